@@ -1,5 +1,40 @@
 //! The deterministic elector of `tenure`: no clock, no I/O, no randomness, no async.
+//!
+//! What is *not* promised comes first: a leader's write can still be in flight when its lease ends. Only a resource
+//! that checks the [`Term`] can reject it.
+//!
+//! What is promised rests on one assumption: the *rates* of two clocks differ by at most [`Drift`]. Clocks need not
+//! agree, and delays and pauses may be of any length. Then no two candidates trust themselves at the same instant,
+//! because a candidate counts its trust from *before* it sent the request that was granted, and shrinks it by what
+//! both clocks may be wrong:
+//!
+//! ```text
+//! store      ................[===================== ttl =====================]
+//! candidate  ......[============== hold ==============]
+//!                  ^         ^              ^     ^   ^                       ^
+//!                  sent_at   granted        stop  kill  trusted until         the next grant, at the earliest
+//! ```
+//!
+//! [`Elector`] is one candidate in one election: feed it [`Input`]s with the time, and carry out its [`Output`]s.
+//! The same type is run by the library, by simulations and by model checkers.
 
+mod candidate;
+mod context;
+mod elector;
+mod id;
+mod input;
+mod lease;
+mod output;
+mod state;
 mod time;
+mod timer;
+mod timing;
 
+pub use candidate::{Candidate, Priority};
+pub use elector::Elector;
+pub use id::{CandidateId, ElectionName, NAME_BYTES_MAX, NameError, NameFault, Namespace};
+pub use input::{CampaignReply, Draw, Failure, Handover, Held, Input, RenewReply, Reply};
+pub use lease::{Leader, Metadata, Nonce, Term};
+pub use output::{LossReason, Output, Problem, Request, RequestId, Trust, Verb};
 pub use time::Instant;
+pub use timing::*;

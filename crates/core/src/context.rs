@@ -1,0 +1,131 @@
+//! What every state needs: the candidate, the clock, the timers, the outbox, and what was learnt of the store.
+
+use std::collections::VecDeque;
+use std::time::Duration;
+
+use crate::candidate::Candidate;
+use crate::id::CandidateId;
+use crate::input::Draw;
+use crate::lease::{Leader, Nonce, Term};
+use crate::output::{Output, Problem, Request, RequestId, Verb};
+use crate::time::Instant;
+use crate::timer::{Timer, Timers};
+
+#[derive(Debug, Clone, PartialEq, Eq, Hash)]
+pub(crate) struct Context {
+    pub(crate) candidate: Candidate,
+    pub(crate) now: Instant,
+    pub(crate) draw: Draw,
+    pub(crate) timers: Timers,
+    pub(crate) well: bool,
+    highest_seen: Option<Term>,
+    /// What was last told to the application about the leader: nothing yet, nobody, or somebody's term.
+    told: Option<Option<(CandidateId, Term)>>,
+    warned_of_duplicate: bool,
+    last_request: u64,
+    outputs: VecDeque<Output>,
+}
+
+/// A request under way. Whatever its answer is worth counts from `sent_at`.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub(crate) struct Pending {
+    pub(crate) id: RequestId,
+    pub(crate) sent_at: Instant,
+}
+
+impl Context {
+    pub(crate) fn new(candidate: Candidate) -> Self {
+        Self {
+            candidate,
+            now: Instant::ZERO,
+            draw: Draw { nonce: Nonce::from_bits(0), spread: 0 },
+            timers: Timers::default(),
+            well: true,
+            highest_seen: None,
+            told: None,
+            warned_of_duplicate: false,
+            last_request: 0,
+            outputs: VecDeque::new(),
+        }
+    }
+
+    pub(crate) fn emit(&mut self, output: Output) {
+        self.outputs.push_back(output);
+    }
+
+    pub(crate) fn next_output(&mut self) -> Option<Output> {
+        let output = self.outputs.pop_front();
+        if self.outputs.is_empty() {
+            // A process may stand in ten thousand elections that are silent most of the time.
+            self.outputs = VecDeque::new();
+        }
+        output
+    }
+
+    /// Sends, and starts the clock of this attempt. `now` was read before anything was sent, as trust demands.
+    pub(crate) fn send(&mut self, verb: Verb) -> Pending {
+        self.last_request += 1;
+        let id = RequestId(self.last_request);
+        self.timers.set(Timer::Attempt, self.now + self.candidate.timing.attempt_timeout());
+        self.emit(Output::Send(Request { id, verb }));
+        Pending { id, sent_at: self.now }
+    }
+
+    /// Exponential back-off with jitter: it starts small, because most failures are short.
+    pub(crate) fn back_off(&self, failures: u32, longest: Duration) -> Duration {
+        let first = self.candidate.timing.renew_every() / 16;
+        let ceiling = first.saturating_mul(1 << failures.saturating_sub(1).min(16)).min(longest);
+        ceiling / 2 + self.draw.part_of(ceiling / 2)
+    }
+
+    /// `duration` give or take the jitter.
+    pub(crate) fn jittered(&self, duration: Duration) -> Duration {
+        let jitter = duration * crate::timing::Timing::JITTER_PERCENT / 100;
+        duration - jitter + self.draw.part_of(jitter * 2)
+    }
+
+    /// Takes note of a term that somebody else holds, and complains when terms went back.
+    pub(crate) fn saw(&mut self, term: Term) {
+        match self.highest_seen {
+            Some(seen) if term < seen => self.emit(Output::Report(Problem::Regressed { seen, shown: term })),
+            Some(_) | None => self.highest_seen = Some(term),
+        }
+    }
+
+    /// Takes note of a term granted to us: it must be above all that were seen.
+    pub(crate) fn admits(&mut self, term: Term) -> bool {
+        match self.highest_seen {
+            Some(seen) if term <= seen => {
+                self.emit(Output::Report(Problem::Regressed { seen, shown: term }));
+                false
+            }
+            Some(_) | None => {
+                self.highest_seen = Some(term);
+                true
+            }
+        }
+    }
+
+    pub(crate) fn highest_seen(&self) -> Option<Term> {
+        self.highest_seen
+    }
+
+    /// Tells who leads, when that is news.
+    pub(crate) fn observe(&mut self, leader: Option<&Leader>) {
+        let known = leader.map(|leader| (leader.candidate.clone(), leader.term));
+        if self.told.as_ref() != Some(&known) {
+            self.told = Some(known);
+            self.emit(Output::Observed { leader: leader.cloned() });
+        }
+        let duplicate = leader.is_some_and(|leader| leader.candidate == self.candidate.id);
+        if duplicate && !self.warned_of_duplicate {
+            self.warned_of_duplicate = true;
+            self.emit(Output::Report(Problem::DuplicateId { candidate: self.candidate.id.clone() }));
+        }
+    }
+
+    /// Our own leadership is news of its own kind; whoever leads after it is news again.
+    pub(crate) fn forget_observed(&mut self) {
+        self.told = None;
+    }
+}

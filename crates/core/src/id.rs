@@ -1,0 +1,174 @@
+//! Names: of elections, of namespaces and of candidates. One rule for all of them, checked once, at the door.
+
+use std::fmt;
+use std::str::FromStr;
+use std::sync::Arc;
+
+/// The longest name, in bytes. Every store can hold it, and a log line stays readable.
+pub const NAME_BYTES_MAX: usize = 200;
+
+/// Why a name was refused. The offending text is quoted with its control characters escaped, and cut when it is long.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[error("{what} {text} is not usable: {fault}")]
+pub struct NameError {
+    what: &'static str,
+    text: String,
+    fault: NameFault,
+}
+
+impl NameError {
+    /// What is wrong with the name.
+    #[must_use]
+    pub fn fault(&self) -> NameFault {
+        self.fault
+    }
+}
+
+/// What can be wrong with a name.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
+#[non_exhaustive]
+pub enum NameFault {
+    /// There is no text at all.
+    #[error("it is empty; give it at least one character")]
+    Empty,
+    /// The text is longer than [`NAME_BYTES_MAX`].
+    #[error("it has {0} bytes and at most {NAME_BYTES_MAX} are allowed")]
+    TooLong(usize),
+    /// The text holds a control character, such as a line break or a NUL.
+    #[error("it holds the control character U+{0:04X}; use printable characters only")]
+    Control(u32),
+}
+
+macro_rules! name_type {
+    ($(#[$doc:meta])* $name:ident, $what:literal) => {
+        $(#[$doc])*
+        #[derive(Clone, PartialEq, Eq, PartialOrd, Ord, Hash)]
+        pub struct $name(Arc<str>);
+
+        impl $name {
+            /// Checks the text and keeps it: 1 to [`NAME_BYTES_MAX`] bytes of UTF-8 without control characters.
+            /// Names are compared byte by byte: no case folding, no Unicode normalisation.
+            ///
+            /// # Errors
+            /// When the text breaks that rule; the message says how.
+            pub fn new(text: impl AsRef<str>) -> Result<Self, NameError> {
+                check($what, text.as_ref()).map(Self)
+            }
+
+            /// The text itself.
+            #[must_use]
+            pub fn as_str(&self) -> &str {
+                &self.0
+            }
+        }
+
+        impl FromStr for $name {
+            type Err = NameError;
+
+            fn from_str(text: &str) -> Result<Self, NameError> {
+                Self::new(text)
+            }
+        }
+
+        impl fmt::Display for $name {
+            fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+                f.write_str(&self.0)
+            }
+        }
+
+        impl fmt::Debug for $name {
+            fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+                write!(f, "{:?}", &*self.0)
+            }
+        }
+    };
+}
+
+name_type!(
+    /// The name of an election inside its namespace, such as `nightly-report`.
+    ///
+    /// ```
+    /// use tenure_core::ElectionName;
+    ///
+    /// assert!(ElectionName::new("nightly-report").is_ok());
+    /// assert!(ElectionName::new("two\nlines").is_err());
+    /// ```
+    ElectionName,
+    "election name"
+);
+name_type!(
+    /// A label of one participant. It identifies a candidate to people; ownership is never decided by it.
+    CandidateId,
+    "candidate id"
+);
+name_type!(
+    /// A set of elections that share a store without meeting elections of the same name elsewhere in it.
+    Namespace,
+    "namespace"
+);
+
+impl Default for Namespace {
+    /// The namespace `default`.
+    fn default() -> Self {
+        Self(Arc::from("default"))
+    }
+}
+
+fn check(what: &'static str, text: &str) -> Result<Arc<str>, NameError> {
+    let fault = if text.is_empty() {
+        Some(NameFault::Empty)
+    } else if text.len() > NAME_BYTES_MAX {
+        Some(NameFault::TooLong(text.len()))
+    } else {
+        text.chars().find(|c| c.is_control()).map(|c| NameFault::Control(u32::from(c)))
+    };
+    match fault {
+        None => Ok(Arc::from(text)),
+        Some(fault) => Err(NameError { what, text: quote(text), fault }),
+    }
+}
+
+/// Long text is cut: an error message must not carry a megabyte.
+fn quote(text: &str) -> String {
+    const SHOWN_CHARS: usize = 40;
+    let mut shown: String = text.chars().take(SHOWN_CHARS).collect();
+    if text.chars().nth(SHOWN_CHARS).is_some() {
+        shown.push('…');
+    }
+    format!("{shown:?}")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn accepts_what_people_call_things() {
+        for name in
+            ["a", "nightly-report", "über", "🦀", "../x", "it's \"quoted\"", "{tag}x", "trailing ", &"x".repeat(200)]
+        {
+            assert_eq!(ElectionName::new(name).unwrap().as_str(), name);
+        }
+    }
+
+    #[test]
+    fn refuses_and_says_why() {
+        let fault = |text: &str| ElectionName::new(text).unwrap_err().fault();
+        assert_eq!(fault(""), NameFault::Empty);
+        assert_eq!(fault(&"x".repeat(201)), NameFault::TooLong(201));
+        assert_eq!(fault("a\0b"), NameFault::Control(0));
+        assert_eq!(fault("a\u{85}b"), NameFault::Control(0x85));
+    }
+
+    #[test]
+    fn the_message_is_short_and_escaped() {
+        let message = CandidateId::new("x\n".repeat(600_000)).unwrap_err().to_string();
+        assert!(message.len() < 300, "{message}");
+        assert!(message.starts_with(r#"candidate id "x\nx\n"#), "{message}");
+    }
+
+    #[test]
+    fn composed_and_decomposed_letters_are_two_names() {
+        assert_ne!(ElectionName::new("\u{e9}").unwrap(), ElectionName::new("e\u{301}").unwrap());
+    }
+}

@@ -1,0 +1,187 @@
+//! Everything an elector can ask for or tell.
+
+use crate::id::CandidateId;
+use crate::lease::{Leader, Nonce, Term};
+use crate::time::Instant;
+
+/// One thing to do or to tell. Taken from [`Elector::poll_output`](crate::Elector::poll_output).
+#[derive(Debug, Clone, PartialEq, Eq, Hash)]
+#[non_exhaustive]
+pub enum Output {
+    /// Nothing more for now: call `handle` with [`Input::Timeout`](crate::Input::Timeout) at this instant, or never
+    /// when there is none.
+    Timeout(Option<Instant>),
+    /// Send this to the store and hand the reply back under the same id.
+    Send(Request),
+    /// Leadership began.
+    Elected {
+        /// The term to act under.
+        term: Term,
+        /// How long it may be acted under.
+        trust: Trust,
+    },
+    /// Leadership was renewed.
+    Trusted {
+        /// The term, unchanged.
+        term: Term,
+        /// How long it may be acted under now.
+        trust: Trust,
+    },
+    /// Leadership ended. The work must begin to stop now, and
+    /// [`Input::WorkEnded`](crate::Input::WorkEnded) is expected when it has.
+    Lost {
+        /// The term that ended.
+        term: Term,
+        /// Why.
+        reason: LossReason,
+        /// When the work will be killed.
+        kill_at: Instant,
+    },
+    /// The work of this term has had its time: end it by force.
+    KillWork {
+        /// The term.
+        term: Term,
+    },
+    /// Somebody else leads, or nobody does; told when it changed.
+    Observed {
+        /// Who, if anybody.
+        leader: Option<Leader>,
+    },
+    /// Something is wrong that somebody should look at.
+    Report(Problem),
+    /// The last output ever: the elector has left the election.
+    Stopped,
+}
+
+/// Identifies one request of one elector; grows with every request.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct RequestId(pub u64);
+
+/// A question to the store.
+#[derive(Debug, Clone, PartialEq, Eq, Hash)]
+pub struct Request {
+    /// Comes back with the reply.
+    pub id: RequestId,
+    /// The question.
+    pub verb: Verb,
+}
+
+/// The store verbs an elector uses. Election, candidate, ttl, priority and metadata are known to its driver.
+#[derive(Debug, Clone, PartialEq, Eq, Hash)]
+pub enum Verb {
+    /// Take the lease if it is free; else stand by and learn who has it.
+    Campaign {
+        /// Owns the grant.
+        nonce: Nonce,
+    },
+    /// Keep the lease.
+    Renew {
+        /// Owns the grant.
+        nonce: Nonce,
+        /// The exact term to renew.
+        term: Term,
+    },
+    /// Release the lease and stand by no longer.
+    Resign {
+        /// Owns the grant.
+        nonce: Nonce,
+        /// The exact term to release. `None` when a campaign may have been granted without our hearing of it: then
+        /// whatever this nonce owns is released.
+        term: Option<Term>,
+        /// For whom the lease is to be reserved.
+        successor: Option<CandidateId>,
+        /// For the history.
+        reason: LossReason,
+    },
+}
+
+/// Until when a term may be acted under, on the candidate's own clock.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub struct Trust {
+    /// Unless renewed before, leadership is lost here and work begins to stop.
+    pub stop_at: Instant,
+    /// Work that still runs is killed here.
+    pub kill_at: Instant,
+    /// From here on somebody else may lead.
+    pub until: Instant,
+}
+
+/// Why leadership ended.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
+#[non_exhaustive]
+pub enum LossReason {
+    /// It could not be renewed in time.
+    Expired,
+    /// The store says that somebody else holds the lease.
+    Superseded,
+    /// The store no longer knows the lease.
+    Revoked,
+    /// The application is not well.
+    Unhealthy,
+    /// An operator asked for it.
+    Requested,
+    /// The application resigned.
+    Resigned,
+    /// The candidate left the election.
+    Stopped,
+    /// The store went back in time, or is another one.
+    Regressed,
+}
+
+impl LossReason {
+    /// The word used in events, logs and histories.
+    #[must_use]
+    pub const fn as_str(self) -> &'static str {
+        match self {
+            Self::Expired => "expired",
+            Self::Superseded => "superseded",
+            Self::Revoked => "revoked",
+            Self::Unhealthy => "unhealthy",
+            Self::Requested => "requested",
+            Self::Resigned => "resigned",
+            Self::Stopped => "stopped",
+            Self::Regressed => "regressed",
+        }
+    }
+}
+
+/// Something worth waking somebody for.
+#[derive(Debug, Clone, PartialEq, Eq, Hash, thiserror::Error)]
+#[non_exhaustive]
+pub enum Problem {
+    /// The store shows a lower term than it did before: flushed, restored, or failed over to a stale copy.
+    #[error(
+        "the store went back from term {seen} to term {shown}: it was flushed, restored or failed over to a stale copy; \
+         leadership is refused until its terms are above {seen} again"
+    )]
+    Regressed {
+        /// The highest term seen so far.
+        seen: Term,
+        /// The term it shows now.
+        shown: Term,
+    },
+    /// The store says that it is not the one it was.
+    #[error("the store was replaced by another one; leadership under term {term} is given up")]
+    Replaced {
+        /// The term that was given up.
+        term: Term,
+    },
+    /// Another process uses the same candidate id.
+    #[error(
+        "the lease is held by another process with the same candidate id {candidate:?} (or by an earlier run of this \
+         one that has not expired); give every instance an id of its own"
+    )]
+    DuplicateId {
+        /// The id.
+        candidate: CandidateId,
+    },
+    /// The work did not end in time; its lease has run out under it.
+    #[error(
+        "the work of term {term} still runs although its lease has ended: another leader may run beside it; this \
+         instance does not campaign again until it has ended"
+    )]
+    StuckWork {
+        /// The term of the work.
+        term: Term,
+    },
+}

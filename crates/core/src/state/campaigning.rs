@@ -1,0 +1,117 @@
+//! A campaign is under way.
+
+use std::time::Duration;
+
+use super::following::HINT_GAP;
+use super::{Following, Leading, Release, State, Then};
+use crate::context::{Context, Pending};
+use crate::input::{CampaignReply, Failure, Held};
+use crate::lease::Term;
+use crate::output::{LossReason, RequestId, Verb};
+use crate::timer::Timer;
+
+/// Waits for one answer, for at most the attempt timeout.
+#[derive(Debug, Clone, PartialEq, Eq, Hash)]
+pub(crate) struct Campaigning {
+    following: Following,
+    pending: Pending,
+    /// A hint came meanwhile: what is being answered may be old.
+    look_again: bool,
+    /// The application wants to leave; wait for the answer, because it may be a grant.
+    stopping: bool,
+}
+
+impl Campaigning {
+    pub(super) fn send(ctx: &mut Context, following: Following) -> State {
+        ctx.timers.clear(Timer::Campaign);
+        let pending = ctx.send(Verb::Campaign { nonce: following.nonce });
+        State::Campaigning(Self { following, pending, look_again: false, stopping: false })
+    }
+
+    pub(crate) fn on_reply(
+        mut self,
+        ctx: &mut Context,
+        request: RequestId,
+        reply: Result<CampaignReply, Failure>,
+    ) -> State {
+        if request != self.pending.id {
+            // Late or duplicated: whatever it says, a later campaign under the same nonce will say it again.
+            return State::Campaigning(self);
+        }
+        ctx.timers.clear(Timer::Attempt);
+        match reply {
+            Ok(CampaignReply::Granted { term }) => self.granted(ctx, term),
+            Ok(CampaignReply::Held(held)) => self.held(ctx, &held),
+            Err(failure) => {
+                self.following.known_to_store |= failure == Failure::Unknown;
+                self.failed(ctx)
+            }
+        }
+    }
+
+    /// No answer in time: it may have been granted all the same.
+    pub(crate) fn on_attempt_timer(mut self, ctx: &mut Context) -> State {
+        self.following.known_to_store = true;
+        self.failed(ctx)
+    }
+
+    pub(crate) fn on_hint(mut self) -> State {
+        self.look_again = true;
+        State::Campaigning(self)
+    }
+
+    pub(crate) fn on_stop(mut self) -> State {
+        self.stopping = true;
+        State::Campaigning(self)
+    }
+
+    fn granted(mut self, ctx: &mut Context, term: Term) -> State {
+        self.following.known_to_store = true;
+        let release = |reason| Release { nonce: self.following.nonce, term: Some(term), successor: None, reason };
+        if !ctx.admits(term) {
+            return release(LossReason::Regressed).send(ctx, if self.stopping { Then::Stop } else { Then::Follow });
+        }
+        if self.stopping {
+            return release(LossReason::Stopped).send(ctx, Then::Stop);
+        }
+        if !ctx.well {
+            return release(LossReason::Unhealthy).send(ctx, Then::Follow);
+        }
+        let trust = ctx.candidate.timing.trust_from(self.pending.sent_at);
+        if ctx.now >= trust.stop_at {
+            // The answer took so long that it is worth nothing. The lease is let go, and a new candidacy begins.
+            return release(LossReason::Expired).send(ctx, Then::Follow);
+        }
+        Leading::begin(ctx, self.following.nonce, term, self.pending.sent_at)
+    }
+
+    fn held(mut self, ctx: &mut Context, held: &Held) -> State {
+        let seen_before = ctx.highest_seen();
+        if let Some(leader) = &held.leader {
+            ctx.saw(leader.term);
+        }
+        ctx.observe(held.leader.as_ref());
+        self.following.known_to_store = true;
+        self.following.failures = 0;
+        if self.stopping {
+            return self.following.on_stop(ctx);
+        }
+        let fruitless_before = self.following.fruitless_at.is_some();
+        let news = seen_before != ctx.highest_seen() || held.leader.is_none();
+        self.following.fruitless_at = (!news).then_some(ctx.now);
+        if self.look_again {
+            let delay = if fruitless_before { HINT_GAP } else { Duration::ZERO };
+            return self.following.wait(ctx, delay);
+        }
+        self.following.wait_for(ctx, held)
+    }
+
+    fn failed(mut self, ctx: &mut Context) -> State {
+        if self.stopping {
+            return self.following.on_stop(ctx);
+        }
+        self.following.failures = self.following.failures.saturating_add(1);
+        let delay = ctx.back_off(self.following.failures, ctx.candidate.timing.renew_every());
+        self.following.wait(ctx, delay)
+    }
+}

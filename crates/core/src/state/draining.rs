@@ -1,0 +1,100 @@
+//! Leadership is lost; the work is stopping. The lease is released only when it has.
+
+use super::{Following, Leading, Release, State, Then};
+use crate::context::Context;
+use crate::id::CandidateId;
+use crate::lease::{Nonce, Term};
+use crate::output::{LossReason, Output, Problem};
+use crate::time::Instant;
+use crate::timer::Timer;
+use std::time::Duration;
+
+/// Waits for the work to end. Sends nothing: the hold that is left covers the grace, because leadership is given up
+/// no later than a grace and a reaction before its end.
+#[derive(Debug, Clone, PartialEq, Eq, Hash)]
+pub(crate) struct Draining {
+    nonce: Nonce,
+    term: Term,
+    reason: LossReason,
+    successor: Option<CandidateId>,
+    trusted_until: Instant,
+    then: Then,
+}
+
+impl Draining {
+    /// Ends leadership; work is killed at `kill_at`, which may have passed already (after a pause, say).
+    pub(super) fn by(
+        ctx: &mut Context,
+        leading: &Leading,
+        reason: LossReason,
+        kill_at: Instant,
+        successor: Option<CandidateId>,
+        then: Then,
+    ) -> State {
+        let Leading { nonce, term, trust, .. } = *leading;
+        ctx.timers.clear_all_but_health();
+        ctx.emit(Output::Lost { term, reason, kill_at });
+        if ctx.now >= kill_at {
+            ctx.emit(Output::KillWork { term });
+        } else {
+            ctx.timers.set(Timer::Kill, kill_at);
+        }
+        ctx.timers.set(Timer::Lapse, trust.until);
+        State::Draining(Self { nonce, term, reason, successor, trusted_until: trust.until, then })
+    }
+
+    /// Ends leadership without grace: somebody else may lead already.
+    pub(super) fn at_once(ctx: &mut Context, leading: &Leading, reason: LossReason) -> State {
+        Self::by(ctx, leading, reason, ctx.now, None, Then::Follow)
+    }
+
+    pub(crate) fn on_kill_timer(self, ctx: &mut Context) -> State {
+        ctx.emit(Output::KillWork { term: self.term });
+        State::Draining(self)
+    }
+
+    /// The lease is over and the work still runs. Campaigning again would run two of it in one process.
+    pub(crate) fn on_lapse_timer(self, ctx: &mut Context) -> State {
+        ctx.emit(Output::Report(Problem::StuckWork { term: self.term }));
+        match self.then {
+            Then::Stop => super::resigning::leave(ctx),
+            Then::Follow => State::Draining(self),
+        }
+    }
+
+    pub(crate) fn on_work_ended(self, ctx: &mut Context, term: Term) -> State {
+        if term != self.term {
+            return State::Draining(self);
+        }
+        ctx.timers.clear_all_but_health();
+        if !self.may_release(ctx.now) {
+            return match self.then {
+                Then::Stop => super::resigning::leave(ctx),
+                Then::Follow => Following::afresh(ctx, Duration::ZERO),
+            };
+        }
+        let release =
+            Release { nonce: self.nonce, term: Some(self.term), successor: self.successor, reason: self.reason };
+        release.send(ctx, self.then)
+    }
+
+    pub(crate) fn on_stop(mut self, ctx: &mut Context) -> State {
+        self.then = Then::Stop;
+        if ctx.now >= self.trusted_until {
+            return super::resigning::leave(ctx);
+        }
+        State::Draining(self)
+    }
+
+    /// Only what is still ours is released.
+    fn may_release(&self, now: Instant) -> bool {
+        match self.reason {
+            LossReason::Superseded | LossReason::Revoked | LossReason::Regressed => false,
+            LossReason::Expired
+            | LossReason::Unhealthy
+            | LossReason::Requested
+            | LossReason::Resigned
+            | LossReason::Stopped => now < self.trusted_until,
+        }
+    }
+}

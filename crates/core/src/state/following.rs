@@ -1,0 +1,88 @@
+//! Waiting for the moment to campaign.
+
+use std::time::Duration;
+
+use super::{Campaigning, Release, State, Then};
+use crate::context::Context;
+use crate::input::Held;
+use crate::lease::Nonce;
+use crate::output::LossReason;
+use crate::time::Instant;
+use crate::timer::Timer;
+
+/// No request is under way. `Timer::Campaign` says when to ask, unless the application is unwell.
+#[derive(Debug, Clone, PartialEq, Eq, Hash)]
+pub(crate) struct Following {
+    /// Of all campaigns until one is granted, so that a grant whose reply was lost is recognised.
+    pub(super) nonce: Nonce,
+    /// Campaigns that failed in a row.
+    pub(super) failures: u32,
+    /// Whether the store may know this nonce: standing by, or even granted.
+    pub(super) known_to_store: bool,
+    /// When a hint last led to nothing new.
+    pub(super) fruitless_at: Option<Instant>,
+}
+
+/// Hints that keep leading to nothing are followed at most this often.
+pub(super) const HINT_GAP: Duration = Duration::from_millis(10);
+
+impl Following {
+    /// Begins a candidacy of its own, under a fresh nonce, after `delay`.
+    pub(crate) fn afresh(ctx: &mut Context, delay: Duration) -> State {
+        let following = Self { nonce: ctx.draw.nonce, failures: 0, known_to_store: false, fruitless_at: None };
+        following.wait(ctx, delay)
+    }
+
+    /// Waits; a priority below the keenest waits a little longer. With nothing to wait for, campaigns at once.
+    pub(super) fn wait(self, ctx: &mut Context, delay: Duration) -> State {
+        let delay = delay + ctx.candidate.priority.delay();
+        if delay.is_zero() && ctx.well {
+            return Campaigning::send(ctx, self);
+        }
+        ctx.timers.set(Timer::Campaign, ctx.now + delay);
+        State::Following(self)
+    }
+
+    /// Sleeps until the lease that others hold runs out, on time and not in a crowd.
+    pub(super) fn wait_for(self, ctx: &mut Context, held: &Held) -> State {
+        let timing = &ctx.candidate.timing;
+        let stagger = if held.rank == 0 || held.leader.is_none() {
+            Duration::ZERO
+        } else {
+            timing.stagger_min() + ctx.draw.part_of(timing.stagger_min())
+        };
+        // A clock that is wrong by years must not make us wait for years.
+        let remaining = held.remaining.min(timing.ttl().saturating_mul(8).max(Duration::from_secs(600)));
+        self.wait(ctx, remaining + crate::timing::Timing::QUANTUM + stagger)
+    }
+
+    /// The moment has come.
+    pub(crate) fn on_campaign_timer(self, ctx: &mut Context) -> State {
+        if ctx.well { Campaigning::send(ctx, self) } else { State::Following(self) }
+    }
+
+    /// Something may have changed: look now, but not in a tight loop.
+    pub(crate) fn on_hint(self, ctx: &mut Context) -> State {
+        let earliest = self.fruitless_at.map_or(ctx.now, |at| at + HINT_GAP).max(ctx.now);
+        ctx.timers.at_latest(Timer::Campaign, earliest + ctx.candidate.priority.delay());
+        State::Following(self)
+    }
+
+    /// The application became well, or unwell. Unwell candidates wait without asking.
+    pub(crate) fn on_health(self, ctx: &mut Context) -> State {
+        if ctx.well {
+            ctx.timers.at_latest(Timer::Campaign, ctx.now);
+        } else {
+            ctx.timers.clear(Timer::Campaign);
+        }
+        State::Following(self)
+    }
+
+    /// Leaves. The store is told, so that nothing is reserved for a candidate that is gone.
+    pub(crate) fn on_stop(self, ctx: &mut Context) -> State {
+        if !self.known_to_store {
+            return super::resigning::leave(ctx);
+        }
+        Release { nonce: self.nonce, term: None, successor: None, reason: LossReason::Stopped }.send(ctx, Then::Stop)
+    }
+}

@@ -1,0 +1,148 @@
+//! Leading: renew, and know when to stop.
+
+use super::following::HINT_GAP;
+use super::{Draining, State, Then};
+use crate::context::{Context, Pending};
+use crate::id::CandidateId;
+use crate::input::{Failure, RenewReply};
+use crate::lease::{Nonce, Term};
+use crate::output::{LossReason, Output, Problem, RequestId, Trust, Verb};
+use crate::time::Instant;
+use crate::timer::Timer;
+
+/// Holds the lease, as far as it can know, until `trust.stop_at`.
+#[derive(Debug, Clone, PartialEq, Eq, Hash)]
+pub(crate) struct Leading {
+    pub(super) nonce: Nonce,
+    pub(super) term: Term,
+    pub(super) trust: Trust,
+    pending: Option<Pending>,
+    /// Renewals that failed in a row.
+    failures: u32,
+    /// When the last campaign or renewal was sent.
+    asked_at: Instant,
+}
+
+impl Leading {
+    pub(super) fn begin(ctx: &mut Context, nonce: Nonce, term: Term, sent_at: Instant) -> State {
+        let trust = ctx.candidate.timing.trust_from(sent_at);
+        let leading = Self { nonce, term, trust, pending: None, failures: 0, asked_at: sent_at };
+        ctx.forget_observed();
+        ctx.emit(Output::Elected { term, trust });
+        leading.renewed(ctx)
+    }
+
+    pub(crate) fn term(&self) -> Term {
+        self.term
+    }
+
+    pub(crate) fn trust(&self) -> Trust {
+        self.trust
+    }
+
+    pub(crate) fn on_reply(
+        mut self,
+        ctx: &mut Context,
+        request: RequestId,
+        reply: Result<RenewReply, Failure>,
+    ) -> State {
+        let Some(pending) = self.pending.take_if(|pending| pending.id == request) else {
+            return State::Leading(self);
+        };
+        ctx.timers.clear(Timer::Attempt);
+        match reply {
+            Ok(RenewReply::Renewed { handover }) => {
+                // Trust counts from the sending of the very request that was answered, and never shrinks.
+                let trust = ctx.candidate.timing.trust_from(pending.sent_at);
+                if trust.until > self.trust.until {
+                    self.trust = trust;
+                    ctx.emit(Output::Trusted { term: self.term, trust });
+                }
+                match handover {
+                    None => self.renewed(ctx),
+                    Some(handover) => self.resign(ctx, LossReason::Requested, handover.successor, Then::Follow),
+                }
+            }
+            Ok(RenewReply::NotHolder { current }) => self.overthrown(ctx, current),
+            Err(Failure::Replaced) => {
+                ctx.emit(Output::Report(Problem::Replaced { term: self.term }));
+                Draining::at_once(ctx, &self, LossReason::Regressed)
+            }
+            Err(Failure::Refused | Failure::NotSent | Failure::Unknown) => self.failed(ctx),
+        }
+    }
+
+    pub(crate) fn on_renew_timer(mut self, ctx: &mut Context) -> State {
+        if self.pending.is_none() {
+            self.asked_at = ctx.now;
+            self.pending = Some(ctx.send(Verb::Renew { nonce: self.nonce, term: self.term }));
+        }
+        State::Leading(self)
+    }
+
+    pub(crate) fn on_attempt_timer(mut self, ctx: &mut Context) -> State {
+        self.pending = None;
+        self.failed(ctx)
+    }
+
+    /// Not renewed in time.
+    pub(crate) fn on_stop_timer(self, ctx: &mut Context) -> State {
+        Draining::by(ctx, &self, LossReason::Expired, self.trust.kill_at, None, Then::Follow)
+    }
+
+    /// A hint to a leader means that somebody asked it to hand over, or that its lease is gone: ask now.
+    pub(crate) fn on_hint(self, ctx: &mut Context) -> State {
+        if self.pending.is_none() {
+            ctx.timers.at_latest(Timer::Renew, (self.asked_at + HINT_GAP).max(ctx.now));
+        }
+        State::Leading(self)
+    }
+
+    /// Others are renewing: joining them when halfway there makes one request of many.
+    pub(crate) fn on_opportunity(self, ctx: &mut Context) -> State {
+        let halfway = self.asked_at + ctx.candidate.timing.renew_every() / 2;
+        if self.failures == 0 && ctx.now >= halfway { self.on_renew_timer(ctx) } else { State::Leading(self) }
+    }
+
+    /// Steps down of its own accord: the work gets its grace, and then the lease is released.
+    pub(crate) fn resign(
+        self,
+        ctx: &mut Context,
+        reason: LossReason,
+        successor: Option<CandidateId>,
+        then: Then,
+    ) -> State {
+        let kill_at = (ctx.now + ctx.candidate.timing.grace()).min(self.trust.kill_at);
+        Draining::by(ctx, &self, reason, kill_at, successor, then)
+    }
+
+    fn renewed(mut self, ctx: &mut Context) -> State {
+        self.failures = 0;
+        ctx.timers.set(Timer::Stop, self.trust.stop_at);
+        ctx.timers.set(Timer::Renew, self.asked_at + ctx.jittered(ctx.candidate.timing.renew_every()));
+        State::Leading(self)
+    }
+
+    fn failed(mut self, ctx: &mut Context) -> State {
+        self.failures = self.failures.saturating_add(1);
+        let delay = ctx.back_off(self.failures, ctx.candidate.timing.retry_max());
+        ctx.timers.set(Timer::Renew, ctx.now + delay);
+        State::Leading(self)
+    }
+
+    /// Somebody else may be leading this very moment: no grace.
+    fn overthrown(self, ctx: &mut Context, current: Option<Term>) -> State {
+        let reason = match current {
+            None => LossReason::Revoked,
+            Some(current) if current < self.term => {
+                ctx.emit(Output::Report(Problem::Regressed { seen: self.term, shown: current }));
+                LossReason::Regressed
+            }
+            Some(current) => {
+                ctx.saw(current);
+                if current == self.term { LossReason::Revoked } else { LossReason::Superseded }
+            }
+        };
+        Draining::at_once(ctx, &self, reason)
+    }
+}

@@ -1,0 +1,54 @@
+//! One struct per state. A transition consumes the state it leaves.
+
+mod campaigning;
+mod draining;
+mod following;
+mod leading;
+mod resigning;
+
+pub(crate) use campaigning::Campaigning;
+pub(crate) use draining::Draining;
+pub(crate) use following::Following;
+pub(crate) use leading::Leading;
+pub(crate) use resigning::{Release, Resigning};
+
+/// Where a candidacy stands.
+///
+/// ```text
+///          ┌────────────── held, failed ──────────────┐
+///          v                                          │
+/// Idle ─> Following ── expiry, hint, back-off ─> Campaigning
+///          ^  ^                                       │ granted
+///          │  │                                       v
+///          │  └── Resigning <── work ended ─ Draining <── lost ── Leading
+///          │         │                          │
+///          └─────────┼── superseded, lapsed ────┘
+///                    v
+///                 Stopped
+/// ```
+#[derive(Debug, Clone, PartialEq, Eq, Hash)]
+pub(crate) enum State {
+    /// Not standing yet.
+    Idle,
+    /// Waits for the moment to campaign.
+    Following(Following),
+    /// A campaign is under way.
+    Campaigning(Campaigning),
+    /// Leads.
+    Leading(Leading),
+    /// Led; its work is stopping. No renewal is sent from here.
+    Draining(Draining),
+    /// Its work has ended; the lease is being released.
+    Resigning(Resigning),
+    /// Has left for good.
+    Stopped,
+}
+
+/// What comes after the lease is gone.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub(crate) enum Then {
+    /// Campaign again.
+    Follow,
+    /// Leave the election.
+    Stop,
+}

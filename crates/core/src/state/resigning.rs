@@ -1,0 +1,116 @@
+//! The work has ended; the lease is being released.
+
+use std::time::Duration;
+
+use super::{Following, State, Then};
+use crate::context::{Context, Pending};
+use crate::id::CandidateId;
+use crate::input::Failure;
+use crate::lease::{Nonce, Term};
+use crate::output::{LossReason, Output, RequestId, Verb};
+use crate::timer::Timer;
+
+/// What is to be released.
+#[derive(Debug, Clone, PartialEq, Eq, Hash)]
+pub(crate) struct Release {
+    pub(super) nonce: Nonce,
+    pub(super) term: Option<Term>,
+    pub(super) successor: Option<CandidateId>,
+    pub(super) reason: LossReason,
+}
+
+/// A resignation is under way. It is tried a few times and never waited for long: the lease runs out anyway.
+#[derive(Debug, Clone, PartialEq, Eq, Hash)]
+pub(crate) struct Resigning {
+    release: Release,
+    /// `None` while a failed attempt backs off.
+    pending: Option<Pending>,
+    attempts: u32,
+    then: Then,
+}
+
+/// One attempt and one more: `stop` must return in a bounded time.
+const ATTEMPTS_MAX: u32 = 2;
+
+/// After a resignation others get this much time to take over before the one that resigned campaigns again. Longer
+/// than a reservation, so that it does not race its own successor.
+const COOL_DOWN: Duration = Duration::from_millis(1_200);
+
+impl Release {
+    pub(super) fn send(self, ctx: &mut Context, then: Then) -> State {
+        Resigning { release: self, pending: None, attempts: 0, then }.attempt(ctx)
+    }
+}
+
+impl Resigning {
+    pub(crate) fn on_reply(mut self, ctx: &mut Context, request: RequestId, reply: Result<(), Failure>) -> State {
+        if self.pending.take_if(|pending| pending.id == request).is_none() {
+            return State::Resigning(self);
+        }
+        ctx.timers.clear(Timer::Attempt);
+        match reply {
+            Ok(()) => self.finish(ctx),
+            Err(_) => self.failed(ctx),
+        }
+    }
+
+    pub(crate) fn on_attempt_timer(mut self, ctx: &mut Context) -> State {
+        self.pending = None;
+        self.failed(ctx)
+    }
+
+    /// The back-off is over.
+    pub(crate) fn on_campaign_timer(self, ctx: &mut Context) -> State {
+        self.attempt(ctx)
+    }
+
+    pub(crate) fn on_stop(mut self) -> State {
+        self.then = Then::Stop;
+        State::Resigning(self)
+    }
+
+    fn attempt(mut self, ctx: &mut Context) -> State {
+        self.attempts += 1;
+        let Release { nonce, term, ref successor, reason } = self.release;
+        self.pending = Some(ctx.send(Verb::Resign { nonce, term, successor: successor.clone(), reason }));
+        State::Resigning(self)
+    }
+
+    fn failed(self, ctx: &mut Context) -> State {
+        if self.attempts >= ATTEMPTS_MAX {
+            return self.finish(ctx);
+        }
+        let delay = ctx.back_off(self.attempts, ctx.candidate.timing.retry_max());
+        ctx.timers.set(Timer::Campaign, ctx.now + delay);
+        State::Resigning(self)
+    }
+
+    fn finish(self, ctx: &mut Context) -> State {
+        if self.then == Then::Stop {
+            return leave(ctx);
+        }
+        match self.release.reason {
+            // Nothing was given away on purpose: stand again at once.
+            LossReason::Expired => Following::afresh(ctx, Duration::ZERO),
+            // The store has to climb above the terms it forgot; there is no hurry to help it.
+            LossReason::Regressed => {
+                let delay = ctx.jittered(ctx.candidate.timing.renew_every());
+                Following::afresh(ctx, delay)
+            }
+            LossReason::Superseded
+            | LossReason::Revoked
+            | LossReason::Unhealthy
+            | LossReason::Requested
+            | LossReason::Resigned
+            | LossReason::Stopped => Following::afresh(ctx, COOL_DOWN),
+        }
+    }
+}
+
+/// The end of a candidacy, or of a lease that cannot be released.
+pub(super) fn leave(ctx: &mut Context) -> State {
+    ctx.timers.clear_all_but_health();
+    ctx.timers.clear(Timer::Health);
+    ctx.emit(Output::Stopped);
+    State::Stopped
+}

@@ -1,0 +1,68 @@
+//! Why a timing was refused, with the numbers.
+
+use std::time::Duration;
+
+use super::Timing;
+
+/// A timing that could not keep its promise. The message prints both sides and what to change.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[non_exhaustive]
+pub enum TimingError {
+    /// The ttl is outside of what any store is used with.
+    #[error("ttl {ttl:?} is out of range: choose one from {min:?} to {max:?}", min = Timing::TTL_MIN, max = Timing::TTL_MAX)]
+    TtlOutOfRange {
+        /// The ttl that was asked for.
+        ttl: Duration,
+    },
+    /// A duration that must be positive is zero.
+    #[error("{what} is zero; give it a positive duration")]
+    Zero {
+        /// Which one.
+        what: &'static str,
+    },
+    /// One call may take longer than the pause between two renewals.
+    #[error(
+        "attempt timeout {attempt_timeout:?} is longer than the renewal interval {renew_every:?}; make it at most that"
+    )]
+    AttemptTooLong {
+        /// The timeout of one store call.
+        attempt_timeout: Duration,
+        /// The renewal interval.
+        renew_every: Duration,
+    },
+    /// Not even one failed renewal would be survived.
+    #[error("{0}")]
+    TooTight(Box<TooTight>),
+}
+
+/// The numbers of a timing in which not even one failed renewal would be survived.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[error(
+    "ttl {ttl:?} is too short for renew {renew_every:?}: surviving {survives} failed renewal(s) needs \
+     {next} * {renew_every:?} * 1.1 + attempt timeout {attempt_timeout:?} = {needed:?}, but only {usable:?} can be \
+     used (hold {hold:?} - reaction {reaction:?} - grace {grace:?}); renew more often (at most every \
+     {renew_every_max:?}), shorten the grace, or lengthen the ttl",
+    next = survives + 1
+)]
+pub struct TooTight {
+    /// The lease.
+    pub ttl: Duration,
+    /// The renewal interval.
+    pub renew_every: Duration,
+    /// The timeout of one store call.
+    pub attempt_timeout: Duration,
+    /// How many failed renewals should be survived.
+    pub survives: u32,
+    /// What that needs.
+    pub needed: Duration,
+    /// What there is.
+    pub usable: Duration,
+    /// The longest time a grant may be used.
+    pub hold: Duration,
+    /// The bound on our own reaction.
+    pub reaction: Duration,
+    /// The time for work to stop.
+    pub grace: Duration,
+    /// The longest renewal interval that would do.
+    pub renew_every_max: Duration,
+}
