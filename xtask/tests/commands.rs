@@ -46,6 +46,6 @@ fn a_run_ends_with_the_closing_line() {
     let output = xtask(&["test", "--only", "msrv"]);
     let shown = stdout(&output);
     assert!(output.status.success(), "{shown}");
-    assert!(shown.starts_with("[1/1] msrv …\n[1/1] msrv ok "), "{shown}");
+    assert!(shown.starts_with("[1/1] msrv …\n[1/1] msrv: ok, "), "{shown}");
     assert!(shown.ends_with("\n\n0 passed, 0 failed\n"), "{shown}");
 }

@@ -22,7 +22,11 @@ pub(crate) const PARTS: &[Part] = &[
         run: repository_rules,
     },
     Part { name: "msrv", about: "every place that states the minimum Rust version agrees", run: msrv::run },
-    Part { name: "format", about: "cargo fmt changes nothing", run: |job| job.cargo("fmt --all --check") },
+    Part {
+        name: "format",
+        about: "cargo fmt changes nothing",
+        run: |job| job.cargo("fmt --all --check -- --color never"),
+    },
     Part {
         name: "lints",
         about: "clippy has nothing to say about any target",

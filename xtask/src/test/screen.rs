@@ -52,7 +52,7 @@ impl Screen {
         if self.rewrites() {
             self.rewrite("");
         }
-        self.line(&format!("{} {result}", self.title));
+        self.line(&format!("{}: {result}", self.title));
     }
 
     /// A line of a part's own output, shown only when asked for.
@@ -122,12 +122,12 @@ mod tests {
 
     #[test]
     fn a_failure_shows_the_whole_output_once() {
-        assert_eq!(shown(false, false), "[1/1] unit …\n[1/1] unit FAILED\ncargo says\nerror: unit: broke\n");
-        assert_eq!(shown(false, true), "[1/1] unit …\ncargo says\n[1/1] unit FAILED\nerror: unit: broke\n");
+        assert_eq!(shown(false, false), "[1/1] unit …\n[1/1] unit: FAILED\ncargo says\nerror: unit: broke\n");
+        assert_eq!(shown(false, true), "[1/1] unit …\ncargo says\n[1/1] unit: FAILED\nerror: unit: broke\n");
     }
 
     #[test]
     fn a_terminal_line_is_replaced_by_its_result() {
-        assert!(shown(true, false).starts_with("\r\x1b[2K[1/1] unit …\r\x1b[2K[1/1] unit FAILED\n"));
+        assert!(shown(true, false).starts_with("\r\x1b[2K[1/1] unit …\r\x1b[2K[1/1] unit: FAILED\n"));
     }
 }

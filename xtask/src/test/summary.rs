@@ -12,6 +12,16 @@ pub(crate) enum Outcome {
     NotRun,
 }
 
+impl Outcome {
+    fn word(self) -> &'static str {
+        match self {
+            Self::Passed => "ok",
+            Self::Failed => "FAILED",
+            Self::NotRun => "not run",
+        }
+    }
+}
+
 /// A part in the summary.
 pub(crate) struct Entry {
     pub(crate) name: &'static str,
@@ -25,19 +35,33 @@ impl Entry {
         Self { name, outcome: Outcome::NotRun, took: Duration::ZERO, tally: Tally::default() }
     }
 
-    /// Its result in words: the outcome, the seconds and, if it ran tests, their number.
+    /// Its result on one line: the outcome, the seconds and, if it ran tests, their number.
     pub(crate) fn result(&self) -> String {
-        let outcome = match self.outcome {
-            Outcome::Passed => "ok",
-            Outcome::Failed => "FAILED",
-            Outcome::NotRun => return "not run".to_owned(),
-        };
+        match self.outcome {
+            Outcome::NotRun => self.outcome.word().to_owned(),
+            Outcome::Passed | Outcome::Failed => {
+                format!("{}, {:.1} s{}", self.outcome.word(), self.took.as_secs_f64(), self.tests())
+            }
+        }
+    }
+
+    /// The same in columns.
+    fn row(&self) -> String {
+        match self.outcome {
+            Outcome::NotRun => format!("  {:12} {}", self.name, self.outcome.word()),
+            Outcome::Passed | Outcome::Failed => {
+                let seconds = self.took.as_secs_f64();
+                format!("  {:12} {:6} {seconds:7.1} s{}", self.name, self.outcome.word(), self.tests())
+            }
+        }
+    }
+
+    fn tests(&self) -> String {
         let Tally { passed, failed, ignored } = self.tally;
-        let tests = match passed + failed + ignored {
+        match passed + failed + ignored {
             0 => String::new(),
-            all => format!("  {passed} of {all} tests passed"),
-        };
-        format!("{outcome:7} {:6.1} s{tests}", self.took.as_secs_f64())
+            all => format!(", {passed} of {all} tests passed"),
+        }
     }
 
     /// A part that failed for another reason than a test, such as code that does not compile, counts as one failure:
@@ -56,7 +80,7 @@ pub(crate) fn is_success(entries: &[Entry]) -> bool {
 /// The summary's lines; the last one, alone, counts single tests.
 pub(crate) fn lines(entries: &[Entry]) -> Vec<String> {
     let mut lines = vec![String::new(), "Summary".to_owned()];
-    lines.extend(entries.iter().map(|entry| format!("  {:12} {}", entry.name, entry.result())));
+    lines.extend(entries.iter().map(Entry::row));
     if entries.iter().any(|entry| entry.outcome == Outcome::NotRun) {
         lines.push("Stopped at the first failure; --keep-going runs the rest too.".to_owned());
     }
@@ -96,9 +120,10 @@ mod tests {
     fn parts_show_outcome_and_seconds() {
         let all = lines(&[entry(Outcome::Failed, 1, 1, 0), Entry::not_run("last")]).join("\n");
         assert!(
-            all.contains("  part         FAILED     1.2 s  1 of 2 tests passed\n  last         not run\n"),
+            all.contains("  part         FAILED     1.2 s, 1 of 2 tests passed\n  last         not run\n"),
             "{all}"
         );
         assert!(all.contains("--keep-going"));
+        assert_eq!(entry(Outcome::Passed, 0, 0, 0).result(), "ok, 1.2 s");
     }
 }
