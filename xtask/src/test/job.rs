@@ -66,6 +66,11 @@ impl<'a> Job<'a> {
         }
     }
 
+    /// Shows a line at once, because it tells of something done to the machine.
+    pub(crate) fn announce(&mut self, line: &str) {
+        self.screen.note(line);
+    }
+
     /// The tests counted and everything that was printed.
     pub(crate) fn finish(self) -> (Tally, String) {
         (self.tally, self.log)

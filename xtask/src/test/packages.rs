@@ -12,11 +12,11 @@ pub(crate) fn run(job: &mut Job<'_>) -> Result<(), String> {
     if missing.is_empty() {
         return Ok(());
     }
-    for requirement in &missing {
-        job.say(&format!("installing {}: {}", requirement.package, requirement.why));
-    }
     let packages: Vec<&str> = missing.iter().map(|requirement| requirement.package).collect();
     let prefix = Means::probe().prefix(&packages)?;
+    for requirement in &missing {
+        job.announce(&format!("installing {}: {}", requirement.package, requirement.why));
+    }
     install(job, prefix, &packages)?;
     match self::missing().first() {
         None => Ok(()),

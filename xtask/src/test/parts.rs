@@ -69,8 +69,7 @@ fn repository_rules(job: &mut Job<'_>) -> Result<(), String> {
     }
 }
 
-/// The library and the command are both called `tenure`, so that one run would write both to the same place; the
-/// library comes last and stays.
+/// The library and the command are both called `tenure`, so that one run would write both to the same place at once.
 fn docs(job: &mut Job<'_>) -> Result<(), String> {
     for targets in ["--bins", "--lib"] {
         let mut command = process::cargo();

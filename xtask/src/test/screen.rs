@@ -49,10 +49,15 @@ impl Screen {
 
     /// Ends the part's line with its result.
     pub(crate) fn end(&mut self, result: &str) {
+        self.note(&format!("{}: {result}", self.title));
+    }
+
+    /// A line that is shown whatever happens, above the part's own.
+    pub(crate) fn note(&mut self, line: &str) {
         if self.rewrites() {
             self.rewrite("");
         }
-        self.line(&format!("{}: {result}", self.title));
+        self.line(line);
     }
 
     /// A line of a part's own output, shown only when asked for.
