@@ -1,2 +1,58 @@
-//! Placeholder.
-fn main() {}
+//! The project's own commands, run as `cargo xtask …`: `test` only reads the tree, `fix` writes to it.
+
+mod deny;
+mod fix;
+mod manifest;
+mod process;
+mod repository;
+mod test;
+
+use std::path::PathBuf;
+use std::process::ExitCode;
+
+use clap::{Parser, Subcommand};
+
+/// The project's own commands.
+#[derive(Parser)]
+#[command(name = "cargo xtask", bin_name = "cargo xtask")]
+struct Arguments {
+    #[command(subcommand)]
+    command: Commands,
+}
+
+#[derive(Subcommand)]
+enum Commands {
+    /// Check everything CI checks, in the same order; reads the tree and never changes it
+    Test(test::Options),
+    /// Format the tree and apply the fixes clippy is sure of
+    Fix,
+    /// Check the licences, bans and sources of every dependency with cargo-deny
+    Deny,
+}
+
+fn main() -> ExitCode {
+    let arguments = Arguments::parse();
+    let result = workspace_root().and_then(|root| match arguments.command {
+        Commands::Test(options) => test::run(&root, &options),
+        Commands::Fix => fix::run(&root).map(|()| ExitCode::SUCCESS),
+        Commands::Deny => deny::run(&root).map(|()| ExitCode::SUCCESS),
+    });
+    result.unwrap_or_else(|problem| {
+        eprintln!("error: {problem}");
+        ExitCode::FAILURE
+    })
+}
+
+/// Asked of cargo at run time: a path compiled in would be wrong for worktrees that share a target directory.
+fn workspace_root() -> Result<PathBuf, String> {
+    let mut cargo = process::cargo();
+    let output = cargo
+        .args(["locate-project", "--workspace", "--message-format", "plain"])
+        .output()
+        .map_err(|error| format!("cannot run cargo: {error}"))?;
+    let manifest = PathBuf::from(String::from_utf8_lossy(&output.stdout).trim());
+    match manifest.parent() {
+        Some(root) if output.status.success() => Ok(root.to_path_buf()),
+        _ => Err(format!("cargo finds no workspace here: {}", String::from_utf8_lossy(&output.stderr).trim())),
+    }
+}

@@ -1,0 +1,111 @@
+//! Runs child processes and hands on what they print, line by line.
+
+use std::env;
+use std::ffi::OsString;
+use std::io::{self, BufRead, BufReader, Read};
+use std::process::{Child, Command, ExitStatus, Stdio};
+use std::sync::mpsc::{self, RecvTimeoutError, Sender};
+use std::thread;
+use std::time::{Duration, Instant};
+
+/// Where a line came from.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Stream {
+    Stdout,
+    Stderr,
+}
+
+/// The cargo that runs us, so that a toolchain chosen with `cargo +name` holds for the children too.
+pub(crate) fn cargo() -> Command {
+    Command::new(env::var_os("CARGO").unwrap_or_else(|| OsString::from("cargo")))
+}
+
+/// How a command would be typed.
+pub(crate) fn describe(command: &Command) -> String {
+    let program = command.get_program().to_string_lossy();
+    // The full path of the toolchain's cargo says nothing to a reader.
+    let program = if program.ends_with("/cargo") { "cargo".into() } else { program };
+    command.get_args().fold(program.into_owned(), |typed, argument| typed + " " + &argument.to_string_lossy())
+}
+
+/// Runs `command` to its end, calling `on_line` for each line in the order of arrival.
+pub(crate) fn run(command: &mut Command, mut on_line: impl FnMut(Stream, &str)) -> io::Result<ExitStatus> {
+    let mut child = command.stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::piped()).spawn()?;
+    let (sender, receiver) = mpsc::channel();
+    forward(child.stdout.take(), Stream::Stdout, sender.clone());
+    forward(child.stderr.take(), Stream::Stderr, sender);
+
+    let mut exited_at = None;
+    loop {
+        match receiver.recv_timeout(POLL) {
+            Ok((stream, line)) => on_line(stream, &line),
+            Err(RecvTimeoutError::Disconnected) => return child.wait(),
+            Err(RecvTimeoutError::Timeout) => {
+                if has_outlived_its_parent(&mut child, &mut exited_at)? {
+                    on_line(Stream::Stderr, "note: a process it started is still running and holds its output open");
+                    return child.wait();
+                }
+            }
+        }
+    }
+}
+
+/// True once the child is gone while something else still holds its pipes: waiting for them could last for ever.
+fn has_outlived_its_parent(child: &mut Child, exited_at: &mut Option<Instant>) -> io::Result<bool> {
+    if exited_at.is_none() && child.try_wait()?.is_some() {
+        *exited_at = Some(Instant::now());
+    }
+    Ok(exited_at.is_some_and(|at| at.elapsed() > PATIENCE_AFTER_EXIT))
+}
+
+fn forward(pipe: Option<impl Read + Send + 'static>, stream: Stream, lines: Sender<(Stream, String)>) {
+    let Some(pipe) = pipe else { return };
+    thread::spawn(move || {
+        let mut reader = BufReader::new(pipe);
+        let mut bytes = Vec::new();
+        while matches!(reader.read_until(b'\n', &mut bytes), Ok(1..)) {
+            let line = String::from_utf8_lossy(&bytes).trim_end_matches(['\r', '\n']).to_owned();
+            bytes.clear();
+            if lines.send((stream, line)).is_err() {
+                break;
+            }
+        }
+    });
+}
+
+const POLL: Duration = Duration::from_millis(100);
+const PATIENCE_AFTER_EXIT: Duration = Duration::from_secs(2);
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn shell(script: &str) -> (bool, Vec<(Stream, String)>) {
+        let mut lines = Vec::new();
+        let status =
+            run(Command::new("sh").args(["-c", script]), |stream, line| lines.push((stream, line.to_owned()))).unwrap();
+        (status.success(), lines)
+    }
+
+    #[test]
+    fn lines_arrive_with_their_stream_and_the_exit_code_counts() {
+        let (success, mut lines) = shell("echo one; echo two >&2; exit 3");
+        lines.sort_by_key(|(_, line)| line.clone());
+        assert!(!success);
+        assert_eq!(lines, [(Stream::Stdout, "one".to_owned()), (Stream::Stderr, "two".to_owned())]);
+    }
+
+    #[test]
+    fn a_grandchild_that_keeps_the_pipe_open_does_not_hang_the_run() {
+        let started = Instant::now();
+        let (success, lines) = shell("sleep 10 & echo done");
+        assert!(success);
+        assert!(started.elapsed() < Duration::from_secs(8));
+        assert!(lines.last().unwrap().1.contains("still running"));
+    }
+
+    #[test]
+    fn a_command_is_described_as_typed() {
+        assert_eq!(describe(Command::new("/usr/bin/cargo").args(["fmt", "--check"])), "cargo fmt --check");
+    }
+}

@@ -1,0 +1,98 @@
+//! Relative links in Markdown lead to tracked files.
+
+use super::tree::Tree;
+
+pub(crate) fn check(tree: &Tree) -> Vec<String> {
+    tree.ending(".md").flat_map(|(path, text)| violations(tree, path, text)).collect()
+}
+
+fn violations(tree: &Tree, path: &str, text: &str) -> Vec<String> {
+    let mut found = Vec::new();
+    let mut is_code = false;
+    for (index, line) in text.lines().enumerate() {
+        let is_fence = line.trim_start().starts_with("```");
+        is_code ^= is_fence;
+        if is_code || is_fence {
+            continue;
+        }
+        for target in targets(line).into_iter().filter(|target| is_relative(path, target)) {
+            if !resolve(path, target).is_some_and(|file| tree.contains(&file)) {
+                found.push(format!("{path}:{}: the link to `{target}` leads to no tracked file", index + 1));
+            }
+        }
+    }
+    found
+}
+
+/// The targets of `[text](target)` and of `[label]: target`, outside of inline code.
+fn targets(line: &str) -> Vec<&str> {
+    let mut found = Vec::new();
+    if let Some((label, target)) = line.split_once("]: ")
+        && label.starts_with('[')
+    {
+        found.extend(target.split_whitespace().next());
+    }
+    for (at, _) in line.match_indices("](") {
+        // Between an odd and an even backtick there is code; a link whose text is code has both before it.
+        let is_code = line[..at].matches('`').count() % 2 == 1;
+        let inside = line[at + 2..].split(')').next().unwrap_or_default();
+        found.extend(inside.split_whitespace().next().filter(|_| !is_code));
+    }
+    found
+}
+
+/// Leaves out the web, places on the same page, and the Rust paths that rustdoc resolves itself.
+fn is_relative(path: &str, target: &str) -> bool {
+    let is_web = target.contains("://") || target.starts_with("mailto:");
+    let is_rustdoc = path.contains("/src/") && !target.contains(['.', '/']);
+    !is_web && !is_rustdoc && !target.starts_with('#') && !target.contains("::")
+}
+
+/// The tracked path a link leads to; `None` when it leaves the tree.
+fn resolve(path: &str, target: &str) -> Option<String> {
+    let target = target.trim_matches(['<', '>']).split('#').next()?;
+    let folder = path.rsplit_once('/').map_or("", |(folder, _)| folder);
+    let mut parts: Vec<&str> = if target.starts_with('/') { Vec::new() } else { folder.split('/').collect() };
+    for part in target.split('/') {
+        match part {
+            "" | "." => {}
+            ".." => drop(parts.pop().filter(|part| !part.is_empty())?),
+            name => parts.push(name),
+        }
+    }
+    Some(parts.into_iter().filter(|part| !part.is_empty()).collect::<Vec<_>>().join("/"))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn found(text: &str) -> usize {
+        let files = [("docs/a.md", text), ("docs/b.md", ""), ("README.md", ""), ("crates/core/src/lib.rs", "")];
+        check(&Tree::from_files(&files)).len()
+    }
+
+    #[test]
+    fn broken_links_are_found() {
+        assert_eq!(found("See [c](c.md) and [up](../nothing.md)."), 2);
+        assert_eq!(found("[c]: c.md \"title\""), 1);
+        assert_eq!(found("[out](../../elsewhere.md)"), 1);
+    }
+
+    #[test]
+    fn good_links_resolve() {
+        assert_eq!(found("[b](b.md#part) [`b`](./b.md) [r](../README.md) [core](../crates/core) [r](/README.md)"), 0);
+        assert_eq!(found("[web](https://example.com/x) [here](#part) [mail](mailto:a@example.com)"), 0);
+    }
+
+    #[test]
+    fn code_is_not_read() {
+        assert_eq!(found("```\n[c](c.md)\n```\nUse `[c](c.md)`."), 0);
+    }
+
+    #[test]
+    fn rust_paths_are_left_to_rustdoc() {
+        let tree = Tree::from_files(&[("crates/a/src/docs.md", "[a](crate::A) [b](Store) [c](gone.md)")]);
+        assert_eq!(check(&tree).len(), 1);
+    }
+}

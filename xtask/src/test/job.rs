@@ -1,0 +1,106 @@
+//! What a part may do while it runs: say something, and run commands whose output is kept.
+
+use std::path::Path;
+use std::process::Command;
+
+use super::screen::Screen;
+use super::tally::{self, Tally};
+use crate::process::{self, Stream};
+
+/// One running part: everything it prints is kept for the case that it fails.
+pub(crate) struct Job<'a> {
+    root: &'a Path,
+    screen: &'a mut Screen,
+    tally: Tally,
+    log: String,
+    tests_so_far: u64,
+}
+
+impl<'a> Job<'a> {
+    pub(crate) fn new(root: &'a Path, screen: &'a mut Screen) -> Self {
+        Self { root, screen, tally: Tally::default(), log: String::new(), tests_so_far: 0 }
+    }
+
+    /// The workspace's root folder.
+    pub(crate) fn root(&self) -> &'a Path {
+        self.root
+    }
+
+    /// Runs cargo with these space-separated arguments; fails when it fails.
+    pub(crate) fn cargo(&mut self, arguments: &str) -> Result<(), String> {
+        self.command(process::cargo().args(arguments.split(' '))).map(drop)
+    }
+
+    /// Runs a command in the workspace's root; gives what it wrote to its standard output.
+    pub(crate) fn command(&mut self, command: &mut Command) -> Result<String, String> {
+        let typed = process::describe(command);
+        self.say(&format!("$ {typed}"));
+        // Colours would hide the lines that are counted.
+        command.current_dir(self.root).env("CARGO_TERM_COLOR", "never");
+        let mut stdout = String::new();
+        let status = process::run(command, |stream, line| {
+            if stream == Stream::Stdout {
+                stdout.push_str(line);
+                stdout.push('\n');
+            }
+            self.say(line);
+        });
+        match status {
+            Ok(status) if status.success() => Ok(stdout),
+            Ok(status) => Err(format!("`{typed}` failed ({status})")),
+            Err(error) => Err(format!("cannot run `{typed}`: {error}")),
+        }
+    }
+
+    /// Keeps a line, counts it if it reports tests, and moves the progress on.
+    pub(crate) fn say(&mut self, line: &str) {
+        self.log.push_str(line);
+        self.log.push('\n');
+        self.screen.detail(line);
+        self.tally += tally::of_line(line);
+        if tally::is_passed_test(line) {
+            self.tests_so_far += 1;
+            self.screen.progress(&format!("{} tests passed so far", self.tests_so_far));
+        } else if let Some(step) = build_step(line) {
+            self.screen.progress(step);
+        }
+    }
+
+    /// Shows a line at once, because it tells of something done to the machine.
+    pub(crate) fn announce(&mut self, line: &str) {
+        self.screen.note(line);
+    }
+
+    /// The tests counted and everything that was printed.
+    pub(crate) fn finish(self) -> (Tally, String) {
+        (self.tally, self.log)
+    }
+}
+
+/// Cargo right-aligns its verbs, so that its own lines stand out from those of the programs it runs.
+fn build_step(line: &str) -> Option<&str> {
+    let step = line.trim_start();
+    let is_step = ["Compiling ", "Checking ", "Documenting ", "Running "].iter().any(|verb| step.starts_with(verb));
+    // The rest is the folder or file, which is too long for a line of progress.
+    (is_step && step.len() < line.len()).then(|| step.split(" (").next().unwrap_or(step))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn cargos_own_lines_are_steps() {
+        assert_eq!(build_step("   Compiling serde v1.0.0 (x)"), Some("Compiling serde v1.0.0"));
+        assert_eq!(build_step("Compiling is hard"), None);
+    }
+
+    #[test]
+    fn a_failing_command_is_named_and_its_output_kept() {
+        let mut screen = Screen::to(Box::new(std::io::sink()), false, false);
+        let mut job = Job::new(Path::new("."), &mut screen);
+        let problem = job.command(Command::new("sh").args(["-c", "echo why; exit 1"])).unwrap_err();
+        assert!(problem.contains("sh -c"), "{problem}");
+        assert!(job.finish().1.contains("why\n"));
+    }
+}

@@ -1,0 +1,121 @@
+//! `cargo xtask test`: the same named parts, in the same order, for everyone and for CI.
+
+mod features;
+mod job;
+mod msrv;
+mod packages;
+mod parts;
+mod screen;
+mod summary;
+mod tally;
+
+use std::path::Path;
+use std::process::ExitCode;
+use std::time::Instant;
+
+use clap::Args;
+use clap::builder::PossibleValuesParser;
+
+use job::Job;
+use parts::{PARTS, Part};
+use screen::Screen;
+use summary::{Entry, Outcome};
+
+/// What to run, and how much of it to show.
+#[derive(Args)]
+pub(crate) struct Options {
+    /// Run only this part; may be given more than once, the order stays the same
+    #[arg(long, value_name = "NAME", value_parser = PossibleValuesParser::new(PARTS.iter().map(|part| part.name)))]
+    only: Vec<String>,
+    /// Name the parts and what they check, and run nothing
+    #[arg(long)]
+    list: bool,
+    /// Run the remaining parts after a failure too
+    #[arg(long)]
+    keep_going: bool,
+    /// Show everything the parts print while they run, not only when they fail
+    #[arg(long, short)]
+    verbose: bool,
+}
+
+/// Runs the chosen parts and ends with one summary.
+pub(crate) fn run(root: &Path, options: &Options) -> Result<ExitCode, String> {
+    let mut screen = Screen::stdout(options.verbose);
+    if options.list {
+        PARTS.iter().for_each(|part| screen.line(&format!("{:12} {}", part.name, part.about)));
+        return Ok(ExitCode::SUCCESS);
+    }
+    let chosen: Vec<&Part> =
+        PARTS.iter().filter(|part| options.only.is_empty() || options.only.iter().any(|n| n == part.name)).collect();
+    let entries = run_parts(root, &chosen, options.keep_going, &mut screen);
+    summary::lines(&entries).iter().for_each(|line| screen.line(line));
+    Ok(if summary::is_success(&entries) { ExitCode::SUCCESS } else { ExitCode::FAILURE })
+}
+
+fn run_parts(root: &Path, parts: &[&Part], keep_going: bool, screen: &mut Screen) -> Vec<Entry> {
+    let mut entries: Vec<Entry> = Vec::new();
+    for (index, part) in parts.iter().enumerate() {
+        let mut entry = Entry::not_run(part.name);
+        if keep_going || summary::is_success(&entries) {
+            screen.begin(&format!("[{}/{}] {}", index + 1, parts.len(), part.name));
+            entry = run_part(root, part, screen);
+        }
+        entries.push(entry);
+    }
+    entries
+}
+
+fn run_part(root: &Path, part: &Part, screen: &mut Screen) -> Entry {
+    let started = Instant::now();
+    let mut job = Job::new(root, screen);
+    let result = (part.run)(&mut job);
+    let (tally, log) = job.finish();
+    // A skipped test proves nothing, so it fails its part even though cargo is content.
+    let result = result.and_then(|()| match tally.ignored {
+        0 => Ok(()),
+        ignored => Err(format!("{ignored} test(s) are ignored, and no test may be skipped")),
+    });
+    let outcome = if result.is_ok() { Outcome::Passed } else { Outcome::Failed };
+    let entry = Entry { name: part.name, outcome, took: started.elapsed(), tally };
+    screen.end(&entry.result());
+    if let Err(problem) = result {
+        screen.failure(&log, &format!("{}: {problem}", part.name));
+    }
+    entry
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const GOOD: Part = Part { name: "good", about: "", run: |_| Ok(()) };
+    const BAD: Part = Part { name: "bad", about: "", run: |_| Err("it broke".to_owned()) };
+    const LAZY: Part = Part {
+        name: "lazy",
+        about: "",
+        run: |job| {
+            job.say("test result: ok. 1 passed; 0 failed; 1 ignored; 0 measured; 0 filtered out");
+            Ok(())
+        },
+    };
+
+    fn outcomes(parts: &[&Part], keep_going: bool) -> Vec<Outcome> {
+        let mut screen = Screen::to(Box::new(std::io::sink()), false, false);
+        run_parts(Path::new("."), parts, keep_going, &mut screen).iter().map(|entry| entry.outcome).collect()
+    }
+
+    #[test]
+    fn the_first_failure_stops_the_run() {
+        assert_eq!(outcomes(&[&GOOD, &BAD, &GOOD], false), [Outcome::Passed, Outcome::Failed, Outcome::NotRun]);
+    }
+
+    #[test]
+    fn keep_going_runs_every_part() {
+        assert_eq!(outcomes(&[&BAD, &GOOD], true), [Outcome::Failed, Outcome::Passed]);
+    }
+
+    #[test]
+    fn an_ignored_test_fails_its_part() {
+        assert_eq!(outcomes(&[&LAZY], false), [Outcome::Failed]);
+    }
+}
