@@ -1,0 +1,175 @@
+//! The reference store: inside one process, for tests, examples and as the measure of all others.
+
+use std::collections::{BTreeMap, VecDeque};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::time::{Duration, SystemTime, UNIX_EPOCH};
+
+use futures_util::future::{BoxFuture, ready};
+use futures_util::stream::{BoxStream, StreamExt, unfold};
+use tenure_core::{CampaignReply, CandidateId, ElectionName, Namespace, RenewReply};
+use tokio::sync::broadcast;
+
+use super::rules::{Effects, Moment, ProcessToken, Record};
+use super::{
+    Campaign, Capabilities, ElectionKey, Finding, Hint, Interest, Observation, Renew, Replies, Resign, Store,
+    StoreError, Transition,
+};
+use crate::clock::Clock;
+
+/// Keeps elections in memory. Clones share them, so several candidates of one process can meet.
+///
+/// ```
+/// use tenure::{MemoryStore, Tenure};
+///
+/// let store = MemoryStore::new();
+/// let one = Tenure::with_store(store.clone())?;
+/// let other = Tenure::with_store(store)?;
+/// # Ok::<(), tenure::Error>(())
+/// ```
+#[derive(Debug, Clone)]
+pub struct MemoryStore {
+    clock: Clock,
+    elections: Arc<Mutex<BTreeMap<ElectionKey, Kept>>>,
+    hints: broadcast::Sender<Hint>,
+}
+
+#[derive(Debug, Default)]
+struct Kept {
+    record: Record,
+    history: VecDeque<Transition>,
+}
+
+const HISTORY_MAX: usize = 1_000;
+const HINTS_KEPT: usize = 256;
+
+impl MemoryStore {
+    /// An empty store.
+    #[must_use]
+    pub fn new() -> Self {
+        Self::with_clock(Clock::boottime())
+    }
+
+    /// An empty store whose leases run on this clock.
+    #[must_use]
+    pub fn with_clock(clock: Clock) -> Self {
+        Self { clock, elections: Arc::default(), hints: broadcast::Sender::new(HINTS_KEPT) }
+    }
+
+    /// One atomic step on one election.
+    fn step<T>(&self, key: &ElectionKey, act: impl FnOnce(&mut Record, &Moment<'_>, &mut Effects) -> T) -> T {
+        let mut elections = self.elections();
+        let kept = elections.entry(key.clone()).or_default();
+        let mut effects = Effects::default();
+        let reply = act(&mut kept.record, &self.moment(), &mut effects);
+        let news = !effects.transitions.is_empty() || !effects.wake.is_empty();
+        kept.history.extend(effects.transitions);
+        while kept.history.len() > HISTORY_MAX {
+            kept.history.pop_front();
+        }
+        drop(elections);
+        if news {
+            // Nobody may be listening, and that is fine: a hint is only a hint.
+            let _ = self.hints.send(Hint { key: Some(key.clone()) });
+        }
+        reply
+    }
+
+    fn moment(&self) -> Moment<'static> {
+        Moment {
+            now: self.clock.now(),
+            unix_ms: unix_ms(),
+            process: ProcessToken::default(),
+            is_gone: &|_: ProcessToken| false,
+        }
+    }
+
+    /// A panic elsewhere cannot have left a record half changed: every step is made of plain assignments.
+    fn elections(&self) -> MutexGuard<'_, BTreeMap<ElectionKey, Kept>> {
+        self.elections.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+impl Default for MemoryStore {
+    fn default() -> Self {
+        Self::new()
+    }
+}
+
+impl Store for MemoryStore {
+    fn capabilities(&self) -> Capabilities {
+        Capabilities {
+            name: "memory",
+            statement: "Elections inside one process only; everything is forgotten when it ends.",
+            pushes: true,
+            sees_death: false,
+            ttl_min: Duration::from_millis(1),
+        }
+    }
+
+    fn campaign<'a>(&'a self, batch: &'a [Campaign]) -> BoxFuture<'a, Replies<CampaignReply>> {
+        let step = |request: &Campaign| {
+            Ok(self.step(&request.key, |record, at, effects| record.campaign(request, at, effects)))
+        };
+        Box::pin(ready(batch.iter().map(step).collect()))
+    }
+
+    fn renew<'a>(&'a self, batch: &'a [Renew]) -> BoxFuture<'a, Replies<RenewReply>> {
+        let step = |request: &Renew| Ok(self.step(&request.key, |record, at, _| record.renew(request, at)));
+        Box::pin(ready(batch.iter().map(step).collect()))
+    }
+
+    fn resign<'a>(&'a self, batch: &'a [Resign]) -> BoxFuture<'a, Replies<()>> {
+        let step =
+            |request: &Resign| Ok(self.step(&request.key, |record, at, effects| record.resign(request, at, effects)));
+        Box::pin(ready(batch.iter().map(step).collect()))
+    }
+
+    fn observe<'a>(&'a self, batch: &'a [ElectionKey]) -> BoxFuture<'a, Replies<Observation>> {
+        let elections = self.elections();
+        let at = self.moment();
+        let look = |key| Ok(elections.get(key).map(|kept| kept.record.observe(&at)).unwrap_or_default());
+        Box::pin(ready(batch.iter().map(look).collect()))
+    }
+
+    fn elections<'a>(&'a self, namespace: &'a Namespace) -> BoxFuture<'a, Result<Vec<ElectionName>, StoreError>> {
+        let elections = self.elections();
+        let names = elections.keys().filter(|key| key.namespace == *namespace).map(|key| key.name.clone());
+        Box::pin(ready(Ok(names.collect())))
+    }
+
+    fn request_handover<'a>(
+        &'a self,
+        key: &'a ElectionKey,
+        successor: Option<&'a CandidateId>,
+    ) -> BoxFuture<'a, Result<bool, StoreError>> {
+        let asked = self.step(key, |record, at, effects| record.request_handover(successor, at, effects));
+        Box::pin(ready(Ok(asked)))
+    }
+
+    fn history<'a>(&'a self, key: &'a ElectionKey, limit: usize) -> BoxFuture<'a, Result<Vec<Transition>, StoreError>> {
+        let elections = self.elections();
+        let latest = elections.get(key).map(|kept| kept.history.iter().rev().take(limit).cloned().collect());
+        Box::pin(ready(Ok(latest.unwrap_or_default())))
+    }
+
+    fn watch(&self, _interest: Interest) -> BoxStream<'static, Hint> {
+        unfold(self.hints.subscribe(), |mut hints| async {
+            match hints.recv().await {
+                Ok(hint) => Some((hint, hints)),
+                Err(broadcast::error::RecvError::Lagged(_)) => Some((Hint { key: None }, hints)),
+                Err(broadcast::error::RecvError::Closed) => None,
+            }
+        })
+        .boxed()
+    }
+
+    fn examine(&self) -> BoxFuture<'_, Vec<Finding>> {
+        Box::pin(ready(vec![Finding::warning("reach", "the memory store ends with this process")]))
+    }
+}
+
+/// Milliseconds since the Unix epoch, for people; nothing is ever decided by it.
+pub(super) fn unix_ms() -> u64 {
+    let since_epoch = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
+    u64::try_from(since_epoch.as_millis()).unwrap_or(u64::MAX)
+}

@@ -1,0 +1,148 @@
+//! The store contract: what a backend must offer so that elections can be held in it.
+//!
+//! Implement [`Store`] and run the [conformance suite](crate::conformance) on it; nothing else is needed to make
+//! every feature of this crate work on a new backend.
+
+mod error;
+mod memory;
+mod request;
+mod rules;
+mod url;
+
+use std::fmt;
+use std::os::fd::OwnedFd;
+use std::time::Duration;
+
+use futures_util::future::BoxFuture;
+use futures_util::stream::BoxStream;
+use tenure_core::{CampaignReply, CandidateId, ElectionName, Namespace, RenewReply};
+
+pub use self::error::{StoreError, StoreErrorKind};
+pub use self::memory::MemoryStore;
+pub use self::request::{
+    Campaign, Change, ElectionKey, Hint, Interest, Lease, Observation, Renew, Resign, StandBy, Transition,
+};
+pub use self::url::{StoreUrl, open};
+
+/// How long a lease that was resigned stays reserved for its successor. A stand-by that died unnoticed costs this much
+/// time, not a whole ttl.
+pub const RESERVATION: Duration = Duration::from_secs(1);
+
+/// One answer per request of a batch, in the same order.
+pub type Replies<T> = Vec<Result<T, StoreError>>;
+
+/// A place where leases are kept.
+///
+/// # Contract
+/// - Each operation on each election of a batch is **one atomic step**, decided by the store's own clock. A batch is
+///   one round trip; its steps are independent of each other and may be interleaved with those of others.
+/// - **`campaign`** grants a lease that is free, expired, or already owned by the very same nonce (that is how a
+///   candidate finds a grant whose reply was lost); a new grant gets a term above every earlier one. While a lease is
+///   reserved, only the successor is granted it. Otherwise the candidate is recorded as standing by for
+///   [`Campaign::stand_by_for`], and told who leads and for how long.
+/// - **`renew`** prolongs the lease only if nonce *and* term match and it has not expired.
+/// - **`resign`** releases the lease only if nonce and term match, and ends standing by. Releasing what is not held is
+///   no error. In the same step the lease is reserved for the named successor, or else for the keenest stand-by that
+///   has waited longest, for [`RESERVATION`].
+/// - The **holder's** ttl rules, not the challenger's.
+/// - Terms never fall, whatever happens to the lease. The record of an election is never deleted.
+/// - An **error** says what became of the write. When in doubt it is [`StoreErrorKind::Unknown`].
+/// - A **hint** is never the truth. It may be lost, late or duplicated without harm.
+/// - Futures may be dropped at any time; the write may or may not have happened then.
+/// - All methods are called on a tokio runtime with I/O and time enabled, and must not block its thread.
+pub trait Store: Send + Sync + fmt::Debug + 'static {
+    /// What this store can promise and what not.
+    fn capabilities(&self) -> Capabilities;
+
+    /// Takes each lease if it is free; else stands by.
+    fn campaign<'a>(&'a self, batch: &'a [Campaign]) -> BoxFuture<'a, Replies<CampaignReply>>;
+
+    /// Keeps each lease.
+    fn renew<'a>(&'a self, batch: &'a [Renew]) -> BoxFuture<'a, Replies<RenewReply>>;
+
+    /// Releases each lease.
+    fn resign<'a>(&'a self, batch: &'a [Resign]) -> BoxFuture<'a, Replies<()>>;
+
+    /// Looks at each election without taking part.
+    fn observe<'a>(&'a self, batch: &'a [ElectionKey]) -> BoxFuture<'a, Replies<Observation>>;
+
+    /// The elections that ever had a candidate, in order of their names.
+    fn elections<'a>(&'a self, namespace: &'a Namespace) -> BoxFuture<'a, Result<Vec<ElectionName>, StoreError>>;
+
+    /// Leaves a request for the leader to hand over, which its next renewal brings it. Returns whether there is one.
+    fn request_handover<'a>(
+        &'a self,
+        key: &'a ElectionKey,
+        successor: Option<&'a CandidateId>,
+    ) -> BoxFuture<'a, Result<bool, StoreError>>;
+
+    /// The latest transitions, newest first, at most `limit`.
+    fn history<'a>(&'a self, key: &'a ElectionKey, limit: usize) -> BoxFuture<'a, Result<Vec<Transition>, StoreError>>;
+
+    /// Hints that something changed. The stream ends never; errors of the connection behind it are healed silently.
+    fn watch(&self, interest: Interest) -> BoxStream<'static, Hint>;
+
+    /// A descriptor to be held open by whatever process does the leader's work. Where the store can see processes die,
+    /// it does not give a lease away before every holder of its life line is gone.
+    fn life_line(&self) -> Option<OwnedFd> {
+        None
+    }
+
+    /// Checks the store for `tenure doctor`: connects, reads, writes.
+    fn examine(&self) -> BoxFuture<'_, Vec<Finding>>;
+}
+
+/// What a store can promise.
+#[derive(Debug, Clone, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct Capabilities {
+    /// The kind of store, such as `sqlite`.
+    pub name: &'static str,
+    /// In one plain sentence, what it can and cannot promise.
+    pub statement: &'static str,
+    /// Whether followers are told of a resignation, instead of finding out when the lease would have run out.
+    pub pushes: bool,
+    /// Whether the death of the leader's process is noticed before its lease runs out.
+    pub sees_death: bool,
+    /// The shortest ttl it can keep.
+    pub ttl_min: Duration,
+}
+
+/// One result of [`Store::examine`].
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Finding {
+    /// What was looked at, such as `writable`.
+    pub check: &'static str,
+    /// Whether it is as it should be.
+    pub verdict: Verdict,
+    /// What was found, and what to do about it.
+    pub detail: String,
+}
+
+/// How bad a [`Finding`] is.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Verdict {
+    /// As it should be.
+    Good,
+    /// Works, but somebody should look at it.
+    Warning,
+    /// Elections cannot be held like this.
+    Bad,
+}
+
+impl Finding {
+    /// A finding that is as it should be.
+    pub fn good(check: &'static str, detail: impl Into<String>) -> Self {
+        Self { check, verdict: Verdict::Good, detail: detail.into() }
+    }
+
+    /// A finding that somebody should look at.
+    pub fn warning(check: &'static str, detail: impl Into<String>) -> Self {
+        Self { check, verdict: Verdict::Warning, detail: detail.into() }
+    }
+
+    /// A finding that makes elections impossible.
+    pub fn bad(check: &'static str, detail: impl Into<String>) -> Self {
+        Self { check, verdict: Verdict::Bad, detail: detail.into() }
+    }
+}

@@ -1,0 +1,154 @@
+//! What is asked of a store, and what it tells.
+
+use std::fmt;
+use std::time::Duration;
+
+use tenure_core::{CandidateId, ElectionName, Leader, LossReason, Metadata, Namespace, Nonce, Priority, Term};
+
+/// An election inside its namespace.
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct ElectionKey {
+    /// The namespace.
+    pub namespace: Namespace,
+    /// The name inside it.
+    pub name: ElectionName,
+}
+
+impl fmt::Display for ElectionKey {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{}/{}", self.namespace, self.name)
+    }
+}
+
+/// Take the lease, or stand by.
+#[derive(Debug, Clone)]
+pub struct Campaign {
+    /// In which election.
+    pub key: ElectionKey,
+    /// For whom: a label.
+    pub candidate: CandidateId,
+    /// Owns the grant, and identifies the stand-by.
+    pub nonce: Nonce,
+    /// How long the lease runs.
+    pub ttl: Duration,
+    /// How keen the candidate is.
+    pub priority: Priority,
+    /// What it publishes about itself.
+    pub metadata: Metadata,
+    /// How long it counts as standing by if nothing more is heard of it.
+    pub stand_by_for: Duration,
+}
+
+/// Keep the lease.
+#[derive(Debug, Clone)]
+pub struct Renew {
+    /// In which election.
+    pub key: ElectionKey,
+    /// Owns the grant.
+    pub nonce: Nonce,
+    /// The exact term.
+    pub term: Term,
+    /// How long the lease runs from now.
+    pub ttl: Duration,
+}
+
+/// Release the lease.
+#[derive(Debug, Clone)]
+pub struct Resign {
+    /// In which election.
+    pub key: ElectionKey,
+    /// Owns the grant.
+    pub nonce: Nonce,
+    /// The exact term; `None` for whatever this nonce owns.
+    pub term: Option<Term>,
+    /// For whom to reserve it.
+    pub successor: Option<CandidateId>,
+    /// For the history.
+    pub reason: LossReason,
+}
+
+/// An election as it is now.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub struct Observation {
+    /// The lease that runs, if one does.
+    pub lease: Option<Lease>,
+    /// The highest term ever granted.
+    pub last_term: Option<Term>,
+    /// For whom the lease is reserved, if it is.
+    pub reserved_for: Option<CandidateId>,
+    /// Who stands by, the next one first.
+    pub standing_by: Vec<StandBy>,
+}
+
+/// A lease that runs.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Lease {
+    /// Who holds it.
+    pub leader: Leader,
+    /// How long it still runs unless renewed.
+    pub remaining: Duration,
+    /// How long it runs when renewed.
+    pub ttl: Duration,
+}
+
+/// A candidate that would lead if it could.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct StandBy {
+    /// Its label.
+    pub candidate: CandidateId,
+    /// How keen it is.
+    pub priority: Priority,
+    /// Since when: milliseconds since the Unix epoch on the store's wall clock. For people only.
+    pub since_unix_ms: u64,
+}
+
+/// One line of an election's history.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Transition {
+    /// When: milliseconds since the Unix epoch on the store's wall clock. For people only.
+    pub at_unix_ms: u64,
+    /// Under which term.
+    pub term: Term,
+    /// Whose leadership.
+    pub candidate: CandidateId,
+    /// Began or ended.
+    pub change: Change,
+    /// Why: a word such as `granted`, `resigned`, `expired` or `died`.
+    pub reason: String,
+}
+
+/// What a [`Transition`] was.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Change {
+    /// Leadership began.
+    Elected,
+    /// Leadership ended.
+    Lost,
+}
+
+impl Change {
+    /// The word used in events and histories.
+    #[must_use]
+    pub const fn as_str(self) -> &'static str {
+        match self {
+            Self::Elected => "elected",
+            Self::Lost => "lost",
+        }
+    }
+}
+
+/// What a watcher wants to hear of.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Interest {
+    /// What concerns candidates that campaigned through this very store handle.
+    Own,
+    /// Every change of leadership.
+    All,
+}
+
+/// Something may have changed.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Hint {
+    /// Where; `None` means anywhere.
+    pub key: Option<ElectionKey>,
+}

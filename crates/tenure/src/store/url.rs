@@ -1,0 +1,152 @@
+//! From a URL to a store.
+
+use std::fmt;
+use std::str::FromStr;
+use std::sync::Arc;
+
+use super::{MemoryStore, Store, StoreError, StoreErrorKind};
+
+/// Opens the store behind a URL.
+///
+/// | URL | store |
+/// |---|---|
+/// | `sqlite:PATH` | a file, shared by the processes of one machine |
+/// | `memory:` | this process only |
+///
+/// # Errors
+/// When the scheme is unknown, or the store cannot be opened. The message never shows a password.
+pub fn open(url: &StoreUrl) -> Result<Arc<dyn Store>, StoreError> {
+    match url.scheme() {
+        "memory" => Ok(Arc::new(MemoryStore::new())),
+        scheme => Err(StoreError::not_sent(
+            StoreErrorKind::Configuration,
+            format!("there is no store for {scheme:?} in {url}; use one of {}", known_schemes()),
+        )),
+    }
+}
+
+/// The address of a store. Printing it hides the password.
+///
+/// ```
+/// use tenure::StoreUrl;
+///
+/// let url: StoreUrl = "redis://app:hunter2@db.example/0".parse()?;
+/// assert_eq!(url.to_string(), "redis://app:***@db.example/0");
+/// assert_eq!(format!("{url:?}"), "StoreUrl(redis://app:***@db.example/0)");
+/// # Ok::<(), tenure::StoreError>(())
+/// ```
+#[derive(Clone, PartialEq, Eq)]
+pub struct StoreUrl {
+    text: String,
+    colon: usize,
+}
+
+impl StoreUrl {
+    /// What comes before the first colon.
+    #[must_use]
+    pub fn scheme(&self) -> &str {
+        &self.text[..self.colon]
+    }
+
+    /// The whole text, password and all. Give it to the store's driver and to nobody else.
+    #[must_use]
+    pub fn expose(&self) -> &str {
+        &self.text
+    }
+
+    /// What comes after the first colon.
+    fn rest(&self) -> &str {
+        &self.text[self.colon + 1..]
+    }
+}
+
+impl FromStr for StoreUrl {
+    type Err = StoreError;
+
+    fn from_str(text: &str) -> Result<Self, StoreError> {
+        let scheme = text.split_once(':').map(|(scheme, _)| scheme);
+        let valid = |scheme: &str| {
+            scheme.starts_with(|c: char| c.is_ascii_alphabetic())
+                && scheme.chars().all(|c| c.is_ascii_alphanumeric() || matches!(c, '+' | '-' | '.'))
+        };
+        match scheme {
+            Some(scheme) if valid(scheme) && !text.contains(char::is_control) => {
+                Ok(Self { text: text.to_owned(), colon: scheme.len() })
+            }
+            // The text is not shown: without a scheme nobody can tell what part of it is a password.
+            Some(_) | None => Err(StoreError::not_sent(
+                StoreErrorKind::Configuration,
+                format!("the store address is not of the form SCHEME:REST; use one of {}", known_schemes()),
+            )),
+        }
+    }
+}
+
+impl fmt::Display for StoreUrl {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let Some((scheme, rest)) = self.text.split_once("://") else { return f.write_str(&self.text) };
+        let (base, query) = rest.split_once('?').map_or((rest, None), |(base, query)| (base, Some(query)));
+        // The last @ ends the credentials: a password may hold anything else, even an unescaped slash.
+        match base.rsplit_once('@') {
+            Some((credentials, place)) => {
+                let user = credentials.split(':').next().unwrap_or_default();
+                let hidden = if credentials.contains(':') { ":***" } else { "" };
+                write!(f, "{scheme}://{user}{hidden}@{place}")?;
+            }
+            None => write!(f, "{scheme}://{base}")?,
+        }
+        // Some drivers take secrets as parameters; their names are shown, their values are not.
+        for (position, parameter) in query.into_iter().flat_map(|query| query.split('&')).enumerate() {
+            let separator = if position == 0 { '?' } else { '&' };
+            write!(f, "{separator}{}=***", parameter.split('=').next().unwrap_or_default())?;
+        }
+        Ok(())
+    }
+}
+
+impl fmt::Debug for StoreUrl {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "StoreUrl({self})")
+    }
+}
+
+fn known_schemes() -> &'static str {
+    if cfg!(feature = "sqlite") { "sqlite:PATH, memory:" } else { "memory:" }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_password_is_never_shown() {
+        for text in [
+            "redis://user:canary@host:6379/0",
+            "redis://:canary@host",
+            "postgres://user:ca@canary/x@host/db",
+            "postgres://host/db?password=canary&sslmode=canary",
+            "redis+sentinel://u:canary@a,b,c/name",
+        ] {
+            let url: StoreUrl = text.parse().unwrap();
+            assert!(!url.to_string().contains("canary"), "{url}");
+            assert!(!format!("{url:?}").contains("canary"), "{url:?}");
+            let error = open(&url).unwrap_err().to_string();
+            assert!(!error.contains("canary"), "{error}");
+        }
+    }
+
+    #[test]
+    fn what_is_not_a_url_is_refused_without_repeating_it() {
+        for text in ["", "canary", ":canary", "/path/canary", "1x:canary", "sq lite:canary", "sqlite:a\0canary"] {
+            let error = text.parse::<StoreUrl>().unwrap_err();
+            assert_eq!(error.kind(), StoreErrorKind::Configuration);
+            assert!(!error.to_string().contains("canary"), "{error}");
+        }
+    }
+
+    #[test]
+    fn an_unknown_scheme_says_what_there_is() {
+        let error = open(&"mongodb://host/db".parse().unwrap()).unwrap_err().to_string();
+        assert!(error.contains("mongodb") && error.contains("memory:"), "{error}");
+    }
+}
