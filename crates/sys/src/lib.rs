@@ -1,1 +1,5 @@
 //! Placeholder.
+
+mod async_fd;
+
+pub use async_fd::async_fd;

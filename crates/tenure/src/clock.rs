@@ -68,7 +68,7 @@ impl Clock {
         Ok(match &self.0 {
             Source::Boottime => {
                 let flags = TimerfdFlags::NONBLOCK | TimerfdFlags::CLOEXEC;
-                Alarm::Timer(AsyncFd::register(timerfd_create(TimerfdClockId::Boottime, flags)?)?)
+                Alarm::Timer(tenure_sys::async_fd(timerfd_create(TimerfdClockId::Boottime, flags)?)?)
             }
             #[cfg(feature = "testing")]
             Source::Virtual(clock) => Alarm::Virtual(Arc::clone(clock)),
