@@ -48,6 +48,21 @@ pub struct Elector {
     ctx: Context,
 }
 
+/// Where a candidacy stands, as far as its surroundings need to know.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub enum Standing {
+    /// Not started.
+    Idle,
+    /// Wants to lead.
+    Following,
+    /// Leads.
+    Leading,
+    /// Led; its work is stopping, or its lease is being released.
+    Leaving,
+    /// Has left for good.
+    Stopped,
+}
+
 impl Elector {
     /// A candidate that does not stand yet.
     #[must_use]
@@ -110,10 +125,16 @@ impl Elector {
         }
     }
 
-    /// Whether the candidate has left for good.
+    /// Where the candidacy stands.
     #[must_use]
-    pub fn is_stopped(&self) -> bool {
-        matches!(self.state, State::Stopped)
+    pub fn standing(&self) -> Standing {
+        match &self.state {
+            State::Idle => Standing::Idle,
+            State::Following(_) | State::Campaigning(_) => Standing::Following,
+            State::Leading(_) => Standing::Leading,
+            State::Draining(_) | State::Resigning(_) => Standing::Leaving,
+            State::Stopped => Standing::Stopped,
+        }
     }
 
     /// What is fixed about this candidacy.

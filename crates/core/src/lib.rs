@@ -31,7 +31,7 @@ mod timer;
 mod timing;
 
 pub use candidate::{Candidate, Priority};
-pub use elector::Elector;
+pub use elector::{Elector, Standing};
 pub use id::{CandidateId, ElectionName, NAME_BYTES_MAX, NameError, NameFault, Namespace};
 pub use input::{CampaignReply, Draw, Failure, Handover, Held, Input, RenewReply, Reply};
 pub use lease::{Leader, Metadata, Nonce, Term};

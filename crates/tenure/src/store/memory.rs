@@ -169,7 +169,7 @@ impl Store for MemoryStore {
 }
 
 /// Milliseconds since the Unix epoch, for people; nothing is ever decided by it.
-pub(super) fn unix_ms() -> u64 {
+pub(crate) fn unix_ms() -> u64 {
     let since_epoch = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
     u64::try_from(since_epoch.as_millis()).unwrap_or(u64::MAX)
 }

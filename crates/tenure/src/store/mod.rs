@@ -19,6 +19,7 @@ use tenure_core::{CampaignReply, CandidateId, ElectionName, Namespace, RenewRepl
 
 pub use self::error::{StoreError, StoreErrorKind};
 pub use self::memory::MemoryStore;
+pub(crate) use self::memory::unix_ms;
 pub use self::request::{
     Campaign, Change, ElectionKey, Hint, Interest, Lease, Observation, Renew, Resign, StandBy, Transition,
 };

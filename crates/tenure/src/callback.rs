@@ -1,0 +1,194 @@
+//! Callbacks of the application: they run on threads of their own, one at a time per election, and nothing they do
+//! touches a lease.
+
+use std::any::Any;
+use std::collections::VecDeque;
+use std::fmt;
+use std::future::Future;
+use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+
+use futures_util::future::BoxFuture;
+use tenure_core::{LossReason, Term};
+
+use crate::blocking::block_on;
+use crate::driver::Command;
+use crate::event::Trouble;
+use crate::leadership::{Leadership, Work};
+use crate::shared::Shared;
+
+/// What a callback may return: nothing, or a result whose error is reported.
+pub trait CallbackResult: sealed::Sealed {
+    #[doc(hidden)]
+    fn into_failure(self) -> Option<String>;
+}
+
+impl CallbackResult for () {
+    fn into_failure(self) -> Option<String> {
+        None
+    }
+}
+
+impl<E: fmt::Display> CallbackResult for Result<(), E> {
+    fn into_failure(self) -> Option<String> {
+        self.err().map(|error| error.to_string())
+    }
+}
+
+mod sealed {
+    pub trait Sealed {}
+    impl Sealed for () {}
+    impl<E> Sealed for Result<(), E> {}
+}
+
+/// The outcome of a callback: known at once, or when its future has run.
+enum Outcome {
+    Now(Option<String>),
+    Later(BoxFuture<'static, Option<String>>),
+}
+
+type Callback<T> = Arc<dyn Fn(T) -> Outcome + Send + Sync>;
+
+/// What the application wants to be told, and how.
+#[derive(Clone, Default)]
+pub(crate) struct Callbacks {
+    pub(crate) elected: Option<Registered<Leadership>>,
+    pub(crate) lost: Option<Registered<(Term, LossReason)>>,
+    pub(crate) error: Option<Registered<Trouble>>,
+}
+
+impl Callbacks {
+    pub(crate) fn is_empty(&self) -> bool {
+        self.elected.is_none() && self.lost.is_none() && self.error.is_none()
+    }
+}
+
+pub(crate) struct Registered<T>(Callback<T>);
+
+impl<T> Clone for Registered<T> {
+    fn clone(&self) -> Self {
+        Self(Arc::clone(&self.0))
+    }
+}
+
+impl<T: 'static> Registered<T> {
+    pub(crate) fn sync<R: CallbackResult>(callback: impl Fn(T) -> R + Send + Sync + 'static) -> Self {
+        Self(Arc::new(move |argument| Outcome::Now(callback(argument).into_failure())))
+    }
+
+    pub(crate) fn future<F>(callback: impl Fn(T) -> F + Send + Sync + 'static) -> Self
+    where
+        F: Future<Output: CallbackResult> + Send + 'static,
+    {
+        Self(Arc::new(move |argument| {
+            let future = callback(argument);
+            Outcome::Later(Box::pin(async move { future.await.into_failure() }))
+        }))
+    }
+}
+
+/// Runs the callbacks of one election in order. A thread exists only while there is something to run.
+pub(crate) struct CallbackRunner {
+    pub(crate) callbacks: Callbacks,
+    shared: Arc<Shared>,
+    /// Futures of the application may need the runtime it was started on.
+    runtime: Option<tokio::runtime::Handle>,
+    queue: Mutex<Queue>,
+}
+
+#[derive(Default)]
+struct Queue {
+    waiting: VecDeque<Job>,
+    running: Option<&'static str>,
+}
+
+struct Job {
+    callback: &'static str,
+    run: Box<dyn FnOnce() -> Outcome + Send>,
+    /// Leadership is not released while its lost callback runs.
+    work: Option<Work>,
+}
+
+impl CallbackRunner {
+    pub(crate) fn new(callbacks: Callbacks, shared: Arc<Shared>) -> Arc<Self> {
+        let runtime = tokio::runtime::Handle::try_current().ok();
+        Arc::new(Self { callbacks, shared, runtime, queue: Mutex::default() })
+    }
+
+    pub(crate) fn call<T: Send + 'static>(
+        self: &Arc<Self>,
+        name: &'static str,
+        callback: Option<&Registered<T>>,
+        argument: T,
+        work: Option<Work>,
+    ) {
+        let Some(Registered(callback)) = callback.cloned() else { return };
+        let mut queue = self.queue();
+        queue.waiting.push_back(Job { callback: name, run: Box::new(move || callback(argument)), work });
+        if queue.running.is_none() {
+            queue.running = Some(name);
+            drop(queue);
+            let runner = Arc::clone(self);
+            let spawned = std::thread::Builder::new().name("tenure-callback".to_owned()).spawn(move || runner.run());
+            if let Err(error) = spawned {
+                let mut queue = self.queue();
+                queue.running = None;
+                queue.waiting.clear();
+                drop(queue);
+                self.report(name, format!("could not be run: {error}"));
+            }
+        }
+    }
+
+    /// The callback that runs now, if one does.
+    pub(crate) fn running(&self) -> Option<&'static str> {
+        self.queue().running
+    }
+
+    fn run(&self) {
+        while let Some(Job { callback, run, work }) = self.next() {
+            let finish = || match run() {
+                Outcome::Now(failure) => failure,
+                Outcome::Later(future) => match &self.runtime {
+                    Some(runtime) => runtime.block_on(future),
+                    None => block_on(future),
+                },
+            };
+            let failure = match catch_unwind(AssertUnwindSafe(finish)) {
+                Ok(None) => None,
+                Ok(Some(failure)) => Some(format!("failed: {failure}")),
+                Err(panic) => Some(format!("panicked: {}", message_of(&*panic))),
+            };
+            drop(work);
+            if let Some(failure) = failure {
+                self.report(callback, failure);
+            }
+        }
+    }
+
+    fn next(&self) -> Option<Job> {
+        let mut queue = self.queue();
+        let job = queue.waiting.pop_front();
+        queue.running = job.as_ref().map(|job| job.callback);
+        job
+    }
+
+    fn report(&self, callback: &'static str, message: String) {
+        self.shared.send(Command::Trouble(self.shared.id, Trouble::Callback { callback, message }));
+    }
+
+    fn queue(&self) -> MutexGuard<'_, Queue> {
+        self.queue.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+impl fmt::Debug for CallbackRunner {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("CallbackRunner").field("running", &self.running()).finish_non_exhaustive()
+    }
+}
+
+fn message_of(panic: &(dyn Any + Send)) -> &str {
+    let text = panic.downcast_ref::<&str>().copied();
+    text.or_else(|| panic.downcast_ref::<String>().map(String::as_str)).unwrap_or("without a message")
+}

@@ -1,0 +1,200 @@
+//! One candidacy inside the driver: an elector, and everybody who listens to it.
+
+use std::sync::Arc;
+
+use tenure_core::{
+    Elector, Input, Instant, LossReason, Metadata, Output, Request, Standing, Term, Trust, Verb,
+};
+
+use super::calls::{Address, Calls};
+use super::chance::Chance;
+use super::EntryId;
+use crate::callback::CallbackRunner;
+use crate::event::{Event, EventKind, Subscriber, Trouble};
+use crate::leadership::Leadership;
+use crate::shared::{Grant, Shared};
+use crate::store::{Campaign, ElectionKey, Renew, Resign, unix_ms};
+
+#[derive(Debug)]
+pub(crate) struct Entry {
+    elector: Elector,
+    metadata: Metadata,
+    shared: Arc<Shared>,
+    grant: Option<Arc<Grant>>,
+    subscribers: Vec<Subscriber>,
+    callbacks: Option<Arc<CallbackRunner>>,
+}
+
+impl Entry {
+    pub(crate) fn new(
+        elector: Elector,
+        metadata: Metadata,
+        shared: Arc<Shared>,
+        callbacks: Option<Arc<CallbackRunner>>,
+    ) -> Self {
+        Self { elector, metadata, shared, grant: None, subscribers: Vec::new(), callbacks }
+    }
+
+    pub(crate) fn id(&self) -> EntryId {
+        self.shared.id
+    }
+
+    pub(crate) fn key(&self) -> &ElectionKey {
+        &self.shared.key
+    }
+
+    pub(crate) fn is_stopped(&self) -> bool {
+        self.elector.standing() == Standing::Stopped
+    }
+
+    pub(crate) fn subscribe(&mut self, subscriber: Subscriber) {
+        self.subscribers.push(subscriber);
+    }
+
+    /// Feeds the elector and carries out its outputs. Returns when it wants to be called again.
+    pub(crate) fn handle(
+        &mut self,
+        now: Instant,
+        input: Input,
+        chance: &mut Chance,
+        calls: &mut Calls,
+    ) -> Option<Instant> {
+        self.elector.handle(now, input, chance.draw());
+        let mut ended = None;
+        loop {
+            match self.elector.poll_output() {
+                Output::Timeout(due) => match ended.take() {
+                    Some(term) => self.elector.handle(now, Input::WorkEnded { term }, chance.draw()),
+                    None => {
+                        if self.elector.standing() == Standing::Following {
+                            self.shared.standing();
+                        }
+                        return due;
+                    }
+                },
+                Output::Send(request) => self.send(now, request, calls),
+                Output::Elected { term, trust } => self.elected(now, term, trust),
+                Output::Trusted { term, trust } => self.trusted(now, term, trust),
+                Output::Lost { term, reason, kill_at } => {
+                    let idle = self.lost(now, term, reason, kill_at);
+                    ended = idle.then_some(term);
+                }
+                Output::KillWork { term } => self.kill_work(now, term),
+                Output::Observed { leader } => self.tell(now, EventKind::Observed { leader }),
+                Output::Report(problem) => self.trouble(now, Trouble::Problem(problem)),
+                Output::Stopped => self.stopped(now),
+                other => tracing::error!(?other, "an output this version does not know"),
+            }
+        }
+    }
+
+    /// Tells everybody of trouble.
+    pub(crate) fn trouble(&mut self, now: Instant, trouble: Trouble) {
+        tracing::warn!(election = %self.shared.key, candidate = %self.shared.candidate, "{trouble}");
+        if let Some(runner) = &self.callbacks
+            && !matches!(trouble, Trouble::Callback { callback: "error", .. })
+        {
+            runner.call("error", runner.callbacks.error.as_ref(), trouble.clone(), None);
+        }
+        self.tell(now, EventKind::Error { trouble });
+    }
+
+    fn send(&mut self, now: Instant, request: Request, calls: &mut Calls) {
+        let candidate = self.elector.candidate();
+        let timing = &candidate.timing;
+        let from = Address { entry: self.shared.id, request: request.id };
+        let patience = now + timing.attempt_timeout();
+        let key = self.shared.key.clone();
+        match request.verb {
+            Verb::Campaign { nonce } => {
+                let request = Campaign {
+                    key,
+                    candidate: candidate.id.clone(),
+                    nonce,
+                    ttl: timing.ttl(),
+                    priority: candidate.priority,
+                    metadata: Metadata::clone(&self.metadata),
+                    // A stand-by looks about once per ttl of the leader; one that has missed a look is not fresh.
+                    stand_by_for: timing.ttl() + timing.ttl() / 2,
+                };
+                calls.campaign(from, request, patience);
+            }
+            Verb::Renew { nonce, term } => {
+                calls.renew(from, Renew { key, nonce, term, ttl: timing.ttl() }, patience);
+            }
+            Verb::Resign { nonce, term, successor, reason } => {
+                // Whoever comes next may be granted the lease as soon as this is sent.
+                if let Some(grant) = &self.grant {
+                    grant.distrust();
+                }
+                calls.resign(from, Resign { key, nonce, term, successor, reason }, patience);
+            }
+        }
+    }
+
+    fn elected(&mut self, now: Instant, term: Term, trust: Trust) {
+        tracing::info!(election = %self.shared.key, candidate = %self.shared.candidate, %term, "elected");
+        let grant = Arc::new(Grant::new(term));
+        self.shared.elected(Arc::clone(&grant), trust);
+        self.grant = Some(Arc::clone(&grant));
+        if let Some(runner) = &self.callbacks {
+            let leadership = Leadership::new(Arc::clone(&self.shared), grant);
+            runner.call("elected", runner.callbacks.elected.as_ref(), leadership, None);
+        }
+        self.tell(now, EventKind::Elected { term, trust });
+    }
+
+    fn trusted(&mut self, now: Instant, term: Term, trust: Trust) {
+        if let Some(grant) = &self.grant {
+            self.shared.renewed(grant, trust);
+        }
+        tracing::trace!(election = %self.shared.key, %term, "renewed");
+        self.tell(now, EventKind::Renewed { term, trust });
+    }
+
+    /// Returns whether there is no work to wait for.
+    fn lost(&mut self, now: Instant, term: Term, reason: LossReason, kill_at: Instant) -> bool {
+        let reason_word = reason.as_str();
+        tracing::info!(election = %self.shared.key, candidate = %self.shared.candidate, %term, reason_word, "lost");
+        self.shared.lost(term);
+        let Some(grant) = &self.grant else { return true };
+        if kill_at <= now {
+            grant.distrust();
+        }
+        if let Some(runner) = &self.callbacks
+            && runner.callbacks.lost.is_some()
+        {
+            let work = Leadership::new(Arc::clone(&self.shared), Arc::clone(grant)).begin_work();
+            runner.call("lost", runner.callbacks.lost.as_ref(), (term, reason), work);
+        }
+        let idle = grant.work().close();
+        self.tell(now, EventKind::Lost { term, reason, kill_at });
+        idle
+    }
+
+    fn kill_work(&mut self, now: Instant, term: Term) {
+        self.shared.killed(term);
+        let hung = self.callbacks.as_ref().and_then(|runner| runner.running());
+        if let Some(callback) = hung {
+            let message = "has not returned although its time is over".to_owned();
+            self.trouble(now, Trouble::Callback { callback, message });
+        }
+    }
+
+    fn stopped(&mut self, now: Instant) {
+        tracing::info!(election = %self.shared.key, candidate = %self.shared.candidate, "left the election");
+        if let Some(grant) = &self.grant {
+            grant.distrust();
+        }
+        self.shared.stopped();
+        self.tell(now, EventKind::Stopped);
+    }
+
+    fn tell(&mut self, now: Instant, kind: EventKind) {
+        if self.subscribers.is_empty() {
+            return;
+        }
+        let event = Event { at: now, at_unix_ms: unix_ms(), kind };
+        self.subscribers.retain_mut(|subscriber| subscriber.tell(&event));
+    }
+}

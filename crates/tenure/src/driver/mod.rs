@@ -1,0 +1,184 @@
+//! The driver: one thread per process and store that holds all its elections.
+//!
+//! It has a runtime of its own, so an application that blocks its threads, its event loop or its interpreter lock
+//! keeps its leases. Everything it does is small and bounded; what the application runs, runs elsewhere.
+
+mod calls;
+mod chance;
+mod command;
+mod entry;
+mod schedule;
+
+use std::collections::{BTreeMap, HashMap};
+use std::sync::Arc;
+
+use futures_util::StreamExt;
+use futures_util::stream::BoxStream;
+use tenure_core::{Input, Reply};
+use tokio::sync::mpsc::UnboundedReceiver;
+
+use self::calls::{Calls, Done};
+use self::chance::Chance;
+pub(crate) use self::command::{Command, CommandSender, EntryId, StoreCall};
+pub(crate) use self::entry::Entry;
+use self::schedule::Schedule;
+use crate::clock::{Alarm, Clock};
+use crate::event::Trouble;
+use crate::store::{ElectionKey, Hint, Interest, Store};
+
+/// Runs electors: the clock, the store and chance on one side, applications on the other.
+pub(crate) struct Driver {
+    clock: Clock,
+    alarm: Alarm,
+    chance: Chance,
+    commands: UnboundedReceiver<Command>,
+    hints: BoxStream<'static, Hint>,
+    calls: Calls,
+    entries: HashMap<EntryId, Entry>,
+    by_key: BTreeMap<ElectionKey, Vec<EntryId>>,
+    schedule: Schedule,
+    /// Nobody can send commands any more.
+    orphaned: bool,
+}
+
+/// Commands are taken in bunches, so that a thousand elections started in a loop campaign together.
+const COMMANDS_PER_ROUND: usize = 1_024;
+
+impl Driver {
+    /// Must be called on the runtime it will run on.
+    pub(crate) fn new(
+        store: Arc<dyn Store>,
+        clock: Clock,
+        commands: UnboundedReceiver<Command>,
+    ) -> std::io::Result<Self> {
+        Ok(Self {
+            alarm: clock.alarm()?,
+            chance: Chance::default(),
+            commands,
+            hints: store.watch(Interest::Own),
+            calls: Calls::new(store, clock.clone()),
+            clock,
+            entries: HashMap::new(),
+            by_key: BTreeMap::new(),
+            schedule: Schedule::default(),
+            orphaned: false,
+        })
+    }
+
+    /// Runs until every handle is dropped and every candidate has left.
+    pub(crate) async fn run(mut self) {
+        while !(self.orphaned && self.entries.is_empty() && self.calls.is_idle()) {
+            let next = self.schedule.next();
+            tokio::select! {
+                biased;
+                () = self.alarm.wait_until(next) => self.fire_due(),
+                done = self.calls.next() => self.finish(done),
+                command = self.commands.recv(), if !self.orphaned => self.take_commands(command),
+                Some(hint) = self.hints.next() => self.hint(&hint),
+            }
+            self.flush();
+        }
+        tracing::debug!("the driver has nothing left to do");
+    }
+
+    fn fire_due(&mut self) {
+        let now = self.clock.now();
+        while let Some(id) = self.schedule.pop_due(now) {
+            self.feed(id, Input::Timeout);
+        }
+    }
+
+    fn take_commands(&mut self, first: Option<Command>) {
+        let Some(first) = first else {
+            self.orphaned = true;
+            return;
+        };
+        self.obey(first);
+        for _ in 1..COMMANDS_PER_ROUND {
+            let Ok(command) = self.commands.try_recv() else { return };
+            self.obey(command);
+        }
+    }
+
+    fn obey(&mut self, command: Command) {
+        match command {
+            Command::Add(entry) => {
+                let id = entry.id();
+                self.by_key.entry(entry.key().clone()).or_default().push(id);
+                self.entries.insert(id, *entry);
+                self.feed(id, Input::Start);
+            }
+            Command::Input(id, input) => self.feed(id, input),
+            Command::Trouble(id, trouble) => {
+                if let Some(entry) = self.entries.get_mut(&id) {
+                    entry.trouble(self.clock.now(), trouble);
+                }
+            }
+            Command::Subscribe(id, subscriber) => {
+                if let Some(entry) = self.entries.get_mut(&id) {
+                    entry.subscribe(subscriber);
+                }
+            }
+            Command::Call(call) => self.calls.call(call),
+        }
+    }
+
+    /// A hint may concern several candidates of this process, and it may be wrong.
+    fn hint(&mut self, hint: &Hint) {
+        let ids: Vec<EntryId> = match &hint.key {
+            Some(key) => self.by_key.get(key).cloned().unwrap_or_default(),
+            None => self.entries.keys().copied().collect(),
+        };
+        for id in ids {
+            self.feed(id, Input::Hint);
+        }
+    }
+
+    fn finish(&mut self, done: Done) {
+        let now = self.clock.now();
+        for (address, reply, error) in done.into_replies() {
+            if let (Some(error), Some(entry)) = (error, self.entries.get_mut(&address.entry)) {
+                entry.trouble(now, Trouble::Store(error));
+            }
+            self.reply(address, reply);
+        }
+    }
+
+    fn reply(&mut self, address: calls::Address, reply: Reply) {
+        self.feed(address.entry, Input::Reply { request: address.request, reply });
+    }
+
+    /// Lets one elector take in what happened, and carries out what it wants.
+    fn feed(&mut self, id: EntryId, input: Input) {
+        let Some(entry) = self.entries.get_mut(&id) else { return };
+        // The time is read before anything is sent: trust counts from here.
+        let now = self.clock.now();
+        let due = entry.handle(now, input, &mut self.chance, &mut self.calls);
+        self.schedule.set(id, due);
+        if entry.is_stopped() {
+            self.remove(id);
+        }
+    }
+
+    fn remove(&mut self, id: EntryId) {
+        self.schedule.set(id, None);
+        let Some(entry) = self.entries.remove(&id) else { return };
+        if let Some(ids) = self.by_key.get_mut(entry.key()) {
+            ids.retain(|other| *other != id);
+            if ids.is_empty() {
+                self.by_key.remove(entry.key());
+            }
+        }
+    }
+
+    /// Sends what has gathered. A renewal that goes out takes along all that are halfway to theirs.
+    fn flush(&mut self) {
+        if self.calls.is_about_to_renew() {
+            let ids: Vec<EntryId> = self.entries.keys().copied().collect();
+            for id in ids {
+                self.feed(id, Input::Opportunity);
+            }
+        }
+        self.calls.flush();
+    }
+}

@@ -1,0 +1,193 @@
+//! Describing a candidacy.
+
+use std::collections::BTreeMap;
+use std::future::Future;
+use std::sync::Arc;
+use std::time::Duration;
+
+use tenure_core::{Candidate, CandidateId, Elector, ElectionName, LossReason, Preset, Priority, Term, Timing};
+
+use super::Election;
+use crate::callback::{CallbackResult, CallbackRunner, Callbacks, Registered};
+use crate::driver::{Command, Entry};
+use crate::error::Error;
+use crate::event::Trouble;
+use crate::identity::default_candidate_id;
+use crate::leadership::Leadership;
+use crate::shared::Shared;
+use crate::tenure::Tenure;
+
+/// A candidacy that has not begun. Made by [`Tenure::election`].
+///
+/// ```
+/// use std::time::Duration;
+/// use tenure::{CandidateId, Preset, Tenure};
+///
+/// let tenure = Tenure::open("memory:")?;
+/// let election = tenure
+///     .election("nightly-report")?
+///     .candidate(CandidateId::new("worker-7")?)
+///     .metadata("zone", "eu-1")
+///     .preset(Preset::Fast)
+///     .on_elected(|leadership| println!("elected: term {}", leadership.term()))
+///     .on_lost(|(term, reason)| println!("lost term {term}: {}", reason.as_str()))
+///     .start()?;
+/// # election.stop_blocking();
+/// # Ok::<(), tenure::Error>(())
+/// ```
+#[must_use = "a candidacy begins with start()"]
+pub struct ElectionBuilder {
+    tenure: Tenure,
+    name: ElectionName,
+    candidate: Option<CandidateId>,
+    timing: Timing,
+    priority: Priority,
+    metadata: BTreeMap<String, String>,
+    health_within: Option<Duration>,
+    callbacks: Callbacks,
+}
+
+impl ElectionBuilder {
+    pub(crate) fn new(tenure: Tenure, name: ElectionName) -> Self {
+        Self {
+            tenure,
+            name,
+            candidate: None,
+            timing: Timing::default(),
+            priority: Priority::default(),
+            metadata: BTreeMap::new(),
+            health_within: None,
+            callbacks: Callbacks::default(),
+        }
+    }
+
+    /// The candidate's label. Default: host name, process id and a random suffix.
+    pub fn candidate(mut self, id: CandidateId) -> Self {
+        self.candidate = Some(id);
+        self
+    }
+
+    /// The durations. Default: [`Preset::Normal`].
+    pub fn timing(mut self, timing: Timing) -> Self {
+        self.timing = timing;
+        self
+    }
+
+    /// The durations, by name.
+    pub fn preset(self, preset: Preset) -> Self {
+        self.timing(preset.timing())
+    }
+
+    /// How keen the candidate is. Default: the keenest.
+    pub fn priority(mut self, priority: Priority) -> Self {
+        self.priority = priority;
+        self
+    }
+
+    /// Publishes something about the candidate; everybody can read it while it leads.
+    pub fn metadata(mut self, key: impl Into<String>, value: impl Into<String>) -> Self {
+        self.metadata.insert(key.into(), value.into());
+        self
+    }
+
+    /// Demands a sign of life: unless [`Election::feed`] is called at least this often, the candidate counts as
+    /// unwell, resigns and does not campaign. It guards against an application that hangs while its lease is kept.
+    pub fn health_gate(mut self, within: Duration) -> Self {
+        self.health_within = Some(within);
+        self
+    }
+
+    /// Called when leadership begins. A panic or an error in it is reported and changes nothing else.
+    pub fn on_elected<R: CallbackResult>(
+        mut self,
+        callback: impl Fn(Leadership) -> R + Send + Sync + 'static,
+    ) -> Self {
+        self.callbacks.elected = Some(Registered::sync(callback));
+        self
+    }
+
+    /// Called when leadership begins; the future runs on the runtime `start` was called on, if there is one.
+    pub fn on_elected_async<F>(mut self, callback: impl Fn(Leadership) -> F + Send + Sync + 'static) -> Self
+    where
+        F: Future<Output: CallbackResult> + Send + 'static,
+    {
+        self.callbacks.elected = Some(Registered::future(callback));
+        self
+    }
+
+    /// Called when leadership has ended, to stop what it began. The lease is not released before it has returned, for
+    /// at most the grace.
+    pub fn on_lost<R: CallbackResult>(
+        mut self,
+        callback: impl Fn((Term, LossReason)) -> R + Send + Sync + 'static,
+    ) -> Self {
+        self.callbacks.lost = Some(Registered::sync(callback));
+        self
+    }
+
+    /// Called when leadership has ended; the future runs on the runtime `start` was called on, if there is one.
+    pub fn on_lost_async<F>(mut self, callback: impl Fn((Term, LossReason)) -> F + Send + Sync + 'static) -> Self
+    where
+        F: Future<Output: CallbackResult> + Send + 'static,
+    {
+        self.callbacks.lost = Some(Registered::future(callback));
+        self
+    }
+
+    /// Called when something went wrong. The candidacy goes on.
+    pub fn on_error<R: CallbackResult>(mut self, callback: impl Fn(Trouble) -> R + Send + Sync + 'static) -> Self {
+        self.callbacks.error = Some(Registered::sync(callback));
+        self
+    }
+
+    /// Called when something went wrong; the future runs on the runtime `start` was called on, if there is one.
+    pub fn on_error_async<F>(mut self, callback: impl Fn(Trouble) -> F + Send + Sync + 'static) -> Self
+    where
+        F: Future<Output: CallbackResult> + Send + 'static,
+    {
+        self.callbacks.error = Some(Registered::future(callback));
+        self
+    }
+
+    /// Begins the candidacy. It returns at once; being elected takes as long as it takes.
+    ///
+    /// # Errors
+    /// When the metadata are too large, or the ttl is too short for the store.
+    pub fn start(self) -> Result<Election, Error> {
+        let bytes = self.metadata.iter().map(|(key, value)| key.len() + value.len()).sum();
+        if bytes > Error::METADATA_BYTES_MAX {
+            return Err(Error::Metadata { bytes });
+        }
+        let (ttl, min) = (self.timing.ttl(), self.tenure.capabilities().ttl_min);
+        if ttl < min {
+            return Err(Error::TtlTooShort { ttl, min });
+        }
+        let candidate = self.candidate.unwrap_or_else(default_candidate_id);
+        let shared = Arc::new(Shared::new(
+            self.tenure.next_id(),
+            self.tenure.key_of(self.name),
+            candidate.clone(),
+            self.tenure.clock().clone(),
+            self.tenure.commands().clone(),
+        ));
+        let elector = Elector::new(Candidate {
+            id: candidate,
+            timing: self.timing,
+            priority: self.priority,
+            health_within: self.health_within,
+        });
+        let callbacks =
+            (!self.callbacks.is_empty()).then(|| CallbackRunner::new(self.callbacks, Arc::clone(&shared)));
+        let entry = Entry::new(elector, Arc::new(self.metadata), Arc::clone(&shared), callbacks);
+        if shared.commands.send(Command::Add(Box::new(entry))).is_err() {
+            return Err(Error::Stopped);
+        }
+        Ok(Election::new(shared, self.tenure, self.health_within))
+    }
+}
+
+impl std::fmt::Debug for ElectionBuilder {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("ElectionBuilder").field("name", &self.name).finish_non_exhaustive()
+    }
+}

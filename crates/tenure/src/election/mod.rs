@@ -1,0 +1,173 @@
+//! A candidacy that runs.
+
+mod blocking;
+mod builder;
+mod work;
+
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::time::Duration;
+
+use tenure_core::{CandidateId, ElectionName, Input, Leader};
+
+pub use self::builder::ElectionBuilder;
+use crate::driver::Command;
+use crate::error::Error;
+use crate::event::{Events, subscription};
+use crate::leadership::Leadership;
+use crate::shared::{Phase, Shared};
+use crate::tenure::Tenure;
+
+/// One candidate in one election, from [`ElectionBuilder::start`] to [`stop`](Self::stop).
+///
+/// Dropping it leaves the election in the background: work is told to stop, and the lease is released when it has. A
+/// process that ends right away may be gone before that; call [`stop`](Self::stop) to wait for it.
+///
+/// A child process made by `fork` never leads, whatever its parent does.
+#[derive(Debug)]
+pub struct Election {
+    shared: Arc<Shared>,
+    tenure: Tenure,
+    health_within: Option<Duration>,
+    fed_at: AtomicU64,
+}
+
+impl Election {
+    pub(crate) fn new(shared: Arc<Shared>, tenure: Tenure, health_within: Option<Duration>) -> Self {
+        Self { shared, tenure, health_within, fed_at: AtomicU64::new(0) }
+    }
+
+    /// Whether this candidate may begin leader's work this very moment.
+    ///
+    /// The clock is asked on every call, so the answer is right even when the process was paused, swapped out or
+    /// suspended since the last one. It costs about as much as reading the clock and takes no lock, so it may be called
+    /// in a tight loop from any number of threads.
+    #[inline]
+    #[must_use]
+    pub fn is_leader(&self) -> bool {
+        self.shared.is_leader()
+    }
+
+    /// The current leadership, if this candidate leads.
+    #[must_use]
+    pub fn leadership(&self) -> Option<Leadership> {
+        match &*self.shared.phase().borrow() {
+            Phase::Leading(grant) if self.is_leader() => {
+                Some(Leadership::new(Arc::clone(&self.shared), Arc::clone(grant)))
+            }
+            Phase::Leading(_) | Phase::Standing | Phase::Leaving { .. } | Phase::Stopped => None,
+        }
+    }
+
+    /// The candidate's label.
+    #[must_use]
+    pub fn candidate(&self) -> &CandidateId {
+        &self.shared.candidate
+    }
+
+    /// The election's name.
+    #[must_use]
+    pub fn name(&self) -> &ElectionName {
+        &self.shared.key.name
+    }
+
+    /// Who leads now, according to the store. Cancel safe.
+    ///
+    /// # Errors
+    /// When the store fails.
+    pub async fn current_leader(&self) -> Result<Option<Leader>, Error> {
+        let observation = self.tenure.observe(self.name().as_str()).await?;
+        Ok(observation.lease.map(|lease| lease.leader))
+    }
+
+    /// Everything that happens from here on.
+    #[must_use]
+    pub fn events(&self) -> Events {
+        let (subscriber, events) = subscription();
+        self.shared.send(Command::Subscribe(self.shared.id, subscriber));
+        events
+    }
+
+    /// Waits until this candidate leads. Cancel safe.
+    ///
+    /// # Errors
+    /// When the election is stopped.
+    pub async fn elected(&self) -> Result<Leadership, Error> {
+        let mut phases = self.shared.phase();
+        let decided = phases.wait_for(|phase| matches!(phase, Phase::Leading(_) | Phase::Stopped)).await;
+        match decided.as_deref() {
+            Ok(Phase::Leading(grant)) => Ok(Leadership::new(Arc::clone(&self.shared), Arc::clone(grant))),
+            Ok(Phase::Standing | Phase::Leaving { .. } | Phase::Stopped) | Err(_) => Err(Error::Stopped),
+        }
+    }
+
+    /// Hands over: work is stopped and waited for, the lease is released and reserved for whoever has stood by
+    /// longest. This candidate goes on standing, and campaigns again after a moment.
+    ///
+    /// Completes when the lease is released or left to lapse. Dropping the future does not take the resignation back.
+    ///
+    /// # Errors
+    /// When this candidate does not lead.
+    pub async fn resign(&self) -> Result<(), Error> {
+        self.hand_over(None).await
+    }
+
+    /// Hands over to a candidate by its id: for a moment nobody else can be granted the lease.
+    ///
+    /// Completes when the lease is released or left to lapse. Dropping the future does not take the resignation back.
+    ///
+    /// # Errors
+    /// When this candidate does not lead.
+    pub async fn resign_to(&self, successor: CandidateId) -> Result<(), Error> {
+        self.hand_over(Some(successor)).await
+    }
+
+    /// Leaves the election: work is stopped and waited for, the lease is released.
+    ///
+    /// Returns within a bounded time, whatever the store does: at most the grace, the reaction bound and two attempts.
+    /// Safe to call more than once. Dropping the future does not call it off.
+    pub async fn stop(&self) {
+        self.shared.send(Command::Input(self.shared.id, Input::Stop));
+        let _ = self.shared.phase().wait_for(|phase| matches!(phase, Phase::Stopped)).await;
+    }
+
+    /// Says that the application is well. With a [health gate](ElectionBuilder::health_gate) it must be said at least
+    /// as often as the gate demands; without one it undoes an earlier `set_health(false)`.
+    ///
+    /// Cheap enough to be called on every turn of a loop.
+    pub fn feed(&self) {
+        let now = self.shared.clock.now().as_nanos();
+        let enough = self.health_within.map_or(0, |within| u64::try_from(within.as_nanos() / 8).unwrap_or(u64::MAX));
+        let fed_at = self.fed_at.load(Ordering::Relaxed);
+        if fed_at == 0 || now.saturating_sub(fed_at) >= enough {
+            self.set_health(true);
+        }
+    }
+
+    /// Says whether the application is well. Unwell, it resigns and does not campaign until it is well again.
+    pub fn set_health(&self, well: bool) {
+        let fed_at = if well { self.shared.clock.now().as_nanos() } else { 0 };
+        self.fed_at.store(fed_at, Ordering::Relaxed);
+        self.shared.send(Command::Input(self.shared.id, Input::Health { well }));
+    }
+
+    async fn hand_over(&self, successor: Option<CandidateId>) -> Result<(), Error> {
+        let Some(term) = self.leadership().map(|leadership| leadership.term()) else { return Err(Error::NotLeading) };
+        self.shared.send(Command::Input(self.shared.id, Input::Resign { successor }));
+        let released = |phase: &Phase| match phase {
+            Phase::Leading(grant) => grant.term != term,
+            Phase::Leaving { .. } => false,
+            Phase::Standing | Phase::Stopped => true,
+        };
+        let _ = self.shared.phase().wait_for(released).await;
+        Ok(())
+    }
+}
+
+impl Drop for Election {
+    fn drop(&mut self) {
+        if self.shared.is_same_process() {
+            self.shared.send(Command::Input(self.shared.id, Input::Stop));
+        }
+    }
+}

@@ -1,0 +1,115 @@
+//! Work that runs only while its candidate leads.
+
+use std::future::Future;
+use std::pin::pin;
+
+use futures_util::future::{Either, select};
+
+use super::Election;
+use crate::blocking::block_on;
+use crate::driver::Command;
+use crate::error::Error;
+use crate::leadership::Leadership;
+use tenure_core::Input;
+
+impl Election {
+    /// Runs work while this candidate leads, and again each time it is elected anew.
+    ///
+    /// The work is started with the [`Leadership`] it runs under. When that ends, [`Leadership::cancelled`] completes
+    /// and the work has the grace to return; a future that is still not done is dropped. Only then is the lease
+    /// released, and this candidate stands again. When the work returns while still leading, the leadership is
+    /// resigned and its result returned.
+    ///
+    /// The work runs in the caller's task, so it needs no runtime but its own. A future that blocks its thread cannot
+    /// be dropped; it is reported as stuck.
+    ///
+    /// Dropping this future drops the work at once and resigns.
+    ///
+    /// # Errors
+    /// When the election is stopped.
+    pub async fn run_while_leader<T, F>(&self, mut work: impl FnMut(Leadership) -> F) -> Result<T, Error>
+    where
+        F: Future<Output = T>,
+    {
+        loop {
+            let leadership = self.elected().await?;
+            let Some(begun) = leadership.begin_work() else {
+                leadership.overdue().await;
+                continue;
+            };
+            let resign = ResignOnDrop(self);
+            let running = pin!(work(leadership.clone()));
+            let overdue = pin!(leadership.overdue());
+            let result = match select(running, overdue).await {
+                Either::Left((result, _)) if !leadership.is_cancelled() => Some(result),
+                Either::Left(_) | Either::Right(_) => None,
+            };
+            drop(begun);
+            if let Some(result) = result {
+                drop(resign);
+                // Whether somebody else leads by now does not matter to work that has ended.
+                let _ = self.released(&leadership).await;
+                return Ok(result);
+            }
+            std::mem::forget(resign);
+            self.released(&leadership).await?;
+        }
+    }
+
+    /// [`run_while_leader`](Self::run_while_leader) for plain threads.
+    ///
+    /// The work is asked to stop through its [`Leadership`], for example by
+    /// [`wait_cancelled_for`](Leadership::wait_cancelled_for); nothing can end it by force.
+    ///
+    /// # Errors
+    /// When the election is stopped.
+    pub fn run_while_leader_blocking<T>(&self, mut work: impl FnMut(Leadership) -> T) -> Result<T, Error> {
+        block_on(self.run_while_leader(|leadership| {
+            let result = work(leadership);
+            async { result }
+        }))
+    }
+
+    /// Runs `f` if this candidate leads, and makes a resignation wait for it.
+    ///
+    /// ```
+    /// # let tenure = tenure::Tenure::open("memory:")?;
+    /// # let election = tenure.election("report")?.start()?;
+    /// # election.wait_elected()?;
+    /// let sent = election.run_if_leader(|leadership| format!("report under term {}", leadership.term()));
+    /// assert!(sent.is_some());
+    /// # Ok::<(), tenure::Error>(())
+    /// ```
+    pub fn run_if_leader<T>(&self, f: impl FnOnce(&Leadership) -> T) -> Option<T> {
+        let leadership = self.leadership()?;
+        let _work = leadership.begin_work()?;
+        Some(f(&leadership))
+    }
+
+    /// Runs a future if this candidate leads, and makes a resignation wait for it. The future is dropped when the
+    /// leadership ends and the grace is over; the result is `None` then, too.
+    ///
+    /// Dropping this future drops the work at once; leadership is kept.
+    pub async fn run_if_leader_async<T, F>(&self, f: impl FnOnce(Leadership) -> F) -> Option<T>
+    where
+        F: Future<Output = T>,
+    {
+        let leadership = self.leadership()?;
+        let _work = leadership.begin_work()?;
+        let running = pin!(f(leadership.clone()));
+        let overdue = pin!(leadership.overdue());
+        match select(running, overdue).await {
+            Either::Left((result, _)) => Some(result),
+            Either::Right(_) => None,
+        }
+    }
+}
+
+/// A leader whose work was dropped must not go on leading without it.
+struct ResignOnDrop<'a>(&'a Election);
+
+impl Drop for ResignOnDrop<'_> {
+    fn drop(&mut self) {
+        self.0.shared.send(Command::Input(self.0.shared.id, Input::Resign { successor: None }));
+    }
+}

@@ -1,0 +1,86 @@
+//! The one error of this crate.
+
+use std::io;
+use std::sync::Arc;
+
+use tenure_core::{NameError, TimingError};
+
+use crate::store::StoreError;
+
+/// What can go wrong for the application. Errors of the store during a candidacy never end it: they are
+/// [reported](crate::EventKind::Error) and survived.
+#[derive(Debug, Clone, thiserror::Error)]
+#[non_exhaustive]
+pub enum Error {
+    /// A name or an id breaks the rule for names.
+    #[error(transparent)]
+    Name(#[from] NameError),
+    /// The durations do not fit together.
+    #[error(transparent)]
+    Timing(#[from] TimingError),
+    /// The metadata are larger than stores must keep.
+    #[error("the metadata have {bytes} bytes, and at most {max} are allowed; publish less", max = Error::METADATA_BYTES_MAX)]
+    Metadata {
+        /// The size of all keys and values together.
+        bytes: usize,
+    },
+    /// The store cannot keep leases as short as this.
+    #[error("ttl {ttl:?} is shorter than the {min:?} this store can keep; choose a longer one")]
+    TtlTooShort {
+        /// The ttl that was asked for.
+        ttl: std::time::Duration,
+        /// The shortest the store can keep.
+        min: std::time::Duration,
+    },
+    /// The store failed.
+    #[error(transparent)]
+    Store(#[from] StoreError),
+    /// Only a leader can do that.
+    #[error("this candidate does not lead")]
+    NotLeading,
+    /// The election was stopped, and with it everything that waits for it.
+    #[error("this candidate has left the election")]
+    Stopped,
+    /// The thread that holds elections could not be started, or is gone.
+    #[error("the thread that holds elections cannot run: {0}")]
+    Driver(Arc<io::Error>),
+}
+
+/// The kind of an [`Error`], for programs and for bindings to other languages.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+#[non_exhaustive]
+pub enum ErrorKind {
+    /// Something that was given cannot be used: a name, a duration, metadata.
+    Invalid,
+    /// The store failed.
+    Store,
+    /// Only a leader can do that.
+    NotLeading,
+    /// The election was stopped.
+    Stopped,
+    /// The machine does not let us run.
+    Driver,
+}
+
+impl Error {
+    /// The most metadata a candidate may publish, keys and values together.
+    pub const METADATA_BYTES_MAX: usize = 4096;
+
+    /// Which kind of error this is.
+    #[must_use]
+    pub fn kind(&self) -> ErrorKind {
+        match self {
+            Self::Name(_) | Self::Timing(_) | Self::Metadata { .. } | Self::TtlTooShort { .. } => ErrorKind::Invalid,
+            Self::Store(_) => ErrorKind::Store,
+            Self::NotLeading => ErrorKind::NotLeading,
+            Self::Stopped => ErrorKind::Stopped,
+            Self::Driver(_) => ErrorKind::Driver,
+        }
+    }
+}
+
+impl From<io::Error> for Error {
+    fn from(error: io::Error) -> Self {
+        Self::Driver(Arc::new(error))
+    }
+}

@@ -1,0 +1,165 @@
+//! What an application can watch happen.
+
+use std::fmt;
+
+use tenure_core::{Instant, Leader, LossReason, Problem, Term, Trust};
+use tokio::sync::mpsc;
+
+use crate::blocking::block_on;
+use crate::store::StoreError;
+
+/// Something that happened to a candidacy.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Event {
+    /// When, on the candidate's own clock.
+    pub at: Instant,
+    /// When, in milliseconds since the Unix epoch. For people only.
+    pub at_unix_ms: u64,
+    /// What.
+    pub kind: EventKind,
+}
+
+/// What happened.
+#[derive(Debug, Clone, PartialEq)]
+#[non_exhaustive]
+pub enum EventKind {
+    /// Leadership began.
+    Elected {
+        /// The term: the fencing token.
+        term: Term,
+        /// Until when it may be acted under unless renewed.
+        trust: Trust,
+    },
+    /// Leadership was prolonged.
+    Renewed {
+        /// The term, unchanged.
+        term: Term,
+        /// Until when it may be acted under now.
+        trust: Trust,
+    },
+    /// Leadership ended; work must stop. Strictly alternates with `Elected`.
+    Lost {
+        /// The term that ended.
+        term: Term,
+        /// Why.
+        reason: LossReason,
+        /// When work that still runs is ended by force.
+        kill_at: Instant,
+    },
+    /// Somebody else leads now, or nobody.
+    Observed {
+        /// Who.
+        leader: Option<Leader>,
+    },
+    /// Something went wrong. The candidacy goes on.
+    Error {
+        /// What.
+        trouble: Trouble,
+    },
+    /// The candidate has left the election. Nothing follows.
+    Stopped,
+    /// The reader was too slow: this many events were dropped here.
+    Missed {
+        /// How many.
+        count: u64,
+    },
+}
+
+/// What went wrong.
+#[derive(Debug, Clone)]
+#[non_exhaustive]
+pub enum Trouble {
+    /// The elector noticed it.
+    Problem(Problem),
+    /// The store failed.
+    Store(StoreError),
+    /// A callback of the application panicked, failed or hung.
+    Callback {
+        /// Which one: `elected`, `lost` or `error`.
+        callback: &'static str,
+        /// What it did.
+        message: String,
+    },
+}
+
+impl fmt::Display for Trouble {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Problem(problem) => problem.fmt(f),
+            Self::Store(error) => error.fmt(f),
+            Self::Callback { callback, message } => write!(f, "the {callback} callback {message}"),
+        }
+    }
+}
+
+impl PartialEq for Trouble {
+    /// Troubles are equal when they read the same: errors of drivers cannot be compared otherwise.
+    fn eq(&self, other: &Self) -> bool {
+        self.to_string() == other.to_string()
+    }
+}
+
+/// The events of one election from the moment of subscription on.
+///
+/// At most a thousand wait to be read; a slower reader is told how many it missed.
+#[derive(Debug)]
+pub struct Events(pub(crate) mpsc::Receiver<Event>);
+
+impl Events {
+    /// The next event; `None` after the last one.
+    ///
+    /// Cancel safe: no event is lost when the future is dropped.
+    pub async fn next(&mut self) -> Option<Event> {
+        self.0.recv().await
+    }
+
+    /// The next event, for plain threads; `None` after the last one.
+    pub fn next_blocking(&mut self) -> Option<Event> {
+        block_on(self.0.recv())
+    }
+}
+
+impl futures_util::Stream for Events {
+    type Item = Event;
+
+    fn poll_next(
+        self: std::pin::Pin<&mut Self>,
+        cx: &mut std::task::Context<'_>,
+    ) -> std::task::Poll<Option<Self::Item>> {
+        self.get_mut().0.poll_recv(cx)
+    }
+}
+
+/// The sending side: never waits for a slow reader.
+#[derive(Debug)]
+pub(crate) struct Subscriber {
+    sender: mpsc::Sender<Event>,
+    missed: u64,
+}
+
+const EVENTS_KEPT: usize = 1_000;
+
+pub(crate) fn subscription() -> (Subscriber, Events) {
+    let (sender, receiver) = mpsc::channel(EVENTS_KEPT);
+    (Subscriber { sender, missed: 0 }, Events(receiver))
+}
+
+impl Subscriber {
+    /// Returns whether somebody still reads.
+    pub(crate) fn tell(&mut self, event: &Event) -> bool {
+        if self.missed > 0 {
+            let missed = Event { kind: EventKind::Missed { count: self.missed }, ..event.clone() };
+            if self.sender.try_send(missed).is_ok() {
+                self.missed = 0;
+            }
+        }
+        match self.sender.try_send(event.clone()) {
+            Ok(()) => true,
+            Err(mpsc::error::TrySendError::Full(_)) => {
+                self.missed += 1;
+                true
+            }
+            Err(mpsc::error::TrySendError::Closed(_)) => false,
+        }
+    }
+}

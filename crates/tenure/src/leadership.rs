@@ -1,0 +1,135 @@
+//! Leadership as a value.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use tenure_core::{Input, Instant, Term};
+
+use crate::blocking::{block_on, block_on_for};
+use crate::driver::Command;
+use crate::shared::{Grant, Phase, Shared};
+
+/// One term of leadership. Only an election makes it, so whoever holds one did lead; whether it still does, the clock
+/// says on every call.
+///
+/// Clones speak of the same term. Keeping or dropping one changes nothing; it is [`Work`] that is waited for.
+#[derive(Debug, Clone)]
+pub struct Leadership {
+    shared: Arc<Shared>,
+    grant: Arc<Grant>,
+}
+
+impl Leadership {
+    pub(crate) fn new(shared: Arc<Shared>, grant: Arc<Grant>) -> Self {
+        Self { shared, grant }
+    }
+
+    /// The term: the fencing token to give to whatever checks it.
+    #[must_use]
+    pub fn term(&self) -> Term {
+        self.grant.term
+    }
+
+    /// Whether this term may still be acted under, this very moment.
+    ///
+    /// True a little longer than [`Election::is_leader`](crate::Election::is_leader), which is false as soon as work
+    /// has to stop: what has begun may be finished under a term that is still valid.
+    #[inline]
+    #[must_use]
+    pub fn is_valid(&self) -> bool {
+        self.shared.clock.now() < self.grant.trusted_until() && self.shared.is_same_process()
+    }
+
+    /// How long it may still be acted under unless renewed; zero when it may not.
+    #[must_use]
+    pub fn remaining(&self) -> Duration {
+        if !self.shared.is_same_process() {
+            return Duration::ZERO;
+        }
+        self.trusted_until().saturating_since(self.shared.clock.now())
+    }
+
+    /// Until when it may be acted under unless renewed, on the clock of this machine.
+    #[must_use]
+    pub fn trusted_until(&self) -> Instant {
+        self.grant.trusted_until()
+    }
+
+    /// Whether work under this term has to stop, or has stopped.
+    #[must_use]
+    pub fn is_cancelled(&self) -> bool {
+        !self.leads(&self.shared.phase().borrow())
+    }
+
+    /// Completes when work under this term has to stop. Cancel safe.
+    pub async fn cancelled(&self) {
+        let _ = self.shared.phase().wait_for(|phase| !self.leads(phase)).await;
+    }
+
+    /// Completes when the work has had its time: whatever still runs under this term must be ended by force. Cancel
+    /// safe.
+    pub async fn overdue(&self) {
+        let over = |phase: &Phase| match phase {
+            Phase::Leading(grant) => grant.term != self.term(),
+            Phase::Leaving { term, killed } => *killed || *term != self.term(),
+            Phase::Standing | Phase::Stopped => true,
+        };
+        let _ = self.shared.phase().wait_for(over).await;
+    }
+
+    /// Waits on this thread until work under this term has to stop.
+    pub fn wait_cancelled(&self) {
+        block_on(self.cancelled());
+    }
+
+    /// Waits on this thread for at most `limit`. Returns whether work under this term has to stop.
+    #[must_use]
+    pub fn wait_cancelled_for(&self, limit: Duration) -> bool {
+        block_on_for(self.cancelled(), limit).is_some()
+    }
+
+    /// Begins work under this term; `None` when it is too late for that.
+    ///
+    /// While [`Work`] is held, a resignation waits for it before the lease is released, for at most the grace.
+    #[must_use = "work that is dropped at once has ended"]
+    pub fn begin_work(&self) -> Option<Work> {
+        let begun = self.shared.is_same_process() && self.grant.work().begin();
+        begun.then(|| Work { leadership: self.clone() })
+    }
+
+    fn leads(&self, phase: &Phase) -> bool {
+        match phase {
+            Phase::Leading(grant) => grant.term == self.term(),
+            Phase::Standing | Phase::Leaving { .. } | Phase::Stopped => false,
+        }
+    }
+}
+
+/// Work in progress under a term. Drop it when the work has ended.
+///
+/// Work that ends in a panic ends the leadership with it: the lease is handed over rather than kept by a process that
+/// does nothing under it.
+#[derive(Debug)]
+pub struct Work {
+    leadership: Leadership,
+}
+
+impl Work {
+    /// The leadership it runs under.
+    #[must_use]
+    pub fn leadership(&self) -> &Leadership {
+        &self.leadership
+    }
+}
+
+impl Drop for Work {
+    fn drop(&mut self) {
+        let Leadership { shared, grant } = &self.leadership;
+        if std::thread::panicking() {
+            shared.send(Command::Input(shared.id, Input::Resign { successor: None }));
+        }
+        if grant.work().end() {
+            shared.send(Command::Input(shared.id, Input::WorkEnded { term: grant.term }));
+        }
+    }
+}

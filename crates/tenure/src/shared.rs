@@ -1,0 +1,164 @@
+//! What the driver writes and the application reads: the truth about one candidacy.
+
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
+
+use tenure_core::{CandidateId, Instant, Term, Trust};
+use tenure_sys::ForkMarker;
+use tokio::sync::watch;
+
+use crate::clock::Clock;
+use crate::driver::{Command, CommandSender, EntryId};
+use crate::store::ElectionKey;
+
+/// One candidacy, as the application sees it.
+#[derive(Debug)]
+pub(crate) struct Shared {
+    pub(crate) id: EntryId,
+    pub(crate) key: ElectionKey,
+    pub(crate) candidate: CandidateId,
+    pub(crate) clock: Clock,
+    pub(crate) commands: CommandSender,
+    fork: ForkMarker,
+    /// Leadership may begin new work before this instant; zero when there is none.
+    lead_until: AtomicU64,
+    phase: watch::Sender<Phase>,
+}
+
+/// Where a candidacy stands.
+#[derive(Debug, Clone)]
+pub(crate) enum Phase {
+    Standing,
+    Leading(Arc<Grant>),
+    /// Lost: work is stopping, or the lease is being released.
+    Leaving {
+        term: Term,
+        /// The work has had its time.
+        killed: bool,
+    },
+    Stopped,
+}
+
+impl Shared {
+    pub(crate) fn new(
+        id: EntryId,
+        key: ElectionKey,
+        candidate: CandidateId,
+        clock: Clock,
+        commands: CommandSender,
+    ) -> Self {
+        let fork = ForkMarker::of_this_process();
+        let phase = watch::Sender::new(Phase::Standing);
+        Self { id, key, candidate, clock, commands, fork, lead_until: AtomicU64::new(0), phase }
+    }
+
+    /// The clock decides, on every call; a forked child never leads.
+    #[inline]
+    pub(crate) fn is_leader(&self) -> bool {
+        let until = self.lead_until.load(Ordering::Acquire);
+        until != 0 && self.clock.now() < Instant::from_nanos(until) && self.fork.is_same_process()
+    }
+
+    pub(crate) fn phase(&self) -> watch::Receiver<Phase> {
+        self.phase.subscribe()
+    }
+
+    pub(crate) fn send(&self, command: Command) {
+        // The driver outlives every candidacy; when it is gone, so is the trust.
+        let _ = self.commands.send(command);
+    }
+
+    pub(crate) fn elected(&self, grant: Arc<Grant>, trust: Trust) {
+        grant.trust(trust);
+        self.lead_until.store(trust.stop_at.as_nanos(), Ordering::Release);
+        self.phase.send_replace(Phase::Leading(grant));
+    }
+
+    pub(crate) fn renewed(&self, grant: &Grant, trust: Trust) {
+        grant.trust(trust);
+        self.lead_until.store(trust.stop_at.as_nanos(), Ordering::Release);
+    }
+
+    pub(crate) fn lost(&self, term: Term) {
+        self.lead_until.store(0, Ordering::Release);
+        self.phase.send_replace(Phase::Leaving { term, killed: false });
+    }
+
+    pub(crate) fn killed(&self, term: Term) {
+        self.phase.send_replace(Phase::Leaving { term, killed: true });
+    }
+
+    pub(crate) fn standing(&self) {
+        self.phase.send_if_modified(|phase| {
+            let news = matches!(phase, Phase::Leaving { .. });
+            if news {
+                *phase = Phase::Standing;
+            }
+            news
+        });
+    }
+
+    pub(crate) fn stopped(&self) {
+        self.lead_until.store(0, Ordering::Release);
+        self.phase.send_replace(Phase::Stopped);
+    }
+
+    pub(crate) fn is_same_process(&self) -> bool {
+        self.fork.is_same_process()
+    }
+}
+
+/// One term of leadership. A new term gets a new one, so nothing under an old term can be mistaken for it.
+#[derive(Debug)]
+pub(crate) struct Grant {
+    pub(crate) term: Term,
+    trusted_until: AtomicU64,
+    work: WorkCount,
+}
+
+impl Grant {
+    pub(crate) fn new(term: Term) -> Self {
+        Self { term, trusted_until: AtomicU64::new(0), work: WorkCount::default() }
+    }
+
+    pub(crate) fn trusted_until(&self) -> Instant {
+        Instant::from_nanos(self.trusted_until.load(Ordering::Acquire))
+    }
+
+    /// The lease is released, or may be somebody else's.
+    pub(crate) fn distrust(&self) {
+        self.trusted_until.store(0, Ordering::Release);
+    }
+
+    pub(crate) fn work(&self) -> &WorkCount {
+        &self.work
+    }
+
+    fn trust(&self, trust: Trust) {
+        self.trusted_until.store(trust.until.as_nanos(), Ordering::Release);
+    }
+}
+
+/// How much work runs under a term, and whether more may begin.
+#[derive(Debug, Default)]
+pub(crate) struct WorkCount(AtomicUsize);
+
+impl WorkCount {
+    const CLOSED: usize = 1 << (usize::BITS - 1);
+
+    /// False when no work may begin any more.
+    pub(crate) fn begin(&self) -> bool {
+        let begin = |count: usize| (count & Self::CLOSED == 0).then_some(count + 1);
+        self.0.fetch_update(Ordering::AcqRel, Ordering::Acquire, begin).is_ok()
+    }
+
+    /// True when this was the last work of a term that is over.
+    pub(crate) fn end(&self) -> bool {
+        self.0.fetch_sub(1, Ordering::AcqRel) == Self::CLOSED + 1
+    }
+
+    /// No work may begin from here on. True when none runs.
+    pub(crate) fn close(&self) -> bool {
+        self.0.fetch_or(Self::CLOSED, Ordering::AcqRel) & !Self::CLOSED == 0
+    }
+}

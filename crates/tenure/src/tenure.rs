@@ -1,0 +1,226 @@
+//! The handle of a store, and of the thread that holds elections in it.
+
+use std::future::Future;
+use std::os::fd::OwnedFd;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::time::Duration;
+
+use futures_util::StreamExt;
+use tenure_core::{CandidateId, ElectionName, Namespace};
+use tokio::sync::{mpsc, oneshot};
+
+use crate::clock::Clock;
+use crate::driver::{Command, CommandSender, Driver, EntryId};
+use crate::election::ElectionBuilder;
+use crate::error::Error;
+use crate::store::{
+    self, Capabilities, ElectionKey, Finding, Hint, Interest, Observation, Store, StoreError, StoreErrorKind, StoreUrl,
+    Transition,
+};
+
+/// A store, with one thread that holds all elections of this process in it.
+///
+/// Open one per store and process, and make all elections from it: they share its connections and its renewals.
+///
+/// Clones are handles of the same thread. It ends when the last handle and the last election are gone.
+///
+/// ```
+/// use tenure::Tenure;
+///
+/// let tenure = Tenure::open("memory:")?;
+/// let election = tenure.election("nightly-report")?.start()?;
+/// let leadership = election.wait_elected();
+/// println!("leading under term {}", leadership?.term());
+/// election.stop_blocking();
+/// # Ok::<(), tenure::Error>(())
+/// ```
+#[derive(Debug, Clone)]
+pub struct Tenure {
+    commands: CommandSender,
+    clock: Clock,
+    namespace: Namespace,
+    store: Arc<dyn Store>,
+    last_id: Arc<AtomicU64>,
+}
+
+/// How long looking at the store may take; campaigns and renewals have limits of their own.
+const LOOK_LIMIT: Duration = Duration::from_secs(5);
+
+impl Tenure {
+    /// Opens the store behind a URL, such as `sqlite:app.db`. Elections are in the namespace `default`.
+    ///
+    /// # Errors
+    /// When the URL cannot be understood, the store cannot be opened, or no thread can be started.
+    pub fn open(url: &str) -> Result<Self, Error> {
+        Self::with_arc(store::open(&url.parse::<StoreUrl>()?)?, Clock::boottime())
+    }
+
+    /// Uses a store that is open already.
+    ///
+    /// # Errors
+    /// When no thread can be started.
+    pub fn with_store(store: impl Store) -> Result<Self, Error> {
+        Self::with_arc(Arc::new(store), Clock::boottime())
+    }
+
+    /// Uses a store that is open already, and another clock than the machine's.
+    ///
+    /// # Errors
+    /// When no thread can be started.
+    #[cfg(feature = "testing")]
+    pub fn with_store_and_clock(store: Arc<dyn Store>, clock: Clock) -> Result<Self, Error> {
+        Self::with_arc(store, clock)
+    }
+
+    /// The same store and thread, for elections in another namespace.
+    #[must_use]
+    pub fn namespace(&self, namespace: Namespace) -> Self {
+        Self { namespace, ..self.clone() }
+    }
+
+    /// Begins to describe a candidacy.
+    ///
+    /// # Errors
+    /// When the name breaks the rule for names.
+    pub fn election(&self, name: &str) -> Result<ElectionBuilder, Error> {
+        Ok(ElectionBuilder::new(self.clone(), ElectionName::new(name)?))
+    }
+
+    /// What the store can promise.
+    #[must_use]
+    pub fn capabilities(&self) -> Capabilities {
+        self.store.capabilities()
+    }
+
+    /// A descriptor to hand to whatever process does the leader's work; see [`Store::life_line`].
+    #[must_use]
+    pub fn life_line(&self) -> Option<OwnedFd> {
+        self.store.life_line()
+    }
+
+    /// Looks at one election. Cancel safe.
+    ///
+    /// # Errors
+    /// When the name breaks the rule for names, or the store fails.
+    pub async fn observe(&self, name: &str) -> Result<Observation, Error> {
+        let key = self.key(name)?;
+        let look = async move |store: Arc<dyn Store>| store.observe(&[key]).await.pop();
+        self.on_driver(look).await?.unwrap_or_else(|| Ok(Observation::default())).map_err(Error::from)
+    }
+
+    /// The elections of this namespace that ever had a candidate. Cancel safe.
+    ///
+    /// # Errors
+    /// When the store fails.
+    pub async fn elections(&self) -> Result<Vec<ElectionName>, Error> {
+        let namespace = self.namespace.clone();
+        Ok(self.on_driver(async move |store: Arc<dyn Store>| store.elections(&namespace).await).await??)
+    }
+
+    /// The latest changes of leadership, newest first. Cancel safe.
+    ///
+    /// # Errors
+    /// When the name breaks the rule for names, or the store fails.
+    pub async fn history(&self, name: &str, limit: usize) -> Result<Vec<Transition>, Error> {
+        let key = self.key(name)?;
+        Ok(self.on_driver(async move |store: Arc<dyn Store>| store.history(&key, limit).await).await??)
+    }
+
+    /// Asks whoever leads to hand over, to `successor` if one is named. Returns whether there is a leader to ask.
+    ///
+    /// Dropping the future does not take the request back.
+    ///
+    /// # Errors
+    /// When the name breaks the rule for names, or the store fails.
+    pub async fn request_handover(&self, name: &str, successor: Option<CandidateId>) -> Result<bool, Error> {
+        let key = self.key(name)?;
+        let ask = async move |store: Arc<dyn Store>| store.request_handover(&key, successor.as_ref()).await;
+        Ok(self.on_driver(ask).await??)
+    }
+
+    /// Checks the store: connects, reads, writes. Cancel safe.
+    ///
+    /// # Errors
+    /// When the driver is gone or the store does not answer; what is wrong with the store is in the findings.
+    pub async fn examine(&self) -> Result<Vec<Finding>, Error> {
+        self.on_driver(async move |store: Arc<dyn Store>| store.examine().await).await
+    }
+
+    /// Hints of every change of leadership in the store. They may be lost, late or duplicated: look, then wait for a
+    /// hint or for the known expiry, whichever comes first.
+    #[must_use]
+    pub fn hints(&self) -> mpsc::Receiver<Hint> {
+        const HINTS_KEPT: usize = 64;
+        let (sender, receiver) = mpsc::channel(HINTS_KEPT);
+        let forward = async move |store: Arc<dyn Store>| {
+            let mut hints = store.watch(Interest::All);
+            while let Some(hint) = hints.next().await {
+                match sender.try_send(hint) {
+                    // One who has sixty-four hints waiting will look anyway.
+                    Ok(()) | Err(mpsc::error::TrySendError::Full(_)) => {}
+                    Err(mpsc::error::TrySendError::Closed(_)) => return,
+                }
+            }
+        };
+        let _ = self.commands.send(Command::Call(Box::new(move |store| Box::pin(forward(store)))));
+        receiver
+    }
+
+    pub(crate) fn key_of(&self, name: ElectionName) -> ElectionKey {
+        ElectionKey { namespace: self.namespace.clone(), name }
+    }
+
+    pub(crate) fn next_id(&self) -> EntryId {
+        EntryId(self.last_id.fetch_add(1, Ordering::Relaxed) + 1)
+    }
+
+    pub(crate) fn clock(&self) -> &Clock {
+        &self.clock
+    }
+
+    pub(crate) fn commands(&self) -> &CommandSender {
+        &self.commands
+    }
+
+    fn key(&self, name: &str) -> Result<ElectionKey, Error> {
+        Ok(self.key_of(ElectionName::new(name)?))
+    }
+
+    /// Uses the store on the driver's runtime, so that the application needs none.
+    async fn on_driver<T, F>(&self, call: impl FnOnce(Arc<dyn Store>) -> F + Send + 'static) -> Result<T, Error>
+    where
+        T: Send + 'static,
+        F: Future<Output = T> + Send + 'static,
+    {
+        let (sender, receiver) = oneshot::channel();
+        let bounded = move |store| async move {
+            if let Ok(answer) = tokio::time::timeout(LOOK_LIMIT, call(store)).await {
+                // Whoever asked may have stopped waiting.
+                let _ = sender.send(answer);
+            }
+        };
+        let sent = self.commands.send(Command::Call(Box::new(move |store| Box::pin(bounded(store)))));
+        if sent.is_err() {
+            return Err(Error::Stopped);
+        }
+        receiver.await.map_err(|_| {
+            let message = format!("the store did not answer within {LOOK_LIMIT:?}");
+            StoreError::unknown(StoreErrorKind::TimedOut, message).into()
+        })
+    }
+
+    fn with_arc(store: Arc<dyn Store>, clock: Clock) -> Result<Self, Error> {
+        let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build()?;
+        let (commands, receiver) = mpsc::unbounded_channel();
+        let driver = {
+            let _on_runtime = runtime.enter();
+            Driver::new(Arc::clone(&store), clock.clone(), receiver)?
+        };
+        std::thread::Builder::new().name("tenure-driver".to_owned()).spawn(move || {
+            let _span = tracing::debug_span!("tenure-driver").entered();
+            runtime.block_on(driver.run());
+        })?;
+        Ok(Self { commands, clock, namespace: Namespace::default(), store, last_id: Arc::default() })
+    }
+}
