@@ -8,7 +8,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Duration;
 
-use tenure_core::{CandidateId, ElectionName, Input, Leader};
+use tenure_core::{CandidateId, ElectionName, Input, Leader, Term};
 
 pub use self::builder::ElectionBuilder;
 use crate::driver::Command;
@@ -154,13 +154,21 @@ impl Election {
     async fn hand_over(&self, successor: Option<CandidateId>) -> Result<(), Error> {
         let Some(term) = self.leadership().map(|leadership| leadership.term()) else { return Err(Error::NotLeading) };
         self.shared.send(Command::Input(self.shared.id, Input::Resign { successor }));
-        let released = |phase: &Phase| match phase {
+        let _ = self.released(term).await;
+        Ok(())
+    }
+
+    /// Waits until the lease of this term is released or left to lapse.
+    async fn released(&self, term: Term) -> Result<(), Error> {
+        let over = |phase: &Phase| match phase {
             Phase::Leading(grant) => grant.term != term,
             Phase::Leaving { .. } => false,
             Phase::Standing | Phase::Stopped => true,
         };
-        let _ = self.shared.phase().wait_for(released).await;
-        Ok(())
+        match self.shared.phase().wait_for(over).await.as_deref() {
+            Ok(Phase::Standing | Phase::Leading(_) | Phase::Leaving { .. }) => Ok(()),
+            Ok(Phase::Stopped) | Err(_) => Err(Error::Stopped),
+        }
     }
 }
 

@@ -37,7 +37,7 @@ impl Election {
                 leadership.overdue().await;
                 continue;
             };
-            let resign = ResignOnDrop(self);
+            let mut resign = ResignOnDrop { election: self, armed: true };
             let running = pin!(work(leadership.clone()));
             let overdue = pin!(leadership.overdue());
             let result = match select(running, overdue).await {
@@ -45,14 +45,14 @@ impl Election {
                 Either::Left(_) | Either::Right(_) => None,
             };
             drop(begun);
-            if let Some(result) = result {
-                drop(resign);
+            resign.armed = result.is_some();
+            drop(resign);
+            let released = self.released(leadership.term()).await;
+            match result {
                 // Whether somebody else leads by now does not matter to work that has ended.
-                let _ = self.released(&leadership).await;
-                return Ok(result);
+                Some(result) => return Ok(result),
+                None => released?,
             }
-            std::mem::forget(resign);
-            self.released(&leadership).await?;
         }
     }
 
@@ -106,10 +106,16 @@ impl Election {
 }
 
 /// A leader whose work was dropped must not go on leading without it.
-struct ResignOnDrop<'a>(&'a Election);
+struct ResignOnDrop<'a> {
+    election: &'a Election,
+    armed: bool,
+}
 
 impl Drop for ResignOnDrop<'_> {
     fn drop(&mut self) {
-        self.0.shared.send(Command::Input(self.0.shared.id, Input::Resign { successor: None }));
+        if self.armed {
+            let shared = &self.election.shared;
+            shared.send(Command::Input(shared.id, Input::Resign { successor: None }));
+        }
     }
 }

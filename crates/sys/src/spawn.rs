@@ -1,0 +1,58 @@
+//! A child that does not outlive the process that started it.
+
+use std::io;
+use std::os::unix::process::CommandExt;
+use std::process::Command;
+
+use rustix::io::Errno;
+use rustix::process::{Pid, Signal, getpid, getppid, set_parent_process_death_signal};
+
+/// Lets the kernel kill the child with SIGKILL as soon as the process that spawns it ends, however it ends.
+///
+/// Call this in the process that will spawn the command. Two limits come from the kernel:
+///
+/// - The signal (`PR_SET_PDEATHSIG`) follows the *thread* that forks, not the process: spawn from a thread that lives as
+///   long as the process, or the child is killed when, say, a pool thread is retired.
+/// - Running a set-user-id program clears it, and the child's own children do not inherit it. Who must be sure that
+///   nothing is left has to look for descendants as well.
+pub fn die_with_parent(command: &mut Command) {
+    die_with(command, getpid());
+}
+
+fn die_with(command: &mut Command, parent: Pid) {
+    let arm = move || {
+        set_parent_process_death_signal(Some(Signal::KILL))?;
+        // The parent may have died between fork and prctl, in which case the signal will never come.
+        if getppid() == Some(parent) { Ok(()) } else { Err(io::Error::from(Errno::SRCH)) }
+    };
+    // SAFETY: between fork and exec the closure makes two plain system calls; it neither allocates nor takes a lock
+    // (an `io::Error` made of an error number owns nothing).
+    unsafe { command.pre_exec(arm) };
+}
+
+#[cfg(test)]
+mod tests {
+    use std::os::unix::process::ExitStatusExt;
+    use std::thread;
+
+    use super::*;
+
+    #[test]
+    fn the_child_is_killed_when_the_thread_that_forked_it_ends() {
+        let spawn = || {
+            let mut command = Command::new("sleep");
+            command.arg("60");
+            die_with_parent(&mut command);
+            command.spawn().unwrap()
+        };
+        let mut child = thread::spawn(spawn).join().unwrap();
+        assert_eq!(child.wait().unwrap().signal(), Some(Signal::KILL.as_raw()));
+    }
+
+    #[test]
+    fn a_child_whose_parent_is_already_gone_does_not_start() {
+        let mut command = Command::new("true");
+        die_with(&mut command, Pid::INIT);
+        assert_eq!(command.spawn().unwrap_err().raw_os_error(), Some(Errno::SRCH.raw_os_error()));
+    }
+}
