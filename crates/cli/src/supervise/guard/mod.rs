@@ -1,0 +1,183 @@
+//! The guard: the process that ends the command on time, with or without `tenure`.
+//!
+//! It has one thread, no runtime and nothing to wait for but four things: orders, the timer, the end of the command and
+//! signals. It writes nothing while it guards something, because whoever reads its output might have stopped reading.
+
+mod schedule;
+mod task;
+
+use std::io::{self, Write};
+use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
+use std::process::ExitCode;
+
+use rustix::event::{PollFd, PollFlags, poll};
+use rustix::io::Errno;
+use rustix::net::SocketType;
+use rustix::net::sockopt::socket_type;
+use rustix::process::{Signal, getpid, set_child_subreaper, setsid};
+use rustix::time::{
+    Itimerspec, TimerfdClockId, TimerfdFlags, TimerfdTimerFlags, Timespec, timerfd_create, timerfd_settime,
+};
+use tenure_core::Instant;
+
+use self::task::Task;
+use super::clock::{self, NANOS_PER_SECOND};
+use super::message::{Order, Report, SpawnFailure, Work};
+use super::packet::{self, Received};
+
+/// The hidden command with which `tenure` starts itself as a guard.
+pub const COMMAND: &str = "__guard";
+
+/// Runs the guard, whose orders come from its standard input, until `tenure` is gone and nothing is left to guard.
+#[must_use]
+pub fn run() -> ExitCode {
+    match prepare().and_then(|()| Guard::new()).and_then(Guard::serve) {
+        Ok(()) => ExitCode::SUCCESS,
+        Err(error) => {
+            // Nobody may be left to read it.
+            let _ = writeln!(io::stderr(), "tenure: the guard failed: {error}");
+            ExitCode::FAILURE
+        }
+    }
+}
+
+fn prepare() -> io::Result<()> {
+    if !matches!(socket_type(rustix::stdio::stdin()), Ok(SocketType::SEQPACKET)) {
+        return Err(io::Error::other(format!("`{COMMAND}` is for tenure itself, which starts it when it needs it")));
+    }
+    // A session of its own keeps signals of the terminal away. It fails only for who has one already.
+    let _ = setsid();
+    tenure_sys::outlive_signals(&[Signal::INT, Signal::TERM, Signal::HUP, Signal::CHILD])?;
+    tenure_sys::keep_descriptors_from_children()?;
+    set_child_subreaper(Some(getpid()))?;
+    Ok(())
+}
+
+struct Guard {
+    control: BorrowedFd<'static>,
+    timer: OwnedFd,
+    /// The standard input for commands.
+    stdin: Option<OwnedFd>,
+    /// Held, never used: that it closes tells a rival that everything is dead.
+    life_line: Option<OwnedFd>,
+    task: Option<Task>,
+    /// Whether `tenure` is gone, so that only the end of the task is waited for.
+    closing: bool,
+}
+
+impl Guard {
+    fn new() -> io::Result<Self> {
+        let timer = timerfd_create(TimerfdClockId::Boottime, TimerfdFlags::CLOEXEC | TimerfdFlags::NONBLOCK)?;
+        let control = rustix::stdio::stdin();
+        Ok(Self { control, timer, stdin: None, life_line: None, task: None, closing: false })
+    }
+
+    fn serve(mut self) -> io::Result<()> {
+        loop {
+            // Orders first: after a pause, the extension of trust that saves the command may be among them.
+            self.listen();
+            self.tend();
+            if self.closing && self.task.is_none() {
+                return Ok(());
+            }
+            self.wait()?;
+        }
+    }
+
+    /// Takes the orders that have come. Anything but an order means that there is no `tenure` to obey any more.
+    fn listen(&mut self) {
+        for _ in 0..ORDERS_PER_ROUND {
+            if self.closing {
+                return;
+            }
+            match packet::receive(self.control) {
+                Ok(Received::Message(order, files)) => self.obey(order, files),
+                Err(error) if error.kind() == io::ErrorKind::WouldBlock => return,
+                Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
+                Ok(Received::Closed) | Err(_) => self.close(),
+            }
+        }
+    }
+
+    fn obey(&mut self, order: Order, files: Vec<OwnedFd>) {
+        match (order, &mut self.task) {
+            (Order::Hold, _) => {
+                let mut files = files.into_iter();
+                self.stdin = files.next();
+                self.life_line = files.next();
+            }
+            (Order::Start(work), None) => self.start(&work),
+            // Two commands at once would break the promise that one report speaks for everything.
+            (Order::Start(_), Some(_)) => self.close(),
+            (Order::Trust(trust), Some(task)) => task.schedule.trust(trust),
+            (Order::Terminate { kill_at }, Some(task)) => task.schedule.terminate(kill_at),
+            (Order::Signal(number), Some(task)) => task.forward(number),
+            // The command ended while the order was under way.
+            (Order::Trust(_) | Order::Terminate { .. } | Order::Signal(_), None) => {}
+        }
+    }
+
+    fn start(&mut self, work: &Work) {
+        let started = if clock::now() >= work.trust.stop_at {
+            Err((SpawnFailure::TrustEnded, "the trust in this term ended before the command could start".to_owned()))
+        } else {
+            Task::spawn(work, self.stdin.as_ref().map(AsFd::as_fd))
+        };
+        match started {
+            Ok(task) => {
+                self.report(&Report::Started { pid: task.main_id() });
+                self.task = Some(task);
+            }
+            Err((kind, message)) => self.report(&Report::SpawnFailed { kind, message }),
+        }
+    }
+
+    fn close(&mut self) {
+        self.closing = true;
+        if let Some(task) = &mut self.task {
+            task.schedule.terminate(Instant::ZERO);
+        }
+    }
+
+    /// Does what is due for the task, and reports its end.
+    fn tend(&mut self) {
+        if let Some(exit) = self.task.as_mut().and_then(|task| task.tend(clock::now())) {
+            self.task = None;
+            self.report(&Report::Ended(exit));
+        }
+    }
+
+    fn report(&self, report: &Report) {
+        // It fails only when `tenure` is gone, which the next look for orders will show: there are at most two reports
+        // per order, so the buffer never fills.
+        let _ = packet::send(self.control, report, &[]);
+    }
+
+    /// Waits until there is something to do.
+    fn wait(&self) -> io::Result<()> {
+        // Setting the timer anew also forgets that it went off.
+        let wake_at = self.task.as_ref().map(|task| task.wake_at(clock::now()));
+        timerfd_settime(&self.timer, TimerfdTimerFlags::ABSTIME, &timer_value(wake_at))?;
+        let control = if self.closing { None } else { Some(self.control) };
+        let main = self.task.as_ref().and_then(Task::main_alive);
+        let sources = [Some(self.timer.as_fd()), control, main];
+        let mut sources: Vec<_> = sources.iter().flatten().map(|source| PollFd::new(source, PollFlags::IN)).collect();
+        match poll(&mut sources, None) {
+            // A signal: most likely an orphan that has ended and wants to be reaped.
+            Ok(_) | Err(Errno::INTR) => Ok(()),
+            Err(error) => Err(error.into()),
+        }
+    }
+}
+
+/// The setting that lets a timer go off at `wake_at`, or never.
+fn timer_value(wake_at: Option<Instant>) -> Itimerspec {
+    // Zero would disarm the timer, and one nanosecond after the start of the machine is just as much in the past.
+    let nanos = wake_at.map_or(0, |at| at.as_nanos().max(1));
+    let part = |nanos: u64| i64::try_from(nanos).unwrap_or(i64::MAX);
+    let value = Timespec { tv_sec: part(nanos / NANOS_PER_SECOND), tv_nsec: part(nanos % NANOS_PER_SECOND) };
+    Itimerspec { it_interval: Timespec { tv_sec: 0, tv_nsec: 0 }, it_value: value }
+}
+
+/// How many orders are taken before the clock is looked at again; far more than ever queue up.
+const ORDERS_PER_ROUND: usize = 256;

@@ -1,0 +1,105 @@
+//! What `tenure` and its guard tell each other.
+
+use std::ffi::OsString;
+use std::time::Duration;
+
+use serde::{Deserialize, Serialize};
+use tenure_core::Instant;
+
+use super::encoding::{nanos, os_pairs, os_string, os_strings};
+
+/// Until when the command may run, on [`clock`](super::clock).
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Trust {
+    /// From here on the command is asked to end (SIGTERM).
+    #[serde(with = "nanos")]
+    pub stop_at: Instant,
+    /// From here on it is ended (SIGKILL).
+    #[serde(with = "nanos")]
+    pub kill_at: Instant,
+}
+
+/// A command to run, and under which terms.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Work {
+    /// The program, looked up in `PATH` when it has no slash.
+    #[serde(with = "os_string")]
+    pub program: OsString,
+    /// Its arguments.
+    #[serde(with = "os_strings")]
+    pub args: Vec<OsString>,
+    /// Variables to set, on top of the environment that the guard was launched with.
+    #[serde(with = "os_pairs")]
+    pub env_set: Vec<(OsString, OsString)>,
+    /// Variables to remove from it.
+    #[serde(with = "os_strings")]
+    pub env_remove: Vec<OsString>,
+    /// How long what the command leaves behind may take to end, once the command itself has ended.
+    pub grace: Duration,
+    /// Until when the command may run, to begin with.
+    pub trust: Trust,
+}
+
+/// How a command ended.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub enum Exit {
+    /// By itself, with this code.
+    Code(i32),
+    /// By this signal.
+    Signal(i32),
+}
+
+/// Why a command could not be started.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[non_exhaustive]
+pub enum SpawnFailure {
+    /// There is no such program.
+    NotFound,
+    /// There is, but it cannot be executed.
+    NotExecutable,
+    /// The trust it was to run under had already ended.
+    TrustEnded,
+    /// Anything else, such as too many processes.
+    Other,
+}
+
+/// What became of the command, or of the guard.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[non_exhaustive]
+pub enum Report {
+    /// The command runs.
+    Started {
+        /// The process id of its first process, which is also its process group.
+        pid: u32,
+    },
+    /// The command was not started; nothing runs.
+    SpawnFailed {
+        /// The kind of failure, for an exit code.
+        kind: SpawnFailure,
+        /// The failure in words, for a person.
+        message: String,
+    },
+    /// The command and every one of its descendants are dead; this is how the command itself ended.
+    Ended(Exit),
+    /// The guard died, and everything it guarded is dead. Only the supervisor says this, never the guard.
+    #[serde(skip)]
+    GuardDied,
+}
+
+/// What `tenure` tells its guard.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub(crate) enum Order {
+    /// The first order: comes with the standard input for commands and, perhaps, with the life line.
+    Hold,
+    /// Start this, if trust lasts.
+    Start(Work),
+    /// Go by this trust from now on.
+    Trust(Trust),
+    /// Ask the command to end now, and end it at `kill_at`.
+    Terminate {
+        #[serde(with = "nanos")]
+        kill_at: Instant,
+    },
+    /// Send this signal to the command's process group.
+    Signal(i32),
+}

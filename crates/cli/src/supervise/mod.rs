@@ -1,0 +1,35 @@
+//! Running a command that ends before its leadership does, whatever happens to the process that leads.
+//!
+//! `tenure` is never the direct parent of the command. Between them stands the guard, a small process of the same
+//! program in a session of its own:
+//!
+//! ```text
+//!  tenure (campaigns, renews) ──trust──▶ guard (stop_at, kill_at, timerfd) ──signals──▶ command and its whole tree
+//!         ◀──reports── started, ended                 └ holds the life line
+//! ```
+//!
+//! The guard alone enforces the schedule. It is told of every extension of trust and stops the command by itself when
+//! none comes, so that a `tenure` that is stopped, swapped out or killed cannot leave work running. The other way round,
+//! when the guard is killed, the kernel kills the command with it, and [`Supervisor`] ends what the command left behind.
+//!
+//! | file | what it holds |
+//! |---|---|
+//! | [`message`] | what the two sides tell each other |
+//! | `encoding` | how instants and strings are written there |
+//! | `packet` | how it travels, with open files attached |
+//! | `registry` | the guards of this process, which a clean-up must spare |
+//! | [`tree`] | finding, signalling and reaping descendants |
+//! | [`guard`] | the guard process |
+//! | `supervisor` | the side of `tenure` |
+
+pub mod clock;
+mod encoding;
+pub mod guard;
+pub mod message;
+mod packet;
+mod registry;
+mod supervisor;
+pub mod tree;
+
+pub use message::{Exit, Report, SpawnFailure, Trust, Work};
+pub use supervisor::Supervisor;

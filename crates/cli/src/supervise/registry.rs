@@ -1,0 +1,73 @@
+//! The guards of this process, and the clean-up after one that died.
+
+use std::io;
+use std::process::{Child, Command};
+use std::sync::{Mutex, MutexGuard, PoisonError};
+
+use rustix::process::{Pid, WaitOptions, getpid, waitpid};
+
+use super::tree::Tree;
+
+/// Starts a guard.
+///
+/// It is known before any clean-up can see it, which would take it for something a dead guard left behind.
+pub(crate) fn spawn(command: &mut Command) -> io::Result<Child> {
+    let mut guards = guards();
+    guards.sweep();
+    let child = command.spawn()?;
+    guards.alive.push(Pid::from_child(&child));
+    Ok(child)
+}
+
+/// Forgets a guard that has been reaped.
+pub(crate) fn forget(pid: Pid) {
+    guards().alive.retain(|&guard| guard != pid);
+}
+
+/// Takes over a guard that nobody waits for any more but that may still be ending what it guards.
+pub(crate) fn adopt(child: Child) {
+    let mut guards = guards();
+    guards.leaving.push(child);
+    guards.sweep();
+}
+
+/// Kills and reaps what dead guards left behind: every descendant of this process that no living guard is in charge of.
+///
+/// Returns whether nothing is left. What was killed just now may take a moment to be gone, so ask again.
+pub(crate) fn clear_orphans() -> io::Result<bool> {
+    let mut guards = guards();
+    guards.sweep();
+    let tree = Tree::below(getpid()).sparing(guards.alive.iter().copied());
+    tree.kill()?;
+    for orphan in tree.children()? {
+        // An error means that it is gone already, which the next look will confirm.
+        let _ = waitpid(Some(orphan), WaitOptions::NOHANG);
+    }
+    Ok(tree.children()?.is_empty())
+}
+
+struct Guards {
+    alive: Vec<Pid>,
+    leaving: Vec<Child>,
+}
+
+impl Guards {
+    /// Reaps the adopted guards that have ended.
+    fn sweep(&mut self) {
+        let Self { alive, leaving } = self;
+        leaving.retain_mut(|child| {
+            let ended = !matches!(child.try_wait(), Ok(None));
+            if ended {
+                let pid = Pid::from_child(child);
+                alive.retain(|&guard| guard != pid);
+            }
+            !ended
+        });
+    }
+}
+
+fn guards() -> MutexGuard<'static, Guards> {
+    static GUARDS: Mutex<Guards> = Mutex::new(Guards { alive: Vec::new(), leaving: Vec::new() });
+    // Both collections are valid after any panic, and refusing to clean up because of one would be worse.
+    GUARDS.lock().unwrap_or_else(PoisonError::into_inner)
+}

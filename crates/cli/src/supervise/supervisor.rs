@@ -1,0 +1,212 @@
+//! The side of `tenure`: launching a guard, telling it what to do and hearing what became of it.
+
+use std::io;
+use std::os::fd::{AsFd, OwnedFd};
+use std::os::unix::net;
+use std::path::Path;
+use std::process::{Child, Command, Stdio};
+use std::time::Duration;
+
+use rustix::net::Shutdown;
+use rustix::process::{Pid, getpid, set_child_subreaper};
+use tenure_core::Instant;
+use tokio::io::Interest;
+use tokio::net::UnixStream;
+
+use super::guard;
+use super::message::{Order, Report, Trust, Work};
+use super::packet::{self, Received};
+use super::registry;
+
+/// A guard and the line to it.
+///
+/// It runs one command at a time: [`start`](Self::start), then [`trust`](Self::trust) after every renewal, until
+/// [`next`](Self::next) reports the end; after that, the next. Orders are sent without waiting; they fail with
+/// `WouldBlock` when the guard has not read for so long that the line is full (it was stopped, say), and with
+/// `BrokenPipe` when it is dead, which `next` will report. Neither endangers anyone: a guard that hears of no extension
+/// ends the command.
+///
+/// Dropping it makes the guard kill everything at once, as does the death of this process. [`shutdown`](Self::shutdown)
+/// does the same and waits for it.
+#[derive(Debug)]
+pub struct Supervisor {
+    /// A stream only in name: tokio has no type for sockets that keep packets apart, but all it does with this one is to
+    /// say when there is something to read.
+    control: UnixStream,
+    guard: GuardProcess,
+    busy: bool,
+}
+
+impl Supervisor {
+    /// Starts a guard: `guard_program` is this very program, which is run with [`guard::COMMAND`].
+    ///
+    /// Commands will get the standard input, output and error of this process. The guard holds `life_line` open, and
+    /// nobody else through it, until it ends, which it does not before all it guards is dead.
+    ///
+    /// Marks this process as child subreaper, so that what a killed guard leaves behind is handed to it. Everything
+    /// that descends from this process but not from one of its guards is then taken for such and killed: processes that
+    /// use this have no other children.
+    ///
+    /// # Errors
+    /// When the guard cannot be started.
+    ///
+    /// # Panics
+    /// Outside of a tokio runtime with I/O and time enabled.
+    pub fn launch(guard_program: &Path, life_line: Option<OwnedFd>) -> io::Result<Self> {
+        set_child_subreaper(Some(getpid()))?;
+        let (ours, theirs) = packet::channel()?;
+        let guard = GuardProcess::spawn(guard_program, theirs)?;
+        let files: Vec<_> =
+            [Some(rustix::stdio::stdin()), life_line.as_ref().map(AsFd::as_fd)].into_iter().flatten().collect();
+        packet::send(&ours, &Order::Hold, &files)?;
+        // From here on the guard alone holds it.
+        drop(life_line);
+        let control = UnixStream::from_std(net::UnixStream::from(ours))?;
+        Ok(Self { control, guard, busy: false })
+    }
+
+    /// Lets the guard start a command. [`next`](Self::next) says whether it did.
+    ///
+    /// # Errors
+    /// `ResourceBusy` when the previous command has not been reported as ended, `ArgumentListTooLong` when the
+    /// arguments do not fit into one message, or as told at [`Supervisor`].
+    pub fn start(&mut self, work: &Work) -> io::Result<()> {
+        if self.busy {
+            return Err(io::Error::new(io::ErrorKind::ResourceBusy, "the previous command has not ended yet"));
+        }
+        self.order(&Order::Start(work.clone()))?;
+        self.busy = true;
+        Ok(())
+    }
+
+    /// Tells the guard of an extension of trust. It replaces what the guard went by, unless the command is stopping.
+    ///
+    /// # Errors
+    /// As told at [`Supervisor`].
+    pub fn trust(&mut self, trust: Trust) -> io::Result<()> {
+        self.order(&Order::Trust(trust))
+    }
+
+    /// Lets the guard ask the command to end now, and end it at `kill_at`: at once if that is past.
+    ///
+    /// # Errors
+    /// As told at [`Supervisor`].
+    pub fn terminate(&mut self, kill_at: Instant) -> io::Result<()> {
+        self.order(&Order::Terminate { kill_at })
+    }
+
+    /// Lets the guard send a signal to the process group of the command.
+    ///
+    /// # Errors
+    /// As told at [`Supervisor`].
+    pub fn signal(&mut self, signal: i32) -> io::Result<()> {
+        self.order(&Order::Signal(signal))
+    }
+
+    /// Kills the guard, and with it the command: the last resort against a guard that does not answer.
+    ///
+    /// [`next`](Self::next) then reports [`Report::GuardDied`], when everything is dead.
+    ///
+    /// # Errors
+    /// When the guard cannot be signalled.
+    pub fn kill_guard(&mut self) -> io::Result<()> {
+        self.guard.kill()
+    }
+
+    /// Waits for the next report.
+    ///
+    /// After [`Report::GuardDied`] there is nothing left but to launch another; asked again, it says the same again.
+    ///
+    /// Cancel safe: a call that is dropped loses no report, and the next one goes on where it was.
+    pub async fn next(&mut self) -> Report {
+        match self.receive().await {
+            Ok(Received::Message(report, _)) => {
+                self.busy = matches!(report, Report::Started { .. });
+                report
+            }
+            // The line broke, so the guard is dead, or shall be.
+            Ok(Received::Closed) | Err(_) => {
+                let _ = self.guard.kill();
+                self.guard.bury().await;
+                Report::GuardDied
+            }
+        }
+    }
+
+    /// Lets the guard kill everything at once, and waits until it has and is gone.
+    ///
+    /// If it is cancelled, the guard goes on without being waited for.
+    pub async fn shutdown(mut self) {
+        // An error means that the line is broken already.
+        let _ = rustix::net::shutdown(&self.control, Shutdown::Write);
+        while let Ok(Received::Message(..)) = self.receive().await {}
+        self.guard.bury().await;
+    }
+
+    fn order(&self, order: &Order) -> io::Result<()> {
+        packet::send(&self.control, order, &[])
+    }
+
+    async fn receive(&self) -> io::Result<Received<Report>> {
+        loop {
+            self.control.readable().await?;
+            match self.control.try_io(Interest::READABLE, || packet::receive(&self.control)) {
+                // The readiness was stale, and the next turn waits for a new one.
+                Err(error) if error.kind() == io::ErrorKind::WouldBlock => {}
+                outcome => return outcome,
+            }
+        }
+    }
+}
+
+/// The guard as a child of this process.
+#[derive(Debug)]
+struct GuardProcess {
+    /// None once it is reaped: only then has the kernel handed over what it left behind.
+    child: Option<Child>,
+}
+
+impl GuardProcess {
+    fn spawn(program: &Path, control: OwnedFd) -> io::Result<Self> {
+        let mut command = Command::new(program);
+        command.arg(guard::COMMAND).stdin(Stdio::from(control));
+        Ok(Self { child: Some(registry::spawn(&mut command)?) })
+    }
+
+    fn kill(&mut self) -> io::Result<()> {
+        self.child.as_mut().map_or(Ok(()), Child::kill)
+    }
+
+    /// Waits until the guard, which is ending, is gone, and everything that it left behind too.
+    async fn bury(&mut self) {
+        // A process that cannot be killed, or only later, is waited for as long as it takes: to report an end that has
+        // not come would be a lie on which others act.
+        while !self.reap() || !registry::clear_orphans().unwrap_or(false) {
+            tokio::time::sleep(LOOK_AGAIN).await;
+        }
+    }
+
+    /// Whether the guard itself is gone.
+    fn reap(&mut self) -> bool {
+        let Some(child) = &mut self.child else { return true };
+        if matches!(child.try_wait(), Ok(None)) {
+            return false;
+        }
+        registry::forget(Pid::from_child(child));
+        self.child = None;
+        true
+    }
+}
+
+impl Drop for GuardProcess {
+    fn drop(&mut self) {
+        if !self.reap()
+            && let Some(child) = self.child.take()
+        {
+            registry::adopt(child);
+        }
+    }
+}
+
+/// How soon to look again for a guard that has just ended, and for what it left behind.
+const LOOK_AGAIN: Duration = Duration::from_millis(5);
