@@ -153,7 +153,7 @@ impl Tenure {
     pub fn hints(&self) -> mpsc::Receiver<Hint> {
         const HINTS_KEPT: usize = 64;
         let (sender, receiver) = mpsc::channel(HINTS_KEPT);
-        let forward = async move |store: Arc<dyn Store>| {
+        let forward = move |store: Arc<dyn Store>| async move {
             let mut hints = store.watch(Interest::All);
             while let Some(hint) = hints.next().await {
                 match sender.try_send(hint) {

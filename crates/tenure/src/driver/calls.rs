@@ -185,12 +185,7 @@ fn pair<T>(
 }
 
 /// No call of the store is waited for longer than the electors behind it can wait.
-async fn in_time<T>(
-    clock: &Clock,
-    patience: Instant,
-    requests: usize,
-    call: BoxFuture<'_, Replies<T>>,
-) -> Replies<T> {
+async fn in_time<T>(clock: &Clock, patience: Instant, requests: usize, call: BoxFuture<'_, Replies<T>>) -> Replies<T> {
     let limit = std::pin::pin!(clock.sleep_until(patience));
     match select(call, limit).await {
         Either::Left((replies, _)) => replies,

@@ -2,13 +2,11 @@
 
 use std::sync::Arc;
 
-use tenure_core::{
-    Elector, Input, Instant, LossReason, Metadata, Output, Request, Standing, Term, Trust, Verb,
-};
+use tenure_core::{Elector, Input, Instant, LossReason, Metadata, Output, Request, Standing, Term, Trust, Verb};
 
+use super::EntryId;
 use super::calls::{Address, Calls};
 use super::chance::Chance;
-use super::EntryId;
 use crate::callback::CallbackRunner;
 use crate::event::{Event, EventKind, Subscriber, Trouble};
 use crate::leadership::Leadership;

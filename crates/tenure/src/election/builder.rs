@@ -5,7 +5,7 @@ use std::future::Future;
 use std::sync::Arc;
 use std::time::Duration;
 
-use tenure_core::{Candidate, CandidateId, Elector, ElectionName, LossReason, Preset, Priority, Term, Timing};
+use tenure_core::{Candidate, CandidateId, ElectionName, Elector, LossReason, Preset, Priority, Term, Timing};
 
 use super::Election;
 use crate::callback::{CallbackResult, CallbackRunner, Callbacks, Registered};
@@ -98,10 +98,7 @@ impl ElectionBuilder {
     }
 
     /// Called when leadership begins. A panic or an error in it is reported and changes nothing else.
-    pub fn on_elected<R: CallbackResult>(
-        mut self,
-        callback: impl Fn(Leadership) -> R + Send + Sync + 'static,
-    ) -> Self {
+    pub fn on_elected<R: CallbackResult>(mut self, callback: impl Fn(Leadership) -> R + Send + Sync + 'static) -> Self {
         self.callbacks.elected = Some(Registered::sync(callback));
         self
     }
@@ -176,8 +173,7 @@ impl ElectionBuilder {
             priority: self.priority,
             health_within: self.health_within,
         });
-        let callbacks =
-            (!self.callbacks.is_empty()).then(|| CallbackRunner::new(self.callbacks, Arc::clone(&shared)));
+        let callbacks = (!self.callbacks.is_empty()).then(|| CallbackRunner::new(self.callbacks, Arc::clone(&shared)));
         let entry = Entry::new(elector, Arc::new(self.metadata), Arc::clone(&shared), callbacks);
         if shared.commands.send(Command::Add(Box::new(entry))).is_err() {
             return Err(Error::Stopped);

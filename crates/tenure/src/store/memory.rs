@@ -119,8 +119,10 @@ impl Store for MemoryStore {
     }
 
     fn resign<'a>(&'a self, batch: &'a [Resign]) -> BoxFuture<'a, Replies<()>> {
-        let step =
-            |request: &Resign| Ok(self.step(&request.key, |record, at, effects| record.resign(request, at, effects)));
+        let step = |request: &Resign| {
+            self.step(&request.key, |record, at, effects| record.resign(request, at, effects));
+            Ok(())
+        };
         Box::pin(ready(batch.iter().map(step).collect()))
     }
 

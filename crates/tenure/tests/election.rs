@@ -1,0 +1,51 @@
+//! Elections as an application sees them.
+
+use std::sync::mpsc;
+use std::time::Duration;
+
+use tenure::{CandidateId, LossReason, MemoryStore, Tenure, Timing};
+
+fn short() -> Timing {
+    Timing::from_ttl(Duration::from_secs(3)).unwrap()
+}
+
+fn id(text: &str) -> CandidateId {
+    CandidateId::new(text).unwrap()
+}
+
+#[test]
+fn one_of_two_leads_and_the_other_takes_over_when_it_leaves() {
+    let tenure = Tenure::with_store(MemoryStore::new()).unwrap();
+    let first = tenure.election("x").unwrap().timing(short()).candidate(id("first")).start().unwrap();
+    let one = first.wait_elected().unwrap();
+    let second = tenure.election("x").unwrap().timing(short()).candidate(id("second")).start().unwrap();
+    assert!(first.is_leader() && one.is_valid());
+    assert_eq!(second.current_leader_blocking().unwrap().unwrap().candidate, id("first"));
+    assert!(!second.is_leader());
+
+    first.stop_blocking();
+    assert!(!first.is_leader() && !one.is_valid() && one.is_cancelled());
+    let two = second.wait_elected_for(Duration::from_secs(20)).unwrap().expect("elected");
+    assert!(two.term() > one.term());
+}
+
+#[test]
+fn resigning_waits_for_work_and_tells_why() {
+    let tenure = Tenure::with_store(MemoryStore::new()).unwrap();
+    let (sender, lost) = mpsc::channel();
+    let election = tenure.election("x").unwrap().timing(short());
+    let election = election.on_lost(move |(_, reason)| sender.send(reason)).start().unwrap();
+    let leadership = election.wait_elected().unwrap();
+    let work = leadership.begin_work().unwrap();
+    std::thread::scope(|scope| {
+        let resigning = scope.spawn(|| election.resign_blocking());
+        leadership.wait_cancelled();
+        assert!(!election.is_leader(), "no new work");
+        assert!(leadership.is_valid(), "but what runs is still covered");
+        drop(work);
+        resigning.join().unwrap().unwrap();
+    });
+    assert!(leadership.begin_work().is_none());
+    assert!(!leadership.is_valid());
+    assert_eq!(lost.recv().unwrap(), LossReason::Resigned);
+}
