@@ -1,3 +1,10 @@
 //! The parts of the `tenure` command, as a library so that its tests can reach them.
 
+pub mod args;
+pub mod commands;
+pub mod duration;
+pub mod exit;
+pub mod options;
+pub mod output;
+pub mod signals;
 pub mod supervise;

@@ -18,6 +18,9 @@
 //! [`Elector`] is one candidate in one election: feed it [`Input`]s with the time, and carry out its [`Output`]s.
 //! The same type is run by the library, by simulations and by model checkers.
 
+// Every transition is written out: a state or an input that is added later must be thought of everywhere.
+#![warn(clippy::wildcard_enum_match_arm)]
+
 mod candidate;
 mod context;
 mod elector;

@@ -127,8 +127,19 @@ impl Election {
     /// Returns within a bounded time, whatever the store does: at most the grace, the reaction bound and two attempts.
     /// Safe to call more than once. Dropping the future does not call it off.
     pub async fn stop(&self) {
-        self.shared.send(Command::Input(self.shared.id, Input::Stop));
+        self.request_stop();
         let _ = self.shared.phase().wait_for(|phase| matches!(phase, Phase::Stopped)).await;
+    }
+
+    /// Begins to [`resign`](Self::resign) without waiting for it. Does nothing unless this candidate leads.
+    pub fn request_resign(&self) {
+        self.shared.send(Command::Input(self.shared.id, Input::Resign { successor: None }));
+    }
+
+    /// Begins to [`stop`](Self::stop) without waiting for it; [`EventKind::Stopped`](crate::EventKind::Stopped) tells
+    /// when it has.
+    pub fn request_stop(&self) {
+        self.shared.send(Command::Input(self.shared.id, Input::Stop));
     }
 
     /// Says that the application is well. With a [health gate](ElectionBuilder::health_gate) it must be said at least
@@ -175,7 +186,7 @@ impl Election {
 impl Drop for Election {
     fn drop(&mut self) {
         if self.shared.is_same_process() {
-            self.shared.send(Command::Input(self.shared.id, Input::Stop));
+            self.request_stop();
         }
     }
 }

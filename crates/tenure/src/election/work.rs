@@ -7,10 +7,8 @@ use futures_util::future::{Either, select};
 
 use super::Election;
 use crate::blocking::block_on;
-use crate::driver::Command;
 use crate::error::Error;
 use crate::leadership::Leadership;
-use tenure_core::Input;
 
 impl Election {
     /// Runs work while this candidate leads, and again each time it is elected anew.
@@ -114,8 +112,7 @@ struct ResignOnDrop<'a> {
 impl Drop for ResignOnDrop<'_> {
     fn drop(&mut self) {
         if self.armed {
-            let shared = &self.election.shared;
-            shared.send(Command::Input(shared.id, Input::Resign { successor: None }));
+            self.election.request_resign();
         }
     }
 }

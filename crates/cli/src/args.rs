@@ -1,0 +1,246 @@
+//! The command line.
+
+use std::ffi::OsString;
+use std::time::Duration;
+
+use clap::{Args, Parser, Subcommand, ValueEnum};
+
+use crate::duration::parse as duration;
+use crate::exit::EXIT_CODES;
+
+/// Leader election for anything you can start from a shell.
+#[derive(Debug, Parser)]
+#[command(
+    name = "tenure",
+    version,
+    about = "Runs a program on exactly one of many machines or processes, and fails over by itself.",
+    after_help = EXIT_CODES,
+    propagate_version = true,
+    subcommand_required = true,
+    arg_required_else_help = true
+)]
+pub struct Cli {
+    /// Options of every command.
+    #[command(flatten)]
+    pub global: Global,
+    /// What to do.
+    #[command(subcommand)]
+    pub command: Command,
+}
+
+/// Options of every command.
+#[derive(Debug, Args)]
+pub struct Global {
+    /// The store: sqlite:PATH or memory:. Default: a SQLite file in your state directory.
+    #[arg(long, value_name = "URL", env = "TENURE_STORE", hide_env_values = true, global = true)]
+    pub store: Option<String>,
+    /// Elections of the same name in different namespaces do not meet.
+    #[arg(long, value_name = "NS", env = "TENURE_NAMESPACE", default_value = "default", global = true)]
+    pub namespace: String,
+    /// What to log to standard error: error, warn, info, debug, trace, or a filter such as tenure=debug.
+    #[arg(long, value_name = "FILTER", env = "TENURE_LOG", default_value = "warn", global = true)]
+    pub log: String,
+}
+
+/// What to do.
+#[derive(Debug, Subcommand)]
+pub enum Command {
+    /// Run a command only while leading.
+    #[command(after_help = RUN_EXAMPLES)]
+    Run(RunArgs),
+    /// Campaign without a command; print one JSON line per event.
+    #[command(after_help = ELECT_EXAMPLES)]
+    Elect(ElectArgs),
+    /// Show who leads.
+    Status(StatusArgs),
+    /// Show changes of leadership as they happen, until interrupted.
+    Watch(StatusArgs),
+    /// Show past changes of leadership, newest first.
+    History(HistoryArgs),
+    /// Ask the leader to hand over.
+    Resign(ResignArgs),
+    /// Check the store and the timing; exit with 1 when something is wrong.
+    Doctor(DoctorArgs),
+    /// Three candidates, a crash and a hand-over, to look at.
+    Demo,
+    /// Print completions for a shell.
+    Completions {
+        /// Which shell.
+        shell: clap_complete::Shell,
+    },
+}
+
+/// Who stands, and with which timing.
+#[derive(Debug, Args)]
+pub struct CandidateArgs {
+    /// The candidate's label; must differ between instances. Default: host name, process id, random suffix.
+    #[arg(long, value_name = "ID")]
+    pub id: Option<String>,
+    /// How keen the candidate is, 0 to 10; lower ones wait a little on a vacancy.
+    #[arg(long, value_name = "N", default_value_t = 10, value_parser = clap::value_parser!(u8).range(0..=10))]
+    pub priority: u8,
+    /// Published while leading; may be given several times.
+    #[arg(long, value_name = "KEY=VALUE", value_parser = key_value)]
+    pub metadata: Vec<(String, String)>,
+    /// The durations.
+    #[command(flatten)]
+    pub timing: TimingArgs,
+}
+
+/// The durations.
+#[derive(Debug, Args)]
+pub struct TimingArgs {
+    /// Durations by name: fast (ttl 15s), normal (30s, the default) or patient (90s).
+    #[arg(long, value_name = "NAME", conflicts_with = "ttl")]
+    pub preset: Option<String>,
+    /// How long a lease lasts without renewal, such as 15s or 500ms. The rest is derived from it.
+    #[arg(long, value_name = "DURATION", value_parser = duration)]
+    pub ttl: Option<Duration>,
+    /// How often to renew.
+    #[arg(long, value_name = "DURATION", value_parser = duration)]
+    pub renew: Option<Duration>,
+    /// How long work may take to stop before it is killed.
+    #[arg(long, value_name = "DURATION", value_parser = duration)]
+    pub grace: Option<Duration>,
+}
+
+/// Arguments of `tenure run`.
+#[derive(Debug, Args)]
+pub struct RunArgs {
+    /// The election.
+    pub name: String,
+    /// Who stands.
+    #[command(flatten)]
+    pub candidate: CandidateArgs,
+    /// What to do when the command ends by itself; resigns first in any case.
+    #[arg(long, value_enum, default_value_t = Restart::No)]
+    pub restart: Restart,
+    /// Exit with 75 when somebody else leads, instead of standing by.
+    #[arg(long)]
+    pub no_wait: bool,
+    /// Report events as JSON lines on standard error.
+    #[arg(long)]
+    pub json: bool,
+    /// Report errors only.
+    #[arg(long, short, conflicts_with = "json")]
+    pub quiet: bool,
+    /// The command and its arguments.
+    #[arg(last = true, required = true, value_name = "CMD")]
+    pub command: Vec<OsString>,
+}
+
+/// When to campaign again after the command has ended by itself.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+pub enum Restart {
+    /// Exit with the command's code.
+    No,
+    /// Campaign again unless it ended with 0.
+    OnFailure,
+    /// Campaign again.
+    Always,
+}
+
+/// Arguments of `tenure elect`.
+#[derive(Debug, Args)]
+pub struct ElectArgs {
+    /// The election.
+    pub name: String,
+    /// Who stands.
+    #[command(flatten)]
+    pub candidate: CandidateArgs,
+}
+
+/// Arguments of `tenure status` and `tenure watch`.
+#[derive(Debug, Args)]
+pub struct StatusArgs {
+    /// Only this election. Default: all of the namespace.
+    pub name: Option<String>,
+    /// Print JSON.
+    #[arg(long)]
+    pub json: bool,
+}
+
+/// Arguments of `tenure history`.
+#[derive(Debug, Args)]
+pub struct HistoryArgs {
+    /// The election.
+    pub name: String,
+    /// How many changes at most.
+    #[arg(long, short = 'n', value_name = "N", default_value_t = 20)]
+    pub limit: usize,
+    /// Print JSON.
+    #[arg(long)]
+    pub json: bool,
+}
+
+/// Arguments of `tenure resign`.
+#[derive(Debug, Args)]
+pub struct ResignArgs {
+    /// The election.
+    pub name: String,
+    /// Who should lead next.
+    #[arg(long, value_name = "CANDIDATE")]
+    pub to: Option<String>,
+    /// How long to wait for the hand-over.
+    #[arg(long, value_name = "DURATION", value_parser = duration, default_value = "30s")]
+    pub wait: Duration,
+    /// Print JSON.
+    #[arg(long)]
+    pub json: bool,
+}
+
+/// Arguments of `tenure doctor`.
+#[derive(Debug, Args)]
+pub struct DoctorArgs {
+    /// The durations to judge.
+    #[command(flatten)]
+    pub timing: TimingArgs,
+    /// How many candidates to predict for.
+    #[arg(long, value_name = "N", default_value_t = 3, value_parser = clap::value_parser!(u32).range(1..))]
+    pub candidates: u32,
+    /// Print JSON.
+    #[arg(long)]
+    pub json: bool,
+}
+
+const RUN_EXAMPLES: &str = "\
+Examples:
+  tenure run nightly -- ./nightly-report.sh
+  tenure run queue --preset fast --restart always -- ./consume --queue mail
+  tenure --store sqlite:/var/lib/app/tenure.db run migrate --no-wait -- ./migrate
+
+The command gets TENURE_ELECTION, TENURE_CANDIDATE and TENURE_TERM, and not the store's address. When leadership ends it
+and all its descendants get SIGTERM, then SIGKILL, before anybody else may lead. SIGTERM or SIGINT to tenure stops the
+command, resigns and exits; SIGHUP, SIGQUIT, SIGUSR1, SIGUSR2 and SIGWINCH are passed on.";
+
+const ELECT_EXAMPLES: &str = "\
+Each line has event (elected, lost, observed, error, stopped), election, candidate, term, reason, at and boot_ns.
+
+Examples:
+  tenure elect nightly --metadata zone=eu-1
+  tenure elect nightly --ttl 3s --renew 500ms --grace 300ms | jq -r .event";
+
+fn key_value(text: &str) -> Result<(String, String), String> {
+    match text.split_once('=') {
+        Some((key, value)) if !key.is_empty() => Ok((key.to_owned(), value.to_owned())),
+        _ => Err("write KEY=VALUE, such as zone=eu-1".to_owned()),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use clap::CommandFactory;
+
+    use super::*;
+
+    #[test]
+    fn the_definition_is_consistent() {
+        Cli::command().debug_assert();
+    }
+
+    #[test]
+    fn metadata_need_a_key() {
+        assert_eq!(key_value("a=b=c"), Ok(("a".to_owned(), "b=c".to_owned())));
+        assert!(key_value("=b").is_err() && key_value("ab").is_err());
+    }
+}

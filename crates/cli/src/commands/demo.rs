@@ -1,0 +1,169 @@
+//! `tenure demo`: three candidates, a crash and a hand-over, to look at.
+
+use std::collections::BTreeMap;
+use std::io::{BufRead, BufReader, IsTerminal};
+use std::process::{Child, Command, Stdio};
+use std::time::Duration;
+
+use indicatif::{MultiProgress, ProgressBar, ProgressStyle};
+use rustix::process::{Pid, Signal, kill_process};
+use serde::Deserialize;
+use tenure::Clock;
+use tokio::sync::mpsc;
+
+use crate::exit::{Exit, Failure};
+
+/// What the demo reads of a candidate's event lines.
+#[derive(Debug, Deserialize)]
+struct Line {
+    event: String,
+    candidate: String,
+    term: Option<u64>,
+    boot_ns: u64,
+}
+
+const CANDIDATES: [&str; 3] = ["alpha", "beta", "gamma"];
+const ELECTION: &str = "demo";
+/// Long enough to look at, short enough to stay for.
+const PAUSE: Duration = Duration::from_millis(1_500);
+const LIMIT: Duration = Duration::from_secs(20);
+
+pub(super) async fn execute() -> Result<Exit, Failure> {
+    let directory = tempfile::tempdir()?;
+    let store = format!("sqlite:{}", directory.path().join("demo.db").display());
+    let mut stage = Stage::raise(&store)?;
+    stage.say("Three processes stand in one election, on a SQLite file, with a ttl of 3 seconds.");
+    let first = stage.next_elected(None).await?;
+    tokio::time::sleep(PAUSE).await;
+
+    stage.say(&format!(
+        "kill -9 {}: the kernel tells the others, nobody waits for the lease to run out.",
+        first.candidate
+    ));
+    let killed_at = Clock::boottime().now().as_nanos();
+    stage.strike(&first.candidate, Signal::KILL)?;
+    let second = stage.next_elected(first.term).await?;
+    stage.say(&took("Failover", &second, killed_at));
+    tokio::time::sleep(PAUSE).await;
+
+    stage.say(&format!("SIGTERM to {}: it resigns, and the lease is handed to the next in line.", second.candidate));
+    let asked_at = Clock::boottime().now().as_nanos();
+    stage.strike(&second.candidate, Signal::TERM)?;
+    let third = stage.next_elected(second.term).await?;
+    stage.say(&took("Hand-over", &third, asked_at));
+    tokio::time::sleep(PAUSE).await;
+    stage.say("Every term is greater than the one before it: a resource that checks it refuses a stale leader.");
+    Ok(Exit::Success)
+}
+
+fn took(what: &str, line: &Line, since_ns: u64) -> String {
+    let millis = Duration::from_nanos(line.boot_ns.saturating_sub(since_ns)).as_secs_f64() * 1000.0;
+    format!("{what} took {millis:.1} ms: {} leads, term {}.", line.candidate, line.term.unwrap_or_default())
+}
+
+/// The candidates and what is shown of them. Dropping it ends those that are left.
+struct Stage {
+    candidates: BTreeMap<String, Child>,
+    lines: mpsc::UnboundedReceiver<Line>,
+    bars: MultiProgress,
+    rows: BTreeMap<String, ProgressBar>,
+}
+
+impl Stage {
+    fn raise(store: &str) -> Result<Self, Failure> {
+        let (sender, lines) = mpsc::unbounded_channel();
+        let mut stage = Self { candidates: BTreeMap::new(), lines, bars: MultiProgress::new(), rows: BTreeMap::new() };
+        for name in CANDIDATES {
+            let mut child = Command::new("/proc/self/exe")
+                .args(["--store", store, "elect", ELECTION, "--id", name])
+                .args(["--ttl", "3s", "--renew", "500ms", "--grace", "300ms"])
+                .stdin(Stdio::null())
+                .stdout(Stdio::piped())
+                .spawn()?;
+            if let Some(output) = child.stdout.take() {
+                let sender = sender.clone();
+                std::thread::spawn(move || {
+                    for text in BufReader::new(output).lines().map_while(Result::ok) {
+                        let parsed = serde_json::from_str(&text).map(|line| sender.send(line));
+                        if !matches!(parsed, Ok(Ok(()))) {
+                            return;
+                        }
+                    }
+                });
+            }
+            let row = stage.bars.add(ProgressBar::new_spinner().with_style(row_style()).with_prefix(name));
+            row.enable_steady_tick(Duration::from_millis(120));
+            row.set_message("starting");
+            stage.rows.insert(name.to_owned(), row);
+            stage.candidates.insert(name.to_owned(), child);
+        }
+        Ok(stage)
+    }
+
+    /// Waits for somebody to be elected under a later term.
+    async fn next_elected(&mut self, after: Option<u64>) -> Result<Line, Failure> {
+        let limit = tokio::time::Instant::now() + LIMIT;
+        loop {
+            let line = match tokio::time::timeout_at(limit, self.lines.recv()).await {
+                Ok(Some(line)) => line,
+                Ok(None) => return Err(Failure::new(Exit::Internal, "the candidates of the demo ended unexpectedly")),
+                Err(_) => return Err(Failure::new(Exit::Internal, format!("nobody was elected within {LIMIT:?}"))),
+            };
+            self.show(&line);
+            if line.event == "elected" && line.term > after {
+                return Ok(line);
+            }
+        }
+    }
+
+    fn strike(&mut self, name: &str, signal: Signal) -> Result<(), Failure> {
+        let Some(child) = self.candidates.get(name) else { return Ok(()) };
+        kill_process(Pid::from_child(child), signal).map_err(std::io::Error::from)?;
+        if signal == Signal::KILL {
+            self.describe(name, "killed".to_owned());
+        }
+        Ok(())
+    }
+
+    fn show(&self, line: &Line) {
+        let term = line.term.unwrap_or_default();
+        match line.event.as_str() {
+            "elected" => self.describe(&line.candidate, format!("LEADS, term {term}")),
+            "observed" => self.describe(&line.candidate, "stands by".to_owned()),
+            "lost" => self.describe(&line.candidate, format!("resigned term {term}")),
+            "stopped" => self.describe(&line.candidate, "left".to_owned()),
+            _ => {}
+        }
+    }
+
+    fn describe(&self, name: &str, what: String) {
+        if !std::io::stderr().is_terminal() {
+            println!("  {name}: {what}");
+        } else if let Some(row) = self.rows.get(name) {
+            row.set_message(what);
+        }
+    }
+
+    fn say(&self, sentence: &str) {
+        if !std::io::stderr().is_terminal() || self.bars.println(sentence).is_err() {
+            println!("{sentence}");
+        }
+    }
+}
+
+impl Drop for Stage {
+    fn drop(&mut self) {
+        for row in self.rows.values() {
+            row.finish();
+        }
+        for child in self.candidates.values_mut() {
+            // One that has ended already cannot be killed, and is reaped all the same.
+            let _ = child.kill();
+            let _ = child.wait();
+        }
+    }
+}
+
+fn row_style() -> ProgressStyle {
+    ProgressStyle::with_template("  {spinner} {prefix:8} {msg}").unwrap_or_else(|_| ProgressStyle::default_spinner())
+}

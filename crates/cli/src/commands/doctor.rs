@@ -1,0 +1,91 @@
+//! `tenure doctor`: checks of the store and of the timing.
+
+use std::io;
+
+use serde::Serialize;
+use tenure::store::Verdict;
+use tenure::{Prediction, Tenure, Timing};
+
+use crate::args::{DoctorArgs, Global};
+use crate::duration::show;
+use crate::exit::{Exit, Failure};
+use crate::options::{open, timing};
+use crate::output::json_line;
+
+/// One check as `tenure doctor --json` prints it.
+#[derive(Debug, Serialize)]
+struct CheckLine {
+    check: String,
+    verdict: &'static str,
+    detail: String,
+}
+
+pub(super) async fn execute(global: &Global, args: &DoctorArgs) -> Result<Exit, Failure> {
+    let mut checks = timing_checks(args);
+    match open(global) {
+        Ok(tenure) => checks.extend(store_checks(&tenure).await),
+        Err(failure) => checks.push(check("store", Verdict::Bad, failure.message)),
+    }
+    let healthy = checks.iter().all(|check| check.verdict != word(Verdict::Bad));
+    if args.json {
+        json_line(&mut io::stdout(), &checks)?;
+    } else {
+        for CheckLine { check, verdict, detail } in &checks {
+            println!("{verdict:7}  {check}: {detail}");
+        }
+        println!("{}", if healthy { "all is well" } else { "something is wrong: see above" });
+    }
+    Ok(if healthy { Exit::Success } else { Exit::Failure })
+}
+
+fn timing_checks(args: &DoctorArgs) -> Vec<CheckLine> {
+    match timing(&args.timing) {
+        Ok(timing) => predictions(&timing, args.candidates),
+        Err(failure) => vec![check("timing", Verdict::Bad, failure.message)],
+    }
+}
+
+fn predictions(timing: &Timing, candidates: u32) -> Vec<CheckLine> {
+    let Prediction { failover_max, outage_survived, requests_per_minute } = timing.predict(candidates);
+    let good = |name, detail| check(name, Verdict::Good, detail);
+    vec![
+        good(
+            "timing",
+            format!(
+                "ttl {}, renewed every {}, {} failed renewals survived, grace {}",
+                show(timing.ttl()),
+                show(timing.renew_every()),
+                timing.survives(),
+                show(timing.grace())
+            ),
+        ),
+        good("failover", format!("after a crash a new leader within {}", show(failover_max))),
+        good("outage", format!("a store outage of up to {} changes nothing", show(outage_survived))),
+        good("load", format!("{requests_per_minute:.1} store requests per minute for {candidates} candidates")),
+    ]
+}
+
+async fn store_checks(tenure: &Tenure) -> Vec<CheckLine> {
+    let capabilities = tenure.capabilities();
+    let mut checks =
+        vec![check("promise", Verdict::Good, format!("{}: {}", capabilities.name, capabilities.statement))];
+    match tenure.examine().await {
+        Ok(findings) => {
+            checks.extend(findings.into_iter().map(|finding| check(finding.check, finding.verdict, finding.detail)));
+        }
+        Err(error) => checks.push(check("store", Verdict::Bad, error.to_string())),
+    }
+    checks
+}
+
+fn check(name: &str, verdict: Verdict, detail: String) -> CheckLine {
+    CheckLine { check: name.to_owned(), verdict: word(verdict), detail }
+}
+
+fn word(verdict: Verdict) -> &'static str {
+    match verdict {
+        Verdict::Good => "ok",
+        Verdict::Warning => "warning",
+        Verdict::Bad => "bad",
+    }
+}

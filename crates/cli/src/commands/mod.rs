@@ -1,0 +1,33 @@
+//! One file per command.
+
+mod completions;
+mod demo;
+mod doctor;
+mod elect;
+mod history;
+mod resign;
+mod run;
+mod status;
+mod watch;
+
+use crate::args::{Cli, Command};
+use crate::exit::{Exit, Failure};
+
+/// Does what the command line says.
+///
+/// # Errors
+/// When it cannot; the failure says why and with which code to exit.
+pub async fn execute(cli: Cli) -> Result<Exit, Failure> {
+    let global = &cli.global;
+    match cli.command {
+        Command::Run(args) => run::execute(global, args).await,
+        Command::Elect(args) => elect::execute(global, &args).await,
+        Command::Status(args) => status::execute(global, &args).await,
+        Command::Watch(args) => watch::execute(global, &args).await,
+        Command::History(args) => history::execute(global, &args).await,
+        Command::Resign(args) => resign::execute(global, &args).await,
+        Command::Doctor(args) => doctor::execute(global, &args).await,
+        Command::Demo => demo::execute().await,
+        Command::Completions { shell } => Ok(completions::execute(shell)),
+    }
+}

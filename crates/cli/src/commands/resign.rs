@@ -1,0 +1,81 @@
+//! `tenure resign`: ask the leader to hand over.
+
+use std::io;
+use std::time::{Duration, Instant};
+
+use serde::Serialize;
+use tenure::CandidateId;
+use tenure::store::Observation;
+
+use crate::args::{Global, ResignArgs};
+use crate::exit::{Exit, Failure};
+use crate::options::open_for;
+use crate::output::json_line;
+
+/// The outcome as `tenure resign --json` prints it.
+#[derive(Debug, Serialize)]
+struct HandoverLine<'a> {
+    election: &'a str,
+    from: &'a str,
+    from_term: u64,
+    leader: Option<String>,
+    term: Option<u64>,
+    took_ms: u64,
+}
+
+pub(super) async fn execute(global: &Global, args: &ResignArgs) -> Result<Exit, Failure> {
+    let to = args.to.as_ref().map(CandidateId::new).transpose().map_err(tenure::Error::from)?;
+    let tenure = open_for(global, &args.name)?;
+    let mut hints = tenure.hints();
+    let before = tenure.observe(&args.name).await?;
+    let started = Instant::now();
+    let Some(old) = before.lease else { return Err(nobody_leads(&args.name)) };
+    if !tenure.request_handover(&args.name, to).await? {
+        return Err(nobody_leads(&args.name));
+    }
+    loop {
+        let seen = tenure.observe(&args.name).await?;
+        let term_now = seen.lease.as_ref().map(|lease| lease.leader.term);
+        if term_now.is_some_and(|term| term != old.leader.term) || (term_now.is_none() && seen.standing_by.is_empty()) {
+            let took = started.elapsed();
+            report(args, &old.leader, &seen, took)?;
+            return Ok(Exit::Success);
+        }
+        let Some(left) = args.wait.checked_sub(started.elapsed()).filter(|left| !left.is_zero()) else {
+            let message = format!(
+                "{} was asked to hand over {} but still leads after {:?}; it may be stopped or cut off from the store, \
+                 and is replaced when its lease runs out",
+                old.leader.candidate, args.name, args.wait
+            );
+            return Err(Failure::new(Exit::NotElected, message));
+        };
+        // A hint may be lost; looking now and then is the truth.
+        let _ = tokio::time::timeout(left.min(Duration::from_millis(500)), hints.recv()).await;
+    }
+}
+
+fn report(args: &ResignArgs, from: &tenure::Leader, seen: &Observation, took: Duration) -> Result<(), Failure> {
+    let leader = seen.lease.as_ref().map(|lease| &lease.leader);
+    if args.json {
+        let line = HandoverLine {
+            election: &args.name,
+            from: from.candidate.as_str(),
+            from_term: from.term.get(),
+            leader: leader.map(|leader| leader.candidate.to_string()),
+            term: leader.map(|leader| leader.term.get()),
+            took_ms: u64::try_from(took.as_millis()).unwrap_or(u64::MAX),
+        };
+        return Ok(json_line(&mut io::stdout(), &line)?);
+    }
+    match leader {
+        Some(leader) => {
+            println!("{} handed over to {}, term {}, in {took:.1?}", from.candidate, leader.candidate, leader.term);
+        }
+        None => println!("{} resigned; nobody stands by", from.candidate),
+    }
+    Ok(())
+}
+
+fn nobody_leads(name: &str) -> Failure {
+    Failure::new(Exit::Failure, format!("nobody leads {name}, so there is nobody to ask"))
+}

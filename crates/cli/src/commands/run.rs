@@ -1,0 +1,206 @@
+//! `tenure run`: a command that runs only while leading.
+
+use std::ffi::OsString;
+use std::io;
+use std::path::Path;
+
+use tenure::{Election, Event, EventKind, Events, LossReason, Tenure, Timing, Work as LeaderWork};
+
+use crate::args::{Global, Restart, RunArgs};
+use crate::exit::{Exit, Failure};
+use crate::options::{Candidacy, open_for};
+use crate::output::{EventLine, json_line, sentence};
+use crate::signals::{Asked, Signals};
+use crate::supervise::{Exit as CommandExit, Report, SpawnFailure, Supervisor, Trust, Work};
+
+pub(super) async fn execute(global: &Global, args: RunArgs) -> Result<Exit, Failure> {
+    let candidacy = Candidacy::new(&args.candidate)?;
+    let timing = candidacy.timing;
+    let mut signals = Signals::listen()?;
+    let tenure = open_for(global, &args.name)?;
+    let supervisor = launch(&tenure)?;
+    let election = candidacy.describe(&tenure, &args.name)?.start()?;
+    let mut events = election.events();
+    let mut run = Run { args, timing, tenure: &tenure, election: &election, supervisor, work: None, end: None };
+    let exit = run.until_the_end(&mut events, &mut signals).await;
+    run.supervisor.shutdown().await;
+    exit
+}
+
+/// One `tenure run` from its first campaign to its end.
+struct Run<'a> {
+    args: RunArgs,
+    timing: Timing,
+    tenure: &'a Tenure,
+    election: &'a Election,
+    supervisor: Supervisor,
+    /// Held while the command, or anything it left behind, is alive: the lease is not released before.
+    work: Option<LeaderWork>,
+    /// Set when the end has begun.
+    end: Option<Exit>,
+}
+
+impl Run<'_> {
+    async fn until_the_end(&mut self, events: &mut Events, signals: &mut Signals) -> Result<Exit, Failure> {
+        loop {
+            tokio::select! {
+                event = events.next() => match event {
+                    None => return Ok(self.end.unwrap_or(Exit::Internal)),
+                    Some(event) if event.kind == EventKind::Stopped => return Ok(self.end.unwrap_or(Exit::Internal)),
+                    Some(event) => self.heed(&event),
+                },
+                report = self.supervisor.next() => self.note(report).await?,
+                asked = signals.next() => self.obey(asked),
+            }
+        }
+    }
+
+    /// The election says something.
+    fn heed(&mut self, event: &Event) {
+        self.tell(event);
+        match &event.kind {
+            EventKind::Elected { trust, .. } => self.start(*trust),
+            EventKind::Renewed { trust, .. } => self.order(|supervisor| supervisor.trust(until(*trust))),
+            EventKind::Lost { kill_at, .. } => {
+                let kill_at = *kill_at;
+                self.order(|supervisor| supervisor.terminate(kill_at));
+            }
+            EventKind::Observed { leader: Some(_) } if self.args.no_wait => {
+                self.finish(Exit::NotElected);
+            }
+            EventKind::Error { .. } if self.args.no_wait && self.work.is_none() => {
+                self.finish(Exit::StoreUnavailable);
+            }
+            _ => {}
+        }
+    }
+
+    /// The guard says something.
+    async fn note(&mut self, report: Report) -> Result<(), Failure> {
+        match report {
+            Report::Started { pid } => tracing::info!(pid, "the command runs"),
+            Report::SpawnFailed { kind, message } => {
+                self.work = None;
+                if kind == SpawnFailure::TrustEnded {
+                    // Leadership ended before the command began: the election goes on.
+                    return Ok(());
+                }
+                complain(&format!("cannot run {:?}: {message}", self.args.command[0]));
+                self.finish(kind.into());
+            }
+            Report::Ended(exit) => self.ended(exit),
+            Report::GuardDied => {
+                complain("the guard process was killed; the command was ended with it, and leadership is resigned");
+                self.supervisor = launch(self.tenure)?;
+                self.work = None;
+                self.election.request_resign();
+            }
+        }
+        Ok(())
+    }
+
+    fn obey(&mut self, asked: Asked) {
+        match asked {
+            Asked::End(signal) if self.end.is_none() => self.finish(Exit::Signalled(signal)),
+            // Asked twice: no more patience with the command. The lease is still released in order.
+            Asked::End(_) => self.order(|supervisor| supervisor.terminate(tenure::Instant::ZERO)),
+            Asked::PassOn(signal) => self.order(|supervisor| supervisor.signal(signal)),
+        }
+    }
+
+    fn start(&mut self, trust: tenure::Trust) {
+        if self.end.is_some() {
+            return;
+        }
+        let Some(leadership) = self.election.leadership() else { return };
+        let Some(work) = leadership.begin_work() else { return };
+        let set = |name: &str, value: String| (OsString::from(name), OsString::from(value));
+        let command = Work {
+            program: self.args.command[0].clone(),
+            args: self.args.command[1..].to_vec(),
+            env_set: vec![
+                set("TENURE_ELECTION", self.args.name.clone()),
+                set("TENURE_CANDIDATE", self.election.candidate().to_string()),
+                set("TENURE_TERM", leadership.term().to_string()),
+            ],
+            // The address may carry a password, and the command has no business with the store.
+            env_remove: vec![OsString::from("TENURE_STORE")],
+            grace: self.timing.grace(),
+            trust: until(trust),
+        };
+        match self.supervisor.start(&command) {
+            Ok(()) => self.work = Some(work),
+            Err(error) => {
+                drop(work);
+                complain(&format!("cannot run {:?}: {error}", self.args.command[0]));
+                self.finish(Exit::NotExecutable);
+            }
+        }
+    }
+
+    /// The command and all its descendants are dead.
+    fn ended(&mut self, exit: CommandExit) {
+        let by_itself = self.work.as_ref().is_some_and(|work| !work.leadership().is_cancelled());
+        if !by_itself {
+            self.work = None;
+            return;
+        }
+        let again = match self.args.restart {
+            Restart::No => false,
+            Restart::OnFailure => exit != CommandExit::Code(0),
+            Restart::Always => true,
+        };
+        self.work = None;
+        if again {
+            self.election.request_resign();
+        } else {
+            self.finish(Exit::Command(exit));
+        }
+    }
+
+    /// Begins the end; the first reason for it is the one that is told.
+    fn finish(&mut self, exit: Exit) {
+        self.end.get_or_insert(exit);
+        self.election.request_stop();
+    }
+
+    /// An order that does not arrive endangers nobody: a guard that hears nothing ends the command in time.
+    fn order(&mut self, order: impl FnOnce(&mut Supervisor) -> io::Result<()>) {
+        if self.work.is_none() {
+            return;
+        }
+        if let Err(error) = order(&mut self.supervisor) {
+            tracing::warn!(%error, "the guard did not take an order");
+        }
+    }
+
+    fn tell(&self, event: &Event) {
+        let RunArgs { name, json, quiet, .. } = &self.args;
+        if *json {
+            if let Some(line) = EventLine::new(name, self.election.candidate().as_str(), event) {
+                // There is nobody left to tell when standard error is gone.
+                let _ = json_line(&mut io::stderr(), &line);
+            }
+        } else if !quiet || matches!(event.kind, EventKind::Error { .. }) {
+            let expected = matches!(event.kind, EventKind::Lost { reason: LossReason::Stopped, .. });
+            if let Some(sentence) = sentence(name, event).filter(|_| !expected) {
+                complain(&sentence);
+            }
+        }
+    }
+}
+
+/// The very program that runs now, even when its file was replaced since.
+fn launch(tenure: &Tenure) -> Result<Supervisor, Failure> {
+    Supervisor::launch(Path::new("/proc/self/exe"), tenure.life_line())
+        .map_err(|error| Failure::new(Exit::Internal, format!("cannot start the guard process: {error}")))
+}
+
+fn until(trust: tenure::Trust) -> Trust {
+    Trust { stop_at: trust.stop_at, kill_at: trust.kill_at }
+}
+
+fn complain(message: &str) {
+    use io::Write;
+    let _ = writeln!(io::stderr(), "tenure: {message}");
+}

@@ -1,0 +1,59 @@
+//! `tenure status`: who leads.
+
+use std::io;
+
+use tenure::Tenure;
+use tenure::store::Observation;
+
+use crate::args::{Global, StatusArgs};
+use crate::duration::show;
+use crate::exit::{Exit, Failure};
+use crate::options::{open, open_for};
+use crate::output::{StatusLine, json_line, table};
+
+pub(super) async fn execute(global: &Global, args: &StatusArgs) -> Result<Exit, Failure> {
+    let tenure = match &args.name {
+        Some(name) => open_for(global, name)?,
+        None => open(global)?,
+    };
+    let observed = observe(&tenure, args.name.as_deref()).await?;
+    let out = &mut io::stdout();
+    if args.json {
+        let lines: Vec<StatusLine> = observed.iter().map(|(name, seen)| StatusLine::new(name, seen)).collect();
+        json_line(out, &lines)?;
+    } else if observed.is_empty() {
+        println!("no elections in namespace {}", global.namespace);
+    } else {
+        let rows: Vec<Vec<String>> = observed.iter().map(|(name, seen)| row(name, seen)).collect();
+        table(out, &["ELECTION", "LEADER", "TERM", "REMAINING", "SINCE", "STANDING BY"], &rows)?;
+    }
+    Ok(Exit::Success)
+}
+
+/// One election, or all that there are.
+pub(super) async fn observe(tenure: &Tenure, name: Option<&str>) -> Result<Vec<(String, Observation)>, Failure> {
+    let names = match name {
+        Some(name) => vec![name.to_owned()],
+        None => tenure.elections().await?.iter().map(ToString::to_string).collect(),
+    };
+    let mut observed = Vec::with_capacity(names.len());
+    for name in names {
+        let seen = tenure.observe(&name).await?;
+        observed.push((name, seen));
+    }
+    Ok(observed)
+}
+
+fn row(name: &str, seen: &Observation) -> Vec<String> {
+    let line = StatusLine::new(name, seen);
+    let dash = || "-".to_owned();
+    let reserved = line.reserved_for.map(|candidate| format!("(reserved for {candidate})"));
+    vec![
+        line.election,
+        line.leader.or(reserved).unwrap_or_else(dash),
+        line.term.map_or_else(dash, |term| term.to_string()),
+        seen.lease.as_ref().map_or_else(dash, |lease| show(lease.remaining)),
+        line.since.unwrap_or_else(dash),
+        if line.standing_by.is_empty() { dash() } else { line.standing_by.join(", ") },
+    ]
+}

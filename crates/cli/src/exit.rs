@@ -1,0 +1,117 @@
+//! Exit codes, all in one place. `tenure help` prints the same list.
+
+use std::process::ExitCode;
+
+use crate::supervise::{Exit as CommandExit, SpawnFailure};
+
+/// How `tenure` ends.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Exit {
+    /// All went well.
+    Success,
+    /// What was asked for is not so: no such leader, a check that failed.
+    Failure,
+    /// The command line, a name or a duration cannot be used. Nothing was done.
+    Usage,
+    /// The store cannot be reached or used.
+    StoreUnavailable,
+    /// Something that should never happen.
+    Internal,
+    /// Somebody else leads, and waiting was not wanted or not enough.
+    NotElected,
+    /// The command exists but cannot be executed.
+    NotExecutable,
+    /// There is no such command.
+    NotFound,
+    /// `tenure` was ended by this signal; it stopped the command and resigned before it went.
+    Signalled(i32),
+    /// The command ended by itself, like this.
+    Command(CommandExit),
+}
+
+/// The list for the help text and the documentation.
+pub const EXIT_CODES: &str = "\
+Exit codes:
+  0        success; for `run`, the command's own code
+  1        what was asked for is not so (no leader to ask, a check of `doctor` failed)
+  2        the command line, a name or a duration cannot be used; nothing was done
+  69       the store cannot be reached or used
+  70       an internal error; please report it
+  75       somebody else leads, and waiting was not wanted (`--no-wait`) or not enough
+  126      the command cannot be executed
+  127      the command was not found
+  128+N    ended by signal N: `tenure` itself (after it stopped the command and resigned), or the command";
+
+impl Exit {
+    /// The number.
+    #[must_use]
+    pub fn code(self) -> u8 {
+        match self {
+            Self::Success => 0,
+            Self::Failure => 1,
+            Self::Usage => 2,
+            Self::StoreUnavailable => 69,
+            Self::Internal => 70,
+            Self::NotElected => 75,
+            Self::NotExecutable => 126,
+            Self::NotFound => 127,
+            Self::Signalled(signal) | Self::Command(CommandExit::Signal(signal)) => {
+                u8::try_from(128 + signal).unwrap_or(255)
+            }
+            // The kernel keeps eight bits of a code, so this loses nothing.
+            Self::Command(CommandExit::Code(code)) => u8::try_from(code & 0xff).unwrap_or(255),
+        }
+    }
+}
+
+impl From<Exit> for ExitCode {
+    fn from(exit: Exit) -> Self {
+        Self::from(exit.code())
+    }
+}
+
+impl From<SpawnFailure> for Exit {
+    fn from(failure: SpawnFailure) -> Self {
+        match failure {
+            SpawnFailure::NotFound => Self::NotFound,
+            SpawnFailure::NotExecutable => Self::NotExecutable,
+            SpawnFailure::TrustEnded | SpawnFailure::Other => Self::Internal,
+        }
+    }
+}
+
+/// An end with something to say about it.
+#[derive(Debug)]
+pub struct Failure {
+    /// The exit code.
+    pub exit: Exit,
+    /// What was wrong, with which value, and what to do.
+    pub message: String,
+}
+
+impl Failure {
+    /// An end with this code and this message.
+    pub fn new(exit: Exit, message: impl Into<String>) -> Self {
+        Self { exit, message: message.into() }
+    }
+}
+
+impl From<tenure::Error> for Failure {
+    fn from(error: tenure::Error) -> Self {
+        let exit = match &error {
+            tenure::Error::Store(store) if store.kind() == tenure::store::StoreErrorKind::Configuration => Exit::Usage,
+            error => match error.kind() {
+                tenure::ErrorKind::Invalid => Exit::Usage,
+                tenure::ErrorKind::Store => Exit::StoreUnavailable,
+                _ => Exit::Internal,
+            },
+        };
+        Self::new(exit, error.to_string())
+    }
+}
+
+impl From<std::io::Error> for Failure {
+    fn from(error: std::io::Error) -> Self {
+        Self::new(Exit::Internal, error.to_string())
+    }
+}

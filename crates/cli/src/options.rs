@@ -1,0 +1,113 @@
+//! From arguments to what the library takes: checked, completed, and with messages that say what to do.
+
+use std::fs::DirBuilder;
+use std::os::unix::fs::DirBuilderExt;
+use std::path::PathBuf;
+
+use tenure::{CandidateId, ElectionBuilder, Namespace, Preset, Priority, Tenure, Timing};
+
+use crate::args::{CandidateArgs, Global, TimingArgs};
+use crate::exit::{Exit, Failure};
+
+/// Opens the store the options name, or the default one.
+///
+/// # Errors
+/// When the namespace or the address cannot be used, or the store cannot be opened.
+pub fn open(global: &Global) -> Result<Tenure, Failure> {
+    let namespace = Namespace::new(&global.namespace).map_err(|error| Failure::new(Exit::Usage, error.to_string()))?;
+    let tenure = match &global.store {
+        Some(url) => Tenure::open(url)?,
+        None => Tenure::open(&format!("sqlite:{}", default_database()?.display()))?,
+    };
+    Ok(tenure.namespace(namespace))
+}
+
+/// Checks the name and opens the store: a name that cannot be used must not leave a file behind.
+///
+/// # Errors
+/// As [`open`], and when the name cannot be used.
+pub fn open_for(global: &Global, name: &str) -> Result<Tenure, Failure> {
+    tenure::ElectionName::new(name).map_err(tenure::Error::from)?;
+    open(global)
+}
+
+/// What is to be checked of a candidate before anything is opened.
+#[derive(Debug)]
+pub struct Candidacy {
+    id: Option<CandidateId>,
+    priority: Priority,
+    metadata: Vec<(String, String)>,
+    /// The durations.
+    pub timing: Timing,
+}
+
+impl Candidacy {
+    /// Checks the arguments.
+    ///
+    /// # Errors
+    /// When the id, the metadata or the timing cannot be used.
+    pub fn new(args: &CandidateArgs) -> Result<Self, Failure> {
+        let id = args.id.as_ref().map(CandidateId::new).transpose().map_err(tenure::Error::from)?;
+        let bytes = args.metadata.iter().map(|(key, value)| key.len() + value.len()).sum();
+        if bytes > tenure::Error::METADATA_BYTES_MAX {
+            return Err(tenure::Error::Metadata { bytes }.into());
+        }
+        Ok(Self {
+            id,
+            priority: Priority::new(args.priority).unwrap_or_default(),
+            metadata: args.metadata.clone(),
+            timing: timing(&args.timing)?,
+        })
+    }
+
+    /// Describes the candidacy to the library.
+    ///
+    /// # Errors
+    /// When the name cannot be used.
+    pub fn describe(self, tenure: &Tenure, name: &str) -> Result<ElectionBuilder, Failure> {
+        let mut election = tenure.election(name)?.timing(self.timing).priority(self.priority);
+        if let Some(id) = self.id {
+            election = election.candidate(id);
+        }
+        Ok(self.metadata.into_iter().fold(election, |election, (key, value)| election.metadata(key, value)))
+    }
+}
+
+/// The timing the options describe.
+///
+/// # Errors
+/// When the durations do not fit together; the message shows the numbers.
+pub fn timing(args: &TimingArgs) -> Result<Timing, Failure> {
+    let usage = |message: String| Failure::new(Exit::Usage, message);
+    let preset = args.preset.as_deref().unwrap_or_default();
+    let preset = if preset.is_empty() {
+        Preset::default()
+    } else {
+        preset.parse().map_err(|error: tenure::UnknownPreset| usage(error.to_string()))?
+    };
+    let mut builder = Timing::builder(args.ttl.unwrap_or(preset.timing().ttl()));
+    if let Some(renew) = args.renew {
+        builder = builder.renew_every(renew);
+    }
+    if let Some(grace) = args.grace {
+        builder = builder.grace(grace);
+    }
+    builder.build().map_err(|error| usage(error.to_string()))
+}
+
+/// `tenure/tenure.db` in the user's state directory, which is made if it is not there.
+fn default_database() -> Result<PathBuf, Failure> {
+    let from = |variable: &str| std::env::var_os(variable).map(PathBuf::from).filter(|path| path.is_absolute());
+    let state = from("XDG_STATE_HOME").or_else(|| from("HOME").map(|home| home.join(".local/state")));
+    let Some(state) = state else {
+        let message = "there is no home directory for the default store; name a store with --store or TENURE_STORE";
+        return Err(Failure::new(Exit::StoreUnavailable, message));
+    };
+    let directory = state.join("tenure");
+    DirBuilder::new().recursive(true).mode(0o700).create(&directory).map_err(|error| {
+        let message =
+            format!("cannot make {} for the default store: {error}; name a store with --store", directory.display());
+        Failure::new(Exit::StoreUnavailable, message)
+    })?;
+    Ok(directory.join("tenure.db"))
+}

@@ -1,0 +1,67 @@
+//! Signals to `tenure` itself.
+
+use tokio::signal::unix::{Signal, SignalKind, signal};
+
+use crate::exit::Failure;
+
+/// What a signal asks for.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Asked {
+    /// To end: SIGTERM or SIGINT.
+    End(i32),
+    /// Something of the command: pass it on.
+    PassOn(i32),
+}
+
+/// The signals `tenure` listens to.
+#[derive(Debug)]
+pub struct Signals {
+    terminate: Signal,
+    interrupt: Signal,
+    hang_up: Signal,
+    quit: Signal,
+    user_1: Signal,
+    user_2: Signal,
+    window: Signal,
+}
+
+impl Signals {
+    /// Begins to listen; from here on none of them ends the process by itself.
+    ///
+    /// # Errors
+    /// When the kernel does not let us.
+    pub fn listen() -> Result<Self, Failure> {
+        Ok(Self {
+            terminate: signal(SignalKind::terminate())?,
+            interrupt: signal(SignalKind::interrupt())?,
+            hang_up: signal(SignalKind::hangup())?,
+            quit: signal(SignalKind::quit())?,
+            user_1: signal(SignalKind::user_defined1())?,
+            user_2: signal(SignalKind::user_defined2())?,
+            window: signal(SignalKind::window_change())?,
+        })
+    }
+
+    /// The next signal. Cancel safe.
+    pub async fn next(&mut self) -> Asked {
+        let number = SignalKind::as_raw_value;
+        tokio::select! {
+            _ = self.terminate.recv() => Asked::End(number(&SignalKind::terminate())),
+            _ = self.interrupt.recv() => Asked::End(number(&SignalKind::interrupt())),
+            _ = self.hang_up.recv() => Asked::PassOn(number(&SignalKind::hangup())),
+            _ = self.quit.recv() => Asked::PassOn(number(&SignalKind::quit())),
+            _ = self.user_1.recv() => Asked::PassOn(number(&SignalKind::user_defined1())),
+            _ = self.user_2.recv() => Asked::PassOn(number(&SignalKind::user_defined2())),
+            _ = self.window.recv() => Asked::PassOn(number(&SignalKind::window_change())),
+        }
+    }
+
+    /// The next signal that asks to end. Cancel safe.
+    pub async fn end(&mut self) -> i32 {
+        loop {
+            if let Asked::End(signal) = self.next().await {
+                return signal;
+            }
+        }
+    }
+}
