@@ -122,6 +122,11 @@ impl Elector {
         &self.ctx.candidate
     }
 
+    #[cfg(test)]
+    pub(crate) fn state(&self) -> &State {
+        &self.state
+    }
+
     fn take_state(&mut self) -> State {
         std::mem::replace(&mut self.state, State::Stopped)
     }

@@ -30,6 +30,9 @@ mod time;
 mod timer;
 mod timing;
 
+#[cfg(test)]
+mod tests;
+
 pub use candidate::{Candidate, Priority};
 pub use elector::Elector;
 pub use id::{CandidateId, ElectionName, NAME_BYTES_MAX, NameError, NameFault, Namespace};

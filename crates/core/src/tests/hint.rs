@@ -1,0 +1,96 @@
+use super::*;
+
+#[test]
+fn a_follower_looks_at_once() {
+    let mut bench = Bench::following();
+    bench.pass(s(1));
+    assert!(matches!(only_request(&bench.feed(Input::Hint)).verb, Verb::Campaign { .. }));
+}
+
+#[test]
+fn a_lower_priority_looks_a_little_later_however_often_it_is_told() {
+    let mut bench = Bench::idle(|candidate| candidate.priority = Priority::new(8).unwrap());
+    bench.feed(Input::Start);
+    let request = only_request(&bench.wake());
+    bench.reply(request.id, held(4, s(10)));
+    bench.pass(s(1));
+    let hinted_at = bench.now;
+    assert_eq!(bench.feed(Input::Hint), []);
+    bench.pass(ms(60));
+    assert_eq!(bench.feed(Input::Hint), []);
+    assert_eq!(bench.timeout, Some(hinted_at + ms(100)));
+}
+
+#[test]
+fn an_answer_that_a_hint_overtook_is_checked_again() {
+    let mut bench = Bench::following();
+    bench.pass(s(1));
+    let first = only_request(&bench.feed(Input::Hint));
+    assert_eq!(bench.feed(Input::Hint), []);
+    let outputs = bench.reply(first.id, held(4, s(9)));
+    let again = requests(&outputs).pop().unwrap_or_else(|| {
+        assert!(bench.sleeps().unwrap() <= ms(10));
+        only_request(&bench.wake())
+    });
+    assert!(matches!(again.verb, Verb::Campaign { .. }));
+}
+
+/// How many campaigns a storm of hints, one per answer, causes within a second when every answer takes a millisecond.
+fn campaigns_in_a_storm(bench: &mut Bench, answer: &Reply) -> usize {
+    let end = bench.now + s(1);
+    let mut sent = 0;
+    while bench.now < end {
+        let outputs = bench.feed(Input::Hint);
+        let asked = requests(&outputs);
+        sent += asked.len();
+        bench.feed(Input::Hint);
+        bench.pass(ms(1));
+        for request in asked {
+            let more = requests(&bench.reply(request.id, answer.clone()));
+            sent += more.len();
+            bench.pass(ms(1));
+            for request in more {
+                sent += requests(&bench.reply(request.id, answer.clone())).len();
+            }
+        }
+    }
+    sent
+}
+
+#[test]
+fn hints_that_lead_to_nothing_are_not_followed_in_a_tight_loop() {
+    let sent = campaigns_in_a_storm(&mut Bench::following(), &held(4, s(10)));
+    assert!((10..=200).contains(&sent), "{sent} campaigns in a second");
+}
+
+#[test]
+fn a_hint_to_a_leader_makes_it_renew_now() {
+    let mut bench = Bench::leading();
+    bench.pass(ms(100));
+    assert!(is_renew(&only_request(&bench.feed(Input::Hint))));
+}
+
+#[test]
+fn hints_to_a_leader_are_not_followed_in_a_tight_loop() {
+    let mut bench = Bench::leading();
+    let end = bench.now + s(1);
+    let mut sent = 0;
+    while bench.now < end {
+        bench.pass(ms(1));
+        for request in requests(&bench.feed(Input::Hint)) {
+            sent += 1;
+            bench.reply(request.id, renewed());
+        }
+    }
+    assert!((10..=101).contains(&sent), "{sent} renewals in a second");
+}
+
+#[test]
+fn whoever_is_on_the_way_out_does_not_look() {
+    let (resigning, _) = Bench::resigning();
+    for mut bench in [Bench::draining(), resigning] {
+        let before = bench.clone();
+        assert_eq!(bench.feed(Input::Hint), []);
+        assert_eq!(bench.elector.state(), before.elector.state());
+    }
+}
