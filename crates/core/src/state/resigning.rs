@@ -38,6 +38,8 @@ const COOL_DOWN: Duration = Duration::from_millis(1_200);
 
 impl Release {
     pub(super) fn send(self, ctx: &mut Context, then: Then) -> State {
+        // What a follower waited for must not be taken for the end of a back-off.
+        ctx.timers.clear_all_but_health();
         Resigning { release: self, pending: None, attempts: 0, then }.attempt(ctx)
     }
 }

@@ -53,6 +53,16 @@ fn a_follower_stands_by_no_longer() {
 }
 
 #[test]
+fn the_wait_of_a_follower_does_not_send_the_release_again() {
+    let (mut bench, campaign) = Bench::campaigning();
+    bench.reply(campaign.id, held(4, ms(300)));
+    let resign = only_request(&bench.feed(Input::Stop));
+    assert_eq!(bench.sleeps(), Some(timing().attempt_timeout()));
+    assert_eq!(bench.run_until(bench.now + ms(999)), []);
+    assert_eq!(bench.reply(resign.id, Reply::Resign(Ok(()))), [Output::Stopped]);
+}
+
+#[test]
 fn a_grant_that_comes_while_stopping_is_given_back() {
     let (mut bench, campaign) = Bench::campaigning();
     assert_eq!(bench.feed(Input::Stop), []);
