@@ -106,14 +106,11 @@ impl Context {
         }
     }
 
-    pub(crate) fn highest_seen(&self) -> Option<Term> {
-        self.highest_seen
-    }
-
-    /// Tells who leads, when that is news.
-    pub(crate) fn observe(&mut self, leader: Option<&Leader>) {
+    /// Tells who leads, when that is news, and says whether it is.
+    pub(crate) fn observe(&mut self, leader: Option<&Leader>) -> bool {
         let known = leader.map(|leader| (leader.candidate.clone(), leader.term));
-        if self.told.as_ref() != Some(&known) {
+        let news = self.told.as_ref() != Some(&known);
+        if news {
             self.told = Some(known);
             self.emit(Output::Observed { leader: leader.cloned() });
         }
@@ -122,6 +119,7 @@ impl Context {
             self.warned_of_duplicate = true;
             self.emit(Output::Report(Problem::DuplicateId { candidate: self.candidate.id.clone() }));
         }
+        news
     }
 
     /// Our own leadership is news of its own kind; whoever leads after it is news again.

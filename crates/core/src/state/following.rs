@@ -19,17 +19,17 @@ pub(crate) struct Following {
     pub(super) failures: u32,
     /// Whether the store may know this nonce: standing by, or even granted.
     pub(super) known_to_store: bool,
-    /// When a hint last led to nothing new.
-    pub(super) fruitless_at: Option<Instant>,
+    /// Hints are not followed before: others go first, or a look has only just led to nothing.
+    pub(super) hints_from: Instant,
 }
 
 /// Hints that keep leading to nothing are followed at most this often.
 pub(super) const HINT_GAP: Duration = Duration::from_millis(10);
 
 impl Following {
-    /// Begins a candidacy of its own, under a fresh nonce, after `delay`.
+    /// Begins a candidacy of its own, under a fresh nonce, after `delay`, which no hint cuts short.
     pub(crate) fn afresh(ctx: &mut Context, delay: Duration) -> State {
-        let following = Self { nonce: ctx.draw.nonce, failures: 0, known_to_store: false, fruitless_at: None };
+        let following = Self { nonce: ctx.draw.nonce, failures: 0, known_to_store: false, hints_from: ctx.now + delay };
         following.wait(ctx, delay)
     }
 
@@ -63,8 +63,7 @@ impl Following {
 
     /// Something may have changed: look now, but not in a tight loop.
     pub(crate) fn on_hint(self, ctx: &mut Context) -> State {
-        let earliest = self.fruitless_at.map_or(ctx.now, |at| at + HINT_GAP).max(ctx.now);
-        ctx.timers.at_latest(Timer::Campaign, earliest + ctx.candidate.priority.delay());
+        ctx.timers.at_latest(Timer::Campaign, self.hints_from.max(ctx.now) + ctx.candidate.priority.delay());
         State::Following(self)
     }
 

@@ -93,7 +93,8 @@ impl Leading {
     /// A hint to a leader means that somebody asked it to hand over, or that its lease is gone: ask now.
     pub(crate) fn on_hint(self, ctx: &mut Context) -> State {
         if self.pending.is_none() {
-            ctx.timers.at_latest(Timer::Renew, (self.asked_at + HINT_GAP).max(ctx.now));
+            let gap = if self.failures == 0 { HINT_GAP } else { ctx.back_off(1, ctx.candidate.timing.retry_max()) };
+            ctx.timers.at_latest(Timer::Renew, (self.asked_at + gap).max(ctx.now));
         }
         State::Leading(self)
     }

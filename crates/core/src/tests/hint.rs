@@ -64,6 +64,26 @@ fn hints_that_lead_to_nothing_are_not_followed_in_a_tight_loop() {
 }
 
 #[test]
+fn neither_are_hints_about_a_reservation() {
+    let sent = campaigns_in_a_storm(&mut Bench::following(), &reserved(s(1)));
+    assert!((10..=200).contains(&sent), "{sent} campaigns in a second");
+}
+
+#[test]
+fn hints_do_not_defeat_the_back_off() {
+    let sent = campaigns_in_a_storm(&mut Bench::following(), &Reply::Campaign(Err(Failure::NotSent)));
+    assert!((2..=17).contains(&sent), "{sent} campaigns in a second");
+}
+
+#[test]
+fn whoever_resigned_does_not_race_its_successor_because_of_the_hint_its_own_release_caused() {
+    let (mut bench, resign) = Bench::resigning();
+    bench.reply(resign.id, Reply::Resign(Ok(())));
+    assert_eq!(bench.feed(Input::Hint), []);
+    assert_eq!(bench.sleeps(), Some(ms(1_200)));
+}
+
+#[test]
 fn a_hint_to_a_leader_makes_it_renew_now() {
     let mut bench = Bench::leading();
     bench.pass(ms(100));
@@ -83,6 +103,21 @@ fn hints_to_a_leader_are_not_followed_in_a_tight_loop() {
         }
     }
     assert!((10..=101).contains(&sent), "{sent} renewals in a second");
+}
+
+#[test]
+fn nor_do_they_defeat_the_back_off_of_a_leader() {
+    let mut bench = Bench::leading();
+    let end = bench.now + s(1);
+    let mut sent = 0;
+    while bench.now < end {
+        bench.pass(ms(1));
+        for request in requests(&bench.feed(Input::Hint)) {
+            sent += 1;
+            bench.reply(request.id, Reply::Renew(Err(Failure::NotSent)));
+        }
+    }
+    assert!((2..=17).contains(&sent), "{sent} renewals in a second");
 }
 
 #[test]
