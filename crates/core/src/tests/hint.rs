@@ -91,6 +91,19 @@ fn a_hint_to_a_leader_makes_it_renew_now() {
 }
 
 #[test]
+fn a_renewal_that_a_hint_overtook_is_followed_by_another() {
+    let mut bench = Bench::leading();
+    let renewal = only_request(&bench.wake());
+    assert_eq!(bench.feed(Input::Hint), []);
+    bench.pass(ms(2));
+    bench.reply(renewal.id, renewed());
+    assert_eq!(bench.sleeps(), Some(ms(8)));
+    let renewal = only_request(&bench.wake());
+    bench.reply(renewal.id, renewed());
+    assert_eq!(bench.sleeps(), Some(ms(1_800)), "and by no more than that");
+}
+
+#[test]
 fn hints_to_a_leader_are_not_followed_in_a_tight_loop() {
     let mut bench = Bench::leading();
     let end = bench.now + s(1);

@@ -78,6 +78,17 @@ fn a_success_ends_the_back_off() {
 }
 
 #[test]
+fn a_renewal_that_took_a_whole_interval_is_followed_by_the_next_at_once() {
+    let slow = Timing::builder(s(15)).renew_every(s(2)).attempt_timeout(s(2)).grace(s(2)).build().unwrap();
+    let mut bench = Bench::leading_as(|candidate| candidate.timing = slow);
+    let renewal = only_request(&bench.wake());
+    bench.pass(ms(1_999));
+    bench.reply(renewal.id, renewed());
+    assert_eq!(bench.sleeps(), Some(Duration::ZERO), "now, and not in the past");
+    assert!(is_renew(&only_request(&bench.wake())));
+}
+
+#[test]
 fn whoever_is_overthrown_kills_at_once_and_releases_nothing() {
     let regressed = Output::Report(Problem::Regressed { seen: term(5), shown: term(2) });
     let replaced = Output::Report(Problem::Replaced { term: term(5) });
