@@ -222,13 +222,13 @@ impl Elector {
     }
 
     fn health(&mut self, state: State, well: bool) -> State {
-        let changed = std::mem::replace(&mut self.ctx.well, well) != well;
+        self.ctx.well = well;
         if well && !matches!(state, State::Idle | State::Stopped) {
             self.arm_health();
         }
         match state {
-            State::Following(following) if changed => {
-                self.state = following.on_health(&mut self.ctx);
+            State::Following(following) if well => {
+                self.state = following.on_recovery(&mut self.ctx);
                 self.fire_timers();
                 self.take_state()
             }

@@ -10,7 +10,8 @@ use crate::output::LossReason;
 use crate::time::Instant;
 use crate::timer::Timer;
 
-/// No request is under way. `Timer::Campaign` says when to ask, unless the application is unwell.
+/// No request is under way. `Timer::Campaign` says when to ask; it is unset only when that moment came while the
+/// application was unwell.
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
 pub(crate) struct Following {
     /// Of all campaigns until one is granted, so that a grant whose reply was lost is recognised.
@@ -56,7 +57,7 @@ impl Following {
         self.wait(ctx, remaining + crate::timing::Timing::QUANTUM + stagger)
     }
 
-    /// The moment has come.
+    /// The moment has come. Unwell candidates let it pass.
     pub(crate) fn on_campaign_timer(self, ctx: &mut Context) -> State {
         if ctx.well { Campaigning::send(ctx, self) } else { State::Following(self) }
     }
@@ -67,13 +68,10 @@ impl Following {
         State::Following(self)
     }
 
-    /// The application became well, or unwell. Unwell candidates wait without asking.
-    pub(crate) fn on_health(self, ctx: &mut Context) -> State {
-        if ctx.well {
-            ctx.timers.at_latest(Timer::Campaign, ctx.now);
-        } else {
-            ctx.timers.clear(Timer::Campaign);
-        }
+    /// The application became well. The moment to campaign may have passed meanwhile; if not, it is still to come.
+    pub(crate) fn on_recovery(self, ctx: &mut Context) -> State {
+        let at = ctx.timers.get(Timer::Campaign).unwrap_or(ctx.now);
+        ctx.timers.set(Timer::Campaign, at);
         State::Following(self)
     }
 

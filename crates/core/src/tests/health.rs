@@ -90,6 +90,20 @@ fn feeding_causes_no_campaigns() {
 }
 
 #[test]
+fn a_follower_that_recovers_before_its_moment_goes_on_sleeping() {
+    let mut bench = Bench::following();
+    let moment = bench.timeout;
+    for _ in 0..100 {
+        bench.pass(ms(50));
+        assert_eq!(bench.feed(UNWELL), []);
+        bench.pass(ms(1));
+        assert_eq!(bench.feed(WELL), [], "nothing has changed in the store");
+    }
+    assert_eq!(bench.timeout, moment);
+    only_request(&bench.wake());
+}
+
+#[test]
 fn the_gate_is_armed_by_the_start_and_ends_with_the_stop() {
     let mut bench = Bench::idle(|candidate| candidate.health_within = Some(s(1)));
     assert_eq!(bench.feed(WELL), []);
