@@ -19,6 +19,8 @@ pub(crate) struct Context {
     pub(crate) timers: Timers,
     pub(crate) well: bool,
     highest_seen: Option<Term>,
+    /// The last term granted to us.
+    granted: Option<Term>,
     /// What was last told to the application about the leader: nothing yet, nobody, or somebody's term.
     told: Option<Option<(CandidateId, Term)>>,
     warned_of_duplicate: bool,
@@ -42,6 +44,7 @@ impl Context {
             timers: Timers::default(),
             well: true,
             highest_seen: None,
+            granted: None,
             told: None,
             warned_of_duplicate: false,
             last_request: 0,
@@ -101,6 +104,7 @@ impl Context {
             }
             Some(_) | None => {
                 self.highest_seen = Some(term);
+                self.granted = Some(term);
                 true
             }
         }
@@ -114,7 +118,9 @@ impl Context {
             self.told = Some(known);
             self.emit(Output::Observed { leader: leader.cloned() });
         }
-        let duplicate = leader.is_some_and(|leader| leader.candidate == self.candidate.id);
+        // A lease of our own that ended before the store let it go is no rival.
+        let duplicate =
+            leader.is_some_and(|leader| leader.candidate == self.candidate.id && self.granted != Some(leader.term));
         if duplicate && !self.warned_of_duplicate {
             self.warned_of_duplicate = true;
             self.emit(Output::Report(Problem::DuplicateId { candidate: self.candidate.id.clone() }));

@@ -165,6 +165,19 @@ fn a_rival_of_the_same_name_is_warned_about_once() {
 }
 
 #[test]
+fn a_lease_of_its_own_that_has_not_run_out_is_no_rival() {
+    let mut bench = Bench::leading();
+    bench.now = bench.trust().until;
+    bench.feed(Input::Timeout);
+    let campaign = only_request(&bench.feed(Input::WorkEnded { term: term(5) }));
+    let outputs = bench.reply(campaign.id, held_by(Some(leader("me", 5)), s(2), 0));
+    assert_eq!(outputs, [Output::Observed { leader: Some(leader("me", 5)) }]);
+    let campaign = only_request(&bench.wake());
+    let outputs = bench.reply(campaign.id, held_by(Some(leader("me", 6)), s(2), 0));
+    assert!(outputs.contains(&Output::Report(Problem::DuplicateId { candidate: id("me") })), "{outputs:?}");
+}
+
+#[test]
 fn the_first_in_line_looks_when_the_lease_ends_and_the_others_a_little_later() {
     for (rank, spread, late) in [(0, u32::MAX, ms(0)), (1, 0, ms(750)), (1, u32::MAX, ms(1_500)), (7, 0, ms(750))] {
         let (mut bench, request) = Bench::campaigning();
