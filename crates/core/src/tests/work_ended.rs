@@ -58,6 +58,14 @@ fn a_lease_that_ran_out_is_left_alone() {
 }
 
 #[test]
+fn whoever_resigned_lets_others_go_first_even_when_it_could_not_release() {
+    let mut bench = Bench::draining();
+    bench.run_until(bench.now + s(60));
+    assert_eq!(bench.feed(ENDED(5)), []);
+    assert_eq!(bench.sleeps(), Some(ms(1_200)));
+}
+
+#[test]
 fn stuck_work_is_not_campaigned_beside() {
     let mut bench = Bench::draining();
     let outputs = bench.run_until(bench.now + s(3_600));
