@@ -9,6 +9,7 @@ use crate::lease::Nonce;
 use crate::output::LossReason;
 use crate::time::Instant;
 use crate::timer::Timer;
+use crate::timing::Timing;
 
 /// No request is under way. `Timer::Campaign` says when to ask; it is unset only when that moment came while the
 /// application was unwell.
@@ -24,7 +25,7 @@ pub(crate) struct Following {
     pub(super) hints_from: Instant,
 }
 
-/// Hints that keep leading to nothing are followed at most this often.
+/// Hints, or looks, that keep leading to nothing are followed at most this often.
 pub(super) const HINT_GAP: Duration = Duration::from_millis(10);
 
 impl Following {
@@ -54,7 +55,8 @@ impl Following {
         };
         // A clock that is wrong by years must not make us wait for years.
         let remaining = held.remaining.min(timing.ttl().saturating_mul(8).max(Duration::from_secs(600)));
-        self.wait(ctx, remaining + crate::timing::Timing::QUANTUM + stagger)
+        // A store may count down to zero and still keep the lease for a while (etcd: half a second).
+        self.wait(ctx, (remaining + Timing::QUANTUM).max(HINT_GAP) + stagger)
     }
 
     /// The moment has come. Unwell candidates let it pass.

@@ -188,6 +188,16 @@ fn the_first_in_line_looks_when_the_lease_ends_and_the_others_a_little_later() {
 }
 
 #[test]
+fn a_lease_that_outlives_its_end_is_not_polled_in_a_tight_loop() {
+    let (mut bench, mut request) = Bench::campaigning();
+    for _ in 0..3 {
+        bench.reply(request.id, held(4, Duration::ZERO));
+        assert_eq!(bench.sleeps(), Some(ms(10)));
+        request = only_request(&bench.wake());
+    }
+}
+
+#[test]
 fn a_lower_priority_waits_longer_on_a_vacancy() {
     let (mut bench, request) = {
         let mut bench = Bench::idle(|candidate| candidate.priority = Priority::new(8).unwrap());
