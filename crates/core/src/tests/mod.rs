@@ -3,6 +3,7 @@
 mod health;
 mod hint;
 mod opportunity;
+mod properties;
 mod reply_to_campaign;
 mod reply_to_renew;
 mod reply_to_resign;
@@ -11,6 +12,7 @@ mod start;
 mod stop;
 mod timeout;
 mod work_ended;
+mod world;
 
 use std::time::Duration;
 
