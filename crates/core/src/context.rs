@@ -74,6 +74,11 @@ impl Context {
         Pending { id, sent_at: self.now }
     }
 
+    /// The request that was sent last; zero before the first.
+    pub(crate) fn last_request(&self) -> RequestId {
+        RequestId(self.last_request)
+    }
+
     /// Exponential back-off with jitter: it starts small, because most failures are short.
     pub(crate) fn back_off(&self, failures: u32, longest: Duration) -> Duration {
         let first = self.candidate.timing.renew_every() / 16;

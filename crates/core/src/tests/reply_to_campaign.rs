@@ -64,6 +64,15 @@ fn an_unknown_id_is_ignored() {
 }
 
 #[test]
+fn a_question_is_not_answered_before_it_was_asked() {
+    let mut bench = Bench::following();
+    bench.now = bench.timeout.unwrap();
+    let campaign = only_request(&bench.reply(RequestId(2), granted(5)));
+    assert_eq!(campaign.id, RequestId(2));
+    assert_eq!(bench.elector.leads_under(), None);
+}
+
+#[test]
 fn an_answer_to_another_verb_is_ignored() {
     let (mut bench, request) = Bench::campaigning();
     let before = bench.clone();
