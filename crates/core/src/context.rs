@@ -19,6 +19,8 @@ pub(crate) struct Context {
     pub(crate) timers: Timers,
     pub(crate) well: bool,
     highest_seen: Option<Term>,
+    /// The last term granted to us.
+    granted: Option<Term>,
     /// What was last told to the application about the leader: nothing yet, nobody, or somebody's term.
     told: Option<Option<(CandidateId, Term)>>,
     warned_of_duplicate: bool,
@@ -42,6 +44,7 @@ impl Context {
             timers: Timers::default(),
             well: true,
             highest_seen: None,
+            granted: None,
             told: None,
             warned_of_duplicate: false,
             last_request: 0,
@@ -69,6 +72,11 @@ impl Context {
         self.timers.set(Timer::Attempt, self.now + self.candidate.timing.attempt_timeout());
         self.emit(Output::Send(Request { id, verb }));
         Pending { id, sent_at: self.now }
+    }
+
+    /// The request that was sent last; zero before the first.
+    pub(crate) fn last_request(&self) -> RequestId {
+        RequestId(self.last_request)
     }
 
     /// Exponential back-off with jitter: it starts small, because most failures are short.
@@ -101,27 +109,28 @@ impl Context {
             }
             Some(_) | None => {
                 self.highest_seen = Some(term);
+                self.granted = Some(term);
                 true
             }
         }
     }
 
-    pub(crate) fn highest_seen(&self) -> Option<Term> {
-        self.highest_seen
-    }
-
-    /// Tells who leads, when that is news.
-    pub(crate) fn observe(&mut self, leader: Option<&Leader>) {
+    /// Tells who leads, when that is news, and says whether it is.
+    pub(crate) fn observe(&mut self, leader: Option<&Leader>) -> bool {
         let known = leader.map(|leader| (leader.candidate.clone(), leader.term));
-        if self.told.as_ref() != Some(&known) {
+        let news = self.told.as_ref() != Some(&known);
+        if news {
             self.told = Some(known);
             self.emit(Output::Observed { leader: leader.cloned() });
         }
-        let duplicate = leader.is_some_and(|leader| leader.candidate == self.candidate.id);
+        // A lease of our own that ended before the store let it go is no rival.
+        let duplicate =
+            leader.is_some_and(|leader| leader.candidate == self.candidate.id && self.granted != Some(leader.term));
         if duplicate && !self.warned_of_duplicate {
             self.warned_of_duplicate = true;
             self.emit(Output::Report(Problem::DuplicateId { candidate: self.candidate.id.clone() }));
         }
+        news
     }
 
     /// Our own leadership is news of its own kind; whoever leads after it is news again.

@@ -18,8 +18,8 @@ use std::time::Duration;
 ///   [`Input::Timeout`].
 /// - `now` comes from the candidate's own clock, read before the outputs of the call are carried out. It never goes
 ///   back; a value that does is taken for the latest one seen.
-/// - A request is answered at most once, under its own id. Answers may be late, lost, duplicated or invented: at worst
-///   they cost time, never safety.
+/// - A request is answered at most once, under its own id. Answers may be late, lost or duplicated, or carry an id
+///   that was never asked: at worst they cost time, never safety.
 /// - Deadlines are checked before the input is looked at. An answer that comes too late finds the leadership lost.
 /// - [`Output::Elected`] and [`Output::Lost`] strictly alternate, and nothing follows [`Output::Stopped`].
 ///
@@ -74,11 +74,14 @@ impl Elector {
     pub fn handle(&mut self, now: Instant, input: Input, draw: Draw) {
         self.ctx.now = now.max(self.ctx.now);
         self.ctx.draw = draw;
+        let asked = self.ctx.last_request();
         self.fire_timers();
         let state = self.take_state();
         self.state = match input {
             Input::Timeout => state,
             Input::Start => self.start(state),
+            // What a timer has asked only just now cannot have been answered.
+            Input::Reply { request, .. } if request > asked => state,
             Input::Reply { request, reply } => self.reply(state, request, reply),
             Input::Hint => self.hint(state),
             Input::Opportunity => self.opportunity(state),
@@ -141,6 +144,11 @@ impl Elector {
     #[must_use]
     pub fn candidate(&self) -> &Candidate {
         &self.ctx.candidate
+    }
+
+    #[cfg(test)]
+    pub(crate) fn state(&self) -> &State {
+        &self.state
     }
 
     fn take_state(&mut self) -> State {
@@ -238,13 +246,13 @@ impl Elector {
     }
 
     fn health(&mut self, state: State, well: bool) -> State {
-        let changed = std::mem::replace(&mut self.ctx.well, well) != well;
+        self.ctx.well = well;
         if well && !matches!(state, State::Idle | State::Stopped) {
             self.arm_health();
         }
         match state {
-            State::Following(following) if changed => {
-                self.state = following.on_health(&mut self.ctx);
+            State::Following(following) if well => {
+                self.state = following.on_recovery(&mut self.ctx);
                 self.fire_timers();
                 self.take_state()
             }

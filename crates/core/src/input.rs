@@ -58,8 +58,8 @@ pub enum Reply {
 /// What became of a campaign.
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
 pub enum CampaignReply {
-    /// The lease is ours, under this term. It also answers a campaign under a nonce that holds the lease already: a
-    /// reply that was lost is recognised by it.
+    /// The lease is ours, under this term, for a whole ttl from this request on. It also answers a campaign under a
+    /// nonce that holds the lease already, whose ttl then begins anew: a reply that was lost is recognised by it.
     Granted {
         /// The new term.
         term: Term,
@@ -73,7 +73,8 @@ pub enum CampaignReply {
 pub struct Held {
     /// Who leads; nobody while the lease is reserved for a successor.
     pub leader: Option<Leader>,
-    /// How long the lease, or the reservation, still runs on the store's clock.
+    /// How long the lease, or the reservation, still runs on the store's clock. Nobody looks again before, unless
+    /// hinted to: a store that cannot tell says how long it wants to be left in peace.
     pub remaining: Duration,
     /// How many candidates stand by before this one. The first is there the instant the lease runs out; the others
     /// give it a little time, so that a vacancy is not a stampede.

@@ -33,6 +33,9 @@ mod time;
 mod timer;
 mod timing;
 
+#[cfg(test)]
+mod tests;
+
 pub use candidate::{Candidate, Priority};
 pub use elector::{Elector, Standing};
 pub use id::{CandidateId, ElectionName, NAME_BYTES_MAX, NameError, NameFault, Namespace};

@@ -86,21 +86,19 @@ impl Campaigning {
     }
 
     fn held(mut self, ctx: &mut Context, held: &Held) -> State {
-        let seen_before = ctx.highest_seen();
         if let Some(leader) = &held.leader {
             ctx.saw(leader.term);
         }
-        ctx.observe(held.leader.as_ref());
+        let news = ctx.observe(held.leader.as_ref());
         self.following.known_to_store = true;
         self.following.failures = 0;
         if self.stopping {
             return self.following.on_stop(ctx);
         }
-        let fruitless_before = self.following.fruitless_at.is_some();
-        let news = seen_before != ctx.highest_seen() || held.leader.is_none();
-        self.following.fruitless_at = (!news).then_some(ctx.now);
+        let in_a_hurry = self.following.hints_from > self.pending.sent_at;
+        self.following.hints_from = if news { ctx.now } else { ctx.now + HINT_GAP };
         if self.look_again {
-            let delay = if fruitless_before { HINT_GAP } else { Duration::ZERO };
+            let delay = if in_a_hurry { HINT_GAP } else { Duration::ZERO };
             return self.following.wait(ctx, delay);
         }
         self.following.wait_for(ctx, held)
@@ -111,7 +109,9 @@ impl Campaigning {
             return self.following.on_stop(ctx);
         }
         self.following.failures = self.following.failures.saturating_add(1);
-        let delay = ctx.back_off(self.following.failures, ctx.candidate.timing.renew_every());
+        let longest = ctx.candidate.timing.renew_every();
+        let delay = ctx.back_off(self.following.failures, longest);
+        self.following.hints_from = ctx.now + ctx.back_off(1, longest);
         self.following.wait(ctx, delay)
     }
 }

@@ -1,13 +1,12 @@
 //! Leadership is lost; the work is stopping. The lease is released only when it has.
 
-use super::{Following, Leading, Release, State, Then};
+use super::{Leading, Release, State, Then};
 use crate::context::Context;
 use crate::id::CandidateId;
 use crate::lease::{Nonce, Term};
 use crate::output::{LossReason, Output, Problem};
 use crate::time::Instant;
 use crate::timer::Timer;
-use std::time::Duration;
 
 /// Waits for the work to end. Sends nothing: the hold that is left covers the grace, because leadership is given up
 /// no later than a grace and a reaction before its end.
@@ -70,7 +69,7 @@ impl Draining {
         if !self.may_release(ctx.now) {
             return match self.then {
                 Then::Stop => super::resigning::leave(ctx),
-                Then::Follow => Following::afresh(ctx, Duration::ZERO),
+                Then::Follow => super::resigning::stand_again(ctx, self.reason),
             };
         }
         let release =

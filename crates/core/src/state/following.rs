@@ -9,8 +9,10 @@ use crate::lease::Nonce;
 use crate::output::LossReason;
 use crate::time::Instant;
 use crate::timer::Timer;
+use crate::timing::Timing;
 
-/// No request is under way. `Timer::Campaign` says when to ask, unless the application is unwell.
+/// No request is under way. `Timer::Campaign` says when to ask; it is unset only when that moment came while the
+/// application was unwell.
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
 pub(crate) struct Following {
     /// Of all campaigns until one is granted, so that a grant whose reply was lost is recognised.
@@ -19,17 +21,17 @@ pub(crate) struct Following {
     pub(super) failures: u32,
     /// Whether the store may know this nonce: standing by, or even granted.
     pub(super) known_to_store: bool,
-    /// When a hint last led to nothing new.
-    pub(super) fruitless_at: Option<Instant>,
+    /// Hints are not followed before: others go first, or a look has only just led to nothing.
+    pub(super) hints_from: Instant,
 }
 
-/// Hints that keep leading to nothing are followed at most this often.
+/// Hints, or looks, that keep leading to nothing are followed at most this often.
 pub(super) const HINT_GAP: Duration = Duration::from_millis(10);
 
 impl Following {
-    /// Begins a candidacy of its own, under a fresh nonce, after `delay`.
+    /// Begins a candidacy of its own, under a fresh nonce, after `delay`, which no hint cuts short.
     pub(crate) fn afresh(ctx: &mut Context, delay: Duration) -> State {
-        let following = Self { nonce: ctx.draw.nonce, failures: 0, known_to_store: false, fruitless_at: None };
+        let following = Self { nonce: ctx.draw.nonce, failures: 0, known_to_store: false, hints_from: ctx.now + delay };
         following.wait(ctx, delay)
     }
 
@@ -53,28 +55,25 @@ impl Following {
         };
         // A clock that is wrong by years must not make us wait for years.
         let remaining = held.remaining.min(timing.ttl().saturating_mul(8).max(Duration::from_secs(600)));
-        self.wait(ctx, remaining + crate::timing::Timing::QUANTUM + stagger)
+        // A store may count down to zero and still keep the lease for a while (etcd: half a second).
+        self.wait(ctx, (remaining + Timing::QUANTUM).max(HINT_GAP) + stagger)
     }
 
-    /// The moment has come.
+    /// The moment has come. Unwell candidates let it pass.
     pub(crate) fn on_campaign_timer(self, ctx: &mut Context) -> State {
         if ctx.well { Campaigning::send(ctx, self) } else { State::Following(self) }
     }
 
     /// Something may have changed: look now, but not in a tight loop.
     pub(crate) fn on_hint(self, ctx: &mut Context) -> State {
-        let earliest = self.fruitless_at.map_or(ctx.now, |at| at + HINT_GAP).max(ctx.now);
-        ctx.timers.at_latest(Timer::Campaign, earliest + ctx.candidate.priority.delay());
+        ctx.timers.at_latest(Timer::Campaign, self.hints_from.max(ctx.now) + ctx.candidate.priority.delay());
         State::Following(self)
     }
 
-    /// The application became well, or unwell. Unwell candidates wait without asking.
-    pub(crate) fn on_health(self, ctx: &mut Context) -> State {
-        if ctx.well {
-            ctx.timers.at_latest(Timer::Campaign, ctx.now);
-        } else {
-            ctx.timers.clear(Timer::Campaign);
-        }
+    /// The application became well. The moment to campaign may have passed meanwhile; if not, it is still to come.
+    pub(crate) fn on_recovery(self, ctx: &mut Context) -> State {
+        let at = ctx.timers.get(Timer::Campaign).unwrap_or(ctx.now);
+        ctx.timers.set(Timer::Campaign, at);
         State::Following(self)
     }
 

@@ -21,12 +21,14 @@ pub(crate) struct Leading {
     failures: u32,
     /// When the last campaign or renewal was sent.
     asked_at: Instant,
+    /// A hint came during a renewal: what is being answered may be old.
+    look_again: bool,
 }
 
 impl Leading {
     pub(super) fn begin(ctx: &mut Context, nonce: Nonce, term: Term, sent_at: Instant) -> State {
         let trust = ctx.candidate.timing.trust_from(sent_at);
-        let leading = Self { nonce, term, trust, pending: None, failures: 0, asked_at: sent_at };
+        let leading = Self { nonce, term, trust, pending: None, failures: 0, asked_at: sent_at, look_again: false };
         ctx.forget_observed();
         ctx.emit(Output::Elected { term, trust });
         leading.renewed(ctx)
@@ -91,9 +93,11 @@ impl Leading {
     }
 
     /// A hint to a leader means that somebody asked it to hand over, or that its lease is gone: ask now.
-    pub(crate) fn on_hint(self, ctx: &mut Context) -> State {
-        if self.pending.is_none() {
-            ctx.timers.at_latest(Timer::Renew, (self.asked_at + HINT_GAP).max(ctx.now));
+    pub(crate) fn on_hint(mut self, ctx: &mut Context) -> State {
+        self.look_again = self.pending.is_some();
+        if !self.look_again {
+            let gap = if self.failures == 0 { HINT_GAP } else { ctx.back_off(1, ctx.candidate.timing.retry_max()) };
+            ctx.timers.at_latest(Timer::Renew, (self.asked_at + gap).max(ctx.now));
         }
         State::Leading(self)
     }
@@ -119,7 +123,9 @@ impl Leading {
     fn renewed(mut self, ctx: &mut Context) -> State {
         self.failures = 0;
         ctx.timers.set(Timer::Stop, self.trust.stop_at);
-        ctx.timers.set(Timer::Renew, self.asked_at + ctx.jittered(ctx.candidate.timing.renew_every()));
+        let again = std::mem::take(&mut self.look_again);
+        let gap = if again { HINT_GAP } else { ctx.jittered(ctx.candidate.timing.renew_every()) };
+        ctx.timers.set(Timer::Renew, (self.asked_at + gap).max(ctx.now));
         State::Leading(self)
     }
 

@@ -38,6 +38,8 @@ const COOL_DOWN: Duration = Duration::from_millis(1_200);
 
 impl Release {
     pub(super) fn send(self, ctx: &mut Context, then: Then) -> State {
+        // What a follower waited for must not be taken for the end of a back-off.
+        ctx.timers.clear_all_but_health();
         Resigning { release: self, pending: None, attempts: 0, then }.attempt(ctx)
     }
 }
@@ -89,22 +91,20 @@ impl Resigning {
         if self.then == Then::Stop {
             return leave(ctx);
         }
-        match self.release.reason {
-            // Nothing was given away on purpose: stand again at once.
-            LossReason::Expired => Following::afresh(ctx, Duration::ZERO),
-            // The store has to climb above the terms it forgot; there is no hurry to help it.
-            LossReason::Regressed => {
-                let delay = ctx.jittered(ctx.candidate.timing.renew_every());
-                Following::afresh(ctx, delay)
-            }
-            LossReason::Superseded
-            | LossReason::Revoked
-            | LossReason::Unhealthy
-            | LossReason::Requested
-            | LossReason::Resigned
-            | LossReason::Stopped => Following::afresh(ctx, COOL_DOWN),
-        }
+        stand_again(ctx, self.release.reason)
     }
+}
+
+/// Begins a new candidacy after a term that ended for this reason.
+pub(super) fn stand_again(ctx: &mut Context, reason: LossReason) -> State {
+    let delay = match reason {
+        // Nothing was given away on purpose.
+        LossReason::Expired | LossReason::Superseded | LossReason::Revoked => Duration::ZERO,
+        // The store has to climb above the terms it forgot; there is no hurry to help it.
+        LossReason::Regressed => ctx.jittered(ctx.candidate.timing.renew_every()),
+        LossReason::Unhealthy | LossReason::Requested | LossReason::Resigned | LossReason::Stopped => COOL_DOWN,
+    };
+    Following::afresh(ctx, delay)
 }
 
 /// The end of a candidacy, or of a lease that cannot be released.

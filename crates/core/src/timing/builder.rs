@@ -87,7 +87,7 @@ impl TimingBuilder {
             (None, None) => (left / 2, left / 2),
         };
         timing.attempt_timeout =
-            self.attempt_timeout.unwrap_or(attempt_timeout.clamp(Timing::QUANTUM, scale(renew_every, 6, 10)));
+            self.attempt_timeout.unwrap_or(attempt_timeout.min(scale(renew_every, 6, 10)).max(Timing::QUANTUM));
         timing.grace = self.grace.unwrap_or(grace.min(self.ttl / DEFAULTS.grace_per_ttl));
         timing
     }

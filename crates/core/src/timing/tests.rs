@@ -88,6 +88,16 @@ fn impossible_values_are_refused() {
 }
 
 #[test]
+fn an_interval_shorter_than_any_store_call_is_refused_and_does_not_panic() {
+    for micros in [1, 999] {
+        let builder = Timing::builder(seconds(15.0)).renew_every(Duration::from_micros(micros));
+        assert!(matches!(builder.build(), Err(TimingError::AttemptTooLong { .. })), "{micros} us");
+    }
+    let shortest = Timing::builder(seconds(15.0)).renew_every(Duration::from_millis(1)).build().unwrap();
+    assert_eq!(shortest.attempt_timeout(), Timing::QUANTUM);
+}
+
+#[test]
 fn trust_ends_in_order() {
     let timing = Preset::Fast.timing();
     let sent_at = Instant::from_nanos(7);

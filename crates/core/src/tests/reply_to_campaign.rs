@@ -1,0 +1,226 @@
+use super::*;
+
+#[test]
+fn trust_counts_from_the_sending_and_not_from_the_answer() {
+    let (mut bench, request) = Bench::campaigning();
+    let sent_at = bench.now;
+    bench.pass(ms(900));
+    let outputs = bench.reply(request.id, granted(5));
+    let trust = timing().trust_from(sent_at);
+    assert_eq!(trust.until, sent_at + timing().hold());
+    assert_eq!(outputs, [Output::Elected { term: term(5), trust }]);
+    assert_eq!(bench.elector.leads_under(), Some((term(5), trust)));
+}
+
+#[test]
+fn a_grant_after_the_attempt_timed_out_is_worth_nothing() {
+    let (mut bench, request) = Bench::campaigning();
+    bench.pass(timing().attempt_timeout());
+    assert_eq!(bench.reply(request.id, granted(5)), []);
+    assert!(bench.is_following());
+    // Leaving now gives back what it may hold without having heard of it.
+    let resign = only_request(&bench.feed(Input::Stop));
+    assert!(matches!(resign.verb, Verb::Resign { nonce, term: None, .. } if nonce == campaign_nonce(&request)));
+}
+
+#[test]
+fn a_lost_grant_is_recognised_by_its_nonce_and_trusted_from_the_second_asking() {
+    let (mut bench, first) = Bench::campaigning();
+    bench.wake();
+    let second = only_request(&bench.wake());
+    assert_eq!(campaign_nonce(&second), campaign_nonce(&first));
+    let sent_at = bench.now;
+    bench.pass(ms(3));
+    assert_eq!(bench.reply(first.id, granted(5)), [], "the first answer has no say any more");
+    let outputs = bench.reply(second.id, granted(5));
+    assert_eq!(outputs, [Output::Elected { term: term(5), trust: timing().trust_from(sent_at) }]);
+}
+
+#[test]
+fn the_nonce_is_kept_after_every_failure() {
+    for failure in [Failure::Refused, Failure::NotSent, Failure::Unknown, Failure::Replaced] {
+        let (mut bench, first) = Bench::campaigning();
+        assert_eq!(bench.reply(first.id, Reply::Campaign(Err(failure))), []);
+        assert_eq!(campaign_nonce(&only_request(&bench.wake())), campaign_nonce(&first), "{failure:?}");
+    }
+}
+
+#[test]
+fn a_term_that_was_held_is_followed_by_a_fresh_nonce() {
+    let (mut bench, resign) = Bench::resigning();
+    let Verb::Resign { nonce, .. } = resign.verb else { panic!("{resign:?}") };
+    bench.reply(resign.id, Reply::Resign(Ok(())));
+    assert_ne!(campaign_nonce(&only_request(&bench.wake())), nonce);
+}
+
+#[test]
+fn an_unknown_id_is_ignored() {
+    let (mut bench, request) = Bench::campaigning();
+    let before = bench.clone();
+    for wrong in [RequestId(0), RequestId(request.id.0 + 1), RequestId(u64::MAX)] {
+        assert_eq!(bench.reply(wrong, granted(5)), []);
+        assert_eq!(bench.elector.state(), before.elector.state());
+    }
+}
+
+#[test]
+fn a_question_is_not_answered_before_it_was_asked() {
+    let mut bench = Bench::following();
+    bench.now = bench.timeout.unwrap();
+    let campaign = only_request(&bench.reply(RequestId(2), granted(5)));
+    assert_eq!(campaign.id, RequestId(2));
+    assert_eq!(bench.elector.leads_under(), None);
+}
+
+#[test]
+fn an_answer_to_another_verb_is_ignored() {
+    let (mut bench, request) = Bench::campaigning();
+    let before = bench.clone();
+    for wrong in [renewed(), not_holder(None), Reply::Resign(Ok(()))] {
+        assert_eq!(bench.reply(request.id, wrong), []);
+        assert_eq!(bench.elector.state(), before.elector.state());
+        assert_eq!(bench.timeout, before.timeout);
+    }
+}
+
+#[test]
+fn a_duplicate_grant_changes_nothing() {
+    let (mut bench, request) = Bench::campaigning();
+    bench.reply(request.id, granted(5));
+    let before = bench.clone();
+    bench.pass(ms(500));
+    for reply in [granted(5), granted(6), held(9, s(1))] {
+        assert_eq!(bench.reply(request.id, reply), []);
+        assert_eq!(bench.elector.leads_under(), before.elector.leads_under());
+    }
+}
+
+#[test]
+fn a_duplicate_grant_never_revives_a_released_term() {
+    let (mut bench, campaign) = Bench::campaigning();
+    bench.reply(campaign.id, granted(5));
+    bench.feed(Input::Resign { successor: None });
+    let grant = Input::Reply { request: campaign.id, reply: granted(5) };
+    assert_eq!(bench.feed(grant.clone()), [], "draining");
+    let resign = only_request(&bench.feed(Input::WorkEnded { term: term(5) }));
+    assert_eq!(bench.feed(grant.clone()), [], "resigning");
+    bench.reply(resign.id, Reply::Resign(Ok(())));
+    assert_eq!(bench.feed(grant.clone()), [], "following");
+    let again = only_request(&bench.wake());
+    assert_eq!(bench.feed(grant), [], "campaigning");
+    // Not even under the id of the new campaign: the guard knows the term.
+    let outputs = bench.reply(again.id, granted(5));
+    assert!(outputs.contains(&Output::Report(Problem::Regressed { seen: term(5), shown: term(5) })), "{outputs:?}");
+    assert_eq!(bench.elector.leads_under(), None);
+}
+
+#[test]
+fn a_grant_at_or_below_a_seen_term_is_refused_reported_and_released() {
+    for number in [1, 4] {
+        let mut bench = Bench::following();
+        let campaign = only_request(&bench.wake());
+        let outputs = bench.reply(campaign.id, granted(number));
+        assert_eq!(outputs[0], Output::Report(Problem::Regressed { seen: term(4), shown: term(number) }));
+        let resign = only_request(&outputs);
+        assert_eq!(
+            resign.verb,
+            Verb::Resign {
+                nonce: campaign_nonce(&campaign),
+                term: Some(term(number)),
+                successor: None,
+                reason: LossReason::Regressed
+            }
+        );
+        assert_eq!(outputs.len(), 2);
+        bench.reply(resign.id, Reply::Resign(Ok(())));
+        assert!(bench.sleeps().unwrap() >= s(1), "there is no hurry");
+        let campaign = only_request(&bench.wake());
+        assert!(matches!(bench.reply(campaign.id, granted(5))[..], [Output::Elected { .. }]), "above it all is well");
+    }
+}
+
+#[test]
+fn a_lower_term_in_other_hands_is_reported() {
+    let mut bench = Bench::following();
+    let campaign = only_request(&bench.wake());
+    let outputs = bench.reply(campaign.id, held(3, s(10)));
+    assert!(outputs.contains(&Output::Report(Problem::Regressed { seen: term(4), shown: term(3) })), "{outputs:?}");
+}
+
+#[test]
+fn who_leads_is_told_once_per_change() {
+    let (mut bench, request) = Bench::campaigning();
+    let news = |number| Output::Observed { leader: Some(leader("rival", number)) };
+    assert_eq!(bench.reply(request.id, held(4, s(10))), [news(4)]);
+    let again = only_request(&bench.wake());
+    assert_eq!(bench.reply(again.id, held(4, s(10))), []);
+    let again = only_request(&bench.wake());
+    assert_eq!(bench.reply(again.id, reserved(s(1))), [Output::Observed { leader: None }]);
+    let again = only_request(&bench.wake());
+    assert_eq!(bench.reply(again.id, held(6, s(10))), [news(6)]);
+}
+
+#[test]
+fn a_rival_of_the_same_name_is_warned_about_once() {
+    let (mut bench, request) = Bench::campaigning();
+    let warning = Output::Report(Problem::DuplicateId { candidate: id("me") });
+    let outputs = bench.reply(request.id, held_by(Some(leader("me", 4)), s(10), 0));
+    assert_eq!(outputs.iter().filter(|output| **output == warning).count(), 1);
+    for number in [4, 5, 9] {
+        let again = only_request(&bench.wake());
+        let outputs = bench.reply(again.id, held_by(Some(leader("me", number)), s(10), 0));
+        assert!(!outputs.contains(&warning));
+    }
+}
+
+#[test]
+fn a_lease_of_its_own_that_has_not_run_out_is_no_rival() {
+    let mut bench = Bench::leading();
+    bench.now = bench.trust().until;
+    bench.feed(Input::Timeout);
+    let campaign = only_request(&bench.feed(Input::WorkEnded { term: term(5) }));
+    let outputs = bench.reply(campaign.id, held_by(Some(leader("me", 5)), s(2), 0));
+    assert_eq!(outputs, [Output::Observed { leader: Some(leader("me", 5)) }]);
+    let campaign = only_request(&bench.wake());
+    let outputs = bench.reply(campaign.id, held_by(Some(leader("me", 6)), s(2), 0));
+    assert!(outputs.contains(&Output::Report(Problem::DuplicateId { candidate: id("me") })), "{outputs:?}");
+}
+
+#[test]
+fn the_first_in_line_looks_when_the_lease_ends_and_the_others_a_little_later() {
+    for (rank, spread, late) in [(0, u32::MAX, ms(0)), (1, 0, ms(750)), (1, u32::MAX, ms(1_500)), (7, 0, ms(750))] {
+        let (mut bench, request) = Bench::campaigning();
+        bench.spread = spread;
+        bench.reply(request.id, held_by(Some(leader("rival", 4)), s(10), rank));
+        assert_eq!(bench.sleeps(), Some(s(10) + Timing::QUANTUM + late), "rank {rank}");
+    }
+}
+
+#[test]
+fn a_lease_that_outlives_its_end_is_not_polled_in_a_tight_loop() {
+    let (mut bench, mut request) = Bench::campaigning();
+    for _ in 0..3 {
+        bench.reply(request.id, held(4, Duration::ZERO));
+        assert_eq!(bench.sleeps(), Some(ms(10)));
+        request = only_request(&bench.wake());
+    }
+}
+
+#[test]
+fn a_lower_priority_waits_longer_on_a_vacancy() {
+    let (mut bench, request) = {
+        let mut bench = Bench::idle(|candidate| candidate.priority = Priority::new(8).unwrap());
+        bench.feed(Input::Start);
+        let request = only_request(&bench.wake());
+        (bench, request)
+    };
+    bench.reply(request.id, held(4, s(10)));
+    assert_eq!(bench.sleeps(), Some(s(10) + Timing::QUANTUM + ms(100)));
+}
+
+#[test]
+fn a_store_whose_clock_is_years_ahead_is_not_waited_for() {
+    let (mut bench, request) = Bench::campaigning();
+    bench.reply(request.id, held(4, s(1_000_000_000)));
+    assert_eq!(bench.sleeps(), Some(s(600) + Timing::QUANTUM));
+}

@@ -1,0 +1,152 @@
+use super::*;
+
+#[test]
+fn a_leader_renews_in_time_and_with_bounded_jitter() {
+    for (spread, due) in [(0, ms(1_800)), (u32::MAX, ms(2_200))] {
+        let (mut bench, request) = Bench::campaigning();
+        bench.spread = spread;
+        bench.reply(request.id, granted(5));
+        assert_eq!(bench.sleeps(), Some(due));
+        let renewal = only_request(&bench.wake());
+        assert!(
+            matches!(renewal.verb, Verb::Renew { nonce, term: t } if nonce == campaign_nonce(&request) && t == term(5))
+        );
+    }
+}
+
+#[test]
+fn a_renewal_without_an_answer_is_tried_again_soon() {
+    let mut bench = Bench::leading();
+    let first = only_request(&bench.wake());
+    assert_eq!(bench.sleeps(), Some(timing().attempt_timeout()));
+    assert_eq!(bench.wake(), []);
+    assert!(bench.sleeps().unwrap() <= timing().renew_every() / 4);
+    let second = only_request(&bench.wake());
+    assert!(is_renew(&second) && second.id > first.id);
+}
+
+#[test]
+fn leadership_survives_as_many_failed_renewals_as_promised() {
+    let mut bench = Bench::leading();
+    bench.spread = u32::MAX;
+    for _ in 0..timing().survives() {
+        only_request(&bench.wake());
+        assert_eq!(bench.wake(), [], "the attempt runs out");
+    }
+    let last = only_request(&bench.wake());
+    bench.pass(timing().attempt_timeout() - ms(1));
+    assert!(matches!(bench.reply(last.id, renewed())[..], [Output::Trusted { .. }]));
+}
+
+#[test]
+fn not_renewed_in_time_is_lost_with_the_grace_that_is_left() {
+    let mut bench = Bench::leading();
+    let trust = bench.trust();
+    let before = bench.run_until(trust.stop_at - Duration::from_nanos(1));
+    assert!(before.iter().all(|output| matches!(output, Output::Send(request) if is_renew(request))), "{before:?}");
+    bench.now = trust.stop_at;
+    assert_eq!(bench.feed(Input::Timeout), [lost(5, LossReason::Expired, trust.kill_at)]);
+    assert_eq!(bench.elector.leads_under(), None);
+    assert_eq!(bench.timeout, Some(trust.kill_at));
+    assert_eq!(bench.wake(), [kill(5)]);
+    assert_eq!(bench.timeout, Some(trust.until));
+    assert_eq!(bench.wake(), [Output::Report(Problem::StuckWork { term: term(5) })]);
+    assert_eq!(bench.timeout, None, "nothing but the end of the work matters now");
+}
+
+#[test]
+fn a_pause_into_the_grace_leaves_only_the_rest_of_it() {
+    let mut bench = Bench::leading();
+    let trust = bench.trust();
+    bench.now = trust.stop_at + s(1);
+    assert_eq!(bench.feed(Input::Timeout), [lost(5, LossReason::Expired, trust.kill_at)]);
+    assert_eq!(bench.timeout, Some(trust.kill_at));
+}
+
+#[test]
+fn a_pause_past_the_grace_kills_at_once() {
+    let mut bench = Bench::leading();
+    let trust = bench.trust();
+    bench.now = trust.kill_at;
+    assert_eq!(bench.feed(Input::Timeout), [lost(5, LossReason::Expired, trust.kill_at), kill(5)]);
+}
+
+#[test]
+fn a_pause_past_everything_tells_everything_in_order() {
+    let mut bench = Bench::leading();
+    let trust = bench.trust();
+    bench.pass(s(3600));
+    let stuck = Output::Report(Problem::StuckWork { term: term(5) });
+    assert_eq!(bench.feed(Input::Timeout), [lost(5, LossReason::Expired, trust.kill_at), kill(5), stuck]);
+}
+
+#[test]
+fn a_pause_of_half_a_ttl_is_survived() {
+    let mut bench = Bench::leading();
+    bench.pass(ms(7_500));
+    let renewal = only_request(&bench.feed(Input::Timeout));
+    assert!(matches!(bench.reply(renewal.id, renewed())[..], [Output::Trusted { .. }]));
+}
+
+#[test]
+fn a_renewal_answered_during_a_pause_does_not_save_the_leader() {
+    let mut bench = Bench::leading();
+    let renewal = only_request(&bench.wake());
+    bench.now = bench.trust().stop_at;
+    let outputs = bench.reply(renewal.id, renewed());
+    assert!(matches!(outputs[..], [Output::Lost { reason: LossReason::Expired, .. }]), "{outputs:?}");
+}
+
+#[test]
+fn a_campaign_without_an_answer_is_tried_again_under_the_same_nonce() {
+    let (mut bench, first) = Bench::campaigning();
+    assert_eq!(bench.wake(), []);
+    let second = only_request(&bench.wake());
+    assert_eq!(campaign_nonce(&second), campaign_nonce(&first));
+    assert!(second.id > first.id);
+}
+
+#[test]
+fn back_off_grows_up_to_a_renewal_interval() {
+    let (mut bench, _) = Bench::campaigning();
+    bench.spread = u32::MAX;
+    let pauses: Vec<Duration> = (0..8)
+        .map(|_| {
+            bench.wake();
+            let pause = bench.sleeps().unwrap();
+            only_request(&bench.wake());
+            pause
+        })
+        .collect();
+    assert_eq!(pauses[..5], [ms(125), ms(250), ms(500), s(1), s(2)]);
+    assert!(pauses[5..].iter().all(|pause| *pause == s(2)));
+}
+
+#[test]
+fn back_off_is_spread_between_half_and_all_of_it() {
+    for (spread, pause) in [(0, ms(62) + Duration::from_micros(500)), (u32::MAX, ms(125))] {
+        let (mut bench, _) = Bench::campaigning();
+        bench.spread = spread;
+        bench.wake();
+        assert_eq!(bench.sleeps(), Some(pause));
+    }
+}
+
+#[test]
+fn a_follower_sleeps_until_the_known_end_of_the_lease() {
+    let mut bench = Bench::following();
+    assert_eq!(bench.sleeps(), Some(s(10) + Timing::QUANTUM));
+    only_request(&bench.wake());
+}
+
+#[test]
+fn an_early_call_changes_nothing() {
+    let (campaigning, _) = Bench::campaigning();
+    for mut bench in [campaigning, Bench::following(), Bench::leading(), Bench::draining()] {
+        let before = bench.clone();
+        bench.now = bench.timeout.unwrap() - Duration::from_nanos(1);
+        assert_eq!(bench.feed(Input::Timeout), []);
+        assert_eq!(bench.elector.state(), before.elector.state());
+        assert_eq!(bench.timeout, before.timeout);
+    }
+}
