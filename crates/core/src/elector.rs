@@ -85,11 +85,14 @@ impl Elector {
             Input::Reply { request, reply } => self.reply(state, request, reply),
             Input::Hint => self.hint(state),
             Input::Opportunity => self.opportunity(state),
-            Input::Resign { successor } => match state {
-                State::Leading(leading) => leading.resign(&mut self.ctx, LossReason::Resigned, successor, Then::Follow),
+            Input::Resign { term, successor } => match state {
+                State::Leading(leading) if term.is_none_or(|term| term == leading.term()) => {
+                    leading.resign(&mut self.ctx, LossReason::Resigned, successor, Then::Follow)
+                }
                 other @ (State::Idle
                 | State::Following(_)
                 | State::Campaigning(_)
+                | State::Leading(_)
                 | State::Draining(_)
                 | State::Resigning(_)
                 | State::Stopped) => other,

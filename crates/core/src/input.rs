@@ -27,6 +27,8 @@ pub enum Input {
     Opportunity,
     /// The application wants to hand over. Ignored unless leading.
     Resign {
+        /// Only this term, if one is named: a resignation that was meant for an earlier one must not end a later one.
+        term: Option<Term>,
         /// Who should lead next, if the application cares.
         successor: Option<CandidateId>,
     },

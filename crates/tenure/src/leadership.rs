@@ -97,6 +97,12 @@ impl Leadership {
         begun.then(|| Work { leadership: self.clone() })
     }
 
+    /// Begins to resign this term, and no other.
+    pub(crate) fn give_up(&self) {
+        let resign = Input::Resign { term: Some(self.term()), successor: None };
+        self.shared.send(Command::Input(self.shared.id, resign));
+    }
+
     fn leads(&self, phase: &Phase) -> bool {
         match phase {
             Phase::Leading(grant) => grant.term == self.term(),
@@ -126,7 +132,7 @@ impl Drop for Work {
     fn drop(&mut self) {
         let Leadership { shared, grant } = &self.leadership;
         if std::thread::panicking() {
-            shared.send(Command::Input(shared.id, Input::Resign { successor: None }));
+            self.leadership.give_up();
         }
         if grant.work().end() {
             shared.send(Command::Input(shared.id, Input::WorkEnded { term: grant.term }));

@@ -77,7 +77,7 @@ impl Bench {
     /// Resigned from term 5 just now; the work still runs.
     fn draining() -> Self {
         let mut bench = Self::leading();
-        bench.feed(Input::Resign { successor: None });
+        bench.feed(Input::Resign { term: None, successor: None });
         bench
     }
 

@@ -49,7 +49,7 @@ fn honest() -> BoxedStrategy<Op> {
         1 => Just(Op::Handover),
         2 => feed(|_| Input::Hint),
         1 => feed(|_| Input::Opportunity),
-        1 => feed(|named| Input::Resign { successor: named.then(|| id("b")) }),
+        1 => feed(|named| Input::Resign { term: None, successor: named.then(|| id("b")) }),
         2 => feed(|well| Input::Health { well }),
     ]
     .boxed()

@@ -99,7 +99,7 @@ fn a_duplicate_grant_changes_nothing() {
 fn a_duplicate_grant_never_revives_a_released_term() {
     let (mut bench, campaign) = Bench::campaigning();
     bench.reply(campaign.id, granted(5));
-    bench.feed(Input::Resign { successor: None });
+    bench.feed(Input::Resign { term: None, successor: None });
     let grant = Input::Reply { request: campaign.id, reply: granted(5) };
     assert_eq!(bench.feed(grant.clone()), [], "draining");
     let resign = only_request(&bench.feed(Input::WorkEnded { term: term(5) }));

@@ -16,7 +16,7 @@ fn nothing_happens_before() {
         Input::Timeout,
         Input::Hint,
         Input::Opportunity,
-        Input::Resign { successor: None },
+        Input::Resign { term: None, successor: None },
         Input::WorkEnded { term: term(1) },
         Input::Reply { request: RequestId(1), reply: granted(1) },
         Input::Health { well: true },

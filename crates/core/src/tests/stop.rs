@@ -2,14 +2,14 @@ use super::*;
 
 /// Feeds everything there is to an elector that has stopped; it must stay silent for ever.
 fn assert_silent_for_ever(bench: &mut Bench) {
-    assert!(bench.elector.is_stopped());
+    assert!(bench.elector.standing() == Standing::Stopped);
     assert_eq!(bench.timeout, None);
     for input in [
         Input::Start,
         Input::Timeout,
         Input::Hint,
         Input::Opportunity,
-        Input::Resign { successor: None },
+        Input::Resign { term: None, successor: None },
         Input::WorkEnded { term: term(5) },
         Input::Health { well: false },
         Input::Health { well: true },

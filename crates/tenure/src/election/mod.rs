@@ -133,7 +133,7 @@ impl Election {
 
     /// Begins to [`resign`](Self::resign) without waiting for it. Does nothing unless this candidate leads.
     pub fn request_resign(&self) {
-        self.shared.send(Command::Input(self.shared.id, Input::Resign { successor: None }));
+        self.shared.send(Command::Input(self.shared.id, Input::Resign { term: None, successor: None }));
     }
 
     /// Begins to [`stop`](Self::stop) without waiting for it; [`EventKind::Stopped`](crate::EventKind::Stopped) tells
@@ -164,7 +164,7 @@ impl Election {
 
     async fn hand_over(&self, successor: Option<CandidateId>) -> Result<(), Error> {
         let Some(term) = self.leadership().map(|leadership| leadership.term()) else { return Err(Error::NotLeading) };
-        self.shared.send(Command::Input(self.shared.id, Input::Resign { successor }));
+        self.shared.send(Command::Input(self.shared.id, Input::Resign { term: Some(term), successor }));
         let _ = self.released(term).await;
         Ok(())
     }

@@ -35,7 +35,7 @@ impl Election {
                 leadership.overdue().await;
                 continue;
             };
-            let mut resign = ResignOnDrop { election: self, armed: true };
+            let resign = ResignOnDrop(&leadership);
             let running = pin!(work(leadership.clone()));
             let overdue = pin!(leadership.overdue());
             let result = match select(running, overdue).await {
@@ -43,7 +43,6 @@ impl Election {
                 Either::Left(_) | Either::Right(_) => None,
             };
             drop(begun);
-            resign.armed = result.is_some();
             drop(resign);
             let released = self.released(leadership.term()).await;
             match result {
@@ -103,16 +102,11 @@ impl Election {
     }
 }
 
-/// A leader whose work was dropped must not go on leading without it.
-struct ResignOnDrop<'a> {
-    election: &'a Election,
-    armed: bool,
-}
+/// A leader whose work has ended, or was dropped, must not go on leading without it.
+struct ResignOnDrop<'a>(&'a Leadership);
 
 impl Drop for ResignOnDrop<'_> {
     fn drop(&mut self) {
-        if self.armed {
-            self.election.request_resign();
-        }
+        self.0.give_up();
     }
 }

@@ -222,7 +222,10 @@ impl World {
             world.events.clear();
             world.next_at().is_some_and(|at| at <= end)
         });
-        assert!(self.nodes.iter().all(|node| node.elector.is_stopped()), "stop returns in a bounded time");
+        assert!(
+            self.nodes.iter().all(|node| node.elector.standing() == Standing::Stopped),
+            "stop returns in a bounded time"
+        );
     }
 
     /// No two nodes may act at this instant. Checked whenever one begins to, or goes on.
