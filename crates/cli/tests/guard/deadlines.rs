@@ -2,6 +2,7 @@
 
 use std::time::Duration;
 
+use rustix::process::{Signal, WaitId, WaitIdOptions, kill_process, waitid};
 use tenure_cli::supervise::{Exit, Report, clock};
 use tenure_core::Instant;
 
@@ -99,4 +100,21 @@ async fn a_command_that_is_stopped_can_still_act_on_the_request_to_end() {
     assert_eq!(bench.words.next().await, "ready");
     bench.supervisor.terminate(after(Duration::from_secs(60))).unwrap();
     assert_eq!(bench.report().await, TERMINATED);
+}
+
+#[tokio::test]
+async fn a_guard_that_was_paused_hears_the_newest_trust_before_it_acts_on_the_old_one() {
+    let mut bench = Bench::new();
+    let command =
+        bench.start("trap 'echo heard > $WORDS' USR1; echo ready > $WORDS; while :; do sleep 600 & wait; done").await;
+    assert_eq!(bench.words.next().await, "ready");
+    let guard = command.parent();
+    kill_process(guard.pid, Signal::STOP).unwrap();
+    waitid(WaitId::Pid(guard.pid), WaitIdOptions::STOPPED | WaitIdOptions::NOWAIT).unwrap();
+    bench.supervisor.trust(trust_for(Duration::ZERO, Duration::ZERO)).unwrap();
+    bench.supervisor.trust(trust_for(Duration::from_secs(100), Duration::from_secs(200))).unwrap();
+    bench.supervisor.signal(Signal::USR1.as_raw()).unwrap();
+    kill_process(guard.pid, Signal::CONT).unwrap();
+    assert_eq!(bench.words.next().await, "heard");
+    assert!(!command.is_dead());
 }

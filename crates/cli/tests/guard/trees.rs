@@ -2,6 +2,7 @@
 
 use std::time::Duration;
 
+use rustix::process::{Resource, Rlimit, Signal, prlimit};
 use tenure_cli::supervise::{Exit, Report, clock};
 use tenure_core::Instant;
 
@@ -65,4 +66,46 @@ async fn a_tree_that_forks_while_it_is_killed_is_killed_whole() {
     assert_eq!(bench.words.next().await, "ready");
     bench.supervisor.terminate(Instant::ZERO).unwrap();
     assert_eq!(bench.report().await, Report::Ended(Exit::Signal(9)));
+}
+
+#[tokio::test]
+async fn a_daemon_that_keeps_replacing_itself_is_caught() {
+    let mut bench = Bench::new();
+    let mut work = bench.script("sh -c \"$HOP\"; sleep 600");
+    work.env_set.push(("HOP".into(), "setsid sh -c \"$HOP\" & echo hop > $WORDS".into()));
+    bench.start_work(&work).await;
+    for _ in 0..10 {
+        assert_eq!(bench.words.next().await, "hop");
+    }
+    bench.supervisor.terminate(Instant::ZERO).unwrap();
+    assert_eq!(bench.report().await, Report::Ended(Exit::Signal(9)));
+}
+
+#[tokio::test]
+async fn a_guard_that_can_open_no_files_still_kills_the_group_of_the_command() {
+    let mut bench = Bench::new();
+    let command = bench.start("trap '' TERM; sleep 600 & echo $! > $WORDS; wait").await;
+    let child = bench.words.next_process().await;
+    limit_files(&command.parent(), 4);
+    bench.supervisor.terminate(after(Duration::from_millis(100))).unwrap();
+    assert_eq!(bench.report().await, Report::Ended(Exit::Signal(9)));
+    assert!(command.is_dead() && child.is_dead());
+}
+
+#[tokio::test]
+async fn a_guard_that_cannot_wait_for_deadlines_ends_everything_and_then_itself() {
+    let mut bench = Bench::new();
+    let command = bench.start("sleep 600 & echo $! > $WORDS; wait").await;
+    let child = bench.words.next_process().await;
+    // With fewer files allowed than it waits for, the kernel does not let it wait; an order makes it find out.
+    limit_files(&command.parent(), 1);
+    bench.supervisor.signal(Signal::CONT.as_raw()).unwrap();
+    assert_eq!(bench.report().await, Report::Ended(Exit::Signal(9)));
+    assert!(command.is_dead() && child.is_dead());
+    assert_eq!(bench.report().await, Report::GuardDied);
+}
+
+fn limit_files(process: &Process, count: u64) {
+    let limit = Rlimit { current: Some(count), maximum: Some(count) };
+    prlimit(Some(process.pid), Resource::Nofile, limit).unwrap();
 }

@@ -9,6 +9,8 @@ mod task;
 use std::io::{self, Write};
 use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
 use std::process::ExitCode;
+use std::thread;
+use std::time::Duration;
 
 use rustix::event::{PollFd, PollFlags, poll};
 use rustix::io::Errno;
@@ -73,14 +75,20 @@ impl Guard {
     }
 
     fn serve(mut self) -> io::Result<()> {
+        let mut outcome = Ok(());
         loop {
             // Orders first: after a pause, the extension of trust that saves the command may be among them.
             self.listen();
             self.tend();
             if self.closing && self.task.is_none() {
-                return Ok(());
+                return outcome;
             }
-            self.wait()?;
+            if let Err(error) = self.wait() {
+                // Who cannot wait cannot keep deadlines: end everything, looking for that end without waiting for it.
+                outcome = Err(error);
+                self.close();
+                thread::sleep(WITHOUT_WAITING);
+            }
         }
     }
 
@@ -181,3 +189,5 @@ fn timer_value(wake_at: Option<Instant>) -> Itimerspec {
 
 /// How many orders are taken before the clock is looked at again; far more than ever queue up.
 const ORDERS_PER_ROUND: usize = 256;
+/// How often to look when the kernel would not let us wait.
+const WITHOUT_WAITING: Duration = Duration::from_millis(5);
