@@ -83,6 +83,7 @@ impl Record {
         if let Some(lease) = self.lease.as_mut().filter(|lease| !lease.is_over(at)) {
             if lease.nonce == request.nonce {
                 lease.expires_at = at.now + request.ttl;
+                lease.ttl = request.ttl;
                 return CampaignReply::Granted { term: lease.leader.term };
             }
             let (leader, remaining) = (lease.leader.clone(), lease.expires_at.saturating_since(at.now));
