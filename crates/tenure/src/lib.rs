@@ -1,6 +1,8 @@
 //! Leader election that never lies.
 
 mod clock;
+#[cfg(feature = "conformance")]
+pub mod conformance;
 pub mod store;
 #[cfg(feature = "testing")]
 pub mod testing;
