@@ -1,29 +1,40 @@
-//! The reference store passes the suite it is the reference for.
+//! The reference store passes the suite it is the reference for, even when every request arrives twice.
 
 use std::sync::Arc;
 use std::time::Duration;
 
 use futures_util::future::BoxFuture;
 use tenure::conformance::Fixture;
-use tenure::testing::VirtualClock;
+use tenure::testing::{Fault, FaultyStore, VirtualClock};
 use tenure::{Clock, MemoryStore, Store};
 
 struct MemoryFixture {
     clock: Arc<VirtualClock>,
     store: MemoryStore,
+    duplicated: bool,
 }
 
 impl MemoryFixture {
     fn new() -> Self {
         let clock = VirtualClock::new();
         let store = MemoryStore::with_clock(Clock::controlled_by(&clock));
-        Self { clock, store }
+        Self { clock, store, duplicated: false }
+    }
+
+    fn with_every_request_duplicated() -> Self {
+        Self { duplicated: true, ..Self::new() }
     }
 }
 
 impl Fixture for MemoryFixture {
     fn open(&self) -> BoxFuture<'_, Arc<dyn Store>> {
-        Box::pin(async { Arc::new(self.store.clone()) as Arc<dyn Store> })
+        Box::pin(async {
+            let store = FaultyStore::new(Arc::new(self.store.clone()));
+            if self.duplicated {
+                store.inject_everywhere(&Fault::Duplicate);
+            }
+            store as Arc<dyn Store>
+        })
     }
 
     fn advance(&self, by: Duration) -> BoxFuture<'_, ()> {
@@ -35,4 +46,10 @@ impl Fixture for MemoryFixture {
     }
 }
 
-tenure::conformance_tests!(MemoryFixture::new());
+mod each_request_arrives_once {
+    tenure::conformance_tests!(super::MemoryFixture::new());
+}
+
+mod each_request_arrives_twice {
+    tenure::conformance_tests!(super::MemoryFixture::with_every_request_duplicated());
+}

@@ -1,5 +1,7 @@
 //! Proves that the conformance suite bites: every known flaw of a store is found by the property that names it.
 
+#![expect(clippy::unwrap_used, reason = "all of this is a test, its helpers too")]
+
 mod flaw;
 mod flawed;
 
