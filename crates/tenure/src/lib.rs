@@ -3,6 +3,8 @@
 mod blocking;
 mod callback;
 mod clock;
+#[cfg(feature = "conformance")]
+pub mod conformance;
 mod driver;
 mod election;
 mod error;

@@ -2,7 +2,9 @@
 
 use std::sync::Arc;
 
-use tenure_core::{Elector, Input, Instant, LossReason, Metadata, Output, Request, Standing, Term, Trust, Verb};
+use tenure_core::{
+    Elector, Input, Instant, Leader, LossReason, Metadata, Output, Request, Standing, Term, Trust, Verb,
+};
 
 use super::EntryId;
 use super::calls::{Address, Calls};
@@ -19,6 +21,8 @@ pub(crate) struct Entry {
     metadata: Metadata,
     shared: Arc<Shared>,
     grant: Option<Arc<Grant>>,
+    /// Who was last seen to lead, if anybody.
+    observed: Option<Option<Box<Leader>>>,
     subscribers: Vec<Subscriber>,
     callbacks: Option<Arc<CallbackRunner>>,
 }
@@ -30,7 +34,7 @@ impl Entry {
         shared: Arc<Shared>,
         callbacks: Option<Arc<CallbackRunner>>,
     ) -> Self {
-        Self { elector, metadata, shared, grant: None, subscribers: Vec::new(), callbacks }
+        Self { elector, metadata, shared, grant: None, observed: None, subscribers: Vec::new(), callbacks }
     }
 
     pub(crate) fn id(&self) -> EntryId {
@@ -45,8 +49,17 @@ impl Entry {
         self.elector.standing() == Standing::Stopped
     }
 
-    pub(crate) fn subscribe(&mut self, subscriber: Subscriber) {
-        self.subscribers.push(subscriber);
+    /// A new subscriber first hears where things stand, so that it cannot miss an election that was over before it
+    /// came.
+    pub(crate) fn subscribe(&mut self, now: Instant, mut subscriber: Subscriber) {
+        let standing = match (self.elector.leads_under(), &self.observed) {
+            (Some((term, trust)), _) => Some(EventKind::Elected { term, trust }),
+            (None, Some(leader)) => Some(EventKind::Observed { leader: leader.as_deref().cloned() }),
+            (None, None) => None,
+        };
+        if standing.is_none_or(|kind| subscriber.tell(&Event { at: now, at_unix_ms: unix_ms(), kind })) {
+            self.subscribers.push(subscriber);
+        }
     }
 
     /// Feeds the elector and carries out its outputs. Returns when it wants to be called again.
@@ -78,7 +91,10 @@ impl Entry {
                     ended = idle.then_some(term);
                 }
                 Output::KillWork { term } => self.kill_work(now, term),
-                Output::Observed { leader } => self.tell(now, EventKind::Observed { leader }),
+                Output::Observed { leader } => {
+                    self.observed = Some(leader.clone().map(Box::new));
+                    self.tell(now, EventKind::Observed { leader });
+                }
                 Output::Report(problem) => self.trouble(now, Trouble::Problem(problem)),
                 Output::Stopped => self.stopped(now),
                 other => tracing::error!(?other, "an output this version does not know"),
@@ -132,6 +148,7 @@ impl Entry {
 
     fn elected(&mut self, now: Instant, term: Term, trust: Trust) {
         tracing::info!(election = %self.shared.key, candidate = %self.shared.candidate, %term, "elected");
+        self.observed = None;
         let grant = Arc::new(Grant::new(term));
         self.shared.elected(Arc::clone(&grant), trust);
         self.grant = Some(Arc::clone(&grant));

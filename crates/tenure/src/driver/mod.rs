@@ -116,7 +116,7 @@ impl Driver {
             }
             Command::Subscribe(id, subscriber) => {
                 if let Some(entry) = self.entries.get_mut(&id) {
-                    entry.subscribe(subscriber);
+                    entry.subscribe(self.clock.now(), subscriber);
                 }
             }
             Command::Call(call) => self.calls.call(call),

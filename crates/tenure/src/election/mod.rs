@@ -80,7 +80,7 @@ impl Election {
         Ok(observation.lease.map(|lease| lease.leader))
     }
 
-    /// Everything that happens from here on.
+    /// Everything that happens from here on. If this candidate leads already, or has seen who does, that comes first.
     #[must_use]
     pub fn events(&self) -> Events {
         let (subscriber, events) = subscription();

@@ -135,8 +135,10 @@ impl Store for MemoryStore {
 
     fn elections<'a>(&'a self, namespace: &'a Namespace) -> BoxFuture<'a, Result<Vec<ElectionName>, StoreError>> {
         let elections = self.elections();
-        let names = elections.keys().filter(|key| key.namespace == *namespace).map(|key| key.name.clone());
-        Box::pin(ready(Ok(names.collect())))
+        // A record without a term was only asked about: nobody ever campaigned there.
+        let had_candidate = |kept: &Kept| kept.record.last_term.is_some();
+        let here = elections.iter().filter(|(key, kept)| key.namespace == *namespace && had_candidate(kept));
+        Box::pin(ready(Ok(here.map(|(key, _)| key.name.clone()).collect())))
     }
 
     fn request_handover<'a>(

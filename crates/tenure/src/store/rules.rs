@@ -83,6 +83,7 @@ impl Record {
         if let Some(lease) = self.lease.as_mut().filter(|lease| !lease.is_over(at)) {
             if lease.nonce == request.nonce {
                 lease.expires_at = at.now + request.ttl;
+                lease.ttl = request.ttl;
                 return CampaignReply::Granted { term: lease.leader.term };
             }
             let (leader, remaining) = (lease.leader.clone(), lease.expires_at.saturating_since(at.now));
@@ -185,6 +186,9 @@ impl Record {
     /// Records a stand-by and returns how many come before it.
     fn stand_by(&mut self, request: &Campaign, at: &Moment<'_>) -> u32 {
         let fresh_until = at.now + request.stand_by_for;
+        // Before looking for its own entry: whoever was away too long has lost its place, whether or not somebody
+        // else happened to tidy up meanwhile.
+        self.standing_by.retain(|stand_by| at.now < stand_by.fresh_until);
         match self.standing_by.iter_mut().find(|stand_by| stand_by.nonce == request.nonce) {
             Some(stand_by) => stand_by.fresh_until = fresh_until,
             None => self.standing_by.push(StandByRecord {
@@ -197,7 +201,6 @@ impl Record {
                 process: at.process,
             }),
         }
-        self.standing_by.retain(|stand_by| at.now < stand_by.fresh_until);
         self.standing_by.sort_by_key(StandByRecord::order);
         let before = self.fresh(at).take_while(|stand_by| stand_by.nonce != request.nonce).count();
         u32::try_from(before).unwrap_or(u32::MAX)

@@ -1,0 +1,123 @@
+//! The suite every store must pass: one function per property of the [contract](crate::store::Store#contract).
+//!
+//! Write a [`Fixture`] for your store and let [`conformance_tests!`](crate::conformance_tests) make one test of each
+//! property:
+//!
+//! ```
+//! use std::sync::Arc;
+//! use std::time::Duration;
+//!
+//! use futures_util::future::BoxFuture;
+//! use tenure::conformance::Fixture;
+//! use tenure::store::Store;
+//! use tenure::testing::VirtualClock;
+//! use tenure::{Clock, MemoryStore};
+//!
+//! struct Memory {
+//!     clock: Arc<VirtualClock>,
+//!     store: MemoryStore,
+//! }
+//!
+//! impl Memory {
+//!     fn new() -> Self {
+//!         let clock = VirtualClock::new();
+//!         let store = MemoryStore::with_clock(Clock::controlled_by(&clock));
+//!         Self { clock, store }
+//!     }
+//! }
+//!
+//! impl Fixture for Memory {
+//!     fn open(&self) -> BoxFuture<'_, Arc<dyn Store>> {
+//!         Box::pin(async { Arc::new(self.store.clone()) as Arc<dyn Store> })
+//!     }
+//!
+//!     fn advance(&self, by: Duration) -> BoxFuture<'_, ()> {
+//!         Box::pin(async move { self.clock.advance(by) })
+//!     }
+//!
+//!     fn slack(&self) -> Duration {
+//!         Duration::ZERO
+//!     }
+//! }
+//!
+//! tenure::conformance_tests!(Memory::new());
+//! ```
+//!
+//! The properties assume nothing beyond the contract: terms need not be consecutive, an expired lease need not be
+//! written down before somebody takes it, and a store that says it does not push is not asked for hints.
+
+#![expect(clippy::panic, reason = "a property that does not hold says so by panicking, like any test")]
+
+mod ambiguity;
+mod batch;
+mod campaign;
+mod capabilities;
+mod concurrency;
+mod elections;
+mod handover;
+mod history;
+mod list;
+mod names;
+mod nonce;
+mod observe;
+mod player;
+mod renew;
+mod resign;
+mod stand_by;
+mod successor;
+mod term;
+mod ttl;
+mod watch;
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use futures_util::future::BoxFuture;
+
+pub use self::list::ALL;
+use crate::store::Store;
+
+/// One property: completes when it holds, panics when it does not.
+pub type PropertyFn = for<'a> fn(&'a dyn Fixture) -> BoxFuture<'a, ()>;
+
+/// An empty place to keep leases in, made afresh for every property.
+pub trait Fixture: Send + Sync {
+    /// Opens a new handle, as another process would: it shares the data with the other handles and nothing else.
+    fn open(&self) -> BoxFuture<'_, Arc<dyn Store>>;
+
+    /// Lets the store's clock go on by this much: a virtual clock at once, a real one by waiting.
+    fn advance(&self, by: Duration) -> BoxFuture<'_, ()>;
+
+    /// How much the store's clock may go on by itself while a property runs a few operations, plus how late the
+    /// store may notice that a lease ran out. A clock that stands still needs none.
+    fn slack(&self) -> Duration {
+        Duration::from_millis(300)
+    }
+}
+
+/// Makes one `#[test]` of each property in [`conformance::ALL`](crate::conformance::ALL). The expression makes a
+/// [`Fixture`](crate::conformance::Fixture) and is evaluated once per property, inside a tokio runtime.
+#[macro_export]
+macro_rules! conformance_tests {
+    ($fixture:expr) => {
+        $crate::__conformance_properties! { [$crate::__conformance_test] ($fixture) }
+    };
+}
+
+/// Runs one property by its name, on a runtime of its own.
+///
+/// # Panics
+/// When the property does not hold within a minute, or there is none of this name.
+#[doc(hidden)]
+pub fn run<F: Fixture>(name: &str, fixture: impl FnOnce() -> F) {
+    let (_, property) = ALL.iter().find(|(known, _)| *known == name).expect("a property of this name");
+    let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().expect("a runtime");
+    runtime.block_on(async {
+        let fixture = fixture();
+        let finished = tokio::time::timeout(PATIENCE, property(&fixture)).await;
+        assert!(finished.is_ok(), "{name}: no end after {PATIENCE:?}");
+    });
+}
+
+/// Far more than any property takes on a slow server under load.
+const PATIENCE: Duration = Duration::from_secs(60);

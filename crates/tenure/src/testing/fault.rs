@@ -1,0 +1,64 @@
+//! What can happen to a call, and to which calls.
+
+use std::time::Duration;
+
+use crate::store::StoreError;
+
+/// The operations of a store that faults can be injected into and that are counted.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
+#[non_exhaustive]
+pub enum Operation {
+    /// [`Store::campaign`](crate::store::Store::campaign).
+    Campaign,
+    /// [`Store::renew`](crate::store::Store::renew).
+    Renew,
+    /// [`Store::resign`](crate::store::Store::resign).
+    Resign,
+    /// [`Store::observe`](crate::store::Store::observe).
+    Observe,
+    /// [`Store::elections`](crate::store::Store::elections).
+    Elections,
+    /// [`Store::request_handover`](crate::store::Store::request_handover).
+    RequestHandover,
+    /// [`Store::history`](crate::store::Store::history).
+    History,
+}
+
+impl Operation {
+    /// All of them.
+    pub const ALL: [Self; 7] = [
+        Self::Campaign,
+        Self::Renew,
+        Self::Resign,
+        Self::Observe,
+        Self::Elections,
+        Self::RequestHandover,
+        Self::History,
+    ];
+}
+
+/// What happens to a call.
+#[derive(Debug, Clone)]
+#[non_exhaustive]
+pub enum Fault {
+    /// Never reaches the store; the caller is told so at once.
+    LoseRequest,
+    /// Is executed, but the answer is lost; the caller is told that nobody knows.
+    LoseReply,
+    /// Is executed, but the caller never hears of it, not even an error.
+    SwallowReply,
+    /// Never reaches the store, and the caller never hears of it.
+    BlackHole,
+    /// Fails with this error without reaching the store.
+    Fail(StoreError),
+    /// Is executed twice; the caller gets the second answer.
+    Duplicate,
+    /// Is executed at once, but answered only after this much time on the clock of the
+    /// [`FaultyStore`](super::FaultyStore).
+    DelayReply(Duration),
+    /// Is executed at once, but answered only after a [release](super::FaultyStore::release).
+    HoldReply,
+    /// Is executed only after a [release](super::FaultyStore::release), even if the caller has given up by then: the
+    /// request was on its way.
+    HoldRequest,
+}

@@ -1,0 +1,304 @@
+//! The reference store with one mistake in it.
+
+use std::collections::BTreeMap;
+use std::sync::{Arc, Mutex};
+
+use futures_util::future::BoxFuture;
+use futures_util::stream::{self, BoxStream, StreamExt};
+use tenure::store::{
+    Campaign, Capabilities, ElectionKey, Finding, Hint, Interest, Observation, Renew, Replies, Resign, Transition,
+};
+use tenure::testing::VirtualClock;
+use tenure::{Clock, MemoryStore, Store, StoreError, store::StoreErrorKind};
+use tenure_core::{
+    CampaignReply, CandidateId, ElectionName, Handover, Instant, LossReason, Namespace, Nonce, Priority, RenewReply,
+    Term,
+};
+
+use crate::flaw::Flaw;
+
+/// Bends requests and replies on their way to and from a store that does everything right.
+#[derive(Debug, Clone)]
+pub(crate) struct Flawed {
+    inner: MemoryStore,
+    clock: Arc<VirtualClock>,
+    flaw: Option<Flaw>,
+    seen: Arc<Mutex<BTreeMap<ElectionKey, Seen>>>,
+}
+
+/// What went by, so that a flaw can act on it.
+#[derive(Debug, Clone, Default)]
+struct Seen {
+    holder: Option<Holder>,
+    waiting: Vec<Nonce>,
+    handover: Option<Handover>,
+    /// What is taken off the terms shown.
+    off: u64,
+}
+
+#[derive(Debug, Clone, Copy)]
+struct Holder {
+    nonce: Nonce,
+    term: Term,
+    since: Instant,
+}
+
+const CUT_AT: usize = 500;
+
+impl Flawed {
+    pub(crate) fn new(clock: &Arc<VirtualClock>, flaw: Option<Flaw>) -> Self {
+        let inner = MemoryStore::with_clock(Clock::controlled_by(clock));
+        Self { inner, clock: Arc::clone(clock), flaw, seen: Arc::default() }
+    }
+
+    fn has(&self, flaw: Flaw) -> bool {
+        self.flaw == Some(flaw)
+    }
+
+    fn seen(&self, key: &ElectionKey) -> Seen {
+        self.seen.lock().unwrap().get(key).cloned().unwrap_or_default()
+    }
+
+    fn note(&self, key: &ElectionKey, note: impl FnOnce(&mut Seen)) {
+        note(self.seen.lock().unwrap().entry(key.clone()).or_default());
+    }
+
+    async fn campaign_one(&self, request: &Campaign) -> Result<CampaignReply, StoreError> {
+        let request = self.bend_campaign(request);
+        let key = &request.key;
+        if self.has(Flaw::ChecksThenActs) && self.observe_inner(key).await.lease.is_none() {
+            tokio::task::yield_now().await;
+            self.evict(key).await;
+        }
+        if let Some(holder) = self.seen(key).holder {
+            let finds = holder.nonce == request.nonce && self.observe_inner(key).await.lease.is_some();
+            if finds && self.has(Flaw::FoundGrantIsNotProlonged) {
+                return Ok(CampaignReply::Granted { term: holder.term });
+            }
+            let outwaited = self.clock.now() >= holder.since + request.ttl;
+            if finds && self.has(Flaw::NewGrantForTheSameNonce) || outwaited && self.has(Flaw::ChallengersTtlDecides) {
+                self.evict(key).await;
+            }
+        }
+        if self.has(Flaw::GrantsWhileReserved) && self.observe_inner(key).await.reserved_for.is_some() {
+            self.evict(key).await;
+        }
+        let reply = self.inner.campaign(std::slice::from_ref(&request)).await.remove(0)?;
+        Ok(self.bend_reply(&request, reply))
+    }
+
+    fn bend_campaign(&self, request: &Campaign) -> Campaign {
+        let mut request = Campaign { key: self.bend_key(&request.key), ..request.clone() };
+        request.nonce = self.bend_nonce(request.nonce);
+        match self.flaw {
+            Some(Flaw::DropsMetadata) => request.metadata = Arc::default(),
+            Some(Flaw::IgnoresPriority) => request.priority = Priority::default(),
+            Some(Flaw::KeepsStaleStandBys) => request.stand_by_for *= 100,
+            Some(Flaw::ExpiresEarly) => request.ttl = request.ttl * 9 / 10,
+            Some(Flaw::ExpiresLate) => request.ttl = request.ttl * 11 / 10,
+            Some(_) | None => {}
+        }
+        request
+    }
+
+    fn bend_reply(&self, request: &Campaign, reply: CampaignReply) -> CampaignReply {
+        match reply {
+            CampaignReply::Granted { term } => {
+                let holder = Some(Holder { nonce: request.nonce, term, since: self.clock.now() });
+                self.note(&request.key, |seen| seen.holder = holder);
+                let shown = Term::new(term.get() - self.seen(&request.key).off).unwrap();
+                CampaignReply::Granted { term: shown }
+            }
+            CampaignReply::Held(held) => {
+                self.note(&request.key, |seen| seen.waiting.push(request.nonce));
+                match &held.leader {
+                    Some(leader) if self.has(Flaw::OwnedByLabel) && leader.candidate == request.candidate => {
+                        CampaignReply::Granted { term: leader.term }
+                    }
+                    Some(_) | None => CampaignReply::Held(held),
+                }
+            }
+        }
+    }
+
+    async fn renew_one(&self, request: &Renew) -> Result<RenewReply, StoreError> {
+        let mut request = Renew { key: self.bend_key(&request.key), ..request.clone() };
+        request.nonce = self.bend_nonce(request.nonce);
+        let seen = self.seen(&request.key);
+        request.term = Term::new(request.term.get() + seen.off).unwrap();
+        if let Some(holder) = seen.holder {
+            match self.flaw {
+                Some(Flaw::RenewalIgnoresNonce) => request.nonce = holder.nonce,
+                Some(Flaw::RenewalIgnoresTerm) => request.term = holder.term,
+                Some(Flaw::RenewalRevivesExpired) if holder.term == request.term && holder.nonce == request.nonce => {
+                    return Ok(RenewReply::Renewed { handover: None });
+                }
+                Some(_) | None => {}
+            }
+        }
+        let reply = self.inner.renew(std::slice::from_ref(&request)).await.remove(0)?;
+        Ok(match reply {
+            RenewReply::Renewed { .. } if self.has(Flaw::ForgetsHandover) => RenewReply::Renewed { handover: None },
+            RenewReply::Renewed { .. } if self.has(Flaw::KeepsHandoverForNextTerm) => {
+                RenewReply::Renewed { handover: seen.handover }
+            }
+            RenewReply::Renewed { .. } | RenewReply::NotHolder { .. } => reply,
+        })
+    }
+
+    async fn resign_one(&self, request: &Resign) -> Result<(), StoreError> {
+        let mut request = Resign { key: self.bend_key(&request.key), ..request.clone() };
+        request.nonce = self.bend_nonce(request.nonce);
+        let seen = self.seen(&request.key);
+        request.term = request.term.map(|term| Term::new(term.get() + seen.off).unwrap());
+        let is_holder = seen.holder.is_some_and(|holder| holder.nonce == request.nonce);
+        let holder = seen.holder.map(|holder| holder.nonce);
+        match self.flaw {
+            Some(Flaw::ResignationIgnoresNonce) => request.nonce = holder.unwrap_or(request.nonce),
+            Some(Flaw::ResignationIgnoresTerm) => request.term = None,
+            Some(Flaw::ResignationNeedsTerm) if request.term.is_none() && is_holder => return Ok(()),
+            Some(Flaw::ResignationOfNothingFails) if !is_holder => {
+                return Err(StoreError::refused(StoreErrorKind::Other, "not held"));
+            }
+            Some(Flaw::KeepsWithdrawnStandBys) if !is_holder => return Ok(()),
+            Some(Flaw::IgnoresSuccessor) => request.successor = None,
+            Some(Flaw::NeverReserves) if is_holder => self.evict(&request.key).await,
+            Some(Flaw::TermFallsBackAfterResign) if is_holder => {
+                self.note(&request.key, |seen| seen.off = seen.holder.map_or(0, |holder| holder.term.get()));
+            }
+            Some(_) | None => {}
+        }
+        if is_holder {
+            self.note(&request.key, |seen| seen.holder = None);
+        }
+        self.inner.resign(std::slice::from_ref(&request)).await.remove(0)
+    }
+
+    async fn observe_one(&self, key: &ElectionKey) -> Observation {
+        let key = self.bend_key(key);
+        if let Some(holder) = self.seen(&key).holder.filter(|_| self.has(Flaw::ObservingProlongs))
+            && let Some(lease) = self.observe_inner(&key).await.lease
+        {
+            let renewal = Renew { key: key.clone(), nonce: holder.nonce, term: holder.term, ttl: lease.ttl };
+            self.inner.renew(&[renewal]).await;
+        }
+        self.observe_inner(&key).await
+    }
+
+    async fn observe_inner(&self, key: &ElectionKey) -> Observation {
+        self.inner.observe(std::slice::from_ref(key)).await.remove(0).unwrap()
+    }
+
+    /// Throws everybody out: those who wait first, so that nothing is reserved.
+    async fn evict(&self, key: &ElectionKey) {
+        let seen = self.seen(key);
+        for nonce in seen.waiting.into_iter().chain(seen.holder.map(|holder| holder.nonce)) {
+            let (key, reason) = (key.clone(), LossReason::Revoked);
+            self.inner.resign(&[Resign { key, nonce, term: None, successor: None, reason }]).await;
+        }
+    }
+
+    fn bend_nonce(&self, nonce: Nonce) -> Nonce {
+        if self.has(Flaw::NonceCutTo64Bits) { Nonce::from_bits(nonce.to_bits() & u128::from(u64::MAX)) } else { nonce }
+    }
+
+    fn bend_key(&self, key: &ElectionKey) -> ElectionKey {
+        let name = |text: &str| ElectionName::new(text).unwrap();
+        let namespace = self.bend_namespace(&key.namespace);
+        match self.flaw {
+            Some(Flaw::NamesWithoutCase) => ElectionKey { namespace, name: name(&key.name.as_str().to_lowercase()) },
+            Some(Flaw::KeysGluedTogether) => {
+                let glued: String = format!("{}:{}", key.namespace, key.name).chars().take(50).collect();
+                ElectionKey { namespace: Namespace::default(), name: name(&glued) }
+            }
+            Some(_) | None => ElectionKey { namespace, name: key.name.clone() },
+        }
+    }
+
+    fn bend_namespace(&self, namespace: &Namespace) -> Namespace {
+        match self.flaw {
+            Some(Flaw::NamespacesMeet) => Namespace::default(),
+            Some(Flaw::NamesTrimmed) => Namespace::new(namespace.as_str().trim()).unwrap(),
+            Some(_) | None => namespace.clone(),
+        }
+    }
+
+    fn bend_batch<T>(&self, mut replies: Vec<T>) -> Vec<T> {
+        if self.has(Flaw::RepliesOutOfOrder) {
+            replies.reverse();
+        }
+        if self.has(Flaw::LargeBatchIsCut) {
+            replies.truncate(CUT_AT);
+        }
+        replies
+    }
+}
+
+impl Store for Flawed {
+    fn capabilities(&self) -> Capabilities {
+        let mut capabilities = self.inner.capabilities();
+        if self.has(Flaw::SaysNothingOfItself) {
+            capabilities.statement = "";
+        }
+        capabilities
+    }
+
+    fn campaign<'a>(&'a self, batch: &'a [Campaign]) -> BoxFuture<'a, Replies<CampaignReply>> {
+        let steps = stream::iter(batch).then(|request| self.campaign_one(request));
+        Box::pin(async move { self.bend_batch(steps.collect().await) })
+    }
+
+    fn renew<'a>(&'a self, batch: &'a [Renew]) -> BoxFuture<'a, Replies<RenewReply>> {
+        let steps = stream::iter(batch).then(|request| self.renew_one(request));
+        Box::pin(async move { self.bend_batch(steps.collect().await) })
+    }
+
+    fn resign<'a>(&'a self, batch: &'a [Resign]) -> BoxFuture<'a, Replies<()>> {
+        let steps = stream::iter(batch).then(|request| self.resign_one(request));
+        Box::pin(async move { self.bend_batch(steps.collect().await) })
+    }
+
+    fn observe<'a>(&'a self, batch: &'a [ElectionKey]) -> BoxFuture<'a, Replies<Observation>> {
+        let steps = stream::iter(batch).then(|key| self.observe_one(key)).map(Ok);
+        Box::pin(async move { self.bend_batch(steps.collect().await) })
+    }
+
+    fn elections<'a>(&'a self, namespace: &'a Namespace) -> BoxFuture<'a, Result<Vec<ElectionName>, StoreError>> {
+        Box::pin(async move { self.inner.elections(&self.bend_namespace(namespace)).await })
+    }
+
+    fn request_handover<'a>(
+        &'a self,
+        key: &'a ElectionKey,
+        successor: Option<&'a CandidateId>,
+    ) -> BoxFuture<'a, Result<bool, StoreError>> {
+        Box::pin(async move {
+            let key = self.bend_key(key);
+            self.note(&key, |seen| seen.handover = Some(Handover { successor: successor.cloned() }));
+            let asked = self.inner.request_handover(&key, successor).await?;
+            Ok(asked || self.has(Flaw::HandoverAlwaysPromised))
+        })
+    }
+
+    fn history<'a>(&'a self, key: &'a ElectionKey, limit: usize) -> BoxFuture<'a, Result<Vec<Transition>, StoreError>> {
+        Box::pin(async move {
+            let limit = if self.has(Flaw::HistoryWithoutLimit) { usize::MAX } else { limit };
+            let mut lines = self.inner.history(&self.bend_key(key), limit).await?;
+            if self.has(Flaw::HistoryOldestFirst) {
+                lines.reverse();
+            }
+            if self.has(Flaw::HistoryWithoutReasons) {
+                lines.iter_mut().for_each(|line| line.reason.clear());
+            }
+            Ok(lines)
+        })
+    }
+
+    fn watch(&self, interest: Interest) -> BoxStream<'static, Hint> {
+        if self.has(Flaw::SendsNoHints) { stream::pending().boxed() } else { self.inner.watch(interest) }
+    }
+
+    fn examine(&self) -> BoxFuture<'_, Vec<Finding>> {
+        self.inner.examine()
+    }
+}

@@ -1,0 +1,82 @@
+//! Proves that the conformance suite bites: every known flaw of a store is found by the property that names it.
+
+#![expect(clippy::unwrap_used, reason = "all of this is a test, its helpers too")]
+
+mod flaw;
+mod flawed;
+
+use std::collections::BTreeSet;
+use std::panic::AssertUnwindSafe;
+use std::sync::Arc;
+use std::time::Duration;
+
+use futures_util::FutureExt;
+use futures_util::future::BoxFuture;
+use tenure::Store;
+use tenure::conformance::{ALL, Fixture, PropertyFn};
+use tenure::testing::VirtualClock;
+
+use self::flaw::{FLAWS, Flaw};
+use self::flawed::Flawed;
+
+struct FlawedFixture {
+    clock: Arc<VirtualClock>,
+    store: Flawed,
+}
+
+impl FlawedFixture {
+    fn new(flaw: Option<Flaw>) -> Self {
+        let clock = VirtualClock::new();
+        let store = Flawed::new(&clock, flaw);
+        Self { clock, store }
+    }
+}
+
+impl Fixture for FlawedFixture {
+    fn open(&self) -> BoxFuture<'_, Arc<dyn Store>> {
+        Box::pin(async { Arc::new(self.store.clone()) as Arc<dyn Store> })
+    }
+
+    fn advance(&self, by: Duration) -> BoxFuture<'_, ()> {
+        Box::pin(async move { self.clock.advance(by) })
+    }
+
+    fn slack(&self) -> Duration {
+        Duration::ZERO
+    }
+}
+
+#[test]
+fn a_store_without_flaw_passes() {
+    assert_eq!(broken_properties(None), BTreeSet::new());
+}
+
+#[test]
+fn every_flaw_is_found_by_the_property_that_names_it() {
+    let mut missed = Vec::new();
+    for (flaw, property) in FLAWS {
+        let broken = broken_properties(Some(*flaw));
+        println!("{flaw:?}: {broken:?}");
+        if !broken.contains(property) {
+            missed.push((flaw, property));
+        }
+    }
+    assert!(missed.is_empty(), "not found: {missed:#?}");
+}
+
+#[test]
+fn no_two_properties_have_the_same_name() {
+    let names: BTreeSet<&str> = ALL.iter().map(|(name, _)| *name).collect();
+    assert_eq!(names.len(), ALL.len());
+}
+
+fn broken_properties(flaw: Option<Flaw>) -> BTreeSet<&'static str> {
+    ALL.iter().filter(|(_, property)| !holds(*property, flaw)).map(|(name, _)| *name).collect()
+}
+
+fn holds(property: PropertyFn, flaw: Option<Flaw>) -> bool {
+    // A hint that never comes is waited for on tokio's clock, which jumps ahead when it is paused.
+    let runtime = tokio::runtime::Builder::new_current_thread().enable_time().start_paused(true).build().unwrap();
+    let fixture = FlawedFixture::new(flaw);
+    runtime.block_on(AssertUnwindSafe(property(&fixture)).catch_unwind()).is_ok()
+}

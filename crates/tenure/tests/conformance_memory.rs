@@ -1,0 +1,55 @@
+//! The reference store passes the suite it is the reference for, even when every request arrives twice.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use futures_util::future::BoxFuture;
+use tenure::conformance::Fixture;
+use tenure::testing::{Fault, FaultyStore, VirtualClock};
+use tenure::{Clock, MemoryStore, Store};
+
+struct MemoryFixture {
+    clock: Arc<VirtualClock>,
+    store: MemoryStore,
+    duplicated: bool,
+}
+
+impl MemoryFixture {
+    fn new() -> Self {
+        let clock = VirtualClock::new();
+        let store = MemoryStore::with_clock(Clock::controlled_by(&clock));
+        Self { clock, store, duplicated: false }
+    }
+
+    fn with_every_request_duplicated() -> Self {
+        Self { duplicated: true, ..Self::new() }
+    }
+}
+
+impl Fixture for MemoryFixture {
+    fn open(&self) -> BoxFuture<'_, Arc<dyn Store>> {
+        Box::pin(async {
+            let store = FaultyStore::new(Arc::new(self.store.clone()));
+            if self.duplicated {
+                store.inject_everywhere(&Fault::Duplicate);
+            }
+            store as Arc<dyn Store>
+        })
+    }
+
+    fn advance(&self, by: Duration) -> BoxFuture<'_, ()> {
+        Box::pin(async move { self.clock.advance(by) })
+    }
+
+    fn slack(&self) -> Duration {
+        Duration::ZERO
+    }
+}
+
+mod each_request_arrives_once {
+    tenure::conformance_tests!(super::MemoryFixture::new());
+}
+
+mod each_request_arrives_twice {
+    tenure::conformance_tests!(super::MemoryFixture::with_every_request_duplicated());
+}
