@@ -4,7 +4,7 @@ use std::ffi::OsString;
 use std::io;
 use std::path::Path;
 
-use tenure::{Election, Event, EventKind, Events, LossReason, Tenure, Timing, Work as LeaderWork};
+use tenure::{Clock, Election, Event, EventKind, Events, Instant, LossReason, Tenure, Timing, Work as LeaderWork};
 
 use crate::args::{Global, Restart, RunArgs};
 use crate::exit::{Exit, Failure};
@@ -21,7 +21,8 @@ pub(super) async fn execute(global: &Global, args: RunArgs) -> Result<Exit, Fail
     let supervisor = launch(&tenure)?;
     let election = candidacy.describe(&tenure, &args.name)?.start()?;
     let mut events = election.events();
-    let mut run = Run { args, timing, tenure: &tenure, election: &election, supervisor, work: None, end: None };
+    let mut run =
+        Run { args, timing, tenure: &tenure, election: &election, supervisor, work: None, overdue_at: None, end: None };
     let exit = run.until_the_end(&mut events, &mut signals).await;
     run.supervisor.shutdown().await;
     exit
@@ -36,6 +37,8 @@ struct Run<'a> {
     supervisor: Supervisor,
     /// Held while the command, or anything it left behind, is alive: the lease is not released before.
     work: Option<LeaderWork>,
+    /// When a guard that has not reported the end of the command by itself is not trusted any more.
+    overdue_at: Option<Instant>,
     /// Set when the end has begun.
     end: Option<Exit>,
 }
@@ -51,6 +54,7 @@ impl Run<'_> {
                 },
                 report = self.supervisor.next() => self.note(report).await?,
                 asked = signals.next() => self.obey(asked),
+                () = reach(self.overdue_at) => self.replace_the_guard(),
             }
         }
     }
@@ -64,6 +68,7 @@ impl Run<'_> {
             EventKind::Lost { kill_at, .. } => {
                 let kill_at = *kill_at;
                 self.order(|supervisor| supervisor.terminate(kill_at));
+                self.overdue_at = self.work.as_ref().map(|_| kill_at + self.timing.reaction() / 4);
             }
             EventKind::Observed { leader: Some(_) } if self.args.no_wait => {
                 self.finish(Exit::NotElected);
@@ -80,19 +85,19 @@ impl Run<'_> {
         match report {
             Report::Started { pid } => tracing::info!(pid, "the command runs"),
             Report::SpawnFailed { kind, message } => {
-                self.work = None;
+                self.work_is_over();
                 if kind == SpawnFailure::TrustEnded {
                     // Leadership ended before the command began: the election goes on.
                     return Ok(());
                 }
-                complain(&format!("cannot run {:?}: {message}", self.args.command[0]));
+                complain(&message);
                 self.finish(kind.into());
             }
             Report::Ended(exit) => self.ended(exit),
             Report::GuardDied => {
                 complain("the guard process was killed; the command was ended with it, and leadership is resigned");
                 self.supervisor = launch(self.tenure)?;
-                self.work = None;
+                self.work_is_over();
                 self.election.request_resign();
             }
         }
@@ -103,7 +108,7 @@ impl Run<'_> {
         match asked {
             Asked::End(signal) if self.end.is_none() => self.finish(Exit::Signalled(signal)),
             // Asked twice: no more patience with the command. The lease is still released in order.
-            Asked::End(_) => self.order(|supervisor| supervisor.terminate(tenure::Instant::ZERO)),
+            Asked::End(_) => self.order(|supervisor| supervisor.terminate(Instant::ZERO)),
             Asked::PassOn(signal) => self.order(|supervisor| supervisor.signal(signal)),
         }
     }
@@ -141,8 +146,8 @@ impl Run<'_> {
     /// The command and all its descendants are dead.
     fn ended(&mut self, exit: CommandExit) {
         let by_itself = self.work.as_ref().is_some_and(|work| !work.leadership().is_cancelled());
+        self.work_is_over();
         if !by_itself {
-            self.work = None;
             return;
         }
         let again = match self.args.restart {
@@ -150,11 +155,24 @@ impl Run<'_> {
             Restart::OnFailure => exit != CommandExit::Code(0),
             Restart::Always => true,
         };
-        self.work = None;
         if again {
             self.election.request_resign();
         } else {
             self.finish(Exit::Command(exit));
+        }
+    }
+
+    fn work_is_over(&mut self) {
+        self.work = None;
+        self.overdue_at = None;
+    }
+
+    /// A guard that was stopped cannot kill. Killed itself, it takes the command along.
+    fn replace_the_guard(&mut self) {
+        self.overdue_at = None;
+        complain("the guard process has not ended the command in time; it is killed, and the command with it");
+        if let Err(error) = self.supervisor.kill_guard() {
+            tracing::error!(%error, "the guard cannot be killed");
         }
     }
 
@@ -187,6 +205,14 @@ impl Run<'_> {
                 complain(&sentence);
             }
         }
+    }
+}
+
+/// Completes when the time has come; never without one.
+async fn reach(at: Option<Instant>) {
+    match at {
+        Some(at) => tokio::time::sleep(at.saturating_since(Clock::boottime().now())).await,
+        None => std::future::pending().await,
     }
 }
 

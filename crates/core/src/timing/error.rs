@@ -39,9 +39,9 @@ pub enum TimingError {
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error(
     "ttl {ttl:?} is too short for renew {renew_every:?}: surviving {survives} failed renewal(s) needs \
-     {next} * {renew_every:?} * 1.1 + attempt timeout {attempt_timeout:?} = {needed:?}, but only {usable:?} can be \
-     used (hold {hold:?} - reaction {reaction:?} - grace {grace:?}); renew more often (at most every \
-     {renew_every_max:?}), shorten the grace, or lengthen the ttl",
+     {next} * {renew_every:?} * 1.1 + attempt timeout {attempt_timeout:.3?} = {needed:.3?}, but only {usable:.3?} can be \
+     used (hold {hold:.3?} - reaction {reaction:.3?} - grace {grace:.3?}); renew more often (at most every \
+     {renew_every_max:.3?}), shorten the grace, or lengthen the ttl",
     next = survives + 1
 )]
 pub struct TooTight {
