@@ -74,6 +74,7 @@ const WOKEN_BY_RESIGNATION: usize = 2;
 
 impl Record {
     /// Whether a campaign would be granted a new term now. Stores that pay for durable terms ask first.
+    #[cfg(feature = "sqlite")]
     pub(super) fn is_free_for(&self, request: &Campaign, at: &Moment<'_>) -> bool {
         let held = self.lease.as_ref().is_some_and(|lease| !lease.is_over(at));
         !held && self.reservation_against(request, at).is_none()

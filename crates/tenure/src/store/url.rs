@@ -59,6 +59,7 @@ impl StoreUrl {
     }
 
     /// What comes after the first colon.
+    #[cfg(feature = "sqlite")]
     fn rest(&self) -> &str {
         &self.text[self.colon + 1..]
     }

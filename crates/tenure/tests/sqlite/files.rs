@@ -3,6 +3,7 @@
 use std::path::{Path, PathBuf};
 use std::process::Command;
 use std::sync::Barrier;
+use std::time::Instant;
 
 use rusqlite::Connection;
 use tempfile::TempDir;
@@ -11,7 +12,7 @@ use tenure::store::{StoreErrorKind, Verdict};
 use tenure::{Store, StoreUrl};
 use tenure_core::{Failure, RenewReply};
 
-use crate::support::{Stander, history, key, place};
+use crate::support::{PATIENCE, Stander, history, key, place};
 
 #[test]
 fn many_may_open_a_new_file_at_once() {
@@ -152,7 +153,10 @@ async fn a_read_only_disk_is_told() {
     Stander::new(&store, "e", "one").granted().await;
     drop(store);
     // The thread of the store closes its files some time after.
-    while !Command::new("mount").args(["-o", "remount,ro"]).arg(disk.path()).output().unwrap().status.success() {
+    let until = Instant::now() + PATIENCE;
+    while Instant::now() < until
+        && !Command::new("mount").args(["-o", "remount,ro"]).arg(disk.path()).output().unwrap().status.success()
+    {
         std::thread::yield_now();
     }
     let error = SqliteStore::open(&path).unwrap_err();

@@ -85,8 +85,8 @@ impl Database {
         durability: Durability,
         act: impl FnOnce(&Connection) -> Result<T, Fault>,
     ) -> Result<T, Fault> {
-        // A transaction that began after this one waited for the lock would upgrade a stale snapshot and fail at once,
-        // so the lock comes first.
+        // The lock comes first: a transaction that reads before it locks fails, without waiting, when somebody else
+        // wrote in between.
         match durability {
             Durability::Crash => self.transact(TransactionBehavior::Immediate, act),
             Durability::PowerLoss => {
@@ -147,12 +147,14 @@ fn configure(connection: &mut Connection) -> Result<(), Fault> {
     let mut patience = Patience::new();
     connection.busy_handler(Some(move |failed: i32| patience.wait(u32::try_from(failed).unwrap_or(u32::MAX))))?;
     connection.set_prepared_statement_cache_capacity(STATEMENTS_KEPT);
-    // Nothing in a file may make us run code of its own.
     for (option, on) in [
+        // Nothing in a file may make us run code of its own.
         (DbConfig::SQLITE_DBCONFIG_DEFENSIVE, true),
         (DbConfig::SQLITE_DBCONFIG_ENABLE_TRIGGER, false),
         (DbConfig::SQLITE_DBCONFIG_ENABLE_VIEW, false),
         (DbConfig::SQLITE_DBCONFIG_TRUSTED_SCHEMA, false),
+        // Otherwise SQLite compiles most statements anew whenever a parameter is bound, in search of a better plan.
+        (DbConfig::SQLITE_DBCONFIG_ENABLE_QPSG, true),
     ] {
         connection.set_db_config(option, on)?;
     }

@@ -23,9 +23,9 @@ pub(super) fn find(connection: &Connection, key: &ElectionKey) -> Result<Option<
     let mut statement = connection.prepare_cached(include_str!("sql/election_find.sql"))?;
     let mut rows = statement.query([key.namespace.as_str(), key.name.as_str()])?;
     let Some(row) = rows.next()? else { return Ok(None) };
-    let election = row.get("id")?;
+    let election = row.get(0)?;
     let mut record = Record {
-        last_term: row.get::<_, Option<i64>>("last_term")?.map(to_term).transpose()?,
+        last_term: row.get::<_, Option<i64>>(1)?.map(to_term).transpose()?,
         lease: lease_in(row)?,
         reservation: reservation_in(row)?,
         standing_by: Vec::new(),
@@ -112,48 +112,51 @@ fn save_stand_by(connection: &Connection, election: i64, stand_by: &StandByRecor
     Ok(())
 }
 
+// Columns are numbered in the order of `election_find.sql` and `stand_by_all.sql`: names would be searched for in
+// every row.
+
 fn lease_in(row: &Row<'_>) -> Result<Option<LeaseRecord>, Fault> {
-    let (term, candidate) = (row.get::<_, Option<i64>>("term")?, row.get::<_, Option<String>>("candidate")?);
+    let (term, candidate) = (row.get::<_, Option<i64>>(5)?, row.get::<_, Option<String>>(10)?);
     let (term, candidate) = match (term, candidate) {
         (Some(term), Some(candidate)) => (to_term(term)?, to_candidate(&candidate)?),
         (None, None) => return Ok(None),
         (Some(_), None) | (None, Some(_)) => return Err(nonsense("half a lease")),
     };
-    let successor = row.get::<_, Option<String>>("handover_to")?;
+    let successor = row.get::<_, Option<String>>(14)?;
     let successor = successor.as_deref().map(to_candidate).transpose()?;
     Ok(Some(LeaseRecord {
         leader: Leader {
             candidate,
             term,
-            since_unix_ms: to_u64(row.get("since_unix_ms")?)?,
-            metadata: to_metadata(&row.get::<_, String>("metadata")?)?,
+            since_unix_ms: to_u64(row.get(12)?)?,
+            metadata: to_metadata(&row.get::<_, String>(11)?)?,
         },
-        nonce: to_nonce(&row.get::<_, Vec<u8>>("nonce")?)?,
-        ttl: to_duration(row.get("ttl_ns")?)?,
-        expires_at: to_instant(row.get("expires_at_ns")?)?,
-        process: to_process(&row.get::<_, Vec<u8>>("process")?)?,
-        handover: row.get::<_, bool>("handover")?.then_some(Handover { successor }),
+        nonce: to_nonce(&row.get::<_, Vec<u8>>(6)?)?,
+        ttl: to_duration(row.get(7)?)?,
+        expires_at: to_instant(row.get(8)?)?,
+        process: to_process(&row.get::<_, Vec<u8>>(13)?)?,
+        handover: row.get::<_, bool>(9)?.then_some(Handover { successor }),
     }))
 }
 
 fn reservation_in(row: &Row<'_>) -> Result<Option<Reservation>, Fault> {
-    let Some(candidate) = row.get::<_, Option<String>>("reserved_for")? else { return Ok(None) };
-    let nonce = row.get::<_, Option<Vec<u8>>>("reserved_nonce")?;
+    let Some(candidate) = row.get::<_, Option<String>>(2)? else { return Ok(None) };
+    let nonce = row.get::<_, Option<Vec<u8>>>(3)?;
     Ok(Some(Reservation {
         candidate: to_candidate(&candidate)?,
         nonce: nonce.as_deref().map(to_nonce).transpose()?,
-        until: to_instant(row.get("reserved_until_ns")?)?,
+        until: to_instant(row.get(4)?)?,
     }))
 }
 
 fn stand_by_in(row: &Row<'_>) -> Result<StandByRecord, Fault> {
     Ok(StandByRecord {
-        nonce: to_nonce(&row.get::<_, Vec<u8>>("nonce")?)?,
-        candidate: to_candidate(&row.get::<_, String>("candidate")?)?,
-        priority: to_priority(row.get("priority")?)?,
-        since: to_instant(row.get("since_ns")?)?,
-        since_unix_ms: to_u64(row.get("since_unix_ms")?)?,
-        fresh_until: to_instant(row.get("fresh_until_ns")?)?,
-        process: to_process(&row.get::<_, Vec<u8>>("process")?)?,
+        nonce: to_nonce(&row.get::<_, Vec<u8>>(0)?)?,
+        candidate: to_candidate(&row.get::<_, String>(1)?)?,
+        priority: to_priority(row.get(2)?)?,
+        since: to_instant(row.get(3)?)?,
+        since_unix_ms: to_u64(row.get(4)?)?,
+        fresh_until: to_instant(row.get(5)?)?,
+        process: to_process(&row.get::<_, Vec<u8>>(6)?)?,
     })
 }

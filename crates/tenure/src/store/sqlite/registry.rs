@@ -66,15 +66,18 @@ impl Registry {
 
     /// Tells a process that something changed. False when it cannot be told because it is gone.
     pub(super) fn wake(&self, process: ProcessToken, line: &[u8]) -> bool {
-        let flags = OFlags::WRONLY | OFlags::NONBLOCK | OFlags::CLOEXEC | OFlags::NOFOLLOW;
-        match open(self.wake_path(process), flags, Mode::empty()) {
-            Ok(pipe) => {
-                if fstat(&pipe).is_ok_and(|stat| is_fifo(stat.st_mode)) {
+        let path = self.wake_path(process);
+        let flags = OFlags::NONBLOCK | OFlags::CLOEXEC | OFlags::NOFOLLOW;
+        match open(&path, flags | OFlags::WRONLY, Mode::empty()) {
+            Ok(pipe) if fstat(&pipe).is_ok_and(|stat| is_fifo(stat.st_mode)) => {
+                // Should it die at this very moment, this reader saves us from SIGPIPE.
+                if let Ok(_reader) = open(&path, flags | OFlags::RDONLY, Mode::empty()) {
                     // A full pipe means that it has plenty to read already.
                     let _ = rustix::io::write(&pipe, line);
                 }
                 true
             }
+            Ok(_) => true,
             Err(Errno::NXIO | Errno::NOENT) => false,
             Err(_) => true,
         }

@@ -39,10 +39,7 @@ impl Worker {
             self.register();
             job(&mut self);
         }
-        if let Some(own) = self.presence.token() {
-            // What is left behind is removed by whoever opens the file next.
-            let _ = self.on_file(|_, database| membership::forget(database, &[own]));
-        }
+        self.leave();
     }
 
     pub(super) fn path(&self) -> &Path {
@@ -141,6 +138,17 @@ impl Worker {
         }
         self.database = Some(database);
         result
+    }
+
+    /// What cannot be removed now is removed by whoever opens the file next.
+    fn leave(&mut self) {
+        let Some(database) = self.database.take() else { return };
+        if database.check_identity().is_err() {
+            return database.abandon();
+        }
+        if let Some(own) = self.presence.token() {
+            let _ = membership::forget(&database, &[own]);
+        }
     }
 
     fn replace(&mut self, database: Database) {
