@@ -49,7 +49,7 @@ pub type Replies<T> = Vec<Result<T, StoreError>>;
 ///   has waited longest, for [`RESERVATION`].
 /// - The **holder's** ttl rules, not the challenger's.
 /// - Terms never fall, whatever happens to the lease. The record of an election is never deleted.
-/// - An **error** says what became of the write. When in doubt it is [`StoreErrorKind::Unknown`].
+/// - An **error** says what became of the write. When in doubt it is [`Failure::Unknown`](tenure_core::Failure::Unknown).
 /// - A **hint** is never the truth. It may be lost, late or duplicated without harm.
 /// - Futures may be dropped at any time; the write may or may not have happened then.
 /// - All methods are called on a tokio runtime with I/O and time enabled, and must not block its thread.

@@ -85,6 +85,7 @@ impl Record {
             if lease.nonce == request.nonce {
                 lease.expires_at = at.now + request.ttl;
                 lease.ttl = request.ttl;
+                lease.process = at.process;
                 return CampaignReply::Granted { term: lease.leader.term };
             }
             let (leader, remaining) = (lease.leader.clone(), lease.expires_at.saturating_since(at.now));

@@ -1,0 +1,45 @@
+//! The embedded store passes the same suite as every other store.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use futures_util::future::BoxFuture;
+use tempfile::TempDir;
+use tenure::conformance::Fixture;
+use tenure::store::sqlite::SqliteStore;
+use tenure::testing::VirtualClock;
+use tenure::{Clock, Store};
+
+/// A database of its own, removed with the fixture.
+struct SqliteFixture {
+    clock: Arc<VirtualClock>,
+    directory: TempDir,
+}
+
+impl SqliteFixture {
+    fn new() -> Self {
+        let directory = tempfile::tempdir().expect("a temporary directory");
+        Self { clock: VirtualClock::new(), directory }
+    }
+}
+
+impl Fixture for SqliteFixture {
+    fn open(&self) -> BoxFuture<'_, Arc<dyn Store>> {
+        Box::pin(async {
+            let path = self.directory.path().join("conformance.db");
+            let clock = Clock::controlled_by(&self.clock);
+            let store = SqliteStore::open_with_clock(&path, clock).expect("the store opens");
+            Arc::new(store) as Arc<dyn Store>
+        })
+    }
+
+    fn advance(&self, by: Duration) -> BoxFuture<'_, ()> {
+        Box::pin(async move { self.clock.advance(by) })
+    }
+
+    fn slack(&self) -> Duration {
+        Duration::ZERO
+    }
+}
+
+tenure::conformance_tests!(SqliteFixture::new());
