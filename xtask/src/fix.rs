@@ -9,8 +9,8 @@ use crate::repository::Tree;
 pub(crate) fn run(root: &Path) -> Result<(), String> {
     let before = Tree::read(root)?;
     // Clippy comes first because its fixes are not formatted.
-    cargo(root, "clippy --fix --allow-dirty --allow-staged --workspace --all-targets --all-features")?;
-    cargo(root, "fmt --all")?;
+    process::run_cargo(root, "clippy --fix --allow-dirty --allow-staged --workspace --all-targets --all-features")?;
+    process::run_cargo(root, "fmt --all")?;
     let changed = changed_files(&before, &Tree::read(root)?);
     if changed.is_empty() {
         println!("Ran clippy --fix and cargo fmt: nothing needed a change.");
@@ -19,18 +19,6 @@ pub(crate) fn run(root: &Path) -> Result<(), String> {
         changed.iter().for_each(|path| println!("  {path}"));
     }
     Ok(())
-}
-
-fn cargo(root: &Path, arguments: &str) -> Result<(), String> {
-    let mut command = process::cargo();
-    command.args(arguments.split(' ')).current_dir(root);
-    let typed = process::describe(&command);
-    println!("{typed}");
-    match command.status() {
-        Ok(status) if status.success() => Ok(()),
-        Ok(status) => Err(format!("`{typed}` ended with {status}")),
-        Err(error) => Err(format!("cannot run `{typed}`: {error}")),
-    }
 }
 
 fn changed_files(before: &Tree, after: &Tree) -> Vec<String> {

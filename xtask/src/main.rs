@@ -1,5 +1,6 @@
 //! The project's own commands, run as `cargo xtask …`: `test` only reads the tree, `fix` writes to it.
 
+mod bench;
 mod deny;
 mod fix;
 mod manifest;
@@ -26,6 +27,8 @@ enum Commands {
     Test(test::Options),
     /// Format the tree and apply the fixes clippy is sure of
     Fix,
+    /// Measure: each figure beside its floor, in the same run
+    Bench(bench::Options),
     /// Check the licences, bans and sources of every dependency with cargo-deny
     Deny,
 }
@@ -35,6 +38,7 @@ fn main() -> ExitCode {
     let result = workspace_root().and_then(|root| match arguments.command {
         Commands::Test(options) => test::run(&root, &options),
         Commands::Fix => fix::run(&root).map(|()| ExitCode::SUCCESS),
+        Commands::Bench(options) => bench::run(&root, &options).map(|()| ExitCode::SUCCESS),
         Commands::Deny => deny::run(&root).map(|()| ExitCode::SUCCESS),
     });
     result.unwrap_or_else(|problem| {

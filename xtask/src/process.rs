@@ -3,6 +3,7 @@
 use std::env;
 use std::ffi::OsString;
 use std::io::{self, BufRead, BufReader, Read};
+use std::path::Path;
 use std::process::{Child, Command, ExitStatus, Stdio};
 use std::sync::mpsc::{self, RecvTimeoutError, Sender};
 use std::thread;
@@ -26,6 +27,19 @@ pub(crate) fn describe(command: &Command) -> String {
     // The full path of the toolchain's cargo says nothing to a reader.
     let program = if program.ends_with("/cargo") { "cargo".into() } else { program };
     command.get_args().fold(program.into_owned(), |typed, argument| typed + " " + &argument.to_string_lossy())
+}
+
+/// Runs cargo in the foreground, with arguments that hold no spaces of their own.
+pub(crate) fn run_cargo(root: &Path, arguments: &str) -> Result<(), String> {
+    let mut command = cargo();
+    command.args(arguments.split_whitespace()).current_dir(root);
+    let typed = describe(&command);
+    println!("{typed}");
+    match command.status() {
+        Ok(status) if status.success() => Ok(()),
+        Ok(status) => Err(format!("`{typed}` ended with {status}")),
+        Err(error) => Err(format!("cannot run `{typed}`: {error}")),
+    }
 }
 
 /// Runs `command` to its end, calling `on_line` for each line in the order of arrival.

@@ -55,15 +55,6 @@ impl ForkMarker {
     }
 }
 
-/// Whether this is still the process that first called this function: false in its forked children.
-///
-/// Values with a life of their own keep a [`ForkMarker`] instead, so that a forked child can start anew.
-#[must_use]
-pub fn same_process() -> bool {
-    static FIRST: OnceLock<ForkMarker> = OnceLock::new();
-    FIRST.get_or_init(ForkMarker::of_this_process).is_same_process()
-}
-
 /// The number of this process in its line of forks, written into `word` if a fork (or the start) left it empty.
 fn generation(word: &AtomicU64) -> u64 {
     // This counter is ordinary memory, which a fork copies: a child therefore takes a number that no ancestor used.
@@ -118,13 +109,6 @@ mod tests {
         assert_eq!(unsafe { libc::waitpid(pid, &mut status, 0) }, pid);
         assert!(libc::WIFEXITED(status), "the child was killed: {status:#x}");
         libc::WEXITSTATUS(status)
-    }
-
-    #[test]
-    fn a_forked_child_is_not_the_same_process() {
-        assert!(same_process());
-        assert_eq!(exit_code_of_fork(|| i32::from(same_process())), 0);
-        assert!(same_process());
     }
 
     #[test]

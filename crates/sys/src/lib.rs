@@ -4,7 +4,7 @@
 //! to the kernel stop short of them, so they live here, each in a file of its own that is small enough to be read in
 //! full:
 //!
-//! - [`ForkMarker`], [`same_process`]: noticing that one is the forked copy of a leader, in about a nanosecond;
+//! - [`ForkMarker`]: noticing that one is the forked copy of a leader, in about a nanosecond;
 //! - [`die_with_parent`]: a child that the kernel kills when the process that started it ends;
 //! - [`outlive_signals`]: a process that signals to its group do not end, and whose children start with a clean slate;
 //! - [`async_fd`]: waiting for a descriptor on the async runtime;
@@ -18,6 +18,6 @@ mod spawn;
 
 pub use async_fd::async_fd;
 pub use descriptors::keep_descriptors_from_children;
-pub use fork::{ForkMarker, same_process};
+pub use fork::ForkMarker;
 pub use signals::outlive_signals;
 pub use spawn::die_with_parent;

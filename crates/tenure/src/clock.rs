@@ -55,6 +55,16 @@ impl Clock {
         }
     }
 
+    /// Whether this is the machine's own clock.
+    #[cfg(feature = "sqlite")]
+    pub(crate) fn is_boottime(&self) -> bool {
+        match &self.0 {
+            Source::Boottime => true,
+            #[cfg(feature = "testing")]
+            Source::Virtual(_) => false,
+        }
+    }
+
     /// Completes when the time has come. Safe to cancel.
     pub(crate) async fn sleep_until(&self, at: Instant) {
         match &self.0 {

@@ -109,13 +109,20 @@ impl Tenure {
         self.on_driver(look).await?.unwrap_or_else(|| Ok(Observation::default())).map_err(Error::from)
     }
 
-    /// The elections of this namespace that ever had a candidate. Cancel safe.
+    /// Looks at all elections of this namespace that ever had a candidate, in two round trips. Cancel safe.
     ///
     /// # Errors
     /// When the store fails.
-    pub async fn elections(&self) -> Result<Vec<ElectionName>, Error> {
+    pub async fn observe_all(&self) -> Result<Vec<(ElectionName, Observation)>, Error> {
         let namespace = self.namespace.clone();
-        Ok(self.on_driver(async move |store: Arc<dyn Store>| store.elections(&namespace).await).await??)
+        let look = async move |store: Arc<dyn Store>| {
+            let names = store.elections(&namespace).await?;
+            let key = |name: &ElectionName| ElectionKey { namespace: namespace.clone(), name: name.clone() };
+            let keys: Vec<ElectionKey> = names.iter().map(key).collect();
+            let seen = store.observe(&keys).await;
+            names.into_iter().zip(seen).map(|(name, seen)| Ok((name, seen?))).collect::<Result<Vec<_>, StoreError>>()
+        };
+        Ok(self.on_driver(look).await??)
     }
 
     /// The latest changes of leadership, newest first. Cancel safe.

@@ -32,16 +32,10 @@ pub(super) async fn execute(global: &Global, args: &StatusArgs) -> Result<Exit, 
 
 /// One election, or all that there are.
 pub(super) async fn observe(tenure: &Tenure, name: Option<&str>) -> Result<Vec<(String, Observation)>, Failure> {
-    let names = match name {
-        Some(name) => vec![name.to_owned()],
-        None => tenure.elections().await?.iter().map(ToString::to_string).collect(),
-    };
-    let mut observed = Vec::with_capacity(names.len());
-    for name in names {
-        let seen = tenure.observe(&name).await?;
-        observed.push((name, seen));
+    match name {
+        Some(name) => Ok(vec![(name.to_owned(), tenure.observe(name).await?)]),
+        None => Ok(tenure.observe_all().await?.into_iter().map(|(name, seen)| (name.to_string(), seen)).collect()),
     }
-    Ok(observed)
 }
 
 fn row(name: &str, seen: &Observation) -> Vec<String> {

@@ -7,6 +7,8 @@ mod error;
 mod memory;
 mod request;
 mod rules;
+#[cfg(feature = "sqlite")]
+pub mod sqlite;
 mod url;
 
 use std::fmt;

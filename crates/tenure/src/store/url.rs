@@ -4,6 +4,8 @@ use std::fmt;
 use std::str::FromStr;
 use std::sync::Arc;
 
+#[cfg(feature = "sqlite")]
+use super::sqlite::{self, SqliteStore};
 use super::{MemoryStore, Store, StoreError, StoreErrorKind};
 
 /// Opens the store behind a URL.
@@ -18,6 +20,8 @@ use super::{MemoryStore, Store, StoreError, StoreErrorKind};
 pub fn open(url: &StoreUrl) -> Result<Arc<dyn Store>, StoreError> {
     match url.scheme() {
         "memory" => Ok(Arc::new(MemoryStore::new())),
+        #[cfg(feature = "sqlite")]
+        "sqlite" => Ok(Arc::new(SqliteStore::open(sqlite::path_of(url.rest())?)?)),
         scheme => Err(StoreError::not_sent(
             StoreErrorKind::Configuration,
             format!("there is no store for {scheme:?} in {url}; use one of {}", known_schemes()),

@@ -1,0 +1,66 @@
+//! Speed as ratios: each figure stands beside its floor, measured in the same run on the same machine.
+//!
+//! `cargo xtask bench` runs all of it; `cargo xtask bench handover` runs one part. Times differ from machine to
+//! machine and from minute to minute; ratios do so less.
+
+mod elections;
+mod floor;
+mod handover;
+mod is_leader;
+mod load;
+mod processes;
+mod stats;
+
+use std::error::Error;
+use std::path::PathBuf;
+use std::process::ExitCode;
+
+use clap::{Parser, ValueEnum};
+
+/// Speed as ratios, each figure beside its floor.
+#[derive(Debug, Parser)]
+struct Args {
+    /// Which parts to run; all when none is named.
+    parts: Vec<Part>,
+    /// The `tenure` command to measure. Default: the one beside this program.
+    #[arg(long, value_name = "PATH")]
+    tenure: Option<PathBuf>,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+enum Part {
+    /// `is_leader()` beside an atomic load and a bare clock read.
+    IsLeader,
+    /// Hand-over on SQLite beside a push and a durable write.
+    Handover,
+    /// Many elections in one process beside one batched transaction.
+    Elections,
+    /// Start to leadership, takeover after kill -9, and memory of the command.
+    Processes,
+    /// Store calls of one leader and nine followers.
+    Load,
+}
+
+fn main() -> ExitCode {
+    match run(Args::parse()) {
+        Ok(()) => ExitCode::SUCCESS,
+        Err(error) => {
+            eprintln!("bench: {error}");
+            ExitCode::FAILURE
+        }
+    }
+}
+
+fn run(args: Args) -> Result<(), Box<dyn Error>> {
+    let parts = if args.parts.is_empty() { Part::value_variants().to_vec() } else { args.parts };
+    for part in parts {
+        match part {
+            Part::IsLeader => is_leader::run()?,
+            Part::Handover => handover::run()?,
+            Part::Elections => elections::run()?,
+            Part::Processes => processes::run(args.tenure.clone())?,
+            Part::Load => load::run()?,
+        }
+    }
+    Ok(())
+}

@@ -1,0 +1,37 @@
+//! Medians and the like.
+
+use std::time::Duration;
+
+/// Samples of one quantity.
+pub(crate) struct Samples(Vec<f64>);
+
+impl Samples {
+    pub(crate) fn new() -> Self {
+        Self(Vec::new())
+    }
+
+    pub(crate) fn push(&mut self, value: f64) {
+        self.0.push(value);
+    }
+
+    pub(crate) fn push_micros(&mut self, duration: Duration) {
+        self.push(duration.as_secs_f64() * 1e6);
+    }
+
+    pub(crate) fn median(&self) -> f64 {
+        self.quantile(0.5)
+    }
+
+    /// The value below which this share of the samples lies.
+    pub(crate) fn quantile(&self, share: f64) -> f64 {
+        let mut sorted = self.0.clone();
+        sorted.sort_by(f64::total_cmp);
+        #[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "an index, from 0 to len - 1")]
+        let index = ((sorted.len().saturating_sub(1)) as f64 * share).round() as usize;
+        sorted.get(index).copied().unwrap_or(f64::NAN)
+    }
+
+    pub(crate) fn max(&self) -> f64 {
+        self.quantile(1.0)
+    }
+}

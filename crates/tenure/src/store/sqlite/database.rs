@@ -1,0 +1,187 @@
+//! One open database file: how it is opened, and how a transaction runs in it.
+
+use std::cell::RefCell;
+use std::collections::HashMap;
+use std::fs;
+use std::os::unix::fs::PermissionsExt;
+use std::path::Path;
+
+use rusqlite::config::DbConfig;
+use rusqlite::{Connection, FileControl, OpenFlags, OptionalExtension, Transaction, TransactionBehavior, ffi};
+
+use super::super::ElectionKey;
+use super::busy::Patience;
+use super::config::Location;
+use super::error::Fault;
+use super::identity::Identity;
+use super::lease_clock::LeaseClock;
+use super::registry::Registry;
+use super::schema;
+
+#[derive(Debug)]
+pub(super) struct Database {
+    connection: Connection,
+    location: Location,
+    identity: Identity,
+    boot_id: String,
+    rows: RefCell<HashMap<ElectionKey, i64>>,
+}
+
+/// What a committed transaction outlives.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Durability {
+    /// The death of every process. Nothing waits for the disk.
+    Crash,
+    /// A power failure. A term that was once told must never be told again.
+    PowerLoss,
+}
+
+/// Processes that start at the same moment lock each other out while one of them makes the file.
+const OPEN_ATTEMPTS: u32 = 20;
+/// More than there are statements.
+const STATEMENTS_KEPT: usize = 40;
+
+impl Database {
+    /// Opens the file, and makes it if it does not exist.
+    pub(super) fn open(path: &Path, clock: &LeaseClock) -> Result<Self, Fault> {
+        let mut patience = Patience::new();
+        let mut failed = 0;
+        loop {
+            match Self::attempt(path, clock) {
+                Err(fault) if failed < OPEN_ATTEMPTS && (fault.is_busy() || matches!(fault, Fault::Replaced)) => {
+                    patience.wait(0);
+                    failed += 1;
+                }
+                result => return result,
+            }
+        }
+    }
+
+    pub(super) fn location(&self) -> &Location {
+        &self.location
+    }
+
+    /// The rows of elections that were renewed in this file, so that the next renewal need not look for its names.
+    pub(super) fn rows(&self) -> &RefCell<HashMap<ElectionKey, i64>> {
+        &self.rows
+    }
+
+    /// Whether the files at the path are the ones that are open.
+    pub(super) fn check_identity(&self) -> Result<(), Fault> {
+        match Identity::of(&self.location) {
+            Some(identity) if identity == self.identity => Ok(()),
+            Some(_) | None => Err(Fault::Replaced),
+        }
+    }
+
+    /// Several reads of one state of the file.
+    pub(super) fn read<T>(&self, act: impl FnOnce(&Connection) -> Result<T, Fault>) -> Result<T, Fault> {
+        self.transact(TransactionBehavior::Deferred, act)
+    }
+
+    /// Reads and writes while nobody else writes.
+    pub(super) fn write<T>(
+        &self,
+        durability: Durability,
+        act: impl FnOnce(&Connection) -> Result<T, Fault>,
+    ) -> Result<T, Fault> {
+        // A transaction that began after this one waited for the lock would upgrade a stale snapshot and fail at once,
+        // so the lock comes first.
+        match durability {
+            Durability::Crash => self.transact(TransactionBehavior::Immediate, act),
+            Durability::PowerLoss => {
+                self.connection.execute_batch("PRAGMA synchronous = FULL")?;
+                let result = self.transact(TransactionBehavior::Immediate, act);
+                // If this fails, later transactions are slower, and that is all.
+                let _ = self.connection.execute_batch("PRAGMA synchronous = NORMAL");
+                result
+            }
+        }
+    }
+
+    /// Closes without touching files at the path that belong to somebody else by now.
+    pub(super) fn abandon(self) {
+        let _ = self.connection.set_db_config(DbConfig::SQLITE_DBCONFIG_NO_CKPT_ON_CLOSE, true);
+    }
+
+    fn attempt(path: &Path, clock: &LeaseClock) -> Result<Self, Fault> {
+        let location = Location::find(path)?;
+        location.check_file_system()?;
+        let is_new = !location.path.exists();
+        let flags = OpenFlags::SQLITE_OPEN_READ_WRITE | OpenFlags::SQLITE_OPEN_CREATE | OpenFlags::SQLITE_OPEN_NO_MUTEX;
+        let mut connection = Connection::open_with_flags(&location.path, flags)?;
+        configure(&mut connection)?;
+        if connection.is_readonly("main")? {
+            return Err(Fault::Sqlite(rusqlite::Error::SqliteFailure(ffi::Error::new(ffi::SQLITE_READONLY), None)));
+        }
+        if is_new {
+            // Nonces own leases, so nobody else may read them. The files beside it inherit this.
+            fs::set_permissions(&location.path, fs::Permissions::from_mode(0o600))
+                .map_err(|error| Fault::io("protect", &location.path, error))?;
+        }
+        let location = Location::find(path)?;
+        schema::prepare(&connection)?;
+        connection.execute_batch("PRAGMA synchronous = NORMAL")?;
+        adopt_boot(&connection, clock, &Registry::of(&location))?;
+        // From the first transaction on SQLite holds a lock that keeps the log in place, so what is seen now stays.
+        let identity = Identity::of(&location).filter(|_| !has_moved(&connection)).ok_or(Fault::Replaced)?;
+        Ok(Self { connection, location, identity, boot_id: clock.boot_id().to_owned(), rows: RefCell::default() })
+    }
+
+    fn transact<T>(
+        &self,
+        behavior: TransactionBehavior,
+        act: impl FnOnce(&Connection) -> Result<T, Fault>,
+    ) -> Result<T, Fault> {
+        let transaction = Transaction::new_unchecked(&self.connection, behavior)?;
+        if boot_of_file(&transaction)?.as_deref() != Some(&self.boot_id) {
+            return Err(Fault::OtherBoot);
+        }
+        let result = act(&transaction)?;
+        transaction.commit().map_err(Fault::Commit)?;
+        Ok(result)
+    }
+}
+
+fn configure(connection: &mut Connection) -> Result<(), Fault> {
+    let mut patience = Patience::new();
+    connection.busy_handler(Some(move |failed: i32| patience.wait(u32::try_from(failed).unwrap_or(u32::MAX))))?;
+    connection.set_prepared_statement_cache_capacity(STATEMENTS_KEPT);
+    // Nothing in a file may make us run code of its own.
+    for (option, on) in [
+        (DbConfig::SQLITE_DBCONFIG_DEFENSIVE, true),
+        (DbConfig::SQLITE_DBCONFIG_ENABLE_TRIGGER, false),
+        (DbConfig::SQLITE_DBCONFIG_ENABLE_VIEW, false),
+        (DbConfig::SQLITE_DBCONFIG_TRUSTED_SCHEMA, false),
+    ] {
+        connection.set_db_config(option, on)?;
+    }
+    Ok(())
+}
+
+/// After a reboot every lease in the file is over.
+fn adopt_boot(connection: &Connection, clock: &LeaseClock, registry: &Registry) -> Result<(), Fault> {
+    if boot_of_file(connection)?.as_deref() == Some(clock.boot_id()) {
+        return Ok(());
+    }
+    let transaction = Transaction::new_unchecked(connection, TransactionBehavior::Immediate)?;
+    match boot_of_file(&transaction)? {
+        Some(boot_id) if boot_id == clock.boot_id() => return Ok(()),
+        // Whoever lives on this kernel lives in this boot, whatever its container says.
+        Some(_) if registry.has_living() => return Err(Fault::OtherBoot),
+        Some(_) | None => {}
+    }
+    transaction.execute_batch(include_str!("sql/new_boot.sql"))?;
+    transaction.execute(include_str!("sql/boot_put.sql"), [clock.boot_id()])?;
+    transaction.commit().map_err(Fault::Commit)
+}
+
+fn boot_of_file(connection: &Connection) -> Result<Option<String>, Fault> {
+    let mut statement = connection.prepare_cached(include_str!("sql/boot_of_file.sql"))?;
+    Ok(statement.query_row((), |row| row.get(0)).optional()?)
+}
+
+fn has_moved(connection: &Connection) -> bool {
+    let mut moved = 0;
+    connection.file_control(Some("main"), FileControl::HasMoved(&mut moved)).is_err() || moved != 0
+}

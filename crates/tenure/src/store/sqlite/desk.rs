@@ -1,0 +1,167 @@
+//! One transaction at work: the rules of elections applied to rows.
+
+use std::cell::RefCell;
+use std::collections::HashMap;
+
+use rusqlite::{Connection, params};
+use tenure_core::{CampaignReply, CandidateId, Instant, RenewReply};
+
+use super::super::memory::unix_ms;
+use super::super::rules::{Effects, Moment, ProcessToken, Record};
+use super::super::{Campaign, ElectionKey, Observation, Renew, Resign};
+use super::aftermath::Aftermath;
+use super::error::Fault;
+use super::history;
+use super::pulse::Follower;
+use super::record::{self, Found};
+use super::registry::{Life, Registry};
+use super::value::{from_duration, from_instant, from_nonce, from_u64, to_process};
+
+/// The outer error ends the transaction; the inner one is of this election only.
+pub(super) type Answer<T> = Result<Result<T, Fault>, Fault>;
+
+/// The first two in the queue are told of the leader's end; the others would only get in their way.
+const RANK_TOLD_MAX: u32 = 1;
+
+pub(super) struct Desk<'a> {
+    connection: &'a Connection,
+    registry: &'a Registry,
+    own: ProcessToken,
+    now: Instant,
+    unix_ms: u64,
+    lives: RefCell<HashMap<ProcessToken, Life>>,
+    aftermath: Aftermath,
+}
+
+impl<'a> Desk<'a> {
+    /// `now` must have been read when the transaction had begun already: no step may go back in time.
+    pub(super) fn new(connection: &'a Connection, registry: &'a Registry, own: ProcessToken, now: Instant) -> Self {
+        let (lives, aftermath) = (RefCell::default(), Aftermath::default());
+        Self { connection, registry, own, now, unix_ms: unix_ms(), lives, aftermath }
+    }
+
+    /// What to do when it is committed.
+    pub(super) fn close(mut self) -> Result<Aftermath, Fault> {
+        if self.aftermath.has_news() {
+            let mut statement = self.connection.prepare_cached(include_str!("sql/watcher_all.sql"))?;
+            let watchers = statement.query_and_then((), |row| to_process(&row.get::<_, Vec<u8>>(0)?))?;
+            self.aftermath.watchers = watchers.collect::<Result<_, Fault>>()?;
+        }
+        Ok(self.aftermath)
+    }
+
+    /// `None` when it would be granted a new term but may not be: then nothing has been changed.
+    pub(super) fn campaign(&mut self, request: &Campaign, may_grant: bool) -> Answer<Option<CampaignReply>> {
+        let found = match self.find(&request.key)? {
+            Ok(found) => found,
+            Err(fault) => return Ok(Err(fault)),
+        };
+        let is_free = |record: &Record| self.at(|at| record.is_free_for(request, at));
+        if !may_grant && found.as_ref().is_none_or(|found| is_free(&found.record)) {
+            return Ok(Ok(None));
+        }
+        let found = match found {
+            Some(found) => found,
+            None => record::create(self.connection, &request.key)?,
+        };
+        let (reply, record) =
+            self.step(&request.key, &found, |record, at, effects| record.campaign(request, at, effects))?;
+        let leader = record.lease.map(|lease| lease.process).filter(|leader| *leader != self.own);
+        match (&reply, leader) {
+            (CampaignReply::Held(held), Some(leader)) if held.rank <= RANK_TOLD_MAX => {
+                let fresh_until = self.now + request.stand_by_for;
+                let (candidate, key) = (request.nonce, request.key.clone());
+                self.aftermath.follow.push(Follower { candidate, key, leader, fresh_until });
+            }
+            _ => self.aftermath.forget.push(request.nonce),
+        }
+        Ok(Ok(Some(reply)))
+    }
+
+    /// An ordinary renewal of a row that is known. False when it needs [`Desk::renew`].
+    pub(super) fn renew_row(&self, row: i64, request: &Renew) -> Result<bool, Fault> {
+        let mut statement = self.connection.prepare_cached(include_str!("sql/lease_renew.sql"))?;
+        let renewed = statement.execute(params![
+            row,
+            from_nonce(request.nonce),
+            from_u64(request.term.get()),
+            from_instant(self.now),
+            from_instant(self.now + request.ttl),
+            from_duration(request.ttl),
+        ])?;
+        Ok(renewed == 1)
+    }
+
+    /// Also returns the row, for the next time.
+    pub(super) fn renew(&mut self, request: &Renew) -> Answer<(RenewReply, Option<i64>)> {
+        match self.find(&request.key)? {
+            Ok(Some(found)) => {
+                let (reply, _) = self.step(&request.key, &found, |record, at, _| record.renew(request, at))?;
+                Ok(Ok((reply, Some(found.election))))
+            }
+            Ok(None) => Ok(Ok((RenewReply::NotHolder { current: None }, None))),
+            Err(fault) => Ok(Err(fault)),
+        }
+    }
+
+    pub(super) fn resign(&mut self, request: &Resign) -> Answer<()> {
+        self.aftermath.forget.push(request.nonce);
+        match self.find(&request.key)? {
+            Ok(Some(found)) => {
+                self.step(&request.key, &found, |record, at, effects| record.resign(request, at, effects))?;
+                Ok(Ok(()))
+            }
+            Ok(None) => Ok(Ok(())),
+            Err(fault) => Ok(Err(fault)),
+        }
+    }
+
+    pub(super) fn request_handover(&mut self, key: &ElectionKey, successor: Option<&CandidateId>) -> Answer<bool> {
+        match self.find(key)? {
+            Ok(Some(found)) => {
+                let ask = |record: &mut Record, at: &Moment<'_>, effects: &mut Effects| {
+                    record.request_handover(successor, at, effects)
+                };
+                Ok(Ok(self.step(key, &found, ask)?.0))
+            }
+            Ok(None) => Ok(Ok(false)),
+            Err(fault) => Ok(Err(fault)),
+        }
+    }
+
+    pub(super) fn observe(&self, key: &ElectionKey) -> Answer<Observation> {
+        let found = self.find(key)?;
+        Ok(found.map(|found| found.map(|found| self.at(|at| found.record.observe(at))).unwrap_or_default()))
+    }
+
+    /// A record that makes no sense is the trouble of one election. Nothing of it has been written by then.
+    fn find(&self, key: &ElectionKey) -> Answer<Option<Found>> {
+        match record::find(self.connection, key) {
+            Err(fault) if !fault.is_of_one_election() => Err(fault),
+            answer => Ok(answer),
+        }
+    }
+
+    /// One atomic step on one election.
+    fn step<T>(
+        &mut self,
+        key: &ElectionKey,
+        found: &Found,
+        act: impl FnOnce(&mut Record, &Moment<'_>, &mut Effects) -> T,
+    ) -> Result<(T, Record), Fault> {
+        let (mut record, mut effects) = (found.record.clone(), Effects::default());
+        let reply = self.at(|at| act(&mut record, at, &mut effects));
+        record::save(self.connection, found, &record)?;
+        history::add(self.connection, found.election, &effects.transitions)?;
+        self.aftermath.add(key, &effects);
+        Ok((reply, record))
+    }
+
+    fn at<T>(&self, act: impl FnOnce(&Moment<'_>) -> T) -> T {
+        // Asked once per process and transaction: thousands of elections may have the same leader.
+        let is_gone = |process: ProcessToken| {
+            *self.lives.borrow_mut().entry(process).or_insert_with(|| self.registry.look(process)) == Life::Gone
+        };
+        act(&Moment { now: self.now, unix_ms: self.unix_ms, process: self.own, is_gone: &is_gone })
+    }
+}

@@ -1,0 +1,75 @@
+//! This store among the others of its file.
+
+use std::os::fd::OwnedFd;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+
+use super::super::rules::ProcessToken;
+use super::error::Fault;
+use super::process::Process;
+use super::pulse::Pulse;
+use super::registry::Registry;
+
+/// The store's own pipes, made when they are first needed: who only looks leaves no trace.
+#[derive(Debug)]
+pub(super) struct Presence {
+    pulse: Arc<Pulse>,
+    place: Mutex<Place>,
+}
+
+#[derive(Debug)]
+struct Place {
+    registry: Registry,
+    process: Option<Process>,
+}
+
+impl Presence {
+    pub(super) fn new(registry: Registry, pulse: Arc<Pulse>) -> Self {
+        Self { pulse, place: Mutex::new(Place { registry, process: None }) }
+    }
+
+    pub(super) fn pulse(&self) -> &Arc<Pulse> {
+        &self.pulse
+    }
+
+    pub(super) fn registry(&self) -> Registry {
+        self.place().registry.clone()
+    }
+
+    /// Who this is, if anybody can know of it.
+    pub(super) fn token(&self) -> Option<ProcessToken> {
+        self.place().process.as_ref().map(Process::token)
+    }
+
+    /// Who this is. From here on others can tell whether it lives.
+    pub(super) fn show(&self) -> Result<ProcessToken, Fault> {
+        let mut place = self.place();
+        if let Some(process) = &place.process {
+            return Ok(process.token());
+        }
+        let (process, bell) = Process::begin(&place.registry)?;
+        self.pulse
+            .listen_to(bell)
+            .map_err(|error| Fault::io("wait for a pipe in", place.registry.directory(), error))?;
+        Ok(place.process.insert(process).token())
+    }
+
+    pub(super) fn life_line(&self) -> Result<OwnedFd, Fault> {
+        self.show()?;
+        let place = self.place();
+        let missing = || std::io::Error::from(std::io::ErrorKind::NotFound);
+        let life_line = place.process.as_ref().ok_or_else(missing).and_then(Process::life_line);
+        life_line.map_err(|error| Fault::io("share a pipe in", place.registry.directory(), error))
+    }
+
+    /// Follows a database that was opened anew, perhaps elsewhere. Pipes that nobody can find any more are given up.
+    pub(super) fn move_to(&self, registry: Registry) {
+        let mut place = self.place();
+        place.process.take_if(|process| !process.is_found_in(&registry));
+        place.registry = registry;
+    }
+
+    /// A panic elsewhere cannot have left it half changed: it is only ever replaced as a whole.
+    fn place(&self) -> MutexGuard<'_, Place> {
+        self.place.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}

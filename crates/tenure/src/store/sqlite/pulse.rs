@@ -1,0 +1,151 @@
+//! Everything that can wake a candidate of this store: the bell that other processes ring, and the lives of leaders.
+//!
+//! All of it hangs on one epoll descriptor. The worker thread adds and removes what is waited for; each watcher polls
+//! the same descriptor on its own runtime, and whoever comes first takes what happened and tells all the others. So
+//! no watcher depends on another one being polled, and waiting costs nothing.
+
+use std::io;
+use std::os::fd::OwnedFd;
+use std::sync::{Mutex, MutexGuard, PoisonError};
+
+use rustix::buffer::spare_capacity;
+use rustix::event::{Timespec, epoll};
+use tenure_core::{ElectionName, Instant, Namespace, Nonce};
+use tokio::sync::broadcast;
+
+use super::super::rules::ProcessToken;
+use super::super::{ElectionKey, Hint, Interest};
+use super::leaders::Leaders;
+use super::registry::Registry;
+
+#[derive(Debug)]
+pub(super) struct Pulse {
+    epoll: OwnedFd,
+    news: broadcast::Sender<News>,
+    sources: Mutex<Sources>,
+}
+
+#[derive(Debug, Clone)]
+pub(super) struct News {
+    pub(super) interest: Interest,
+    pub(super) hint: Hint,
+}
+
+#[derive(Debug, Default)]
+struct Sources {
+    bell: Option<OwnedFd>,
+    leaders: Leaders,
+}
+
+/// What a watcher may lag behind before it is told to look at everything.
+const NEWS_KEPT: usize = 256;
+/// As much as a pipe can hold: what is read in one piece never ends within a line.
+const BELL_BYTES: usize = 65_536;
+const EVENTS_AT_ONCE: usize = 32;
+/// Bounds the work of one wake-up, however fast others ring.
+const ROUNDS: usize = 16;
+/// Marks the bell among the descriptors; leaders are numbered from 1.
+const BELL: u64 = 0;
+
+impl Pulse {
+    pub(super) fn new() -> io::Result<Self> {
+        let epoll = epoll::create(epoll::CreateFlags::CLOEXEC)?;
+        Ok(Self { epoll, news: broadcast::Sender::new(NEWS_KEPT), sources: Mutex::default() })
+    }
+
+    /// A descriptor that is readable when [`Pulse::take`] has something to do.
+    pub(super) fn descriptor(&self) -> io::Result<OwnedFd> {
+        self.epoll.try_clone()
+    }
+
+    pub(super) fn subscribe(&self) -> broadcast::Receiver<News> {
+        self.news.subscribe()
+    }
+
+    /// Tells every watcher in this process.
+    pub(super) fn tell(&self, interest: Interest, key: Option<ElectionKey>) {
+        // Nobody may be listening, and that is fine: a hint is only a hint.
+        let _ = self.news.send(News { interest, hint: Hint { key } });
+    }
+
+    pub(super) fn listen_to(&self, bell: OwnedFd) -> io::Result<()> {
+        epoll::add(&self.epoll, &bell, epoll::EventData::new_u64(BELL), epoll::EventFlags::IN)?;
+        self.sources().bell = Some(bell);
+        Ok(())
+    }
+
+    /// Tells this candidate when the leader's process ends, until it is [forgotten](Pulse::forget) or has not been
+    /// heard of until `fresh_until`.
+    pub(super) fn follow(&self, registry: &Registry, follower: Follower, now: Instant) {
+        let mut sources = self.sources();
+        let ended = sources.leaders.follow(&self.epoll, registry, follower, now);
+        drop(sources);
+        if ended.is_some() {
+            self.tell(Interest::Own, ended);
+        }
+    }
+
+    pub(super) fn forget(&self, candidate: Nonce) {
+        self.sources().leaders.forget(candidate);
+    }
+
+    /// Takes what happened and tells it to all watchers. False when there may be more.
+    pub(super) fn take(&self) -> bool {
+        let mut events = Vec::with_capacity(EVENTS_AT_ONCE);
+        for _ in 0..ROUNDS {
+            events.clear();
+            let at_once = Timespec { tv_sec: 0, tv_nsec: 0 };
+            match epoll::wait(&self.epoll, spare_capacity(&mut events), Some(&at_once)) {
+                Err(rustix::io::Errno::INTR) => continue,
+                Ok(0) | Err(_) => return true,
+                Ok(_) => {}
+            }
+            for event in &events {
+                match event.data.u64() {
+                    BELL => self.answer_bell(),
+                    leader => {
+                        let bereft = self.sources().leaders.ended(leader);
+                        bereft.into_iter().for_each(|key| self.tell(Interest::Own, Some(key)));
+                    }
+                }
+            }
+        }
+        false
+    }
+
+    fn answer_bell(&self) {
+        let mut text = vec![0; BELL_BYTES];
+        let read = match &self.sources().bell {
+            Some(bell) => rustix::io::read(bell, &mut text).unwrap_or(0),
+            None => 0,
+        };
+        for line in text[..read].split_inclusive(|byte| *byte == b'\n') {
+            let (interest, key) = understand(line);
+            self.tell(interest, key);
+        }
+    }
+
+    /// A panic elsewhere cannot have left them inconsistent in a way that matters: at worst a hint is lost.
+    fn sources(&self) -> MutexGuard<'_, Sources> {
+        self.sources.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+/// A candidate that waits for a leader's end.
+#[derive(Debug)]
+pub(super) struct Follower {
+    pub(super) candidate: Nonce,
+    pub(super) key: ElectionKey,
+    pub(super) leader: ProcessToken,
+    pub(super) fresh_until: Instant,
+}
+
+/// The opposite of [`line`](super::registry::line). What cannot be understood may mean anything.
+fn understand(line: &[u8]) -> (Interest, Option<ElectionKey>) {
+    let interest = if line.first() == Some(&b'.') { Interest::All } else { Interest::Own };
+    let key = || {
+        let (namespace, name) = str::from_utf8(line).ok()?.get(1..)?.strip_suffix('\n')?.split_once('\0')?;
+        Some(ElectionKey { namespace: Namespace::new(namespace).ok()?, name: ElectionName::new(name).ok()? })
+    };
+    (interest, key())
+}

@@ -1,0 +1,1 @@
+UPDATE machine SET boot_id = boot_id

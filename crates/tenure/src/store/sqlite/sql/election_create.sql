@@ -1,0 +1,1 @@
+INSERT INTO election (namespace, name) VALUES (?1, ?2)

@@ -1,0 +1,1 @@
+SELECT name FROM election WHERE namespace = ?1 ORDER BY name

@@ -1,0 +1,1 @@
+DELETE FROM history WHERE election = ?1 AND number <= ?2

@@ -1,0 +1,1 @@
+DELETE FROM leader WHERE election = ?1

@@ -1,0 +1,1 @@
+DELETE FROM lease WHERE election = ?1

@@ -1,0 +1,1 @@
+DELETE FROM stand_by WHERE process = ?1

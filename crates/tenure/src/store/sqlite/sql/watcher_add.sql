@@ -1,0 +1,1 @@
+INSERT OR IGNORE INTO watcher (process) VALUES (?1)

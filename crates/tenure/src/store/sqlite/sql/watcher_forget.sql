@@ -1,0 +1,1 @@
+DELETE FROM watcher WHERE process = ?1

@@ -1,0 +1,176 @@
+//! The thread that owns the connection. SQLite blocks, and those who ask must not.
+
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+use std::sync::mpsc::Receiver;
+
+use super::super::StoreError;
+use super::super::rules::ProcessToken;
+use super::database::{Database, Durability};
+use super::desk::Desk;
+use super::error::Fault;
+use super::jobs::Job;
+use super::lease_clock::LeaseClock;
+use super::membership;
+use super::presence::Presence;
+use super::registry::Registry;
+
+/// What the thread owns.
+pub(super) struct Worker {
+    path: PathBuf,
+    clock: LeaseClock,
+    presence: Arc<Presence>,
+    /// Empty while the file cannot be opened again.
+    database: Option<Database>,
+    /// Streams that want to hear of everything.
+    watchers: usize,
+    is_registered: bool,
+}
+
+impl Worker {
+    pub(super) fn new(database: Database, clock: LeaseClock, presence: Arc<Presence>) -> Self {
+        let path = database.location().path.clone();
+        Self { path, clock, presence, database: Some(database), watchers: 0, is_registered: false }
+    }
+
+    /// Does jobs until nobody can send any more.
+    pub(super) fn work(mut self, jobs: &Receiver<Job>) {
+        while let Ok(job) = jobs.recv() {
+            self.register();
+            job(&mut self);
+        }
+        if let Some(own) = self.presence.token() {
+            // What is left behind is removed by whoever opens the file next.
+            let _ = self.on_file(|_, database| membership::forget(database, &[own]));
+        }
+    }
+
+    pub(super) fn path(&self) -> &Path {
+        &self.path
+    }
+
+    pub(super) fn clock(&self) -> &LeaseClock {
+        &self.clock
+    }
+
+    pub(super) fn watch(&mut self) {
+        self.watchers += 1;
+        self.register();
+    }
+
+    pub(super) fn unwatch(&mut self) {
+        self.watchers = self.watchers.saturating_sub(1);
+        self.register();
+    }
+
+    /// Something with the file, which must be the same before and after. If it is not, whatever was done was done to a
+    /// file that nobody looks at any more, and the one that is there now is used from the next time on.
+    pub(super) fn on_file<T>(
+        &mut self,
+        act: impl FnOnce(&mut Self, &Database) -> Result<T, Fault>,
+    ) -> Result<T, StoreError> {
+        let result = self.try_on_file(act);
+        result.map_err(|fault| fault.about(&self.path))
+    }
+
+    /// A read of one state of the file.
+    pub(super) fn read<T>(
+        &self,
+        database: &Database,
+        act: impl FnOnce(&Desk<'_>) -> Result<T, Fault>,
+    ) -> Result<T, Fault> {
+        let (registry, own) = (self.presence.registry(), self.presence.token().unwrap_or_default());
+        database.read(|connection| act(&Desk::new(connection, &registry, own, self.clock.now())))
+    }
+
+    /// A change of the file.
+    pub(super) fn write<T>(
+        &self,
+        database: &Database,
+        act: impl FnOnce(&mut Desk<'_>) -> Result<T, Fault>,
+    ) -> Result<T, Fault> {
+        let own = self.presence.token().unwrap_or_default();
+        self.transact(database, own, Durability::Crash, act)
+    }
+
+    /// A change of the file by somebody whose death must be seen.
+    pub(super) fn write_as_candidate<T>(
+        &self,
+        database: &Database,
+        durability: Durability,
+        act: impl FnOnce(&mut Desk<'_>) -> Result<T, Fault>,
+    ) -> Result<T, Fault> {
+        let own = self.presence.show()?;
+        self.transact(database, own, durability, act)
+    }
+
+    fn transact<T>(
+        &self,
+        database: &Database,
+        own: ProcessToken,
+        durability: Durability,
+        act: impl FnOnce(&mut Desk<'_>) -> Result<T, Fault>,
+    ) -> Result<T, Fault> {
+        let registry = self.presence.registry();
+        let (result, aftermath) = database.write(durability, |connection| {
+            let mut desk = Desk::new(connection, &registry, own, self.clock.now());
+            let result = act(&mut desk)?;
+            Ok((result, desk.close()?))
+        })?;
+        let gone = aftermath.settle(&registry, own, self.presence.pulse(), self.clock.now());
+        if !gone.is_empty() {
+            // It is done already; that the dead are still in the list costs only time.
+            let _ = membership::forget(database, &gone);
+        }
+        Ok(result)
+    }
+
+    fn try_on_file<T>(&mut self, act: impl FnOnce(&mut Self, &Database) -> Result<T, Fault>) -> Result<T, Fault> {
+        let database = match self.database.take() {
+            Some(database) => database,
+            None => self.open()?,
+        };
+        if let Err(replaced) = database.check_identity() {
+            self.replace(database);
+            return Err(replaced);
+        }
+        let result = act(self, &database);
+        if let Err(replaced) = database.check_identity() {
+            self.replace(database);
+            return Err(replaced);
+        }
+        self.database = Some(database);
+        result
+    }
+
+    fn replace(&mut self, database: Database) {
+        database.abandon();
+        match self.open() {
+            Ok(database) => self.database = Some(database),
+            Err(fault) => tracing::warn!(path = %self.path.display(), %fault, "cannot open the database again"),
+        }
+    }
+
+    fn open(&mut self) -> Result<Database, Fault> {
+        let database = Database::open(&self.path, &self.clock)?;
+        self.presence.move_to(Registry::of(database.location()));
+        self.is_registered = false;
+        membership::sweep(&database, &self.presence.registry(), self.clock.now());
+        Ok(database)
+    }
+
+    /// Brings the list of watchers up to date. When it cannot be done now, it is tried again with the next job.
+    fn register(&mut self) {
+        let is_wanted = self.watchers > 0;
+        if is_wanted == self.is_registered {
+            return;
+        }
+        let changed = self.on_file(|worker, database| {
+            let own = worker.presence.show()?;
+            if is_wanted { membership::watch(database, own) } else { membership::unwatch(database, own) }
+        });
+        if changed.is_ok() {
+            self.is_registered = is_wanted;
+        }
+    }
+}

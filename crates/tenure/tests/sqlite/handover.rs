@@ -1,0 +1,104 @@
+//! Who is woken, and who is left in peace.
+
+use tenure::Store;
+use tenure::store::sqlite::SqliteStore;
+use tenure::store::{Interest, Renew};
+use tenure_core::RenewReply;
+
+use crate::support::{Stander, TTL, key, next, place};
+
+#[tokio::test]
+async fn a_resignation_wakes_the_successor_and_one_more() {
+    let (_directory, path) = place();
+    let open = || SqliteStore::open(&path).unwrap();
+    let (leader, first, second, third) = (open(), open(), open(), open());
+    let resigning = Stander::new(&leader, "e", "leader");
+    resigning.granted().await;
+    let mut hints = Vec::new();
+    for (rank, store) in [&first, &second, &third].into_iter().enumerate() {
+        assert_eq!(Stander::new(store, "e", "follower").held().await.rank as usize, rank);
+        hints.push(store.watch(Interest::Own));
+    }
+    Stander::new(&third, "another", "third").granted().await;
+
+    resigning.resign().await.unwrap();
+    assert_eq!(next(&mut hints[0]).await.key, Some(key("e")));
+    assert_eq!(next(&mut hints[1]).await.key, Some(key("e")));
+    // Pipes keep their order: had the third been woken for the resignation, it would hear of that first.
+    assert!(leader.request_handover(&key("another"), None).await.unwrap());
+    assert_eq!(next(&mut hints[2]).await.key, Some(key("another")));
+}
+
+#[tokio::test]
+async fn every_stream_of_a_store_hears_the_hint() {
+    let (_directory, path) = place();
+    let (one, other) = (SqliteStore::open(&path).unwrap(), SqliteStore::open(&path).unwrap());
+    let leader = Stander::new(&one, "e", "one");
+    leader.granted().await;
+    Stander::new(&other, "e", "other").held().await;
+    let mut streams: Vec<_> = (0..5).map(|_| other.watch(Interest::Own)).collect();
+    leader.resign().await.unwrap();
+    for stream in streams.iter_mut().rev() {
+        assert_eq!(next(stream).await.key, Some(key("e")));
+    }
+}
+
+#[tokio::test]
+async fn a_watcher_of_everything_hears_of_grants_and_resignations() {
+    let (_directory, path) = place();
+    let (one, other) = (SqliteStore::open(&path).unwrap(), SqliteStore::open(&path).unwrap());
+    let mut all = other.watch(Interest::All);
+    let mut own = other.watch(Interest::Own);
+    // The same thread does this after it has registered the watcher.
+    other.observe(&[key("e")]).await.remove(0).unwrap();
+    let leader = Stander::new(&one, "e", "one");
+    leader.granted().await;
+    assert_eq!(next(&mut all).await.key, Some(key("e")));
+    leader.resign().await.unwrap();
+    assert_eq!(next(&mut all).await.key, Some(key("e")));
+    // Who asked only for its own has heard nothing of this.
+    Stander::new(&other, "mine", "other").granted().await;
+    one.request_handover(&key("mine"), None).await.unwrap();
+    assert_eq!(next(&mut own).await.key, Some(key("mine")));
+}
+
+#[tokio::test]
+async fn a_request_to_hand_over_reaches_the_leader_with_its_next_renewal() {
+    let (_directory, path) = place();
+    let (one, other) = (SqliteStore::open(&path).unwrap(), SqliteStore::open(&path).unwrap());
+    let leader = Stander::new(&one, "e", "one");
+    let term = leader.granted().await;
+    for _ in 0..2 {
+        assert_eq!(leader.renew(term).await.unwrap(), RenewReply::Renewed { handover: None });
+    }
+    let mut hints = one.watch(Interest::Own);
+    let successor = tenure_core::CandidateId::new("other").unwrap();
+    assert!(other.request_handover(&key("e"), Some(&successor)).await.unwrap());
+    assert_eq!(next(&mut hints).await.key, Some(key("e")));
+    let RenewReply::Renewed { handover: Some(handover) } = leader.renew(term).await.unwrap() else { panic!() };
+    assert_eq!(handover.successor, Some(successor));
+}
+
+#[tokio::test]
+async fn a_thousand_leases_are_renewed_in_one_batch() {
+    let (_directory, path) = place();
+    let store = SqliteStore::open(&path).unwrap();
+    let standers: Vec<_> = (0..1_000).map(|n| Stander::new(&store, &format!("e{n}"), "one")).collect();
+    let batch: Vec<_> = standers.iter().map(Stander::request).collect();
+    let terms: Vec<_> = store.campaign(&batch).await;
+    let mut renewals: Vec<_> = standers
+        .iter()
+        .zip(&terms)
+        .map(|(stander, reply)| {
+            let tenure_core::CampaignReply::Granted { term } = reply.as_ref().unwrap() else { panic!() };
+            Renew { key: stander.key.clone(), nonce: stander.nonce, term: *term, ttl: TTL }
+        })
+        .collect();
+    // One that is not held, in the middle of the others.
+    renewals[500].nonce = tenure_core::Nonce::from_bits(0);
+    for _ in 0..3 {
+        for (n, reply) in store.renew(&renewals).await.into_iter().enumerate() {
+            assert_eq!(matches!(reply.unwrap(), RenewReply::Renewed { handover: None }), n != 500, "{n}");
+        }
+    }
+}

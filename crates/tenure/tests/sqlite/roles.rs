@@ -1,0 +1,74 @@
+//! What the other processes do. Each line that begins with @ is for the test that started it.
+
+use std::io::{BufRead, stdin};
+use std::os::fd::OwnedFd;
+use std::path::Path;
+use std::process::{Command, Stdio};
+
+use rustix::io::{FdFlags, fcntl_setfd};
+use tenure::Store;
+use tenure::store::sqlite::SqliteStore;
+use tenure_core::CampaignReply;
+
+use crate::support::Stander;
+
+/// Not a test: the entry of processes that tests start. Without a role it does nothing.
+#[tokio::test]
+async fn role() {
+    let (Ok(role), Ok(path)) = (std::env::var("TENURE_TEST_ROLE"), std::env::var("TENURE_TEST_PATH")) else { return };
+    let path = Path::new(&path);
+    match role.as_str() {
+        "lead" => lead(path).await,
+        "lead with a guard" => lead_with_a_guard(path).await,
+        "hammer" => hammer(path).await,
+        "stand by" => stand_by(path).await,
+        other => panic!("no such role: {other}"),
+    }
+}
+
+/// Leads until told to end.
+async fn lead(path: &Path) {
+    let store = SqliteStore::open(path).unwrap();
+    println!("\n@{}", Stander::new(&store, "e", "other").granted().await);
+    wait();
+}
+
+/// Leads, and hands its life line to a process that outlives it.
+async fn lead_with_a_guard(path: &Path) {
+    let store = SqliteStore::open(path).unwrap();
+    let life_line: OwnedFd = store.life_line().unwrap();
+    fcntl_setfd(&life_line, FdFlags::empty()).unwrap();
+    let guard = Command::new("sleep").arg("600").stdin(Stdio::null()).stdout(Stdio::null()).spawn().unwrap();
+    println!("\n@{}", guard.id());
+    println!("\n@{}", Stander::new(&store, "e", "other").granted().await);
+    wait();
+}
+
+/// Stands by until told to end.
+async fn stand_by(path: &Path) {
+    let store = SqliteStore::open(path).unwrap();
+    println!("\n@{:?}", Stander::new(&store, "e", "other").held().await.rank);
+    wait();
+}
+
+/// Takes the lease and gives it back as fast as it can, for ever.
+async fn hammer(path: &Path) {
+    let store = SqliteStore::open(path).unwrap();
+    let mut failed = 0;
+    loop {
+        let stander = Stander::new(&store, "e", "hammer");
+        match stander.campaign().await {
+            Ok(CampaignReply::Granted { term }) => println!("\n@{term}"),
+            Ok(CampaignReply::Held(_)) => {}
+            Err(error) => {
+                failed += 1;
+                assert!(failed < 10, "{error}");
+            }
+        }
+        let _ = stander.resign().await;
+    }
+}
+
+fn wait() {
+    stdin().lock().read_line(&mut String::new()).unwrap();
+}
