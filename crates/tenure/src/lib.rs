@@ -1,4 +1,87 @@
-//! Leader election that never lies.
+//! Leader election for applications: of many instances at most one leads, and each knows at every instant whether it
+//! does.
+//!
+//! # What is not guaranteed
+//! - **A write of an old leader can arrive late.** It was sent while the leader led, and it reaches its target when
+//!   somebody else does. Nothing on the sender's side can prevent that. Only a resource that checks the
+//!   [term](Leadership::term) and refuses a lower one than it has seen is safe from it.
+//! - **There is not always a leader.** After a leader vanishes nobody leads until its lease has run out, or until the
+//!   store has seen its process die.
+//! - **Blocking code is not ended by force.** It is told to stop, and what it does after that is up to it. Only a
+//!   future can be dropped, and only the command line can kill.
+//! - **A machine that lies about time breaks the promise.** Two clocks may disagree by any amount, but their *rates*
+//!   may differ only by [`Drift`]. A virtual machine that is paused with all its clocks breaks that.
+//! - **Linux only**: it needs `CLOCK_BOOTTIME`, `timerfd` and `pidfd`.
+//!
+//! # What is promised
+//! Terms only grow, unless the store forgets them. No two candidates trust themselves at the same instant. [`Election::is_leader`] asks the clock on
+//! every call, so it is false in time even if the process was paused, swapped out or suspended since the last call. The
+//! lease is released only after the work under it has ended. No error of the store ends a candidacy: it is
+//! [reported](EventKind::Error), and the candidate tries again.
+//!
+//! Each store says in one sentence what it can keep of this: [`Tenure::capabilities`].
+//!
+//! # Example
+//! ```
+//! use tenure::Tenure;
+//!
+//! let tenure = Tenure::open("memory:")?; // sqlite:PATH lets the processes of one machine meet
+//! let election = tenure.election("nightly-report")?.start()?;
+//! let report = election.run_while_leader_blocking(|leadership| {
+//!     // Ask leadership.is_cancelled() between two steps of longer work.
+//!     format!("report of term {}", leadership.term())
+//! })?;
+//! assert_eq!(report, "report of term 1");
+//! election.stop_blocking();
+//! # Ok::<(), tenure::Error>(())
+//! ```
+//!
+//! Async applications use [`Election::run_while_leader`], [`Election::elected`] and [`Election::events`]. Whoever only
+//! wants to skip work when not leading asks [`Election::is_leader`] or calls [`Election::run_if_leader`].
+//!
+//! # The trust window
+//! ```text
+//! store      ...............[====================== ttl ======================]
+//! candidate  .....[=============== hold ================]
+//!                 ^         ^              ^       ^    ^                     ^
+//!                 sent at   granted        stop    kill trusted until         next grant, at the earliest
+//! ```
+//! A candidate counts from before it *sent* the request, and shrinks the ttl by what both clocks may be wrong:
+//! `hold = ttl * (1 - rho) / (1 + rho) - 1 ms`. A renewal moves the window, counted from the sending of that renewal.
+//!
+//! - Before *stop*, [`Election::is_leader`] is true and new work may begin.
+//! - At *stop*, [`Leadership::cancelled`] completes. Work has the grace to end.
+//! - At *kill*, [`Leadership::overdue`] completes, and futures that still run are dropped.
+//! - From *trusted until* on, [`Leadership::is_valid`] is false, too.
+//!
+//! A [`Timing`] in which not even one failed renewal would be survived cannot be built. [`Timing::predict`] tells what
+//! one means: the longest failover, the longest outage of the store that is survived, and the load on the store.
+//!
+//! # Threads
+//! Each [`Tenure`] has one thread with a runtime of its own, which holds all elections made from it and renews them
+//! together. An application that blocks its own threads keeps its leases; one that hangs would keep them, too, unless
+//! it sets a [health gate](ElectionBuilder::health_gate). No async runtime is needed: every async method that waits
+//! for leadership has a blocking twin. Callbacks run one at a time per election, on a thread of their own; a panic, an
+//! error or a hang in one is reported and stops neither renewals nor other elections. A child made by `fork` never
+//! leads.
+//!
+//! # Cancellation
+//! Every async method says what dropping its future does. Waiting ([`Election::elected`], [`Leadership::cancelled`],
+//! [`Events::next`]) is cancel safe. [`Election::resign`] and [`Election::stop`] go on in the background. Dropping
+//! [`Election::run_while_leader`] drops the work and resigns. Dropping an [`Election`] leaves the election in the
+//! background; a process that ends at once may be gone before the lease is released.
+//!
+//! # Features
+//! | feature | default | what it adds |
+//! |---|---|---|
+//! | `sqlite` | yes | the store `sqlite:PATH` |
+//! | `testing` | no | `testing`: a clock to move by hand, and a store whose replies go astray |
+//! | `conformance` | no | `conformance`: the suite every store must pass; includes `testing` |
+//!
+//! # Testing your own failover
+//! With the feature `testing` an hour takes no time and a lost reply is one line. Give a `VirtualClock` and a
+//! `FaultyStore` to `Tenure::with_store_and_clock`, cut the leader off, move the clock, and look at what your
+//! application does. The tutorial in `docs/tutorial.md` has a whole test.
 
 mod blocking;
 mod callback;
@@ -30,3 +113,14 @@ pub use event::{Event, EventKind, Events, Trouble};
 pub use leadership::{Leadership, Work};
 pub use store::{MemoryStore, Store, StoreError, StoreUrl};
 pub use tenure::Tenure;
+
+/// The Rust blocks of the documents outside of this crate are compiled and run, too.
+#[cfg(doctest)]
+mod documents {
+    #[doc = include_str!("../../../README.md")]
+    struct Readme;
+    #[doc = include_str!("../../../docs/tutorial.md")]
+    struct Tutorial;
+    #[doc = include_str!("../../../docs/fencing.md")]
+    struct Fencing;
+}
