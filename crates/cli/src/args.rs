@@ -13,7 +13,7 @@ use crate::exit::EXIT_CODES;
 #[command(
     name = "tenure",
     version,
-    about = "Runs a program on exactly one of many machines or processes, and fails over by itself.",
+    about = "Runs a program in one of many places at a time, and fails over by itself.",
     after_help = EXIT_CODES,
     propagate_version = true,
     subcommand_required = true,
@@ -38,7 +38,7 @@ pub struct Global {
     #[arg(long, value_name = "NS", env = "TENURE_NAMESPACE", default_value = "default", global = true)]
     pub namespace: String,
     /// What to log to standard error: error, warn, info, debug, trace, or a filter such as tenure=debug.
-    #[arg(long, value_name = "FILTER", env = "TENURE_LOG", default_value = "warn", global = true)]
+    #[arg(long, value_name = "FILTER", env = "TENURE_LOG", default_value = "error", global = true)]
     pub log: String,
 }
 

@@ -1,6 +1,7 @@
 //! The `tenure` command: from the command line to the library, and back to an exit code.
 
 use std::env;
+use std::io::IsTerminal;
 use std::process::ExitCode;
 
 use clap::Parser;
@@ -30,7 +31,8 @@ fn run(cli: Cli) -> Result<Exit, Failure> {
     let filter = EnvFilter::try_new(&cli.global.log).map_err(|error| {
         Failure::new(Exit::Usage, format!("cannot use the log filter {:?}: {error}", cli.global.log))
     })?;
-    tracing_subscriber::fmt().with_env_filter(filter).with_writer(std::io::stderr).init();
+    let colours = std::io::stderr().is_terminal();
+    tracing_subscriber::fmt().with_env_filter(filter).with_ansi(colours).with_writer(std::io::stderr).init();
     // The permanent main thread runs everything: a guard started from a thread that ends would end with it.
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build()?;
     runtime.block_on(execute(cli))

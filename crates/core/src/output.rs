@@ -151,8 +151,8 @@ impl LossReason {
 pub enum Problem {
     /// The store shows a lower term than it did before: flushed, restored, or failed over to a stale copy.
     #[error(
-        "the store went back from term {seen} to term {shown}: it was flushed, restored or failed over to a stale copy; \
-         leadership is refused until its terms are above {seen} again"
+        "the store shows term {shown} after it had shown term {seen}: it was flushed, restored or failed over to a stale \
+         copy; leadership is refused until its terms are above {seen} again"
     )]
     Regressed {
         /// The highest term seen so far.

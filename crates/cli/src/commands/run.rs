@@ -68,7 +68,8 @@ impl Run<'_> {
             EventKind::Lost { kill_at, .. } => {
                 let kill_at = *kill_at;
                 self.order(|supervisor| supervisor.terminate(kill_at));
-                self.overdue_at = self.work.as_ref().map(|_| kill_at + self.timing.reaction() / 4);
+                let patience = self.timing.reaction() / 4 * 3;
+                self.overdue_at = self.work.as_ref().map(|_| kill_at.max(event.at) + patience);
             }
             EventKind::Observed { leader: Some(_) } if self.args.no_wait => {
                 self.finish(Exit::NotElected);

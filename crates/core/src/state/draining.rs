@@ -38,7 +38,9 @@ impl Draining {
         } else {
             ctx.timers.set(Timer::Kill, kill_at);
         }
-        ctx.timers.set(Timer::Lapse, trust.until);
+        // After a pause all of this is long past. The surroundings still get a moment to say that the work has ended,
+        // as it has where a guard of its own ends it.
+        ctx.timers.set(Timer::Lapse, trust.until.max(ctx.now + ctx.candidate.timing.reaction()));
         State::Draining(Self { nonce, term, reason, successor, trusted_until: trust.until, then })
     }
 

@@ -1,6 +1,6 @@
 //! The store contract: what a backend must offer so that elections can be held in it.
 //!
-//! Implement [`Store`] and run the [conformance suite](crate::conformance) on it; nothing else is needed to make
+//! Implement [`Store`] and run the conformance suite (feature `conformance`) on it; nothing else is needed to make
 //! every feature of this crate work on a new backend.
 
 mod error;

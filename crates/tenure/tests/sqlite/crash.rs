@@ -14,6 +14,7 @@ fn terms_grow_however_often_processes_are_killed() {
         let mut pair = [Other::start("hammer", &path), Other::start("hammer", &path)];
         // Both are at work before one is killed; the moment of the kill is what varies.
         let first: Vec<u64> = pair.iter_mut().map(|other| other.line().unwrap().parse().unwrap()).collect();
+        // Waits because every round is to strike at another point of a transaction.
         std::thread::sleep(Duration::from_micros(round * 137));
         pair.iter_mut().for_each(Other::kill);
         for (other, first) in pair.into_iter().zip(first) {
