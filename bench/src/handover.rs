@@ -40,7 +40,7 @@ fn floor_of(path: &Path) -> Result<Samples, Box<dyn Error>> {
         }
         Ok(())
     });
-    let mut samples = Samples::new();
+    let mut samples = Samples::default();
     for _ in 0..HANDOVERS {
         let began = clock.now();
         floor::release(&mut old)?;
@@ -73,7 +73,7 @@ fn ours(path: &Path) -> Result<Samples, Box<dyn Error>> {
     }
     let clock = Clock::boottime();
     let (mut leader, _) = elected.recv()?;
-    let mut samples = Samples::new();
+    let mut samples = Samples::default();
     for _ in 0..HANDOVERS {
         wait_for_stand_bys(&candidates[leader])?;
         let began = clock.now();

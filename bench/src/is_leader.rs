@@ -21,7 +21,7 @@ pub(crate) fn run() -> Result<(), Box<dyn Error>> {
     let word = AtomicU64::new(1);
     let clock = Clock::boottime();
     for threads in [1, 2] {
-        let (mut load, mut read, mut ask) = (Samples::new(), Samples::new(), Samples::new());
+        let (mut load, mut read, mut ask) = (Samples::default(), Samples::default(), Samples::default());
         // The three take turns, so that whatever else the machine does hits all of them alike.
         for _ in 0..ROUNDS {
             load.push(nanos_per_call(threads, || word.load(Ordering::Relaxed) != 0));

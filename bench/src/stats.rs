@@ -3,13 +3,10 @@
 use std::time::Duration;
 
 /// Samples of one quantity.
+#[derive(Default)]
 pub(crate) struct Samples(Vec<f64>);
 
 impl Samples {
-    pub(crate) fn new() -> Self {
-        Self(Vec::new())
-    }
-
     pub(crate) fn push(&mut self, value: f64) {
         self.0.push(value);
     }
