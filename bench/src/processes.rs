@@ -1,5 +1,6 @@
 //! Whole processes on SQLite: start to leadership, takeover after kill -9, hand-over after SIGTERM, memory.
 
+use std::collections::BTreeSet;
 use std::error::Error;
 use std::io::{BufRead, BufReader};
 use std::path::{Path, PathBuf};
@@ -90,12 +91,14 @@ fn millis(from: Instant, to: Instant) -> f64 {
 struct Stage {
     candidates: Vec<Child>,
     lines: Receiver<Line>,
+    /// Who has seen somebody else lead.
+    standing_by: BTreeSet<String>,
 }
 
 impl Stage {
     fn raise(tenure: &Path, store: &str, candidates: usize) -> Result<Self, Box<dyn Error>> {
         let (sender, lines) = channel();
-        let mut stage = Self { candidates: Vec::new(), lines };
+        let mut stage = Self { candidates: Vec::new(), lines, standing_by: BTreeSet::new() };
         for index in 0..candidates {
             let mut child = Command::new(tenure)
                 .args(["--store", store, "elect", "bench", "--id", &index.to_string()])
@@ -112,19 +115,27 @@ impl Stage {
     /// To whom the next such event happened, and when, by its own account.
     fn wait_for(&mut self, event: &str) -> Result<(usize, Instant), Box<dyn Error>> {
         loop {
-            let line = self.lines.recv_timeout(PATIENCE).map_err(|_| format!("nobody was {event} in time"))?;
+            let line = self.next_line(event)?;
             if line.event == event {
                 return Ok((line.candidate.parse()?, Instant::from_nanos(line.boot_ns)));
             }
         }
     }
 
-    /// All but the leader have looked. One that looked before there was a leader to see looks again within a ttl.
+    /// Waits until all but the leader have seen it.
     fn let_stand_by(&mut self) -> Result<(), Box<dyn Error>> {
-        for _ in 1..self.candidates.len() {
-            self.wait_for("observed")?;
+        while self.standing_by.len() + 1 < self.candidates.len() {
+            self.next_line("observed")?;
         }
         Ok(())
+    }
+
+    fn next_line(&mut self, event: &str) -> Result<Line, Box<dyn Error>> {
+        let line = self.lines.recv_timeout(PATIENCE).map_err(|_| format!("nobody was {event} in time"))?;
+        if line.event == "observed" {
+            self.standing_by.insert(line.candidate.clone());
+        }
+        Ok(line)
     }
 
     fn signal(&self, candidate: usize, signal: Signal) -> Result<Instant, Box<dyn Error>> {
