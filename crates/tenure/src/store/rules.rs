@@ -204,19 +204,32 @@ impl Record {
             }),
         }
         self.standing_by.sort_by_key(StandByRecord::order);
-        let before = self.fresh(at).take_while(|stand_by| stand_by.nonce != request.nonce).count();
+        let earlier = self.standing_by.iter().take_while(|stand_by| stand_by.nonce != request.nonce);
+        let mut before: usize = 0;
+        for stand_by in earlier {
+            // Behind the first two it makes no difference whether somebody is alive, and asking after hundreds does.
+            let counts = before >= WOKEN_BY_RESIGNATION || !(at.is_gone)(stand_by.process);
+            before += usize::from(counts);
+        }
         u32::try_from(before).unwrap_or(u32::MAX)
     }
 
     fn reserve(&mut self, successor: Option<&CandidateId>, at: &Moment<'_>, effects: &mut Effects) {
         self.standing_by.sort_by_key(StandByRecord::order);
-        self.standing_by.retain(|stand_by| at.now < stand_by.fresh_until && !(at.is_gone)(stand_by.process));
+        self.standing_by.retain(|stand_by| at.now < stand_by.fresh_until);
         if let Some(named) = successor
             && let Some(position) = self.standing_by.iter().position(|stand_by| stand_by.candidate == *named)
         {
             let chosen = self.standing_by.remove(position);
             self.standing_by.insert(0, chosen);
         }
+        // Only those who are to be woken are asked after: a resignation must not take longer the more stand by.
+        let mut alive = 0;
+        self.standing_by.retain(|stand_by| {
+            let stays = alive == WOKEN_BY_RESIGNATION || !(at.is_gone)(stand_by.process);
+            alive += usize::from(stays && alive < WOKEN_BY_RESIGNATION);
+            stays
+        });
         let first = self.standing_by.first();
         let chosen = match (successor, first) {
             (Some(named), Some(first)) if first.candidate == *named => Some((named.clone(), Some(first.nonce))),

@@ -50,6 +50,12 @@ impl<'a> Desk<'a> {
         Ok(self.aftermath)
     }
 
+    /// Whether a campaign would be granted a new term now.
+    pub(super) fn is_free_for(&self, request: &Campaign) -> Result<bool, Fault> {
+        let found = self.find(&request.key)?.unwrap_or_default();
+        Ok(found.is_none_or(|found| self.at(|at| found.record.is_free_for(request, at))))
+    }
+
     /// `None` when it would be granted a new term but may not be: then nothing has been changed.
     pub(super) fn campaign(&mut self, request: &Campaign, may_grant: bool) -> Answer<Option<CampaignReply>> {
         let found = match self.find(&request.key)? {

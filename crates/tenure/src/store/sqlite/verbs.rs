@@ -10,11 +10,19 @@ use super::history;
 use super::worker::Worker;
 
 impl Worker {
-    /// Two transactions: what can be answered without a new term costs no wait for the disk, and only terms that are
-    /// really given are paid for.
+    /// What can be answered without a new term does not wait for the disk. Whether one may be needed is looked up
+    /// first; if it turns out so only later, it is given in a second transaction.
     pub(super) fn campaign(&mut self, batch: &[Campaign]) -> Replies<CampaignReply> {
         let mut replies: Vec<Option<Result<CampaignReply, StoreError>>> = batch.iter().map(|_| None).collect();
-        for durability in [Durability::Crash, Durability::PowerLoss] {
+        let is_any_free = self.on_file(|worker, database| {
+            worker.read(database, |desk| {
+                batch.iter().try_fold(false, |is_any, request| Ok(is_any || desk.is_free_for(request)?))
+            })
+        });
+        // When it cannot be read, it cannot be written either, and the attempt to will tell why.
+        let hurried = !is_any_free.unwrap_or(false);
+        let durabilities = [Durability::Crash, Durability::PowerLoss];
+        for durability in durabilities.into_iter().skip(usize::from(!hurried)) {
             let open: Vec<usize> = (0..batch.len()).filter(|index| replies[*index].is_none()).collect();
             if open.is_empty() {
                 break;
@@ -34,7 +42,7 @@ impl Worker {
                 Err(error) => open.into_iter().for_each(|index| replies[index] = Some(Err(error.clone()))),
             }
         }
-        // The second transaction answers whatever the first one left.
+        // The transaction that may grant answers whatever is left.
         replies.into_iter().flatten().collect()
     }
 
