@@ -21,9 +21,9 @@ pub(crate) enum Timer {
     Health,
 }
 
-/// When each timer is due.
-#[derive(Debug, Clone, PartialEq, Eq, Hash, Default)]
-pub(crate) struct Timers([Option<Instant>; Timer::ALL.len()]);
+/// When each timer is due; [`Instant::FAR_FUTURE`] for those that are not set, which halves the size of the table.
+#[derive(Debug, Clone, PartialEq, Eq, Hash)]
+pub(crate) struct Timers([Instant; Timer::ALL.len()]);
 
 impl Timer {
     /// In the order in which timers due at the same instant fire: what protects others comes first.
@@ -31,17 +31,23 @@ impl Timer {
         [Self::Stop, Self::Kill, Self::Lapse, Self::Health, Self::Attempt, Self::Renew, Self::Campaign];
 }
 
+impl Default for Timers {
+    fn default() -> Self {
+        Self([Instant::FAR_FUTURE; Timer::ALL.len()])
+    }
+}
+
 impl Timers {
     pub(crate) fn set(&mut self, timer: Timer, at: Instant) {
-        self.0[timer as usize] = Some(at);
+        self.0[timer as usize] = at;
     }
 
     pub(crate) fn clear(&mut self, timer: Timer) {
-        self.0[timer as usize] = None;
+        self.0[timer as usize] = Instant::FAR_FUTURE;
     }
 
     pub(crate) fn get(&self, timer: Timer) -> Option<Instant> {
-        self.0[timer as usize]
+        Some(self.0[timer as usize]).filter(|at| *at < Instant::FAR_FUTURE)
     }
 
     /// Brings a timer forward; one that is due earlier, or not set, is set to `at` at the latest.
@@ -59,7 +65,7 @@ impl Timers {
 
     /// When the next one is due.
     pub(crate) fn next(&self) -> Option<Instant> {
-        self.0.iter().flatten().min().copied()
+        self.0.iter().min().copied().filter(|at| *at < Instant::FAR_FUTURE)
     }
 
     /// All but the health timer belong to a state; leaving the state clears them.

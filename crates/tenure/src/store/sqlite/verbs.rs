@@ -50,9 +50,10 @@ impl Worker {
         let answers = self.on_file(|worker, database| {
             let mut rows = database.rows().borrow_mut();
             worker.write(database, |desk| {
+                let mut renewal = desk.renewal()?;
                 let renew = |request: &Renew| {
                     if let Some(row) = rows.get(&request.key)
-                        && desk.renew_row(*row, request)?
+                        && desk.renew_row(&mut renewal, *row, request)?
                     {
                         return Ok(Ok(RenewReply::Renewed { handover: None }));
                     }
