@@ -2,11 +2,13 @@
 
 use std::future::Future;
 use std::os::fd::OwnedFd;
+use std::pin::pin;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Duration;
 
 use futures_util::StreamExt;
+use futures_util::future::{Either, select};
 use tenure_core::{CandidateId, ElectionName, Namespace};
 use tokio::sync::{mpsc, oneshot};
 
@@ -155,12 +157,10 @@ impl Tenure {
         let (sender, receiver) = mpsc::channel(HINTS_KEPT);
         let forward = move |store: Arc<dyn Store>| async move {
             let mut hints = store.watch(Interest::All);
-            while let Some(hint) = hints.next().await {
-                match sender.try_send(hint) {
-                    // One who has sixty-four hints waiting will look anyway.
-                    Ok(()) | Err(mpsc::error::TrySendError::Full(_)) => {}
-                    Err(mpsc::error::TrySendError::Closed(_)) => return,
-                }
+            // Without a look at the reader, one that has left would keep the driver until the next hint, if ever.
+            while let Either::Left((Some(hint), _)) = select(hints.next(), pin!(sender.closed())).await {
+                // One who has sixty-four hints waiting will look anyway.
+                let _ = sender.try_send(hint);
             }
         };
         let _ = self.commands.send(Command::Call(Box::new(move |store| Box::pin(forward(store)))));

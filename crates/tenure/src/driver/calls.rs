@@ -117,22 +117,17 @@ impl Calls {
         }
     }
 
-    /// The next batch that was answered or given up. Cancel safe.
-    pub(crate) async fn next(&mut self) -> Done {
-        loop {
-            match self.running.next().await {
-                Some(Some(done)) => {
-                    match done.replies {
-                        Answers::Campaign(_) => self.campaigns.under_way = false,
-                        Answers::Renew(_) => self.renewals.under_way = false,
-                        Answers::Resign(_) => self.resignations.under_way = false,
-                    }
-                    return done;
-                }
-                Some(None) => {}
-                None => pending().await,
-            }
+    /// The next batch that was answered or given up; `None` when it was another call, whose answer went elsewhere.
+    /// Cancel safe.
+    pub(crate) async fn next(&mut self) -> Option<Done> {
+        let Some(finished) = self.running.next().await else { return pending().await };
+        match finished.as_ref().map(|done| &done.replies) {
+            Some(Answers::Campaign(_)) => self.campaigns.under_way = false,
+            Some(Answers::Renew(_)) => self.renewals.under_way = false,
+            Some(Answers::Resign(_)) => self.resignations.under_way = false,
+            None => {}
         }
+        finished
     }
 }
 

@@ -134,9 +134,9 @@ impl Driver {
         }
     }
 
-    fn finish(&mut self, done: Done) {
+    fn finish(&mut self, done: Option<Done>) {
         let now = self.clock.now();
-        for (address, reply, error) in done.into_replies() {
+        for (address, reply, error) in done.into_iter().flat_map(Done::into_replies) {
             if let (Some(error), Some(entry)) = (error, self.entries.get_mut(&address.entry)) {
                 entry.trouble(now, Trouble::Store(error));
             }

@@ -1,0 +1,7 @@
+//! The library as an application sees it, on a store that can be broken and a clock that can be moved.
+
+#![expect(clippy::unwrap_used, reason = "all of this is a test, its helpers too")]
+
+mod driver;
+mod election;
+mod support;
