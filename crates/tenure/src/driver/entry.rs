@@ -9,6 +9,7 @@ use tenure_core::{
 use super::EntryId;
 use super::calls::{Address, Calls};
 use super::chance::Chance;
+use super::gathering::Address;
 use crate::callback::CallbackRunner;
 use crate::event::{Event, EventKind, Subscriber, Trouble};
 use crate::leadership::Leadership;

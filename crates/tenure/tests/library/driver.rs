@@ -3,8 +3,8 @@
 use std::sync::{Arc, Weak};
 use std::time::Duration;
 
-use tenure::{EventKind, Tenure};
 use tenure::testing::{Fault, FaultyStore, Operation};
+use tenure::{EventKind, Tenure};
 
 use crate::support::{Lab, block_on, eventually, next, timing};
 

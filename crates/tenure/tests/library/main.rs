@@ -4,4 +4,7 @@
 
 mod driver;
 mod election;
+mod handover;
+mod outage;
+mod stop;
 mod support;

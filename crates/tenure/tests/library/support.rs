@@ -2,7 +2,7 @@
 
 use std::future::Future;
 use std::pin::pin;
-use std::sync::Arc;
+use std::sync::{Arc, Mutex, mpsc};
 use std::task::{Context, Poll, Wake, Waker};
 use std::thread::{self, Thread};
 use std::time::{Duration, Instant};
@@ -11,22 +11,22 @@ use tenure::testing::{FaultyStore, VirtualClock};
 use tenure::{CandidateId, Clock, Election, ElectionBuilder, Event, EventKind, Events, MemoryStore, Tenure, Timing};
 
 /// One process with a driver of its own, in a world where time passes only when a test says so.
-pub struct Lab {
-    pub hands: Arc<VirtualClock>,
-    pub memory: MemoryStore,
-    pub store: Arc<FaultyStore>,
-    pub tenure: Tenure,
+pub(crate) struct Lab {
+    pub(crate) hands: Arc<VirtualClock>,
+    pub(crate) memory: MemoryStore,
+    pub(crate) store: Arc<FaultyStore>,
+    pub(crate) tenure: Tenure,
 }
 
 impl Lab {
-    pub fn new() -> Self {
+    pub(crate) fn new() -> Self {
         let hands = VirtualClock::new();
         let memory = MemoryStore::with_clock(Clock::controlled_by(&hands));
         Self::on(&hands, &memory)
     }
 
     /// A second process that meets the first in its store, and whose calls have faults of their own.
-    pub fn rival(&self) -> Self {
+    pub(crate) fn rival(&self) -> Self {
         Self::on(&self.hands, &self.memory)
     }
 
@@ -38,25 +38,32 @@ impl Lab {
     }
 
     /// A candidacy in the election that all tests hold.
-    pub fn candidate(&self, name: &str) -> ElectionBuilder {
+    pub(crate) fn candidate(&self, name: &str) -> ElectionBuilder {
         self.tenure.election("x").unwrap().timing(timing()).candidate(id(name))
     }
 
     /// A candidate that leads.
-    pub fn leader(&self, name: &str) -> Election {
+    pub(crate) fn leader(&self, name: &str) -> Election {
         elected(self.candidate(name))
     }
 
     /// Returns when the driver has done everything it could at this instant: it does what is due, and takes in what was
     /// answered, before it obeys.
-    pub fn settle(&self) {
+    pub(crate) fn settle(&self) {
         for _ in 0..2 {
             block_on(self.tenure.examine()).unwrap();
         }
     }
 
+    /// Events from this very instant on.
+    pub(crate) fn events(&self, election: &Election) -> Events {
+        let events = election.events();
+        self.settle();
+        events
+    }
+
     /// Lets time pass in small steps, with everything done on time that is due on the way.
-    pub fn pass(&self, time: Duration) {
+    pub(crate) fn pass(&self, time: Duration) {
         let step = Duration::from_millis(50);
         let mut left = time;
         while left > Duration::ZERO {
@@ -69,26 +76,26 @@ impl Lab {
 }
 
 /// Starts a candidacy and waits until it leads.
-pub fn elected(builder: ElectionBuilder) -> Election {
+pub(crate) fn elected(builder: ElectionBuilder) -> Election {
     let election = builder.start().unwrap();
     election.wait_elected_for(PATIENCE).unwrap().expect("a lone candidate is elected");
     election
 }
 
 /// The timing of all tests that do not care: a ttl of half a minute, of which 24 s are trusted and 20.8 s are led.
-pub fn timing() -> Timing {
+pub(crate) fn timing() -> Timing {
     Timing::from_ttl(Duration::from_secs(30)).unwrap()
 }
 
-pub fn id(text: &str) -> CandidateId {
+pub(crate) fn id(text: &str) -> CandidateId {
     CandidateId::new(text).unwrap()
 }
 
 /// How long a test waits, in real time, for what must happen.
-pub const PATIENCE: Duration = Duration::from_secs(20);
+pub(crate) const PATIENCE: Duration = Duration::from_secs(20);
 
 /// Waits in real time for what other threads bring about.
-pub fn eventually(what: &str, mut holds: impl FnMut() -> bool) {
+pub(crate) fn eventually(what: &str, mut holds: impl FnMut() -> bool) {
     let deadline = Instant::now() + PATIENCE;
     while !holds() {
         assert!(Instant::now() < deadline, "{what} did not come about");
@@ -98,7 +105,7 @@ pub fn eventually(what: &str, mut holds: impl FnMut() -> bool) {
 }
 
 /// Skips to the next event of interest.
-pub fn next(events: &mut Events, wanted: impl Fn(&EventKind) -> bool) -> Event {
+pub(crate) fn next(events: &mut Events, wanted: impl Fn(&EventKind) -> bool) -> Event {
     loop {
         let event = events.next_blocking().expect("events go on until the one that is waited for");
         if wanted(&event.kind) {
@@ -108,7 +115,7 @@ pub fn next(events: &mut Events, wanted: impl Fn(&EventKind) -> bool) -> Event {
 }
 
 /// A small executor of another make than tokio's.
-pub fn block_on<F: Future>(future: F) -> F::Output {
+pub(crate) fn block_on<F: Future>(future: F) -> F::Output {
     struct Unpark(Thread);
     impl Wake for Unpark {
         fn wake(self: Arc<Self>) {
@@ -122,5 +129,34 @@ pub fn block_on<F: Future>(future: F) -> F::Output {
             return output;
         }
         thread::park();
+    }
+}
+
+/// The driver, caught in the middle of something: nothing of it runs until this is dropped.
+pub(crate) struct HeldUp {
+    _until_dropped: mpsc::Sender<()>,
+}
+
+impl HeldUp {
+    /// Waking whoever waits for an answer is the driver's last act before the answer is read, and here it takes long.
+    pub(crate) fn new(tenure: &Tenure) -> Self {
+        struct Hold(mpsc::Sender<()>, Mutex<mpsc::Receiver<()>>);
+        impl Wake for Hold {
+            fn wake(self: Arc<Self>) {
+                self.0.send(()).unwrap();
+                let _ = self.1.lock().unwrap().recv();
+            }
+        }
+        let (caught, is_caught) = mpsc::channel();
+        let (until_dropped, dropped) = mpsc::channel();
+        let waker = Waker::from(Arc::new(Hold(caught, Mutex::new(dropped))));
+        loop {
+            let mut answer = pin!(tenure.examine());
+            // An answer that is there already leaves nobody to be woken.
+            if answer.as_mut().poll(&mut Context::from_waker(&waker)).is_pending() {
+                is_caught.recv().unwrap();
+                return Self { _until_dropped: until_dropped };
+            }
+        }
     }
 }
