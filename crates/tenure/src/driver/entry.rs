@@ -7,7 +7,7 @@ use tenure_core::{
 };
 
 use super::EntryId;
-use super::calls::{Address, Calls};
+use super::calls::Calls;
 use super::chance::Chance;
 use super::gathering::Address;
 use crate::callback::CallbackRunner;
@@ -180,7 +180,7 @@ impl Entry {
         if let Some(runner) = &self.callbacks
             && runner.callbacks.lost.is_some()
         {
-            let work = Leadership::new(Arc::clone(&self.shared), Arc::clone(grant)).begin_work();
+            let work = Leadership::new(Arc::clone(&self.shared), Arc::clone(grant)).hold();
             runner.call("lost", runner.callbacks.lost.as_ref(), (term, reason), work);
         }
         let idle = grant.work().close();
