@@ -35,6 +35,8 @@ pub(crate) enum Phase {
         term: Term,
         /// The work has had its time.
         killed: bool,
+        /// The lease has run out under work that still runs.
+        lapsed: bool,
     },
     Stopped,
 }
@@ -81,11 +83,15 @@ impl Shared {
 
     pub(crate) fn lost(&self, term: Term) {
         self.lead_until.store(0, Ordering::Release);
-        self.phase.send_replace(Phase::Leaving { term, killed: false });
+        self.phase.send_replace(Phase::Leaving { term, killed: false, lapsed: false });
     }
 
     pub(crate) fn killed(&self, term: Term) {
-        self.phase.send_replace(Phase::Leaving { term, killed: true });
+        self.phase.send_replace(Phase::Leaving { term, killed: true, lapsed: false });
+    }
+
+    pub(crate) fn lapsed(&self, term: Term) {
+        self.phase.send_replace(Phase::Leaving { term, killed: true, lapsed: true });
     }
 
     pub(crate) fn standing(&self) {

@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use tenure_core::{
-    Elector, Input, Instant, Leader, LossReason, Metadata, Output, Request, Standing, Term, Trust, Verb,
+    Elector, Input, Instant, Leader, LossReason, Metadata, Output, Problem, Request, Standing, Term, Trust, Verb,
 };
 
 use super::EntryId;
@@ -96,7 +96,12 @@ impl Entry {
                     self.observed = Some(leader.clone().map(Box::new));
                     self.tell(now, EventKind::Observed { leader });
                 }
-                Output::Report(problem) => self.trouble(now, Trouble::Problem(problem)),
+                Output::Report(problem) => {
+                    if let Problem::StuckWork { term } = problem {
+                        self.shared.lapsed(term);
+                    }
+                    self.trouble(now, Trouble::Problem(problem));
+                }
                 Output::Stopped => self.stopped(now),
                 other => tracing::error!(?other, "an output this version does not know"),
             }
@@ -155,7 +160,9 @@ impl Entry {
         self.grant = Some(Arc::clone(&grant));
         if let Some(runner) = &self.callbacks {
             let leadership = Leadership::new(Arc::clone(&self.shared), grant);
-            runner.call("elected", runner.callbacks.elected.as_ref(), leadership, None);
+            // What it does under this term has to end before the lease is released.
+            let work = leadership.hold();
+            runner.call("elected", runner.callbacks.elected.as_ref(), leadership, work);
         }
         self.tell(now, EventKind::Elected { term, trust });
     }

@@ -124,7 +124,8 @@ impl Election {
 
     /// Leaves the election: work is stopped and waited for, the lease is released.
     ///
-    /// Returns within a bounded time, whatever the store does: at most the grace, the reaction bound and two attempts.
+    /// Returns within a bounded time, whatever the store does: at most the grace, the reaction bound and three attempts.
+    /// Work that outlives its grace is waited for until its lease has run out, and no longer.
     /// Safe to call more than once. Dropping the future does not call it off.
     pub async fn stop(&self) {
         self.request_stop();
@@ -173,7 +174,7 @@ impl Election {
     async fn released(&self, term: Term) -> Result<(), Error> {
         let over = |phase: &Phase| match phase {
             Phase::Leading(grant) => grant.term != term,
-            Phase::Leaving { .. } => false,
+            Phase::Leaving { lapsed, .. } => *lapsed,
             Phase::Standing | Phase::Stopped => true,
         };
         match self.shared.phase().wait_for(over).await.as_deref() {

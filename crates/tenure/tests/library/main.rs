@@ -2,9 +2,13 @@
 
 #![expect(clippy::unwrap_used, reason = "all of this is a test, its helpers too")]
 
+mod callbacks;
 mod driver;
 mod election;
 mod handover;
+mod leadership;
 mod outage;
 mod stop;
+mod stuck;
 mod support;
+mod work;
