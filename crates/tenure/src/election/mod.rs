@@ -149,9 +149,10 @@ impl Election {
     /// Cheap enough to be called on every turn of a loop.
     pub fn feed(&self) {
         let now = self.shared.clock.now().as_nanos();
-        let enough = self.health_within.map_or(0, |within| u64::try_from(within.as_nanos() / 8).unwrap_or(u64::MAX));
+        // Saying again what is known would only keep the driver busy; without a gate it stays known.
+        let enough = self.health_within.and_then(|within| u64::try_from(within.as_nanos() / 8).ok());
         let fed_at = self.fed_at.load(Ordering::Relaxed);
-        if fed_at == 0 || now.saturating_sub(fed_at) >= enough {
+        if fed_at == 0 || now.saturating_sub(fed_at) >= enough.unwrap_or(u64::MAX) {
             self.set_health(true);
         }
     }

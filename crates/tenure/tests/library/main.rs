@@ -6,6 +6,7 @@ mod callbacks;
 mod driver;
 mod election;
 mod handover;
+mod health;
 mod leadership;
 mod outage;
 mod stop;
