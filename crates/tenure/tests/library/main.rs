@@ -5,6 +5,7 @@
 mod callbacks;
 mod driver;
 mod election;
+mod events;
 mod handover;
 mod health;
 mod leadership;
