@@ -221,3 +221,10 @@ impl Entry {
         self.subscribers.retain_mut(|subscriber| subscriber.tell(&event));
     }
 }
+
+impl Drop for Entry {
+    /// Nobody must wait for a candidacy that nobody runs any more, whether it was stopped or its driver died.
+    fn drop(&mut self) {
+        self.shared.stopped();
+    }
+}

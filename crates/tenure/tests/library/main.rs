@@ -2,7 +2,9 @@
 
 #![expect(clippy::unwrap_used, reason = "all of this is a test, its helpers too")]
 
+mod blocking;
 mod callbacks;
+mod configuration;
 mod driver;
 mod election;
 mod events;
@@ -10,6 +12,7 @@ mod handover;
 mod health;
 mod leadership;
 mod outage;
+mod runtimes;
 mod stop;
 mod stuck;
 mod support;
