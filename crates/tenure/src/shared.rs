@@ -66,8 +66,11 @@ impl Shared {
     }
 
     pub(crate) fn send(&self, command: Command) {
-        // The driver outlives every candidacy; when it is gone, so is the trust.
-        let _ = self.commands.send(command);
+        // A forked child has a copy of the channel, but nobody listens there.
+        if self.is_same_process() {
+            // The driver outlives every candidacy; when it is gone, so is the trust.
+            let _ = self.commands.send(command);
+        }
     }
 
     pub(crate) fn elected(&self, grant: Arc<Grant>, trust: Trust) {

@@ -1,6 +1,7 @@
 //! The handle of a store, and of the thread that holds elections in it.
 
 use std::future::Future;
+use std::io;
 use std::os::fd::OwnedFd;
 use std::pin::pin;
 use std::sync::Arc;
@@ -10,6 +11,7 @@ use std::time::Duration;
 use futures_util::StreamExt;
 use futures_util::future::{Either, select};
 use tenure_core::{CandidateId, ElectionName, Namespace};
+use tenure_sys::ForkMarker;
 use tokio::sync::{mpsc, oneshot};
 
 use crate::clock::Clock;
@@ -25,7 +27,9 @@ use crate::store::{
 ///
 /// Open one per store and process, and make all elections from it: they share its connections and its renewals.
 ///
-/// Clones are handles of the same thread. It ends when the last handle and the last election are gone.
+/// Clones are handles of the same thread. It ends when the last handle, the last election and the last
+/// [`Leadership`](crate::Leadership) are gone. A child process made by `fork` does not have it, and must open the store
+/// anew.
 ///
 /// ```
 /// use tenure::Tenure;
@@ -44,6 +48,7 @@ pub struct Tenure {
     namespace: Namespace,
     store: Arc<dyn Store>,
     last_id: Arc<AtomicU64>,
+    fork: ForkMarker,
 }
 
 /// How long looking at the store may take; campaigns and renewals have limits of their own.
@@ -163,7 +168,7 @@ impl Tenure {
                 let _ = sender.try_send(hint);
             }
         };
-        let _ = self.commands.send(Command::Call(Box::new(move |store| Box::pin(forward(store)))));
+        let _ = self.send(Command::Call(Box::new(move |store| Box::pin(forward(store)))));
         receiver
     }
 
@@ -177,6 +182,17 @@ impl Tenure {
 
     pub(crate) fn clock(&self) -> &Clock {
         &self.clock
+    }
+
+    /// # Errors
+    /// When the driver is gone, or was left behind by a fork.
+    pub(crate) fn send(&self, command: Command) -> Result<(), Error> {
+        if !self.fork.is_same_process() {
+            return Err(
+                io::Error::other("this process was forked from the one that opened the store; open it anew").into()
+            );
+        }
+        self.commands.send(command).map_err(|_| Error::Stopped)
     }
 
     pub(crate) fn commands(&self) -> &CommandSender {
@@ -200,10 +216,7 @@ impl Tenure {
                 let _ = sender.send(answer);
             }
         };
-        let sent = self.commands.send(Command::Call(Box::new(move |store| Box::pin(bounded(store)))));
-        if sent.is_err() {
-            return Err(Error::Stopped);
-        }
+        self.send(Command::Call(Box::new(move |store| Box::pin(bounded(store)))))?;
         receiver.await.map_err(|_| {
             let message = format!("the store did not answer within {LOOK_LIMIT:?}");
             StoreError::unknown(StoreErrorKind::TimedOut, message).into()
@@ -211,6 +224,7 @@ impl Tenure {
     }
 
     fn with_arc(store: Arc<dyn Store>, clock: Clock) -> Result<Self, Error> {
+        let fork = ForkMarker::of_this_process();
         let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build()?;
         let (commands, receiver) = mpsc::unbounded_channel();
         let driver = {
@@ -221,6 +235,6 @@ impl Tenure {
             let _span = tracing::debug_span!("tenure-driver").entered();
             runtime.block_on(driver.run());
         })?;
-        Ok(Self { commands, clock, namespace: Namespace::default(), store, last_id: Arc::default() })
+        Ok(Self { commands, clock, namespace: Namespace::default(), store, last_id: Arc::default(), fork })
     }
 }

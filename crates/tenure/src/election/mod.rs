@@ -93,6 +93,9 @@ impl Election {
     /// # Errors
     /// When the election is stopped.
     pub async fn elected(&self) -> Result<Leadership, Error> {
+        if !self.shared.is_same_process() {
+            return Err(Error::Stopped);
+        }
         let mut phases = self.shared.phase();
         let decided = phases.wait_for(|phase| matches!(phase, Phase::Leading(_) | Phase::Stopped)).await;
         match decided.as_deref() {
@@ -128,6 +131,9 @@ impl Election {
     /// Work that outlives its grace is waited for until its lease has run out, and no longer.
     /// Safe to call more than once. Dropping the future does not call it off.
     pub async fn stop(&self) {
+        if !self.shared.is_same_process() {
+            return;
+        }
         self.request_stop();
         let _ = self.shared.phase().wait_for(|phase| matches!(phase, Phase::Stopped)).await;
     }
@@ -187,8 +193,6 @@ impl Election {
 
 impl Drop for Election {
     fn drop(&mut self) {
-        if self.shared.is_same_process() {
-            self.request_stop();
-        }
+        self.request_stop();
     }
 }
