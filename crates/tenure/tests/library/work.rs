@@ -81,8 +81,9 @@ fn the_lease_is_released_only_after_an_overdue_future_is_gone() {
         election.request_resign();
         lab.settle();
         lab.hands.advance(timing().grace());
-        assert!(drops.recv().unwrap(), "the lease was released under a future that still lived");
+        let held = drops.recv().unwrap();
         election.stop_blocking();
+        assert!(held, "the lease was released under a future that still lived");
     });
 }
 
