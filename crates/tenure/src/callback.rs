@@ -109,6 +109,9 @@ struct Job {
     work: Option<Work>,
 }
 
+/// More troubles than this do not wait for a callback that hangs.
+const WAITING_MAX: usize = 100;
+
 impl CallbackRunner {
     pub(crate) fn new(callbacks: Callbacks, shared: Arc<Shared>) -> Arc<Self> {
         let runtime = tokio::runtime::Handle::try_current().ok();
@@ -124,6 +127,10 @@ impl CallbackRunner {
     ) {
         let Some(Registered(callback)) = callback.cloned() else { return };
         let mut queue = self.queue();
+        if work.is_none() && queue.waiting.len() >= WAITING_MAX {
+            // Only troubles can pile up, since elections wait for their callbacks; events tell of troubles, too.
+            return;
+        }
         queue.waiting.push_back(Job { callback: name, run: Box::new(move || callback(argument)), work });
         if queue.running.is_none() {
             queue.running = Some(name);

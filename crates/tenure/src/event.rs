@@ -135,31 +135,42 @@ impl futures_util::Stream for Events {
 pub(crate) struct Subscriber {
     sender: mpsc::Sender<Event>,
     missed: u64,
+    /// What was missed last.
+    last: Option<Event>,
 }
 
 const EVENTS_KEPT: usize = 1_000;
 
 pub(crate) fn subscription() -> (Subscriber, Events) {
-    let (sender, receiver) = mpsc::channel(EVENTS_KEPT);
-    (Subscriber { sender, missed: 0 }, Events(receiver))
+    // One more, so that a reader who missed the last events can still be told so.
+    let (sender, receiver) = mpsc::channel(EVENTS_KEPT + 1);
+    (Subscriber { sender, missed: 0, last: None }, Events(receiver))
 }
 
 impl Subscriber {
     /// Returns whether somebody still reads.
     pub(crate) fn tell(&mut self, event: &Event) -> bool {
-        if self.missed > 0 {
-            let missed = Event { kind: EventKind::Missed { count: self.missed }, ..event.clone() };
-            if self.sender.try_send(missed).is_ok() {
-                self.missed = 0;
-            }
+        let needed = 1 + usize::from(self.missed > 0);
+        if self.sender.capacity() <= needed {
+            self.missed += 1;
+            self.last = Some(event.clone());
+            return !self.sender.is_closed();
         }
-        match self.sender.try_send(event.clone()) {
-            Ok(()) => true,
-            Err(mpsc::error::TrySendError::Full(_)) => {
-                self.missed += 1;
-                true
-            }
-            Err(mpsc::error::TrySendError::Closed(_)) => false,
+        self.tell_missed();
+        self.sender.try_send(event.clone()).is_ok()
+    }
+
+    fn tell_missed(&mut self) {
+        if let Some(last) = self.last.take() {
+            let kind = EventKind::Missed { count: std::mem::take(&mut self.missed) };
+            // There is room, or nobody reads.
+            let _ = self.sender.try_send(Event { kind, ..last });
         }
+    }
+}
+
+impl Drop for Subscriber {
+    fn drop(&mut self) {
+        self.tell_missed();
     }
 }

@@ -37,7 +37,8 @@ impl Leadership {
     #[inline]
     #[must_use]
     pub fn is_valid(&self) -> bool {
-        self.shared.clock.now() < self.grant.trusted_until() && self.shared.is_same_process()
+        let until = self.grant.trusted_until();
+        self.shared.clock.now() < until && self.shared.is_same_process()
     }
 
     /// How long it may still be acted under unless renewed; zero when it may not.
@@ -55,10 +56,10 @@ impl Leadership {
         self.grant.trusted_until()
     }
 
-    /// Whether work under this term has to stop, or has stopped.
+    /// Whether work under this term has to stop, or has stopped. The clock is asked on every call.
     #[must_use]
     pub fn is_cancelled(&self) -> bool {
-        !self.leads(&self.shared.phase().borrow())
+        !self.shared.is_leader() || !self.leads(&self.shared.phase().borrow())
     }
 
     /// Completes when work under this term has to stop. Cancel safe.
@@ -71,9 +72,10 @@ impl Leadership {
     pub async fn overdue(&self) {
         let over = |phase: &Phase| match phase {
             Phase::Leading(grant) => grant.term != self.term(),
-            Phase::Leaving { term, killed } => *killed || *term != self.term(),
+            Phase::Leaving { term, killed, .. } => *killed || *term != self.term(),
             Phase::Standing | Phase::Stopped => true,
         };
+        let over = |phase: &Phase| over(phase) || !self.shared.is_same_process();
         let _ = self.shared.phase().wait_for(over).await;
     }
 
@@ -93,8 +95,13 @@ impl Leadership {
     /// While [`Work`] is held, a resignation waits for it before the lease is released, for at most the grace.
     #[must_use = "work that is dropped at once has ended"]
     pub fn begin_work(&self) -> Option<Work> {
-        let begun = self.shared.is_same_process() && self.grant.work().begin();
-        begun.then(|| Work { leadership: self.clone() })
+        // An earlier term is closed for good before a later one begins, so the clock of the latter cannot revive it.
+        if self.shared.is_leader() { self.hold() } else { None }
+    }
+
+    /// Keeps the lease from being released, whether or not new work may begin; `None` when it may be released already.
+    pub(crate) fn hold(&self) -> Option<Work> {
+        self.grant.work().begin().then(|| Work { leadership: self.clone() })
     }
 
     /// Begins to resign this term, and no other.
@@ -105,7 +112,7 @@ impl Leadership {
 
     fn leads(&self, phase: &Phase) -> bool {
         match phase {
-            Phase::Leading(grant) => grant.term == self.term(),
+            Phase::Leading(grant) => grant.term == self.term() && self.shared.is_same_process(),
             Phase::Standing | Phase::Leaving { .. } | Phase::Stopped => false,
         }
     }

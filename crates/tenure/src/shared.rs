@@ -35,6 +35,8 @@ pub(crate) enum Phase {
         term: Term,
         /// The work has had its time.
         killed: bool,
+        /// The lease has run out under work that still runs.
+        lapsed: bool,
     },
     Stopped,
 }
@@ -64,8 +66,11 @@ impl Shared {
     }
 
     pub(crate) fn send(&self, command: Command) {
-        // The driver outlives every candidacy; when it is gone, so is the trust.
-        let _ = self.commands.send(command);
+        // A forked child has a copy of the channel, but nobody listens there.
+        if self.is_same_process() {
+            // The driver outlives every candidacy; when it is gone, so is the trust.
+            let _ = self.commands.send(command);
+        }
     }
 
     pub(crate) fn elected(&self, grant: Arc<Grant>, trust: Trust) {
@@ -81,11 +86,15 @@ impl Shared {
 
     pub(crate) fn lost(&self, term: Term) {
         self.lead_until.store(0, Ordering::Release);
-        self.phase.send_replace(Phase::Leaving { term, killed: false });
+        self.phase.send_replace(Phase::Leaving { term, killed: false, lapsed: false });
     }
 
     pub(crate) fn killed(&self, term: Term) {
-        self.phase.send_replace(Phase::Leaving { term, killed: true });
+        self.phase.send_replace(Phase::Leaving { term, killed: true, lapsed: false });
+    }
+
+    pub(crate) fn lapsed(&self, term: Term) {
+        self.phase.send_replace(Phase::Leaving { term, killed: true, lapsed: true });
     }
 
     pub(crate) fn standing(&self) {

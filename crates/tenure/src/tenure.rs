@@ -1,13 +1,17 @@
 //! The handle of a store, and of the thread that holds elections in it.
 
 use std::future::Future;
+use std::io;
 use std::os::fd::OwnedFd;
+use std::pin::pin;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Duration;
 
 use futures_util::StreamExt;
+use futures_util::future::{Either, select};
 use tenure_core::{CandidateId, ElectionName, Namespace};
+use tenure_sys::ForkMarker;
 use tokio::sync::{mpsc, oneshot};
 
 use crate::clock::Clock;
@@ -23,7 +27,9 @@ use crate::store::{
 ///
 /// Open one per store and process, and make all elections from it: they share its connections and its renewals.
 ///
-/// Clones are handles of the same thread. It ends when the last handle and the last election are gone.
+/// Clones are handles of the same thread. It ends when the last handle, the last election and the last
+/// [`Leadership`](crate::Leadership) are gone. A child process made by `fork` does not have it, and must open the store
+/// anew.
 ///
 /// ```
 /// use tenure::Tenure;
@@ -42,6 +48,7 @@ pub struct Tenure {
     namespace: Namespace,
     store: Arc<dyn Store>,
     last_id: Arc<AtomicU64>,
+    fork: ForkMarker,
 }
 
 /// How long looking at the store may take; campaigns and renewals have limits of their own.
@@ -162,15 +169,13 @@ impl Tenure {
         let (sender, receiver) = mpsc::channel(HINTS_KEPT);
         let forward = move |store: Arc<dyn Store>| async move {
             let mut hints = store.watch(Interest::All);
-            while let Some(hint) = hints.next().await {
-                match sender.try_send(hint) {
-                    // One who has sixty-four hints waiting will look anyway.
-                    Ok(()) | Err(mpsc::error::TrySendError::Full(_)) => {}
-                    Err(mpsc::error::TrySendError::Closed(_)) => return,
-                }
+            // Without a look at the reader, one that has left would keep the driver until the next hint, if ever.
+            while let Either::Left((Some(hint), _)) = select(hints.next(), pin!(sender.closed())).await {
+                // One who has sixty-four hints waiting will look anyway.
+                let _ = sender.try_send(hint);
             }
         };
-        let _ = self.commands.send(Command::Call(Box::new(move |store| Box::pin(forward(store)))));
+        let _ = self.send(Command::Call(Box::new(move |store| Box::pin(forward(store)))));
         receiver
     }
 
@@ -184,6 +189,17 @@ impl Tenure {
 
     pub(crate) fn clock(&self) -> &Clock {
         &self.clock
+    }
+
+    /// # Errors
+    /// When the driver is gone, or was left behind by a fork.
+    pub(crate) fn send(&self, command: Command) -> Result<(), Error> {
+        if !self.fork.is_same_process() {
+            return Err(
+                io::Error::other("this process was forked from the one that opened the store; open it anew").into()
+            );
+        }
+        self.commands.send(command).map_err(|_| Error::Stopped)
     }
 
     pub(crate) fn commands(&self) -> &CommandSender {
@@ -207,10 +223,7 @@ impl Tenure {
                 let _ = sender.send(answer);
             }
         };
-        let sent = self.commands.send(Command::Call(Box::new(move |store| Box::pin(bounded(store)))));
-        if sent.is_err() {
-            return Err(Error::Stopped);
-        }
+        self.send(Command::Call(Box::new(move |store| Box::pin(bounded(store)))))?;
         receiver.await.map_err(|_| {
             let message = format!("the store did not answer within {LOOK_LIMIT:?}");
             StoreError::unknown(StoreErrorKind::TimedOut, message).into()
@@ -218,6 +231,7 @@ impl Tenure {
     }
 
     fn with_arc(store: Arc<dyn Store>, clock: Clock) -> Result<Self, Error> {
+        let fork = ForkMarker::of_this_process();
         let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build()?;
         let (commands, receiver) = mpsc::unbounded_channel();
         let driver = {
@@ -228,6 +242,6 @@ impl Tenure {
             let _span = tracing::debug_span!("tenure-driver").entered();
             runtime.block_on(driver.run());
         })?;
-        Ok(Self { commands, clock, namespace: Namespace::default(), store, last_id: Arc::default() })
+        Ok(Self { commands, clock, namespace: Namespace::default(), store, last_id: Arc::default(), fork })
     }
 }

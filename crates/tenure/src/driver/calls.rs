@@ -1,26 +1,21 @@
 //! Requests on their way to the store: gathered, sent in batches, answered or given up.
 
-use std::future::pending;
+use std::future::{pending, ready};
 use std::sync::Arc;
 
 use futures_util::StreamExt;
 use futures_util::future::{BoxFuture, Either, select};
 use futures_util::stream::FuturesUnordered;
-use tenure_core::{Instant, Reply, RequestId};
+use tenure_core::{Instant, Reply};
 
-use super::{EntryId, StoreCall};
+use super::StoreCall;
+use super::gathering::{Address, Batch, Gathering};
 use crate::clock::Clock;
 use crate::store::{Campaign, Renew, Replies, Resign, Store, StoreError, StoreErrorKind};
 
-/// Who asked.
-#[derive(Debug, Clone, Copy)]
-pub(crate) struct Address {
-    pub(crate) entry: EntryId,
-    pub(crate) request: RequestId,
-}
-
-/// At most one batch of each verb is under way; what is asked meanwhile gathers for the next. A store that hangs is
-/// therefore asked three things at most, however many elections there are.
+/// While a batch of a verb is under way, what is asked meanwhile gathers for the next, until the least patient of those
+/// who wait for the batch has given it up. A store that hangs is therefore asked few things, however many elections there
+/// are, and an election with a long ttl does not use up the time of one with a short ttl.
 pub(crate) struct Calls {
     store: Arc<dyn Store>,
     clock: Clock,
@@ -30,17 +25,10 @@ pub(crate) struct Calls {
     running: FuturesUnordered<BoxFuture<'static, Option<Done>>>,
 }
 
-/// Requests of one verb that wait to be sent.
-struct Gathering<R> {
-    waiting: Vec<R>,
-    from: Vec<Address>,
-    /// When the most patient of them gives up.
-    patience: Instant,
-    under_way: bool,
-}
-
 /// The answers to one batch.
 pub(crate) struct Done {
+    /// The number of the batch; none if it was not sent.
+    batch: Option<u64>,
     from: Vec<Address>,
     replies: Answers,
 }
@@ -88,73 +76,51 @@ impl Calls {
     }
 
     pub(crate) fn is_about_to_renew(&self) -> bool {
-        !self.renewals.under_way && !self.renewals.waiting.is_empty()
+        self.renewals.is_ready(self.clock.now())
     }
 
     /// Sends what may be sent. Resignations first: somebody waits for them.
     pub(crate) fn flush(&mut self) {
+        let now = self.clock.now();
         let Self { store, clock, running, .. } = self;
-        if let Some((from, batch, patience)) = self.resignations.take() {
+        running.extend(unsent(self.resignations.give_up(now), Answers::Resign));
+        running.extend(unsent(self.renewals.give_up(now), Answers::Renew));
+        running.extend(unsent(self.campaigns.give_up(now), Answers::Campaign));
+        if let Some(Batch { number, from, requests, patience }) = self.resignations.take(now) {
             let (store, clock) = (Arc::clone(store), clock.clone());
             running.push(Box::pin(async move {
-                let replies = in_time(&clock, patience, batch.len(), store.resign(&batch)).await;
-                Some(Done { from, replies: Answers::Resign(replies) })
+                let replies = in_time(&clock, patience, requests.len(), store.resign(&requests)).await;
+                Some(Done { batch: Some(number), from, replies: Answers::Resign(replies) })
             }));
         }
-        if let Some((from, batch, patience)) = self.renewals.take() {
+        if let Some(Batch { number, from, requests, patience }) = self.renewals.take(now) {
             let (store, clock) = (Arc::clone(store), clock.clone());
             running.push(Box::pin(async move {
-                let replies = in_time(&clock, patience, batch.len(), store.renew(&batch)).await;
-                Some(Done { from, replies: Answers::Renew(replies) })
+                let replies = in_time(&clock, patience, requests.len(), store.renew(&requests)).await;
+                Some(Done { batch: Some(number), from, replies: Answers::Renew(replies) })
             }));
         }
-        if let Some((from, batch, patience)) = self.campaigns.take() {
+        if let Some(Batch { number, from, requests, patience }) = self.campaigns.take(now) {
             let (store, clock) = (Arc::clone(store), clock.clone());
             running.push(Box::pin(async move {
-                let replies = in_time(&clock, patience, batch.len(), store.campaign(&batch)).await;
-                Some(Done { from, replies: Answers::Campaign(replies) })
+                let replies = in_time(&clock, patience, requests.len(), store.campaign(&requests)).await;
+                Some(Done { batch: Some(number), from, replies: Answers::Campaign(replies) })
             }));
         }
     }
 
-    /// The next batch that was answered or given up. Cancel safe.
-    pub(crate) async fn next(&mut self) -> Done {
-        loop {
-            match self.running.next().await {
-                Some(Some(done)) => {
-                    match done.replies {
-                        Answers::Campaign(_) => self.campaigns.under_way = false,
-                        Answers::Renew(_) => self.renewals.under_way = false,
-                        Answers::Resign(_) => self.resignations.under_way = false,
-                    }
-                    return done;
-                }
-                Some(None) => {}
-                None => pending().await,
+    /// The next batch that was answered or given up; `None` when it was another call, whose answer went elsewhere.
+    /// Cancel safe.
+    pub(crate) async fn next(&mut self) -> Option<Done> {
+        let Some(finished) = self.running.next().await else { return pending().await };
+        if let Some(Done { batch: Some(number), replies, .. }) = &finished {
+            match replies {
+                Answers::Campaign(_) => self.campaigns.answered(*number),
+                Answers::Renew(_) => self.renewals.answered(*number),
+                Answers::Resign(_) => self.resignations.answered(*number),
             }
         }
-    }
-}
-
-impl<R> Gathering<R> {
-    fn push(&mut self, from: Address, request: R, patience: Instant) {
-        self.waiting.push(request);
-        self.from.push(from);
-        self.patience = self.patience.max(patience);
-    }
-
-    fn take(&mut self) -> Option<(Vec<Address>, Vec<R>, Instant)> {
-        if self.under_way || self.waiting.is_empty() {
-            return None;
-        }
-        self.under_way = true;
-        Some((std::mem::take(&mut self.from), std::mem::take(&mut self.waiting), self.patience))
-    }
-}
-
-impl<R> Default for Gathering<R> {
-    fn default() -> Self {
-        Self { waiting: Vec::new(), from: Vec::new(), patience: Instant::ZERO, under_way: false }
+        finished
     }
 }
 
@@ -182,6 +148,13 @@ fn pair<T>(
         Err(error) => (address, wrap(Err(error.failure())), Some(error)),
     };
     from.into_iter().zip(replies).map(answer).collect()
+}
+
+/// Answers for those who gave up before their request was sent.
+fn unsent<T>(from: Vec<Address>, wrap: impl FnOnce(Replies<T>) -> Answers) -> Option<BoxFuture<'static, Option<Done>>> {
+    let error = || StoreError::not_sent(StoreErrorKind::TimedOut, "the store has not answered earlier requests");
+    let replies = wrap(from.iter().map(|_| Err(error())).collect());
+    (!from.is_empty()).then(|| Box::pin(ready(Some(Done { batch: None, from, replies }))) as _)
 }
 
 /// No call of the store is waited for longer than the electors behind it can wait.

@@ -3,12 +3,13 @@
 use std::sync::Arc;
 
 use tenure_core::{
-    Elector, Input, Instant, Leader, LossReason, Metadata, Output, Request, Standing, Term, Trust, Verb,
+    Elector, Input, Instant, Leader, LossReason, Metadata, Output, Problem, Request, Standing, Term, Trust, Verb,
 };
 
 use super::EntryId;
-use super::calls::{Address, Calls};
+use super::calls::Calls;
 use super::chance::Chance;
+use super::gathering::Address;
 use crate::callback::CallbackRunner;
 use crate::event::{Event, EventKind, Subscriber, Trouble};
 use crate::leadership::Leadership;
@@ -95,7 +96,12 @@ impl Entry {
                     self.observed = Some(leader.clone().map(Box::new));
                     self.tell(now, EventKind::Observed { leader });
                 }
-                Output::Report(problem) => self.trouble(now, Trouble::Problem(problem)),
+                Output::Report(problem) => {
+                    if let Problem::StuckWork { term } = problem {
+                        self.shared.lapsed(term);
+                    }
+                    self.trouble(now, Trouble::Problem(problem));
+                }
                 Output::Stopped => self.stopped(now),
                 other => tracing::error!(?other, "an output this version does not know"),
             }
@@ -154,7 +160,9 @@ impl Entry {
         self.grant = Some(Arc::clone(&grant));
         if let Some(runner) = &self.callbacks {
             let leadership = Leadership::new(Arc::clone(&self.shared), grant);
-            runner.call("elected", runner.callbacks.elected.as_ref(), leadership, None);
+            // What it does under this term has to end before the lease is released.
+            let work = leadership.hold();
+            runner.call("elected", runner.callbacks.elected.as_ref(), leadership, work);
         }
         self.tell(now, EventKind::Elected { term, trust });
     }
@@ -179,7 +187,7 @@ impl Entry {
         if let Some(runner) = &self.callbacks
             && runner.callbacks.lost.is_some()
         {
-            let work = Leadership::new(Arc::clone(&self.shared), Arc::clone(grant)).begin_work();
+            let work = Leadership::new(Arc::clone(&self.shared), Arc::clone(grant)).hold();
             runner.call("lost", runner.callbacks.lost.as_ref(), (term, reason), work);
         }
         let idle = grant.work().close();
@@ -211,5 +219,12 @@ impl Entry {
         }
         let event = Event { at: now, at_unix_ms: unix_ms(), kind };
         self.subscribers.retain_mut(|subscriber| subscriber.tell(&event));
+    }
+}
+
+impl Drop for Entry {
+    /// Nobody must wait for a candidacy that nobody runs any more, whether it was stopped or its driver died.
+    fn drop(&mut self) {
+        self.shared.stopped();
     }
 }

@@ -7,13 +7,14 @@ mod calls;
 mod chance;
 mod command;
 mod entry;
+mod gathering;
 mod schedule;
 
 use std::collections::{BTreeMap, HashMap};
 use std::sync::Arc;
 
-use futures_util::StreamExt;
 use futures_util::stream::BoxStream;
+use futures_util::{FutureExt, StreamExt};
 use tenure_core::{Input, Reply};
 use tokio::sync::mpsc::UnboundedReceiver;
 
@@ -21,6 +22,7 @@ use self::calls::{Calls, Done};
 use self::chance::Chance;
 pub(crate) use self::command::{Command, CommandSender, EntryId, StoreCall};
 pub(crate) use self::entry::Entry;
+use self::gathering::Address;
 use self::schedule::Schedule;
 use crate::clock::{Alarm, Clock};
 use crate::event::Trouble;
@@ -43,6 +45,8 @@ pub(crate) struct Driver {
 
 /// Commands are taken in bunches, so that a thousand elections started in a loop campaign together.
 const COMMANDS_PER_ROUND: usize = 1_024;
+/// A store that never stops hinting must not keep commands from being obeyed.
+const HINTS_PER_ROUND: usize = 64;
 
 impl Driver {
     /// Must be called on the runtime it will run on.
@@ -95,8 +99,17 @@ impl Driver {
         };
         self.obey(first);
         for _ in 1..COMMANDS_PER_ROUND {
-            let Ok(command) = self.commands.try_recv() else { return };
+            let Ok(command) = self.commands.try_recv() else { break };
             self.obey(command);
+        }
+        self.take_hints();
+    }
+
+    /// An application that always has another command must not keep hints from being heard.
+    fn take_hints(&mut self) {
+        for _ in 0..HINTS_PER_ROUND {
+            let Some(Some(hint)) = self.hints.next().now_or_never() else { return };
+            self.hint(&hint);
         }
     }
 
@@ -134,9 +147,9 @@ impl Driver {
         }
     }
 
-    fn finish(&mut self, done: Done) {
+    fn finish(&mut self, done: Option<Done>) {
         let now = self.clock.now();
-        for (address, reply, error) in done.into_replies() {
+        for (address, reply, error) in done.into_iter().flat_map(Done::into_replies) {
             if let (Some(error), Some(entry)) = (error, self.entries.get_mut(&address.entry)) {
                 entry.trouble(now, Trouble::Store(error));
             }
@@ -144,7 +157,7 @@ impl Driver {
         }
     }
 
-    fn reply(&mut self, address: calls::Address, reply: Reply) {
+    fn reply(&mut self, address: Address, reply: Reply) {
         self.feed(address.entry, Input::Reply { request: address.request, reply });
     }
 

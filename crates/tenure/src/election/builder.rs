@@ -149,7 +149,7 @@ impl ElectionBuilder {
     /// Begins the candidacy. It returns at once; being elected takes as long as it takes.
     ///
     /// # Errors
-    /// When the metadata are too large, or the ttl is too short for the store.
+    /// When the metadata are too large, the ttl is too short for the store, or the driver is gone.
     pub fn start(self) -> Result<Election, Error> {
         let bytes = self.metadata.iter().map(|(key, value)| key.len() + value.len()).sum();
         if bytes > Error::METADATA_BYTES_MAX {
@@ -175,9 +175,7 @@ impl ElectionBuilder {
         });
         let callbacks = (!self.callbacks.is_empty()).then(|| CallbackRunner::new(self.callbacks, Arc::clone(&shared)));
         let entry = Entry::new(elector, Arc::new(self.metadata), Arc::clone(&shared), callbacks);
-        if shared.commands.send(Command::Add(Box::new(entry))).is_err() {
-            return Err(Error::Stopped);
-        }
+        self.tenure.send(Command::Add(Box::new(entry)))?;
         Ok(Election::new(shared, self.tenure, self.health_within))
     }
 }

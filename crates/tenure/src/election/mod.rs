@@ -93,6 +93,9 @@ impl Election {
     /// # Errors
     /// When the election is stopped.
     pub async fn elected(&self) -> Result<Leadership, Error> {
+        if !self.shared.is_same_process() {
+            return Err(Error::Stopped);
+        }
         let mut phases = self.shared.phase();
         let decided = phases.wait_for(|phase| matches!(phase, Phase::Leading(_) | Phase::Stopped)).await;
         match decided.as_deref() {
@@ -124,9 +127,13 @@ impl Election {
 
     /// Leaves the election: work is stopped and waited for, the lease is released.
     ///
-    /// Returns within a bounded time, whatever the store does: at most the grace, the reaction bound and two attempts.
+    /// Returns within a bounded time, whatever the store does: at most the grace, the reaction bound and three attempts.
+    /// Work that outlives its grace is waited for until its lease has run out, and no longer.
     /// Safe to call more than once. Dropping the future does not call it off.
     pub async fn stop(&self) {
+        if !self.shared.is_same_process() {
+            return;
+        }
         self.request_stop();
         let _ = self.shared.phase().wait_for(|phase| matches!(phase, Phase::Stopped)).await;
     }
@@ -148,9 +155,10 @@ impl Election {
     /// Cheap enough to be called on every turn of a loop.
     pub fn feed(&self) {
         let now = self.shared.clock.now().as_nanos();
-        let enough = self.health_within.map_or(0, |within| u64::try_from(within.as_nanos() / 8).unwrap_or(u64::MAX));
+        // Saying again what is known would only keep the driver busy; without a gate it stays known.
+        let enough = self.health_within.and_then(|within| u64::try_from(within.as_nanos() / 8).ok());
         let fed_at = self.fed_at.load(Ordering::Relaxed);
-        if fed_at == 0 || now.saturating_sub(fed_at) >= enough {
+        if fed_at == 0 || now.saturating_sub(fed_at) >= enough.unwrap_or(u64::MAX) {
             self.set_health(true);
         }
     }
@@ -173,7 +181,7 @@ impl Election {
     async fn released(&self, term: Term) -> Result<(), Error> {
         let over = |phase: &Phase| match phase {
             Phase::Leading(grant) => grant.term != term,
-            Phase::Leaving { .. } => false,
+            Phase::Leaving { lapsed, .. } => *lapsed,
             Phase::Standing | Phase::Stopped => true,
         };
         match self.shared.phase().wait_for(over).await.as_deref() {
@@ -185,8 +193,6 @@ impl Election {
 
 impl Drop for Election {
     fn drop(&mut self) {
-        if self.shared.is_same_process() {
-            self.request_stop();
-        }
+        self.request_stop();
     }
 }

@@ -3,7 +3,7 @@
 use std::future::Future;
 use std::pin::pin;
 
-use futures_util::future::{Either, select};
+use futures_util::future::{Either, OptionFuture, select};
 
 use super::Election;
 use crate::blocking::block_on;
@@ -31,19 +31,17 @@ impl Election {
     {
         loop {
             let leadership = self.elected().await?;
-            let Some(begun) = leadership.begin_work() else {
-                leadership.overdue().await;
-                continue;
+            let result = {
+                // Dropped in reverse order: the future first, and what holds the lease last.
+                let _resign = ResignOnDrop(&leadership);
+                let begun = leadership.begin_work();
+                let running = pin!(OptionFuture::from(begun.as_ref().map(|_| work(leadership.clone()))));
+                let overdue = pin!(leadership.overdue());
+                match select(running, overdue).await {
+                    Either::Left((result, _)) if !leadership.is_cancelled() => result,
+                    Either::Left(_) | Either::Right(_) => None,
+                }
             };
-            let resign = ResignOnDrop(&leadership);
-            let running = pin!(work(leadership.clone()));
-            let overdue = pin!(leadership.overdue());
-            let result = match select(running, overdue).await {
-                Either::Left((result, _)) if !leadership.is_cancelled() => Some(result),
-                Either::Left(_) | Either::Right(_) => None,
-            };
-            drop(begun);
-            drop(resign);
             let released = self.released(leadership.term()).await;
             match result {
                 // Whether somebody else leads by now does not matter to work that has ended.

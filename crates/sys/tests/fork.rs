@@ -1,0 +1,76 @@
+//! What a forked child believes of the elections of its parent. It stands here because forking takes unsafe code.
+
+use std::time::Duration;
+
+use tenure::{Error, MemoryStore, Tenure};
+
+/// Runs `in_child` in a forked child and returns its exit code.
+fn exit_code_of_fork(in_child: impl FnOnce() -> u8) -> i32 {
+    // SAFETY: glibc makes its allocator usable in a child forked from a threaded process, and the child touches only
+    // what no other thread was using at that moment: the parent's driver is idle.
+    let pid = unsafe { libc::fork() };
+    assert!(pid >= 0, "fork failed");
+    if pid == 0 {
+        let code = in_child();
+        // SAFETY: `_exit` runs no destructors and no handlers of the parent's.
+        unsafe { libc::_exit(i32::from(code)) };
+    }
+    let mut status = 0;
+    // SAFETY: `status` is a valid place for the status of our own child.
+    assert_eq!(unsafe { libc::waitpid(pid, &mut status, 0) }, pid);
+    assert!(libc::WIFEXITED(status), "the child was killed: {status:#x}");
+    libc::WEXITSTATUS(status)
+}
+
+/// One bit per statement that should hold and does not.
+fn broken(statements: &[bool]) -> u8 {
+    statements.iter().enumerate().map(|(bit, holds)| u8::from(!holds) << bit).sum()
+}
+
+#[test]
+fn it_never_leads_and_never_waits() -> Result<(), Error> {
+    let tenure = Tenure::with_store(MemoryStore::new())?;
+    let election = tenure.election("x")?.start()?;
+    let leadership = election.wait_elected()?;
+    let work = leadership.begin_work();
+    assert!(election.is_leader() && leadership.is_valid() && work.is_some());
+
+    let code = exit_code_of_fork(|| {
+        broken(&[!election.is_leader(), !leadership.is_valid(), leadership.begin_work().is_none()])
+    });
+    assert_eq!(code, 0, "it believes that it leads");
+
+    let code = exit_code_of_fork(|| {
+        leadership.wait_cancelled();
+        election.stop_blocking();
+        broken(&[
+            leadership.is_cancelled(),
+            leadership.remaining() == Duration::ZERO,
+            election.leadership().is_none(),
+            election.run_if_leader(|_| ()).is_none(),
+            matches!(election.wait_elected(), Err(Error::Stopped)),
+            matches!(election.resign_blocking(), Err(Error::NotLeading)),
+            matches!(election.current_leader_blocking(), Err(Error::Driver(_))),
+            matches!(tenure.election("y").and_then(|builder| builder.start()), Err(Error::Driver(_))),
+        ])
+    });
+    assert_eq!(code, 0, "it waits for what cannot come");
+
+    assert!(election.is_leader() && leadership.is_valid(), "the parent goes on");
+    let leader = election.current_leader_blocking()?;
+    assert_eq!(leader.map(|leader| leader.term), Some(leadership.term()));
+    Ok(())
+}
+
+#[test]
+fn dropping_what_it_inherited_changes_nothing_for_the_parent() -> Result<(), Error> {
+    let tenure = Tenure::with_store(MemoryStore::new())?;
+    let election = tenure.election("x")?.start()?;
+    let leadership = election.wait_elected()?;
+    let inherited = std::cell::RefCell::new(Some((election, leadership.begin_work())));
+    assert_eq!(exit_code_of_fork(|| u8::from(inherited.take().is_none())), 0);
+    let (election, _work) = inherited.take().ok_or(Error::Stopped)?;
+    assert!(election.is_leader());
+    assert_eq!(election.current_leader_blocking()?.map(|leader| leader.term), Some(leadership.term()));
+    Ok(())
+}

@@ -1,0 +1,43 @@
+//! Leader election without any async runtime.
+//!
+//! Run two of them, then end one with Ctrl-C, or kill it, and watch the other take over:
+//!
+//! ```text
+//! cargo run --example plain_threads -- sqlite:demo.db
+//! cargo run --example plain_threads -- sqlite:demo.db
+//! ```
+//!
+//! A second argument makes it end by itself after that many turns of work.
+
+use std::env;
+use std::thread;
+use std::time::Duration;
+
+use tenure::{Preset, Tenure};
+
+fn main() -> Result<(), Box<dyn std::error::Error>> {
+    let url = env::args().nth(1).unwrap_or_else(|| "memory:".to_owned());
+    let turns = env::args().nth(2).map(|text| text.parse()).transpose()?.unwrap_or(u64::MAX);
+
+    let tenure = Tenure::open(&url)?;
+    let election = tenure.election("plain-threads")?.preset(Preset::Fast).start()?;
+    let mut events = election.events();
+    let watcher = thread::spawn(move || {
+        while let Some(event) = events.next_blocking() {
+            println!("{:?}", event.kind);
+        }
+    });
+
+    election.run_while_leader_blocking(|leadership| {
+        for turn in 0..turns {
+            println!("turn {turn} under term {}", leadership.term());
+            // Sleeps for a while, but not when it is time to stop.
+            if leadership.wait_cancelled_for(Duration::from_millis(500)) {
+                return;
+            }
+        }
+    })?;
+    election.stop_blocking();
+    watcher.join().map_err(|_| "the watcher panicked")?;
+    Ok(())
+}

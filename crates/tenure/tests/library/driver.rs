@@ -1,0 +1,75 @@
+//! The thread that holds all elections: what it shares, and when it ends.
+
+use std::sync::{Arc, Weak};
+use std::time::Duration;
+
+use tenure::testing::{Fault, FaultyStore, Operation};
+use tenure::{EventKind, Tenure};
+
+use crate::support::{Lab, block_on, eventually, next, timing};
+
+/// Lets go of everything but the driver's own hold on the store.
+fn let_go(lab: Lab) -> (Tenure, Weak<FaultyStore>) {
+    let Lab { store, tenure, .. } = lab;
+    (tenure, Arc::downgrade(&store))
+}
+
+fn ends(driver: &Weak<FaultyStore>) {
+    eventually("the end of the driver", || driver.strong_count() == 0);
+}
+
+#[test]
+fn it_ends_with_the_last_handle() {
+    let (tenure, driver) = let_go(Lab::new());
+    let clone = tenure.clone();
+    drop(tenure);
+    block_on(clone.examine()).unwrap();
+    drop(clone);
+    ends(&driver);
+}
+
+#[test]
+fn it_ends_after_a_look_that_nobody_waited_for() {
+    let lab = Lab::new();
+    lab.store.inject(Operation::Observe, Fault::HoldReply);
+    let store = Arc::clone(&lab.store);
+    let (tenure, driver) = let_go(lab);
+    {
+        let mut look = Box::pin(tenure.observe("x"));
+        let waker = std::task::Waker::noop();
+        assert!(look.as_mut().poll(&mut std::task::Context::from_waker(waker)).is_pending());
+        eventually("the look", || store.calls(Operation::Observe) == 1);
+    }
+    drop(tenure);
+    // Waits because nobody is left whom the driver could tell that it has noticed.
+    std::thread::sleep(Duration::from_millis(50));
+    store.release();
+    drop(store);
+    ends(&driver);
+}
+
+#[test]
+fn it_ends_although_somebody_once_asked_for_hints() {
+    let (tenure, driver) = let_go(Lab::new());
+    let hints = tenure.hints();
+    block_on(tenure.examine()).unwrap();
+    drop(hints);
+    drop(tenure);
+    ends(&driver);
+}
+
+#[test]
+fn an_election_outlives_the_handle_it_was_made_from() {
+    let lab = Lab::new();
+    let election = lab.leader("a");
+    let hands = Arc::clone(&lab.hands);
+    let (tenure, driver) = let_go(lab);
+    drop(tenure);
+    let mut events = election.events();
+    next(&mut events, |kind| matches!(kind, EventKind::Elected { .. }));
+    hands.advance(timing().renew_every() * 2);
+    next(&mut events, |kind| matches!(kind, EventKind::Renewed { .. }));
+    assert!(election.is_leader());
+    drop((election, events));
+    ends(&driver);
+}

@@ -1,0 +1,125 @@
+//! Leadership that passes on in an orderly way.
+
+use std::time::Duration;
+
+use tenure::testing::Operation;
+use tenure::{Error, Priority};
+
+use crate::support::{Lab, block_on, id, timing};
+
+/// Much longer than a hand-over takes, much shorter than a ttl.
+const SOON: Duration = Duration::from_millis(500);
+
+#[test]
+fn a_resignation_passes_to_whoever_has_waited_longest() {
+    let lab = Lab::new();
+    let leader = lab.leader("a");
+    let first = lab.candidate("b").start().unwrap();
+    lab.pass(SOON);
+    let second = lab.candidate("c").start().unwrap();
+    lab.pass(SOON);
+    leader.resign_blocking().unwrap();
+    lab.pass(SOON);
+    assert!(first.is_leader() && !second.is_leader() && !leader.is_leader());
+}
+
+#[test]
+fn a_resignation_passes_to_the_one_that_was_named() {
+    let lab = Lab::new();
+    let leader = lab.leader("a");
+    let first = lab.candidate("b").start().unwrap();
+    lab.pass(SOON);
+    let second = lab.candidate("c").start().unwrap();
+    lab.pass(SOON);
+    leader.resign_to_blocking(id("c")).unwrap();
+    lab.pass(SOON);
+    assert!(second.is_leader() && !first.is_leader());
+}
+
+#[test]
+fn a_successor_that_never_comes_costs_a_moment_only() {
+    let lab = Lab::new();
+    let leader = lab.leader("a");
+    let other = lab.candidate("b").start().unwrap();
+    lab.pass(SOON);
+    leader.resign_to_blocking(id("nobody")).unwrap();
+    lab.pass(SOON);
+    assert!(!other.is_leader(), "reserved");
+    lab.pass(tenure::store::RESERVATION);
+    assert!(other.is_leader() || leader.is_leader());
+}
+
+#[test]
+fn an_operator_can_ask_for_it() {
+    let lab = Lab::new();
+    let leader = lab.leader("a");
+    let first = lab.candidate("b").start().unwrap();
+    lab.pass(SOON);
+    let second = lab.candidate("c").start().unwrap();
+    lab.pass(SOON);
+    assert!(block_on(lab.tenure.request_handover("x", Some(id("c")))).unwrap());
+    lab.pass(SOON);
+    assert!(second.is_leader() && !first.is_leader() && !leader.is_leader(), "pushed, not polled");
+    assert!(block_on(lab.tenure.request_handover("x", None)).unwrap());
+    lab.pass(SOON);
+    assert!(first.is_leader());
+    assert!(!block_on(lab.tenure.request_handover("nobody-leads", None)).unwrap());
+}
+
+#[test]
+fn an_operator_is_heard_although_the_push_is_lost() {
+    let lab = Lab::new();
+    let leader = lab.leader("a");
+    lab.pass(SOON);
+    lab.store.drop_hints(true);
+    assert!(block_on(lab.tenure.request_handover("x", None)).unwrap());
+    lab.pass(SOON);
+    assert!(leader.is_leader());
+    lab.pass(timing().renew_every() * 2);
+    let reasons: Vec<String> =
+        block_on(lab.tenure.history("x", 10)).unwrap().into_iter().map(|transition| transition.reason).collect();
+    assert!(reasons.contains(&"requested".to_owned()), "{reasons:?}");
+}
+
+#[test]
+fn only_a_leader_can_resign() {
+    let lab = Lab::new();
+    let _leader = lab.leader("a");
+    let follower = lab.candidate("b").start().unwrap();
+    assert!(matches!(follower.resign_blocking(), Err(Error::NotLeading)));
+    assert!(matches!(follower.resign_to_blocking(id("a")), Err(Error::NotLeading)));
+    follower.request_resign();
+    lab.settle();
+    assert_eq!(lab.store.calls(Operation::Resign), 0);
+}
+
+#[test]
+fn the_keenest_leads_when_several_come_at_once() {
+    for _ in 0..5 {
+        let lab = Lab::new();
+        let start = |name, level| lab.candidate(name).priority(Priority::new(level).unwrap()).start().unwrap();
+        let (reluctant, keen, keener) = (start("a", 0), start("b", 5), start("c", 9));
+        lab.pass(Duration::from_secs(1));
+        assert!(keener.is_leader() && !keen.is_leader() && !reluctant.is_leader());
+        keener.stop_blocking();
+        lab.pass(Duration::from_secs(1));
+        assert!(keen.is_leader() && !reluctant.is_leader(), "the keenest stand-by is next");
+    }
+}
+
+#[test]
+fn a_crashed_leader_is_followed_when_its_lease_runs_out() {
+    let lab = Lab::new();
+    let rival = lab.rival();
+    let _leader = lab.leader("a");
+    let follower = rival.candidate("b").start().unwrap();
+    lab.pass(SOON);
+    rival.settle();
+    lab.store.inject_everywhere(&tenure::testing::Fault::BlackHole);
+    let mut waited = Duration::ZERO;
+    while !follower.is_leader() {
+        rival.pass(Duration::from_millis(50));
+        waited += Duration::from_millis(50);
+        assert!(waited <= timing().ttl() + Duration::from_millis(100), "{waited:?}");
+    }
+}

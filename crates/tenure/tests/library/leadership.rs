@@ -1,0 +1,94 @@
+//! The truth about leadership at every instant, whatever the driver is doing.
+
+use std::time::Duration;
+
+use tenure::EventKind;
+use tenure::testing::{Fault, Operation};
+
+use crate::support::{HeldUp, Lab, block_on, next, timing};
+
+const TICK: Duration = Duration::from_nanos(1);
+
+#[test]
+fn it_ends_by_the_clock_although_nothing_of_the_driver_runs() {
+    let lab = Lab::new();
+    let election = lab.leader("a");
+    let mut events = lab.events(&election);
+    let elected = next(&mut events, |kind| matches!(kind, EventKind::Elected { .. }));
+    let EventKind::Elected { trust, .. } = elected.kind else { unreachable!() };
+    let leadership = election.leadership().unwrap();
+    lab.store.inject_everywhere(&Fault::BlackHole);
+    let _held_up = HeldUp::new(&lab.tenure);
+
+    lab.hands.advance(trust.stop_at.saturating_since(lab.hands.now()) - TICK);
+    assert!(election.is_leader() && election.leadership().is_some());
+    assert!(leadership.is_valid() && !leadership.is_cancelled());
+    assert!(election.run_if_leader(|_| ()).is_some());
+
+    lab.hands.advance(TICK);
+    assert!(!election.is_leader() && election.leadership().is_none());
+    assert!(leadership.is_cancelled() && leadership.is_valid(), "what runs may finish");
+    assert!(leadership.begin_work().is_none(), "nothing may begin");
+    assert!(election.run_if_leader(|_| ()).is_none());
+    assert_eq!(leadership.remaining(), trust.until.saturating_since(trust.stop_at));
+
+    lab.hands.advance(trust.until.saturating_since(trust.stop_at) - TICK);
+    assert!(leadership.is_valid());
+    lab.hands.advance(TICK);
+    assert!(!leadership.is_valid());
+    assert_eq!(leadership.remaining(), Duration::ZERO);
+    assert_eq!(leadership.trusted_until(), trust.until);
+}
+
+#[test]
+fn it_counts_from_the_sending_of_the_request_that_was_answered() {
+    let lab = Lab::new();
+    let election = lab.leader("a");
+    let leadership = election.leadership().unwrap();
+    lab.settle();
+    lab.pass(Duration::from_secs(1));
+    lab.store.forget_counts();
+    lab.store.inject_once(Operation::Renew, Fault::HoldReply);
+    let before = leadership.trusted_until();
+    while lab.store.calls(Operation::Renew) == 0 {
+        lab.pass(Duration::from_millis(50));
+    }
+    let sent_by = lab.hands.now();
+    lab.pass(timing().attempt_timeout() - Duration::from_millis(200));
+    assert_eq!(leadership.trusted_until(), before);
+    lab.store.release();
+    lab.settle();
+    assert!(leadership.trusted_until() > before, "an answer in time counts");
+    assert!(leadership.trusted_until() <= sent_by + timing().hold(), "from when it was asked for");
+}
+
+#[test]
+fn a_late_answer_is_worth_nothing() {
+    let lab = Lab::new();
+    let election = lab.leader("a");
+    let leadership = election.leadership().unwrap();
+    lab.settle();
+    lab.pass(Duration::from_secs(1));
+    let before = leadership.trusted_until();
+    lab.store.inject(Operation::Renew, Fault::DelayReply(timing().attempt_timeout() + TICK));
+    lab.pass(timing().renew_every() * 3);
+    assert_eq!(leadership.trusted_until(), before);
+    lab.pass(before.saturating_since(lab.hands.now()));
+    assert!(!leadership.is_valid() && leadership.is_cancelled());
+}
+
+#[test]
+fn an_old_term_does_not_revive_with_the_next() {
+    let lab = Lab::new();
+    let election = lab.leader("a");
+    let first = election.leadership().unwrap();
+    election.resign_blocking().unwrap();
+    lab.pass(Duration::from_secs(5));
+    let second = election.leadership().expect("alone, it leads again");
+    assert!(second.term() > first.term());
+    assert!(first.is_cancelled() && !first.is_valid() && first.begin_work().is_none());
+    assert!(!second.is_cancelled() && second.is_valid());
+    block_on(first.cancelled());
+    block_on(first.overdue());
+    assert!(!second.wait_cancelled_for(Duration::ZERO));
+}

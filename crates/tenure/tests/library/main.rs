@@ -1,0 +1,19 @@
+//! The library as an application sees it, on a store that can be broken and a clock that can be moved.
+
+#![expect(clippy::unwrap_used, reason = "all of this is a test, its helpers too")]
+
+mod blocking;
+mod callbacks;
+mod configuration;
+mod driver;
+mod election;
+mod events;
+mod handover;
+mod health;
+mod leadership;
+mod outage;
+mod runtimes;
+mod stop;
+mod stuck;
+mod support;
+mod work;

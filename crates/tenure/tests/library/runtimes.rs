@@ -1,0 +1,64 @@
+//! Every kind of runtime around the same library, and none.
+
+use std::time::{Duration, Instant};
+
+use tenure::{EventKind, MemoryStore, Tenure, Timing};
+
+use crate::support::{block_on, id};
+
+/// Short enough that a lease would be lost while a test blocks, long enough for a machine that is busy.
+fn timing() -> Timing {
+    Timing::from_ttl(Duration::from_secs(4)).unwrap()
+}
+
+async fn a_whole_life() {
+    let tenure = Tenure::with_store(MemoryStore::new()).unwrap();
+    let start = |name| tenure.election("x").unwrap().timing(timing()).candidate(id(name)).start().unwrap();
+    let one = start("one");
+    let first = one.elected().await.unwrap();
+    let other = start("other");
+    let mut events = other.events();
+    assert_eq!(one.current_leader().await.unwrap().unwrap().candidate, id("one"));
+    one.resign().await.unwrap();
+    first.cancelled().await;
+    let second = other.elected().await.unwrap();
+    assert!(second.term() > first.term() && other.is_leader() && !one.is_leader());
+    while !matches!(events.next().await.unwrap().kind, EventKind::Elected { .. }) {}
+    assert_eq!(other.run_if_leader_async(async |leadership| leadership.term()).await, Some(second.term()));
+    other.stop().await;
+    one.stop().await;
+}
+
+#[test]
+fn a_runtime_of_many_threads() {
+    let runtime = tokio::runtime::Builder::new_multi_thread().worker_threads(2).build().unwrap();
+    runtime.block_on(async { tokio::spawn(a_whole_life()).await.unwrap() });
+}
+
+#[test]
+fn a_runtime_of_one_thread() {
+    tokio::runtime::Builder::new_current_thread().build().unwrap().block_on(a_whole_life());
+}
+
+#[test]
+fn an_executor_that_is_not_tokio() {
+    block_on(a_whole_life());
+}
+
+#[test]
+fn a_runtime_whose_only_thread_is_blocked_keeps_its_lease() {
+    let runtime = tokio::runtime::Builder::new_current_thread().build().unwrap();
+    runtime.block_on(async {
+        let tenure = Tenure::with_store(MemoryStore::new()).unwrap();
+        let election = tenure.election("x").unwrap().timing(timing()).start().unwrap();
+        let leadership = election.elected().await.unwrap();
+        let until = leadership.trusted_until();
+        let blocked_since = Instant::now();
+        while blocked_since.elapsed() < timing().ttl() + Duration::from_secs(1) {
+            std::hint::spin_loop();
+        }
+        assert!(election.is_leader() && leadership.is_valid() && !leadership.is_cancelled());
+        assert!(leadership.trusted_until() > until);
+        election.stop().await;
+    });
+}

@@ -1,0 +1,162 @@
+//! A store that can be broken, a clock that can be moved, and a driver between them.
+
+use std::future::Future;
+use std::pin::pin;
+use std::sync::{Arc, Mutex, mpsc};
+use std::task::{Context, Poll, Wake, Waker};
+use std::thread::{self, Thread};
+use std::time::{Duration, Instant};
+
+use tenure::testing::{FaultyStore, VirtualClock};
+use tenure::{CandidateId, Clock, Election, ElectionBuilder, Event, EventKind, Events, MemoryStore, Tenure, Timing};
+
+/// One process with a driver of its own, in a world where time passes only when a test says so.
+pub(crate) struct Lab {
+    pub(crate) hands: Arc<VirtualClock>,
+    pub(crate) memory: MemoryStore,
+    pub(crate) store: Arc<FaultyStore>,
+    pub(crate) tenure: Tenure,
+}
+
+impl Lab {
+    pub(crate) fn new() -> Self {
+        let hands = VirtualClock::new();
+        let memory = MemoryStore::with_clock(Clock::controlled_by(&hands));
+        Self::on(&hands, &memory)
+    }
+
+    /// A second process that meets the first in its store, and whose calls have faults of their own.
+    pub(crate) fn rival(&self) -> Self {
+        Self::on(&self.hands, &self.memory)
+    }
+
+    fn on(hands: &Arc<VirtualClock>, memory: &MemoryStore) -> Self {
+        let clock = Clock::controlled_by(hands);
+        let store = FaultyStore::with_clock(Arc::new(memory.clone()), clock.clone());
+        let tenure = Tenure::with_store_and_clock(Arc::clone(&store) as _, clock).unwrap();
+        Self { hands: Arc::clone(hands), memory: memory.clone(), store, tenure }
+    }
+
+    /// A candidacy in the election that all tests hold.
+    pub(crate) fn candidate(&self, name: &str) -> ElectionBuilder {
+        self.tenure.election("x").unwrap().timing(timing()).candidate(id(name))
+    }
+
+    /// A candidate that leads.
+    pub(crate) fn leader(&self, name: &str) -> Election {
+        elected(self.candidate(name))
+    }
+
+    /// Returns when the driver has done everything it could at this instant: it does what is due, and takes in what was
+    /// answered, before it obeys.
+    pub(crate) fn settle(&self) {
+        for _ in 0..2 {
+            block_on(self.tenure.examine()).unwrap();
+        }
+    }
+
+    /// Events from this very instant on.
+    pub(crate) fn events(&self, election: &Election) -> Events {
+        let events = election.events();
+        self.settle();
+        events
+    }
+
+    /// Lets time pass in small steps, with everything done on time that is due on the way.
+    pub(crate) fn pass(&self, time: Duration) {
+        let step = Duration::from_millis(50);
+        let mut left = time;
+        while left > Duration::ZERO {
+            let by = left.min(step);
+            self.hands.advance(by);
+            self.settle();
+            left -= by;
+        }
+    }
+}
+
+/// Starts a candidacy and waits until it leads.
+pub(crate) fn elected(builder: ElectionBuilder) -> Election {
+    let election = builder.start().unwrap();
+    election.wait_elected_for(PATIENCE).unwrap().expect("a lone candidate is elected");
+    election
+}
+
+/// The timing of all tests that do not care: a ttl of half a minute, of which 24 s are trusted and 20.8 s are led.
+pub(crate) fn timing() -> Timing {
+    Timing::from_ttl(Duration::from_secs(30)).unwrap()
+}
+
+pub(crate) fn id(text: &str) -> CandidateId {
+    CandidateId::new(text).unwrap()
+}
+
+/// How long a test waits, in real time, for what must happen.
+pub(crate) const PATIENCE: Duration = Duration::from_secs(20);
+
+/// Waits in real time for what other threads bring about.
+pub(crate) fn eventually(what: &str, mut holds: impl FnMut() -> bool) {
+    let deadline = Instant::now() + PATIENCE;
+    while !holds() {
+        assert!(Instant::now() < deadline, "{what} did not come about");
+        // Waits because nothing signals what is asked here.
+        thread::sleep(Duration::from_millis(1));
+    }
+}
+
+/// Skips to the next event of interest.
+pub(crate) fn next(events: &mut Events, wanted: impl Fn(&EventKind) -> bool) -> Event {
+    loop {
+        let event = events.next_blocking().expect("events go on until the one that is waited for");
+        if wanted(&event.kind) {
+            return event;
+        }
+    }
+}
+
+/// A small executor of another make than tokio's.
+pub(crate) fn block_on<F: Future>(future: F) -> F::Output {
+    struct Unpark(Thread);
+    impl Wake for Unpark {
+        fn wake(self: Arc<Self>) {
+            self.0.unpark();
+        }
+    }
+    let waker = Waker::from(Arc::new(Unpark(thread::current())));
+    let mut future = pin!(future);
+    loop {
+        if let Poll::Ready(output) = future.as_mut().poll(&mut Context::from_waker(&waker)) {
+            return output;
+        }
+        thread::park();
+    }
+}
+
+/// The driver, caught in the middle of something: nothing of it runs until this is dropped.
+pub(crate) struct HeldUp {
+    _until_dropped: mpsc::Sender<()>,
+}
+
+impl HeldUp {
+    /// Waking whoever waits for an answer is the driver's last act before the answer is read, and here it takes long.
+    pub(crate) fn new(tenure: &Tenure) -> Self {
+        struct Hold(mpsc::Sender<()>, Mutex<mpsc::Receiver<()>>);
+        impl Wake for Hold {
+            fn wake(self: Arc<Self>) {
+                self.0.send(()).unwrap();
+                let _ = self.1.lock().unwrap().recv();
+            }
+        }
+        let (caught, is_caught) = mpsc::channel();
+        let (until_dropped, dropped) = mpsc::channel();
+        let waker = Waker::from(Arc::new(Hold(caught, Mutex::new(dropped))));
+        loop {
+            let mut answer = pin!(tenure.examine());
+            // An answer that is there already leaves nobody to be woken.
+            if answer.as_mut().poll(&mut Context::from_waker(&waker)).is_pending() {
+                is_caught.recv().unwrap();
+                return Self { _until_dropped: until_dropped };
+            }
+        }
+    }
+}
