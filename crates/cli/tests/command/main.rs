@@ -1,0 +1,16 @@
+//! The `tenure` command as people and programs meet it: real processes on a SQLite store.
+
+// The helpers of tests fail like tests do, but clippy takes only the functions marked as tests for such.
+#![allow(clippy::panic, clippy::unwrap_used)]
+
+mod crowd;
+mod doctor;
+mod elect;
+mod faults;
+mod help;
+mod look;
+mod resign;
+mod run;
+mod signals;
+mod support;
+mod worker;
