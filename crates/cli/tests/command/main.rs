@@ -7,6 +7,7 @@ mod crowd;
 mod doctor;
 mod elect;
 mod faults;
+mod guard_faults;
 mod help;
 mod look;
 mod resign;
