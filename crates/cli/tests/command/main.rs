@@ -7,6 +7,7 @@ mod crowd;
 mod doctor;
 mod elect;
 mod faults;
+mod gone_reader;
 mod guard_faults;
 mod help;
 mod look;
