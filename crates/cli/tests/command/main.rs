@@ -3,6 +3,7 @@
 // The helpers of tests fail like tests do, but clippy takes only the functions marked as tests for such.
 #![allow(clippy::panic, clippy::unwrap_used)]
 
+mod bad_input;
 mod crowd;
 mod doctor;
 mod elect;
