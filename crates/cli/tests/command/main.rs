@@ -5,6 +5,7 @@
 
 mod bad_input;
 mod crowd;
+mod default_store;
 mod doctor;
 mod elect;
 mod faults;
