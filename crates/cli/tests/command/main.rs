@@ -15,6 +15,7 @@ mod help;
 mod look;
 mod resign;
 mod run;
+mod secrets;
 mod signals;
 mod support;
 mod worker;
