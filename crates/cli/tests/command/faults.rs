@@ -84,3 +84,21 @@ fn case_30_a_command_that_nobody_reads_does_not_stop_the_renewals() {
     assert_eq!((&status()["leader"], &status()["term"]), (&"a".into(), &elected["term"]));
     drop(unread);
 }
+
+#[test]
+fn a_supervisor_that_is_stopped_again_and_again_always_leads_again() {
+    let site = Site::with_timing(&["--ttl", "500ms"]);
+    let mut candidate = site.candidate("a");
+    let mut worker = Process::open(site.next_start().pid);
+    for _ in 0..8 {
+        candidate.signal(Signal::STOP);
+        worker.await_end("the command of a stopped supervisor");
+        // Waits because the lease, which nobody else wants, runs out only after the trust in it.
+        assert!(!candidate.running.process.ends_within(std::time::Duration::from_millis(200)));
+        candidate.signal(Signal::CONT);
+        worker = Process::open(site.next_start().pid);
+    }
+    site.journal().assert_disjoint();
+    candidate.signal(Signal::TERM);
+    assert_eq!(candidate.code(), 143);
+}

@@ -76,3 +76,18 @@ fn a_stand_by_whose_guard_was_killed_still_takes_over() {
     assert_eq!(site.next_start().candidate, "b");
     site.journal().assert_disjoint();
 }
+
+#[test]
+fn a_stopped_guard_does_not_let_a_new_leader_lead_without_its_command() {
+    let site = Site::new();
+    let leader = site.candidate("a");
+    site.next_start();
+    let stand_by = site.candidate("b");
+    stand_by.event("observed");
+    let guard = Victim(stand_by.running.process.only_child());
+    guard.0.signal(Signal::STOP);
+    leader.signal(Signal::TERM);
+    assert_eq!(site.next_start().candidate, "b");
+    assert!(guard.0.is_dead());
+    site.journal().assert_disjoint();
+}
