@@ -14,6 +14,7 @@ use crate::options::{Candidacy, open_for};
 use crate::output::{EventLine, json_line, sentence};
 use crate::signals::{Asked, Signals};
 use crate::supervise::{Exit as CommandExit, Report, SpawnFailure, Supervisor, Trust, Work};
+use crate::voice::{Voice, say};
 
 pub(super) async fn execute(global: &Global, args: RunArgs) -> Result<Exit, Failure> {
     let candidacy = Candidacy::new(&args.candidate)?;
@@ -112,14 +113,14 @@ impl Run<'_> {
                     return Ok(());
                 }
                 self.work_is_over();
-                complain(&message);
+                say(&message);
                 self.finish(kind.into());
             }
             Report::Ended(exit) => self.ended(exit),
             Report::Stopped(_) => self.go_on(),
             Report::GuardDied => {
                 let told = if self.work.is_some() { "; the command was ended with it" } else { "" };
-                complain(&format!("the guard process was killed{told}"));
+                say(&format!("the guard process was killed{told}"));
                 self.supervisor = launch(self.tenure)?;
                 self.go_on();
             }
@@ -172,7 +173,7 @@ impl Run<'_> {
         match self.supervisor.start(&command) {
             Err(error) if error.kind() == io::ErrorKind::ArgumentListTooLong => {
                 drop(work);
-                complain(&format!("cannot run {:?}: {error}", self.args.command[0]));
+                say(&format!("cannot run {:?}: {error}", self.args.command[0]));
                 self.finish(Exit::NotExecutable);
             }
             started => {
@@ -230,7 +231,7 @@ impl Run<'_> {
     /// death is reported.
     fn replace_the_guard(&mut self) {
         self.overdue_at = None;
-        complain("the guard process does not answer; it is killed, and the command with it");
+        say("the guard process does not answer; it is killed, and the command with it");
         if let Err(error) = self.supervisor.kill_guard() {
             tracing::error!(%error, "the guard cannot be killed");
         }
@@ -256,13 +257,13 @@ impl Run<'_> {
         let RunArgs { name, json, quiet, .. } = &self.args;
         if *json {
             if let Some(line) = EventLine::new(name, self.election.candidate().as_str(), event) {
-                // There is nobody left to tell when standard error is gone.
-                let _ = json_line(&mut io::stderr(), &line);
+                // It never fails, and never waits for a reader.
+                let _ = json_line(&mut Voice, &line);
             }
         } else if !quiet || matches!(event.kind, EventKind::Error { .. }) {
             let expected = matches!(event.kind, EventKind::Lost { reason: LossReason::Stopped, .. });
             if let Some(sentence) = sentence(name, event).filter(|_| !expected) {
-                complain(&sentence);
+                say(&sentence);
             }
         }
     }
@@ -284,9 +285,4 @@ fn launch(tenure: &Tenure) -> Result<Supervisor, Failure> {
 
 fn until(trust: tenure::Trust) -> Trust {
     Trust { stop_at: trust.stop_at, kill_at: trust.kill_at }
-}
-
-fn complain(message: &str) {
-    use io::Write;
-    let _ = writeln!(io::stderr(), "tenure: {message}");
 }

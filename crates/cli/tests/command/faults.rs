@@ -1,11 +1,11 @@
 //! What befalls `tenure run`: it is stopped, its command daemonises or is not read. The next command starts only when
 //! nothing of the one before is left.
 
-use std::io::pipe;
+use std::io::{Write, pipe};
 
 use rustix::process::Signal;
 
-use crate::support::{Candidate, ELECTION, Process, Site, sh};
+use crate::support::{Candidate, ELECTION, Process, Running, Site, sh};
 
 #[test]
 fn case_01_and_04_the_command_of_a_stopped_supervisor_is_dead_before_the_next_one_starts() {
@@ -101,4 +101,29 @@ fn a_supervisor_that_is_stopped_again_and_again_always_leads_again() {
     site.journal().assert_disjoint();
     candidate.signal(Signal::TERM);
     assert_eq!(candidate.code(), 143);
+}
+
+/// Fills a pipe that nobody reads, as when a terminal is held or a log collector hangs.
+fn blocked_pipe() -> (std::io::PipeReader, std::io::PipeWriter) {
+    let (unread, mut full) = pipe().unwrap();
+    let room = rustix::pipe::fcntl_getpipe_size(&full).unwrap();
+    full.write_all(&vec![b'x'; room]).unwrap();
+    (unread, full)
+}
+
+#[test]
+fn case_30_a_standard_error_that_nobody_reads_stops_neither_the_command_nor_the_end() {
+    let site = Site::new();
+    let (unread, full) = blocked_pipe();
+    let mut command = site.candidate_command("a", &["--log", "trace"], &crate::worker::command());
+    let mut leader = Running::start_logging(&mut command, full);
+    drop(command);
+    let worker = Process::open(site.next_start().pid);
+    // Waits because a lease that is not renewed takes this long to run out.
+    assert!(!worker.ends_within(std::time::Duration::from_millis(3_500)));
+    leader.signal(Signal::TERM);
+    assert_eq!(leader.code(), 143);
+    assert!(worker.is_dead());
+    assert_eq!(site.journal().starts(), 1);
+    drop(unread);
 }

@@ -98,15 +98,19 @@ impl Site {
 
     /// A `tenure run` of this very command. What the command prints is to be found in `words`.
     pub(crate) fn candidate_running<I: AsRef<OsStr>>(&self, id: &str, options: &[&str], run: &[I]) -> Candidate {
+        Candidate::start(&mut self.candidate_command(id, options, run))
+    }
+
+    pub(crate) fn candidate_command<I: AsRef<OsStr>>(&self, id: &str, options: &[&str], run: &[I]) -> Command {
         let mut command = self.tenure(["run", ELECTION, "--json", "--id", id]);
         command.args(self.timing).args(options).arg("--").args(run);
         command.env(worker::JOURNAL, self.path("journal")).stdout(self.words_in.try_clone().unwrap());
-        Candidate::start(&mut command)
+        command
     }
 
     /// Waits for the next worker to start, whoever's it is.
     pub(crate) fn next_start(&self) -> Start {
-        self.words.find("the start of a worker", |line| Start::parse(line))
+        self.words.find("the start of a worker", Start::parse)
     }
 
     /// What the workers have written so far.

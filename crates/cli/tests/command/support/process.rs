@@ -101,7 +101,12 @@ impl Running {
 
     /// Starts it with its standard output where the command says.
     pub(crate) fn start_printing(command: &mut Command) -> Self {
-        let mut child = command.stderr(Stdio::piped()).spawn().unwrap();
+        Self::start_logging(command, Stdio::piped())
+    }
+
+    /// Starts it with its standard error here, and its standard output where the command says.
+    pub(crate) fn start_logging(command: &mut Command, stderr: impl Into<Stdio>) -> Self {
+        let mut child = command.stderr(stderr).spawn().unwrap();
         let process = Process::open(i32::try_from(child.id()).unwrap());
         let (stdout, stderr) = (child.stdout.take().map(Lines::of), child.stderr.take().map(Lines::of));
         Self { child, process, stdout, stderr }
