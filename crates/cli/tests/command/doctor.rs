@@ -2,10 +2,11 @@
 
 use std::os::unix::fs::PermissionsExt;
 use std::os::unix::process::CommandExt;
+use std::process::Command;
 
 use serde_json::Value;
 
-use crate::support::{Finished, Running, Site, TIMING};
+use crate::support::{Finished, Running, Site, TIMING, tenure};
 
 fn doctor(site: &Site, store: &str) -> Finished {
     Running::start(&mut site.bare(["--store", store, "doctor"])).finish()
@@ -65,9 +66,11 @@ fn a_file_that_cannot_be_written_is_bad() {
     if rustix::process::geteuid().is_root() {
         // Permissions do not bind root, so the command runs as nobody, who may not see where the program was built.
         let program = site.path("program");
-        std::fs::copy(crate::support::tenure(), &program).unwrap();
+        // Copied by another process: one that this process forks meanwhile would hold the copy open for writing.
+        let copied = Command::new("cp").args([tenure(), &program]).status().unwrap();
+        assert!(copied.success());
         std::fs::set_permissions(site.path(""), std::fs::Permissions::from_mode(0o755)).unwrap();
-        command = std::process::Command::new(program);
+        command = Command::new(program);
         command.args(["--store", &site.store(), "doctor"]).uid(65534).gid(65534);
     }
     let finished = Running::start(&mut command).finish();
