@@ -2,6 +2,8 @@
 
 use std::process::ExitCode;
 
+use tenure::store::{StoreError, StoreErrorKind};
+
 use crate::supervise::{Exit as CommandExit, SpawnFailure};
 
 /// How `tenure` ends.
@@ -99,15 +101,26 @@ impl Failure {
 impl From<tenure::Error> for Failure {
     fn from(error: tenure::Error) -> Self {
         let exit = match &error {
-            tenure::Error::Store(store) if store.kind() == tenure::store::StoreErrorKind::Configuration => Exit::Usage,
+            tenure::Error::Store(store) if is_bad_address(store) => Exit::Usage,
             error => match error.kind() {
                 tenure::ErrorKind::Invalid => Exit::Usage,
                 tenure::ErrorKind::Store => Exit::StoreUnavailable,
                 _ => Exit::Internal,
             },
         };
-        Self::new(exit, error.to_string())
+        Self::new(exit, with_causes(&error))
     }
+}
+
+/// Whether the address itself cannot be used, so that nothing was even looked at.
+fn is_bad_address(error: &StoreError) -> bool {
+    error.kind() == StoreErrorKind::Configuration && error.failure() == tenure::Failure::NotSent
+}
+
+/// An error says what it means for us; its causes say what the system told us.
+fn with_causes(error: &dyn std::error::Error) -> String {
+    let causes = std::iter::successors(error.source(), |cause| cause.source());
+    causes.fold(error.to_string(), |message, cause| format!("{message}: {cause}"))
 }
 
 impl From<std::io::Error> for Failure {

@@ -8,3 +8,4 @@ pub mod options;
 pub mod output;
 pub mod signals;
 pub mod supervise;
+pub mod voice;

@@ -9,6 +9,7 @@ use tenure_cli::args::Cli;
 use tenure_cli::commands::execute;
 use tenure_cli::exit::{Exit, Failure};
 use tenure_cli::supervise::guard;
+use tenure_cli::voice::{self, Voice};
 use tracing_subscriber::EnvFilter;
 
 fn main() -> ExitCode {
@@ -16,15 +17,14 @@ fn main() -> ExitCode {
         return guard::run();
     }
     let outcome = Cli::try_parse().map_or_else(|error| Err(usage(&error)), run);
-    match outcome {
-        Ok(exit) => exit.into(),
-        Err(Failure { exit, message }) => {
-            if !message.is_empty() {
-                eprintln!("tenure: {message}");
-            }
-            exit.into()
+    let exit = outcome.unwrap_or_else(|Failure { exit, message }| {
+        if !message.is_empty() {
+            voice::say(&message);
         }
-    }
+        exit
+    });
+    voice::flush();
+    exit.into()
 }
 
 fn run(cli: Cli) -> Result<Exit, Failure> {
@@ -32,7 +32,7 @@ fn run(cli: Cli) -> Result<Exit, Failure> {
         Failure::new(Exit::Usage, format!("cannot use the log filter {:?}: {error}", cli.global.log))
     })?;
     let colours = std::io::stderr().is_terminal();
-    tracing_subscriber::fmt().with_env_filter(filter).with_ansi(colours).with_writer(std::io::stderr).init();
+    tracing_subscriber::fmt().with_env_filter(filter).with_ansi(colours).with_writer(|| Voice).init();
     // The permanent main thread runs everything: a guard started from a thread that ends would end with it.
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build()?;
     runtime.block_on(execute(cli))

@@ -4,6 +4,7 @@ use std::fs::DirBuilder;
 use std::os::unix::fs::DirBuilderExt;
 use std::path::PathBuf;
 
+use tenure::store::sqlite::SqliteStore;
 use tenure::{CandidateId, ElectionBuilder, Namespace, Preset, Priority, Tenure, Timing};
 
 use crate::args::{CandidateArgs, Global, TimingArgs};
@@ -17,7 +18,8 @@ pub fn open(global: &Global) -> Result<Tenure, Failure> {
     let namespace = Namespace::new(&global.namespace).map_err(|error| Failure::new(Exit::Usage, error.to_string()))?;
     let tenure = match &global.store {
         Some(url) => Tenure::open(url)?,
-        None => Tenure::open(&format!("sqlite:{}", default_database()?.display()))?,
+        // By its path: the name of a home directory need not fit into an address.
+        None => Tenure::with_store(SqliteStore::open(default_database()?).map_err(tenure::Error::from)?)?,
     };
     Ok(tenure.namespace(namespace))
 }

@@ -7,6 +7,8 @@ use serde::Serialize;
 use tenure::store::{Observation, Transition};
 use tenure::{Event, EventKind};
 
+use crate::exit::{Exit, Failure};
+
 /// One event as a JSON line. The history checker reads `candidate`, `event`, `term` and `boot_ns`.
 #[derive(Debug, Serialize)]
 pub struct EventLine<'a> {
@@ -156,6 +158,20 @@ impl From<&Transition> for TransitionLine {
 pub fn timestamp(unix_ms: u64) -> String {
     let millis = i64::try_from(unix_ms).unwrap_or(i64::MAX);
     Timestamp::from_millisecond(millis).unwrap_or(Timestamp::MAX).to_string()
+}
+
+/// Prints to standard output. A reader that has gone away, as in `tenure status | head`, is no failure.
+///
+/// # Errors
+/// When it cannot be written to, because the disk is full, say.
+pub fn print(write: impl FnOnce(&mut dyn Write) -> io::Result<()>) -> Result<(), Failure> {
+    let mut stdout = io::stdout().lock();
+    match write(&mut stdout).and_then(|()| stdout.flush()) {
+        Err(error) if error.kind() != io::ErrorKind::BrokenPipe => {
+            Err(Failure::new(Exit::Internal, format!("cannot write to standard output: {error}")))
+        }
+        Ok(()) | Err(_) => Ok(()),
+    }
 }
 
 /// Prints a value as one JSON line.

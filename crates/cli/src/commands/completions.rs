@@ -1,14 +1,16 @@
 //! `tenure completions`: for the shell.
 
-use std::io;
-
 use clap::CommandFactory;
 use clap_complete::Shell;
 
 use crate::args::Cli;
-use crate::exit::Exit;
+use crate::exit::{Exit, Failure};
+use crate::output::print;
 
-pub(super) fn execute(shell: Shell) -> Exit {
-    clap_complete::generate(shell, &mut Cli::command(), "tenure", &mut io::stdout());
-    Exit::Success
+pub(super) fn execute(shell: Shell) -> Result<Exit, Failure> {
+    // The generator panics when it cannot write, so it writes to where it always can.
+    let mut script = Vec::new();
+    clap_complete::generate(shell, &mut Cli::command(), "tenure", &mut script);
+    print(|out| out.write_all(&script))?;
+    Ok(Exit::Success)
 }

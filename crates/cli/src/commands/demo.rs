@@ -1,7 +1,7 @@
 //! `tenure demo`: three candidates, a crash and a hand-over, to look at.
 
 use std::collections::BTreeMap;
-use std::io::{BufRead, BufReader, IsTerminal};
+use std::io::{self, BufRead, BufReader, IsTerminal, Write};
 use std::process::{Child, Command, Stdio};
 use std::time::Duration;
 
@@ -138,7 +138,7 @@ impl Stage {
 
     fn describe(&self, name: &str, what: String) {
         if !std::io::stderr().is_terminal() {
-            println!("  {name}: {what}");
+            print_line(&format!("  {name}: {what}"));
         } else if let Some(row) = self.rows.get(name) {
             row.set_message(what);
         }
@@ -146,7 +146,7 @@ impl Stage {
 
     fn say(&self, sentence: &str) {
         if !std::io::stderr().is_terminal() || self.bars.println(sentence).is_err() {
-            println!("{sentence}");
+            print_line(sentence);
         }
     }
 }
@@ -162,6 +162,11 @@ impl Drop for Stage {
             let _ = child.wait();
         }
     }
+}
+
+fn print_line(line: &str) {
+    // A demo that nobody watches any more still has to clear the stage.
+    let _ = writeln!(io::stdout(), "{line}");
 }
 
 fn row_style() -> ProgressStyle {

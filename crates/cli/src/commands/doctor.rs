@@ -1,7 +1,5 @@
 //! `tenure doctor`: checks of the store and of the timing.
 
-use std::io;
-
 use serde::Serialize;
 use tenure::store::Verdict;
 use tenure::{Prediction, Tenure, Timing};
@@ -10,7 +8,7 @@ use crate::args::{DoctorArgs, Global};
 use crate::duration::show;
 use crate::exit::{Exit, Failure};
 use crate::options::{open, timing};
-use crate::output::json_line;
+use crate::output::{json_line, print};
 
 /// One check as `tenure doctor --json` prints it.
 #[derive(Debug, Serialize)]
@@ -28,12 +26,14 @@ pub(super) async fn execute(global: &Global, args: &DoctorArgs) -> Result<Exit, 
     }
     let healthy = checks.iter().all(|check| check.verdict != word(Verdict::Bad));
     if args.json {
-        json_line(&mut io::stdout(), &checks)?;
+        print(|out| json_line(out, &checks))?;
     } else {
-        for CheckLine { check, verdict, detail } in &checks {
-            println!("{verdict:7}  {check}: {detail}");
-        }
-        println!("{}", if healthy { "all is well" } else { "something is wrong: see above" });
+        print(|out| {
+            for CheckLine { check, verdict, detail } in &checks {
+                writeln!(out, "{verdict:7}  {check}: {detail}")?;
+            }
+            writeln!(out, "{}", if healthy { "all is well" } else { "something is wrong: see above" })
+        })?;
     }
     Ok(if healthy { Exit::Success } else { Exit::Failure })
 }

@@ -1,26 +1,24 @@
 //! `tenure history`: past changes of leadership.
 
-use std::io;
-
 use crate::args::{Global, HistoryArgs};
 use crate::exit::{Exit, Failure};
 use crate::options::open_for;
-use crate::output::{TransitionLine, json_line, table};
+use crate::output::{TransitionLine, json_line, print, table};
 
 pub(super) async fn execute(global: &Global, args: &HistoryArgs) -> Result<Exit, Failure> {
     let tenure = open_for(global, &args.name)?;
     let history = tenure.history(&args.name, args.limit).await?;
     let lines: Vec<TransitionLine> = history.iter().map(TransitionLine::from).collect();
     if args.json {
-        json_line(&mut io::stdout(), &lines)?;
+        print(|out| json_line(out, &lines))?;
     } else if lines.is_empty() {
-        println!("nobody has ever led {} in namespace {}", args.name, global.namespace);
+        print(|out| writeln!(out, "nobody has ever led {} in namespace {}", args.name, global.namespace))?;
     } else {
         let row = |line: TransitionLine| {
             vec![line.at, line.event.to_owned(), line.term.to_string(), line.candidate, line.reason]
         };
         let rows: Vec<Vec<String>> = lines.into_iter().map(row).collect();
-        table(&mut io::stdout(), &["AT", "EVENT", "TERM", "CANDIDATE", "REASON"], &rows)?;
+        print(|out| table(out, &["AT", "EVENT", "TERM", "CANDIDATE", "REASON"], &rows))?;
     }
     Ok(Exit::Success)
 }

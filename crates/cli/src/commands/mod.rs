@@ -28,6 +28,6 @@ pub async fn execute(cli: Cli) -> Result<Exit, Failure> {
         Command::Resign(args) => resign::execute(global, &args).await,
         Command::Doctor(args) => doctor::execute(global, &args).await,
         Command::Demo => demo::execute().await,
-        Command::Completions { shell } => Ok(completions::execute(shell)),
+        Command::Completions { shell } => completions::execute(shell),
     }
 }

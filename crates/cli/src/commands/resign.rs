@@ -1,6 +1,5 @@
 //! `tenure resign`: ask the leader to hand over.
 
-use std::io;
 use std::time::{Duration, Instant};
 
 use serde::Serialize;
@@ -10,7 +9,7 @@ use tenure::store::Observation;
 use crate::args::{Global, ResignArgs};
 use crate::exit::{Exit, Failure};
 use crate::options::open_for;
-use crate::output::json_line;
+use crate::output::{json_line, print};
 
 /// The outcome as `tenure resign --json` prints it.
 #[derive(Debug, Serialize)]
@@ -65,15 +64,15 @@ fn report(args: &ResignArgs, from: &tenure::Leader, seen: &Observation, took: Du
             term: leader.map(|leader| leader.term.get()),
             took_ms: u64::try_from(took.as_millis()).unwrap_or(u64::MAX),
         };
-        return Ok(json_line(&mut io::stdout(), &line)?);
+        return print(|out| json_line(out, &line));
     }
-    match leader {
+    print(|out| match leader {
         Some(leader) => {
-            println!("{} handed over to {}, term {}, in {took:.1?}", from.candidate, leader.candidate, leader.term);
+            let (from, to, term) = (&from.candidate, &leader.candidate, leader.term);
+            writeln!(out, "{from} handed over to {to}, term {term}, in {took:.1?}")
         }
-        None => println!("{} resigned; nobody stands by", from.candidate),
-    }
-    Ok(())
+        None => writeln!(out, "{} resigned; nobody stands by", from.candidate),
+    })
 }
 
 fn nobody_leads(name: &str) -> Failure {

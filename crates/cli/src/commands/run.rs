@@ -4,7 +4,9 @@ use std::ffi::OsString;
 use std::io;
 use std::path::Path;
 
-use tenure::{Clock, Election, Event, EventKind, Events, Instant, LossReason, Tenure, Timing, Work as LeaderWork};
+use tenure::{
+    Clock, Election, Event, EventKind, Events, Instant, LossReason, Tenure, Term, Timing, Work as LeaderWork,
+};
 
 use crate::args::{Global, Restart, RunArgs};
 use crate::exit::{Exit, Failure};
@@ -12,6 +14,7 @@ use crate::options::{Candidacy, open_for};
 use crate::output::{EventLine, json_line, sentence};
 use crate::signals::{Asked, Signals};
 use crate::supervise::{Exit as CommandExit, Report, SpawnFailure, Supervisor, Trust, Work};
+use crate::voice::{Voice, say};
 
 pub(super) async fn execute(global: &Global, args: RunArgs) -> Result<Exit, Failure> {
     let candidacy = Candidacy::new(&args.candidate)?;
@@ -21,8 +24,17 @@ pub(super) async fn execute(global: &Global, args: RunArgs) -> Result<Exit, Fail
     let supervisor = launch(&tenure)?;
     let election = candidacy.describe(&tenure, &args.name)?.start()?;
     let mut events = election.events();
-    let mut run =
-        Run { args, timing, tenure: &tenure, election: &election, supervisor, work: None, overdue_at: None, end: None };
+    let mut run = Run {
+        args,
+        timing,
+        tenure: &tenure,
+        election: &election,
+        supervisor,
+        leading: None,
+        work: None,
+        overdue_at: None,
+        end: None,
+    };
     let exit = run.until_the_end(&mut events, &mut signals).await;
     run.supervisor.shutdown().await;
     exit
@@ -35,9 +47,11 @@ struct Run<'a> {
     tenure: &'a Tenure,
     election: &'a Election,
     supervisor: Supervisor,
+    /// The term that leads, as far as was told, and the newest trust in it.
+    leading: Option<(Term, Trust)>,
     /// Held while the command, or anything it left behind, is alive: the lease is not released before.
     work: Option<LeaderWork>,
-    /// When a guard that has not reported the end of the command by itself is not trusted any more.
+    /// When a guard that has not reported the start of the command, or its end, is not waited for any more.
     overdue_at: Option<Instant>,
     /// Set when the end has begun.
     end: Option<Exit>,
@@ -63,9 +77,13 @@ impl Run<'_> {
     fn heed(&mut self, event: &Event) {
         self.tell(event);
         match &event.kind {
-            EventKind::Elected { trust, .. } => self.start(*trust),
-            EventKind::Renewed { trust, .. } => self.order(|supervisor| supervisor.trust(until(*trust))),
+            EventKind::Elected { term, trust } => {
+                self.leading = Some((*term, until(*trust)));
+                self.start();
+            }
+            EventKind::Renewed { term, trust } => self.renewed(*term, until(*trust)),
             EventKind::Lost { kill_at, .. } => {
+                self.leading = None;
                 let kill_at = *kill_at;
                 self.order(|supervisor| supervisor.terminate(kill_at));
                 let patience = self.timing.reaction() / 4 * 3;
@@ -84,22 +102,28 @@ impl Run<'_> {
     /// The guard says something.
     async fn note(&mut self, report: Report) -> Result<(), Failure> {
         match report {
-            Report::Started { pid } => tracing::info!(pid, "the command runs"),
+            Report::Started { pid } => {
+                tracing::info!(pid, "the command runs");
+                if self.work_leads() {
+                    self.overdue_at = None;
+                }
+            }
             Report::SpawnFailed { kind, message } => {
-                self.work_is_over();
                 if kind == SpawnFailure::TrustEnded {
-                    // Leadership ended before the command began: the election goes on.
+                    self.go_on();
                     return Ok(());
                 }
-                complain(&message);
+                self.work_is_over();
+                say(&message);
                 self.finish(kind.into());
             }
             Report::Ended(exit) => self.ended(exit),
+            Report::Stopped(_) => self.go_on(),
             Report::GuardDied => {
-                complain("the guard process was killed; the command was ended with it, and leadership is resigned");
+                let told = if self.work.is_some() { "; the command was ended with it" } else { "" };
+                say(&format!("the guard process was killed{told}"));
                 self.supervisor = launch(self.tenure)?;
-                self.work_is_over();
-                self.election.request_resign();
+                self.go_on();
             }
         }
         Ok(())
@@ -114,11 +138,24 @@ impl Run<'_> {
         }
     }
 
-    fn start(&mut self, trust: tenure::Trust) {
-        if self.end.is_some() {
+    fn renewed(&mut self, term: Term, trust: Trust) {
+        self.leading = Some((term, trust));
+        if self.work.as_ref().is_some_and(|work| work.leadership().term() == term) {
+            self.order(|supervisor| supervisor.trust(trust));
+        }
+    }
+
+    /// Starts the command if this candidate leads. While something of an earlier one is left it does not: the end of
+    /// that will start it.
+    fn start(&mut self) {
+        if self.end.is_some() || self.work.is_some() {
             return;
         }
-        let Some(leadership) = self.election.leadership() else { return };
+        let (Some((term, trust)), Some(leadership)) = (self.leading, self.election.leadership()) else { return };
+        if leadership.term() != term {
+            // The election is ahead of its events; the one that tells of this term will start the command.
+            return;
+        }
         let Some(work) = leadership.begin_work() else { return };
         let set = |name: &str, value: String| (OsString::from(name), OsString::from(value));
         let command = Work {
@@ -132,25 +169,31 @@ impl Run<'_> {
             // The address may carry a password, and the command has no business with the store.
             env_remove: vec![OsString::from("TENURE_STORE")],
             grace: self.timing.grace(),
-            trust: until(trust),
+            trust,
         };
         match self.supervisor.start(&command) {
-            Ok(()) => self.work = Some(work),
-            Err(error) => {
+            Err(error) if error.kind() == io::ErrorKind::ArgumentListTooLong => {
                 drop(work);
-                complain(&format!("cannot run {:?}: {error}", self.args.command[0]));
+                say(&format!("cannot run {:?}: {error}", self.args.command[0]));
                 self.finish(Exit::NotExecutable);
+            }
+            started => {
+                self.work = Some(work);
+                // A guard that was stopped does not even say that it cannot start the command.
+                self.overdue_at = Some(trust.stop_at);
+                if started.is_err() {
+                    self.replace_the_guard();
+                }
             }
         }
     }
 
-    /// The command and all its descendants are dead.
+    /// The command ended by itself, and all its descendants are dead.
     fn ended(&mut self, exit: CommandExit) {
-        let by_itself = self.work.as_ref().is_some_and(|work| !work.leadership().is_cancelled());
-        self.work_is_over();
-        if !by_itself {
-            return;
+        if !self.work_leads() {
+            return self.go_on();
         }
+        self.work_is_over();
         let again = match self.args.restart {
             Restart::No => false,
             Restart::OnFailure => exit != CommandExit::Code(0),
@@ -163,15 +206,33 @@ impl Run<'_> {
         }
     }
 
+    /// Nothing runs, and the command is not done: campaigns on. This candidate may lead again already, or may still lead
+    /// when a late extension of trust has cost it its command; it must not go on leading without one.
+    fn go_on(&mut self) {
+        let still_leads = self.work_leads();
+        self.work_is_over();
+        if still_leads {
+            self.election.request_resign();
+        } else {
+            self.start();
+        }
+    }
+
+    /// Whether the term that the command runs under still leads.
+    fn work_leads(&self) -> bool {
+        self.work.as_ref().is_some_and(|work| !work.leadership().is_cancelled())
+    }
+
     fn work_is_over(&mut self) {
         self.work = None;
         self.overdue_at = None;
     }
 
-    /// A guard that was stopped cannot kill. Killed itself, it takes the command along.
+    /// A guard that was stopped, or is dead, can neither start nor kill. Killed itself, it takes the command along, and its
+    /// death is reported.
     fn replace_the_guard(&mut self) {
         self.overdue_at = None;
-        complain("the guard process has not ended the command in time; it is killed, and the command with it");
+        say("the guard process does not answer; it is killed, and the command with it");
         if let Err(error) = self.supervisor.kill_guard() {
             tracing::error!(%error, "the guard cannot be killed");
         }
@@ -197,13 +258,13 @@ impl Run<'_> {
         let RunArgs { name, json, quiet, .. } = &self.args;
         if *json {
             if let Some(line) = EventLine::new(name, self.election.candidate().as_str(), event) {
-                // There is nobody left to tell when standard error is gone.
-                let _ = json_line(&mut io::stderr(), &line);
+                // It never fails, and never waits for a reader.
+                let _ = json_line(&mut Voice, &line);
             }
         } else if !quiet || matches!(event.kind, EventKind::Error { .. }) {
             let expected = matches!(event.kind, EventKind::Lost { reason: LossReason::Stopped, .. });
             if let Some(sentence) = sentence(name, event).filter(|_| !expected) {
-                complain(&sentence);
+                say(&sentence);
             }
         }
     }
@@ -225,9 +286,4 @@ fn launch(tenure: &Tenure) -> Result<Supervisor, Failure> {
 
 fn until(trust: tenure::Trust) -> Trust {
     Trust { stop_at: trust.stop_at, kill_at: trust.kill_at }
-}
-
-fn complain(message: &str) {
-    use io::Write;
-    let _ = writeln!(io::stderr(), "tenure: {message}");
 }

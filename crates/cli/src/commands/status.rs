@@ -1,7 +1,5 @@
 //! `tenure status`: who leads.
 
-use std::io;
-
 use tenure::Tenure;
 use tenure::store::Observation;
 
@@ -9,7 +7,7 @@ use crate::args::{Global, StatusArgs};
 use crate::duration::show;
 use crate::exit::{Exit, Failure};
 use crate::options::{open, open_for};
-use crate::output::{StatusLine, json_line, table};
+use crate::output::{StatusLine, json_line, print, table};
 
 pub(super) async fn execute(global: &Global, args: &StatusArgs) -> Result<Exit, Failure> {
     let tenure = match &args.name {
@@ -17,15 +15,15 @@ pub(super) async fn execute(global: &Global, args: &StatusArgs) -> Result<Exit, 
         None => open(global)?,
     };
     let observed = observe(&tenure, args.name.as_deref()).await?;
-    let out = &mut io::stdout();
     if args.json {
         let lines: Vec<StatusLine> = observed.iter().map(|(name, seen)| StatusLine::new(name, seen)).collect();
-        json_line(out, &lines)?;
+        print(|out| json_line(out, &lines))?;
     } else if observed.is_empty() {
-        println!("no elections in namespace {}", global.namespace);
+        print(|out| writeln!(out, "no elections in namespace {}", global.namespace))?;
     } else {
         let rows: Vec<Vec<String>> = observed.iter().map(|(name, seen)| row(name, seen)).collect();
-        table(out, &["ELECTION", "LEADER", "TERM", "REMAINING", "SINCE", "STANDING BY"], &rows)?;
+        let headings = ["ELECTION", "LEADER", "TERM", "REMAINING", "SINCE", "STANDING BY"];
+        print(|out| table(out, &headings, &rows))?;
     }
     Ok(Exit::Success)
 }

@@ -79,8 +79,10 @@ pub enum Report {
         /// The failure in words, for a person.
         message: String,
     },
-    /// The command and every one of its descendants are dead; this is how the command itself ended.
+    /// The command ended by itself, like this, and every one of its descendants is dead, too.
     Ended(Exit),
+    /// The same, but the guard had begun to stop it: it was told to, or trust ran out.
+    Stopped(Exit),
     /// The guard died, and everything it guarded is dead. Only the supervisor says this, never the guard.
     #[serde(skip)]
     GuardDied,

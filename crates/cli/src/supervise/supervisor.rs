@@ -133,13 +133,18 @@ impl Supervisor {
         }
     }
 
-    /// Lets the guard kill everything at once, and waits until it has and is gone.
+    /// Lets the guard kill everything at once, and waits until it has and is gone. One that does not answer in time, such
+    /// as one that was stopped, is killed, and the command with it.
     ///
     /// If it is cancelled, the guard goes on without being waited for.
     pub async fn shutdown(mut self) {
         // An error means that the line is broken already.
         let _ = rustix::net::shutdown(&self.control, Shutdown::Write);
-        while let Ok(Received::Message(..)) = self.receive().await {}
+        let closed = async { while let Ok(Received::Message(..)) = self.receive().await {} };
+        if tokio::time::timeout(ANSWER_WITHIN, closed).await.is_err() {
+            // An error means that it has just ended.
+            let _ = self.guard.kill();
+        }
         self.guard.bury().await;
     }
 
@@ -208,5 +213,7 @@ impl Drop for GuardProcess {
     }
 }
 
+/// Far longer than a guard takes to kill all it guards, and no longer than anybody likes to wait for an end.
+const ANSWER_WITHIN: Duration = Duration::from_secs(1);
 /// How soon to look again for a guard that has just ended, and for what it left behind.
 const LOOK_AGAIN: Duration = Duration::from_millis(5);

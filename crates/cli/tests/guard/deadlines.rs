@@ -8,8 +8,8 @@ use tenure_core::Instant;
 
 use crate::support::{Bench, after, trust_for};
 
-const KILLED: Report = Report::Ended(Exit::Signal(9));
-const TERMINATED: Report = Report::Ended(Exit::Signal(15));
+const KILLED: Report = Report::Stopped(Exit::Signal(9));
+const TERMINATED: Report = Report::Stopped(Exit::Signal(15));
 /// Says when it runs, and does not listen.
 const STUBBORN: &str = "trap '' TERM; echo ready > $WORDS; while :; do sleep 600; done";
 /// Says when it runs and when it is asked to end, and then ends.
@@ -35,7 +35,7 @@ async fn without_an_extension_of_trust_the_command_is_asked_to_end_at_stop_at_an
     bench.supervisor.trust(trust).unwrap();
     assert_eq!(bench.words.next().await, "asked");
     assert!(clock::now() >= trust.stop_at);
-    assert_eq!(bench.report().await, Report::Ended(Exit::Code(7)));
+    assert_eq!(bench.report().await, Report::Stopped(Exit::Code(7)));
 }
 
 #[tokio::test]
@@ -45,7 +45,7 @@ async fn without_an_extension_of_trust_nothing_of_the_tree_is_left() {
     let child = bench.words.next_process().await;
     bench.supervisor.trust(trust_for(Duration::from_millis(100), Duration::from_millis(200))).unwrap();
     let report = bench.report().await;
-    assert!(matches!(report, Report::Ended(_)), "{report:?}");
+    assert!(matches!(report, Report::Stopped(_)), "{report:?}");
     assert!(command.is_dead() && child.is_dead());
 }
 

@@ -89,7 +89,7 @@ async fn after_one_command_has_ended_the_next_can_start_but_not_before() {
     let second = bench.script("exit 2");
     assert_eq!(bench.supervisor.start(&second).unwrap_err().kind(), io::ErrorKind::ResourceBusy);
     bench.supervisor.terminate(Instant::ZERO).unwrap();
-    assert_eq!(bench.report().await, Report::Ended(Exit::Signal(Signal::KILL.as_raw())));
+    assert_eq!(bench.report().await, Report::Stopped(Exit::Signal(Signal::KILL.as_raw())));
     bench.start_work(&second).await;
     assert_eq!(bench.report().await, Report::Ended(Exit::Code(2)));
 }

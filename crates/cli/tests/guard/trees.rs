@@ -17,7 +17,7 @@ async fn grandchildren_in_the_same_group_are_dead_when_the_end_is_reported() {
     let command = bench.start("sh -c 'sleep 600 & echo $! > $WORDS; wait' & echo $! > $WORDS; wait").await;
     let descendants = [bench.words.next_process().await, bench.words.next_process().await];
     bench.supervisor.terminate(Instant::ZERO).unwrap();
-    assert_eq!(bench.report().await, Report::Ended(Exit::Signal(9)));
+    assert_eq!(bench.report().await, Report::Stopped(Exit::Signal(9)));
     assert!(command.is_dead() && descendants.iter().all(Process::is_dead));
 }
 
@@ -29,7 +29,7 @@ async fn a_daemon_is_dead_when_the_end_is_reported() {
     let kill_at = after(Duration::from_millis(300));
     bench.supervisor.terminate(kill_at).unwrap();
     // The command itself obeys, the daemon does not: it decides when the end has come.
-    assert_eq!(bench.report().await, Report::Ended(Exit::Signal(15)));
+    assert_eq!(bench.report().await, Report::Stopped(Exit::Signal(15)));
     assert!(clock::now() >= kill_at);
     assert!(command.is_dead() && daemon.is_dead());
 }
@@ -65,7 +65,7 @@ async fn a_tree_that_forks_while_it_is_killed_is_killed_whole() {
     bench.start(&script).await;
     assert_eq!(bench.words.next().await, "ready");
     bench.supervisor.terminate(Instant::ZERO).unwrap();
-    assert_eq!(bench.report().await, Report::Ended(Exit::Signal(9)));
+    assert_eq!(bench.report().await, Report::Stopped(Exit::Signal(9)));
 }
 
 #[tokio::test]
@@ -78,7 +78,7 @@ async fn a_daemon_that_keeps_replacing_itself_is_caught() {
         assert_eq!(bench.words.next().await, "hop");
     }
     bench.supervisor.terminate(Instant::ZERO).unwrap();
-    assert_eq!(bench.report().await, Report::Ended(Exit::Signal(9)));
+    assert_eq!(bench.report().await, Report::Stopped(Exit::Signal(9)));
 }
 
 #[tokio::test]
@@ -88,7 +88,7 @@ async fn a_guard_that_can_open_no_files_still_kills_the_group_of_the_command() {
     let child = bench.words.next_process().await;
     limit_files(&command.parent(), 4);
     bench.supervisor.terminate(after(Duration::from_millis(100))).unwrap();
-    assert_eq!(bench.report().await, Report::Ended(Exit::Signal(9)));
+    assert_eq!(bench.report().await, Report::Stopped(Exit::Signal(9)));
     assert!(command.is_dead() && child.is_dead());
 }
 
@@ -100,7 +100,7 @@ async fn a_guard_that_cannot_wait_for_deadlines_ends_everything_and_then_itself(
     // With fewer files allowed than it waits for, the kernel does not let it wait; an order makes it find out.
     limit_files(&command.parent(), 1);
     bench.supervisor.signal(Signal::CONT.as_raw()).unwrap();
-    assert_eq!(bench.report().await, Report::Ended(Exit::Signal(9)));
+    assert_eq!(bench.report().await, Report::Stopped(Exit::Signal(9)));
     assert!(command.is_dead() && child.is_dead());
     assert_eq!(bench.report().await, Report::GuardDied);
 }

@@ -89,16 +89,19 @@ impl FromStr for StoreUrl {
 
 impl fmt::Display for StoreUrl {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let Some((scheme, rest)) = self.text.split_once("://") else { return f.write_str(&self.text) };
+        // Whoever forgets a slash may have written a password all the same.
+        let rest = &self.text[self.colon + 1..];
+        let (slashes, rest) = rest.split_at(rest.len() - rest.trim_start_matches('/').len());
+        let scheme = self.scheme();
         let (base, query) = rest.split_once('?').map_or((rest, None), |(base, query)| (base, Some(query)));
         // The last @ ends the credentials: a password may hold anything else, even an unescaped slash.
         match base.rsplit_once('@') {
             Some((credentials, place)) => {
                 let user = credentials.split(':').next().unwrap_or_default();
                 let hidden = if credentials.contains(':') { ":***" } else { "" };
-                write!(f, "{scheme}://{user}{hidden}@{place}")?;
+                write!(f, "{scheme}:{slashes}{user}{hidden}@{place}")?;
             }
-            None => write!(f, "{scheme}://{base}")?,
+            None => write!(f, "{scheme}:{slashes}{base}")?,
         }
         // Some drivers take secrets as parameters; their names are shown, their values are not.
         for (position, parameter) in query.into_iter().flat_map(|query| query.split('&')).enumerate() {
@@ -131,6 +134,8 @@ mod tests {
             "postgres://user:ca@canary/x@host/db",
             "postgres://host/db?password=canary&sslmode=canary",
             "redis+sentinel://u:canary@a,b,c/name",
+            "redis:user:canary@host",
+            "postgres:/user:canary@host/db",
         ] {
             let url: StoreUrl = text.parse().unwrap();
             assert!(!url.to_string().contains("canary"), "{url}");

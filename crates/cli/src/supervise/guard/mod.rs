@@ -149,9 +149,9 @@ impl Guard {
 
     /// Does what is due for the task, and reports its end.
     fn tend(&mut self) {
-        if let Some(exit) = self.task.as_mut().and_then(|task| task.tend(clock::now())) {
+        if let Some(report) = self.task.as_mut().and_then(|task| task.tend(clock::now())) {
             self.task = None;
-            self.report(&Report::Ended(exit));
+            self.report(&report);
         }
     }
 

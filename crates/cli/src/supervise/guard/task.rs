@@ -10,7 +10,7 @@ use rustix::io::Errno;
 use rustix::process::{Pid, PidfdFlags, Signal, WaitStatus, getpid, kill_process_group, pidfd_open};
 use tenure_core::Instant;
 
-use super::super::message::{Exit, SpawnFailure, Work};
+use super::super::message::{Exit, Report, SpawnFailure, Work};
 use super::super::tree::{Reaped, Tree, reap};
 use super::schedule::{Due, Schedule};
 
@@ -24,6 +24,8 @@ pub(super) struct Task {
     main_ended: Option<OwnedFd>,
     /// How the first process ended, once it has.
     exit: Option<Exit>,
+    /// Whether it was stopped before it had ended.
+    stopped: bool,
     grace: Duration,
     /// How soon to look again while only the end of what is left is waited for.
     look_again: Duration,
@@ -48,6 +50,7 @@ impl Task {
             main,
             main_ended: pidfd_open(main, PidfdFlags::empty()).ok(),
             exit: None,
+            stopped: false,
             grace: work.grace,
             look_again: LOOK_AGAIN_MIN,
         })
@@ -73,15 +76,17 @@ impl Task {
     }
 
     /// Reaps who has ended and does what is due. Returns how the command ended once nothing of it is left.
-    pub(super) fn tend(&mut self, now: Instant) -> Option<Exit> {
+    pub(super) fn tend(&mut self, now: Instant) -> Option<Report> {
         if self.reap() {
             // Everyone was reaped here, the first process too.
-            return self.exit;
+            return self.exit.map(if self.stopped { Report::Stopped } else { Report::Ended });
         }
         if self.exit.is_some() && !self.schedule.is_stopping() {
             self.schedule.terminate(now + self.grace);
         }
-        match self.schedule.due(now) {
+        let due = self.schedule.due(now);
+        self.stopped |= due != Due::Nothing && self.exit.is_none();
+        match due {
             Due::Nothing => {}
             Due::Stop => self.stop(),
             Due::Kill => self.kill(),

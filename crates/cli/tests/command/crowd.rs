@@ -1,0 +1,104 @@
+//! Many candidates, and how long changes of leadership take.
+
+use std::time::Duration;
+
+use rustix::process::Signal;
+
+use crate::support::{Candidate, Process, Site};
+use crate::worker::{Start, boot_ns};
+
+const CROWD: usize = 30;
+
+struct Crowd {
+    site: Site,
+    candidates: Vec<(String, Candidate)>,
+}
+
+impl Crowd {
+    fn of(count: usize, site: Site) -> Self {
+        let candidate = |number| {
+            let id = format!("c{number}");
+            let candidate = site.candidate(&id);
+            (id, candidate)
+        };
+        let candidates = (0..count).map(candidate).collect();
+        Self { site, candidates }
+    }
+
+    /// Takes the candidate of this worker out of the crowd.
+    fn take(&mut self, leader: &Start) -> Candidate {
+        let position = self.candidates.iter().position(|(id, _)| *id == leader.candidate).unwrap();
+        self.candidates.swap_remove(position).1
+    }
+
+    fn add(&mut self, id: String) {
+        let candidate = self.site.candidate(&id);
+        candidate.event("observed");
+        self.candidates.push((id, candidate));
+    }
+
+    fn assert_all_stand(&self) {
+        for (id, candidate) in &self.candidates {
+            assert!(!candidate.running.process.is_dead(), "{id} has died");
+        }
+    }
+}
+
+#[test]
+fn of_thirty_started_at_once_one_leads_at_a_time_and_none_dies() {
+    let mut crowd = Crowd::of(CROWD, Site::new());
+    let mut leader = crowd.site.next_start();
+    for (id, candidate) in &crowd.candidates {
+        candidate.event(if *id == leader.candidate { "elected" } else { "observed" });
+    }
+    for signal in [Signal::TERM, Signal::KILL, Signal::TERM] {
+        let mut old = crowd.take(&leader);
+        old.signal(signal);
+        let next = crowd.site.next_start();
+        assert!(Process::open(leader.pid).is_dead());
+        assert_eq!(old.running.exit().code(), (signal == Signal::TERM).then_some(143));
+        leader = next;
+    }
+    crowd.assert_all_stand();
+    assert_eq!(crowd.site.journal().starts(), 4);
+    crowd.site.journal().assert_disjoint();
+}
+
+/// How many changes to go through: `TENURE_TEST_ROUNDS` for figures, a few to see that it works.
+fn rounds() -> usize {
+    std::env::var("TENURE_TEST_ROUNDS").map_or(3, |rounds| rounds.parse().unwrap())
+}
+
+/// Lets leaders end by this signal, one after the other, and prints how long the next worker took to start: in any case
+/// not as long as a lease, which nobody would wait for here.
+fn changes_after(signal: Signal, name: &str) {
+    let mut crowd = Crowd::of(3, Site::patient());
+    let mut leader = crowd.site.next_start();
+    for (id, candidate) in &crowd.candidates {
+        candidate.event(if *id == leader.candidate { "elected" } else { "observed" });
+    }
+    let mut took = Vec::new();
+    for round in 0..rounds() {
+        let mut old = crowd.take(&leader);
+        let asked_ns = boot_ns();
+        old.signal(signal);
+        leader = crowd.site.next_start();
+        took.push(Duration::from_nanos(leader.boot_ns - asked_ns));
+        old.running.exit();
+        crowd.add(format!("late{round}"));
+    }
+    took.sort();
+    let gap = crowd.site.journal().assert_disjoint();
+    let (median, worst) = (took[took.len() / 2], took[took.len() - 1]);
+    println!("{name}: {} rounds, median {median:.1?}, worst {worst:.1?}, smallest gap {gap:.1?}", took.len());
+}
+
+#[test]
+fn a_hand_over_does_not_wait_for_the_lease_to_run_out() {
+    changes_after(Signal::TERM, "hand-over after SIGTERM");
+}
+
+#[test]
+fn case_03_the_command_of_a_killed_leader_dies_and_the_next_starts_without_waiting_for_the_lease() {
+    changes_after(Signal::KILL, "takeover after kill -9");
+}

@@ -1,0 +1,83 @@
+//! The store of whoever names none.
+
+use std::os::unix::fs::PermissionsExt;
+use std::path::Path;
+use std::process::Command;
+
+use crate::support::{ELECTION, Finished, Running, Site};
+
+fn run(site: &Site, set: impl FnOnce(&mut Command)) -> Finished {
+    let mut command = site.bare(["run", ELECTION, "--quiet", "--", "echo", "led"]);
+    set(&mut command);
+    Running::start(&mut command).finish()
+}
+
+fn assert_private(directory: &Path) {
+    let mode = std::fs::metadata(directory).unwrap().permissions().mode() & 0o777;
+    assert_eq!(mode, 0o700, "{}: {mode:o}", directory.display());
+    assert!(directory.join("tenure.db").is_file());
+}
+
+#[test]
+fn it_is_made_in_the_state_directory_and_is_private() {
+    let site = Site::new();
+    std::fs::create_dir(site.path("home")).unwrap();
+    let finished = run(&site, |_| {});
+    assert_eq!((finished.code, finished.stdout.as_str()), (Some(0), "led"), "{finished:?}");
+    assert_private(&site.path("home/.local/state/tenure"));
+    assert_eq!(run(&site, |_| {}).code, Some(0), "it is there already");
+}
+
+#[test]
+fn xdg_state_home_is_honoured_if_it_is_absolute() {
+    let site = Site::new();
+    std::fs::create_dir(site.path("home")).unwrap();
+    let state = site.path("state");
+    let finished = run(&site, |command| {
+        command.env("XDG_STATE_HOME", &state);
+    });
+    assert_eq!(finished.code, Some(0), "{finished:?}");
+    assert_private(&state.join("tenure"));
+    assert!(!site.path("home/.local").exists());
+    let finished = run(&site, |command| {
+        command.env("XDG_STATE_HOME", "relative");
+    });
+    assert_eq!(finished.code, Some(0), "{finished:?}");
+    assert!(!site.path("relative").exists());
+    assert_private(&site.path("home/.local/state/tenure"));
+}
+
+#[test]
+fn a_home_with_a_strange_name_is_as_good_as_any() {
+    use std::os::unix::ffi::OsStrExt;
+    for name in [&b"what? 100%"[..], b"caf\xe9"] {
+        let site = Site::new();
+        let home = site.path("").join(std::ffi::OsStr::from_bytes(name));
+        std::fs::create_dir(&home).unwrap();
+        let finished = run(&site, |command| {
+            command.env("HOME", &home);
+        });
+        assert_eq!(finished.code, Some(0), "{}: {finished:?}", home.display());
+        assert_private(&home.join(".local/state/tenure"));
+    }
+}
+
+#[test]
+fn without_a_home_it_says_what_to_do() {
+    let site = Site::new();
+    for home in [None, Some(""), Some("relative")] {
+        let finished = run(&site, |command| {
+            command.env_remove("HOME");
+            if let Some(home) = home {
+                command.env("HOME", home);
+            }
+        });
+        assert_eq!(finished.code, Some(69), "{home:?}: {finished:?}");
+        assert!(finished.stderr.contains("--store") && !finished.stderr.contains("panicked"), "{finished:?}");
+    }
+    let finished = run(&site, |command| {
+        command.env("HOME", "/proc/nowhere");
+    });
+    assert_eq!(finished.code, Some(69), "{finished:?}");
+    assert!(finished.stderr.contains("/proc/nowhere") && finished.stderr.contains("--store"), "{finished:?}");
+}

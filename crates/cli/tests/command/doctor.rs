@@ -1,0 +1,95 @@
+//! `tenure doctor` and `tenure demo`.
+
+use std::os::unix::fs::PermissionsExt;
+use std::os::unix::process::CommandExt;
+use std::process::Command;
+
+use serde_json::Value;
+
+use crate::support::{Finished, Running, Site, TIMING, tenure};
+
+fn doctor(site: &Site, store: &str) -> Finished {
+    Running::start(&mut site.bare(["--store", store, "doctor"])).finish()
+}
+
+/// Checks that it says what is wrong, in a line that begins with `bad`.
+fn assert_bad(finished: &Finished, word: &str) {
+    assert_eq!(finished.code, Some(1), "{finished:?}");
+    let complaint = finished.stdout.lines().find(|line| line.starts_with("bad")).unwrap_or_default();
+    assert!(complaint.contains(word), "no {word:?} in {finished:?}");
+    assert!(finished.stdout.ends_with("something is wrong: see above"), "{finished:?}");
+    assert!(!finished.stderr.contains("panicked"), "{finished:?}");
+}
+
+#[test]
+fn a_good_store_is_well() {
+    let site = Site::new();
+    let finished = site.finish([&["doctor"], &TIMING[..]].concat());
+    assert_eq!(finished.code, Some(0), "{finished:?}");
+    assert!(finished.stdout.ends_with("all is well"), "{finished:?}");
+    let checks = site.json(&["doctor", "--json"]);
+    for check in checks.as_array().unwrap() {
+        assert!(["check", "verdict", "detail"].iter().all(|field| check[*field].is_string()), "{check}");
+        assert_ne!(check["verdict"], "bad", "{check}");
+    }
+    let names: Vec<&Value> = checks.as_array().unwrap().iter().map(|check| &check["check"]).collect();
+    for expected in ["timing", "failover", "outage", "load", "promise", "reach", "writable"] {
+        assert!(names.contains(&&Value::from(expected)), "no {expected} in {names:?}");
+    }
+}
+
+#[test]
+fn a_directory_that_does_not_exist_is_named() {
+    let site = Site::new();
+    assert_bad(&doctor(&site, &format!("sqlite:{}", site.path("missing/tenure.db").display())), "missing");
+    assert!(!site.path("missing").exists());
+}
+
+#[test]
+fn a_file_that_is_no_store_is_left_alone() {
+    let site = Site::new();
+    let foreign = site.path("foreign");
+    let content = "this is somebody's letter, and no database at all\n".repeat(100);
+    std::fs::write(&foreign, &content).unwrap();
+    assert_bad(&doctor(&site, &format!("sqlite:{}", foreign.display())), "foreign");
+    assert_eq!(std::fs::read_to_string(&foreign).unwrap(), content);
+    assert_bad(&doctor(&site, &format!("sqlite:{}", site.path("").display())), "");
+}
+
+#[test]
+fn a_file_that_cannot_be_written_is_bad() {
+    let site = Site::new();
+    assert_eq!(site.finish(["status"]).code, Some(0));
+    let file = site.path("tenure.db");
+    std::fs::set_permissions(&file, std::fs::Permissions::from_mode(0o444)).unwrap();
+    let mut command = site.tenure(["doctor"]);
+    if rustix::process::geteuid().is_root() {
+        // Permissions do not bind root, so the command runs as nobody, who may not see where the program was built.
+        let program = site.path("program");
+        // Copied by another process: one that this process forks meanwhile would hold the copy open for writing.
+        let copied = Command::new("cp").args([tenure(), &program]).status().unwrap();
+        assert!(copied.success());
+        std::fs::set_permissions(site.path(""), std::fs::Permissions::from_mode(0o755)).unwrap();
+        command = Command::new(program);
+        command.args(["--store", &site.store(), "doctor"]).uid(65534).gid(65534);
+    }
+    let finished = Running::start(&mut command).finish();
+    assert_bad(&finished, "tenure.db");
+}
+
+#[test]
+fn a_timing_that_cannot_work_is_bad() {
+    let site = Site::new();
+    assert_bad(&site.finish(["doctor", "--ttl", "3s", "--renew", "2s"]), "timing");
+}
+
+#[test]
+fn the_demo_shows_a_failover_and_a_hand_over() {
+    let site = Site::new();
+    let finished = Running::start(&mut site.bare(["demo"])).finish();
+    assert_eq!(finished.code, Some(0), "{finished:?}");
+    for sentence in ["Failover took ", "Hand-over took "] {
+        assert!(finished.stdout.lines().any(|line| line.starts_with(sentence)), "{finished:?}");
+    }
+    assert!(!site.path("home").exists(), "the demo has a store of its own");
+}

@@ -1,0 +1,69 @@
+//! `tenure elect`.
+
+use rustix::process::Signal;
+use serde_json::Value;
+
+use crate::support::{Candidate, ELECTION, Site, TIMING};
+
+fn elect(site: &Site, id: &str) -> Candidate {
+    Candidate::elect(site.tenure(["elect", ELECTION, "--id", id]).args(TIMING))
+}
+
+#[test]
+fn events_have_the_documented_fields_and_alternate() {
+    let site = Site::new();
+    let mut candidate = elect(&site, "a");
+    let mut events = vec![candidate.event("elected")];
+    assert_eq!(site.finish(["resign", ELECTION]).code, Some(0));
+    // With nobody else there it leads again.
+    events.extend([candidate.event("lost"), candidate.event("elected")]);
+    candidate.signal(Signal::TERM);
+    assert_eq!(candidate.code(), 143);
+    events.extend(candidate.events_to_the_end());
+    for event in &events {
+        for field in ["event", "election", "candidate", "term", "reason", "at", "boot_ns"] {
+            assert!(event.get(field).is_some(), "no {field} in {event}");
+        }
+        assert_eq!((&event["election"], &event["candidate"]), (&Value::from(ELECTION), &Value::from("a")));
+        assert!(event["boot_ns"].is_u64() && event["at"].as_str().unwrap().ends_with('Z'), "{event}");
+    }
+    let told: Vec<&str> = events.iter().map(|event| event["event"].as_str().unwrap()).collect();
+    let leading: Vec<&&str> = told.iter().filter(|kind| ["elected", "lost"].contains(kind)).collect();
+    assert_eq!(leading, [&"elected", &"lost", &"elected", &"lost"]);
+    assert_eq!(told.last(), Some(&"stopped"));
+    let reasons: Vec<&Value> = events.iter().filter(|event| event["event"] == "lost").map(|e| &e["reason"]).collect();
+    assert_eq!(reasons, ["requested", "stopped"]);
+    let terms: Vec<Option<u64>> =
+        events.iter().filter(|e| e["event"] == "elected").map(|e| e["term"].as_u64()).collect();
+    assert!(terms[0].is_some() && terms[0] < terms[1], "{terms:?}");
+}
+
+#[test]
+fn one_hands_over_to_the_other_and_both_say_so() {
+    let site = Site::new();
+    let mut first = elect(&site, "a");
+    let elected = first.event("elected");
+    let second = elect(&site, "b");
+    let observed = second.event("observed");
+    assert_eq!((&observed["leader"], &observed["term"]), (&Value::from("a"), &elected["term"]));
+    first.signal(Signal::INT);
+    let lost = first.event("lost");
+    let next = second.event("elected");
+    assert!(next["term"].as_u64() > elected["term"].as_u64());
+    assert!(next["boot_ns"].as_u64() > lost["boot_ns"].as_u64(), "{next} before {lost}");
+    assert_eq!(first.code(), 130);
+}
+
+#[test]
+fn it_ends_cleanly_when_nobody_reads_any_more() {
+    let site = Site::new();
+    let mut unread = elect(&site, "a");
+    unread.event("elected");
+    unread.running.close_stdout();
+    // Something to tell, so that it notices.
+    assert_eq!(site.finish(["resign", ELECTION, "--json"]).code, Some(0));
+    assert_eq!(unread.code(), 0);
+    assert_eq!(unread.running.stderr().rest("standard error"), Vec::<String>::new());
+    let next = elect(&site, "b");
+    next.event("elected");
+}

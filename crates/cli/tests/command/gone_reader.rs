@@ -1,0 +1,31 @@
+//! A reader that goes away, as in `tenure status | head`.
+
+use crate::support::{Candidate, ELECTION, Running, Site, TIMING};
+
+#[test]
+fn a_reader_that_has_gone_away_is_no_failure() {
+    let site = Site::new();
+    let leader = Candidate::elect(site.tenure(["elect", ELECTION, "--id", "a"]).args(TIMING));
+    leader.event("elected");
+    let commands: [&[&str]; 9] = [
+        &["status"],
+        &["--namespace", "empty", "status"],
+        &["status", "--json"],
+        &["history", ELECTION],
+        &["history", "never"],
+        &["doctor"],
+        &["doctor", "--json"],
+        &["completions", "bash"],
+        &["resign", ELECTION],
+    ];
+    for args in commands {
+        let (reader, writer) = std::io::pipe().unwrap();
+        drop(reader);
+        let finished = Running::start_printing(site.tenure(args).stdout(writer)).finish();
+        assert_eq!((finished.code, finished.stderr.as_str()), (Some(0), ""), "{args:?}");
+    }
+    let full = std::fs::OpenOptions::new().write(true).open("/dev/full").unwrap();
+    let finished = Running::start_printing(site.tenure(["status"]).stdout(full)).finish();
+    assert_eq!(finished.code, Some(70), "{finished:?}");
+    assert!(finished.stderr.contains("standard output") && !finished.stderr.contains("panicked"), "{finished:?}");
+}

@@ -1,0 +1,42 @@
+//! Help texts and completions.
+
+use crate::support::{Running, Site};
+
+fn help(args: &[&str]) -> String {
+    let site = Site::new();
+    let finished = Running::start(&mut site.bare(args)).finish();
+    assert_eq!(finished.code, Some(0), "{args:?}: {finished:?}");
+    assert_eq!(finished.stderr, "", "{args:?}");
+    finished.stdout
+}
+
+#[test]
+fn every_command_explains_itself() {
+    for command in ["run", "elect", "status", "watch", "history", "resign", "doctor", "demo", "completions"] {
+        let text = help(&[command, "--help"]);
+        assert!(text.contains(&format!("Usage: tenure {command}")), "{text}");
+        assert!(help(&["--help"]).contains(&format!("\n  {command} ")), "{command} is not listed");
+    }
+}
+
+#[test]
+fn the_help_lists_the_exit_codes_and_gives_examples() {
+    let text = help(&["--help"]);
+    assert!(text.contains("Exit codes:"), "{text}");
+    for code in ["0 ", "1 ", "2 ", "69 ", "70 ", "75 ", "126 ", "127 ", "128+N "] {
+        assert!(text.lines().any(|line| line.trim_start().starts_with(code)), "no {code} in {text}");
+    }
+    for command in ["run", "elect"] {
+        let text = help(&[command, "--help"]);
+        assert!(text.contains("Examples:") && text.contains(&format!("  tenure {command} ")), "{text}");
+    }
+    assert!(help(&["--version"]).starts_with("tenure "));
+}
+
+#[test]
+fn there_are_completions_for_the_usual_shells() {
+    for shell in ["bash", "zsh", "fish"] {
+        let script = help(&["completions", shell]);
+        assert!(script.contains("tenure") && script.contains("resign"), "{shell}: {script}");
+    }
+}

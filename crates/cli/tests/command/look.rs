@@ -1,0 +1,112 @@
+//! `tenure status`, `tenure watch` and `tenure history`.
+
+use rustix::process::Signal;
+use serde_json::{Value, json};
+
+use crate::support::{Candidate, ELECTION, Running, Site, TIMING};
+
+fn leader(site: &Site, election: &str, id: &str) -> Candidate {
+    let mut command = site.tenure(["elect", election, "--id", id, "--metadata", "zone=eu-1"]);
+    let leader = Candidate::elect(command.args(TIMING));
+    leader.event("elected");
+    leader
+}
+
+fn stand_by(site: &Site, election: &str, id: &str) -> Candidate {
+    let stand_by = Candidate::elect(site.tenure(["elect", election, "--id", id]).args(TIMING));
+    stand_by.event("observed");
+    stand_by
+}
+
+#[test]
+fn status_tells_who_leads() {
+    let site = Site::new();
+    assert_eq!(site.finish(["status"]).stdout, "no elections in namespace default");
+    assert_eq!(site.json(&["status", "--json"]), json!([]));
+    let never = site.json(&["status", "never", "--json"]);
+    assert_eq!((&never[0]["election"], &never[0]["leader"]), (&json!("never"), &Value::Null));
+
+    let first = leader(&site, "first", "a");
+    let _second = leader(&site, "second", "b");
+    let _next = stand_by(&site, "first", "c");
+    let all = site.json(&["status", "--json"]);
+    assert_eq!(all.as_array().unwrap().len(), 2, "{all}");
+    let one = &all[0];
+    assert_eq!((&one["election"], &one["leader"]), (&json!("first"), &json!("a")));
+    assert_eq!((&one["metadata"], &one["standing_by"]), (&json!({"zone": "eu-1"}), &json!(["c"])));
+    assert!(one["term"].as_u64() > Some(0) && (1..=3000).contains(&one["remaining_ms"].as_u64().unwrap()), "{one}");
+    assert!(one["since"].as_str().unwrap().ends_with('Z'));
+    assert_eq!(site.json(&["--namespace", "other", "status", "--json"]), json!([]));
+
+    let table = site.finish(["status"]).stdout;
+    let lines: Vec<&str> = table.lines().collect();
+    assert_eq!(lines.len(), 3, "{table}");
+    assert!(lines[0].starts_with("ELECTION  LEADER"), "{table}");
+    assert!(lines[1].starts_with("first     a") && lines[1].ends_with(" c"), "{table}");
+    assert!(lines[2].starts_with("second    b") && lines[2].ends_with(" -"), "{table}");
+    first.signal(Signal::TERM);
+}
+
+#[test]
+fn watch_shows_the_change_after_a_hand_over_until_it_is_interrupted() {
+    let site = Site::new();
+    let first = leader(&site, ELECTION, "a");
+    let _second = stand_by(&site, ELECTION, "b");
+    let mut watch = Running::start(&mut site.tenure(["watch", "--json"]));
+    let shown = |candidate: &str| {
+        watch.stdout().find(&format!("{candidate} to be shown"), |line| {
+            let change: Value = serde_json::from_str(line).unwrap();
+            (change["candidate"] == candidate).then_some(change)
+        })
+    };
+    let before = shown("a");
+    first.signal(Signal::TERM);
+    let after = shown("b");
+    for field in ["event", "election", "candidate", "term", "reason", "at"] {
+        assert!(after.get(field).is_some(), "no {field} in {after}");
+    }
+    assert_eq!((&after["event"], &after["election"]), (&json!("observed"), &json!(ELECTION)));
+    assert!(after["term"].as_u64() > before["term"].as_u64());
+    watch.signal(Signal::INT);
+    assert_eq!(watch.code(), 130);
+}
+
+#[test]
+fn watch_is_told_of_an_election_that_begins_later_in_words() {
+    let site = Site::new();
+    let watch = Running::start(&mut site.tenure(["watch", ELECTION]));
+    let first = watch.stdout().next("the first look");
+    assert!(first.ends_with("nightly: nobody leads"), "{first}");
+    let _leader = leader(&site, ELECTION, "a");
+    watch.stdout().find("the leader", |line| line.contains("nightly: a leads, term ").then_some(()));
+}
+
+#[test]
+fn history_gives_the_reasons() {
+    let site = Site::new();
+    assert!(site.finish(["history", ELECTION]).stdout.starts_with("nobody has ever led nightly"));
+    let killed = leader(&site, ELECTION, "a");
+    let asked = stand_by(&site, ELECTION, "b");
+    killed.signal(Signal::KILL);
+    asked.event("elected");
+    let ended = stand_by(&site, ELECTION, "c");
+    assert_eq!(site.finish(["resign", ELECTION]).code, Some(0));
+    ended.event("elected");
+    ended.signal(Signal::TERM);
+    asked.event("elected");
+
+    let history = site.json(&["history", ELECTION, "--json"]);
+    let lines: Vec<_> = history.as_array().unwrap().iter().rev().collect();
+    let lost = |line: &&&Value| line["event"] == "lost";
+    let reasons: Vec<(&Value, &Value)> =
+        lines.iter().filter(lost).map(|line| (&line["candidate"], &line["reason"])).collect();
+    let expected = [("a", "died"), ("b", "requested"), ("c", "stopped")].map(|(id, why)| (json!(id), json!(why)));
+    assert_eq!(reasons, expected.iter().map(|(id, why)| (id, why)).collect::<Vec<_>>(), "{history}");
+    let terms: Vec<u64> =
+        lines.iter().filter(|l| l["event"] == "elected").map(|l| l["term"].as_u64().unwrap()).collect();
+    assert!(terms.len() == 4 && terms.is_sorted_by(|a, b| a < b), "{history}");
+
+    let table = site.finish(["history", ELECTION, "-n", "2"]).stdout;
+    assert_eq!(table.lines().count(), 3, "{table}");
+    assert!(table.starts_with("AT"), "{table}");
+}

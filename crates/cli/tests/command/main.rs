@@ -1,0 +1,21 @@
+//! The `tenure` command as people and programs meet it: real processes on a SQLite store.
+
+// The helpers of tests fail like tests do, but clippy takes only the functions marked as tests for such.
+#![allow(clippy::panic, clippy::unwrap_used)]
+
+mod bad_input;
+mod crowd;
+mod default_store;
+mod doctor;
+mod elect;
+mod faults;
+mod gone_reader;
+mod guard_faults;
+mod help;
+mod look;
+mod resign;
+mod run;
+mod secrets;
+mod signals;
+mod support;
+mod worker;

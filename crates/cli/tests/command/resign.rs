@@ -1,0 +1,73 @@
+//! `tenure resign`.
+
+use rustix::process::Signal;
+use serde_json::{Value, json};
+
+use crate::support::{Candidate, ELECTION, Site, TIMING};
+
+fn candidate(site: &Site, id: &str) -> Candidate {
+    Candidate::elect(site.tenure(["elect", ELECTION, "--id", id]).args(TIMING))
+}
+
+/// A leader and those who stand by, in this order.
+fn field(site: &Site, ids: &[&str]) -> Vec<Candidate> {
+    let started = ids.iter().enumerate().map(|(position, id)| {
+        let candidate = candidate(site, id);
+        candidate.event(if position == 0 { "elected" } else { "observed" });
+        candidate
+    });
+    started.collect()
+}
+
+#[test]
+fn the_stand_by_leads_next() {
+    let site = Site::new();
+    let candidates = field(&site, &["a", "b"]);
+    let line = site.json(&["resign", ELECTION, "--json"]);
+    assert_eq!((&line["election"], &line["from"], &line["leader"]), (&json!(ELECTION), &json!("a"), &json!("b")));
+    assert!(line["term"].as_u64() > line["from_term"].as_u64() && line["took_ms"].is_u64(), "{line}");
+    assert_eq!(candidates[0].event("lost")["reason"], "requested");
+    assert_eq!(candidates[1].event("elected")["term"], line["term"]);
+    assert_eq!(candidates[0].event("observed")["leader"], "b");
+    let told = site.finish(["resign", ELECTION]).stdout;
+    assert!(told.starts_with("b handed over to a, term "), "{told}");
+}
+
+#[test]
+fn the_named_one_leads_next_though_another_has_waited_longer() {
+    let site = Site::new();
+    let candidates = field(&site, &["a", "b", "c"]);
+    assert_eq!(site.json(&["resign", ELECTION, "--to", "c", "--json"])["leader"], "c");
+    candidates[2].event("elected");
+}
+
+#[test]
+fn a_successor_that_nobody_knows_costs_only_a_moment() {
+    let site = Site::new();
+    let _candidates = field(&site, &["a", "b"]);
+    let line = site.json(&["resign", ELECTION, "--to", "nobody", "--json"]);
+    assert_ne!(line["leader"], Value::Null, "{line}");
+    assert!(line["term"].as_u64() > line["from_term"].as_u64(), "{line}");
+}
+
+#[test]
+fn where_nobody_leads_nobody_can_be_asked() {
+    let site = Site::new();
+    let finished = site.finish(["resign", ELECTION]);
+    assert_eq!(finished.code, Some(1));
+    assert_eq!(finished.stderr, "tenure: nobody leads nightly, so there is nobody to ask");
+}
+
+#[test]
+fn a_leader_that_does_not_answer_is_not_waited_for_longer_than_asked() {
+    let site = Site::patient();
+    let leader = site.candidate("a");
+    site.next_start();
+    leader.signal(Signal::STOP);
+    let finished = site.finish(["resign", ELECTION, "--wait", "700ms"]);
+    assert_eq!(finished.code, Some(75), "{finished:?}");
+    assert!(finished.stderr.contains("a was asked to hand over nightly but still leads"), "{finished:?}");
+    // The request is not forgotten: the leader sees it as soon as it can.
+    leader.signal(Signal::CONT);
+    assert_eq!(leader.event("lost")["reason"], "requested");
+}

@@ -1,0 +1,62 @@
+//! A password in the address of the store is shown by nobody.
+
+use crate::support::{ELECTION, Running, Site};
+
+const CANARY: &str = "canary-7f3a";
+
+const COMMANDS: [&[&str]; 9] = [
+    &["run", ELECTION, "--", "true"],
+    &["elect", ELECTION],
+    &["status"],
+    &["watch"],
+    &["history", ELECTION],
+    &["resign", ELECTION],
+    &["doctor"],
+    &["doctor", "--json"],
+    &["--help"],
+];
+
+fn assert_silent(site: &Site, store: &str, in_environment: bool) {
+    for command in COMMANDS {
+        let mut tenure = if in_environment { site.bare(["--log", "trace"]) } else { site.bare(["--store", store]) };
+        if in_environment {
+            tenure.env("TENURE_STORE", store);
+        } else {
+            tenure.args(["--log", "trace"]);
+        }
+        let finished = Running::start(tenure.args(command)).finish();
+        let said = format!("{}{}", finished.stdout, finished.stderr);
+        assert!(!said.is_empty() && !said.contains(CANARY), "{store} {command:?}: {said}");
+        assert!(!said.contains("panicked"), "{store} {command:?}: {said}");
+    }
+}
+
+#[test]
+fn a_password_never_appears() {
+    let site = Site::new();
+    for store in ["postgres://app:@@@db.example/app", "redis://:@@@127.0.0.1:1/0?password=@@", "sqlite:x.db?key=@@"] {
+        let store = store.replace("@@", CANARY);
+        assert_silent(&site, &store, false);
+        assert_silent(&site, &store, true);
+    }
+}
+
+#[test]
+fn a_password_in_a_mistyped_address_never_appears_either() {
+    let site = Site::new();
+    for store in ["redis:app:@@@db.example/0", "postgres:/app:@@@db.example/app", "postgres//app:@@@db.example", "@@"] {
+        assert_silent(&site, &store.replace("@@", CANARY), true);
+    }
+}
+
+#[test]
+fn the_command_sees_no_password_in_its_environment_or_its_arguments() {
+    let site = Site::new();
+    // The path stands for a password: this store needs none.
+    let store = format!("sqlite:{}", site.path(CANARY).display());
+    let look = "tr '\\0' '\\n' < /proc/$$/environ; tr '\\0' '\\n' < /proc/$PPID/cmdline";
+    let mut command = site.bare(["run", ELECTION, "--quiet", "--", "sh", "-c", look]);
+    let finished = Running::start(command.env("TENURE_STORE", store)).finish();
+    assert_eq!(finished.code, Some(0), "{finished:?}");
+    assert!(finished.stdout.contains("TENURE_TERM=") && !finished.stdout.contains(CANARY), "{finished:?}");
+}
