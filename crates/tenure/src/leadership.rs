@@ -7,7 +7,8 @@ use tenure_core::{Input, Instant, Term};
 
 use crate::blocking::{block_on, block_on_for};
 use crate::driver::Command;
-use crate::shared::{Grant, Phase, Shared};
+use crate::phase::Phase;
+use crate::shared::{Grant, Shared};
 
 /// One term of leadership. Only an election makes it, so whoever holds one did lead; whether it still does, the clock
 /// says on every call.
@@ -59,12 +60,14 @@ impl Leadership {
     /// Whether work under this term has to stop, or has stopped. The clock is asked on every call.
     #[must_use]
     pub fn is_cancelled(&self) -> bool {
-        !self.shared.is_leader() || !self.leads(&self.shared.phase().borrow())
+        !self.shared.is_leader() || !self.shared.phase().read(|phase| self.leads(phase))
     }
 
     /// Completes when work under this term has to stop. Cancel safe.
     pub async fn cancelled(&self) {
-        let _ = self.shared.phase().wait_for(|phase| !self.leads(phase)).await;
+        if self.shared.is_same_process() {
+            self.shared.phase().wait_until(|phase| !self.leads(phase)).await;
+        }
     }
 
     /// Completes when the work has had its time: whatever still runs under this term must be ended by force. Cancel
@@ -75,8 +78,9 @@ impl Leadership {
             Phase::Leaving { term, killed, .. } => *killed || *term != self.term(),
             Phase::Standing | Phase::Stopped => true,
         };
-        let over = |phase: &Phase| over(phase) || !self.shared.is_same_process();
-        let _ = self.shared.phase().wait_for(over).await;
+        if self.shared.is_same_process() {
+            self.shared.phase().wait_until(over).await;
+        }
     }
 
     /// Waits on this thread until work under this term has to stop.
@@ -112,7 +116,7 @@ impl Leadership {
 
     fn leads(&self, phase: &Phase) -> bool {
         match phase {
-            Phase::Leading(grant) => grant.term == self.term() && self.shared.is_same_process(),
+            Phase::Leading(grant) => grant.term == self.term(),
             Phase::Standing | Phase::Leaving { .. } | Phase::Stopped => false,
         }
     }

@@ -94,6 +94,7 @@ mod error;
 mod event;
 mod identity;
 mod leadership;
+mod phase;
 mod shared;
 pub mod store;
 mod tenure;

@@ -5,10 +5,10 @@ use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
 
 use tenure_core::{CandidateId, Instant, Term, Trust};
 use tenure_sys::ForkMarker;
-use tokio::sync::watch;
 
 use crate::clock::Clock;
 use crate::driver::{Command, CommandSender, EntryId};
+use crate::phase::{Phase, PhaseCell};
 use crate::store::ElectionKey;
 
 /// One candidacy, as the application sees it.
@@ -22,23 +22,7 @@ pub(crate) struct Shared {
     fork: ForkMarker,
     /// Leadership may begin new work before this instant; zero when there is none.
     lead_until: AtomicU64,
-    phase: watch::Sender<Phase>,
-}
-
-/// Where a candidacy stands.
-#[derive(Debug, Clone)]
-pub(crate) enum Phase {
-    Standing,
-    Leading(Arc<Grant>),
-    /// Lost: work is stopping, or the lease is being released.
-    Leaving {
-        term: Term,
-        /// The work has had its time.
-        killed: bool,
-        /// The lease has run out under work that still runs.
-        lapsed: bool,
-    },
-    Stopped,
+    phase: PhaseCell,
 }
 
 impl Shared {
@@ -50,7 +34,7 @@ impl Shared {
         commands: CommandSender,
     ) -> Self {
         let fork = ForkMarker::of_this_process();
-        let phase = watch::Sender::new(Phase::Standing);
+        let phase = PhaseCell::new(Phase::Standing);
         Self { id, key, candidate, clock, commands, fork, lead_until: AtomicU64::new(0), phase }
     }
 
@@ -61,8 +45,8 @@ impl Shared {
         until != 0 && self.clock.now() < Instant::from_nanos(until) && self.fork.is_same_process()
     }
 
-    pub(crate) fn phase(&self) -> watch::Receiver<Phase> {
-        self.phase.subscribe()
+    pub(crate) fn phase(&self) -> &PhaseCell {
+        &self.phase
     }
 
     pub(crate) fn send(&self, command: Command) {
@@ -76,7 +60,7 @@ impl Shared {
     pub(crate) fn elected(&self, grant: Arc<Grant>, trust: Trust) {
         grant.trust(trust);
         self.lead_until.store(trust.stop_at.as_nanos(), Ordering::Release);
-        self.phase.send_replace(Phase::Leading(grant));
+        self.phase.set(Phase::Leading(grant));
     }
 
     pub(crate) fn renewed(&self, grant: &Grant, trust: Trust) {
@@ -86,30 +70,27 @@ impl Shared {
 
     pub(crate) fn lost(&self, term: Term) {
         self.lead_until.store(0, Ordering::Release);
-        self.phase.send_replace(Phase::Leaving { term, killed: false, lapsed: false });
+        self.phase.set(Phase::Leaving { term, killed: false, lapsed: false });
     }
 
     pub(crate) fn killed(&self, term: Term) {
-        self.phase.send_replace(Phase::Leaving { term, killed: true, lapsed: false });
+        self.phase.set(Phase::Leaving { term, killed: true, lapsed: false });
     }
 
     pub(crate) fn lapsed(&self, term: Term) {
-        self.phase.send_replace(Phase::Leaving { term, killed: true, lapsed: true });
+        self.phase.set(Phase::Leaving { term, killed: true, lapsed: true });
     }
 
     pub(crate) fn standing(&self) {
-        self.phase.send_if_modified(|phase| {
-            let news = matches!(phase, Phase::Leaving { .. });
-            if news {
-                *phase = Phase::Standing;
-            }
-            news
-        });
+        // Asked after every input, and hardly ever news.
+        if self.phase.read(|phase| matches!(phase, Phase::Leaving { .. })) {
+            self.phase.set(Phase::Standing);
+        }
     }
 
     pub(crate) fn stopped(&self) {
         self.lead_until.store(0, Ordering::Release);
-        self.phase.send_replace(Phase::Stopped);
+        self.phase.set(Phase::Stopped);
     }
 
     pub(crate) fn is_same_process(&self) -> bool {

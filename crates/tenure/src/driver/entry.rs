@@ -26,6 +26,7 @@ pub(crate) struct Entry {
     observed: Option<Option<Box<Leader>>>,
     subscribers: Vec<Subscriber>,
     callbacks: Option<Arc<CallbackRunner>>,
+    due: Option<Instant>,
 }
 
 impl Entry {
@@ -35,11 +36,16 @@ impl Entry {
         shared: Arc<Shared>,
         callbacks: Option<Arc<CallbackRunner>>,
     ) -> Self {
-        Self { elector, metadata, shared, grant: None, observed: None, subscribers: Vec::new(), callbacks }
+        Self { elector, metadata, shared, grant: None, observed: None, subscribers: Vec::new(), callbacks, due: None }
     }
 
     pub(crate) fn id(&self) -> EntryId {
         self.shared.id
+    }
+
+    /// When it wants to be called again.
+    pub(crate) fn due(&self) -> Option<Instant> {
+        self.due
     }
 
     pub(crate) fn key(&self) -> &ElectionKey {
@@ -81,6 +87,7 @@ impl Entry {
                         if self.elector.standing() == Standing::Following {
                             self.shared.standing();
                         }
+                        self.due = due;
                         return due;
                     }
                 },

@@ -36,7 +36,7 @@ pub(crate) struct Driver {
     commands: UnboundedReceiver<Command>,
     hints: BoxStream<'static, Hint>,
     calls: Calls,
-    entries: HashMap<EntryId, Entry>,
+    entries: HashMap<EntryId, Box<Entry>>,
     by_key: BTreeMap<ElectionKey, Vec<EntryId>>,
     schedule: Schedule,
     /// Nobody can send commands any more.
@@ -87,7 +87,9 @@ impl Driver {
 
     fn fire_due(&mut self) {
         let now = self.clock.now();
-        while let Some(id) = self.schedule.pop_due(now) {
+        // Everybody is called at most once: whoever wants to be called again at once waits for the next round.
+        for _ in 0..self.entries.len() {
+            let Some(id) = self.schedule.first_due(now) else { return };
             self.feed(id, Input::Timeout);
         }
     }
@@ -118,7 +120,7 @@ impl Driver {
             Command::Add(entry) => {
                 let id = entry.id();
                 self.by_key.entry(entry.key().clone()).or_default().push(id);
-                self.entries.insert(id, *entry);
+                self.entries.insert(id, entry);
                 self.feed(id, Input::Start);
             }
             Command::Input(id, input) => self.feed(id, input),
@@ -166,16 +168,17 @@ impl Driver {
         let Some(entry) = self.entries.get_mut(&id) else { return };
         // The time is read before anything is sent: trust counts from here.
         let now = self.clock.now();
-        let due = entry.handle(now, input, &mut self.chance, &mut self.calls);
-        self.schedule.set(id, due);
+        let before = entry.due();
+        let after = entry.handle(now, input, &mut self.chance, &mut self.calls);
+        self.schedule.change(id, before, after);
         if entry.is_stopped() {
             self.remove(id);
         }
     }
 
     fn remove(&mut self, id: EntryId) {
-        self.schedule.set(id, None);
         let Some(entry) = self.entries.remove(&id) else { return };
+        self.schedule.change(id, entry.due(), None);
         if let Some(ids) = self.by_key.get_mut(entry.key()) {
             ids.retain(|other| *other != id);
             if ids.is_empty() {

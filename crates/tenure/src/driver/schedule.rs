@@ -1,46 +1,35 @@
 //! Which elector wants to be called when.
 
-use std::collections::{BTreeSet, HashMap};
+use std::collections::BTreeSet;
 
 use tenure_core::Instant;
 
 use super::EntryId;
 
-/// At most one deadline per elector, the earliest first.
+/// At most one deadline per elector, the earliest first. Whoever moves one knows where it was.
 #[derive(Debug, Default)]
-pub(crate) struct Schedule {
-    due: BTreeSet<(Instant, EntryId)>,
-    of: HashMap<EntryId, Instant>,
-}
+pub(crate) struct Schedule(BTreeSet<(Instant, EntryId)>);
 
 impl Schedule {
-    pub(crate) fn set(&mut self, id: EntryId, at: Option<Instant>) {
-        let before = match at {
-            Some(at) => self.of.insert(id, at),
-            None => self.of.remove(&id),
-        };
-        if before == at {
+    pub(crate) fn change(&mut self, id: EntryId, before: Option<Instant>, after: Option<Instant>) {
+        if before == after {
             return;
         }
         if let Some(before) = before {
-            self.due.remove(&(before, id));
+            self.0.remove(&(before, id));
         }
-        if let Some(at) = at {
-            self.due.insert((at, id));
+        if let Some(after) = after {
+            self.0.insert((after, id));
         }
     }
 
     pub(crate) fn next(&self) -> Option<Instant> {
-        self.due.first().map(|(at, _)| *at)
+        self.0.first().map(|(at, _)| *at)
     }
 
-    pub(crate) fn pop_due(&mut self, now: Instant) -> Option<EntryId> {
-        let (at, id) = *self.due.first()?;
-        if at > now {
-            return None;
-        }
-        self.set(id, None);
-        Some(id)
+    /// The elector whose deadline is the first to have passed. It stays in the schedule until it is changed.
+    pub(crate) fn first_due(&self, now: Instant) -> Option<EntryId> {
+        self.0.first().filter(|(at, _)| *at <= now).map(|(_, id)| *id)
     }
 }
 
@@ -52,10 +41,11 @@ mod tests {
     fn a_new_deadline_replaces_the_old_one() {
         let (id, at) = (EntryId(1), Instant::from_nanos);
         let mut schedule = Schedule::default();
-        schedule.set(id, Some(at(10)));
-        schedule.set(id, Some(at(20)));
-        assert_eq!(schedule.pop_due(at(15)), None);
-        assert_eq!(schedule.pop_due(at(20)), Some(id));
+        schedule.change(id, None, Some(at(10)));
+        schedule.change(id, Some(at(10)), Some(at(20)));
+        assert_eq!(schedule.first_due(at(15)), None);
+        assert_eq!(schedule.first_due(at(20)), Some(id));
+        schedule.change(id, Some(at(20)), None);
         assert_eq!(schedule.next(), None);
     }
 
@@ -63,10 +53,9 @@ mod tests {
     fn the_earliest_comes_first() {
         let at = Instant::from_nanos;
         let mut schedule = Schedule::default();
-        schedule.set(EntryId(1), Some(at(30)));
-        schedule.set(EntryId(2), Some(at(10)));
+        schedule.change(EntryId(1), None, Some(at(30)));
+        schedule.change(EntryId(2), None, Some(at(10)));
         assert_eq!(schedule.next(), Some(at(10)));
-        assert_eq!(schedule.pop_due(at(40)), Some(EntryId(2)));
-        assert_eq!(schedule.pop_due(at(40)), Some(EntryId(1)));
+        assert_eq!(schedule.first_due(at(40)), Some(EntryId(2)));
     }
 }

@@ -15,7 +15,8 @@ use crate::driver::Command;
 use crate::error::Error;
 use crate::event::{Events, subscription};
 use crate::leadership::Leadership;
-use crate::shared::{Phase, Shared};
+use crate::phase::Phase;
+use crate::shared::Shared;
 use crate::tenure::Tenure;
 
 /// One candidate in one election, from [`ElectionBuilder::start`] to [`stop`](Self::stop).
@@ -51,12 +52,11 @@ impl Election {
     /// The current leadership, if this candidate leads.
     #[must_use]
     pub fn leadership(&self) -> Option<Leadership> {
-        match &*self.shared.phase().borrow() {
-            Phase::Leading(grant) if self.is_leader() => {
-                Some(Leadership::new(Arc::clone(&self.shared), Arc::clone(grant)))
-            }
-            Phase::Leading(_) | Phase::Standing | Phase::Leaving { .. } | Phase::Stopped => None,
+        // Asked first: in a forked child nothing else may be touched.
+        if !self.is_leader() {
+            return None;
         }
+        self.shared.phase().read(|phase| self.leadership_in(phase))
     }
 
     /// The candidate's label.
@@ -96,12 +96,11 @@ impl Election {
         if !self.shared.is_same_process() {
             return Err(Error::Stopped);
         }
-        let mut phases = self.shared.phase();
-        let decided = phases.wait_for(|phase| matches!(phase, Phase::Leading(_) | Phase::Stopped)).await;
-        match decided.as_deref() {
-            Ok(Phase::Leading(grant)) => Ok(Leadership::new(Arc::clone(&self.shared), Arc::clone(grant))),
-            Ok(Phase::Standing | Phase::Leaving { .. } | Phase::Stopped) | Err(_) => Err(Error::Stopped),
-        }
+        let decided = |phase: &Phase| match phase {
+            Phase::Stopped => Some(None),
+            Phase::Standing | Phase::Leading(_) | Phase::Leaving { .. } => self.leadership_in(phase).map(Some),
+        };
+        self.shared.phase().wait_for(decided).await.ok_or(Error::Stopped)
     }
 
     /// Hands over: work is stopped and waited for, the lease is released and reserved for whoever has stood by
@@ -135,7 +134,7 @@ impl Election {
             return;
         }
         self.request_stop();
-        let _ = self.shared.phase().wait_for(|phase| matches!(phase, Phase::Stopped)).await;
+        self.shared.phase().wait_until(|phase| matches!(phase, Phase::Stopped)).await;
     }
 
     /// Begins to [`resign`](Self::resign) without waiting for it. Does nothing unless this candidate leads.
@@ -180,13 +179,18 @@ impl Election {
     /// Waits until the lease of this term is released or left to lapse.
     async fn released(&self, term: Term) -> Result<(), Error> {
         let over = |phase: &Phase| match phase {
-            Phase::Leading(grant) => grant.term != term,
-            Phase::Leaving { lapsed, .. } => *lapsed,
-            Phase::Standing | Phase::Stopped => true,
+            Phase::Leading(grant) => (grant.term != term).then_some(Ok(())),
+            Phase::Leaving { lapsed, .. } => lapsed.then_some(Ok(())),
+            Phase::Standing => Some(Ok(())),
+            Phase::Stopped => Some(Err(Error::Stopped)),
         };
-        match self.shared.phase().wait_for(over).await.as_deref() {
-            Ok(Phase::Standing | Phase::Leading(_) | Phase::Leaving { .. }) => Ok(()),
-            Ok(Phase::Stopped) | Err(_) => Err(Error::Stopped),
+        self.shared.phase().wait_for(over).await
+    }
+
+    fn leadership_in(&self, phase: &Phase) -> Option<Leadership> {
+        match phase {
+            Phase::Leading(grant) => Some(Leadership::new(Arc::clone(&self.shared), Arc::clone(grant))),
+            Phase::Standing | Phase::Leaving { .. } | Phase::Stopped => None,
         }
     }
 }
