@@ -211,7 +211,8 @@ Examples:
 
 The command gets TENURE_ELECTION, TENURE_CANDIDATE and TENURE_TERM, and not the store's address. When leadership ends it
 and all its descendants get SIGTERM, then SIGKILL, before anybody else may lead. SIGTERM or SIGINT to tenure stops the
-command, resigns and exits; SIGHUP, SIGQUIT, SIGUSR1, SIGUSR2 and SIGWINCH are passed on.";
+command, resigns and exits; SIGHUP, SIGQUIT, SIGUSR1, SIGUSR2 and SIGWINCH are passed on to the command. Without one to
+pass them on to, SIGHUP and SIGQUIT end tenure.";
 
 const ELECT_EXAMPLES: &str = "\
 Each line has event (elected, lost, observed, error, stopped), election, candidate, term, reason, at and boot_ns.

@@ -56,12 +56,20 @@ impl Signals {
         }
     }
 
-    /// The next signal that asks to end. Cancel safe.
+    /// The next signal that ends a program without a command of its own. Cancel safe.
     pub async fn end(&mut self) -> i32 {
         loop {
-            if let Asked::End(signal) = self.next().await {
-                return signal;
+            match self.next().await {
+                Asked::End(signal) => return signal,
+                Asked::PassOn(signal) if ends_without_command(signal) => return signal,
+                Asked::PassOn(_) => {}
             }
         }
     }
+}
+
+/// Whether a signal that is meant for the command ends `tenure` when there is none: the terminal was closed, say.
+#[must_use]
+pub fn ends_without_command(signal: i32) -> bool {
+    [SignalKind::hangup(), SignalKind::quit()].iter().any(|kind| kind.as_raw_value() == signal)
 }

@@ -1,5 +1,6 @@
 //! What an application can watch happen.
 
+use std::error::Error as _;
 use std::fmt;
 
 use tenure_core::{Instant, Leader, LossReason, Problem, Term, Trust};
@@ -86,7 +87,16 @@ impl fmt::Display for Trouble {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::Problem(problem) => problem.fmt(f),
-            Self::Store(error) => error.fmt(f),
+            Self::Store(error) => {
+                error.fmt(f)?;
+                // The causes are what people look for: "disk full", "permission denied".
+                let mut cause = error.source();
+                while let Some(error) = cause {
+                    write!(f, ": {error}")?;
+                    cause = error.source();
+                }
+                Ok(())
+            }
             Self::Callback { callback, message } => write!(f, "the {callback} callback {message}"),
         }
     }

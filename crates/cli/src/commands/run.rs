@@ -12,7 +12,7 @@ use crate::args::{Global, Restart, RunArgs};
 use crate::exit::{Exit, Failure};
 use crate::options::{Candidacy, open_for};
 use crate::output::{EventLine, json_line, sentence};
-use crate::signals::{Asked, Signals};
+use crate::signals::{Asked, Signals, ends_without_command};
 use crate::supervise::{Exit as CommandExit, Report, SpawnFailure, Supervisor, Trust, Work};
 use crate::voice::{Voice, say};
 
@@ -134,6 +134,9 @@ impl Run<'_> {
             Asked::End(signal) if self.end.is_none() => self.finish(Exit::Signalled(signal)),
             // Asked twice: no more patience with the command. The lease is still released in order.
             Asked::End(_) => self.order(|supervisor| supervisor.terminate(Instant::ZERO)),
+            Asked::PassOn(signal) if self.work.is_none() && ends_without_command(signal) => {
+                self.finish(Exit::Signalled(signal));
+            }
             Asked::PassOn(signal) => self.order(|supervisor| supervisor.signal(signal)),
         }
     }

@@ -14,6 +14,7 @@ use crate::exit::{Exit, Failure};
 use crate::options::{open, open_for};
 use crate::output::{json_line, timestamp};
 use crate::signals::Signals;
+use crate::voice::say;
 
 /// A change as `tenure watch --json` prints it.
 #[derive(Debug, Serialize)]
@@ -27,6 +28,9 @@ struct ChangeLine<'a> {
     boot_ns: u64,
 }
 
+/// The pause before looking again at a store that failed.
+const AFTER_FAILURE: Duration = Duration::from_secs(1);
+
 /// What is remembered of an election: who leads, and under which term.
 type Known = Option<(String, u64)>;
 
@@ -39,8 +43,8 @@ pub(super) async fn execute(global: &Global, args: &StatusArgs) -> Result<Exit, 
     // Listening begins before looking, so that nothing falls between the two.
     let mut hints = tenure.hints();
     let mut known: BTreeMap<String, Known> = BTreeMap::new();
+    let mut observed = observe(&tenure, args.name.as_deref()).await?;
     loop {
-        let observed = observe(&tenure, args.name.as_deref()).await?;
         for (name, seen) in &observed {
             let now = leader_of(seen);
             if known.get(name) != Some(&now) {
@@ -55,6 +59,14 @@ pub(super) async fn execute(global: &Global, args: &StatusArgs) -> Result<Exit, 
             signal = signals.end() => return Ok(Exit::Signalled(signal)),
             _ = hints.recv() => while hints.try_recv().is_ok() {},
             () = tokio::time::sleep(next_look(&observed, tenure.capabilities().pushes)) => {}
+        }
+        match observe(&tenure, args.name.as_deref()).await {
+            Ok(seen) => observed = seen,
+            // Who watches wants to see how it goes on.
+            Err(failure) => {
+                say(&failure.message);
+                tokio::time::sleep(AFTER_FAILURE).await;
+            }
         }
     }
 }

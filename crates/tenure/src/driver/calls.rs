@@ -126,12 +126,12 @@ impl Calls {
 
 impl Done {
     /// Every request gets an answer: a store that answers too few has said nothing about the rest.
-    pub(crate) fn into_replies(self) -> Vec<(Address, Reply, Option<StoreError>)> {
+    pub(crate) fn into_replies(self) -> Box<dyn Iterator<Item = (Address, Reply, Option<StoreError>)>> {
         let from = self.from;
         match self.replies {
-            Answers::Campaign(replies) => pair(from, replies, Reply::Campaign),
-            Answers::Renew(replies) => pair(from, replies, Reply::Renew),
-            Answers::Resign(replies) => pair(from, replies, Reply::Resign),
+            Answers::Campaign(replies) => Box::new(pair(from, replies, Reply::Campaign)),
+            Answers::Renew(replies) => Box::new(pair(from, replies, Reply::Renew)),
+            Answers::Resign(replies) => Box::new(pair(from, replies, Reply::Resign)),
         }
     }
 }
@@ -140,14 +140,13 @@ fn pair<T>(
     from: Vec<Address>,
     replies: Replies<T>,
     wrap: impl Fn(Result<T, tenure_core::Failure>) -> Reply,
-) -> Vec<(Address, Reply, Option<StoreError>)> {
+) -> impl Iterator<Item = (Address, Reply, Option<StoreError>)> {
     let silence = || Err(StoreError::unknown(StoreErrorKind::Other, "the store left the request unanswered"));
     let replies = replies.into_iter().chain(std::iter::repeat_with(silence));
-    let answer = |(address, reply): (Address, Result<T, StoreError>)| match reply {
+    from.into_iter().zip(replies).map(move |(address, reply)| match reply {
         Ok(reply) => (address, wrap(Ok(reply)), None),
         Err(error) => (address, wrap(Err(error.failure())), Some(error)),
-    };
-    from.into_iter().zip(replies).map(answer).collect()
+    })
 }
 
 /// Answers for those who gave up before their request was sent.

@@ -10,7 +10,7 @@ mod entry;
 mod gathering;
 mod schedule;
 
-use std::collections::{BTreeMap, HashMap};
+use std::collections::{BTreeSet, HashMap};
 use std::sync::Arc;
 
 use futures_util::stream::BoxStream;
@@ -37,7 +37,7 @@ pub(crate) struct Driver {
     hints: BoxStream<'static, Hint>,
     calls: Calls,
     entries: HashMap<EntryId, Box<Entry>>,
-    by_key: BTreeMap<ElectionKey, Vec<EntryId>>,
+    by_key: BTreeSet<(ElectionKey, EntryId)>,
     schedule: Schedule,
     /// Nobody can send commands any more.
     orphaned: bool,
@@ -63,7 +63,7 @@ impl Driver {
             calls: Calls::new(store, clock.clone()),
             clock,
             entries: HashMap::new(),
-            by_key: BTreeMap::new(),
+            by_key: BTreeSet::new(),
             schedule: Schedule::default(),
             orphaned: false,
         })
@@ -119,7 +119,7 @@ impl Driver {
         match command {
             Command::Add(entry) => {
                 let id = entry.id();
-                self.by_key.entry(entry.key().clone()).or_default().push(id);
+                self.by_key.insert((entry.key().clone(), id));
                 self.entries.insert(id, entry);
                 self.feed(id, Input::Start);
             }
@@ -141,7 +141,10 @@ impl Driver {
     /// A hint may concern several candidates of this process, and it may be wrong.
     fn hint(&mut self, hint: &Hint) {
         let ids: Vec<EntryId> = match &hint.key {
-            Some(key) => self.by_key.get(key).cloned().unwrap_or_default(),
+            Some(key) => {
+                let from_here = self.by_key.range((key.clone(), EntryId(0))..);
+                from_here.take_while(|(other, _)| other == key).map(|(_, id)| *id).collect()
+            }
             None => self.entries.keys().copied().collect(),
         };
         for id in ids {
@@ -179,12 +182,7 @@ impl Driver {
     fn remove(&mut self, id: EntryId) {
         let Some(entry) = self.entries.remove(&id) else { return };
         self.schedule.change(id, entry.due(), None);
-        if let Some(ids) = self.by_key.get_mut(entry.key()) {
-            ids.retain(|other| *other != id);
-            if ids.is_empty() {
-                self.by_key.remove(entry.key());
-            }
-        }
+        self.by_key.remove(&(entry.key().clone(), id));
     }
 
     /// Sends what has gathered. A renewal that goes out takes along all that are halfway to theirs.

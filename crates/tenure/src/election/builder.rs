@@ -2,10 +2,12 @@
 
 use std::collections::BTreeMap;
 use std::future::Future;
-use std::sync::Arc;
+use std::sync::{Arc, LazyLock};
 use std::time::Duration;
 
-use tenure_core::{Candidate, CandidateId, ElectionName, Elector, LossReason, Preset, Priority, Term, Timing};
+use tenure_core::{
+    Candidate, CandidateId, ElectionName, Elector, LossReason, Metadata, Preset, Priority, Term, Timing,
+};
 
 use super::Election;
 use crate::callback::{CallbackResult, CallbackRunner, Callbacks, Registered};
@@ -174,10 +176,16 @@ impl ElectionBuilder {
             health_within: self.health_within,
         });
         let callbacks = (!self.callbacks.is_empty()).then(|| CallbackRunner::new(self.callbacks, Arc::clone(&shared)));
-        let entry = Entry::new(elector, Arc::new(self.metadata), Arc::clone(&shared), callbacks);
+        let entry = Entry::new(elector, shared_metadata(self.metadata), Arc::clone(&shared), callbacks);
         self.tenure.send(Command::Add(Box::new(entry)))?;
         Ok(Election::new(shared, self.tenure, self.health_within))
     }
+}
+
+/// Most candidates publish nothing, and ten thousand of them can share it.
+fn shared_metadata(metadata: BTreeMap<String, String>) -> Metadata {
+    static NOTHING: LazyLock<Metadata> = LazyLock::new(Metadata::default);
+    if metadata.is_empty() { Metadata::clone(&NOTHING) } else { Arc::new(metadata) }
 }
 
 impl std::fmt::Debug for ElectionBuilder {

@@ -8,8 +8,8 @@ use std::path::Path;
 
 use rusqlite::config::DbConfig;
 use rusqlite::{Connection, FileControl, OpenFlags, OptionalExtension, Transaction, TransactionBehavior, ffi};
+use tenure_core::Nonce;
 
-use super::super::ElectionKey;
 use super::busy::Patience;
 use super::config::Location;
 use super::error::Fault;
@@ -24,7 +24,7 @@ pub(super) struct Database {
     location: Location,
     identity: Identity,
     boot_id: String,
-    rows: RefCell<HashMap<ElectionKey, i64>>,
+    rows: RefCell<HashMap<Nonce, i64>>,
 }
 
 /// What a committed transaction outlives.
@@ -61,8 +61,8 @@ impl Database {
         &self.location
     }
 
-    /// The rows of elections that were renewed in this file, so that the next renewal need not look for its names.
-    pub(super) fn rows(&self) -> &RefCell<HashMap<ElectionKey, i64>> {
+    /// The rows of grants that were renewed in this file, so that the next renewal need not look for its names.
+    pub(super) fn rows(&self) -> &RefCell<HashMap<Nonce, i64>> {
         &self.rows
     }
 

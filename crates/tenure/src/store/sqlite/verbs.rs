@@ -9,6 +9,9 @@ use super::error::Fault;
 use super::history;
 use super::worker::Worker;
 
+/// Rows of grants that are remembered; more than one process can sensibly hold.
+const ROWS_KEPT: usize = 100_000;
+
 impl Worker {
     /// What can be answered without a new term does not wait for the disk. Whether one may be needed is looked up
     /// first; if it turns out so only later, it is given in a second transaction.
@@ -49,10 +52,14 @@ impl Worker {
     pub(super) fn renew(&mut self, batch: &[Renew]) -> Replies<RenewReply> {
         let answers = self.on_file(|worker, database| {
             let mut rows = database.rows().borrow_mut();
+            if rows.len() > ROWS_KEPT {
+                // Grants that ended without a resignation are among them. The next renewal finds the others again.
+                rows.clear();
+            }
             worker.write(database, |desk| {
                 let mut renewal = desk.renewal()?;
                 let renew = |request: &Renew| {
-                    if let Some(row) = rows.get(&request.key)
+                    if let Some(row) = rows.get(&request.nonce)
                         && desk.renew_row(&mut renewal, *row, request)?
                     {
                         return Ok(Ok(RenewReply::Renewed { handover: None }));
@@ -60,7 +67,12 @@ impl Worker {
                     let answer = desk.renew(request)?;
                     Ok(answer.map(|(reply, row)| {
                         // A row that is wrong because this is rolled back does no harm: the nonce does not match.
-                        row.map(|row| rows.insert(request.key.clone(), row));
+                        match (&reply, row) {
+                            (RenewReply::Renewed { .. }, Some(row)) => rows.insert(request.nonce, row),
+                            (RenewReply::Renewed { .. } | RenewReply::NotHolder { .. }, _) => {
+                                rows.remove(&request.nonce)
+                            }
+                        };
                         reply
                     }))
                 };
@@ -73,7 +85,7 @@ impl Worker {
     pub(super) fn resign(&mut self, batch: &[Resign]) -> Replies<()> {
         let answers = self.on_file(|worker, database| {
             for request in batch {
-                database.rows().borrow_mut().remove(&request.key);
+                database.rows().borrow_mut().remove(&request.nonce);
             }
             worker.write(database, |desk| batch.iter().map(|request| desk.resign(request)).collect())
         });
