@@ -20,7 +20,8 @@ fn case_16_a_leader_asked_to_end_stops_its_command_resigns_and_says_by_which_sig
 
 #[test]
 fn a_stand_by_asked_to_end_ends_without_disturbing_the_leader() {
-    for (signal, code) in [(Signal::TERM, 143), (Signal::INT, 130)] {
+    // Without a command to pass it on to, a closed terminal means the end.
+    for (signal, code) in [(Signal::TERM, 143), (Signal::INT, 130), (Signal::HUP, 129)] {
         let site = Site::new();
         let _leader = site.candidate("a");
         let worker = Process::open(site.next_start().pid);
