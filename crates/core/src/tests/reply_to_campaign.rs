@@ -188,7 +188,8 @@ fn a_lease_of_its_own_that_has_not_run_out_is_no_rival() {
 
 #[test]
 fn the_first_in_line_looks_when_the_lease_ends_and_the_others_a_little_later() {
-    for (rank, spread, late) in [(0, u32::MAX, ms(0)), (1, 0, ms(750)), (1, u32::MAX, ms(1_500)), (7, 0, ms(750))] {
+    let (least, most) = (timing().ttl() / 16, timing().ttl() / 8);
+    for (rank, spread, late) in [(0, u32::MAX, ms(0)), (1, 0, least), (1, u32::MAX, most), (7, 0, least)] {
         let (mut bench, request) = Bench::campaigning();
         bench.spread = spread;
         bench.reply(request.id, held_by(Some(leader("rival", 4)), s(10), rank));

@@ -48,6 +48,6 @@ impl Timing {
 
     /// How much later than the first the other stand-bys look, at least; at most twice that.
     pub(crate) fn stagger_min(&self) -> Duration {
-        self.ttl / 20
+        self.ttl / 16
     }
 }
