@@ -71,3 +71,22 @@ fn a_leader_that_does_not_answer_is_not_waited_for_longer_than_asked() {
     leader.signal(Signal::CONT);
     assert_eq!(leader.event("lost")["reason"], "requested");
 }
+
+#[test]
+fn a_successor_that_does_not_answer_costs_its_reservation_and_not_a_lease() {
+    let site = Site::new();
+    let stand = |id, event, more: &[&str]| {
+        // A lease that no test can wait out.
+        let timing = ["--ttl", "600s", "--renew", "10s", "--grace", "300ms"];
+        let candidate = Candidate::elect(site.tenure(["elect", ELECTION, "--id", id]).args(timing).args(more));
+        candidate.event(event);
+        candidate
+    };
+    // One that is not keen leaves the next in line the time to take over before it stands again itself.
+    let _leader = stand("a", "elected", &["--priority", "0"]);
+    let successor = stand("b", "observed", &[]);
+    let _backup = stand("c", "observed", &[]);
+    // It is alive, so nobody can tell that it will not take what is reserved for it.
+    successor.signal(Signal::STOP);
+    assert_eq!(site.json(&["resign", ELECTION, "--json"])["leader"], "c");
+}

@@ -15,7 +15,7 @@ use std::sync::Arc;
 
 use futures_util::stream::BoxStream;
 use futures_util::{FutureExt, StreamExt};
-use tenure_core::{Input, Reply};
+use tenure_core::{Input, Instant, Reply};
 use tokio::sync::mpsc::UnboundedReceiver;
 
 use self::calls::{Calls, Done};
@@ -39,6 +39,8 @@ pub(crate) struct Driver {
     entries: HashMap<EntryId, Box<Entry>>,
     by_key: BTreeSet<(ElectionKey, EntryId)>,
     schedule: Schedule,
+    /// Hints to be followed later.
+    later: Vec<(Instant, Hint)>,
     /// Nobody can send commands any more.
     orphaned: bool,
 }
@@ -47,6 +49,8 @@ pub(crate) struct Driver {
 const COMMANDS_PER_ROUND: usize = 1_024;
 /// A store that never stops hinting must not keep commands from being obeyed.
 const HINTS_PER_ROUND: usize = 64;
+/// Hints that wait for their time.
+const HINTS_LATER: usize = 1_024;
 
 impl Driver {
     /// Must be called on the runtime it will run on.
@@ -65,6 +69,7 @@ impl Driver {
             entries: HashMap::new(),
             by_key: BTreeSet::new(),
             schedule: Schedule::default(),
+            later: Vec::new(),
             orphaned: false,
         })
     }
@@ -72,13 +77,13 @@ impl Driver {
     /// Runs until every handle is dropped and every candidate has left.
     pub(crate) async fn run(mut self) {
         while !(self.orphaned && self.entries.is_empty() && self.calls.is_idle()) {
-            let next = self.schedule.next();
+            let next = self.schedule.next().into_iter().chain(self.later.iter().map(|(at, _)| *at)).min();
             tokio::select! {
                 biased;
                 () = self.alarm.wait_until(next) => self.fire_due(),
                 done = self.calls.next() => self.finish(done),
                 command = self.commands.recv(), if !self.orphaned => self.take_commands(command),
-                Some(hint) = self.hints.next() => self.hint(&hint),
+                Some(hint) = self.hints.next() => self.hint(hint),
             }
             self.flush();
         }
@@ -87,6 +92,10 @@ impl Driver {
 
     fn fire_due(&mut self) {
         let now = self.clock.now();
+        let due: Vec<_> = self.later.extract_if(.., |(at, _)| *at <= now).collect();
+        for (_, hint) in due {
+            self.follow(&hint);
+        }
         // Everybody is called at most once: whoever wants to be called again at once waits for the next round.
         for _ in 0..self.entries.len() {
             let Some(id) = self.schedule.first_due(now) else { return };
@@ -111,7 +120,7 @@ impl Driver {
     fn take_hints(&mut self) {
         for _ in 0..HINTS_PER_ROUND {
             let Some(Some(hint)) = self.hints.next().now_or_never() else { return };
-            self.hint(&hint);
+            self.hint(hint);
         }
     }
 
@@ -138,8 +147,17 @@ impl Driver {
         }
     }
 
+    /// A hint that is to be followed later is lost when there are too many already: it is only a hint.
+    fn hint(&mut self, hint: Hint) {
+        if hint.after.is_zero() {
+            self.follow(&hint);
+        } else if self.later.len() < HINTS_LATER {
+            self.later.push((self.clock.now() + hint.after, hint));
+        }
+    }
+
     /// A hint may concern several candidates of this process, and it may be wrong.
-    fn hint(&mut self, hint: &Hint) {
+    fn follow(&mut self, hint: &Hint) {
         let ids: Vec<EntryId> = match &hint.key {
             Some(key) => {
                 let from_here = self.by_key.range((key.clone(), EntryId(0))..);

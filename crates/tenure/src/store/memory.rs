@@ -69,7 +69,7 @@ impl MemoryStore {
         drop(elections);
         if news {
             // Nobody may be listening, and that is fine: a hint is only a hint.
-            let _ = self.hints.send(Hint { key: Some(key.clone()) });
+            let _ = self.hints.send(Hint::at(key.clone()));
         }
         reply
     }
@@ -160,7 +160,7 @@ impl Store for MemoryStore {
         unfold(self.hints.subscribe(), |mut hints| async {
             match hints.recv().await {
                 Ok(hint) => Some((hint, hints)),
-                Err(broadcast::error::RecvError::Lagged(_)) => Some((Hint { key: None }, hints)),
+                Err(broadcast::error::RecvError::Lagged(_)) => Some((Hint::anywhere(), hints)),
                 Err(broadcast::error::RecvError::Closed) => None,
             }
         })

@@ -151,4 +151,20 @@ pub enum Interest {
 pub struct Hint {
     /// Where; `None` means anywhere.
     pub key: Option<ElectionKey>,
+    /// How long to wait before looking, because somebody else goes first.
+    pub after: Duration,
+}
+
+impl Hint {
+    /// Look there now.
+    #[must_use]
+    pub fn at(key: ElectionKey) -> Self {
+        Self { key: Some(key), after: Duration::ZERO }
+    }
+
+    /// Look everywhere now.
+    #[must_use]
+    pub fn anywhere() -> Self {
+        Self { key: None, after: Duration::ZERO }
+    }
 }

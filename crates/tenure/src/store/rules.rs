@@ -65,8 +65,16 @@ pub(super) struct Moment<'a> {
 #[derive(Debug, Default, PartialEq)]
 pub(super) struct Effects {
     pub(super) transitions: Vec<Transition>,
-    /// Whom to wake, in the order of urgency.
-    pub(super) wake: Vec<ProcessToken>,
+    /// Whom to wake.
+    pub(super) wake: Vec<Wake>,
+}
+
+/// A process to be told that something changed.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub(super) struct Wake {
+    pub(super) process: ProcessToken,
+    /// Others go first.
+    pub(super) is_backup: bool,
 }
 
 /// The successor, and one more in case it does not answer: a hand-over must not wake a herd.
@@ -137,7 +145,7 @@ impl Record {
     ) -> bool {
         let Some(lease) = self.lease.as_mut().filter(|lease| !lease.is_over(at)) else { return false };
         lease.handover = Some(Handover { successor: successor.cloned() });
-        effects.wake.push(lease.process);
+        effects.wake.push(Wake { process: lease.process, is_backup: false });
         true
     }
 
@@ -239,7 +247,9 @@ impl Record {
         };
         self.reservation =
             chosen.map(|(candidate, nonce)| Reservation { candidate, nonce, until: at.now + RESERVATION });
-        effects.wake.extend(self.standing_by.iter().take(WOKEN_BY_RESIGNATION).map(|stand_by| stand_by.process));
+        let woken = self.standing_by.iter().take(WOKEN_BY_RESIGNATION).enumerate();
+        // One that looked at once would only get in the successor's way.
+        effects.wake.extend(woken.map(|(rank, next)| Wake { process: next.process, is_backup: rank > 0 }));
     }
 
     fn fresh<'a>(&'a self, at: &'a Moment<'_>) -> impl Iterator<Item = &'a StandByRecord> {

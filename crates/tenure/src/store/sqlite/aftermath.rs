@@ -2,23 +2,24 @@
 
 use tenure_core::{Instant, Nonce};
 
-use super::super::rules::{Effects, ProcessToken};
-use super::super::{ElectionKey, Interest};
+use super::super::ElectionKey;
+use super::super::rules::{Effects, ProcessToken, Wake};
 use super::pulse::{Follower, Pulse};
-use super::registry::{Registry, line};
+use super::registry::Registry;
+use super::ring::Ring;
 
 #[derive(Debug, Default)]
 pub(super) struct Aftermath {
     pub(super) follow: Vec<Follower>,
     pub(super) forget: Vec<Nonce>,
     pub(super) watchers: Vec<ProcessToken>,
-    wake: Vec<(ElectionKey, ProcessToken)>,
+    wake: Vec<(ElectionKey, Wake)>,
     changed: Vec<ElectionKey>,
 }
 
 impl Aftermath {
     pub(super) fn add(&mut self, key: &ElectionKey, effects: &Effects) {
-        self.wake.extend(effects.wake.iter().map(|process| (key.clone(), *process)));
+        self.wake.extend(effects.wake.iter().map(|wake| (key.clone(), *wake)));
         if !effects.transitions.is_empty() || !effects.wake.is_empty() {
             self.changed.push(key.clone());
         }
@@ -37,19 +38,19 @@ impl Aftermath {
         now: Instant,
     ) -> Vec<ProcessToken> {
         let mut gone = Vec::new();
-        let mut wake = |process: ProcessToken, interest: Interest, key: &ElectionKey| {
+        let mut wake = |process: ProcessToken, ring: Ring, key: &ElectionKey| {
             if process == own {
-                pulse.tell(interest, Some(key.clone()));
-            } else if !gone.contains(&process) && !registry.wake(process, &line(interest, key)) {
+                pulse.tell(ring, Some(key.clone()));
+            } else if !gone.contains(&process) && !registry.wake(process, &ring.line(key)) {
                 gone.push(process);
             }
         };
-        for (key, process) in &self.wake {
-            wake(*process, Interest::Own, key);
+        for (key, Wake { process, is_backup }) in &self.wake {
+            wake(*process, if *is_backup { Ring::Later } else { Ring::Now }, key);
         }
         for key in &self.changed {
             for process in &self.watchers {
-                wake(*process, Interest::All, key);
+                wake(*process, Ring::News, key);
             }
         }
         for candidate in self.forget {

@@ -52,7 +52,7 @@ impl<T> Listener<T> {
                         return hint;
                     }
                     Ok(_) => {}
-                    Err(RecvError::Lagged(_)) => return Hint { key: None },
+                    Err(RecvError::Lagged(_)) => return Hint::anywhere(),
                     Err(RecvError::Closed) => std::future::pending().await,
                 },
                 () = self.descriptor.take(&self.pulse) => {}

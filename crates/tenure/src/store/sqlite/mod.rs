@@ -19,6 +19,7 @@ mod process;
 mod pulse;
 mod record;
 mod registry;
+mod ring;
 mod schema;
 mod value;
 mod verbs;

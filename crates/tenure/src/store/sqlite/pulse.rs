@@ -10,13 +10,14 @@ use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use rustix::buffer::spare_capacity;
 use rustix::event::{Timespec, epoll};
-use tenure_core::{ElectionName, Instant, Namespace, Nonce};
+use tenure_core::{Instant, Nonce};
 use tokio::sync::broadcast;
 
 use super::super::rules::ProcessToken;
 use super::super::{ElectionKey, Hint, Interest};
 use super::leaders::Leaders;
 use super::registry::Registry;
+use super::ring::Ring;
 
 #[derive(Debug)]
 pub(super) struct Pulse {
@@ -63,9 +64,10 @@ impl Pulse {
     }
 
     /// Tells every watcher in this process.
-    pub(super) fn tell(&self, interest: Interest, key: Option<ElectionKey>) {
+    pub(super) fn tell(&self, ring: Ring, key: Option<ElectionKey>) {
+        let hint = Hint { key, after: ring.delay() };
         // Nobody may be listening, and that is fine: a hint is only a hint.
-        let _ = self.news.send(News { interest, hint: Hint { key } });
+        let _ = self.news.send(News { interest: ring.interest(), hint });
     }
 
     pub(super) fn listen_to(&self, bell: OwnedFd) -> io::Result<()> {
@@ -81,7 +83,7 @@ impl Pulse {
         let ended = sources.leaders.follow(&self.epoll, registry, follower, now);
         drop(sources);
         if ended.is_some() {
-            self.tell(Interest::Own, ended);
+            self.tell(Ring::Now, ended);
         }
     }
 
@@ -105,7 +107,7 @@ impl Pulse {
                     BELL => self.answer_bell(),
                     leader => {
                         let bereft = self.sources().leaders.ended(leader);
-                        bereft.into_iter().for_each(|key| self.tell(Interest::Own, Some(key)));
+                        bereft.into_iter().for_each(|key| self.tell(Ring::Now, Some(key)));
                     }
                 }
             }
@@ -120,8 +122,8 @@ impl Pulse {
             None => 0,
         };
         for line in text[..read].split_inclusive(|byte| *byte == b'\n') {
-            let (interest, key) = understand(line);
-            self.tell(interest, key);
+            let (ring, key) = Ring::understand(line);
+            self.tell(ring, key);
         }
     }
 
@@ -138,14 +140,4 @@ pub(super) struct Follower {
     pub(super) key: ElectionKey,
     pub(super) leader: ProcessToken,
     pub(super) fresh_until: Instant,
-}
-
-/// The opposite of [`line`](super::registry::line). What cannot be understood may mean anything.
-fn understand(line: &[u8]) -> (Interest, Option<ElectionKey>) {
-    let interest = if line.first() == Some(&b'.') { Interest::All } else { Interest::Own };
-    let key = || {
-        let (namespace, name) = str::from_utf8(line).ok()?.get(1..)?.strip_suffix('\n')?.split_once('\0')?;
-        Some(ElectionKey { namespace: Namespace::new(namespace).ok()?, name: ElectionName::new(name).ok()? })
-    };
-    (interest, key())
 }

@@ -13,7 +13,6 @@ use rustix::fs::{FileType, Mode, OFlags, fstat, open, stat};
 use rustix::io::Errno;
 
 use super::super::rules::ProcessToken;
-use super::super::{ElectionKey, Interest};
 use super::config::Location;
 
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -118,15 +117,6 @@ impl Registry {
 /// Whether nobody holds the write end any more.
 pub(super) fn ended(life: &OwnedFd) -> bool {
     matches!(rustix::io::read(life, &mut [0; 1]), Ok(0))
-}
-
-/// What is written into a wake pipe: short enough to be written in one piece. Names hold no control characters.
-pub(super) fn line(interest: Interest, key: &ElectionKey) -> Vec<u8> {
-    let mark = match interest {
-        Interest::Own => '!',
-        Interest::All => '.',
-    };
-    format!("{mark}{}\0{}\n", key.namespace, key.name).into_bytes()
 }
 
 /// A token ends with the number of the life's inode. While its holder lives, no other file can have that number, so a

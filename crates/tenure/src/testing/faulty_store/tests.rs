@@ -177,7 +177,7 @@ async fn hints_are_dropped_until_healed() {
     assert!(hints.next().now_or_never().is_none());
     store.heal();
     assert!(store.request_handover(&key(), None).await.unwrap());
-    assert_eq!(hints.next().await, Some(Hint { key: Some(key()) }));
+    assert_eq!(hints.next().await, Some(Hint::at(key())));
 }
 
 #[tokio::test]

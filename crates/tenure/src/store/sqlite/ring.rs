@@ -1,0 +1,76 @@
+//! What is written into another process's bell.
+
+use std::time::Duration;
+
+use tenure_core::{ElectionName, Namespace};
+
+use super::super::{ElectionKey, Interest, RESERVATION};
+
+/// Why a bell is rung.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Ring {
+    /// It concerns a candidate of that process.
+    Now,
+    /// It will, unless the successor takes over while the lease is reserved for it.
+    Later,
+    /// That process wants to hear of everything.
+    News,
+}
+
+impl Ring {
+    const ALL: [(Self, u8); 3] = [(Self::Now, b'!'), (Self::Later, b'~'), (Self::News, b'.')];
+
+    pub(super) fn interest(self) -> Interest {
+        match self {
+            Self::Now | Self::Later => Interest::Own,
+            Self::News => Interest::All,
+        }
+    }
+
+    pub(super) fn delay(self) -> Duration {
+        match self {
+            Self::Later => RESERVATION,
+            Self::Now | Self::News => Duration::ZERO,
+        }
+    }
+
+    /// One line, short enough to be written in one piece.
+    pub(super) fn line(self, key: &ElectionKey) -> Vec<u8> {
+        let mark = Self::ALL.into_iter().find(|(ring, _)| *ring == self).map_or(b'!', |(_, mark)| mark);
+        format!("{}{}\0{}\n", char::from(mark), key.namespace, key.name).into_bytes()
+    }
+
+    /// The opposite of [`Ring::line`]. What cannot be understood may mean anything, so everybody looks everywhere.
+    pub(super) fn understand(line: &[u8]) -> (Self, Option<ElectionKey>) {
+        let mark = line.first();
+        let ring = Self::ALL.into_iter().find(|(_, known)| mark == Some(known)).map_or(Self::Now, |(ring, _)| ring);
+        let key = || {
+            let (namespace, name) = str::from_utf8(line).ok()?.get(1..)?.strip_suffix('\n')?.split_once('\0')?;
+            Some(ElectionKey { namespace: Namespace::new(namespace).ok()?, name: ElectionName::new(name).ok()? })
+        };
+        (ring, key())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_is_written_is_understood() {
+        let key = ElectionKey {
+            namespace: Namespace::new("ünter").unwrap(),
+            name: ElectionName::new("it's ~ a name.").unwrap(),
+        };
+        for (ring, _) in Ring::ALL {
+            assert_eq!(Ring::understand(&ring.line(&key)), (ring, Some(key.clone())));
+        }
+    }
+
+    #[test]
+    fn nonsense_means_anything() {
+        for line in [&b""[..], b"!", b"x\n", b"!a\n", b"!\0\n", b"\xff\xff\0a\n", b"!a\0b"] {
+            assert_eq!(Ring::understand(line), (Ring::Now, None));
+        }
+    }
+}
