@@ -34,7 +34,7 @@ pub(super) async fn execute() -> Result<Exit, Failure> {
     let mut stage = Stage::raise(&store)?;
     stage.say("Three processes stand in one election, on a SQLite file, with a ttl of 3 seconds.");
     let first = stage.next_elected(None).await?;
-    tokio::time::sleep(PAUSE).await;
+    stage.look_on().await;
 
     stage.say(&format!(
         "kill -9 {}: the kernel tells the others, nobody waits for the lease to run out.",
@@ -44,14 +44,14 @@ pub(super) async fn execute() -> Result<Exit, Failure> {
     stage.strike(&first.candidate, Signal::KILL)?;
     let second = stage.next_elected(first.term).await?;
     stage.say(&took("Failover", &second, killed_at));
-    tokio::time::sleep(PAUSE).await;
+    stage.look_on().await;
 
     stage.say(&format!("SIGTERM to {}: it resigns, and the lease is handed to the next in line.", second.candidate));
     let asked_at = Clock::boottime().now().as_nanos();
     stage.strike(&second.candidate, Signal::TERM)?;
     let third = stage.next_elected(second.term).await?;
     stage.say(&took("Hand-over", &third, asked_at));
-    tokio::time::sleep(PAUSE).await;
+    stage.look_on().await;
     stage.say("Every term is greater than the one before it: a resource that checks it refuses a stale leader.");
     Ok(Exit::Success)
 }
@@ -113,6 +113,14 @@ impl Stage {
             if line.event == "elected" && line.term > after {
                 return Ok(line);
             }
+        }
+    }
+
+    /// Time to look at it. Nothing changes meanwhile but that those who are late say that they stand by.
+    async fn look_on(&mut self) {
+        let end = tokio::time::Instant::now() + PAUSE;
+        while let Ok(Some(line)) = tokio::time::timeout_at(end, self.lines.recv()).await {
+            self.show(&line);
         }
     }
 
