@@ -96,7 +96,7 @@ impl Driver {
         for (_, hint) in due {
             self.follow(&hint);
         }
-        // Everybody is called at most once: whoever wants to be called again at once waits for the next round.
+        // Bounded, so that electors that want to be called again at once cannot keep the driver from everything else.
         for _ in 0..self.entries.len() {
             let Some(id) = self.schedule.first_due(now) else { return };
             self.feed(id, Input::Timeout);
