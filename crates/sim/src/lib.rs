@@ -1,0 +1,1 @@
+//! Hostile histories for the electors of tenure: simulation, model checking, and known mistakes put back in.

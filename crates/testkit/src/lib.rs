@@ -1,0 +1,1 @@
+//! What tests of tenure need to be unkind: real processes and stores, signals, and a bad network.
