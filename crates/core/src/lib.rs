@@ -28,6 +28,8 @@ mod id;
 mod input;
 mod lease;
 mod output;
+pub mod record;
+mod request;
 mod state;
 mod time;
 mod timer;
@@ -42,5 +44,6 @@ pub use id::{CandidateId, ElectionName, NAME_BYTES_MAX, NameError, NameFault, Na
 pub use input::{CampaignReply, Draw, Failure, Handover, Held, Input, RenewReply, Reply};
 pub use lease::{Leader, Metadata, Nonce, Term};
 pub use output::{LossReason, Output, Problem, Request, RequestId, Trust, Verb};
+pub use request::{Campaign, Change, ElectionKey, Lease, Observation, Renew, Resign, StandBy, Transition};
 pub use time::Instant;
 pub use timing::*;

@@ -9,12 +9,12 @@ use futures_util::stream::{BoxStream, StreamExt, unfold};
 use tenure_core::{CampaignReply, CandidateId, ElectionName, Namespace, RenewReply};
 use tokio::sync::broadcast;
 
-use super::rules::{Effects, Moment, ProcessToken, Record};
 use super::{
     Campaign, Capabilities, ElectionKey, Finding, Hint, Interest, Observation, Renew, Replies, Resign, Store,
     StoreError, Transition,
 };
 use crate::clock::Clock;
+use tenure_core::record::{Effects, Moment, ProcessToken, Record};
 
 /// Keeps elections in memory. Clones share them, so several candidates of one process can meet.
 ///

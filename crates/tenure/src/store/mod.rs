@@ -4,9 +4,8 @@
 //! every feature of this crate work on a new backend.
 
 mod error;
+mod hint;
 mod memory;
-mod request;
-mod rules;
 #[cfg(feature = "sqlite")]
 pub mod sqlite;
 mod url;
@@ -17,19 +16,15 @@ use std::time::Duration;
 
 use futures_util::future::BoxFuture;
 use futures_util::stream::BoxStream;
+pub use tenure_core::record::RESERVATION;
+pub use tenure_core::{Campaign, Change, ElectionKey, Lease, Observation, Renew, Resign, StandBy, Transition};
 use tenure_core::{CampaignReply, CandidateId, ElectionName, Namespace, RenewReply};
 
 pub use self::error::{StoreError, StoreErrorKind};
+pub use self::hint::{Hint, Interest};
 pub use self::memory::MemoryStore;
 pub(crate) use self::memory::unix_ms;
-pub use self::request::{
-    Campaign, Change, ElectionKey, Hint, Interest, Lease, Observation, Renew, Resign, StandBy, Transition,
-};
 pub use self::url::{StoreUrl, open};
-
-/// How long a lease that was resigned stays reserved for its successor. A stand-by that died unnoticed costs this much
-/// time, not a whole ttl.
-pub const RESERVATION: Duration = Duration::from_secs(1);
 
 /// One answer per request of a batch, in the same order.
 pub type Replies<T> = Vec<Result<T, StoreError>>;

@@ -3,10 +3,10 @@
 use tenure_core::{Instant, Nonce};
 
 use super::super::ElectionKey;
-use super::super::rules::{Effects, ProcessToken, Wake};
 use super::pulse::{Follower, Pulse};
 use super::registry::Registry;
 use super::ring::Ring;
+use tenure_core::record::{Effects, ProcessToken, Wake};
 
 #[derive(Debug, Default)]
 pub(super) struct Aftermath {

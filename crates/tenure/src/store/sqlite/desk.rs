@@ -7,7 +7,6 @@ use rusqlite::{CachedStatement, Connection, params};
 use tenure_core::{CampaignReply, CandidateId, Instant, RenewReply};
 
 use super::super::memory::unix_ms;
-use super::super::rules::{Effects, Moment, ProcessToken, Record};
 use super::super::{Campaign, ElectionKey, Observation, Renew, Resign};
 use super::aftermath::Aftermath;
 use super::error::Fault;
@@ -16,6 +15,7 @@ use super::pulse::Follower;
 use super::record::{self, Found};
 use super::registry::{Life, Registry};
 use super::value::{from_duration, from_instant, from_nonce, from_u64, to_process};
+use tenure_core::record::{Effects, Moment, ProcessToken, Record};
 
 /// The outer error ends the transaction; the inner one is of this election only.
 pub(super) type Answer<T> = Result<Result<T, Fault>, Fault>;

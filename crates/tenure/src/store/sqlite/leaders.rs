@@ -7,9 +7,9 @@ use rustix::event::epoll;
 use tenure_core::{Instant, Nonce};
 
 use super::super::ElectionKey;
-use super::super::rules::ProcessToken;
 use super::pulse::Follower;
 use super::registry::{Registry, ended};
+use tenure_core::record::ProcessToken;
 
 #[derive(Debug, Default)]
 pub(super) struct Leaders {

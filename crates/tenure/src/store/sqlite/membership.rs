@@ -2,11 +2,11 @@
 
 use tenure_core::Instant;
 
-use super::super::rules::ProcessToken;
 use super::database::{Database, Durability};
 use super::error::Fault;
 use super::registry::Registry;
 use super::value::{from_instant, from_process};
+use tenure_core::record::ProcessToken;
 
 /// Wants to hear of every change of leadership.
 pub(super) fn watch(database: &Database, process: ProcessToken) -> Result<(), Fault> {

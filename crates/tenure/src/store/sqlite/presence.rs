@@ -3,11 +3,11 @@
 use std::os::fd::OwnedFd;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
-use super::super::rules::ProcessToken;
 use super::error::Fault;
 use super::process::Process;
 use super::pulse::Pulse;
 use super::registry::Registry;
+use tenure_core::record::ProcessToken;
 
 /// The store's own pipes, made when they are first needed: who only looks leaves no trace.
 #[derive(Debug)]

@@ -7,9 +7,9 @@ use std::os::unix::fs::DirBuilderExt;
 
 use rustix::fs::{Mode, OFlags, fstat, open};
 
-use super::super::rules::ProcessToken;
 use super::error::Fault;
 use super::registry::{Registry, make_fifo, token};
+use tenure_core::record::ProcessToken;
 
 /// Lives until it is dropped, or until the kernel ends the process, whichever it is that ends it.
 #[derive(Debug)]

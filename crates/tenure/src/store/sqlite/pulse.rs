@@ -13,11 +13,11 @@ use rustix::event::{Timespec, epoll};
 use tenure_core::{Instant, Nonce};
 use tokio::sync::broadcast;
 
-use super::super::rules::ProcessToken;
 use super::super::{ElectionKey, Hint, Interest};
 use super::leaders::Leaders;
 use super::registry::Registry;
 use super::ring::Ring;
+use tenure_core::record::ProcessToken;
 
 #[derive(Debug)]
 pub(super) struct Pulse {

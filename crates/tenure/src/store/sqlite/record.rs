@@ -4,12 +4,12 @@ use rusqlite::{Connection, Row, params};
 use tenure_core::{CandidateId, Handover, Leader};
 
 use super::super::ElectionKey;
-use super::super::rules::{LeaseRecord, Record, Reservation, StandByRecord};
 use super::error::Fault;
 use super::value::{
     from_duration, from_instant, from_metadata, from_nonce, from_process, from_u64, nonsense, to_candidate,
     to_duration, to_instant, to_metadata, to_nonce, to_priority, to_process, to_term, to_u64,
 };
+use tenure_core::record::{LeaseRecord, Record, Reservation, StandByRecord};
 
 /// An election's record and the number of its row.
 #[derive(Debug)]

@@ -12,8 +12,8 @@ use std::path::{Path, PathBuf};
 use rustix::fs::{FileType, Mode, OFlags, fstat, open, stat};
 use rustix::io::Errno;
 
-use super::super::rules::ProcessToken;
 use super::config::Location;
+use tenure_core::record::ProcessToken;
 
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct Registry {

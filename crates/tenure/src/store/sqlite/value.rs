@@ -6,8 +6,8 @@ use std::time::Duration;
 use tenure_core::{CandidateId, Instant, Metadata, Nonce, Priority, Term};
 
 use super::super::Change;
-use super::super::rules::ProcessToken;
 use super::error::Fault;
+use tenure_core::record::ProcessToken;
 
 /// Numbers above 2^63 are kept as 2^63: instants and durations reach that after 292 years.
 pub(super) fn from_u64(number: u64) -> i64 {

@@ -5,7 +5,6 @@ use std::sync::Arc;
 use std::sync::mpsc::Receiver;
 
 use super::super::StoreError;
-use super::super::rules::ProcessToken;
 use super::database::{Database, Durability};
 use super::desk::Desk;
 use super::error::Fault;
@@ -14,6 +13,7 @@ use super::lease_clock::LeaseClock;
 use super::membership;
 use super::presence::Presence;
 use super::registry::Registry;
+use tenure_core::record::ProcessToken;
 
 /// What the thread owns.
 pub(super) struct Worker {

@@ -3,7 +3,10 @@
 use std::fmt;
 use std::time::Duration;
 
-use tenure_core::{CandidateId, ElectionName, Leader, LossReason, Metadata, Namespace, Nonce, Priority, Term};
+use crate::candidate::Priority;
+use crate::id::{CandidateId, ElectionName, Namespace};
+use crate::lease::{Leader, Metadata, Nonce, Term};
+use crate::output::LossReason;
 
 /// An election inside its namespace.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -134,37 +137,5 @@ impl Change {
             Self::Elected => "elected",
             Self::Lost => "lost",
         }
-    }
-}
-
-/// What a watcher wants to hear of.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Interest {
-    /// What concerns candidates that campaigned through this very store handle.
-    Own,
-    /// Every change of leadership.
-    All,
-}
-
-/// Something may have changed.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Hint {
-    /// Where; `None` means anywhere.
-    pub key: Option<ElectionKey>,
-    /// How long to wait before looking, because somebody else goes first.
-    pub after: Duration,
-}
-
-impl Hint {
-    /// Look there now.
-    #[must_use]
-    pub fn at(key: ElectionKey) -> Self {
-        Self { key: Some(key), after: Duration::ZERO }
-    }
-
-    /// Look everywhere now.
-    #[must_use]
-    pub fn anywhere() -> Self {
-        Self { key: None, after: Duration::ZERO }
     }
 }

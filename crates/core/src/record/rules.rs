@@ -1,94 +1,26 @@
-//! The rules of one election as a pure function of its record, for stores that decide in this process.
+//! The rules of one election.
 
 use std::time::Duration;
 
-use tenure_core::{
-    CampaignReply, CandidateId, Handover, Held, Instant, Leader, Metadata, Nonce, Priority, RenewReply, Term,
-};
-
-use super::{Campaign, Change, Lease, Observation, RESERVATION, Renew, Resign, StandBy, Transition};
-
-/// Everything a store knows of an election.
-#[derive(Debug, Clone, Default, PartialEq)]
-pub(super) struct Record {
-    pub(super) last_term: Option<Term>,
-    pub(super) lease: Option<LeaseRecord>,
-    pub(super) reservation: Option<Reservation>,
-    pub(super) standing_by: Vec<StandByRecord>,
-}
-
-/// The lease, running or run out.
-#[derive(Debug, Clone, PartialEq)]
-pub(super) struct LeaseRecord {
-    pub(super) leader: Leader,
-    pub(super) nonce: Nonce,
-    pub(super) ttl: Duration,
-    pub(super) expires_at: Instant,
-    pub(super) process: ProcessToken,
-    pub(super) handover: Option<Handover>,
-}
-
-/// A lease that waits for its successor. A named successor need not stand by yet, and so need not have a nonce.
-#[derive(Debug, Clone, PartialEq)]
-pub(super) struct Reservation {
-    pub(super) candidate: CandidateId,
-    pub(super) nonce: Option<Nonce>,
-    pub(super) until: Instant,
-}
-
-#[derive(Debug, Clone, PartialEq)]
-pub(super) struct StandByRecord {
-    pub(super) nonce: Nonce,
-    pub(super) candidate: CandidateId,
-    pub(super) priority: Priority,
-    pub(super) since: Instant,
-    pub(super) since_unix_ms: u64,
-    pub(super) fresh_until: Instant,
-    pub(super) process: ProcessToken,
-}
-
-/// Names a process, or rather one store handle in it, to stores that can see processes die.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Default)]
-pub(super) struct ProcessToken(pub(super) u128);
-
-/// The store's clocks at the moment of decision, and what it can see of processes.
-pub(super) struct Moment<'a> {
-    pub(super) now: Instant,
-    pub(super) unix_ms: u64,
-    /// Who is asking.
-    pub(super) process: ProcessToken,
-    /// Whether a process is known to be gone. `false` when in doubt.
-    pub(super) is_gone: &'a dyn Fn(ProcessToken) -> bool,
-}
-
-/// What a step did besides answering.
-#[derive(Debug, Default, PartialEq)]
-pub(super) struct Effects {
-    pub(super) transitions: Vec<Transition>,
-    /// Whom to wake.
-    pub(super) wake: Vec<Wake>,
-}
-
-/// A process to be told that something changed.
-#[derive(Debug, Clone, Copy, PartialEq)]
-pub(super) struct Wake {
-    pub(super) process: ProcessToken,
-    /// Others go first.
-    pub(super) is_backup: bool,
-}
+use super::{Effects, LeaseRecord, Moment, RESERVATION, Record, Reservation, StandByRecord, Wake};
+use crate::id::CandidateId;
+use crate::input::{CampaignReply, Handover, Held, RenewReply};
+use crate::lease::Term;
+use crate::request::{Campaign, Lease, Observation, Renew, Resign, StandBy};
 
 /// The successor, and one more in case it does not answer: a hand-over must not wake a herd.
 const WOKEN_BY_RESIGNATION: usize = 2;
 
 impl Record {
     /// Whether a campaign would be granted a new term now. Stores that pay for durable terms ask first.
-    #[cfg(feature = "sqlite")]
-    pub(super) fn is_free_for(&self, request: &Campaign, at: &Moment<'_>) -> bool {
+    #[must_use]
+    pub fn is_free_for(&self, request: &Campaign, at: &Moment<'_>) -> bool {
         let held = self.lease.as_ref().is_some_and(|lease| !lease.is_over(at));
         !held && self.reservation_against(request, at).is_none()
     }
 
-    pub(super) fn campaign(&mut self, request: &Campaign, at: &Moment<'_>, effects: &mut Effects) -> CampaignReply {
+    /// Takes the lease if it is free; else stands by.
+    pub fn campaign(&mut self, request: &Campaign, at: &Moment<'_>, effects: &mut Effects) -> CampaignReply {
         if let Some(lease) = self.lease.as_mut().filter(|lease| !lease.is_over(at)) {
             if lease.nonce == request.nonce {
                 lease.expires_at = at.now + request.ttl;
@@ -111,7 +43,8 @@ impl Record {
         }
     }
 
-    pub(super) fn renew(&mut self, request: &Renew, at: &Moment<'_>) -> RenewReply {
+    /// Prolongs the lease if nonce and term match and it has not run out.
+    pub fn renew(&mut self, request: &Renew, at: &Moment<'_>) -> RenewReply {
         match self.lease.as_mut().filter(|lease| at.now < lease.expires_at) {
             Some(lease) if lease.nonce == request.nonce && lease.leader.term == request.term => {
                 lease.expires_at = at.now + request.ttl;
@@ -122,7 +55,8 @@ impl Record {
         }
     }
 
-    pub(super) fn resign(&mut self, request: &Resign, at: &Moment<'_>, effects: &mut Effects) {
+    /// Releases the lease if nonce and term match, ends standing by, and reserves the lease for whoever comes next.
+    pub fn resign(&mut self, request: &Resign, at: &Moment<'_>, effects: &mut Effects) {
         self.standing_by.retain(|stand_by| stand_by.nonce != request.nonce);
         if self.reservation.as_ref().is_some_and(|reservation| reservation.nonce == Some(request.nonce)) {
             // The successor has left: whoever comes next need not wait for it.
@@ -136,8 +70,8 @@ impl Record {
         self.reserve(request.successor.as_ref(), at, effects);
     }
 
-    /// Returns whether there is a leader to ask.
-    pub(super) fn request_handover(
+    /// Asks the leader to hand over. Returns whether there is one to ask.
+    pub fn request_handover(
         &mut self,
         successor: Option<&CandidateId>,
         at: &Moment<'_>,
@@ -149,7 +83,9 @@ impl Record {
         true
     }
 
-    pub(super) fn observe(&self, at: &Moment<'_>) -> Observation {
+    /// The election as it is now.
+    #[must_use]
+    pub fn observe(&self, at: &Moment<'_>) -> Observation {
         let lease = self.lease.as_ref().filter(|lease| !lease.is_over(at)).map(|lease| Lease {
             leader: lease.leader.clone(),
             remaining: lease.expires_at.saturating_since(at.now),
@@ -254,53 +190,5 @@ impl Record {
 
     fn fresh<'a>(&'a self, at: &'a Moment<'_>) -> impl Iterator<Item = &'a StandByRecord> {
         self.standing_by.iter().filter(|stand_by| at.now < stand_by.fresh_until && !(at.is_gone)(stand_by.process))
-    }
-}
-
-impl LeaseRecord {
-    fn granted(request: &Campaign, term: Term, at: &Moment<'_>) -> Self {
-        Self {
-            leader: Leader {
-                candidate: request.candidate.clone(),
-                term,
-                since_unix_ms: at.unix_ms,
-                metadata: Metadata::clone(&request.metadata),
-            },
-            nonce: request.nonce,
-            ttl: request.ttl,
-            expires_at: at.now + request.ttl,
-            process: at.process,
-            handover: None,
-        }
-    }
-
-    /// Run out, or its holder is dead: either way nobody acts under it.
-    fn is_over(&self, at: &Moment<'_>) -> bool {
-        at.now >= self.expires_at || (self.process != at.process && (at.is_gone)(self.process))
-    }
-
-    fn began(&self, at: &Moment<'_>) -> Transition {
-        self.transition(Change::Elected, "granted", at)
-    }
-
-    fn ended(&self, reason: &str, at: &Moment<'_>) -> Transition {
-        self.transition(Change::Lost, reason, at)
-    }
-
-    fn transition(&self, change: Change, reason: &str, at: &Moment<'_>) -> Transition {
-        Transition {
-            at_unix_ms: at.unix_ms,
-            term: self.leader.term,
-            candidate: self.leader.candidate.clone(),
-            change,
-            reason: reason.to_owned(),
-        }
-    }
-}
-
-impl StandByRecord {
-    /// The keenest first, then whoever has waited longest.
-    fn order(&self) -> (std::cmp::Reverse<Priority>, Instant, Nonce) {
-        (std::cmp::Reverse(self.priority), self.since, self.nonce)
     }
 }

@@ -1,0 +1,182 @@
+//! What a store knows of one election, and the rules by which it changes, as pure functions.
+//!
+//! Stores that decide in their own process run these rules on what they keep, and so does the simulation: what is
+//! proved of them there is proved of the stores.
+//!
+//! ```
+//! use tenure_core::record::{Effects, Moment, ProcessToken, Record};
+//! use tenure_core::*;
+//! # use std::time::Duration;
+//!
+//! let mut record = Record::default();
+//! let request = Campaign {
+//!     key: ElectionKey { namespace: Namespace::default(), name: ElectionName::new("nightly")? },
+//!     candidate: CandidateId::new("worker-1")?,
+//!     nonce: Nonce::from_bits(42),
+//!     ttl: Duration::from_secs(15),
+//!     priority: Priority::MAX,
+//!     metadata: Metadata::default(),
+//!     stand_by_for: Duration::from_secs(22),
+//! };
+//! let at = Moment { now: Instant::ZERO, unix_ms: 0, process: ProcessToken(1), is_gone: &|_| false };
+//! let reply = record.campaign(&request, &at, &mut Effects::default());
+//! assert_eq!(reply, CampaignReply::Granted { term: Term::new(1).unwrap() });
+//! # Ok::<(), NameError>(())
+//! ```
+
+mod rules;
+
+use std::time::Duration;
+
+use crate::candidate::Priority;
+use crate::id::CandidateId;
+use crate::input::Handover;
+use crate::lease::{Leader, Metadata, Nonce, Term};
+use crate::request::{Campaign, Change, Transition};
+use crate::time::Instant;
+
+/// How long a lease that was resigned stays reserved for its successor. A stand-by that died unnoticed costs this much
+/// time, not a whole ttl.
+pub const RESERVATION: Duration = Duration::from_secs(1);
+
+/// Everything a store knows of an election.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Hash)]
+pub struct Record {
+    /// The highest term ever granted.
+    pub last_term: Option<Term>,
+    /// The last lease that was not released, running or run out.
+    pub lease: Option<LeaseRecord>,
+    /// For whom a lease that was released is kept.
+    pub reservation: Option<Reservation>,
+    /// Who would lead if it could, the next one first.
+    pub standing_by: Vec<StandByRecord>,
+}
+
+/// The lease, running or run out.
+#[derive(Debug, Clone, PartialEq, Eq, Hash)]
+pub struct LeaseRecord {
+    /// Who holds it, as others are told.
+    pub leader: Leader,
+    /// Owns it.
+    pub nonce: Nonce,
+    /// The holder's ttl.
+    pub ttl: Duration,
+    /// When it runs out, on the store's clock.
+    pub expires_at: Instant,
+    /// Through which process it came.
+    pub process: ProcessToken,
+    /// Somebody asked the holder to hand over.
+    pub handover: Option<Handover>,
+}
+
+/// A lease that waits for its successor. A named successor need not stand by yet, and so need not have a nonce.
+#[derive(Debug, Clone, PartialEq, Eq, Hash)]
+pub struct Reservation {
+    /// A label.
+    pub candidate: CandidateId,
+    /// Of the successor, if it stands by.
+    pub nonce: Option<Nonce>,
+    /// When it ends, on the store's clock.
+    pub until: Instant,
+}
+
+/// A candidate that stands by.
+#[derive(Debug, Clone, PartialEq, Eq, Hash)]
+pub struct StandByRecord {
+    /// Owns it.
+    pub nonce: Nonce,
+    /// A label.
+    pub candidate: CandidateId,
+    /// How keen it is.
+    pub priority: Priority,
+    /// Since when, on the store's clock.
+    pub since: Instant,
+    /// Since when, for people.
+    pub since_unix_ms: u64,
+    /// Until when it counts as standing by if nothing more is heard of it.
+    pub fresh_until: Instant,
+    /// Through which process it came.
+    pub process: ProcessToken,
+}
+
+/// Names a process, or rather one store handle in it, to stores that can see processes die.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Default)]
+pub struct ProcessToken(pub u128);
+
+/// The store's clocks at the moment of decision, and what it can see of processes.
+pub struct Moment<'a> {
+    /// The clock that leases run on.
+    pub now: Instant,
+    /// The wall clock, for people.
+    pub unix_ms: u64,
+    /// Who is asking.
+    pub process: ProcessToken,
+    /// Whether a process is known to be gone. `false` when in doubt.
+    pub is_gone: &'a dyn Fn(ProcessToken) -> bool,
+}
+
+/// What a step did besides answering.
+#[derive(Debug, Default, PartialEq)]
+pub struct Effects {
+    /// For the history.
+    pub transitions: Vec<Transition>,
+    /// Whom to wake.
+    pub wake: Vec<Wake>,
+}
+
+/// A process to be told that something changed.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct Wake {
+    /// Whom.
+    pub process: ProcessToken,
+    /// Others go first.
+    pub is_backup: bool,
+}
+
+impl LeaseRecord {
+    fn granted(request: &Campaign, term: Term, at: &Moment<'_>) -> Self {
+        Self {
+            leader: Leader {
+                candidate: request.candidate.clone(),
+                term,
+                since_unix_ms: at.unix_ms,
+                metadata: Metadata::clone(&request.metadata),
+            },
+            nonce: request.nonce,
+            ttl: request.ttl,
+            expires_at: at.now + request.ttl,
+            process: at.process,
+            handover: None,
+        }
+    }
+
+    /// Run out, or its holder is dead: either way nobody acts under it.
+    fn is_over(&self, at: &Moment<'_>) -> bool {
+        at.now >= self.expires_at || (self.process != at.process && (at.is_gone)(self.process))
+    }
+
+    fn began(&self, at: &Moment<'_>) -> Transition {
+        self.transition(Change::Elected, "granted", at)
+    }
+
+    fn ended(&self, reason: &str, at: &Moment<'_>) -> Transition {
+        self.transition(Change::Lost, reason, at)
+    }
+
+    fn transition(&self, change: Change, reason: &str, at: &Moment<'_>) -> Transition {
+        Transition {
+            at_unix_ms: at.unix_ms,
+            term: self.leader.term,
+            candidate: self.leader.candidate.clone(),
+            change,
+            reason: reason.to_owned(),
+        }
+    }
+}
+
+impl StandByRecord {
+    /// The keenest first, then whoever has waited longest.
+    fn order(&self) -> (std::cmp::Reverse<Priority>, Instant, Nonce) {
+        (std::cmp::Reverse(self.priority), self.since, self.nonce)
+    }
+}
