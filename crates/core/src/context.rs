@@ -7,7 +7,8 @@ use crate::candidate::Candidate;
 use crate::id::CandidateId;
 use crate::input::Draw;
 use crate::lease::{Leader, Nonce, Term};
-use crate::output::{Output, Problem, Request, RequestId, Verb};
+use crate::mutant::Mutant;
+use crate::output::{Output, Problem, Request, RequestId, Trust, Verb};
 use crate::time::Instant;
 use crate::timer::{Timer, Timers};
 
@@ -26,6 +27,11 @@ pub(crate) struct Context {
     warned_of_duplicate: bool,
     last_request: u64,
     outputs: VecDeque<Output>,
+    #[cfg(mutants)]
+    pub(crate) mutant: Option<Mutant>,
+    /// The last campaign, for mutants that cannot forget it.
+    #[cfg(mutants)]
+    pub(crate) campaigned: Option<(Nonce, Pending)>,
 }
 
 /// A request under way. Whatever its answer is worth counts from `sent_at`.
@@ -49,6 +55,10 @@ impl Context {
             warned_of_duplicate: false,
             last_request: 0,
             outputs: VecDeque::new(),
+            #[cfg(mutants)]
+            mutant: None,
+            #[cfg(mutants)]
+            campaigned: None,
         }
     }
 
@@ -69,9 +79,25 @@ impl Context {
     pub(crate) fn send(&mut self, verb: Verb) -> Pending {
         self.last_request += 1;
         let id = RequestId(self.last_request);
+        let pending = Pending { id, sent_at: self.now };
+        #[cfg(mutants)]
+        if let Verb::Campaign { nonce } = verb {
+            self.campaigned = Some((nonce, pending));
+        }
         self.timers.set(Timer::Attempt, self.now + self.candidate.timing.attempt_timeout());
         self.emit(Output::Send(Request { id, verb }));
-        Pending { id, sent_at: self.now }
+        pending
+    }
+
+    /// The trust that an answer to this request gives: it counts from the sending of the very request that was
+    /// answered.
+    pub(crate) fn trust_by(&self, answered: Pending) -> Trust {
+        let from = if self.has(Mutant::TrustFromReply) { self.now } else { answered.sent_at };
+        #[cfg(mutants)]
+        if let Some(trust) = self.mistaken_trust(from) {
+            return trust;
+        }
+        self.candidate.timing.trust_from(from)
     }
 
     /// The request that was sent last; zero before the first.
@@ -79,8 +105,20 @@ impl Context {
         RequestId(self.last_request)
     }
 
+    /// A nonce for a candidacy of its own.
+    pub(crate) fn fresh_nonce(&self) -> Nonce {
+        #[cfg(mutants)]
+        if let (Some(Mutant::NonceKept), Some((kept, _))) = (self.mutant, self.campaigned) {
+            return kept;
+        }
+        self.draw.nonce
+    }
+
     /// Exponential back-off with jitter: it starts small, because most failures are short.
     pub(crate) fn back_off(&self, failures: u32, longest: Duration) -> Duration {
+        if self.has(Mutant::NoBackOff) {
+            return Duration::ZERO;
+        }
         let first = self.candidate.timing.renew_every() / 16;
         let ceiling = first.saturating_mul(1 << failures.saturating_sub(1).min(16)).min(longest);
         ceiling / 2 + self.draw.part_of(ceiling / 2)
@@ -103,7 +141,7 @@ impl Context {
     /// Takes note of a term granted to us: it must be above all that were seen.
     pub(crate) fn admits(&mut self, term: Term) -> bool {
         match self.highest_seen {
-            Some(seen) if term <= seen => {
+            Some(seen) if term <= seen && !self.has(Mutant::AcceptsOldTerm) => {
                 self.emit(Output::Report(Problem::Regressed { seen, shown: term }));
                 false
             }

@@ -4,6 +4,7 @@ use crate::candidate::Candidate;
 use crate::context::Context;
 use crate::input::{Draw, Input, Reply};
 use crate::lease::Term;
+use crate::mutant::Mutant;
 use crate::output::{LossReason, Output, RequestId, Trust};
 use crate::state::{Following, State, Then};
 use crate::time::Instant;
@@ -44,8 +45,8 @@ use std::time::Duration;
 /// ```
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
 pub struct Elector {
-    state: State,
-    ctx: Context,
+    pub(crate) state: State,
+    pub(crate) ctx: Context,
 }
 
 /// Where a candidacy stands, as far as its surroundings need to know.
@@ -75,7 +76,9 @@ impl Elector {
         self.ctx.now = now.max(self.ctx.now);
         self.ctx.draw = draw;
         let asked = self.ctx.last_request();
-        self.fire_timers();
+        if input == Input::Timeout || !self.ctx.has(Mutant::NoRecheckAfterResume) {
+            self.fire_timers();
+        }
         let state = self.take_state();
         self.state = match input {
             Input::Timeout => state,
@@ -182,6 +185,8 @@ impl Elector {
             (State::Leading(leading), Timer::Renew) => leading.on_renew_timer(ctx),
             (State::Leading(leading), Timer::Attempt) => leading.on_attempt_timer(ctx),
             (State::Draining(draining), Timer::Kill) => draining.on_kill_timer(ctx),
+            #[cfg(mutants)]
+            (State::Draining(draining), Timer::Renew) => draining.on_renew_timer(ctx),
             (State::Draining(draining), Timer::Lapse) => draining.on_lapse_timer(ctx),
             (State::Resigning(resigning), Timer::Attempt) => resigning.on_attempt_timer(ctx),
             (State::Resigning(resigning), Timer::Campaign) => resigning.on_campaign_timer(ctx),
@@ -208,6 +213,10 @@ impl Elector {
     }
 
     fn reply(&mut self, state: State, request: RequestId, reply: Reply) -> State {
+        #[cfg(mutants)]
+        if let Some(revived) = self.revive(&state, request, &reply) {
+            return revived;
+        }
         let ctx = &mut self.ctx;
         match (state, reply) {
             (State::Campaigning(campaigning), Reply::Campaign(reply)) => campaigning.on_reply(ctx, request, reply),

@@ -27,6 +27,7 @@ mod elector;
 mod id;
 mod input;
 mod lease;
+mod mutant;
 mod output;
 pub mod record;
 mod request;
@@ -43,6 +44,8 @@ pub use elector::{Elector, Standing};
 pub use id::{CandidateId, ElectionName, NAME_BYTES_MAX, NameError, NameFault, Namespace};
 pub use input::{CampaignReply, Draw, Failure, Handover, Held, Input, RenewReply, Reply};
 pub use lease::{Leader, Metadata, Nonce, Term};
+#[cfg(mutants)]
+pub use mutant::Mutant;
 pub use output::{LossReason, Output, Problem, Request, RequestId, Trust, Verb};
 pub use request::{Campaign, Change, ElectionKey, Lease, Observation, Renew, Resign, StandBy, Transition};
 pub use time::Instant;

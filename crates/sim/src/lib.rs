@@ -1,1 +1,5 @@
 //! Hostile histories for the electors of tenure: simulation, model checking, and known mistakes put back in.
+
+mod mistake;
+
+pub use mistake::{Mistake, ProcessMistake, StoreMistake, UnknownMistake};

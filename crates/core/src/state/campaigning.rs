@@ -7,6 +7,7 @@ use super::{Following, Leading, Release, State, Then};
 use crate::context::{Context, Pending};
 use crate::input::{CampaignReply, Failure, Held};
 use crate::lease::Term;
+use crate::mutant::Mutant;
 use crate::output::{LossReason, RequestId, Verb};
 use crate::timer::Timer;
 
@@ -34,7 +35,7 @@ impl Campaigning {
         request: RequestId,
         reply: Result<CampaignReply, Failure>,
     ) -> State {
-        if request != self.pending.id {
+        if request != self.pending.id && !ctx.has(Mutant::LatestSend) {
             // Late or duplicated: whatever it says, a later campaign under the same nonce will say it again.
             return State::Campaigning(self);
         }
@@ -77,12 +78,11 @@ impl Campaigning {
         if !ctx.well {
             return release(LossReason::Unhealthy).send(ctx, Then::Follow);
         }
-        let trust = ctx.candidate.timing.trust_from(self.pending.sent_at);
-        if ctx.now >= trust.stop_at {
+        if ctx.now >= ctx.trust_by(self.pending).stop_at {
             // The answer took so long that it is worth nothing. The lease is let go, and a new candidacy begins.
             return release(LossReason::Expired).send(ctx, Then::Follow);
         }
-        Leading::begin(ctx, self.following.nonce, term, self.pending.sent_at)
+        Leading::begin(ctx, self.following.nonce, term, self.pending)
     }
 
     fn held(mut self, ctx: &mut Context, held: &Held) -> State {
@@ -109,6 +109,9 @@ impl Campaigning {
             return self.following.on_stop(ctx);
         }
         self.following.failures = self.following.failures.saturating_add(1);
+        if ctx.has(Mutant::GivesUp) && self.following.failures > 3 {
+            return super::resigning::leave(ctx);
+        }
         let longest = ctx.candidate.timing.renew_every();
         let delay = ctx.back_off(self.following.failures, longest);
         self.following.hints_from = ctx.now + ctx.back_off(1, longest);

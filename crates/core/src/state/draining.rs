@@ -4,6 +4,7 @@ use super::{Leading, Release, State, Then};
 use crate::context::Context;
 use crate::id::CandidateId;
 use crate::lease::{Nonce, Term};
+use crate::mutant::Mutant;
 use crate::output::{LossReason, Output, Problem};
 use crate::time::Instant;
 use crate::timer::Timer;
@@ -41,12 +42,29 @@ impl Draining {
         // After a pause all of this is long past. The surroundings still get a moment to say that the work has ended,
         // as it has where a guard of its own ends it.
         ctx.timers.set(Timer::Lapse, trust.until.max(ctx.now + ctx.candidate.timing.reaction()));
-        State::Draining(Self { nonce, term, reason, successor, trusted_until: trust.until, then })
+        let draining = Self { nonce, term, reason, successor, trusted_until: trust.until, then };
+        if ctx.has(Mutant::ReleaseBeforeStop) {
+            return draining.release(ctx);
+        }
+        #[cfg(mutants)]
+        if ctx.has(Mutant::RenewsAfterLoss) {
+            return draining.on_renew_timer(ctx);
+        }
+        State::Draining(draining)
     }
 
     /// Ends leadership without grace: somebody else may lead already.
     pub(super) fn at_once(ctx: &mut Context, leading: &Leading, reason: LossReason) -> State {
         Self::by(ctx, leading, reason, ctx.now, None, Then::Follow)
+    }
+
+    /// No renewal follows a loss, unless by mistake.
+    #[cfg(mutants)]
+    pub(crate) fn on_renew_timer(self, ctx: &mut Context) -> State {
+        ctx.send(crate::output::Verb::Renew { nonce: self.nonce, term: self.term });
+        ctx.timers.clear(Timer::Attempt);
+        ctx.timers.set(Timer::Renew, ctx.now + ctx.candidate.timing.renew_every());
+        State::Draining(self)
     }
 
     pub(crate) fn on_kill_timer(self, ctx: &mut Context) -> State {
@@ -59,6 +77,7 @@ impl Draining {
         ctx.emit(Output::Report(Problem::StuckWork { term: self.term }));
         match self.then {
             Then::Stop => super::resigning::leave(ctx),
+            Then::Follow if ctx.has(Mutant::CampaignsBesideOwnWork) => super::resigning::stand_again(ctx, self.reason),
             Then::Follow => State::Draining(self),
         }
     }
@@ -74,9 +93,7 @@ impl Draining {
                 Then::Follow => super::resigning::stand_again(ctx, self.reason),
             };
         }
-        let release =
-            Release { nonce: self.nonce, term: Some(self.term), successor: self.successor, reason: self.reason };
-        release.send(ctx, self.then)
+        self.release(ctx)
     }
 
     pub(crate) fn on_stop(mut self, ctx: &mut Context) -> State {
@@ -85,6 +102,11 @@ impl Draining {
             return super::resigning::leave(ctx);
         }
         State::Draining(self)
+    }
+
+    fn release(self, ctx: &mut Context) -> State {
+        let Self { nonce, term, successor, reason, then, .. } = self;
+        Release { nonce, term: Some(term), successor, reason }.send(ctx, then)
     }
 
     /// Only what is still ours is released.

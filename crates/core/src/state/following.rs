@@ -6,6 +6,7 @@ use super::{Campaigning, Release, State, Then};
 use crate::context::Context;
 use crate::input::Held;
 use crate::lease::Nonce;
+use crate::mutant::Mutant;
 use crate::output::LossReason;
 use crate::time::Instant;
 use crate::timer::Timer;
@@ -31,7 +32,8 @@ pub(super) const HINT_GAP: Duration = Duration::from_millis(10);
 impl Following {
     /// Begins a candidacy of its own, under a fresh nonce, after `delay`, which no hint cuts short.
     pub(crate) fn afresh(ctx: &mut Context, delay: Duration) -> State {
-        let following = Self { nonce: ctx.draw.nonce, failures: 0, known_to_store: false, hints_from: ctx.now + delay };
+        let following =
+            Self { nonce: ctx.fresh_nonce(), failures: 0, known_to_store: false, hints_from: ctx.now + delay };
         following.wait(ctx, delay)
     }
 
@@ -56,6 +58,9 @@ impl Following {
         // A clock that is wrong by years must not make us wait for years.
         let remaining = held.remaining.min(timing.ttl().saturating_mul(8).max(Duration::from_secs(600)));
         // A store may count down to zero and still keep the lease for a while (etcd: half a second).
+        if ctx.has(Mutant::WaitsForHints) {
+            return State::Following(self);
+        }
         self.wait(ctx, (remaining + Timing::QUANTUM).max(HINT_GAP) + stagger)
     }
 

@@ -6,6 +6,7 @@ use crate::context::{Context, Pending};
 use crate::id::CandidateId;
 use crate::input::{Failure, RenewReply};
 use crate::lease::{Nonce, Term};
+use crate::mutant::Mutant;
 use crate::output::{LossReason, Output, Problem, RequestId, Trust, Verb};
 use crate::time::Instant;
 use crate::timer::Timer;
@@ -26,9 +27,10 @@ pub(crate) struct Leading {
 }
 
 impl Leading {
-    pub(super) fn begin(ctx: &mut Context, nonce: Nonce, term: Term, sent_at: Instant) -> State {
-        let trust = ctx.candidate.timing.trust_from(sent_at);
-        let leading = Self { nonce, term, trust, pending: None, failures: 0, asked_at: sent_at, look_again: false };
+    pub(crate) fn begin(ctx: &mut Context, nonce: Nonce, term: Term, granted: Pending) -> State {
+        let trust = ctx.trust_by(granted);
+        let asked_at = granted.sent_at;
+        let leading = Self { nonce, term, trust, pending: None, failures: 0, asked_at, look_again: false };
         ctx.forget_observed();
         ctx.emit(Output::Elected { term, trust });
         leading.renewed(ctx)
@@ -48,18 +50,14 @@ impl Leading {
         request: RequestId,
         reply: Result<RenewReply, Failure>,
     ) -> State {
-        let Some(pending) = self.pending.take_if(|pending| pending.id == request) else {
+        let answered = |pending: &mut Pending| pending.id == request || ctx.has(Mutant::LatestSend);
+        let Some(pending) = self.pending.take_if(answered) else {
             return State::Leading(self);
         };
         ctx.timers.clear(Timer::Attempt);
         match reply {
             Ok(RenewReply::Renewed { handover }) => {
-                // Trust counts from the sending of the very request that was answered, and never shrinks.
-                let trust = ctx.candidate.timing.trust_from(pending.sent_at);
-                if trust.until > self.trust.until {
-                    self.trust = trust;
-                    ctx.emit(Output::Trusted { term: self.term, trust });
-                }
+                self.extend(ctx, pending);
                 match handover {
                     None => self.renewed(ctx),
                     Some(handover) => self.resign(ctx, LossReason::Requested, handover.successor, Then::Follow),
@@ -83,13 +81,20 @@ impl Leading {
     }
 
     pub(crate) fn on_attempt_timer(mut self, ctx: &mut Context) -> State {
-        self.pending = None;
+        if let Some(unanswered) = self.pending.take()
+            && ctx.has(Mutant::SilenceIsConsent)
+        {
+            self.extend(ctx, unanswered);
+            return self.renewed(ctx);
+        }
         self.failed(ctx)
     }
 
     /// Not renewed in time.
     pub(crate) fn on_stop_timer(self, ctx: &mut Context) -> State {
-        Draining::by(ctx, &self, LossReason::Expired, self.trust.kill_at, None, Then::Follow)
+        let grace = ctx.candidate.timing.grace();
+        let kill_at = if ctx.has(Mutant::GraceAfterPause) { ctx.now + grace } else { self.trust.kill_at };
+        Draining::by(ctx, &self, LossReason::Expired, kill_at, None, Then::Follow)
     }
 
     /// A hint to a leader means that somebody asked it to hand over, or that its lease is gone: ask now.
@@ -118,6 +123,15 @@ impl Leading {
     ) -> State {
         let kill_at = (ctx.now + ctx.candidate.timing.grace()).min(self.trust.kill_at);
         Draining::by(ctx, &self, reason, kill_at, successor, then)
+    }
+
+    /// Trust never shrinks.
+    fn extend(&mut self, ctx: &mut Context, answered: Pending) {
+        let trust = ctx.trust_by(answered);
+        if trust.until > self.trust.until {
+            self.trust = trust;
+            ctx.emit(Output::Trusted { term: self.term, trust });
+        }
     }
 
     fn renewed(mut self, ctx: &mut Context) -> State {
@@ -149,6 +163,10 @@ impl Leading {
                 if current == self.term { LossReason::Revoked } else { LossReason::Superseded }
             }
         };
+        if ctx.has(Mutant::SilentLoss) {
+            ctx.timers.clear_all_but_health();
+            return super::resigning::stand_again(ctx, reason);
+        }
         Draining::at_once(ctx, &self, reason)
     }
 }

@@ -7,6 +7,7 @@ use crate::context::{Context, Pending};
 use crate::id::CandidateId;
 use crate::input::Failure;
 use crate::lease::{Nonce, Term};
+use crate::mutant::Mutant;
 use crate::output::{LossReason, Output, RequestId, Verb};
 use crate::timer::Timer;
 
@@ -79,7 +80,7 @@ impl Resigning {
     }
 
     fn failed(self, ctx: &mut Context) -> State {
-        if self.attempts >= ATTEMPTS_MAX {
+        if self.attempts >= ATTEMPTS_MAX && !ctx.has(Mutant::WaitsForRelease) {
             return self.finish(ctx);
         }
         let delay = ctx.back_off(self.attempts, ctx.candidate.timing.retry_max());
