@@ -50,6 +50,8 @@ pub enum Mutant {
     CampaignsBesideOwnWork,
     /// The nonce of a term that ended is used for the next candidacy.
     NonceKept,
+    /// A candidate that hears nothing goes on campaigning, and so keeps a lease alive that it does not know of.
+    CampaignsUnheard,
     /// A follower waits to be told that the lease is free.
     WaitsForHints,
     /// A few failures in a row end the candidacy.
@@ -74,7 +76,7 @@ impl Context {
 #[cfg(mutants)]
 impl Mutant {
     /// All of them.
-    pub const ALL: [Self; 20] = [
+    pub const ALL: [Self; 21] = [
         Self::TrustFromReply,
         Self::NoDriftMargin,
         Self::OneSidedMargin,
@@ -90,6 +92,7 @@ impl Mutant {
         Self::AcceptsOldTerm,
         Self::CampaignsBesideOwnWork,
         Self::NonceKept,
+        Self::CampaignsUnheard,
         Self::WaitsForHints,
         Self::GivesUp,
         Self::SilentLoss,

@@ -126,6 +126,8 @@ pub enum LossReason {
     Stopped,
     /// The store went back in time, or is another one.
     Regressed,
+    /// It was granted, if at all, without the candidate's hearing of it.
+    Unheard,
 }
 
 impl LossReason {
@@ -141,6 +143,7 @@ impl LossReason {
             Self::Resigned => "resigned",
             Self::Stopped => "stopped",
             Self::Regressed => "regressed",
+            Self::Unheard => "unheard",
         }
     }
 }

@@ -22,6 +22,9 @@ pub(crate) struct Campaigning {
     stopping: bool,
 }
 
+/// A campaign that nobody answers, and one more to find out what became of it.
+const UNHEARD_MAX: u32 = 2;
+
 impl Campaigning {
     pub(super) fn send(ctx: &mut Context, following: Following) -> State {
         ctx.timers.clear(Timer::Campaign);
@@ -43,17 +46,14 @@ impl Campaigning {
         match reply {
             Ok(CampaignReply::Granted { term }) => self.granted(ctx, term),
             Ok(CampaignReply::Held(held)) => self.held(ctx, &held),
-            Err(failure) => {
-                self.following.known_to_store |= failure == Failure::Unknown;
-                self.failed(ctx)
-            }
+            Err(Failure::Unknown) => self.unheard(ctx),
+            Err(Failure::Refused | Failure::NotSent | Failure::Replaced) => self.failed(ctx),
         }
     }
 
     /// No answer in time: it may have been granted all the same.
-    pub(crate) fn on_attempt_timer(mut self, ctx: &mut Context) -> State {
-        self.following.known_to_store = true;
-        self.failed(ctx)
+    pub(crate) fn on_attempt_timer(self, ctx: &mut Context) -> State {
+        self.unheard(ctx)
     }
 
     pub(crate) fn on_hint(mut self) -> State {
@@ -92,6 +92,7 @@ impl Campaigning {
         let news = ctx.observe(held.leader.as_ref());
         self.following.known_to_store = true;
         self.following.failures = 0;
+        self.following.unheard = 0;
         if self.stopping {
             return self.following.on_stop(ctx);
         }
@@ -102,6 +103,20 @@ impl Campaigning {
             return self.following.wait(ctx, delay);
         }
         self.following.wait_for(ctx, held)
+    }
+
+    /// It may have been granted. Asking again under the same nonce tells; but whoever is not heard a second time may be
+    /// one that is only not answered. Asking on and on would then keep a lease alive that nobody uses, so from there on
+    /// the store is asked to release whatever there is, until it answers.
+    fn unheard(mut self, ctx: &mut Context) -> State {
+        self.following.known_to_store = true;
+        self.following.unheard += 1;
+        if self.following.unheard < UNHEARD_MAX || self.stopping || ctx.has(Mutant::CampaignsUnheard) {
+            return self.failed(ctx);
+        }
+        let Following { nonce, failures, .. } = self.following;
+        let release = Release { nonce, term: None, successor: None, reason: LossReason::Unheard };
+        release.send_until_heard(ctx, failures.saturating_add(1))
     }
 
     fn failed(mut self, ctx: &mut Context) -> State {

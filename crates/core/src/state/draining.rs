@@ -77,8 +77,10 @@ impl Draining {
         ctx.emit(Output::Report(Problem::StuckWork { term: self.term }));
         match self.then {
             Then::Stop => super::resigning::leave(ctx),
-            Then::Follow if ctx.has(Mutant::CampaignsBesideOwnWork) => super::resigning::stand_again(ctx, self.reason),
-            Then::Follow => State::Draining(self),
+            Then::Follow | Then::FollowOnceHeard if ctx.has(Mutant::CampaignsBesideOwnWork) => {
+                super::resigning::stand_again(ctx, self.reason)
+            }
+            Then::Follow | Then::FollowOnceHeard => State::Draining(self),
         }
     }
 
@@ -90,7 +92,7 @@ impl Draining {
         if !self.may_release(ctx.now) {
             return match self.then {
                 Then::Stop => super::resigning::leave(ctx),
-                Then::Follow => super::resigning::stand_again(ctx, self.reason),
+                Then::Follow | Then::FollowOnceHeard => super::resigning::stand_again(ctx, self.reason),
             };
         }
         self.release(ctx)
@@ -117,7 +119,8 @@ impl Draining {
             | LossReason::Unhealthy
             | LossReason::Requested
             | LossReason::Resigned
-            | LossReason::Stopped => now < self.trusted_until,
+            | LossReason::Stopped
+            | LossReason::Unheard => now < self.trusted_until,
         }
     }
 }

@@ -20,6 +20,8 @@ pub(crate) struct Following {
     pub(super) nonce: Nonce,
     /// Campaigns that failed in a row.
     pub(super) failures: u32,
+    /// Campaigns in a row of which nobody knows what became of them.
+    pub(super) unheard: u32,
     /// Whether the store may know this nonce: standing by, or even granted.
     pub(super) known_to_store: bool,
     /// Hints are not followed before: others go first, or a look has only just led to nothing.
@@ -32,8 +34,13 @@ pub(super) const HINT_GAP: Duration = Duration::from_millis(10);
 impl Following {
     /// Begins a candidacy of its own, under a fresh nonce, after `delay`, which no hint cuts short.
     pub(crate) fn afresh(ctx: &mut Context, delay: Duration) -> State {
-        let following =
-            Self { nonce: ctx.fresh_nonce(), failures: 0, known_to_store: false, hints_from: ctx.now + delay };
+        let following = Self {
+            nonce: ctx.fresh_nonce(),
+            failures: 0,
+            unheard: 0,
+            known_to_store: false,
+            hints_from: ctx.now + delay,
+        };
         following.wait(ctx, delay)
     }
 

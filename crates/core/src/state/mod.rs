@@ -49,6 +49,8 @@ pub(crate) enum State {
 pub(crate) enum Then {
     /// Campaign again.
     Follow,
+    /// Campaign again, but only when the store has answered.
+    FollowOnceHeard,
     /// Leave the election.
     Stop,
 }

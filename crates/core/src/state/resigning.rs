@@ -20,7 +20,8 @@ pub(crate) struct Release {
     pub(super) reason: LossReason,
 }
 
-/// A resignation is under way. It is tried a few times and never waited for long: the lease runs out anyway.
+/// A resignation is under way. It is tried a few times and never waited for long: the lease runs out anyway. Only where
+/// it is to find out whether the store can be heard it goes on until it is.
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
 pub(crate) struct Resigning {
     release: Release,
@@ -42,6 +43,13 @@ impl Release {
         // What a follower waited for must not be taken for the end of a back-off.
         ctx.timers.clear_all_but_health();
         Resigning { release: self, pending: None, attempts: 0, then }.attempt(ctx)
+    }
+
+    /// Releases what may have been granted without our hearing of it, and campaigns again when that is answered. It goes
+    /// on waiting longer and longer, after so many attempts that were not answered either.
+    pub(super) fn send_until_heard(self, ctx: &mut Context, attempts: u32) -> State {
+        ctx.timers.clear_all_but_health();
+        Resigning { release: self, pending: None, attempts, then: Then::FollowOnceHeard }.failed(ctx)
     }
 }
 
@@ -73,18 +81,21 @@ impl Resigning {
     }
 
     fn attempt(mut self, ctx: &mut Context) -> State {
-        self.attempts += 1;
+        self.attempts = self.attempts.saturating_add(1);
         let Release { nonce, term, ref successor, reason } = self.release;
         self.pending = Some(ctx.send(Verb::Resign { nonce, term, successor: successor.clone(), reason }));
         State::Resigning(self)
     }
 
     fn failed(self, ctx: &mut Context) -> State {
-        if self.attempts >= ATTEMPTS_MAX && !ctx.has(Mutant::WaitsForRelease) {
-            return self.finish(ctx);
-        }
-        let delay = ctx.back_off(self.attempts, ctx.candidate.timing.retry_max());
-        ctx.timers.set(Timer::Campaign, ctx.now + delay);
+        let timing = &ctx.candidate.timing;
+        let longest = match self.then {
+            Then::FollowOnceHeard => timing.renew_every(),
+            Then::Follow | Then::Stop if self.attempts < ATTEMPTS_MAX => timing.retry_max(),
+            Then::Follow | Then::Stop if ctx.has(Mutant::WaitsForRelease) => timing.retry_max(),
+            Then::Follow | Then::Stop => return self.finish(ctx),
+        };
+        ctx.timers.set(Timer::Campaign, ctx.now + ctx.back_off(self.attempts, longest));
         State::Resigning(self)
     }
 
@@ -100,7 +111,7 @@ impl Resigning {
 pub(super) fn stand_again(ctx: &mut Context, reason: LossReason) -> State {
     let delay = match reason {
         // Nothing was given away on purpose.
-        LossReason::Expired | LossReason::Superseded | LossReason::Revoked => Duration::ZERO,
+        LossReason::Expired | LossReason::Superseded | LossReason::Revoked | LossReason::Unheard => Duration::ZERO,
         // The store has to climb above the terms it forgot; there is no hurry to help it.
         LossReason::Regressed => ctx.jittered(ctx.candidate.timing.renew_every()),
         LossReason::Unhealthy | LossReason::Requested | LossReason::Resigned | LossReason::Stopped => COOL_DOWN,

@@ -109,6 +109,51 @@ fn a_campaign_without_an_answer_is_tried_again_under_the_same_nonce() {
 }
 
 #[test]
+fn a_candidate_that_is_not_heard_twice_releases_what_it_may_hold_until_it_is_answered() {
+    let (mut bench, first) = Bench::campaigning();
+    bench.wake();
+    bench.wake();
+    // The second attempt is not answered, either.
+    assert_eq!(bench.wake(), []);
+    let mut release = only_request(&bench.wake());
+    for _ in 0..5 {
+        let nonce = campaign_nonce(&first);
+        assert_eq!(
+            release.verb,
+            Verb::Resign { nonce, term: None, successor: None, reason: LossReason::Unheard },
+            "a campaign might keep a lease alive that nobody uses"
+        );
+        bench.wake();
+        release = only_request(&bench.wake());
+    }
+    let campaign = only_request(&bench.reply(release.id, Reply::Resign(Ok(()))));
+    assert_ne!(campaign_nonce(&campaign), campaign_nonce(&first), "what is still on its way must not release it");
+}
+
+#[test]
+fn a_candidate_that_could_not_even_ask_goes_on_campaigning() {
+    let (mut bench, mut campaign) = Bench::campaigning();
+    for _ in 0..5 {
+        bench.reply(campaign.id, Reply::Campaign(Err(Failure::NotSent)));
+        let next = only_request(&bench.wake());
+        assert_eq!(campaign_nonce(&next), campaign_nonce(&campaign));
+        campaign = next;
+    }
+}
+
+#[test]
+fn a_candidate_that_is_not_heard_still_leaves_in_a_bounded_time() {
+    let (mut bench, _) = Bench::campaigning();
+    for _ in 0..8 {
+        bench.wake();
+    }
+    bench.feed(Input::Stop);
+    let outputs: Vec<Output> =
+        (0..3).flat_map(|_| if bench.timeout.is_some() { bench.wake() } else { vec![] }).collect();
+    assert_eq!(outputs.last(), Some(&Output::Stopped), "{outputs:?}");
+}
+
+#[test]
 fn back_off_grows_up_to_a_renewal_interval() {
     let (mut bench, _) = Bench::campaigning();
     bench.spread = u32::MAX;
