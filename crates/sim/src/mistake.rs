@@ -79,11 +79,6 @@ impl Mistake {
         kebab(&name)
     }
 
-    /// Whether the store makes this mistake.
-    pub(crate) fn is_store(this: Option<Self>, mistake: StoreMistake) -> bool {
-        this == Some(Self::Store(mistake))
-    }
-
     /// Whether the process makes this mistake.
     pub(crate) fn is_process(this: Option<Self>, mistake: ProcessMistake) -> bool {
         this == Some(Self::Process(mistake))
@@ -129,7 +124,7 @@ impl fmt::Display for UnknownMistake {
 
 impl std::error::Error for UnknownMistake {}
 
-fn kebab(name: &str) -> String {
+pub(crate) fn kebab(name: &str) -> String {
     let mut kebab = String::new();
     for letter in name.chars() {
         if letter.is_uppercase() && !kebab.is_empty() {

@@ -33,7 +33,7 @@ impl Campaigning {
     }
 
     pub(crate) fn on_reply(
-        mut self,
+        self,
         ctx: &mut Context,
         request: RequestId,
         reply: Result<CampaignReply, Failure>,

@@ -1,0 +1,144 @@
+//! What must be true, one file each. They see what happens from outside, in true time.
+
+mod after_healing;
+mod alternation;
+mod failover;
+mod fencing;
+mod one_leader;
+mod own_work;
+mod progress;
+mod quiet;
+mod resigned_terms;
+mod steadiness;
+mod stops;
+mod terms;
+mod work;
+
+use std::fmt;
+
+use tenure_core::{LossReason, Request, Term};
+
+use crate::assumption::{Assumption, Broken};
+use crate::clock::True;
+use crate::world::View;
+
+/// Something that can be checked while the world goes on.
+pub(crate) trait Invariant {
+    /// Its name in reports.
+    fn name(&self) -> &'static str;
+
+    /// What it does not hold without.
+    fn rests_on(&self) -> &'static [Assumption];
+
+    /// Takes in what happened; an error says what is wrong.
+    fn see(&mut self, world: &View<'_>, seen: &Seen<'_>) -> Result<(), String>;
+}
+
+/// One thing that happened, at the present true time. Candidates are known by their index.
+#[derive(Debug, Clone, Copy)]
+pub(crate) enum Seen<'a> {
+    /// A process began to stand.
+    Started { node: usize },
+    /// A process died.
+    Crashed { node: usize },
+    /// Leadership began.
+    Elected { node: usize, term: Term },
+    /// Leadership was extended.
+    Trusted { node: usize, term: Term },
+    /// Leadership ended.
+    Lost { node: usize, term: Term, reason: LossReason },
+    /// A request was sent.
+    Sent { node: usize, request: &'a Request },
+    /// The application asked whether it leads, was told yes, and acted.
+    Acted { node: usize, term: Term },
+    /// Work runs: it has begun, or its process was away and it has had the time to be ended.
+    Works { node: usize, term: Term },
+    /// A write reached a resource.
+    Written { node: usize, life: u32, term: Term },
+    /// A candidate was told to leave.
+    ToldToStop { node: usize },
+    /// A candidate has left.
+    Stopped { node: usize },
+    /// The faults are over.
+    Healed,
+    /// Enough time has passed since for somebody to lead.
+    LongHealed,
+    /// The leader was killed while all was well.
+    LeaderKilled,
+    /// Enough time has passed since for somebody else to lead.
+    LongWithoutLeader,
+    /// Time passes.
+    Passing,
+    /// The end of the run.
+    End,
+}
+
+/// A promise that was not kept.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Violation {
+    /// Which.
+    pub invariant: &'static str,
+    /// How.
+    pub message: String,
+    /// When, in true nanoseconds since the beginning.
+    pub at: True,
+}
+
+/// All of them.
+pub(crate) struct Invariants {
+    all: Vec<Box<dyn Invariant>>,
+    /// Those that were broken when nobody had promised them; told once each.
+    excused: Vec<&'static str>,
+}
+
+impl Invariants {
+    pub(crate) fn new() -> Self {
+        Self {
+            all: vec![
+                Box::new(one_leader::OneLeader),
+                Box::new(work::WorkIsAlone),
+                Box::new(own_work::OwnWork),
+                Box::<terms::TermsGrow>::default(),
+                Box::<alternation::Alternation>::default(),
+                Box::<resigned_terms::ResignedTerms>::default(),
+                Box::<fencing::Fencing>::default(),
+                Box::<progress::Progress>::default(),
+                Box::<quiet::Quiet>::default(),
+                Box::<steadiness::Steadiness>::default(),
+                Box::<stops::Stops>::default(),
+                Box::new(after_healing::AfterHealing),
+                Box::<failover::Failover>::default(),
+            ],
+            excused: Vec::new(),
+        }
+    }
+
+    /// Shows it to all. The first promise that was broken is an error; what was not promised is given back.
+    pub(crate) fn see(
+        &mut self,
+        world: &View<'_>,
+        broken: Broken,
+        seen: &Seen<'_>,
+    ) -> Result<Option<Violation>, Violation> {
+        let mut unclaimed = None;
+        for invariant in &mut self.all {
+            let Err(message) = invariant.see(world, seen) else { continue };
+            let violation = Violation { invariant: invariant.name(), message, at: world.now };
+            if !broken.has_any_of(invariant.rests_on()) {
+                return Err(violation);
+            }
+            if !self.excused.contains(&violation.invariant) {
+                self.excused.push(violation.invariant);
+                unclaimed = Some(violation);
+            }
+        }
+        Ok(unclaimed)
+    }
+}
+
+impl fmt::Display for Violation {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let seconds = self.at as f64 / 1e9;
+        write!(f, "{} is broken after {seconds:.3} s: {}", self.invariant, self.message)
+    }
+}

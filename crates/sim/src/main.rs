@@ -1,0 +1,138 @@
+//! The command behind `cargo xtask sim` and its like.
+
+use std::num::NonZero;
+use std::process::ExitCode;
+use std::thread::available_parallelism;
+use std::time::Instant;
+
+use clap::{Args, Parser, Subcommand};
+use tenure_sim::{Fault, Mistake, Progress, Sweep, Swept, Trial, grouped, replay, report};
+
+/// Hostile histories for the electors of tenure.
+#[derive(Parser)]
+#[command(name = "tenure-sim")]
+struct Arguments {
+    #[command(subcommand)]
+    command: Commands,
+}
+
+#[derive(Subcommand)]
+enum Commands {
+    /// Run many simulated elections under faults, or look at one
+    Sim(Sim),
+    /// Make every known mistake, and fail unless each is caught
+    Mutants(Mutants),
+}
+
+#[derive(Args)]
+struct Sim {
+    /// How many seeds
+    #[arg(long, value_name = "N", default_value_t = 20_000)]
+    seeds: u64,
+    /// The first of them
+    #[arg(long, value_name = "S", default_value_t = 0)]
+    from: u64,
+    /// Run this seed alone, and show what happens
+    #[arg(long, value_name = "S", conflicts_with_all = ["seeds", "from"])]
+    seed: Option<u64>,
+    /// Make this mistake on purpose
+    #[arg(long, value_name = "M")]
+    mutant: Option<Mistake>,
+    /// Leave out these faults
+    #[arg(long, value_name = "FAULT", value_delimiter = ',')]
+    without: Vec<Fault>,
+}
+
+#[derive(Args)]
+struct Mutants {
+    /// How many seeds each mistake has to be caught in
+    #[arg(long, value_name = "N", default_value_t = 20_000)]
+    seeds: u64,
+    /// Do not stop at the first seed that catches one, but count all that do
+    #[arg(long)]
+    count: bool,
+}
+
+fn main() -> ExitCode {
+    let is_good = match Arguments::parse().command {
+        Commands::Sim(arguments) => simulate(&arguments),
+        Commands::Mutants(arguments) => try_mutants(&arguments),
+    };
+    if is_good { ExitCode::SUCCESS } else { ExitCode::FAILURE }
+}
+
+fn simulate(arguments: &Sim) -> bool {
+    let sweep = Sweep {
+        first: arguments.from,
+        seeds: arguments.seeds,
+        threads: threads(),
+        mistake: arguments.mutant,
+        without: arguments.without.clone(),
+        keeps_going: false,
+    };
+    match arguments.seed {
+        Some(seed) => show(&sweep, seed),
+        None => sweep_all(&sweep),
+    }
+}
+
+/// One seed, line by line.
+fn show(sweep: &Sweep, seed: u64) -> bool {
+    let options = sweep.options(seed);
+    let run = replay(&options);
+    println!("{options}\n\n{}", run.timeline);
+    match &run.violation {
+        None => println!("sim: seed {seed}, no violation"),
+        Some(violation) => println!("sim: seed {seed}: {violation}"),
+    }
+    run.violation.is_none()
+}
+
+fn sweep_all(sweep: &Sweep) -> bool {
+    let mut progress = Progress::new();
+    let swept = sweep.run(|swept| {
+        let (done, all) = (grouped(swept.tally.runs), grouped(sweep.seeds));
+        progress.tell(&format!("sim: {done} of {all} seeds, {:.0} seeds/s", swept.seeds_per_second()));
+    });
+    progress.clear();
+    match &swept.violation {
+        None => print!("{}", swept.tally),
+        Some((seed, violation)) => println!("{violation}\n{}\n", report(&sweep.options(*seed))),
+    }
+    let is_complete = came_up(sweep, &swept);
+    println!("{}", swept.summary());
+    swept.violation.is_none() && is_complete
+}
+
+/// Runs in which the interesting things do not happen prove little; among enough of them each has to.
+fn came_up(sweep: &Sweep, swept: &Swept) -> bool {
+    const ENOUGH: u64 = 5_000;
+    let missing = swept.tally.missing();
+    if swept.tally.runs < ENOUGH || !sweep.without.is_empty() || missing.is_empty() {
+        return true;
+    }
+    println!("sim: these situations never came up: {missing:?}");
+    false
+}
+
+fn try_mutants(arguments: &Mutants) -> bool {
+    let started = Instant::now();
+    let mistakes = Mistake::all();
+    let mut progress = Progress::new();
+    let mut survivors = 0;
+    for (index, mistake) in mistakes.iter().enumerate() {
+        progress.tell(&format!("mutants: {} of {}, {mistake}", index + 1, mistakes.len()));
+        let trial = Trial::hold(*mistake, arguments.seeds, threads(), arguments.count);
+        progress.clear();
+        println!("{trial}");
+        survivors += usize::from(trial.caught.is_none());
+    }
+    let seconds = started.elapsed().as_secs_f64();
+    let caught = mistakes.len() - survivors;
+    println!("mutants: {caught} of {} caught, {survivors} survived, {seconds:.1} s", mistakes.len());
+    survivors == 0
+}
+
+fn threads() -> usize {
+    available_parallelism().map_or(1, NonZero::get)
+}

@@ -1,0 +1,160 @@
+//! Everything about one run that follows from its seed before it begins.
+
+use std::fmt;
+use std::time::Duration;
+
+use tenure_core::{Candidate, CandidateId, Drift, Priority, Timing};
+
+use crate::chance::Chance;
+use crate::clock::{MILLI, SECOND};
+use crate::fault::Fault;
+use crate::kind::Kind;
+use crate::mistake::Mistake;
+
+/// One run.
+#[derive(Debug, Clone)]
+pub struct Options {
+    /// From which all chance follows.
+    pub seed: u64,
+    /// What the store is like.
+    pub kind: Kind,
+    /// Who stands in the election.
+    pub candidates: Vec<Contender>,
+    /// What goes wrong.
+    pub faults: Vec<Fault>,
+    /// How long a message usually takes at most, in nanoseconds.
+    pub latency: u64,
+    /// How many of a thousand messages are hit by each fault that hits messages.
+    pub permille: u32,
+    /// The mean time between two faults of a class, in nanoseconds.
+    pub pace: u64,
+    /// How long faults last, in nanoseconds.
+    pub turmoil: u64,
+    /// The mistake that is made on purpose.
+    pub mistake: Option<Mistake>,
+}
+
+/// One candidate.
+#[derive(Debug, Clone)]
+pub struct Contender {
+    /// What the elector is told of it.
+    pub candidate: Candidate,
+    /// Where its work runs.
+    pub style: Style,
+}
+
+/// Where work runs.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Style {
+    /// In the candidate's own process, and stands still with it.
+    Library,
+    /// In a process of its own, with a guard that ends it in time even when the candidate stands still.
+    Guarded,
+}
+
+impl Options {
+    /// What follows from the seed.
+    #[must_use]
+    pub fn of(seed: u64) -> Self {
+        let mut chance = Chance::of(seed, 0);
+        let kind = chance.pick(&Kind::ALL);
+        let ttl = chance.pick(&[SECOND, 3 * SECOND, 3 * SECOND, 5 * SECOND, 15 * SECOND]);
+        let count = 2 + chance.index(4);
+        let mixed = chance.percent(25);
+        let same_label = chance.percent(15);
+        let mut candidates = Vec::with_capacity(count);
+        for index in 0..count {
+            let ttl = if mixed { ttl * chance.between(1, 3) } else { ttl };
+            let label = if same_label && index == 1 { 0 } else { index };
+            candidates.push(Contender::of(&mut chance, label, ttl));
+        }
+        // Anybody can be answered in time, if nothing goes wrong.
+        let patience = candidates.iter().map(|contender| contender.candidate.timing.attempt_timeout()).min();
+        let fastest = u64::try_from(patience.unwrap_or_default().as_nanos()).unwrap_or(u64::MAX) / 5;
+        let latency = if kind.is_remote() { chance.pick(&[MILLI, 5 * MILLI, 40 * MILLI]) } else { MILLI };
+        let faults = Fault::ALL.into_iter().filter(|fault| chance.percent(fault.percent()) && fault.befalls(kind));
+        Self {
+            seed,
+            kind,
+            candidates,
+            faults: faults.collect(),
+            latency: latency.min(fastest),
+            permille: chance.pick(&[10, 50, 150]),
+            pace: chance.pick(&[2, 4, 8, 16, 64]) * ttl,
+            turmoil: chance.between(6, 30) * ttl,
+            mistake: None,
+        }
+    }
+
+    /// Without these faults. All others happen as they would have.
+    #[must_use]
+    pub fn without(mut self, faults: &[Fault]) -> Self {
+        self.faults.retain(|fault| !faults.contains(fault));
+        self
+    }
+
+    /// With this mistake made.
+    #[must_use]
+    pub fn making(mut self, mistake: Option<Mistake>) -> Self {
+        self.mistake = mistake;
+        self
+    }
+
+    pub(crate) fn has(&self, fault: Fault) -> bool {
+        self.faults.contains(&fault)
+    }
+
+    /// The longest ttl that anybody asks for.
+    pub(crate) fn ttl_max(&self) -> Duration {
+        self.candidates.iter().map(|contender| contender.candidate.timing.ttl()).max().unwrap_or_default()
+    }
+}
+
+impl Contender {
+    fn of(chance: &mut Chance, label: usize, ttl: u64) -> Self {
+        let letter = char::from(b'a' + u8::try_from(label).unwrap_or_default());
+        let ttl = Duration::from_nanos(ttl);
+        // The derived timing, or one that has as much grace as fits.
+        let timing = if chance.percent(50) {
+            Timing::from_ttl(ttl)
+        } else {
+            Timing::builder(ttl).renew_every(ttl / 6).grace(ttl / 6).drift(Drift::ONE_NINTH).build()
+        };
+        let priority = if chance.percent(80) { Priority::MAX } else { Priority::new(7).unwrap_or_default() };
+        let style = chance.pick(&[Style::Library, Style::Guarded]);
+        let id = CandidateId::new(letter.to_string()).expect("a letter is a valid id");
+        let timing = timing.expect("the ttl is in range and the interval fits");
+        Self { candidate: Candidate { id, timing, priority, health_within: None }, style }
+    }
+}
+
+impl fmt::Display for Options {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        writeln!(f, "  seed        {}", self.seed)?;
+        writeln!(f, "  store       {}", self.kind)?;
+        for Contender { candidate, style } in &self.candidates {
+            let timing = &candidate.timing;
+            writeln!(
+                f,
+                "  candidate   {}: ttl {:?}, renews every {:?}, gives up after {:?}, grace {:?}, reaction {:?}, \
+                 priority {}, {style:?}",
+                candidate.id,
+                timing.ttl(),
+                timing.renew_every(),
+                timing.attempt_timeout(),
+                timing.grace(),
+                timing.reaction(),
+                candidate.priority.level(),
+            )?;
+        }
+        let faults: Vec<String> = self.faults.iter().map(ToString::to_string).collect();
+        writeln!(f, "  faults      {}", faults.join(", "))?;
+        let [latency, pace, turmoil] = [self.latency, self.pace, self.turmoil].map(Duration::from_nanos);
+        writeln!(f, "  network     up to {latency:?}, {} of 1,000 messages hit", self.permille)?;
+        write!(f, "  turmoil     {turmoil:?}, a fault of each class about every {pace:?}")?;
+        match self.mistake {
+            Some(mistake) => write!(f, "\n  mutant      {mistake}"),
+            None => Ok(()),
+        }
+    }
+}

@@ -1,0 +1,182 @@
+//! What happened, counted: a situation that never came up proves nothing.
+
+use std::fmt;
+use std::ops::AddAssign;
+
+use crate::invariants::Violation;
+
+/// Something that has to come up if the runs are to mean anything.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub enum Situation {
+    /// A candidate was elected.
+    Election,
+    /// Somebody else was elected than before.
+    Takeover,
+    /// A candidate that stood still finds on its return that its leadership is over.
+    LostWhileAway,
+    /// An answer came after its attempt had been given up.
+    LateAnswer,
+    /// A message arrived twice.
+    Duplicate,
+    /// A lease was granted, and the one it was granted to did not hear of it.
+    GhostLease,
+    /// A leader was killed.
+    LeaderCrash,
+    /// Work was killed, because it did not stop by itself.
+    Kill,
+    /// A lease was released, and somebody else elected.
+    Handover,
+    /// The store was seen to go back in time, and refused.
+    Regression,
+    /// A write of an earlier leader reached a resource after one of a later leader.
+    StaleWrite,
+    /// A candidate acted while it led.
+    Act,
+}
+
+/// Counts of one run, or of many.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Tally {
+    /// Runs.
+    pub runs: u64,
+    /// Simulated time, in nanoseconds.
+    pub simulated: u128,
+    /// Things that happened.
+    pub events: u64,
+    situations: [u64; Situation::ALL.len()],
+    /// Promises that nobody made, because what they rest on was broken, and that were not kept either.
+    pub unclaimed: Vec<(&'static str, u64)>,
+}
+
+impl Situation {
+    /// All of them.
+    pub const ALL: [Self; 12] = [
+        Self::Election,
+        Self::Takeover,
+        Self::LostWhileAway,
+        Self::LateAnswer,
+        Self::Duplicate,
+        Self::GhostLease,
+        Self::LeaderCrash,
+        Self::Kill,
+        Self::Handover,
+        Self::Regression,
+        Self::StaleWrite,
+        Self::Act,
+    ];
+
+    fn words(self) -> &'static str {
+        match self {
+            Self::Election => "elections",
+            Self::Takeover => "takeovers",
+            Self::LostWhileAway => "leaders that came back too late",
+            Self::LateAnswer => "answers after their attempt",
+            Self::Duplicate => "messages twice",
+            Self::GhostLease => "grants nobody heard of",
+            Self::LeaderCrash => "leaders killed",
+            Self::Kill => "works killed",
+            Self::Handover => "hand-overs",
+            Self::Regression => "stores that went back, refused",
+            Self::StaleWrite => "stale writes at an unfenced resource",
+            Self::Act => "acts of leaders",
+        }
+    }
+}
+
+impl Tally {
+    /// How often this came up.
+    #[must_use]
+    pub fn of(&self, situation: Situation) -> u64 {
+        self.situations[situation as usize]
+    }
+
+    /// What never came up.
+    #[must_use]
+    pub fn missing(&self) -> Vec<Situation> {
+        Situation::ALL.into_iter().filter(|situation| self.of(*situation) == 0).collect()
+    }
+
+    pub(crate) fn of_one_run() -> Self {
+        Self { runs: 1, ..Self::default() }
+    }
+
+    pub(crate) fn count(&mut self, situation: Situation) {
+        self.situations[situation as usize] += 1;
+    }
+
+    pub(crate) fn saw_unclaimed(&mut self, violation: &Violation) {
+        self.add_unclaimed(violation.invariant, 1);
+    }
+
+    fn add_unclaimed(&mut self, invariant: &'static str, more: u64) {
+        match self.unclaimed.iter_mut().find(|(name, _)| *name == invariant) {
+            Some((_, count)) => *count += more,
+            None => self.unclaimed.push((invariant, more)),
+        }
+    }
+}
+
+impl AddAssign<&Self> for Tally {
+    fn add_assign(&mut self, other: &Self) {
+        self.runs += other.runs;
+        self.simulated += other.simulated;
+        self.events += other.events;
+        for (sum, more) in self.situations.iter_mut().zip(other.situations) {
+            *sum += more;
+        }
+        for (invariant, count) in &other.unclaimed {
+            self.add_unclaimed(invariant, *count);
+        }
+    }
+}
+
+impl fmt::Display for Tally {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        for situation in Situation::ALL {
+            writeln!(f, "  {:>15}  {}", grouped(self.of(situation)), situation.words())?;
+        }
+        for (invariant, count) in &self.unclaimed {
+            writeln!(
+                f,
+                "  {:>15}  runs in which a store or a machine broke its word, and so `{invariant}` broke",
+                grouped(*count)
+            )?;
+        }
+        Ok(())
+    }
+}
+
+/// A number that people can read.
+#[must_use]
+pub fn grouped(number: u64) -> String {
+    let digits = number.to_string();
+    let mut grouped = String::new();
+    for (index, digit) in digits.chars().enumerate() {
+        if index > 0 && (digits.len() - index).is_multiple_of(3) {
+            grouped.push(',');
+        }
+        grouped.push(digit);
+    }
+    grouped
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn numbers_are_grouped_by_thousands() {
+        assert_eq!([0, 999, 1_000, 1_234_567].map(grouped), ["0", "999", "1,000", "1,234,567"]);
+    }
+
+    #[test]
+    fn what_never_came_up_is_missing() {
+        let mut tally = Tally::default();
+        tally.count(Situation::Takeover);
+        let mut sum = Tally::default();
+        sum += &tally;
+        sum += &tally;
+        assert_eq!(sum.of(Situation::Takeover), 2);
+        assert!(!sum.missing().contains(&Situation::Takeover) && sum.missing().contains(&Situation::Kill));
+    }
+}

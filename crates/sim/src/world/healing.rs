@@ -1,0 +1,126 @@
+//! Peace: whatever was wrong is mended, and then everything has to work as it should.
+
+use tenure_core::Input;
+
+use super::node::Link;
+use super::queue::Event;
+use super::view::nanos;
+use super::{Outcome, World};
+use crate::clock::SECOND;
+use crate::invariants::Seen;
+use crate::tally::Situation;
+
+impl World {
+    pub(super) fn heal(&mut self) -> Outcome {
+        self.mend()?;
+        self.see(&Seen::Healed)?;
+        self.leave_one_unheard();
+        self.run_until(self.now + self.healing_time())?;
+        self.see(&Seen::LongHealed)?;
+        // Nothing happens, and so nothing changes.
+        self.run_until(self.now + 2 * nanos(self.options.ttl_max()))?;
+        self.mend_links();
+        self.hand_over()?;
+        self.kill_leader()?;
+        self.stop_all()
+    }
+
+    fn mend(&mut self) -> Outcome {
+        self.healed = true;
+        self.disturb();
+        self.say(|_| "* all is mended".to_owned());
+        // What a pause has held back must not make anybody ill again.
+        let ill = |event: &Event| matches!(event, Event::AtProcess { input: Input::Health { well: false }, .. });
+        self.queue.retain(|event| !matches!(event, Event::Fault(_)) && !ill(event));
+        self.store_down_until = self.now;
+        self.store_slow_until = self.now;
+        for machine in &mut self.machines {
+            machine.suspended_until = machine.suspended_until.min(self.now);
+            machine.clock.go_on(self.now);
+        }
+        for node in 0..self.nodes.len() {
+            let process = &mut self.nodes[node];
+            process.paused_until = process.paused_until.min(self.now);
+            if let Some(work) = &mut process.work {
+                work.is_stubborn = false;
+                let (of, term) = (work.of, work.term);
+                if self.nodes[node].told != Some(term) {
+                    self.queue.put(self.now, Event::WorkEnds { of, term });
+                }
+            }
+            self.queue.put(self.now, Event::Resume { node });
+            self.queue.put(self.now, Event::Restart { node });
+            let of = self.nodes[node].life(node);
+            self.queue.put(self.now, Event::Recover { of });
+        }
+        self.mend_links();
+        self.set_alarms();
+        Ok(())
+    }
+
+    fn mend_links(&mut self) {
+        for node in &mut self.nodes {
+            node.link = Link::default();
+        }
+    }
+
+    /// Now and then one candidate's requests arrive, but no answer ever reaches it. The others must not suffer from it.
+    fn leave_one_unheard(&mut self) {
+        if self.options.kind.is_remote() && self.chance.percent(30) {
+            let node = self.chance.index(self.nodes.len());
+            self.nodes[node].link.answers_cut_until = u64::MAX;
+            self.say(|world| format!("* {} still hears no answers", world.name(node)));
+        }
+    }
+
+    /// What is still on its way arrives, what is left of a lease runs out, and a store that forgot its terms climbs
+    /// back one term at a time.
+    fn healing_time(&self) -> u64 {
+        let late = nanos(self.options.ttl_max()) * 2;
+        let climbing = if self.broken == crate::assumption::Broken::default() {
+            0
+        } else {
+            (20 + self.tally.of(Situation::Election)) * nanos(self.options.ttl_max())
+        };
+        late + self.patience() + climbing
+    }
+
+    fn leading(&self) -> Option<usize> {
+        (0..self.nodes.len()).find(|node| self.nodes[*node].told.is_some())
+    }
+
+    /// The leader resigns; with somebody standing by, that one leads soon.
+    fn hand_over(&mut self) -> Outcome {
+        let Some(leader) = self.leading() else { return Ok(()) };
+        self.see(&Seen::LeaderKilled)?;
+        self.feed(leader, Input::Resign { term: None, successor: None })?;
+        self.run_until(self.now + self.failover_max() + SECOND)?;
+        self.see(&Seen::LongWithoutLeader)?;
+        if self.leading().is_some_and(|next| next != leader) {
+            self.count(Situation::Handover);
+        }
+        Ok(())
+    }
+
+    fn kill_leader(&mut self) -> Outcome {
+        let Some(leader) = self.leading() else { return Ok(()) };
+        self.count(Situation::LeaderCrash);
+        self.crash(leader)?;
+        self.see(&Seen::LeaderKilled)?;
+        self.run_until(self.now + self.failover_max() + SECOND)?;
+        self.see(&Seen::LongWithoutLeader)
+    }
+
+    /// The store is gone for good, and everybody leaves all the same.
+    fn stop_all(&mut self) -> Outcome {
+        self.store_down_until = u64::MAX;
+        self.store_refuses = false;
+        for node in 0..self.nodes.len() {
+            if self.nodes[node].elector.is_some() {
+                self.see(&Seen::ToldToStop { node })?;
+                self.feed(node, Input::Stop)?;
+            }
+        }
+        self.run_until(self.now + 2 * nanos(self.options.ttl_max()) + 10 * SECOND)
+    }
+}

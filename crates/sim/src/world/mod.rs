@@ -1,0 +1,253 @@
+//! One election: candidates, their machines, a network and a store, in true time.
+
+mod healing;
+mod network;
+mod node;
+mod process;
+mod queue;
+mod turmoil;
+mod view;
+mod work;
+
+use tenure_core::Drift;
+
+use crate::assumption::{Assumption, Broken};
+use crate::chance::Chance;
+use crate::clock::{Clock, Rate, SECOND, True};
+use crate::fault::Fault;
+use crate::invariants::{Invariants, Seen, Violation};
+use crate::options::Options;
+use crate::store::Store;
+use crate::tally::{Situation, Tally};
+use crate::timeline::Timeline;
+
+use node::{Machine, Node};
+use queue::{Event, Queue};
+pub(crate) use view::View;
+use view::nanos;
+
+/// The world of one run.
+pub(crate) struct World {
+    now: True,
+    options: Options,
+    machines: Vec<Machine>,
+    nodes: Vec<Node>,
+    store: Store,
+    /// Until when nobody reaches the store, and whether that is noticed.
+    store_down_until: True,
+    store_refuses: bool,
+    /// Until when the store takes its time, and how much at most.
+    store_slow_until: True,
+    store_slow_by: u64,
+    queue: Queue,
+    chance: Chance,
+    fault_chance: Vec<Chance>,
+    broken: Broken,
+    disturbed_at: True,
+    healed: bool,
+    /// Who was elected last.
+    leader: Option<queue::Life>,
+    /// The newest term that any write carried.
+    newest_write: Option<tenure_core::Term>,
+    invariants: Invariants,
+    tally: Tally,
+    timeline: Timeline,
+}
+
+/// Why a run ended before its end.
+pub(crate) type Outcome = Result<(), Violation>;
+
+impl World {
+    pub(crate) fn new(options: Options, timeline: Timeline) -> Self {
+        let mut chance = Chance::of(options.seed, 1);
+        let machines = if options.kind.is_remote() { options.candidates.len() } else { 1 };
+        // The worst there can be: a fast store, and by turns those who hold on too long and those who come too early.
+        let opposed = chance.percent(25);
+        let part = |chance: &mut Chance, slow| match (opposed, slow) {
+            (true, true) => -1000,
+            (true, false) => 1000,
+            (false, _) => part(chance),
+        };
+        let machines = (0..machines).map(|index| {
+            let clock = clock(&mut chance, |chance| part(chance, index % 2 == 0));
+            Machine { clock, suspended_until: 0 }
+        });
+        let machines = machines.collect();
+        let nodes = options.candidates.iter().enumerate().map(|(index, contender)| {
+            let machine = if options.kind.is_remote() { index } else { 0 };
+            Node::new(contender.clone(), machine)
+        });
+        let nodes = nodes.collect();
+        let own_clock = options.kind.is_remote().then(|| clock(&mut chance, |chance| part(chance, false)));
+        let store = Store::new(options.kind, options.mistake, own_clock);
+        let streams = (2..).take(Fault::ALL.len());
+        Self {
+            now: SECOND,
+            machines,
+            nodes,
+            store,
+            store_down_until: 0,
+            store_refuses: false,
+            store_slow_until: 0,
+            store_slow_by: 0,
+            queue: Queue::default(),
+            chance,
+            fault_chance: streams.map(|stream| Chance::of(options.seed, stream)).collect(),
+            broken: Broken::default(),
+            disturbed_at: 0,
+            healed: false,
+            leader: None,
+            newest_write: None,
+            invariants: Invariants::new(),
+            tally: Tally::of_one_run(),
+            timeline,
+            options,
+        }
+    }
+
+    /// Turmoil, then peace; ends early with the first promise that is broken.
+    pub(crate) fn run(&mut self) -> Outcome {
+        for node in 0..self.nodes.len() {
+            let at = self.now + self.chance.up_to(self.options.latency * 3);
+            self.queue.put(at, Event::Restart { node });
+        }
+        self.schedule_turmoil();
+        self.run_until(self.now + self.options.turmoil)?;
+        self.heal()?;
+        self.see(&Seen::End)
+    }
+
+    pub(crate) fn into_parts(mut self) -> (Tally, Timeline) {
+        self.tally.simulated = u128::from(self.now);
+        (self.tally, self.timeline)
+    }
+
+    fn run_until(&mut self, end: True) -> Outcome {
+        while let Some(at) = self.next_at().filter(|at| *at <= end) {
+            self.now = self.now.max(at);
+            self.tally.events += 1;
+            self.step(at)?;
+            self.see(&Seen::Passing)?;
+        }
+        self.now = self.now.max(end);
+        Ok(())
+    }
+
+    fn next_at(&self) -> Option<True> {
+        let wakes = self.nodes.iter().filter_map(|node| node.wake_at);
+        wakes.chain(self.queue.next_at()).min()
+    }
+
+    /// Whatever arrives comes before an alarm of the same instant: electors must not depend on being woken first.
+    fn step(&mut self, at: True) -> Outcome {
+        if self.queue.next_at().is_some_and(|next| next <= at)
+            && let Some(event) = self.queue.take()
+        {
+            return self.happen(event);
+        }
+        match (0..self.nodes.len()).find(|node| self.nodes[*node].wake_at.is_some_and(|wake| wake <= at)) {
+            Some(node) => self.feed(node, tenure_core::Input::Timeout),
+            None => Ok(()),
+        }
+    }
+
+    fn happen(&mut self, event: Event) -> Outcome {
+        match event {
+            Event::AtStore { from, request, sent } => self.serve(from, &request, sent),
+            Event::AtProcess { to, input, sent } => self.deliver(to, input, sent),
+            Event::Act { by, term } => self.act_again(by, term),
+            Event::Guard { of, term } => self.guard(of, term),
+            Event::WorkEnds { of, term } => self.work_ends(of, term),
+            Event::WorkGoesOn { of, term } => self.work_goes_on(of, term),
+            Event::Write { by, term } => self.write(by, term),
+            Event::Fault(fault) => self.strike(fault),
+            Event::Resume { node } => self.resume(node),
+            Event::ClockGoesOn { machine } => {
+                self.machines[machine].clock.go_on(self.now);
+                self.set_alarms();
+                self.disturb();
+                Ok(())
+            }
+            Event::Restart { node } => self.start(node),
+            Event::Recover { of } => self.recover(of),
+            Event::Eased => {
+                self.disturb();
+                Ok(())
+            }
+        }
+    }
+
+    /// Shows what happened to all invariants.
+    fn see(&mut self, seen: &Seen<'_>) -> Outcome {
+        let view = View {
+            now: self.now,
+            disturbed_at: self.disturbed_at,
+            patience: self.patience(),
+            failover_max: self.failover_max(),
+            store_is_well: self.now >= self.store_down_until.max(self.store_slow_until),
+            nodes: &self.nodes,
+            machines: &self.machines,
+        };
+        if let Some(violation) = self.invariants.see(&view, self.broken, seen)? {
+            self.tally.saw_unclaimed(&violation);
+            self.say(|_| format!("not promised any more: {violation}"));
+        }
+        Ok(())
+    }
+
+    /// Writes a line, if anybody wants to read it.
+    fn say(&mut self, line: impl FnOnce(&Self) -> String) {
+        if self.timeline.is_kept() {
+            let line = line(self);
+            self.timeline.add(self.now, line);
+        }
+    }
+
+    fn disturb(&mut self) {
+        self.disturbed_at = self.now;
+    }
+
+    fn breaks(&mut self, assumption: Assumption) {
+        self.broken.add(assumption);
+    }
+
+    fn count(&mut self, situation: Situation) {
+        self.tally.count(situation);
+    }
+
+    fn name(&self, node: usize) -> String {
+        let node = &self.nodes[node];
+        format!("{}{}", node.contender.candidate.id, "'".repeat(node.life.saturating_sub(1) as usize))
+    }
+
+    /// A lease that nobody uses, another that a candidate took and could not hear of, and some time to notice.
+    fn patience(&self) -> u64 {
+        let lease = Store::lease_max(self.options.kind, self.options.ttl_max());
+        nanos(lease * 3) + 5 * SECOND
+    }
+
+    /// What the timing predicts, in true time; with what the kind of store and the network add.
+    fn failover_max(&self) -> u64 {
+        let ttl = self.options.ttl_max();
+        let added = Store::lease_max(self.options.kind, ttl).saturating_sub(ttl);
+        let timings = self.options.candidates.iter().map(|contender| &contender.candidate.timing);
+        let predicted = timings.map(|timing| timing.predict(2).failover_max).max().unwrap_or_default();
+        // The followers' clocks may be slow, too, and the least keen wait 150 ms longer.
+        nanos((predicted + added).mul_f64(9.0 / 8.0)) + SECOND / 5 + 4 * self.options.latency
+    }
+}
+
+fn clock(chance: &mut Chance, part: impl FnOnce(&mut Chance) -> i32) -> Clock {
+    let shown = chance.up_to(1 << 50);
+    Clock::new(shown, Rate::drifting(Drift::ONE_NINTH, part(chance)))
+}
+
+/// How wrong a clock is: not at all, as much as is allowed, or something between.
+fn part(chance: &mut Chance) -> i32 {
+    match chance.below(4) {
+        0 => 0,
+        1 => 1000,
+        2 => -1000,
+        _ => i32::try_from(chance.below(2001)).unwrap_or_default() - 1000,
+    }
+}

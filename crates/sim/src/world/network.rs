@@ -1,0 +1,198 @@
+//! Messages between candidates and the store, and what becomes of them on the way.
+
+use std::time::Duration;
+
+use tenure_core::record::{ProcessToken, RESERVATION, Wake};
+use tenure_core::{CampaignReply, Failure, Input, Instant, Reply, Request, Verb};
+
+use super::queue::{Event, Life};
+use super::view::nanos;
+use super::{Outcome, World};
+use crate::clock::{MILLI, True};
+use crate::fault::Fault;
+use crate::kind::Kind;
+use crate::store::Caller;
+use crate::tally::Situation;
+
+impl World {
+    /// A request leaves, if it can.
+    pub(super) fn send(&mut self, node: usize, request: &Request) {
+        let from = self.nodes[node].life(node);
+        let link = &self.nodes[node].link;
+        let cut = self.now < link.requests_cut_until;
+        let down = self.now < self.store_down_until;
+        let noticed = (cut && link.refuses) || (down && self.store_refuses);
+        self.say(|world| {
+            let fate = if cut || down { ", in vain" } else { "" };
+            format!("{} asks {:?}{fate}", world.name(node), request)
+        });
+        if noticed {
+            let reply = failed(&request.verb, Failure::NotSent);
+            return self.answer(from, request, reply, self.now);
+        }
+        if cut || down || self.is_hit(Fault::Loss) {
+            return self.disturb_unless(cut || down);
+        }
+        let copies = self.copies();
+        for _ in 0..copies {
+            let slow = if self.now < self.store_slow_until { self.chance.up_to(self.store_slow_by) } else { 0 };
+            let at = self.now + slow + self.latency();
+            self.queue.put(at, Event::AtStore { from, request: request.clone(), sent: self.now });
+        }
+    }
+
+    /// The store takes its step, and answers.
+    pub(super) fn serve(&mut self, from: Life, request: &Request, sent: True) -> Outcome {
+        if self.now - sent > 4 * self.options.latency {
+            // Whatever it does now, nobody expects it any more.
+            self.disturb();
+        }
+        if self.options.has(Fault::StoreErrors) && !self.healed && self.chance.permille(self.options.permille) {
+            self.disturb();
+            let reply = failed(&request.verb, Failure::Refused);
+            self.answer(from, request, reply, sent);
+            return Ok(());
+        }
+        let lateness = Duration::from_nanos(self.chance.up_to(500 * MILLI));
+        let (reply, wake, granted) = self.with_caller(from, lateness, |store, caller| {
+            let answer = store.serve(caller, &request.verb);
+            (answer.reply, answer.wake, answer.granted)
+        });
+        if let Some(term) = granted {
+            self.say(|world| format!("the store grants term {term} to {}", world.name(from.node)));
+            self.note_ghost(from);
+        }
+        self.wake(&wake);
+        self.answer(from, request, reply, sent);
+        Ok(())
+    }
+
+    pub(super) fn with_caller<T>(
+        &mut self,
+        from: Life,
+        lateness: Duration,
+        ask: impl FnOnce(&mut crate::store::Store, &Caller<'_>) -> T,
+    ) -> T {
+        let shown = self.store_shows();
+        let node = &self.nodes[from.node];
+        let sees_death = self.options.kind == Kind::Embedded;
+        let nodes = &self.nodes;
+        // A process counts as gone when nothing of it is left, its work included.
+        let is_gone = |process: ProcessToken| {
+            let of = life_of(process);
+            let node = &nodes[of.node];
+            let runs = node.life == of.life && node.elector.is_some();
+            sees_death && !runs && node.work.as_ref().is_none_or(|work| work.of != of)
+        };
+        let caller = Caller {
+            now: self.now,
+            shown,
+            process: token(from),
+            candidate: &node.contender.candidate,
+            is_gone: &is_gone,
+            at_old_primary: self.now < node.link.at_old_primary_until,
+            lateness,
+        };
+        ask(&mut self.store, &caller)
+    }
+
+    /// What the clock that leases run on shows.
+    pub(super) fn store_shows(&self) -> Instant {
+        let clock = self.store.clock.as_ref().unwrap_or(&self.machines[0].clock);
+        clock.at(self.now)
+    }
+
+    /// Hints leave; they may be lost, and do not matter.
+    pub(super) fn wake(&mut self, wake: &[Wake]) {
+        for Wake { process, is_backup } in wake {
+            let to = life_of(*process);
+            let lost = self.options.has(Fault::LostHints) && !self.healed && self.chance.percent(60);
+            if lost || self.nodes[to.node].is_cut_off(self.now) {
+                continue;
+            }
+            let after = if *is_backup { nanos(RESERVATION) } else { 0 };
+            let at = self.now + after + self.latency();
+            self.queue.put(at, Event::AtProcess { to, input: Input::Hint, sent: self.now });
+        }
+    }
+
+    /// An answer leaves, if it can.
+    fn answer(&mut self, to: Life, request: &Request, reply: Reply, sent: True) {
+        let cut = self.now < self.nodes[to.node].link.answers_cut_until;
+        if cut || self.is_hit(Fault::Loss) {
+            return self.disturb_unless(cut);
+        }
+        let reply = if self.is_hit(Fault::StoreErrors) { failed(&request.verb, Failure::Unknown) } else { reply };
+        let copies = self.copies();
+        for _ in 0..copies {
+            let at = self.now + self.latency() + self.slowness(to.node);
+            let input = Input::Reply { request: request.id, reply: reply.clone() };
+            self.queue.put(at, Event::AtProcess { to, input, sent });
+        }
+    }
+
+    /// A cut that lasts is nothing new; a message that is lost is.
+    fn disturb_unless(&mut self, known: bool) {
+        if !known {
+            self.disturb();
+        }
+    }
+
+    fn is_hit(&mut self, fault: Fault) -> bool {
+        !self.healed && self.options.has(fault) && self.chance.permille(self.options.permille)
+    }
+
+    fn copies(&mut self) -> usize {
+        if self.is_hit(Fault::Duplication) {
+            self.count(Situation::Duplicate);
+            return 2;
+        }
+        1
+    }
+
+    /// Usually short. With bad luck longer than anybody waits, so that what was sent later arrives earlier.
+    fn latency(&mut self) -> u64 {
+        let usual = self.chance.between(self.options.latency / 20, self.options.latency);
+        if !self.is_hit(Fault::Delay) {
+            return usual;
+        }
+        // Just in time, or much too late.
+        let ttl = nanos(self.options.ttl_max());
+        let longest = if self.chance.percent(60) { ttl / 10 } else { ttl * 3 / 2 };
+        usual + self.chance.up_to(longest)
+    }
+
+    /// Not quite as long as the one that waits has patience.
+    fn slowness(&mut self, node: usize) -> u64 {
+        if self.healed || !node.is_multiple_of(2) || !self.options.has(Fault::SlowAnswers) {
+            return 0;
+        }
+        let patience = nanos(self.nodes[node].contender.candidate.timing.attempt_timeout());
+        self.chance.between(patience / 4, patience * 11 / 20)
+    }
+
+    /// A grant to a process that is gone, or that answers do not reach.
+    fn note_ghost(&mut self, to: Life) {
+        let node = &self.nodes[to.node];
+        if node.life != to.life || node.elector.is_none() || self.now < node.link.answers_cut_until {
+            self.count(Situation::GhostLease);
+        }
+    }
+}
+
+fn failed(verb: &Verb, failure: Failure) -> Reply {
+    match verb {
+        Verb::Campaign { .. } => Reply::Campaign(Err::<CampaignReply, _>(failure)),
+        Verb::Renew { .. } => Reply::Renew(Err(failure)),
+        Verb::Resign { .. } => Reply::Resign(Err(failure)),
+    }
+}
+
+fn token(life: Life) -> ProcessToken {
+    ProcessToken((life.node as u128) << 32 | u128::from(life.life))
+}
+
+fn life_of(token: ProcessToken) -> Life {
+    let node = usize::try_from(token.0 >> 32).unwrap_or_default();
+    Life { node, life: u32::try_from(token.0 & u128::from(u32::MAX)).unwrap_or_default() }
+}

@@ -1,0 +1,104 @@
+//! A candidate: its process, the machine under it, its work, and its line to the store.
+
+use tenure_core::{Elector, Instant, Standing, Term};
+
+use super::queue::Life;
+use crate::clock::{Clock, True};
+use crate::options::Contender;
+
+/// A machine. Candidates of an embedded store share one.
+pub(crate) struct Machine {
+    pub(crate) clock: Clock,
+    pub(crate) suspended_until: True,
+}
+
+/// One candidate.
+pub(crate) struct Node {
+    pub(crate) contender: Contender,
+    pub(crate) machine: usize,
+    /// `None` while there is no process.
+    pub(crate) elector: Option<Elector>,
+    pub(crate) life: u32,
+    pub(crate) paused_until: True,
+    /// When the elector wants to be called again, on its own clock and in true time.
+    pub(crate) timeout: Option<Instant>,
+    pub(crate) wake_at: Option<True>,
+    /// By how much the alarm rings late.
+    pub(crate) lag: u64,
+    /// The term that the application was last told it leads under.
+    pub(crate) told: Option<Term>,
+    pub(crate) work: Option<Work>,
+    pub(crate) link: Link,
+    pub(crate) is_ill: bool,
+}
+
+/// Work under a term.
+pub(crate) struct Work {
+    pub(crate) of: Life,
+    pub(crate) term: Term,
+    /// When it must be gone, on its machine's clock.
+    pub(crate) kill_at: Instant,
+    /// Until then nobody can blame it: it was away, and has only just come back.
+    pub(crate) excused_until: True,
+    pub(crate) is_stubborn: bool,
+    pub(crate) is_ending: bool,
+}
+
+/// The way between a candidate and the store.
+#[derive(Default)]
+pub(crate) struct Link {
+    pub(crate) requests_cut_until: True,
+    pub(crate) answers_cut_until: True,
+    /// Whoever cannot send knows it.
+    pub(crate) refuses: bool,
+    /// It talks to a primary that was deposed.
+    pub(crate) at_old_primary_until: True,
+}
+
+impl Node {
+    pub(crate) fn new(contender: Contender, machine: usize) -> Self {
+        Self {
+            contender,
+            machine,
+            elector: None,
+            life: 0,
+            paused_until: 0,
+            timeout: None,
+            wake_at: None,
+            lag: 0,
+            told: None,
+            work: None,
+            link: Link::default(),
+            is_ill: false,
+        }
+    }
+
+    pub(crate) fn life(&self, node: usize) -> Life {
+        Life { node, life: self.life }
+    }
+
+    /// Until when it stands still, if it does.
+    pub(crate) fn away_until(&self, machines: &[Machine]) -> True {
+        self.paused_until.max(machines[self.machine].suspended_until)
+    }
+
+    /// Whether it trusts itself at this instant of its own clock.
+    pub(crate) fn is_trusted(&self, shown: Instant) -> bool {
+        let leads = self.elector.as_ref().and_then(Elector::leads_under);
+        leads.is_some_and(|(_, trust)| shown < trust.until)
+    }
+
+    /// The term under which an application that asks would be told that it leads.
+    pub(crate) fn leads_at(&self, shown: Instant) -> Option<Term> {
+        let (term, trust) = self.elector.as_ref()?.leads_under()?;
+        (shown < trust.stop_at).then_some(term)
+    }
+
+    pub(crate) fn is_following(&self) -> bool {
+        self.elector.as_ref().is_some_and(|elector| elector.standing() == Standing::Following)
+    }
+
+    pub(crate) fn is_cut_off(&self, now: True) -> bool {
+        now < self.link.requests_cut_until.max(self.link.answers_cut_until).max(self.link.at_old_primary_until)
+    }
+}

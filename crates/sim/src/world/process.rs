@@ -1,0 +1,225 @@
+//! What a process does around its elector: feeds it, carries out what it asks for, and asks it whether it leads.
+
+use tenure_core::{Draw, Elector, Input, Nonce, Output, Problem};
+
+use super::node::Work;
+use super::queue::{Event, Life};
+use super::view::nanos;
+use super::{Outcome, World};
+use crate::clock::MILLI;
+use crate::invariants::Seen;
+use crate::mistake::{Mistake, ProcessMistake};
+use crate::tally::Situation;
+
+impl World {
+    /// A process begins to stand.
+    pub(super) fn start(&mut self, node: usize) -> Outcome {
+        if self.nodes[node].elector.is_some() {
+            return Ok(());
+        }
+        let elector = Elector::new(self.nodes[node].contender.candidate.clone());
+        #[cfg(mutants)]
+        let elector = match self.options.mistake {
+            Some(Mistake::Elector(mutant)) => elector.mutated(mutant),
+            _ => elector,
+        };
+        let process = &mut self.nodes[node];
+        process.elector = Some(elector);
+        process.life += 1;
+        process.told = None;
+        process.is_ill = false;
+        self.disturb();
+        self.say(|world| format!("{} starts", world.name(node)));
+        self.see(&Seen::Started { node })?;
+        self.feed(node, Input::Start)
+    }
+
+    /// A process is gone from one instant to the next. What it had started is ended by its guard.
+    pub(super) fn crash(&mut self, node: usize) -> Outcome {
+        if self.nodes[node].elector.take().is_none() {
+            return Ok(());
+        }
+        let process = &mut self.nodes[node];
+        (process.timeout, process.wake_at) = (None, None);
+        process.told = None;
+        self.disturb();
+        self.say(|world| format!("{} dies", world.name(node)));
+        self.see(&Seen::Crashed { node })?;
+        self.orphan_work(node)
+    }
+
+    /// Something reaches a process, or waits until it is there again.
+    pub(super) fn deliver(&mut self, to: Life, input: Input, sent: u64) -> Outcome {
+        let node = &self.nodes[to.node];
+        if node.life != to.life || node.elector.is_none() {
+            return Ok(());
+        }
+        let away_until = node.away_until(&self.machines);
+        if self.now < away_until {
+            self.queue.put(away_until, Event::AtProcess { to, input, sent });
+            return Ok(());
+        }
+        if let Input::Reply { .. } = input
+            && self.now - sent > nanos(node.contender.candidate.timing.attempt_timeout().mul_f64(1.15))
+        {
+            self.count(Situation::LateAnswer);
+        }
+        self.feed(to.node, input)
+    }
+
+    pub(super) fn feed(&mut self, node: usize, input: Input) -> Outcome {
+        if input != Input::Timeout {
+            self.say(|world| format!("{} hears {input:?}", world.name(node)));
+        }
+        let draw = Draw {
+            nonce: Nonce::from_bits(u128::from(self.chance.next()) << 64 | u128::from(self.chance.next())),
+            spread: u32::try_from(self.chance.below(1 << 32)).unwrap_or_default(),
+        };
+        let process = &mut self.nodes[node];
+        let shown = self.machines[process.machine].clock.at(self.now);
+        let Some(elector) = &mut process.elector else { return Ok(()) };
+        elector.handle(shown, input, draw);
+        let mut outputs = Vec::new();
+        process.timeout = loop {
+            match elector.poll_output() {
+                Output::Timeout(at) => break at,
+                output => outputs.push(output),
+            }
+        };
+        // Alarms ring late, but not by more than half of what is allowed for; killing takes the other half.
+        let lag_max = if self.healed { MILLI } else { nanos(process.contender.candidate.timing.reaction()) / 2 };
+        process.lag = if self.chance.percent(50) { 0 } else { self.chance.up_to(lag_max) };
+        self.set_alarm(node);
+        for output in outputs {
+            self.carry_out(node, output)?;
+        }
+        Ok(())
+    }
+
+    pub(super) fn set_alarms(&mut self) {
+        for node in 0..self.nodes.len() {
+            self.set_alarm(node);
+        }
+    }
+
+    /// When it will be woken, if its clock goes on as it does.
+    pub(super) fn set_alarm(&mut self, node: usize) {
+        let process = &self.nodes[node];
+        let rings_at = process.timeout.and_then(|at| self.machines[process.machine].clock.when(at));
+        let away_until = process.away_until(&self.machines);
+        let wake_at = rings_at.map(|at| at.saturating_add(process.lag).max(away_until).max(self.now));
+        self.nodes[node].wake_at = wake_at;
+    }
+
+    fn carry_out(&mut self, node: usize, output: Output) -> Outcome {
+        if !matches!(output, Output::Send(_)) {
+            self.say(|world| format!("{} {output:?}", world.name(node)));
+        }
+        match output {
+            Output::Send(request) => {
+                self.see(&Seen::Sent { node, request: &request })?;
+                self.send(node, &request);
+                Ok(())
+            }
+            Output::Elected { term, trust } => {
+                self.count_election(node);
+                self.see(&Seen::Elected { node, term })?;
+                let of = self.nodes[node].life(node);
+                let is_stubborn = self.draws_stubborn_work();
+                self.nodes[node].told = Some(term);
+                let work = Work { of, term, kill_at: trust.kill_at, excused_until: 0, is_stubborn, is_ending: false };
+                self.begin_work(node, work)
+            }
+            Output::Trusted { term, trust } => {
+                self.see(&Seen::Trusted { node, term })?;
+                if let Some(work) = self.work_under(node, term) {
+                    work.kill_at = trust.kill_at;
+                }
+                Ok(())
+            }
+            Output::Lost { term, reason, kill_at } => {
+                self.nodes[node].told = None;
+                self.see(&Seen::Lost { node, term, reason })?;
+                self.ask_work_to_end(node, term, kill_at);
+                Ok(())
+            }
+            Output::KillWork { term } => {
+                self.kill_work(node, term);
+                Ok(())
+            }
+            Output::Report(Problem::Regressed { .. }) => {
+                self.count(Situation::Regression);
+                Ok(())
+            }
+            Output::Stopped => {
+                self.see(&Seen::Stopped { node })?;
+                self.nodes[node].elector = None;
+                self.nodes[node].wake_at = None;
+                self.nodes[node].timeout = None;
+                if self.healed && self.now >= self.store_down_until {
+                    self.queue.put(self.now, Event::Restart { node });
+                }
+                self.orphan_work(node)
+            }
+            _ => Ok(()),
+        }
+    }
+
+    fn count_election(&mut self, node: usize) {
+        let life = self.nodes[node].life(node);
+        self.count(Situation::Election);
+        if self.leader.replace(life).is_some_and(|before| before != life) {
+            self.count(Situation::Takeover);
+        }
+    }
+
+    /// The application asks whether it leads. If so it acts, and what it does takes its time to arrive.
+    pub(super) fn act(&mut self, node: usize) -> Outcome {
+        let process = &self.nodes[node];
+        let shown = self.machines[process.machine].clock.at(self.now);
+        let cached = Mistake::is_process(self.options.mistake, ProcessMistake::CachedAnswer);
+        let answer = if cached { process.told } else { process.leads_at(shown) };
+        let Some(term) = answer else { return Ok(()) };
+        self.count(Situation::Act);
+        self.see(&Seen::Acted { node, term })?;
+        let longest = if self.chance.percent(10) { nanos(self.options.ttl_max()) } else { self.options.latency };
+        let at = self.now + self.chance.up_to(longest);
+        let by = self.nodes[node].life(node);
+        self.queue.put(at, Event::Write { by, term });
+        Ok(())
+    }
+
+    pub(super) fn write(&mut self, by: Life, term: tenure_core::Term) -> Outcome {
+        if self.newest_write.is_some_and(|newest| term < newest) {
+            self.count(Situation::StaleWrite);
+        }
+        self.newest_write = self.newest_write.max(Some(term));
+        self.see(&Seen::Written { node: by.node, life: by.life, term })
+    }
+
+    /// A process goes on. The first thing that runs may be the application, before any deadline is looked at.
+    pub(super) fn resume(&mut self, node: usize) -> Outcome {
+        self.excuse_work(node);
+        let process = &self.nodes[node];
+        if process.away_until(&self.machines) > self.now {
+            return Ok(());
+        }
+        let shown = self.machines[process.machine].clock.at(self.now);
+        let leads = process.elector.as_ref().and_then(tenure_core::Elector::leads_under);
+        if leads.is_some_and(|(_, trust)| shown >= trust.until) {
+            self.count(Situation::LostWhileAway);
+        }
+        self.disturb();
+        self.say(|world| format!("{} is back", world.name(node)));
+        self.act(node)
+    }
+
+    pub(super) fn recover(&mut self, of: Life) -> Outcome {
+        self.disturb();
+        if self.nodes[of.node].life == of.life {
+            self.nodes[of.node].is_ill = false;
+            self.queue.put(self.now, Event::AtProcess { to: of, input: Input::Health { well: true }, sent: self.now });
+        }
+        Ok(())
+    }
+}

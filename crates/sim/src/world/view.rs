@@ -1,0 +1,93 @@
+//! The world as invariants see it: everything, and nothing to touch.
+
+use std::time::Duration;
+
+use tenure_core::{Term, Timing};
+
+use super::node::{Machine, Node};
+use crate::clock::True;
+use crate::options::Style;
+
+/// The world at one instant.
+pub(crate) struct View<'a> {
+    pub(crate) now: True,
+    /// When something last began or ceased to be wrong.
+    pub(crate) disturbed_at: True,
+    /// How long it may take until somebody leads when nothing new goes wrong.
+    pub(crate) patience: u64,
+    /// How long it may take until somebody leads after a leader died, when all else is well.
+    pub(crate) failover_max: u64,
+    /// Whether everybody who is not cut off is answered.
+    pub(crate) store_is_well: bool,
+    pub(super) nodes: &'a [Node],
+    pub(super) machines: &'a [Machine],
+}
+
+impl View<'_> {
+    pub(crate) fn nodes(&self) -> impl Iterator<Item = usize> + use<> {
+        0..self.nodes.len()
+    }
+
+    pub(crate) fn others(&self, node: usize) -> impl Iterator<Item = usize> + use<> {
+        self.nodes().filter(move |other| *other != node)
+    }
+
+    pub(crate) fn name(&self, node: usize) -> &str {
+        self.nodes[node].contender.candidate.id.as_str()
+    }
+
+    pub(crate) fn life(&self, node: usize) -> u32 {
+        self.nodes[node].life
+    }
+
+    /// Whether a candidate trusts itself, running or not.
+    pub(crate) fn is_trusted(&self, node: usize) -> bool {
+        let node = &self.nodes[node];
+        node.is_trusted(self.machines[node.machine].clock.at(self.now))
+    }
+
+    /// Whether its work runs, and cannot be excused by having been away.
+    pub(crate) fn works(&self, node: usize) -> bool {
+        let node = &self.nodes[node];
+        let machine = &self.machines[node.machine];
+        let stands_still = match node.contender.style {
+            Style::Guarded => self.now < machine.suspended_until,
+            Style::Library => self.now < node.away_until(self.machines),
+        };
+        node.work.as_ref().is_some_and(|work| !stands_still && self.now >= work.excused_until)
+    }
+
+    /// The term of the work that its process has not seen end.
+    pub(crate) fn works_under(&self, node: usize) -> Option<Term> {
+        let node = &self.nodes[node];
+        node.work.as_ref().filter(|work| work.of.life == node.life).map(|work| work.term)
+    }
+
+    /// Whether it could lead if it were elected.
+    pub(crate) fn is_well(&self, node: usize) -> bool {
+        let node = &self.nodes[node];
+        self.store_is_well
+            && node.is_following()
+            && !node.is_ill
+            && !node.is_cut_off(self.now)
+            && self.now >= node.away_until(self.machines)
+    }
+
+    /// When a candidate that was told to leave at `told` must have left, unless it was away.
+    pub(crate) fn leaves_by(&self, node: usize, told: True) -> True {
+        let node = &self.nodes[node];
+        let timing = &node.contender.candidate.timing;
+        let longest = leaving_max(timing);
+        told.max(node.away_until(self.machines)).saturating_add(longest)
+    }
+}
+
+/// An attempt under way, the rest of a hold, and two attempts to release with a pause between, on a slow clock.
+fn leaving_max(timing: &Timing) -> u64 {
+    let longest = timing.attempt_timeout() * 4 + timing.hold() + timing.reaction() * 4 + timing.renew_every();
+    nanos(longest.mul_f64(1.3)) + nanos(Duration::from_secs(1))
+}
+
+pub(crate) fn nanos(duration: Duration) -> u64 {
+    u64::try_from(duration.as_nanos()).unwrap_or(u64::MAX)
+}

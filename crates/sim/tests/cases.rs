@@ -1,0 +1,54 @@
+//! Faults that cannot be brought about on a real machine, or not without harm to others: a host that is suspended, a
+//! virtual machine that is paused, clocks that are set or run at other rates.
+
+use tenure_sim::{Fault, Mistake, ProcessMistake, Situation, Sweep, Swept};
+
+const SEEDS: u64 = 400;
+
+/// Runs with these faults and no others.
+fn only(faults: &[Fault], mistake: Option<Mistake>) -> Swept {
+    let without = Fault::ALL.into_iter().filter(|fault| !faults.contains(fault)).collect();
+    Sweep { first: 0, seeds: SEEDS, threads: 2, mistake, without, keeps_going: false }.run(|_| ())
+}
+
+fn broken(swept: &Swept, invariant: &str) -> u64 {
+    swept.tally.unclaimed.iter().filter(|(name, _)| *name == invariant).map(|(_, count)| count).sum()
+}
+
+#[test]
+fn case_05_a_suspended_host_finds_its_leadership_over_when_it_wakes() {
+    let swept = only(&[Fault::Suspend], None);
+    assert_eq!(swept.violation, None);
+    assert!(swept.tally.of(Situation::LostWhileAway) > 20);
+    // A clock that stands still meanwhile is what goes wrong elsewhere.
+    let mistaken = only(&[Fault::Suspend], Some(Mistake::Process(ProcessMistake::ClockStopsInSuspend)));
+    assert_eq!(mistaken.violation.unwrap().1.invariant, "one-leader");
+}
+
+#[test]
+fn case_06_a_paused_virtual_machine_can_lead_beside_another_but_no_stale_write_gets_past_a_fence() {
+    let swept = only(&[Fault::VmPause], None);
+    assert_eq!(swept.violation, None, "fencing and all else that does not rest on clocks holds");
+    assert!(broken(&swept, "one-leader") > 0, "the limit is real, and the documents name it");
+}
+
+#[test]
+fn case_08_a_store_whose_clock_is_set_can_have_two_leaders_but_no_stale_write_gets_past_a_fence() {
+    let swept = only(&[Fault::ClockStep], None);
+    assert_eq!(swept.violation, None, "fencing and all else that does not rest on that clock holds");
+    assert!(broken(&swept, "one-leader") > 0, "the limit is real, and the documents name it");
+}
+
+#[test]
+fn case_09_clocks_that_drift_as_far_as_they_may_never_make_two_leaders() {
+    let swept = only(&[Fault::ClockRate, Fault::Pause, Fault::CutBoth], None);
+    assert_eq!(swept.violation, None);
+    assert!(swept.tally.of(Situation::Takeover) > 100);
+}
+
+#[test]
+fn case_39_a_candidate_that_hears_no_answers_does_not_keep_others_from_leading() {
+    let swept = only(&[Fault::CutAnswers], None);
+    assert_eq!(swept.violation, None);
+    assert!(swept.tally.of(Situation::GhostLease) > 0);
+}
