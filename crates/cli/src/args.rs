@@ -121,6 +121,9 @@ pub struct RunArgs {
     /// Report events as JSON lines on standard error.
     #[arg(long)]
     pub json: bool,
+    /// Report renewals, too.
+    #[arg(long, requires = "json")]
+    pub renewals: bool,
     /// Report errors only.
     #[arg(long, short, conflicts_with = "json")]
     pub quiet: bool,
@@ -148,6 +151,9 @@ pub struct ElectArgs {
     /// Who stands.
     #[command(flatten)]
     pub candidate: CandidateArgs,
+    /// Print renewals, too.
+    #[arg(long)]
+    pub renewals: bool,
 }
 
 /// Arguments of `tenure status` and `tenure watch`.
@@ -215,7 +221,8 @@ command, resigns and exits; SIGHUP, SIGQUIT, SIGUSR1, SIGUSR2 and SIGWINCH are p
 pass them on to, SIGHUP and SIGQUIT end tenure.";
 
 const ELECT_EXAMPLES: &str = "\
-Each line has event (elected, lost, observed, error, stopped), election, candidate, term, reason, at and boot_ns.
+Each line has event (elected, lost, observed, error, stopped; renewed with --renewals), election, candidate, pid, term,
+reason, at and boot_ns. elected, renewed and lost also have trusted_until_boot_ns. tenure-history judges such lines.
 
 Examples:
   tenure elect nightly --metadata zone=eu-1

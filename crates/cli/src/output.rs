@@ -5,16 +5,95 @@ use std::io::{self, Write};
 use jiff::Timestamp;
 use serde::Serialize;
 use tenure::store::{Observation, Transition};
-use tenure::{Event, EventKind};
+use tenure::{CandidateId, Event, EventKind, Instant};
 
 use crate::exit::{Exit, Failure};
 
-/// One event as a JSON line. The history checker reads `candidate`, `event`, `term` and `boot_ns`.
+/// Turns the events of one candidacy into lines.
+#[derive(Debug)]
+pub struct EventLines {
+    election: String,
+    candidate: String,
+    renewals: bool,
+    /// The end of the newest trust; unknown when events were missed.
+    trusted_until: Option<Instant>,
+}
+
+impl EventLines {
+    /// Renewals are no news to most readers, so they have to be asked for.
+    #[must_use]
+    pub fn new(election: &str, candidate: &CandidateId, renewals: bool) -> Self {
+        Self { election: election.to_owned(), candidate: candidate.to_string(), renewals, trusted_until: None }
+    }
+
+    /// Describes the next event; `None` for what was not asked for.
+    pub fn line<'a>(&'a mut self, event: &'a Event) -> Option<EventLine<'a>> {
+        match &event.kind {
+            EventKind::Elected { trust, .. } | EventKind::Renewed { trust, .. } => {
+                self.trusted_until = Some(trust.until);
+            }
+            EventKind::Missed { .. } => self.trusted_until = None,
+            _ => {}
+        }
+        let line = self.empty(event);
+        Some(match &event.kind {
+            EventKind::Elected { term, .. } => {
+                EventLine { event: "elected", term: Some(term.get()), ..self.trusted(line) }
+            }
+            EventKind::Renewed { term, .. } if self.renewals => {
+                EventLine { event: "renewed", term: Some(term.get()), ..self.trusted(line) }
+            }
+            EventKind::Lost { term, reason, .. } => EventLine {
+                event: "lost",
+                term: Some(term.get()),
+                reason: Some(reason.as_str().to_owned()),
+                ..self.trusted(line)
+            },
+            EventKind::Observed { leader } => EventLine {
+                event: "observed",
+                term: leader.as_ref().map(|leader| leader.term.get()),
+                leader: leader.as_ref().map(|leader| leader.candidate.as_str()),
+                ..line
+            },
+            EventKind::Error { trouble } => EventLine { event: "error", reason: Some(trouble.to_string()), ..line },
+            EventKind::Stopped => EventLine { event: "stopped", ..line },
+            EventKind::Missed { count } => EventLine {
+                event: "error",
+                reason: Some(format!("{count} events were not read in time and are lost")),
+                ..line
+            },
+            _ => return None,
+        })
+    }
+
+    fn empty(&self, event: &Event) -> EventLine<'_> {
+        EventLine {
+            event: "",
+            election: &self.election,
+            candidate: &self.candidate,
+            pid: std::process::id(),
+            term: None,
+            reason: None,
+            at: timestamp(event.at_unix_ms),
+            boot_ns: event.at.as_nanos(),
+            leader: None,
+            trusted_until_boot_ns: None,
+        }
+    }
+
+    fn trusted<'a>(&self, line: EventLine<'a>) -> EventLine<'a> {
+        EventLine { trusted_until_boot_ns: self.trusted_until.map(Instant::as_nanos), ..line }
+    }
+}
+
+/// One event as a JSON line. The history checker (`crates/history`) reads it.
 #[derive(Debug, Serialize)]
 pub struct EventLine<'a> {
     event: &'a str,
     election: &'a str,
     candidate: &'a str,
+    /// Tells two processes with the same candidate id apart.
+    pid: u32,
     term: Option<u64>,
     reason: Option<String>,
     at: String,
@@ -22,54 +101,10 @@ pub struct EventLine<'a> {
     boot_ns: u64,
     #[serde(skip_serializing_if = "Option::is_none")]
     leader: Option<&'a str>,
+    /// Of `elected`, `renewed` and `lost`: when leadership ends, or has ended, whatever the process is doing. One that
+    /// was paused says only afterwards that it lost, and was no leader from here on.
     #[serde(skip_serializing_if = "Option::is_none")]
     trusted_until_boot_ns: Option<u64>,
-}
-
-impl<'a> EventLine<'a> {
-    /// Describes an event; `None` for renewals, which are no news.
-    #[must_use]
-    pub fn new(election: &'a str, candidate: &'a str, event: &'a Event) -> Option<Self> {
-        let mut line = Self {
-            event: "",
-            election,
-            candidate,
-            term: None,
-            reason: None,
-            at: timestamp(event.at_unix_ms),
-            boot_ns: event.at.as_nanos(),
-            leader: None,
-            trusted_until_boot_ns: None,
-        };
-        match &event.kind {
-            EventKind::Elected { term, trust } => {
-                line.event = "elected";
-                line.term = Some(term.get());
-                line.trusted_until_boot_ns = Some(trust.until.as_nanos());
-            }
-            EventKind::Lost { term, reason, .. } => {
-                line.event = "lost";
-                line.term = Some(term.get());
-                line.reason = Some(reason.as_str().to_owned());
-            }
-            EventKind::Observed { leader } => {
-                line.event = "observed";
-                line.term = leader.as_ref().map(|leader| leader.term.get());
-                line.leader = leader.as_ref().map(|leader| leader.candidate.as_str());
-            }
-            EventKind::Error { trouble } => {
-                line.event = "error";
-                line.reason = Some(trouble.to_string());
-            }
-            EventKind::Stopped => line.event = "stopped",
-            EventKind::Missed { count } => {
-                line.event = "error";
-                line.reason = Some(format!("{count} events were not read in time and are lost"));
-            }
-            _ => return None,
-        }
-        Some(line)
-    }
 }
 
 /// An event in one sentence; `None` for what people need not know.
@@ -204,4 +239,60 @@ pub fn table(to: &mut dyn Write, headings: &[&str], rows: &[Vec<String>]) -> io:
         writeln!(to, "{}", line(&mut row.iter().map(String::as_str)))?;
     }
     to.flush()
+}
+
+#[cfg(test)]
+mod tests {
+    use tenure::{LossReason, Term, Trust};
+
+    use super::*;
+
+    fn at(nanos: u64) -> Instant {
+        Instant::from_nanos(nanos)
+    }
+
+    fn term() -> Term {
+        Term::new(7).unwrap()
+    }
+
+    fn trust(until: u64) -> Trust {
+        Trust { stop_at: at(until), kill_at: at(until), until: at(until) }
+    }
+
+    /// What is printed of these, one after the other.
+    fn printed(renewals: bool, kinds: impl IntoIterator<Item = EventKind>) -> Vec<(String, Option<u64>)> {
+        let mut lines = EventLines::new("nightly", &CandidateId::new("a").unwrap(), renewals);
+        let mut print = |kind| {
+            let event = Event { at: at(1), at_unix_ms: 0, kind };
+            lines.line(&event).map(|line| (line.event.to_owned(), line.trusted_until_boot_ns))
+        };
+        kinds.into_iter().filter_map(&mut print).collect()
+    }
+
+    #[test]
+    fn a_loss_tells_the_newest_trust_even_if_renewals_are_not_printed() {
+        let kinds = || {
+            [
+                EventKind::Elected { term: term(), trust: trust(10) },
+                EventKind::Renewed { term: term(), trust: trust(20) },
+                EventKind::Lost { term: term(), reason: LossReason::Expired, kill_at: at(15) },
+            ]
+        };
+        let line = |event: &str, until| (event.to_owned(), Some(until));
+        assert_eq!(printed(false, kinds()), [line("elected", 10), line("lost", 20)]);
+        assert_eq!(printed(true, kinds()), [line("elected", 10), line("renewed", 20), line("lost", 20)]);
+    }
+
+    #[test]
+    fn trust_that_may_have_been_missed_is_not_told() {
+        let told = printed(
+            false,
+            [
+                EventKind::Elected { term: term(), trust: trust(10) },
+                EventKind::Missed { count: 3 },
+                EventKind::Lost { term: term(), reason: LossReason::Expired, kill_at: at(15) },
+            ],
+        );
+        assert_eq!(told.last(), Some(&("lost".to_owned(), None)));
+    }
 }

@@ -7,7 +7,7 @@ use tenure::EventKind;
 use crate::args::{ElectArgs, Global};
 use crate::exit::{Exit, Failure};
 use crate::options::{Candidacy, open_for};
-use crate::output::{EventLine, json_line};
+use crate::output::{EventLines, json_line};
 use crate::signals::Signals;
 
 pub(super) async fn execute(global: &Global, args: &ElectArgs) -> Result<Exit, Failure> {
@@ -16,13 +16,13 @@ pub(super) async fn execute(global: &Global, args: &ElectArgs) -> Result<Exit, F
     let tenure = open_for(global, &args.name)?;
     let election = candidacy.describe(&tenure, &args.name)?.start()?;
     let mut events = election.events();
+    let mut lines = EventLines::new(&args.name, election.candidate(), args.renewals);
     let mut exit = Exit::Success;
     loop {
         tokio::select! {
             event = events.next() => {
                 let Some(event) = event else { return Ok(exit) };
-                let line = EventLine::new(&args.name, election.candidate().as_str(), &event);
-                let printed = line.map_or(Ok(()), |line| json_line(&mut io::stdout(), &line));
+                let printed = lines.line(&event).map_or(Ok(()), |line| json_line(&mut io::stdout(), &line));
                 if event.kind == EventKind::Stopped {
                     return Ok(exit);
                 }

@@ -11,7 +11,7 @@ use tenure::{
 use crate::args::{Global, Restart, RunArgs};
 use crate::exit::{Exit, Failure};
 use crate::options::{Candidacy, open_for};
-use crate::output::{EventLine, json_line, sentence};
+use crate::output::{EventLines, json_line, sentence};
 use crate::signals::{Asked, Signals, ends_without_command};
 use crate::supervise::{Exit as CommandExit, Report, SpawnFailure, Supervisor, Trust, Work};
 use crate::voice::{Voice, say};
@@ -25,6 +25,7 @@ pub(super) async fn execute(global: &Global, args: RunArgs) -> Result<Exit, Fail
     let election = candidacy.describe(&tenure, &args.name)?.start()?;
     let mut events = election.events();
     let mut run = Run {
+        lines: EventLines::new(&args.name, election.candidate(), args.renewals),
         args,
         timing,
         tenure: &tenure,
@@ -42,6 +43,7 @@ pub(super) async fn execute(global: &Global, args: RunArgs) -> Result<Exit, Fail
 
 /// One `tenure run` from its first campaign to its end.
 struct Run<'a> {
+    lines: EventLines,
     args: RunArgs,
     timing: Timing,
     tenure: &'a Tenure,
@@ -257,10 +259,10 @@ impl Run<'_> {
         }
     }
 
-    fn tell(&self, event: &Event) {
+    fn tell(&mut self, event: &Event) {
         let RunArgs { name, json, quiet, .. } = &self.args;
         if *json {
-            if let Some(line) = EventLine::new(name, self.election.candidate().as_str(), event) {
+            if let Some(line) = self.lines.line(event) {
                 // It never fails, and never waits for a reader.
                 let _ = json_line(&mut Voice, &line);
             }

@@ -5,7 +5,7 @@ use serde_json::Value;
 
 use crate::support::{Candidate, ELECTION, Site, TIMING};
 
-fn elect(site: &Site, id: &str) -> Candidate {
+pub(crate) fn elect(site: &Site, id: &str) -> Candidate {
     Candidate::elect(site.tenure(["elect", ELECTION, "--id", id]).args(TIMING))
 }
 
@@ -21,7 +21,7 @@ fn events_have_the_documented_fields_and_alternate() {
     assert_eq!(candidate.code(), 143);
     events.extend(candidate.events_to_the_end());
     for event in &events {
-        for field in ["event", "election", "candidate", "term", "reason", "at", "boot_ns"] {
+        for field in ["event", "election", "candidate", "pid", "term", "reason", "at", "boot_ns"] {
             assert!(event.get(field).is_some(), "no {field} in {event}");
         }
         assert_eq!((&event["election"], &event["candidate"]), (&Value::from(ELECTION), &Value::from("a")));
@@ -52,6 +52,22 @@ fn one_hands_over_to_the_other_and_both_say_so() {
     assert!(next["term"].as_u64() > elected["term"].as_u64());
     assert!(next["boot_ns"].as_u64() > lost["boot_ns"].as_u64(), "{next} before {lost}");
     assert_eq!(first.code(), 130);
+}
+
+#[test]
+fn renewals_are_printed_when_they_are_asked_for() {
+    let site = Site::new();
+    let mut candidate = Candidate::elect(site.tenure(["elect", ELECTION, "--renewals"]).args(TIMING));
+    let elected = candidate.event("elected");
+    let renewed = candidate.event("renewed");
+    assert_eq!(renewed["term"], elected["term"]);
+    let trusted_until = |event: &Value| event["trusted_until_boot_ns"].as_u64().unwrap();
+    assert!(trusted_until(&renewed) > trusted_until(&elected), "{renewed} after {elected}");
+    candidate.signal(Signal::TERM);
+    assert_eq!(candidate.code(), 143);
+    let last = candidate.events_to_the_end();
+    let lost = last.iter().find(|event| event["event"] == "lost").unwrap();
+    assert!(trusted_until(lost) >= trusted_until(&renewed), "{lost} after {renewed}");
 }
 
 #[test]

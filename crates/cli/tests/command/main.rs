@@ -12,6 +12,7 @@ mod faults;
 mod gone_reader;
 mod guard_faults;
 mod help;
+mod history;
 mod look;
 mod resign;
 mod run;

@@ -109,7 +109,7 @@ fn events_are_json_lines_with_the_documented_fields() {
     let events: Vec<Value> = finished.stderr.lines().map(|line| serde_json::from_str(line).unwrap()).collect();
     assert!(!events.is_empty());
     for event in &events {
-        for field in ["event", "election", "candidate", "term", "reason", "at", "boot_ns"] {
+        for field in ["event", "election", "candidate", "pid", "term", "reason", "at", "boot_ns"] {
             assert!(event.get(field).is_some(), "no {field} in {event}");
         }
         assert_eq!((&event["election"], &event["candidate"]), (&Value::from(ELECTION), &Value::from("a")));
@@ -118,6 +118,14 @@ fn events_are_json_lines_with_the_documented_fields() {
     let lost = events.iter().find(|event| event["event"] == "lost").unwrap();
     assert!(elected["term"].is_u64() && elected["term"] == lost["term"], "{events:?}");
     assert_eq!(lost["reason"], "stopped");
+}
+
+#[test]
+fn renewals_are_told_as_json_and_only_so() {
+    let site = Site::new();
+    let candidate = site.candidate_with("a", &["--renewals"], &[]);
+    assert!(candidate.event("renewed")["trusted_until_boot_ns"].is_u64());
+    assert_eq!(run(&site, &["--renewals"], &["true"]).code, Some(2));
 }
 
 #[test]
