@@ -1,10 +1,12 @@
-//! The gate that keeps the proof honest: every known mistake has to be caught.
+//! The gate that keeps the proof honest: every known mistake has to be caught, and every invariant has to catch one.
 
+use std::collections::BTreeMap;
 use std::fmt;
 use std::time::Duration;
 
+use crate::invariants::Invariants;
 use crate::mistake::Mistake;
-use crate::sweep::Sweep;
+use crate::sweep::{Sweep, Swept};
 use crate::tally::grouped;
 
 /// What became of a mistake that was made on purpose.
@@ -12,52 +14,45 @@ use crate::tally::grouped;
 pub struct Trial {
     /// The mistake.
     pub mistake: Mistake,
-    /// Who caught it, if anybody did.
-    pub caught: Option<Catch>,
-    /// How long that took.
+    /// The first seed that caught it, and the promise that it broke.
+    pub caught: Option<(u64, &'static str)>,
+    /// In how many runs it broke which promise first.
+    pub broken: BTreeMap<&'static str, u64>,
+    /// In how many runs it was made.
+    pub runs: u64,
+    /// How long they took.
     pub took: Duration,
 }
 
-/// How a mistake was caught.
-#[derive(Debug, Clone, PartialEq)]
-pub enum Catch {
-    /// By a run of the simulation.
-    Simulation {
-        /// The first seed that broke a promise.
-        seed: u64,
-        /// The promise.
-        invariant: &'static str,
-        /// In how many of a thousand runs some promise was broken.
-        permille: f64,
-    },
+impl Trial {
+    /// Makes the mistake in `seeds` runs; if it goes unnoticed, in up to `seeds_max`.
+    #[must_use]
+    pub fn hold(mistake: Mistake, seeds: u64, seeds_max: u64, threads: usize) -> Self {
+        let sweep = Sweep { first: 0, seeds, threads, mistake: Some(mistake), without: Vec::new(), keeps_going: true };
+        let mut swept = sweep.run(|_| ());
+        if swept.violation.is_none() && seeds < seeds_max {
+            swept = Sweep { seeds: seeds_max, keeps_going: false, ..sweep }.run(|_| ());
+        }
+        let Swept { tally, violation, broken, took } = swept;
+        let caught = violation.map(|(seed, violation)| (seed, violation.invariant));
+        Self { mistake, caught, broken, runs: tally.runs, took }
+    }
 }
 
-impl Trial {
-    /// Makes the mistake in up to `seeds` runs; in all of them, if `keeps_going`.
-    #[must_use]
-    pub fn hold(mistake: Mistake, seeds: u64, threads: usize, keeps_going: bool) -> Self {
-        let sweep = Sweep { first: 0, seeds, threads, mistake: Some(mistake), without: Vec::new(), keeps_going };
-        let swept = sweep.run(|_| ());
-        let permille = 1_000.0 * swept.violating as f64 / swept.tally.runs.max(1) as f64;
-        let caught = swept.violation.map(|(seed, violation)| Catch::Simulation {
-            seed,
-            invariant: violation.invariant,
-            permille,
-        });
-        Self { mistake, caught, took: swept.took }
-    }
+/// The invariants that none of these mistakes broke: for all we know they cannot fail.
+#[must_use]
+pub fn toothless(trials: &[Trial]) -> Vec<&'static str> {
+    let bites = |name: &&str| trials.iter().any(|trial| trial.broken.contains_key(name));
+    Invariants::names().into_iter().filter(|name| !bites(name)).collect()
 }
 
 impl fmt::Display for Trial {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let name = self.mistake.name();
-        let seconds = self.took.as_secs_f64();
-        match &self.caught {
-            None => write!(f, "{name:<26} SURVIVES, {seconds:.1} s"),
-            Some(Catch::Simulation { seed, invariant, permille }) => {
-                let seed = grouped(*seed);
-                write!(f, "{name:<26} seed {seed:>7} breaks {invariant}; {permille:.1} of 1,000 seeds, {seconds:.1} s")
-            }
-        }
+        let runs = grouped(self.runs);
+        let Some((seed, _)) = self.caught else { return write!(f, "{name:<26} SURVIVES {runs} seeds") };
+        let broken: Vec<String> =
+            self.broken.iter().map(|(name, count)| format!("{name} {}", grouped(*count))).collect();
+        write!(f, "{name:<26} seed {:>5}; of {runs}: {}", grouped(seed), broken.join(", "))
     }
 }

@@ -20,7 +20,7 @@ mod world;
 
 pub use assumption::Assumption;
 pub use fault::{Fault, UnknownFault};
-pub use gate::{Catch, Trial};
+pub use gate::{Trial, toothless};
 pub use invariants::Violation;
 pub use kind::Kind;
 pub use mistake::{Mistake, ProcessMistake, StoreMistake, UnknownMistake};

@@ -6,7 +6,7 @@ use std::thread::available_parallelism;
 use std::time::Instant;
 
 use clap::{Args, Parser, Subcommand};
-use tenure_sim::{Fault, Mistake, Progress, Sweep, Swept, Trial, grouped, replay, report};
+use tenure_sim::{Fault, Mistake, Progress, Sweep, Swept, Trial, grouped, replay, report, toothless};
 
 /// Hostile histories for the electors of tenure.
 #[derive(Parser)]
@@ -45,12 +45,12 @@ struct Sim {
 
 #[derive(Args)]
 struct Mutants {
-    /// How many seeds each mistake has to be caught in
-    #[arg(long, value_name = "N", default_value_t = 20_000)]
+    /// In how many runs each mistake is made
+    #[arg(long, value_name = "N", default_value_t = 300)]
     seeds: u64,
-    /// Do not stop at the first seed that catches one, but count all that do
-    #[arg(long)]
-    count: bool,
+    /// In how many it has to be caught at the latest
+    #[arg(long, value_name = "N", default_value_t = 20_000)]
+    at_most: u64,
 }
 
 fn main() -> ExitCode {
@@ -119,18 +119,27 @@ fn try_mutants(arguments: &Mutants) -> bool {
     let started = Instant::now();
     let mistakes = Mistake::all();
     let mut progress = Progress::new();
-    let mut survivors = 0;
+    let mut trials = Vec::new();
     for (index, mistake) in mistakes.iter().enumerate() {
         progress.tell(&format!("mutants: {} of {}, {mistake}", index + 1, mistakes.len()));
-        let trial = Trial::hold(*mistake, arguments.seeds, threads(), arguments.count);
+        let trial = Trial::hold(*mistake, arguments.seeds, arguments.at_most, threads());
         progress.clear();
         println!("{trial}");
-        survivors += usize::from(trial.caught.is_none());
+        trials.push(trial);
     }
-    let seconds = started.elapsed().as_secs_f64();
-    let caught = mistakes.len() - survivors;
-    println!("mutants: {caught} of {} caught, {survivors} survived, {seconds:.1} s", mistakes.len());
-    survivors == 0
+    let survivors = trials.iter().filter(|trial| trial.caught.is_none()).count();
+    let toothless = toothless(&trials);
+    if !toothless.is_empty() {
+        println!("no mutant broke these invariants, so nothing shows that they can fail: {}", toothless.join(", "));
+    }
+    println!(
+        "mutants: {} of {} caught, {} invariant(s) caught none, {:.1} s",
+        mistakes.len() - survivors,
+        mistakes.len(),
+        toothless.len(),
+        started.elapsed().as_secs_f64()
+    );
+    survivors == 0 && toothless.is_empty()
 }
 
 fn threads() -> usize {

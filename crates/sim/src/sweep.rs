@@ -1,5 +1,6 @@
 //! Many seeds, on all cores.
 
+use std::collections::BTreeMap;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Mutex;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
@@ -37,8 +38,8 @@ pub struct Swept {
     pub tally: Tally,
     /// The lowest seed whose run broke a promise, and which.
     pub violation: Option<(u64, Violation)>,
-    /// How many runs broke one.
-    pub violating: u64,
+    /// How many runs broke which.
+    pub broken: BTreeMap<&'static str, u64>,
     /// How long it took.
     pub took: Duration,
 }
@@ -145,13 +146,17 @@ impl Swept {
     }
 
     fn note(&mut self, seed: u64, violation: Option<Violation>) {
-        self.violating += u64::from(violation.is_some());
-        self.violation = self.violation.take().or(violation.map(|violation| (seed, violation)));
+        if let Some(violation) = violation {
+            *self.broken.entry(violation.invariant).or_default() += 1;
+            self.violation.get_or_insert((seed, violation));
+        }
     }
 
     fn add(&mut self, other: Self) {
         self.tally += &other.tally;
-        self.violating += other.violating;
+        for (invariant, count) in other.broken {
+            *self.broken.entry(invariant).or_default() += count;
+        }
         let lowest = [self.violation.take(), other.violation].into_iter().flatten().min_by_key(|(seed, _)| *seed);
         self.violation = lowest;
     }

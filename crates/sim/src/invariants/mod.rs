@@ -113,6 +113,11 @@ impl Invariants {
         }
     }
 
+    /// Their names.
+    pub(crate) fn names() -> Vec<&'static str> {
+        Self::new().all.iter().map(|invariant| invariant.name()).collect()
+    }
+
     /// Shows it to all. The first promise that was broken is an error; what was not promised is given back.
     pub(crate) fn see(
         &mut self,
