@@ -5,6 +5,7 @@ mod deny;
 mod fix;
 mod manifest;
 mod process;
+mod proof;
 mod repository;
 mod test;
 
@@ -27,6 +28,12 @@ enum Commands {
     Test(test::Options),
     /// Format the tree and apply the fixes clippy is sure of
     Fix,
+    /// Run many simulated elections under faults; `--seed S` shows one
+    Sim(proof::Options),
+    /// Explore every order of events up to a depth
+    Model(proof::Options),
+    /// Make every known mistake, and fail unless each is caught
+    Mutants(proof::Options),
     /// Measure: each figure beside its floor, in the same run
     Bench(bench::Options),
     /// Check the licences, bans and sources of every dependency with cargo-deny
@@ -38,6 +45,9 @@ fn main() -> ExitCode {
     let result = workspace_root().and_then(|root| match arguments.command {
         Commands::Test(options) => test::run(&root, &options),
         Commands::Fix => fix::run(&root).map(|()| ExitCode::SUCCESS),
+        Commands::Sim(options) => proof::run(&root, "sim", &options),
+        Commands::Model(options) => proof::run(&root, "model", &options),
+        Commands::Mutants(options) => proof::run(&root, "mutants", &options),
         Commands::Bench(options) => bench::run(&root, &options).map(|()| ExitCode::SUCCESS),
         Commands::Deny => deny::run(&root).map(|()| ExitCode::SUCCESS),
     });

@@ -26,6 +26,8 @@ fn list_names_every_part_and_runs_none() {
             "lints",
             "unit",
             "integration",
+            "simulation",
+            "mutants",
             "examples",
             "doctests",
             "docs",

@@ -61,7 +61,7 @@ impl<'a> Job<'a> {
         if tally::is_passed_test(line) {
             self.tests_so_far += 1;
             self.screen.progress(&format!("{} tests passed so far", self.tests_so_far));
-        } else if let Some(step) = build_step(line) {
+        } else if let Some(step) = build_step(line).or_else(|| proof_step(line)) {
             self.screen.progress(step);
         }
     }
@@ -83,6 +83,11 @@ fn build_step(line: &str) -> Option<&str> {
     let is_step = ["Compiling ", "Checking ", "Documenting ", "Running "].iter().any(|verb| step.starts_with(verb));
     // The rest is the folder or file, which is too long for a line of progress.
     (is_step && step.len() < line.len()).then(|| step.split(" (").next().unwrap_or(step))
+}
+
+/// The proof says now and then how far it is.
+fn proof_step(line: &str) -> Option<&str> {
+    ["sim: ", "model: ", "mutants: "].iter().any(|way| line.starts_with(way)).then_some(line)
 }
 
 #[cfg(test)]

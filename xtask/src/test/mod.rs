@@ -3,6 +3,7 @@
 mod features;
 mod job;
 mod msrv;
+mod mutants;
 mod packages;
 mod parts;
 mod screen;

@@ -1,8 +1,9 @@
 //! The parts of `cargo xtask test`, in the order in which they run: what fails fast comes first.
 
 use super::job::Job;
-use super::{features, msrv, packages};
+use super::{features, msrv, mutants, packages};
 use crate::process;
+use crate::proof;
 use crate::repository;
 
 /// One named part; it fails with a sentence that says why.
@@ -43,6 +44,16 @@ pub(crate) const PARTS: &[Part] = &[
         run: |job| job.cargo("test --locked --workspace --all-features --no-fail-fast --test *"),
     },
     Part {
+        name: "simulation",
+        about: "20,000 simulated elections under faults break no promise",
+        run: |job| prove(job, &["sim", "--seeds", "20000"]).map(drop),
+    },
+    Part {
+        name: "mutants",
+        about: "every known mistake, made on purpose, is caught, and every invariant catches one",
+        run: mutants::run,
+    },
+    Part {
         name: "examples",
         about: "every example builds",
         run: |job| job.cargo("build --locked --workspace --all-features --examples"),
@@ -67,6 +78,13 @@ fn repository_rules(job: &mut Job<'_>) -> Result<(), String> {
         0 => Ok(()),
         count => Err(format!("{count} violation(s) of the tree's own rules")),
     }
+}
+
+/// Runs one way of proving, shows its closing line, and gives back all that it printed.
+pub(crate) fn prove(job: &mut Job<'_>, arguments: &[&str]) -> Result<String, String> {
+    let printed = job.command(&mut proof::command(job.root(), arguments))?;
+    job.announce(printed.lines().last().unwrap_or_default());
+    Ok(printed)
 }
 
 /// The library and the command are both called `tenure`, so that one run would write both to the same place at once.

@@ -1,0 +1,57 @@
+//! Holds the known mistakes to account, and the table of them to the truth.
+
+use std::fs;
+
+use super::job::Job;
+use super::parts::prove;
+use crate::process;
+use crate::proof;
+
+/// Where the table is.
+const TABLE: &str = "docs/how-we-know.md";
+
+/// Nothing else builds what can make mistakes, so the lints see it here.
+pub(crate) fn run(job: &mut Job<'_>) -> Result<(), String> {
+    let mut clippy = process::cargo();
+    clippy.args(["clippy", "--locked", "--package", "tenure-sim", "--profile", "sim"]);
+    proof::mutate(job.root(), &mut clippy);
+    job.command(clippy.args(["--", "-D", "warnings"]))?;
+    let printed = prove(job, &["mutants"])?;
+    let path = job.root().join(TABLE);
+    let document = fs::read_to_string(&path).map_err(|error| format!("cannot read {TABLE}: {error}"))?;
+    match differences(&printed, &document).as_slice() {
+        [] => Ok(()),
+        found => Err(format!("{TABLE} and the mutants there are differ in {}", found.join(", "))),
+    }
+}
+
+/// Mutants that were tried and are not in the table, or are in the table and were not tried.
+fn differences(printed: &str, document: &str) -> Vec<String> {
+    let tried: Vec<&str> = printed.lines().filter(|line| line.contains("seed")).filter_map(first_word).collect();
+    let rows = document.lines().filter_map(|line| line.strip_prefix("| `")?.split_once('`'));
+    let listed: Vec<&str> = rows.map(|(name, _)| name).collect();
+    let missing = tried.iter().filter(|name| !listed.contains(name));
+    let stale = listed.iter().filter(|name| !tried.contains(name));
+    missing.chain(stale).map(|name| (*name).to_owned()).collect()
+}
+
+fn first_word(line: &str) -> Option<&str> {
+    line.split_whitespace().next()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const PRINTED: &str = "blind-renew   seed 31; of 300: one-leader 3\nno-kill  seed 2; of 300: x 1\n";
+
+    #[test]
+    fn a_table_that_lists_what_was_tried_is_true() {
+        assert_eq!(differences(PRINTED, "text\n| `blind-renew` | x |\n| `no-kill` | y |\n"), Vec::<String>::new());
+    }
+
+    #[test]
+    fn what_is_missing_or_stale_is_named() {
+        assert_eq!(differences(PRINTED, "| `no-kill` | y |\n| `gone` | z |\n"), ["blind-renew", "gone"]);
+    }
+}
