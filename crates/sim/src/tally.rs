@@ -39,6 +39,8 @@ pub enum Situation {
 pub struct Tally {
     /// Runs.
     pub runs: u64,
+    /// Runs in which nobody broke what promises rest on, so that all of them were claimed to the end.
+    pub whole: u64,
     /// Simulated time, in nanoseconds.
     pub simulated: u128,
     /// Things that happened.
@@ -119,6 +121,7 @@ impl Tally {
 impl AddAssign<&Self> for Tally {
     fn add_assign(&mut self, other: &Self) {
         self.runs += other.runs;
+        self.whole += other.whole;
         self.simulated += other.simulated;
         self.events += other.events;
         for (sum, more) in self.situations.iter_mut().zip(other.situations) {
@@ -135,6 +138,12 @@ impl fmt::Display for Tally {
         for situation in Situation::ALL {
             writeln!(f, "  {:>15}  {}", grouped(self.of(situation)), situation.words())?;
         }
+        writeln!(
+            f,
+            "  {:>15}  runs of {} in which every promise was claimed to the end",
+            grouped(self.whole),
+            grouped(self.runs)
+        )?;
         for (invariant, count) in &self.unclaimed {
             writeln!(
                 f,

@@ -119,6 +119,7 @@ impl World {
 
     pub(crate) fn into_parts(mut self) -> (Tally, Timeline) {
         self.tally.simulated = u128::from(self.now);
+        self.tally.whole = u64::from(self.broken == Broken::default());
         (self.tally, self.timeline)
     }
 
