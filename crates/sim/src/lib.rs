@@ -16,6 +16,7 @@ mod store;
 mod sweep;
 mod tally;
 mod timeline;
+mod words;
 mod world;
 
 pub use assumption::Assumption;

@@ -13,6 +13,7 @@ use crate::fault::Fault;
 use crate::kind::Kind;
 use crate::store::Caller;
 use crate::tally::Situation;
+use crate::words;
 
 impl World {
     /// A request leaves, if it can.
@@ -24,7 +25,7 @@ impl World {
         let noticed = (cut && link.refuses) || (down && self.store_refuses);
         self.say(|world| {
             let fate = if cut || down { ", in vain" } else { "" };
-            format!("{} asks {:?}{fate}", world.name(node), request)
+            format!("{} {}{fate}", world.name(node), words::asked(request))
         });
         if noticed {
             let reply = failed(&request.verb, Failure::NotSent);

@@ -10,6 +10,7 @@ use crate::clock::MILLI;
 use crate::invariants::Seen;
 use crate::mistake::{Mistake, ProcessMistake};
 use crate::tally::Situation;
+use crate::words;
 
 impl World {
     /// A process begins to stand.
@@ -69,7 +70,7 @@ impl World {
 
     pub(super) fn feed(&mut self, node: usize, input: Input) -> Outcome {
         if input != Input::Timeout {
-            self.say(|world| format!("{} hears {input:?}", world.name(node)));
+            self.say(|world| format!("{} {}", world.name(node), words::heard(&input)));
         }
         let draw = Draw {
             nonce: Nonce::from_bits(u128::from(self.chance.next()) << 64 | u128::from(self.chance.next())),
@@ -113,7 +114,10 @@ impl World {
 
     fn carry_out(&mut self, node: usize, output: Output) -> Outcome {
         if !matches!(output, Output::Send(_)) {
-            self.say(|world| format!("{} {output:?}", world.name(node)));
+            self.say(|world| {
+                let shown = world.machines[world.nodes[node].machine].clock.at(world.now);
+                format!("{} {}", world.name(node), words::wanted(&output, shown))
+            });
         }
         match output {
             Output::Send(request) => {
