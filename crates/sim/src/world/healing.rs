@@ -8,6 +8,7 @@ use super::view::nanos;
 use super::{Outcome, World};
 use crate::clock::SECOND;
 use crate::invariants::Seen;
+use crate::options::Style;
 use crate::tally::Situation;
 
 impl World {
@@ -43,8 +44,12 @@ impl World {
             process.paused_until = process.paused_until.min(self.now);
             if let Some(work) = &mut process.work {
                 work.is_stubborn = false;
-                let (of, term) = (work.of, work.term);
-                if self.nodes[node].told != Some(term) {
+                let (of, term, is_ending) = (work.of, work.term, work.is_ending);
+                // What waited for the end of a suspend would wait until the end that it was to have.
+                if process.contender.style == Style::Guarded {
+                    self.queue.put(self.now, Event::Guard { of, term });
+                }
+                if is_ending || self.nodes[node].told != Some(term) {
                     self.queue.put(self.now, Event::WorkEnds { of, term });
                 }
             }
