@@ -50,6 +50,11 @@ const REQUIREMENTS: &[Requirement] = &[
         why: "the embedded SQLite needs the C library's headers",
     },
     Requirement {
+        probe: Probe::Command("faketime"),
+        package: "faketime",
+        why: "fault tests let wall clocks jump",
+    },
+    Requirement {
         probe: Probe::Command("git"),
         package: "git",
         why: "the repository test reads the list of tracked files",
