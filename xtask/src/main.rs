@@ -2,10 +2,14 @@
 
 mod bench;
 mod deny;
+mod faults;
 mod fix;
+mod job;
 mod manifest;
 mod process;
 mod repository;
+mod screen;
+mod tally;
 mod test;
 
 use std::path::PathBuf;
@@ -27,6 +31,8 @@ enum Commands {
     Test(test::Options),
     /// Format the tree and apply the fixes clippy is sure of
     Fix,
+    /// Run the fault cases, as often as wanted
+    Faults(faults::Options),
     /// Measure: each figure beside its floor, in the same run
     Bench(bench::Options),
     /// Check the licences, bans and sources of every dependency with cargo-deny
@@ -38,6 +44,7 @@ fn main() -> ExitCode {
     let result = workspace_root().and_then(|root| match arguments.command {
         Commands::Test(options) => test::run(&root, &options),
         Commands::Fix => fix::run(&root).map(|()| ExitCode::SUCCESS),
+        Commands::Faults(options) => faults::run(&root, &options),
         Commands::Bench(options) => bench::run(&root, &options).map(|()| ExitCode::SUCCESS),
         Commands::Deny => deny::run(&root).map(|()| ExitCode::SUCCESS),
     });
