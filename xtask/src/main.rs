@@ -2,11 +2,15 @@
 
 mod bench;
 mod deny;
+mod faults;
 mod fix;
+mod job;
 mod manifest;
 mod process;
 mod proof;
 mod repository;
+mod screen;
+mod tally;
 mod test;
 
 use std::path::PathBuf;
@@ -34,6 +38,8 @@ enum Commands {
     Model(proof::Options),
     /// Make every known mistake, and fail unless each is caught
     Mutants(proof::Options),
+    /// Run the fault cases, as often as wanted
+    Faults(faults::Options),
     /// Measure: each figure beside its floor, in the same run
     Bench(bench::Options),
     /// Check the licences, bans and sources of every dependency with cargo-deny
@@ -48,6 +54,7 @@ fn main() -> ExitCode {
         Commands::Sim(options) => proof::run(&root, "sim", &options),
         Commands::Model(options) => proof::run(&root, "model", &options),
         Commands::Mutants(options) => proof::run(&root, "mutants", &options),
+        Commands::Faults(options) => faults::run(&root, &options),
         Commands::Bench(options) => bench::run(&root, &options).map(|()| ExitCode::SUCCESS),
         Commands::Deny => deny::run(&root).map(|()| ExitCode::SUCCESS),
     });

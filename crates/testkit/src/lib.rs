@@ -1,1 +1,39 @@
 //! What tests of tenure need to be unkind: real processes and stores, signals, and a bad network.
+
+#![allow(
+    clippy::missing_panics_doc,
+    clippy::panic,
+    clippy::unwrap_used,
+    reason = "all of this is a part of tests, and fails as tests do"
+)]
+
+pub mod bound;
+pub mod candidate;
+pub mod cases;
+pub mod lines;
+pub mod pace;
+pub mod place;
+pub mod process;
+pub mod register;
+pub mod role;
+pub mod running;
+pub mod site;
+pub mod stores;
+pub mod wall_clock;
+pub mod worker;
+
+use std::thread;
+use std::time::{Duration, Instant};
+
+/// How long to wait for what should happen at once, or after one ttl, on a machine that is busy.
+pub const PATIENCE: Duration = Duration::from_secs(25);
+
+/// Waits for what nothing tells of.
+pub fn eventually(what: &str, mut holds: impl FnMut() -> bool) {
+    let deadline = Instant::now() + PATIENCE;
+    while !holds() {
+        assert!(Instant::now() < deadline, "waited for {what}");
+        // Waits because nothing signals what is asked here.
+        thread::sleep(Duration::from_millis(1));
+    }
+}

@@ -3,7 +3,7 @@
 
 use std::fs;
 
-use super::job::Job;
+use crate::job::Job;
 use crate::manifest;
 use crate::process;
 

@@ -1,14 +1,11 @@
 //! `cargo xtask test`: the same named parts, in the same order, for everyone and for CI.
 
 mod features;
-mod job;
 mod msrv;
 mod mutants;
 mod packages;
 mod parts;
-mod screen;
 mod summary;
-mod tally;
 
 use std::path::Path;
 use std::process::ExitCode;
@@ -17,9 +14,9 @@ use std::time::Instant;
 use clap::Args;
 use clap::builder::PossibleValuesParser;
 
-use job::Job;
+use crate::job::Job;
+use crate::screen::Screen;
 use parts::{PARTS, Part};
-use screen::Screen;
 use summary::{Entry, Outcome};
 
 /// What to run, and how much of it to show.

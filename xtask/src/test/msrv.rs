@@ -4,7 +4,7 @@ use std::fs;
 use std::path::Path;
 use std::process::Command;
 
-use super::job::Job;
+use crate::job::Job;
 use crate::manifest;
 
 /// Compares the workspace's version with the README, the clippy configurations and the running compiler.

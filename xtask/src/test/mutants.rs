@@ -2,8 +2,8 @@
 
 use std::fs;
 
-use super::job::Job;
 use super::parts::prove;
+use crate::job::Job;
 use crate::process;
 use crate::proof;
 

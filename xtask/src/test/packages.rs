@@ -4,7 +4,7 @@ use std::env;
 use std::io::Write;
 use std::process::{Command, Stdio};
 
-use super::job::Job;
+use crate::job::Job;
 
 /// Probes for each requirement, installs what is missing, and probes again.
 pub(crate) fn run(job: &mut Job<'_>) -> Result<(), String> {
@@ -49,6 +49,7 @@ const REQUIREMENTS: &[Requirement] = &[
         package: "libc6-dev",
         why: "the embedded SQLite needs the C library's headers",
     },
+    Requirement { probe: Probe::Command("faketime"), package: "faketime", why: "fault tests let wall clocks jump" },
     Requirement {
         probe: Probe::Command("git"),
         package: "git",

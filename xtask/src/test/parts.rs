@@ -1,7 +1,7 @@
 //! The parts of `cargo xtask test`, in the order in which they run: what fails fast comes first.
 
-use super::job::Job;
 use super::{features, msrv, mutants, packages};
+use crate::job::Job;
 use crate::process;
 use crate::proof;
 use crate::repository;

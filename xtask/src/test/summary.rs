@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use super::tally::Tally;
+use crate::tally::Tally;
 
 /// What became of a part.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

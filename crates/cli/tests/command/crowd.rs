@@ -3,9 +3,14 @@
 use std::time::Duration;
 
 use rustix::process::Signal;
+use tenure_testkit::bound::boot_ns;
+use tenure_testkit::candidate::Candidate;
+use tenure_testkit::pace::Pace;
+use tenure_testkit::process::Process;
+use tenure_testkit::site::Site;
+use tenure_testkit::worker::Start;
 
-use crate::support::{Candidate, Process, Site};
-use crate::worker::{Start, boot_ns};
+use crate::support::site;
 
 const CROWD: usize = 30;
 
@@ -33,7 +38,7 @@ impl Crowd {
 
     fn add(&mut self, id: String) {
         let candidate = self.site.candidate(&id);
-        candidate.event("observed");
+        candidate.stands_by();
         self.candidates.push((id, candidate));
     }
 
@@ -46,7 +51,7 @@ impl Crowd {
 
 #[test]
 fn of_thirty_started_at_once_one_leads_at_a_time_and_none_dies() {
-    let mut crowd = Crowd::of(CROWD, Site::new());
+    let mut crowd = Crowd::of(CROWD, site());
     let mut leader = crowd.site.next_start();
     for (id, candidate) in &crowd.candidates {
         candidate.event(if *id == leader.candidate { "elected" } else { "observed" });
@@ -61,7 +66,7 @@ fn of_thirty_started_at_once_one_leads_at_a_time_and_none_dies() {
     }
     crowd.assert_all_stand();
     assert_eq!(crowd.site.journal().starts(), 4);
-    crowd.site.journal().assert_disjoint();
+    crowd.site.judge();
 }
 
 /// How many changes to go through: `TENURE_TEST_ROUNDS` for figures, a few to see that it works.
@@ -72,7 +77,7 @@ fn rounds() -> usize {
 /// Lets leaders end by this signal, one after the other, and prints how long the next worker took to start: in any case
 /// not as long as a lease, which nobody would wait for here.
 fn changes_after(signal: Signal, name: &str) {
-    let mut crowd = Crowd::of(3, Site::patient());
+    let mut crowd = Crowd::of(3, site().paced(Pace::PATIENT));
     let mut leader = crowd.site.next_start();
     for (id, candidate) in &crowd.candidates {
         candidate.event(if *id == leader.candidate { "elected" } else { "observed" });
@@ -88,7 +93,7 @@ fn changes_after(signal: Signal, name: &str) {
         crowd.add(format!("late{round}"));
     }
     took.sort();
-    let gap = crowd.site.journal().assert_disjoint();
+    let gap = crowd.site.judge();
     let (median, worst) = (took[took.len() / 2], took[took.len() - 1]);
     println!("{name}: {} rounds, median {median:.1?}, worst {worst:.1?}, smallest gap {gap:.1?}", took.len());
 }
@@ -99,6 +104,6 @@ fn a_hand_over_does_not_wait_for_the_lease_to_run_out() {
 }
 
 #[test]
-fn case_03_the_command_of_a_killed_leader_dies_and_the_next_starts_without_waiting_for_the_lease() {
+fn a_takeover_from_a_killed_leader_does_not_wait_for_the_lease_to_run_out() {
     changes_after(Signal::KILL, "takeover after kill -9");
 }

@@ -4,7 +4,10 @@ use std::os::unix::fs::PermissionsExt;
 use std::path::Path;
 use std::process::Command;
 
-use crate::support::{ELECTION, Finished, Running, Site};
+use tenure_testkit::running::{Finished, Running};
+use tenure_testkit::site::{ELECTION, Site};
+
+use crate::support::site;
 
 fn run(site: &Site, set: impl FnOnce(&mut Command)) -> Finished {
     let mut command = site.bare(["run", ELECTION, "--quiet", "--", "echo", "led"]);
@@ -20,7 +23,7 @@ fn assert_private(directory: &Path) {
 
 #[test]
 fn it_is_made_in_the_state_directory_and_is_private() {
-    let site = Site::new();
+    let site = site();
     std::fs::create_dir(site.path("home")).unwrap();
     let finished = run(&site, |_| {});
     assert_eq!((finished.code, finished.stdout.as_str()), (Some(0), "led"), "{finished:?}");
@@ -30,7 +33,7 @@ fn it_is_made_in_the_state_directory_and_is_private() {
 
 #[test]
 fn xdg_state_home_is_honoured_if_it_is_absolute() {
-    let site = Site::new();
+    let site = site();
     std::fs::create_dir(site.path("home")).unwrap();
     let state = site.path("state");
     let finished = run(&site, |command| {
@@ -51,7 +54,7 @@ fn xdg_state_home_is_honoured_if_it_is_absolute() {
 fn a_home_with_a_strange_name_is_as_good_as_any() {
     use std::os::unix::ffi::OsStrExt;
     for name in [&b"what? 100%"[..], b"caf\xe9"] {
-        let site = Site::new();
+        let site = site();
         let home = site.path("").join(std::ffi::OsStr::from_bytes(name));
         std::fs::create_dir(&home).unwrap();
         let finished = run(&site, |command| {
@@ -64,7 +67,7 @@ fn a_home_with_a_strange_name_is_as_good_as_any() {
 
 #[test]
 fn without_a_home_it_says_what_to_do() {
-    let site = Site::new();
+    let site = site();
     for home in [None, Some(""), Some("relative")] {
         let finished = run(&site, |command| {
             command.env_remove("HOME");

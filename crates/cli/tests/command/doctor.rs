@@ -5,8 +5,10 @@ use std::os::unix::process::CommandExt;
 use std::process::Command;
 
 use serde_json::Value;
+use tenure_testkit::running::{Finished, Running};
+use tenure_testkit::site::Site;
 
-use crate::support::{Finished, Running, Site, TIMING, tenure};
+use crate::support::{site, tenure};
 
 fn doctor(site: &Site, store: &str) -> Finished {
     Running::start(&mut site.bare(["--store", store, "doctor"])).finish()
@@ -23,8 +25,8 @@ fn assert_bad(finished: &Finished, word: &str) {
 
 #[test]
 fn a_good_store_is_well() {
-    let site = Site::new();
-    let finished = site.finish([&["doctor"], &TIMING[..]].concat());
+    let site = site();
+    let finished = site.finish(["doctor".to_owned()].into_iter().chain(site.pace().options()));
     assert_eq!(finished.code, Some(0), "{finished:?}");
     assert!(finished.stdout.ends_with("all is well"), "{finished:?}");
     let checks = site.json(&["doctor", "--json"]);
@@ -40,14 +42,14 @@ fn a_good_store_is_well() {
 
 #[test]
 fn a_directory_that_does_not_exist_is_named() {
-    let site = Site::new();
+    let site = site();
     assert_bad(&doctor(&site, &format!("sqlite:{}", site.path("missing/tenure.db").display())), "missing");
     assert!(!site.path("missing").exists());
 }
 
 #[test]
 fn a_file_that_is_no_store_is_left_alone() {
-    let site = Site::new();
+    let site = site();
     let foreign = site.path("foreign");
     let content = "this is somebody's letter, and no database at all\n".repeat(100);
     std::fs::write(&foreign, &content).unwrap();
@@ -58,7 +60,7 @@ fn a_file_that_is_no_store_is_left_alone() {
 
 #[test]
 fn a_file_that_cannot_be_written_is_bad() {
-    let site = Site::new();
+    let site = site();
     assert_eq!(site.finish(["status"]).code, Some(0));
     let file = site.path("tenure.db");
     std::fs::set_permissions(&file, std::fs::Permissions::from_mode(0o444)).unwrap();
@@ -79,13 +81,13 @@ fn a_file_that_cannot_be_written_is_bad() {
 
 #[test]
 fn a_timing_that_cannot_work_is_bad() {
-    let site = Site::new();
+    let site = site();
     assert_bad(&site.finish(["doctor", "--ttl", "3s", "--renew", "2s"]), "timing");
 }
 
 #[test]
 fn the_demo_shows_a_failover_and_a_hand_over() {
-    let site = Site::new();
+    let site = site();
     let finished = Running::start(&mut site.bare(["demo"])).finish();
     assert_eq!(finished.code, Some(0), "{finished:?}");
     for sentence in ["Failover took ", "Hand-over took "] {

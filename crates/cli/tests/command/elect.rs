@@ -2,17 +2,14 @@
 
 use rustix::process::Signal;
 use serde_json::Value;
+use tenure_testkit::site::ELECTION;
 
-use crate::support::{Candidate, ELECTION, Site, TIMING};
-
-pub(crate) fn elect(site: &Site, id: &str) -> Candidate {
-    Candidate::elect(site.tenure(["elect", ELECTION, "--id", id]).args(TIMING))
-}
+use crate::support::site;
 
 #[test]
 fn events_have_the_documented_fields_and_alternate() {
-    let site = Site::new();
-    let mut candidate = elect(&site, "a");
+    let site = site();
+    let mut candidate = site.elect("a");
     let mut events = vec![candidate.event("elected")];
     assert_eq!(site.finish(["resign", ELECTION]).code, Some(0));
     // With nobody else there it leads again.
@@ -40,10 +37,10 @@ fn events_have_the_documented_fields_and_alternate() {
 
 #[test]
 fn one_hands_over_to_the_other_and_both_say_so() {
-    let site = Site::new();
-    let mut first = elect(&site, "a");
+    let site = site();
+    let mut first = site.elect("a");
     let elected = first.event("elected");
-    let second = elect(&site, "b");
+    let second = site.elect("b");
     let observed = second.event("observed");
     assert_eq!((&observed["leader"], &observed["term"]), (&Value::from("a"), &elected["term"]));
     first.signal(Signal::INT);
@@ -56,8 +53,8 @@ fn one_hands_over_to_the_other_and_both_say_so() {
 
 #[test]
 fn renewals_are_printed_when_they_are_asked_for() {
-    let site = Site::new();
-    let mut candidate = Candidate::elect(site.tenure(["elect", ELECTION, "--renewals"]).args(TIMING));
+    let site = site();
+    let mut candidate = site.elect_with("a", ELECTION, &["--renewals"]);
     let elected = candidate.event("elected");
     let renewed = candidate.event("renewed");
     assert_eq!(renewed["term"], elected["term"]);
@@ -72,14 +69,14 @@ fn renewals_are_printed_when_they_are_asked_for() {
 
 #[test]
 fn it_ends_cleanly_when_nobody_reads_any_more() {
-    let site = Site::new();
-    let mut unread = elect(&site, "a");
+    let site = site();
+    let mut unread = site.elect("a");
     unread.event("elected");
     unread.running.close_stdout();
     // Something to tell, so that it notices.
     assert_eq!(site.finish(["resign", ELECTION, "--json"]).code, Some(0));
     assert_eq!(unread.code(), 0);
     assert_eq!(unread.running.stderr().rest("standard error"), Vec::<String>::new());
-    let next = elect(&site, "b");
+    let next = site.elect("b");
     next.event("elected");
 }

@@ -1,11 +1,14 @@
 //! A reader that goes away, as in `tenure status | head`.
 
-use crate::support::{Candidate, ELECTION, Running, Site, TIMING};
+use tenure_testkit::running::Running;
+use tenure_testkit::site::ELECTION;
+
+use crate::support::site;
 
 #[test]
 fn a_reader_that_has_gone_away_is_no_failure() {
-    let site = Site::new();
-    let leader = Candidate::elect(site.tenure(["elect", ELECTION, "--id", "a"]).args(TIMING));
+    let site = site();
+    let leader = site.elect("a");
     leader.event("elected");
     let commands: [&[&str]; 9] = [
         &["status"],

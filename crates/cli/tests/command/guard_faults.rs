@@ -1,27 +1,13 @@
 //! What befalls the guard, the process between `tenure` and its command.
 
 use rustix::process::Signal;
+use tenure_testkit::process::{Process, Victim};
 
-use crate::support::{Process, Site, Victim};
-
-#[test]
-fn case_21_when_the_guard_is_killed_its_command_dies_and_tenure_campaigns_again() {
-    let site = Site::new();
-    let mut leader = site.candidate("a");
-    let first = site.next_start();
-    let worker = Process::open(first.pid);
-    worker.parent().signal(Signal::KILL);
-    let second = site.next_start();
-    assert!(worker.is_dead());
-    assert!(second.term > first.term && second.candidate == "a");
-    site.journal().assert_disjoint();
-    leader.signal(Signal::TERM);
-    assert_eq!(leader.code(), 143);
-}
+use crate::support::site;
 
 #[test]
 fn a_stopped_guard_does_not_save_the_command_from_sigterm() {
-    let site = Site::new();
+    let site = site();
     let mut leader = site.candidate("a");
     let worker = Process::open(site.next_start().pid);
     let guard = Victim(worker.parent());
@@ -33,30 +19,30 @@ fn a_stopped_guard_does_not_save_the_command_from_sigterm() {
 
 #[test]
 fn a_stopped_guard_does_not_save_the_command_when_leadership_is_handed_over() {
-    let site = Site::new();
+    let site = site();
     let _leader = site.candidate("a");
     let worker = Process::open(site.next_start().pid);
     let guard = Victim(worker.parent());
     let next = site.candidate("b");
-    next.event("observed");
+    next.stands_by();
     guard.0.signal(Signal::STOP);
     assert_eq!(site.finish(["resign", "nightly"]).code, Some(0));
     assert_eq!(site.next_start().candidate, "b");
     assert!(worker.is_dead());
-    site.journal().assert_disjoint();
+    site.judge();
     // The old leader has a new guard, and can lead again.
     next.signal(Signal::TERM);
     assert_eq!(site.next_start().candidate, "a");
-    site.journal().assert_disjoint();
+    site.judge();
 }
 
 #[test]
 fn a_stopped_guard_does_not_keep_a_stand_by_from_ending() {
-    let site = Site::new();
+    let site = site();
     let _leader = site.candidate("a");
     site.next_start();
     let mut stand_by = site.candidate("b");
-    stand_by.event("observed");
+    stand_by.stands_by();
     let guard = Victim(stand_by.running.process.only_child());
     guard.0.signal(Signal::STOP);
     stand_by.signal(Signal::TERM);
@@ -66,28 +52,28 @@ fn a_stopped_guard_does_not_keep_a_stand_by_from_ending() {
 
 #[test]
 fn a_stand_by_whose_guard_was_killed_still_takes_over() {
-    let site = Site::new();
+    let site = site();
     let leader = site.candidate("a");
     site.next_start();
     let stand_by = site.candidate("b");
-    stand_by.event("observed");
+    stand_by.stands_by();
     stand_by.running.process.only_child().signal(Signal::KILL);
     leader.signal(Signal::TERM);
     assert_eq!(site.next_start().candidate, "b");
-    site.journal().assert_disjoint();
+    site.judge();
 }
 
 #[test]
 fn a_stopped_guard_does_not_let_a_new_leader_lead_without_its_command() {
-    let site = Site::new();
+    let site = site();
     let leader = site.candidate("a");
     site.next_start();
     let stand_by = site.candidate("b");
-    stand_by.event("observed");
+    stand_by.stands_by();
     let guard = Victim(stand_by.running.process.only_child());
     guard.0.signal(Signal::STOP);
     leader.signal(Signal::TERM);
     assert_eq!(site.next_start().candidate, "b");
     assert!(guard.0.is_dead());
-    site.journal().assert_disjoint();
+    site.judge();
 }

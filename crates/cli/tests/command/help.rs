@@ -1,9 +1,11 @@
 //! Help texts and completions.
 
-use crate::support::{Running, Site};
+use tenure_testkit::running::Running;
+
+use crate::support::site;
 
 fn help(args: &[&str]) -> String {
-    let site = Site::new();
+    let site = site();
     let finished = Running::start(&mut site.bare(args)).finish();
     assert_eq!(finished.code, Some(0), "{args:?}: {finished:?}");
     assert_eq!(finished.stderr, "", "{args:?}");

@@ -3,10 +3,10 @@
 use rustix::process::Signal;
 use serde_json::{Value, json};
 use tenure_history::{History, Limits, Verdict};
+use tenure_testkit::candidate::Candidate;
+use tenure_testkit::bound::boot_ns;
 
-use crate::elect::elect;
-use crate::support::{Candidate, Site};
-use crate::worker::boot_ns;
+use crate::support::site;
 
 fn judge(lines: &[Value]) -> Verdict {
     History::parse(lines.iter().map(Value::to_string)).verdict(&Limits::default())
@@ -21,10 +21,10 @@ fn stop(mut candidate: Candidate, lines: &mut Vec<Value>) {
 
 #[test]
 fn a_kill_is_a_takeover_if_somebody_tells_of_it() {
-    let site = Site::new();
-    let mut first = elect(&site, "a");
+    let site = site();
+    let mut first = site.elect("a");
     let mut lines = vec![first.event("elected")];
-    let second = elect(&site, "b");
+    let second = site.elect("b");
     second.event("observed");
     let killed_ns = boot_ns();
     first.signal(Signal::KILL);
@@ -43,10 +43,10 @@ fn a_kill_is_a_takeover_if_somebody_tells_of_it() {
 
 #[test]
 fn a_leader_that_was_paused_led_no_longer_than_it_was_trusted() {
-    let site = Site::new();
-    let first = elect(&site, "a");
+    let site = site();
+    let first = site.elect("a");
     let mut lines = vec![first.event("elected")];
-    let second = elect(&site, "b");
+    let second = site.elect("b");
     second.event("observed");
     first.signal(Signal::STOP);
     let next = second.event("elected");

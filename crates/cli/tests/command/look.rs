@@ -2,25 +2,27 @@
 
 use rustix::process::Signal;
 use serde_json::{Value, json};
+use tenure_testkit::candidate::Candidate;
+use tenure_testkit::running::Running;
+use tenure_testkit::site::{ELECTION, Site};
 
-use crate::support::{Candidate, ELECTION, Running, Site, TIMING};
+use crate::support::site;
 
 fn leader(site: &Site, election: &str, id: &str) -> Candidate {
-    let mut command = site.tenure(["elect", election, "--id", id, "--metadata", "zone=eu-1"]);
-    let leader = Candidate::elect(command.args(TIMING));
+    let leader = site.elect_with(id, election, &["--metadata", "zone=eu-1"]);
     leader.event("elected");
     leader
 }
 
 fn stand_by(site: &Site, election: &str, id: &str) -> Candidate {
-    let stand_by = Candidate::elect(site.tenure(["elect", election, "--id", id]).args(TIMING));
-    stand_by.event("observed");
+    let stand_by = site.elect_with(id, election, &[]);
+    stand_by.stands_by();
     stand_by
 }
 
 #[test]
 fn status_tells_who_leads() {
-    let site = Site::new();
+    let site = site();
     assert_eq!(site.finish(["status"]).stdout, "no elections in namespace default");
     assert_eq!(site.json(&["status", "--json"]), json!([]));
     let never = site.json(&["status", "never", "--json"]);
@@ -49,7 +51,7 @@ fn status_tells_who_leads() {
 
 #[test]
 fn watch_shows_the_change_after_a_hand_over_until_it_is_interrupted() {
-    let site = Site::new();
+    let site = site();
     let first = leader(&site, ELECTION, "a");
     let _second = stand_by(&site, ELECTION, "b");
     let mut watch = Running::start(&mut site.tenure(["watch", "--json"]));
@@ -73,7 +75,7 @@ fn watch_shows_the_change_after_a_hand_over_until_it_is_interrupted() {
 
 #[test]
 fn watch_is_told_of_an_election_that_begins_later_in_words() {
-    let site = Site::new();
+    let site = site();
     let watch = Running::start(&mut site.tenure(["watch", ELECTION]));
     let first = watch.stdout().next("the first look");
     assert!(first.ends_with("nightly: nobody leads"), "{first}");
@@ -83,7 +85,7 @@ fn watch_is_told_of_an_election_that_begins_later_in_words() {
 
 #[test]
 fn history_gives_the_reasons() {
-    let site = Site::new();
+    let site = site();
     assert!(site.finish(["history", ELECTION]).stdout.starts_with("nobody has ever led nightly"));
     let killed = leader(&site, ELECTION, "a");
     let asked = stand_by(&site, ELECTION, "b");

@@ -8,7 +8,6 @@ mod crowd;
 mod default_store;
 mod doctor;
 mod elect;
-mod faults;
 mod gone_reader;
 mod guard_faults;
 mod help;
@@ -19,4 +18,5 @@ mod run;
 mod secrets;
 mod signals;
 mod support;
-mod worker;
+
+tenure_testkit::roles! { "worker" => tenure_testkit::worker::work }

@@ -2,17 +2,16 @@
 
 use rustix::process::Signal;
 use serde_json::{Value, json};
+use tenure_testkit::candidate::Candidate;
+use tenure_testkit::pace::Pace;
+use tenure_testkit::site::{ELECTION, Site};
 
-use crate::support::{Candidate, ELECTION, Site, TIMING};
-
-fn candidate(site: &Site, id: &str) -> Candidate {
-    Candidate::elect(site.tenure(["elect", ELECTION, "--id", id]).args(TIMING))
-}
+use crate::support::site;
 
 /// A leader and those who stand by, in this order.
 fn field(site: &Site, ids: &[&str]) -> Vec<Candidate> {
     let started = ids.iter().enumerate().map(|(position, id)| {
-        let candidate = candidate(site, id);
+        let candidate = site.elect(id);
         candidate.event(if position == 0 { "elected" } else { "observed" });
         candidate
     });
@@ -21,7 +20,7 @@ fn field(site: &Site, ids: &[&str]) -> Vec<Candidate> {
 
 #[test]
 fn the_stand_by_leads_next() {
-    let site = Site::new();
+    let site = site();
     let candidates = field(&site, &["a", "b"]);
     let line = site.json(&["resign", ELECTION, "--json"]);
     assert_eq!((&line["election"], &line["from"], &line["leader"]), (&json!(ELECTION), &json!("a"), &json!("b")));
@@ -35,7 +34,7 @@ fn the_stand_by_leads_next() {
 
 #[test]
 fn the_named_one_leads_next_though_another_has_waited_longer() {
-    let site = Site::new();
+    let site = site();
     let candidates = field(&site, &["a", "b", "c"]);
     assert_eq!(site.json(&["resign", ELECTION, "--to", "c", "--json"])["leader"], "c");
     candidates[2].event("elected");
@@ -43,7 +42,7 @@ fn the_named_one_leads_next_though_another_has_waited_longer() {
 
 #[test]
 fn a_successor_that_nobody_knows_costs_only_a_moment() {
-    let site = Site::new();
+    let site = site();
     let _candidates = field(&site, &["a", "b"]);
     let line = site.json(&["resign", ELECTION, "--to", "nobody", "--json"]);
     assert_ne!(line["leader"], Value::Null, "{line}");
@@ -52,7 +51,7 @@ fn a_successor_that_nobody_knows_costs_only_a_moment() {
 
 #[test]
 fn where_nobody_leads_nobody_can_be_asked() {
-    let site = Site::new();
+    let site = site();
     let finished = site.finish(["resign", ELECTION]);
     assert_eq!(finished.code, Some(1));
     assert_eq!(finished.stderr, "tenure: nobody leads nightly, so there is nobody to ask");
@@ -60,7 +59,7 @@ fn where_nobody_leads_nobody_can_be_asked() {
 
 #[test]
 fn a_leader_that_does_not_answer_is_not_waited_for_longer_than_asked() {
-    let site = Site::patient();
+    let site = site().paced(Pace::PATIENT);
     let leader = site.candidate("a");
     site.next_start();
     leader.signal(Signal::STOP);
@@ -74,11 +73,10 @@ fn a_leader_that_does_not_answer_is_not_waited_for_longer_than_asked() {
 
 #[test]
 fn a_successor_that_does_not_answer_costs_its_reservation_and_not_a_lease() {
-    let site = Site::new();
+    // A lease that no test can wait out.
+    let site = site().paced(Pace::from_millis(600_000, 10_000, 300));
     let stand = |id, event, more: &[&str]| {
-        // A lease that no test can wait out.
-        let timing = ["--ttl", "600s", "--renew", "10s", "--grace", "300ms"];
-        let candidate = Candidate::elect(site.tenure(["elect", ELECTION, "--id", id]).args(timing).args(more));
+        let candidate = site.elect_with(id, ELECTION, more);
         candidate.event(event);
         candidate
     };

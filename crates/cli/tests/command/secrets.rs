@@ -1,6 +1,9 @@
 //! A password in the address of the store is shown by nobody.
 
-use crate::support::{ELECTION, Running, Site};
+use tenure_testkit::running::Running;
+use tenure_testkit::site::{ELECTION, Site};
+
+use crate::support::site;
 
 const CANARY: &str = "canary-7f3a";
 
@@ -33,9 +36,36 @@ fn assert_silent(site: &Site, store: &str, in_environment: bool) {
 
 #[test]
 fn a_password_never_appears() {
-    let site = Site::new();
-    for store in ["postgres://app:@@@db.example/app", "redis://:@@@127.0.0.1:1/0?password=@@", "sqlite:x.db?key=@@"] {
-        let store = store.replace("@@", CANARY);
+    let site = site();
+    for store in [
+        "postgres://app:use tenure_testkit::running::Running;
+use tenure_testkit::site::{ELECTION, Site};
+
+use crate::support::site;
+@db.example/app",
+        "redis://:use tenure_testkit::running::Running;
+use tenure_testkit::site::{ELECTION, Site};
+
+use crate::support::site;
+@127.0.0.1:1/0?password=use tenure_testkit::running::Running;
+use tenure_testkit::site::{ELECTION, Site};
+
+use crate::support::site;
+",
+        "sqlite:x.db?key=use tenure_testkit::running::Running;
+use tenure_testkit::site::{ELECTION, Site};
+
+use crate::support::site;
+",
+    ] {
+        let store = store.replace(
+            "use tenure_testkit::running::Running;
+use tenure_testkit::site::{ELECTION, Site};
+
+use crate::support::site;
+",
+            CANARY,
+        );
         assert_silent(&site, &store, false);
         assert_silent(&site, &store, true);
     }
@@ -43,15 +73,47 @@ fn a_password_never_appears() {
 
 #[test]
 fn a_password_in_a_mistyped_address_never_appears_either() {
-    let site = Site::new();
-    for store in ["redis:app:@@@db.example/0", "postgres:/app:@@@db.example/app", "postgres//app:@@@db.example", "@@"] {
-        assert_silent(&site, &store.replace("@@", CANARY), true);
+    let site = site();
+    for store in [
+        "redis:app:use tenure_testkit::running::Running;
+use tenure_testkit::site::{ELECTION, Site};
+
+use crate::support::site;
+@db.example/0",
+        "postgres:/app:use tenure_testkit::running::Running;
+use tenure_testkit::site::{ELECTION, Site};
+
+use crate::support::site;
+@db.example/app",
+        "postgres//app:use tenure_testkit::running::Running;
+use tenure_testkit::site::{ELECTION, Site};
+
+use crate::support::site;
+@db.example",
+        "use tenure_testkit::running::Running;
+use tenure_testkit::site::{ELECTION, Site};
+
+use crate::support::site;
+",
+    ] {
+        assert_silent(
+            &site,
+            &store.replace(
+                "use tenure_testkit::running::Running;
+use tenure_testkit::site::{ELECTION, Site};
+
+use crate::support::site;
+",
+                CANARY,
+            ),
+            true,
+        );
     }
 }
 
 #[test]
 fn the_command_sees_no_password_in_its_environment_or_its_arguments() {
-    let site = Site::new();
+    let site = site();
     // The path stands for a password: this store needs none.
     let store = format!("sqlite:{}", site.path(CANARY).display());
     let look = "tr '\\0' '\\n' < /proc/$$/environ; tr '\\0' '\\n' < /proc/$PPID/cmdline";

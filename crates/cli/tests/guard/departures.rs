@@ -4,9 +4,10 @@ use std::os::fd::OwnedFd;
 use std::time::Duration;
 
 use tenure_cli::supervise::{Exit, Report, Supervisor, clock};
+use tenure_testkit::process::Process;
 use tokio::time::timeout;
 
-use crate::support::{Bench, PATIENCE, Process, after, guard_program, is_readable, within_patience};
+use crate::support::{Bench, PATIENCE, after, guard_program, is_readable, within_patience};
 
 /// A command, its child, and a daemon that has left its group and its session.
 const TREE: &str = "sleep 600 & echo $! > $WORDS; \

@@ -9,11 +9,10 @@ use std::time::Duration;
 
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use rustix::fs::{CWD, FileType, Mode, mknodat};
-use rustix::io::Errno;
-use rustix::process::{Pid, PidfdFlags, pidfd_open};
 use tempfile::TempDir;
 use tenure_cli::supervise::{Report, Supervisor, Trust, Work, clock};
 use tenure_core::Instant;
+use tenure_testkit::process::Process;
 use tokio::net::unix::pipe;
 
 /// The commands of a test can write words into the file `$WORDS`, and can read a line from `$GO` to wait for the test.
@@ -117,35 +116,6 @@ impl Words {
         if let Ok(length) = self.pipe.try_read(&mut buffer) {
             self.unread.extend_from_slice(&buffer[..length]);
         }
-    }
-}
-
-/// A process, told from any later one with the same id.
-pub(crate) struct Process {
-    pub(crate) pid: Pid,
-    /// Readable when it has ended; none if it was gone before it could be opened.
-    ended: Option<OwnedFd>,
-}
-
-impl Process {
-    fn open(pid: i32) -> Self {
-        let pid = Pid::from_raw(pid).unwrap();
-        match pidfd_open(pid, PidfdFlags::empty()) {
-            Ok(ended) => Self { pid, ended: Some(ended) },
-            Err(Errno::SRCH) => Self { pid, ended: None },
-            Err(error) => panic!("cannot open process {pid:?}: {error}"),
-        }
-    }
-
-    pub(crate) fn is_dead(&self) -> bool {
-        self.ended.as_ref().is_none_or(|ended| is_readable(ended, Duration::ZERO))
-    }
-
-    /// The process that started it, while that lives.
-    pub(crate) fn parent(&self) -> Process {
-        let status = std::fs::read_to_string(format!("/proc/{}/status", self.pid.as_raw_nonzero())).unwrap();
-        let parent = status.lines().find_map(|line| line.strip_prefix("PPid:")).unwrap();
-        Process::open(parent.trim().parse().unwrap())
     }
 }
 

@@ -2,11 +2,12 @@
 
 use std::time::Duration;
 
-use rustix::process::{Resource, Rlimit, Signal, prlimit};
+use rustix::process::Signal;
 use tenure_cli::supervise::{Exit, Report, clock};
 use tenure_core::Instant;
+use tenure_testkit::process::Process;
 
-use crate::support::{Bench, Process, after};
+use crate::support::{Bench, after};
 
 /// Leaves its parent, its process group and its session, and does not listen.
 const DAEMON: &str = "(setsid sh -c 'trap \"\" TERM HUP; echo $$ > $WORDS; while :; do sleep 600; done' < /dev/null &)";
@@ -86,7 +87,7 @@ async fn a_guard_that_can_open_no_files_still_kills_the_group_of_the_command() {
     let mut bench = Bench::new();
     let command = bench.start("trap '' TERM; sleep 600 & echo $! > $WORDS; wait").await;
     let child = bench.words.next_process().await;
-    limit_files(&command.parent(), 4);
+    command.parent().limit_files(4);
     bench.supervisor.terminate(after(Duration::from_millis(100))).unwrap();
     assert_eq!(bench.report().await, Report::Stopped(Exit::Signal(9)));
     assert!(command.is_dead() && child.is_dead());
@@ -98,14 +99,9 @@ async fn a_guard_that_cannot_wait_for_deadlines_ends_everything_and_then_itself(
     let command = bench.start("sleep 600 & echo $! > $WORDS; wait").await;
     let child = bench.words.next_process().await;
     // With fewer files allowed than it waits for, the kernel does not let it wait; an order makes it find out.
-    limit_files(&command.parent(), 1);
+    command.parent().limit_files(1);
     bench.supervisor.signal(Signal::CONT.as_raw()).unwrap();
     assert_eq!(bench.report().await, Report::Stopped(Exit::Signal(9)));
     assert!(command.is_dead() && child.is_dead());
     assert_eq!(bench.report().await, Report::GuardDied);
-}
-
-fn limit_files(process: &Process, count: u64) {
-    let limit = Rlimit { current: Some(count), maximum: Some(count) };
-    prlimit(Some(process.pid), Resource::Nofile, limit).unwrap();
 }

@@ -87,6 +87,7 @@ impl Calls {
         running.extend(unsent(self.renewals.give_up(now), Answers::Renew));
         running.extend(unsent(self.campaigns.give_up(now), Answers::Campaign));
         if let Some(Batch { number, from, requests, patience }) = self.resignations.take(now) {
+            tracing::trace!(count = requests.len(), "resignations sent");
             let (store, clock) = (Arc::clone(store), clock.clone());
             running.push(Box::pin(async move {
                 let replies = in_time(&clock, patience, requests.len(), store.resign(&requests)).await;
@@ -94,6 +95,7 @@ impl Calls {
             }));
         }
         if let Some(Batch { number, from, requests, patience }) = self.renewals.take(now) {
+            tracing::trace!(count = requests.len(), "renewals sent");
             let (store, clock) = (Arc::clone(store), clock.clone());
             running.push(Box::pin(async move {
                 let replies = in_time(&clock, patience, requests.len(), store.renew(&requests)).await;
@@ -101,6 +103,7 @@ impl Calls {
             }));
         }
         if let Some(Batch { number, from, requests, patience }) = self.campaigns.take(now) {
+            tracing::trace!(count = requests.len(), "campaigns sent");
             let (store, clock) = (Arc::clone(store), clock.clone());
             running.push(Box::pin(async move {
                 let replies = in_time(&clock, patience, requests.len(), store.campaign(&requests)).await;

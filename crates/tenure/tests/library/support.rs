@@ -5,10 +5,11 @@ use std::pin::pin;
 use std::sync::{Arc, Mutex, mpsc};
 use std::task::{Context, Poll, Wake, Waker};
 use std::thread::{self, Thread};
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 use tenure::testing::{FaultyStore, VirtualClock};
 use tenure::{CandidateId, Clock, Election, ElectionBuilder, Event, EventKind, Events, MemoryStore, Tenure, Timing};
+pub(crate) use tenure_testkit::eventually;
 
 /// One process with a driver of its own, in a world where time passes only when a test says so.
 pub(crate) struct Lab {
@@ -93,16 +94,6 @@ pub(crate) fn id(text: &str) -> CandidateId {
 
 /// How long a test waits, in real time, for what must happen.
 pub(crate) const PATIENCE: Duration = Duration::from_secs(20);
-
-/// Waits in real time for what other threads bring about.
-pub(crate) fn eventually(what: &str, mut holds: impl FnMut() -> bool) {
-    let deadline = Instant::now() + PATIENCE;
-    while !holds() {
-        assert!(Instant::now() < deadline, "{what} did not come about");
-        // Waits because nothing signals what is asked here.
-        thread::sleep(Duration::from_millis(1));
-    }
-}
 
 /// Skips to the next event of interest.
 pub(crate) fn next(events: &mut Events, wanted: impl Fn(&EventKind) -> bool) -> Event {

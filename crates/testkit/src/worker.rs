@@ -1,48 +1,49 @@
 //! The command that candidates run here: it writes down, on the clock that all processes share, when it was alive, and
 //! notices by a lock of the kernel when another one is.
-//!
-//! It is this test program itself, started again, because nothing else can be relied on to be installed and to read
-//! `CLOCK_BOOTTIME`.
 
 use std::env;
 use std::ffi::OsString;
 use std::fs::{File, OpenOptions};
 use std::io::{self, Write};
-use std::path::Path;
-use std::process::Command;
+use std::path::{Path, PathBuf};
 use std::thread;
 use std::time::Duration;
 
 use rustix::fs::{FlockOperation, flock};
-use rustix::time::{ClockId, clock_gettime};
 
-use crate::support::{Running, Site};
+use crate::bound::boot_ns;
+use crate::role;
 
-/// Names the file that a worker writes to, and so makes a worker of this program.
-pub(crate) const JOURNAL: &str = "WORKER_JOURNAL";
+/// Names the file that a worker writes to.
+pub const JOURNAL: &str = "WORKER_JOURNAL";
 /// A worker that is forgotten ends by itself.
 const LIFE_MAX: Duration = Duration::from_secs(90);
 
-/// What to start.
-pub(crate) fn command() -> [OsString; 4] {
-    let this = env::current_exe().unwrap().into_os_string();
-    [this, "worker::a_worker_notices_another_one".into(), "--exact".into(), "--nocapture".into()]
+/// What to start. The test program must have named [`work`] as the role `worker`.
+#[must_use]
+pub fn command() -> Vec<OsString> {
+    role::command("worker")
 }
 
 /// What a worker says when it starts.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(crate) struct Start {
-    pub(crate) candidate: String,
-    pub(crate) term: u64,
-    pub(crate) pid: i32,
-    pub(crate) boot_ns: u64,
+pub struct Start {
+    /// Whose command it is.
+    pub candidate: String,
+    /// The term that it was given.
+    pub term: u64,
+    /// Its process id.
+    pub pid: i32,
+    /// When it started.
+    pub boot_ns: u64,
     /// Whether no other worker was alive.
-    pub(crate) alone: bool,
+    pub alone: bool,
 }
 
 impl Start {
     /// Finds it in a line; the test runner may have printed something before it.
-    pub(crate) fn parse(line: &str) -> Option<Self> {
+    #[must_use]
+    pub fn parse(line: &str) -> Option<Self> {
         let (_, words) = line.split_once("worker-start ")?;
         let words: Vec<&str> = words.split(' ').collect();
         let [candidate, term, pid, boot_ns, alone] = words[..] else { return None };
@@ -58,12 +59,14 @@ impl Start {
 
 /// When each worker was alive.
 #[derive(Debug)]
-pub(crate) struct Journal {
+pub struct Journal {
     lives: Vec<(Start, u64)>,
 }
 
 impl Journal {
-    pub(crate) fn read(path: &Path) -> Self {
+    /// Reads what was written so far.
+    #[must_use]
+    pub fn read(path: &Path) -> Self {
         let mut lives: Vec<(Start, u64)> = Vec::new();
         for line in std::fs::read_to_string(path).unwrap_or_default().lines() {
             if let Some(start) = Start::parse(line) {
@@ -78,12 +81,20 @@ impl Journal {
         Self { lives }
     }
 
-    pub(crate) fn starts(&self) -> usize {
+    /// How many have started.
+    #[must_use]
+    pub fn starts(&self) -> usize {
         self.lives.len()
     }
 
+    /// When the worker with this process id was alive for the last time.
+    #[must_use]
+    pub fn last_seen_ns(&self, pid: i32) -> u64 {
+        self.lives.iter().rev().find(|(start, _)| start.pid == pid).expect("a worker that has started").1
+    }
+
     /// Checks that no two lived at once and that terms grew. Returns the smallest gap between two.
-    pub(crate) fn assert_disjoint(&self) -> Duration {
+    pub fn assert_disjoint(&self) -> Duration {
         for (start, _) in &self.lives {
             assert!(start.alone, "{start:?} found another worker alive: {:#?}", self.lives);
         }
@@ -97,9 +108,10 @@ impl Journal {
     }
 }
 
-/// What it does as a worker, until it is killed.
-fn work(journal: &Path) {
+/// What a worker does, until it is killed.
+pub fn work() {
     let start_ns = boot_ns();
+    let journal = PathBuf::from(env::var_os(JOURNAL).expect("a worker knows its journal"));
     let lock = File::create(journal.with_extension("lock")).unwrap();
     let alone = flock(&lock, FlockOperation::NonBlockingLockExclusive).is_ok();
     let [candidate, term] = ["TENURE_CANDIDATE", "TENURE_TERM"].map(|name| env::var(name).unwrap());
@@ -114,29 +126,4 @@ fn work(journal: &Path) {
         // Waits because a life sign is due once a millisecond, and nothing else is.
         thread::sleep(Duration::from_millis(1));
     }
-}
-
-pub(crate) fn boot_ns() -> u64 {
-    let now = clock_gettime(ClockId::Boottime);
-    u64::try_from(now.tv_sec).unwrap() * 1_000_000_000 + u64::try_from(now.tv_nsec).unwrap()
-}
-
-#[test]
-fn a_worker_notices_another_one() {
-    if let Some(journal) = env::var_os(JOURNAL) {
-        return work(Path::new(&journal));
-    }
-    let site = Site::new();
-    let start = |term: &str| {
-        let mut worker = Command::new(&command()[0]);
-        worker.args(&command()[1..]).env(JOURNAL, site.path("journal"));
-        let running = Running::start(worker.env("TENURE_CANDIDATE", "a").env("TENURE_TERM", term));
-        let start = running.stdout().find("the start of a worker", Start::parse);
-        (running, start)
-    };
-    let (_first, alone) = start("1");
-    let (_second, beside) = start("2");
-    assert!(alone.alone && !beside.alone, "{alone:?} {beside:?}");
-    let journal = site.journal();
-    assert!(std::panic::catch_unwind(move || journal.assert_disjoint()).is_err());
 }

@@ -1,11 +1,11 @@
-//! What a part may do while it runs: say something, and run commands whose output is kept.
+//! What a part of a command may do while it runs: say something, and run commands whose output is kept.
 
 use std::path::Path;
 use std::process::Command;
 
-use super::screen::Screen;
-use super::tally::{self, Tally};
 use crate::process::{self, Stream};
+use crate::screen::Screen;
+use crate::tally::{self, Tally};
 
 /// One running part: everything it prints is kept for the case that it fails.
 pub(crate) struct Job<'a> {

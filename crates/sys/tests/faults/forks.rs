@@ -1,8 +1,10 @@
-//! What a forked child believes of the elections of its parent. It stands here because forking takes unsafe code.
+//! What a forked child believes of the elections of its parent.
 
 use std::time::Duration;
 
-use tenure::{Error, MemoryStore, Tenure};
+use tenure::{Error, Tenure};
+use tenure_testkit::place::Place;
+use tenure_testkit::stores::Backend;
 
 /// Runs `in_child` in a forked child and returns its exit code.
 fn exit_code_of_fork(in_child: impl FnOnce() -> u8) -> i32 {
@@ -27,9 +29,12 @@ fn broken(statements: &[bool]) -> u8 {
     statements.iter().enumerate().map(|(bit, holds)| u8::from(!holds) << bit).sum()
 }
 
-#[test]
-fn it_never_leads_and_never_waits() -> Result<(), Error> {
-    let tenure = Tenure::with_store(MemoryStore::new())?;
+pub(crate) fn case_18_a_forked_child_never_leads_and_never_waits(store: &dyn Backend) {
+    never_leads_and_never_waits(&Place::on(store)).unwrap();
+}
+
+fn never_leads_and_never_waits(place: &Place) -> Result<(), Error> {
+    let tenure = Tenure::open(&place.url())?;
     let election = tenure.election("x")?.start()?;
     let leadership = election.wait_elected()?;
     let work = leadership.begin_work();
@@ -62,9 +67,12 @@ fn it_never_leads_and_never_waits() -> Result<(), Error> {
     Ok(())
 }
 
-#[test]
-fn dropping_what_it_inherited_changes_nothing_for_the_parent() -> Result<(), Error> {
-    let tenure = Tenure::with_store(MemoryStore::new())?;
+pub(crate) fn case_18_dropping_what_a_forked_child_inherited_changes_nothing_for_the_parent(store: &dyn Backend) {
+    dropping_changes_nothing(&Place::on(store)).unwrap();
+}
+
+fn dropping_changes_nothing(place: &Place) -> Result<(), Error> {
+    let tenure = Tenure::open(&place.url())?;
     let election = tenure.election("x")?.start()?;
     let leadership = election.wait_elected()?;
     let inherited = std::cell::RefCell::new(Some((election, leadership.begin_work())));

@@ -1,58 +1,80 @@
 //! Lines that another process prints.
 
-use std::cell::RefCell;
 use std::io::{BufRead, BufReader, Read};
 use std::sync::mpsc::{Receiver, RecvTimeoutError, channel};
+use std::sync::{Arc, Mutex};
 use std::time::Instant;
 
-use super::PATIENCE;
+use crate::PATIENCE;
 
 /// What another process prints, line by line. It is always read, so that the process never waits for us.
-pub(crate) struct Lines {
+pub struct Lines {
     receiver: Receiver<String>,
-    /// Kept to be shown when what was waited for does not come.
-    seen: RefCell<Vec<String>>,
+    record: Record,
+}
+
+/// All lines that have come so far, whether anybody looked at them or not. Outlives the process and its reader.
+#[derive(Debug, Clone, Default)]
+pub struct Record(Arc<Mutex<Vec<String>>>);
+
+impl Record {
+    /// The lines.
+    #[must_use]
+    pub fn lines(&self) -> Vec<String> {
+        self.0.lock().unwrap().clone()
+    }
 }
 
 impl Lines {
-    pub(crate) fn of(output: impl Read + Send + 'static) -> Self {
+    /// Begins to read.
+    pub fn of(output: impl Read + Send + 'static) -> Self {
         let (sender, receiver) = channel();
+        let record = Record::default();
+        let lines = Self { receiver, record: record.clone() };
         std::thread::spawn(move || {
             let mut output = BufReader::new(output);
-            let mut line = Vec::new();
-            while matches!(output.read_until(b'\n', &mut line), Ok(length) if length > 0) {
-                if sender.send(String::from_utf8_lossy(&line).trim_end().to_owned()).is_err() {
+            let mut bytes = Vec::new();
+            while matches!(output.read_until(b'\n', &mut bytes), Ok(length) if length > 0) {
+                let line = String::from_utf8_lossy(&bytes).trim_end().to_owned();
+                record.0.lock().unwrap().push(line.clone());
+                if sender.send(line).is_err() {
                     return;
                 }
-                line.clear();
+                bytes.clear();
             }
         });
-        Self { receiver, seen: RefCell::new(Vec::new()) }
+        lines
+    }
+
+    /// What has come, and what is still to come.
+    #[must_use]
+    pub fn record(&self) -> Record {
+        self.record.clone()
     }
 
     /// The next line.
-    pub(crate) fn next(&self, what: &str) -> String {
+    pub fn next(&self, what: &str) -> String {
         self.find(what, |line| Some(line.to_owned()))
     }
 
     /// The first thing found in the lines to come.
-    pub(crate) fn find<T>(&self, what: &str, find: impl Fn(&str) -> Option<T>) -> T {
+    pub fn find<T>(&self, what: &str, find: impl Fn(&str) -> Option<T>) -> T {
         let deadline = Instant::now() + PATIENCE;
         loop {
             match self.receiver.recv_timeout(deadline.saturating_duration_since(Instant::now())) {
                 Ok(line) => {
-                    self.seen.borrow_mut().push(line.clone());
                     if let Some(found) = find(&line) {
                         return found;
                     }
                 }
-                Err(error) => panic!("waited for {what}: {error}; seen {:#?}", self.seen.borrow()),
+                Err(error) => panic!("waited for {what}: {error}; seen {:#?}", self.record.lines()),
             }
         }
     }
 
     /// All that comes until the writer closes its end.
-    pub(crate) fn rest(&self, what: &str) -> Vec<String> {
+    #[must_use]
+    pub fn rest(&self, what: &str) -> Vec<String> {
         let deadline = Instant::now() + PATIENCE;
         let mut rest = Vec::new();
         loop {

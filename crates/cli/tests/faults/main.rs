@@ -1,0 +1,67 @@
+//! What befalls real processes of `tenure`, on every store. The numbers are those of the catalogue of faults, which
+//! `cargo xtask faults --case` takes.
+
+// The helpers of tests fail like tests do, but clippy takes only the functions marked as tests for such.
+#![allow(clippy::panic, clippy::unwrap_used)]
+
+mod commands;
+mod deaths;
+mod limits;
+mod pauses;
+mod signals;
+mod trees;
+mod wall_clocks;
+
+use std::path::Path;
+
+use tenure_testkit::site::Site;
+use tenure_testkit::stores::Backend;
+use tenure_testkit::{register, worker};
+
+tenure_testkit::fault_cases! {
+    pauses {
+        case_01_a_stopped_leader_wakes_up_leading_nothing_and_only_a_fence_stops_its_last_write
+        case_02_a_leader_that_is_stopped_for_half_a_lease_goes_on_leading
+        case_04_the_command_of_a_stopped_supervisor_is_dead_before_the_next_one_starts
+        case_04_a_supervisor_that_is_stopped_again_and_again_always_leads_again
+    }
+    deaths {
+        case_03_the_command_of_a_killed_leader_dies_and_the_next_one_starts
+        case_21_when_the_guard_is_killed_its_command_dies_and_tenure_campaigns_again
+        case_28_killed_in_the_middle_of_a_start_it_leaves_no_command_behind
+    }
+    wall_clocks {
+        case_07_the_wall_clock_of_a_candidate_has_no_say
+        case_08_the_wall_clock_of_the_store_has_no_say
+    }
+    signals {
+        case_15_asked_to_end_during_a_campaign_it_leaves_no_lease_behind
+        case_16_a_leader_asked_to_end_stops_its_command_resigns_and_says_by_which_signal
+        case_16_the_next_command_starts_only_after_one_that_takes_its_time_to_end
+        case_17_asked_a_second_time_it_does_not_wait_for_the_command
+        case_22_a_command_that_ignores_sigterm_is_killed_before_the_next_one_starts
+    }
+    limits {
+        case_20_without_a_file_to_spare_a_leader_leads_on_and_a_stand_by_takes_over
+        case_26_a_process_that_cannot_be_forked_gives_the_lease_back_at_once
+        case_30_a_command_that_nobody_reads_does_not_stop_the_renewals
+        case_30_a_standard_error_that_nobody_reads_stops_neither_the_command_nor_the_end
+    }
+    trees {
+        case_23_the_children_of_a_command_are_dead_before_the_next_one_starts
+        case_24_a_command_that_daemonised_is_dead_before_the_next_one_starts
+        case_27_no_thread_that_ends_takes_the_command_along
+    }
+    commands {
+        case_25_the_exit_code_and_the_signal_of_the_command_are_passed_on
+        case_25_restarting_campaigns_on_with_a_higher_term
+        case_26_a_command_that_cannot_be_run_gives_the_lease_back_at_once
+        case_29_the_command_inherits_nothing_but_its_three_standard_files
+    }
+}
+
+tenure_testkit::roles! { "worker" => worker::work, "writer" => register::write }
+
+fn site(store: &dyn Backend) -> Site {
+    Site::new(store, Path::new(env!("CARGO_BIN_EXE_tenure")))
+}

@@ -1,0 +1,94 @@
+//! Wall clocks that jump. Nothing may depend on them, on whichever machine.
+
+use jiff::Timestamp;
+use rustix::process::Signal;
+use serde_json::Value;
+use tenure_testkit::bound::{boot_ns, within_ns};
+use tenure_testkit::candidate::Candidate;
+use tenure_testkit::process::Process;
+use tenure_testkit::site::{ELECTION, Site};
+use tenure_testkit::stores::Backend;
+use tenure_testkit::worker;
+
+use crate::site;
+
+const HOUR_S: i64 = 3_600;
+
+/// The clock of one candidate jumps while it leads, and back while it stands by. The other one's is right.
+pub(crate) fn case_07_the_wall_clock_of_a_candidate_has_no_say(store: &dyn Backend) {
+    for jump_s in [HOUR_S, -HOUR_S] {
+        let site = site(store);
+        let mut jumpy = under_wall_clock(&site, "a");
+        let first = site.next_start();
+        let elected = jumpy.event("elected");
+        let mut steady = site.candidate("b");
+        steady.stands_by();
+        site.place.wall_clock().jump_to(jump_s);
+        // Longer than a lease lives that is not renewed.
+        assert!(!Process::open(first.pid).ends_within(site.pace().more_than_a_lease()));
+        assert_eq!(site.finish(["resign", ELECTION]).code, Some(0));
+        assert_jump(&elected, &jumpy.event("lost"), jump_s);
+
+        let second = site.next_start();
+        assert_eq!(second.candidate, "b");
+        jumpy.stands_by();
+        site.place.wall_clock().jump_to(0);
+        assert!(!Process::open(second.pid).ends_within(site.pace().more_than_a_lease()));
+        let asked_ns = boot_ns();
+        steady.signal(Signal::TERM);
+        let third = jumpy.event("elected");
+        assert_jump(&elected, &third, 0);
+        within_ns("hand-over", asked_ns, third["boot_ns"].as_u64().unwrap(), site.pace().failover_max(2));
+        assert_eq!(site.next_start().candidate, "a");
+        assert_eq!((site.journal().starts(), steady.code()), (3, 143));
+        site.judge();
+        jumpy.signal(Signal::TERM);
+        assert_eq!(jumpy.code(), 143);
+    }
+}
+
+/// The clock of the machine that the store runs on jumps. Where the store has no process of its own, that is the machine
+/// of the candidates.
+pub(crate) fn case_08_the_wall_clock_of_the_store_has_no_say(store: &dyn Backend) {
+    for jump_s in [HOUR_S, -HOUR_S] {
+        let site = site(store);
+        let start = |id| if store.abilities().embedded { under_wall_clock(&site, id) } else { site.candidate(id) };
+        let leader = start("a");
+        let first = site.next_start();
+        let elected = leader.event("elected");
+        let mut next = start("b");
+        next.stands_by();
+        site.place.wall_clock().jump_to(jump_s);
+        let worker = Process::open(first.pid);
+        assert!(!worker.ends_within(site.pace().more_than_a_lease()));
+        assert_eq!((&site.status()["leader"], &site.status()["term"]), (&"a".into(), &elected["term"]));
+        let killed_ns = boot_ns();
+        leader.signal(Signal::KILL);
+        let taken = next.event("elected");
+        within_ns("takeover", killed_ns, taken["boot_ns"].as_u64().unwrap(), site.pace().failover_max(2));
+        if store.abilities().embedded {
+            assert_jump(&elected, &taken, jump_s);
+        }
+        assert_eq!(site.next_start().candidate, "b");
+        assert!(worker.is_dead());
+        site.judge();
+        next.signal(Signal::TERM);
+        assert_eq!(next.code(), 143);
+    }
+}
+
+fn under_wall_clock(site: &Site, id: &str) -> Candidate {
+    let mut command = site.candidate_command(id, &[], &worker::command());
+    site.place.wall_clock().govern(&mut command);
+    site.start(&mut command)
+}
+
+/// Checks that the fault was there at all: between the two events the wall clock went on by this much more than time did.
+fn assert_jump(before: &Value, after: &Value, jump_s: i64) {
+    let offset_s = |event: &Value| {
+        let at: Timestamp = event["at"].as_str().unwrap().parse().unwrap();
+        at.as_second() - i64::try_from(event["boot_ns"].as_u64().unwrap() / 1_000_000_000).unwrap()
+    };
+    let jumped_s = offset_s(after) - offset_s(before);
+    assert!((jumped_s - jump_s).abs() <= 2, "the clock was to jump by {jump_s} s, and did by {jumped_s} s");
+}

@@ -1,0 +1,33 @@
+//! What befalls an application that leads through the library, on every store. The numbers are those of the catalogue of
+//! faults, which `cargo xtask faults --case` takes.
+
+#![allow(clippy::panic, clippy::unwrap_used, reason = "all of this is a test, its helpers too")]
+
+mod blocked;
+mod callbacks;
+mod pauses;
+mod support;
+mod unwell;
+
+tenure_testkit::fault_cases! {
+    pauses {
+        case_01_the_first_answer_after_a_pause_is_no
+        case_05_a_suspend_that_outlasts_the_lease_ends_leadership_before_anything_runs
+        case_05_a_suspend_that_the_lease_outlasts_ends_nothing
+    }
+    blocked {
+        case_10_a_runtime_whose_only_thread_is_blocked_keeps_its_lease_and_knows_when_it_has_lost_it
+        case_19_an_application_that_is_blocked_keeps_its_lease_and_knows_when_it_has_lost_it
+    }
+    callbacks {
+        case_11_a_panic_in_the_work_is_passed_on_and_gives_the_lease_back_at_once
+        case_11_a_panic_in_a_callback_is_told_and_does_not_end_leadership
+        case_12_work_that_does_not_stop_keeps_the_lease_until_it_has_run_out
+        case_14_leadership_is_over_before_a_slow_lost_callback_begins
+    }
+    unwell {
+        case_13_a_leader_that_hangs_and_still_renews_gives_the_lease_back
+    }
+}
+
+tenure_testkit::roles! { "witness" => pauses::witness }

@@ -1,0 +1,115 @@
+//! Time that passes while nothing runs.
+
+use std::env;
+use std::fs::File;
+use std::io::Write;
+use std::process::Command;
+use std::time::Duration;
+
+use rustix::process::Signal;
+use tenure::testing::VirtualClock;
+use tenure::{Clock, EventKind, LossReason, Tenure};
+use tenure_testkit::PATIENCE;
+use tenure_testkit::bound::{boot_ns, within_ns};
+use tenure_testkit::eventually;
+use tenure_testkit::pace::Pace;
+use tenure_testkit::role;
+use tenure_testkit::running::Running;
+use tenure_testkit::site::ELECTION;
+use tenure_testkit::stores::Backend;
+
+use crate::support::{Ground, Told, elected};
+
+const STORE: &str = "WITNESS_STORE";
+const ANSWERS: &str = "WITNESS_ANSWERS";
+
+/// A process that leads and asks without a break whether it does. It writes down each answer that differs from the one
+/// before, and each that comes after a pause.
+pub(crate) fn witness() {
+    let tenure = Tenure::open(&env::var(STORE).unwrap()).unwrap();
+    let election = tenure.election(ELECTION).unwrap().timing(Pace::SHORT.timing());
+    let election = election.on_lost(|(_, reason)| println!("\nlost {}", reason.as_str())).start().unwrap();
+    elected(&election);
+    println!("\nleads");
+    let mut answers = File::create(env::var_os(ANSWERS).unwrap()).unwrap();
+    let end_ns = boot_ns() + u64::try_from(PATIENCE.as_nanos()).unwrap() * 2;
+    let mut last = (0, false);
+    while last.0 < end_ns {
+        let (asked_ns, answer) = (boot_ns(), election.is_leader());
+        if answer != last.1 || asked_ns - last.0 > PAUSE_NS {
+            answers.write_all(format!("{asked_ns} {answer}\n").as_bytes()).unwrap();
+        }
+        last = (asked_ns, answer);
+    }
+}
+
+/// Whoever was away for so long may find the world changed.
+const PAUSE_NS: u64 = 100_000_000;
+
+pub(crate) fn case_01_the_first_answer_after_a_pause_is_no(store: &dyn Backend) {
+    let ground = Ground::new(store, Pace::SHORT);
+    let words = role::command("witness");
+    let mut command = Command::new(&words[0]);
+    command.args(&words[1..]).env(STORE, ground.place.url()).env(ANSWERS, ground.place.path("answers"));
+    let witness = Running::start(&mut command);
+    let says = |word: &str| witness.stdout().find(word, |line| (line == word).then_some(()));
+    says("leads");
+    let next = ground.candidate("b").start().unwrap();
+    let told = Told::by(&next);
+    told.find("who leads", |kind| matches!(kind, EventKind::Observed { leader: Some(_) }).then_some(()));
+    let stopped_ns = boot_ns();
+    witness.signal(Signal::STOP);
+    let elected = told.election();
+    within_ns("takeover from a stopped leader", stopped_ns, elected.at.as_nanos(), Pace::SHORT.failover_max(2));
+    let three_leases = ground.timing.ttl() * 3;
+    assert!(!witness.process.ends_within(three_leases.saturating_sub(Duration::from_nanos(boot_ns() - stopped_ns))));
+    let resumed_ns = boot_ns();
+    witness.signal(Signal::CONT);
+    says("lost expired");
+
+    let answers = || {
+        let lines = std::fs::read_to_string(ground.place.path("answers")).unwrap();
+        let answer =
+            |line: &str| line.split_once(' ').map(|(asked_ns, answer)| (asked_ns.parse().unwrap(), answer == "true"));
+        lines.lines().filter_map(answer).partition::<Vec<(u64, bool)>, _>(|(asked_ns, _)| *asked_ns < resumed_ns)
+    };
+    eventually("an answer after the pause", || !answers().1.is_empty());
+    let (before, after) = answers();
+    assert!(before.iter().any(|(_, answer)| *answer), "it never led");
+    assert!(after.iter().all(|(_, answer)| !answer), "it woke up leading: {after:?}");
+    assert!(next.is_leader());
+}
+
+/// In a suspend the clock of leases goes on, and that of ordinary timers does not.
+pub(crate) fn case_05_a_suspend_that_outlasts_the_lease_ends_leadership_before_anything_runs(store: &dyn Backend) {
+    let ground = Ground::new(store, Pace::PATIENT);
+    let hands = VirtualClock::new();
+    let election = ground.stand(&tenure_on(&ground, &hands), "a").start().unwrap();
+    let told = Told::by(&election);
+    let leadership = elected(&election);
+    assert!(election.is_leader() && leadership.is_valid());
+    hands.advance(ground.timing.ttl());
+    assert!(!election.is_leader() && !leadership.is_valid() && leadership.is_cancelled());
+    assert!(leadership.begin_work().is_none() && election.run_if_leader(|_| ()).is_none());
+    assert_eq!(told.loss().1, LossReason::Expired);
+}
+
+pub(crate) fn case_05_a_suspend_that_the_lease_outlasts_ends_nothing(store: &dyn Backend) {
+    let ground = Ground::new(store, Pace::PATIENT);
+    let hands = VirtualClock::new();
+    let election = ground.stand(&tenure_on(&ground, &hands), "a").start().unwrap();
+    let told = Told::by(&election);
+    let leadership = elected(&election);
+    let until = leadership.trusted_until();
+    hands.advance(ground.timing.hold() / 2);
+    assert!(election.is_leader());
+    told.find("a renewal", |kind| matches!(kind, EventKind::Renewed { .. }).then_some(()));
+    assert!(leadership.trusted_until() >= until + ground.timing.hold() / 2, "counted from before the suspend");
+    assert!(election.is_leader() && !leadership.is_cancelled());
+}
+
+/// A driver whose clock jumps when the test says so, on a store that keeps its own time.
+fn tenure_on(ground: &Ground, hands: &std::sync::Arc<VirtualClock>) -> Tenure {
+    let store = tenure::store::open(&ground.place.url().parse().unwrap()).unwrap();
+    Tenure::with_store_and_clock(store, Clock::controlled_by(hands)).unwrap()
+}

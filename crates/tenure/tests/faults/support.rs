@@ -1,0 +1,90 @@
+//! A store, and candidates that meet in it as different processes would.
+
+use std::sync::Arc;
+use std::sync::mpsc::{Receiver, channel};
+use std::time::Instant;
+
+use tenure::testing::FaultyStore;
+use tenure::{CandidateId, Clock, Election, ElectionBuilder, Event, EventKind, Leadership, LossReason, Tenure, Timing};
+use tenure_testkit::PATIENCE;
+use tenure_testkit::pace::Pace;
+use tenure_testkit::place::Place;
+use tenure_testkit::site::ELECTION;
+use tenure_testkit::stores::Backend;
+
+/// A store, and the timing of all candidates in it.
+pub(crate) struct Ground {
+    pub(crate) place: Place,
+    pub(crate) timing: Timing,
+}
+
+impl Ground {
+    pub(crate) fn new(store: &dyn Backend, pace: Pace) -> Self {
+        Self { place: Place::on(store), timing: pace.timing() }
+    }
+
+    /// A candidacy with a driver of its own.
+    pub(crate) fn candidate(&self, id: &str) -> ElectionBuilder {
+        self.stand(&Tenure::open(&self.place.url()).unwrap(), id)
+    }
+
+    /// The same, cut off from the store when the test says so.
+    pub(crate) fn candidate_at_risk(&self, id: &str) -> (Arc<FaultyStore>, ElectionBuilder) {
+        let store = FaultyStore::new(tenure::store::open(&self.place.url().parse().unwrap()).unwrap());
+        let tenure = Tenure::with_store_and_clock(Arc::clone(&store) as _, Clock::boottime()).unwrap();
+        (store, self.stand(&tenure, id))
+    }
+
+    pub(crate) fn stand(&self, tenure: &Tenure, id: &str) -> ElectionBuilder {
+        tenure.election(ELECTION).unwrap().timing(self.timing).candidate(CandidateId::new(id).unwrap())
+    }
+}
+
+/// Waits until it leads.
+pub(crate) fn elected(election: &Election) -> Leadership {
+    election.wait_elected_for(PATIENCE).unwrap().expect("nobody was elected in all that time")
+}
+
+/// What an election tells, kept until a test asks.
+pub(crate) struct Told(Receiver<Event>);
+
+impl Told {
+    /// Begins to listen.
+    pub(crate) fn by(election: &Election) -> Self {
+        let (sender, receiver) = channel();
+        let mut events = election.events();
+        std::thread::spawn(move || while events.next_blocking().is_some_and(|event| sender.send(event).is_ok()) {});
+        Self(receiver)
+    }
+
+    /// The first event to come in which this is found, and what was found.
+    pub(crate) fn find<T>(&self, what: &str, find: impl Fn(&EventKind) -> Option<T>) -> (Event, T) {
+        let deadline = Instant::now() + PATIENCE;
+        loop {
+            let left = deadline.saturating_duration_since(Instant::now());
+            let event = self.0.recv_timeout(left).unwrap_or_else(|error| panic!("waited for {what}: {error}"));
+            if let Some(found) = find(&event.kind) {
+                return (event, found);
+            }
+        }
+    }
+
+    /// Why leadership was lost, when it is.
+    pub(crate) fn loss(&self) -> (Event, LossReason) {
+        self.find("a loss", |kind| if let EventKind::Lost { reason, .. } = kind { Some(*reason) } else { None })
+    }
+
+    /// When leadership began.
+    pub(crate) fn election(&self) -> Event {
+        self.find("an election", |kind| matches!(kind, EventKind::Elected { .. }).then_some(())).0
+    }
+
+    /// What went wrong, in words.
+    pub(crate) fn trouble(&self) -> String {
+        self.find(
+            "a trouble",
+            |kind| if let EventKind::Error { trouble } = kind { Some(trouble.to_string()) } else { None },
+        )
+        .1
+    }
+}

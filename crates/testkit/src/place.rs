@@ -1,0 +1,51 @@
+//! A place for one test: its own directory, and its own store.
+
+use std::any::Any;
+use std::path::PathBuf;
+
+use tempfile::TempDir;
+
+use crate::stores::{Backend, StoreServer};
+use crate::wall_clock::WallClock;
+
+/// A directory, and a store in it.
+pub struct Place {
+    server: Box<dyn StoreServer>,
+    wall_clock: WallClock,
+    directory: TempDir,
+}
+
+impl Place {
+    /// An empty store of this kind.
+    #[must_use]
+    pub fn on(backend: &dyn Backend) -> Self {
+        let directory = tempfile::tempdir().unwrap();
+        let wall_clock = WallClock::at(directory.path().join("wall-clock"));
+        let server = backend.start(directory.path(), &wall_clock);
+        Self { server, wall_clock, directory }
+    }
+
+    /// A file of this name, which no other test has.
+    #[must_use]
+    pub fn path(&self, name: &str) -> PathBuf {
+        self.directory.path().join(name)
+    }
+
+    /// Where candidates find the store.
+    #[must_use]
+    pub fn url(&self) -> String {
+        self.server.url()
+    }
+
+    /// Lets the store answer nothing until what is returned is dropped.
+    #[must_use]
+    pub fn stall(&self) -> Box<dyn Any> {
+        self.server.stall()
+    }
+
+    /// The wall clock of the store, and of whomever else the test puts under it.
+    #[must_use]
+    pub fn wall_clock(&self) -> &WallClock {
+        &self.wall_clock
+    }
+}

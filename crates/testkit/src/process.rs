@@ -1,0 +1,108 @@
+//! Processes, whoever started them.
+
+use std::os::fd::OwnedFd;
+use std::path::PathBuf;
+use std::time::Duration;
+
+use rustix::event::{PollFd, PollFlags, Timespec, poll};
+use rustix::io::Errno;
+use rustix::process::{Pid, PidfdFlags, Resource, Rlimit, Signal, pidfd_open, pidfd_send_signal, prlimit};
+
+use crate::PATIENCE;
+
+/// A process, told from any later one with the same id.
+pub struct Process {
+    /// Its id.
+    pub pid: Pid,
+    /// Readable when it has ended; none if it was gone before it could be opened.
+    handle: Option<OwnedFd>,
+}
+
+impl Process {
+    /// Takes hold of it; one that is gone already is dead.
+    #[must_use]
+    pub fn open(pid: i32) -> Self {
+        let pid = Pid::from_raw(pid).unwrap();
+        match pidfd_open(pid, PidfdFlags::empty()) {
+            Ok(handle) => Self { pid, handle: Some(handle) },
+            Err(Errno::SRCH) => Self { pid, handle: None },
+            Err(error) => panic!("cannot open process {pid:?}: {error}"),
+        }
+    }
+
+    /// Whether it has ended.
+    #[must_use]
+    pub fn is_dead(&self) -> bool {
+        self.ends_within(Duration::ZERO)
+    }
+
+    /// Waits for its end, but not longer than this.
+    #[must_use]
+    pub fn ends_within(&self, limit: Duration) -> bool {
+        let Some(handle) = &self.handle else { return true };
+        let limit = Timespec::try_from(limit).unwrap();
+        poll(&mut [PollFd::new(handle, PollFlags::IN)], Some(&limit)).unwrap() > 0
+    }
+
+    /// Waits for its end, which must come.
+    pub fn await_end(&self, what: &str) {
+        assert!(self.ends_within(PATIENCE), "waited for the end of {what}, process {:?}", self.pid);
+    }
+
+    /// Sends a signal, unless the process is gone.
+    pub fn signal(&self, signal: Signal) {
+        if let Some(handle) = &self.handle {
+            // An error means that it has ended, as tests expect of some.
+            let _ = pidfd_send_signal(handle, signal);
+        }
+    }
+
+    /// The one process that it started.
+    #[must_use]
+    pub fn only_child(&self) -> Process {
+        let children_of = |task: PathBuf| std::fs::read_to_string(task.join("children")).unwrap_or_default();
+        let children: String = self.threads().into_iter().map(children_of).collect();
+        Process::open(children.trim().parse().unwrap_or_else(|_| panic!("not one child: {children:?}")))
+    }
+
+    /// Where the kernel tells of its threads.
+    #[must_use]
+    pub fn threads(&self) -> Vec<PathBuf> {
+        std::fs::read_dir(self.folder().join("task")).unwrap().map(|thread| thread.unwrap().path()).collect()
+    }
+
+    /// The process that started it, while that lives.
+    #[must_use]
+    pub fn parent(&self) -> Process {
+        let status = std::fs::read_to_string(self.folder().join("status")).unwrap();
+        let parent = status.lines().find_map(|line| line.strip_prefix("PPid:")).unwrap();
+        Process::open(parent.trim().parse().unwrap())
+    }
+
+    /// Lets it open no file beyond this number, and keep those it has.
+    pub fn limit_files(&self, count: u64) {
+        let limit = Rlimit { current: Some(count), maximum: Some(count) };
+        prlimit(Some(self.pid), Resource::Nofile, limit).unwrap();
+    }
+
+    fn folder(&self) -> PathBuf {
+        format!("/proc/{}", self.pid.as_raw_nonzero()).into()
+    }
+}
+
+/// A process that a test has stopped or means to kill. It does not outlive the test.
+pub struct Victim(
+    /// The process.
+    pub Process,
+);
+
+impl Drop for Victim {
+    fn drop(&mut self) {
+        self.0.signal(Signal::KILL);
+    }
+}
+
+/// Sends a signal to each of these, one right after the other.
+pub fn signal_all<const N: usize>(processes: [&Process; N], signal: Signal) {
+    processes.iter().for_each(|process| process.signal(signal));
+}

@@ -1,0 +1,204 @@
+//! A place for one test, and the candidates it starts there.
+
+use std::cell::RefCell;
+use std::ffi::{OsStr, OsString};
+use std::io::{PipeWriter, pipe};
+use std::os::unix::ffi::OsStrExt;
+use std::path::{Path, PathBuf};
+use std::process::{Command, Stdio};
+use std::time::Duration;
+
+use serde_json::Value;
+
+use crate::candidate::{self, Candidate};
+use crate::lines::{Lines, Record};
+use crate::pace::Pace;
+use crate::place::Place;
+use crate::running::{Finished, Running};
+use crate::stores::Backend;
+use crate::worker::{self, Journal, Start};
+
+/// The election of a test that needs only one.
+pub const ELECTION: &str = "nightly";
+
+/// A place with candidates: their events, and what their commands print.
+pub struct Site {
+    /// What the commands print.
+    pub words: Lines,
+    /// Where it all happens.
+    pub place: Place,
+    words_in: PipeWriter,
+    program: PathBuf,
+    pace: Pace,
+    events: RefCell<Vec<Record>>,
+}
+
+impl Site {
+    /// A site on a store of this kind, for candidates of this `tenure`.
+    #[must_use]
+    pub fn new(backend: &dyn Backend, program: &Path) -> Self {
+        let (words, words_in) = pipe().unwrap();
+        Self {
+            words: Lines::of(words),
+            place: Place::on(backend),
+            words_in,
+            program: program.to_owned(),
+            pace: Pace::SHORT,
+            events: RefCell::default(),
+        }
+    }
+
+    /// With leases of this pace.
+    #[must_use]
+    pub fn paced(self, pace: Pace) -> Self {
+        Self { pace, ..self }
+    }
+
+    /// The pace of all candidates.
+    #[must_use]
+    pub fn pace(&self) -> Pace {
+        self.pace
+    }
+
+    /// A file of this name, which no other test has.
+    #[must_use]
+    pub fn path(&self, name: &str) -> PathBuf {
+        self.place.path(name)
+    }
+
+    /// Where candidates find the store.
+    #[must_use]
+    pub fn store(&self) -> String {
+        self.place.url()
+    }
+
+    /// `tenure` with nothing but these arguments, and none of the settings of whoever runs the tests.
+    pub fn bare<I: AsRef<OsStr>>(&self, args: impl IntoIterator<Item = I>) -> Command {
+        let mut command = Command::new(&self.program);
+        for setting in ["TENURE_STORE", "TENURE_NAMESPACE", "TENURE_LOG", "XDG_STATE_HOME"] {
+            command.env_remove(setting);
+        }
+        command.env("HOME", self.path("home")).current_dir(self.path("")).stdin(Stdio::null()).args(args);
+        command
+    }
+
+    /// `tenure` on the store of this site.
+    pub fn tenure<I: AsRef<OsStr>>(&self, args: impl IntoIterator<Item = I>) -> Command {
+        let mut command = self.bare(["--store", &self.store()]);
+        command.args(args);
+        command
+    }
+
+    /// Runs `tenure` on the store of this site to its end.
+    pub fn finish<I: AsRef<OsStr>>(&self, args: impl IntoIterator<Item = I>) -> Finished {
+        Running::start(&mut self.tenure(args)).finish()
+    }
+
+    /// Runs `tenure` and reads what it prints as JSON.
+    #[must_use]
+    pub fn json(&self, args: &[&str]) -> Value {
+        let finished = self.finish(args);
+        assert_eq!(finished.code, Some(0), "{args:?}: {finished:?}");
+        serde_json::from_str(&finished.stdout).unwrap_or_else(|error| panic!("{args:?}: {error}: {finished:?}"))
+    }
+
+    /// What `tenure status` says of the election.
+    #[must_use]
+    pub fn status(&self) -> Value {
+        self.json(&["status", ELECTION, "--json"])[0].take()
+    }
+
+    /// A `tenure elect`.
+    #[must_use]
+    pub fn elect(&self, id: &str) -> Candidate {
+        self.elect_with(id, ELECTION, &[])
+    }
+
+    /// A `tenure elect` in this election, with these options.
+    #[must_use]
+    pub fn elect_with(&self, id: &str, election: &str, options: &[&str]) -> Candidate {
+        let mut command = self.tenure(["elect", election, "--id", id]);
+        self.listened_to(Candidate::elect(command.args(self.pace.options()).args(options)))
+    }
+
+    /// A `tenure run` whose command is the worker.
+    #[must_use]
+    pub fn candidate(&self, id: &str) -> Candidate {
+        self.candidate_with(id, &[], &[])
+    }
+
+    /// A `tenure run` whose command is `wrapper`, which is given the worker to start.
+    #[must_use]
+    pub fn candidate_with(&self, id: &str, options: &[&str], wrapper: &[&str]) -> Candidate {
+        let command: Vec<OsString> = wrapper.iter().map(OsString::from).chain(worker::command()).collect();
+        self.candidate_running(id, options, &command)
+    }
+
+    /// A `tenure run` of this very command. What the command prints is to be found in `words`.
+    #[must_use]
+    pub fn candidate_running<I: AsRef<OsStr>>(&self, id: &str, options: &[&str], run: &[I]) -> Candidate {
+        self.start(&mut self.candidate_command(id, options, run))
+    }
+
+    /// The same, not started yet.
+    pub fn candidate_command<I: AsRef<OsStr>>(&self, id: &str, options: &[&str], run: &[I]) -> Command {
+        let mut command = self.tenure(["run", ELECTION, "--json", "--id", id]);
+        command.args(self.pace.options()).args(options).arg("--").args(run);
+        command.env(worker::JOURNAL, self.path("journal")).stdout(self.words_in.try_clone().unwrap());
+        command
+    }
+
+    /// Starts a candidate.
+    #[must_use]
+    pub fn start(&self, command: &mut Command) -> Candidate {
+        self.listened_to(Candidate::run(command))
+    }
+
+    /// Waits for the next worker to start, whoever's it is.
+    pub fn next_start(&self) -> Start {
+        self.words.find("the start of a worker", Start::parse)
+    }
+
+    /// What the workers have written so far.
+    #[must_use]
+    pub fn journal(&self) -> Journal {
+        Journal::read(&self.path("journal"))
+    }
+
+    /// All events that its candidates have told so far, each candidate's in order.
+    #[must_use]
+    pub fn events(&self) -> Vec<Value> {
+        let records = self.events.borrow();
+        records.iter().flat_map(Record::lines).filter_map(|line| candidate::parse(&line)).collect()
+    }
+
+    /// Checks what holds whatever has happened here: no two workers at once, and terms that grow. Returns the smallest
+    /// gap between two workers.
+    pub fn judge(&self) -> Duration {
+        self.journal().assert_disjoint()
+    }
+
+    /// The processes that are left of all candidates of this site, their guards and their commands.
+    #[must_use]
+    pub fn survivors(&self) -> Vec<i32> {
+        let journal = self.path("journal");
+        let is_ours = |pid: &i32| {
+            let environment = std::fs::read(format!("/proc/{pid}/environ")).unwrap_or_default();
+            environment.split(|&byte| byte == 0).any(|variable| variable.ends_with(journal.as_os_str().as_bytes()))
+        };
+        let processes =
+            std::fs::read_dir("/proc").unwrap().filter_map(|entry| entry.unwrap().file_name().to_str()?.parse().ok());
+        processes.filter(is_ours).collect()
+    }
+
+    fn listened_to(&self, candidate: Candidate) -> Candidate {
+        self.events.borrow_mut().push(candidate.record());
+        candidate
+    }
+}
+
+/// A shell script as a command.
+#[must_use]
+pub fn sh(script: &str) -> [&str; 3] {
+    ["sh", "-c", script]
+}
