@@ -3,8 +3,9 @@
 use std::process::Command;
 
 use rustix::process::Signal;
-use serde_json::Value;
+use serde_json::{Value, json};
 
+use crate::bound::boot_ns;
 use crate::lines::{Lines, Record};
 use crate::running::Running;
 
@@ -28,6 +29,9 @@ impl Candidate {
 
     /// Sends a signal to it, and not to its command.
     pub fn signal(&self, signal: Signal) {
+        if signal == Signal::KILL {
+            self.note_kill();
+        }
         self.running.signal(signal);
     }
 
@@ -55,6 +59,22 @@ impl Candidate {
     /// All that it has told so far, read or not.
     pub(crate) fn record(&self) -> Record {
         self.lines().record()
+    }
+
+    /// Notes that it is being killed. A process that is killed cannot say so, and whoever judges its events needs the time
+    /// from right before the signal.
+    pub fn note_kill(&self) {
+        let record = self.record();
+        if let Some(last) = record.lines().iter().rev().find_map(|line| parse(line)) {
+            let killed = json!({
+                "event": "killed",
+                "election": last["election"],
+                "candidate": last["candidate"],
+                "pid": last["pid"],
+                "boot_ns": boot_ns(),
+            });
+            record.add(killed.to_string());
+        }
     }
 
     fn lines(&self) -> &Lines {

@@ -23,6 +23,11 @@ impl Record {
     pub fn lines(&self) -> Vec<String> {
         self.0.lock().unwrap().clone()
     }
+
+    /// Adds what the process itself cannot say.
+    pub(crate) fn add(&self, line: String) {
+        self.0.lock().unwrap().push(line);
+    }
 }
 
 impl Lines {

@@ -6,10 +6,12 @@ use std::io::{PipeWriter, pipe};
 use std::os::unix::ffi::OsStrExt;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use serde_json::Value;
+use tenure_history::{History, Limits};
 
+use crate::PATIENCE;
 use crate::candidate::{self, Candidate};
 use crate::lines::{Lines, Record};
 use crate::pace::Pace;
@@ -142,7 +144,7 @@ impl Site {
 
     /// The same, not started yet.
     pub fn candidate_command<I: AsRef<OsStr>>(&self, id: &str, options: &[&str], run: &[I]) -> Command {
-        let mut command = self.tenure(["run", ELECTION, "--json", "--id", id]);
+        let mut command = self.tenure(["run", ELECTION, "--json", "--renewals", "--id", id]);
         command.args(self.pace.options()).args(options).arg("--").args(run);
         command.env(worker::JOURNAL, self.path("journal")).stdout(self.words_in.try_clone().unwrap());
         command
@@ -172,10 +174,20 @@ impl Site {
         records.iter().flat_map(Record::lines).filter_map(|line| candidate::parse(&line)).collect()
     }
 
-    /// Checks what holds whatever has happened here: no two workers at once, and terms that grow. Returns the smallest
-    /// gap between two workers.
+    /// Checks what holds whatever has happened here: no two workers at once, no two leaders by what they told, and terms
+    /// that grow. Returns the smallest gap between two workers.
     pub fn judge(&self) -> Duration {
-        self.journal().assert_disjoint()
+        let deadline = Instant::now() + PATIENCE;
+        loop {
+            let lines = self.events().into_iter().map(|event| event.to_string());
+            let verdict = History::parse(lines).verdict(&Limits::default());
+            if verdict.is_good() {
+                return self.journal().assert_disjoint();
+            }
+            assert!(Instant::now() < deadline, "{verdict}");
+            // Waits because what one process said first may be read after what another one said later.
+            std::thread::sleep(Duration::from_millis(20));
+        }
     }
 
     /// The processes that are left of all candidates of this site, their guards and their commands.

@@ -3,8 +3,8 @@
 use rustix::process::Signal;
 use serde_json::{Value, json};
 use tenure_history::{History, Limits, Verdict};
-use tenure_testkit::candidate::Candidate;
 use tenure_testkit::bound::boot_ns;
+use tenure_testkit::candidate::Candidate;
 
 use crate::support::site;
 

@@ -57,6 +57,7 @@ pub(crate) fn case_28_killed_in_the_middle_of_a_start_it_leaves_no_command_behin
         next.event("elected");
         // Waits because every round is to strike at another point of the start.
         std::thread::sleep(Duration::from_micros(round * 300));
+        next.note_kill();
         signal_all([&next.running.process, &guard], Signal::KILL);
         assert_eq!(leader.code(), 143);
         eventually("the end of all that was started", || site.survivors().is_empty());

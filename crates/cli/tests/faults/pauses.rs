@@ -89,7 +89,7 @@ pub(crate) fn case_04_the_command_of_a_stopped_supervisor_is_dead_before_the_nex
     assert!(worker.is_dead());
     let last_seen_ns = site.journal().last_seen_ns(first.pid);
     within_ns("life after its supervisor", stopped_ns, last_seen_ns, site.pace().timing().hold());
-    site.judge();
+    site.journal().assert_disjoint();
 
     stopped.signal(Signal::CONT);
     let lost = stopped.event("lost");
