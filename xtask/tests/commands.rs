@@ -27,6 +27,7 @@ fn list_names_every_part_and_runs_none() {
             "unit",
             "integration",
             "simulation",
+            "model",
             "mutants",
             "examples",
             "doctests",

@@ -8,6 +8,7 @@ mod gate;
 mod invariants;
 mod kind;
 mod mistake;
+pub mod model;
 mod options;
 mod progress;
 mod report;

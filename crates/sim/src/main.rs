@@ -6,7 +6,9 @@ use std::thread::available_parallelism;
 use std::time::Instant;
 
 use clap::{Args, Parser, Subcommand};
-use tenure_sim::{Fault, Mistake, Progress, Sweep, Swept, Trial, grouped, replay, report, toothless};
+use tenure_sim::{
+    Fault, Mistake, Progress, Sweep, Swept, Trial, UnknownMistake, grouped, model, replay, report, toothless,
+};
 
 /// Hostile histories for the electors of tenure.
 #[derive(Parser)]
@@ -20,6 +22,8 @@ struct Arguments {
 enum Commands {
     /// Run many simulated elections under faults, or look at one
     Sim(Sim),
+    /// Look at every history up to a depth
+    Model(Model),
     /// Make every known mistake, and fail unless each is caught
     Mutants(Mutants),
 }
@@ -44,6 +48,22 @@ struct Sim {
 }
 
 #[derive(Args)]
+struct Model {
+    /// The most steps of a history: arrivals, faults, decisions, and leaps in time
+    #[arg(long, value_name = "D", default_value_t = model::Options::default().depth)]
+    depth: u8,
+    /// How many stand in the election
+    #[arg(long, value_name = "N", default_value_t = 2, value_parser = clap::value_parser!(u8).range(2..=3))]
+    candidates: u8,
+    /// How many faults there are in one history: duplicates, breaks, pauses, crashes and false hints together
+    #[arg(long, value_name = "N", default_value_t = 1)]
+    faults: u8,
+    /// Make this mistake on purpose
+    #[arg(long, value_name = "M", value_parser = makeable)]
+    mutant: Option<Mistake>,
+}
+
+#[derive(Args)]
 struct Mutants {
     /// In how many runs each mistake is made
     #[arg(long, value_name = "N", default_value_t = 300)]
@@ -56,6 +76,7 @@ struct Mutants {
 fn main() -> ExitCode {
     let is_good = match Arguments::parse().command {
         Commands::Sim(arguments) => simulate(&arguments),
+        Commands::Model(arguments) => search(&arguments),
         Commands::Mutants(arguments) => try_mutants(&arguments),
     };
     if is_good { ExitCode::SUCCESS } else { ExitCode::FAILURE }
@@ -113,6 +134,38 @@ fn came_up(sweep: &Sweep, swept: &Swept) -> bool {
     }
     println!("sim: these situations never came up: {missing:?}");
     false
+}
+
+fn search(arguments: &Model) -> bool {
+    let budgets = model::Budgets {
+        faults: arguments.faults,
+        duplicates: arguments.faults,
+        breaks: arguments.faults,
+        pauses: arguments.faults,
+        crashes: arguments.faults,
+        hints: arguments.faults,
+        ..model::Budgets::default()
+    };
+    let options = model::Options {
+        depth: arguments.depth,
+        candidates: arguments.candidates,
+        budgets,
+        threads: threads(),
+        mistake: arguments.mutant,
+        ..model::Options::default()
+    };
+    let mut progress = Progress::new();
+    let report = model::check(&options, |so_far| progress.tell(&format!("model: {so_far}")));
+    progress.clear();
+    println!("{report}");
+    // With few steps not everything can be seen.
+    report.violation.is_none() && (report.is_good() || arguments.depth < model::Options::default().depth)
+}
+
+fn makeable(name: &str) -> Result<Mistake, String> {
+    let mistake: Mistake = name.parse().map_err(|unknown: UnknownMistake| unknown.to_string())?;
+    let why = "it needs different ttls, or clocks that stop; the simulation has them";
+    if model::can_make(mistake) { Ok(mistake) } else { Err(format!("the model cannot make this mistake: {why}")) }
 }
 
 fn try_mutants(arguments: &Mutants) -> bool {

@@ -10,6 +10,7 @@ use crate::clock::{MILLI, SECOND};
 use crate::fault::Fault;
 use crate::kind::Kind;
 use crate::mistake::Mistake;
+use crate::words::name;
 
 /// One run.
 #[derive(Debug, Clone)]
@@ -112,7 +113,6 @@ impl Options {
 
 impl Contender {
     fn of(chance: &mut Chance, label: usize, ttl: u64) -> Self {
-        let letter = char::from(b'a' + u8::try_from(label).unwrap_or_default());
         let ttl = Duration::from_nanos(ttl);
         // The derived timing, or one that has as much grace as fits.
         let timing = if chance.percent(50) {
@@ -122,7 +122,7 @@ impl Contender {
         };
         let priority = if chance.percent(80) { Priority::MAX } else { Priority::new(7).unwrap_or_default() };
         let style = chance.pick(&[Style::Library, Style::Guarded]);
-        let id = CandidateId::new(letter.to_string()).expect("a letter is a valid id");
+        let id = CandidateId::new(name(label).to_string()).expect("a letter is a valid id");
         let timing = timing.expect("the ttl is in range and the interval fits");
         Self { candidate: Candidate { id, timing, priority, health_within: None }, style }
     }

@@ -2,6 +2,11 @@
 
 use tenure_core::{CampaignReply, Input, Instant, Output, RenewReply, Reply, Request, Verb};
 
+/// What people call the candidate with this index.
+pub(crate) fn name(index: usize) -> char {
+    (b'a'..).nth(index).map_or('?', char::from)
+}
+
 /// What an elector is told.
 pub(crate) fn heard(input: &Input) -> String {
     match input {

@@ -10,12 +10,17 @@ use crate::proof;
 /// Where the table is.
 const TABLE: &str = "docs/how-we-know.md";
 
-/// Nothing else builds what can make mistakes, so the lints see it here.
+/// Nothing else builds what can make mistakes, so the lints see it here, and so do the tests of the model.
 pub(crate) fn run(job: &mut Job<'_>) -> Result<(), String> {
-    let mut clippy = process::cargo();
-    clippy.args(["clippy", "--locked", "--package", "tenure-sim", "--profile", "sim"]);
-    proof::mutate(job.root(), &mut clippy);
-    job.command(clippy.args(["--", "-D", "warnings"]))?;
+    let mutated = |arguments: &str| {
+        let mut command = process::cargo();
+        command.args(arguments.split(' ')).args(["--locked", "--package", "tenure-sim", "--profile", "sim"]);
+        proof::mutate(job.root(), &mut command);
+        command
+    };
+    let (mut lints, mut tests) = (mutated("clippy --all-targets"), mutated("test --test model"));
+    job.command(lints.args(["--", "-D", "warnings"]))?;
+    job.command(&mut tests)?;
     let printed = prove(job, &["mutants"])?;
     let path = job.root().join(TABLE);
     let document = fs::read_to_string(&path).map_err(|error| format!("cannot read {TABLE}: {error}"))?;

@@ -49,6 +49,11 @@ pub(crate) const PARTS: &[Part] = &[
         run: |job| prove(job, &["sim", "--seeds", "20000"]).map(drop),
     },
     Part {
+        name: "model",
+        about: "every history of a few steps, millions of states, breaks no law",
+        run: |job| prove(job, &["model"]).map(drop),
+    },
+    Part {
         name: "mutants",
         about: "every known mistake, made on purpose, is caught, and every invariant catches one",
         run: mutants::run,

@@ -1,19 +1,18 @@
 //! A store: the real rules of an election's record, on a machine that is simulated.
 
-mod mistakes;
+mod desk;
 
 use std::collections::VecDeque;
 use std::time::Duration;
 
 use tenure_core::record::{Effects, Moment, ProcessToken, Record, Wake};
-use tenure_core::{
-    Campaign, CampaignReply, Candidate, ElectionKey, ElectionName, Instant, Metadata, Namespace, Renew, Reply, Resign,
-    Term, Verb,
-};
+use tenure_core::{CampaignReply, Candidate, ElectionKey, Instant, Reply, Term, Verb};
 
 use crate::clock::{Clock, MILLI, SECOND, True};
 use crate::kind::Kind;
 use crate::mistake::{Mistake, StoreMistake};
+
+pub(crate) use desk::{Desk, key};
 
 /// The store of one run.
 pub(crate) struct Store {
@@ -64,10 +63,8 @@ impl Store {
             Some(Mistake::Store(mistake)) => Some(mistake),
             _ => None,
         };
-        let name = ElectionName::new("nightly").expect("a word is a valid name");
-        let key = ElectionKey { namespace: Namespace::default(), name };
-        let record = Record::default();
-        Self { kind, mistake, clock, record, past: VecDeque::new(), old_primary: None, key }
+        let (record, past) = (Record::default(), VecDeque::new());
+        Self { kind, mistake, clock, record, past, old_primary: None, key: key() }
     }
 
     /// How long a lease of this ttl really lasts here, at most, on the store's clock.
@@ -86,31 +83,24 @@ impl Store {
         } else {
             caller.shown
         };
-        let at = Moment { now: shown, unix_ms: 0, process: caller.process, is_gone: caller.is_gone };
-        self.err_before(caller, verb, &at);
-        let last_term = self.record_for(caller).last_term;
-        let before = self.mistake.and_then(|_| self.record_for(caller).lease.clone());
-        let mut effects = Effects::default();
-        let reply = match verb {
-            Verb::Campaign { nonce } => {
-                let request = self.campaign(caller, *nonce);
-                self.let_terms_follow_clock(caller, &request, &at);
-                let record = self.record_for(caller);
-                Reply::Campaign(Ok(record.campaign(&request, &at, &mut effects)))
-            }
-            Verb::Renew { nonce, term } => {
-                let ttl = self.ttl(caller);
-                let request = Renew { key: self.key.clone(), nonce: *nonce, term: *term, ttl };
-                Reply::Renew(Ok(self.record_for(caller).renew(&request, &at)))
-            }
-            Verb::Resign { nonce, term, successor, reason } => {
-                let (successor, reason) = (successor.clone(), *reason);
-                let request = Resign { key: self.key.clone(), nonce: *nonce, term: *term, successor, reason };
-                self.record_for(caller).resign(&request, &at, &mut effects);
-                Reply::Resign(Ok(()))
-            }
+        let (ttl, mistake) = (self.ttl(caller), self.mistake);
+        // Where terms are also dates, a store that forgot everything still grants later ones.
+        let date = Term::new(EPOCH_MS + shown.as_nanos() / MILLI - 1);
+        let record = match &mut self.old_primary {
+            Some(old) if caller.at_old_primary => old,
+            _ => &mut self.record,
         };
-        let reply = self.err_after(caller, verb, &at, before, reply);
+        let last_term = record.last_term;
+        let mut desk = Desk {
+            record,
+            at: Moment { now: shown, unix_ms: 0, process: caller.process, is_gone: caller.is_gone },
+            key: &self.key,
+            candidate: caller.candidate,
+            ttl,
+            terms_above: date.filter(|_| self.kind == Kind::Replicated),
+            mistake,
+        };
+        let (reply, effects) = desk.serve(verb);
         let granted = match reply {
             Reply::Campaign(Ok(CampaignReply::Granted { term })) if Some(term) > last_term => Some(term),
             _ => None,
@@ -148,39 +138,9 @@ impl Store {
         self.past.clear();
     }
 
-    fn record_for(&mut self, caller: &Caller<'_>) -> &mut Record {
-        match &mut self.old_primary {
-            Some(old) if caller.at_old_primary => old,
-            _ => &mut self.record,
-        }
-    }
-
     fn ttl(&self, caller: &Caller<'_>) -> Duration {
         let ttl = caller.candidate.timing.ttl();
         if self.kind == Kind::Quorum { raised(ttl) + caller.lateness } else { ttl }
-    }
-
-    fn campaign(&self, caller: &Caller<'_>, nonce: tenure_core::Nonce) -> Campaign {
-        let timing = &caller.candidate.timing;
-        Campaign {
-            key: self.key.clone(),
-            candidate: caller.candidate.id.clone(),
-            nonce,
-            ttl: self.ttl(caller),
-            priority: caller.candidate.priority,
-            metadata: Metadata::default(),
-            stand_by_for: timing.ttl() + timing.ttl() / 2,
-        }
-    }
-
-    /// Where terms are also dates, a store that forgot everything still grants later ones.
-    fn let_terms_follow_clock(&mut self, caller: &Caller<'_>, request: &Campaign, at: &Moment<'_>) {
-        let date = Term::new(EPOCH_MS + at.now.as_nanos() / MILLI - 1);
-        let follows = self.kind == Kind::Replicated;
-        let record = self.record_for(caller);
-        if follows && record.is_free_for(request, at) {
-            record.last_term = record.last_term.max(date);
-        }
     }
 
     fn keep_for_copy(&mut self, now: True) {
