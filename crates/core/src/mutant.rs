@@ -42,6 +42,8 @@ pub enum Mutant {
     GraceAfterPause,
     /// A renewal that is not answered counts as done.
     SilenceIsConsent,
+    /// A leader may try to renew for a while from each failure on, and not from its last success.
+    WindowRestarts,
     /// The lease is kept alive although leadership was lost.
     RenewsAfterLoss,
     /// A term at or below one that was seen is accepted.
@@ -76,7 +78,7 @@ impl Context {
 #[cfg(mutants)]
 impl Mutant {
     /// All of them.
-    pub const ALL: [Self; 21] = [
+    pub const ALL: [Self; 22] = [
         Self::TrustFromReply,
         Self::NoDriftMargin,
         Self::OneSidedMargin,
@@ -88,6 +90,7 @@ impl Mutant {
         Self::NoRecheckAfterResume,
         Self::GraceAfterPause,
         Self::SilenceIsConsent,
+        Self::WindowRestarts,
         Self::RenewsAfterLoss,
         Self::AcceptsOldTerm,
         Self::CampaignsBesideOwnWork,

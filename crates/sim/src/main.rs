@@ -118,7 +118,10 @@ fn sweep_all(sweep: &Sweep) -> bool {
     progress.clear();
     match &swept.violation {
         None => print!("{}", swept.tally),
-        Some((seed, violation)) => println!("{violation}\n{}\n", report(&sweep.options(*seed))),
+        Some((seed, violation)) => {
+            println!("seed {seed}: {violation}\n\nwith as few faults as break the same promise:");
+            println!("{}\n", report(&sweep.options(*seed)));
+        }
     }
     let is_complete = came_up(sweep, &swept);
     println!("{}", swept.summary());

@@ -121,6 +121,7 @@ fn mistakes_of_electors_are_caught() {
         (Mutant::NoDriftMargin, 5, CRASHES, Law::NewestActs),
         (Mutant::OneSidedMargin, 5, CRASHES, Law::NewestActs),
         (Mutant::SilenceIsConsent, 5, CRASHES, Law::NewestActs),
+        (Mutant::WindowRestarts, 5, CRASHES, Law::NewestActs),
         (Mutant::NonceKept, 5, Budgets::NONE, Law::NoFalseAlarm),
         (Mutant::DuplicateGrant, 5, duplicates, Law::LostStaysLost),
         (Mutant::TrustFromReply, 6, CRASHES, Law::NewestActs),

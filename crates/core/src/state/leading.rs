@@ -144,6 +144,11 @@ impl Leading {
     }
 
     fn failed(mut self, ctx: &mut Context) -> State {
+        #[cfg(mutants)]
+        if ctx.has(Mutant::WindowRestarts) {
+            self.extend(ctx, Pending { id: ctx.last_request(), sent_at: ctx.now });
+            ctx.timers.set(Timer::Stop, self.trust.stop_at);
+        }
         self.failures = self.failures.saturating_add(1);
         let delay = ctx.back_off(self.failures, ctx.candidate.timing.retry_max());
         ctx.timers.set(Timer::Renew, ctx.now + delay);
