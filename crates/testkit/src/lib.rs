@@ -11,6 +11,7 @@ pub mod bound;
 pub mod candidate;
 pub mod cases;
 pub mod lines;
+pub mod netns;
 pub mod pace;
 pub mod place;
 pub mod process;
