@@ -15,6 +15,7 @@ pub mod netns;
 pub mod pace;
 pub mod place;
 pub mod process;
+pub mod proxy;
 pub mod register;
 pub mod role;
 pub mod running;
