@@ -81,6 +81,8 @@ const TOO_LONG: &str = "that is too long for a duration";
 
 #[cfg(test)]
 mod tests {
+    use tenure_testkit::fuzz::Fuzz;
+
     use super::*;
 
     #[test]
@@ -111,4 +113,30 @@ mod tests {
         assert_eq!(show(Duration::from_millis(59_960)), "1m00s");
         assert_eq!(show(Duration::from_millis(119_700)), "2m00s");
     }
+
+    /// What is read is shown so that it can be read again, as the same up to the last digit shown.
+    #[test]
+    fn fuzz_durations() {
+        Fuzz::target("durations").words(WORDS).cases(20_000).run(|input| {
+            let text = String::from_utf8_lossy(input);
+            let Ok(duration) = parse(&text) else { return };
+            let shown = show(duration);
+            let again = parse(&shown).unwrap_or_else(|error| panic!("{text:?} is shown as {shown:?}: {error}"));
+            assert!(again.abs_diff(duration) <= precision(duration), "{text:?} is shown as {shown:?}");
+            assert_eq!(show(again), shown);
+        });
+    }
+
+    /// Half of the last digit.
+    fn precision(duration: Duration) -> Duration {
+        match duration.as_secs() {
+            0 => Duration::from_micros(500),
+            1..60 => Duration::from_millis(50),
+            60..3600 => Duration::from_millis(500),
+            _ => Duration::from_secs(30),
+        }
+    }
+
+    const WORDS: &[&str] =
+        &["0", "1", "9", ".", "s", "ms", "m", "h", "59", "60", "999", "3600", "1e9", "-", "+", " ", "inf"];
 }

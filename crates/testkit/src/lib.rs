@@ -10,6 +10,7 @@
 pub mod bound;
 pub mod candidate;
 pub mod cases;
+pub mod fuzz;
 pub mod lines;
 pub mod netns;
 pub mod pace;
