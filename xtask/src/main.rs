@@ -4,6 +4,7 @@ mod bench;
 mod deny;
 mod faults;
 mod fix;
+mod fuzz;
 mod job;
 mod manifest;
 mod process;
@@ -40,6 +41,8 @@ enum Commands {
     Mutants(proof::Options),
     /// Run the fault cases, as often as wanted
     Faults(faults::Options),
+    /// Try inputs of every kind on whatever reads them, many more than the tests do
+    Fuzz(fuzz::Options),
     /// Measure: each figure beside its floor, in the same run
     Bench(bench::Options),
     /// Check the licences, bans and sources of every dependency with cargo-deny
@@ -55,6 +58,7 @@ fn main() -> ExitCode {
         Commands::Model(options) => proof::run(&root, "model", &options),
         Commands::Mutants(options) => proof::run(&root, "mutants", &options),
         Commands::Faults(options) => faults::run(&root, &options),
+        Commands::Fuzz(options) => fuzz::run(&root, &options),
         Commands::Bench(options) => bench::run(&root, &options).map(|()| ExitCode::SUCCESS),
         Commands::Deny => deny::run(&root).map(|()| ExitCode::SUCCESS),
     });

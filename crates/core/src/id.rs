@@ -140,6 +140,8 @@ fn quote(text: &str) -> String {
 
 #[cfg(test)]
 mod tests {
+    use tenure_testkit::fuzz::Fuzz;
+
     use super::*;
 
     #[test]
@@ -170,5 +172,29 @@ mod tests {
     #[test]
     fn composed_and_decomposed_letters_are_two_names() {
         assert_ne!(ElectionName::new("\u{e9}").unwrap(), ElectionName::new("e\u{301}").unwrap());
+    }
+
+    #[test]
+    fn fuzz_names() {
+        Fuzz::target("names")
+            .words(&["a", "é", "🦀", "\0", "\n", "\u{85}", "\u{200b}", "../", "\"", "xxxxxxxxxx"])
+            .run(|input| {
+                let text = String::from_utf8_lossy(input);
+                let is_valid = (1..=NAME_BYTES_MAX).contains(&text.len()) && !text.contains(char::is_control);
+                match ElectionName::new(&text) {
+                    Ok(name) => {
+                        assert!(is_valid);
+                        assert_eq!((name.as_str(), name.to_string()), (&*text, text.to_string()));
+                        assert_eq!(name, text.parse().unwrap());
+                    }
+                    Err(error) => {
+                        assert!(!is_valid, "{error}");
+                        let told = error.to_string();
+                        assert!(told.len() < 600 && !told.contains(char::is_control), "{told}");
+                    }
+                }
+                assert_eq!(CandidateId::new(&text).is_ok(), is_valid);
+                assert_eq!(Namespace::new(&text).is_ok(), is_valid);
+            });
     }
 }

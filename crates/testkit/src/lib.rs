@@ -10,10 +10,13 @@
 pub mod bound;
 pub mod candidate;
 pub mod cases;
+pub mod fuzz;
 pub mod lines;
+pub mod netns;
 pub mod pace;
 pub mod place;
 pub mod process;
+pub mod proxy;
 pub mod register;
 pub mod role;
 pub mod running;

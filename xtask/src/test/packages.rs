@@ -55,6 +55,7 @@ const REQUIREMENTS: &[Requirement] = &[
         package: "git",
         why: "the repository test reads the list of tracked files",
     },
+    Requirement { probe: Probe::Command("ip"), package: "iproute2", why: "tests cut the links of network namespaces" },
 ];
 
 fn missing() -> Vec<&'static Requirement> {

@@ -24,6 +24,8 @@
 
 pub mod clock;
 mod encoding;
+#[cfg(test)]
+mod fuzz;
 pub mod guard;
 pub mod message;
 mod packet;

@@ -93,6 +93,11 @@ impl fmt::Display for StoreUrl {
         let rest = &self.text[self.colon + 1..];
         let (slashes, rest) = rest.split_at(rest.len() - rest.trim_start_matches('/').len());
         let scheme = self.scheme();
+        if rest.find('?').is_some_and(|question_mark| rest[question_mark..].contains('@')) {
+            // The question mark may be part of a password, or the @ of a parameter. Nobody can tell: both are hidden.
+            let user = rest.split([':', '/', '?', '@']).next().unwrap_or_default();
+            return write!(f, "{scheme}:{slashes}{user}:***");
+        }
         let (base, query) = rest.split_once('?').map_or((rest, None), |(base, query)| (base, Some(query)));
         // The last @ ends the credentials: a password may hold anything else, even an unescaped slash.
         match base.rsplit_once('@') {
@@ -136,6 +141,9 @@ mod tests {
             "redis+sentinel://u:canary@a,b,c/name",
             "redis:user:canary@host",
             "postgres:/user:canary@host/db",
+            "postgres://user:can?canary@host/db",
+            "postgres://user:canary?x@host/db?a=b@c",
+            "postgres://host/db?user=a@b&password=canary",
         ] {
             let url: StoreUrl = text.parse().unwrap();
             assert!(!url.to_string().contains("canary"), "{url}");

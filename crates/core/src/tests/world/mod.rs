@@ -8,7 +8,7 @@ mod store;
 use std::collections::BTreeMap;
 
 use super::*;
-use monitor::Monitor;
+pub(super) use monitor::Monitor;
 use store::Store;
 
 /// True time, in nanoseconds.
@@ -385,7 +385,7 @@ impl World {
     }
 }
 
-fn failed(verb: &Verb, failure: Failure) -> Reply {
+pub(super) fn failed(verb: &Verb, failure: Failure) -> Reply {
     match verb {
         Verb::Campaign { .. } => Reply::Campaign(Err(failure)),
         Verb::Renew { .. } => Reply::Renew(Err(failure)),

@@ -5,7 +5,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use crate::tests::*;
 
 #[derive(Default)]
-pub(super) struct Monitor {
+pub(in crate::tests) struct Monitor {
     sent: BTreeMap<RequestId, Sent>,
     /// The request under way, as far as the elector can know.
     outstanding: Option<RequestId>,
@@ -20,6 +20,9 @@ pub(super) struct Monitor {
     stopped: bool,
     first_at: Option<Instant>,
     inputs: u64,
+    /// When it wants to be woken.
+    wake_at: Option<Instant>,
+    /// How often it was, as it wanted.
     alarms: u64,
 }
 
@@ -32,7 +35,7 @@ struct Sent {
 
 impl Monitor {
     /// The term whose work runs, as far as anybody can tell.
-    pub(super) fn running(&self) -> Option<Term> {
+    pub(in crate::tests) fn running(&self) -> Option<Term> {
         self.leading.map(|(term, _)| term).or(self.draining.map(|(term, _)| term))
     }
 
@@ -40,17 +43,18 @@ impl Monitor {
         self.leading.map(|(_, trust)| trust.until)
     }
 
-    pub(super) fn before(&mut self, now: Instant, input: &Input) {
+    pub(in crate::tests) fn before(&mut self, now: Instant, input: &Input) {
         self.first_at.get_or_insert(now);
         self.inputs += 1;
         match input {
-            Input::Timeout => {
+            Input::Timeout if self.wake_at.is_some_and(|at| at <= now) => {
                 self.inputs -= 1;
                 self.alarms += 1;
             }
             Input::Reply { request, reply } => self.answered(*request, reply),
             Input::WorkEnded { term } => self.ending = Some(*term),
-            Input::Start
+            Input::Timeout
+            | Input::Start
             | Input::Hint
             | Input::Opportunity
             | Input::Resign { .. }
@@ -59,7 +63,13 @@ impl Monitor {
         }
     }
 
-    pub(super) fn after(&mut self, now: Instant, elector: &Elector, outputs: &[Output], timeout: Option<Instant>) {
+    pub(in crate::tests) fn after(
+        &mut self,
+        now: Instant,
+        elector: &Elector,
+        outputs: &[Output],
+        timeout: Option<Instant>,
+    ) {
         let timing = elector.candidate().timing;
         for output in outputs {
             if matches!(output, Output::Send(_)) {
@@ -86,6 +96,7 @@ impl Monitor {
         }
         self.end();
         self.ending = None;
+        self.wake_at = timeout;
         assert_eq!(elector.leads_under(), self.leading);
         assert!(self.leading.is_none_or(|(_, trust)| now < trust.stop_at), "it leads beyond stop_at");
         let overdue = self.draining.is_some_and(|(term, kill_at)| kill_at <= now && !self.killed.contains(&term));
