@@ -51,7 +51,7 @@ fn a_violation_shrinks_to_few_faults_and_says_how_to_see_it_again() {
     let report = report(&options);
     assert!(report.contains(violation.invariant), "{report}");
     assert!(report.contains(&format!("cargo xtask sim --seed {seed} --mutant clock-stops-in-suspend")), "{report}");
-    assert!(report.contains("Elected"), "{report}");
+    assert!(report.contains("ELECTED"), "{report}");
 }
 
 #[test]

@@ -84,7 +84,7 @@ fn events_are_json_lines_with_the_documented_fields() {
 #[test]
 fn renewals_are_told_as_json_and_only_so() {
     let site = site();
-    let candidate = site.candidate_with("a", &["--renewals"], &[]);
+    let candidate = site.candidate("a");
     assert!(candidate.event("renewed")["trusted_until_boot_ns"].is_u64());
     assert_eq!(run(&site, &["--renewals"], &["true"]).code, Some(2));
 }
