@@ -9,6 +9,8 @@ use crate::proof;
 
 /// Where the table is.
 const TABLE: &str = "docs/how-we-know.md";
+/// How it begins.
+const HEAD: &str = "| mutant |";
 
 /// Nothing else builds what can make mistakes, so the lints see it here, and so do the tests of the model.
 pub(crate) fn run(job: &mut Job<'_>) -> Result<(), String> {
@@ -33,7 +35,8 @@ pub(crate) fn run(job: &mut Job<'_>) -> Result<(), String> {
 /// Mutants that were tried and are not in the table, or are in the table and were not tried.
 fn differences(printed: &str, document: &str) -> Vec<String> {
     let tried: Vec<&str> = printed.lines().filter(|line| line.contains("seed")).filter_map(first_word).collect();
-    let rows = document.lines().filter_map(|line| line.strip_prefix("| `")?.split_once('`'));
+    let table = document.lines().skip_while(|line| !line.starts_with(HEAD)).take_while(|line| line.starts_with('|'));
+    let rows = table.filter_map(|line| line.strip_prefix("| `")?.split_once('`'));
     let listed: Vec<&str> = rows.map(|(name, _)| name).collect();
     let missing = tried.iter().filter(|name| !listed.contains(name));
     let stale = listed.iter().filter(|name| !tried.contains(name));
@@ -52,11 +55,14 @@ mod tests {
 
     #[test]
     fn a_table_that_lists_what_was_tried_is_true() {
-        assert_eq!(differences(PRINTED, "text\n| `blind-renew` | x |\n| `no-kill` | y |\n"), Vec::<String>::new());
+        assert_eq!(
+            differences(PRINTED, "text\n| mutant |\n| `blind-renew` | x |\n| `no-kill` | y |\n\n| `else` |\n"),
+            Vec::<String>::new()
+        );
     }
 
     #[test]
     fn what_is_missing_or_stale_is_named() {
-        assert_eq!(differences(PRINTED, "| `no-kill` | y |\n| `gone` | z |\n"), ["blind-renew", "gone"]);
+        assert_eq!(differences(PRINTED, "| mutant |\n| `no-kill` | y |\n| `gone` | z |\n"), ["blind-renew", "gone"]);
     }
 }
