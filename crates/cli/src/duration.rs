@@ -81,7 +81,7 @@ const TOO_LONG: &str = "that is too long for a duration";
 
 #[cfg(test)]
 mod tests {
-    use tenure_testkit::fuzz::Fuzz;
+    use tenure_fuzz::Fuzz;
 
     use super::*;
 

@@ -140,7 +140,7 @@ fn quote(text: &str) -> String {
 
 #[cfg(test)]
 mod tests {
-    use tenure_testkit::fuzz::Fuzz;
+    use tenure_fuzz::Fuzz;
 
     use super::*;
 

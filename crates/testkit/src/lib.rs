@@ -10,7 +10,6 @@
 pub mod bound;
 pub mod candidate;
 pub mod cases;
-pub mod fuzz;
 pub mod lines;
 pub mod netns;
 pub mod pace;

@@ -6,7 +6,7 @@ use std::os::fd::OwnedFd;
 use rustix::net::{SendFlags, send};
 use serde::Serialize;
 use serde::de::DeserializeOwned;
-use tenure_testkit::fuzz::Fuzz;
+use tenure_fuzz::Fuzz;
 
 use super::message::{Order, Report};
 use super::packet::{self, Received, channel, receive};

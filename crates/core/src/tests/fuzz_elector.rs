@@ -1,6 +1,6 @@
 //! Whatever happens to an elector, at whatever time. The checks themselves are in `world/monitor.rs`.
 
-use tenure_testkit::fuzz::{Fuzz, Tape};
+use tenure_fuzz::{Fuzz, Tape};
 
 use super::world::{Monitor, failed};
 use super::*;

@@ -3,7 +3,7 @@
 use std::path::Path;
 
 use tenure::store::sqlite::SqliteStore;
-use tenure_testkit::fuzz::{Fuzz, Tape};
+use tenure_fuzz::{Fuzz, Tape};
 
 use crate::database::Pristine;
 

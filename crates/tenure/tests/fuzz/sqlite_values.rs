@@ -5,7 +5,7 @@ use std::cell::Cell;
 use rusqlite::Connection;
 use rusqlite::types::Value;
 use tenure::store::sqlite::SqliteStore;
-use tenure_testkit::fuzz::{Fuzz, Tape};
+use tenure_fuzz::{Fuzz, Tape};
 
 use crate::database::{Pristine, connect};
 

@@ -2,7 +2,7 @@
 
 use tenure::StoreUrl;
 use tenure::store::open;
-use tenure_testkit::fuzz::Fuzz;
+use tenure_fuzz::Fuzz;
 
 /// An input is an address as it is, and also the lines of one that is put together: password, user, place and the
 /// value of a parameter.

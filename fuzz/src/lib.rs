@@ -17,7 +17,7 @@ pub use tape::Tape;
 /// A target: its name, which is also that of its folder in `fuzz/corpus`, and how to try it.
 ///
 /// ```no_run
-/// use tenure_testkit::fuzz::Fuzz;
+/// use tenure_fuzz::Fuzz;
 ///
 /// Fuzz::target("numbers").words(&["0x", "-", "9999999999"]).run(|input| {
 ///     // It may fail, but it must not panic.
