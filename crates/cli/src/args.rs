@@ -154,6 +154,9 @@ pub struct ElectArgs {
     /// Print renewals, too.
     #[arg(long)]
     pub renewals: bool,
+    /// Print JSON, as it does without being asked.
+    #[arg(long)]
+    pub json: bool,
 }
 
 /// Arguments of `tenure status` and `tenure watch`.

@@ -52,6 +52,13 @@ fn one_hands_over_to_the_other_and_both_say_so() {
 }
 
 #[test]
+fn json_may_be_asked_for_as_everywhere_else() {
+    let site = site();
+    let candidate = site.elect_with("a", ELECTION, &["--json"]);
+    assert_eq!(candidate.event("elected")["candidate"], "a");
+}
+
+#[test]
 fn renewals_are_printed_when_they_are_asked_for() {
     let site = site();
     let mut candidate = site.elect_with("a", ELECTION, &["--renewals"]);
