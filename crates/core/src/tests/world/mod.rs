@@ -159,7 +159,7 @@ impl World {
             }
             Op::Crash { node } => self.crash(node),
             Op::Feed { node, input } => self.schedule(0, Event::AtNode { node, input }),
-            Op::Handover => self.store.ask_for_handover(),
+            Op::Handover => self.store.ask_for_handover(self.now),
             Op::Forge { node, request, reply } => {
                 self.schedule(0, Event::AtNode { node, input: Input::Reply { request, reply } });
             }

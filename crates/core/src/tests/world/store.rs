@@ -1,87 +1,74 @@
-//! A store that keeps the contract, with a clock of its own. Its leases end as early as the contract allows.
+//! A store that decides by the real rules, on a clock of its own. Its leases end as early as the contract allows.
 
 use super::{Clock, True};
+use crate::record::{Effects, Moment, ProcessToken, Record};
 use crate::tests::*;
 
 pub(super) struct Store {
     clock: Clock,
     ttl: Duration,
-    lease: Option<Lease>,
-    last_term: u64,
-    handover: bool,
-}
-
-struct Lease {
-    nonce: Nonce,
-    term: Term,
-    holder: CandidateId,
-    expires: Instant,
+    record: Record,
 }
 
 impl Store {
     pub(super) fn new(clock: Clock, ttl: Duration) -> Self {
-        Self { clock, ttl: ttl - Timing::QUANTUM, lease: None, last_term: 0, handover: false }
+        Self { clock, ttl: ttl - Timing::QUANTUM, record: Record::default() }
     }
 
     pub(super) fn serve(&mut self, now: True, candidate: &CandidateId, verb: &Verb) -> Reply {
-        let now = self.clock.at(now);
-        match verb {
-            Verb::Campaign { nonce } => Reply::Campaign(Ok(self.campaign(now, candidate, *nonce))),
-            Verb::Renew { nonce, term } => Reply::Renew(Ok(self.renew(now, *nonce, *term))),
-            Verb::Resign { nonce, term, .. } => {
-                let own = |lease: &mut Lease| lease.nonce == *nonce && term.is_none_or(|term| lease.term == term);
-                self.lease.take_if(own);
+        let (at, ttl) = (self.moment(now), self.ttl);
+        let mut effects = Effects::default();
+        match verb.clone() {
+            Verb::Campaign { nonce } => {
+                let request = self.campaign(candidate, nonce);
+                Reply::Campaign(Ok(self.record.campaign(&request, &at, &mut effects)))
+            }
+            Verb::Renew { nonce, term } => {
+                Reply::Renew(Ok(self.record.renew(&Renew { key: key(), nonce, term, ttl }, &at)))
+            }
+            Verb::Resign { nonce, term, successor, reason } => {
+                let request = Resign { key: key(), nonce, term, successor, reason };
+                self.record.resign(&request, &at, &mut effects);
                 Reply::Resign(Ok(()))
             }
         }
     }
 
-    pub(super) fn ask_for_handover(&mut self) {
-        self.handover = true;
+    pub(super) fn ask_for_handover(&mut self, now: True) {
+        let at = self.moment(now);
+        self.record.request_handover(Some(&id("b")), &at, &mut Effects::default());
     }
 
+    /// Gives the lease to somebody who did not ask, whoever has it.
     pub(super) fn seize(&mut self, now: True) {
-        let now = self.clock.at(now);
-        self.grant(now, &id("thief"), Nonce::from_bits(0));
+        let request = self.campaign(&id("thief"), Nonce::from_bits(0));
+        self.record.lease = None;
+        self.record.reservation = None;
+        let at = self.moment(now);
+        self.record.campaign(&request, &at, &mut Effects::default());
     }
 
     pub(super) fn flush(&mut self) {
-        self.lease = None;
-        self.last_term = 0;
+        self.record = Record::default();
     }
 
-    fn campaign(&mut self, now: Instant, candidate: &CandidateId, nonce: Nonce) -> CampaignReply {
-        let until = now + self.ttl;
-        match self.lease.as_mut().filter(|lease| now < lease.expires) {
-            None => CampaignReply::Granted { term: self.grant(now, candidate, nonce) },
-            Some(lease) if lease.nonce == nonce => {
-                lease.expires = until;
-                CampaignReply::Granted { term: lease.term }
-            }
-            Some(lease) => CampaignReply::Held(Held {
-                leader: Some(leader(lease.holder.as_str(), lease.term.get())),
-                remaining: lease.expires.saturating_since(now),
-                rank: 0,
-            }),
+    fn moment(&self, now: True) -> Moment<'static> {
+        Moment { now: self.clock.at(now), unix_ms: 0, process: ProcessToken::default(), is_gone: &|_| false }
+    }
+
+    fn campaign(&self, candidate: &CandidateId, nonce: Nonce) -> Campaign {
+        Campaign {
+            key: key(),
+            candidate: candidate.clone(),
+            nonce,
+            ttl: self.ttl,
+            priority: Priority::MAX,
+            metadata: Metadata::default(),
+            stand_by_for: self.ttl * 3 / 2,
         }
     }
+}
 
-    fn grant(&mut self, now: Instant, candidate: &CandidateId, nonce: Nonce) -> Term {
-        self.last_term += 1;
-        self.handover = false;
-        let term = term(self.last_term);
-        self.lease = Some(Lease { nonce, term, holder: candidate.clone(), expires: now + self.ttl });
-        term
-    }
-
-    fn renew(&mut self, now: Instant, nonce: Nonce, term: Term) -> RenewReply {
-        let until = now + self.ttl;
-        let own = |lease: &&mut Lease| lease.nonce == nonce && lease.term == term && now < lease.expires;
-        let Some(lease) = self.lease.as_mut().filter(own) else {
-            return RenewReply::NotHolder { current: Term::new(self.last_term) };
-        };
-        lease.expires = until;
-        let handover = std::mem::take(&mut self.handover).then(|| Handover { successor: Some(id("b")) });
-        RenewReply::Renewed { handover }
-    }
+fn key() -> ElectionKey {
+    ElectionKey { namespace: Namespace::default(), name: ElectionName::new("nightly").unwrap() }
 }
