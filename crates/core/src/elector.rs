@@ -45,7 +45,7 @@ use std::time::Duration;
 /// ```
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
 pub struct Elector {
-    pub(crate) state: State,
+    state: State,
     pub(crate) ctx: Context,
 }
 

@@ -26,6 +26,8 @@ pub(crate) use resigning::{Release, Resigning};
 ///                    v
 ///                 Stopped
 /// ```
+///
+/// Two campaigns in a row that nobody answers lead from Campaigning to Resigning, too: the lease may be ours.
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
 pub(crate) enum State {
     /// Not standing yet.

@@ -59,9 +59,7 @@ pub(crate) enum Seen<'a> {
     ToldToStop { node: usize },
     /// A candidate has left.
     Stopped { node: usize },
-    /// The faults are over.
-    Healed,
-    /// Enough time has passed since for somebody to lead.
+    /// The faults have been over long enough for somebody to lead.
     LongHealed,
     /// The leader was killed while all was well.
     LeaderKilled,

@@ -13,8 +13,7 @@ use crate::tally::Situation;
 
 impl World {
     pub(super) fn heal(&mut self) -> Outcome {
-        self.mend()?;
-        self.see(&Seen::Healed)?;
+        self.mend();
         self.leave_one_unheard();
         self.run_until(self.now + self.healing_time())?;
         self.see(&Seen::LongHealed)?;
@@ -26,7 +25,7 @@ impl World {
         self.stop_all()
     }
 
-    fn mend(&mut self) -> Outcome {
+    fn mend(&mut self) {
         self.healed = true;
         self.disturb();
         self.say(|_| "* all is mended".to_owned());
@@ -60,7 +59,6 @@ impl World {
         }
         self.mend_links();
         self.set_alarms();
-        Ok(())
     }
 
     fn mend_links(&mut self) {

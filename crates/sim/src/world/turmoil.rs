@@ -36,9 +36,6 @@ impl World {
     }
 
     pub(super) fn strike(&mut self, fault: Fault) -> Outcome {
-        if self.healed {
-            return Ok(());
-        }
         self.schedule(fault);
         self.disturb();
         let count = self.nodes.len();
