@@ -6,6 +6,8 @@
 mod error;
 mod hint;
 mod memory;
+#[cfg(feature = "redis")]
+pub mod redis;
 #[cfg(feature = "sqlite")]
 pub mod sqlite;
 mod url;

@@ -4,6 +4,8 @@ use std::fmt;
 use std::str::FromStr;
 use std::sync::Arc;
 
+#[cfg(feature = "redis")]
+use super::redis::{RedisConfig, RedisStore};
 #[cfg(feature = "sqlite")]
 use super::sqlite::{self, SqliteStore};
 use super::{MemoryStore, Store, StoreError, StoreErrorKind};
@@ -13,6 +15,9 @@ use super::{MemoryStore, Store, StoreError, StoreErrorKind};
 /// | URL | store |
 /// |---|---|
 /// | `sqlite:PATH` | a file, shared by the processes of one machine |
+/// | `redis://HOST`, `rediss://HOST` | a Redis or Valkey server, plain or with TLS |
+/// | `redis+sentinel://HOST,HOST/NAME` | the primary that sentinels know by this name |
+/// | `redis+cluster://HOST,HOST` | a cluster |
 /// | `memory:` | this process only |
 ///
 /// # Errors
@@ -22,6 +27,9 @@ pub fn open(url: &StoreUrl) -> Result<Arc<dyn Store>, StoreError> {
         "memory" => Ok(Arc::new(MemoryStore::new())),
         #[cfg(feature = "sqlite")]
         "sqlite" => Ok(Arc::new(SqliteStore::open(sqlite::path_of(url.rest())?)?)),
+        #[cfg(feature = "redis")]
+        "redis" | "rediss" | "valkey" | "valkeys" | "redis+sentinel" | "rediss+sentinel" | "redis+cluster"
+        | "rediss+cluster" => Ok(Arc::new(RedisStore::open(RedisConfig::from_url(url)?)?)),
         scheme => Err(StoreError::not_sent(
             StoreErrorKind::Configuration,
             format!("there is no store for {scheme:?} in {url}; use one of {}", known_schemes()),
@@ -123,8 +131,11 @@ impl fmt::Debug for StoreUrl {
     }
 }
 
-fn known_schemes() -> &'static str {
-    if cfg!(feature = "sqlite") { "sqlite:PATH, memory:" } else { "memory:" }
+fn known_schemes() -> String {
+    let sqlite = cfg!(feature = "sqlite").then_some("sqlite:PATH");
+    let redis = cfg!(feature = "redis").then_some("redis://HOST (also rediss, redis+sentinel, redis+cluster)");
+    let known: Vec<&str> = sqlite.into_iter().chain(redis).chain(["memory:"]).collect();
+    known.join(", ")
 }
 
 #[cfg(test)]

@@ -1,0 +1,57 @@
+//! One command for the server, as long as it has not been answered.
+
+use redis::{Cmd, Value, cmd};
+
+use super::script::{Input, Script};
+
+/// A command, and the key by which a cluster finds the server for it.
+pub(super) struct Call {
+    pub(super) route: String,
+    pub(super) order: Order,
+}
+
+pub(super) enum Order {
+    Script(&'static Script, Input),
+    Plain(Cmd),
+}
+
+impl Call {
+    /// How it is sent at first.
+    pub(super) fn command(&self) -> Cmd {
+        match &self.order {
+            Order::Script(script, input) => script.by_name(input),
+            Order::Plain(command) => command.clone(),
+        }
+    }
+
+    /// How it is sent to a server that does not know the script.
+    pub(super) fn in_full(&self) -> Cmd {
+        match &self.order {
+            Order::Script(script, input) => script.in_full(input),
+            Order::Plain(command) => command.clone(),
+        }
+    }
+}
+
+/// The commands for calls whose script the server did not know: each script is brought once, and known from there on.
+pub(super) fn in_full_once(calls: &[&Call]) -> Vec<Cmd> {
+    let mut brought: Vec<*const Script> = Vec::new();
+    let command = |call: &&Call| match &call.order {
+        Order::Script(script, _) if !brought.contains(&std::ptr::from_ref(*script)) => {
+            brought.push(*script);
+            call.in_full()
+        }
+        Order::Script(..) | Order::Plain(_) => call.command(),
+    };
+    calls.iter().map(command).collect()
+}
+
+/// Before a command for a slot that is about to arrive.
+pub(super) fn asking() -> Cmd {
+    cmd("ASKING")
+}
+
+/// Whether the server asks for the whole script.
+pub(super) fn lacks_script(answer: &Value) -> bool {
+    matches!(answer, Value::ServerError(error) if error.code() == "NOSCRIPT")
+}

@@ -1,0 +1,305 @@
+//! Where requests are taken, sent, and answered.
+
+use std::sync::Arc;
+
+use futures_util::stream::BoxStream;
+use redis::{Cmd, Value, cmd};
+use tenure_core::{CampaignReply, CandidateId, ElectionName, LossReason, Namespace, RenewReply, Term};
+
+use super::super::{
+    Campaign, ElectionKey, Hint, Interest, Observation, Renew, Replies, Resign, StoreError, Transition,
+};
+use super::call::{Call, Order};
+use super::config::RedisConfig;
+use super::deployment::{Answer, Deployment, Wait};
+use super::error::Fault;
+use super::index::{self, Index};
+use super::keys::{Keys, companions};
+use super::push::Push;
+use super::reply::{self, Outcome};
+use super::script::Input;
+use super::sentinel::Opinion;
+use super::verbs::{Campaigning, Observing, Renewing, RequestingHandover, Resigning, Verb};
+
+/// One open store.
+pub(super) struct Desk {
+    place: String,
+    deployment: Arc<Deployment>,
+    keys: Keys,
+    changes: String,
+    push: Arc<Push>,
+    wait: Option<Wait>,
+    index: Index,
+}
+
+/// The answers to a batch.
+struct Told<T> {
+    replies: Vec<Result<Reply<T>, StoreError>>,
+    /// Whether what went along was done, too.
+    is_beside_done: bool,
+}
+
+/// One answer, and what is known of how it came about.
+struct Reply<T> {
+    value: T,
+    replicas: Option<i64>,
+    server: Arc<str>,
+}
+
+impl Desk {
+    pub(super) fn new(config: &RedisConfig) -> Result<Self, StoreError> {
+        let (keys, deployment) = (config.keys()?, Arc::new(config.deployment()?));
+        let process = format!("{:016x}", getrandom::u64().unwrap_or_else(|_| u64::from(std::process::id())));
+        let replicas = config.replicas_to_wait_for();
+        Ok(Self {
+            place: config.place(),
+            changes: keys.changes_channel(),
+            push: Arc::new(Push::new(Arc::clone(&deployment), keys.clone(), &process)),
+            deployment,
+            keys,
+            wait: (replicas > 0).then_some(Wait { replicas }),
+            index: Index::default(),
+        })
+    }
+
+    pub(super) fn place(&self) -> &str {
+        &self.place
+    }
+
+    pub(super) fn deployment(&self) -> &Deployment {
+        &self.deployment
+    }
+
+    pub(super) fn keys(&self) -> &Keys {
+        &self.keys
+    }
+
+    pub(super) fn wait(&self) -> Option<Wait> {
+        self.wait
+    }
+
+    pub(super) fn watch(&self, interest: Interest) -> BoxStream<'static, Hint> {
+        self.push.watch(interest)
+    }
+
+    pub(super) async fn campaign(&self, batch: &[Campaign]) -> Replies<CampaignReply> {
+        let wake = self.push.wake_channel();
+        let missing = self.index.missing(batch.iter().map(|request| &request.key));
+        let verb = Campaigning { changes: &self.changes, wake };
+        let told = self.ask(&verb, batch, index::entries(&self.keys, &missing), self.wait).await;
+        if told.is_beside_done {
+            self.index.add(missing.iter().cloned());
+        }
+        self.list_again(batch, &told, &missing).await;
+        let replies = self.confirm(batch, told.replies).await;
+        if wake.is_empty() && replies.iter().any(|reply| matches!(reply, Ok(CampaignReply::Held(_)))) {
+            self.push.stood_by_unheard();
+        }
+        replies
+    }
+
+    pub(super) async fn renew(&self, batch: &[Renew]) -> Replies<RenewReply> {
+        let told = self.ask(&Renewing, batch, Vec::new(), None).await;
+        // A primary that was replaced and has come back does not know it at first. What it renews is worth nothing.
+        let opinion = self.opinion_of(told.replies.iter().flatten().next()).await;
+        let reply = |reply: Reply<RenewReply>| match opinion {
+            Opinion::Confirmed | Opinion::Unclear => Ok(reply.value),
+            Opinion::Elsewhere => Err(self.tell(Fault::NoPrimary(replaced(&reply.server)))),
+        };
+        told.replies.into_iter().map(|told| told.and_then(reply)).collect()
+    }
+
+    pub(super) async fn resign(&self, batch: &[Resign]) -> Replies<()> {
+        let sees_subscribers = self.deployment.sees_subscribers();
+        let verb = Resigning { changes: &self.changes, sees_subscribers };
+        self.ask(&verb, batch, Vec::new(), None).await.into_values()
+    }
+
+    pub(super) async fn observe(&self, batch: &[ElectionKey]) -> Replies<Observation> {
+        self.ask(&Observing, batch, Vec::new(), None).await.into_values()
+    }
+
+    pub(super) async fn request_handover(
+        &self,
+        key: &ElectionKey,
+        successor: Option<&CandidateId>,
+    ) -> Result<bool, StoreError> {
+        let told = self.ask(&RequestingHandover { successor }, std::slice::from_ref(key), Vec::new(), None).await;
+        told.into_values().pop().unwrap_or(Ok(false))
+    }
+
+    pub(super) async fn elections(&self, namespace: &Namespace) -> Result<Vec<ElectionName>, StoreError> {
+        let index = self.keys.index(namespace);
+        let mut command = cmd("SMEMBERS");
+        command.arg(&index);
+        let names = self.texts(index, command).await?;
+        let mut names: Vec<ElectionName> = names.into_iter().filter_map(|name| ElectionName::new(name).ok()).collect();
+        names.sort();
+        Ok(names)
+    }
+
+    pub(super) async fn history(&self, key: &ElectionKey, limit: usize) -> Result<Vec<Transition>, StoreError> {
+        let lease = self.keys.lease(key)?;
+        let Some(history) = companions(&lease).last().filter(|_| limit > 0) else { return Ok(Vec::new()) };
+        let mut command = cmd("LRANGE");
+        command.arg(&history).arg(0).arg(limit - 1);
+        let lines = self.texts(history, command).await?;
+        Ok(lines.iter().filter_map(|line| reply::transition(line)).collect())
+    }
+
+    /// An election that has no past although it was listed: everything was flushed, and the list with it.
+    async fn list_again(&self, batch: &[Campaign], told: &Told<Outcome>, just_listed: &[ElectionKey]) {
+        let is_new = |reply: &Result<Reply<Outcome>, StoreError>| {
+            matches!(reply, Ok(Reply { value: Outcome::Granted { is_first: true, .. }, .. }))
+        };
+        let new = batch.iter().zip(&told.replies).filter(|(_, reply)| is_new(reply)).map(|(request, _)| &request.key);
+        let lost: Vec<ElectionKey> = new.filter(|key| !just_listed.contains(key)).cloned().collect();
+        if !lost.is_empty() {
+            self.deployment.run(&index::entries(&self.keys, &lost), None).await;
+        }
+    }
+
+    /// Gives back every grant that must not be used.
+    async fn confirm(
+        &self,
+        batch: &[Campaign],
+        replies: Vec<Result<Reply<Outcome>, StoreError>>,
+    ) -> Replies<CampaignReply> {
+        let is_grant = |reply: &&Reply<Outcome>| matches!(reply.value, Outcome::Granted { .. });
+        let opinion = self.opinion_of(replies.iter().flatten().find(is_grant)).await;
+        let mut withdrawals = Vec::new();
+        let mut judged: Vec<Result<CampaignReply, StoreError>> = Vec::with_capacity(replies.len());
+        for (position, (request, reply)) in batch.iter().zip(replies).enumerate() {
+            judged.push(match reply {
+                Ok(Reply { value: Outcome::Held(held), .. }) => Ok(CampaignReply::Held(held)),
+                Ok(reply @ Reply { value: Outcome::Granted { term, .. }, .. }) => {
+                    if let Some(why) = self.objection(&reply, opinion) {
+                        withdrawals.push((position, why, withdrawal(request, term)));
+                    }
+                    Ok(CampaignReply::Granted { term })
+                }
+                Err(error) => Err(error),
+            });
+        }
+        let resignations: Vec<Resign> = withdrawals.iter().map(|(_, _, resignation)| resignation.clone()).collect();
+        for ((position, why, _), released) in withdrawals.into_iter().zip(self.resign(&resignations).await) {
+            let fault = if released.is_ok() { Fault::Withdrawn(why) } else { Fault::Adrift(why) };
+            judged[position] = Err(self.tell(fault));
+        }
+        judged
+    }
+
+    /// Why a grant must not be used, if so.
+    fn objection(&self, reply: &Reply<Outcome>, opinion: Opinion) -> Option<String> {
+        let wanted = self.wait.map_or(0, |wait| i64::from(wait.replicas));
+        match (opinion, reply.replicas) {
+            (Opinion::Elsewhere, _) => Some(replaced(&reply.server)),
+            (Opinion::Unclear, _) => {
+                Some(format!("too few sentinels confirm that {} is still the primary", reply.server))
+            }
+            (Opinion::Confirmed, Some(replicas)) if replicas < wanted => {
+                Some(format!("only {replicas} of {wanted} replicas have confirmed the lease in time"))
+            }
+            (Opinion::Confirmed, _) => None,
+        }
+    }
+
+    async fn opinion_of<T>(&self, reply: Option<&Reply<T>>) -> Opinion {
+        match reply {
+            Some(reply) => self.deployment.opinion_of(&reply.server).await,
+            None => Opinion::Confirmed,
+        }
+    }
+
+    /// A list or a set of texts.
+    async fn texts(&self, key: String, command: Cmd) -> Result<Vec<String>, StoreError> {
+        let calls = [Call { route: key, order: Order::Plain(command) }];
+        let read = |answer: Answer| match answer.value {
+            Value::ServerError(error) => Err(Fault::server(&error)),
+            value => redis::from_redis_value(value).map_err(|error| Fault::Nonsense(error.to_string())),
+        };
+        let answer = self.deployment.run(&calls, None).await.pop();
+        answer.map_or(Ok(Vec::new()), |answer| answer.and_then(read)).map_err(|fault| self.tell(fault))
+    }
+
+    /// Sends a batch and brings the answers in order. `beside` goes along in the same round trip.
+    async fn ask<V: Verb>(
+        &self,
+        verb: &V,
+        batch: &[V::Request],
+        beside: Vec<Call>,
+        wait: Option<Wait>,
+    ) -> Told<V::Reply> {
+        let mut replies: Vec<Option<Result<Reply<V::Reply>, StoreError>>> = batch.iter().map(|_| None).collect();
+        let mut leases = Vec::with_capacity(batch.len());
+        for (position, request) in batch.iter().enumerate() {
+            match self.keys.lease(V::election(request)) {
+                Ok(lease) => leases.push((position, lease)),
+                Err(error) => replies[position] = Some(Err(error)),
+            }
+        }
+        let groups = self.deployment.groups(leases);
+        let mut calls: Vec<Call> = groups.iter().map(|group| call(verb, batch, group)).collect();
+        calls.extend(beside);
+        let mut answers =
+            if calls.is_empty() { Vec::new() } else { self.deployment.run(&calls, wait).await }.into_iter();
+        for (group, answer) in groups.iter().zip(&mut answers) {
+            match answer.and_then(|answer| reply::split(answer, group.len())) {
+                Ok((values, replicas, server)) => {
+                    for ((position, _), value) in group.iter().zip(values) {
+                        let reply = V::read(&value);
+                        let reply = reply.map(|value| Reply { value, replicas, server: Arc::clone(&server) });
+                        replies[*position] = Some(reply.map_err(|fault| self.tell(fault)));
+                    }
+                }
+                Err(fault) => {
+                    let error = self.tell(fault);
+                    group.iter().for_each(|(position, _)| replies[*position] = Some(Err(error.clone())));
+                }
+            }
+        }
+        let is_beside_done = answers.all(|answer| matches!(answer, Ok(Answer { value: Value::Int(_), .. })));
+        Told { replies: replies.into_iter().flatten().collect(), is_beside_done }
+    }
+
+    /// What others are told of a fault. Where another server may do better, it is looked for.
+    fn tell(&self, fault: Fault) -> StoreError {
+        if fault.wants_another_server() {
+            self.deployment.reconnect();
+        }
+        fault.about(&self.place)
+    }
+}
+
+impl<T> Told<T> {
+    fn into_values(self) -> Replies<T> {
+        self.replies.into_iter().map(|reply| reply.map(|reply| reply.value)).collect()
+    }
+}
+
+/// One script for a group of elections, given by position and lease.
+fn call<V: Verb>(verb: &V, batch: &[V::Request], group: &[(usize, String)]) -> Call {
+    let mut input = Input::default();
+    verb.pack_head(&mut input);
+    for (position, lease) in group {
+        input.key(lease.clone());
+        companions(lease).take(V::KEYS - 1).for_each(|companion| input.key(companion));
+        verb.pack(&batch[*position], &mut input);
+    }
+    let route = group.first().map(|(_, lease)| lease.clone()).unwrap_or_default();
+    Call { route, order: Order::Script(V::script(), input) }
+}
+
+fn withdrawal(request: &Campaign, term: Term) -> Resign {
+    Resign {
+        key: request.key.clone(),
+        nonce: request.nonce,
+        term: Some(term),
+        successor: None,
+        reason: LossReason::Unheard,
+    }
+}
+
+fn replaced(server: &str) -> String {
+    format!("the sentinels have put another primary in the place of {server}")
+}

@@ -1,0 +1,81 @@
+-- Takes each lease if it is free; else stands by.
+-- ARGV: channel for all changes, channel that wakes this process (may be empty), then for each election:
+--       candidate, nonce, ttl, priority, metadata, how long to count as standing by
+-- Answers: 1 term is_first | 2 rank remaining holder term since metadata | 3 rank remaining (reserved)
+
+local now = server_time()
+local changes, wake = ARGV[1], ARGV[2]
+
+local function stand_by(k, a)
+  local line, fresh, standing = KEYS[k + 3], KEYS[k + 4], KEYS[k + 5]
+  local candidate, nonce, priority = ARGV[a + 1], ARGV[a + 2], tonumber(ARGV[a + 4])
+  drop_stale(k, now)
+  write('ZADD', line, 'NX', (KEENEST - priority) * PRIORITY_STEP + now, nonce)
+  write('ZADD', fresh, now + tonumber(ARGV[a + 6]), nonce)
+  write('HSET', standing, nonce, wake .. ' ' .. candidate)
+  return redis.call('ZRANK', line, nonce)
+end
+
+-- A server without memory still tells who leads. Only the place in the line is not to be had.
+local function rank_of(k, a)
+  local done, rank = pcall(stand_by, k, a)
+  if done then return rank end
+  if string.find(text_of(rank), 'OOM', 1, true) then return 1 end
+  error(rank, 0)
+end
+
+-- A foreign participant took the lease. It gets a term of its own, so that terms go on growing past it.
+local function adopt(k, holder, known)
+  local term = math.max(known.term + 1, now)
+  local function record()
+    write('HSET', KEYS[k + 2], 'term', term, 'holder', holder, 'since', now)
+    write('HDEL', KEYS[k + 2], 'nonce', 'ttl', 'metadata', 'wake', 'handover', 'reserved', 'reserved_nonce',
+      'reserved_until')
+    note_end(KEYS[k + 6], now, known)
+    note(KEYS[k + 6], now, term, 'elected', 'foreign', holder)
+    write('PUBLISH', changes, '0 ' .. KEYS[k + 1])
+  end
+  local done, failure = pcall(record)
+  if not done and not string.find(text_of(failure), 'OOM', 1, true) then error(failure, 0) end
+  return { term = term, since = now, metadata = false }
+end
+
+local function grant(k, a, known)
+  local candidate, nonce, ttl = ARGV[a + 1], ARGV[a + 2], ARGV[a + 3]
+  local term = math.max(known.term + 1, now)
+  -- Nobody leads rather than somebody twice.
+  if term > TERM_MAX then return { 3, 0, TERM_MAX } end
+  write('SET', KEYS[k + 1], candidate, 'PX', ttl)
+  write('HSET', KEYS[k + 2], 'term', term, 'holder', candidate, 'nonce', nonce, 'ttl', ttl, 'since', now, 'metadata',
+    ARGV[a + 5], 'wake', wake)
+  write('HDEL', KEYS[k + 2], 'handover', 'reserved', 'reserved_nonce', 'reserved_until')
+  note_end(KEYS[k + 6], now, known)
+  note(KEYS[k + 6], now, term, 'elected', 'granted', candidate)
+  drop_stale(k, now)
+  leave_line(k, nonce)
+  write('PUBLISH', changes, '0 ' .. KEYS[k + 1])
+  return { 1, term, known.term == 0 and 1 or 0 }
+end
+
+return each(6, 2, 6, function(k, a)
+  local lease, election = KEYS[k + 1], KEYS[k + 2]
+  local candidate, nonce, ttl = ARGV[a + 1], ARGV[a + 2], ARGV[a + 3]
+  local holder, known = redis.call('GET', lease), recall(election)
+  if holder then
+    if known.holder == holder and known.nonce == nonce then
+      -- A grant whose answer was lost. It runs for a whole ttl from here on.
+      write('PEXPIRE', lease, ttl)
+      write('HSET', election, 'ttl', ttl, 'wake', wake)
+      return { 1, known.term, 0 }
+    end
+    if known.holder ~= holder then known = adopt(k, holder, known) end
+    local rank = rank_of(k, a)
+    return { 2, rank, remaining(lease, tonumber(ttl)), holder, known.term, known.since, known.metadata }
+  end
+  if known.reserved and now < known.reserved_until then
+    local expected = known.reserved == candidate
+    if known.reserved_nonce then expected = known.reserved_nonce == nonce end
+    if not expected then return { 3, rank_of(k, a), known.reserved_until - now } end
+  end
+  return grant(k, a, known)
+end)

@@ -1,0 +1,133 @@
+#![doc = include_str!("docs.md")]
+
+mod address;
+mod call;
+mod cluster;
+mod config;
+mod deployment;
+mod desk;
+mod error;
+mod examine;
+mod index;
+mod keys;
+mod link;
+mod push;
+mod reply;
+mod script;
+mod sentinel;
+mod verbs;
+
+use std::fmt;
+use std::sync::Arc;
+use std::time::Duration;
+
+use futures_util::future::BoxFuture;
+use futures_util::stream::BoxStream;
+use tenure_core::{CampaignReply, CandidateId, ElectionName, Namespace, RenewReply};
+
+pub use self::config::RedisConfig;
+use self::deployment::Deployment;
+use self::desk::Desk;
+use super::{
+    Campaign, Capabilities, ElectionKey, Finding, Hint, Interest, Observation, Renew, Replies, Resign, Store,
+    StoreError, Transition,
+};
+
+/// Elections in Redis or Valkey.
+///
+/// ```no_run
+/// use tenure::Tenure;
+///
+/// let tenure = Tenure::open("redis://127.0.0.1:6379/")?;
+/// # Ok::<(), tenure::Error>(())
+/// ```
+pub struct RedisStore {
+    desk: Arc<Desk>,
+}
+
+impl RedisStore {
+    /// Uses these servers. The first connection is made when it is needed, so a server that is away is no error.
+    ///
+    /// # Errors
+    /// When the configuration contradicts itself.
+    pub fn open(config: RedisConfig) -> Result<Self, StoreError> {
+        Ok(Self { desk: Arc::new(Desk::new(&config)?) })
+    }
+
+    /// The same as [`RedisStore::open`] with [`RedisConfig::from_client`], and nothing else to say.
+    ///
+    /// # Errors
+    /// As [`RedisStore::open`].
+    pub fn from_client(client: redis::Client) -> Result<Self, StoreError> {
+        Self::open(RedisConfig::from_client(client))
+    }
+}
+
+impl Store for RedisStore {
+    fn capabilities(&self) -> Capabilities {
+        let (name, statement) = match self.desk.deployment() {
+            Deployment::Standalone { .. } => (
+                "redis",
+                "One leader as long as the server keeps what it has confirmed and its wall clock does not jump; \
+                 eviction, FLUSHALL, a restart without appendfsync always, or a clock that is set forward can make two.",
+            ),
+            Deployment::Sentinel { .. } => (
+                "redis with sentinels",
+                "For efficiency, not for correctness: replicas follow asynchronously, so a failover can forget a lease \
+                 that was granted, and for a moment there may be two leaders.",
+            ),
+            Deployment::Cluster(_) => (
+                "redis cluster",
+                "For efficiency, not for correctness: replicas follow asynchronously, so a failover can forget a lease \
+                 that was granted, and for a moment there may be two leaders.",
+            ),
+        };
+        Capabilities { name, statement, pushes: true, sees_death: false, ttl_min: Duration::from_millis(1) }
+    }
+
+    fn campaign<'a>(&'a self, batch: &'a [Campaign]) -> BoxFuture<'a, Replies<CampaignReply>> {
+        Box::pin(self.desk.campaign(batch))
+    }
+
+    fn renew<'a>(&'a self, batch: &'a [Renew]) -> BoxFuture<'a, Replies<RenewReply>> {
+        Box::pin(self.desk.renew(batch))
+    }
+
+    fn resign<'a>(&'a self, batch: &'a [Resign]) -> BoxFuture<'a, Replies<()>> {
+        Box::pin(self.desk.resign(batch))
+    }
+
+    fn observe<'a>(&'a self, batch: &'a [ElectionKey]) -> BoxFuture<'a, Replies<Observation>> {
+        Box::pin(self.desk.observe(batch))
+    }
+
+    fn elections<'a>(&'a self, namespace: &'a Namespace) -> BoxFuture<'a, Result<Vec<ElectionName>, StoreError>> {
+        Box::pin(self.desk.elections(namespace))
+    }
+
+    fn request_handover<'a>(
+        &'a self,
+        key: &'a ElectionKey,
+        successor: Option<&'a CandidateId>,
+    ) -> BoxFuture<'a, Result<bool, StoreError>> {
+        Box::pin(self.desk.request_handover(key, successor))
+    }
+
+    fn history<'a>(&'a self, key: &'a ElectionKey, limit: usize) -> BoxFuture<'a, Result<Vec<Transition>, StoreError>> {
+        Box::pin(self.desk.history(key, limit))
+    }
+
+    fn watch(&self, interest: Interest) -> BoxStream<'static, Hint> {
+        self.desk.watch(interest)
+    }
+
+    fn examine(&self) -> BoxFuture<'_, Vec<Finding>> {
+        Box::pin(examine::examine(&self.desk))
+    }
+}
+
+impl fmt::Debug for RedisStore {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_tuple("RedisStore").field(&self.desk.place()).finish()
+    }
+}

@@ -1,0 +1,206 @@
+//! From what the scripts answer to what was asked.
+
+use std::collections::BTreeMap;
+use std::sync::Arc;
+use std::time::Duration;
+
+use redis::Value;
+use tenure_core::{CandidateId, Handover, Held, Leader, Metadata, NAME_BYTES_MAX, Priority, RenewReply, Term};
+
+use super::super::{Change, Lease, Observation, StandBy, Transition};
+use super::deployment::Answer;
+use super::error::Fault;
+
+/// What a campaign came to.
+#[derive(Debug)]
+pub(super) enum Outcome {
+    Granted {
+        term: Term,
+        /// Nobody ever led this election, as far as the server knows.
+        is_first: bool,
+    },
+    Held(Held),
+}
+
+/// The answers to the elections of one call, how many replicas have them, and which server gave them.
+pub(super) fn split(answer: Answer, elections: usize) -> Result<(Vec<Value>, Option<i64>, Arc<str>), Fault> {
+    match answer.value {
+        Value::Array(answers) if answers.len() == elections => Ok((answers, answer.replicas, answer.server)),
+        Value::ServerError(error) => Err(Fault::server(&error)),
+        other => Err(nonsense(&other)),
+    }
+}
+
+pub(super) fn campaign(answer: &Value) -> Result<Outcome, Fault> {
+    let fields = Fields::of(answer)?;
+    match fields.number(0)? {
+        1 => Ok(Outcome::Granted { term: fields.term(1)?, is_first: fields.number(2)? == 1 }),
+        2 => {
+            let leader = Leader {
+                candidate: fields.candidate(3)?,
+                term: fields.term(4)?,
+                since_unix_ms: fields.number(5)?,
+                metadata: metadata(fields.optional(6)),
+            };
+            fields.held(Some(leader)).map(Outcome::Held)
+        }
+        3 => fields.held(None).map(Outcome::Held),
+        _ => Err(nonsense(answer)),
+    }
+}
+
+pub(super) fn renew(answer: &Value) -> Result<RenewReply, Fault> {
+    let fields = Fields::of(answer)?;
+    match fields.number(0)? {
+        0 => Ok(RenewReply::NotHolder { current: Term::new(fields.number(1)?) }),
+        1 => {
+            let handover = fields.optional(1).map(|request| {
+                let request = text(request);
+                // A successor that is no name cannot be anybody's.
+                Handover { successor: request.strip_prefix('>').and_then(|id| CandidateId::new(id).ok()) }
+            });
+            Ok(RenewReply::Renewed { handover })
+        }
+        _ => Err(nonsense(answer)),
+    }
+}
+
+pub(super) fn resign(answer: &Value) -> Result<(), Fault> {
+    Fields::of(answer)?.number(0).map(drop)
+}
+
+pub(super) fn request_handover(answer: &Value) -> Result<bool, Fault> {
+    match Fields::of(answer)?.number(0)? {
+        0 => Ok(false),
+        1 => Ok(true),
+        _ => Err(Fault::refused("the leader is not of this kind, and cannot be asked to hand over; stop it instead")),
+    }
+}
+
+pub(super) fn observe(answer: &Value) -> Result<Observation, Fault> {
+    let fields = Fields::of(answer)?;
+    let lease = match fields.optional(3) {
+        Some(_) => Some(Lease {
+            leader: Leader {
+                candidate: fields.candidate(3)?,
+                term: fields.term(8)?,
+                since_unix_ms: fields.number(6)?,
+                metadata: metadata(fields.optional(7)),
+            },
+            remaining: millis(fields.number(4)?),
+            ttl: millis(fields.number(5)?),
+        }),
+        None => None,
+    };
+    let Some(Value::Array(standing)) = fields.optional(2) else { return Err(nonsense(answer)) };
+    Ok(Observation {
+        lease,
+        last_term: Term::new(fields.number(0)?),
+        reserved_for: fields.optional(1).map(candidate),
+        standing_by: standing.iter().map(stand_by).collect::<Result<_, _>>()?,
+    })
+}
+
+/// One line of the history; nothing if it was not written by us.
+pub(super) fn transition(line: &str) -> Option<Transition> {
+    let mut words = line.splitn(5, ' ');
+    let at_unix_ms = words.next()?.parse().ok()?;
+    let term = Term::new(words.next()?.parse().ok()?)?;
+    let change =
+        [Change::Elected, Change::Lost].into_iter().find(|change| Some(change.as_str()) == words.clone().next())?;
+    let reason = words.nth(1)?.to_owned();
+    Some(Transition { at_unix_ms, term, candidate: printable(words.next()?), change, reason })
+}
+
+fn stand_by(answer: &Value) -> Result<StandBy, Fault> {
+    let fields = Fields::of(answer)?;
+    let level = u8::try_from(fields.number(1)?).ok().and_then(Priority::new);
+    Ok(StandBy {
+        candidate: fields.candidate(0)?,
+        priority: level.ok_or_else(|| nonsense(answer))?,
+        since_unix_ms: fields.number(2)?,
+    })
+}
+
+/// The fields of one answer, none of which is an error.
+struct Fields<'a> {
+    answer: &'a Value,
+    fields: &'a [Value],
+}
+
+impl<'a> Fields<'a> {
+    fn of(answer: &'a Value) -> Result<Self, Fault> {
+        let Value::Array(fields) = answer else { return Err(nonsense(answer)) };
+        match fields.as_slice() {
+            [Value::Int(-1), Value::Int(0), why] => Err(Fault::refused(text(why))),
+            [Value::Int(-1), Value::Int(_), why] => Err(Fault::CutShort { text: text(why).into_owned() }),
+            fields => Ok(Self { answer, fields }),
+        }
+    }
+
+    fn optional(&self, position: usize) -> Option<&'a Value> {
+        self.fields.get(position).filter(|field| !matches!(field, Value::Nil))
+    }
+
+    fn number(&self, position: usize) -> Result<u64, Fault> {
+        self.optional(position).and_then(number).ok_or_else(|| nonsense(self.answer))
+    }
+
+    fn term(&self, position: usize) -> Result<Term, Fault> {
+        Term::new(self.number(position)?).ok_or_else(|| nonsense(self.answer))
+    }
+
+    fn candidate(&self, position: usize) -> Result<CandidateId, Fault> {
+        self.optional(position).map(candidate).ok_or_else(|| nonsense(self.answer))
+    }
+
+    fn held(&self, leader: Option<Leader>) -> Result<Held, Fault> {
+        let rank = u32::try_from(self.number(1)?).unwrap_or(u32::MAX);
+        Ok(Held { leader, remaining: millis(self.number(2)?), rank })
+    }
+}
+
+fn number(value: &Value) -> Option<u64> {
+    match value {
+        Value::Int(number) => u64::try_from(*number).ok(),
+        Value::BulkString(digits) => std::str::from_utf8(digits).ok()?.parse().ok(),
+        _ => None,
+    }
+}
+
+fn text(value: &Value) -> std::borrow::Cow<'_, str> {
+    match value {
+        Value::BulkString(bytes) => String::from_utf8_lossy(bytes),
+        Value::SimpleString(text) => text.as_str().into(),
+        _ => "".into(),
+    }
+}
+
+fn candidate(value: &Value) -> CandidateId {
+    printable(&text(value))
+}
+
+/// Foreign participants call themselves what they like. What is no name is made one.
+fn printable(id: &str) -> CandidateId {
+    CandidateId::new(id).unwrap_or_else(|_| {
+        let mut escaped: String = id.escape_debug().take(NAME_BYTES_MAX / 4).collect();
+        escaped.push('…');
+        CandidateId::new(escaped).unwrap_or_else(|_| unreachable!("escaped text is printable and short"))
+    })
+}
+
+/// Metadata of others is not worth failing for.
+fn metadata(value: Option<&Value>) -> Metadata {
+    let read = |value| serde_json::from_str::<BTreeMap<String, String>>(&text(value)).ok();
+    Arc::new(value.and_then(read).unwrap_or_default())
+}
+
+fn millis(number: u64) -> Duration {
+    Duration::from_millis(number)
+}
+
+fn nonsense(answer: &Value) -> Fault {
+    let mut shown = format!("{answer:?}");
+    shown.truncate(shown.floor_char_boundary(200));
+    Fault::Nonsense(shown)
+}
