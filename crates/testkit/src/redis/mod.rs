@@ -1,0 +1,7 @@
+//! Redis and Valkey servers that tests start for themselves: one alone, some under sentinels, a cluster.
+
+mod options;
+mod server;
+
+pub use self::options::{Flavour, RedisOptions};
+pub use self::server::RedisServer;
