@@ -43,13 +43,16 @@ enum Probe {
 }
 
 const REQUIREMENTS: &[Requirement] = &[
-    Requirement { probe: Probe::Command("cc"), package: "gcc", why: "the embedded SQLite is compiled from C" },
+    Requirement {
+        probe: Probe::Command("cc"),
+        package: "gcc",
+        why: "the embedded SQLite, and a clock for tests, are compiled from C",
+    },
     Requirement {
         probe: Probe::Header("stdlib.h"),
         package: "libc6-dev",
         why: "the embedded SQLite needs the C library's headers",
     },
-    Requirement { probe: Probe::Command("faketime"), package: "faketime", why: "fault tests let wall clocks jump" },
     Requirement {
         probe: Probe::Command("git"),
         package: "git",

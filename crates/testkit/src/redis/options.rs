@@ -4,13 +4,14 @@ use std::fmt::Write;
 use std::path::{Path, PathBuf};
 
 use crate::ports::free_port;
+use crate::wall_clock::WallClock;
 
 /// Which program serves.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Flavour {
     /// Redis itself.
     Redis,
-    /// Its free successor, which speaks the same protocol.
+    /// What grew out of it, and speaks the same protocol.
     Valkey,
 }
 
@@ -29,6 +30,7 @@ pub struct RedisOptions {
     pub(super) flavour: Flavour,
     pub(super) password: Option<String>,
     pub(super) directory: Option<PathBuf>,
+    pub(super) wall_clock: Option<WallClock>,
     pub(super) is_sentinel: bool,
     is_persistent: bool,
     has_cluster_port: bool,
@@ -44,6 +46,7 @@ impl RedisOptions {
             flavour,
             password: None,
             directory: None,
+            wall_clock: None,
             is_sentinel: false,
             is_persistent: false,
             has_cluster_port: false,
@@ -83,6 +86,12 @@ impl RedisOptions {
     #[must_use]
     pub fn directory(self, directory: &Path) -> Self {
         Self { directory: Some(directory.to_owned()), ..self }
+    }
+
+    /// With this for the time of day.
+    #[must_use]
+    pub fn wall_clock(self, wall_clock: &WallClock) -> Self {
+        Self { wall_clock: Some(wall_clock.clone()), ..self }
     }
 
     /// The name and password under which the kit itself is let in, whatever the others may do.

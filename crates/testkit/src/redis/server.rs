@@ -198,6 +198,9 @@ fn launch(options: &RedisOptions, directory: &Path) -> Option<Running> {
     if options.is_sentinel {
         command.arg("--sentinel");
     }
+    if let Some(clock) = &options.wall_clock {
+        clock.govern(&mut command);
+    }
     let program = options.flavour.program();
     let running = nursery::start(command)
         .unwrap_or_else(|error| panic!("{program} does not start ({error}); `cargo xtask test packages` installs it"));
