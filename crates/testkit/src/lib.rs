@@ -10,6 +10,7 @@
 pub mod bound;
 pub mod candidate;
 pub mod cases;
+pub mod certificates;
 pub mod lines;
 pub mod netns;
 pub mod nursery;

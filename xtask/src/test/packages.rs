@@ -59,6 +59,7 @@ const REQUIREMENTS: &[Requirement] = &[
         why: "the repository test reads the list of tracked files",
     },
     Requirement { probe: Probe::Command("ip"), package: "iproute2", why: "tests cut the links of network namespaces" },
+    Requirement { probe: Probe::Command("openssl"), package: "openssl", why: "tests make certificates" },
     Requirement { probe: Probe::Command("redis-server"), package: "redis-server", why: "tests start Redis servers" },
 ];
 

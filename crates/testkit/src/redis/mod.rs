@@ -3,5 +3,5 @@
 mod options;
 mod server;
 
-pub use self::options::{Flavour, RedisOptions};
+pub use self::options::{Flavour, RedisOptions, TlsClients};
 pub use self::server::RedisServer;

@@ -3,6 +3,7 @@
 use std::fmt::Write;
 use std::path::{Path, PathBuf};
 
+use crate::certificates::Identity;
 use crate::ports::free_port;
 use crate::wall_clock::WallClock;
 
@@ -24,6 +25,15 @@ impl Flavour {
     }
 }
 
+/// Whom a server lets in that encrypts.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum TlsClients {
+    /// Whoever comes.
+    MayBeUnknown,
+    /// Whoever has a certificate from the server's authority.
+    MustBeSigned,
+}
+
 /// What a [`RedisServer`](super::RedisServer) is to be like. It holds passwords, and so cannot be printed.
 #[derive(Clone)]
 pub struct RedisOptions {
@@ -32,6 +42,7 @@ pub struct RedisOptions {
     pub(super) directory: Option<PathBuf>,
     pub(super) wall_clock: Option<WallClock>,
     pub(super) is_sentinel: bool,
+    pub(super) tls: Option<Tls>,
     is_persistent: bool,
     has_cluster_port: bool,
     users: Vec<String>,
@@ -48,6 +59,7 @@ impl RedisOptions {
             directory: None,
             wall_clock: None,
             is_sentinel: false,
+            tls: None,
             is_persistent: false,
             has_cluster_port: false,
             users: Vec::new(),
@@ -82,6 +94,13 @@ impl RedisOptions {
         self
     }
 
+    /// With nothing but encrypted connections, as this server, from such clients of this authority.
+    #[must_use]
+    pub fn tls(self, server: &Identity, authority: &Identity, clients: TlsClients) -> Self {
+        let tls = Tls { server: server.clone(), authority: authority.clone(), clients };
+        Self { tls: Some(tls), ..self }
+    }
+
     /// In this directory, which is made if it is missing, and stays.
     #[must_use]
     pub fn directory(self, directory: &Path) -> Self {
@@ -108,8 +127,12 @@ impl RedisOptions {
     }
 
     fn configuration(&self, directory: &Path, port: u16) -> String {
-        let mut text = format!("dir \"{}\"\nbind 127.0.0.1\nunixsocket {SOCKET}\nport {port}\n", directory.display());
+        let mut text = format!("dir \"{}\"\nbind 127.0.0.1\nunixsocket {SOCKET}\n", directory.display());
         let mut add = |line: &str| writeln!(text, "{line}").unwrap();
+        match &self.tls {
+            None => add(&format!("port {port}")),
+            Some(tls) => add(&tls.configuration(port)),
+        }
         if self.is_persistent {
             add("appendonly yes\nappendfsync always");
         }
@@ -136,6 +159,29 @@ impl RedisOptions {
 impl Default for RedisOptions {
     fn default() -> Self {
         Self::new(Flavour::Redis)
+    }
+}
+
+/// How a server encrypts.
+#[derive(Clone)]
+pub(super) struct Tls {
+    server: Identity,
+    authority: Identity,
+    clients: TlsClients,
+}
+
+impl Tls {
+    fn configuration(&self, port: u16) -> String {
+        let clients = match self.clients {
+            TlsClients::MayBeUnknown => "optional",
+            TlsClients::MustBeSigned => "yes",
+        };
+        let [certificate, key, authority] =
+            [&self.server.certificate, &self.server.key, &self.authority.certificate].map(|path| path.display());
+        format!(
+            "port 0\ntls-port {port}\ntls-cert-file {certificate}\ntls-key-file {key}\n\
+             tls-ca-cert-file {authority}\ntls-auth-clients {clients}"
+        )
     }
 }
 

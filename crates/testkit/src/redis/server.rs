@@ -161,7 +161,8 @@ impl RedisServer {
     }
 
     fn url_with(&self, credentials: &str) -> String {
-        format!("redis://{credentials}{}", self.address())
+        let scheme = if self.options.tls.is_some() { "rediss" } else { "redis" };
+        format!("{scheme}://{credentials}{}", self.address())
     }
 }
 

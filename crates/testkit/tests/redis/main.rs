@@ -2,6 +2,7 @@
 #![allow(clippy::panic, clippy::unwrap_used, reason = "a test that fails panics")]
 
 mod clock;
+mod encryption;
 mod ending;
 mod server;
 
