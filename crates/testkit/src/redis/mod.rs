@@ -1,7 +1,9 @@
 //! Redis and Valkey servers that tests start for themselves: one alone, some under sentinels, a cluster.
 
 mod options;
+mod sentinels;
 mod server;
 
 pub use self::options::{Flavour, RedisOptions, TlsClients};
+pub use self::sentinels::Sentinels;
 pub use self::server::RedisServer;

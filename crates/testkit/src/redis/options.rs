@@ -113,6 +113,16 @@ impl RedisOptions {
         Self { wall_clock: Some(wall_clock.clone()), ..self }
     }
 
+    /// As one that watches servers, instead of one that is watched.
+    pub(super) fn sentinel(self) -> Self {
+        Self { is_sentinel: true, ..self }
+    }
+
+    /// The password of the default user, as it stands in an address before the host.
+    pub(super) fn credentials(&self) -> String {
+        self.password.as_ref().map(|password| format!(":{}@", percent_encoded(password))).unwrap_or_default()
+    }
+
     /// The name and password under which the kit itself is let in, whatever the others may do.
     pub(super) fn own_user(&self) -> Option<&'static str> {
         (self.password.is_some() || !self.users.is_empty()).then_some(OWN_USER)
@@ -185,6 +195,15 @@ impl Tls {
     }
 }
 
+/// As addresses need it: whatever could mean something in them becomes a number.
+pub(super) fn percent_encoded(text: &str) -> String {
+    let encode = |byte: u8| match byte {
+        b'a'..=b'z' | b'A'..=b'Z' | b'0'..=b'9' => char::from(byte).to_string(),
+        _ => format!("%{byte:02X}"),
+    };
+    text.bytes().map(encode).collect()
+}
+
 /// The file that a server is started with, in its directory.
 pub(super) const CONFIGURATION: &str = "server.conf";
 
@@ -210,5 +229,10 @@ mod tests {
     fn without_users_and_password_nobody_needs_a_name() {
         assert_eq!(RedisOptions::default().own_user(), None);
         assert_eq!(RedisOptions::default().password("x").own_user(), Some(OWN_USER));
+    }
+
+    #[test]
+    fn passwords_survive_in_addresses() {
+        assert_eq!(percent_encoded("aZ9@:/ä"), "aZ9%40%3A%2F%C3%A4");
     }
 }

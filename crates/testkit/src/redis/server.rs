@@ -9,7 +9,7 @@ use std::sync::{Mutex, MutexGuard};
 use redis::{Connection, ConnectionAddr, IntoConnectionInfo, RedisConnectionInfo, RedisResult, Value};
 use rustix::process::Signal;
 
-use super::options::{CONFIGURATION, RedisOptions, SOCKET};
+use super::options::{CONFIGURATION, RedisOptions, SOCKET, percent_encoded};
 use crate::ports::free_port;
 use crate::process::{Paused, Process};
 use crate::running::Running;
@@ -61,8 +61,7 @@ impl RedisServer {
     /// Where candidates find it, with the password of the default user if that has one.
     #[must_use]
     pub fn url(&self) -> String {
-        let credentials = self.options.password.as_ref().map(|password| format!(":{}@", percent_encoded(password)));
-        self.url_with(&credentials.unwrap_or_default())
+        self.url_with(&self.options.credentials())
     }
 
     /// Where this user finds it.
@@ -154,6 +153,21 @@ impl RedisServer {
             started.is_some()
         });
         *running = started.unwrap();
+    }
+
+    /// Whether it takes itself for a primary; false also if it does not answer.
+    pub(super) fn is_primary(&self) -> bool {
+        self.replication().contains("role:master")
+    }
+
+    /// Whether it is a replica that has all its primary has had.
+    pub(super) fn follows(&self) -> bool {
+        self.replication().contains("master_link_status:up")
+    }
+
+    fn replication(&self) -> String {
+        let answer = self.try_command(&["INFO", "replication"]);
+        answer.map(|text| redis::from_redis_value(text).unwrap()).unwrap_or_default()
     }
 
     fn running(&self) -> MutexGuard<'_, Running> {
@@ -253,24 +267,5 @@ fn log(directory: &Path) -> String {
     String::from_utf8_lossy(&fs::read(directory.join(LOG)).unwrap()).into_owned()
 }
 
-/// As addresses need it: whatever could mean something in them becomes a number.
-fn percent_encoded(text: &str) -> String {
-    let encode = |byte: u8| match byte {
-        b'a'..=b'z' | b'A'..=b'Z' | b'0'..=b'9' => char::from(byte).to_string(),
-        _ => format!("%{byte:02X}"),
-    };
-    text.bytes().map(encode).collect()
-}
-
 const ATTEMPTS: usize = 20;
 const LOG: &str = "log";
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn passwords_survive_in_addresses() {
-        assert_eq!(percent_encoded("aZ9@:/ä"), "aZ9%40%3A%2F%C3%A4");
-    }
-}

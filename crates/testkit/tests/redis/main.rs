@@ -4,6 +4,7 @@
 mod clock;
 mod encryption;
 mod ending;
+mod sentinels;
 mod server;
 
 tenure_testkit::roles! {
