@@ -118,6 +118,11 @@ impl RedisOptions {
         Self { is_sentinel: true, ..self }
     }
 
+    /// With a port for the other nodes of its cluster, too.
+    pub(super) fn with_cluster_port(self) -> Self {
+        Self { has_cluster_port: true, ..self }
+    }
+
     /// The password of the default user, as it stands in an address before the host.
     pub(super) fn credentials(&self) -> String {
         self.password.as_ref().map(|password| format!(":{}@", percent_encoded(password))).unwrap_or_default()

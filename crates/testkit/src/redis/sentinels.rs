@@ -146,7 +146,7 @@ fn knows_all(sentinel: &RedisServer) -> bool {
 }
 
 fn named_by(sentinel: &RedisServer) -> Option<u16> {
-    let address = sentinel.try_command(&["SENTINEL", "GET-MASTER-ADDR-BY-NAME", Sentinels::NAME]).ok()?;
+    let address = sentinel.ask_briefly(&["SENTINEL", "GET-MASTER-ADDR-BY-NAME", Sentinels::NAME])?;
     let [_, port]: [String; 2] = redis::from_redis_value(address).unwrap();
     Some(port.parse().unwrap())
 }

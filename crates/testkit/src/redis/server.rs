@@ -5,6 +5,7 @@ use std::net::{Ipv4Addr, SocketAddr};
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 use std::sync::{Mutex, MutexGuard};
+use std::time::Duration;
 
 use redis::{Connection, ConnectionAddr, IntoConnectionInfo, RedisConnectionInfo, RedisResult, Value};
 use rustix::process::Signal;
@@ -79,7 +80,7 @@ impl RedisServer {
     /// A connection of somebody who may do anything. It does not go through the port, so it needs no certificates.
     #[must_use]
     pub fn connection(&self) -> Connection {
-        connect(&self.options, self.home.path())
+        connect(&self.options, self.home.path(), PATIENCE)
             .unwrap_or_else(|error| panic!("{error}, and the log is:\n{}", self.log()))
     }
 
@@ -93,7 +94,7 @@ impl RedisServer {
     /// # Errors
     /// The server refused, or did not answer in time.
     pub fn try_command(&self, words: &[&str]) -> RedisResult<Value> {
-        ask(&mut connect(&self.options, self.home.path())?, words)
+        ask(&mut connect(&self.options, self.home.path(), PATIENCE)?, words)
     }
 
     /// What it tells of itself under `INFO SECTION`, as the value behind this name.
@@ -132,6 +133,18 @@ impl RedisServer {
         self.running().process.clone()
     }
 
+    /// Whether it takes itself for a primary; false also if it does not answer.
+    #[must_use]
+    pub fn is_primary(&self) -> bool {
+        self.replication().contains("role:master")
+    }
+
+    /// Whether it is a replica that has all its primary had when it began to follow; false also if it does not answer.
+    #[must_use]
+    pub fn follows(&self) -> bool {
+        self.replication().contains("master_link_status:up")
+    }
+
     /// Lets it stand still until what is returned is dropped. Its connections stay.
     pub fn pause(&self) -> Paused {
         self.process().pause()
@@ -155,18 +168,25 @@ impl RedisServer {
         *running = started.unwrap();
     }
 
-    /// Whether it takes itself for a primary; false also if it does not answer.
-    pub(super) fn is_primary(&self) -> bool {
-        self.replication().contains("role:master")
+    /// What it answers, if it does so soon: one that is paused must not keep those waiting who ask all of several.
+    pub(super) fn ask_briefly(&self, words: &[&str]) -> Option<Value> {
+        let mut connection = connect(&self.options, self.home.path(), Duration::from_secs(1)).ok()?;
+        ask(&mut connection, words).ok()
     }
 
-    /// Whether it is a replica that has all its primary has had.
-    pub(super) fn follows(&self) -> bool {
-        self.replication().contains("master_link_status:up")
+    /// Whether all slots are served, as far as it knows.
+    pub(super) fn cluster_is_ok(&self) -> bool {
+        let answer: String = redis::from_redis_value(self.command(&["CLUSTER", "INFO"])).unwrap();
+        answer.contains("cluster_state:ok")
+    }
+
+    /// The password of the default user.
+    pub(super) fn password(&self) -> Option<&str> {
+        self.options.password.as_deref()
     }
 
     fn replication(&self) -> String {
-        let answer = self.try_command(&["INFO", "replication"]);
+        let answer = self.ask_briefly(&["INFO", "replication"]);
         answer.map(|text| redis::from_redis_value(text).unwrap()).unwrap_or_default()
     }
 
@@ -221,7 +241,7 @@ fn launch(options: &RedisOptions, directory: &Path) -> Option<Running> {
         .unwrap_or_else(|error| panic!("{program} does not start ({error}); `cargo xtask test packages` installs it"));
     let mut answers = false;
     eventually("the first answer of a server", || {
-        answers = connect(options, directory).is_ok_and(|mut connection| is_up(&mut connection));
+        answers = connect(options, directory, PATIENCE).is_ok_and(|mut connection| is_up(&mut connection));
         answers || running.process.is_dead()
     });
     if answers {
@@ -250,16 +270,16 @@ fn ask(connection: &mut Connection, words: &[&str]) -> RedisResult<Value> {
     redis::cmd(words[0]).arg(&words[1..]).query(connection)
 }
 
-fn connect(options: &RedisOptions, directory: &Path) -> RedisResult<Connection> {
+fn connect(options: &RedisOptions, directory: &Path, patience: Duration) -> RedisResult<Connection> {
     // It says nothing about itself, so that what is counted is what the test did.
     let mut settings = RedisConnectionInfo::default().set_skip_set_lib_name();
     if let Some(user) = options.own_user() {
         settings = settings.set_username(user).set_password("any");
     }
     let address = ConnectionAddr::Unix(directory.join(SOCKET)).into_connection_info()?.set_redis_settings(settings);
-    let connection = redis::Client::open(address)?.get_connection_with_timeout(PATIENCE)?;
-    connection.set_read_timeout(Some(PATIENCE))?;
-    connection.set_write_timeout(Some(PATIENCE))?;
+    let connection = redis::Client::open(address)?.get_connection_with_timeout(patience)?;
+    connection.set_read_timeout(Some(patience))?;
+    connection.set_write_timeout(Some(patience))?;
     Ok(connection)
 }
 
