@@ -10,15 +10,20 @@
 pub mod bound;
 pub mod candidate;
 pub mod cases;
+pub mod certificates;
 pub mod lines;
 pub mod netns;
+pub mod nursery;
 pub mod pace;
 pub mod place;
+pub mod ports;
 pub mod process;
 pub mod proxy;
+pub mod redis;
 pub mod register;
 pub mod role;
 pub mod running;
+pub mod scratch;
 pub mod site;
 pub mod stores;
 pub mod wall_clock;
@@ -31,8 +36,13 @@ use std::time::{Duration, Instant};
 pub const PATIENCE: Duration = Duration::from_secs(25);
 
 /// Waits for what nothing tells of.
-pub fn eventually(what: &str, mut holds: impl FnMut() -> bool) {
-    let deadline = Instant::now() + PATIENCE;
+pub fn eventually(what: &str, holds: impl FnMut() -> bool) {
+    eventually_within(PATIENCE, what, holds);
+}
+
+/// Waits so long for what nothing tells of.
+pub fn eventually_within(limit: Duration, what: &str, mut holds: impl FnMut() -> bool) {
+    let deadline = Instant::now() + limit;
     while !holds() {
         assert!(Instant::now() < deadline, "waited for {what}");
         // Waits because nothing signals what is asked here.

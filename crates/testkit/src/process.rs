@@ -1,14 +1,15 @@
 //! Processes, whoever started them.
 
 use std::os::fd::OwnedFd;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use rustix::io::Errno;
+use rustix::param::{clock_ticks_per_second, page_size};
 use rustix::process::{Pid, PidfdFlags, Resource, Rlimit, Signal, pidfd_open, pidfd_send_signal, prlimit};
 
-use crate::PATIENCE;
+use crate::{PATIENCE, eventually};
 
 /// A process, told from any later one with the same id.
 pub struct Process {
@@ -85,8 +86,49 @@ impl Process {
         prlimit(Some(self.pid), Resource::Nofile, limit).unwrap();
     }
 
+    /// Lets it stand still until what is returned is dropped. It stands still when this returns.
+    pub fn pause(&self) -> Paused {
+        let paused = Paused(self.clone());
+        self.signal(Signal::STOP);
+        let stands = |thread: &PathBuf| statistics(thread).is_none_or(|fields| fields[0] == "T");
+        eventually("a process that stands still", || self.is_dead() || self.threads().iter().all(stands));
+        paused
+    }
+
+    /// The processor time that it has used so far, in steps of the kernel's clock, which are some milliseconds.
+    #[must_use]
+    pub fn cpu_time(&self) -> Duration {
+        let fields = statistics(&self.folder()).unwrap();
+        let ticks: u64 = fields[11..13].iter().map(|ticks| ticks.parse::<u64>().unwrap()).sum();
+        Duration::from_secs(ticks) / u32::try_from(clock_ticks_per_second()).unwrap()
+    }
+
+    /// The memory that it occupies now.
+    #[must_use]
+    pub fn resident_bytes(&self) -> u64 {
+        let pages = std::fs::read_to_string(self.folder().join("statm")).unwrap();
+        pages.split(' ').nth(1).unwrap().parse::<u64>().unwrap() * u64::try_from(page_size()).unwrap()
+    }
+
     fn folder(&self) -> PathBuf {
         format!("/proc/{}", self.pid.as_raw_nonzero()).into()
+    }
+}
+
+impl Clone for Process {
+    /// Another hold on the same process.
+    fn clone(&self) -> Self {
+        Self { pid: self.pid, handle: self.handle.as_ref().map(|handle| handle.try_clone().unwrap()) }
+    }
+}
+
+/// A process that stands still until this is dropped.
+#[must_use = "it goes on at once if nobody keeps this"]
+pub struct Paused(Process);
+
+impl Drop for Paused {
+    fn drop(&mut self) {
+        self.0.signal(Signal::CONT);
     }
 }
 
@@ -105,4 +147,12 @@ impl Drop for Victim {
 /// Sends a signal to each of these, one right after the other.
 pub fn signal_all<const N: usize>(processes: [&Process; N], signal: Signal) {
     processes.iter().for_each(|process| process.signal(signal));
+}
+
+/// What the kernel says of a process or thread after its name, beginning with its state; none if it is gone.
+fn statistics(folder: &Path) -> Option<Vec<String>> {
+    let line = std::fs::read_to_string(folder.join("stat")).ok()?;
+    // The name may contain anything, so what follows its last parenthesis counts.
+    let (_, fields) = line.rsplit_once(") ")?;
+    Some(fields.split(' ').map(str::to_owned).collect())
 }

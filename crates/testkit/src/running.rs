@@ -43,7 +43,12 @@ impl Running {
 
     /// Starts it with its standard error here, and its standard output where the command says.
     pub fn start_logging(command: &mut Command, stderr: impl Into<Stdio>) -> Self {
-        let mut child = command.stderr(stderr).spawn().unwrap();
+        Self::of(command.stderr(stderr).spawn().unwrap())
+    }
+
+    /// Takes over a child that has been started.
+    #[must_use]
+    pub fn of(mut child: Child) -> Self {
         let process = Process::open(i32::try_from(child.id()).unwrap());
         let (stdout, stderr) = (child.stdout.take().map(Lines::of), child.stderr.take().map(Lines::of));
         Self { child, process, stdout, stderr }

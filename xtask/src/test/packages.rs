@@ -43,19 +43,24 @@ enum Probe {
 }
 
 const REQUIREMENTS: &[Requirement] = &[
-    Requirement { probe: Probe::Command("cc"), package: "gcc", why: "the embedded SQLite is compiled from C" },
+    Requirement {
+        probe: Probe::Command("cc"),
+        package: "gcc",
+        why: "the embedded SQLite, and a clock for tests, are compiled from C",
+    },
     Requirement {
         probe: Probe::Header("stdlib.h"),
         package: "libc6-dev",
         why: "the embedded SQLite needs the C library's headers",
     },
-    Requirement { probe: Probe::Command("faketime"), package: "faketime", why: "fault tests let wall clocks jump" },
     Requirement {
         probe: Probe::Command("git"),
         package: "git",
         why: "the repository test reads the list of tracked files",
     },
     Requirement { probe: Probe::Command("ip"), package: "iproute2", why: "tests cut the links of network namespaces" },
+    Requirement { probe: Probe::Command("openssl"), package: "openssl", why: "tests make certificates" },
+    Requirement { probe: Probe::Command("redis-server"), package: "redis-server", why: "tests start Redis servers" },
 ];
 
 fn missing() -> Vec<&'static Requirement> {
