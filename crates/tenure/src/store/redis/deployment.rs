@@ -94,6 +94,14 @@ impl Deployment {
         !matches!(self, Self::Cluster(_))
     }
 
+    /// Which clock the leases of this server run on. A primary that takes over goes on with the same leases, by its clock.
+    pub(super) fn clock_of<'a>(&self, server: &'a str) -> &'a str {
+        match self {
+            Self::Standalone { .. } | Self::Sentinel { .. } => "",
+            Self::Cluster(_) => server,
+        }
+    }
+
     /// Begins anew with the next command: there may be a better server to go to.
     pub(super) fn reconnect(&self) {
         match self {

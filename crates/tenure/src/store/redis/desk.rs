@@ -1,10 +1,11 @@
 //! Where requests are taken, sent, and answered.
 
 use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
 
 use futures_util::stream::BoxStream;
 use redis::{Cmd, Value, cmd};
-use tenure_core::{CampaignReply, CandidateId, ElectionName, LossReason, Namespace, RenewReply, Term};
+use tenure_core::{CampaignReply, CandidateId, ElectionName, Held, LossReason, Namespace, RenewReply, Term};
 
 use super::super::{
     Campaign, ElectionKey, Hint, Interest, Observation, Renew, Replies, Resign, StoreError, Transition,
@@ -16,10 +17,12 @@ use super::error::Fault;
 use super::index::{self, Index};
 use super::keys::{Keys, companions};
 use super::push::Push;
-use super::reply::{self, Outcome};
+use super::reply::{self, Batch, Outcome};
 use super::script::Input;
 use super::sentinel::Opinion;
+use super::server_clock::ServerClock;
 use super::verbs::{Campaigning, Observing, Renewing, RequestingHandover, Resigning, Verb};
+use crate::clock::Clock;
 
 /// One open store.
 pub(super) struct Desk {
@@ -30,6 +33,9 @@ pub(super) struct Desk {
     push: Arc<Push>,
     wait: Option<Wait>,
     index: Index,
+    server_clock: ServerClock,
+    /// Calls so far.
+    calls: AtomicU64,
 }
 
 /// The answers to a batch.
@@ -59,6 +65,8 @@ impl Desk {
             keys,
             wait: (replicas > 0).then_some(Wait { replicas }),
             index: Index::default(),
+            server_clock: ServerClock::new(Clock::boottime()),
+            calls: AtomicU64::new(0),
         })
     }
 
@@ -172,7 +180,12 @@ impl Desk {
         for (position, (request, reply)) in batch.iter().zip(replies).enumerate() {
             judged.push(match reply {
                 Ok(Reply { value: Outcome::Held(held), .. }) => Ok(CampaignReply::Held(held)),
-                Ok(reply @ Reply { value: Outcome::Granted { term, .. }, .. }) => {
+                Ok(reply @ Reply { value: Outcome::Granted { term, ran_out, .. }, .. }) => {
+                    if let Some(remaining) = self.server_clock.holds_back(&request.key, ran_out) {
+                        // It is kept, and found again by its nonce when it may be used.
+                        judged.push(Ok(CampaignReply::Held(Held { leader: None, remaining, rank: 0 })));
+                        continue;
+                    }
                     if let Some(why) = self.objection(&reply, opinion) {
                         withdrawals.push((position, why, withdrawal(request, term)));
                     }
@@ -239,14 +252,18 @@ impl Desk {
             }
         }
         let groups = self.deployment.groups(leases);
-        let mut calls: Vec<Call> = groups.iter().map(|group| call(verb, batch, group)).collect();
+        let first = self.calls.fetch_add(groups.len() as u64, Ordering::Relaxed);
+        let numbered = || groups.iter().zip(first..);
+        let mut calls: Vec<Call> = numbered().map(|(group, number)| call(verb, batch, group, number)).collect();
         calls.extend(beside);
-        let mut answers =
-            if calls.is_empty() { Vec::new() } else { self.deployment.run(&calls, wait).await }.into_iter();
-        for (group, answer) in groups.iter().zip(&mut answers) {
-            match answer.and_then(|answer| reply::split(answer, group.len())) {
-                Ok((values, replicas, server)) => {
-                    for ((position, _), value) in group.iter().zip(values) {
+        let sent = self.server_clock.now();
+        let answers = if calls.is_empty() { Vec::new() } else { self.deployment.run(&calls, wait).await };
+        let mut answers = answers.into_iter();
+        for ((group, number), answer) in numbered().zip(&mut answers) {
+            match answer.and_then(|answer| Batch::of(answer, number, group.len())) {
+                Ok(Batch { answers, unix_ms, replicas, server }) => {
+                    self.server_clock.read(self.deployment.clock_of(&server), unix_ms, sent);
+                    for ((position, _), value) in group.iter().zip(answers) {
                         let reply = V::read(&value);
                         let reply = reply.map(|value| Reply { value, replicas, server: Arc::clone(&server) });
                         replies[*position] = Some(reply.map_err(|fault| self.tell(fault)));
@@ -278,8 +295,9 @@ impl<T> Told<T> {
 }
 
 /// One script for a group of elections, given by position and lease.
-fn call<V: Verb>(verb: &V, batch: &[V::Request], group: &[(usize, String)]) -> Call {
+fn call<V: Verb>(verb: &V, batch: &[V::Request], group: &[(usize, String)], number: u64) -> Call {
     let mut input = Input::default();
+    input.argument(number.to_string());
     verb.pack_head(&mut input);
     for (position, lease) in group {
         input.key(lease.clone());

@@ -55,8 +55,9 @@ impl Fault {
             Self::Refused { text } | Self::CutShort { text } => {
                 matches!(Code::of(text), Code::ReadOnly | Code::MasterDown | Code::Moved)
             }
-            Self::NoPrimary(_) | Self::Withdrawn(_) | Self::Adrift(_) => true,
-            Self::Connect(_) | Self::Lost(_) | Self::Nonsense(_) => false,
+            // A connection that answers nonsense may have lost count of its answers.
+            Self::Nonsense(_) | Self::NoPrimary(_) | Self::Withdrawn(_) | Self::Adrift(_) => true,
+            Self::Connect(_) | Self::Lost(_) => false,
         }
     }
 

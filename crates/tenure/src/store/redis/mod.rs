@@ -15,6 +15,7 @@ mod push;
 mod reply;
 mod script;
 mod sentinel;
+mod server_clock;
 mod verbs;
 
 use std::fmt;

@@ -18,23 +18,48 @@ pub(super) enum Outcome {
         term: Term,
         /// Nobody ever led this election, as far as the server knows.
         is_first: bool,
+        /// Somebody's lease ran out without a word; it had this ttl.
+        ran_out: Option<Duration>,
     },
     Held(Held),
 }
 
-/// The answers to the elections of one call, how many replicas have them, and which server gave them.
-pub(super) fn split(answer: Answer, elections: usize) -> Result<(Vec<Value>, Option<i64>, Arc<str>), Fault> {
-    match answer.value {
-        Value::Array(answers) if answers.len() == elections => Ok((answers, answer.replicas, answer.server)),
-        Value::ServerError(error) => Err(Fault::server(&error)),
-        other => Err(nonsense(&other)),
+/// The answers to one call.
+pub(super) struct Batch {
+    pub(super) answers: Vec<Value>,
+    /// The server's clock.
+    pub(super) unix_ms: u64,
+    /// How many replicas have what was written, if that was asked.
+    pub(super) replicas: Option<i64>,
+    pub(super) server: Arc<str>,
+}
+
+impl Batch {
+    /// Takes an answer apart, if it is the one to this call.
+    pub(super) fn of(answer: Answer, number: u64, elections: usize) -> Result<Self, Fault> {
+        let Answer { value, replicas, server } = answer;
+        let parts = match value {
+            Value::Array(parts) => <[Value; 3]>::try_from(parts).map_err(|parts| nonsense(&Value::Array(parts)))?,
+            Value::ServerError(error) => return Err(Fault::server(&error)),
+            other => return Err(nonsense(&other)),
+        };
+        match parts {
+            [own, time, Value::Array(answers)] if self::number(&own) == Some(number) && answers.len() == elections => {
+                let unix_ms = self::number(&time).ok_or_else(|| nonsense(&time))?;
+                Ok(Self { answers, unix_ms, replicas, server })
+            }
+            [own, ..] => Err(Fault::Nonsense(format!("call {:?} when it was asked {number}", self::number(&own)))),
+        }
     }
 }
 
 pub(super) fn campaign(answer: &Value) -> Result<Outcome, Fault> {
     let fields = Fields::of(answer)?;
     match fields.number(0)? {
-        1 => Ok(Outcome::Granted { term: fields.term(1)?, is_first: fields.number(2)? == 1 }),
+        1 => {
+            let ran_out = fields.optional(3).and_then(number).map(millis);
+            Ok(Outcome::Granted { term: fields.term(1)?, is_first: fields.number(2)? == 1, ran_out })
+        }
         2 => {
             let leader = Leader {
                 candidate: fields.candidate(3)?,

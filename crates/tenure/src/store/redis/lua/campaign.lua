@@ -1,15 +1,14 @@
 -- Takes each lease if it is free; else stands by.
--- ARGV: channel for all changes, channel that wakes this process (may be empty), then for each election:
+-- ARGV: number, channel for all changes, channel that wakes this process (may be empty), then for each election:
 --       candidate, nonce, ttl, priority, metadata, how long to count as standing by
--- Answers: 1 term is_first | 2 rank remaining holder term since metadata | 3 rank remaining (reserved)
+-- Answers: 1 term is_first ttl_of_a_lease_that_ran_out | 2 rank remaining holder term since metadata | 3 rank remaining (reserved)
 
-local now = server_time()
-local changes, wake = ARGV[1], ARGV[2]
+local changes, wake = ARGV[2], ARGV[3]
 
 local function stand_by(k, a)
   local line, fresh, standing = KEYS[k + 3], KEYS[k + 4], KEYS[k + 5]
   local candidate, nonce, priority = ARGV[a + 1], ARGV[a + 2], tonumber(ARGV[a + 4])
-  drop_stale(k, now)
+  drop_stale(k)
   write('ZADD', line, 'NX', (KEENEST - priority) * PRIORITY_STEP + now, nonce)
   write('ZADD', fresh, now + tonumber(ARGV[a + 6]), nonce)
   write('HSET', standing, nonce, wake .. ' ' .. candidate)
@@ -31,8 +30,8 @@ local function adopt(k, holder, known)
     write('HSET', KEYS[k + 2], 'term', term, 'holder', holder, 'since', now)
     write('HDEL', KEYS[k + 2], 'nonce', 'ttl', 'metadata', 'wake', 'handover', 'reserved', 'reserved_nonce',
       'reserved_until')
-    note_end(KEYS[k + 6], now, known)
-    note(KEYS[k + 6], now, term, 'elected', 'foreign', holder)
+    note_end(KEYS[k + 6], known)
+    note(KEYS[k + 6], term, 'elected', 'foreign', holder)
     write('PUBLISH', changes, '0 ' .. KEYS[k + 1])
   end
   local done, failure = pcall(record)
@@ -49,15 +48,15 @@ local function grant(k, a, known)
   write('HSET', KEYS[k + 2], 'term', term, 'holder', candidate, 'nonce', nonce, 'ttl', ttl, 'since', now, 'metadata',
     ARGV[a + 5], 'wake', wake)
   write('HDEL', KEYS[k + 2], 'handover', 'reserved', 'reserved_nonce', 'reserved_until')
-  note_end(KEYS[k + 6], now, known)
-  note(KEYS[k + 6], now, term, 'elected', 'granted', candidate)
-  drop_stale(k, now)
+  note_end(KEYS[k + 6], known)
+  note(KEYS[k + 6], term, 'elected', 'granted', candidate)
+  drop_stale(k)
   leave_line(k, nonce)
   write('PUBLISH', changes, '0 ' .. KEYS[k + 1])
-  return { 1, term, known.term == 0 and 1 or 0 }
+  return { 1, term, known.term == 0 and 1 or 0, known.holder and (known.ttl or ttl) }
 end
 
-return each(6, 2, 6, function(k, a)
+return each(6, 3, 6, function(k, a)
   local lease, election = KEYS[k + 1], KEYS[k + 2]
   local candidate, nonce, ttl = ARGV[a + 1], ARGV[a + 2], ARGV[a + 3]
   local holder, known = redis.call('GET', lease), recall(election)
@@ -66,7 +65,7 @@ return each(6, 2, 6, function(k, a)
       -- A grant whose answer was lost. It runs for a whole ttl from here on.
       write('PEXPIRE', lease, ttl)
       write('HSET', election, 'ttl', ttl, 'wake', wake)
-      return { 1, known.term, 0 }
+      return { 1, known.term, 0, false }
     end
     if known.holder ~= holder then known = adopt(k, holder, known) end
     local rank = rank_of(k, a)

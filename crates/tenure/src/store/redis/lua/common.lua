@@ -9,6 +9,8 @@
 --   KEYS[k + 5]  standing  nonce -> channel that wakes the candidate's process, and the candidate's id
 --   KEYS[k + 6]  history   transitions, the newest first
 -- Renewals take the first two only.
+--
+-- ARGV[1] is the number of the call, which the answer repeats: an answer to another call is never taken for this one's.
 
 local RESERVATION = 1000
 local HISTORY_MAX = 256
@@ -31,11 +33,9 @@ local function text_of(failure)
   return tostring(failure)
 end
 
--- Milliseconds on the server's clock. It stands still while a script runs.
-local function server_time()
-  local time = redis.call('TIME')
-  return tonumber(time[1]) * 1000 + math.floor(tonumber(time[2]) / 1000)
-end
+-- Milliseconds on the server's clock, which stands still while a script runs.
+local time = redis.call('TIME')
+local now = tonumber(time[1]) * 1000 + math.floor(tonumber(time[2]) / 1000)
 
 -- Everything that is known of an election besides its lease. A holder that is recorded here need not hold it any more.
 local function recall(election)
@@ -56,17 +56,17 @@ local function remaining(lease, patience)
   return math.max(left, 1)
 end
 
-local function note(history, now, term, change, reason, candidate)
+local function note(history, term, change, reason, candidate)
   local line = string.format('%.0f %.0f %s %s %s', now, term, change, reason, candidate)
   write('LPUSH', history, line)
   write('LTRIM', history, 0, HISTORY_MAX - 1)
 end
 
 -- The last leadership that was recorded has ended without a word.
-local function note_end(history, now, known)
+local function note_end(history, known)
   if known.holder then
     local reason = known.nonce and 'expired' or 'ended'
-    note(history, now, known.term, 'lost', reason, known.holder)
+    note(history, known.term, 'lost', reason, known.holder)
   end
 end
 
@@ -78,13 +78,13 @@ local function leave_line(k, nonce)
 end
 
 -- Whoever was not heard of in time has lost its place.
-local function drop_stale(k, now)
+local function drop_stale(k)
   for _, nonce in ipairs(redis.call('ZRANGEBYSCORE', KEYS[k + 4], '-inf', now)) do
     leave_line(k, nonce)
   end
 end
 
--- Answers for all elections of the batch.
+-- Answers for all elections of the batch. `head` arguments come before those of the first election.
 local function each(keys, head, arguments, step)
   local replies = {}
   for i = 0, #KEYS / keys - 1 do
@@ -93,5 +93,5 @@ local function each(keys, head, arguments, step)
     if not done then reply = { -1, wrote and 1 or 0, text_of(reply) } end
     replies[i + 1] = reply
   end
-  return replies
+  return { ARGV[1], now, replies }
 end

@@ -1,11 +1,9 @@
 -- Looks at each election. Changes nothing.
--- ARGV: how long to wait for a lease without expiry
+-- ARGV: number, how long to wait for a lease without expiry
 -- Answers: term, reserved_for, {nonce...} of stand-bys as {candidate, order}, then of the lease, if there is one:
 --          holder remaining ttl since metadata term
 
-local now = server_time()
-
-return each(6, 1, 0, function(k)
+return each(6, 2, 0, function(k)
   local lease = KEYS[k + 1]
   local holder, known = redis.call('GET', lease), recall(KEYS[k + 2])
   local line = redis.call('ZRANGE', KEYS[k + 3], 0, -1, 'WITHSCORES')
@@ -22,7 +20,7 @@ return each(6, 1, 0, function(k)
   local reserved = not holder and known.reserved and now < known.reserved_until and known.reserved
   local seen = { known.term, reserved or false, standing }
   if holder then
-    local left = remaining(lease, tonumber(ARGV[1]))
+    local left = remaining(lease, tonumber(ARGV[2]))
     -- The term of a foreign leader is made when the first candidate meets it. Until then it is one that nobody had.
     if known.holder ~= holder then known = { term = known.term + 1, since = now } end
     local lease_facts = { holder, left, tonumber(known.ttl or left), tonumber(known.since or now),

@@ -1,8 +1,8 @@
 -- Keeps each lease whose nonce and term are known.
--- KEYS: lease and election only. ARGV: for each election: nonce, term, ttl
+-- KEYS: lease and election only. ARGV: number, then for each election: nonce, term, ttl
 -- Answers: 1 request_to_hand_over | 0 term
 
-return each(2, 0, 3, function(k, a)
+return each(2, 1, 3, function(k, a)
   local holder = redis.call('GET', KEYS[k + 1])
   local known = redis.call('HMGET', KEYS[k + 2], 'nonce', 'term', 'holder', 'ttl', 'handover')
   if not holder or known[1] ~= ARGV[a + 1] or known[2] ~= ARGV[a + 2] or known[3] ~= holder then

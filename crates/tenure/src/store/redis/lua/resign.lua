@@ -1,10 +1,9 @@
 -- Releases each lease whose nonce and term are known, ends standing by, and reserves for whoever comes next.
--- ARGV: channel for all changes, whether the server sees all subscribers ('1' or '0'), then for each election:
+-- ARGV: number, channel for all changes, whether the server sees all subscribers ('1' or '0'), then for each election:
 --       nonce, term (empty: any), successor (empty: none), reason
 -- Answers: 1 when a lease was released, else 0
 
-local now = server_time()
-local changes, sees_subscribers = ARGV[1], ARGV[2] == '1'
+local changes, sees_subscribers = ARGV[2], ARGV[3] == '1'
 
 local function find_named(k, successor)
   for _, nonce in ipairs(redis.call('ZRANGE', KEYS[k + 3], 0, -1)) do
@@ -26,7 +25,7 @@ end
 
 -- The successor looks at once, one more looks when the reservation is over, and nobody else is disturbed.
 local function reserve(k, successor)
-  drop_stale(k, now)
+  drop_stale(k)
   local chosen, chosen_nonce, told, place = successor, nil, 0, 0
   local named = successor and find_named(k, successor)
   if named and tell(k, named, 0) then
@@ -50,7 +49,7 @@ local function reserve(k, successor)
   end
 end
 
-return each(6, 2, 4, function(k, a)
+return each(6, 3, 4, function(k, a)
   local nonce, term, successor, reason = ARGV[a + 1], ARGV[a + 2], ARGV[a + 3], ARGV[a + 4]
   local holder, known = redis.call('GET', KEYS[k + 1]), recall(KEYS[k + 2])
   leave_line(k, nonce)
@@ -61,7 +60,7 @@ return each(6, 2, 4, function(k, a)
   if not owns or (holder and holder ~= known.holder) then return { 0 } end
   write('DEL', KEYS[k + 1])
   write('HDEL', KEYS[k + 2], 'holder', 'nonce', 'ttl', 'since', 'metadata', 'wake', 'handover')
-  note(KEYS[k + 6], now, known.term, 'lost', reason, known.holder)
+  note(KEYS[k + 6], known.term, 'lost', reason, known.holder)
   reserve(k, successor ~= '' and successor or nil)
   write('PUBLISH', changes, '0 ' .. KEYS[k + 1])
   return { 1 }
