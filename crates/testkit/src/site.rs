@@ -20,6 +20,18 @@ use crate::running::{Finished, Running};
 use crate::stores::Backend;
 use crate::worker::{self, Journal, Start};
 
+/// What `tenure` reads from the environment.
+const SETTINGS: [&str; 8] = [
+    "TENURE_STORE",
+    "TENURE_NAMESPACE",
+    "TENURE_LOG",
+    "XDG_STATE_HOME",
+    "MUTEX_REDIS_HOST",
+    "MUTEX_REDIS_SENTINEL_HOST",
+    "REDIS_HOST",
+    "REDIS_SENTINEL_HOST",
+];
+
 /// The election of a test that needs only one.
 pub const ELECTION: &str = "nightly";
 
@@ -77,7 +89,7 @@ impl Site {
     /// `tenure` with nothing but these arguments, and none of the settings of whoever runs the tests.
     pub fn bare<I: AsRef<OsStr>>(&self, args: impl IntoIterator<Item = I>) -> Command {
         let mut command = Command::new(&self.program);
-        for setting in ["TENURE_STORE", "TENURE_NAMESPACE", "TENURE_LOG", "XDG_STATE_HOME"] {
+        for setting in SETTINGS {
             command.env_remove(setting);
         }
         command.env("HOME", self.path("home")).current_dir(self.path("")).stdin(Stdio::null()).args(args);

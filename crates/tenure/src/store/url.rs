@@ -29,7 +29,7 @@ pub fn open(url: &StoreUrl) -> Result<Arc<dyn Store>, StoreError> {
         "sqlite" => Ok(Arc::new(SqliteStore::open(sqlite::path_of(url.rest())?)?)),
         #[cfg(feature = "redis")]
         "redis" | "rediss" | "valkey" | "valkeys" | "redis+sentinel" | "rediss+sentinel" | "redis+cluster"
-        | "rediss+cluster" => Ok(Arc::new(RedisStore::open(RedisConfig::from_url(url)?)?)),
+        | "rediss+cluster" => Ok(Arc::new(RedisStore::open(&RedisConfig::from_url(url)?)?)),
         scheme => Err(StoreError::not_sent(
             StoreErrorKind::Configuration,
             format!("there is no store for {scheme:?} in {url}; use one of {}", known_schemes()),

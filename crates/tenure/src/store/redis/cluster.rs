@@ -1,6 +1,6 @@
 //! A cluster: which server has which keys, and what to do when they move.
 
-use std::collections::{BTreeMap, HashMap};
+use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
@@ -8,11 +8,11 @@ use std::time::Duration;
 use futures_util::StreamExt;
 use futures_util::future::{join_all, pending, select_all};
 use futures_util::stream::FuturesUnordered;
-use redis::{Client, Value, cmd};
+use redis::{Client, Cmd, Value, cmd};
 
 use super::address::{Address, Template};
 use super::call::{Call, asking};
-use super::deployment::{Answer, Wait, exchange, run_on};
+use super::deployment::{Answer, Wait, exchange, question, run_on};
 use super::error::Fault;
 use super::keys::tag_of;
 use super::link::{Dial, Node};
@@ -114,6 +114,22 @@ impl Cluster {
         self.servers.client(&address)
     }
 
+    /// Puts the same questions to every node that owns slots.
+    pub(super) async fn survey(&self, questions: &[Cmd]) -> Vec<(String, Result<Vec<Value>, Fault>)> {
+        if let Err(fault) = self.learn_slots().await {
+            return vec![("the cluster".to_owned(), Err(fault))];
+        }
+        let owners: BTreeSet<Address> = self.known().slots.values().cloned().collect();
+        let visits = owners.into_iter().map(|address| async move {
+            let answers = match self.node(&address) {
+                Ok(node) => question(&node, questions).await.1,
+                Err(fault) => Err(fault),
+            };
+            (address.to_string(), answers)
+        });
+        join_all(visits).await
+    }
+
     /// Sends each call to where it belongs, all nodes side by side.
     async fn round(
         &self,
@@ -213,7 +229,7 @@ impl Cluster {
         if let Some(node) = self.known().nodes.get(address) {
             return Ok(Arc::clone(node));
         }
-        let node = Arc::new(Node::new(Dial::Fixed(self.servers.client(address)?)));
+        let node = Arc::new(Node::new(Dial::Fixed(Arc::new(self.servers.client(address)?))));
         Ok(Arc::clone(self.known().nodes.entry(address.clone()).or_insert(node)))
     }
 

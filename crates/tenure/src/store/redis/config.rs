@@ -2,10 +2,8 @@
 
 use std::env;
 use std::fmt;
-use std::path::Path;
 
-use percent_encoding::percent_decode_str;
-use redis::{Client, ClientTlsConfig, ProtocolVersion, RedisConnectionInfo, TlsCertificates};
+use redis::{Client, RedisConnectionInfo};
 
 use super::super::{StoreError, StoreErrorKind, StoreUrl};
 use super::address::{Address, Template};
@@ -13,6 +11,7 @@ use super::cluster::Cluster;
 use super::deployment::Deployment;
 use super::error::Fault;
 use super::keys::Keys;
+use super::parse::{self, SENTINEL_PORT, SERVER_PORT};
 use super::sentinel::Sentinels;
 
 /// Which servers, under which names, and how careful.
@@ -23,7 +22,7 @@ use super::sentinel::Sentinels;
 /// // A client that the application has already, and the names that LeaderService uses.
 /// let client = redis::Client::open("redis://127.0.0.1:6379/")?;
 /// let config = RedisConfig::from_client(client).prefix("app").key_pattern("{prefix}:leader:{name}");
-/// let store = RedisStore::open(config)?;
+/// let store = RedisStore::open(&config)?;
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
 #[derive(Clone)]
@@ -34,8 +33,9 @@ pub struct RedisConfig {
     wait_replicas: u32,
 }
 
+/// Where the servers are, and how to present oneself there.
 #[derive(Clone)]
-enum Servers {
+pub(super) enum Servers {
     Given(Client),
     Standalone { address: Address, template: Template },
     Sentinel { sentinels: Vec<Address>, name: String, sentinel_template: Template, template: Template },
@@ -44,8 +44,9 @@ enum Servers {
 
 const PREFIX: &str = "tenure";
 const KEY_PATTERN: &str = "{prefix}:{namespace}:{name}";
-const PORT: u16 = 6379;
-const SENTINEL_PORT: u16 = 26379;
+/// How `LeaderService` names its keys, and what it puts before them.
+const FOREIGN_PREFIX: &str = "app";
+const FOREIGN_KEY_PATTERN: &str = "{prefix}:leader:{name}";
 
 impl RedisConfig {
     /// The server of a client that the application has already: the store connects as it would.
@@ -54,12 +55,12 @@ impl RedisConfig {
         Self::of(Servers::Given(client))
     }
 
-    /// What an address says; see the [table](self#addresses) of them.
+    /// What an address says; see the [table](super::redis#addresses) of them.
     ///
     /// # Errors
     /// When the address cannot be understood, or names a file that cannot be read. The message never shows a password.
     pub fn from_url(url: &StoreUrl) -> Result<Self, StoreError> {
-        parse(url).map_err(|why| {
+        parse::url(url).map_err(|why| {
             StoreError::not_sent(
                 StoreErrorKind::Configuration,
                 format!("the store address {url} cannot be used: {why}"),
@@ -137,7 +138,7 @@ impl RedisConfig {
         deploy().map_err(|fault| fault.about(&self.place()))
     }
 
-    fn of(servers: Servers) -> Self {
+    pub(super) fn of(servers: Servers) -> Self {
         Self { servers, prefix: PREFIX.to_owned(), key_pattern: KEY_PATTERN.to_owned(), wait_replicas: 0 }
     }
 }
@@ -154,179 +155,6 @@ impl fmt::Debug for RedisConfig {
     }
 }
 
-/// The parts of `SCHEME://USER:PASSWORD@HOST:PORT,HOST:PORT/PATH?OPTIONS`.
-struct Parts<'a> {
-    credentials: Option<&'a str>,
-    hosts: &'a str,
-    path: &'a str,
-    query: &'a str,
-}
-
-impl<'a> Parts<'a> {
-    fn of(text: &'a str) -> Result<Self, String> {
-        let (_, rest) = text.split_once("://").ok_or("two slashes follow the scheme, as in redis://HOST")?;
-        let (rest, query) = rest.split_once('?').unwrap_or((rest, ""));
-        // The last @ ends the credentials, and what follows the first slash after them is the path.
-        let (credentials, rest) = match rest.rsplit_once('@') {
-            Some((credentials, rest)) => (Some(credentials), rest),
-            None => (None, rest),
-        };
-        let (hosts, path) = rest.split_once('/').unwrap_or((rest, ""));
-        Ok(Self { credentials, hosts, path, query })
-    }
-
-    fn addresses(&self, port: u16) -> Result<Vec<Address>, String> {
-        self.hosts.split(',').map(|host| address(host, port)).collect()
-    }
-
-    /// User and password, if there are any. As everywhere with Redis, a lone password has a colon before it.
-    fn login(&self) -> Result<RedisConnectionInfo, String> {
-        let mut login = RedisConnectionInfo::default();
-        if let Some(credentials) = self.credentials {
-            let (user, password) = credentials.split_once(':').unwrap_or((credentials, ""));
-            if !user.is_empty() {
-                login = login.set_username(decoded(user)?);
-            }
-            if !password.is_empty() {
-                login = login.set_password(decoded(password)?);
-            }
-        }
-        Ok(login)
-    }
-}
-
-fn parse(url: &StoreUrl) -> Result<RedisConfig, String> {
-    let parts = Parts::of(url.expose())?;
-    let (protocol, kind) = url.scheme().split_once('+').unwrap_or((url.scheme(), ""));
-    let is_encrypted = matches!(protocol, "rediss" | "valkeys");
-    let mut options = Options::default();
-    for option in parts.query.split('&').filter(|option| !option.is_empty()) {
-        let (name, value) = option.split_once('=').unwrap_or((option, ""));
-        options.take(name, decoded(value)?)?;
-    }
-    let login = parts.login()?.set_protocol(options.protocol);
-    let tls = options.certificates(is_encrypted)?;
-    let database = |text: &str| match text {
-        "" => Ok(0),
-        number => number.parse::<i64>().map_err(|_| format!("the database {number:?} is not a number")),
-    };
-    let servers = match kind {
-        "" => {
-            let [address] = <[Address; 1]>::try_from(parts.addresses(PORT)?).map_err(|_| "it names several hosts")?;
-            let login = login.set_db(database(parts.path)?);
-            Servers::Standalone { address, template: Template { login, tls } }
-        }
-        "sentinel" => {
-            let (name, number) = parts.path.split_once('/').unwrap_or((parts.path, ""));
-            if name.is_empty() {
-                return Err("the name of the primary comes after the sentinels, as in /mymaster".to_owned());
-            }
-            let template = Template { login: login.set_db(database(number)?), tls: tls.clone() };
-            let sentinel_template = Template { login: options.sentinel_login(), tls };
-            let (sentinels, name) = (parts.addresses(SENTINEL_PORT)?, decoded(name)?);
-            Servers::Sentinel { sentinels, name, sentinel_template, template }
-        }
-        "cluster" => {
-            if !matches!(parts.path, "" | "0") {
-                return Err("a cluster has only the database 0".to_owned());
-            }
-            Servers::Cluster { seeds: parts.addresses(PORT)?, template: Template { login, tls } }
-        }
-        other => return Err(format!("there is no {other:?} of Redis; use +sentinel or +cluster, or neither")),
-    };
-    Ok(RedisConfig {
-        servers,
-        prefix: options.prefix,
-        key_pattern: options.key_pattern,
-        wait_replicas: options.wait_replicas,
-    })
-}
-
-/// What follows the question mark.
-struct Options {
-    prefix: String,
-    key_pattern: String,
-    wait_replicas: u32,
-    protocol: ProtocolVersion,
-    authority: Option<Vec<u8>>,
-    certificate: Option<Vec<u8>>,
-    private_key: Option<Vec<u8>>,
-    sentinel_user: Option<String>,
-    sentinel_password: Option<String>,
-}
-
-impl Default for Options {
-    fn default() -> Self {
-        Self {
-            prefix: PREFIX.to_owned(),
-            key_pattern: KEY_PATTERN.to_owned(),
-            wait_replicas: 0,
-            protocol: ProtocolVersion::default(),
-            authority: None,
-            certificate: None,
-            private_key: None,
-            sentinel_user: None,
-            sentinel_password: None,
-        }
-    }
-}
-
-impl Options {
-    fn take(&mut self, name: &str, value: String) -> Result<(), String> {
-        match name {
-            "prefix" => self.prefix = value,
-            "key_pattern" => self.key_pattern = value,
-            "wait_replicas" => self.wait_replicas = value.parse().map_err(|_| "wait_replicas is a small number")?,
-            "protocol" => {
-                self.protocol = match value.as_str() {
-                    "2" | "resp2" => ProtocolVersion::RESP2,
-                    "3" | "resp3" => ProtocolVersion::RESP3,
-                    _ => return Err("protocol is resp2 or resp3".to_owned()),
-                }
-            }
-            "tls_ca" => self.authority = Some(read(&value)?),
-            "tls_cert" => self.certificate = Some(read(&value)?),
-            "tls_key" => self.private_key = Some(read(&value)?),
-            "sentinel_user" => self.sentinel_user = Some(value),
-            "sentinel_password" => self.sentinel_password = Some(value),
-            other => {
-                return Err(format!(
-                    "there is no option {other:?}; there are prefix, key_pattern, wait_replicas, protocol, tls_ca, \
-                     tls_cert, tls_key, sentinel_user and sentinel_password"
-                ));
-            }
-        }
-        Ok(())
-    }
-
-    fn certificates(&mut self, is_encrypted: bool) -> Result<Option<TlsCertificates>, String> {
-        let client_tls = match (self.certificate.take(), self.private_key.take()) {
-            (Some(client_cert), Some(client_key)) => Some(ClientTlsConfig { client_cert, client_key }),
-            (None, None) => None,
-            (Some(_), None) | (None, Some(_)) => return Err("tls_cert and tls_key belong together".to_owned()),
-        };
-        let certificates = TlsCertificates { client_tls, root_cert: self.authority.take() };
-        let has_any = certificates.client_tls.is_some() || certificates.root_cert.is_some();
-        match is_encrypted {
-            true => Ok(Some(certificates)),
-            // Whoever names certificates means to use them.
-            false if has_any => Err("certificates need a scheme that encrypts: rediss, not redis".to_owned()),
-            false => Ok(None),
-        }
-    }
-
-    fn sentinel_login(&self) -> RedisConnectionInfo {
-        let mut login = RedisConnectionInfo::default();
-        if let Some(user) = &self.sentinel_user {
-            login = login.set_username(user);
-        }
-        if let Some(password) = &self.sentinel_password {
-            login = login.set_password(password);
-        }
-        login
-    }
-}
-
 fn from_variables(variable: impl Fn(&str) -> Option<String>) -> Result<Option<RedisConfig>, String> {
     let template = Template { login: RedisConnectionInfo::default(), tls: None };
     let port = |name: &str, default: u16| match variable(name) {
@@ -338,26 +166,37 @@ fn from_variables(variable: impl Fn(&str) -> Option<String>) -> Result<Option<Re
         let sentinels = vec![Address { host, port: port("SENTINEL_PORT", SENTINEL_PORT)? }];
         Servers::Sentinel { sentinels, name, sentinel_template: template.clone(), template }
     } else if let Some(host) = variable("HOST") {
-        Servers::Standalone { address: Address { host, port: port("PORT", PORT)? }, template }
+        Servers::Standalone { address: Address { host, port: port("PORT", SERVER_PORT)? }, template }
     } else {
         return Ok(None);
     };
-    let prefix = variable("PREFIX").unwrap_or_else(|| "app".to_owned());
-    Ok(Some(RedisConfig::of(servers).prefix(prefix).key_pattern("{prefix}:leader:{name}")))
+    let prefix = variable("PREFIX").unwrap_or_else(|| FOREIGN_PREFIX.to_owned());
+    Ok(Some(RedisConfig::of(servers).prefix(prefix).key_pattern(FOREIGN_KEY_PATTERN)))
 }
 
-fn address(text: &str, default_port: u16) -> Result<Address, String> {
-    let is_bare = !text.contains(':') || text.ends_with(']');
-    let with_port = if is_bare { format!("{text}:{default_port}") } else { text.to_owned() };
-    let address: Address = with_port.parse().map_err(|()| "a host is followed by a port number, as in host:6379")?;
-    if address.host.is_empty() { Err("it names no host".to_owned()) } else { Ok(address) }
-}
+#[cfg(test)]
+mod tests {
+    use super::*;
 
-fn decoded(text: &str) -> Result<String, String> {
-    let decoded = percent_decode_str(text).decode_utf8();
-    decoded.map(|text| text.into_owned()).map_err(|_| "what is escaped in it is not UTF-8".to_owned())
-}
+    fn read(variables: &[(&str, &str)]) -> Result<Option<RedisConfig>, String> {
+        from_variables(|name| variables.iter().find(|(known, _)| *known == name).map(|(_, value)| (*value).to_owned()))
+    }
 
-fn read(path: &str) -> Result<Vec<u8>, String> {
-    std::fs::read(Path::new(path)).map_err(|error| format!("cannot read {path}: {error}"))
+    #[test]
+    fn variables_of_others_are_understood() {
+        assert!(read(&[]).unwrap().is_none());
+        let config = read(&[("HOST", "db"), ("PORT", "7000"), ("PREFIX", "shop")]).unwrap().unwrap();
+        assert_eq!((config.place(), config.prefix.as_str()), ("db:7000".to_owned(), "shop"));
+        assert_eq!(config.key_pattern, "{prefix}:leader:{name}");
+        let config = read(&[("HOST", "db")]).unwrap().unwrap();
+        assert_eq!((config.place(), config.prefix.as_str()), ("db:6379".to_owned(), "app"));
+        let sentinel = [("SENTINEL_HOST", "watch"), ("SENTINEL_NAME", "main"), ("HOST", "db")];
+        assert_eq!(read(&sentinel).unwrap().unwrap().place(), "main (sentinels watch:26379)");
+    }
+
+    #[test]
+    fn variables_that_make_no_sense_are_told() {
+        assert!(read(&[("HOST", "db"), ("PORT", "x")]).unwrap_err().contains("PORT"));
+        assert!(read(&[("SENTINEL_HOST", "watch")]).unwrap_err().contains("SENTINEL_NAME"));
+    }
 }

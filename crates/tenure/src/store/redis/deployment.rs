@@ -3,18 +3,18 @@
 use std::sync::Arc;
 
 use redis::aio::PubSub;
-use redis::{Client, Value};
+use redis::{Client, Cmd, Value};
 
 use super::call::{Call, in_full_once, lacks_script};
 use super::cluster::Cluster;
 use super::error::Fault;
-use super::link::{Dial, Link, Node};
+use super::link::{Dial, Link, Node, address_of};
 use super::sentinel::{Opinion, Sentinels};
 
 /// Where commands go.
 pub(super) enum Deployment {
     /// One server.
-    Standalone { client: Client, node: Node },
+    Standalone { client: Arc<Client>, node: Node },
     /// One of several servers, which sentinels watch.
     Sentinel { sentinels: Arc<Sentinels>, node: Node },
     /// Every server has some of the keys.
@@ -43,7 +43,8 @@ const WAIT_MS: u32 = 100;
 
 impl Deployment {
     pub(super) fn standalone(client: Client) -> Self {
-        Self::Standalone { node: Node::new(Dial::Fixed(client.clone())), client }
+        let client = Arc::new(client);
+        Self::Standalone { node: Node::new(Dial::Fixed(Arc::clone(&client))), client }
     }
 
     pub(super) fn sentinel(sentinels: Sentinels) -> Self {
@@ -81,6 +82,21 @@ impl Deployment {
         }
     }
 
+    /// Puts the same questions to every server that may hold leases.
+    pub(super) async fn survey(&self, questions: &[Cmd]) -> Vec<(String, Result<Vec<Value>, Fault>)> {
+        match self {
+            Self::Standalone { node, client } => {
+                let (server, answers) = question(node, questions).await;
+                vec![(server.unwrap_or_else(|| address_of(client).to_string()), answers)]
+            }
+            Self::Sentinel { node, .. } => {
+                let (server, answers) = question(node, questions).await;
+                vec![(server.unwrap_or_else(|| "the primary".to_owned()), answers)]
+            }
+            Self::Cluster(cluster) => cluster.survey(questions).await,
+        }
+    }
+
     /// Whether a server that gave a lease is still the one that may.
     pub(super) async fn opinion_of(&self, server: &str) -> Opinion {
         match self {
@@ -113,9 +129,9 @@ impl Deployment {
     /// A connection for pushes.
     pub(super) async fn pushes(&self) -> Result<PubSub, Fault> {
         let client = match self {
-            Self::Standalone { client, .. } => client.clone(),
-            Self::Sentinel { sentinels, .. } => sentinels.primary().await?,
-            Self::Cluster(cluster) => cluster.any_node().await?,
+            Self::Standalone { client, .. } => Arc::clone(client),
+            Self::Sentinel { sentinels, .. } => Arc::new(sentinels.primary().await?),
+            Self::Cluster(cluster) => Arc::new(cluster.any_node().await?),
         };
         client.get_async_pubsub().await.map_err(|error| Fault::Connect(Arc::new(error)))
     }
@@ -126,6 +142,15 @@ impl Deployment {
             Self::Standalone { node, .. } | Self::Sentinel { node, .. } => node.changes().await,
             Self::Cluster(cluster) => cluster.changes().await,
         }
+    }
+}
+
+/// Asks one server, and tells which it was, if it could be reached.
+pub(super) async fn question(node: &Node, questions: &[Cmd]) -> (Option<String>, Result<Vec<Value>, Fault>) {
+    match node.link().await {
+        Ok(link) if questions.is_empty() => (Some(link.address().to_owned()), Ok(Vec::new())),
+        Ok(link) => (Some(link.address().to_owned()), node.exchange(&link, questions.to_vec()).await),
+        Err(fault) => (None, Err(fault)),
     }
 }
 
@@ -151,7 +176,7 @@ pub(super) async fn run_on(node: &Node, calls: &[&Call], wait: Option<Wait>) -> 
 pub(super) async fn exchange(
     node: &Node,
     link: &Link,
-    mut commands: Vec<redis::Cmd>,
+    mut commands: Vec<Cmd>,
     wait: Option<Wait>,
 ) -> Result<(Vec<Value>, Option<i64>), Fault> {
     if let Some(Wait { replicas }) = wait {

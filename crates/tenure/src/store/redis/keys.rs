@@ -63,11 +63,6 @@ impl Keys {
         Ok(Self { prefix: prefix.to_owned(), pattern: pattern.to_owned(), parts })
     }
 
-    /// As it was given.
-    pub(super) fn pattern(&self) -> &str {
-        &self.pattern
-    }
-
     /// The name of the lease.
     pub(super) fn lease(&self, key: &ElectionKey) -> Result<String, StoreError> {
         if !self.parts.contains(&Part::Namespace) && key.namespace != Namespace::default() {
@@ -108,6 +103,11 @@ impl Keys {
     /// The set of the elections of a namespace.
     pub(super) fn index(&self, namespace: &Namespace) -> String {
         format!("{}::elections:{}", self.prefix, escaped(namespace.as_str(), IN_NAMESPACE))
+    }
+
+    /// A key that is written to see whether that is possible.
+    pub(super) fn examination(&self) -> String {
+        format!("{}::examination", self.prefix)
     }
 
     /// The channel that wakes one process.

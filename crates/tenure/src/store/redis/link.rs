@@ -20,9 +20,10 @@ pub(super) struct Node {
 }
 
 /// Where to connect to.
+#[derive(Clone)]
 pub(super) enum Dial {
     /// Always the same address, looked up anew each time.
-    Fixed(Client),
+    Fixed(Arc<Client>),
     /// Wherever the sentinels say.
     Sentinels(Arc<Sentinels>),
 }
@@ -163,15 +164,6 @@ impl Dial {
                 }
                 Ok((address_of(&client), connection))
             }
-        }
-    }
-}
-
-impl Clone for Dial {
-    fn clone(&self) -> Self {
-        match self {
-            Self::Fixed(client) => Self::Fixed(client.clone()),
-            Self::Sentinels(sentinels) => Self::Sentinels(Arc::clone(sentinels)),
         }
     }
 }

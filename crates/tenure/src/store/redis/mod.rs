@@ -8,9 +8,11 @@ mod deployment;
 mod desk;
 mod error;
 mod examine;
+mod facts;
 mod index;
 mod keys;
 mod link;
+mod parse;
 mod push;
 mod reply;
 mod script;
@@ -20,6 +22,7 @@ mod verbs;
 
 use std::fmt;
 use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
 use futures_util::future::BoxFuture;
@@ -44,6 +47,7 @@ use super::{
 /// ```
 pub struct RedisStore {
     desk: Arc<Desk>,
+    is_known: AtomicBool,
 }
 
 impl RedisStore {
@@ -51,8 +55,8 @@ impl RedisStore {
     ///
     /// # Errors
     /// When the configuration contradicts itself.
-    pub fn open(config: RedisConfig) -> Result<Self, StoreError> {
-        Ok(Self { desk: Arc::new(Desk::new(&config)?) })
+    pub fn open(config: &RedisConfig) -> Result<Self, StoreError> {
+        Ok(Self { desk: Arc::new(Desk::new(config)?), is_known: AtomicBool::new(false) })
     }
 
     /// The same as [`RedisStore::open`] with [`RedisConfig::from_client`], and nothing else to say.
@@ -60,7 +64,15 @@ impl RedisStore {
     /// # Errors
     /// As [`RedisStore::open`].
     pub fn from_client(client: redis::Client) -> Result<Self, StoreError> {
-        Self::open(RedisConfig::from_client(client))
+        Self::open(&RedisConfig::from_client(client))
+    }
+
+    /// Looks at the servers in the background, once. Nobody waits for it.
+    fn get_to_know(&self) {
+        if !self.is_known.swap(true, Ordering::Relaxed) {
+            let desk = Arc::clone(&self.desk);
+            tokio::spawn(async move { examine::warn(&desk).await });
+        }
     }
 }
 
@@ -87,7 +99,13 @@ impl Store for RedisStore {
     }
 
     fn campaign<'a>(&'a self, batch: &'a [Campaign]) -> BoxFuture<'a, Replies<CampaignReply>> {
-        Box::pin(self.desk.campaign(batch))
+        Box::pin(async move {
+            let replies = self.desk.campaign(batch).await;
+            if replies.iter().any(Result::is_ok) {
+                self.get_to_know();
+            }
+            replies
+        })
     }
 
     fn renew<'a>(&'a self, batch: &'a [Renew]) -> BoxFuture<'a, Replies<RenewReply>> {

@@ -1,6 +1,7 @@
 //! Sentinels: who the primary is, and whether it still is.
 
 use std::collections::BTreeMap;
+use std::sync::Arc;
 use std::time::Duration;
 
 use futures_util::future::join_all;
@@ -33,7 +34,7 @@ const PATIENCE: Duration = Duration::from_millis(500);
 
 impl Sentinels {
     pub(super) fn new(sentinels: Vec<Client>, name: String, servers: Template) -> Self {
-        let nodes = sentinels.into_iter().map(|client| Node::new(Dial::Fixed(client))).collect();
+        let nodes = sentinels.into_iter().map(|client| Node::new(Dial::Fixed(Arc::new(client)))).collect();
         Self { nodes, name, servers }
     }
 

@@ -1,0 +1,254 @@
+//! From an address to a configuration.
+
+use std::borrow::Cow;
+use std::path::Path;
+
+use percent_encoding::percent_decode_str;
+use redis::{ClientTlsConfig, ProtocolVersion, RedisConnectionInfo, TlsCertificates};
+
+use super::super::StoreUrl;
+use super::address::{Address, Template};
+use super::config::{RedisConfig, Servers};
+
+/// Where servers listen if nobody says otherwise.
+pub(super) const SERVER_PORT: u16 = 6379;
+/// Where sentinels do.
+pub(super) const SENTINEL_PORT: u16 = 26379;
+
+/// The parts of `SCHEME://USER:PASSWORD@HOST:PORT,HOST:PORT/PATH?OPTIONS`.
+struct Parts<'a> {
+    credentials: Option<&'a str>,
+    hosts: &'a str,
+    path: &'a str,
+    query: &'a str,
+}
+
+impl<'a> Parts<'a> {
+    fn of(text: &'a str) -> Result<Self, String> {
+        let (_, rest) = text.split_once("://").ok_or("two slashes follow the scheme, as in redis://HOST")?;
+        let (rest, query) = rest.split_once('?').unwrap_or((rest, ""));
+        // The last @ ends the credentials, and what follows the first slash after them is the path.
+        let (credentials, rest) = match rest.rsplit_once('@') {
+            Some((credentials, rest)) => (Some(credentials), rest),
+            None => (None, rest),
+        };
+        let (hosts, path) = rest.split_once('/').unwrap_or((rest, ""));
+        Ok(Self { credentials, hosts, path, query })
+    }
+
+    fn addresses(&self, port: u16) -> Result<Vec<Address>, String> {
+        self.hosts.split(',').map(|host| address(host, port)).collect()
+    }
+
+    /// User and password, if there are any. As everywhere with Redis, a lone password has a colon before it.
+    fn login(&self) -> Result<RedisConnectionInfo, String> {
+        let mut login = RedisConnectionInfo::default();
+        if let Some(credentials) = self.credentials {
+            let (user, password) = credentials.split_once(':').unwrap_or((credentials, ""));
+            if !user.is_empty() {
+                login = login.set_username(decoded(user)?);
+            }
+            if !password.is_empty() {
+                login = login.set_password(decoded(password)?);
+            }
+        }
+        Ok(login)
+    }
+}
+
+/// Reads an address, or says what is wrong with it without showing it.
+pub(super) fn url(url: &StoreUrl) -> Result<RedisConfig, String> {
+    let parts = Parts::of(url.expose())?;
+    let (protocol, kind) = url.scheme().split_once('+').unwrap_or((url.scheme(), ""));
+    let is_encrypted = matches!(protocol, "rediss" | "valkeys");
+    let mut options = Options::default();
+    for option in parts.query.split('&').filter(|option| !option.is_empty()) {
+        let (name, value) = option.split_once('=').unwrap_or((option, ""));
+        options.take(name, decoded(value)?)?;
+    }
+    let login = parts.login()?.set_protocol(options.protocol);
+    let tls = options.certificates(is_encrypted)?;
+    let database = |text: &str| match text {
+        "" => Ok(0),
+        number => number.parse::<i64>().map_err(|_| format!("the database {number:?} is not a number")),
+    };
+    let servers = match kind {
+        "" => {
+            let [address] =
+                <[Address; 1]>::try_from(parts.addresses(SERVER_PORT)?).map_err(|_| "it names several hosts")?;
+            let login = login.set_db(database(parts.path)?);
+            Servers::Standalone { address, template: Template { login, tls } }
+        }
+        "sentinel" => {
+            let (name, number) = parts.path.split_once('/').unwrap_or((parts.path, ""));
+            if name.is_empty() {
+                return Err("the name of the primary comes after the sentinels, as in /mymaster".to_owned());
+            }
+            let template = Template { login: login.set_db(database(number)?), tls: tls.clone() };
+            let sentinel_template = Template { login: options.sentinel_login(), tls };
+            let (sentinels, name) = (parts.addresses(SENTINEL_PORT)?, decoded(name)?);
+            Servers::Sentinel { sentinels, name, sentinel_template, template }
+        }
+        "cluster" => {
+            if !matches!(parts.path, "" | "0") {
+                return Err("a cluster has only the database 0".to_owned());
+            }
+            Servers::Cluster { seeds: parts.addresses(SERVER_PORT)?, template: Template { login, tls } }
+        }
+        other => return Err(format!("there is no {other:?} of Redis; use +sentinel or +cluster, or neither")),
+    };
+    Ok(options.apply(RedisConfig::of(servers)))
+}
+
+/// What follows the question mark.
+#[derive(Default)]
+struct Options {
+    prefix: Option<String>,
+    key_pattern: Option<String>,
+    wait_replicas: Option<u32>,
+    protocol: ProtocolVersion,
+    authority: Option<Vec<u8>>,
+    certificate: Option<Vec<u8>>,
+    private_key: Option<Vec<u8>>,
+    sentinel_user: Option<String>,
+    sentinel_password: Option<String>,
+}
+
+impl Options {
+    fn take(&mut self, name: &str, value: String) -> Result<(), String> {
+        match name {
+            "prefix" => self.prefix = Some(value),
+            "key_pattern" => self.key_pattern = Some(value),
+            "wait_replicas" => {
+                self.wait_replicas = Some(value.parse().map_err(|_| "wait_replicas is a small number")?);
+            }
+            "protocol" => {
+                self.protocol = match value.as_str() {
+                    "2" | "resp2" => ProtocolVersion::RESP2,
+                    "3" | "resp3" => ProtocolVersion::RESP3,
+                    _ => return Err("protocol is resp2 or resp3".to_owned()),
+                }
+            }
+            "tls_ca" => self.authority = Some(read(&value)?),
+            "tls_cert" => self.certificate = Some(read(&value)?),
+            "tls_key" => self.private_key = Some(read(&value)?),
+            "sentinel_user" => self.sentinel_user = Some(value),
+            "sentinel_password" => self.sentinel_password = Some(value),
+            other => {
+                return Err(format!(
+                    "there is no option {other:?}; there are prefix, key_pattern, wait_replicas, protocol, tls_ca, \
+                     tls_cert, tls_key, sentinel_user and sentinel_password"
+                ));
+            }
+        }
+        Ok(())
+    }
+
+    fn apply(self, config: RedisConfig) -> RedisConfig {
+        let config = self.prefix.into_iter().fold(config, RedisConfig::prefix);
+        let config = self.key_pattern.into_iter().fold(config, RedisConfig::key_pattern);
+        self.wait_replicas.into_iter().fold(config, RedisConfig::wait_replicas)
+    }
+
+    fn certificates(&mut self, is_encrypted: bool) -> Result<Option<TlsCertificates>, String> {
+        let client_tls = match (self.certificate.take(), self.private_key.take()) {
+            (Some(client_cert), Some(client_key)) => Some(ClientTlsConfig { client_cert, client_key }),
+            (None, None) => None,
+            (Some(_), None) | (None, Some(_)) => return Err("tls_cert and tls_key belong together".to_owned()),
+        };
+        let certificates = TlsCertificates { client_tls, root_cert: self.authority.take() };
+        let has_any = certificates.client_tls.is_some() || certificates.root_cert.is_some();
+        match is_encrypted {
+            true => Ok(Some(certificates)),
+            // Whoever names certificates means to use them.
+            false if has_any => Err("certificates need a scheme that encrypts: rediss, not redis".to_owned()),
+            false => Ok(None),
+        }
+    }
+
+    fn sentinel_login(&self) -> RedisConnectionInfo {
+        let mut login = RedisConnectionInfo::default();
+        if let Some(user) = &self.sentinel_user {
+            login = login.set_username(user);
+        }
+        if let Some(password) = &self.sentinel_password {
+            login = login.set_password(password);
+        }
+        login
+    }
+}
+
+fn address(text: &str, default_port: u16) -> Result<Address, String> {
+    let is_bare = !text.contains(':') || text.ends_with(']');
+    let with_port = if is_bare { format!("{text}:{default_port}") } else { text.to_owned() };
+    let address: Address = with_port.parse().map_err(|()| "a host is followed by a port number, as in host:6379")?;
+    if address.host.is_empty() { Err("it names no host".to_owned()) } else { Ok(address) }
+}
+
+fn decoded(text: &str) -> Result<String, String> {
+    let decoded = percent_decode_str(text).decode_utf8();
+    decoded.map(Cow::into_owned).map_err(|_| "what is escaped in it is not UTF-8".to_owned())
+}
+
+fn read(path: &str) -> Result<Vec<u8>, String> {
+    std::fs::read(Path::new(path)).map_err(|error| format!("cannot read {path}: {error}"))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn read(text: &str) -> Result<RedisConfig, String> {
+        url(&text.parse().unwrap())
+    }
+
+    #[test]
+    fn addresses_mean_what_people_expect() {
+        for (text, place) in [
+            ("redis://db", "db:6379"),
+            ("redis://db:7000/3", "db:7000"),
+            ("rediss://user:p%40ss@db/", "db:6379"),
+            ("valkey://[::1]:7000", "::1:7000"),
+            ("redis+sentinel://a,b:7000,c/main/2", "main (sentinels a:26379,b:7000,c:26379)"),
+            ("redis+cluster://:secret@a,b:7000", "a:6379,b:7000"),
+            ("redis://db?prefix=x&key_pattern={name}&wait_replicas=1&protocol=resp3", "db:6379"),
+        ] {
+            assert_eq!(read(text).unwrap().place(), place, "{text}");
+        }
+    }
+
+    #[test]
+    fn what_cannot_be_meant_is_refused() {
+        for (text, why) in [
+            ("redis:db", "two slashes"),
+            ("redis://", "no host"),
+            ("redis://a,b", "several hosts"),
+            ("redis://db:x", "port"),
+            ("redis://db/x", "not a number"),
+            ("redis+sentinel://a,b", "name of the primary"),
+            ("redis+cluster://a/1", "database 0"),
+            ("redis+ring://a", "+sentinel or +cluster"),
+            ("redis://db?wait=1", "no option"),
+            ("redis://db?wait_replicas=many", "wait_replicas"),
+            ("redis://db?tls_ca=/nowhere/ca.pem", "cannot read"),
+            ("rediss://db?tls_cert=/dev/null", "belong together"),
+            ("redis://db?tls_ca=/dev/null", "rediss"),
+        ] {
+            let error = read(text).err().unwrap_or_else(|| panic!("{text} was accepted"));
+            assert!(error.contains(why), "{text}: {error}");
+        }
+    }
+
+    #[test]
+    fn no_password_is_ever_shown() {
+        for text in
+            ["redis://user:canary@db", "redis://:canary@a,b", "redis+sentinel://:canary@a/m?sentinel_password=canary"]
+        {
+            let shown = match RedisConfig::from_url(&text.parse().unwrap()) {
+                Ok(config) => format!("{config:?} {}", config.place()),
+                Err(error) => format!("{error} {error:?}"),
+            };
+            assert!(!shown.contains("canary"), "{shown}");
+        }
+    }
+}
