@@ -8,6 +8,7 @@ mod ending;
 mod sentinels;
 mod server;
 mod support;
+mod valkey;
 
 tenure_testkit::roles! {
     "owner of a server" => ending::own_a_server,
