@@ -7,6 +7,7 @@ mod encryption;
 mod ending;
 mod sentinels;
 mod server;
+mod store;
 mod support;
 mod valkey;
 
