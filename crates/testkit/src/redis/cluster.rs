@@ -147,7 +147,8 @@ impl SlotMove<'_> {
             let destination = ["MIGRATE", "127.0.0.1", &port, key, "0", "20000"];
             let password = self.from.password().map(|password| ["AUTH", password]);
             let words: Vec<&str> = destination.into_iter().chain(password.into_iter().flatten()).collect();
-            self.from.command(&words);
+            // Without the words, among which there may be a password.
+            self.from.try_command(&words).unwrap_or_else(|error| panic!("{key} does not move: {error}"));
         }
         keys.len()
     }
