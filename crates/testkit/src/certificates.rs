@@ -122,7 +122,7 @@ fn request(identity: &Identity, name: &str) -> Command {
 }
 
 fn run(openssl: &mut Command) {
-    let output = openssl.output().expect("openssl runs; `cargo xtask test packages` installs it");
+    let output = openssl.output().expect("openssl runs; `cargo xtask test` installs it");
     assert!(output.status.success(), "{openssl:?}: {}", String::from_utf8_lossy(&output.stderr));
 }
 

@@ -61,6 +61,7 @@ const REQUIREMENTS: &[Requirement] = &[
     Requirement { probe: Probe::Command("ip"), package: "iproute2", why: "tests cut the links of network namespaces" },
     Requirement { probe: Probe::Command("openssl"), package: "openssl", why: "tests make certificates" },
     Requirement { probe: Probe::Command("redis-server"), package: "redis-server", why: "tests start Redis servers" },
+    Requirement { probe: Probe::Command("valkey-server"), package: "valkey-server", why: "tests start Valkey servers" },
 ];
 
 fn missing() -> Vec<&'static Requirement> {
@@ -109,7 +110,7 @@ impl Means {
         }
     }
 
-    /// What to put before `apt-get`, or the sentence that asks for an installation by hand.
+    /// What to put before a command for root, or the sentence that asks for an installation by hand.
     fn prefix(&self, packages: &[&str]) -> Result<&'static [&'static str], String> {
         let by_hand = |reason| Err(format!("{reason}; install these packages by hand: {}", packages.join(" ")));
         match self {
@@ -122,21 +123,12 @@ impl Means {
 }
 
 fn install(job: &mut Job<'_>, prefix: &[&str], packages: &[&str]) -> Result<(), String> {
-    // The variable goes through env because sudo drops the caller's environment.
-    let apt = |arguments: &[&str], extra: &[&str]| {
-        let words = [prefix, &["env", "DEBIAN_FRONTEND=noninteractive", "apt-get"], arguments, extra].concat();
-        let mut command = Command::new(words[0]);
-        command.args(&words[1..]);
-        command
-    };
-    let mut install = apt(&["install", "-y", "--no-install-recommends"], packages);
-    if job.command(&mut install).is_ok() {
-        return Ok(());
-    }
-    // A fresh machine has no package lists, or stale ones; fetching them is slow, so it waits for a first failure.
-    job.command(&mut apt(&["update"], &[]))?;
-    job.command(&mut install).map(drop)
+    let words = [prefix, &["sh", SCRIPT], packages].concat();
+    job.command(Command::new(words[0]).args(&words[1..])).map(drop)
 }
+
+/// Below the workspace's root.
+const SCRIPT: &str = "xtask/src/test/install.sh";
 
 #[cfg(test)]
 mod tests {

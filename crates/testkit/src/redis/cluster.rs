@@ -30,13 +30,8 @@ impl Cluster {
             "cluster-node-timeout 2000",
             "cluster-require-full-coverage yes",
             "cluster-announce-ip 127.0.0.1",
-            "repl-diskless-sync-delay 0",
         ];
-        let options = lines.into_iter().fold(options.with_cluster_port(), RedisOptions::line);
-        let options = match options.password.clone() {
-            None => options,
-            Some(password) => options.line(format!("masterauth {password}")),
-        };
+        let options = lines.into_iter().fold(options.replicating().with_cluster_port(), RedisOptions::line);
         let nodes: Vec<_> = (0..2 * PRIMARIES).map(|_| RedisServer::start_with(options.clone())).collect();
         let cluster = Self { nodes, credentials };
         cluster.share_slots();
@@ -147,7 +142,8 @@ impl SlotMove<'_> {
             let destination = ["MIGRATE", "127.0.0.1", &port, key, "0", "20000"];
             let password = self.from.password().map(|password| ["AUTH", password]);
             let words: Vec<&str> = destination.into_iter().chain(password.into_iter().flatten()).collect();
-            self.from.command(&words);
+            // Without the words, among which there may be a password.
+            self.from.try_command(&words).unwrap_or_else(|error| panic!("{key} does not move: {error}"));
         }
         keys.len()
     }

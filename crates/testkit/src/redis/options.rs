@@ -113,6 +113,12 @@ impl RedisOptions {
         Self { wall_clock: Some(wall_clock.clone()), ..self }
     }
 
+    /// As one of several that copy each other's data, at once and with the password that they share.
+    pub(super) fn replicating(self) -> Self {
+        let password = self.password.as_ref().map(|password| format!("masterauth {password}"));
+        ["repl-diskless-sync-delay 0".to_owned()].into_iter().chain(password).fold(self, Self::line)
+    }
+
     /// As one that watches servers, instead of one that is watched.
     pub(super) fn sentinel(self) -> Self {
         Self { is_sentinel: true, ..self }

@@ -27,18 +27,14 @@ impl Sentinels {
     #[must_use]
     pub fn start_with(options: RedisOptions) -> Self {
         let credentials = options.credentials();
-        let sentinel = watching(&options);
+        let sentinel = RedisOptions::new(options.flavour).sentinel();
         let password = options.password.clone();
-        let options = options.line("repl-diskless-sync-delay 0").line("repl-ping-replica-period 1");
-        let options = match &password {
-            None => options,
-            Some(password) => options.line(format!("masterauth {password}")),
-        };
+        let options = options.replicating().line("repl-ping-replica-period 1");
         let primary = RedisServer::start_with(options.clone());
         let replica = options.line(format!("replicaof 127.0.0.1 {}", primary.port()));
         let replicas = [0, 1].map(|_| RedisServer::start_with(replica.clone()));
         eventually("replicas that follow", || replicas.iter().all(RedisServer::follows));
-        let sentinels = start_sentinels(&sentinel, &primary, password.as_deref());
+        let sentinels = start_sentinels(sentinel, &primary, password.as_deref());
         let nodes: Vec<_> = [primary].into_iter().chain(replicas).collect();
         let all = Self { sentinels, nodes, credentials };
         eventually("sentinels that know each other", || all.sentinels.iter().all(knows_all));
@@ -95,12 +91,7 @@ impl Sentinels {
     }
 }
 
-/// What sentinels have in common with the nodes that they watch, which is the program.
-fn watching(options: &RedisOptions) -> RedisOptions {
-    RedisOptions::new(options.flavour).sentinel()
-}
-
-fn start_sentinels(options: &RedisOptions, primary: &RedisServer, password: Option<&str>) -> Vec<RedisServer> {
+fn start_sentinels(options: RedisOptions, primary: &RedisServer, password: Option<&str>) -> Vec<RedisServer> {
     let name = Sentinels::NAME;
     let lines = [
         format!("sentinel monitor {name} 127.0.0.1 {} 2", primary.port()),
@@ -108,11 +99,8 @@ fn start_sentinels(options: &RedisOptions, primary: &RedisServer, password: Opti
         format!("sentinel failover-timeout {name} 5000"),
         format!("sentinel parallel-syncs {name} 1"),
     ];
-    let options = lines.into_iter().fold(options.clone(), RedisOptions::line);
-    let options = match password {
-        None => options,
-        Some(password) => options.line(format!("sentinel auth-pass {name} {password}")),
-    };
+    let password = password.map(|password| format!("sentinel auth-pass {name} {password}"));
+    let options = lines.into_iter().chain(password).fold(options, RedisOptions::line);
     let sentinels: Vec<_> = (0..3).map(|_| RedisServer::start_with(options.clone())).collect();
     for sentinel in &sentinels {
         // They find each other sooner, and do not take a busy machine for one whose clock has jumped.

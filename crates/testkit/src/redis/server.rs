@@ -238,7 +238,7 @@ fn launch(options: &RedisOptions, directory: &Path) -> Option<Running> {
     }
     let program = options.flavour.program();
     let running = nursery::start(command)
-        .unwrap_or_else(|error| panic!("{program} does not start ({error}); `cargo xtask test packages` installs it"));
+        .unwrap_or_else(|error| panic!("{program} does not start ({error}); `cargo xtask test` installs it"));
     let mut answers = false;
     eventually("the first answer of a server", || {
         answers = connect(options, directory, PATIENCE).is_ok_and(|mut connection| is_up(&mut connection));

@@ -3,11 +3,13 @@
 //! A further store is a file here, and a line in [`fault_cases!`](crate::fault_cases). What it needs to be installed goes
 //! into the packages of `cargo xtask test`.
 
+mod redis;
 mod sqlite;
 
 use std::any::Any;
 use std::path::Path;
 
+pub use self::redis::Redis;
 pub use self::sqlite::Sqlite;
 use crate::wall_clock::WallClock;
 

@@ -1,6 +1,7 @@
 //! What is left of servers: nothing.
 
 use std::io::{Read, stdin};
+use std::path::Path;
 use std::process::{Command, Stdio};
 use std::sync::OnceLock;
 
@@ -87,8 +88,12 @@ fn start_owner() -> (Running, Process, String) {
     (owner, Process::open(pid), directory)
 }
 
-/// A further owner removes what one has left that is gone.
+/// A further owner removes what one has left that is gone. What it leaves itself is removed here.
 fn expect_sweep(directory: &str) {
-    let (_owner, _server, other) = start_owner();
-    assert!(!std::path::Path::new(directory).exists() && std::path::Path::new(&other).exists());
+    let (owner, server, other) = start_owner();
+    assert!(!Path::new(directory).exists() && Path::new(&other).exists());
+    drop(owner);
+    server.await_end("a server whose owner was killed");
+    // Another test may have started an owner meanwhile, which has removed it already.
+    let _ = std::fs::remove_dir_all(Path::new(&other).parent().unwrap());
 }

@@ -7,7 +7,9 @@ mod encryption;
 mod ending;
 mod sentinels;
 mod server;
+mod store;
 mod support;
+mod valkey;
 
 tenure_testkit::roles! {
     "owner of a server" => ending::own_a_server,

@@ -1,9 +1,11 @@
 //! One server alone.
 
+use std::net::TcpListener;
 use std::time::Duration;
 
 use redis::Value;
-use tenure_testkit::redis::{RedisOptions, RedisServer};
+use tenure_testkit::eventually;
+use tenure_testkit::redis::{Flavour, RedisOptions, RedisServer};
 
 #[test]
 fn it_answers_on_its_port() {
@@ -50,11 +52,27 @@ fn after_a_kill_it_restarts_on_the_same_port_without_its_data() {
 }
 
 #[test]
+fn it_waits_for_its_port_if_somebody_has_taken_it_meanwhile() {
+    for flavour in [Flavour::Redis, Flavour::Valkey] {
+        let server = RedisServer::start_with(RedisOptions::new(flavour));
+        server.kill();
+        let thief = TcpListener::bind(server.address()).unwrap();
+        std::thread::scope(|scope| {
+            let restart = scope.spawn(|| server.restart());
+            eventually("a server that cannot have its port", || server.log().contains("Address already in use"));
+            drop(thief);
+            restart.join().unwrap();
+        });
+        assert_eq!(server.command(&["PING"]), Value::SimpleString("PONG".into()));
+    }
+}
+
+#[test]
 fn a_persistent_one_has_its_data_after_a_kill() {
     let server = RedisServer::start_with(RedisOptions::default().persistent());
     server.command(&["SET", "a", "1"]);
     server.restart();
-    tenure_testkit::eventually("the data", || server.try_command(&["GET", "a"]).is_ok());
+    eventually("the data", || server.try_command(&["GET", "a"]).is_ok());
     assert_eq!(server.command(&["GET", "a"]), Value::BulkString(b"1".to_vec()));
 }
 
