@@ -120,7 +120,11 @@ fn is_bad_address(error: &StoreError) -> bool {
 /// An error says what it means for us; its causes say what the system told us.
 fn with_causes(error: &dyn std::error::Error) -> String {
     let causes = std::iter::successors(error.source(), |cause| cause.source());
-    causes.fold(error.to_string(), |message, cause| format!("{message}: {cause}"))
+    causes.fold(error.to_string(), |message, cause| {
+        // Some errors repeat what caused them.
+        let cause = cause.to_string();
+        if message.ends_with(&cause) { message } else { format!("{message}: {cause}") }
+    })
 }
 
 impl From<std::io::Error> for Failure {

@@ -75,6 +75,7 @@
 //! | feature | default | what it adds |
 //! |---|---|---|
 //! | `sqlite` | yes | the store `sqlite:PATH` |
+//! | `redis` | no | the stores `redis://…`, `rediss://…`, `redis+sentinel://…` and `redis+cluster://…`, and a fence |
 //! | `testing` | no | `testing`: a clock to move by hand, and a store whose replies go astray |
 //! | `conformance` | no | `conformance`: the suite every store must pass; includes `testing` |
 //!
@@ -92,6 +93,8 @@ mod driver;
 mod election;
 mod error;
 mod event;
+#[cfg(feature = "redis")]
+pub mod fencing;
 mod identity;
 mod leadership;
 mod phase;

@@ -1,0 +1,8 @@
+//! Making stale writes harmless, where `tenure` knows the resource.
+//!
+//! A leader's write can still be in flight when its lease ends. Only a resource that compares terms can refuse it; the
+//! guide `docs/fencing.md` tells how to teach that to databases, services and scripts.
+
+mod redis;
+
+pub use self::redis::{RedisFence, is_stale};
