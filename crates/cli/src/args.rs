@@ -39,7 +39,7 @@ pub struct Global {
     #[arg(long, value_name = "NS", env = "TENURE_NAMESPACE", default_value = "default", global = true)]
     pub namespace: String,
     /// What to log to standard error: error, warn, info, debug, trace, or a filter such as tenure=debug.
-    #[arg(long, value_name = "FILTER", env = "TENURE_LOG", default_value = "error", global = true)]
+    #[arg(long, value_name = "FILTER", env = "TENURE_LOG", default_value = "error,tenure::store=warn", global = true)]
     pub log: String,
 }
 
