@@ -53,7 +53,7 @@ struct Reply<T> {
 }
 
 impl Desk {
-    pub(super) fn new(config: &RedisConfig) -> Result<Self, StoreError> {
+    pub(super) fn new(config: &RedisConfig, clock: Clock) -> Result<Self, StoreError> {
         let (keys, deployment) = (config.keys()?, Arc::new(config.deployment()?));
         let process = format!("{:016x}", getrandom::u64().unwrap_or_else(|_| u64::from(std::process::id())));
         let replicas = config.replicas_to_wait_for();
@@ -65,7 +65,7 @@ impl Desk {
             keys,
             wait: (replicas > 0).then_some(Wait { replicas }),
             index: Index::default(),
-            server_clock: ServerClock::new(Clock::boottime()),
+            server_clock: ServerClock::new(clock),
             calls: AtomicU64::new(0),
         })
     }

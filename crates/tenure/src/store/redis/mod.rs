@@ -36,6 +36,7 @@ use super::{
     Campaign, Capabilities, ElectionKey, Finding, Hint, Interest, Observation, Renew, Replies, Resign, Store,
     StoreError, Transition,
 };
+use crate::clock::Clock;
 
 /// Elections in Redis or Valkey.
 ///
@@ -56,7 +57,16 @@ impl RedisStore {
     /// # Errors
     /// When the configuration contradicts itself.
     pub fn open(config: &RedisConfig) -> Result<Self, StoreError> {
-        Ok(Self { desk: Arc::new(Desk::new(config)?), is_known: AtomicBool::new(false) })
+        Self::start(config, Clock::boottime())
+    }
+
+    /// The same with another clock to compare the server's with.
+    ///
+    /// # Errors
+    /// As [`RedisStore::open`].
+    #[cfg(feature = "testing")]
+    pub fn open_with_clock(config: &RedisConfig, clock: Clock) -> Result<Self, StoreError> {
+        Self::start(config, clock)
     }
 
     /// The same as [`RedisStore::open`] with [`RedisConfig::from_client`], and nothing else to say.
@@ -65,6 +75,10 @@ impl RedisStore {
     /// As [`RedisStore::open`].
     pub fn from_client(client: redis::Client) -> Result<Self, StoreError> {
         Self::open(&RedisConfig::from_client(client))
+    }
+
+    fn start(config: &RedisConfig, clock: Clock) -> Result<Self, StoreError> {
+        Ok(Self { desk: Arc::new(Desk::new(config, clock)?), is_known: AtomicBool::new(false) })
     }
 
     /// Looks at the servers in the background, once. Nobody waits for it.
