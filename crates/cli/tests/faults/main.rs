@@ -33,6 +33,7 @@ tenure_testkit::fault_cases! {
     wall_clocks {
         case_07_the_wall_clock_of_a_candidate_has_no_say
         case_08_the_wall_clock_of_the_store_has_no_say
+        case_08_a_wall_clock_that_is_set_forward_ends_a_leadership_early_or_not_at_all
     }
     signals {
         case_15_asked_to_end_during_a_campaign_it_leaves_no_lease_behind
