@@ -7,6 +7,7 @@
 mod commands;
 mod deaths;
 mod limits;
+mod network;
 mod pauses;
 mod signals;
 mod trees;
@@ -59,6 +60,21 @@ tenure_testkit::fault_cases! {
         case_26_a_command_that_cannot_be_run_gives_the_lease_back_at_once
         case_29_the_command_inherits_nothing_but_its_three_standard_files
     }
+    [over a network:
+        network {
+            case_31_a_leader_in_a_black_hole_stops_in_time_and_comes_back_as_a_follower
+            case_31_a_leader_whose_connections_are_refused_stops_in_time_and_comes_back_as_a_follower
+            case_31_an_outage_of_less_than_half_a_lease_costs_nothing
+            case_32_a_leader_whose_cable_is_pulled_stops_in_time_and_comes_back_as_a_follower
+            case_34_a_grant_that_is_heard_of_too_late_is_not_used
+            case_35_renewals_that_are_answered_too_late_extend_nothing
+            case_36_answers_that_come_twice_confirm_nothing_twice
+            case_37_a_grant_whose_answer_was_lost_costs_an_attempt_and_not_a_lease
+            case_38_a_leader_whose_store_takes_ten_seconds_to_answer_steps_down_and_recovers
+            case_39_a_leader_that_hears_nothing_does_not_keep_the_others_out
+            case_40_a_flapping_link_changes_leaders_at_most_once_a_lease
+        }
+    ]
 }
 
 tenure_testkit::roles! { "worker" => worker::work, "writer" => register::write }
