@@ -14,6 +14,7 @@ mod trees;
 mod wall_clocks;
 
 use std::path::Path;
+use std::time::Duration;
 
 use tenure_testkit::site::Site;
 use tenure_testkit::stores::Backend;
@@ -34,6 +35,7 @@ tenure_testkit::fault_cases! {
     wall_clocks {
         case_07_the_wall_clock_of_a_candidate_has_no_say
         case_08_the_wall_clock_of_the_store_has_no_say
+        case_08_a_wall_clock_that_is_set_back_behind_a_dead_leader_costs_one_more_lease
         case_08_a_wall_clock_that_is_set_forward_ends_a_leadership_early_or_not_at_all
     }
     signals {
@@ -81,4 +83,11 @@ tenure_testkit::roles! { "worker" => worker::work, "writer" => register::write }
 
 fn site(store: &dyn Backend) -> Site {
     Site::new(store, Path::new(env!("CARGO_BIN_EXE_tenure")))
+}
+
+/// How long the work of a leader goes on whose lease the store has forgotten: until the next renewal is answered, and the
+/// grace is over.
+fn until_told(site: &Site) -> Duration {
+    let timing = site.pace().timing();
+    timing.renew_every() * 2 + timing.attempt_timeout() + timing.grace() + timing.reaction()
 }

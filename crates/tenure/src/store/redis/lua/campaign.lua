@@ -69,8 +69,10 @@ return each(6, 2, 6, function(k, a)
       return { 1, known.term, 0 }
     end
     if known.holder ~= holder then known = adopt(k, holder, known) end
+    -- The server's clock was set back, and the lease would last as much longer. It never had more left than its ttl.
+    if known.ttl and redis.call('PTTL', lease) > tonumber(known.ttl) then write('PEXPIRE', lease, known.ttl) end
     local rank = rank_of(k, a)
-    return { 2, rank, remaining(lease, tonumber(ttl)), holder, known.term, known.since, known.metadata }
+    return { 2, rank, remaining(lease, tonumber(ttl), known.ttl), holder, known.term, known.since, known.metadata }
   end
   if known.reserved and now < known.reserved_until then
     local expected = known.reserved == candidate
