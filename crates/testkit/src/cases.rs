@@ -3,26 +3,46 @@
 /// Makes one `#[test]` of each case on each store, in a module with the store's name: `sqlite::case_03_…`. A case is a
 /// function that takes the store; one that is missing in the list is dead code, and the compiler says so.
 ///
+/// Cases in `[over a network: …]` run on every store that is reached over one. Those in `[redis alone: …]` take nothing,
+/// because they start what they need: they are about what only this store does.
+///
 /// A further store is one more line here.
 #[macro_export]
 macro_rules! fault_cases {
-    ($($cases:tt)+) => {
-        $crate::__fault_tests! { sqlite $crate::stores::Sqlite; $($cases)+ }
+    (
+        $($file:ident $cases:tt)+
+        $([over a network: $($network_file:ident $network_cases:tt)+])?
+        $([redis alone: $($redis_file:ident $redis_cases:tt)+])?
+    ) => {
+        mod sqlite {
+            $($crate::__fault_tests! { $crate::stores::Sqlite; $file $cases })+
+        }
+        mod redis {
+            $($crate::__fault_tests! { $crate::stores::Redis; $file $cases })+
+            $($($crate::__fault_tests! { $crate::stores::Redis; $network_file $network_cases })+)?
+            $($($crate::__fault_tests! { alone; $redis_file $redis_cases })+)?
+        }
     };
 }
 
-/// The tests on one store.
+/// The tests of one file on one store.
 #[doc(hidden)]
 #[macro_export]
 macro_rules! __fault_tests {
-    ($store:ident $backend:expr; $($file:ident { $($case:ident)+ })+) => {
-        mod $store {
-            $($(
-                #[test]
-                fn $case() {
-                    super::$file::$case(&$backend);
-                }
-            )+)+
-        }
+    (alone; $file:ident { $($case:ident)+ }) => {
+        $(
+            #[test]
+            fn $case() {
+                super::$file::$case();
+            }
+        )+
+    };
+    ($backend:expr; $file:ident { $($case:ident)+ }) => {
+        $(
+            #[test]
+            fn $case() {
+                super::$file::$case(&$backend);
+            }
+        )+
     };
 }

@@ -5,7 +5,7 @@ use std::path::PathBuf;
 
 use tempfile::TempDir;
 
-use crate::stores::{Backend, StoreServer};
+use crate::stores::{Backend, Endpoint, StoreServer};
 use crate::wall_clock::WallClock;
 
 /// A directory, and a store in it.
@@ -25,6 +25,14 @@ impl Place {
         Self { server, wall_clock, directory }
     }
 
+    /// A store that runs already.
+    #[must_use]
+    pub fn at(server: impl StoreServer + 'static) -> Self {
+        let directory = tempfile::tempdir().unwrap();
+        let wall_clock = WallClock::at(directory.path().join("wall-clock"));
+        Self { server: Box::new(server), wall_clock, directory }
+    }
+
     /// A file of this name, which no other test has.
     #[must_use]
     pub fn path(&self, name: &str) -> PathBuf {
@@ -41,6 +49,12 @@ impl Place {
     #[must_use]
     pub fn stall(&self) -> Box<dyn Any> {
         self.server.stall()
+    }
+
+    /// Where the store listens, which the test knows to be reached over a network.
+    #[must_use]
+    pub fn endpoint(&self) -> Endpoint {
+        self.server.endpoint().expect("a store that is reached over a network")
     }
 
     /// The wall clock of the store, and of whomever else the test puts under it.

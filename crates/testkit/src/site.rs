@@ -17,7 +17,7 @@ use crate::lines::{Lines, Record};
 use crate::pace::Pace;
 use crate::place::Place;
 use crate::running::{Finished, Running};
-use crate::stores::Backend;
+use crate::stores::{Backend, Detour};
 use crate::worker::{self, Journal, Start};
 
 /// What `tenure` reads from the environment.
@@ -51,10 +51,16 @@ impl Site {
     /// A site on a store of this kind, for candidates of this `tenure`.
     #[must_use]
     pub fn new(backend: &dyn Backend, program: &Path) -> Self {
+        Self::at(Place::on(backend), program)
+    }
+
+    /// A site at this place.
+    #[must_use]
+    pub fn at(place: Place, program: &Path) -> Self {
         let (words, words_in) = pipe().unwrap();
         Self {
             words: Lines::of(words),
-            place: Place::on(backend),
+            place,
             words_in,
             program: program.to_owned(),
             pace: Pace::SHORT,
@@ -88,7 +94,10 @@ impl Site {
 
     /// `tenure` with nothing but these arguments, and none of the settings of whoever runs the tests.
     pub fn bare<I: AsRef<OsStr>>(&self, args: impl IntoIterator<Item = I>) -> Command {
-        let mut command = Command::new(&self.program);
+        self.dressed(Command::new(&self.program), args)
+    }
+
+    fn dressed<I: AsRef<OsStr>>(&self, mut command: Command, args: impl IntoIterator<Item = I>) -> Command {
         for setting in SETTINGS {
             command.env_remove(setting);
         }
@@ -148,6 +157,13 @@ impl Site {
         self.candidate_running(id, options, &command)
     }
 
+    /// A `tenure run` whose command is the worker, and that takes this way to the store.
+    #[must_use]
+    pub fn candidate_by(&self, detour: &Detour, id: &str) -> Candidate {
+        let command = self.dressed(detour.command(&self.program), ["--store", &detour.url]);
+        self.start(&mut self.running(command, id, &[], &worker::command()))
+    }
+
     /// A `tenure run` of this very command. What the command prints is to be found in `words`.
     #[must_use]
     pub fn candidate_running<I: AsRef<OsStr>>(&self, id: &str, options: &[&str], run: &[I]) -> Candidate {
@@ -156,7 +172,11 @@ impl Site {
 
     /// The same, not started yet.
     pub fn candidate_command<I: AsRef<OsStr>>(&self, id: &str, options: &[&str], run: &[I]) -> Command {
-        let mut command = self.tenure(["run", ELECTION, "--json", "--renewals", "--id", id]);
+        self.running(self.tenure::<&str>([]), id, options, run)
+    }
+
+    fn running<I: AsRef<OsStr>>(&self, mut command: Command, id: &str, options: &[&str], run: &[I]) -> Command {
+        command.args(["run", ELECTION, "--json", "--renewals", "--id", id]);
         command.args(self.pace.options()).args(options).arg("--").args(run);
         command.env(worker::JOURNAL, self.path("journal")).stdout(self.words_in.try_clone().unwrap());
         command

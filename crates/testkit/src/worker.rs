@@ -93,6 +93,13 @@ impl Journal {
         self.lives.iter().rev().find(|(start, _)| start.pid == pid).expect("a worker that has started").1
     }
 
+    /// For how long two lived at once, at most: where that may happen, a test says for how long.
+    #[must_use]
+    pub fn longest_overlap(&self) -> Duration {
+        let overlaps = self.lives.windows(2).map(|pair| pair[0].1.saturating_sub(pair[1].0.boot_ns));
+        Duration::from_nanos(overlaps.max().unwrap_or(0))
+    }
+
     /// Checks that no two lived at once and that terms grew. Returns the smallest gap between two.
     pub fn assert_disjoint(&self) -> Duration {
         for (start, _) in &self.lives {

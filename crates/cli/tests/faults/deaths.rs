@@ -47,7 +47,8 @@ pub(crate) fn case_21_when_the_guard_is_killed_its_command_dies_and_tenure_campa
 /// `tenure` and its guard are killed at once, each time at another moment around the fork of the command.
 pub(crate) fn case_28_killed_in_the_middle_of_a_start_it_leaves_no_command_behind(store: &dyn Backend) {
     for round in 0..10 {
-        let site = site(store);
+        // Each round waits for the lease of one that was killed.
+        let site = site(store).paced(Pace::from_millis(1_000, 166, 100));
         let mut leader = site.candidate("a");
         site.next_start();
         let next = site.candidate("b");

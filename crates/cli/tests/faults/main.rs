@@ -7,16 +7,27 @@
 mod commands;
 mod deaths;
 mod limits;
+mod network;
 mod pauses;
+mod redis_forgets;
+mod redis_moves;
+mod redis_refuses;
 mod signals;
 mod trees;
 mod wall_clocks;
 
 use std::path::Path;
+use std::time::Duration;
 
+use serde_json::Value;
+use tenure_testkit::bound::boot_ns;
+use tenure_testkit::pace::Pace;
+use tenure_testkit::place::Place;
+use tenure_testkit::process::Process;
 use tenure_testkit::site::Site;
-use tenure_testkit::stores::Backend;
-use tenure_testkit::{register, worker};
+use tenure_testkit::stores::{Backend, StoreServer};
+use tenure_testkit::worker::Start;
+use tenure_testkit::{eventually, register, worker};
 
 tenure_testkit::fault_cases! {
     pauses {
@@ -33,6 +44,8 @@ tenure_testkit::fault_cases! {
     wall_clocks {
         case_07_the_wall_clock_of_a_candidate_has_no_say
         case_08_the_wall_clock_of_the_store_has_no_say
+        case_08_a_wall_clock_that_is_set_back_behind_a_dead_leader_costs_one_more_lease
+        case_08_a_wall_clock_that_is_set_forward_ends_a_leadership_early_or_not_at_all
     }
     signals {
         case_15_asked_to_end_during_a_campaign_it_leaves_no_lease_behind
@@ -58,10 +71,82 @@ tenure_testkit::fault_cases! {
         case_26_a_command_that_cannot_be_run_gives_the_lease_back_at_once
         case_29_the_command_inherits_nothing_but_its_three_standard_files
     }
+    [over a network:
+        network {
+            case_31_a_leader_in_a_black_hole_stops_in_time_and_comes_back_as_a_follower
+            case_31_a_leader_whose_connections_are_refused_stops_in_time_and_comes_back_as_a_follower
+            case_31_an_outage_of_less_than_half_a_lease_costs_nothing
+            case_32_a_leader_whose_cable_is_pulled_stops_in_time_and_comes_back_as_a_follower
+            case_34_a_grant_that_is_heard_of_too_late_is_not_used
+            case_35_renewals_that_are_answered_too_late_extend_nothing
+            case_36_answers_that_come_twice_confirm_nothing_twice
+            case_37_a_grant_whose_answer_was_lost_costs_an_attempt_and_not_a_lease
+            case_38_a_leader_whose_store_takes_ten_seconds_to_answer_steps_down_and_recovers
+            case_39_a_leader_that_hears_nothing_does_not_keep_the_others_out
+            case_40_a_flapping_link_changes_leaders_at_most_once_a_lease
+        }
+    ]
+    [redis alone:
+        redis_forgets {
+            case_62_after_flushall_two_may_lead_until_the_next_renewal_and_terms_go_on_growing
+            case_62_after_a_restart_without_persistence_two_may_lead_until_the_next_renewal
+            case_62_a_restart_with_persistence_costs_nothing
+            case_62_a_lease_goes_on_running_out_while_the_server_is_away
+        }
+        redis_moves {
+            case_64_when_the_primary_dies_terms_grow_and_two_lead_no_longer_than_admitted
+            case_64_when_the_primary_is_paused_and_resumed_terms_grow_and_two_lead_no_longer_than_admitted
+            case_67_a_slot_that_moves_to_another_node_of_a_cluster_costs_nothing
+        }
+        redis_refuses {
+            case_67_a_server_that_is_busy_with_a_script_costs_nothing
+            case_67_a_server_that_is_out_of_memory_keeps_the_leader_and_grants_nothing
+            case_67_a_server_that_loads_its_data_costs_nothing
+            case_67_a_server_that_became_a_replica_for_a_while_costs_nothing
+            case_67_a_server_that_misses_its_replicas_costs_nothing
+            case_67_a_server_that_cannot_save_costs_nothing
+            case_67_a_server_that_forgot_all_scripts_costs_nothing
+        }
+    ]
 }
 
 tenure_testkit::roles! { "worker" => worker::work, "writer" => register::write }
 
 fn site(store: &dyn Backend) -> Site {
-    Site::new(store, Path::new(env!("CARGO_BIN_EXE_tenure")))
+    Site::new(store, program())
+}
+
+/// A site on a store that the test keeps a hold on.
+fn site_at(server: impl StoreServer + 'static) -> Site {
+    Site::at(Place::at(server), program())
+}
+
+fn program() -> &'static Path {
+    Path::new(env!("CARGO_BIN_EXE_tenure"))
+}
+
+/// A lease that outlasts what befalls a server for a few seconds, and renewals that come soon all the same.
+const PATIENT_ENOUGH: Pace = Pace::from_millis(9_000, 1_000, 300);
+
+/// Checks that the first leader leads on, under its first term, with its first command.
+fn goes_on(site: &Site, first: &Start) {
+    let now_ns = boot_ns();
+    eventually("two more renewals", || renewals_since(site, now_ns) >= 2);
+    assert!(!Process::open(first.pid).is_dead());
+    assert!(site.events().iter().all(|event| event["event"] != "lost"), "{:#?}", site.events());
+    let status = site.status();
+    assert_eq!((&status["leader"], &status["term"]), (&first.candidate.as_str().into(), &first.term.into()));
+}
+
+/// How often leaders have told since then that they renewed.
+fn renewals_since(site: &Site, since_ns: u64) -> usize {
+    let is_renewal = |event: &&Value| event["event"] == "renewed" && event["boot_ns"].as_u64().unwrap() > since_ns;
+    site.events().iter().filter(is_renewal).count()
+}
+
+/// How long the work of a leader goes on whose lease the store has forgotten: until the next renewal is answered, and the
+/// grace is over.
+fn until_told(site: &Site) -> Duration {
+    let timing = site.pace().timing();
+    timing.renew_every() * 2 + timing.attempt_timeout() + timing.grace() + timing.reaction()
 }

@@ -3,14 +3,15 @@
 use jiff::Timestamp;
 use rustix::process::Signal;
 use serde_json::Value;
-use tenure_testkit::bound::{boot_ns, within_ns};
+use tenure_testkit::bound::{boot_ns, within, within_ns};
 use tenure_testkit::candidate::Candidate;
 use tenure_testkit::process::Process;
 use tenure_testkit::site::{ELECTION, Site};
 use tenure_testkit::stores::Backend;
+use tenure_testkit::wall_clock::WallClock;
 use tenure_testkit::worker;
 
-use crate::site;
+use crate::{site, until_told};
 
 const HOUR_S: i64 = 3_600;
 
@@ -18,12 +19,14 @@ const HOUR_S: i64 = 3_600;
 pub(crate) fn case_07_the_wall_clock_of_a_candidate_has_no_say(store: &dyn Backend) {
     for jump_s in [HOUR_S, -HOUR_S] {
         let site = site(store);
-        let mut jumpy = under_wall_clock(&site, "a");
+        // Its own: that of the store stays true.
+        let clock = WallClock::at(site.path("clock-of-a"));
+        let mut jumpy = under(&clock, &site, "a");
         let first = site.next_start();
         let elected = jumpy.event("elected");
         let mut steady = site.candidate("b");
         steady.stands_by();
-        site.place.wall_clock().jump_to(jump_s);
+        clock.jump_to(jump_s);
         // Longer than a lease lives that is not renewed.
         assert!(!Process::open(first.pid).ends_within(site.pace().more_than_a_lease()));
         assert_eq!(site.finish(["resign", ELECTION]).code, Some(0));
@@ -32,7 +35,7 @@ pub(crate) fn case_07_the_wall_clock_of_a_candidate_has_no_say(store: &dyn Backe
         let second = site.next_start();
         assert_eq!(second.candidate, "b");
         jumpy.stands_by();
-        site.place.wall_clock().jump_to(0);
+        clock.jump_to(0);
         assert!(!Process::open(second.pid).ends_within(site.pace().more_than_a_lease()));
         let asked_ns = boot_ns();
         steady.signal(Signal::TERM);
@@ -50,9 +53,12 @@ pub(crate) fn case_07_the_wall_clock_of_a_candidate_has_no_say(store: &dyn Backe
 /// The clock of the machine that the store runs on jumps. Where the store has no process of its own, that is the machine
 /// of the candidates.
 pub(crate) fn case_08_the_wall_clock_of_the_store_has_no_say(store: &dyn Backend) {
-    for jump_s in [HOUR_S, -HOUR_S] {
+    let jumps = if store.abilities().trusts_wall_clock { &[-HOUR_S][..] } else { &[HOUR_S, -HOUR_S] };
+    for &jump_s in jumps {
         let site = site(store);
-        let start = |id| if store.abilities().embedded { under_wall_clock(&site, id) } else { site.candidate(id) };
+        let start = |id| {
+            if store.abilities().embedded { under(site.place.wall_clock(), &site, id) } else { site.candidate(id) }
+        };
         let leader = start("a");
         let first = site.next_start();
         let elected = leader.event("elected");
@@ -77,9 +83,56 @@ pub(crate) fn case_08_the_wall_clock_of_the_store_has_no_say(store: &dyn Backend
     }
 }
 
-fn under_wall_clock(site: &Site, id: &str) -> Candidate {
+/// The lease of a dead leader must not last for as long as the clock was set back.
+pub(crate) fn case_08_a_wall_clock_that_is_set_back_behind_a_dead_leader_costs_one_more_lease(store: &dyn Backend) {
+    let site = site(store);
+    let leader = site.candidate("a");
+    let first = site.next_start();
+    let next = site.candidate("b");
+    next.stands_by();
+    let killed_ns = boot_ns();
+    leader.signal(Signal::KILL);
+    site.place.wall_clock().jump_to(-HOUR_S);
+    let second = site.next_start();
+    assert_eq!(second.candidate, "b");
+    assert!(second.term > first.term, "{second:?} after {first:?}");
+    within_ns("takeover", killed_ns, second.boot_ns, site.pace().failover_max(2) * 2);
+    site.judge();
+}
+
+/// Where leases run out by the store's wall clock, one that is set forward ends them all. The leader learns it by its next
+/// renewal; until then there may be two, which is what such a store admits.
+pub(crate) fn case_08_a_wall_clock_that_is_set_forward_ends_a_leadership_early_or_not_at_all(store: &dyn Backend) {
+    let site = site(store);
+    let leader =
+        if store.abilities().embedded { under(site.place.wall_clock(), &site, "a") } else { site.candidate("a") };
+    let first = site.next_start();
+    let worker = Process::open(first.pid);
+    let next = site.candidate("b");
+    next.stands_by();
+    site.place.wall_clock().jump_to(60);
+    let jumped_ns = boot_ns();
+    if !store.abilities().trusts_wall_clock {
+        assert!(!worker.ends_within(site.pace().more_than_a_lease()));
+        assert_eq!(site.status()["leader"], "a");
+        site.judge();
+        return;
+    }
+    let lost = leader.event("lost");
+    assert!(["revoked", "superseded"].map(Value::from).contains(&lost["reason"]), "{lost}");
+    worker.await_end("the work of the leader whose lease ran out early");
+    within_ns("life after the jump", jumped_ns, site.journal().last_seen_ns(first.pid), until_told(&site));
+    let second = site.next_start();
+    assert!(second.term > first.term, "{second:?} after {first:?}");
+    within("two workers at once", site.journal().longest_overlap(), until_told(&site));
+    // The clock is wrong for good now, and all is well: what counts is that it goes on.
+    assert!(!Process::open(second.pid).ends_within(site.pace().more_than_a_lease()));
+    assert_eq!(site.journal().starts(), 2);
+}
+
+fn under(clock: &WallClock, site: &Site, id: &str) -> Candidate {
     let mut command = site.candidate_command(id, &[], &worker::command());
-    site.place.wall_clock().govern(&mut command);
+    clock.govern(&mut command);
     site.start(&mut command)
 }
 

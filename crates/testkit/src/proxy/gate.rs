@@ -11,14 +11,14 @@ use tokio::time::timeout;
 use super::connection;
 use super::link::{Link, Rhythm};
 
-/// A port of the loopback interface. It is bound for as long as this lives, so nobody else gets it while no one listens.
+/// A port of this host. It is bound for as long as this lives, so nobody else gets it while no one listens.
 pub(super) struct Gate {
     reservation: TcpSocket,
 }
 
 impl Gate {
-    pub(super) fn reserve() -> io::Result<Self> {
-        Ok(Self { reservation: bound_to(SocketAddr::from((Ipv4Addr::LOCALHOST, 0)))? })
+    pub(super) fn reserve(host: Ipv4Addr) -> io::Result<Self> {
+        Ok(Self { reservation: bound_to(SocketAddr::from((host, 0)))? })
     }
 
     pub(super) fn address(&self) -> io::Result<SocketAddr> {

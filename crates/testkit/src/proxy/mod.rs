@@ -7,7 +7,7 @@ mod gate;
 mod link;
 
 use std::io;
-use std::net::SocketAddr;
+use std::net::{Ipv4Addr, SocketAddr};
 use std::sync::Arc;
 use std::sync::mpsc;
 use std::thread::{self, JoinHandle};
@@ -88,12 +88,18 @@ pub struct Proxy {
 impl Proxy {
     /// Starts a proxy that treats what one read brings as a chunk.
     pub fn before(upstream: SocketAddr) -> io::Result<Self> {
-        Self::start(Link::new(upstream, None))
+        Self::start(Ipv4Addr::LOCALHOST, Link::new(upstream, None))
     }
 
     /// Starts a proxy that knows where a message ends.
     pub fn with_framing(upstream: SocketAddr, framing: Framing) -> io::Result<Self> {
-        Self::start(Link::new(upstream, Some(framing)))
+        Self::start(Ipv4Addr::LOCALHOST, Link::new(upstream, Some(framing)))
+    }
+
+    /// Starts a proxy at another address of this host than the loopback interface's: that of its end of a link to a
+    /// [namespace](crate::netns), from where the loopback interface cannot be reached.
+    pub fn at(host: Ipv4Addr, upstream: SocketAddr) -> io::Result<Self> {
+        Self::start(host, Link::new(upstream, None))
     }
 
     /// Changes how long the waits below last before they fail. Without this it is [`PATIENCE`].
@@ -214,8 +220,8 @@ impl Proxy {
         self.await_counts("bytes to hold", move |counts| counts.traffic(direction).waiting >= bytes);
     }
 
-    fn start(link: Link) -> io::Result<Self> {
-        let gate = Gate::reserve()?;
+    fn start(host: Ipv4Addr, link: Link) -> io::Result<Self> {
+        let gate = Gate::reserve(host)?;
         let address = gate.address()?;
         let runtime = Builder::new_current_thread().enable_all().build()?;
         let handle = runtime.handle().clone();

@@ -1,11 +1,13 @@
 //! Redis and Valkey servers that tests start for themselves: one alone, some under sentinels, a cluster.
 
 mod cluster;
+mod framing;
 mod options;
 mod sentinels;
 mod server;
 
 pub use self::cluster::{Cluster, SlotMove};
+pub use self::framing::message_length;
 pub use self::options::{Flavour, RedisOptions, TlsClients};
 pub use self::sentinels::Sentinels;
 pub use self::server::RedisServer;

@@ -3,12 +3,14 @@
 //! A further store is a file here, and a line in [`fault_cases!`](crate::fault_cases). What it needs to be installed goes
 //! into the packages of `cargo xtask test`.
 
+mod endpoint;
 mod redis;
 mod sqlite;
 
 use std::any::Any;
 use std::path::Path;
 
+pub use self::endpoint::{Detour, Endpoint};
 pub use self::redis::Redis;
 pub use self::sqlite::Sqlite;
 use crate::wall_clock::WallClock;
@@ -30,6 +32,8 @@ pub struct Abilities {
     pub sees_death: bool,
     /// It has no process of its own: its wall clock is that of the candidates.
     pub embedded: bool,
+    /// Its leases run out by its wall clock, so that one which is set forward ends them early, as its documentation says.
+    pub trusts_wall_clock: bool,
 }
 
 /// A store that runs. It ends when it is dropped.
@@ -39,4 +43,9 @@ pub trait StoreServer {
 
     /// Lets it answer nothing that changes a lease until what is returned is dropped. It forgets nothing meanwhile.
     fn stall(&self) -> Box<dyn Any>;
+
+    /// Where it listens; none unless it is reached over a network.
+    fn endpoint(&self) -> Option<Endpoint> {
+        None
+    }
 }

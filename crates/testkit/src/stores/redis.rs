@@ -1,34 +1,77 @@
-//! One Redis server.
+//! Redis: one server that keeps what it has confirmed.
 
 use std::any::Any;
 use std::path::Path;
+use std::rc::Rc;
 
-use super::{Abilities, Backend, StoreServer};
-use crate::redis::{RedisOptions, RedisServer};
+use super::{Abilities, Backend, Endpoint, StoreServer};
+use crate::redis::{Cluster, RedisOptions, RedisServer, Sentinels, message_length};
 use crate::wall_clock::WallClock;
 
-/// A server of its own for each test.
+/// A server in the directory of the test.
 #[derive(Debug)]
 pub struct Redis;
 
 impl Backend for Redis {
     fn abilities(&self) -> Abilities {
-        Abilities { sees_death: false, embedded: false }
+        Abilities { sees_death: false, embedded: false, trusts_wall_clock: true }
     }
 
     fn start(&self, directory: &Path, wall_clock: &WallClock) -> Box<dyn StoreServer> {
-        let options = RedisOptions::default().directory(&directory.join("redis")).wall_clock(wall_clock);
-        Box::new(RedisServer::start_with(options))
+        let options = RedisOptions::default().persistent().wall_clock(wall_clock);
+        Box::new(RedisServer::start_with(options.directory(&directory.join("redis"))))
     }
 }
 
 impl StoreServer for RedisServer {
     fn url(&self) -> String {
-        self.url()
+        Self::url(self)
     }
 
-    /// Lets the whole server stand still. What it is asked meanwhile, it does afterwards.
+    /// It stands still, and its connections stay.
     fn stall(&self) -> Box<dyn Any> {
         Box::new(self.pause())
+    }
+
+    fn endpoint(&self) -> Option<Endpoint> {
+        let (address, url) = (self.address(), Self::url(self));
+        Some(Endpoint::new(address, &url, message_length))
+    }
+}
+
+impl StoreServer for Sentinels {
+    fn url(&self) -> String {
+        Self::url(self)
+    }
+
+    /// The nodes stand still. If that lasts, the sentinels take them for dead.
+    fn stall(&self) -> Box<dyn Any> {
+        Box::new(self.nodes().iter().map(RedisServer::pause).collect::<Vec<_>>())
+    }
+}
+
+impl StoreServer for Cluster {
+    fn url(&self) -> String {
+        Self::url(self)
+    }
+
+    /// All nodes stand still.
+    fn stall(&self) -> Box<dyn Any> {
+        Box::new(self.nodes().iter().map(RedisServer::pause).collect::<Vec<_>>())
+    }
+}
+
+/// A store that the test keeps a hold on.
+impl<S: StoreServer + ?Sized> StoreServer for Rc<S> {
+    fn url(&self) -> String {
+        S::url(self)
+    }
+
+    fn stall(&self) -> Box<dyn Any> {
+        S::stall(self)
+    }
+
+    fn endpoint(&self) -> Option<Endpoint> {
+        S::endpoint(self)
     }
 }

@@ -61,12 +61,16 @@ impl Push {
 
     /// The channel that wakes this process; empty while nobody would hear it.
     pub(super) fn wake_channel(&self) -> &str {
-        if self.shared.is_heard.load(Ordering::Acquire) { &self.shared.wake_channel } else { "" }
+        if self.shared.is_heard.load(Ordering::SeqCst) { &self.shared.wake_channel } else { "" }
     }
 
     /// Somebody stood by without a channel. It will be told to ask again when there is one.
     pub(super) fn stood_by_unheard(&self) {
-        self.shared.is_deaf.store(true, Ordering::Release);
+        self.shared.is_deaf.store(true, Ordering::SeqCst);
+        // The server may have confirmed while the campaign was under way, and then nobody else tells it.
+        if self.shared.is_heard.load(Ordering::SeqCst) {
+            self.shared.look_again_if_deaf();
+        }
     }
 
     /// A stream of hints. Must be called on a runtime.
@@ -127,13 +131,28 @@ impl Wanted {
     }
 }
 
+impl Shared {
+    /// Sends those who stood by unheard to ask again. Whichever comes last, their standing by or the confirmation that
+    /// they will be woken, calls this; so each writes its own flag first, and all agree on the order.
+    fn look_again_if_deaf(&self) {
+        if self.is_deaf.swap(false, Ordering::SeqCst) {
+            self.look_again(Interest::Own);
+        }
+    }
+
+    fn look_again(&self, interest: Interest) {
+        // Nobody may be listening any more, and that is fine.
+        let _ = self.hints.send((interest, Hint::anywhere()));
+    }
+}
+
 async fn listen(shared: Arc<Shared>) {
     let mut wanted = shared.wanted.subscribe();
     let mut back_off = BACK_OFF_FIRST;
     // Ends with the store, which holds the other end.
     while wanted.wait_for(|wanted| *wanted != Wanted::default()).await.is_ok() {
         let has_heard = Session::run(&shared).await;
-        shared.is_heard.store(false, Ordering::Release);
+        shared.is_heard.store(false, Ordering::SeqCst);
         back_off = if has_heard { BACK_OFF_FIRST } else { (back_off * 2).min(BACK_OFF_MAX) };
         tokio::time::sleep(back_off).await;
     }
@@ -191,7 +210,7 @@ impl Session<'_> {
             if is_wanted {
                 self.now_heard(interest);
             } else if interest == Interest::Own {
-                self.shared.is_heard.store(false, Ordering::Release);
+                self.shared.is_heard.store(false, Ordering::SeqCst);
             }
         }
         true
@@ -199,16 +218,12 @@ impl Session<'_> {
 
     /// Whatever happened before the subscription went unheard.
     fn now_heard(&self, interest: Interest) {
-        let look = match interest {
+        match interest {
             Interest::Own => {
-                self.shared.is_heard.store(true, Ordering::Release);
-                self.shared.is_deaf.swap(false, Ordering::AcqRel)
+                self.shared.is_heard.store(true, Ordering::SeqCst);
+                self.shared.look_again_if_deaf();
             }
-            Interest::All => true,
-        };
-        if look {
-            // Nobody may be listening any more, and that is fine.
-            let _ = self.shared.hints.send((interest, Hint::anywhere()));
+            Interest::All => self.shared.look_again(interest),
         }
     }
 
@@ -222,7 +237,7 @@ impl Session<'_> {
             }
         }
         // Whoever stands by now cannot be woken, and has to ask again afterwards.
-        self.shared.is_deaf.store(true, Ordering::Release);
+        self.shared.is_deaf.store(true, Ordering::SeqCst);
     }
 
     /// A delay in milliseconds and the lease. What is neither is somebody else's.
@@ -238,8 +253,29 @@ impl Session<'_> {
         let pong = tokio::time::timeout(ANSWER_TIMEOUT, self.sink.ping_message::<redis::Value>("tenure")).await;
         let alive = matches!(pong, Ok(Ok(_)));
         if !alive {
-            self.shared.is_deaf.store(true, Ordering::Release);
+            self.shared.is_deaf.store(true, Ordering::SeqCst);
         }
         alive
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// The campaign went out without a channel, and its answer was read after the subscription was confirmed.
+    #[test]
+    fn who_stood_by_while_the_subscription_was_confirmed_is_told_to_ask_again() {
+        let client = redis::Client::open("redis://127.0.0.1:1/").unwrap();
+        let keys = Keys::new("tenure", "{prefix}:{namespace}:{name}").unwrap();
+        let push = Push::new(Arc::new(Deployment::standalone(client)), keys, "process");
+        let mut hints = push.shared.hints.subscribe();
+        assert_eq!(push.wake_channel(), "");
+        push.shared.is_heard.store(true, Ordering::SeqCst);
+        push.shared.look_again_if_deaf();
+        assert!(hints.try_recv().is_err(), "nobody stood by yet");
+        push.stood_by_unheard();
+        assert_eq!(hints.try_recv().unwrap(), (Interest::Own, Hint::anywhere()));
+        assert!(hints.try_recv().is_err(), "once is enough");
     }
 }

@@ -68,10 +68,12 @@ return each(6, 3, 6, function(k, a)
       return { 1, known.term, 0, false }
     end
     if known.holder ~= holder then known = adopt(k, holder, known) end
+    -- The server's clock was set back, and the lease would last as much longer. It never had more left than its ttl.
+    if known.ttl and redis.call('PTTL', lease) > tonumber(known.ttl) then write('PEXPIRE', lease, known.ttl) end
     local rank = rank_of(k, a)
-    return { 2, rank, remaining(lease, tonumber(ttl)), holder, known.term, known.since, known.metadata }
+    return { 2, rank, remaining(lease, tonumber(ttl), known.ttl), holder, known.term, known.since, known.metadata }
   end
-  if known.reserved and now < known.reserved_until then
+  if is_reserved(known) then
     local expected = known.reserved == candidate
     if known.reserved_nonce then expected = known.reserved_nonce == nonce end
     if not expected then return { 3, rank_of(k, a), known.reserved_until - now } end

@@ -49,11 +49,17 @@ local function recall(election)
 end
 
 -- A lease that foreign participants made without an expiry is not ours to judge: nobody waits for it in vain for longer
--- than the patience that is given.
-local function remaining(lease, patience)
+-- than the patience that is given. A lease that seems to last longer than its ttl outlived a clock that was set back.
+local function remaining(lease, patience, ttl)
   local left = redis.call('PTTL', lease)
   if left < 0 then return patience end
+  if ttl then left = math.min(left, tonumber(ttl)) end
   return math.max(left, 1)
+end
+
+-- Whether a reservation still counts. After a clock was set back it would last for as long as that.
+local function is_reserved(known)
+  return known.reserved and now < known.reserved_until and known.reserved_until - now <= RESERVATION
 end
 
 local function note(history, term, change, reason, candidate)

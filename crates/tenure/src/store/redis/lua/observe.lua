@@ -17,12 +17,12 @@ return each(6, 2, 0, function(k)
       standing[#standing + 1] = { string.match(detail, '^%S* (.*)$'), priority, since }
     end
   end
-  local reserved = not holder and known.reserved and now < known.reserved_until and known.reserved
+  local reserved = not holder and is_reserved(known) and known.reserved
   local seen = { known.term, reserved or false, standing }
   if holder then
-    local left = remaining(lease, tonumber(ARGV[2]))
     -- The term of a foreign leader is made when the first candidate meets it. Until then it is one that nobody had.
     if known.holder ~= holder then known = { term = known.term + 1, since = now } end
+    local left = remaining(lease, tonumber(ARGV[2]), known.ttl)
     local lease_facts = { holder, left, tonumber(known.ttl or left), tonumber(known.since or now),
       known.metadata or false, known.term }
     for i, fact in ipairs(lease_facts) do seen[3 + i] = fact end

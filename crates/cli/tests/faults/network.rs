@@ -1,0 +1,259 @@
+//! A bad network between one candidate and the store. The others reach it.
+
+use std::time::Duration;
+
+use rustix::process::Signal;
+use tenure_testkit::bound::{boot_ns, within_ns};
+use tenure_testkit::candidate::Candidate;
+use tenure_testkit::eventually;
+use tenure_testkit::pace::Pace;
+use tenure_testkit::process::Process;
+use tenure_testkit::proxy::{Direction, Fault, Proxy};
+use tenure_testkit::site::{ELECTION, Site};
+use tenure_testkit::stores::{Backend, Detour};
+use tenure_testkit::worker::Start;
+
+use crate::site;
+
+/// How long a link is bad that is bad for long.
+const OUTAGE: Duration = Duration::from_secs(20);
+
+pub(crate) fn case_31_a_leader_in_a_black_hole_stops_in_time_and_comes_back_as_a_follower(store: &dyn Backend) {
+    let site = site(store);
+    let cut = |detour: &Detour| {
+        detour.proxy.black_hole();
+        detour.proxy.await_counts("a request that is lost", |counts| counts.requests.swallowed > 0);
+    };
+    is_replaced_and_comes_back(&site, &site.place.endpoint().detour(), cut, |detour| detour.proxy.heal());
+}
+
+pub(crate) fn case_31_a_leader_whose_connections_are_refused_stops_in_time_and_comes_back_as_a_follower(
+    store: &dyn Backend,
+) {
+    let site = site(store);
+    let cut = |detour: &Detour| refuse(&detour.proxy);
+    is_replaced_and_comes_back(&site, &site.place.endpoint().detour(), cut, |detour| detour.proxy.heal());
+}
+
+/// No proxy swallows anything here: the kernels at both ends of the connection hear nothing of each other.
+pub(crate) fn case_32_a_leader_whose_cable_is_pulled_stops_in_time_and_comes_back_as_a_follower(store: &dyn Backend) {
+    let site = site(store);
+    let pull = |detour: &Detour| detour.elsewhere().cut().unwrap();
+    let put_back = |detour: &Detour| detour.elsewhere().restore().unwrap();
+    is_replaced_and_comes_back(&site, &site.place.endpoint().detour_from_elsewhere(), pull, put_back);
+}
+
+/// Cuts off the leader alone, for long.
+fn is_replaced_and_comes_back(site: &Site, detour: &Detour, cut: impl Fn(&Detour), mend: impl Fn(&Detour)) {
+    let (cut_off, first) = leader_by(site, detour);
+    let mut next = follower(site, "b");
+    let cut_ns = boot_ns();
+    cut(detour);
+    let second = replaced(site, &cut_off, &first, cut_ns);
+    let worker = Process::open(second.pid);
+    // The outage goes on for much longer than all that.
+    assert!(!worker.ends_within(OUTAGE.saturating_sub(Duration::from_nanos(boot_ns() - cut_ns))));
+    mend(detour);
+    assert_eq!(cut_off.event("observed")["leader"], "b", "it does not stand by again");
+    next.signal(Signal::TERM);
+    assert_eq!(next.code(), 143);
+    assert_eq!(site.next_start().candidate, "a");
+    site.judge();
+}
+
+pub(crate) fn case_31_an_outage_of_less_than_half_a_lease_costs_nothing(store: &dyn Backend) {
+    for cut in [Proxy::black_hole, refuse] {
+        let site = site(store);
+        let detour = site.place.endpoint().detour();
+        let (_leader, first) = leader_by(&site, &detour);
+        let _next = follower(&site, "b");
+        let renewals = |site: &Site| site.events().iter().filter(|event| event["event"] == "renewed").count();
+        let known = renewals(&site);
+        // What is survived is counted from the last renewal.
+        eventually("a renewal", || renewals(&site) > known);
+        let cut_ns = boot_ns();
+        cut(&detour.proxy);
+        let worker = Process::open(first.pid);
+        let outage = Duration::from_millis(1_200);
+        assert!(!worker.ends_within(outage.saturating_sub(Duration::from_nanos(boot_ns() - cut_ns))));
+        detour.proxy.heal();
+        // Longer than the rest of a lease that was not renewed.
+        assert!(!worker.ends_within(site.pace().more_than_a_lease()), "{:#?}", site.events());
+        assert_eq!((&site.status()["leader"], &site.status()["term"]), (&"a".into(), &first.term.into()));
+        assert_eq!(site.journal().starts(), 1);
+        site.judge();
+    }
+}
+
+/// The campaign is executed when the one who sent it has given up, and is answered when the lease has run out.
+pub(crate) fn case_34_a_grant_that_is_heard_of_too_late_is_not_used(store: &dyn Backend) {
+    let site = site(store);
+    let detour = site.place.endpoint().detour();
+    let mut leader = site.candidate("a");
+    let first = site.next_start();
+    let late = site.candidate_by(&detour, "late");
+    late.stands_by();
+    detour.proxy.inject(Direction::Requests, Fault::Hold);
+    leader.signal(Signal::TERM);
+    assert_eq!(leader.code(), 143);
+    detour.proxy.await_waiting(Direction::Requests, 1);
+    detour.proxy.inject(Direction::Replies, Fault::Hold);
+    detour.proxy.clear(Direction::Requests);
+    eventually("a grant that nobody hears of", || site.status()["leader"] == "late");
+    let ghost = site.status()["term"].as_u64().unwrap();
+    let granted_ns = boot_ns();
+    let _next = site.candidate("b");
+    let second = site.next_start();
+    assert_eq!(second.candidate, "b", "somebody worked under a grant that was not answered");
+    assert!(first.term < ghost && ghost < second.term, "{ghost} between {first:?} and {second:?}");
+    within_ns("leadership behind a grant unheard", granted_ns, second.boot_ns, site.pace().failover_max(2));
+    detour.proxy.heal();
+    while late.event("observed")["leader"] != "b" {}
+    assert!(!Process::open(second.pid).ends_within(site.pace().more_than_a_lease()));
+    assert_eq!(site.journal().starts(), 2);
+    site.judge();
+}
+
+/// Renewals are done, and confirmed when the next ones are under way.
+pub(crate) fn case_35_renewals_that_are_answered_too_late_extend_nothing(store: &dyn Backend) {
+    let site = site(store);
+    let detour = site.place.endpoint().detour();
+    let (late, first) = leader_by(&site, &detour);
+    let _next = follower(&site, "b");
+    let delayed_ns = boot_ns();
+    detour.proxy.inject(Direction::Replies, Fault::Delay(Duration::from_secs(1)));
+    detour.proxy.await_counts("an answer that is late", |counts| counts.replies.struck > 0);
+    assert_eq!(late.event("lost")["reason"], "expired");
+    let second = site.next_start();
+    assert_eq!(second.candidate, "b");
+    let last_seen_ns = site.journal().last_seen_ns(first.pid);
+    within_ns("work on late answers", delayed_ns, last_seen_ns, site.pace().timing().hold());
+    detour.proxy.heal();
+    site.judge();
+}
+
+/// Every message of the store comes twice, to the leader and to the one who stands by.
+pub(crate) fn case_36_answers_that_come_twice_confirm_nothing_twice(store: &dyn Backend) {
+    let site = site(store);
+    let [detour, next_detour] = [(); 2].map(|()| {
+        let detour = site.place.endpoint().detour();
+        detour.proxy.inject(Direction::Replies, Fault::Duplicate);
+        detour
+    });
+    let mut leader = site.candidate_by(&detour, "a");
+    let first = site.next_start();
+    let next = site.candidate_by(&next_detour, "b");
+    next.stands_by();
+    let worker = Process::open(first.pid);
+    assert!(!worker.ends_within(site.pace().more_than_a_lease() * 2), "{:#?}", site.events());
+    assert_eq!((&site.status()["leader"], &site.status()["term"]), (&"a".into(), &first.term.into()));
+    let asked_ns = boot_ns();
+    leader.signal(Signal::TERM);
+    let second = site.next_start();
+    assert_eq!((second.candidate.as_str(), leader.code()), ("b", 143));
+    within_ns("hand-over", asked_ns, second.boot_ns, site.pace().failover_max(2));
+    // Taken away behind its back: an answer from before must not hide it.
+    assert_eq!(site.finish(["resign", ELECTION]).code, Some(0));
+    next.event("lost");
+    assert!(site.next_start().term > second.term);
+    site.judge();
+}
+
+/// The store grants, and its answer is lost with the connection. The next attempt finds the grant again.
+pub(crate) fn case_37_a_grant_whose_answer_was_lost_costs_an_attempt_and_not_a_lease(store: &dyn Backend) {
+    let site = site(store).paced(Pace::PATIENT);
+    assert_eq!(site.finish(["run", ELECTION, "--", "true"]).code, Some(0), "the store knows its scripts");
+    let detour = site.place.endpoint().detour();
+    detour.proxy.inject(Direction::Replies, Fault::Delay(Duration::from_millis(300)));
+    let candidate = site.candidate_by(&detour, "a");
+    eventually("a grant", || site.status()["leader"] == "a");
+    detour.proxy.black_hole();
+    detour.proxy.reset();
+    assert_eq!(site.journal().starts(), 0, "the answer was not to arrive");
+    let healed_ns = boot_ns();
+    detour.proxy.heal();
+    let first = site.next_start();
+    assert_eq!(first.term, candidate.event("elected")["term"].as_u64().unwrap());
+    within_ns("leadership after a lost answer", healed_ns, first.boot_ns, Pace::SHORT.failover_max(2));
+    let history = site.json(&["history", ELECTION, "--json"]);
+    let grants = history.as_array().unwrap().iter().filter(|change| change["event"] == "elected");
+    assert_eq!(grants.count(), 2, "the same grant, and no other: {history}");
+    site.judge();
+}
+
+/// The store takes 10 s for each answer to one candidate. It steps down, does not pile up requests, and recovers.
+pub(crate) fn case_38_a_leader_whose_store_takes_ten_seconds_to_answer_steps_down_and_recovers(store: &dyn Backend) {
+    let site = site(store);
+    let detour = site.place.endpoint().detour();
+    let slow = |detour: &Detour| detour.proxy.inject(Direction::Replies, Fault::Delay(Duration::from_secs(10)));
+    is_replaced_and_comes_back(&site, &detour, slow, |detour| {
+        let counts = detour.proxy.counts();
+        println!("{counts:?} after {OUTAGE:?} of a slow store");
+        assert!(counts.accepted < 100, "it piles up connections: {counts:?}");
+        detour.proxy.heal();
+    });
+}
+
+/// What the leader asks for is done, and it never hears of it. Its renewals must not keep others out for ever.
+pub(crate) fn case_39_a_leader_that_hears_nothing_does_not_keep_the_others_out(store: &dyn Backend) {
+    let site = site(store);
+    let detour = site.place.endpoint().detour();
+    let deafen = |detour: &Detour| {
+        detour.proxy.inject(Direction::Replies, Fault::Swallow);
+        detour.proxy.await_counts("an answer that is lost", |counts| counts.replies.swallowed > 0);
+    };
+    is_replaced_and_comes_back(&site, &detour, deafen, |detour| detour.proxy.heal());
+}
+
+/// Up and down five times a second: everything arrives, some of it late.
+pub(crate) fn case_40_a_flapping_link_changes_leaders_at_most_once_a_lease(store: &dyn Backend) {
+    let site = site(store);
+    let detour = site.place.endpoint().detour();
+    let (_leader, _) = leader_by(&site, &detour);
+    let next = follower(&site, "b");
+    let pause = Duration::from_millis(200);
+    detour.proxy.flap(pause, pause);
+    let leases = 4;
+    assert!(!next.running.process.ends_within(site.pace().timing().ttl() * leases));
+    let outages = detour.proxy.counts().outages;
+    assert!(outages > 10, "the link was down only {outages} times");
+    detour.proxy.heal();
+    eventually("a leader", || site.status()["leader"].is_string());
+    let starts = site.journal().starts();
+    println!("{} changes of leaders in {leases} leases of a flapping link", starts - 1);
+    assert!(starts - 1 <= leases as usize, "{:#?}", site.events());
+    site.judge();
+}
+
+/// A leader that takes a way of its own to the store.
+fn leader_by(site: &Site, detour: &Detour) -> (Candidate, Start) {
+    let leader = site.candidate_by(detour, "a");
+    let start = site.next_start();
+    assert_eq!(start.candidate, "a");
+    (leader, start)
+}
+
+fn follower(site: &Site, id: &str) -> Candidate {
+    let follower = site.candidate(id);
+    follower.stands_by();
+    follower
+}
+
+/// Waits for the next worker, and checks that the one before stopped by itself, in time.
+fn replaced(site: &Site, cut_off: &Candidate, first: &Start, cut_ns: u64) -> Start {
+    let second = site.next_start();
+    assert_eq!(second.candidate, "b");
+    let lost = cut_off.event("lost");
+    assert_eq!((&lost["reason"], &lost["term"]), (&"expired".into(), &first.term.into()), "{lost}");
+    let last_seen_ns = site.journal().last_seen_ns(first.pid);
+    within_ns("work after the cut", cut_ns, last_seen_ns, site.pace().timing().hold());
+    within_ns("takeover after the cut", cut_ns, second.boot_ns, site.pace().failover_max(2));
+    second
+}
+
+/// What is open is reset, and nothing new is let in.
+fn refuse(proxy: &Proxy) {
+    proxy.refuse();
+    proxy.reset();
+    proxy.await_counts("connections to be reset", |counts| counts.open == 0);
+}

@@ -1,0 +1,99 @@
+//! A Redis server that forgets what it has granted, or is asked to remember it.
+
+use std::rc::Rc;
+use std::time::Duration;
+
+use serde_json::Value;
+use tenure_testkit::bound::{boot_ns, within, within_ns};
+use tenure_testkit::eventually;
+use tenure_testkit::pace::Pace;
+use tenure_testkit::process::Process;
+use tenure_testkit::redis::{RedisOptions, RedisServer};
+use tenure_testkit::site::Site;
+use tenure_testkit::worker::Start;
+
+use crate::{PATIENT_ENOUGH, goes_on, site_at, until_told};
+
+/// Nothing tells the leader that its lease is gone, but its next renewal. Whoever comes before that is a second leader,
+/// with a higher term: this is what the documentation admits.
+pub(crate) fn case_62_after_flushall_two_may_lead_until_the_next_renewal_and_terms_go_on_growing() {
+    let server = Rc::new(RedisServer::start());
+    let site = site_at(Rc::clone(&server));
+    let mut candidates = vec![site.candidate("a")];
+    let mut first = site.next_start();
+    for round in 0..3 {
+        let flushed_ns = boot_ns();
+        drop(server.command(&["FLUSHALL"]));
+        // It asks at once, and nobody else may be in its way.
+        candidates.push(site.candidate(&format!("newcomer-{round}")));
+        first = is_succeeded(&site, &first, flushed_ns);
+    }
+}
+
+pub(crate) fn case_62_after_a_restart_without_persistence_two_may_lead_until_the_next_renewal() {
+    let server = Rc::new(RedisServer::start());
+    let site = site_at(Rc::clone(&server));
+    let _leader = site.candidate("a");
+    let first = site.next_start();
+    server.kill();
+    server.restart();
+    let restarted_ns = boot_ns();
+    let _newcomer = site.candidate("b");
+    is_succeeded(&site, &first, restarted_ns);
+}
+
+/// Somebody leads after the lease was forgotten, be it the same as before; the old leader is told by its next renewal at
+/// the latest, and its work ends.
+fn is_succeeded(site: &Site, first: &Start, forgotten_ns: u64) -> Start {
+    Process::open(first.pid).await_end("the work under a lease that was forgotten");
+    let is_loss = |event: &Value| event["event"] == "lost" && event["term"] == first.term;
+    eventually("the loss", || site.events().iter().any(is_loss));
+    let lost = site.events().into_iter().find(is_loss).unwrap();
+    assert!(["revoked", "superseded", "regressed"].iter().any(|reason| lost["reason"] == *reason), "{lost}");
+    let last_seen_ns = site.journal().last_seen_ns(first.pid);
+    within_ns("work under a lease that was forgotten", forgotten_ns, last_seen_ns, until_told(site));
+    let second = site.next_start();
+    assert!(second.term > first.term, "{second:?} after {first:?}");
+    within("two workers at once", site.journal().longest_overlap(), until_told(site));
+    // From here on all is well.
+    assert!(!Process::open(second.pid).ends_within(Duration::from_millis(500)));
+    second
+}
+
+pub(crate) fn case_62_a_restart_with_persistence_costs_nothing() {
+    let server = Rc::new(RedisServer::start_with(RedisOptions::default().persistent()));
+    let site = site_at(Rc::clone(&server)).paced(PATIENT_ENOUGH);
+    let _leader = site.candidate("a");
+    let first = site.next_start();
+    let next = site.candidate("b");
+    next.stands_by();
+    for _ in 0..3 {
+        server.kill();
+        server.restart();
+        goes_on(&site, &first);
+    }
+    site.judge();
+}
+
+/// A lease that outlasts the restart, and that nobody renews, runs out when it would have: the server counts no pause.
+pub(crate) fn case_62_a_lease_goes_on_running_out_while_the_server_is_away() {
+    let server = Rc::new(RedisServer::start_with(RedisOptions::default().persistent()));
+    let site = site_at(Rc::clone(&server));
+    let leader = site.candidate("a");
+    let first = site.next_start();
+    let next = site.candidate("b");
+    next.stands_by();
+    server.kill();
+    let killed_ns = boot_ns();
+    assert_eq!(leader.event("lost")["reason"], "expired");
+    // Waits because the server is to be away for longer than the lease lasts.
+    assert!(!next.running.process.ends_within(Pace::SHORT.more_than_a_lease()));
+    let last_seen_ns = site.journal().last_seen_ns(first.pid);
+    within_ns("work without a server", killed_ns, last_seen_ns, site.pace().timing().hold());
+    let restarted_ns = boot_ns();
+    server.restart();
+    let second = site.next_start();
+    assert!(second.term > first.term);
+    within_ns("leadership after a restart", restarted_ns, second.boot_ns, site.pace().failover_max(2));
+    site.judge();
+}

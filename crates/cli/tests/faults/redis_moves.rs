@@ -1,0 +1,101 @@
+//! Elections that move from one Redis server to another.
+
+use std::collections::BTreeMap;
+use std::rc::Rc;
+
+use rustix::process::Signal;
+use serde_json::Value;
+use tenure_testkit::bound::{boot_ns, within};
+use tenure_testkit::eventually;
+use tenure_testkit::process::Paused;
+use tenure_testkit::redis::{Cluster, RedisServer, Sentinels};
+use tenure_testkit::site::Site;
+
+use crate::{PATIENT_ENOUGH, goes_on, renewals_since, site_at, until_told};
+
+/// Where the lease of the election is kept.
+const LEASE: &str = "tenure:default:nightly";
+
+pub(crate) fn case_64_when_the_primary_dies_terms_grow_and_two_lead_no_longer_than_admitted() {
+    fail_over(|primary| {
+        primary.kill();
+        None
+    });
+}
+
+/// The old primary wakes up when there is a new one, and does not know it at first.
+pub(crate) fn case_64_when_the_primary_is_paused_and_resumed_terms_grow_and_two_lead_no_longer_than_admitted() {
+    fail_over(|primary| Some(primary.pause()));
+}
+
+/// Replicas follow asynchronously, so a grant may be forgotten: then the leader is told by its next renewal.
+fn fail_over(strike: impl Fn(&RedisServer) -> Option<Paused>) {
+    let servers = Rc::new(Sentinels::start());
+    let site = site_at(Rc::clone(&servers)).paced(PATIENT_ENOUGH);
+    let candidates = [("a", site.candidate("a")), ("b", site.candidate("b"))];
+    let first = site.next_start();
+    let primary = servers.primary();
+    let struck_ns = boot_ns();
+    let paused = strike(primary);
+    servers.await_new_primary(primary.port());
+    println!("a new primary after {} ms", (boot_ns() - struck_ns) / 1_000_000);
+    drop(paused);
+    // Longer than any lease lasts that was not renewed since.
+    let replaced_ns = boot_ns();
+    assert!(!candidates[0].1.running.process.ends_within(site.pace().more_than_a_lease()));
+    eventually("renewals at the new primary", || renewals_since(&site, replaced_ns) > 0);
+    let starts = site.journal().starts();
+    println!("{} changes of leaders by a failover", starts - 1);
+    assert!(starts <= 2, "{:#?}", site.events());
+    within("two workers at once", site.journal().longest_overlap(), until_told(&site));
+    let status = site.status();
+    assert!(status["term"].as_u64().unwrap() >= first.term, "{status} after {first:?}");
+    // Whoever leads now hands over, and the next term is higher still.
+    let (_, leader) = candidates.iter().find(|(id, _)| status["leader"] == *id).unwrap();
+    leader.signal(Signal::TERM);
+    eventually("one more leader", || site.journal().starts() > starts);
+    assert_terms_never_fall(&site);
+}
+
+/// Whatever one candidate was told of, it is never told of an earlier term afterwards.
+fn assert_terms_never_fall(site: &Site) {
+    let mut terms: BTreeMap<String, Vec<u64>> = BTreeMap::new();
+    for event in site.events() {
+        let term = [&event["term"], &event["leader_term"]].into_iter().find_map(Value::as_u64);
+        let told = terms.entry(event["candidate"].to_string()).or_default();
+        told.extend(term.filter(|_| event["event"] != "lost"));
+    }
+    assert!(terms.values().any(|terms| !terms.is_empty()), "nobody was told of a term");
+    assert!(terms.values().all(|terms| terms.is_sorted()), "{terms:?}");
+}
+
+/// Key by key, while the leader renews: halfway a script finds some of its keys here and some there.
+pub(crate) fn case_67_a_slot_that_moves_to_another_node_of_a_cluster_costs_nothing() {
+    let cluster = Rc::new(Cluster::start());
+    let site = site_at(Rc::clone(&cluster)).paced(PATIENT_ENOUGH);
+    let _leader = site.candidate("a");
+    let first = site.next_start();
+    let next = site.candidate("b");
+    next.stands_by();
+    let from = cluster.owner_of(LEASE);
+    let to = cluster.nodes()[..3].iter().find(|node| node.port() != from.port()).unwrap();
+    let moving = cluster.move_slot(cluster.slot_of(LEASE), from, to);
+    let mut moved = 0;
+    while moving.move_keys(1) > 0 {
+        moved += 1;
+        let moved_ns = boot_ns();
+        // Waits because the leader is to meet this state; a renewal that is refused is as good as one that is done.
+        eventually("a renewal, or a refusal", || renewals_since(&site, moved_ns) + refusals_since(&site, moved_ns) > 0);
+    }
+    assert!(moved > 2, "only {moved} keys were moved");
+    moving.finish();
+    assert_eq!(cluster.owner_of(LEASE).port(), to.port());
+    println!("{} refusals while {moved} keys moved", refusals_since(&site, 0));
+    goes_on(&site, &first);
+    site.judge();
+}
+
+fn refusals_since(site: &Site, since_ns: u64) -> usize {
+    let is_refusal = |event: &&Value| event["event"] == "error" && event["boot_ns"].as_u64().unwrap() > since_ns;
+    site.events().iter().filter(is_refusal).count()
+}
