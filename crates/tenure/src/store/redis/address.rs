@@ -7,6 +7,7 @@ use std::time::Duration;
 
 use redis::io::tcp::{TcpSettings, socket2::TcpKeepalive};
 use redis::{Client, ConnectionAddr, IntoConnectionInfo, RedisConnectionInfo, TlsCertificates};
+use rustls::crypto::CryptoProvider;
 
 use super::error::Fault;
 
@@ -37,11 +38,22 @@ impl Template {
             let info = place.into_connection_info()?;
             let info = info.set_redis_settings(self.login.clone()).set_tcp_settings(attentive());
             match &self.tls {
-                Some(certificates) => Client::build_with_tls(info, certificates.clone()),
+                Some(certificates) => {
+                    choose_cryptography();
+                    Client::build_with_tls(info, certificates.clone())
+                }
                 None => Client::open(info),
             }
         };
         client().map_err(|error| Fault::Connect(Arc::new(error)))
+    }
+}
+
+/// An application that brings several providers of cryptography has to choose one; if it has not, we do.
+fn choose_cryptography() {
+    if CryptoProvider::get_default().is_none() {
+        // An error means that somebody else was faster.
+        let _ = rustls::crypto::ring::default_provider().install_default();
     }
 }
 

@@ -126,14 +126,23 @@ impl Deployment {
         }
     }
 
-    /// A connection for pushes.
-    pub(super) async fn pushes(&self) -> Result<PubSub, Fault> {
+    /// A connection for pushes, and the server it leads to.
+    pub(super) async fn pushes(&self) -> Result<(PubSub, Arc<str>), Fault> {
         let client = match self {
             Self::Standalone { client, .. } => Arc::clone(client),
             Self::Sentinel { sentinels, .. } => Arc::new(sentinels.primary().await?),
             Self::Cluster(cluster) => Arc::new(cluster.any_node().await?),
         };
-        client.get_async_pubsub().await.map_err(|error| Fault::Connect(Arc::new(error)))
+        let connection = client.get_async_pubsub().await.map_err(|error| Fault::Connect(Arc::new(error)))?;
+        Ok((connection, address_of(&client)))
+    }
+
+    /// Whether pushes from this server concern us no more, because commands go to another one.
+    pub(super) fn has_left(&self, server: &str) -> bool {
+        match self {
+            Self::Sentinel { node, .. } => node.server().is_some_and(|current| *current != *server),
+            Self::Standalone { .. } | Self::Cluster(_) => false,
+        }
     }
 
     /// Completes when the connection for commands had to be made again: the one for pushes may be dead, too.

@@ -100,6 +100,11 @@ impl Node {
         self.status.send_modify(|status| status.link = None);
     }
 
+    /// The server that commands go to now, if there is one.
+    pub(super) fn server(&self) -> Option<Arc<str>> {
+        self.status.borrow().link.as_ref().map(|link| Arc::clone(&link.address))
+    }
+
     /// Tells of new connections.
     pub(super) fn changes(&self) -> impl Future<Output = ()> + use<> {
         let mut status = self.status.subscribe();

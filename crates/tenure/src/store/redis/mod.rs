@@ -51,6 +51,9 @@ pub struct RedisStore {
     is_known: AtomicBool,
 }
 
+/// A server that takes longer to tell of itself has other problems.
+const LOOK_LIMIT: Duration = Duration::from_secs(10);
+
 impl RedisStore {
     /// Uses these servers. The first connection is made when it is needed, so a server that is away is no error.
     ///
@@ -85,7 +88,7 @@ impl RedisStore {
     fn get_to_know(&self) {
         if !self.is_known.swap(true, Ordering::Relaxed) {
             let desk = Arc::clone(&self.desk);
-            tokio::spawn(async move { examine::warn(&desk).await });
+            tokio::spawn(async move { tokio::time::timeout(LOOK_LIMIT, examine::warn(&desk)).await });
         }
     }
 }

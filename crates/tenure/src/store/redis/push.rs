@@ -161,6 +161,7 @@ async fn listen(shared: Arc<Shared>) {
 /// One connection, from its making to its end.
 struct Session<'a> {
     shared: &'a Shared,
+    server: Arc<str>,
     sink: PubSubSink,
     subscribed: Wanted,
 }
@@ -168,11 +169,12 @@ struct Session<'a> {
 impl Session<'_> {
     /// Returns when the connection is of no use any more, or nobody watches. Tells whether it ever was of use.
     async fn run(shared: &Shared) -> bool {
-        let Ok(Ok(connection)) = tokio::time::timeout(ANSWER_TIMEOUT, shared.deployment.pushes()).await else {
+        let Ok(Ok((connection, server))) = tokio::time::timeout(ANSWER_TIMEOUT, shared.deployment.pushes()).await
+        else {
             return false;
         };
         let (sink, mut messages) = connection.split();
-        let mut session = Session { shared, sink, subscribed: Wanted::default() };
+        let mut session = Session { shared, server, sink, subscribed: Wanted::default() };
         let mut wanted = shared.wanted.subscribe();
         let mut has_heard = false;
         loop {
@@ -251,7 +253,7 @@ impl Session<'_> {
     /// The connection for commands broke; this one may have gone the same way, and have nothing to notice it by.
     async fn is_alive(&mut self) -> bool {
         let pong = tokio::time::timeout(ANSWER_TIMEOUT, self.sink.ping_message::<redis::Value>("tenure")).await;
-        let alive = matches!(pong, Ok(Ok(_)));
+        let alive = matches!(pong, Ok(Ok(_))) && !self.shared.deployment.has_left(&self.server);
         if !alive {
             self.shared.is_deaf.store(true, Ordering::SeqCst);
         }

@@ -4,7 +4,8 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 use std::time::Duration;
 
-use futures_util::future::join_all;
+use futures_util::StreamExt;
+use futures_util::stream::FuturesUnordered;
 use redis::{Client, Value, cmd};
 
 use super::address::{Address, Template};
@@ -29,8 +30,8 @@ pub(super) enum Opinion {
     Unclear,
 }
 
-/// Sentinels do little else, and are asked side by side.
-const PATIENCE: Duration = Duration::from_millis(500);
+/// Sentinels do little else, and are asked side by side. A leader that renews must not lose its time with those that hang.
+const PATIENCE: Duration = Duration::from_millis(200);
 
 impl Sentinels {
     pub(super) fn new(sentinels: Vec<Client>, name: String, servers: Template) -> Self {
@@ -40,12 +41,8 @@ impl Sentinels {
 
     /// The primary that most of those who answer name.
     pub(super) async fn primary(&self) -> Result<Client, Fault> {
-        let answers = self.ask().await;
-        let mut votes: BTreeMap<&Address, usize> = BTreeMap::new();
-        for address in answers.iter().flatten() {
-            *votes.entry(address).or_default() += 1;
-        }
-        match votes.into_iter().max_by_key(|(_, votes)| *votes) {
+        let answers = self.ask(|answers| votes(answers).into_values().any(|votes| votes >= self.majority())).await;
+        match votes(&answers).into_iter().max_by_key(|(_, votes)| *votes) {
             Some((address, _)) => self.servers.client(address),
             None => Err(Fault::NoPrimary(format!(
                 "none of the {} sentinels names a primary called {:?}; check their addresses and that name",
@@ -57,29 +54,51 @@ impl Sentinels {
 
     /// Whether the server at this address is still the primary.
     pub(super) async fn opinion(&self, address: &str) -> Opinion {
-        let answers = self.ask().await;
-        let needed = self.nodes.len() / 2 + 1;
-        let count =
-            |wanted: bool| answers.iter().flatten().filter(|answer| (answer.to_string() == address) == wanted).count();
-        if count(true) >= needed {
-            Opinion::Confirmed
-        } else if count(false) >= needed {
-            Opinion::Elsewhere
-        } else {
-            Opinion::Unclear
-        }
+        let opinion = |answers: &[Address]| {
+            let here = answers.iter().filter(|answer| answer.to_string() == address).count();
+            if here >= self.majority() {
+                Opinion::Confirmed
+            } else if answers.len() - here >= self.majority() {
+                Opinion::Elsewhere
+            } else {
+                Opinion::Unclear
+            }
+        };
+        opinion(&self.ask(|answers| opinion(answers) != Opinion::Unclear).await)
     }
 
-    async fn ask(&self) -> Vec<Option<Address>> {
+    /// More than half of those that were named.
+    fn majority(&self) -> usize {
+        self.nodes.len() / 2 + 1
+    }
+
+    /// What the sentinels say, until that is enough or the time is up.
+    async fn ask(&self, is_enough: impl Fn(&[Address]) -> bool) -> Vec<Address> {
         let question = async |node: &Node| {
             let link = node.link().await.ok()?;
             let mut question = cmd("SENTINEL");
             question.arg("GET-MASTER-ADDR-BY-NAME").arg(&self.name);
-            node.exchange(&link, vec![question]).await.ok()?.pop()
+            parse(&node.exchange(&link, vec![question]).await.ok()?.pop()?)
         };
-        let answers = self.nodes.iter().map(|node| tokio::time::timeout(PATIENCE, question(node)));
-        join_all(answers).await.into_iter().map(|answer| parse(&answer.ok()??)).collect()
+        let mut questions: FuturesUnordered<_> = self.nodes.iter().map(question).collect();
+        let mut answers = Vec::new();
+        let deadline = tokio::time::Instant::now() + PATIENCE;
+        while let Ok(Some(answer)) = tokio::time::timeout_at(deadline, questions.next()).await {
+            answers.extend(answer);
+            if is_enough(&answers) {
+                break;
+            }
+        }
+        answers
     }
+}
+
+fn votes(answers: &[Address]) -> BTreeMap<&Address, usize> {
+    let mut votes = BTreeMap::new();
+    for address in answers {
+        *votes.entry(address).or_default() += 1;
+    }
+    votes
 }
 
 fn parse(answer: &Value) -> Option<Address> {

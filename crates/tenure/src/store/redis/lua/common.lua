@@ -62,9 +62,9 @@ local function is_reserved(known)
   return known.reserved and now < known.reserved_until and known.reserved_until - now <= RESERVATION
 end
 
+-- Put together without a format for the id: a foreign one may hold anything, even a zero byte.
 local function note(history, term, change, reason, candidate)
-  local line = string.format('%.0f %.0f %s %s %s', now, term, change, reason, candidate)
-  write('LPUSH', history, line)
+  write('LPUSH', history, string.format('%.0f %.0f %s %s ', now, term, change, reason) .. candidate)
   write('LTRIM', history, 0, HISTORY_MAX - 1)
 end
 
