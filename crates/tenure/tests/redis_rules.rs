@@ -147,8 +147,10 @@ impl World {
             metadata: Metadata::new([("of".to_owned(), candidate.to_string())].into()),
             stand_by_for,
         };
-        let (memory, redis) =
-            (only(self.memory.campaign(&[request.clone()]).await), only(self.redis.campaign(&[request]).await));
+        let (memory, redis) = (
+            only(self.memory.campaign(std::slice::from_ref(&request)).await),
+            only(self.redis.campaign(&[request]).await),
+        );
         self.note("campaigns", player, &memory, &redis);
         match (memory, redis) {
             (CampaignReply::Granted { term }, CampaignReply::Granted { term: theirs }) => {
@@ -184,7 +186,7 @@ impl World {
     }
 
     async fn resign(&mut self, player: usize) {
-        let term = self.some_term(player).filter(|_| self.chance % 3 != 0);
+        let term = self.some_term(player).filter(|_| !self.chance.is_multiple_of(3));
         let successor = match self.below(3) {
             0 => Some(CandidateId::new(format!("c{}", self.below(4))).unwrap()),
             _ => None,
@@ -203,7 +205,7 @@ impl World {
 
     async fn request_handover(&mut self) {
         let successor = CandidateId::new("c1").unwrap();
-        let successor = Some(&successor).filter(|_| self.chance % 2 == 0);
+        let successor = Some(&successor).filter(|_| self.chance.is_multiple_of(2));
         let memory = self.memory.request_handover(&self.key, successor).await.unwrap();
         let redis = self.redis.request_handover(&self.key, successor).await.unwrap();
         self.note("is asked to hand over", 0, &memory, &redis);
