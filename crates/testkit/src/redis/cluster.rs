@@ -176,11 +176,15 @@ fn known_by(node: &RedisServer) -> String {
 /// The port of the primary that has this slot, by what this node says, if it answers.
 fn owner_by(node: &RedisServer, slot: i64) -> Option<u16> {
     let answer = node.ask_briefly(&["CLUSTER", "SLOTS"])?;
-    // Each row is the first slot, the last one, and the nodes that have them, the primary first.
-    let rows: Vec<(i64, i64, Vec<Value>)> = redis::from_redis_value(answer).ok()?;
-    let (_, _, owner) = rows.into_iter().find(|(first, last, _)| (*first..=*last).contains(&slot))?;
-    let [_, port, ..] = &owner[..] else { return None };
-    redis::from_redis_value(port.clone()).ok()
+    // Each row is the first slot, the last one, and the nodes that have them, the primary first and maybe alone.
+    let rows: Vec<Vec<Value>> = redis::from_redis_value(answer).ok()?;
+    let port = rows.iter().find_map(|row| match &row[..] {
+        [Value::Int(first), Value::Int(last), Value::Array(owner), ..] if (*first..=*last).contains(&slot) => {
+            owner.get(1)
+        }
+        _ => None,
+    });
+    redis::from_redis_value(port?.clone()).ok()
 }
 
 const PRIMARIES: usize = 3;
