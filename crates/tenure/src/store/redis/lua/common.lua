@@ -57,8 +57,8 @@ local function remaining(lease, patience)
 end
 
 local function note(history, now, term, change, reason, candidate)
-  local line = string.format('%.0f %.0f %s %s %s', now, term, change, reason, candidate)
-  write('LPUSH', history, line)
+  -- Foreign ids may hold any byte, and a format would end them at the first zero.
+  write('LPUSH', history, string.format('%.0f %.0f %s %s ', now, term, change, reason) .. candidate)
   write('LTRIM', history, 0, HISTORY_MAX - 1)
 end
 
