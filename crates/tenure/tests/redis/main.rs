@@ -2,6 +2,9 @@
 #![cfg(feature = "redis")]
 #![allow(clippy::panic, clippy::unwrap_used, reason = "a test that fails panics")]
 
+mod denied;
 mod foreign;
 mod interop;
+#[path = "../conformance_redis/rights.rs"]
+mod rights;
 mod support;

@@ -184,8 +184,25 @@ pub(super) fn address_of(client: &Client) -> Arc<str> {
 async fn connect(client: &Client) -> Result<MultiplexedConnection, Fault> {
     // How long an answer may take is decided by whoever asks.
     let config = AsyncConnectionConfig::new().set_connection_timeout(Some(CONNECT_TIMEOUT)).set_response_timeout(None);
-    let connection = client.get_multiplexed_async_connection_with_config(&config).await;
-    connection.map_err(|error| Fault::Connect(Arc::new(error)))
+    let connect = async {
+        let mut connection = client.get_multiplexed_async_connection_with_config(&config).await?;
+        if client.get_connection_info().redis_settings().password().is_none() {
+            expect_welcome(&mut connection).await?;
+        }
+        Ok(connection)
+    };
+    connect.await.map_err(|error| Fault::Connect(Arc::new(error)))
+}
+
+/// Finds out whether the server wants a password. From those who have not given it, it takes short commands only: it hangs
+/// up on all others without saying why.
+async fn expect_welcome(connection: &mut MultiplexedConnection) -> redis::RedisResult<()> {
+    match redis::cmd("PING").query_async::<Value>(connection).await {
+        Ok(_) => Ok(()),
+        Err(error) if error.is_connection_dropped() || error.code() == Some("NOAUTH") => Err(error),
+        // Whatever else it has to say, it will say again.
+        Err(_) => Ok(()),
+    }
 }
 
 /// An attempt to connect, counted until it is over, even if its runtime ends first.
