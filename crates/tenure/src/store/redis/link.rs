@@ -6,6 +6,7 @@ use std::time::{Duration, Instant};
 use redis::aio::MultiplexedConnection;
 use redis::{AsyncConnectionConfig, Client, Cmd, Pipeline, Value};
 use tokio::sync::watch;
+use tokio::task::AbortHandle;
 
 use super::error::Fault;
 use super::sentinel::Sentinels;
@@ -38,8 +39,10 @@ pub(super) struct Link {
 #[derive(Default)]
 struct Status {
     link: Option<Link>,
-    /// Attempts to connect that are under way.
+    /// How many attempts to connect are under way.
     attempts: usize,
+    /// The same attempts, the oldest first, and some that are over.
+    tasks: Vec<AbortHandle>,
     last_attempt: Option<Instant>,
     failure: Option<Fault>,
     links_made: u64,
@@ -47,9 +50,10 @@ struct Status {
 
 /// A connection that takes longer is of no use to anybody.
 const CONNECT_TIMEOUT: Duration = Duration::from_secs(5);
-/// When a packet is lost, a new attempt is there sooner than the kernel's repetition. The old one goes on, because over a
-/// slow network it may be the one that succeeds.
+/// When a packet is lost, a new attempt is there sooner than the kernel's repetition.
 const ATTEMPT_GAP: Duration = Duration::from_millis(200);
+/// When there are more, one of them is given up. The oldest never is, because over a slow network it is the one that
+/// succeeds, and neither is the newest, because it may be the first one since the network is back.
 const ATTEMPTS_MAX: usize = 4;
 
 impl Node {
@@ -122,7 +126,7 @@ impl Node {
         let mut begins = false;
         self.status.send_if_modified(|status| {
             let recent = status.last_attempt.is_some_and(|at| at.elapsed() < ATTEMPT_GAP);
-            begins = status.link.is_none() && (status.attempts == 0 || (status.attempts < ATTEMPTS_MAX && !recent));
+            begins = status.link.is_none() && (status.attempts == 0 || !recent);
             if begins {
                 status.attempts += 1;
                 status.last_attempt = Some(Instant::now());
@@ -133,9 +137,17 @@ impl Node {
         if begins {
             let attempt = Attempt(Arc::clone(&self.status));
             let dial = self.dial.clone();
-            tokio::spawn(async move {
+            let task = tokio::spawn(async move {
                 let result = tokio::time::timeout(CONNECT_TIMEOUT, dial.connect()).await;
                 attempt.finish(result.unwrap_or_else(|_| Err(Fault::NoPrimary("no answer to our call".to_owned()))));
+            });
+            self.status.send_if_modified(|status| {
+                status.tasks.retain(|task| !task.is_finished());
+                status.tasks.push(task.abort_handle());
+                if status.tasks.len() > ATTEMPTS_MAX {
+                    status.tasks.remove(1).abort();
+                }
+                false
             });
         }
     }
