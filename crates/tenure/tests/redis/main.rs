@@ -2,11 +2,17 @@
 #![cfg(feature = "redis")]
 #![allow(clippy::panic, clippy::unwrap_used, reason = "a test that fails panics")]
 
+mod cluster;
 mod denied;
 mod errors;
 mod foreign;
 mod interop;
 mod lost;
+mod persistence;
+mod push;
 #[path = "../conformance_redis/rights.rs"]
 mod rights;
+mod sentinel;
+mod settings;
 mod support;
+mod wait_replicas;
