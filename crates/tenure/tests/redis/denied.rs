@@ -5,7 +5,7 @@ use std::sync::Arc;
 use tenure::store::{Interest, StoreErrorKind};
 use tenure::{Store, StoreError};
 use tenure_core::Failure;
-use tenure_testkit::redis::{RedisOptions, RedisServer};
+use tenure_testkit::redis::{Flavour, RedisOptions, RedisServer};
 
 use crate::rights::{NEEDED, PASSWORD, USER, server_with_user};
 use crate::support::{Stander, assert_told, key, open, until};
@@ -15,21 +15,12 @@ const MISSED_IN_SILENCE: [&str; 4] = ["+sadd", "+subscribe", "+unsubscribe", "+p
 
 #[tokio::test]
 async fn without_any_single_right_something_is_refused() {
-    let rights = NEEDED.split_whitespace().filter(|right| !MISSED_IN_SILENCE.contains(right));
-    let users: Vec<(String, &str)> = rights.enumerate().map(|(n, right)| (format!("user{n}"), right)).collect();
-    let options = users.iter().fold(RedisOptions::default(), |options, (user, right)| {
-        options.user(&format!("{user} on >{PASSWORD} {}", without(right)))
-    });
-    let server = RedisServer::start_with(options);
-    for (user, right) in &users {
-        let url = format!("{}?prefix=tenure:{user}", server.url_as(user, PASSWORD));
-        // Whoever comes first has to bring the scripts.
-        server.command(&["SCRIPT", "FLUSH"]);
-        let errors = all_that_fails(&open(&url)).await;
-        let denied = errors.iter().find(|error| error.kind() == StoreErrorKind::Denied);
-        let denied = denied.unwrap_or_else(|| panic!("nobody misses {right}: {errors:?}"));
-        assert!(denied.to_string().contains("check user, password and rights (ACL LOG"), "{denied}");
-    }
+    each_right_is_missed(Flavour::Redis).await;
+}
+
+#[tokio::test]
+async fn without_any_single_right_something_is_refused_by_valkey() {
+    each_right_is_missed(Flavour::Valkey).await;
 }
 
 #[tokio::test]
@@ -108,6 +99,25 @@ async fn rights_that_are_given_later_need_no_new_handle() {
     assert_told(&candidate.refused().await, StoreErrorKind::Denied, Failure::Refused, &["NOPERM", "evalsha"]);
     server.command(&["ACL", "SETUSER", USER, "+evalsha"]);
     candidate.granted().await;
+}
+
+/// Each in turn is left out, for a user of its own.
+async fn each_right_is_missed(flavour: Flavour) {
+    let rights = NEEDED.split_whitespace().filter(|right| !MISSED_IN_SILENCE.contains(right));
+    let users: Vec<(String, &str)> = rights.enumerate().map(|(n, right)| (format!("user{n}"), right)).collect();
+    let options = users.iter().fold(RedisOptions::new(flavour), |options, (user, right)| {
+        options.user(&format!("{user} on >{PASSWORD} {}", without(right)))
+    });
+    let server = RedisServer::start_with(options);
+    for (user, right) in &users {
+        let url = format!("{}?prefix=tenure:{user}", server.url_as(user, PASSWORD));
+        // Whoever comes first has to bring the scripts.
+        server.command(&["SCRIPT", "FLUSH"]);
+        let errors = all_that_fails(&open(&url)).await;
+        let denied = errors.iter().find(|error| error.kind() == StoreErrorKind::Denied);
+        let denied = denied.unwrap_or_else(|| panic!("nobody misses {right}: {errors:?}"));
+        assert!(denied.to_string().contains("check user, password and rights (ACL LOG"), "{denied}");
+    }
 }
 
 /// All verbs, so that every right is needed by one of them.

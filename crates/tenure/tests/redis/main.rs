@@ -15,4 +15,5 @@ mod rights;
 mod sentinel;
 mod settings;
 mod support;
+mod tls;
 mod wait_replicas;

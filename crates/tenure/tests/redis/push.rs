@@ -6,7 +6,7 @@ use tenure::Store;
 use tenure::store::{Hint, Interest, RESERVATION};
 use tenure_testkit::redis::{RedisServer, Sentinels};
 
-use crate::support::{Stander, held, key, next, open, term_of, until};
+use crate::support::{Stander, held, key, listeners, next, open, term_of};
 
 #[tokio::test]
 async fn of_a_thousand_the_successor_and_one_more_are_woken() {
@@ -102,16 +102,6 @@ async fn passes_over_the_gone(url: &str, server: &RedisServer) {
     leader.resign().await.unwrap();
     assert_eq!(next(&mut hints).await, Hint::at(key("e")));
     second.granted().await;
-}
-
-/// Waits until so many handles can be woken.
-async fn listeners(server: &RedisServer, count: usize) {
-    until("handles that listen", async || {
-        let channels = server.command(&["PUBSUB", "CHANNELS", "tenure::wake:*"]);
-        let channels: Vec<String> = redis::from_redis_value(channels).unwrap();
-        (channels.len() == count).then_some(())
-    })
-    .await;
 }
 
 fn by_handle<'a>(

@@ -3,10 +3,11 @@
 use std::time::Duration;
 
 use tenure::StoreError;
+use tenure::store::{Hint, Interest};
 use tenure_core::{CampaignReply, RenewReply};
 use tenure_testkit::redis::{RedisOptions, Sentinels};
 
-use crate::support::{Stander, open, term_of, until};
+use crate::support::{Stander, listeners, next, open, term_of, until};
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn a_primary_that_was_killed_is_left_for_the_new_one() {
@@ -15,13 +16,17 @@ async fn a_primary_that_was_killed_is_left_for_the_new_one() {
     let leader = Stander::new(&store, "e", "leader");
     let term = leader.granted().await;
     leader.keeps(term).await;
-
     let old = sentinels.primary();
+    let mut hints = store.watch(Interest::Own);
+    listeners(old, 1).await;
+
     old.kill();
     let new = sentinels.await_new_primary(old.port());
     until("an answer", async || briefly(leader.renew(term)).await.ok()).await;
     let another = Stander::new(&store, "another", "leader");
     another.granted().await;
+    assert_eq!(next(&mut hints).await, Hint::anywhere(), "nobody knows what was said meanwhile");
+    listeners(new, 1).await;
     assert_eq!(new.command(&["EXISTS", "tenure:default:another"]), redis::Value::Int(1));
 }
 

@@ -12,6 +12,7 @@ use tenure_core::{
     CampaignReply, CandidateId, ElectionName, Failure, Held, LossReason, Namespace, Nonce, Priority, RenewReply, Term,
 };
 pub(crate) use tenure_testkit::PATIENCE;
+use tenure_testkit::redis::RedisServer;
 
 /// Longer than any test.
 pub(crate) const TTL: Duration = Duration::from_secs(600);
@@ -162,4 +163,14 @@ pub(crate) async fn until<T>(what: &str, mut look: impl AsyncFnMut() -> Option<T
         // Waits because nothing signals what is asked here.
         tokio::time::sleep(Duration::from_millis(5)).await;
     }
+}
+
+/// Waits until so many handles can be woken.
+pub(crate) async fn listeners(server: &RedisServer, count: usize) {
+    until("handles that listen", async || {
+        let channels = server.command(&["PUBSUB", "CHANNELS", "tenure::wake:*"]);
+        let channels: Vec<String> = redis::from_redis_value(channels).unwrap();
+        (channels.len() == count).then_some(())
+    })
+    .await;
 }
