@@ -1,10 +1,11 @@
 //! A primary that is replaced.
 
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use tenure::StoreError;
 use tenure::store::{Hint, Interest};
 use tenure_core::{CampaignReply, RenewReply};
+use tenure_testkit::bound::within;
 use tenure_testkit::redis::{RedisOptions, Sentinels};
 
 use crate::support::{Stander, listeners, next, open, term_of, until};
@@ -39,6 +40,20 @@ async fn a_primary_that_was_replaced_while_it_stood_still_is_not_believed() {
 async fn a_primary_that_needs_replicas_is_not_believed_either() {
     let lines = ["min-replicas-to-write 1", "min-replicas-max-lag 2"];
     not_believed(Sentinels::start_with(lines.into_iter().fold(RedisOptions::default(), RedisOptions::line))).await;
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_sentinel_that_hangs_holds_nobody_up() {
+    let sentinels = Sentinels::start();
+    let leader = Stander::new(&open(&sentinels.url()), "e", "leader");
+    let term = leader.granted().await;
+    let _paused = sentinels.sentinels()[0].pause();
+    let begun = Instant::now();
+    for _ in 0..20 {
+        leader.keeps(term).await;
+    }
+    // Each of them would have to wait for half a second.
+    within("twenty renewals", begun.elapsed(), Duration::from_secs(5));
 }
 
 /// The old primary does not know at first that it was replaced, and neither do those who are connected to it.

@@ -1,10 +1,13 @@
 //! Sentinels: who the primary is, and whether it still is.
 
 use std::collections::BTreeMap;
+use std::sync::Arc;
 use std::time::Duration;
 
-use futures_util::future::join_all;
+use futures_util::StreamExt;
+use futures_util::stream::FuturesUnordered;
 use redis::{Client, Value, cmd};
+use tokio::task::JoinHandle;
 
 use super::address::{Address, Template};
 use super::error::Fault;
@@ -12,7 +15,7 @@ use super::link::{Dial, Node};
 
 /// The sentinels that were named, and the primary they are asked for.
 pub(super) struct Sentinels {
-    nodes: Vec<Node>,
+    nodes: Vec<Arc<Node>>,
     name: String,
     servers: Template,
 }
@@ -33,19 +36,24 @@ const PATIENCE: Duration = Duration::from_millis(500);
 
 impl Sentinels {
     pub(super) fn new(sentinels: Vec<Client>, name: String, servers: Template) -> Self {
-        let nodes = sentinels.into_iter().map(|client| Node::new(Dial::Fixed(client))).collect();
+        let nodes = sentinels.into_iter().map(|client| Arc::new(Node::new(Dial::Fixed(client)))).collect();
         Self { nodes, name, servers }
     }
 
-    /// The primary that most of those who answer name.
+    /// The primary that more than half of them name, or else most of those who answer.
     pub(super) async fn primary(&self) -> Result<Client, Fault> {
-        let answers = self.ask().await;
-        let mut votes: BTreeMap<&Address, usize> = BTreeMap::new();
-        for address in answers.iter().flatten() {
-            *votes.entry(address).or_default() += 1;
+        let mut answers = self.ask();
+        let mut votes: BTreeMap<Address, usize> = BTreeMap::new();
+        while let Some(answer) = answers.next().await {
+            let Ok(Some(address)) = answer else { continue };
+            let votes = votes.entry(address).or_default();
+            *votes += 1;
+            if *votes >= self.majority() {
+                break;
+            }
         }
         match votes.into_iter().max_by_key(|(_, votes)| *votes) {
-            Some((address, _)) => self.servers.client(address),
+            Some((address, _)) => self.servers.client(&address),
             None => Err(Fault::NoPrimary(format!(
                 "none of the {} sentinels names a primary called {:?}; check their addresses and that name",
                 self.nodes.len(),
@@ -56,29 +64,44 @@ impl Sentinels {
 
     /// Whether the server at this address is still the primary.
     pub(super) async fn opinion(&self, address: &str) -> Opinion {
-        let answers = self.ask().await;
-        let needed = self.nodes.len() / 2 + 1;
-        let count =
-            |wanted: bool| answers.iter().flatten().filter(|answer| (answer.to_string() == address) == wanted).count();
-        if count(true) >= needed {
-            Opinion::Confirmed
-        } else if count(false) >= needed {
-            Opinion::Elsewhere
-        } else {
-            Opinion::Unclear
+        let mut answers = self.ask();
+        let (mut here, mut elsewhere) = (0, 0);
+        while let Some(answer) = answers.next().await {
+            match answer {
+                Ok(Some(named)) if named.to_string() == address => here += 1,
+                Ok(Some(_)) => elsewhere += 1,
+                Ok(None) | Err(_) => {}
+            }
+            if here >= self.majority() {
+                return Opinion::Confirmed;
+            }
+            if elsewhere >= self.majority() {
+                return Opinion::Elsewhere;
+            }
         }
+        Opinion::Unclear
     }
 
-    async fn ask(&self) -> Vec<Option<Address>> {
-        let question = async |node: &Node| {
-            let link = node.link().await.ok()?;
-            let mut question = cmd("SENTINEL");
-            question.arg("GET-MASTER-ADDR-BY-NAME").arg(&self.name);
-            node.exchange(&link, vec![question]).await.ok()?.pop()
-        };
-        let answers = self.nodes.iter().map(|node| tokio::time::timeout(PATIENCE, question(node)));
-        join_all(answers).await.into_iter().map(|answer| parse(&answer.ok()??)).collect()
+    fn majority(&self) -> usize {
+        self.nodes.len() / 2 + 1
     }
+
+    /// What each of them says, as it comes. Nobody has to wait for the slowest: its answer is taken in by itself, so that the
+    /// connection stays of use.
+    fn ask(&self) -> FuturesUnordered<JoinHandle<Option<Address>>> {
+        let ask = |node: &Arc<Node>| {
+            let (node, name) = (Arc::clone(node), self.name.clone());
+            tokio::spawn(async move { tokio::time::timeout(PATIENCE, named_by(&node, &name)).await.ok().flatten() })
+        };
+        self.nodes.iter().map(ask).collect()
+    }
+}
+
+async fn named_by(sentinel: &Node, name: &str) -> Option<Address> {
+    let link = sentinel.link().await.ok()?;
+    let mut question = cmd("SENTINEL");
+    question.arg("GET-MASTER-ADDR-BY-NAME").arg(name);
+    parse(&sentinel.exchange(&link, vec![question]).await.ok()?.pop()?)
 }
 
 fn parse(answer: &Value) -> Option<Address> {
