@@ -77,6 +77,23 @@ async fn a_lease_that_was_evicted_is_granted_under_a_higher_term() {
 }
 
 #[tokio::test]
+async fn a_lease_whose_record_was_evicted_runs_out_as_if_it_were_foreign() {
+    let server = RedisServer::start();
+    let store = open(&server.url());
+    let (leader, follower) = (Stander::new(&store, "e", "leader"), Stander::new(&store, "e", "follower"));
+    let term = leader.granted().await;
+    // What a policy that spares no key does.
+    server.command(&["DEL", "{tenure:default:e}:election"]);
+
+    assert_eq!(leader.has_lost(term).await, None);
+    let seen = follower.held().await.leader.unwrap();
+    assert!(seen.term > term && seen.candidate == leader.id, "{seen:?}");
+    leader.has_lost(term).await;
+    server.command(&["DEL", "tenure:default:e"]);
+    assert!(follower.granted().await > seen.term);
+}
+
+#[tokio::test]
 async fn terms_of_a_server_that_lost_its_data_and_its_time_are_refused() {
     let scratch = Scratch::new();
     let clock = WallClock::at(scratch.path().join("clock"));
