@@ -82,6 +82,29 @@ async fn a_lease_is_renewed_throughout_while_its_slot_moves() {
 }
 
 #[tokio::test]
+async fn looking_for_a_slot_that_has_moved_costs_no_connection() {
+    let cluster = Cluster::start();
+    let store = open(&cluster.url());
+    let candidates: Vec<_> = (0..30).map(|n| Stander::new(&store, &format!("e{n}"), "a")).collect();
+    let requests: Vec<_> = candidates.iter().map(Stander::request).collect();
+    let terms: Vec<_> = store.campaign(&requests).await.into_iter().map(granted).collect();
+    let renewals: Vec<_> = candidates.iter().zip(&terms).map(|(leader, term)| leader.renewal(*term)).collect();
+    let connections = || cluster.nodes()[..3].iter().map(connections_of).collect::<Vec<_>>();
+    let before = connections();
+
+    for lease in ["tenure:default:e1", "tenure:default:e2", "tenure:default:e3"] {
+        let from = cluster.owner_of(lease);
+        let to = cluster.nodes()[..3].iter().find(|node| node.port() != from.port()).unwrap();
+        cluster.move_slot(cluster.slot_of(lease), from, to).finish();
+        store.renew(&renewals).await.into_iter().for_each(|reply| drop(reply.unwrap()));
+    }
+    // Nodes connect to each other to move keys, so there are more than before.
+    let after = connections();
+    let are_kept = before.iter().zip(&after).all(|(before, after)| before.iter().all(|client| after.contains(client)));
+    assert!(are_kept, "of the connections {before:?}, some are not among {after:?}");
+}
+
+#[tokio::test]
 async fn a_cluster_with_a_slot_that_nobody_serves_says_so() {
     let cluster = Cluster::start();
     let leader = Stander::new(&open(&cluster.url()), "e", "leader");
@@ -154,6 +177,13 @@ async fn a_primary_that_hangs_is_left_and_does_not_hold_up_the_others() {
 /// How often this node has read something from a connection.
 fn reads(node: &RedisServer) -> u64 {
     node.info("stats", "total_reads_processed").unwrap().parse().unwrap()
+}
+
+/// The numbers of those who are connected through the port.
+fn connections_of(node: &RedisServer) -> Vec<String> {
+    let clients: String = redis::from_redis_value(node.command(&["CLIENT", "LIST", "TYPE", "normal"])).unwrap();
+    let through_port = clients.lines().filter(|line| line.contains(" addr=127.0.0.1:"));
+    through_port.map(|line| line.split(' ').next().unwrap().to_owned()).collect()
 }
 
 const LEASE: &str = "tenure:default:e";
