@@ -159,8 +159,8 @@ mod tests {
             let url: StoreUrl = text.parse().unwrap();
             assert!(!url.to_string().contains("canary"), "{url}");
             assert!(!format!("{url:?}").contains("canary"), "{url:?}");
-            let shown = open(&url).map_or_else(|error| error.to_string(), |store| format!("{store:?}"));
-            assert!(!shown.contains("canary"), "{shown}");
+            let told = open(&url).map_or_else(|error| format!("{error} {error:?}"), |store| format!("{store:?}"));
+            assert!(!told.contains("canary"), "{told}");
         }
     }
 

@@ -253,20 +253,16 @@ impl Cluster {
         addresses.extend(self.known().slots.values().cloned());
         addresses.sort();
         addresses.dedup();
-        let question = async |address: Address| {
-            let node = self.node(&address)?;
-            let link = node.link().await?;
-            let mut question = cmd("CLUSTER");
-            question.arg("SLOTS");
-            match node.exchange(&link, vec![question]).await?.pop() {
-                Some(Value::ServerError(error)) => Err(Fault::server(&error)),
-                Some(answer) => Ok((address, answer)),
-                None => Err(Fault::Nonsense("nothing".to_owned())),
-            }
+        // The slower ones are heard to the end, too: whoever hangs up on them loses a connection that others use.
+        let ask = |address: Address| {
+            let node = self.node(&address);
+            tokio::spawn(async move {
+                let map = tokio::time::timeout(MAP_PATIENCE, async { slots_by(&*node?).await }).await;
+                map.unwrap_or_else(|_| Err(silence())).map(|map| (address, map))
+            })
         };
-        let mut questions: FuturesUnordered<_> =
-            addresses.into_iter().map(|address| tokio::time::timeout(MAP_PATIENCE, question(address))).collect();
-        let mut failure = Fault::NoPrimary("no node of the cluster answers".to_owned());
+        let mut questions: FuturesUnordered<_> = addresses.into_iter().map(ask).collect();
+        let mut failure = silence();
         while let Some(answer) = questions.next().await {
             match answer {
                 Ok(Ok(found)) => return Ok(found),
@@ -296,6 +292,21 @@ impl Known {
         }
         self.slots.insert(last, owner);
     }
+}
+
+async fn slots_by(node: &Node) -> Result<Value, Fault> {
+    let link = node.link().await?;
+    let mut question = cmd("CLUSTER");
+    question.arg("SLOTS");
+    match node.exchange(&link, vec![question]).await?.pop() {
+        Some(Value::ServerError(error)) => Err(Fault::server(&error)),
+        Some(map) => Ok(map),
+        None => Err(Fault::Nonsense("nothing".to_owned())),
+    }
+}
+
+fn silence() -> Fault {
+    Fault::NoPrimary("no node of the cluster answers".to_owned())
 }
 
 /// First slot, last slot and owner of each range. A node without an address is the one that was asked.

@@ -229,7 +229,11 @@ impl Desk {
         let calls = [Call { route: key, order: Order::Plain(command) }];
         let read = |answer: Answer| match answer.value {
             Value::ServerError(error) => Err(Fault::server(&error)),
-            value => redis::from_redis_value(value).map_err(|error| Fault::Nonsense(error.to_string())),
+            value => {
+                let texts = redis::from_redis_value::<Vec<Vec<u8>>>(value);
+                let texts = texts.map_err(|error| Fault::Nonsense(error.to_string()))?;
+                Ok(texts.iter().map(|text| String::from_utf8_lossy(text).into_owned()).collect())
+            }
         };
         let answer = self.deployment.run(&calls, None).await.pop();
         answer.map_or(Ok(Vec::new()), |answer| answer.and_then(read)).map_err(|fault| self.tell(fault))

@@ -10,7 +10,7 @@ use super::super::{StoreError, StoreErrorKind};
 #[derive(Debug, Clone, thiserror::Error)]
 pub(super) enum Fault {
     /// There is no connection, so nothing was sent.
-    #[error("cannot connect: {0}")]
+    #[error("cannot connect: {advice}{0}", advice = code_of_connect(.0).advice())]
     Connect(Arc<RedisError>),
     /// The connection broke while an answer was awaited.
     #[error("the connection was lost: {0}")]
@@ -19,7 +19,7 @@ pub(super) enum Fault {
     #[error("{}{text}", Code::of(text).advice())]
     Refused { text: String },
     /// A step of a script failed after it had changed something.
-    #[error("a step was cut short: {text}")]
+    #[error("a step was cut short: {}{text}", Code::of(text).advice())]
     CutShort { text: String },
     /// An answer that no script of ours gives.
     #[error("the server answered {0}, which makes no sense")]
@@ -101,6 +101,10 @@ enum Code {
 
 impl Code {
     fn of(text: &str) -> Self {
+        // What a script may not do is refused in words only: the first are those of Redis, the others those of Valkey.
+        if ["The user executing the script can't", "ACL failure in script"].iter().any(|words| text.contains(words)) {
+            return Self::Denied;
+        }
         // Before version 7, an error inside a script came with the words of whoever called the script around it.
         let known = text.split(|c: char| !c.is_ascii_uppercase()).filter(|word| word.len() > 2).find_map(Self::named);
         known.unwrap_or(Self::Other)
@@ -150,7 +154,9 @@ impl Code {
             Self::ReadOnly => "this is a replica, and elections need the primary; use its address, or the sentinels': ",
             Self::NoReplicas => "too few replicas are in step, and the server refuses writes until they are: ",
             Self::Busy => "the server is busy with somebody's script; SCRIPT KILL ends it: ",
-            Self::Denied => "the server does not let us; check user, password and access list: ",
+            Self::Denied => {
+                "the server does not let us; check user, password and rights (ACL LOG tells what was refused): "
+            }
             Self::ClusterDown => "parts of the cluster are down: ",
             Self::MasterDown => "the replica has lost its primary: ",
             Self::Moved => "the server is part of a cluster; use an address that begins with redis+cluster: ",
@@ -164,13 +170,17 @@ impl Code {
 fn kind_of_connect(error: &RedisError) -> StoreErrorKind {
     #[expect(clippy::wildcard_enum_match_arm, reason = "all others mean that nobody could be reached")]
     match error.kind() {
-        redis::ErrorKind::AuthenticationFailed => StoreErrorKind::Denied,
         redis::ErrorKind::InvalidClientConfig | redis::ErrorKind::RESP3NotSupported => StoreErrorKind::Configuration,
-        _ => match Code::of(&error.to_string()) {
+        _ => match code_of_connect(error) {
             Code::Denied => StoreErrorKind::Denied,
             _ => StoreErrorKind::Unavailable,
         },
     }
+}
+
+/// The driver keeps the server's words about a wrong password to itself.
+fn code_of_connect(error: &RedisError) -> Code {
+    if error.kind() == redis::ErrorKind::AuthenticationFailed { Code::Denied } else { Code::of(&error.to_string()) }
 }
 
 #[cfg(test)]
@@ -187,6 +197,8 @@ mod tests {
             ("NOREPLICAS Not enough good replicas to write.", StoreErrorKind::Unavailable),
             ("BUSY Redis is busy running a script.", StoreErrorKind::Unavailable),
             ("NOPERM this user has no permissions to run the 'evalsha' command", StoreErrorKind::Denied),
+            ("ERR The user executing the script can't run this command or subcommand", StoreErrorKind::Denied),
+            ("ERR ACL failure in script: No permissions to access a key", StoreErrorKind::Denied),
             ("CLUSTERDOWN The cluster is down", StoreErrorKind::Unavailable),
             ("MOVED 3999 127.0.0.1:6381", StoreErrorKind::Unavailable),
             ("TRYAGAIN Multiple keys request during rehashing of slot", StoreErrorKind::Unavailable),

@@ -6,6 +6,7 @@ use std::time::{Duration, Instant};
 use redis::aio::MultiplexedConnection;
 use redis::{AsyncConnectionConfig, Client, Cmd, Pipeline, Value};
 use tokio::sync::watch;
+use tokio::task::AbortHandle;
 
 use super::error::Fault;
 use super::sentinel::Sentinels;
@@ -39,8 +40,10 @@ pub(super) struct Link {
 #[derive(Default)]
 struct Status {
     link: Option<Link>,
-    /// Attempts to connect that are under way.
+    /// How many attempts to connect are under way.
     attempts: usize,
+    /// The same attempts, the oldest first, and some that are over.
+    tasks: Vec<AbortHandle>,
     last_attempt: Option<Instant>,
     failure: Option<Fault>,
     links_made: u64,
@@ -48,9 +51,10 @@ struct Status {
 
 /// A connection that takes longer is of no use to anybody.
 const CONNECT_TIMEOUT: Duration = Duration::from_secs(5);
-/// When a packet is lost, a new attempt is there sooner than the kernel's repetition. The old one goes on, because over a
-/// slow network it may be the one that succeeds.
+/// When a packet is lost, a new attempt is there sooner than the kernel's repetition.
 const ATTEMPT_GAP: Duration = Duration::from_millis(200);
+/// When there are more, one of them is given up. The oldest never is, because over a slow network it is the one that
+/// succeeds, and neither is the newest, because it may be the first one since the network is back.
 const ATTEMPTS_MAX: usize = 4;
 
 impl Node {
@@ -128,7 +132,7 @@ impl Node {
         let mut begins = false;
         self.status.send_if_modified(|status| {
             let recent = status.last_attempt.is_some_and(|at| at.elapsed() < ATTEMPT_GAP);
-            begins = status.link.is_none() && (status.attempts == 0 || (status.attempts < ATTEMPTS_MAX && !recent));
+            begins = status.link.is_none() && (status.attempts == 0 || !recent);
             if begins {
                 status.attempts += 1;
                 status.last_attempt = Some(Instant::now());
@@ -139,9 +143,17 @@ impl Node {
         if begins {
             let attempt = Attempt(Arc::clone(&self.status));
             let dial = self.dial.clone();
-            tokio::spawn(async move {
+            let task = tokio::spawn(async move {
                 let result = tokio::time::timeout(CONNECT_TIMEOUT, dial.connect()).await;
                 attempt.finish(result.unwrap_or_else(|_| Err(Fault::NoPrimary("no answer to our call".to_owned()))));
+            });
+            self.status.send_if_modified(|status| {
+                status.tasks.retain(|task| !task.is_finished());
+                status.tasks.push(task.abort_handle());
+                if status.tasks.len() > ATTEMPTS_MAX {
+                    status.tasks.remove(1).abort();
+                }
+                false
             });
         }
     }
@@ -181,8 +193,25 @@ pub(super) fn address_of(client: &Client) -> Arc<str> {
 async fn connect(client: &Client) -> Result<MultiplexedConnection, Fault> {
     // How long an answer may take is decided by whoever asks.
     let config = AsyncConnectionConfig::new().set_connection_timeout(Some(CONNECT_TIMEOUT)).set_response_timeout(None);
-    let connection = client.get_multiplexed_async_connection_with_config(&config).await;
-    connection.map_err(|error| Fault::Connect(Arc::new(error)))
+    let connect = async {
+        let mut connection = client.get_multiplexed_async_connection_with_config(&config).await?;
+        if client.get_connection_info().redis_settings().password().is_none() {
+            expect_welcome(&mut connection).await?;
+        }
+        Ok(connection)
+    };
+    connect.await.map_err(|error| Fault::Connect(Arc::new(error)))
+}
+
+/// Finds out whether the server wants a password. From those who have not given it, it takes short commands only: it hangs
+/// up on all others without saying why.
+async fn expect_welcome(connection: &mut MultiplexedConnection) -> redis::RedisResult<()> {
+    match redis::cmd("PING").query_async::<Value>(connection).await {
+        Ok(_) => Ok(()),
+        Err(error) if error.is_connection_dropped() || error.code() == Some("NOAUTH") => Err(error),
+        // Whatever else it has to say, it will say again.
+        Err(_) => Ok(()),
+    }
 }
 
 /// An attempt to connect, counted until it is over, even if its runtime ends first.

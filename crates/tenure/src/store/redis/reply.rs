@@ -208,7 +208,8 @@ fn candidate(value: &Value) -> CandidateId {
 /// Foreign participants call themselves what they like. What is no name is made one.
 fn printable(id: &str) -> CandidateId {
     CandidateId::new(id).unwrap_or_else(|_| {
-        let mut escaped: String = id.escape_debug().take(NAME_BYTES_MAX / 4).collect();
+        // No character takes more than four bytes, and one of them is the ellipsis.
+        let mut escaped: String = id.escape_debug().take(NAME_BYTES_MAX / 4 - 1).collect();
         escaped.push('…');
         CandidateId::new(escaped).unwrap_or_else(|_| unreachable!("escaped text is printable and short"))
     })

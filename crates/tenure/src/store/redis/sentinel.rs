@@ -7,6 +7,7 @@ use std::time::Duration;
 use futures_util::StreamExt;
 use futures_util::stream::FuturesUnordered;
 use redis::{Client, Value, cmd};
+use tokio::task::JoinHandle;
 
 use super::address::{Address, Template};
 use super::error::Fault;
@@ -14,7 +15,7 @@ use super::link::{Dial, Node};
 
 /// The sentinels that were named, and the primary they are asked for.
 pub(super) struct Sentinels {
-    nodes: Vec<Node>,
+    nodes: Vec<Arc<Node>>,
     name: String,
     servers: Template,
 }
@@ -35,15 +36,24 @@ const PATIENCE: Duration = Duration::from_millis(200);
 
 impl Sentinels {
     pub(super) fn new(sentinels: Vec<Client>, name: String, servers: Template) -> Self {
-        let nodes = sentinels.into_iter().map(|client| Node::new(Dial::Fixed(Arc::new(client)))).collect();
+        let nodes = sentinels.into_iter().map(|client| Arc::new(Node::new(Dial::Fixed(Arc::new(client))))).collect();
         Self { nodes, name, servers }
     }
 
-    /// The primary that most of those who answer name.
+    /// The primary that more than half of them name, or else most of those who answer.
     pub(super) async fn primary(&self) -> Result<Client, Fault> {
-        let answers = self.ask(|answers| votes(answers).into_values().any(|votes| votes >= self.majority())).await;
-        match votes(&answers).into_iter().max_by_key(|(_, votes)| *votes) {
-            Some((address, _)) => self.servers.client(address),
+        let mut answers = self.ask();
+        let mut votes: BTreeMap<Address, usize> = BTreeMap::new();
+        while let Some(answer) = answers.next().await {
+            let Ok(Some(address)) = answer else { continue };
+            let votes = votes.entry(address).or_default();
+            *votes += 1;
+            if *votes >= self.majority() {
+                break;
+            }
+        }
+        match votes.into_iter().max_by_key(|(_, votes)| *votes) {
+            Some((address, _)) => self.servers.client(&address),
             None => Err(Fault::NoPrimary(format!(
                 "none of the {} sentinels names a primary called {:?}; check their addresses and that name",
                 self.nodes.len(),
@@ -54,17 +64,22 @@ impl Sentinels {
 
     /// Whether the server at this address is still the primary.
     pub(super) async fn opinion(&self, address: &str) -> Opinion {
-        let opinion = |answers: &[Address]| {
-            let here = answers.iter().filter(|answer| answer.to_string() == address).count();
-            if here >= self.majority() {
-                Opinion::Confirmed
-            } else if answers.len() - here >= self.majority() {
-                Opinion::Elsewhere
-            } else {
-                Opinion::Unclear
+        let mut answers = self.ask();
+        let (mut here, mut elsewhere) = (0, 0);
+        while let Some(answer) = answers.next().await {
+            match answer {
+                Ok(Some(named)) if named.to_string() == address => here += 1,
+                Ok(Some(_)) => elsewhere += 1,
+                Ok(None) | Err(_) => {}
             }
-        };
-        opinion(&self.ask(|answers| opinion(answers) != Opinion::Unclear).await)
+            if here >= self.majority() {
+                return Opinion::Confirmed;
+            }
+            if elsewhere >= self.majority() {
+                return Opinion::Elsewhere;
+            }
+        }
+        Opinion::Unclear
     }
 
     /// More than half of those that were named.
@@ -72,33 +87,22 @@ impl Sentinels {
         self.nodes.len() / 2 + 1
     }
 
-    /// What the sentinels say, until that is enough or the time is up.
-    async fn ask(&self, is_enough: impl Fn(&[Address]) -> bool) -> Vec<Address> {
-        let question = async |node: &Node| {
-            let link = node.link().await.ok()?;
-            let mut question = cmd("SENTINEL");
-            question.arg("GET-MASTER-ADDR-BY-NAME").arg(&self.name);
-            parse(&node.exchange(&link, vec![question]).await.ok()?.pop()?)
+    /// What each of them says, as it comes. Nobody has to wait for the slowest: its answer is taken in by itself, so that the
+    /// connection stays of use.
+    fn ask(&self) -> FuturesUnordered<JoinHandle<Option<Address>>> {
+        let ask = |node: &Arc<Node>| {
+            let (node, name) = (Arc::clone(node), self.name.clone());
+            tokio::spawn(async move { tokio::time::timeout(PATIENCE, named_by(&node, &name)).await.ok().flatten() })
         };
-        let mut questions: FuturesUnordered<_> = self.nodes.iter().map(question).collect();
-        let mut answers = Vec::new();
-        let deadline = tokio::time::Instant::now() + PATIENCE;
-        while let Ok(Some(answer)) = tokio::time::timeout_at(deadline, questions.next()).await {
-            answers.extend(answer);
-            if is_enough(&answers) {
-                break;
-            }
-        }
-        answers
+        self.nodes.iter().map(ask).collect()
     }
 }
 
-fn votes(answers: &[Address]) -> BTreeMap<&Address, usize> {
-    let mut votes = BTreeMap::new();
-    for address in answers {
-        *votes.entry(address).or_default() += 1;
-    }
-    votes
+async fn named_by(sentinel: &Node, name: &str) -> Option<Address> {
+    let link = sentinel.link().await.ok()?;
+    let mut question = cmd("SENTINEL");
+    question.arg("GET-MASTER-ADDR-BY-NAME").arg(name);
+    parse(&sentinel.exchange(&link, vec![question]).await.ok()?.pop()?)
 }
 
 fn parse(answer: &Value) -> Option<Address> {

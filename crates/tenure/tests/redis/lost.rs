@@ -1,0 +1,84 @@
+//! Answers that are lost, and a network that is away: one round trip is lost, and nothing piles up.
+
+use std::time::Duration;
+
+use tenure_testkit::bound::within;
+use tenure_testkit::proxy::{Direction, Fault, Proxy};
+use tenure_testkit::redis::RedisServer;
+
+use crate::support::{Stander, TTL, granted, open, until};
+
+#[tokio::test]
+async fn a_grant_whose_answer_was_lost_costs_one_round_trip() {
+    let server = RedisServer::start();
+    let proxy = Proxy::before(server.address()).unwrap();
+    let store = open(&format!("redis://{}", proxy.address()));
+    // From here on there is a connection, and the server knows the script.
+    Stander::new(&store, "another", "a").granted().await;
+    let candidate = Stander::new(&store, "e", "a");
+
+    proxy.inject_next(1, Direction::Replies, Fault::Swallow);
+    let mut counts = proxy.changes();
+    tokio::select! {
+        reply = candidate.campaign() => panic!("the answer was not lost: {reply:?}"),
+        swallowed = counts.wait_for(|counts| counts.replies.swallowed > 0) => drop(swallowed.unwrap()),
+    }
+    let written: u64 = redis::from_redis_value(server.command(&["HGET", ELECTION, "term"])).unwrap();
+    server.command(&["PEXPIRE", LEASE, "60000"]);
+    let before = server.calls("evalsha");
+
+    assert_eq!(candidate.granted().await.get(), written);
+    assert_eq!(server.calls("evalsha") - before, 1);
+    let left: u64 = redis::from_redis_value(server.command(&["PTTL", LEASE])).unwrap();
+    assert!(Duration::from_millis(left) > TTL / 2, "the lease runs for {left} ms");
+}
+
+#[tokio::test]
+async fn a_network_that_was_away_for_a_moment_is_used_again_at_once() {
+    let server = RedisServer::start();
+    let proxy = Proxy::before(server.address()).unwrap();
+    let leader = Stander::new(&open(&format!("redis://{}", proxy.address())), "e", "a");
+    let term = leader.granted().await;
+
+    proxy.black_hole();
+    // What a leader does: it gives up each request in time for the next one.
+    for _ in 0..6 {
+        let answer = tokio::time::timeout(Duration::from_millis(200), leader.renew(term)).await;
+        assert!(answer.is_err(), "an answer out of a black hole: {answer:?}");
+    }
+    proxy.heal();
+    let healed = std::time::Instant::now();
+    until("an answer", async || tokio::time::timeout(Duration::from_millis(200), leader.keeps(term)).await.ok()).await;
+    within("an answer after the network is back", healed.elapsed(), Duration::from_secs(2));
+}
+
+#[tokio::test]
+async fn a_server_that_comes_back_finds_no_queue() {
+    let server = RedisServer::start();
+    let proxy = Proxy::before(server.address()).unwrap();
+    let store = open(&format!("redis://{}", proxy.address()));
+    let candidates: Vec<Stander> = (0..50).map(|n| Stander::new(&store, &format!("e{n}"), "a")).collect();
+    let requests: Vec<_> = candidates.iter().map(Stander::request).collect();
+    let terms: Vec<_> = store.campaign(&requests).await.into_iter().map(granted).collect();
+    candidates[0].keeps(terms[0]).await;
+    let before = server.calls("evalsha");
+
+    // Nothing is lost: it all arrives when the network is back, as it does over TCP.
+    proxy.inject(Direction::Requests, Fault::Hold);
+    for _ in 0..20 {
+        for (candidate, term) in candidates.iter().zip(&terms) {
+            let answer = tokio::time::timeout(Duration::from_millis(1), candidate.renew(*term)).await;
+            assert!(answer.is_err(), "an answer to a request that was held: {answer:?}");
+        }
+    }
+    proxy.heal();
+    until("an answer", async || {
+        tokio::time::timeout(Duration::from_millis(200), candidates[0].keeps(terms[0])).await.ok()
+    })
+    .await;
+    let arrived = server.calls("evalsha") - before;
+    assert!(arrived <= 5, "of 1000 renewals that were given up, {arrived} arrived");
+}
+
+const LEASE: &str = "tenure:default:e";
+const ELECTION: &str = "{tenure:default:e}:election";

@@ -1,0 +1,19 @@
+//! What is particular to the Redis store: servers that refuse, forget, move, and are shared with others.
+#![cfg(feature = "redis")]
+#![allow(clippy::panic, clippy::unwrap_used, reason = "a test that fails panics")]
+
+mod cluster;
+mod denied;
+mod errors;
+mod foreign;
+mod interop;
+mod lost;
+mod persistence;
+mod push;
+#[path = "../conformance_redis/rights.rs"]
+mod rights;
+mod sentinel;
+mod settings;
+mod support;
+mod tls;
+mod wait_replicas;

@@ -1,0 +1,120 @@
+//! Who is woken, and who is left in peace.
+
+use std::sync::Arc;
+
+use tenure::Store;
+use tenure::store::{Hint, Interest, RESERVATION};
+use tenure_testkit::redis::{RedisServer, Sentinels};
+
+use crate::support::{Stander, held, key, listeners, next, open, term_of};
+
+#[tokio::test]
+async fn of_a_thousand_the_successor_and_one_more_are_woken() {
+    let server = RedisServer::start();
+    assert_eq!(setting(&server, "notify-keyspace-events"), "", "it works without events of keys");
+    let leader = Stander::new(&open(&server.url()), "e", "leader");
+    leader.granted().await;
+    let handles: Vec<Arc<dyn Store>> = (0..4).map(|_| open(&server.url())).collect();
+    let mut hints: Vec<_> = handles.iter().map(|handle| handle.watch(Interest::Own)).collect();
+    listeners(&server, 4).await;
+    let waiting: Vec<Stander> =
+        (0..1_000).map(|n| Stander::new(&handles[n % 4], "e", &format!("follower{n}"))).collect();
+    // The first two one after the other, and all others in any order.
+    assert_eq!([waiting[0].held().await.rank, waiting[1].held().await.rank], [0, 1]);
+    for (handle, theirs) in by_handle(&handles, &waiting[2..]) {
+        let requests: Vec<_> = theirs.iter().map(|stander| stander.request()).collect();
+        handle.campaign(&requests).await.into_iter().for_each(|reply| drop(held(reply)));
+    }
+    for (n, handle) in handles.iter().enumerate() {
+        Stander::new(handle, &format!("own{n}"), "somebody").granted().await;
+    }
+    let published = server.calls("publish");
+
+    leader.resign().await.unwrap();
+    assert_eq!(
+        server.calls("publish") - published,
+        3,
+        "one for each of the two, and one for whoever watches everything"
+    );
+    assert_eq!(next(&mut hints[0]).await, Hint::at(key("e")));
+    assert_eq!(next(&mut hints[1]).await, Hint { key: Some(key("e")), after: RESERVATION });
+    for (n, hints) in hints.iter_mut().enumerate() {
+        // Messages keep their order: had anybody else been woken, it would hear of that first.
+        assert!(leader.store.request_handover(&key(&format!("own{n}")), None).await.unwrap());
+        assert_eq!(next(hints).await.key, Some(key(&format!("own{n}"))));
+    }
+
+    let mut winners = Vec::new();
+    for (handle, theirs) in by_handle(&handles, &waiting) {
+        let requests: Vec<_> = theirs.iter().map(|stander| stander.request()).collect();
+        for (stander, reply) in theirs.iter().zip(handle.campaign(&requests).await) {
+            if term_of(&reply.unwrap()).is_some() {
+                winners.push(stander.id.to_string());
+            }
+        }
+    }
+    assert_eq!(winners, ["follower0"]);
+}
+
+#[tokio::test]
+async fn a_stand_by_that_is_gone_is_passed_over_at_once() {
+    let server = RedisServer::start();
+    passes_over_the_gone(&server.url(), &server).await;
+}
+
+#[tokio::test]
+async fn a_stand_by_that_is_gone_is_passed_over_at_once_under_sentinels() {
+    let sentinels = Sentinels::start();
+    passes_over_the_gone(&sentinels.url(), sentinels.primary()).await;
+}
+
+#[tokio::test]
+async fn a_connection_that_was_killed_is_made_again_and_says_that_something_was_missed() {
+    let server = RedisServer::start();
+    let (one, other) = (open(&server.url()), open(&server.url()));
+    let leader = Stander::new(&one, "e", "leader");
+    leader.granted().await;
+    let mut hints = other.watch(Interest::Own);
+    listeners(&server, 1).await;
+    let follower = Stander::new(&other, "e", "follower");
+    follower.held().await;
+
+    server.command(&["CLIENT", "KILL", "TYPE", "pubsub"]);
+    assert_eq!(next(&mut hints).await, Hint::anywhere());
+    follower.held().await;
+    leader.resign().await.unwrap();
+    assert_eq!(next(&mut hints).await, Hint::at(key("e")));
+}
+
+/// Somebody that would be next has gone without a word.
+async fn passes_over_the_gone(url: &str, server: &RedisServer) {
+    let leader = Stander::new(&open(url), "e", "leader");
+    leader.granted().await;
+    let (gone, present) = (open(url), open(url));
+    let (gone_hints, mut hints) = (gone.watch(Interest::Own), present.watch(Interest::Own));
+    listeners(server, 2).await;
+    assert_eq!(Stander::new(&gone, "e", "gone").held().await.rank, 0);
+    let second = Stander::new(&present, "e", "second");
+    assert_eq!(second.held().await.rank, 1);
+    drop((gone, gone_hints));
+    listeners(server, 1).await;
+
+    leader.resign().await.unwrap();
+    assert_eq!(next(&mut hints).await, Hint::at(key("e")));
+    second.granted().await;
+}
+
+fn by_handle<'a>(
+    handles: &'a [Arc<dyn Store>],
+    standers: &'a [Stander],
+) -> impl Iterator<Item = (&'a Arc<dyn Store>, Vec<&'a Stander>)> {
+    handles.iter().map(|handle| {
+        let theirs = standers.iter().filter(|stander| Arc::ptr_eq(&stander.store, handle)).collect();
+        (handle, theirs)
+    })
+}
+
+fn setting(server: &RedisServer, name: &str) -> String {
+    let [_, value]: [String; 2] = redis::from_redis_value(server.command(&["CONFIG", "GET", name])).unwrap();
+    value
+}

@@ -1,0 +1,94 @@
+//! A primary that is replaced.
+
+use std::time::{Duration, Instant};
+
+use tenure::StoreError;
+use tenure::store::{Hint, Interest};
+use tenure_core::{CampaignReply, RenewReply};
+use tenure_testkit::bound::within;
+use tenure_testkit::redis::{RedisOptions, Sentinels};
+
+use crate::support::{Stander, listeners, next, open, term_of, until};
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_primary_that_was_killed_is_left_for_the_new_one() {
+    let sentinels = Sentinels::start();
+    let store = open(&sentinels.url());
+    let leader = Stander::new(&store, "e", "leader");
+    let term = leader.granted().await;
+    leader.keeps(term).await;
+    let old = sentinels.primary();
+    let mut hints = store.watch(Interest::Own);
+    listeners(old, 1).await;
+
+    old.kill();
+    let new = sentinels.await_new_primary(old.port());
+    until("an answer", async || briefly(leader.renew(term)).await.ok()).await;
+    let another = Stander::new(&store, "another", "leader");
+    another.granted().await;
+    assert_eq!(next(&mut hints).await, Hint::anywhere(), "nobody knows what was said meanwhile");
+    listeners(new, 1).await;
+    assert_eq!(new.command(&["EXISTS", "tenure:default:another"]), redis::Value::Int(1));
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_primary_that_was_replaced_while_it_stood_still_is_not_believed() {
+    not_believed(Sentinels::start()).await;
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_primary_that_needs_replicas_is_not_believed_either() {
+    let lines = ["min-replicas-to-write 1", "min-replicas-max-lag 2"];
+    not_believed(Sentinels::start_with(lines.into_iter().fold(RedisOptions::default(), RedisOptions::line))).await;
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_sentinel_that_hangs_holds_nobody_up() {
+    let sentinels = Sentinels::start();
+    let leader = Stander::new(&open(&sentinels.url()), "e", "leader");
+    let term = leader.granted().await;
+    let _paused = sentinels.sentinels()[0].pause();
+    let begun = Instant::now();
+    for _ in 0..20 {
+        leader.keeps(term).await;
+    }
+    // Each of them would have to wait for half a second.
+    within("twenty renewals", begun.elapsed(), Duration::from_secs(5));
+}
+
+/// The old primary does not know at first that it was replaced, and neither do those who are connected to it.
+async fn not_believed(sentinels: Sentinels) {
+    let store = open(&sentinels.url());
+    let leader = Stander::new(&store, "e", "leader");
+    let newcomer = Stander::new(&store, "free", "newcomer");
+    let term = until("a grant", async || briefly(leader.campaign()).await.ok().as_ref().and_then(term_of)).await;
+    let old = sentinels.primary();
+    let asked = old.calls("evalsha");
+    let paused = old.pause();
+    let new = sentinels.await_new_primary(old.port());
+    // Whoever is renewed from now on was renewed by the old one.
+    new.command(&["DEL", "tenure:default:e"]);
+
+    // Nothing was asked meanwhile, so the connection to the old one is still there, and both requests wait in it.
+    let resume = async {
+        // Waits because nothing tells that a request has left.
+        tokio::time::sleep(Duration::from_millis(200)).await;
+        drop(paused);
+    };
+    let (renewal, grant, ()) = tokio::join!(briefly(leader.renew(term)), briefly(newcomer.campaign()), resume);
+    assert!(old.calls("evalsha") - asked >= 2, "the old primary was asked");
+    assert!(!matches!(renewal, Ok(RenewReply::Renewed { .. })), "{renewal:?}");
+    assert!(!matches!(grant, Ok(CampaignReply::Granted { .. })), "{grant:?}");
+
+    until("a grant", async || briefly(newcomer.campaign()).await.ok().as_ref().and_then(term_of)).await;
+    let holder: String = redis::from_redis_value(new.command(&["GET", "tenure:default:free"])).unwrap();
+    assert_eq!(holder, "newcomer", "the new primary has granted it");
+    let renewal = until("an answer", async || briefly(leader.renew(term)).await.ok()).await;
+    assert!(matches!(renewal, RenewReply::NotHolder { .. }), "{renewal:?}");
+}
+
+/// As a leader asks: it gives up in time for the next question.
+async fn briefly<T>(answer: impl Future<Output = Result<T, StoreError>>) -> Result<T, StoreError> {
+    let given_up = |_| Err(StoreError::unknown(tenure::store::StoreErrorKind::TimedOut, "no answer in time"));
+    tokio::time::timeout(Duration::from_secs(2), answer).await.unwrap_or_else(given_up)
+}

@@ -1,0 +1,70 @@
+//! Servers that encrypt, and whom a candidate believes to be one.
+
+use std::path::Path;
+
+use tenure::store::StoreErrorKind;
+use tenure_core::Failure;
+use tenure_testkit::certificates::{Certificates, Identity};
+use tenure_testkit::redis::{RedisOptions, RedisServer, TlsClients};
+
+use crate::support::{Stander, assert_told, open};
+
+#[tokio::test]
+async fn a_server_of_another_authority_name_or_time_is_not_believed() {
+    let (certificates, others) = (Certificates::new(), Certificates::new());
+    for (identity, authority, word) in [
+        (others.server(), &others, "UnknownIssuer"),
+        (certificates.server_elsewhere(), &certificates, "not valid for name"),
+        (certificates.server_expired(), &certificates, "expired"),
+    ] {
+        let server = encrypted(&identity, authority, TlsClients::MayBeUnknown);
+        let url = format!("{}?{}", server.url(), trusting(&certificates.authority().certificate));
+        let error = Stander::new(&open(&url), "e", "a").refused().await;
+        assert_told(&error, StoreErrorKind::Unavailable, Failure::NotSent, &["certificate", word]);
+    }
+}
+
+#[tokio::test]
+async fn a_server_is_believed_under_its_name_and_its_address() {
+    let certificates = Certificates::new();
+    let server = encrypted(&certificates.server(), &certificates, TlsClients::MayBeUnknown);
+    let trusting = trusting(&certificates.authority().certificate);
+    let by_address = Stander::new(&open(&format!("{}?{trusting}", server.url())), "e", "a");
+    by_address.granted().await;
+    Stander::new(&open(&format!("rediss://localhost:{}?{trusting}", server.port())), "e", "b").held().await;
+    // Without the certificate of its authority it is nobody.
+    let error = Stander::new(&open(&server.url()), "e", "c").refused().await;
+    assert_told(&error, StoreErrorKind::Unavailable, Failure::NotSent, &["certificate"]);
+}
+
+#[tokio::test]
+async fn a_server_that_demands_a_certificate_takes_none_from_strangers() {
+    let (certificates, others) = (Certificates::new(), Certificates::new());
+    let server = encrypted(&certificates.server(), &certificates, TlsClients::MustBeSigned);
+    let trusting = trusting(&certificates.authority().certificate);
+    let as_client =
+        |client: &Identity| format!("&tls_cert={}&tls_key={}", client.certificate.display(), client.key.display());
+    let candidate = |more: &str| Stander::new(&open(&format!("{}?{trusting}{more}", server.url())), "e", "a");
+    for more in [String::new(), as_client(&others.client("stranger"))] {
+        let error = candidate(&more).refused().await;
+        assert_told(&error, StoreErrorKind::Unavailable, Failure::NotSent, &["cannot connect"]);
+    }
+    candidate(&as_client(&certificates.client("friend"))).granted().await;
+}
+
+#[tokio::test]
+async fn nobody_falls_back_to_a_connection_that_is_not_encrypted() {
+    let server = RedisServer::start();
+    let error = Stander::new(&open(&server.url().replace("redis:", "rediss:")), "e", "a").refused().await;
+    // A server that does not encrypt may take the greeting for the beginning of a command, and wait for the rest of it.
+    assert_told(&error, StoreErrorKind::Unavailable, Failure::NotSent, &[]);
+    assert_eq!(server.calls("evalsha"), 0);
+}
+
+fn encrypted(server: &Identity, certificates: &Certificates, clients: TlsClients) -> RedisServer {
+    RedisServer::start_with(RedisOptions::default().tls(server, certificates.authority(), clients))
+}
+
+fn trusting(authority: &Path) -> String {
+    format!("tls_ca={}", authority.display())
+}

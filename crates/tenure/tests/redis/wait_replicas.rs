@@ -1,0 +1,49 @@
+//! Grants that count only when a replica has them.
+
+use tenure::store::StoreErrorKind;
+use tenure_core::Failure;
+use tenure_testkit::redis::{RedisOptions, RedisServer};
+
+use crate::support::{Stander, assert_told, open, term_of, until};
+
+#[tokio::test]
+async fn a_grant_that_no_replica_has_is_withdrawn() {
+    let primary = RedisServer::start_with(RedisOptions::default().line("repl-diskless-sync-delay 0"));
+    let following = format!("replicaof 127.0.0.1 {}", primary.port());
+    let replica = RedisServer::start_with(RedisOptions::default().line(following));
+    until("a replica that has been heard", async || {
+        primary.info("replication", "slave0").filter(|state| state.contains("state=online"))
+    })
+    .await;
+    let store = open(&format!("{}?wait_replicas=1", primary.url()));
+    let (first, second) = (Stander::new(&store, "first", "a"), Stander::new(&store, "second", "a"));
+    let wins = async |candidate: &Stander| {
+        // A replica of a busy machine may be late.
+        until("a grant", async || candidate.campaign().await.ok().as_ref().and_then(term_of)).await
+    };
+    let term = wins(&first).await;
+    let copied: String = redis::from_redis_value(replica.command(&["GET", "tenure:default:first"])).unwrap();
+    assert_eq!(copied, "a", "what was granted is there");
+
+    let paused = replica.pause();
+    let error = second.refused().await;
+    let words = ["only 0 of 1 replicas have confirmed", "was released again"];
+    assert_told(&error, StoreErrorKind::Unavailable, Failure::Refused, &words);
+    assert_eq!(primary.command(&["EXISTS", "tenure:default:second"]), redis::Value::Int(0));
+    assert_eq!(second.observe().await.lease, None);
+    // Leases that were granted go on: renewing gives nothing away.
+    first.keeps(term).await;
+    assert_eq!(Stander::new(&store, "first", "b").held().await.leader.unwrap().term, term);
+
+    drop(paused);
+    wins(&second).await;
+    assert_eq!(second.observe().await.lease.unwrap().leader.candidate, second.id);
+}
+
+#[tokio::test]
+async fn without_any_replica_nothing_is_granted() {
+    let primary = RedisServer::start();
+    let store = open(&format!("{}?wait_replicas=2", primary.url()));
+    let error = Stander::new(&store, "e", "a").refused().await;
+    assert_told(&error, StoreErrorKind::Unavailable, Failure::Refused, &["only 0 of 2 replicas"]);
+}
