@@ -65,8 +65,9 @@ impl Leading {
             }
             Ok(RenewReply::NotHolder { current }) => self.overthrown(ctx, current),
             Err(Failure::Replaced) => {
+                let state = Draining::at_once(ctx, &self, LossReason::Regressed);
                 ctx.emit(Output::Report(Problem::Replaced { term: self.term }));
-                Draining::at_once(ctx, &self, LossReason::Regressed)
+                state
             }
             Err(Failure::Refused | Failure::NotSent | Failure::Unknown) => self.failed(ctx),
         }
@@ -159,10 +160,7 @@ impl Leading {
     fn overthrown(self, ctx: &mut Context, current: Option<Term>) -> State {
         let reason = match current {
             None => LossReason::Revoked,
-            Some(current) if current < self.term => {
-                ctx.emit(Output::Report(Problem::Regressed { seen: self.term, shown: current }));
-                LossReason::Regressed
-            }
+            Some(current) if current < self.term => LossReason::Regressed,
             Some(current) => {
                 ctx.saw(current);
                 if current == self.term { LossReason::Revoked } else { LossReason::Superseded }
@@ -172,6 +170,11 @@ impl Leading {
             ctx.timers.clear_all_but_health();
             return super::resigning::stand_again(ctx, reason);
         }
-        Draining::at_once(ctx, &self, reason)
+        // First the loss, then why: whoever hears of the trouble must not find leadership in place.
+        let state = Draining::at_once(ctx, &self, reason);
+        if let (LossReason::Regressed, Some(shown)) = (reason, current) {
+            ctx.emit(Output::Report(Problem::Regressed { seen: self.term, shown }));
+        }
+        state
     }
 }

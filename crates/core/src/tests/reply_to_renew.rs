@@ -102,7 +102,7 @@ fn whoever_is_overthrown_kills_at_once_and_releases_nothing() {
         let mut bench = Bench::leading();
         let renewal = only_request(&bench.wake());
         let outputs = bench.reply(renewal.id, reply);
-        let expected: Vec<Output> = report.into_iter().chain([lost(5, reason, bench.now), kill(5)]).collect();
+        let expected: Vec<Output> = [lost(5, reason, bench.now), kill(5)].into_iter().chain(report).collect();
         assert_eq!(outputs, expected);
         let outputs = bench.feed(Input::WorkEnded { term: term(5) });
         assert!(!requests(&outputs).iter().any(is_resign), "{reason:?}: {outputs:?}");

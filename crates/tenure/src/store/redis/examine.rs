@@ -20,6 +20,22 @@ const OLDEST: u32 = 6;
 
 /// Connects, reads, writes, and looks at how the servers are set up.
 pub(super) async fn examine(desk: &Desk) -> Vec<Finding> {
+    let mut findings = look(desk).await;
+    findings.push(writable(desk).await);
+    findings
+}
+
+/// Logs what somebody should look at. Whoever never runs `tenure doctor` hears of it here.
+pub(super) async fn warn(desk: &Desk) {
+    for finding in look(desk).await {
+        if finding.verdict != Verdict::Good {
+            tracing::warn!(store = desk.place(), check = finding.check, "{}", finding.detail);
+        }
+    }
+}
+
+/// What can be found out without a trace.
+async fn look(desk: &Desk) -> Vec<Finding> {
     let before = Instant::now();
     let answers = desk.deployment().survey(&Facts::questions()).await;
     let took = before.elapsed();
@@ -35,18 +51,8 @@ pub(super) async fn examine(desk: &Desk) -> Vec<Finding> {
             Err(fault) => findings.push(Finding::bad("reach", fault.about(&server).to_string())),
         }
     }
-    findings.push(writable(desk).await);
     findings.extend(sentinels(desk).await);
     findings
-}
-
-/// Logs what somebody should look at. Whoever never runs `tenure doctor` hears of it here.
-pub(super) async fn warn(desk: &Desk) {
-    for finding in examine(desk).await {
-        if finding.verdict != Verdict::Good {
-            tracing::warn!(store = desk.place(), check = finding.check, "{}", finding.detail);
-        }
-    }
 }
 
 fn about(facts: &Facts, replicas_wanted: u32) -> Vec<Finding> {
