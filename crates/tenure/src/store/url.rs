@@ -67,8 +67,8 @@ impl StoreUrl {
     }
 
     /// What comes after the first colon.
-    #[cfg(feature = "sqlite")]
-    fn rest(&self) -> &str {
+    #[cfg(any(feature = "sqlite", feature = "redis"))]
+    pub(super) fn rest(&self) -> &str {
         &self.text[self.colon + 1..]
     }
 }

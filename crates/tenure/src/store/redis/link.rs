@@ -57,6 +57,8 @@ const ATTEMPT_GAP: Duration = Duration::from_millis(200);
 /// succeeds, and neither is the newest, because it may be the first one since the network is back.
 const ATTEMPTS_MAX: usize = 4;
 
+const SILENT: &str = "no answer within 5 s; check the host, the port, and whether the server speaks TLS";
+
 impl Node {
     pub(super) fn new(dial: Dial) -> Self {
         Self { dial, status: Arc::new(watch::Sender::default()) }
@@ -145,7 +147,7 @@ impl Node {
             let dial = self.dial.clone();
             let task = tokio::spawn(async move {
                 let result = tokio::time::timeout(CONNECT_TIMEOUT, dial.connect()).await;
-                attempt.finish(result.unwrap_or_else(|_| Err(Fault::NoPrimary("no answer to our call".to_owned()))));
+                attempt.finish(result.unwrap_or_else(|_| Err(Fault::NoPrimary(SILENT.to_owned()))));
             });
             self.status.send_if_modified(|status| {
                 status.tasks.retain(|task| !task.is_finished());

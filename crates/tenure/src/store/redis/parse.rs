@@ -24,9 +24,13 @@ struct Parts<'a> {
 }
 
 impl<'a> Parts<'a> {
-    fn of(text: &'a str) -> Result<Self, String> {
-        let (_, rest) = text.split_once("://").ok_or("two slashes follow the scheme, as in redis://HOST")?;
+    fn of(url: &'a StoreUrl) -> Result<Self, String> {
+        let rest = url.rest().strip_prefix("//").ok_or("two slashes follow the scheme, as in redis://HOST")?;
         let (rest, query) = rest.split_once('?').unwrap_or((rest, ""));
+        if query.contains('@') {
+            // Nobody can tell whether this is a password with a question mark. So no part of the address is repeated below.
+            return Err("a ? in a password is written %3F, and an @ in an option %40".to_owned());
+        }
         // The last @ ends the credentials, and what follows the first slash after them is the path.
         let (credentials, rest) = match rest.rsplit_once('@') {
             Some((credentials, rest)) => (Some(credentials), rest),
@@ -58,7 +62,7 @@ impl<'a> Parts<'a> {
 
 /// Reads an address, or says what is wrong with it without showing it.
 pub(super) fn url(url: &StoreUrl) -> Result<RedisConfig, String> {
-    let parts = Parts::of(url.expose())?;
+    let parts = Parts::of(url)?;
     let (protocol, kind) = url.scheme().split_once('+').unwrap_or((url.scheme(), ""));
     let is_encrypted = matches!(protocol, "rediss" | "valkeys");
     let mut options = Options::default();
@@ -70,7 +74,7 @@ pub(super) fn url(url: &StoreUrl) -> Result<RedisConfig, String> {
     let tls = options.certificates(is_encrypted)?;
     let database = |text: &str| match text {
         "" => Ok(0),
-        number => number.parse::<i64>().map_err(|_| format!("the database {number:?} is not a number")),
+        number => number.parse::<i64>().map_err(|_| "what follows the host is the number of a database".to_owned()),
     };
     let servers = match kind {
         "" => {
@@ -129,16 +133,17 @@ impl Options {
                     _ => return Err("protocol is resp2 or resp3".to_owned()),
                 }
             }
-            "tls_ca" => self.authority = Some(read(&value)?),
-            "tls_cert" => self.certificate = Some(read(&value)?),
-            "tls_key" => self.private_key = Some(read(&value)?),
+            "tls_ca" => self.authority = Some(read(name, &value)?),
+            "tls_cert" => self.certificate = Some(read(name, &value)?),
+            "tls_key" => self.private_key = Some(read(name, &value)?),
             "sentinel_user" => self.sentinel_user = Some(value),
             "sentinel_password" => self.sentinel_password = Some(value),
-            other => {
-                return Err(format!(
-                    "there is no option {other:?}; there are prefix, key_pattern, wait_replicas, protocol, tls_ca, \
-                     tls_cert, tls_key, sentinel_user and sentinel_password"
-                ));
+            _ => {
+                return Err(
+                    "it has an option that there is not; there are prefix, key_pattern, wait_replicas, protocol, \
+                            tls_ca, tls_cert, tls_key, sentinel_user and sentinel_password"
+                        .to_owned(),
+                );
             }
         }
         Ok(())
@@ -190,8 +195,8 @@ fn decoded(text: &str) -> Result<String, String> {
     decoded.map(Cow::into_owned).map_err(|_| "what is escaped in it is not UTF-8".to_owned())
 }
 
-fn read(path: &str) -> Result<Vec<u8>, String> {
-    std::fs::read(Path::new(path)).map_err(|error| format!("cannot read {path}: {error}"))
+fn read(option: &str, path: &str) -> Result<Vec<u8>, String> {
+    std::fs::read(Path::new(path)).map_err(|error| format!("cannot read the file of {option}: {error}"))
 }
 
 #[cfg(test)]
@@ -224,11 +229,11 @@ mod tests {
             ("redis://", "no host"),
             ("redis://a,b", "several hosts"),
             ("redis://db:x", "port"),
-            ("redis://db/x", "not a number"),
+            ("redis://db/x", "number of a database"),
             ("redis+sentinel://a,b", "name of the primary"),
             ("redis+cluster://a/1", "database 0"),
             ("redis+ring://a", "+sentinel or +cluster"),
-            ("redis://db?wait=1", "no option"),
+            ("redis://db?wait=1", "there are prefix"),
             ("redis://db?wait_replicas=many", "wait_replicas"),
             ("redis://db?tls_ca=/nowhere/ca.pem", "cannot read"),
             ("rediss://db?tls_cert=/dev/null", "belong together"),

@@ -230,3 +230,53 @@ fn nonsense(answer: &Value) -> Fault {
     shown.truncate(shown.floor_char_boundary(200));
     Fault::Nonsense(shown)
 }
+
+#[cfg(test)]
+mod tests {
+    use tenure_fuzz::Fuzz;
+
+    use super::*;
+
+    #[test]
+    fn fuzz_redis_answers() {
+        Fuzz::target("redis-answers")
+            .words(&[
+                "*3\r\n",
+                "*7\r\n",
+                "*0\r\n",
+                ":1\r\n",
+                ":2\r\n",
+                ":-1\r\n",
+                "$-1\r\n",
+                "$1\r\n7\r\n",
+                "$4\r\n\u{1f980}\r\n",
+            ])
+            .run(|input| {
+                let Ok(value) = redis::parse_redis_value(input) else { return };
+                // An answer or a fault, whatever the server says; and no answer but the one to this call.
+                if let Ok(Outcome::Granted { term, .. }) = campaign(&value) {
+                    assert!((1..=Term::MAX).contains(&term.get()));
+                }
+                let _ = (renew(&value), resign(&value), request_handover(&value), observe(&value));
+                let _ = transition(&String::from_utf8_lossy(input));
+                let id = printable(&String::from_utf8_lossy(input));
+                assert!(!id.as_str().is_empty() && id.as_str().len() <= NAME_BYTES_MAX);
+                let answer = Answer { value, replicas: None, server: "fuzz:1".into() };
+                if let Ok(batch) = Batch::of(answer, 7, 2) {
+                    assert_eq!(batch.answers.len(), 2);
+                }
+            });
+    }
+
+    #[test]
+    fn an_answer_to_another_call_is_none_to_this_one() {
+        let answer = |number: i64| {
+            let value = Value::Array(vec![Value::Int(number), Value::Int(5), Value::Array(vec![Value::Int(1)])]);
+            Answer { value, replicas: None, server: "here:1".into() }
+        };
+        assert_eq!(Batch::of(answer(7), 7, 1).unwrap().unix_ms, 5);
+        for (number, elections) in [(6, 1), (8, 1), (7, 2)] {
+            assert!(matches!(Batch::of(answer(7), number, elections), Err(Fault::Nonsense(_))), "{number} {elections}");
+        }
+    }
+}
