@@ -3,6 +3,7 @@
 use std::rc::Rc;
 use std::time::Duration;
 
+use rustix::process::Signal;
 use serde_json::Value;
 use tenure_testkit::bound::{boot_ns, within, within_ns};
 use tenure_testkit::eventually;
@@ -95,5 +96,25 @@ pub(crate) fn case_62_a_lease_goes_on_running_out_while_the_server_is_away() {
     let second = site.next_start();
     assert!(second.term > first.term);
     within_ns("leadership after a restart", restarted_ns, second.boot_ns, site.pace().failover_max(2));
+    site.judge();
+}
+
+/// The server cuts the connections over which it wakes those who stand by. A lease that nobody is told of would last
+/// longer than any test.
+pub(crate) fn case_68_after_subscriptions_were_cut_the_next_leader_is_woken_all_the_same() {
+    let server = Rc::new(RedisServer::start());
+    let site = site_at(Rc::clone(&server)).paced(Pace::PATIENT);
+    let mut leader = site.candidate("a");
+    let _first = site.next_start();
+    let next = site.candidate("b");
+    next.stands_by();
+    eventually("subscriptions", || server.calls("subscribe") >= 2);
+    drop(server.command(&["CLIENT", "KILL", "TYPE", "pubsub"]));
+    eventually("subscriptions that are made again", || server.calls("subscribe") >= 4);
+    let asked_ns = boot_ns();
+    leader.signal(Signal::TERM);
+    let second = site.next_start();
+    assert_eq!((second.candidate.as_str(), leader.code()), ("b", 143));
+    within_ns("hand-over after subscriptions were cut", asked_ns, second.boot_ns, Pace::SHORT.failover_max(2));
     site.judge();
 }
