@@ -88,6 +88,7 @@ tenure_testkit::fault_cases! {
     ]
     [redis alone:
         redis_forgets {
+            case_36_an_answer_from_before_does_not_confirm_a_lease_that_is_gone
             case_62_after_flushall_two_may_lead_until_the_next_renewal_and_terms_go_on_growing
             case_62_after_a_restart_without_persistence_two_may_lead_until_the_next_renewal
             case_62_a_restart_with_persistence_costs_nothing
