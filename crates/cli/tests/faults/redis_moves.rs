@@ -7,6 +7,7 @@ use rustix::process::Signal;
 use serde_json::Value;
 use tenure_testkit::bound::{boot_ns, within};
 use tenure_testkit::eventually;
+use tenure_testkit::pace::Pace;
 use tenure_testkit::process::{Paused, Process};
 use tenure_testkit::redis::{Cluster, RedisServer, Sentinels};
 use tenure_testkit::site::Site;
@@ -61,7 +62,8 @@ fn fail_over(strike: impl Fn(&RedisServer) -> Option<Paused>) {
 /// by its next renewal, and until then there may be two, which is what the documentation admits.
 pub(crate) fn case_64_after_a_failover_to_a_replica_without_the_lease_two_may_lead_until_the_next_renewal() {
     let servers = Rc::new(Sentinels::start());
-    let site = site_at(Rc::clone(&servers)).paced(PATIENT_ENOUGH);
+    // The lease outlasts any failover, so that it is the new primary that ends it.
+    let site = site_at(Rc::clone(&servers)).paced(Pace::from_millis(60_000, 1_000, 300));
     let primary = servers.primary();
     let replicas = servers.nodes().iter().filter(|node| node.port() != primary.port());
     let paused: Vec<Paused> = replicas.map(RedisServer::pause).collect();

@@ -38,10 +38,10 @@ pub(crate) fn case_43_of_a_thousand_followers_one_is_woken_by_a_resignation_and_
     eventually("a thousand who stand by", || standing(&server) == crowd.len());
     let listening = || from_redis_value::<Vec<String>>(server.command(&["PUBSUB", "CHANNELS"])).unwrap().len();
     eventually("processes that can be woken", || listening() > PROCESSES);
-    // Waits because those who stood by before they could be woken ask once more, and nothing tells when all have.
     let mut known = 0;
     eventually("silence", || {
         let before = std::mem::replace(&mut known, scripts(&server));
+        // Waits because who stood by before it could be woken asks once more, and nothing tells when all have.
         std::thread::sleep(Duration::from_millis(300));
         before == known
     });
