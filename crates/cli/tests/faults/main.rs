@@ -88,14 +88,17 @@ tenure_testkit::fault_cases! {
     ]
     [redis alone:
         redis_forgets {
+            case_36_an_answer_from_before_does_not_confirm_a_lease_that_is_gone
             case_62_after_flushall_two_may_lead_until_the_next_renewal_and_terms_go_on_growing
             case_62_after_a_restart_without_persistence_two_may_lead_until_the_next_renewal
             case_62_a_restart_with_persistence_costs_nothing
             case_62_a_lease_goes_on_running_out_while_the_server_is_away
+            case_68_after_subscriptions_were_cut_the_next_leader_is_woken_all_the_same
         }
         redis_moves {
             case_64_when_the_primary_dies_terms_grow_and_two_lead_no_longer_than_admitted
             case_64_when_the_primary_is_paused_and_resumed_terms_grow_and_two_lead_no_longer_than_admitted
+            case_64_after_a_failover_to_a_replica_without_the_lease_two_may_lead_until_the_next_renewal
             case_67_a_slot_that_moves_to_another_node_of_a_cluster_costs_nothing
         }
         redis_refuses {

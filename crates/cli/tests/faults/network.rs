@@ -16,7 +16,7 @@ use tenure_testkit::worker::Start;
 use crate::site;
 
 /// How long a link is bad that is bad for long.
-const OUTAGE: Duration = Duration::from_secs(20);
+const LONG: Duration = Duration::from_secs(20);
 
 pub(crate) fn case_31_a_leader_in_a_black_hole_stops_in_time_and_comes_back_as_a_follower(store: &dyn Backend) {
     let site = site(store);
@@ -24,7 +24,7 @@ pub(crate) fn case_31_a_leader_in_a_black_hole_stops_in_time_and_comes_back_as_a
         detour.proxy.black_hole();
         detour.proxy.await_counts("a request that is lost", |counts| counts.requests.swallowed > 0);
     };
-    is_replaced_and_comes_back(&site, &site.place.endpoint().detour(), cut, |detour| detour.proxy.heal());
+    is_replaced_and_comes_back(&site, &site.place.endpoint().detour(), LONG, cut, |detour| detour.proxy.heal());
 }
 
 pub(crate) fn case_31_a_leader_whose_connections_are_refused_stops_in_time_and_comes_back_as_a_follower(
@@ -32,7 +32,7 @@ pub(crate) fn case_31_a_leader_whose_connections_are_refused_stops_in_time_and_c
 ) {
     let site = site(store);
     let cut = |detour: &Detour| refuse(&detour.proxy);
-    is_replaced_and_comes_back(&site, &site.place.endpoint().detour(), cut, |detour| detour.proxy.heal());
+    is_replaced_and_comes_back(&site, &site.place.endpoint().detour(), LONG, cut, |detour| detour.proxy.heal());
 }
 
 /// No proxy swallows anything here: the kernels at both ends of the connection hear nothing of each other.
@@ -40,19 +40,25 @@ pub(crate) fn case_32_a_leader_whose_cable_is_pulled_stops_in_time_and_comes_bac
     let site = site(store);
     let pull = |detour: &Detour| detour.elsewhere().cut().unwrap();
     let put_back = |detour: &Detour| detour.elsewhere().restore().unwrap();
-    is_replaced_and_comes_back(&site, &site.place.endpoint().detour_from_elsewhere(), pull, put_back);
+    is_replaced_and_comes_back(&site, &site.place.endpoint().detour_from_elsewhere(), LONG, pull, put_back);
 }
 
-/// Cuts off the leader alone, for long.
-fn is_replaced_and_comes_back(site: &Site, detour: &Detour, cut: impl Fn(&Detour), mend: impl Fn(&Detour)) {
+/// Cuts off the leader alone, for longer than its lease lasts.
+fn is_replaced_and_comes_back(
+    site: &Site,
+    detour: &Detour,
+    outage: Duration,
+    cut: impl Fn(&Detour),
+    mend: impl Fn(&Detour),
+) {
     let (cut_off, first) = leader_by(site, detour);
     let mut next = follower(site, "b");
     let cut_ns = boot_ns();
     cut(detour);
     let second = replaced(site, &cut_off, &first, cut_ns);
     let worker = Process::open(second.pid);
-    // The outage goes on for much longer than all that.
-    assert!(!worker.ends_within(OUTAGE.saturating_sub(Duration::from_nanos(boot_ns() - cut_ns))));
+    // The outage goes on, and changes nothing.
+    assert!(!worker.ends_within(outage.saturating_sub(Duration::from_nanos(boot_ns() - cut_ns))));
     mend(detour);
     assert_eq!(cut_off.event("observed")["leader"], "b", "it does not stand by again");
     next.signal(Signal::TERM);
@@ -186,9 +192,10 @@ pub(crate) fn case_38_a_leader_whose_store_takes_ten_seconds_to_answer_steps_dow
     let site = site(store);
     let detour = site.place.endpoint().detour();
     let slow = |detour: &Detour| detour.proxy.inject(Direction::Replies, Fault::Delay(Duration::from_secs(10)));
-    is_replaced_and_comes_back(&site, &detour, slow, |detour| {
+    let outage = Duration::from_secs(12);
+    is_replaced_and_comes_back(&site, &detour, outage, slow, |detour| {
         let counts = detour.proxy.counts();
-        println!("{counts:?} after {OUTAGE:?} of a slow store");
+        println!("{counts:?} after {outage:?} of a slow store");
         assert!(counts.accepted < 100, "it piles up connections: {counts:?}");
         detour.proxy.heal();
     });
@@ -202,7 +209,8 @@ pub(crate) fn case_39_a_leader_that_hears_nothing_does_not_keep_the_others_out(s
         detour.proxy.inject(Direction::Replies, Fault::Swallow);
         detour.proxy.await_counts("an answer that is lost", |counts| counts.replies.swallowed > 0);
     };
-    is_replaced_and_comes_back(&site, &detour, deafen, |detour| detour.proxy.heal());
+    let outage = site.pace().timing().ttl() * 2;
+    is_replaced_and_comes_back(&site, &detour, outage, deafen, |detour| detour.proxy.heal());
 }
 
 /// Up and down five times a second: everything arrives, some of it late.

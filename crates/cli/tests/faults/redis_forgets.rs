@@ -3,16 +3,18 @@
 use std::rc::Rc;
 use std::time::Duration;
 
+use rustix::process::Signal;
 use serde_json::Value;
 use tenure_testkit::bound::{boot_ns, within, within_ns};
 use tenure_testkit::eventually;
 use tenure_testkit::pace::Pace;
 use tenure_testkit::process::Process;
+use tenure_testkit::proxy::{Direction, Fault};
 use tenure_testkit::redis::{RedisOptions, RedisServer};
 use tenure_testkit::site::Site;
 use tenure_testkit::worker::Start;
 
-use crate::{PATIENT_ENOUGH, goes_on, site_at, until_told};
+use crate::{PATIENT_ENOUGH, goes_on, renewals_since, site_at, until_told};
 
 /// Nothing tells the leader that its lease is gone, but its next renewal. Whoever comes before that is a second leader,
 /// with a higher term: this is what the documentation admits.
@@ -95,5 +97,49 @@ pub(crate) fn case_62_a_lease_goes_on_running_out_while_the_server_is_away() {
     let second = site.next_start();
     assert!(second.term > first.term);
     within_ns("leadership after a restart", restarted_ns, second.boot_ns, site.pace().failover_max(2));
+    site.judge();
+}
+
+/// Answers of Redis carry no name of their question, and a client takes the next one that comes. So an answer that came
+/// twice could confirm a renewal that was refused. Here the leader hears the last good answer again and again.
+pub(crate) fn case_36_an_answer_from_before_does_not_confirm_a_lease_that_is_gone() {
+    let server = Rc::new(RedisServer::start());
+    let site = site_at(Rc::clone(&server));
+    let detour = site.place.endpoint().detour();
+    let leader = site.candidate_by(&detour, "a");
+    let first = site.next_start();
+    let now_ns = boot_ns();
+    eventually("a renewal", || renewals_since(&site, now_ns) > 0);
+    let repeated_ns = boot_ns();
+    detour.proxy.inject(Direction::Replies, Fault::Repeat);
+    detour.proxy.await_counts("an answer that is repeated", |counts| counts.replies.struck > 0);
+    drop(server.command(&["FLUSHALL"]));
+    let worker = Process::open(first.pid);
+    assert!(worker.ends_within(site.pace().more_than_a_lease()), "it leads on without a lease: {:#?}", site.events());
+    let last_seen_ns = site.journal().last_seen_ns(first.pid);
+    within_ns("work on repeated answers", repeated_ns, last_seen_ns, site.pace().timing().hold());
+    assert_eq!(leader.event("lost")["term"], first.term);
+    detour.proxy.heal();
+    assert!(site.next_start().term > first.term, "it does not recover");
+    site.judge();
+}
+
+/// The server cuts the connections over which it wakes those who stand by. A lease that nobody is told of would last
+/// longer than any test.
+pub(crate) fn case_68_after_subscriptions_were_cut_the_next_leader_is_woken_all_the_same() {
+    let server = Rc::new(RedisServer::start());
+    let site = site_at(Rc::clone(&server)).paced(Pace::PATIENT);
+    let mut leader = site.candidate("a");
+    let _first = site.next_start();
+    let next = site.candidate("b");
+    next.stands_by();
+    eventually("subscriptions", || server.calls("subscribe") >= 2);
+    drop(server.command(&["CLIENT", "KILL", "TYPE", "pubsub"]));
+    eventually("subscriptions that are made again", || server.calls("subscribe") >= 4);
+    let asked_ns = boot_ns();
+    leader.signal(Signal::TERM);
+    let second = site.next_start();
+    assert_eq!((second.candidate.as_str(), leader.code()), ("b", 143));
+    within_ns("hand-over after subscriptions were cut", asked_ns, second.boot_ns, Pace::SHORT.failover_max(2));
     site.judge();
 }

@@ -7,7 +7,8 @@ use rustix::process::Signal;
 use serde_json::Value;
 use tenure_testkit::bound::{boot_ns, within};
 use tenure_testkit::eventually;
-use tenure_testkit::process::Paused;
+use tenure_testkit::pace::Pace;
+use tenure_testkit::process::{Paused, Process};
 use tenure_testkit::redis::{Cluster, RedisServer, Sentinels};
 use tenure_testkit::site::Site;
 
@@ -54,6 +55,34 @@ fn fail_over(strike: impl Fn(&RedisServer) -> Option<Paused>) {
     let (_, leader) = candidates.iter().find(|(id, _)| status["leader"] == *id).unwrap();
     leader.signal(Signal::TERM);
     eventually("one more leader", || site.journal().starts() > starts);
+    assert_terms_never_fall(&site);
+}
+
+/// The worst that asynchronous replicas allow: the one that is promoted has never heard of the lease. Its leader is told
+/// by its next renewal, and until then there may be two, which is what the documentation admits.
+pub(crate) fn case_64_after_a_failover_to_a_replica_without_the_lease_two_may_lead_until_the_next_renewal() {
+    let servers = Rc::new(Sentinels::start());
+    // The lease outlasts any failover, so that it is the new primary that ends it.
+    let site = site_at(Rc::clone(&servers)).paced(Pace::from_millis(60_000, 1_000, 300));
+    let primary = servers.primary();
+    let replicas = servers.nodes().iter().filter(|node| node.port() != primary.port());
+    let paused: Vec<Paused> = replicas.map(RedisServer::pause).collect();
+    // What is on its way to them would arrive after all when they wake up, so there must be no way.
+    drop(primary.command(&["CLIENT", "KILL", "TYPE", "replica"]));
+    let leader = site.candidate("a");
+    let first = site.next_start();
+    let next = site.candidate("b");
+    next.stands_by();
+    primary.kill();
+    drop(paused);
+    servers.await_new_primary(primary.port());
+    let lost = leader.event("lost");
+    assert!(["revoked", "superseded", "regressed"].iter().any(|reason| lost["reason"] == *reason), "{lost}");
+    let second = site.next_start();
+    println!("{} leads after {lost}", second.candidate);
+    assert!(second.term > first.term, "{second:?} after {first:?}");
+    eventually("the end of the first work", || Process::open(first.pid).is_dead());
+    within("two workers at once", site.journal().longest_overlap(), until_told(&site));
     assert_terms_never_fall(&site);
 }
 

@@ -48,7 +48,7 @@ impl Scene {
     }
 
     /// Checks that the leader leads on under the same term, and that the other one is still there to follow it.
-    fn is_as_before(mut self) {
+    fn ends_as_it_began(mut self) {
         goes_on(&self.site, &self.first);
         self.leader.signal(rustix::process::Signal::TERM);
         assert_eq!(self.leader.code(), 143);
@@ -68,7 +68,7 @@ pub(crate) fn case_67_a_server_that_is_busy_with_a_script_costs_nothing() {
         drop(server.command(&["SCRIPT", "KILL"]));
         assert!(script.join().unwrap().is_err(), "the script was to be killed");
     });
-    scene.is_as_before();
+    scene.ends_as_it_began();
 }
 
 /// Renewals write nothing that needs memory, so the leader does not even notice. Whoever stands by is told who leads.
@@ -83,18 +83,18 @@ pub(crate) fn case_67_a_server_that_is_out_of_memory_keeps_the_leader_and_grants
     assert!(error["reason"].as_str().unwrap().contains("OOM"), "{error}");
     scene.set("maxmemory", "0");
     elsewhere.event("elected");
-    scene.is_as_before();
+    scene.ends_as_it_began();
 }
 
 pub(crate) fn case_67_a_server_that_loads_its_data_costs_nothing() {
-    // Half a second and more, during which it answers now and then.
+    // Two seconds, during which it answers now and then.
     let scene = Scene::on(RedisOptions::default().persistent().line("key-load-delay 150").line("appendfsync no"));
-    let fill = "for i = 1, 20000 do redis.call('SET', 'filler:' .. i, i) end";
+    let fill = "for i = 1, 10000 do redis.call('SET', 'filler:' .. i, i) end";
     drop(scene.server.command(&["EVAL", fill, "0"]));
     scene.server.restart();
     scene.leader_is_refused("LOADING");
     eventually("a server that has loaded", || scene.server.info("persistence", "loading").as_deref() == Some("0"));
-    scene.is_as_before();
+    scene.ends_as_it_began();
 }
 
 pub(crate) fn case_67_a_server_that_became_a_replica_for_a_while_costs_nothing() {
@@ -103,7 +103,7 @@ pub(crate) fn case_67_a_server_that_became_a_replica_for_a_while_costs_nothing()
     drop(scene.server.command(&["REPLICAOF", "127.0.0.1", "1"]));
     scene.leader_is_refused("READONLY");
     drop(scene.server.command(&["REPLICAOF", "NO", "ONE"]));
-    scene.is_as_before();
+    scene.ends_as_it_began();
 }
 
 pub(crate) fn case_67_a_server_that_misses_its_replicas_costs_nothing() {
@@ -111,7 +111,7 @@ pub(crate) fn case_67_a_server_that_misses_its_replicas_costs_nothing() {
     scene.set("min-replicas-to-write", "1");
     scene.leader_is_refused("NOREPLICAS");
     scene.set("min-replicas-to-write", "0");
-    scene.is_as_before();
+    scene.ends_as_it_began();
 }
 
 pub(crate) fn case_67_a_server_that_cannot_save_costs_nothing() {
@@ -124,7 +124,7 @@ pub(crate) fn case_67_a_server_that_cannot_save_costs_nothing() {
     drop(scene.server.command(&["BGSAVE"]));
     scene.leader_is_refused("MISCONF");
     scene.set("stop-writes-on-bgsave-error", "no");
-    scene.is_as_before();
+    scene.ends_as_it_began();
 }
 
 /// The scripts are gone, and are brought again in the same breath.
@@ -134,5 +134,5 @@ pub(crate) fn case_67_a_server_that_forgot_all_scripts_costs_nothing() {
     assert!(!Process::open(scene.first.pid).is_dead());
     goes_on(&scene.site, &scene.first);
     assert!(scene.site.events().iter().all(|event| event["event"] != "error"), "{:#?}", scene.site.events());
-    scene.is_as_before();
+    scene.ends_as_it_began();
 }

@@ -5,6 +5,7 @@
 
 mod blocked;
 mod callbacks;
+mod herd;
 mod pauses;
 mod support;
 mod unwell;
@@ -28,6 +29,11 @@ tenure_testkit::fault_cases! {
     unwell {
         case_13_a_leader_that_hangs_and_still_renews_gives_the_lease_back
     }
+    [redis alone:
+        herd {
+            case_43_of_a_thousand_followers_one_is_woken_by_a_resignation_and_wins
+        }
+    ]
 }
 
 tenure_testkit::roles! { "witness" => pauses::witness }

@@ -80,23 +80,23 @@ impl<'a> Lane<'a> {
     }
 
     async fn queue_all(&self, source: &mut ReadHalf<'_>, queue: &Sender<Parcel>) -> io::Result<()> {
-        let mut bytes = Vec::new();
+        let (mut bytes, mut before) = (Vec::new(), Vec::new());
         loop {
             let length = source.read_buf(&mut bytes).await?;
             self.count(|traffic| traffic.arrived += as_count(length));
             while let Some(chunk) = self.link.cut(self.direction, &mut bytes) {
-                self.queue(chunk, queue).await;
+                self.queue(chunk, &mut before, queue).await;
             }
             if length == 0 {
                 // The rest of a frame that will never be complete.
-                self.queue(bytes, queue).await;
+                self.queue(bytes, &mut before, queue).await;
                 return self.close().await;
             }
         }
     }
 
     /// Does to a chunk what is planned, and sends on what is left of it.
-    async fn queue(&self, bytes: Vec<u8>, queue: &Sender<Parcel>) {
+    async fn queue(&self, bytes: Vec<u8>, before: &mut Vec<u8>, queue: &Sender<Parcel>) {
         if bytes.is_empty() {
             return;
         }
@@ -109,11 +109,14 @@ impl<'a> Lane<'a> {
             Some(Fault::Hold) => parcel.held_at = Some(releases),
             Some(Fault::Swallow) => parcel.bytes.clear(),
             Some(Fault::Duplicate) => parcel.bytes.extend_from_within(..),
+            Some(Fault::Repeat) if before.is_empty() => {}
+            Some(Fault::Repeat) => parcel.bytes.clone_from(before),
             Some(Fault::Truncate(rest)) => {
                 parcel.bytes.truncate(rest);
                 parcel.is_followed_by_reset = true;
             }
         }
+        before.clone_from(&parcel.bytes);
         self.count(|traffic| {
             traffic.struck += u64::from(fault.is_some());
             traffic.swallowed += as_count(length.saturating_sub(parcel.bytes.len()));
@@ -134,7 +137,7 @@ impl<'a> Lane<'a> {
         match lasting {
             Some(Fault::Swallow) => pending().await,
             Some(Fault::Hold) => self.released(releases).await,
-            None | Some(Fault::Delay(_) | Fault::Duplicate | Fault::Truncate(_)) => {}
+            None | Some(Fault::Delay(_) | Fault::Duplicate | Fault::Repeat | Fault::Truncate(_)) => {}
         }
         Ok(())
     }

@@ -29,6 +29,9 @@ pub enum Fault {
     Swallow,
     /// It arrives twice. This makes sense only where a chunk is a whole message, so give the proxy a framing.
     Duplicate,
+    /// What came before it on the same connection arrives once more in its place, as when a message was doubled and the
+    /// one after it is taken for nobody's. The first chunk of a connection passes. This, too, needs a framing.
+    Repeat,
     /// Its first bytes arrive, as many as are said here, and then the connection is reset at both ends.
     Truncate(usize),
 }

@@ -67,6 +67,7 @@ pub type Framing = fn(Direction, &[u8]) -> Option<usize>;
 /// | nothing flows, and nobody is told | [`black_hole`](Self::black_hole) | 31, 32 |
 /// | the reply comes too late | [`Fault::Hold`] or [`Fault::Delay`] on replies | 34, 35 |
 /// | the reply comes twice | [`Fault::Duplicate`] on replies, with a [framing](Self::with_framing) | 36 |
+/// | the reply is that to the request before | [`Fault::Repeat`] on replies, with a framing | 36 |
 /// | executed, but the reply is lost | [`Fault::Swallow`] for the next reply | 37 |
 /// | a slow server | [`Fault::Delay`] | 38 |
 /// | requests pass, replies are lost | [`Fault::Swallow`] on replies | 39 |

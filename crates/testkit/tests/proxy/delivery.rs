@@ -85,6 +85,17 @@ fn a_duplicate_arrives_twice() {
 }
 
 #[test]
+fn a_repetition_takes_the_place_of_what_comes_next() {
+    let (server, proxy) = scene_of_lines();
+    let mut client = Client::of(&proxy);
+    client.exchange("a");
+    proxy.inject_next(1, Direction::Replies, Fault::Repeat);
+    client.send("b\nc\n");
+    assert_eq!([(); 2].map(|()| client.line().unwrap()), ["=a\n", "=c\n"]);
+    ["a", "b", "c"].iter().for_each(|line| server.asked(line));
+}
+
+#[test]
 fn a_flapping_link_delivers_late_and_loses_nothing() {
     let (server, proxy) = scene();
     let mut client = Client::of(&proxy);
