@@ -4,12 +4,14 @@
 //! machine and from minute to minute; ratios do so less.
 
 mod elections;
-mod floor;
 mod handover;
 mod is_leader;
 mod load;
 mod processes;
+mod sqlite;
+mod stage;
 mod stats;
+mod usage;
 
 use std::error::Error;
 use std::path::PathBuf;
@@ -56,9 +58,9 @@ fn run(args: Args) -> Result<(), Box<dyn Error>> {
     for part in parts {
         match part {
             Part::IsLeader => is_leader::run()?,
-            Part::Handover => handover::run()?,
-            Part::Elections => elections::run()?,
-            Part::Processes => processes::run(args.tenure.clone())?,
+            Part::Handover => sqlite::handover::run()?,
+            Part::Elections => sqlite::elections::run()?,
+            Part::Processes => sqlite::processes::run(&processes::tenure_command(args.tenure.clone())?)?,
             Part::Load => load::run()?,
         }
     }
