@@ -16,10 +16,12 @@ use tenure::{Clock, Instant};
 pub(crate) struct Stage {
     tenure: PathBuf,
     candidates: Vec<Child>,
-    lines: Receiver<Line>,
-    sender: Sender<Line>,
+    lines: Receiver<(Line, String)>,
+    sender: Sender<(Line, String)>,
     /// Who has seen somebody else lead.
     standing_by: BTreeSet<String>,
+    /// All that was read so far.
+    told: Vec<String>,
 }
 
 /// The ttl of all candidates here.
@@ -36,7 +38,8 @@ impl Stage {
     /// Nobody yet.
     pub(crate) fn empty(tenure: &Path) -> Self {
         let (sender, lines) = channel();
-        Self { tenure: tenure.to_owned(), candidates: Vec::new(), lines, sender, standing_by: BTreeSet::new() }
+        let (candidates, standing_by, told) = (Vec::new(), BTreeSet::new(), Vec::new());
+        Self { tenure: tenure.to_owned(), candidates, lines, sender, standing_by, told }
     }
 
     /// So many candidates at once.
@@ -61,7 +64,7 @@ impl Stage {
         let (output, sender) = (BufReader::new(output.ok_or("no standard output")?), self.sender.clone());
         std::thread::spawn(move || {
             let lines = output.lines().map_while(Result::ok);
-            for line in lines.map_while(|text| serde_json::from_str(&text).ok()) {
+            for line in lines.map_while(|text| Some((serde_json::from_str(&text).ok()?, text))) {
                 if sender.send(line).is_err() {
                     return;
                 }
@@ -80,6 +83,21 @@ impl Stage {
         }
     }
 
+    /// Waits until this happens to this candidate.
+    pub(crate) fn wait_for_one(&mut self, event: &str, candidate: usize) -> Result<Instant, Box<dyn Error>> {
+        loop {
+            let (who, at) = self.wait_for(event)?;
+            if who == candidate {
+                return Ok(at);
+            }
+        }
+    }
+
+    /// All lines that were read so far, each candidate's in order.
+    pub(crate) fn told(&self) -> &[String] {
+        &self.told
+    }
+
     /// Waits until all but the leader have seen it.
     pub(crate) fn let_stand_by(&mut self) -> Result<(), Box<dyn Error>> {
         while self.standing_by.len() + 1 < self.candidates.len() {
@@ -89,7 +107,8 @@ impl Stage {
     }
 
     fn next_line(&mut self, event: &str) -> Result<Line, Box<dyn Error>> {
-        let line = self.lines.recv_timeout(PATIENCE).map_err(|_| format!("nobody was {event} in time"))?;
+        let (line, text) = self.lines.recv_timeout(PATIENCE).map_err(|_| format!("nobody was {event} in time"))?;
+        self.told.push(text);
         if line.event == "observed" {
             self.standing_by.insert(line.candidate.clone());
         }
