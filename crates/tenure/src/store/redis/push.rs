@@ -32,6 +32,13 @@ struct Shared {
     is_deaf: AtomicBool,
 }
 
+impl Shared {
+    fn tell_to_look(&self, interest: Interest) {
+        // Nobody may be listening any more, and that is fine.
+        let _ = self.hints.send((interest, Hint::anywhere()));
+    }
+}
+
 /// How many streams want to hear what.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 struct Wanted {
@@ -66,7 +73,11 @@ impl Push {
 
     /// Somebody stood by without a channel. It will be told to ask again when there is one.
     pub(super) fn stood_by_unheard(&self) {
-        self.shared.is_deaf.store(true, Ordering::Release);
+        self.shared.is_deaf.store(true, Ordering::SeqCst);
+        // There may be one since the request was sent, and whoever made it saw nobody who had to ask again.
+        if self.shared.is_heard.load(Ordering::SeqCst) && self.shared.is_deaf.swap(false, Ordering::SeqCst) {
+            self.shared.tell_to_look(Interest::Own);
+        }
     }
 
     /// A stream of hints. Must be called on a runtime.
@@ -201,14 +212,13 @@ impl Session<'_> {
     fn now_heard(&self, interest: Interest) {
         let look = match interest {
             Interest::Own => {
-                self.shared.is_heard.store(true, Ordering::Release);
-                self.shared.is_deaf.swap(false, Ordering::AcqRel)
+                self.shared.is_heard.store(true, Ordering::SeqCst);
+                self.shared.is_deaf.swap(false, Ordering::SeqCst)
             }
             Interest::All => true,
         };
         if look {
-            // Nobody may be listening any more, and that is fine.
-            let _ = self.shared.hints.send((interest, Hint::anywhere()));
+            self.shared.tell_to_look(interest);
         }
     }
 
@@ -241,5 +251,35 @@ impl Session<'_> {
             self.shared.is_deaf.store(true, Ordering::Release);
         }
         alive
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn push() -> Push {
+        let client = redis::Client::open("redis://127.0.0.1:1/").unwrap();
+        let keys = Keys::new("tenure", "{prefix}:{namespace}:{name}").unwrap();
+        Push::new(Arc::new(Deployment::standalone(client)), keys, "0")
+    }
+
+    #[test]
+    fn whoever_stood_by_unheard_asks_again_even_if_the_channel_was_there_before_the_answer() {
+        let push = push();
+        let mut hints = push.shared.hints.subscribe();
+        push.shared.is_heard.store(true, Ordering::SeqCst);
+        push.stood_by_unheard();
+        assert_eq!(hints.try_recv(), Ok((Interest::Own, Hint::anywhere())));
+        assert!(!push.shared.is_deaf.load(Ordering::SeqCst), "once is enough");
+    }
+
+    #[test]
+    fn without_a_channel_nobody_asks_again_yet() {
+        let push = push();
+        let mut hints = push.shared.hints.subscribe();
+        push.stood_by_unheard();
+        assert!(hints.try_recv().is_err());
+        assert!(push.shared.is_deaf.load(Ordering::SeqCst));
     }
 }
