@@ -7,7 +7,6 @@ use tenure_testkit::redis::RedisServer;
 use super::load::{Load, Look};
 use super::scale::Scale;
 use super::{pass, roles};
-use crate::elections::SETTLING;
 use crate::table::Table;
 
 pub(super) fn run(scale: &Scale, table: &mut Table) -> Result<(), Box<dyn Error>> {
@@ -55,7 +54,7 @@ impl Renewing {
         let server = RedisServer::start();
         let empty = Look::at(&server)?;
         let mut client = roles::start(&[role, &server.url(), &count.to_string()])?;
-        std::thread::sleep(SETTLING);
+        std::thread::sleep(scale.settling);
         let (usage_before, before) = (roles::usage(&mut client)?, Look::at(&server)?);
         pass(&format!("{count} leases, {role}"), scale.renewals);
         let (usage, after) = (roles::usage(&mut client)?, Look::at(&server)?);

@@ -2,6 +2,8 @@
 
 use std::time::Duration;
 
+use crate::elections::SETTLING;
+
 /// The numbers behind all figures.
 pub(super) struct Scale {
     /// Round trips without a pause.
@@ -13,6 +15,8 @@ pub(super) struct Scale {
     pub(super) elections: &'static [u32],
     /// Up to how many of them a call for each is measured, too.
     pub(super) singles_max: u32,
+    /// How long they are left alone before they are watched.
+    pub(super) settling: Duration,
     /// For how long renewals are watched.
     pub(super) renewals: Duration,
     pub(super) group_ttl: Duration,
@@ -32,6 +36,7 @@ impl Scale {
         runs: 12,
         elections: &[1_000, 10_000],
         singles_max: 1_000,
+        settling: SETTLING,
         renewals: Duration::from_secs(15),
         group_ttl: Duration::from_secs(30),
         group_watch: Duration::from_secs(120),
@@ -49,6 +54,7 @@ impl Scale {
         runs: 1,
         elections: &[20],
         singles_max: 20,
+        settling: Duration::from_millis(200),
         renewals: Duration::from_millis(1_200),
         group_ttl: Duration::from_millis(600),
         group_watch: Duration::from_millis(1_200),
@@ -56,6 +62,6 @@ impl Scale {
         crowd_ttl: Duration::from_millis(1_500),
         crowd_watch: Duration::from_secs(1),
         resignations: 1,
-        outage: Duration::from_secs(5),
+        outage: Duration::from_secs(4),
     };
 }
