@@ -29,7 +29,7 @@ pub(super) fn run(scale: &Scale, table: &mut Table) -> Result<(), Box<dyn Error>
         format!("{idle_per_second:.1} scripts per second"),
         format!("{:.2} % CPU of the server", 100.0 * idle.cpu / idle.seconds),
     );
-    let (mut took, mut scripts, mut published) = (Samples::default(), Samples::default(), Samples::default());
+    let [mut took, mut scripts, mut usual, mut published] = std::array::from_fn(|_| Samples::default());
     for _ in 0..scale.resignations {
         // Who was told to look after the last reservation has looked by then.
         std::thread::sleep(REST);
@@ -37,16 +37,17 @@ pub(super) fn run(scale: &Scale, table: &mut Table) -> Result<(), Box<dyn Error>
         took.push_micros(candidates.once()?);
         std::thread::sleep(AFTERMATH);
         let load = Look::at(&server)?.since(&before);
-        scripts.push(load.scripts - idle_per_second * load.seconds);
+        scripts.push(load.scripts);
+        usual.push(idle_per_second * load.seconds);
         published.push(load.published);
     }
     candidates.end();
     table.demand(
-        format!("one of {} resigns: scripts called because of it", followers + 1),
-        format!("{:.1}, and {:.0} messages", scripts.median(), published.median()),
-        "its resignation and one campaign",
-        "at most 10",
-        scripts.median() <= 10.0,
+        format!("one of {} resigns: scripts called around it", followers + 1),
+        format!("{:.0}, and {:.0} messages published", scripts.median(), published.median()),
+        format!("{:.1} as always, and one each to resign and to campaign", usual.median()),
+        "at most 10 more than always",
+        scripts.median() <= usual.median() + 10.0,
     );
     table.fact(
         format!("one of {} resigns: time to the next leader", followers + 1),

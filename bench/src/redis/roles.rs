@@ -6,6 +6,7 @@ use std::process::{Command, Stdio};
 
 use clap::Subcommand;
 use serde::{Deserialize, Serialize};
+use tenure_testkit::nursery;
 use tenure_testkit::running::Running;
 use tokio::signal::unix::{SignalKind, signal};
 
@@ -60,7 +61,7 @@ pub(crate) fn play(role: Role) -> Result<(), Box<dyn Error>> {
 pub(super) fn start(role: &[&str]) -> Result<Running, Box<dyn Error>> {
     let mut command = Command::new(std::env::current_exe()?);
     command.arg("role").args(role).stdin(Stdio::piped()).stdout(Stdio::piped());
-    let running = Running::of(command.spawn()?);
+    let running = nursery::start(command)?;
     let said = running.stdout().next("a process that is ready");
     if said == READY { Ok(running) } else { Err(format!("a process said {said:?} instead of {READY:?}").into()) }
 }
