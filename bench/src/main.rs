@@ -1,30 +1,50 @@
 //! Speed as ratios: each figure stands beside its floor, measured in the same run on the same machine.
 //!
-//! `cargo xtask bench` runs all of it; `cargo xtask bench handover` runs one part. Times differ from machine to
-//! machine and from minute to minute; ratios do so less.
+//! `cargo xtask bench` measures what needs no server; `cargo xtask bench handover` one part of that. `cargo xtask bench
+//! redis` measures Redis, on servers of its own, and `cargo xtask bench redis --quick` shows that this works. Times differ
+//! from machine to machine and from minute to minute; ratios do so less.
 
 mod elections;
-mod floor;
 mod handover;
 mod is_leader;
 mod load;
 mod processes;
+mod redis;
+mod sqlite;
+mod stage;
 mod stats;
+mod table;
+mod usage;
 
 use std::error::Error;
 use std::path::PathBuf;
 use std::process::ExitCode;
 
-use clap::{Parser, ValueEnum};
+use clap::{Parser, Subcommand, ValueEnum};
 
 /// Speed as ratios, each figure beside its floor.
 #[derive(Debug, Parser)]
+#[command(args_conflicts_with_subcommands = true)]
 struct Args {
+    #[command(subcommand)]
+    command: Option<Commands>,
     /// Which parts to run; all when none is named.
     parts: Vec<Part>,
     /// The `tenure` command to measure. Default: the one beside this program.
     #[arg(long, value_name = "PATH")]
     tenure: Option<PathBuf>,
+}
+
+#[derive(Debug, Subcommand)]
+enum Commands {
+    /// Everything on Redis, as a table.
+    Redis(redis::Options),
+    /// Plays a part in what is measured.
+    #[command(hide = true)]
+    Role {
+        #[command(subcommand)]
+        role: redis::roles::Role,
+    },
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
@@ -52,13 +72,18 @@ fn main() -> ExitCode {
 }
 
 fn run(args: Args) -> Result<(), Box<dyn Error>> {
+    match args.command {
+        Some(Commands::Redis(options)) => return redis::run(options),
+        Some(Commands::Role { role }) => return redis::roles::play(role),
+        None => {}
+    }
     let parts = if args.parts.is_empty() { Part::value_variants().to_vec() } else { args.parts };
     for part in parts {
         match part {
             Part::IsLeader => is_leader::run()?,
-            Part::Handover => handover::run()?,
-            Part::Elections => elections::run()?,
-            Part::Processes => processes::run(args.tenure.clone())?,
+            Part::Handover => sqlite::handover::run()?,
+            Part::Elections => sqlite::elections::run()?,
+            Part::Processes => sqlite::processes::run(&processes::tenure_command(args.tenure.clone())?)?,
             Part::Load => load::run()?,
         }
     }

@@ -7,7 +7,9 @@ use crate::process::run_cargo;
 /// What to measure.
 #[derive(clap::Args)]
 pub(crate) struct Options {
-    /// Which parts: is-leader, handover, elections, processes, load; all when none is named
+    /// Which parts: is-leader, handover, elections, processes, load; all of these when none is named. Or `redis`, which
+    /// starts servers of its own, and after it: handover, processes, elections, group, crowd, outages; `--quick`
+    #[arg(trailing_var_arg = true, allow_hyphen_values = true, value_name = "PARTS")]
     parts: Vec<String>,
 }
 

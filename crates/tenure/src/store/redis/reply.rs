@@ -75,6 +75,9 @@ pub(super) fn campaign(answer: &Value) -> Result<Outcome, Fault> {
 }
 
 pub(super) fn renew(answer: &Value) -> Result<RenewReply, Fault> {
+    if let Value::Int(1) = answer {
+        return Ok(RenewReply::Renewed { handover: None });
+    }
     let fields = Fields::of(answer)?;
     match fields.number(0)? {
         0 => Ok(RenewReply::NotHolder { current: Term::new(fields.number(1)?) }),

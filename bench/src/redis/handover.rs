@@ -1,0 +1,48 @@
+//! Raw round trips, and a resignation until the next one leads beside a bare push and acquisition.
+
+use std::error::Error;
+
+use tenure_testkit::redis::RedisServer;
+
+use super::floor::Floor;
+use super::scale::Scale;
+use super::wire::{Ping, Wire};
+use crate::handover::{CANDIDATES, Candidates, Contestant, IDLE, TTL, take_turns};
+use crate::stats::Samples;
+use crate::table::Table;
+
+pub(super) fn run(scale: &Scale, table: &mut Table) -> Result<(), Box<dyn Error>> {
+    eprintln!("hand-overs in one process: {} of each kind", scale.handovers);
+    let server = RedisServer::start();
+    let mut ping = Ping(Wire::open(&server.url())?);
+    let mut hot = Samples::default();
+    for _ in 0..scale.pings {
+        hot.push_micros(ping.once()?);
+    }
+    let mut floor = Floor::raise(&server.url())?;
+    let mut ours = Candidates::raise(&server.url(), TTL, CANDIDATES)?;
+    // The first ones bring their scripts to the server.
+    take_turns(1, [&mut floor, &mut ours])?;
+    let [rested, floor_us, ours_us] = take_turns(scale.handovers, [&mut ping, &mut floor, &mut ours])?;
+    floor.end()?;
+    ours.end();
+    table.fact("raw round trip (PING), one after the other", quantiles(&hot), "");
+    table.fact(format!("raw round trip after {} ms of rest", IDLE.as_millis()), quantiles(&rested), "");
+    table.fact(
+        "push and acquisition, bare",
+        quantiles(&floor_us),
+        format!("{:.1} round trips", floor_us.median() / rested.median()),
+    );
+    table.ratio(
+        "hand-over in one process, resignation to leadership",
+        quantiles(&ours_us),
+        format!("push and acquisition, p50 {:.0} µs", floor_us.median()),
+        ours_us.median() / floor_us.median(),
+        1.5,
+    );
+    Ok(())
+}
+
+fn quantiles(micros: &Samples) -> String {
+    format!("p50 {:.0} µs, p99 {:.0} µs", micros.median(), micros.quantile(0.99))
+}

@@ -1,0 +1,114 @@
+//! A leader that is cut off from the store, and another candidate that is not.
+
+use std::error::Error;
+use std::path::Path;
+use std::time::Duration;
+
+use rustix::process::Signal;
+use tenure_history::{Check, History, Limits, Verdict};
+use tenure_testkit::proxy::Proxy;
+use tenure_testkit::redis::RedisServer;
+
+use super::scale::Scale;
+use crate::stage::{Stage, TTL};
+use crate::table::Table;
+
+pub(super) fn run(scale: &Scale, tenure: &Path, table: &mut Table) -> Result<(), Box<dyn Error>> {
+    let server = RedisServer::start();
+    eprintln!("outages: three at once, the longest of {:.0} s", scale.outage.as_secs_f64());
+    let outages = [
+        Outage { what: "black hole", strike: Proxy::black_hole, lasts: scale.outage, is_survived: false },
+        Outage { what: "refused connections", strike: refuse, lasts: scale.outage, is_survived: false },
+        Outage { what: "black hole", strike: Proxy::black_hole, lasts: SURVIVED, is_survived: true },
+    ];
+    // They do not disturb each other: each has an election of its own, and waits most of the time.
+    let verdicts = std::thread::scope(|scope| {
+        let watch = |(number, outage)| {
+            let server = &server;
+            scope.spawn(move || watch(tenure, server, number, outage).map_err(|error| error.to_string()))
+        };
+        let watched: Vec<_> = outages.iter().enumerate().map(watch).collect();
+        watched.into_iter().map(|watched| watched.join().unwrap_or(Err("it panicked".into()))).collect::<Vec<_>>()
+    });
+    for (outage, verdict) in outages.iter().zip(verdicts) {
+        outage.describe(&verdict?, table)?;
+    }
+    Ok(())
+}
+
+/// What happens to the connections of the leader.
+struct Outage {
+    what: &'static str,
+    strike: fn(&Proxy),
+    lasts: Duration,
+    /// Whether the leader keeps its lease.
+    is_survived: bool,
+}
+
+impl Outage {
+    fn describe(&self, verdict: &Verdict, table: &mut Table) -> Result<(), Box<dyn Error>> {
+        let [election] = &verdict.elections[..] else { return Err("there is one election".into()) };
+        let title =
+            format!("{} of {:.1} s for the leader alone, at a ttl of {TTL}", self.what, self.lasts.as_secs_f64());
+        if self.is_survived {
+            let terms: Vec<u64> = election.leaderships.iter().map(|leadership| leadership.term).collect();
+            let measured = format!("{} term(s)", terms.len());
+            table.demand(title, measured, "", "leadership kept, same term", terms.len() == 1 && verdict.is_good());
+            return Ok(());
+        }
+        let overlaps = verdict.violations().filter(|violation| violation.check == Check::Overlap);
+        let overlap_ns: u64 =
+            overlaps.filter_map(|violation| violation.between_boot_ns).map(|(from, to)| to - from).sum();
+        let takeover = election.takeovers.first().ok_or("nobody took over")?;
+        table.demand(
+            format!("{title}: two leaders at once"),
+            format!("{overlap_ns} ns"),
+            format!("{:.2} s without a leader", Duration::from_nanos(takeover.took_ns).as_secs_f64()),
+            "0 ns",
+            verdict.is_good(),
+        );
+        Ok(())
+    }
+}
+
+/// Judges what both candidates have told of an outage.
+fn watch(tenure: &Path, server: &RedisServer, number: usize, outage: &Outage) -> Result<Verdict, Box<dyn Error>> {
+    let proxy = Proxy::before(server.address())?;
+    let election = format!("outage-{number}");
+    let mut stage = Stage::empty(tenure);
+    stage.enter(&format!("redis://{}", proxy.address()), &election, &["--renewals"])?;
+    stage.wait_for("elected")?;
+    stage.enter(&server.url(), &election, &["--renewals"])?;
+    stage.wait_for_one("observed", OTHER)?;
+    (outage.strike)(&proxy);
+    std::thread::sleep(outage.lasts);
+    proxy.heal();
+    let [follower, leader] = if outage.is_survived {
+        // Whoever has lost the lease would have said so by then.
+        std::thread::sleep(SETTLED);
+        [OTHER, CUT_OFF]
+    } else {
+        stage.wait_for_one("elected", OTHER)?;
+        stage.wait_for_one("observed", CUT_OFF)?;
+        [CUT_OFF, OTHER]
+    };
+    // The follower goes first, so that there is no further hand-over.
+    for candidate in [follower, leader] {
+        stage.signal(candidate, Signal::TERM)?;
+        stage.wait_for_one("stopped", candidate)?;
+    }
+    Ok(History::parse(stage.told()).verdict(&Limits::default()))
+}
+
+/// As a server does that is gone.
+fn refuse(proxy: &Proxy) {
+    proxy.refuse();
+    proxy.reset();
+}
+
+const CUT_OFF: usize = 0;
+const OTHER: usize = 1;
+/// Short enough for a lease of [`TTL`].
+const SURVIVED: Duration = Duration::from_millis(1_200);
+/// More than a lease of [`TTL`].
+const SETTLED: Duration = Duration::from_secs(4);

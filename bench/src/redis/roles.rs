@@ -1,0 +1,116 @@
+//! Processes that this program starts once more as, so that nothing else is in what is measured of them.
+
+use std::error::Error;
+use std::io::{BufRead, Write};
+use std::process::{Command, Stdio};
+
+use clap::Subcommand;
+use serde::{Deserialize, Serialize};
+use tenure_testkit::nursery;
+use tenure_testkit::running::Running;
+use tokio::signal::unix::{SignalKind, signal};
+
+use super::floor::{self, Holder};
+use super::renewals::Renewals;
+use super::wire::runtime;
+use crate::elections::Elections;
+use crate::usage::cpu_seconds;
+
+/// What such a process does.
+#[derive(Debug, Clone, Subcommand)]
+pub(crate) enum Role {
+    /// Wins elections and keeps them.
+    Leader { url: String, count: u32 },
+    /// Renews leases with as few calls as possible.
+    Batches { url: String, count: u32 },
+    /// Renews leases with a call for each.
+    Singles { url: String, count: u32 },
+    /// Has the lease of the floor, until it is asked to end.
+    Holder { url: String },
+    /// Takes the lease of the floor whenever it is released.
+    Waiter { url: String },
+}
+
+/// What a process has used so far.
+#[derive(Debug, Serialize, Deserialize)]
+pub(super) struct Usage {
+    pub(super) cpu_seconds: f64,
+    /// What its elections occupy beyond their names.
+    pub(super) bytes: f64,
+}
+
+/// Plays the part.
+pub(crate) fn play(role: Role) -> Result<(), Box<dyn Error>> {
+    match role {
+        Role::Leader { url, count } => {
+            let elections = Elections::win(&url, count)?;
+            answer(|| elections.bytes())?;
+            elections.leave()
+        }
+        Role::Batches { url, count } => renew(Renewals::in_batches(&url, count)?),
+        Role::Singles { url, count } => renew(Renewals::one_by_one(&url, count)?),
+        Role::Holder { url } => hold(&url),
+        Role::Waiter { url } => {
+            let tell = |at: tenure::Instant| say(&at.as_nanos().to_string()).is_ok();
+            floor::wait(&url, || drop(say(READY)), tell).map_err(|error| error.to_string().into())
+        }
+    }
+}
+
+/// Starts a process that plays a part, and waits until it is ready.
+pub(super) fn start(role: &[&str]) -> Result<Running, Box<dyn Error>> {
+    let mut command = Command::new(std::env::current_exe()?);
+    command.arg("role").args(role).stdin(Stdio::piped()).stdout(Stdio::piped());
+    let running = nursery::start(command)?;
+    let said = running.stdout().next("a process that is ready");
+    if said == READY { Ok(running) } else { Err(format!("a process said {said:?} instead of {READY:?}").into()) }
+}
+
+/// Asks such a process what it has used.
+pub(super) fn usage(running: &mut Running) -> Result<Usage, Box<dyn Error>> {
+    running.child().stdin.as_mut().ok_or("no standard input")?.write_all(b"\n")?;
+    Ok(serde_json::from_str(&running.stdout().next("what a process has used"))?)
+}
+
+/// Lets such a process end, which it does well only if all went well.
+pub(super) fn dismiss(mut running: Running) -> Result<(), Box<dyn Error>> {
+    drop(running.child().stdin.take());
+    match running.exit() {
+        status if status.success() => Ok(()),
+        status => Err(format!("a process ended with {status}").into()),
+    }
+}
+
+fn renew(renewals: Renewals) -> Result<(), Box<dyn Error>> {
+    answer(|| Ok(0.0))?;
+    renewals.end()
+}
+
+/// Tells what this process has used whenever a line comes, until none can come any more.
+fn answer(bytes: impl Fn() -> Result<f64, Box<dyn Error>>) -> Result<(), Box<dyn Error>> {
+    say(READY)?;
+    for line in std::io::stdin().lock().lines() {
+        line?;
+        say(&serde_json::to_string(&Usage { cpu_seconds: cpu_seconds()?, bytes: bytes()? })?)?;
+    }
+    Ok(())
+}
+
+fn hold(url: &str) -> Result<(), Box<dyn Error>> {
+    let mut holder = Holder::enter(url)?;
+    runtime()?.block_on(async {
+        let mut asked = signal(SignalKind::terminate())?;
+        say(READY)?;
+        asked.recv().await;
+        std::io::Result::Ok(())
+    })?;
+    holder.release()
+}
+
+fn say(line: &str) -> std::io::Result<()> {
+    let mut output = std::io::stdout().lock();
+    writeln!(output, "{line}")?;
+    output.flush()
+}
+
+const READY: &str = "ready";

@@ -1,0 +1,67 @@
+//! How much is measured.
+
+use std::time::Duration;
+
+use crate::elections::SETTLING;
+
+/// The numbers behind all figures.
+pub(super) struct Scale {
+    /// Round trips without a pause.
+    pub(super) pings: usize,
+    pub(super) handovers: usize,
+    /// Runs with whole processes.
+    pub(super) runs: usize,
+    /// How many elections in one process.
+    pub(super) elections: &'static [u32],
+    /// Up to how many of them a call for each is measured, too.
+    pub(super) singles_max: u32,
+    /// How long they are left alone before they are watched.
+    pub(super) settling: Duration,
+    /// For how long renewals are watched.
+    pub(super) renewals: Duration,
+    pub(super) group_ttl: Duration,
+    pub(super) group_watch: Duration,
+    pub(super) followers: usize,
+    pub(super) crowd_ttl: Duration,
+    pub(super) crowd_watch: Duration,
+    pub(super) resignations: usize,
+    /// How long a leader is cut off that has to lose its lease.
+    pub(super) outage: Duration,
+}
+
+impl Scale {
+    pub(super) const FULL: Self = Self {
+        pings: 10_000,
+        handovers: 100,
+        runs: 12,
+        elections: &[1_000, 10_000],
+        singles_max: 1_000,
+        settling: SETTLING,
+        renewals: Duration::from_secs(15),
+        group_ttl: Duration::from_secs(30),
+        group_watch: Duration::from_secs(120),
+        followers: 1_000,
+        crowd_ttl: Duration::from_secs(15),
+        crowd_watch: Duration::from_secs(30),
+        resignations: 5,
+        outage: Duration::from_secs(20),
+    };
+
+    /// Everything happens, but nothing of it often.
+    pub(super) const QUICK: Self = Self {
+        pings: 100,
+        handovers: 3,
+        runs: 1,
+        elections: &[20],
+        singles_max: 20,
+        settling: Duration::from_millis(200),
+        renewals: Duration::from_millis(1_200),
+        group_ttl: Duration::from_millis(600),
+        group_watch: Duration::from_millis(1_200),
+        followers: 20,
+        crowd_ttl: Duration::from_millis(1_500),
+        crowd_watch: Duration::from_secs(1),
+        resignations: 1,
+        outage: Duration::from_secs(4),
+    };
+}

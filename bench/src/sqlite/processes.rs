@@ -1,0 +1,26 @@
+//! Whole processes on SQLite: start to leadership, takeover after kill -9, hand-over after SIGTERM, memory.
+
+use std::error::Error;
+use std::path::Path;
+
+use crate::processes::Measured;
+
+const RUNS: usize = 20;
+
+pub(crate) fn run(tenure: &Path) -> Result<(), Box<dyn Error>> {
+    let mut measured = Measured::default();
+    for _ in 0..RUNS {
+        let directory = tempfile::tempdir()?;
+        let store = format!("sqlite:{}", directory.path().join("bench.db").display());
+        // The kernel tells the others at once.
+        measured.one_run(tenure, &store, Ok)?;
+    }
+    let Measured { first_start, start, takeover, handover, resident } = measured;
+    println!("## Processes on SQLite, {RUNS} runs each: p50, worst");
+    println!("start to leadership, new file:  {:.1} ms, {:.1} ms", first_start.median(), first_start.max());
+    println!("start to leadership:            {:.1} ms, {:.1} ms", start.median(), start.max());
+    println!("takeover after kill -9:         {:.1} ms, {:.1} ms", takeover.median(), takeover.max());
+    println!("hand-over after SIGTERM:        {:.1} ms, {:.1} ms", handover.median(), handover.max());
+    println!("resident memory:                {:.1} MB, {:.1} MB", resident.median(), resident.max());
+    Ok(())
+}
