@@ -75,6 +75,8 @@ impl Leading {
 
     pub(crate) fn on_renew_timer(mut self, ctx: &mut Context) -> State {
         if self.pending.is_none() {
+            // It may be sent before its time, with those of others; then that time must not wake anybody for nothing.
+            ctx.timers.clear(Timer::Renew);
             self.asked_at = ctx.now;
             self.pending = Some(ctx.send(Verb::Renew { nonce: self.nonce, term: self.term }));
         }
