@@ -2,7 +2,7 @@
 
 use redis::{Cmd, Value, cmd};
 
-use super::script::{Input, Script};
+use super::script::Script;
 
 /// A command, and the key by which a cluster finds the server for it.
 pub(super) struct Call {
@@ -11,7 +11,8 @@ pub(super) struct Call {
 }
 
 pub(super) enum Order {
-    Script(&'static Script, Input),
+    /// A script, and the call that names it.
+    Script(&'static Script, Cmd),
     Plain(Cmd),
 }
 
@@ -19,15 +20,14 @@ impl Call {
     /// How it is sent at first.
     pub(super) fn command(&self) -> Cmd {
         match &self.order {
-            Order::Script(script, input) => script.by_name(input),
-            Order::Plain(command) => command.clone(),
+            Order::Script(_, command) | Order::Plain(command) => command.clone(),
         }
     }
 
     /// How it is sent to a server that does not know the script.
     pub(super) fn in_full(&self) -> Cmd {
         match &self.order {
-            Order::Script(script, input) => script.in_full(input),
+            Order::Script(script, command) => script.in_full(command),
             Order::Plain(command) => command.clone(),
         }
     }

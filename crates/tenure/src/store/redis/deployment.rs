@@ -54,18 +54,22 @@ impl Deployment {
 
     /// Divides elections, given by position and lease, into what one script can handle.
     pub(super) fn groups(&self, mut elections: Vec<(usize, String)>) -> Vec<Vec<(usize, String)>> {
-        let divided = |elections: &[(usize, String)]| -> Vec<Vec<(usize, String)>> {
-            elections.chunks(ELECTIONS_PER_CALL).map(<[_]>::to_vec).collect()
-        };
-        match self {
-            Self::Standalone { .. } | Self::Sentinel { .. } => divided(&elections),
-            Self::Cluster(_) => {
-                elections.sort_by_cached_key(|(_, lease)| Cluster::slot_of(lease));
-                let same_slot =
-                    |(_, a): &(usize, String), (_, b): &(usize, String)| Cluster::slot_of(a) == Cluster::slot_of(b);
-                elections.chunk_by(same_slot).flat_map(divided).collect()
+        let is_cluster = matches!(self, Self::Cluster(_));
+        if is_cluster {
+            elections.sort_by_cached_key(|(_, lease)| Cluster::slot_of(lease));
+        }
+        let mut groups: Vec<Vec<(usize, String)>> = Vec::with_capacity(elections.len().div_ceil(ELECTIONS_PER_CALL));
+        for election in elections {
+            let fits = |group: &&mut Vec<(usize, String)>| {
+                let same_slot = || Cluster::slot_of(&group[0].1) == Cluster::slot_of(&election.1);
+                group.len() < ELECTIONS_PER_CALL && (!is_cluster || same_slot())
+            };
+            match groups.last_mut().filter(fits) {
+                Some(group) => group.push(election),
+                None => groups.push(vec![election]),
             }
         }
+        groups
     }
 
     /// Sends all calls in one round trip (per server, and to all of them side by side), and brings the answers in order.

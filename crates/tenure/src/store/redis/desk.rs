@@ -18,7 +18,6 @@ use super::index::{self, Index};
 use super::keys::{Keys, companions};
 use super::push::Push;
 use super::reply::{self, Batch, Outcome};
-use super::script::Input;
 use super::sentinel::Opinion;
 use super::server_clock::ServerClock;
 use super::verbs::{Campaigning, Observing, Renewing, RequestingHandover, Resigning, Verb};
@@ -300,16 +299,18 @@ impl<T> Told<T> {
 
 /// One script for a group of elections, given by position and lease.
 fn call<V: Verb>(verb: &V, batch: &[V::Request], group: &[(usize, String)], number: u64) -> Call {
-    let mut input = Input::default();
-    input.argument(number.to_string());
-    verb.pack_head(&mut input);
-    for (position, lease) in group {
-        input.key(lease.clone());
-        companions(lease).take(V::KEYS - 1).for_each(|companion| input.key(companion));
-        verb.pack(&batch[*position], &mut input);
+    let mut command = V::script().by_name(group.len() * V::KEYS);
+    for (_, lease) in group {
+        command.arg(lease);
+        for companion in companions(lease).take(V::KEYS - 1) {
+            command.arg(companion);
+        }
     }
+    command.arg(number);
+    verb.pack_head(&mut command);
+    group.iter().for_each(|(position, _)| verb.pack(&batch[*position], &mut command));
     let route = group.first().map(|(_, lease)| lease.clone()).unwrap_or_default();
-    Call { route, order: Order::Script(V::script(), input) }
+    Call { route, order: Order::Script(V::script(), command) }
 }
 
 fn withdrawal(request: &Campaign, term: Term) -> Resign {

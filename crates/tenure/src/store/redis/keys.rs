@@ -73,12 +73,15 @@ impl Keys {
             );
             return Err(StoreError::not_sent(StoreErrorKind::Configuration, message));
         }
-        let text = |part: &Part| match part {
-            Part::Literal(text) => text.clone(),
-            Part::Namespace => escaped(key.namespace.as_str(), IN_NAMESPACE),
-            Part::Name => escaped(key.name.as_str(), IN_NAME),
-        };
-        Ok(self.parts.iter().map(text).collect())
+        let mut lease = String::with_capacity(self.prefix.len() + 64);
+        for part in &self.parts {
+            match part {
+                Part::Literal(text) => lease.push_str(text),
+                Part::Namespace => lease.push_str(&escaped(key.namespace.as_str(), IN_NAMESPACE)),
+                Part::Name => lease.push_str(&escaped(key.name.as_str(), IN_NAME)),
+            }
+        }
+        Ok(lease)
     }
 
     /// The election whose lease has this name, if it is one of this pattern.
@@ -174,16 +177,12 @@ fn starts_with_colon(part: &Part) -> bool {
 }
 
 /// Escapes these characters only, all of which are ASCII: everything else has to stay what foreign participants see.
-fn escaped(text: &str, special: &[char]) -> String {
-    let mut escaped = String::with_capacity(text.len());
-    for c in text.chars() {
-        if special.contains(&c) {
-            escaped.push_str(&format!("%{:02X}", u32::from(c)));
-        } else {
-            escaped.push(c);
-        }
+fn escaped<'a>(text: &'a str, special: &[char]) -> Cow<'a, str> {
+    if !text.contains(special) {
+        return Cow::Borrowed(text);
     }
-    escaped
+    let escape = |c: char| if special.contains(&c) { format!("%{:02X}", u32::from(c)) } else { c.to_string() };
+    Cow::Owned(text.chars().map(escape).collect())
 }
 
 fn decoded(text: &str) -> Option<Cow<'_, str>> {

@@ -2,7 +2,7 @@
 
 use std::sync::LazyLock;
 
-use redis::{Cmd, cmd};
+use redis::{Arg, Cmd, cmd};
 
 /// One verb of the store, as the server runs it.
 pub(super) struct Script {
@@ -28,36 +28,22 @@ impl Script {
         Self { body, sha }
     }
 
-    /// Names the script. A server that does not know it yet says so, and has done nothing.
-    pub(super) fn by_name(&self, input: &Input) -> Cmd {
-        input.command("EVALSHA", &self.sha)
+    /// Begins a call that names the script. A server that does not know it yet says so, and has done nothing.
+    pub(super) fn by_name(&self, keys: usize) -> Cmd {
+        let mut command = cmd("EVALSHA");
+        command.arg(&self.sha).arg(keys);
+        command
     }
 
-    /// Brings the whole script.
-    pub(super) fn in_full(&self, input: &Input) -> Cmd {
-        input.command("EVAL", self.body)
-    }
-}
-
-/// The keys and arguments of one call.
-#[derive(Debug, Default)]
-pub(super) struct Input {
-    keys: Vec<String>,
-    arguments: Vec<Vec<u8>>,
-}
-
-impl Input {
-    pub(super) fn key(&mut self, key: String) {
-        self.keys.push(key);
-    }
-
-    pub(super) fn argument(&mut self, argument: impl Into<Vec<u8>>) {
-        self.arguments.push(argument.into());
-    }
-
-    fn command(&self, verb: &str, script: &str) -> Cmd {
-        let mut command = cmd(verb);
-        command.arg(script).arg(self.keys.len()).arg(&self.keys).arg(&self.arguments);
+    /// The same call, which brings the whole script.
+    pub(super) fn in_full(&self, by_name: &Cmd) -> Cmd {
+        let mut command = cmd("EVAL");
+        command.arg(self.body);
+        for word in by_name.args_iter().skip(2) {
+            if let Arg::Simple(word) = word {
+                command.arg(word);
+            }
+        }
         command
     }
 }

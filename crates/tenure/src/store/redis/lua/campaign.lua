@@ -28,8 +28,7 @@ local function adopt(k, holder, known)
   local term = math.max(known.term + 1, now)
   local function record()
     write('HSET', KEYS[k + 2], 'term', term, 'holder', holder, 'since', now)
-    write('HDEL', KEYS[k + 2], 'nonce', 'ttl', 'metadata', 'wake', 'handover', 'reserved', 'reserved_nonce',
-      'reserved_until')
+    write('HDEL', KEYS[k + 2], 'claim', 'metadata', 'wake', 'handover', 'reserved', 'reserved_nonce', 'reserved_until')
     note_end(KEYS[k + 6], known)
     note(KEYS[k + 6], term, 'elected', 'foreign', holder)
     write('PUBLISH', changes, '0 ' .. KEYS[k + 1])
@@ -45,8 +44,8 @@ local function grant(k, a, known)
   -- Nobody leads rather than somebody twice.
   if term > TERM_MAX then return { 3, 0, TERM_MAX } end
   write('SET', KEYS[k + 1], candidate, 'PX', ttl)
-  write('HSET', KEYS[k + 2], 'term', term, 'holder', candidate, 'nonce', nonce, 'ttl', ttl, 'since', now, 'metadata',
-    ARGV[a + 5], 'wake', wake)
+  write('HSET', KEYS[k + 2], 'claim', claim_of(nonce, term, ttl), 'holder', candidate, 'term', term, 'since', now,
+    'metadata', ARGV[a + 5], 'wake', wake)
   write('HDEL', KEYS[k + 2], 'handover', 'reserved', 'reserved_nonce', 'reserved_until')
   note_end(KEYS[k + 6], known)
   note(KEYS[k + 6], term, 'elected', 'granted', candidate)
@@ -64,7 +63,7 @@ return each(6, 3, 6, function(k, a)
     if known.holder == holder and known.nonce == nonce then
       -- A grant whose answer was lost. It runs for a whole ttl from here on.
       write('PEXPIRE', lease, ttl)
-      write('HSET', election, 'ttl', ttl, 'wake', wake)
+      write('HSET', election, 'claim', claim_of(nonce, known.term, ttl), 'wake', wake)
       return { 1, known.term, 0, false }
     end
     if known.holder ~= holder then known = adopt(k, holder, known) end
@@ -75,7 +74,7 @@ return each(6, 3, 6, function(k, a)
   end
   if is_reserved(known) then
     local expected = known.reserved == candidate
-    if known.reserved_nonce then expected = known.reserved_nonce == nonce end
+    if known.reserved_nonce ~= '' then expected = known.reserved_nonce == nonce end
     if not expected then return { 3, rank_of(k, a), known.reserved_until - now } end
   end
   return grant(k, a, known)

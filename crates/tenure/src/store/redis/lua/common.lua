@@ -37,14 +37,21 @@ end
 local time = redis.call('TIME')
 local now = tonumber(time[1]) * 1000 + math.floor(tonumber(time[2]) / 1000)
 
--- Everything that is known of an election besides its lease. A holder that is recorded here need not hold it any more.
+-- What a holder has to say to keep its lease. It fits into the compact form in which Redis keeps small hashes.
+local function claim_of(nonce, term, ttl)
+  return string.format('%s %.0f %s', nonce, term, ttl)
+end
+
+-- Everything that is known of an election besides its lease. A holder that is recorded here need not hold it any more;
+-- one without a nonce is a foreign participant.
 local function recall(election)
-  local known = redis.call('HMGET', election, 'term', 'holder', 'nonce', 'ttl', 'since', 'metadata', 'wake',
-    'reserved', 'reserved_nonce', 'reserved_until')
+  local known = redis.call('HMGET', election, 'term', 'holder', 'claim', 'since', 'metadata', 'wake', 'reserved',
+    'reserved_nonce', 'reserved_until')
+  local nonce, ttl
+  if known[3] then nonce, ttl = string.match(known[3], '^(%S+) %S+ (%S+)$') end
   return {
-    term = tonumber(known[1] or 0), holder = known[2], nonce = known[3], ttl = known[4], since = known[5],
-    metadata = known[6], wake = known[7], reserved = known[8], reserved_nonce = known[9],
-    reserved_until = tonumber(known[10] or 0),
+    term = tonumber(known[1] or 0), holder = known[2], nonce = nonce, ttl = ttl, since = known[4], metadata = known[5],
+    wake = known[6], reserved = known[7], reserved_nonce = known[8], reserved_until = tonumber(known[9] or 0),
   }
 end
 
@@ -65,6 +72,7 @@ end
 -- Put together without a format for the id: a foreign one may hold anything, even a zero byte.
 local function note(history, term, change, reason, candidate)
   write('LPUSH', history, string.format('%.0f %.0f %s %s ', now, term, change, reason) .. candidate)
+  -- Each time, so that a user without this right finds out with the first transition and not with a late one.
   write('LTRIM', history, 0, HISTORY_MAX - 1)
 end
 
@@ -90,14 +98,19 @@ local function drop_stale(k)
   end
 end
 
+-- The answer to one election, whatever goes wrong with it.
+local function answer(step, k, a)
+  wrote = false
+  local done, reply = pcall(step, k, a)
+  if done then return reply end
+  return { -1, wrote and 1 or 0, text_of(reply) }
+end
+
 -- Answers for all elections of the batch. `head` arguments come before those of the first election.
 local function each(keys, head, arguments, step)
   local replies = {}
   for i = 0, #KEYS / keys - 1 do
-    wrote = false
-    local done, reply = pcall(step, i * keys, head + i * arguments)
-    if not done then reply = { -1, wrote and 1 or 0, text_of(reply) } end
-    replies[i + 1] = reply
+    replies[i + 1] = answer(step, i * keys, head + i * arguments)
   end
   return { ARGV[1], now, replies }
 end

@@ -44,22 +44,24 @@ local function reserve(k, successor)
     end
   end
   if chosen then
-    write('HSET', KEYS[k + 2], 'reserved', chosen, 'reserved_until', now + RESERVATION)
-    if chosen_nonce then write('HSET', KEYS[k + 2], 'reserved_nonce', chosen_nonce) end
+    -- A named successor that does not stand by has no nonce, and nobody's nonce is empty.
+    write('HSET', KEYS[k + 2], 'reserved', chosen, 'reserved_nonce', chosen_nonce or '', 'reserved_until',
+      now + RESERVATION)
   end
 end
 
 return each(6, 3, 4, function(k, a)
   local nonce, term, successor, reason = ARGV[a + 1], ARGV[a + 2], ARGV[a + 3], ARGV[a + 4]
   local holder, known = redis.call('GET', KEYS[k + 1]), recall(KEYS[k + 2])
-  leave_line(k, nonce)
+  -- Whoever was granted the lease stood in line no more.
+  if known.nonce ~= nonce then leave_line(k, nonce) end
   if known.reserved_nonce == nonce then
     write('HDEL', KEYS[k + 2], 'reserved', 'reserved_nonce', 'reserved_until')
   end
   local owns = known.nonce == nonce and (term == '' or tonumber(term) == known.term)
   if not owns or (holder and holder ~= known.holder) then return { 0 } end
   write('DEL', KEYS[k + 1])
-  write('HDEL', KEYS[k + 2], 'holder', 'nonce', 'ttl', 'since', 'metadata', 'wake', 'handover')
+  write('HDEL', KEYS[k + 2], 'claim', 'holder', 'since', 'metadata', 'wake', 'handover')
   note(KEYS[k + 6], known.term, 'lost', reason, known.holder)
   reserve(k, successor ~= '' and successor or nil)
   write('PUBLISH', changes, '0 ' .. KEYS[k + 1])
