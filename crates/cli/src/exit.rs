@@ -108,23 +108,13 @@ impl From<tenure::Error> for Failure {
                 _ => Exit::Internal,
             },
         };
-        Self::new(exit, with_causes(&error))
+        Self::new(exit, tenure::with_causes(&error))
     }
 }
 
 /// Whether the address itself cannot be used, so that nothing was even looked at.
 fn is_bad_address(error: &StoreError) -> bool {
     error.kind() == StoreErrorKind::Configuration && error.failure() == tenure::Failure::NotSent
-}
-
-/// An error says what it means for us; its causes say what the system told us.
-fn with_causes(error: &dyn std::error::Error) -> String {
-    let causes = std::iter::successors(error.source(), |cause| cause.source());
-    causes.fold(error.to_string(), |message, cause| {
-        // Some errors repeat what caused them.
-        let cause = cause.to_string();
-        if message.ends_with(&cause) { message } else { format!("{message}: {cause}") }
-    })
 }
 
 impl From<std::io::Error> for Failure {

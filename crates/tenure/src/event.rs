@@ -1,12 +1,12 @@
 //! What an application can watch happen.
 
-use std::error::Error as _;
 use std::fmt;
 
 use tenure_core::{Instant, Leader, LossReason, Problem, Term, Trust};
 use tokio::sync::mpsc;
 
 use crate::blocking::block_on;
+use crate::error::with_causes;
 use crate::store::StoreError;
 
 /// Something that happened to a candidacy.
@@ -87,16 +87,8 @@ impl fmt::Display for Trouble {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::Problem(problem) => problem.fmt(f),
-            Self::Store(error) => {
-                error.fmt(f)?;
-                // The causes are what people look for: "disk full", "permission denied".
-                let mut cause = error.source();
-                while let Some(error) = cause {
-                    write!(f, ": {error}")?;
-                    cause = error.source();
-                }
-                Ok(())
-            }
+            // The causes are what people look for: "disk full", "permission denied".
+            Self::Store(error) => f.write_str(&with_causes(error)),
             Self::Callback { callback, message } => write!(f, "the {callback} callback {message}"),
         }
     }

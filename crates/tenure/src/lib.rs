@@ -112,7 +112,7 @@ pub use tenure_core::{
 pub use callback::CallbackResult;
 pub use clock::Clock;
 pub use election::{Election, ElectionBuilder};
-pub use error::{Error, ErrorKind};
+pub use error::{Error, ErrorKind, with_causes};
 pub use event::{Event, EventKind, Events, Trouble};
 pub use leadership::{Leadership, Work};
 pub use store::{MemoryStore, Store, StoreError, StoreUrl};

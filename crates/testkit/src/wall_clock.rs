@@ -18,19 +18,22 @@ impl WallClock {
     /// A clock that is right, and will be set through this file.
     #[must_use]
     pub fn at(file: PathBuf) -> Self {
-        fs::write(&file, 0_i64.to_ne_bytes()).unwrap();
         Self { file }
     }
 
     /// Lets it be wrong by this many seconds, at once.
     pub fn jump_to(&self, offset_s: i64) {
-        let file = fs::OpenOptions::new().write(true).open(&self.file).unwrap();
+        let file = fs::OpenOptions::new().write(true).create(true).truncate(false).open(&self.file).unwrap();
         // In place and as one number, since processes look at this very file whenever they want.
         file.write_all_at(&offset_s.to_ne_bytes(), 0).unwrap();
     }
 
     /// Lets a command, and all that it starts, look at this clock.
     pub fn govern(&self, command: &mut Command) {
+        // Only now: what nobody looks at need not be there.
+        if !self.file.exists() {
+            self.jump_to(0);
+        }
         command.env("LD_PRELOAD", env!("WALL_CLOCK_LIBRARY")).env("TENURE_WALL_CLOCK", &self.file);
     }
 }

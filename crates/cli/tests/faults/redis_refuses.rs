@@ -87,9 +87,9 @@ pub(crate) fn case_67_a_server_that_is_out_of_memory_keeps_the_leader_and_grants
 }
 
 pub(crate) fn case_67_a_server_that_loads_its_data_costs_nothing() {
-    // Two seconds, during which it answers now and then.
-    let scene = Scene::on(RedisOptions::default().persistent().line("key-load-delay 150").line("appendfsync no"));
-    let fill = "for i = 1, 10000 do redis.call('SET', 'filler:' .. i, i) end";
+    // Two seconds, during which it answers every thousand keys, and those take it 40 ms.
+    let scene = Scene::on(RedisOptions::default().persistent().line("key-load-delay 40").line("appendfsync no"));
+    let fill = "for i = 1, 50000 do redis.call('SET', 'filler:' .. i, i) end";
     drop(scene.server.command(&["EVAL", fill, "0"]));
     scene.server.restart();
     scene.leader_is_refused("LOADING");

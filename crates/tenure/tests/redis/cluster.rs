@@ -3,7 +3,7 @@
 use std::time::{Duration, Instant};
 
 use tenure::store::StoreErrorKind;
-use tenure_core::Failure;
+use tenure_core::{Failure, RenewReply};
 use tenure_testkit::bound::within;
 use tenure_testkit::redis::{Cluster, RedisServer};
 
@@ -172,6 +172,25 @@ async fn a_primary_that_hangs_is_left_and_does_not_hold_up_the_others() {
     })
     .await;
     within("an answer of the replica", asked.elapsed(), Duration::from_secs(20));
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn whoever_shares_a_batch_with_a_node_that_hangs_is_answered() {
+    let cluster = Cluster::start();
+    let store = open(&cluster.url());
+    let owner = cluster.owner_of(LEASE);
+    let is_elsewhere = |name: &String| cluster.owner_of(&format!("tenure:default:{name}")).port() != owner.port();
+    let name = (0..50).map(|n| format!("other{n}")).find(is_elsewhere).unwrap();
+    let (here, elsewhere) = (Stander::new(&store, "e", "here"), Stander::new(&store, &name, "elsewhere"));
+    let renewals = [here.renewal(here.granted().await), elsewhere.renewal(elsewhere.granted().await)];
+
+    let _paused = owner.pause();
+    let asked = Instant::now();
+    let replies = store.renew(&renewals).await;
+    within("the answers to a batch", asked.elapsed(), Duration::from_secs(2));
+    let silence = replies[0].as_ref().unwrap_err();
+    assert_told(silence, StoreErrorKind::TimedOut, Failure::Unknown, &["does not answer, and others do"]);
+    assert_eq!(replies[1].as_ref().unwrap(), &RenewReply::Renewed { handover: None });
 }
 
 /// How often this node has read something from a connection.

@@ -45,8 +45,11 @@ enum Target {
 const SLOTS: u16 = 16_384;
 /// A slot that is moved twice while a call is under way is a wonder; more than that is a loop.
 const REDIRECTIONS_MAX: usize = 5;
+/// Nodes of a cluster are near each other, and answer at about the same time.
+const LAGGARD_PATIENCE: Duration = Duration::from_millis(150);
 /// A node that does not answer must not use up the time of the others.
 const MAP_PATIENCE: Duration = Duration::from_millis(500);
+const SURVEY_PATIENCE: Duration = Duration::from_secs(2);
 
 impl Cluster {
     pub(super) fn new(seeds: Vec<Address>, servers: Template) -> Self {
@@ -122,7 +125,10 @@ impl Cluster {
         let owners: BTreeSet<Address> = self.known().slots.values().cloned().collect();
         let visits = owners.into_iter().map(|address| async move {
             let answers = match self.node(&address) {
-                Ok(node) => question(&node, questions).await.1,
+                Ok(node) => match tokio::time::timeout(SURVEY_PATIENCE, question(&node, questions)).await {
+                    Ok((_, answers)) => answers,
+                    Err(_) => Err(Fault::Silent),
+                },
                 Err(fault) => Err(fault),
             };
             (address.to_string(), answers)
@@ -159,6 +165,7 @@ impl Cluster {
                 }
             }
         }
+        let mut awaited: BTreeSet<usize> = by_server.values().flatten().copied().collect();
         let visits = by_server.into_iter().map(|((address, asks), positions)| async move {
             let chosen: Vec<&Call> = positions.iter().map(|&position| &calls[position]).collect();
             let answers = self.visit(&address, &chosen, asks, wait).await;
@@ -168,7 +175,10 @@ impl Cluster {
             };
             positions.into_iter().zip(results).collect::<Vec<_>>()
         });
-        results.extend(join_all(visits).await.into_iter().flatten());
+        let answered = without_laggards(visits.collect()).await;
+        awaited.retain(|position| answered.iter().all(|(known, _)| known != position));
+        results.extend(answered);
+        results.extend(awaited.into_iter().map(|position| (position, Err(Fault::Silent))));
         results
     }
 
@@ -307,6 +317,17 @@ async fn slots_by(node: &Node) -> Result<Value, Fault> {
 
 fn silence() -> Fault {
     Fault::NoPrimary("no node of the cluster answers".to_owned())
+}
+
+/// The results of all visits, but for those to nodes that are silent while others have answered: leaders whose elections are
+/// elsewhere must not lose their time, and so their leases, with a node that hangs.
+async fn without_laggards<T>(mut visits: FuturesUnordered<impl Future<Output = Vec<T>>>) -> Vec<T> {
+    let mut results = visits.next().await.unwrap_or_default();
+    let deadline = tokio::time::Instant::now() + LAGGARD_PATIENCE;
+    while let Ok(Some(more)) = tokio::time::timeout_at(deadline, visits.next()).await {
+        results.extend(more);
+    }
+    results
 }
 
 /// First slot, last slot and owner of each range. A node without an address is the one that was asked.

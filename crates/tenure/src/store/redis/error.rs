@@ -15,6 +15,9 @@ pub(super) enum Fault {
     /// The connection broke while an answer was awaited.
     #[error("the connection was lost: {0}")]
     Lost(Arc<RedisError>),
+    /// No answer came, although others in the same cluster have answered.
+    #[error("the node of this election does not answer, and others do")]
+    Silent,
     /// The server said no.
     #[error("{}{text}", Code::of(text).advice())]
     Refused { text: String },
@@ -57,7 +60,7 @@ impl Fault {
             }
             // A connection that answers nonsense may have lost count of its answers.
             Self::Nonsense(_) | Self::NoPrimary(_) | Self::Withdrawn(_) | Self::Adrift(_) => true,
-            Self::Connect(_) | Self::Lost(_) => false,
+            Self::Connect(_) | Self::Lost(_) | Self::Silent => false,
         }
     }
 
@@ -71,6 +74,7 @@ impl Fault {
             Self::Lost(source) => {
                 StoreError::unknown(StoreErrorKind::Unavailable, message).caused_by(RedisError::clone(&source))
             }
+            Self::Silent => StoreError::unknown(StoreErrorKind::TimedOut, message),
             Self::Refused { text } => StoreError::refused(Code::of(&text).kind(), message),
             Self::CutShort { text } => StoreError::unknown(Code::of(&text).kind(), message),
             Self::Nonsense(_) => StoreError::unknown(StoreErrorKind::Corrupt, message),
