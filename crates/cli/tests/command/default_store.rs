@@ -4,6 +4,7 @@ use std::os::unix::fs::PermissionsExt;
 use std::path::Path;
 use std::process::Command;
 
+use tenure_testkit::redis::RedisServer;
 use tenure_testkit::running::{Finished, Running};
 use tenure_testkit::site::{ELECTION, Site};
 
@@ -83,4 +84,29 @@ fn without_a_home_it_says_what_to_do() {
     });
     assert_eq!(finished.code, Some(69), "{finished:?}");
     assert!(finished.stderr.contains("/proc/nowhere") && finished.stderr.contains("--store"), "{finished:?}");
+}
+
+#[test]
+fn the_redis_of_the_environment_comes_first() {
+    let (site, server) = (site(), RedisServer::start());
+    for (host, port, prefix) in
+        [("REDIS_HOST", "REDIS_PORT", "REDIS_PREFIX"), ("MUTEX_REDIS_HOST", "MUTEX_REDIS_PORT", "MUTEX_REDIS_PREFIX")]
+    {
+        let finished = run(&site, |command| {
+            command.env(host, "127.0.0.1").env(port, server.port().to_string()).env(prefix, prefix);
+        });
+        assert_eq!((finished.code, finished.stdout.as_str()), (Some(0), "led"), "{finished:?}");
+        let history = format!("{{{prefix}:leader:{ELECTION}}}:history");
+        assert_eq!(server.command(&["LLEN", &history]), redis::Value::Int(2), "elected and lost, in Redis");
+    }
+    assert!(!site.path("home/.local").exists(), "and no file is made");
+}
+
+#[test]
+fn variables_that_contradict_themselves_are_refused() {
+    let finished = run(&site(), |command| {
+        command.env("REDIS_SENTINEL_HOST", "127.0.0.1");
+    });
+    assert_eq!(finished.code, Some(2), "{finished:?}");
+    assert!(finished.stderr.contains("REDIS_SENTINEL_NAME"), "{finished:?}");
 }

@@ -5,6 +5,7 @@
 mod cluster;
 mod denied;
 mod errors;
+mod examine;
 mod foreign;
 mod interop;
 mod lost;

@@ -7,7 +7,7 @@ use tenure_core::Failure;
 use tenure_testkit::certificates::{Certificates, Identity};
 use tenure_testkit::redis::{RedisOptions, RedisServer, TlsClients};
 
-use crate::support::{Stander, assert_told, open};
+use crate::support::{Stander, assert_told, open, until};
 
 #[tokio::test]
 async fn a_server_of_another_authority_name_or_time_is_not_believed() {
@@ -59,6 +59,33 @@ async fn nobody_falls_back_to_a_connection_that_is_not_encrypted() {
     // A server that does not encrypt may take the greeting for the beginning of a command, and wait for the rest of it.
     assert_told(&error, StoreErrorKind::Unavailable, Failure::NotSent, &[]);
     assert_eq!(server.calls("evalsha"), 0);
+}
+
+#[tokio::test]
+async fn a_certificate_that_expires_ends_no_connection_and_begins_none() {
+    let certificates = Certificates::new();
+    let server = encrypted(&certificates.server(), &certificates, TlsClients::MayBeUnknown);
+    let url = format!("{}?{}", server.url(), trusting(&certificates.authority().certificate));
+    let leader = Stander::new(&open(&url), "e", "a");
+    let term = leader.granted().await;
+
+    present(&server, &certificates.server_expired());
+    leader.keeps(term).await;
+    server.command(&["CLIENT", "KILL", "TYPE", "normal", "SKIPME", "yes"]);
+    until("a connection that is refused", async || {
+        let error = leader.renew(term).await.err()?;
+        error.to_string().contains("expired").then_some(())
+    })
+    .await;
+
+    present(&server, &certificates.server());
+    leader.keeps(term).await;
+}
+
+/// Whoever connects from now on sees this certificate.
+fn present(server: &RedisServer, identity: &Identity) {
+    let [certificate, key] = [&identity.certificate, &identity.key].map(|path| path.to_str().unwrap());
+    server.command(&["CONFIG", "SET", "tls-cert-file", certificate, "tls-key-file", key]);
 }
 
 fn encrypted(server: &Identity, certificates: &Certificates, clients: TlsClients) -> RedisServer {
