@@ -55,7 +55,7 @@ impl RedisConfig {
         Self::of(Servers::Given(client))
     }
 
-    /// What an address says; see the [table](super::redis#addresses) of them.
+    /// What an address says; see the [table](crate::store::redis#addresses) of them.
     ///
     /// # Errors
     /// When the address cannot be understood, or names a file that cannot be read. The message never shows a password.
