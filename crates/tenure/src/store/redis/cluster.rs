@@ -176,7 +176,9 @@ impl Cluster {
             positions.into_iter().zip(results).collect::<Vec<_>>()
         });
         let answered = without_laggards(visits.collect()).await;
-        awaited.retain(|position| answered.iter().all(|(known, _)| known != position));
+        for (position, _) in &answered {
+            awaited.remove(position);
+        }
         results.extend(answered);
         results.extend(awaited.into_iter().map(|position| (position, Err(Fault::Silent))));
         results

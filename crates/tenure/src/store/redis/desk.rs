@@ -1,5 +1,6 @@
 //! Where requests are taken, sent, and answered.
 
+use std::collections::HashSet;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 
@@ -160,6 +161,8 @@ impl Desk {
             matches!(reply, Ok(Reply { value: Outcome::Granted { is_first: true, .. }, .. }))
         };
         let new = batch.iter().zip(&told.replies).filter(|(_, reply)| is_new(reply)).map(|(request, _)| &request.key);
+        // Ten thousand elections may begin at once.
+        let just_listed: HashSet<&ElectionKey> = just_listed.iter().collect();
         let lost: Vec<ElectionKey> = new.filter(|key| !just_listed.contains(key)).cloned().collect();
         if !lost.is_empty() {
             self.deployment.run(&index::entries(&self.keys, &lost), None).await;
@@ -180,15 +183,16 @@ impl Desk {
             judged.push(match reply {
                 Ok(Reply { value: Outcome::Held(held), .. }) => Ok(CampaignReply::Held(held)),
                 Ok(reply @ Reply { value: Outcome::Granted { term, ran_out, .. }, .. }) => {
-                    if let Some(remaining) = self.server_clock.holds_back(&request.key, ran_out) {
+                    match self.server_clock.holds_back(&request.key, ran_out) {
                         // It is kept, and found again by its nonce when it may be used.
-                        judged.push(Ok(CampaignReply::Held(Held { leader: None, remaining, rank: 0 })));
-                        continue;
+                        Some(remaining) => Ok(CampaignReply::Held(Held { leader: None, remaining, rank: 0 })),
+                        None => {
+                            if let Some(why) = self.objection(&reply, opinion) {
+                                withdrawals.push((position, why, withdrawal(request, term)));
+                            }
+                            Ok(CampaignReply::Granted { term })
+                        }
                     }
-                    if let Some(why) = self.objection(&reply, opinion) {
-                        withdrawals.push((position, why, withdrawal(request, term)));
-                    }
-                    Ok(CampaignReply::Granted { term })
                 }
                 Err(error) => Err(error),
             });

@@ -1,6 +1,6 @@
 -- Looks at each election. Changes nothing.
 -- ARGV: number, how long to wait for a lease without expiry
--- Answers: term, reserved_for, {nonce...} of stand-bys as {candidate, order}, then of the lease, if there is one:
+-- Answers: term, reserved_for, the stand-bys as {candidate, priority, since}, then of the lease, if there is one:
 --          holder remaining ttl since metadata term
 
 return each(6, 2, 0, function(k)
