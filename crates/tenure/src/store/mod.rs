@@ -8,6 +8,8 @@ mod hint;
 mod memory;
 #[cfg(feature = "redis")]
 pub mod redis;
+#[cfg(feature = "redis")]
+mod remote;
 #[cfg(feature = "sqlite")]
 pub mod sqlite;
 mod url;
