@@ -126,7 +126,7 @@ impl Wanted {
     fn count(&mut self, interest: Interest) -> &mut usize {
         match interest {
             Interest::Own => &mut self.own,
-            Interest::All => &mut self.all,
+            Interest::All | Interest::Messages => &mut self.all,
         }
     }
 }
@@ -225,7 +225,7 @@ impl Session<'_> {
                 self.shared.is_heard.store(true, Ordering::SeqCst);
                 self.shared.look_again_if_deaf();
             }
-            Interest::All => self.shared.look_again(interest),
+            Interest::All | Interest::Messages => self.shared.look_again(interest),
         }
     }
 
