@@ -1,4 +1,5 @@
-//! Names: of elections, of namespaces and of candidates. One rule for all of them, checked once, at the door.
+//! Names: of elections, namespaces, candidates, channels and senders. One rule for all of them, checked once, at the
+//! door.
 
 use std::fmt;
 use std::str::FromStr;
@@ -6,6 +7,9 @@ use std::sync::Arc;
 
 /// The longest name, in bytes. Every store can hold it, and a log line stays readable.
 pub const NAME_BYTES_MAX: usize = 200;
+
+/// The longest name of a channel, in bytes: as long as the names of channels may be where servers have such.
+pub const CHANNEL_BYTES_MAX: usize = 63;
 
 /// Why a name was refused. The offending text is quoted with its control characters escaped, and cut when it is long.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
@@ -31,28 +35,33 @@ pub enum NameFault {
     /// There is no text at all.
     #[error("it is empty; give it at least one character")]
     Empty,
-    /// The text is longer than [`NAME_BYTES_MAX`].
-    #[error("it has {0} bytes and at most {NAME_BYTES_MAX} are allowed")]
-    TooLong(usize),
+    /// The text is longer than a name of its kind may be.
+    #[error("it has {bytes} bytes and at most {max} are allowed")]
+    TooLong {
+        /// How long it is.
+        bytes: usize,
+        /// How long it may be.
+        max: usize,
+    },
     /// The text holds a control character, such as a line break or a NUL.
     #[error("it holds the control character U+{0:04X}; use printable characters only")]
     Control(u32),
 }
 
 macro_rules! name_type {
-    ($(#[$doc:meta])* $name:ident, $what:literal) => {
+    ($(#[$doc:meta])* $name:ident, $what:literal, $max:ident) => {
         $(#[$doc])*
         #[derive(Clone, PartialEq, Eq, PartialOrd, Ord, Hash)]
         pub struct $name(Arc<str>);
 
         impl $name {
-            /// Checks the text and keeps it: 1 to [`NAME_BYTES_MAX`] bytes of UTF-8 without control characters.
-            /// Names are compared byte by byte: no case folding, no Unicode normalisation.
+            #[doc = concat!("Checks the text and keeps it: 1 to [`", stringify!($max), "`] bytes of UTF-8 without control")]
+            /// characters. Names are compared byte by byte: no case folding, no Unicode normalisation.
             ///
             /// # Errors
             /// When the text breaks that rule; the message says how.
             pub fn new(text: impl AsRef<str>) -> Result<Self, NameError> {
-                check($what, text.as_ref()).map(Self)
+                check($what, $max, text.as_ref()).map(Self)
             }
 
             /// The text itself.
@@ -94,18 +103,49 @@ name_type!(
     /// assert!(ElectionName::new("two\nlines").is_err());
     /// ```
     ElectionName,
-    "election name"
+    "election name",
+    NAME_BYTES_MAX
 );
 name_type!(
     /// A label of one participant. It identifies a candidate to people; ownership is never decided by it.
     CandidateId,
-    "candidate id"
+    "candidate id",
+    NAME_BYTES_MAX
 );
 name_type!(
     /// A set of elections that share a store without meeting elections of the same name elsewhere in it.
     Namespace,
-    "namespace"
+    "namespace",
+    NAME_BYTES_MAX
 );
+
+name_type!(
+    /// The name of a channel that messages to a leader are sent on, such as `refresh`.
+    ///
+    /// ```
+    /// use tenure_core::ChannelName;
+    ///
+    /// assert_ne!(ChannelName::new("refresh")?, ChannelName::new("Refresh")?);
+    /// assert!(ChannelName::new("x".repeat(64)).is_err());
+    /// # Ok::<(), tenure_core::NameError>(())
+    /// ```
+    ChannelName,
+    "channel name",
+    CHANNEL_BYTES_MAX
+);
+name_type!(
+    /// A label of whoever sent a message. Messages of one sender on one channel keep their order.
+    Sender,
+    "sender",
+    NAME_BYTES_MAX
+);
+
+impl From<CandidateId> for Sender {
+    /// Both follow the same rule.
+    fn from(candidate: CandidateId) -> Self {
+        Self(candidate.0)
+    }
+}
 
 impl Default for Namespace {
     /// The namespace `default`.
@@ -114,11 +154,11 @@ impl Default for Namespace {
     }
 }
 
-fn check(what: &'static str, text: &str) -> Result<Arc<str>, NameError> {
+fn check(what: &'static str, max: usize, text: &str) -> Result<Arc<str>, NameError> {
     let fault = if text.is_empty() {
         Some(NameFault::Empty)
-    } else if text.len() > NAME_BYTES_MAX {
-        Some(NameFault::TooLong(text.len()))
+    } else if text.len() > max {
+        Some(NameFault::TooLong { bytes: text.len(), max })
     } else {
         text.chars().find(|c| c.is_control()).map(|c| NameFault::Control(u32::from(c)))
     };
@@ -157,7 +197,10 @@ mod tests {
     fn refuses_and_says_why() {
         let fault = |text: &str| ElectionName::new(text).unwrap_err().fault();
         assert_eq!(fault(""), NameFault::Empty);
-        assert_eq!(fault(&"x".repeat(201)), NameFault::TooLong(201));
+        assert_eq!(fault(&"x".repeat(201)), NameFault::TooLong { bytes: 201, max: 200 });
+        let channel = |bytes| ChannelName::new("x".repeat(bytes)).map(drop).map_err(|error| error.fault());
+        assert_eq!(channel(63), Ok(()));
+        assert_eq!(channel(64), Err(NameFault::TooLong { bytes: 64, max: 63 }));
         assert_eq!(fault("a\0b"), NameFault::Control(0));
         assert_eq!(fault("a\u{85}b"), NameFault::Control(0x85));
     }

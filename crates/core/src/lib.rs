@@ -41,7 +41,9 @@ mod tests;
 
 pub use candidate::{Candidate, Priority};
 pub use elector::{Elector, Standing};
-pub use id::{CandidateId, ElectionName, NAME_BYTES_MAX, NameError, NameFault, Namespace};
+pub use id::{
+    CHANNEL_BYTES_MAX, CandidateId, ChannelName, ElectionName, NAME_BYTES_MAX, NameError, NameFault, Namespace, Sender,
+};
 pub use input::{CampaignReply, Draw, Failure, Handover, Held, Input, RenewReply, Reply};
 pub use lease::{Leader, Metadata, Nonce, Term};
 #[cfg(mutants)]

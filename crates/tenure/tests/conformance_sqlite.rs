@@ -43,3 +43,4 @@ impl Fixture for SqliteFixture {
 }
 
 tenure::conformance_tests!(SqliteFixture::new());
+tenure::conformance_tests!(no messages: SqliteFixture::new());

@@ -5,7 +5,7 @@ use std::time::Duration;
 use super::{Effects, LeaseRecord, Moment, RESERVATION, Record, Reservation, StandByRecord, Wake};
 use crate::id::CandidateId;
 use crate::input::{CampaignReply, Handover, Held, RenewReply};
-use crate::lease::Term;
+use crate::lease::{Nonce, Term};
 use crate::request::{Campaign, Lease, Observation, Renew, Resign, StandBy};
 
 /// The successor, and one more in case it does not answer: a hand-over must not wake a herd.
@@ -43,15 +43,24 @@ impl Record {
         }
     }
 
+    /// Whether this nonce holds the lease under this term now: whoever does may renew it, and be given the leader's
+    /// messages.
+    #[must_use]
+    pub fn is_held_by(&self, nonce: Nonce, term: Term, at: &Moment<'_>) -> bool {
+        let running = self.lease.as_ref().filter(|lease| at.now < lease.expires_at);
+        running.is_some_and(|lease| lease.nonce == nonce && lease.leader.term == term)
+    }
+
     /// Prolongs the lease if nonce and term match and it has not run out.
     pub fn renew(&mut self, request: &Renew, at: &Moment<'_>) -> RenewReply {
-        match self.lease.as_mut().filter(|lease| at.now < lease.expires_at) {
-            Some(lease) if lease.nonce == request.nonce && lease.leader.term == request.term => {
+        let is_held = self.is_held_by(request.nonce, request.term, at);
+        match self.lease.as_mut().filter(|_| is_held) {
+            Some(lease) => {
                 lease.expires_at = at.now + request.ttl;
                 lease.ttl = request.ttl;
                 RenewReply::Renewed { handover: lease.handover.clone() }
             }
-            Some(_) | None => RenewReply::NotHolder { current: self.last_term },
+            None => RenewReply::NotHolder { current: self.last_term },
         }
     }
 

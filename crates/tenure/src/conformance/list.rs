@@ -1,9 +1,16 @@
-//! The list of all properties: the tests and [`ALL`] are both made of it, so neither can lack what the other has.
+//! The lists of all properties: the tests and [`ALL`] are both made of one, so neither can lack what the other has.
 
 use super::PropertyFn;
 
-/// Every property with its name, for programs that want to run them their own way.
+/// Every property of elections with its name, for programs that want to run them their own way.
 pub const ALL: &[(&str, PropertyFn)] = crate::__conformance_properties!([listed]);
+
+/// Every property of messages with its name. A store that has a [mailbox](crate::store::Store::mailbox) passes these,
+/// too, if messages wait in it; one that only passes messages on needs tests of its own.
+pub const MESSAGES: &[(&str, PropertyFn)] = crate::__conformance_message_properties!([listed]);
+
+/// What a store without a mailbox passes instead of [`MESSAGES`]: that it has none.
+pub const NO_MESSAGES: &[(&str, PropertyFn)] = crate::__conformance_no_message_properties!([listed]);
 
 /// Calls the macro in brackets with the arguments that follow and with every property by file and name. A function that
 /// is missing here is dead code, and the compiler says so.
@@ -169,6 +176,95 @@ macro_rules! __conformance_properties {
                 a_grant_is_hinted_to_those_who_watch_everything
                 a_resignation_is_hinted_to_those_who_watch_everything
                 watching_takes_no_part
+            }
+        }
+    };
+}
+
+/// The same for messages.
+#[doc(hidden)]
+#[macro_export]
+macro_rules! __conformance_message_properties {
+    ([$($then:tt)+] $($argument:tt)*) => {
+        $($then)+! {
+            $($argument)*
+            message_send {
+                a_mailbox_is_described_in_a_sentence
+                a_message_waits_until_somebody_leads
+                a_message_reaches_whoever_leads_already
+                a_message_outlives_the_handle_that_sent_it
+                the_same_id_is_the_same_message
+                the_same_id_in_another_election_is_another_message
+                an_empty_batch_of_messages_has_no_answers
+                messages_keep_their_order
+                a_batch_of_messages_keeps_its_order
+                a_batch_goes_to_several_elections
+                concurrent_senders_lose_nothing
+                elections_and_namespaces_do_not_share_messages
+                a_full_line_refuses_more
+                messages_alone_make_no_election
+                messages_disturb_no_election
+            }
+            message_text {
+                odd_payloads_are_kept_byte_by_byte
+                the_largest_payload_is_kept_and_a_larger_one_refused
+                odd_channels_are_kept_byte_by_byte_and_apart
+                odd_senders_are_kept_byte_by_byte_and_apart
+                odd_reasons_are_kept
+                all_bits_of_an_id_count
+            }
+            message_receive {
+                only_the_channels_asked_for_are_received
+                lines_that_are_held_back_are_left_out
+                a_line_that_is_held_back_leaves_room_for_others
+                receiving_stops_at_its_limit
+                receiving_takes_nothing_away
+                receiving_needs_nonce_and_term
+                whoever_does_not_lead_receives_nothing
+                an_expired_holder_receives_nothing
+                receiving_prolongs_nothing
+            }
+            message_settle {
+                a_message_that_was_handled_is_gone
+                settling_needs_nonce_and_term
+                an_expired_holder_settles_nothing
+                a_stale_leader_settles_nothing
+                an_earlier_term_of_the_same_nonce_settles_nothing
+                the_next_leader_receives_what_was_not_settled
+                a_failed_message_keeps_its_place
+                attempts_and_reasons_outlast_the_leader
+                a_failure_told_twice_counts_once
+                settling_what_is_gone_changes_nothing
+                many_messages_are_settled_at_once
+            }
+            message_aside {
+                a_message_set_aside_is_kept_but_not_received
+                a_message_set_aside_is_not_sent_again
+                messages_set_aside_are_listed_in_that_order
+                what_is_put_back_goes_to_the_end_as_new
+                some_may_be_put_back_by_id
+                putting_back_concerns_one_election
+                lists_stop_at_their_limit
+                only_the_newest_messages_set_aside_are_kept
+            }
+            message_watch {
+                a_message_is_hinted_to_the_leader
+                a_message_put_back_is_hinted_to_the_leader
+                watching_messages_takes_no_part
+            }
+        }
+    };
+}
+
+/// The same for stores without a mailbox.
+#[doc(hidden)]
+#[macro_export]
+macro_rules! __conformance_no_message_properties {
+    ([$($then:tt)+] $($argument:tt)*) => {
+        $($then)+! {
+            $($argument)*
+            no_messages {
+                there_is_no_mailbox
             }
         }
     };

@@ -41,6 +41,8 @@
 //! }
 //!
 //! tenure::conformance_tests!(Memory::new());
+//! // A store without a mailbox says `no messages:` instead.
+//! tenure::conformance_tests!(messages: Memory::new());
 //! ```
 //!
 //! The properties assume nothing beyond the contract: terms need not be consecutive, an expired lease need not be
@@ -53,11 +55,19 @@ mod batch;
 mod campaign;
 mod capabilities;
 mod concurrency;
+mod correspondence;
 mod elections;
 mod handover;
 mod history;
 mod list;
+mod message_aside;
+mod message_receive;
+mod message_send;
+mod message_settle;
+mod message_text;
+mod message_watch;
 mod names;
+mod no_messages;
 mod nonce;
 mod observe;
 mod player;
@@ -74,7 +84,7 @@ use std::time::Duration;
 
 use futures_util::future::BoxFuture;
 
-pub use self::list::ALL;
+pub use self::list::{ALL, MESSAGES, NO_MESSAGES};
 use crate::store::Store;
 
 /// One property: completes when it holds, panics when it does not.
@@ -97,8 +107,18 @@ pub trait Fixture: Send + Sync {
 
 /// Makes one `#[test]` of each property in [`conformance::ALL`](crate::conformance::ALL). The expression makes a
 /// [`Fixture`](crate::conformance::Fixture) and is evaluated once per property, inside a tokio runtime.
+///
+/// After `messages:` it takes the properties in [`conformance::MESSAGES`](crate::conformance::MESSAGES), and after
+/// `no messages:` those in [`conformance::NO_MESSAGES`](crate::conformance::NO_MESSAGES): the tests of a store name one
+/// of the two, so that nobody has to guess whether messages were left out or forgotten.
 #[macro_export]
 macro_rules! conformance_tests {
+    (messages: $fixture:expr) => {
+        $crate::__conformance_message_properties! { [$crate::__conformance_test] ($fixture) }
+    };
+    (no messages: $fixture:expr) => {
+        $crate::__conformance_no_message_properties! { [$crate::__conformance_test] ($fixture) }
+    };
     ($fixture:expr) => {
         $crate::__conformance_properties! { [$crate::__conformance_test] ($fixture) }
     };
@@ -110,7 +130,8 @@ macro_rules! conformance_tests {
 /// When the property does not hold within a minute, or there is none of this name.
 #[doc(hidden)]
 pub fn run<F: Fixture>(name: &str, fixture: impl FnOnce() -> F) {
-    let (_, property) = ALL.iter().find(|(known, _)| *known == name).expect("a property of this name");
+    let mut all = ALL.iter().chain(MESSAGES).chain(NO_MESSAGES);
+    let (_, property) = all.find(|(known, _)| *known == name).expect("a property of this name");
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().expect("a runtime");
     runtime.block_on(async {
         let fixture = fixture();

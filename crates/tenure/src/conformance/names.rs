@@ -112,7 +112,7 @@ pub(super) async fn large_metadata_survives(fixture: &dyn Fixture) {
     assert_eq!(other.observes().await.lease.expect("a lease").leader.metadata, one.metadata);
 }
 
-fn odd_names() -> Vec<String> {
+pub(super) fn odd_names() -> Vec<String> {
     let longest = ["x".repeat(NAME_BYTES_MAX), "🦀".repeat(NAME_BYTES_MAX / 4)];
     ODD.iter().map(|name| (*name).to_owned()).chain(longest).collect()
 }

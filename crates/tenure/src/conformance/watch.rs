@@ -10,7 +10,7 @@ use super::player::{LONG, Player, key};
 use crate::store::{ElectionKey, Hint, Interest};
 
 /// How often the same thing is tried before hints count as not being sent at all.
-const TRIES: usize = 5;
+pub(super) const TRIES: usize = 5;
 
 /// How long one hint is waited for. Far more than a push takes.
 const HINT_WITHIN: Duration = Duration::from_secs(5);
@@ -90,18 +90,18 @@ pub(super) async fn watching_takes_no_part(fixture: &dyn Fixture) {
 }
 
 /// Begins to listen, unless the store says that there is nothing to hear.
-fn watch(player: &Player, interest: Interest) -> Option<BoxStream<'static, Hint>> {
+pub(super) fn watch(player: &Player, interest: Interest) -> Option<BoxStream<'static, Hint>> {
     player.store.capabilities().pushes.then(|| player.store.watch(interest))
 }
 
 /// Forgets what has been hinted so far.
-fn drain(hints: &mut BoxStream<'static, Hint>) {
+pub(super) fn drain(hints: &mut BoxStream<'static, Hint>) {
     while let Some(hint) = hints.next().now_or_never() {
         assert!(hint.is_some(), "a stream of hints never ends");
     }
 }
 
-async fn hears_of(hints: &mut BoxStream<'static, Hint>, election: &ElectionKey) -> bool {
+pub(super) async fn hears_of(hints: &mut BoxStream<'static, Hint>, election: &ElectionKey) -> bool {
     let heard = async {
         loop {
             let hint = hints.next().await.expect("a stream of hints never ends");

@@ -27,6 +27,10 @@ pub enum StoreErrorKind {
     ReadOnly,
     /// There is no room left.
     Full,
+    /// What was to be kept is larger than the store can keep.
+    TooLarge,
+    /// The store does not offer this at all.
+    Unsupported,
     /// The store was made by a newer version of tenure, or lacks a migration.
     Schema,
     /// The store's data make no sense.

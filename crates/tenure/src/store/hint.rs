@@ -11,6 +11,9 @@ pub enum Interest {
     Own,
     /// Every change of leadership.
     All,
+    /// Messages that may wait for an election that a candidate of this very store handle leads. A store without a
+    /// [mailbox](crate::store::Store::mailbox) has nothing to say about them.
+    Messages,
 }
 
 /// Something may have changed.

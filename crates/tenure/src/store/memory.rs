@@ -6,14 +6,15 @@ use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
 use futures_util::future::{BoxFuture, ready};
 use futures_util::stream::{BoxStream, StreamExt, unfold};
-use tenure_core::{CampaignReply, CandidateId, ElectionName, Namespace, RenewReply};
+use tenure_core::{CampaignReply, CandidateId, ElectionName, Namespace, Nonce, RenewReply, Term};
 use tokio::sync::broadcast;
 
 use super::{
-    Campaign, Capabilities, ElectionKey, Finding, Hint, Interest, Observation, Renew, Replies, Resign, Store,
+    Campaign, Capabilities, ElectionKey, Finding, Hint, Interest, Mailbox, Observation, Renew, Replies, Resign, Store,
     StoreError, Transition,
 };
 use crate::clock::Clock;
+use crate::store::memory_mailbox::Messages;
 use tenure_core::record::{Effects, Moment, ProcessToken, Record};
 
 /// Keeps elections in memory. Clones share them, so several candidates of one process can meet.
@@ -31,12 +32,14 @@ pub struct MemoryStore {
     clock: Clock,
     elections: Arc<Mutex<BTreeMap<ElectionKey, Kept>>>,
     hints: broadcast::Sender<Hint>,
+    message_hints: broadcast::Sender<Hint>,
 }
 
 #[derive(Debug, Default)]
 struct Kept {
     record: Record,
     history: VecDeque<Transition>,
+    messages: Messages,
 }
 
 const HISTORY_MAX: usize = 1_000;
@@ -52,7 +55,8 @@ impl MemoryStore {
     /// An empty store whose leases run on this clock.
     #[must_use]
     pub fn with_clock(clock: Clock) -> Self {
-        Self { clock, elections: Arc::default(), hints: broadcast::Sender::new(HINTS_KEPT) }
+        let [hints, message_hints] = [(); 2].map(|()| broadcast::Sender::new(HINTS_KEPT));
+        Self { clock, elections: Arc::default(), hints, message_hints }
     }
 
     /// One atomic step on one election.
@@ -72,6 +76,29 @@ impl MemoryStore {
             let _ = self.hints.send(Hint::at(key.clone()));
         }
         reply
+    }
+
+    /// One atomic step on the messages of one election.
+    pub(super) fn with_messages<T>(&self, key: &ElectionKey, act: impl FnOnce(&mut Messages) -> T) -> T {
+        act(&mut self.elections().entry(key.clone()).or_default().messages)
+    }
+
+    /// The same for whoever leads; `None` for whoever does not.
+    pub(super) fn if_held<T>(
+        &self,
+        key: &ElectionKey,
+        nonce: Nonce,
+        term: Term,
+        act: impl FnOnce(&mut Messages) -> T,
+    ) -> Option<T> {
+        let mut elections = self.elections();
+        let kept = elections.get_mut(key)?;
+        kept.record.is_held_by(nonce, term, &self.moment()).then(|| act(&mut kept.messages))
+    }
+
+    pub(super) fn hint_messages(&self, key: &ElectionKey) {
+        // Nobody may be listening, and that is fine: a hint is only a hint.
+        let _ = self.message_hints.send(Hint::at(key.clone()));
     }
 
     fn moment(&self) -> Moment<'static> {
@@ -156,8 +183,12 @@ impl Store for MemoryStore {
         Box::pin(ready(Ok(latest.unwrap_or_default())))
     }
 
-    fn watch(&self, _interest: Interest) -> BoxStream<'static, Hint> {
-        unfold(self.hints.subscribe(), |mut hints| async {
+    fn watch(&self, interest: Interest) -> BoxStream<'static, Hint> {
+        let hints = match interest {
+            Interest::Own | Interest::All => &self.hints,
+            Interest::Messages => &self.message_hints,
+        };
+        unfold(hints.subscribe(), |mut hints| async {
             match hints.recv().await {
                 Ok(hint) => Some((hint, hints)),
                 Err(broadcast::error::RecvError::Lagged(_)) => Some((Hint::anywhere(), hints)),
@@ -165,6 +196,10 @@ impl Store for MemoryStore {
             }
         })
         .boxed()
+    }
+
+    fn mailbox(&self) -> Option<&dyn Mailbox> {
+        Some(self)
     }
 
     fn examine(&self) -> BoxFuture<'_, Vec<Finding>> {

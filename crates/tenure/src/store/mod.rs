@@ -5,7 +5,9 @@
 
 mod error;
 mod hint;
+pub mod mailbox;
 mod memory;
+mod memory_mailbox;
 #[cfg(feature = "redis")]
 pub mod redis;
 #[cfg(feature = "redis")]
@@ -26,6 +28,9 @@ use tenure_core::{CampaignReply, CandidateId, ElectionName, Namespace, RenewRepl
 
 pub use self::error::{StoreError, StoreErrorKind};
 pub use self::hint::{Hint, Interest};
+pub use self::mailbox::{
+    Line, Mailbox, MailboxPromises, Message, MessageId, Post, Receive, Received, Settle, Settled, Shelf,
+};
 pub use self::memory::MemoryStore;
 pub(crate) use self::memory::unix_ms;
 pub use self::url::{StoreUrl, open};
@@ -87,6 +92,11 @@ pub trait Store: Send + Sync + fmt::Debug + 'static {
     /// A descriptor to be held open by whatever process does the leader's work. Where the store can see processes die,
     /// it does not give a lease away before every holder of its life line is gone.
     fn life_line(&self) -> Option<OwnedFd> {
+        None
+    }
+
+    /// Where messages to leaders wait; `None` where the store has no such place.
+    fn mailbox(&self) -> Option<&dyn Mailbox> {
         None
     }
 

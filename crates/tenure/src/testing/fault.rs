@@ -22,11 +22,21 @@ pub enum Operation {
     RequestHandover,
     /// [`Store::history`](crate::store::Store::history).
     History,
+    /// [`Mailbox::send`](crate::store::Mailbox::send).
+    Send,
+    /// [`Mailbox::receive`](crate::store::Mailbox::receive).
+    Receive,
+    /// [`Mailbox::settle`](crate::store::Mailbox::settle).
+    Settle,
+    /// [`Mailbox::list`](crate::store::Mailbox::list).
+    ListMessages,
+    /// [`Mailbox::requeue`](crate::store::Mailbox::requeue).
+    Requeue,
 }
 
 impl Operation {
     /// All of them.
-    pub const ALL: [Self; 7] = [
+    pub const ALL: [Self; 12] = [
         Self::Campaign,
         Self::Renew,
         Self::Resign,
@@ -34,6 +44,11 @@ impl Operation {
         Self::Elections,
         Self::RequestHandover,
         Self::History,
+        Self::Send,
+        Self::Receive,
+        Self::Settle,
+        Self::ListMessages,
+        Self::Requeue,
     ];
 }
 

@@ -1,5 +1,7 @@
 //! A store whose requests and replies go astray when a test says so.
 
+mod mailbox;
+
 use std::collections::{BTreeMap, VecDeque};
 use std::future::{pending, ready};
 use std::os::fd::OwnedFd;
@@ -14,7 +16,7 @@ use tokio::sync::{oneshot, watch};
 use super::{Fault, Operation};
 use crate::clock::Clock;
 use crate::store::{
-    Campaign, Capabilities, ElectionKey, Finding, Hint, Interest, Observation, Renew, Replies, Resign, Store,
+    Campaign, Capabilities, ElectionKey, Finding, Hint, Interest, Mailbox, Observation, Renew, Replies, Resign, Store,
     StoreError, StoreErrorKind, Transition,
 };
 
@@ -272,6 +274,10 @@ impl Store for FaultyStore {
 
     fn life_line(&self) -> Option<OwnedFd> {
         self.inner.life_line()
+    }
+
+    fn mailbox(&self) -> Option<&dyn Mailbox> {
+        self.inner.mailbox().map(|_| self as _)
     }
 
     fn examine(&self) -> BoxFuture<'_, Vec<Finding>> {

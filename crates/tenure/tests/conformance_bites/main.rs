@@ -13,7 +13,7 @@ use std::time::Duration;
 use futures_util::FutureExt;
 use futures_util::future::BoxFuture;
 use tenure::Store;
-use tenure::conformance::{ALL, Fixture, PropertyFn};
+use tenure::conformance::{ALL, Fixture, MESSAGES, NO_MESSAGES, PropertyFn};
 use tenure::testing::VirtualClock;
 
 use self::flaw::{FLAWS, Flaw};
@@ -66,8 +66,9 @@ fn every_flaw_is_found_by_the_property_that_names_it() {
 
 #[test]
 fn no_two_properties_have_the_same_name() {
-    let names: BTreeSet<&str> = ALL.iter().map(|(name, _)| *name).collect();
-    assert_eq!(names.len(), ALL.len());
+    let all = || ALL.iter().chain(MESSAGES).chain(NO_MESSAGES);
+    let names: BTreeSet<&str> = all().map(|(name, _)| *name).collect();
+    assert_eq!(names.len(), all().count());
 }
 
 fn broken_properties(flaw: Option<Flaw>) -> BTreeSet<&'static str> {

@@ -7,7 +7,7 @@ use std::time::Duration;
 use futures_util::future::BoxFuture;
 use futures_util::{StreamExt, stream};
 use tenure::Store;
-use tenure::conformance::{ALL, Fixture, PropertyFn};
+use tenure::conformance::{ALL, Fixture, NO_MESSAGES, PropertyFn};
 
 /// How many properties are tried at the same time: more would keep the processors so busy that answers come late.
 #[derive(Clone, Copy)]
@@ -20,13 +20,20 @@ pub(crate) enum Pace {
 /// Tries all properties with the servers at this address and these options, and names all that do not hold.
 pub(crate) fn every_property_holds(address: &str, options: &[&str], pace: Pace) {
     let runtime = tokio::runtime::Builder::new_multi_thread().worker_threads(2).enable_all().build().unwrap();
-    let trials = ALL.iter().map(|(name, property)| async move {
+    let properties = || ALL.iter().chain(NO_MESSAGES);
+    let trials = properties().map(|(name, property)| async move {
         let fixture = Keyspace::new(address, options);
         holds(*property, fixture).await.err().map(|why| format!("{name}: {why}"))
     });
     let failures = stream::iter(trials).buffer_unordered(pace as usize).filter_map(async |failure| failure);
     let failures: Vec<String> = runtime.block_on(failures.collect());
-    assert!(failures.is_empty(), "{} of {} do not hold:\n{}", failures.len(), ALL.len(), failures.join("\n"));
+    assert!(
+        failures.is_empty(),
+        "{} of {} do not hold:\n{}",
+        failures.len(),
+        properties().count(),
+        failures.join("\n")
+    );
 }
 
 /// Keys of its own on servers that others use as well.

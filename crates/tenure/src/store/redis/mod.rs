@@ -25,7 +25,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
 use futures_util::future::BoxFuture;
-use futures_util::stream::BoxStream;
+use futures_util::stream::{BoxStream, StreamExt};
 use tenure_core::{CampaignReply, CandidateId, ElectionName, Namespace, RenewReply};
 
 pub use self::config::RedisConfig;
@@ -153,7 +153,10 @@ impl Store for RedisStore {
     }
 
     fn watch(&self, interest: Interest) -> BoxStream<'static, Hint> {
-        self.desk.watch(interest)
+        match interest {
+            Interest::Own | Interest::All => self.desk.watch(interest),
+            Interest::Messages => futures_util::stream::pending().boxed(),
+        }
     }
 
     fn examine(&self) -> BoxFuture<'_, Vec<Finding>> {

@@ -39,6 +39,7 @@ pub(in crate::store) struct Ear {
 pub(in crate::store) struct Wanted {
     own: usize,
     all: usize,
+    messages: usize,
 }
 
 const HINTS_KEPT: usize = 256;
@@ -138,6 +139,7 @@ impl Wanted {
         match interest {
             Interest::Own => &mut self.own,
             Interest::All => &mut self.all,
+            Interest::Messages => &mut self.messages,
         }
     }
 }
@@ -160,7 +162,7 @@ impl Ear {
                 self.is_heard.store(true, Ordering::SeqCst);
                 self.look_again_if_deaf();
             }
-            Interest::All => self.tell(interest, Hint::anywhere()),
+            Interest::All | Interest::Messages => self.tell(interest, Hint::anywhere()),
         }
     }
 

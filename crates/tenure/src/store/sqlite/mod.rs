@@ -33,7 +33,7 @@ use std::thread;
 use std::time::Duration;
 
 use futures_util::future::BoxFuture;
-use futures_util::stream::BoxStream;
+use futures_util::stream::{BoxStream, StreamExt};
 use tenure_core::{CampaignReply, CandidateId, ElectionName, Namespace, RenewReply};
 
 use self::database::Database;
@@ -177,6 +177,7 @@ impl Store for SqliteStore {
         let registration = match interest {
             Interest::Own => None,
             Interest::All => Some(Registration::new(&self.jobs)),
+            Interest::Messages => return futures_util::stream::pending().boxed(),
         };
         listener::hints(self.presence.pulse(), interest, registration)
     }
