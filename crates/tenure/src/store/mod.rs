@@ -8,9 +8,11 @@ mod hint;
 pub mod mailbox;
 mod memory;
 mod memory_mailbox;
+#[cfg(feature = "postgres")]
+pub mod postgres;
 #[cfg(feature = "redis")]
 pub mod redis;
-#[cfg(feature = "redis")]
+#[cfg(any(feature = "postgres", feature = "redis"))]
 mod remote;
 #[cfg(feature = "sqlite")]
 pub mod sqlite;

@@ -4,6 +4,8 @@ use std::fmt;
 use std::str::FromStr;
 use std::sync::Arc;
 
+#[cfg(feature = "postgres")]
+use super::postgres::{PostgresConfig, PostgresStore};
 #[cfg(feature = "redis")]
 use super::redis::{RedisConfig, RedisStore};
 #[cfg(feature = "sqlite")]
@@ -18,6 +20,7 @@ use super::{MemoryStore, Store, StoreError, StoreErrorKind};
 /// | `redis://HOST`, `rediss://HOST` | a Redis or Valkey server, plain or with TLS |
 /// | `redis+sentinel://HOST,HOST/NAME` | the primary that sentinels know by this name |
 /// | `redis+cluster://HOST,HOST` | a cluster |
+/// | `postgres://HOST/DATABASE` | a table of PostgreSQL |
 /// | `memory:` | this process only |
 ///
 /// # Errors
@@ -30,6 +33,8 @@ pub fn open(url: &StoreUrl) -> Result<Arc<dyn Store>, StoreError> {
         #[cfg(feature = "redis")]
         "redis" | "rediss" | "valkey" | "valkeys" | "redis+sentinel" | "rediss+sentinel" | "redis+cluster"
         | "rediss+cluster" => Ok(Arc::new(RedisStore::open(&RedisConfig::from_url(url)?)?)),
+        #[cfg(feature = "postgres")]
+        "postgres" | "postgresql" => Ok(Arc::new(PostgresStore::open(&PostgresConfig::from_url(url)?))),
         scheme => Err(StoreError::not_sent(
             StoreErrorKind::Configuration,
             format!("there is no store for {scheme:?} in {url}; use one of {}", known_schemes()),
@@ -67,7 +72,7 @@ impl StoreUrl {
     }
 
     /// What comes after the first colon.
-    #[cfg(any(feature = "sqlite", feature = "redis"))]
+    #[cfg(any(feature = "postgres", feature = "redis", feature = "sqlite"))]
     pub(super) fn rest(&self) -> &str {
         &self.text[self.colon + 1..]
     }
@@ -134,7 +139,8 @@ impl fmt::Debug for StoreUrl {
 fn known_schemes() -> String {
     let sqlite = cfg!(feature = "sqlite").then_some("sqlite:PATH");
     let redis = cfg!(feature = "redis").then_some("redis://HOST (also rediss, redis+sentinel, redis+cluster)");
-    let known: Vec<&str> = sqlite.into_iter().chain(redis).chain(["memory:"]).collect();
+    let postgres = cfg!(feature = "postgres").then_some("postgres://HOST/DATABASE");
+    let known: Vec<&str> = sqlite.into_iter().chain(redis).chain(postgres).chain(["memory:"]).collect();
     known.join(", ")
 }
 

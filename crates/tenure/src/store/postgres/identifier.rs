@@ -1,0 +1,91 @@
+//! Names inside the server: quoted where they have to be written into SQL, hashed where they only have to differ.
+
+use std::fmt;
+
+use sha2::{Digest, Sha256};
+
+use super::super::ElectionKey;
+
+/// The longest identifier, in bytes. PostgreSQL cuts longer ones short without a word.
+const IDENTIFIER_MAX: usize = 63;
+
+/// A name that may be written into SQL, because it is always quoted there.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) struct Identifier(String);
+
+impl Identifier {
+    pub(super) fn new(name: &str) -> Result<Self, &'static str> {
+        match name {
+            "" => Err("it is empty"),
+            name if name.contains('\0') => Err("it holds a NUL"),
+            name if name.len() > IDENTIFIER_MAX => Err("it has more than 63 bytes"),
+            name => Ok(Self(name.to_owned())),
+        }
+    }
+
+    pub(super) fn as_str(&self) -> &str {
+        &self.0
+    }
+}
+
+impl fmt::Display for Identifier {
+    /// In quotes, with quotes inside doubled.
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "\"{}\"", self.0.replace('"', "\"\""))
+    }
+}
+
+/// The first 128 bits of the SHA-256 of namespace, NUL and name. Names hold no NUL, so no two elections share a text.
+///
+/// The functions for foreign participants reckon the same in SQL.
+pub(super) fn election_id(key: &ElectionKey) -> u128 {
+    u128::from_be_bytes(first(&digest(&[key.namespace.as_str(), key.name.as_str()])))
+}
+
+/// A channel that nobody else uses: its name tells nothing, needs no quotes and is never too long.
+pub(super) fn channel(parts: &[&str]) -> String {
+    format!("tenure_{:032x}", u128::from_be_bytes(first(&digest(parts))))
+}
+
+fn digest(parts: &[&str]) -> [u8; 32] {
+    let mut hash = Sha256::new();
+    for (position, part) in parts.iter().enumerate() {
+        if position > 0 {
+            hash.update([0]);
+        }
+        hash.update(part);
+    }
+    hash.finalize().into()
+}
+
+fn first<const N: usize>(digest: &[u8; 32]) -> [u8; N] {
+    std::array::from_fn(|position| digest[position])
+}
+
+#[cfg(test)]
+mod tests {
+    use tenure_core::{ElectionName, Namespace};
+
+    use super::*;
+
+    #[test]
+    fn an_identifier_is_quoted_or_refused() {
+        assert_eq!(Identifier::new("tenure").unwrap().to_string(), "\"tenure\"");
+        assert_eq!(Identifier::new("a\"; DROP").unwrap().to_string(), "\"a\"\"; DROP\"");
+        assert!(Identifier::new("").is_err() && Identifier::new("a\0b").is_err());
+        assert!(Identifier::new(&"x".repeat(63)).is_ok() && Identifier::new(&"x".repeat(64)).is_err());
+    }
+
+    #[test]
+    fn elections_and_channels_are_told_apart() {
+        let id = |namespace: &str, name: &str| {
+            let namespace = Namespace::new(namespace).unwrap();
+            election_id(&ElectionKey { namespace, name: ElectionName::new(name).unwrap() })
+        };
+        assert_ne!(id("a", "bc"), id("ab", "c"));
+        // As `sha256('default' || '\0' || 'nightly')` says elsewhere: foreign participants must find the same row.
+        assert_eq!(format!("{:032x}", id("default", "nightly")), "1e1ba955dc9a99b5e385597c6d88dcb2");
+        assert!(channel(&["tenure", "7"]).len() <= IDENTIFIER_MAX);
+        assert_ne!(channel(&["tenure", "7"]), channel(&["tenure7"]));
+    }
+}

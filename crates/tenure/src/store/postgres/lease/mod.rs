@@ -1,0 +1,109 @@
+//! Leases in a table.
+
+mod desk;
+mod dial;
+mod push;
+mod reply;
+mod schema;
+
+use std::fmt;
+use std::time::Duration;
+
+use futures_util::future::BoxFuture;
+use futures_util::stream::BoxStream;
+use tenure_core::{CampaignReply, CandidateId, ElectionName, Namespace, RenewReply};
+
+use self::desk::Desk;
+pub use self::schema::Migration;
+use super::config::PostgresConfig;
+use crate::clock::Clock;
+use crate::store::{
+    Campaign, Capabilities, ElectionKey, Finding, Hint, Interest, Observation, Renew, Replies, Resign, Store,
+    StoreError, Transition,
+};
+
+/// Elections in a table of PostgreSQL.
+///
+/// ```no_run
+/// use tenure::Tenure;
+///
+/// let tenure = Tenure::open("postgres://app@db.example/shop")?;
+/// # Ok::<(), tenure::Error>(())
+/// ```
+pub struct PostgresStore {
+    desk: Desk,
+}
+
+impl PostgresStore {
+    /// Uses this server. The first connection is made when it is needed, so a server that is away is no error.
+    #[must_use]
+    pub fn open(config: &PostgresConfig) -> Self {
+        Self { desk: Desk::new(config, Clock::boottime()) }
+    }
+
+    /// The same with another clock to compare the server's with.
+    #[cfg(feature = "testing")]
+    #[must_use]
+    pub fn open_with_clock(config: &PostgresConfig, clock: Clock) -> Self {
+        Self { desk: Desk::new(config, clock) }
+    }
+}
+
+impl Store for PostgresStore {
+    fn capabilities(&self) -> Capabilities {
+        Capabilities {
+            name: "postgres",
+            statement: "One leader as long as the primary keeps what it has confirmed and its wall clock does not jump; a \
+                        failover to a standby that lags behind can make two, and terms grow even then.",
+            pushes: true,
+            sees_death: false,
+            ttl_min: Duration::from_millis(1),
+        }
+    }
+
+    fn campaign<'a>(&'a self, batch: &'a [Campaign]) -> BoxFuture<'a, Replies<CampaignReply>> {
+        Box::pin(self.desk.campaign(batch))
+    }
+
+    fn renew<'a>(&'a self, batch: &'a [Renew]) -> BoxFuture<'a, Replies<RenewReply>> {
+        Box::pin(self.desk.renew(batch))
+    }
+
+    fn resign<'a>(&'a self, batch: &'a [Resign]) -> BoxFuture<'a, Replies<()>> {
+        Box::pin(self.desk.resign(batch))
+    }
+
+    fn observe<'a>(&'a self, batch: &'a [ElectionKey]) -> BoxFuture<'a, Replies<Observation>> {
+        Box::pin(self.desk.observe(batch))
+    }
+
+    fn elections<'a>(&'a self, namespace: &'a Namespace) -> BoxFuture<'a, Result<Vec<ElectionName>, StoreError>> {
+        Box::pin(self.desk.elections(namespace))
+    }
+
+    fn request_handover<'a>(
+        &'a self,
+        key: &'a ElectionKey,
+        successor: Option<&'a CandidateId>,
+    ) -> BoxFuture<'a, Result<bool, StoreError>> {
+        Box::pin(self.desk.request_handover(key, successor))
+    }
+
+    fn history<'a>(&'a self, key: &'a ElectionKey, limit: usize) -> BoxFuture<'a, Result<Vec<Transition>, StoreError>> {
+        Box::pin(self.desk.history(key, limit))
+    }
+
+    fn watch(&self, interest: Interest) -> BoxStream<'static, Hint> {
+        self.desk.watch(interest)
+    }
+
+    fn examine(&self) -> BoxFuture<'_, Vec<Finding>> {
+        Box::pin(async { Vec::new() })
+    }
+}
+
+impl fmt::Debug for PostgresStore {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_tuple("PostgresStore").field(&self.desk.place()).finish()
+    }
+}

@@ -1,0 +1,212 @@
+//! Hints over one connection of their own: `LISTEN` there, `NOTIFY` over the connection for requests.
+
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, AtomicI32, Ordering};
+use std::time::Duration;
+
+use tenure_core::{ElectionName, Namespace};
+use tokio_postgres::types::Type;
+use tokio_postgres::{AsyncMessage, Notification};
+
+use super::super::connect::{Endpoint, Messages, Session};
+use super::super::identifier::channel;
+use super::desk::Wake;
+use super::dial::Node;
+use crate::store::remote::hub::{Ear, Hub, Source};
+use crate::store::{ElectionKey, Hint, Interest};
+
+/// Those who watch this schema.
+pub(super) type Push = Hub<Channels>;
+
+/// What a process listens to.
+pub(super) struct Channels {
+    endpoint: Endpoint,
+    node: Arc<Node>,
+    /// Wakes this process.
+    wake: String,
+    /// Tells everybody of every change.
+    changes: String,
+    /// The server process that listens for this one.
+    listener: AtomicI32,
+    has_complained: AtomicBool,
+}
+
+/// A server that takes longer to confirm, or to deliver, is given up.
+const ANSWER_TIMEOUT: Duration = Duration::from_secs(2);
+/// As a payload: proves that what is sent arrives.
+const PROBE: &str = "probe";
+
+impl Channels {
+    pub(super) fn new(endpoint: Endpoint, node: Arc<Node>, schema: &str) -> Self {
+        let process = format!("{:016x}", getrandom::u64().unwrap_or_else(|_| u64::from(std::process::id())));
+        Self {
+            endpoint,
+            node,
+            wake: channel(&[schema, &process]),
+            changes: channel(&[schema]),
+            listener: AtomicI32::new(0),
+            has_complained: AtomicBool::new(false),
+        }
+    }
+}
+
+impl Push {
+    /// How this process can be woken.
+    pub(super) fn wake_channel(&self) -> Wake<'_> {
+        let channels = self.source();
+        let listener = channels.listener.load(Ordering::SeqCst);
+        if self.is_heard() { Wake { channel: &channels.wake, listener } } else { Wake { channel: "", listener: 0 } }
+    }
+
+    pub(super) fn changes_channel(&self) -> &str {
+        &self.source().changes
+    }
+
+    /// Tells of new leaders. Nobody waits for it.
+    pub(super) fn announce(&self, elections: &[ElectionKey]) {
+        let changes = self.source().changes.clone();
+        self.notify(elections.iter().map(|key| (changes.clone(), payload(key))).collect());
+    }
+
+    /// Wakes whoever leads this election. Nobody waits for it.
+    pub(super) fn wake(&self, channel: &str, key: &ElectionKey) {
+        if !channel.is_empty() {
+            self.notify(vec![(channel.to_owned(), payload(key))]);
+        }
+    }
+
+    /// It is a statement of its own, because a queue of notifications that is full would undo whatever came with it.
+    fn notify(&self, notifications: Vec<(String, String)>) {
+        if notifications.is_empty() {
+            return;
+        }
+        let node = Arc::clone(&self.source().node);
+        tokio::spawn(async move {
+            let Ok(link) = node.link().await else { return };
+            let sent = tokio::time::timeout(ANSWER_TIMEOUT, notify(link.connection(), &notifications)).await;
+            if !matches!(sent, Ok(true)) {
+                tracing::debug!("a notification could not be sent; those it was for will look by themselves");
+            }
+        });
+    }
+}
+
+impl Source for Channels {
+    async fn listen(&self, ear: &Ear) -> bool {
+        let Ok(Ok((session, messages))) = tokio::time::timeout(ANSWER_TIMEOUT, self.endpoint.connect()).await else {
+            return false;
+        };
+        let mut listening = Listening { channels: self, ear, session, messages };
+        let heard = listening.run().await;
+        self.listener.store(0, Ordering::SeqCst);
+        heard
+    }
+}
+
+/// One connection, from its making to its end.
+struct Listening<'a> {
+    channels: &'a Channels,
+    ear: &'a Ear,
+    session: Session,
+    messages: Messages,
+}
+
+impl Listening<'_> {
+    /// Returns whether anything was ever heard.
+    async fn run(&mut self) -> bool {
+        if !matches!(tokio::time::timeout(ANSWER_TIMEOUT, self.arrives()).await, Ok(true)) {
+            self.complain();
+            return false;
+        }
+        self.channels.has_complained.store(false, Ordering::Relaxed);
+        self.channels.listener.store(self.session.facts().pid, Ordering::SeqCst);
+        for interest in [Interest::Own, Interest::All, Interest::Messages] {
+            self.ear.now_heard(interest);
+        }
+        let mut wanted = self.ear.wanted();
+        loop {
+            tokio::select! {
+                message = self.messages.recv() => match message {
+                    Some(message) => self.pass_on(&message),
+                    None => break,
+                },
+                () = self.channels.node.changes() => if !self.is_alive().await { break },
+                _ = wanted.changed() => if wanted.borrow().is_nothing() { return true },
+            }
+        }
+        self.ear.deafened();
+        true
+    }
+
+    /// Listens, and sees whether what is sent over the other connection is delivered here. Behind some poolers it is not.
+    async fn arrives(&mut self) -> bool {
+        let Ok(link) = self.channels.node.link().await else { return false };
+        let requests = link.connection();
+        // Two connections that are served by one process are in truth none: the pooler lends it from statement to statement.
+        if self.session.facts().pid == requests.facts().pid {
+            return false;
+        }
+        // Names of our own making: letters, digits and underscores.
+        let (wake, changes) = (&self.channels.wake, &self.channels.changes);
+        if self.session.run(&format!("LISTEN {wake}; LISTEN {changes}")).await.is_err() {
+            return false;
+        }
+        if !notify(requests, &[(wake.clone(), PROBE.to_owned())]).await {
+            return false;
+        }
+        while let Some(message) = self.messages.recv().await {
+            if matches!(&message, AsyncMessage::Notification(told) if told.payload() == PROBE) {
+                return true;
+            }
+            self.pass_on(&message);
+        }
+        false
+    }
+
+    fn pass_on(&self, message: &AsyncMessage) {
+        let AsyncMessage::Notification(told) = message else { return };
+        let Some(hint) = read(told) else { return };
+        let interest = if told.channel() == self.channels.wake { Interest::Own } else { Interest::All };
+        self.ear.tell(interest, hint);
+    }
+
+    /// The connection for requests is new; this one may have gone the way of its predecessor, and not have noticed.
+    async fn is_alive(&self) -> bool {
+        matches!(tokio::time::timeout(ANSWER_TIMEOUT, self.session.run("SELECT 1")).await, Ok(Ok(_)))
+    }
+
+    /// Once, and again after it has worked meanwhile.
+    fn complain(&self) {
+        if !self.channels.has_complained.swap(true, Ordering::Relaxed) {
+            tracing::warn!(
+                "PostgreSQL at {}: notifications do not arrive, so candidates look for changes by themselves, which takes \
+                 longer and costs more; a pooler in transaction mode is the usual cause: connect to the server itself, or \
+                 use session mode",
+                self.channels.endpoint.place()
+            );
+        }
+    }
+}
+
+/// Sends notifications, and does not wait for them to reach a disk.
+async fn notify(session: &Session, notifications: &[(String, String)]) -> bool {
+    let (channels, payloads): (Vec<&str>, Vec<&str>) =
+        notifications.iter().map(|(channel, payload)| (channel.as_str(), payload.as_str())).unzip();
+    let sql = "SELECT set_config('synchronous_commit', 'off', true), pg_notify(channel, payload) \
+               FROM unnest($1, $2) AS told (channel, payload)";
+    session.query(sql, &[(&channels, Type::TEXT_ARRAY), (&payloads, Type::TEXT_ARRAY)]).await.is_ok()
+}
+
+/// A delay in milliseconds, the namespace and the name, which hold no line breaks.
+fn payload(key: &ElectionKey) -> String {
+    format!("0\n{}\n{}", key.namespace, key.name)
+}
+
+/// What is nothing of the kind is somebody else's.
+fn read(told: &Notification) -> Option<Hint> {
+    let mut lines = told.payload().splitn(3, '\n');
+    let after = Duration::from_millis(lines.next()?.parse().ok()?);
+    let namespace = Namespace::new(lines.next()?).ok()?;
+    let name = ElectionName::new(lines.next()?).ok()?;
+    Some(Hint { key: Some(ElectionKey { namespace, name }), after })
+}

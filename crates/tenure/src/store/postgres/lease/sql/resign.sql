@@ -1,0 +1,118 @@
+-- For whom a lease that is released is kept: the named successor, or else the first in line that can be woken.
+CREATE OR REPLACE FUNCTION {schema}.reserve(p_election uuid, p_successor text, p_at timestamptz) RETURNS void
+LANGUAGE plpgsql AS $$
+DECLARE
+    chosen_id text := p_successor;
+    chosen_nonce uuid;
+    s {schema}.stand_by;
+BEGIN
+    FOR s IN
+        SELECT * FROM {schema}.stand_by
+        WHERE election = p_election AND fresh_until > p_at AND (p_successor IS NULL OR candidate = p_successor)
+        ORDER BY priority DESC, since, nonce
+    LOOP
+        IF s.channel = '' THEN
+            -- It looks by itself now and then, and cannot be woken: nobody should wait for it unless it was named.
+            IF p_successor IS NOT NULL THEN
+                chosen_nonce := s.nonce;
+                EXIT;
+            END IF;
+        ELSIF {schema}.is_alive(s.listener) THEN
+            chosen_id := s.candidate;
+            chosen_nonce := s.nonce;
+            EXIT;
+        ELSE
+            DELETE FROM {schema}.stand_by WHERE election = p_election AND nonce = s.nonce;
+        END IF;
+    END LOOP;
+    UPDATE {schema}.election SET
+        leader = NULL, nonce = NULL, ttl_us = NULL, expires_at = NULL, since = NULL, metadata = NULL, channel = NULL,
+        handover = false, successor = NULL, reserved_for = chosen_id, reserved_nonce = chosen_nonce,
+        reserved_until = CASE WHEN chosen_id IS NOT NULL THEN p_at + interval '1 second' END
+    WHERE id = p_election;
+END
+$$;
+
+CREATE OR REPLACE FUNCTION {schema}.resign_in(
+    p_id uuid, p_nonce uuid, p_term bigint, p_successor text, p_reason text, p_waits boolean
+) RETURNS boolean
+LANGUAGE plpgsql AS $$
+DECLARE
+    e {schema}.election;
+    at timestamptz;
+BEGIN
+    IF p_waits THEN
+        SELECT * INTO e FROM {schema}.election WHERE id = p_id FOR UPDATE;
+    ELSE
+        SELECT * INTO e FROM {schema}.election WHERE id = p_id FOR UPDATE SKIP LOCKED;
+    END IF;
+    IF NOT FOUND THEN
+        RETURN NOT EXISTS (SELECT FROM {schema}.election WHERE id = p_id);
+    END IF;
+    at := clock_timestamp();
+    DELETE FROM {schema}.stand_by WHERE election = p_id AND nonce = p_nonce;
+    IF e.reserved_nonce = p_nonce THEN
+        -- The successor has left: whoever comes next need not wait for it.
+        UPDATE {schema}.election SET reserved_for = NULL, reserved_nonce = NULL, reserved_until = NULL WHERE id = p_id;
+    END IF;
+    IF e.nonce = p_nonce AND (p_term IS NULL OR e.last_term = p_term) THEN
+        PERFORM {schema}.record_transition(p_id, e.transitions + 1, at, e.last_term, e.leader, 'lost', p_reason);
+        UPDATE {schema}.election SET transitions = e.transitions + 1 WHERE id = p_id;
+        PERFORM {schema}.reserve(p_id, p_successor, at);
+    END IF;
+    RETURN true;
+END
+$$;
+
+-- Returns the places of those that somebody else keeps locked.
+CREATE OR REPLACE FUNCTION {schema}.resign(
+    p_ids uuid[], p_nonces uuid[], p_terms bigint[], p_successors text[], p_reasons text[]
+) RETURNS integer[]
+LANGUAGE plpgsql SECURITY DEFINER SET search_path = pg_catalog, pg_temp SET lock_timeout = '200ms' AS $$
+DECLARE
+    busy integer[] := '{}';
+    waits boolean := true;
+    i integer;
+BEGIN
+    PERFORM {schema}.be_durable();
+    LOOP
+        BEGIN
+            FOR i IN SELECT place FROM unnest(p_ids) WITH ORDINALITY AS asked (id, place) ORDER BY id, place LOOP
+                IF NOT {schema}.resign_in(p_ids[i], p_nonces[i], p_terms[i], p_successors[i], p_reasons[i], waits) THEN
+                    busy := busy || i;
+                END IF;
+            END LOOP;
+            RETURN busy;
+        EXCEPTION WHEN lock_not_available THEN
+            waits := false;
+        END;
+    END LOOP;
+END
+$$;
+
+-- Wakes whoever comes next after a resignation: the successor now, and one more later in case it does not answer. It is a
+-- statement of its own, because a queue of notifications that is full would undo the resignation.
+CREATE OR REPLACE FUNCTION {schema}.announce(p_ids uuid[], p_changes text) RETURNS void
+LANGUAGE plpgsql SECURITY DEFINER SET search_path = pg_catalog, pg_temp AS $$
+DECLARE
+    e {schema}.election;
+    s {schema}.stand_by;
+    woken integer;
+BEGIN
+    PERFORM set_config('synchronous_commit', 'off', true);
+    FOR e IN SELECT * FROM {schema}.election WHERE id = ANY (p_ids) LOOP
+        woken := 0;
+        FOR s IN
+            SELECT * FROM {schema}.stand_by
+            WHERE election = e.id AND channel <> '' AND fresh_until > clock_timestamp()
+            ORDER BY nonce IS NOT DISTINCT FROM e.reserved_nonce DESC, priority DESC, since, nonce
+        LOOP
+            CONTINUE WHEN NOT {schema}.is_alive(s.listener);
+            PERFORM pg_notify(s.channel, CASE WHEN woken = 0 THEN '0' ELSE '1000' END || E'\n' || e.namespace || E'\n' || e.name);
+            woken := woken + 1;
+            EXIT WHEN woken = 2;
+        END LOOP;
+        PERFORM pg_notify(p_changes, '0' || E'\n' || e.namespace || E'\n' || e.name);
+    END LOOP;
+END
+$$;

@@ -1,0 +1,13 @@
+#![doc = include_str!("docs.md")]
+
+mod config;
+mod connect;
+mod error;
+mod identifier;
+mod lease;
+mod parse;
+mod tls;
+mod value;
+
+pub use self::config::PostgresConfig;
+pub use self::lease::{Migration, PostgresStore};
