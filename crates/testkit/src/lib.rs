@@ -19,6 +19,7 @@ pub mod pace;
 mod percent;
 pub mod place;
 pub mod ports;
+pub mod postgres;
 pub mod process;
 pub mod proxy;
 pub mod redis;

@@ -1,0 +1,23 @@
+//! PostgreSQL servers that tests start for themselves: one alone, one with a standby, one behind PgBouncer.
+
+mod account;
+mod database;
+mod options;
+mod processes;
+mod programs;
+mod server;
+mod session;
+mod template;
+
+pub use self::database::Database;
+pub use self::options::PostgresOptions;
+pub use self::processes::PausedServer;
+pub use self::server::{PostgresServer, StopMode};
+pub use self::session::{Rows, Session, SqlError};
+pub use crate::certificates::TlsClients;
+
+/// The role that every server has: it can log in, and owns what tests use.
+pub const ROLE: &str = "tenure";
+
+/// Its password.
+pub const PASSWORD: &str = "tenure-password";
