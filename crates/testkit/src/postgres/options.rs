@@ -77,6 +77,11 @@ impl PostgresOptions {
         Self { wall_clock: Some(wall_clock.clone()), ..self }
     }
 
+    /// The same in a directory of its own.
+    pub(super) fn elsewhere(&self) -> Self {
+        Self { directory: None, ..self.clone() }
+    }
+
     /// Writes what the server reads when it starts.
     pub(super) fn write(&self, home: &Home, port: u16) {
         let account = Account::of_servers();

@@ -5,6 +5,7 @@ use std::process::{Child, Command, Stdio};
 
 use rustix::process::Signal;
 
+use crate::PATIENCE;
 use crate::process::{Paused, Process};
 
 /// All processes of a server, which stand still until this is dropped.
@@ -40,6 +41,20 @@ fn guard<'a>(processes: impl Iterator<Item = &'a Process>) -> Child {
     guard.args(["-c", "read -r _; kill -CONT \"$@\"", "guard"]);
     guard.args(processes.map(|process| process.pid.as_raw_nonzero().to_string()));
     guard.process_group(0).stdin(Stdio::piped()).stdout(Stdio::null()).stderr(Stdio::null()).spawn().unwrap()
+}
+
+/// Ends all of them as they end when this process is gone. The first one sees all others end, and gives its memory back.
+pub(super) fn end_all(first: &Process) {
+    if first.is_dead() {
+        return;
+    }
+    let others = first.children();
+    // Whoever stands still could not end.
+    others.iter().chain([first]).for_each(|process| process.signal(Signal::CONT));
+    first.signal(Signal::QUIT);
+    if !first.ends_within(PATIENCE) {
+        kill_all(first);
+    }
 }
 
 /// Ends all of them at once, without a chance to write anything.

@@ -13,7 +13,7 @@ use tokio_postgres::Config;
 
 use super::account::Account;
 use super::options::{CONFIGURATION, PostgresOptions};
-use super::processes::{PausedServer, kill_all};
+use super::processes::{PausedServer, end_all, kill_all};
 use super::programs::program;
 use super::session::{Rows, Session, SqlError};
 use super::{Database, PASSWORD, ROLE, template};
@@ -54,9 +54,13 @@ impl PostgresServer {
     /// One that is like this. It answers when this returns.
     #[must_use]
     pub fn start_with(options: PostgresOptions) -> Self {
-        let server = Self::start_on(options, template::copy_to);
-        for (name, password) in &server.options.roles {
-            server.create_role(name, password);
+        let mut is_new = false;
+        let server = Self::start_on(options, |data| {
+            template::copy_to(data);
+            is_new = true;
+        });
+        if is_new {
+            server.options.roles.iter().for_each(|(name, password)| server.create_role(name, password));
         }
         server
     }
@@ -228,6 +232,10 @@ impl PostgresServer {
         eventually("a standby that is promoted", || self.is_primary());
     }
 
+    pub(super) fn options(&self) -> &PostgresOptions {
+        &self.options
+    }
+
     /// Runs a statement of the superuser that cannot have parameters.
     pub(super) fn format(&self, format: &str, words: &[&str]) {
         self.session("postgres").run_formatted(format, words).unwrap_or_else(|error| panic!("{format}: {error}"));
@@ -246,7 +254,7 @@ impl PostgresServer {
 
 impl Drop for PostgresServer {
     fn drop(&mut self) {
-        kill_all(&self.running().process);
+        end_all(&self.running().process);
         remove_shared_memory(&self.home);
     }
 }
