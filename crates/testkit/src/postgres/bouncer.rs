@@ -1,11 +1,11 @@
 //! PgBouncer: what stands before servers where clients share few connections.
 
 use std::net::{Ipv4Addr, SocketAddr};
-use std::path::Path;
 
 use rustix::process::Signal;
 
 use super::account::Account;
+use super::programs::program;
 use super::server::{PostgresServer, url};
 use super::{PASSWORD, ROLE};
 use crate::home::{Home, Launch, PORT_IS_TAKEN, on_free_port};
@@ -41,7 +41,7 @@ impl PgBouncer {
         account.write(&home.join(USERS), users(server));
         let (port, running) = on_free_port(|port| {
             account.write(&home.join(CONFIGURATION), configuration(&home, server, mode, pool_size, port));
-            let mut command = account.command(Path::new(PROGRAM));
+            let mut command = account.command(&program("pgbouncer"));
             command.arg(home.join(CONFIGURATION)).current_dir("/");
             let launch = Launch { command, orphaned: Signal::KILL, obstacles: &[PORT_IS_TAKEN] };
             // It says this after it listens.
@@ -123,6 +123,5 @@ fn users(server: &PostgresServer) -> String {
     users.map(|(name, password)| format!("{} {}\n", quoted(name), quoted(password))).collect()
 }
 
-const PROGRAM: &str = "pgbouncer";
 const CONFIGURATION: &str = "pgbouncer.ini";
 const USERS: &str = "users.txt";

@@ -1,11 +1,13 @@
-//! Where the programs of PostgreSQL are.
+//! Where the programs of PostgreSQL and PgBouncer are.
 
 use std::fs;
 use std::path::{Path, PathBuf};
 
-/// The newest program of this name. Debian keeps those of servers apart, by version, where the search path does not lead.
+/// The newest program of this name. Debian keeps those of servers where the search path does not lead, PostgreSQL's by
+/// version.
 pub(super) fn program(name: &str) -> PathBuf {
-    newest(Path::new(VERSIONS), name).unwrap_or_else(|| name.into())
+    let of_system = || Some(Path::new("/usr/sbin").join(name)).filter(|program| program.is_file());
+    newest(Path::new(VERSIONS), name).or_else(of_system).unwrap_or_else(|| name.into())
 }
 
 fn newest(versions: &Path, name: &str) -> Option<PathBuf> {
