@@ -8,6 +8,7 @@ mod ending;
 mod messages;
 mod server;
 mod standby;
+mod store;
 
 tenure_testkit::roles! {
     "owner of a server" => ending::own_a_server,
