@@ -68,10 +68,10 @@ fn ask(server: &PostgresServer, trusted: &Certificates, client: Option<&Identity
     psql.env("PGHOST", "127.0.0.1").env("PGPORT", server.port().to_string()).env("PGDATABASE", "postgres");
     psql.env("PGUSER", "tenure").env("PGPASSWORD", PASSWORD).env("PGSSLMODE", "verify-full");
     psql.env("PGSSLROOTCERT", &trusted.authority().certificate);
-    // An empty name means none, whatever whoever runs the tests may have.
-    let [certificate, key] = client.map_or([None, None], |client| [Some(&client.certificate), Some(&client.key)]);
-    psql.env("PGSSLCERT", certificate.map_or("".as_ref(), |path| path.as_os_str()));
-    psql.env("PGSSLKEY", key.map_or("".as_ref(), |path| path.as_os_str()));
+    // A file that is not there means none, whatever whoever runs the tests may have.
+    let none = Identity { certificate: "/nonexistent".into(), key: "/nonexistent".into() };
+    let client = client.unwrap_or(&none);
+    psql.env("PGSSLCERT", &client.certificate).env("PGSSLKEY", &client.key);
     let output = psql.output().unwrap();
     let [said, complaint] =
         [output.stdout, output.stderr].map(|text| String::from_utf8(text).unwrap().trim().to_owned());
