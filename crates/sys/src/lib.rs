@@ -5,7 +5,8 @@
 //! full:
 //!
 //! - [`ForkMarker`]: noticing that one is the forked copy of a leader, in about a nanosecond;
-//! - [`die_with_parent`]: a child that the kernel kills when the process that started it ends;
+//! - [`die_with_parent`]: a child that the kernel kills when the process that started it ends, and
+//!   [`signal_with_parent`], which sends another signal then;
 //! - [`outlive_signals`]: a process that signals to its group do not end, and whose children start with a clean slate;
 //! - [`async_fd`]: waiting for a descriptor on the async runtime;
 //! - [`keep_descriptors_from_children`]: children that inherit standard input, output and error, and nothing else.
@@ -20,4 +21,4 @@ pub use async_fd::async_fd;
 pub use descriptors::keep_descriptors_from_children;
 pub use fork::ForkMarker;
 pub use signals::outlive_signals;
-pub use spawn::die_with_parent;
+pub use spawn::{die_with_parent, signal_with_parent};

@@ -16,12 +16,21 @@ use rustix::process::{Pid, Signal, getpid, getppid, set_parent_process_death_sig
 /// - Running a set-user-id program clears it, and the child's own children do not inherit it. Who must be sure that
 ///   nothing is left has to look for descendants as well.
 pub fn die_with_parent(command: &mut Command) {
-    die_with(command, getpid());
+    signal_with_parent(command, Signal::KILL);
 }
 
-fn die_with(command: &mut Command, parent: Pid) {
+/// Lets the kernel send the child this signal as soon as the process that spawns it ends, for one that has to clear up
+/// before it ends, too. The limits of [`die_with_parent`] hold.
+///
+/// A command that changes the user may have this: the kernel forgets the signal when a process becomes somebody else, and
+/// the standard library does that first.
+pub fn signal_with_parent(command: &mut Command, signal: Signal) {
+    signal_with(command, signal, getpid());
+}
+
+fn signal_with(command: &mut Command, signal: Signal, parent: Pid) {
     let arm = move || {
-        set_parent_process_death_signal(Some(Signal::KILL))?;
+        set_parent_process_death_signal(Some(signal))?;
         // The parent may have died between fork and prctl, in which case the signal will never come.
         if getppid() == Some(parent) { Ok(()) } else { Err(io::Error::from(Errno::SRCH)) }
     };
@@ -52,7 +61,7 @@ mod tests {
     #[test]
     fn a_child_whose_parent_is_already_gone_does_not_start() {
         let mut command = Command::new("true");
-        die_with(&mut command, Pid::INIT);
+        signal_with(&mut command, Signal::KILL, Pid::INIT);
         assert_eq!(command.spawn().unwrap_err().raw_os_error(), Some(Errno::SRCH.raw_os_error()));
     }
 }

@@ -36,6 +36,23 @@ impl Identity {
     }
 }
 
+/// Whom a server lets in that encrypts.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum TlsClients {
+    /// Whoever comes.
+    MayBeUnknown,
+    /// Whoever has a certificate from the server's authority.
+    MustBeSigned,
+}
+
+/// How a server encrypts.
+#[derive(Clone)]
+pub(crate) struct Tls {
+    pub(crate) server: Identity,
+    pub(crate) authority: Identity,
+    pub(crate) clients: TlsClients,
+}
+
 impl Certificates {
     /// A new authority.
     #[must_use]

@@ -6,6 +6,8 @@ use std::sync::OnceLock;
 use std::sync::mpsc::{Receiver, Sender, channel};
 use std::thread;
 
+use rustix::process::Signal;
+
 use crate::running::Running;
 
 /// Starts a process that ends when it is dropped, and also when this process is gone before that could happen: it was
@@ -17,6 +19,14 @@ use crate::running::Running;
 /// # Errors
 /// The command could not be started.
 pub fn start(command: Command) -> io::Result<Running> {
+    start_until(command, Signal::KILL)
+}
+
+/// Starts a process that is sent this signal when this process is gone, for one that has to clear up then.
+///
+/// # Errors
+/// The command could not be started.
+pub fn start_until(command: Command, orphaned: Signal) -> io::Result<Running> {
     static NURSERY: OnceLock<Sender<Request>> = OnceLock::new();
     let requests = NURSERY.get_or_init(|| {
         let (sender, requests) = channel();
@@ -24,18 +34,19 @@ pub fn start(command: Command) -> io::Result<Running> {
         sender
     });
     let (answer, answered) = channel();
-    requests.send(Request { command, answer }).unwrap();
+    requests.send(Request { command, orphaned, answer }).unwrap();
     answered.recv().unwrap().map(Running::of)
 }
 
 struct Request {
     command: Command,
+    orphaned: Signal,
     answer: Sender<io::Result<Child>>,
 }
 
 fn serve(requests: &Receiver<Request>) {
-    for Request { mut command, answer } in requests {
-        tenure_sys::die_with_parent(&mut command);
+    for Request { mut command, orphaned, answer } in requests {
+        tenure_sys::signal_with_parent(&mut command, orphaned);
         // Whoever asked has ended meanwhile if this fails, and the child is nobody's then.
         if let Err(unwanted) = answer.send(command.spawn()) {
             drop(unwanted.0.map(Running::of));

@@ -61,9 +61,17 @@ impl Process {
     /// The one process that it started.
     #[must_use]
     pub fn only_child(&self) -> Process {
+        let [child] = <[Process; 1]>::try_from(self.children())
+            .unwrap_or_else(|children| panic!("not one child, but {}", children.len()));
+        child
+    }
+
+    /// The processes that it started, and that it has not yet seen ending.
+    #[must_use]
+    pub fn children(&self) -> Vec<Process> {
         let children_of = |task: PathBuf| std::fs::read_to_string(task.join("children")).unwrap_or_default();
         let children: String = self.threads().into_iter().map(children_of).collect();
-        Process::open(children.trim().parse().unwrap_or_else(|_| panic!("not one child: {children:?}")))
+        children.split_whitespace().map(|pid| Process::open(pid.parse().unwrap())).collect()
     }
 
     /// Where the kernel tells of its threads.

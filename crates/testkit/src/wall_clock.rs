@@ -1,8 +1,8 @@
 //! A wall clock that jumps, for the processes that are told to look at it.
 
 use std::fs;
-use std::os::unix::fs::FileExt;
-use std::path::PathBuf;
+use std::os::unix::fs::{FileExt, PermissionsExt};
+use std::path::{Path, PathBuf};
 use std::process::Command;
 
 /// What the processes under it take for the time of day. Every other clock of theirs stays true.
@@ -30,13 +30,35 @@ impl WallClock {
 
     /// Lets a command, and all that it starts, look at this clock.
     pub fn govern(&self, command: &mut Command) {
+        self.govern_through(Path::new(LIBRARY), command);
+    }
+
+    /// Lets a command look at this clock that is run by somebody else, with a copy of the library in this directory: he
+    /// may have no access to where it was built.
+    pub(crate) fn govern_from(&self, directory: &Path, command: &mut Command) {
+        let copy = directory.join("wall_clock.so");
+        if !copy.exists() {
+            fs::copy(LIBRARY, &copy).unwrap();
+            fs::set_permissions(&copy, fs::Permissions::from_mode(0o755)).unwrap();
+        }
+        self.govern_through(&copy, command);
+    }
+
+    /// The file that the processes under it look into.
+    pub(crate) fn file(&self) -> &Path {
+        &self.file
+    }
+
+    fn govern_through(&self, library: &Path, command: &mut Command) {
         // Only now: what nobody looks at need not be there.
         if !self.file.exists() {
             self.jump_to(0);
         }
-        command.env("LD_PRELOAD", env!("WALL_CLOCK_LIBRARY")).env("TENURE_WALL_CLOCK", &self.file);
+        command.env("LD_PRELOAD", library).env("TENURE_WALL_CLOCK", &self.file);
     }
 }
+
+const LIBRARY: &str = env!("WALL_CLOCK_LIBRARY");
 
 #[cfg(test)]
 mod tests {

@@ -1,8 +1,9 @@
 //! Installs the system packages that the other parts need, so that no test has to skip for want of one.
 
-use std::env;
 use std::io::Write;
+use std::path::PathBuf;
 use std::process::{Command, Stdio};
+use std::{env, fs};
 
 use crate::job::Job;
 
@@ -38,6 +39,8 @@ struct Requirement {
 enum Probe {
     /// A program on the search path.
     Command(&'static str),
+    /// A program that Debian keeps where only servers look for it.
+    Server(&'static str),
     /// A header that the C compiler finds.
     Header(&'static str),
 }
@@ -60,6 +63,12 @@ const REQUIREMENTS: &[Requirement] = &[
     },
     Requirement { probe: Probe::Command("ip"), package: "iproute2", why: "tests cut the links of network namespaces" },
     Requirement { probe: Probe::Command("openssl"), package: "openssl", why: "tests make certificates" },
+    Requirement {
+        probe: Probe::Server("pgbouncer"),
+        package: "pgbouncer",
+        why: "tests share connections to PostgreSQL",
+    },
+    Requirement { probe: Probe::Server("initdb"), package: "postgresql", why: "tests start PostgreSQL servers" },
     Requirement { probe: Probe::Command("redis-server"), package: "redis-server", why: "tests start Redis servers" },
     Requirement { probe: Probe::Command("valkey-server"), package: "valkey-server", why: "tests start Valkey servers" },
 ];
@@ -72,6 +81,7 @@ impl Probe {
     fn is_present(&self) -> bool {
         match self {
             Self::Command(name) => is_on_path(name),
+            Self::Server(name) => is_on_path(name) || is_among_servers(name),
             Self::Header(name) => compiler_finds(name),
         }
     }
@@ -79,6 +89,12 @@ impl Probe {
 
 fn is_on_path(name: &str) -> bool {
     env::var_os("PATH").is_some_and(|path| env::split_paths(&path).any(|folder| folder.join(name).is_file()))
+}
+
+fn is_among_servers(name: &str) -> bool {
+    let versions = fs::read_dir("/usr/lib/postgresql").into_iter().flatten().flatten();
+    let folders = versions.map(|version| version.path().join("bin"));
+    folders.chain([PathBuf::from("/usr/sbin")]).any(|folder| folder.join(name).is_file())
 }
 
 fn compiler_finds(header: &str) -> bool {
@@ -153,6 +169,7 @@ mod tests {
     fn probes_tell_present_from_absent() {
         assert!(Probe::Command("sh").is_present());
         assert!(!Probe::Command("no-such-command").is_present());
+        assert!(!Probe::Server("no-such-server").is_present());
         assert!(Probe::Header("stdlib.h").is_present());
         assert!(!Probe::Header("no_such_header.h").is_present());
     }

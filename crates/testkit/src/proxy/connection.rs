@@ -11,7 +11,7 @@ use tokio::sync::mpsc::{Receiver, Sender, channel};
 use tokio::time::{Instant, sleep_until};
 
 use super::link::Link;
-use super::{Direction, Fault, Traffic};
+use super::{Direction, Fault, Stretch, Traffic};
 
 /// Carries bytes both ways until both ends have closed, one is broken, or an order to reset comes after these.
 pub(super) async fn serve(link: Arc<Link>, mut client: TcpStream, resets: u64) {
@@ -81,10 +81,12 @@ impl<'a> Lane<'a> {
 
     async fn queue_all(&self, source: &mut ReadHalf<'_>, queue: &Sender<Parcel>) -> io::Result<()> {
         let (mut bytes, mut before) = (Vec::new(), Vec::new());
+        let mut stretch = Stretch { direction: self.direction, is_first: true };
         loop {
             let length = source.read_buf(&mut bytes).await?;
             self.count(|traffic| traffic.arrived += as_count(length));
-            while let Some(chunk) = self.link.cut(self.direction, &mut bytes) {
+            while let Some(chunk) = self.link.cut(stretch, &mut bytes) {
+                stretch.is_first = false;
                 self.queue(chunk, &mut before, queue).await;
             }
             if length == 0 {

@@ -16,6 +16,15 @@ impl Direction {
     pub const BOTH: [Self; 2] = [Self::Requests, Self::Replies];
 }
 
+/// Where bytes are that a framing looks at.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Stretch {
+    /// Which way they go.
+    pub direction: Direction,
+    /// No message has gone this way before on the same connection.
+    pub is_first: bool,
+}
+
 /// What happens to a chunk: what one read brought, or one frame if the proxy knows the protocol's frames.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]

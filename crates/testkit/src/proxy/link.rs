@@ -6,7 +6,7 @@ use std::time::Duration;
 
 use tokio::sync::watch;
 
-use super::{Counts, Direction, Fault, Framing};
+use super::{Counts, Direction, Fault, Framing, Stretch};
 
 /// The middle of a proxy.
 #[derive(Debug)]
@@ -73,10 +73,10 @@ impl Link {
     }
 
     /// The bytes of the first chunk, if it is complete.
-    pub(super) fn cut(&self, direction: Direction, bytes: &mut Vec<u8>) -> Option<Vec<u8>> {
+    pub(super) fn cut(&self, stretch: Stretch, bytes: &mut Vec<u8>) -> Option<Vec<u8>> {
         let length = match self.framing {
             None => bytes.len(),
-            Some(framing) => framing(direction, bytes)?.min(bytes.len()),
+            Some(framing) => framing(stretch, bytes)?.min(bytes.len()),
         };
         (length > 0).then(|| bytes.drain(..length).collect())
     }

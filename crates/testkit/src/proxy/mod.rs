@@ -17,7 +17,7 @@ use tokio::runtime::{Builder, Handle};
 use tokio::sync::watch;
 
 pub use counts::{Counts, Traffic};
-pub use fault::{Direction, Fault};
+pub use fault::{Direction, Fault, Stretch};
 use gate::Gate;
 use link::{Course, Link, Plan, Rhythm};
 
@@ -27,7 +27,7 @@ use crate::PATIENCE;
 ///
 /// With it, a fault strikes whole messages. It is called again with more bytes until it gives a length, which must not
 /// be zero.
-pub type Framing = fn(Direction, &[u8]) -> Option<usize>;
+pub type Framing = fn(Stretch, &[u8]) -> Option<usize>;
 
 /// A proxy on a free port of the loopback interface, in front of one server.
 ///

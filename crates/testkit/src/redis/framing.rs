@@ -1,11 +1,11 @@
 //! Where messages end that go to a server, and come from it.
 
-use crate::proxy::Direction;
+use crate::proxy::Stretch;
 
 /// How many bytes the first message in these takes, or none if it is not yet complete. Requests and replies are built
 /// alike, so that it does not matter which way they go.
 #[must_use]
-pub fn message_length(_direction: Direction, bytes: &[u8]) -> Option<usize> {
+pub fn message_length(_stretch: Stretch, bytes: &[u8]) -> Option<usize> {
     length(bytes)
 }
 
@@ -23,6 +23,7 @@ fn length(bytes: &[u8]) -> Option<usize> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::proxy::Direction;
 
     #[test]
     fn a_message_ends_where_the_next_one_begins() {
@@ -37,11 +38,12 @@ mod tests {
         ];
         let all = messages.concat();
         let mut rest = &all[..];
+        let [requests, replies] = Direction::BOTH.map(|direction| Stretch { direction, is_first: false });
         for message in messages {
             for cut in 0..message.len() {
-                assert_eq!(message_length(Direction::Replies, &message[..cut]), None, "{message:?} up to {cut}");
+                assert_eq!(message_length(replies, &message[..cut]), None, "{message:?} up to {cut}");
             }
-            assert_eq!(message_length(Direction::Requests, rest), Some(message.len()), "{message:?}");
+            assert_eq!(message_length(requests, rest), Some(message.len()), "{message:?}");
             rest = &rest[message.len()..];
         }
     }

@@ -8,6 +8,7 @@ mod server;
 
 pub use self::cluster::{Cluster, SlotMove};
 pub use self::framing::message_length;
-pub use self::options::{Flavour, RedisOptions, TlsClients};
+pub use self::options::{Flavour, RedisOptions};
 pub use self::sentinels::Sentinels;
 pub use self::server::RedisServer;
+pub use crate::certificates::TlsClients;

@@ -3,7 +3,8 @@
 use std::fmt::Write;
 use std::path::{Path, PathBuf};
 
-use crate::certificates::Identity;
+use crate::certificates::{Identity, Tls, TlsClients};
+use crate::percent::percent_encoded;
 use crate::ports::free_port;
 use crate::wall_clock::WallClock;
 
@@ -23,15 +24,6 @@ impl Flavour {
             Self::Valkey => "valkey-server",
         }
     }
-}
-
-/// Whom a server lets in that encrypts.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum TlsClients {
-    /// Whoever comes.
-    MayBeUnknown,
-    /// Whoever has a certificate from the server's authority.
-    MustBeSigned,
 }
 
 /// What a [`RedisServer`](super::RedisServer) is to be like. It holds passwords, and so cannot be printed.
@@ -152,7 +144,7 @@ impl RedisOptions {
         let mut add = |line: &str| writeln!(text, "{line}").unwrap();
         match &self.tls {
             None => add(&format!("port {port}")),
-            Some(tls) => add(&tls.configuration(port)),
+            Some(tls) => add(&encryption(tls, port)),
         }
         if self.is_persistent {
             add("appendonly yes\nappendfsync always");
@@ -183,38 +175,19 @@ impl Default for RedisOptions {
     }
 }
 
-/// How a server encrypts.
-#[derive(Clone)]
-pub(super) struct Tls {
-    server: Identity,
-    authority: Identity,
-    clients: TlsClients,
-}
-
-impl Tls {
-    fn configuration(&self, port: u16) -> String {
-        let clients = match self.clients {
-            TlsClients::MayBeUnknown => "optional",
-            TlsClients::MustBeSigned => "yes",
-        };
-        let [certificate, key, authority] =
-            [&self.server.certificate, &self.server.key, &self.authority.certificate].map(|path| path.display());
-        format!(
-            "port 0\ntls-port {port}\ntls-cert-file {certificate}\ntls-key-file {key}\n\
-             tls-ca-cert-file {authority}\ntls-auth-clients {clients}"
-        )
-    }
-}
-
-/// As addresses need it: whatever could mean something in them becomes a number.
-pub(super) fn percent_encoded(text: &str) -> String {
-    let encode = |byte: u8| match byte {
-        b'a'..=b'z' | b'A'..=b'Z' | b'0'..=b'9' => char::from(byte).to_string(),
-        _ => format!("%{byte:02X}"),
+/// What a configuration file says of these certificates.
+fn encryption(tls: &Tls, port: u16) -> String {
+    let clients = match tls.clients {
+        TlsClients::MayBeUnknown => "optional",
+        TlsClients::MustBeSigned => "yes",
     };
-    text.bytes().map(encode).collect()
+    let [certificate, key, authority] =
+        [&tls.server.certificate, &tls.server.key, &tls.authority.certificate].map(|path| path.display());
+    format!(
+        "port 0\ntls-port {port}\ntls-cert-file {certificate}\ntls-key-file {key}\n\
+         tls-ca-cert-file {authority}\ntls-auth-clients {clients}"
+    )
 }
-
 /// The file that a server is started with, in its directory.
 pub(super) const CONFIGURATION: &str = "server.conf";
 
@@ -240,10 +213,5 @@ mod tests {
     fn without_users_and_password_nobody_needs_a_name() {
         assert_eq!(RedisOptions::default().own_user(), None);
         assert_eq!(RedisOptions::default().password("x").own_user(), Some(OWN_USER));
-    }
-
-    #[test]
-    fn passwords_survive_in_addresses() {
-        assert_eq!(percent_encoded("aZ9@:/ä"), "aZ9%40%3A%2F%C3%A4");
     }
 }

@@ -1,21 +1,21 @@
 //! One server.
 
-use std::fs::{self, OpenOptions};
+use std::fs;
 use std::net::{Ipv4Addr, SocketAddr};
-use std::path::{Path, PathBuf};
-use std::process::{Command, Stdio};
+use std::path::Path;
+use std::process::Command;
 use std::sync::{Mutex, MutexGuard};
 use std::time::Duration;
 
 use redis::{Connection, ConnectionAddr, IntoConnectionInfo, RedisConnectionInfo, RedisResult, Value};
 use rustix::process::Signal;
 
-use super::options::{CONFIGURATION, RedisOptions, SOCKET, percent_encoded};
-use crate::ports::free_port;
+use super::options::{CONFIGURATION, RedisOptions, SOCKET};
+use crate::home::{Home, Launch, PORT_IS_TAKEN, on_free_port};
+use crate::percent::percent_encoded;
 use crate::process::{Paused, Process};
 use crate::running::Running;
-use crate::scratch::Scratch;
-use crate::{PATIENCE, eventually, nursery};
+use crate::{PATIENCE, eventually};
 
 /// A server on a free port of the loopback interface. It ends when it is dropped, and with this process at the latest, so
 /// that the tests of a program may share one in a `static`.
@@ -36,15 +36,12 @@ impl RedisServer {
     /// One that is like this. It answers when this returns, but may still be reading what it had kept.
     #[must_use]
     pub fn start_with(options: RedisOptions) -> Self {
-        let home = Home::of(&options);
-        for _ in 0..ATTEMPTS {
-            let port = free_port();
+        let home = Home::at(options.directory.as_deref());
+        let (port, running) = on_free_port(|port| {
             options.write(home.path(), port);
-            if let Some(running) = launch(&options, home.path()) {
-                return Self { running: Mutex::new(running), options, port, home };
-            }
-        }
-        panic!("others took all of {ATTEMPTS} ports");
+            launch(&options, &home)
+        });
+        Self { running: Mutex::new(running), options, port, home }
     }
 
     /// The port on which it listens, encrypted or not.
@@ -124,7 +121,7 @@ impl RedisServer {
     /// All that it has logged, before restarts, too.
     #[must_use]
     pub fn log(&self) -> String {
-        log(self.home.path())
+        self.home.log()
     }
 
     /// Its process, or the last one if it was killed.
@@ -162,7 +159,7 @@ impl RedisServer {
         end(&mut running);
         let mut started = None;
         eventually("the port of a server that restarts", || {
-            started = launch(&self.options, self.home.path());
+            started = launch(&self.options, &self.home);
             started.is_some()
         });
         *running = started.unwrap();
@@ -200,56 +197,20 @@ impl RedisServer {
     }
 }
 
-/// Where a server keeps what it has.
-enum Home {
-    Own(Scratch),
-    Given(PathBuf),
-}
-
-impl Home {
-    fn of(options: &RedisOptions) -> Self {
-        let Some(directory) = &options.directory else { return Self::Own(Scratch::new()) };
-        fs::create_dir_all(directory).unwrap();
-        Self::Given(directory.clone())
-    }
-
-    fn path(&self) -> &Path {
-        match self {
-            Self::Own(scratch) => scratch.path(),
-            Self::Given(path) => path,
-        }
-    }
-}
-
 /// Starts a server with the configuration in this directory, and waits until it answers. None if somebody has its port.
-fn launch(options: &RedisOptions, directory: &Path) -> Option<Running> {
-    let log_file = OpenOptions::new().append(true).create(true).open(directory.join(LOG)).unwrap();
-    let known = log(directory).len();
+fn launch(options: &RedisOptions, home: &Home) -> Option<Running> {
     // One that was killed leaves its socket.
-    let _ = fs::remove_file(directory.join(SOCKET));
+    let _ = fs::remove_file(home.join(SOCKET));
     let mut command = Command::new(options.flavour.program());
-    command.arg(directory.join(CONFIGURATION)).stdin(Stdio::null());
-    command.stdout(log_file.try_clone().unwrap()).stderr(log_file);
+    command.arg(home.join(CONFIGURATION));
     if options.is_sentinel {
         command.arg("--sentinel");
     }
     if let Some(clock) = &options.wall_clock {
         clock.govern(&mut command);
     }
-    let program = options.flavour.program();
-    let running = nursery::start(command)
-        .unwrap_or_else(|error| panic!("{program} does not start ({error}); `cargo xtask test` installs it"));
-    let mut answers = false;
-    eventually("the first answer of a server", || {
-        answers = connect(options, directory, PATIENCE).is_ok_and(|mut connection| is_up(&mut connection));
-        answers || running.process.is_dead()
-    });
-    if answers {
-        return Some(running);
-    }
-    let said = log(directory).split_off(known);
-    assert!(said.contains("Address already in use"), "{program} ended at once:\n{said}");
-    None
+    let launch = Launch { command, orphaned: Signal::KILL, obstacles: &[PORT_IS_TAKEN] };
+    home.launch(launch, |_| connect(options, home.path(), PATIENCE).is_ok_and(|mut connection| is_up(&mut connection)))
 }
 
 fn end(running: &mut Running) {
@@ -282,10 +243,3 @@ fn connect(options: &RedisOptions, directory: &Path, patience: Duration) -> Redi
     connection.set_write_timeout(Some(patience))?;
     Ok(connection)
 }
-
-fn log(directory: &Path) -> String {
-    String::from_utf8_lossy(&fs::read(directory.join(LOG)).unwrap()).into_owned()
-}
-
-const ATTEMPTS: usize = 20;
-const LOG: &str = "log";

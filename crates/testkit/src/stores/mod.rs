@@ -4,6 +4,7 @@
 //! into the packages of `cargo xtask test`.
 
 mod endpoint;
+mod postgres;
 mod redis;
 mod sqlite;
 
@@ -11,6 +12,7 @@ use std::any::Any;
 use std::path::Path;
 
 pub use self::endpoint::{Detour, Endpoint};
+pub use self::postgres::Postgres;
 pub use self::redis::Redis;
 pub use self::sqlite::Sqlite;
 use crate::wall_clock::WallClock;

@@ -6,7 +6,7 @@ use std::sync::mpsc::{Receiver, Sender, channel};
 use std::thread;
 
 use tenure_testkit::PATIENCE;
-use tenure_testkit::proxy::{Direction, Proxy};
+use tenure_testkit::proxy::{Proxy, Stretch};
 
 /// A server and a proxy in front of it.
 pub(crate) fn scene() -> (Server, Proxy) {
@@ -18,7 +18,7 @@ pub(crate) fn scene() -> (Server, Proxy) {
 /// The same, with a proxy that knows that a line is a message.
 pub(crate) fn scene_of_lines() -> (Server, Proxy) {
     let server = Server::start();
-    let line = |_: Direction, bytes: &[u8]| bytes.iter().position(|byte| *byte == b'\n').map(|at| at + 1);
+    let line = |_: Stretch, bytes: &[u8]| bytes.iter().position(|byte| *byte == b'\n').map(|at| at + 1);
     let proxy = Proxy::with_framing(server.address, line).unwrap();
     (server, proxy)
 }

@@ -1,0 +1,190 @@
+//! What a server is to be like.
+
+use std::fmt::Write;
+use std::fs;
+use std::path::{Path, PathBuf};
+
+use super::account::Account;
+use crate::certificates::{Identity, Tls, TlsClients};
+use crate::home::Home;
+use crate::wall_clock::WallClock;
+
+/// What a [`PostgresServer`](super::PostgresServer) is to be like. It holds passwords, and so cannot be printed.
+#[derive(Clone)]
+pub struct PostgresOptions {
+    pub(super) directory: Option<PathBuf>,
+    pub(super) wall_clock: Option<WallClock>,
+    pub(super) roles: Vec<(String, String)>,
+    tls: Option<Tls>,
+    is_durable: bool,
+    connections_max: u16,
+    access_rules: Vec<String>,
+    settings: Vec<(String, String)>,
+}
+
+impl PostgresOptions {
+    /// With what it confirmed on the disk, and not only with the kernel, as a server is in service. Without this it has its
+    /// data after a [`kill`](super::PostgresServer::kill), too, since the kernel stays.
+    #[must_use]
+    pub fn durable(self) -> Self {
+        Self { is_durable: true, ..self }
+    }
+
+    /// With room for so many connections, the kit's own among them. Without this it is 100.
+    #[must_use]
+    pub fn max_connections(self, count: u16) -> Self {
+        Self { connections_max: count, ..self }
+    }
+
+    /// With one more role that can log in.
+    #[must_use]
+    pub fn role(mut self, name: &str, password: &str) -> Self {
+        self.roles.push((name.to_owned(), password.to_owned()));
+        self
+    }
+
+    /// With this setting, as in `postgresql.conf`.
+    #[must_use]
+    pub fn setting(mut self, name: &str, value: &str) -> Self {
+        self.settings.push((name.to_owned(), value.to_owned()));
+        self
+    }
+
+    /// With this line in `pg_hba.conf`, before those of the kit: the first that matches counts.
+    #[must_use]
+    pub fn access_rule(mut self, line: &str) -> Self {
+        self.access_rules.push(line.to_owned());
+        self
+    }
+
+    /// With nothing but encrypted connections, as this server, from such clients of this authority. They need their
+    /// passwords, too; an [access rule](Self::access_rule) can have it otherwise.
+    #[must_use]
+    pub fn tls(self, server: &Identity, authority: &Identity, clients: TlsClients) -> Self {
+        let tls = Tls { server: server.clone(), authority: authority.clone(), clients };
+        Self { tls: Some(tls), ..self }
+    }
+
+    /// In this directory, which is made if it is missing, and stays.
+    #[must_use]
+    pub fn directory(self, directory: &Path) -> Self {
+        Self { directory: Some(directory.to_owned()), ..self }
+    }
+
+    /// With this for the time of day.
+    #[must_use]
+    pub fn wall_clock(self, wall_clock: &WallClock) -> Self {
+        Self { wall_clock: Some(wall_clock.clone()), ..self }
+    }
+
+    /// The same in a directory of its own.
+    pub(super) fn elsewhere(&self) -> Self {
+        Self { directory: None, ..self.clone() }
+    }
+
+    /// Writes what the server reads when it starts.
+    pub(super) fn write(&self, home: &Home, port: u16) {
+        let account = Account::of_servers();
+        account.write(&home.join(CONFIGURATION), self.configuration(home, port));
+        account.write(&home.join(ACCESS), self.access());
+        account.write(&home.join(USER_NAMES), "");
+        let Some(tls) = &self.tls else { return };
+        let files =
+            [(&tls.server.certificate, CERTIFICATE), (&tls.server.key, KEY), (&tls.authority.certificate, TRUSTED)];
+        for (file, name) in files {
+            account.write(&home.join(name), fs::read(file).unwrap());
+        }
+    }
+
+    fn configuration(&self, home: &Home, port: u16) -> String {
+        let mut text = String::new();
+        let mut set = |name: &str, value: &dyn ToString| {
+            writeln!(text, "{name} = '{}'", value.to_string().replace('\'', "''")).unwrap();
+        };
+        let path = |name: &str| home.join(name).display().to_string();
+        set("listen_addresses", &"127.0.0.1");
+        set("port", &port);
+        set("unix_socket_directories", &home.path().display());
+        set("hba_file", &path(ACCESS));
+        set("ident_file", &path(USER_NAMES));
+        set("max_connections", &self.connections_max);
+        set("shared_buffers", &"16MB");
+        // In its own directory, so that nothing stays elsewhere when it is killed.
+        set("dynamic_shared_memory_type", &"mmap");
+        set("log_line_prefix", &"%m [%p] %q%u@%d ");
+        // For a standby that comes back, and soon.
+        set("wal_keep_size", &"64MB");
+        set("wal_retrieve_retry_interval", &"100ms");
+        if !self.is_durable {
+            set("fsync", &"off");
+            set("full_page_writes", &"off");
+        }
+        if self.tls.is_some() {
+            set("ssl", &"on");
+            set("ssl_cert_file", &path(CERTIFICATE));
+            set("ssl_key_file", &path(KEY));
+            set("ssl_ca_file", &path(TRUSTED));
+        }
+        // The last one counts where a name comes twice.
+        self.settings.iter().for_each(|(name, value)| set(name, value));
+        text
+    }
+
+    fn access(&self) -> String {
+        let host = match self.tls.as_ref().map(|tls| tls.clients) {
+            None => "host all all 127.0.0.1/32 scram-sha-256",
+            Some(TlsClients::MayBeUnknown) => "hostssl all all 127.0.0.1/32 scram-sha-256",
+            Some(TlsClients::MustBeSigned) => "hostssl all all 127.0.0.1/32 scram-sha-256 clientcert=verify-ca",
+        };
+        // The directory of the socket lets nobody in but the server's own user, and root.
+        let own =
+            ["local all all trust", "local replication postgres trust", "host replication postgres 127.0.0.1/32 trust"];
+        let rules = self.access_rules.iter().map(String::as_str).chain(own).chain([host]);
+        rules.map(|rule| format!("{rule}\n")).collect()
+    }
+}
+
+impl Default for PostgresOptions {
+    /// A server for speed, without encryption.
+    fn default() -> Self {
+        Self {
+            directory: None,
+            wall_clock: None,
+            roles: Vec::new(),
+            tls: None,
+            is_durable: false,
+            connections_max: 100,
+            access_rules: Vec::new(),
+            settings: Vec::new(),
+        }
+    }
+}
+
+/// The file that a server is started with, in its directory.
+pub(super) const CONFIGURATION: &str = "postgresql.conf";
+
+const ACCESS: &str = "pg_hba.conf";
+const USER_NAMES: &str = "pg_ident.conf";
+const CERTIFICATE: &str = "server.certificate.pem";
+const KEY: &str = "server.key.pem";
+const TRUSTED: &str = "trusted.pem";
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn rules_of_the_test_come_first() {
+        let rules = PostgresOptions::default().access_rule("host all a 127.0.0.1/32 reject").access();
+        assert!(rules.starts_with("host all a 127.0.0.1/32 reject\nlocal all all trust\n"), "{rules}");
+    }
+
+    #[test]
+    fn values_survive_in_the_configuration() {
+        let home = Home::at(None);
+        let text = PostgresOptions::default().setting("cluster_name", "it's").configuration(&home, 1);
+        assert!(text.ends_with("cluster_name = 'it''s'\n"), "{text}");
+        assert!(text.contains("fsync = 'off'\n"), "{text}");
+        assert!(!PostgresOptions::default().durable().configuration(&home, 1).contains("fsync"));
+    }
+}

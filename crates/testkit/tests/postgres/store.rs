@@ -1,0 +1,48 @@
+//! PostgreSQL as a store to the fault cases.
+
+use std::time::Duration;
+
+use tenure_testkit::place::Place;
+use tenure_testkit::postgres::{Session, SqlError};
+use tenure_testkit::stores::{Backend, Postgres};
+
+const STORE: Postgres = Postgres { schema: || "CREATE TABLE leases (term bigint)".to_owned() };
+
+#[test]
+fn it_has_tables_answers_nothing_while_it_stalls_and_forgets_nothing() {
+    let place = Place::on(&STORE);
+    let mut session = Session::open(&place.url()).unwrap();
+    session.run("INSERT INTO leases VALUES (7)").unwrap();
+    let mut impatient = Session::open(&place.url()).unwrap().with_patience(Duration::from_millis(50));
+    let stall = place.stall();
+    let silent = impatient.run("SELECT term FROM leases").unwrap_err();
+    assert!(matches!(silent, SqlError::Silent(_)), "{silent}");
+    drop(stall);
+    assert_eq!(session.run("SELECT term FROM leases").unwrap(), [[Some("7".to_owned())]]);
+}
+
+#[test]
+fn its_wall_clock_is_that_of_the_place() {
+    let place = Place::on(&STORE);
+    let mut session = Session::open(&place.url()).unwrap();
+    let mut seconds = || {
+        let rows = session.run("SELECT extract(epoch FROM clock_timestamp())::bigint").unwrap();
+        rows[0][0].as_ref().unwrap().parse::<i64>().unwrap()
+    };
+    let before = seconds();
+    place.wall_clock().jump_to(3_600);
+    assert!((seconds() - before - 3_600).abs() < 600);
+}
+
+#[test]
+fn each_place_has_a_store_of_its_own_and_other_ways_lead_there() {
+    let [first, second] = [Place::on(&STORE), Place::on(&STORE)];
+    assert_ne!(first.url(), second.url());
+    assert!(first.path("postgres").exists());
+    let detour = first.endpoint().detour();
+    Session::open(&detour.url).unwrap().run("INSERT INTO leases VALUES (7)").unwrap();
+    let count = |place: &Place| Session::open(&place.url()).unwrap().run("SELECT term FROM leases").unwrap().len();
+    assert_eq!([count(&first), count(&second)], [1, 0]);
+    let abilities = STORE.abilities();
+    assert!(!abilities.sees_death && !abilities.embedded && abilities.trusts_wall_clock);
+}
