@@ -59,6 +59,18 @@ mod tests {
     }
 
     #[test]
+    fn the_child_is_sent_the_signal_that_was_asked_for() {
+        let spawn = || {
+            let mut command = Command::new("sleep");
+            command.arg("60");
+            signal_with_parent(&mut command, Signal::TERM);
+            command.spawn().unwrap()
+        };
+        let mut child = thread::spawn(spawn).join().unwrap();
+        assert_eq!(child.wait().unwrap().signal(), Some(Signal::TERM.as_raw()));
+    }
+
+    #[test]
     fn a_child_whose_parent_is_already_gone_does_not_start() {
         let mut command = Command::new("true");
         signal_with(&mut command, Signal::KILL, Pid::INIT);

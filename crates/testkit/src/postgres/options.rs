@@ -117,7 +117,6 @@ impl PostgresOptions {
         set("wal_retrieve_retry_interval", &"100ms");
         if !self.is_durable {
             set("fsync", &"off");
-            set("full_page_writes", &"off");
         }
         if self.tls.is_some() {
             set("ssl", &"on");

@@ -1,11 +1,13 @@
 //! The data of a server that has never run. Making it takes most of a second, and copying it does not.
 
 use std::fs;
+use std::hash::{DefaultHasher, Hash, Hasher};
 use std::io::Write;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 use std::sync::OnceLock;
 
+use rustix::process::geteuid;
 use tempfile::TempDir;
 
 use super::account::Account;
@@ -19,10 +21,12 @@ pub(super) fn copy_to(data: &Path) {
     Account::of_servers().copy(TEMPLATE.get_or_init(find_or_make), data);
 }
 
-/// Makes it once for all test programs of a build. What was built before for another version of the server is not used.
+/// Makes it once for all test programs of a build. What another user has made cannot be read, and what another version of
+/// the server or of this file has made is not used.
 fn find_or_make() -> PathBuf {
-    let user = rustix::process::geteuid().as_raw();
-    let kept = Path::new(env!("OUT_DIR")).join(format!("postgres-{}-{user}", version()));
+    let mut hasher = DefaultHasher::new();
+    (version(), include_str!("template.rs"), ROLE, PASSWORD, geteuid().as_raw()).hash(&mut hasher);
+    let kept = Path::new(env!("OUT_DIR")).join(format!("postgres-{:016x}", hasher.finish()));
     if !kept.exists() {
         let made = make();
         let copied = TempDir::new_in(env!("OUT_DIR")).unwrap();
@@ -52,10 +56,12 @@ fn make() -> Scratch {
     run(initdb.arg("--wal-segsize=1").arg("--pgdata").arg(&data), "");
     let mut alone = account.command(&program("postgres"));
     alone.args(["--single", "-c", "fsync=off", "-D"]).arg(&data).arg("postgres");
-    // One statement in a line.
+    // One statement in a line. A database that nobody needs would be a third of all files that are copied.
     let statements = [
-        format!("CREATE ROLE {ROLE} LOGIN PASSWORD '{PASSWORD}';"),
-        format!("ALTER DATABASE postgres OWNER TO {ROLE};"),
+        &format!("CREATE ROLE {ROLE} LOGIN PASSWORD '{PASSWORD}';"),
+        &format!("ALTER DATABASE postgres OWNER TO {ROLE};"),
+        "ALTER DATABASE template0 IS_TEMPLATE false;",
+        "DROP DATABASE template0;",
     ];
     run(&mut alone, &(statements.join("\n") + "\n"));
     scratch

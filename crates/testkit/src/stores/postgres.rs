@@ -20,7 +20,8 @@ impl Backend for Postgres {
     }
 
     fn start(&self, directory: &Path, wall_clock: &WallClock) -> Box<dyn StoreServer> {
-        let options = PostgresOptions::default().durable().wall_clock(wall_clock);
+        // What it has confirmed outlives its processes, and nothing here ends the kernel, which has it.
+        let options = PostgresOptions::default().wall_clock(wall_clock);
         let server = PostgresServer::start_with(options.directory(&directory.join("postgres")));
         let made = Session::open(&server.url()).and_then(|mut session| session.run(&(self.schema)()));
         made.unwrap_or_else(|error| panic!("no tables: {error}"));

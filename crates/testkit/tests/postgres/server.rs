@@ -56,7 +56,7 @@ fn while_it_is_paused_open_connections_answer_nothing_and_then_they_do() {
 
 #[test]
 fn after_a_kill_it_restarts_on_the_same_port_with_its_data() {
-    let server = PostgresServer::start_with(PostgresOptions::default().durable());
+    let server = PostgresServer::start();
     let mut session = server.session("postgres");
     session.run("CREATE TABLE a (b int); INSERT INTO a VALUES (1)").unwrap();
     let [backend] = <[_; 1]>::try_from(server.backends()).ok().unwrap();
@@ -67,7 +67,6 @@ fn after_a_kill_it_restarts_on_the_same_port_with_its_data() {
     server.restart();
     assert_ne!(server.process().pid, killed.pid);
     assert_eq!(server.value("SELECT b FROM a").as_deref(), Some("1"));
-    assert_eq!(server.value("SHOW fsync").as_deref(), Some("on"));
     assert!(Session::open(&server.url()).is_ok());
     assert!(server.log().contains("automatic recovery in progress"), "{}", server.log());
 }
@@ -109,6 +108,17 @@ fn settings_count() {
     let shown =
         ["max_connections", "work_mem", "cluster_name", "fsync"].map(|name| server.value(&format!("SHOW {name}")));
     assert_eq!(shown.map(Option::unwrap), ["7", "1MB", "it's", "off"]);
+}
+
+#[test]
+fn a_durable_one_waits_for_the_disk() {
+    let server = PostgresServer::start_with(PostgresOptions::default().durable());
+    let shown = ["fsync", "synchronous_commit", "full_page_writes"].map(|name| server.value(&format!("SHOW {name}")));
+    assert_eq!(shown.map(Option::unwrap), ["on"; 3]);
+    server.sql("CREATE TABLE a (b int); INSERT INTO a VALUES (1)");
+    server.stop(StopMode::Fast);
+    server.restart();
+    assert_eq!(server.value("SELECT b FROM a").as_deref(), Some("1"));
 }
 
 #[test]
