@@ -31,7 +31,8 @@ pub struct Cli {
 /// Options of every command.
 #[derive(Debug, Args)]
 pub struct Global {
-    /// The store: sqlite:PATH, redis://HOST:PORT (also rediss, redis+sentinel, redis+cluster) or memory:.
+    /// The store: sqlite:PATH, postgres://HOST/DATABASE, redis://HOST:PORT (also rediss, redis+sentinel,
+    /// redis+cluster) or memory:.
     /// Default: the Redis of MUTEX_REDIS_HOST or REDIS_HOST if one is set, else a SQLite file in your state directory.
     #[arg(long, value_name = "URL", env = "TENURE_STORE", hide_env_values = true, global = true)]
     pub store: Option<String>,
@@ -60,6 +61,9 @@ pub enum Command {
     History(HistoryArgs),
     /// Ask the leader to hand over.
     Resign(ResignArgs),
+    /// Make the tables that a store needs, or bring them up to date; only PostgreSQL has any.
+    #[command(after_help = MIGRATE_EXAMPLES)]
+    Migrate(MigrateArgs),
     /// Check the store and the timing; exit with 1 when something is wrong.
     Doctor(DoctorArgs),
     /// Three candidates, a crash and a hand-over, to look at.
@@ -142,6 +146,21 @@ pub enum Restart {
     OnFailure,
     /// Campaign again.
     Always,
+}
+
+/// Arguments of `tenure migrate`.
+#[derive(Debug, Args)]
+pub struct MigrateArgs {
+    /// Print the SQL instead of running it.
+    #[arg(long)]
+    pub print: bool,
+    /// A role that shall be able to hold elections, and do nothing else; may be given several times.
+    #[arg(long, value_name = "ROLE")]
+    pub role: Vec<String>,
+    /// Also add the functions of the `leader-election` recipe (try_become_leader, leader_heartbeat, step_down) to this
+    /// schema, and take over its table leader_election.
+    #[arg(long, value_name = "SCHEMA", num_args = 0..=1, default_missing_value = "public")]
+    pub compat: Option<String>,
 }
 
 /// Arguments of `tenure elect`.
@@ -231,6 +250,15 @@ reason, at and boot_ns. elected, renewed and lost also have trusted_until_boot_n
 Examples:
   tenure elect nightly --metadata zone=eu-1
   tenure elect nightly --ttl 3s --renew 500ms --grace 300ms | jq -r .event";
+
+const MIGRATE_EXAMPLES: &str = "\
+Examples:
+  tenure --store postgres://admin@db.example/shop migrate --role app
+  tenure --store postgres://admin@db.example/shop migrate --role app --print | psql -d shop
+  tenure --store postgres://admin@db.example/shop?schema=elections migrate --compat
+
+It may be run again, by many at once, and by whoever may create a schema. The roles need no other right on the database:
+they call functions, and touch no table.";
 
 fn key_value(text: &str) -> Result<(String, String), String> {
     match text.split_once('=') {

@@ -5,6 +5,7 @@ mod demo;
 mod doctor;
 mod elect;
 mod history;
+mod migrate;
 mod resign;
 mod run;
 mod status;
@@ -26,6 +27,7 @@ pub async fn execute(cli: Cli) -> Result<Exit, Failure> {
         Command::Watch(args) => watch::execute(global, &args).await,
         Command::History(args) => history::execute(global, &args).await,
         Command::Resign(args) => resign::execute(global, &args).await,
+        Command::Migrate(args) => migrate::execute(global, &args).await,
         Command::Doctor(args) => doctor::execute(global, &args).await,
         Command::Demo => demo::execute().await,
         Command::Completions { shell } => completions::execute(shell),

@@ -66,7 +66,7 @@ impl Desk {
         let granted: Vec<ElectionKey> = batch.iter().zip(&replies).filter_map(granted).collect();
         self.push.announce(&granted);
         let judge = |(request, reply): (&Campaign, Result<Outcome, StoreError>)| {
-            reply.map(|outcome| self.judge(request, outcome, !wake.channel.is_empty()))
+            reply.map(|outcome| self.judge(request, outcome))
         };
         let replies: Replies<CampaignReply> = batch.iter().zip(replies).map(judge).collect();
         if wake.channel.is_empty() && replies.iter().any(|reply| matches!(reply, Ok(CampaignReply::Held(_)))) {
@@ -124,6 +124,25 @@ impl Desk {
         let Some(row) = rows.first() else { return Ok(false) };
         self.push.wake(row.try_get(0).unwrap_or_default(), key);
         Ok(true)
+    }
+
+    /// Writes something that changes nothing.
+    pub(super) async fn touch(&self) -> Result<(), StoreError> {
+        self.ask(&format!("SELECT {}.touch()", self.schema), &[]).await.map(drop)
+    }
+
+    /// One row, and whether there is a pooler in between.
+    pub(super) async fn survey(&self, sql: &str) -> Result<(Row, bool), StoreError> {
+        let sql = sql.replace("{schema}", &self.schema.to_string());
+        let link = self.node.link().await.map_err(|fault| self.tell(fault))?;
+        let row = self.ask(&sql, &[]).await?.pop();
+        let row = row.ok_or_else(|| self.tell(Fault::Nonsense("nothing about itself".to_owned())))?;
+        Ok((row, link.connection().facts().is_pooled))
+    }
+
+    /// Notifications do not arrive.
+    pub(super) fn hears_nothing(&self) -> bool {
+        self.push.is_in_vain()
     }
 
     async fn campaign_chunk(&self, batch: &[Campaign], wake: Wake<'_>) -> Replies<Outcome> {
@@ -236,7 +255,7 @@ impl Desk {
         }
     }
 
-    fn judge(&self, request: &Campaign, outcome: Outcome, can_be_woken: bool) -> CampaignReply {
+    fn judge(&self, request: &Campaign, outcome: Outcome) -> CampaignReply {
         match outcome {
             Outcome::Granted { term, ran_out, .. } => match self.server_clock.holds_back(&request.key, ran_out) {
                 // It is kept, and found again by its nonce when it may be used.
@@ -244,10 +263,10 @@ impl Desk {
                 None => CampaignReply::Granted { term },
             },
             Outcome::Held { held, is_foreign } => {
-                let look_again = look_again_after(request.ttl);
-                // Whoever cannot be told of a resignation has to look for it.
-                let remaining =
-                    if can_be_woken && !is_foreign { held.remaining } else { held.remaining.min(look_again) };
+                // Whoever will not be told of a resignation has to look for it.
+                let is_untold = is_foreign || self.push.is_in_vain();
+                let look_again = if is_untold { look_again_after(request.ttl) } else { Duration::MAX };
+                let remaining = held.remaining.min(look_again);
                 CampaignReply::Held(Held { remaining, ..held })
             }
             Outcome::Busy => {

@@ -2,11 +2,14 @@
 
 mod desk;
 mod dial;
+mod examine;
 mod push;
 mod reply;
 mod schema;
 
 use std::fmt;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
 use futures_util::future::BoxFuture;
@@ -31,21 +34,37 @@ use crate::store::{
 /// # Ok::<(), tenure::Error>(())
 /// ```
 pub struct PostgresStore {
-    desk: Desk,
+    desk: Arc<Desk>,
+    is_known: AtomicBool,
 }
+
+/// A server that takes longer to tell of itself has other problems.
+const LOOK_LIMIT: Duration = Duration::from_secs(10);
 
 impl PostgresStore {
     /// Uses this server. The first connection is made when it is needed, so a server that is away is no error.
     #[must_use]
     pub fn open(config: &PostgresConfig) -> Self {
-        Self { desk: Desk::new(config, Clock::boottime()) }
+        Self::start(config, Clock::boottime())
     }
 
     /// The same with another clock to compare the server's with.
     #[cfg(feature = "testing")]
     #[must_use]
     pub fn open_with_clock(config: &PostgresConfig, clock: Clock) -> Self {
-        Self { desk: Desk::new(config, clock) }
+        Self::start(config, clock)
+    }
+
+    fn start(config: &PostgresConfig, clock: Clock) -> Self {
+        Self { desk: Arc::new(Desk::new(config, clock)), is_known: AtomicBool::new(false) }
+    }
+
+    /// Looks at the server in the background, once. Nobody waits for it.
+    fn get_to_know(&self) {
+        if !self.is_known.swap(true, Ordering::Relaxed) {
+            let desk = Arc::clone(&self.desk);
+            tokio::spawn(async move { tokio::time::timeout(LOOK_LIMIT, examine::warn(&desk)).await });
+        }
     }
 }
 
@@ -62,7 +81,13 @@ impl Store for PostgresStore {
     }
 
     fn campaign<'a>(&'a self, batch: &'a [Campaign]) -> BoxFuture<'a, Replies<CampaignReply>> {
-        Box::pin(self.desk.campaign(batch))
+        Box::pin(async move {
+            let replies = self.desk.campaign(batch).await;
+            if replies.iter().any(Result::is_ok) {
+                self.get_to_know();
+            }
+            replies
+        })
     }
 
     fn renew<'a>(&'a self, batch: &'a [Renew]) -> BoxFuture<'a, Replies<RenewReply>> {
@@ -98,7 +123,7 @@ impl Store for PostgresStore {
     }
 
     fn examine(&self) -> BoxFuture<'_, Vec<Finding>> {
-        Box::pin(async { Vec::new() })
+        Box::pin(examine::examine(&self.desk))
     }
 }
 

@@ -28,7 +28,8 @@ pub(super) struct Channels {
     changes: String,
     /// The server process that listens for this one.
     listener: AtomicI32,
-    has_complained: AtomicBool,
+    /// The server can be reached, but what it sends does not arrive.
+    is_in_vain: AtomicBool,
 }
 
 /// A server that takes longer to confirm, or to deliver, is given up.
@@ -45,7 +46,7 @@ impl Channels {
             wake: channel(&[schema, &process]),
             changes: channel(&[schema]),
             listener: AtomicI32::new(0),
-            has_complained: AtomicBool::new(false),
+            is_in_vain: AtomicBool::new(false),
         }
     }
 }
@@ -56,6 +57,11 @@ impl Push {
         let channels = self.source();
         let listener = channels.listener.load(Ordering::SeqCst);
         if self.is_heard() { Wake { channel: &channels.wake, listener } } else { Wake { channel: "", listener: 0 } }
+    }
+
+    /// Notifications do not arrive here, although they were asked for.
+    pub(super) fn is_in_vain(&self) -> bool {
+        self.source().is_in_vain.load(Ordering::Relaxed)
     }
 
     pub(super) fn changes_channel(&self) -> &str {
@@ -114,11 +120,15 @@ struct Listening<'a> {
 impl Listening<'_> {
     /// Returns whether anything was ever heard.
     async fn run(&mut self) -> bool {
-        if !matches!(tokio::time::timeout(ANSWER_TIMEOUT, self.arrives()).await, Ok(true)) {
-            self.complain();
+        // Nobody knows whether they would arrive while the server cannot be reached at all.
+        let Ok(link) = self.channels.node.link().await else { return false };
+        if !matches!(tokio::time::timeout(ANSWER_TIMEOUT, self.arrives(link.connection())).await, Ok(true)) {
+            if !link.connection().is_closed() && !self.session.is_closed() {
+                self.complain();
+            }
             return false;
         }
-        self.channels.has_complained.store(false, Ordering::Relaxed);
+        self.channels.is_in_vain.store(false, Ordering::Relaxed);
         self.channels.listener.store(self.session.facts().pid, Ordering::SeqCst);
         for interest in [Interest::Own, Interest::All, Interest::Messages] {
             self.ear.now_heard(interest);
@@ -139,9 +149,7 @@ impl Listening<'_> {
     }
 
     /// Listens, and sees whether what is sent over the other connection is delivered here. Behind some poolers it is not.
-    async fn arrives(&mut self) -> bool {
-        let Ok(link) = self.channels.node.link().await else { return false };
-        let requests = link.connection();
+    async fn arrives(&mut self, requests: &Session) -> bool {
         // Two connections that are served by one process are in truth none: the pooler lends it from statement to statement.
         if self.session.facts().pid == requests.facts().pid {
             return false;
@@ -177,7 +185,7 @@ impl Listening<'_> {
 
     /// Once, and again after it has worked meanwhile.
     fn complain(&self) {
-        if !self.channels.has_complained.swap(true, Ordering::Relaxed) {
+        if !self.channels.is_in_vain.swap(true, Ordering::Relaxed) {
             tracing::warn!(
                 "PostgreSQL at {}: notifications do not arrive, so candidates look for changes by themselves, which takes \
                  longer and costs more; a pooler in transaction mode is the usual cause: connect to the server itself, or \

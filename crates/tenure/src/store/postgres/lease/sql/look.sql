@@ -49,3 +49,9 @@ CREATE OR REPLACE FUNCTION {schema}.schema_version() RETURNS integer
 LANGUAGE sql STABLE SECURITY DEFINER SET search_path = pg_catalog, pg_temp AS $$
     SELECT version FROM {schema}.version
 $$;
+
+-- A write that changes nothing: it shows that others would be taken, too.
+CREATE OR REPLACE FUNCTION {schema}.touch() RETURNS void
+LANGUAGE sql SECURITY DEFINER SET search_path = pg_catalog, pg_temp SET lock_timeout = '2s' AS $$
+    UPDATE {schema}.version SET version = version
+$$;

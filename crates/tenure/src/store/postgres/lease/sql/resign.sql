@@ -1,4 +1,4 @@
--- For whom a lease that is released is kept: the named successor, or else the first in line that can be woken.
+-- For whom a lease that is released is kept: the named successor, or else the first in line that is not known to be gone.
 CREATE OR REPLACE FUNCTION {schema}.reserve(p_election uuid, p_successor text, p_at timestamptz) RETURNS void
 LANGUAGE plpgsql AS $$
 DECLARE
@@ -11,13 +11,8 @@ BEGIN
         WHERE election = p_election AND fresh_until > p_at AND (p_successor IS NULL OR candidate = p_successor)
         ORDER BY priority DESC, since, nonce
     LOOP
-        IF s.channel = '' THEN
-            -- It looks by itself now and then, and cannot be woken: nobody should wait for it unless it was named.
-            IF p_successor IS NOT NULL THEN
-                chosen_nonce := s.nonce;
-                EXIT;
-            END IF;
-        ELSIF {schema}.is_alive(s.listener) THEN
+        -- Who does not listen looks by itself now and then.
+        IF s.channel = '' OR {schema}.is_alive(s.listener) THEN
             chosen_id := s.candidate;
             chosen_nonce := s.nonce;
             EXIT;
