@@ -24,11 +24,13 @@ const NEED_PUSHES: &[&str] = &[
     "a_hand_over_request_is_hinted_to_the_leader",
     "a_grant_is_hinted_to_those_who_watch_everything",
     "a_resignation_is_hinted_to_those_who_watch_everything",
+    "a_message_is_hinted_to_the_leader",
+    "a_message_put_back_is_hinted_to_the_leader",
 ];
 
 #[test]
 fn behind_a_pooler_of_transactions() {
     let server = PostgresServer::start_with(PostgresOptions::default().role(APP, PASSWORD));
-    let pooler = PgBouncer::start(&server, PoolMode::Transaction, 5);
+    let pooler = PgBouncer::start(&server, PoolMode::Transaction, 10);
     every_property_holds(&server.url(), &pooler.url_as(APP, PASSWORD), NEED_PUSHES);
 }

@@ -1,6 +1,7 @@
 //! Connections: how one is made, what is asked of it, and how its end is noticed.
 
 use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Duration;
 
 use futures_util::stream::{BoxStream, StreamExt, poll_fn};
@@ -30,7 +31,14 @@ struct Open {
     client: Client,
     reader: AbortHandle,
     facts: Facts,
+    /// Calls so far. It begins anywhere, so that calls of two sessions are told apart.
+    calls: AtomicU64,
+    /// Held while a request is under way, where only one may be.
+    turn: tokio::sync::Mutex<()>,
 }
+
+/// A value for each `$1`, `$2` and so on.
+pub(super) type Parameters<'a> = [(&'a (dyn ToSql + Sync), Type)];
 
 /// What a server tells of itself when one connects.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -112,7 +120,9 @@ impl Endpoint {
                 return Err(fault);
             }
         };
-        let session = Session(Arc::new(Open { client, reader: reader.abort_handle(), facts }));
+        let calls = AtomicU64::new(getrandom::u64().unwrap_or_default());
+        let (reader, turn) = (reader.abort_handle(), tokio::sync::Mutex::default());
+        let session = Session(Arc::new(Open { client, reader, facts, calls, turn }));
         Ok((session, receiver))
     }
 
@@ -140,9 +150,25 @@ impl Session {
     }
 
     /// Asks in one round trip, without a prepared statement: a pooler may send the next request elsewhere. Requests that
-    /// are begun together travel together, and are answered in order.
-    pub(super) async fn query(&self, sql: &str, parameters: &[(&(dyn ToSql + Sync), Type)]) -> Result<Vec<Row>, Fault> {
+    /// are begun together travel together, and are answered in order; behind a pooler each waits for the one before it,
+    /// because some give what comes after the first answer to somebody else.
+    pub(super) async fn query(&self, sql: &str, parameters: &Parameters<'_>) -> Result<Vec<Row>, Fault> {
+        let _turn = if self.0.facts.is_pooled { Some(self.0.turn.lock().await) } else { None };
         self.0.client.query_typed(sql, parameters).await.map_err(Fault::of)
+    }
+
+    /// The same for SQL with `{call}` among its columns: each row has to repeat the number of the call, so that an answer
+    /// to another one is never taken for its own.
+    pub(super) async fn call(&self, sql: &str, parameters: &Parameters<'_>) -> Result<Vec<Row>, Fault> {
+        let call = i64::from_ne_bytes(self.0.calls.fetch_add(1, Ordering::Relaxed).to_ne_bytes());
+        let mut parameters: Vec<(&(dyn ToSql + Sync), Type)> = parameters.to_vec();
+        parameters.push((&call, Type::INT8));
+        let sql = sql.replace("{call}", &format!("${}::bigint AS call", parameters.len()));
+        let rows = self.query(&sql, &parameters).await?;
+        if rows.iter().any(|row| row.try_get::<_, i64>("call").ok() != Some(call)) {
+            return Err(Fault::Nonsense("what somebody else was to be told".to_owned()));
+        }
+        Ok(rows)
     }
 
     /// Runs statements that have no parameters.

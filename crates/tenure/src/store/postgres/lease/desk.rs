@@ -10,6 +10,7 @@ use tokio_postgres::Row;
 use tokio_postgres::types::{ToSql, Type};
 
 use super::super::config::PostgresConfig;
+use super::super::connect::Parameters;
 use super::super::error::Fault;
 use super::super::identifier::{Identifier, election_id};
 use super::super::value::{Bits, micros};
@@ -69,7 +70,7 @@ impl Desk {
             reply.map(|outcome| self.judge(request, outcome))
         };
         let replies: Replies<CampaignReply> = batch.iter().zip(replies).map(judge).collect();
-        if wake.channel.is_empty() && replies.iter().any(|reply| matches!(reply, Ok(CampaignReply::Held(_)))) {
+        if wake.channel.is_empty() && replies.iter().any(Result::is_ok) {
             self.push.stood_by_unheard();
         }
         replies
@@ -87,7 +88,7 @@ impl Desk {
 
     pub(super) async fn observe(&self, batch: &[ElectionKey]) -> Replies<Observation> {
         let ids: Vec<Bits> = batch.iter().map(id).collect();
-        let sql = format!("SELECT * FROM {}.observe($1)", self.schema);
+        let sql = self.sql("SELECT {call}, * FROM {schema}.observe($1)");
         let rows = self.ask(&sql, &[(&ids, Type::UUID_ARRAY)]).await;
         let read = |rows: Vec<Row>| {
             let mut observations = vec![Observation::default(); batch.len()];
@@ -100,15 +101,15 @@ impl Desk {
     }
 
     pub(super) async fn elections(&self, namespace: &Namespace) -> Result<Vec<ElectionName>, StoreError> {
-        let sql = format!("SELECT * FROM {}.elections($1)", self.schema);
+        let sql = self.sql("SELECT {call}, * FROM {schema}.elections($1)");
         let rows = self.ask(&sql, &[(&namespace.as_str(), Type::TEXT)]).await?;
         // Participants of another kind may have used names that nobody here can.
-        Ok(rows.iter().filter_map(|row| ElectionName::new(row.try_get::<_, &str>(0).ok()?).ok()).collect())
+        Ok(rows.iter().filter_map(|row| ElectionName::new(row.try_get::<_, &str>(1).ok()?).ok()).collect())
     }
 
     pub(super) async fn history(&self, key: &ElectionKey, limit: usize) -> Result<Vec<Transition>, StoreError> {
         let limit = i64::try_from(limit).unwrap_or(i64::MAX);
-        let sql = format!("SELECT * FROM {}.history($1, $2)", self.schema);
+        let sql = self.sql("SELECT {call}, * FROM {schema}.history($1, $2)");
         let rows = self.ask(&sql, &[(&id(key), Type::UUID), (&limit, Type::INT8)]).await?;
         rows.iter().map(reply::transition).collect::<Result<_, Fault>>().map_err(|fault| self.tell(fault))
     }
@@ -119,21 +120,21 @@ impl Desk {
         successor: Option<&CandidateId>,
     ) -> Result<bool, StoreError> {
         let successor = successor.map(CandidateId::as_str);
-        let sql = format!("SELECT * FROM {}.request_handover($1, $2)", self.schema);
+        let sql = self.sql("SELECT {call}, * FROM {schema}.request_handover($1, $2)");
         let rows = self.ask(&sql, &[(&id(key), Type::UUID), (&successor, Type::TEXT)]).await?;
         let Some(row) = rows.first() else { return Ok(false) };
-        self.push.wake(row.try_get(0).unwrap_or_default(), key);
+        self.push.wake(row.try_get(1).unwrap_or_default(), key);
         Ok(true)
     }
 
     /// Writes something that changes nothing.
     pub(super) async fn touch(&self) -> Result<(), StoreError> {
-        self.ask(&format!("SELECT {}.touch()", self.schema), &[]).await.map(drop)
+        self.ask(&self.sql("SELECT {call}, {schema}.touch()"), &[]).await.map(drop)
     }
 
     /// One row, and whether there is a pooler in between.
     pub(super) async fn survey(&self, sql: &str) -> Result<(Row, bool), StoreError> {
-        let sql = sql.replace("{schema}", &self.schema.to_string());
+        let sql = self.sql(sql);
         let link = self.node.link().await.map_err(|fault| self.tell(fault))?;
         let row = self.ask(&sql, &[]).await?.pop();
         let row = row.ok_or_else(|| self.tell(Fault::Nonsense("nothing about itself".to_owned())))?;
@@ -157,10 +158,7 @@ impl Desk {
         let json = |request: &Campaign| serde_json::to_string(&*request.metadata).unwrap_or_default();
         let metadata: Vec<String> = batch.iter().map(json).collect();
         let fresh: Vec<i64> = batch.iter().map(|request| micros(request.stand_by_for)).collect();
-        let sql = format!(
-            "SELECT c.now_ms, r.* FROM {}.campaign($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11) AS c, unnest(c.replies) AS r",
-            self.schema
-        );
+        let sql = self.sql("SELECT {call}, c.now_ms, r.* FROM {schema}.campaign($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11) AS c, unnest(c.replies) AS r");
         let sent = self.server_clock.now();
         let rows = self
             .ask(
@@ -184,7 +182,7 @@ impl Desk {
             Ok(rows) => rows,
             Err(error) => return spread(Err(error), batch.len()),
         };
-        if let Some(now_ms) = rows.first().and_then(|row| row.try_get::<_, i64>(0).ok()) {
+        if let Some(now_ms) = rows.first().and_then(|row| row.try_get::<_, i64>("now_ms").ok()) {
             self.server_clock.read(&self.place, u64::try_from(now_ms).unwrap_or_default(), sent);
         }
         let mut replies: Vec<Option<Outcome>> = vec![None; batch.len()];
@@ -202,13 +200,14 @@ impl Desk {
         let nonces: Vec<Bits> = batch.iter().map(|request| Bits(request.nonce.to_bits())).collect();
         let terms: Vec<i64> = batch.iter().map(|request| number(request.term.get())).collect();
         let ttls: Vec<i64> = batch.iter().map(|request| micros(request.ttl)).collect();
-        let sql = format!("SELECT * FROM {}.renew($1, $2, $3, $4)", self.schema);
+        let sql = self.sql("SELECT {call}, * FROM {schema}.renew($1, $2, $3, $4, $5)");
         let sent = self.server_clock.now();
-        let parameters: [(&(dyn ToSql + Sync), Type); 4] = [
+        let parameters: [(&(dyn ToSql + Sync), Type); 5] = [
             (&ids, Type::UUID_ARRAY),
             (&nonces, Type::UUID_ARRAY),
             (&terms, Type::INT8_ARRAY),
             (&ttls, Type::INT8_ARRAY),
+            (&self.push.wake_channel().channel, Type::TEXT),
         ];
         let read = |rows: Vec<Row>| {
             let mut replies = vec![Ok(RenewReply::Renewed { handover: None }); batch.len()];
@@ -232,8 +231,8 @@ impl Desk {
         // What was never granted has nobody waiting for it.
         let led: Vec<Bits> =
             batch.iter().filter(|request| request.term.is_some()).map(|request| id(&request.key)).collect();
-        let resign = format!("SELECT {}.resign($1, $2, $3, $4, $5)", self.schema);
-        let announce = format!("SELECT {}.announce($1, $2)", self.schema);
+        let resign = self.sql("SELECT {call}, {schema}.resign($1, $2, $3, $4, $5)");
+        let announce = self.sql("SELECT {schema}.announce($1, $2)");
         let announcement: [(&(dyn ToSql + Sync), Type); 2] =
             [(&led, Type::UUID_ARRAY), (&self.push.changes_channel(), Type::TEXT)];
         let parameters: [(&(dyn ToSql + Sync), Type); 5] = [
@@ -243,10 +242,9 @@ impl Desk {
             (&successors, Type::TEXT_ARRAY),
             (&reasons, Type::TEXT_ARRAY),
         ];
-        let rows = self.node.ask_and_mention(&resign, &parameters, &announce, &announcement).await;
-        match rows.map_err(|fault| self.tell(fault)) {
+        match self.ask_and_mention(&resign, &parameters, &announce, &announcement).await {
             Ok(rows) => {
-                let busy: Vec<i32> = rows.first().and_then(|row| row.try_get(0).ok()).unwrap_or_default();
+                let busy: Vec<i32> = rows.first().and_then(|row| row.try_get(1).ok()).unwrap_or_default();
                 let is_busy = |place: usize| busy.iter().any(|busy| usize::try_from(*busy) == Ok(place));
                 let reply = |place| if is_busy(place) { Err(self.tell(Fault::Busy)) } else { Ok(()) };
                 (1..=batch.len()).map(reply).collect()
@@ -280,12 +278,29 @@ impl Desk {
         }
     }
 
-    async fn ask(&self, sql: &str, parameters: &[(&(dyn ToSql + Sync), Type)]) -> Result<Vec<Row>, StoreError> {
+    pub(super) async fn ask(&self, sql: &str, parameters: &Parameters<'_>) -> Result<Vec<Row>, StoreError> {
         self.node.ask(sql, parameters).await.map_err(|fault| self.tell(fault))
     }
 
-    fn tell(&self, fault: Fault) -> StoreError {
-        fault.in_schema(&self.schema).about(&self.place)
+    /// The same, with a second statement behind it whose answer nobody waits for.
+    pub(super) async fn ask_and_mention(
+        &self,
+        sql: &str,
+        parameters: &Parameters<'_>,
+        mention: &str,
+        mentioned: &Parameters<'_>,
+    ) -> Result<Vec<Row>, StoreError> {
+        let rows = self.node.ask_and_mention(sql, parameters, mention, mentioned).await;
+        rows.map_err(|fault| self.tell(fault))
+    }
+
+    /// Puts the name of the schema where it belongs.
+    pub(super) fn sql(&self, template: &str) -> String {
+        template.replace("{schema}", &self.schema.to_string())
+    }
+
+    pub(super) fn tell(&self, fault: Fault) -> StoreError {
+        fault.about(&self.place)
     }
 }
 
@@ -303,16 +318,16 @@ fn look_again_after(ttl: Duration) -> Duration {
     (ttl / 10).clamp(Duration::from_millis(100), Duration::from_secs(3))
 }
 
-fn id(key: &ElectionKey) -> Bits {
+pub(super) fn id(key: &ElectionKey) -> Bits {
     Bits(election_id(key))
 }
 
 /// Terms fit into 53 bits.
-fn number(term: u64) -> i64 {
+pub(super) fn number(term: u64) -> i64 {
     i64::try_from(term).unwrap_or(i64::MAX)
 }
 
-fn spread<T: Clone>(result: Result<Vec<T>, StoreError>, count: usize) -> Replies<T> {
+pub(super) fn spread<T: Clone>(result: Result<Vec<T>, StoreError>, count: usize) -> Replies<T> {
     match result {
         Ok(values) => values.into_iter().map(Ok).collect(),
         Err(error) => vec![Err(error); count],

@@ -2,12 +2,12 @@
 
 use std::pin::pin;
 use std::sync::Arc;
+use std::time::Duration;
 
 use futures_util::future::poll_fn;
 use tokio_postgres::Row;
-use tokio_postgres::types::{ToSql, Type};
 
-use super::super::connect::{Endpoint, Session};
+use super::super::connect::{Endpoint, Parameters, Session};
 use super::super::error::Fault;
 use super::super::identifier::Identifier;
 use super::schema;
@@ -69,11 +69,11 @@ impl keeper::Dial for Dial {
 
 impl Node {
     /// Asks in one round trip. If it is not answered, the connection is given up: the next request would wait behind it.
-    pub(super) async fn ask(&self, sql: &str, parameters: &[(&(dyn ToSql + Sync), Type)]) -> Result<Vec<Row>, Fault> {
+    pub(super) async fn ask(&self, sql: &str, parameters: &Parameters<'_>) -> Result<Vec<Row>, Fault> {
         let link = self.link().await?;
         let unanswered = self.unanswered(&link);
-        let answer = link.connection().query(sql, parameters).await;
-        if !matches!(answer, Err(Fault::Lost(_))) {
+        let answer = link.connection().call(sql, parameters).await;
+        if is_answer(&answer) {
             unanswered.answered();
         }
         answer
@@ -83,13 +83,13 @@ impl Node {
     pub(super) async fn ask_and_mention(
         &self,
         sql: &str,
-        parameters: &[(&(dyn ToSql + Sync), Type)],
+        parameters: &Parameters<'_>,
         mention: &str,
-        mentioned: &[(&(dyn ToSql + Sync), Type)],
+        mentioned: &Parameters<'_>,
     ) -> Result<Vec<Row>, Fault> {
         let link = self.link().await?;
         let unanswered = self.unanswered(&link);
-        let mut asked = pin!(link.connection().query(sql, parameters));
+        let mut asked = pin!(link.connection().call(sql, parameters));
         let mut behind = pin!(link.connection().query(mention, mentioned));
         let mut is_sent = false;
         let answer = poll_fn(|context| {
@@ -102,11 +102,23 @@ impl Node {
             answer
         })
         .await;
-        if !matches!(answer, Err(Fault::Lost(_))) {
+        if is_answer(&answer) {
             unanswered.answered();
+            if link.connection().facts().is_pooled {
+                // It had to wait for its turn.
+                let _ = tokio::time::timeout(MENTION_TIMEOUT, behind).await;
+            }
         }
         answer
     }
+}
+
+/// What nobody waits for must not hold up others for long.
+const MENTION_TIMEOUT: Duration = Duration::from_secs(1);
+
+/// Whether the connection can still be used.
+fn is_answer(answer: &Result<Vec<Row>, Fault>) -> bool {
+    !matches!(answer, Err(Fault::Lost(_) | Fault::Nonsense(_)))
 }
 
 async fn schema_version(session: &Session, schema: &Identifier) -> Result<i32, Fault> {

@@ -47,7 +47,7 @@ async fn look(desk: &Desk) -> Vec<Finding> {
 }
 
 /// One row about the server and this session.
-const SURVEY: &str = "SELECT current_setting('server_version') AS version, \
+const SURVEY: &str = "SELECT {call}, current_setting('server_version') AS version, \
     COALESCE((SELECT ssl FROM pg_stat_ssl WHERE pid = pg_backend_pid()), false) AS is_encrypted, \
     COALESCE(host(inet_server_addr()), '') AS server_address, \
     current_setting('fsync') = 'on' AS has_fsync, current_setting('full_page_writes') = 'on' AS has_full_pages, \

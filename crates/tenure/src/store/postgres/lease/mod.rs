@@ -3,6 +3,7 @@
 mod desk;
 mod dial;
 mod examine;
+mod mailbox;
 mod push;
 mod reply;
 mod schema;
@@ -21,7 +22,7 @@ pub use self::schema::Migration;
 use super::config::PostgresConfig;
 use crate::clock::Clock;
 use crate::store::{
-    Campaign, Capabilities, ElectionKey, Finding, Hint, Interest, Observation, Renew, Replies, Resign, Store,
+    Campaign, Capabilities, ElectionKey, Finding, Hint, Interest, Mailbox, Observation, Renew, Replies, Resign, Store,
     StoreError, Transition,
 };
 
@@ -120,6 +121,10 @@ impl Store for PostgresStore {
 
     fn watch(&self, interest: Interest) -> BoxStream<'static, Hint> {
         self.desk.watch(interest)
+    }
+
+    fn mailbox(&self) -> Option<&dyn Mailbox> {
+        Some(self)
     }
 
     fn examine(&self) -> BoxFuture<'_, Vec<Finding>> {

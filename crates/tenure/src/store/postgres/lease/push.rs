@@ -173,8 +173,12 @@ impl Listening<'_> {
 
     fn pass_on(&self, message: &AsyncMessage) {
         let AsyncMessage::Notification(told) = message else { return };
-        let Some(hint) = read(told) else { return };
-        let interest = if told.channel() == self.channels.wake { Interest::Own } else { Interest::All };
+        let Some((is_message, hint)) = read(told) else { return };
+        let interest = match (told.channel() == self.channels.wake, is_message) {
+            (true, true) => Interest::Messages,
+            (true, false) => Interest::Own,
+            (false, _) => Interest::All,
+        };
         self.ear.tell(interest, hint);
     }
 
@@ -210,11 +214,13 @@ fn payload(key: &ElectionKey) -> String {
     format!("0\n{}\n{}", key.namespace, key.name)
 }
 
-/// What is nothing of the kind is somebody else's.
-fn read(told: &Notification) -> Option<Hint> {
+/// What is nothing of the kind is somebody else's. Instead of a delay there is an `m` where messages wait.
+fn read(told: &Notification) -> Option<(bool, Hint)> {
     let mut lines = told.payload().splitn(3, '\n');
-    let after = Duration::from_millis(lines.next()?.parse().ok()?);
+    let first = lines.next()?;
+    let is_message = first == "m";
+    let after = if is_message { Duration::ZERO } else { Duration::from_millis(first.parse().ok()?) };
     let namespace = Namespace::new(lines.next()?).ok()?;
     let name = ElectionName::new(lines.next()?).ok()?;
-    Some(Hint { key: Some(ElectionKey { namespace, name }), after })
+    Some((is_message, Hint { key: Some(ElectionKey { namespace, name }), after }))
 }

@@ -156,7 +156,7 @@ fn slot<'a, T>(row: &Row, slots: &'a mut [T]) -> Result<&'a mut T, Fault> {
     slot.ok_or_else(|| Fault::Nonsense(format!("about request {place}, which there is not")))
 }
 
-fn get<'a, T: FromSql<'a>>(row: &'a Row, column: &str) -> Result<T, Fault> {
+pub(super) fn get<'a, T: FromSql<'a>>(row: &'a Row, column: &str) -> Result<T, Fault> {
     row.try_get(column).map_err(|error| Fault::Nonsense(crate::with_causes(&error)))
 }
 

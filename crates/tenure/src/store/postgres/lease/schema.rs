@@ -17,6 +17,7 @@ const FUNCTIONS: &[&str] = &[
     include_str!("sql/renew.sql"),
     include_str!("sql/resign.sql"),
     include_str!("sql/look.sql"),
+    include_str!("sql/mailbox.sql"),
     include_str!("sql/fence.sql"),
 ];
 

@@ -1,7 +1,7 @@
 -- Tells only of what is not simply renewed: of thousands of leases usually nothing. What it says of the lock is told apart,
 -- because a row that somebody keeps locked must not cost the other leases.
 CREATE OR REPLACE FUNCTION {schema}.renew(
-    p_ids uuid[], p_nonces uuid[], p_terms bigint[], p_ttls_us bigint[]
+    p_ids uuid[], p_nonces uuid[], p_terms bigint[], p_ttls_us bigint[], p_channel text
 ) RETURNS TABLE (place integer, verdict text, term bigint, successor text)
 LANGUAGE plpgsql SECURITY DEFINER SET search_path = pg_catalog, pg_temp SET lock_timeout = '200ms' AS $$
 DECLARE
@@ -9,7 +9,7 @@ DECLARE
 BEGIN
     PERFORM {schema}.be_durable();
     BEGIN
-        RETURN QUERY SELECT * FROM {schema}.renew_in(p_ids, p_nonces, p_terms, p_ttls_us);
+        RETURN QUERY SELECT * FROM {schema}.renew_in(p_ids, p_nonces, p_terms, p_ttls_us, p_channel);
     EXCEPTION WHEN lock_not_available THEN
         SELECT array_agg(locked.id) INTO free FROM (
             SELECT e.id FROM {schema}.election AS e WHERE e.id = ANY (p_ids) ORDER BY e.id FOR NO KEY UPDATE SKIP LOCKED
@@ -19,7 +19,7 @@ BEGIN
             FROM {schema}.renew_in(
                 (SELECT array_agg(CASE WHEN id = ANY (free) THEN id END ORDER BY asked.place)
                  FROM unnest(p_ids) WITH ORDINALITY AS asked (id, place)),
-                p_nonces, p_terms, p_ttls_us
+                p_nonces, p_terms, p_ttls_us, p_channel
             ) AS said;
     END;
     place := 0;
@@ -31,7 +31,7 @@ END
 $$;
 
 CREATE OR REPLACE FUNCTION {schema}.renew_in(
-    p_ids uuid[], p_nonces uuid[], p_terms bigint[], p_ttls_us bigint[]
+    p_ids uuid[], p_nonces uuid[], p_terms bigint[], p_ttls_us bigint[], p_channel text
 ) RETURNS TABLE (place integer, verdict text, term bigint, successor text)
 LANGUAGE plpgsql AS $$
 BEGIN
@@ -40,7 +40,8 @@ BEGIN
         SELECT * FROM unnest(p_ids, p_nonces, p_terms, p_ttls_us) WITH ORDINALITY AS a (id, nonce, term, ttl_us, place)
     ), renewed AS (
         UPDATE {schema}.election AS e
-        SET expires_at = clock_timestamp() + asked.ttl_us * interval '1 microsecond', ttl_us = asked.ttl_us
+        SET expires_at = clock_timestamp() + asked.ttl_us * interval '1 microsecond', ttl_us = asked.ttl_us,
+            channel = p_channel
         FROM asked
         WHERE e.id = asked.id AND e.nonce = asked.nonce AND e.last_term = asked.term
             AND e.expires_at > clock_timestamp()

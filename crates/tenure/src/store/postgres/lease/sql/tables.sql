@@ -68,3 +68,28 @@ CREATE TYPE {schema}.campaign_reply AS (
     remaining_us bigint,
     rank integer
 );
+
+-- One row per election that was ever sent a message. Whoever adds, removes or moves messages locks it first.
+CREATE TABLE {schema}.mailbox (
+    election uuid PRIMARY KEY,
+    waiting bigint NOT NULL DEFAULT 0,
+    last_place bigint NOT NULL DEFAULT 0
+) WITH (fillfactor = 50);
+
+CREATE TABLE {schema}.message (
+    election uuid NOT NULL REFERENCES {schema}.mailbox,
+    id uuid NOT NULL,
+    -- In line, or among those that were set aside.
+    place bigint NOT NULL,
+    is_aside boolean NOT NULL DEFAULT false,
+    channel text NOT NULL,
+    sender text NOT NULL,
+    -- JSON, byte for byte as it was sent.
+    payload text NOT NULL,
+    sent_at timestamptz NOT NULL,
+    attempts integer NOT NULL DEFAULT 0,
+    last_error text,
+    PRIMARY KEY (election, id)
+);
+
+CREATE INDEX message_in_line ON {schema}.message (election, is_aside, place);
