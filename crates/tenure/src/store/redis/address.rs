@@ -7,8 +7,8 @@ use std::time::Duration;
 
 use redis::io::tcp::{TcpSettings, socket2::TcpKeepalive};
 use redis::{Client, ConnectionAddr, IntoConnectionInfo, RedisConnectionInfo, TlsCertificates};
-use rustls::crypto::CryptoProvider;
 
+use super::super::remote::cryptography::choose_cryptography;
 use super::error::Fault;
 
 /// Host and port.
@@ -39,21 +39,14 @@ impl Template {
             let info = info.set_redis_settings(self.login.clone()).set_tcp_settings(attentive());
             match &self.tls {
                 Some(certificates) => {
-                    choose_cryptography();
+                    // The driver takes what is chosen.
+                    let _ = choose_cryptography();
                     Client::build_with_tls(info, certificates.clone())
                 }
                 None => Client::open(info),
             }
         };
         client().map_err(|error| Fault::Connect(Arc::new(error)))
-    }
-}
-
-/// An application that brings several providers of cryptography has to choose one; if it has not, we do.
-fn choose_cryptography() {
-    if CryptoProvider::get_default().is_none() {
-        // An error means that somebody else was faster.
-        let _ = rustls::crypto::ring::default_provider().install_default();
     }
 }
 

@@ -1,12 +1,12 @@
 //! From an address to a configuration.
 
-use std::borrow::Cow;
 use std::path::Path;
 
-use percent_encoding::percent_decode_str;
 use redis::{ClientTlsConfig, ProtocolVersion, RedisConnectionInfo, TlsCertificates};
 
 use super::super::StoreUrl;
+use super::super::remote::cryptography::read_file;
+use super::super::remote::written::{Written, decoded};
 use super::address::{Address, Template};
 use super::config::{RedisConfig, Servers};
 
@@ -15,62 +15,16 @@ pub(super) const SERVER_PORT: u16 = 6379;
 /// Where sentinels do.
 pub(super) const SENTINEL_PORT: u16 = 26379;
 
-/// The parts of `SCHEME://USER:PASSWORD@HOST:PORT,HOST:PORT/PATH?OPTIONS`.
-struct Parts<'a> {
-    credentials: Option<&'a str>,
-    hosts: &'a str,
-    path: &'a str,
-    query: &'a str,
-}
-
-impl<'a> Parts<'a> {
-    fn of(url: &'a StoreUrl) -> Result<Self, String> {
-        let rest = url.rest().strip_prefix("//").ok_or("two slashes follow the scheme, as in redis://HOST")?;
-        let (rest, query) = rest.split_once('?').unwrap_or((rest, ""));
-        if query.contains('@') {
-            // Nobody can tell whether this is a password with a question mark. So no part of the address is repeated below.
-            return Err("a ? in a password is written %3F, and an @ in an option %40".to_owned());
-        }
-        // The last @ ends the credentials, and what follows the first slash after them is the path.
-        let (credentials, rest) = match rest.rsplit_once('@') {
-            Some((credentials, rest)) => (Some(credentials), rest),
-            None => (None, rest),
-        };
-        let (hosts, path) = rest.split_once('/').unwrap_or((rest, ""));
-        Ok(Self { credentials, hosts, path, query })
-    }
-
-    fn addresses(&self, port: u16) -> Result<Vec<Address>, String> {
-        self.hosts.split(',').map(|host| address(host, port)).collect()
-    }
-
-    /// User and password, if there are any. As everywhere with Redis, a lone password has a colon before it.
-    fn login(&self) -> Result<RedisConnectionInfo, String> {
-        let mut login = RedisConnectionInfo::default();
-        if let Some(credentials) = self.credentials {
-            let (user, password) = credentials.split_once(':').unwrap_or((credentials, ""));
-            if !user.is_empty() {
-                login = login.set_username(decoded(user)?);
-            }
-            if !password.is_empty() {
-                login = login.set_password(decoded(password)?);
-            }
-        }
-        Ok(login)
-    }
-}
-
 /// Reads an address, or says what is wrong with it without showing it.
 pub(super) fn url(url: &StoreUrl) -> Result<RedisConfig, String> {
-    let parts = Parts::of(url)?;
+    let written = Written::of(url)?;
     let (protocol, kind) = url.scheme().split_once('+').unwrap_or((url.scheme(), ""));
     let is_encrypted = matches!(protocol, "rediss" | "valkeys");
     let mut options = Options::default();
-    for option in parts.query.split('&').filter(|option| !option.is_empty()) {
-        let (name, value) = option.split_once('=').unwrap_or((option, ""));
+    for (name, value) in written.options() {
         options.take(name, decoded(value)?)?;
     }
-    let login = parts.login()?.set_protocol(options.protocol);
+    let login = login(&written)?.set_protocol(options.protocol);
     let tls = options.certificates(is_encrypted)?;
     let database = |text: &str| match text {
         "" => Ok(0),
@@ -78,30 +32,41 @@ pub(super) fn url(url: &StoreUrl) -> Result<RedisConfig, String> {
     };
     let servers = match kind {
         "" => {
-            let [address] =
-                <[Address; 1]>::try_from(parts.addresses(SERVER_PORT)?).map_err(|_| "it names several hosts")?;
-            let login = login.set_db(database(parts.path)?);
+            let [address] = <[Address; 1]>::try_from(addresses(written.hosts, SERVER_PORT)?)
+                .map_err(|_| "it names several hosts")?;
+            let login = login.set_db(database(written.path)?);
             Servers::Standalone { address, template: Template { login, tls } }
         }
         "sentinel" => {
-            let (name, number) = parts.path.split_once('/').unwrap_or((parts.path, ""));
+            let (name, number) = written.path.split_once('/').unwrap_or((written.path, ""));
             if name.is_empty() {
                 return Err("the name of the primary comes after the sentinels, as in /mymaster".to_owned());
             }
             let template = Template { login: login.set_db(database(number)?), tls: tls.clone() };
             let sentinel_template = Template { login: options.sentinel_login(), tls };
-            let (sentinels, name) = (parts.addresses(SENTINEL_PORT)?, decoded(name)?);
+            let (sentinels, name) = (addresses(written.hosts, SENTINEL_PORT)?, decoded(name)?);
             Servers::Sentinel { sentinels, name, sentinel_template, template }
         }
         "cluster" => {
-            if !matches!(parts.path, "" | "0") {
+            if !matches!(written.path, "" | "0") {
                 return Err("a cluster has only the database 0".to_owned());
             }
-            Servers::Cluster { seeds: parts.addresses(SERVER_PORT)?, template: Template { login, tls } }
+            Servers::Cluster { seeds: addresses(written.hosts, SERVER_PORT)?, template: Template { login, tls } }
         }
         other => return Err(format!("there is no {other:?} of Redis; use +sentinel or +cluster, or neither")),
     };
     Ok(options.apply(RedisConfig::of(servers)))
+}
+
+fn addresses(hosts: &str, port: u16) -> Result<Vec<Address>, String> {
+    hosts.split(',').map(|host| address(host, port)).collect()
+}
+
+/// User and password, if there are any.
+fn login(written: &Written<'_>) -> Result<RedisConnectionInfo, String> {
+    let (user, password) = written.login()?;
+    let login = user.into_iter().fold(RedisConnectionInfo::default(), RedisConnectionInfo::set_username);
+    Ok(password.into_iter().fold(login, RedisConnectionInfo::set_password))
 }
 
 /// What follows the question mark.
@@ -133,9 +98,9 @@ impl Options {
                     _ => return Err("protocol is resp2 or resp3".to_owned()),
                 }
             }
-            "tls_ca" => self.authority = Some(read(name, &value)?),
-            "tls_cert" => self.certificate = Some(read(name, &value)?),
-            "tls_key" => self.private_key = Some(read(name, &value)?),
+            "tls_ca" => self.authority = Some(read_file(name, Path::new(&value))?),
+            "tls_cert" => self.certificate = Some(read_file(name, Path::new(&value))?),
+            "tls_key" => self.private_key = Some(read_file(name, Path::new(&value))?),
             "sentinel_user" => self.sentinel_user = Some(value),
             "sentinel_password" => self.sentinel_password = Some(value),
             _ => {
@@ -188,15 +153,6 @@ fn address(text: &str, default_port: u16) -> Result<Address, String> {
     let with_port = if is_bare { format!("{text}:{default_port}") } else { text.to_owned() };
     let address: Address = with_port.parse().map_err(|()| "a host is followed by a port number, as in host:6379")?;
     if address.host.is_empty() { Err("it names no host".to_owned()) } else { Ok(address) }
-}
-
-fn decoded(text: &str) -> Result<String, String> {
-    let decoded = percent_decode_str(text).decode_utf8();
-    decoded.map(Cow::into_owned).map_err(|_| "what is escaped in it is not UTF-8".to_owned())
-}
-
-fn read(option: &str, path: &str) -> Result<Vec<u8>, String> {
-    std::fs::read(Path::new(path)).map_err(|error| format!("cannot read the file of {option}: {error}"))
 }
 
 #[cfg(test)]

@@ -1,5 +1,8 @@
-//! What stores behind a network have in common: one connection that is made again, pushes, and a clock that may jump.
+//! What stores behind a network have in common: how their addresses are written, one connection that is made again,
+//! pushes, and a clock that may jump.
 
+pub(super) mod cryptography;
 pub(super) mod hub;
 pub(super) mod keeper;
 pub(super) mod server_clock;
+pub(super) mod written;
