@@ -7,7 +7,7 @@ use std::time::Duration;
 use futures_util::future::BoxFuture;
 use futures_util::{StreamExt, stream};
 use tenure::Store;
-use tenure::conformance::{ALL, Fixture, NO_MESSAGES, PropertyFn};
+use tenure::conformance::{ALL, Fixture, MESSAGES, PropertyFn};
 
 /// How many properties are tried at the same time: more would keep the processors so busy that answers come late.
 #[derive(Clone, Copy)]
@@ -20,7 +20,7 @@ pub(crate) enum Pace {
 /// Tries all properties with the servers at this address and these options, and names all that do not hold.
 pub(crate) fn every_property_holds(address: &str, options: &[&str], pace: Pace) {
     let runtime = tokio::runtime::Builder::new_multi_thread().worker_threads(2).enable_all().build().unwrap();
-    let properties = || ALL.iter().chain(NO_MESSAGES);
+    let properties = || ALL.iter().chain(MESSAGES);
     let trials = properties().map(|(name, property)| async move {
         let fixture = Keyspace::new(address, options);
         holds(*property, fixture).await.err().map(|why| format!("{name}: {why}"))

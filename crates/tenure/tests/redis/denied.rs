@@ -4,11 +4,12 @@ use std::sync::Arc;
 
 use tenure::store::{Interest, StoreErrorKind};
 use tenure::{Store, StoreError};
-use tenure_core::Failure;
+use tenure_core::{Failure, Term};
 use tenure_testkit::redis::{Flavour, RedisOptions, RedisServer};
 
+use crate::messages::{mailbox, post, send, set_aside};
 use crate::rights::{NEEDED, PASSWORD, USER, server_with_user};
-use crate::support::{Stander, assert_told, key, open, until};
+use crate::support::{Stander, assert_told, key, open, term_of, until};
 
 /// What nothing is decided by, so that no call fails without it: elections are held, but not listed, or nobody is woken.
 const MISSED_IN_SILENCE: [&str; 4] = ["+sadd", "+subscribe", "+unsubscribe", "+ping"];
@@ -125,13 +126,22 @@ async fn all_that_fails(store: &Arc<dyn Store>) -> Vec<StoreError> {
     let (leader, follower) = (Stander::new(store, "e", "leader"), Stander::new(store, "e", "follower"));
     let mut errors = Vec::new();
     // The second one finds what the first was granted.
+    let mut term = Term::new(1).unwrap();
     for candidate in [&leader, &leader, &follower] {
-        errors.extend(candidate.campaign().await.err());
+        match candidate.campaign().await {
+            Ok(reply) => term = term_of(&reply).unwrap_or(term),
+            Err(error) => errors.push(error),
+        }
     }
     errors.extend(store.observe(&[key("e")]).await.remove(0).err());
     errors.extend(store.request_handover(&key("e"), None).await.err());
     errors.extend(store.history(&key("e"), 10).await.err());
     errors.extend(store.elections(&key("e").namespace).await.err());
+    let message = post("e", "1");
+    errors.extend(send(store, &message).await.err());
+    errors.extend(leader.try_receive(term).await.err());
+    errors.extend(leader.settle(term, message.id, set_aside()).await.err());
+    errors.extend(mailbox(store).requeue(&key("e"), None).await.err());
     errors.extend(leader.resign().await.err());
     errors
 }

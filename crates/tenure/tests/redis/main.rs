@@ -9,6 +9,7 @@ mod examine;
 mod foreign;
 mod interop;
 mod lost;
+mod messages;
 mod persistence;
 mod push;
 #[path = "../conformance_redis/rights.rs"]

@@ -4,6 +4,7 @@ use tenure::store::StoreErrorKind;
 use tenure_core::Failure;
 use tenure_testkit::redis::{RedisOptions, RedisServer};
 
+use crate::messages::{post, send};
 use crate::support::{Stander, assert_told, open, term_of, until};
 
 #[tokio::test]
@@ -38,6 +39,20 @@ async fn a_grant_that_no_replica_has_is_withdrawn() {
     drop(paused);
     wins(&second).await;
     assert_eq!(second.observe().await.lease.unwrap().leader.candidate, second.id);
+}
+
+#[tokio::test]
+async fn a_message_that_no_replica_has_is_in_doubt_and_may_be_sent_again() {
+    let primary = RedisServer::start();
+    let store = open(&format!("{}?wait_replicas=1", primary.url()));
+    let message = post("e", "1");
+    let error = send(&store, &message).await.unwrap_err();
+    let words = ["only 0 of 1 replicas have confirmed the message", "send it again"];
+    assert_told(&error, StoreErrorKind::Unavailable, Failure::Unknown, &words);
+    let following = format!("replicaof 127.0.0.1 {}", primary.port());
+    let replica = RedisServer::start_with(RedisOptions::default().line(following));
+    until("a message that is confirmed", async || send(&store, &message).await.ok()).await;
+    assert_eq!(replica.command(&["XLEN", "{tenure:default:e}:messages"]), redis::Value::Int(1));
 }
 
 #[tokio::test]

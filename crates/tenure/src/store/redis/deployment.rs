@@ -37,7 +37,7 @@ pub(super) struct Wait {
 }
 
 /// So many elections in one script: the server answers nobody else meanwhile.
-const ELECTIONS_PER_CALL: usize = 100;
+pub(super) const ELECTIONS_PER_CALL: usize = 100;
 /// For how long the server may wait for its replicas. They are asked at once, and are near.
 const WAIT_MS: u32 = 100;
 

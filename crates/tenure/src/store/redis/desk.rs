@@ -40,16 +40,16 @@ pub(super) struct Desk {
 }
 
 /// The answers to a batch.
-struct Told<T> {
-    replies: Vec<Result<Reply<T>, StoreError>>,
+pub(super) struct Told<T> {
+    pub(super) replies: Vec<Result<Reply<T>, StoreError>>,
     /// Whether what went along was done, too.
     is_beside_done: bool,
 }
 
 /// One answer, and what is known of how it came about.
-struct Reply<T> {
-    value: T,
-    replicas: Option<i64>,
+pub(super) struct Reply<T> {
+    pub(super) value: T,
+    pub(super) replicas: Option<i64>,
     server: Arc<str>,
 }
 
@@ -87,12 +87,17 @@ impl Desk {
         self.wait
     }
 
+    /// The channel that wakes this process; empty while nobody would hear it.
+    pub(super) fn wake_channel(&self) -> &str {
+        self.push.wake_channel()
+    }
+
     pub(super) fn watch(&self, interest: Interest) -> BoxStream<'static, Hint> {
         self.push.watch(interest)
     }
 
     pub(super) async fn campaign(&self, batch: &[Campaign]) -> Replies<CampaignReply> {
-        let wake = self.push.wake_channel();
+        let wake = self.wake_channel();
         let missing = self.index.missing(batch.iter().map(|request| &request.key));
         let verb = Campaigning { changes: &self.changes, wake };
         let told = self.ask(&verb, batch, index::entries(&self.keys, &missing), self.wait).await;
@@ -149,7 +154,9 @@ impl Desk {
 
     pub(super) async fn history(&self, key: &ElectionKey, limit: usize) -> Result<Vec<Transition>, StoreError> {
         let lease = self.keys.lease(key)?;
-        let Some(history) = companions(&lease).last().filter(|_| limit > 0) else { return Ok(Vec::new()) };
+        let Some(history) = companions(&lease, &["history"]).next().filter(|_| limit > 0) else {
+            return Ok(Vec::new());
+        };
         let mut command = cmd("LRANGE");
         command.arg(&history).arg(0).arg(limit - 1);
         let lines = self.texts(history, command).await?;
@@ -244,7 +251,7 @@ impl Desk {
     }
 
     /// Sends a batch and brings the answers in order. `beside` goes along in the same round trip.
-    async fn ask<V: Verb>(
+    pub(super) async fn ask<V: Verb>(
         &self,
         verb: &V,
         batch: &[V::Request],
@@ -288,7 +295,7 @@ impl Desk {
     }
 
     /// What others are told of a fault. Where another server may do better, it is looked for.
-    fn tell(&self, fault: Fault) -> StoreError {
+    pub(super) fn tell(&self, fault: Fault) -> StoreError {
         if fault.wants_another_server() {
             self.deployment.reconnect();
         }
@@ -297,17 +304,17 @@ impl Desk {
 }
 
 impl<T> Told<T> {
-    fn into_values(self) -> Replies<T> {
+    pub(super) fn into_values(self) -> Replies<T> {
         self.replies.into_iter().map(|reply| reply.map(|reply| reply.value)).collect()
     }
 }
 
 /// One script for a group of elections, given by position and lease.
 fn call<V: Verb>(verb: &V, batch: &[V::Request], group: &[(usize, String)], number: u64) -> Call {
-    let mut command = V::script().by_name(group.len() * V::KEYS);
+    let mut command = V::script().by_name(group.len() * (1 + V::BESIDE.len()));
     for (_, lease) in group {
         command.arg(lease);
-        for companion in companions(lease).take(V::KEYS - 1) {
+        for companion in companions(lease, V::BESIDE) {
             command.arg(companion);
         }
     }

@@ -33,6 +33,9 @@ pub(super) enum Fault {
     /// The lease was granted, and has been released again because of this.
     #[error("{0}; what it granted was released again")]
     Withdrawn(String),
+    /// It was written, but not where it should be as well.
+    #[error("{0}; a failover may lose it, so send it again")]
+    Unconfirmed(String),
     /// The lease was granted, must not be used because of this, and could not be released.
     #[error("{0}; what it granted could not be released")]
     Adrift(String),
@@ -60,7 +63,7 @@ impl Fault {
             }
             // A connection that answers nonsense may have lost count of its answers.
             Self::Nonsense(_) | Self::NoPrimary(_) | Self::Withdrawn(_) | Self::Adrift(_) => true,
-            Self::Connect(_) | Self::Lost(_) | Self::Silent => false,
+            Self::Connect(_) | Self::Lost(_) | Self::Silent | Self::Unconfirmed(_) => false,
         }
     }
 
@@ -80,7 +83,7 @@ impl Fault {
             Self::Nonsense(_) => StoreError::unknown(StoreErrorKind::Corrupt, message),
             Self::NoPrimary(_) => StoreError::not_sent(StoreErrorKind::Unavailable, message),
             Self::Withdrawn(_) => StoreError::refused(StoreErrorKind::Unavailable, message),
-            Self::Adrift(_) => StoreError::unknown(StoreErrorKind::Unavailable, message),
+            Self::Unconfirmed(_) | Self::Adrift(_) => StoreError::unknown(StoreErrorKind::Unavailable, message),
         }
     }
 }
@@ -152,7 +155,7 @@ impl Code {
     /// What to do about it, before the server's own words.
     fn advice(self) -> &'static str {
         match self {
-            Self::OutOfMemory => "the server is out of memory and grants nothing; raise maxmemory or make room: ",
+            Self::OutOfMemory => "the server is out of memory and takes nothing new; raise maxmemory or make room: ",
             Self::Misconfigured => "the server cannot persist and refuses writes; look at its disk and its log: ",
             Self::Loading => "the server is loading its data; it will answer when it has finished: ",
             Self::ReadOnly => "this is a replica, and elections need the primary; use its address, or the sentinels': ",

@@ -7,11 +7,11 @@ use tenure_core::{ElectionName, Namespace};
 
 use super::super::{ElectionKey, StoreError, StoreErrorKind};
 
-/// How many keys an election has, the lease among them.
-pub(super) const KEYS_PER_ELECTION: usize = 6;
+/// What follows the name of the lease in the names of the other keys of an election.
+pub(super) const ELECTION_KEYS: &[&str] = &["election", "line", "fresh", "standing", "history"];
 
-/// What follows the name of the lease in the names of the other keys. Renewals need the first one only.
-const COMPANIONS: [&str; KEYS_PER_ELECTION - 1] = ["election", "line", "fresh", "standing", "history"];
+/// The same for messages.
+pub(super) const MESSAGE_KEYS: &[&str] = &["election", "messages", "aside", "contents"];
 
 /// Braces would decide about hash slots, and a percent sign tells that something was escaped.
 const IN_NAME: &[char] = &['%', '{', '}'];
@@ -124,11 +124,11 @@ impl Keys {
     }
 }
 
-/// The keys beside the lease, the record of the election first. They are in the hash slot of the lease.
-pub(super) fn companions(lease: &str) -> impl Iterator<Item = String> + '_ {
+/// The keys of these names beside the lease. They are in its hash slot.
+pub(super) fn companions<'a>(lease: &'a str, names: &'a [&'a str]) -> impl Iterator<Item = String> + 'a {
     // A lease that brings a hash tag of its own shares it with what begins with its name.
     let (open, close) = if tag_of(lease) == lease { ("{", "}") } else { ("", "") };
-    COMPANIONS.iter().map(move |name| format!("{open}{lease}{close}:{name}"))
+    names.iter().map(move |name| format!("{open}{lease}{close}:{name}"))
 }
 
 /// The part of a key that decides about its hash slot: what is between the first `{` and the next `}`, if anything is.
@@ -223,7 +223,7 @@ mod tests {
             let keys = Keys::new("tenure", pattern).unwrap();
             for name in ["a", "{tag}x", "a}b", "{}", "{a", "🦀"] {
                 let lease = keys.lease(&key("default", name)).unwrap();
-                for companion in companions(&lease) {
+                for companion in companions(&lease, ELECTION_KEYS).chain(companions(&lease, MESSAGE_KEYS)) {
                     assert_eq!(tag_of(&companion), tag_of(&lease), "{companion}");
                 }
             }

@@ -12,6 +12,9 @@ mod facts;
 mod index;
 mod keys;
 mod link;
+mod mailbox;
+mod message_reply;
+mod message_verbs;
 mod parse;
 mod push;
 mod reply;
@@ -25,14 +28,14 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
 use futures_util::future::BoxFuture;
-use futures_util::stream::{BoxStream, StreamExt};
+use futures_util::stream::BoxStream;
 use tenure_core::{CampaignReply, CandidateId, ElectionName, Namespace, RenewReply};
 
 pub use self::config::RedisConfig;
 use self::deployment::Deployment;
 use self::desk::Desk;
 use super::{
-    Campaign, Capabilities, ElectionKey, Finding, Hint, Interest, Observation, Renew, Replies, Resign, Store,
+    Campaign, Capabilities, ElectionKey, Finding, Hint, Interest, Mailbox, Observation, Renew, Replies, Resign, Store,
     StoreError, Transition,
 };
 use crate::clock::Clock;
@@ -153,10 +156,11 @@ impl Store for RedisStore {
     }
 
     fn watch(&self, interest: Interest) -> BoxStream<'static, Hint> {
-        match interest {
-            Interest::Own | Interest::All => self.desk.watch(interest),
-            Interest::Messages => futures_util::stream::pending().boxed(),
-        }
+        self.desk.watch(interest)
+    }
+
+    fn mailbox(&self) -> Option<&dyn Mailbox> {
+        Some(self)
     }
 
     fn examine(&self) -> BoxFuture<'_, Vec<Finding>> {

@@ -83,10 +83,12 @@ impl<'a> Session<'a> {
 
     /// Asks for what is wanted and not yet heard. Returns whether the server has confirmed it.
     async fn subscribe(&mut self, wanted: Wanted) -> bool {
-        let own = (Interest::Own, self.channels.wake_channel.clone());
-        let all = (Interest::All, self.channels.keys.changes_channel());
-        for (interest, channel) in [own, all] {
-            let (is_wanted, is_subscribed) = (wanted.wants(interest), self.subscribed.contains(&interest));
+        // Messages for a leader come on the channel that wakes its process.
+        let is_own_wanted = wanted.wants(Interest::Own) || wanted.wants(Interest::Messages);
+        let own = (Interest::Own, is_own_wanted, self.channels.wake_channel.clone());
+        let all = (Interest::All, wanted.wants(Interest::All), self.channels.keys.changes_channel());
+        for (interest, is_wanted, channel) in [own, all] {
+            let is_subscribed = self.subscribed.contains(&interest);
             let confirmed = match (is_wanted, is_subscribed) {
                 (true, false) => tokio::time::timeout(ANSWER_TIMEOUT, self.sink.subscribe(channel)).await,
                 (false, true) => tokio::time::timeout(ANSWER_TIMEOUT, self.sink.unsubscribe(channel)).await,
@@ -98,6 +100,9 @@ impl<'a> Session<'a> {
             if is_wanted {
                 self.subscribed.push(interest);
                 self.ear.now_heard(interest);
+                if interest == Interest::Own {
+                    self.ear.now_heard(Interest::Messages);
+                }
             } else {
                 self.subscribed.retain(|subscribed| *subscribed != interest);
                 if interest == Interest::Own {
@@ -111,20 +116,24 @@ impl<'a> Session<'a> {
     /// Completes when the connection breaks.
     async fn pass_on(&self, messages: &mut PubSubStream) {
         while let Some(message) = messages.next().await {
-            let is_own = message.get_channel_name() == self.channels.wake_channel;
-            if let Some(hint) = self.read(&message) {
-                self.ear.tell(if is_own { Interest::Own } else { Interest::All }, hint);
+            if let Some((interest, hint)) = self.read(&message) {
+                self.ear.tell(interest, hint);
             }
         }
         self.ear.deafened();
     }
 
-    /// A delay in milliseconds and the lease. What is neither is somebody else's.
-    fn read(&self, message: &Msg) -> Option<Hint> {
+    /// A delay in milliseconds, or that there are messages, and the lease. Anything else is somebody else's.
+    fn read(&self, message: &Msg) -> Option<(Interest, Hint)> {
         let text = std::str::from_utf8(message.get_payload_bytes()).ok()?;
-        let (delay, lease) = text.split_once(' ')?;
-        let after = Duration::from_millis(delay.parse().ok()?);
-        Some(Hint { key: Some(self.channels.keys.election(lease)?), after })
+        let (word, lease) = text.split_once(' ')?;
+        let key = self.channels.keys.election(lease)?;
+        let is_own = message.get_channel_name() == self.channels.wake_channel;
+        if word == "messages" && is_own {
+            return Some((Interest::Messages, Hint::at(key)));
+        }
+        let hint = Hint { key: Some(key), after: Duration::from_millis(word.parse().ok()?) };
+        Some((if is_own { Interest::Own } else { Interest::All }, hint))
     }
 
     /// The connection for commands broke; this one may have gone the same way, and have nothing to notice it by.

@@ -151,13 +151,13 @@ fn stand_by(answer: &Value) -> Result<StandBy, Fault> {
 }
 
 /// The fields of one answer, none of which is an error.
-struct Fields<'a> {
+pub(super) struct Fields<'a> {
     answer: &'a Value,
     fields: &'a [Value],
 }
 
 impl<'a> Fields<'a> {
-    fn of(answer: &'a Value) -> Result<Self, Fault> {
+    pub(super) fn of(answer: &'a Value) -> Result<Self, Fault> {
         let Value::Array(fields) = answer else { return Err(nonsense(answer)) };
         match fields.as_slice() {
             [Value::Int(-1), Value::Int(0), why] => Err(Fault::refused(text(why))),
@@ -166,11 +166,15 @@ impl<'a> Fields<'a> {
         }
     }
 
-    fn optional(&self, position: usize) -> Option<&'a Value> {
+    pub(super) fn all(&self) -> &'a [Value] {
+        self.fields
+    }
+
+    pub(super) fn optional(&self, position: usize) -> Option<&'a Value> {
         self.fields.get(position).filter(|field| !matches!(field, Value::Nil))
     }
 
-    fn number(&self, position: usize) -> Result<u64, Fault> {
+    pub(super) fn number(&self, position: usize) -> Result<u64, Fault> {
         self.optional(position).and_then(number).ok_or_else(|| nonsense(self.answer))
     }
 
@@ -196,7 +200,7 @@ fn number(value: &Value) -> Option<u64> {
     }
 }
 
-fn text(value: &Value) -> std::borrow::Cow<'_, str> {
+pub(super) fn text(value: &Value) -> std::borrow::Cow<'_, str> {
     match value {
         Value::BulkString(bytes) => String::from_utf8_lossy(bytes),
         Value::SimpleString(text) => text.as_str().into(),
@@ -228,7 +232,7 @@ fn millis(number: u64) -> Duration {
     Duration::from_millis(number)
 }
 
-fn nonsense(answer: &Value) -> Fault {
+pub(super) fn nonsense(answer: &Value) -> Fault {
     let mut shown = format!("{answer:?}");
     shown.truncate(shown.floor_char_boundary(200));
     Fault::Nonsense(shown)

@@ -11,8 +11,8 @@ pub(super) struct Script {
 }
 
 macro_rules! script {
-    ($file:literal) => {
-        LazyLock::new(|| Script::new(concat!(include_str!("lua/common.lua"), "\n", include_str!($file))))
+    ($($file:literal)+) => {
+        LazyLock::new(|| Script::new(concat!(include_str!("lua/common.lua") $(, "\n", include_str!($file))+)))
     };
 }
 
@@ -21,6 +21,11 @@ pub(super) static RENEW: LazyLock<Script> = script!("lua/renew.lua");
 pub(super) static RESIGN: LazyLock<Script> = script!("lua/resign.lua");
 pub(super) static OBSERVE: LazyLock<Script> = script!("lua/observe.lua");
 pub(super) static REQUEST_HANDOVER: LazyLock<Script> = script!("lua/request_handover.lua");
+pub(super) static SEND: LazyLock<Script> = script!("lua/mailbox.lua" "lua/send.lua");
+pub(super) static RECEIVE: LazyLock<Script> = script!("lua/mailbox.lua" "lua/receive.lua");
+pub(super) static SETTLE: LazyLock<Script> = script!("lua/mailbox.lua" "lua/settle.lua");
+pub(super) static LIST_MESSAGES: LazyLock<Script> = script!("lua/mailbox.lua" "lua/list_messages.lua");
+pub(super) static REQUEUE: LazyLock<Script> = script!("lua/mailbox.lua" "lua/requeue.lua");
 
 impl Script {
     fn new(body: &'static str) -> Self {

@@ -8,7 +8,7 @@ use tenure_core::{CandidateId, Nonce, RenewReply};
 
 use super::super::{Campaign, ElectionKey, Observation, Renew, Resign};
 use super::error::Fault;
-use super::keys::KEYS_PER_ELECTION;
+use super::keys::ELECTION_KEYS;
 use super::reply::{self, Outcome};
 use super::script::{self, Script};
 
@@ -17,8 +17,8 @@ pub(super) trait Verb {
     type Request;
     type Reply;
 
-    /// How many keys of an election it needs.
-    const KEYS: usize = KEYS_PER_ELECTION;
+    /// The keys that it needs of an election besides the lease.
+    const BESIDE: &'static [&'static str] = ELECTION_KEYS;
 
     fn script() -> &'static Script;
     fn election(request: &Self::Request) -> &ElectionKey;
@@ -70,7 +70,7 @@ pub(super) struct Renewing;
 impl Verb for Renewing {
     type Request = Renew;
     type Reply = RenewReply;
-    const KEYS: usize = 2;
+    const BESIDE: &'static [&'static str] = &["election"];
 
     fn script() -> &'static Script {
         &script::RENEW
@@ -184,7 +184,7 @@ impl Verb for RequestingHandover<'_> {
     }
 }
 
-fn hexadecimal(nonce: Nonce) -> String {
+pub(super) fn hexadecimal(nonce: Nonce) -> String {
     let mut digits = String::with_capacity(32);
     push_hexadecimal(nonce, &mut digits);
     digits

@@ -28,6 +28,8 @@ pub(in crate::store) struct Hub<S: Source> {
 pub(in crate::store) struct Ear {
     wanted: watch::Sender<Wanted>,
     hints: broadcast::Sender<(Interest, Hint)>,
+    /// Apart from the others: however many messages come, nobody else lags behind for it.
+    message_hints: broadcast::Sender<(Interest, Hint)>,
     /// Whether the server has confirmed that it will wake us.
     is_heard: AtomicBool,
     /// Somebody stood by while it was not so, and could not be woken.
@@ -48,9 +50,11 @@ const BACK_OFF_MAX: Duration = Duration::from_secs(2);
 
 impl<S: Source> Hub<S> {
     pub(in crate::store) fn new(source: S) -> Self {
+        let [hints, message_hints] = [(); 2].map(|()| broadcast::Sender::new(HINTS_KEPT));
         let ear = Ear {
             wanted: watch::Sender::default(),
-            hints: broadcast::Sender::new(HINTS_KEPT),
+            hints,
+            message_hints,
             is_heard: AtomicBool::new(false),
             is_deaf: AtomicBool::new(false),
         };
@@ -77,7 +81,7 @@ impl<S: Source> Hub<S> {
 
     /// A stream of hints. Must be called on a runtime.
     pub(in crate::store) fn watch(self: &Arc<Self>, interest: Interest) -> BoxStream<'static, Hint> {
-        let hints = self.ear.hints.subscribe();
+        let hints = self.ear.hints(interest).subscribe();
         self.ear.wanted.send_modify(|wanted| *wanted.count(interest) += 1);
         self.listen();
         let watcher = Watcher { hub: Arc::clone(self), interest };
@@ -152,7 +156,14 @@ impl Ear {
 
     /// Passes on a hint. Nobody may be listening any more, and that is fine.
     pub(in crate::store) fn tell(&self, interest: Interest, hint: Hint) {
-        let _ = self.hints.send((interest, hint));
+        let _ = self.hints(interest).send((interest, hint));
+    }
+
+    fn hints(&self, interest: Interest) -> &broadcast::Sender<(Interest, Hint)> {
+        match interest {
+            Interest::Own | Interest::All => &self.hints,
+            Interest::Messages => &self.message_hints,
+        }
     }
 
     /// The server has confirmed that from now on it tells of this. Whatever happened before went unheard.
@@ -199,6 +210,8 @@ async fn listen<S: Source>(source: Arc<S>, ear: Arc<Ear>) {
 
 #[cfg(test)]
 mod tests {
+    use futures_util::FutureExt;
+
     use super::*;
 
     struct Silence;
@@ -207,6 +220,17 @@ mod tests {
         async fn listen(&self, _ear: &Ear) -> bool {
             false
         }
+    }
+
+    #[tokio::test]
+    async fn however_many_messages_come_no_elector_is_woken() {
+        let hub = Arc::new(Hub::new(Silence));
+        let (mut own, mut messages) = (hub.watch(Interest::Own), hub.watch(Interest::Messages));
+        for _ in 0..=HINTS_KEPT {
+            hub.ear.tell(Interest::Messages, Hint::anywhere());
+        }
+        assert_eq!(messages.next().now_or_never(), Some(Some(Hint::anywhere())));
+        assert_eq!(own.next().now_or_never(), None);
     }
 
     /// The campaign went out without a channel, and its answer was read after the subscription was confirmed.

@@ -64,6 +64,11 @@ local function remaining(lease, patience, ttl)
   return math.max(left, 1)
 end
 
+-- Whether this nonce holds the lease under this term now. `holder` is what the lease says.
+local function holds(holder, known, nonce, term)
+  return holder and known.holder == holder and known.nonce == nonce and known.term == tonumber(term)
+end
+
 -- Whether a reservation still counts. After a clock was set back it would last for as long as that.
 local function is_reserved(known)
   return known.reserved and now < known.reserved_until and known.reserved_until - now <= RESERVATION

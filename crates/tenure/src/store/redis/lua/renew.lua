@@ -5,9 +5,7 @@
 local function renew(k, a)
   local nonce, term, ttl = string.match(ARGV[a + 1], '^(%S+) (%S+) (%S+)$')
   local holder, known = redis.call('GET', KEYS[k + 1]), recall(KEYS[k + 2])
-  if not holder or known.nonce ~= nonce or known.term ~= tonumber(term) or known.holder ~= holder then
-    return { 0, known.term }
-  end
+  if not holds(holder, known, nonce, term) then return { 0, known.term } end
   -- Allowed although the server may be out of memory, and first, because it is what matters.
   write('PEXPIRE', KEYS[k + 1], ttl)
   if known.ttl ~= ttl then write('HSET', KEYS[k + 2], 'claim', ARGV[a + 1]) end

@@ -1,0 +1,59 @@
+-- Writes down what became of messages, if the leader says it.
+-- ARGV: number, how many that were set aside are kept, nonce, term, then for each message: id, fate, attempt, why
+-- Answers: 0 it does not lead | 1 the ids that were dropped
+
+local DONE, SET_ASIDE = 'done', 'aside'
+
+-- Told twice, it counts once.
+local function fail(contents, id, attempt, why)
+  local failure = redis.call('HGET', contents, id .. ':failure')
+  local attempts = tonumber(failure and string.match(failure, '^(%d+) ') or 0)
+  write('HSET', contents, id .. ':failure', string.format('%.0f ', math.max(attempts, tonumber(attempt))) .. why)
+end
+
+local function set_aside(k, id, number)
+  local entry = redis.call('XRANGE', KEYS[k + 3], number, number)[1]
+  -- The server has forgotten the line, but not what was in it.
+  if not entry then return forget(KEYS[k + 5], id) end
+  local fields = entry[2]
+  put(KEYS[k + 4], 'a', KEYS[k + 5], id, fields[4], fields[6], fields[8])
+  write('XDEL', KEYS[k + 3], number)
+end
+
+-- Only the newest are kept.
+local function trim(aside, contents, max)
+  local dropped = {}
+  local more = redis.call('XLEN', aside) - max
+  if more <= 0 then return dropped end
+  for i, entry in ipairs(redis.call('XRANGE', aside, '-', '+', 'COUNT', more)) do
+    dropped[i] = entry[2][2]
+    write('XDEL', aside, entry[1])
+    forget(contents, dropped[i])
+  end
+  return dropped
+end
+
+return each(5, 1, 0, function(k, a)
+  local aside_max, nonce, term = tonumber(ARGV[a + 1]), ARGV[a + 2], ARGV[a + 3]
+  local holder, known = redis.call('GET', KEYS[k + 1]), recall(KEYS[k + 2])
+  if not holds(holder, known, nonce, term) then return { 0 } end
+  local messages, contents = KEYS[k + 3], KEYS[k + 5]
+  local done = {}
+  -- What takes memory comes first: if there is none, nothing has been changed.
+  for i = a + 4, #ARGV - 3, 4 do
+    local id, fate = ARGV[i], ARGV[i + 1]
+    local number = not done[id] and place_in_line(contents, id)
+    if number and fate == DONE then
+      done[id] = number
+    elseif number then
+      fail(contents, id, ARGV[i + 2], ARGV[i + 3])
+      if fate == SET_ASIDE then set_aside(k, id, number) end
+    end
+  end
+  local dropped = trim(KEYS[k + 4], contents, aside_max)
+  for id, number in pairs(done) do
+    write('XDEL', messages, number)
+    forget(contents, id)
+  end
+  return { 1, dropped }
+end)
