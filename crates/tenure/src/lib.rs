@@ -97,6 +97,7 @@ mod event;
 pub mod fencing;
 mod identity;
 mod leadership;
+mod messages;
 mod phase;
 mod shared;
 pub mod store;
@@ -105,8 +106,9 @@ mod tenure;
 pub mod testing;
 
 pub use tenure_core::{
-    CandidateId, DEFAULTS, Defaults, Drift, ElectionName, Failure, Instant, Leader, LossReason, Metadata, NameError,
-    Namespace, Prediction, Preset, Priority, Problem, Term, Timing, TimingBuilder, TimingError, Trust, UnknownPreset,
+    CandidateId, ChannelName, DEFAULTS, Defaults, Drift, ElectionName, Failure, Instant, Leader, LossReason, Metadata,
+    NameError, Namespace, Prediction, Preset, Priority, Problem, Sender, Term, Timing, TimingBuilder, TimingError,
+    Trust, UnknownPreset,
 };
 
 pub use callback::CallbackResult;
@@ -115,7 +117,8 @@ pub use election::{Election, ElectionBuilder};
 pub use error::{Error, ErrorKind, with_causes};
 pub use event::{Event, EventKind, Events, Trouble};
 pub use leadership::{Leadership, Work};
-pub use store::{MemoryStore, Store, StoreError, StoreUrl};
+pub use messages::{Channel, Delivery};
+pub use store::{MemoryStore, Message, MessageId, Shelf, Store, StoreError, StoreUrl};
 pub use tenure::Tenure;
 
 /// The Rust blocks of the documents outside of this crate are compiled and run, too.
