@@ -43,4 +43,4 @@ impl Fixture for SqliteFixture {
 }
 
 tenure::conformance_tests!(SqliteFixture::new());
-tenure::conformance_tests!(no messages: SqliteFixture::new());
+tenure::conformance_tests!(messages: SqliteFixture::new());

@@ -10,6 +10,8 @@ mod memory;
 mod memory_mailbox;
 #[cfg(feature = "redis")]
 pub mod redis;
+#[cfg(feature = "redis")]
+mod remote;
 #[cfg(feature = "sqlite")]
 pub mod sqlite;
 mod url;

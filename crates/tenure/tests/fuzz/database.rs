@@ -6,10 +6,13 @@ use std::time::Duration;
 
 use rusqlite::Connection;
 use tempfile::TempDir;
+use tenure::store::mailbox::Fate;
 use tenure::store::sqlite::SqliteStore;
-use tenure::store::{Campaign, ElectionKey, Interest, Renew, Replies, Resign};
+use tenure::store::{
+    Campaign, ElectionKey, Interest, Mailbox, MessageId, Post, Receive, Renew, Replies, Resign, Settle, Shelf,
+};
 use tenure::{Store, StoreError};
-use tenure_core::{CandidateId, ElectionName, LossReason, Namespace, Nonce, Priority, Term};
+use tenure_core::{CandidateId, ChannelName, ElectionName, LossReason, Namespace, Nonce, Priority, Sender, Term};
 use tokio::runtime::{Builder, Runtime};
 
 /// Nothing here takes this long unless it hangs.
@@ -69,6 +72,10 @@ async fn populate(store: &SqliteStore) {
     store.request_handover(&key("led"), Some(&id("two"))).await.unwrap();
     store.resign(&[resign("reserved", 1, Some("two")), resign("free", 1, None)]).await;
     drop(store.watch(Interest::All));
+    for id in [1, 2, 3] {
+        store.send(&[post("led", id)]).await.remove(0).unwrap();
+    }
+    check(store.settle(&settle("led", 1)).await);
 }
 
 async fn ask_everything(store: &SqliteStore) {
@@ -86,11 +93,28 @@ async fn ask_everything(store: &SqliteStore) {
         check(store.request_handover(key, Some(&id("two"))).await);
         check(store.history(key, 10).await);
     }
+    ask_the_mailbox(store).await;
     check(store.elections(&Namespace::default()).await);
     drop(store.watch(Interest::All));
     assert!(!store.examine().await.is_empty());
     for nonce in [1, 4] {
         check_all(store.resign(&ELECTIONS.map(|election| resign(election, nonce, None))).await);
+    }
+}
+
+async fn ask_the_mailbox(store: &SqliteStore) {
+    check_all(store.send(&ELECTIONS.map(|election| post(election, 4))).await);
+    for election in ELECTIONS {
+        for nonce in [1, 2] {
+            let (key, nonce, term) = (key(election), Nonce::from_bits(nonce), Term::new(1).unwrap());
+            let request = Receive { key, nonce, term, channels: vec![channel()], except: Vec::new(), limit: 10 };
+            check(store.receive(&request).await);
+        }
+        check(store.settle(&settle(election, 1)).await);
+        for shelf in [Shelf::Waiting, Shelf::Aside] {
+            check(store.list(&key(election), shelf, 10).await);
+        }
+        check(store.requeue(&key(election), None).await);
     }
 }
 
@@ -121,6 +145,23 @@ fn campaign(election: &str, candidate: &str, nonce: u128) -> Campaign {
 fn resign(election: &str, nonce: u128, successor: Option<&str>) -> Resign {
     let (key, nonce, successor) = (key(election), Nonce::from_bits(nonce), successor.map(id));
     Resign { key, nonce, term: None, successor, reason: LossReason::Resigned }
+}
+
+fn post(election: &str, id: u128) -> Post {
+    let (key, id, sender) = (key(election), MessageId::from_bits(id), Sender::new("one").unwrap());
+    Post { key, id, channel: channel(), sender, payload: Arc::from("[1]") }
+}
+
+/// One of each, of messages 1 to 3.
+fn settle(election: &str, nonce: u128) -> Settle {
+    let why = || "no".to_owned();
+    let fates = [Fate::Done, Fate::Failed { attempt: 1, why: why() }, Fate::SetAside { attempt: 2, why: why() }];
+    let fates = (1..).map(MessageId::from_bits).zip(fates).collect();
+    Settle { key: key(election), nonce: Nonce::from_bits(nonce), term: Term::new(1).unwrap(), fates }
+}
+
+fn channel() -> ChannelName {
+    ChannelName::new("refresh").unwrap()
 }
 
 fn key(name: &str) -> ElectionKey {

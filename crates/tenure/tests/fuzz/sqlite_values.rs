@@ -110,4 +110,20 @@ const COLUMNS: &[(&str, &[&str])] = &[
     ),
     ("history", &["election", "number", "at_unix_ms", "term", "candidate", "change", "reason"]),
     ("watcher", &["process"]),
+    ("mailbox", &["id", "namespace", "name", "waiting"]),
+    (
+        "message",
+        &[
+            "place",
+            "mailbox",
+            "id",
+            "is_aside",
+            "channel",
+            "sender",
+            "sent_at_unix_ms",
+            "attempts",
+            "last_error",
+            "payload",
+        ],
+    ),
 ];

@@ -8,10 +8,11 @@ use std::time::Instant;
 use rusqlite::Connection;
 use tempfile::TempDir;
 use tenure::store::sqlite::SqliteStore;
-use tenure::store::{StoreErrorKind, Verdict};
+use tenure::store::{Mailbox, StoreErrorKind, Verdict};
 use tenure::{Store, StoreUrl};
 use tenure_core::{Failure, RenewReply};
 
+use crate::messages::post;
 use crate::support::{PATIENCE, Stander, history, key, place};
 
 #[test]
@@ -62,7 +63,7 @@ fn nobody_else_can_read_the_file() {
 fn a_file_from_the_future_is_left_alone() {
     let (_directory, path) = place();
     drop(SqliteStore::open(&path).unwrap());
-    sql(&path, "PRAGMA user_version = 2");
+    sql(&path, "PRAGMA user_version = 3");
     let before = std::fs::read(&path).unwrap();
     let error = SqliteStore::open(&path).unwrap_err();
     assert_eq!(error.kind(), StoreErrorKind::Schema);
@@ -139,6 +140,9 @@ async fn a_full_disk_is_told_and_got_over() {
         }
     }
     let error = error.expect("the disk is full");
+    assert_eq!((error.kind(), error.failure()), (StoreErrorKind::Full, Failure::Refused), "{error}");
+    let large = post(&key("e"), &format!("\"{}\"", "x".repeat(60_000)));
+    let error = store.send(&[large]).await.remove(0).unwrap_err();
     assert_eq!((error.kind(), error.failure()), (StoreErrorKind::Full, Failure::Refused), "{error}");
     store.observe(&[key("e")]).await.remove(0).unwrap();
     std::fs::remove_file(&filler).unwrap();

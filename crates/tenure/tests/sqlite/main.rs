@@ -6,5 +6,6 @@ mod crash;
 mod death;
 mod files;
 mod handover;
+mod messages;
 mod roles;
 mod support;

@@ -5,12 +5,15 @@ use std::os::fd::OwnedFd;
 use std::path::Path;
 use std::process::{Command, Stdio};
 
+use futures_util::stream::{StreamExt, select};
 use rustix::io::{FdFlags, fcntl_setfd};
 use tenure::Store;
 use tenure::store::sqlite::SqliteStore;
+use tenure::store::{Hint, Interest};
 use tenure_core::CampaignReply;
 
-use crate::support::Stander;
+use crate::messages;
+use crate::support::{Stander, key};
 
 /// Not a test: the entry of processes that tests start. Without a role it does nothing.
 #[tokio::test]
@@ -22,6 +25,8 @@ async fn role() {
         "lead with a guard" => lead_with_a_guard(path).await,
         "hammer" => hammer(path).await,
         "stand by" => stand_by(path).await,
+        "send" => send(path).await,
+        "lead and listen" => lead_and_listen(path).await,
         other => panic!("no such role: {other}"),
     }
 }
@@ -49,6 +54,28 @@ async fn stand_by(path: &Path) {
     let store = SqliteStore::open(path).unwrap();
     println!("\n@{:?}", Stander::new(&store, "e", "other").held().await.rank);
     wait();
+}
+
+/// Sends messages for ever, and tells of each that was accepted.
+async fn send(path: &Path) {
+    let store = SqliteStore::open(path).unwrap();
+    for number in 0.. {
+        messages::send(&store, &[messages::post(&key("e"), &format!("{number}"))]).await;
+        println!("\n@{number}");
+    }
+}
+
+/// Leads two elections, and tells of every hint.
+async fn lead_and_listen(path: &Path) {
+    let store = SqliteStore::open(path).unwrap();
+    let told = |what: &'static str| move |hint: Hint| (what, hint);
+    let (of_messages, own) = (store.watch(Interest::Messages), store.watch(Interest::Own));
+    let mut hints = select(own.map(told("election")), of_messages.map(told("messages of")));
+    Stander::new(&store, "f", "other").granted().await;
+    println!("\n@{}", Stander::new(&store, "e", "other").granted().await);
+    while let Some((what, hint)) = hints.next().await {
+        println!("\n@{what} {}", hint.key.unwrap().name);
+    }
 }
 
 /// Takes the lease and gives it back as fast as it can, for ever.

@@ -8,6 +8,7 @@ use futures_util::stream::BoxStream;
 use redis::{Cmd, Value, cmd};
 use tenure_core::{CampaignReply, CandidateId, ElectionName, Held, LossReason, Namespace, RenewReply, Term};
 
+use super::super::remote::server_clock::ServerClock;
 use super::super::{
     Campaign, ElectionKey, Hint, Interest, Observation, Renew, Replies, Resign, StoreError, Transition,
 };
@@ -17,10 +18,10 @@ use super::deployment::{Answer, Deployment, Wait};
 use super::error::Fault;
 use super::index::{self, Index};
 use super::keys::{Keys, companions};
-use super::push::Push;
+use super::push::{Channels, Push};
 use super::reply::{self, Batch, Outcome};
 use super::sentinel::Opinion;
-use super::server_clock::ServerClock;
+
 use super::verbs::{Campaigning, Observing, Renewing, RequestingHandover, Resigning, Verb};
 use crate::clock::Clock;
 
@@ -60,7 +61,7 @@ impl Desk {
         Ok(Self {
             place: config.place(),
             changes: keys.changes_channel(),
-            push: Arc::new(Push::new(Arc::clone(&deployment), keys.clone(), &process)),
+            push: Arc::new(Push::new(Channels::new(Arc::clone(&deployment), keys.clone(), &process))),
             deployment,
             keys,
             wait: (replicas > 0).then_some(Wait { replicas }),

@@ -17,7 +17,6 @@ mod push;
 mod reply;
 mod script;
 mod sentinel;
-mod server_clock;
 mod verbs;
 
 use std::fmt;

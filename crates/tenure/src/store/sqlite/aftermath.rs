@@ -13,6 +13,8 @@ pub(super) struct Aftermath {
     pub(super) follow: Vec<Follower>,
     pub(super) forget: Vec<Nonce>,
     pub(super) watchers: Vec<ProcessToken>,
+    /// Leaders for whom messages wait.
+    pub(super) messages: Vec<(ElectionKey, ProcessToken)>,
     wake: Vec<(ElectionKey, Wake)>,
     changed: Vec<ElectionKey>,
 }
@@ -52,6 +54,9 @@ impl Aftermath {
             for process in &self.watchers {
                 wake(*process, Ring::News, key);
             }
+        }
+        for (key, leader) in &self.messages {
+            wake(*leader, Ring::Messages, key);
         }
         for candidate in self.forget {
             pulse.forget(candidate);

@@ -39,7 +39,7 @@ pub(super) enum Durability {
 /// Processes that start at the same moment lock each other out while one of them makes the file.
 const OPEN_ATTEMPTS: u32 = 20;
 /// More than there are statements.
-const STATEMENTS_KEPT: usize = 40;
+const STATEMENTS_KEPT: usize = 64;
 
 impl Database {
     /// Opens the file, and makes it if it does not exist.

@@ -3,8 +3,8 @@
 use std::cell::RefCell;
 use std::collections::HashMap;
 
-use rusqlite::{CachedStatement, Connection, params};
-use tenure_core::{CampaignReply, CandidateId, Instant, RenewReply};
+use rusqlite::{CachedStatement, Connection, OptionalExtension, params};
+use tenure_core::{CampaignReply, CandidateId, Instant, Nonce, RenewReply, Term};
 
 use super::super::memory::unix_ms;
 use super::super::{Campaign, ElectionKey, Observation, Renew, Resign};
@@ -48,6 +48,35 @@ impl<'a> Desk<'a> {
             self.aftermath.watchers = watchers.collect::<Result<_, Fault>>()?;
         }
         Ok(self.aftermath)
+    }
+
+    pub(super) fn connection(&self) -> &'a Connection {
+        self.connection
+    }
+
+    /// The wall clock, for people.
+    pub(super) fn unix_ms(&self) -> u64 {
+        self.unix_ms
+    }
+
+    /// Whether this nonce holds the lease under this term now.
+    pub(super) fn is_held_by(&self, key: &ElectionKey, nonce: Nonce, term: Term) -> Result<bool, Fault> {
+        let found = record::find(self.connection, key)?;
+        Ok(found.is_some_and(|found| self.at(|at| found.record.is_held_by(nonce, term, at))))
+    }
+
+    /// Has whoever leads told, once all is committed, that messages wait.
+    pub(super) fn call_leader(&mut self, key: &ElectionKey) -> Result<(), Fault> {
+        let mut statement = self.connection.prepare_cached(include_str!("sql/leader_process.sql"))?;
+        let names_and_now = params![key.namespace.as_str(), key.name.as_str(), from_instant(self.now)];
+        let leader = statement.query_row(names_and_now, |row| row.get::<_, Vec<u8>>(0)).optional();
+        match leader.map_err(Fault::from).and_then(|leader| leader.as_deref().map(to_process).transpose()) {
+            Ok(leader) => self.aftermath.messages.extend(leader.map(|leader| (key.clone(), leader))),
+            // Then nobody can be told, and the messages wait all the same.
+            Err(fault) if fault.is_of_one_election() => {}
+            Err(fault) => return Err(fault),
+        }
+        Ok(())
     }
 
     /// Whether a campaign would be granted a new term now.

@@ -17,7 +17,7 @@ pub(super) fn hints<T: Send + 'static>(
     while_watching: T,
 ) -> BoxStream<'static, Hint> {
     let listener = Listener {
-        news: pulse.subscribe(),
+        news: pulse.subscribe(interest),
         pulse: Arc::clone(pulse),
         descriptor: Descriptor::New,
         interest,
@@ -48,10 +48,9 @@ impl<T> Listener<T> {
             tokio::select! {
                 biased;
                 news = self.news.recv() => match news {
-                    Ok(News { interest, hint }) if interest == Interest::Own || self.interest == Interest::All => {
-                        return hint;
-                    }
-                    Ok(_) => {}
+                    // Whoever watches everything hears of its own candidates, too.
+                    Ok(News { interest: Interest::All, .. }) if self.interest != Interest::All => {}
+                    Ok(News { hint, .. }) => return hint,
                     Err(RecvError::Lagged(_)) => return Hint::anywhere(),
                     Err(RecvError::Closed) => std::future::pending().await,
                 },

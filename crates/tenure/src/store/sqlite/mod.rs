@@ -13,7 +13,9 @@ mod jobs;
 mod leaders;
 mod lease_clock;
 mod listener;
+mod mailbox;
 mod membership;
+mod messages;
 mod presence;
 mod process;
 mod pulse;
@@ -33,7 +35,7 @@ use std::thread;
 use std::time::Duration;
 
 use futures_util::future::BoxFuture;
-use futures_util::stream::{BoxStream, StreamExt};
+use futures_util::stream::BoxStream;
 use tenure_core::{CampaignReply, CandidateId, ElectionName, Namespace, RenewReply};
 
 use self::database::Database;
@@ -45,7 +47,7 @@ use self::pulse::Pulse;
 use self::registry::Registry;
 use self::worker::Worker;
 use super::{
-    Campaign, Capabilities, ElectionKey, Finding, Hint, Interest, Observation, Renew, Replies, Resign, Store,
+    Campaign, Capabilities, ElectionKey, Finding, Hint, Interest, Mailbox, Observation, Renew, Replies, Resign, Store,
     StoreError, Transition,
 };
 use crate::clock::Clock;
@@ -175,11 +177,14 @@ impl Store for SqliteStore {
 
     fn watch(&self, interest: Interest) -> BoxStream<'static, Hint> {
         let registration = match interest {
-            Interest::Own => None,
+            Interest::Own | Interest::Messages => None,
             Interest::All => Some(Registration::new(&self.jobs)),
-            Interest::Messages => return futures_util::stream::pending().boxed(),
         };
         listener::hints(self.presence.pulse(), interest, registration)
+    }
+
+    fn mailbox(&self) -> Option<&dyn Mailbox> {
+        Some(self)
     }
 
     fn life_line(&self) -> Option<OwnedFd> {

@@ -23,6 +23,8 @@ use tenure_core::record::ProcessToken;
 pub(super) struct Pulse {
     epoll: OwnedFd,
     news: broadcast::Sender<News>,
+    /// Apart from the others: however many messages come, nobody else lags behind for it.
+    message_news: broadcast::Sender<News>,
     sources: Mutex<Sources>,
 }
 
@@ -42,6 +44,9 @@ struct Sources {
 const NEWS_KEPT: usize = 256;
 /// As much as a pipe can hold: what is read in one piece never ends within a line.
 const BELL_BYTES: usize = 65_536;
+/// A pipe that holds more than this may have had no room for a line that was to be written into it: lines do not cross
+/// the borders of its pages.
+const BELL_NEARLY_FULL: usize = BELL_BYTES / 2;
 const EVENTS_AT_ONCE: usize = 32;
 /// Bounds the work of one wake-up, however fast others ring.
 const ROUNDS: usize = 16;
@@ -51,7 +56,8 @@ const BELL: u64 = 0;
 impl Pulse {
     pub(super) fn new() -> io::Result<Self> {
         let epoll = epoll::create(epoll::CreateFlags::CLOEXEC)?;
-        Ok(Self { epoll, news: broadcast::Sender::new(NEWS_KEPT), sources: Mutex::default() })
+        let [news, message_news] = [(); 2].map(|()| broadcast::Sender::new(NEWS_KEPT));
+        Ok(Self { epoll, news, message_news, sources: Mutex::default() })
     }
 
     /// A descriptor that is readable when [`Pulse::take`] has something to do.
@@ -59,15 +65,22 @@ impl Pulse {
         self.epoll.try_clone()
     }
 
-    pub(super) fn subscribe(&self) -> broadcast::Receiver<News> {
-        self.news.subscribe()
+    pub(super) fn subscribe(&self, interest: Interest) -> broadcast::Receiver<News> {
+        self.channel(interest).subscribe()
     }
 
     /// Tells every watcher in this process.
     pub(super) fn tell(&self, ring: Ring, key: Option<ElectionKey>) {
         let hint = Hint { key, after: ring.delay() };
         // Nobody may be listening, and that is fine: a hint is only a hint.
-        let _ = self.news.send(News { interest: ring.interest(), hint });
+        let interest = ring.interest();
+        let _ = self.channel(interest).send(News { interest, hint });
+    }
+
+    /// Something happened that cannot be told any more: everybody looks everywhere.
+    fn tell_all(&self) {
+        self.tell(Ring::Now, None);
+        self.tell(Ring::Messages, None);
     }
 
     pub(super) fn listen_to(&self, bell: OwnedFd) -> io::Result<()> {
@@ -121,9 +134,21 @@ impl Pulse {
             Some(bell) => rustix::io::read(bell, &mut text).unwrap_or(0),
             None => 0,
         };
+        if read >= BELL_NEARLY_FULL {
+            return self.tell_all();
+        }
         for line in text[..read].split_inclusive(|byte| *byte == b'\n') {
-            let (ring, key) = Ring::understand(line);
-            self.tell(ring, key);
+            match Ring::understand(line) {
+                Some((ring, key)) => self.tell(ring, Some(key)),
+                None => self.tell_all(),
+            }
+        }
+    }
+
+    fn channel(&self, interest: Interest) -> &broadcast::Sender<News> {
+        match interest {
+            Interest::Own | Interest::All => &self.news,
+            Interest::Messages => &self.message_news,
         }
     }
 

@@ -15,22 +15,25 @@ pub(super) enum Ring {
     Later,
     /// That process wants to hear of everything.
     News,
+    /// Messages wait for a candidate of that process, which leads.
+    Messages,
 }
 
 impl Ring {
-    const ALL: [(Self, u8); 3] = [(Self::Now, b'!'), (Self::Later, b'~'), (Self::News, b'.')];
+    const ALL: [(Self, u8); 4] = [(Self::Now, b'!'), (Self::Later, b'~'), (Self::News, b'.'), (Self::Messages, b'@')];
 
     pub(super) fn interest(self) -> Interest {
         match self {
             Self::Now | Self::Later => Interest::Own,
             Self::News => Interest::All,
+            Self::Messages => Interest::Messages,
         }
     }
 
     pub(super) fn delay(self) -> Duration {
         match self {
             Self::Later => RESERVATION,
-            Self::Now | Self::News => Duration::ZERO,
+            Self::Now | Self::News | Self::Messages => Duration::ZERO,
         }
     }
 
@@ -40,15 +43,11 @@ impl Ring {
         format!("{}{}\0{}\n", char::from(mark), key.namespace, key.name).into_bytes()
     }
 
-    /// The opposite of [`Ring::line`]. What cannot be understood may mean anything, so everybody looks everywhere.
-    pub(super) fn understand(line: &[u8]) -> (Self, Option<ElectionKey>) {
-        let mark = line.first();
-        let ring = Self::ALL.into_iter().find(|(_, known)| mark == Some(known)).map_or(Self::Now, |(ring, _)| ring);
-        let key = || {
-            let (namespace, name) = str::from_utf8(line).ok()?.get(1..)?.strip_suffix('\n')?.split_once('\0')?;
-            Some(ElectionKey { namespace: Namespace::new(namespace).ok()?, name: ElectionName::new(name).ok()? })
-        };
-        (ring, key())
+    /// The opposite of [`Ring::line`]. `None` may mean anything.
+    pub(super) fn understand(line: &[u8]) -> Option<(Self, ElectionKey)> {
+        let (ring, _) = Self::ALL.into_iter().find(|(_, mark)| line.first() == Some(mark))?;
+        let (namespace, name) = str::from_utf8(line).ok()?.get(1..)?.strip_suffix('\n')?.split_once('\0')?;
+        Some((ring, ElectionKey { namespace: Namespace::new(namespace).ok()?, name: ElectionName::new(name).ok()? }))
     }
 }
 
@@ -63,14 +62,14 @@ mod tests {
             name: ElectionName::new("it's ~ a name.").unwrap(),
         };
         for (ring, _) in Ring::ALL {
-            assert_eq!(Ring::understand(&ring.line(&key)), (ring, Some(key.clone())));
+            assert_eq!(Ring::understand(&ring.line(&key)), Some((ring, key.clone())));
         }
     }
 
     #[test]
     fn nonsense_means_anything() {
-        for line in [&b""[..], b"!", b"x\n", b"!a\n", b"!\0\n", b"\xff\xff\0a\n", b"!a\0b"] {
-            assert_eq!(Ring::understand(line), (Ring::Now, None));
+        for line in [&b""[..], b"!", b"x\n", b"!a\n", b"!\0\n", b"\xff\xff\0a\n", b"!a\0b", b"?a\0b\n"] {
+            assert_eq!(Ring::understand(line), None);
         }
     }
 }

@@ -4,11 +4,15 @@ use rusqlite::{Connection, Transaction, TransactionBehavior};
 
 use super::error::Fault;
 
-/// What this program can read and write. It is raised with every change of `schema.sql`.
-pub(super) const VERSION: i64 = 1;
+/// What this program can read and write.
+pub(super) const VERSION: i64 = 2;
+/// What makes each version of the one before, beginning with an empty file. Files of every version are about, so a step is
+/// never changed; another one is added.
+const STEPS: [(i64, &str); 2] = [(1, include_str!("schema.sql")), (VERSION, include_str!("schema_messages.sql"))];
 const APPLICATION_ID: i64 = 0x7465_6E75;
 
-/// Makes an empty file ours and leaves everything else as it is. Many processes may do this at the same time.
+/// Makes an empty file ours, brings one of ours up to date, and leaves everything else as it is. Many processes may do
+/// this at the same time, and others may be using the file: a step only ever adds to it.
 pub(super) fn prepare(connection: &Connection) -> Result<(), Fault> {
     // Switching to write-ahead logging writes to the file, so it must be known to be ours before.
     let found = look(&Transaction::new_unchecked(connection, TransactionBehavior::Deferred)?)?;
@@ -16,31 +20,27 @@ pub(super) fn prepare(connection: &Connection) -> Result<(), Fault> {
     if !mode.eq_ignore_ascii_case("wal") {
         return Err(Fault::NotWal(mode));
     }
-    if found == Found::Ours {
+    if found == VERSION {
         return Ok(());
     }
     let transaction = Transaction::new_unchecked(connection, TransactionBehavior::Immediate)?;
-    if look(&transaction)? == Found::Empty {
-        transaction.execute_batch(include_str!("schema.sql"))?;
+    let found = look(&transaction)?;
+    for (_, step) in STEPS.iter().filter(|(version, _)| *version > found) {
+        transaction.execute_batch(step)?;
     }
     transaction.commit().map_err(Fault::Commit)
 }
 
-#[derive(Debug, PartialEq, Eq)]
-enum Found {
-    Empty,
-    Ours,
-}
-
-/// One transaction, so that it never sees half of what another process is just making.
-fn look(transaction: &Transaction<'_>) -> Result<Found, Fault> {
+/// The version of a file of ours; an empty one has version 0. One transaction, so that it never sees half of what another
+/// process is just making.
+fn look(transaction: &Transaction<'_>) -> Result<i64, Fault> {
     let pragma = |name: &str| transaction.pragma_query_value(None, name, |row| row.get::<_, i64>(0));
     let (application, version) = (pragma("application_id")?, pragma("user_version")?);
     let tables: i64 = transaction.query_one(include_str!("sql/table_count.sql"), (), |row| row.get(0))?;
     match (application, version, tables) {
-        (APPLICATION_ID, VERSION, _) => Ok(Found::Ours),
+        (APPLICATION_ID, 1..=VERSION, _) => Ok(version),
         (APPLICATION_ID, found, _) if found > VERSION => Err(Fault::Newer { found, known: VERSION }),
-        (0, 0, 0) => Ok(Found::Empty),
+        (0, 0, 0) => Ok(0),
         _ => Err(Fault::Foreign),
     }
 }

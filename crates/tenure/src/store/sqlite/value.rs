@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use tenure_core::{CandidateId, Instant, Metadata, Nonce, Priority, Term};
 
-use super::super::Change;
+use super::super::{Change, MessageId};
 use super::error::Fault;
 use tenure_core::record::ProcessToken;
 
@@ -38,6 +38,10 @@ pub(super) fn to_u64(number: i64) -> Result<u64, Fault> {
     u64::try_from(number).map_err(|_| nonsense("a negative number"))
 }
 
+pub(super) fn to_u32(number: i64) -> Result<u32, Fault> {
+    u32::try_from(number).map_err(|_| nonsense("a number out of range"))
+}
+
 pub(super) fn to_instant(number: i64) -> Result<Instant, Fault> {
     to_u64(number).map(Instant::from_nanos)
 }
@@ -56,6 +60,10 @@ pub(super) fn to_nonce(bytes: &[u8]) -> Result<Nonce, Fault> {
 
 pub(super) fn to_process(bytes: &[u8]) -> Result<ProcessToken, Fault> {
     to_u128(bytes).map(ProcessToken).ok_or_else(|| nonsense("a process token of the wrong length"))
+}
+
+pub(super) fn to_message_id(bytes: &[u8]) -> Result<MessageId, Fault> {
+    to_u128(bytes).map(MessageId::from_bits).ok_or_else(|| nonsense("a message id of the wrong length"))
 }
 
 pub(super) fn to_candidate(text: &str) -> Result<CandidateId, Fault> {

@@ -125,7 +125,7 @@ impl Worker {
     }
 
     /// What spoils the transaction spoils all of it.
-    fn replies<R, T>(&self, batch: &[R], answers: Result<Vec<Result<T, Fault>>, StoreError>) -> Replies<T> {
+    pub(super) fn replies<R, T>(&self, batch: &[R], answers: Result<Vec<Result<T, Fault>>, StoreError>) -> Replies<T> {
         match answers {
             Ok(answers) => answers.into_iter().map(|answer| answer.map_err(|fault| fault.about(self.path()))).collect(),
             Err(error) => batch.iter().map(|_| Err(error.clone())).collect(),

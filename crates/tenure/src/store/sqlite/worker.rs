@@ -90,6 +90,16 @@ impl Worker {
         self.transact(database, own, Durability::Crash, act)
     }
 
+    /// A change of the file that a power failure does not undo.
+    pub(super) fn write_durably<T>(
+        &self,
+        database: &Database,
+        act: impl FnOnce(&mut Desk<'_>) -> Result<T, Fault>,
+    ) -> Result<T, Fault> {
+        let own = self.presence.token().unwrap_or_default();
+        self.transact(database, own, Durability::PowerLoss, act)
+    }
+
     /// A change of the file by somebody whose death must be seen.
     pub(super) fn write_as_candidate<T>(
         &self,

@@ -1,6 +1,6 @@
 //! The servers' wall clock, compared with a clock that never jumps.
 //!
-//! Leases in Redis run on the server's wall clock. When that is set forward, they run out before those who hold them know.
+//! Leases run on the server's wall clock. When that is set forward, they run out before those who hold them know.
 //! Nobody can undo this, but whoever takes over such a lease, and has talked to the server before, can see it: then it
 //! waits until the last one who may trust in that lease has stopped.
 
@@ -13,7 +13,7 @@ use tenure_core::Instant;
 use super::super::ElectionKey;
 use crate::clock::Clock;
 
-pub(super) struct ServerClock {
+pub(in crate::store) struct ServerClock {
     clock: Clock,
     seen: Mutex<Seen>,
 }
@@ -39,17 +39,17 @@ const RATE_TOLERANCE: u32 = 9;
 const TOLERANCE: Duration = Duration::from_millis(100);
 
 impl ServerClock {
-    pub(super) fn new(clock: Clock) -> Self {
+    pub(in crate::store) fn new(clock: Clock) -> Self {
         Self { clock, seen: Mutex::default() }
     }
 
     /// When something is about to be sent.
-    pub(super) fn now(&self) -> Instant {
+    pub(in crate::store) fn now(&self) -> Instant {
         self.clock.now()
     }
 
     /// Takes note of what a server's clock showed between `sent` and now. `which` tells clocks apart.
-    pub(super) fn read(&self, which: &str, unix_ms: u64, sent: Instant) {
+    pub(in crate::store) fn read(&self, which: &str, unix_ms: u64, sent: Instant) {
         let at = self.clock.now();
         let ahead_of = |instant: Instant| i128::from(unix_ms) - i128::from(instant.as_nanos() / 1_000_000);
         let reading = Reading { ahead_min_ms: ahead_of(at), ahead_max_ms: ahead_of(sent) + 1, at };
@@ -58,7 +58,7 @@ impl ServerClock {
             let tolerance = TOLERANCE + at.saturating_since(last.at) / RATE_TOLERANCE;
             let jump_ms = reading.ahead_min_ms - last.ahead_max_ms;
             if jump_ms > i128::try_from(tolerance.as_millis()).unwrap_or(i128::MAX) {
-                tracing::warn!(jump_ms, "the Redis server's clock has jumped forward, and leases have run out early");
+                tracing::warn!(jump_ms, "the server's clock has jumped forward, and leases have run out early");
                 seen.jumped_at = Some(at);
             }
         }
@@ -67,7 +67,7 @@ impl ServerClock {
 
     /// How long a lease that was just granted must still not be used. `ran_out` is the ttl of the one before it, if that
     /// was neither resigned nor released.
-    pub(super) fn holds_back(&self, election: &ElectionKey, ran_out: Option<Duration>) -> Option<Duration> {
+    pub(in crate::store) fn holds_back(&self, election: &ElectionKey, ran_out: Option<Duration>) -> Option<Duration> {
         let now = self.clock.now();
         let mut seen = self.seen();
         if let (Some(ttl), Some(jumped_at)) = (ran_out, seen.jumped_at) {

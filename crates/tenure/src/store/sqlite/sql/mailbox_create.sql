@@ -1,0 +1,1 @@
+INSERT INTO mailbox (namespace, name, waiting) VALUES (?1, ?2, 0)

@@ -1,0 +1,1 @@
+UPDATE mailbox SET waiting = ?2 WHERE id = ?1
