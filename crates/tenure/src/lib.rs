@@ -39,6 +39,10 @@
 //! Async applications use [`Election::run_while_leader`], [`Election::elected`] and [`Election::events`]. Whoever only
 //! wants to skip work when not leading asks [`Election::is_leader`] or calls [`Election::run_if_leader`].
 //!
+//! # Messages
+//! [`Tenure::send`] reaches whoever leads, now or later, at least once and in order per sender. The leader gets messages
+//! through [`ElectionBuilder::on_message`] or [`Election::channel`]. What it did not settle goes to the next leader.
+//!
 //! # The trust window
 //! ```text
 //! store      ...............[====================== ttl ======================]
@@ -130,4 +134,6 @@ mod documents {
     struct Tutorial;
     #[doc = include_str!("../../../docs/fencing.md")]
     struct Fencing;
+    #[doc = include_str!("../../../docs/messages.md")]
+    struct Messages;
 }
