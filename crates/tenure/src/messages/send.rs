@@ -10,7 +10,7 @@ use super::desk::retry_after;
 use super::inbox::spread;
 use crate::blocking::block_on;
 use crate::error::Error;
-use crate::store::{Mailbox, Message, MessageId, Post, Shelf, Store, StoreError, StoreErrorKind};
+use crate::store::{Mailbox, MailboxPromises, Message, MessageId, Post, Shelf, Store, StoreError, StoreErrorKind};
 use crate::tenure::Tenure;
 
 /// How long a message is sent again and again before its sender hears of a failure.
@@ -25,7 +25,7 @@ impl Tenure {
     /// the others of the same [sender](Self::sender) on the same channel. While the outcome is unknown it is sent
     /// again under the same id, which makes no second copy, for ten seconds.
     ///
-    /// Dropping the future does not take the message back.
+    /// Dropping the future does not take the message back, and what is sent after that may overtake it.
     ///
     /// # Errors
     /// When a name breaks the rule for names, the payload cannot be written as JSON or is too large, the store has no
@@ -127,6 +127,12 @@ impl Tenure {
         self.check_mailbox()?;
         let put_back = async move |store: Arc<dyn Store>| mailbox(&*store)?.requeue(&key, ids.as_deref()).await;
         Ok(self.on_driver(put_back).await??)
+    }
+
+    /// What the store promises of messages; `None` when it keeps none.
+    #[must_use]
+    pub fn mailbox(&self) -> Option<MailboxPromises> {
+        self.store().mailbox().map(Mailbox::promises)
     }
 
     /// # Errors
