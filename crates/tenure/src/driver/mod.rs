@@ -125,8 +125,12 @@ impl Driver {
     /// An application that always has another command must not keep hints from being heard.
     fn take_hints(&mut self) {
         for _ in 0..HINTS_PER_ROUND {
-            let Some(Some(hint)) = self.hints.next().now_or_never() else { return };
+            let Some(Some(hint)) = self.hints.next().now_or_never() else { break };
             self.hint(hint);
+        }
+        for _ in 0..HINTS_PER_ROUND {
+            let Some(Some(hint)) = next_of(&mut self.message_hints).now_or_never() else { break };
+            self.look_for_messages(&hint);
         }
     }
 

@@ -1,12 +1,13 @@
 //! Messages when things go wrong: handled at least once, in order, and without a storm of calls.
 
+use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
 use tenure::store::{StoreError, StoreErrorKind};
 use tenure::testing::{Fault, Operation};
-use tenure::{Shelf, Trouble};
+use tenure::{ChannelName, Message, Sender, Shelf, Trouble};
 
-use crate::support::{Lab, block_on, eventually, lying, next_trouble, timing};
+use crate::support::{Lab, block_on, eventually, id, lying, next_trouble, timing};
 
 #[test]
 fn what_a_crashed_leader_did_not_settle_goes_to_the_next() {
@@ -162,4 +163,58 @@ fn a_leader_that_the_store_does_not_know_any_more_finds_out() {
     assert_eq!(again.message().attempts, 0, "handled again under a new term, because it was not settled");
     again.done();
     eventually("it to be settled", || lying(&lab, Shelf::Waiting).is_empty());
+}
+
+#[test]
+fn nothing_is_lost_and_nothing_overtakes_while_leaders_come_and_go() {
+    const SENDERS: usize = 4;
+    const EACH: usize = 60;
+    let lab = Lab::new();
+    let handled = Arc::new(Mutex::new(Vec::new()));
+    let labs = [lab.rival(), lab.rival(), lab.rival()];
+    let candidates = ["a", "b", "c"].into_iter().zip(&labs).map(|(name, lab)| {
+        let handled = Arc::clone(&handled);
+        let handle = move |(message, _): (Message, tenure::Leadership)| {
+            handled.lock().unwrap().push((message.sender.to_string(), message.payload.to_string()));
+            // Now and then something fails, and is tried again.
+            if message.payload.ends_with('7') && message.attempts == 0 { Err("not at once") } else { Ok(()) }
+        };
+        lab.candidate(name).on_message(ChannelName::new("refresh").unwrap(), handle).start().unwrap()
+    });
+    let candidates: Vec<_> = candidates.collect();
+    std::thread::scope(|scope| {
+        for sender in 0..SENDERS {
+            let tenure = lab.tenure.sender(Sender::from(id(&format!("{sender}"))));
+            scope.spawn(move || {
+                for number in 0..EACH {
+                    tenure.send_blocking("x", "refresh", &number).unwrap();
+                }
+            });
+        }
+        for _ in 0..6 {
+            let leading = || candidates.iter().find(|candidate| candidate.is_leader());
+            eventually("somebody to lead", || {
+                lab.pass(Duration::from_millis(50));
+                leading().is_some()
+            });
+            leading().inspect(|leader| leader.request_resign());
+        }
+    });
+    eventually("all to be handled", || {
+        lab.pass(Duration::from_millis(50));
+        lying(&lab, Shelf::Waiting).is_empty()
+    });
+    let handled = handled.lock().unwrap();
+    let expected: Vec<String> = (0..EACH).map(|number| number.to_string()).collect();
+    for sender in 0..SENDERS {
+        let of_sender = handled.iter().filter(|(from, _)| *from == sender.to_string());
+        let mut first_time: Vec<&String> = Vec::new();
+        for (_, payload) in of_sender {
+            if !first_time.contains(&payload) {
+                first_time.push(payload);
+            }
+        }
+        assert_eq!(first_time, expected.iter().collect::<Vec<_>>(), "sender {sender}");
+    }
+    assert_eq!(lying(&lab, Shelf::Aside), [""; 0]);
 }
