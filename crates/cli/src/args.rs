@@ -64,6 +64,12 @@ pub enum Command {
     /// Make the tables that a store needs, or bring them up to date; only PostgreSQL has any.
     #[command(after_help = MIGRATE_EXAMPLES)]
     Migrate(MigrateArgs),
+    /// Send a message to whoever leads, now or later.
+    #[command(after_help = SEND_EXAMPLES)]
+    Send(SendArgs),
+    /// Show the messages that wait for the leader, or that were set aside; put them back in line.
+    #[command(after_help = MESSAGES_EXAMPLES)]
+    Messages(MessagesArgs),
     /// Check the store and the timing; exit with 1 when something is wrong.
     Doctor(DoctorArgs),
     /// Three candidates, a crash and a hand-over, to look at.
@@ -171,6 +177,9 @@ pub struct ElectArgs {
     /// Who stands.
     #[command(flatten)]
     pub candidate: CandidateArgs,
+    /// Print the messages on this channel while leading, and settle each once it is printed; may be given several times.
+    #[arg(long, value_name = "CHANNEL")]
+    pub channel: Vec<String>,
     /// Print renewals, too.
     #[arg(long)]
     pub renewals: bool,
@@ -218,6 +227,47 @@ pub struct ResignArgs {
     pub json: bool,
 }
 
+/// Arguments of `tenure send`.
+#[derive(Debug, Args)]
+pub struct SendArgs {
+    /// The election.
+    pub name: String,
+    /// The channel.
+    pub channel: String,
+    /// The message: JSON text of at most 64 KiB, or - to read it from standard input.
+    #[arg(value_name = "JSON", allow_negative_numbers = true)]
+    pub payload: String,
+    /// The sender's label; messages of one sender on one channel keep their order. Default: host name, process id,
+    /// random suffix.
+    #[arg(long, value_name = "ID")]
+    pub sender: Option<String>,
+    /// Print JSON.
+    #[arg(long)]
+    pub json: bool,
+}
+
+/// Arguments of `tenure messages`.
+#[derive(Debug, Args)]
+pub struct MessagesArgs {
+    /// The election.
+    pub name: String,
+    /// Show those that were set aside after too many attempts, instead of those that wait.
+    #[arg(long)]
+    pub aside: bool,
+    /// How many messages at most.
+    #[arg(long, short = 'n', value_name = "N", default_value_t = 100)]
+    pub limit: usize,
+    /// Put these messages, which were set aside, back in line.
+    #[arg(long, value_name = "ID", num_args = 1.., conflicts_with_all = ["aside", "requeue_all"])]
+    pub requeue: Vec<String>,
+    /// Put all messages that were set aside back in line.
+    #[arg(long, conflicts_with = "aside")]
+    pub requeue_all: bool,
+    /// Print JSON.
+    #[arg(long)]
+    pub json: bool,
+}
+
 /// Arguments of `tenure doctor`.
 #[derive(Debug, Args)]
 pub struct DoctorArgs {
@@ -246,9 +296,12 @@ pass them on to, SIGHUP and SIGQUIT end tenure.";
 const ELECT_EXAMPLES: &str = "\
 Each line has event (elected, lost, observed, error, stopped; renewed with --renewals), election, candidate, pid, term,
 reason, at and boot_ns. elected, renewed and lost also have trusted_until_boot_ns. tenure-history judges such lines.
+With --channel, a line with the event message has channel, id, sender, payload, attempts and sent_at as well. A message
+that was printed may come again under a later term if its settlement did not reach the store; its id tells.
 
 Examples:
   tenure elect nightly --metadata zone=eu-1
+  tenure elect nightly --channel refresh | jq 'select(.event == \"message\").payload'
   tenure elect nightly --ttl 3s --renew 500ms --grace 300ms | jq -r .event";
 
 const MIGRATE_EXAMPLES: &str = "\
@@ -259,6 +312,19 @@ Examples:
 
 It may be run again, by many at once, and by whoever may create a schema. The roles need no other right on the database:
 they call functions, and touch no table.";
+const SEND_EXAMPLES: &str = "\
+It returns when the store has the message, and prints its id. A message waits until somebody leads and handles it.
+
+Examples:
+  tenure send nightly refresh '{\"day\":\"monday\"}'
+  ./describe-work | tenure send nightly refresh - --sender office";
+
+const MESSAGES_EXAMPLES: &str = "\
+Examples:
+  tenure messages nightly
+  tenure messages nightly --aside --json
+  tenure messages nightly --requeue 0123456789abcdef0123456789abcdef
+  tenure messages nightly --requeue-all";
 
 fn key_value(text: &str) -> Result<(String, String), String> {
     match text.split_once('=') {

@@ -13,7 +13,7 @@ pub enum Exit {
     Success,
     /// What was asked for is not so: no such leader, a check that failed.
     Failure,
-    /// The command line, a name or a duration cannot be used. Nothing was done.
+    /// The command line, a name, a duration or a message cannot be used. Nothing was done.
     Usage,
     /// The store cannot be reached or used.
     StoreUnavailable,
@@ -35,8 +35,8 @@ pub enum Exit {
 pub const EXIT_CODES: &str = "\
 Exit codes:
   0        success; for `run`, the command's own code
-  1        what was asked for is not so (no leader to ask, a check of `doctor` failed)
-  2        the command line, a name or a duration cannot be used; nothing was done
+  1        what was asked for is not so (no leader to ask, no such message, a check of `doctor` failed)
+  2        the command line, a name, a duration or a message cannot be used; nothing was done
   69       the store cannot be reached or used
   70       an internal error; please report it
   75       somebody else leads, and waiting was not wanted (`--no-wait`) or not enough
@@ -102,6 +102,7 @@ impl From<tenure::Error> for Failure {
     fn from(error: tenure::Error) -> Self {
         let exit = match &error {
             tenure::Error::Store(store) if is_bad_address(store) => Exit::Usage,
+            tenure::Error::Store(store) if store.kind() == StoreErrorKind::TooLarge => Exit::Usage,
             error => match error.kind() {
                 tenure::ErrorKind::Invalid => Exit::Usage,
                 tenure::ErrorKind::Store => Exit::StoreUnavailable,
@@ -120,5 +121,20 @@ fn is_bad_address(error: &StoreError) -> bool {
 impl From<std::io::Error> for Failure {
     fn from(error: std::io::Error) -> Self {
         Self::new(Exit::Internal, error.to_string())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn errors_about_messages_have_the_documented_codes() {
+        let exit = |kind| Failure::from(tenure::Error::from(StoreError::refused(kind, "told"))).exit;
+        assert_eq!(exit(StoreErrorKind::TooLarge), Exit::Usage);
+        assert_eq!(exit(StoreErrorKind::Unsupported), Exit::StoreUnavailable);
+        assert_eq!(exit(StoreErrorKind::Full), Exit::StoreUnavailable);
+        let json = Failure::from(tenure::Error::Json { message: "told".to_owned() });
+        assert_eq!((json.exit, json.message.as_str()), (Exit::Usage, "the payload is not JSON: told"));
     }
 }

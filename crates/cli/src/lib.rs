@@ -4,6 +4,7 @@ pub mod args;
 pub mod commands;
 pub mod duration;
 pub mod exit;
+pub mod message;
 pub mod options;
 pub mod output;
 pub mod signals;

@@ -195,6 +195,13 @@ pub fn timestamp(unix_ms: u64) -> String {
     Timestamp::from_millisecond(millis).unwrap_or(Timestamp::MAX).to_string()
 }
 
+/// The wall clock as RFC 3339 in UTC, for people.
+#[must_use]
+pub fn now() -> String {
+    let since_epoch = std::time::SystemTime::now().duration_since(std::time::UNIX_EPOCH).unwrap_or_default();
+    timestamp(u64::try_from(since_epoch.as_millis()).unwrap_or(u64::MAX))
+}
+
 /// Prints to standard output. A reader that has gone away, as in `tenure status | head`, is no failure.
 ///
 /// # Errors

@@ -3,7 +3,7 @@
 use crate::candidate::Candidate;
 use crate::context::Context;
 use crate::input::{Draw, Input, Reply};
-use crate::lease::Term;
+use crate::lease::{Nonce, Term};
 use crate::mutant::Mutant;
 use crate::output::{LossReason, Output, RequestId, Trust};
 use crate::state::{Following, State, Then};
@@ -125,6 +125,21 @@ impl Elector {
     pub fn leads_under(&self) -> Option<(Term, Trust)> {
         match &self.state {
             State::Leading(leading) => Some((leading.term(), leading.trust())),
+            State::Idle
+            | State::Following(_)
+            | State::Campaigning(_)
+            | State::Draining(_)
+            | State::Resigning(_)
+            | State::Stopped => None,
+        }
+    }
+
+    /// What owns the lease of a leader that has not lost it yet, for requests beside the elector's own. It is a secret:
+    /// whoever knows it owns the lease.
+    #[must_use]
+    pub fn nonce(&self) -> Option<Nonce> {
+        match &self.state {
+            State::Leading(leading) => Some(leading.nonce()),
             State::Idle
             | State::Following(_)
             | State::Campaigning(_)

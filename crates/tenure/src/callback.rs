@@ -42,12 +42,12 @@ mod sealed {
 }
 
 /// The outcome of a callback: known at once, or when its future has run.
-enum Outcome {
+pub(crate) enum Outcome {
     Now(Option<String>),
     Later(BoxFuture<'static, Option<String>>),
 }
 
-type Callback<T> = Arc<dyn Fn(T) -> Outcome + Send + Sync>;
+pub(crate) type Callback<T> = Arc<dyn Fn(T) -> Outcome + Send + Sync>;
 
 /// What the application wants to be told, and how.
 #[derive(Clone, Default)]
@@ -63,7 +63,7 @@ impl Callbacks {
     }
 }
 
-pub(crate) struct Registered<T>(Callback<T>);
+pub(crate) struct Registered<T>(pub(crate) Callback<T>);
 
 impl<T> Clone for Registered<T> {
     fn clone(&self) -> Self {
@@ -195,7 +195,8 @@ impl fmt::Debug for CallbackRunner {
     }
 }
 
-fn message_of(panic: &(dyn Any + Send)) -> &str {
+/// What a panic said.
+pub(crate) fn message_of(panic: &(dyn Any + Send)) -> &str {
     let text = panic.downcast_ref::<&str>().copied();
     text.or_else(|| panic.downcast_ref::<String>().map(String::as_str)).unwrap_or("without a message")
 }

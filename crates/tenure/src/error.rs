@@ -32,6 +32,12 @@ pub enum Error {
         /// The shortest the store can keep.
         min: std::time::Duration,
     },
+    /// The payload of a message is no JSON.
+    #[error("the payload is not JSON: {message}")]
+    Json {
+        /// What is wrong with it.
+        message: String,
+    },
     /// The store failed.
     #[error(transparent)]
     Store(#[from] StoreError),
@@ -50,7 +56,7 @@ pub enum Error {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 #[non_exhaustive]
 pub enum ErrorKind {
-    /// Something that was given cannot be used: a name, a duration, metadata.
+    /// Something that was given cannot be used: a name, a duration, metadata, a payload.
     Invalid,
     /// The store failed.
     Store,
@@ -70,7 +76,9 @@ impl Error {
     #[must_use]
     pub fn kind(&self) -> ErrorKind {
         match self {
-            Self::Name(_) | Self::Timing(_) | Self::Metadata { .. } | Self::TtlTooShort { .. } => ErrorKind::Invalid,
+            Self::Name(_) | Self::Timing(_) | Self::Metadata { .. } | Self::TtlTooShort { .. } | Self::Json { .. } => {
+                ErrorKind::Invalid
+            }
             Self::Store(_) => ErrorKind::Store,
             Self::NotLeading => ErrorKind::NotLeading,
             Self::Stopped => ErrorKind::Stopped,

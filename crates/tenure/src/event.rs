@@ -2,12 +2,13 @@
 
 use std::fmt;
 
-use tenure_core::{Instant, Leader, LossReason, Problem, Term, Trust};
+use tenure_core::{ChannelName, Instant, Leader, LossReason, Problem, Term, Trust};
 use tokio::sync::mpsc;
 
 use crate::blocking::block_on;
 use crate::error::with_causes;
-use crate::store::StoreError;
+use crate::store::mailbox::ASIDE_MAX;
+use crate::store::{MessageId, StoreError};
 
 /// Something that happened to a candidacy.
 #[derive(Debug, Clone, PartialEq)]
@@ -76,10 +77,26 @@ pub enum Trouble {
     Store(StoreError),
     /// A callback of the application panicked, failed or hung.
     Callback {
-        /// Which one: `elected`, `lost` or `error`.
+        /// Which one: `elected`, `lost`, `error` or `message`.
         callback: &'static str,
         /// What it did.
         message: String,
+    },
+    /// A message could not be handled, too often. It is kept for people.
+    SetAside {
+        /// On which channel.
+        channel: ChannelName,
+        /// Which message.
+        id: MessageId,
+        /// How often it was tried.
+        attempts: u32,
+        /// Why it failed the last time.
+        why: String,
+    },
+    /// So many messages have been set aside that the oldest of them were dropped.
+    AsideDropped {
+        /// How many.
+        count: u64,
     },
 }
 
@@ -90,6 +107,14 @@ impl fmt::Display for Trouble {
             // The causes are what people look for: "disk full", "permission denied".
             Self::Store(error) => f.write_str(&with_causes(error)),
             Self::Callback { callback, message } => write!(f, "the {callback} callback {message}"),
+            Self::SetAside { channel, id, attempts, why } => write!(
+                f,
+                "message {id} on channel {channel} was set aside after {attempts} attempt(s): {why}; look at it with \
+                 `tenure messages NAME --aside`"
+            ),
+            Self::AsideDropped { count } => {
+                write!(f, "{count} of the oldest messages set aside were dropped: only {ASIDE_MAX} are kept")
+            }
         }
     }
 }

@@ -108,6 +108,10 @@ impl Leadership {
         self.grant.work().begin().then(|| Work { leadership: self.clone() })
     }
 
+    pub(crate) fn shared(&self) -> &Arc<Shared> {
+        &self.shared
+    }
+
     /// Begins to resign this term, and no other.
     pub(crate) fn give_up(&self) {
         let resign = Input::Resign { term: Some(self.term()), successor: None };

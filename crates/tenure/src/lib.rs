@@ -39,6 +39,10 @@
 //! Async applications use [`Election::run_while_leader`], [`Election::elected`] and [`Election::events`]. Whoever only
 //! wants to skip work when not leading asks [`Election::is_leader`] or calls [`Election::run_if_leader`].
 //!
+//! # Messages
+//! [`Tenure::send`] reaches whoever leads, now or later, at least once and in order per sender. The leader gets messages
+//! through [`ElectionBuilder::on_message`] or [`Election::channel`]. What it did not settle goes to the next leader.
+//!
 //! # The trust window
 //! ```text
 //! store      ...............[====================== ttl ======================]
@@ -97,6 +101,7 @@ mod event;
 pub mod fencing;
 mod identity;
 mod leadership;
+mod messages;
 mod phase;
 mod shared;
 pub mod store;
@@ -105,8 +110,9 @@ mod tenure;
 pub mod testing;
 
 pub use tenure_core::{
-    CandidateId, DEFAULTS, Defaults, Drift, ElectionName, Failure, Instant, Leader, LossReason, Metadata, NameError,
-    Namespace, Prediction, Preset, Priority, Problem, Term, Timing, TimingBuilder, TimingError, Trust, UnknownPreset,
+    CandidateId, ChannelName, DEFAULTS, Defaults, Drift, ElectionName, Failure, Instant, Leader, LossReason, Metadata,
+    NameError, Namespace, Prediction, Preset, Priority, Problem, Sender, Term, Timing, TimingBuilder, TimingError,
+    Trust, UnknownPreset,
 };
 
 pub use callback::CallbackResult;
@@ -115,7 +121,8 @@ pub use election::{Election, ElectionBuilder};
 pub use error::{Error, ErrorKind, with_causes};
 pub use event::{Event, EventKind, Events, Trouble};
 pub use leadership::{Leadership, Work};
-pub use store::{MemoryStore, Store, StoreError, StoreUrl};
+pub use messages::{Channel, Delivery};
+pub use store::{MemoryStore, Message, MessageId, Shelf, Store, StoreError, StoreUrl};
 pub use tenure::Tenure;
 
 /// The Rust blocks of the documents outside of this crate are compiled and run, too.
@@ -127,4 +134,6 @@ mod documents {
     struct Tutorial;
     #[doc = include_str!("../../../docs/fencing.md")]
     struct Fencing;
+    #[doc = include_str!("../../../docs/messages.md")]
+    struct Messages;
 }

@@ -1,13 +1,15 @@
 //! What the driver writes and the application reads: the truth about one candidacy.
 
-use std::sync::Arc;
+use std::collections::BTreeMap;
 use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
+use std::sync::{Arc, OnceLock};
 
-use tenure_core::{CandidateId, Instant, Term, Trust};
+use tenure_core::{CandidateId, ChannelName, Instant, Nonce, Term, Trust};
 use tenure_sys::ForkMarker;
 
 use crate::clock::Clock;
 use crate::driver::{Command, CommandSender, EntryId};
+use crate::messages::{Handler, Inbox};
 use crate::phase::{Phase, PhaseCell};
 use crate::store::ElectionKey;
 
@@ -23,6 +25,9 @@ pub(crate) struct Shared {
     /// Leadership may begin new work before this instant; zero when there is none.
     lead_until: AtomicU64,
     phase: PhaseCell,
+    /// Messages are for those who ask for them: most candidates never do.
+    inbox: OnceLock<Box<Inbox>>,
+    attempts_max: u32,
 }
 
 impl Shared {
@@ -32,10 +37,22 @@ impl Shared {
         candidate: CandidateId,
         clock: Clock,
         commands: CommandSender,
+        attempts_max: u32,
     ) -> Self {
         let fork = ForkMarker::of_this_process();
         let phase = PhaseCell::new(Phase::Standing);
-        Self { id, key, candidate, clock, commands, fork, lead_until: AtomicU64::new(0), phase }
+        Self {
+            id,
+            key,
+            candidate,
+            clock,
+            commands,
+            fork,
+            lead_until: AtomicU64::new(0),
+            phase,
+            inbox: OnceLock::new(),
+            attempts_max,
+        }
     }
 
     /// The clock decides, on every call; a forked child never leads.
@@ -47,6 +64,21 @@ impl Shared {
 
     pub(crate) fn phase(&self) -> &PhaseCell {
         &self.phase
+    }
+
+    /// The messages of this candidacy, if anybody reads them.
+    pub(crate) fn inbox(&self) -> Option<&Inbox> {
+        self.inbox.get().map(|inbox| &**inbox)
+    }
+
+    /// Makes room for messages. Returns whether there was none before: then the driver has to be told.
+    pub(crate) fn open_inbox(&self, handlers: impl FnOnce() -> BTreeMap<ChannelName, Handler>) -> bool {
+        let mut is_new = false;
+        self.inbox.get_or_init(|| {
+            is_new = true;
+            Box::new(Inbox::new(handlers(), self.attempts_max))
+        });
+        is_new
     }
 
     pub(crate) fn send(&self, command: Command) {
@@ -102,13 +134,19 @@ impl Shared {
 #[derive(Debug)]
 pub(crate) struct Grant {
     pub(crate) term: Term,
+    /// Owns the lease, and so the messages. It never leaves this crate.
+    nonce: Option<Nonce>,
     trusted_until: AtomicU64,
     work: WorkCount,
 }
 
 impl Grant {
-    pub(crate) fn new(term: Term) -> Self {
-        Self { term, trusted_until: AtomicU64::new(0), work: WorkCount::default() }
+    pub(crate) fn new(term: Term, nonce: Option<Nonce>) -> Self {
+        Self { term, nonce, trusted_until: AtomicU64::new(0), work: WorkCount::default() }
+    }
+
+    pub(crate) fn nonce(&self) -> Option<Nonce> {
+        self.nonce
     }
 
     pub(crate) fn trusted_until(&self) -> Instant {

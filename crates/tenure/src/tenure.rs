@@ -10,7 +10,7 @@ use std::time::Duration;
 
 use futures_util::StreamExt;
 use futures_util::future::{Either, select};
-use tenure_core::{CandidateId, ElectionName, Namespace};
+use tenure_core::{CandidateId, ElectionName, Namespace, Sender};
 use tenure_sys::ForkMarker;
 use tokio::sync::{mpsc, oneshot};
 
@@ -18,6 +18,7 @@ use crate::clock::Clock;
 use crate::driver::{Command, CommandSender, Driver, EntryId};
 use crate::election::ElectionBuilder;
 use crate::error::Error;
+use crate::identity::default_candidate_id;
 use crate::store::{
     self, Capabilities, ElectionKey, Finding, Hint, Interest, Observation, Store, StoreError, StoreErrorKind, StoreUrl,
     Transition,
@@ -46,6 +47,7 @@ pub struct Tenure {
     commands: CommandSender,
     clock: Clock,
     namespace: Namespace,
+    sender: Sender,
     store: Arc<dyn Store>,
     last_id: Arc<AtomicU64>,
     fork: ForkMarker,
@@ -175,7 +177,7 @@ impl Tenure {
                 let _ = sender.try_send(hint);
             }
         };
-        let _ = self.send(Command::Call(Box::new(move |store| Box::pin(forward(store)))));
+        let _ = self.command(Command::Call(Box::new(move |store| Box::pin(forward(store)))));
         receiver
     }
 
@@ -193,7 +195,7 @@ impl Tenure {
 
     /// # Errors
     /// When the driver is gone, or was left behind by a fork.
-    pub(crate) fn send(&self, command: Command) -> Result<(), Error> {
+    pub(crate) fn command(&self, command: Command) -> Result<(), Error> {
         if !self.fork.is_same_process() {
             return Err(
                 io::Error::other("this process was forked from the one that opened the store; open it anew").into()
@@ -206,26 +208,55 @@ impl Tenure {
         &self.commands
     }
 
-    fn key(&self, name: &str) -> Result<ElectionKey, Error> {
+    pub(crate) fn store(&self) -> &dyn Store {
+        &*self.store
+    }
+
+    /// Under which label messages are sent.
+    pub(crate) fn own_sender(&self) -> &Sender {
+        &self.sender
+    }
+
+    pub(crate) fn with_sender(&self, sender: Sender) -> Self {
+        Self { sender, ..self.clone() }
+    }
+
+    pub(crate) fn key(&self, name: &str) -> Result<ElectionKey, Error> {
         Ok(self.key_of(ElectionName::new(name)?))
     }
 
     /// Uses the store on the driver's runtime, so that the application needs none.
-    async fn on_driver<T, F>(&self, call: impl FnOnce(Arc<dyn Store>) -> F + Send + 'static) -> Result<T, Error>
+    pub(crate) async fn on_driver<T, F>(
+        &self,
+        call: impl FnOnce(Arc<dyn Store>) -> F + Send + 'static,
+    ) -> Result<T, Error>
+    where
+        T: Send + 'static,
+        F: Future<Output = T> + Send + 'static,
+    {
+        self.on_driver_for(LOOK_LIMIT, call).await
+    }
+
+    /// The same, for what may take longer.
+    pub(crate) async fn on_driver_for<T, F>(
+        &self,
+        limit: Duration,
+        call: impl FnOnce(Arc<dyn Store>) -> F + Send + 'static,
+    ) -> Result<T, Error>
     where
         T: Send + 'static,
         F: Future<Output = T> + Send + 'static,
     {
         let (sender, receiver) = oneshot::channel();
         let bounded = move |store| async move {
-            if let Ok(answer) = tokio::time::timeout(LOOK_LIMIT, call(store)).await {
+            if let Ok(answer) = tokio::time::timeout(limit, call(store)).await {
                 // Whoever asked may have stopped waiting.
                 let _ = sender.send(answer);
             }
         };
-        self.send(Command::Call(Box::new(move |store| Box::pin(bounded(store)))))?;
+        self.command(Command::Call(Box::new(move |store| Box::pin(bounded(store)))))?;
         receiver.await.map_err(|_| {
-            let message = format!("the store did not answer within {LOOK_LIMIT:?}");
+            let message = format!("the store did not answer within {limit:?}");
             StoreError::unknown(StoreErrorKind::TimedOut, message).into()
         })
     }
@@ -242,6 +273,7 @@ impl Tenure {
             let _span = tracing::debug_span!("tenure-driver").entered();
             runtime.block_on(driver.run());
         })?;
-        Ok(Self { commands, clock, namespace: Namespace::default(), store, last_id: Arc::default(), fork })
+        let (namespace, sender) = (Namespace::default(), Sender::from(default_candidate_id()));
+        Ok(Self { commands, clock, namespace, sender, store, last_id: Arc::default(), fork })
     }
 }

@@ -1,21 +1,27 @@
-//! `tenure elect`: a candidate without a command; one JSON line per event.
+//! `tenure elect`: a candidate without a command; one JSON line per event, and one per message.
 
 use std::io;
 
-use tenure::EventKind;
+use tenure::{ChannelName, Delivery, Election, EventKind};
+use tokio::sync::mpsc;
 
 use crate::args::{ElectArgs, Global};
 use crate::exit::{Exit, Failure};
+use crate::message::DeliveryLine;
 use crate::options::{Candidacy, open_for};
 use crate::output::{EventLines, json_line};
 use crate::signals::Signals;
 
 pub(super) async fn execute(global: &Global, args: &ElectArgs) -> Result<Exit, Failure> {
     let candidacy = Candidacy::new(&args.candidate)?;
+    for channel in &args.channel {
+        ChannelName::new(channel).map_err(tenure::Error::from)?;
+    }
     let mut signals = Signals::listen()?;
     let tenure = open_for(global, &args.name)?;
     let election = candidacy.describe(&tenure, &args.name)?.start()?;
     let mut events = election.events();
+    let mut deliveries = deliveries(&election, &args.channel)?;
     let mut lines = EventLines::new(&args.name, election.candidate(), args.renewals);
     let mut exit = Exit::Success;
     loop {
@@ -31,10 +37,37 @@ pub(super) async fn execute(global: &Global, args: &ElectArgs) -> Result<Exit, F
                     election.request_stop();
                 }
             }
+            Some(delivery) = deliveries.recv() => {
+                // Only what has been written counts as handled.
+                match json_line(&mut io::stdout(), &DeliveryLine::new(&election, &delivery)) {
+                    Ok(()) => delivery.done(),
+                    Err(error) => {
+                        delivery.failed(format!("cannot write to standard output: {error}"));
+                        election.request_stop();
+                    }
+                }
+            }
             signal = signals.end() => {
                 exit = Exit::Signalled(signal);
                 election.request_stop();
             }
         }
     }
+}
+
+/// The messages of all channels, one at a time.
+fn deliveries(election: &Election, channels: &[String]) -> Result<mpsc::Receiver<Delivery>, Failure> {
+    let (sender, receiver) = mpsc::channel(1);
+    for name in channels {
+        let mut channel = election.channel(name)?;
+        let sender = sender.clone();
+        tokio::spawn(async move {
+            while let Some(delivery) = channel.next().await {
+                if sender.send(delivery).await.is_err() {
+                    return;
+                }
+            }
+        });
+    }
+    Ok(receiver)
 }

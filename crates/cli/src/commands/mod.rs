@@ -5,9 +5,11 @@ mod demo;
 mod doctor;
 mod elect;
 mod history;
+mod messages;
 mod migrate;
 mod resign;
 mod run;
+mod send;
 mod status;
 mod watch;
 
@@ -28,6 +30,8 @@ pub async fn execute(cli: Cli) -> Result<Exit, Failure> {
         Command::History(args) => history::execute(global, &args).await,
         Command::Resign(args) => resign::execute(global, &args).await,
         Command::Migrate(args) => migrate::execute(global, &args).await,
+        Command::Send(args) => send::execute(global, &args).await,
+        Command::Messages(args) => messages::execute(global, &args).await,
         Command::Doctor(args) => doctor::execute(global, &args).await,
         Command::Demo => demo::execute().await,
         Command::Completions { shell } => completions::execute(shell),

@@ -12,7 +12,7 @@ use super::status::observe;
 use crate::args::{Global, StatusArgs};
 use crate::exit::{Exit, Failure};
 use crate::options::{open, open_for};
-use crate::output::{json_line, timestamp};
+use crate::output::{json_line, now};
 use crate::signals::Signals;
 use crate::voice::say;
 
@@ -85,8 +85,7 @@ fn leader_of(seen: &Observation) -> Known {
 }
 
 fn report(json: bool, election: &str, leader: &Known) -> io::Result<()> {
-    let at_unix_ms = std::time::SystemTime::now().duration_since(std::time::UNIX_EPOCH).unwrap_or_default();
-    let at = timestamp(u64::try_from(at_unix_ms.as_millis()).unwrap_or(u64::MAX));
+    let at = now();
     if json {
         let line = ChangeLine {
             event: "observed",

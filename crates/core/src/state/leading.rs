@@ -40,6 +40,10 @@ impl Leading {
         self.term
     }
 
+    pub(crate) fn nonce(&self) -> Nonce {
+        self.nonce
+    }
+
     pub(crate) fn trust(&self) -> Trust {
         self.trust
     }

@@ -29,6 +29,8 @@ pub(crate) enum Command {
     Trouble(EntryId, Trouble),
     /// Somebody wants to hear of events.
     Subscribe(EntryId, Subscriber),
+    /// Somebody reads messages.
+    Listen(EntryId),
     /// Use the store.
     Call(StoreCall),
 }
@@ -40,6 +42,7 @@ impl fmt::Debug for Command {
             Self::Input(..) => "Input",
             Self::Trouble(..) => "Trouble",
             Self::Subscribe(..) => "Subscribe",
+            Self::Listen(_) => "Listen",
             Self::Call(_) => "Call",
         })
     }

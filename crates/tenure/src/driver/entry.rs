@@ -13,8 +13,9 @@ use super::gathering::Address;
 use crate::callback::CallbackRunner;
 use crate::event::{Event, EventKind, Subscriber, Trouble};
 use crate::leadership::Leadership;
+use crate::messages::{self, Inbox};
 use crate::shared::{Grant, Shared};
-use crate::store::{Campaign, ElectionKey, Renew, Resign, unix_ms};
+use crate::store::{Campaign, ElectionKey, Renew, Resign, Store, unix_ms};
 
 #[derive(Debug)]
 pub(crate) struct Entry {
@@ -50,6 +51,18 @@ impl Entry {
 
     pub(crate) fn key(&self) -> &ElectionKey {
         &self.shared.key
+    }
+
+    /// What fetches its messages, for as long as it stands.
+    pub(crate) fn pump(&self, store: Arc<dyn Store>) -> impl Future<Output = ()> + Send + use<> {
+        messages::pump(Arc::clone(&self.shared), store, self.elector.candidate().timing)
+    }
+
+    /// Messages may wait for it.
+    pub(crate) fn look_for_messages(&self) {
+        if let Some(inbox) = self.shared.inbox() {
+            inbox.look();
+        }
     }
 
     pub(crate) fn is_stopped(&self) -> bool {
@@ -162,7 +175,7 @@ impl Entry {
     fn elected(&mut self, now: Instant, term: Term, trust: Trust) {
         tracing::info!(election = %self.shared.key, candidate = %self.shared.candidate, %term, "elected");
         self.observed = None;
-        let grant = Arc::new(Grant::new(term));
+        let grant = Arc::new(Grant::new(term, self.elector.nonce()));
         self.shared.elected(Arc::clone(&grant), trust);
         self.grant = Some(Arc::clone(&grant));
         if let Some(runner) = &self.callbacks {
@@ -208,6 +221,11 @@ impl Entry {
         if let Some(callback) = hung {
             let message = "has not returned although its time is over".to_owned();
             self.trouble(now, Trouble::Callback { callback, message });
+        }
+        let hung = self.shared.inbox().map_or(0, Inbox::running_handlers);
+        if hung > 0 {
+            let message = format!("has not returned although its time is over, on {hung} channel(s)");
+            self.trouble(now, Trouble::Callback { callback: "message", message });
         }
     }
 

@@ -35,6 +35,9 @@ pub(crate) struct Driver {
     chance: Chance,
     commands: UnboundedReceiver<Command>,
     hints: BoxStream<'static, Hint>,
+    /// Silent until somebody reads messages.
+    message_hints: Option<BoxStream<'static, Hint>>,
+    store: Arc<dyn Store>,
     calls: Calls,
     entries: HashMap<EntryId, Box<Entry>>,
     by_key: BTreeSet<(ElectionKey, EntryId)>,
@@ -64,7 +67,9 @@ impl Driver {
             chance: Chance::default(),
             commands,
             hints: store.watch(Interest::Own),
-            calls: Calls::new(store, clock.clone()),
+            message_hints: None,
+            calls: Calls::new(Arc::clone(&store), clock.clone()),
+            store,
             clock,
             entries: HashMap::new(),
             by_key: BTreeSet::new(),
@@ -84,6 +89,7 @@ impl Driver {
                 done = self.calls.next() => self.finish(done),
                 command = self.commands.recv(), if !self.orphaned => self.take_commands(command),
                 Some(hint) = self.hints.next() => self.hint(hint),
+                Some(hint) = next_of(&mut self.message_hints) => self.look_for_messages(&hint),
             }
             self.flush();
         }
@@ -119,8 +125,12 @@ impl Driver {
     /// An application that always has another command must not keep hints from being heard.
     fn take_hints(&mut self) {
         for _ in 0..HINTS_PER_ROUND {
-            let Some(Some(hint)) = self.hints.next().now_or_never() else { return };
+            let Some(Some(hint)) = self.hints.next().now_or_never() else { break };
             self.hint(hint);
+        }
+        for _ in 0..HINTS_PER_ROUND {
+            let Some(Some(hint)) = next_of(&mut self.message_hints).now_or_never() else { break };
+            self.look_for_messages(&hint);
         }
     }
 
@@ -143,6 +153,7 @@ impl Driver {
                     entry.subscribe(self.clock.now(), subscriber);
                 }
             }
+            Command::Listen(id) => self.listen(id),
             Command::Call(call) => self.calls.call(call),
         }
     }
@@ -156,17 +167,35 @@ impl Driver {
         }
     }
 
-    /// A hint may concern several candidates of this process, and it may be wrong.
     fn follow(&mut self, hint: &Hint) {
-        let ids: Vec<EntryId> = match &hint.key {
+        for id in self.concerned(hint) {
+            self.feed(id, Input::Hint);
+        }
+    }
+
+    /// A hint may concern several candidates of this process, and it may be wrong.
+    fn concerned(&self, hint: &Hint) -> Vec<EntryId> {
+        match &hint.key {
             Some(key) => {
                 let from_here = self.by_key.range((key.clone(), EntryId(0))..);
                 from_here.take_while(|(other, _)| other == key).map(|(_, id)| *id).collect()
             }
             None => self.entries.keys().copied().collect(),
-        };
-        for id in ids {
-            self.feed(id, Input::Hint);
+        }
+    }
+
+    /// Lets messages be fetched for a candidate, in a task of its own that ends with the candidacy or with the driver.
+    fn listen(&mut self, id: EntryId) {
+        let Some(entry) = self.entries.get(&id) else { return };
+        self.message_hints.get_or_insert_with(|| self.store.watch(Interest::Messages));
+        tokio::spawn(entry.pump(Arc::clone(&self.store)));
+    }
+
+    fn look_for_messages(&self, hint: &Hint) {
+        for id in self.concerned(hint) {
+            if let Some(entry) = self.entries.get(&id) {
+                entry.look_for_messages();
+            }
         }
     }
 
@@ -212,5 +241,13 @@ impl Driver {
             }
         }
         self.calls.flush();
+    }
+}
+
+/// The next hint; never without a stream. Cancel safe.
+async fn next_of(hints: &mut Option<BoxStream<'static, Hint>>) -> Option<Hint> {
+    match hints {
+        Some(hints) => hints.next().await,
+        None => std::future::pending().await,
     }
 }

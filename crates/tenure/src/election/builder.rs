@@ -6,10 +6,11 @@ use std::sync::{Arc, LazyLock};
 use std::time::Duration;
 
 use tenure_core::{
-    Candidate, CandidateId, ElectionName, Elector, LossReason, Metadata, Preset, Priority, Term, Timing,
+    Candidate, CandidateId, ChannelName, ElectionName, Elector, LossReason, Metadata, Preset, Priority, Term, Timing,
 };
 
 use super::Election;
+use super::messages::handlers;
 use crate::callback::{CallbackResult, CallbackRunner, Callbacks, Registered};
 use crate::driver::{Command, Entry};
 use crate::error::Error;
@@ -17,6 +18,7 @@ use crate::event::Trouble;
 use crate::identity::default_candidate_id;
 use crate::leadership::Leadership;
 use crate::shared::Shared;
+use crate::store::Message;
 use crate::tenure::Tenure;
 
 /// A candidacy that has not begun. Made by [`Tenure::election`].
@@ -47,7 +49,12 @@ pub struct ElectionBuilder {
     metadata: BTreeMap<String, String>,
     health_within: Option<Duration>,
     callbacks: Callbacks,
+    pub(super) handlers: BTreeMap<ChannelName, Registered<(Message, Leadership)>>,
+    pub(super) attempts_max: u32,
 }
+
+/// Enough to get over a restart of whatever the handler needs, and few enough to be noticed the same minute.
+const ATTEMPTS_MAX: u32 = 5;
 
 impl ElectionBuilder {
     pub(crate) fn new(tenure: Tenure, name: ElectionName) -> Self {
@@ -60,6 +67,8 @@ impl ElectionBuilder {
             metadata: BTreeMap::new(),
             health_within: None,
             callbacks: Callbacks::default(),
+            handlers: BTreeMap::new(),
+            attempts_max: ATTEMPTS_MAX,
         }
     }
 
@@ -151,7 +160,8 @@ impl ElectionBuilder {
     /// Begins the candidacy. It returns at once; being elected takes as long as it takes.
     ///
     /// # Errors
-    /// When the metadata are too large, the ttl is too short for the store, or the driver is gone.
+    /// When the metadata are too large, the ttl is too short for the store, messages are to be handled and the store has
+    /// no mailbox, or the driver is gone.
     pub fn start(self) -> Result<Election, Error> {
         let bytes = self.metadata.iter().map(|(key, value)| key.len() + value.len()).sum();
         if bytes > Error::METADATA_BYTES_MAX {
@@ -168,7 +178,13 @@ impl ElectionBuilder {
             candidate.clone(),
             self.tenure.clock().clone(),
             self.tenure.commands().clone(),
+            self.attempts_max,
         ));
+        let listens = !self.handlers.is_empty();
+        if listens {
+            self.tenure.check_mailbox()?;
+            shared.open_inbox(|| handlers(self.handlers));
+        }
         let elector = Elector::new(Candidate {
             id: candidate,
             timing: self.timing,
@@ -177,7 +193,10 @@ impl ElectionBuilder {
         });
         let callbacks = (!self.callbacks.is_empty()).then(|| CallbackRunner::new(self.callbacks, Arc::clone(&shared)));
         let entry = Entry::new(elector, shared_metadata(self.metadata), Arc::clone(&shared), callbacks);
-        self.tenure.send(Command::Add(Box::new(entry)))?;
+        self.tenure.command(Command::Add(Box::new(entry)))?;
+        if listens {
+            shared.send(Command::Listen(shared.id));
+        }
         Ok(Election::new(shared, self.tenure, self.health_within))
     }
 }

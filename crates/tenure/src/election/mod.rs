@@ -2,6 +2,7 @@
 
 mod blocking;
 mod builder;
+mod messages;
 mod work;
 
 use std::sync::Arc;

@@ -6,7 +6,8 @@ use std::sync::{Arc, Mutex};
 use futures_util::future::BoxFuture;
 use futures_util::stream::{self, BoxStream, StreamExt};
 use tenure::store::{
-    Campaign, Capabilities, ElectionKey, Finding, Hint, Interest, Observation, Renew, Replies, Resign, Transition,
+    Campaign, Capabilities, ElectionKey, Finding, Hint, Interest, Mailbox, Observation, Renew, Replies, Resign,
+    Transition,
 };
 use tenure::testing::VirtualClock;
 use tenure::{Clock, MemoryStore, Store, StoreError, store::StoreErrorKind};
@@ -20,7 +21,7 @@ use crate::flaw::Flaw;
 /// Bends requests and replies on their way to and from a store that does everything right.
 #[derive(Debug, Clone)]
 pub(crate) struct Flawed {
-    inner: MemoryStore,
+    pub(crate) inner: MemoryStore,
     clock: Arc<VirtualClock>,
     flaw: Option<Flaw>,
     seen: Arc<Mutex<BTreeMap<ElectionKey, Seen>>>,
@@ -51,8 +52,17 @@ impl Flawed {
         Self { inner, clock: Arc::clone(clock), flaw, seen: Arc::default() }
     }
 
-    fn has(&self, flaw: Flaw) -> bool {
+    pub(crate) fn flaw(&self) -> Option<Flaw> {
+        self.flaw
+    }
+
+    pub(crate) fn has(&self, flaw: Flaw) -> bool {
         self.flaw == Some(flaw)
+    }
+
+    /// Who held the lease last.
+    pub(crate) fn holder(&self, key: &ElectionKey) -> Option<(Nonce, Term)> {
+        self.seen(key).holder.map(|holder| (holder.nonce, holder.term))
     }
 
     fn seen(&self, key: &ElectionKey) -> Seen {
@@ -185,7 +195,7 @@ impl Flawed {
         self.observe_inner(&key).await
     }
 
-    async fn observe_inner(&self, key: &ElectionKey) -> Observation {
+    pub(crate) async fn observe_inner(&self, key: &ElectionKey) -> Observation {
         self.inner.observe(std::slice::from_ref(key)).await.remove(0).unwrap()
     }
 
@@ -198,11 +208,11 @@ impl Flawed {
         }
     }
 
-    fn bend_nonce(&self, nonce: Nonce) -> Nonce {
+    pub(crate) fn bend_nonce(&self, nonce: Nonce) -> Nonce {
         if self.has(Flaw::NonceCutTo64Bits) { Nonce::from_bits(nonce.to_bits() & u128::from(u64::MAX)) } else { nonce }
     }
 
-    fn bend_key(&self, key: &ElectionKey) -> ElectionKey {
+    pub(crate) fn bend_key(&self, key: &ElectionKey) -> ElectionKey {
         let name = |text: &str| ElectionName::new(text).unwrap();
         let namespace = self.bend_namespace(&key.namespace);
         match self.flaw {
@@ -294,8 +304,13 @@ impl Store for Flawed {
         })
     }
 
+    fn mailbox(&self) -> Option<&dyn Mailbox> {
+        Some(self)
+    }
+
     fn watch(&self, interest: Interest) -> BoxStream<'static, Hint> {
-        if self.has(Flaw::SendsNoHints) { stream::pending().boxed() } else { self.inner.watch(interest) }
+        let is_deaf = self.has(Flaw::SendsNoMessageHints) && interest == Interest::Messages;
+        if self.has(Flaw::SendsNoHints) || is_deaf { stream::pending().boxed() } else { self.inner.watch(interest) }
     }
 
     fn examine(&self) -> BoxFuture<'_, Vec<Finding>> {

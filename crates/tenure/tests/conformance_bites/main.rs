@@ -4,6 +4,7 @@
 
 mod flaw;
 mod flawed;
+mod mailbox;
 
 use std::collections::BTreeSet;
 use std::panic::AssertUnwindSafe;
@@ -48,14 +49,17 @@ impl Fixture for FlawedFixture {
 
 #[test]
 fn a_store_without_flaw_passes() {
-    assert_eq!(broken_properties(None), BTreeSet::new());
+    assert_eq!(broken_properties(ALL, None), BTreeSet::new());
+    assert_eq!(broken_properties(MESSAGES, None), BTreeSet::new());
 }
 
 #[test]
 fn every_flaw_is_found_by_the_property_that_names_it() {
     let mut missed = Vec::new();
     for (flaw, property) in FLAWS {
-        let broken = broken_properties(Some(*flaw));
+        // A flaw of elections breaks properties of messages, too, and they take long.
+        let group = if MESSAGES.iter().any(|(name, _)| name == property) { MESSAGES } else { ALL };
+        let broken = broken_properties(group, Some(*flaw));
         println!("{flaw:?}: {broken:?}");
         if !broken.contains(property) {
             missed.push((flaw, property));
@@ -71,8 +75,8 @@ fn no_two_properties_have_the_same_name() {
     assert_eq!(names.len(), all().count());
 }
 
-fn broken_properties(flaw: Option<Flaw>) -> BTreeSet<&'static str> {
-    ALL.iter().filter(|(_, property)| !holds(*property, flaw)).map(|(name, _)| *name).collect()
+fn broken_properties(group: &[(&'static str, PropertyFn)], flaw: Option<Flaw>) -> BTreeSet<&'static str> {
+    group.iter().filter(|(_, property)| !holds(*property, flaw)).map(|(name, _)| *name).collect()
 }
 
 fn holds(property: PropertyFn, flaw: Option<Flaw>) -> bool {

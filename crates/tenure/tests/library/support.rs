@@ -8,7 +8,10 @@ use std::thread::{self, Thread};
 use std::time::Duration;
 
 use tenure::testing::{FaultyStore, VirtualClock};
-use tenure::{CandidateId, Clock, Election, ElectionBuilder, Event, EventKind, Events, MemoryStore, Tenure, Timing};
+use tenure::{
+    CandidateId, Clock, Election, ElectionBuilder, Event, EventKind, Events, MemoryStore, Shelf, Tenure, Timing,
+    Trouble,
+};
 pub(crate) use tenure_testkit::eventually;
 
 /// One process with a driver of its own, in a world where time passes only when a test says so.
@@ -94,6 +97,21 @@ pub(crate) fn id(text: &str) -> CandidateId {
 
 /// How long a test waits, in real time, for what must happen.
 pub(crate) const PATIENCE: Duration = Duration::from_secs(20);
+
+/// What lies on a shelf of the election that all tests hold, by payload.
+pub(crate) fn lying(lab: &Lab, shelf: Shelf) -> Vec<String> {
+    let messages = block_on(lab.tenure.messages("x", shelf, 100)).unwrap();
+    messages.iter().map(|message| message.payload.to_string()).collect()
+}
+
+/// Skips to the next trouble of interest.
+pub(crate) fn next_trouble(events: &mut Events, wanted: impl Fn(&Trouble) -> bool) -> Trouble {
+    let event = next(events, |kind| matches!(kind, EventKind::Error { trouble } if wanted(trouble)));
+    match event.kind {
+        EventKind::Error { trouble } => trouble,
+        _ => unreachable!("only troubles are of interest"),
+    }
+}
 
 /// Skips to the next event of interest.
 pub(crate) fn next(events: &mut Events, wanted: impl Fn(&EventKind) -> bool) -> Event {

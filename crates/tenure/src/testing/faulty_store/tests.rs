@@ -4,7 +4,10 @@ use futures_util::FutureExt;
 use tenure_core::{Failure, Metadata, Nonce, Priority, Term};
 
 use super::*;
-use crate::store::MemoryStore;
+use crate::store::{
+    Mailbox, MemoryStore, MessageId, Post, Receive, Received, Shelf,
+    mailbox::{ChannelName, Sender},
+};
 use crate::testing::VirtualClock;
 
 /// The faulty store, the store behind it, and the clock of both.
@@ -190,4 +193,38 @@ async fn calls_and_requests_are_counted() {
     assert_eq!(store.calls(Operation::Campaign), 0);
     store.forget_counts();
     assert_eq!((store.calls(Operation::Renew), store.requests(Operation::Renew)), (0, 0));
+}
+
+#[tokio::test]
+async fn messages_go_astray_as_well() {
+    let (store, inner, _) = scene();
+    let post = |payload: &str| Post {
+        key: key(),
+        id: MessageId::random(),
+        channel: ChannelName::new("refresh").unwrap(),
+        sender: Sender::new("one").unwrap(),
+        payload: payload.into(),
+    };
+    let faulty = Store::mailbox(&*store).unwrap();
+    store.inject_once(Operation::Send, Fault::LoseRequest);
+    store.inject_once(Operation::Send, Fault::LoseReply);
+    let replies = faulty.send(&[post("1"), post("2")]).await;
+    assert_eq!(replies.iter().map(failure).collect::<Vec<_>>(), [Failure::NotSent, Failure::NotSent]);
+    assert_eq!(failure(&faulty.send(&[post("3")]).await[0]), Failure::Unknown);
+    assert_eq!((store.calls(Operation::Send), store.requests(Operation::Send)), (2, 3));
+    let waiting = inner.list(&key(), Shelf::Waiting, 10).await.unwrap();
+    assert_eq!(waiting.iter().map(|message| &*message.payload).collect::<Vec<_>>(), ["3"]);
+    store.inject(Operation::ListMessages, Fault::LoseReply);
+    assert_eq!(failure(&faulty.list(&key(), Shelf::Waiting, 10).await), Failure::Unknown);
+    store.heal();
+    let request = Receive {
+        key: key(),
+        nonce: Nonce::from_bits(1),
+        term: Term::new(1).unwrap(),
+        channels: Vec::new(),
+        except: Vec::new(),
+        limit: 1,
+    };
+    assert_eq!(faulty.receive(&request).await.unwrap(), Received::NotHolder);
+    assert_eq!(faulty.promises(), inner.promises());
 }

@@ -1,0 +1,70 @@
+//! `tenure messages`: what waits for the leader, what was set aside, and putting it back.
+
+use serde::Serialize;
+use tenure::{MessageId, Shelf, Tenure};
+
+use crate::args::{Global, MessagesArgs};
+use crate::exit::{Exit, Failure};
+use crate::message::{MessageLine, on_one_line};
+use crate::options::open_for;
+use crate::output::{json_line, print, table};
+
+/// What was put back, as `tenure messages --requeue --json` prints it.
+#[derive(Debug, Serialize)]
+struct RequeuedLine<'a> {
+    election: &'a str,
+    requeued: u64,
+}
+
+pub(super) async fn execute(global: &Global, args: &MessagesArgs) -> Result<Exit, Failure> {
+    let ids: Vec<MessageId> = args
+        .requeue
+        .iter()
+        .map(|text| text.parse().map_err(|error| Failure::new(Exit::Usage, format!("{text:?}: {error}"))))
+        .collect::<Result<_, _>>()?;
+    let tenure = open_for(global, &args.name)?;
+    if args.requeue_all || !ids.is_empty() {
+        return requeue(&tenure, args, (!args.requeue_all).then_some(&ids)).await;
+    }
+    let shelf = if args.aside { Shelf::Aside } else { Shelf::Waiting };
+    let messages = tenure.messages(&args.name, shelf, args.limit).await?;
+    let lines: Vec<MessageLine> = messages.iter().map(MessageLine::from).collect();
+    if args.json {
+        print(|out| json_line(out, &lines))?;
+    } else if lines.is_empty() {
+        let what = if args.aside { "set aside" } else { "waiting" };
+        print(|out| writeln!(out, "no message is {what} in {} in namespace {}", args.name, global.namespace))?;
+    } else {
+        let rows: Vec<Vec<String>> = lines.iter().map(row).collect();
+        print(|out| table(out, &["ID", "CHANNEL", "SENDER", "SENT", "ATTEMPTS", "PAYLOAD", "LAST ERROR"], &rows))?;
+    }
+    Ok(Exit::Success)
+}
+
+async fn requeue(tenure: &Tenure, args: &MessagesArgs, ids: Option<&Vec<MessageId>>) -> Result<Exit, Failure> {
+    let requeued = tenure.requeue(&args.name, ids.map(Vec::as_slice)).await?;
+    if args.json {
+        print(|out| json_line(out, &RequeuedLine { election: &args.name, requeued }))?;
+    } else {
+        print(|out| writeln!(out, "{requeued} message(s) put back in line"))?;
+    }
+    if requeued == 0 && ids.is_some() {
+        let message =
+            format!("none of these is set aside; `tenure messages {} --aside` shows those that are", args.name);
+        return Err(Failure::new(Exit::Failure, message));
+    }
+    Ok(Exit::Success)
+}
+
+fn row(line: &MessageLine) -> Vec<String> {
+    let dash = || "-".to_owned();
+    vec![
+        line.id.clone(),
+        line.channel.clone(),
+        line.sender.clone(),
+        line.sent_at.clone(),
+        line.attempts.to_string(),
+        on_one_line(line.payload.get()),
+        line.last_error.as_deref().map_or_else(dash, on_one_line),
+    ]
+}

@@ -1,0 +1,49 @@
+//! `tenure send`: a message to whoever leads.
+
+use std::io::Read;
+
+use serde::Serialize;
+use tenure::store::mailbox::PAYLOAD_MAX;
+use tenure::{ChannelName, Sender};
+
+use crate::args::{Global, SendArgs};
+use crate::exit::{Exit, Failure};
+use crate::options::open_for;
+use crate::output::{json_line, print};
+
+/// What was sent, as `tenure send --json` prints it.
+#[derive(Debug, Serialize)]
+struct SentLine<'a> {
+    id: String,
+    election: &'a str,
+    channel: &'a str,
+}
+
+pub(super) async fn execute(global: &Global, args: &SendArgs) -> Result<Exit, Failure> {
+    ChannelName::new(&args.channel).map_err(tenure::Error::from)?;
+    let sender = args.sender.as_ref().map(Sender::new).transpose().map_err(tenure::Error::from)?;
+    let payload = if args.payload == "-" { from_stdin()? } else { args.payload.clone() };
+    let mut tenure = open_for(global, &args.name)?;
+    if let Some(sender) = sender {
+        tenure = tenure.sender(sender);
+    }
+    let id = tenure.send_json(&args.name, &args.channel, &payload).await?.to_string();
+    if args.json {
+        let line = SentLine { id, election: &args.name, channel: &args.channel };
+        print(|out| json_line(out, &line))?;
+    } else {
+        print(|out| writeln!(out, "sent {id}"))?;
+    }
+    Ok(Exit::Success)
+}
+
+/// All of standard input, without the line break at its end, and no more than anybody may send.
+fn from_stdin() -> Result<String, Failure> {
+    let limit = u64::try_from(PAYLOAD_MAX).unwrap_or(u64::MAX).saturating_add(2);
+    let mut text = String::new();
+    std::io::stdin().lock().take(limit).read_to_string(&mut text).map_err(|error| {
+        Failure::new(Exit::Usage, format!("cannot read a message from standard input: {error}; give it UTF-8 text"))
+    })?;
+    let without_break = text.strip_suffix('\n').unwrap_or(&text);
+    Ok(without_break.strip_suffix('\r').unwrap_or(without_break).to_owned())
+}

@@ -1,0 +1,171 @@
+//! `tenure send`, `tenure messages` and `tenure elect --channel`.
+
+use std::io::Write;
+use std::process::Stdio;
+
+use rustix::process::Signal;
+use serde_json::{Value, json};
+use tenure::{ChannelName, Shelf, Tenure};
+use tenure_testkit::eventually;
+use tenure_testkit::running::{Finished, Running};
+use tenure_testkit::site::{ELECTION, Site};
+
+use crate::support::site;
+
+fn send(site: &Site, channel: &str, payload: &str) -> String {
+    let sent = site.json(&["send", ELECTION, channel, payload, "--json"]);
+    assert_eq!((&sent["election"], &sent["channel"]), (&json!(ELECTION), &json!(channel)));
+    sent["id"].as_str().unwrap().to_owned()
+}
+
+fn waiting(site: &Site) -> Value {
+    site.json(&["messages", ELECTION, "--json"])
+}
+
+/// Sends what stands on standard input.
+fn send_from_stdin(site: &Site, text: &[u8]) -> Finished {
+    let mut child = site.tenure(["send", ELECTION, "refresh", "-"]);
+    let mut child = child.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap();
+    let mut stdin = child.stdin.take().unwrap();
+    // It need not read more than may be sent.
+    let _ = stdin.write_all(text);
+    drop(stdin);
+    Running::of(child).finish()
+}
+
+#[test]
+fn a_message_waits_is_printed_by_the_leader_and_is_gone() {
+    let site = site();
+    let id = send(&site, "refresh", r#"{ "day" : "monday", "number" : 12345678901234567890123 }"#);
+    let listed = waiting(&site);
+    assert_eq!(listed.as_array().unwrap().len(), 1, "{listed}");
+    assert_eq!((&listed[0]["id"], &listed[0]["attempts"]), (&json!(id), &json!(0)));
+    let table = site.finish(["messages", ELECTION]).stdout;
+    assert!(table.starts_with("ID ") && table.contains(&id) && table.contains(r#"{"day":"monday""#), "{table}");
+
+    let leader = site.elect_with("a", ELECTION, &["--channel", "refresh", "--channel", "other"]);
+    let elected = leader.event("elected");
+    let message = leader.event("message");
+    for field in ["event", "election", "candidate", "pid", "at", "boot_ns", "sender", "sent_at"] {
+        assert!(message.get(field).is_some(), "no {field} in {message}");
+    }
+    assert_eq!((&message["id"], &message["channel"]), (&json!(id), &json!("refresh")));
+    assert_eq!((&message["term"], &message["attempts"]), (&elected["term"], &json!(0)));
+    assert_eq!(message["payload"]["day"], "monday");
+    eventually("the message to be settled", || waiting(&site) == json!([]));
+
+    send(&site, "unheard", "1");
+    send(&site, "other", "-7");
+    assert_eq!(leader.event("message")["payload"], -7);
+    eventually("only the other channel's to be left", || waiting(&site).as_array().unwrap().len() == 1);
+    assert_eq!(waiting(&site)[0]["channel"], "unheard");
+}
+
+#[test]
+fn every_message_is_printed_in_order_even_if_leaders_change() {
+    let site = site();
+    let mut ids = Vec::new();
+    for number in 0..5 {
+        let sent = site.json(&["send", ELECTION, "refresh", &number.to_string(), "--sender", "office", "--json"]);
+        ids.push(sent["id"].clone());
+    }
+    let mut first = site.elect_with("a", ELECTION, &["--channel", "refresh"]);
+    let mut printed: Vec<Value> = (0..3).map(|_| first.event("message")["id"].clone()).collect();
+    first.signal(Signal::KILL);
+    first.running.exit();
+    printed.extend(first.events_to_the_end().iter().filter(|e| e["event"] == "message").map(|e| e["id"].clone()));
+    let second = site.elect_with("b", ELECTION, &["--channel", "refresh"]);
+    while printed.last() != ids.last() {
+        printed.push(second.event("message")["id"].clone());
+    }
+    let mut once = printed.clone();
+    once.sort_by_key(|id| ids.iter().position(|known| known == id));
+    once.dedup();
+    assert_eq!(once, ids, "each at least once: {printed:?}");
+    eventually("all to be settled", || waiting(&site) == json!([]));
+}
+
+#[test]
+fn a_leader_that_is_asked_to_end_settles_what_it_printed() {
+    let site = site();
+    let mut leader = site.elect_with("a", ELECTION, &["--channel", "refresh"]);
+    leader.event("elected");
+    send(&site, "refresh", "1");
+    leader.event("message");
+    leader.signal(Signal::TERM);
+    assert_eq!(leader.code(), 143);
+    assert_eq!(waiting(&site), json!([]));
+}
+
+#[test]
+fn a_message_may_come_from_standard_input() {
+    let site = site();
+    let sent = send_from_stdin(&site, b"[1,\n 2]\n");
+    assert_eq!(sent.code, Some(0), "{sent:?}");
+    assert!(sent.stdout.starts_with("sent "), "{sent:?}");
+    assert_eq!(waiting(&site)[0]["payload"], json!([1, 2]));
+    let garbage = send_from_stdin(&site, &[0xff, 0xfe]);
+    assert_eq!(garbage.code, Some(2), "{garbage:?}");
+    assert!(garbage.stderr.contains("UTF-8"), "{garbage:?}");
+    let endless = send_from_stdin(&site, format!("\"{}\"", "x".repeat(200_000)).as_bytes());
+    assert_eq!(endless.code, Some(2), "{endless:?}");
+}
+
+#[test]
+fn what_was_set_aside_is_shown_and_put_back() {
+    let site = site();
+    let id = send(&site, "refresh", r#""cannot be handled""#);
+    let tenure = Tenure::open(&site.store()).unwrap();
+    let refuse = |_| Err("no such\ntable");
+    let builder = tenure.election(ELECTION).unwrap().attempts_max(1);
+    let election = builder.on_message(ChannelName::new("refresh").unwrap(), refuse).start().unwrap();
+    let aside = || site.json(&["messages", ELECTION, "--aside", "--json"]);
+    eventually("it to be set aside", || aside() != json!([]));
+    election.stop_blocking();
+    assert_eq!((&aside()[0]["id"], &aside()[0]["attempts"]), (&json!(id), &json!(1)));
+    assert_eq!(aside()[0]["last_error"], "failed: no such\ntable");
+    assert!(site.finish(["messages", ELECTION, "--aside"]).stdout.contains(r"no such\ntable"));
+    assert_eq!(
+        site.finish(["messages", ELECTION]).stdout,
+        format!("no message is waiting in {ELECTION} in namespace default")
+    );
+
+    assert_eq!(site.json(&["messages", ELECTION, "--requeue", &id, "--json"])["requeued"], 1);
+    assert_eq!((aside(), waiting(&site)[0]["attempts"].clone()), (json!([]), json!(0)));
+    let again = site.finish(["messages", ELECTION, "--requeue", &id]);
+    assert_eq!(again.code, Some(1), "{again:?}");
+    assert!(again.stderr.contains("--aside"), "it says where to look: {again:?}");
+    assert_eq!(site.finish(["messages", ELECTION, "--requeue-all"]).stdout, "0 message(s) put back in line");
+}
+
+#[test]
+fn what_cannot_be_sent_is_refused_with_a_word() {
+    let site = site();
+    let large = format!("\"{}\"", "x".repeat(64 * 1024));
+    let cases: [(&[&str], &str); 7] = [
+        (&["send", ELECTION, "refresh", "{\"a\":"], "not JSON"),
+        (&["send", ELECTION, "refresh", "monday"], "not JSON"),
+        (&["send", ELECTION, "refresh", &large], "65536"),
+        (&["send", ELECTION, "", "1"], "channel name"),
+        (&["send", ELECTION, "refresh", "1", "--sender", ""], "sender"),
+        (&["elect", ELECTION, "--channel", "two\nlines"], "channel name"),
+        (&["messages", ELECTION, "--requeue", "7"], "32 hexadecimal digits"),
+    ];
+    for (args, word) in cases {
+        let refused = site.finish(args);
+        assert_eq!(refused.code, Some(2), "{word}: {refused:?}");
+        assert!(refused.stderr.contains(word), "no {word} in {refused:?}");
+    }
+    assert_eq!(waiting(&site), json!([]));
+}
+
+#[test]
+fn messages_make_no_election_and_keep_to_their_namespace() {
+    let site = site();
+    send(&site, "refresh", "1");
+    assert_eq!(site.json(&["status", "--json"]), json!([]));
+    assert_eq!(site.json(&["--namespace", "other", "messages", ELECTION, "--json"]), json!([]));
+    let tenure = Tenure::open(&site.store()).unwrap();
+    let runtime = tokio::runtime::Builder::new_current_thread().build().unwrap();
+    assert_eq!(runtime.block_on(tenure.messages(ELECTION, Shelf::Waiting, 10)).unwrap().len(), 1);
+}

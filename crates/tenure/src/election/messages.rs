@@ -1,0 +1,92 @@
+//! Messages to whoever leads, on the leader's side.
+
+use std::future::Future;
+use std::sync::Arc;
+
+use tenure_core::ChannelName;
+
+use super::{Election, ElectionBuilder};
+use crate::callback::{CallbackResult, Registered};
+use crate::driver::Command;
+use crate::error::Error;
+use crate::leadership::Leadership;
+use crate::messages::{Channel, Handler};
+use crate::store::Message;
+
+impl ElectionBuilder {
+    /// Called with each message on a channel while this candidate leads, one at a time per channel, on a thread of its
+    /// own. Returning without an error settles the message.
+    ///
+    /// A panic or an error is reported and counts as a failed attempt: the message is tried again after a while, and set
+    /// aside after [too many](Self::attempts_max). Meanwhile other senders' messages, and other channels, go on. When
+    /// the leadership ends, the handler is told through its [`Leadership`]; what it does not finish goes to the next
+    /// leader. So a message may come more than once; [`Message::id`] tells.
+    ///
+    /// ```
+    /// use tenure::{ChannelName, Tenure};
+    /// # let (sender, receiver) = std::sync::mpsc::channel();
+    ///
+    /// let tenure = Tenure::open("memory:")?;
+    /// let election = tenure
+    ///     .election("nightly-report")?
+    ///     .on_message(ChannelName::new("refresh")?, move |(message, leadership)| {
+    ///         println!("refresh {} under term {}", message.payload, leadership.term());
+    /// #       sender.send(()).ok();
+    ///     })
+    ///     .start()?;
+    /// tenure.send_blocking("nightly-report", "refresh", "monday")?;
+    /// # receiver.recv().ok();
+    /// # election.stop_blocking();
+    /// # Ok::<(), tenure::Error>(())
+    /// ```
+    pub fn on_message<R: CallbackResult>(
+        mut self,
+        channel: ChannelName,
+        handler: impl Fn((Message, Leadership)) -> R + Send + Sync + 'static,
+    ) -> Self {
+        self.handlers.insert(channel, Registered::sync(handler));
+        self
+    }
+
+    /// [`on_message`](Self::on_message) with a future, which runs on the runtime `start` was called on, if there is one.
+    /// It is dropped when the leadership has ended and the grace is over.
+    pub fn on_message_async<F>(
+        mut self,
+        channel: ChannelName,
+        handler: impl Fn((Message, Leadership)) -> F + Send + Sync + 'static,
+    ) -> Self
+    where
+        F: Future<Output: CallbackResult> + Send + 'static,
+    {
+        self.handlers.insert(channel, Registered::future(handler));
+        self
+    }
+
+    /// After how many failed attempts a message is set aside; at least one. Default: 5.
+    pub fn attempts_max(mut self, attempts: u32) -> Self {
+        self.attempts_max = attempts.max(1);
+        self
+    }
+}
+
+impl Election {
+    /// Begins to read a channel of messages to whoever leads.
+    ///
+    /// # Errors
+    /// When the name breaks the rule for names, or the store has no mailbox.
+    pub fn channel(&self, name: &str) -> Result<Channel, Error> {
+        let name = ChannelName::new(name)?;
+        self.tenure.check_mailbox()?;
+        if self.shared.open_inbox(std::collections::BTreeMap::new) {
+            self.shared.send(Command::Listen(self.shared.id));
+        }
+        Ok(Channel::new(Arc::clone(&self.shared), name))
+    }
+}
+
+/// Handlers run on the runtime that is there when the candidacy begins.
+pub(super) fn handlers(
+    registered: std::collections::BTreeMap<ChannelName, Registered<(Message, Leadership)>>,
+) -> std::collections::BTreeMap<ChannelName, Handler> {
+    registered.into_iter().map(|(channel, callback)| (channel, Handler::new(callback))).collect()
+}

@@ -1,0 +1,194 @@
+//! A message in the application's hands, and where it gets them.
+
+use std::fmt;
+use std::future::Future;
+use std::pin::pin;
+use std::sync::Arc;
+
+use futures_util::Stream;
+use futures_util::future::{Either, select};
+use futures_util::stream::unfold;
+use serde::de::DeserializeOwned;
+use tenure_core::{ChannelName, Term};
+use tokio::sync::Notify;
+
+use super::desk::Outcome;
+use crate::blocking::block_on;
+use crate::leadership::{Leadership, Work};
+use crate::phase::Phase;
+use crate::shared::Shared;
+use crate::store::Message;
+
+/// One channel of messages to whoever leads, as this candidate reads it. Made by
+/// [`Election::channel`](crate::Election::channel).
+///
+/// It is silent while this candidate does not lead, and begins again when it does. Several readers of one channel share
+/// its messages. Dropping the last one ends the reading: what was not taken waits in the store.
+///
+/// ```
+/// # let tenure = tenure::Tenure::open("memory:")?;
+/// let election = tenure.election("nightly-report")?.start()?;
+/// let mut refreshes = election.channel("refresh")?;
+/// tenure.send_blocking("nightly-report", "refresh", &["monday", "tuesday"])?;
+///
+/// let delivery = refreshes.next_blocking().expect("the election has not been stopped");
+/// let days: Vec<String> = delivery.json()?;
+/// assert_eq!(days, ["monday", "tuesday"]);
+/// delivery.done();
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
+pub struct Channel {
+    shared: Arc<Shared>,
+    name: ChannelName,
+    bell: Arc<Notify>,
+}
+
+impl Channel {
+    /// Begins to read. The candidacy must have an inbox.
+    pub(crate) fn new(shared: Arc<Shared>, name: ChannelName) -> Self {
+        let bell = shared.inbox().map(|inbox| inbox.open(&name)).unwrap_or_default();
+        Self { shared, name, bell }
+    }
+
+    /// The channel's name.
+    #[must_use]
+    pub fn name(&self) -> &ChannelName {
+        &self.name
+    }
+
+    /// The next message to handle; `None` when the election has been stopped.
+    ///
+    /// Cancel safe: no message is lost when the future is dropped.
+    pub async fn next(&mut self) -> Option<Delivery> {
+        let inbox = self.shared.inbox().filter(|_| self.shared.is_same_process())?;
+        let mut stopped = pin!(self.shared.phase().wait_until(|phase| matches!(phase, Phase::Stopped)));
+        loop {
+            let mut rung = pin!(self.bell.notified());
+            // Listening begins before looking, so that no message falls between the two.
+            rung.as_mut().enable();
+            if let Some(delivery) = inbox.take(&self.shared, &self.name) {
+                return Some(delivery);
+            }
+            if let Either::Right(_) = select(rung, &mut stopped).await {
+                return None;
+            }
+        }
+    }
+
+    /// [`next`](Self::next) for plain threads.
+    pub fn next_blocking(&mut self) -> Option<Delivery> {
+        block_on(self.next())
+    }
+
+    /// The messages as a stream, which ends when the election has been stopped.
+    pub fn into_stream(self) -> impl Stream<Item = Delivery> + Send {
+        unfold(self, |mut channel| async { channel.next().await.map(|delivery| (delivery, channel)) })
+    }
+}
+
+impl Drop for Channel {
+    fn drop(&mut self) {
+        if let Some(inbox) = self.shared.inbox() {
+            inbox.close(&self.name);
+        }
+    }
+}
+
+impl fmt::Debug for Channel {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Channel").field("name", &self.name).finish_non_exhaustive()
+    }
+}
+
+/// A message to be handled, under the leadership it was handed out under.
+///
+/// Say what became of it with [`done`](Self::done) or [`failed`](Self::failed); dropping it counts as a failed attempt.
+/// Until then no later message of the same sender on the same channel is handed out, and a resignation waits for it, for
+/// at most the grace. A message whose leadership ended before it was settled goes to the next leader; that is no failed
+/// attempt, and so a message may be handled more than once. Whoever must not do a thing twice remembers
+/// [`Message::id`].
+#[must_use = "a delivery that is dropped counts as a failed attempt"]
+pub struct Delivery {
+    message: Message,
+    leadership: Leadership,
+    /// Gone when it is settled.
+    work: Option<Work>,
+}
+
+impl Delivery {
+    pub(super) fn new(message: Message, leadership: Leadership, work: Work) -> Self {
+        Self { message, leadership, work: Some(work) }
+    }
+
+    /// The message.
+    #[must_use]
+    pub fn message(&self) -> &Message {
+        &self.message
+    }
+
+    /// The term to handle it under: the fencing token.
+    #[must_use]
+    pub fn term(&self) -> Term {
+        self.leadership.term()
+    }
+
+    /// The leadership to handle it under. Stop when it is [cancelled](Leadership::cancelled).
+    #[must_use]
+    pub fn leadership(&self) -> &Leadership {
+        &self.leadership
+    }
+
+    /// The payload, read.
+    ///
+    /// # Errors
+    /// When it is something else than `T`.
+    pub fn json<T: DeserializeOwned>(&self) -> Result<T, serde_json::Error> {
+        serde_json::from_str(&self.message.payload)
+    }
+
+    /// It was handled. The store is told in the background, for as long as this term lasts.
+    pub fn done(mut self) {
+        self.settle(Outcome::Done);
+    }
+
+    /// It could not be handled now. It is tried again after a while, or set aside after too many attempts.
+    pub fn failed(mut self, why: impl Into<String>) {
+        self.settle(Outcome::Failed(why.into()));
+    }
+
+    /// It was not finished, because the leadership ended.
+    pub(super) fn interrupted(mut self) {
+        self.settle(Outcome::Interrupted);
+    }
+
+    /// Runs a future until it is done or its time is over.
+    pub(super) async fn while_valid<T>(&self, future: impl Future<Output = T>) -> Option<T> {
+        match select(pin!(future), pin!(self.leadership.overdue())).await {
+            Either::Left((output, _)) => Some(output),
+            Either::Right(_) => None,
+        }
+    }
+
+    fn settle(&mut self, outcome: Outcome) {
+        let shared = self.leadership.shared();
+        if let (Some(work), Some(inbox)) = (self.work.take(), shared.inbox()) {
+            inbox.finish(shared, &self.message, outcome, work);
+        }
+    }
+}
+
+impl Drop for Delivery {
+    fn drop(&mut self) {
+        if self.work.is_some() {
+            let interrupted = self.leadership.is_cancelled();
+            let dropped = || Outcome::Failed("it was dropped without a word".to_owned());
+            self.settle(if interrupted { Outcome::Interrupted } else { dropped() });
+        }
+    }
+}
+
+impl fmt::Debug for Delivery {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Delivery").field("message", &self.message).field("term", &self.term()).finish_non_exhaustive()
+    }
+}

@@ -1,0 +1,106 @@
+//! Handlers of messages: each channel has a thread of its own, while there is something on it to handle.
+
+use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+
+use tenure_core::ChannelName;
+
+use super::delivery::Delivery;
+use crate::blocking::block_on;
+use crate::callback::{Outcome, Registered, message_of};
+use crate::driver::Command;
+use crate::event::Trouble;
+use crate::leadership::Leadership;
+use crate::shared::Shared;
+use crate::store::Message;
+
+/// What the application does with the messages of one channel.
+pub(crate) struct Handler {
+    callback: Registered<(Message, Leadership)>,
+    /// Futures of the application may need the runtime it was started on.
+    runtime: Option<tokio::runtime::Handle>,
+    running: Mutex<bool>,
+}
+
+impl Handler {
+    pub(crate) fn new(callback: Registered<(Message, Leadership)>) -> Self {
+        Self { callback, runtime: tokio::runtime::Handle::try_current().ok(), running: Mutex::new(false) }
+    }
+
+    pub(super) fn is_running(&self) -> bool {
+        *self.running()
+    }
+
+    /// There is something to handle. A thread that runs already will find it.
+    pub(super) fn wake(&self, shared: &Arc<Shared>, channel: &ChannelName) {
+        let mut running = self.running();
+        if *running {
+            return;
+        }
+        let (shared, channel) = (Arc::clone(shared), channel.clone());
+        let on_failure = Arc::clone(&shared);
+        let run = move || {
+            if let Some(handler) = shared.inbox().and_then(|inbox| inbox.handlers.get(&channel)) {
+                handler.run(&shared, &channel);
+            }
+        };
+        match std::thread::Builder::new().name("tenure-message".to_owned()).spawn(run) {
+            Ok(_) => *running = true,
+            // What waits is found at the next look.
+            Err(error) => report(&on_failure, format!("could not be run: {error}")),
+        }
+    }
+
+    fn run(&self, shared: &Arc<Shared>, channel: &ChannelName) {
+        while let Some(delivery) = self.next(shared, channel) {
+            self.handle(shared, delivery);
+        }
+    }
+
+    /// Whoever wakes the handler has made the message ready before; under the lock it is either found here, or the
+    /// other finds that nothing runs.
+    fn next(&self, shared: &Arc<Shared>, channel: &ChannelName) -> Option<Delivery> {
+        let mut running = self.running();
+        let next = shared.inbox().and_then(|inbox| inbox.take(shared, channel));
+        *running = next.is_some();
+        next
+    }
+
+    fn handle(&self, shared: &Shared, delivery: Delivery) {
+        let Registered(callback) = &self.callback;
+        let argument = (delivery.message().clone(), delivery.leadership().clone());
+        let finish = || match callback(argument) {
+            Outcome::Now(failure) => Some(failure),
+            Outcome::Later(future) => {
+                let bounded = delivery.while_valid(future);
+                match &self.runtime {
+                    Some(runtime) => runtime.block_on(bounded),
+                    None => block_on(bounded),
+                }
+            }
+        };
+        let failure = match catch_unwind(AssertUnwindSafe(finish)) {
+            Ok(Some(None)) => return delivery.done(),
+            Ok(None) => return delivery.interrupted(),
+            Ok(Some(Some(failure))) => format!("failed: {failure}"),
+            Err(panic) => format!("panicked: {}", message_of(&*panic)),
+        };
+        let Message { channel, id, .. } = delivery.message();
+        let told = format!("{failure} (channel {channel}, message {id})");
+        if delivery.leadership().is_cancelled() {
+            // Whether it failed because it was told to stop, nobody knows; the next leader tries again.
+            delivery.interrupted();
+        } else {
+            delivery.failed(failure);
+        }
+        report(shared, told);
+    }
+
+    fn running(&self) -> MutexGuard<'_, bool> {
+        self.running.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+fn report(shared: &Shared, message: String) {
+    shared.send(Command::Trouble(shared.id, Trouble::Callback { callback: "message", message }));
+}

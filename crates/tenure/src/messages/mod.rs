@@ -1,0 +1,13 @@
+//! Messages to whoever leads: sending them, handing them to the application, and settling them.
+
+mod delivery;
+mod desk;
+mod handler;
+mod inbox;
+mod pump;
+mod send;
+
+pub use self::delivery::{Channel, Delivery};
+pub(crate) use self::handler::Handler;
+pub(crate) use self::inbox::Inbox;
+pub(crate) use self::pump::run as pump;

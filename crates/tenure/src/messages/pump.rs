@@ -1,0 +1,191 @@
+//! Fetches messages from the store while its candidate leads, and tells the store what became of them.
+//!
+//! It runs on the driver's thread, beside the elections, and waits for nothing the application does.
+
+use std::pin::pin;
+use std::sync::Arc;
+use std::time::Duration;
+
+use futures_util::future::{BoxFuture, Either, select};
+use tenure_core::{Input, Instant, Nonce, Timing};
+
+use super::desk::{Desk, retry_after};
+use super::inbox::{Inbox, spread};
+use crate::driver::Command;
+use crate::event::Trouble;
+use crate::leadership::Leadership;
+use crate::phase::Phase;
+use crate::shared::Shared;
+use crate::store::{Mailbox, Receive, Received, Settle, Settled, Store, StoreError, StoreErrorKind};
+
+/// How many messages are asked for at once.
+const RECEIVED_TOGETHER: usize = 64;
+/// How often somebody looks where the store cannot push.
+const LOOK_EVERY_UNPUSHED: Duration = Duration::from_secs(1);
+
+/// Runs until the candidate has left the election.
+pub(crate) async fn run(shared: Arc<Shared>, store: Arc<dyn Store>, timing: Timing) {
+    let (Some(inbox), Some(mailbox)) = (shared.inbox(), store.mailbox()) else { return };
+    let pushes = store.capabilities().pushes;
+    let look_every = if pushes { timing.ttl() } else { timing.ttl().min(LOOK_EVERY_UNPUSHED) };
+    loop {
+        let led = |phase: &Phase| match phase {
+            Phase::Leading(grant) => Some(Some(Arc::clone(grant))),
+            Phase::Stopped => Some(None),
+            Phase::Standing | Phase::Leaving { .. } => None,
+        };
+        let Some(grant) = shared.phase().wait_for(led).await else { return };
+        let leadership = Leadership::new(Arc::clone(&shared), Arc::clone(&grant));
+        inbox.begin(&grant);
+        if let Some(nonce) = grant.nonce() {
+            let term = Term { shared: &shared, inbox, mailbox, leadership: &leadership, nonce, look_every };
+            select(pin!(term.serve(timing.attempt_timeout())), pin!(leadership.overdue())).await;
+        }
+        drop(inbox.end());
+        leadership.overdue().await;
+    }
+}
+
+/// One term of leadership.
+struct Term<'a> {
+    shared: &'a Arc<Shared>,
+    inbox: &'a Inbox,
+    mailbox: &'a dyn Mailbox,
+    leadership: &'a Leadership,
+    nonce: Nonce,
+    look_every: Duration,
+}
+
+/// What a call to the store came to.
+enum Step {
+    /// Well.
+    Good,
+    /// The store failed.
+    Failed(StoreError),
+    /// The store says that somebody else holds the lease.
+    NotHolder,
+}
+
+impl Term<'_> {
+    /// Runs until the store says that the lease is not ours any more.
+    async fn serve(&self, patience: Duration) {
+        let mut failures: u32 = 0;
+        let mut not_before = Instant::ZERO;
+        let mut look_at = Instant::ZERO;
+        loop {
+            let now = self.shared.clock.now();
+            self.inbox.ripen(self.shared, now);
+            let step = if now < not_before {
+                None
+            } else {
+                match self.tell(patience).await {
+                    None if self.is_time_to_look(now, &mut look_at) => self.fetch(patience).await,
+                    step => step,
+                }
+            };
+            match step {
+                Some(Step::Good) => failures = 0,
+                Some(Step::Failed(error)) => {
+                    failures = failures.saturating_add(1);
+                    not_before = self.shared.clock.now() + retry_after(failures, spread());
+                    self.report(Trouble::Store(error));
+                }
+                Some(Step::NotHolder) => {
+                    // The elector finds out for itself; this makes it ask now.
+                    self.shared.send(Command::Input(self.shared.id, Input::Hint));
+                    return;
+                }
+                None => self.wait(now, not_before, look_at).await,
+            }
+        }
+    }
+
+    /// Tells the store what became of messages; `None` when there is nothing to tell.
+    async fn tell(&self, patience: Duration) -> Option<Step> {
+        let fates = self.inbox.with_desk(Desk::tell);
+        if fates.is_empty() {
+            return None;
+        }
+        let (key, nonce, term) = (self.shared.key.clone(), self.nonce, self.leadership.term());
+        let request = Settle { key, nonce, term, fates };
+        let step = match self.in_time(patience, self.mailbox.settle(&request)).await {
+            Ok(Settled::Accepted { dropped }) => {
+                drop(self.inbox.with_desk(Desk::told));
+                if dropped > 0 {
+                    self.report(Trouble::AsideDropped { count: dropped });
+                }
+                return Some(Step::Good);
+            }
+            Ok(Settled::NotHolder) => Step::NotHolder,
+            Err(error) => Step::Failed(error),
+        };
+        self.inbox.with_desk(Desk::untold);
+        Some(step)
+    }
+
+    /// At least once in a while, whether or not there was a hint. Work that must not begin any more is not fetched.
+    fn is_time_to_look(&self, now: Instant, look_at: &mut Instant) -> bool {
+        if self.leadership.is_cancelled() {
+            return false;
+        }
+        if now >= *look_at {
+            *look_at = now + self.look_every;
+            self.inbox.with_desk(Desk::look);
+        }
+        self.inbox.with_desk(|desk| desk.wants_look())
+    }
+
+    /// Fetches messages; `None` when there is no room for any.
+    async fn fetch(&self, patience: Duration) -> Option<Step> {
+        let (channels, except) = self.inbox.with_desk(Desk::ask)?;
+        let (key, nonce, term) = (self.shared.key.clone(), self.nonce, self.leadership.term());
+        let request = Receive { key, nonce, term, channels, except, limit: RECEIVED_TOGETHER };
+        Some(match self.in_time(patience, self.mailbox.receive(&request)).await {
+            Ok(Received::Messages(messages)) => {
+                let more = messages.len() >= RECEIVED_TOGETHER;
+                self.inbox.with_desk(|desk| desk.arrived(messages, more));
+                Step::Good
+            }
+            Ok(Received::NotHolder) => Step::NotHolder,
+            Err(error) => {
+                self.inbox.with_desk(Desk::look);
+                Step::Failed(error)
+            }
+        })
+    }
+
+    /// Waits until something changed here, or until it is time to try, to look or to tell again.
+    async fn wait(&self, now: Instant, not_before: Instant, look_at: Instant) {
+        let is_over = self.leadership.is_cancelled();
+        let retry = self.inbox.with_desk(|desk| desk.next_retry());
+        let times = [Some(look_at).filter(|_| !is_over), retry.filter(|_| !is_over), Some(not_before)];
+        let next = times.into_iter().flatten().filter(|at| *at > now).min();
+        let changed = pin!(self.inbox.changed.notified());
+        match next {
+            Some(at) => {
+                select(changed, pin!(self.shared.clock.sleep_until(at))).await;
+            }
+            None => changed.await,
+        }
+    }
+
+    /// No call is waited for longer than a renewal would be.
+    async fn in_time<T>(
+        &self,
+        patience: Duration,
+        call: BoxFuture<'_, Result<T, StoreError>>,
+    ) -> Result<T, StoreError> {
+        let limit = pin!(self.shared.clock.sleep_until(self.shared.clock.now() + patience));
+        match select(call, limit).await {
+            Either::Left((answer, _)) => answer,
+            Either::Right(_) => {
+                let message = "the store did not answer in time when it was asked about messages";
+                Err(StoreError::unknown(StoreErrorKind::TimedOut, message))
+            }
+        }
+    }
+
+    fn report(&self, trouble: Trouble) {
+        self.shared.send(Command::Trouble(self.shared.id, trouble));
+    }
+}

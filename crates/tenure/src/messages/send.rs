@@ -1,0 +1,189 @@
+//! Sending messages, and looking after those that wait.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use serde::Serialize;
+use tenure_core::{ChannelName, Failure, Sender};
+
+use super::desk::retry_after;
+use super::inbox::spread;
+use crate::blocking::block_on;
+use crate::error::Error;
+use crate::store::{Mailbox, MailboxPromises, Message, MessageId, Post, Shelf, Store, StoreError, StoreErrorKind};
+use crate::tenure::Tenure;
+
+/// How long a message is sent again and again before its sender hears of a failure.
+const SEND_LIMIT: Duration = Duration::from_secs(10);
+/// How long one attempt may take.
+const ATTEMPT_LIMIT: Duration = Duration::from_secs(3);
+
+impl Tenure {
+    /// Sends a message to whoever leads an election, now or later. Returns when the store has it.
+    ///
+    /// It is handled at least once, if the store's [mailbox](crate::store::MailboxPromises) promises that; in order with
+    /// the others of the same [sender](Self::sender) on the same channel. While the outcome is unknown it is sent
+    /// again under the same id, which makes no second copy, for ten seconds.
+    ///
+    /// Dropping the future does not take the message back, and what is sent after that may overtake it.
+    ///
+    /// # Errors
+    /// When a name breaks the rule for names, the payload cannot be written as JSON or is too large, the store has no
+    /// mailbox, too many messages wait already, or the store fails. After an error whose
+    /// [outcome is unknown](crate::Failure::Unknown) the message may have been sent; with
+    /// [`send_with_id`](Self::send_with_id) it can be repeated without harm.
+    ///
+    /// ```
+    /// # #[tokio::main(flavor = "current_thread")]
+    /// # async fn main() -> Result<(), tenure::Error> {
+    /// let tenure = tenure::Tenure::open("memory:")?;
+    /// let id = tenure.send("nightly-report", "refresh", &["monday"]).await?;
+    /// let waiting = tenure.messages("nightly-report", tenure::Shelf::Waiting, 10).await?;
+    /// assert_eq!((waiting[0].id, &*waiting[0].payload), (id, r#"["monday"]"#));
+    /// # Ok(())
+    /// # }
+    /// ```
+    pub async fn send<T: Serialize + ?Sized>(
+        &self,
+        name: &str,
+        channel: &str,
+        payload: &T,
+    ) -> Result<MessageId, Error> {
+        let text = serde_json::to_string(payload).map_err(|error| Error::Json { message: error.to_string() })?;
+        let id = MessageId::random();
+        self.send_text(id, name, channel, text).await?;
+        Ok(id)
+    }
+
+    /// [`send`](Self::send) for text that is JSON already. It arrives byte for byte.
+    ///
+    /// # Errors
+    /// As [`send`](Self::send), and when the text is not JSON.
+    pub async fn send_json(&self, name: &str, channel: &str, json: &str) -> Result<MessageId, Error> {
+        let id = MessageId::random();
+        self.send_with_id(id, name, channel, json).await?;
+        Ok(id)
+    }
+
+    /// [`send_json`](Self::send_json) under an id that was chosen before, so that a message can be sent again after a
+    /// crash or an unknown outcome: as long as the first waits, the second is the same message.
+    ///
+    /// # Errors
+    /// As [`send_json`](Self::send_json).
+    pub async fn send_with_id(&self, id: MessageId, name: &str, channel: &str, json: &str) -> Result<(), Error> {
+        if let Err(error) = serde_json::from_str::<serde::de::IgnoredAny>(json) {
+            return Err(Error::Json { message: error.to_string() });
+        }
+        self.send_text(id, name, channel, json.to_owned()).await
+    }
+
+    /// [`send`](Self::send) for plain threads.
+    ///
+    /// # Errors
+    /// As [`send`](Self::send).
+    pub fn send_blocking<T: Serialize + ?Sized>(
+        &self,
+        name: &str,
+        channel: &str,
+        payload: &T,
+    ) -> Result<MessageId, Error> {
+        block_on(self.send(name, channel, payload))
+    }
+
+    /// [`send_json`](Self::send_json) for plain threads.
+    ///
+    /// # Errors
+    /// As [`send_json`](Self::send_json).
+    pub fn send_json_blocking(&self, name: &str, channel: &str, json: &str) -> Result<MessageId, Error> {
+        block_on(self.send_json(name, channel, json))
+    }
+
+    /// The same store and thread, for messages under another label. Default: host name, process id and a random
+    /// suffix.
+    #[must_use]
+    pub fn sender(&self, sender: Sender) -> Self {
+        self.with_sender(sender)
+    }
+
+    /// The first messages that wait for the leader of an election, or that were set aside. Cancel safe.
+    ///
+    /// # Errors
+    /// When the name breaks the rule for names, the store has no mailbox, or it fails.
+    pub async fn messages(&self, name: &str, shelf: Shelf, limit: usize) -> Result<Vec<Message>, Error> {
+        let key = self.key(name)?;
+        self.check_mailbox()?;
+        let look = async move |store: Arc<dyn Store>| mailbox(&*store)?.list(&key, shelf, limit).await;
+        Ok(self.on_driver(look).await??)
+    }
+
+    /// Puts messages that were set aside back in line: these, or all of them. Returns how many.
+    ///
+    /// Dropping the future does not call it off.
+    ///
+    /// # Errors
+    /// When the name breaks the rule for names, the store has no mailbox, or it fails.
+    pub async fn requeue(&self, name: &str, ids: Option<&[MessageId]>) -> Result<u64, Error> {
+        let (key, ids) = (self.key(name)?, ids.map(<[MessageId]>::to_vec));
+        self.check_mailbox()?;
+        let put_back = async move |store: Arc<dyn Store>| mailbox(&*store)?.requeue(&key, ids.as_deref()).await;
+        Ok(self.on_driver(put_back).await??)
+    }
+
+    /// What the store promises of messages; `None` when it keeps none.
+    #[must_use]
+    pub fn mailbox(&self) -> Option<MailboxPromises> {
+        self.store().mailbox().map(Mailbox::promises)
+    }
+
+    /// # Errors
+    /// When the store has no mailbox.
+    pub(crate) fn check_mailbox(&self) -> Result<(), Error> {
+        Ok(mailbox(self.store()).map(drop)?)
+    }
+
+    async fn send_text(&self, id: MessageId, name: &str, channel: &str, text: String) -> Result<(), Error> {
+        let (key, channel) = (self.key(name)?, ChannelName::new(channel)?);
+        mailbox(self.store())?.promises().check_payload(&text)?;
+        let post = Post { key, id, channel, sender: self.own_sender().clone(), payload: text.into() };
+        let limit = SEND_LIMIT + ATTEMPT_LIMIT;
+        Ok(self.on_driver_for(limit, move |store: Arc<dyn Store>| send_until_known(store, post)).await??)
+    }
+}
+
+/// Sends until it is known what became of the message, under one id.
+async fn send_until_known(store: Arc<dyn Store>, post: Post) -> Result<(), StoreError> {
+    let give_up_at = tokio::time::Instant::now() + SEND_LIMIT;
+    let batch = [post];
+    let mut failures = 0;
+    loop {
+        let attempt = tokio::time::timeout(ATTEMPT_LIMIT, mailbox(&*store)?.send(&batch)).await;
+        let silence = || StoreError::unknown(StoreErrorKind::TimedOut, "the store did not answer in time");
+        let error = match attempt.map_or_else(|_| Err(silence()), |mut replies| replies.pop().unwrap_or(Err(silence())))
+        {
+            Ok(()) => return Ok(()),
+            Err(error) => error,
+        };
+        failures += 1;
+        let pause = retry_after(failures, spread());
+        if !may_pass(&error) || tokio::time::Instant::now() + pause >= give_up_at {
+            return Err(error);
+        }
+        tokio::time::sleep(pause).await;
+    }
+}
+
+/// Whether the same message may be accepted a moment later.
+fn may_pass(error: &StoreError) -> bool {
+    let is_away = matches!(error.kind(), StoreErrorKind::Unavailable | StoreErrorKind::TimedOut);
+    match error.failure() {
+        Failure::Unknown => true,
+        _ => is_away,
+    }
+}
+
+fn mailbox(store: &dyn Store) -> Result<&dyn Mailbox, StoreError> {
+    store.mailbox().ok_or_else(|| {
+        let message = format!("the {} store keeps no messages; use one that does", store.capabilities().name);
+        StoreError::refused(StoreErrorKind::Unsupported, message)
+    })
+}

@@ -1,0 +1,229 @@
+//! Bends messages on their way to and from the reference store.
+
+use std::sync::Arc;
+
+use futures_util::future::BoxFuture;
+use tenure::store::mailbox::Fate;
+use tenure::store::{
+    Campaign, ElectionKey, Line, Mailbox, MailboxPromises, Message, Post, Receive, Received, Renew, Replies, Resign,
+    Settle, Settled, StoreErrorKind,
+};
+use tenure::{CandidateId, ChannelName, MessageId, Metadata, Shelf, Store, StoreError};
+use tenure_core::{LossReason, Nonce, Priority};
+
+use crate::flaw::Flaw;
+use crate::flawed::Flawed;
+
+/// More than any property leaves in a mailbox.
+const ALL: usize = 20_000;
+
+impl Flawed {
+    async fn post_one(&self, post: &Post) -> Result<(), StoreError> {
+        let post = self.bend_post(post).await;
+        if self.has(Flaw::DropsMessagesWithoutLeader) && self.observe_inner(&post.key).await.lease.is_none() {
+            return Ok(());
+        }
+        if self.has(Flaw::MessagesMakeElections) && self.observe_inner(&post.key).await.lease.is_none() {
+            self.hold_an_election(&post.key).await;
+        }
+        match self.inner.send(std::slice::from_ref(&post)).await.remove(0) {
+            Err(error) if self.has(Flaw::NeverFull) && error.kind() == StoreErrorKind::Full => Ok(()),
+            reply => reply,
+        }
+    }
+
+    async fn bend_post(&self, post: &Post) -> Post {
+        let mut post = Post { key: self.bend_key(&post.key), id: self.bend_id(post.id), ..post.clone() };
+        post.channel = self.bend_channel(&post.channel);
+        match self.flaw() {
+            Some(Flaw::SendsTwice) => {
+                let first = self.inner.list(&post.key, Shelf::Waiting, 10).await.unwrap();
+                if first.iter().any(|message| message.id == post.id) {
+                    post.id = MessageId::random();
+                }
+            }
+            Some(Flaw::PayloadsAreReformatted) => {
+                let value: Option<serde_json::Value> = serde_json::from_str(&post.payload).ok();
+                post.payload = value.map_or(Arc::clone(&post.payload), |value| value.to_string().into());
+            }
+            Some(Flaw::LargePayloadsAreCut) => {
+                let kept = post.payload.len().min(self.promises().payload_max);
+                post.payload = post.payload[..kept].into();
+            }
+            Some(_) | None => {}
+        }
+        post
+    }
+
+    async fn hold_an_election(&self, key: &ElectionKey) {
+        let (key, nonce) = (key.clone(), Nonce::from_bits(1));
+        let ttl = self.inner.capabilities().ttl_min;
+        let campaign = Campaign {
+            key: key.clone(),
+            candidate: CandidateId::new("postmaster").unwrap(),
+            nonce,
+            ttl,
+            priority: Priority::default(),
+            metadata: Metadata::default(),
+            stand_by_for: ttl,
+        };
+        self.inner.campaign(&[campaign]).await;
+        self.inner.resign(&[Resign { key, nonce, term: None, successor: None, reason: LossReason::Resigned }]).await;
+    }
+
+    async fn receive_one(&self, request: &Receive) -> Result<Received, StoreError> {
+        let mut request = Receive { key: self.bend_key(&request.key), ..request.clone() };
+        request.nonce = self.bend_nonce(request.nonce);
+        request.channels = request.channels.iter().map(|channel| self.bend_channel(channel)).collect();
+        let claims = Some((request.nonce, request.term));
+        match self.flaw() {
+            Some(Flaw::ReceivingIgnoresNonceAndTerm) => return Ok(Received::Messages(self.peek(&request).await)),
+            Some(Flaw::ReceivesForTheExpired) if self.holder(&request.key) == claims => {
+                return Ok(Received::Messages(self.peek(&request).await));
+            }
+            Some(Flaw::ReceivesAllChannels) => {
+                request.channels =
+                    self.waiting(&request.key).await.into_iter().map(|message| message.channel).collect();
+            }
+            Some(Flaw::IgnoresLinesHeldBack) => request.except.clear(),
+            Some(Flaw::HoldsBackWholeChannels) => {
+                request.channels.retain(|channel| request.except.iter().all(|line| line.channel != *channel));
+            }
+            Some(Flaw::ReceivesWithoutLimit) => request.limit = ALL,
+            Some(Flaw::ReceivingRenews) => self.renew_for(&request).await,
+            Some(_) | None => {}
+        }
+        let received = self.inner.receive(&request).await?;
+        if let (Received::Messages(messages), Some(Flaw::ReceivingRemoves)) = (&received, self.flaw()) {
+            let fates = messages.iter().map(|message| (message.id, Fate::Done)).collect();
+            let Receive { key, nonce, term, .. } = request;
+            self.inner.settle(&Settle { key, nonce, term, fates }).await?;
+        }
+        Ok(received)
+    }
+
+    async fn renew_for(&self, request: &Receive) {
+        if let Some(lease) = self.observe_inner(&request.key).await.lease {
+            let Receive { key, nonce, term, .. } = request.clone();
+            self.inner.renew(&[Renew { key, nonce, term, ttl: lease.ttl }]).await;
+        }
+    }
+
+    /// What a leader would be given.
+    async fn peek(&self, request: &Receive) -> Vec<Message> {
+        let mut messages = self.waiting(&request.key).await;
+        messages.retain(|message| {
+            let is_held_back = |line: &Line| line.channel == message.channel && line.sender == message.sender;
+            request.channels.contains(&message.channel) && !request.except.iter().any(is_held_back)
+        });
+        messages.truncate(request.limit);
+        messages
+    }
+
+    async fn settle_one(&self, request: &Settle) -> Result<Settled, StoreError> {
+        let mut request = Settle { key: self.bend_key(&request.key), ..request.clone() };
+        request.nonce = self.bend_nonce(request.nonce);
+        if let Some((nonce, term)) = self.holder(&request.key) {
+            let is_stale = request.term < term;
+            if self.has(Flaw::SettlingIgnoresNonceAndTerm) || self.has(Flaw::StaleLeadersSettle) && is_stale {
+                (request.nonce, request.term) = (nonce, term);
+            }
+        }
+        let needs_attempts = self.has(Flaw::AttemptsAreCountedTwice);
+        let waiting = if needs_attempts { self.waiting(&request.key).await } else { Vec::new() };
+        for (id, fate) in &mut request.fates {
+            *id = self.bend_id(*id);
+            let attempts = waiting.iter().find(|message| message.id == *id).map_or(0, |message| message.attempts);
+            self.bend_fate(fate, attempts);
+        }
+        self.inner.settle(&request).await
+    }
+
+    fn bend_fate(&self, fate: &mut Fate, attempts: u32) {
+        match (self.flaw(), &mut *fate) {
+            (Some(Flaw::AttemptsAreCountedTwice), Fate::Failed { attempt, .. }) => *attempt = attempts + 1,
+            (Some(Flaw::ReasonsAreForgotten), Fate::Failed { why, .. } | Fate::SetAside { why, .. }) => why.clear(),
+            (Some(Flaw::FailedMessagesAreLost), Fate::Failed { .. })
+            | (Some(Flaw::SetAsideIsLost), Fate::SetAside { .. }) => *fate = Fate::Done,
+            (Some(_) | None, _) => {}
+        }
+    }
+
+    async fn requeue_some(&self, key: &ElectionKey, ids: Option<&[MessageId]>) -> Result<u64, StoreError> {
+        let key = self.bend_key(key);
+        let ids: Option<Vec<MessageId>> = ids.map(|ids| ids.iter().map(|id| self.bend_id(*id)).collect());
+        let ids = ids.filter(|_| !self.has(Flaw::PutsBackAll));
+        let aside = self.inner.list(&key, Shelf::Aside, ALL).await?;
+        let count = self.inner.requeue(&key, ids.as_deref()).await?;
+        if let (true, Some((nonce, term))) = (self.has(Flaw::PutBackKeepsAttempts), self.holder(&key)) {
+            let fail = |message: &Message| {
+                let why = message.last_error.clone().unwrap_or_default();
+                (message.id, Fate::Failed { attempt: message.attempts, why })
+            };
+            self.inner.settle(&Settle { key, nonce, term, fates: aside.iter().map(fail).collect() }).await?;
+        }
+        Ok(count)
+    }
+
+    async fn waiting(&self, key: &ElectionKey) -> Vec<Message> {
+        self.inner.list(key, Shelf::Waiting, ALL).await.unwrap()
+    }
+
+    fn bend_id(&self, id: MessageId) -> MessageId {
+        let cut = || MessageId::from_bits(id.to_bits() & u128::from(u64::MAX));
+        if self.has(Flaw::IdsCutTo64Bits) { cut() } else { id }
+    }
+
+    fn bend_channel(&self, channel: &ChannelName) -> ChannelName {
+        let lower = || ChannelName::new(channel.as_str().to_lowercase()).unwrap();
+        if self.has(Flaw::ChannelsWithoutCase) { lower() } else { channel.clone() }
+    }
+}
+
+impl Mailbox for Flawed {
+    fn promises(&self) -> MailboxPromises {
+        self.inner.promises()
+    }
+
+    fn send<'a>(&'a self, batch: &'a [Post]) -> BoxFuture<'a, Replies<()>> {
+        Box::pin(async move {
+            let mut batch = batch.to_vec();
+            if self.has(Flaw::SendsOutOfOrder) {
+                batch.reverse();
+            }
+            let mut replies = Vec::new();
+            for post in &batch {
+                replies.push(self.post_one(post).await);
+            }
+            replies
+        })
+    }
+
+    fn receive<'a>(&'a self, request: &'a Receive) -> BoxFuture<'a, Result<Received, StoreError>> {
+        Box::pin(self.receive_one(request))
+    }
+
+    fn settle<'a>(&'a self, request: &'a Settle) -> BoxFuture<'a, Result<Settled, StoreError>> {
+        Box::pin(self.settle_one(request))
+    }
+
+    fn list<'a>(
+        &'a self,
+        key: &'a ElectionKey,
+        shelf: Shelf,
+        limit: usize,
+    ) -> BoxFuture<'a, Result<Vec<Message>, StoreError>> {
+        Box::pin(async move {
+            let limit = if self.has(Flaw::ListsWithoutLimit) { ALL } else { limit };
+            self.inner.list(&self.bend_key(key), shelf, limit).await
+        })
+    }
+
+    fn requeue<'a>(
+        &'a self,
+        key: &'a ElectionKey,
+        ids: Option<&'a [MessageId]>,
+    ) -> BoxFuture<'a, Result<u64, StoreError>> {
+        Box::pin(self.requeue_some(key, ids))
+    }
+}

@@ -1,0 +1,84 @@
+//! A store without a mailbox: whoever sends or handles messages is told at once, and everything else works.
+
+use std::sync::Arc;
+
+use futures_util::future::BoxFuture;
+use futures_util::stream::BoxStream;
+use tenure::store::{
+    Campaign, Capabilities, ElectionKey, Finding, Hint, Interest, Observation, Renew, Replies, Resign, StoreErrorKind,
+    Transition,
+};
+use tenure::{CandidateId, ChannelName, ElectionName, Error, MemoryStore, Namespace, Shelf, Store, StoreError, Tenure};
+use tenure_core::{CampaignReply, RenewReply};
+
+use crate::support::block_on;
+
+#[derive(Debug)]
+struct Mailless(MemoryStore);
+
+impl Store for Mailless {
+    fn capabilities(&self) -> Capabilities {
+        self.0.capabilities()
+    }
+
+    fn campaign<'a>(&'a self, batch: &'a [Campaign]) -> BoxFuture<'a, Replies<CampaignReply>> {
+        self.0.campaign(batch)
+    }
+
+    fn renew<'a>(&'a self, batch: &'a [Renew]) -> BoxFuture<'a, Replies<RenewReply>> {
+        self.0.renew(batch)
+    }
+
+    fn resign<'a>(&'a self, batch: &'a [Resign]) -> BoxFuture<'a, Replies<()>> {
+        self.0.resign(batch)
+    }
+
+    fn observe<'a>(&'a self, batch: &'a [ElectionKey]) -> BoxFuture<'a, Replies<Observation>> {
+        self.0.observe(batch)
+    }
+
+    fn elections<'a>(&'a self, namespace: &'a Namespace) -> BoxFuture<'a, Result<Vec<ElectionName>, StoreError>> {
+        self.0.elections(namespace)
+    }
+
+    fn request_handover<'a>(
+        &'a self,
+        key: &'a ElectionKey,
+        successor: Option<&'a CandidateId>,
+    ) -> BoxFuture<'a, Result<bool, StoreError>> {
+        self.0.request_handover(key, successor)
+    }
+
+    fn history<'a>(&'a self, key: &'a ElectionKey, limit: usize) -> BoxFuture<'a, Result<Vec<Transition>, StoreError>> {
+        self.0.history(key, limit)
+    }
+
+    fn watch(&self, interest: Interest) -> BoxStream<'static, Hint> {
+        self.0.watch(interest)
+    }
+
+    fn examine(&self) -> BoxFuture<'_, Vec<Finding>> {
+        self.0.examine()
+    }
+}
+
+#[test]
+fn messages_are_refused_with_a_word_and_elections_go_on() {
+    let tenure = Tenure::with_store(Mailless(MemoryStore::new())).unwrap();
+    let election = tenure.election("x").unwrap().start().unwrap();
+    let handler = tenure.election("x").unwrap().on_message(ChannelName::new("refresh").unwrap(), |_| ()).start();
+    let refusals = [
+        tenure.send_blocking("x", "refresh", &1).unwrap_err(),
+        block_on(tenure.messages("x", Shelf::Waiting, 1)).unwrap_err(),
+        block_on(tenure.requeue("x", None)).unwrap_err(),
+        election.channel("refresh").unwrap_err(),
+        handler.unwrap_err(),
+    ];
+    for refusal in refusals {
+        let Error::Store(error) = &refusal else { panic!("{refusal:?}") };
+        assert_eq!(error.kind(), StoreErrorKind::Unsupported, "{refusal}");
+        assert!(refusal.to_string().contains("the memory store keeps no messages"), "{refusal}");
+    }
+    election.wait_elected().unwrap();
+    assert!(Arc::new(Mailless(MemoryStore::new())).mailbox().is_none());
+}

@@ -1,0 +1,208 @@
+//! Sending messages to whoever leads, and reading them as a leader.
+
+use std::time::Duration;
+
+use futures_util::StreamExt;
+use tenure::store::{StoreError, StoreErrorKind};
+use tenure::testing::{Fault, Operation};
+use tenure::{Delivery, Error, ErrorKind, MessageId, Sender, Shelf};
+
+use crate::support::{Lab, block_on, eventually, id, lying, timing};
+
+fn payload(delivery: &Delivery) -> &str {
+    &delivery.message().payload
+}
+
+#[test]
+fn a_message_sent_before_anybody_led_reaches_the_first_leader() {
+    let lab = Lab::new();
+    let sent = lab.tenure.send_blocking("x", "refresh", &["monday"]).unwrap();
+    let election = lab.leader("a");
+    let mut channel = election.channel("refresh").unwrap();
+    let delivery = channel.next_blocking().unwrap();
+    assert_eq!((delivery.message().id, payload(&delivery)), (sent, r#"["monday"]"#));
+    assert_eq!(delivery.term(), election.leadership().unwrap().term());
+    assert_eq!(delivery.json::<Vec<String>>().unwrap(), ["monday"]);
+    assert_eq!(channel.name().as_str(), "refresh");
+    delivery.done();
+    eventually("the store to hear of it", || lying(&lab, Shelf::Waiting).is_empty());
+}
+
+#[test]
+fn messages_come_in_the_order_in_which_one_sender_sent_them() {
+    let lab = Lab::new();
+    let election = lab.leader("a");
+    let mut channel = election.channel("refresh").unwrap();
+    let rival = lab.rival();
+    for number in 0..200 {
+        rival.tenure.send_blocking("x", "refresh", &number).unwrap();
+    }
+    for number in 0..200 {
+        let delivery = channel.next_blocking().unwrap();
+        assert_eq!(payload(&delivery), number.to_string());
+        delivery.done();
+    }
+    eventually("all to be settled", || lying(&lab, Shelf::Waiting).is_empty());
+}
+
+#[test]
+fn a_stream_of_messages_ends_when_the_election_is_stopped() {
+    let lab = Lab::new();
+    let election = lab.leader("a");
+    let mut stream = Box::pin(election.channel("refresh").unwrap().into_stream());
+    lab.tenure.send_blocking("x", "refresh", "last words").unwrap();
+    block_on(stream.next()).unwrap().done();
+    election.stop_blocking();
+    assert!(block_on(stream.next()).is_none());
+    assert_eq!(lying(&lab, Shelf::Waiting), [""; 0], "what was done was told before the lease was released");
+}
+
+#[test]
+fn only_the_leader_is_given_messages() {
+    let lab = Lab::new();
+    let leader = lab.leader("a");
+    let rival = lab.rival();
+    let follower = rival.candidate("b").start().unwrap();
+    let mut unheard = follower.channel("refresh").unwrap();
+    lab.tenure.send_blocking("x", "refresh", "news").unwrap();
+    lab.pass(timing().renew_every());
+    rival.settle();
+    assert!(!follower.is_leader());
+    assert!(futures_util::FutureExt::now_or_never(unheard.next()).is_none());
+    assert_eq!(rival.store.calls(Operation::Receive), 0, "it does not even ask");
+    leader.channel("refresh").unwrap().next_blocking().unwrap().done();
+}
+
+#[test]
+fn senders_have_a_label_and_may_choose_it() {
+    let lab = Lab::new();
+    lab.tenure.send_blocking("x", "refresh", &1).unwrap();
+    lab.tenure.send_blocking("x", "refresh", &2).unwrap();
+    let named = lab.tenure.sender(Sender::from(id("office")));
+    named.send_blocking("x", "refresh", &3).unwrap();
+    let waiting = block_on(lab.tenure.messages("x", Shelf::Waiting, 10)).unwrap();
+    assert_eq!(waiting[0].sender, waiting[1].sender, "a handle has one label");
+    assert_eq!(waiting[2].sender.as_str(), "office");
+}
+
+#[test]
+fn namespaces_keep_their_messages_apart() {
+    let lab = Lab::new();
+    let other = lab.tenure.namespace(tenure::Namespace::new("other").unwrap());
+    other.send_blocking("x", "refresh", &1).unwrap();
+    assert_eq!(lying(&lab, Shelf::Waiting), [""; 0]);
+    assert_eq!(block_on(other.messages("x", Shelf::Waiting, 10)).unwrap().len(), 1);
+}
+
+#[test]
+fn a_lost_reply_makes_no_second_copy() {
+    let lab = Lab::new();
+    lab.store.inject_once(Operation::Send, Fault::LoseReply);
+    lab.store.inject_once(Operation::Send, Fault::LoseReply);
+    lab.tenure.send_blocking("x", "refresh", "once").unwrap();
+    assert_eq!(lab.store.calls(Operation::Send), 3, "sent until the outcome was known");
+    assert_eq!(lying(&lab, Shelf::Waiting), ["\"once\""]);
+}
+
+#[test]
+fn a_lost_request_is_sent_again() {
+    let lab = Lab::new();
+    lab.store.inject_once(Operation::Send, Fault::LoseRequest);
+    lab.tenure.send_blocking("x", "refresh", "once").unwrap();
+    assert_eq!(lying(&lab, Shelf::Waiting), ["\"once\""]);
+}
+
+#[test]
+fn a_refusal_is_told_at_once() {
+    let lab = Lab::new();
+    lab.store.inject(Operation::Send, Fault::Fail(StoreError::refused(StoreErrorKind::Full, "no room")));
+    let refusal = lab.tenure.send_blocking("x", "refresh", &1).unwrap_err();
+    assert_eq!((refusal.kind(), refusal.to_string().as_str()), (ErrorKind::Store, "no room"));
+    assert_eq!(lab.store.calls(Operation::Send), 1);
+}
+
+#[test]
+fn what_cannot_be_sent_is_refused_before_anything_is() {
+    let lab = Lab::new();
+    let invalid = [
+        lab.tenure.send_json_blocking("x", "refresh", "{\"a\":"),
+        lab.tenure.send_json_blocking("x", "refresh", ""),
+        lab.tenure.send_json_blocking("x", "refresh", "1 2"),
+        lab.tenure.send_blocking("", "refresh", &1),
+        lab.tenure.send_blocking("x", "", &1),
+        lab.tenure.send_blocking("x", &"c".repeat(64), &1),
+        lab.tenure.send_blocking("x", "two\nlines", &1),
+    ];
+    for refusal in invalid {
+        let refusal = refusal.unwrap_err();
+        assert_eq!(refusal.kind(), ErrorKind::Invalid, "{refusal}");
+    }
+    let large = lab.tenure.send_blocking("x", "refresh", &"x".repeat(64 * 1024)).unwrap_err();
+    let Error::Store(error) = &large else { panic!("{large:?}") };
+    assert_eq!(error.kind(), StoreErrorKind::TooLarge, "{large}");
+    assert!(large.to_string().contains("65536"), "{large}");
+    assert_eq!(lab.store.calls(Operation::Send), 0);
+    lab.tenure.send_blocking("x", "refresh", &"x".repeat(64 * 1024 - 2)).unwrap();
+}
+
+#[test]
+fn the_same_id_may_be_sent_again_and_the_text_is_kept() {
+    let lab = Lab::new();
+    let id = MessageId::random();
+    for _ in 0..2 {
+        block_on(lab.tenure.send_with_id(id, "x", "refresh", "{ \"b\" : 1e2 }")).unwrap();
+    }
+    assert_eq!(lying(&lab, Shelf::Waiting), ["{ \"b\" : 1e2 }"]);
+}
+
+#[test]
+fn several_readers_of_a_channel_share_its_messages() {
+    let lab = Lab::new();
+    let election = lab.leader("a");
+    let (mut one, mut other) = (election.channel("refresh").unwrap(), election.channel("refresh").unwrap());
+    for sender in ["s", "t"] {
+        lab.tenure.sender(Sender::from(id(sender))).send_blocking("x", "refresh", sender).unwrap();
+    }
+    std::thread::scope(|scope| {
+        let readers = [scope.spawn(|| one.next_blocking()), scope.spawn(|| other.next_blocking())];
+        let mut heard = readers.map(|reader| {
+            let delivery = reader.join().unwrap().unwrap();
+            let text = payload(&delivery).to_owned();
+            delivery.done();
+            text
+        });
+        heard.sort();
+        assert_eq!(heard, ["\"s\"", "\"t\""]);
+    });
+}
+
+#[test]
+fn a_channel_that_is_closed_gives_its_messages_back() {
+    let lab = Lab::new();
+    let election = lab.leader("a");
+    let mut first = election.channel("refresh").unwrap();
+    lab.tenure.send_blocking("x", "refresh", &1).unwrap();
+    lab.tenure.send_blocking("x", "refresh", &2).unwrap();
+    first.next_blocking().unwrap().done();
+    drop(first);
+    let mut second = election.channel("refresh").unwrap();
+    let delivery = second.next_blocking().unwrap();
+    assert_eq!((payload(&delivery), delivery.message().attempts), ("2", 0));
+    delivery.done();
+}
+
+#[test]
+fn a_hint_that_was_lost_costs_no_more_than_a_ttl() {
+    let lab = Lab::new();
+    let election = lab.leader("a");
+    let mut channel = election.channel("refresh").unwrap();
+    lab.tenure.send_blocking("x", "refresh", &1).unwrap();
+    channel.next_blocking().unwrap().done();
+    eventually("it to be settled", || lying(&lab, Shelf::Waiting).is_empty());
+    lab.store.drop_hints(true);
+    lab.tenure.send_blocking("x", "refresh", &2).unwrap();
+    lab.pass(timing().ttl() + Duration::from_secs(1));
+    let delivery = channel.next_blocking().unwrap();
+    assert_eq!(payload(&delivery), "2");
+    delivery.done();
+}
