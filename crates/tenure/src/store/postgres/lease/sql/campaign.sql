@@ -1,9 +1,16 @@
--- Whether a lease that was released is kept for somebody else than this candidate.
+-- Whether a lease that was released is kept for somebody. One that would last longer than any reservation does was made
+-- before the clock was set back, and is over.
+CREATE OR REPLACE FUNCTION {schema}.is_reserved(e {schema}.election, p_at timestamptz) RETURNS boolean
+LANGUAGE sql STABLE AS $$
+    SELECT e.reserved_for IS NOT NULL AND p_at < e.reserved_until AND e.reserved_until <= p_at + interval '1 second'
+$$;
+
+-- Whether it is kept for somebody else than this candidate.
 CREATE OR REPLACE FUNCTION {schema}.is_reserved_against(
     e {schema}.election, p_nonce uuid, p_candidate text, p_at timestamptz
 ) RETURNS boolean
 LANGUAGE sql STABLE AS $$
-    SELECT e.reserved_for IS NOT NULL AND p_at < e.reserved_until
+    SELECT {schema}.is_reserved(e, p_at)
         AND CASE WHEN e.reserved_nonce IS NULL THEN e.reserved_for <> p_candidate ELSE e.reserved_nonce <> p_nonce END
 $$;
 
@@ -135,6 +142,12 @@ BEGIN
         p_id, p_nonce, p_candidate, p_priority, p_fresh_us, p_channel, p_listener, at
     );
     IF e.leader IS NOT NULL AND at < e.expires_at THEN
+        IF e.expires_at > at + e.ttl_us * interval '1 microsecond' THEN
+            -- The clock was set back. Counted from now, the lease is long enough for whoever holds it.
+            UPDATE {schema}.election SET expires_at = at + e.ttl_us * interval '1 microsecond'
+            WHERE id = p_id AND expires_at = e.expires_at RETURNING * INTO e;
+            at := clock_timestamp();
+        END IF;
         reply.term := e.last_term;
         reply.leader := e.leader;
         reply.is_foreign := e.nonce IS NULL;

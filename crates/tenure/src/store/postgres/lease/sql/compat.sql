@@ -55,7 +55,7 @@ BEGIN
         END IF;
         RETURN false;
     END IF;
-    IF e.reserved_for IS NOT NULL AND at < e.reserved_until THEN
+    IF {schema}.is_reserved(e, at) THEN
         RETURN false;
     END IF;
     RETURN {schema}.grant_lease(e, p_candidate_id, NULL, timeout_us, '{}', '', at) IS NOT NULL;
