@@ -145,8 +145,8 @@ BEGIN
         IF e.expires_at > at + e.ttl_us * interval '1 microsecond' THEN
             -- The clock was set back. Counted from now, the lease is long enough for whoever holds it.
             UPDATE {schema}.election SET expires_at = at + e.ttl_us * interval '1 microsecond'
-            WHERE id = p_id AND expires_at = e.expires_at RETURNING * INTO e;
-            at := clock_timestamp();
+            WHERE id = p_id AND expires_at = e.expires_at;
+            e.expires_at := at + e.ttl_us * interval '1 microsecond';
         END IF;
         reply.term := e.last_term;
         reply.leader := e.leader;
