@@ -15,6 +15,8 @@ const RETRY_FIRST: Duration = Duration::from_millis(100);
 const RETRY_LONGEST: Duration = Duration::from_secs(30);
 /// More of one channel are not asked for, so that a channel nobody empties keeps nothing from the others.
 const HELD_PER_CHANNEL: usize = 64;
+/// A longer reason is cut: it is for people, and the store has to keep it.
+const REASON_CHARS_MAX: usize = 1_000;
 /// How many verdicts go to the store together.
 const TOLD_TOGETHER: usize = 500;
 
@@ -230,11 +232,13 @@ impl<W> Desk<W> {
             }
             Outcome::Done => Fate::Done,
             Outcome::Failed(why) if attempt < policy.attempts_max => {
+                let why = storable(&why);
                 first.attempts = attempt;
                 first.last_error = Some(why.clone());
                 Fate::Failed { attempt, why }
             }
             Outcome::Failed(why) => {
+                let why = storable(&why);
                 let (channel, id) = (line.channel.clone(), first.id);
                 given_up = Some(GivenUp { channel, id, attempts: attempt, why: why.clone() });
                 Fate::SetAside { attempt, why }
@@ -320,6 +324,11 @@ impl Held {
     fn is_empty(&self) -> bool {
         self.queue.is_empty() && self.untold == 0
     }
+}
+
+/// A reason as every store can keep it: some do not take a NUL.
+fn storable(why: &str) -> String {
+    why.chars().take(REASON_CHARS_MAX).map(|c| if c == '\0' { char::REPLACEMENT_CHARACTER } else { c }).collect()
 }
 
 /// Exponential back-off with jitter.

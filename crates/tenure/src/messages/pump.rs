@@ -67,7 +67,7 @@ enum Step {
 }
 
 impl Term<'_> {
-    /// Runs until the store says that the lease is not ours any more.
+    /// Runs until it is dropped.
     async fn serve(&self, patience: Duration) {
         let mut failures: u32 = 0;
         let mut not_before = Instant::ZERO;
@@ -84,19 +84,20 @@ impl Term<'_> {
                 }
             };
             match step {
-                Some(Step::Good) => failures = 0,
-                Some(Step::Failed(error)) => {
-                    failures = failures.saturating_add(1);
-                    not_before = self.shared.clock.now() + retry_after(failures, spread());
-                    self.report(Trouble::Store(error));
+                Some(Step::Good) => {
+                    failures = 0;
+                    continue;
                 }
-                Some(Step::NotHolder) => {
-                    // The elector finds out for itself; this makes it ask now.
-                    self.shared.send(Command::Input(self.shared.id, Input::Hint));
-                    return;
+                None => {
+                    self.wait(now, not_before, look_at).await;
+                    continue;
                 }
-                None => self.wait(now, not_before, look_at).await,
+                Some(Step::Failed(error)) => self.report(Trouble::Store(error)),
+                // The elector finds out for itself whether it is so; this makes it ask now.
+                Some(Step::NotHolder) => self.shared.send(Command::Input(self.shared.id, Input::Hint)),
             }
+            failures = failures.saturating_add(1);
+            not_before = self.shared.clock.now() + retry_after(failures, spread());
         }
     }
 
@@ -146,10 +147,9 @@ impl Term<'_> {
                 self.inbox.with_desk(|desk| desk.arrived(messages, more));
                 Step::Good
             }
-            Ok(Received::NotHolder) => Step::NotHolder,
-            Err(error) => {
+            failed => {
                 self.inbox.with_desk(Desk::look);
-                Step::Failed(error)
+                failed.map_or_else(Step::Failed, |_| Step::NotHolder)
             }
         })
     }

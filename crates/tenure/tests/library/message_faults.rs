@@ -4,8 +4,8 @@ use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
 use tenure::store::{StoreError, StoreErrorKind};
-use tenure::testing::{Fault, Operation};
-use tenure::{ChannelName, Message, Sender, Shelf, Trouble};
+use tenure::testing::{Fault, Operation, VirtualClock};
+use tenure::{ChannelName, Clock, MemoryStore, Message, Sender, Shelf, Tenure, Trouble};
 
 use crate::support::{Lab, block_on, eventually, id, lying, next_trouble, timing};
 
@@ -163,6 +163,30 @@ fn a_leader_that_the_store_does_not_know_any_more_finds_out() {
     assert_eq!(again.message().attempts, 0, "handled again under a new term, because it was not settled");
     again.done();
     eventually("it to be settled", || lying(&lab, Shelf::Waiting).is_empty());
+}
+
+#[test]
+fn a_store_that_says_somebody_else_leads_is_believed_and_messages_go_on_under_the_next_term() {
+    let (hands, store_hands) = (VirtualClock::new(), VirtualClock::new());
+    let memory = MemoryStore::with_clock(Clock::controlled_by(&store_hands));
+    let tenure = Tenure::with_store_and_clock(Arc::new(memory), Clock::controlled_by(&hands)).unwrap();
+    let election = tenure.election("x").unwrap().timing(timing()).start().unwrap();
+    let first = election.wait_elected().unwrap();
+    let mut channel = election.channel("refresh").unwrap();
+    // Of two clocks one is far off: the lease has run out there, and not here.
+    store_hands.advance(timing().ttl() * 2);
+    tenure.send_blocking("x", "refresh", &1).unwrap();
+    let mut delivery = None;
+    eventually("the message to be handed out", || {
+        hands.advance(Duration::from_millis(50));
+        delivery = futures_util::FutureExt::now_or_never(channel.next()).flatten();
+        delivery.is_some()
+    });
+    let delivery = delivery.unwrap();
+    assert!(first.is_cancelled() && delivery.term() > first.term());
+    delivery.done();
+    let waiting = || block_on(tenure.messages("x", Shelf::Waiting, 1)).unwrap();
+    eventually("it to be settled", || waiting().is_empty());
 }
 
 #[test]

@@ -189,3 +189,14 @@ fn retries_wait_longer_and_longer_but_never_too_long() {
     assert_eq!((waits[0], *waits.last().unwrap()), (RETRY_FIRST, RETRY_LONGEST));
     assert_eq!(retry_after(u32::MAX, 0), RETRY_LONGEST / 2);
 }
+
+#[test]
+fn a_reason_is_cut_and_holds_nothing_that_a_store_refuses() {
+    let mut desk = desk(&["a"]);
+    desk.arrived(vec![message(1, "a", "x")], false);
+    let first = take(&mut desk, "a").unwrap();
+    desk.finish(term(1), &first, Outcome::Failed(format!("a\0b{}", "é".repeat(5_000))), None, NOW);
+    let [(_, Fate::Failed { why, .. })] = &desk.tell()[..] else { panic!("one failure") };
+    assert!(why.starts_with("a\u{fffd}bé"), "{why}");
+    assert_eq!(why.chars().count(), REASON_CHARS_MAX);
+}
