@@ -2,13 +2,15 @@
 #![cfg(feature = "postgres")]
 #![allow(clippy::panic, clippy::unwrap_used, reason = "a test that fails panics")]
 
+mod schema;
+#[path = "../shared/suite.rs"]
 mod suite;
 
 use std::sync::LazyLock;
 
 use tenure_testkit::postgres::{PgBouncer, PoolMode, PostgresOptions, PostgresServer};
 
-use self::suite::{APP, PASSWORD, every_property_holds};
+use self::schema::{APP, PASSWORD, every_property_holds};
 
 static POSTGRES: LazyLock<PostgresServer> =
     LazyLock::new(|| PostgresServer::start_with(PostgresOptions::default().role(APP, PASSWORD).max_connections(200)));

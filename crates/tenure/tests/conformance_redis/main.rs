@@ -2,7 +2,9 @@
 #![cfg(feature = "redis")]
 #![allow(clippy::panic, clippy::unwrap_used, reason = "a test that fails panics")]
 
+mod keyspace;
 mod rights;
+#[path = "../shared/suite.rs"]
 mod suite;
 
 use std::sync::LazyLock;
@@ -10,7 +12,7 @@ use std::sync::LazyLock;
 use tenure_testkit::certificates::Certificates;
 use tenure_testkit::redis::{Cluster, Flavour, RedisOptions, RedisServer, Sentinels, TlsClients};
 
-use self::suite::{Pace, every_property_holds};
+use self::keyspace::{Pace, every_property_holds};
 
 static REDIS: LazyLock<RedisServer> = LazyLock::new(RedisServer::start);
 
@@ -36,7 +38,7 @@ fn on_a_primary_with_sentinels() {
 
 #[test]
 fn on_a_cluster() {
-    every_property_holds(&Cluster::start().url(), &[], Pace::Brisk);
+    every_property_holds(&Cluster::start().url(), &[], Pace::Calm);
 }
 
 #[test]

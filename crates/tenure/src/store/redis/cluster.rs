@@ -45,8 +45,8 @@ enum Target {
 const SLOTS: u16 = 16_384;
 /// A slot that is moved twice while a call is under way is a wonder; more than that is a loop.
 const REDIRECTIONS_MAX: usize = 5;
-/// Nodes of a cluster are near each other, and answer at about the same time.
-const LAGGARD_PATIENCE: Duration = Duration::from_millis(150);
+/// Nodes of a cluster are near each other, and answer at about the same time, unless our own machine is very busy.
+const LAGGARD_PATIENCE: Duration = Duration::from_millis(250);
 /// A node that does not answer must not use up the time of the others.
 const MAP_PATIENCE: Duration = Duration::from_millis(500);
 const SURVEY_PATIENCE: Duration = Duration::from_secs(2);

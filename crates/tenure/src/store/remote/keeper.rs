@@ -92,11 +92,13 @@ impl<D: Dial> Keeper<D> {
     }
 
     /// Gives up the connection, whatever it is: there may be a better server behind the address.
+    #[cfg(feature = "redis")]
     pub(in crate::store) fn reconnect(&self) {
         self.status.send_modify(|status| status.link = None);
     }
 
     /// The server that requests go to now, if there is one.
+    #[cfg(feature = "redis")]
     pub(in crate::store) fn server(&self) -> Option<Arc<str>> {
         self.status.borrow().link.as_ref().map(|link| Arc::clone(&link.address))
     }
@@ -154,6 +156,7 @@ impl<D: Dial> Keeper<D> {
 
 impl<D: Dial> Link<D> {
     /// The server as people know it: host and port.
+    #[cfg(feature = "redis")]
     pub(in crate::store) fn address(&self) -> &str {
         &self.address
     }
