@@ -29,8 +29,9 @@ impl Backend for Postgres {
 }
 
 impl StoreServer for PostgresServer {
+    /// It does not encrypt, and candidates that come from another host have to be told.
     fn url(&self) -> String {
-        Self::url(self)
+        format!("{}?sslmode=disable", Self::url(self))
     }
 
     /// It stands still, and its connections stay.
@@ -39,7 +40,6 @@ impl StoreServer for PostgresServer {
     }
 
     fn endpoint(&self) -> Option<Endpoint> {
-        let (address, url) = (self.address(), Self::url(self));
-        Some(Endpoint::new(address, &url, message_length))
+        Some(Endpoint::new(self.address(), &StoreServer::url(self), message_length))
     }
 }

@@ -2,13 +2,12 @@
 
 use std::fmt;
 
-use tokio_postgres::config::Host;
-
 use super::super::{StoreError, StoreErrorKind, StoreUrl};
 use super::connect::Endpoint;
 use super::identifier::Identifier;
-use super::parse;
-use super::tls::Encryption;
+use super::server::Server;
+use super::surroundings::Process;
+use super::{driver, parse};
 
 /// Where the server is, how to present oneself there, and in which schema elections are kept.
 ///
@@ -20,21 +19,60 @@ use super::tls::Encryption;
 /// ```
 #[derive(Clone)]
 pub struct PostgresConfig {
-    driver: tokio_postgres::Config,
-    encryption: Encryption,
+    pub(super) servers: Vec<Server>,
+    is_shuffled: bool,
     schema: Identifier,
+    warnings: Vec<String>,
 }
 
 /// Where elections are kept if nobody says otherwise.
 pub(super) const SCHEMA: &str = "tenure";
 
 impl PostgresConfig {
-    /// What an address says; see the [table](crate::store::postgres#addresses) of them.
+    /// What an address says, and the environment where it is silent; see the [table](crate::store::postgres#addresses) of
+    /// options and variables. Certificates and password files are read here, and not again. What is used but unwise is
+    /// logged as a warning.
+    ///
+    /// ```
+    /// use tenure::store::postgres::PostgresConfig;
+    ///
+    /// let url = "postgres://app@db1.example,db2.example/shop?sslmode=disable".parse()?;
+    /// let config = PostgresConfig::from_url(&url)?;
+    /// # Ok::<(), tenure::StoreError>(())
+    /// ```
     ///
     /// # Errors
     /// When the address cannot be understood, or names a file that cannot be read. The message never shows a password.
     pub fn from_url(url: &StoreUrl) -> Result<Self, StoreError> {
-        parse::url(url).map_err(|why| configuration(format!("the store address {url} cannot be used: {why}")))
+        let config = parse::url(url, &Process)
+            .map_err(|why| configuration(format!("the store address {url} cannot be used: {why}")))?;
+        for warning in config.warnings() {
+            tracing::warn!(place = config.place(), "{warning}");
+        }
+        Ok(config)
+    }
+
+    /// The servers of a configuration that the application has already. It counts alone: neither the environment nor
+    /// password files are looked at.
+    ///
+    /// Connections are encrypted with `tls`. Without it they are as with an [address](Self::from_url): checked with the
+    /// certificates of the system, unless the server is on this machine or `ssl_mode` is `Disable`. There is no falling
+    /// back to a connection that is not encrypted, so `Prefer` means the same as nothing said.
+    ///
+    /// ```
+    /// use tenure::store::postgres::{PostgresConfig, PostgresStore};
+    ///
+    /// let mut driver = tokio_postgres::Config::new();
+    /// driver.host("127.0.0.1").user("app").password("secret").dbname("shop");
+    /// let store = PostgresStore::open(&PostgresConfig::from_driver(&driver, None)?);
+    /// # Ok::<(), tenure::StoreError>(())
+    /// ```
+    ///
+    /// # Errors
+    /// When it names no host, asks for a standby, or has to be encrypted and the system has no certificates.
+    pub fn from_driver(driver: &tokio_postgres::Config, tls: Option<rustls::ClientConfig>) -> Result<Self, StoreError> {
+        driver::read(driver, tls, &Process)
+            .map_err(|why| configuration(format!("the configuration of the driver cannot be used: {why}")))
     }
 
     /// The schema in which elections are kept, `tenure` by default.
@@ -46,18 +84,17 @@ impl PostgresConfig {
         Ok(Self { schema, ..self })
     }
 
-    /// The server as people know it, without credentials.
+    /// The servers as people know them, without credentials.
     pub(super) fn place(&self) -> String {
-        let ports = self.driver.get_ports();
-        let port = |position: usize| ports.get(position).or(ports.first()).copied().unwrap_or(5432);
-        let host = |(position, host): (usize, &Host)| match host {
-            Host::Tcp(name) if name.contains(':') => format!("[{name}]:{}", port(position)),
-            Host::Tcp(name) => format!("{name}:{}", port(position)),
-            Host::Unix(directory) => format!("{}:{}", directory.display(), port(position)),
-        };
-        let hosts: Vec<String> = self.driver.get_hosts().iter().enumerate().map(host).collect();
-        let database = self.driver.get_dbname().or(self.driver.get_user()).unwrap_or_default();
+        let hosts: Vec<String> = self.servers.iter().map(Server::to_string).collect();
+        let config = self.servers.first().map(|server| &server.config);
+        let database = config.and_then(|config| config.get_dbname().or(config.get_user())).unwrap_or_default();
         format!("{}/{database}", hosts.join(","))
+    }
+
+    /// What is used but unwise.
+    pub(super) fn warnings(&self) -> &[String] {
+        &self.warnings
     }
 
     pub(super) fn schema_identifier(&self) -> &Identifier {
@@ -65,11 +102,11 @@ impl PostgresConfig {
     }
 
     pub(super) fn endpoint(&self) -> Endpoint {
-        Endpoint::new(self.driver.clone(), self.encryption.clone(), self.place())
+        Endpoint::new(self.servers.clone(), self.is_shuffled, self.place())
     }
 
-    pub(super) fn of(driver: tokio_postgres::Config, encryption: Encryption, schema: Identifier) -> Self {
-        Self { driver, encryption, schema }
+    pub(super) fn of(servers: Vec<Server>, is_shuffled: bool, schema: Identifier, warnings: Vec<String>) -> Self {
+        Self { servers, is_shuffled, schema, warnings }
     }
 }
 

@@ -6,19 +6,20 @@ use std::time::Duration;
 use futures_util::stream::{BoxStream, StreamExt, poll_fn};
 use tokio::sync::mpsc;
 use tokio::task::AbortHandle;
-use tokio_postgres::config::TargetSessionAttrs;
+use tokio::time::timeout;
 use tokio_postgres::types::{ToSql, Type};
 use tokio_postgres::{AsyncMessage, Client, Config, Row, SimpleQueryMessage};
 
 use super::super::StoreErrorKind;
 use super::error::Fault;
+use super::server::Server;
 use super::tls::Encryption;
 
-/// A server that can be connected to.
+/// Servers that can be connected to: one of them is the primary.
 #[derive(Clone)]
 pub(super) struct Endpoint {
-    config: Config,
-    encryption: Encryption,
+    servers: Vec<Server>,
+    is_shuffled: bool,
     place: Arc<str>,
 }
 
@@ -49,6 +50,11 @@ pub(super) type Messages = mpsc::UnboundedReceiver<AsyncMessage>;
 /// What arrives, as the driver gives it. Unless somebody reads it, nothing is sent either.
 type Incoming = BoxStream<'static, AsyncMessage>;
 
+/// How long to try each of several servers, unless somebody says otherwise: all of them must have been tried before
+/// whoever asked gives up, which is after 5 s.
+const PATIENCE_WITH_ALL: Duration = Duration::from_secs(4);
+const PATIENCE_WITH_ONE: Duration = Duration::from_secs(2);
+
 /// The oldest version that has all it takes: it can notice that a client is gone, and end sessions that idle.
 const VERSION_MIN: i32 = 14_00_00;
 
@@ -62,33 +68,56 @@ const SETTINGS: &str = "-c statement_timeout=10s -c lock_timeout=2s -c idle_sess
 const HAS_SETTINGS: &str = "current_setting('lock_timeout') = '2s'";
 
 impl Endpoint {
-    pub(super) fn new(mut config: Config, encryption: Encryption, place: String) -> Self {
-        if config.get_application_name().is_none() {
-            config.application_name("tenure");
-        }
-        if config.get_hosts().len() > 1 {
-            config.target_session_attrs(TargetSessionAttrs::ReadWrite);
-            if config.get_connect_timeout().is_none() {
-                config.connect_timeout(Duration::from_secs(2));
+    pub(super) fn new(mut servers: Vec<Server>, is_shuffled: bool, place: String) -> Self {
+        let count = u32::try_from(servers.len()).unwrap_or(u32::MAX);
+        if count > 1 {
+            let patience = (PATIENCE_WITH_ALL / count).min(PATIENCE_WITH_ONE);
+            for server in servers.iter_mut().filter(|server| server.patience().is_none()) {
+                server.config.connect_timeout(patience);
             }
         }
-        // The same that is asked of the server, so that both ends give up on a link that is cut.
-        config
-            .keepalives_idle(Duration::from_secs(5))
-            .keepalives_interval(Duration::from_secs(2))
-            .keepalives_retries(3);
-        if config.get_tcp_user_timeout().is_none() {
-            config.tcp_user_timeout(Duration::from_secs(11));
-        }
-        Self { config, encryption, place: Arc::from(place) }
+        Self { servers, is_shuffled, place: Arc::from(place) }
     }
 
     pub(super) fn place(&self) -> &Arc<str> {
         &self.place
     }
 
-    /// Connects to a primary, and returns what it says without being asked, too.
+    /// Connects to the first of the servers that is a primary, and returns what it says without being asked, too.
     pub(super) async fn connect(&self) -> Result<(Session, Messages), Fault> {
+        let mut servers: Vec<&Server> = self.servers.iter().collect();
+        if self.is_shuffled {
+            servers.sort_by_cached_key(|_| getrandom::u64().unwrap_or_default());
+        }
+        let mut told = None;
+        for server in servers {
+            let fault = match patiently(server).await {
+                Ok(connected) => return Ok(connected),
+                Err(fault) => fault,
+            };
+            tracing::debug!(%server, error = %fault, "a server cannot be used");
+            // What a server says tells more than that another one says nothing.
+            told = told.filter(Fault::is_answer).or(Some(fault));
+        }
+        let nowhere = || Fault::Unusable(StoreErrorKind::Configuration, "there is no host to connect to".to_owned());
+        Err(told.unwrap_or_else(nowhere))
+    }
+}
+
+/// Connects unless it takes longer than it may.
+async fn patiently(server: &Server) -> Result<(Session, Messages), Fault> {
+    let Some(patience) = server.patience() else { return server.connect().await };
+    match timeout(patience, server.connect()).await {
+        Ok(result) => result,
+        Err(_) => {
+            let message = format!("no answer within {patience:?}; check the host, the port, and connect_timeout");
+            Err(Fault::Unusable(StoreErrorKind::Unavailable, message))
+        }
+    }
+}
+
+impl Server {
+    async fn connect(&self) -> Result<(Session, Messages), Fault> {
         let mut config = self.config.clone();
         config.options([self.config.get_options().unwrap_or_default(), SETTINGS].join(" ").trim());
         let (client, messages) = match self.open(&config).await {

@@ -57,6 +57,15 @@ impl Fault {
         }
     }
 
+    /// Whether a server has answered, if only to say no.
+    pub(super) fn is_answer(&self) -> bool {
+        match self {
+            Self::Connect(error) | Self::Lost(error) => error.as_db_error().is_some(),
+            Self::Unusable(kind, _) => *kind != StoreErrorKind::Unavailable,
+            Self::Refused(_) | Self::Busy | Self::Nonsense(_) => true,
+        }
+    }
+
     /// The same with what to do about it, if the schema is what is wrong.
     pub(super) fn in_schema(self, schema: &Identifier) -> Self {
         let (Self::Refused(error) | Self::Connect(error)) = &self else { return self };

@@ -1,11 +1,18 @@
 #![doc = include_str!("docs.md")]
 
+mod certificates;
 mod config;
 mod connect;
+mod driver;
 mod error;
+mod hosts;
 mod identifier;
 mod lease;
 mod parse;
+mod passfile;
+mod server;
+mod settings;
+mod surroundings;
 mod tls;
 mod value;
 

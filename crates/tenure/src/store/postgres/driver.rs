@@ -1,0 +1,155 @@
+//! From a configuration of the driver that an application has already to ours.
+
+use std::time::Duration;
+
+use rustls::ClientConfig;
+use tokio_postgres::Config;
+use tokio_postgres::config::{LoadBalanceHosts, SslMode, TargetSessionAttrs};
+
+use super::config::{PostgresConfig, SCHEMA};
+use super::hosts::{PORT, Place};
+use super::identifier::Identifier;
+use super::server::{Server, template};
+use super::surroundings::Surroundings;
+use super::tls::{Encryption, Mode, given_encryption, usual_encryption};
+
+/// What the driver has if nobody says otherwise. It is too long to notice anything.
+const KEEPALIVES_IDLE: Duration = Duration::from_secs(2 * 60 * 60);
+
+/// Takes a configuration apart, or says what is wrong with it.
+pub(super) fn read(
+    driver: &Config,
+    tls: Option<ClientConfig>,
+    surroundings: &dyn Surroundings,
+) -> Result<PostgresConfig, String> {
+    if driver.get_target_session_attrs() == TargetSessionAttrs::ReadOnly {
+        return Err("elections are held on the primary, and never on a standby".to_owned());
+    }
+    let template = template_of(driver);
+    let is_given = tls.is_some();
+    let said = match driver.get_ssl_mode() {
+        SslMode::Disable => Some(Mode::Disable),
+        // The driver cannot say whether this was said.
+        SslMode::Prefer if !is_given => None,
+        _ => Some(Mode::VerifyFull),
+    };
+    let places = places(driver)?;
+    let is_encrypted = |place: &Place| Mode::at(place, said) != Mode::Disable;
+    let encryption = match tls {
+        Some(config) => given_encryption(config),
+        None if places.iter().any(is_encrypted) => usual_encryption(surroundings.authorities()?)?,
+        None => Encryption::Off,
+    };
+    let server = |place: &Place| {
+        let encryption = if is_encrypted(place) { encryption.clone() } else { Encryption::Off };
+        Server::new(&template, place, encryption)
+    };
+    let servers = places.iter().map(server).collect::<Result<Vec<Server>, String>>()?;
+    let schema = Identifier::new(SCHEMA).map_err(str::to_owned)?;
+    let is_shuffled = driver.get_load_balance_hosts() == LoadBalanceHosts::Random;
+    Ok(PostgresConfig::of(servers, is_shuffled, schema, Vec::new()))
+}
+
+fn places(driver: &Config) -> Result<Vec<Place>, String> {
+    let (hosts, addresses, ports) = (driver.get_hosts(), driver.get_hostaddrs(), driver.get_ports());
+    let count = hosts.len().max(addresses.len());
+    let fits = |length: usize, few: usize| length <= few || length == count;
+    if count == 0 {
+        return Err("it names no host".to_owned());
+    }
+    if !fits(hosts.len(), 0) || !fits(addresses.len(), 0) || !fits(ports.len(), 1) {
+        return Err("it does not have as many hosts, addresses and ports".to_owned());
+    }
+    let place = |position: usize| {
+        let port = ports.get(position).or(ports.first()).copied().unwrap_or(PORT);
+        Place::new(hosts.get(position).cloned(), addresses.get(position).copied(), port)
+    };
+    Ok((0..count).filter_map(place).collect())
+}
+
+/// Everything but where the servers are: the driver cannot forget them.
+fn template_of(driver: &Config) -> Config {
+    let mut config = template();
+    if let Some(user) = driver.get_user() {
+        config.user(user);
+    }
+    if let Some(password) = driver.get_password() {
+        config.password(password);
+    }
+    if let Some(database) = driver.get_dbname() {
+        config.dbname(database);
+    }
+    if let Some(options) = driver.get_options() {
+        config.options(options);
+    }
+    if let Some(name) = driver.get_application_name() {
+        config.application_name(name);
+    }
+    if let Some(timeout) = driver.get_connect_timeout() {
+        config.connect_timeout(*timeout);
+    }
+    if let Some(timeout) = driver.get_tcp_user_timeout() {
+        config.tcp_user_timeout(*timeout);
+    }
+    if driver.get_keepalives_idle() != KEEPALIVES_IDLE {
+        config.keepalives_idle(driver.get_keepalives_idle());
+    }
+    if let Some(interval) = driver.get_keepalives_interval() {
+        config.keepalives_interval(interval);
+    }
+    if let Some(retries) = driver.get_keepalives_retries() {
+        config.keepalives_retries(retries);
+    }
+    config
+        .keepalives(driver.get_keepalives())
+        .ssl_negotiation(driver.get_ssl_negotiation())
+        .channel_binding(driver.get_channel_binding());
+    config
+}
+
+#[cfg(test)]
+mod tests {
+    use std::net::IpAddr;
+
+    use super::super::surroundings::made_up::MadeUp;
+    use super::*;
+
+    #[test]
+    fn nothing_gets_lost_on_the_way() {
+        let mut driver = Config::new();
+        driver.user("u").password("canary").dbname("d").options("-c x=y").application_name("a").host("h").port(7);
+        driver.connect_timeout(Duration::from_secs(8)).tcp_user_timeout(Duration::from_secs(9)).keepalives(false);
+        driver
+            .keepalives_idle(Duration::from_secs(1))
+            .keepalives_interval(Duration::from_secs(3))
+            .keepalives_retries(4);
+        driver.ssl_mode(SslMode::Disable).hostaddr(IpAddr::from([192, 0, 2, 1]));
+        let config = read(&driver, None, &MadeUp::default()).unwrap();
+        assert_eq!(config.servers.iter().map(|server| server.config.clone()).collect::<Vec<_>>(), [driver]);
+        assert!(!format!("{config:?}").contains("canary"));
+    }
+
+    #[test]
+    fn several_hosts_become_several_servers_that_encrypt_unless_they_are_here() {
+        let mut driver = Config::new();
+        driver.host("db").host("127.0.0.1").host_path("/run").port(7);
+        let modes = |driver: &Config| {
+            let config = read(driver, None, &MadeUp::default()).expect("a configuration");
+            config.servers.iter().map(|server| (server.to_string(), server.config.get_ssl_mode())).collect::<Vec<_>>()
+        };
+        let names = ["db:7", "127.0.0.1:7", "/run:7"].map(str::to_owned);
+        let expected = |modes: [SslMode; 3]| names.iter().cloned().zip(modes).collect::<Vec<_>>();
+        assert_eq!(modes(&driver), expected([SslMode::Require, SslMode::Disable, SslMode::Disable]));
+        driver.ssl_mode(SslMode::Require);
+        assert_eq!(modes(&driver), expected([SslMode::Require, SslMode::Require, SslMode::Disable]));
+    }
+
+    #[test]
+    fn what_cannot_be_used_is_refused() {
+        let refused = |driver: &Config| read(driver, None, &MadeUp::default()).err().unwrap_or_default();
+        assert!(refused(&Config::new()).contains("no host"));
+        assert!(refused(Config::new().host("a").port(1).port(2)).contains("as many"));
+        let read_only = TargetSessionAttrs::ReadOnly;
+        assert!(refused(Config::new().host("localhost").target_session_attrs(read_only)).contains("standby"));
+    }
+}
