@@ -119,6 +119,7 @@ impl fmt::Display for StoreUrl {
                 let hidden = if credentials.contains(':') { ":***" } else { "" };
                 write!(f, "{scheme}:{slashes}{user}{hidden}@{place}")?;
             }
+            None if slashes == "//" => write!(f, "{scheme}:{slashes}{}", without_odd_ports(base))?,
             None => write!(f, "{scheme}:{slashes}{base}")?,
         }
         // Some drivers take secrets as parameters; their names are shown, their values are not.
@@ -134,6 +135,18 @@ impl fmt::Debug for StoreUrl {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "StoreUrl({self})")
     }
+}
+
+/// Whoever forgets the host has written a password where a port would be. A port has digits.
+fn without_odd_ports(base: &str) -> String {
+    let (hosts, path) = base.split_at(base.find('/').unwrap_or(base.len()));
+    let host = |host: &str| match host.split_once(':') {
+        Some((name, port)) if !host.starts_with('[') && !port.bytes().all(|byte| byte.is_ascii_digit()) => {
+            format!("{name}:***")
+        }
+        _ => host.to_owned(),
+    };
+    hosts.split(',').map(host).collect::<Vec<_>>().join(",") + path
 }
 
 fn known_schemes() -> String {
@@ -161,12 +174,24 @@ mod tests {
             "postgres://user:can?canary@host/db",
             "postgres://user:canary?x@host/db?a=b@c",
             "postgres://host/db?user=a@b&password=canary",
+            "postgres://user:canary/db",
+            "postgres://a:5432,user:canary",
+            "postgres://host/?dbname=a?password=canary",
+            "postgres://host/?sslrootcert=a?password=canary",
         ] {
             let url: StoreUrl = text.parse().unwrap();
             assert!(!url.to_string().contains("canary"), "{url}");
             assert!(!format!("{url:?}").contains("canary"), "{url:?}");
             let told = open(&url).map_or_else(|error| format!("{error} {error:?}"), |store| format!("{store:?}"));
             assert!(!told.contains("canary"), "{told}");
+        }
+    }
+
+    #[test]
+    fn what_is_no_password_is_shown() {
+        for text in ["redis://a:1,b:2/0", "redis://[::1]:6379", "redis://[::1]", "sqlite:/a:b/c", "redis+cluster://a,b"]
+        {
+            assert_eq!(text.parse::<StoreUrl>().unwrap().to_string(), text);
         }
     }
 
