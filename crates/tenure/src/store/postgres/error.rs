@@ -1,5 +1,6 @@
 //! What can go wrong with a PostgreSQL server, and how it is told.
 
+use std::error::Error as _;
 use std::sync::Arc;
 
 use tokio_postgres::Error;
@@ -60,7 +61,7 @@ impl Fault {
     /// Whether a server has answered, if only to say no.
     pub(super) fn is_answer(&self) -> bool {
         match self {
-            Self::Connect(error) | Self::Lost(error) => error.as_db_error().is_some(),
+            Self::Connect(error) | Self::Lost(error) => error.as_db_error().is_some() || lacks_password(error),
             Self::Unusable(kind, _) => *kind != StoreErrorKind::Unavailable,
             Self::Refused(_) | Self::Busy | Self::Nonsense(_) => true,
         }
@@ -103,7 +104,9 @@ fn ends_session(told: &DbError) -> bool {
 }
 
 fn kind(error: &Error) -> StoreErrorKind {
-    let Some(code) = error.code() else { return StoreErrorKind::Unavailable };
+    let Some(code) = error.code() else {
+        return if lacks_password(error) { StoreErrorKind::Denied } else { StoreErrorKind::Unavailable };
+    };
     match code.code() {
         "25006" => StoreErrorKind::ReadOnly,
         "42501" => StoreErrorKind::Denied,
@@ -118,9 +121,19 @@ fn kind(error: &Error) -> StoreErrorKind {
     }
 }
 
+/// The driver has no other way to tell that it was asked for a password and has none.
+fn lacks_password(error: &Error) -> bool {
+    error.source().is_some_and(|source| source.to_string() == "password missing")
+}
+
 /// What the server said, what to do about it, or what the driver found.
 fn words(error: &Error) -> String {
-    let Some(told) = error.as_db_error() else { return crate::with_causes(error) };
+    let Some(told) = error.as_db_error() else {
+        return match lacks_password(error) {
+            true => "the server asks for a password; give one with PGPASSWORD, PGPASSFILE or in the address".to_owned(),
+            false => crate::with_causes(error),
+        };
+    };
     let advice = match told.code().code() {
         "25006" => "; the database takes no writes: a standby, default_transaction_read_only, or a full disk",
         "28P01" | "28000" => "; check the user, the password (PGPASSWORD, PGPASSFILE) and pg_hba.conf",
