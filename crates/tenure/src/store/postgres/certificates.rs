@@ -95,3 +95,49 @@ fn read(settings: &Settings<'_>, file: &Named) -> Result<Vec<u8>, String> {
 fn cannot_read(file: &Named, error: &std::io::Error) -> String {
     unreadable(file.source, Path::new(&file.path), error)
 }
+
+#[cfg(test)]
+mod tests {
+    use super::super::surroundings::made_up::MadeUp;
+    use super::*;
+
+    #[test]
+    fn a_key_that_others_may_use_is_refused() {
+        let named = |path: &str| Named { path: path.into(), source: "sslkey" };
+        for (mode, owner, is_refused) in [
+            (0o600, 1000, false),
+            (0o400, 1000, false),
+            (0o640, 1000, true),
+            (0o604, 1000, true),
+            (0o640, 0, false),
+            (0o660, 0, true),
+            (0o644, 0, true),
+        ] {
+            let mut surroundings = MadeUp::default();
+            surroundings.files.insert("/key".into(), (mode, owner, Some(b"canary".to_vec())));
+            let url = "postgres://".parse().unwrap();
+            let settings = Settings::of(&url, &surroundings).unwrap();
+            // What is in it is no key either way.
+            let error = private_key(&settings, &named("/key")).unwrap_err();
+            assert_eq!(error.contains("chmod"), is_refused, "{mode:o} of {owner}: {error}");
+            assert!(error.starts_with("/key (sslkey)") && !error.contains("canary"), "{error}");
+        }
+    }
+
+    #[test]
+    fn files_where_other_clients_look_are_used_if_they_are_there() {
+        let found = |surroundings: &MadeUp| {
+            let url = "postgres://db?sslmode=require".parse().unwrap();
+            let settings = Settings::of(&url, surroundings).unwrap();
+            (authorities(&settings).map(|roots| roots.is_some()), identity(&settings).map(|own| own.is_some()))
+        };
+        assert_eq!(found(&MadeUp::default()), (Ok(false), Ok(false)));
+        let only_key = MadeUp::default().file("/home/me/.postgresql/postgresql.key", 0o600, "");
+        assert_eq!(found(&only_key), (Ok(false), Ok(false)));
+        let both = only_key.file("/home/me/.postgresql/postgresql.crt", 0o600, "");
+        let both = both.file("/home/me/.postgresql/root.crt", 0o600, "");
+        let (authorities, identity) = found(&both);
+        assert!(authorities.unwrap_err().contains("/home/me/.postgresql/root.crt"));
+        assert!(identity.unwrap_err().contains("/home/me/.postgresql/postgresql.crt"));
+    }
+}

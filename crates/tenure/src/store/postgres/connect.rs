@@ -224,3 +224,28 @@ async fn greet(client: &Client) -> Result<Facts, Fault> {
     }
     Ok(facts)
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn all_servers_are_tried_before_whoever_asked_gives_up() {
+        let patience = |timeouts: &[Option<u64>]| {
+            let server = |timeout: &Option<u64>| {
+                let mut config = Config::new();
+                if let Some(seconds) = timeout {
+                    config.connect_timeout(Duration::from_secs(*seconds));
+                }
+                Server { config, encryption: Encryption::Off }
+            };
+            let endpoint = Endpoint::new(timeouts.iter().map(server).collect(), false, String::new());
+            endpoint.servers.iter().map(Server::patience).collect::<Vec<_>>()
+        };
+        let seconds = |seconds| Some(Duration::from_secs(seconds));
+        assert_eq!(patience(&[None]), [None]);
+        assert_eq!(patience(&[None, None]), [seconds(2), seconds(2)]);
+        assert_eq!(patience(&[None; 4]), [seconds(1); 4]);
+        assert_eq!(patience(&[Some(9), None]), [seconds(9), seconds(2)]);
+    }
+}
