@@ -132,12 +132,12 @@ mod tests {
             (authorities(&settings).map(|roots| roots.is_some()), identity(&settings).map(|own| own.is_some()))
         };
         assert_eq!(found(&MadeUp::default()), (Ok(false), Ok(false)));
-        let only_key = MadeUp::default().file("/home/me/.postgresql/postgresql.key", 0o600, "");
+        let only_key = MadeUp::default().file("/me/.postgresql/postgresql.key", 0o600, "");
         assert_eq!(found(&only_key), (Ok(false), Ok(false)));
-        let both = only_key.file("/home/me/.postgresql/postgresql.crt", 0o600, "");
-        let both = both.file("/home/me/.postgresql/root.crt", 0o600, "");
+        let both = only_key.file("/me/.postgresql/postgresql.crt", 0o600, "");
+        let both = both.file("/me/.postgresql/root.crt", 0o600, "");
         let (authorities, identity) = found(&both);
-        assert!(authorities.unwrap_err().contains("/home/me/.postgresql/root.crt"));
-        assert!(identity.unwrap_err().contains("/home/me/.postgresql/postgresql.crt"));
+        assert!(authorities.unwrap_err().contains("/me/.postgresql/root.crt"));
+        assert!(identity.unwrap_err().contains("/me/.postgresql/postgresql.crt"));
     }
 }

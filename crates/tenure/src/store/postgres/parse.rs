@@ -209,7 +209,7 @@ mod tests {
 
     #[test]
     fn each_host_has_its_own_password() {
-        let surroundings = MadeUp::default().file("/home/me/.pgpass", 0o600, "a:*:*:*:one\nb:2:shop:me:two\n");
+        let surroundings = MadeUp::default().file("/me/.pgpass", 0o600, "a:*:*:*:one\nb:2:shop:me:two\n");
         let passwords = |text| {
             let servers = read(text, &surroundings).unwrap_or_else(|why| panic!("{text}: {why}")).servers;
             let password = |server: &Server| server.config.get_password().map(<[u8]>::to_vec);

@@ -136,7 +136,7 @@ pub(super) mod made_up {
         }
 
         fn home(&self) -> Option<PathBuf> {
-            Some("/home/me".into())
+            Some("/me".into())
         }
 
         fn user(&self) -> Option<String> {
