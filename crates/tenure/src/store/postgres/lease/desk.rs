@@ -26,6 +26,8 @@ use crate::store::{
 /// One open store.
 pub(super) struct Desk {
     place: Arc<str>,
+    /// What the address asks for and is unwise.
+    warnings: Vec<String>,
     schema: Identifier,
     node: Arc<Node>,
     push: Arc<Push>,
@@ -45,11 +47,22 @@ impl Desk {
         let schema = config.schema_identifier().clone();
         let node = Arc::new(Node::new(Dial::new(endpoint.clone(), schema.clone())));
         let push = Arc::new(Push::new(Channels::new(endpoint.clone(), Arc::clone(&node), schema.as_str())));
-        Self { place: Arc::clone(endpoint.place()), schema, node, push, server_clock: ServerClock::new(clock) }
+        Self {
+            place: Arc::clone(endpoint.place()),
+            warnings: config.warnings().to_vec(),
+            schema,
+            node,
+            push,
+            server_clock: ServerClock::new(clock),
+        }
     }
 
     pub(super) fn place(&self) -> &str {
         &self.place
+    }
+
+    pub(super) fn warnings(&self) -> &[String] {
+        &self.warnings
     }
 
     pub(super) fn watch(&self, interest: Interest) -> BoxStream<'static, Hint> {

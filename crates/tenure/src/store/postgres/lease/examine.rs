@@ -14,6 +14,8 @@ const CLOCK_DIFFERENCE: Duration = Duration::from_secs(5);
 /// Connects, reads, writes, and looks at how the server is set up.
 pub(super) async fn examine(desk: &Desk) -> Vec<Finding> {
     let mut findings = look(desk).await;
+    // They were logged when the store was opened.
+    findings.extend(desk.warnings().iter().map(|warning| Finding::warning("address", warning.clone())));
     findings.push(match desk.touch().await {
         Ok(()) => Finding::good("writable", "a write was committed"),
         Err(error) => Finding::bad("writable", error.to_string()),
