@@ -8,6 +8,7 @@ use std::time::Duration;
 
 use futures_util::future::join_all;
 use tenure::store::mailbox::Fate;
+use tenure::store::postgres::{Migration, PostgresConfig, PostgresStore};
 use tenure::store::redis::{RedisConfig, RedisStore};
 use tenure::store::sqlite::SqliteStore;
 use tenure::store::{
@@ -17,6 +18,7 @@ use tenure::store::{
 use tenure_core::{
     CampaignReply, CandidateId, ChannelName, ElectionName, LossReason, Namespace, Nonce, Priority, Sender, Term,
 };
+use tenure_testkit::postgres::PostgresServer;
 use tenure_testkit::redis::RedisServer;
 
 const SEEDS: u64 = 25;
@@ -29,10 +31,14 @@ async fn every_mailbox_answers_as_the_reference_does() {
     let directory = tempfile::tempdir().unwrap();
     let server = RedisServer::start();
     let config = RedisConfig::from_url(&server.url().parse().unwrap()).unwrap();
+    let postgres = PostgresServer::start();
+    let lease = PostgresConfig::from_url(&postgres.url().parse().unwrap()).unwrap();
+    Migration::new(&lease).run().await.unwrap();
     let stores: Vec<Arc<dyn Store>> = vec![
         Arc::new(MemoryStore::new()),
         Arc::new(SqliteStore::open(directory.path().join("mailboxes.db")).unwrap()),
         Arc::new(RedisStore::open(&config).unwrap()),
+        Arc::new(PostgresStore::open(&lease)),
     ];
     let mut received = 0;
     for seed in 0..SEEDS {

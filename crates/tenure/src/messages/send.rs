@@ -165,18 +165,19 @@ async fn send_until_known(store: Arc<dyn Store>, post: Post) -> Result<(), Store
         };
         failures += 1;
         let pause = retry_after(failures, spread());
-        if !may_pass(&error) || tokio::time::Instant::now() + pause >= give_up_at {
+        if !may_pass(&error, mailbox(&*store)?.promises().durable) || tokio::time::Instant::now() + pause >= give_up_at {
             return Err(error);
         }
         tokio::time::sleep(pause).await;
     }
 }
 
-/// Whether the same message may be accepted a moment later.
-fn may_pass(error: &StoreError) -> bool {
+/// Whether the same message may be accepted a moment later. Where messages are not kept, nobody recognises the second copy
+/// of one that may have been passed on.
+fn may_pass(error: &StoreError, is_kept: bool) -> bool {
     let is_away = matches!(error.kind(), StoreErrorKind::Unavailable | StoreErrorKind::TimedOut);
     match error.failure() {
-        Failure::Unknown => true,
+        Failure::Unknown => is_kept,
         _ => is_away,
     }
 }
