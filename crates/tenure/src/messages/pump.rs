@@ -26,8 +26,6 @@ const LOOK_EVERY_UNPUSHED: Duration = Duration::from_secs(1);
 /// Runs until the candidate has left the election.
 pub(crate) async fn run(shared: Arc<Shared>, store: Arc<dyn Store>, timing: Timing) {
     let (Some(inbox), Some(mailbox)) = (shared.inbox(), store.mailbox()) else { return };
-    let pushes = store.capabilities().pushes;
-    let look_every = if pushes { timing.ttl() } else { timing.ttl().min(LOOK_EVERY_UNPUSHED) };
     loop {
         let led = |phase: &Phase| match phase {
             Phase::Leading(grant) => Some(Some(Arc::clone(grant))),
@@ -38,7 +36,15 @@ pub(crate) async fn run(shared: Arc<Shared>, store: Arc<dyn Store>, timing: Timi
         let leadership = Leadership::new(Arc::clone(&shared), Arc::clone(&grant));
         inbox.begin(&grant);
         if let Some(nonce) = grant.nonce() {
-            let term = Term { shared: &shared, inbox, mailbox, leadership: &leadership, nonce, look_every };
+            let term = Term {
+                shared: &shared,
+                inbox,
+                mailbox,
+                leadership: &leadership,
+                nonce,
+                store: &*store,
+                ttl: timing.ttl(),
+            };
             select(pin!(term.serve(timing.attempt_timeout())), pin!(leadership.overdue())).await;
         }
         drop(inbox.end());
@@ -53,7 +59,8 @@ struct Term<'a> {
     mailbox: &'a dyn Mailbox,
     leadership: &'a Leadership,
     nonce: Nonce,
-    look_every: Duration,
+    store: &'a dyn Store,
+    ttl: Duration,
 }
 
 /// What a call to the store came to.
@@ -67,6 +74,11 @@ enum Step {
 }
 
 impl Term<'_> {
+    /// How long to wait for a push. Whether there are any may turn out late.
+    fn look_every(&self) -> Duration {
+        if self.store.capabilities().pushes { self.ttl } else { self.ttl.min(LOOK_EVERY_UNPUSHED) }
+    }
+
     /// Runs until it is dropped.
     async fn serve(&self, patience: Duration) {
         let mut failures: u32 = 0;
@@ -130,7 +142,7 @@ impl Term<'_> {
             return false;
         }
         if now >= *look_at {
-            *look_at = now + self.look_every;
+            *look_at = now + self.look_every();
             self.inbox.with_desk(Desk::look);
         }
         self.inbox.with_desk(|desk| desk.wants_look())

@@ -165,7 +165,8 @@ async fn send_until_known(store: Arc<dyn Store>, post: Post) -> Result<(), Store
         };
         failures += 1;
         let pause = retry_after(failures, spread());
-        if !may_pass(&error, mailbox(&*store)?.promises().durable) || tokio::time::Instant::now() + pause >= give_up_at {
+        if !may_pass(&error, mailbox(&*store)?.promises().durable) || tokio::time::Instant::now() + pause >= give_up_at
+        {
             return Err(error);
         }
         tokio::time::sleep(pause).await;

@@ -75,7 +75,7 @@ impl Store for PostgresStore {
             name: "postgres",
             statement: "One leader as long as the primary keeps what it has confirmed and its wall clock does not jump; a \
                         failover to a standby that lags behind can make two, and terms grow even then.",
-            pushes: true,
+            pushes: !self.desk.hears_nothing(),
             sees_death: false,
             ttl_min: Duration::from_millis(1),
         }

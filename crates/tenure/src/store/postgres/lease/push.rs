@@ -190,6 +190,10 @@ impl Listening<'_> {
     /// Once, and again after it has worked meanwhile.
     fn complain(&self) {
         if !self.channels.is_in_vain.swap(true, Ordering::Relaxed) {
+            // Whoever waits for one has to begin to look by itself.
+            for interest in [Interest::Own, Interest::All, Interest::Messages] {
+                self.ear.tell(interest, Hint::anywhere());
+            }
             tracing::warn!(
                 "PostgreSQL at {}: notifications do not arrive, so candidates look for changes by themselves, which takes \
                  longer and costs more; a pooler in transaction mode is the usual cause: connect to the server itself, or \
