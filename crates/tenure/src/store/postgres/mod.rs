@@ -1,5 +1,6 @@
 #![doc = include_str!("docs.md")]
 
+mod advisory;
 mod certificates;
 mod config;
 mod connect;
@@ -16,5 +17,6 @@ mod surroundings;
 mod tls;
 mod value;
 
+pub use self::advisory::AdvisoryStore;
 pub use self::config::PostgresConfig;
 pub use self::lease::{Migration, PostgresStore};
