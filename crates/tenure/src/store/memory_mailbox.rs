@@ -31,7 +31,7 @@ pub(super) struct Messages {
 }
 
 impl Messages {
-    fn send(&mut self, post: &Post) -> Result<(), StoreError> {
+    pub(super) fn send(&mut self, post: &Post) -> Result<(), StoreError> {
         PROMISES.check_payload(&post.payload)?;
         if self.places.contains_key(&post.id) {
             return Ok(());
@@ -52,7 +52,7 @@ impl Messages {
         Ok(())
     }
 
-    fn receive(&self, request: &Receive) -> Vec<Message> {
+    pub(super) fn receive(&self, request: &Receive) -> Vec<Message> {
         let is_wanted = |message: &&Message| {
             let is_held_back = |line: &super::Line| line.channel == message.channel && line.sender == message.sender;
             request.channels.contains(&message.channel) && !request.except.iter().any(is_held_back)
@@ -61,7 +61,7 @@ impl Messages {
     }
 
     /// Returns how many of those set aside were dropped.
-    fn settle(&mut self, request: &Settle) -> u64 {
+    pub(super) fn settle(&mut self, request: &Settle) -> u64 {
         for (id, fate) in &request.fates {
             let Some((Shelf::Waiting, place)) = self.places.get(id).copied() else { continue };
             match fate {
@@ -90,7 +90,7 @@ impl Messages {
         dropped
     }
 
-    fn requeue(&mut self, ids: Option<&[MessageId]>) -> u64 {
+    pub(super) fn requeue(&mut self, ids: Option<&[MessageId]>) -> u64 {
         let wanted = |message: &Message| ids.is_none_or(|ids| ids.contains(&message.id));
         let places: Vec<u64> =
             self.aside.iter().filter(|(_, message)| wanted(message)).map(|(place, _)| *place).collect();
@@ -102,6 +102,11 @@ impl Messages {
             }
         }
         count
+    }
+
+    /// The first ones on a shelf.
+    pub(super) fn list(&mut self, shelf: Shelf, limit: usize) -> Vec<Message> {
+        self.shelf(shelf).values().take(limit).cloned().collect()
     }
 
     fn put(&mut self, shelf: Shelf, message: Message) {
@@ -161,8 +166,7 @@ impl Mailbox for MemoryStore {
         shelf: Shelf,
         limit: usize,
     ) -> BoxFuture<'a, Result<Vec<Message>, StoreError>> {
-        let look = |messages: &mut Messages| messages.shelf(shelf).values().take(limit).cloned().collect();
-        Box::pin(ready(Ok(self.with_messages(key, look))))
+        Box::pin(ready(Ok(self.with_messages(key, |messages| messages.list(shelf, limit)))))
     }
 
     fn requeue<'a>(

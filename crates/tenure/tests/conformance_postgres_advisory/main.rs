@@ -10,7 +10,7 @@ use std::time::Duration;
 use futures_util::future::BoxFuture;
 use futures_util::{StreamExt, stream};
 use tenure::Store;
-use tenure::conformance::{ALL, Fixture, NO_MESSAGES, PropertyFn, SESSIONS, expected_of, left_out};
+use tenure::conformance::{ALL, Fixture, PropertyFn, SESSIONS, expected_of, left_out};
 use tenure::store::Feature;
 use tenure_testkit::postgres::{PostgresOptions, PostgresServer};
 
@@ -63,7 +63,7 @@ fn every_property_holds() {
     let runtime = tokio::runtime::Builder::new_multi_thread().worker_threads(2).enable_all().build().unwrap();
     let capabilities =
         tenure::store::open(&"postgres+advisory://127.0.0.1/none".parse().unwrap()).unwrap().capabilities();
-    let properties: Vec<_> = expected_of(&capabilities).chain(SESSIONS).chain(NO_MESSAGES).collect();
+    let properties: Vec<_> = expected_of(&capabilities).chain(SESSIONS).collect();
     // Before the first one begins: what waits for an answer must not wait for a database that is being made.
     let fixtures: Vec<Locks> =
         properties.iter().map(|_| Locks { url: SERVER.new_database().url_as(ROLE, PASSWORD) }).collect();

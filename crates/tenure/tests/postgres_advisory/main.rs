@@ -5,6 +5,7 @@
 mod crashes;
 mod interop;
 mod locks;
+mod messages;
 mod poolers;
 mod quiet;
 mod servers;

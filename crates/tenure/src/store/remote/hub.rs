@@ -79,6 +79,12 @@ impl<S: Source> Hub<S> {
         }
     }
 
+    /// Passes on a hint of this process's own.
+    #[cfg(feature = "postgres")]
+    pub(in crate::store) fn tell(&self, interest: Interest, hint: Hint) {
+        self.ear.tell(interest, hint);
+    }
+
     /// A stream of hints. Must be called on a runtime.
     pub(in crate::store) fn watch(self: &Arc<Self>, interest: Interest) -> BoxStream<'static, Hint> {
         let hints = self.ear.hints(interest).subscribe();

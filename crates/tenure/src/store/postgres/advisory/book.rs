@@ -119,6 +119,12 @@ impl Book {
         self.holds.values().map(|hold| hold.ttl).max()
     }
 
+    /// The elections that are led from here, each under its term.
+    pub(super) fn led(&self, now: Instant) -> Vec<(ElectionKey, Term)> {
+        let led = self.holds.values().filter(|hold| now < hold.lapses_at);
+        led.map(|hold| (hold.key.clone(), hold.leader.term)).collect()
+    }
+
     pub(super) fn holds(&self) -> impl Iterator<Item = &Hold> {
         self.holds.values()
     }

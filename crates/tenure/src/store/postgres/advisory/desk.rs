@@ -12,6 +12,7 @@ use super::super::identifier::lock_tag;
 use super::book::{Hold, Lock};
 use super::campaign;
 use super::locks::{self, Sight};
+use super::mailbox;
 use super::notice::{Notice, notify};
 use super::office::Office;
 use super::push::{Push, Voice};
@@ -40,6 +41,11 @@ impl Desk {
 
     pub(super) fn office(&self) -> &Office {
         &self.office
+    }
+
+    /// Messages may wait for a leader of this handle.
+    pub(super) fn hint_messages(&self, key: &ElectionKey) {
+        self.push.tell(Interest::Messages, Hint::at(key.clone()));
     }
 
     pub(super) fn watch(&self, interest: Interest) -> BoxStream<'static, Hint> {
@@ -152,7 +158,7 @@ impl Desk {
     }
 
     fn audit_now_and_then(&self, session: &Arc<LockSession>) {
-        if session.beats.fetch_add(1, Ordering::Relaxed) % BEATS_PER_AUDIT == 0 {
+        if session.beats.fetch_add(1, Ordering::Relaxed).is_multiple_of(BEATS_PER_AUDIT) {
             let session = Arc::clone(session);
             tokio::spawn(async move {
                 let _turn = session.turn.lock().await;
@@ -193,7 +199,11 @@ async fn resign(session: Arc<LockSession>, batch: Vec<Resign>) -> Result<(), Fau
         let _ = tidy(&session).await;
     }
     drop(turn);
-    tokio::spawn(async move { notify(&session, &notices).await });
+    let elections: Vec<ElectionKey> = holds.iter().map(|hold| hold.key.clone()).collect();
+    tokio::spawn(async move {
+        notify(&session, &notices).await;
+        mailbox::close(&session, &elections).await;
+    });
     match released {
         // Whatever it held is free, since it has ended.
         Err(_) if session_is_over(&released) => Ok(()),

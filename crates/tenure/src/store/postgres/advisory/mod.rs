@@ -6,7 +6,9 @@ mod desk;
 mod dial;
 mod examine;
 mod label;
+mod letters;
 mod locks;
+mod mailbox;
 mod notice;
 mod office;
 mod push;
@@ -27,8 +29,8 @@ use super::config::PostgresConfig;
 use super::error::Fault;
 use crate::clock::Clock;
 use crate::store::{
-    Campaign, Capabilities, ElectionKey, Feature, Finding, Hint, Interest, Observation, Renew, Replies, Resign, Store,
-    StoreError, Transition,
+    Campaign, Capabilities, ElectionKey, Feature, Finding, Hint, Interest, Mailbox, Observation, Renew, Replies,
+    Resign, Store, StoreError, Transition,
 };
 
 #[doc = include_str!("docs.md")]
@@ -105,6 +107,10 @@ impl Store for AdvisoryStore {
 
     fn watch(&self, interest: Interest) -> BoxStream<'static, Hint> {
         self.desk.watch(interest)
+    }
+
+    fn mailbox(&self) -> Option<&dyn Mailbox> {
+        Some(self)
     }
 
     fn examine(&self) -> BoxFuture<'_, Vec<Finding>> {

@@ -7,7 +7,7 @@ use tenure_core::record::RESERVATION;
 
 use super::notice::Notice;
 use super::office::Office;
-use super::session::LockSession;
+use super::session::{Heard, LockSession};
 use super::watchman;
 use crate::store::remote::hub::{Ear, Hub, Source};
 use crate::store::{Hint, Interest};
@@ -50,16 +50,19 @@ impl Voice {
     /// Until the session ends, or nobody watches.
     async fn hear(&self, session: &Arc<LockSession>, ear: &Ear) {
         let mut wanted = ear.wanted();
-        let mut tells_all = false;
+        let mut told = Vec::new();
         loop {
             let now_wanted = *wanted.borrow_and_update();
-            if now_wanted.wants(Interest::All) && !tells_all {
-                ear.now_heard(Interest::All);
+            for interest in [Interest::All, Interest::Messages] {
+                if now_wanted.wants(interest) && !told.contains(&interest) {
+                    ear.now_heard(interest);
+                }
             }
-            tells_all = now_wanted.wants(Interest::All);
+            told = [Interest::All, Interest::Messages].into_iter().filter(|what| now_wanted.wants(*what)).collect();
             tokio::select! {
                 heard = session.hear() => match heard {
-                    Some((_, notice)) => self.pass_on(session, ear, &notice),
+                    Some(Heard::Notice(notice)) => self.pass_on(session, ear, &notice),
+                    Some(Heard::Letter(key)) => ear.tell(Interest::Messages, Hint::at(key)),
                     None => return,
                 },
                 changed = wanted.changed() => if changed.is_err() { return },

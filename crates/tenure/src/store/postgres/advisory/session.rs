@@ -15,9 +15,10 @@ use tokio_postgres::{AsyncMessage, Row};
 use super::super::connect::{Facts, Messages, Session};
 use super::super::error::Fault;
 use super::book::Book;
-use super::notice::Notice;
+use super::letters::Letters;
+use super::notice::{Notice, channel_name};
 use crate::clock::Clock;
-use crate::store::StoreErrorKind;
+use crate::store::{ElectionKey, StoreErrorKind};
 
 /// A session, and what it holds.
 ///
@@ -32,6 +33,7 @@ pub(super) struct LockSession {
     pub(super) turn: tokio::sync::Mutex<()>,
     book: Mutex<Book>,
     inbox: Mutex<Inbox>,
+    letters: Mutex<Letters>,
     /// After how long without a request the server ends this session, in milliseconds; 0 is never.
     pub(super) guard_ms: AtomicU32,
     /// How often it has shown that it is alive.
@@ -46,7 +48,16 @@ pub(super) struct LockSession {
 /// What has arrived and was not looked at.
 struct Inbox {
     messages: Messages,
-    notices: VecDeque<(i32, Notice)>,
+    heard: VecDeque<Heard>,
+}
+
+/// Something that has arrived.
+#[derive(Debug)]
+pub(super) enum Heard {
+    /// A notice of another session.
+    Notice(Notice),
+    /// A message to the leader of an election, which is this process.
+    Letter(ElectionKey),
 }
 
 /// A server that takes longer is asked over another connection, unless this one holds something.
@@ -62,7 +73,8 @@ impl LockSession {
             clock,
             turn: tokio::sync::Mutex::new(()),
             book: Mutex::default(),
-            inbox: Mutex::new(Inbox { messages, notices: VecDeque::new() }),
+            inbox: Mutex::new(Inbox { messages, heard: VecDeque::new() }),
+            letters: Mutex::default(),
             guard_ms: AtomicU32::new(0),
             beats: AtomicU32::new(0),
             is_unsure: AtomicBool::new(false),
@@ -134,13 +146,13 @@ impl LockSession {
         u32::try_from(guard).unwrap_or(u32::MAX).min(i32::MAX.unsigned_abs())
     }
 
-    /// The next notice, with the server process it comes from; none when the session has ended. Cancel safe.
-    pub(super) async fn hear(&self) -> Option<(i32, Notice)> {
+    /// The next thing that has arrived; none when the session has ended. Cancel safe.
+    pub(super) async fn hear(&self) -> Option<Heard> {
         poll_fn(|context| {
             let mut inbox = self.inbox();
             loop {
-                if let Some(notice) = inbox.notices.pop_front() {
-                    return Poll::Ready(Some(notice));
+                if let Some(heard) = inbox.heard.pop_front() {
+                    return Poll::Ready(Some(heard));
                 }
                 match inbox.messages.poll_recv(context) {
                     Poll::Ready(Some(message)) => self.sort(&mut inbox, &message),
@@ -163,15 +175,32 @@ impl LockSession {
     /// A request to hand over waits for the next renewal; everything else waits for those who listen.
     fn sort(&self, inbox: &mut Inbox, message: &AsyncMessage) {
         let AsyncMessage::Notification(told) = message else { return };
+        if told.channel() != channel_name() {
+            let led = self.book().led(self.now());
+            inbox.heard.extend(self.letters().deliver(told, &led).into_iter().map(Heard::Letter));
+            return;
+        }
         let Some(notice) = Notice::read(told) else { return };
         if let Notice::Asked(key, term, handover) = &notice {
             let id = super::super::identifier::lock_id(key);
             self.book().ask(id, *term, handover.clone(), self.now());
         }
-        inbox.notices.push_back((told.process_id(), notice));
-        if inbox.notices.len() > NOTICES_MAX {
-            inbox.notices.pop_front();
+        inbox.heard.push_back(Heard::Notice(notice));
+        if inbox.heard.len() > HEARD_MAX {
+            inbox.heard.pop_front();
         }
+    }
+
+    pub(super) fn letters(&self) -> MutexGuard<'_, Letters> {
+        self.letters.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Runs statements that have no parameters.
+    pub(super) async fn run(&self, sql: &str) -> Result<(), Fault> {
+        if self.is_over() {
+            return Err(self.obituary());
+        }
+        self.wire.run(sql).await.map(drop)
     }
 
     fn inbox(&self) -> MutexGuard<'_, Inbox> {
@@ -190,4 +219,4 @@ impl Drop for LockSession {
 }
 
 /// Nobody may be listening; what is older is of no use.
-const NOTICES_MAX: usize = 1_024;
+const HEARD_MAX: usize = 1_024;
