@@ -6,6 +6,7 @@ mod crashes;
 mod interop;
 mod locks;
 mod poolers;
+mod processes;
 mod quiet;
 mod servers;
 mod stillness;

@@ -152,7 +152,7 @@ impl Desk {
     }
 
     fn audit_now_and_then(&self, session: &Arc<LockSession>) {
-        if session.beats.fetch_add(1, Ordering::Relaxed) % BEATS_PER_AUDIT == 0 {
+        if session.beats.fetch_add(1, Ordering::Relaxed).is_multiple_of(BEATS_PER_AUDIT) {
             let session = Arc::clone(session);
             tokio::spawn(async move {
                 let _turn = session.turn.lock().await;
