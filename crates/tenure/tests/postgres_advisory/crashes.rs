@@ -3,10 +3,11 @@
 use std::time::{Duration, Instant};
 
 use futures_util::StreamExt;
+use tenure::Tenure;
 use tenure::store::Interest;
 use tenure_testkit::postgres::Session;
 
-use crate::support::{PASSWORD, PATIENCE, ROLE, SERVER, Stander, locks, until, url};
+use crate::support::{PASSWORD, PATIENCE, ROLE, SERVER, Stander, lockers, locks, until, url};
 
 #[tokio::test]
 async fn a_leader_that_is_gone_is_missed_at_once() {
@@ -53,15 +54,37 @@ async fn a_waiter_that_is_dead_keeps_nothing() {
     let hints = follower.store.watch(Interest::Own);
     wait_for_it(&follower, &database).await;
     // It is gone, and its server process has not noticed.
-    let waiter =
-        database.sql("SELECT pid FROM pg_locks WHERE locktype = 'advisory' AND NOT granted").remove(0).remove(0);
+    let waiter = lockers(&database, "NOT granted").remove(0);
     drop((follower, hints));
     leader.resign().await;
     let mut other = Session::open(&database.url_as(ROLE, PASSWORD)).unwrap();
-    until(&format!("the lock that {waiter:?} waited for"), async || {
+    until(&format!("the lock that process {waiter} waited for"), async || {
         (other.run("SELECT pg_try_advisory_lock(1)").unwrap()[0][0].as_deref() == Some("t")).then_some(())
     })
     .await;
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_leader_that_resigns_is_succeeded_at_once() {
+    let database = SERVER.new_database();
+    let tenures = [(); 3].map(|()| Tenure::open(&url(&database)).unwrap());
+    let elections = tenures.each_ref().map(|tenure| tenure.election("nightly").unwrap().start().unwrap());
+    let leader = async || until("a leader", async || elections.iter().position(tenure::Election::is_leader)).await;
+    let mut took = Vec::new();
+    for _ in 0..10 {
+        let before = leader().await;
+        let resigned_at = Instant::now();
+        elections[before].resign().await.unwrap();
+        until("another leader", async || {
+            elections.iter().position(tenure::Election::is_leader).filter(|now| *now != before)
+        })
+        .await;
+        took.push(resigned_at.elapsed());
+    }
+    took.sort();
+    println!("a leader that resigned was succeeded after {:?} (median), {:?} at most", took[5], took[9]);
+    // A poll would take longer than the ttl, which is 30 s.
+    assert!(took[5] < Duration::from_secs(5), "{took:?}");
 }
 
 /// Campaigns until it waits for the lock.

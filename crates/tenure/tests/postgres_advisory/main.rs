@@ -7,6 +7,7 @@ mod interop;
 mod locks;
 mod messages;
 mod poolers;
+mod processes;
 mod quiet;
 mod servers;
 mod stillness;

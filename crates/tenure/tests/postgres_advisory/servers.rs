@@ -6,7 +6,7 @@ use futures_util::StreamExt;
 use tenure::store::{Interest, StoreErrorKind};
 use tenure_testkit::postgres::{PostgresServer, Standby, StopMode};
 
-use crate::support::{PASSWORD, PATIENCE, ROLE, SERVER, Stander, advisory, options, url};
+use crate::support::{PASSWORD, PATIENCE, ROLE, SERVER, Stander, advisory, lockers, options, url};
 
 #[tokio::test]
 async fn a_session_that_is_terminated_is_missed_at_once_and_terms_grow() {
@@ -21,9 +21,9 @@ async fn a_session_that_is_terminated_is_missed_at_once_and_terms_grow() {
         assert!(Some(term) > last, "{term:?} after {last:?}");
         while futures_util::FutureExt::now_or_never(hints.next()).is_some() {}
         let ended_at = Instant::now();
-        database.sql(
-            "SELECT pg_terminate_backend(pid) FROM pg_locks WHERE locktype = 'advisory' AND objsubid = 1 AND granted",
-        );
+        for pid in lockers(&database, "objsubid = 1 AND granted") {
+            database.sql(&format!("SELECT pg_terminate_backend({pid})"));
+        }
         tokio::time::timeout(PATIENCE, hints.next()).await.expect("nobody told the leader");
         leader.has_lost(term).await;
         let took = ended_at.elapsed();

@@ -143,11 +143,16 @@ impl Stander {
 
 /// How many advisory locks there are in this database, marks not among them.
 pub(crate) fn locks(database: &Database<'_>, condition: &str) -> usize {
+    lockers(database, &format!("objsubid = 1 AND {condition}")).len()
+}
+
+/// The server processes that have advisory locks in this database, or wait for them.
+pub(crate) fn lockers(database: &Database<'_>, condition: &str) -> Vec<String> {
     let sql = format!(
-        "SELECT pid FROM pg_locks WHERE locktype = 'advisory' AND objsubid = 1 AND {condition} \
+        "SELECT pid FROM pg_locks WHERE locktype = 'advisory' AND {condition} \
          AND database = (SELECT oid FROM pg_database WHERE datname = current_database())"
     );
-    database.sql(&sql).len()
+    database.sql(&sql).into_iter().flatten().flatten().collect()
 }
 
 /// Waits for what nothing tells of, and lets the store go on meanwhile.

@@ -60,8 +60,14 @@ impl Session {
             tokio::spawn(async { drop(connection.await) });
             Ok(client)
         };
-        let client = wait(&runtime, patience, connect)?;
-        Ok(Self { runtime: Some(runtime), client, patience })
+        match wait(&runtime, patience, connect) {
+            Ok(client) => Ok(Self { runtime: Some(runtime), client, patience }),
+            Err(error) => {
+                // In an asynchronous test nobody may wait for the end of a runtime.
+                runtime.shutdown_background();
+                Err(error)
+            }
+        }
     }
 
     /// Changes how long it waits for an answer. Without this it is [`PATIENCE`].

@@ -1,4 +1,4 @@
-#![doc = include_str!("docs.md")]
+//! Advisory locks.
 
 mod book;
 mod campaign;

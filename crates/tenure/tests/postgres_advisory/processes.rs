@@ -1,0 +1,133 @@
+//! Leaders that are processes of their own: killed, stopped, and on a host that is gone without a word.
+
+use std::io::{BufRead, BufReader};
+use std::process::{Child, Command, Stdio};
+use std::time::Duration;
+
+use rustix::process::{Pid, Signal, kill_process};
+use tenure::store::Interest;
+use tenure::{Clock, Tenure, Timing};
+use tenure_testkit::netns::Namespace;
+use tenure_testkit::postgres::PostgresServer;
+
+use crate::support::{PASSWORD, ROLE, SERVER, Stander, advisory, locks, options, until, url};
+
+const TTL: Duration = Duration::from_secs(3);
+
+/// Not a test: the entry of processes that tests start. Without an address it does nothing.
+#[tokio::test]
+async fn role() {
+    let Ok(url) = std::env::var("TENURE_TEST_URL") else { return };
+    let tenure = Tenure::open(&url).unwrap();
+    let timing = Timing::from_ttl(TTL).unwrap();
+    let election = tenure.election("1").unwrap().timing(timing).start().unwrap();
+    until("leadership", async || election.is_leader().then_some(())).await;
+    println!("\n@leads");
+    // Each answer is for the instant before it: whoever is stopped in between says nothing wrong.
+    let mut last = Clock::boottime().now();
+    while election.is_leader() {
+        last = Clock::boottime().now();
+        // Waits because this is what a leader does: it works, and looks.
+        tokio::time::sleep(Duration::from_millis(2)).await;
+    }
+    println!("\n@{}", last.as_nanos());
+    // Until it is killed, or has waited in vain for that.
+    until("the end", async || None::<()>).await;
+}
+
+/// This test program once more, as a leader. It is killed when dropped.
+struct Leader {
+    child: Child,
+    lines: Box<dyn Iterator<Item = String>>,
+}
+
+impl Leader {
+    fn start(mut command: Command, url: &str) -> Self {
+        command.args(["--exact", "processes::role", "--nocapture"]).env("TENURE_TEST_URL", url);
+        let mut child = command.stdout(Stdio::piped()).spawn().unwrap();
+        let lines = BufReader::new(child.stdout.take().unwrap()).lines();
+        let lines = lines.map_while(Result::ok).filter_map(|line| line.strip_prefix('@').map(str::to_owned));
+        let mut leader = Self { child, lines: Box::new(lines) };
+        assert_eq!(leader.lines.next().as_deref(), Some("leads"));
+        leader
+    }
+
+    fn here(url: &str) -> Self {
+        Self::start(Command::new(std::env::current_exe().unwrap()), url)
+    }
+
+    fn signal(&self, signal: Signal) {
+        kill_process(Pid::from_child(&self.child), signal).unwrap();
+    }
+
+    /// When it last thought that it leads, in nanoseconds of the clock that all processes share.
+    fn led_until(&mut self) -> u64 {
+        self.lines.next().unwrap().parse().unwrap()
+    }
+}
+
+impl Drop for Leader {
+    fn drop(&mut self) {
+        self.child.kill().unwrap();
+        self.child.wait().unwrap();
+    }
+}
+
+#[tokio::test]
+async fn a_killed_leader_is_missed_at_once() {
+    let database = SERVER.new_database();
+    let leader = Leader::here(&url(&database));
+    let follower = Stander::at(&url(&database), "1", "follower");
+    let mut hints = follower.store.watch(Interest::Own);
+    until("the one who waits", async || {
+        follower.held().await;
+        (locks(&database, "NOT granted") == 1).then_some(())
+    })
+    .await;
+    while futures_util::FutureExt::now_or_never(futures_util::StreamExt::next(&mut hints)).is_some() {}
+    let killed_at = Clock::boottime().now();
+    leader.signal(Signal::KILL);
+    let woken = tokio::time::timeout(crate::support::PATIENCE, futures_util::StreamExt::next(&mut hints)).await;
+    assert!(woken.is_ok(), "nobody was woken");
+    follower.granted_soon().await;
+    println!("a leader that was killed was succeeded after {:?}", Clock::boottime().now().saturating_since(killed_at));
+}
+
+#[tokio::test]
+async fn a_stopped_leader_is_succeeded_and_knows_it_when_it_goes_on() {
+    let database = SERVER.new_database();
+    let mut leader = Leader::here(&url(&database));
+    let follower = Stander::at(&url(&database), "1", "follower");
+    follower.held().await;
+    let stopped_at = Clock::boottime().now();
+    leader.signal(Signal::STOP);
+    follower.granted_soon().await;
+    let granted_at = Clock::boottime().now();
+    println!("a leader that was stopped was succeeded after {:?}", granted_at.saturating_since(stopped_at));
+    leader.signal(Signal::CONT);
+    let led_until = leader.led_until();
+    assert!(led_until <= granted_at.as_nanos(), "it led until {led_until}, and another one from {granted_at:?}");
+}
+
+#[tokio::test]
+async fn a_leader_whose_host_is_gone_is_succeeded_after_its_ttl_and_not_before() {
+    let options = options().setting("listen_addresses", "*").access_rule(&format!("host all {ROLE} all trust"));
+    let server = PostgresServer::start_with(options);
+    let elsewhere = Namespace::new().unwrap();
+    let near = advisory(&server.url_as(ROLE, PASSWORD));
+    let far = near.replace("127.0.0.1", &elsewhere.outside().to_string());
+    let mut leader = Leader::start(elsewhere.command(std::env::current_exe().unwrap()), &far);
+    let follower = Stander::at(&near, "1", "follower");
+    follower.held().await;
+    elsewhere.cut().unwrap();
+    let cut_at = Clock::boottime().now();
+    follower.granted_soon().await;
+    let granted_at = Clock::boottime().now();
+    let (led_until, took) = (leader.led_until(), granted_at.saturating_since(cut_at));
+    let gap = Duration::from_nanos(granted_at.as_nanos().saturating_sub(led_until));
+    println!(
+        "a leader whose host was gone was succeeded after {took:?}, {gap:?} after it stopped; its ttl was {TTL:?}"
+    );
+    assert!(led_until <= granted_at.as_nanos(), "two led at the same time");
+    assert!(took < TTL * 5, "{took:?}");
+}
