@@ -60,8 +60,13 @@ impl Session {
             tokio::spawn(async { drop(connection.await) });
             Ok(client)
         };
-        let client = wait(&runtime, patience, connect)?;
-        Ok(Self { runtime: Some(runtime), client, patience })
+        match wait(&runtime, patience, connect) {
+            Ok(client) => Ok(Self { runtime: Some(runtime), client, patience }),
+            Err(error) => {
+                runtime.shutdown_background();
+                Err(error)
+            }
+        }
     }
 
     /// Changes how long it waits for an answer. Without this it is [`PATIENCE`].
