@@ -122,7 +122,8 @@ impl Desk {
         let sql = format!("SELECT * FROM {}.request_handover($1, $2)", self.schema);
         let rows = self.ask(&sql, &[(&id(key), Type::UUID), (&successor, Type::TEXT)]).await?;
         let Some(row) = rows.first() else { return Ok(false) };
-        self.push.wake(row.try_get(0).unwrap_or_default(), key);
+        let channel: Option<&str> = row.try_get(0).unwrap_or_default();
+        self.push.wake(channel.ok_or_else(|| self.tell(Fault::Foreign))?, key);
         Ok(true)
     }
 
