@@ -230,13 +230,10 @@ impl Desk {
         let successors: Vec<Option<&str>> =
             batch.iter().map(|request| request.successor.as_ref().map(CandidateId::as_str)).collect();
         let reasons: Vec<&str> = batch.iter().map(|request| request.reason.as_str()).collect();
-        // What was never granted has nobody waiting for it.
-        let led: Vec<Bits> =
-            batch.iter().filter(|request| request.term.is_some()).map(|request| id(&request.key)).collect();
         let resign = format!("SELECT {}.resign($1, $2, $3, $4, $5)", self.schema);
         let announce = format!("SELECT {}.announce($1, $2)", self.schema);
         let announcement: [(&(dyn ToSql + Sync), Type); 2] =
-            [(&led, Type::UUID_ARRAY), (&self.push.changes_channel(), Type::TEXT)];
+            [(&ids, Type::UUID_ARRAY), (&self.push.changes_channel(), Type::TEXT)];
         let parameters: [(&(dyn ToSql + Sync), Type); 5] = [
             (&ids, Type::UUID_ARRAY),
             (&nonces, Type::UUID_ARRAY),
