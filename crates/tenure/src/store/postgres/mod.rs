@@ -10,4 +10,5 @@ mod tls;
 mod value;
 
 pub use self::config::PostgresConfig;
+pub(crate) use self::identifier::Identifier;
 pub use self::lease::{Migration, PostgresStore};
