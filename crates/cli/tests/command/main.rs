@@ -13,6 +13,7 @@ mod guard_faults;
 mod help;
 mod history;
 mod look;
+mod migrate;
 mod resign;
 mod run;
 mod secrets;
