@@ -80,6 +80,7 @@
 //! |---|---|---|
 //! | `sqlite` | yes | the store `sqlite:PATH` |
 //! | `redis` | no | the stores `redis://…`, `rediss://…`, `redis+sentinel://…` and `redis+cluster://…`, and a fence |
+//! | `postgres` | no | the store `postgres://…`, its migration, and a fence |
 //! | `testing` | no | `testing`: a clock to move by hand, and a store whose replies go astray |
 //! | `conformance` | no | `conformance`: the suite every store must pass; includes `testing` |
 //!
@@ -97,7 +98,7 @@ mod driver;
 mod election;
 mod error;
 mod event;
-#[cfg(feature = "redis")]
+#[cfg(any(feature = "postgres", feature = "redis"))]
 pub mod fencing;
 mod identity;
 mod leadership;

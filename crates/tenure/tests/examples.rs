@@ -4,9 +4,16 @@
 
 use std::process::Command;
 
+use tenure::store::postgres::{Migration, PostgresConfig};
+use tenure_testkit::postgres::{PostgresOptions, PostgresServer};
+
 /// Runs an example until it ends by itself. Through cargo, because not every way to run tests builds the examples first.
 fn run(example: &str, how_long: &str) -> String {
-    let arguments = ["run", "--quiet", "--locked", "--example", example, "--", "memory:", how_long];
+    run_on("memory:", example, how_long)
+}
+
+fn run_on(store: &str, example: &str, how_long: &str) -> String {
+    let arguments = ["run", "--quiet", "--locked", "--example", example, "--", store, how_long];
     let output = Command::new(env!("CARGO")).current_dir(env!("CARGO_MANIFEST_DIR")).args(arguments).output().unwrap();
     assert!(output.status.success(), "{output:?}");
     String::from_utf8(output.stdout).unwrap()
@@ -31,4 +38,23 @@ fn plain_threads() {
     let said = run("plain_threads", "2");
     assert!(said.contains("turn 1 under term 1"), "{said}");
     assert!(said.contains("Elected") && said.ends_with("Stopped\n"), "{said}");
+}
+
+#[tokio::test]
+async fn payouts() {
+    let server = PostgresServer::start_with(PostgresOptions::default().role("app", "app-password"));
+    let config = PostgresConfig::from_url(&server.url().parse().unwrap()).unwrap();
+    Migration::new(&config).role("app").unwrap().run().await.unwrap();
+    // The tables that the example asks for, word for word.
+    let text = include_str!("../examples/payouts.rs");
+    let tables: String =
+        text.lines().filter_map(|line| line.strip_prefix("//! CREATE")).map(|rest| format!("CREATE{rest}")).collect();
+    server.sql(&tables);
+    server.sql("INSERT INTO invoices VALUES (1, 10), (2, 20), (3, 30)");
+    server.sql("GRANT SELECT ON invoices TO app; GRANT SELECT, INSERT ON payouts TO app");
+    let said = run_on(&server.url_as("app", "app-password"), "payouts", "3");
+    assert!(said.contains("paid invoice 2 under term 1099511627777"), "{said}");
+    assert!(said.ends_with("done after 3 payouts\n"), "{said}");
+    let paid = server.value("SELECT string_agg(invoice || ':' || amount, ' ' ORDER BY invoice) FROM payouts").unwrap();
+    assert_eq!(paid, "1:10 2:20 3:30");
 }

@@ -3,6 +3,12 @@
 //! A leader's write can still be in flight when its lease ends. Only a resource that compares terms can refuse it; the
 //! guide `docs/fencing.md` tells how to teach that to databases, services and scripts.
 
+#[cfg(feature = "postgres")]
+mod postgres;
+#[cfg(feature = "redis")]
 mod redis;
 
+#[cfg(feature = "postgres")]
+pub use self::postgres::{PostgresFence, PostgresFenceError};
+#[cfg(feature = "redis")]
 pub use self::redis::{RedisFence, is_stale};

@@ -16,6 +16,8 @@ mod push;
 mod rights;
 mod sentinel;
 mod settings;
+#[path = "../stander/mod.rs"]
+mod stander;
 mod support;
 mod tls;
 mod wait_replicas;

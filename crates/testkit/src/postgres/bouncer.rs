@@ -35,12 +35,20 @@ impl PgBouncer {
     /// of the server's options.
     #[must_use]
     pub fn start(server: &PostgresServer, mode: PoolMode, pool_size: u16) -> Self {
+        Self::start_ignoring(server, mode, pool_size, &[])
+    }
+
+    /// The same, with these startup parameters of clients ignored. Without this it refuses clients that send `options`.
+    #[must_use]
+    pub fn start_ignoring(server: &PostgresServer, mode: PoolMode, pool_size: u16, ignored: &[&str]) -> Self {
         let (account, home) = (Account::of_servers(), Home::at(None));
         account.own(home.path());
         account.let_pass(home.path());
         account.write(&home.join(USERS), users(server));
         let (port, running) = on_free_port(|port| {
-            account.write(&home.join(CONFIGURATION), configuration(&home, server, mode, pool_size, port));
+            let ignored: Vec<&str> = ["extra_float_digits"].iter().chain(ignored).copied().collect();
+            let text = configuration(&home, server, mode, pool_size, port) + &ignored.join(", ") + "\n";
+            account.write(&home.join(CONFIGURATION), text);
             let mut command = account.command(&program("pgbouncer"));
             command.arg(home.join(CONFIGURATION)).current_dir("/");
             let launch = Launch { command, orphaned: Signal::KILL, obstacles: &[PORT_IS_TAKEN] };
@@ -109,7 +117,7 @@ fn configuration(home: &Home, server: &PostgresServer, mode: PoolMode, pool_size
     format!(
         "[databases]\n* = host={} port={}\n[pgbouncer]\nlisten_addr = 127.0.0.1\nlisten_port = {port}\n\
          unix_socket_dir =\npool_mode = {mode}\ndefault_pool_size = {pool_size}\nmax_client_conn = 1000\n\
-         auth_type = scram-sha-256\nauth_file = {}\nignore_startup_parameters = extra_float_digits\n",
+         auth_type = scram-sha-256\nauth_file = {}\nignore_startup_parameters = ",
         server.directory().display(),
         server.port(),
         home.join(USERS).display()

@@ -33,6 +33,9 @@ pub(super) enum Fault {
          transaction"
     )]
     Busy,
+    /// The leader is a participant that knows nothing of handing over.
+    #[error("the leader is not of this kind, and cannot be asked to hand over; stop it instead")]
+    Foreign,
     /// An answer that no function of ours gives.
     #[error("the server answered {0}, which makes no sense")]
     Nonsense(String),
@@ -58,6 +61,7 @@ impl Fault {
             Self::Unusable(kind, _) => StoreError::not_sent(kind, message),
             Self::Replaced(_) => StoreError::replaced(message),
             Self::Busy => StoreError::refused(StoreErrorKind::Unavailable, message),
+            Self::Foreign => StoreError::refused(StoreErrorKind::Other, message),
             Self::Nonsense(_) => StoreError::unknown(StoreErrorKind::Corrupt, message),
         }
     }

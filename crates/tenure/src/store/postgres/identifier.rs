@@ -6,16 +6,17 @@ use sha2::{Digest, Sha256};
 use tenure_core::Namespace;
 
 use super::super::ElectionKey;
+use super::config::SCHEMA;
 
 /// The longest identifier, in bytes. PostgreSQL cuts longer ones short without a word.
 const IDENTIFIER_MAX: usize = 63;
 
 /// A name that may be written into SQL, because it is always quoted there.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(super) struct Identifier(String);
+pub(crate) struct Identifier(String);
 
 impl Identifier {
-    pub(super) fn new(name: &str) -> Result<Self, &'static str> {
+    pub(crate) fn new(name: &str) -> Result<Self, &'static str> {
         match name {
             "" => Err("it is empty"),
             name if name.contains('\0') => Err("it holds a NUL"),
@@ -26,6 +27,13 @@ impl Identifier {
 
     pub(super) fn as_str(&self) -> &str {
         &self.0
+    }
+}
+
+impl Default for Identifier {
+    /// The schema of elections if nobody names one.
+    fn default() -> Self {
+        Self(SCHEMA.to_owned())
     }
 }
 

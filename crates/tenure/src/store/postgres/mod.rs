@@ -19,4 +19,5 @@ mod value;
 
 pub use self::advisory::AdvisoryStore;
 pub use self::config::PostgresConfig;
+pub(crate) use self::identifier::Identifier;
 pub use self::lease::{Migration, PostgresStore};

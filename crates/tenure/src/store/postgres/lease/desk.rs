@@ -136,7 +136,8 @@ impl Desk {
         let sql = self.sql("SELECT {call}, * FROM {schema}.request_handover($1, $2)");
         let rows = self.ask(&sql, &[(&id(key), Type::UUID), (&successor, Type::TEXT)]).await?;
         let Some(row) = rows.first() else { return Ok(false) };
-        self.push.wake(row.try_get(1).unwrap_or_default(), key);
+        let channel: Option<&str> = row.try_get(1).unwrap_or_default();
+        self.push.wake(channel.ok_or_else(|| self.tell(Fault::Foreign))?, key);
         Ok(true)
     }
 
@@ -241,13 +242,10 @@ impl Desk {
         let successors: Vec<Option<&str>> =
             batch.iter().map(|request| request.successor.as_ref().map(CandidateId::as_str)).collect();
         let reasons: Vec<&str> = batch.iter().map(|request| request.reason.as_str()).collect();
-        // What was never granted has nobody waiting for it.
-        let led: Vec<Bits> =
-            batch.iter().filter(|request| request.term.is_some()).map(|request| id(&request.key)).collect();
         let resign = self.sql("SELECT {call}, {schema}.resign($1, $2, $3, $4, $5)");
         let announce = self.sql("SELECT {schema}.announce($1, $2)");
         let announcement: [(&(dyn ToSql + Sync), Type); 2] =
-            [(&led, Type::UUID_ARRAY), (&self.push.changes_channel(), Type::TEXT)];
+            [(&ids, Type::UUID_ARRAY), (&self.push.changes_channel(), Type::TEXT)];
         let parameters: [(&(dyn ToSql + Sync), Type); 5] = [
             (&ids, Type::UUID_ARRAY),
             (&nonces, Type::UUID_ARRAY),

@@ -1,5 +1,7 @@
 //! The schema: what a database needs so that elections can be held in it.
 
+use tokio_postgres::error::SqlState;
+
 use super::super::config::PostgresConfig;
 use super::super::error::Fault;
 use super::super::identifier::Identifier;
@@ -72,15 +74,30 @@ impl Migration {
         let schema = self.config.schema_identifier();
         let mut text = [PREPARATION, BEGIN_ONCE, TABLES, END_ONCE].concat() + &FUNCTIONS.concat() + PROTECTION;
         let mut grants = GRANT.to_owned();
+        let mut blanks = vec![
+            ("{schema}", schema.to_string()),
+            ("{schema_literal}", literal(&schema.to_string())),
+            ("{version}", VERSION.to_string()),
+        ];
         if let Some(compat) = &self.compat {
-            text += &in_compat(COMPAT, compat);
-            grants += &in_compat(GRANT_COMPAT, compat);
+            text += COMPAT;
+            grants += GRANT_COMPAT;
+            blanks.extend([
+                ("{compat}", compat.to_string()),
+                ("{compat_table_literal}", literal(&format!("{compat}.leader_election"))),
+                ("{compat_backup_literal}", literal(&format!("{compat}.leader_election_before_tenure"))),
+                ("{compat_functions_literal}", literal(&fill(COMPAT_FUNCTIONS, &[("{compat}", compat.to_string())]))),
+                ("{compat_functions}", fill(COMPAT_FUNCTIONS, &[("{compat}", compat.to_string())])),
+            ]);
         }
-        let grants: String = self.roles.iter().map(|role| grants.replace("{role}", &role.to_string())).collect();
-        (text + &grants + "COMMIT;\n")
-            .replace("{schema}", &schema.to_string())
-            .replace("{schema_literal}", &literal(&schema.to_string()))
-            .replace("{version}", &VERSION.to_string())
+        let quote = dollar_quote(&blanks);
+        let mut script = fill(&text.replace("$tenure$", &quote).replace("$$", &quote), &blanks);
+        for role in &self.roles {
+            blanks.push(("{role}", role.to_string()));
+            script += &fill(&grants, &blanks);
+            blanks.pop();
+        }
+        script + "COMMIT;\n"
     }
 
     /// Runs it.
@@ -93,7 +110,7 @@ impl Migration {
             let (session, _) = endpoint.connect().await?;
             session.run(&self.script()).await.map(drop)
         };
-        migrate.await.map_err(|fault: Fault| fault.about(endpoint.place()))
+        migrate.await.map_err(|fault: Fault| advised(fault).about(endpoint.place()))
     }
 }
 
@@ -102,10 +119,47 @@ fn identifier(what: &str, name: &str) -> Result<Identifier, StoreError> {
         .map_err(|why| StoreError::not_sent(StoreErrorKind::Configuration, format!("the {what} {name:?}: {why}")))
 }
 
-fn in_compat(text: &str, compat: &Identifier) -> String {
-    text.replace("{compat}", &compat.to_string())
-        .replace("{compat_table_literal}", &literal(&format!("{compat}.leader_election")))
-        .replace("{compat_backup_literal}", &literal(&format!("{compat}.leader_election_before_tenure")))
+/// The same with what to do about it, if the user or the schema is what is wrong. Nothing was changed then.
+fn advised(fault: Fault) -> Fault {
+    let told = match &fault {
+        Fault::Refused(error) => error.as_db_error(),
+        _ => None,
+    };
+    let Some(told) = told else { return fault };
+    let (kind, advice) = match told.code() {
+        &SqlState::INSUFFICIENT_PRIVILEGE => (
+            StoreErrorKind::Denied,
+            "run `tenure migrate` as the owner of the database, or of the schema if it is there; or run what `tenure \
+             migrate --print` prints as somebody who may",
+        ),
+        &SqlState::UNDEFINED_OBJECT => (StoreErrorKind::Configuration, "create it first"),
+        code if code.code() == NEWER => (StoreErrorKind::Schema, "use that one"),
+        _ => return fault,
+    };
+    Fault::Unusable(kind, format!("{} ({}); {advice}", told.message(), told.code().code()))
+}
+
+/// Puts names where they belong, all in one go: a name may look like a place for another.
+fn fill(template: &str, blanks: &[(&str, String)]) -> String {
+    let mut filled = String::with_capacity(template.len());
+    let mut rest = template;
+    while let Some(start) = rest.find('{') {
+        let (before, after) = rest.split_at(start);
+        let blank = blanks.iter().find(|(name, _)| after.starts_with(name));
+        let (text, length) = blank.map_or(("{", 1), |(name, text)| (text.as_str(), name.len()));
+        filled = filled + before + text;
+        rest = &after[length..];
+    }
+    filled + rest
+}
+
+/// What begins and ends bodies: something that no name in them holds.
+fn dollar_quote(blanks: &[(&str, String)]) -> String {
+    let mut quote = "$tenure$".to_owned();
+    while blanks.iter().any(|(_, name)| name.contains(quote.trim_end_matches('$'))) {
+        quote.insert(1, '_');
+    }
+    quote
 }
 
 fn literal(text: &str) -> String {
@@ -132,7 +186,7 @@ INSERT INTO {schema}.version VALUES (true, 0) ON CONFLICT DO NOTHING;
 
 const BEGIN_ONCE: &str = r"DO $tenure$ BEGIN
     IF (SELECT version FROM {schema}.version) > {version} THEN
-        RAISE EXCEPTION 'this schema was made by a newer version of tenure; use that one';
+        RAISE EXCEPTION USING ERRCODE = 'TE002', MESSAGE = 'this schema was made by a newer version of tenure';
     END IF;
     IF (SELECT version FROM {schema}.version) < 1 THEN
 ";
@@ -154,6 +208,25 @@ GRANT EXECUTE ON ALL FUNCTIONS IN SCHEMA {schema} TO {role};
 ";
 
 const GRANT_COMPAT: &str = r"GRANT USAGE ON SCHEMA {compat} TO {role};
-GRANT EXECUTE ON FUNCTION {compat}.try_become_leader(varchar, varchar, integer),
-    {compat}.leader_heartbeat(varchar, varchar), {compat}.step_down(varchar, varchar) TO {role};
+GRANT EXECUTE ON FUNCTION {compat_functions} TO {role};
+GRANT SELECT ON {compat}.leader_election TO {role};
 ";
+
+const COMPAT_FUNCTIONS: &str = "{compat}.try_become_leader(varchar, varchar, integer), \
+    {compat}.leader_heartbeat(varchar, varchar), {compat}.step_down(varchar, varchar)";
+
+/// Raised when the schema is not ours to change.
+const NEWER: &str = "TE002";
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_name_that_looks_like_a_blank_or_a_quote_is_only_a_name() {
+        let blanks = [("{a}", "{b}".to_owned()), ("{b}", "$tenure$ $_tenure".to_owned())];
+        assert_eq!(fill("{a} {} {b} {c", &blanks), "{b} {} $tenure$ $_tenure {c");
+        assert_eq!(dollar_quote(&blanks), "$__tenure$");
+        assert_eq!(dollar_quote(&blanks[..1]), "$tenure$");
+    }
+}

@@ -57,8 +57,9 @@ DECLARE
 BEGIN
     UPDATE {schema}.stand_by AS s SET
         fresh_until = until, channel = p_channel, listener = p_listener,
-        -- Whoever was away too long has lost its place.
-        since = CASE WHEN p_at < s.fresh_until THEN s.since ELSE p_at END
+        -- Whoever was away too long has lost its place, and comes as if for the first time.
+        since = CASE WHEN p_at < s.fresh_until THEN s.since ELSE p_at END,
+        priority = CASE WHEN p_at < s.fresh_until THEN s.priority ELSE p_priority END
     WHERE s.election = p_election AND s.nonce = p_nonce
     RETURNING * INTO own;
     IF NOT FOUND THEN

@@ -15,7 +15,8 @@ BEGIN
             (id, namespace, name, last_term, leader, ttl_us, expires_at, since, metadata)
         VALUES (
             {schema}.election_id('default', holder.service_name), 'default', holder.service_name,
-            greatest(holder.term, 1), holder.leader_id, 30000000, holder.last_heartbeat + interval '30 seconds',
+            -- Its timeout is not known. This is the longest in use: nobody may lead before the holder has given up.
+            greatest(holder.term, 1), holder.leader_id, 90000000, holder.last_heartbeat + interval '90 seconds',
             holder.last_heartbeat, holder.metadata::text
         )
         ON CONFLICT (id) DO UPDATE SET last_term = greatest(e.last_term, excluded.last_term);
@@ -27,7 +28,7 @@ $tenure$;
 -- Shows what the table showed, for those who read it.
 CREATE OR REPLACE VIEW {compat}.leader_election AS
     SELECT name::varchar(255) AS service_name, leader::varchar(255) AS leader_id, last_term AS term,
-        expires_at - ttl_us * interval '1 microsecond' AS last_heartbeat, metadata
+        expires_at - ttl_us * interval '1 microsecond' AS last_heartbeat, metadata::json AS metadata
     FROM {schema}.election
     WHERE namespace = 'default' AND leader IS NOT NULL;
 
@@ -97,25 +98,30 @@ BEGIN
 END
 $$;
 
-REVOKE ALL ON FUNCTION {compat}.try_become_leader(varchar, varchar, integer),
-    {compat}.leader_heartbeat(varchar, varchar), {compat}.step_down(varchar, varchar) FROM PUBLIC;
+-- They may have been somebody else's, and run with the rights of their owner.
+ALTER FUNCTION {compat}.try_become_leader(varchar, varchar, integer) OWNER TO CURRENT_USER;
+ALTER FUNCTION {compat}.leader_heartbeat(varchar, varchar) OWNER TO CURRENT_USER;
+ALTER FUNCTION {compat}.step_down(varchar, varchar) OWNER TO CURRENT_USER;
 
--- Who could change the table may call the functions.
+REVOKE ALL ON {compat}.leader_election FROM PUBLIC;
+REVOKE ALL ON FUNCTION {compat_functions} FROM PUBLIC;
+
+-- Who could read the table may read what shows the same, and who could change it may call the functions.
 DO $tenure$
 DECLARE
-    writer record;
+    old regclass := to_regclass({compat_backup_literal});
+    known record;
 BEGIN
-    IF to_regclass({compat_backup_literal}) IS NOT NULL THEN
-        FOR writer IN
-            SELECT DISTINCT acl.grantee FROM pg_class, aclexplode(relacl) AS acl
-            WHERE pg_class.oid = to_regclass({compat_backup_literal}) AND acl.privilege_type = 'UPDATE' AND acl.grantee <> 0
-        LOOP
-            EXECUTE format(
-                'GRANT EXECUTE ON FUNCTION {compat}.try_become_leader(varchar, varchar, integer), '
-                '{compat}.leader_heartbeat(varchar, varchar), {compat}.step_down(varchar, varchar) TO %s',
-                writer.grantee::regrole
-            );
-        END LOOP;
-    END IF;
+    FOR known IN
+        SELECT DISTINCT acl.grantee::regrole AS role, acl.privilege_type AS may
+        FROM pg_class, aclexplode(coalesce(relacl, acldefault('r', relowner))) AS acl
+        WHERE pg_class.oid = old AND acl.grantee <> 0
+    LOOP
+        IF known.may = 'SELECT' THEN
+            EXECUTE 'GRANT SELECT ON ' || {compat_table_literal} || ' TO ' || known.role;
+        ELSIF known.may = 'UPDATE' THEN
+            EXECUTE 'GRANT EXECUTE ON FUNCTION ' || {compat_functions_literal} || ' TO ' || known.role;
+        END IF;
+    END LOOP;
 END
 $tenure$;

@@ -37,12 +37,12 @@ LANGUAGE sql STABLE SECURITY DEFINER SET search_path = pg_catalog, pg_temp AS $$
     WHERE election = p_id ORDER BY number DESC LIMIT p_limit
 $$;
 
--- Returns where the leader's process listens; nothing when nobody leads.
+-- Returns where the leader's process listens; null when nobody can ask it, and nothing when nobody leads.
 CREATE OR REPLACE FUNCTION {schema}.request_handover(p_id uuid, p_successor text) RETURNS SETOF text
 LANGUAGE sql SECURITY DEFINER SET search_path = pg_catalog, pg_temp SET lock_timeout = '2s' AS $$
     UPDATE {schema}.election SET handover = true, successor = p_successor
     WHERE id = p_id AND leader IS NOT NULL AND clock_timestamp() < expires_at
-    RETURNING coalesce(channel, '')
+    RETURNING CASE WHEN nonce IS NOT NULL THEN coalesce(channel, '') END
 $$;
 
 CREATE OR REPLACE FUNCTION {schema}.schema_version() RETURNS integer

@@ -86,7 +86,8 @@ END
 $$;
 
 -- Wakes whoever comes next after a resignation: the successor now, and one more later in case it does not answer. It is a
--- statement of its own, because a queue of notifications that is full would undo the resignation.
+-- statement of its own, because a queue of notifications that is full would undo the resignation. Where somebody leads,
+-- whoever left was no leader, or has been followed already.
 CREATE OR REPLACE FUNCTION {schema}.announce(p_ids uuid[], p_changes text) RETURNS void
 LANGUAGE plpgsql SECURITY DEFINER SET search_path = pg_catalog, pg_temp AS $$
 DECLARE
@@ -95,7 +96,7 @@ DECLARE
     woken integer;
 BEGIN
     PERFORM set_config('synchronous_commit', 'off', true);
-    FOR e IN SELECT * FROM {schema}.election WHERE id = ANY (p_ids) LOOP
+    FOR e IN SELECT * FROM {schema}.election WHERE id = ANY (p_ids) AND leader IS NULL LOOP
         woken := 0;
         FOR s IN
             SELECT * FROM {schema}.stand_by

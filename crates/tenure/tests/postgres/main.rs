@@ -1,0 +1,17 @@
+//! What is particular to the PostgreSQL store: its schema and rights, servers that refuse, fail over and are pooled, and
+//! elections that are shared with others.
+#![cfg(feature = "postgres")]
+#![allow(clippy::panic, clippy::unwrap_used, reason = "a test that fails panics")]
+
+mod errors;
+mod failover;
+mod interop;
+mod migration;
+mod persistence;
+mod pooler;
+mod recipe;
+mod rights;
+#[path = "../stander/mod.rs"]
+mod stander;
+mod support;
+mod takeover;

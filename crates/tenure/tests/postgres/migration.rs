@@ -1,0 +1,193 @@
+//! The schema: made once, by whoever may, under any name, and by hand as well.
+
+use std::io::Write;
+use std::process::{Command, Stdio};
+use std::sync::Arc;
+
+use futures_util::future::join_all;
+use tenure::Store;
+use tenure::store::StoreErrorKind;
+use tenure::store::postgres::{Migration, PostgresConfig, PostgresStore};
+use tenure_core::Failure;
+
+use crate::support::{APP, Place, Stander, assert_told, config, id};
+
+#[tokio::test]
+async fn ten_at_once_make_one_schema() {
+    let place = Place::empty();
+    let migration = Migration::new(&place.owner()).role(APP).unwrap();
+    for result in join_all((0..10).map(|_| migration.run())).await {
+        result.unwrap();
+    }
+    assert_eq!(place.value("SELECT count(*) FROM pg_namespace WHERE nspname = 'tenure'").unwrap(), "1");
+    assert_eq!(place.value("SELECT version FROM tenure.version").unwrap(), "1");
+    Stander::new(&place.store(), "e", "a").granted().await;
+}
+
+#[tokio::test]
+async fn running_it_again_changes_nothing() {
+    let place = Place::empty();
+    let migration = Migration::new(&place.owner()).role(APP).unwrap().compat("public").unwrap();
+    migration.run().await.unwrap();
+    let leader = Stander::new(&place.store(), "e", "a");
+    let term = leader.granted().await;
+    let before = shape(&place);
+    assert!(before.len() > 30, "{before:#?}");
+    migration.run().await.unwrap();
+    assert_eq!(shape(&place), before);
+    leader.keeps(term).await;
+}
+
+#[tokio::test]
+async fn what_psql_runs_is_the_same() {
+    let [by_hand, by_us] = [Place::empty(), Place::empty()];
+    let migration = |place: &Place| Migration::new(&place.owner()).role(APP).unwrap().compat("public").unwrap();
+    migration(&by_us).run().await.unwrap();
+    for _ in 0..2 {
+        psql(&by_hand.database.url(), &migration(&by_hand).script());
+        assert_eq!(shape(&by_hand), shape(&by_us));
+    }
+    Stander::new(&by_hand.store(), "e", "a").granted().await;
+}
+
+#[tokio::test]
+async fn who_may_not_is_told_who_may() {
+    let place = Place::empty();
+    let error = Migration::new(&config(&place.url())).run().await.unwrap_err();
+    let words = ["permission denied", "as the owner of the database", "tenure migrate --print"];
+    assert_told(&error, StoreErrorKind::Denied, Failure::NotSent, &words);
+    assert_eq!(place.value("SELECT to_regnamespace('tenure')"), None, "nothing is left behind");
+}
+
+#[tokio::test]
+async fn a_role_that_is_missing_is_named() {
+    let place = Place::empty();
+    let migration = Migration::new(&place.owner()).role("nobody").unwrap();
+    let error = migration.run().await.unwrap_err();
+    assert_told(&error, StoreErrorKind::Configuration, Failure::NotSent, &["\"nobody\"", "create it first"]);
+    assert_eq!(place.value("SELECT to_regnamespace('tenure')"), None, "all or nothing");
+}
+
+#[tokio::test]
+async fn any_name_that_the_server_takes_will_do() {
+    let place = Place::empty();
+    let longest = "ü".repeat(31) + "x";
+    assert_eq!(longest.len(), 63);
+    let names = [
+        "it's \"quoted\" \\ %s %I",
+        "two words",
+        "schlüssel 🦀",
+        "SELECT",
+        "$$",
+        "$tenure$ $_tenure",
+        "{schema} {version} {compat}",
+        "a; DROP TABLE version",
+        &longest,
+    ];
+    let trials = names.iter().map(async |name| {
+        let (owner, app) = (place.owner().schema(name).unwrap(), config(&place.url()).schema(name).unwrap());
+        let compat = if name.len() == 63 { "public".to_owned() } else { format!("{name}+") };
+        let make = format!(
+            "CREATE SCHEMA IF NOT EXISTS \"{0}\"; GRANT ALL ON SCHEMA \"{0}\" TO tenure",
+            compat.replace('"', "\"\"")
+        );
+        place.database.sql(&make);
+        let migration = Migration::new(&owner).role(APP).unwrap().compat(&compat).unwrap();
+        migration.run().await.unwrap_or_else(|error| panic!("{name}: {error}"));
+        migration.run().await.unwrap_or_else(|error| panic!("{name}, again: {error}"));
+        holds_an_election(&app).await;
+    });
+    join_all(trials).await;
+}
+
+#[tokio::test]
+async fn names_that_the_server_would_cut_short_are_refused() {
+    let place = Place::empty();
+    for (name, why) in [("x".repeat(64), "63 bytes"), ("ü".repeat(32), "63 bytes"), (String::new(), "empty")] {
+        let refusals = [
+            place.owner().schema(&name).map(drop),
+            Migration::new(&place.owner()).role(&name).map(drop),
+            Migration::new(&place.owner()).compat(&name).map(drop),
+        ];
+        for refusal in refusals {
+            assert_told(&refusal.unwrap_err(), StoreErrorKind::Configuration, Failure::NotSent, &[why]);
+        }
+    }
+    let url = format!("{}?schema={}", place.url(), "x".repeat(64));
+    let error = PostgresConfig::from_url(&url.parse().unwrap()).unwrap_err();
+    assert_told(&error, StoreErrorKind::Configuration, Failure::NotSent, &["63 bytes"]);
+}
+
+#[tokio::test]
+async fn the_schema_of_another_version_is_left_alone() {
+    let place = Place::new().await;
+    place.database.sql("UPDATE tenure.version SET version = 99");
+    let before = shape(&place);
+    let error = Migration::new(&place.owner()).role(APP).unwrap().run().await.unwrap_err();
+    assert_told(&error, StoreErrorKind::Schema, Failure::NotSent, &["newer version of tenure", "use that one"]);
+    assert_eq!(shape(&place), before);
+    let error = Stander::new(&place.store(), "e", "a").refused().await;
+    assert_told(&error, StoreErrorKind::Schema, Failure::NotSent, &["newer version of tenure", "99", "use that one"]);
+
+    place.database.sql("UPDATE tenure.version SET version = 0");
+    let error = Stander::new(&place.store(), "e", "a").refused().await;
+    assert_told(&error, StoreErrorKind::Schema, Failure::NotSent, &["version 0", "run `tenure migrate`"]);
+}
+
+#[tokio::test]
+async fn schemas_of_one_database_do_not_meet() {
+    let place = Place::new().await;
+    let elsewhere = place.owner().schema("elsewhere").unwrap();
+    Migration::new(&elsewhere).role(APP).unwrap().run().await.unwrap();
+    let here = Stander::new(&place.store(), "e", "here");
+    here.granted().await;
+    holds_an_election(&config(&place.url()).schema("elsewhere").unwrap()).await;
+    let history = here.store.history(&here.key, 10).await.unwrap();
+    assert!(history.iter().all(|line| line.candidate == id("here")), "{history:?}");
+}
+
+/// Goes through all that a store can do.
+async fn holds_an_election(config: &PostgresConfig) {
+    let store: Arc<dyn Store> = Arc::new(PostgresStore::open(config));
+    let (first, second) = (Stander::new(&store, "e", "first"), Stander::new(&store, "e", "second"));
+    let term = first.granted().await;
+    first.keeps(term).await;
+    assert_eq!(second.held().await.leader.unwrap().term, term);
+    assert!(store.request_handover(&first.key, Some(&id("second"))).await.unwrap());
+    assert_eq!(first.observe().await.lease.unwrap().leader.candidate, id("first"));
+    first.resign().await.unwrap();
+    assert!(second.granted().await > term);
+    assert_eq!(store.elections(&first.key.namespace).await.unwrap(), std::slice::from_ref(&first.key.name));
+    assert_eq!(store.history(&first.key, 10).await.unwrap().len(), 3);
+}
+
+/// All that the migration makes, in words.
+fn shape(place: &Place) -> Vec<String> {
+    let sql = "SELECT line FROM (
+            SELECT pg_get_functiondef(p.oid) || coalesce(proacl::text, 'everybody') AS line, pronamespace AS place
+            FROM pg_proc AS p WHERE prokind = 'f' AND pronamespace <> 'pg_catalog'::regnamespace
+        UNION ALL
+            SELECT concat_ws(' ', relname, relkind, relacl, reloptions, CASE relkind WHEN 'v' THEN pg_get_viewdef(oid) END),
+                relnamespace
+            FROM pg_class
+        UNION ALL
+            SELECT concat_ws(' ', attrelid::regclass, attnum, attname, format_type(atttypid, atttypmod), attnotnull), relnamespace
+            FROM pg_attribute JOIN pg_class ON pg_class.oid = attrelid WHERE attnum > 0
+        UNION ALL
+            SELECT concat_ws(' ', conrelid::regclass, pg_get_constraintdef(oid)), connamespace FROM pg_constraint
+        UNION ALL
+            SELECT concat_ws(' ', nspname, nspacl), oid FROM pg_namespace
+    ) AS lines JOIN pg_namespace ON pg_namespace.oid = place
+    WHERE nspname IN ('tenure', 'public') ORDER BY line";
+    place.database.sql(sql).into_iter().flatten().flatten().collect()
+}
+
+fn psql(url: &str, script: &str) {
+    let mut psql = Command::new("psql");
+    psql.args(["--no-psqlrc", "--quiet", "--set", "ON_ERROR_STOP=1", url]);
+    psql.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped());
+    let mut running = psql.spawn().unwrap();
+    running.stdin.take().unwrap().write_all(script.as_bytes()).unwrap();
+    let output = running.wait_with_output().unwrap();
+    assert!(output.status.success() && output.stderr.is_empty(), "{output:?}");
+}

@@ -1,0 +1,78 @@
+//! A participant that behaves as the clients of the leader-election recipe do: three calls, over a plain connection.
+
+use tokio_postgres::types::ToSql;
+use tokio_postgres::{Client, Error};
+
+use crate::support::{Place, client};
+
+/// How a client writes its calls.
+#[derive(Debug, Clone, Copy)]
+pub(crate) enum Style {
+    /// As the one in Python does.
+    Positional,
+    /// As the one in TypeScript does, through an HTTP gateway.
+    Named,
+}
+
+pub(crate) const STYLES: [Style; 2] = [Style::Positional, Style::Named];
+
+/// One participant in the election `e`.
+pub(crate) struct Foreigner {
+    client: Client,
+    style: Style,
+    id: String,
+    service: String,
+    timeout_s: i32,
+}
+
+impl Foreigner {
+    pub(crate) async fn new(place: &Place, style: Style, id: &str, timeout_s: i32) -> Self {
+        let client = client(&place.url()).await;
+        Self { client, style, id: id.to_owned(), service: "e".to_owned(), timeout_s }
+    }
+
+    /// The same in another election.
+    pub(crate) fn in_service(self, service: &str) -> Self {
+        Self { service: service.to_owned(), ..self }
+    }
+
+    pub(crate) async fn tries(&self) -> bool {
+        self.try_become_leader().await.unwrap()
+    }
+
+    pub(crate) async fn try_become_leader(&self) -> Result<bool, Error> {
+        let sql = match self.style {
+            Style::Positional => "SELECT try_become_leader($1, $2, $3)",
+            Style::Named => {
+                "SELECT try_become_leader(p_service_name => $1, p_candidate_id => $2, p_timeout_seconds => $3)"
+            }
+        };
+        self.ask(sql, &[&self.service, &self.id, &self.timeout_s]).await
+    }
+
+    pub(crate) async fn beats(&self) -> bool {
+        let sql = match self.style {
+            Style::Positional => "SELECT leader_heartbeat($1, $2)",
+            Style::Named => "SELECT leader_heartbeat(p_service_name => $1, p_leader_id => $2)",
+        };
+        self.ask(sql, &[&self.service, &self.id]).await.unwrap()
+    }
+
+    pub(crate) async fn steps_down(&self) -> bool {
+        let sql = match self.style {
+            Style::Positional => "SELECT step_down($1, $2)",
+            Style::Named => "SELECT step_down(p_service_name => $1, p_leader_id => $2)",
+        };
+        self.ask(sql, &[&self.service, &self.id]).await.unwrap()
+    }
+
+    /// What the table of old shows: leader and term.
+    pub(crate) async fn reads(&self) -> Option<(String, i64)> {
+        let rows = self.client.query("SELECT * FROM leader_election WHERE service_name = $1", &[&self.service]).await;
+        rows.unwrap().first().map(|row| (row.get("leader_id"), row.get("term")))
+    }
+
+    async fn ask(&self, sql: &str, parameters: &[&(dyn ToSql + Sync)]) -> Result<bool, Error> {
+        self.client.query_one(sql, parameters).await.map(|row| row.get(0))
+    }
+}
