@@ -3,7 +3,8 @@ CREATE OR REPLACE FUNCTION {schema}.is_reserved_against(
     e {schema}.election, p_nonce uuid, p_candidate text, p_at timestamptz
 ) RETURNS boolean
 LANGUAGE sql STABLE AS $$
-    SELECT e.reserved_for IS NOT NULL AND p_at < e.reserved_until
+    -- One that seems to last longer than any does outlived a clock that was set back.
+    SELECT e.reserved_for IS NOT NULL AND p_at < e.reserved_until AND e.reserved_until <= p_at + interval '1 second'
         AND CASE WHEN e.reserved_nonce IS NULL THEN e.reserved_for <> p_candidate ELSE e.reserved_nonce <> p_nonce END
 $$;
 
@@ -129,6 +130,11 @@ BEGIN
             RETURN reply;
         END IF;
         at := clock_timestamp();
+        IF p_waits AND e.expires_at > at + e.ttl_us * interval '1 microsecond' THEN
+            -- When the clock was set back, a lease would last as much longer. It never had more left than its ttl.
+            UPDATE {schema}.election SET expires_at = at + ttl_us * interval '1 microsecond'
+            WHERE id = p_id AND expires_at > at + ttl_us * interval '1 microsecond';
+        END IF;
     END IF;
     reply.verdict := 'held';
     reply.rank := {schema}.stand_by_for(
@@ -140,7 +146,7 @@ BEGIN
         reply.is_foreign := e.nonce IS NULL;
         reply.since_ms := {schema}.unix_ms(e.since);
         reply.metadata := e.metadata;
-        reply.remaining_us := {schema}.micros_until(e.expires_at, at);
+        reply.remaining_us := least({schema}.micros_until(e.expires_at, at), e.ttl_us);
     ELSIF {schema}.is_reserved_against(e, p_nonce, p_candidate, at) THEN
         reply.remaining_us := {schema}.micros_until(e.reserved_until, at);
     ELSE
