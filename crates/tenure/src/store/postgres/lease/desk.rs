@@ -158,12 +158,14 @@ impl Desk {
         let metadata: Vec<String> = batch.iter().map(json).collect();
         let fresh: Vec<i64> = batch.iter().map(|request| micros(request.stand_by_for)).collect();
         let sql = format!(
-            "SELECT c.now_ms, r.* FROM {}.campaign($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11) AS c, unnest(c.replies) AS r",
+            "SELECT $12 AS question, c.now_ms, r.* \
+             FROM {}.campaign($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11) AS c, unnest(c.replies) AS r",
             self.schema
         );
         let sent = self.server_clock.now();
         let rows = self
-            .ask(
+            .node
+            .ask_by_number(
                 &sql,
                 &[
                     (&ids, Type::UUID_ARRAY),
@@ -182,9 +184,9 @@ impl Desk {
             .await;
         let rows = match rows {
             Ok(rows) => rows,
-            Err(error) => return spread(Err(error), batch.len()),
+            Err(fault) => return spread(Err(self.tell(fault)), batch.len()),
         };
-        if let Some(now_ms) = rows.first().and_then(|row| row.try_get::<_, i64>(0).ok()) {
+        if let Some(now_ms) = rows.first().and_then(|row| row.try_get::<_, i64>("now_ms").ok()) {
             self.server_clock.read(&self.place, u64::try_from(now_ms).unwrap_or_default(), sent);
         }
         let mut replies: Vec<Option<Outcome>> = vec![None; batch.len()];
@@ -202,7 +204,7 @@ impl Desk {
         let nonces: Vec<Bits> = batch.iter().map(|request| Bits(request.nonce.to_bits())).collect();
         let terms: Vec<i64> = batch.iter().map(|request| number(request.term.get())).collect();
         let ttls: Vec<i64> = batch.iter().map(|request| micros(request.ttl)).collect();
-        let sql = format!("SELECT * FROM {}.renew($1, $2, $3, $4)", self.schema);
+        let sql = format!("SELECT $5 AS question, r.* FROM {}.renew($1, $2, $3, $4) AS r", self.schema);
         let sent = self.server_clock.now();
         let parameters: [(&(dyn ToSql + Sync), Type); 4] = [
             (&ids, Type::UUID_ARRAY),
@@ -216,10 +218,8 @@ impl Desk {
             self.server_clock.read(&self.place, now_ms, sent);
             Ok(replies.into_iter().map(|reply| reply.map_err(|fault| self.tell(fault))).collect())
         };
-        match self.ask(&sql, &parameters).await {
-            Ok(rows) => read(rows).unwrap_or_else(|fault| spread(Err(self.tell(fault)), batch.len())),
-            Err(error) => spread(Err(error), batch.len()),
-        }
+        let answer = self.node.ask_by_number(&sql, &parameters).await;
+        answer.and_then(read).unwrap_or_else(|fault| spread(Err(self.tell(fault)), batch.len()))
     }
 
     async fn resign_chunk(&self, batch: &[Resign]) -> Replies<()> {

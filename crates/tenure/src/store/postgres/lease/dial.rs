@@ -1,7 +1,8 @@
 //! The connection for requests.
 
 use std::pin::pin;
-use std::sync::Arc;
+use std::sync::atomic::{AtomicI64, Ordering};
+use std::sync::{Arc, LazyLock};
 
 use futures_util::future::poll_fn;
 use tokio_postgres::Row;
@@ -70,16 +71,45 @@ impl keeper::Dial for Dial {
 impl Node {
     /// Asks in one round trip. If it is not answered, the connection is given up: the next request would wait behind it.
     pub(super) async fn ask(&self, sql: &str, parameters: &[(&(dyn ToSql + Sync), Type)]) -> Result<Vec<Row>, Fault> {
-        let link = self.link().await?;
-        let unanswered = self.unanswered(&link);
-        let answer = link.connection().query(sql, parameters).await;
-        if !matches!(answer, Err(Fault::Lost(_))) {
-            unanswered.answered();
-        }
-        answer
+        self.exchange(sql, parameters, |_| true).await
     }
 
-    /// The same, with a second statement right behind the first whose answer nobody waits for.
+    /// The same for what decides who leads. Answers do not say what they answer, and what stands in between may repeat one,
+    /// or mistake one for another. So this statement has one more parameter, which is in the column `question` of its answer.
+    pub(super) async fn ask_by_number(
+        &self,
+        sql: &str,
+        parameters: &[(&(dyn ToSql + Sync), Type)],
+    ) -> Result<Vec<Row>, Fault> {
+        // From anywhere on, since what stands in between may serve other processes, too.
+        static QUESTIONS: LazyLock<AtomicI64> =
+            LazyLock::new(|| AtomicI64::new(getrandom::u64().map_or(0, |number| (number >> 1).cast_signed())));
+        let question = QUESTIONS.fetch_add(1, Ordering::Relaxed);
+        let mut parameters = parameters.to_vec();
+        parameters.push((&question, Type::INT8));
+        self.exchange(sql, &parameters, |row| row.try_get("question").is_ok_and(|answered: i64| answered == question))
+            .await
+    }
+
+    async fn exchange(
+        &self,
+        sql: &str,
+        parameters: &[(&(dyn ToSql + Sync), Type)],
+        is_meant: impl Fn(&Row) -> bool,
+    ) -> Result<Vec<Row>, Fault> {
+        let link = self.link().await?;
+        let unanswered = self.unanswered(&link);
+        let rows = match link.connection().query(sql, parameters).await {
+            Ok(rows) if rows.iter().all(is_meant) => Ok(rows),
+            Ok(_) => return Err(Fault::Nonsense("another question".to_owned())),
+            Err(fault @ Fault::Lost(_)) => return Err(fault),
+            Err(fault) => Err(fault),
+        };
+        unanswered.answered();
+        rows
+    }
+
+    /// The same as [`ask`](Self::ask), with a second statement right behind the first whose answer nobody waits for.
     pub(super) async fn ask_and_mention(
         &self,
         sql: &str,
