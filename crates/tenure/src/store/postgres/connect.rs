@@ -1,10 +1,11 @@
 //! Connections: how one is made, what is asked of it, and how its end is noticed.
 
 use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
 use futures_util::stream::{BoxStream, StreamExt, poll_fn};
-use tokio::sync::mpsc;
+use tokio::sync::{Mutex, mpsc};
 use tokio::task::AbortHandle;
 use tokio_postgres::config::TargetSessionAttrs;
 use tokio_postgres::types::{ToSql, Type};
@@ -30,6 +31,10 @@ struct Open {
     client: Client,
     reader: AbortHandle,
     facts: Facts,
+    /// Whose turn it is to ask behind a pooler.
+    turn: Mutex<()>,
+    /// Somebody gave up a question there, and its answer is still to come.
+    is_left: AtomicBool,
 }
 
 /// What a server tells of itself when one connects.
@@ -112,7 +117,13 @@ impl Endpoint {
                 return Err(fault);
             }
         };
-        let session = Session(Arc::new(Open { client, reader: reader.abort_handle(), facts }));
+        let session = Session(Arc::new(Open {
+            client,
+            reader: reader.abort_handle(),
+            facts,
+            turn: Mutex::default(),
+            is_left: AtomicBool::new(false),
+        }));
         Ok((session, receiver))
     }
 
@@ -136,18 +147,45 @@ impl Session {
     }
 
     pub(super) fn is_closed(&self) -> bool {
-        self.0.client.is_closed()
+        self.0.client.is_closed() || self.0.is_left.load(Ordering::Relaxed)
     }
 
     /// Asks in one round trip, without a prepared statement: a pooler may send the next request elsewhere. Requests that
-    /// are begun together travel together, and are answered in order.
+    /// are begun together travel together, and are answered in order, except behind a pooler. Some give the server away
+    /// between two answers, and the second one goes to a stranger.
     pub(super) async fn query(&self, sql: &str, parameters: &[(&(dyn ToSql + Sync), Type)]) -> Result<Vec<Row>, Fault> {
-        self.0.client.query_typed(sql, parameters).await.map_err(Fault::of)
+        if !self.0.facts.is_pooled {
+            return self.0.client.query_typed(sql, parameters).await.map_err(Fault::of);
+        }
+        let _turn = self.0.turn.lock().await;
+        if self.0.is_left.load(Ordering::Relaxed) {
+            let message = "somebody gave up waiting for an answer, and the connection with it";
+            return Err(Fault::Unusable(StoreErrorKind::Unavailable, message.to_owned()));
+        }
+        let left = Left(&self.0.is_left);
+        let answer = self.0.client.query_typed(sql, parameters).await;
+        left.answered();
+        answer.map_err(Fault::of)
     }
 
     /// Runs statements that have no parameters.
     pub(super) async fn run(&self, sql: &str) -> Result<Vec<SimpleQueryMessage>, Fault> {
         self.0.client.simple_query(sql).await.map_err(Fault::of)
+    }
+}
+
+/// A question behind a pooler: unless it is answered, nobody may ask another one over the same connection.
+struct Left<'a>(&'a AtomicBool);
+
+impl Left<'_> {
+    fn answered(self) {
+        std::mem::forget(self);
+    }
+}
+
+impl Drop for Left<'_> {
+    fn drop(&mut self) {
+        self.0.store(true, Ordering::Relaxed);
     }
 }
 

@@ -118,6 +118,12 @@ impl Node {
         mentioned: &[(&(dyn ToSql + Sync), Type)],
     ) -> Result<Vec<Row>, Fault> {
         let link = self.link().await?;
+        if link.connection().facts().is_pooled {
+            // There one waits for each answer.
+            let answer = self.ask(sql, parameters).await?;
+            let _ = self.ask(mention, mentioned).await;
+            return Ok(answer);
+        }
         let unanswered = self.unanswered(&link);
         let mut asked = pin!(link.connection().query(sql, parameters));
         let mut behind = pin!(link.connection().query(mention, mentioned));
