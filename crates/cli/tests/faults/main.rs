@@ -9,13 +9,19 @@ mod deaths;
 mod limits;
 mod network;
 mod pauses;
+mod postgres_moves;
+mod postgres_restarts;
+mod postgres_sessions;
+mod postgres_settings;
 mod redis_forgets;
 mod redis_moves;
 mod redis_refuses;
+mod scene;
 mod signals;
 mod trees;
 mod wall_clocks;
 
+use std::collections::BTreeMap;
 use std::path::Path;
 use std::time::Duration;
 
@@ -79,7 +85,6 @@ tenure_testkit::fault_cases! {
             case_32_a_leader_whose_cable_is_pulled_stops_in_time_and_comes_back_as_a_follower
             case_34_a_grant_that_is_heard_of_too_late_is_not_used
             case_35_renewals_that_are_answered_too_late_extend_nothing
-            case_36_answers_that_come_twice_confirm_nothing_twice
             case_37_a_grant_whose_answer_was_lost_costs_an_attempt_and_not_a_lease
             case_38_a_leader_whose_store_takes_ten_seconds_to_answer_steps_down_and_recovers
             case_39_a_leader_that_hears_nothing_does_not_keep_the_others_out
@@ -88,6 +93,7 @@ tenure_testkit::fault_cases! {
     ]
     [redis alone:
         redis_forgets {
+            case_36_answers_that_come_twice_confirm_nothing_twice
             case_36_an_answer_from_before_does_not_confirm_a_lease_that_is_gone
             case_62_after_flushall_two_may_lead_until_the_next_renewal_and_terms_go_on_growing
             case_62_after_a_restart_without_persistence_two_may_lead_until_the_next_renewal
@@ -109,6 +115,33 @@ tenure_testkit::fault_cases! {
             case_67_a_server_that_misses_its_replicas_costs_nothing
             case_67_a_server_that_cannot_save_costs_nothing
             case_67_a_server_that_forgot_all_scripts_costs_nothing
+        }
+    ]
+    [postgres alone:
+        postgres_restarts {
+            case_44_a_restart_of_any_kind_costs_nothing
+            case_44_a_lease_goes_on_running_out_while_the_server_is_away
+            case_44_a_grant_outlives_a_kill_of_the_server_although_the_role_commits_asynchronously
+        }
+        postgres_moves {
+            case_45_after_a_failover_that_forgets_terms_grow_and_two_lead_no_longer_than_admitted
+            case_45_a_failover_to_a_synchronous_standby_costs_nothing
+            case_46_a_standby_is_refused_with_words_that_say_so
+        }
+        postgres_settings {
+            case_49_timeouts_of_the_role_and_the_database_are_not_ours
+            case_51_a_database_that_takes_no_writes_ends_leadership_until_it_does
+            case_52_what_is_missing_is_named_and_not_asked_for_in_a_hot_loop
+            case_53_an_isolation_that_the_database_demands_costs_nothing
+        }
+        postgres_sessions {
+            case_36_an_answer_from_before_does_not_confirm_a_lease_that_is_gone
+            case_36_answers_that_come_twice_end_a_connection_and_no_leadership
+            case_47_behind_a_pooler_of_transactions_elections_work_and_a_warning_is_given_once
+            case_50_sessions_that_are_ended_again_and_again_cost_nothing
+            case_56_notifications_that_cannot_be_sent_cost_time_and_nothing_else
+            case_57_long_and_odd_names_get_through_channels_and_payloads
+            case_61_a_server_without_free_connections_keeps_the_leader_and_lets_others_in_later
         }
     ]
 }
@@ -152,4 +185,16 @@ fn renewals_since(site: &Site, since_ns: u64) -> usize {
 fn until_told(site: &Site) -> Duration {
     let timing = site.pace().timing();
     timing.renew_every() * 2 + timing.attempt_timeout() + timing.grace() + timing.reaction()
+}
+
+/// Whatever one candidate was told of, it is never told of an earlier term afterwards.
+fn assert_terms_never_fall(site: &Site) {
+    let mut terms: BTreeMap<String, Vec<u64>> = BTreeMap::new();
+    for event in site.events() {
+        let term = [&event["term"], &event["leader_term"]].into_iter().find_map(Value::as_u64);
+        let told = terms.entry(event["candidate"].to_string()).or_default();
+        told.extend(term.filter(|_| event["event"] != "lost"));
+    }
+    assert!(terms.values().any(|terms| !terms.is_empty()), "nobody was told of a term");
+    assert!(terms.values().all(|terms| terms.is_sorted()), "{terms:?}");
 }

@@ -138,33 +138,6 @@ pub(crate) fn case_35_renewals_that_are_answered_too_late_extend_nothing(store: 
     site.judge();
 }
 
-/// Every message of the store comes twice, to the leader and to the one who stands by.
-pub(crate) fn case_36_answers_that_come_twice_confirm_nothing_twice(store: &dyn Backend) {
-    let site = site(store);
-    let [detour, next_detour] = [(); 2].map(|()| {
-        let detour = site.place.endpoint().detour();
-        detour.proxy.inject(Direction::Replies, Fault::Duplicate);
-        detour
-    });
-    let mut leader = site.candidate_by(&detour, "a");
-    let first = site.next_start();
-    let next = site.candidate_by(&next_detour, "b");
-    next.stands_by();
-    let worker = Process::open(first.pid);
-    assert!(!worker.ends_within(site.pace().more_than_a_lease() * 2), "{:#?}", site.events());
-    assert_eq!((&site.status()["leader"], &site.status()["term"]), (&"a".into(), &first.term.into()));
-    let asked_ns = boot_ns();
-    leader.signal(Signal::TERM);
-    let second = site.next_start();
-    assert_eq!((second.candidate.as_str(), leader.code()), ("b", 143));
-    within_ns("hand-over", asked_ns, second.boot_ns, site.pace().failover_max(2));
-    // Taken away behind its back: an answer from before must not hide it.
-    assert_eq!(site.finish(["resign", ELECTION]).code, Some(0));
-    next.event("lost");
-    assert!(site.next_start().term > second.term);
-    site.judge();
-}
-
 /// The store grants, and its answer is lost with the connection. The next attempt finds the grant again.
 pub(crate) fn case_37_a_grant_whose_answer_was_lost_costs_an_attempt_and_not_a_lease(store: &dyn Backend) {
     let site = site(store).paced(Pace::PATIENT);

@@ -11,10 +11,11 @@ use tenure_testkit::pace::Pace;
 use tenure_testkit::process::Process;
 use tenure_testkit::proxy::{Direction, Fault};
 use tenure_testkit::redis::{RedisOptions, RedisServer};
-use tenure_testkit::site::Site;
+use tenure_testkit::site::{ELECTION, Site};
+use tenure_testkit::stores::Redis;
 use tenure_testkit::worker::Start;
 
-use crate::{PATIENT_ENOUGH, goes_on, renewals_since, site_at, until_told};
+use crate::{PATIENT_ENOUGH, goes_on, renewals_since, site, site_at, until_told};
 
 /// Nothing tells the leader that its lease is gone, but its next renewal. Whoever comes before that is a second leader,
 /// with a higher term: this is what the documentation admits.
@@ -97,6 +98,33 @@ pub(crate) fn case_62_a_lease_goes_on_running_out_while_the_server_is_away() {
     let second = site.next_start();
     assert!(second.term > first.term);
     within_ns("leadership after a restart", restarted_ns, second.boot_ns, site.pace().failover_max(2));
+    site.judge();
+}
+
+/// Every message of the store comes twice, to the leader and to the one who stands by.
+pub(crate) fn case_36_answers_that_come_twice_confirm_nothing_twice() {
+    let site = site(&Redis);
+    let [detour, next_detour] = [(); 2].map(|()| {
+        let detour = site.place.endpoint().detour();
+        detour.proxy.inject(Direction::Replies, Fault::Duplicate);
+        detour
+    });
+    let mut leader = site.candidate_by(&detour, "a");
+    let first = site.next_start();
+    let next = site.candidate_by(&next_detour, "b");
+    next.stands_by();
+    let worker = Process::open(first.pid);
+    assert!(!worker.ends_within(site.pace().more_than_a_lease() * 2), "{:#?}", site.events());
+    assert_eq!((&site.status()["leader"], &site.status()["term"]), (&"a".into(), &first.term.into()));
+    let asked_ns = boot_ns();
+    leader.signal(Signal::TERM);
+    let second = site.next_start();
+    assert_eq!((second.candidate.as_str(), leader.code()), ("b", 143));
+    within_ns("hand-over", asked_ns, second.boot_ns, site.pace().failover_max(2));
+    // Taken away behind its back: an answer from before must not hide it.
+    assert_eq!(site.finish(["resign", ELECTION]).code, Some(0));
+    next.event("lost");
+    assert!(site.next_start().term > second.term);
     site.judge();
 }
 

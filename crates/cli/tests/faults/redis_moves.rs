@@ -1,6 +1,5 @@
 //! Elections that move from one Redis server to another.
 
-use std::collections::BTreeMap;
 use std::rc::Rc;
 
 use rustix::process::Signal;
@@ -12,7 +11,7 @@ use tenure_testkit::process::{Paused, Process};
 use tenure_testkit::redis::{Cluster, RedisServer, Sentinels};
 use tenure_testkit::site::Site;
 
-use crate::{PATIENT_ENOUGH, goes_on, renewals_since, site_at, until_told};
+use crate::{PATIENT_ENOUGH, assert_terms_never_fall, goes_on, renewals_since, site_at, until_told};
 
 /// Where the lease of the election is kept.
 const LEASE: &str = "tenure:default:nightly";
@@ -84,18 +83,6 @@ pub(crate) fn case_64_after_a_failover_to_a_replica_without_the_lease_two_may_le
     eventually("the end of the first work", || Process::open(first.pid).is_dead());
     within("two workers at once", site.journal().longest_overlap(), until_told(&site));
     assert_terms_never_fall(&site);
-}
-
-/// Whatever one candidate was told of, it is never told of an earlier term afterwards.
-fn assert_terms_never_fall(site: &Site) {
-    let mut terms: BTreeMap<String, Vec<u64>> = BTreeMap::new();
-    for event in site.events() {
-        let term = [&event["term"], &event["leader_term"]].into_iter().find_map(Value::as_u64);
-        let told = terms.entry(event["candidate"].to_string()).or_default();
-        told.extend(term.filter(|_| event["event"] != "lost"));
-    }
-    assert!(terms.values().any(|terms| !terms.is_empty()), "nobody was told of a term");
-    assert!(terms.values().all(|terms| terms.is_sorted()), "{terms:?}");
 }
 
 /// Key by key, while the leader renews: halfway a script finds some of its keys here and some there.

@@ -7,6 +7,8 @@ mod blocked;
 mod callbacks;
 mod herd;
 mod pauses;
+mod postgres_crowd;
+mod postgres_locks;
 mod support;
 mod unwell;
 
@@ -32,6 +34,16 @@ tenure_testkit::fault_cases! {
     [redis alone:
         herd {
             case_43_of_a_thousand_followers_one_is_woken_by_a_resignation_and_wins
+        }
+    ]
+    [postgres alone:
+        postgres_crowd {
+            case_43_of_three_hundred_followers_with_few_connections_one_is_woken_and_wins
+            case_47_those_who_come_and_go_behind_a_pooler_leave_no_answers_to_others
+        }
+        postgres_locks {
+            case_55_a_row_that_somebody_keeps_locked_costs_one_election_and_no_other
+            case_55_a_table_that_is_locked_for_a_while_costs_nothing
         }
     ]
 }

@@ -74,6 +74,18 @@ impl Told {
         self.find("a loss", |kind| if let EventKind::Lost { reason, .. } = kind { Some(*reason) } else { None })
     }
 
+    /// Whether a loss is among what nobody has looked at yet.
+    pub(crate) fn has_lost(&self) -> bool {
+        self.0.try_iter().any(|event| matches!(event.kind, EventKind::Lost { .. }))
+    }
+
+    /// What went wrong according to what nobody has looked at yet.
+    pub(crate) fn troubles_so_far(&self) -> Vec<String> {
+        let trouble =
+            |event: Event| if let EventKind::Error { trouble } = event.kind { Some(trouble.to_string()) } else { None };
+        self.0.try_iter().filter_map(trouble).collect()
+    }
+
     /// When leadership began.
     pub(crate) fn election(&self) -> Event {
         self.find("an election", |kind| matches!(kind, EventKind::Elected { .. }).then_some(())).0

@@ -27,3 +27,10 @@ pub const ROLE: &str = "tenure";
 
 /// Its password.
 pub const PASSWORD: &str = "tenure-password";
+
+/// The role that candidates log in as. It owns nothing, and may do what it was granted. A server has it if its options say
+/// so.
+pub const APP: &str = "app";
+
+/// Its password.
+pub const APP_PASSWORD: &str = "app-password";

@@ -1,17 +1,31 @@
-//! PostgreSQL: one server that keeps what it has confirmed.
+//! PostgreSQL: one server that keeps what it has confirmed, and candidates that may hold elections there and nothing else.
 
 use std::any::Any;
 use std::path::Path;
 
 use super::{Abilities, Backend, Endpoint, StoreServer};
-use crate::postgres::{PostgresOptions, PostgresServer, Session, message_length};
+use crate::postgres::{
+    APP, APP_PASSWORD, PgBouncer, PostgresOptions, PostgresServer, Session, Standby, message_length,
+};
 use crate::wall_clock::WallClock;
 
 /// A server in the directory of the test, with the tables of the store.
 #[derive(Debug)]
 pub struct Postgres {
-    /// The statements that make the tables, which the kit does not know. The role runs them that candidates log in as.
-    pub schema: fn() -> String,
+    /// The statements that make the tables and let this role use them, which the kit does not know. Their owner runs them,
+    /// and candidates log in as the role.
+    pub tables: fn(role: &str) -> String,
+}
+
+impl Postgres {
+    /// A server that is like this, with the tables, and with the role that candidates log in as.
+    #[must_use]
+    pub fn serve(&self, options: PostgresOptions) -> PostgresServer {
+        let server = PostgresServer::start_with(options.role(APP, APP_PASSWORD));
+        let made = Session::open(&server.url()).and_then(|mut owner| owner.run(&(self.tables)(APP)));
+        made.unwrap_or_else(|error| panic!("no tables: {error}"));
+        server
+    }
 }
 
 impl Backend for Postgres {
@@ -22,17 +36,15 @@ impl Backend for Postgres {
     fn start(&self, directory: &Path, wall_clock: &WallClock) -> Box<dyn StoreServer> {
         // What it has confirmed outlives its processes, and nothing here ends the kernel, which has it.
         let options = PostgresOptions::default().wall_clock(wall_clock);
-        let server = PostgresServer::start_with(options.directory(&directory.join("postgres")));
-        let made = Session::open(&server.url()).and_then(|mut session| session.run(&(self.schema)()));
-        made.unwrap_or_else(|error| panic!("no tables: {error}"));
-        Box::new(server)
+        Box::new(self.serve(options.directory(&directory.join("postgres"))))
     }
 }
 
+/// As candidates see it, who are not the owner.
 impl StoreServer for PostgresServer {
     /// It does not encrypt, and candidates that come from another host have to be told.
     fn url(&self) -> String {
-        format!("{}?sslmode=disable", Self::url(self))
+        format!("{}?sslmode=disable", self.url_as(APP, APP_PASSWORD))
     }
 
     /// It stands still, and its connections stay.
@@ -42,5 +54,32 @@ impl StoreServer for PostgresServer {
 
     fn endpoint(&self) -> Option<Endpoint> {
         Some(Endpoint::new(self.address(), &StoreServer::url(self), message_length))
+    }
+}
+
+/// As candidates see it who do not know that it is one.
+impl StoreServer for Standby {
+    fn url(&self) -> String {
+        StoreServer::url(&**self)
+    }
+
+    fn stall(&self) -> Box<dyn Any> {
+        StoreServer::stall(&**self)
+    }
+
+    fn endpoint(&self) -> Option<Endpoint> {
+        StoreServer::endpoint(&**self)
+    }
+}
+
+/// The server behind it, as candidates see it.
+impl StoreServer for PgBouncer {
+    fn url(&self) -> String {
+        self.url_as(APP, APP_PASSWORD)
+    }
+
+    /// It stands still, and its connections stay.
+    fn stall(&self) -> Box<dyn Any> {
+        Box::new(self.pause())
     }
 }

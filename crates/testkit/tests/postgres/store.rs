@@ -3,10 +3,20 @@
 use std::time::Duration;
 
 use tenure_testkit::place::Place;
-use tenure_testkit::postgres::{Session, SqlError};
+use tenure_testkit::postgres::{APP, ROLE, Session, SqlError};
 use tenure_testkit::stores::{Backend, Postgres};
 
-const STORE: Postgres = Postgres { schema: || "CREATE TABLE leases (term bigint)".to_owned() };
+const STORE: Postgres =
+    Postgres { tables: |role| format!("CREATE TABLE leases (term bigint); GRANT SELECT, INSERT ON leases TO {role}") };
+
+#[test]
+fn candidates_may_do_what_was_granted_and_own_nothing() {
+    let place = Place::on(&STORE);
+    let mut session = Session::open(&place.url()).unwrap();
+    let who = session.run("SELECT current_user, tableowner FROM pg_tables WHERE tablename = 'leases'").unwrap();
+    assert_eq!(who, [[APP, ROLE].map(|name| Some(name.to_owned()))]);
+    assert_eq!(session.run("DROP TABLE leases").unwrap_err().code(), Some("42501"));
+}
 
 #[test]
 fn it_has_tables_answers_nothing_while_it_stalls_and_forgets_nothing() {

@@ -1,11 +1,11 @@
 //! Connections: how one is made, what is asked of it, and how its end is noticed.
 
 use std::sync::Arc;
-use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::time::Duration;
 
 use futures_util::stream::{BoxStream, StreamExt, poll_fn};
-use tokio::sync::mpsc;
+use tokio::sync::{Mutex, mpsc};
 use tokio::task::AbortHandle;
 use tokio::time::timeout;
 use tokio_postgres::types::{ToSql, Type};
@@ -34,8 +34,10 @@ struct Open {
     facts: Facts,
     /// Calls so far. It begins anywhere, so that calls of two sessions are told apart.
     calls: AtomicU64,
-    /// Held while a request is under way, where only one may be.
-    turn: tokio::sync::Mutex<()>,
+    /// Whose turn it is to ask behind a pooler.
+    turn: Mutex<()>,
+    /// Somebody gave up a question there, and its answer is still to come.
+    is_left: AtomicBool,
 }
 
 /// A value for each `$1`, `$2` and so on.
@@ -157,9 +159,14 @@ impl Server {
                 return Err(fault);
             }
         };
-        let calls = AtomicU64::new(getrandom::u64().unwrap_or_default());
-        let (reader, turn) = (reader.abort_handle(), tokio::sync::Mutex::default());
-        let session = Session(Arc::new(Open { client, reader, facts, calls, turn }));
+        let session = Session(Arc::new(Open {
+            client,
+            reader: reader.abort_handle(),
+            facts,
+            calls: AtomicU64::new(getrandom::u64().unwrap_or_default()),
+            turn: Mutex::default(),
+            is_left: AtomicBool::new(false),
+        }));
         Ok((session, receiver))
     }
 
@@ -183,7 +190,7 @@ impl Session {
     }
 
     pub(super) fn is_closed(&self) -> bool {
-        self.0.client.is_closed()
+        self.0.client.is_closed() || self.0.is_left.load(Ordering::Relaxed)
     }
 
     /// Ends it now, whoever uses it: the server hears of it as soon as it can.
@@ -192,11 +199,21 @@ impl Session {
     }
 
     /// Asks in one round trip, without a prepared statement: a pooler may send the next request elsewhere. Requests that
-    /// are begun together travel together, and are answered in order; behind a pooler each waits for the one before it,
-    /// because some give what comes after the first answer to somebody else.
+    /// are begun together travel together, and are answered in order, except behind a pooler. Some give the server away
+    /// between two answers, and the second one goes to a stranger.
     pub(super) async fn query(&self, sql: &str, parameters: &Parameters<'_>) -> Result<Vec<Row>, Fault> {
-        let _turn = if self.0.facts.is_pooled { Some(self.0.turn.lock().await) } else { None };
-        self.0.client.query_typed(sql, parameters).await.map_err(Fault::of)
+        if !self.0.facts.is_pooled {
+            return self.0.client.query_typed(sql, parameters).await.map_err(Fault::of);
+        }
+        let _turn = self.0.turn.lock().await;
+        if self.0.is_left.load(Ordering::Relaxed) {
+            let message = "somebody gave up waiting for an answer, and the connection with it";
+            return Err(Fault::Unusable(StoreErrorKind::Unavailable, message.to_owned()));
+        }
+        let left = Left(&self.0.is_left);
+        let answer = self.0.client.query_typed(sql, parameters).await;
+        left.answered();
+        answer.map_err(Fault::of)
     }
 
     /// The same for SQL with `{call}` among its columns: each row has to repeat the number of the call, so that an answer
@@ -216,6 +233,21 @@ impl Session {
     /// Runs statements that have no parameters.
     pub(super) async fn run(&self, sql: &str) -> Result<Vec<SimpleQueryMessage>, Fault> {
         self.0.client.simple_query(sql).await.map_err(Fault::of)
+    }
+}
+
+/// A question behind a pooler: unless it is answered, nobody may ask another one over the same connection.
+struct Left<'a>(&'a AtomicBool);
+
+impl Left<'_> {
+    fn answered(self) {
+        std::mem::forget(self);
+    }
+}
+
+impl Drop for Left<'_> {
+    fn drop(&mut self) {
+        self.0.store(true, Ordering::Relaxed);
     }
 }
 

@@ -71,7 +71,7 @@ impl Fault {
         match self {
             Self::Connect(error) | Self::Lost(error) => error.as_db_error().is_some() || lacks_password(error),
             Self::Unusable(kind, _) => *kind != StoreErrorKind::Unavailable,
-            Self::Refused(_) | Self::Busy | Self::Replaced(_) | Self::Nonsense(_) => true,
+            Self::Refused(_) | Self::Busy | Self::Foreign | Self::Replaced(_) | Self::Nonsense(_) => true,
         }
     }
 

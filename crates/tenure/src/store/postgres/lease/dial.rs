@@ -79,7 +79,7 @@ impl Node {
         answer
     }
 
-    /// The same, with a second statement right behind the first whose answer nobody waits for.
+    /// The same as [`ask`](Self::ask), with a second statement right behind the first whose answer nobody waits for.
     pub(super) async fn ask_and_mention(
         &self,
         sql: &str,

@@ -26,7 +26,8 @@ pub(super) async fn examine(desk: &Desk) -> Vec<Finding> {
 /// Logs what somebody should look at. Whoever never runs `tenure doctor` hears of it here.
 pub(super) async fn warn(desk: &Desk) {
     for finding in look(desk).await {
-        if finding.verdict != Verdict::Good {
+        // Whoever listens says by itself, and once, that it hears nothing.
+        if finding.verdict != Verdict::Good && finding.check != PUSHES {
             tracing::warn!(store = desk.place(), check = finding.check, "{}", finding.detail);
         }
     }
@@ -47,6 +48,9 @@ async fn look(desk: &Desk) -> Vec<Finding> {
         Err(error) => vec![unreachable(&error)],
     }
 }
+
+/// The check of what the server sends by itself.
+const PUSHES: &str = "pushes";
 
 /// One row about the server and this session.
 const SURVEY: &str = "SELECT {call}, current_setting('server_version') AS version, \
@@ -131,15 +135,15 @@ fn clock(row: &Row) -> Finding {
 fn pushes(desk: &Desk, is_pooled: bool) -> Finding {
     match (desk.hears_nothing(), is_pooled) {
         (true, _) => Finding::warning(
-            "pushes",
+            PUSHES,
             "notifications do not arrive, so candidates look for changes by themselves; a pooler in transaction mode is \
              the usual cause",
         ),
         (false, true) => Finding::warning(
-            "pushes",
+            PUSHES,
             "there is a pooler in between that keeps settings from the server; in transaction mode notifications do not \
              arrive, and candidates look for changes by themselves",
         ),
-        (false, false) => Finding::good("pushes", "the server is connected to directly"),
+        (false, false) => Finding::good(PUSHES, "the server is connected to directly"),
     }
 }

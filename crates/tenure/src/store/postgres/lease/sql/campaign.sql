@@ -137,24 +137,23 @@ BEGIN
             RETURN reply;
         END IF;
         at := clock_timestamp();
+        IF p_waits AND e.expires_at > at + e.ttl_us * interval '1 microsecond' THEN
+            -- When the clock was set back, a lease would last as much longer. It never had more left than its ttl.
+            UPDATE {schema}.election SET expires_at = at + ttl_us * interval '1 microsecond'
+            WHERE id = p_id AND expires_at > at + ttl_us * interval '1 microsecond';
+        END IF;
     END IF;
     reply.verdict := 'held';
     reply.rank := {schema}.stand_by_for(
         p_id, p_nonce, p_candidate, p_priority, p_fresh_us, p_channel, p_listener, at
     );
     IF e.leader IS NOT NULL AND at < e.expires_at THEN
-        IF e.expires_at > at + e.ttl_us * interval '1 microsecond' THEN
-            -- The clock was set back. Counted from now, the lease is long enough for whoever holds it.
-            UPDATE {schema}.election SET expires_at = at + e.ttl_us * interval '1 microsecond'
-            WHERE id = p_id AND expires_at = e.expires_at;
-            e.expires_at := at + e.ttl_us * interval '1 microsecond';
-        END IF;
         reply.term := e.last_term;
         reply.leader := e.leader;
         reply.is_foreign := e.nonce IS NULL;
         reply.since_ms := {schema}.unix_ms(e.since);
         reply.metadata := e.metadata;
-        reply.remaining_us := {schema}.micros_until(e.expires_at, at);
+        reply.remaining_us := least({schema}.micros_until(e.expires_at, at), e.ttl_us);
     ELSIF {schema}.is_reserved_against(e, p_nonce, p_candidate, at) THEN
         reply.remaining_us := {schema}.micros_until(e.reserved_until, at);
     ELSE

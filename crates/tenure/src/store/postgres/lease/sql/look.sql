@@ -8,7 +8,7 @@ DECLARE
 BEGIN
     RETURN QUERY
     SELECT asked.place::integer, e.last_term, lease.leader, {schema}.unix_ms(lease.since), lease.metadata,
-        {schema}.micros_until(lease.expires_at, at), lease.ttl_us,
+        least({schema}.micros_until(lease.expires_at, at), lease.ttl_us), lease.ttl_us,
         CASE WHEN lease.id IS NULL AND {schema}.is_reserved(e, at) THEN e.reserved_for END,
         waiting.candidates, waiting.priorities, waiting.since_ms
     FROM unnest(p_ids) WITH ORDINALITY AS asked (id, place)

@@ -1,0 +1,112 @@
+//! Elections that move from one PostgreSQL server to another, or are sought where they are not held.
+
+use std::any::Any;
+use std::rc::Rc;
+
+use rustix::process::Signal;
+use tenure_testkit::bound::{boot_ns, within};
+use tenure_testkit::eventually;
+use tenure_testkit::pace::Pace;
+use tenure_testkit::postgres::{APP, APP_PASSWORD, PostgresOptions, PostgresServer, Standby};
+use tenure_testkit::process::Process;
+use tenure_testkit::site::ELECTION;
+use tenure_testkit::stores::StoreServer;
+
+use crate::postgres::STORE;
+use crate::scene::refused;
+use crate::{assert_terms_never_fall, goes_on, renewals_since, site_at, until_told};
+
+/// A lease that outlasts any failover, so that it is the new primary that ends it.
+const LONG: Pace = Pace::from_millis(60_000, 1_000, 300);
+
+/// A primary and its standby. Candidates know both.
+struct Pair {
+    primary: PostgresServer,
+    standby: Standby,
+}
+
+impl Pair {
+    fn start() -> Self {
+        let primary = STORE.serve(PostgresOptions::default());
+        let standby = Standby::of(&primary);
+        Self { primary, standby }
+    }
+
+    /// The standby takes the place of the primary, which is dead.
+    fn fail_over(&self) {
+        self.primary.kill();
+        self.standby.promote();
+    }
+}
+
+impl StoreServer for Pair {
+    fn url(&self) -> String {
+        let hosts = [&self.primary, &*self.standby].map(|server| server.address().to_string());
+        format!("postgres://{APP}:{APP_PASSWORD}@{}/postgres", hosts.join(","))
+    }
+
+    fn stall(&self) -> Box<dyn Any> {
+        Box::new((self.primary.pause(), self.standby.pause()))
+    }
+}
+
+/// The worst that asynchronous replication allows: the standby has never heard of the lease. Its leader is told by its next
+/// renewal, and until then there may be two, which is what the documentation admits. Terms grow, since they begin with the
+/// timeline.
+pub(crate) fn case_45_after_a_failover_that_forgets_terms_grow_and_two_lead_no_longer_than_admitted() {
+    let servers = Rc::new(Pair::start());
+    let site = site_at(Rc::clone(&servers)).paced(LONG);
+    assert_eq!(site.finish(["run", ELECTION, "--", "true"]).code, Some(0), "a term that is not forgotten");
+    servers.standby.await_all_of(&servers.primary);
+    servers.standby.cut();
+    let leader = site.candidate("a");
+    let first = site.next_start();
+    let next = site.candidate("b");
+    next.stands_by();
+    servers.fail_over();
+    let lost = leader.event("lost");
+    assert!(["revoked", "superseded", "regressed"].iter().any(|reason| lost["reason"] == *reason), "{lost}");
+    let second = site.next_start();
+    println!("{} leads under {} after {lost}", second.candidate, second.term);
+    assert!(second.term > first.term, "{second:?} after {first:?}");
+    assert_eq!((first.term >> 40, second.term >> 40), (1, 2), "a term begins with the timeline");
+    eventually("the end of the first work", || Process::open(first.pid).is_dead());
+    within("two workers at once", site.journal().longest_overlap(), until_told(&site));
+    assert_terms_never_fall(&site);
+    let now_ns = boot_ns();
+    eventually("a renewal at the new primary", || renewals_since(&site, now_ns) > 0);
+    let status = site.status();
+    assert_eq!((&status["leader"], &status["term"]), (&second.candidate.as_str().into(), &second.term.into()));
+}
+
+/// A standby that confirms what is written has the lease, too.
+pub(crate) fn case_45_a_failover_to_a_synchronous_standby_costs_nothing() {
+    let servers = Rc::new(Pair::start());
+    servers.primary.sql("ALTER SYSTEM SET synchronous_standby_names = '*'");
+    servers.primary.sql("SELECT pg_reload_conf()");
+    let is_synchronous = || servers.primary.sql("SELECT FROM pg_stat_replication WHERE sync_state = 'sync'").len() == 1;
+    eventually("a standby that confirms", is_synchronous);
+    let site = site_at(Rc::clone(&servers)).paced(LONG);
+    let _leader = site.candidate("a");
+    let first = site.next_start();
+    let next = site.candidate("b");
+    next.stands_by();
+    servers.fail_over();
+    goes_on(&site, &first);
+    site.judge();
+}
+
+/// What a standby shows is from the past, and nothing can be granted there.
+pub(crate) fn case_46_a_standby_is_refused_with_words_that_say_so() {
+    let primary = STORE.serve(PostgresOptions::default());
+    let site = site_at(Standby::of(&primary));
+    let finished = site.finish(["status", ELECTION]);
+    assert_ne!(finished.code, Some(0), "{finished:?}");
+    assert!(finished.stderr.contains("it is a standby; elections are held on the primary"), "{finished:?}");
+    let candidate = site.elect("a");
+    let reason = refused(&candidate, "it is a standby");
+    assert!(!reason.contains(APP_PASSWORD), "{reason}");
+    candidate.signal(Signal::TERM);
+    let events = candidate.events_to_the_end();
+    assert!(events.iter().all(|event| event["event"] != "elected"), "{events:#?}");
+}
