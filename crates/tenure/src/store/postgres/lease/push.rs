@@ -122,11 +122,13 @@ impl Listening<'_> {
     async fn run(&mut self) -> bool {
         // Nobody knows whether they would arrive while the server cannot be reached at all.
         let Ok(link) = self.channels.node.link().await else { return false };
-        if !matches!(tokio::time::timeout(ANSWER_TIMEOUT, self.arrives(link.connection())).await, Ok(true)) {
-            if !link.connection().is_closed() && !self.session.is_closed() {
+        match self.arrives(link.connection()).await {
+            Some(true) => {}
+            Some(false) => {
                 self.complain();
+                return false;
             }
-            return false;
+            None => return false,
         }
         self.channels.is_in_vain.store(false, Ordering::Relaxed);
         self.channels.listener.store(self.session.facts().pid, Ordering::SeqCst);
@@ -149,26 +151,31 @@ impl Listening<'_> {
     }
 
     /// Listens, and sees whether what is sent over the other connection is delivered here. Behind some poolers it is not.
-    async fn arrives(&mut self, requests: &Session) -> bool {
+    /// None if a server that fails or hangs keeps it from being known.
+    async fn arrives(&mut self, requests: &Session) -> Option<bool> {
         // Two connections that are served by one process are in truth none: the pooler lends it from statement to statement.
         if self.session.facts().pid == requests.facts().pid {
-            return false;
+            return Some(false);
         }
         // Names of our own making: letters, digits and underscores.
-        let (wake, changes) = (&self.channels.wake, &self.channels.changes);
-        if self.session.run(&format!("LISTEN {wake}; LISTEN {changes}")).await.is_err() {
-            return false;
+        let (wake, changes) = (self.channels.wake.clone(), &self.channels.changes);
+        let listen = format!("LISTEN {wake}; LISTEN {changes}");
+        let sent =
+            async { self.session.run(&listen).await.is_ok() && notify(requests, &[(wake, PROBE.to_owned())]).await };
+        if !matches!(tokio::time::timeout(ANSWER_TIMEOUT, sent).await, Ok(true)) {
+            return None;
         }
-        if !notify(requests, &[(wake.clone(), PROBE.to_owned())]).await {
-            return false;
-        }
+        tokio::time::timeout(ANSWER_TIMEOUT, self.hears_probe()).await.unwrap_or(Some(false))
+    }
+
+    async fn hears_probe(&mut self) -> Option<bool> {
         while let Some(message) = self.messages.recv().await {
             if matches!(&message, AsyncMessage::Notification(told) if told.payload() == PROBE) {
-                return true;
+                return Some(true);
             }
             self.pass_on(&message);
         }
-        false
+        None
     }
 
     fn pass_on(&self, message: &AsyncMessage) {
