@@ -67,11 +67,12 @@ async fn a_waiter_that_is_dead_keeps_nothing() {
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn a_leader_that_resigns_is_succeeded_at_once() {
     let database = SERVER.new_database();
-    let tenures = [(); 3].map(|()| Tenure::open(&url(&database)).unwrap());
+    // Whoever has resigned lets others go first for a while, so there is a fresh one for each round.
+    let tenures = [(); 6].map(|()| Tenure::open(&url(&database)).unwrap());
     let elections = tenures.each_ref().map(|tenure| tenure.election("nightly").unwrap().start().unwrap());
     let leader = async || until("a leader", async || elections.iter().position(tenure::Election::is_leader)).await;
     let mut took = Vec::new();
-    for _ in 0..10 {
+    for _ in 0..5 {
         let before = leader().await;
         let resigned_at = Instant::now();
         elections[before].resign().await.unwrap();
@@ -82,9 +83,9 @@ async fn a_leader_that_resigns_is_succeeded_at_once() {
         took.push(resigned_at.elapsed());
     }
     took.sort();
-    println!("a leader that resigned was succeeded after {:?} (median), {:?} at most", took[5], took[9]);
+    println!("a leader that resigned was succeeded after {:?} (median), {:?} at most", took[2], took[4]);
     // A poll would take longer than the ttl, which is 30 s.
-    assert!(took[5] < Duration::from_secs(5), "{took:?}");
+    assert!(took[2] < Duration::from_secs(5), "{took:?}");
 }
 
 /// Campaigns until it waits for the lock.

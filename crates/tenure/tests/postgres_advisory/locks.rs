@@ -127,3 +127,24 @@ async fn a_server_without_room_for_more_locks_refuses_and_the_leader_stays() {
     let held = server.sql("SELECT 1 FROM pg_locks WHERE locktype = 'advisory' AND objsubid = 1");
     assert_eq!(held.len(), 2);
 }
+
+#[tokio::test]
+async fn a_server_without_room_for_more_sessions_refuses_and_the_leader_stays() {
+    let server = PostgresServer::start_with(options().max_connections(12));
+    let url = crate::support::advisory(&server.url_as(ROLE, PASSWORD));
+    let leader = Stander::at(&url, "1", "leader");
+    let term = leader.granted().await;
+    let mut crowd = Vec::new();
+    while let Ok(session) = Session::open(&server.url_as(ROLE, PASSWORD)) {
+        crowd.push(session);
+    }
+    let late = Stander::at(&url, "1", "late");
+    let error = late.campaign().await.unwrap_err();
+    assert_eq!((error.kind(), error.failure()), (StoreErrorKind::Unavailable, Failure::NotSent), "{error}");
+    assert!(error.to_string().contains("53300"), "{error}");
+    leader.keeps(term).await;
+    drop(crowd);
+    let until_there_is_room = async || late.campaign().await.ok();
+    let reply = crate::support::until("room for one more", until_there_is_room).await;
+    assert!(matches!(reply, CampaignReply::Held(_)), "{reply:?}");
+}

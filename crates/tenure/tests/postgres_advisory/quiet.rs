@@ -21,6 +21,7 @@ async fn nothing_happens_at_little_cost() {
     // Waits because what is measured is the cost of a while, and not of the beginning.
     tokio::time::sleep(Duration::from_secs(5)).await;
     let (before, began_at) = (count(), Instant::now());
+    // Waits because the same is measured here.
     tokio::time::sleep(Duration::from_secs(60)).await;
     let statements = u32::try_from(count() - before).unwrap();
     let per_second = f64::from(statements) / began_at.elapsed().as_secs_f64();

@@ -75,3 +75,23 @@ async fn a_standby_is_refused_until_it_is_promoted() {
     leader.has_lost(term).await;
     assert!(candidate.granted_soon().await > term);
 }
+
+/// A session that is closed frees its locks, so none is closed while somebody may trust in one.
+#[tokio::test]
+async fn a_server_that_does_not_answer_takes_nothing_from_a_leader_that_trusts() {
+    let server = PostgresServer::start_with(options());
+    let leader = Stander::at(&advisory(&server.url_as(ROLE, PASSWORD)), "1", "leader");
+    let term = leader.granted().await;
+    let other = Stander::new(&leader.store, "2", "other");
+    let paused = server.pause();
+    // Waits because nothing that is asked is answered, and longer than a session without locks would be kept.
+    let asked = tokio::time::timeout(std::time::Duration::from_secs(4), other.campaign()).await;
+    assert!(asked.is_err(), "{asked:?}");
+    let renewed = tokio::time::timeout(std::time::Duration::from_millis(50), leader.renew(term)).await;
+    assert!(renewed.is_err(), "{renewed:?}");
+    drop(paused);
+    leader.keeps(term).await;
+    // What nobody waited for was granted, and is found again.
+    other.granted().await;
+    assert_eq!(server.sql("SELECT 1 FROM pg_locks WHERE locktype = 'advisory' AND objsubid = 1").len(), 2);
+}

@@ -42,6 +42,7 @@ pub(super) struct LockSession {
     pub(super) is_unsure: AtomicBool,
     /// Tells whoever gives back what has lapsed.
     pub(super) changed: Notify,
+    is_closed: AtomicBool,
     fate: OnceLock<String>,
 }
 
@@ -79,6 +80,7 @@ impl LockSession {
             beats: AtomicU32::new(0),
             is_unsure: AtomicBool::new(false),
             changed: Notify::new(),
+            is_closed: AtomicBool::new(false),
             fate: OnceLock::new(),
         }
     }
@@ -97,11 +99,12 @@ impl LockSession {
 
     /// Whether all that it held is lost.
     pub(super) fn is_over(&self) -> bool {
-        self.wire.is_closed() || self.fate.get().is_some()
+        self.is_closed.load(Ordering::SeqCst) || self.wire.is_closed()
     }
 
     /// Ends it: the server frees all that it held.
     pub(super) fn close(&self) {
+        self.is_closed.store(true, Ordering::SeqCst);
         self.wire.close();
     }
 
@@ -129,6 +132,10 @@ impl LockSession {
         let mut answer = std::pin::pin!(self.wire.query(sql, parameters));
         loop {
             if let Ok(answer) = tokio::time::timeout(PATIENCE, &mut answer).await {
+                if matches!(answer, Err(Fault::Lost(_))) {
+                    // The server may say so a moment before it is seen that the connection is broken.
+                    self.close();
+                }
                 return answer;
             }
             if !self.book().is_trusted(self.now()) {
