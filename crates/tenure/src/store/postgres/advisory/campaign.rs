@@ -4,7 +4,7 @@ use std::collections::HashMap;
 use std::sync::Arc;
 use std::time::Duration;
 
-use tenure_core::CampaignReply;
+use tenure_core::{CampaignReply, Held};
 
 use super::super::error::Fault;
 use super::book::{Hold, Lock};
@@ -117,11 +117,17 @@ fn decide(
             return Ok(CampaignReply::Held(office.standing().kept_out_by_own(request, hold.leader, now)));
         }
         let term = hold.leader.term;
-        if matches!(sight, Some(Sight::Taken(_))) {
-            led.push(Notice::Led(request.key.clone()));
-        } else {
+        let is_new = matches!(sight, Some(Sight::Taken(_)));
+        if !is_new {
             findings.is_alive.clone()?;
             book.prolong(lock.id, request.nonce, request.ttl, now);
+        }
+        if let Some(remaining) = office.standing().holds_back(&request.key, is_new, now) {
+            // It is kept, and found again by its nonce when it may be used.
+            return Ok(CampaignReply::Held(Held { leader: None, remaining, rank: 0 }));
+        }
+        if office.standing().last_term(&request.key) != Some(term) {
+            led.push(Notice::Led(request.key.clone()));
         }
         office.standing().granted(&request.key, request.nonce, term);
         return Ok(CampaignReply::Granted { term });

@@ -77,6 +77,9 @@ impl Voice {
         let waits = |successor| office.standing().waits(key, successor, office.clock.now());
         match notice {
             Notice::Freed(_, successor) => {
+                if office.standing().given_back(key) {
+                    ear.tell(Interest::Own, Hint::at(key.clone()));
+                }
                 if let Some(is_first) = waits(successor.as_ref()) {
                     let after = if is_first { Duration::ZERO } else { RESERVATION };
                     ear.tell(Interest::Own, Hint { key: Some(key.clone()), after });

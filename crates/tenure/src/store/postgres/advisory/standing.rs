@@ -26,6 +26,8 @@ struct Election {
     last_term: Option<Term>,
     /// A holder that is none of ours, and the term it is shown with.
     foreigner: Option<(i32, Term)>,
+    /// Until when a lock is kept unused that its last holder did not give back: that one may not know yet that it lost it.
+    unused_until: Option<Instant>,
     /// How often in a row it was neither to be had nor held by anybody.
     blocked: u32,
 }
@@ -40,6 +42,9 @@ struct Waiting {
 /// Somebody who waits for the lock, as others do, has it for the blink of an eye.
 const BLINK: Duration = Duration::from_millis(20);
 const BLINKS_MAX: u32 = 10;
+/// How long a leader may take to learn that the server has ended its session, and to end its work. Work that is a process is
+/// ended by its guard within this.
+const TAKE_OVER_DELAY: Duration = Duration::from_millis(250);
 /// However long a ttl is, somebody looks after this.
 const LONGEST: Duration = Duration::from_secs(3_600);
 
@@ -62,6 +67,27 @@ impl Standing {
         election.wait(request, now);
         election.holder = None;
         Held { leader: Some(leader), remaining: poll_interval(request.ttl), rank: 0 }
+    }
+
+    /// How long a lock that was just taken must still not be used. It need not wait if its last holder gave it back, or if
+    /// nobody was seen to hold it.
+    pub(super) fn holds_back(&mut self, key: &ElectionKey, is_new: bool, now: Instant) -> Option<Duration> {
+        let election = self.election(key);
+        if is_new {
+            election.unused_until = election.holder.take().map(|_| now + TAKE_OVER_DELAY);
+        }
+        let left = election.unused_until?.saturating_since(now);
+        if left.is_zero() {
+            election.unused_until = None;
+        }
+        Some(left).filter(|left| !left.is_zero())
+    }
+
+    /// Whoever held it has given it back. Returns whether somebody here waited for that word.
+    pub(super) fn given_back(&mut self, key: &ElectionKey) -> bool {
+        let election = self.election(key);
+        election.holder = None;
+        election.unused_until.take().is_some()
     }
 
     pub(super) fn granted(&mut self, key: &ElectionKey, nonce: Nonce, term: Term) {
@@ -118,6 +144,7 @@ impl Standing {
             holder: None,
             last_term: None,
             foreigner: None,
+            unused_until: None,
             blocked: 0,
         })
     }
