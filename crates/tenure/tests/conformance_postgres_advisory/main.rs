@@ -3,14 +3,16 @@
 #![cfg(feature = "postgres")]
 #![allow(clippy::panic, clippy::unwrap_used, reason = "a test that fails panics")]
 
+#[path = "../shared/suite.rs"]
+mod suite;
+
 use std::collections::BTreeMap;
-use std::sync::{Arc, LazyLock};
+use std::sync::{Arc, LazyLock, Mutex};
 use std::time::Duration;
 
 use futures_util::future::BoxFuture;
-use futures_util::{StreamExt, stream};
 use tenure::Store;
-use tenure::conformance::{ALL, Fixture, PropertyFn, SESSIONS, expected_of, left_out};
+use tenure::conformance::{ALL, Fixture, SESSIONS, expected_of, left_out};
 use tenure::store::Feature;
 use tenure_testkit::postgres::{PostgresOptions, PostgresServer};
 
@@ -58,21 +60,15 @@ fn what_is_left_out_is_what_a_lock_cannot_have() {
     }
 }
 
-/// Tries all properties that are expected, and names all that do not hold.
 fn every_property_holds() {
-    let runtime = tokio::runtime::Builder::new_multi_thread().worker_threads(2).enable_all().build().unwrap();
     let capabilities =
         tenure::store::open(&"postgres+advisory://127.0.0.1/none".parse().unwrap()).unwrap().capabilities();
-    let properties: Vec<_> = expected_of(&capabilities).chain(SESSIONS).collect();
+    let properties: Vec<suite::Named> = expected_of(&capabilities).chain(SESSIONS).copied().collect();
     // Before the first one begins: what waits for an answer must not wait for a database that is being made.
-    let fixtures: Vec<Locks> =
+    let databases: Vec<Locks> =
         properties.iter().map(|_| Locks { url: SERVER.new_database().url_as(ROLE, PASSWORD) }).collect();
-    let trials = properties.iter().zip(fixtures).map(|((name, property), fixture)| async move {
-        holds(*property, fixture).await.err().map(|why| format!("{name}: {why}"))
-    });
-    let failures = stream::iter(trials).buffer_unordered(8).filter_map(async |failure| failure);
-    let failures: Vec<String> = runtime.block_on(failures.collect());
-    assert!(failures.is_empty(), "{} of {} do not hold:\n{}", failures.len(), properties.len(), failures.join("\n"));
+    let databases = Mutex::new(databases);
+    suite::every_property_holds(&properties, 8, async || databases.lock().unwrap().pop().unwrap());
 }
 
 /// A database of its own.
@@ -95,19 +91,3 @@ impl Fixture for Locks {
         Duration::from_millis(600)
     }
 }
-
-/// A task of its own, so that one that panics leaves the others alone.
-async fn holds(property: PropertyFn, fixture: Locks) -> Result<(), String> {
-    let trial = tokio::spawn(async move { tokio::time::timeout(PATIENCE, property(&fixture)).await });
-    match trial.await {
-        Ok(Ok(())) => Ok(()),
-        Ok(Err(_)) => Err(format!("no end after {PATIENCE:?}")),
-        Err(failure) => {
-            let message = failure.into_panic();
-            let text = message.downcast_ref::<String>().cloned();
-            Err(text.or_else(|| message.downcast_ref::<&str>().map(|text| (*text).to_owned())).unwrap_or_default())
-        }
-    }
-}
-
-const PATIENCE: Duration = Duration::from_secs(60);

@@ -5,7 +5,7 @@ use tenure::store::StoreErrorKind;
 use tenure_core::{CampaignReply, Failure};
 use tenure_testkit::postgres::{PostgresServer, Session};
 
-use crate::support::{PASSWORD, ROLE, SERVER, Stander, id, lockers, locks, open, options, url};
+use crate::support::{PASSWORD, ROLE, SERVER, Stander, id, lockers, locks, open, options, until, url};
 
 #[tokio::test]
 async fn a_lock_is_taken_once_however_often_it_is_asked_for() {
@@ -44,25 +44,28 @@ async fn terms_grow_although_grants_come_in_batches_and_at_once() {
     let handles: Vec<_> = (0..4).map(|_| open(&url(&database))).collect();
     let mut last = [0; 8];
     for _ in 0..10 {
-        let rounds = handles.iter().map(|store| async move {
-            let field: Vec<Stander> = (1..=8).map(|lock| Stander::new(store, &lock.to_string(), "one")).collect();
-            let batch: Vec<_> = field.iter().map(Stander::request).collect();
-            (field, store.campaign(&batch).await)
-        });
-        let mut now = last;
-        let played = join_all(rounds).await;
-        for (_, replies) in &played {
-            for (lock, reply) in replies.iter().enumerate() {
-                if let Ok(CampaignReply::Granted { term }) = reply {
-                    assert!(term.get() > last[lock], "{} after {}", term.get(), last[lock]);
-                    assert_eq!(now[lock], last[lock], "there is one winner");
-                    now[lock] = term.get();
+        let field = |store| (1..=8).map(move |lock: u8| Stander::new(store, &lock.to_string(), "one"));
+        let fields: Vec<Vec<Stander>> = handles.iter().map(|store| field(store).collect()).collect();
+        // Again until all are granted: nobody here listens to who gave a lock back, so each is kept unused for a moment.
+        last = until("grants of all locks", async || {
+            let rounds = fields.iter().map(|field| async move {
+                let batch: Vec<_> = field.iter().map(Stander::request).collect();
+                field[0].store.campaign(&batch).await
+            });
+            let mut now = last;
+            for replies in join_all(rounds).await {
+                for (lock, reply) in replies.iter().enumerate() {
+                    if let Ok(CampaignReply::Granted { term }) = reply {
+                        assert!(term.get() > last[lock], "{} after {}", term.get(), last[lock]);
+                        assert_eq!(now[lock], last[lock], "there is one winner");
+                        now[lock] = term.get();
+                    }
                 }
             }
-        }
-        assert!(now.iter().zip(&last).all(|(now, last)| now > last), "each lock was granted to one");
-        last = now;
-        join_all(played.iter().flat_map(|(field, _)| field).map(Stander::resign)).await;
+            now.iter().zip(&last).all(|(now, last)| now > last).then_some(now)
+        })
+        .await;
+        join_all(fields.iter().flatten().map(Stander::resign)).await;
     }
     assert_eq!(locks(&database, "true"), 0);
 }

@@ -115,7 +115,8 @@ async fn a_leader_whose_host_is_gone_is_succeeded_after_its_ttl_and_not_before()
     let server = PostgresServer::start_with(options);
     let elsewhere = Namespace::new().unwrap();
     let near = advisory(&server.url_as(ROLE, PASSWORD));
-    let far = near.replace("127.0.0.1", &elsewhere.outside().to_string());
+    // The server does not encrypt, and whoever comes from another host has to be told.
+    let far = near.replace("127.0.0.1", &elsewhere.outside().to_string()) + "?sslmode=disable";
     let mut leader = Leader::start(elsewhere.command(std::env::current_exe().unwrap()), &far);
     let follower = Stander::at(&near, "1", "follower");
     follower.held().await;

@@ -37,6 +37,9 @@ pub(super) async fn campaign(
         Ok(()) => find(&session, &batch).await,
         Err(fault) => Findings { sights: HashMap::new(), is_alive: Err(fault) },
     };
+    for (holder, key) in session.take_freed() {
+        office.standing().given_back(&key, holder);
+    }
     let mut led = Vec::new();
     let reply = |request: &Campaign| decide(&office, &session, request, &findings, &mut led);
     let replies: Vec<Result<CampaignReply, Fault>> = batch.iter().map(reply).collect();

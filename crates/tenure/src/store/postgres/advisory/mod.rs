@@ -51,8 +51,8 @@ impl Store for AdvisoryStore {
         Capabilities {
             name: "postgres advisory",
             statement: "Fast, but weaker than the lease table: the server frees a lock at once when it ends the session \
-                        (terminated, restarted, failed over), and the leader learns of it a moment later, so for that \
-                        moment there may be two; and whoever can log in can take any lock.",
+                        (terminated, restarted, failed over), and the leader learns of it a moment later, which those who \
+                        have seen it wait for and others do not, so there may be two; and whoever can log in can take any lock.",
             pushes: true,
             sees_death: true,
             ttl_min: Duration::from_millis(1),

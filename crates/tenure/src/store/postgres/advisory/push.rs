@@ -61,7 +61,7 @@ impl Voice {
             told = [Interest::All, Interest::Messages].into_iter().filter(|what| now_wanted.wants(*what)).collect();
             tokio::select! {
                 heard = session.hear() => match heard {
-                    Some(Heard::Notice(notice)) => self.pass_on(session, ear, &notice),
+                    Some(Heard::Notice(from, notice)) => self.pass_on(session, ear, from, &notice),
                     Some(Heard::Letter(key)) => ear.tell(Interest::Messages, Hint::at(key)),
                     None => return,
                 },
@@ -70,14 +70,14 @@ impl Voice {
         }
     }
 
-    fn pass_on(&self, session: &LockSession, ear: &Ear, notice: &Notice) {
+    fn pass_on(&self, session: &LockSession, ear: &Ear, from: i32, notice: &Notice) {
         let Some(office) = self.office.upgrade() else { return };
         let key = notice.key();
         office.standing().heard_of(key);
         let waits = |successor| office.standing().waits(key, successor, office.clock.now());
         match notice {
             Notice::Freed(_, successor) => {
-                if office.standing().given_back(key) {
+                if office.standing().given_back(key, from) {
                     ear.tell(Interest::Own, Hint::at(key.clone()));
                 }
                 if let Some(is_first) = waits(successor.as_ref()) {

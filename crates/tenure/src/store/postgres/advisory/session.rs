@@ -50,13 +50,15 @@ pub(super) struct LockSession {
 struct Inbox {
     messages: Messages,
     heard: VecDeque<Heard>,
+    /// Who has given what back, for whoever takes it next.
+    freed: VecDeque<(i32, ElectionKey)>,
 }
 
 /// Something that has arrived.
 #[derive(Debug)]
 pub(super) enum Heard {
-    /// A notice of another session.
-    Notice(Notice),
+    /// A notice, from this server process.
+    Notice(i32, Notice),
     /// A message to the leader of an election, which is this process.
     Letter(ElectionKey),
 }
@@ -74,7 +76,7 @@ impl LockSession {
             clock,
             turn: tokio::sync::Mutex::new(()),
             book: Mutex::default(),
-            inbox: Mutex::new(Inbox { messages, heard: VecDeque::new() }),
+            inbox: Mutex::new(Inbox { messages, heard: VecDeque::new(), freed: VecDeque::new() }),
             letters: Mutex::default(),
             guard_ms: AtomicU32::new(0),
             beats: AtomicU32::new(0),
@@ -171,6 +173,12 @@ impl LockSession {
         .await
     }
 
+    /// Who has given what back since this was last asked, as far as it has arrived.
+    pub(super) fn take_freed(&self) -> Vec<(i32, ElectionKey)> {
+        self.absorb();
+        self.inbox().freed.drain(..).collect()
+    }
+
     /// Looks at what has arrived before the last answer.
     pub(super) fn absorb(&self) {
         let mut inbox = self.inbox();
@@ -192,9 +200,15 @@ impl LockSession {
             let id = super::super::identifier::lock_id(key);
             self.book().ask(id, *term, handover.clone(), self.now());
         }
-        inbox.heard.push_back(Heard::Notice(notice));
+        if let Notice::Freed(key, _) = &notice {
+            inbox.freed.push_back((told.process_id(), key.clone()));
+        }
+        inbox.heard.push_back(Heard::Notice(told.process_id(), notice));
         if inbox.heard.len() > HEARD_MAX {
             inbox.heard.pop_front();
+        }
+        if inbox.freed.len() > HEARD_MAX {
+            inbox.freed.pop_front();
         }
     }
 

@@ -26,8 +26,9 @@ struct Election {
     last_term: Option<Term>,
     /// A holder that is none of ours, and the term it is shown with.
     foreigner: Option<(i32, Term)>,
-    /// Until when a lock is kept unused that its last holder did not give back: that one may not know yet that it lost it.
-    unused_until: Option<Instant>,
+    /// Until when a lock is kept unused that this server process held and did not give back: its client may not know yet that
+    /// it has lost it.
+    unused: Option<(i32, Instant)>,
     /// How often in a row it was neither to be had nor held by anybody.
     blocked: u32,
 }
@@ -74,20 +75,21 @@ impl Standing {
     pub(super) fn holds_back(&mut self, key: &ElectionKey, is_new: bool, now: Instant) -> Option<Duration> {
         let election = self.election(key);
         if is_new {
-            election.unused_until = election.holder.take().map(|_| now + TAKE_OVER_DELAY);
+            election.unused = election.holder.take().map(|holder| (holder, now + TAKE_OVER_DELAY));
         }
-        let left = election.unused_until?.saturating_since(now);
+        let (_, until) = election.unused?;
+        let left = until.saturating_since(now);
         if left.is_zero() {
-            election.unused_until = None;
+            election.unused = None;
         }
         Some(left).filter(|left| !left.is_zero())
     }
 
-    /// Whoever held it has given it back. Returns whether somebody here waited for that word.
-    pub(super) fn given_back(&mut self, key: &ElectionKey) -> bool {
+    /// This server process has given it back. Returns whether somebody here waited for that word.
+    pub(super) fn given_back(&mut self, key: &ElectionKey, holder: i32) -> bool {
         let election = self.election(key);
-        election.holder = None;
-        election.unused_until.take().is_some()
+        election.holder.take_if(|known| *known == holder);
+        election.unused.take_if(|(known, _)| *known == holder).is_some()
     }
 
     pub(super) fn granted(&mut self, key: &ElectionKey, nonce: Nonce, term: Term) {
@@ -144,7 +146,7 @@ impl Standing {
             holder: None,
             last_term: None,
             foreigner: None,
-            unused_until: None,
+            unused: None,
             blocked: 0,
         })
     }
