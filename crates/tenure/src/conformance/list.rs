@@ -12,6 +12,9 @@ pub const MESSAGES: &[(&str, PropertyFn)] = crate::__conformance_message_propert
 /// What a store without a mailbox passes instead of [`MESSAGES`]: that it has none.
 pub const NO_MESSAGES: &[(&str, PropertyFn)] = crate::__conformance_no_message_properties!([listed]);
 
+/// What a store passes, too, whose leases end with the handle they were granted through.
+pub const SESSIONS: &[(&str, PropertyFn)] = crate::__conformance_session_properties!([listed]);
+
 /// Calls the macro in brackets with the arguments that follow and with every property by file and name. A function that
 /// is missing here is dead code, and the compiler says so.
 #[doc(hidden)]
@@ -265,6 +268,22 @@ macro_rules! __conformance_no_message_properties {
             $($argument)*
             no_messages {
                 there_is_no_mailbox
+            }
+        }
+    };
+}
+
+/// The same for stores whose leases end with their handle.
+#[doc(hidden)]
+#[macro_export]
+macro_rules! __conformance_session_properties {
+    ([$($then:tt)+] $($argument:tt)*) => {
+        $($then)+! {
+            $($argument)*
+            session {
+                a_handle_that_is_gone_frees_its_leases
+                a_handle_that_is_gone_takes_nothing_from_others
+                terms_grow_when_handles_come_and_go
             }
         }
     };

@@ -47,6 +47,9 @@
 //!
 //! The properties assume nothing beyond the contract: terms need not be consecutive, an expired lease need not be
 //! written down before somebody takes it, and a store that says it does not push is not asked for hints.
+//!
+//! A store that [lacks](crate::store::Capabilities::lacks) a part of the contract runs the properties that
+//! [`expected_of`] gives, and shows by a test of its own what is [`left_out`].
 
 #![expect(clippy::panic, reason = "a property that does not hold says so by panicking, like any test")]
 
@@ -67,12 +70,14 @@ mod message_settle;
 mod message_text;
 mod message_watch;
 mod names;
+mod needs;
 mod no_messages;
 mod nonce;
 mod observe;
 mod player;
 mod renew;
 mod resign;
+mod session;
 mod stand_by;
 mod successor;
 mod term;
@@ -84,7 +89,8 @@ use std::time::Duration;
 
 use futures_util::future::BoxFuture;
 
-pub use self::list::{ALL, MESSAGES, NO_MESSAGES};
+pub use self::list::{ALL, MESSAGES, NO_MESSAGES, SESSIONS};
+pub use self::needs::{expected_of, left_out};
 use crate::store::Store;
 
 /// One property: completes when it holds, panics when it does not.
@@ -108,6 +114,9 @@ pub trait Fixture: Send + Sync {
 /// Makes one `#[test]` of each property in [`conformance::ALL`](crate::conformance::ALL). The expression makes a
 /// [`Fixture`](crate::conformance::Fixture) and is evaluated once per property, inside a tokio runtime.
 ///
+/// After `sessions:` it takes the properties in [`conformance::SESSIONS`](crate::conformance::SESSIONS), for stores whose
+/// leases end with their handle.
+///
 /// After `messages:` it takes the properties in [`conformance::MESSAGES`](crate::conformance::MESSAGES), and after
 /// `no messages:` those in [`conformance::NO_MESSAGES`](crate::conformance::NO_MESSAGES): the tests of a store name one
 /// of the two, so that nobody has to guess whether messages were left out or forgotten.
@@ -118,6 +127,9 @@ macro_rules! conformance_tests {
     };
     (no messages: $fixture:expr) => {
         $crate::__conformance_no_message_properties! { [$crate::__conformance_test] ($fixture) }
+    };
+    (sessions: $fixture:expr) => {
+        $crate::__conformance_session_properties! { [$crate::__conformance_test] ($fixture) }
     };
     ($fixture:expr) => {
         $crate::__conformance_properties! { [$crate::__conformance_test] ($fixture) }
@@ -130,7 +142,7 @@ macro_rules! conformance_tests {
 /// When the property does not hold within a minute, or there is none of this name.
 #[doc(hidden)]
 pub fn run<F: Fixture>(name: &str, fixture: impl FnOnce() -> F) {
-    let mut all = ALL.iter().chain(MESSAGES).chain(NO_MESSAGES);
+    let mut all = ALL.iter().chain(MESSAGES).chain(NO_MESSAGES).chain(SESSIONS);
     let (_, property) = all.find(|(known, _)| *known == name).expect("a property of this name");
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().expect("a runtime");
     runtime.block_on(async {

@@ -130,6 +130,7 @@ impl Store for MemoryStore {
             pushes: true,
             sees_death: false,
             ttl_min: Duration::from_millis(1),
+            lacks: &[],
         }
     }
 

@@ -120,6 +120,30 @@ pub struct Capabilities {
     pub sees_death: bool,
     /// The shortest ttl it can keep.
     pub ttl_min: Duration,
+    /// What the [contract](Store#contract) asks for, and this store cannot do. Empty for most.
+    pub lacks: &'static [Feature],
+}
+
+/// A part of the [contract](Store#contract) that not every store can keep. No promise about leadership depends on any of
+/// them.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
+#[non_exhaustive]
+pub enum Feature {
+    /// Others are told how long a lease still runs. Without it, [`Held::remaining`](tenure_core::Held::remaining) is how
+    /// long the store wants to be left in peace, and [`Lease::remaining`] and [`Lease::ttl`] are zero.
+    Deadlines,
+    /// Others are told the exact id of each candidate. Without it, they are told one id for all candidates of a handle.
+    Labels,
+    /// Others are told what a leader has published about itself.
+    Metadata,
+    /// It is known who stands by, and a lease that is resigned is reserved for one of them.
+    StandBys,
+    /// Elections are listed, and their last terms are known, when nobody leads in them.
+    Records,
+    /// Transitions are written down.
+    History,
+    /// A grant is found again by its nonce through another handle. Without it, it ends with its handle.
+    Handles,
 }
 
 /// One result of [`Store::examine`].

@@ -5,7 +5,7 @@ use std::str::FromStr;
 use std::sync::Arc;
 
 #[cfg(feature = "postgres")]
-use super::postgres::{PostgresConfig, PostgresStore};
+use super::postgres::{AdvisoryStore, PostgresConfig, PostgresStore};
 #[cfg(feature = "redis")]
 use super::redis::{RedisConfig, RedisStore};
 #[cfg(feature = "sqlite")]
@@ -21,6 +21,7 @@ use super::{MemoryStore, Store, StoreError, StoreErrorKind};
 /// | `redis+sentinel://HOST,HOST/NAME` | the primary that sentinels know by this name |
 /// | `redis+cluster://HOST,HOST` | a cluster |
 /// | `postgres://HOST/DATABASE` | a table of PostgreSQL |
+/// | `postgres+advisory://HOST/DATABASE` | advisory locks of PostgreSQL |
 /// | `memory:` | this process only |
 ///
 /// # Errors
@@ -35,6 +36,10 @@ pub fn open(url: &StoreUrl) -> Result<Arc<dyn Store>, StoreError> {
         | "rediss+cluster" => Ok(Arc::new(RedisStore::open(&RedisConfig::from_url(url)?)?)),
         #[cfg(feature = "postgres")]
         "postgres" | "postgresql" => Ok(Arc::new(PostgresStore::open(&PostgresConfig::from_url(url)?))),
+        #[cfg(feature = "postgres")]
+        "postgres+advisory" | "postgresql+advisory" => {
+            Ok(Arc::new(AdvisoryStore::open(&PostgresConfig::from_url(url)?)))
+        }
         scheme => Err(StoreError::not_sent(
             StoreErrorKind::Configuration,
             format!("there is no store for {scheme:?} in {url}; use one of {}", known_schemes()),
@@ -139,7 +144,7 @@ impl fmt::Debug for StoreUrl {
 fn known_schemes() -> String {
     let sqlite = cfg!(feature = "sqlite").then_some("sqlite:PATH");
     let redis = cfg!(feature = "redis").then_some("redis://HOST (also rediss, redis+sentinel, redis+cluster)");
-    let postgres = cfg!(feature = "postgres").then_some("postgres://HOST/DATABASE");
+    let postgres = cfg!(feature = "postgres").then_some("postgres://HOST/DATABASE (also postgres+advisory)");
     let known: Vec<&str> = sqlite.into_iter().chain(redis).chain(postgres).chain(["memory:"]).collect();
     known.join(", ")
 }

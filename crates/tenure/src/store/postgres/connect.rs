@@ -91,6 +91,12 @@ impl Endpoint {
         Self { config, encryption, place: Arc::from(place) }
     }
 
+    /// The same, but with connections that this end never gives up by itself: whoever uses them decides when.
+    pub(super) fn patient(mut self) -> Self {
+        self.config.keepalives(false).tcp_user_timeout(Duration::from_secs(86_400));
+        self
+    }
+
     pub(super) fn place(&self) -> &Arc<str> {
         &self.place
     }
@@ -147,6 +153,11 @@ impl Session {
 
     pub(super) fn is_closed(&self) -> bool {
         self.0.client.is_closed()
+    }
+
+    /// Ends it now, whoever uses it: the server hears of it as soon as it can.
+    pub(super) fn close(&self) {
+        self.0.reader.abort();
     }
 
     /// Asks in one round trip, without a prepared statement: a pooler may send the next request elsewhere. Requests that

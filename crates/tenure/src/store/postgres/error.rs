@@ -23,6 +23,9 @@ pub(super) enum Fault {
     /// There is no connection that could be used, for a reason of our own.
     #[error("{1}")]
     Unusable(StoreErrorKind, String),
+    /// What answers is not the session that was asked.
+    #[error("{0}")]
+    Replaced(String),
     /// The row of an election is locked by another transaction.
     #[error(
         "another transaction holds a lock on this election; look for it in pg_locks, and for sessions that are idle in \
@@ -52,6 +55,7 @@ impl Fault {
             Self::Lost(source) => StoreError::unknown(StoreErrorKind::Unavailable, message).caused_by(Cause(source)),
             Self::Refused(source) => StoreError::refused(kind(&source), message).caused_by(Cause(source)),
             Self::Unusable(kind, _) => StoreError::not_sent(kind, message),
+            Self::Replaced(_) => StoreError::replaced(message),
             Self::Busy => StoreError::refused(StoreErrorKind::Unavailable, message),
             Self::Nonsense(_) => StoreError::unknown(StoreErrorKind::Corrupt, message),
         }

@@ -3,6 +3,7 @@
 use std::fmt;
 
 use sha2::{Digest, Sha256};
+use tenure_core::Namespace;
 
 use super::super::ElectionKey;
 
@@ -42,6 +43,28 @@ pub(super) fn election_id(key: &ElectionKey) -> u128 {
     u128::from_be_bytes(first(&digest(&[key.namespace.as_str(), key.name.as_str()])))
 }
 
+/// The advisory lock of an election: a 64-bit number that is never 0.
+///
+/// An election of the default namespace whose name is such a number, as it is usually written, has that very lock: so it is
+/// shared with participants that know nothing but the number. All others have the first 64 bits of the SHA-256.
+pub(super) fn lock_id(key: &ElectionKey) -> i64 {
+    let name = key.name.as_str();
+    let number = name.parse::<i64>().ok().filter(|number| *number != 0 && number.to_string() == name);
+    match number.filter(|_| key.namespace == Namespace::default()) {
+        Some(number) => number,
+        None => match i64::from_be_bytes(first(&digest(&[key.namespace.as_str(), name]))) {
+            0 => 1,
+            number => number,
+        },
+    }
+}
+
+/// What a lock of this election is marked with: 32 bits of the SHA-256 that its number does not have.
+pub(super) fn lock_tag(key: &ElectionKey) -> i32 {
+    let digest = digest(&[key.namespace.as_str(), key.name.as_str()]);
+    i32::from_be_bytes([digest[8], digest[9], digest[10], digest[11]])
+}
+
 /// A channel that nobody else uses: its name tells nothing, needs no quotes and is never too long.
 pub(super) fn channel(parts: &[&str]) -> String {
     format!("tenure_{:032x}", u128::from_be_bytes(first(&digest(parts))))
@@ -64,7 +87,7 @@ fn first<const N: usize>(digest: &[u8; 32]) -> [u8; N] {
 
 #[cfg(test)]
 mod tests {
-    use tenure_core::{ElectionName, Namespace};
+    use tenure_core::ElectionName;
 
     use super::*;
 
@@ -87,5 +110,23 @@ mod tests {
         assert_eq!(format!("{:032x}", id("default", "nightly")), "1e1ba955dc9a99b5e385597c6d88dcb2");
         assert!(channel(&["tenure", "7"]).len() <= IDENTIFIER_MAX);
         assert_ne!(channel(&["tenure", "7"]), channel(&["tenure7"]));
+    }
+
+    #[test]
+    fn a_number_is_its_own_lock_and_every_other_name_has_one_too() {
+        let id = |namespace: &str, name: &str| {
+            let namespace = Namespace::new(namespace).unwrap();
+            lock_id(&ElectionKey { namespace, name: ElectionName::new(name).unwrap() })
+        };
+        for number in [1, -1, 4242, 9_007_199_254_740_993, i64::MAX, i64::MIN] {
+            assert_eq!(id("default", &number.to_string()), number);
+            assert_ne!(id("other", &number.to_string()), number);
+        }
+        // `sha256('default' || '\0' || 'nightly')` begins with these bytes.
+        assert_eq!(id("default", "nightly"), 0x1e1b_a955_dc9a_99b5);
+        // What is written in another way is another name, and 0 is no lock that anybody uses.
+        for name in ["0", "-0", "+1", "01", " 1", "1 ", "1.0", "9223372036854775808", "١"] {
+            assert!(!(-1..=1).contains(&id("default", name)), "{name:?}");
+        }
     }
 }

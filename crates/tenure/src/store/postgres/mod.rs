@@ -1,5 +1,6 @@
 #![doc = include_str!("docs.md")]
 
+mod advisory;
 mod config;
 mod connect;
 mod error;
@@ -9,5 +10,6 @@ mod parse;
 mod tls;
 mod value;
 
+pub use self::advisory::AdvisoryStore;
 pub use self::config::PostgresConfig;
 pub use self::lease::{Migration, PostgresStore};

@@ -135,6 +135,7 @@ impl Store for SqliteStore {
             pushes: true,
             sees_death: true,
             ttl_min: Duration::from_millis(1),
+            lacks: &[],
         }
     }
 

@@ -78,6 +78,7 @@ impl Store for PostgresStore {
             pushes: true,
             sees_death: false,
             ttl_min: Duration::from_millis(1),
+            lacks: &[],
         }
     }
 

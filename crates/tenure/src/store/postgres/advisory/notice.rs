@@ -1,0 +1,99 @@
+//! What sessions tell each other: one channel for all, since changes of leadership are rare.
+
+use tenure_core::{CandidateId, ElectionName, Handover, Namespace, Term};
+use tokio_postgres::Notification;
+use tokio_postgres::types::Type;
+
+use super::super::identifier::channel;
+use super::session::LockSession;
+use crate::store::ElectionKey;
+
+/// One notice.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) enum Notice {
+    /// Nobody holds it any more. The successor goes first, if one was named.
+    Freed(ElectionKey, Option<CandidateId>),
+    /// Somebody holds it.
+    Led(ElectionKey),
+    /// Whoever holds it under this term should hand it over.
+    Asked(ElectionKey, Term, Handover),
+}
+
+/// Where notices are sent.
+pub(super) fn channel_name() -> String {
+    channel(&["postgres advisory"])
+}
+
+impl Notice {
+    pub(super) fn key(&self) -> &ElectionKey {
+        match self {
+            Self::Freed(key, _) | Self::Led(key) | Self::Asked(key, ..) => key,
+        }
+    }
+
+    /// A word, the namespace, the name, and a candidate if there is one. None of them holds a line break.
+    fn payload(&self) -> String {
+        let (word, successor) = match self {
+            Self::Freed(_, successor) => ("freed".to_owned(), successor.as_ref()),
+            Self::Led(_) => ("led".to_owned(), None),
+            Self::Asked(_, term, handover) => (format!("asked {term}"), handover.successor.as_ref()),
+        };
+        let ElectionKey { namespace, name } = self.key();
+        format!("{word}\n{namespace}\n{name}\n{}", successor.map(CandidateId::as_str).unwrap_or_default())
+    }
+
+    /// What is nothing of the kind is somebody else's.
+    pub(super) fn read(told: &Notification) -> Option<Self> {
+        Self::parse(told.payload())
+    }
+
+    fn parse(payload: &str) -> Option<Self> {
+        let mut lines = payload.splitn(4, '\n');
+        let word = lines.next()?;
+        let namespace = Namespace::new(lines.next()?).ok()?;
+        let name = ElectionName::new(lines.next()?).ok()?;
+        let key = ElectionKey { namespace, name };
+        let successor = lines.next().and_then(|id| CandidateId::new(id).ok());
+        match word {
+            "freed" => Some(Self::Freed(key, successor)),
+            "led" => Some(Self::Led(key)),
+            word => {
+                let term = Term::new(word.strip_prefix("asked ")?.parse().ok()?)?;
+                Some(Self::Asked(key, term, Handover { successor }))
+            }
+        }
+    }
+}
+
+/// Sends notices in a statement of their own, because a queue of notices that is full would undo whatever came with them,
+/// and does not wait for them to reach a disk.
+pub(super) async fn notify(session: &LockSession, notices: &[Notice]) -> bool {
+    let payloads: Vec<String> = notices.iter().map(Notice::payload).collect();
+    let sql = "SELECT set_config('synchronous_commit', 'off', true), pg_notify($1, payload) \
+               FROM unnest($2) AS told (payload)";
+    payloads.is_empty()
+        || session.ask(sql, &[(&channel_name(), Type::TEXT), (&payloads, Type::TEXT_ARRAY)]).await.is_ok()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn notices_survive_and_nothing_else_is_one() {
+        let key = ElectionKey { namespace: Namespace::default(), name: ElectionName::new("it's 🦀").unwrap() };
+        let successor = Some(CandidateId::new("worker 7").unwrap());
+        for notice in [
+            Notice::Freed(key.clone(), None),
+            Notice::Freed(key.clone(), successor.clone()),
+            Notice::Led(key.clone()),
+            Notice::Asked(key.clone(), Term::new(7).unwrap(), Handover { successor }),
+            Notice::Asked(key, Term::new(Term::MAX).unwrap(), Handover { successor: None }),
+        ] {
+            assert_eq!(Notice::parse(&notice.payload()), Some(notice));
+        }
+        for payload in ["", "led", "led\n\n\n", "other\ndefault\nname\n", "asked 0\ndefault\nname\n", "{\"json\": 1}"] {
+            assert_eq!(Notice::parse(payload), None, "{payload:?}");
+        }
+    }
+}

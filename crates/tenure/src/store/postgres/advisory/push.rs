@@ -1,0 +1,100 @@
+//! Hints: what the session hears, and what the watchman sees.
+
+use std::sync::{Arc, Weak};
+use std::time::Duration;
+
+use tenure_core::record::RESERVATION;
+
+use super::notice::Notice;
+use super::office::Office;
+use super::session::LockSession;
+use super::watchman;
+use crate::store::remote::hub::{Ear, Hub, Source};
+use crate::store::{Hint, Interest};
+
+/// Those who watch.
+pub(super) type Push = Hub<Voice>;
+
+/// Where hints come from. It does not keep the session: that ends with the handle.
+pub(super) struct Voice {
+    office: Weak<Office>,
+}
+
+/// All who stand by look who leads, after a change, but not all at once.
+const SPREAD: Duration = Duration::from_secs(1);
+
+impl Voice {
+    pub(super) fn new(office: Weak<Office>) -> Self {
+        Self { office }
+    }
+}
+
+impl Source for Voice {
+    async fn listen(&self, ear: &Ear) -> bool {
+        let Some(office) = self.office.upgrade() else { return false };
+        let Ok(session) = office.session().await else { return false };
+        drop(office);
+        ear.now_heard(Interest::Own);
+        tokio::select! {
+            () = self.hear(&session, ear) => {}
+            () = watchman::watch(&self.office, ear) => {}
+        }
+        // Whatever the session held is lost, and whoever trusts in it must hear of it now.
+        ear.deafened();
+        ear.tell(Interest::Own, Hint::anywhere());
+        true
+    }
+}
+
+impl Voice {
+    /// Until the session ends, or nobody watches.
+    async fn hear(&self, session: &Arc<LockSession>, ear: &Ear) {
+        let mut wanted = ear.wanted();
+        let mut tells_all = false;
+        loop {
+            let now_wanted = *wanted.borrow_and_update();
+            if now_wanted.wants(Interest::All) && !tells_all {
+                ear.now_heard(Interest::All);
+            }
+            tells_all = now_wanted.wants(Interest::All);
+            tokio::select! {
+                heard = session.hear() => match heard {
+                    Some((_, notice)) => self.pass_on(session, ear, &notice),
+                    None => return,
+                },
+                changed = wanted.changed() => if changed.is_err() { return },
+            }
+        }
+    }
+
+    fn pass_on(&self, session: &LockSession, ear: &Ear, notice: &Notice) {
+        let Some(office) = self.office.upgrade() else { return };
+        let key = notice.key();
+        office.standing().heard_of(key);
+        let waits = |successor| office.standing().waits(key, successor, office.clock.now());
+        match notice {
+            Notice::Freed(_, successor) => {
+                if let Some(is_first) = waits(successor.as_ref()) {
+                    let after = if is_first { Duration::ZERO } else { RESERVATION };
+                    ear.tell(Interest::Own, Hint { key: Some(key.clone()), after });
+                }
+                ear.tell(Interest::All, Hint::at(key.clone()));
+            }
+            Notice::Led(_) => {
+                if waits(None).is_some() {
+                    let spread = f64::from(getrandom::u32().unwrap_or_default()) / f64::from(u32::MAX);
+                    let after = SPREAD.mul_f64(spread.max(0.01));
+                    ear.tell(Interest::Own, Hint { key: Some(key.clone()), after });
+                }
+                ear.tell(Interest::All, Hint::at(key.clone()));
+            }
+            Notice::Asked(..) => {
+                let id = super::super::identifier::lock_id(key);
+                let is_held_here = session.book().holder(id, session.now()).is_some();
+                if is_held_here {
+                    ear.tell(Interest::Own, Hint::at(key.clone()));
+                }
+            }
+        }
+    }
+}

@@ -1,0 +1,169 @@
+//! What a handle remembers of the elections it stands in: who waits here, for whom, and which terms were seen.
+
+use std::collections::HashMap;
+use std::time::Duration;
+
+use tenure_core::{CandidateId, Held, Instant, Leader, Nonce, Term};
+
+use super::book::Lock;
+use super::label;
+use super::locks::Holder;
+use crate::store::{Campaign, ElectionKey};
+
+/// All of it.
+#[derive(Debug, Default)]
+pub(super) struct Standing {
+    elections: HashMap<i64, Election>,
+}
+
+#[derive(Debug)]
+struct Election {
+    key: ElectionKey,
+    waiting: Vec<Waiting>,
+    /// The server process that holds the lock.
+    holder: Option<i32>,
+    /// The highest term that was ever seen here.
+    last_term: Option<Term>,
+    /// A holder that is none of ours, and the term it is shown with.
+    foreigner: Option<(i32, Term)>,
+    /// How often in a row it was neither to be had nor held by anybody.
+    blocked: u32,
+}
+
+#[derive(Debug)]
+struct Waiting {
+    nonce: Nonce,
+    candidate: CandidateId,
+    fresh_until: Instant,
+}
+
+/// Somebody who waits for the lock, as others do, has it for the blink of an eye.
+const BLINK: Duration = Duration::from_millis(20);
+const BLINKS_MAX: u32 = 10;
+/// However long a ttl is, somebody looks after this.
+const LONGEST: Duration = Duration::from_secs(3_600);
+
+impl Standing {
+    /// A candidate is kept out by this holder, or by nobody who leads. Returns what it is told.
+    pub(super) fn kept_out(&mut self, request: &Campaign, holder: Option<&Holder>, now: Instant) -> Held {
+        let election = self.election(&request.key);
+        election.wait(request, now);
+        election.holder = holder.map(|holder| holder.pid);
+        let leader = holder.and_then(|holder| election.leader(holder));
+        election.blocked = if holder.is_some() { 0 } else { election.blocked.saturating_add(1) };
+        let is_blink = (1..=BLINKS_MAX).contains(&election.blocked);
+        let remaining = if is_blink { BLINK } else { poll_interval(request.ttl) };
+        Held { leader, remaining, rank: 0 }
+    }
+
+    /// The same by another candidate of this handle.
+    pub(super) fn kept_out_by_own(&mut self, request: &Campaign, leader: Leader, now: Instant) -> Held {
+        let election = self.election(&request.key);
+        election.wait(request, now);
+        election.holder = None;
+        Held { leader: Some(leader), remaining: poll_interval(request.ttl), rank: 0 }
+    }
+
+    pub(super) fn granted(&mut self, key: &ElectionKey, nonce: Nonce, term: Term) {
+        let election = self.election(key);
+        election.waiting.retain(|waiting| waiting.nonce != nonce);
+        election.last_term = election.last_term.max(Some(term));
+        election.foreigner = None;
+        election.blocked = 0;
+    }
+
+    pub(super) fn withdrawn(&mut self, key: &ElectionKey, nonce: Nonce) {
+        if let Some(election) = self.elections.get_mut(&Lock::of(key).id) {
+            election.waiting.retain(|waiting| waiting.nonce != nonce);
+        }
+    }
+
+    /// Who leads, as far as this handle can tell. An election it has not heard of stays unheard of.
+    pub(super) fn leader(&mut self, key: &ElectionKey, holder: &Holder) -> Option<Leader> {
+        self.election(key).leader(holder)
+    }
+
+    pub(super) fn last_term(&self, key: &ElectionKey) -> Option<Term> {
+        self.elections.get(&Lock::of(key).id).and_then(|election| election.last_term)
+    }
+
+    /// Somebody spoke of this election, so that its name is known.
+    pub(super) fn heard_of(&mut self, key: &ElectionKey) {
+        self.election(key);
+    }
+
+    /// All elections whose names are known.
+    pub(super) fn keys(&self) -> impl Iterator<Item = &ElectionKey> {
+        self.elections.values().map(|election| &election.key)
+    }
+
+    /// Whether anybody waits here; and whether it is the one who is named, if one is.
+    pub(super) fn waits(&self, key: &ElectionKey, successor: Option<&CandidateId>, now: Instant) -> Option<bool> {
+        let election = self.elections.get(&Lock::of(key).id)?;
+        let mut fresh = election.fresh(now).peekable();
+        fresh.peek()?;
+        Some(successor.is_none_or(|named| fresh.any(|waiting| waiting.candidate == *named)))
+    }
+
+    /// The elections in which somebody here waits for this process of the server.
+    pub(super) fn waiting_for(&self, holder: i32, now: Instant) -> Vec<ElectionKey> {
+        let waits = |election: &&Election| election.holder == Some(holder) && election.fresh(now).next().is_some();
+        self.elections.values().filter(waits).map(|election| election.key.clone()).collect()
+    }
+
+    fn election(&mut self, key: &ElectionKey) -> &mut Election {
+        self.elections.entry(Lock::of(key).id).or_insert_with(|| Election {
+            key: key.clone(),
+            waiting: Vec::new(),
+            holder: None,
+            last_term: None,
+            foreigner: None,
+            blocked: 0,
+        })
+    }
+}
+
+impl Election {
+    fn wait(&mut self, request: &Campaign, now: Instant) {
+        self.waiting.retain(|waiting| waiting.nonce != request.nonce && now < waiting.fresh_until);
+        let fresh_until = now + request.stand_by_for;
+        self.waiting.push(Waiting { nonce: request.nonce, candidate: request.candidate.clone(), fresh_until });
+    }
+
+    fn fresh(&self, now: Instant) -> impl Iterator<Item = &Waiting> {
+        self.waiting.iter().filter(move |waiting| now < waiting.fresh_until)
+    }
+
+    fn leader(&mut self, holder: &Holder) -> Option<Leader> {
+        let label = holder.label.as_deref();
+        let (candidate, term) = match holder.term {
+            Some(term) => {
+                self.foreigner = None;
+                (label.and_then(label::candidate), term)
+            }
+            None => (None, self.foreign_term(holder)?),
+        };
+        self.last_term = self.last_term.max(Some(term));
+        let candidate = candidate.or_else(|| label::foreign(label, holder.pid))?;
+        Some(Leader { candidate, term, since_unix_ms: 0, metadata: std::sync::Arc::default() })
+    }
+
+    /// A holder that has drawn no term is shown with one below all that can be granted after it, and with the same one
+    /// for as long as it holds the lock.
+    fn foreign_term(&mut self, holder: &Holder) -> Option<Term> {
+        let known = self.foreigner.filter(|(pid, term)| *pid == holder.pid && Some(*term) >= self.last_term);
+        let term = match known {
+            Some((_, term)) => term,
+            None => holder.term_at_least.max(self.last_term)?,
+        };
+        self.foreigner = Some((holder.pid, term));
+        Some(term)
+    }
+}
+
+/// Nobody can tell when a lock will be free. One of those who wait is woken by the server when its holder is gone, and all
+/// are told when it is handed over; so they look by themselves only now and then, not all at the same time.
+fn poll_interval(ttl: Duration) -> Duration {
+    let spread = f64::from(getrandom::u32().unwrap_or_default()) / f64::from(u32::MAX);
+    ttl.min(LONGEST).mul_f64(1.15 + 0.2 * spread)
+}

@@ -1,0 +1,113 @@
+//! The store of advisory locks passes the suite that every store passes, but for what it says it lacks, as a role that may
+//! do nothing but log in.
+#![cfg(feature = "postgres")]
+#![allow(clippy::panic, clippy::unwrap_used, reason = "a test that fails panics")]
+
+use std::collections::BTreeMap;
+use std::sync::{Arc, LazyLock};
+use std::time::Duration;
+
+use futures_util::future::BoxFuture;
+use futures_util::{StreamExt, stream};
+use tenure::Store;
+use tenure::conformance::{ALL, Fixture, NO_MESSAGES, PropertyFn, SESSIONS, expected_of, left_out};
+use tenure::store::Feature;
+use tenure_testkit::postgres::{PostgresOptions, PostgresServer};
+
+const ROLE: &str = "candidate";
+const PASSWORD: &str = "secret";
+
+static SERVER: LazyLock<PostgresServer> = LazyLock::new(|| {
+    // A thousand elections at once take two locks each, and several tests do that at the same time.
+    let options = PostgresOptions::default().role(ROLE, PASSWORD).max_connections(400);
+    // Passwords take processor time, and each of the many handles would have to give one.
+    let options = options.access_rule(&format!("host all {ROLE} 127.0.0.1/32 trust"));
+    PostgresServer::start_with(options.setting("max_locks_per_transaction", "256"))
+});
+
+#[test]
+fn on_a_server() {
+    every_property_holds();
+}
+
+#[test]
+fn what_is_left_out_is_what_a_lock_cannot_have() {
+    let store = tenure::store::open(&"postgres+advisory://127.0.0.1/none".parse().unwrap()).unwrap();
+    let capabilities = store.capabilities();
+    let mut count: BTreeMap<Feature, usize> = BTreeMap::new();
+    for (name, feature) in left_out(&capabilities) {
+        println!("left out for lack of {feature:?}: {name}");
+        *count.entry(feature).or_default() += 1;
+    }
+    let expected = [
+        (Feature::Deadlines, 7),
+        (Feature::Labels, 1),
+        (Feature::Metadata, 1),
+        (Feature::StandBys, 27),
+        (Feature::Records, 2),
+        (Feature::History, 6),
+        (Feature::Handles, 1),
+    ];
+    assert_eq!(count, expected.into());
+    assert_eq!(expected_of(&capabilities).count() + left_out(&capabilities).count(), ALL.len());
+    // Nothing that says who may lead, and under which term, can be left out.
+    for name in left_out(&capabilities).map(|(name, _)| name) {
+        assert!(
+            !["concurrent", "terms_grow", "renewal", "a_held_lease", "rivals"].iter().any(|word| name.contains(word))
+        );
+    }
+}
+
+/// Tries all properties that are expected, and names all that do not hold.
+fn every_property_holds() {
+    let runtime = tokio::runtime::Builder::new_multi_thread().worker_threads(2).enable_all().build().unwrap();
+    let capabilities =
+        tenure::store::open(&"postgres+advisory://127.0.0.1/none".parse().unwrap()).unwrap().capabilities();
+    let properties: Vec<_> = expected_of(&capabilities).chain(SESSIONS).chain(NO_MESSAGES).collect();
+    // Before the first one begins: what waits for an answer must not wait for a database that is being made.
+    let fixtures: Vec<Locks> =
+        properties.iter().map(|_| Locks { url: SERVER.new_database().url_as(ROLE, PASSWORD) }).collect();
+    let trials = properties.iter().zip(fixtures).map(|((name, property), fixture)| async move {
+        holds(*property, fixture).await.err().map(|why| format!("{name}: {why}"))
+    });
+    let failures = stream::iter(trials).buffer_unordered(8).filter_map(async |failure| failure);
+    let failures: Vec<String> = runtime.block_on(failures.collect());
+    assert!(failures.is_empty(), "{} of {} do not hold:\n{}", failures.len(), properties.len(), failures.join("\n"));
+}
+
+/// A database of its own.
+struct Locks {
+    url: String,
+}
+
+impl Fixture for Locks {
+    fn open(&self) -> BoxFuture<'_, Arc<dyn Store>> {
+        let url = self.url.replacen("postgres://", "postgres+advisory://", 1);
+        Box::pin(async move { tenure::store::open(&url.parse().unwrap()).unwrap() })
+    }
+
+    fn advance(&self, by: Duration) -> BoxFuture<'_, ()> {
+        // Waits because the clock of a real server cannot be moved.
+        Box::pin(tokio::time::sleep(by))
+    }
+
+    fn slack(&self) -> Duration {
+        Duration::from_millis(600)
+    }
+}
+
+/// A task of its own, so that one that panics leaves the others alone.
+async fn holds(property: PropertyFn, fixture: Locks) -> Result<(), String> {
+    let trial = tokio::spawn(async move { tokio::time::timeout(PATIENCE, property(&fixture)).await });
+    match trial.await {
+        Ok(Ok(())) => Ok(()),
+        Ok(Err(_)) => Err(format!("no end after {PATIENCE:?}")),
+        Err(failure) => {
+            let message = failure.into_panic();
+            let text = message.downcast_ref::<String>().cloned();
+            Err(text.or_else(|| message.downcast_ref::<&str>().map(|text| (*text).to_owned())).unwrap_or_default())
+        }
+    }
+}
+
+const PATIENCE: Duration = Duration::from_secs(60);

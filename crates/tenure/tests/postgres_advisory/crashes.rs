@@ -1,0 +1,75 @@
+//! Followers that are woken when a leader is gone, and what their waiting costs the server.
+
+use std::time::{Duration, Instant};
+
+use futures_util::StreamExt;
+use tenure::store::Interest;
+use tenure_testkit::postgres::Session;
+
+use crate::support::{PASSWORD, PATIENCE, ROLE, SERVER, Stander, locks, until, url};
+
+#[tokio::test]
+async fn a_leader_that_is_gone_is_missed_at_once() {
+    let database = SERVER.new_database();
+    let leader = Stander::at(&url(&database), "1", "leader");
+    let term = leader.granted().await;
+    let follower = Stander::at(&url(&database), "1", "follower");
+    let mut hints = follower.store.watch(Interest::Own);
+    wait_for_it(&follower, &database).await;
+    while futures_util::FutureExt::now_or_never(hints.next()).is_some() {}
+    let gone_at = Instant::now();
+    drop(leader);
+    tokio::time::timeout(PATIENCE, hints.next()).await.expect("nobody was woken").unwrap();
+    assert!(follower.granted_soon().await > term);
+    println!("a leader that was gone was succeeded after {:?}", gone_at.elapsed());
+}
+
+#[tokio::test]
+async fn one_of_many_waits_and_only_for_a_while() {
+    let database = SERVER.new_database();
+    let ttl = Duration::from_secs(4);
+    let leader = Stander::at(&url(&database), "1", "leader");
+    leader.granted().await;
+    let followers: Vec<Stander> = (0..5).map(|_| Stander::at(&url(&database), "1", "follower").with_ttl(ttl)).collect();
+    let _hints: Vec<_> = followers.iter().map(|follower| follower.store.watch(Interest::Own)).collect();
+    for follower in &followers {
+        follower.held().await;
+    }
+    until("one who waits", async || (locks(&database, "NOT granted") > 0).then_some(())).await;
+    until("all others to stop waiting", async || (locks(&database, "NOT granted") == 1).then_some(())).await;
+    // Nobody keeps the server from clearing up for longer than half the ttl.
+    let pinned = "SELECT pid, query_start FROM pg_stat_activity WHERE backend_xmin IS NOT NULL AND pid <> pg_backend_pid() \
+                  AND datname = current_database() AND usename = 'candidate' AND wait_event_type = 'Lock'";
+    let first = until("a wait", async || database.sql(pinned).pop()).await;
+    until("its end", async || (!database.sql(pinned).contains(&first)).then_some(())).await;
+}
+
+#[tokio::test]
+async fn a_waiter_that_is_dead_keeps_nothing() {
+    let database = SERVER.new_database();
+    let leader = Stander::at(&url(&database), "1", "leader");
+    leader.granted().await;
+    let follower = Stander::at(&url(&database), "1", "follower");
+    let hints = follower.store.watch(Interest::Own);
+    wait_for_it(&follower, &database).await;
+    // It is gone, and its server process has not noticed.
+    let waiter =
+        database.sql("SELECT pid FROM pg_locks WHERE locktype = 'advisory' AND NOT granted").remove(0).remove(0);
+    drop((follower, hints));
+    leader.resign().await;
+    let mut other = Session::open(&database.url_as(ROLE, PASSWORD)).unwrap();
+    until(&format!("the lock that {waiter:?} waited for"), async || {
+        (other.run("SELECT pg_try_advisory_lock(1)").unwrap()[0][0].as_deref() == Some("t")).then_some(())
+    })
+    .await;
+}
+
+/// Campaigns until it waits for the lock.
+async fn wait_for_it(follower: &Stander, database: &tenure_testkit::postgres::Database<'_>) {
+    follower.held().await;
+    until("the one who waits", async || {
+        follower.held().await;
+        (locks(database, "NOT granted") == 1).then_some(())
+    })
+    .await;
+}
