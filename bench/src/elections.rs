@@ -66,6 +66,8 @@ pub(crate) struct Renewing<L> {
     pub(crate) before: L,
     pub(crate) after: L,
     seconds: f64,
+    /// From the start of the client until it had all of them, in seconds.
+    pub(crate) ready_after: f64,
 }
 
 impl<L> Renewing<L> {
@@ -77,7 +79,9 @@ impl<L> Renewing<L> {
         scale: &Scale,
         mut look: impl FnMut() -> Result<L, Box<dyn Error>>,
     ) -> Result<Self, Box<dyn Error>> {
+        let started = Instant::now();
         let mut client = roles::start(&[role, url, &count.to_string()])?;
+        let ready_after = started.elapsed().as_secs_f64();
         std::thread::sleep(scale.settling);
         let (usage_before, before) = (roles::usage(&mut client)?, look()?);
         let began = Instant::now();
@@ -86,7 +90,7 @@ impl<L> Renewing<L> {
         let (usage, after) = (roles::usage(&mut client)?, look()?);
         roles::dismiss(client)?;
         let client = usage.cpu_seconds - usage_before.cpu_seconds;
-        Ok(Self { client, client_bytes: usage.bytes, before, after, seconds })
+        Ok(Self { client, client_bytes: usage.bytes, before, after, seconds, ready_after })
     }
 
     /// What the processors were used for, when the server used so many seconds of them.

@@ -27,6 +27,9 @@ pub(crate) trait Holder {
     }
 }
 
+/// Has it, whoever had it before.
+pub(crate) type Enter = fn(url: &str) -> Result<Box<dyn Holder>, Box<dyn Error>>;
+
 /// Takes it whenever it is told to, until nobody wants to know. It is told when to say that it is ready, and says when it
 /// has taken it.
 pub(crate) type Wait = fn(url: &str, ready: &mut dyn FnMut(), taken: &mut dyn FnMut(Instant) -> bool) -> Ended;

@@ -3,15 +3,16 @@
 use std::error::Error;
 use std::io::{BufRead, Write};
 use std::process::{Command, Stdio};
+use std::time::Duration;
 
 use clap::Subcommand;
 use serde::{Deserialize, Serialize};
-use tenure_testkit::nursery;
 use tenure_testkit::running::Running;
+use tenure_testkit::{eventually_within, nursery};
 use tokio::signal::unix::{SignalKind, signal};
 
 use crate::elections::Elections;
-use crate::floor::{Holder, Wait};
+use crate::floor::{Enter, Holder, Wait};
 use crate::renewals::Renewals;
 use crate::runtime::runtime;
 use crate::usage::cpu_seconds;
@@ -65,7 +66,7 @@ type Renew = fn(url: &str, count: u32) -> Result<Renewals, Box<dyn Error>>;
 pub(crate) struct Bare {
     pub(crate) in_batches: Renew,
     pub(crate) one_by_one: Renew,
-    pub(crate) enter: fn(url: &str) -> Result<Box<dyn Holder>, Box<dyn Error>>,
+    pub(crate) enter: Enter,
     pub(crate) wait: Wait,
 }
 
@@ -83,6 +84,9 @@ pub(crate) fn start(role: &[&str]) -> Result<Running, Box<dyn Error>> {
     let mut command = Command::new(std::env::current_exe()?);
     command.arg("role").args(role).stdin(Stdio::piped()).stdout(Stdio::piped());
     let running = nursery::start(command)?;
+    let record = running.stdout().record();
+    // Ten thousand elections are not won at once.
+    eventually_within(AT_LENGTH, "a process that is ready", || !record.lines().is_empty());
     let said = running.stdout().next("a process that is ready");
     if said == READY { Ok(running) } else { Err(format!("a process said {said:?} instead of {READY:?}").into()) }
 }
@@ -96,6 +100,10 @@ pub(crate) fn usage(running: &mut Running) -> Result<Usage, Box<dyn Error>> {
 /// Lets such a process end, which it does well only if all went well.
 pub(crate) fn dismiss(mut running: Running) -> Result<(), Box<dyn Error>> {
     drop(running.child().stdin.take());
+    // Nor are they left at once.
+    if !running.process.ends_within(AT_LENGTH) {
+        return Err("a process does not end".into());
+    }
     match running.exit() {
         status if status.success() => Ok(()),
         status => Err(format!("a process ended with {status}").into()),
@@ -134,3 +142,4 @@ fn say(line: &str) -> std::io::Result<()> {
 }
 
 const READY: &str = "ready";
+const AT_LENGTH: Duration = Duration::from_secs(120);

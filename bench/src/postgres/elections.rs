@@ -61,6 +61,11 @@ impl Watched {
         );
         self.cpu().compare(floor.cpu(), &what, table);
         table.fact(
+            format!("{what}: start of the process until it leads all of them"),
+            format!("{:.1} s", self.0.ready_after),
+            format!("as many rows inserted by one statement, {:.1} s", floor.0.ready_after),
+        );
+        table.fact(
             format!("{what}: bytes of WAL per second"),
             format!("{:.0}", self.wal()),
             format!("{:.0}; ours {:.2} times that", floor.wal(), self.wal() / floor.wal()),
