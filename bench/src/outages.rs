@@ -20,6 +20,8 @@ pub(crate) struct Place<'a> {
     pub(crate) address: SocketAddr,
     /// What candidates write who find it at this address.
     pub(crate) url_at: &'a (dyn Fn(SocketAddr) -> String + Sync),
+    /// Whether leadership can be kept over a new connection. What the proxy swallows spoils the old one.
+    pub(crate) outlives_connections: bool,
     /// What to say of others beside a black hole, and beside refused connections.
     pub(crate) older: [&'static str; 2],
 }
@@ -27,8 +29,8 @@ pub(crate) struct Place<'a> {
 /// Lets outages strike the leader alone, and judges what happened.
 pub(crate) fn run(place: &Place<'_>, bench: &mut Bench<'_>) -> Result<(), Box<dyn Error>> {
     let (scale, tenure) = (bench.scale, bench.tenure);
-    eprintln!("outages: three at once, the longest of {:.0} s", scale.outage.as_secs_f64());
-    let outages = [
+    eprintln!("outages at once{}: the longest of {:.0} s", place.what, scale.outage.as_secs_f64());
+    let mut outages = vec![
         Outage {
             what: "black hole",
             strike: Proxy::black_hole,
@@ -43,8 +45,11 @@ pub(crate) fn run(place: &Place<'_>, bench: &mut Bench<'_>) -> Result<(), Box<dy
             is_survived: false,
             older: place.older[1],
         },
-        Outage { what: "black hole", strike: Proxy::black_hole, lasts: SURVIVED, is_survived: true, older: "" },
     ];
+    if place.outlives_connections {
+        let strike = Proxy::black_hole;
+        outages.push(Outage { what: "black hole", strike, lasts: SURVIVED, is_survived: true, older: "" });
+    }
     // They do not disturb each other: each has an election of its own, and waits most of the time.
     let verdicts = std::thread::scope(|scope| {
         let watch = |(number, outage)| {

@@ -83,6 +83,8 @@ fn strike(kind: Kind, bench: &mut Bench<'_>) -> Result<(), Box<dyn Error>> {
         what: kind.suffix(),
         address: server.address(),
         url_at: &|address| server.url_at(kind, address),
+        // A lock ends with its session.
+        outlives_connections: kind == Kind::Lease,
         older: kind.older().outages,
     };
     outages::run(&place, bench)

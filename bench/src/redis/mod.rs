@@ -50,7 +50,13 @@ pub(crate) fn run(options: Options<Figure>) -> Result<(), Box<dyn Error>> {
         Figure::Outages => {
             let server = RedisServer::start();
             let url_at = |address| format!("redis://{address}");
-            let place = outages::Place { what: "", address: server.address(), url_at: &url_at, older: [""; 2] };
+            let place = outages::Place {
+                what: "",
+                address: server.address(),
+                url_at: &url_at,
+                outlives_connections: true,
+                older: [""; 2],
+            };
             outages::run(&place, bench)
         }
     })
