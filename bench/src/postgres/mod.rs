@@ -26,6 +26,7 @@ use crate::{group, outages};
 
 /// What to measure.
 #[derive(Debug, Args)]
+#[group(skip)]
 pub(crate) struct Options {
     #[command(flatten)]
     common: figures::Options<Figure>,
