@@ -1,10 +1,15 @@
 //! Many elections in one process, all renewed each second.
 
 use std::error::Error;
-use std::time::Duration;
+use std::fmt;
+use std::time::{Duration, Instant};
 
 use tenure::{Election, Tenure, Timing};
 
+use crate::figures::pass;
+use crate::roles;
+use crate::scale::Scale;
+use crate::table::Table;
 use crate::usage::resident_bytes;
 
 /// How long the leases live that are renewed each second.
@@ -50,6 +55,88 @@ impl Elections {
         self.elections.iter().for_each(Election::stop_blocking);
         Ok(())
     }
+}
+
+/// What renewals have cost: in the client, and whatever the server tells.
+pub(crate) struct Renewing<L> {
+    /// CPU seconds of the client.
+    client: f64,
+    /// What its elections occupy beyond their names.
+    pub(crate) client_bytes: f64,
+    pub(crate) before: L,
+    pub(crate) after: L,
+    seconds: f64,
+    /// From the start of the client until it had all of them, in seconds.
+    pub(crate) ready_after: f64,
+}
+
+impl<L> Renewing<L> {
+    /// Lets a process play this role for so many leases, and watches it.
+    pub(crate) fn watch(
+        role: &str,
+        url: &str,
+        count: u32,
+        scale: &Scale,
+        mut look: impl FnMut() -> Result<L, Box<dyn Error>>,
+    ) -> Result<Self, Box<dyn Error>> {
+        let started = Instant::now();
+        let mut client = roles::start(&[role, url, &count.to_string()])?;
+        let ready_after = started.elapsed().as_secs_f64();
+        std::thread::sleep(scale.settling);
+        let (usage_before, before) = (roles::usage(&mut client)?, look()?);
+        let began = Instant::now();
+        pass(&format!("{count} leases, {role}"), scale.renewals);
+        let seconds = began.elapsed().as_secs_f64();
+        let (usage, after) = (roles::usage(&mut client)?, look()?);
+        roles::dismiss(client)?;
+        let client = usage.cpu_seconds - usage_before.cpu_seconds;
+        Ok(Self { client, client_bytes: usage.bytes, before, after, seconds, ready_after })
+    }
+
+    /// What the processors were used for, when the server used so many seconds of them.
+    pub(crate) fn cpu(&self, server: f64) -> Cpu {
+        Cpu { client: 100.0 * self.client / self.seconds, server: 100.0 * server / self.seconds }
+    }
+}
+
+/// Percent of a core.
+#[derive(Clone, Copy)]
+pub(crate) struct Cpu {
+    pub(crate) client: f64,
+    pub(crate) server: f64,
+}
+
+impl Cpu {
+    /// Puts it into the table, beside its floor.
+    pub(crate) fn compare(self, floor: Self, what: &str, table: &mut Table) {
+        let both = |cpu: Self| cpu.client + cpu.server;
+        for (who, ours, floor) in [
+            ("client", self.client, floor.client),
+            ("server", self.server, floor.server),
+            ("both", both(self), both(floor)),
+        ] {
+            let (measured, beside) = (format!("{ours:.2} %"), format!("{floor:.2} %"));
+            table.ratio(format!("{what}: CPU of {who}"), measured, beside, ours / floor, 2.0);
+        }
+    }
+}
+
+impl fmt::Display for Cpu {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "client {:.2} %, server {:.2} % of a core", self.client, self.server)
+    }
+}
+
+/// What is asked of the client for each election.
+pub(crate) fn demand_memory(what: &str, count: u32, client_bytes: f64, beside: String, table: &mut Table) {
+    let each = client_bytes / f64::from(count);
+    table.demand(
+        format!("{what}: memory of the client for each, beyond its name"),
+        format!("{each:.0} bytes"),
+        beside,
+        "at most 1,000 bytes",
+        each <= 1_000.0,
+    );
 }
 
 /// The longest that an election may take to be won by its only candidate.

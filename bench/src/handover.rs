@@ -46,11 +46,22 @@ pub(crate) struct Candidates {
 impl Candidates {
     /// So many candidates for one election. One of them leads when this returns.
     pub(crate) fn raise(url: &str, ttl: Duration, count: usize) -> Result<Self, Box<dyn Error>> {
+        Self::raise_in_groups(url, ttl, count, count)
+    }
+
+    /// The same with so many stores, as if they were candidates of so many processes.
+    pub(crate) fn raise_in_groups(
+        url: &str,
+        ttl: Duration,
+        count: usize,
+        groups: usize,
+    ) -> Result<Self, Box<dyn Error>> {
+        let handles = (0..groups).map(|_| Tenure::open(url)).collect::<Result<Vec<_>, _>>()?;
         let timing = Timing::from_ttl(ttl)?;
         let (sender, elected) = channel();
         let mut candidates = Vec::new();
         for index in 0..count {
-            let election = Tenure::open(url)?.election("bench")?.timing(timing).start()?;
+            let election = handles[index % groups].election("bench")?.timing(timing).start()?;
             let mut events = election.events();
             let sender = sender.clone();
             std::thread::spawn(move || {

@@ -1,20 +1,31 @@
 //! Speed as ratios: each figure stands beside its floor, measured in the same run on the same machine.
 //!
 //! `cargo xtask bench` measures what needs no server; `cargo xtask bench handover` one part of that. `cargo xtask bench
-//! redis` measures Redis, on servers of its own, and `cargo xtask bench redis --quick` shows that this works. Times differ
-//! from machine to machine and from minute to minute; ratios do so less.
+//! redis` and `cargo xtask bench postgres` measure these, on servers of their own; with `--quick` they show that this works.
+//! Times differ from machine to machine and from minute to minute; ratios do so less.
 
+mod crowd;
 mod elections;
+mod figures;
+mod floor;
+mod group;
 mod handover;
 mod is_leader;
 mod load;
+mod outages;
+mod postgres;
 mod processes;
 mod redis;
+mod renewals;
+mod roles;
+mod runtime;
+mod scale;
 mod sqlite;
 mod stage;
 mod stats;
 mod table;
 mod usage;
+mod work;
 
 use std::error::Error;
 use std::path::PathBuf;
@@ -37,13 +48,15 @@ struct Args {
 
 #[derive(Debug, Subcommand)]
 enum Commands {
+    /// Everything on PostgreSQL, as a table.
+    Postgres(postgres::Options),
     /// Everything on Redis, as a table.
-    Redis(redis::Options),
+    Redis(figures::Options<redis::Figure>),
     /// Plays a part in what is measured.
     #[command(hide = true)]
     Role {
         #[command(subcommand)]
-        role: redis::roles::Role,
+        role: roles::Role,
     },
 }
 
@@ -73,8 +86,9 @@ fn main() -> ExitCode {
 
 fn run(args: Args) -> Result<(), Box<dyn Error>> {
     match args.command {
+        Some(Commands::Postgres(options)) => return postgres::run(options),
         Some(Commands::Redis(options)) => return redis::run(options),
-        Some(Commands::Role { role }) => return redis::roles::play(role),
+        Some(Commands::Role { role }) => return roles::play(role),
         None => {}
     }
     let parts = if args.parts.is_empty() { Part::value_variants().to_vec() } else { args.parts };

@@ -26,7 +26,7 @@ impl Measured {
         &mut self,
         tenure: &Path,
         store: &str,
-        due: impl Fn(Instant) -> Result<Instant, Box<dyn Error>>,
+        due: impl FnOnce(Instant) -> Result<Instant, Box<dyn Error>>,
     ) -> Result<(), Box<dyn Error>> {
         for samples in [&mut self.first_start, &mut self.start] {
             let launched = Clock::boottime().now();

@@ -11,6 +11,7 @@ use std::time::Duration;
 use rustix::process::{Pid, Signal, kill_process};
 use serde::Deserialize;
 use tenure::{Clock, Instant};
+use tenure_testkit::netns::Namespace;
 
 /// Some `tenure elect`; they end with this value.
 pub(crate) struct Stage {
@@ -53,7 +54,28 @@ impl Stage {
 
     /// One more candidate, with these options besides the ttl. Its number is its id.
     pub(crate) fn enter(&mut self, store: &str, election: &str, options: &[&str]) -> Result<(), Box<dyn Error>> {
-        let mut child = Command::new(&self.tenure)
+        self.enter_as(Command::new(&self.tenure), store, election, options)
+    }
+
+    /// One more candidate, on another host.
+    pub(crate) fn enter_from(
+        &mut self,
+        host: &Namespace,
+        store: &str,
+        election: &str,
+        options: &[&str],
+    ) -> Result<(), Box<dyn Error>> {
+        self.enter_as(host.command(&self.tenure), store, election, options)
+    }
+
+    fn enter_as(
+        &mut self,
+        mut command: Command,
+        store: &str,
+        election: &str,
+        options: &[&str],
+    ) -> Result<(), Box<dyn Error>> {
+        let mut child = command
             .args(["--store", store, "elect", election, "--id", &self.candidates.len().to_string(), "--ttl", TTL])
             .args(options)
             .stdin(Stdio::null())

@@ -31,4 +31,14 @@ impl Samples {
     pub(crate) fn max(&self) -> f64 {
         self.quantile(1.0)
     }
+
+    /// What there is to say of samples in microseconds.
+    pub(crate) fn in_micros(&self) -> String {
+        format!("p50 {:.0} µs, p99 {:.0} µs, worst {:.0} µs", self.median(), self.quantile(0.99), self.max())
+    }
+
+    /// What there is to say of a few samples in milliseconds.
+    pub(crate) fn in_millis(&self) -> String {
+        format!("p50 {:.1} ms, worst {:.1} ms", self.median(), self.max())
+    }
 }

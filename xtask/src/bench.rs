@@ -7,8 +7,9 @@ use crate::process::run_cargo;
 /// What to measure.
 #[derive(clap::Args)]
 pub(crate) struct Options {
-    /// Which parts: is-leader, handover, elections, processes, load; all of these when none is named. Or `redis`, which
-    /// starts servers of its own, and after it: handover, processes, elections, group, crowd, outages; `--quick`
+    /// Which parts: is-leader, handover, elections, processes, load; all of these when none is named. Or `redis` or
+    /// `postgres`, which start servers of their own, and after it: handover, processes, elections, group, crowd, outages,
+    /// and for `postgres` also gone; `--quick`; for `postgres` also `--store lease` or `--store advisory`
     #[arg(trailing_var_arg = true, allow_hyphen_values = true, value_name = "PARTS")]
     parts: Vec<String>,
 }

@@ -4,35 +4,25 @@ use std::error::Error;
 
 use tenure_testkit::redis::RedisServer;
 
-use super::load::{Load, Look};
-use super::scale::Scale;
-use super::{pass, roles};
+use super::load::Look;
+use crate::elections::{Renewing, demand_memory};
+use crate::figures::Bench;
+use crate::scale::Scale;
 use crate::table::Table;
 
-pub(super) fn run(scale: &Scale, table: &mut Table) -> Result<(), Box<dyn Error>> {
+pub(super) fn run(bench: &mut Bench<'_>) -> Result<(), Box<dyn Error>> {
+    let Bench { scale, table, .. } = bench;
     for &count in scale.elections {
-        let batches = Renewing::watch("batches", scale, count)?;
-        let ours = Renewing::watch("leader", scale, count)?;
+        let batches = Watched::play("batches", scale, count)?;
+        let ours = Watched::play("leader", scale, count)?;
         let what = format!("{count} elections in one process, renewed each second");
-        let beside = format!("one script per 1,000 leases, {}", batches.cpu());
-        table.fact(what.clone(), ours.cpu(), beside);
-        for (who, cpu) in [
-            ("client", &Renewing::client as &dyn Fn(&Renewing) -> f64),
-            ("server", &Renewing::server),
-            ("both", &|renewing| renewing.client() + renewing.server()),
-        ] {
-            let (ours, floor) = (cpu(&ours), cpu(&batches));
-            table.ratio(
-                format!("{count} elections: CPU of {who}"),
-                format!("{ours:.2} %"),
-                format!("{floor:.2} %"),
-                ours / floor,
-                2.0,
-            );
-        }
+        let cpu = ours.cpu();
+        table.fact(what, cpu.to_string(), format!("one script per 1,000 leases, {}", batches.cpu()));
+        cpu.compare(batches.cpu(), &format!("{count} elections"), table);
         if count <= scale.singles_max {
-            let singles = Renewing::watch("singles", scale, count)?;
-            table.fact(format!("{count} elections: CPU beside a call for each"), ours.cpu(), singles.cpu());
+            let singles = Watched::play("singles", scale, count)?;
+            let what = format!("{count} elections: CPU beside a call for each");
+            table.fact(what, cpu.to_string(), singles.cpu().to_string());
         }
         ours.describe(count, table);
     }
@@ -40,69 +30,43 @@ pub(super) fn run(scale: &Scale, table: &mut Table) -> Result<(), Box<dyn Error>
 }
 
 /// What renewals have cost.
-struct Renewing {
-    /// CPU seconds of the client.
-    client: f64,
-    load: Load,
-    connections: f64,
-    client_bytes: f64,
-    server_bytes: f64,
+struct Watched {
+    renewing: Renewing<Look>,
+    /// Before there were any.
+    empty: Look,
 }
 
-impl Renewing {
-    fn watch(role: &str, scale: &Scale, count: u32) -> Result<Self, Box<dyn Error>> {
+impl Watched {
+    fn play(role: &str, scale: &Scale, count: u32) -> Result<Self, Box<dyn Error>> {
         let server = RedisServer::start();
         let empty = Look::at(&server)?;
-        let mut client = roles::start(&[role, &server.url(), &count.to_string()])?;
-        std::thread::sleep(scale.settling);
-        let (usage_before, before) = (roles::usage(&mut client)?, Look::at(&server)?);
-        pass(&format!("{count} leases, {role}"), scale.renewals);
-        let (usage, after) = (roles::usage(&mut client)?, Look::at(&server)?);
-        roles::dismiss(client)?;
-        Ok(Self {
-            client: usage.cpu_seconds - usage_before.cpu_seconds,
-            load: after.since(&before),
-            connections: after.connections(),
-            client_bytes: usage.bytes,
-            server_bytes: after.data_bytes() - empty.data_bytes(),
-        })
+        let renewing = Renewing::watch(role, &server.url(), count, scale, || Look::at(&server))?;
+        Ok(Self { renewing, empty })
     }
 
-    /// Percent of a core.
-    fn client(&self) -> f64 {
-        100.0 * self.client / self.load.seconds
-    }
-
-    /// Percent of a core.
-    fn server(&self) -> f64 {
-        100.0 * self.load.cpu / self.load.seconds
-    }
-
-    fn cpu(&self) -> String {
-        format!("client {:.2} %, server {:.2} % of a core", self.client(), self.server())
+    fn cpu(&self) -> crate::elections::Cpu {
+        let Renewing { before, after, .. } = &self.renewing;
+        self.renewing.cpu(after.since(before).cpu)
     }
 
     fn describe(&self, count: u32, table: &mut Table) {
-        let Self { load, connections, client_bytes, server_bytes, .. } = self;
-        let each = |bytes: &f64| bytes / f64::from(count);
+        let Renewing { before, after, client_bytes, .. } = &self.renewing;
+        let load = after.since(before);
         table.fact(
             format!("{count} elections: scripts called per second"),
             format!("{:.1}", load.scripts / load.seconds),
             format!("{:.1} reads from sockets by the server", load.reads / load.seconds),
         );
+        let connections = after.connections();
         table.demand(
             format!("{count} elections: connections"),
             connections.to_string(),
             "one for commands, one for pushes",
             "at most 2",
-            *connections <= 2.0,
+            connections <= 2.0,
         );
-        table.demand(
-            format!("{count} elections: memory of the client for each, beyond its name"),
-            format!("{:.0} bytes", each(client_bytes)),
-            format!("{:.0} bytes in the server", each(server_bytes)),
-            "at most 1,000 bytes",
-            each(client_bytes) <= 1_000.0,
-        );
+        let server_bytes = (after.data_bytes() - self.empty.data_bytes()) / f64::from(count);
+        let beside = format!("{server_bytes:.0} bytes in the server");
+        demand_memory(&format!("{count} elections"), count, *client_bytes, beside, table);
     }
 }

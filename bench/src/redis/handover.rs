@@ -4,14 +4,14 @@ use std::error::Error;
 
 use tenure_testkit::redis::RedisServer;
 
-use super::floor::Floor;
-use super::scale::Scale;
 use super::wire::{Ping, Wire};
+use crate::figures::Bench;
+use crate::floor::Floor;
 use crate::handover::{CANDIDATES, Candidates, Contestant, IDLE, TTL, take_turns};
 use crate::stats::Samples;
-use crate::table::Table;
 
-pub(super) fn run(scale: &Scale, table: &mut Table) -> Result<(), Box<dyn Error>> {
+pub(super) fn run(bench: &mut Bench<'_>) -> Result<(), Box<dyn Error>> {
+    let Bench { scale, table, .. } = bench;
     eprintln!("hand-overs in one process: {} of each kind", scale.handovers);
     let server = RedisServer::start();
     let mut ping = Ping(Wire::open(&server.url())?);
@@ -26,23 +26,19 @@ pub(super) fn run(scale: &Scale, table: &mut Table) -> Result<(), Box<dyn Error>
     let [rested, floor_us, ours_us] = take_turns(scale.handovers, [&mut ping, &mut floor, &mut ours])?;
     floor.end()?;
     ours.end();
-    table.fact("raw round trip (PING), one after the other", quantiles(&hot), "");
-    table.fact(format!("raw round trip after {} ms of rest", IDLE.as_millis()), quantiles(&rested), "");
+    table.fact("raw round trip (PING), one after the other", hot.in_micros(), "");
+    table.fact(format!("raw round trip after {} ms of rest", IDLE.as_millis()), rested.in_micros(), "");
     table.fact(
         "push and acquisition, bare",
-        quantiles(&floor_us),
+        floor_us.in_micros(),
         format!("{:.1} round trips", floor_us.median() / rested.median()),
     );
     table.ratio(
         "hand-over in one process, resignation to leadership",
-        quantiles(&ours_us),
+        ours_us.in_micros(),
         format!("push and acquisition, p50 {:.0} µs", floor_us.median()),
         ours_us.median() / floor_us.median(),
         1.5,
     );
     Ok(())
-}
-
-fn quantiles(micros: &Samples) -> String {
-    format!("p50 {:.0} µs, p99 {:.0} µs", micros.median(), micros.quantile(0.99))
 }

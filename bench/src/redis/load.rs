@@ -6,6 +6,8 @@ use std::time::Instant;
 
 use tenure_testkit::redis::RedisServer;
 
+use crate::work::Work;
+
 /// All counters of a server at one instant.
 pub(super) struct Look {
     at: Instant,
@@ -19,8 +21,6 @@ pub(super) struct Load {
     pub(super) cpu: f64,
     /// Scripts that clients called.
     pub(super) scripts: f64,
-    /// Messages that were published, by clients or in scripts.
-    pub(super) published: f64,
     /// How often it read from a connection: at least once for each round trip.
     pub(super) reads: f64,
     /// Commands of clients, and those that scripts call.
@@ -39,9 +39,8 @@ impl Look {
         let difference = |value: &dyn Fn(&Self) -> f64| value(self) - value(earlier);
         Load {
             seconds: self.at.duration_since(earlier.at).as_secs_f64(),
-            cpu: difference(&|look| look.number("used_cpu_user") + look.number("used_cpu_sys")),
-            scripts: difference(&|look| look.calls("evalsha") + look.calls("eval")),
-            published: difference(&|look| look.calls("publish")),
+            cpu: difference(&Self::cpu),
+            scripts: difference(&Self::scripts),
             reads: difference(&|look| look.number("total_reads_processed")),
             // The earlier look is one of them.
             commands: difference(&|look| look.number("total_commands_processed")) - 1.0,
@@ -56,6 +55,20 @@ impl Look {
     /// How many are connected, without whoever looks.
     pub(super) fn connections(&self) -> f64 {
         self.number("connected_clients") - 1.0
+    }
+
+    /// What every server tells.
+    pub(super) fn work(&self) -> Work {
+        let pushes = Some(self.calls("publish"));
+        Work { at: self.at, cpu: self.cpu(), calls: self.scripts(), pushes }
+    }
+
+    fn cpu(&self) -> f64 {
+        self.number("used_cpu_user") + self.number("used_cpu_sys")
+    }
+
+    fn scripts(&self) -> f64 {
+        self.calls("evalsha") + self.calls("eval")
     }
 
     fn calls(&self, command: &str) -> f64 {

@@ -3,42 +3,28 @@
 mod crowd;
 mod elections;
 mod floor;
-mod group;
 mod handover;
 mod load;
-mod outages;
 mod processes;
 mod renewals;
-pub(crate) mod roles;
-mod scale;
 mod wire;
 
 use std::error::Error;
-use std::path::PathBuf;
-use std::time::{Duration, Instant};
 
-use clap::{Args, ValueEnum};
-use rustix::process::{Resource, Rlimit, getrlimit, setrlimit};
+use clap::ValueEnum;
+use tenure_testkit::redis::RedisServer;
 
-use self::scale::Scale;
-use crate::processes::tenure_command;
-use crate::table::Table;
+use self::load::Look;
+use crate::figures::{Bench, Options};
+use crate::roles::Bare;
+use crate::{group, outages};
 
-/// What to measure.
-#[derive(Debug, Args)]
-pub(crate) struct Options {
-    /// Which figures; all when none is named.
-    figures: Vec<Figure>,
-    /// Small numbers, which show that everything works, and nothing of how fast it is.
-    #[arg(long)]
-    quick: bool,
-    /// The `tenure` command to measure. Default: the one beside this program.
-    #[arg(long, value_name = "PATH")]
-    tenure: Option<PathBuf>,
-}
+/// What is done by hand on Redis.
+pub(crate) const BARE: Bare =
+    Bare { in_batches: renewals::in_batches, one_by_one: renewals::one_by_one, enter: floor::enter, wait: floor::wait };
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
-enum Figure {
+pub(crate) enum Figure {
     /// Raw round trips, and hand-overs in one process beside a bare push and acquisition.
     Handover,
     /// Takeover after kill -9, hand-over and start of whole processes.
@@ -54,44 +40,32 @@ enum Figure {
 }
 
 /// Measures, and prints a table.
-pub(crate) fn run(options: Options) -> Result<(), Box<dyn Error>> {
-    allow_many_connections()?;
-    let tenure = tenure_command(options.tenure)?;
-    let scale = if options.quick { Scale::QUICK } else { Scale::FULL };
-    let mut table = Table::default();
-    let figures = if options.figures.is_empty() { Figure::value_variants().to_vec() } else { options.figures };
-    for figure in figures {
-        match figure {
-            Figure::Handover => handover::run(&scale, &mut table)?,
-            Figure::Processes => processes::run(&scale, &tenure, &mut table)?,
-            Figure::Elections => elections::run(&scale, &mut table)?,
-            Figure::Group => group::run(&scale, &mut table)?,
-            Figure::Crowd => crowd::run(&scale, &mut table)?,
-            Figure::Outages => outages::run(&scale, &tenure, &mut table)?,
+pub(crate) fn run(options: Options<Figure>) -> Result<(), Box<dyn Error>> {
+    options.measure("Redis", |figure, bench| match figure {
+        Figure::Handover => handover::run(bench),
+        Figure::Processes => processes::run(bench),
+        Figure::Elections => elections::run(bench),
+        Figure::Group => watch_group(bench),
+        Figure::Crowd => crowd::run(bench),
+        Figure::Outages => {
+            let server = RedisServer::start();
+            let url_at = |address| format!("redis://{address}");
+            let place = outages::Place {
+                what: "",
+                address: server.address(),
+                url_at: &url_at,
+                outlives_connections: true,
+                older: [""; 2],
+            };
+            outages::run(&place, bench)
         }
-    }
-    let caution = if options.quick { " (small numbers: nothing to rely on)" } else { "" };
-    println!("## Redis{caution}\n\n{table}");
-    Ok(())
+    })
 }
 
-/// Lets time pass, and says so now and then.
-fn pass(what: &str, time: Duration) {
-    let end = Instant::now() + time;
-    loop {
-        let left = end.saturating_duration_since(Instant::now());
-        eprintln!("{what}: {:.0} s to go", left.as_secs_f64());
-        std::thread::sleep(left.min(PROGRESS_EVERY));
-        if left <= PROGRESS_EVERY {
-            return;
-        }
-    }
+fn watch_group(bench: &mut Bench<'_>) -> Result<(), Box<dyn Error>> {
+    let server = RedisServer::start();
+    let [before, after] = group::watch("", &server.url(), bench.scale, || Look::at(&server))?;
+    let load = after.since(&before);
+    let detail = format!("with {:.2} commands in and outside of scripts", load.commands / load.seconds);
+    group::describe("", load.scripts / load.seconds, &detail, "", bench.scale, bench.table)
 }
-
-/// A thousand candidates in one process need more than what is allowed by default.
-fn allow_many_connections() -> Result<(), Box<dyn Error>> {
-    let Rlimit { maximum, .. } = getrlimit(Resource::Nofile);
-    Ok(setrlimit(Resource::Nofile, Rlimit { current: maximum, maximum })?)
-}
-
-const PROGRESS_EVERY: Duration = Duration::from_secs(10);

@@ -2,76 +2,47 @@
 
 use std::error::Error;
 use std::sync::LazyLock;
-use std::sync::mpsc::{RecvTimeoutError, Sender, channel};
-use std::thread::JoinHandle;
-use std::time::{Duration, Instant};
 
 use redis::{Pipeline, RedisResult, Script};
 
 use super::wire::Wire;
 use crate::elections::TTL;
+use crate::renewals::Renewals;
 
-/// A thread that renews.
-pub(super) struct Renewals {
-    stop: Sender<()>,
-    renewer: JoinHandle<RedisResult<u32>>,
-    count: u32,
+/// With one script for a thousand leases, and all scripts in one round trip: the floor.
+pub(super) fn in_batches(url: &str, count: u32) -> Result<Renewals, Box<dyn Error>> {
+    start(url, count, |wire, leases| {
+        let mut pipeline = Pipeline::new();
+        for chunk in leases.chunks(CHUNK) {
+            let mut call = redis::cmd("EVALSHA");
+            call.arg(RENEW.get_hash()).arg(chunk.len()).arg(chunk).arg(HOLDER).arg(ttl_ms());
+            pipeline.add_command(call);
+        }
+        Ok(wire.ask_all::<Vec<u32>>(&pipeline)?.into_iter().sum())
+    })
 }
 
-impl Renewals {
-    /// With one script for a thousand leases, and all scripts in one round trip: the floor.
-    pub(super) fn in_batches(url: &str, count: u32) -> Result<Self, Box<dyn Error>> {
-        Self::start(url, count, |wire, leases| {
-            let mut pipeline = Pipeline::new();
-            for chunk in leases.chunks(CHUNK) {
-                let mut call = redis::cmd("EVALSHA");
-                call.arg(RENEW.get_hash()).arg(chunk.len()).arg(chunk).arg(HOLDER).arg(ttl_ms());
-                pipeline.add_command(call);
-            }
-            Ok(wire.ask_all::<Vec<u32>>(&pipeline)?.into_iter().sum())
-        })
-    }
+/// With a call for each lease, one after the other, as programs do that have a loop for each lease.
+pub(super) fn one_by_one(url: &str, count: u32) -> Result<Renewals, Box<dyn Error>> {
+    start(url, count, |wire, leases| {
+        leases.iter().map(|lease| wire.invoke::<u32>(RENEW.key(lease).arg(HOLDER).arg(ttl_ms()))).sum()
+    })
+}
 
-    /// With a call for each lease, one after the other, as programs do that have a loop for each lease.
-    pub(super) fn one_by_one(url: &str, count: u32) -> Result<Self, Box<dyn Error>> {
-        Self::start(url, count, |wire, leases| {
-            leases.iter().map(|lease| wire.invoke::<u32>(RENEW.key(lease).arg(HOLDER).arg(ttl_ms()))).sum()
-        })
+fn start(
+    url: &str,
+    count: u32,
+    round: impl Fn(&mut Wire, &[String]) -> RedisResult<u32> + Send + 'static,
+) -> Result<Renewals, Box<dyn Error>> {
+    let mut wire = Wire::open(url)?;
+    let leases: Vec<String> = (0..count).map(|index| format!("floor:{index}")).collect();
+    let mut pipeline = Pipeline::new();
+    for lease in &leases {
+        pipeline.cmd("SET").arg(lease).arg(HOLDER).arg("PX").arg(ttl_ms()).ignore();
     }
-
-    /// Fails if not every lease was renewed every time, because what was measured is worth nothing then.
-    pub(super) fn end(self) -> Result<(), Box<dyn Error>> {
-        drop(self.stop);
-        let fewest = self.renewer.join().map_err(|_| "the floor panicked")??;
-        if fewest == self.count { Ok(()) } else { Err(format!("only {fewest} leases were renewed").into()) }
-    }
-
-    fn start(
-        url: &str,
-        count: u32,
-        round: impl Fn(&mut Wire, &[String]) -> RedisResult<u32> + Send + 'static,
-    ) -> Result<Self, Box<dyn Error>> {
-        let mut wire = Wire::open(url)?;
-        let leases: Vec<String> = (0..count).map(|index| format!("floor:{index}")).collect();
-        let mut pipeline = Pipeline::new();
-        for lease in &leases {
-            pipeline.cmd("SET").arg(lease).arg(HOLDER).arg("PX").arg(ttl_ms()).ignore();
-        }
-        wire.ask_all::<()>(&pipeline)?;
-        wire.ask::<String>(redis::cmd("SCRIPT").arg("LOAD").arg(include_str!("lua/renew.lua")))?;
-        let (stop, stopped) = channel::<()>();
-        let renewer = std::thread::spawn(move || {
-            let (mut due, mut fewest) = (Instant::now(), u32::MAX);
-            while let Err(RecvTimeoutError::Timeout) =
-                stopped.recv_timeout(due.saturating_duration_since(Instant::now()))
-            {
-                fewest = fewest.min(round(&mut wire, &leases)?);
-                due += Duration::from_secs(1);
-            }
-            Ok(fewest)
-        });
-        Ok(Self { stop, renewer, count })
-    }
+    wire.ask_all::<()>(&pipeline)?;
+    wire.ask::<String>(redis::cmd("SCRIPT").arg("LOAD").arg(include_str!("lua/renew.lua")))?;
+    Ok(Renewals::start(count, move || Ok(round(&mut wire, &leases)?)))
 }
 
 fn ttl_ms() -> u64 {

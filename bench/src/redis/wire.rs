@@ -5,9 +5,10 @@ use std::time::Duration;
 
 use redis::aio::MultiplexedConnection;
 use redis::{AsyncConnectionConfig, Client, Cmd, FromRedisValue, Pipeline, RedisResult, ScriptInvocation};
-use tokio::runtime::{Builder, Runtime};
+use tokio::runtime::Runtime;
 
 use crate::handover::Contestant;
+use crate::runtime::runtime;
 use tenure::Clock;
 
 /// One connection on a runtime of its own, as a handle of the library has.
@@ -45,11 +46,6 @@ impl Contestant for Ping {
         self.0.ask::<String>(&redis::cmd("PING"))?;
         Ok(Clock::boottime().now().saturating_since(began))
     }
-}
-
-/// The kind of runtime that a handle of the library has.
-pub(super) fn runtime() -> std::io::Result<Runtime> {
-    Builder::new_current_thread().enable_all().build()
 }
 
 /// Without a limit on how long an answer may take, as in the store.

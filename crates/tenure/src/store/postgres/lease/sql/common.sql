@@ -9,9 +9,9 @@ EXCEPTION WHEN OTHERS THEN
 END
 $$;
 
--- Milliseconds since the Unix epoch.
+-- Milliseconds since the Unix epoch. It calls what is only stable, and is put into the caller's plan as long as it says so.
 CREATE OR REPLACE FUNCTION {schema}.unix_ms(at timestamptz) RETURNS bigint
-LANGUAGE sql IMMUTABLE AS $$ SELECT floor(extract(epoch FROM at) * 1000)::bigint $$;
+LANGUAGE sql STABLE AS $$ SELECT floor(extract(epoch FROM at) * 1000)::bigint $$;
 
 CREATE OR REPLACE FUNCTION {schema}.micros_until(later timestamptz, at timestamptz) RETURNS bigint
 LANGUAGE sql IMMUTABLE AS $$ SELECT greatest(0, ceil(extract(epoch FROM later - at) * 1000000))::bigint $$;
@@ -23,8 +23,13 @@ LANGUAGE sql IMMUTABLE AS $$
 $$;
 
 -- Whether a server process is still there. Process numbers are used again, so "yes" may be wrong; it costs a second then.
+-- In SQL it would be planned anew on every call.
 CREATE OR REPLACE FUNCTION {schema}.is_alive(listener integer) RETURNS boolean
-LANGUAGE sql VOLATILE AS $$ SELECT EXISTS (SELECT FROM pg_stat_get_activity(listener)) $$;
+LANGUAGE plpgsql VOLATILE AS $$
+BEGIN
+    RETURN EXISTS (SELECT FROM pg_stat_get_activity(listener));
+END
+$$;
 
 -- What was granted or renewed must not be forgotten in a crash, whatever the role or the database have set.
 CREATE OR REPLACE FUNCTION {schema}.be_durable() RETURNS void
@@ -36,11 +41,14 @@ BEGIN
 END
 $$;
 
--- How many transitions of an election are kept.
+-- Keeps the last 1000 transitions of an election. In SQL it would be planned anew on every call, which takes longer than
+-- what it does.
 CREATE OR REPLACE FUNCTION {schema}.record_transition(
     p_election uuid, p_number bigint, p_at timestamptz, p_term bigint, p_candidate text, p_change text, p_reason text
 ) RETURNS void
-LANGUAGE sql AS $$
+LANGUAGE plpgsql AS $$
+BEGIN
     INSERT INTO {schema}.transition VALUES (p_election, p_number, p_at, p_term, p_candidate, p_change, p_reason);
     DELETE FROM {schema}.transition WHERE election = p_election AND number <= p_number - 1000;
+END
 $$;

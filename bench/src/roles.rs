@@ -3,20 +3,22 @@
 use std::error::Error;
 use std::io::{BufRead, Write};
 use std::process::{Command, Stdio};
+use std::time::Duration;
 
 use clap::Subcommand;
 use serde::{Deserialize, Serialize};
-use tenure_testkit::nursery;
 use tenure_testkit::running::Running;
+use tenure_testkit::{eventually_within, nursery};
 use tokio::signal::unix::{SignalKind, signal};
 
-use super::floor::{self, Holder};
-use super::renewals::Renewals;
-use super::wire::runtime;
 use crate::elections::Elections;
+use crate::floor::{Enter, Holder, Wait};
+use crate::renewals::Renewals;
+use crate::runtime::runtime;
 use crate::usage::cpu_seconds;
+use crate::{postgres, redis};
 
-/// What such a process does.
+/// What such a process does. The address says on which kind of store.
 #[derive(Debug, Clone, Subcommand)]
 pub(crate) enum Role {
     /// Wins elections and keeps them.
@@ -33,10 +35,10 @@ pub(crate) enum Role {
 
 /// What a process has used so far.
 #[derive(Debug, Serialize, Deserialize)]
-pub(super) struct Usage {
-    pub(super) cpu_seconds: f64,
+pub(crate) struct Usage {
+    pub(crate) cpu_seconds: f64,
     /// What its elections occupy beyond their names.
-    pub(super) bytes: f64,
+    pub(crate) bytes: f64,
 }
 
 /// Plays the part.
@@ -47,34 +49,61 @@ pub(crate) fn play(role: Role) -> Result<(), Box<dyn Error>> {
             answer(|| elections.bytes())?;
             elections.leave()
         }
-        Role::Batches { url, count } => renew(Renewals::in_batches(&url, count)?),
-        Role::Singles { url, count } => renew(Renewals::one_by_one(&url, count)?),
-        Role::Holder { url } => hold(&url),
+        Role::Batches { url, count } => renew((bare(&url).in_batches)(&url, count)?),
+        Role::Singles { url, count } => renew((bare(&url).one_by_one)(&url, count)?),
+        Role::Holder { url } => hold((bare(&url).enter)(&url)?),
         Role::Waiter { url } => {
-            let tell = |at: tenure::Instant| say(&at.as_nanos().to_string()).is_ok();
-            floor::wait(&url, || drop(say(READY)), tell).map_err(|error| error.to_string().into())
+            let mut tell = |at: tenure::Instant| say(&at.as_nanos().to_string()).is_ok();
+            (bare(&url).wait)(&url, &mut || drop(say(READY)), &mut tell).map_err(|error| error.to_string().into())
         }
     }
 }
 
+/// Makes bare renewals of so many leases.
+type Renew = fn(url: &str, count: u32) -> Result<Renewals, Box<dyn Error>>;
+
+/// What is done by hand on one kind of store, so that ours has something to stand beside.
+pub(crate) struct Bare {
+    pub(crate) in_batches: Renew,
+    pub(crate) one_by_one: Renew,
+    pub(crate) enter: Enter,
+    pub(crate) wait: Wait,
+}
+
+/// What is done by hand on this store.
+pub(crate) fn bare(url: &str) -> Bare {
+    match url.split_once(':') {
+        Some(("postgres+advisory", _)) => postgres::BARE_LOCK,
+        Some(("postgres", _)) => postgres::BARE_LEASE,
+        _ => redis::BARE,
+    }
+}
+
 /// Starts a process that plays a part, and waits until it is ready.
-pub(super) fn start(role: &[&str]) -> Result<Running, Box<dyn Error>> {
+pub(crate) fn start(role: &[&str]) -> Result<Running, Box<dyn Error>> {
     let mut command = Command::new(std::env::current_exe()?);
     command.arg("role").args(role).stdin(Stdio::piped()).stdout(Stdio::piped());
     let running = nursery::start(command)?;
+    let record = running.stdout().record();
+    // Ten thousand elections are not won at once.
+    eventually_within(AT_LENGTH, "a process that is ready", || !record.lines().is_empty());
     let said = running.stdout().next("a process that is ready");
     if said == READY { Ok(running) } else { Err(format!("a process said {said:?} instead of {READY:?}").into()) }
 }
 
 /// Asks such a process what it has used.
-pub(super) fn usage(running: &mut Running) -> Result<Usage, Box<dyn Error>> {
+pub(crate) fn usage(running: &mut Running) -> Result<Usage, Box<dyn Error>> {
     running.child().stdin.as_mut().ok_or("no standard input")?.write_all(b"\n")?;
     Ok(serde_json::from_str(&running.stdout().next("what a process has used"))?)
 }
 
 /// Lets such a process end, which it does well only if all went well.
-pub(super) fn dismiss(mut running: Running) -> Result<(), Box<dyn Error>> {
+pub(crate) fn dismiss(mut running: Running) -> Result<(), Box<dyn Error>> {
     drop(running.child().stdin.take());
+    // Nor are they left at once.
+    if !running.process.ends_within(AT_LENGTH) {
+        return Err("a process does not end".into());
+    }
     match running.exit() {
         status if status.success() => Ok(()),
         status => Err(format!("a process ended with {status}").into()),
@@ -96,8 +125,7 @@ fn answer(bytes: impl Fn() -> Result<f64, Box<dyn Error>>) -> Result<(), Box<dyn
     Ok(())
 }
 
-fn hold(url: &str) -> Result<(), Box<dyn Error>> {
-    let mut holder = Holder::enter(url)?;
+fn hold(mut holder: Box<dyn Holder>) -> Result<(), Box<dyn Error>> {
     runtime()?.block_on(async {
         let mut asked = signal(SignalKind::terminate())?;
         say(READY)?;
@@ -114,3 +142,4 @@ fn say(line: &str) -> std::io::Result<()> {
 }
 
 const READY: &str = "ready";
+const AT_LENGTH: Duration = Duration::from_secs(120);

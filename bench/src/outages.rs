@@ -1,37 +1,65 @@
 //! A leader that is cut off from the store, and another candidate that is not.
 
 use std::error::Error;
+use std::net::SocketAddr;
 use std::path::Path;
 use std::time::Duration;
 
 use rustix::process::Signal;
 use tenure_history::{Check, History, Limits, Verdict};
 use tenure_testkit::proxy::Proxy;
-use tenure_testkit::redis::RedisServer;
 
-use super::scale::Scale;
+use crate::figures::Bench;
 use crate::stage::{Stage, TTL};
 use crate::table::Table;
 
-pub(super) fn run(scale: &Scale, tenure: &Path, table: &mut Table) -> Result<(), Box<dyn Error>> {
-    let server = RedisServer::start();
-    eprintln!("outages: three at once, the longest of {:.0} s", scale.outage.as_secs_f64());
-    let outages = [
-        Outage { what: "black hole", strike: Proxy::black_hole, lasts: scale.outage, is_survived: false },
-        Outage { what: "refused connections", strike: refuse, lasts: scale.outage, is_survived: false },
-        Outage { what: "black hole", strike: Proxy::black_hole, lasts: SURVIVED, is_survived: true },
+/// A server, and how to get there.
+pub(crate) struct Place<'a> {
+    /// What follows in the names of the figures.
+    pub(crate) what: &'a str,
+    pub(crate) address: SocketAddr,
+    /// What candidates write who find it at this address.
+    pub(crate) url_at: &'a (dyn Fn(SocketAddr) -> String + Sync),
+    /// Whether leadership can be kept over a new connection. What the proxy swallows spoils the old one.
+    pub(crate) outlives_connections: bool,
+    /// What to say of others beside a black hole, and beside refused connections.
+    pub(crate) older: [&'static str; 2],
+}
+
+/// Lets outages strike the leader alone, and judges what happened.
+pub(crate) fn run(place: &Place<'_>, bench: &mut Bench<'_>) -> Result<(), Box<dyn Error>> {
+    let (scale, tenure) = (bench.scale, bench.tenure);
+    eprintln!("outages at once{}: the longest of {:.0} s", place.what, scale.outage.as_secs_f64());
+    let mut outages = vec![
+        Outage {
+            what: "black hole",
+            strike: Proxy::black_hole,
+            lasts: scale.outage,
+            is_survived: false,
+            older: place.older[0],
+        },
+        Outage {
+            what: "refused connections",
+            strike: refuse,
+            lasts: scale.outage,
+            is_survived: false,
+            older: place.older[1],
+        },
     ];
+    if place.outlives_connections {
+        let strike = Proxy::black_hole;
+        outages.push(Outage { what: "black hole", strike, lasts: SURVIVED, is_survived: true, older: "" });
+    }
     // They do not disturb each other: each has an election of its own, and waits most of the time.
     let verdicts = std::thread::scope(|scope| {
         let watch = |(number, outage)| {
-            let server = &server;
-            scope.spawn(move || watch(tenure, server, number, outage).map_err(|error| error.to_string()))
+            scope.spawn(move || watch(tenure, place, number, outage).map_err(|error| error.to_string()))
         };
         let watched: Vec<_> = outages.iter().enumerate().map(watch).collect();
         watched.into_iter().map(|watched| watched.join().unwrap_or(Err("it panicked".into()))).collect::<Vec<_>>()
     });
     for (outage, verdict) in outages.iter().zip(verdicts) {
-        outage.describe(&verdict?, table)?;
+        outage.describe(place.what, &verdict?, bench.table)?;
     }
     Ok(())
 }
@@ -43,27 +71,26 @@ struct Outage {
     lasts: Duration,
     /// Whether the leader keeps its lease.
     is_survived: bool,
+    /// What to say of others.
+    older: &'static str,
 }
 
 impl Outage {
-    fn describe(&self, verdict: &Verdict, table: &mut Table) -> Result<(), Box<dyn Error>> {
+    fn describe(&self, place: &str, verdict: &Verdict, table: &mut Table) -> Result<(), Box<dyn Error>> {
         let [election] = &verdict.elections[..] else { return Err("there is one election".into()) };
-        let title =
-            format!("{} of {:.1} s for the leader alone, at a ttl of {TTL}", self.what, self.lasts.as_secs_f64());
+        let lasts = self.lasts.as_secs_f64();
+        let title = format!("{} of {lasts:.1} s for the leader alone, at a ttl of {TTL}{place}", self.what);
         if self.is_survived {
             let terms: Vec<u64> = election.leaderships.iter().map(|leadership| leadership.term).collect();
             let measured = format!("{} term(s)", terms.len());
             table.demand(title, measured, "", "leadership kept, same term", terms.len() == 1 && verdict.is_good());
             return Ok(());
         }
-        let overlaps = verdict.violations().filter(|violation| violation.check == Check::Overlap);
-        let overlap_ns: u64 =
-            overlaps.filter_map(|violation| violation.between_boot_ns).map(|(from, to)| to - from).sum();
         let takeover = election.takeovers.first().ok_or("nobody took over")?;
         table.demand(
             format!("{title}: two leaders at once"),
-            format!("{overlap_ns} ns"),
-            format!("{:.2} s without a leader", Duration::from_nanos(takeover.took_ns).as_secs_f64()),
+            format!("{} ns", overlap_ns(verdict)),
+            format!("{:.2} s without a leader{}", Duration::from_nanos(takeover.took_ns).as_secs_f64(), self.older),
             "0 ns",
             verdict.is_good(),
         );
@@ -71,14 +98,20 @@ impl Outage {
     }
 }
 
+/// For how long two led at once.
+pub(crate) fn overlap_ns(verdict: &Verdict) -> u64 {
+    let overlaps = verdict.violations().filter(|violation| violation.check == Check::Overlap);
+    overlaps.filter_map(|violation| violation.between_boot_ns).map(|(from, to)| to - from).sum()
+}
+
 /// Judges what both candidates have told of an outage.
-fn watch(tenure: &Path, server: &RedisServer, number: usize, outage: &Outage) -> Result<Verdict, Box<dyn Error>> {
-    let proxy = Proxy::before(server.address())?;
+fn watch(tenure: &Path, place: &Place<'_>, number: usize, outage: &Outage) -> Result<Verdict, Box<dyn Error>> {
+    let proxy = Proxy::before(place.address)?;
     let election = format!("outage-{number}");
     let mut stage = Stage::empty(tenure);
-    stage.enter(&format!("redis://{}", proxy.address()), &election, &["--renewals"])?;
+    stage.enter(&(place.url_at)(proxy.address()), &election, &["--renewals"])?;
     stage.wait_for("elected")?;
-    stage.enter(&server.url(), &election, &["--renewals"])?;
+    stage.enter(&(place.url_at)(place.address), &election, &["--renewals"])?;
     stage.wait_for_one("observed", OTHER)?;
     (outage.strike)(&proxy);
     std::thread::sleep(outage.lasts);

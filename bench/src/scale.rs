@@ -5,33 +5,38 @@ use std::time::Duration;
 use crate::elections::SETTLING;
 
 /// The numbers behind all figures.
-pub(super) struct Scale {
+pub(crate) struct Scale {
     /// Round trips without a pause.
-    pub(super) pings: usize,
-    pub(super) handovers: usize,
+    pub(crate) pings: usize,
+    /// Durable writes without a pause.
+    pub(crate) writes: usize,
+    pub(crate) handovers: usize,
     /// Runs with whole processes.
-    pub(super) runs: usize,
+    pub(crate) runs: usize,
     /// How many elections in one process.
-    pub(super) elections: &'static [u32],
+    pub(crate) elections: &'static [u32],
     /// Up to how many of them a call for each is measured, too.
-    pub(super) singles_max: u32,
+    pub(crate) singles_max: u32,
     /// How long they are left alone before they are watched.
-    pub(super) settling: Duration,
+    pub(crate) settling: Duration,
     /// For how long renewals are watched.
-    pub(super) renewals: Duration,
-    pub(super) group_ttl: Duration,
-    pub(super) group_watch: Duration,
-    pub(super) followers: usize,
-    pub(super) crowd_ttl: Duration,
-    pub(super) crowd_watch: Duration,
-    pub(super) resignations: usize,
+    pub(crate) renewals: Duration,
+    pub(crate) group_ttl: Duration,
+    pub(crate) group_watch: Duration,
+    pub(crate) followers: usize,
+    pub(crate) crowd_ttl: Duration,
+    pub(crate) crowd_watch: Duration,
+    pub(crate) resignations: usize,
     /// How long a leader is cut off that has to lose its lease.
-    pub(super) outage: Duration,
+    pub(crate) outage: Duration,
+    /// How often the host of a leader goes.
+    pub(crate) cuts: usize,
 }
 
 impl Scale {
-    pub(super) const FULL: Self = Self {
+    pub(crate) const FULL: Self = Self {
         pings: 10_000,
+        writes: 2_000,
         handovers: 100,
         runs: 12,
         elections: &[1_000, 10_000],
@@ -45,11 +50,13 @@ impl Scale {
         crowd_watch: Duration::from_secs(30),
         resignations: 5,
         outage: Duration::from_secs(20),
+        cuts: 5,
     };
 
     /// Everything happens, but nothing of it often.
-    pub(super) const QUICK: Self = Self {
+    pub(crate) const QUICK: Self = Self {
         pings: 100,
+        writes: 100,
         handovers: 3,
         runs: 1,
         elections: &[20],
@@ -63,5 +70,6 @@ impl Scale {
         crowd_watch: Duration::from_secs(1),
         resignations: 1,
         outage: Duration::from_secs(4),
+        cuts: 1,
     };
 }

@@ -1,0 +1,22 @@
+//! Many followers in few processes.
+
+use std::error::Error;
+
+use super::kind::Kind;
+use super::server::Server;
+use crate::crowd::Crowd;
+use crate::figures::Bench;
+use crate::handover::Candidates;
+
+pub(super) fn run(kind: Kind, bench: &mut Bench<'_>) -> Result<(), Box<dyn Error>> {
+    let Bench { scale, table, .. } = bench;
+    let mut server = Server::start()?;
+    eprintln!("{} followers{}: starting", scale.followers, kind.suffix());
+    let candidates = Candidates::raise_in_groups(&server.url(kind), scale.crowd_ttl, scale.followers + 1, PROCESSES)?;
+    let what = format!(" as in {PROCESSES} processes{}", kind.suffix());
+    let crowd = Crowd { what: &what, calls: "statements", candidates };
+    crowd.watch(scale, &mut || Ok(server.look()?.work), table)
+}
+
+/// Handles with two connections each.
+const PROCESSES: usize = 10;

@@ -1,0 +1,100 @@
+//! Whole processes: how late a takeover after kill -9 is, and hand-overs after SIGTERM beside bare ones between two
+//! processes.
+
+use std::error::Error;
+use std::time::Duration;
+
+use tenure::{Clock, Instant};
+
+use super::kind::Kind;
+use super::server::Server;
+use super::wire::Repeated;
+use crate::figures::Bench;
+use crate::floor;
+use crate::handover::{Contestant, IDLE};
+use crate::processes::Measured;
+use crate::stage::TTL;
+use crate::stats::Samples;
+use crate::table::Table;
+
+pub(super) fn run(kinds: &[Kind], bench: &mut Bench<'_>) -> Result<(), Box<dyn Error>> {
+    let Bench { scale, tenure, table } = bench;
+    let mut all: Vec<Watched> = kinds.iter().map(|_| Watched::default()).collect();
+    for run in 1..=scale.runs {
+        eprintln!("processes: run {run} of {}", scale.runs);
+        let mut server = Server::start()?;
+        for (kind, watched) in kinds.iter().zip(&mut all) {
+            let url = server.url(*kind);
+            watched.ours.one_run(tenure, &url, |killed| match kind {
+                Kind::Lease => expiry(&mut server),
+                Kind::Advisory => Ok(killed),
+            })?;
+            watched.floor_ms.push(floor::between_processes(&url)?);
+            let mut write = Repeated::write(&server.url(Kind::Lease))?;
+            std::thread::sleep(IDLE);
+            watched.write_ms.push(write.once()?.as_secs_f64() * 1e3);
+        }
+    }
+    kinds.iter().zip(all).for_each(|(kind, watched)| watched.describe(*kind, scale.runs, table));
+    Ok(())
+}
+
+/// What all runs have shown.
+#[derive(Default)]
+struct Watched {
+    ours: Measured,
+    floor_ms: Samples,
+    write_ms: Samples,
+}
+
+impl Watched {
+    fn describe(self, kind: Kind, runs: usize, table: &mut Table) {
+        let Measured { start, takeover, handover, resident, .. } = self.ours;
+        let (what, older) = (kind.suffix(), kind.older());
+        let since = match kind {
+            Kind::Lease => "after the expiry of the lease",
+            Kind::Advisory => "after the kill",
+        };
+        table.demand(
+            format!("takeover after kill -9 at a ttl of {TTL}, {since}, {runs} runs{what}"),
+            takeover.in_millis(),
+            format!("{}: {}", older.name, older.crash),
+            "within 20 ms",
+            takeover.max() <= 20.0,
+        );
+        table.ratio(
+            format!("hand-over between processes at a ttl of {TTL}, SIGTERM to leadership{what}"),
+            format!("{}, {:.1} durable writes", handover.in_millis(), handover.median() / self.write_ms.median()),
+            format!(
+                "push and acquisition between processes, {}; {}: {}",
+                self.floor_ms.in_millis(),
+                older.name,
+                older.handover
+            ),
+            handover.median() / self.floor_ms.median(),
+            1.5,
+        );
+        table.fact(format!("start of a process to leadership{what}"), start.in_millis(), "");
+        table.demand(
+            format!("resident memory of a process{what}"),
+            format!("{:.1} MB", resident.median()),
+            "",
+            "at most 12 MB",
+            resident.max() <= 12.0,
+        );
+    }
+}
+
+/// When the lease of the leader that was just killed ends, by the store.
+fn expiry(server: &mut Server) -> Result<Instant, Box<dyn Error>> {
+    // A renewal that was under way has arrived by then, and no lease is as short.
+    std::thread::sleep(Duration::from_millis(200));
+    let asked = Clock::boottime().now();
+    let seconds = server.number(
+        "SELECT extract(epoch FROM expires_at - clock_timestamp()) FROM tenure.election WHERE name = 'bench'",
+    )?;
+    if seconds <= 0.0 {
+        return Err("the lease has run out already".into());
+    }
+    Ok(asked + Duration::from_secs_f64(seconds))
+}
