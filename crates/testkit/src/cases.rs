@@ -3,6 +3,8 @@
 /// Makes one `#[test]` of each case on each store, in a module with the store's name: `sqlite::case_03_…`. A case is a
 /// function that takes the store; one that is missing in the list is dead code, and the compiler says so.
 ///
+/// Both stores of PostgreSQL take part; that of advisory locks starts the same servers without tables.
+///
 /// Cases in `[over a network: …]` run on every store that is reached over one. Those in `[redis alone: …]` and
 /// `[postgres alone: …]` take nothing, because they start what they need: they are about what only this store does.
 ///
@@ -23,6 +25,10 @@ macro_rules! fault_cases {
             $($crate::__fault_tests! { $crate::stores::Redis; $file $cases })+
             $($($crate::__fault_tests! { $crate::stores::Redis; $network_file $network_cases })+)?
             $($($crate::__fault_tests! { alone; $redis_file $redis_cases })+)?
+        }
+        mod advisory {
+            $($crate::__fault_tests! { $crate::stores::PostgresAdvisory; $file $cases })+
+            $($($crate::__fault_tests! { $crate::stores::PostgresAdvisory; $network_file $network_cases })+)?
         }
         mod postgres {
             /// With the tables that the library makes.

@@ -12,7 +12,7 @@ use std::any::Any;
 use std::path::Path;
 
 pub use self::endpoint::{Detour, Endpoint};
-pub use self::postgres::Postgres;
+pub use self::postgres::{Postgres, PostgresAdvisory};
 pub use self::redis::Redis;
 pub use self::sqlite::Sqlite;
 use crate::wall_clock::WallClock;
@@ -36,6 +36,8 @@ pub struct Abilities {
     pub embedded: bool,
     /// Its leases run out by its wall clock, so that one which is set forward ends them early, as its documentation says.
     pub trusts_wall_clock: bool,
+    /// Leases live and end with a connection, and nothing is written down, as its documentation says.
+    pub by_session: bool,
 }
 
 /// A store that runs. It ends when it is dropped.

@@ -30,13 +30,45 @@ impl Postgres {
 
 impl Backend for Postgres {
     fn abilities(&self) -> Abilities {
-        Abilities { sees_death: false, embedded: false, trusts_wall_clock: true }
+        Abilities { sees_death: false, embedded: false, trusts_wall_clock: true, by_session: false }
     }
 
     fn start(&self, directory: &Path, wall_clock: &WallClock) -> Box<dyn StoreServer> {
         // What it has confirmed outlives its processes, and nothing here ends the kernel, which has it.
         let options = PostgresOptions::default().wall_clock(wall_clock);
         Box::new(self.serve(options.directory(&directory.join("postgres"))))
+    }
+}
+
+/// The same server without tables: candidates hold advisory locks.
+#[derive(Debug)]
+pub struct PostgresAdvisory;
+
+impl Backend for PostgresAdvisory {
+    fn abilities(&self) -> Abilities {
+        Abilities { sees_death: true, embedded: false, trusts_wall_clock: false, by_session: true }
+    }
+
+    fn start(&self, directory: &Path, wall_clock: &WallClock) -> Box<dyn StoreServer> {
+        let options = PostgresOptions::default().role(APP, APP_PASSWORD).wall_clock(wall_clock);
+        Box::new(Locks(PostgresServer::start_with(options.directory(&directory.join("postgres")))))
+    }
+}
+
+/// A server as those see it who want locks.
+struct Locks(PostgresServer);
+
+impl StoreServer for Locks {
+    fn url(&self) -> String {
+        StoreServer::url(&self.0).replacen("postgres:", "postgres+advisory:", 1)
+    }
+
+    fn stall(&self) -> Box<dyn Any> {
+        StoreServer::stall(&self.0)
+    }
+
+    fn endpoint(&self) -> Option<Endpoint> {
+        Some(Endpoint::new(self.0.address(), &self.url(), message_length))
     }
 }
 

@@ -14,7 +14,7 @@ pub struct Redis;
 
 impl Backend for Redis {
     fn abilities(&self) -> Abilities {
-        Abilities { sees_death: false, embedded: false, trusts_wall_clock: true }
+        Abilities { sees_death: false, embedded: false, trusts_wall_clock: true, by_session: false }
     }
 
     fn start(&self, directory: &Path, wall_clock: &WallClock) -> Box<dyn StoreServer> {

@@ -14,7 +14,7 @@ pub struct Sqlite;
 
 impl Backend for Sqlite {
     fn abilities(&self) -> Abilities {
-        Abilities { sees_death: true, embedded: true, trusts_wall_clock: false }
+        Abilities { sees_death: true, embedded: true, trusts_wall_clock: false, by_session: false }
     }
 
     fn start(&self, directory: &Path, _wall_clock: &WallClock) -> Box<dyn StoreServer> {

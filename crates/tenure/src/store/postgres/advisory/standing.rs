@@ -40,8 +40,8 @@ struct Waiting {
     fresh_until: Instant,
 }
 
-/// Somebody who waits for the lock, as others do, has it for the blink of an eye.
-const BLINK: Duration = Duration::from_millis(20);
+/// Somebody who waits for the lock, as others do, has it for the blink of an eye. Each look in vain waits longer.
+const BLINK: Duration = Duration::from_millis(2);
 const BLINKS_MAX: u32 = 10;
 /// How long a leader may take to learn that the server has ended its session, and to end its work. Work that is a process is
 /// ended by its guard within this.
@@ -58,7 +58,7 @@ impl Standing {
         let leader = holder.and_then(|holder| election.leader(holder));
         election.blocked = if holder.is_some() { 0 } else { election.blocked.saturating_add(1) };
         let is_blink = (1..=BLINKS_MAX).contains(&election.blocked);
-        let remaining = if is_blink { BLINK } else { poll_interval(request.ttl) };
+        let remaining = if is_blink { BLINK * election.blocked } else { poll_interval(request.ttl) };
         Held { leader, remaining, rank: 0 }
     }
 
