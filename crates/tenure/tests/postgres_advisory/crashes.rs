@@ -56,7 +56,7 @@ async fn a_waiter_that_is_dead_keeps_nothing() {
     // It is gone, and its server process has not noticed.
     let waiter = lockers(&database, "NOT granted").remove(0);
     drop((follower, hints));
-    leader.resign().await;
+    leader.resign().await.unwrap();
     let mut other = Session::open(&database.url_as(ROLE, PASSWORD)).unwrap();
     until(&format!("the lock that process {waiter} waited for"), async || {
         (other.run("SELECT pg_try_advisory_lock(1)").unwrap()[0][0].as_deref() == Some("t")).then_some(())

@@ -67,7 +67,7 @@ async fn a_foreign_participant_is_kept_out_until_we_resign_or_are_gone() {
     let candidate = Stander::at(&url(&database), "4242", "ours");
     let first = candidate.granted().await;
     assert!(!foreigner.tries(4242));
-    candidate.resign().await;
+    candidate.resign().await.unwrap();
     assert!(foreigner.tries(4242));
     let foreign = candidate.held().await.leader.unwrap().term;
     assert!(foreign >= first);

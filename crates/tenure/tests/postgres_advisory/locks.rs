@@ -17,7 +17,7 @@ async fn a_lock_is_taken_once_however_often_it_is_asked_for() {
         candidate.keeps(term).await;
     }
     assert_eq!(locks(&database, "true"), 1);
-    candidate.resign().await;
+    candidate.resign().await.unwrap();
     assert_eq!(locks(&database, "true"), 0, "one release frees it");
     assert_eq!(lockers(&database, "true").len(), 0, "no mark is left");
 }
@@ -29,10 +29,10 @@ async fn candidates_of_one_process_are_rivals_although_they_share_a_session() {
     let other = Stander::new(&one.store, "4242", "other");
     let term = one.granted().await;
     assert_eq!(other.held().await.leader.unwrap().candidate, id("one"));
-    other.resign().await;
+    other.resign().await.unwrap();
     one.keeps(term).await;
     assert_eq!(locks(&database, "true"), 1);
-    one.resign().await;
+    one.resign().await.unwrap();
     assert!(other.granted().await > term);
     let sessions = "SELECT pid FROM pg_stat_activity WHERE datname = current_database() AND usename = 'candidate'";
     assert_eq!(database.sql(sessions).len(), 1, "one session for all");
@@ -65,7 +65,7 @@ async fn terms_grow_although_grants_come_in_batches_and_at_once() {
             now.iter().zip(&last).all(|(now, last)| now > last).then_some(now)
         })
         .await;
-        join_all(fields.iter().flatten().map(Stander::resign)).await;
+        join_all(fields.iter().flatten().map(Stander::resign)).await.into_iter().for_each(Result::unwrap);
     }
     assert_eq!(locks(&database, "true"), 0);
 }

@@ -10,5 +10,7 @@ mod poolers;
 mod processes;
 mod quiet;
 mod servers;
+#[path = "../stander/mod.rs"]
+mod stander;
 mod stillness;
 mod support;

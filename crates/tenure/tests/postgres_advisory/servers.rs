@@ -33,7 +33,7 @@ async fn a_session_that_is_terminated_is_missed_at_once_and_terms_grow() {
         assert!(next > term, "{next:?} after {term:?}");
         players[round % 2].0.held().await;
         follower.keeps(next).await;
-        follower.resign().await;
+        follower.resign().await.unwrap();
         last = Some(next);
     }
     println!("a terminated leader knew after {:?} on average, {slowest:?} at most", total / 30);

@@ -48,6 +48,11 @@ impl Stander {
         Self { store: Arc::clone(store), key: key(election), id: id(name), nonce, ttl: TTL }
     }
 
+    /// One with a handle of its own.
+    pub(crate) fn at(url: &str, election: &str, name: &str) -> Self {
+        Self::new(&open(url), election, name)
+    }
+
     pub(crate) fn with_ttl(self, ttl: Duration) -> Self {
         Self { ttl, ..self }
     }
@@ -83,6 +88,11 @@ impl Stander {
 
     pub(crate) async fn held(&self) -> Held {
         held(self.campaign().await)
+    }
+
+    /// Campaigns until it leads. Errors pass, and so do other leaders.
+    pub(crate) async fn granted_soon(&self) -> Term {
+        until("a grant", async || self.campaign().await.ok().as_ref().and_then(term_of)).await
     }
 
     /// Campaigns, and must be told of an error.
