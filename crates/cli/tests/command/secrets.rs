@@ -38,7 +38,7 @@ fn assert_silent(site: &Site, store: &str, in_environment: bool) {
 fn a_password_never_appears() {
     let site = site();
     for store in [
-        "postgres://app:CANARY@127.0.0.1:1/app",
+        "postgres://app:CANARY@127.0.0.1:1/app?password=CANARY&no_such_option=CANARY",
         "redis://:CANARY@127.0.0.1:1/0?password=CANARY",
         "sqlite:x.db?key=CANARY",
     ] {

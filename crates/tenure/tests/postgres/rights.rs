@@ -75,7 +75,7 @@ async fn helpers_write_nothing_for_those_who_call_them_directly() {
             "campaign_in_turn(ARRAY[{election}], ARRAY['default'], ARRAY['e'], ARRAY['thief'], ARRAY[{zero}], ARRAY[1000000], ARRAY[10], ARRAY['{{}}'], ARRAY[1000000], '', 0, true)"
         ),
         format!("resign_in({election}, {zero}, NULL, NULL, 'resigned', true)"),
-        format!("renew_in(ARRAY[{election}], ARRAY[{zero}], ARRAY[1], ARRAY[1000000])"),
+        format!("renew_in(ARRAY[{election}], ARRAY[{zero}], ARRAY[1::bigint], ARRAY[1000000::bigint], '')"),
     ] {
         assert_denied(&mut app, &format!("SELECT tenure.{call}"));
     }
