@@ -136,7 +136,6 @@ impl<S: Source> Drop for Watcher<S> {
 
 impl Wanted {
     /// Whether anybody wants to hear of this.
-    #[cfg(feature = "redis")]
     pub(in crate::store) fn wants(mut self, interest: Interest) -> bool {
         *self.count(interest) > 0
     }
