@@ -4,6 +4,7 @@ use std::fmt;
 use std::os::fd::OwnedFd;
 #[cfg(feature = "testing")]
 use std::sync::Arc;
+use std::time::{SystemTime, UNIX_EPOCH};
 
 use rustix::time::{
     ClockId, Itimerspec, TimerfdClockId, TimerfdFlags, TimerfdTimerFlags, Timespec, clock_gettime, timerfd_create,
@@ -55,6 +56,17 @@ impl Clock {
         }
     }
 
+    /// What the wall clock beside it shows, in milliseconds since the Unix epoch. It may be set, forward and back: no lease
+    /// depends on it.
+    #[must_use]
+    pub fn unix_ms(&self) -> u64 {
+        match &self.0 {
+            Source::Boottime => unix_ms(),
+            #[cfg(feature = "testing")]
+            Source::Virtual(clock) => clock.unix_ms(),
+        }
+    }
+
     /// Whether this is the machine's own clock.
     #[cfg(feature = "sqlite")]
     pub(crate) fn is_boottime(&self) -> bool {
@@ -94,6 +106,12 @@ impl fmt::Debug for Clock {
             Source::Virtual(_) => "Clock(virtual)",
         })
     }
+}
+
+/// Milliseconds since the Unix epoch; no lease ever depends on it.
+pub(crate) fn unix_ms() -> u64 {
+    let since_epoch = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
+    u64::try_from(since_epoch.as_millis()).unwrap_or(u64::MAX)
 }
 
 /// Waits for deadlines that must not be missed because of a suspend.

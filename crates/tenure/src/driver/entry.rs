@@ -11,11 +11,12 @@ use super::calls::Calls;
 use super::chance::Chance;
 use super::gathering::Address;
 use crate::callback::CallbackRunner;
+use crate::clock::unix_ms;
 use crate::event::{Event, EventKind, Subscriber, Trouble};
 use crate::leadership::Leadership;
 use crate::messages::{self, Inbox};
 use crate::shared::{Grant, Shared};
-use crate::store::{Campaign, ElectionKey, Renew, Resign, Store, unix_ms};
+use crate::store::{Campaign, ElectionKey, Renew, Resign, Store};
 
 #[derive(Debug)]
 pub(crate) struct Entry {

@@ -4,13 +4,14 @@ use std::time::{Duration, Instant};
 
 use redis::{Cmd, Value, cmd};
 
-use super::super::{Finding, Verdict, unix_ms};
+use super::super::{Finding, Verdict};
 use super::call::{Call, Order};
 use super::deployment::Deployment;
 use super::desk::Desk;
 use super::error::Fault;
 use super::facts::Facts;
 use super::sentinel::Opinion;
+use crate::clock::unix_ms;
 
 /// Clocks that differ by more than this are worth a word. Nothing is decided by it: leases only need a clock that does not
 /// jump, and terms one that does not go back.

@@ -6,7 +6,6 @@ use std::collections::HashMap;
 use rusqlite::{CachedStatement, Connection, OptionalExtension, params};
 use tenure_core::{CampaignReply, CandidateId, Instant, Nonce, RenewReply, Term};
 
-use super::super::memory::unix_ms;
 use super::super::{Campaign, ElectionKey, Observation, Renew, Resign};
 use super::aftermath::Aftermath;
 use super::error::Fault;
@@ -15,6 +14,7 @@ use super::pulse::Follower;
 use super::record::{self, Found};
 use super::registry::{Life, Registry};
 use super::value::{from_duration, from_instant, from_nonce, from_u64, to_process};
+use crate::clock::unix_ms;
 use tenure_core::record::{Effects, Moment, ProcessToken, Record};
 
 /// The outer error ends the transaction; the inner one is of this election only.

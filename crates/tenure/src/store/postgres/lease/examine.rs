@@ -5,7 +5,8 @@ use std::time::{Duration, Instant};
 use tokio_postgres::Row;
 
 use super::desk::Desk;
-use crate::store::{Finding, StoreError, Verdict, unix_ms};
+use crate::clock::unix_ms;
+use crate::store::{Finding, StoreError, Verdict};
 
 /// Clocks that differ by more than this are worth a word. Nothing is decided by it: leases only need a clock that does not
 /// jump.
