@@ -1,4 +1,4 @@
-//! Names: of elections, namespaces, candidates, channels and senders. One rule for all of them, checked once, at the
+//! Names: of elections, namespaces, candidates, channels, senders and jobs. One rule for all of them, checked once, at the
 //! door.
 
 use std::fmt;
@@ -137,6 +137,12 @@ name_type!(
     /// A label of whoever sent a message. Messages of one sender on one channel keep their order.
     Sender,
     "sender",
+    NAME_BYTES_MAX
+);
+name_type!(
+    /// The name of a job inside its election, such as `send-invoices`.
+    JobName,
+    "job name",
     NAME_BYTES_MAX
 );
 

@@ -23,6 +23,7 @@
 
 mod candidate;
 mod context;
+pub mod cron;
 mod elector;
 mod id;
 mod input;
@@ -42,7 +43,8 @@ mod tests;
 pub use candidate::{Candidate, Priority};
 pub use elector::{Elector, Standing};
 pub use id::{
-    CHANNEL_BYTES_MAX, CandidateId, ChannelName, ElectionName, NAME_BYTES_MAX, NameError, NameFault, Namespace, Sender,
+    CHANNEL_BYTES_MAX, CandidateId, ChannelName, ElectionName, JobName, NAME_BYTES_MAX, NameError, NameFault,
+    Namespace, Sender,
 };
 pub use input::{CampaignReply, Draw, Failure, Handover, Held, Input, RenewReply, Reply};
 pub use lease::{Leader, Metadata, Nonce, Term};

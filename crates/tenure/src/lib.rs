@@ -111,9 +111,9 @@ mod tenure;
 pub mod testing;
 
 pub use tenure_core::{
-    CandidateId, ChannelName, DEFAULTS, Defaults, Drift, ElectionName, Failure, Instant, Leader, LossReason, Metadata,
-    NameError, Namespace, Prediction, Preset, Priority, Problem, Sender, Term, Timing, TimingBuilder, TimingError,
-    Trust, UnknownPreset,
+    CandidateId, ChannelName, DEFAULTS, Defaults, Drift, ElectionName, Failure, Instant, JobName, Leader, LossReason,
+    Metadata, NameError, Namespace, Prediction, Preset, Priority, Problem, Sender, Term, Timing, TimingBuilder,
+    TimingError, Trust, UnknownPreset,
 };
 
 pub use callback::CallbackResult;

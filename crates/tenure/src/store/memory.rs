@@ -2,7 +2,7 @@
 
 use std::collections::{BTreeMap, VecDeque};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
-use std::time::{Duration, SystemTime, UNIX_EPOCH};
+use std::time::Duration;
 
 use futures_util::future::{BoxFuture, ready};
 use futures_util::stream::{BoxStream, StreamExt, unfold};
@@ -10,11 +10,12 @@ use tenure_core::{CampaignReply, CandidateId, ElectionName, Namespace, Nonce, Re
 use tokio::sync::broadcast;
 
 use super::{
-    Campaign, Capabilities, ElectionKey, Finding, Hint, Interest, Mailbox, Observation, Renew, Replies, Resign, Store,
-    StoreError, Transition,
+    Campaign, Capabilities, ElectionKey, Finding, Hint, Interest, JobLedger, Mailbox, Observation, Renew, Replies,
+    Resign, Store, StoreError, Transition,
 };
 use crate::clock::Clock;
 use crate::store::memory_mailbox::Messages;
+use tenure_core::cron::Ledger;
 use tenure_core::record::{Effects, Moment, ProcessToken, Record};
 
 /// Keeps elections in memory. Clones share them, so several candidates of one process can meet.
@@ -35,11 +36,13 @@ pub struct MemoryStore {
     message_hints: broadcast::Sender<Hint>,
 }
 
+/// All that is kept of one election.
 #[derive(Debug, Default)]
-struct Kept {
+pub(super) struct Kept {
     record: Record,
     history: VecDeque<Transition>,
-    messages: Messages,
+    pub(super) messages: Messages,
+    pub(super) ledger: Ledger,
 }
 
 const HISTORY_MAX: usize = 1_000;
@@ -78,9 +81,9 @@ impl MemoryStore {
         reply
     }
 
-    /// One atomic step on the messages of one election.
-    pub(super) fn with_messages<T>(&self, key: &ElectionKey, act: impl FnOnce(&mut Messages) -> T) -> T {
-        act(&mut self.elections().entry(key.clone()).or_default().messages)
+    /// One atomic step on what is kept beside the lease of one election.
+    pub(super) fn with_kept<T>(&self, key: &ElectionKey, act: impl FnOnce(&mut Kept) -> T) -> T {
+        act(self.elections().entry(key.clone()).or_default())
     }
 
     /// The same for whoever leads; `None` for whoever does not.
@@ -89,11 +92,11 @@ impl MemoryStore {
         key: &ElectionKey,
         nonce: Nonce,
         term: Term,
-        act: impl FnOnce(&mut Messages) -> T,
+        act: impl FnOnce(&mut Kept) -> T,
     ) -> Option<T> {
         let mut elections = self.elections();
         let kept = elections.get_mut(key)?;
-        kept.record.is_held_by(nonce, term, &self.moment()).then(|| act(&mut kept.messages))
+        kept.record.is_held_by(nonce, term, &self.moment()).then(|| act(kept))
     }
 
     pub(super) fn hint_messages(&self, key: &ElectionKey) {
@@ -101,10 +104,15 @@ impl MemoryStore {
         let _ = self.message_hints.send(Hint::at(key.clone()));
     }
 
+    /// The wall clock of this store.
+    pub(super) fn unix_ms(&self) -> u64 {
+        self.clock.unix_ms()
+    }
+
     fn moment(&self) -> Moment<'static> {
         Moment {
             now: self.clock.now(),
-            unix_ms: unix_ms(),
+            unix_ms: self.clock.unix_ms(),
             process: ProcessToken::default(),
             is_gone: &|_: ProcessToken| false,
         }
@@ -203,13 +211,11 @@ impl Store for MemoryStore {
         Some(self)
     }
 
+    fn ledger(&self) -> Option<&dyn JobLedger> {
+        Some(self)
+    }
+
     fn examine(&self) -> BoxFuture<'_, Vec<Finding>> {
         Box::pin(ready(vec![Finding::warning("reach", "the memory store ends with this process")]))
     }
-}
-
-/// Milliseconds since the Unix epoch, for people; nothing is ever decided by it.
-pub(crate) fn unix_ms() -> u64 {
-    let since_epoch = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
-    u64::try_from(since_epoch.as_millis()).unwrap_or(u64::MAX)
 }

@@ -8,8 +8,9 @@ use super::mailbox::{
     ASIDE_MAX, Fate, Mailbox, MailboxPromises, Message, MessageId, PAYLOAD_MAX, Post, Receive, Received, Settle,
     Settled, Shelf, WAITING_MAX,
 };
-use super::memory::{MemoryStore, unix_ms};
+use super::memory::MemoryStore;
 use super::{ElectionKey, Replies, StoreError};
+use crate::clock::unix_ms;
 
 const PROMISES: MailboxPromises = MailboxPromises {
     durable: true,
@@ -143,7 +144,7 @@ impl Mailbox for MemoryStore {
 
     fn send<'a>(&'a self, batch: &'a [Post]) -> BoxFuture<'a, Replies<()>> {
         let step = |post: &Post| {
-            self.with_messages(&post.key, |messages| messages.send(post))?;
+            self.with_kept(&post.key, |kept| kept.messages.send(post))?;
             self.hint_messages(&post.key);
             Ok(())
         };
@@ -151,12 +152,12 @@ impl Mailbox for MemoryStore {
     }
 
     fn receive<'a>(&'a self, request: &'a Receive) -> BoxFuture<'a, Result<Received, StoreError>> {
-        let held = self.if_held(&request.key, request.nonce, request.term, |messages| messages.receive(request));
+        let held = self.if_held(&request.key, request.nonce, request.term, |kept| kept.messages.receive(request));
         Box::pin(ready(Ok(held.map_or(Received::NotHolder, Received::Messages))))
     }
 
     fn settle<'a>(&'a self, request: &'a Settle) -> BoxFuture<'a, Result<Settled, StoreError>> {
-        let held = self.if_held(&request.key, request.nonce, request.term, |messages| messages.settle(request));
+        let held = self.if_held(&request.key, request.nonce, request.term, |kept| kept.messages.settle(request));
         Box::pin(ready(Ok(held.map_or(Settled::NotHolder, |dropped| Settled::Accepted { dropped }))))
     }
 
@@ -166,7 +167,7 @@ impl Mailbox for MemoryStore {
         shelf: Shelf,
         limit: usize,
     ) -> BoxFuture<'a, Result<Vec<Message>, StoreError>> {
-        Box::pin(ready(Ok(self.with_messages(key, |messages| messages.list(shelf, limit)))))
+        Box::pin(ready(Ok(self.with_kept(key, |kept| kept.messages.list(shelf, limit)))))
     }
 
     fn requeue<'a>(
@@ -174,7 +175,7 @@ impl Mailbox for MemoryStore {
         key: &'a ElectionKey,
         ids: Option<&'a [MessageId]>,
     ) -> BoxFuture<'a, Result<u64, StoreError>> {
-        let count = self.with_messages(key, |messages| messages.requeue(ids));
+        let count = self.with_kept(key, |kept| kept.messages.requeue(ids));
         if count > 0 {
             self.hint_messages(key);
         }

@@ -5,8 +5,10 @@
 
 mod error;
 mod hint;
+pub mod ledger;
 pub mod mailbox;
 mod memory;
+mod memory_ledger;
 mod memory_mailbox;
 #[cfg(feature = "postgres")]
 pub mod postgres;
@@ -30,11 +32,11 @@ use tenure_core::{CampaignReply, CandidateId, ElectionName, Namespace, RenewRepl
 
 pub use self::error::{StoreError, StoreErrorKind};
 pub use self::hint::{Hint, Interest};
+pub use self::ledger::JobLedger;
 pub use self::mailbox::{
     Line, Mailbox, MailboxPromises, Message, MessageId, Post, Receive, Received, Settle, Settled, Shelf,
 };
 pub use self::memory::MemoryStore;
-pub(crate) use self::memory::unix_ms;
 pub use self::url::{StoreUrl, open};
 
 /// One answer per request of a batch, in the same order.
@@ -99,6 +101,11 @@ pub trait Store: Send + Sync + fmt::Debug + 'static {
 
     /// Where messages to leaders wait; `None` where the store has no such place.
     fn mailbox(&self) -> Option<&dyn Mailbox> {
+        None
+    }
+
+    /// Where jobs and their ticks are written down; `None` where the store has no such place.
+    fn ledger(&self) -> Option<&dyn JobLedger> {
         None
     }
 

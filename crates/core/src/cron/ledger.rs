@@ -1,0 +1,171 @@
+//! What a store knows of the jobs of one election, and the rules by which it changes.
+
+use std::collections::{BTreeMap, VecDeque};
+use std::sync::Arc;
+
+use super::request::{
+    Act, Claim, Claimed, EARLY_MAX, Finish, JOBS_MAX, JobReport, JobStanding, OpenJob, Opened, Run, RunEnd,
+};
+use super::tick::Tick;
+use crate::id::JobName;
+use crate::lease::{Nonce, Term};
+
+/// How many runs of a job are kept. Older ones are forgotten.
+pub const RUNS_MAX: usize = 100;
+
+/// The jobs of one election.
+///
+/// Whoever asks must hold the lease for [`open`](Self::open) and [`claim`](Self::claim): the store sees to that, in the
+/// same atomic step. Then a ledger rests on one thing: a mark only grows, and only a claim that moves it begins a run.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Hash)]
+pub struct Ledger {
+    /// By name.
+    pub jobs: BTreeMap<JobName, JobRecord>,
+}
+
+/// Everything a store knows of a job.
+#[derive(Debug, Clone, PartialEq, Eq, Hash)]
+pub struct JobRecord {
+    /// When it is due, as its last leader said.
+    pub schedule: Arc<str>,
+    /// All ticks up to this one are decided.
+    pub mark: Tick,
+    /// How often it has fired.
+    pub fired: u64,
+    /// How many ticks were missed and passed over.
+    pub missed: u64,
+    /// Its latest runs, the oldest first.
+    pub runs: VecDeque<RunRecord>,
+}
+
+/// A run, and who owns it.
+#[derive(Debug, Clone, PartialEq, Eq, Hash)]
+pub struct RunRecord {
+    /// Owns it, together with the term.
+    pub nonce: Nonce,
+    /// What people are told.
+    pub run: Run,
+}
+
+impl Ledger {
+    /// Makes jobs known, for whoever leads under this term.
+    pub fn open(&mut self, jobs: &[OpenJob], term: Term) -> Opened {
+        let new = jobs.iter().filter(|job| !self.jobs.contains_key(&job.job)).count();
+        if self.jobs.len() + new > JOBS_MAX {
+            return Opened::TooMany;
+        }
+        Opened::Jobs(jobs.iter().map(|job| self.open_one(job, term)).collect())
+    }
+
+    fn open_one(&mut self, open: &OpenJob, term: Term) -> JobStanding {
+        let OpenJob { job, schedule, from } = open;
+        let record = self.jobs.entry(job.clone()).or_insert_with(|| JobRecord::new(schedule, *from));
+        if record.schedule != *schedule {
+            record.schedule = Arc::clone(schedule);
+            record.mark = record.mark.max(*from);
+        }
+        let is_interrupted = |known: &&RunRecord| known.run.end.is_none() && known.run.term < term;
+        let interrupted = record.runs.iter().filter(is_interrupted).map(|known| known.run.tick).collect();
+        JobStanding { mark: record.mark, interrupted }
+    }
+
+    /// Decides a tick, at this moment of the store's wall clock.
+    pub fn claim(&mut self, claim: &Claim, unix_ms: u64) -> Claimed {
+        let Some(record) = self.jobs.get_mut(&claim.job) else { return Claimed::Unopened };
+        let by = claim.tick.ahead_of(unix_ms);
+        if by > EARLY_MAX {
+            return Claimed::Early { by };
+        }
+        match claim.act {
+            Act::Run | Act::Pass if claim.tick > record.mark => {
+                record.mark = claim.tick;
+                record.missed = record.missed.saturating_add(claim.missed);
+                if claim.act == Act::Run {
+                    record.begin(claim, unix_ms);
+                }
+                Claimed::Granted
+            }
+            Act::Run | Act::RunAgain if record.begin_again(claim, unix_ms) => Claimed::Granted,
+            Act::Run | Act::RunAgain | Act::Pass => Claimed::Decided { mark: record.mark },
+        }
+    }
+
+    /// Writes down how a run ended. Returns whether it is written down: whoever did not claim the run, or tells too late,
+    /// is not heard. Told twice, the first counts.
+    pub fn finish(&mut self, finish: &Finish, unix_ms: u64) -> bool {
+        let Some(record) = self.jobs.get_mut(&finish.job) else { return false };
+        let own = |known: &&mut RunRecord| known.is_of(finish.tick, finish.nonce, finish.term);
+        let Some(known) = record.runs.iter_mut().find(own) else { return false };
+        let end = RunEnd { at_unix_ms: unix_ms, took: finish.took, outcome: finish.outcome.clone() };
+        known.run.end.get_or_insert(end);
+        true
+    }
+
+    /// All jobs in order of their names, each with at most so many runs, the newest first.
+    #[must_use]
+    pub fn report(&self, runs_max: usize) -> Vec<JobReport> {
+        let report = |(job, record): (&JobName, &JobRecord)| JobReport {
+            job: job.clone(),
+            schedule: Arc::clone(&record.schedule),
+            mark: record.mark,
+            fired: record.fired,
+            missed: record.missed,
+            runs: record.runs.iter().rev().take(runs_max).map(|known| known.run.clone()).collect(),
+        };
+        self.jobs.iter().map(report).collect()
+    }
+
+    /// Forgets a job and its runs. Returns whether it was known.
+    pub fn forget(&mut self, job: &JobName) -> bool {
+        self.jobs.remove(job).is_some()
+    }
+}
+
+impl JobRecord {
+    fn new(schedule: &Arc<str>, mark: Tick) -> Self {
+        Self { schedule: Arc::clone(schedule), mark, fired: 0, missed: 0, runs: VecDeque::new() }
+    }
+
+    fn begin(&mut self, claim: &Claim, unix_ms: u64) {
+        self.fired += 1;
+        self.runs.push_back(RunRecord::new(claim, unix_ms));
+        while self.runs.len() > RUNS_MAX {
+            self.runs.pop_front();
+        }
+    }
+
+    /// A claim whose reply was lost is granted once more, and a run that was cut off is taken over by a later leader.
+    fn begin_again(&mut self, claim: &Claim, unix_ms: u64) -> bool {
+        let unfinished = |known: &&mut RunRecord| known.run.tick == claim.tick && known.run.end.is_none();
+        let Some(known) = self.runs.iter_mut().find(unfinished) else { return false };
+        if known.is_of(claim.tick, claim.nonce, claim.term) {
+            return true;
+        }
+        if claim.act != Act::RunAgain || known.run.term >= claim.term {
+            return false;
+        }
+        *known = RunRecord::new(claim, unix_ms);
+        self.fired += 1;
+        true
+    }
+}
+
+impl RunRecord {
+    fn new(claim: &Claim, unix_ms: u64) -> Self {
+        let run = Run {
+            tick: claim.tick,
+            term: claim.term,
+            candidate: claim.candidate.clone(),
+            began_at_unix_ms: unix_ms,
+            end: None,
+        };
+        Self { nonce: claim.nonce, run }
+    }
+
+    fn is_of(&self, tick: Tick, nonce: Nonce, term: Term) -> bool {
+        self.run.tick == tick && self.nonce == nonce && self.run.term == term
+    }
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,170 @@
+use std::time::Duration;
+
+use super::*;
+use crate::cron::Outcome;
+use crate::id::{CandidateId, ElectionName, Namespace};
+use crate::request::ElectionKey;
+
+fn key() -> ElectionKey {
+    ElectionKey { namespace: Namespace::default(), name: ElectionName::new("nightly").unwrap() }
+}
+
+fn job() -> JobName {
+    JobName::new("report").unwrap()
+}
+
+fn term(number: u64) -> Term {
+    Term::new(number).unwrap()
+}
+
+fn at(seconds: u64) -> Tick {
+    Tick::from_unix_s(seconds)
+}
+
+fn claim(leader: u64, tick: u64, act: Act) -> Claim {
+    Claim {
+        key: key(),
+        nonce: Nonce::from_bits(leader.into()),
+        term: term(leader),
+        candidate: CandidateId::new(format!("worker-{leader}")).unwrap(),
+        job: job(),
+        tick: at(tick),
+        act,
+        missed: 0,
+    }
+}
+
+fn finish(leader: u64, tick: u64) -> Finish {
+    let Claim { key, nonce, term, job, tick, .. } = claim(leader, tick, Act::Run);
+    Finish { key, nonce, term, job, tick, took: Duration::from_secs(1), outcome: Outcome::Succeeded }
+}
+
+fn open(from: u64, schedule: &str) -> [OpenJob; 1] {
+    [OpenJob { job: job(), schedule: Arc::from(schedule), from: at(from) }]
+}
+
+fn mark(opened: &Opened) -> Tick {
+    match opened {
+        Opened::Jobs(jobs) => jobs[0].mark,
+        Opened::TooMany | Opened::NotHolder => panic!("{opened:?}"),
+    }
+}
+
+/// Open since 10:00, at a moment that is later than all ticks used here.
+fn ledger() -> Ledger {
+    let mut ledger = Ledger::default();
+    ledger.open(&open(10, "hourly"), term(1));
+    ledger
+}
+
+const NOW: u64 = 1_000_000;
+
+#[test]
+fn a_tick_is_granted_once() {
+    let mut ledger = ledger();
+    assert_eq!(ledger.claim(&claim(1, 20, Act::Run), NOW), Claimed::Granted);
+    assert_eq!(ledger.claim(&claim(1, 20, Act::Run), NOW), Claimed::Granted, "its reply may have been lost");
+    assert_eq!(ledger.claim(&claim(2, 20, Act::Run), NOW), Claimed::Decided { mark: at(20) });
+    assert_eq!(ledger.claim(&claim(2, 15, Act::Run), NOW), Claimed::Decided { mark: at(20) }, "all before it, too");
+    assert_eq!(ledger.report(9)[0].fired, 1);
+}
+
+#[test]
+fn a_run_that_was_told_to_have_ended_is_not_granted_again() {
+    let mut ledger = ledger();
+    ledger.claim(&claim(1, 20, Act::Run), NOW);
+    assert!(ledger.finish(&finish(1, 20), NOW));
+    assert_eq!(ledger.claim(&claim(1, 20, Act::Run), NOW), Claimed::Decided { mark: at(20) });
+}
+
+#[test]
+fn what_is_passed_over_is_decided_and_counted() {
+    let mut ledger = ledger();
+    let pass = Claim { missed: 3, ..claim(1, 40, Act::Pass) };
+    assert_eq!(ledger.claim(&pass, NOW), Claimed::Granted);
+    assert_eq!(ledger.claim(&pass, NOW), Claimed::Decided { mark: at(40) });
+    assert_eq!(ledger.claim(&claim(1, 40, Act::Run), NOW), Claimed::Decided { mark: at(40) });
+    let report = &ledger.report(9)[0];
+    assert_eq!((report.fired, report.missed, report.mark), (0, 3, at(40)));
+    assert_eq!(report.runs, []);
+}
+
+#[test]
+fn a_job_that_is_due_at_other_times_begins_anew() {
+    let mut ledger = ledger();
+    assert_eq!(mark(&ledger.open(&open(50, "hourly"), term(2))), at(10), "the mark stays");
+    assert_eq!(mark(&ledger.open(&open(60, "daily"), term(3))), at(60));
+    assert_eq!(mark(&ledger.open(&open(30, "hourly"), term(4))), at(60), "and never falls");
+}
+
+#[test]
+fn a_tick_ahead_of_the_clock_waits_for_it() {
+    let mut ledger = ledger();
+    let by = Duration::from_millis(1001);
+    assert_eq!(ledger.claim(&claim(1, 20, Act::Run), 18_999), Claimed::Early { by });
+    assert_eq!(ledger.claim(&claim(1, 20, Act::Pass), 18_999), Claimed::Early { by });
+    assert_eq!(ledger.claim(&claim(1, 20, Act::Run), 19_000), Claimed::Granted);
+}
+
+#[test]
+fn what_was_not_opened_cannot_be_claimed() {
+    assert_eq!(Ledger::default().claim(&claim(1, 20, Act::Run), NOW), Claimed::Unopened);
+    assert!(!Ledger::default().finish(&finish(1, 20), NOW));
+}
+
+#[test]
+fn a_run_that_was_cut_off_is_found_and_taken_over_once() {
+    let mut ledger = ledger();
+    ledger.claim(&claim(1, 20, Act::Run), NOW);
+    ledger.claim(&claim(1, 30, Act::Run), NOW);
+    ledger.finish(&finish(1, 20), NOW);
+    let standing = JobStanding { mark: at(30), interrupted: vec![at(30)] };
+    assert_eq!(ledger.open(&open(40, "hourly"), term(2)), Opened::Jobs(vec![standing]));
+    assert_eq!(ledger.claim(&claim(2, 20, Act::RunAgain), NOW), Claimed::Decided { mark: at(30) }, "it has ended");
+    assert_eq!(ledger.claim(&claim(1, 30, Act::RunAgain), NOW), Claimed::Granted, "it is its own");
+    assert_eq!(ledger.claim(&claim(2, 30, Act::RunAgain), NOW), Claimed::Granted);
+    assert_eq!(ledger.claim(&claim(1, 30, Act::RunAgain), NOW), Claimed::Decided { mark: at(30) });
+    assert!(!ledger.finish(&finish(1, 30), NOW), "it is not the first one's any more");
+    assert!(ledger.finish(&finish(2, 30), NOW));
+}
+
+#[test]
+fn an_end_is_told_by_whoever_claimed_the_run_and_the_first_counts() {
+    let mut ledger = ledger();
+    ledger.claim(&claim(1, 20, Act::Run), NOW);
+    assert!(!ledger.finish(&finish(2, 20), NOW));
+    assert!(!ledger.finish(&finish(1, 21), NOW));
+    assert!(ledger.finish(&finish(1, 20), NOW));
+    let late = Finish { outcome: Outcome::TimedOut, ..finish(1, 20) };
+    assert!(ledger.finish(&late, NOW + 5));
+    let end = RunEnd { at_unix_ms: NOW, took: Duration::from_secs(1), outcome: Outcome::Succeeded };
+    assert_eq!(ledger.report(9)[0].runs[0].end, Some(end));
+}
+
+#[test]
+fn only_the_latest_runs_are_kept() {
+    let mut ledger = ledger();
+    for tick in 0..150 {
+        ledger.claim(&claim(1, 20 + tick, Act::Run), NOW);
+    }
+    let report = &ledger.report(usize::MAX)[0];
+    let ticks: Vec<u64> = report.runs.iter().map(|run| run.tick.unix_s()).collect();
+    assert_eq!(ticks, (70..170).rev().collect::<Vec<_>>());
+    assert_eq!((report.fired, ledger.report(3)[0].runs.len()), (150, 3));
+}
+
+#[test]
+fn there_is_room_for_so_many_jobs() {
+    let mut ledger = ledger();
+    let named = |number: usize| OpenJob {
+        job: JobName::new(format!("job-{number}")).unwrap(),
+        schedule: Arc::from("hourly"),
+        from: at(10),
+    };
+    let more: Vec<OpenJob> = (0..JOBS_MAX).map(named).collect();
+    assert_eq!(ledger.open(&more, term(1)), Opened::TooMany);
+    assert_eq!(ledger.jobs.len(), 1, "nothing was changed");
+    assert!(ledger.forget(&job()) && !ledger.forget(&job()));
+    assert!(matches!(ledger.open(&more, term(1)), Opened::Jobs(jobs) if jobs.len() == JOBS_MAX));
+    assert!(matches!(ledger.open(&more, term(2)), Opened::Jobs(_)), "they are known already");
+}

@@ -1,0 +1,29 @@
+//! Jobs that fire once across all candidates, as pure functions.
+//!
+//! A job has a [`Calendar`] that says when it is due. Whoever leads asks a [`Planner`] what to do next, and before it does
+//! it, it claims the tick in a [`Ledger`] that the store keeps. The ledger remembers up to which tick everything is decided,
+//! its *mark*, and the mark only grows. So no tick fires twice, whatever clocks and leaders do, and the next leader sees
+//! from the mark what was missed.
+//!
+//! ```text
+//!          mark                          now
+//!  --o--o---o------o------o------o--------|---o--->
+//!  decided         missed ticks, which follow the job's policy
+//! ```
+
+mod calendar;
+mod ledger;
+mod planner;
+mod policy;
+mod request;
+mod tick;
+
+pub use self::calendar::{Calendar, Every};
+pub use self::ledger::{JobRecord, Ledger, RUNS_MAX, RunRecord};
+pub use self::planner::{Planner, Step};
+pub use self::policy::{Interrupted, Missed, Overlap, Passed, Policy, UnknownPolicy};
+pub use self::request::{
+    Act, Claim, Claimed, EARLY_MAX, Finish, JOBS_MAX, JobReport, JobStanding, Open, OpenJob, Opened, Outcome, Run,
+    RunEnd,
+};
+pub use self::tick::Tick;

@@ -1,0 +1,209 @@
+//! What to do next about one job.
+
+use std::collections::VecDeque;
+use std::time::Duration;
+
+use super::calendar::Calendar;
+use super::policy::{Interrupted, Missed, Overlap, Passed, Policy};
+use super::request::{Act, Claimed, JobStanding};
+use super::tick::Tick;
+
+/// One job under one leadership.
+///
+/// Whoever leads asks for the [next step](Self::next) whenever the wall clock has gone on or a run has ended, claims it in
+/// the ledger, and tells the planner [what became of it](Self::claimed). Nothing is ever decided here alone: a step that is
+/// not granted did not happen.
+#[derive(Debug, Clone)]
+pub struct Planner {
+    policy: Policy,
+    mark: Tick,
+    /// How many runs go on.
+    running: usize,
+    /// Runs of earlier leaders that are to be run again.
+    interrupted: VecDeque<Tick>,
+    /// The first tick that had to wait for a run to end.
+    queued: Option<Tick>,
+}
+
+/// What to do next.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Step {
+    /// Nothing, until a run ends or it is so late.
+    Wait {
+        /// In milliseconds since the Unix epoch; `None` if only the end of a run can change anything.
+        until_unix_ms: Option<u64>,
+    },
+    /// Claim a tick to be passed over.
+    Pass {
+        /// Which one; with it, all before it.
+        tick: Tick,
+        /// How many ticks that makes, as far as it is worth counting.
+        count: u64,
+        /// Why.
+        why: Passed,
+    },
+    /// Claim a tick, and run the job.
+    Run {
+        /// Which one.
+        tick: Tick,
+        /// [`Act::Run`] or [`Act::RunAgain`].
+        act: Act,
+        /// How many ticks before it are passed over with it because they were missed.
+        missed: u64,
+        /// How much later it is than the calendar wants, if that is more than the job puts up with.
+        late: Option<Duration>,
+    },
+}
+
+/// Nobody wants to know exactly how many more were missed, and counting them takes time.
+const COUNT_MAX: u64 = 1_000;
+
+impl Planner {
+    /// Goes on where the last leader has left off.
+    #[must_use]
+    pub fn new(policy: Policy, standing: JobStanding) -> Self {
+        let interrupted = match policy.interrupted {
+            Interrupted::Again => standing.interrupted.into(),
+            Interrupted::Leave => VecDeque::new(),
+        };
+        Self { policy, mark: standing.mark, running: 0, interrupted, queued: None }
+    }
+
+    /// All ticks up to this one are decided.
+    #[must_use]
+    pub fn mark(&self) -> Tick {
+        self.mark
+    }
+
+    /// What to do at this moment of the wall clock, in milliseconds since the Unix epoch.
+    pub fn next(&mut self, calendar: &dyn Calendar, unix_ms: u64) -> Step {
+        while self.interrupted.front().is_some_and(|tick| tick.age_at(unix_ms) > self.policy.window) {
+            self.interrupted.pop_front();
+        }
+        if let (Some(&tick), true) = (self.interrupted.front(), self.policy.enabled) {
+            let late = Some(tick.age_at(unix_ms));
+            let run = Step::Run { tick, act: Act::RunAgain, missed: 0, late };
+            return if self.may_begin() { run } else { WAIT };
+        }
+        let Some(tick) = calendar.next_after(self.mark) else { return WAIT };
+        let due_ms = self.policy.due_ms(tick);
+        if unix_ms < due_ms {
+            return Step::Wait { until_unix_ms: Some(due_ms) };
+        }
+        if !self.policy.enabled {
+            let last = self.last_due(calendar, tick, unix_ms);
+            return Step::Pass { tick: last, count: count(calendar, tick, last), why: Passed::Disabled };
+        }
+        if self.is_late(tick, unix_ms) { self.catch_up(calendar, tick, unix_ms) } else { self.on_time(tick) }
+    }
+
+    /// What the ledger has said to a [`Step::Run`] or [`Step::Pass`].
+    pub fn claimed(&mut self, tick: Tick, act: Act, reply: Claimed) {
+        match reply {
+            Claimed::Granted => {
+                self.mark = self.mark.max(tick);
+                self.running += usize::from(act != Act::Pass);
+            }
+            Claimed::Decided { mark } => self.mark = self.mark.max(mark),
+            // The same step comes again, later or under another leadership.
+            Claimed::Early { .. } | Claimed::Unopened | Claimed::NotHolder => return,
+        }
+        if act == Act::RunAgain {
+            self.interrupted.retain(|interrupted| *interrupted != tick);
+        }
+        self.queued.take_if(|queued| *queued <= self.mark);
+    }
+
+    /// A run has ended.
+    pub fn ended(&mut self) {
+        self.running = self.running.saturating_sub(1);
+    }
+
+    fn may_begin(&self) -> bool {
+        self.running == 0 || self.policy.overlap == Overlap::Allow
+    }
+
+    /// Whether a tick is so late that it counts as missed. With jitter, it may be due at any moment up to that.
+    fn is_late(&self, tick: Tick, unix_ms: u64) -> bool {
+        tick.age_at(unix_ms) > self.policy.jitter.saturating_add(self.policy.late_max)
+    }
+
+    fn on_time(&mut self, tick: Tick) -> Step {
+        if self.may_begin() {
+            return Step::Run { tick, act: Act::Run, missed: 0, late: None };
+        }
+        match self.policy.overlap {
+            Overlap::Skip => Step::Pass { tick, count: 1, why: Passed::Overlap },
+            Overlap::Queue | Overlap::Allow => {
+                self.queued.get_or_insert(tick);
+                WAIT
+            }
+        }
+    }
+
+    /// The first tick after the mark is late; others may be, too.
+    fn catch_up(&self, calendar: &dyn Calendar, first: Tick, unix_ms: u64) -> Step {
+        let is_queued = self.queued.is_some();
+        match self.policy.missed {
+            Missed::Skip if !is_queued => {
+                let patience = self.policy.jitter.saturating_add(self.policy.late_max) + Duration::from_millis(1);
+                let last = last_until(calendar, first, before(unix_ms, patience));
+                Step::Pass { tick: last, count: count(calendar, first, last), why: Passed::Missed }
+            }
+            Missed::Skip | Missed::Once => {
+                let last = self.last_due(calendar, first, unix_ms);
+                if last.age_at(unix_ms) > self.policy.window && !is_queued {
+                    return Step::Pass { tick: last, count: count(calendar, first, last), why: Passed::Missed };
+                }
+                self.run_late(last, count(calendar, first, last) - 1, unix_ms)
+            }
+            Missed::All if first.age_at(unix_ms) > self.policy.window => {
+                let too_old = before(unix_ms, self.policy.window.saturating_add(Duration::from_millis(1)));
+                let last = last_until(calendar, first, too_old);
+                Step::Pass { tick: last, count: count(calendar, first, last), why: Passed::Missed }
+            }
+            Missed::All => self.run_late(first, 0, unix_ms),
+        }
+    }
+
+    fn run_late(&self, tick: Tick, missed: u64, unix_ms: u64) -> Step {
+        let late = Some(Duration::from_millis(unix_ms.saturating_sub(self.policy.due_ms(tick))));
+        match (self.may_begin(), self.policy.missed, self.policy.overlap) {
+            (true, ..) => Step::Run { tick, act: Act::Run, missed, late },
+            (false, Missed::Skip | Missed::Once, Overlap::Skip) => {
+                Step::Pass { tick, count: missed + 1, why: Passed::Overlap }
+            }
+            (false, ..) => WAIT,
+        }
+    }
+
+    /// The last tick that is due whatever its jitter; `first` if that is later.
+    fn last_due(&self, calendar: &dyn Calendar, first: Tick, unix_ms: u64) -> Tick {
+        last_until(calendar, first, before(unix_ms, self.policy.jitter))
+    }
+}
+
+const WAIT: Step = Step::Wait { until_unix_ms: None };
+
+fn before(unix_ms: u64, by: Duration) -> Tick {
+    Tick::at_or_before_ms(unix_ms.saturating_sub(u64::try_from(by.as_millis()).unwrap_or(u64::MAX)))
+}
+
+fn last_until(calendar: &dyn Calendar, first: Tick, until: Tick) -> Tick {
+    calendar.last_until(until).unwrap_or(first).max(first)
+}
+
+/// How many ticks there are from the first to the last, both included.
+fn count(calendar: &dyn Calendar, first: Tick, last: Tick) -> u64 {
+    let (mut tick, mut count) = (first, 1);
+    while count < COUNT_MAX
+        && let Some(next) = calendar.next_after(tick).filter(|next| *next <= last)
+    {
+        tick = next;
+        count += 1;
+    }
+    count
+}
+
+#[cfg(test)]
+mod tests;

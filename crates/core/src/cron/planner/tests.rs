@@ -1,0 +1,212 @@
+use std::num::NonZeroU64;
+
+use proptest::prelude::*;
+
+use super::super::calendar::Every;
+use super::*;
+use crate::id::JobName;
+
+const MINUTE: Every = Every(NonZeroU64::new(60).unwrap());
+const SECOND: Every = Every(NonZeroU64::new(1).unwrap());
+
+fn at(seconds: u64) -> Tick {
+    Tick::from_unix_s(seconds)
+}
+
+fn standing(mark: u64) -> JobStanding {
+    JobStanding { mark: at(mark), interrupted: Vec::new() }
+}
+
+fn policy(missed: Missed, overlap: Overlap) -> Policy {
+    Policy { missed, overlap, ..Policy::new(JobName::new("report").unwrap()) }
+}
+
+fn planner(missed: Missed, overlap: Overlap, mark: u64) -> Planner {
+    Planner::new(policy(missed, overlap), standing(mark))
+}
+
+fn run(seconds: u64) -> Step {
+    Step::Run { tick: at(seconds), act: Act::Run, missed: 0, late: None }
+}
+
+fn late(seconds: u64, missed: u64, late_ms: u64) -> Step {
+    Step::Run { tick: at(seconds), act: Act::Run, missed, late: Some(Duration::from_millis(late_ms)) }
+}
+
+fn pass(seconds: u64, count: u64, why: Passed) -> Step {
+    Step::Pass { tick: at(seconds), count, why }
+}
+
+/// The ledger grants whatever is asked for.
+fn grant(planner: &mut Planner, step: Step) {
+    match step {
+        Step::Run { tick, act, .. } => planner.claimed(tick, act, Claimed::Granted),
+        Step::Pass { tick, .. } => planner.claimed(tick, Act::Pass, Claimed::Granted),
+        Step::Wait { .. } => {}
+    }
+}
+
+#[test]
+fn a_tick_runs_when_it_is_due_and_not_before() {
+    let mut job = planner(Missed::Once, Overlap::Skip, 0);
+    assert_eq!(job.next(&MINUTE, 59_999), Step::Wait { until_unix_ms: Some(60_000) });
+    assert_eq!(job.next(&MINUTE, 60_000), run(60));
+    assert_eq!(job.next(&MINUTE, 60_001), run(60), "nothing is decided before the ledger says so");
+    grant(&mut job, run(60));
+    assert_eq!(job.next(&MINUTE, 60_001), Step::Wait { until_unix_ms: Some(120_000) });
+    assert_eq!(job.mark(), at(60));
+}
+
+#[test]
+fn a_tick_that_somebody_else_has_decided_is_let_be() {
+    let mut job = planner(Missed::All, Overlap::Skip, 0);
+    assert_eq!(job.next(&MINUTE, 60_000), run(60));
+    job.claimed(at(60), Act::Run, Claimed::Decided { mark: at(120) });
+    assert_eq!(job.next(&MINUTE, 120_000), Step::Wait { until_unix_ms: Some(180_000) });
+    assert_eq!(job.next(&MINUTE, 180_000), run(180), "and nothing is running");
+}
+
+#[test]
+fn what_was_missed_follows_the_policy() {
+    let now = 200_500;
+    assert_eq!(planner(Missed::Skip, Overlap::Skip, 0).next(&MINUTE, now), pass(180, 3, Passed::Missed));
+    assert_eq!(planner(Missed::Once, Overlap::Skip, 0).next(&MINUTE, now), late(180, 2, 20_500));
+    let mut all = planner(Missed::All, Overlap::Skip, 0);
+    for tick in [60, 120, 180] {
+        let step = all.next(&MINUTE, now);
+        assert_eq!(step, late(tick, 0, now - tick * 1000));
+        grant(&mut all, step);
+        assert_eq!(all.next(&MINUTE, now), if tick < 180 { WAIT } else { Step::Wait { until_unix_ms: Some(240_000) } });
+        all.ended();
+    }
+}
+
+#[test]
+fn a_little_late_is_on_time() {
+    for missed in [Missed::Skip, Missed::Once, Missed::All] {
+        assert_eq!(planner(missed, Overlap::Skip, 0).next(&MINUTE, 61_000), run(60));
+    }
+    let mut job = planner(Missed::Skip, Overlap::Skip, 0);
+    assert_eq!(job.next(&SECOND, 10_200), pass(9, 9, Passed::Missed));
+    grant(&mut job, pass(9, 9, Passed::Missed));
+    assert_eq!(job.next(&SECOND, 10_200), run(10));
+}
+
+#[test]
+fn what_is_older_than_the_window_is_not_wanted() {
+    let window = Duration::from_secs(120);
+    let with = |missed| Planner::new(Policy { window, ..policy(missed, Overlap::Skip) }, standing(0));
+    assert_eq!(with(Missed::Once).next(&MINUTE, 299_000), late(240, 3, 59_000));
+    let mut all = with(Missed::All);
+    assert_eq!(all.next(&MINUTE, 299_000), pass(120, 2, Passed::Missed));
+    grant(&mut all, pass(120, 2, Passed::Missed));
+    assert_eq!(all.next(&MINUTE, 299_000), late(180, 0, 119_000));
+    let hours = Every(NonZeroU64::new(3600).unwrap());
+    assert_eq!(with(Missed::Once).next(&hours, 4_000_000), pass(3600, 1, Passed::Missed));
+    assert_eq!(with(Missed::All).next(&hours, 4_000_000), pass(3600, 1, Passed::Missed));
+}
+
+#[test]
+fn a_run_that_goes_on_is_treated_as_the_job_wants() {
+    let begun = |overlap| {
+        let mut job = planner(Missed::Skip, overlap, 0);
+        grant(&mut job, run(60));
+        job
+    };
+    assert_eq!(begun(Overlap::Skip).next(&MINUTE, 120_000), pass(120, 1, Passed::Overlap));
+    assert_eq!(begun(Overlap::Allow).next(&MINUTE, 120_000), run(120));
+    let mut queue = begun(Overlap::Queue);
+    assert_eq!(queue.next(&MINUTE, 120_000), WAIT);
+    assert_eq!(queue.next(&MINUTE, 190_000), WAIT);
+    queue.ended();
+    let step = queue.next(&MINUTE, 190_000);
+    assert_eq!(step, late(180, 1, 10_000), "what waited is not missed, and only the latest fires");
+    grant(&mut queue, step);
+    queue.ended();
+    assert_eq!(queue.next(&MINUTE, 300_000), pass(240, 1, Passed::Missed), "nothing waits any more");
+}
+
+#[test]
+fn a_queue_of_all_ticks_keeps_each_of_them() {
+    let mut job = planner(Missed::All, Overlap::Queue, 0);
+    grant(&mut job, run(60));
+    assert_eq!(job.next(&MINUTE, 120_000), WAIT);
+    job.ended();
+    for tick in [120, 180] {
+        let step = job.next(&MINUTE, 190_000);
+        assert_eq!(step, late(tick, 0, 190_000 - tick * 1000));
+        grant(&mut job, step);
+        job.ended();
+    }
+}
+
+#[test]
+fn a_job_that_is_not_enabled_misses_nothing() {
+    let mut job = Planner::new(Policy { enabled: false, ..policy(Missed::All, Overlap::Skip) }, standing(0));
+    assert_eq!(job.next(&MINUTE, 200_000), pass(180, 3, Passed::Disabled));
+    grant(&mut job, pass(180, 3, Passed::Disabled));
+    assert_eq!(job.next(&MINUTE, 200_000), Step::Wait { until_unix_ms: Some(240_000) });
+}
+
+#[test]
+fn a_run_that_was_cut_off_is_run_again_only_on_request() {
+    let cut_off = JobStanding { mark: at(120), interrupted: vec![at(60), at(120)] };
+    let mut leave = Planner::new(policy(Missed::Once, Overlap::Skip), cut_off.clone());
+    assert_eq!(leave.next(&MINUTE, 130_000), Step::Wait { until_unix_ms: Some(180_000) });
+    let again = Policy { interrupted: Interrupted::Again, ..policy(Missed::Once, Overlap::Skip) };
+    let mut again = Planner::new(again, cut_off);
+    for tick in [60, 120] {
+        let step = again.next(&MINUTE, 130_000);
+        let late = Some(Duration::from_secs(130 - tick));
+        assert_eq!(step, Step::Run { tick: at(tick), act: Act::RunAgain, missed: 0, late });
+        grant(&mut again, step);
+        again.ended();
+    }
+    assert_eq!(again.next(&MINUTE, 130_000), Step::Wait { until_unix_ms: Some(180_000) });
+}
+
+#[test]
+fn jitter_is_waited_for_and_is_not_late() {
+    let jittered = Policy { jitter: Duration::from_secs(30), ..policy(Missed::Skip, Overlap::Skip) };
+    let due = jittered.due_ms(at(60));
+    assert!((60_000..=90_000).contains(&due) && due != 60_000, "{due}");
+    let mut job = Planner::new(jittered, standing(0));
+    assert_eq!(job.next(&MINUTE, due - 1), Step::Wait { until_unix_ms: Some(due) });
+    assert_eq!(job.next(&MINUTE, due), run(60));
+    assert_eq!(job.next(&MINUTE, 91_000), run(60));
+    assert_eq!(job.next(&MINUTE, 91_001), pass(60, 1, Passed::Missed));
+}
+
+#[test]
+fn a_mark_from_a_clock_that_was_ahead_is_waited_for() {
+    let mut job = planner(Missed::All, Overlap::Skip, 600);
+    assert_eq!(job.next(&MINUTE, 30_000), Step::Wait { until_unix_ms: Some(660_000) });
+}
+
+#[test]
+fn counting_what_was_missed_has_an_end() {
+    let mut job = planner(Missed::Skip, Overlap::Skip, 0);
+    assert_eq!(job.next(&SECOND, 100_000_000_000), pass(99_999_998, COUNT_MAX, Passed::Missed));
+}
+
+proptest! {
+    /// Whatever the clock does, ticks are decided in order, and with `all` none is left out.
+    #[test]
+    fn all_ticks_are_run_in_order(moves in prop::collection::vec((0_u64..5_000, prop::bool::ANY), 1..200)) {
+        let mut job = planner(Missed::All, Overlap::Queue, 0);
+        let (mut now, mut expected) = (0, 1);
+        for (by, back) in moves {
+            now = if back { now - by.min(now) / 4 } else { now + by };
+            loop {
+                let step = job.next(&SECOND, now);
+                let Step::Run { tick, .. } = step else { break };
+                prop_assert_eq!(tick, at(expected));
+                prop_assert!(tick.unix_ms() <= now);
+                expected += 1;
+                grant(&mut job, step);
+                job.ended();
+            }
+            prop_assert!(job.mark().age_at(now) < Duration::from_secs(1), "nothing due is left");
+        }
+    }
+}

@@ -1,0 +1,181 @@
+//! What a job wants to happen when not all goes by the calendar.
+
+use std::fmt;
+use std::str::FromStr;
+use std::time::Duration;
+
+use super::tick::Tick;
+use crate::id::JobName;
+
+/// What becomes of ticks at which nobody fired: because nobody led, or because the store was away.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default)]
+pub enum Missed {
+    /// Nothing: the job fires at its next tick.
+    Skip,
+    /// However many were missed, the job fires once, for the latest of them.
+    #[default]
+    Once,
+    /// The job fires once for each of them, in order, one after the other.
+    All,
+}
+
+/// What becomes of a tick while the job's last run still goes on.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default)]
+pub enum Overlap {
+    /// It is passed over.
+    #[default]
+    Skip,
+    /// It waits for the run to end. Of several that wait, only the latest fires, unless the job wants [`Missed::All`].
+    Queue,
+    /// It fires beside the run.
+    Allow,
+}
+
+/// What becomes of a run whose leader was gone before it ended. Nobody knows how far it came.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default)]
+pub enum Interrupted {
+    /// It stays so: a tick fires at most once.
+    #[default]
+    Leave,
+    /// The next leader runs it again: for jobs that may be run twice, and must not be run half.
+    Again,
+}
+
+/// Why a tick was passed over.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub enum Passed {
+    /// It was missed, and the job does not want it any more.
+    Missed,
+    /// The last run still went on.
+    Overlap,
+    /// The job is not enabled.
+    Disabled,
+}
+
+/// Everything a planner has to know of a job besides its calendar.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Policy {
+    /// Which job.
+    pub job: JobName,
+    /// What becomes of missed ticks.
+    pub missed: Missed,
+    /// How old a missed tick may be and still be wanted.
+    pub window: Duration,
+    /// By how much a tick may be late and still be on time.
+    pub late_max: Duration,
+    /// What becomes of ticks during a run.
+    pub overlap: Overlap,
+    /// What becomes of runs that were cut off.
+    pub interrupted: Interrupted,
+    /// Each tick fires up to this much later, so that not all jobs of the world begin at once.
+    pub jitter: Duration,
+    /// A job that is not enabled passes over its ticks: they are not missed when it is enabled again.
+    pub enabled: bool,
+}
+
+impl Policy {
+    /// What most jobs want: a missed tick fires once within a day, runs do not overlap, and nothing is run twice.
+    #[must_use]
+    pub fn new(job: JobName) -> Self {
+        Self {
+            job,
+            missed: Missed::default(),
+            window: Duration::from_secs(24 * 60 * 60),
+            late_max: Duration::from_secs(1),
+            overlap: Overlap::default(),
+            interrupted: Interrupted::default(),
+            jitter: Duration::ZERO,
+            enabled: true,
+        }
+    }
+
+    /// When a tick fires, in milliseconds since the Unix epoch. The jitter follows from the job and the tick, so every
+    /// leader comes to the same.
+    #[must_use]
+    pub fn due_ms(&self, tick: Tick) -> u64 {
+        let spread = u64::try_from(self.jitter.as_millis()).unwrap_or(u64::MAX).saturating_add(1);
+        tick.unix_ms().saturating_add(scatter(self.job.as_str(), tick) % spread)
+    }
+}
+
+/// A number that looks random and is always the same: FNV-1a, and the last steps of `SplitMix64` to mix it well.
+fn scatter(job: &str, tick: Tick) -> u64 {
+    let bytes = job.bytes().chain(tick.unix_s().to_le_bytes());
+    let hash =
+        bytes.fold(0xcbf2_9ce4_8422_2325, |hash: u64, byte| (hash ^ u64::from(byte)).wrapping_mul(0x0100_0000_01b3));
+    let mixed = (hash ^ (hash >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
+    let mixed = (mixed ^ (mixed >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
+    mixed ^ (mixed >> 31)
+}
+
+/// A text that names no policy.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[error("{text:?} is not known; use {known}")]
+pub struct UnknownPolicy {
+    text: String,
+    known: &'static str,
+}
+
+macro_rules! named {
+    ($policy:ident, $known:literal, $($variant:ident = $name:literal),+) => {
+        impl FromStr for $policy {
+            type Err = UnknownPolicy;
+
+            fn from_str(text: &str) -> Result<Self, UnknownPolicy> {
+                match text {
+                    $($name => Ok(Self::$variant),)+
+                    _ => Err(UnknownPolicy { text: text.chars().take(40).collect(), known: $known }),
+                }
+            }
+        }
+
+        impl fmt::Display for $policy {
+            fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+                f.write_str(match self {
+                    $(Self::$variant => $name,)+
+                })
+            }
+        }
+    };
+}
+
+named!(Missed, "`skip`, `once` or `all`", Skip = "skip", Once = "once", All = "all");
+named!(Overlap, "`skip`, `queue` or `allow`", Skip = "skip", Queue = "queue", Allow = "allow");
+named!(Interrupted, "`leave` or `again`", Leave = "leave", Again = "again");
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_policy_is_read_as_it_is_shown() {
+        for policy in [Missed::Skip, Missed::Once, Missed::All] {
+            assert_eq!(policy.to_string().parse(), Ok(policy));
+        }
+        for policy in [Overlap::Skip, Overlap::Queue, Overlap::Allow] {
+            assert_eq!(policy.to_string().parse(), Ok(policy));
+        }
+        for policy in [Interrupted::Leave, Interrupted::Again] {
+            assert_eq!(policy.to_string().parse(), Ok(policy));
+        }
+        let error = "sometimes".parse::<Missed>().unwrap_err();
+        assert_eq!(error.to_string(), "\"sometimes\" is not known; use `skip`, `once` or `all`");
+    }
+
+    #[test]
+    fn jitter_is_the_same_for_everybody_and_within_its_bound() {
+        let policy = |name: &str, jitter| Policy {
+            jitter: Duration::from_secs(jitter),
+            ..Policy::new(JobName::new(name).unwrap())
+        };
+        let delays = |policy: &Policy| -> Vec<u64> {
+            (0..100).map(Tick::from_unix_s).map(|tick| policy.due_ms(tick) - tick.unix_ms()).collect()
+        };
+        assert_eq!(delays(&policy("report", 0)), [0; 100]);
+        let (one, other) = (delays(&policy("report", 60)), delays(&policy("payout", 60)));
+        assert_eq!(one, delays(&policy("report", 60)));
+        assert_ne!(one, other, "another job is due at other moments");
+        assert!(one.iter().all(|delay| *delay <= 60_000), "{one:?}");
+        assert!(one.iter().any(|delay| *delay < 20_000) && one.iter().any(|delay| *delay > 40_000), "{one:?}");
+    }
+}
