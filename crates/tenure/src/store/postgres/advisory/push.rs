@@ -23,6 +23,9 @@ pub(super) struct Voice {
 /// All who stand by look who leads, after a change, but not all at once.
 const SPREAD: Duration = Duration::from_secs(1);
 
+/// How long those who stand by let the one of them go first that the server has woken. It is less than what a priority counts.
+const COURTESY: Duration = Duration::from_millis(15);
+
 impl Voice {
     pub(super) fn new(office: Weak<Office>) -> Self {
         Self { office }
@@ -81,15 +84,20 @@ impl Voice {
                     ear.tell(Interest::Own, Hint::at(key.clone()));
                 }
                 if let Some(is_first) = waits(successor.as_ref()) {
-                    let after = if is_first { Duration::ZERO } else { RESERVATION };
+                    let is_others = office.standing().was_watched(key) && !office.posts.is_waiting_for(from);
+                    let after = match (is_first, successor) {
+                        (false, _) => RESERVATION,
+                        // One of all who stand by was woken by the server: it goes first, and the others see who leads.
+                        (true, None) if is_others => COURTESY.mul_f64(1.0 + part()),
+                        (true, _) => Duration::ZERO,
+                    };
                     ear.tell(Interest::Own, Hint { key: Some(key.clone()), after });
                 }
                 ear.tell(Interest::All, Hint::at(key.clone()));
             }
             Notice::Led(_) => {
                 if waits(None).is_some() {
-                    let spread = f64::from(getrandom::u32().unwrap_or_default()) / f64::from(u32::MAX);
-                    let after = SPREAD.mul_f64(spread.max(0.01));
+                    let after = SPREAD.mul_f64(part().max(0.01));
                     ear.tell(Interest::Own, Hint { key: Some(key.clone()), after });
                 }
                 ear.tell(Interest::All, Hint::at(key.clone()));
@@ -103,4 +111,9 @@ impl Voice {
             }
         }
     }
+}
+
+/// Any number from 0 to 1.
+fn part() -> f64 {
+    f64::from(getrandom::u32().unwrap_or_default()) / f64::from(u32::MAX)
 }

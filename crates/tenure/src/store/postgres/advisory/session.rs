@@ -38,6 +38,8 @@ pub(super) struct LockSession {
     pub(super) guard_ms: AtomicU32,
     /// How often it has shown that it is alive.
     pub(super) beats: AtomicU32,
+    /// How often it has freed locks.
+    releases: AtomicU32,
     /// A statement failed, and nobody knows which locks it took before.
     pub(super) is_unsure: AtomicBool,
     /// Tells whoever gives back what has lapsed.
@@ -80,6 +82,7 @@ impl LockSession {
             letters: Mutex::default(),
             guard_ms: AtomicU32::new(0),
             beats: AtomicU32::new(0),
+            releases: AtomicU32::new(0),
             is_unsure: AtomicBool::new(false),
             changed: Notify::new(),
             is_closed: AtomicBool::new(false),
@@ -145,6 +148,11 @@ impl LockSession {
                 self.close();
             }
         }
+    }
+
+    /// A number for the next release, which no other one of this session has.
+    pub(super) fn next_release(&self) -> String {
+        self.releases.fetch_add(1, Ordering::Relaxed).to_string()
     }
 
     /// What the server has to wait for, in milliseconds, so that nobody loses a lock in which it may trust: the longest

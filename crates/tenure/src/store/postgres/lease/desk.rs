@@ -10,7 +10,7 @@ use tokio_postgres::Row;
 use tokio_postgres::types::{ToSql, Type};
 
 use super::super::config::PostgresConfig;
-use super::super::connect::Parameters;
+use super::super::connect::{Parameters, numbered};
 use super::super::error::Fault;
 use super::super::identifier::{Identifier, election_id};
 use super::super::value::{Bits, micros};
@@ -34,6 +34,11 @@ pub(super) struct Desk {
     server_clock: ServerClock,
 }
 
+const CAMPAIGN: &str = "SELECT {call}, c.now_ms, r.* FROM {schema}.campaign($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11) AS c, \
+    unnest(c.replies) AS r";
+const RESIGN: &str = "SELECT {call}, {schema}.resign($1, $2, $3, $4, $5)";
+const ANNOUNCE: &str = "SELECT {schema}.announce($1, $2)";
+
 /// How many elections a statement campaigns in: many at once would hold up the renewals behind them.
 const CAMPAIGNS_AT_ONCE: usize = 200;
 /// How many leases a statement renews.
@@ -45,7 +50,9 @@ impl Desk {
     pub(super) fn new(config: &PostgresConfig, clock: Clock) -> Self {
         let endpoint = config.endpoint();
         let schema = config.schema_identifier().clone();
-        let node = Arc::new(Node::new(Dial::new(endpoint.clone(), schema.clone())));
+        let handed_over_by = [numbered(CAMPAIGN, 12), numbered(RESIGN, 6), ANNOUNCE.to_owned()];
+        let handed_over_by = handed_over_by.map(|sql| in_schema(&schema, &sql)).to_vec();
+        let node = Arc::new(Node::new(Dial::new(endpoint.clone(), schema.clone(), handed_over_by)));
         let push = Arc::new(Push::new(Channels::new(endpoint.clone(), Arc::clone(&node), schema.as_str())));
         Self {
             place: Arc::clone(endpoint.place()),
@@ -172,7 +179,7 @@ impl Desk {
         let json = |request: &Campaign| serde_json::to_string(&*request.metadata).unwrap_or_default();
         let metadata: Vec<String> = batch.iter().map(json).collect();
         let fresh: Vec<i64> = batch.iter().map(|request| micros(request.stand_by_for)).collect();
-        let sql = self.sql("SELECT {call}, c.now_ms, r.* FROM {schema}.campaign($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11) AS c, unnest(c.replies) AS r");
+        let sql = self.sql(CAMPAIGN);
         let sent = self.server_clock.now();
         let rows = self
             .ask(
@@ -242,8 +249,8 @@ impl Desk {
         let successors: Vec<Option<&str>> =
             batch.iter().map(|request| request.successor.as_ref().map(CandidateId::as_str)).collect();
         let reasons: Vec<&str> = batch.iter().map(|request| request.reason.as_str()).collect();
-        let resign = self.sql("SELECT {call}, {schema}.resign($1, $2, $3, $4, $5)");
-        let announce = self.sql("SELECT {schema}.announce($1, $2)");
+        let resign = self.sql(RESIGN);
+        let announce = self.sql(ANNOUNCE);
         let announcement: [(&(dyn ToSql + Sync), Type); 2] =
             [(&ids, Type::UUID_ARRAY), (&self.push.changes_channel(), Type::TEXT)];
         let parameters: [(&(dyn ToSql + Sync), Type); 5] = [
@@ -307,7 +314,7 @@ impl Desk {
 
     /// Puts the name of the schema where it belongs.
     pub(super) fn sql(&self, template: &str) -> String {
-        template.replace("{schema}", &self.schema.to_string())
+        in_schema(&self.schema, template)
     }
 
     pub(super) fn tell(&self, fault: Fault) -> StoreError {
@@ -322,6 +329,10 @@ pub(super) struct Wake<'a> {
     pub(super) channel: &'a str,
     /// The server process that listens.
     pub(super) listener: i32,
+}
+
+fn in_schema(schema: &Identifier, template: &str) -> String {
+    template.replace("{schema}", &schema.to_string())
 }
 
 /// Often enough to take over soon, and rarely enough not to be felt.

@@ -102,7 +102,7 @@ impl Source for Channels {
         let Ok(Ok((session, messages))) = tokio::time::timeout(ANSWER_TIMEOUT, self.endpoint.connect()).await else {
             return false;
         };
-        let mut listening = Listening { channels: self, ear, session, messages };
+        let mut listening = Listening { channels: self, ear, session, messages, hears_changes: false };
         let heard = listening.run().await;
         self.listener.store(0, Ordering::SeqCst);
         heard
@@ -115,6 +115,8 @@ struct Listening<'a> {
     ear: &'a Ear,
     session: Session,
     messages: Messages,
+    /// Whether it listens to all changes.
+    hears_changes: bool,
 }
 
 impl Listening<'_> {
@@ -122,7 +124,10 @@ impl Listening<'_> {
     async fn run(&mut self) -> bool {
         // Nobody knows whether they would arrive while the server cannot be reached at all.
         let Ok(link) = self.channels.node.link().await else { return false };
-        match self.arrives(link.connection()).await {
+        let arrives = self.arrives(link.connection()).await;
+        // It would stay open for as long as this one, even if it is replaced.
+        drop(link);
+        match arrives {
             Some(true) => {}
             Some(false) => {
                 self.complain();
@@ -132,21 +137,50 @@ impl Listening<'_> {
         }
         self.channels.is_in_vain.store(false, Ordering::Relaxed);
         self.channels.listener.store(self.session.facts().pid, Ordering::SeqCst);
-        for interest in [Interest::Own, Interest::All, Interest::Messages] {
+        for interest in [Interest::Own, Interest::Messages] {
             self.ear.now_heard(interest);
         }
-        let mut wanted = self.ear.wanted();
+        let (node, mut wanted) = (&self.channels.node, self.ear.wanted());
         loop {
+            let now_wanted = *wanted.borrow_and_update();
+            if now_wanted.is_nothing() {
+                return true;
+            }
+            if !self.hear_changes(now_wanted.wants(Interest::All)).await {
+                break;
+            }
             tokio::select! {
-                message = self.messages.recv() => match message {
-                    Some(message) => self.pass_on(&message),
-                    None => break,
-                },
-                () = self.channels.node.changes() => if !self.is_alive().await { break },
-                _ = wanted.changed() => if wanted.borrow().is_nothing() { return true },
+                () = self.pass_on_all() => break,
+                () = node.changes() => if !self.is_alive().await { break },
+                _ = wanted.changed() => {}
             }
         }
         self.ear.deafened();
+        true
+    }
+
+    /// Completes when the connection breaks. Cancel safe.
+    async fn pass_on_all(&mut self) {
+        while let Some(message) = self.messages.recv().await {
+            self.pass_on(&message);
+        }
+    }
+
+    /// Listens to all changes only while somebody wants to: each of them would wake every process that stands by. Returns
+    /// whether the server has confirmed it.
+    async fn hear_changes(&mut self, is_wanted: bool) -> bool {
+        if self.hears_changes == is_wanted {
+            return true;
+        }
+        // A name of our own making: letters, digits and underscores.
+        let sql = format!("{} {}", if is_wanted { "LISTEN" } else { "UNLISTEN" }, self.channels.changes);
+        if !matches!(tokio::time::timeout(ANSWER_TIMEOUT, self.session.run(&sql)).await, Ok(Ok(_))) {
+            return false;
+        }
+        self.hears_changes = is_wanted;
+        if is_wanted {
+            self.ear.now_heard(Interest::All);
+        }
         true
     }
 
@@ -157,9 +191,9 @@ impl Listening<'_> {
         if self.session.facts().pid == requests.facts().pid {
             return Some(false);
         }
-        // Names of our own making: letters, digits and underscores.
-        let (wake, changes) = (self.channels.wake.clone(), &self.channels.changes);
-        let listen = format!("LISTEN {wake}; LISTEN {changes}");
+        // A name of our own making: letters, digits and underscores.
+        let wake = self.channels.wake.clone();
+        let listen = format!("LISTEN {wake}");
         let sent =
             async { self.session.run(&listen).await.is_ok() && notify(requests, &[(wake, PROBE.to_owned())]).await };
         if !matches!(tokio::time::timeout(ANSWER_TIMEOUT, sent).await, Ok(true)) {
