@@ -1,6 +1,5 @@
 //! Connections: how one is made, what is asked of it, and how its end is noticed.
 
-use std::collections::HashMap;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::time::Duration;
@@ -9,9 +8,8 @@ use futures_util::stream::{BoxStream, StreamExt, poll_fn};
 use tokio::sync::{Mutex, mpsc};
 use tokio::task::AbortHandle;
 use tokio::time::timeout;
-use tokio_postgres::error::SqlState;
 use tokio_postgres::types::{ToSql, Type};
-use tokio_postgres::{AsyncMessage, Client, Config, Row, SimpleQueryMessage, Statement};
+use tokio_postgres::{AsyncMessage, Client, Config, Row, SimpleQueryMessage};
 
 use super::super::StoreErrorKind;
 use super::error::Fault;
@@ -40,8 +38,6 @@ struct Open {
     turn: Mutex<()>,
     /// Somebody gave up a question there, and its answer is still to come.
     is_left: AtomicBool,
-    /// What the server has parsed already.
-    prepared: std::sync::Mutex<HashMap<String, Statement>>,
 }
 
 /// A value for each `$1`, `$2` and so on.
@@ -68,9 +64,6 @@ type Incoming = BoxStream<'static, AsyncMessage>;
 /// whoever asked gives up, which is after 5 s.
 const PATIENCE_WITH_ALL: Duration = Duration::from_secs(4);
 const PATIENCE_WITH_ONE: Duration = Duration::from_secs(2);
-
-/// A server that takes longer to parse a statement is not asked to.
-const PREPARATION: Duration = Duration::from_secs(2);
 
 /// The oldest version that has all it takes: it can notice that a client is gone, and end sessions that idle.
 const VERSION_MIN: i32 = 14_00_00;
@@ -173,7 +166,6 @@ impl Server {
             calls: AtomicU64::new(getrandom::u64().unwrap_or_default()),
             turn: Mutex::default(),
             is_left: AtomicBool::new(false),
-            prepared: std::sync::Mutex::default(),
         }));
         Ok((session, receiver))
     }
@@ -206,35 +198,11 @@ impl Session {
         self.0.reader.abort();
     }
 
-    /// Lets the server parse these statements in the background, so that they take less time when they are needed. Behind
-    /// a pooler nothing is prepared: it may send the next request elsewhere.
-    pub(super) fn prepare(&self, statements: Vec<String>) {
-        if self.0.facts.is_pooled {
-            return;
-        }
-        let session = self.clone();
-        tokio::spawn(async move {
-            for sql in statements {
-                // Why it cannot be prepared is told when it is needed.
-                let Ok(Ok(statement)) = timeout(PREPARATION, session.0.client.prepare(&sql)).await else { return };
-                session.prepared().insert(sql, statement);
-            }
-        });
-    }
-
-    /// Asks in one round trip. Requests that are begun together travel together, and are answered in order, except behind a
-    /// pooler. Some give the server away between two answers, and the second one goes to a stranger.
+    /// Asks in one round trip, without a prepared statement: a pooler may send the next request elsewhere. Requests that
+    /// are begun together travel together, and are answered in order, except behind a pooler. Some give the server away
+    /// between two answers, and the second one goes to a stranger.
     pub(super) async fn query(&self, sql: &str, parameters: &Parameters<'_>) -> Result<Vec<Row>, Fault> {
         if !self.0.facts.is_pooled {
-            let statement = self.prepared().get(sql).cloned();
-            if let Some(statement) = statement {
-                let values: Vec<&(dyn ToSql + Sync)> = parameters.iter().map(|(value, _)| *value).collect();
-                match self.0.client.query(&statement, &values).await {
-                    // Nothing was done.
-                    Err(error) if is_about_statement(&error) => drop(self.prepared().remove(sql)),
-                    answer => return answer.map_err(Fault::of),
-                }
-            }
             return self.0.client.query_typed(sql, parameters).await.map_err(Fault::of);
         }
         let _turn = self.0.turn.lock().await;
@@ -254,7 +222,7 @@ impl Session {
         let call = i64::from_ne_bytes(self.0.calls.fetch_add(1, Ordering::Relaxed).to_ne_bytes());
         let mut parameters: Vec<(&(dyn ToSql + Sync), Type)> = parameters.to_vec();
         parameters.push((&call, Type::INT8));
-        let sql = numbered(sql, parameters.len());
+        let sql = sql.replace("{call}", &format!("${}::bigint AS call", parameters.len()));
         let rows = self.query(&sql, &parameters).await?;
         if rows.iter().any(|row| row.try_get::<_, i64>("call").ok() != Some(call)) {
             return Err(Fault::Nonsense("what somebody else was to be told".to_owned()));
@@ -266,15 +234,6 @@ impl Session {
     pub(super) async fn run(&self, sql: &str) -> Result<Vec<SimpleQueryMessage>, Fault> {
         self.0.client.simple_query(sql).await.map_err(Fault::of)
     }
-
-    fn prepared(&self) -> std::sync::MutexGuard<'_, HashMap<String, Statement>> {
-        self.0.prepared.lock().unwrap_or_else(std::sync::PoisonError::into_inner)
-    }
-}
-
-/// SQL for [`Session::call`] with so many parameters, the number of the call among them.
-pub(super) fn numbered(sql: &str, parameters: usize) -> String {
-    sql.replace("{call}", &format!("${parameters}::bigint AS call"))
 }
 
 /// A question behind a pooler: unless it is answered, nobody may ask another one over the same connection.
@@ -312,11 +271,6 @@ fn is_about_options(error: &tokio_postgres::Error) -> bool {
     error
         .as_db_error()
         .is_some_and(|told| told.code().code() == "08P01" && told.message().contains("startup parameter"))
-}
-
-/// Whether the server has forgotten a statement, or parsed it before something changed.
-fn is_about_statement(error: &tokio_postgres::Error) -> bool {
-    matches!(error.code(), Some(&SqlState::INVALID_SQL_STATEMENT_NAME | &SqlState::FEATURE_NOT_SUPPORTED))
 }
 
 /// Refuses what cannot be used.

@@ -9,7 +9,7 @@ use tokio_postgres::types::Type;
 use super::super::connect::{Endpoint, Session};
 use super::super::error::Fault;
 use super::locks::{self, STRANGER};
-use super::notice::{TELL_RELEASED, channel_name};
+use super::notice::channel_name;
 use super::session::LockSession;
 use super::warden;
 use crate::clock::Clock;
@@ -26,8 +26,6 @@ pub(super) struct Dial {
     clock: Clock,
 }
 
-/// What a lock is handed over by.
-const HANDED_OVER_BY: [&str; 3] = [locks::TAKE, locks::RELEASE, TELL_RELEASED];
 const BEGIN: &str = include_str!("sql/begin.sql");
 /// Another session that takes longer to answer stands behind ours.
 const PROBE_TIMEOUT: Duration = Duration::from_secs(2);
@@ -49,7 +47,6 @@ impl keeper::Dial for Dial {
         if wire.facts().is_pooled {
             probe(&self.endpoint, &wire, &marker).await?;
         }
-        wire.prepare(HANDED_OVER_BY.map(str::to_owned).to_vec());
         let session = Arc::new(LockSession::new(wire, messages, marker, self.clock.clone()));
         locks::beat(&session, None).await?;
         tokio::spawn(warden::watch(Arc::downgrade(&session)));

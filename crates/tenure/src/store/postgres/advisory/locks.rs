@@ -38,10 +38,10 @@ pub(super) struct Holder {
     pub(super) waiters: i64,
 }
 
-pub(super) const TAKE: &str = concat!(include_str!("sql/take.sql"), include_str!("sql/holders.sql"));
+const TAKE: &str = concat!(include_str!("sql/take.sql"), include_str!("sql/holders.sql"));
 const LOOK: &str = concat!(include_str!("sql/look.sql"), include_str!("sql/holders.sql"));
 const BEAT: &str = include_str!("sql/beat.sql");
-pub(super) const RELEASE: &str = include_str!("sql/release.sql");
+const RELEASE: &str = include_str!("sql/release.sql");
 const AUDIT: &str = include_str!("sql/audit.sql");
 const PURGE: &str = include_str!("sql/purge.sql");
 

@@ -88,7 +88,7 @@ pub(super) async fn tell_released(session: &LockSession, notices: &[Notice], rel
     payloads.is_empty() || session.ask(TELL_RELEASED, &told).await.is_ok()
 }
 
-pub(super) const TELL_RELEASED: &str = include_str!("sql/tell_released.sql");
+const TELL_RELEASED: &str = include_str!("sql/tell_released.sql");
 
 #[cfg(test)]
 mod tests {

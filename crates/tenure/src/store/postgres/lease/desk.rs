@@ -10,7 +10,7 @@ use tokio_postgres::Row;
 use tokio_postgres::types::{ToSql, Type};
 
 use super::super::config::PostgresConfig;
-use super::super::connect::{Parameters, numbered};
+use super::super::connect::Parameters;
 use super::super::error::Fault;
 use super::super::identifier::{Identifier, election_id};
 use super::super::value::{Bits, micros};
@@ -50,9 +50,7 @@ impl Desk {
     pub(super) fn new(config: &PostgresConfig, clock: Clock) -> Self {
         let endpoint = config.endpoint();
         let schema = config.schema_identifier().clone();
-        let handed_over_by = [numbered(CAMPAIGN, 12), numbered(RESIGN, 6), ANNOUNCE.to_owned()];
-        let handed_over_by = handed_over_by.map(|sql| in_schema(&schema, &sql)).to_vec();
-        let node = Arc::new(Node::new(Dial::new(endpoint.clone(), schema.clone(), handed_over_by)));
+        let node = Arc::new(Node::new(Dial::new(endpoint.clone(), schema.clone())));
         let push = Arc::new(Push::new(Channels::new(endpoint.clone(), Arc::clone(&node), schema.as_str())));
         Self {
             place: Arc::clone(endpoint.place()),
@@ -314,7 +312,7 @@ impl Desk {
 
     /// Puts the name of the schema where it belongs.
     pub(super) fn sql(&self, template: &str) -> String {
-        in_schema(&self.schema, template)
+        template.replace("{schema}", &self.schema.to_string())
     }
 
     pub(super) fn tell(&self, fault: Fault) -> StoreError {
@@ -329,10 +327,6 @@ pub(super) struct Wake<'a> {
     pub(super) channel: &'a str,
     /// The server process that listens.
     pub(super) listener: i32,
-}
-
-fn in_schema(schema: &Identifier, template: &str) -> String {
-    template.replace("{schema}", &schema.to_string())
 }
 
 /// Often enough to take over soon, and rarely enough not to be felt.

@@ -22,13 +22,11 @@ pub(super) type Node = Keeper<Dial>;
 pub(super) struct Dial {
     endpoint: Endpoint,
     schema: Identifier,
-    /// The statements by which a lease is handed over.
-    handed_over_by: Vec<String>,
 }
 
 impl Dial {
-    pub(super) fn new(endpoint: Endpoint, schema: Identifier, handed_over_by: Vec<String>) -> Self {
-        Self { endpoint, schema, handed_over_by }
+    pub(super) fn new(endpoint: Endpoint, schema: Identifier) -> Self {
+        Self { endpoint, schema }
     }
 }
 
@@ -40,10 +38,7 @@ impl keeper::Dial for Dial {
         let (session, _) = self.endpoint.connect().await?;
         let found = schema_version(&session, &self.schema).await.map_err(|fault| fault.in_schema(&self.schema))?;
         let message = match found.cmp(&schema::VERSION) {
-            std::cmp::Ordering::Equal => {
-                session.prepare(self.handed_over_by.clone());
-                return Ok((Arc::clone(self.endpoint.place()), session));
-            }
+            std::cmp::Ordering::Equal => return Ok((Arc::clone(self.endpoint.place()), session)),
             std::cmp::Ordering::Less => format!(
                 "the schema {} has version {found}, and {} is needed; run `tenure migrate`",
                 self.schema,

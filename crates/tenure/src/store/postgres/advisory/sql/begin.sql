@@ -8,7 +8,5 @@ SELECT is_free, current_user::text AS role,
            || set_config('statement_timeout', '10s', false) || set_config('idle_session_timeout', '0', false)
            || set_config('client_connection_check_interval', '1s', false)
            || set_config('synchronous_commit', 'on', false)
-           -- What is prepared is planned once: how many locks are asked for changes nothing about it.
-           || set_config('plan_cache_mode', 'force_generic_plan', false)
        END AS settings
 FROM before
