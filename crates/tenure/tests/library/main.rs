@@ -11,6 +11,7 @@ mod events;
 mod handover;
 mod health;
 mod leadership;
+mod locks;
 mod mailless;
 mod message_faults;
 mod message_handlers;
