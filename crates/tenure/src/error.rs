@@ -123,7 +123,8 @@ impl Error {
 }
 
 fn held_by(holder: Option<&CandidateId>) -> String {
-    holder.map_or_else(|| "it is reserved for whoever is next in line".to_owned(), |holder| format!("{holder} holds it"))
+    holder
+        .map_or_else(|| "it is reserved for whoever is next in line".to_owned(), |holder| format!("{holder} holds it"))
 }
 
 impl From<io::Error> for Error {

@@ -59,9 +59,7 @@ impl Attempt {
     /// Why the lock was not had in all that time.
     pub(super) fn gives_up(self, waited: Duration) -> Error {
         match (self.heard, self.election) {
-            (Heard::Taken(holder), Some(election)) => {
-                Error::LockBusy { name: election.name().clone(), holder, waited }
-            }
+            (Heard::Taken(holder), Some(election)) => Error::LockBusy { name: election.name().clone(), holder, waited },
             (Heard::Failed(error), _) => error.into(),
             (Heard::Nothing | Heard::Taken(_), _) => Error::silence(waited),
         }
