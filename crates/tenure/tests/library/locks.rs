@@ -247,6 +247,21 @@ fn a_wait_that_is_too_long_says_so_when_it_is_the_store_that_fails() {
 }
 
 #[test]
+fn a_wait_that_is_too_long_forgets_a_failure_that_is_over() {
+    let lab = Lab::new();
+    let _guard = lab.holder("a");
+    let rival = lab.rival();
+    let lock = rival.lock("b").wait_max(timing().ttl() * 2);
+    let mut waiting = Box::pin(lock.acquire());
+    assert!(poll(&mut waiting).is_pending());
+    rival.settle();
+    rival.store.inject_once(Operation::Campaign, Fault::LoseRequest);
+    let error = ends_within(&rival, timing().ttl() * 3, waiting).unwrap_err();
+    assert!(rival.store.calls(Operation::Campaign) > 2);
+    assert_eq!(error.kind(), ErrorKind::LockBusy, "{error}");
+}
+
+#[test]
 fn an_outage_of_the_store_does_not_end_a_wait() {
     let lab = Lab::new();
     lab.store.inject(Operation::Campaign, Fault::LoseRequest);
