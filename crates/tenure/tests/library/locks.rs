@@ -79,6 +79,17 @@ fn plain_threads_need_no_runtime() {
     assert_eq!(lab.holder_in_store(), None);
 }
 
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn work_under_it_can_be_a_task_of_its_own() {
+    let lab = Lab::new();
+    let (waiting, trying, working) = (lab.lock("a"), lab.lock("b"), lab.lock("c"));
+    let guard = tokio::spawn(async move { waiting.acquire().await }).await.unwrap().unwrap();
+    assert!(tokio::spawn(async move { trying.try_acquire().await }).await.unwrap().unwrap().is_none());
+    tokio::spawn(guard.release()).await.unwrap().unwrap();
+    let work = async |leadership: tenure::Leadership| leadership.term().get();
+    assert_eq!(tokio::spawn(async move { working.with_lock(work).await }).await.unwrap().unwrap(), 2);
+}
+
 #[test]
 fn a_guard_that_is_dropped_releases_it() {
     let lab = Lab::new();

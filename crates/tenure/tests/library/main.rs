@@ -5,6 +5,7 @@
 mod blocking;
 mod callbacks;
 mod configuration;
+mod consume;
 mod driver;
 mod election;
 mod events;
