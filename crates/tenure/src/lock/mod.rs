@@ -101,8 +101,8 @@ impl Lock {
 
     /// Waits until the lock is had. Waiting costs the store what a stand-by costs it, and no more.
     ///
-    /// Without a [limit](Self::wait_max) it waits for as long as it takes, and longer outages of the store than the
-    /// limit are the only ones that end it. Dropping the future leaves the line at once, in the background.
+    /// Without a [limit](Self::wait_max) it waits for as long as it takes; no outage of the store ends that. Dropping the
+    /// future leaves the line at once, in the background.
     ///
     /// # Errors
     /// [`Error::LockBusy`] when the limit is over, or [`Error::Store`] when it is and the store could not be asked; when
