@@ -2,6 +2,7 @@
 
 mod blocking;
 mod builder;
+mod consume;
 mod messages;
 mod work;
 
