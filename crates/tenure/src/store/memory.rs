@@ -9,9 +9,10 @@ use futures_util::stream::{BoxStream, StreamExt, unfold};
 use tenure_core::{CampaignReply, CandidateId, ElectionName, Namespace, Nonce, RenewReply, Term};
 use tokio::sync::broadcast;
 
+use super::audience::Audience;
 use super::{
-    Campaign, Capabilities, ElectionKey, Finding, Hint, Interest, Mailbox, Observation, Renew, Replies, Resign, Store,
-    StoreError, Transition,
+    Bulletin, Campaign, Capabilities, ElectionKey, Finding, Hint, Interest, Mailbox, Observation, Renew, Replies,
+    Resign, Store, StoreError, Transition,
 };
 use crate::clock::Clock;
 use crate::store::memory_mailbox::Messages;
@@ -33,6 +34,7 @@ pub struct MemoryStore {
     elections: Arc<Mutex<BTreeMap<ElectionKey, Kept>>>,
     hints: broadcast::Sender<Hint>,
     message_hints: broadcast::Sender<Hint>,
+    audience: Arc<Audience>,
 }
 
 #[derive(Debug, Default)]
@@ -56,7 +58,7 @@ impl MemoryStore {
     #[must_use]
     pub fn with_clock(clock: Clock) -> Self {
         let [hints, message_hints] = [(); 2].map(|()| broadcast::Sender::new(HINTS_KEPT));
-        Self { clock, elections: Arc::default(), hints, message_hints }
+        Self { clock, elections: Arc::default(), hints, message_hints, audience: Arc::default() }
     }
 
     /// One atomic step on one election.
@@ -99,6 +101,11 @@ impl MemoryStore {
     pub(super) fn hint_messages(&self, key: &ElectionKey) {
         // Nobody may be listening, and that is fine: a hint is only a hint.
         let _ = self.message_hints.send(Hint::at(key.clone()));
+    }
+
+    /// Those who listen to broadcasts, through whichever clone.
+    pub(super) fn audience(&self) -> &Arc<Audience> {
+        &self.audience
     }
 
     fn moment(&self) -> Moment<'static> {
@@ -200,6 +207,10 @@ impl Store for MemoryStore {
     }
 
     fn mailbox(&self) -> Option<&dyn Mailbox> {
+        Some(self)
+    }
+
+    fn bulletin(&self) -> Option<&dyn Bulletin> {
         Some(self)
     }
 

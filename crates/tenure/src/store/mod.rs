@@ -3,10 +3,13 @@
 //! Implement [`Store`] and run the conformance suite (feature `conformance`) on it; nothing else is needed to make
 //! every feature of this crate work on a new backend.
 
+mod audience;
+pub mod bulletin;
 mod error;
 mod hint;
 pub mod mailbox;
 mod memory;
+mod memory_bulletin;
 mod memory_mailbox;
 #[cfg(feature = "postgres")]
 pub mod postgres;
@@ -28,6 +31,7 @@ pub use tenure_core::record::RESERVATION;
 pub use tenure_core::{Campaign, Change, ElectionKey, Lease, Observation, Renew, Resign, StandBy, Transition};
 use tenure_core::{CampaignReply, CandidateId, ElectionName, Namespace, RenewReply};
 
+pub use self::bulletin::{Broadcast, Bulletin, BulletinPromises, Heard};
 pub use self::error::{StoreError, StoreErrorKind};
 pub use self::hint::{Hint, Interest};
 pub use self::mailbox::{
@@ -99,6 +103,11 @@ pub trait Store: Send + Sync + fmt::Debug + 'static {
 
     /// Where messages to leaders wait; `None` where the store has no such place.
     fn mailbox(&self) -> Option<&dyn Mailbox> {
+        None
+    }
+
+    /// How all candidates of an election are told something; `None` where the store cannot do that.
+    fn bulletin(&self) -> Option<&dyn Bulletin> {
         None
     }
 

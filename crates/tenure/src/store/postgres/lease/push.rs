@@ -1,4 +1,4 @@
-//! Hints over one connection of their own: `LISTEN` there, `NOTIFY` over the connection for requests.
+//! Hints and broadcasts over one connection of their own: `LISTEN` there, `NOTIFY` over the connection for requests.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicI32, Ordering};
@@ -8,12 +8,13 @@ use tenure_core::{ElectionName, Namespace};
 use tokio_postgres::types::Type;
 use tokio_postgres::{AsyncMessage, Notification};
 
+use super::super::bulletin::{Attendance, TELL};
 use super::super::connect::{Endpoint, Messages, Session};
 use super::super::identifier::channel;
 use super::desk::Wake;
 use super::dial::Node;
 use crate::store::remote::hub::{Ear, Hub, Source};
-use crate::store::{ElectionKey, Hint, Interest};
+use crate::store::{ElectionKey, Hint, Interest, StoreError, StoreErrorKind};
 
 /// Those who watch this schema.
 pub(super) type Push = Hub<Channels>;
@@ -22,6 +23,7 @@ pub(super) type Push = Hub<Channels>;
 pub(super) struct Channels {
     endpoint: Endpoint,
     node: Arc<Node>,
+    schema: String,
     /// Wakes this process.
     wake: String,
     /// Tells everybody of every change.
@@ -43,6 +45,7 @@ impl Channels {
         Self {
             endpoint,
             node,
+            schema: schema.to_owned(),
             wake: channel(&[schema, &process]),
             changes: channel(&[schema]),
             listener: AtomicI32::new(0),
@@ -102,7 +105,7 @@ impl Source for Channels {
         let Ok(Ok((session, messages))) = tokio::time::timeout(ANSWER_TIMEOUT, self.endpoint.connect()).await else {
             return false;
         };
-        let mut listening = Listening { channels: self, ear, session, messages };
+        let mut listening = Listening { channels: self, ear, session, messages, broadcasts: Attendance::default() };
         let heard = listening.run().await;
         self.listener.store(0, Ordering::SeqCst);
         heard
@@ -115,6 +118,7 @@ struct Listening<'a> {
     ear: &'a Ear,
     session: Session,
     messages: Messages,
+    broadcasts: Attendance,
 }
 
 impl Listening<'_> {
@@ -137,16 +141,35 @@ impl Listening<'_> {
         }
         let mut wanted = self.ear.wanted();
         loop {
+            if wanted.borrow_and_update().is_nothing() {
+                return true;
+            }
+            if !self.attend().await {
+                break;
+            }
             tokio::select! {
                 message = self.messages.recv() => match message {
                     Some(message) => self.pass_on(&message),
                     None => break,
                 },
                 () = self.channels.node.changes() => if !self.is_alive().await { break },
-                _ = wanted.changed() => if wanted.borrow().is_nothing() { return true },
+                _ = wanted.changed() => {}
             }
         }
         self.ear.deafened();
+        true
+    }
+
+    /// Asks for the broadcasts that somebody listens to, and for no others. Returns whether the connection can still be used.
+    async fn attend(&mut self) -> bool {
+        let audience = self.ear.audience();
+        while let Some(change) = self.broadcasts.change(&self.channels.schema, audience) {
+            let made = tokio::time::timeout(ANSWER_TIMEOUT, self.session.run(&change.sql)).await;
+            if !matches!(made, Ok(Ok(_))) {
+                return false;
+            }
+            self.broadcasts.changed(change, audience);
+        }
         true
     }
 
@@ -180,6 +203,9 @@ impl Listening<'_> {
 
     fn pass_on(&self, message: &AsyncMessage) {
         let AsyncMessage::Notification(told) = message else { return };
+        if self.broadcasts.pass_on(told.channel(), told.payload(), self.ear.audience()) {
+            return;
+        }
         let Some((is_message, hint)) = read(told) else { return };
         let interest = match (told.channel() == self.channels.wake, is_message) {
             (true, true) => Interest::Messages,
@@ -196,6 +222,8 @@ impl Listening<'_> {
 
     /// Once, and again after it has worked meanwhile.
     fn complain(&self) {
+        let audience = self.ear.audience();
+        audience.elections().iter().for_each(|key| audience.deafened(key, &self.silence()));
         if !self.channels.is_in_vain.swap(true, Ordering::Relaxed) {
             // Whoever waits for one has to begin to look by itself.
             for interest in [Interest::Own, Interest::All, Interest::Messages] {
@@ -209,15 +237,24 @@ impl Listening<'_> {
             );
         }
     }
+
+    /// Why nobody hears a broadcast.
+    fn silence(&self) -> StoreError {
+        let message = format!(
+            "PostgreSQL at {}: notifications do not arrive, so broadcasts are not heard here; a pooler in transaction mode is \
+             the usual cause: connect to the server itself, or use session mode",
+            self.channels.endpoint.place()
+        );
+        StoreError::not_sent(StoreErrorKind::Unsupported, message)
+    }
 }
 
 /// Sends notifications, and does not wait for them to reach a disk.
 async fn notify(session: &Session, notifications: &[(String, String)]) -> bool {
     let (channels, payloads): (Vec<&str>, Vec<&str>) =
         notifications.iter().map(|(channel, payload)| (channel.as_str(), payload.as_str())).unzip();
-    let sql = "SELECT set_config('synchronous_commit', 'off', true), pg_notify(channel, payload) \
-               FROM unnest($1, $2) AS told (channel, payload)";
-    session.query(sql, &[(&channels, Type::TEXT_ARRAY), (&payloads, Type::TEXT_ARRAY)]).await.is_ok()
+    let sql = format!("SELECT {TELL}");
+    session.query(&sql, &[(&channels, Type::TEXT_ARRAY), (&payloads, Type::TEXT_ARRAY)]).await.is_ok()
 }
 
 /// A delay in milliseconds, the namespace and the name, which hold no line breaks.
