@@ -90,6 +90,7 @@
 //! application does. The tutorial in `docs/tutorial.md` has a whole test.
 
 mod blocking;
+mod broadcasts;
 mod callback;
 mod clock;
 #[cfg(feature = "conformance")]
@@ -105,6 +106,7 @@ mod leadership;
 mod messages;
 mod phase;
 mod shared;
+mod shift;
 pub mod store;
 mod tenure;
 #[cfg(feature = "testing")]
@@ -116,6 +118,7 @@ pub use tenure_core::{
     Trust, UnknownPreset,
 };
 
+pub use broadcasts::Broadcasts;
 pub use callback::CallbackResult;
 pub use clock::Clock;
 pub use election::{Election, ElectionBuilder};
@@ -123,7 +126,7 @@ pub use error::{Error, ErrorKind, with_causes};
 pub use event::{Event, EventKind, Events, Trouble};
 pub use leadership::{Leadership, Work};
 pub use messages::{Channel, Delivery};
-pub use store::{MemoryStore, Message, MessageId, Shelf, Store, StoreError, StoreUrl};
+pub use store::{Broadcast, MemoryStore, Message, MessageId, Shelf, Store, StoreError, StoreUrl};
 pub use tenure::Tenure;
 
 /// The Rust blocks of the documents outside of this crate are compiled and run, too.

@@ -4,6 +4,7 @@ use std::sync::Arc;
 
 use futures_util::future::BoxFuture;
 use futures_util::stream::BoxStream;
+use serde::de::DeserializeOwned;
 use tenure_core::{ChannelName, Sender};
 
 use super::mailbox::payload_too_large;
@@ -70,6 +71,16 @@ pub struct Broadcast {
     pub sender: Sender,
     /// JSON text, byte for byte as it was sent.
     pub payload: Arc<str>,
+}
+
+impl Broadcast {
+    /// The payload, read.
+    ///
+    /// # Errors
+    /// When it is something else than `T`.
+    pub fn json<T: DeserializeOwned>(&self) -> Result<T, serde_json::Error> {
+        serde_json::from_str(&self.payload)
+    }
 }
 
 /// What somebody who [listens](Bulletin::listen) hears.
