@@ -14,9 +14,20 @@ fn help(args: &[&str]) -> String {
 
 #[test]
 fn every_command_explains_itself() {
-    for command in
-        ["run", "elect", "status", "watch", "history", "resign", "send", "messages", "doctor", "demo", "completions"]
-    {
+    for command in [
+        "run",
+        "elect",
+        "status",
+        "watch",
+        "history",
+        "resign",
+        "send",
+        "broadcast",
+        "messages",
+        "doctor",
+        "demo",
+        "completions",
+    ] {
         let text = help(&[command, "--help"]);
         assert!(text.contains(&format!("Usage: tenure {command}")), "{text}");
         assert!(help(&["--help"]).contains(&format!("\n  {command} ")), "{command} is not listed");
