@@ -70,6 +70,9 @@ pub enum Command {
     /// Send a message to whoever leads, now or later.
     #[command(after_help = SEND_EXAMPLES)]
     Send(SendArgs),
+    /// Tell all candidates that listen something, at most once.
+    #[command(after_help = BROADCAST_EXAMPLES)]
+    Broadcast(SendArgs),
     /// Show the messages that wait for the leader, or that were set aside; put them back in line.
     #[command(after_help = MESSAGES_EXAMPLES)]
     Messages(MessagesArgs),
@@ -213,6 +216,9 @@ pub struct ElectArgs {
     /// Print the messages on this channel while leading, and settle each once it is printed; may be given several times.
     #[arg(long, value_name = "CHANNEL")]
     pub channel: Vec<String>,
+    /// Print what is broadcast to all candidates on this channel, whoever leads; may be given several times.
+    #[arg(long, value_name = "CHANNEL")]
+    pub broadcasts: Vec<String>,
     /// Print renewals, too.
     #[arg(long)]
     pub renewals: bool,
@@ -260,14 +266,14 @@ pub struct ResignArgs {
     pub json: bool,
 }
 
-/// Arguments of `tenure send`.
+/// Arguments of `tenure send` and `tenure broadcast`.
 #[derive(Debug, Args)]
 pub struct SendArgs {
     /// The election.
     pub name: String,
     /// The channel.
     pub channel: String,
-    /// The message: JSON text of at most 64 KiB, or - to read it from standard input.
+    /// The message: JSON text of at most 64 KiB (less where the store says so), or - to read it from standard input.
     #[arg(value_name = "JSON", allow_negative_numbers = true)]
     pub payload: String,
     /// The sender's label; messages of one sender on one channel keep their order. Default: host name, process id,
@@ -345,10 +351,13 @@ Each line has event (elected, lost, observed, error, stopped; renewed with --ren
 reason, at and boot_ns. elected, renewed and lost also have trusted_until_boot_ns. tenure-history judges such lines.
 With --channel, a line with the event message has channel, id, sender, payload, attempts and sent_at as well. A message
 that was printed may come again under a later term if its settlement did not reach the store; its id tells.
+With --broadcasts, a line with the event listening says that broadcasts on a channel are heard from now on, and a line with
+the event broadcast has channel, id, sender and payload.
 
 Examples:
   tenure elect nightly --metadata zone=eu-1
   tenure elect nightly --channel refresh | jq 'select(.event == \"message\").payload'
+  tenure elect nightly --broadcasts reload | jq 'select(.event == \"broadcast\").payload'
   tenure elect nightly --ttl 3s --renew 500ms --grace 300ms | jq -r .event";
 
 const MIGRATE_EXAMPLES: &str = "\
@@ -365,6 +374,14 @@ It returns when the store has the message, and prints its id. A message waits un
 Examples:
   tenure send nightly refresh '{\"day\":\"monday\"}'
   ./describe-work | tenure send nightly refresh - --sender office";
+
+const BROADCAST_EXAMPLES: &str = "\
+It returns when the store has taken it, and prints its id. Nothing is kept: who does not listen at that moment never hears
+of it. What must not be lost is sent to the leader with `tenure send`.
+
+Examples:
+  tenure broadcast nightly reload '[\"prices\"]'
+  tenure elect nightly --broadcasts reload";
 
 const MESSAGES_EXAMPLES: &str = "\
 Examples:

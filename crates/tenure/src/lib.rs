@@ -95,6 +95,7 @@
 //! application does. The tutorial in `docs/tutorial.md` has a whole test.
 
 mod blocking;
+mod broadcasts;
 mod callback;
 mod clock;
 #[cfg(feature = "conformance")]
@@ -111,6 +112,7 @@ mod lock;
 mod messages;
 mod phase;
 mod shared;
+mod shift;
 pub mod store;
 mod tenure;
 #[cfg(feature = "testing")]
@@ -122,6 +124,7 @@ pub use tenure_core::{
     TimingError, Trust, UnknownPreset,
 };
 
+pub use broadcasts::Broadcasts;
 pub use callback::CallbackResult;
 pub use clock::Clock;
 pub use election::{Election, ElectionBuilder};
@@ -130,7 +133,7 @@ pub use event::{Event, EventKind, Events, Trouble};
 pub use leadership::{Leadership, Work};
 pub use lock::{Lock, LockGuard};
 pub use messages::{Channel, Delivery};
-pub use store::{MemoryStore, Message, MessageId, Shelf, Store, StoreError, StoreUrl};
+pub use store::{Broadcast, MemoryStore, Message, MessageId, Shelf, Store, StoreError, StoreUrl};
 pub use tenure::Tenure;
 
 /// The Rust blocks of the documents outside of this crate are compiled and run, too.

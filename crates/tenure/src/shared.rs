@@ -7,6 +7,7 @@ use std::sync::{Arc, OnceLock};
 use tenure_core::{CandidateId, ChannelName, Instant, LossReason, Nonce, Term, Trust};
 use tenure_sys::ForkMarker;
 
+use crate::broadcasts::{self, Board};
 use crate::clock::Clock;
 use crate::driver::{Command, CommandSender, EntryId};
 use crate::messages::{Handler, Inbox};
@@ -28,6 +29,8 @@ pub(crate) struct Shared {
     /// Messages are for those who ask for them: most candidates never do.
     inbox: OnceLock<Box<Inbox>>,
     attempts_max: u32,
+    /// So are broadcasts.
+    board: OnceLock<Box<Board>>,
 }
 
 impl Shared {
@@ -52,6 +55,7 @@ impl Shared {
             phase,
             inbox: OnceLock::new(),
             attempts_max,
+            board: OnceLock::new(),
         }
     }
 
@@ -77,6 +81,21 @@ impl Shared {
         self.inbox.get_or_init(|| {
             is_new = true;
             Box::new(Inbox::new(handlers(), self.attempts_max))
+        });
+        is_new
+    }
+
+    /// The broadcasts to this candidacy, if anybody reads them.
+    pub(crate) fn board(&self) -> Option<&Board> {
+        self.board.get().map(|board| &**board)
+    }
+
+    /// Makes room for broadcasts. Returns whether there was none before: then the driver has to be told.
+    pub(crate) fn open_board(&self, handlers: impl FnOnce() -> Vec<Arc<broadcasts::Handler>>) -> bool {
+        let mut is_new = false;
+        self.board.get_or_init(|| {
+            is_new = true;
+            Box::new(Board::new(handlers()))
         });
         is_new
     }

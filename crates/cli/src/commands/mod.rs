@@ -1,5 +1,6 @@
 //! One file per command.
 
+mod broadcast;
 mod completions;
 mod demo;
 mod doctor;
@@ -33,6 +34,7 @@ pub async fn execute(cli: Cli) -> Result<Exit, Failure> {
         Command::Resign(args) => resign::execute(global, &args).await,
         Command::Migrate(args) => migrate::execute(global, &args).await,
         Command::Send(args) => send::execute(global, &args).await,
+        Command::Broadcast(args) => broadcast::execute(global, &args).await,
         Command::Messages(args) => messages::execute(global, &args).await,
         Command::Doctor(args) => doctor::execute(global, &args).await,
         Command::Demo => demo::execute().await,

@@ -23,6 +23,7 @@ fn every_command_explains_itself() {
         "history",
         "resign",
         "send",
+        "broadcast",
         "messages",
         "doctor",
         "demo",

@@ -4,6 +4,7 @@
 #![allow(clippy::panic, clippy::unwrap_used)]
 
 mod bad_input;
+mod broadcasts;
 mod crowd;
 mod default_store;
 mod doctor;

@@ -12,6 +12,13 @@ pub const MESSAGES: &[(&str, PropertyFn)] = crate::__conformance_message_propert
 /// What a store without a mailbox passes instead of [`MESSAGES`]: that it has none.
 pub const NO_MESSAGES: &[(&str, PropertyFn)] = crate::__conformance_no_message_properties!([listed]);
 
+/// Every property of broadcasts with its name. A store that has a [bulletin](crate::store::Store::bulletin) passes these,
+/// too.
+pub const BROADCASTS: &[(&str, PropertyFn)] = crate::__conformance_broadcast_properties!([listed]);
+
+/// What a store without a bulletin passes instead of [`BROADCASTS`]: that it has none.
+pub const NO_BROADCASTS: &[(&str, PropertyFn)] = crate::__conformance_no_broadcast_properties!([listed]);
+
 /// What a store passes, too, whose leases end with the handle they were granted through.
 pub const SESSIONS: &[(&str, PropertyFn)] = crate::__conformance_session_properties!([listed]);
 
@@ -268,6 +275,55 @@ macro_rules! __conformance_no_message_properties {
             $($argument)*
             no_messages {
                 there_is_no_mailbox
+            }
+        }
+    };
+}
+
+/// The same for broadcasts.
+#[doc(hidden)]
+#[macro_export]
+macro_rules! __conformance_broadcast_properties {
+    ([$($then:tt)+] $($argument:tt)*) => {
+        $($then)+! {
+            $($argument)*
+            broadcast {
+                a_bulletin_states_its_promises_in_a_sentence
+                a_broadcast_reaches_every_listener
+                whoever_says_it_hears_it_too
+                leaders_and_followers_hear_it
+                a_broadcast_stays_in_its_election
+                nothing_is_kept_for_those_who_come_later
+                whoever_has_left_hears_nothing_of_what_was_said_meanwhile
+                a_batch_of_broadcasts_is_heard_in_order
+                one_after_the_other_is_heard_in_order
+                each_broadcast_is_heard_once
+                the_same_said_twice_is_heard_twice
+                that_nobody_listens_is_no_error
+                broadcasts_alone_make_no_election
+                broadcasts_disturb_no_election
+                listening_takes_no_part
+            }
+            broadcast_text {
+                odd_payloads_are_heard_byte_by_byte
+                the_largest_broadcast_is_heard_and_a_larger_one_refused
+                odd_channels_and_senders_are_heard_byte_by_byte
+                odd_elections_are_listened_to_apart
+                all_bits_of_the_id_of_a_broadcast_count
+            }
+        }
+    };
+}
+
+/// The same for stores without a bulletin.
+#[doc(hidden)]
+#[macro_export]
+macro_rules! __conformance_no_broadcast_properties {
+    ([$($then:tt)+] $($argument:tt)*) => {
+        $($then)+! {
+            $($argument)*
+            no_broadcasts {
+                there_is_no_bulletin
             }
         }
     };

@@ -41,8 +41,9 @@
 //! }
 //!
 //! tenure::conformance_tests!(Memory::new());
-//! // A store without a mailbox says `no messages:` instead.
+//! // A store without a mailbox says `no messages:` instead, and one without a bulletin `no broadcasts:`.
 //! tenure::conformance_tests!(messages: Memory::new());
+//! tenure::conformance_tests!(broadcasts: Memory::new());
 //! ```
 //!
 //! The properties assume nothing beyond the contract: terms need not be consecutive, an expired lease need not be
@@ -54,7 +55,10 @@
 #![expect(clippy::panic, reason = "a property that does not hold says so by panicking, like any test")]
 
 mod ambiguity;
+mod announcements;
 mod batch;
+mod broadcast;
+mod broadcast_text;
 mod campaign;
 mod capabilities;
 mod concurrency;
@@ -71,6 +75,7 @@ mod message_text;
 mod message_watch;
 mod names;
 mod needs;
+mod no_broadcasts;
 mod no_messages;
 mod nonce;
 mod observe;
@@ -89,7 +94,7 @@ use std::time::Duration;
 
 use futures_util::future::BoxFuture;
 
-pub use self::list::{ALL, MESSAGES, NO_MESSAGES, SESSIONS};
+pub use self::list::{ALL, BROADCASTS, MESSAGES, NO_BROADCASTS, NO_MESSAGES, SESSIONS};
 pub use self::needs::{expected_of, left_out};
 use crate::store::Store;
 
@@ -119,7 +124,9 @@ pub trait Fixture: Send + Sync {
 ///
 /// After `messages:` it takes the properties in [`conformance::MESSAGES`](crate::conformance::MESSAGES), and after
 /// `no messages:` those in [`conformance::NO_MESSAGES`](crate::conformance::NO_MESSAGES): the tests of a store name one
-/// of the two, so that nobody has to guess whether messages were left out or forgotten.
+/// of the two, so that nobody has to guess whether messages were left out or forgotten. `broadcasts:` and `no broadcasts:`
+/// do the same with [`conformance::BROADCASTS`](crate::conformance::BROADCASTS) and
+/// [`conformance::NO_BROADCASTS`](crate::conformance::NO_BROADCASTS).
 #[macro_export]
 macro_rules! conformance_tests {
     (messages: $fixture:expr) => {
@@ -127,6 +134,12 @@ macro_rules! conformance_tests {
     };
     (no messages: $fixture:expr) => {
         $crate::__conformance_no_message_properties! { [$crate::__conformance_test] ($fixture) }
+    };
+    (broadcasts: $fixture:expr) => {
+        $crate::__conformance_broadcast_properties! { [$crate::__conformance_test] ($fixture) }
+    };
+    (no broadcasts: $fixture:expr) => {
+        $crate::__conformance_no_broadcast_properties! { [$crate::__conformance_test] ($fixture) }
     };
     (sessions: $fixture:expr) => {
         $crate::__conformance_session_properties! { [$crate::__conformance_test] ($fixture) }
@@ -142,7 +155,8 @@ macro_rules! conformance_tests {
 /// When the property does not hold within a minute, or there is none of this name.
 #[doc(hidden)]
 pub fn run<F: Fixture>(name: &str, fixture: impl FnOnce() -> F) {
-    let mut all = ALL.iter().chain(MESSAGES).chain(NO_MESSAGES).chain(SESSIONS);
+    let groups = [ALL, MESSAGES, NO_MESSAGES, BROADCASTS, NO_BROADCASTS, SESSIONS];
+    let mut all = groups.into_iter().flatten();
     let (_, property) = all.find(|(known, _)| *known == name).expect("a property of this name");
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().expect("a runtime");
     runtime.block_on(async {

@@ -31,6 +31,8 @@ pub(crate) enum Command {
     Subscribe(EntryId, Subscriber),
     /// Somebody reads messages.
     Listen(EntryId),
+    /// Somebody wants to hear broadcasts.
+    Hear(EntryId),
     /// Use the store.
     Call(StoreCall),
 }
@@ -43,6 +45,7 @@ impl fmt::Debug for Command {
             Self::Trouble(..) => "Trouble",
             Self::Subscribe(..) => "Subscribe",
             Self::Listen(_) => "Listen",
+            Self::Hear(_) => "Hear",
             Self::Call(_) => "Call",
         })
     }

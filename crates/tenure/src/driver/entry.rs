@@ -10,6 +10,7 @@ use super::EntryId;
 use super::calls::Calls;
 use super::chance::Chance;
 use super::gathering::Address;
+use crate::broadcasts;
 use crate::callback::CallbackRunner;
 use crate::clock::unix_ms;
 use crate::event::{Event, EventKind, Subscriber, Trouble};
@@ -57,6 +58,11 @@ impl Entry {
     /// What fetches its messages, for as long as it stands.
     pub(crate) fn pump(&self, store: Arc<dyn Store>) -> impl Future<Output = ()> + Send + use<> {
         messages::pump(Arc::clone(&self.shared), store, self.elector.candidate().timing)
+    }
+
+    /// What hears broadcasts for it, for as long as it stands.
+    pub(crate) fn ear(&self, store: Arc<dyn Store>) -> impl Future<Output = ()> + Send + use<> {
+        broadcasts::pump(Arc::clone(&self.shared), store)
     }
 
     /// Messages may wait for it.

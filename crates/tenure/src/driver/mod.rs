@@ -154,6 +154,7 @@ impl Driver {
                 }
             }
             Command::Listen(id) => self.listen(id),
+            Command::Hear(id) => self.hear(id),
             Command::Call(call) => self.calls.call(call),
         }
     }
@@ -189,6 +190,13 @@ impl Driver {
         let Some(entry) = self.entries.get(&id) else { return };
         self.message_hints.get_or_insert_with(|| self.store.watch(Interest::Messages));
         tokio::spawn(entry.pump(Arc::clone(&self.store)));
+    }
+
+    /// Lets broadcasts be heard by a candidate, likewise.
+    fn hear(&self, id: EntryId) {
+        if let Some(entry) = self.entries.get(&id) {
+            tokio::spawn(entry.ear(Arc::clone(&self.store)));
+        }
     }
 
     fn look_for_messages(&self, hint: &Hint) {

@@ -10,6 +10,7 @@ use tenure_core::{
 };
 
 use super::Election;
+use super::broadcasts;
 use super::messages::handlers;
 use crate::callback::{CallbackResult, CallbackRunner, Callbacks, Registered};
 use crate::driver::{Command, Entry};
@@ -18,7 +19,7 @@ use crate::event::{Events, Subscriber, Trouble, subscription};
 use crate::identity::default_candidate_id;
 use crate::leadership::Leadership;
 use crate::shared::Shared;
-use crate::store::Message;
+use crate::store::{Broadcast, Message};
 use crate::tenure::Tenure;
 
 /// A candidacy that has not begun. Made by [`Tenure::election`].
@@ -52,6 +53,7 @@ pub struct ElectionBuilder {
     callbacks: Callbacks,
     pub(super) handlers: BTreeMap<ChannelName, Registered<(Message, Leadership)>>,
     pub(super) attempts_max: u32,
+    pub(super) broadcast_handlers: BTreeMap<ChannelName, Registered<Broadcast>>,
 }
 
 /// Enough to get over a restart of whatever the handler needs, and few enough to be noticed the same minute.
@@ -70,6 +72,7 @@ impl ElectionBuilder {
             callbacks: Callbacks::default(),
             handlers: BTreeMap::new(),
             attempts_max: ATTEMPTS_MAX,
+            broadcast_handlers: BTreeMap::new(),
         }
     }
 
@@ -161,8 +164,8 @@ impl ElectionBuilder {
     /// Begins the candidacy. It returns at once; being elected takes as long as it takes.
     ///
     /// # Errors
-    /// When the metadata are too large, the ttl is too short for the store, messages are to be handled and the store has
-    /// no mailbox, or the driver is gone.
+    /// When the metadata are too large, the ttl is too short for the store, messages or broadcasts are to be handled and
+    /// the store has no mailbox or cannot broadcast, or the driver is gone.
     pub fn start(self) -> Result<Election, Error> {
         self.start_told(None)
     }
@@ -206,6 +209,11 @@ impl ElectionBuilder {
             self.tenure.check_mailbox()?;
             shared.open_inbox(|| handlers(self.handlers));
         }
+        let hears = !self.broadcast_handlers.is_empty();
+        if hears {
+            self.tenure.check_bulletin()?;
+            shared.open_board(|| broadcasts::handlers(self.broadcast_handlers));
+        }
         let elector = Elector::new(Candidate {
             id: candidate,
             timing: self.timing,
@@ -220,6 +228,9 @@ impl ElectionBuilder {
         self.tenure.command(Command::Add(Box::new(entry)))?;
         if listens {
             shared.send(Command::Listen(shared.id));
+        }
+        if hears {
+            shared.send(Command::Hear(shared.id));
         }
         Ok(Election::new(shared, self.tenure, self.health_within))
     }

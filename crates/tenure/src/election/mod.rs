@@ -1,6 +1,7 @@
 //! A candidacy that runs.
 
 mod blocking;
+mod broadcasts;
 mod builder;
 mod consume;
 mod messages;

@@ -32,11 +32,13 @@ pub enum Operation {
     ListMessages,
     /// [`Mailbox::requeue`](crate::store::Mailbox::requeue).
     Requeue,
+    /// [`Bulletin::broadcast`](crate::store::Bulletin::broadcast).
+    Broadcast,
 }
 
 impl Operation {
     /// All of them.
-    pub const ALL: [Self; 12] = [
+    pub const ALL: [Self; 13] = [
         Self::Campaign,
         Self::Renew,
         Self::Resign,
@@ -49,6 +51,7 @@ impl Operation {
         Self::Settle,
         Self::ListMessages,
         Self::Requeue,
+        Self::Broadcast,
     ];
 }
 

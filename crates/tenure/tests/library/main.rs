@@ -3,6 +3,7 @@
 #![expect(clippy::unwrap_used, reason = "all of this is a test, its helpers too")]
 
 mod blocking;
+mod broadcasts;
 mod callbacks;
 mod configuration;
 mod consume;

@@ -22,7 +22,7 @@ use super::session::LockSession;
 use super::warden::tidy;
 use crate::clock::Clock;
 use crate::store::{
-    Campaign, ElectionKey, Hint, Interest, Observation, Renew, Replies, Resign, StoreError, StoreErrorKind,
+    Campaign, ElectionKey, Heard, Hint, Interest, Observation, Renew, Replies, Resign, StoreError, StoreErrorKind,
 };
 
 /// One open store.
@@ -52,6 +52,10 @@ impl Desk {
 
     pub(super) fn watch(&self, interest: Interest) -> BoxStream<'static, Hint> {
         self.push.watch(interest)
+    }
+
+    pub(super) fn listen(&self, key: &ElectionKey) -> BoxStream<'static, Heard> {
+        self.push.listen_to(key)
     }
 
     pub(super) async fn campaign(&self, batch: &[Campaign]) -> Replies<CampaignReply> {

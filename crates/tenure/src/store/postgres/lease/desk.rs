@@ -20,7 +20,7 @@ use super::reply::{self, Outcome};
 use crate::clock::Clock;
 use crate::store::remote::server_clock::ServerClock;
 use crate::store::{
-    Campaign, ElectionKey, Hint, Interest, Observation, Renew, Replies, Resign, StoreError, Transition,
+    Campaign, ElectionKey, Heard, Hint, Interest, Observation, Renew, Replies, Resign, StoreError, Transition,
 };
 
 /// One open store.
@@ -66,12 +66,20 @@ impl Desk {
         &self.place
     }
 
+    pub(super) fn schema_name(&self) -> &str {
+        self.schema.as_str()
+    }
+
     pub(super) fn warnings(&self) -> &[String] {
         &self.warnings
     }
 
     pub(super) fn watch(&self, interest: Interest) -> BoxStream<'static, Hint> {
         self.push.watch(interest)
+    }
+
+    pub(super) fn listen(&self, key: &ElectionKey) -> BoxStream<'static, Heard> {
+        self.push.listen_to(key)
     }
 
     pub(super) async fn campaign(&self, batch: &[Campaign]) -> Replies<CampaignReply> {

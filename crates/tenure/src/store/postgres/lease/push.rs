@@ -1,4 +1,4 @@
-//! Hints over one connection of their own: `LISTEN` there, `NOTIFY` over the connection for requests.
+//! Hints and broadcasts over one connection of their own: `LISTEN` there, `NOTIFY` over the connection for requests.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicI32, Ordering};
@@ -8,12 +8,13 @@ use tenure_core::{ElectionName, Namespace};
 use tokio_postgres::types::Type;
 use tokio_postgres::{AsyncMessage, Notification};
 
+use super::super::bulletin::{Attendance, TELL};
 use super::super::connect::{Endpoint, Messages, Session};
 use super::super::identifier::channel;
 use super::desk::Wake;
 use super::dial::Node;
 use crate::store::remote::hub::{Ear, Hub, Source};
-use crate::store::{ElectionKey, Hint, Interest};
+use crate::store::{ElectionKey, Hint, Interest, StoreError, StoreErrorKind};
 
 /// Those who watch this schema.
 pub(super) type Push = Hub<Channels>;
@@ -22,6 +23,7 @@ pub(super) type Push = Hub<Channels>;
 pub(super) struct Channels {
     endpoint: Endpoint,
     node: Arc<Node>,
+    schema: String,
     /// Wakes this process.
     wake: String,
     /// Tells everybody of every change.
@@ -43,6 +45,7 @@ impl Channels {
         Self {
             endpoint,
             node,
+            schema: schema.to_owned(),
             wake: channel(&[schema, &process]),
             changes: channel(&[schema]),
             listener: AtomicI32::new(0),
@@ -102,7 +105,8 @@ impl Source for Channels {
         let Ok(Ok((session, messages))) = tokio::time::timeout(ANSWER_TIMEOUT, self.endpoint.connect()).await else {
             return false;
         };
-        let mut listening = Listening { channels: self, ear, session, messages, hears_changes: false };
+        let broadcasts = Attendance::default();
+        let mut listening = Listening { channels: self, ear, session, messages, hears_changes: false, broadcasts };
         let heard = listening.run().await;
         self.listener.store(0, Ordering::SeqCst);
         heard
@@ -117,6 +121,7 @@ struct Listening<'a> {
     messages: Messages,
     /// Whether it listens to all changes.
     hears_changes: bool,
+    broadcasts: Attendance,
 }
 
 impl Listening<'_> {
@@ -146,7 +151,7 @@ impl Listening<'_> {
             if now_wanted.is_nothing() {
                 return true;
             }
-            if !self.hear_changes(now_wanted.wants(Interest::All)).await {
+            if !self.hear_changes(now_wanted.wants(Interest::All)).await || !self.attend().await {
                 break;
             }
             tokio::select! {
@@ -184,6 +189,19 @@ impl Listening<'_> {
         true
     }
 
+    /// Asks for the broadcasts that somebody listens to, and for no others. Returns whether the connection can still be used.
+    async fn attend(&mut self) -> bool {
+        let audience = self.ear.audience();
+        while let Some(change) = self.broadcasts.change(&self.channels.schema, audience) {
+            let made = tokio::time::timeout(ANSWER_TIMEOUT, self.session.run(&change.sql)).await;
+            if !matches!(made, Ok(Ok(_))) {
+                return false;
+            }
+            self.broadcasts.changed(change, audience);
+        }
+        true
+    }
+
     /// Listens, and sees whether what is sent over the other connection is delivered here. Behind some poolers it is not.
     /// None if a server that fails or hangs keeps it from being known.
     async fn arrives(&mut self, requests: &Session) -> Option<bool> {
@@ -214,6 +232,9 @@ impl Listening<'_> {
 
     fn pass_on(&self, message: &AsyncMessage) {
         let AsyncMessage::Notification(told) = message else { return };
+        if self.broadcasts.pass_on(told.channel(), told.payload(), self.ear.audience()) {
+            return;
+        }
         let Some((is_message, hint)) = read(told) else { return };
         let interest = match (told.channel() == self.channels.wake, is_message) {
             (true, true) => Interest::Messages,
@@ -230,6 +251,8 @@ impl Listening<'_> {
 
     /// Once, and again after it has worked meanwhile.
     fn complain(&self) {
+        let audience = self.ear.audience();
+        audience.elections().iter().for_each(|key| audience.deafened(key, &self.silence()));
         if !self.channels.is_in_vain.swap(true, Ordering::Relaxed) {
             // Whoever waits for one has to begin to look by itself.
             for interest in [Interest::Own, Interest::All, Interest::Messages] {
@@ -243,15 +266,24 @@ impl Listening<'_> {
             );
         }
     }
+
+    /// Why nobody hears a broadcast.
+    fn silence(&self) -> StoreError {
+        let message = format!(
+            "PostgreSQL at {}: notifications do not arrive, so broadcasts are not heard here; a pooler in transaction mode is \
+             the usual cause: connect to the server itself, or use session mode",
+            self.channels.endpoint.place()
+        );
+        StoreError::not_sent(StoreErrorKind::Unsupported, message)
+    }
 }
 
 /// Sends notifications, and does not wait for them to reach a disk.
 async fn notify(session: &Session, notifications: &[(String, String)]) -> bool {
     let (channels, payloads): (Vec<&str>, Vec<&str>) =
         notifications.iter().map(|(channel, payload)| (channel.as_str(), payload.as_str())).unzip();
-    let sql = "SELECT set_config('synchronous_commit', 'off', true), pg_notify(channel, payload) \
-               FROM unnest($1, $2) AS told (channel, payload)";
-    session.query(sql, &[(&channels, Type::TEXT_ARRAY), (&payloads, Type::TEXT_ARRAY)]).await.is_ok()
+    let sql = format!("SELECT {TELL}");
+    session.query(&sql, &[(&channels, Type::TEXT_ARRAY), (&payloads, Type::TEXT_ARRAY)]).await.is_ok()
 }
 
 /// A delay in milliseconds, the namespace and the name, which hold no line breaks.
