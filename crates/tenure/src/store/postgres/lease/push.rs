@@ -6,7 +6,7 @@ use std::time::Duration;
 
 use tenure_core::{ElectionName, Namespace};
 use tokio_postgres::types::Type;
-use tokio_postgres::{AsyncMessage, Notification};
+use tokio_postgres::{AsyncMessage, Notification, SimpleQueryMessage};
 
 use super::super::bulletin::{Attendance, TELL};
 use super::super::connect::{Endpoint, Messages, Session};
@@ -36,6 +36,8 @@ pub(super) struct Channels {
 
 /// A server that takes longer to confirm, or to deliver, is given up.
 const ANSWER_TIMEOUT: Duration = Duration::from_secs(2);
+/// A pooler with more processes than this may keep one of them listening until it ends it.
+const ERRANDS_MAX: usize = 200;
 /// As a payload: proves that what is sent arrives.
 const PROBE: &str = "probe";
 
@@ -209,15 +211,38 @@ impl Listening<'_> {
         if self.session.facts().pid == requests.facts().pid {
             return Some(false);
         }
-        // A name of our own making: letters, digits and underscores.
-        let wake = self.channels.wake.clone();
-        let listen = format!("LISTEN {wake}");
-        let sent =
-            async { self.session.run(&listen).await.is_ok() && notify(requests, &[(wake, PROBE.to_owned())]).await };
-        if !matches!(tokio::time::timeout(ANSWER_TIMEOUT, sent).await, Ok(true)) {
+        let listener = tokio::time::timeout(ANSWER_TIMEOUT, self.on_wake("LISTEN")).await.ok()??;
+        let probe = [(self.channels.wake.clone(), PROBE.to_owned())];
+        if !matches!(tokio::time::timeout(ANSWER_TIMEOUT, notify(requests, &probe)).await, Ok(true)) {
             return None;
         }
-        tokio::time::timeout(ANSWER_TIMEOUT, self.hears_probe()).await.unwrap_or(Some(false))
+        let arrives = tokio::time::timeout(ANSWER_TIMEOUT, self.hears_probe()).await.unwrap_or(Some(false));
+        if arrives == Some(false) {
+            // Whoever is lent that process next has not asked to be told anything.
+            let _ = tokio::time::timeout(ANSWER_TIMEOUT, self.leaves_alone(&listener)).await;
+        }
+        arrives
+    }
+
+    /// Makes a pooler that lends processes undo what was begun in one of them: it lends that one again sooner or later.
+    async fn leaves_alone(&self, listener: &str) {
+        for _ in 0..ERRANDS_MAX {
+            match self.on_wake("UNLISTEN").await {
+                Some(process) if process != listener => {}
+                Some(_) | None => return,
+            }
+        }
+    }
+
+    /// Says something about the channel of this handle. Returns which process of the server was told.
+    async fn on_wake(&self, verb: &str) -> Option<String> {
+        // A name of our own making: letters, digits and underscores. Both statements are one transaction.
+        let sql = format!("{verb} {}; SELECT pg_backend_pid()", self.channels.wake);
+        let told = self.session.run(&sql).await.ok()?;
+        told.iter().find_map(|message| match message {
+            SimpleQueryMessage::Row(row) => row.get(0).map(str::to_owned),
+            _ => None,
+        })
     }
 
     async fn hears_probe(&mut self) -> Option<bool> {
