@@ -2,6 +2,7 @@
 
 mod after_healing;
 mod alternation;
+mod claims_by_holder;
 mod failover;
 mod fencing;
 mod fires_once;
@@ -117,6 +118,7 @@ impl Invariants {
                 Box::<stops::Stops>::default(),
                 Box::new(after_healing::AfterHealing),
                 Box::<failover::Failover>::default(),
+                Box::<claims_by_holder::ClaimsByHolder>::default(),
                 Box::<fires_once::FiresOnce>::default(),
                 Box::new(fires_while_leading::FiresWhileLeading),
                 Box::new(runs_alone::RunsAlone),

@@ -33,7 +33,7 @@ impl World {
         match event {
             JobEvent::Look { of, look } => self.look(of, look),
             JobEvent::AtStore { from, id, request, asked } => self.serve_jobs(from, id, &request, asked),
-            JobEvent::Heard { to, id, reply } => self.hear_of_jobs(to, id, reply),
+            JobEvent::Heard { to, id, reply } => self.hear_of_jobs(to, id, &reply),
             JobEvent::RunEnds { run, .. } => self.end_run_in_time(run),
             JobEvent::RunSeenToEnd { run, is_cut_off } => self.see_run_end(&run, is_cut_off),
             JobEvent::TellEnd { of, id } => {
@@ -57,9 +57,8 @@ impl World {
 
     /// A process is there again, and finds what has waited for it.
     pub(in crate::world) fn resume_jobs(&mut self, node: usize) {
-        let (mine, others) = self.jobs.held.drain(..).partition(|(of, _)| *of == node);
+        let (mine, others): (Vec<_>, Vec<_>) = self.jobs.held.drain(..).partition(|(of, _)| *of == node);
         self.jobs.held = others;
-        let mine: Vec<(usize, JobEvent)> = mine;
         for (_, event) in mine {
             self.queue.put(self.now, Event::Jobs(event));
         }

@@ -3,8 +3,7 @@
 use std::sync::Arc;
 
 use tenure_core::cron::{
-    Act, Claim, Claimed, Interrupted, JobStanding, Missed, Open, OpenJob, Opened, Overlap, Passed, Planner, Policy,
-    Step, Tick,
+    Act, Claim, Claimed, Interrupted, JobStanding, Missed, Open, OpenJob, Opened, Overlap, Planner, Policy, Step, Tick,
 };
 use tenure_core::{Nonce, Term};
 
@@ -131,7 +130,7 @@ impl World {
     fn attend(&mut self, foreman: &mut Foreman, job: usize) -> Result<True, crate::invariants::Violation> {
         let duty = &mut foreman.duties[job];
         if let Some(pending) = duty.claim {
-            if self.now < pending.until || self.options.mistake == Some(Mistake::Job(JobMistake::AsksOnce)) {
+            if self.now < pending.until || self.errs(JobMistake::AsksOnce) {
                 return Ok(pending.until.max(self.now + LOOK_EVERY));
             }
             duty.claim = None;
@@ -186,7 +185,7 @@ impl World {
     }
 
     /// An answer is there.
-    pub(super) fn hear_of_jobs(&mut self, to: Life, id: u64, reply: JobReply) -> Outcome {
+    pub(super) fn hear_of_jobs(&mut self, to: Life, id: u64, reply: &JobReply) -> Outcome {
         if matches!(reply, JobReply::Finished(_)) {
             self.jobs.ends.retain(|end| end.id != id);
         }
@@ -194,7 +193,7 @@ impl World {
             return Ok(());
         }
         let Some(mut foreman) = self.jobs.foremen[to.node].take() else { return Ok(()) };
-        let done = self.take_answer(&mut foreman, id, &reply);
+        let done = self.take_answer(&mut foreman, id, reply);
         self.jobs.foremen[to.node] = Some(foreman);
         done?;
         self.look_now(to)
@@ -245,7 +244,7 @@ impl World {
     fn claimed(&mut self, foreman: &mut Foreman, job: usize, pending: Pending, claimed: Claimed) -> Outcome {
         let duty = &mut foreman.duties[job];
         match claimed {
-            Claimed::Early { by } if self.options.mistake == Some(Mistake::Job(JobMistake::TrustsFastClock)) => {
+            Claimed::Early { by } if self.errs(JobMistake::TrustsFastClock) => {
                 duty.not_before = self.now + nanos(by);
                 return Ok(());
             }
@@ -279,10 +278,10 @@ impl World {
         policy
     }
 
-    fn asked(&self, node: usize, is_running: bool) -> Asked {
+    /// The circumstances in which it asks.
+    pub(super) fn asked(&self, node: usize, is_running: bool) -> Asked {
         let (wall_ms, store_ms) = (self.wall_ms(node), self.store_wall_ms());
-        let passed: Option<Passed> = None;
-        Asked { at: self.now, wall_ms, store_ms, is_running, is_late: false, passed }
+        Asked { at: self.now, wall_ms, store_ms, is_running, is_late: false, passed: None }
     }
 
     /// How long it waits for an answer.

@@ -7,7 +7,7 @@ use tenure_core::Term;
 use tenure_core::cron::{Act, Finish, Outcome as RunOutcome};
 
 use super::foreman::{Foreman, Pending};
-use super::{Asked, End, JobEvent, Run};
+use super::{End, JobEvent, Run};
 use crate::invariants::Seen;
 use crate::mistake::JobMistake;
 use crate::options::Style;
@@ -116,9 +116,8 @@ impl World {
         }
         end.left -= 1;
         let finish = end.finish.clone();
-        let (wall_ms, store_ms) = (self.wall_ms(of.node), self.store_wall_ms());
-        let asked = Asked { at: self.now, wall_ms, store_ms, is_running: false, is_late: false, passed: None };
-        // The number of the request is that of the end from now on: whatever it answered before is not waited for.
+        let asked = self.asked(of.node, false);
+        // The number of the request is that of the end from now on: what was asked before is not waited for.
         let asked_as = self.ask(of, JobRequest::Finish(finish), asked);
         self.jobs.ends[index].id = asked_as;
         let again = self.now + self.patience_of(of.node);
