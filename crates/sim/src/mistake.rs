@@ -64,6 +64,8 @@ pub enum LedgerMistake {
     GrantsAtMark,
     /// The mark of a job is lost when it is opened again.
     MarkLostAtOpen,
+    /// A new job begins at its leader's present, even if that is still to come.
+    OpensAhead,
     /// A tick is granted although it is still to come.
     GrantsEarly,
     /// A claim that comes twice makes a run that has ended one that has not.
@@ -160,10 +162,11 @@ impl ProcessMistake {
 }
 
 impl LedgerMistake {
-    const ALL: [Self; 7] = [
+    const ALL: [Self; 8] = [
         Self::ClaimsByAnyone,
         Self::GrantsAtMark,
         Self::MarkLostAtOpen,
+        Self::OpensAhead,
         Self::GrantsEarly,
         Self::ClaimRevivesRun,
         Self::EndedRunAgain,

@@ -1,4 +1,4 @@
-//! No tick is granted while the store's wall clock is before it by more than is put up with.
+//! No tick is granted or decided while the store's wall clock is before it by more than is put up with.
 
 use tenure_core::cron::{Claimed, EARLY_MAX};
 
@@ -18,8 +18,15 @@ impl Invariant for NeverEarly {
         &[]
     }
 
-    fn see(&mut self, _: &View<'_>, seen: &Seen<'_>) -> Result<(), String> {
+    fn see(&mut self, world: &View<'_>, seen: &Seen<'_>) -> Result<(), String> {
         let Seen::Served(served) = seen else { return Ok(()) };
+        for ((before, after), job) in served.before.iter().zip(served.after).zip(world.jobs) {
+            if let Some(mark) = after.filter(|_| after > before)
+                && mark.ahead_of(served.store_ms) > EARLY_MAX
+            {
+                return Err(format!("the mark of {} is put at {mark}, which is still to come", job.policy.job));
+            }
+        }
         let (JobRequest::Claim(claim), JobReply::Claimed(Claimed::Granted)) = (served.request, served.reply) else {
             return Ok(());
         };

@@ -71,6 +71,7 @@ impl LedgerDesk<'_> {
                 }
             }
             (Some(LedgerMistake::MarkLostAtOpen), JobRequest::Open(_)) if self.is_held => self.ledger.jobs.clear(),
+            (Some(LedgerMistake::OpensAhead), JobRequest::Open(_)) => self.unix_ms = u64::MAX,
             (Some(LedgerMistake::GrantsEarly), JobRequest::Claim(claim)) => {
                 self.unix_ms = self.unix_ms.max(claim.tick.unix_ms());
             }
