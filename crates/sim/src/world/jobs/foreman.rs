@@ -101,8 +101,8 @@ impl World {
     }
 
     fn attend_all(&mut self, foreman: &mut Foreman) -> Result<True, crate::invariants::Violation> {
-        let is_opening = foreman.opening.is_some_and(|(_, until)| self.now < until);
-        if foreman.duties.is_empty() && !is_opening {
+        foreman.opening.take_if(|(_, until)| self.now >= *until);
+        if foreman.duties.is_empty() && foreman.opening.is_none() {
             self.open_jobs(foreman);
         }
         let mut next = foreman.opening.map_or(True::MAX, |(_, until)| until);
