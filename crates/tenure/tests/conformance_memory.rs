@@ -36,6 +36,8 @@ impl Fixture for MemoryFixture {
                 store.clear(Operation::Requeue);
                 // Nobody remembers what was said, so it would be heard twice.
                 store.clear(Operation::Broadcast);
+                // It tells whether there was something to forget, likewise.
+                store.clear(Operation::ForgetJob);
             }
             store as Arc<dyn Store>
         })
@@ -54,10 +56,12 @@ mod each_request_arrives_once {
     tenure::conformance_tests!(super::MemoryFixture::new());
     tenure::conformance_tests!(messages: super::MemoryFixture::new());
     tenure::conformance_tests!(broadcasts: super::MemoryFixture::new());
+    tenure::conformance_tests!(ledger: super::MemoryFixture::new());
 }
 
 mod each_request_arrives_twice {
     tenure::conformance_tests!(super::MemoryFixture::with_every_request_duplicated());
     tenure::conformance_tests!(messages: super::MemoryFixture::with_every_request_duplicated());
     tenure::conformance_tests!(broadcasts: super::MemoryFixture::with_every_request_duplicated());
+    tenure::conformance_tests!(ledger: super::MemoryFixture::with_every_request_duplicated());
 }

@@ -37,14 +37,14 @@ impl Player {
     }
 
     /// Broadcasts all of these, none of which may be refused.
-    pub(super) async fn tells(&self, batch: &[Broadcast]) {
+    pub(super) async fn proclaims(&self, batch: &[Broadcast]) {
         assert_eq!(all(self.bulletin().broadcast(batch).await).len(), batch.len(), "one answer per broadcast");
     }
 
     /// Broadcasts one thing on the usual channel.
     pub(super) async fn tells_all(&self, payload: &str) -> Broadcast {
         let broadcast = self.announces(payload);
-        self.tells(std::slice::from_ref(&broadcast)).await;
+        self.proclaims(std::slice::from_ref(&broadcast)).await;
         broadcast
     }
 

@@ -90,7 +90,7 @@ pub(super) async fn a_batch_of_broadcasts_is_heard_in_order(fixture: &dyn Fixtur
             speaker.announces(&number.to_string())
         })
         .collect();
-    speaker.tells(&batch).await;
+    speaker.proclaims(&batch).await;
     let of = |remainder| batch.iter().skip(remainder).step_by(2).cloned().collect::<Vec<_>>();
     assert_eq!(here.hears_many(100).await, of(0));
     assert_eq!(there.hears_many(100).await, of(1));
@@ -128,7 +128,7 @@ pub(super) async fn the_same_said_twice_is_heard_twice(fixture: &dyn Fixture) {
     let one = Player::new(fixture, "one").await;
     let mut listener = one.listens().await;
     let batch = [one.announces("1"), one.announces("1")];
-    one.tells(&batch).await;
+    one.proclaims(&batch).await;
     assert_eq!(listener.hears_many(2).await, batch);
     listener.hears_only(&one).await;
 }

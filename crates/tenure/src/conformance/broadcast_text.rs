@@ -12,7 +12,7 @@ pub(super) async fn odd_payloads_are_heard_byte_by_byte(fixture: &dyn Fixture) {
     let (one, speaker) = (Player::new(fixture, "one").await, Player::new(fixture, "speaker").await);
     let mut listener = one.listens().await;
     let batch: Vec<Broadcast> = odd_payloads().iter().map(|payload| speaker.announces(payload)).collect();
-    speaker.tells(&batch).await;
+    speaker.proclaims(&batch).await;
     assert_eq!(listener.hears_many(batch.len()).await, batch);
 }
 
@@ -45,7 +45,7 @@ pub(super) async fn odd_channels_and_senders_are_heard_byte_by_byte(fixture: &dy
         let channel = if name.len() <= CHANNEL_BYTES_MAX { &*name } else { "refresh" };
         batch.push(speaker.announces_on(channel, "1"));
     }
-    one.tells(&batch).await;
+    one.proclaims(&batch).await;
     assert_eq!(listener.hears_many(batch.len()).await, batch);
 }
 
@@ -72,6 +72,6 @@ pub(super) async fn all_bits_of_the_id_of_a_broadcast_count(fixture: &dyn Fixtur
     let bits = (0..128).map(|bit| 1_u128 << bit).chain([0, u128::MAX]);
     let announce = |bits: u128| Broadcast { id: MessageId::from_bits(bits), ..one.announces("1") };
     let batch: Vec<Broadcast> = bits.map(announce).collect();
-    one.tells(&batch).await;
+    one.proclaims(&batch).await;
     assert_eq!(listener.hears_many(batch.len()).await, batch);
 }

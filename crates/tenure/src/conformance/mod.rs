@@ -41,9 +41,11 @@
 //! }
 //!
 //! tenure::conformance_tests!(Memory::new());
-//! // A store without a mailbox says `no messages:` instead, and one without a bulletin `no broadcasts:`.
+//! // A store without a mailbox says `no messages:` instead, one without a bulletin `no broadcasts:`, and one without a
+//! // ledger `no ledger:`.
 //! tenure::conformance_tests!(messages: Memory::new());
 //! tenure::conformance_tests!(broadcasts: Memory::new());
+//! tenure::conformance_tests!(ledger: Memory::new());
 //! ```
 //!
 //! The properties assume nothing beyond the contract: terms need not be consecutive, an expired lease need not be
@@ -57,6 +59,7 @@
 mod ambiguity;
 mod announcements;
 mod batch;
+mod bookkeeping;
 mod broadcast;
 mod broadcast_text;
 mod campaign;
@@ -66,6 +69,14 @@ mod correspondence;
 mod elections;
 mod handover;
 mod history;
+mod ledger_apart;
+mod ledger_claim;
+mod ledger_concurrency;
+mod ledger_finish;
+mod ledger_holder;
+mod ledger_open;
+mod ledger_report;
+mod ledger_run;
 mod list;
 mod message_aside;
 mod message_receive;
@@ -76,6 +87,7 @@ mod message_watch;
 mod names;
 mod needs;
 mod no_broadcasts;
+mod no_ledger;
 mod no_messages;
 mod nonce;
 mod observe;
@@ -94,7 +106,7 @@ use std::time::Duration;
 
 use futures_util::future::BoxFuture;
 
-pub use self::list::{ALL, BROADCASTS, MESSAGES, NO_BROADCASTS, NO_MESSAGES, SESSIONS};
+pub use self::list::{ALL, BROADCASTS, LEDGER, MESSAGES, NO_BROADCASTS, NO_LEDGER, NO_MESSAGES, SESSIONS};
 pub use self::needs::{expected_of, left_out};
 use crate::store::Store;
 
@@ -127,6 +139,8 @@ pub trait Fixture: Send + Sync {
 /// of the two, so that nobody has to guess whether messages were left out or forgotten. `broadcasts:` and `no broadcasts:`
 /// do the same with [`conformance::BROADCASTS`](crate::conformance::BROADCASTS) and
 /// [`conformance::NO_BROADCASTS`](crate::conformance::NO_BROADCASTS).
+/// `ledger:` and `no ledger:` do so with [`conformance::LEDGER`](crate::conformance::LEDGER) and
+/// [`conformance::NO_LEDGER`](crate::conformance::NO_LEDGER).
 #[macro_export]
 macro_rules! conformance_tests {
     (messages: $fixture:expr) => {
@@ -140,6 +154,12 @@ macro_rules! conformance_tests {
     };
     (no broadcasts: $fixture:expr) => {
         $crate::__conformance_no_broadcast_properties! { [$crate::__conformance_test] ($fixture) }
+    };
+    (ledger: $fixture:expr) => {
+        $crate::__conformance_ledger_properties! { [$crate::__conformance_test] ($fixture) }
+    };
+    (no ledger: $fixture:expr) => {
+        $crate::__conformance_no_ledger_properties! { [$crate::__conformance_test] ($fixture) }
     };
     (sessions: $fixture:expr) => {
         $crate::__conformance_session_properties! { [$crate::__conformance_test] ($fixture) }
@@ -155,7 +175,7 @@ macro_rules! conformance_tests {
 /// When the property does not hold within a minute, or there is none of this name.
 #[doc(hidden)]
 pub fn run<F: Fixture>(name: &str, fixture: impl FnOnce() -> F) {
-    let groups = [ALL, MESSAGES, NO_MESSAGES, BROADCASTS, NO_BROADCASTS, SESSIONS];
+    let groups = [ALL, MESSAGES, NO_MESSAGES, BROADCASTS, NO_BROADCASTS, LEDGER, NO_LEDGER, SESSIONS];
     let mut all = groups.into_iter().flatten();
     let (_, property) = all.find(|(known, _)| *known == name).expect("a property of this name");
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().expect("a runtime");

@@ -17,6 +17,8 @@ mod memory;
 mod memory_bulletin;
 mod memory_ledger;
 mod memory_mailbox;
+#[cfg(any(feature = "postgres", feature = "redis", feature = "sqlite"))]
+mod outcome;
 #[cfg(feature = "postgres")]
 pub mod postgres;
 #[cfg(feature = "redis")]

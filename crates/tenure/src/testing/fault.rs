@@ -34,11 +34,21 @@ pub enum Operation {
     Requeue,
     /// [`Bulletin::broadcast`](crate::store::Bulletin::broadcast).
     Broadcast,
+    /// [`JobLedger::open`](crate::store::JobLedger::open).
+    OpenJobs,
+    /// [`JobLedger::claim`](crate::store::JobLedger::claim).
+    Claim,
+    /// [`JobLedger::finish`](crate::store::JobLedger::finish).
+    Finish,
+    /// [`JobLedger::jobs`](crate::store::JobLedger::jobs).
+    ListJobs,
+    /// [`JobLedger::forget`](crate::store::JobLedger::forget).
+    ForgetJob,
 }
 
 impl Operation {
     /// All of them.
-    pub const ALL: [Self; 13] = [
+    pub const ALL: [Self; 18] = [
         Self::Campaign,
         Self::Renew,
         Self::Resign,
@@ -52,6 +62,11 @@ impl Operation {
         Self::ListMessages,
         Self::Requeue,
         Self::Broadcast,
+        Self::OpenJobs,
+        Self::Claim,
+        Self::Finish,
+        Self::ListJobs,
+        Self::ForgetJob,
     ];
 }
 

@@ -9,6 +9,7 @@ mod failover;
 #[path = "../hearing/mod.rs"]
 mod hearing;
 mod interop;
+mod ledger;
 mod migration;
 mod persistence;
 mod pooler;

@@ -11,6 +11,7 @@ mod foreign;
 #[path = "../hearing/mod.rs"]
 mod hearing;
 mod interop;
+mod ledger;
 mod lost;
 mod messages;
 mod persistence;

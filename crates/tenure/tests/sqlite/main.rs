@@ -9,6 +9,7 @@ mod files;
 mod handover;
 #[path = "../hearing/mod.rs"]
 mod hearing;
+mod ledger;
 mod messages;
 mod roles;
 mod support;

@@ -12,6 +12,9 @@ mod examine;
 mod facts;
 mod index;
 mod keys;
+mod ledger;
+mod ledger_reply;
+mod ledger_verbs;
 mod link;
 mod mailbox;
 mod message_reply;
@@ -36,8 +39,8 @@ pub use self::config::RedisConfig;
 use self::deployment::Deployment;
 use self::desk::Desk;
 use super::{
-    Bulletin, Campaign, Capabilities, ElectionKey, Finding, Hint, Interest, Mailbox, Observation, Renew, Replies,
-    Resign, Store, StoreError, Transition,
+    Bulletin, Campaign, Capabilities, ElectionKey, Finding, Hint, Interest, JobLedger, Mailbox, Observation, Renew,
+    Replies, Resign, Store, StoreError, Transition,
 };
 use crate::clock::Clock;
 
@@ -165,6 +168,10 @@ impl Store for RedisStore {
     }
 
     fn bulletin(&self) -> Option<&dyn Bulletin> {
+        Some(self)
+    }
+
+    fn ledger(&self) -> Option<&dyn JobLedger> {
         Some(self)
     }
 

@@ -1,6 +1,7 @@
 #![doc = include_str!("docs.md")]
 
 mod aftermath;
+mod books;
 mod broadcasts;
 mod bulletin;
 mod busy;
@@ -15,6 +16,7 @@ mod identity;
 mod jobs;
 mod leaders;
 mod lease_clock;
+mod ledger;
 mod listener;
 mod mailbox;
 mod membership;
@@ -50,8 +52,8 @@ use self::pulse::Pulse;
 use self::registry::Registry;
 use self::worker::Worker;
 use super::{
-    Bulletin, Campaign, Capabilities, ElectionKey, Finding, Hint, Interest, Mailbox, Observation, Renew, Replies,
-    Resign, Store, StoreError, Transition,
+    Bulletin, Campaign, Capabilities, ElectionKey, Finding, Hint, Interest, JobLedger, Mailbox, Observation, Renew,
+    Replies, Resign, Store, StoreError, Transition,
 };
 use crate::clock::Clock;
 
@@ -194,6 +196,10 @@ impl Store for SqliteStore {
     }
 
     fn bulletin(&self) -> Option<&dyn Bulletin> {
+        Some(self)
+    }
+
+    fn ledger(&self) -> Option<&dyn JobLedger> {
         Some(self)
     }
 

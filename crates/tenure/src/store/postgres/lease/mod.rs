@@ -4,6 +4,7 @@ mod bulletin;
 mod desk;
 mod dial;
 mod examine;
+mod ledger;
 mod mailbox;
 mod push;
 mod reply;
@@ -23,8 +24,8 @@ pub use self::schema::Migration;
 use super::config::PostgresConfig;
 use crate::clock::Clock;
 use crate::store::{
-    Bulletin, Campaign, Capabilities, ElectionKey, Finding, Hint, Interest, Mailbox, Observation, Renew, Replies,
-    Resign, Store, StoreError, Transition,
+    Bulletin, Campaign, Capabilities, ElectionKey, Finding, Hint, Interest, JobLedger, Mailbox, Observation, Renew,
+    Replies, Resign, Store, StoreError, Transition,
 };
 
 /// Elections in a table of PostgreSQL.
@@ -130,6 +131,10 @@ impl Store for PostgresStore {
     }
 
     fn bulletin(&self) -> Option<&dyn Bulletin> {
+        Some(self)
+    }
+
+    fn ledger(&self) -> Option<&dyn JobLedger> {
         Some(self)
     }
 
