@@ -15,7 +15,7 @@ use super::{ElectionKey, MessageId, Replies, StoreError};
 /// # Contract
 /// - A broadcast reaches **everybody who listens** to its election when it is made, through whichever handle, that of the
 ///   sender included. Nobody else hears of it: nothing is kept for those who come later or are cut off. Only what is
-///   still on its way to a handle may reach a listener that has joined others there meanwhile.
+///   still on its way may reach a listener that has come meanwhile.
 /// - It is heard **at most once** by each of them. It may be lost, whatever `broadcast` has answered.
 /// - Broadcasts of one batch, and those that one sender makes one after the other through one handle, are heard **in
 ///   order**, as far as they are heard.

@@ -78,7 +78,7 @@ pub(super) fn channel(parts: &[&str]) -> String {
     format!("tenure_{:032x}", u128::from_be_bytes(first(&digest(parts))))
 }
 
-/// Whether a [channel](channel) is of our making.
+/// Whether a [`channel`] is of our making.
 pub(super) fn is_own_channel(name: &str) -> bool {
     let number = name.strip_prefix("tenure_");
     number.is_some_and(|number| number.len() == 32 && number.bytes().all(|byte| byte.is_ascii_hexdigit()))
