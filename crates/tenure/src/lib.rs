@@ -81,6 +81,7 @@
 //! | `sqlite` | yes | the store `sqlite:PATH` |
 //! | `redis` | no | the stores `redis://…`, `rediss://…`, `redis+sentinel://…` and `redis+cluster://…`, and a fence |
 //! | `postgres` | no | the store `postgres://…`, its migration, and a fence |
+//! | `metrics` | no | `metrics`: what to alert on, for any exporter of the `metrics` facade |
 //! | `testing` | no | `testing`: a clock to move by hand, and a store whose replies go astray |
 //! | `conformance` | no | `conformance`: the suite every store must pass; includes `testing` |
 //!
@@ -103,6 +104,10 @@ pub mod fencing;
 mod identity;
 mod leadership;
 mod messages;
+#[cfg(feature = "metrics")]
+pub mod metrics;
+#[cfg(not(feature = "metrics"))]
+mod metrics;
 mod phase;
 mod shared;
 pub mod store;
