@@ -10,6 +10,7 @@ use tenure::{
 
 use crate::args::{Global, Restart, RunArgs};
 use crate::exit::{Exit, Failure};
+use crate::metrics;
 use crate::options::{Candidacy, open_for};
 use crate::output::{EventLines, json_line, sentence};
 use crate::signals::{Asked, Signals, ends_without_command};
@@ -20,6 +21,7 @@ pub(super) async fn execute(global: &Global, args: RunArgs) -> Result<Exit, Fail
     let candidacy = Candidacy::new(&args.candidate)?;
     let timing = candidacy.timing;
     let mut signals = Signals::listen()?;
+    let _served = metrics::serve(&args.metrics)?;
     let tenure = open_for(global, &args.name)?;
     let supervisor = launch(&tenure)?;
     let election = candidacy.describe(&tenure, &args.name)?.start()?;

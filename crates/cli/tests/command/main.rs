@@ -14,6 +14,7 @@ mod help;
 mod history;
 mod look;
 mod messages;
+mod metrics;
 mod migrate;
 mod resign;
 mod run;
