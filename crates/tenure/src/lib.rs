@@ -142,4 +142,6 @@ mod documents {
     struct Fencing;
     #[doc = include_str!("../../../docs/messages.md")]
     struct Messages;
+    #[doc = include_str!("../../../docs/metrics.md")]
+    struct Metrics;
 }

@@ -157,12 +157,14 @@ const fn histogram(name: &'static str, buckets: &'static [f64], help: &'static s
     Metric { name, kind: Kind::Histogram, label: None, buckets, help }
 }
 
-/// Makes all counters of a class known: one that appears with its first count looks as if it had not changed.
+/// Makes all that counts known for a class: what appears with its first count looks as if it had not changed.
 pub(super) fn begin(class: &Class) {
-    for metric in ALL.iter().filter(|metric| metric.kind == Kind::Counter) {
-        match metric.label {
-            None => metric.add(class, None, 0),
-            Some(label) => label.values.iter().for_each(|value| metric.add(class, Some(value), 0)),
+    for metric in ALL {
+        match (metric.kind, metric.label) {
+            (Kind::Counter, None) => metric.add(class, None, 0),
+            (Kind::Counter, Some(label)) => label.values.iter().for_each(|value| metric.add(class, Some(value), 0)),
+            (Kind::Histogram, _) => drop(metrics::histogram!(metric.name, "key_class" => class.label())),
+            (Kind::Gauge, _) => {}
         }
     }
 }
