@@ -74,7 +74,7 @@ pub fn describe() {
 /// Writes all gauges as they are this very moment, by the clock. Call it each time before metrics are rendered.
 ///
 /// It also makes counters and histograms known that have counted nothing yet, so that the first thing they count is seen
-/// as a change. It asks no store and waits for nothing; it takes some microseconds, and with ten thousand elections about a millisecond.
+/// as a change. It asks no store and waits for nothing; what it costs grows with the number of elections.
 #[cfg(feature = "metrics")]
 pub fn refresh() {
     class::known().iter().for_each(list::begin);
