@@ -7,6 +7,7 @@ use clap::{Args, Parser, Subcommand, ValueEnum};
 
 use crate::duration::parse as duration;
 use crate::exit::EXIT_CODES;
+use crate::metrics::MetricsArgs;
 
 /// Leader election for anything you can start from a shell.
 #[derive(Debug, Parser)]
@@ -155,6 +156,9 @@ pub struct ReportArgs {
     /// Report errors only.
     #[arg(long, short, conflicts_with = "json")]
     pub quiet: bool,
+    /// Where to serve metrics.
+    #[command(flatten)]
+    pub metrics: MetricsArgs,
 }
 
 /// Arguments of `tenure lock`.
@@ -222,6 +226,9 @@ pub struct ElectArgs {
     /// Print renewals, too.
     #[arg(long)]
     pub renewals: bool,
+    /// Where to serve metrics.
+    #[command(flatten)]
+    pub metrics: MetricsArgs,
     /// Print JSON, as it does without being asked.
     #[arg(long)]
     pub json: bool,
@@ -325,6 +332,7 @@ const RUN_EXAMPLES: &str = "\
 Examples:
   tenure run nightly -- ./nightly-report.sh
   tenure run queue --preset fast --restart always -- ./consume --queue mail
+  tenure run queue --metrics 127.0.0.1:9095 -- ./consume
   tenure --store sqlite:/var/lib/app/tenure.db run migrate --no-wait -- ./migrate
 
 The command gets TENURE_ELECTION, TENURE_CANDIDATE and TENURE_TERM, and not the store's address. When leadership ends it

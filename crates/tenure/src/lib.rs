@@ -86,6 +86,7 @@
 //! | `sqlite` | yes | the store `sqlite:PATH` |
 //! | `redis` | no | the stores `redis://…`, `rediss://…`, `redis+sentinel://…` and `redis+cluster://…`, and a fence |
 //! | `postgres` | no | the store `postgres://…`, its migration, and a fence |
+//! | `metrics` | no | `metrics`: what to alert on, for any exporter of the `metrics` facade |
 //! | `testing` | no | `testing`: a clock to move by hand, and a store whose replies go astray |
 //! | `conformance` | no | `conformance`: the suite every store must pass; includes `testing` |
 //!
@@ -110,6 +111,10 @@ mod identity;
 mod leadership;
 mod lock;
 mod messages;
+#[cfg(feature = "metrics")]
+pub mod metrics;
+#[cfg(not(feature = "metrics"))]
+mod metrics;
 mod phase;
 mod shared;
 mod shift;
@@ -149,4 +154,6 @@ mod documents {
     struct Messages;
     #[doc = include_str!("../../../docs/locks.md")]
     struct Locks;
+    #[doc = include_str!("../../../docs/metrics.md")]
+    struct Metrics;
 }

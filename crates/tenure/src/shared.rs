@@ -3,6 +3,8 @@
 use std::collections::BTreeMap;
 use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
 use std::sync::{Arc, OnceLock};
+#[cfg(feature = "metrics")]
+use std::time::Duration;
 
 use tenure_core::{CandidateId, ChannelName, Instant, LossReason, Nonce, Term, Trust};
 use tenure_sys::ForkMarker;
@@ -11,6 +13,7 @@ use crate::broadcasts::{self, Board};
 use crate::clock::Clock;
 use crate::driver::{Command, CommandSender, EntryId};
 use crate::messages::{Handler, Inbox};
+use crate::metrics::Class;
 use crate::phase::{Phase, PhaseCell};
 use crate::store::ElectionKey;
 
@@ -20,6 +23,8 @@ pub(crate) struct Shared {
     pub(crate) id: EntryId,
     pub(crate) key: ElectionKey,
     pub(crate) candidate: CandidateId,
+    /// How metrics call it.
+    pub(crate) class: Class,
     pub(crate) clock: Clock,
     pub(crate) commands: CommandSender,
     fork: ForkMarker,
@@ -38,6 +43,7 @@ impl Shared {
         id: EntryId,
         key: ElectionKey,
         candidate: CandidateId,
+        class: Class,
         clock: Clock,
         commands: CommandSender,
         attempts_max: u32,
@@ -48,6 +54,7 @@ impl Shared {
             id,
             key,
             candidate,
+            class,
             clock,
             commands,
             fork,
@@ -64,6 +71,19 @@ impl Shared {
     pub(crate) fn is_leader(&self) -> bool {
         let until = self.lead_until.load(Ordering::Acquire);
         until != 0 && self.clock.now() < Instant::from_nanos(until) && self.fork.is_same_process()
+    }
+
+    /// The term this candidate leads under this very moment, and for how long unless it is renewed.
+    #[cfg(feature = "metrics")]
+    pub(crate) fn leads_for(&self) -> Option<(Term, Duration)> {
+        let until = Instant::from_nanos(self.lead_until.load(Ordering::Acquire));
+        // A forked child may not even look at the phase.
+        let left = self.is_leader().then(|| until.saturating_since(self.clock.now()))?;
+        let term = self.phase.read(|phase| match phase {
+            Phase::Leading(grant) => Some(grant.term),
+            Phase::Standing | Phase::Leaving { .. } | Phase::Stopped => None,
+        })?;
+        Some((term, left))
     }
 
     pub(crate) fn phase(&self) -> &PhaseCell {

@@ -20,6 +20,7 @@ use crate::election::ElectionBuilder;
 use crate::error::Error;
 use crate::identity::default_candidate_id;
 use crate::lock::Lock;
+use crate::metrics::{Class, Classifier};
 use crate::store::{
     self, Capabilities, ElectionKey, Finding, Hint, Interest, Observation, Store, StoreError, StoreUrl, Transition,
 };
@@ -49,6 +50,7 @@ pub struct Tenure {
     namespace: Namespace,
     sender: Sender,
     store: Arc<dyn Store>,
+    classifier: Classifier,
     last_id: Arc<AtomicU64>,
     fork: ForkMarker,
 }
@@ -86,6 +88,30 @@ impl Tenure {
     #[must_use]
     pub fn namespace(&self, namespace: Namespace) -> Self {
         Self { namespace, ..self.clone() }
+    }
+
+    /// The same store and thread, for elections that [metrics](crate::metrics) put into classes of the application's
+    /// choice: `class` makes the value of the label `key_class` of an election's name. Without it, that is the part of
+    /// the name before the first colon.
+    ///
+    /// A process has at most [`CLASSES_MAX`](crate::metrics::CLASSES_MAX) classes; what comes later is `other`. Labels are
+    /// public: leave out of them what is secret in a name.
+    ///
+    /// ```
+    /// use tenure::Tenure;
+    ///
+    /// let tenure = Tenure::open("memory:")?.key_class(|name| match name.as_str() {
+    ///     name if name.starts_with("customer-") => "customer".to_owned(),
+    ///     name => name.to_owned(),
+    /// });
+    /// let election = tenure.election("customer-4711")?.start()?;
+    /// # election.stop_blocking();
+    /// # Ok::<(), tenure::Error>(())
+    /// ```
+    #[cfg(feature = "metrics")]
+    #[must_use]
+    pub fn key_class(&self, class: impl Fn(&ElectionName) -> String + Send + Sync + 'static) -> Self {
+        Self { classifier: Classifier::by(class), ..self.clone() }
     }
 
     /// Begins to describe a candidacy.
@@ -187,6 +213,11 @@ impl Tenure {
         };
         let _ = self.command(Command::Call(Box::new(move |store| Box::pin(forward(store)))));
         receiver
+    }
+
+    /// How metrics call an election.
+    pub(crate) fn class_of(&self, name: &ElectionName) -> Class {
+        self.classifier.class_of(name)
     }
 
     pub(crate) fn key_of(&self, name: ElectionName) -> ElectionKey {
@@ -294,6 +325,7 @@ impl Tenure {
             runtime.block_on(driver.run());
         })?;
         let (namespace, sender) = (Namespace::default(), Sender::from(default_candidate_id()));
-        Ok(Self { commands, clock, namespace, sender, store, last_id: Arc::default(), fork })
+        let classifier = Classifier::by_name();
+        Ok(Self { commands, clock, namespace, sender, store, classifier, last_id: Arc::default(), fork })
     }
 }

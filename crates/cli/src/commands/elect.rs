@@ -8,6 +8,7 @@ use tokio::sync::mpsc;
 use crate::args::{ElectArgs, Global};
 use crate::exit::{Exit, Failure};
 use crate::message::{BroadcastLine, DeliveryLine};
+use crate::metrics;
 use crate::options::{Candidacy, open_for};
 use crate::output::{EventLines, json_line};
 use crate::signals::Signals;
@@ -18,6 +19,7 @@ pub(super) async fn execute(global: &Global, args: &ElectArgs) -> Result<Exit, F
         ChannelName::new(channel).map_err(tenure::Error::from)?;
     }
     let mut signals = Signals::listen()?;
+    let _served = metrics::serve(&args.metrics)?;
     let tenure = open_for(global, &args.name)?;
     let election = candidacy.describe(&tenure, &args.name)?.start()?;
     let mut events = election.events();

@@ -11,6 +11,7 @@ use tenure::{
 use super::lock::Wait;
 use crate::args::{CandidateArgs, Global, ReportArgs, Restart, RunArgs};
 use crate::exit::{Exit, Failure};
+use crate::metrics;
 use crate::options::{Candidacy, open_for};
 use crate::output::{EventLines, json_line, sentence};
 use crate::signals::{Asked, Signals, ends_without_command};
@@ -44,6 +45,7 @@ pub(super) async fn carry_out(global: &Global, candidate: &CandidateArgs, plan: 
     let candidacy = Candidacy::new(candidate)?;
     let timing = candidacy.timing;
     let mut signals = Signals::listen()?;
+    let _served = metrics::serve(&plan.report.metrics)?;
     let tenure = open_for(global, &plan.name)?;
     let supervisor = launch(&tenure)?;
     let election = candidacy.describe(&tenure, &plan.name)?.start()?;

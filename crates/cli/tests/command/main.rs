@@ -16,6 +16,7 @@ mod history;
 mod lock;
 mod look;
 mod messages;
+mod metrics;
 mod migrate;
 mod resign;
 mod run;

@@ -16,6 +16,7 @@ use crate::clock::unix_ms;
 use crate::event::{Event, EventKind, Subscriber, Trouble};
 use crate::leadership::Leadership;
 use crate::messages::{self, Inbox};
+use crate::metrics::Recorder;
 use crate::shared::{Grant, Shared};
 use crate::store::{Campaign, ElectionKey, Renew, Resign, Store};
 
@@ -29,6 +30,7 @@ pub(crate) struct Entry {
     observed: Option<Option<Box<Leader>>>,
     subscribers: Vec<Subscriber>,
     callbacks: Option<Arc<CallbackRunner>>,
+    recorder: Recorder,
     due: Option<Instant>,
 }
 
@@ -39,7 +41,17 @@ impl Entry {
         shared: Arc<Shared>,
         callbacks: Option<Arc<CallbackRunner>>,
     ) -> Self {
-        Self { elector, metadata, shared, grant: None, observed: None, subscribers: Vec::new(), callbacks, due: None }
+        Self {
+            elector,
+            metadata,
+            recorder: Recorder::new(&shared),
+            shared,
+            grant: None,
+            observed: None,
+            subscribers: Vec::new(),
+            callbacks,
+            due: None,
+        }
     }
 
     pub(crate) fn id(&self) -> EntryId {
@@ -97,6 +109,7 @@ impl Entry {
         chance: &mut Chance,
         calls: &mut Calls,
     ) -> Option<Instant> {
+        self.recorder.heard(now, &input);
         self.elector.handle(now, input, chance.draw());
         let mut ended = None;
         loop {
@@ -138,6 +151,7 @@ impl Entry {
     /// Tells everybody of trouble.
     pub(crate) fn trouble(&mut self, now: Instant, trouble: Trouble) {
         tracing::warn!(election = %self.shared.key, candidate = %self.shared.candidate, "{trouble}");
+        self.recorder.trouble(&trouble);
         if let Some(runner) = &self.callbacks
             && !matches!(trouble, Trouble::Callback { callback: "error", .. })
         {
@@ -147,6 +161,7 @@ impl Entry {
     }
 
     fn send(&mut self, now: Instant, request: Request, calls: &mut Calls) {
+        self.recorder.asked(now, &request);
         let candidate = self.elector.candidate();
         let timing = &candidate.timing;
         let from = Address { entry: self.shared.id, request: request.id };
@@ -181,6 +196,7 @@ impl Entry {
 
     fn elected(&mut self, now: Instant, term: Term, trust: Trust) {
         tracing::info!(election = %self.shared.key, candidate = %self.shared.candidate, %term, "elected");
+        self.recorder.elected(now);
         self.observed = None;
         let grant = Arc::new(Grant::new(term, self.elector.nonce()));
         self.shared.elected(Arc::clone(&grant), trust);
@@ -199,6 +215,7 @@ impl Entry {
             self.shared.renewed(grant, trust);
         }
         tracing::trace!(election = %self.shared.key, %term, "renewed");
+        self.recorder.renewed();
         self.tell(now, EventKind::Renewed { term, trust });
     }
 
@@ -211,6 +228,7 @@ impl Entry {
             grant.lost_because(reason);
         }
         self.shared.lost(term);
+        self.recorder.lost(reason);
         let Some(grant) = &self.grant else { return true };
         if kill_at <= now {
             grant.distrust();

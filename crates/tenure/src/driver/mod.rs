@@ -26,6 +26,7 @@ use self::gathering::Address;
 use self::schedule::Schedule;
 use crate::clock::{Alarm, Clock};
 use crate::event::Trouble;
+use crate::metrics;
 use crate::store::{ElectionKey, Hint, Interest, Store};
 
 /// Runs electors: the clock, the store and chance on one side, applications on the other.
@@ -92,6 +93,7 @@ impl Driver {
                 Some(hint) = next_of(&mut self.message_hints) => self.look_for_messages(&hint),
             }
             self.flush();
+            metrics::settle();
         }
         tracing::debug!("the driver has nothing left to do");
     }

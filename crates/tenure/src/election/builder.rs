@@ -196,10 +196,12 @@ impl ElectionBuilder {
             return Err(Error::TtlTooShort { ttl, min });
         }
         let candidate = self.candidate.unwrap_or_else(default_candidate_id);
+        let class = self.tenure.class_of(&self.name);
         let shared = Arc::new(Shared::new(
             self.tenure.next_id(),
             self.tenure.key_of(self.name),
             candidate.clone(),
+            class,
             self.tenure.clock().clone(),
             self.tenure.commands().clone(),
             self.attempts_max,

@@ -18,6 +18,7 @@ mod mailless;
 mod message_faults;
 mod message_handlers;
 mod message_sending;
+mod metrics;
 mod outage;
 mod runtimes;
 mod stop;
