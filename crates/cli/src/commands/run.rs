@@ -5,7 +5,8 @@ use std::io;
 use std::path::Path;
 
 use tenure::{
-    Clock, Election, Event, EventKind, Events, Instant, Leader, LossReason, Tenure, Term, Timing, Work as LeaderWork,
+    Clock, Election, Event, EventKind, Events, Instant, Leader, LossReason, Problem, Tenure, Term, Timing, Trouble,
+    Work as LeaderWork,
 };
 
 use super::lock::Wait;
@@ -120,7 +121,11 @@ impl Run<'_> {
                 self.overdue_at = self.work.as_ref().map(|_| kill_at.max(event.at) + patience);
             }
             EventKind::Observed { leader } => self.observed(leader.as_ref()),
-            EventKind::Error { .. } if self.work.is_none() => self.failed(),
+            EventKind::Error { trouble: Trouble::Store(_) | Trouble::Problem(Problem::Regressed { .. }) }
+                if self.work.is_none() =>
+            {
+                self.failed();
+            }
             _ => {}
         }
     }

@@ -86,6 +86,8 @@ fn a_lock_that_is_not_free_ends_with_75_when_waiting_is_not_wanted_or_not_enough
         let finished = lock(&site, &options, &["true"]);
         assert_eq!((finished.code, finished.stderr.as_str()), (Some(75), ""));
     }
+    // That somebody else has the same id is reported, and is no failure of the store.
+    assert_eq!(lock(&site, &["--id", "a", "--wait", "300ms"], &["true"]).code, Some(75));
     assert!(!worker.is_dead());
     assert_eq!(lock(&site, &["--wait", "1s", "--no-wait"], &["true"]).code, Some(2));
 }
