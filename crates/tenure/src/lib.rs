@@ -78,6 +78,7 @@
 //! # Features
 //! | feature | default | what it adds |
 //! |---|---|---|
+//! | `cron` | yes | `cron`: jobs by the calendar, with the time zones of the world |
 //! | `sqlite` | yes | the store `sqlite:PATH` |
 //! | `redis` | no | the stores `redis://…`, `rediss://…`, `redis+sentinel://…` and `redis+cluster://…`, and a fence |
 //! | `postgres` | no | the store `postgres://…`, its migration, and a fence |
@@ -94,6 +95,8 @@ mod callback;
 mod clock;
 #[cfg(feature = "conformance")]
 pub mod conformance;
+#[cfg(feature = "cron")]
+pub mod cron;
 mod driver;
 mod election;
 mod error;
@@ -104,6 +107,8 @@ mod identity;
 mod leadership;
 mod messages;
 mod phase;
+mod reason;
+mod retry;
 mod shared;
 pub mod store;
 mod tenure;

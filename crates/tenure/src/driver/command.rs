@@ -31,6 +31,12 @@ pub(crate) enum Command {
     Subscribe(EntryId, Subscriber),
     /// Somebody reads messages.
     Listen(EntryId),
+    /// There are jobs to be run by the calendar.
+    #[cfg(feature = "cron")]
+    Schedule(EntryId, Arc<crate::cron::Roster>),
+    /// Something happened to a job.
+    #[cfg(feature = "cron")]
+    Job(EntryId, Box<crate::event::EventKind>),
     /// Use the store.
     Call(StoreCall),
 }
@@ -43,6 +49,10 @@ impl fmt::Debug for Command {
             Self::Trouble(..) => "Trouble",
             Self::Subscribe(..) => "Subscribe",
             Self::Listen(_) => "Listen",
+            #[cfg(feature = "cron")]
+            Self::Schedule(..) => "Schedule",
+            #[cfg(feature = "cron")]
+            Self::Job(..) => "Job",
             Self::Call(_) => "Call",
         })
     }

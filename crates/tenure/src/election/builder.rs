@@ -51,6 +51,8 @@ pub struct ElectionBuilder {
     callbacks: Callbacks,
     pub(super) handlers: BTreeMap<ChannelName, Registered<(Message, Leadership)>>,
     pub(super) attempts_max: u32,
+    #[cfg(feature = "cron")]
+    pub(super) jobs: Vec<(crate::cron::Job, Registered<crate::cron::JobRun>)>,
 }
 
 /// Enough to get over a restart of whatever the handler needs, and few enough to be noticed the same minute.
@@ -69,6 +71,8 @@ impl ElectionBuilder {
             callbacks: Callbacks::default(),
             handlers: BTreeMap::new(),
             attempts_max: ATTEMPTS_MAX,
+            #[cfg(feature = "cron")]
+            jobs: Vec::new(),
         }
     }
 
@@ -161,7 +165,7 @@ impl ElectionBuilder {
     ///
     /// # Errors
     /// When the metadata are too large, the ttl is too short for the store, messages are to be handled and the store has
-    /// no mailbox, or the driver is gone.
+    /// no mailbox, there are jobs and the store has no ledger or two of them have the same name, or the driver is gone.
     pub fn start(self) -> Result<Election, Error> {
         let bytes = self.metadata.iter().map(|(key, value)| key.len() + value.len()).sum();
         if bytes > Error::METADATA_BYTES_MAX {
@@ -185,6 +189,8 @@ impl ElectionBuilder {
             self.tenure.check_mailbox()?;
             shared.open_inbox(|| handlers(self.handlers));
         }
+        #[cfg(feature = "cron")]
+        let roster = super::jobs::roster(&self.tenure, self.jobs)?;
         let elector = Elector::new(Candidate {
             id: candidate,
             timing: self.timing,
@@ -196,6 +202,10 @@ impl ElectionBuilder {
         self.tenure.command(Command::Add(Box::new(entry)))?;
         if listens {
             shared.send(Command::Listen(shared.id));
+        }
+        #[cfg(feature = "cron")]
+        if let Some(roster) = roster {
+            shared.send(Command::Schedule(shared.id, roster));
         }
         Ok(Election::new(shared, self.tenure, self.health_within))
     }

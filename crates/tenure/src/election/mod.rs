@@ -2,6 +2,8 @@
 
 mod blocking;
 mod builder;
+#[cfg(feature = "cron")]
+mod jobs;
 mod messages;
 mod work;
 
