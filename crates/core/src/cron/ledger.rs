@@ -48,21 +48,23 @@ pub struct RunRecord {
 }
 
 impl Ledger {
-    /// Makes jobs known, for whoever leads under this term.
-    pub fn open(&mut self, jobs: &[OpenJob], term: Term) -> Opened {
+    /// Makes jobs known, for whoever leads under this term, at this moment of the store's wall clock.
+    pub fn open(&mut self, jobs: &[OpenJob], term: Term, unix_ms: u64) -> Opened {
         let new = jobs.iter().filter(|job| !self.jobs.contains_key(&job.job)).count();
         if self.jobs.len() + new > JOBS_MAX {
             return Opened::TooMany;
         }
-        Opened::Jobs(jobs.iter().map(|job| self.open_one(job, term)).collect())
+        Opened::Jobs(jobs.iter().map(|job| self.open_one(job, term, unix_ms)).collect())
     }
 
-    fn open_one(&mut self, open: &OpenJob, term: Term) -> JobStanding {
+    fn open_one(&mut self, open: &OpenJob, term: Term, unix_ms: u64) -> JobStanding {
         let OpenJob { job, schedule, from } = open;
-        let record = self.jobs.entry(job.clone()).or_insert_with(|| JobRecord::new(schedule, *from));
+        // A leader whose clock is fast must not decide what is still to come.
+        let from = Tick::at_or_before_ms(unix_ms).min(*from);
+        let record = self.jobs.entry(job.clone()).or_insert_with(|| JobRecord::new(schedule, from));
         if record.schedule != *schedule {
             record.schedule = Arc::clone(schedule);
-            record.mark = record.mark.max(*from);
+            record.mark = record.mark.max(from);
         }
         let is_interrupted = |known: &&RunRecord| known.run.end.is_none() && known.run.term < term;
         let interrupted = record.runs.iter().filter(is_interrupted).map(|known| known.run.tick).collect();

@@ -12,6 +12,7 @@
 //! ```
 
 mod calendar;
+mod correction;
 mod ledger;
 mod planner;
 mod policy;

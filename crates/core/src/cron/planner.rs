@@ -4,6 +4,7 @@ use std::collections::VecDeque;
 use std::time::Duration;
 
 use super::calendar::Calendar;
+use super::correction::Correction;
 use super::policy::{Interrupted, Missed, Overlap, Passed, Policy};
 use super::request::{Act, Claimed, JobStanding};
 use super::tick::Tick;
@@ -23,6 +24,8 @@ pub struct Planner {
     interrupted: VecDeque<Tick>,
     /// The first tick that had to wait for a run to end.
     queued: Option<Tick>,
+    /// What the ledger has said of the clock.
+    correction: Correction,
 }
 
 /// What to do next.
@@ -66,7 +69,7 @@ impl Planner {
             Interrupted::Again => standing.interrupted.into(),
             Interrupted::Leave => VecDeque::new(),
         };
-        Self { policy, mark: standing.mark, running: 0, interrupted, queued: None }
+        Self { policy, mark: standing.mark, running: 0, interrupted, queued: None, correction: Correction::default() }
     }
 
     /// All ticks up to this one are decided.
@@ -75,12 +78,29 @@ impl Planner {
         self.mark
     }
 
-    /// What to do at this moment of the wall clock, in milliseconds since the Unix epoch.
+    /// What to do at this moment of the wall clock, in milliseconds since the Unix epoch. Once the ledger has said that the
+    /// clock is ahead of the store's, that is allowed for.
     pub fn next(&mut self, calendar: &dyn Calendar, unix_ms: u64) -> Step {
+        let corrected_ms = self.correction.read(unix_ms);
+        match self.plan(calendar, corrected_ms) {
+            Step::Wait { until_unix_ms } => {
+                Step::Wait { until_unix_ms: until_unix_ms.map(|until| self.correction.shown_at(until)) }
+            }
+            step => {
+                self.correction.asked(unix_ms);
+                step
+            }
+        }
+    }
+
+    fn plan(&mut self, calendar: &dyn Calendar, unix_ms: u64) -> Step {
         while self.interrupted.front().is_some_and(|tick| tick.age_at(unix_ms) > self.policy.window) {
             self.interrupted.pop_front();
         }
         if let (Some(&tick), true) = (self.interrupted.front(), self.policy.enabled) {
+            if unix_ms < tick.unix_ms() {
+                return Step::Wait { until_unix_ms: Some(tick.unix_ms()) };
+            }
             let late = Some(tick.age_at(unix_ms));
             let run = Step::Run { tick, act: Act::RunAgain, missed: 0, late };
             return if self.may_begin() { run } else { WAIT };
@@ -105,8 +125,9 @@ impl Planner {
                 self.running += usize::from(act != Act::Pass);
             }
             Claimed::Decided { mark } => self.mark = self.mark.max(mark),
+            Claimed::Early { by } => return self.correction.refused(tick, by),
             // The same step comes again, later or under another leadership.
-            Claimed::Early { .. } | Claimed::Unopened | Claimed::NotHolder => return,
+            Claimed::Unopened | Claimed::NotHolder => return,
         }
         if act == Act::RunAgain {
             self.interrupted.retain(|interrupted| *interrupted != tick);

@@ -35,7 +35,8 @@ pub struct OpenJob {
     pub job: JobName,
     /// When it is due, as text: of a job that is due at other times than before nothing was missed.
     pub schedule: Arc<str>,
-    /// The present. Ticks up to it are not missed if the job is new, or is due at other times than before.
+    /// The present. Ticks up to it are not missed if the job is new, or is due at other times than before. The present of
+    /// the store counts if that is earlier.
     pub from: Tick,
 }
 

@@ -9,8 +9,9 @@ use super::{ElectionKey, Replies, StoreError};
 
 impl JobLedger for MemoryStore {
     fn open<'a>(&'a self, request: &'a Open) -> BoxFuture<'a, Result<Opened, StoreError>> {
-        let opened = self
-            .if_held(&request.key, request.nonce, request.term, |kept| kept.ledger.open(&request.jobs, request.term));
+        let opened = self.if_held(&request.key, request.nonce, request.term, |kept| {
+            kept.ledger.open(&request.jobs, request.term, self.unix_ms())
+        });
         Box::pin(ready(Ok(opened.unwrap_or(Opened::NotHolder))))
     }
 

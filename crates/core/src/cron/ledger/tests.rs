@@ -53,7 +53,7 @@ fn mark(opened: &Opened) -> Tick {
 /// Open since 10:00, at a moment that is later than all ticks used here.
 fn ledger() -> Ledger {
     let mut ledger = Ledger::default();
-    ledger.open(&open(10, "hourly"), term(1));
+    ledger.open(&open(10, "hourly"), term(1), NOW);
     ledger
 }
 
@@ -92,9 +92,17 @@ fn what_is_passed_over_is_decided_and_counted() {
 #[test]
 fn a_job_that_is_due_at_other_times_begins_anew() {
     let mut ledger = ledger();
-    assert_eq!(mark(&ledger.open(&open(50, "hourly"), term(2))), at(10), "the mark stays");
-    assert_eq!(mark(&ledger.open(&open(60, "daily"), term(3))), at(60));
-    assert_eq!(mark(&ledger.open(&open(30, "hourly"), term(4))), at(60), "and never falls");
+    assert_eq!(mark(&ledger.open(&open(50, "hourly"), term(2), NOW)), at(10), "the mark stays");
+    assert_eq!(mark(&ledger.open(&open(60, "daily"), term(3), NOW)), at(60));
+    assert_eq!(mark(&ledger.open(&open(30, "hourly"), term(4), NOW)), at(60), "and never falls");
+}
+
+#[test]
+fn a_leader_whose_clock_is_ahead_does_not_decide_what_is_to_come() {
+    let mut ledger = Ledger::default();
+    assert_eq!(mark(&ledger.open(&open(500, "hourly"), term(1), 20_999)), at(20));
+    assert_eq!(mark(&ledger.open(&open(500, "daily"), term(1), 30_000)), at(30));
+    assert_eq!(mark(&ledger.open(&open(500, "hourly"), term(1), 5_000)), at(30), "nor does the mark fall");
 }
 
 #[test]
@@ -119,7 +127,7 @@ fn a_run_that_was_cut_off_is_found_and_taken_over_once() {
     ledger.claim(&claim(1, 30, Act::Run), NOW);
     ledger.finish(&finish(1, 20), NOW);
     let standing = JobStanding { mark: at(30), interrupted: vec![at(30)] };
-    assert_eq!(ledger.open(&open(40, "hourly"), term(2)), Opened::Jobs(vec![standing]));
+    assert_eq!(ledger.open(&open(40, "hourly"), term(2), NOW), Opened::Jobs(vec![standing]));
     assert_eq!(ledger.claim(&claim(2, 20, Act::RunAgain), NOW), Claimed::Decided { mark: at(30) }, "it has ended");
     assert_eq!(ledger.claim(&claim(1, 30, Act::RunAgain), NOW), Claimed::Granted, "it is its own");
     assert_eq!(ledger.claim(&claim(2, 30, Act::RunAgain), NOW), Claimed::Granted);
@@ -162,9 +170,9 @@ fn there_is_room_for_so_many_jobs() {
         from: at(10),
     };
     let more: Vec<OpenJob> = (0..JOBS_MAX).map(named).collect();
-    assert_eq!(ledger.open(&more, term(1)), Opened::TooMany);
+    assert_eq!(ledger.open(&more, term(1), NOW), Opened::TooMany);
     assert_eq!(ledger.jobs.len(), 1, "nothing was changed");
     assert!(ledger.forget(&job()) && !ledger.forget(&job()));
-    assert!(matches!(ledger.open(&more, term(1)), Opened::Jobs(jobs) if jobs.len() == JOBS_MAX));
-    assert!(matches!(ledger.open(&more, term(2)), Opened::Jobs(_)), "they are known already");
+    assert!(matches!(ledger.open(&more, term(1), NOW), Opened::Jobs(jobs) if jobs.len() == JOBS_MAX));
+    assert!(matches!(ledger.open(&more, term(2), NOW), Opened::Jobs(_)), "they are known already");
 }

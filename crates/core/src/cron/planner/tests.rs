@@ -183,6 +183,56 @@ fn a_mark_from_a_clock_that_was_ahead_is_waited_for() {
     assert_eq!(job.next(&MINUTE, 30_000), Step::Wait { until_unix_ms: Some(660_000) });
 }
 
+/// Ten seconds ahead of the store, second by second on the leader's clock: which ticks run, and when on the store's clock.
+fn runs_of_a_fast_leader(missed: Missed, calendar: Every) -> Vec<(u64, u64)> {
+    let mut job = Planner::new(policy(missed, Overlap::Allow), standing(1_000));
+    let mut runs = Vec::new();
+    for store_ms in (1_000_000..1_200_000).step_by(100) {
+        let mut steps = 0;
+        loop {
+            let (tick, act) = match job.next(&calendar, store_ms + 10_000) {
+                Step::Wait { .. } => break,
+                Step::Pass { tick, .. } => (tick, Act::Pass),
+                Step::Run { tick, act, .. } => (tick, act),
+            };
+            let by = tick.ahead_of(store_ms);
+            let early = by > super::super::request::EARLY_MAX;
+            job.claimed(tick, act, if early { Claimed::Early { by } } else { Claimed::Granted });
+            if !early && act == Act::Run {
+                runs.push((tick.unix_s(), store_ms));
+            }
+            steps += 1;
+            assert!(steps < 4, "a leader whose clock is fast does not storm the ledger");
+        }
+    }
+    runs
+}
+
+#[test]
+fn a_leader_whose_clock_is_ahead_fires_by_the_stores() {
+    for missed in [Missed::Skip, Missed::Once, Missed::All] {
+        for every in [1, 3, 60] {
+            let runs = runs_of_a_fast_leader(missed, Every(NonZeroU64::new(every).unwrap()));
+            let ticks: Vec<u64> = runs.iter().map(|(tick, _)| *tick).collect();
+            let due: Vec<u64> = (1_001..1_200).filter(|tick| tick % every == 0).collect();
+            assert!(ticks.starts_with(&due), "{missed} {every}: {ticks:?}");
+            for (tick, store_ms) in runs {
+                assert!((tick * 1000 - 1_000..=tick * 1000 + 1_000).contains(&store_ms), "{missed}: {tick} {store_ms}");
+            }
+        }
+    }
+}
+
+#[test]
+fn a_run_that_was_cut_off_is_not_run_again_before_its_tick() {
+    let again = Policy { interrupted: Interrupted::Again, ..policy(Missed::Once, Overlap::Skip) };
+    let mut job = Planner::new(again, JobStanding { mark: at(60), interrupted: vec![at(60)] });
+    assert_eq!(job.next(&MINUTE, 50_000), Step::Wait { until_unix_ms: Some(60_000) });
+    assert!(matches!(job.next(&MINUTE, 60_000), Step::Run { act: Act::RunAgain, .. }));
+    job.claimed(at(60), Act::RunAgain, Claimed::Early { by: Duration::from_secs(8) });
+    assert!(matches!(job.next(&MINUTE, 60_000), Step::Wait { until_unix_ms: Some(67_000..68_001) }));
+}
+
 #[test]
 fn counting_what_was_missed_has_an_end() {
     let mut job = planner(Missed::Skip, Overlap::Skip, 0);
