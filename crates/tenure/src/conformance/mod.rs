@@ -41,8 +41,9 @@
 //! }
 //!
 //! tenure::conformance_tests!(Memory::new());
-//! // A store without a mailbox says `no messages:` instead.
+//! // A store without a mailbox says `no messages:` instead, and one without a ledger `no ledger:`.
 //! tenure::conformance_tests!(messages: Memory::new());
+//! tenure::conformance_tests!(ledger: Memory::new());
 //! ```
 //!
 //! The properties assume nothing beyond the contract: terms need not be consecutive, an expired lease need not be
@@ -55,6 +56,7 @@
 
 mod ambiguity;
 mod batch;
+mod bookkeeping;
 mod campaign;
 mod capabilities;
 mod concurrency;
@@ -62,6 +64,14 @@ mod correspondence;
 mod elections;
 mod handover;
 mod history;
+mod ledger_apart;
+mod ledger_claim;
+mod ledger_concurrency;
+mod ledger_finish;
+mod ledger_holder;
+mod ledger_open;
+mod ledger_report;
+mod ledger_run;
 mod list;
 mod message_aside;
 mod message_receive;
@@ -71,6 +81,7 @@ mod message_text;
 mod message_watch;
 mod names;
 mod needs;
+mod no_ledger;
 mod no_messages;
 mod nonce;
 mod observe;
@@ -89,7 +100,7 @@ use std::time::Duration;
 
 use futures_util::future::BoxFuture;
 
-pub use self::list::{ALL, MESSAGES, NO_MESSAGES, SESSIONS};
+pub use self::list::{ALL, LEDGER, MESSAGES, NO_LEDGER, NO_MESSAGES, SESSIONS};
 pub use self::needs::{expected_of, left_out};
 use crate::store::Store;
 
@@ -119,7 +130,9 @@ pub trait Fixture: Send + Sync {
 ///
 /// After `messages:` it takes the properties in [`conformance::MESSAGES`](crate::conformance::MESSAGES), and after
 /// `no messages:` those in [`conformance::NO_MESSAGES`](crate::conformance::NO_MESSAGES): the tests of a store name one
-/// of the two, so that nobody has to guess whether messages were left out or forgotten.
+/// of the two, so that nobody has to guess whether messages were left out or forgotten. In the same way it takes those in
+/// [`conformance::LEDGER`](crate::conformance::LEDGER) after `ledger:`, and after `no ledger:` those in
+/// [`conformance::NO_LEDGER`](crate::conformance::NO_LEDGER).
 #[macro_export]
 macro_rules! conformance_tests {
     (messages: $fixture:expr) => {
@@ -127,6 +140,12 @@ macro_rules! conformance_tests {
     };
     (no messages: $fixture:expr) => {
         $crate::__conformance_no_message_properties! { [$crate::__conformance_test] ($fixture) }
+    };
+    (ledger: $fixture:expr) => {
+        $crate::__conformance_ledger_properties! { [$crate::__conformance_test] ($fixture) }
+    };
+    (no ledger: $fixture:expr) => {
+        $crate::__conformance_no_ledger_properties! { [$crate::__conformance_test] ($fixture) }
     };
     (sessions: $fixture:expr) => {
         $crate::__conformance_session_properties! { [$crate::__conformance_test] ($fixture) }
@@ -142,7 +161,8 @@ macro_rules! conformance_tests {
 /// When the property does not hold within a minute, or there is none of this name.
 #[doc(hidden)]
 pub fn run<F: Fixture>(name: &str, fixture: impl FnOnce() -> F) {
-    let mut all = ALL.iter().chain(MESSAGES).chain(NO_MESSAGES).chain(SESSIONS);
+    let groups = [ALL, MESSAGES, NO_MESSAGES, LEDGER, NO_LEDGER, SESSIONS];
+    let mut all = groups.into_iter().flatten();
     let (_, property) = all.find(|(known, _)| *known == name).expect("a property of this name");
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().expect("a runtime");
     runtime.block_on(async {

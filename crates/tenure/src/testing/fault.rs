@@ -32,11 +32,21 @@ pub enum Operation {
     ListMessages,
     /// [`Mailbox::requeue`](crate::store::Mailbox::requeue).
     Requeue,
+    /// [`JobLedger::open`](crate::store::JobLedger::open).
+    OpenJobs,
+    /// [`JobLedger::claim`](crate::store::JobLedger::claim).
+    Claim,
+    /// [`JobLedger::finish`](crate::store::JobLedger::finish).
+    Finish,
+    /// [`JobLedger::jobs`](crate::store::JobLedger::jobs).
+    ListJobs,
+    /// [`JobLedger::forget`](crate::store::JobLedger::forget).
+    ForgetJob,
 }
 
 impl Operation {
     /// All of them.
-    pub const ALL: [Self; 12] = [
+    pub const ALL: [Self; 17] = [
         Self::Campaign,
         Self::Renew,
         Self::Resign,
@@ -49,6 +59,11 @@ impl Operation {
         Self::Settle,
         Self::ListMessages,
         Self::Requeue,
+        Self::OpenJobs,
+        Self::Claim,
+        Self::Finish,
+        Self::ListJobs,
+        Self::ForgetJob,
     ];
 }
 

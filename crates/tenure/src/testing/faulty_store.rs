@@ -1,5 +1,6 @@
 //! A store whose requests and replies go astray when a test says so.
 
+mod ledger;
 mod mailbox;
 
 use std::collections::{BTreeMap, VecDeque};
@@ -16,8 +17,8 @@ use tokio::sync::{oneshot, watch};
 use super::{Fault, Operation};
 use crate::clock::Clock;
 use crate::store::{
-    Campaign, Capabilities, ElectionKey, Finding, Hint, Interest, Mailbox, Observation, Renew, Replies, Resign, Store,
-    StoreError, StoreErrorKind, Transition,
+    Campaign, Capabilities, ElectionKey, Finding, Hint, Interest, JobLedger, Mailbox, Observation, Renew, Replies,
+    Resign, Store, StoreError, StoreErrorKind, Transition,
 };
 
 /// Wraps a store and does to its calls what a network would do on a bad day, when it is told to.
@@ -278,6 +279,10 @@ impl Store for FaultyStore {
 
     fn mailbox(&self) -> Option<&dyn Mailbox> {
         self.inner.mailbox().map(|_| self as _)
+    }
+
+    fn ledger(&self) -> Option<&dyn JobLedger> {
+        self.inner.ledger().map(|_| self as _)
     }
 
     fn examine(&self) -> BoxFuture<'_, Vec<Finding>> {

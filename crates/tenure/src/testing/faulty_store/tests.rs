@@ -1,11 +1,12 @@
 use std::time::Duration;
 
 use futures_util::FutureExt;
-use tenure_core::{Failure, Metadata, Nonce, Priority, Term};
+use tenure_core::{Failure, JobName, Metadata, Nonce, Priority, Term};
 
 use super::*;
 use crate::store::{
     Mailbox, MemoryStore, MessageId, Post, Receive, Received, Shelf,
+    ledger::{Act, Claim, Claimed, JobLedger, Open, OpenJob, Opened, Tick},
     mailbox::{ChannelName, Sender},
 };
 use crate::testing::VirtualClock;
@@ -227,4 +228,38 @@ async fn messages_go_astray_as_well() {
     };
     assert_eq!(faulty.receive(&request).await.unwrap(), Received::NotHolder);
     assert_eq!(faulty.promises(), inner.promises());
+}
+
+#[tokio::test]
+async fn what_is_asked_of_a_ledger_goes_astray_as_well() {
+    let (store, inner, _) = scene();
+    let faulty = Store::ledger(&*store).unwrap();
+    store.campaign(&[campaign(1)]).await;
+    let (nonce, term, job) = (Nonce::from_bits(1), Term::new(1).unwrap(), JobName::new("backup").unwrap());
+    let jobs = vec![OpenJob { job: job.clone(), schedule: "daily".into(), from: Tick::from_unix_s(1) }];
+    let open = Open { key: key(), nonce, term, jobs };
+    store.inject_once(Operation::OpenJobs, Fault::LoseRequest);
+    assert_eq!(failure(&faulty.open(&open).await), Failure::NotSent);
+    assert_eq!(inner.jobs(&key(), 9).await.unwrap(), []);
+    assert!(matches!(faulty.open(&open).await.unwrap(), Opened::Jobs(_)));
+    let candidate = CandidateId::new("one").unwrap();
+    let claim = |second| Claim {
+        key: key(),
+        nonce,
+        term,
+        candidate: candidate.clone(),
+        job: job.clone(),
+        tick: Tick::from_unix_s(second),
+        act: Act::Run,
+        missed: 0,
+    };
+    store.inject_once(Operation::Claim, Fault::LoseReply);
+    let lost = faulty.claim(&[claim(2), claim(3)]).await;
+    assert_eq!(lost.iter().map(failure).collect::<Vec<_>>(), [Failure::Unknown, Failure::Unknown]);
+    assert_eq!(inner.jobs(&key(), 9).await.unwrap()[0].fired, 2, "it was executed");
+    assert_eq!(*faulty.claim(&[claim(3)]).await[0].as_ref().unwrap(), Claimed::Granted);
+    assert_eq!((store.calls(Operation::Claim), store.requests(Operation::Claim)), (2, 3));
+    store.inject(Operation::ForgetJob, Fault::LoseRequest);
+    assert_eq!(failure(&faulty.forget(&key(), &job).await), Failure::NotSent);
+    assert_eq!(faulty.jobs(&key(), 1).await.unwrap()[0].runs.len(), 1);
 }
