@@ -2,10 +2,12 @@
 
 use std::fmt;
 use std::os::fd::OwnedFd;
+use std::pin::pin;
 #[cfg(feature = "testing")]
 use std::sync::Arc;
-use std::time::{SystemTime, UNIX_EPOCH};
+use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
+use futures_util::future::{Either, select};
 use rustix::time::{
     ClockId, Itimerspec, TimerfdClockId, TimerfdFlags, TimerfdTimerFlags, Timespec, clock_gettime, timerfd_create,
     timerfd_settime,
@@ -83,6 +85,14 @@ impl Clock {
             Source::Boottime => tokio::time::sleep(at.saturating_since(boottime())).await,
             #[cfg(feature = "testing")]
             Source::Virtual(clock) => clock.sleep_until(at).await,
+        }
+    }
+
+    /// Waits for a future, but not longer than this. Cancel safe if the future is.
+    pub(crate) async fn within<T>(&self, limit: Duration, future: impl Future<Output = T>) -> Option<T> {
+        match select(pin!(future), pin!(self.sleep_until(self.now() + limit))).await {
+            Either::Left((output, _)) => Some(output),
+            Either::Right(_) => None,
         }
     }
 

@@ -39,6 +39,24 @@ pub enum Error {
         /// What is wrong with it.
         message: String,
     },
+    /// A job's cron expression or time zone cannot be used.
+    #[cfg(feature = "cron")]
+    #[error(transparent)]
+    Schedule(#[from] crate::cron::ScheduleError),
+    /// Two jobs of one election have the same name.
+    #[cfg(feature = "cron")]
+    #[error("two jobs of this election have the name {job}; the ledger could not tell them apart; rename one")]
+    SameJob {
+        /// The name.
+        job: tenure_core::JobName,
+    },
+    /// The election has more jobs than a ledger keeps.
+    #[cfg(feature = "cron")]
+    #[error("this election has {count} jobs, and at most {max} are kept; spread them over several elections", max = tenure_core::cron::JOBS_MAX)]
+    TooManyJobs {
+        /// How many.
+        count: usize,
+    },
     /// The store failed.
     #[error(transparent)]
     Store(#[from] StoreError),
@@ -80,7 +98,7 @@ pub enum Error {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 #[non_exhaustive]
 pub enum ErrorKind {
-    /// Something that was given cannot be used: a name, a duration, metadata, a payload.
+    /// Something that was given cannot be used: a name, a duration, metadata, a payload, a schedule.
     Invalid,
     /// The store failed.
     Store,
@@ -107,6 +125,8 @@ impl Error {
             Self::Name(_) | Self::Timing(_) | Self::Metadata { .. } | Self::TtlTooShort { .. } | Self::Json { .. } => {
                 ErrorKind::Invalid
             }
+            #[cfg(feature = "cron")]
+            Self::Schedule(_) | Self::SameJob { .. } | Self::TooManyJobs { .. } => ErrorKind::Invalid,
             Self::Store(_) => ErrorKind::Store,
             Self::NotLeading => ErrorKind::NotLeading,
             Self::LockBusy { .. } => ErrorKind::LockBusy,

@@ -53,6 +53,16 @@ pub enum EventKind {
         /// Who.
         leader: Option<Leader>,
     },
+    /// Something happened to a tick of a job.
+    #[cfg(feature = "cron")]
+    Job {
+        /// Of which job.
+        job: tenure_core::JobName,
+        /// Which tick.
+        tick: tenure_core::cron::Tick,
+        /// What.
+        news: crate::cron::JobNews,
+    },
     /// Something went wrong. The candidacy goes on.
     Error {
         /// What.
@@ -93,6 +103,9 @@ pub enum Trouble {
         /// Why it failed the last time.
         why: String,
     },
+    /// Something is wrong with a job.
+    #[cfg(feature = "cron")]
+    Job(crate::cron::JobTrouble),
     /// So many messages have been set aside that the oldest of them were dropped.
     AsideDropped {
         /// How many.
@@ -119,6 +132,8 @@ impl fmt::Display for Trouble {
                 "message {id} on channel {channel} was set aside after {attempts} attempt(s): {why}; look at it with \
                  `tenure messages NAME --aside`"
             ),
+            #[cfg(feature = "cron")]
+            Self::Job(trouble) => trouble.fmt(f),
             Self::AsideDropped { count } => {
                 write!(f, "{count} of the oldest messages set aside were dropped: only {ASIDE_MAX} are kept")
             }

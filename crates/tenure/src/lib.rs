@@ -48,6 +48,10 @@
 //! [`Tenure::lock`] describes a lock: an election whose leader leaves when its work is done. [`Lock::with_lock`] runs work
 //! once under it, and [`Lock::acquire`] gives a [`LockGuard`]. Whoever waits is served in order of arrival.
 //!
+//! # Jobs by the calendar
+//! With [`ElectionBuilder::job`] whoever leads runs a job whenever a cron expression matches, each tick at most once across all
+//! candidates. What was missed while nobody led follows the job's policy; see [`cron`].
+//!
 //! # The trust window
 //! ```text
 //! store      ...............[====================== ttl ======================]
@@ -83,6 +87,7 @@
 //! # Features
 //! | feature | default | what it adds |
 //! |---|---|---|
+//! | `cron` | yes | `cron`: jobs by the calendar, with the time zones of the world |
 //! | `sqlite` | yes | the store `sqlite:PATH` |
 //! | `redis` | no | the stores `redis://…`, `rediss://…`, `redis+sentinel://…` and `redis+cluster://…`, and a fence |
 //! | `postgres` | no | the store `postgres://…`, its migration, and a fence |
@@ -101,6 +106,8 @@ mod callback;
 mod clock;
 #[cfg(feature = "conformance")]
 pub mod conformance;
+#[cfg(feature = "cron")]
+pub mod cron;
 mod driver;
 mod election;
 mod error;
@@ -116,6 +123,8 @@ pub mod metrics;
 #[cfg(not(feature = "metrics"))]
 mod metrics;
 mod phase;
+mod reason;
+mod retry;
 mod shared;
 mod shift;
 pub mod store;
@@ -156,4 +165,7 @@ mod documents {
     struct Locks;
     #[doc = include_str!("../../../docs/metrics.md")]
     struct Metrics;
+    #[cfg(feature = "cron")]
+    #[doc = include_str!("../../../docs/cron.md")]
+    struct Cron;
 }

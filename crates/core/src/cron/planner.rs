@@ -135,6 +135,11 @@ impl Planner {
         self.queued.take_if(|queued| *queued <= self.mark);
     }
 
+    /// A run of an earlier leadership still goes on, in the same process.
+    pub fn still_running(&mut self) {
+        self.running += 1;
+    }
+
     /// A run has ended.
     pub fn ended(&mut self) {
         self.running = self.running.saturating_sub(1);

@@ -33,6 +33,12 @@ pub(crate) enum Command {
     Listen(EntryId),
     /// Somebody wants to hear broadcasts.
     Hear(EntryId),
+    /// There are jobs to be run by the calendar.
+    #[cfg(feature = "cron")]
+    Schedule(EntryId, Arc<crate::cron::Roster>),
+    /// Something happened to a job.
+    #[cfg(feature = "cron")]
+    Job(EntryId, Box<crate::event::EventKind>),
     /// Use the store.
     Call(StoreCall),
 }
@@ -46,6 +52,10 @@ impl fmt::Debug for Command {
             Self::Subscribe(..) => "Subscribe",
             Self::Listen(_) => "Listen",
             Self::Hear(_) => "Hear",
+            #[cfg(feature = "cron")]
+            Self::Schedule(..) => "Schedule",
+            #[cfg(feature = "cron")]
+            Self::Job(..) => "Job",
             Self::Call(_) => "Call",
         })
     }

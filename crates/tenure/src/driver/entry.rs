@@ -77,6 +77,26 @@ impl Entry {
         broadcasts::pump(Arc::clone(&self.shared), store)
     }
 
+    /// What lets its jobs begin, for as long as it stands.
+    #[cfg(feature = "cron")]
+    pub(crate) fn scheduler(
+        &self,
+        store: Arc<dyn Store>,
+        roster: Arc<crate::cron::Roster>,
+    ) -> impl Future<Output = ()> + Send + use<> {
+        crate::cron::scheduler(Arc::clone(&self.shared), store, self.elector.candidate().timing, roster)
+    }
+
+    /// Everything that happens to a job passes through here.
+    #[cfg(feature = "cron")]
+    pub(crate) fn job(&mut self, now: Instant, news: EventKind) {
+        tracing::debug!(election = %self.shared.key, candidate = %self.shared.candidate, ?news, "a job");
+        if let EventKind::Job { news, .. } = &news {
+            self.recorder.job(news);
+        }
+        self.tell(now, news);
+    }
+
     /// Messages may wait for it.
     pub(crate) fn look_for_messages(&self) {
         if let Some(inbox) = self.shared.inbox() {

@@ -157,6 +157,19 @@ impl Driver {
             }
             Command::Listen(id) => self.listen(id),
             Command::Hear(id) => self.hear(id),
+            #[cfg(feature = "cron")]
+            Command::Schedule(id, roster) => {
+                // In a task of its own, that ends with the candidacy or with the driver.
+                if let Some(entry) = self.entries.get(&id) {
+                    tokio::spawn(entry.scheduler(Arc::clone(&self.store), roster));
+                }
+            }
+            #[cfg(feature = "cron")]
+            Command::Job(id, news) => {
+                if let Some(entry) = self.entries.get_mut(&id) {
+                    entry.job(self.clock.now(), *news);
+                }
+            }
             Command::Call(call) => self.calls.call(call),
         }
     }

@@ -54,6 +54,8 @@ pub struct ElectionBuilder {
     pub(super) handlers: BTreeMap<ChannelName, Registered<(Message, Leadership)>>,
     pub(super) attempts_max: u32,
     pub(super) broadcast_handlers: BTreeMap<ChannelName, Registered<Broadcast>>,
+    #[cfg(feature = "cron")]
+    pub(super) jobs: Vec<(crate::cron::Job, Registered<crate::cron::JobRun>)>,
 }
 
 /// Enough to get over a restart of whatever the handler needs, and few enough to be noticed the same minute.
@@ -73,6 +75,8 @@ impl ElectionBuilder {
             handlers: BTreeMap::new(),
             attempts_max: ATTEMPTS_MAX,
             broadcast_handlers: BTreeMap::new(),
+            #[cfg(feature = "cron")]
+            jobs: Vec::new(),
         }
     }
 
@@ -164,8 +168,8 @@ impl ElectionBuilder {
     /// Begins the candidacy. It returns at once; being elected takes as long as it takes.
     ///
     /// # Errors
-    /// When the metadata are too large, the ttl is too short for the store, messages or broadcasts are to be handled and
-    /// the store has no mailbox or cannot broadcast, or the driver is gone.
+    /// When the metadata are too large, the ttl is too short for the store, the store lacks what is asked of it (a mailbox for
+    /// messages, a bulletin for broadcasts, a ledger for jobs), two jobs have the same name, or the driver is gone.
     pub fn start(self) -> Result<Election, Error> {
         self.start_told(None)
     }
@@ -216,6 +220,8 @@ impl ElectionBuilder {
             self.tenure.check_bulletin()?;
             shared.open_board(|| broadcasts::handlers(self.broadcast_handlers));
         }
+        #[cfg(feature = "cron")]
+        let roster = super::jobs::roster(&self.tenure, self.jobs)?;
         let elector = Elector::new(Candidate {
             id: candidate,
             timing: self.timing,
@@ -233,6 +239,10 @@ impl ElectionBuilder {
         }
         if hears {
             shared.send(Command::Hear(shared.id));
+        }
+        #[cfg(feature = "cron")]
+        if let Some(roster) = roster {
+            shared.send(Command::Schedule(shared.id, roster));
         }
         Ok(Election::new(shared, self.tenure, self.health_within))
     }

@@ -4,6 +4,8 @@ mod blocking;
 mod broadcasts;
 mod builder;
 mod consume;
+#[cfg(feature = "cron")]
+mod jobs;
 mod messages;
 mod work;
 

@@ -2,21 +2,16 @@
 //! be told. Plain rules: no clock, no store, no waiting.
 
 use std::collections::{BTreeMap, VecDeque};
-use std::time::Duration;
 
 use tenure_core::{ChannelName, Instant, Sender, Term};
 
+use crate::reason::storable;
+use crate::retry::retry_after;
 use crate::store::mailbox::Fate;
 use crate::store::{Line, Message, MessageId};
 
-/// How long a message waits after its first failed attempt; it doubles with every further one.
-const RETRY_FIRST: Duration = Duration::from_millis(100);
-/// The longest it waits.
-const RETRY_LONGEST: Duration = Duration::from_secs(30);
 /// More of one channel are not asked for, so that a channel nobody empties keeps nothing from the others.
 const HELD_PER_CHANNEL: usize = 64;
-/// A longer reason is cut: it is for people, and the store has to keep it.
-const REASON_CHARS_MAX: usize = 1_000;
 /// How many verdicts go to the store together.
 const TOLD_TOGETHER: usize = 500;
 
@@ -330,17 +325,6 @@ impl Held {
     fn is_empty(&self) -> bool {
         self.queue.is_empty() && self.untold == 0
     }
-}
-
-/// A reason as every store can keep it: some do not take a NUL.
-fn storable(why: &str) -> String {
-    why.chars().take(REASON_CHARS_MAX).map(|c| if c == '\0' { char::REPLACEMENT_CHARACTER } else { c }).collect()
-}
-
-/// Exponential back-off with jitter.
-pub(super) fn retry_after(failures: u32, spread: u32) -> Duration {
-    let ceiling = RETRY_FIRST.saturating_mul(1 << failures.saturating_sub(1).min(16)).min(RETRY_LONGEST);
-    ceiling / 2 + (ceiling / 2).mul_f64(f64::from(spread) / f64::from(u32::MAX))
 }
 
 #[cfg(test)]

@@ -13,6 +13,7 @@ use super::handler::Handler;
 use crate::driver::Command;
 use crate::event::Trouble;
 use crate::leadership::{Leadership, Work};
+use crate::retry::spread;
 use crate::shared::{Grant, Shared};
 use crate::store::Message;
 
@@ -161,11 +162,4 @@ impl fmt::Debug for Inbox {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("Inbox").field("handlers", &self.handlers.keys()).finish_non_exhaustive()
     }
-}
-
-/// Chance, to spread retries. Without randomness they come together, which costs a little time and nothing else.
-pub(super) fn spread() -> u32 {
-    let mut bytes = [0; 4];
-    let _ = getrandom::fill(&mut bytes);
-    u32::from_le_bytes(bytes)
 }

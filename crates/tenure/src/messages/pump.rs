@@ -6,15 +6,16 @@ use std::pin::pin;
 use std::sync::Arc;
 use std::time::Duration;
 
-use futures_util::future::{BoxFuture, Either, select};
+use futures_util::future::{BoxFuture, select};
 use tenure_core::{Input, Instant, Nonce, Timing};
 
-use super::desk::{Desk, retry_after};
-use super::inbox::{Inbox, spread};
+use super::desk::Desk;
+use super::inbox::Inbox;
 use crate::driver::Command;
 use crate::event::Trouble;
 use crate::leadership::Leadership;
 use crate::phase::Phase;
+use crate::retry::{retry_after, spread};
 use crate::shared::Shared;
 use crate::store::{Mailbox, Receive, Received, Settle, Settled, Store, StoreError, StoreErrorKind};
 
@@ -187,14 +188,10 @@ impl Term<'_> {
         patience: Duration,
         call: BoxFuture<'_, Result<T, StoreError>>,
     ) -> Result<T, StoreError> {
-        let limit = pin!(self.shared.clock.sleep_until(self.shared.clock.now() + patience));
-        match select(call, limit).await {
-            Either::Left((answer, _)) => answer,
-            Either::Right(_) => {
-                let message = "the store did not answer in time when it was asked about messages";
-                Err(StoreError::unknown(StoreErrorKind::TimedOut, message))
-            }
-        }
+        self.shared.clock.within(patience, call).await.unwrap_or_else(|| {
+            let message = "the store did not answer in time when it was asked about messages";
+            Err(StoreError::unknown(StoreErrorKind::TimedOut, message))
+        })
     }
 
     fn report(&self, trouble: Trouble) {

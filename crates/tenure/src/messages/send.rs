@@ -6,10 +6,9 @@ use std::time::Duration;
 use serde::Serialize;
 use tenure_core::{ChannelName, Failure, Sender};
 
-use super::desk::retry_after;
-use super::inbox::spread;
 use crate::blocking::block_on;
 use crate::error::Error;
+use crate::retry::{retry_after, spread};
 use crate::store::{
     Mailbox, MailboxPromises, Message, MessageId, Post, Replies, Shelf, Store, StoreError, StoreErrorKind,
 };

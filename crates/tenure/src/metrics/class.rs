@@ -53,10 +53,6 @@ impl Class {
     pub(super) fn label(&self) -> Arc<str> {
         Arc::clone(&self.0)
     }
-
-    pub(super) fn cron_tick(&self, result: &'static str) {
-        list::CRON_TICKS.count(self, result);
-    }
 }
 
 /// Finds the class of an election, as the application says or by the part of its name before the first colon.

@@ -184,9 +184,9 @@ impl Metric {
         self.add(class, None, 1);
     }
 
-    /// One more with this value of the metric's own label.
-    pub(super) fn count(&self, class: &Class, value: &'static str) {
-        self.add(class, Some(value), 1);
+    /// So many more with this value of the metric's own label.
+    pub(super) fn count(&self, class: &Class, value: &'static str, by: u64) {
+        self.add(class, Some(value), by);
     }
 
     pub(super) fn set(&self, class: &Class, value: f64) {

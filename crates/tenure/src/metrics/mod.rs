@@ -43,6 +43,8 @@
 mod board;
 #[cfg(feature = "metrics")]
 mod class;
+#[cfg(all(feature = "cron", feature = "metrics"))]
+mod jobs;
 #[cfg(feature = "metrics")]
 mod list;
 #[cfg(not(feature = "metrics"))]
@@ -79,53 +81,4 @@ pub fn describe() {
 pub fn refresh() {
     class::known().iter().for_each(list::begin);
     board::publish();
-}
-
-/// What became of a tick of a job.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-#[cfg_attr(not(test), expect(dead_code, reason = "jobs are on their way"))]
-pub(crate) enum CronTick {
-    /// It ran at its time.
-    Fired,
-    /// Its time passed and nobody ran it, nor will.
-    Missed,
-    /// It ran, but after its time: its time fell into a failover.
-    Late,
-    /// It was not run on purpose.
-    Skipped,
-}
-
-/// Counts a tick of a job.
-#[cfg_attr(not(test), expect(dead_code, reason = "jobs are on their way"))]
-pub(crate) fn cron_tick(class: &Class, tick: CronTick) {
-    class.cron_tick(match tick {
-        CronTick::Fired => "fired",
-        CronTick::Missed => "missed",
-        CronTick::Late => "late",
-        CronTick::Skipped => "skipped",
-    });
-}
-
-#[cfg(all(test, feature = "metrics"))]
-mod tests {
-    use metrics_exporter_prometheus::PrometheusBuilder;
-    use tenure_core::ElectionName;
-
-    use super::*;
-
-    #[test]
-    fn ticks_of_jobs_are_counted_by_result() {
-        let exporter = PrometheusBuilder::new().build_recorder();
-        ::metrics::with_local_recorder(&exporter, || {
-            let class = Classifier::by_name().class_of(&ElectionName::new("jobs:nightly").unwrap());
-            for tick in [CronTick::Fired, CronTick::Fired, CronTick::Missed, CronTick::Late, CronTick::Skipped] {
-                cron_tick(&class, tick);
-            }
-        });
-        let page = exporter.handle().render();
-        for (result, count) in [("fired", 2), ("missed", 1), ("late", 1), ("skipped", 1)] {
-            let line = format!("tenure_cron_ticks_total{{key_class=\"jobs\",result=\"{result}\"}} {count}");
-            assert!(page.contains(&line), "no {line} in\n{page}");
-        }
-    }
 }

@@ -10,10 +10,6 @@ use crate::shared::Shared;
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Class;
 
-impl Class {
-    pub(super) fn cron_tick(self, _result: &'static str) {}
-}
-
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Classifier;
 
@@ -47,6 +43,9 @@ impl Recorder {
     pub(crate) fn lost(&self, _reason: LossReason) {}
 
     pub(crate) fn trouble(&self, _trouble: &Trouble) {}
+
+    #[cfg(feature = "cron")]
+    pub(crate) fn job(&self, _news: &crate::cron::JobNews) {}
 }
 
 pub(crate) fn settle() {}

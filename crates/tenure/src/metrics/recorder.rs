@@ -66,7 +66,7 @@ impl Recorder {
     /// Leadership began.
     pub(crate) fn elected(&mut self, now: Instant) {
         list::ACQUIRED.increment(&self.class);
-        list::TRANSITIONS.count(&self.class, ELECTED);
+        list::TRANSITIONS.count(&self.class, ELECTED, 1);
         if let (Some(vacant), Some((_, sent_at))) = (self.vacant_from.take(), self.campaign) {
             // It was free when it was asked for, at the latest: whoever held it may have resigned.
             list::FAILOVER_SECONDS.record(&self.class, now.saturating_since(vacant.min(sent_at)));
@@ -83,20 +83,28 @@ impl Recorder {
     /// Leadership ended.
     pub(crate) fn lost(&self, reason: LossReason) {
         list::LOST.increment(&self.class);
-        list::TRANSITIONS.count(&self.class, reason.as_str());
+        list::TRANSITIONS.count(&self.class, reason.as_str(), 1);
         board::changed();
     }
 
     /// Something went wrong.
     pub(crate) fn trouble(&self, trouble: &Trouble) {
         match trouble {
-            Trouble::Store(error) => list::STORE_ERRORS.count(&self.class, list::kind_word(error.kind())),
-            Trouble::Problem(problem) => list::PROBLEMS.count(&self.class, list::problem_word(problem)),
+            Trouble::Store(error) => list::STORE_ERRORS.count(&self.class, list::kind_word(error.kind()), 1),
+            Trouble::Problem(problem) => list::PROBLEMS.count(&self.class, list::problem_word(problem), 1),
             Trouble::Callback { .. }
             | Trouble::SetAside { .. }
             | Trouble::AsideDropped { .. }
             | Trouble::BroadcastsMissed { .. } => {}
+            #[cfg(feature = "cron")]
+            Trouble::Job(_) => {}
         }
+    }
+
+    /// Something happened to a tick of a job.
+    #[cfg(feature = "cron")]
+    pub(crate) fn job(&self, news: &crate::cron::JobNews) {
+        super::jobs::count(&self.class, news);
     }
 }
 

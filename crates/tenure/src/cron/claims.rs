@@ -1,0 +1,126 @@
+//! Claiming ticks, and letting their runs begin.
+
+use tenure_core::Failure;
+use tenure_core::cron::{Act, Claim, Claimed, Open, Opened};
+
+use super::job::Job;
+use super::news::{JobNews, JobTrouble};
+use super::roster::{RunId, Running, Stage};
+use super::run::{Begin, JobRun, Limit};
+use super::scheduler::{Progress, Scheduler, Setback};
+use super::term::{Term, Wish};
+
+impl Scheduler<'_> {
+    /// Says which jobs there are, and hears how they stand.
+    pub(super) async fn open(&mut self, term: &mut Term) -> Progress {
+        let unix_ms = self.shared.clock.unix_ms();
+        let request = Open {
+            key: self.shared.key.clone(),
+            nonce: term.nonce,
+            term: term.leadership.term(),
+            jobs: self.roster.jobs.iter().map(|(job, _)| job.open_from(unix_ms)).collect(),
+        };
+        match self.in_time(self.ledger.open(&request)).await.map_err(Setback::Store)? {
+            Opened::Jobs(standings) => {
+                let running = self.running.values().map(|running| running.index);
+                term.open(self.roster.jobs.iter().map(|(job, _)| job), standings, running);
+                self.report_marks(term, unix_ms);
+                Ok(())
+            }
+            Opened::NotHolder => Err(Setback::NotHolder),
+            Opened::TooMany => Err(Setback::TooMany),
+        }
+    }
+
+    /// Claims ticks, and does with each what the ledger says.
+    pub(super) async fn claim(&mut self, term: &mut Term, wishes: &[Wish]) -> Progress {
+        let roster = self.roster;
+        let (wishes, batch): (Vec<Wish>, Vec<Claim>) = wishes
+            .iter()
+            .filter_map(|wish| roster.job(wish.index).map(|job| (*wish, self.claim_of(term, job, wish))))
+            .unzip();
+        term.ask(&wishes);
+        let own_ms = self.shared.clock.unix_ms();
+        let replies = self.all_in_time(batch.len(), self.ledger.claim(&batch)).await;
+        let mut progress = Ok(());
+        for (wish, reply) in wishes.iter().zip(replies) {
+            let unwanted = match &reply {
+                Ok(claimed) => term.answered(wish, *claimed),
+                Err(error) if error.failure() == Failure::Unknown => term.unanswered(wish),
+                Err(_) => term.refused(wish),
+            };
+            if let Some(tick) = unwanted {
+                self.abandon(term.nonce, &term.leadership, wish.index, tick);
+            }
+            let went = match reply {
+                Ok(claimed) => self.claimed(term, wish, claimed, own_ms),
+                Err(error) => Err(Setback::Store(error)),
+            };
+            progress = progress.and(went);
+        }
+        progress
+    }
+
+    /// Tells once of each mark that is far in the future.
+    pub(super) fn report_marks(&self, term: &mut Term, unix_ms: u64) {
+        for (index, mark) in term.marks_ahead(self.shared.clock.now(), unix_ms) {
+            if let Some(job) = self.roster.job(index) {
+                self.trouble(JobTrouble::MarkAhead { job: job.name().clone(), mark });
+            }
+        }
+    }
+
+    fn claimed(&mut self, term: &mut Term, wish: &Wish, claimed: Claimed, own_ms: u64) -> Progress {
+        match claimed {
+            Claimed::Granted => match wish.passed {
+                Some((count, why)) => self.news(wish.index, wish.tick, JobNews::Passed { count, why }),
+                None => self.begin(term, wish),
+            },
+            Claimed::Decided { .. } => {}
+            Claimed::Early { by } => {
+                // The planner allows for it from now on.
+                if !std::mem::replace(&mut term.told_of_clock, true) {
+                    self.trouble(JobTrouble::ClockAhead { by: by + wish.tick.age_at(own_ms) });
+                }
+            }
+            Claimed::Unopened => term.close(),
+            Claimed::NotHolder => return Err(Setback::NotHolder),
+        }
+        Ok(())
+    }
+
+    /// Begins a run, unless it is too late for that.
+    fn begin(&mut self, term: &mut Term, wish: &Wish) {
+        let roster = self.roster;
+        let Some(job) = roster.job(wish.index) else { return };
+        let Some(work) = term.leadership.begin_work() else {
+            term.ended(wish.index);
+            self.abandon(term.nonce, &term.leadership, wish.index, wish.tick);
+            return;
+        };
+        let Wish { index, tick, act, missed, late, .. } = *wish;
+        let limit = Limit::default();
+        let deadline = job.timeout_after().map(|timeout| self.shared.clock.now() + timeout);
+        let begin = Begin { job: job.name().clone(), tick, act, late, missed };
+        let run = JobRun::new(begin, term.leadership.clone(), limit.clone());
+        let finish = self.finish_of(term.nonce, &term.leadership, job, tick);
+        self.last_run += 1;
+        let id = RunId(self.last_run);
+        self.running.insert(id, Running { index, tick, limit, stage: Stage::Allowed, deadline });
+        self.news(index, tick, JobNews::Fired { late, missed, again: act == Act::RunAgain });
+        roster.begin(index, id, run, finish, work);
+    }
+
+    fn claim_of(&self, term: &Term, job: &Job, wish: &Wish) -> Claim {
+        Claim {
+            key: self.shared.key.clone(),
+            nonce: term.nonce,
+            term: term.leadership.term(),
+            candidate: self.shared.candidate.clone(),
+            job: job.name().clone(),
+            tick: wish.tick,
+            act: wish.act,
+            missed: wish.missed,
+        }
+    }
+}

@@ -1,0 +1,165 @@
+//! Reading a cron expression: which fields it has, and what is wrong with them.
+
+use croner::Cron;
+use croner::parser::{CronParser, Seconds, Year};
+
+use super::error::ScheduleError;
+
+/// An expression that has been read.
+#[derive(Debug, Clone)]
+pub(super) struct Expression {
+    /// The same for all ways to write the same fields: numbers instead of names, no seconds if they are zero.
+    pub(super) text: String,
+    /// When it matches, on a clock whose days all have 24 hours.
+    pub(super) cron: Cron,
+    /// Whether it names times of the day. Otherwise its second, minute or hour begins with a `*`.
+    pub(super) is_fixed: bool,
+}
+
+/// What may stand in a field besides numbers and signs.
+struct Field {
+    name: &'static str,
+    range: &'static str,
+    /// In their order; the first means this number.
+    names: &'static [&'static str],
+    first: u8,
+    /// Letters and signs that only this field knows.
+    special: &'static str,
+}
+
+const FIELDS: [Field; 6] = [
+    Field { name: "second", range: "0-59", names: &[], first: 0, special: "" },
+    Field { name: "minute", range: "0-59", names: &[], first: 0, special: "" },
+    Field { name: "hour", range: "0-23", names: &[], first: 0, special: "" },
+    Field { name: "day of the month", range: "1-31, or L for the last", names: &[], first: 1, special: "LW?" },
+    Field { name: "month", range: "1-12 or JAN-DEC", names: &MONTHS, first: 1, special: "" },
+    Field { name: "day of the week", range: "0-7 or SUN-SAT", names: &WEEKDAYS, first: 0, special: "L#?" },
+];
+const MONTHS: [&str; 12] = ["JAN", "FEB", "MAR", "APR", "MAY", "JUN", "JUL", "AUG", "SEP", "OCT", "NOV", "DEC"];
+const WEEKDAYS: [&str; 7] = ["SUN", "MON", "TUE", "WED", "THU", "FRI", "SAT"];
+
+const NICKNAMES: [(&str, &str); 7] = [
+    ("@yearly", "0 0 1 1 *"),
+    ("@annually", "0 0 1 1 *"),
+    ("@monthly", "0 0 1 * *"),
+    ("@weekly", "0 0 * * 0"),
+    ("@daily", "0 0 * * *"),
+    ("@midnight", "0 0 * * *"),
+    ("@hourly", "0 * * * *"),
+];
+
+/// A longer one is a mistake.
+const LENGTH_MAX: usize = 1_000;
+
+impl Expression {
+    /// Reads five fields, or six with seconds first, or a nickname.
+    pub(super) fn parse(text: &str) -> Result<Self, ScheduleError> {
+        if text.len() > LENGTH_MAX {
+            return Err(ScheduleError::TooLong { bytes: text.len() });
+        }
+        let fields = fields_of(text)?;
+        let starts_with_star = |field: usize| fields[field].starts_with('*');
+        // As in Vixie's cron: `*/2` does not restrict the day by itself, so it does not add days to those of the other field.
+        let both_days = starts_with_star(3) || starts_with_star(5);
+        let cron = parser(both_days).parse(&fields.join(" ")).map_err(|error| blame(&fields, &error.to_string()))?;
+        let text = fields.join(" ");
+        let text = text.strip_prefix("0 ").unwrap_or(&text).to_owned();
+        Ok(Self { text, cron, is_fixed: !(0..3).any(starts_with_star) })
+    }
+}
+
+fn parser(both_days: bool) -> CronParser {
+    CronParser::builder().seconds(Seconds::Required).year(Year::Disallowed).dom_and_dow(both_days).build()
+}
+
+/// The six fields, in numbers.
+fn fields_of(text: &str) -> Result<Vec<String>, ScheduleError> {
+    let text = text.trim();
+    if text.is_empty() {
+        return Err(ScheduleError::Empty);
+    }
+    let meaning = if text.starts_with('@') { nickname(text)? } else { text };
+    let mut fields: Vec<&str> = meaning.split_whitespace().collect();
+    match fields.len() {
+        5 => fields.insert(0, "0"),
+        6 => {}
+        count => return Err(ScheduleError::Fields { count }),
+    }
+    fields.iter().zip(&FIELDS).map(|(text, field)| field.in_numbers(text)).collect()
+}
+
+fn nickname(text: &str) -> Result<&'static str, ScheduleError> {
+    let known = NICKNAMES.iter().find(|(name, _)| name.eq_ignore_ascii_case(text));
+    known.map(|(_, meaning)| *meaning).ok_or_else(|| ScheduleError::Nickname { text: text.to_owned() })
+}
+
+impl Field {
+    /// Replaces names by numbers, and refuses what belongs to no field or to another.
+    fn in_numbers(&self, text: &str) -> Result<String, ScheduleError> {
+        let upper = text.to_ascii_uppercase();
+        let items: Result<Vec<String>, ScheduleError> = upper.split(',').map(|item| self.item(text, item)).collect();
+        let items = items?;
+        if items.len() > 1 && self.name == "day of the month" && items.iter().any(|item| item.contains(['L', 'W'])) {
+            return Err(self.wrong(text, "L and W stand alone, not in a list"));
+        }
+        Ok(items.join(","))
+    }
+
+    fn item(&self, text: &str, item: &str) -> Result<String, ScheduleError> {
+        if item.is_empty() {
+            return Err(self.wrong(text, "something is missing beside a comma"));
+        }
+        let mut numbers = String::new();
+        let mut rest = item;
+        while let Some(first) = rest.chars().next() {
+            let word_end = rest.find(|c: char| !c.is_ascii_alphabetic()).unwrap_or(rest.len());
+            let (word, after) = rest.split_at(word_end);
+            if let Some(number) = self.number_of(word, numbers.ends_with('-')) {
+                numbers.push_str(&number.to_string());
+                rest = after;
+            } else if first.is_ascii_digit() || "*,-/".contains(first) || self.special.contains(first) {
+                numbers.push(first);
+                rest = &rest[first.len_utf8()..];
+            } else {
+                let what = if word.is_empty() { first.to_string() } else { word.to_owned() };
+                return Err(self.wrong(text, &format!("{what:?} means nothing here")));
+            }
+        }
+        // A star says nothing more than every number; `?` is another way to write it.
+        Ok(if numbers == "?" { "*".to_owned() } else { numbers })
+    }
+
+    /// A Sunday that ends a range ends the week.
+    fn number_of(&self, word: &str, ends_range: bool) -> Option<u8> {
+        let index = self.names.iter().position(|name| *name == word)?;
+        if index == 0 && self.first == 0 && ends_range {
+            return Some(7);
+        }
+        u8::try_from(index).ok().map(|index| index + self.first)
+    }
+
+    fn wrong(&self, text: &str, why: &str) -> ScheduleError {
+        ScheduleError::Field { field: self.name, text: text.to_owned(), why: why.to_owned(), range: self.range }
+    }
+}
+
+/// Finds out which field is to blame, by trying each alone.
+fn blame(fields: &[String], why: &str) -> ScheduleError {
+    let alone = |index: usize| {
+        let mut others = ["*"; 6];
+        others[index] = &fields[index];
+        parser(false).parse(&others.join(" ")).err()
+    };
+    let found = FIELDS.iter().enumerate().find_map(|(index, field)| {
+        let error = alone(index)?.to_string();
+        let why = error.strip_prefix("Component error: ").unwrap_or(&error).trim_end_matches('.');
+        Some(field.wrong(&fields[index], &lower_first(why)))
+    });
+    found.unwrap_or_else(|| FIELDS[0].wrong(&fields.join(" "), why))
+}
+
+/// What others say as a sentence becomes part of ours.
+fn lower_first(sentence: &str) -> String {
+    let mut letters = sentence.chars();
+    letters.next().map_or_else(String::new, |first| first.to_lowercase().chain(letters).collect())
+}

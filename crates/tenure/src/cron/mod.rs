@@ -1,0 +1,56 @@
+//! Jobs by the calendar, each tick of which fires once across all candidates of an election.
+//!
+//! # What is not guaranteed
+//! - **A tick fires at most once, not exactly once.** It is written down before its run begins. If the leader dies in between,
+//!   or in the middle of the run, the run shows as interrupted and is not repeated, unless the job wants that:
+//!   [`Interrupted::Again`] makes it *at least* once.
+//! - **Nothing fires while nobody leads.** What was missed follows the job's policy: [`Missed`].
+//! - **Blocking handlers are not ended by force.** They are told to stop.
+//!
+//! # Example
+//! ```
+//! use tenure::Tenure;
+//! use tenure::cron::Job;
+//! # let (sender, receiver) = std::sync::mpsc::channel();
+//!
+//! let tenure = Tenure::open("memory:")?; // sqlite:PATH lets the processes of one machine share the jobs
+//! let election = tenure
+//!     .election("housekeeping")?
+//!     .job(Job::new("sweep", "* * * * * *")?, move |run| {
+//!         println!("{} is due, under term {}", run.job(), run.term());
+//! #       sender.send(()).ok();
+//!     })
+//!     .start()?;
+//! # receiver.recv().ok();
+//! # election.stop_blocking();
+//! # Ok::<(), tenure::Error>(())
+//! ```
+
+mod agenda;
+mod claims;
+mod endings;
+mod error;
+mod expression;
+mod job;
+mod local;
+mod look;
+mod news;
+mod roster;
+mod run;
+mod schedule;
+mod scheduler;
+mod term;
+mod wall;
+mod zone;
+
+pub use tenure_core::cron::{
+    Calendar, Interrupted, JobReport, Missed, Outcome, Overlap, Passed, Policy, Run, RunEnd, Tick, UnknownPolicy,
+};
+
+pub use self::error::ScheduleError;
+pub use self::job::Job;
+pub use self::news::{JobNews, JobTrouble};
+pub(crate) use self::roster::Roster;
+pub use self::run::JobRun;
+pub use self::schedule::Schedule;
+pub(crate) use self::scheduler::run as scheduler;

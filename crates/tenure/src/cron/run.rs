@@ -1,0 +1,172 @@
+//! One run of a job, on the application's side.
+
+use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::pin::pin;
+use std::sync::Arc;
+use std::time::Duration;
+
+use futures_util::future::{Either, select};
+use tenure_core::cron::{Act, Outcome as RunOutcome, Tick};
+use tenure_core::{JobName, Term};
+use tokio_util::sync::CancellationToken;
+
+use crate::blocking::{block_on, block_on_for};
+use crate::callback::{Outcome, Registered, message_of};
+use crate::leadership::Leadership;
+use crate::reason::storable;
+
+/// A tick of a job that is to be run now, under the leadership that has claimed it. A resignation waits for the run to end,
+/// for at most the grace.
+///
+/// Clones speak of the same run.
+#[derive(Debug, Clone)]
+pub struct JobRun(Arc<Details>);
+
+#[derive(Debug)]
+struct Details {
+    job: JobName,
+    tick: Tick,
+    act: Act,
+    late: Option<Duration>,
+    missed: u64,
+    leadership: Leadership,
+    limit: Limit,
+}
+
+/// How a run is told that it has taken too long.
+#[derive(Debug, Clone, Default)]
+pub(super) struct Limit {
+    /// It has to stop.
+    pub(super) passed: CancellationToken,
+    /// It has had the time to.
+    pub(super) overdue: CancellationToken,
+}
+
+/// What is known of a run before it begins.
+pub(super) struct Begin {
+    pub(super) job: JobName,
+    pub(super) tick: Tick,
+    pub(super) act: Act,
+    pub(super) late: Option<Duration>,
+    pub(super) missed: u64,
+}
+
+impl JobRun {
+    pub(super) fn new(begin: Begin, leadership: Leadership, limit: Limit) -> Self {
+        let Begin { job, tick, act, late, missed } = begin;
+        Self(Arc::new(Details { job, tick, act, late, missed, leadership, limit }))
+    }
+
+    /// Which job.
+    #[must_use]
+    pub fn job(&self) -> &JobName {
+        &self.0.job
+    }
+
+    /// For which tick: when it was due by the calendar. Together with the job it identifies the run for ever, so it can be
+    /// given to whatever must not do a thing twice.
+    #[must_use]
+    pub fn tick(&self) -> Tick {
+        self.0.tick
+    }
+
+    /// The term it runs under: the fencing token.
+    #[must_use]
+    pub fn term(&self) -> Term {
+        self.0.leadership.term()
+    }
+
+    /// The leadership it runs under.
+    #[must_use]
+    pub fn leadership(&self) -> &Leadership {
+        &self.0.leadership
+    }
+
+    /// Whether it is later than the job puts up with: nobody led when it was due, or the run before took long.
+    #[must_use]
+    pub fn is_late(&self) -> bool {
+        self.0.late.is_some()
+    }
+
+    /// By how much it was late when it was claimed, if that is more than the job puts up with.
+    #[must_use]
+    pub fn late_by(&self) -> Option<Duration> {
+        self.0.late
+    }
+
+    /// How many ticks before it were missed, and are passed over with it.
+    #[must_use]
+    pub fn missed(&self) -> u64 {
+        self.0.missed
+    }
+
+    /// Whether an earlier leader has begun this run, and was gone before it ended:
+    /// [`Interrupted::Again`](super::Interrupted::Again).
+    #[must_use]
+    pub fn is_again(&self) -> bool {
+        self.0.act == Act::RunAgain
+    }
+
+    /// Whether it has to stop, or had to: because the leadership ended, or because it took too long. The clock is asked on
+    /// every call.
+    #[must_use]
+    pub fn is_cancelled(&self) -> bool {
+        self.is_past_limit() || self.0.leadership.is_cancelled()
+    }
+
+    /// Completes when it has to stop. Cancel safe.
+    ///
+    /// What stops early returns an error, so that the run does not count as a success.
+    pub async fn cancelled(&self) {
+        select(pin!(self.0.leadership.cancelled()), pin!(self.0.limit.passed.cancelled())).await;
+    }
+
+    /// Waits on this thread until it has to stop.
+    pub fn wait_cancelled(&self) {
+        block_on(self.cancelled());
+    }
+
+    /// Waits on this thread for at most `limit`. Returns whether it has to stop.
+    #[must_use]
+    pub fn wait_cancelled_for(&self, limit: Duration) -> bool {
+        block_on_for(self.cancelled(), limit).is_some()
+    }
+
+    /// Runs the handler to its end on this thread.
+    pub(super) fn perform(
+        &self,
+        Registered(handler): &Registered<Self>,
+        runtime: Option<&tokio::runtime::Handle>,
+    ) -> RunOutcome {
+        let finish = || match handler(self.clone()) {
+            Outcome::Now(failure) => Some(failure),
+            Outcome::Later(future) => match runtime {
+                Some(runtime) => runtime.block_on(self.while_allowed(future)),
+                None => block_on(self.while_allowed(future)),
+            },
+        };
+        let failure = match catch_unwind(AssertUnwindSafe(finish)) {
+            _ if self.is_past_limit() => return RunOutcome::TimedOut,
+            Ok(Some(None)) => return RunOutcome::Succeeded,
+            // Whether it failed because it was told to stop, nobody knows.
+            _ if self.0.leadership.is_cancelled() => return RunOutcome::Cancelled,
+            Ok(None) => return RunOutcome::Cancelled,
+            Ok(Some(Some(failure))) => format!("failed: {failure}"),
+            Err(panic) => format!("panicked: {}", message_of(&*panic)),
+        };
+        RunOutcome::Failed { why: storable(&failure) }
+    }
+
+    /// Runs a future until it is done or its time is over.
+    async fn while_allowed<T>(&self, future: impl Future<Output = T>) -> Option<T> {
+        let (left, late) = (pin!(self.0.leadership.overdue()), pin!(self.0.limit.overdue.cancelled()));
+        match select(pin!(future), select(left, late)).await {
+            Either::Left((output, _)) => Some(output),
+            Either::Right(_) => None,
+        }
+    }
+
+    fn is_past_limit(&self) -> bool {
+        self.0.limit.passed.is_cancelled()
+    }
+}

@@ -1,0 +1,250 @@
+//! Lets jobs begin while their candidate leads, and tells the store how they ended.
+//!
+//! It runs on the driver's thread, beside the elections, and waits for nothing the application does.
+
+use std::collections::{BTreeMap, VecDeque};
+use std::convert::Infallible;
+use std::pin::pin;
+use std::sync::Arc;
+use std::time::Duration;
+
+use futures_util::future::{BoxFuture, Either, select};
+use tenure_core::cron::{Finish, Tick};
+use tenure_core::{Input, Instant, Timing};
+
+use super::news::{JobNews, JobTrouble};
+use super::roster::{Roster, RunId, Running};
+use super::term::{Term, Wish};
+use super::wall::Wall;
+use crate::driver::Command;
+use crate::event::{EventKind, Trouble};
+use crate::leadership::{Leadership, Work};
+use crate::phase::Phase;
+use crate::retry::{retry_after, spread};
+use crate::shared::Shared;
+use crate::store::{JobLedger, Replies, Store, StoreError, StoreErrorKind};
+
+/// How many ticks are claimed at once, and how many ends are told.
+pub(super) const TOGETHER: usize = 100;
+/// How many jobs are planned before the elections beside them have a turn.
+const PLANNED_AT_A_STRETCH: usize = 10;
+/// A wall clock that is set is noticed after this at the latest.
+const SLEEP_LONGEST: Duration = Duration::from_secs(10);
+/// After so many failures in a row the wait does not grow any more: ticks do not wait for it.
+const FAILURES_COUNTED: u32 = 6;
+
+/// Runs until the candidate has left the election.
+pub(crate) async fn run(shared: Arc<Shared>, store: Arc<dyn Store>, timing: Timing, roster: Arc<Roster>) {
+    let Some(ledger) = store.ledger() else { return };
+    let mut scheduler = Scheduler::new(&shared, ledger, &roster, &timing);
+    loop {
+        let led = |phase: &Phase| match phase {
+            Phase::Leading(grant) => Some(Some(Arc::clone(grant))),
+            Phase::Stopped => Some(None),
+            Phase::Standing | Phase::Leaving { .. } => None,
+        };
+        let grant = match select(pin!(shared.phase().wait_for(led)), pin!(scheduler.tell_on())).await {
+            Either::Left((grant, _)) => grant,
+            Either::Right((never, _)) => match never {},
+        };
+        let Some(grant) = grant else { return scheduler.tell_last().await };
+        let leadership = Leadership::new(Arc::clone(&shared), Arc::clone(&grant));
+        if let Some(nonce) = grant.nonce() {
+            let mut term = Term::new(leadership.clone(), nonce);
+            select(pin!(scheduler.serve(&mut term)), pin!(leadership.overdue())).await;
+            scheduler.end(term);
+        }
+        leadership.overdue().await;
+    }
+}
+
+/// The jobs of one candidacy, under all its leaderships.
+pub(super) struct Scheduler<'a> {
+    pub(super) shared: &'a Arc<Shared>,
+    pub(super) ledger: &'a dyn JobLedger,
+    pub(super) roster: &'a Arc<Roster>,
+    patience: Duration,
+    pub(super) grace: Duration,
+    pub(super) wall: Wall,
+    pub(super) running: BTreeMap<RunId, Running>,
+    pub(super) last_run: u64,
+    pub(super) untold: VecDeque<Untold>,
+    failures: u32,
+    not_before: Instant,
+}
+
+/// The end of a run that the store has not been told.
+pub(super) struct Untold {
+    pub(super) finish: Finish,
+    /// Keeps the lease from being released until it is.
+    pub(super) work: Option<Work>,
+    /// After its leadership it does not matter for ever.
+    pub(super) until: Option<Instant>,
+}
+
+/// Why nothing came of a call to the store.
+pub(super) enum Setback {
+    /// It failed.
+    Store(StoreError),
+    /// It says that somebody else holds the lease.
+    NotHolder,
+    /// It keeps no more jobs.
+    TooMany,
+}
+
+pub(super) type Progress = Result<(), Setback>;
+
+impl<'a> Scheduler<'a> {
+    fn new(shared: &'a Arc<Shared>, ledger: &'a dyn JobLedger, roster: &'a Arc<Roster>, timing: &Timing) -> Self {
+        Self {
+            shared,
+            ledger,
+            roster,
+            patience: timing.attempt_timeout(),
+            grace: timing.grace(),
+            wall: Wall::new(shared.clock.clone()),
+            running: BTreeMap::new(),
+            last_run: 0,
+            untold: VecDeque::new(),
+            failures: 0,
+            not_before: Instant::ZERO,
+        }
+    }
+
+    /// Runs until it is dropped.
+    async fn serve(&mut self, term: &mut Term) {
+        loop {
+            let now = self.shared.clock.now();
+            self.collect(Some(term));
+            self.enforce_limits(now);
+            let progress = if now < self.not_before { None } else { self.step(term).await };
+            match progress {
+                Some(progress) => self.went(progress),
+                None => self.wait(Some(term)).await,
+            }
+        }
+    }
+
+    /// Tells the store of runs whose leadership is over, until it is dropped.
+    async fn tell_on(&mut self) -> Infallible {
+        loop {
+            let now = self.shared.clock.now();
+            self.collect(None);
+            self.enforce_limits(now);
+            self.grow_old(now);
+            let progress = if now < self.not_before { None } else { self.tell().await };
+            match progress {
+                Some(progress) => self.went(progress),
+                None => self.wait(None).await,
+            }
+        }
+    }
+
+    /// The candidate has left. What has not been told by now is told once.
+    async fn tell_last(&mut self) {
+        self.collect(None);
+        if let Some(progress) = self.tell().await {
+            self.went(progress);
+        }
+    }
+
+    /// One call to the store; `None` when there is nothing to ask or tell.
+    async fn step(&mut self, term: &mut Term) -> Option<Progress> {
+        if let Some(progress) = self.tell().await {
+            return Some(progress);
+        }
+        // Nothing begins any more.
+        if term.leadership.is_cancelled() {
+            return None;
+        }
+        if !term.is_open() || term.doubts_marks(self.shared.clock.now()) {
+            return Some(self.open(term).await);
+        }
+        let look = self.wall.look();
+        if look.was_set {
+            term.look_at_all();
+            self.report_marks(term, look.unix_ms);
+        }
+        let wishes = self.wishes(term, look.unix_ms).await;
+        if wishes.is_empty() { None } else { Some(self.claim(term, &wishes).await) }
+    }
+
+    /// What to claim now. Counting what was missed takes time, and no lease must wait for it.
+    async fn wishes(&self, term: &mut Term, unix_ms: u64) -> Vec<Wish> {
+        let mut wishes = Vec::new();
+        while wishes.len() < TOGETHER {
+            let few = term.wishes(|index| self.roster.job(index), unix_ms, PLANNED_AT_A_STRETCH);
+            if few.is_empty() {
+                break;
+            }
+            wishes.extend(few);
+            tokio::task::yield_now().await;
+        }
+        wishes
+    }
+
+    /// Waits until a run ends, or until it is time to try, to look or to tell again.
+    async fn wait(&self, term: Option<&Term>) {
+        let now = self.shared.clock.now();
+        let look = term.filter(|term| !term.leadership.is_cancelled()).map(|term| {
+            let due_ms = if term.is_open() { term.next_look().unwrap_or(u64::MAX) } else { 0 };
+            let ahead = Duration::from_millis(due_ms.saturating_sub(self.shared.clock.unix_ms()));
+            (now + ahead.min(SLEEP_LONGEST)).max(self.not_before)
+        });
+        let tell = (!self.untold.is_empty()).then_some(self.not_before);
+        let limit = self.running.values().filter_map(|running| running.deadline).min();
+        let changed = pin!(self.roster.ended_some.notified());
+        match [look, tell, limit].into_iter().flatten().min() {
+            Some(at) => {
+                select(changed, pin!(self.shared.clock.sleep_until(at))).await;
+            }
+            None => changed.await,
+        }
+    }
+
+    fn went(&mut self, progress: Progress) {
+        let Err(setback) = progress else {
+            self.failures = 0;
+            return;
+        };
+        match setback {
+            Setback::Store(error) => self.report(Trouble::Store(error)),
+            // The elector finds out for itself whether it is so; this makes it ask now.
+            Setback::NotHolder => self.shared.send(Command::Input(self.shared.id, Input::Hint)),
+            Setback::TooMany => self.trouble(JobTrouble::TooMany),
+        }
+        self.failures = self.failures.saturating_add(1).min(FAILURES_COUNTED);
+        self.not_before = self.shared.clock.now() + retry_after(self.failures, spread());
+    }
+
+    /// No call is waited for longer than a renewal would be.
+    pub(super) async fn in_time<T>(&self, call: BoxFuture<'_, Result<T, StoreError>>) -> Result<T, StoreError> {
+        self.shared.clock.within(self.patience, call).await.unwrap_or_else(|| Err(silence()))
+    }
+
+    /// The same for a batch of so many, each of which gets an answer.
+    pub(super) async fn all_in_time<T>(&self, count: usize, call: BoxFuture<'_, Replies<T>>) -> Replies<T> {
+        let mut replies = self.shared.clock.within(self.patience, call).await.unwrap_or_default();
+        replies.resize_with(count, || Err(silence()));
+        replies
+    }
+
+    pub(super) fn news(&self, index: usize, tick: Tick, news: JobNews) {
+        if let Some(job) = self.roster.job(index) {
+            let kind = EventKind::Job { job: job.name().clone(), tick, news };
+            self.shared.send(Command::Job(self.shared.id, Box::new(kind)));
+        }
+    }
+
+    pub(super) fn trouble(&self, trouble: JobTrouble) {
+        self.report(Trouble::Job(trouble));
+    }
+
+    fn report(&self, trouble: Trouble) {
+        self.shared.send(Command::Trouble(self.shared.id, trouble));
+    }
+}
+
+fn silence() -> StoreError {
+    StoreError::unknown(StoreErrorKind::TimedOut, "the store did not answer in time when it was asked about jobs")
+}

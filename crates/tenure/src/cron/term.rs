@@ -1,0 +1,207 @@
+//! The jobs under one leadership: what to claim next, and what follows from the answers. Plain rules: no clock, no store, no
+//! waiting.
+
+use std::collections::BTreeMap;
+use std::time::Duration;
+
+use tenure_core::cron::{Act, Claimed, JobStanding, Passed, Planner, Step, Tick};
+use tenure_core::{Instant, Nonce};
+
+use super::agenda::Agenda;
+use super::job::Job;
+use crate::leadership::Leadership;
+
+/// A mark that is further in the future than this was set by a clock that was wrong.
+const MARK_AHEAD_MAX: Duration = Duration::from_secs(60 * 60);
+
+/// How long it takes until a job with such a mark fires after somebody has made the ledger forget it.
+const ASK_AGAIN_AFTER: Duration = Duration::from_secs(60);
+
+/// What is to be claimed.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) struct Wish {
+    /// Of which job.
+    pub(super) index: usize,
+    pub(super) tick: Tick,
+    pub(super) act: Act,
+    /// How many ticks were missed with it.
+    pub(super) missed: u64,
+    pub(super) late: Option<Duration>,
+    /// How many ticks are passed over, and why, unless it is run.
+    pub(super) passed: Option<(u64, Passed)>,
+}
+
+/// One leadership.
+#[derive(Debug)]
+pub(super) struct Term {
+    pub(super) leadership: Leadership,
+    pub(super) nonce: Nonce,
+    /// By job; `None` until the ledger has told how they stand.
+    planners: Option<Vec<Planner>>,
+    agenda: Agenda,
+    /// What has been asked and not been answered.
+    asked: Vec<Wish>,
+    /// Runs of which nobody knows whether they were claimed, because the answer was lost.
+    doubtful: BTreeMap<usize, Tick>,
+    /// Jobs whose mark was reported.
+    ahead: Vec<bool>,
+    /// When to ask how jobs stand that do not fire because of their marks.
+    doubt_at: Option<Instant>,
+    pub(super) told_of_clock: bool,
+}
+
+impl Term {
+    pub(super) fn new(leadership: Leadership, nonce: Nonce) -> Self {
+        Self {
+            leadership,
+            nonce,
+            planners: None,
+            agenda: Agenda::default(),
+            asked: Vec::new(),
+            doubtful: BTreeMap::new(),
+            ahead: Vec::new(),
+            doubt_at: None,
+            told_of_clock: false,
+        }
+    }
+
+    pub(super) fn is_open(&self) -> bool {
+        self.planners.is_some()
+    }
+
+    /// The ledger does not know the jobs any more: they are to be opened again.
+    pub(super) fn close(&mut self) {
+        self.planners = None;
+    }
+
+    /// The ledger has told how the jobs stand. Of some, runs of an earlier leadership may still go on here.
+    pub(super) fn open<'a>(
+        &mut self,
+        jobs: impl Iterator<Item = &'a Job>,
+        standings: Vec<JobStanding>,
+        running: impl Iterator<Item = usize>,
+    ) {
+        let planner = |(job, standing): (&Job, JobStanding)| Planner::new(job.policy().clone(), standing);
+        let mut planners: Vec<Planner> = jobs.zip(standings).map(planner).collect();
+        for index in running {
+            if let Some(planner) = planners.get_mut(index) {
+                planner.still_running();
+            }
+        }
+        self.agenda = Agenda::new(planners.len());
+        self.ahead.resize(planners.len(), false);
+        self.planners = Some(planners);
+    }
+
+    /// A run has ended.
+    pub(super) fn ended(&mut self, index: usize) {
+        if let Some(planner) = self.planner(index) {
+            planner.ended();
+            self.agenda.set(index, Some(0));
+        }
+    }
+
+    /// The wall clock was set: everything may be due, or have a mark in the future.
+    pub(super) fn look_at_all(&mut self) {
+        self.agenda.all_now();
+    }
+
+    /// When there may be something to claim, in milliseconds since the Unix epoch.
+    pub(super) fn next_look(&self) -> Option<u64> {
+        self.agenda.next()
+    }
+
+    /// What to claim now, at most so much.
+    pub(super) fn wishes<'a>(&mut self, job: impl Fn(usize) -> Option<&'a Job>, unix_ms: u64, max: usize) -> Vec<Wish> {
+        let mut wishes = Vec::new();
+        while wishes.len() < max
+            && let Some(index) = self.agenda.first_due(unix_ms)
+        {
+            let step = match (self.planners.as_mut().and_then(|planners| planners.get_mut(index)), job(index)) {
+                (Some(planner), Some(job)) => planner.next(job.schedule(), unix_ms),
+                _ => Step::Wait { until_unix_ms: None },
+            };
+            let wish = Wish { index, tick: Tick::default(), act: Act::Pass, missed: 0, late: None, passed: None };
+            let next = match step {
+                Step::Wait { until_unix_ms } => {
+                    self.agenda.set(index, until_unix_ms);
+                    continue;
+                }
+                Step::Pass { tick, count, why } => {
+                    let missed = if why == Passed::Missed { count } else { 0 };
+                    Wish { tick, missed, passed: Some((count, why)), ..wish }
+                }
+                Step::Run { tick, act, missed, late } => Wish { tick, act, missed, late, ..wish },
+            };
+            // It is looked at again when there is an answer.
+            self.agenda.set(index, None);
+            wishes.push(next);
+        }
+        wishes
+    }
+
+    /// Whether it is time to ask how jobs stand: somebody may have forgotten those that had a mark in the future.
+    pub(super) fn doubts_marks(&self, now: Instant) -> bool {
+        self.doubt_at.is_some_and(|at| at <= now)
+    }
+
+    /// The marks that are in the future and have not been reported.
+    pub(super) fn marks_ahead(&mut self, now: Instant, unix_ms: u64) -> Vec<(usize, Tick)> {
+        let marks = self.planners.iter().flatten().map(Planner::mark).enumerate();
+        let found: Vec<_> = marks.filter(|(_, mark)| mark.ahead_of(unix_ms) > MARK_AHEAD_MAX).collect();
+        self.doubt_at = (!found.is_empty()).then(|| now + ASK_AGAIN_AFTER);
+        let is_new = |(index, _): &(usize, Tick)| {
+            self.ahead.get_mut(*index).is_some_and(|reported| !std::mem::replace(reported, true))
+        };
+        found.into_iter().filter(is_new).collect()
+    }
+
+    /// This is being asked. If no answer is taken in, nobody knows what became of it.
+    pub(super) fn ask(&mut self, wishes: &[Wish]) {
+        self.asked = wishes.to_vec();
+    }
+
+    /// What the ledger has said. Returns a tick that may have been claimed before, and is not wanted any more.
+    pub(super) fn answered(&mut self, wish: &Wish, reply: Claimed) -> Option<Tick> {
+        self.settle(wish);
+        if let Some(planner) = self.planner(wish.index) {
+            planner.claimed(wish.tick, wish.act, reply);
+        }
+        match reply {
+            Claimed::Granted | Claimed::Decided { .. } => {
+                // The same tick is run now, or was decided by somebody else; if it is passed over, it may still count as begun.
+                self.doubtful.remove(&wish.index).filter(|tick| *tick != wish.tick || wish.act == Act::Pass)
+            }
+            Claimed::Early { .. } | Claimed::Unopened | Claimed::NotHolder => None,
+        }
+    }
+
+    /// The question surely had no effect, and so no tick is unwanted.
+    pub(super) fn refused(&mut self, wish: &Wish) -> Option<Tick> {
+        self.settle(wish);
+        None
+    }
+
+    /// The question may have had its effect. Returns a tick of which the same is true, and that is not wanted any more.
+    pub(super) fn unanswered(&mut self, wish: &Wish) -> Option<Tick> {
+        self.settle(wish);
+        let doubtful = (wish.act != Act::Pass).then_some(wish.tick)?;
+        self.doubtful.insert(wish.index, doubtful).filter(|tick| *tick != doubtful)
+    }
+
+    /// All ticks of which nobody knows whether they were claimed.
+    pub(super) fn into_doubtful(self) -> impl Iterator<Item = (usize, Tick)> {
+        let asked = self.asked.into_iter().filter(|wish| wish.act != Act::Pass);
+        let asked: BTreeMap<usize, Tick> = asked.map(|wish| (wish.index, wish.tick)).collect();
+        self.doubtful.into_iter().chain(asked)
+    }
+
+    fn settle(&mut self, wish: &Wish) {
+        self.asked.retain(|asked| asked.index != wish.index);
+        self.agenda.set(wish.index, Some(0));
+    }
+
+    fn planner(&mut self, index: usize) -> Option<&mut Planner> {
+        self.planners.as_mut().and_then(|planners| planners.get_mut(index))
+    }
+}
