@@ -350,7 +350,6 @@ macro_rules! __conformance_ledger_properties {
                 a_job_that_was_not_opened_is_not_claimed
                 a_tick_that_is_too_early_waits_for_its_time
                 a_tick_may_be_a_little_early
-                a_tick_that_is_too_early_is_so_whatever_the_mark_is
                 a_run_tells_who_began_it_and_when
                 a_batch_of_claims_is_decided_in_its_order
                 a_large_batch_of_claims_keeps_its_order
