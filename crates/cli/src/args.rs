@@ -50,6 +50,9 @@ pub enum Command {
     /// Run a command only while leading.
     #[command(after_help = RUN_EXAMPLES)]
     Run(RunArgs),
+    /// Run a command once, under a lock.
+    #[command(after_help = LOCK_EXAMPLES)]
+    Lock(LockArgs),
     /// Campaign without a command; print one JSON line per event.
     #[command(after_help = ELECT_EXAMPLES)]
     Elect(ElectArgs),
@@ -129,6 +132,17 @@ pub struct RunArgs {
     /// Exit with 75 when somebody else leads, instead of standing by.
     #[arg(long)]
     pub no_wait: bool,
+    /// What to tell.
+    #[command(flatten)]
+    pub report: ReportArgs,
+    /// The command and its arguments.
+    #[arg(last = true, required = true, value_name = "CMD")]
+    pub command: Vec<OsString>,
+}
+
+/// What `tenure run` and `tenure lock` tell on standard error.
+#[derive(Debug, Args)]
+pub struct ReportArgs {
     /// Report events as JSON lines on standard error.
     #[arg(long)]
     pub json: bool,
@@ -138,6 +152,25 @@ pub struct RunArgs {
     /// Report errors only.
     #[arg(long, short, conflicts_with = "json")]
     pub quiet: bool,
+}
+
+/// Arguments of `tenure lock`.
+#[derive(Debug, Args)]
+pub struct LockArgs {
+    /// The lock.
+    pub name: String,
+    /// Who wants it.
+    #[command(flatten)]
+    pub candidate: CandidateArgs,
+    /// How long to wait for the lock, such as 30s; then exit with 75. Default: for ever.
+    #[arg(long, value_name = "DURATION", value_parser = duration, conflicts_with = "no_wait")]
+    pub wait: Option<Duration>,
+    /// Exit with 75 when the lock is not free, instead of waiting for it.
+    #[arg(long)]
+    pub no_wait: bool,
+    /// What to tell.
+    #[command(flatten)]
+    pub report: ReportArgs,
     /// The command and its arguments.
     #[arg(last = true, required = true, value_name = "CMD")]
     pub command: Vec<OsString>,
@@ -292,6 +325,20 @@ The command gets TENURE_ELECTION, TENURE_CANDIDATE and TENURE_TERM, and not the 
 and all its descendants get SIGTERM, then SIGKILL, before anybody else may lead. SIGTERM or SIGINT to tenure stops the
 command, resigns and exits; SIGHUP, SIGQUIT, SIGUSR1, SIGUSR2 and SIGWINCH are passed on to the command. Without one to
 pass them on to, SIGHUP and SIGQUIT end tenure.";
+
+const LOCK_EXAMPLES: &str = "\
+Examples:
+  tenure lock migrate -- ./migrate
+  tenure lock backup --wait 10m -- ./backup.sh
+  tenure lock backup --no-wait --quiet -- ./backup.sh || echo skipped
+
+It waits for the lock, runs the command, releases the lock and exits with the command's code. Those who wait are served
+in order of arrival, except with postgres+advisory. When the lock is lost meanwhile (the store could not be reached for
+too long, or somebody asked for it with `tenure resign`), the command and all its descendants get SIGTERM, then SIGKILL,
+before anybody else has the lock; tenure exits with 76, and does not start the command again.
+
+A lock is the election of its name: status, history, watch and resign work on it. Do not use one name for both lock and
+run. Environment and signals are as with run; TENURE_TERM is the fencing token.";
 
 const ELECT_EXAMPLES: &str = "\
 Each line has event (elected, lost, observed, error, stopped; renewed with --renewals), election, candidate, pid, term,

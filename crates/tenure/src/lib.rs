@@ -38,10 +38,15 @@
 //!
 //! Async applications use [`Election::run_while_leader`], [`Election::elected`] and [`Election::events`]. Whoever only
 //! wants to skip work when not leading asks [`Election::is_leader`] or calls [`Election::run_if_leader`].
+//! [`Election::consume`] empties a queue while leading.
 //!
 //! # Messages
 //! [`Tenure::send`] reaches whoever leads, now or later, at least once and in order per sender. The leader gets messages
 //! through [`ElectionBuilder::on_message`] or [`Election::channel`]. What it did not settle goes to the next leader.
+//!
+//! # Locks
+//! [`Tenure::lock`] describes a lock: an election whose leader leaves when its work is done. [`Lock::with_lock`] runs work
+//! once under it, and [`Lock::acquire`] gives a [`LockGuard`]. Whoever waits is served in order of arrival.
 //!
 //! # The trust window
 //! ```text
@@ -105,6 +110,7 @@ mod event;
 pub mod fencing;
 mod identity;
 mod leadership;
+mod lock;
 mod messages;
 mod phase;
 mod reason;
@@ -127,6 +133,7 @@ pub use election::{Election, ElectionBuilder};
 pub use error::{Error, ErrorKind, with_causes};
 pub use event::{Event, EventKind, Events, Trouble};
 pub use leadership::{Leadership, Work};
+pub use lock::{Lock, LockGuard};
 pub use messages::{Channel, Delivery};
 pub use store::{MemoryStore, Message, MessageId, Shelf, Store, StoreError, StoreUrl};
 pub use tenure::Tenure;
@@ -142,4 +149,6 @@ mod documents {
     struct Fencing;
     #[doc = include_str!("../../../docs/messages.md")]
     struct Messages;
+    #[doc = include_str!("../../../docs/locks.md")]
+    struct Locks;
 }

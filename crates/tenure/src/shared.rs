@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
 use std::sync::{Arc, OnceLock};
 
-use tenure_core::{CandidateId, ChannelName, Instant, Nonce, Term, Trust};
+use tenure_core::{CandidateId, ChannelName, Instant, LossReason, Nonce, Term, Trust};
 use tenure_sys::ForkMarker;
 
 use crate::clock::Clock;
@@ -138,11 +138,12 @@ pub(crate) struct Grant {
     nonce: Option<Nonce>,
     trusted_until: AtomicU64,
     work: WorkCount,
+    loss: OnceLock<LossReason>,
 }
 
 impl Grant {
     pub(crate) fn new(term: Term, nonce: Option<Nonce>) -> Self {
-        Self { term, nonce, trusted_until: AtomicU64::new(0), work: WorkCount::default() }
+        Self { term, nonce, trusted_until: AtomicU64::new(0), work: WorkCount::default(), loss: OnceLock::new() }
     }
 
     pub(crate) fn nonce(&self) -> Option<Nonce> {
@@ -156,6 +157,15 @@ impl Grant {
     /// The lease is released, or may be somebody else's.
     pub(crate) fn distrust(&self) {
         self.trusted_until.store(0, Ordering::Release);
+    }
+
+    /// Why it ended, if it has.
+    pub(crate) fn loss(&self) -> Option<LossReason> {
+        self.loss.get().copied()
+    }
+
+    pub(crate) fn lost_because(&self, reason: LossReason) {
+        self.loss.get_or_init(|| reason);
     }
 
     pub(crate) fn work(&self) -> &WorkCount {

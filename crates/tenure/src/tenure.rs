@@ -19,9 +19,9 @@ use crate::driver::{Command, CommandSender, Driver, EntryId};
 use crate::election::ElectionBuilder;
 use crate::error::Error;
 use crate::identity::default_candidate_id;
+use crate::lock::Lock;
 use crate::store::{
-    self, Capabilities, ElectionKey, Finding, Hint, Interest, Observation, Store, StoreError, StoreErrorKind, StoreUrl,
-    Transition,
+    self, Capabilities, ElectionKey, Finding, Hint, Interest, Observation, Store, StoreError, StoreUrl, Transition,
 };
 
 /// A store, with one thread that holds all elections of this process in it.
@@ -94,6 +94,14 @@ impl Tenure {
     /// When the name breaks the rule for names.
     pub fn election(&self, name: &str) -> Result<ElectionBuilder, Error> {
         Ok(ElectionBuilder::new(self.clone(), ElectionName::new(name)?))
+    }
+
+    /// Describes a lock: an election whose leader leaves when its work is done.
+    ///
+    /// # Errors
+    /// When the name breaks the rule for names.
+    pub fn lock(&self, name: &str) -> Result<Lock, Error> {
+        Ok(Lock::new(self.clone(), self.election(name)?))
     }
 
     /// What the store can promise.
@@ -255,10 +263,22 @@ impl Tenure {
             }
         };
         self.command(Command::Call(Box::new(move |store| Box::pin(bounded(store)))))?;
-        receiver.await.map_err(|_| {
-            let message = format!("the store did not answer within {limit:?}");
-            StoreError::unknown(StoreErrorKind::TimedOut, message).into()
-        })
+        receiver.await.map_err(|_| Error::silence(limit))
+    }
+
+    /// Completes after so long on the clock of this handle, or when the driver is gone. The application needs no runtime
+    /// with a timer for it. Cancel safe.
+    pub(crate) async fn sleep(&self, limit: Duration) {
+        let (mut sender, receiver) = oneshot::channel::<()>();
+        let (clock, at) = (self.clock.clone(), self.clock.now() + limit);
+        let sleep = move |_| async move {
+            // Without a look at who waits, one that has left would keep the driver until the time has come.
+            select(pin!(clock.sleep_until(at)), pin!(sender.closed())).await;
+        };
+        if self.command(Command::Call(Box::new(move |store| Box::pin(sleep(store))))).is_ok() {
+            // It is never sent anything: what counts is that the other side is gone.
+            let _ = receiver.await;
+        }
     }
 
     fn with_arc(store: Arc<dyn Store>, clock: Clock) -> Result<Self, Error> {

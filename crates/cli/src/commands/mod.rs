@@ -5,6 +5,7 @@ mod demo;
 mod doctor;
 mod elect;
 mod history;
+mod lock;
 mod messages;
 mod migrate;
 mod resign;
@@ -24,6 +25,7 @@ pub async fn execute(cli: Cli) -> Result<Exit, Failure> {
     let global = &cli.global;
     match cli.command {
         Command::Run(args) => run::execute(global, args).await,
+        Command::Lock(args) => lock::execute(global, args).await,
         Command::Elect(args) => elect::execute(global, &args).await,
         Command::Status(args) => status::execute(global, &args).await,
         Command::Watch(args) => watch::execute(global, &args).await,

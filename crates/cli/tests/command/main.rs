@@ -12,6 +12,7 @@ mod gone_reader;
 mod guard_faults;
 mod help;
 mod history;
+mod lock;
 mod look;
 mod messages;
 mod migrate;

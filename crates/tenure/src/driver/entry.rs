@@ -217,6 +217,10 @@ impl Entry {
     fn lost(&mut self, now: Instant, term: Term, reason: LossReason, kill_at: Instant) -> bool {
         let reason_word = reason.as_str();
         tracing::info!(election = %self.shared.key, candidate = %self.shared.candidate, %term, reason_word, "lost");
+        if let Some(grant) = &self.grant {
+            // Before anybody is told to stop, so that whoever is can say why.
+            grant.lost_because(reason);
+        }
         self.shared.lost(term);
         let Some(grant) = &self.grant else { return true };
         if kill_at <= now {

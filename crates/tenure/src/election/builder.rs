@@ -14,7 +14,7 @@ use super::messages::handlers;
 use crate::callback::{CallbackResult, CallbackRunner, Callbacks, Registered};
 use crate::driver::{Command, Entry};
 use crate::error::Error;
-use crate::event::Trouble;
+use crate::event::{Events, Subscriber, Trouble, subscription};
 use crate::identity::default_candidate_id;
 use crate::leadership::Leadership;
 use crate::shared::Shared;
@@ -39,6 +39,7 @@ use crate::tenure::Tenure;
 /// # election.stop_blocking();
 /// # Ok::<(), tenure::Error>(())
 /// ```
+#[derive(Clone)]
 #[must_use = "a candidacy begins with start()"]
 pub struct ElectionBuilder {
     tenure: Tenure,
@@ -167,6 +168,26 @@ impl ElectionBuilder {
     /// When the metadata are too large, the ttl is too short for the store, messages are to be handled and the store has
     /// no mailbox, there are jobs and the store has no ledger or two of them have the same name, or the driver is gone.
     pub fn start(self) -> Result<Election, Error> {
+        self.start_told(None)
+    }
+
+    /// Begins the candidacy, and tells of all that happens to it from the very first campaign on.
+    pub(crate) fn start_with_events(self) -> Result<(Election, Events), Error> {
+        let (subscriber, events) = subscription();
+        Ok((self.start_told(Some(subscriber))?, events))
+    }
+
+    pub(crate) fn name(&self) -> &ElectionName {
+        &self.name
+    }
+
+    /// How long the first campaign may take until it is answered or given up: it may have to wait for one that is under
+    /// way.
+    pub(crate) fn first_answer_within(&self) -> Duration {
+        self.priority.delay() + self.timing.attempt_timeout() * 2
+    }
+
+    fn start_told(self, subscriber: Option<Subscriber>) -> Result<Election, Error> {
         let bytes = self.metadata.iter().map(|(key, value)| key.len() + value.len()).sum();
         if bytes > Error::METADATA_BYTES_MAX {
             return Err(Error::Metadata { bytes });
@@ -198,7 +219,10 @@ impl ElectionBuilder {
             health_within: self.health_within,
         });
         let callbacks = (!self.callbacks.is_empty()).then(|| CallbackRunner::new(self.callbacks, Arc::clone(&shared)));
-        let entry = Entry::new(elector, shared_metadata(self.metadata), Arc::clone(&shared), callbacks);
+        let mut entry = Entry::new(elector, shared_metadata(self.metadata), Arc::clone(&shared), callbacks);
+        if let Some(subscriber) = subscriber {
+            entry.subscribe(shared.clock.now(), subscriber);
+        }
         self.tenure.command(Command::Add(Box::new(entry)))?;
         if listens {
             shared.send(Command::Listen(shared.id));

@@ -2,6 +2,7 @@
 
 mod blocking;
 mod builder;
+mod consume;
 #[cfg(feature = "cron")]
 mod jobs;
 mod messages;

@@ -5,12 +5,14 @@
 mod blocking;
 mod callbacks;
 mod configuration;
+mod consume;
 mod driver;
 mod election;
 mod events;
 mod handover;
 mod health;
 mod leadership;
+mod locks;
 mod mailless;
 mod message_faults;
 mod message_handlers;
