@@ -1,9 +1,11 @@
 //! One file per command.
 
 mod completions;
+mod cron;
 mod demo;
 mod doctor;
 mod elect;
+mod guarded;
 mod history;
 mod lock;
 mod messages;
@@ -12,6 +14,7 @@ mod resign;
 mod run;
 mod send;
 mod status;
+mod teller;
 mod watch;
 
 use crate::args::{Cli, Command};
@@ -26,6 +29,7 @@ pub async fn execute(cli: Cli) -> Result<Exit, Failure> {
     match cli.command {
         Command::Run(args) => run::execute(global, args).await,
         Command::Lock(args) => lock::execute(global, args).await,
+        Command::Cron(args) => cron::execute(global, args).await,
         Command::Elect(args) => elect::execute(global, &args).await,
         Command::Status(args) => status::execute(global, &args).await,
         Command::Watch(args) => watch::execute(global, &args).await,
