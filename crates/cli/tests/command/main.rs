@@ -4,6 +4,9 @@
 #![allow(clippy::panic, clippy::unwrap_used)]
 
 mod bad_input;
+mod cron;
+mod cron_ends;
+mod crontab;
 mod crowd;
 mod default_store;
 mod doctor;
