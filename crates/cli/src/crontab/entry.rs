@@ -5,16 +5,16 @@ use std::ops::Range;
 use std::time::Duration;
 
 use tenure::JobName;
-use tenure::cron::{Interrupted, Job, Missed, Overlap, Schedule};
+use tenure::cron::{Job, Schedule};
 use toml::Spanned;
 use toml::de::DeString;
 
 use super::value::{Reader, Value, must_be, text};
-use super::{Action, Entry};
+use super::{Action, Entry, Settings};
 use crate::message::on_one_line;
 
 /// What commands are told of their run. Nobody else can set these variables for them.
-pub const TOLD: [&str; 5] = ["TENURE_ELECTION", "TENURE_CANDIDATE", "TENURE_TERM", "TENURE_JOB", "TENURE_TICK"];
+const TOLD: [&str; 5] = ["TENURE_ELECTION", "TENURE_CANDIDATE", "TENURE_TERM", "TENURE_JOB", "TENURE_TICK"];
 
 const KEYS: [&str; 12] = [
     "schedule",
@@ -36,13 +36,7 @@ const KEYS: [&str; 12] = [
 struct Read {
     schedule: Option<(String, Range<usize>)>,
     time_zone: Option<(String, Range<usize>)>,
-    missed: Option<Missed>,
-    window: Option<Duration>,
-    overlap: Option<Overlap>,
-    interrupted: Option<Interrupted>,
-    timeout: Option<Duration>,
-    jitter: Option<Duration>,
-    enabled: Option<bool>,
+    settings: Settings,
     action: Action,
 }
 
@@ -53,6 +47,7 @@ pub(super) fn entry(
     value: &Value<'_>,
     zone: &str,
 ) -> Option<Entry> {
+    let problems = reader.problems();
     let table = reader.table("jobs", value)?;
     let mut read = Read::default();
     for (key, value) in table {
@@ -66,8 +61,8 @@ pub(super) fn entry(
     let named = JobName::new(name.as_ref().as_ref());
     let named = named.map_err(|error| reader.complain(Some(name.span()), error.to_string())).ok();
     let schedule = schedule(reader, &read, zone);
-    let job = with_policy(Job::with_schedule(named?, schedule?), &read);
-    Some(Entry { job, action: read.action })
+    let job = read.settings.apply(Job::with_schedule(named?, schedule?));
+    (reader.problems() == problems).then_some(Entry { job, action: read.action })
 }
 
 fn field(reader: &mut Reader<'_>, read: &mut Read, key: &Spanned<DeString<'_>>, value: &Value<'_>) {
@@ -75,13 +70,13 @@ fn field(reader: &mut Reader<'_>, read: &mut Read, key: &Spanned<DeString<'_>>, 
         name @ "schedule" => read.schedule = reader.text(name, value).map(|text| (text, value.span())),
         name @ "time-zone" => read.time_zone = reader.text(name, value).map(|text| (text, value.span())),
         name @ "command" => read.action.command = reader.take(name, value, command(value)).unwrap_or_default(),
-        name @ "missed" => read.missed = reader.parsed(name, value),
-        name @ "window" => read.window = reader.duration(name, value),
-        name @ "overlap" => read.overlap = reader.parsed(name, value),
-        name @ "interrupted" => read.interrupted = reader.parsed(name, value),
-        name @ "timeout" => read.timeout = timeout(reader, name, value),
-        name @ "jitter" => read.jitter = reader.duration(name, value),
-        name @ "enabled" => read.enabled = reader.truth(name, value),
+        name @ "missed" => read.settings.missed = reader.parsed(name, value),
+        name @ "window" => read.settings.window = reader.duration(name, value),
+        name @ "overlap" => read.settings.overlap = reader.parsed(name, value),
+        name @ "interrupted" => read.settings.interrupted = reader.parsed(name, value),
+        name @ "timeout" => read.settings.timeout = timeout(reader, name, value),
+        name @ "jitter" => read.settings.jitter = reader.duration(name, value),
+        name @ "enabled" => read.settings.enabled = reader.truth(name, value),
         name @ "env" => read.action.env = env(reader, name, value),
         name @ "directory" => read.action.directory = reader.text(name, value).map(OsString::from),
         _ => reader.unknown(key, &KEYS),
@@ -102,29 +97,6 @@ fn schedule(reader: &mut Reader<'_>, read: &Read, zone: &str) -> Option<Schedule
     let moved =
         moved.map_err(|error| reader.complain(Some(at.clone()), format!("`time-zone` cannot be used: {error}")));
     moved.ok().filter(|_| expression.is_some())
-}
-
-fn with_policy(mut job: Job, read: &Read) -> Job {
-    let Read { missed, window, overlap, interrupted, timeout, jitter, enabled, .. } = read;
-    if let Some(missed) = missed {
-        job = job.missed(*missed);
-    }
-    if let Some(window) = window {
-        job = job.window(*window);
-    }
-    if let Some(overlap) = overlap {
-        job = job.overlap(*overlap);
-    }
-    if let Some(interrupted) = interrupted {
-        job = job.interrupted(*interrupted);
-    }
-    if let Some(timeout) = timeout {
-        job = job.timeout(*timeout);
-    }
-    if let Some(jitter) = jitter {
-        job = job.jitter(*jitter);
-    }
-    job.enabled(enabled.unwrap_or(true))
 }
 
 fn timeout(reader: &mut Reader<'_>, key: &str, value: &Value<'_>) -> Option<Duration> {

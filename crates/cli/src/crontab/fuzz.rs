@@ -14,7 +14,9 @@ fn fuzz_crontab() {
         let lines = text.matches('\n').count() + 1;
         assert!(problems.iter().all(|problem| problem.line.is_none_or(|line| (1..=lines).contains(&line))));
         for entry in &crontab.entries {
-            assert!(problems.iter().any(|problem| problem.job.is_some()) || !entry.action.command.is_empty());
+            let name = Some(entry.job.name().as_str());
+            assert!(problems.iter().all(|problem| problem.job.as_deref() != name), "a job that is wrong");
+            assert!(!entry.action.command.is_empty(), "a job with nothing to run");
         }
         let count = problems.len();
         let told = Problems { file: "crontab.toml".to_owned(), problems }.to_string();

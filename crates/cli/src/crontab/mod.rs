@@ -8,6 +8,7 @@ mod entry;
 #[cfg(test)]
 mod fuzz;
 mod problem;
+mod settings;
 mod value;
 
 use std::ffi::OsString;
@@ -19,8 +20,8 @@ use std::path::Path;
 use tenure::cron::Job;
 
 pub use self::document::parse;
-pub use self::entry::TOLD;
 pub use self::problem::{Problem, Problems};
+pub use self::settings::Settings;
 use crate::args::TimingArgs;
 
 /// Jobs, and the election they belong to.

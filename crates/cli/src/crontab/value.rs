@@ -31,6 +31,11 @@ impl<'t> Reader<'t> {
         self.job = job.map(str::to_owned);
     }
 
+    /// How much has been found to be wrong so far.
+    pub(super) fn problems(&self) -> usize {
+        self.problems.len()
+    }
+
     /// What is wrong, in the order of lines.
     pub(super) fn into_problems(mut self) -> Vec<Problem> {
         self.problems.sort_by_key(|problem| problem.line);

@@ -56,22 +56,22 @@ pub(super) fn execute(args: &CheckArgs) -> Result<Exit, Failure> {
         let schedule = schedule(text_of(&args.target)?, args.tz.as_deref())?;
         let next = schedule.ticks_after(after).take(SHOWN).map(|tick| next_line(&schedule, tick, tick.unix_ms()));
         let job = JobLine { next: next.collect(), ..job_line(&schedule) };
-        tell(args.json, CheckLine { election: None, jobs: vec![job], errors: Vec::new() })?;
+        tell(args.json, &CheckLine { election: None, jobs: vec![job], errors: Vec::new() })?;
         return Ok(Exit::Success);
     }
     let (crontab, problems) = Crontab::read(Path::new(&args.target));
     let Problems { problems: errors, .. } = problems.clone();
     if errors.is_empty() || args.json {
         let jobs = crontab.entries.iter().map(|entry| of_job(&entry.job, after)).collect();
-        tell(args.json, CheckLine { election: Some(crontab.election), jobs, errors })?;
+        tell(args.json, &CheckLine { election: Some(crontab.election), jobs, errors })?;
     }
     problems.check()?;
     Ok(Exit::Success)
 }
 
-fn tell(json: bool, line: CheckLine) -> Result<(), Failure> {
+fn tell(json: bool, line: &CheckLine) -> Result<(), Failure> {
     if json {
-        return print(|out| json_line(out, &line));
+        return print(|out| json_line(out, line));
     }
     let rows: Vec<Vec<String>> = line.jobs.iter().flat_map(rows).collect();
     print(|out| {

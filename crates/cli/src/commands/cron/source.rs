@@ -8,7 +8,7 @@ use tenure::JobName;
 use tenure::cron::{Job, Schedule};
 
 use crate::args::{CronRunArgs, JobArgs};
-use crate::crontab::{Action, Crontab, Entry};
+use crate::crontab::{Action, Crontab, Entry, Settings};
 use crate::exit::{Exit, Failure};
 
 /// The jobs that the arguments mean.
@@ -77,25 +77,9 @@ fn of_expression(expression: &str, args: &JobArgs, command: Vec<OsString>) -> Re
     let name = args.name.clone().map_or_else(|| name_for(&command), Ok)?;
     let name = JobName::new(&name).map_err(tenure::Error::from)?;
     let election = format!("cron-{name}");
-    let mut job = Job::with_schedule(name, schedule(expression, args.tz.as_deref())?);
-    if let Some(missed) = args.missed {
-        job = job.missed(missed);
-    }
-    if let Some(window) = args.window {
-        job = job.window(window);
-    }
-    if let Some(overlap) = args.overlap {
-        job = job.overlap(overlap);
-    }
-    if let Some(interrupted) = args.interrupted {
-        job = job.interrupted(interrupted);
-    }
-    if let Some(timeout) = args.timeout {
-        job = job.timeout(timeout);
-    }
-    if let Some(jitter) = args.jitter {
-        job = job.jitter(jitter);
-    }
+    let JobArgs { missed, window, overlap, interrupted, timeout, jitter, .. } = *args;
+    let settings = Settings { missed, window, overlap, interrupted, timeout, jitter, enabled: None };
+    let job = settings.apply(Job::with_schedule(name, schedule(expression, args.tz.as_deref())?));
     let action = Action { command, ..Action::default() };
     Ok(Crontab { election, entries: vec![Entry { job, action }], ..Crontab::default() })
 }
