@@ -92,6 +92,17 @@ fn a_command_ends_before_the_next_leader_fires() {
 }
 
 #[test]
+fn a_stopped_tenure_does_not_save_its_commands() {
+    let site = site();
+    let (_, leader) = every_second(&site, &["--id", "a"], &sh(STUBBORN));
+    let processes = processes(&leader);
+    let _paused = leader.process.pause();
+    for process in &processes {
+        process.await_end("the command");
+    }
+}
+
+#[test]
 fn a_guard_that_was_killed_is_replaced() {
     let site = site();
     let (_, running) = every_second(&site, &["--json"], &sh("echo ran"));

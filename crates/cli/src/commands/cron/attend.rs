@@ -92,7 +92,7 @@ impl Attendant {
         let term = self.run.term();
         let Self { run, standing, .. } = self;
         tokio::select! {
-            known = standing.wait_for(|standing| standing.trust_in(term).is_some()) => known.ok()?.trust_in(term),
+            known = standing.wait_for(|known| known.hurry || known.trust_in(term).is_some()) => known.ok()?.trust_in(term),
             () = run.cancelled() => None,
         }
     }

@@ -36,9 +36,9 @@ pub(super) struct Standing {
 }
 
 impl Standing {
-    /// The newest trust in a term, if it leads.
+    /// The newest trust in a term, if it leads and there is any patience.
     pub(super) fn trust_in(&self, term: Term) -> Option<Trust> {
-        self.leading.filter(|(leading, _)| *leading == term).map(|(_, trust)| trust)
+        self.leading.filter(|(leading, _)| *leading == term && !self.hurry).map(|(_, trust)| trust)
     }
 
     /// When what runs under a term is killed, if it is lost.
