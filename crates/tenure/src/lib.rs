@@ -48,6 +48,10 @@
 //! [`Tenure::lock`] describes a lock: an election whose leader leaves when its work is done. [`Lock::with_lock`] runs work
 //! once under it, and [`Lock::acquire`] gives a [`LockGuard`]. Whoever waits is served in order of arrival.
 //!
+//! # Jobs by the calendar
+//! With [`ElectionBuilder::job`] whoever leads runs a job whenever a cron expression matches, each tick at most once across all
+//! candidates. What was missed while nobody led follows the job's policy; see [`cron`].
+//!
 //! # The trust window
 //! ```text
 //! store      ...............[====================== ttl ======================]
@@ -151,4 +155,7 @@ mod documents {
     struct Messages;
     #[doc = include_str!("../../../docs/locks.md")]
     struct Locks;
+    #[cfg(feature = "cron")]
+    #[doc = include_str!("../../../docs/cron.md")]
+    struct Cron;
 }
