@@ -167,7 +167,7 @@ looks like this (docs/cron.md has all of it):
 
   [jobs.sweep]
   schedule = \"*/5 * * * *\"
-  command = \"find /tmp/cache -mmin +60 -delete\"   # a string is run by /bin/sh -c
+  command = \"find /var/cache/app -mmin +60 -delete\"   # a string is run by /bin/sh -c
 
 Commands get TENURE_ELECTION, TENURE_CANDIDATE, TENURE_TERM, TENURE_JOB and TENURE_TICK (when it was due, such as
 2030-01-01T04:30:00Z), no input, and not the store's address. When leadership ends, all running commands and their
