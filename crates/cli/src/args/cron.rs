@@ -47,15 +47,16 @@ pub struct CronRunArgs {
     /// The election. Default: what the file says, or else its name without .toml; for one job, its name after `cron-`.
     #[arg(long, value_name = "NAME")]
     pub election: Option<String>,
-    /// The job, if there is an expression.
-    #[command(flatten)]
-    pub job: JobArgs,
     /// Who stands.
     #[command(flatten)]
     pub candidate: CandidateArgs,
     /// What to tell.
     #[command(flatten)]
     pub report: ReportArgs,
+    // Last, because its heading counts for all that follows.
+    /// The job, if there is an expression.
+    #[command(flatten)]
+    pub job: JobArgs,
     /// What the job runs: the command and its arguments.
     #[arg(last = true, value_name = "CMD")]
     pub command: Vec<OsString>,

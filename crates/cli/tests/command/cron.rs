@@ -2,11 +2,13 @@
 
 use rustix::process::Signal;
 use serde_json::Value;
+use tenure::store::postgres::{Migration, PostgresConfig};
 use tenure_testkit::eventually;
 use tenure_testkit::running::Running;
 use tenure_testkit::site::{Site, sh};
+use tenure_testkit::stores::{Postgres, Redis};
 
-use crate::support::{event, every_second, jobs, site};
+use crate::support::{event, every_second, jobs, site, tenure};
 
 /// What the runs of a test have written, one line each.
 fn journal(site: &Site) -> Vec<(String, String)> {
@@ -19,22 +21,40 @@ const WRITE: &str = "echo $TENURE_TICK $TENURE_CANDIDATE >> journal";
 
 #[test]
 fn each_tick_fires_once_among_two_and_goes_on_when_one_is_killed() {
-    let site = site();
-    let mut candidates = ["a", "b"].map(|id| every_second(&site, &["--id", id], &sh(WRITE)));
-    eventually("two runs", || journal(&site).len() >= 2);
-    let first = journal(&site)[0].1.clone();
+    each_tick_fires_once(&site());
+}
+
+#[test]
+fn each_tick_fires_once_on_redis_too() {
+    each_tick_fires_once(&Site::new(&Redis, tenure()));
+}
+
+#[test]
+fn each_tick_fires_once_on_postgres_too() {
+    let tables = |role: &str| {
+        let config = PostgresConfig::from_url(&"postgres://owner@127.0.0.1/postgres".parse().unwrap()).unwrap();
+        Migration::new(&config).role(role).unwrap().script()
+    };
+    let postgres = Postgres { tables };
+    each_tick_fires_once(&Site::new(&postgres, tenure()));
+}
+
+fn each_tick_fires_once(site: &Site) {
+    let mut candidates = ["a", "b"].map(|id| every_second(site, &["--id", id], &sh(WRITE)));
+    eventually("two runs", || journal(site).len() >= 2);
+    let first = journal(site)[0].1.clone();
     candidates.sort_by_key(|(id, _)| *id != first);
     let [(_, mut killed), (_, mut other)] = candidates;
     killed.signal(Signal::KILL);
     killed.exit();
     eventually("two runs of the other one", || {
-        journal(&site).iter().filter(|(_, candidate)| *candidate != first).count() >= 2
+        journal(site).iter().filter(|(_, candidate)| *candidate != first).count() >= 2
     });
     other.signal(Signal::TERM);
     assert_eq!(other.exit().code(), Some(143));
-    let ticks: Vec<String> = journal(&site).into_iter().map(|(tick, _)| tick).collect();
+    let ticks: Vec<String> = journal(site).into_iter().map(|(tick, _)| tick).collect();
     assert!(ticks.is_sorted() && ticks.windows(2).all(|pair| pair[0] != pair[1]), "{ticks:?}");
-    let fired = jobs(&site, 1)[0]["fired"].as_u64().unwrap();
+    let fired = jobs(site, 1)[0]["fired"].as_u64().unwrap();
     assert!(fired >= u64::try_from(ticks.len()).unwrap(), "{fired} {ticks:?}");
 }
 
