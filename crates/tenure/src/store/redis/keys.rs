@@ -13,6 +13,9 @@ pub(super) const ELECTION_KEYS: &[&str] = &["election", "line", "fresh", "standi
 /// The same for messages.
 pub(super) const MESSAGE_KEYS: &[&str] = &["election", "messages", "aside", "contents"];
 
+/// The same for jobs.
+pub(super) const LEDGER_KEYS: &[&str] = &["election", "jobs", "runs"];
+
 /// Braces would decide about hash slots, and a percent sign tells that something was escaped.
 const IN_NAME: &[char] = &['%', '{', '}'];
 /// A namespace ends at the first colon after it.
@@ -121,6 +124,11 @@ impl Keys {
     /// The channel that tells of every change.
     pub(super) fn changes_channel(&self) -> String {
         format!("{}::changes", escaped(&self.prefix, IN_CHANNEL))
+    }
+
+    /// The channel of what is broadcast to an election. It begins as the others do, so that a user needs no further rights.
+    pub(super) fn broadcast_channel(&self, key: &ElectionKey) -> Result<String, StoreError> {
+        Ok(format!("{}::broadcasts:{}", escaped(&self.prefix, IN_CHANNEL), self.lease(key)?))
     }
 }
 

@@ -1,6 +1,7 @@
 #![doc = include_str!("docs.md")]
 
 mod address;
+mod bulletin;
 mod call;
 mod cluster;
 mod config;
@@ -11,6 +12,9 @@ mod examine;
 mod facts;
 mod index;
 mod keys;
+mod ledger;
+mod ledger_reply;
+mod ledger_verbs;
 mod link;
 mod mailbox;
 mod message_reply;
@@ -35,8 +39,8 @@ pub use self::config::RedisConfig;
 use self::deployment::Deployment;
 use self::desk::Desk;
 use super::{
-    Campaign, Capabilities, ElectionKey, Finding, Hint, Interest, Mailbox, Observation, Renew, Replies, Resign, Store,
-    StoreError, Transition,
+    Bulletin, Campaign, Capabilities, ElectionKey, Finding, Hint, Interest, JobLedger, Mailbox, Observation, Renew,
+    Replies, Resign, Store, StoreError, Transition,
 };
 use crate::clock::Clock;
 
@@ -160,6 +164,14 @@ impl Store for RedisStore {
     }
 
     fn mailbox(&self) -> Option<&dyn Mailbox> {
+        Some(self)
+    }
+
+    fn bulletin(&self) -> Option<&dyn Bulletin> {
+        Some(self)
+    }
+
+    fn ledger(&self) -> Option<&dyn JobLedger> {
         Some(self)
     }
 

@@ -1,17 +1,22 @@
 #![doc = include_str!("docs.md")]
 
 mod aftermath;
+mod books;
+mod broadcasts;
+mod bulletin;
 mod busy;
 mod config;
 mod database;
 mod desk;
 mod error;
 mod examine;
+mod hearing;
 mod history;
 mod identity;
 mod jobs;
 mod leaders;
 mod lease_clock;
+mod ledger;
 mod listener;
 mod mailbox;
 mod membership;
@@ -47,8 +52,8 @@ use self::pulse::Pulse;
 use self::registry::Registry;
 use self::worker::Worker;
 use super::{
-    Campaign, Capabilities, ElectionKey, Finding, Hint, Interest, Mailbox, Observation, Renew, Replies, Resign, Store,
-    StoreError, Transition,
+    Bulletin, Campaign, Capabilities, ElectionKey, Finding, Hint, Interest, JobLedger, Mailbox, Observation, Renew,
+    Replies, Resign, Store, StoreError, Transition,
 };
 use crate::clock::Clock;
 
@@ -101,9 +106,11 @@ impl SqliteStore {
             let path = database.location().path.clone();
             let worker = Worker::new(database, clock, Arc::clone(&presence));
             let (jobs, orders) = Jobs::new();
+            let jobs = Arc::new(jobs);
+            presence.pulse().hearing().serve(&jobs);
             let name = "tenure-sqlite".to_owned();
             thread::Builder::new().name(name).spawn(move || worker.work(&orders)).map_err(failed)?;
-            Ok(Self { path, jobs: Arc::new(jobs), presence })
+            Ok(Self { path, jobs, presence })
         };
         start().map_err(|fault: Fault| fault.about(path))
     }
@@ -188,6 +195,14 @@ impl Store for SqliteStore {
         Some(self)
     }
 
+    fn bulletin(&self) -> Option<&dyn Bulletin> {
+        Some(self)
+    }
+
+    fn ledger(&self) -> Option<&dyn JobLedger> {
+        Some(self)
+    }
+
     fn life_line(&self) -> Option<OwnedFd> {
         let life_line = self.presence.life_line();
         life_line.inspect_err(|fault| tracing::warn!(path = %self.path.display(), %fault, "no life line")).ok()
@@ -200,6 +215,12 @@ impl Store for SqliteStore {
                 Err(error) => vec![Finding::bad("reach", error.to_string())],
             }
         })
+    }
+}
+
+impl Drop for SqliteStore {
+    fn drop(&mut self) {
+        self.presence.pulse().hearing().end();
     }
 }
 
