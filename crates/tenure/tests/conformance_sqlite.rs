@@ -44,3 +44,4 @@ impl Fixture for SqliteFixture {
 
 tenure::conformance_tests!(SqliteFixture::new());
 tenure::conformance_tests!(messages: SqliteFixture::new());
+tenure::conformance_tests!(ledger: SqliteFixture::new());

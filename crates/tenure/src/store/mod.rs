@@ -10,6 +10,8 @@ pub mod mailbox;
 mod memory;
 mod memory_ledger;
 mod memory_mailbox;
+#[cfg(any(feature = "postgres", feature = "redis", feature = "sqlite"))]
+mod outcome;
 #[cfg(feature = "postgres")]
 pub mod postgres;
 #[cfg(feature = "redis")]

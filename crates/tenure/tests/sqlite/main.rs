@@ -6,6 +6,7 @@ mod crash;
 mod death;
 mod files;
 mod handover;
+mod ledger;
 mod messages;
 mod roles;
 mod support;

@@ -6,15 +6,15 @@ use std::sync::atomic::{AtomicU64, Ordering};
 
 use futures_util::stream::BoxStream;
 use redis::{Cmd, Value, cmd};
-use tenure_core::{CampaignReply, CandidateId, ElectionName, Held, LossReason, Namespace, RenewReply, Term};
+use tenure_core::{CampaignReply, CandidateId, ElectionName, Failure, Held, LossReason, Namespace, RenewReply, Term};
 
 use super::super::remote::server_clock::ServerClock;
 use super::super::{
-    Campaign, ElectionKey, Hint, Interest, Observation, Renew, Replies, Resign, StoreError, Transition,
+    Campaign, ElectionKey, Hint, Interest, Observation, Renew, Replies, Resign, StoreError, StoreErrorKind, Transition,
 };
 use super::call::{Call, Order};
 use super::config::RedisConfig;
-use super::deployment::{Answer, Deployment, Wait};
+use super::deployment::{Answer, Deployment, ELECTIONS_PER_CALL, Wait};
 use super::error::Fault;
 use super::index::{self, Index};
 use super::keys::{Keys, companions};
@@ -195,7 +195,7 @@ impl Desk {
                         // It is kept, and found again by its nonce when it may be used.
                         Some(remaining) => Ok(CampaignReply::Held(Held { leader: None, remaining, rank: 0 })),
                         None => {
-                            if let Some(why) = self.objection(&reply, opinion) {
+                            if let Some(why) = self.objection(&reply, opinion, "lease") {
                                 withdrawals.push((position, why, withdrawal(request, term)));
                             }
                             Ok(CampaignReply::Granted { term })
@@ -213,8 +213,8 @@ impl Desk {
         judged
     }
 
-    /// Why a grant must not be used, if so.
-    fn objection(&self, reply: &Reply<Outcome>, opinion: Opinion) -> Option<String> {
+    /// Why what was written must not be relied on, if so.
+    pub(super) fn objection<T>(&self, reply: &Reply<T>, opinion: Opinion, what: &str) -> Option<String> {
         let wanted = self.wait.map_or(0, |wait| i64::from(wait.replicas));
         match (opinion, reply.replicas) {
             (Opinion::Elsewhere, _) => Some(replaced(&reply.server)),
@@ -222,13 +222,13 @@ impl Desk {
                 Some(format!("too few sentinels confirm that {} is still the primary", reply.server))
             }
             (Opinion::Confirmed, Some(replicas)) if replicas < wanted => {
-                Some(format!("only {replicas} of {wanted} replicas have confirmed the lease in time"))
+                Some(format!("only {replicas} of {wanted} replicas have confirmed the {what} in time"))
             }
             (Opinion::Confirmed, _) => None,
         }
     }
 
-    async fn opinion_of<T>(&self, reply: Option<&Reply<T>>) -> Opinion {
+    pub(super) async fn opinion_of<T>(&self, reply: Option<&Reply<T>>) -> Opinion {
         match reply {
             Some(reply) => self.deployment.opinion_of(&reply.server).await,
             None => Opinion::Confirmed,
@@ -292,6 +292,39 @@ impl Desk {
         }
         let is_beside_done = answers.all(|answer| matches!(answer, Ok(Answer { value: Value::Int(_), .. })));
         Told { replies: replies.into_iter().flatten().collect(), is_beside_done }
+    }
+
+    /// The same for requests of which none may overtake another of its election. They go in parts, one after the other, so
+    /// that all of an election's requests in a part go in one call: calls that are under way together may change places
+    /// when a server lacks the script or a slot moves. After a part that is in doubt nothing more is sent.
+    pub(super) async fn ask_in_turn<V: Verb>(
+        &self,
+        verb: &V,
+        batch: &[V::Request],
+    ) -> Vec<Result<Reply<V::Reply>, StoreError>> {
+        let mut replies = Vec::with_capacity(batch.len());
+        let mut parts = batch.chunks(ELECTIONS_PER_CALL);
+        let is_in_doubt = |reply: &Result<Reply<V::Reply>, StoreError>| match reply {
+            Ok(reply) => self.objection(reply, Opinion::Confirmed, "request").is_some(),
+            Err(error) => error.failure() != Failure::Refused,
+        };
+        for part in &mut parts {
+            replies.extend(self.ask(verb, part, Vec::new(), self.wait).await.replies);
+            if replies.iter().any(is_in_doubt) {
+                break;
+            }
+        }
+        let held_back = || {
+            let message = "earlier requests of the same batch could not be sent, and these must not overtake them";
+            Err(StoreError::not_sent(StoreErrorKind::Unavailable, format!("Redis at {}: {message}", self.place)))
+        };
+        replies.extend(parts.flatten().map(|_| held_back()));
+        replies
+    }
+
+    pub(super) async fn ask_one<V: Verb>(&self, verb: &V, request: &V::Request) -> Result<V::Reply, StoreError> {
+        let told = self.ask(verb, std::slice::from_ref(request), Vec::new(), None).await;
+        told.into_values().pop().unwrap_or_else(|| Err(self.tell(Fault::Silent)))
     }
 
     /// What others are told of a fault. Where another server may do better, it is looked for.

@@ -13,6 +13,9 @@ pub(super) const ELECTION_KEYS: &[&str] = &["election", "line", "fresh", "standi
 /// The same for messages.
 pub(super) const MESSAGE_KEYS: &[&str] = &["election", "messages", "aside", "contents"];
 
+/// The same for jobs.
+pub(super) const LEDGER_KEYS: &[&str] = &["election", "jobs", "runs"];
+
 /// Braces would decide about hash slots, and a percent sign tells that something was escaped.
 const IN_NAME: &[char] = &['%', '{', '}'];
 /// A namespace ends at the first colon after it.

@@ -3,19 +3,18 @@
 use std::collections::VecDeque;
 
 use futures_util::future::BoxFuture;
-use tenure_core::Failure;
 
 use super::super::mailbox::{
     Mailbox, MailboxPromises, Message, MessageId, PAYLOAD_MAX, Post, Receive, Received, Settle, Settled, Shelf,
     WAITING_MAX,
 };
-use super::super::{ElectionKey, Replies, StoreError, StoreErrorKind};
+use super::super::{ElectionKey, Replies, StoreError};
 use super::RedisStore;
-use super::deployment::{Deployment, ELECTIONS_PER_CALL};
+use super::deployment::Deployment;
 use super::desk::{Desk, Reply};
 use super::error::Fault;
 use super::message_verbs::{Listing, Receiving, Requeueing, Sending, Settling};
-use super::verbs::Verb;
+use super::sentinel::Opinion;
 
 impl Mailbox for RedisStore {
     fn promises(&self) -> MailboxPromises {
@@ -62,34 +61,13 @@ impl Mailbox for RedisStore {
 }
 
 impl Desk {
-    /// In parts, one after the other, so that all of an election's messages in a part go in one call: calls that are
-    /// under way together may change places when a server lacks the script or a slot moves.
     async fn send(&self, batch: &[Post]) -> Replies<()> {
-        let mut replies = Vec::with_capacity(batch.len());
-        let mut parts = batch.chunks(ELECTIONS_PER_CALL);
-        for part in &mut parts {
-            replies.extend(self.send_part(part).await);
-            let is_in_doubt =
-                |reply: &Result<(), StoreError>| reply.as_ref().is_err_and(|error| error.failure() != Failure::Refused);
-            if replies.iter().any(is_in_doubt) {
-                break;
-            }
-        }
-        let held_back = || {
-            let message = "earlier messages of the same batch could not be sent, and these must not overtake them";
-            Err(StoreError::not_sent(StoreErrorKind::Unavailable, format!("Redis at {}: {message}", self.place())))
-        };
-        replies.extend(parts.flatten().map(|_| held_back()));
-        replies
-    }
-
-    async fn send_part(&self, part: &[Post]) -> Replies<()> {
         let promises = promises(self.deployment());
         let judged: Vec<Result<&Post, StoreError>> =
-            part.iter().map(|post| promises.check_payload(&post.payload).map(|()| post)).collect();
+            batch.iter().map(|post| promises.check_payload(&post.payload).map(|()| post)).collect();
         let fitting: Vec<&Post> = judged.iter().flatten().copied().collect();
-        let told = self.ask(&Sending::new(self.wait().is_some()), &fitting, Vec::new(), self.wait()).await;
-        let mut answers: VecDeque<_> = told.replies.into();
+        let told = self.ask_in_turn(&Sending::new(self.wait().is_some()), &fitting).await;
+        let mut answers: VecDeque<_> = told.into();
         let answer = |judged: Result<&Post, StoreError>| {
             let post = judged?;
             let reply = answers.pop_front().unwrap_or_else(|| Err(self.tell(Fault::Silent)))?;
@@ -100,19 +78,10 @@ impl Desk {
 
     /// Who asked for replicas wants them for messages, too.
     fn check_replicas(&self, reply: &Reply<bool>) -> Result<(), StoreError> {
-        let wanted = self.wait().map_or(0, |wait| i64::from(wait.replicas));
-        match reply.replicas {
-            Some(replicas) if replicas < wanted => {
-                let why = format!("only {replicas} of {wanted} replicas have confirmed the message in time");
-                Err(self.tell(Fault::Unconfirmed(why)))
-            }
-            Some(_) | None => Ok(()),
+        match self.objection(reply, Opinion::Confirmed, "message") {
+            Some(why) => Err(self.tell(Fault::Unconfirmed(why))),
+            None => Ok(()),
         }
-    }
-
-    async fn ask_one<V: Verb>(&self, verb: &V, request: &V::Request) -> Result<V::Reply, StoreError> {
-        let told = self.ask(verb, std::slice::from_ref(request), Vec::new(), None).await;
-        told.into_values().pop().unwrap_or_else(|| Err(self.tell(Fault::Silent)))
     }
 }
 

@@ -61,7 +61,7 @@ fn message(answer: &Value) -> Result<Message, Fault> {
 }
 
 /// Byte for byte, or not at all.
-fn payload(value: &Value) -> Option<Arc<str>> {
+pub(super) fn payload(value: &Value) -> Option<Arc<str>> {
     let Value::BulkString(bytes) = value else { return None };
     std::str::from_utf8(bytes).ok().map(Arc::from)
 }

@@ -196,6 +196,6 @@ impl Verb for Requeueing<'_> {
 }
 
 /// What a leader says to be believed.
-fn pack_claim(nonce: Nonce, term: Term, command: &mut Cmd) {
+pub(super) fn pack_claim(nonce: Nonce, term: Term, command: &mut Cmd) {
     command.arg(hexadecimal(nonce)).arg(term.to_string());
 }

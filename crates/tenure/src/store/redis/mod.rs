@@ -11,6 +11,9 @@ mod examine;
 mod facts;
 mod index;
 mod keys;
+mod ledger;
+mod ledger_reply;
+mod ledger_verbs;
 mod link;
 mod mailbox;
 mod message_reply;
@@ -35,8 +38,8 @@ pub use self::config::RedisConfig;
 use self::deployment::Deployment;
 use self::desk::Desk;
 use super::{
-    Campaign, Capabilities, ElectionKey, Finding, Hint, Interest, Mailbox, Observation, Renew, Replies, Resign, Store,
-    StoreError, Transition,
+    Campaign, Capabilities, ElectionKey, Finding, Hint, Interest, JobLedger, Mailbox, Observation, Renew, Replies,
+    Resign, Store, StoreError, Transition,
 };
 use crate::clock::Clock;
 
@@ -160,6 +163,10 @@ impl Store for RedisStore {
     }
 
     fn mailbox(&self) -> Option<&dyn Mailbox> {
+        Some(self)
+    }
+
+    fn ledger(&self) -> Option<&dyn JobLedger> {
         Some(self)
     }
 

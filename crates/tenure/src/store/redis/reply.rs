@@ -178,11 +178,11 @@ impl<'a> Fields<'a> {
         self.optional(position).and_then(number).ok_or_else(|| nonsense(self.answer))
     }
 
-    fn term(&self, position: usize) -> Result<Term, Fault> {
+    pub(super) fn term(&self, position: usize) -> Result<Term, Fault> {
         Term::new(self.number(position)?).ok_or_else(|| nonsense(self.answer))
     }
 
-    fn candidate(&self, position: usize) -> Result<CandidateId, Fault> {
+    pub(super) fn candidate(&self, position: usize) -> Result<CandidateId, Fault> {
         self.optional(position).map(candidate).ok_or_else(|| nonsense(self.answer))
     }
 
@@ -192,7 +192,7 @@ impl<'a> Fields<'a> {
     }
 }
 
-fn number(value: &Value) -> Option<u64> {
+pub(super) fn number(value: &Value) -> Option<u64> {
     match value {
         Value::Int(number) => u64::try_from(*number).ok(),
         Value::BulkString(digits) => std::str::from_utf8(digits).ok()?.parse().ok(),

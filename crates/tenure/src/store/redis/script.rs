@@ -26,6 +26,11 @@ pub(super) static RECEIVE: LazyLock<Script> = script!("lua/mailbox.lua" "lua/rec
 pub(super) static SETTLE: LazyLock<Script> = script!("lua/mailbox.lua" "lua/settle.lua");
 pub(super) static LIST_MESSAGES: LazyLock<Script> = script!("lua/mailbox.lua" "lua/list_messages.lua");
 pub(super) static REQUEUE: LazyLock<Script> = script!("lua/mailbox.lua" "lua/requeue.lua");
+pub(super) static OPEN_JOBS: LazyLock<Script> = script!("lua/ledger.lua" "lua/open_jobs.lua");
+pub(super) static CLAIM: LazyLock<Script> = script!("lua/ledger.lua" "lua/claim.lua");
+pub(super) static FINISH: LazyLock<Script> = script!("lua/ledger.lua" "lua/finish.lua");
+pub(super) static LIST_JOBS: LazyLock<Script> = script!("lua/ledger.lua" "lua/list_jobs.lua");
+pub(super) static FORGET_JOB: LazyLock<Script> = script!("lua/ledger.lua" "lua/forget_job.lua");
 
 impl Script {
     fn new(body: &'static str) -> Self {

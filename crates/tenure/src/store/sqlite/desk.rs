@@ -10,11 +10,11 @@ use super::super::{Campaign, ElectionKey, Observation, Renew, Resign};
 use super::aftermath::Aftermath;
 use super::error::Fault;
 use super::history;
+use super::lease_clock::LeaseClock;
 use super::pulse::Follower;
 use super::record::{self, Found};
 use super::registry::{Life, Registry};
 use super::value::{from_duration, from_instant, from_nonce, from_u64, to_process};
-use crate::clock::unix_ms;
 use tenure_core::record::{Effects, Moment, ProcessToken, Record};
 
 /// The outer error ends the transaction; the inner one is of this election only.
@@ -34,10 +34,15 @@ pub(super) struct Desk<'a> {
 }
 
 impl<'a> Desk<'a> {
-    /// `now` must have been read when the transaction had begun already: no step may go back in time.
-    pub(super) fn new(connection: &'a Connection, registry: &'a Registry, own: ProcessToken, now: Instant) -> Self {
-        let (lives, aftermath) = (RefCell::default(), Aftermath::default());
-        Self { connection, registry, own, now, unix_ms: unix_ms(), lives, aftermath }
+    /// The transaction must have begun already when the clock is read here: no step may go back in time.
+    pub(super) fn new(
+        connection: &'a Connection,
+        registry: &'a Registry,
+        own: ProcessToken,
+        clock: &LeaseClock,
+    ) -> Self {
+        let (now, unix_ms) = (clock.now(), clock.unix_ms());
+        Self { connection, registry, own, now, unix_ms, lives: RefCell::default(), aftermath: Aftermath::default() }
     }
 
     /// What to do when it is committed.
@@ -54,7 +59,7 @@ impl<'a> Desk<'a> {
         self.connection
     }
 
-    /// The wall clock, for people.
+    /// The wall clock: for people, and for jobs.
     pub(super) fn unix_ms(&self) -> u64 {
         self.unix_ms
     }

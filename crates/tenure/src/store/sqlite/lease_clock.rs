@@ -31,6 +31,11 @@ impl LeaseClock {
         Instant::from_nanos(u64::try_from(nanos.max(0)).unwrap_or(u64::MAX))
     }
 
+    /// The wall clock beside it.
+    pub(super) fn unix_ms(&self) -> u64 {
+        self.clock.unix_ms()
+    }
+
     pub(super) fn boot_id(&self) -> &str {
         &self.boot_id
     }

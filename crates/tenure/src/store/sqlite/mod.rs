@@ -1,6 +1,7 @@
 #![doc = include_str!("docs.md")]
 
 mod aftermath;
+mod books;
 mod busy;
 mod config;
 mod database;
@@ -12,6 +13,7 @@ mod identity;
 mod jobs;
 mod leaders;
 mod lease_clock;
+mod ledger;
 mod listener;
 mod mailbox;
 mod membership;
@@ -47,8 +49,8 @@ use self::pulse::Pulse;
 use self::registry::Registry;
 use self::worker::Worker;
 use super::{
-    Campaign, Capabilities, ElectionKey, Finding, Hint, Interest, Mailbox, Observation, Renew, Replies, Resign, Store,
-    StoreError, Transition,
+    Campaign, Capabilities, ElectionKey, Finding, Hint, Interest, JobLedger, Mailbox, Observation, Renew, Replies,
+    Resign, Store, StoreError, Transition,
 };
 use crate::clock::Clock;
 
@@ -185,6 +187,10 @@ impl Store for SqliteStore {
     }
 
     fn mailbox(&self) -> Option<&dyn Mailbox> {
+        Some(self)
+    }
+
+    fn ledger(&self) -> Option<&dyn JobLedger> {
         Some(self)
     }
 

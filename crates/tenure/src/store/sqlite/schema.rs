@@ -5,10 +5,14 @@ use rusqlite::{Connection, Transaction, TransactionBehavior};
 use super::error::Fault;
 
 /// What this program can read and write.
-pub(super) const VERSION: i64 = 2;
+pub(super) const VERSION: i64 = 3;
 /// What makes each version of the one before, beginning with an empty file. Files of every version are about, so a step is
 /// never changed; another one is added.
-const STEPS: [(i64, &str); 2] = [(1, include_str!("schema.sql")), (VERSION, include_str!("schema_messages.sql"))];
+const STEPS: [(i64, &str); 3] = [
+    (1, include_str!("schema.sql")),
+    (2, include_str!("schema_messages.sql")),
+    (VERSION, include_str!("schema_jobs.sql")),
+];
 const APPLICATION_ID: i64 = 0x7465_6E75;
 
 /// Makes an empty file ours, brings one of ours up to date, and leaves everything else as it is. Many processes may do

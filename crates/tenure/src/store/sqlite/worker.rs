@@ -77,7 +77,7 @@ impl Worker {
         act: impl FnOnce(&Desk<'_>) -> Result<T, Fault>,
     ) -> Result<T, Fault> {
         let (registry, own) = (self.presence.registry(), self.presence.token().unwrap_or_default());
-        database.read(|connection| act(&Desk::new(connection, &registry, own, self.clock.now())))
+        database.read(|connection| act(&Desk::new(connection, &registry, own, &self.clock)))
     }
 
     /// A change of the file.
@@ -120,7 +120,7 @@ impl Worker {
     ) -> Result<T, Fault> {
         let registry = self.presence.registry();
         let (result, aftermath) = database.write(durability, |connection| {
-            let mut desk = Desk::new(connection, &registry, own, self.clock.now());
+            let mut desk = Desk::new(connection, &registry, own, &self.clock);
             let result = act(&mut desk)?;
             Ok((result, desk.close()?))
         })?;

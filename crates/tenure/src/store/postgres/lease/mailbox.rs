@@ -208,11 +208,11 @@ fn message(row: &Row) -> Result<Message, Fault> {
     })
 }
 
-fn limit(count: usize) -> i64 {
+pub(super) fn limit(count: usize) -> i64 {
     i64::try_from(count).unwrap_or(i64::MAX)
 }
 
 /// A text of the server cannot hold a NUL, and an error of the application may.
-fn printable(why: &str) -> String {
+pub(super) fn printable(why: &str) -> String {
     why.replace('\0', "\u{fffd}")
 }

@@ -3,6 +3,7 @@
 mod desk;
 mod dial;
 mod examine;
+mod ledger;
 mod mailbox;
 mod push;
 mod reply;
@@ -22,8 +23,8 @@ pub use self::schema::Migration;
 use super::config::PostgresConfig;
 use crate::clock::Clock;
 use crate::store::{
-    Campaign, Capabilities, ElectionKey, Finding, Hint, Interest, Mailbox, Observation, Renew, Replies, Resign, Store,
-    StoreError, Transition,
+    Campaign, Capabilities, ElectionKey, Finding, Hint, Interest, JobLedger, Mailbox, Observation, Renew, Replies,
+    Resign, Store, StoreError, Transition,
 };
 
 /// Elections in a table of PostgreSQL.
@@ -125,6 +126,10 @@ impl Store for PostgresStore {
     }
 
     fn mailbox(&self) -> Option<&dyn Mailbox> {
+        Some(self)
+    }
+
+    fn ledger(&self) -> Option<&dyn JobLedger> {
         Some(self)
     }
 

@@ -111,7 +111,7 @@ pub(super) fn observation(row: &Row, observations: &mut [Observation]) -> Result
 pub(super) fn transition(row: &Row) -> Result<Transition, Fault> {
     let (change, reason): (&str, String) = (get(row, "change")?, get(row, "reason")?);
     Ok(Transition {
-        at_unix_ms: unix_ms(get(row, "at_ms")?),
+        at_unix_ms: natural(get(row, "at_ms")?),
         term: term(get(row, "term")?)?,
         candidate: candidate(get(row, "candidate")?)?,
         change: match change {
@@ -130,7 +130,7 @@ fn stand_bys(row: &Row) -> Result<Vec<StandBy>, Fault> {
     let lines = candidates.into_iter().flatten().zip(priorities.into_iter().flatten()).zip(since.into_iter().flatten());
     let stand_by = |((id, priority), since): ((&str, i32), i64)| {
         let priority = u8::try_from(priority).ok().and_then(Priority::new).unwrap_or_default();
-        Ok(StandBy { candidate: candidate(id)?, priority, since_unix_ms: unix_ms(since) })
+        Ok(StandBy { candidate: candidate(id)?, priority, since_unix_ms: natural(since) })
     };
     lines.map(stand_by).collect()
 }
@@ -144,13 +144,13 @@ fn leader(row: &Row, term_column: &str) -> Result<Option<Leader>, Fault> {
     Ok(Some(Leader {
         candidate: candidate(id)?,
         term: term(get(row, term_column)?)?,
-        since_unix_ms: unix_ms(get(row, "since_ms")?),
+        since_unix_ms: natural(get(row, "since_ms")?),
         metadata: Arc::new(metadata),
     }))
 }
 
 /// The place of an answer, counted from one.
-fn slot<'a, T>(row: &Row, slots: &'a mut [T]) -> Result<&'a mut T, Fault> {
+pub(super) fn slot<'a, T>(row: &Row, slots: &'a mut [T]) -> Result<&'a mut T, Fault> {
     let place: i32 = get(row, "place")?;
     let slot = usize::try_from(place).ok().and_then(|place| slots.get_mut(place.checked_sub(1)?));
     slot.ok_or_else(|| Fault::Nonsense(format!("about request {place}, which there is not")))
@@ -160,18 +160,18 @@ pub(super) fn get<'a, T: FromSql<'a>>(row: &'a Row, column: &str) -> Result<T, F
     row.try_get(column).map_err(|error| Fault::Nonsense(crate::with_causes(&error)))
 }
 
-fn term(number: i64) -> Result<Term, Fault> {
+pub(super) fn term(number: i64) -> Result<Term, Fault> {
     let term = u64::try_from(number).ok().and_then(Term::new);
     term.ok_or_else(|| Fault::Nonsense(format!("the term {number}")))
 }
 
 /// Participants of another kind may call themselves what nobody here can; they are shown by something that comes close.
-fn candidate(id: &str) -> Result<CandidateId, Fault> {
+pub(super) fn candidate(id: &str) -> Result<CandidateId, Fault> {
     let printable = || id.chars().filter(|c| !c.is_control()).take(50).collect::<String>();
     let id = CandidateId::new(id).or_else(|_| CandidateId::new(printable()));
     id.or_else(|_| CandidateId::new("?")).map_err(|error| Fault::Nonsense(error.to_string()))
 }
 
-fn unix_ms(number: i64) -> u64 {
+pub(super) fn natural(number: i64) -> u64 {
     u64::try_from(number).unwrap_or_default()
 }

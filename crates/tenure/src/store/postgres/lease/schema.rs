@@ -20,6 +20,7 @@ const FUNCTIONS: &[&str] = &[
     include_str!("sql/resign.sql"),
     include_str!("sql/look.sql"),
     include_str!("sql/mailbox.sql"),
+    include_str!("sql/ledger.sql"),
     include_str!("sql/fence.sql"),
 ];
 

@@ -1,0 +1,38 @@
+//! How stores write down how a run ended: a word, and for a failure what went wrong.
+
+use super::ledger::Outcome;
+
+pub(super) fn to_words(outcome: &Outcome) -> (&'static str, Option<&str>) {
+    match outcome {
+        Outcome::Succeeded => ("succeeded", None),
+        Outcome::Failed { why } => ("failed", Some(why)),
+        Outcome::TimedOut => ("timed-out", None),
+        Outcome::Cancelled => ("cancelled", None),
+    }
+}
+
+/// `None` for words that were never written.
+pub(super) fn from_words(word: &str, why: Option<String>) -> Option<Outcome> {
+    match word {
+        "succeeded" => Some(Outcome::Succeeded),
+        "failed" => Some(Outcome::Failed { why: why.unwrap_or_default() }),
+        "timed-out" => Some(Outcome::TimedOut),
+        "cancelled" => Some(Outcome::Cancelled),
+        _ => None,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_is_written_is_read_again() {
+        let failed = Outcome::Failed { why: "no such table".to_owned() };
+        for outcome in [Outcome::Succeeded, failed, Outcome::TimedOut, Outcome::Cancelled] {
+            let (word, why) = to_words(&outcome);
+            assert_eq!(from_words(word, why.map(str::to_owned)), Some(outcome));
+        }
+        assert_eq!(from_words("", None), None);
+    }
+}

@@ -1,0 +1,234 @@
+-- Jobs and their ticks. Whoever changes a job or its runs locks the job first.
+CREATE TABLE IF NOT EXISTS {schema}.job (
+    election uuid NOT NULL,
+    name text COLLATE "C" NOT NULL,
+    schedule text NOT NULL,
+    -- All ticks up to this second since the Unix epoch are decided.
+    mark bigint NOT NULL,
+    fired bigint NOT NULL DEFAULT 0,
+    missed bigint NOT NULL DEFAULT 0,
+    PRIMARY KEY (election, name)
+) WITH (fillfactor = 50);
+
+CREATE TABLE IF NOT EXISTS {schema}.run (
+    election uuid NOT NULL,
+    job text COLLATE "C" NOT NULL,
+    tick bigint NOT NULL,
+    -- Owns it, together with the term.
+    nonce uuid NOT NULL,
+    term bigint NOT NULL,
+    candidate text NOT NULL,
+    began_at timestamptz NOT NULL,
+    -- All that follows is null until the end is told.
+    ended_at timestamptz,
+    took_ns bigint,
+    outcome text,
+    why text,
+    PRIMARY KEY (election, job, tick)
+) WITH (fillfactor = 50);
+
+CREATE INDEX IF NOT EXISTS run_without_end ON {schema}.run (election, job, tick) WHERE ended_at IS NULL;
+
+-- Makes jobs known. The first row has place 0 and says what became of it; then there is one row for each job.
+CREATE OR REPLACE FUNCTION {schema}.open_jobs(
+    p_election uuid, p_nonce uuid, p_term bigint, p_jobs text[], p_schedules text[], p_from bigint[], p_jobs_max bigint
+) RETURNS TABLE (place integer, verdict text, mark bigint, interrupted bigint[])
+LANGUAGE plpgsql SECURITY DEFINER SET search_path = pg_catalog, pg_temp SET lock_timeout = '2s' AS $$
+BEGIN
+    PERFORM {schema}.be_durable();
+    place := 0;
+    -- The lock keeps the lease from changing hands, and jobs from being opened twice at once.
+    PERFORM FROM {schema}.election AS e
+    WHERE e.id = p_election AND e.nonce = p_nonce AND e.last_term = p_term AND e.expires_at > clock_timestamp()
+    FOR NO KEY UPDATE;
+    IF NOT FOUND THEN
+        verdict := 'not holder';
+        RETURN NEXT;
+        RETURN;
+    END IF;
+    IF p_jobs_max < (SELECT count(*) FROM {schema}.job AS j WHERE j.election = p_election) + (
+        SELECT count(*) FROM unnest(p_jobs) AS asked (name)
+        WHERE NOT EXISTS (SELECT FROM {schema}.job AS j WHERE j.election = p_election AND j.name = asked.name)
+    ) THEN
+        verdict := 'too many';
+        RETURN NEXT;
+        RETURN;
+    END IF;
+    verdict := 'opened';
+    RETURN NEXT;
+    -- Everybody locks in the same order, so that nobody waits in a circle.
+    FOR place IN
+        SELECT asked.place FROM unnest(p_jobs) WITH ORDINALITY AS asked (name, place)
+        ORDER BY asked.name COLLATE "C", asked.place
+    LOOP
+        INSERT INTO {schema}.job AS j (election, name, schedule, mark)
+        VALUES (p_election, p_jobs[place], p_schedules[place], p_from[place])
+        ON CONFLICT (election, name) DO UPDATE SET
+            schedule = excluded.schedule,
+            mark = CASE WHEN j.schedule = excluded.schedule THEN j.mark ELSE greatest(j.mark, excluded.mark) END
+        RETURNING j.mark INTO mark;
+        interrupted := ARRAY(
+            SELECT r.tick FROM {schema}.run AS r
+            WHERE r.election = p_election AND r.job = p_jobs[place] AND r.ended_at IS NULL AND r.term < p_term
+            ORDER BY r.tick
+        );
+        RETURN NEXT;
+    END LOOP;
+END
+$$;
+
+-- Decides one tick. The election and the job are locked. The number is the mark, or by how many milliseconds it is early.
+CREATE OR REPLACE FUNCTION {schema}.claim_in(
+    p_election uuid, p_nonce uuid, p_term bigint, p_candidate text, p_job text, p_tick bigint, p_act text,
+    p_missed bigint, p_runs_max bigint, p_early_ms bigint, OUT verdict text, OUT number bigint
+)
+LANGUAGE plpgsql AS $$
+DECLARE
+    j {schema}.job;
+    r {schema}.run;
+    at timestamptz := clock_timestamp();
+BEGIN
+    PERFORM FROM {schema}.election AS e
+    WHERE e.id = p_election AND e.nonce = p_nonce AND e.last_term = p_term AND e.expires_at > at;
+    IF NOT FOUND THEN
+        verdict := 'not holder';
+        RETURN;
+    END IF;
+    SELECT * INTO j FROM {schema}.job WHERE election = p_election AND name = p_job FOR UPDATE;
+    IF NOT FOUND THEN
+        verdict := 'unopened';
+        RETURN;
+    END IF;
+    number := p_tick * 1000 - {schema}.unix_ms(at);
+    IF number > p_early_ms THEN
+        verdict := 'early';
+        RETURN;
+    END IF;
+    verdict := 'granted';
+    IF p_act <> 'again' AND p_tick > j.mark THEN
+        UPDATE {schema}.job SET
+            mark = p_tick, missed = least(missed + p_missed, 9007199254740992),
+            fired = fired + CASE WHEN p_act = 'run' THEN 1 ELSE 0 END
+        WHERE election = p_election AND name = p_job;
+        IF p_act = 'run' THEN
+            INSERT INTO {schema}.run (election, job, tick, nonce, term, candidate, began_at)
+            VALUES (p_election, p_job, p_tick, p_nonce, p_term, p_candidate, at);
+            DELETE FROM {schema}.run WHERE election = p_election AND job = p_job AND tick <= (
+                SELECT tick FROM {schema}.run WHERE election = p_election AND job = p_job
+                ORDER BY tick DESC OFFSET p_runs_max LIMIT 1
+            );
+        END IF;
+        RETURN;
+    END IF;
+    IF p_act <> 'pass' THEN
+        SELECT * INTO r FROM {schema}.run
+        WHERE election = p_election AND job = p_job AND tick = p_tick AND ended_at IS NULL;
+        -- A claim whose reply was lost is granted once more, and a run that was cut off is taken over by a later leader.
+        IF FOUND AND r.nonce = p_nonce AND r.term = p_term THEN
+            RETURN;
+        ELSIF FOUND AND p_act = 'again' AND r.term < p_term THEN
+            UPDATE {schema}.run SET nonce = p_nonce, term = p_term, candidate = p_candidate, began_at = at
+            WHERE election = p_election AND job = p_job AND tick = p_tick;
+            UPDATE {schema}.job SET fired = fired + 1 WHERE election = p_election AND name = p_job;
+            RETURN;
+        END IF;
+    END IF;
+    verdict := 'decided';
+    number := j.mark;
+END
+$$;
+
+-- Decides ticks, in the order of the batch.
+CREATE OR REPLACE FUNCTION {schema}.claim(
+    p_elections uuid[], p_nonces uuid[], p_terms bigint[], p_candidates text[], p_jobs text[], p_ticks bigint[],
+    p_acts text[], p_missed bigint[], p_runs_max bigint, p_early_ms bigint
+) RETURNS TABLE (place integer, verdict text, number bigint)
+LANGUAGE plpgsql SECURITY DEFINER SET search_path = pg_catalog, pg_temp SET lock_timeout = '2s' AS $$
+DECLARE
+    i integer;
+BEGIN
+    -- A mark that a crash took back would let a tick fire twice.
+    PERFORM {schema}.be_durable();
+    -- No lease changes hands meanwhile, and renewals go on. Everybody locks in the same order, so that nobody waits in a
+    -- circle.
+    PERFORM FROM {schema}.election WHERE id = ANY (p_elections) ORDER BY id FOR KEY SHARE;
+    PERFORM {schema}.lock_jobs(p_elections, p_jobs);
+    FOR i IN 1 .. cardinality(p_elections) LOOP
+        place := i;
+        SELECT said.verdict, said.number INTO verdict, number FROM {schema}.claim_in(
+            p_elections[i], p_nonces[i], p_terms[i], p_candidates[i], p_jobs[i], p_ticks[i], p_acts[i], p_missed[i],
+            p_runs_max, p_early_ms
+        ) AS said;
+        RETURN NEXT;
+    END LOOP;
+END
+$$;
+
+CREATE OR REPLACE FUNCTION {schema}.lock_jobs(p_elections uuid[], p_jobs text[]) RETURNS void
+LANGUAGE plpgsql AS $$
+BEGIN
+    PERFORM FROM {schema}.job AS j
+    WHERE (j.election, j.name) IN (SELECT asked.election, asked.name FROM unnest(p_elections, p_jobs) AS asked (election, name))
+    ORDER BY j.election, j.name FOR UPDATE;
+END
+$$;
+
+-- Tells how runs ended. Returns the places of those that are written down.
+CREATE OR REPLACE FUNCTION {schema}.finish(
+    p_elections uuid[], p_nonces uuid[], p_terms bigint[], p_jobs text[], p_ticks bigint[], p_took_ns bigint[],
+    p_outcomes text[], p_reasons text[]
+) RETURNS integer[]
+LANGUAGE plpgsql SECURITY DEFINER SET search_path = pg_catalog, pg_temp SET lock_timeout = '2s' AS $$
+DECLARE
+    heard integer[] := '{}';
+    i integer;
+BEGIN
+    -- What is forgotten of this in a crash would show as interrupted, long after.
+    PERFORM {schema}.be_durable();
+    PERFORM {schema}.lock_jobs(p_elections, p_jobs);
+    FOR i IN 1 .. cardinality(p_elections) LOOP
+        PERFORM FROM {schema}.run
+        WHERE election = p_elections[i] AND job = p_jobs[i] AND tick = p_ticks[i]
+            AND nonce = p_nonces[i] AND term = p_terms[i];
+        CONTINUE WHEN NOT FOUND;
+        heard := heard || i;
+        -- Told twice, the first counts.
+        UPDATE {schema}.run SET
+            ended_at = clock_timestamp(), took_ns = p_took_ns[i], outcome = p_outcomes[i], why = p_reasons[i]
+        WHERE election = p_elections[i] AND job = p_jobs[i] AND tick = p_ticks[i] AND ended_at IS NULL;
+    END LOOP;
+    RETURN heard;
+END
+$$;
+
+-- All jobs in order of their names, each with its latest runs, the newest first. A job without runs has a row without a
+-- tick.
+CREATE OR REPLACE FUNCTION {schema}.jobs(p_election uuid, p_runs_max bigint) RETURNS TABLE (
+    job text, schedule text, mark bigint, fired bigint, missed bigint, tick bigint, term bigint, candidate text,
+    began_at_ms bigint, ended_at_ms bigint, took_ns bigint, outcome text, why text
+)
+LANGUAGE sql STABLE SECURITY DEFINER SET search_path = pg_catalog, pg_temp AS $$
+    SELECT j.name, j.schedule, j.mark, j.fired, j.missed, latest.tick, latest.term, latest.candidate,
+        {schema}.unix_ms(latest.began_at), {schema}.unix_ms(latest.ended_at), latest.took_ns, latest.outcome, latest.why
+    FROM {schema}.job AS j
+    LEFT JOIN LATERAL (
+        SELECT * FROM {schema}.run AS r WHERE r.election = j.election AND r.job = j.name
+        ORDER BY r.tick DESC LIMIT p_runs_max
+    ) AS latest ON true
+    WHERE j.election = p_election
+    ORDER BY j.name, latest.tick DESC
+$$;
+
+-- Returns whether the job was known.
+CREATE OR REPLACE FUNCTION {schema}.forget_job(p_election uuid, p_job text) RETURNS boolean
+LANGUAGE plpgsql SECURITY DEFINER SET search_path = pg_catalog, pg_temp SET lock_timeout = '2s' AS $$
+BEGIN
+    PERFORM {schema}.be_durable();
+    DELETE FROM {schema}.job WHERE election = p_election AND name = p_job;
+    IF NOT FOUND THEN
+        RETURN false;
+    END IF;
+    DELETE FROM {schema}.run WHERE election = p_election AND job = p_job;
+    RETURN true;
+END
+$$;

@@ -1,0 +1,60 @@
+-- Decides each tick, if the leader says so.
+-- ARGV: number, how many runs of a job are kept, by how many milliseconds a tick may be early, whether replicas are waited
+--       for ('1' or '0'), then for each tick: nonce, term, candidate, job, tick, 'run', 'again' or 'pass', how many were
+--       missed
+-- Answers: 0 it does not lead | 1 granted | 2 mark | 3 by how many milliseconds it is early | 4 the job was not opened
+
+local RUN, AGAIN, PASS = 'run', 'again', 'pass'
+local runs_max, early_max, is_confirmed_by_replicas = tonumber(ARGV[2]), tonumber(ARGV[3]), ARGV[4] == '1'
+
+-- Only the newest are kept.
+local function trim(runs, name, job)
+  local dropped = {}
+  while #job.runs > runs_max do
+    local tick = table.remove(job.runs, 1).tick
+    dropped[#dropped + 1] = began_field(name, tick)
+    dropped[#dropped + 1] = ended_field(name, tick)
+  end
+  return dropped
+end
+
+return each(4, 4, 7, function(k, a)
+  local nonce, term, candidate, name, tick, act = ARGV[a + 1], ARGV[a + 2], ARGV[a + 3], ARGV[a + 4], ARGV[a + 5], ARGV[a + 6]
+  local holder, known = redis.call('GET', KEYS[k + 1]), recall(KEYS[k + 2])
+  if not holds(holder, known, nonce, term) then return { 0 } end
+  local jobs, runs = KEYS[k + 3], KEYS[k + 4]
+  local job = job_of(jobs, name)
+  if not job then return { 4 } end
+  local ahead = tonumber(tick) * 1000 - now
+  if ahead > early_max then return { 3, ahead } end
+
+  if act ~= AGAIN and tonumber(tick) > job.mark then
+    job.mark, job.missed = tonumber(tick), math.min(job.missed + tonumber(ARGV[a + 7]), COUNT_MAX)
+    local dropped = {}
+    if act == RUN then
+      begin(runs, name, tick, nonce, term, candidate)
+      job.fired = job.fired + 1
+      job.runs[#job.runs + 1] = { tick = tick, is_open = true }
+      dropped = trim(runs, name, job)
+    end
+    put_job(jobs, name, job)
+    if #dropped > 0 then write('HDEL', runs, unpack(dropped)) end
+    return { 1 }
+  end
+
+  if act ~= PASS and open_run(job, tick) then
+    local owner, began_under = owner_of(runs, name, tick)
+    if owner == nonce and began_under == term then
+      -- A claim whose reply was lost. Replicas confirm what the same connection has written, and it need not be that one.
+      if is_confirmed_by_replicas then put_job(jobs, name, job) end
+      return { 1 }
+    end
+    if act == AGAIN and owner and tonumber(began_under) < tonumber(term) then
+      begin(runs, name, tick, nonce, term, candidate)
+      job.fired = job.fired + 1
+      put_job(jobs, name, job)
+      return { 1 }
+    end
+  end
+  return { 2, job.mark }
+end)

@@ -1,0 +1,53 @@
+-- What the verbs of jobs share.
+--
+-- Of an election they need, in one hash slot:
+--   KEYS[k + 1]  lease
+--   KEYS[k + 2]  election
+--   KEYS[k + 3]  jobs  name -> mark, how often it fired, how many ticks were missed, its runs, and its schedule
+--   KEYS[k + 4]  runs  NAME:TICK:began  the nonce and the term that own it, when it began, and the candidate
+--                      NAME:TICK:ended  when it ended, how long it took, how it ended, and why it failed
+-- The runs of a job are its ticks, the oldest first; a star follows those whose end was not told. None of this expires.
+
+local COUNT_MAX = 9007199254740992
+
+-- What is known of a job; nothing if it was not opened.
+local function job_of(jobs, name)
+  local known = redis.call('HGET', jobs, name)
+  if not known then return nil end
+  local mark, fired, missed, ticks, schedule = string.match(known, '^(%d+) (%d+) (%d+) (%S*) (.*)$')
+  local job = {
+    mark = tonumber(mark), fired = tonumber(fired), missed = tonumber(missed), schedule = schedule, runs = {},
+  }
+  for tick, star in string.gmatch(ticks, '(%d+)(%*?)') do
+    job.runs[#job.runs + 1] = { tick = tick, is_open = star == '*' }
+  end
+  return job
+end
+
+-- Put together without a format for the schedule: it may hold anything, even a zero byte.
+local function put_job(jobs, name, job)
+  local ticks = {}
+  for i, run in ipairs(job.runs) do ticks[i] = run.tick .. (run.is_open and '*' or '') end
+  local counts = string.format('%.0f %.0f %.0f ', job.mark, job.fired, job.missed)
+  write('HSET', jobs, name, counts .. table.concat(ticks, ',') .. ' ' .. job.schedule)
+end
+
+local function began_field(name, tick) return name .. ':' .. tick .. ':began' end
+local function ended_field(name, tick) return name .. ':' .. tick .. ':ended' end
+
+-- The run of a job for this tick, if its end was not told.
+local function open_run(job, tick)
+  for _, run in ipairs(job.runs) do
+    if run.tick == tick then return run.is_open and run or nil end
+  end
+end
+
+-- Nonce, term, when, and candidate; nothing if the server has forgotten them.
+local function owner_of(runs, name, tick)
+  return string.match(redis.call('HGET', runs, began_field(name, tick)) or '', '^(%S+) (%S+) (%S+) (.*)$')
+end
+
+-- It is the run of whoever asks from here on.
+local function begin(runs, name, tick, nonce, term, candidate)
+  write('HSET', runs, began_field(name, tick), string.format('%s %s %.0f ', nonce, term, now) .. candidate)
+end

@@ -1,0 +1,1 @@
+INSERT INTO job (namespace, election, name, schedule, mark, fired, missed) VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7)

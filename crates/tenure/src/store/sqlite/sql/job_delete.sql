@@ -1,0 +1,1 @@
+DELETE FROM job WHERE id = ?1
