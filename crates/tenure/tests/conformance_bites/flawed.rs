@@ -6,8 +6,8 @@ use std::sync::{Arc, Mutex};
 use futures_util::future::BoxFuture;
 use futures_util::stream::{self, BoxStream, StreamExt};
 use tenure::store::{
-    Campaign, Capabilities, ElectionKey, Finding, Hint, Interest, Mailbox, Observation, Renew, Replies, Resign,
-    Transition,
+    Campaign, Capabilities, ElectionKey, Finding, Hint, Interest, JobLedger, Mailbox, Observation, Renew, Replies,
+    Resign, Transition,
 };
 use tenure::testing::VirtualClock;
 use tenure::{Clock, MemoryStore, Store, StoreError, store::StoreErrorKind};
@@ -305,6 +305,10 @@ impl Store for Flawed {
     }
 
     fn mailbox(&self) -> Option<&dyn Mailbox> {
+        Some(self)
+    }
+
+    fn ledger(&self) -> Option<&dyn JobLedger> {
         Some(self)
     }
 

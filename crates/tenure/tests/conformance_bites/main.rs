@@ -4,6 +4,7 @@
 
 mod flaw;
 mod flawed;
+mod ledger;
 mod mailbox;
 
 use std::collections::BTreeSet;
@@ -14,7 +15,7 @@ use std::time::Duration;
 use futures_util::FutureExt;
 use futures_util::future::BoxFuture;
 use tenure::Store;
-use tenure::conformance::{ALL, Fixture, MESSAGES, NO_MESSAGES, PropertyFn};
+use tenure::conformance::{ALL, Fixture, LEDGER, MESSAGES, NO_LEDGER, NO_MESSAGES, PropertyFn};
 use tenure::testing::VirtualClock;
 
 use self::flaw::{FLAWS, Flaw};
@@ -51,6 +52,7 @@ impl Fixture for FlawedFixture {
 fn a_store_without_flaw_passes() {
     assert_eq!(broken_properties(ALL, None), BTreeSet::new());
     assert_eq!(broken_properties(MESSAGES, None), BTreeSet::new());
+    assert_eq!(broken_properties(LEDGER, None), BTreeSet::new());
 }
 
 #[test]
@@ -58,7 +60,8 @@ fn every_flaw_is_found_by_the_property_that_names_it() {
     let mut missed = Vec::new();
     for (flaw, property) in FLAWS {
         // A flaw of elections breaks properties of messages, too, and they take long.
-        let group = if MESSAGES.iter().any(|(name, _)| name == property) { MESSAGES } else { ALL };
+        let is_in = |group: &&[(&str, PropertyFn)]| group.iter().any(|(name, _)| name == property);
+        let group = [MESSAGES, LEDGER].into_iter().find(is_in).unwrap_or(ALL);
         let broken = broken_properties(group, Some(*flaw));
         println!("{flaw:?}: {broken:?}");
         if !broken.contains(property) {
@@ -70,7 +73,7 @@ fn every_flaw_is_found_by_the_property_that_names_it() {
 
 #[test]
 fn no_two_properties_have_the_same_name() {
-    let all = || ALL.iter().chain(MESSAGES).chain(NO_MESSAGES);
+    let all = || [ALL, MESSAGES, NO_MESSAGES, LEDGER, NO_LEDGER].into_iter().flatten();
     let names: BTreeSet<&str> = all().map(|(name, _)| *name).collect();
     assert_eq!(names.len(), all().count());
 }

@@ -1,0 +1,156 @@
+//! Bends what is asked of the ledger of the reference store, and what it answers.
+
+use futures_util::future::BoxFuture;
+use tenure::store::ledger::{Act, Claim, Claimed, Finish, JOBS_MAX, JobReport, Open, Opened, Outcome};
+use tenure::store::{ElectionKey, JobLedger, Renew, Replies, StoreError};
+use tenure::{JobName, Store};
+
+use crate::flaw::Flaw;
+use crate::flawed::Flawed;
+
+impl Flawed {
+    async fn open_all(&self, request: &Open) -> Result<Opened, StoreError> {
+        let mut request = request.clone();
+        if let (true, Some((nonce, term))) = (self.has(Flaw::OpeningIgnoresNonceAndTerm), self.holder(&request.key)) {
+            (request.nonce, request.term) = (nonce, term);
+        }
+        let known = self.inner.jobs(&request.key, 0).await?;
+        for open in &mut request.jobs {
+            let Some(report) = known.iter().find(|report| report.job == open.job) else { continue };
+            match self.flaw() {
+                Some(Flaw::SchedulesNeverChange) => open.schedule = report.schedule.clone(),
+                Some(Flaw::EveryOpeningMovesTheMark) => open.schedule = format!("{} ", report.schedule).into(),
+                Some(_) | None => {}
+            }
+        }
+        let opened = self.inner.open(&request).await?;
+        if self.has(Flaw::OpensWhatFits) && opened == Opened::TooMany {
+            let is_known = |job: &JobName| known.iter().any(|report| report.job == *job);
+            let mut room = JOBS_MAX - known.len();
+            request.jobs.retain(|open| {
+                let has_room = is_known(&open.job) || room > 0;
+                room -= usize::from(has_room && !is_known(&open.job));
+                has_room
+            });
+            self.inner.open(&request).await?;
+        }
+        Ok(match opened {
+            Opened::Jobs(mut standings) if self.has(Flaw::ForgetsInterruptedRuns) => {
+                standings.iter_mut().for_each(|standing| standing.interrupted.clear());
+                Opened::Jobs(standings)
+            }
+            opened => opened,
+        })
+    }
+
+    async fn claim_one(&self, claim: &Claim) -> Result<Claimed, StoreError> {
+        let mut claim = claim.clone();
+        let holder = self.holder(&claim.key);
+        match (self.flaw(), holder) {
+            (Some(Flaw::ClaimingIgnoresNonceAndTerm), Some((nonce, term))) => (claim.nonce, claim.term) = (nonce, term),
+            (Some(Flaw::ClaimsOfStaleLeaders), Some((nonce, term))) if claim.term < term => {
+                (claim.nonce, claim.term) = (nonce, term);
+            }
+            (Some(Flaw::MissedTicksAreForgotten), _) => claim.missed = 0,
+            (Some(Flaw::ClaimingRenews), _) => self.renew_for_claim(&claim).await,
+            (Some(Flaw::LostClaimsAreLost), _) if self.has_run(&claim).await => {
+                return Ok(Claimed::Decided { mark: claim.tick });
+            }
+            (Some(_) | None, _) => {}
+        }
+        let claimed = self.ask_one(&claim).await?;
+        match (self.flaw(), claimed) {
+            (Some(Flaw::DecidedTicksAreGranted), Claimed::Decided { .. })
+            | (Some(Flaw::EarlyTicksAreGranted), Claimed::Early { .. }) => Ok(Claimed::Granted),
+            (Some(Flaw::AnyClaimTakesOver), Claimed::Decided { .. }) => {
+                self.ask_one(&Claim { act: Act::RunAgain, ..claim }).await
+            }
+            (Some(_) | None, claimed) => Ok(claimed),
+        }
+    }
+
+    async fn ask_one(&self, claim: &Claim) -> Result<Claimed, StoreError> {
+        self.inner.claim(std::slice::from_ref(claim)).await.remove(0)
+    }
+
+    async fn has_run(&self, claim: &Claim) -> bool {
+        let known = self.inner.jobs(&claim.key, usize::MAX).await.unwrap();
+        known.iter().any(|report| report.job == claim.job && report.runs.iter().any(|run| run.tick == claim.tick))
+    }
+
+    async fn renew_for_claim(&self, claim: &Claim) {
+        if let Some(lease) = self.observe_inner(&claim.key).await.lease {
+            let Claim { key, nonce, term, .. } = claim.clone();
+            self.inner.renew(&[Renew { key, nonce, term, ttl: lease.ttl }]).await;
+        }
+    }
+
+    async fn finish_one(&self, finish: &Finish) -> Result<bool, StoreError> {
+        let mut finish = finish.clone();
+        if let (true, Outcome::Failed { why }) = (self.has(Flaw::FailuresAreTrimmed), &mut finish.outcome) {
+            *why = why.trim().to_owned();
+        }
+        if self.has(Flaw::EndsNeedTheLease) && self.observe_inner(&finish.key).await.lease.is_none() {
+            return Ok(false);
+        }
+        let is_heard = self.inner.finish(std::slice::from_ref(&finish)).await.remove(0)?;
+        Ok(is_heard || self.has(Flaw::EveryEndIsHeard))
+    }
+}
+
+impl JobLedger for Flawed {
+    fn open<'a>(&'a self, request: &'a Open) -> BoxFuture<'a, Result<Opened, StoreError>> {
+        Box::pin(self.open_all(request))
+    }
+
+    fn claim<'a>(&'a self, batch: &'a [Claim]) -> BoxFuture<'a, Replies<Claimed>> {
+        Box::pin(async move {
+            let mut replies = Vec::new();
+            let is_reversed = self.has(Flaw::ClaimsOutOfOrder);
+            for position in 0..batch.len() {
+                let position = if is_reversed { batch.len() - 1 - position } else { position };
+                replies.push(self.claim_one(&batch[position]).await);
+            }
+            if is_reversed {
+                replies.reverse();
+            }
+            replies
+        })
+    }
+
+    fn finish<'a>(&'a self, batch: &'a [Finish]) -> BoxFuture<'a, Replies<bool>> {
+        Box::pin(async move {
+            let mut replies = Vec::new();
+            for finish in batch {
+                replies.push(self.finish_one(finish).await);
+            }
+            replies
+        })
+    }
+
+    fn jobs<'a>(&'a self, key: &'a ElectionKey, runs_max: usize) -> BoxFuture<'a, Result<Vec<JobReport>, StoreError>> {
+        Box::pin(async move {
+            let runs_max = if self.has(Flaw::RunsWithoutLimit) { usize::MAX } else { runs_max };
+            let mut jobs = self.inner.jobs(key, runs_max).await?;
+            if self.has(Flaw::JobsOutOfOrder) {
+                jobs.reverse();
+            }
+            if self.has(Flaw::RunsOldestFirst) {
+                jobs.iter_mut().for_each(|report| report.runs.reverse());
+            }
+            Ok(jobs)
+        })
+    }
+
+    fn forget<'a>(&'a self, key: &'a ElectionKey, job: &'a JobName) -> BoxFuture<'a, Result<bool, StoreError>> {
+        Box::pin(async move {
+            let is_known = self.inner.forget(key, job).await?;
+            if self.has(Flaw::ForgetsAllJobs) {
+                for report in self.inner.jobs(key, 0).await? {
+                    self.inner.forget(key, &report.job).await?;
+                }
+            }
+            Ok(is_known)
+        })
+    }
+}
