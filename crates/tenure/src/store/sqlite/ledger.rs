@@ -98,7 +98,7 @@ impl Desk<'_> {
         let before: Vec<Known> =
             books::all(connection, key)?.into_iter().map(look_closer).collect::<Result<_, Fault>>()?;
         let mut ledger = ledger_of(before.iter());
-        let opened = ledger.open(jobs, *term);
+        let opened = ledger.open(jobs, *term, self.unix_ms());
         for known in &before {
             if let Some(after) = ledger.jobs.remove(&known.job) {
                 known.save(connection, &after)?;
