@@ -1,0 +1,61 @@
+//! What befalls whoever leads.
+
+use std::time::Duration;
+
+use crate::chance::Chance;
+use crate::stamp::Stamp;
+
+/// What befalls a candidate.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub(crate) enum Kind {
+    /// `kill -9`. Another process takes its place after a while.
+    Kill,
+    /// It stands still, and goes on.
+    Pause,
+    /// Nothing it sends arrives, and nobody tells it.
+    BlackHole,
+    /// Its connections are closed, and new ones refused.
+    Refused,
+    /// What it sends arrives and is done, and it hears nothing of it.
+    Deaf,
+    /// It leaves as it should, and another one takes its place after a while.
+    Leave,
+}
+
+impl Kind {
+    /// Without a network.
+    pub(crate) const OF_PROCESSES: &[Self] = &[Self::Kill, Self::Pause];
+    /// With one.
+    pub(crate) const OVER_A_NETWORK: &[Self] =
+        &[Self::Kill, Self::Kill, Self::Pause, Self::Pause, Self::BlackHole, Self::Refused, Self::Deaf];
+    /// Inside one process.
+    pub(crate) const OF_THREADS: &[Self] = &[Self::Leave, Self::BlackHole, Self::Refused, Self::Deaf];
+
+    pub(crate) fn name(self) -> &'static str {
+        match self {
+            Self::Kill => "killed",
+            Self::Pause => "paused",
+            Self::BlackHole => "in a black hole",
+            Self::Refused => "refused",
+            Self::Deaf => "without answers",
+            Self::Leave => "left",
+        }
+    }
+
+    /// How long it lasts: mostly longer than a lease of three seconds, and sometimes so short that it need not cost one.
+    pub(crate) fn lasts(self, chance: &mut Chance) -> Duration {
+        let is_short = matches!(self, Self::Kill | Self::Leave) || chance.once_in(4);
+        let ms = if is_short { chance.between(100, 1_500) } else { chance.between(3_500, 6_000) };
+        Duration::from_millis(ms)
+    }
+}
+
+/// What befell whom, and when.
+#[derive(Debug, Clone)]
+pub(crate) struct Strike {
+    pub(crate) kind: Kind,
+    pub(crate) candidate: String,
+    pub(crate) from: Stamp,
+    /// When it was over; a candidate that was killed did nothing after the beginning.
+    pub(crate) until: Stamp,
+}
