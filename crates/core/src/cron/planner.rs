@@ -86,7 +86,7 @@ impl Planner {
             Step::Wait { until_unix_ms } => {
                 Step::Wait { until_unix_ms: until_unix_ms.map(|until| self.correction.shown_at(until)) }
             }
-            step => {
+            step @ (Step::Pass { .. } | Step::Run { .. }) => {
                 self.correction.asked(unix_ms);
                 step
             }
