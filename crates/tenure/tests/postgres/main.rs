@@ -6,6 +6,7 @@
 mod errors;
 mod failover;
 mod interop;
+mod ledger;
 mod migration;
 mod persistence;
 mod pooler;

@@ -76,6 +76,8 @@ async fn helpers_write_nothing_for_those_who_call_them_directly() {
         ),
         format!("resign_in({election}, {zero}, NULL, NULL, 'resigned', true)"),
         format!("renew_in(ARRAY[{election}], ARRAY[{zero}], ARRAY[1::bigint], ARRAY[1000000::bigint], '')"),
+        format!("claim_in({election}, {zero}, 1, 'thief', 'backup', 1, 'run', 0, 100, 1000)"),
+        format!("lock_jobs(ARRAY[{election}], ARRAY['backup'])"),
     ] {
         assert_denied(&mut app, &format!("SELECT tenure.{call}"));
     }

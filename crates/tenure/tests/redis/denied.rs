@@ -142,6 +142,9 @@ async fn all_that_fails(store: &Arc<dyn Store>) -> Vec<StoreError> {
     errors.extend(leader.try_receive(term).await.err());
     errors.extend(leader.settle(term, message.id, set_aside()).await.err());
     errors.extend(mailbox(store).requeue(&key("e"), None).await.err());
+    errors.extend(leader.open_job(term).await.err());
+    errors.extend(leader.claim(term, 200).await.err());
+    errors.extend(store.ledger().unwrap().jobs(&key("e"), 10).await.err());
     errors.extend(leader.resign().await.err());
     errors
 }

@@ -8,6 +8,7 @@ mod errors;
 mod examine;
 mod foreign;
 mod interop;
+mod ledger;
 mod lost;
 mod messages;
 mod persistence;

@@ -3,6 +3,7 @@
 use std::time::{Duration, Instant};
 
 use tenure::StoreError;
+use tenure::store::ledger::Claimed;
 use tenure::store::{Hint, Interest};
 use tenure_core::{CampaignReply, RenewReply};
 use tenure_testkit::bound::within;
@@ -62,6 +63,7 @@ async fn not_believed(sentinels: Sentinels) {
     let leader = Stander::new(&store, "e", "leader");
     let newcomer = Stander::new(&store, "free", "newcomer");
     let term = until("a grant", async || briefly(leader.campaign()).await.ok().as_ref().and_then(term_of)).await;
+    until("a job", async || briefly(leader.open_job(term)).await.ok()).await;
     let old = sentinels.primary();
     let asked = old.calls("evalsha");
     let paused = old.pause();
@@ -69,16 +71,22 @@ async fn not_believed(sentinels: Sentinels) {
     // Whoever is renewed from now on was renewed by the old one.
     new.command(&["DEL", "tenure:default:e"]);
 
-    // Nothing was asked meanwhile, so the connection to the old one is still there, and both requests wait in it.
+    // Nothing was asked meanwhile, so the connection to the old one is still there, and all requests wait in it.
     let resume = async {
         // Waits because nothing tells that a request has left.
         tokio::time::sleep(Duration::from_millis(200)).await;
         drop(paused);
     };
-    let (renewal, grant, ()) = tokio::join!(briefly(leader.renew(term)), briefly(newcomer.campaign()), resume);
-    assert!(old.calls("evalsha") - asked >= 2, "the old primary was asked");
+    let (renewal, grant, claim, ()) = tokio::join!(
+        briefly(leader.renew(term)),
+        briefly(newcomer.campaign()),
+        briefly(leader.claim(term, 200)),
+        resume
+    );
+    assert!(old.calls("evalsha") - asked >= 3, "the old primary was asked");
     assert!(!matches!(renewal, Ok(RenewReply::Renewed { .. })), "{renewal:?}");
     assert!(!matches!(grant, Ok(CampaignReply::Granted { .. })), "{grant:?}");
+    assert!(!matches!(claim, Ok(Claimed::Granted)), "{claim:?}");
 
     until("a grant", async || briefly(newcomer.campaign()).await.ok().as_ref().and_then(term_of)).await;
     let holder: String = redis::from_redis_value(new.command(&["GET", "tenure:default:free"])).unwrap();

@@ -1,6 +1,7 @@
 //! Grants that count only when a replica has them.
 
 use tenure::store::StoreErrorKind;
+use tenure::store::ledger::Claimed;
 use tenure_core::Failure;
 use tenure_testkit::redis::{RedisOptions, RedisServer};
 
@@ -53,6 +54,23 @@ async fn a_message_that_no_replica_has_is_in_doubt_and_may_be_sent_again() {
     let replica = RedisServer::start_with(RedisOptions::default().line(following));
     until("a message that is confirmed", async || send(&store, &message).await.ok()).await;
     assert_eq!(replica.command(&["XLEN", "{tenure:default:e}:messages"]), redis::Value::Int(1));
+}
+
+#[tokio::test]
+async fn a_tick_that_no_replica_has_is_in_doubt_and_may_be_claimed_again() {
+    let primary = RedisServer::start();
+    let leader = Stander::new(&open(&primary.url()), "e", "leader");
+    let term = leader.granted().await;
+    let leader = Stander { store: open(&format!("{}?wait_replicas=1", primary.url())), ..leader };
+    let words = ["only 0 of 1 replicas have confirmed the decision"];
+    assert_told(&leader.open_job(term).await.unwrap_err(), StoreErrorKind::Unavailable, Failure::Unknown, &words);
+    let error = leader.claim(term, 200).await.unwrap_err();
+    assert_told(&error, StoreErrorKind::Unavailable, Failure::Unknown, &words);
+    let following = format!("replicaof 127.0.0.1 {}", primary.port());
+    let replica = RedisServer::start_with(RedisOptions::default().line(following));
+    let claimed = until("a claim that is confirmed", async || leader.claim(term, 200).await.ok()).await;
+    assert_eq!((claimed, leader.jobs().await[0].fired), (Claimed::Granted, 1));
+    assert_eq!(replica.command(&["HLEN", "{tenure:default:e}:jobs"]), redis::Value::Int(1));
 }
 
 #[tokio::test]

@@ -7,8 +7,9 @@ use std::time::{Duration, Instant};
 
 use futures_util::StreamExt;
 use futures_util::stream::BoxStream;
+use tenure::store::ledger::{Act, Claim, Claimed, JobReport, Open, OpenJob, Opened, Tick};
 use tenure::store::{Campaign, ElectionKey, Hint, Observation, Renew, Resign, StoreErrorKind};
-use tenure::{Store, StoreError};
+use tenure::{JobName, Store, StoreError};
 use tenure_core::{
     CampaignReply, CandidateId, ElectionName, Failure, Held, LossReason, Namespace, Nonce, Priority, RenewReply, Term,
 };
@@ -122,9 +123,42 @@ impl Stander {
         self.store.resign(&[self.resignation()]).await.remove(0)
     }
 
+    /// Opens a job whose mark is at second 100.
+    pub(crate) async fn open_job(&self, term: Term) -> Result<Opened, StoreError> {
+        let jobs = vec![OpenJob { job: job(), schedule: "daily".into(), from: Tick::from_unix_s(100) }];
+        let request = Open { key: self.key.clone(), nonce: self.nonce, term, jobs };
+        self.store.ledger().unwrap().open(&request).await
+    }
+
+    /// To run that job.
+    pub(crate) fn as_claim(&self, term: Term, second: u64) -> Claim {
+        Claim {
+            key: self.key.clone(),
+            nonce: self.nonce,
+            term,
+            candidate: self.id.clone(),
+            job: job(),
+            tick: Tick::from_unix_s(second),
+            act: Act::Run,
+            missed: 0,
+        }
+    }
+
+    pub(crate) async fn claim(&self, term: Term, second: u64) -> Result<Claimed, StoreError> {
+        self.store.ledger().unwrap().claim(&[self.as_claim(term, second)]).await.remove(0)
+    }
+
+    pub(crate) async fn jobs(&self) -> Vec<JobReport> {
+        self.store.ledger().unwrap().jobs(&self.key, 10).await.unwrap()
+    }
+
     pub(crate) async fn observe(&self) -> Observation {
         self.store.observe(std::slice::from_ref(&self.key)).await.remove(0).unwrap()
     }
+}
+
+pub(crate) fn job() -> JobName {
+    JobName::new("backup").unwrap()
 }
 
 pub(crate) fn granted(reply: Result<CampaignReply, StoreError>) -> Term {

@@ -26,7 +26,7 @@ impl JobLedger for PostgresStore {
     }
 
     fn claim<'a>(&'a self, batch: &'a [Claim]) -> BoxFuture<'a, Replies<Claimed>> {
-        Box::pin(async move { spread(self.desk.claim(batch).await, batch.len()) })
+        Box::pin(self.desk.claim(batch))
     }
 
     fn finish<'a>(&'a self, batch: &'a [Finish]) -> BoxFuture<'a, Replies<bool>> {
@@ -61,9 +61,9 @@ impl Desk {
         opened(&rows, request.jobs.len()).map_err(|fault| self.tell(fault))
     }
 
-    async fn claim(&self, batch: &[Claim]) -> Result<Vec<Claimed>, StoreError> {
+    async fn claim(&self, batch: &[Claim]) -> Replies<Claimed> {
         if batch.is_empty() {
-            return Ok(Vec::new());
+            return Vec::new();
         }
         let elections: Vec<Bits> = batch.iter().map(|claim| id(&claim.key)).collect();
         let nonces: Vec<Bits> = batch.iter().map(|claim| Bits(claim.nonce.to_bits())).collect();
@@ -86,8 +86,12 @@ impl Desk {
             (&i64::try_from(EARLY_MAX.as_millis()).unwrap_or(i64::MAX), Type::INT8),
         ];
         let sql = self.sql("SELECT {call}, * FROM {schema}.claim($1, $2, $3, $4, $5, $6, $7, $8, $9, $10)");
-        let rows = self.ask(&sql, &parameters).await?;
-        in_order(&rows, batch.len(), claimed).map_err(|fault| self.tell(fault))
+        let answers = match self.ask(&sql, &parameters).await {
+            Ok(rows) => in_order(&rows, batch.len(), claimed).map_err(|fault| self.tell(fault)),
+            Err(error) => Err(error),
+        };
+        let answer = |claimed: Option<Claimed>| claimed.ok_or_else(|| self.tell(Fault::Busy));
+        spread(answers, batch.len()).into_iter().map(|reply| reply.and_then(answer)).collect()
     }
 
     async fn finish(&self, batch: &[Finish]) -> Result<Vec<bool>, StoreError> {
@@ -167,16 +171,18 @@ fn standing(row: &Row) -> Result<JobStanding, Fault> {
     Ok(JobStanding { mark: tick(get(row, "mark")?), interrupted: interrupted.into_iter().map(tick).collect() })
 }
 
-fn claimed(row: &Row) -> Result<Claimed, Fault> {
+/// Nothing where somebody keeps a lock.
+fn claimed(row: &Row) -> Result<Option<Claimed>, Fault> {
     let number = || get::<i64>(row, "number");
-    match get(row, "verdict")? {
-        "granted" => Ok(Claimed::Granted),
-        "decided" => Ok(Claimed::Decided { mark: tick(number()?) }),
-        "early" => Ok(Claimed::Early { by: Duration::from_millis(natural(number()?)) }),
-        "unopened" => Ok(Claimed::Unopened),
-        "not holder" => Ok(Claimed::NotHolder),
-        other => Err(Fault::Nonsense(format!("{other:?} to a claim"))),
-    }
+    Ok(Some(match get(row, "verdict")? {
+        "granted" => Claimed::Granted,
+        "decided" => Claimed::Decided { mark: tick(number()?) },
+        "early" => Claimed::Early { by: Duration::from_millis(natural(number()?)) },
+        "unopened" => Claimed::Unopened,
+        "not holder" => Claimed::NotHolder,
+        "busy" => return Ok(None),
+        other => return Err(Fault::Nonsense(format!("{other:?} to a claim"))),
+    }))
 }
 
 /// One answer for each place.

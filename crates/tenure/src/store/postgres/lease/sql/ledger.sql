@@ -77,7 +77,8 @@ BEGIN
 END
 $$;
 
--- Decides one tick. The election and the job are locked. The number is the mark, or by how many milliseconds it is early.
+-- Decides one tick, unless somebody else keeps its election or its job locked. The number is the mark, or by how many
+-- milliseconds it is early.
 CREATE OR REPLACE FUNCTION {schema}.claim_in(
     p_election uuid, p_nonce uuid, p_term bigint, p_candidate text, p_job text, p_tick bigint, p_act text,
     p_missed bigint, p_runs_max bigint, p_early_ms bigint, OUT verdict text, OUT number bigint
@@ -89,14 +90,18 @@ DECLARE
     at timestamptz := clock_timestamp();
 BEGIN
     PERFORM FROM {schema}.election AS e
-    WHERE e.id = p_election AND e.nonce = p_nonce AND e.last_term = p_term AND e.expires_at > at;
+    WHERE e.id = p_election AND e.nonce = p_nonce AND e.last_term = p_term AND e.expires_at > at
+    FOR KEY SHARE SKIP LOCKED;
     IF NOT FOUND THEN
-        verdict := 'not holder';
+        PERFORM FROM {schema}.election AS e
+        WHERE e.id = p_election AND e.nonce = p_nonce AND e.last_term = p_term AND e.expires_at > at;
+        verdict := CASE WHEN FOUND THEN 'busy' ELSE 'not holder' END;
         RETURN;
     END IF;
-    SELECT * INTO j FROM {schema}.job WHERE election = p_election AND name = p_job FOR UPDATE;
+    SELECT * INTO j FROM {schema}.job WHERE election = p_election AND name = p_job FOR UPDATE SKIP LOCKED;
     IF NOT FOUND THEN
-        verdict := 'unopened';
+        PERFORM FROM {schema}.job WHERE election = p_election AND name = p_job;
+        verdict := CASE WHEN FOUND THEN 'busy' ELSE 'unopened' END;
         RETURN;
     END IF;
     number := p_tick * 1000 - {schema}.unix_ms(at);
@@ -138,27 +143,39 @@ BEGIN
 END
 $$;
 
--- Decides ticks, in the order of the batch.
+-- Decides ticks, in the order of the batch. A row that somebody keeps locked must not cost the other elections.
 CREATE OR REPLACE FUNCTION {schema}.claim(
     p_elections uuid[], p_nonces uuid[], p_terms bigint[], p_candidates text[], p_jobs text[], p_ticks bigint[],
     p_acts text[], p_missed bigint[], p_runs_max bigint, p_early_ms bigint
 ) RETURNS TABLE (place integer, verdict text, number bigint)
-LANGUAGE plpgsql SECURITY DEFINER SET search_path = pg_catalog, pg_temp SET lock_timeout = '2s' AS $$
+LANGUAGE plpgsql SECURITY DEFINER SET search_path = pg_catalog, pg_temp SET lock_timeout = '200ms' AS $$
 DECLARE
+    busy uuid[] := '{}';
     i integer;
 BEGIN
     -- A mark that a crash took back would let a tick fire twice.
     PERFORM {schema}.be_durable();
-    -- No lease changes hands meanwhile, and renewals go on. Everybody locks in the same order, so that nobody waits in a
-    -- circle.
-    PERFORM FROM {schema}.election WHERE id = ANY (p_elections) ORDER BY id FOR KEY SHARE;
-    PERFORM {schema}.lock_jobs(p_elections, p_jobs);
+    BEGIN
+        -- No lease changes hands meanwhile, and renewals go on. Everybody locks in the same order, so that nobody waits in
+        -- a circle.
+        PERFORM FROM {schema}.election WHERE id = ANY (p_elections) ORDER BY id FOR KEY SHARE;
+        PERFORM {schema}.lock_jobs(p_elections, p_jobs);
+    EXCEPTION WHEN lock_not_available THEN
+        -- Each is tried by itself, then.
+    END;
     FOR i IN 1 .. cardinality(p_elections) LOOP
         place := i;
-        SELECT said.verdict, said.number INTO verdict, number FROM {schema}.claim_in(
-            p_elections[i], p_nonces[i], p_terms[i], p_candidates[i], p_jobs[i], p_ticks[i], p_acts[i], p_missed[i],
-            p_runs_max, p_early_ms
-        ) AS said;
+        verdict := 'busy';
+        -- No tick may overtake an earlier one that has to wait.
+        IF p_elections[i] <> ALL (busy) THEN
+            SELECT said.verdict, said.number INTO verdict, number FROM {schema}.claim_in(
+                p_elections[i], p_nonces[i], p_terms[i], p_candidates[i], p_jobs[i], p_ticks[i], p_acts[i],
+                p_missed[i], p_runs_max, p_early_ms
+            ) AS said;
+        END IF;
+        IF verdict = 'busy' THEN
+            busy := busy || p_elections[i];
+        END IF;
         RETURN NEXT;
     END LOOP;
 END
