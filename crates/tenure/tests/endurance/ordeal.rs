@@ -1,6 +1,5 @@
 //! The run itself: who leads is struck, again and again, and in the end everything is judged.
 
-use std::collections::BTreeMap;
 use std::env;
 use std::thread;
 use std::time::{Duration, Instant};
@@ -12,7 +11,7 @@ use tenure_testkit::{PATIENCE, eventually_within};
 use crate::books::Books;
 use crate::candidacy::{Files, JOBS};
 use crate::chance::Chance;
-use crate::contender::Crew;
+use crate::contender::{Crew, PLACES};
 use crate::events;
 use crate::journal::Journal;
 use crate::judge::Evidence;
@@ -67,20 +66,22 @@ impl Ordeal {
         self.torment(&mut state, &files);
         state.come_to_rest();
         let State { books, strikes, .. } = state;
-        let struck = count(&strikes);
+        let struck = Kind::tally(strikes.iter().map(|strike| strike.kind));
         let evidence = Evidence { lines: files.journal.read(), books, strikes };
         let verdict = evidence.judge(&JOBS);
-        self.say("result", &format!("{} s, seed {}: {verdict}; {struck}", self.lasts.as_secs(), self.seed));
+        let (lasted, faults) = (self.lasts.as_secs(), evidence.strikes.len());
+        self.say("result", &format!("{lasted} s, seed {}: {verdict}; {faults} faults: {struck}", self.seed));
         assert_eq!(verdict.violations, Vec::<String>::new(), "seed {}", self.seed);
         assert_eq!(events::wrong(&files.events), None, "seed {}", self.seed);
-        assert!(!evidence.strikes.is_empty(), "nobody was struck");
+        assert!(evidence.strikes.len() > PLACES.len(), "nobody was struck before all left");
     }
 
     /// Strikes whoever leads, every few seconds.
     fn torment(&mut self, state: &mut State, files: &Files) {
         let began = Instant::now();
         let [mut copied, mut told] = [began; 2];
-        let mut next = self.next_strike();
+        // Counted from when somebody is seen to lead, so that everybody does for a while.
+        let mut planned = None;
         while began.elapsed() < self.lasts {
             state.mend_those_whose_time_is_over();
             if copied.elapsed() >= COPY_EVERY {
@@ -93,11 +94,13 @@ impl Ordeal {
                 self.say("progress", &format!("{so_far} of {all} s, {fired} runs, {struck} faults"));
             }
             let leader = state.leader();
-            wait_until(next.min(Instant::now() + LOOK_EVERY));
+            let look = Instant::now() + LOOK_EVERY;
+            let next = leader.map_or(look, |_| *planned.get_or_insert_with(|| self.next_strike()));
+            wait_until(next.min(look));
             if let (Some(index), true) = (leader, Instant::now() >= next) {
                 let kind = self.chance.pick(state.crew.kinds);
                 state.strike(index, kind, kind.lasts(&mut self.chance));
-                next = self.next_strike();
+                planned = None;
             }
         }
     }
@@ -163,16 +166,10 @@ impl State {
             wait_until(Instant::now() + LOOK_EVERY);
             self.books.copy(&self.crew.watcher) && JOBS.iter().all(|missed| self.books.mark(*missed) >= Some(now_s))
         });
-        self.crew.contenders.iter_mut().for_each(|contender| contender.leave());
+        // That, too, may come between a claim and its work.
+        (0..self.down.len()).for_each(|index| self.strike(index, Kind::Leave, Duration::ZERO));
         eventually_within(PATIENCE, "the books", || self.books.copy(&self.crew.watcher));
     }
-}
-
-fn count(strikes: &[Strike]) -> String {
-    let mut kinds: BTreeMap<&str, usize> = BTreeMap::new();
-    strikes.iter().for_each(|strike| *kinds.entry(strike.kind.name()).or_default() += 1);
-    let kinds: Vec<String> = kinds.iter().map(|(kind, count)| format!("{count} {kind}")).collect();
-    format!("{} faults: {}", strikes.len(), kinds.join(", "))
 }
 
 fn wait_until(moment: Instant) {

@@ -1,5 +1,6 @@
 //! What befalls whoever leads.
 
+use std::collections::BTreeMap;
 use std::time::Duration;
 
 use crate::chance::Chance;
@@ -40,6 +41,14 @@ impl Kind {
             Self::Deaf => "without answers",
             Self::Leave => "left",
         }
+    }
+
+    /// How often each of them is among these.
+    pub(crate) fn tally(kinds: impl Iterator<Item = Self>) -> String {
+        let mut counts: BTreeMap<Self, usize> = BTreeMap::new();
+        kinds.for_each(|kind| *counts.entry(kind).or_default() += 1);
+        let counts: Vec<String> = counts.iter().map(|(kind, count)| format!("{count} {}", kind.name())).collect();
+        if counts.is_empty() { "none".to_owned() } else { counts.join(", ") }
     }
 
     /// How long it lasts: mostly longer than a lease of three seconds, and sometimes so short that it need not cost one.

@@ -39,6 +39,8 @@ pub(crate) struct Count {
 #[derive(Debug, Default)]
 pub(crate) struct Verdict {
     pub(crate) counts: BTreeMap<String, Count>,
+    /// With which faults ticks were lost, of all jobs.
+    pub(crate) lost_with: Vec<Kind>,
     pub(crate) violations: Vec<String>,
 }
 
@@ -70,8 +72,10 @@ impl Evidence {
         let mut wrong = once_each(&begins, "began");
         wrong.extend(once_each(&ends, "ended"));
         wrong.extend(begins.iter().filter_map(|begin| unclaimed(begin, account)));
-        let (lost, unexplained) = self.lost(&begins, account);
+        let (lost_with, unexplained) = self.lost(&begins, account);
+        let lost = lost_with.len() + unexplained.len();
         wrong.extend(unexplained);
+        verdict.lost_with.extend(lost_with);
         if lost > self.strikes.len() {
             wrong.push(format!("{lost} ticks were lost by {} faults", self.strikes.len()));
         }
@@ -87,14 +91,19 @@ impl Evidence {
         verdict.counts.insert(job, Count { due, fired: begins.len(), lost, passed });
     }
 
-    /// How many ticks were claimed whose work did not begin, and those among them that no fault explains.
-    fn lost(&self, begins: &[&Line], account: &Account) -> (usize, Vec<String>) {
-        let is_lost = |tick: &u64| begins.iter().all(|begin| begin.tick != *tick);
-        let lost: Vec<_> = account.claims.iter().filter(|(tick, _)| is_lost(tick)).collect();
-        let unexplained = lost.iter().filter(|(_, claim)| !self.strikes.iter().any(|strike| strike.explains(claim)));
-        let unexplained =
-            unexplained.map(|(tick, claim)| format!("tick {tick} never began, and no fault tells why: {claim:?}"));
-        (lost.len(), unexplained.collect())
+    /// The faults with which ticks were lost that were claimed and did not begin, and ticks that no fault explains.
+    fn lost(&self, begins: &[&Line], account: &Account) -> (Vec<Kind>, Vec<String>) {
+        let (mut with, mut unexplained) = (Vec::new(), Vec::new());
+        for (tick, claim) in &account.claims {
+            if begins.iter().any(|begin| begin.tick == *tick) {
+                continue;
+            }
+            match self.strikes.iter().find(|strike| strike.explains(claim)) {
+                Some(strike) => with.push(strike.kind),
+                None => unexplained.push(format!("tick {tick} never began, and no fault tells why: {claim:?}")),
+            }
+        }
+        (with, unexplained)
     }
 
     /// Ticks that fired although they were to be passed over by then. Whoever stood still between its claim and its work is
@@ -183,6 +192,7 @@ impl fmt::Display for Verdict {
         for (job, Count { due, fired, lost, passed }) in &self.counts {
             write!(f, "{job}: {due} due, {fired} fired, {lost} lost, {passed} passed over; ")?;
         }
-        write!(f, "{} violations", self.violations.len())
+        let lost_with = Kind::tally(self.lost_with.iter().copied());
+        write!(f, "lost with a leader that was: {lost_with}; {} violations", self.violations.len())
     }
 }

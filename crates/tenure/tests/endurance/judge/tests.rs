@@ -75,7 +75,10 @@ fn a_good_history_is_good() {
     let verdict = with(|_, _| ());
     finds_nothing(&verdict);
     assert_eq!(verdict.counts["all"], Count { due: 10, fired: 10, lost: 0, passed: 0 });
-    assert_eq!(verdict.to_string(), "all: 10 due, 10 fired, 0 lost, 0 passed over; 0 violations");
+    assert_eq!(
+        verdict.to_string(),
+        "all: 10 due, 10 fired, 0 lost, 0 passed over; lost with a leader that was: none; 0 violations"
+    );
 }
 
 #[test]
@@ -135,7 +138,7 @@ fn lost(strikes: Vec<Strike>) -> Verdict {
 
 #[test]
 fn a_tick_is_lost_only_with_its_leader() {
-    for kind in [Kind::Kill, Kind::Pause, Kind::BlackHole, Kind::Refused, Kind::Deaf] {
+    for kind in [Kind::Kill, Kind::Pause, Kind::BlackHole, Kind::Refused, Kind::Deaf, Kind::Leave] {
         let verdict = lost(vec![strike(kind, "a", 4_006, 4_010)]);
         finds_nothing(&verdict);
         assert_eq!(verdict.counts["all"], Count { due: 10, fired: 9, lost: 1, passed: 0 });
