@@ -135,9 +135,9 @@ impl State {
         let contender = &mut self.crew.contenders[index];
         let (candidate, from) = (contender.label(), Stamp::now());
         contender.strike(kind);
-        let until = Stamp::now();
+        let done = Stamp::now();
         self.down[index] = Some((self.strikes.len(), Instant::now() + lasts));
-        self.strikes.push(Strike { kind, candidate, from, until });
+        self.strikes.push(Strike { kind, candidate, from, done, until: done });
     }
 
     fn mend_those_whose_time_is_over(&mut self) {

@@ -64,7 +64,10 @@ impl Kind {
 pub(crate) struct Strike {
     pub(crate) kind: Kind,
     pub(crate) candidate: String,
+    /// Right before it.
     pub(crate) from: Stamp,
-    /// When it was over; a candidate that was killed did nothing after the beginning.
+    /// When it had happened: whoever was killed was dead, whoever was paused stood still.
+    pub(crate) done: Stamp,
+    /// When it was over; with the end of a candidate that is at once.
     pub(crate) until: Stamp,
 }

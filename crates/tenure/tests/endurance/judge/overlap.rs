@@ -37,21 +37,21 @@ impl Evidence {
         wrong
     }
 
-    /// Until when a run may have done anything. One that stood still, and knew when it went on that it had to stop, did
-    /// nothing after it stood still.
+    /// Until when a run may have done anything. One that was killed did nothing afterwards; nor did one that stood still, and
+    /// knew when it went on that it had to stop.
     fn until_ns(&self, begin: &Line, ends: &[&Line]) -> Option<u64> {
-        let is_of = |strike: &&Strike| strike.candidate == begin.candidate;
         let own = ends.iter().find(|end| end.tick == begin.tick && end.candidate == begin.candidate);
-        let Some(end) = own else {
-            let kills = self.strikes.iter().filter(is_of).filter(|strike| strike.kind == Kind::Kill);
-            return kills.map(|strike| strike.until.boot_ns).find(|killed_ns| *killed_ns >= begin.at.boot_ns);
+        let of = |kind: Kind| {
+            let is_of = move |strike: &&Strike| strike.kind == kind && strike.candidate == begin.candidate;
+            self.strikes.iter().filter(is_of).filter(|strike| strike.done.boot_ns >= begin.at.boot_ns)
         };
+        // It may still have begun while it was being struck.
+        let cut_short = |strike: &Strike| strike.from.boot_ns.max(begin.at.boot_ns);
+        let Some(end) = own else { return of(Kind::Kill).map(cut_short).next() };
         if begin.told && self.strikes.iter().any(|strike| strike.paused_before(begin)) {
             return Some(begin.at.boot_ns);
         }
-        let pauses = self.strikes.iter().filter(|strike| strike.is_pause_of(&begin.candidate));
-        let during = pauses.map(|strike| strike.from.boot_ns);
-        let mut during = during.filter(|from_ns| (begin.at.boot_ns..=end.at.boot_ns).contains(from_ns));
-        Some(if end.told { during.next().unwrap_or(end.at.boot_ns) } else { end.at.boot_ns })
+        let pause = of(Kind::Pause).find(|strike| strike.done.boot_ns <= end.at.boot_ns).filter(|_| end.told);
+        Some(pause.map_or(end.at.boot_ns, cut_short))
     }
 }

@@ -26,7 +26,8 @@ fn by(candidate: &str, term: u64, line: Line) -> Line {
 }
 
 fn strike(kind: Kind, candidate: &str, from_ms: u64, until_ms: u64) -> Strike {
-    Strike { kind, candidate: candidate.to_owned(), from: stamp(from_ms), until: stamp(until_ms) }
+    let from = stamp(from_ms);
+    Strike { kind, candidate: candidate.to_owned(), from, done: from, until: stamp(until_ms) }
 }
 
 /// Ten ticks, each claimed when it is due, and run for half a second. Those from the sixth on are run by `b`.
@@ -189,6 +190,14 @@ fn two_runs_at_once_are_found_unless_one_of_them_stood_still_and_knows() {
 }
 
 #[test]
+fn a_run_may_begin_while_its_process_is_being_stopped() {
+    let slowly = |done_ms| Strike { done: stamp(done_ms), ..strike(Kind::Pause, "a", 4_000, 7_100) };
+    finds_nothing(&long_run(true, vec![slowly(4_020)]));
+    finds(&long_run(false, vec![slowly(4_020)]), "two runs at once");
+    finds(&long_run(true, vec![slowly(4_005)]), "two runs at once");
+}
+
+#[test]
 fn a_long_run_is_held_against_all_that_follow() {
     let verdict = with(|evidence, _| {
         let is_end = |line: &&mut Line| line.side == Side::End && line.tick == FIRST;
@@ -228,6 +237,7 @@ fn a_run_without_an_end_was_killed() {
     finds(&endless(vec![strike(Kind::Kill, "a", 3_300, 3_300)]), "tick 1004 has no end");
     finds(&endless(vec![strike(Kind::Kill, "a", 5_300, 5_300)]), "two runs at once");
     finds_nothing(&endless(vec![strike(Kind::Kill, "a", 4_300, 4_300)]));
+    finds_nothing(&endless(vec![Strike { done: stamp(4_020), ..strike(Kind::Kill, "a", 4_000, 4_020) }]));
 }
 
 #[test]
