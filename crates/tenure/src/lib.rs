@@ -43,6 +43,10 @@
 //! [`Tenure::send`] reaches whoever leads, now or later, at least once and in order per sender. The leader gets messages
 //! through [`ElectionBuilder::on_message`] or [`Election::channel`]. What it did not settle goes to the next leader.
 //!
+//! # Jobs by the calendar
+//! With [`ElectionBuilder::job`] whoever leads runs a job whenever a cron expression matches, each tick at most once across all
+//! candidates. What was missed while nobody led follows the job's policy; see [`cron`].
+//!
 //! # The trust window
 //! ```text
 //! store      ...............[====================== ttl ======================]
@@ -142,4 +146,7 @@ mod documents {
     struct Fencing;
     #[doc = include_str!("../../../docs/messages.md")]
     struct Messages;
+    #[cfg(feature = "cron")]
+    #[doc = include_str!("../../../docs/cron.md")]
+    struct Cron;
 }

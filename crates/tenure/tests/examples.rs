@@ -27,6 +27,14 @@ fn cron_worker() {
 }
 
 #[test]
+fn cron() {
+    let said = run("cron", "2");
+    assert_eq!(said.matches("sweep for tick ").count(), 2, "{said}");
+    assert!(said.contains("under term 1"), "{said}");
+    assert!(said.ends_with("done after 2 runs\n"), "{said}");
+}
+
+#[test]
 fn queue_consumer() {
     let said = run("queue_consumer", "3");
     assert!(said.contains("consumed item 2 under term 1"), "{said}");

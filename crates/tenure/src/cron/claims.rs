@@ -13,7 +13,7 @@ use super::term::{Term, Wish};
 impl Scheduler<'_> {
     /// Says which jobs there are, and hears how they stand.
     pub(super) async fn open(&mut self, term: &mut Term) -> Progress {
-        let unix_ms = self.wall.look().unix_ms;
+        let unix_ms = self.shared.clock.unix_ms();
         let request = Open {
             key: self.shared.key.clone(),
             nonce: term.nonce,
@@ -40,7 +40,7 @@ impl Scheduler<'_> {
             .filter_map(|wish| roster.job(wish.index).map(|job| (*wish, self.claim_of(term, job, wish))))
             .unzip();
         term.ask(&wishes);
-        let own_ms = self.wall.own_ms();
+        let own_ms = self.shared.clock.unix_ms();
         let replies = self.all_in_time(batch.len(), self.ledger.claim(&batch)).await;
         let mut progress = Ok(());
         for (wish, reply) in wishes.iter().zip(replies) {
@@ -78,10 +78,9 @@ impl Scheduler<'_> {
             },
             Claimed::Decided { .. } => {}
             Claimed::Early { by } => {
-                let by_ms = u64::try_from(by.as_millis()).unwrap_or(u64::MAX);
-                let ahead = self.wall.learn(own_ms, wish.tick.unix_ms().saturating_sub(by_ms));
+                // The planner allows for it from now on.
                 if !std::mem::replace(&mut term.told_of_clock, true) {
-                    self.trouble(JobTrouble::ClockAhead { by: ahead });
+                    self.trouble(JobTrouble::ClockAhead { by: by + wish.tick.age_at(own_ms) });
                 }
             }
             Claimed::Unopened => term.close(),

@@ -152,8 +152,14 @@ fn blame(fields: &[String], why: &str) -> ScheduleError {
     };
     let found = FIELDS.iter().enumerate().find_map(|(index, field)| {
         let error = alone(index)?.to_string();
-        let why = error.strip_prefix("Component error: ").unwrap_or(&error).trim_end_matches('.').to_owned();
-        Some(field.wrong(&fields[index], &why))
+        let why = error.strip_prefix("Component error: ").unwrap_or(&error).trim_end_matches('.');
+        Some(field.wrong(&fields[index], &lower_first(why)))
     });
     found.unwrap_or_else(|| FIELDS[0].wrong(&fields.join(" "), why))
+}
+
+/// What others say as a sentence becomes part of ours.
+fn lower_first(sentence: &str) -> String {
+    let mut letters = sentence.chars();
+    letters.next().map_or_else(String::new, |first| first.to_lowercase().chain(letters).collect())
 }

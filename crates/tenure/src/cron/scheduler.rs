@@ -172,8 +172,8 @@ impl<'a> Scheduler<'a> {
     async fn wait(&self, term: Option<&Term>) {
         let now = self.shared.clock.now();
         let look = term.filter(|term| !term.leadership.is_cancelled()).map(|term| {
-            let due_ms = term.next_look().unwrap_or(u64::MAX);
-            let ahead = Duration::from_millis(due_ms.saturating_sub(self.wall.unix_ms()));
+            let due_ms = if term.is_open() { term.next_look().unwrap_or(u64::MAX) } else { 0 };
+            let ahead = Duration::from_millis(due_ms.saturating_sub(self.shared.clock.unix_ms()));
             (now + ahead.min(SLEEP_LONGEST)).max(self.not_before)
         });
         let tell = (!self.untold.is_empty()).then_some(self.not_before);

@@ -157,7 +157,8 @@ impl Term {
         }
         match reply {
             Claimed::Granted | Claimed::Decided { .. } => {
-                self.doubtful.remove(&wish.index).filter(|tick| *tick != wish.tick)
+                // The same tick is run now, or was decided by somebody else; if it is passed over, it may still count as begun.
+                self.doubtful.remove(&wish.index).filter(|tick| *tick != wish.tick || wish.act == Act::Pass)
             }
             Claimed::Early { .. } | Claimed::Unopened | Claimed::NotHolder => None,
         }

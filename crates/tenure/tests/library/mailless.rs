@@ -1,4 +1,4 @@
-//! A store without a mailbox: whoever sends or handles messages is told at once, and everything else works.
+//! A store without a mailbox and without a ledger: whoever needs one is told at once, and everything else works.
 
 use std::sync::Arc;
 
@@ -81,4 +81,20 @@ fn messages_are_refused_with_a_word_and_elections_go_on() {
     }
     election.wait_elected().unwrap();
     assert!(Arc::new(Mailless(MemoryStore::new())).mailbox().is_none());
+}
+
+#[test]
+fn jobs_are_refused_with_a_word() {
+    let tenure = Tenure::with_store(Mailless(MemoryStore::new())).unwrap();
+    let job = tenure::cron::Job::new("report", "@daily").unwrap();
+    let refusals = [
+        tenure.election("x").unwrap().job(job, |_| ()).start().unwrap_err(),
+        tenure.jobs_blocking("x", 1).unwrap_err(),
+        tenure.forget_job_blocking("x", "report").unwrap_err(),
+    ];
+    for refusal in refusals {
+        let Error::Store(error) = &refusal else { panic!("{refusal:?}") };
+        assert_eq!(error.kind(), StoreErrorKind::Unsupported, "{refusal}");
+        assert!(refusal.to_string().contains("keeps no jobs; use one that does: `sqlite:PATH`"), "{refusal}");
+    }
 }
