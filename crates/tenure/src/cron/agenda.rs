@@ -44,3 +44,23 @@ impl Agenda {
         self.due.first().map(|(at, _)| *at)
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_earliest_comes_first_and_stays_until_it_is_set() {
+        let mut agenda = Agenda::new(3);
+        assert_eq!(agenda.first_due(0), Some(0), "all are to be looked at");
+        for (index, at) in [(0, Some(30)), (1, Some(10)), (2, None)] {
+            agenda.set(index, at);
+        }
+        assert_eq!((agenda.next(), agenda.first_due(9)), (Some(10), None));
+        assert_eq!((agenda.first_due(40), agenda.first_due(40)), (Some(1), Some(1)));
+        agenda.set(1, None);
+        assert_eq!(agenda.first_due(40), Some(0));
+        agenda.set(7, Some(0));
+        assert_eq!(agenda.first_due(40), Some(0), "there is no such job");
+    }
+}

@@ -63,7 +63,7 @@ impl Scheduler<'_> {
 
     /// Tells once of each mark that is far in the future.
     pub(super) fn report_marks(&self, term: &mut Term, unix_ms: u64) {
-        for (index, mark) in term.marks_ahead(unix_ms) {
+        for (index, mark) in term.marks_ahead(self.shared.clock.now(), unix_ms) {
             if let Some(job) = self.roster.job(index) {
                 self.trouble(JobTrouble::MarkAhead { job: job.name().clone(), mark });
             }

@@ -33,10 +33,10 @@ use super::zone;
 /// let schedule = Schedule::new("30 2 * * *", "Europe/Berlin")?;
 /// assert_eq!(schedule.to_string(), "30 2 * * * Europe/Berlin");
 /// // On 31 March 2030 there is no half past two in Berlin: 1:00 UTC is the end of the hour that is left out.
-/// let mut ticks = schedule.ticks_after(Tick::from_unix_s(1_901_059_200)); // 30 March, 12:00 UTC
-/// assert_eq!(ticks.next(), Some(Tick::from_unix_s(1_901_059_200 + 13 * 3600)));
+/// let mut ticks = schedule.ticks_after(Tick::from_unix_s(1_901_102_400)); // 30 March, 12:00 UTC
+/// assert_eq!(ticks.next(), Some(Tick::from_unix_s(1_901_102_400 + 13 * 3600)));
 /// // The next day it is half past two again, which is 0:30 UTC by now.
-/// assert_eq!(ticks.next(), Some(Tick::from_unix_s(1_901_059_200 + 36 * 3600 + 1800)));
+/// assert_eq!(ticks.next(), Some(Tick::from_unix_s(1_901_102_400 + 36 * 3600 + 1800)));
 /// # Ok::<(), tenure::cron::ScheduleError>(())
 /// ```
 #[derive(Clone)]

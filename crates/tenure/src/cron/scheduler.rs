@@ -14,7 +14,7 @@ use tenure_core::{Input, Instant, Timing};
 
 use super::news::{JobNews, JobTrouble};
 use super::roster::{Roster, RunId, Running};
-use super::term::Term;
+use super::term::{Term, Wish};
 use super::wall::Wall;
 use crate::driver::Command;
 use crate::event::{EventKind, Trouble};
@@ -26,6 +26,8 @@ use crate::store::{JobLedger, Replies, Store, StoreError, StoreErrorKind};
 
 /// How many ticks are claimed at once, and how many ends are told.
 pub(super) const TOGETHER: usize = 100;
+/// How many jobs are planned before the elections beside them have a turn.
+const PLANNED_AT_A_STRETCH: usize = 10;
 /// A wall clock that is set is noticed after this at the latest.
 const SLEEP_LONGEST: Duration = Duration::from_secs(10);
 /// After so many failures in a row the wait does not grow any more: ticks do not wait for it.
@@ -155,7 +157,7 @@ impl<'a> Scheduler<'a> {
         if term.leadership.is_cancelled() {
             return None;
         }
-        if !term.is_open() {
+        if !term.is_open() || term.doubts_marks(self.shared.clock.now()) {
             return Some(self.open(term).await);
         }
         let look = self.wall.look();
@@ -163,9 +165,22 @@ impl<'a> Scheduler<'a> {
             term.look_at_all();
             self.report_marks(term, look.unix_ms);
         }
-        let roster = self.roster;
-        let wishes = term.wishes(|index| roster.job(index), look.unix_ms, TOGETHER);
+        let wishes = self.wishes(term, look.unix_ms).await;
         if wishes.is_empty() { None } else { Some(self.claim(term, &wishes).await) }
+    }
+
+    /// What to claim now. Counting what was missed takes time, and no lease must wait for it.
+    async fn wishes(&self, term: &mut Term, unix_ms: u64) -> Vec<Wish> {
+        let mut wishes = Vec::new();
+        while wishes.len() < TOGETHER {
+            let few = term.wishes(|index| self.roster.job(index), unix_ms, PLANNED_AT_A_STRETCH);
+            if few.is_empty() {
+                break;
+            }
+            wishes.extend(few);
+            tokio::task::yield_now().await;
+        }
+        wishes
     }
 
     /// Waits until a run ends, or until it is time to try, to look or to tell again.

@@ -4,8 +4,8 @@
 use std::collections::BTreeMap;
 use std::time::Duration;
 
-use tenure_core::Nonce;
 use tenure_core::cron::{Act, Claimed, JobStanding, Passed, Planner, Step, Tick};
+use tenure_core::{Instant, Nonce};
 
 use super::agenda::Agenda;
 use super::job::Job;
@@ -13,6 +13,9 @@ use crate::leadership::Leadership;
 
 /// A mark that is further in the future than this was set by a clock that was wrong.
 const MARK_AHEAD_MAX: Duration = Duration::from_secs(60 * 60);
+
+/// How long it takes until a job with such a mark fires after somebody has made the ledger forget it.
+const ASK_AGAIN_AFTER: Duration = Duration::from_secs(60);
 
 /// What is to be claimed.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -42,6 +45,8 @@ pub(super) struct Term {
     doubtful: BTreeMap<usize, Tick>,
     /// Jobs whose mark was reported.
     ahead: Vec<bool>,
+    /// When to ask how jobs stand that do not fire because of their marks.
+    doubt_at: Option<Instant>,
     pub(super) told_of_clock: bool,
 }
 
@@ -55,6 +60,7 @@ impl Term {
             asked: Vec::new(),
             doubtful: BTreeMap::new(),
             ahead: Vec::new(),
+            doubt_at: None,
             told_of_clock: false,
         }
     }
@@ -134,10 +140,16 @@ impl Term {
         wishes
     }
 
+    /// Whether it is time to ask how jobs stand: somebody may have forgotten those that had a mark in the future.
+    pub(super) fn doubts_marks(&self, now: Instant) -> bool {
+        self.doubt_at.is_some_and(|at| at <= now)
+    }
+
     /// The marks that are in the future and have not been reported.
-    pub(super) fn marks_ahead(&mut self, unix_ms: u64) -> Vec<(usize, Tick)> {
+    pub(super) fn marks_ahead(&mut self, now: Instant, unix_ms: u64) -> Vec<(usize, Tick)> {
         let marks = self.planners.iter().flatten().map(Planner::mark).enumerate();
         let found: Vec<_> = marks.filter(|(_, mark)| mark.ahead_of(unix_ms) > MARK_AHEAD_MAX).collect();
+        self.doubt_at = (!found.is_empty()).then(|| now + ASK_AGAIN_AFTER);
         let is_new = |(index, _): &(usize, Tick)| {
             self.ahead.get_mut(*index).is_some_and(|reported| !std::mem::replace(reported, true))
         };
