@@ -98,7 +98,8 @@ impl Evidence {
             if begins.iter().any(|begin| begin.tick == *tick) {
                 continue;
             }
-            match self.strikes.iter().find(|strike| strike.explains(claim)) {
+            // If there are two, it was the later one: after the earlier one it could still claim.
+            match self.strikes.iter().rev().find(|strike| strike.explains(claim)) {
                 Some(strike) => with.push(strike.kind),
                 None => unexplained.push(format!("tick {tick} never began, and no fault tells why: {claim:?}")),
             }
