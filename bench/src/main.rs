@@ -12,6 +12,7 @@ mod group;
 mod handover;
 mod is_leader;
 mod load;
+mod locks;
 mod outages;
 mod postgres;
 mod processes;

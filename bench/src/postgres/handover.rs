@@ -10,6 +10,7 @@ use super::wire::Repeated;
 use crate::figures::Bench;
 use crate::floor::Floor;
 use crate::handover::{CANDIDATES, Candidates, Contestant, IDLE, take_turns};
+use crate::locks::Holders;
 use crate::stats::Samples;
 
 pub(super) fn run(kinds: &[Kind], bench: &mut Bench<'_>) -> Result<(), Box<dyn Error>> {
@@ -30,11 +31,15 @@ pub(super) fn run(kinds: &[Kind], bench: &mut Bench<'_>) -> Result<(), Box<dyn E
         let what = kind.suffix();
         let (mut floor, mut blocked) = (Floor::raise(&server.url(kind))?, Blocked::raise(&url)?);
         let mut ours = Candidates::raise(&server.url(kind), TTL, CANDIDATES)?;
-        take_turns(1, [&mut floor, &mut blocked, &mut ours])?;
-        let [trip_us, write_us, floor_us, blocked_us, ours_us] =
-            take_turns(scale.handovers, [&mut round_trip, &mut write, &mut floor, &mut blocked, &mut ours])?;
+        let mut locks = Holders::raise(&server.url(kind), TTL)?;
+        take_turns(1, [&mut floor, &mut blocked, &mut ours, &mut locks])?;
+        let [trip_us, write_us, floor_us, blocked_us, ours_us, locks_us] = take_turns(
+            scale.handovers,
+            [&mut round_trip, &mut write, &mut floor, &mut blocked, &mut ours, &mut locks],
+        )?;
         floor.end()?;
         ours.end();
+        locks.end()?;
         let rest = format!("after {} ms of rest, in turns with hand-overs{what}", IDLE.as_millis());
         table.fact(format!("raw round trip {rest}"), trip_us.in_micros(), "");
         table.fact(format!("durable write {rest}"), write_us.in_micros(), "");
@@ -56,6 +61,13 @@ pub(super) fn run(kinds: &[Kind], bench: &mut Bench<'_>) -> Result<(), Box<dyn E
                 kind.older().handover
             ),
             ours_us.median() / floor_us.median(),
+            1.5,
+        );
+        table.ratio(
+            format!("hand-over of a lock in one process, release to the next in line{what}"),
+            format!("{}, {}", locks_us.in_micros(), writes(&locks_us)),
+            format!("push and acquisition, p50 {:.0} µs", floor_us.median()),
+            locks_us.median() / floor_us.median(),
             1.5,
         );
     }

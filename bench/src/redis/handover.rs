@@ -8,6 +8,7 @@ use super::wire::{Ping, Wire};
 use crate::figures::Bench;
 use crate::floor::Floor;
 use crate::handover::{CANDIDATES, Candidates, Contestant, IDLE, TTL, take_turns};
+use crate::locks::Holders;
 use crate::stats::Samples;
 
 pub(super) fn run(bench: &mut Bench<'_>) -> Result<(), Box<dyn Error>> {
@@ -21,11 +22,14 @@ pub(super) fn run(bench: &mut Bench<'_>) -> Result<(), Box<dyn Error>> {
     }
     let mut floor = Floor::raise(&server.url())?;
     let mut ours = Candidates::raise(&server.url(), TTL, CANDIDATES)?;
+    let mut locks = Holders::raise(&server.url(), TTL)?;
     // The first ones bring their scripts to the server.
-    take_turns(1, [&mut floor, &mut ours])?;
-    let [rested, floor_us, ours_us] = take_turns(scale.handovers, [&mut ping, &mut floor, &mut ours])?;
+    take_turns(1, [&mut floor, &mut ours, &mut locks])?;
+    let [rested, floor_us, ours_us, locks_us] =
+        take_turns(scale.handovers, [&mut ping, &mut floor, &mut ours, &mut locks])?;
     floor.end()?;
     ours.end();
+    locks.end()?;
     table.fact("raw round trip (PING), one after the other", hot.in_micros(), "");
     table.fact(format!("raw round trip after {} ms of rest", IDLE.as_millis()), rested.in_micros(), "");
     table.fact(
@@ -38,6 +42,13 @@ pub(super) fn run(bench: &mut Bench<'_>) -> Result<(), Box<dyn Error>> {
         ours_us.in_micros(),
         format!("push and acquisition, p50 {:.0} µs", floor_us.median()),
         ours_us.median() / floor_us.median(),
+        1.5,
+    );
+    table.ratio(
+        "hand-over of a lock in one process, release to the next in line",
+        locks_us.in_micros(),
+        format!("push and acquisition, p50 {:.0} µs", floor_us.median()),
+        locks_us.median() / floor_us.median(),
         1.5,
     );
     Ok(())

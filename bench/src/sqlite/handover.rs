@@ -12,6 +12,7 @@ use tenure::{Clock, Instant};
 
 use super::floor;
 use crate::handover::{CANDIDATES, Candidates, Contestant, PATIENCE, TTL, take_turns};
+use crate::locks::Holders;
 
 const HANDOVERS: usize = 100;
 
@@ -20,13 +21,17 @@ pub(crate) fn run() -> Result<(), Box<dyn Error>> {
     let mut floor = Floor::raise(&directory.path().join("floor.db"))?;
     let url = format!("sqlite:{}", directory.path().join("tenure.db").display());
     let mut ours = Candidates::raise(&url, TTL, CANDIDATES)?;
-    let [floor_us, ours_us] = take_turns(HANDOVERS, [&mut floor, &mut ours])?;
+    let mut locks = Holders::raise(&url, TTL)?;
+    let [floor_us, ours_us, locks_us] = take_turns(HANDOVERS, [&mut floor, &mut ours, &mut locks])?;
     floor.end()?;
     ours.end();
+    locks.end()?;
     println!("## Hand-over on SQLite, µs ({HANDOVERS} each; grants are durable in both)");
     println!("push and acquire (floor): p50 {:.0}, p99 {:.0}", floor_us.median(), floor_us.quantile(0.99));
     println!("resign to elected:        p50 {:.0}, p99 {:.0}", ours_us.median(), ours_us.quantile(0.99));
     println!("{:.2} times the floor", ours_us.median() / floor_us.median());
+    println!("lock released to had:     p50 {:.0}, p99 {:.0}", locks_us.median(), locks_us.quantile(0.99));
+    println!("{:.2} times the floor", locks_us.median() / floor_us.median());
     Ok(())
 }
 

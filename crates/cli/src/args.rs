@@ -7,6 +7,7 @@ use clap::{Args, Parser, Subcommand, ValueEnum};
 
 use crate::duration::parse as duration;
 use crate::exit::EXIT_CODES;
+use crate::metrics::MetricsArgs;
 
 /// Leader election for anything you can start from a shell.
 #[derive(Debug, Parser)]
@@ -50,6 +51,9 @@ pub enum Command {
     /// Run a command only while leading.
     #[command(after_help = RUN_EXAMPLES)]
     Run(RunArgs),
+    /// Run a command once, under a lock.
+    #[command(after_help = LOCK_EXAMPLES)]
+    Lock(LockArgs),
     /// Campaign without a command; print one JSON line per event.
     #[command(after_help = ELECT_EXAMPLES)]
     Elect(ElectArgs),
@@ -67,6 +71,9 @@ pub enum Command {
     /// Send a message to whoever leads, now or later.
     #[command(after_help = SEND_EXAMPLES)]
     Send(SendArgs),
+    /// Tell all candidates that listen something, at most once.
+    #[command(after_help = BROADCAST_EXAMPLES)]
+    Broadcast(SendArgs),
     /// Show the messages that wait for the leader, or that were set aside; put them back in line.
     #[command(after_help = MESSAGES_EXAMPLES)]
     Messages(MessagesArgs),
@@ -129,6 +136,17 @@ pub struct RunArgs {
     /// Exit with 75 when somebody else leads, instead of standing by.
     #[arg(long)]
     pub no_wait: bool,
+    /// What to tell.
+    #[command(flatten)]
+    pub report: ReportArgs,
+    /// The command and its arguments.
+    #[arg(last = true, required = true, value_name = "CMD")]
+    pub command: Vec<OsString>,
+}
+
+/// What `tenure run` and `tenure lock` tell on standard error.
+#[derive(Debug, Args)]
+pub struct ReportArgs {
     /// Report events as JSON lines on standard error.
     #[arg(long)]
     pub json: bool,
@@ -138,6 +156,28 @@ pub struct RunArgs {
     /// Report errors only.
     #[arg(long, short, conflicts_with = "json")]
     pub quiet: bool,
+    /// Where to serve metrics.
+    #[command(flatten)]
+    pub metrics: MetricsArgs,
+}
+
+/// Arguments of `tenure lock`.
+#[derive(Debug, Args)]
+pub struct LockArgs {
+    /// The lock.
+    pub name: String,
+    /// Who wants it.
+    #[command(flatten)]
+    pub candidate: CandidateArgs,
+    /// How long to wait for the lock, such as 30s; then exit with 75. Default: for ever.
+    #[arg(long, value_name = "DURATION", value_parser = duration, conflicts_with = "no_wait")]
+    pub wait: Option<Duration>,
+    /// Exit with 75 when the lock is not free, instead of waiting for it.
+    #[arg(long)]
+    pub no_wait: bool,
+    /// What to tell.
+    #[command(flatten)]
+    pub report: ReportArgs,
     /// The command and its arguments.
     #[arg(last = true, required = true, value_name = "CMD")]
     pub command: Vec<OsString>,
@@ -180,9 +220,15 @@ pub struct ElectArgs {
     /// Print the messages on this channel while leading, and settle each once it is printed; may be given several times.
     #[arg(long, value_name = "CHANNEL")]
     pub channel: Vec<String>,
+    /// Print what is broadcast to all candidates on this channel, whoever leads; may be given several times.
+    #[arg(long, value_name = "CHANNEL")]
+    pub broadcasts: Vec<String>,
     /// Print renewals, too.
     #[arg(long)]
     pub renewals: bool,
+    /// Where to serve metrics.
+    #[command(flatten)]
+    pub metrics: MetricsArgs,
     /// Print JSON, as it does without being asked.
     #[arg(long)]
     pub json: bool,
@@ -227,14 +273,14 @@ pub struct ResignArgs {
     pub json: bool,
 }
 
-/// Arguments of `tenure send`.
+/// Arguments of `tenure send` and `tenure broadcast`.
 #[derive(Debug, Args)]
 pub struct SendArgs {
     /// The election.
     pub name: String,
     /// The channel.
     pub channel: String,
-    /// The message: JSON text of at most 64 KiB, or - to read it from standard input.
+    /// The message: JSON text of at most 64 KiB (less where the store says so), or - to read it from standard input.
     #[arg(value_name = "JSON", allow_negative_numbers = true)]
     pub payload: String,
     /// The sender's label; messages of one sender on one channel keep their order. Default: host name, process id,
@@ -286,6 +332,7 @@ const RUN_EXAMPLES: &str = "\
 Examples:
   tenure run nightly -- ./nightly-report.sh
   tenure run queue --preset fast --restart always -- ./consume --queue mail
+  tenure run queue --metrics 127.0.0.1:9095 -- ./consume
   tenure --store sqlite:/var/lib/app/tenure.db run migrate --no-wait -- ./migrate
 
 The command gets TENURE_ELECTION, TENURE_CANDIDATE and TENURE_TERM, and not the store's address. When leadership ends it
@@ -293,15 +340,32 @@ and all its descendants get SIGTERM, then SIGKILL, before anybody else may lead.
 command, resigns and exits; SIGHUP, SIGQUIT, SIGUSR1, SIGUSR2 and SIGWINCH are passed on to the command. Without one to
 pass them on to, SIGHUP and SIGQUIT end tenure.";
 
+const LOCK_EXAMPLES: &str = "\
+Examples:
+  tenure lock migrate -- ./migrate
+  tenure lock backup --wait 10m -- ./backup.sh
+  tenure lock backup --no-wait --quiet -- ./backup.sh || echo skipped
+
+It waits for the lock, runs the command, releases the lock and exits with the command's code. Those who wait are served
+in order of arrival, except with postgres+advisory. When the lock is lost meanwhile (the store could not be reached for
+too long, or somebody asked for it with `tenure resign`), the command and all its descendants get SIGTERM, then SIGKILL,
+before anybody else has the lock; tenure exits with 76, and does not start the command again.
+
+A lock is the election of its name: status, history, watch and resign work on it. Do not use one name for both lock and
+run. Environment and signals are as with run; TENURE_TERM is the fencing token.";
+
 const ELECT_EXAMPLES: &str = "\
 Each line has event (elected, lost, observed, error, stopped; renewed with --renewals), election, candidate, pid, term,
 reason, at and boot_ns. elected, renewed and lost also have trusted_until_boot_ns. tenure-history judges such lines.
 With --channel, a line with the event message has channel, id, sender, payload, attempts and sent_at as well. A message
 that was printed may come again under a later term if its settlement did not reach the store; its id tells.
+With --broadcasts, a line with the event listening says that broadcasts on a channel are heard from now on, and a line with
+the event broadcast has channel, id, sender and payload.
 
 Examples:
   tenure elect nightly --metadata zone=eu-1
   tenure elect nightly --channel refresh | jq 'select(.event == \"message\").payload'
+  tenure elect nightly --broadcasts reload | jq 'select(.event == \"broadcast\").payload'
   tenure elect nightly --ttl 3s --renew 500ms --grace 300ms | jq -r .event";
 
 const MIGRATE_EXAMPLES: &str = "\
@@ -318,6 +382,14 @@ It returns when the store has the message, and prints its id. A message waits un
 Examples:
   tenure send nightly refresh '{\"day\":\"monday\"}'
   ./describe-work | tenure send nightly refresh - --sender office";
+
+const BROADCAST_EXAMPLES: &str = "\
+It returns when the store has taken it, and prints its id. Nothing is kept: who does not listen at that moment never hears
+of it. What must not be lost is sent to the leader with `tenure send`.
+
+Examples:
+  tenure broadcast nightly reload '[\"prices\"]'
+  tenure elect nightly --broadcasts reload";
 
 const MESSAGES_EXAMPLES: &str = "\
 Examples:

@@ -21,6 +21,8 @@ pub enum Exit {
     Internal,
     /// Somebody else leads, and waiting was not wanted or not enough.
     NotElected,
+    /// The lock was lost while the command ran, which was stopped.
+    LockLost,
     /// The command exists but cannot be executed.
     NotExecutable,
     /// There is no such command.
@@ -34,12 +36,13 @@ pub enum Exit {
 /// The list for the help text and the documentation.
 pub const EXIT_CODES: &str = "\
 Exit codes:
-  0        success; for `run`, the command's own code
+  0        success; for `run` and `lock`, the command's own code
   1        what was asked for is not so (no leader to ask, no such message, a check of `doctor` failed)
   2        the command line, a name, a duration or a message cannot be used; nothing was done
   69       the store cannot be reached or used
   70       an internal error; please report it
   75       somebody else leads, and waiting was not wanted (`--no-wait`) or not enough
+  76       the lock was lost while the command ran; the command was stopped
   126      the command cannot be executed
   127      the command was not found
   128+N    ended by signal N: `tenure` itself (after it stopped the command and resigned), or the command";
@@ -55,6 +58,7 @@ impl Exit {
             Self::StoreUnavailable => 69,
             Self::Internal => 70,
             Self::NotElected => 75,
+            Self::LockLost => 76,
             Self::NotExecutable => 126,
             Self::NotFound => 127,
             Self::Signalled(signal) | Self::Command(CommandExit::Signal(signal)) => {

@@ -5,6 +5,7 @@ pub mod commands;
 pub mod duration;
 pub mod exit;
 pub mod message;
+pub mod metrics;
 pub mod options;
 pub mod output;
 pub mod signals;

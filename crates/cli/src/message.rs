@@ -2,7 +2,7 @@
 
 use serde::Serialize;
 use serde_json::value::RawValue;
-use tenure::{Clock, Delivery, Election, Message};
+use tenure::{Broadcast, ChannelName, Clock, Delivery, Election, Message};
 
 use crate::output::{now, timestamp};
 
@@ -67,6 +67,52 @@ impl<'a> DeliveryLine<'a> {
             boot_ns: Clock::boottime().now().as_nanos(),
             message: MessageLine::from(delivery.message()),
         }
+    }
+}
+
+/// A broadcast as `tenure elect --broadcasts` prints it, or that it would from now on.
+#[derive(Debug, Serialize)]
+pub struct BroadcastLine<'a> {
+    event: &'static str,
+    election: &'a str,
+    candidate: &'a str,
+    pid: u32,
+    at: String,
+    boot_ns: u64,
+    channel: String,
+    #[serde(flatten)]
+    said: Option<Said>,
+}
+
+#[derive(Debug, Serialize)]
+struct Said {
+    id: String,
+    sender: String,
+    payload: Box<RawValue>,
+}
+
+impl<'a> BroadcastLine<'a> {
+    /// Says that this candidate hears what is broadcast on a channel.
+    #[must_use]
+    pub fn listening(election: &'a Election, channel: &ChannelName) -> Self {
+        Self {
+            event: "listening",
+            election: election.name().as_str(),
+            candidate: election.candidate().as_str(),
+            pid: std::process::id(),
+            at: now(),
+            boot_ns: Clock::boottime().now().as_nanos(),
+            channel: channel.to_string(),
+            said: None,
+        }
+    }
+
+    /// Describes what this candidate has heard.
+    #[must_use]
+    pub fn new(election: &'a Election, broadcast: &Broadcast) -> Self {
+        let Broadcast { id, channel, sender, payload, .. } = broadcast;
+        let said = Said { id: id.to_string(), sender: sender.to_string(), payload: embedded(payload) };
+        Self { event: "broadcast", said: Some(said), ..Self::listening(election, channel) }
     }
 }
 

@@ -50,7 +50,9 @@ impl Priority {
         self.0
     }
 
-    pub(crate) fn delay(self) -> Duration {
+    /// How long it waits on a vacancy before it campaigns.
+    #[must_use]
+    pub fn delay(self) -> Duration {
         Self::STEP * u32::from(Self::MAX.0 - self.0)
     }
 }

@@ -171,7 +171,8 @@ impl Context {
         news
     }
 
-    /// Our own leadership is news of its own kind; whoever leads after it is news again.
+    /// Our own leadership is news of its own kind; whoever leads after it is news again. So is whoever leads when the
+    /// store is heard again after a campaign that failed.
     pub(crate) fn forget_observed(&mut self) {
         self.told = None;
     }

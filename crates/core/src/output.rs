@@ -42,7 +42,7 @@ pub enum Output {
         /// The term.
         term: Term,
     },
-    /// Somebody else leads, or nobody does; told when it changed.
+    /// Somebody else leads, or nobody does; told when it changed, and when the store is heard again.
     Observed {
         /// Who, if anybody.
         leader: Option<Leader>,

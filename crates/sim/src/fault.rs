@@ -62,6 +62,8 @@ pub enum Fault {
     QuorumChange,
     /// The store is replaced by an empty one.
     Replacement,
+    /// Somebody sets a wall clock by which jobs are due, of a candidate or of the store.
+    WallStep,
 }
 
 /// No class of faults has this name.
@@ -70,7 +72,7 @@ pub struct UnknownFault(String);
 
 impl Fault {
     /// All of them.
-    pub const ALL: [Self; 27] = [
+    pub const ALL: [Self; 28] = [
         Self::Pause,
         Self::Suspend,
         Self::VmPause,
@@ -98,6 +100,7 @@ impl Fault {
         Self::Failover,
         Self::QuorumChange,
         Self::Replacement,
+        Self::WallStep,
     ];
 
     /// Whether it can befall a store of this kind, or its candidates.
@@ -108,6 +111,7 @@ impl Fault {
             Self::ClockStep => matches!(kind, Kind::WallClock | Kind::Replicated),
             Self::Failover => kind == Kind::Replicated,
             Self::QuorumChange => kind == Kind::Quorum,
+            Self::WallStep => kind != Kind::Quorum,
             _ => true,
         }
     }
@@ -117,12 +121,18 @@ impl Fault {
         match self {
             Self::VmPause | Self::StubbornWork | Self::Replacement => 6,
             Self::ClockStep => 15,
+            Self::WallStep => 30,
             Self::Failover => 60,
             Self::QuorumChange => 80,
             Self::SlowAnswers => 40,
             Self::Loss | Self::StoreErrors | Self::Delay => 45,
             _ => 60,
         }
+    }
+
+    /// Whether nobody but jobs notices it.
+    pub(crate) fn concerns_jobs(self) -> bool {
+        self == Self::WallStep
     }
 
     /// Whether it happens at moments of its own, and not to messages or to work.

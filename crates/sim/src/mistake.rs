@@ -1,4 +1,4 @@
-//! Every known mistake, wherever it is made: in the elector, in a store, or in what surrounds an elector.
+//! Every known mistake, wherever it is made: in the elector, in a store, in what surrounds an elector, or around jobs.
 //!
 //! Those of the elector exist only in builds with `--cfg mutants`. The others need no such care: they are made by
 //! parts of the simulation, which nobody ships.
@@ -19,6 +19,10 @@ pub enum Mistake {
     Store(StoreMistake),
     /// Made by the process around an elector.
     Process(ProcessMistake),
+    /// Made by the ledger of jobs.
+    Ledger(LedgerMistake),
+    /// Made by whoever fires jobs.
+    Job(JobMistake),
 }
 
 /// A mistake that a store can make.
@@ -51,6 +55,58 @@ pub enum ProcessMistake {
     NoKill,
 }
 
+/// A mistake that the ledger of a store can make.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub enum LedgerMistake {
+    /// A tick is granted without looking who holds the lease.
+    ClaimsByAnyone,
+    /// The tick at the mark is granted once more.
+    GrantsAtMark,
+    /// The mark of a job is lost when it is opened again.
+    MarkLostAtOpen,
+    /// A new job begins at its leader's present, even if that is still to come.
+    OpensAhead,
+    /// A tick is granted although it is still to come.
+    GrantsEarly,
+    /// A claim that comes twice makes a run that has ended one that has not.
+    ClaimRevivesRun,
+    /// A run is granted again although its end was told.
+    EndedRunAgain,
+    /// The end of a run is not written down.
+    EndsForgotten,
+}
+
+/// A mistake that whoever fires jobs can make.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub enum JobMistake {
+    /// A run begins when its tick is claimed, before the ledger has granted it.
+    RunsUnclaimed,
+    /// A claim that is not answered counts as granted.
+    SilenceGrants,
+    /// A grant is not matched with the claim that is under way.
+    TakesAnyGrant,
+    /// A grant that comes when leadership is over begins a run.
+    RunsAfterLoss,
+    /// Runs go on when the work of their leadership has ended.
+    RunsOutliveWork,
+    /// Runs overlap although the job forbids it.
+    IgnoresOverlap,
+    /// Of several missed ticks only the latest fires although the job wants all.
+    OnceInsteadOfAll,
+    /// All missed ticks fire although the job wants one.
+    AllInsteadOfOnce,
+    /// A missed tick fires although the job wants none.
+    OnceInsteadOfSkip,
+    /// A missed tick is left out although the job wants one.
+    SkipInsteadOfOnce,
+    /// A run that was cut off is run again although the job does not want it.
+    AgainUnasked,
+    /// What the ledger says of a clock that is ahead is not heeded.
+    TrustsFastClock,
+    /// A claim that was not answered is waited for, for ever.
+    AsksOnce,
+}
+
 /// No mistake has this name.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct UnknownMistake(String);
@@ -64,6 +120,8 @@ impl Mistake {
         all.extend(Mutant::ALL.map(Self::Elector));
         all.extend(StoreMistake::ALL.map(Self::Store));
         all.extend(ProcessMistake::ALL.map(Self::Process));
+        all.extend(LedgerMistake::ALL.map(Self::Ledger));
+        all.extend(JobMistake::ALL.map(Self::Job));
         all
     }
 
@@ -75,6 +133,8 @@ impl Mistake {
             Self::Elector(mutant) => format!("{mutant:?}"),
             Self::Store(mistake) => format!("{mistake:?}"),
             Self::Process(mistake) => format!("{mistake:?}"),
+            Self::Ledger(mistake) => format!("{mistake:?}"),
+            Self::Job(mistake) => format!("{mistake:?}"),
         };
         kebab(&name)
     }
@@ -99,6 +159,37 @@ impl StoreMistake {
 
 impl ProcessMistake {
     const ALL: [Self; 3] = [Self::ClockStopsInSuspend, Self::CachedAnswer, Self::NoKill];
+}
+
+impl LedgerMistake {
+    const ALL: [Self; 8] = [
+        Self::ClaimsByAnyone,
+        Self::GrantsAtMark,
+        Self::MarkLostAtOpen,
+        Self::OpensAhead,
+        Self::GrantsEarly,
+        Self::ClaimRevivesRun,
+        Self::EndedRunAgain,
+        Self::EndsForgotten,
+    ];
+}
+
+impl JobMistake {
+    const ALL: [Self; 13] = [
+        Self::RunsUnclaimed,
+        Self::SilenceGrants,
+        Self::TakesAnyGrant,
+        Self::RunsAfterLoss,
+        Self::RunsOutliveWork,
+        Self::IgnoresOverlap,
+        Self::OnceInsteadOfAll,
+        Self::AllInsteadOfOnce,
+        Self::OnceInsteadOfSkip,
+        Self::SkipInsteadOfOnce,
+        Self::AgainUnasked,
+        Self::TrustsFastClock,
+        Self::AsksOnce,
+    ];
 }
 
 impl fmt::Display for Mistake {

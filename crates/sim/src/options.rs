@@ -8,6 +8,7 @@ use tenure_core::{Candidate, CandidateId, Drift, Priority, Timing};
 use crate::chance::Chance;
 use crate::clock::{MILLI, SECOND};
 use crate::fault::Fault;
+use crate::job::{self, Job, Walls};
 use crate::kind::Kind;
 use crate::mistake::Mistake;
 use crate::words::name;
@@ -21,6 +22,10 @@ pub struct Options {
     pub kind: Kind,
     /// Who stands in the election.
     pub candidates: Vec<Contender>,
+    /// What whoever leads does at certain times.
+    pub jobs: Vec<Job>,
+    /// How far wall clocks are apart.
+    pub walls: Walls,
     /// What goes wrong.
     pub faults: Vec<Fault>,
     /// How long a message usually takes at most, in nanoseconds.
@@ -73,12 +78,19 @@ impl Options {
         let patience = candidates.iter().map(|contender| contender.candidate.timing.attempt_timeout()).min();
         let fastest = u64::try_from(patience.unwrap_or_default().as_nanos()).unwrap_or(u64::MAX) / 5;
         let latency = if kind.is_remote() { chance.pick(&[MILLI, 5 * MILLI, 40 * MILLI]) } else { MILLI };
-        let faults = Fault::ALL.into_iter().filter(|fault| chance.percent(fault.percent()) && fault.befalls(kind));
+        let mut job_chance = Chance::of(seed, job::STREAM);
+        let mut is_present = |fault: &Fault| {
+            let chance = if fault.concerns_jobs() { &mut job_chance } else { &mut chance };
+            chance.percent(fault.percent()) && fault.befalls(kind)
+        };
+        let faults = Fault::ALL.into_iter().filter(&mut is_present).collect();
         Self {
             seed,
             kind,
             candidates,
-            faults: faults.collect(),
+            jobs: Job::all_of(&mut job_chance, kind),
+            walls: Walls::of(&mut job_chance),
+            faults,
             latency: latency.min(fastest),
             permille: chance.pick(&[10, 50, 150]),
             pace: chance.pick(&[2, 4, 8, 16, 64]) * ttl,
@@ -147,6 +159,10 @@ impl fmt::Display for Options {
                 candidate.priority.level(),
             )?;
         }
+        for job in &self.jobs {
+            writeln!(f, "  {job}")?;
+        }
+        writeln!(f, "  wall clocks {:?}", self.walls)?;
         let faults: Vec<String> = self.faults.iter().map(ToString::to_string).collect();
         writeln!(f, "  faults      {}", faults.join(", "))?;
         let [latency, pace, turmoil] = [self.latency, self.pace, self.turmoil].map(Duration::from_nanos);

@@ -32,6 +32,30 @@ pub enum Situation {
     StaleWrite,
     /// A candidate acted while it led.
     Act,
+    /// A job fired at its tick.
+    Fired,
+    /// A job fired for a tick that was missed.
+    CaughtUp,
+    /// A tick that was missed was passed over.
+    PassedMissed,
+    /// A tick was passed over because a run went on.
+    PassedOverlap,
+    /// A run was cut off by the end of its leadership.
+    RunCutOff,
+    /// A run that was cut off was run again.
+    RunAgain,
+    /// A claim whose answer was lost was granted again.
+    ClaimFoundAgain,
+    /// A tick was granted to a leader that led no more when it heard of it.
+    GrantTooLate,
+    /// A tick was refused because it was still to come.
+    EarlyClaim,
+    /// A claim of somebody who did not hold the lease was refused.
+    ClaimOfOther,
+    /// The end of a run was told to somebody who could not write it down any more.
+    EndTooLate,
+    /// A wall clock was set.
+    WallSet,
 }
 
 /// Counts of one run, or of many.
@@ -52,7 +76,7 @@ pub struct Tally {
 
 impl Situation {
     /// All of them.
-    pub const ALL: [Self; 12] = [
+    pub const ALL: [Self; 24] = [
         Self::Election,
         Self::Takeover,
         Self::LostWhileAway,
@@ -65,6 +89,18 @@ impl Situation {
         Self::Regression,
         Self::StaleWrite,
         Self::Act,
+        Self::Fired,
+        Self::CaughtUp,
+        Self::PassedMissed,
+        Self::PassedOverlap,
+        Self::RunCutOff,
+        Self::RunAgain,
+        Self::ClaimFoundAgain,
+        Self::GrantTooLate,
+        Self::EarlyClaim,
+        Self::ClaimOfOther,
+        Self::EndTooLate,
+        Self::WallSet,
     ];
 
     fn words(self) -> &'static str {
@@ -81,6 +117,18 @@ impl Situation {
             Self::Regression => "stores that went back, refused",
             Self::StaleWrite => "stale writes at an unfenced resource",
             Self::Act => "acts of leaders",
+            Self::Fired => "jobs fired at their ticks",
+            Self::CaughtUp => "jobs fired for ticks that were missed",
+            Self::PassedMissed => "missed ticks passed over",
+            Self::PassedOverlap => "ticks passed over beside a run",
+            Self::RunCutOff => "runs of jobs cut off",
+            Self::RunAgain => "runs of jobs run again",
+            Self::ClaimFoundAgain => "claims of ticks repeated and granted again",
+            Self::GrantTooLate => "ticks granted to leaders no more",
+            Self::EarlyClaim => "ticks refused because they were to come",
+            Self::ClaimOfOther => "ticks refused to those who did not hold the lease",
+            Self::EndTooLate => "ends of runs told too late",
+            Self::WallSet => "wall clocks set",
         }
     }
 }

@@ -1,7 +1,7 @@
 //! Faults that cannot be brought about on a real machine, or not without harm to others: a host that is suspended, a
 //! virtual machine that is paused, clocks that are set or run at other rates.
 
-use tenure_sim::{Fault, Mistake, ProcessMistake, Situation, Sweep, Swept};
+use tenure_sim::{Fault, JobMistake, Mistake, ProcessMistake, Situation, Sweep, Swept};
 
 const SEEDS: u64 = 400;
 
@@ -37,6 +37,25 @@ fn case_08_a_store_whose_clock_is_set_can_have_two_leaders_but_no_stale_write_ge
     let swept = only(&[Fault::ClockStep], None);
     assert_eq!(swept.violation, None, "fencing and all else that does not rest on that clock holds");
     assert!(broken(&swept, "one-leader") > 0, "the limit is real, and the documents name it");
+}
+
+#[test]
+fn jobs_fire_once_and_go_on_however_wall_clocks_are_set() {
+    let swept = only(&[Fault::WallStep], None);
+    assert_eq!(swept.violation, None);
+    assert!(swept.tally.of(Situation::WallSet) > 100);
+    assert!(swept.tally.of(Situation::EarlyClaim) > 100, "some leaders are ahead of the store");
+    assert!(swept.tally.of(Situation::CaughtUp) > 100, "and some see ticks pass that never came");
+    // A leader that insists on its own clock is what goes wrong elsewhere.
+    let mistaken = only(&[Fault::WallStep], Some(Mistake::Job(JobMistake::TrustsFastClock)));
+    assert_eq!(mistaken.violation.unwrap().1.invariant, "jobs-live");
+}
+
+#[test]
+fn a_store_that_forgets_can_fire_a_tick_twice() {
+    let swept = only(&[Fault::Failover, Fault::Crash], None);
+    assert_eq!(swept.violation, None, "what does not rest on its memory holds");
+    assert!(broken(&swept, "fires-once") > 0, "the limit is real, and the documents name it");
 }
 
 #[test]

@@ -9,38 +9,44 @@
 //!
 //! A second argument makes it end by itself after that many items.
 
+use std::convert::Infallible;
 use std::env;
 use std::time::Duration;
 
 use tenure::{Leadership, Preset, Tenure};
+use tokio::sync::{Mutex, mpsc};
 
 #[tokio::main]
 async fn main() -> Result<(), Box<dyn std::error::Error>> {
     let url = env::args().nth(1).unwrap_or_else(|| "memory:".to_owned());
-    let items = env::args().nth(2).map(|text| text.parse()).transpose()?;
+    let items = env::args().nth(2).map(|text| text.parse()).transpose()?.unwrap_or(u64::MAX);
 
     let tenure = Tenure::open(&url)?;
     let election = tenure.election("queue-consumer")?.preset(Preset::Fast).start()?;
     println!("{} stands by", election.candidate());
 
-    let consumed = election.run_while_leader(|leadership| consume(leadership, items.unwrap_or(u64::MAX))).await?;
-    println!("done after {consumed} items");
+    // Stands for a queue that all instances share.
+    let (sender, queue) = mpsc::channel(1);
+    tokio::spawn(async move {
+        for item in 0..items {
+            if sender.send(item).await.is_err() {
+                // Nobody consumes any more.
+                return;
+            }
+        }
+    });
+    let queue = Mutex::new(queue);
+    // Asked only while leading, and dropped when that ends.
+    election.consume(|| async { queue.lock().await.recv().await }, consume).await??;
+    println!("done after {items} items");
     election.stop().await;
     Ok(())
 }
 
-/// Consumes until there is nothing left or leadership ends. It must return within the grace then: an item takes much
-/// less than that, so it is finished rather than torn apart.
-async fn consume(leadership: Leadership, items: u64) -> u64 {
-    println!("leading under term {}", leadership.term());
-    for item in 0..items {
-        if leadership.is_cancelled() {
-            println!("told to stop after {item} items");
-            return item;
-        }
-        // Waits because items take time.
-        tokio::time::sleep(Duration::from_millis(200)).await;
-        println!("consumed item {item} under term {}", leadership.term());
-    }
-    items
+/// An item takes much less than the grace, so it is finished rather than torn apart when leadership ends.
+async fn consume(item: u64, leadership: Leadership) -> Result<(), Infallible> {
+    // Waits because items take time.
+    tokio::time::sleep(Duration::from_millis(200)).await;
+    println!("consumed item {item} under term {}", leadership.term());
+    Ok(())
 }

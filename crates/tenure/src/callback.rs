@@ -154,18 +154,7 @@ impl CallbackRunner {
 
     fn run(&self) {
         while let Some(Job { callback, run, work }) = self.next() {
-            let finish = || match run() {
-                Outcome::Now(failure) => failure,
-                Outcome::Later(future) => match &self.runtime {
-                    Some(runtime) => runtime.block_on(future),
-                    None => block_on(future),
-                },
-            };
-            let failure = match catch_unwind(AssertUnwindSafe(finish)) {
-                Ok(None) => None,
-                Ok(Some(failure)) => Some(format!("failed: {failure}")),
-                Err(panic) => Some(format!("panicked: {}", message_of(&*panic))),
-            };
+            let failure = run_to_end(run, self.runtime.as_ref());
             drop(work);
             if let Some(failure) = failure {
                 self.report(callback, failure);
@@ -192,6 +181,22 @@ impl CallbackRunner {
 impl fmt::Debug for CallbackRunner {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("CallbackRunner").field("running", &self.running()).finish_non_exhaustive()
+    }
+}
+
+/// Runs a callback to its end, and tells what went wrong with it.
+pub(crate) fn run_to_end(run: impl FnOnce() -> Outcome, runtime: Option<&tokio::runtime::Handle>) -> Option<String> {
+    let finish = || match run() {
+        Outcome::Now(failure) => failure,
+        Outcome::Later(future) => match runtime {
+            Some(runtime) => runtime.block_on(future),
+            None => block_on(future),
+        },
+    };
+    match catch_unwind(AssertUnwindSafe(finish)) {
+        Ok(None) => None,
+        Ok(Some(failure)) => Some(format!("failed: {failure}")),
+        Err(panic) => Some(format!("panicked: {}", message_of(&*panic))),
     }
 }
 

@@ -2,10 +2,11 @@
 
 use std::io;
 use std::sync::Arc;
+use std::time::Duration;
 
-use tenure_core::{NameError, TimingError};
+use tenure_core::{CandidateId, ElectionName, LossReason, NameError, Term, TimingError};
 
-use crate::store::StoreError;
+use crate::store::{StoreError, StoreErrorKind};
 
 /// What can go wrong for the application. Errors of the store during a candidacy never end it: they are
 /// [reported](crate::EventKind::Error) and survived.
@@ -28,9 +29,9 @@ pub enum Error {
     #[error("ttl {ttl:?} is shorter than the {min:?} this store can keep; choose a longer one")]
     TtlTooShort {
         /// The ttl that was asked for.
-        ttl: std::time::Duration,
+        ttl: Duration,
         /// The shortest the store can keep.
-        min: std::time::Duration,
+        min: Duration,
     },
     /// The payload of a message is no JSON.
     #[error("the payload is not JSON: {message}")]
@@ -62,6 +63,29 @@ pub enum Error {
     /// Only a leader can do that.
     #[error("this candidate does not lead")]
     NotLeading,
+    /// The lock was not had in time.
+    #[error("the lock {name} was not had within {waited:?}: {}; wait longer, or see who has it with `tenure status {name}`", held_by(holder.as_ref()))]
+    LockBusy {
+        /// The lock.
+        name: ElectionName,
+        /// Who holds it; `None` when it is reserved for whoever is next in line.
+        holder: Option<CandidateId>,
+        /// For how long it was waited for.
+        waited: Duration,
+    },
+    /// The lock was lost before the work under it had ended.
+    #[error(
+        "the lock {name} was lost under term {term} ({}) before the work had ended: what the work did last may not have \
+         been protected; let what it writes to check the term", reason.as_str()
+    )]
+    LockLost {
+        /// The lock.
+        name: ElectionName,
+        /// The term that was lost.
+        term: Term,
+        /// Why.
+        reason: LossReason,
+    },
     /// The election was stopped, and with it everything that waits for it.
     #[error("this candidate has left the election")]
     Stopped,
@@ -80,6 +104,10 @@ pub enum ErrorKind {
     Store,
     /// Only a leader can do that.
     NotLeading,
+    /// The lock was not had in time.
+    LockBusy,
+    /// The lock was lost before the work under it had ended.
+    LockLost,
     /// The election was stopped.
     Stopped,
     /// The machine does not let us run.
@@ -101,10 +129,22 @@ impl Error {
             Self::Schedule(_) | Self::SameJob { .. } | Self::TooManyJobs { .. } => ErrorKind::Invalid,
             Self::Store(_) => ErrorKind::Store,
             Self::NotLeading => ErrorKind::NotLeading,
+            Self::LockBusy { .. } => ErrorKind::LockBusy,
+            Self::LockLost { .. } => ErrorKind::LockLost,
             Self::Stopped => ErrorKind::Stopped,
             Self::Driver(_) => ErrorKind::Driver,
         }
     }
+
+    /// Nothing was heard from the store in all that time.
+    pub(crate) fn silence(limit: Duration) -> Self {
+        StoreError::unknown(StoreErrorKind::TimedOut, format!("the store did not answer within {limit:?}")).into()
+    }
+}
+
+fn held_by(holder: Option<&CandidateId>) -> String {
+    holder
+        .map_or_else(|| "it is reserved for whoever is next in line".to_owned(), |holder| format!("{holder} holds it"))
 }
 
 impl From<io::Error> for Error {

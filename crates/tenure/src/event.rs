@@ -87,7 +87,7 @@ pub enum Trouble {
     Store(StoreError),
     /// A callback of the application panicked, failed or hung.
     Callback {
-        /// Which one: `elected`, `lost`, `error` or `message`.
+        /// Which one: `elected`, `lost`, `error`, `message` or `broadcast`.
         callback: &'static str,
         /// What it did.
         message: String,
@@ -111,6 +111,13 @@ pub enum Trouble {
         /// How many.
         count: u64,
     },
+    /// Broadcasts came faster than they were read, and the oldest were dropped.
+    BroadcastsMissed {
+        /// On which channel, if that is known.
+        channel: Option<ChannelName>,
+        /// How many, since this was last said.
+        count: u64,
+    },
 }
 
 impl fmt::Display for Trouble {
@@ -129,6 +136,12 @@ impl fmt::Display for Trouble {
             Self::Job(trouble) => trouble.fmt(f),
             Self::AsideDropped { count } => {
                 write!(f, "{count} of the oldest messages set aside were dropped: only {ASIDE_MAX} are kept")
+            }
+            Self::BroadcastsMissed { channel: Some(channel), count } => {
+                write!(f, "{count} broadcast(s) on channel {channel} were dropped: whoever reads them is too slow")
+            }
+            Self::BroadcastsMissed { channel: None, count } => {
+                write!(f, "{count} broadcast(s) were dropped: they came faster than they could be taken in")
             }
         }
     }

@@ -3,7 +3,7 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use tenure_core::{Input, Instant, Term};
+use tenure_core::{Input, Instant, LossReason, Term};
 
 use crate::blocking::{block_on, block_on_for};
 use crate::driver::Command;
@@ -81,6 +81,12 @@ impl Leadership {
         if self.shared.is_same_process() {
             self.shared.phase().wait_until(over).await;
         }
+    }
+
+    /// Why this term ended; `None` while it leads, and where nobody is left to tell.
+    #[must_use]
+    pub fn loss(&self) -> Option<LossReason> {
+        self.grant.loss()
     }
 
     /// Waits on this thread until work under this term has to stop.

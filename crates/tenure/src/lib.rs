@@ -38,10 +38,15 @@
 //!
 //! Async applications use [`Election::run_while_leader`], [`Election::elected`] and [`Election::events`]. Whoever only
 //! wants to skip work when not leading asks [`Election::is_leader`] or calls [`Election::run_if_leader`].
+//! [`Election::consume`] empties a queue while leading.
 //!
 //! # Messages
 //! [`Tenure::send`] reaches whoever leads, now or later, at least once and in order per sender. The leader gets messages
 //! through [`ElectionBuilder::on_message`] or [`Election::channel`]. What it did not settle goes to the next leader.
+//!
+//! # Locks
+//! [`Tenure::lock`] describes a lock: an election whose leader leaves when its work is done. [`Lock::with_lock`] runs work
+//! once under it, and [`Lock::acquire`] gives a [`LockGuard`]. Whoever waits is served in order of arrival.
 //!
 //! # Jobs by the calendar
 //! With [`ElectionBuilder::job`] whoever leads runs a job whenever a cron expression matches, each tick at most once across all
@@ -86,6 +91,7 @@
 //! | `sqlite` | yes | the store `sqlite:PATH` |
 //! | `redis` | no | the stores `redis://…`, `rediss://…`, `redis+sentinel://…` and `redis+cluster://…`, and a fence |
 //! | `postgres` | no | the store `postgres://…`, its migration, and a fence |
+//! | `metrics` | no | `metrics`: what to alert on, for any exporter of the `metrics` facade |
 //! | `testing` | no | `testing`: a clock to move by hand, and a store whose replies go astray |
 //! | `conformance` | no | `conformance`: the suite every store must pass; includes `testing` |
 //!
@@ -95,6 +101,7 @@
 //! application does. The tutorial in `docs/tutorial.md` has a whole test.
 
 mod blocking;
+mod broadcasts;
 mod callback;
 mod clock;
 #[cfg(feature = "conformance")]
@@ -109,11 +116,17 @@ mod event;
 pub mod fencing;
 mod identity;
 mod leadership;
+mod lock;
 mod messages;
+#[cfg(feature = "metrics")]
+pub mod metrics;
+#[cfg(not(feature = "metrics"))]
+mod metrics;
 mod phase;
 mod reason;
 mod retry;
 mod shared;
+mod shift;
 pub mod store;
 mod tenure;
 #[cfg(feature = "testing")]
@@ -125,14 +138,16 @@ pub use tenure_core::{
     TimingError, Trust, UnknownPreset,
 };
 
+pub use broadcasts::Broadcasts;
 pub use callback::CallbackResult;
 pub use clock::Clock;
 pub use election::{Election, ElectionBuilder};
 pub use error::{Error, ErrorKind, with_causes};
 pub use event::{Event, EventKind, Events, Trouble};
 pub use leadership::{Leadership, Work};
+pub use lock::{Lock, LockGuard};
 pub use messages::{Channel, Delivery};
-pub use store::{MemoryStore, Message, MessageId, Shelf, Store, StoreError, StoreUrl};
+pub use store::{Broadcast, MemoryStore, Message, MessageId, Shelf, Store, StoreError, StoreUrl};
 pub use tenure::Tenure;
 
 /// The Rust blocks of the documents outside of this crate are compiled and run, too.
@@ -146,6 +161,10 @@ mod documents {
     struct Fencing;
     #[doc = include_str!("../../../docs/messages.md")]
     struct Messages;
+    #[doc = include_str!("../../../docs/locks.md")]
+    struct Locks;
+    #[doc = include_str!("../../../docs/metrics.md")]
+    struct Metrics;
     #[cfg(feature = "cron")]
     #[doc = include_str!("../../../docs/cron.md")]
     struct Cron;

@@ -3,13 +3,17 @@
 use std::collections::BTreeMap;
 use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
 use std::sync::{Arc, OnceLock};
+#[cfg(feature = "metrics")]
+use std::time::Duration;
 
-use tenure_core::{CandidateId, ChannelName, Instant, Nonce, Term, Trust};
+use tenure_core::{CandidateId, ChannelName, Instant, LossReason, Nonce, Term, Trust};
 use tenure_sys::ForkMarker;
 
+use crate::broadcasts::{self, Board};
 use crate::clock::Clock;
 use crate::driver::{Command, CommandSender, EntryId};
 use crate::messages::{Handler, Inbox};
+use crate::metrics::Class;
 use crate::phase::{Phase, PhaseCell};
 use crate::store::ElectionKey;
 
@@ -19,6 +23,8 @@ pub(crate) struct Shared {
     pub(crate) id: EntryId,
     pub(crate) key: ElectionKey,
     pub(crate) candidate: CandidateId,
+    /// How metrics call it.
+    pub(crate) class: Class,
     pub(crate) clock: Clock,
     pub(crate) commands: CommandSender,
     fork: ForkMarker,
@@ -28,6 +34,8 @@ pub(crate) struct Shared {
     /// Messages are for those who ask for them: most candidates never do.
     inbox: OnceLock<Box<Inbox>>,
     attempts_max: u32,
+    /// So are broadcasts.
+    board: OnceLock<Box<Board>>,
 }
 
 impl Shared {
@@ -35,6 +43,7 @@ impl Shared {
         id: EntryId,
         key: ElectionKey,
         candidate: CandidateId,
+        class: Class,
         clock: Clock,
         commands: CommandSender,
         attempts_max: u32,
@@ -45,6 +54,7 @@ impl Shared {
             id,
             key,
             candidate,
+            class,
             clock,
             commands,
             fork,
@@ -52,6 +62,7 @@ impl Shared {
             phase,
             inbox: OnceLock::new(),
             attempts_max,
+            board: OnceLock::new(),
         }
     }
 
@@ -60,6 +71,19 @@ impl Shared {
     pub(crate) fn is_leader(&self) -> bool {
         let until = self.lead_until.load(Ordering::Acquire);
         until != 0 && self.clock.now() < Instant::from_nanos(until) && self.fork.is_same_process()
+    }
+
+    /// The term this candidate leads under this very moment, and for how long unless it is renewed.
+    #[cfg(feature = "metrics")]
+    pub(crate) fn leads_for(&self) -> Option<(Term, Duration)> {
+        let until = Instant::from_nanos(self.lead_until.load(Ordering::Acquire));
+        // A forked child may not even look at the phase.
+        let left = self.is_leader().then(|| until.saturating_since(self.clock.now()))?;
+        let term = self.phase.read(|phase| match phase {
+            Phase::Leading(grant) => Some(grant.term),
+            Phase::Standing | Phase::Leaving { .. } | Phase::Stopped => None,
+        })?;
+        Some((term, left))
     }
 
     pub(crate) fn phase(&self) -> &PhaseCell {
@@ -77,6 +101,21 @@ impl Shared {
         self.inbox.get_or_init(|| {
             is_new = true;
             Box::new(Inbox::new(handlers(), self.attempts_max))
+        });
+        is_new
+    }
+
+    /// The broadcasts to this candidacy, if anybody reads them.
+    pub(crate) fn board(&self) -> Option<&Board> {
+        self.board.get().map(|board| &**board)
+    }
+
+    /// Makes room for broadcasts. Returns whether there was none before: then the driver has to be told.
+    pub(crate) fn open_board(&self, handlers: impl FnOnce() -> Vec<Arc<broadcasts::Handler>>) -> bool {
+        let mut is_new = false;
+        self.board.get_or_init(|| {
+            is_new = true;
+            Box::new(Board::new(handlers()))
         });
         is_new
     }
@@ -138,11 +177,12 @@ pub(crate) struct Grant {
     nonce: Option<Nonce>,
     trusted_until: AtomicU64,
     work: WorkCount,
+    loss: OnceLock<LossReason>,
 }
 
 impl Grant {
     pub(crate) fn new(term: Term, nonce: Option<Nonce>) -> Self {
-        Self { term, nonce, trusted_until: AtomicU64::new(0), work: WorkCount::default() }
+        Self { term, nonce, trusted_until: AtomicU64::new(0), work: WorkCount::default(), loss: OnceLock::new() }
     }
 
     pub(crate) fn nonce(&self) -> Option<Nonce> {
@@ -156,6 +196,15 @@ impl Grant {
     /// The lease is released, or may be somebody else's.
     pub(crate) fn distrust(&self) {
         self.trusted_until.store(0, Ordering::Release);
+    }
+
+    /// Why it ended, if it has.
+    pub(crate) fn loss(&self) -> Option<LossReason> {
+        self.loss.get().copied()
+    }
+
+    pub(crate) fn lost_because(&self, reason: LossReason) {
+        self.loss.get_or_init(|| reason);
     }
 
     pub(crate) fn work(&self) -> &WorkCount {

@@ -19,9 +19,10 @@ use crate::driver::{Command, CommandSender, Driver, EntryId};
 use crate::election::ElectionBuilder;
 use crate::error::Error;
 use crate::identity::default_candidate_id;
+use crate::lock::Lock;
+use crate::metrics::{Class, Classifier};
 use crate::store::{
-    self, Capabilities, ElectionKey, Finding, Hint, Interest, Observation, Store, StoreError, StoreErrorKind, StoreUrl,
-    Transition,
+    self, Capabilities, ElectionKey, Finding, Hint, Interest, Observation, Store, StoreError, StoreUrl, Transition,
 };
 
 /// A store, with one thread that holds all elections of this process in it.
@@ -49,6 +50,7 @@ pub struct Tenure {
     namespace: Namespace,
     sender: Sender,
     store: Arc<dyn Store>,
+    classifier: Classifier,
     last_id: Arc<AtomicU64>,
     fork: ForkMarker,
 }
@@ -88,12 +90,44 @@ impl Tenure {
         Self { namespace, ..self.clone() }
     }
 
+    /// The same store and thread, for elections that [metrics](crate::metrics) put into classes of the application's
+    /// choice: `class` makes the value of the label `key_class` of an election's name. Without it, that is the part of
+    /// the name before the first colon.
+    ///
+    /// A process has at most [`CLASSES_MAX`](crate::metrics::CLASSES_MAX) classes; what comes later is `other`. Labels are
+    /// public: leave out of them what is secret in a name.
+    ///
+    /// ```
+    /// use tenure::Tenure;
+    ///
+    /// let tenure = Tenure::open("memory:")?.key_class(|name| match name.as_str() {
+    ///     name if name.starts_with("customer-") => "customer".to_owned(),
+    ///     name => name.to_owned(),
+    /// });
+    /// let election = tenure.election("customer-4711")?.start()?;
+    /// # election.stop_blocking();
+    /// # Ok::<(), tenure::Error>(())
+    /// ```
+    #[cfg(feature = "metrics")]
+    #[must_use]
+    pub fn key_class(&self, class: impl Fn(&ElectionName) -> String + Send + Sync + 'static) -> Self {
+        Self { classifier: Classifier::by(class), ..self.clone() }
+    }
+
     /// Begins to describe a candidacy.
     ///
     /// # Errors
     /// When the name breaks the rule for names.
     pub fn election(&self, name: &str) -> Result<ElectionBuilder, Error> {
         Ok(ElectionBuilder::new(self.clone(), ElectionName::new(name)?))
+    }
+
+    /// Describes a lock: an election whose leader leaves when its work is done.
+    ///
+    /// # Errors
+    /// When the name breaks the rule for names.
+    pub fn lock(&self, name: &str) -> Result<Lock, Error> {
+        Ok(Lock::new(self.clone(), self.election(name)?))
     }
 
     /// What the store can promise.
@@ -181,6 +215,11 @@ impl Tenure {
         receiver
     }
 
+    /// How metrics call an election.
+    pub(crate) fn class_of(&self, name: &ElectionName) -> Class {
+        self.classifier.class_of(name)
+    }
+
     pub(crate) fn key_of(&self, name: ElectionName) -> ElectionKey {
         ElectionKey { namespace: self.namespace.clone(), name }
     }
@@ -255,10 +294,22 @@ impl Tenure {
             }
         };
         self.command(Command::Call(Box::new(move |store| Box::pin(bounded(store)))))?;
-        receiver.await.map_err(|_| {
-            let message = format!("the store did not answer within {limit:?}");
-            StoreError::unknown(StoreErrorKind::TimedOut, message).into()
-        })
+        receiver.await.map_err(|_| Error::silence(limit))
+    }
+
+    /// Completes after so long on the clock of this handle, or when the driver is gone. The application needs no runtime
+    /// with a timer for it. Cancel safe.
+    pub(crate) async fn sleep(&self, limit: Duration) {
+        let (mut sender, receiver) = oneshot::channel::<()>();
+        let (clock, at) = (self.clock.clone(), self.clock.now() + limit);
+        let sleep = move |_| async move {
+            // Without a look at who waits, one that has left would keep the driver until the time has come.
+            select(pin!(clock.sleep_until(at)), pin!(sender.closed())).await;
+        };
+        if self.command(Command::Call(Box::new(move |store| Box::pin(sleep(store))))).is_ok() {
+            // It is never sent anything: what counts is that the other side is gone.
+            let _ = receiver.await;
+        }
     }
 
     fn with_arc(store: Arc<dyn Store>, clock: Clock) -> Result<Self, Error> {
@@ -274,6 +325,7 @@ impl Tenure {
             runtime.block_on(driver.run());
         })?;
         let (namespace, sender) = (Namespace::default(), Sender::from(default_candidate_id()));
-        Ok(Self { commands, clock, namespace, sender, store, last_id: Arc::default(), fork })
+        let classifier = Classifier::by_name();
+        Ok(Self { commands, clock, namespace, sender, store, classifier, last_id: Arc::default(), fork })
     }
 }

@@ -34,6 +34,8 @@ impl Fixture for MemoryFixture {
                 store.inject_everywhere(&Fault::Duplicate);
                 // It tells how many it put back, which is none the second time.
                 store.clear(Operation::Requeue);
+                // Nobody remembers what was said, so it would be heard twice.
+                store.clear(Operation::Broadcast);
                 // It tells whether there was something to forget, likewise.
                 store.clear(Operation::ForgetJob);
             }
@@ -53,11 +55,13 @@ impl Fixture for MemoryFixture {
 mod each_request_arrives_once {
     tenure::conformance_tests!(super::MemoryFixture::new());
     tenure::conformance_tests!(messages: super::MemoryFixture::new());
+    tenure::conformance_tests!(broadcasts: super::MemoryFixture::new());
     tenure::conformance_tests!(ledger: super::MemoryFixture::new());
 }
 
 mod each_request_arrives_twice {
     tenure::conformance_tests!(super::MemoryFixture::with_every_request_duplicated());
     tenure::conformance_tests!(messages: super::MemoryFixture::with_every_request_duplicated());
+    tenure::conformance_tests!(broadcasts: super::MemoryFixture::with_every_request_duplicated());
     tenure::conformance_tests!(ledger: super::MemoryFixture::with_every_request_duplicated());
 }

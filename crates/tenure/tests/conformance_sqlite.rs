@@ -44,4 +44,5 @@ impl Fixture for SqliteFixture {
 
 tenure::conformance_tests!(SqliteFixture::new());
 tenure::conformance_tests!(messages: SqliteFixture::new());
+tenure::conformance_tests!(broadcasts: SqliteFixture::new());
 tenure::conformance_tests!(ledger: SqliteFixture::new());

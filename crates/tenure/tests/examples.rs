@@ -42,6 +42,18 @@ fn queue_consumer() {
 }
 
 #[test]
+fn gate_a_scheduler() {
+    let said = run("gate_a_scheduler", "4");
+    assert!(said.ends_with("tick 3: report sent\n"), "{said}");
+}
+
+#[test]
+fn migrate_under_lock() {
+    let said = run("migrate_under_lock", "2");
+    assert_eq!(said, "step 0 under term 1\nstep 1 under term 1\n2 of 2 steps done\n");
+}
+
+#[test]
 fn plain_threads() {
     let said = run("plain_threads", "2");
     assert!(said.contains("turn 1 under term 1"), "{said}");

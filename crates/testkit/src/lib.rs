@@ -21,6 +21,7 @@ pub mod place;
 pub mod ports;
 pub mod postgres;
 pub mod process;
+pub mod promtool;
 pub mod proxy;
 pub mod redis;
 pub mod register;

@@ -69,6 +69,11 @@ const REQUIREMENTS: &[Requirement] = &[
         why: "tests share connections to PostgreSQL",
     },
     Requirement { probe: Probe::Server("initdb"), package: "postgresql", why: "tests start PostgreSQL servers" },
+    Requirement {
+        probe: Probe::Command("promtool"),
+        package: "prometheus",
+        why: "tests let Prometheus read metrics and run alert rules",
+    },
     Requirement { probe: Probe::Command("redis-server"), package: "redis-server", why: "tests start Redis servers" },
     Requirement { probe: Probe::Command("valkey-server"), package: "valkey-server", why: "tests start Valkey servers" },
 ];

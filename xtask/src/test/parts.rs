@@ -45,8 +45,8 @@ pub(crate) const PARTS: &[Part] = &[
     },
     Part {
         name: "simulation",
-        about: "50,000 simulated elections under faults break no promise",
-        run: |job| prove(job, &["sim", "--seeds", "50000"]).map(drop),
+        about: "100,000 simulated elections with jobs under faults break no promise",
+        run: |job| prove(job, &["sim", "--seeds", "100000"]).map(drop),
     },
     Part {
         name: "model",

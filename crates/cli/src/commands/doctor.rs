@@ -74,6 +74,9 @@ async fn store_checks(tenure: &Tenure) -> Vec<CheckLine> {
         vec![check("promise", Verdict::Good, format!("{}: {}", capabilities.name, capabilities.statement))];
     let messages = tenure.mailbox().map_or("the store keeps none; `send` is refused", |promises| promises.statement);
     checks.push(check("messages", Verdict::Good, messages.to_owned()));
+    let broadcasts =
+        tenure.bulletin().map_or("the store has none; `broadcast` is refused", |promises| promises.statement);
+    checks.push(check("broadcasts", Verdict::Good, broadcasts.to_owned()));
     match tenure.examine().await {
         Ok(findings) => {
             checks.extend(findings.into_iter().map(|finding| check(finding.check, finding.verdict, finding.detail)));

@@ -1,10 +1,12 @@
 //! One file per command.
 
+mod broadcast;
 mod completions;
 mod demo;
 mod doctor;
 mod elect;
 mod history;
+mod lock;
 mod messages;
 mod migrate;
 mod resign;
@@ -24,6 +26,7 @@ pub async fn execute(cli: Cli) -> Result<Exit, Failure> {
     let global = &cli.global;
     match cli.command {
         Command::Run(args) => run::execute(global, args).await,
+        Command::Lock(args) => lock::execute(global, args).await,
         Command::Elect(args) => elect::execute(global, &args).await,
         Command::Status(args) => status::execute(global, &args).await,
         Command::Watch(args) => watch::execute(global, &args).await,
@@ -31,6 +34,7 @@ pub async fn execute(cli: Cli) -> Result<Exit, Failure> {
         Command::Resign(args) => resign::execute(global, &args).await,
         Command::Migrate(args) => migrate::execute(global, &args).await,
         Command::Send(args) => send::execute(global, &args).await,
+        Command::Broadcast(args) => broadcast::execute(global, &args).await,
         Command::Messages(args) => messages::execute(global, &args).await,
         Command::Doctor(args) => doctor::execute(global, &args).await,
         Command::Demo => demo::execute().await,

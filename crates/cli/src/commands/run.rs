@@ -1,15 +1,18 @@
-//! `tenure run`: a command that runs only while leading.
+//! `tenure run`: a command that runs only while leading. `tenure lock` is the same with other ends.
 
 use std::ffi::OsString;
 use std::io;
 use std::path::Path;
 
 use tenure::{
-    Clock, Election, Event, EventKind, Events, Instant, LossReason, Tenure, Term, Timing, Work as LeaderWork,
+    Clock, Election, Event, EventKind, Events, Instant, Leader, LossReason, Problem, Tenure, Term, Timing, Trouble,
+    Work as LeaderWork,
 };
 
-use crate::args::{Global, Restart, RunArgs};
+use super::lock::Wait;
+use crate::args::{CandidateArgs, Global, ReportArgs, Restart, RunArgs};
 use crate::exit::{Exit, Failure};
+use crate::metrics;
 use crate::options::{Candidacy, open_for};
 use crate::output::{EventLines, json_line, sentence};
 use crate::signals::{Asked, Signals, ends_without_command};
@@ -17,16 +20,40 @@ use crate::supervise::{Exit as CommandExit, Report, SpawnFailure, Supervisor, Tr
 use crate::voice::{Voice, say};
 
 pub(super) async fn execute(global: &Global, args: RunArgs) -> Result<Exit, Failure> {
-    let candidacy = Candidacy::new(&args.candidate)?;
+    let RunArgs { name, candidate, restart, no_wait, report, command } = args;
+    let purpose = Purpose::Lead { restart, no_wait };
+    carry_out(global, &candidate, Plan { name, command, report, purpose }).await
+}
+
+/// What is to be run, and what for.
+pub(super) struct Plan {
+    pub(super) name: String,
+    pub(super) command: Vec<OsString>,
+    pub(super) report: ReportArgs,
+    pub(super) purpose: Purpose,
+}
+
+/// Why the command is run, and so when it is not run (again).
+pub(super) enum Purpose {
+    /// It runs whenever this candidate leads.
+    Lead { restart: Restart, no_wait: bool },
+    /// It runs once.
+    Lock(Wait),
+}
+
+/// Runs a command while its candidate leads.
+pub(super) async fn carry_out(global: &Global, candidate: &CandidateArgs, plan: Plan) -> Result<Exit, Failure> {
+    let candidacy = Candidacy::new(candidate)?;
     let timing = candidacy.timing;
     let mut signals = Signals::listen()?;
-    let tenure = open_for(global, &args.name)?;
+    let _served = metrics::serve(&plan.report.metrics)?;
+    let tenure = open_for(global, &plan.name)?;
     let supervisor = launch(&tenure)?;
-    let election = candidacy.describe(&tenure, &args.name)?.start()?;
+    let election = candidacy.describe(&tenure, &plan.name)?.start()?;
     let mut events = election.events();
     let mut run = Run {
-        lines: EventLines::new(&args.name, election.candidate(), args.renewals),
-        args,
+        lines: EventLines::new(&plan.name, election.candidate(), plan.report.renewals),
+        plan,
         timing,
         tenure: &tenure,
         election: &election,
@@ -41,10 +68,10 @@ pub(super) async fn execute(global: &Global, args: RunArgs) -> Result<Exit, Fail
     exit
 }
 
-/// One `tenure run` from its first campaign to its end.
+/// One `tenure run` or `tenure lock` from its first campaign to its end.
 struct Run<'a> {
     lines: EventLines,
-    args: RunArgs,
+    plan: Plan,
     timing: Timing,
     tenure: &'a Tenure,
     election: &'a Election,
@@ -62,6 +89,7 @@ struct Run<'a> {
 impl Run<'_> {
     async fn until_the_end(&mut self, events: &mut Events, signals: &mut Signals) -> Result<Exit, Failure> {
         loop {
+            let given_up_at = self.given_up_at();
             tokio::select! {
                 event = events.next() => match event {
                     None => return Ok(self.end.unwrap_or(Exit::Internal)),
@@ -71,6 +99,7 @@ impl Run<'_> {
                 report = self.supervisor.next() => self.note(report).await?,
                 asked = signals.next() => self.obey(asked),
                 () = reach(self.overdue_at) => self.replace_the_guard(),
+                () = reach(given_up_at) => self.give_up(),
             }
         }
     }
@@ -91,14 +120,59 @@ impl Run<'_> {
                 let patience = self.timing.reaction() / 4 * 3;
                 self.overdue_at = self.work.as_ref().map(|_| kill_at.max(event.at) + patience);
             }
-            EventKind::Observed { leader: Some(_) } if self.args.no_wait => {
-                self.finish(Exit::NotElected);
-            }
-            EventKind::Error { .. } if self.args.no_wait && self.work.is_none() => {
-                self.finish(Exit::StoreUnavailable);
+            EventKind::Observed { leader } => self.observed(leader.as_ref()),
+            EventKind::Error { trouble: Trouble::Store(_) | Trouble::Problem(Problem::Regressed { .. }) }
+                if self.work.is_none() =>
+            {
+                self.failed();
             }
             _ => {}
         }
+    }
+
+    /// Somebody else leads, or is about to.
+    fn observed(&mut self, leader: Option<&Leader>) {
+        match &mut self.plan.purpose {
+            Purpose::Lead { no_wait: true, .. } if leader.is_some() => self.finish(Exit::NotElected),
+            Purpose::Lead { .. } => {}
+            Purpose::Lock(wait) => {
+                wait.taken_by(leader);
+                if wait.ends_with_an_answer() {
+                    self.give_up();
+                }
+            }
+        }
+    }
+
+    /// The store cannot be asked, and nothing runs.
+    fn failed(&mut self) {
+        match &mut self.plan.purpose {
+            Purpose::Lead { no_wait: true, .. } => self.finish(Exit::StoreUnavailable),
+            Purpose::Lead { .. } => {}
+            Purpose::Lock(wait) => {
+                wait.failed();
+                if wait.ends_with_an_answer() {
+                    self.give_up();
+                }
+            }
+        }
+    }
+
+    /// When a lock is not waited for any more.
+    fn given_up_at(&self) -> Option<Instant> {
+        match &self.plan.purpose {
+            Purpose::Lock(wait) if self.work.is_none() && self.end.is_none() => wait.until(),
+            Purpose::Lock(_) | Purpose::Lead { .. } => None,
+        }
+    }
+
+    fn give_up(&mut self) {
+        let Purpose::Lock(wait) = &self.plan.purpose else { return };
+        let (exit, why) = wait.verdict(self.election.name());
+        if self.end.is_none() && !self.plan.report.json && !self.plan.report.quiet {
+            say(&why);
+        }
+        self.finish(exit);
     }
 
     /// The guard says something.
@@ -120,12 +194,12 @@ impl Run<'_> {
                 self.finish(kind.into());
             }
             Report::Ended(exit) => self.ended(exit),
-            Report::Stopped(_) => self.go_on(),
+            Report::Stopped(_) => self.interrupted(),
             Report::GuardDied => {
                 let told = if self.work.is_some() { "; the command was ended with it" } else { "" };
                 say(&format!("the guard process was killed{told}"));
                 self.supervisor = launch(self.tenure)?;
-                self.go_on();
+                if self.work.is_some() { self.interrupted() } else { self.go_on() }
             }
         }
         Ok(())
@@ -164,10 +238,10 @@ impl Run<'_> {
         let Some(work) = leadership.begin_work() else { return };
         let set = |name: &str, value: String| (OsString::from(name), OsString::from(value));
         let command = Work {
-            program: self.args.command[0].clone(),
-            args: self.args.command[1..].to_vec(),
+            program: self.plan.command[0].clone(),
+            args: self.plan.command[1..].to_vec(),
             env_set: vec![
-                set("TENURE_ELECTION", self.args.name.clone()),
+                set("TENURE_ELECTION", self.plan.name.clone()),
                 set("TENURE_CANDIDATE", self.election.candidate().to_string()),
                 set("TENURE_TERM", leadership.term().to_string()),
             ],
@@ -179,7 +253,7 @@ impl Run<'_> {
         match self.supervisor.start(&command) {
             Err(error) if error.kind() == io::ErrorKind::ArgumentListTooLong => {
                 drop(work);
-                say(&format!("cannot run {:?}: {error}", self.args.command[0]));
+                say(&format!("cannot run {:?}: {error}", self.plan.command[0]));
                 self.finish(Exit::NotExecutable);
             }
             started => {
@@ -195,19 +269,36 @@ impl Run<'_> {
 
     /// The command ended by itself, and all its descendants are dead.
     fn ended(&mut self, exit: CommandExit) {
-        if !self.work_leads() {
-            return self.go_on();
-        }
-        self.work_is_over();
-        let again = match self.args.restart {
-            Restart::No => false,
-            Restart::OnFailure => exit != CommandExit::Code(0),
-            Restart::Always => true,
+        let again = match self.plan.purpose {
+            Purpose::Lead { .. } if !self.work_leads() => return self.go_on(),
+            // What ended under a term that is still trusted was protected to its end.
+            Purpose::Lock(_) if !self.work_is_valid() => return self.interrupted(),
+            Purpose::Lead { restart: Restart::No, .. } | Purpose::Lock(_) => false,
+            Purpose::Lead { restart: Restart::OnFailure, .. } => exit != CommandExit::Code(0),
+            Purpose::Lead { restart: Restart::Always, .. } => true,
         };
+        self.work_is_over();
         if again {
             self.election.request_resign();
         } else {
             self.finish(Exit::Command(exit));
+        }
+    }
+
+    /// The command was ended before it was done. Under a lock it is not started again: whoever asked for that has to know.
+    fn interrupted(&mut self) {
+        match self.plan.purpose {
+            Purpose::Lead { .. } => self.go_on(),
+            Purpose::Lock(_) => {
+                self.work_is_over();
+                if self.end.is_none() {
+                    let name = &self.plan.name;
+                    say(&format!(
+                        "the lock {name} was lost and the command stopped before it was done; it is not started again"
+                    ));
+                }
+                self.finish(Exit::LockLost);
+            }
         }
     }
 
@@ -226,6 +317,11 @@ impl Run<'_> {
     /// Whether the term that the command runs under still leads.
     fn work_leads(&self) -> bool {
         self.work.as_ref().is_some_and(|work| !work.leadership().is_cancelled())
+    }
+
+    /// Whether nobody else can lead yet, although this one may have lost.
+    fn work_is_valid(&self) -> bool {
+        self.work.as_ref().is_some_and(|work| work.leadership().is_valid())
     }
 
     fn work_is_over(&mut self) {
@@ -260,7 +356,7 @@ impl Run<'_> {
     }
 
     fn tell(&mut self, event: &Event) {
-        let RunArgs { name, json, quiet, .. } = &self.args;
+        let Plan { name, report: ReportArgs { json, quiet, .. }, .. } = &self.plan;
         if *json {
             if let Some(line) = self.lines.line(event) {
                 // It never fails, and never waits for a reader.

@@ -4,14 +4,14 @@ use std::io::Read;
 
 use serde::Serialize;
 use tenure::store::mailbox::PAYLOAD_MAX;
-use tenure::{ChannelName, Sender};
+use tenure::{ChannelName, MessageId, Sender, Tenure};
 
 use crate::args::{Global, SendArgs};
 use crate::exit::{Exit, Failure};
 use crate::options::open_for;
 use crate::output::{json_line, print};
 
-/// What was sent, as `tenure send --json` prints it.
+/// What was sent, as `tenure send --json` and `tenure broadcast --json` print it.
 #[derive(Debug, Serialize)]
 struct SentLine<'a> {
     id: String,
@@ -20,6 +20,13 @@ struct SentLine<'a> {
 }
 
 pub(super) async fn execute(global: &Global, args: &SendArgs) -> Result<Exit, Failure> {
+    let (tenure, payload) = prepare(global, args)?;
+    let id = tenure.send_json(&args.name, &args.channel, &payload).await?;
+    report(args, id)
+}
+
+/// Checks what is to be sent before anything is opened.
+pub(super) fn prepare(global: &Global, args: &SendArgs) -> Result<(Tenure, String), Failure> {
     ChannelName::new(&args.channel).map_err(tenure::Error::from)?;
     let sender = args.sender.as_ref().map(Sender::new).transpose().map_err(tenure::Error::from)?;
     let payload = if args.payload == "-" { from_stdin()? } else { args.payload.clone() };
@@ -27,7 +34,12 @@ pub(super) async fn execute(global: &Global, args: &SendArgs) -> Result<Exit, Fa
     if let Some(sender) = sender {
         tenure = tenure.sender(sender);
     }
-    let id = tenure.send_json(&args.name, &args.channel, &payload).await?.to_string();
+    Ok((tenure, payload))
+}
+
+/// Tells under which id it went out.
+pub(super) fn report(args: &SendArgs, id: MessageId) -> Result<Exit, Failure> {
+    let id = id.to_string();
     if args.json {
         let line = SentLine { id, election: &args.name, channel: &args.channel };
         print(|out| json_line(out, &line))?;

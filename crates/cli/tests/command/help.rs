@@ -14,9 +14,21 @@ fn help(args: &[&str]) -> String {
 
 #[test]
 fn every_command_explains_itself() {
-    for command in
-        ["run", "elect", "status", "watch", "history", "resign", "send", "messages", "doctor", "demo", "completions"]
-    {
+    for command in [
+        "run",
+        "lock",
+        "elect",
+        "status",
+        "watch",
+        "history",
+        "resign",
+        "send",
+        "broadcast",
+        "messages",
+        "doctor",
+        "demo",
+        "completions",
+    ] {
         let text = help(&[command, "--help"]);
         assert!(text.contains(&format!("Usage: tenure {command}")), "{text}");
         assert!(help(&["--help"]).contains(&format!("\n  {command} ")), "{command} is not listed");
@@ -27,10 +39,10 @@ fn every_command_explains_itself() {
 fn the_help_lists_the_exit_codes_and_gives_examples() {
     let text = help(&["--help"]);
     assert!(text.contains("Exit codes:"), "{text}");
-    for code in ["0 ", "1 ", "2 ", "69 ", "70 ", "75 ", "126 ", "127 ", "128+N "] {
+    for code in ["0 ", "1 ", "2 ", "69 ", "70 ", "75 ", "76 ", "126 ", "127 ", "128+N "] {
         assert!(text.lines().any(|line| line.trim_start().starts_with(code)), "no {code} in {text}");
     }
-    for command in ["run", "elect"] {
+    for command in ["run", "lock", "elect"] {
         let text = help(&[command, "--help"]);
         assert!(text.contains("Examples:") && text.contains(&format!("  tenure {command} ")), "{text}");
     }

@@ -4,6 +4,7 @@
 #![allow(clippy::panic, clippy::unwrap_used)]
 
 mod bad_input;
+mod broadcasts;
 mod crowd;
 mod default_store;
 mod doctor;
@@ -12,8 +13,10 @@ mod gone_reader;
 mod guard_faults;
 mod help;
 mod history;
+mod lock;
 mod look;
 mod messages;
+mod metrics;
 mod migrate;
 mod resign;
 mod run;

@@ -7,20 +7,14 @@ use serde_json::Value;
 use tenure_testkit::running::{Finished, Running};
 use tenure_testkit::site::{ELECTION, Site, sh};
 
-use crate::support::site;
+use crate::support::{self, site};
 
 fn run(site: &Site, options: &[&str], command: &[&str]) -> Finished {
     site.finish(arguments(site, options, command))
 }
 
 fn arguments(site: &Site, options: &[&str], command: &[&str]) -> Vec<String> {
-    let words = [options, &["--"], command].concat();
-    ["run", ELECTION]
-        .map(str::to_owned)
-        .into_iter()
-        .chain(site.pace().options())
-        .chain(words.into_iter().map(str::to_owned))
-        .collect()
+    support::arguments(site, "run", options, command)
 }
 
 #[test]

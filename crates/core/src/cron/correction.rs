@@ -9,7 +9,8 @@ use super::tick::Tick;
 /// A ledger refuses a tick that is early on the store's clock, and says by how much. Without a correction the leader would
 /// come again with a tick that is as early as the first, or would take one that had to wait for one that was missed.
 ///
-/// A correction wears off, because the clock may have been put right meanwhile. If it was not, the ledger says so again.
+/// A correction wears off, and is not believed for long: either clock may have been put right meanwhile. If none was, the
+/// ledger says so again.
 #[derive(Debug, Clone, Default)]
 pub(super) struct Correction {
     by_ms: u64,
@@ -21,6 +22,8 @@ pub(super) struct Correction {
 
 /// A second of it is gone after so many.
 const WEARS_OFF: u64 = 16;
+/// How long it is believed at all.
+const BELIEVED_MS: u64 = 60_000;
 
 impl Correction {
     /// What the clock should show instead of this.
@@ -30,7 +33,8 @@ impl Correction {
             *self = Self::default();
             return shown_ms;
         };
-        shown_ms.saturating_sub(self.by_ms.saturating_sub(passed / WEARS_OFF))
+        let left_ms = if passed < BELIEVED_MS { self.by_ms.saturating_sub(passed / WEARS_OFF) } else { 0 };
+        shown_ms.saturating_sub(left_ms)
     }
 
     /// What the clock shows when it should show this.
@@ -38,7 +42,7 @@ impl Correction {
         let missing = should_ms.saturating_add(self.by_ms).saturating_sub(self.since_ms);
         let passed = u128::from(missing) * u128::from(WEARS_OFF);
         let passed = u64::try_from(passed.div_ceil(u128::from(WEARS_OFF) + 1)).unwrap_or(u64::MAX);
-        should_ms.max(self.since_ms.saturating_add(passed))
+        should_ms.max(self.since_ms.saturating_add(passed.min(BELIEVED_MS)))
     }
 
     /// Something is asked of the ledger.
@@ -70,8 +74,8 @@ mod tests {
     #[test]
     fn a_clock_that_is_ahead_is_read_as_the_stores_and_is_believed_more_and_more() {
         let mut clock = ten_ahead();
-        let read: Vec<u64> = [100, 116, 180, 260, 300].iter().map(|shown| clock.read(shown * 1000) / 1000).collect();
-        assert_eq!(read, [90, 107, 175, 260, 300]);
+        let read: Vec<u64> = [100, 116, 132, 159, 160].iter().map(|shown| clock.read(shown * 1000) / 1000).collect();
+        assert_eq!(read, [90, 107, 124, 152, 160]);
     }
 
     #[test]
@@ -83,7 +87,7 @@ mod tests {
 
     #[test]
     fn what_is_waited_for_is_the_first_moment_that_reads_so() {
-        for should in [90_001, 90_017, 95_000, 123_456, 259_999, 260_000, 300_000] {
+        for should in [90_001, 90_017, 95_000, 123_456, 153_700, 153_800, 160_000, 300_000] {
             let shown = ten_ahead().shown_at(should);
             assert!(ten_ahead().read(shown) >= should, "{should}");
             assert!(ten_ahead().read(shown - 1) < should, "{should}");

@@ -47,7 +47,10 @@ impl Campaigning {
             Ok(CampaignReply::Granted { term }) => self.granted(ctx, term),
             Ok(CampaignReply::Held(held)) => self.held(ctx, &held),
             Err(Failure::Unknown) => self.unheard(ctx),
-            Err(Failure::Refused | Failure::NotSent | Failure::Replaced) => self.failed(ctx),
+            Err(Failure::Refused | Failure::NotSent | Failure::Replaced) => {
+                ctx.forget_observed();
+                self.failed(ctx)
+            }
         }
     }
 
@@ -109,6 +112,7 @@ impl Campaigning {
     /// one that is only not answered. Asking on and on would then keep a lease alive that nobody uses, so from there on
     /// the store is asked to release whatever there is, until it answers.
     fn unheard(mut self, ctx: &mut Context) -> State {
+        ctx.forget_observed();
         self.following.known_to_store = true;
         self.following.unheard += 1;
         if self.following.unheard < UNHEARD_MAX || self.stopping || ctx.has(Mutant::CampaignsUnheard) {

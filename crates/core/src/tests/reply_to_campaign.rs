@@ -161,6 +161,21 @@ fn who_leads_is_told_once_per_change() {
 }
 
 #[test]
+fn whoever_leads_is_news_again_after_a_campaign_that_failed() {
+    let silent = |bench: &mut Bench, _: RequestId| drop(bench.wake());
+    let failed = |bench: &mut Bench, id: RequestId| drop(bench.reply(id, Reply::Campaign(Err(Failure::Refused))));
+    for fails in [silent, failed] as [fn(&mut Bench, RequestId); 2] {
+        let (mut bench, request) = Bench::campaigning();
+        let news = [Output::Observed { leader: Some(leader("rival", 5)) }];
+        assert_eq!(bench.reply(request.id, held(5, s(1))), news);
+        let again = only_request(&bench.wake());
+        fails(&mut bench, again.id);
+        let again = only_request(&bench.wake());
+        assert_eq!(bench.reply(again.id, held(5, s(1))), news);
+    }
+}
+
+#[test]
 fn a_rival_of_the_same_name_is_warned_about_once() {
     let (mut bench, request) = Bench::campaigning();
     let warning = Output::Report(Problem::DuplicateId { candidate: id("me") });

@@ -2,13 +2,21 @@
 
 mod after_healing;
 mod alternation;
+mod claims_by_holder;
 mod failover;
 mod fencing;
+mod fires_once;
+mod fires_while_leading;
+mod follows_policy;
+mod jobs_live;
+mod marks_grow;
+mod never_early;
 mod one_leader;
 mod own_work;
 mod progress;
 mod quiet;
 mod resigned_terms;
+mod runs_alone;
 mod steadiness;
 mod stops;
 mod terms;
@@ -20,7 +28,7 @@ use tenure_core::{LossReason, Request, Term};
 
 use crate::assumption::{Assumption, Broken};
 use crate::clock::True;
-use crate::world::View;
+use crate::world::{Run, Served, View};
 
 /// Something that can be checked while the world goes on.
 pub(crate) trait Invariant {
@@ -65,6 +73,10 @@ pub(crate) enum Seen<'a> {
     LeaderKilled,
     /// Enough time has passed since for somebody else to lead.
     LongWithoutLeader,
+    /// A run of a job began.
+    RunBegan(&'a Run),
+    /// The store has served a request about jobs.
+    Served(&'a Served<'a>),
     /// Time passes.
     Passing,
     /// The end of the run.
@@ -106,6 +118,14 @@ impl Invariants {
                 Box::<stops::Stops>::default(),
                 Box::new(after_healing::AfterHealing),
                 Box::<failover::Failover>::default(),
+                Box::<claims_by_holder::ClaimsByHolder>::default(),
+                Box::<fires_once::FiresOnce>::default(),
+                Box::new(fires_while_leading::FiresWhileLeading),
+                Box::new(runs_alone::RunsAlone),
+                Box::new(follows_policy::FollowsPolicy),
+                Box::<marks_grow::MarksGrow>::default(),
+                Box::new(never_early::NeverEarly),
+                Box::<jobs_live::JobsLive>::default(),
             ],
             excused: Vec::new(),
         }

@@ -53,6 +53,8 @@ pub fn can_make(mistake: Mistake) -> bool {
         Mistake::Store(StoreMistake::ChallengersTtl | StoreMistake::ExpiryForgotten) => false,
         // Clocks do not stop.
         Mistake::Process(ProcessMistake::ClockStopsInSuspend) => false,
+        // There are no jobs.
+        Mistake::Ledger(_) | Mistake::Job(_) => false,
         Mistake::Store(_) | Mistake::Process(_) => true,
     }
 }

@@ -70,7 +70,7 @@ impl World {
         match self.options.mistake {
             #[cfg(mutants)]
             Some(Mistake::Elector(mutant)) => elector.mutated(mutant),
-            Some(Mistake::Store(_) | Mistake::Process(_)) | None => elector,
+            Some(Mistake::Store(_) | Mistake::Process(_) | Mistake::Ledger(_) | Mistake::Job(_)) | None => elector,
         }
     }
 

@@ -1,31 +1,44 @@
 //! A store: the real rules of an election's record, on a machine that is simulated.
 
 mod desk;
+mod ledger;
 
 use std::collections::VecDeque;
+use std::sync::Arc;
 use std::time::Duration;
 
+use tenure_core::cron::{Ledger, Tick};
 use tenure_core::record::{Effects, Moment, ProcessToken, Record, Wake};
-use tenure_core::{CampaignReply, Candidate, ElectionKey, Instant, Reply, Term, Verb};
+use tenure_core::{CampaignReply, Candidate, ElectionKey, Instant, JobName, Reply, Term, Verb};
 
 use crate::clock::{Clock, MILLI, SECOND, True};
 use crate::kind::Kind;
-use crate::mistake::{Mistake, StoreMistake};
+use crate::mistake::{LedgerMistake, Mistake, StoreMistake};
 
 pub(crate) use desk::{Desk, key};
+pub(crate) use ledger::{JobReply, JobRequest, LedgerDesk};
 
 /// The store of one run.
 pub(crate) struct Store {
     kind: Kind,
     mistake: Option<StoreMistake>,
+    ledger_mistake: Option<LedgerMistake>,
     /// The clock that leases run on; that of the candidates' own machine if there is none.
     pub(crate) clock: Option<Clock>,
-    record: Record,
+    kept: Kept,
     /// What a copy may still believe, the oldest first.
-    past: VecDeque<(True, Record)>,
+    past: VecDeque<(True, Kept)>,
     /// The primary before the last failover, as those see it who still talk to it.
-    old_primary: Option<Record>,
+    old_primary: Option<Kept>,
     key: ElectionKey,
+}
+
+/// Everything that is written down.
+#[derive(Clone, Default)]
+struct Kept {
+    record: Record,
+    /// Shared with what copies believe until it changes.
+    ledger: Arc<Ledger>,
 }
 
 /// Who asks, and when.
@@ -55,16 +68,17 @@ const QUORUM_TTL_MIN: Duration = Duration::from_secs(2);
 /// How far a copy may lag behind; what is older is not kept.
 const LAG_MAX: u64 = 5 * SECOND;
 /// Some date of the wall clock's, for terms that follow it.
-const EPOCH_MS: u64 = 1_700_000_000_000;
+pub(crate) const EPOCH_MS: u64 = 1_700_000_000_000;
 
 impl Store {
     pub(crate) fn new(kind: Kind, mistake: Option<Mistake>, clock: Option<Clock>) -> Self {
-        let mistake = match mistake {
-            Some(Mistake::Store(mistake)) => Some(mistake),
-            _ => None,
+        let (mistake, ledger_mistake) = match mistake {
+            Some(Mistake::Store(mistake)) => (Some(mistake), None),
+            Some(Mistake::Ledger(mistake)) => (None, Some(mistake)),
+            _ => (None, None),
         };
-        let (record, past) = (Record::default(), VecDeque::new());
-        Self { kind, mistake, clock, record, past, old_primary: None, key: key() }
+        let (kept, past) = (Kept::default(), VecDeque::new());
+        Self { kind, mistake, ledger_mistake, clock, kept, past, old_primary: None, key: key() }
     }
 
     /// How long a lease of this ttl really lasts here, at most, on the store's clock.
@@ -78,17 +92,13 @@ impl Store {
     /// One atomic step.
     pub(crate) fn serve(&mut self, caller: &Caller<'_>, verb: &Verb) -> Answer {
         self.keep_for_copy(caller.now);
-        let shown = if self.kind.is_coarse() {
-            Instant::from_nanos(caller.shown.as_nanos() / MILLI * MILLI)
-        } else {
-            caller.shown
-        };
+        let shown = self.reads(caller);
         let (ttl, mistake) = (self.ttl(caller), self.mistake);
         // Where terms are also dates, a store that forgot everything still grants later ones.
         let date = Term::new(EPOCH_MS + shown.as_nanos() / MILLI - 1);
         let record = match &mut self.old_primary {
-            Some(old) if caller.at_old_primary => old,
-            _ => &mut self.record,
+            Some(old) if caller.at_old_primary => &mut old.record,
+            _ => &mut self.kept.record,
         };
         let last_term = record.last_term;
         let mut desk = Desk {
@@ -108,11 +118,32 @@ impl Store {
         Answer { reply, wake: effects.wake, granted }
     }
 
+    /// One atomic step about jobs, at this moment of the wall clock.
+    pub(crate) fn serve_jobs(&mut self, caller: &Caller<'_>, request: &JobRequest, unix_ms: u64) -> JobReply {
+        self.keep_for_copy(caller.now);
+        let at = Moment { now: self.reads(caller), unix_ms, process: caller.process, is_gone: caller.is_gone };
+        let mistake = self.ledger_mistake;
+        let kept = match &mut self.old_primary {
+            Some(old) if caller.at_old_primary => old,
+            _ => &mut self.kept,
+        };
+        let (nonce, term) = request.asker();
+        let is_held = kept.record.is_held_by(nonce, term, &at);
+        let ledger = Arc::make_mut(&mut kept.ledger);
+        LedgerDesk { ledger, unix_ms, is_held, mistake }.serve(request)
+    }
+
+    /// Up to which tick a job is decided, as whoever asks sees it.
+    pub(crate) fn mark(&self, job: &JobName, at_old_primary: bool) -> Option<Tick> {
+        let kept = self.old_primary.as_ref().filter(|_| at_old_primary).unwrap_or(&self.kept);
+        kept.ledger.jobs.get(job).map(|record| record.mark)
+    }
+
     /// An operator asks whoever leads to hand over.
     pub(crate) fn ask_for_handover(&mut self, caller: &Caller<'_>) -> Vec<Wake> {
         let at = Moment { now: caller.shown, unix_ms: 0, process: caller.process, is_gone: caller.is_gone };
         let mut effects = Effects::default();
-        self.record.request_handover(None, &at, &mut effects);
+        self.kept.record.request_handover(None, &at, &mut effects);
         effects.wake
     }
 
@@ -120,22 +151,28 @@ impl Store {
     pub(crate) fn fail_over(&mut self, now: True, lag: u64) {
         self.keep_for_copy(now);
         let behind = self.past.partition_point(|(at, _)| *at <= now.saturating_sub(lag));
-        let copy = self.past.get(behind.saturating_sub(1)).map(|(_, record)| record.clone()).unwrap_or_default();
-        self.old_primary = Some(std::mem::replace(&mut self.record, copy));
+        let copy = self.past.get(behind.saturating_sub(1)).map(|(_, kept)| kept.clone()).unwrap_or_default();
+        self.old_primary = Some(std::mem::replace(&mut self.kept, copy));
         self.past.clear();
     }
 
     /// Every lease begins anew.
     pub(crate) fn change_quorum(&mut self, shown: Instant) {
-        if let Some(lease) = &mut self.record.lease {
+        if let Some(lease) = &mut self.kept.record.lease {
             lease.expires_at = lease.expires_at.max(shown + lease.ttl);
         }
     }
 
     /// Somebody put an empty store in its place.
     pub(crate) fn replace(&mut self) {
-        self.record = Record::default();
+        self.kept = Kept::default();
         self.past.clear();
+    }
+
+    /// What its clock shows, as exactly as it counts.
+    fn reads(&self, caller: &Caller<'_>) -> Instant {
+        let unit = if self.kind.is_coarse() { MILLI } else { 1 };
+        Instant::from_nanos(caller.shown.as_nanos() / unit * unit)
     }
 
     fn ttl(&self, caller: &Caller<'_>) -> Duration {
@@ -147,7 +184,7 @@ impl Store {
         if self.kind != Kind::Replicated {
             return;
         }
-        self.past.push_back((now, self.record.clone()));
+        self.past.push_back((now, self.kept.clone()));
         while self.past.len() > 2 && self.past[1].0 + LAG_MAX < now {
             self.past.pop_front();
         }

@@ -1,6 +1,7 @@
 //! One election: candidates, their machines, a network and a store, in true time.
 
 mod healing;
+mod jobs;
 mod network;
 mod node;
 mod process;
@@ -21,6 +22,8 @@ use crate::store::Store;
 use crate::tally::{Situation, Tally};
 use crate::timeline::Timeline;
 
+use jobs::Jobs;
+pub(crate) use jobs::{Run, Served};
 use node::{Machine, Node};
 use queue::{Event, Queue};
 pub(crate) use view::View;
@@ -40,6 +43,7 @@ pub(crate) struct World {
     store_slow_until: True,
     store_slow_by: u64,
     queue: Queue,
+    jobs: Jobs,
     chance: Chance,
     fault_chance: Vec<Chance>,
     broken: Broken,
@@ -60,6 +64,7 @@ pub(crate) type Outcome = Result<(), Violation>;
 impl World {
     pub(crate) fn new(options: Options, timeline: Timeline) -> Self {
         let mut chance = Chance::of(options.seed, 1);
+        let mut wall_chance = Jobs::chance(&options);
         let machines = if options.kind.is_remote() { options.candidates.len() } else { 1 };
         // The worst there can be: a fast store, and by turns those who hold on too long and those who come too early.
         let opposed = chance.percent(25);
@@ -70,9 +75,10 @@ impl World {
         };
         let machines = (0..machines).map(|index| {
             let clock = clock(&mut chance, |chance| part(chance, index % 2 == 0));
-            Machine { clock, suspended_until: 0 }
+            let wall = jobs::wall(options.walls, &mut wall_chance);
+            Machine { clock, wall, suspended_until: 0 }
         });
-        let machines = machines.collect();
+        let machines: Vec<Machine> = machines.collect();
         let nodes = options.candidates.iter().enumerate().map(|(index, contender)| {
             let machine = if options.kind.is_remote() { index } else { 0 };
             Node::new(contender.clone(), machine)
@@ -91,6 +97,7 @@ impl World {
             store_slow_until: 0,
             store_slow_by: 0,
             queue: Queue::default(),
+            jobs: Jobs::new(&options, wall_chance),
             chance,
             fault_chance: streams.map(|stream| Chance::of(options.seed, stream)).collect(),
             broken: Broken::default(),
@@ -127,8 +134,10 @@ impl World {
         while let Some(at) = self.next_at().filter(|at| *at <= end) {
             self.now = self.now.max(at);
             self.tally.events += 1;
-            self.step(at)?;
-            self.see(&Seen::Passing)?;
+            let is_of_jobs = self.step(at)?;
+            if !is_of_jobs {
+                self.see(&Seen::Passing)?;
+            }
         }
         self.now = self.now.max(end);
         Ok(())
@@ -139,16 +148,18 @@ impl World {
         wakes.chain(self.queue.next_at()).min()
     }
 
-    /// Whatever arrives comes before an alarm of the same instant: electors must not depend on being woken first.
-    fn step(&mut self, at: True) -> Outcome {
+    /// Whatever arrives comes before an alarm of the same instant: electors must not depend on being woken first. Returns
+    /// whether only jobs were concerned.
+    fn step(&mut self, at: True) -> Result<bool, Violation> {
         if self.queue.next_at().is_some_and(|next| next <= at)
             && let Some(event) = self.queue.take()
         {
-            return self.happen(event);
+            let is_of_jobs = matches!(event, Event::Jobs(_));
+            return self.happen(event).map(|()| is_of_jobs);
         }
         match (0..self.nodes.len()).find(|node| self.nodes[*node].wake_at.is_some_and(|wake| wake <= at)) {
-            Some(node) => self.feed(node, tenure_core::Input::Timeout),
-            None => Ok(()),
+            Some(node) => self.feed(node, tenure_core::Input::Timeout).map(|()| false),
+            None => Ok(false),
         }
     }
 
@@ -175,6 +186,7 @@ impl World {
                 self.disturb();
                 Ok(())
             }
+            Event::Jobs(event) => self.happen_to_jobs(event),
         }
     }
 
@@ -188,6 +200,11 @@ impl World {
             store_is_well: self.now >= self.store_down_until.max(self.store_slow_until),
             nodes: &self.nodes,
             machines: &self.machines,
+            jobs: &self.options.jobs,
+            runs: &self.jobs.runs,
+            jobs_disturbed_at: self.jobs.disturbed_at,
+            wall_set_at: self.jobs.wall_set_at,
+            store_wall: self.jobs.wall(&self.machines),
         };
         if let Some(violation) = self.invariants.see(&view, self.broken, seen)? {
             self.tally.saw_unclaimed(&violation);

@@ -139,11 +139,11 @@ impl World {
         }
     }
 
-    fn is_hit(&mut self, fault: Fault) -> bool {
+    pub(super) fn is_hit(&mut self, fault: Fault) -> bool {
         !self.healed && self.options.has(fault) && self.chance.permille(self.options.permille)
     }
 
-    fn copies(&mut self) -> usize {
+    pub(super) fn copies(&mut self) -> usize {
         if self.is_hit(Fault::Duplication) {
             self.count(Situation::Duplicate);
             return 2;
@@ -152,7 +152,7 @@ impl World {
     }
 
     /// Usually short. With bad luck longer than anybody waits, so that what was sent later arrives earlier.
-    fn latency(&mut self) -> u64 {
+    pub(super) fn latency(&mut self) -> u64 {
         let usual = self.chance.between(self.options.latency / 20, self.options.latency);
         if !self.is_hit(Fault::Delay) {
             return usual;
@@ -164,7 +164,7 @@ impl World {
     }
 
     /// Not quite as long as the one that waits has patience.
-    fn slowness(&mut self, node: usize) -> u64 {
+    pub(super) fn slowness(&mut self, node: usize) -> u64 {
         if self.healed || !node.is_multiple_of(2) || !self.options.has(Fault::SlowAnswers) {
             return 0;
         }

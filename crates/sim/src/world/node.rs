@@ -9,6 +9,8 @@ use crate::options::Contender;
 /// A machine. Candidates of an embedded store share one.
 pub(crate) struct Machine {
     pub(crate) clock: Clock,
+    /// By which jobs are due, and nothing else.
+    pub(crate) wall: Clock,
     pub(crate) suspended_until: True,
 }
 

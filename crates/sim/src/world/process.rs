@@ -132,7 +132,9 @@ impl World {
                 let is_stubborn = self.draws_stubborn_work();
                 self.nodes[node].told = Some(term);
                 let work = Work { of, term, kill_at: trust.kill_at, excused_until: 0, is_stubborn, is_ending: false };
-                self.begin_work(node, work)
+                self.begin_work(node, work)?;
+                self.begin_jobs(node, term);
+                Ok(())
             }
             Output::Trusted { term, trust } => {
                 self.see(&Seen::Trusted { node, term })?;
@@ -215,6 +217,7 @@ impl World {
         }
         self.disturb();
         self.say(|world| format!("{} is back", world.name(node)));
+        self.resume_jobs(node);
         self.act(node)
     }
 

@@ -5,6 +5,7 @@ use std::collections::BinaryHeap;
 
 use tenure_core::{Input, Request, Term};
 
+use super::jobs::JobEvent;
 use crate::clock::True;
 use crate::fault::Fault;
 
@@ -37,6 +38,8 @@ pub(crate) enum Event {
     Recover { of: Life },
     /// Something that was wrong is over.
     Eased,
+    /// Something happens to jobs.
+    Jobs(JobEvent),
 }
 
 /// One process: a candidate, and how often it was started.

@@ -31,7 +31,7 @@ impl World {
         self.queue.put(at, Event::Fault(fault));
     }
 
-    fn chance_of(&mut self, fault: Fault) -> &mut Chance {
+    pub(super) fn chance_of(&mut self, fault: Fault) -> &mut Chance {
         &mut self.fault_chance[fault as usize]
     }
 
@@ -91,6 +91,7 @@ impl World {
                 self.breaks(Assumption::StoreRemembers);
                 self.store.replace();
             }
+            Fault::WallStep => self.step_wall(node),
             Fault::Loss
             | Fault::Duplication
             | Fault::Delay
@@ -225,6 +226,7 @@ impl World {
         if let Some(clock) = &mut self.store.clock {
             clock.step(self.now, ttl * factor);
         }
+        self.step_store_wall(ttl * factor);
     }
 
     /// The copy takes over. Some still reach the old primary for a while.

@@ -4,8 +4,10 @@ use std::time::Duration;
 
 use tenure_core::{Term, Timing};
 
+use super::jobs::Run;
 use super::node::{Machine, Node};
-use crate::clock::True;
+use crate::clock::{Clock, MILLI, True};
+use crate::job::Job;
 use crate::options::Style;
 
 /// The world at one instant.
@@ -19,6 +21,14 @@ pub(crate) struct View<'a> {
     pub(crate) failover_max: u64,
     /// Whether everybody who is not cut off is answered.
     pub(crate) store_is_well: bool,
+    pub(crate) jobs: &'a [Job],
+    /// Runs of jobs that go on.
+    pub(crate) runs: &'a [Run],
+    /// When something last went wrong that only jobs notice.
+    pub(crate) jobs_disturbed_at: True,
+    /// When a wall clock was last set.
+    pub(crate) wall_set_at: True,
+    pub(crate) store_wall: &'a Clock,
     pub(super) nodes: &'a [Node],
     pub(super) machines: &'a [Machine],
 }
@@ -44,6 +54,41 @@ impl View<'_> {
     pub(crate) fn is_trusted(&self, node: usize) -> bool {
         let node = &self.nodes[node];
         node.is_trusted(self.machines[node.machine].clock.at(self.now))
+    }
+
+    /// The term under which it trusts itself.
+    pub(crate) fn trusts_under(&self, node: usize) -> Option<Term> {
+        let term = self.nodes[node].elector.as_ref()?.leads_under()?.0;
+        self.is_trusted(node).then_some(term)
+    }
+
+    /// What its wall clock shows.
+    pub(crate) fn wall_ms(&self, node: usize) -> u64 {
+        self.machines[self.nodes[node].machine].wall.at(self.now).as_nanos() / MILLI
+    }
+
+    /// What the store's wall clock shows.
+    pub(crate) fn store_wall_ms(&self) -> u64 {
+        self.store_wall.at(self.now).as_nanos() / MILLI
+    }
+
+    /// Whether whoever leads is there, and is answered.
+    pub(crate) fn can_fire(&self, node: usize) -> bool {
+        let process = &self.nodes[node];
+        let leads = process.leads_at(self.machines[process.machine].clock.at(self.now)).is_some();
+        leads && self.store_is_well && !process.is_cut_off(self.now) && self.now >= process.away_until(self.machines)
+    }
+
+    /// How long it waits for an answer.
+    pub(crate) fn attempt(&self, node: usize) -> u64 {
+        nanos(self.nodes[node].contender.candidate.timing.attempt_timeout())
+    }
+
+    /// Whether a run really runs, and cannot be excused by having been away.
+    pub(crate) fn goes_on(&self, run: &Run) -> bool {
+        let work = self.nodes[run.of.node].work.as_ref();
+        let is_covered = work.is_some_and(|work| work.of == run.of && work.term == run.term);
+        !is_covered || self.works(run.of.node)
     }
 
     /// Whether its work runs, and cannot be excused by having been away.

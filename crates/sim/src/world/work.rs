@@ -89,6 +89,7 @@ impl World {
             return Ok(());
         }
         self.nodes[of.node].work = None;
+        self.cut_off_runs(of, term);
         self.say(|world| format!("{}'s work of term {term} ends", world.name(of.node)));
         self.deliver(of, Input::WorkEnded { term }, self.now)
     }

@@ -126,16 +126,6 @@ pub(super) async fn a_tick_may_be_a_little_early(fixture: &dyn Fixture) {
     assert_eq!(one.claims(Claim { tick: soon, ..one.as_claim(term, 0) }).await, Claimed::Granted);
 }
 
-pub(super) async fn a_tick_that_is_too_early_is_so_whatever_the_mark_is(fixture: &dyn Fixture) {
-    let (one, term) = leader(fixture).await;
-    let mark = one.sees_unix_ms(term).await / 1_000 + 600;
-    one.opens_all(term, vec![job("ahead", "x", mark)]).await;
-    let claim = Claim { job: job_name("ahead"), tick: tick(mark - 100), ..one.as_claim(term, 0) };
-    assert!(matches!(one.claims(claim.clone()).await, Claimed::Early { .. }));
-    let claimed = one.claims(Claim { tick: tick(200), ..claim }).await;
-    assert_eq!(claimed, decided(mark), "a mark that is ahead stays where it is");
-}
-
 pub(super) async fn a_run_tells_who_began_it_and_when(fixture: &dyn Fixture) {
     let (one, term) = leader(fixture).await;
     let before = one.sees_unix_ms(term).await;

@@ -63,6 +63,16 @@ pub(super) async fn another_schedule_never_moves_the_mark_back(fixture: &dyn Fix
     assert_eq!(one.claims_to(Act::Run, term, 200).await, decided(200));
 }
 
+pub(super) async fn a_leader_whose_clock_is_ahead_decides_nothing_to_come(fixture: &dyn Fixture) {
+    const YEAR_2096: u64 = 4_000_000_000;
+    let one = Player::new(fixture, "one").await.with_ttl(LONG);
+    let term = one.wins().await;
+    let new = one.opens(term, YEAR_2096).await.mark;
+    assert!(new < tick(YEAR_2096), "it begins at the present of the store: {new}");
+    let changed = one.opens_all(term, vec![job(JOB, "other", YEAR_2096)]).await.remove(0).mark;
+    assert!(changed >= new && changed < tick(YEAR_2096), "{new}, then {changed}");
+}
+
 pub(super) async fn a_job_that_is_left_out_is_kept(fixture: &dyn Fixture) {
     let (one, term) = leader(fixture).await;
     one.runs(term, 200).await;

@@ -12,6 +12,13 @@ pub const MESSAGES: &[(&str, PropertyFn)] = crate::__conformance_message_propert
 /// What a store without a mailbox passes instead of [`MESSAGES`]: that it has none.
 pub const NO_MESSAGES: &[(&str, PropertyFn)] = crate::__conformance_no_message_properties!([listed]);
 
+/// Every property of broadcasts with its name. A store that has a [bulletin](crate::store::Store::bulletin) passes these,
+/// too.
+pub const BROADCASTS: &[(&str, PropertyFn)] = crate::__conformance_broadcast_properties!([listed]);
+
+/// What a store without a bulletin passes instead of [`BROADCASTS`]: that it has none.
+pub const NO_BROADCASTS: &[(&str, PropertyFn)] = crate::__conformance_no_broadcast_properties!([listed]);
+
 /// Every property of jobs with its name. A store that has a [ledger](crate::store::Store::ledger) passes these, too.
 pub const LEDGER: &[(&str, PropertyFn)] = crate::__conformance_ledger_properties!([listed]);
 
@@ -279,6 +286,41 @@ macro_rules! __conformance_no_message_properties {
     };
 }
 
+/// The same for broadcasts.
+#[doc(hidden)]
+#[macro_export]
+macro_rules! __conformance_broadcast_properties {
+    ([$($then:tt)+] $($argument:tt)*) => {
+        $($then)+! {
+            $($argument)*
+            broadcast {
+                a_bulletin_states_its_promises_in_a_sentence
+                a_broadcast_reaches_every_listener
+                whoever_says_it_hears_it_too
+                leaders_and_followers_hear_it
+                a_broadcast_stays_in_its_election
+                nothing_is_kept_for_those_who_come_later
+                whoever_has_left_hears_nothing_of_what_was_said_meanwhile
+                a_batch_of_broadcasts_is_heard_in_order
+                one_after_the_other_is_heard_in_order
+                each_broadcast_is_heard_once
+                the_same_said_twice_is_heard_twice
+                that_nobody_listens_is_no_error
+                broadcasts_alone_make_no_election
+                broadcasts_disturb_no_election
+                listening_takes_no_part
+            }
+            broadcast_text {
+                odd_payloads_are_heard_byte_by_byte
+                the_largest_broadcast_is_heard_and_a_larger_one_refused
+                odd_channels_and_senders_are_heard_byte_by_byte
+                odd_elections_are_listened_to_apart
+                all_bits_of_the_id_of_a_broadcast_count
+            }
+        }
+    };
+}
+
 /// The same for jobs.
 #[doc(hidden)]
 #[macro_export]
@@ -292,6 +334,7 @@ macro_rules! __conformance_ledger_properties {
                 opening_again_changes_nothing
                 another_schedule_moves_the_mark_to_the_present
                 another_schedule_never_moves_the_mark_back
+                a_leader_whose_clock_is_ahead_decides_nothing_to_come
                 a_job_that_is_left_out_is_kept
                 too_many_jobs_change_nothing
                 odd_names_and_schedules_are_kept_byte_by_byte_and_apart
@@ -307,7 +350,6 @@ macro_rules! __conformance_ledger_properties {
                 a_job_that_was_not_opened_is_not_claimed
                 a_tick_that_is_too_early_waits_for_its_time
                 a_tick_may_be_a_little_early
-                a_tick_that_is_too_early_is_so_whatever_the_mark_is
                 a_run_tells_who_began_it_and_when
                 a_batch_of_claims_is_decided_in_its_order
                 a_large_batch_of_claims_keeps_its_order
@@ -362,6 +404,20 @@ macro_rules! __conformance_ledger_properties {
                 concurrent_claims_of_one_tick_make_one_run
                 a_tick_is_granted_once_while_leadership_changes
                 concurrent_batches_raise_nothing
+            }
+        }
+    };
+}
+
+/// The same for stores without a bulletin.
+#[doc(hidden)]
+#[macro_export]
+macro_rules! __conformance_no_broadcast_properties {
+    ([$($then:tt)+] $($argument:tt)*) => {
+        $($then)+! {
+            $($argument)*
+            no_broadcasts {
+                there_is_no_bulletin
             }
         }
     };

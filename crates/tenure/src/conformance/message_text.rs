@@ -9,10 +9,10 @@ use super::player::{LONG, Player, id};
 use crate::store::mailbox::Fate;
 use crate::store::{MessageId, Post, Shelf, StoreErrorKind};
 
-pub(super) async fn odd_payloads_are_kept_byte_by_byte(fixture: &dyn Fixture) {
-    let one = Player::new(fixture, "one").await;
+/// JSON that somebody might be tempted to read.
+pub(super) fn odd_payloads() -> Vec<String> {
     let nested = format!("{}{}", "[".repeat(100), "]".repeat(100));
-    let payloads_sent = [
+    [
         "null",
         "true",
         "-0.0",
@@ -28,7 +28,14 @@ pub(super) async fn odd_payloads_are_kept_byte_by_byte(fixture: &dyn Fixture) {
         r#""'); DROP TABLE messages; --""#,
         r#""]] .. redis.call('FLUSHALL') .. [[ %s %n {tag} $1""#,
         &nested,
-    ];
+    ]
+    .map(str::to_owned)
+    .into()
+}
+
+pub(super) async fn odd_payloads_are_kept_byte_by_byte(fixture: &dyn Fixture) {
+    let one = Player::new(fixture, "one").await;
+    let payloads_sent = odd_payloads();
     let batch: Vec<Post> = payloads_sent.iter().map(|payload| one.writes(payload)).collect();
     one.posts(&batch).await;
     let term = one.wins().await;

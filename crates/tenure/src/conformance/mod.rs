@@ -41,8 +41,10 @@
 //! }
 //!
 //! tenure::conformance_tests!(Memory::new());
-//! // A store without a mailbox says `no messages:` instead, and one without a ledger `no ledger:`.
+//! // A store without a mailbox says `no messages:` instead, one without a bulletin `no broadcasts:`, and one without a
+//! // ledger `no ledger:`.
 //! tenure::conformance_tests!(messages: Memory::new());
+//! tenure::conformance_tests!(broadcasts: Memory::new());
 //! tenure::conformance_tests!(ledger: Memory::new());
 //! ```
 //!
@@ -55,8 +57,11 @@
 #![expect(clippy::panic, reason = "a property that does not hold says so by panicking, like any test")]
 
 mod ambiguity;
+mod announcements;
 mod batch;
 mod bookkeeping;
+mod broadcast;
+mod broadcast_text;
 mod campaign;
 mod capabilities;
 mod concurrency;
@@ -81,6 +86,7 @@ mod message_text;
 mod message_watch;
 mod names;
 mod needs;
+mod no_broadcasts;
 mod no_ledger;
 mod no_messages;
 mod nonce;
@@ -100,7 +106,7 @@ use std::time::Duration;
 
 use futures_util::future::BoxFuture;
 
-pub use self::list::{ALL, LEDGER, MESSAGES, NO_LEDGER, NO_MESSAGES, SESSIONS};
+pub use self::list::{ALL, BROADCASTS, LEDGER, MESSAGES, NO_BROADCASTS, NO_LEDGER, NO_MESSAGES, SESSIONS};
 pub use self::needs::{expected_of, left_out};
 use crate::store::Store;
 
@@ -130,8 +136,10 @@ pub trait Fixture: Send + Sync {
 ///
 /// After `messages:` it takes the properties in [`conformance::MESSAGES`](crate::conformance::MESSAGES), and after
 /// `no messages:` those in [`conformance::NO_MESSAGES`](crate::conformance::NO_MESSAGES): the tests of a store name one
-/// of the two, so that nobody has to guess whether messages were left out or forgotten. In the same way it takes those in
-/// [`conformance::LEDGER`](crate::conformance::LEDGER) after `ledger:`, and after `no ledger:` those in
+/// of the two, so that nobody has to guess whether messages were left out or forgotten. `broadcasts:` and `no broadcasts:`
+/// do the same with [`conformance::BROADCASTS`](crate::conformance::BROADCASTS) and
+/// [`conformance::NO_BROADCASTS`](crate::conformance::NO_BROADCASTS).
+/// `ledger:` and `no ledger:` do so with [`conformance::LEDGER`](crate::conformance::LEDGER) and
 /// [`conformance::NO_LEDGER`](crate::conformance::NO_LEDGER).
 #[macro_export]
 macro_rules! conformance_tests {
@@ -140,6 +148,12 @@ macro_rules! conformance_tests {
     };
     (no messages: $fixture:expr) => {
         $crate::__conformance_no_message_properties! { [$crate::__conformance_test] ($fixture) }
+    };
+    (broadcasts: $fixture:expr) => {
+        $crate::__conformance_broadcast_properties! { [$crate::__conformance_test] ($fixture) }
+    };
+    (no broadcasts: $fixture:expr) => {
+        $crate::__conformance_no_broadcast_properties! { [$crate::__conformance_test] ($fixture) }
     };
     (ledger: $fixture:expr) => {
         $crate::__conformance_ledger_properties! { [$crate::__conformance_test] ($fixture) }
@@ -161,7 +175,7 @@ macro_rules! conformance_tests {
 /// When the property does not hold within a minute, or there is none of this name.
 #[doc(hidden)]
 pub fn run<F: Fixture>(name: &str, fixture: impl FnOnce() -> F) {
-    let groups = [ALL, MESSAGES, NO_MESSAGES, LEDGER, NO_LEDGER, SESSIONS];
+    let groups = [ALL, MESSAGES, NO_MESSAGES, BROADCASTS, NO_BROADCASTS, LEDGER, NO_LEDGER, SESSIONS];
     let mut all = groups.into_iter().flatten();
     let (_, property) = all.find(|(known, _)| *known == name).expect("a property of this name");
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().expect("a runtime");

@@ -31,6 +31,8 @@ pub(crate) enum Command {
     Subscribe(EntryId, Subscriber),
     /// Somebody reads messages.
     Listen(EntryId),
+    /// Somebody wants to hear broadcasts.
+    Hear(EntryId),
     /// There are jobs to be run by the calendar.
     #[cfg(feature = "cron")]
     Schedule(EntryId, Arc<crate::cron::Roster>),
@@ -49,6 +51,7 @@ impl fmt::Debug for Command {
             Self::Trouble(..) => "Trouble",
             Self::Subscribe(..) => "Subscribe",
             Self::Listen(_) => "Listen",
+            Self::Hear(_) => "Hear",
             #[cfg(feature = "cron")]
             Self::Schedule(..) => "Schedule",
             #[cfg(feature = "cron")]

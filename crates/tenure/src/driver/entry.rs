@@ -10,11 +10,13 @@ use super::EntryId;
 use super::calls::Calls;
 use super::chance::Chance;
 use super::gathering::Address;
+use crate::broadcasts;
 use crate::callback::CallbackRunner;
 use crate::clock::unix_ms;
 use crate::event::{Event, EventKind, Subscriber, Trouble};
 use crate::leadership::Leadership;
 use crate::messages::{self, Inbox};
+use crate::metrics::Recorder;
 use crate::shared::{Grant, Shared};
 use crate::store::{Campaign, ElectionKey, Renew, Resign, Store};
 
@@ -28,6 +30,7 @@ pub(crate) struct Entry {
     observed: Option<Option<Box<Leader>>>,
     subscribers: Vec<Subscriber>,
     callbacks: Option<Arc<CallbackRunner>>,
+    recorder: Recorder,
     due: Option<Instant>,
 }
 
@@ -38,7 +41,17 @@ impl Entry {
         shared: Arc<Shared>,
         callbacks: Option<Arc<CallbackRunner>>,
     ) -> Self {
-        Self { elector, metadata, shared, grant: None, observed: None, subscribers: Vec::new(), callbacks, due: None }
+        Self {
+            elector,
+            metadata,
+            recorder: Recorder::new(&shared),
+            shared,
+            grant: None,
+            observed: None,
+            subscribers: Vec::new(),
+            callbacks,
+            due: None,
+        }
     }
 
     pub(crate) fn id(&self) -> EntryId {
@@ -59,6 +72,11 @@ impl Entry {
         messages::pump(Arc::clone(&self.shared), store, self.elector.candidate().timing)
     }
 
+    /// What hears broadcasts for it, for as long as it stands.
+    pub(crate) fn ear(&self, store: Arc<dyn Store>) -> impl Future<Output = ()> + Send + use<> {
+        broadcasts::pump(Arc::clone(&self.shared), store)
+    }
+
     /// What lets its jobs begin, for as long as it stands.
     #[cfg(feature = "cron")]
     pub(crate) fn scheduler(
@@ -73,6 +91,9 @@ impl Entry {
     #[cfg(feature = "cron")]
     pub(crate) fn job(&mut self, now: Instant, news: EventKind) {
         tracing::debug!(election = %self.shared.key, candidate = %self.shared.candidate, ?news, "a job");
+        if let EventKind::Job { news, .. } = &news {
+            self.recorder.job(news);
+        }
         self.tell(now, news);
     }
 
@@ -108,6 +129,7 @@ impl Entry {
         chance: &mut Chance,
         calls: &mut Calls,
     ) -> Option<Instant> {
+        self.recorder.heard(now, &input);
         self.elector.handle(now, input, chance.draw());
         let mut ended = None;
         loop {
@@ -149,6 +171,7 @@ impl Entry {
     /// Tells everybody of trouble.
     pub(crate) fn trouble(&mut self, now: Instant, trouble: Trouble) {
         tracing::warn!(election = %self.shared.key, candidate = %self.shared.candidate, "{trouble}");
+        self.recorder.trouble(&trouble);
         if let Some(runner) = &self.callbacks
             && !matches!(trouble, Trouble::Callback { callback: "error", .. })
         {
@@ -158,6 +181,7 @@ impl Entry {
     }
 
     fn send(&mut self, now: Instant, request: Request, calls: &mut Calls) {
+        self.recorder.asked(now, &request);
         let candidate = self.elector.candidate();
         let timing = &candidate.timing;
         let from = Address { entry: self.shared.id, request: request.id };
@@ -192,6 +216,7 @@ impl Entry {
 
     fn elected(&mut self, now: Instant, term: Term, trust: Trust) {
         tracing::info!(election = %self.shared.key, candidate = %self.shared.candidate, %term, "elected");
+        self.recorder.elected(now);
         self.observed = None;
         let grant = Arc::new(Grant::new(term, self.elector.nonce()));
         self.shared.elected(Arc::clone(&grant), trust);
@@ -210,6 +235,7 @@ impl Entry {
             self.shared.renewed(grant, trust);
         }
         tracing::trace!(election = %self.shared.key, %term, "renewed");
+        self.recorder.renewed();
         self.tell(now, EventKind::Renewed { term, trust });
     }
 
@@ -217,7 +243,12 @@ impl Entry {
     fn lost(&mut self, now: Instant, term: Term, reason: LossReason, kill_at: Instant) -> bool {
         let reason_word = reason.as_str();
         tracing::info!(election = %self.shared.key, candidate = %self.shared.candidate, %term, reason_word, "lost");
+        if let Some(grant) = &self.grant {
+            // Before anybody is told to stop, so that whoever is can say why.
+            grant.lost_because(reason);
+        }
         self.shared.lost(term);
+        self.recorder.lost(reason);
         let Some(grant) = &self.grant else { return true };
         if kill_at <= now {
             grant.distrust();

@@ -26,6 +26,7 @@ use self::gathering::Address;
 use self::schedule::Schedule;
 use crate::clock::{Alarm, Clock};
 use crate::event::Trouble;
+use crate::metrics;
 use crate::store::{ElectionKey, Hint, Interest, Store};
 
 /// Runs electors: the clock, the store and chance on one side, applications on the other.
@@ -92,6 +93,7 @@ impl Driver {
                 Some(hint) = next_of(&mut self.message_hints) => self.look_for_messages(&hint),
             }
             self.flush();
+            metrics::settle();
         }
         tracing::debug!("the driver has nothing left to do");
     }
@@ -154,6 +156,7 @@ impl Driver {
                 }
             }
             Command::Listen(id) => self.listen(id),
+            Command::Hear(id) => self.hear(id),
             #[cfg(feature = "cron")]
             Command::Schedule(id, roster) => {
                 // In a task of its own, that ends with the candidacy or with the driver.
@@ -202,6 +205,13 @@ impl Driver {
         let Some(entry) = self.entries.get(&id) else { return };
         self.message_hints.get_or_insert_with(|| self.store.watch(Interest::Messages));
         tokio::spawn(entry.pump(Arc::clone(&self.store)));
+    }
+
+    /// Lets broadcasts be heard by a candidate, likewise.
+    fn hear(&self, id: EntryId) {
+        if let Some(entry) = self.entries.get(&id) {
+            tokio::spawn(entry.ear(Arc::clone(&self.store)));
+        }
     }
 
     fn look_for_messages(&self, hint: &Hint) {

@@ -10,15 +10,16 @@ use tenure_core::{
 };
 
 use super::Election;
+use super::broadcasts;
 use super::messages::handlers;
 use crate::callback::{CallbackResult, CallbackRunner, Callbacks, Registered};
 use crate::driver::{Command, Entry};
 use crate::error::Error;
-use crate::event::Trouble;
+use crate::event::{Events, Subscriber, Trouble, subscription};
 use crate::identity::default_candidate_id;
 use crate::leadership::Leadership;
 use crate::shared::Shared;
-use crate::store::Message;
+use crate::store::{Broadcast, Message};
 use crate::tenure::Tenure;
 
 /// A candidacy that has not begun. Made by [`Tenure::election`].
@@ -39,6 +40,7 @@ use crate::tenure::Tenure;
 /// # election.stop_blocking();
 /// # Ok::<(), tenure::Error>(())
 /// ```
+#[derive(Clone)]
 #[must_use = "a candidacy begins with start()"]
 pub struct ElectionBuilder {
     tenure: Tenure,
@@ -51,6 +53,7 @@ pub struct ElectionBuilder {
     callbacks: Callbacks,
     pub(super) handlers: BTreeMap<ChannelName, Registered<(Message, Leadership)>>,
     pub(super) attempts_max: u32,
+    pub(super) broadcast_handlers: BTreeMap<ChannelName, Registered<Broadcast>>,
     #[cfg(feature = "cron")]
     pub(super) jobs: Vec<(crate::cron::Job, Registered<crate::cron::JobRun>)>,
 }
@@ -71,6 +74,7 @@ impl ElectionBuilder {
             callbacks: Callbacks::default(),
             handlers: BTreeMap::new(),
             attempts_max: ATTEMPTS_MAX,
+            broadcast_handlers: BTreeMap::new(),
             #[cfg(feature = "cron")]
             jobs: Vec::new(),
         }
@@ -164,9 +168,29 @@ impl ElectionBuilder {
     /// Begins the candidacy. It returns at once; being elected takes as long as it takes.
     ///
     /// # Errors
-    /// When the metadata are too large, the ttl is too short for the store, messages are to be handled and the store has
-    /// no mailbox, there are jobs and the store has no ledger or two of them have the same name, or the driver is gone.
+    /// When the metadata are too large, the ttl is too short for the store, the store lacks what is asked of it (a mailbox for
+    /// messages, a bulletin for broadcasts, a ledger for jobs), two jobs have the same name, or the driver is gone.
     pub fn start(self) -> Result<Election, Error> {
+        self.start_told(None)
+    }
+
+    /// Begins the candidacy, and tells of all that happens to it from the very first campaign on.
+    pub(crate) fn start_with_events(self) -> Result<(Election, Events), Error> {
+        let (subscriber, events) = subscription();
+        Ok((self.start_told(Some(subscriber))?, events))
+    }
+
+    pub(crate) fn name(&self) -> &ElectionName {
+        &self.name
+    }
+
+    /// How long the first campaign may take until it is answered or given up: it may have to wait for one that is under
+    /// way.
+    pub(crate) fn first_answer_within(&self) -> Duration {
+        self.priority.delay() + self.timing.attempt_timeout() * 2
+    }
+
+    fn start_told(self, subscriber: Option<Subscriber>) -> Result<Election, Error> {
         let bytes = self.metadata.iter().map(|(key, value)| key.len() + value.len()).sum();
         if bytes > Error::METADATA_BYTES_MAX {
             return Err(Error::Metadata { bytes });
@@ -176,10 +200,12 @@ impl ElectionBuilder {
             return Err(Error::TtlTooShort { ttl, min });
         }
         let candidate = self.candidate.unwrap_or_else(default_candidate_id);
+        let class = self.tenure.class_of(&self.name);
         let shared = Arc::new(Shared::new(
             self.tenure.next_id(),
             self.tenure.key_of(self.name),
             candidate.clone(),
+            class,
             self.tenure.clock().clone(),
             self.tenure.commands().clone(),
             self.attempts_max,
@@ -188,6 +214,11 @@ impl ElectionBuilder {
         if listens {
             self.tenure.check_mailbox()?;
             shared.open_inbox(|| handlers(self.handlers));
+        }
+        let hears = !self.broadcast_handlers.is_empty();
+        if hears {
+            self.tenure.check_bulletin()?;
+            shared.open_board(|| broadcasts::handlers(self.broadcast_handlers));
         }
         #[cfg(feature = "cron")]
         let roster = super::jobs::roster(&self.tenure, self.jobs)?;
@@ -198,10 +229,16 @@ impl ElectionBuilder {
             health_within: self.health_within,
         });
         let callbacks = (!self.callbacks.is_empty()).then(|| CallbackRunner::new(self.callbacks, Arc::clone(&shared)));
-        let entry = Entry::new(elector, shared_metadata(self.metadata), Arc::clone(&shared), callbacks);
+        let mut entry = Entry::new(elector, shared_metadata(self.metadata), Arc::clone(&shared), callbacks);
+        if let Some(subscriber) = subscriber {
+            entry.subscribe(shared.clock.now(), subscriber);
+        }
         self.tenure.command(Command::Add(Box::new(entry)))?;
         if listens {
             shared.send(Command::Listen(shared.id));
+        }
+        if hears {
+            shared.send(Command::Hear(shared.id));
         }
         #[cfg(feature = "cron")]
         if let Some(roster) = roster {

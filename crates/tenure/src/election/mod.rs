@@ -1,7 +1,9 @@
 //! A candidacy that runs.
 
 mod blocking;
+mod broadcasts;
 mod builder;
+mod consume;
 #[cfg(feature = "cron")]
 mod jobs;
 mod messages;

@@ -31,24 +31,37 @@ impl Election {
     {
         loop {
             let leadership = self.elected().await?;
-            let result = {
-                // Dropped in reverse order: the future first, and what holds the lease last.
-                let _resign = ResignOnDrop(&leadership);
-                let begun = leadership.begin_work();
-                let running = pin!(OptionFuture::from(begun.as_ref().map(|_| work(leadership.clone()))));
-                let overdue = pin!(leadership.overdue());
-                match select(running, overdue).await {
-                    Either::Left((result, _)) if !leadership.is_cancelled() => result,
-                    Either::Left(_) | Either::Right(_) => None,
-                }
-            };
-            let released = self.released(leadership.term()).await;
-            match result {
+            match self.run_under(&leadership, &mut work).await {
                 // Whether somebody else leads by now does not matter to work that has ended.
-                Some(result) => return Ok(result),
-                None => released?,
+                (Ended::Leading(result), _) => return Ok(result),
+                (Ended::Late(_) | Ended::Overdue, released) => released?,
             }
         }
+    }
+
+    /// Runs work under a term until it ends or its time is over. Then gives the term up, and waits until it is released or
+    /// left to lapse. Dropping the future drops the work and resigns.
+    pub(super) async fn run_under<T, F>(
+        &self,
+        leadership: &Leadership,
+        work: impl FnOnce(Leadership) -> F,
+    ) -> (Ended<T>, Result<(), Error>)
+    where
+        F: Future<Output = T>,
+    {
+        let ended = {
+            // Dropped in reverse order: the future first, and what holds the lease last.
+            let _resign = ResignOnDrop(leadership);
+            let begun = leadership.begin_work();
+            let running = pin!(OptionFuture::from(begun.as_ref().map(|_| work(leadership.clone()))));
+            let overdue = pin!(leadership.overdue());
+            match select(running, overdue).await {
+                Either::Left((Some(result), _)) if !leadership.is_cancelled() => Ended::Leading(result),
+                Either::Left((Some(result), _)) => Ended::Late(result),
+                Either::Left((None, _)) | Either::Right(_) => Ended::Overdue,
+            }
+        };
+        (ended, self.released(leadership.term()).await)
     }
 
     /// [`run_while_leader`](Self::run_while_leader) for plain threads.
@@ -98,6 +111,16 @@ impl Election {
             Either::Right(_) => None,
         }
     }
+}
+
+/// How work under a term ended.
+pub(super) enum Ended<T> {
+    /// By itself, while leading.
+    Leading(T),
+    /// By itself, after it was told to stop.
+    Late(T),
+    /// It was dropped, or could not even begin.
+    Overdue,
 }
 
 /// A leader whose work has ended, or was dropped, must not go on leading without it.

@@ -186,6 +186,12 @@ impl<W> Desk<W> {
         }
     }
 
+    /// How many messages are here without a verdict: those in somebody's hands, and those to be tried again, too.
+    #[cfg(feature = "metrics")]
+    pub(super) fn waiting(&self) -> usize {
+        self.lines.values().map(|held| held.queue.len()).sum()
+    }
+
     /// Whether something may be handed out on this channel.
     pub(super) fn has_ready(&self, channel: &ChannelName) -> bool {
         self.channels.get(channel).is_some_and(|open| !open.ready.is_empty())

@@ -1,7 +1,7 @@
 //! Handlers of messages: each channel has a thread of its own, while there is something on it to handle.
 
 use std::panic::{AssertUnwindSafe, catch_unwind};
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::Arc;
 
 use tenure_core::ChannelName;
 
@@ -12,6 +12,7 @@ use crate::driver::Command;
 use crate::event::Trouble;
 use crate::leadership::Leadership;
 use crate::shared::Shared;
+use crate::shift::Shift;
 use crate::store::Message;
 
 /// What the application does with the messages of one channel.
@@ -19,24 +20,20 @@ pub(crate) struct Handler {
     callback: Registered<(Message, Leadership)>,
     /// Futures of the application may need the runtime it was started on.
     runtime: Option<tokio::runtime::Handle>,
-    running: Mutex<bool>,
+    shift: Shift,
 }
 
 impl Handler {
     pub(crate) fn new(callback: Registered<(Message, Leadership)>) -> Self {
-        Self { callback, runtime: tokio::runtime::Handle::try_current().ok(), running: Mutex::new(false) }
+        Self { callback, runtime: tokio::runtime::Handle::try_current().ok(), shift: Shift::default() }
     }
 
     pub(super) fn is_running(&self) -> bool {
-        *self.running()
+        self.shift.is_on()
     }
 
     /// There is something to handle. A thread that runs already will find it.
     pub(super) fn wake(&self, shared: &Arc<Shared>, channel: &ChannelName) {
-        let mut running = self.running();
-        if *running {
-            return;
-        }
         let (shared, channel) = (Arc::clone(shared), channel.clone());
         let on_failure = Arc::clone(&shared);
         let run = move || {
@@ -44,26 +41,17 @@ impl Handler {
                 handler.run(&shared, &channel);
             }
         };
-        match std::thread::Builder::new().name("tenure-message".to_owned()).spawn(run) {
-            Ok(_) => *running = true,
+        if let Err(error) = self.shift.begin("tenure-message", run) {
             // What waits is found at the next look.
-            Err(error) => report(&on_failure, format!("could not be run: {error}")),
+            report(&on_failure, format!("could not be run: {error}"));
         }
     }
 
     fn run(&self, shared: &Arc<Shared>, channel: &ChannelName) {
-        while let Some(delivery) = self.next(shared, channel) {
+        let take = || shared.inbox().and_then(|inbox| inbox.take(shared, channel));
+        while let Some(delivery) = self.shift.next(take) {
             self.handle(shared, delivery);
         }
-    }
-
-    /// Whoever wakes the handler has made the message ready before; under the lock it is either found here, or the
-    /// other finds that nothing runs.
-    fn next(&self, shared: &Arc<Shared>, channel: &ChannelName) -> Option<Delivery> {
-        let mut running = self.running();
-        let next = shared.inbox().and_then(|inbox| inbox.take(shared, channel));
-        *running = next.is_some();
-        next
     }
 
     fn handle(&self, shared: &Shared, delivery: Delivery) {
@@ -94,10 +82,6 @@ impl Handler {
             delivery.failed(failure);
         }
         report(shared, told);
-    }
-
-    fn running(&self) -> MutexGuard<'_, bool> {
-        self.running.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 

@@ -49,6 +49,12 @@ impl Inbox {
         self.changed.notify_one();
     }
 
+    /// How many messages are here that nobody has finished handling.
+    #[cfg(feature = "metrics")]
+    pub(crate) fn waiting(&self) -> usize {
+        self.state().desk.waiting()
+    }
+
     /// How many handlers run now.
     pub(crate) fn running_handlers(&self) -> usize {
         self.handlers.values().filter(|handler| handler.is_running()).count()

@@ -11,3 +11,4 @@ pub use self::delivery::{Channel, Delivery};
 pub(crate) use self::handler::Handler;
 pub(crate) use self::inbox::Inbox;
 pub(crate) use self::pump::run as pump;
+pub(crate) use self::send::{SENDING_LIMIT, checked_json, send_until_known, written_json};

@@ -9,13 +9,17 @@ use tenure_core::{ChannelName, Failure, Sender};
 use crate::blocking::block_on;
 use crate::error::Error;
 use crate::retry::{retry_after, spread};
-use crate::store::{Mailbox, MailboxPromises, Message, MessageId, Post, Shelf, Store, StoreError, StoreErrorKind};
+use crate::store::{
+    Mailbox, MailboxPromises, Message, MessageId, Post, Replies, Shelf, Store, StoreError, StoreErrorKind,
+};
 use crate::tenure::Tenure;
 
 /// How long a message is sent again and again before its sender hears of a failure.
 const SEND_LIMIT: Duration = Duration::from_secs(10);
 /// How long one attempt may take.
 const ATTEMPT_LIMIT: Duration = Duration::from_secs(3);
+/// How long all of it may take.
+pub(crate) const SENDING_LIMIT: Duration = Duration::from_secs(13);
 
 impl Tenure {
     /// Sends a message to whoever leads an election, now or later. Returns when the store has it.
@@ -48,7 +52,7 @@ impl Tenure {
         channel: &str,
         payload: &T,
     ) -> Result<MessageId, Error> {
-        let text = serde_json::to_string(payload).map_err(|error| Error::Json { message: error.to_string() })?;
+        let text = written_json(payload)?;
         let id = MessageId::random();
         self.send_text(id, name, channel, text).await?;
         Ok(id)
@@ -70,10 +74,7 @@ impl Tenure {
     /// # Errors
     /// As [`send_json`](Self::send_json).
     pub async fn send_with_id(&self, id: MessageId, name: &str, channel: &str, json: &str) -> Result<(), Error> {
-        if let Err(error) = serde_json::from_str::<serde::de::IgnoredAny>(json) {
-            return Err(Error::Json { message: error.to_string() });
-        }
-        self.send_text(id, name, channel, json.to_owned()).await
+        self.send_text(id, name, channel, checked_json(json)?).await
     }
 
     /// [`send`](Self::send) for plain threads.
@@ -142,20 +143,49 @@ impl Tenure {
 
     async fn send_text(&self, id: MessageId, name: &str, channel: &str, text: String) -> Result<(), Error> {
         let (key, channel) = (self.key(name)?, ChannelName::new(channel)?);
-        mailbox(self.store())?.promises().check_payload(&text)?;
+        let promises = mailbox(self.store())?.promises();
+        promises.check_payload(&text)?;
         let post = Post { key, id, channel, sender: self.own_sender().clone(), payload: text.into() };
-        let limit = SEND_LIMIT + ATTEMPT_LIMIT;
-        Ok(self.on_driver_for(limit, move |store: Arc<dyn Store>| send_until_known(store, post)).await??)
+        let batch: Arc<[Post]> = Arc::new([post]);
+        let send = move |store: Arc<dyn Store>| {
+            let batch = Arc::clone(&batch);
+            async move {
+                match mailbox(&*store) {
+                    Ok(mailbox) => mailbox.send(&batch).await,
+                    Err(error) => vec![Err(error)],
+                }
+            }
+        };
+        Ok(self.on_driver_for(SENDING_LIMIT, move |store| send_until_known(store, promises.durable, send)).await??)
     }
 }
 
-/// Sends until it is known what became of the message, under one id.
-async fn send_until_known(store: Arc<dyn Store>, post: Post) -> Result<(), StoreError> {
+/// What is to be sent, as JSON.
+pub(crate) fn written_json<T: Serialize + ?Sized>(payload: &T) -> Result<String, Error> {
+    serde_json::to_string(payload).map_err(|error| Error::Json { message: error.to_string() })
+}
+
+/// Text that is to be sent, if it is JSON.
+pub(crate) fn checked_json(json: &str) -> Result<String, Error> {
+    match serde_json::from_str::<serde::de::IgnoredAny>(json) {
+        Ok(_) => Ok(json.to_owned()),
+        Err(error) => Err(Error::Json { message: error.to_string() }),
+    }
+}
+
+/// Sends one thing until it is known what became of it. `is_kept` says whether a second copy would be recognised.
+pub(crate) async fn send_until_known<F>(
+    store: Arc<dyn Store>,
+    is_kept: bool,
+    send: impl Fn(Arc<dyn Store>) -> F,
+) -> Result<(), StoreError>
+where
+    F: Future<Output = Replies<()>>,
+{
     let give_up_at = tokio::time::Instant::now() + SEND_LIMIT;
-    let batch = [post];
     let mut failures = 0;
     loop {
-        let attempt = tokio::time::timeout(ATTEMPT_LIMIT, mailbox(&*store)?.send(&batch)).await;
+        let attempt = tokio::time::timeout(ATTEMPT_LIMIT, send(Arc::clone(&store))).await;
         let silence = || StoreError::unknown(StoreErrorKind::TimedOut, "the store did not answer in time");
         let error = match attempt.map_or_else(|_| Err(silence()), |mut replies| replies.pop().unwrap_or(Err(silence())))
         {
@@ -164,8 +194,7 @@ async fn send_until_known(store: Arc<dyn Store>, post: Post) -> Result<(), Store
         };
         failures += 1;
         let pause = retry_after(failures, spread());
-        if !may_pass(&error, mailbox(&*store)?.promises().durable) || tokio::time::Instant::now() + pause >= give_up_at
-        {
+        if !may_pass(&error, is_kept) || tokio::time::Instant::now() + pause >= give_up_at {
             return Err(error);
         }
         tokio::time::sleep(pause).await;

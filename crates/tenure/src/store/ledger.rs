@@ -22,9 +22,9 @@ use super::{ElectionKey, Replies, StoreError};
 /// - A tick that is **ahead of the store's wall clock** by more than [`EARLY_MAX`] is refused as [`Claimed::Early`].
 /// - **`finish`** is conditional on nonce and term of the *run*: whoever claimed it may tell its end, even when it leads no
 ///   more. Told twice, the first counts.
-/// - A job that is opened with another **schedule** than before has its mark moved to the present, if that is later.
-///   The present is the leader's or the store's, whichever is earlier: a leader whose clock is fast decides nothing that is
-///   still to come.
+/// - A **new** job has its mark at the present, and one that is opened with another **schedule** than before has it moved
+///   there, if that is later. The present is the leader's or the store's, whichever is earlier: a leader whose clock is fast
+///   decides nothing that is still to come.
 /// - The latest [`RUNS_MAX`] runs of each job are kept, and at most [`JOBS_MAX`] jobs per election.
 /// - **Repeating** any call whose reply was lost changes nothing more.
 /// - A ledger touches nothing else: no lease, no term, no history, no list of elections, and nobody is woken.

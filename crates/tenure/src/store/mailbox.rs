@@ -92,12 +92,7 @@ impl MailboxPromises {
     /// # Errors
     /// When it is.
     pub fn check_payload(&self, payload: &str) -> Result<(), StoreError> {
-        let (bytes, max) = (payload.len(), self.payload_max);
-        if bytes <= max {
-            return Ok(());
-        }
-        let message = format!("the message has {bytes} bytes and at most {max} are allowed; send a reference instead");
-        Err(StoreError::refused(StoreErrorKind::TooLarge, message))
+        if payload.len() <= self.payload_max { Ok(()) } else { Err(payload_too_large(payload, self.payload_max)) }
     }
 
     /// The refusal of a message for which there is no room.
@@ -110,6 +105,13 @@ impl MailboxPromises {
         );
         StoreError::refused(StoreErrorKind::Full, message)
     }
+}
+
+/// The refusal of a payload beyond a store's limit.
+pub(super) fn payload_too_large(payload: &str, max: usize) -> StoreError {
+    let bytes = payload.len();
+    let message = format!("the message has {bytes} bytes and at most {max} are allowed; send a reference instead");
+    StoreError::refused(StoreErrorKind::TooLarge, message)
 }
 
 /// Identifies one message for ever: 128 random bits, shown as 32 hexadecimal digits.

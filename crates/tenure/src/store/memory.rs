@@ -9,9 +9,10 @@ use futures_util::stream::{BoxStream, StreamExt, unfold};
 use tenure_core::{CampaignReply, CandidateId, ElectionName, Namespace, Nonce, RenewReply, Term};
 use tokio::sync::broadcast;
 
+use super::audience::Audience;
 use super::{
-    Campaign, Capabilities, ElectionKey, Finding, Hint, Interest, JobLedger, Mailbox, Observation, Renew, Replies,
-    Resign, Store, StoreError, Transition,
+    Bulletin, Campaign, Capabilities, ElectionKey, Finding, Hint, Interest, JobLedger, Mailbox, Observation, Renew,
+    Replies, Resign, Store, StoreError, Transition,
 };
 use crate::clock::Clock;
 use crate::store::memory_mailbox::Messages;
@@ -34,6 +35,7 @@ pub struct MemoryStore {
     elections: Arc<Mutex<BTreeMap<ElectionKey, Kept>>>,
     hints: broadcast::Sender<Hint>,
     message_hints: broadcast::Sender<Hint>,
+    audience: Arc<Audience>,
 }
 
 /// All that is kept of one election.
@@ -59,7 +61,7 @@ impl MemoryStore {
     #[must_use]
     pub fn with_clock(clock: Clock) -> Self {
         let [hints, message_hints] = [(); 2].map(|()| broadcast::Sender::new(HINTS_KEPT));
-        Self { clock, elections: Arc::default(), hints, message_hints }
+        Self { clock, elections: Arc::default(), hints, message_hints, audience: Arc::default() }
     }
 
     /// One atomic step on one election.
@@ -107,6 +109,11 @@ impl MemoryStore {
     /// The wall clock of this store.
     pub(super) fn unix_ms(&self) -> u64 {
         self.clock.unix_ms()
+    }
+
+    /// Those who listen to broadcasts, through whichever clone.
+    pub(super) fn audience(&self) -> &Arc<Audience> {
+        &self.audience
     }
 
     fn moment(&self) -> Moment<'static> {
@@ -212,6 +219,10 @@ impl Store for MemoryStore {
     }
 
     fn ledger(&self) -> Option<&dyn JobLedger> {
+        Some(self)
+    }
+
+    fn bulletin(&self) -> Option<&dyn Bulletin> {
         Some(self)
     }
 

@@ -3,11 +3,18 @@
 //! Implement [`Store`] and run the conformance suite (feature `conformance`) on it; nothing else is needed to make
 //! every feature of this crate work on a new backend.
 
+#[cfg_attr(
+    not(any(feature = "postgres", feature = "redis", feature = "sqlite")),
+    expect(dead_code, reason = "listeners inside one process are never cut off")
+)]
+mod audience;
+pub mod bulletin;
 mod error;
 mod hint;
 pub mod ledger;
 pub mod mailbox;
 mod memory;
+mod memory_bulletin;
 mod memory_ledger;
 mod memory_mailbox;
 #[cfg(any(feature = "postgres", feature = "redis", feature = "sqlite"))]
@@ -32,6 +39,7 @@ pub use tenure_core::record::RESERVATION;
 pub use tenure_core::{Campaign, Change, ElectionKey, Lease, Observation, Renew, Resign, StandBy, Transition};
 use tenure_core::{CampaignReply, CandidateId, ElectionName, Namespace, RenewReply};
 
+pub use self::bulletin::{Broadcast, Bulletin, BulletinPromises, Heard};
 pub use self::error::{StoreError, StoreErrorKind};
 pub use self::hint::{Hint, Interest};
 pub use self::ledger::JobLedger;
@@ -108,6 +116,11 @@ pub trait Store: Send + Sync + fmt::Debug + 'static {
 
     /// Where jobs and their ticks are written down; `None` where the store has no such place.
     fn ledger(&self) -> Option<&dyn JobLedger> {
+        None
+    }
+
+    /// How all candidates of an election are told something; `None` where the store cannot do that.
+    fn bulletin(&self) -> Option<&dyn Bulletin> {
         None
     }
 

@@ -32,6 +32,8 @@ pub enum Operation {
     ListMessages,
     /// [`Mailbox::requeue`](crate::store::Mailbox::requeue).
     Requeue,
+    /// [`Bulletin::broadcast`](crate::store::Bulletin::broadcast).
+    Broadcast,
     /// [`JobLedger::open`](crate::store::JobLedger::open).
     OpenJobs,
     /// [`JobLedger::claim`](crate::store::JobLedger::claim).
@@ -46,7 +48,7 @@ pub enum Operation {
 
 impl Operation {
     /// All of them.
-    pub const ALL: [Self; 17] = [
+    pub const ALL: [Self; 18] = [
         Self::Campaign,
         Self::Renew,
         Self::Resign,
@@ -59,6 +61,7 @@ impl Operation {
         Self::Settle,
         Self::ListMessages,
         Self::Requeue,
+        Self::Broadcast,
         Self::OpenJobs,
         Self::Claim,
         Self::Finish,

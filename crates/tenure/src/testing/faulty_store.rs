@@ -1,5 +1,6 @@
 //! A store whose requests and replies go astray when a test says so.
 
+mod bulletin;
 mod ledger;
 mod mailbox;
 
@@ -17,8 +18,8 @@ use tokio::sync::{oneshot, watch};
 use super::{Fault, Operation};
 use crate::clock::Clock;
 use crate::store::{
-    Campaign, Capabilities, ElectionKey, Finding, Hint, Interest, JobLedger, Mailbox, Observation, Renew, Replies,
-    Resign, Store, StoreError, StoreErrorKind, Transition,
+    Bulletin, Campaign, Capabilities, ElectionKey, Finding, Hint, Interest, JobLedger, Mailbox, Observation, Renew,
+    Replies, Resign, Store, StoreError, StoreErrorKind, Transition,
 };
 
 /// Wraps a store and does to its calls what a network would do on a bad day, when it is told to.
@@ -279,6 +280,10 @@ impl Store for FaultyStore {
 
     fn mailbox(&self) -> Option<&dyn Mailbox> {
         self.inner.mailbox().map(|_| self as _)
+    }
+
+    fn bulletin(&self) -> Option<&dyn Bulletin> {
+        self.inner.bulletin().map(|_| self as _)
     }
 
     fn ledger(&self) -> Option<&dyn JobLedger> {

@@ -6,8 +6,8 @@ use std::sync::{Arc, Mutex};
 use futures_util::future::BoxFuture;
 use futures_util::stream::{self, BoxStream, StreamExt};
 use tenure::store::{
-    Campaign, Capabilities, ElectionKey, Finding, Hint, Interest, JobLedger, Mailbox, Observation, Renew, Replies,
-    Resign, Transition,
+    Broadcast, Bulletin, Campaign, Capabilities, ElectionKey, Finding, Hint, Interest, JobLedger, Mailbox, Observation,
+    Renew, Replies, Resign, Transition,
 };
 use tenure::testing::VirtualClock;
 use tenure::{Clock, MemoryStore, Store, StoreError, store::StoreErrorKind};
@@ -25,6 +25,8 @@ pub(crate) struct Flawed {
     clock: Arc<VirtualClock>,
     flaw: Option<Flaw>,
     seen: Arc<Mutex<BTreeMap<ElectionKey, Seen>>>,
+    /// What was said, and how many ever listened.
+    pub(crate) said: Arc<Mutex<(Vec<Broadcast>, usize)>>,
 }
 
 /// What went by, so that a flaw can act on it.
@@ -49,7 +51,7 @@ const CUT_AT: usize = 500;
 impl Flawed {
     pub(crate) fn new(clock: &Arc<VirtualClock>, flaw: Option<Flaw>) -> Self {
         let inner = MemoryStore::with_clock(Clock::controlled_by(clock));
-        Self { inner, clock: Arc::clone(clock), flaw, seen: Arc::default() }
+        Self { inner, clock: Arc::clone(clock), flaw, seen: Arc::default(), said: Arc::default() }
     }
 
     pub(crate) fn flaw(&self) -> Option<Flaw> {
@@ -200,7 +202,7 @@ impl Flawed {
     }
 
     /// Throws everybody out: those who wait first, so that nothing is reserved.
-    async fn evict(&self, key: &ElectionKey) {
+    pub(crate) async fn evict(&self, key: &ElectionKey) {
         let seen = self.seen(key);
         for nonce in seen.waiting.into_iter().chain(seen.holder.map(|holder| holder.nonce)) {
             let (key, reason) = (key.clone(), LossReason::Revoked);
@@ -305,6 +307,10 @@ impl Store for Flawed {
     }
 
     fn mailbox(&self) -> Option<&dyn Mailbox> {
+        Some(self)
+    }
+
+    fn bulletin(&self) -> Option<&dyn Bulletin> {
         Some(self)
     }
 

@@ -55,7 +55,7 @@ impl Flawed {
         post
     }
 
-    async fn hold_an_election(&self, key: &ElectionKey) {
+    pub(crate) async fn hold_an_election(&self, key: &ElectionKey) {
         let (key, nonce) = (key.clone(), Nonce::from_bits(1));
         let ttl = self.inner.capabilities().ttl_min;
         let campaign = Campaign {

@@ -2,6 +2,7 @@
 
 #![expect(clippy::unwrap_used, reason = "all of this is a test, its helpers too")]
 
+mod bulletin;
 mod flaw;
 mod flawed;
 mod ledger;
@@ -15,7 +16,9 @@ use std::time::Duration;
 use futures_util::FutureExt;
 use futures_util::future::BoxFuture;
 use tenure::Store;
-use tenure::conformance::{ALL, Fixture, LEDGER, MESSAGES, NO_LEDGER, NO_MESSAGES, PropertyFn};
+use tenure::conformance::{
+    ALL, BROADCASTS, Fixture, LEDGER, MESSAGES, NO_BROADCASTS, NO_LEDGER, NO_MESSAGES, PropertyFn,
+};
 use tenure::testing::VirtualClock;
 
 use self::flaw::{FLAWS, Flaw};
@@ -52,6 +55,7 @@ impl Fixture for FlawedFixture {
 fn a_store_without_flaw_passes() {
     assert_eq!(broken_properties(ALL, None), BTreeSet::new());
     assert_eq!(broken_properties(MESSAGES, None), BTreeSet::new());
+    assert_eq!(broken_properties(BROADCASTS, None), BTreeSet::new());
     assert_eq!(broken_properties(LEDGER, None), BTreeSet::new());
 }
 
@@ -61,7 +65,7 @@ fn every_flaw_is_found_by_the_property_that_names_it() {
     for (flaw, property) in FLAWS {
         // A flaw of elections breaks properties of messages, too, and they take long.
         let is_in = |group: &&[(&str, PropertyFn)]| group.iter().any(|(name, _)| name == property);
-        let group = [MESSAGES, LEDGER].into_iter().find(is_in).unwrap_or(ALL);
+        let group = [MESSAGES, BROADCASTS, LEDGER].into_iter().find(is_in).unwrap_or(ALL);
         let broken = broken_properties(group, Some(*flaw));
         println!("{flaw:?}: {broken:?}");
         if !broken.contains(property) {
@@ -73,7 +77,7 @@ fn every_flaw_is_found_by_the_property_that_names_it() {
 
 #[test]
 fn no_two_properties_have_the_same_name() {
-    let all = || [ALL, MESSAGES, NO_MESSAGES, LEDGER, NO_LEDGER].into_iter().flatten();
+    let all = || [ALL, MESSAGES, NO_MESSAGES, BROADCASTS, NO_BROADCASTS, LEDGER, NO_LEDGER].into_iter().flatten();
     let names: BTreeSet<&str> = all().map(|(name, _)| *name).collect();
     assert_eq!(names.len(), all().count());
 }

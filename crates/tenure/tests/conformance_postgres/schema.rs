@@ -5,7 +5,7 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Duration;
 
 use futures_util::future::BoxFuture;
-use tenure::conformance::{ALL, Fixture, LEDGER, MESSAGES};
+use tenure::conformance::{ALL, BROADCASTS, Fixture, LEDGER, MESSAGES};
 use tenure::store::postgres::{Migration, PostgresConfig};
 use tenure::{Namespace, Store};
 
@@ -17,7 +17,7 @@ pub(crate) const PASSWORD: &str = "app-password";
 
 /// Tries all properties but these with the server at this address.
 pub(crate) fn every_property_holds(owner: &str, candidates: &str, except: &[&str]) {
-    let mut properties: Vec<suite::Named> = [ALL, MESSAGES, LEDGER].concat();
+    let mut properties: Vec<suite::Named> = [ALL, MESSAGES, BROADCASTS, LEDGER].concat();
     let all = properties.len();
     properties.retain(|(name, _)| !except.contains(name));
     assert_eq!(properties.len() + except.len(), all, "an exception that is no property");

@@ -12,7 +12,7 @@ use std::time::Duration;
 
 use futures_util::future::BoxFuture;
 use tenure::Store;
-use tenure::conformance::{ALL, Fixture, NO_LEDGER, SESSIONS, expected_of, left_out};
+use tenure::conformance::{ALL, BROADCASTS, Fixture, NO_LEDGER, SESSIONS, expected_of, left_out};
 use tenure::store::Feature;
 use tenure_testkit::postgres::{PostgresOptions, PostgresServer};
 
@@ -63,7 +63,8 @@ fn what_is_left_out_is_what_a_lock_cannot_have() {
 fn every_property_holds() {
     let capabilities =
         tenure::store::open(&"postgres+advisory://127.0.0.1/none".parse().unwrap()).unwrap().capabilities();
-    let properties: Vec<suite::Named> = expected_of(&capabilities).chain(SESSIONS).chain(NO_LEDGER).copied().collect();
+    let more = [SESSIONS, BROADCASTS, NO_LEDGER].concat();
+    let properties: Vec<suite::Named> = expected_of(&capabilities).copied().chain(more).collect();
     // Before the first one begins: what waits for an answer must not wait for a database that is being made.
     let databases: Vec<Locks> =
         properties.iter().map(|_| Locks { url: SERVER.new_database().url_as(ROLE, PASSWORD) }).collect();

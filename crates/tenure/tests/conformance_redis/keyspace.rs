@@ -6,7 +6,7 @@ use std::time::Duration;
 
 use futures_util::future::BoxFuture;
 use tenure::Store;
-use tenure::conformance::{ALL, Fixture, LEDGER, MESSAGES};
+use tenure::conformance::{ALL, BROADCASTS, Fixture, LEDGER, MESSAGES};
 
 use super::suite;
 
@@ -20,7 +20,7 @@ pub(crate) enum Pace {
 
 /// Tries all properties with the servers at this address and these options.
 pub(crate) fn every_property_holds(address: &str, options: &[&str], pace: Pace) {
-    let properties: Vec<suite::Named> = [ALL, MESSAGES, LEDGER].concat();
+    let properties: Vec<suite::Named> = [ALL, MESSAGES, BROADCASTS, LEDGER].concat();
     suite::every_property_holds(&properties, pace as usize, async || Keyspace::new(address, options));
 }
 

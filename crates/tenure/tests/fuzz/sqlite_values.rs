@@ -110,6 +110,8 @@ const COLUMNS: &[(&str, &[&str])] = &[
     ),
     ("history", &["election", "number", "at_unix_ms", "term", "candidate", "change", "reason"]),
     ("watcher", &["process"]),
+    ("broadcast", &["number", "namespace", "name", "said_at_ns", "id", "channel", "sender", "payload"]),
+    ("listener", &["namespace", "name", "process"]),
     ("mailbox", &["id", "namespace", "name", "waiting"]),
     (
         "message",

@@ -1,4 +1,4 @@
-//! A store without a mailbox and without a ledger: whoever needs one is told at once, and everything else works.
+//! A store without mailbox, bulletin and ledger: whoever needs one is told at once, and everything else works.
 
 use std::sync::Arc;
 
@@ -79,6 +79,18 @@ fn messages_are_refused_with_a_word_and_elections_go_on() {
         assert_eq!(error.kind(), StoreErrorKind::Unsupported, "{refusal}");
         assert!(refusal.to_string().contains("the memory store keeps no messages"), "{refusal}");
     }
+    let handler = tenure.election("x").unwrap().on_broadcast(ChannelName::new("reload").unwrap(), |_| ()).start();
+    let refusals = [
+        tenure.broadcast_blocking("x", "reload", &1).unwrap_err(),
+        election.broadcasts("reload").unwrap_err(),
+        handler.unwrap_err(),
+    ];
+    for refusal in refusals {
+        let Error::Store(error) = &refusal else { panic!("{refusal:?}") };
+        assert_eq!(error.kind(), StoreErrorKind::Unsupported, "{refusal}");
+        assert!(refusal.to_string().contains("the memory store cannot broadcast"), "{refusal}");
+    }
+    assert_eq!(tenure.bulletin(), None);
     election.wait_elected().unwrap();
     assert!(Arc::new(Mailless(MemoryStore::new())).mailbox().is_none());
 }

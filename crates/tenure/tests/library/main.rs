@@ -3,8 +3,10 @@
 #![expect(clippy::unwrap_used, reason = "all of this is a test, its helpers too")]
 
 mod blocking;
+mod broadcasts;
 mod callbacks;
 mod configuration;
+mod consume;
 mod driver;
 mod election;
 mod events;
@@ -17,10 +19,12 @@ mod job_policies;
 mod job_support;
 mod jobs;
 mod leadership;
+mod locks;
 mod mailless;
 mod message_faults;
 mod message_handlers;
 mod message_sending;
+mod metrics;
 mod outage;
 mod runtimes;
 mod stop;

@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use rustix::process::Signal;
 use tenure::store::postgres::{Migration, PostgresConfig};
-use tenure::store::{ElectionKey, StoreErrorKind};
+use tenure::store::{ElectionKey, Interest, StoreErrorKind};
 use tenure::{StoreError, with_causes};
 use tenure_core::Failure;
 use tenure_testkit::postgres::{PostgresServer, Session, Standby};
@@ -236,4 +236,29 @@ fn an_address_that_makes_no_sense_does_not_show_its_password() {
     let error = PostgresConfig::from_url(&url).unwrap_err();
     assert_eq!(error.kind(), StoreErrorKind::Configuration, "{error}");
     assert_discreet(&error);
+}
+
+#[tokio::test]
+async fn a_connection_that_was_given_up_does_not_stay_open() {
+    let place = Place::new().await;
+    let candidate = Stander::new(&place.store(), "e", "a");
+    let _hints = candidate.store.watch(Interest::Own);
+    let term = candidate.granted().await;
+    let sessions = || {
+        place.database.sql("SELECT pid FROM pg_stat_activity WHERE usename = 'app' AND datname = current_database()")
+    };
+    let before = until("a connection for requests and one to listen", async || {
+        Some(sessions()).filter(|sessions| sessions.len() == 2)
+    })
+    .await;
+    let mut session = Session::open(&place.database.url()).unwrap();
+    session.run("BEGIN; LOCK TABLE tenure.election IN ACCESS EXCLUSIVE MODE").unwrap();
+    tokio::time::timeout(Duration::from_millis(50), candidate.campaign()).await.expect_err("it is locked");
+    session.run("ROLLBACK").unwrap();
+    candidate.keeps(term).await;
+    until("the end of the connection that was given up", async || {
+        let now = sessions();
+        (now.len() == 2 && now != before).then_some(())
+    })
+    .await;
 }

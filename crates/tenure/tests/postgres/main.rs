@@ -3,8 +3,11 @@
 #![cfg(feature = "postgres")]
 #![allow(clippy::panic, clippy::unwrap_used, reason = "a test that fails panics")]
 
+mod broadcasts;
 mod errors;
 mod failover;
+#[path = "../hearing/mod.rs"]
+mod hearing;
 mod interop;
 mod ledger;
 mod migration;

@@ -65,7 +65,7 @@ async fn helpers_write_nothing_for_those_who_call_them_directly() {
     let mut app = place.session();
     for call in [
         format!("grant_lease({row}, 'thief', {zero}, 1000000, '{{}}', '', clock_timestamp())"),
-        format!("reserve({election}, 'thief', clock_timestamp())"),
+        format!("next_in_line({election}, 'thief', clock_timestamp())"),
         format!("record_transition({election}, 99, clock_timestamp(), 99, 'thief', 'elected', 'granted')"),
         format!("stand_by_for({election}, {zero}, 'thief', 10, 1000000, '', 0, clock_timestamp())"),
         format!(

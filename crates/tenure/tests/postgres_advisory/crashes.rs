@@ -38,6 +38,12 @@ async fn one_of_many_waits_and_only_for_a_while() {
     }
     until("one who waits", async || (locks(&database, "NOT granted") > 0).then_some(())).await;
     until("all others to stop waiting", async || (locks(&database, "NOT granted") == 1).then_some(())).await;
+    // The others have asked over the session they have.
+    let sessions = "SELECT pid FROM pg_stat_activity WHERE datname = current_database() AND usename = 'candidate'";
+    until("the end of all second connections but one", async || {
+        (database.sql(sessions).len() == followers.len() + 2).then_some(())
+    })
+    .await;
     // Nobody keeps the server from clearing up for longer than half the ttl.
     let pinned = "SELECT pid, query_start FROM pg_stat_activity WHERE backend_xmin IS NOT NULL AND pid <> pg_backend_pid() \
                   AND datname = current_database() AND usename = 'candidate' AND wait_event_type = 'Lock'";

@@ -2,7 +2,10 @@
 #![cfg(feature = "postgres")]
 #![allow(clippy::panic, clippy::unwrap_used, reason = "a test that fails panics")]
 
+mod broadcasts;
 mod crashes;
+#[path = "../hearing/mod.rs"]
+mod hearing;
 mod interop;
 mod locks;
 mod messages;

@@ -2,11 +2,14 @@
 #![cfg(feature = "redis")]
 #![allow(clippy::panic, clippy::unwrap_used, reason = "a test that fails panics")]
 
+mod broadcasts;
 mod cluster;
 mod denied;
 mod errors;
 mod examine;
 mod foreign;
+#[path = "../hearing/mod.rs"]
+mod hearing;
 mod interop;
 mod ledger;
 mod lost;

@@ -2,10 +2,13 @@
 #![cfg(feature = "sqlite")]
 #![allow(clippy::panic, clippy::unwrap_used, clippy::zombie_processes, reason = "a test that fails panics")]
 
+mod broadcasts;
 mod crash;
 mod death;
 mod files;
 mod handover;
+#[path = "../hearing/mod.rs"]
+mod hearing;
 mod ledger;
 mod messages;
 mod roles;

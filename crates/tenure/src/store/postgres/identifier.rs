@@ -78,6 +78,12 @@ pub(super) fn channel(parts: &[&str]) -> String {
     format!("tenure_{:032x}", u128::from_be_bytes(first(&digest(parts))))
 }
 
+/// Whether a [`channel`] is of our making.
+pub(super) fn is_own_channel(name: &str) -> bool {
+    let number = name.strip_prefix("tenure_");
+    number.is_some_and(|number| number.len() == 32 && number.bytes().all(|byte| byte.is_ascii_hexdigit()))
+}
+
 fn digest(parts: &[&str]) -> [u8; 32] {
     let mut hash = Sha256::new();
     for (position, part) in parts.iter().enumerate() {
@@ -118,6 +124,7 @@ mod tests {
         assert_eq!(format!("{:032x}", id("default", "nightly")), "1e1ba955dc9a99b5e385597c6d88dcb2");
         assert!(channel(&["tenure", "7"]).len() <= IDENTIFIER_MAX);
         assert_ne!(channel(&["tenure", "7"]), channel(&["tenure7"]));
+        assert!(is_own_channel(&channel(&["tenure"])) && !is_own_channel("tenure_refresh") && !is_own_channel("x"));
     }
 
     #[test]

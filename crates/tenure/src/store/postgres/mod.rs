@@ -1,6 +1,7 @@
 #![doc = include_str!("docs.md")]
 
 mod advisory;
+mod bulletin;
 mod certificates;
 mod config;
 mod connect;

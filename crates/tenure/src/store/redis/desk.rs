@@ -10,7 +10,8 @@ use tenure_core::{CampaignReply, CandidateId, ElectionName, Failure, Held, LossR
 
 use super::super::remote::server_clock::ServerClock;
 use super::super::{
-    Campaign, ElectionKey, Hint, Interest, Observation, Renew, Replies, Resign, StoreError, StoreErrorKind, Transition,
+    Campaign, ElectionKey, Heard, Hint, Interest, Observation, Renew, Replies, Resign, StoreError, StoreErrorKind,
+    Transition,
 };
 use super::call::{Call, Order};
 use super::config::RedisConfig;
@@ -61,7 +62,7 @@ impl Desk {
         Ok(Self {
             place: config.place(),
             changes: keys.changes_channel(),
-            push: Arc::new(Push::new(Channels::new(Arc::clone(&deployment), keys.clone(), &process))),
+            push: Arc::new(Push::new(Channels::new(Arc::clone(&deployment), keys.clone(), config.place(), &process))),
             deployment,
             keys,
             wait: (replicas > 0).then_some(Wait { replicas }),
@@ -94,6 +95,10 @@ impl Desk {
 
     pub(super) fn watch(&self, interest: Interest) -> BoxStream<'static, Hint> {
         self.push.watch(interest)
+    }
+
+    pub(super) fn listen(&self, key: &ElectionKey) -> BoxStream<'static, Heard> {
+        self.push.listen_to(key)
     }
 
     pub(super) async fn campaign(&self, batch: &[Campaign]) -> Replies<CampaignReply> {

@@ -125,6 +125,11 @@ impl Keys {
     pub(super) fn changes_channel(&self) -> String {
         format!("{}::changes", escaped(&self.prefix, IN_CHANNEL))
     }
+
+    /// The channel of what is broadcast to an election. It begins as the others do, so that a user needs no further rights.
+    pub(super) fn broadcast_channel(&self, key: &ElectionKey) -> Result<String, StoreError> {
+        Ok(format!("{}::broadcasts:{}", escaped(&self.prefix, IN_CHANNEL), self.lease(key)?))
+    }
 }
 
 /// The keys of these names beside the lease. They are in its hash slot.

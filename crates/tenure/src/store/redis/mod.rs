@@ -1,6 +1,7 @@
 #![doc = include_str!("docs.md")]
 
 mod address;
+mod bulletin;
 mod call;
 mod cluster;
 mod config;
@@ -38,8 +39,8 @@ pub use self::config::RedisConfig;
 use self::deployment::Deployment;
 use self::desk::Desk;
 use super::{
-    Campaign, Capabilities, ElectionKey, Finding, Hint, Interest, JobLedger, Mailbox, Observation, Renew, Replies,
-    Resign, Store, StoreError, Transition,
+    Bulletin, Campaign, Capabilities, ElectionKey, Finding, Hint, Interest, JobLedger, Mailbox, Observation, Renew,
+    Replies, Resign, Store, StoreError, Transition,
 };
 use crate::clock::Clock;
 
@@ -163,6 +164,10 @@ impl Store for RedisStore {
     }
 
     fn mailbox(&self) -> Option<&dyn Mailbox> {
+        Some(self)
+    }
+
+    fn bulletin(&self) -> Option<&dyn Bulletin> {
         Some(self)
     }
 

@@ -1,5 +1,6 @@
-//! Hints over one connection of their own.
+//! Hints and broadcasts over one connection of their own.
 
+use std::collections::BTreeMap;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -7,9 +8,11 @@ use futures_util::stream::StreamExt;
 use redis::Msg;
 use redis::aio::{PubSubSink, PubSubStream};
 
+use super::super::remote::envelope;
 use super::super::remote::hub::{Ear, Hub, Source, Wanted};
-use super::super::{Hint, Interest};
+use super::super::{ElectionKey, Hint, Interest, StoreError};
 use super::deployment::Deployment;
+use super::error::Fault;
 use super::keys::Keys;
 
 /// Those who watch these servers.
@@ -19,15 +22,18 @@ pub(super) type Push = Hub<Channels>;
 pub(super) struct Channels {
     deployment: Arc<Deployment>,
     keys: Keys,
+    place: String,
     wake_channel: String,
 }
 
 /// A server that takes longer to confirm a subscription, or to answer a ping, is given up.
 const ANSWER_TIMEOUT: Duration = Duration::from_secs(2);
+/// So many channels are subscribed to with one command.
+const CHANNELS_AT_ONCE: usize = 500;
 
 impl Channels {
-    pub(super) fn new(deployment: Arc<Deployment>, keys: Keys, process: &str) -> Self {
-        Self { wake_channel: keys.wake_channel(process), deployment, keys }
+    pub(super) fn new(deployment: Arc<Deployment>, keys: Keys, place: String, process: &str) -> Self {
+        Self { wake_channel: keys.wake_channel(process), deployment, keys, place }
     }
 }
 
@@ -51,6 +57,8 @@ struct Session<'a> {
     server: Arc<str>,
     sink: PubSubSink,
     subscribed: Vec<Interest>,
+    /// The channels of broadcasts, and the elections they belong to.
+    broadcasts: BTreeMap<String, ElectionKey>,
 }
 
 impl<'a> Session<'a> {
@@ -60,12 +68,12 @@ impl<'a> Session<'a> {
             return false;
         };
         let (sink, mut messages) = connection.split();
-        let mut session = Session { channels, ear, server, sink, subscribed: Vec::new() };
+        let mut session = Session { channels, ear, server, sink, subscribed: Vec::new(), broadcasts: BTreeMap::new() };
         let mut wanted = ear.wanted();
         let mut has_heard = false;
         loop {
             let now_wanted = *wanted.borrow_and_update();
-            if now_wanted.is_nothing() || !session.subscribe(now_wanted).await {
+            if now_wanted.is_nothing() || !session.subscribe(now_wanted).await || !session.attend().await {
                 return has_heard;
             }
             has_heard = true;
@@ -113,10 +121,61 @@ impl<'a> Session<'a> {
         true
     }
 
+    /// Asks for the broadcasts that somebody listens to, and for no others. Returns whether the connection can still be used.
+    async fn attend(&mut self) -> bool {
+        let audience = self.ear.audience();
+        let mut wanted = BTreeMap::new();
+        for key in audience.elections() {
+            match self.channels.keys.broadcast_channel(&key) {
+                Ok(channel) => drop(wanted.insert(channel, key)),
+                Err(why) => audience.deafened(&key, &why),
+            }
+        }
+        let idle: Vec<String> =
+            self.broadcasts.keys().filter(|channel| !wanted.contains_key(*channel)).cloned().collect();
+        for channels in idle.chunks(CHANNELS_AT_ONCE) {
+            let confirmed = tokio::time::timeout(ANSWER_TIMEOUT, self.sink.unsubscribe(channels)).await;
+            if !matches!(confirmed, Ok(Ok(()))) {
+                return false;
+            }
+            self.broadcasts.retain(|channel, _| !channels.contains(channel));
+        }
+        // Who left and came back before anybody noticed is heard already.
+        self.broadcasts.values().for_each(|key| audience.now_heard(key));
+        wanted.retain(|channel, _| !self.broadcasts.contains_key(channel));
+        let new: Vec<(String, ElectionKey)> = wanted.into_iter().collect();
+        for chunk in new.chunks(CHANNELS_AT_ONCE) {
+            let channels: Vec<&str> = chunk.iter().map(|(channel, _)| channel.as_str()).collect();
+            match tokio::time::timeout(ANSWER_TIMEOUT, self.sink.subscribe(channels)).await {
+                Ok(Ok(())) => {
+                    self.broadcasts.extend(chunk.iter().cloned());
+                    chunk.iter().for_each(|(_, key)| audience.now_heard(key));
+                }
+                // The server answers, but does not let us. Hints go on.
+                Ok(Err(error)) if error.code().is_some() => {
+                    let why = self.refusal(&error);
+                    chunk.iter().for_each(|(_, key)| audience.deafened(key, &why));
+                }
+                Ok(Err(_)) | Err(_) => return false,
+            }
+        }
+        true
+    }
+
+    fn refusal(&self, error: &redis::RedisError) -> StoreError {
+        let text = [error.code(), error.detail()].into_iter().flatten().collect::<Vec<_>>().join(" ");
+        Fault::refused(text).about(&self.channels.place)
+    }
+
     /// Completes when the connection breaks.
     async fn pass_on(&self, messages: &mut PubSubStream) {
         while let Some(message) = messages.next().await {
-            if let Some((interest, hint)) = self.read(&message) {
+            if let Some(key) = self.broadcasts.get(message.get_channel_name()) {
+                let text = std::str::from_utf8(message.get_payload_bytes()).ok();
+                if let Some(broadcast) = text.and_then(|text| envelope::open(key, text)) {
+                    self.ear.audience().tell(broadcast);
+                }
+            } else if let Some((interest, hint)) = self.read(&message) {
                 self.ear.tell(interest, hint);
             }
         }

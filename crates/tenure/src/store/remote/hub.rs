@@ -1,4 +1,4 @@
-//! Hints from a server to those who watch, over one connection of their own.
+//! Hints from a server to those who watch, and broadcasts to those who listen, over one connection of their own.
 
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
@@ -8,7 +8,8 @@ use futures_util::stream::{BoxStream, StreamExt, unfold};
 use tokio::sync::{broadcast, watch};
 use tokio::task::JoinHandle;
 
-use super::super::{Hint, Interest};
+use super::super::audience::Audience;
+use super::super::{ElectionKey, Heard, Hint, Interest};
 
 /// The other end of a connection for pushes.
 pub(in crate::store) trait Source: Send + Sync + 'static {
@@ -17,7 +18,7 @@ pub(in crate::store) trait Source: Send + Sync + 'static {
     fn listen(&self, ear: &Ear) -> impl Future<Output = bool> + Send;
 }
 
-/// Those who watch. The connection is there as long as there are any.
+/// Those who watch or listen. The connection is there as long as there are any.
 pub(in crate::store) struct Hub<S: Source> {
     source: Arc<S>,
     ear: Arc<Ear>,
@@ -30,6 +31,8 @@ pub(in crate::store) struct Ear {
     hints: broadcast::Sender<(Interest, Hint)>,
     /// Apart from the others: however many messages come, nobody else lags behind for it.
     message_hints: broadcast::Sender<(Interest, Hint)>,
+    /// Those who listen to broadcasts.
+    audience: Arc<Audience>,
     /// Whether the server has confirmed that it will wake us.
     is_heard: AtomicBool,
     /// Somebody stood by while it was not so, and could not be woken.
@@ -42,6 +45,7 @@ pub(in crate::store) struct Wanted {
     own: usize,
     all: usize,
     messages: usize,
+    broadcasts: usize,
 }
 
 const HINTS_KEPT: usize = 256;
@@ -55,6 +59,7 @@ impl<S: Source> Hub<S> {
             wanted: watch::Sender::default(),
             hints,
             message_hints,
+            audience: Arc::default(),
             is_heard: AtomicBool::new(false),
             is_deaf: AtomicBool::new(false),
         };
@@ -104,6 +109,14 @@ impl<S: Source> Hub<S> {
         .boxed()
     }
 
+    /// A stream of what is broadcast to an election. Must be called on a runtime.
+    pub(in crate::store) fn listen_to(self: &Arc<Self>, key: &ElectionKey) -> BoxStream<'static, Heard> {
+        let listener = self.ear.audience.join(key, Attention(Arc::clone(self)));
+        self.ear.wanted.send_modify(|wanted| wanted.broadcasts += 1);
+        self.listen();
+        listener.boxed()
+    }
+
     fn listen(&self) {
         let mut listener = self.listener.lock().unwrap_or_else(PoisonError::into_inner);
         // The runtime it ran on may be gone.
@@ -134,6 +147,15 @@ impl<S: Source> Drop for Watcher<S> {
     }
 }
 
+/// A stream of broadcasts that is alive.
+struct Attention<S: Source>(Arc<Hub<S>>);
+
+impl<S: Source> Drop for Attention<S> {
+    fn drop(&mut self) {
+        self.0.ear.wanted.send_modify(|wanted| wanted.broadcasts -= 1);
+    }
+}
+
 impl Wanted {
     /// Whether anybody wants to hear of this.
     pub(in crate::store) fn wants(mut self, interest: Interest) -> bool {
@@ -158,6 +180,11 @@ impl Ear {
     /// What is wanted, now and when it changes.
     pub(in crate::store) fn wanted(&self) -> watch::Receiver<Wanted> {
         self.wanted.subscribe()
+    }
+
+    /// Those who listen to broadcasts. When they come or go, what is [wanted](Self::wanted) changes.
+    pub(in crate::store) fn audience(&self) -> &Audience {
+        &self.audience
     }
 
     /// Passes on a hint. Nobody may be listening any more, and that is fine.
@@ -209,6 +236,7 @@ async fn listen<S: Source>(source: Arc<S>, ear: Arc<Ear>) {
     while wanted.wait_for(|wanted| !wanted.is_nothing()).await.is_ok() {
         let has_heard = source.listen(&ear).await;
         ear.not_heard();
+        ear.audience.interrupted();
         back_off = if has_heard { BACK_OFF_FIRST } else { (back_off * 2).min(BACK_OFF_MAX) };
         tokio::time::sleep(back_off).await;
     }

@@ -1,5 +1,7 @@
 //! What is left to do when a transaction has been committed: nobody is woken for what did not happen.
 
+use std::collections::BTreeSet;
+
 use tenure_core::{Instant, Nonce};
 
 use super::super::ElectionKey;
@@ -15,6 +17,8 @@ pub(super) struct Aftermath {
     pub(super) watchers: Vec<ProcessToken>,
     /// Leaders for whom messages wait.
     pub(super) messages: Vec<(ElectionKey, ProcessToken)>,
+    /// Those who listen to what was just said.
+    pub(super) broadcasts: BTreeSet<(ElectionKey, ProcessToken)>,
     wake: Vec<(ElectionKey, Wake)>,
     changed: Vec<ElectionKey>,
 }
@@ -57,6 +61,9 @@ impl Aftermath {
         }
         for (key, leader) in &self.messages {
             wake(*leader, Ring::Messages, key);
+        }
+        for (key, listener) in &self.broadcasts {
+            wake(*listener, Ring::Broadcast, key);
         }
         for candidate in self.forget {
             pulse.forget(candidate);

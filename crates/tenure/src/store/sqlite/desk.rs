@@ -64,6 +64,16 @@ impl<'a> Desk<'a> {
         self.unix_ms
     }
 
+    /// When the transaction had begun, on the clock of leases.
+    pub(super) fn now(&self) -> Instant {
+        self.now
+    }
+
+    /// Has these told, once all is committed, that something was said.
+    pub(super) fn call_listeners(&mut self, key: &ElectionKey, listeners: Vec<ProcessToken>) {
+        self.aftermath.broadcasts.extend(listeners.into_iter().map(|listener| (key.clone(), listener)));
+    }
+
     /// Whether this nonce holds the lease under this term now.
     pub(super) fn is_held_by(&self, key: &ElectionKey, nonce: Nonce, term: Term) -> Result<bool, Fault> {
         let found = record::find(self.connection, key)?;

@@ -35,7 +35,7 @@ struct Listener<T> {
 }
 
 /// Registered on the runtime that polls the stream, which may not be the one it was made on.
-enum Descriptor {
+pub(super) enum Descriptor {
     New,
     Registered(AsyncFd<OwnedFd>),
     /// Then hints come only from this process, and everybody looks again when a lease runs out.
@@ -62,7 +62,7 @@ impl<T> Listener<T> {
 
 impl Descriptor {
     /// Completes after something happened and was told to all watchers. Safe to cancel.
-    async fn take(&mut self, pulse: &Pulse) {
+    pub(super) async fn take(&mut self, pulse: &Pulse) {
         if let Self::New = self {
             *self = match pulse.descriptor().and_then(tenure_sys::async_fd) {
                 Ok(descriptor) => Self::Registered(descriptor),

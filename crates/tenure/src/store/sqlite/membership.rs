@@ -17,12 +17,13 @@ pub(super) fn unwatch(database: &Database, process: ProcessToken) -> Result<(), 
     execute(database, include_str!("sql/watcher_forget.sql"), process)
 }
 
-/// These can neither stand by nor watch any more. Their leases are left to run out.
+/// These can neither stand by nor watch or listen any more. Their leases are left to run out.
 pub(super) fn forget(database: &Database, processes: &[ProcessToken]) -> Result<(), Fault> {
     database.write(Durability::Crash, |connection| {
         for process in processes {
             connection.execute(include_str!("sql/stand_by_forget.sql"), [from_process(*process)])?;
             connection.execute(include_str!("sql/watcher_forget.sql"), [from_process(*process)])?;
+            connection.execute(include_str!("sql/listener_forget.sql"), [from_process(*process)])?;
         }
         Ok(())
     })

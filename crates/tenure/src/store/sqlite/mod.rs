@@ -2,12 +2,15 @@
 
 mod aftermath;
 mod books;
+mod broadcasts;
+mod bulletin;
 mod busy;
 mod config;
 mod database;
 mod desk;
 mod error;
 mod examine;
+mod hearing;
 mod history;
 mod identity;
 mod jobs;
@@ -49,8 +52,8 @@ use self::pulse::Pulse;
 use self::registry::Registry;
 use self::worker::Worker;
 use super::{
-    Campaign, Capabilities, ElectionKey, Finding, Hint, Interest, JobLedger, Mailbox, Observation, Renew, Replies,
-    Resign, Store, StoreError, Transition,
+    Bulletin, Campaign, Capabilities, ElectionKey, Finding, Hint, Interest, JobLedger, Mailbox, Observation, Renew,
+    Replies, Resign, Store, StoreError, Transition,
 };
 use crate::clock::Clock;
 
@@ -103,9 +106,11 @@ impl SqliteStore {
             let path = database.location().path.clone();
             let worker = Worker::new(database, clock, Arc::clone(&presence));
             let (jobs, orders) = Jobs::new();
+            let jobs = Arc::new(jobs);
+            presence.pulse().hearing().serve(&jobs);
             let name = "tenure-sqlite".to_owned();
             thread::Builder::new().name(name).spawn(move || worker.work(&orders)).map_err(failed)?;
-            Ok(Self { path, jobs: Arc::new(jobs), presence })
+            Ok(Self { path, jobs, presence })
         };
         start().map_err(|fault: Fault| fault.about(path))
     }
@@ -190,6 +195,10 @@ impl Store for SqliteStore {
         Some(self)
     }
 
+    fn bulletin(&self) -> Option<&dyn Bulletin> {
+        Some(self)
+    }
+
     fn ledger(&self) -> Option<&dyn JobLedger> {
         Some(self)
     }
@@ -206,6 +215,12 @@ impl Store for SqliteStore {
                 Err(error) => vec![Finding::bad("reach", error.to_string())],
             }
         })
+    }
+}
+
+impl Drop for SqliteStore {
+    fn drop(&mut self) {
+        self.presence.pulse().hearing().end();
     }
 }
 

@@ -6,7 +6,7 @@
 
 use std::io;
 use std::os::fd::OwnedFd;
-use std::sync::{Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use rustix::buffer::spare_capacity;
 use rustix::event::{Timespec, epoll};
@@ -14,6 +14,7 @@ use tenure_core::{Instant, Nonce};
 use tokio::sync::broadcast;
 
 use super::super::{ElectionKey, Hint, Interest};
+use super::hearing::Hearing;
 use super::leaders::Leaders;
 use super::registry::Registry;
 use super::ring::Ring;
@@ -25,6 +26,7 @@ pub(super) struct Pulse {
     news: broadcast::Sender<News>,
     /// Apart from the others: however many messages come, nobody else lags behind for it.
     message_news: broadcast::Sender<News>,
+    hearing: Arc<Hearing>,
     sources: Mutex<Sources>,
 }
 
@@ -57,12 +59,17 @@ impl Pulse {
     pub(super) fn new() -> io::Result<Self> {
         let epoll = epoll::create(epoll::CreateFlags::CLOEXEC)?;
         let [news, message_news] = [(); 2].map(|()| broadcast::Sender::new(NEWS_KEPT));
-        Ok(Self { epoll, news, message_news, sources: Mutex::default() })
+        Ok(Self { epoll, news, message_news, hearing: Arc::default(), sources: Mutex::default() })
     }
 
     /// A descriptor that is readable when [`Pulse::take`] has something to do.
     pub(super) fn descriptor(&self) -> io::Result<OwnedFd> {
         self.epoll.try_clone()
+    }
+
+    /// Those who listen to broadcasts.
+    pub(super) fn hearing(&self) -> &Arc<Hearing> {
+        &self.hearing
     }
 
     pub(super) fn subscribe(&self, interest: Interest) -> broadcast::Receiver<News> {
@@ -71,9 +78,9 @@ impl Pulse {
 
     /// Tells every watcher in this process.
     pub(super) fn tell(&self, ring: Ring, key: Option<ElectionKey>) {
+        let Some(interest) = ring.interest() else { return self.hearing.call() };
         let hint = Hint { key, after: ring.delay() };
         // Nobody may be listening, and that is fine: a hint is only a hint.
-        let interest = ring.interest();
         let _ = self.channel(interest).send(News { interest, hint });
     }
 
@@ -81,6 +88,7 @@ impl Pulse {
     fn tell_all(&self) {
         self.tell(Ring::Now, None);
         self.tell(Ring::Messages, None);
+        self.tell(Ring::Broadcast, None);
     }
 
     pub(super) fn listen_to(&self, bell: OwnedFd) -> io::Result<()> {

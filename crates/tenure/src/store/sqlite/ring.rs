@@ -17,23 +17,28 @@ pub(super) enum Ring {
     News,
     /// Messages wait for a candidate of that process, which leads.
     Messages,
+    /// Something was said to all candidates of an election, and somebody in that process listens.
+    Broadcast,
 }
 
 impl Ring {
-    const ALL: [(Self, u8); 4] = [(Self::Now, b'!'), (Self::Later, b'~'), (Self::News, b'.'), (Self::Messages, b'@')];
+    const ALL: [(Self, u8); 5] =
+        [(Self::Now, b'!'), (Self::Later, b'~'), (Self::News, b'.'), (Self::Messages, b'@'), (Self::Broadcast, b'*')];
 
-    pub(super) fn interest(self) -> Interest {
+    /// Whose hint it is. A broadcast is no hint: it is read.
+    pub(super) fn interest(self) -> Option<Interest> {
         match self {
-            Self::Now | Self::Later => Interest::Own,
-            Self::News => Interest::All,
-            Self::Messages => Interest::Messages,
+            Self::Now | Self::Later => Some(Interest::Own),
+            Self::News => Some(Interest::All),
+            Self::Messages => Some(Interest::Messages),
+            Self::Broadcast => None,
         }
     }
 
     pub(super) fn delay(self) -> Duration {
         match self {
             Self::Later => RESERVATION,
-            Self::Now | Self::News | Self::Messages => Duration::ZERO,
+            Self::Now | Self::News | Self::Messages | Self::Broadcast => Duration::ZERO,
         }
     }
 

@@ -5,9 +5,11 @@ use std::sync::Arc;
 use std::sync::mpsc::Receiver;
 
 use super::super::StoreError;
+use super::bulletin::Attendance;
 use super::database::{Database, Durability};
 use super::desk::Desk;
 use super::error::Fault;
+use super::hearing::Hearing;
 use super::jobs::Job;
 use super::lease_clock::LeaseClock;
 use super::membership;
@@ -25,18 +27,21 @@ pub(super) struct Worker {
     /// Streams that want to hear of everything.
     watchers: usize,
     is_registered: bool,
+    attendance: Attendance,
 }
 
 impl Worker {
     pub(super) fn new(database: Database, clock: LeaseClock, presence: Arc<Presence>) -> Self {
         let path = database.location().path.clone();
-        Self { path, clock, presence, database: Some(database), watchers: 0, is_registered: false }
+        let (database, attendance) = (Some(database), Attendance::default());
+        Self { path, clock, presence, database, watchers: 0, is_registered: false, attendance }
     }
 
     /// Does jobs until nobody can send any more.
     pub(super) fn work(mut self, jobs: &Receiver<Job>) {
         while let Ok(job) = jobs.recv() {
             self.register();
+            self.attend();
             job(&mut self);
         }
         self.leave();
@@ -48,6 +53,23 @@ impl Worker {
 
     pub(super) fn clock(&self) -> &LeaseClock {
         &self.clock
+    }
+
+    /// Who this is. From here on others can tell whether it lives.
+    pub(super) fn show(&self) -> Result<ProcessToken, Fault> {
+        self.presence.show()
+    }
+
+    pub(super) fn hearing(&self) -> &Arc<Hearing> {
+        self.presence.pulse().hearing()
+    }
+
+    pub(super) fn attendance(&self) -> &Attendance {
+        &self.attendance
+    }
+
+    pub(super) fn attendance_mut(&mut self) -> &mut Attendance {
+        &mut self.attendance
     }
 
     pub(super) fn watch(&mut self) {
@@ -173,6 +195,9 @@ impl Worker {
         let database = Database::open(&self.path, &self.clock)?;
         self.presence.move_to(Registry::of(database.location()));
         self.is_registered = false;
+        self.attendance = Attendance::default();
+        self.hearing().audience().interrupted();
+        self.hearing().change_later();
         membership::sweep(&database, &self.presence.registry(), self.clock.now());
         Ok(database)
     }

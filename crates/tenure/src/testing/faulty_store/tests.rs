@@ -227,7 +227,8 @@ async fn messages_go_astray_as_well() {
         limit: 1,
     };
     assert_eq!(faulty.receive(&request).await.unwrap(), Received::NotHolder);
-    assert_eq!(faulty.promises(), inner.promises());
+    assert_eq!(faulty.promises(), Mailbox::promises(&inner));
+    assert_eq!(store.bulletin().unwrap().promises(), Bulletin::promises(&inner));
 }
 
 #[tokio::test]

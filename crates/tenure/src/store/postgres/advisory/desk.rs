@@ -1,5 +1,7 @@
 //! Where requests are taken, sent, and answered.
 
+use std::future::poll_fn;
+use std::pin::pin;
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
 
@@ -13,14 +15,14 @@ use super::book::{Hold, Lock};
 use super::campaign;
 use super::locks::{self, Sight};
 use super::mailbox;
-use super::notice::{Notice, notify};
+use super::notice::{Notice, tell_released};
 use super::office::Office;
 use super::push::{Push, Voice};
 use super::session::LockSession;
 use super::warden::tidy;
 use crate::clock::Clock;
 use crate::store::{
-    Campaign, ElectionKey, Hint, Interest, Observation, Renew, Replies, Resign, StoreError, StoreErrorKind,
+    Campaign, ElectionKey, Heard, Hint, Interest, Observation, Renew, Replies, Resign, StoreError, StoreErrorKind,
 };
 
 /// One open store.
@@ -50,6 +52,10 @@ impl Desk {
 
     pub(super) fn watch(&self, interest: Interest) -> BoxStream<'static, Hint> {
         self.push.watch(interest)
+    }
+
+    pub(super) fn listen(&self, key: &ElectionKey) -> BoxStream<'static, Heard> {
+        self.push.listen_to(key)
     }
 
     pub(super) async fn campaign(&self, batch: &[Campaign]) -> Replies<CampaignReply> {
@@ -183,7 +189,7 @@ impl Drop for Desk {
     }
 }
 
-/// Frees what is held, then tells of it, in a statement of its own.
+/// Frees what is held, and tells of it in a statement of its own that travels with it.
 async fn resign(session: Arc<LockSession>, batch: Vec<Resign>) -> Result<(), Fault> {
     let turn = session.turn.lock().await;
     let (mut holds, mut notices): (Vec<Hold>, Vec<Notice>) = (Vec::new(), Vec::new());
@@ -194,21 +200,36 @@ async fn resign(session: Arc<LockSession>, batch: Vec<Resign>) -> Result<(), Fau
             notices.push(Notice::Freed(request.key, request.successor));
         }
     }
-    let released = locks::release(&session, &holds).await;
+    let release = session.next_release();
+    let mut releasing = pin!(locks::release(&session, &holds, &release));
+    let mut telling = Box::pin(tell(Arc::clone(&session), notices, release.clone()));
+    let mut is_told = false;
+    let released = poll_fn(|context| {
+        let released = releasing.as_mut().poll(context);
+        // Polled once, it is on its way.
+        is_told = is_told || telling.as_mut().poll(context).is_ready();
+        released
+    })
+    .await;
+    if !is_told {
+        tokio::spawn(telling);
+    }
     if released.is_err() {
         let _ = tidy(&session).await;
     }
     drop(turn);
-    let elections: Vec<ElectionKey> = holds.iter().map(|hold| hold.key.clone()).collect();
-    tokio::spawn(async move {
-        notify(&session, &notices).await;
-        mailbox::close(&session, &elections).await;
-    });
     match released {
         // Whatever it held is free, since it has ended.
         Err(_) if session_is_over(&released) => Ok(()),
         released => released,
     }
+}
+
+/// Tells of what is freed, and listens no more to what was meant for its leader.
+async fn tell(session: Arc<LockSession>, notices: Vec<Notice>, release: String) {
+    tell_released(&session, &notices, &release).await;
+    let elections: Vec<ElectionKey> = notices.iter().map(|notice| notice.key().clone()).collect();
+    mailbox::close(&session, &elections).await;
 }
 
 /// With the session, everything was freed.

@@ -111,8 +111,9 @@ pub(super) async fn beat(session: &LockSession, ttl: Option<Duration>) -> Result
     Ok(())
 }
 
-/// Frees these locks. The book does not have them any more.
-pub(super) async fn release(session: &LockSession, holds: &[Hold]) -> Result<(), Fault> {
+/// Frees these locks. The book does not have them any more. What is sent behind it finds the number of this release in the
+/// session, if it has freed all of them.
+pub(super) async fn release(session: &LockSession, holds: &[Hold], release: &str) -> Result<(), Fault> {
     if holds.is_empty() {
         return Ok(());
     }
@@ -129,6 +130,7 @@ pub(super) async fn release(session: &LockSession, holds: &[Hold]) -> Result<(),
                 (&terms, Type::INT8_ARRAY),
                 (&session.marker, Type::TEXT),
                 (&guard.to_string(), Type::TEXT),
+                (&release, Type::TEXT),
             ],
         )
         .await;

@@ -1,6 +1,7 @@
 //! Advisory locks.
 
 mod book;
+mod bulletin;
 mod campaign;
 mod desk;
 mod dial;
@@ -29,8 +30,8 @@ use super::config::PostgresConfig;
 use super::error::Fault;
 use crate::clock::Clock;
 use crate::store::{
-    Campaign, Capabilities, ElectionKey, Feature, Finding, Hint, Interest, Mailbox, Observation, Renew, Replies,
-    Resign, Store, StoreError, Transition,
+    Bulletin, Campaign, Capabilities, ElectionKey, Feature, Finding, Hint, Interest, Mailbox, Observation, Renew,
+    Replies, Resign, Store, StoreError, Transition,
 };
 
 #[doc = include_str!("docs.md")]
@@ -110,6 +111,10 @@ impl Store for AdvisoryStore {
     }
 
     fn mailbox(&self) -> Option<&dyn Mailbox> {
+        Some(self)
+    }
+
+    fn bulletin(&self) -> Option<&dyn Bulletin> {
         Some(self)
     }
 

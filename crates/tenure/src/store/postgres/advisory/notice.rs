@@ -2,7 +2,7 @@
 
 use tenure_core::{CandidateId, ElectionName, Handover, Namespace, Term};
 use tokio_postgres::Notification;
-use tokio_postgres::types::Type;
+use tokio_postgres::types::{ToSql, Type};
 
 use super::super::identifier::channel;
 use super::session::LockSession;
@@ -74,6 +74,21 @@ pub(super) async fn notify(session: &LockSession, notices: &[Notice]) -> bool {
     payloads.is_empty()
         || session.ask(sql, &[(&channel_name(), Type::TEXT), (&payloads, Type::TEXT_ARRAY)]).await.is_ok()
 }
+
+/// The same of locks that were freed, right behind the [release](super::locks::release) of this number: unless that has freed
+/// them, nothing is told.
+pub(super) async fn tell_released(session: &LockSession, notices: &[Notice], release: &str) -> bool {
+    let payloads: Vec<String> = notices.iter().map(Notice::payload).collect();
+    let told: [(&(dyn ToSql + Sync), Type); 4] = [
+        (&channel_name(), Type::TEXT),
+        (&payloads, Type::TEXT_ARRAY),
+        (&session.marker, Type::TEXT),
+        (&release, Type::TEXT),
+    ];
+    payloads.is_empty() || session.ask(TELL_RELEASED, &told).await.is_ok()
+}
+
+const TELL_RELEASED: &str = include_str!("sql/tell_released.sql");
 
 #[cfg(test)]
 mod tests {

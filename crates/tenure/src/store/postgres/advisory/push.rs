@@ -1,10 +1,12 @@
-//! Hints: what the session hears, and what the watchman sees.
+//! Hints and broadcasts: what the session hears, and what the watchman sees.
 
 use std::sync::{Arc, Weak};
 use std::time::Duration;
 
 use tenure_core::record::RESERVATION;
 
+use super::super::bulletin::Attendance;
+use super::bulletin::PLACE;
 use super::notice::Notice;
 use super::office::Office;
 use super::session::{Heard, LockSession};
@@ -22,6 +24,11 @@ pub(super) struct Voice {
 
 /// All who stand by look who leads, after a change, but not all at once.
 const SPREAD: Duration = Duration::from_secs(1);
+/// A server that takes longer to confirm that it will tell of broadcasts is asked again.
+const ANSWER_TIMEOUT: Duration = Duration::from_secs(2);
+
+/// How long those who stand by let the one of them go first that the server has woken. It is less than what a priority counts.
+const COURTESY: Duration = Duration::from_millis(15);
 
 impl Voice {
     pub(super) fn new(office: Weak<Office>) -> Self {
@@ -51,6 +58,7 @@ impl Voice {
     async fn hear(&self, session: &Arc<LockSession>, ear: &Ear) {
         let mut wanted = ear.wanted();
         let mut told = Vec::new();
+        let mut broadcasts = Attendance::default();
         loop {
             let now_wanted = *wanted.borrow_and_update();
             for interest in [Interest::All, Interest::Messages] {
@@ -59,10 +67,16 @@ impl Voice {
                 }
             }
             told = [Interest::All, Interest::Messages].into_iter().filter(|what| now_wanted.wants(*what)).collect();
+            if !attend(session, ear, &mut broadcasts).await {
+                return;
+            }
             tokio::select! {
                 heard = session.hear() => match heard {
                     Some(Heard::Notice(from, notice)) => self.pass_on(session, ear, from, &notice),
                     Some(Heard::Letter(key)) => ear.tell(Interest::Messages, Hint::at(key)),
+                    Some(Heard::Broadcast(channel, payload)) => {
+                        broadcasts.pass_on(&channel, &payload, ear.audience());
+                    }
                     None => return,
                 },
                 changed = wanted.changed() => if changed.is_err() { return },
@@ -81,15 +95,20 @@ impl Voice {
                     ear.tell(Interest::Own, Hint::at(key.clone()));
                 }
                 if let Some(is_first) = waits(successor.as_ref()) {
-                    let after = if is_first { Duration::ZERO } else { RESERVATION };
+                    let is_others = office.standing().was_watched(key) && !office.posts.is_waiting_for(from);
+                    let after = match (is_first, successor) {
+                        (false, _) => RESERVATION,
+                        // One of all who stand by was woken by the server: it goes first, and the others see who leads.
+                        (true, None) if is_others => COURTESY.mul_f64(1.0 + part()),
+                        (true, _) => Duration::ZERO,
+                    };
                     ear.tell(Interest::Own, Hint { key: Some(key.clone()), after });
                 }
                 ear.tell(Interest::All, Hint::at(key.clone()));
             }
             Notice::Led(_) => {
                 if waits(None).is_some() {
-                    let spread = f64::from(getrandom::u32().unwrap_or_default()) / f64::from(u32::MAX);
-                    let after = SPREAD.mul_f64(spread.max(0.01));
+                    let after = SPREAD.mul_f64(part().max(0.01));
                     ear.tell(Interest::Own, Hint { key: Some(key.clone()), after });
                 }
                 ear.tell(Interest::All, Hint::at(key.clone()));
@@ -103,4 +122,21 @@ impl Voice {
             }
         }
     }
+}
+
+/// Any number from 0 to 1.
+fn part() -> f64 {
+    f64::from(getrandom::u32().unwrap_or_default()) / f64::from(u32::MAX)
+}
+
+/// Asks for the broadcasts that somebody listens to, and for no others. Returns whether the session can still be used.
+async fn attend(session: &LockSession, ear: &Ear, broadcasts: &mut Attendance) -> bool {
+    while let Some(change) = broadcasts.change(PLACE, ear.audience()) {
+        let made = tokio::time::timeout(ANSWER_TIMEOUT, session.run(&change.sql)).await;
+        if !matches!(made, Ok(Ok(()))) {
+            return false;
+        }
+        broadcasts.changed(change, ear.audience());
+    }
+    true
 }

@@ -14,6 +14,7 @@ use tokio_postgres::{AsyncMessage, Row};
 
 use super::super::connect::{Facts, Messages, Session};
 use super::super::error::Fault;
+use super::super::identifier::is_own_channel;
 use super::book::Book;
 use super::letters::Letters;
 use super::notice::{Notice, channel_name};
@@ -38,6 +39,8 @@ pub(super) struct LockSession {
     pub(super) guard_ms: AtomicU32,
     /// How often it has shown that it is alive.
     pub(super) beats: AtomicU32,
+    /// How often it has freed locks.
+    releases: AtomicU32,
     /// A statement failed, and nobody knows which locks it took before.
     pub(super) is_unsure: AtomicBool,
     /// Tells whoever gives back what has lapsed.
@@ -61,6 +64,8 @@ pub(super) enum Heard {
     Notice(i32, Notice),
     /// A message to the leader of an election, which is this process.
     Letter(ElectionKey),
+    /// A broadcast: its channel, and what was notified there.
+    Broadcast(String, String),
 }
 
 /// A server that takes longer is asked over another connection, unless this one holds something.
@@ -80,6 +85,7 @@ impl LockSession {
             letters: Mutex::default(),
             guard_ms: AtomicU32::new(0),
             beats: AtomicU32::new(0),
+            releases: AtomicU32::new(0),
             is_unsure: AtomicBool::new(false),
             changed: Notify::new(),
             is_closed: AtomicBool::new(false),
@@ -147,6 +153,11 @@ impl LockSession {
         }
     }
 
+    /// A number for the next release, which no other one of this session has.
+    pub(super) fn next_release(&self) -> String {
+        self.releases.fetch_add(1, Ordering::Relaxed).to_string()
+    }
+
     /// What the server has to wait for, in milliseconds, so that nobody loses a lock in which it may trust: the longest
     /// ttl, since all locks end with the session.
     pub(super) fn guard(&self, more: Option<Duration>) -> u32 {
@@ -190,6 +201,10 @@ impl LockSession {
     /// A request to hand over waits for the next renewal; everything else waits for those who listen.
     fn sort(&self, inbox: &mut Inbox, message: &AsyncMessage) {
         let AsyncMessage::Notification(told) = message else { return };
+        if told.channel() != channel_name() && is_own_channel(told.channel()) {
+            inbox.keep(Heard::Broadcast(told.channel().to_owned(), told.payload().to_owned()));
+            return;
+        }
         if told.channel() != channel_name() {
             let led = self.book().led(self.now());
             inbox.heard.extend(self.letters().deliver(told, &led).into_iter().map(Heard::Letter));
@@ -203,10 +218,7 @@ impl LockSession {
         if let Notice::Freed(key, _) = &notice {
             inbox.freed.push_back((told.process_id(), key.clone()));
         }
-        inbox.heard.push_back(Heard::Notice(told.process_id(), notice));
-        if inbox.heard.len() > HEARD_MAX {
-            inbox.heard.pop_front();
-        }
+        inbox.keep(Heard::Notice(told.process_id(), notice));
         if inbox.freed.len() > HEARD_MAX {
             inbox.freed.pop_front();
         }
@@ -230,6 +242,15 @@ impl LockSession {
 
     pub(super) fn is_unsure(&self) -> bool {
         self.is_unsure.load(Ordering::SeqCst)
+    }
+}
+
+impl Inbox {
+    fn keep(&mut self, heard: Heard) {
+        self.heard.push_back(heard);
+        if self.heard.len() > HEARD_MAX {
+            self.heard.pop_front();
+        }
     }
 }
 

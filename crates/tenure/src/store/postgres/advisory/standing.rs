@@ -22,6 +22,8 @@ struct Election {
     waiting: Vec<Waiting>,
     /// The server process that holds the lock.
     holder: Option<i32>,
+    /// Somebody else waits for the end of that, and is woken first.
+    is_watched: bool,
     /// The highest term that was ever seen here.
     last_term: Option<Term>,
     /// A holder that is none of ours, and the term it is shown with.
@@ -55,6 +57,7 @@ impl Standing {
         let election = self.election(&request.key);
         election.wait(request, now);
         election.holder = holder.map(|holder| holder.pid);
+        election.is_watched = holder.is_some_and(|holder| holder.waiters > 0);
         let leader = holder.and_then(|holder| election.leader(holder));
         election.blocked = if holder.is_some() { 0 } else { election.blocked.saturating_add(1) };
         let is_blink = (1..=BLINKS_MAX).contains(&election.blocked);
@@ -133,6 +136,18 @@ impl Standing {
         Some(successor.is_none_or(|named| fresh.any(|waiting| waiting.candidate == *named)))
     }
 
+    /// Somebody else waits for the end of this process of the server.
+    pub(super) fn watched(&mut self, holder: i32) {
+        for election in self.elections.values_mut().filter(|election| election.holder == Some(holder)) {
+            election.is_watched = true;
+        }
+    }
+
+    /// Whether somebody else waited for the end of the last holder of this lock, as far as it was looked at. It is known once.
+    pub(super) fn was_watched(&mut self, key: &ElectionKey) -> bool {
+        self.elections.get_mut(&Lock::of(key).id).is_some_and(|election| std::mem::take(&mut election.is_watched))
+    }
+
     /// The elections in which somebody here waits for this process of the server.
     pub(super) fn waiting_for(&self, holder: i32, now: Instant) -> Vec<ElectionKey> {
         let waits = |election: &&Election| election.holder == Some(holder) && election.fresh(now).next().is_some();
@@ -144,6 +159,7 @@ impl Standing {
             key: key.clone(),
             waiting: Vec::new(),
             holder: None,
+            is_watched: false,
             last_term: None,
             foreigner: None,
             unused: None,

@@ -4,7 +4,7 @@ use std::sync::Weak;
 use std::time::Duration;
 
 use super::locks;
-use super::notice::{Notice, notify};
+use super::notice::{Notice, tell_released};
 use super::session::LockSession;
 
 /// How soon a failed statement is cleared up after, if nobody does it before.
@@ -43,9 +43,10 @@ pub(super) async fn tidy(session: &LockSession) -> Result<(), super::Fault> {
     let lapsed = session.book().take_lapsed(session.now());
     if !lapsed.is_empty() {
         tracing::debug!(count = lapsed.len(), "locks that were not renewed are given back");
-        locks::release(session, &lapsed).await?;
+        let release = session.next_release();
+        locks::release(session, &lapsed, &release).await?;
         let notices: Vec<Notice> = lapsed.into_iter().map(|hold| Notice::Freed(hold.key, None)).collect();
-        notify(session, &notices).await;
+        tell_released(session, &notices, &release).await;
     }
     if session.is_unsure() {
         locks::audit(session).await?;

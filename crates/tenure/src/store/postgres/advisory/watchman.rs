@@ -1,17 +1,21 @@
 //! Sees that a holder is gone: waits for its lock on a second connection, each time for a bounded while.
 //!
 //! A wait without a bound would keep the server from clearing up old rows. Only one of all who stand by waits for a holder,
-//! and only for one of its locks: they all end together. What is waited for is never kept: whoever is woken campaigns.
+//! and only for one of its locks: they all end together. Whether somebody waits already is asked over the session that is
+//! there, so the others need no second connection. What is waited for is never kept: whoever is woken campaigns.
 
 use std::collections::VecDeque;
+use std::sync::atomic::{AtomicI32, Ordering};
 use std::sync::{Mutex, MutexGuard, PoisonError, Weak};
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use tokio::sync::Notify;
 use tokio_postgres::types::Type;
 
 use super::super::connect::Session;
 use super::super::error::Fault;
+use super::book::Lock;
+use super::locks::{self, Sight};
 use super::office::Office;
 use crate::store::remote::hub::Ear;
 use crate::store::{Hint, Interest};
@@ -21,6 +25,8 @@ use crate::store::{Hint, Interest};
 pub(super) struct Posts {
     posts: Mutex<VecDeque<Post>>,
     added: Notify,
+    /// The holder that is waited for this moment; 0 when none is.
+    waits_for: AtomicI32,
 }
 
 /// One lock of a holder.
@@ -30,6 +36,13 @@ struct Post {
     id: i64,
     /// How long one wait lasts.
     bound: Duration,
+}
+
+/// The second connection.
+struct Watch {
+    session: Session,
+    /// How long each wait on it lasts.
+    bound: Option<Duration>,
 }
 
 /// What became of a wait.
@@ -47,8 +60,12 @@ const BOUND_MIN: Duration = Duration::from_millis(500);
 const BOUND_MAX: Duration = Duration::from_secs(15);
 /// When there can be no second connection, candidates are told to look by themselves this often.
 const BACK_OFF: Duration = Duration::from_secs(2);
-/// Between two waits, up to this long, so that of several only one goes on.
+/// Before each wait, up to this long, so that of several only one goes on.
 const PAUSE: Duration = Duration::from_millis(200);
+/// A connection that is not needed is kept this long: after a change there is soon somebody else to wait for.
+const KEPT_FOR: Duration = Duration::from_secs(5);
+/// Whoever gives a lock back says so within this. It is little beside what is waited for after a leader that did not.
+const WORD: Duration = Duration::from_millis(10);
 
 impl Posts {
     /// Nobody waits for this holder yet.
@@ -69,6 +86,11 @@ impl Posts {
         Some(Post { bound: (post.bound / count).max(BOUND_MIN), ..post })
     }
 
+    /// Whether this process is the one that will be woken when this holder is gone.
+    pub(super) fn is_waiting_for(&self, holder: i32) -> bool {
+        self.waits_for.load(Ordering::Relaxed) == holder
+    }
+
     fn remove(&self, holder: i32) {
         self.posts().retain(|post| post.holder != holder);
     }
@@ -80,19 +102,16 @@ impl Posts {
 
 /// Goes on until the handle is gone.
 pub(super) async fn watch(office: &Weak<Office>, ear: &Ear) {
+    let mut watch = None;
     loop {
-        let Some(endpoint) = next_endpoint(office).await else { return };
-        let connected = endpoint.connect().await;
+        if !has_post(office, watch.is_some()).await {
+            watch = None;
+        }
         let Some(office) = office.upgrade() else { return };
-        let failed = match connected {
-            Ok((session, _messages)) => {
-                drop(endpoint);
-                stand_watch(&office, ear, &session).await.err()
-            }
-            Err(fault) => Some(fault),
-        };
-        if let Some(fault) = failed {
+        if let Err(fault) = stand_watch(&office, ear, &mut watch).await {
             tracing::debug!("nobody is woken when a leader is gone: {fault}");
+            watch = None;
+            office.posts.waits_for.store(0, Ordering::Relaxed);
             office.posts.posts().clear();
             drop(office);
             // Waits because a server that has no room, or is about to end, is not to be asked again at once.
@@ -102,45 +121,85 @@ pub(super) async fn watch(office: &Weak<Office>, ear: &Ear) {
     }
 }
 
-/// Waits until there is something to wait for. Nobody is kept alive by it.
-async fn next_endpoint(office: &Weak<Office>) -> Option<super::super::connect::Endpoint> {
-    loop {
-        let office = office.upgrade()?;
+/// Waits until there is something to wait for, or a connection has been kept for long enough, or the handle is gone. Nobody
+/// is kept alive by it.
+async fn has_post(office: &Weak<Office>, is_kept: bool) -> bool {
+    let began = Instant::now();
+    while let Some(office) = office.upgrade() {
         if !office.posts.posts().is_empty() {
-            return Some(office.endpoint.clone());
+            return true;
+        }
+        if is_kept && began.elapsed() >= KEPT_FOR {
+            return false;
         }
         // Waits because the end of a handle is not told.
         let _ = tokio::time::timeout(BACK_OFF, office.posts.added.notified()).await;
     }
+    false
 }
 
 /// Until nothing is left to wait for.
-async fn stand_watch(office: &Office, ear: &Ear, session: &Session) -> Result<(), Fault> {
-    let mut bound = None;
+async fn stand_watch(office: &Office, ear: &Ear, watch: &mut Option<Watch>) -> Result<(), Fault> {
     while let Some(post) = office.posts.next() {
-        if bound != Some(post.bound) {
-            limit(session, post.bound).await?;
-            bound = Some(post.bound);
-        }
-        match wait(session, &post).await? {
+        let spread = f64::from(getrandom::u32().unwrap_or_default()) / f64::from(u32::MAX);
+        // Waits because of several who would wait at the same time all but one should stop.
+        tokio::time::sleep(PAUSE.mul_f64(spread)).await;
+        watch.take_if(|watch| watch.session.is_closed());
+        let outcome = match watch {
+            Some(watch) => watch.wait(office, &post).await?,
+            None => match look(office, &post).await? {
+                Some(outcome) => outcome,
+                None => {
+                    let (session, _messages) = office.endpoint.connect().await?;
+                    watch.insert(Watch { session, bound: None }).wait(office, &post).await?
+                }
+            },
+        };
+        match outcome {
             Wait::Over => {
                 office.posts.remove(post.holder);
+                // Waits because a lock that was given back can be used at once, and one that was not cannot.
+                tokio::time::sleep(WORD).await;
                 for key in office.standing().waiting_for(post.holder, office.clock.now()) {
                     ear.tell(Interest::Own, Hint::at(key));
                 }
             }
-            Wait::Watched => office.posts.remove(post.holder),
+            Wait::Watched => {
+                office.posts.remove(post.holder);
+                office.standing().watched(post.holder);
+            }
             Wait::Bounded => {
                 if office.standing().waiting_for(post.holder, office.clock.now()).is_empty() {
                     office.posts.remove(post.holder);
                 }
-                let spread = f64::from(getrandom::u32().unwrap_or_default()) / f64::from(u32::MAX);
-                // Waits because of several who wait at the same time all but one should stop.
-                tokio::time::sleep(PAUSE.mul_f64(spread)).await;
             }
         }
     }
     Ok(())
+}
+
+/// What a wait would come to, as far as the session that is there can tell; none if it would be a wait.
+async fn look(office: &Office, post: &Post) -> Result<Option<Wait>, Fault> {
+    let session = office.session().await?;
+    // What it is marked with is of no interest here.
+    let sights = locks::look(&session, &[Lock { id: post.id, tag: 0 }]).await?;
+    Ok(match sights.get(&post.id) {
+        Some(Sight::Held(holder)) if holder.pid == post.holder => (holder.waiters > 0).then_some(Wait::Watched),
+        _ => Some(Wait::Over),
+    })
+}
+
+impl Watch {
+    async fn wait(&mut self, office: &Office, post: &Post) -> Result<Wait, Fault> {
+        if self.bound != Some(post.bound) {
+            limit(&self.session, post.bound).await?;
+            self.bound = Some(post.bound);
+        }
+        office.posts.waits_for.store(post.holder, Ordering::Relaxed);
+        let outcome = wait(&self.session, post).await;
+        office.posts.waits_for.store(0, Ordering::Relaxed);
+        outcome
+    }
 }
 
 /// How long each wait on this session lasts from now on.

@@ -20,7 +20,7 @@ use super::reply::{self, Outcome};
 use crate::clock::Clock;
 use crate::store::remote::server_clock::ServerClock;
 use crate::store::{
-    Campaign, ElectionKey, Hint, Interest, Observation, Renew, Replies, Resign, StoreError, Transition,
+    Campaign, ElectionKey, Heard, Hint, Interest, Observation, Renew, Replies, Resign, StoreError, Transition,
 };
 
 /// One open store.
@@ -33,6 +33,11 @@ pub(super) struct Desk {
     push: Arc<Push>,
     server_clock: ServerClock,
 }
+
+const CAMPAIGN: &str = "SELECT {call}, c.now_ms, r.* FROM {schema}.campaign($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11) AS c, \
+    unnest(c.replies) AS r";
+const RESIGN: &str = "SELECT {call}, {schema}.resign($1, $2, $3, $4, $5)";
+const ANNOUNCE: &str = "SELECT {schema}.announce($1, $2)";
 
 /// How many elections a statement campaigns in: many at once would hold up the renewals behind them.
 const CAMPAIGNS_AT_ONCE: usize = 200;
@@ -61,12 +66,20 @@ impl Desk {
         &self.place
     }
 
+    pub(super) fn schema_name(&self) -> &str {
+        self.schema.as_str()
+    }
+
     pub(super) fn warnings(&self) -> &[String] {
         &self.warnings
     }
 
     pub(super) fn watch(&self, interest: Interest) -> BoxStream<'static, Hint> {
         self.push.watch(interest)
+    }
+
+    pub(super) fn listen(&self, key: &ElectionKey) -> BoxStream<'static, Heard> {
+        self.push.listen_to(key)
     }
 
     pub(super) async fn campaign(&self, batch: &[Campaign]) -> Replies<CampaignReply> {
@@ -172,7 +185,7 @@ impl Desk {
         let json = |request: &Campaign| serde_json::to_string(&*request.metadata).unwrap_or_default();
         let metadata: Vec<String> = batch.iter().map(json).collect();
         let fresh: Vec<i64> = batch.iter().map(|request| micros(request.stand_by_for)).collect();
-        let sql = self.sql("SELECT {call}, c.now_ms, r.* FROM {schema}.campaign($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11) AS c, unnest(c.replies) AS r");
+        let sql = self.sql(CAMPAIGN);
         let sent = self.server_clock.now();
         let rows = self
             .ask(
@@ -242,8 +255,8 @@ impl Desk {
         let successors: Vec<Option<&str>> =
             batch.iter().map(|request| request.successor.as_ref().map(CandidateId::as_str)).collect();
         let reasons: Vec<&str> = batch.iter().map(|request| request.reason.as_str()).collect();
-        let resign = self.sql("SELECT {call}, {schema}.resign($1, $2, $3, $4, $5)");
-        let announce = self.sql("SELECT {schema}.announce($1, $2)");
+        let resign = self.sql(RESIGN);
+        let announce = self.sql(ANNOUNCE);
         let announcement: [(&(dyn ToSql + Sync), Type); 2] =
             [(&ids, Type::UUID_ARRAY), (&self.push.changes_channel(), Type::TEXT)];
         let parameters: [(&(dyn ToSql + Sync), Type); 5] = [

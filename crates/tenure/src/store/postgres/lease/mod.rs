@@ -1,5 +1,6 @@
 //! Leases in a table.
 
+mod bulletin;
 mod desk;
 mod dial;
 mod examine;
@@ -23,8 +24,8 @@ pub use self::schema::Migration;
 use super::config::PostgresConfig;
 use crate::clock::Clock;
 use crate::store::{
-    Campaign, Capabilities, ElectionKey, Finding, Hint, Interest, JobLedger, Mailbox, Observation, Renew, Replies,
-    Resign, Store, StoreError, Transition,
+    Bulletin, Campaign, Capabilities, ElectionKey, Finding, Hint, Interest, JobLedger, Mailbox, Observation, Renew,
+    Replies, Resign, Store, StoreError, Transition,
 };
 
 /// Elections in a table of PostgreSQL.
@@ -126,6 +127,10 @@ impl Store for PostgresStore {
     }
 
     fn mailbox(&self) -> Option<&dyn Mailbox> {
+        Some(self)
+    }
+
+    fn bulletin(&self) -> Option<&dyn Bulletin> {
         Some(self)
     }
 

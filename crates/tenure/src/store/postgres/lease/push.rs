@@ -1,4 +1,4 @@
-//! Hints over one connection of their own: `LISTEN` there, `NOTIFY` over the connection for requests.
+//! Hints and broadcasts over one connection of their own: `LISTEN` there, `NOTIFY` over the connection for requests.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicI32, Ordering};
@@ -6,14 +6,15 @@ use std::time::Duration;
 
 use tenure_core::{ElectionName, Namespace};
 use tokio_postgres::types::Type;
-use tokio_postgres::{AsyncMessage, Notification};
+use tokio_postgres::{AsyncMessage, Notification, SimpleQueryMessage};
 
+use super::super::bulletin::{Attendance, TELL};
 use super::super::connect::{Endpoint, Messages, Session};
 use super::super::identifier::channel;
 use super::desk::Wake;
 use super::dial::Node;
 use crate::store::remote::hub::{Ear, Hub, Source};
-use crate::store::{ElectionKey, Hint, Interest};
+use crate::store::{ElectionKey, Hint, Interest, StoreError, StoreErrorKind};
 
 /// Those who watch this schema.
 pub(super) type Push = Hub<Channels>;
@@ -22,6 +23,7 @@ pub(super) type Push = Hub<Channels>;
 pub(super) struct Channels {
     endpoint: Endpoint,
     node: Arc<Node>,
+    schema: String,
     /// Wakes this process.
     wake: String,
     /// Tells everybody of every change.
@@ -34,6 +36,8 @@ pub(super) struct Channels {
 
 /// A server that takes longer to confirm, or to deliver, is given up.
 const ANSWER_TIMEOUT: Duration = Duration::from_secs(2);
+/// A pooler with more processes than this may keep one of them listening until it ends it.
+const ERRANDS_MAX: usize = 200;
 /// As a payload: proves that what is sent arrives.
 const PROBE: &str = "probe";
 
@@ -43,6 +47,7 @@ impl Channels {
         Self {
             endpoint,
             node,
+            schema: schema.to_owned(),
             wake: channel(&[schema, &process]),
             changes: channel(&[schema]),
             listener: AtomicI32::new(0),
@@ -102,7 +107,8 @@ impl Source for Channels {
         let Ok(Ok((session, messages))) = tokio::time::timeout(ANSWER_TIMEOUT, self.endpoint.connect()).await else {
             return false;
         };
-        let mut listening = Listening { channels: self, ear, session, messages };
+        let broadcasts = Attendance::default();
+        let mut listening = Listening { channels: self, ear, session, messages, hears_changes: false, broadcasts };
         let heard = listening.run().await;
         self.listener.store(0, Ordering::SeqCst);
         heard
@@ -115,6 +121,9 @@ struct Listening<'a> {
     ear: &'a Ear,
     session: Session,
     messages: Messages,
+    /// Whether it listens to all changes.
+    hears_changes: bool,
+    broadcasts: Attendance,
 }
 
 impl Listening<'_> {
@@ -122,7 +131,10 @@ impl Listening<'_> {
     async fn run(&mut self) -> bool {
         // Nobody knows whether they would arrive while the server cannot be reached at all.
         let Ok(link) = self.channels.node.link().await else { return false };
-        match self.arrives(link.connection()).await {
+        let arrives = self.arrives(link.connection()).await;
+        // It would stay open for as long as this one, even if it is replaced.
+        drop(link);
+        match arrives {
             Some(true) => {}
             Some(false) => {
                 self.complain();
@@ -132,21 +144,63 @@ impl Listening<'_> {
         }
         self.channels.is_in_vain.store(false, Ordering::Relaxed);
         self.channels.listener.store(self.session.facts().pid, Ordering::SeqCst);
-        for interest in [Interest::Own, Interest::All, Interest::Messages] {
+        for interest in [Interest::Own, Interest::Messages] {
             self.ear.now_heard(interest);
         }
-        let mut wanted = self.ear.wanted();
+        let (node, mut wanted) = (&self.channels.node, self.ear.wanted());
         loop {
+            let now_wanted = *wanted.borrow_and_update();
+            if now_wanted.is_nothing() {
+                return true;
+            }
+            if !self.hear_changes(now_wanted.wants(Interest::All)).await || !self.attend().await {
+                break;
+            }
             tokio::select! {
-                message = self.messages.recv() => match message {
-                    Some(message) => self.pass_on(&message),
-                    None => break,
-                },
-                () = self.channels.node.changes() => if !self.is_alive().await { break },
-                _ = wanted.changed() => if wanted.borrow().is_nothing() { return true },
+                () = self.pass_on_all() => break,
+                () = node.changes() => if !self.is_alive().await { break },
+                _ = wanted.changed() => {}
             }
         }
         self.ear.deafened();
+        true
+    }
+
+    /// Completes when the connection breaks. Cancel safe.
+    async fn pass_on_all(&mut self) {
+        while let Some(message) = self.messages.recv().await {
+            self.pass_on(&message);
+        }
+    }
+
+    /// Listens to all changes only while somebody wants to: each of them would wake every process that stands by. Returns
+    /// whether the server has confirmed it.
+    async fn hear_changes(&mut self, is_wanted: bool) -> bool {
+        if self.hears_changes == is_wanted {
+            return true;
+        }
+        // A name of our own making: letters, digits and underscores.
+        let sql = format!("{} {}", if is_wanted { "LISTEN" } else { "UNLISTEN" }, self.channels.changes);
+        if !matches!(tokio::time::timeout(ANSWER_TIMEOUT, self.session.run(&sql)).await, Ok(Ok(_))) {
+            return false;
+        }
+        self.hears_changes = is_wanted;
+        if is_wanted {
+            self.ear.now_heard(Interest::All);
+        }
+        true
+    }
+
+    /// Asks for the broadcasts that somebody listens to, and for no others. Returns whether the connection can still be used.
+    async fn attend(&mut self) -> bool {
+        let audience = self.ear.audience();
+        while let Some(change) = self.broadcasts.change(&self.channels.schema, audience) {
+            let made = tokio::time::timeout(ANSWER_TIMEOUT, self.session.run(&change.sql)).await;
+            if !matches!(made, Ok(Ok(_))) {
+                return false;
+            }
+            self.broadcasts.changed(change, audience);
+        }
         true
     }
 
@@ -157,15 +211,38 @@ impl Listening<'_> {
         if self.session.facts().pid == requests.facts().pid {
             return Some(false);
         }
-        // Names of our own making: letters, digits and underscores.
-        let (wake, changes) = (self.channels.wake.clone(), &self.channels.changes);
-        let listen = format!("LISTEN {wake}; LISTEN {changes}");
-        let sent =
-            async { self.session.run(&listen).await.is_ok() && notify(requests, &[(wake, PROBE.to_owned())]).await };
-        if !matches!(tokio::time::timeout(ANSWER_TIMEOUT, sent).await, Ok(true)) {
+        let listener = tokio::time::timeout(ANSWER_TIMEOUT, self.on_wake("LISTEN")).await.ok()??;
+        let probe = [(self.channels.wake.clone(), PROBE.to_owned())];
+        if !matches!(tokio::time::timeout(ANSWER_TIMEOUT, notify(requests, &probe)).await, Ok(true)) {
             return None;
         }
-        tokio::time::timeout(ANSWER_TIMEOUT, self.hears_probe()).await.unwrap_or(Some(false))
+        let arrives = tokio::time::timeout(ANSWER_TIMEOUT, self.hears_probe()).await.unwrap_or(Some(false));
+        if arrives == Some(false) {
+            // Whoever is lent that process next has not asked to be told anything.
+            let _ = tokio::time::timeout(ANSWER_TIMEOUT, self.leaves_alone(&listener)).await;
+        }
+        arrives
+    }
+
+    /// Makes a pooler that lends processes undo what was begun in one of them: it lends that one again sooner or later.
+    async fn leaves_alone(&self, listener: &str) {
+        for _ in 0..ERRANDS_MAX {
+            match self.on_wake("UNLISTEN").await {
+                Some(process) if process != listener => {}
+                Some(_) | None => return,
+            }
+        }
+    }
+
+    /// Says something about the channel of this handle. Returns which process of the server was told.
+    async fn on_wake(&self, verb: &str) -> Option<String> {
+        // A name of our own making: letters, digits and underscores. Both statements are one transaction.
+        let sql = format!("{verb} {}; SELECT pg_backend_pid()", self.channels.wake);
+        let told = self.session.run(&sql).await.ok()?;
+        told.iter().find_map(|message| match message {
+            SimpleQueryMessage::Row(row) => row.get(0).map(str::to_owned),
+            _ => None,
+        })
     }
 
     async fn hears_probe(&mut self) -> Option<bool> {
@@ -180,6 +257,9 @@ impl Listening<'_> {
 
     fn pass_on(&self, message: &AsyncMessage) {
         let AsyncMessage::Notification(told) = message else { return };
+        if self.broadcasts.pass_on(told.channel(), told.payload(), self.ear.audience()) {
+            return;
+        }
         let Some((is_message, hint)) = read(told) else { return };
         let interest = match (told.channel() == self.channels.wake, is_message) {
             (true, true) => Interest::Messages,
@@ -196,6 +276,8 @@ impl Listening<'_> {
 
     /// Once, and again after it has worked meanwhile.
     fn complain(&self) {
+        let audience = self.ear.audience();
+        audience.elections().iter().for_each(|key| audience.deafened(key, &self.silence()));
         if !self.channels.is_in_vain.swap(true, Ordering::Relaxed) {
             // Whoever waits for one has to begin to look by itself.
             for interest in [Interest::Own, Interest::All, Interest::Messages] {
@@ -209,15 +291,24 @@ impl Listening<'_> {
             );
         }
     }
+
+    /// Why nobody hears a broadcast.
+    fn silence(&self) -> StoreError {
+        let message = format!(
+            "PostgreSQL at {}: notifications do not arrive, so broadcasts are not heard here; a pooler in transaction mode is \
+             the usual cause: connect to the server itself, or use session mode",
+            self.channels.endpoint.place()
+        );
+        StoreError::not_sent(StoreErrorKind::Unsupported, message)
+    }
 }
 
 /// Sends notifications, and does not wait for them to reach a disk.
 async fn notify(session: &Session, notifications: &[(String, String)]) -> bool {
     let (channels, payloads): (Vec<&str>, Vec<&str>) =
         notifications.iter().map(|(channel, payload)| (channel.as_str(), payload.as_str())).unzip();
-    let sql = "SELECT set_config('synchronous_commit', 'off', true), pg_notify(channel, payload) \
-               FROM unnest($1, $2) AS told (channel, payload)";
-    session.query(sql, &[(&channels, Type::TEXT_ARRAY), (&payloads, Type::TEXT_ARRAY)]).await.is_ok()
+    let sql = format!("SELECT {TELL}");
+    session.query(&sql, &[(&channels, Type::TEXT_ARRAY), (&payloads, Type::TEXT_ARRAY)]).await.is_ok()
 }
 
 /// A delay in milliseconds, the namespace and the name, which hold no line breaks.

@@ -39,7 +39,9 @@ return each(4, 3, 0, function(k, a)
   if count > jobs_max then return { 2 } end
   local standings = { 1 }
   for i = a + 3, #ARGV - 2, 3 do
-    standings[#standings + 1] = open(jobs, runs, ARGV[i], ARGV[i + 1], tonumber(ARGV[i + 2]), tonumber(term))
+    -- A leader whose clock is fast must not decide what is still to come.
+    local from = math.min(tonumber(ARGV[i + 2]), math.floor(now / 1000))
+    standings[#standings + 1] = open(jobs, runs, ARGV[i], ARGV[i + 1], from, tonumber(term))
   end
   return standings
 end)

@@ -49,6 +49,8 @@ CREATE OR REPLACE FUNCTION {schema}.record_transition(
 LANGUAGE plpgsql AS $$
 BEGIN
     INSERT INTO {schema}.transition VALUES (p_election, p_number, p_at, p_term, p_candidate, p_change, p_reason);
-    DELETE FROM {schema}.transition WHERE election = p_election AND number <= p_number - 1000;
+    IF p_number > 1000 THEN
+        DELETE FROM {schema}.transition WHERE election = p_election AND number <= p_number - 1000;
+    END IF;
 END
 $$;

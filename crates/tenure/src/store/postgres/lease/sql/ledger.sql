@@ -34,6 +34,9 @@ CREATE OR REPLACE FUNCTION {schema}.open_jobs(
     p_election uuid, p_nonce uuid, p_term bigint, p_jobs text[], p_schedules text[], p_from bigint[], p_jobs_max bigint
 ) RETURNS TABLE (place integer, verdict text, mark bigint, interrupted bigint[])
 LANGUAGE plpgsql SECURITY DEFINER SET search_path = pg_catalog, pg_temp SET lock_timeout = '2s' AS $$
+DECLARE
+    -- A leader whose clock is fast must not decide what is still to come.
+    present bigint := {schema}.unix_ms(clock_timestamp()) / 1000;
 BEGIN
     PERFORM {schema}.be_durable();
     place := 0;
@@ -62,7 +65,7 @@ BEGIN
         ORDER BY asked.name COLLATE "C", asked.place
     LOOP
         INSERT INTO {schema}.job AS j (election, name, schedule, mark)
-        VALUES (p_election, p_jobs[place], p_schedules[place], p_from[place])
+        VALUES (p_election, p_jobs[place], p_schedules[place], least(p_from[place], present))
         ON CONFLICT (election, name) DO UPDATE SET
             schedule = excluded.schedule,
             mark = CASE WHEN j.schedule = excluded.schedule THEN j.mark ELSE greatest(j.mark, excluded.mark) END

@@ -1,9 +1,8 @@
--- For whom a lease that is released is kept: the named successor, or else the first in line that is not known to be gone.
-CREATE OR REPLACE FUNCTION {schema}.reserve(p_election uuid, p_successor text, p_at timestamptz) RETURNS void
+-- The first in line that is not known to be gone; if a successor is named, only that one will do.
+CREATE OR REPLACE FUNCTION {schema}.next_in_line(p_election uuid, p_successor text, p_at timestamptz)
+RETURNS {schema}.stand_by
 LANGUAGE plpgsql AS $$
 DECLARE
-    chosen_id text := p_successor;
-    chosen_nonce uuid;
     s {schema}.stand_by;
 BEGIN
     FOR s IN
@@ -13,18 +12,11 @@ BEGIN
     LOOP
         -- Who does not listen looks by itself now and then.
         IF s.channel = '' OR {schema}.is_alive(s.listener) THEN
-            chosen_id := s.candidate;
-            chosen_nonce := s.nonce;
-            EXIT;
-        ELSE
-            DELETE FROM {schema}.stand_by WHERE election = p_election AND nonce = s.nonce;
+            RETURN s;
         END IF;
+        DELETE FROM {schema}.stand_by WHERE election = p_election AND nonce = s.nonce;
     END LOOP;
-    UPDATE {schema}.election SET
-        leader = NULL, nonce = NULL, ttl_us = NULL, expires_at = NULL, since = NULL, metadata = NULL, channel = NULL,
-        handover = false, successor = NULL, reserved_for = chosen_id, reserved_nonce = chosen_nonce,
-        reserved_until = CASE WHEN chosen_id IS NOT NULL THEN p_at + interval '1 second' END
-    WHERE id = p_election;
+    RETURN NULL;
 END
 $$;
 
@@ -34,6 +26,7 @@ CREATE OR REPLACE FUNCTION {schema}.resign_in(
 LANGUAGE plpgsql AS $$
 DECLARE
     e {schema}.election;
+    s {schema}.stand_by;
     at timestamptz;
 BEGIN
     IF p_waits THEN
@@ -46,14 +39,20 @@ BEGIN
     END IF;
     at := clock_timestamp();
     DELETE FROM {schema}.stand_by WHERE election = p_id AND nonce = p_nonce;
-    IF e.reserved_nonce = p_nonce THEN
-        -- The successor has left: whoever comes next need not wait for it.
-        UPDATE {schema}.election SET reserved_for = NULL, reserved_nonce = NULL, reserved_until = NULL WHERE id = p_id;
-    END IF;
     IF e.nonce = p_nonce AND (p_term IS NULL OR e.last_term = p_term) THEN
         PERFORM {schema}.record_transition(p_id, e.transitions + 1, at, e.last_term, e.leader, 'lost', p_reason);
-        UPDATE {schema}.election SET transitions = e.transitions + 1 WHERE id = p_id;
-        PERFORM {schema}.reserve(p_id, p_successor, at);
+        -- It is kept for the named successor, whether it is there or not, or else for the first in line.
+        s := {schema}.next_in_line(p_id, p_successor, at);
+        UPDATE {schema}.election SET
+            leader = NULL, nonce = NULL, ttl_us = NULL, expires_at = NULL, since = NULL, metadata = NULL, channel = NULL,
+            handover = false, successor = NULL,
+            reserved_for = coalesce(p_successor, s.candidate), reserved_nonce = s.nonce,
+            reserved_until = CASE WHEN coalesce(p_successor, s.candidate) IS NOT NULL THEN at + interval '1 second' END,
+            transitions = e.transitions + 1
+        WHERE id = p_id;
+    ELSIF e.reserved_nonce = p_nonce THEN
+        -- The successor has left: whoever comes next need not wait for it.
+        UPDATE {schema}.election SET reserved_for = NULL, reserved_nonce = NULL, reserved_until = NULL WHERE id = p_id;
     END IF;
     RETURN true;
 END
@@ -93,22 +92,30 @@ LANGUAGE plpgsql SECURITY DEFINER SET search_path = pg_catalog, pg_temp AS $$
 DECLARE
     e {schema}.election;
     s {schema}.stand_by;
-    woken integer;
+    woken text;
+    about text;
 BEGIN
     PERFORM set_config('synchronous_commit', 'off', true);
     FOR e IN SELECT * FROM {schema}.election WHERE id = ANY (p_ids) AND leader IS NULL LOOP
-        woken := 0;
+        about := E'\n' || e.namespace || E'\n' || e.name;
+        -- The resignation has just seen that the successor is there, and nobody else can have it meanwhile.
+        SELECT channel INTO woken FROM {schema}.stand_by
+        WHERE election = e.id AND nonce = e.reserved_nonce AND channel <> '' AND e.reserved_until > clock_timestamp();
+        IF FOUND THEN
+            PERFORM pg_notify(woken, '0' || about);
+        END IF;
         FOR s IN
             SELECT * FROM {schema}.stand_by
             WHERE election = e.id AND channel <> '' AND fresh_until > clock_timestamp()
-            ORDER BY nonce IS NOT DISTINCT FROM e.reserved_nonce DESC, priority DESC, since, nonce
+                AND (woken IS NULL OR nonce <> e.reserved_nonce)
+            ORDER BY priority DESC, since, nonce
         LOOP
             CONTINUE WHEN NOT {schema}.is_alive(s.listener);
-            PERFORM pg_notify(s.channel, CASE WHEN woken = 0 THEN '0' ELSE '1000' END || E'\n' || e.namespace || E'\n' || e.name);
-            woken := woken + 1;
-            EXIT WHEN woken = 2;
+            PERFORM pg_notify(s.channel, CASE WHEN woken IS NULL THEN '0' ELSE '1000' END || about);
+            EXIT WHEN woken IS NOT NULL;
+            woken := s.channel;
         END LOOP;
-        PERFORM pg_notify(p_changes, '0' || E'\n' || e.namespace || E'\n' || e.name);
+        PERFORM pg_notify(p_changes, '0' || about);
     END LOOP;
 END
 $$;

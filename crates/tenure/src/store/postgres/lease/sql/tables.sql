@@ -1,3 +1,5 @@
+-- Rows of elections and mailboxes are never deleted, so nothing that refers to them has to be checked: each check would
+-- cost as much as the row it is about.
 CREATE TABLE {schema}.election (
     -- The first 128 bits of the SHA-256 of namespace, NUL and name.
     id uuid PRIMARY KEY,
@@ -30,7 +32,7 @@ CREATE TABLE {schema}.election (
 CREATE INDEX election_of_namespace ON {schema}.election (namespace, name);
 
 CREATE TABLE {schema}.stand_by (
-    election uuid NOT NULL REFERENCES {schema}.election,
+    election uuid NOT NULL,
     nonce uuid NOT NULL,
     candidate text NOT NULL,
     priority integer NOT NULL,
@@ -45,7 +47,7 @@ CREATE TABLE {schema}.stand_by (
 CREATE INDEX stand_by_in_line ON {schema}.stand_by (election, priority DESC, since, nonce);
 
 CREATE TABLE {schema}.transition (
-    election uuid NOT NULL REFERENCES {schema}.election,
+    election uuid NOT NULL,
     number bigint NOT NULL,
     at timestamptz NOT NULL,
     term bigint NOT NULL,
@@ -77,7 +79,7 @@ CREATE TABLE {schema}.mailbox (
 ) WITH (fillfactor = 50);
 
 CREATE TABLE {schema}.message (
-    election uuid NOT NULL REFERENCES {schema}.mailbox,
+    election uuid NOT NULL,
     id uuid NOT NULL,
     -- In line, or among those that were set aside.
     place bigint NOT NULL,

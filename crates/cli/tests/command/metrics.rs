@@ -1,0 +1,170 @@
+//! `--metrics`: what a real command serves, and what no client can do to it.
+
+use std::io::{Read, Write};
+use std::net::{TcpListener, TcpStream};
+
+use rustix::process::Signal;
+use tenure::metrics::ALL;
+use tenure_testkit::candidate::Candidate;
+use tenure_testkit::promtool::promtool;
+use tenure_testkit::running::Running;
+use tenure_testkit::site::{ELECTION, sh};
+use tenure_testkit::{PATIENCE, eventually};
+
+use crate::support::site;
+
+/// Where a command says that it serves metrics.
+fn address(running: &Running) -> String {
+    let of = |line: &str| Some(line.split_once("http://")?.1.strip_suffix("/metrics")?.to_owned());
+    running.stderr().find("the address of metrics", of)
+}
+
+/// Sends a request and gives back the connection on which the answer will come.
+fn ask(address: &str, request: &str) -> TcpStream {
+    let mut stream = TcpStream::connect(address).unwrap();
+    stream.set_read_timeout(Some(PATIENCE)).unwrap();
+    write!(stream, "{request} HTTP/1.1\r\nHost: {address}\r\n\r\n").unwrap();
+    stream
+}
+
+/// The whole answer: each ends with its connection.
+fn answer(mut stream: TcpStream) -> String {
+    let mut answer = String::new();
+    stream.read_to_string(&mut answer).unwrap();
+    answer
+}
+
+fn page(address: &str) -> String {
+    let answer = answer(ask(address, "GET /metrics"));
+    let (head, page) = answer.split_once("\r\n\r\n").unwrap();
+    assert!(head.starts_with("HTTP/1.1 200 ") && head.contains("text/plain; version=0.0.4"), "{head}");
+    page.to_owned()
+}
+
+fn value(page: &str, metric: &str) -> Option<f64> {
+    let start = format!("{metric}{{key_class=\"{ELECTION}\"}} ");
+    page.lines().find_map(|line| line.strip_prefix(&start)?.parse().ok())
+}
+
+fn is_leader(candidate: &Candidate, address: &str) {
+    drop(candidate.event("elected"));
+    eventually("the page to say so", || value(&page(address), "tenure_is_leader") == Some(1.0));
+}
+
+#[test]
+fn prometheus_reads_what_a_command_serves() {
+    let site = site();
+    let mut candidate = site.candidate_running("a", &["--metrics", "127.0.0.1:0"], &sh("sleep 1000"));
+    let address = address(&candidate.running);
+    assert!(address.starts_with("127.0.0.1:") && !address.ends_with(":0"), "{address}");
+    is_leader(&candidate, &address);
+    drop(candidate.event("renewed"));
+    eventually("a renewal", || value(&page(&address), "tenure_renewal_seconds_count") > Some(0.0));
+    let page = page(&address);
+    promtool(&["check", "metrics"], &page);
+    assert!(value(&page, "tenure_term") >= Some(1.0) && value(&page, "tenure_expiry_seconds") > Some(0.0), "{page}");
+    assert!(value(&page, "leader_renewals_total") >= Some(1.0) && page.contains("tenure_renewal_seconds_bucket"));
+    for metric in ALL {
+        assert!(page.contains(&format!("# HELP {} {}", metric.name, metric.help)), "no {}: {page}", metric.name);
+    }
+    let known = |name: &str| ALL.iter().any(|metric| metric.name == name);
+    let mut shown = page.lines().filter_map(|line| line.strip_prefix("# TYPE ")?.split(' ').next());
+    assert!(shown.all(known), "{page}");
+    candidate.signal(Signal::TERM);
+    assert_eq!(candidate.code(), 143);
+    assert!(TcpStream::connect(&address).is_err(), "it ends with the command");
+}
+
+#[test]
+fn other_places_have_nothing() {
+    let site = site();
+    let candidate = site.elect_with("a", ELECTION, &["--metrics", ":0"]);
+    let address = address(&candidate.running);
+    assert!(address.starts_with("127.0.0.1:"), "{address}: a port alone is for this machine only");
+    for request in ["GET /other", "GET /metrics/x", "POST /metrics", "DELETE /", "GET /../metrics"] {
+        let answer = answer(ask(&address, request));
+        assert!(answer.starts_with("HTTP/1.1 404 "), "{request}: {answer}");
+    }
+    let hint = answer(ask(&address, "GET /"));
+    assert!(hint.starts_with("HTTP/1.1 200 ") && hint.ends_with("metrics are at /metrics\n"), "{hint}");
+}
+
+#[test]
+fn addresses_that_cannot_be_used_are_refused_at_the_start() {
+    let site = site();
+    let taken = TcpListener::bind("127.0.0.1:0").unwrap();
+    let taken = taken.local_addr().unwrap().to_string();
+    for (address, advice) in [
+        (taken.as_str(), "take another port"),
+        ("192.0.2.1:9095", "take one that it has"),
+        ("example.org:9095", "such as 127.0.0.1:9095"),
+        ("no port", "such as 127.0.0.1:9095"),
+    ] {
+        for command in
+            [&["elect", ELECTION, "--metrics", address][..], &["run", ELECTION, "--metrics", address, "--", "true"]]
+        {
+            let finished = site.finish(command);
+            assert_eq!(finished.code, Some(2), "{finished:?}");
+            assert!(finished.stderr.contains(advice) && finished.stdout.is_empty(), "{finished:?}");
+        }
+    }
+}
+
+#[test]
+fn a_page_read_right_after_a_pause_shows_no_leader() {
+    let site = site();
+    let paused = site.elect_with("a", ELECTION, &["--metrics", "127.0.0.1:0"]);
+    let address = address(&paused.running);
+    is_leader(&paused, &address);
+    let successor = site.elect("b");
+    successor.stands_by();
+    paused.signal(Signal::STOP);
+    drop(successor.event("elected"));
+    // The kernel takes the question; it is the first thing to be answered.
+    let question = ask(&address, "GET /metrics");
+    paused.signal(Signal::CONT);
+    let page = answer(question);
+    assert_eq!(value(&page, "tenure_is_leader"), Some(0.0), "{page}");
+    assert_eq!(value(&page, "tenure_expiry_seconds"), Some(0.0), "{page}");
+}
+
+#[test]
+fn clients_that_never_finish_hold_nothing_up() {
+    let site = site();
+    let mut candidate = site.elect_with("a", ELECTION, &["--renewals", "--metrics", "127.0.0.1:0"]);
+    let address = address(&candidate.running);
+    is_leader(&candidate, &address);
+    let stuck: Vec<TcpStream> = (0..60)
+        .map(|number| {
+            let mut stream = TcpStream::connect(&address).unwrap();
+            // Some say nothing at all, some begin.
+            stream.write_all(&b"GET /metrics HTTP/1.1\r\nX: "[..number % 27]).unwrap();
+            stream
+        })
+        .collect();
+    let open = std::fs::read_dir(format!("/proc/{}/fd", candidate.running.process.pid)).unwrap().count();
+    assert!(open < 60, "{open} descriptors: not all are let in");
+    for _ in 0..5 {
+        drop(candidate.event("renewed"));
+    }
+    drop(stuck);
+    assert_eq!(value(&page(&address), "tenure_is_leader"), Some(1.0), "the next is served again");
+    let _stuck = ask(&address, "GET");
+    candidate.signal(Signal::TERM);
+    assert_eq!(candidate.code(), 143);
+}
+
+#[test]
+fn a_password_is_no_label() {
+    let site = site();
+    let store = "redis://someone:canary-7f3a@127.0.0.1:1/";
+    let mut command = site.bare(["--store", store, "elect", "tenant:canary-4711", "--metrics", "127.0.0.1:0"]);
+    let running = Running::start(&mut command);
+    let address = address(&running);
+    let failures = "tenure_campaign_failures_total{key_class=\"tenant\"} ";
+    let counts = |line: &str| line.strip_prefix(failures).is_some_and(|count| count != "0");
+    eventually("a failure to be counted", || page(&address).lines().any(counts));
+    let page = page(&address);
+    assert!(page.contains("tenure_store_errors_total{key_class=\"tenant\",kind=\"unavailable\"}"), "{page}");
+    assert!(!page.contains("canary") && !page.contains("someone"), "{page}");
+}

@@ -1,0 +1,115 @@
+//! What becomes of each tick is what its job wants: of missed ones all fire, or the latest, or none, and nothing is passed
+//! over without a reason. Clocks of leaders and of the store may differ; what is right by either of them is right.
+
+use std::time::Duration;
+
+use tenure_core::cron::{Act, Calendar, Claim, Claimed, Missed, Overlap, Tick};
+
+use super::{Invariant, Seen};
+use crate::assumption::Assumption;
+use crate::clock::SECOND;
+use crate::job::Job;
+use crate::store::{JobReply, JobRequest};
+use crate::world::{Run, Served, View};
+
+pub(crate) struct FollowsPolicy;
+
+/// What a clock that is corrected may still be wrong.
+const SLACK: Duration = Duration::from_millis(500);
+/// How long after a clock was set a leader may still go by what it knew before.
+const SETTLED: u64 = 65 * SECOND;
+
+impl Invariant for FollowsPolicy {
+    fn name(&self) -> &'static str {
+        "follows-policy"
+    }
+
+    fn rests_on(&self) -> &'static [Assumption] {
+        &[Assumption::StoreRemembers]
+    }
+
+    fn see(&mut self, world: &View<'_>, seen: &Seen<'_>) -> Result<(), String> {
+        match seen {
+            Seen::RunBegan(run) => begins_in_time(world, run),
+            Seen::Served(served) => {
+                let (JobRequest::Claim(claim), JobReply::Claimed(Claimed::Granted)) = (served.request, served.reply)
+                else {
+                    return Ok(());
+                };
+                let Some(index) = world.jobs.iter().position(|job| job.policy.job == claim.job) else { return Ok(()) };
+                let (job, mark) = (&world.jobs[index], served.before[index]);
+                match claim.act {
+                    // It was granted before.
+                    Act::Run if mark.is_none_or(|mark| mark >= claim.tick) => Ok(()),
+                    Act::Run => is_right_to_run(world, job, claim, served, mark),
+                    Act::Pass => is_right_to_pass(job, claim, served, mark),
+                    Act::RunAgain => Ok(()),
+                }
+            }
+            _ => Ok(()),
+        }
+    }
+}
+
+/// A job that does not want missed ticks does not fire late, unless it waited for a run to end.
+fn begins_in_time(world: &View<'_>, run: &Run) -> Result<(), String> {
+    let job = &world.jobs[run.job];
+    let may_wait = job.policy.overlap == Overlap::Queue;
+    if job.policy.missed != Missed::Skip || run.act != Act::Run || may_wait || !is_settled(world) {
+        return Ok(());
+    }
+    let late = run.tick.age_at(run.asked.wall_ms.min(run.asked.store_ms));
+    let late = late + Duration::from_nanos(world.now - run.asked.at);
+    if late <= job.patience() + SLACK + Duration::from_nanos(world.attempt(run.of.node)) {
+        return Ok(());
+    }
+    Err(format!("{} of {} fires {late:?} late although it should be skipped then", run.tick, job.policy.job))
+}
+
+fn is_settled(world: &View<'_>) -> bool {
+    world.wall_set_at == 0 || world.now > world.wall_set_at + SETTLED
+}
+
+/// Whoever fires all leaves out none; whoever fires once fires for the latest.
+fn is_right_to_run(
+    world: &View<'_>,
+    job: &Job,
+    claim: &Claim,
+    served: &Served<'_>,
+    mark: Option<Tick>,
+) -> Result<(), String> {
+    let (name, tick) = (&job.policy.job, claim.tick);
+    if !job.policy.enabled {
+        return Err(format!("{tick} of {name} is to run although the job is not enabled"));
+    }
+    let first = mark.and_then(|mark| job.calendar.next_after(mark));
+    if job.policy.missed == Missed::All && first.is_some_and(|first| first < tick) {
+        return Err(format!("{tick} of {name} is to run, and {first:?} is left out"));
+    }
+    let surely_ms = served.asked.wall_ms.min(served.asked.store_ms);
+    let is_late = tick.age_at(surely_ms) > job.patience() + SLACK;
+    let next = job.calendar.next_after(tick).filter(|next| next.age_at(surely_ms) > job.policy.jitter + SLACK);
+    match next {
+        Some(next) if job.policy.missed != Missed::All && is_late && is_settled(world) => {
+            Err(format!("{tick} of {name} is to run late although {next} is due as well"))
+        }
+        _ => Ok(()),
+    }
+}
+
+/// A tick is passed over because the job is not enabled, beside a run, or because it is too old.
+fn is_right_to_pass(job: &Job, claim: &Claim, served: &Served<'_>, mark: Option<Tick>) -> Result<(), String> {
+    let beside_run = served.asked.is_running && job.policy.overlap == Overlap::Skip;
+    if !job.policy.enabled || beside_run || mark.is_some_and(|mark| mark >= claim.tick) {
+        return Ok(());
+    }
+    let age = claim.tick.age_at(served.asked.wall_ms.max(served.asked.store_ms));
+    let wanted = match job.policy.missed {
+        Missed::Skip => job.patience(),
+        Missed::Once | Missed::All => job.policy.window,
+    };
+    if age > wanted {
+        return Ok(());
+    }
+    Err(format!("{} of {} is passed over, {age:?} after it, although it is wanted", claim.tick, job.policy.job))
+}

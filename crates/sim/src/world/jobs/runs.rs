@@ -1,0 +1,130 @@
+//! Runs: they begin with a grant, and end by themselves or with the work of their leadership.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use tenure_core::Term;
+use tenure_core::cron::{Act, Finish, Outcome as RunOutcome};
+
+use super::foreman::{Foreman, Pending};
+use super::{End, JobEvent, Run};
+use crate::invariants::Seen;
+use crate::mistake::JobMistake;
+use crate::options::Style;
+use crate::store::{JobRequest, key};
+use crate::tally::Situation;
+use crate::world::queue::{Event, Life};
+use crate::world::{Outcome, World};
+
+/// How often an end is told before nobody cares any more.
+const TOLD_AT_MOST: u32 = 4;
+
+impl World {
+    /// A run begins, if its leader still leads at this very instant.
+    pub(super) fn begin_run(&mut self, foreman: &mut Foreman, job: usize, pending: Pending) -> Outcome {
+        let Pending { tick, act, asked, .. } = pending;
+        let (of, term) = (foreman.of, foreman.term);
+        if self.leads_under(of.node) != Some(term) && !self.errs(JobMistake::RunsAfterLoss) {
+            self.count(Situation::GrantTooLate);
+            return Ok(());
+        }
+        self.count(match (act, asked.is_late) {
+            (Act::RunAgain, _) => Situation::RunAgain,
+            (_, true) => Situation::CaughtUp,
+            (_, false) => Situation::Fired,
+        });
+        foreman.duties[job].running += 1;
+        let run =
+            Run { id: self.jobs.number(), of, term, nonce: foreman.nonce, job, tick, act, began: self.now, asked };
+        self.say(|world| format!("{} RUNS {}", world.name(of.node), world.said_of(&run)));
+        let longest = self.options.jobs[job].lasts;
+        let at = self.now + self.jobs.chance.between(longest / 10, longest);
+        self.queue.put(at, Event::Jobs(JobEvent::RunEnds { of, run: run.id }));
+        self.jobs.runs.push(run.clone());
+        self.see(&Seen::RunBegan(&run))
+    }
+
+    /// Whether what runs there stands still with its process, or with its machine.
+    pub(super) fn stands_still(&self, node: usize) -> bool {
+        let process = &self.nodes[node];
+        let until = match process.contender.style {
+            Style::Library => process.away_until(&self.machines),
+            Style::Guarded => self.machines[process.machine].suspended_until,
+        };
+        self.now < until
+    }
+
+    pub(super) fn end_run_in_time(&mut self, run: u64) -> Outcome {
+        match self.jobs.runs.iter().position(|known| known.id == run) {
+            Some(index) => {
+                self.end_run(index, false);
+                Ok(())
+            }
+            None => Ok(()),
+        }
+    }
+
+    /// The work of a leadership has ended, and with it whatever still ran.
+    pub(in crate::world) fn cut_off_runs(&mut self, of: Life, term: Term) {
+        if self.errs(JobMistake::RunsOutliveWork) {
+            return;
+        }
+        while let Some(index) = self.jobs.runs.iter().position(|run| run.of == of && run.term == term) {
+            self.count(Situation::RunCutOff);
+            self.end_run(index, true);
+        }
+    }
+
+    fn end_run(&mut self, index: usize, is_cut_off: bool) {
+        let run = self.jobs.runs.swap_remove(index);
+        self.say(|world| {
+            let how = if is_cut_off { "is cut off" } else { "ends" };
+            format!("{} of {} {how}", world.said_of(&run), world.name(run.of.node))
+        });
+        self.queue.put(self.now, Event::Jobs(JobEvent::RunSeenToEnd { run: Arc::new(run), is_cut_off }));
+    }
+
+    /// A process that is still there tells the store.
+    pub(super) fn see_run_end(&mut self, run: &Run, is_cut_off: bool) -> Outcome {
+        let node = run.of.node;
+        if self.nodes[node].life != run.of.life || self.nodes[node].elector.is_none() {
+            return Ok(());
+        }
+        if let Some(foreman) = self.foreman_of(run.of).filter(|foreman| foreman.term == run.term)
+            && let Some(duty) = foreman.duties.get_mut(run.job)
+        {
+            duty.running = duty.running.saturating_sub(1);
+            duty.planner.ended();
+        }
+        let took = Duration::from_nanos(self.now - run.began);
+        let outcome = if is_cut_off { RunOutcome::Cancelled } else { RunOutcome::Succeeded };
+        let job = self.options.jobs[run.job].policy.job.clone();
+        let finish = Finish { key: key(), nonce: run.nonce, term: run.term, job, tick: run.tick, took, outcome };
+        let id = self.jobs.number();
+        self.jobs.ends.push(End { id, finish, left: TOLD_AT_MOST });
+        self.tell_end(run.of, id);
+        self.look_now(run.of)
+    }
+
+    pub(super) fn tell_end(&mut self, of: Life, id: u64) {
+        let is_alive = self.nodes[of.node].life == of.life && self.nodes[of.node].elector.is_some();
+        let Some(index) = self.jobs.ends.iter().position(|end| end.id == id) else { return };
+        let end = &mut self.jobs.ends[index];
+        if !is_alive || end.left == 0 {
+            self.jobs.ends.swap_remove(index);
+            return;
+        }
+        end.left -= 1;
+        let finish = end.finish.clone();
+        let asked = self.asked(of.node, false);
+        // The number of the request is that of the end from now on: what was asked before is not waited for.
+        let asked_as = self.ask(of, JobRequest::Finish(finish), asked);
+        self.jobs.ends[index].id = asked_as;
+        let again = self.now + self.patience_of(of.node);
+        self.queue.put(again, Event::Jobs(JobEvent::TellEnd { of, id: asked_as }));
+    }
+
+    fn said_of(&self, run: &Run) -> String {
+        format!("{} of {} under term {}", run.tick, self.options.jobs[run.job].policy.job, run.term)
+    }
+}

@@ -1,0 +1,80 @@
+//! Wall clocks, by which jobs are due. Nothing else goes by them.
+
+use std::time::Duration;
+
+use tenure_core::{Drift, Instant};
+
+use super::Jobs;
+use crate::chance::Chance;
+use crate::clock::{Clock, MILLI, Rate, SECOND, True};
+use crate::fault::Fault;
+use crate::job::Walls;
+use crate::store::EPOCH_MS;
+use crate::tally::Situation;
+use crate::world::node::Machine;
+use crate::world::{World, part};
+
+/// A wall clock, as wrong as they are in this run.
+pub(in crate::world) fn wall(walls: Walls, chance: &mut Chance) -> Clock {
+    let offset = walls.offset(chance);
+    let shown = (EPOCH_MS * MILLI).saturating_add_signed(offset);
+    // A fifth of what the clocks of leases may be wrong is still far more than a wall clock ever is.
+    let part = if walls == Walls::Alike { 0 } else { part(chance) / 5 };
+    Clock::new(shown, Rate::drifting(Drift::ONE_NINTH, part))
+}
+
+impl Jobs {
+    /// The store's.
+    pub(in crate::world) fn wall<'a>(&'a self, machines: &'a [Machine]) -> &'a Clock {
+        self.wall.as_ref().unwrap_or(&machines[0].wall)
+    }
+}
+
+impl World {
+    pub(in crate::world) fn wall_ms(&self, node: usize) -> u64 {
+        self.machines[self.nodes[node].machine].wall.at(self.now).as_nanos() / MILLI
+    }
+
+    pub(in crate::world) fn store_wall_ms(&self) -> u64 {
+        self.jobs.wall(&self.machines).at(self.now).as_nanos() / MILLI
+    }
+
+    pub(super) fn when_wall_shows(&self, node: usize, unix_ms: u64) -> True {
+        let at = Instant::from_nanos(unix_ms.saturating_mul(MILLI));
+        self.machines[self.nodes[node].machine].wall.when(at).unwrap_or(True::MAX)
+    }
+
+    /// Somebody sets the wall clock of this candidate's machine, or of the store.
+    pub(in crate::world) fn step_wall(&mut self, node: usize) {
+        let chance = self.chance_of(Fault::WallStep);
+        let by = chance.pick(&[SECOND / 2, 3 * SECOND, 20 * SECOND, 3_600 * SECOND]);
+        let by = i64::try_from(by).unwrap_or_default();
+        let by = if chance.percent(50) { by } else { -by };
+        if chance.percent(30) { self.step_store_wall(by) } else { self.step_wall_of(node, by) }
+    }
+
+    /// The clock that leases run on may be the wall clock, and is set with it.
+    pub(in crate::world) fn step_store_wall(&mut self, by: i64) {
+        match &mut self.jobs.wall {
+            Some(wall) => wall.step(self.now, by),
+            None => self.machines[0].wall.step(self.now, by),
+        }
+        self.wall_was_set("the store", by);
+    }
+
+    fn step_wall_of(&mut self, node: usize, by: i64) {
+        let machine = self.nodes[node].machine;
+        self.machines[machine].wall.step(self.now, by);
+        let whose = self.name(node);
+        self.wall_was_set(&whose, by);
+    }
+
+    fn wall_was_set(&mut self, whose: &str, by: i64) {
+        self.jobs.wall_set_at = self.now;
+        self.count(Situation::WallSet);
+        self.say(|_| {
+            let how = if by < 0 { "back" } else { "forward" };
+            format!("the wall clock of {whose} is set {how} by {:?}", Duration::from_nanos(by.unsigned_abs()))
+        });
+    }
+}

@@ -1,0 +1,115 @@
+//! Where the application reads what is said to all candidates.
+
+use std::fmt;
+use std::pin::pin;
+use std::sync::Arc;
+
+use futures_util::Stream;
+use futures_util::future::{Either, select};
+use futures_util::stream::unfold;
+use tenure_core::ChannelName;
+
+use super::board::Line;
+use crate::blocking::block_on;
+use crate::phase::Phase;
+use crate::shared::Shared;
+use crate::store::Broadcast;
+
+/// What is broadcast to all candidates of an election on one channel, as this candidate hears it. Made by
+/// [`Election::broadcasts`](crate::Election::broadcasts).
+///
+/// Every reader gets every broadcast, whether or not its candidate leads. At most a thousand wait to be read; beyond that
+/// the oldest are dropped, which is [reported](crate::Trouble::BroadcastsMissed).
+///
+/// ```
+/// # let tenure = tenure::Tenure::open("memory:")?;
+/// let election = tenure.election("nightly-report")?.start()?;
+/// let mut reloads = election.broadcasts("reload")?;
+/// reloads.listening_blocking();
+/// tenure.broadcast_blocking("nightly-report", "reload", &["prices"])?;
+///
+/// let heard = reloads.next_blocking().expect("the election has not been stopped");
+/// let tables: Vec<String> = heard.json()?;
+/// assert_eq!(tables, ["prices"]);
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
+pub struct Broadcasts {
+    shared: Arc<Shared>,
+    line: Arc<Line>,
+}
+
+impl Broadcasts {
+    /// Begins to read. The candidacy must have a board.
+    pub(crate) fn new(shared: Arc<Shared>, channel: ChannelName) -> Self {
+        let line = match shared.board() {
+            Some(board) => board.open(&channel),
+            None => Arc::new(Line::new(channel)),
+        };
+        Self { shared, line }
+    }
+
+    /// The channel's name.
+    #[must_use]
+    pub fn channel(&self) -> &ChannelName {
+        self.line.channel()
+    }
+
+    /// The next broadcast; `None` when the election has been stopped and nothing is left.
+    ///
+    /// Cancel safe: nothing is lost when the future is dropped.
+    pub async fn next(&mut self) -> Option<Broadcast> {
+        if !self.shared.is_same_process() {
+            return None;
+        }
+        let mut stopped = pin!(self.shared.phase().wait_until(|phase| matches!(phase, Phase::Stopped)));
+        loop {
+            let mut rung = pin!(self.line.bell.notified());
+            // Listening begins before looking, so that nothing falls between the two.
+            rung.as_mut().enable();
+            if let Some(broadcast) = self.line.take(&self.shared) {
+                return Some(broadcast);
+            }
+            if let Either::Right(_) = select(rung, &mut stopped).await {
+                return None;
+            }
+        }
+    }
+
+    /// [`next`](Self::next) for plain threads.
+    pub fn next_blocking(&mut self) -> Option<Broadcast> {
+        block_on(self.next())
+    }
+
+    /// Waits until this candidate hears what is said, which takes about one round trip after it has begun to listen. What was
+    /// said before is not heard. Returns at once when the election has been stopped. Cancel safe.
+    pub async fn listening(&self) {
+        let Some(board) = self.shared.board().filter(|_| self.shared.is_same_process()) else { return };
+        let mut listening = board.listening();
+        let stopped = pin!(self.shared.phase().wait_until(|phase| matches!(phase, Phase::Stopped)));
+        select(pin!(listening.wait_for(|is_listening| *is_listening)), stopped).await;
+    }
+
+    /// [`listening`](Self::listening) for plain threads.
+    pub fn listening_blocking(&self) {
+        block_on(self.listening());
+    }
+
+    /// The broadcasts as a stream, which ends when the election has been stopped.
+    pub fn into_stream(self) -> impl Stream<Item = Broadcast> + Send {
+        unfold(self, |mut reader| async { reader.next().await.map(|broadcast| (broadcast, reader)) })
+    }
+}
+
+impl Drop for Broadcasts {
+    fn drop(&mut self) {
+        if let Some(board) = self.shared.board() {
+            board.close(&self.line);
+        }
+    }
+}
+
+impl fmt::Debug for Broadcasts {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Broadcasts").field("channel", self.channel()).finish_non_exhaustive()
+    }
+}

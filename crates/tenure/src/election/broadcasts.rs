@@ -1,0 +1,83 @@
+//! What is said to all candidates, on their side.
+
+use std::collections::BTreeMap;
+use std::future::Future;
+use std::sync::Arc;
+
+use tenure_core::ChannelName;
+
+use super::{Election, ElectionBuilder};
+use crate::broadcasts::{Broadcasts, Handler};
+use crate::callback::{CallbackResult, Registered};
+use crate::driver::Command;
+use crate::error::Error;
+use crate::store::Broadcast;
+
+impl ElectionBuilder {
+    /// Called with each [broadcast](crate::Tenure::broadcast) on a channel, whether or not this candidate leads; one at a time
+    /// per channel, on a thread of its own.
+    ///
+    /// A panic or an error is reported and changes nothing else. A handler that is slow holds up neither renewals nor other
+    /// channels; at most a thousand broadcasts wait for it, and beyond that the oldest are dropped, which is
+    /// [reported](crate::Trouble::BroadcastsMissed).
+    ///
+    /// ```
+    /// use tenure::{ChannelName, Tenure};
+    /// # let (sender, receiver) = std::sync::mpsc::channel();
+    ///
+    /// let tenure = Tenure::open("memory:")?;
+    /// let election = tenure
+    ///     .election("nightly-report")?
+    ///     .on_broadcast(ChannelName::new("reload")?, move |broadcast| {
+    ///         println!("{} wants all to reload {}", broadcast.sender, broadcast.payload);
+    /// #       sender.send(()).ok();
+    ///     })
+    ///     .start()?;
+    /// # election.broadcasts("reload")?.listening_blocking();
+    /// tenure.broadcast_blocking("nightly-report", "reload", "prices")?;
+    /// # receiver.recv().ok();
+    /// # election.stop_blocking();
+    /// # Ok::<(), tenure::Error>(())
+    /// ```
+    pub fn on_broadcast<R: CallbackResult>(
+        mut self,
+        channel: ChannelName,
+        handler: impl Fn(Broadcast) -> R + Send + Sync + 'static,
+    ) -> Self {
+        self.broadcast_handlers.insert(channel, Registered::sync(handler));
+        self
+    }
+
+    /// [`on_broadcast`](Self::on_broadcast) with a future, which runs on the runtime `start` was called on, if there is one.
+    pub fn on_broadcast_async<F>(
+        mut self,
+        channel: ChannelName,
+        handler: impl Fn(Broadcast) -> F + Send + Sync + 'static,
+    ) -> Self
+    where
+        F: Future<Output: CallbackResult> + Send + 'static,
+    {
+        self.broadcast_handlers.insert(channel, Registered::future(handler));
+        self
+    }
+}
+
+impl Election {
+    /// Begins to read what is [broadcast](crate::Tenure::broadcast) to all candidates of this election on a channel.
+    ///
+    /// # Errors
+    /// When the name breaks the rule for names, or the store cannot broadcast.
+    pub fn broadcasts(&self, channel: &str) -> Result<Broadcasts, Error> {
+        let channel = ChannelName::new(channel)?;
+        self.tenure.check_bulletin()?;
+        if self.shared.open_board(Vec::new) {
+            self.shared.send(Command::Hear(self.shared.id));
+        }
+        Ok(Broadcasts::new(Arc::clone(&self.shared), channel))
+    }
+}
+
+/// Handlers run on the runtime that is there when the candidacy begins.
+pub(super) fn handlers(registered: BTreeMap<ChannelName, Registered<Broadcast>>) -> Vec<Arc<Handler>> {
+    registered.into_iter().map(|(channel, callback)| Arc::new(Handler::new(channel, callback))).collect()
+}

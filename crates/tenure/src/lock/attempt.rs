@@ -1,0 +1,90 @@
+//! One candidacy for a lock, from its first campaign until it holds the lock or leaves.
+
+use std::time::Duration;
+
+use tenure_core::{CandidateId, Problem};
+
+use super::LockGuard;
+use crate::election::{Election, ElectionBuilder};
+use crate::error::Error;
+use crate::event::{EventKind, Events, Trouble};
+use crate::leadership::Work;
+use crate::store::{StoreError, StoreErrorKind};
+
+/// Stands in the election of the lock. Dropping it leaves the line in the background.
+pub(super) struct Attempt {
+    /// None once the lock is held.
+    election: Option<Election>,
+    events: Events,
+    heard: Heard,
+}
+
+/// What the store last said.
+enum Heard {
+    Nothing,
+    /// Somebody holds the lock, or it is reserved for somebody.
+    Taken(Option<CandidateId>),
+    Failed(StoreError),
+}
+
+impl Attempt {
+    pub(super) fn begin(candidacy: ElectionBuilder) -> Result<Self, Error> {
+        let (election, events) = candidacy.start_with_events()?;
+        Ok(Self { election: Some(election), events, heard: Heard::Nothing })
+    }
+
+    /// Waits until the lock is held, whatever the store says meanwhile. Cancel safe.
+    pub(super) async fn held(&mut self) -> Result<LockGuard, Error> {
+        loop {
+            if let Some(guard) = self.listen().await? {
+                return Ok(guard);
+            }
+        }
+    }
+
+    /// Waits for the first answer, and goes by it. Cancel safe.
+    pub(super) async fn answered(&mut self) -> Result<Option<LockGuard>, Error> {
+        loop {
+            if let Some(guard) = self.listen().await? {
+                return Ok(Some(guard));
+            }
+            match &self.heard {
+                Heard::Nothing => {}
+                Heard::Taken(_) => return Ok(None),
+                Heard::Failed(error) => return Err(error.clone().into()),
+            }
+        }
+    }
+
+    /// Why the lock was not had in all that time.
+    pub(super) fn gives_up(self, waited: Duration) -> Error {
+        match (self.heard, self.election) {
+            (Heard::Taken(holder), Some(election)) => Error::LockBusy { name: election.name().clone(), holder, waited },
+            (Heard::Failed(error), _) => error.into(),
+            (Heard::Nothing | Heard::Taken(_), _) => Error::silence(waited),
+        }
+    }
+
+    /// Takes in the next event; the guard, if it says that the lock is held.
+    async fn listen(&mut self) -> Result<Option<LockGuard>, Error> {
+        let Some(event) = self.events.next().await else { return Err(Error::Stopped) };
+        match event.kind {
+            EventKind::Elected { .. } => return Ok(self.take()),
+            EventKind::Observed { leader } => self.heard = Heard::Taken(leader.map(|leader| leader.candidate)),
+            EventKind::Error { trouble: Trouble::Store(error) } => self.heard = Heard::Failed(error),
+            EventKind::Error { trouble: Trouble::Problem(problem @ Problem::Regressed { .. }) } => {
+                let error = StoreError::refused(StoreErrorKind::Replaced, problem.to_string());
+                self.heard = Heard::Failed(error);
+            }
+            EventKind::Stopped => return Err(Error::Stopped),
+            _ => {}
+        }
+        Ok(None)
+    }
+
+    /// The lock may have been lost since; then this candidate stands again, and there is more to listen to.
+    fn take(&mut self) -> Option<LockGuard> {
+        let work: Work = self.election.as_ref()?.leadership()?.begin_work()?;
+        Some(LockGuard::new(self.election.take()?, work))
+    }
+}

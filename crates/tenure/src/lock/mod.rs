@@ -1,0 +1,146 @@
+//! Locks: elections whose leader leaves when its work is done.
+//!
+//! A lock is no thing of its own in the store. Whoever acquires it stands in the election of its name, and whoever holds
+//! it leads there; so all that is promised of leaders is promised of holders.
+
+mod attempt;
+mod blocking;
+mod guard;
+mod work;
+
+use std::fmt;
+use std::pin::pin;
+use std::time::Duration;
+
+use futures_util::future::{Either, select};
+use tenure_core::{CandidateId, ElectionName, Preset, Priority, Timing};
+
+use self::attempt::Attempt;
+pub use self::guard::LockGuard;
+use crate::election::ElectionBuilder;
+use crate::error::Error;
+use crate::tenure::Tenure;
+
+/// A lock that one holder has at a time, among all processes that share the store. Made by [`Tenure::lock`].
+///
+/// It is a description: making one costs nothing, and it may be acquired any number of times. Each acquisition has a term
+/// above all earlier ones, which is the fencing token. Whoever waits is served in order of arrival where the store can do
+/// that (not with advisory locks of PostgreSQL).
+///
+/// **It is not re-entrant.** Whoever holds it and acquires it again waits for itself.
+///
+/// The name is that of an election: `tenure status`, `history`, `watch` and `resign` work on it. Do not use a name for
+/// both a lock and an election, and do not make up names as you go (one for each order, say): stores keep the record of
+/// a name for ever, because terms must never fall.
+///
+/// ```
+/// use std::time::Duration;
+/// use tenure::Tenure;
+///
+/// let tenure = Tenure::open("memory:")?;
+/// let lock = tenure.lock("migrate")?.wait_max(Duration::from_secs(10));
+/// let guard = lock.acquire_blocking()?;
+/// println!("migrating under term {}", guard.term());
+/// assert!(lock.try_acquire_blocking()?.is_none(), "one holder at a time");
+/// guard.release_blocking()?;
+/// # Ok::<(), tenure::Error>(())
+/// ```
+#[derive(Clone)]
+#[must_use = "a lock is not held before it is acquired"]
+pub struct Lock {
+    tenure: Tenure,
+    candidacy: ElectionBuilder,
+    wait_max: Option<Duration>,
+}
+
+impl Lock {
+    pub(crate) fn new(tenure: Tenure, candidacy: ElectionBuilder) -> Self {
+        Self { tenure, candidacy, wait_max: None }
+    }
+
+    /// How long [`acquire`](Self::acquire) and [`with_lock`](Self::with_lock) wait at most. Default: without limit.
+    pub fn wait_max(mut self, limit: Duration) -> Self {
+        self.wait_max = Some(limit);
+        self
+    }
+
+    /// The durations. Default: [`Preset::Normal`].
+    pub fn timing(mut self, timing: Timing) -> Self {
+        self.candidacy = self.candidacy.timing(timing);
+        self
+    }
+
+    /// The durations, by name.
+    pub fn preset(self, preset: Preset) -> Self {
+        self.timing(preset.timing())
+    }
+
+    /// The holder's label. Default: host name, process id and a random suffix, another one each time.
+    pub fn candidate(mut self, id: CandidateId) -> Self {
+        self.candidacy = self.candidacy.candidate(id);
+        self
+    }
+
+    /// How keen it is: keener ones are served first. Default: the keenest.
+    pub fn priority(mut self, priority: Priority) -> Self {
+        self.candidacy = self.candidacy.priority(priority);
+        self
+    }
+
+    /// Publishes something about the holder; everybody can read it while it holds the lock.
+    pub fn metadata(mut self, key: impl Into<String>, value: impl Into<String>) -> Self {
+        self.candidacy = self.candidacy.metadata(key, value);
+        self
+    }
+
+    /// The name of the lock, and of its election.
+    #[must_use]
+    pub fn name(&self) -> &ElectionName {
+        self.candidacy.name()
+    }
+
+    /// Waits until the lock is had. Waiting costs the store what a stand-by costs it, and no more.
+    ///
+    /// Without a [limit](Self::wait_max) it waits for as long as it takes; no outage of the store ends that. Dropping the
+    /// future leaves the line at once, in the background.
+    ///
+    /// # Errors
+    /// [`Error::LockBusy`] when the limit is over, or [`Error::Store`] when it is and the store could not be asked; when
+    /// the candidacy cannot begin, as [`ElectionBuilder::start`] tells.
+    pub async fn acquire(&self) -> Result<LockGuard, Error> {
+        let mut attempt = Attempt::begin(self.candidacy.clone())?;
+        let Some(limit) = self.wait_max else { return attempt.held().await };
+        match self.within(limit, attempt.held()).await {
+            Some(held) => held,
+            None => Err(attempt.gives_up(limit)),
+        }
+    }
+
+    /// Takes the lock if it is free. It asks once and never waits for a holder; a store that does not answer is given up
+    /// after two attempt timeouts. A lock that was just released, and is reserved for the next in line, is not free.
+    ///
+    /// Dropping the future leaves the line at once, in the background.
+    ///
+    /// # Errors
+    /// When the store fails or does not answer; when the candidacy cannot begin, as [`ElectionBuilder::start`] tells.
+    pub async fn try_acquire(&self) -> Result<Option<LockGuard>, Error> {
+        let limit = self.candidacy.first_answer_within();
+        let mut attempt = Attempt::begin(self.candidacy.clone())?;
+        let answer = self.within(limit, attempt.answered()).await;
+        answer.unwrap_or_else(|| Err(Error::silence(limit)))
+    }
+
+    /// Polls the future first, so that what came at the last moment counts.
+    async fn within<F: Future>(&self, limit: Duration, future: F) -> Option<F::Output> {
+        match select(pin!(future), pin!(self.tenure.sleep(limit))).await {
+            Either::Left((output, _)) => Some(output),
+            Either::Right(_) => None,
+        }
+    }
+}
+
+impl fmt::Debug for Lock {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Lock").field("name", self.name()).field("wait_max", &self.wait_max).finish_non_exhaustive()
+    }
+}

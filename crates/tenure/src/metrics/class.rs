@@ -1,0 +1,120 @@
+//! Classes of elections: a label that takes few values, whatever elections are called.
+
+use std::collections::BTreeSet;
+use std::fmt;
+use std::sync::{Arc, Mutex, PoisonError};
+
+use tenure_core::ElectionName;
+
+use super::list;
+
+/// How many classes a process has at most; what comes later is [`OTHER`].
+pub const CLASSES_MAX: usize = 64;
+
+/// The class of all elections that found no room, or whose name begins with a colon.
+pub const OTHER: &str = "other";
+
+/// A longer class is cut.
+const CHARS_MAX: usize = 64;
+
+/// A class that was admitted: the value of the label `key_class`.
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
+pub(crate) struct Class(Arc<str>);
+
+/// Classes are never given up: counters that were once shown must not vanish, or become others.
+static KNOWN: Mutex<BTreeSet<Class>> = Mutex::new(BTreeSet::new());
+
+/// All classes that were admitted.
+pub(super) fn known() -> BTreeSet<Class> {
+    KNOWN.lock().unwrap_or_else(PoisonError::into_inner).clone()
+}
+
+impl Class {
+    fn admit(text: &str) -> Self {
+        let printable = |c: char| if c.is_control() { char::REPLACEMENT_CHARACTER } else { c };
+        let text: String = text.chars().take(CHARS_MAX).map(printable).collect();
+        let mut known = KNOWN.lock().unwrap_or_else(PoisonError::into_inner);
+        let class = Self::among(&known, &text);
+        if known.insert(class.clone()) {
+            list::begin(&class);
+        }
+        class
+    }
+
+    /// An empty label is the same as none, and the last place is kept for all that find none.
+    fn among(known: &BTreeSet<Self>, text: &str) -> Self {
+        let class = Self(Arc::from(text));
+        let others = known.iter().filter(|class| &*class.0 != OTHER).count();
+        let has_room = known.contains(&class) || others < CLASSES_MAX - 1;
+        if text.is_empty() || !has_room { Self(Arc::from(OTHER)) } else { class }
+    }
+
+    /// As the value of a label.
+    pub(super) fn label(&self) -> Arc<str> {
+        Arc::clone(&self.0)
+    }
+}
+
+/// Finds the class of an election, as the application says or by the part of its name before the first colon.
+#[derive(Clone)]
+pub(crate) struct Classifier(Option<Arc<Rule>>);
+
+type Rule = dyn Fn(&ElectionName) -> String + Send + Sync;
+
+impl Classifier {
+    pub(crate) fn by_name() -> Self {
+        Self(None)
+    }
+
+    pub(crate) fn by(rule: impl Fn(&ElectionName) -> String + Send + Sync + 'static) -> Self {
+        Self(Some(Arc::new(rule)))
+    }
+
+    pub(crate) fn class_of(&self, name: &ElectionName) -> Class {
+        match &self.0 {
+            Some(rule) => Class::admit(&rule(name)),
+            None => Class::admit(name.as_str().split(':').next().unwrap_or_default()),
+        }
+    }
+}
+
+impl fmt::Debug for Classifier {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(if self.0.is_some() { "Classifier(of the application)" } else { "Classifier(by name)" })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn text(class: &Class) -> &str {
+        &class.0
+    }
+
+    #[test]
+    fn the_class_is_what_comes_before_the_first_colon() {
+        let class = |name: &str| Classifier::by_name().class_of(&ElectionName::new(name).unwrap());
+        assert_eq!(text(&class("mail:7:a")), "mail");
+        assert_eq!(text(&class("nightly-report")), "nightly-report");
+        assert_eq!(text(&class(":7")), OTHER);
+        assert_eq!(text(&class(&"é".repeat(100))).chars().count(), CHARS_MAX);
+    }
+
+    #[test]
+    fn an_application_may_have_a_rule_of_its_own() {
+        let classifier = Classifier::by(|name| format!("{}\n", name.as_str().len()));
+        assert_eq!(text(&classifier.class_of(&ElectionName::new("abc").unwrap())), "3\u{fffd}");
+    }
+
+    #[test]
+    fn there_are_only_so_many_classes() {
+        let mut known = BTreeSet::new();
+        for number in 0..1_000 {
+            known.insert(Class::among(&known, &number.to_string()));
+        }
+        assert_eq!(known.len(), CLASSES_MAX);
+        assert_eq!(text(&Class::among(&known, "1000")), OTHER);
+        assert_eq!(text(&Class::among(&known, "5")), "5", "a class that is known keeps its place");
+    }
+}

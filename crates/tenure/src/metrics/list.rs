@@ -1,0 +1,252 @@
+//! The list of all metrics: names, labels, units and meanings have no other place in the code.
+
+use std::time::Duration;
+
+use metrics::{Label as KeyLabel, Unit};
+use tenure_core::{LossReason, Problem};
+
+use super::class::Class;
+use crate::store::StoreErrorKind;
+
+/// A metric: how it is called, and what it means.
+#[derive(Debug, Clone, Copy, PartialEq)]
+#[non_exhaustive]
+pub struct Metric {
+    /// Its name.
+    pub name: &'static str,
+    /// Whether it counts, shows a value, or sorts values.
+    pub kind: Kind,
+    /// A label beside `key_class`, which all metrics have.
+    pub label: Option<Label>,
+    /// The bounds to sort the values of a histogram by, in seconds; empty for all others.
+    pub buckets: &'static [f64],
+    /// What it means, in one sentence.
+    pub help: &'static str,
+}
+
+/// A label and all the values it takes.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Label {
+    /// The label.
+    pub name: &'static str,
+    /// All its values.
+    pub values: &'static [&'static str],
+}
+
+/// The kind of a metric.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Kind {
+    /// It only grows.
+    Counter,
+    /// It shows what is true now.
+    Gauge,
+    /// It sorts values by size.
+    Histogram,
+}
+
+/// All metrics there are.
+pub const ALL: &[Metric] = &[
+    ACQUIRED,
+    LOST,
+    RENEWALS,
+    RENEWAL_FAILURES,
+    IS_LEADER,
+    TERM,
+    EXPIRY,
+    RENEWAL_SECONDS,
+    FAILOVER_SECONDS,
+    TRANSITIONS,
+    CAMPAIGN_FAILURES,
+    STORE_ERRORS,
+    PROBLEMS,
+    MESSAGES_WAITING,
+    CRON_TICKS,
+];
+
+pub(super) const ACQUIRED: Metric = counter("leader_acquired_total", "How often this process was elected.");
+pub(super) const LOST: Metric = counter("leader_lost_total", "How often a leadership of this process ended.");
+pub(super) const RENEWALS: Metric = counter("leader_renewals_total", "Renewals that prolonged a leadership.");
+pub(super) const RENEWAL_FAILURES: Metric = counter(
+    "leader_renewal_failures_total",
+    "Renewals that failed: the store refused, did not answer in time, or knows another holder.",
+);
+pub(super) const IS_LEADER: Metric = gauge("tenure_is_leader", "How many elections this process leads this moment.");
+pub(super) const TERM: Metric =
+    gauge("tenure_term", "The highest term this process leads under this moment; 0 when it leads nowhere.");
+pub(super) const EXPIRY: Metric = gauge(
+    "tenure_expiry_seconds",
+    "How long the shortest leadership of this process lasts unless it is renewed; 0 when it leads nowhere.",
+);
+pub(super) const RENEWAL_SECONDS: Metric = histogram(
+    "tenure_renewal_seconds",
+    &[0.001, 0.002, 0.005, 0.01, 0.02, 0.05, 0.1, 0.2, 0.5, 1.0, 2.0, 5.0, 10.0],
+    "From the sending of a renewal to the answer that prolonged the leadership.",
+);
+pub(super) const FAILOVER_SECONDS: Metric = histogram(
+    "tenure_failover_seconds",
+    &[0.005, 0.02, 0.05, 0.1, 0.2, 0.5, 1.0, 2.0, 5.0, 10.0, 30.0, 60.0, 300.0],
+    "From the end of the last lease that was seen, or from when the election was seen free, to the election of this process.",
+);
+pub(super) const TRANSITIONS: Metric = Metric {
+    label: Some(Label {
+        name: "reason",
+        values: &[
+            ELECTED,
+            LossReason::Expired.as_str(),
+            LossReason::Superseded.as_str(),
+            LossReason::Revoked.as_str(),
+            LossReason::Unhealthy.as_str(),
+            LossReason::Requested.as_str(),
+            LossReason::Resigned.as_str(),
+            LossReason::Stopped.as_str(),
+            LossReason::Regressed.as_str(),
+            LossReason::Unheard.as_str(),
+        ],
+    }),
+    ..counter("tenure_transitions_total", "Begins and ends of leaderships of this process, by reason.")
+};
+pub(super) const CAMPAIGN_FAILURES: Metric = counter(
+    "tenure_campaign_failures_total",
+    "Campaigns that failed: the store refused or did not answer in time. That somebody else leads is no failure.",
+);
+pub(super) const STORE_ERRORS: Metric = Metric {
+    label: Some(Label {
+        name: "kind",
+        values: &[
+            "unavailable",
+            "read_only",
+            "full",
+            "too_large",
+            "unsupported",
+            "schema",
+            "corrupt",
+            "denied",
+            "replaced",
+            "configuration",
+            "timed_out",
+            "other",
+        ],
+    }),
+    ..counter("tenure_store_errors_total", "Requests of elections and their messages that the store failed, by kind.")
+};
+pub(super) const PROBLEMS: Metric = Metric {
+    label: Some(Label { name: "problem", values: &["regressed", "replaced", "duplicate_id", "stuck_work", "other"] }),
+    ..counter("tenure_problems_total", "What an elector found that somebody should look at, by problem.")
+};
+pub(super) const MESSAGES_WAITING: Metric = gauge(
+    "tenure_messages_waiting",
+    "Messages that this leader has fetched and nobody has finished handling; more may wait in the store.",
+);
+pub(super) const CRON_TICKS: Metric = Metric {
+    label: Some(Label { name: "result", values: &["fired", "missed", "late", "skipped"] }),
+    ..counter("tenure_cron_ticks_total", "Ticks of jobs, by what became of them.")
+};
+
+/// The reason of a transition that is no loss.
+pub(super) const ELECTED: &str = "elected";
+
+const fn counter(name: &'static str, help: &'static str) -> Metric {
+    Metric { name, kind: Kind::Counter, label: None, buckets: &[], help }
+}
+
+const fn gauge(name: &'static str, help: &'static str) -> Metric {
+    Metric { name, kind: Kind::Gauge, label: None, buckets: &[], help }
+}
+
+const fn histogram(name: &'static str, buckets: &'static [f64], help: &'static str) -> Metric {
+    Metric { name, kind: Kind::Histogram, label: None, buckets, help }
+}
+
+/// Makes all that counts known for a class: what appears with its first count looks as if it had not changed.
+pub(super) fn begin(class: &Class) {
+    for metric in ALL {
+        match (metric.kind, metric.label) {
+            (Kind::Counter, None) => metric.add(class, None, 0),
+            (Kind::Counter, Some(label)) => label.values.iter().for_each(|value| metric.add(class, Some(value), 0)),
+            (Kind::Histogram, _) => drop(metrics::histogram!(metric.name, "key_class" => class.label())),
+            (Kind::Gauge, _) => {}
+        }
+    }
+}
+
+impl Metric {
+    pub(super) fn describe(&self) {
+        let unit = if self.name.ends_with("_seconds") { Unit::Seconds } else { Unit::Count };
+        match self.kind {
+            Kind::Counter => metrics::describe_counter!(self.name, unit, self.help),
+            Kind::Gauge => metrics::describe_gauge!(self.name, unit, self.help),
+            Kind::Histogram => metrics::describe_histogram!(self.name, unit, self.help),
+        }
+    }
+
+    /// One more.
+    pub(super) fn increment(&self, class: &Class) {
+        self.add(class, None, 1);
+    }
+
+    /// So many more with this value of the metric's own label.
+    pub(super) fn count(&self, class: &Class, value: &'static str, by: u64) {
+        self.add(class, Some(value), by);
+    }
+
+    pub(super) fn set(&self, class: &Class, value: f64) {
+        metrics::gauge!(self.name, "key_class" => class.label()).set(value);
+    }
+
+    pub(super) fn record(&self, class: &Class, value: Duration) {
+        metrics::histogram!(self.name, "key_class" => class.label()).record(value.as_secs_f64());
+    }
+
+    fn add(&self, class: &Class, value: Option<&'static str>, by: u64) {
+        let mut labels = vec![KeyLabel::new("key_class", class.label())];
+        labels.extend(self.label.zip(value).map(|(label, value)| KeyLabel::from_static_parts(label.name, value)));
+        metrics::counter!(self.name, labels).increment(by);
+    }
+}
+
+/// The word for a kind of error.
+pub(super) fn kind_word(kind: StoreErrorKind) -> &'static str {
+    match kind {
+        StoreErrorKind::Unavailable => "unavailable",
+        StoreErrorKind::ReadOnly => "read_only",
+        StoreErrorKind::Full => "full",
+        StoreErrorKind::TooLarge => "too_large",
+        StoreErrorKind::Unsupported => "unsupported",
+        StoreErrorKind::Schema => "schema",
+        StoreErrorKind::Corrupt => "corrupt",
+        StoreErrorKind::Denied => "denied",
+        StoreErrorKind::Replaced => "replaced",
+        StoreErrorKind::Configuration => "configuration",
+        StoreErrorKind::TimedOut => "timed_out",
+        StoreErrorKind::Other => "other",
+    }
+}
+
+/// The word for a problem.
+pub(super) fn problem_word(problem: &Problem) -> &'static str {
+    match problem {
+        Problem::Regressed { .. } => "regressed",
+        Problem::Replaced { .. } => "replaced",
+        Problem::DuplicateId { .. } => "duplicate_id",
+        Problem::StuckWork { .. } => "stuck_work",
+        _ => "other",
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::collections::BTreeSet;
+
+    use super::*;
+
+    #[test]
+    fn names_are_unique_and_say_what_they_are() {
+        let names: BTreeSet<&str> = ALL.iter().map(|metric| metric.name).collect();
+        assert_eq!(names.len(), ALL.len());
+        for metric in ALL {
+            assert_eq!(metric.kind == Kind::Counter, metric.name.ends_with("_total"), "{}", metric.name);
+            assert_eq!(metric.kind == Kind::Histogram, !metric.buckets.is_empty(), "{}", metric.name);
+            assert!(metric.buckets.is_sorted() && metric.help.ends_with('.'), "{}", metric.name);
+        }
+    }
+}

@@ -1,0 +1,84 @@
+//! What to alert on, through the [`metrics`](https://docs.rs/metrics) facade: whichever exporter the application
+//! installs publishes it. Needs the feature `metrics`.
+//!
+//! [`ALL`] lists every metric with its meaning; `docs/metrics.md` has the same list with alert rules. Call [`describe`]
+//! once, after the exporter is installed, and [`refresh`] each time before it renders:
+//!
+//! ```
+//! use metrics_exporter_prometheus::{Matcher, PrometheusBuilder};
+//! use tenure::{Tenure, metrics};
+//!
+//! let mut exporter = PrometheusBuilder::new();
+//! for metric in metrics::ALL.iter().filter(|metric| !metric.buckets.is_empty()) {
+//!     exporter = exporter.set_buckets_for_metric(Matcher::Full(metric.name.to_owned()), metric.buckets)?;
+//! }
+//! let exporter = exporter.install_recorder()?;
+//! metrics::describe();
+//!
+//! let tenure = Tenure::open("memory:")?;
+//! let election = tenure.election("nightly-report")?.start()?;
+//! election.wait_elected()?;
+//!
+//! metrics::refresh(); // before every rendering: the clock decides what is true
+//! assert!(exporter.render().contains(r#"tenure_is_leader{key_class="nightly-report"} 1"#));
+//! election.stop_blocking();
+//! # Ok::<(), Box<dyn std::error::Error>>(())
+//! ```
+//!
+//! # Classes
+//! All metrics have the label `key_class`, and never the name of an election: an application with an election per
+//! customer would drown its monitoring. The class is the part of the name before the first colon, so that `mail:7` and
+//! `mail:8` are both `mail`, or what [`Tenure::key_class`](crate::Tenure::key_class) makes of the name. A process has at
+//! most [`CLASSES_MAX`] classes; elections that come later are all counted as [`OTHER`]. Several elections of one class
+//! add up.
+//!
+//! # What is true when
+//! Counters and histograms are written when something happens. Gauges depend on the clock as well: a process that was
+//! paused may have lost its leadership without having noticed. So [`refresh`] computes them from the clock, as
+//! [`Election::is_leader`](crate::Election::is_leader) does, and an exporter that calls it before it renders never shows a
+//! leader that is none. They are also written when an election begins, ends or is renewed, for exporters that cannot call
+//! anything.
+
+#[cfg(feature = "metrics")]
+mod board;
+#[cfg(feature = "metrics")]
+mod class;
+#[cfg(all(feature = "cron", feature = "metrics"))]
+mod jobs;
+#[cfg(feature = "metrics")]
+mod list;
+#[cfg(not(feature = "metrics"))]
+mod off;
+#[cfg(feature = "metrics")]
+mod recorder;
+
+#[cfg(feature = "metrics")]
+pub use self::class::{CLASSES_MAX, OTHER};
+#[cfg(feature = "metrics")]
+pub use self::list::{ALL, Kind, Label, Metric};
+
+#[cfg(feature = "metrics")]
+pub(crate) use self::{
+    board::settle,
+    class::{Class, Classifier},
+    recorder::Recorder,
+};
+
+#[cfg(not(feature = "metrics"))]
+pub(crate) use self::off::{Class, Classifier, Recorder, settle};
+
+/// Tells the exporter what each metric means, and its unit. Call it once, after the exporter is installed.
+#[cfg(feature = "metrics")]
+pub fn describe() {
+    ALL.iter().for_each(Metric::describe);
+}
+
+/// Writes all gauges as they are this very moment, by the clock. Call it each time before metrics are rendered.
+///
+/// It also makes counters and histograms known that have counted nothing yet, so that the first thing they count is seen
+/// as a change. It asks no store and waits for nothing; what it costs grows with the number of elections.
+#[cfg(feature = "metrics")]
+pub fn refresh() {
+    class::known().iter().for_each(list::begin);
+    board::publish();
+}

@@ -1,0 +1,51 @@
+//! What there is without the feature `metrics`: nothing, under the same names.
+
+use std::sync::Arc;
+
+use tenure_core::{ElectionName, Input, Instant, LossReason, Request};
+
+use crate::event::Trouble;
+use crate::shared::Shared;
+
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Class;
+
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Classifier;
+
+impl Classifier {
+    pub(crate) fn by_name() -> Self {
+        Self
+    }
+
+    pub(crate) fn class_of(self, _name: &ElectionName) -> Class {
+        Class
+    }
+}
+
+#[derive(Debug)]
+pub(crate) struct Recorder;
+
+impl Recorder {
+    pub(crate) fn new(shared: &Arc<Shared>) -> Self {
+        let Class = shared.class;
+        Self
+    }
+
+    pub(crate) fn asked(&mut self, _now: Instant, _request: &Request) {}
+
+    pub(crate) fn heard(&mut self, _now: Instant, _input: &Input) {}
+
+    pub(crate) fn elected(&mut self, _now: Instant) {}
+
+    pub(crate) fn renewed(&self) {}
+
+    pub(crate) fn lost(&self, _reason: LossReason) {}
+
+    pub(crate) fn trouble(&self, _trouble: &Trouble) {}
+
+    #[cfg(feature = "cron")]
+    pub(crate) fn job(&self, _news: &crate::cron::JobNews) {}
+}
+
+pub(crate) fn settle() {}

@@ -1,0 +1,1 @@
+SELECT number, namespace, name, id, channel, sender, payload FROM broadcast WHERE number > ?1 ORDER BY number

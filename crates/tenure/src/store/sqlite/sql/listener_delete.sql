@@ -1,0 +1,1 @@
+DELETE FROM listener WHERE namespace = ?1 AND name = ?2 AND process = ?3

@@ -1,0 +1,74 @@
+//! One holder at a time.
+
+use std::sync::Mutex;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::time::Instant;
+
+use tenure::{Namespace, Term};
+use tenure_testkit::pace::Pace;
+
+use crate::ground::{Ground, LOCK, had, wants};
+
+/// Two holders in each of three processes, several times each.
+pub(crate) fn one_holder_at_a_time_and_terms_that_grow(ground: &Ground) {
+    const TURNS: usize = 4;
+    let processes = [ground.process(), ground.process(), ground.process()];
+    let (held, terms) = (AtomicBool::new(false), Mutex::new(Vec::<Term>::new()));
+    std::thread::scope(|scope| {
+        for (number, process) in processes.iter().chain(&processes).enumerate() {
+            let (held, terms) = (&held, &terms);
+            scope.spawn(move || {
+                let lock = wants(process, &format!("holder-{number}"));
+                for _ in 0..TURNS {
+                    let guard = had(&lock);
+                    assert!(!held.swap(true, Ordering::SeqCst), "two holders");
+                    assert!(guard.is_held());
+                    terms.lock().unwrap().push(guard.term());
+                    std::thread::yield_now();
+                    held.store(false, Ordering::SeqCst);
+                    guard.release_blocking().unwrap();
+                }
+            });
+        }
+    });
+    let terms = terms.into_inner().unwrap();
+    assert_eq!(terms.len(), 2 * processes.len() * TURNS);
+    assert!(terms.is_sorted_by(|one, next| one < next), "{terms:?}");
+}
+
+pub(crate) fn trying_takes_what_is_free_and_never_waits(ground: &Ground) {
+    let (first, second) = (ground.wants("a"), ground.wants("b"));
+    let guard = first.try_acquire_blocking().unwrap().expect("it is free");
+    let began = Instant::now();
+    for lock in [&second, &first] {
+        assert!(lock.try_acquire_blocking().unwrap().is_none(), "it has a holder");
+    }
+    // Nobody could wait out the lease.
+    assert!(began.elapsed() < Pace::PATIENT.timing().ttl() / 2);
+    let term = guard.term();
+    guard.release_blocking().unwrap();
+    let guard = second.try_acquire_blocking().unwrap().expect("it is free again");
+    assert!(guard.term() > term);
+}
+
+pub(crate) fn a_release_lets_the_next_one_in_long_before_the_lease_would_have_run_out(ground: &Ground) {
+    let (first, second) = (ground.wants("a"), ground.wants("b"));
+    let mut guard = had(&first);
+    for next in [&second, &first, &second] {
+        let term = guard.term();
+        guard = std::thread::scope(|scope| {
+            let waiting = scope.spawn(|| had(next));
+            guard.release_blocking().unwrap();
+            waiting.join().unwrap()
+        });
+        assert!(guard.term() > term);
+    }
+}
+
+pub(crate) fn locks_of_other_names_and_namespaces_are_others(ground: &Ground) {
+    let process = ground.process();
+    let elsewhere = process.namespace(Namespace::new(format!("elsewhere-{}", std::process::id())).unwrap());
+    let guards = [(&process, LOCK), (&process, "other"), (&elsewhere, LOCK)]
+        .map(|(process, name)| had(&process.lock(name).unwrap()));
+    assert!(guards.iter().all(tenure::LockGuard::is_held));
+}

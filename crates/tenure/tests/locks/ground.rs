@@ -1,0 +1,90 @@
+//! A store for one property, and those who want its lock as different processes would.
+
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::{Arc, LazyLock};
+
+use tempfile::TempDir;
+use tenure::store::postgres::{Migration, PostgresConfig};
+use tenure::{CandidateId, Clock, Lock, LockGuard, MemoryStore, Namespace, Store, Tenure};
+use tenure_testkit::pace::Pace;
+use tenure_testkit::postgres::{PostgresOptions, PostgresServer};
+use tenure_testkit::redis::RedisServer;
+
+/// The lock of a property that needs only one.
+pub(crate) const LOCK: &str = "migrate";
+
+/// A store with nothing in it.
+pub(crate) struct Ground {
+    open: Box<dyn Fn() -> Arc<dyn Store> + Send + Sync>,
+    namespace: Namespace,
+    _directory: Option<TempDir>,
+}
+
+impl Ground {
+    fn new(open: impl Fn() -> Arc<dyn Store> + Send + Sync + 'static) -> Self {
+        static USED: AtomicU64 = AtomicU64::new(1);
+        let namespace = format!("ground-{}", USED.fetch_add(1, Ordering::Relaxed));
+        Self { open: Box::new(open), namespace: Namespace::new(&namespace).unwrap(), _directory: None }
+    }
+
+    fn at(url: String) -> Self {
+        Self::new(move || tenure::store::open(&url.parse().unwrap()).unwrap())
+    }
+
+    /// A handle and a thread of its own, as another process would have.
+    pub(crate) fn process(&self) -> Tenure {
+        let tenure = Tenure::with_store_and_clock((self.open)(), Clock::boottime()).unwrap();
+        tenure.namespace(self.namespace.clone())
+    }
+
+    /// One who wants the lock, in a process of its own. Its lease is one that no test can wait out.
+    pub(crate) fn wants(&self, holder: &str) -> Lock {
+        wants(&self.process(), holder)
+    }
+}
+
+/// One more who wants the lock, in this process.
+pub(crate) fn wants(process: &Tenure, holder: &str) -> Lock {
+    let lock = process.lock(LOCK).unwrap().timing(Pace::PATIENT.timing());
+    lock.candidate(CandidateId::new(holder).unwrap())
+}
+
+/// Has it at once, or fails.
+pub(crate) fn had(lock: &Lock) -> LockGuard {
+    lock.clone().wait_max(tenure_testkit::PATIENCE).acquire_blocking().unwrap()
+}
+
+pub(crate) fn memory() -> Ground {
+    let store = MemoryStore::new();
+    Ground::new(move || Arc::new(store.clone()))
+}
+
+pub(crate) fn sqlite() -> Ground {
+    let directory = tempfile::tempdir().unwrap();
+    let url = format!("sqlite:{}", directory.path().join("locks.db").display());
+    Ground { _directory: Some(directory), ..Ground::at(url) }
+}
+
+pub(crate) fn redis() -> Ground {
+    static SERVER: LazyLock<RedisServer> = LazyLock::new(RedisServer::start);
+    Ground::at(SERVER.url())
+}
+
+pub(crate) fn postgres() -> Ground {
+    static MIGRATED: LazyLock<String> = LazyLock::new(|| {
+        let config = PostgresConfig::from_url(&POSTGRES.url().parse().unwrap()).unwrap();
+        POSTGRES.sql(&Migration::new(&config).role(ROLE).unwrap().script());
+        POSTGRES.url_as(ROLE, PASSWORD)
+    });
+    Ground::at(MIGRATED.clone())
+}
+
+pub(crate) fn advisory() -> Ground {
+    Ground::at(POSTGRES.url_as(ROLE, PASSWORD).replacen("postgres://", "postgres+advisory://", 1))
+}
+
+static POSTGRES: LazyLock<PostgresServer> =
+    LazyLock::new(|| PostgresServer::start_with(PostgresOptions::default().role(ROLE, PASSWORD).max_connections(200)));
+
+const ROLE: &str = "holder";
+const PASSWORD: &str = "secret";

@@ -1,0 +1,77 @@
+//! Waiting for the lock.
+
+use std::pin::Pin;
+use std::sync::mpsc;
+use std::task::{Context, Waker};
+use std::time::Duration;
+
+use tenure::{Error, ErrorKind, LockGuard, Tenure};
+use tenure_testkit::eventually;
+
+use crate::ground::{Ground, LOCK, had};
+
+type Waiting<'a> = Pin<Box<dyn Future<Output = Result<LockGuard, Error>> + 'a>>;
+
+/// Who stands in line, the next one first.
+fn line(process: &Tenure) -> Vec<String> {
+    let runtime = tokio::runtime::Builder::new_current_thread().build().unwrap();
+    let observed = runtime.block_on(process.observe(LOCK)).unwrap();
+    observed.standing_by.iter().map(|stand_by| stand_by.candidate.to_string()).collect()
+}
+
+fn await_line(process: &Tenure, expected: &[&str]) {
+    eventually("the line", || line(process) == expected);
+}
+
+pub(crate) fn a_wait_has_a_limit(ground: &Ground) {
+    let guard = had(&ground.wants("a"));
+    let error = ground.wants("b").wait_max(Duration::from_millis(300)).acquire_blocking().unwrap_err();
+    assert_eq!(error.kind(), ErrorKind::LockBusy, "{error}");
+    assert!(error.to_string().starts_with("the lock migrate was not had within 300ms: "), "{error}");
+    assert!(guard.is_held());
+}
+
+pub(crate) fn waiters_are_served_in_order_of_arrival(ground: &Ground) {
+    const WAITERS: [&str; 5] = ["b", "c", "d", "e", "f"];
+    let (process, guard) = (ground.process(), had(&ground.wants("a")));
+    let (served, order) = mpsc::channel();
+    std::thread::scope(|scope| {
+        for (position, waiter) in WAITERS.iter().enumerate() {
+            let (lock, served) = (ground.wants(waiter), served.clone());
+            scope.spawn(move || {
+                let guard = had(&lock);
+                served.send((*waiter, guard.term())).unwrap();
+                guard.release_blocking().unwrap();
+            });
+            await_line(&process, &WAITERS[..=position]);
+        }
+        guard.release_blocking().unwrap();
+    });
+    drop(served);
+    let (order, terms): (Vec<_>, Vec<_>) = order.iter().unzip();
+    assert_eq!(order, WAITERS);
+    assert!(terms.is_sorted_by(|one, next| one < next), "{terms:?}");
+}
+
+pub(crate) fn whoever_stops_waiting_is_not_served(ground: &Ground) {
+    let (process, guard) = (ground.process(), had(&ground.wants("a")));
+    let (first, second) = (ground.wants("b"), ground.wants("c"));
+    let mut waiting: Waiting<'_> = Box::pin(first.acquire());
+    assert!(waiting.as_mut().poll(&mut Context::from_waker(Waker::noop())).is_pending());
+    await_line(&process, &["b"]);
+    std::thread::scope(|scope| {
+        let next = scope.spawn(|| had(&second));
+        await_line(&process, &["b", "c"]);
+        drop(waiting);
+        await_line(&process, &["c"]);
+        guard.release_blocking().unwrap();
+        assert!(next.join().unwrap().is_held());
+    });
+}
+
+pub(crate) fn whoever_tries_stands_in_no_line(ground: &Ground) {
+    let (process, guard) = (ground.process(), had(&ground.wants("a")));
+    assert!(ground.wants("b").try_acquire_blocking().unwrap().is_none());
+    await_line(&process, &[]);
+    assert!(guard.is_held());
+}

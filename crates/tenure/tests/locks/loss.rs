@@ -1,0 +1,51 @@
+//! Losing the lock while it is held: an operator asks for it, which every store can do.
+
+use std::future::pending;
+use std::sync::mpsc;
+
+use tenure::{Error, LossReason, Tenure};
+use tenure_testkit::PATIENCE;
+use tenure_testkit::pace::Pace;
+
+use crate::ground::{Ground, LOCK, had, wants};
+
+fn ask_for_it(process: &Tenure) {
+    let runtime = tokio::runtime::Builder::new_current_thread().build().unwrap();
+    assert!(runtime.block_on(process.request_handover(LOCK, None)).unwrap(), "nobody has it");
+}
+
+pub(crate) fn work_is_told_when_the_lock_is_lost_and_dropped_when_it_does_not_end(ground: &Ground) {
+    let (process, operator) = (ground.process(), ground.process());
+    let lock = wants(&process, "a").timing(Pace::SHORT.timing());
+    let (told, tells) = mpsc::channel();
+    std::thread::scope(|scope| {
+        let working = scope.spawn(move || {
+            let runtime = tokio::runtime::Builder::new_current_thread().build().unwrap();
+            runtime.block_on(lock.with_lock(async |leadership| {
+                told.send("began").unwrap();
+                leadership.cancelled().await;
+                told.send("told to stop").unwrap();
+                pending::<()>().await;
+            }))
+        });
+        assert_eq!(tells.recv_timeout(PATIENCE), Ok("began"));
+        ask_for_it(&operator);
+        assert_eq!(tells.recv_timeout(PATIENCE), Ok("told to stop"));
+        let error = working.join().unwrap().unwrap_err();
+        assert!(matches!(error, Error::LockLost { reason: LossReason::Requested, .. }), "{error:?}");
+    });
+}
+
+pub(crate) fn a_lost_lock_is_somebody_elses_only_after_its_guard_is_gone(ground: &Ground) {
+    // Its next renewal tells it, should the hint come before it is listened to.
+    let often = Pace::from_millis(600_000, 1_000, 100_000).timing();
+    let (first, second) = (ground.wants("a").timing(often), ground.wants("b"));
+    let guard = had(&first);
+    ask_for_it(&ground.process());
+    guard.wait_lost();
+    assert!(!guard.is_held() && guard.leadership().is_valid(), "it has its grace");
+    assert!(second.try_acquire_blocking().unwrap().is_none());
+    let term = guard.term();
+    guard.release_blocking().unwrap();
+    assert!(had(&second).term() > term);
+}

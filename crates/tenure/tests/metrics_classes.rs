@@ -1,0 +1,30 @@
+//! Classes are bounded for a whole process, so this is one.
+
+use std::collections::BTreeSet;
+
+use metrics_exporter_prometheus::PrometheusBuilder;
+use tenure::{Tenure, metrics};
+
+#[test]
+fn many_elections_have_few_classes() {
+    let exporter = PrometheusBuilder::new().install_recorder().unwrap();
+    let tenure = Tenure::open("memory:").unwrap();
+    let start = |name: String| tenure.election(&name).unwrap().start().unwrap();
+    let elections: Vec<_> = (0..300).map(|number| start(format!("kind-{}:{number}", number % 100))).collect();
+    for election in &elections {
+        election.wait_elected().unwrap();
+    }
+    metrics::refresh();
+    let page = exporter.render();
+    let leading = |line: &str| {
+        let (class, count) = line.strip_prefix("tenure_is_leader{key_class=\"")?.split_once("\"} ")?;
+        Some((class.to_owned(), count.parse::<u32>().unwrap()))
+    };
+    let shown: Vec<(String, u32)> = page.lines().filter_map(leading).collect();
+    let classes: BTreeSet<&String> = shown.iter().map(|(class, _)| class).collect();
+    assert_eq!((shown.len(), classes.len()), (metrics::CLASSES_MAX, metrics::CLASSES_MAX));
+    assert_eq!(shown.iter().map(|(_, count)| count).sum::<u32>(), 300, "none is lost");
+    let others = shown.iter().find(|(class, _)| class == metrics::OTHER).unwrap();
+    assert_eq!(others.1, 3 * 37, "three of each kind that found no room");
+    assert!(!page.contains("kind-99") && !page.contains(":1"), "no names of elections:\n{page}");
+}

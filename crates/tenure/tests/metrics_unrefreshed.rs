@@ -1,0 +1,23 @@
+//! Gauges follow events even if nobody refreshes them, so in this process nobody does.
+
+use metrics_exporter_prometheus::PrometheusBuilder;
+use tenure::Tenure;
+use tenure_testkit::eventually;
+
+#[test]
+fn gauges_follow_events() {
+    let exporter = PrometheusBuilder::new().install_recorder().unwrap();
+    let shows = |leaders: u32| {
+        let line = format!("tenure_is_leader{{key_class=\"x\"}} {leaders}");
+        eventually(&line, || exporter.render().lines().any(|shown| shown == line));
+    };
+    let tenure = Tenure::open("memory:").unwrap();
+    let first = tenure.election("x:1").unwrap().start().unwrap();
+    shows(1);
+    let second = tenure.election("x:2").unwrap().start().unwrap();
+    shows(2);
+    first.stop_blocking();
+    shows(1);
+    second.stop_blocking();
+    shows(0);
+}
