@@ -2,6 +2,7 @@
 
 mod bench;
 mod deny;
+mod endure;
 mod faults;
 mod fix;
 mod fuzz;
@@ -41,6 +42,8 @@ enum Commands {
     Mutants(proof::Options),
     /// Run the fault cases, as often as wanted
     Faults(faults::Options),
+    /// Run a job each second under faults for minutes, and judge each tick
+    Endure(endure::Options),
     /// Try inputs of every kind on whatever reads them, many more than the tests do
     Fuzz(fuzz::Options),
     /// Measure: each figure beside its floor, in the same run
@@ -58,6 +61,7 @@ fn main() -> ExitCode {
         Commands::Model(options) => proof::run(&root, "model", &options),
         Commands::Mutants(options) => proof::run(&root, "mutants", &options),
         Commands::Faults(options) => faults::run(&root, &options),
+        Commands::Endure(options) => endure::run(&root, &options),
         Commands::Fuzz(options) => fuzz::run(&root, &options),
         Commands::Bench(options) => bench::run(&root, &options).map(|()| ExitCode::SUCCESS),
         Commands::Deny => deny::run(&root).map(|()| ExitCode::SUCCESS),

@@ -1,0 +1,74 @@
+//! A candidate with its jobs, and what their work does.
+
+use std::path::PathBuf;
+use std::thread::JoinHandle;
+use std::time::Duration;
+
+use tenure::cron::{Job, JobRun, Missed, Overlap};
+use tenure::{CandidateId, Election, Tenure};
+use tenure_testkit::pace::Pace;
+use tenure_testkit::site::ELECTION;
+
+use crate::events;
+use crate::journal::{Journal, Side};
+
+/// Short leases, so that many of them are lost.
+pub(crate) const PACE: Pace = Pace::from_millis(3_000, 500, 500);
+
+/// One job of each kind, named after it.
+pub(crate) const JOBS: [Missed; 3] = [Missed::All, Missed::Skip, Missed::Once];
+
+/// Where candidates write what they do.
+#[derive(Debug, Clone)]
+pub(crate) struct Files {
+    pub(crate) journal: Journal,
+    pub(crate) events: PathBuf,
+}
+
+/// A candidate that stands.
+pub(crate) struct Candidacy {
+    election: Election,
+    events: JoinHandle<()>,
+}
+
+impl Candidacy {
+    /// Leaves the election, and has told everything when this returns.
+    pub(crate) fn end(self) {
+        self.election.stop_blocking();
+        drop(self.election);
+        self.events.join().unwrap();
+    }
+}
+
+/// Stands in the election under this label.
+pub(crate) fn start(tenure: &Tenure, label: &str, files: &Files) -> Candidacy {
+    let mut builder = tenure.election(ELECTION).unwrap().timing(PACE.timing());
+    builder = builder.candidate(CandidateId::new(label).unwrap());
+    for missed in JOBS {
+        let (journal, label) = (files.journal.clone(), label.to_owned());
+        builder = builder.job(job(missed), move |run| work(&journal, &label, &run));
+    }
+    let election = builder.start().unwrap();
+    let events = events::write_down(&election, files.events.clone());
+    Candidacy { election, events }
+}
+
+/// Each second, and where no tick may be missed, those that come during a run wait for its end.
+fn job(missed: Missed) -> Job {
+    let overlap = if missed == Missed::All { Overlap::Queue } else { Overlap::Skip };
+    Job::new(&missed.to_string(), "* * * * * *").unwrap().missed(missed).overlap(overlap)
+}
+
+fn work(journal: &Journal, label: &str, run: &JobRun) -> Result<(), &'static str> {
+    if !journal.write(Side::Begin, label, run) {
+        // What it would do takes time, and can be called off.
+        let _ = run.wait_cancelled_for(length(run));
+    }
+    if journal.write(Side::End, label, run) { Err("called off") } else { Ok(()) }
+}
+
+/// Mostly so short that what was missed is soon made up for, and now and then nearly until the next tick.
+fn length(run: &JobRun) -> Duration {
+    let tick = run.tick().unix_s();
+    Duration::from_millis(if tick.is_multiple_of(10) { 850 } else { 10 + tick % 7 * 30 })
+}

@@ -1,0 +1,66 @@
+//! Candidates that share a store in the memory of this process, each with a driver of its own.
+
+use std::sync::Arc;
+
+use tenure::store::{StoreError, StoreErrorKind};
+use tenure::testing::{Fault, FaultyStore};
+use tenure::{Clock, MemoryStore, Tenure};
+
+use crate::candidacy::{self, Candidacy, Files};
+use crate::contender::{Contender, Crew, PLACES};
+use crate::strike::Kind;
+
+pub(crate) fn crew(files: &Files) -> Crew {
+    let memory = Arc::new(MemoryStore::new());
+    let watcher = Tenure::with_store_and_clock(Arc::clone(&memory) as _, Clock::boottime()).unwrap();
+    let contender = |place: &&'static str| -> Box<dyn Contender> {
+        let store = FaultyStore::new(Arc::clone(&memory) as _);
+        let mut insider = Insider { place, generation: 0, store, files: files.clone(), candidacy: None };
+        insider.mend();
+        Box::new(insider)
+    };
+    Crew { watcher: Arc::new(watcher), contenders: PLACES.iter().map(contender).collect(), kinds: Kind::OF_THREADS }
+}
+
+struct Insider {
+    place: &'static str,
+    generation: u32,
+    store: Arc<FaultyStore>,
+    files: Files,
+    /// None while the place is empty.
+    candidacy: Option<Candidacy>,
+}
+
+impl Contender for Insider {
+    fn label(&self) -> String {
+        format!("{}-{}", self.place, self.generation)
+    }
+
+    fn strike(&mut self, kind: Kind) {
+        match kind {
+            Kind::BlackHole => self.store.inject_everywhere(&Fault::BlackHole),
+            Kind::Deaf => self.store.inject_everywhere(&Fault::SwallowReply),
+            Kind::Refused => {
+                let refused = StoreError::not_sent(StoreErrorKind::Unavailable, "refused on purpose");
+                self.store.inject_everywhere(&Fault::Fail(refused));
+            }
+            Kind::Leave => self.leave(),
+            Kind::Kill | Kind::Pause => panic!("this would befall the test itself"),
+        }
+    }
+
+    fn mend(&mut self) {
+        self.store.heal();
+        if self.candidacy.is_none() {
+            self.generation += 1;
+            let tenure = Tenure::with_store_and_clock(Arc::clone(&self.store) as _, Clock::boottime()).unwrap();
+            self.candidacy = Some(candidacy::start(&tenure, &self.label(), &self.files));
+        }
+    }
+
+    fn leave(&mut self) {
+        if let Some(candidacy) = self.candidacy.take() {
+            candidacy.end();
+        }
+    }
+}

@@ -1,0 +1,257 @@
+//! The judge, on histories that are good and on such that are not: one that finds nothing proves nothing.
+
+use tenure::cron::Missed;
+
+use super::{Count, Evidence, Verdict};
+use crate::books::{Account, Claim};
+use crate::journal::{Line, Side};
+use crate::stamp::Stamp;
+use crate::strike::{Kind, Strike};
+
+/// The tick at which everything begins; the shared clock shows nothing then.
+const FIRST: u64 = 1_000;
+
+fn stamp(ms: u64) -> Stamp {
+    Stamp { boot_ns: ms * 1_000_000, unix_ms: FIRST * 1_000 + ms }
+}
+
+/// A line of the candidate `a` under term 1, so many milliseconds after the beginning.
+fn line(side: Side, tick: u64, ms: u64) -> Line {
+    let (job, candidate) = ("all".to_owned(), "a".to_owned());
+    Line { side, job, tick: FIRST + tick, term: 1, candidate, pid: 1, at: stamp(ms), told: false }
+}
+
+fn by(candidate: &str, term: u64, line: Line) -> Line {
+    Line { candidate: candidate.to_owned(), term, ..line }
+}
+
+fn strike(kind: Kind, candidate: &str, from_ms: u64, until_ms: u64) -> Strike {
+    let from = stamp(from_ms);
+    Strike { kind, candidate: candidate.to_owned(), from, done: from, until: stamp(until_ms) }
+}
+
+/// Ten ticks, each claimed when it is due, and run for half a second. Those from the sixth on are run by `b`.
+fn good(job: &str) -> Evidence {
+    let mut evidence = Evidence::default();
+    let mut account = Account { mark: FIRST + 9, fired: 10, ..Account::default() };
+    for tick in 0..10 {
+        let (candidate, term) = if tick < 5 { ("a", 1) } else { ("b", 2) };
+        for (side, after_ms) in [(Side::Begin, 10), (Side::End, 500)] {
+            evidence.lines.push(by(candidate, term, line(side, tick, tick * 1_000 + after_ms)));
+        }
+        let claim = Claim { term, candidate: candidate.to_owned(), at_unix_ms: stamp(tick * 1_000 + 5).unix_ms };
+        account.claims.insert(FIRST + tick, claim);
+    }
+    evidence.lines.iter_mut().for_each(|line| job.clone_into(&mut line.job));
+    evidence.books.jobs.insert(job.to_owned(), account);
+    evidence
+}
+
+/// The same with something changed.
+fn with(change: impl FnOnce(&mut Evidence, &mut Account)) -> Verdict {
+    changed(Missed::All, change)
+}
+
+fn changed(missed: Missed, change: impl FnOnce(&mut Evidence, &mut Account)) -> Verdict {
+    let job = missed.to_string();
+    let mut evidence = good(&job);
+    let mut account = evidence.books.jobs.remove(&job).unwrap();
+    change(&mut evidence, &mut account);
+    evidence.books.jobs.insert(job, account);
+    evidence.judge(&[missed])
+}
+
+#[track_caller]
+fn finds(verdict: &Verdict, what: &str) {
+    assert!(verdict.violations.iter().any(|violation| violation.contains(what)), "no {what:?} in {verdict:?}");
+}
+
+#[track_caller]
+fn finds_nothing(verdict: &Verdict) {
+    assert_eq!(verdict.violations, Vec::<String>::new());
+}
+
+#[test]
+fn a_good_history_is_good() {
+    let verdict = with(|_, _| ());
+    finds_nothing(&verdict);
+    assert_eq!(verdict.counts["all"], Count { due: 10, fired: 10, lost: 0, passed: 0 });
+    assert_eq!(
+        verdict.to_string(),
+        "all: 10 due, 10 fired, 0 lost, 0 passed over; lost with a leader that was: none; 0 violations"
+    );
+}
+
+#[test]
+fn a_job_that_nobody_opened_is_found() {
+    finds(&Evidence::default().judge(&[Missed::All]), "never opened");
+}
+
+#[test]
+fn a_tick_that_fires_twice_is_found_whoever_fires_it() {
+    finds(&with(|evidence, _| evidence.lines.push(line(Side::Begin, 3, 3_900))), "began 2 times");
+    finds(&with(|evidence, _| evidence.lines.push(by("b", 2, line(Side::Begin, 3, 6_900)))), "began 2 times");
+    finds(&with(|evidence, _| evidence.lines.push(line(Side::End, 3, 3_900))), "ended 2 times");
+}
+
+#[test]
+fn a_tick_that_two_have_claimed_is_found() {
+    let verdict = with(|evidence, _| evidence.books.contradictions.push("claimed twice".to_owned()));
+    finds(&verdict, "claimed twice");
+}
+
+#[test]
+fn work_that_nobody_claimed_is_found() {
+    finds(&with(|_, account| drop(account.claims.remove(&(FIRST + 3)))), "somebody else than who claimed it: None");
+    let verdict = with(|_, account| account.claims.get_mut(&(FIRST + 3)).unwrap().candidate = "b".to_owned());
+    finds(&verdict, "somebody else than who claimed it: Some");
+    let verdict = with(|_, account| account.claims.get_mut(&(FIRST + 4)).unwrap().term = 2);
+    finds(&verdict, "somebody else than who claimed it: Some");
+}
+
+#[test]
+fn a_gap_is_found_where_every_tick_is_wanted_and_only_there() {
+    let gap = |evidence: &mut Evidence, account: &mut Account| {
+        evidence.lines.retain(|line| line.tick != FIRST + 3);
+        account.claims.remove(&(FIRST + 3));
+        account.fired -= 1;
+    };
+    finds(&with(gap), "tick 1003 was not claimed by anybody");
+    let verdict = changed(Missed::Once, gap);
+    finds_nothing(&verdict);
+    assert_eq!(verdict.counts["once"], Count { due: 10, fired: 9, lost: 0, passed: 1 });
+    finds(&with(|_, account| account.mark += 1), "tick 1010 was not claimed by anybody");
+    finds(&with(|_, account| account.missed = 1), "1 ticks were passed over");
+}
+
+#[test]
+fn claims_that_were_not_seen_are_found() {
+    finds(&with(|_, account| account.fired += 1), "the store counts 11 ticks, and 10 were seen");
+}
+
+/// The fifth tick was claimed and never begun.
+fn lost(strikes: Vec<Strike>) -> Verdict {
+    with(|evidence, _| {
+        evidence.lines.retain(|line| line.tick != FIRST + 4);
+        evidence.strikes = strikes;
+    })
+}
+
+#[test]
+fn a_tick_is_lost_only_with_its_leader() {
+    for kind in [Kind::Kill, Kind::Pause, Kind::BlackHole, Kind::Refused, Kind::Deaf, Kind::Leave] {
+        let verdict = lost(vec![strike(kind, "a", 4_006, 4_010)]);
+        finds_nothing(&verdict);
+        assert_eq!(verdict.counts["all"], Count { due: 10, fired: 9, lost: 1, passed: 0 });
+    }
+    finds(&lost(vec![]), "tick 1004 never began, and no fault tells why");
+    finds(&lost(vec![strike(Kind::Kill, "b", 4_006, 4_010)]), "never began");
+    finds(&lost(vec![strike(Kind::Kill, "a", 7_000, 7_000)]), "never began");
+    finds(&lost(vec![strike(Kind::BlackHole, "a", 1_000, 1_900)]), "never began");
+}
+
+#[test]
+fn more_ticks_lost_than_there_were_faults_are_found() {
+    let verdict = with(|evidence, _| {
+        evidence.lines.retain(|line| line.tick != FIRST + 4 && line.tick != FIRST + 3);
+        evidence.strikes = vec![strike(Kind::Kill, "a", 4_006, 4_010)];
+    });
+    finds(&verdict, "2 ticks were lost by 1 faults");
+}
+
+#[test]
+fn a_term_that_falls_is_found() {
+    let verdict = with(|evidence, account| {
+        account.claims.get_mut(&(FIRST + 2)).unwrap().term = 7;
+        evidence.lines.iter_mut().filter(|line| line.tick == FIRST + 2).for_each(|line| line.term = 7);
+    });
+    finds(&verdict, "the term fell");
+}
+
+/// The fifth run ends so much later, while the sixth goes on.
+fn long_run(told: bool, strikes: Vec<Strike>) -> Verdict {
+    with(|evidence, _| {
+        let is_end = |line: &&mut Line| line.side == Side::End && line.tick == FIRST + 4;
+        let end = evidence.lines.iter_mut().find(is_end).unwrap();
+        (end.at, end.told) = (stamp(7_200), told);
+        evidence.strikes = strikes;
+    })
+}
+
+#[test]
+fn two_runs_at_once_are_found_unless_one_of_them_stood_still_and_knows() {
+    finds(&long_run(false, vec![]), "two runs at once");
+    finds(&long_run(true, vec![]), "two runs at once");
+    finds(&long_run(true, vec![strike(Kind::BlackHole, "a", 4_200, 7_100)]), "two runs at once");
+    finds(&long_run(false, vec![strike(Kind::Pause, "a", 4_200, 7_100)]), "two runs at once");
+    finds(&long_run(true, vec![strike(Kind::Pause, "b", 4_200, 7_100)]), "two runs at once");
+    finds(&long_run(true, vec![strike(Kind::Pause, "a", 5_200, 7_100)]), "two runs at once");
+    finds_nothing(&long_run(true, vec![strike(Kind::Pause, "a", 4_200, 7_100)]));
+}
+
+#[test]
+fn a_run_may_begin_while_its_process_is_being_stopped() {
+    let slowly = |done_ms| Strike { done: stamp(done_ms), ..strike(Kind::Pause, "a", 4_000, 7_100) };
+    finds_nothing(&long_run(true, vec![slowly(4_020)]));
+    finds(&long_run(false, vec![slowly(4_020)]), "two runs at once");
+    finds(&long_run(true, vec![slowly(4_005)]), "two runs at once");
+}
+
+#[test]
+fn a_long_run_is_held_against_all_that_follow() {
+    let verdict = with(|evidence, _| {
+        let is_end = |line: &&mut Line| line.side == Side::End && line.tick == FIRST;
+        evidence.lines.iter_mut().find(is_end).unwrap().at = stamp(9_900);
+    });
+    assert_eq!(verdict.violations.len(), 9, "{verdict:?}");
+}
+
+/// The work of the fifth tick begins and ends when somebody else already works.
+fn late_begin(told: bool, strikes: Vec<Strike>) -> Verdict {
+    with(|evidence, _| {
+        for line in evidence.lines.iter_mut().filter(|line| line.tick == FIRST + 4) {
+            (line.at, line.told) = (stamp(7_100 + u64::from(line.side == Side::End)), told);
+        }
+        evidence.strikes = strikes;
+    })
+}
+
+#[test]
+fn work_that_begins_under_another_leader_must_have_stood_still_and_know() {
+    finds(&late_begin(true, vec![]), "two runs at once");
+    finds(&late_begin(false, vec![strike(Kind::Pause, "a", 4_006, 7_090)]), "two runs at once");
+    finds(&late_begin(true, vec![strike(Kind::Pause, "a", 4_006, 7_300)]), "two runs at once");
+    finds_nothing(&late_begin(true, vec![strike(Kind::Pause, "a", 4_006, 7_090)]));
+}
+
+#[test]
+fn a_run_without_an_end_was_killed() {
+    let endless = |strikes| {
+        with(|evidence, _| {
+            evidence.lines.retain(|line| line.side == Side::Begin || line.tick != FIRST + 4);
+            evidence.strikes = strikes;
+        })
+    };
+    finds(&endless(vec![]), "tick 1004 has no end");
+    finds(&endless(vec![strike(Kind::Pause, "a", 4_300, 4_300)]), "tick 1004 has no end");
+    finds(&endless(vec![strike(Kind::Kill, "a", 3_300, 3_300)]), "tick 1004 has no end");
+    finds(&endless(vec![strike(Kind::Kill, "a", 5_300, 5_300)]), "two runs at once");
+    finds_nothing(&endless(vec![strike(Kind::Kill, "a", 4_300, 4_300)]));
+    finds_nothing(&endless(vec![Strike { done: stamp(4_020), ..strike(Kind::Kill, "a", 4_000, 4_020) }]));
+}
+
+#[test]
+fn a_tick_that_fires_when_nobody_wants_it_any_more_is_found() {
+    let late = |evidence: &mut Evidence, _: &mut Account| {
+        for line in evidence.lines.iter_mut().filter(|line| line.tick == FIRST + 9) {
+            line.at = stamp(9_000 + 5_100);
+        }
+    };
+    finds(&changed(Missed::Skip, late), "tick 1009 began late");
+    finds(&changed(Missed::Once, late), "tick 1009 began late");
+    finds_nothing(&changed(Missed::All, late));
+    let claimed_late = |_: &mut Evidence, account: &mut Account| {
+        account.claims.get_mut(&(FIRST + 9)).unwrap().at_unix_ms += 5_100;
+    };
+    finds(&changed(Missed::Skip, claimed_late), "tick 1009 was claimed late");
+}

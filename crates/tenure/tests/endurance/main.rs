@@ -1,0 +1,59 @@
+//! A job each second on every store, while whoever leads is killed, paused or cut off every few seconds: each tick fires at
+//! most once, and with [`Missed::All`](tenure::cron::Missed) each tick exactly once.
+//!
+//! It takes some 20 seconds on each store; `cargo xtask endure` lets it go on for as long as wanted. What goes wrong follows
+//! from a seed, which is printed and can be given again; when exactly it strikes does not, since time is real.
+
+#![allow(clippy::panic, clippy::unwrap_used, reason = "all of this is a test, its helpers too")]
+
+mod books;
+mod candidacy;
+mod chance;
+mod contender;
+mod events;
+mod inside;
+mod journal;
+mod judge;
+mod ordeal;
+mod outside;
+mod stamp;
+mod strike;
+
+use tenure::store::postgres::{Migration, PostgresConfig};
+use tenure_testkit::place::Place;
+use tenure_testkit::stores::{Postgres, Redis, Sqlite};
+
+use crate::ordeal::Ordeal;
+
+/// Threads of one process that share a store in its memory: nobody is killed there, and nobody paused.
+#[test]
+fn memory() {
+    Ordeal::new("memory").endure(inside::crew);
+}
+
+/// Processes that share a file. There is no network to cut.
+#[test]
+fn sqlite() {
+    let place = Place::on(&Sqlite);
+    Ordeal::new("sqlite").endure(|files| outside::crew(&place, files));
+}
+
+#[test]
+fn redis() {
+    let place = Place::on(&Redis);
+    Ordeal::new("redis").endure(|files| outside::crew_over_a_network(&place, files));
+}
+
+#[test]
+fn postgres() {
+    let place = Place::on(&Postgres { tables });
+    Ordeal::new("postgres").endure(|files| outside::crew_over_a_network(&place, files));
+}
+
+/// The tables that the library makes.
+fn tables(role: &str) -> String {
+    let config = PostgresConfig::from_url(&"postgres://owner@127.0.0.1/postgres".parse().unwrap()).unwrap();
+    Migration::new(&config).role(role).unwrap().script()
+}
+
+tenure_testkit::roles! { "candidate" => outside::stand }

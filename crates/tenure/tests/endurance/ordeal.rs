@@ -1,0 +1,178 @@
+//! The run itself: who leads is struck, again and again, and in the end everything is judged.
+
+use std::env;
+use std::thread;
+use std::time::{Duration, Instant};
+
+use tenure_testkit::bound::boot_ns;
+use tenure_testkit::site::ELECTION;
+use tenure_testkit::{PATIENCE, eventually_within};
+
+use crate::books::Books;
+use crate::candidacy::{Files, JOBS};
+use crate::chance::Chance;
+use crate::contender::{Crew, PLACES};
+use crate::events;
+use crate::journal::Journal;
+use crate::judge::Evidence;
+use crate::stamp::{Stamp, unix_ms};
+use crate::strike::{Kind, Strike};
+
+/// How long candidates are struck.
+const SECONDS: &str = "TENURE_ENDURE_SECONDS";
+const SECONDS_USUAL: u64 = 20;
+/// What follows from the same number is the same.
+const SEED: &str = "TENURE_ENDURE_SEED";
+
+/// How often one looks who leads, and at what the store has written down.
+const LOOK_EVERY: Duration = Duration::from_millis(100);
+const COPY_EVERY: Duration = Duration::from_secs(2);
+const TELL_EVERY: Duration = Duration::from_secs(10);
+
+/// One store under test.
+pub(crate) struct Ordeal {
+    store: &'static str,
+    lasts: Duration,
+    seed: u64,
+    chance: Chance,
+}
+
+/// What goes on.
+struct State {
+    crew: Crew,
+    books: Books,
+    strikes: Vec<Strike>,
+    /// By contender: which strike it suffers, and when that ends.
+    down: Vec<Option<(usize, Instant)>>,
+}
+
+impl Ordeal {
+    pub(crate) fn new(store: &'static str) -> Self {
+        let number = |name| env::var(name).ok().map(|text| text.parse::<u64>().unwrap());
+        let seed = number(SEED).unwrap_or_else(|| boot_ns() % 1_000_000);
+        let lasts = Duration::from_secs(number(SECONDS).unwrap_or(SECONDS_USUAL));
+        Self { store, lasts, seed, chance: Chance::of(seed) }
+    }
+
+    /// Lets a crew go through it, and judges.
+    pub(crate) fn endure(mut self, crew: impl FnOnce(&Files) -> Crew) {
+        self.say("begin", &format!("{} s, seed {}", self.lasts.as_secs(), self.seed));
+        let directory = tempfile::tempdir().unwrap();
+        let path = |name| directory.path().join(name);
+        let files = Files { journal: Journal::at(path("journal")), events: path("events") };
+        let crew = crew(&files);
+        let down = crew.contenders.iter().map(|_| None).collect();
+        let mut state = State { crew, books: Books::default(), strikes: Vec::new(), down };
+        self.torment(&mut state, &files);
+        state.come_to_rest();
+        let State { books, strikes, .. } = state;
+        let struck = Kind::tally(strikes.iter().map(|strike| strike.kind));
+        let evidence = Evidence { lines: files.journal.read(), books, strikes };
+        let verdict = evidence.judge(&JOBS);
+        let (lasted, faults) = (self.lasts.as_secs(), evidence.strikes.len());
+        self.say("result", &format!("{lasted} s, seed {}: {verdict}; {faults} faults: {struck}", self.seed));
+        assert_eq!(verdict.violations, Vec::<String>::new(), "seed {}", self.seed);
+        assert_eq!(events::wrong(&files.events), None, "seed {}", self.seed);
+        assert!(evidence.strikes.len() > PLACES.len(), "nobody was struck before all left");
+    }
+
+    /// Strikes whoever leads, every few seconds.
+    fn torment(&mut self, state: &mut State, files: &Files) {
+        let began = Instant::now();
+        let [mut copied, mut told] = [began; 2];
+        // Counted from when somebody is seen to lead, so that everybody does for a while.
+        let mut planned = None;
+        while began.elapsed() < self.lasts {
+            state.mend_those_whose_time_is_over();
+            if copied.elapsed() >= COPY_EVERY {
+                (copied, _) = (Instant::now(), state.books.copy(&state.crew.watcher));
+            }
+            if told.elapsed() >= TELL_EVERY {
+                told = Instant::now();
+                let (fired, struck) = (files.journal.read().len() / 2, state.strikes.len());
+                let (so_far, all) = (began.elapsed().as_secs(), self.lasts.as_secs());
+                self.say("progress", &format!("{so_far} of {all} s, {fired} runs, {struck} faults"));
+            }
+            let leader = state.leader();
+            let look = Instant::now() + LOOK_EVERY;
+            let next = leader.map_or(look, |_| *planned.get_or_insert_with(|| self.next_strike()));
+            wait_until(next.min(look));
+            if let (Some(index), true) = (leader, Instant::now() >= next) {
+                let kind = self.chance.pick(state.crew.kinds);
+                state.strike(index, kind, kind.lasts(&mut self.chance));
+                planned = None;
+            }
+        }
+    }
+
+    /// In a moment; every other time right when ticks are due, so that claims are under way.
+    fn next_strike(&mut self) -> Instant {
+        let (wait, is_aimed, after_ms) =
+            (self.chance.between(300, 4_000), self.chance.once_in(2), self.chance.between(0, 25));
+        let next = Instant::now() + Duration::from_millis(wait);
+        let past_second_ms = (unix_ms() + wait) % 1_000;
+        if is_aimed { next + Duration::from_millis(1_000 - past_second_ms + after_ms) } else { next }
+    }
+
+    /// `cargo xtask endure` reads this.
+    fn say(&self, what: &str, how: &str) {
+        // On a line of its own, whatever the test runner has printed before.
+        println!("\nendure {what} {}: {how}", self.store);
+    }
+}
+
+impl State {
+    /// Who leads and is not suffering, if the store knows.
+    fn leader(&self) -> Option<usize> {
+        let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap();
+        let seen = runtime.block_on(self.crew.watcher.observe(ELECTION)).ok()?;
+        let label = seen.lease?.leader.candidate.to_string();
+        let index = self.crew.contenders.iter().position(|contender| contender.label() == label)?;
+        self.down[index].is_none().then_some(index)
+    }
+
+    fn strike(&mut self, index: usize, kind: Kind, lasts: Duration) {
+        let contender = &mut self.crew.contenders[index];
+        let (candidate, from) = (contender.label(), Stamp::now());
+        contender.strike(kind);
+        let done = Stamp::now();
+        self.down[index] = Some((self.strikes.len(), Instant::now() + lasts));
+        self.strikes.push(Strike { kind, candidate, from, done, until: done });
+    }
+
+    fn mend_those_whose_time_is_over(&mut self) {
+        for index in 0..self.down.len() {
+            if self.down[index].is_some_and(|(_, until)| Instant::now() >= until) {
+                self.mend(index);
+            }
+        }
+    }
+
+    fn mend(&mut self, index: usize) {
+        let Some((strike, _)) = self.down[index].take() else { return };
+        let strike = &mut self.strikes[strike];
+        // Right before it goes on: what it does next comes after this.
+        if !matches!(strike.kind, Kind::Kill | Kind::Leave) {
+            strike.until = Stamp::now();
+        }
+        self.crew.contenders[index].mend();
+    }
+
+    /// Undoes everything, waits until all that was due has been decided, and lets everybody leave.
+    fn come_to_rest(&mut self) {
+        (0..self.down.len()).for_each(|index| self.mend(index));
+        let now_s = unix_ms() / 1_000;
+        eventually_within(PATIENCE * 4, "all jobs to catch up", || {
+            wait_until(Instant::now() + LOOK_EVERY);
+            self.books.copy(&self.crew.watcher) && JOBS.iter().all(|missed| self.books.mark(*missed) >= Some(now_s))
+        });
+        // That, too, may come between a claim and its work.
+        (0..self.down.len()).for_each(|index| self.strike(index, Kind::Leave, Duration::ZERO));
+        eventually_within(PATIENCE, "the books", || self.books.copy(&self.crew.watcher));
+    }
+}
+
+fn wait_until(moment: Instant) {
+    // Waits because faults come at moments that chance has chosen.
+    thread::sleep(moment.saturating_duration_since(Instant::now()));
+}
