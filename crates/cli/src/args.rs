@@ -1,10 +1,13 @@
 //! The command line.
 
+mod cron;
+
 use std::ffi::OsString;
 use std::time::Duration;
 
 use clap::{Args, Parser, Subcommand, ValueEnum};
 
+pub use self::cron::{CheckArgs, CronArgs, CronCommand, CronRunArgs, CronStatusArgs, ForgetArgs, JobArgs};
 use crate::duration::parse as duration;
 use crate::exit::EXIT_CODES;
 use crate::metrics::MetricsArgs;
@@ -54,6 +57,9 @@ pub enum Command {
     /// Run a command once, under a lock.
     #[command(after_help = LOCK_EXAMPLES)]
     Lock(LockArgs),
+    /// Run jobs by the calendar, each once across all instances.
+    #[command(after_help = cron::EXAMPLES)]
+    Cron(CronArgs),
     /// Campaign without a command; print one JSON line per event.
     #[command(after_help = ELECT_EXAMPLES)]
     Elect(ElectArgs),
@@ -106,7 +112,7 @@ pub struct CandidateArgs {
 }
 
 /// The durations.
-#[derive(Debug, Args)]
+#[derive(Debug, Clone, Default, Args)]
 pub struct TimingArgs {
     /// Durations by name: fast (ttl 15s), normal (30s, the default) or patient (90s).
     #[arg(long, value_name = "NAME", conflicts_with = "ttl")]
@@ -144,8 +150,8 @@ pub struct RunArgs {
     pub command: Vec<OsString>,
 }
 
-/// What `tenure run` and `tenure lock` tell on standard error.
-#[derive(Debug, Args)]
+/// What `tenure run`, `tenure lock` and `tenure cron` tell on standard error.
+#[derive(Debug, Clone, Args)]
 pub struct ReportArgs {
     /// Report events as JSON lines on standard error.
     #[arg(long)]

@@ -13,7 +13,7 @@ pub enum Exit {
     Success,
     /// What was asked for is not so: no such leader, a check that failed.
     Failure,
-    /// The command line, a name, a duration or a message cannot be used. Nothing was done.
+    /// The command line, a name, a duration, a message or a crontab cannot be used. Nothing was done.
     Usage,
     /// The store cannot be reached or used.
     StoreUnavailable,
@@ -37,8 +37,8 @@ pub enum Exit {
 pub const EXIT_CODES: &str = "\
 Exit codes:
   0        success; for `run` and `lock`, the command's own code
-  1        what was asked for is not so (no leader to ask, no such message, a check of `doctor` failed)
-  2        the command line, a name, a duration or a message cannot be used; nothing was done
+  1        what was asked for is not so (no leader to ask, no such message or job, a check of `doctor` failed)
+  2        the command line, a name, a duration, a message or a crontab cannot be used; nothing was done
   69       the store cannot be reached or used
   70       an internal error; please report it
   75       somebody else leads, and waiting was not wanted (`--no-wait`) or not enough

@@ -2,8 +2,10 @@
 
 pub mod args;
 pub mod commands;
+pub mod crontab;
 pub mod duration;
 pub mod exit;
+pub mod job;
 pub mod message;
 pub mod metrics;
 pub mod options;

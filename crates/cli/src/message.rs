@@ -138,11 +138,17 @@ fn compact(json: &str) -> String {
     json.chars().filter(keeps).collect()
 }
 
-/// Text that may hold anything, as one cell of a table: escaped, and cut when it is long.
+/// Text that may hold anything, on one line: control characters, which could move the cursor, are escaped.
+#[must_use]
+pub fn printable(text: &str) -> String {
+    text.chars().flat_map(|c| escape(c).collect::<Vec<char>>()).collect()
+}
+
+/// The same as one cell of a table: cut when it is long.
 #[must_use]
 pub fn on_one_line(text: &str) -> String {
     const SHOWN_CHARS: usize = 60;
-    let escaped: String = text.chars().take(SHOWN_CHARS).flat_map(|c| escape(c).collect::<Vec<char>>()).collect();
+    let escaped = printable(&text.chars().take(SHOWN_CHARS).collect::<String>());
     if text.chars().nth(SHOWN_CHARS).is_some() { format!("{escaped}…") } else { escaped }
 }
 

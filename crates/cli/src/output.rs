@@ -8,6 +8,7 @@ use tenure::store::{Observation, Transition};
 use tenure::{CandidateId, Event, EventKind, Instant};
 
 use crate::exit::{Exit, Failure};
+use crate::job::{self, JobFields};
 
 /// Turns the events of one candidacy into lines.
 #[derive(Debug)]
@@ -57,6 +58,10 @@ impl EventLines {
             },
             EventKind::Error { trouble } => EventLine { event: "error", reason: Some(trouble.to_string()), ..line },
             EventKind::Stopped => EventLine { event: "stopped", ..line },
+            EventKind::Job { job, tick, news } => {
+                let (event, reason, fields) = JobFields::new(job, *tick, news)?;
+                EventLine { event, reason, job: Some(fields), ..line }
+            }
             EventKind::Missed { count } => EventLine {
                 event: "error",
                 reason: Some(format!("{count} events were not read in time and are lost")),
@@ -78,6 +83,7 @@ impl EventLines {
             boot_ns: event.at.as_nanos(),
             leader: None,
             trusted_until_boot_ns: None,
+            job: None,
         }
     }
 
@@ -105,6 +111,9 @@ pub struct EventLine<'a> {
     /// was paused says only afterwards that it lost, and was no leader from here on.
     #[serde(skip_serializing_if = "Option::is_none")]
     trusted_until_boot_ns: Option<u64>,
+    /// Of `fired`, `ended`, `missed` and `skipped`.
+    #[serde(flatten)]
+    job: Option<JobFields>,
 }
 
 /// An event in one sentence; `None` for what people need not know.
@@ -118,6 +127,7 @@ pub fn sentence(election: &str, event: &Event) -> Option<String> {
         }
         EventKind::Observed { leader: None } => format!("standing by for {election}; nobody leads"),
         EventKind::Error { trouble } => format!("{election}: {trouble}"),
+        EventKind::Job { job, tick, news } => return job::sentence(job, *tick, news),
         _ => return None,
     })
 }

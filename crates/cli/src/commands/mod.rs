@@ -2,9 +2,11 @@
 
 mod broadcast;
 mod completions;
+mod cron;
 mod demo;
 mod doctor;
 mod elect;
+mod guarded;
 mod history;
 mod lock;
 mod messages;
@@ -13,6 +15,7 @@ mod resign;
 mod run;
 mod send;
 mod status;
+mod teller;
 mod watch;
 
 use crate::args::{Cli, Command};
@@ -27,6 +30,7 @@ pub async fn execute(cli: Cli) -> Result<Exit, Failure> {
     match cli.command {
         Command::Run(args) => run::execute(global, args).await,
         Command::Lock(args) => lock::execute(global, args).await,
+        Command::Cron(args) => cron::execute(global, args).await,
         Command::Elect(args) => elect::execute(global, &args).await,
         Command::Status(args) => status::execute(global, &args).await,
         Command::Watch(args) => watch::execute(global, &args).await,

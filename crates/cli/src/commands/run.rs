@@ -1,23 +1,19 @@
 //! `tenure run`: a command that runs only while leading. `tenure lock` is the same with other ends.
 
 use std::ffi::OsString;
-use std::io;
-use std::path::Path;
 
-use tenure::{
-    Clock, Election, Event, EventKind, Events, Instant, Leader, LossReason, Problem, Tenure, Term, Timing, Trouble,
-    Work as LeaderWork,
-};
+use tenure::{Election, Event, EventKind, Events, Instant, Leader, Problem, Term, Trouble};
 
+use super::guarded::{Guarded, News, Program, Stdin, reach, told_of, until};
 use super::lock::Wait;
+use super::teller::Teller;
 use crate::args::{CandidateArgs, Global, ReportArgs, Restart, RunArgs};
 use crate::exit::{Exit, Failure};
 use crate::metrics;
 use crate::options::{Candidacy, open_for};
-use crate::output::{EventLines, json_line, sentence};
 use crate::signals::{Asked, Signals, ends_without_command};
-use crate::supervise::{Exit as CommandExit, Report, SpawnFailure, Supervisor, Trust, Work};
-use crate::voice::{Voice, say};
+use crate::supervise::{Exit as CommandExit, Trust};
+use crate::voice::say;
 
 pub(super) async fn execute(global: &Global, args: RunArgs) -> Result<Exit, Failure> {
     let RunArgs { name, candidate, restart, no_wait, report, command } = args;
@@ -48,40 +44,30 @@ pub(super) async fn carry_out(global: &Global, candidate: &CandidateArgs, plan: 
     let mut signals = Signals::listen()?;
     let _served = metrics::serve(&plan.report.metrics)?;
     let tenure = open_for(global, &plan.name)?;
-    let supervisor = launch(&tenure)?;
+    let guarded = Guarded::launch(&tenure, Stdin::Own, timing)?;
     let election = candidacy.describe(&tenure, &plan.name)?.start()?;
     let mut events = election.events();
     let mut run = Run {
-        lines: EventLines::new(&plan.name, election.candidate(), plan.report.renewals),
+        teller: Teller::new(&plan.name, election.candidate(), plan.report.clone()),
         plan,
-        timing,
-        tenure: &tenure,
         election: &election,
-        supervisor,
+        guarded,
         leading: None,
-        work: None,
-        overdue_at: None,
         end: None,
     };
     let exit = run.until_the_end(&mut events, &mut signals).await;
-    run.supervisor.shutdown().await;
+    run.guarded.shutdown().await;
     exit
 }
 
 /// One `tenure run` or `tenure lock` from its first campaign to its end.
 struct Run<'a> {
-    lines: EventLines,
+    teller: Teller,
     plan: Plan,
-    timing: Timing,
-    tenure: &'a Tenure,
     election: &'a Election,
-    supervisor: Supervisor,
+    guarded: Guarded,
     /// The term that leads, as far as was told, and the newest trust in it.
     leading: Option<(Term, Trust)>,
-    /// Held while the command, or anything it left behind, is alive: the lease is not released before.
-    work: Option<LeaderWork>,
-    /// When a guard that has not reported the start of the command, or its end, is not waited for any more.
-    overdue_at: Option<Instant>,
     /// Set when the end has begun.
     end: Option<Exit>,
 }
@@ -96,9 +82,8 @@ impl Run<'_> {
                     Some(event) if event.kind == EventKind::Stopped => return Ok(self.end.unwrap_or(Exit::Internal)),
                     Some(event) => self.heed(&event),
                 },
-                report = self.supervisor.next() => self.note(report).await?,
+                news = self.guarded.next() => self.note(news?),
                 asked = signals.next() => self.obey(asked),
-                () = reach(self.overdue_at) => self.replace_the_guard(),
                 () = reach(given_up_at) => self.give_up(),
             }
         }
@@ -106,7 +91,7 @@ impl Run<'_> {
 
     /// The election says something.
     fn heed(&mut self, event: &Event) {
-        self.tell(event);
+        self.teller.tell(event);
         match &event.kind {
             EventKind::Elected { term, trust } => {
                 self.leading = Some((*term, until(*trust)));
@@ -115,14 +100,11 @@ impl Run<'_> {
             EventKind::Renewed { term, trust } => self.renewed(*term, until(*trust)),
             EventKind::Lost { kill_at, .. } => {
                 self.leading = None;
-                let kill_at = *kill_at;
-                self.order(|supervisor| supervisor.terminate(kill_at));
-                let patience = self.timing.reaction() / 4 * 3;
-                self.overdue_at = self.work.as_ref().map(|_| kill_at.max(event.at) + patience);
+                self.guarded.terminate(*kill_at);
             }
             EventKind::Observed { leader } => self.observed(leader.as_ref()),
             EventKind::Error { trouble: Trouble::Store(_) | Trouble::Problem(Problem::Regressed { .. }) }
-                if self.work.is_none() =>
+                if !self.guarded.is_busy() =>
             {
                 self.failed();
             }
@@ -161,7 +143,7 @@ impl Run<'_> {
     /// When a lock is not waited for any more.
     fn given_up_at(&self) -> Option<Instant> {
         match &self.plan.purpose {
-            Purpose::Lock(wait) if self.work.is_none() && self.end.is_none() => wait.until(),
+            Purpose::Lock(wait) if !self.guarded.is_busy() && self.end.is_none() => wait.until(),
             Purpose::Lock(_) | Purpose::Lead { .. } => None,
         }
     }
@@ -169,65 +151,49 @@ impl Run<'_> {
     fn give_up(&mut self) {
         let Purpose::Lock(wait) = &self.plan.purpose else { return };
         let (exit, why) = wait.verdict(self.election.name());
-        if self.end.is_none() && !self.plan.report.json && !self.plan.report.quiet {
-            say(&why);
+        if self.end.is_none() {
+            self.teller.explain(&why);
         }
         self.finish(exit);
     }
 
     /// The guard says something.
-    async fn note(&mut self, report: Report) -> Result<(), Failure> {
-        match report {
-            Report::Started { pid } => {
-                tracing::info!(pid, "the command runs");
-                if self.work_leads() {
-                    self.overdue_at = None;
-                }
-            }
-            Report::SpawnFailed { kind, message } => {
-                if kind == SpawnFailure::TrustEnded {
-                    self.go_on();
-                    return Ok(());
-                }
-                self.work_is_over();
+    fn note(&mut self, news: News) {
+        match news {
+            News::Started => {}
+            News::TooLate => self.go_on(),
+            News::Failed(kind, message) => {
+                self.guarded.is_over();
                 say(&message);
                 self.finish(kind.into());
             }
-            Report::Ended(exit) => self.ended(exit),
-            Report::Stopped(_) => self.interrupted(),
-            Report::GuardDied => {
-                let told = if self.work.is_some() { "; the command was ended with it" } else { "" };
-                say(&format!("the guard process was killed{told}"));
-                self.supervisor = launch(self.tenure)?;
-                if self.work.is_some() { self.interrupted() } else { self.go_on() }
-            }
+            News::Ended(exit) => self.ended(exit),
+            News::Cut if self.guarded.is_busy() => self.interrupted(),
+            News::Cut => self.go_on(),
         }
-        Ok(())
     }
 
     fn obey(&mut self, asked: Asked) {
         match asked {
             Asked::End(signal) if self.end.is_none() => self.finish(Exit::Signalled(signal)),
             // Asked twice: no more patience with the command. The lease is still released in order.
-            Asked::End(_) => self.order(|supervisor| supervisor.terminate(Instant::ZERO)),
-            Asked::PassOn(signal) if self.work.is_none() && ends_without_command(signal) => {
+            Asked::End(_) => self.guarded.hurry(Instant::ZERO),
+            Asked::PassOn(signal) if !self.guarded.is_busy() && ends_without_command(signal) => {
                 self.finish(Exit::Signalled(signal));
             }
-            Asked::PassOn(signal) => self.order(|supervisor| supervisor.signal(signal)),
+            Asked::PassOn(signal) => self.guarded.signal(signal),
         }
     }
 
     fn renewed(&mut self, term: Term, trust: Trust) {
         self.leading = Some((term, trust));
-        if self.work.as_ref().is_some_and(|work| work.leadership().term() == term) {
-            self.order(|supervisor| supervisor.trust(trust));
-        }
+        self.guarded.trust(term, trust);
     }
 
     /// Starts the command if this candidate leads. While something of an earlier one is left it does not: the end of
     /// that will start it.
     fn start(&mut self) {
-        if self.end.is_some() || self.work.is_some() {
+        if self.end.is_some() || self.guarded.is_busy() {
             return;
         }
         let (Some((term, trust)), Some(leadership)) = (self.leading, self.election.leadership()) else { return };
@@ -236,48 +202,24 @@ impl Run<'_> {
             return;
         }
         let Some(work) = leadership.begin_work() else { return };
-        let set = |name: &str, value: String| (OsString::from(name), OsString::from(value));
-        let command = Work {
-            program: self.plan.command[0].clone(),
-            args: self.plan.command[1..].to_vec(),
-            env_set: vec![
-                set("TENURE_ELECTION", self.plan.name.clone()),
-                set("TENURE_CANDIDATE", self.election.candidate().to_string()),
-                set("TENURE_TERM", leadership.term().to_string()),
-            ],
-            // The address may carry a password, and the command has no business with the store.
-            env_remove: vec![OsString::from("TENURE_STORE")],
-            grace: self.timing.grace(),
-            trust,
-        };
-        match self.supervisor.start(&command) {
-            Err(error) if error.kind() == io::ErrorKind::ArgumentListTooLong => {
-                drop(work);
-                say(&format!("cannot run {:?}: {error}", self.plan.command[0]));
-                self.finish(Exit::NotExecutable);
-            }
-            started => {
-                self.work = Some(work);
-                // A guard that was stopped does not even say that it cannot start the command.
-                self.overdue_at = Some(trust.stop_at);
-                if started.is_err() {
-                    self.replace_the_guard();
-                }
-            }
+        let program = Program { command: &self.plan.command, env: told_of(self.election), directory: None };
+        if let Err(error) = self.guarded.start(program, work, trust) {
+            say(&format!("cannot run {:?}: {error}", self.plan.command[0]));
+            self.finish(Exit::NotExecutable);
         }
     }
 
     /// The command ended by itself, and all its descendants are dead.
     fn ended(&mut self, exit: CommandExit) {
         let again = match self.plan.purpose {
-            Purpose::Lead { .. } if !self.work_leads() => return self.go_on(),
+            Purpose::Lead { .. } if !self.guarded.leads() => return self.go_on(),
             // What ended under a term that is still trusted was protected to its end.
-            Purpose::Lock(_) if !self.work_is_valid() => return self.interrupted(),
+            Purpose::Lock(_) if !self.guarded.is_valid() => return self.interrupted(),
             Purpose::Lead { restart: Restart::No, .. } | Purpose::Lock(_) => false,
             Purpose::Lead { restart: Restart::OnFailure, .. } => exit != CommandExit::Code(0),
             Purpose::Lead { restart: Restart::Always, .. } => true,
         };
-        self.work_is_over();
+        self.guarded.is_over();
         if again {
             self.election.request_resign();
         } else {
@@ -290,7 +232,7 @@ impl Run<'_> {
         match self.plan.purpose {
             Purpose::Lead { .. } => self.go_on(),
             Purpose::Lock(_) => {
-                self.work_is_over();
+                self.guarded.is_over();
                 if self.end.is_none() {
                     let name = &self.plan.name;
                     say(&format!(
@@ -305,37 +247,12 @@ impl Run<'_> {
     /// Nothing runs, and the command is not done: campaigns on. This candidate may lead again already, or may still lead
     /// when a late extension of trust has cost it its command; it must not go on leading without one.
     fn go_on(&mut self) {
-        let still_leads = self.work_leads();
-        self.work_is_over();
+        let still_leads = self.guarded.leads();
+        self.guarded.is_over();
         if still_leads {
             self.election.request_resign();
         } else {
             self.start();
-        }
-    }
-
-    /// Whether the term that the command runs under still leads.
-    fn work_leads(&self) -> bool {
-        self.work.as_ref().is_some_and(|work| !work.leadership().is_cancelled())
-    }
-
-    /// Whether nobody else can lead yet, although this one may have lost.
-    fn work_is_valid(&self) -> bool {
-        self.work.as_ref().is_some_and(|work| work.leadership().is_valid())
-    }
-
-    fn work_is_over(&mut self) {
-        self.work = None;
-        self.overdue_at = None;
-    }
-
-    /// A guard that was stopped, or is dead, can neither start nor kill. Killed itself, it takes the command along, and its
-    /// death is reported.
-    fn replace_the_guard(&mut self) {
-        self.overdue_at = None;
-        say("the guard process does not answer; it is killed, and the command with it");
-        if let Err(error) = self.supervisor.kill_guard() {
-            tracing::error!(%error, "the guard cannot be killed");
         }
     }
 
@@ -344,47 +261,4 @@ impl Run<'_> {
         self.end.get_or_insert(exit);
         self.election.request_stop();
     }
-
-    /// An order that does not arrive endangers nobody: a guard that hears nothing ends the command in time.
-    fn order(&mut self, order: impl FnOnce(&mut Supervisor) -> io::Result<()>) {
-        if self.work.is_none() {
-            return;
-        }
-        if let Err(error) = order(&mut self.supervisor) {
-            tracing::warn!(%error, "the guard did not take an order");
-        }
-    }
-
-    fn tell(&mut self, event: &Event) {
-        let Plan { name, report: ReportArgs { json, quiet, .. }, .. } = &self.plan;
-        if *json {
-            if let Some(line) = self.lines.line(event) {
-                // It never fails, and never waits for a reader.
-                let _ = json_line(&mut Voice, &line);
-            }
-        } else if !quiet || matches!(event.kind, EventKind::Error { .. }) {
-            let expected = matches!(event.kind, EventKind::Lost { reason: LossReason::Stopped, .. });
-            if let Some(sentence) = sentence(name, event).filter(|_| !expected) {
-                say(&sentence);
-            }
-        }
-    }
-}
-
-/// Completes when the time has come; never without one.
-async fn reach(at: Option<Instant>) {
-    match at {
-        Some(at) => tokio::time::sleep(at.saturating_since(Clock::boottime().now())).await,
-        None => std::future::pending().await,
-    }
-}
-
-/// The very program that runs now, even when its file was replaced since.
-fn launch(tenure: &Tenure) -> Result<Supervisor, Failure> {
-    Supervisor::launch(Path::new("/proc/self/exe"), tenure.life_line())
-        .map_err(|error| Failure::new(Exit::Internal, format!("cannot start the guard process: {error}")))
-}
-
-fn until(trust: tenure::Trust) -> Trust {
-    Trust { stop_at: trust.stop_at, kill_at: trust.kill_at }
 }

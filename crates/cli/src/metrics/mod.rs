@@ -14,7 +14,7 @@ use crate::exit::Failure;
 use crate::voice::say;
 
 /// The option of all commands that stand in elections.
-#[derive(Debug, Args)]
+#[derive(Debug, Clone, Args)]
 pub struct MetricsArgs {
     /// Serve metrics for Prometheus at http://ADDR/metrics, such as 127.0.0.1:9095. A port alone is bound on this machine
     /// only; port 0 takes a free one, and the address is printed.

@@ -57,6 +57,22 @@ pub(crate) mod os_string {
     }
 }
 
+pub(crate) mod os_option {
+    use std::ffi::OsString;
+
+    use serde::{Deserialize, Deserializer, Serialize, Serializer};
+
+    use super::Encoded;
+
+    pub(crate) fn serialize<S: Serializer>(string: &Option<OsString>, serializer: S) -> Result<S::Ok, S::Error> {
+        string.as_ref().map(Encoded::from).serialize(serializer)
+    }
+
+    pub(crate) fn deserialize<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Option<OsString>, D::Error> {
+        Ok(Option::<Encoded>::deserialize(deserializer)?.map(OsString::from))
+    }
+}
+
 pub(crate) mod os_strings {
     use std::ffi::OsString;
 

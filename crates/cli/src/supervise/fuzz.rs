@@ -51,6 +51,7 @@ const WORDS: &[&str] = &[
     "\"args\"",
     "\"env_set\"",
     "\"env_remove\"",
+    "\"directory\"",
     "\"grace\"",
     "\"trust\"",
     "\"stop_at\"",

@@ -6,7 +6,7 @@ use std::time::Duration;
 use serde::{Deserialize, Serialize};
 use tenure_core::Instant;
 
-use super::encoding::{nanos, os_pairs, os_string, os_strings};
+use super::encoding::{nanos, os_option, os_pairs, os_string, os_strings};
 
 /// Until when the command may run, on [`clock`](super::clock).
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -34,6 +34,9 @@ pub struct Work {
     /// Variables to remove from it.
     #[serde(with = "os_strings")]
     pub env_remove: Vec<OsString>,
+    /// Where it runs, if not where the guard was launched. A program with a slash that is not absolute is meant from there.
+    #[serde(with = "os_option")]
+    pub directory: Option<OsString>,
     /// How long what the command leaves behind may take to end, once the command itself has ended.
     pub grace: Duration,
     /// Until when the command may run, to begin with.

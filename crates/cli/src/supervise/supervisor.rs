@@ -1,7 +1,7 @@
 //! The side of `tenure`: launching a guard, telling it what to do and hearing what became of it.
 
 use std::io;
-use std::os::fd::{AsFd, OwnedFd};
+use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
 use std::os::unix::net;
 use std::path::Path;
 use std::process::{Child, Command, Stdio};
@@ -40,8 +40,8 @@ pub struct Supervisor {
 impl Supervisor {
     /// Starts a guard: `guard_program` is this very program, which is run with [`guard::COMMAND`].
     ///
-    /// Commands will get the standard input, output and error of this process. The guard holds `life_line` open, and
-    /// nobody else through it, until it ends, which it does not before all it guards is dead.
+    /// Commands will read from `stdin`, and get the standard output and error of this process. The guard holds `life_line`
+    /// open, and nobody else through it, until it ends, which it does not before all it guards is dead.
     ///
     /// Marks this process as child subreaper, so that what a killed guard leaves behind is handed to it. Everything
     /// that descends from this process but not from one of its guards is then taken for such and killed: processes that
@@ -52,12 +52,11 @@ impl Supervisor {
     ///
     /// # Panics
     /// Outside of a tokio runtime with I/O and time enabled.
-    pub fn launch(guard_program: &Path, life_line: Option<OwnedFd>) -> io::Result<Self> {
+    pub fn launch(guard_program: &Path, stdin: BorrowedFd<'_>, life_line: Option<OwnedFd>) -> io::Result<Self> {
         set_child_subreaper(Some(getpid()))?;
         let (ours, theirs) = packet::channel()?;
         let guard = GuardProcess::spawn(guard_program, theirs)?;
-        let files: Vec<_> =
-            [Some(rustix::stdio::stdin()), life_line.as_ref().map(AsFd::as_fd)].into_iter().flatten().collect();
+        let files: Vec<_> = [Some(stdin), life_line.as_ref().map(AsFd::as_fd)].into_iter().flatten().collect();
         packet::send(&ours, &Order::Hold, &files)?;
         // From here on the guard alone holds it.
         drop(life_line);

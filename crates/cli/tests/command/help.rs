@@ -17,6 +17,7 @@ fn every_command_explains_itself() {
     for command in [
         "run",
         "lock",
+        "cron",
         "elect",
         "status",
         "watch",
@@ -42,11 +43,21 @@ fn the_help_lists_the_exit_codes_and_gives_examples() {
     for code in ["0 ", "1 ", "2 ", "69 ", "70 ", "75 ", "76 ", "126 ", "127 ", "128+N "] {
         assert!(text.lines().any(|line| line.trim_start().starts_with(code)), "no {code} in {text}");
     }
-    for command in ["run", "lock", "elect"] {
+    for command in ["run", "lock", "cron", "elect"] {
         let text = help(&[command, "--help"]);
         assert!(text.contains("Examples:") && text.contains(&format!("  tenure {command} ")), "{text}");
     }
     assert!(help(&["--version"]).starts_with("tenure "));
+}
+
+#[test]
+fn the_commands_about_jobs_explain_themselves() {
+    for command in ["check", "status", "forget"] {
+        let text = help(&["cron", command, "--help"]);
+        assert!(text.contains(&format!("Usage: tenure cron {command}")), "{text}");
+        assert!(text.contains(&format!("  tenure cron {command} ")), "{text}");
+    }
+    assert!(help(&["completions", "bash"]).contains("--interrupted"));
 }
 
 #[test]

@@ -78,16 +78,16 @@ fn a_lock_that_is_not_free_ends_with_75_when_waiting_is_not_wanted_or_not_enough
     assert_eq!(finished.code, Some(75), "{finished:?}");
     let told = format!("the lock {ELECTION} is held by a; leave out --no-wait to wait for it");
     assert!(finished.stderr.contains(&told), "{finished:?}");
-    let finished = lock(&site, &["--wait", "300ms"], &["true"]);
+    let finished = lock(&site, &["--wait", "2s"], &["true"]);
     assert_eq!(finished.code, Some(75), "{finished:?}");
-    let told = format!("the lock {ELECTION} was not had within 300ms: a holds it; wait longer");
+    let told = format!("the lock {ELECTION} was not had within 2s: a holds it; wait longer");
     assert!(finished.stderr.contains(&told), "{finished:?}");
-    for options in [["--no-wait", "--quiet"], ["--wait=300ms", "--quiet"]] {
+    for options in [["--no-wait", "--quiet"], ["--wait=2s", "--quiet"]] {
         let finished = lock(&site, &options, &["true"]);
         assert_eq!((finished.code, finished.stderr.as_str()), (Some(75), ""));
     }
     // That somebody else has the same id is reported, and is no failure of the store.
-    assert_eq!(lock(&site, &["--id", "a", "--wait", "300ms"], &["true"]).code, Some(75));
+    assert_eq!(lock(&site, &["--id", "a", "--wait", "2s"], &["true"]).code, Some(75));
     assert!(!worker.is_dead());
     assert_eq!(lock(&site, &["--wait", "1s", "--no-wait"], &["true"]).code, Some(2));
 }

@@ -1,10 +1,13 @@
-//! The `tenure` command as people and programs meet it: real processes on a SQLite store.
+//! The `tenure` command as people and programs meet it: real processes, on a SQLite store unless a test names another.
 
 // The helpers of tests fail like tests do, but clippy takes only the functions marked as tests for such.
 #![allow(clippy::panic, clippy::unwrap_used)]
 
 mod bad_input;
 mod broadcasts;
+mod cron;
+mod cron_ends;
+mod crontab;
 mod crowd;
 mod default_store;
 mod doctor;

@@ -7,8 +7,10 @@ use crate::support::site;
 
 const CANARY: &str = "canary-7f3a";
 
-const COMMANDS: [&[&str]; 9] = [
+const COMMANDS: [&[&str]; 11] = [
     &["run", ELECTION, "--", "true"],
+    &["cron", "status"],
+    &["cron", "forget", ELECTION, "job"],
     &["elect", ELECTION],
     &["status"],
     &["watch"],

@@ -2,6 +2,8 @@
 
 use std::path::Path;
 
+use serde_json::Value;
+use tenure_testkit::running::Running;
 use tenure_testkit::site::{ELECTION, Site};
 use tenure_testkit::stores::Sqlite;
 
@@ -22,4 +24,22 @@ pub(crate) fn arguments(site: &Site, subcommand: &str, options: &[&str], command
         .chain(site.pace().options())
         .chain(words.into_iter().map(str::to_owned))
         .collect()
+}
+
+/// A `tenure cron` of one job, `test`, that runs this command every second. The candidate's id is the one in the options.
+pub(crate) fn every_second(site: &Site, options: &[&str], command: &[&str]) -> (String, Running) {
+    let id = options.iter().skip_while(|option| **option != "--id").nth(1).copied().unwrap_or_default();
+    let mut tenure = site.tenure(["cron", "* * * * * *", "--name", "test"]);
+    tenure.args(site.pace().options()).args(options).arg("--").args(command);
+    (id.to_owned(), Running::start(&mut tenure))
+}
+
+/// The next event of this name that it tells on its standard error.
+pub(crate) fn event(running: &Running, name: &str) -> Value {
+    running.stderr().find(name, |line| serde_json::from_str(line).ok().filter(|event: &Value| event["event"] == name))
+}
+
+/// What `tenure cron status` says of the jobs of the election, with so many runs.
+pub(crate) fn jobs(site: &Site, runs: usize) -> Value {
+    site.json(&["cron", "status", "cron-test", "--runs", &runs.to_string(), "--json"])
 }

@@ -32,7 +32,7 @@ impl Bench {
         let directory = tempfile::tempdir().unwrap();
         let words = Words::at(&directory.path().join("words"));
         let go = make_fifo(&directory.path().join("go"));
-        let supervisor = Supervisor::launch(guard_program(), life_line).unwrap();
+        let supervisor = Supervisor::launch(guard_program(), rustix::stdio::stdin(), life_line).unwrap();
         Self { supervisor, words, go, directory }
     }
 
@@ -43,6 +43,7 @@ impl Bench {
             args: vec!["-c".into(), script.into()],
             env_set: vec![("WORDS".into(), self.path("words").into()), ("GO".into(), self.path("go").into())],
             env_remove: Vec::new(),
+            directory: None,
             grace: PATIENCE,
             trust: trust_for(10 * PATIENCE, 20 * PATIENCE),
         }

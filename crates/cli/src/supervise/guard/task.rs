@@ -33,10 +33,13 @@ pub(super) struct Task {
 
 impl Task {
     pub(super) fn spawn(work: &Work, stdin: Option<BorrowedFd<'_>>) -> Result<Self, (SpawnFailure, String)> {
-        let failed = |error: io::Error| (kind_of(&error), format!("cannot run {}: {error}", work.program.display()));
+        let failed = |error: io::Error| (kind_of(&error), format!("cannot run {}: {error}", shown(work)));
         let stdin = stdin.map(|stdin| stdin.try_clone_to_owned()).transpose().map_err(failed)?;
         let mut command = Command::new(&work.program);
         command.args(&work.args);
+        if let Some(directory) = &work.directory {
+            command.current_dir(directory);
+        }
         for name in &work.env_remove {
             command.env_remove(name);
         }
@@ -142,6 +145,12 @@ impl Task {
         // Whoever is left after an error is killed when we look again.
         let _ = Tree::below(getpid()).kill();
     }
+}
+
+/// The program, and where it runs: the error may be about either.
+fn shown(work: &Work) -> String {
+    let program = work.program.display();
+    work.directory.as_ref().map_or(program.to_string(), |directory| format!("{program} in {}", directory.display()))
 }
 
 fn kind_of(error: &io::Error) -> SpawnFailure {

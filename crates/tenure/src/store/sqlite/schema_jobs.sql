@@ -1,4 +1,4 @@
--- Version 3. Apart from elections, as messages are.
+-- Version 4. Apart from elections, as messages are.
 CREATE TABLE job (
     id        INTEGER PRIMARY KEY,
     namespace TEXT NOT NULL,
@@ -31,4 +31,4 @@ CREATE TABLE run (
 -- A new leader asks for the runs without an end, and there are few.
 CREATE INDEX run_without_end ON run (job, tick) WHERE ended_at_unix_ms IS NULL;
 
-PRAGMA user_version = 3;
+PRAGMA user_version = 4;

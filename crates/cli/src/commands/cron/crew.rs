@@ -1,0 +1,121 @@
+//! The guards of `tenure cron`: one for each run that goes on, and some that wait for the next.
+
+use std::ffi::OsString;
+
+use tenure::{Instant, Tenure, Term, Timing};
+use tokio::sync::watch;
+use tokio::task::JoinSet;
+
+use super::super::guarded::{Guarded, Stdin};
+use super::attend::attend;
+use super::run::Ask;
+use crate::exit::{Exit, Failure};
+use crate::supervise::Trust;
+
+/// A guard that waits takes a process and little memory; more than this are rarely wanted again.
+const WAITING_MAX: usize = 8;
+
+/// All guards.
+pub(super) struct Crew {
+    tenure: Tenure,
+    timing: Timing,
+    /// What all commands are told.
+    told: Vec<(OsString, OsString)>,
+    standing: watch::Sender<Standing>,
+    busy: JoinSet<Result<Guarded, Failure>>,
+    waiting: Vec<Guarded>,
+}
+
+/// What all running commands have to know of the leadership.
+#[derive(Debug, Clone, Copy, Default)]
+pub(super) struct Standing {
+    leading: Option<(Term, Trust)>,
+    lost: Option<(Term, Instant)>,
+    /// Whether nobody has patience any more.
+    pub(super) hurry: bool,
+}
+
+impl Standing {
+    /// The newest trust in a term, if it leads and there is any patience.
+    pub(super) fn trust_in(&self, term: Term) -> Option<Trust> {
+        self.leading.filter(|(leading, _)| *leading == term && !self.hurry).map(|(_, trust)| trust)
+    }
+
+    /// When what runs under a term is killed, if it is lost.
+    pub(super) fn kill_at(&self, term: Term) -> Option<Instant> {
+        self.lost.filter(|(lost, _)| *lost == term).map(|(_, kill_at)| kill_at)
+    }
+}
+
+impl Crew {
+    /// A crew with one guard, so that whoever cannot have one learns it at once.
+    pub(super) fn launch(tenure: &Tenure, timing: Timing) -> Result<Self, Failure> {
+        let first = Guarded::launch(tenure, Stdin::Empty, timing)?;
+        Ok(Self {
+            tenure: tenure.clone(),
+            timing,
+            told: Vec::new(),
+            standing: watch::Sender::default(),
+            busy: JoinSet::new(),
+            waiting: vec![first],
+        })
+    }
+
+    /// What all commands are told from here on.
+    pub(super) fn tell_of(&mut self, told: Vec<(OsString, OsString)>) {
+        self.told = told;
+    }
+
+    /// Begins a run.
+    pub(super) fn begin(&mut self, ask: Ask) {
+        let guarded = match self.waiting.pop() {
+            Some(guarded) => Ok(guarded),
+            None => Guarded::launch(&self.tenure, Stdin::Empty, self.timing),
+        };
+        match guarded {
+            Ok(guarded) => {
+                let (told, standing) = (self.told.clone(), self.standing.subscribe());
+                self.busy.spawn(attend(guarded, self.timing.grace(), ask, told, standing));
+            }
+            // Whoever asked is gone only if all is about to end.
+            Err(failure) => drop(ask.done.send(Err(failure.message))),
+        }
+    }
+
+    /// Takes back the guard of a run that has ended; `None` if none goes on. Cancel safe.
+    ///
+    /// # Errors
+    /// When a guard died and there cannot be another.
+    pub(super) async fn next_end(&mut self) -> Option<Result<(), Failure>> {
+        let ended = self.busy.join_next().await?;
+        Some(ended.unwrap_or_else(|error| Err(Failure::new(Exit::Internal, error.to_string()))).map(|guarded| {
+            if self.waiting.len() < WAITING_MAX {
+                self.waiting.push(guarded);
+            }
+        }))
+    }
+
+    /// A term leads, and is trusted so far.
+    pub(super) fn trust(&mut self, term: Term, trust: Trust) {
+        self.standing.send_modify(|standing| standing.leading = Some((term, trust)));
+    }
+
+    /// A term is lost.
+    pub(super) fn lost(&mut self, term: Term, kill_at: Instant) {
+        self.standing.send_modify(|standing| (standing.leading, standing.lost) = (None, Some((term, kill_at))));
+    }
+
+    /// All commands are to be killed now.
+    pub(super) fn hurry(&mut self) {
+        self.standing.send_modify(|standing| standing.hurry = true);
+    }
+
+    /// Ends all guards, and with them whatever they run.
+    pub(super) async fn shutdown(mut self) {
+        self.hurry();
+        while self.next_end().await.is_some() {}
+        for guarded in self.waiting {
+            guarded.shutdown().await;
+        }
+    }
+}

@@ -1,0 +1,36 @@
+//! `tenure cron forget`: a job that is not to be known any more.
+
+use serde::Serialize;
+use tenure::JobName;
+
+use crate::args::{ForgetArgs, Global};
+use crate::exit::{Exit, Failure};
+use crate::options::open_for;
+use crate::output::{json_line, print};
+
+/// As `tenure cron forget --json` prints it.
+#[derive(Debug, Serialize)]
+struct ForgottenLine<'a> {
+    election: &'a str,
+    job: &'a str,
+    forgotten: bool,
+}
+
+pub(super) async fn execute(global: &Global, args: &ForgetArgs) -> Result<Exit, Failure> {
+    let ForgetArgs { election, job, json } = args;
+    JobName::new(job).map_err(tenure::Error::from)?;
+    let tenure = open_for(global, election)?;
+    let forgotten = tenure.forget_job(election, job).await?;
+    if *json {
+        print(|out| json_line(out, &ForgottenLine { election, job, forgotten }))?;
+    } else if forgotten {
+        print(|out| {
+            writeln!(out, "{job} of {election} is forgotten; whoever leads with it begins anew, at the present")
+        })?;
+    }
+    if forgotten {
+        return Ok(Exit::Success);
+    }
+    let message = format!("{election} has no job {job}; `tenure cron status {election}` shows those that it has");
+    Err(Failure::new(Exit::Failure, message))
+}

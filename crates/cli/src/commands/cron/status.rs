@@ -1,0 +1,159 @@
+//! `tenure cron status`: how jobs stand.
+
+use std::collections::BTreeMap;
+use std::ffi::OsStr;
+use std::os::unix::ffi::OsStrExt;
+use std::path::Path;
+
+use serde::Serialize;
+use tenure::cron::{Calendar, Job, JobReport, Schedule, Tick};
+use tenure::{Clock, ElectionName, Tenure, Term};
+
+use crate::args::{CronStatusArgs, Global};
+use crate::crontab::Crontab;
+use crate::duration::show;
+use crate::exit::{Exit, Failure};
+use crate::job::{RunLine, shown};
+use crate::message::on_one_line;
+use crate::options::open;
+use crate::output::{json_line, print, table};
+
+/// A job as `tenure cron status --json` prints it.
+#[derive(Debug, Serialize)]
+struct JobLine {
+    election: String,
+    job: String,
+    /// Expression and time zone.
+    schedule: String,
+    /// Its next tick by the calendar.
+    next: Option<String>,
+    fired: u64,
+    missed: u64,
+    /// The newest first.
+    runs: Vec<RunLine>,
+}
+
+pub(super) async fn execute(global: &Global, args: &CronStatusArgs) -> Result<Exit, Failure> {
+    let (election, jobs) = which(args.target.as_deref())?;
+    let tenure = open(global)?;
+    let names = match election {
+        Some(name) => vec![name],
+        None => tenure.observe_all().await?.into_iter().map(|(name, _)| name.to_string()).collect(),
+    };
+    let mut lines = Vec::new();
+    for name in &names {
+        lines.extend(look(&tenure, name, &jobs, args.runs.unwrap_or(1)).await?);
+    }
+    if args.json {
+        print(|out| json_line(out, &lines))?;
+    } else if lines.is_empty() {
+        print(|out| writeln!(out, "no jobs have ever been led in namespace {}", global.namespace))?;
+    } else if args.runs.is_some() {
+        let rows: Vec<Vec<String>> = lines.iter().flat_map(run_rows).collect();
+        print(|out| table(out, &["ELECTION", "JOB", "DUE", "OUTCOME", "TOOK", "TERM", "CANDIDATE", "REASON"], &rows))?;
+    } else {
+        let rows: Vec<Vec<String>> = lines.iter().map(row).collect();
+        let headings = ["ELECTION", "JOB", "SCHEDULE", "LAST RUN", "OUTCOME", "TOOK", "NEXT", "FIRED", "MISSED"];
+        print(|out| table(out, &headings, &rows))?;
+    }
+    Ok(Exit::Success)
+}
+
+/// Which election is meant, and the jobs of its file if it was given.
+fn which(target: Option<&OsStr>) -> Result<(Option<String>, Vec<Job>), Failure> {
+    let Some(target) = target else { return Ok((None, Vec::new())) };
+    let is_file = target.as_bytes().ends_with(b".toml") || target.as_bytes().contains(&b'/');
+    if is_file {
+        let (crontab, problems) = Crontab::read(Path::new(target));
+        problems.check()?;
+        return Ok((Some(crontab.election), crontab.entries.into_iter().map(|entry| entry.job).collect()));
+    }
+    let name = target.to_str().ok_or_else(|| Failure::new(Exit::Usage, "the name of an election is UTF-8"))?;
+    ElectionName::new(name).map_err(tenure::Error::from)?;
+    Ok((Some(name.to_owned()), Vec::new()))
+}
+
+/// The jobs that an election has or had, and those of its file that it has not had yet.
+async fn look(tenure: &Tenure, name: &str, jobs: &[Job], runs_max: usize) -> Result<Vec<JobLine>, Failure> {
+    let reports = tenure.jobs(name, runs_max).await?;
+    // Asked later: whoever leads then leads under no earlier term than any run it was just told of.
+    let leads = tenure.observe(name).await?.lease.map(|lease| lease.leader.term);
+    let now = Tick::at_or_before_ms(Clock::boottime().unix_ms());
+    let known = |job: &Job| (job.name().to_string(), untold(name, job, now));
+    let mut lines: BTreeMap<String, JobLine> = jobs.iter().map(known).collect();
+    for report in &reports {
+        let line = told(name, report, leads, now);
+        lines.insert(line.job.clone(), line);
+    }
+    for job in jobs.iter().filter(|job| !job.policy().enabled) {
+        if let Some(line) = lines.get_mut(job.name().as_str()) {
+            line.next = None;
+        }
+    }
+    Ok(lines.into_values().collect())
+}
+
+fn untold(election: &str, job: &Job, now: Tick) -> JobLine {
+    JobLine {
+        election: election.to_owned(),
+        job: job.name().to_string(),
+        schedule: job.schedule().to_string(),
+        next: job.schedule().next_after(now).map(shown),
+        fired: 0,
+        missed: 0,
+        runs: Vec::new(),
+    }
+}
+
+fn told(election: &str, report: &JobReport, leads: Option<Term>, now: Tick) -> JobLine {
+    // As it was written down: the expression, which has spaces, and the time zone, which has none.
+    let schedule = report.schedule.rsplit_once(' ').and_then(|(expression, zone)| Schedule::new(expression, zone).ok());
+    JobLine {
+        election: election.to_owned(),
+        job: report.job.to_string(),
+        schedule: report.schedule.to_string(),
+        next: schedule.and_then(|schedule| schedule.next_after(report.mark.max(now))).map(shown),
+        fired: report.fired,
+        missed: report.missed,
+        runs: report.runs.iter().map(|run| RunLine::new(run, leads)).collect(),
+    }
+}
+
+fn row(line: &JobLine) -> Vec<String> {
+    let last = line.runs.first();
+    vec![
+        line.election.clone(),
+        line.job.clone(),
+        on_one_line(&line.schedule),
+        last.map_or_else(dash, |run| run.tick.clone()),
+        last.map_or_else(dash, |run| run.outcome.to_owned()),
+        last.map_or_else(dash, took),
+        line.next.clone().unwrap_or_else(dash),
+        line.fired.to_string(),
+        line.missed.to_string(),
+    ]
+}
+
+fn run_rows(line: &JobLine) -> Vec<Vec<String>> {
+    let row = |run: &RunLine| {
+        vec![
+            line.election.clone(),
+            line.job.clone(),
+            run.tick.clone(),
+            run.outcome.to_owned(),
+            took(run),
+            run.term.to_string(),
+            run.candidate.clone(),
+            run.reason.as_deref().map_or_else(dash, on_one_line),
+        ]
+    };
+    line.runs.iter().map(row).collect()
+}
+
+fn took(run: &RunLine) -> String {
+    run.took_ms.map_or_else(dash, |took| show(std::time::Duration::from_millis(took)))
+}
+
+fn dash() -> String {
+    "-".to_owned()
+}

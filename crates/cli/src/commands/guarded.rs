@@ -1,0 +1,239 @@
+//! A guard and the command it runs under a leadership: what `run`, `lock` and `cron` have in common.
+
+use std::ffi::OsString;
+use std::fs::File;
+use std::io;
+use std::os::fd::AsFd;
+use std::path::Path;
+
+use tenure::{Clock, Instant, Leadership, Tenure, Term, Timing, Work as LeaderWork};
+
+use crate::exit::{Exit, Failure};
+use crate::supervise::{Exit as CommandExit, Report, SpawnFailure, Supervisor, Trust, Work};
+use crate::voice::say;
+
+/// A guard, and the command that it runs, if any.
+pub(super) struct Guarded {
+    tenure: Tenure,
+    stdin: Stdin,
+    timing: Timing,
+    supervisor: Supervisor,
+    /// Held while the command, or anything it left behind, is alive: the lease is not released before.
+    work: Option<LeaderWork>,
+    /// When a guard that has not reported the start of the command, or its end, is not waited for any more.
+    overdue_at: Option<Instant>,
+}
+
+/// What commands read from.
+#[derive(Clone, Copy)]
+pub(super) enum Stdin {
+    /// The standard input of this process.
+    Own,
+    /// Nothing: there may be several of them at once.
+    Empty,
+}
+
+/// What is to be run.
+pub(super) struct Program<'a> {
+    /// The program and its arguments.
+    pub(super) command: &'a [OsString],
+    /// Variables besides those that tell of the leadership.
+    pub(super) env: Vec<(OsString, OsString)>,
+    /// Where to run it, if not here.
+    pub(super) directory: Option<OsString>,
+}
+
+/// What became of the command.
+pub(super) enum News {
+    /// It runs.
+    Started,
+    /// It was not started: its trust was over before.
+    TooLate,
+    /// It cannot be started.
+    Failed(SpawnFailure, String),
+    /// It ended by itself, and all its descendants are dead.
+    Ended(CommandExit),
+    /// It was ended before it was done: it was told to, its trust ran out, or its guard died. There is another guard now.
+    Cut,
+}
+
+impl Guarded {
+    /// Starts a guard.
+    pub(super) fn launch(tenure: &Tenure, stdin: Stdin, timing: Timing) -> Result<Self, Failure> {
+        let supervisor = launch(tenure, stdin)?;
+        Ok(Self { tenure: tenure.clone(), stdin, timing, supervisor, work: None, overdue_at: None })
+    }
+
+    /// Starts a command under a leadership, trusted so far. [`next`](Self::next) says what becomes of it, also if it is
+    /// too late for one.
+    ///
+    /// # Errors
+    /// When the arguments are too long to be passed on; nothing runs then.
+    pub(super) fn start(&mut self, program: Program<'_>, work: LeaderWork, trust: Trust) -> io::Result<()> {
+        let Program { command, mut env, directory } = program;
+        let (program, args) = command.split_first().ok_or(io::ErrorKind::InvalidInput)?;
+        env.push((OsString::from("TENURE_TERM"), OsString::from(work.leadership().term().to_string())));
+        let order = Work {
+            program: program.clone(),
+            args: args.to_vec(),
+            env_set: env,
+            // The address may carry a password, and the command has no business with the store.
+            env_remove: vec![OsString::from("TENURE_STORE")],
+            directory,
+            grace: self.timing.grace(),
+            trust,
+        };
+        match self.supervisor.start(&order) {
+            Err(error) if error.kind() == io::ErrorKind::ArgumentListTooLong => Err(error),
+            started => {
+                self.work = Some(work);
+                // A guard that was stopped does not even say that it cannot start the command.
+                self.overdue_at = Some(trust.stop_at);
+                if started.is_err() {
+                    self.replace_the_guard();
+                }
+                Ok(())
+            }
+        }
+    }
+
+    /// What becomes of the command. Cancel safe.
+    ///
+    /// # Errors
+    /// When the guard has died and there cannot be another.
+    pub(super) async fn next(&mut self) -> Result<News, Failure> {
+        loop {
+            let report = tokio::select! {
+                report = self.supervisor.next() => report,
+                () = reach(self.overdue_at) => {
+                    self.replace_the_guard();
+                    continue;
+                }
+            };
+            return Ok(match report {
+                Report::Started { pid } => {
+                    tracing::info!(pid, "the command runs");
+                    if self.leads() {
+                        self.overdue_at = None;
+                    }
+                    News::Started
+                }
+                Report::SpawnFailed { kind: SpawnFailure::TrustEnded, .. } => News::TooLate,
+                Report::SpawnFailed { kind, message } => News::Failed(kind, message),
+                Report::Ended(exit) => News::Ended(exit),
+                Report::Stopped(_) => News::Cut,
+                Report::GuardDied => {
+                    let told = if self.work.is_some() { "; the command was ended with it" } else { "" };
+                    say(&format!("the guard process was killed{told}"));
+                    self.supervisor = launch(&self.tenure, self.stdin)?;
+                    News::Cut
+                }
+            });
+        }
+    }
+
+    /// The command, whatever became of it, is over, and nothing is left of it.
+    pub(super) fn is_over(&mut self) {
+        self.work = None;
+        self.overdue_at = None;
+    }
+
+    /// The trust in a term was extended.
+    pub(super) fn trust(&mut self, term: Term, trust: Trust) {
+        if self.leadership().is_some_and(|leadership| leadership.term() == term) {
+            self.order(|supervisor| supervisor.trust(trust));
+        }
+    }
+
+    /// Asks the command to end now, and ends it at `kill_at`. A guard that does not is not waited for much longer.
+    pub(super) fn terminate(&mut self, kill_at: Instant) {
+        self.hurry(kill_at);
+        let patience = self.timing.reaction() / 4 * 3;
+        self.overdue_at = self.work.as_ref().map(|_| kill_at.max(Clock::boottime().now()) + patience);
+    }
+
+    /// Asks the command to end now, and ends it at `kill_at` unless it is to be ended sooner anyway.
+    pub(super) fn hurry(&mut self, kill_at: Instant) {
+        self.order(|supervisor| supervisor.terminate(kill_at));
+    }
+
+    /// Passes a signal on to the command.
+    pub(super) fn signal(&mut self, signal: i32) {
+        self.order(|supervisor| supervisor.signal(signal));
+    }
+
+    /// Whether there is a command, or anything left of one.
+    pub(super) fn is_busy(&self) -> bool {
+        self.work.is_some()
+    }
+
+    /// Whether the term that the command runs under still leads.
+    pub(super) fn leads(&self) -> bool {
+        self.leadership().is_some_and(|leadership| !leadership.is_cancelled())
+    }
+
+    /// Whether nobody else can lead yet, although this one may have lost.
+    pub(super) fn is_valid(&self) -> bool {
+        self.leadership().is_some_and(Leadership::is_valid)
+    }
+
+    /// Ends the guard, and with it whatever it runs.
+    pub(super) async fn shutdown(self) {
+        self.supervisor.shutdown().await;
+    }
+
+    fn leadership(&self) -> Option<&Leadership> {
+        self.work.as_ref().map(LeaderWork::leadership)
+    }
+
+    /// A guard that was stopped, or is dead, can neither start nor kill. Killed itself, it takes the command along, and its
+    /// death is reported.
+    fn replace_the_guard(&mut self) {
+        self.overdue_at = None;
+        say("the guard process does not answer; it is killed, and the command with it");
+        if let Err(error) = self.supervisor.kill_guard() {
+            tracing::error!(%error, "the guard cannot be killed");
+        }
+    }
+
+    /// An order that does not arrive endangers nobody: a guard that hears nothing ends the command in time.
+    fn order(&mut self, order: impl FnOnce(&mut Supervisor) -> io::Result<()>) {
+        if self.work.is_none() {
+            return;
+        }
+        if let Err(error) = order(&mut self.supervisor) {
+            tracing::warn!(%error, "the guard did not take an order");
+        }
+    }
+}
+
+/// What commands are told of the election they run in, besides the term.
+pub(super) fn told_of(election: &tenure::Election) -> Vec<(OsString, OsString)> {
+    let set = |name: &str, value: &str| (OsString::from(name), OsString::from(value));
+    vec![set("TENURE_ELECTION", election.name().as_str()), set("TENURE_CANDIDATE", election.candidate().as_str())]
+}
+
+/// What the guard has to know of the library's trust.
+pub(super) fn until(trust: tenure::Trust) -> Trust {
+    Trust { stop_at: trust.stop_at, kill_at: trust.kill_at }
+}
+
+/// Completes when the time has come; never without one.
+pub(super) async fn reach(at: Option<Instant>) {
+    match at {
+        Some(at) => tokio::time::sleep(at.saturating_since(Clock::boottime().now())).await,
+        None => std::future::pending().await,
+    }
+}
+
+/// The very program that runs now, even when its file was replaced since.
+fn launch(tenure: &Tenure, stdin: Stdin) -> Result<Supervisor, Failure> {
+    let program = Path::new("/proc/self/exe");
+    let launched = match stdin {
+        Stdin::Own => Supervisor::launch(program, rustix::stdio::stdin(), tenure.life_line()),
+        Stdin::Empty => {
+            File::open("/dev/null").and_then(|empty| Supervisor::launch(program, empty.as_fd(), tenure.life_line()))
+        }
+    };
+    launched.map_err(|error| Failure::new(Exit::Internal, format!("cannot start the guard process: {error}")))
+}

@@ -1,0 +1,53 @@
+//! Telling on standard error what happens, as it was asked for.
+
+use tenure::cron::JobTrouble;
+use tenure::{CandidateId, Event, EventKind, LossReason, Trouble};
+
+use crate::args::ReportArgs;
+use crate::output::{EventLines, json_line, sentence};
+use crate::voice::{Voice, say};
+
+/// Tells of the events of one candidacy.
+pub(super) struct Teller {
+    election: String,
+    report: ReportArgs,
+    lines: EventLines,
+}
+
+impl Teller {
+    pub(super) fn new(election: &str, candidate: &CandidateId, report: ReportArgs) -> Self {
+        let lines = EventLines::new(election, candidate, report.renewals);
+        Self { election: election.to_owned(), report, lines }
+    }
+
+    pub(super) fn tell(&mut self, event: &Event) {
+        let ReportArgs { json, quiet, .. } = self.report;
+        if is_told_as_an_end(event) && !quiet {
+            return;
+        }
+        if json {
+            if let Some(line) = self.lines.line(event) {
+                // It never fails, and never waits for a reader.
+                let _ = json_line(&mut Voice, &line);
+            }
+        } else if !quiet || matches!(event.kind, EventKind::Error { .. }) {
+            let expected = matches!(event.kind, EventKind::Lost { reason: LossReason::Stopped, .. });
+            if let Some(sentence) = sentence(&self.election, event).filter(|_| !expected) {
+                say(&sentence);
+            }
+        }
+    }
+
+    /// Tells a person why it ends like this, unless it is a program that listens, or nobody.
+    pub(super) fn explain(&self, why: &str) {
+        if !self.report.json && !self.report.quiet {
+            say(why);
+        }
+    }
+}
+
+/// The end of a run says the same and more.
+fn is_told_as_an_end(event: &Event) -> bool {
+    let EventKind::Error { trouble: Trouble::Job(trouble) } = &event.kind else { return false };
+    matches!(trouble, JobTrouble::Failed { .. } | JobTrouble::TimedOut { .. })
+}

@@ -1,0 +1,93 @@
+//! What `tenure cron` is to run: an election, its timing, and jobs with their commands.
+//!
+//! It comes from a file (docs/cron.md describes it) or from the command line. What is wrong with a file is told all at once,
+//! each with its line. No message shows a command, its arguments or its environment: they may hold secrets.
+
+mod document;
+mod entry;
+#[cfg(test)]
+mod fuzz;
+mod problem;
+mod settings;
+mod value;
+
+use std::ffi::OsString;
+use std::fmt;
+use std::fs::File;
+use std::io::Read;
+use std::path::Path;
+
+use tenure::cron::Job;
+
+pub use self::document::parse;
+pub use self::problem::{Problem, Problems};
+pub use self::settings::Settings;
+use crate::args::TimingArgs;
+
+/// Jobs, and the election they belong to.
+#[derive(Debug, Default)]
+pub struct Crontab {
+    /// The election.
+    pub election: String,
+    /// Its durations.
+    pub timing: TimingArgs,
+    /// The jobs, in order of their names.
+    pub entries: Vec<Entry>,
+}
+
+/// A job and its command.
+#[derive(Debug)]
+pub struct Entry {
+    /// The job.
+    pub job: Job,
+    /// What it runs.
+    pub action: Action,
+}
+
+/// What a job runs.
+#[derive(Default)]
+pub struct Action {
+    /// The program and its arguments.
+    pub command: Vec<OsString>,
+    /// Variables that are set for it.
+    pub env: Vec<(OsString, OsString)>,
+    /// Where it runs, if not where `tenure` does.
+    pub directory: Option<OsString>,
+}
+
+/// Arguments and variables may be secrets.
+impl fmt::Debug for Action {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Action").field("program", &self.command.first()).finish_non_exhaustive()
+    }
+}
+
+impl Crontab {
+    /// Reads a file. What can be used of it is returned with the problems of the rest.
+    #[must_use]
+    pub fn read(path: &Path) -> (Self, Problems) {
+        let stem = path.file_stem().and_then(|stem| stem.to_str());
+        let (crontab, problems) = match text_of(path) {
+            Ok(text) => parse(&text, stem.unwrap_or(ELECTION)),
+            Err(message) => (Self::default(), vec![Problem { line: None, job: None, message }]),
+        };
+        (crontab, Problems { file: path.display().to_string(), problems })
+    }
+}
+
+fn text_of(path: &Path) -> Result<String, String> {
+    let mut bytes = Vec::new();
+    let mut read = || File::open(path)?.take(BYTES_MAX + 1).read_to_end(&mut bytes);
+    match read() {
+        Err(error) => Err(format!("cannot be read: {error}")),
+        Ok(_) if u64::try_from(bytes.len()).is_ok_and(|length| length > BYTES_MAX) => {
+            Err(format!("is longer than {BYTES_MAX} bytes; that is no crontab"))
+        }
+        Ok(_) => String::from_utf8(bytes).map_err(|_| "is not UTF-8; save it as UTF-8".to_owned()),
+    }
+}
+
+/// The election of a file whose name does not do as one.
+const ELECTION: &str = "cron";
+/// Far more than a thousand jobs need.
+const BYTES_MAX: u64 = 4 * 1024 * 1024;

@@ -1,0 +1,158 @@
+//! Jobs and their runs, as they are printed.
+
+use std::time::Duration;
+
+use serde::Serialize;
+use tenure::JobName;
+use tenure::cron::{JobNews, Outcome, Passed, Run, Tick};
+
+use crate::duration::show;
+use crate::message::printable;
+use crate::output::timestamp;
+
+/// A tick as RFC 3339 in UTC.
+#[must_use]
+pub fn shown(tick: Tick) -> String {
+    timestamp(tick.unix_ms())
+}
+
+/// What an event of a job has besides what all events have.
+#[derive(Debug, Default, Serialize)]
+pub struct JobFields {
+    job: String,
+    tick: String,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    late_ms: Option<u64>,
+    /// Of `fired`: how many ticks were missed before it. Of `missed` and `skipped`: how many were passed over.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    count: Option<u64>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    again: Option<bool>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    took_ms: Option<u64>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    outcome: Option<&'static str>,
+}
+
+impl JobFields {
+    /// Describes it, with the name of the event and its reason; `None` for what nobody asked about.
+    #[must_use]
+    pub fn new(job: &JobName, tick: Tick, news: &JobNews) -> Option<(&'static str, Option<String>, Self)> {
+        let fields = Self { job: job.to_string(), tick: shown(tick), ..Self::default() };
+        Some(match news {
+            JobNews::Fired { late, missed, again } => {
+                let late_ms = late.map(millis);
+                ("fired", None, Self { late_ms, count: Some(*missed), again: Some(*again), ..fields })
+            }
+            JobNews::Passed { count, why } => {
+                let event = if *why == Passed::Missed { "missed" } else { "skipped" };
+                (event, Some(reason(*why).to_owned()), Self { count: Some(*count), ..fields })
+            }
+            JobNews::Ended { took, outcome } => {
+                let took_ms = Some(millis(*took));
+                ("ended", why(outcome), Self { took_ms, outcome: Some(name(outcome)), ..fields })
+            }
+            _ => return None,
+        })
+    }
+}
+
+/// What happened to a job in one sentence; `None` for what people need not know.
+#[must_use]
+pub fn sentence(job: &JobName, tick: Tick, news: &JobNews) -> Option<String> {
+    let tick = shown(tick);
+    Some(match news {
+        JobNews::Fired { late, missed, again } => {
+            let again = if *again { " once more" } else { "" };
+            let late = late.map(|late| format!(", {} late", show(late))).unwrap_or_default();
+            let missed = if *missed > 0 { format!("; {missed} tick(s) before it were missed") } else { String::new() };
+            format!("job {job} fired{again}, due {tick}{late}{missed}")
+        }
+        JobNews::Passed { count, why: Passed::Missed } => {
+            format!("job {job}: {count} tick(s) up to {tick} were missed and are not wanted any more")
+        }
+        JobNews::Passed { why: Passed::Overlap, .. } => {
+            format!("job {job}, due {tick}, is passed over: its last run still goes on")
+        }
+        JobNews::Ended { took, outcome } => {
+            let took = show(*took);
+            match outcome {
+                Outcome::Succeeded => format!("job {job}, due {tick}, succeeded after {took}"),
+                Outcome::Failed { why } => format!("job {job}, due {tick}, {} after {took}", printable(why)),
+                Outcome::TimedOut => format!("job {job}, due {tick}, took too long and was ended after {took}"),
+                Outcome::Cancelled => format!("job {job}, due {tick}, was ended after {took}: the leadership is over"),
+            }
+        }
+        _ => return None,
+    })
+}
+
+/// A run as `tenure cron status --json` prints it.
+#[derive(Debug, Clone, Serialize)]
+pub struct RunLine {
+    /// When it was due.
+    pub tick: String,
+    /// Under which term it ran.
+    pub term: u64,
+    /// Who ran it.
+    pub candidate: String,
+    /// When it began, on the store's wall clock.
+    pub began_at: String,
+    /// When its end was told.
+    pub ended_at: Option<String>,
+    /// How long it took.
+    pub took_ms: Option<u64>,
+    /// How it ended: `succeeded`, `failed`, `timed_out`, `cancelled` or `interrupted`; `running` if it has not.
+    pub outcome: &'static str,
+    /// Why it failed.
+    pub reason: Option<String>,
+}
+
+impl RunLine {
+    /// Describes a run. Without an end it goes on only if its term still leads.
+    #[must_use]
+    pub fn new(run: &Run, leads: Option<tenure::Term>) -> Self {
+        let end = run.end.as_ref();
+        let without_end = if leads == Some(run.term) { "running" } else { "interrupted" };
+        Self {
+            tick: shown(run.tick),
+            term: run.term.get(),
+            candidate: run.candidate.to_string(),
+            began_at: timestamp(run.began_at_unix_ms),
+            ended_at: end.map(|end| timestamp(end.at_unix_ms)),
+            took_ms: end.map(|end| millis(end.took)),
+            outcome: end.map_or(without_end, |end| name(&end.outcome)),
+            reason: end.and_then(|end| why(&end.outcome)),
+        }
+    }
+}
+
+fn name(outcome: &Outcome) -> &'static str {
+    match outcome {
+        Outcome::Succeeded => "succeeded",
+        Outcome::Failed { .. } => "failed",
+        Outcome::TimedOut => "timed_out",
+        Outcome::Cancelled => "cancelled",
+    }
+}
+
+fn why(outcome: &Outcome) -> Option<String> {
+    match outcome {
+        Outcome::Failed { why } => Some(why.clone()),
+        Outcome::Succeeded | Outcome::TimedOut | Outcome::Cancelled => None,
+    }
+}
+
+fn reason(why: Passed) -> &'static str {
+    match why {
+        Passed::Missed => "missed",
+        Passed::Overlap => "overlap",
+        Passed::Disabled => "disabled",
+    }
+}
+
+/// Whole milliseconds.
+#[must_use]
+pub fn millis(duration: Duration) -> u64 {
+    u64::try_from(duration.as_millis()).unwrap_or(u64::MAX)
+}

@@ -1,0 +1,115 @@
+//! How the commands of `tenure cron` are ended: their time, their leadership, or `tenure` itself is over.
+
+use rustix::process::Signal;
+use serde_json::Value;
+use tenure_testkit::process::{Process, Victim};
+use tenure_testkit::running::Running;
+use tenure_testkit::site::{Site, sh};
+
+use crate::support::{event, every_second, jobs, site};
+
+/// Ignores SIGTERM, as its child does, and prints both process ids.
+const STUBBORN: &str = "trap '' TERM; sleep 1000 & echo $$ $!; wait";
+
+/// The processes of a stubborn command, as soon as it runs.
+fn processes(running: &Running) -> [Process; 2] {
+    let ids = running.stdout().next("the command");
+    let (parent, child) = ids.split_once(' ').unwrap();
+    [parent, child].map(|id| Process::open(id.parse().unwrap()))
+}
+
+fn outcome(site: &Site) -> Value {
+    jobs(site, 1)[0]["runs"][0]["outcome"].take()
+}
+
+#[test]
+fn a_run_that_takes_too_long_is_ended_with_all_its_children() {
+    let site = site();
+    let (_, running) = every_second(&site, &["--timeout", "200ms", "--json"], &sh(STUBBORN));
+    let processes = processes(&running);
+    let ended = event(&running, "ended");
+    assert!(processes.iter().all(Process::is_dead), "{ended}");
+    assert_eq!((&ended["outcome"], &ended["reason"]), (&"timed_out".into(), &Value::Null));
+    // It took its time and the grace: it was asked to end before.
+    assert!(ended["took_ms"].as_u64().unwrap() >= 500, "{ended}");
+}
+
+#[test]
+fn asked_to_end_it_stops_all_commands_and_leaves() {
+    let site = site();
+    let (_, mut running) = every_second(&site, &["--overlap", "allow"], &sh(STUBBORN));
+    let runs = [(); 2].map(|()| processes(&running));
+    running.signal(Signal::TERM);
+    assert_eq!(running.exit().code(), Some(143));
+    assert!(runs.iter().flatten().all(Process::is_dead));
+    assert_eq!(site.json(&["status", "cron-test", "--json"])[0]["leader"], Value::Null);
+    assert_eq!(outcome(&site), "cancelled");
+}
+
+#[test]
+fn killed_it_takes_its_commands_along_and_the_next_leader_runs_them_again() {
+    let site = site();
+    let options = ["--interrupted", "again", "--json", "--id"];
+    let (_, mut killed) = every_second(&site, &[&options[..], &["a"]].concat(), &sh(STUBBORN));
+    let processes = processes(&killed);
+    killed.signal(Signal::KILL);
+    killed.exit();
+    for process in &processes {
+        process.await_end("the command");
+    }
+    let (_, next) = every_second(&site, &[&options[..], &["b"]].concat(), &["true"]);
+    let again = next.stderr().find("the run that was cut off", |line| {
+        serde_json::from_str::<Value>(line).ok().filter(|event| event["event"] == "fired" && event["again"] == true)
+    });
+    assert_eq!(again["candidate"], "b");
+}
+
+#[test]
+fn a_run_whose_leader_was_killed_shows_as_interrupted() {
+    let site = site();
+    let (_, mut killed) = every_second(&site, &[], &sh(STUBBORN));
+    let processes = processes(&killed);
+    assert_eq!(outcome(&site), "running");
+    killed.signal(Signal::KILL);
+    killed.exit();
+    processes[0].await_end("the command");
+    let (_, next) = every_second(&site, &["--json"], &["true"]);
+    event(&next, "elected");
+    let runs = jobs(&site, 100)[0]["runs"].take();
+    assert_eq!(runs.as_array().unwrap().last().unwrap()["outcome"], "interrupted", "{runs}");
+}
+
+#[test]
+fn a_command_ends_before_the_next_leader_fires() {
+    let site = site();
+    let (_, leader) = every_second(&site, &["--id", "a"], &sh(STUBBORN));
+    let processes = processes(&leader);
+    let (_, next) = every_second(&site, &["--id", "b"], &sh("echo next"));
+    next.stderr().find("the line", |line| line.contains("a leads").then_some(()));
+    assert_eq!(site.finish(["resign", "cron-test"]).code, Some(0));
+    next.stdout().next("the next leader's run");
+    assert!(processes.iter().all(Process::is_dead), "two runs at once");
+}
+
+#[test]
+fn a_stopped_tenure_does_not_save_its_commands() {
+    let site = site();
+    let (_, leader) = every_second(&site, &["--id", "a"], &sh(STUBBORN));
+    let processes = processes(&leader);
+    let _paused = leader.process.pause();
+    for process in &processes {
+        process.await_end("the command");
+    }
+}
+
+#[test]
+fn a_guard_that_was_killed_is_replaced() {
+    let site = site();
+    let (_, running) = every_second(&site, &["--json"], &sh("echo ran"));
+    event(&running, "ended");
+    running.stdout().next("a run");
+    Victim(running.process.only_child()).0.signal(Signal::KILL);
+    running.stdout().next("the next run");
+    let ended = event(&running, "ended");
+    assert_eq!(ended["outcome"], "succeeded", "{ended}");
+}
