@@ -68,6 +68,8 @@ async fn not_believed(sentinels: Sentinels) {
     let asked = old.calls("evalsha");
     let paused = old.pause();
     let new = sentinels.await_new_primary(old.port());
+    // Its own replica may not have found it yet. It is the old one that must not be believed.
+    new.command(&["CONFIG", "SET", "min-replicas-to-write", "0"]);
     // Whoever is renewed from now on was renewed by the old one.
     new.command(&["DEL", "tenure:default:e"]);
 
