@@ -29,7 +29,9 @@ pub(super) fn run(kind: Kind, bench: &mut Bench<'_>) -> Result<(), Box<dyn Error
         let server = Server::start_with(options)?;
         let mut stage = Stage::empty(tenure);
         let through_the_link = SocketAddr::from((host.outside(), server.address().port()));
-        stage.enter_from(&host, &server.url_at(kind, through_the_link), ELECTION, &["--renewals"])?;
+        // This server has no certificate, and only this host can see what is on the link.
+        let url = format!("{}?sslmode=disable", server.url_at(kind, through_the_link));
+        stage.enter_from(&host, &url, ELECTION, &["--renewals"])?;
         stage.wait_for_one("elected", CUT_OFF)?;
         stage.enter(&server.url(kind), ELECTION, &["--renewals"])?;
         stage.wait_for_one("observed", OTHER)?;
