@@ -81,6 +81,7 @@ pub fn sentence(job: &JobName, tick: Tick, news: &JobNews) -> Option<String> {
                 Outcome::Failed { why } => format!("job {job}, due {tick}, {} after {took}", printable(why)),
                 Outcome::TimedOut => format!("job {job}, due {tick}, took too long and was ended after {took}"),
                 Outcome::Cancelled => format!("job {job}, due {tick}, was ended after {took}: the leadership is over"),
+                Outcome::NotBegun => format!("job {job}, due {tick}, is given back: it never began"),
             }
         }
         _ => return None,
@@ -102,7 +103,7 @@ pub struct RunLine {
     pub ended_at: Option<String>,
     /// How long it took.
     pub took_ms: Option<u64>,
-    /// How it ended: `succeeded`, `failed`, `timed_out`, `cancelled` or `interrupted`; `running` if it has not.
+    /// How it ended: `succeeded`, `failed`, `timed_out`, `cancelled`, `not_begun` or `interrupted`; `running` if it has not.
     pub outcome: &'static str,
     /// Why it failed.
     pub reason: Option<String>,
@@ -133,13 +134,14 @@ fn name(outcome: &Outcome) -> &'static str {
         Outcome::Failed { .. } => "failed",
         Outcome::TimedOut => "timed_out",
         Outcome::Cancelled => "cancelled",
+        Outcome::NotBegun => "not_begun",
     }
 }
 
 fn why(outcome: &Outcome) -> Option<String> {
     match outcome {
         Outcome::Failed { why } => Some(why.clone()),
-        Outcome::Succeeded | Outcome::TimedOut | Outcome::Cancelled => None,
+        Outcome::Succeeded | Outcome::TimedOut | Outcome::Cancelled | Outcome::NotBegun => None,
     }
 }
 

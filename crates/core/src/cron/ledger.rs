@@ -4,7 +4,7 @@ use std::collections::{BTreeMap, VecDeque};
 use std::sync::Arc;
 
 use super::request::{
-    Act, Claim, Claimed, EARLY_MAX, Finish, JOBS_MAX, JobReport, JobStanding, OpenJob, Opened, Run, RunEnd,
+    Act, Claim, Claimed, EARLY_MAX, Finish, JOBS_MAX, JobReport, JobStanding, OpenJob, Opened, Outcome, Run, RunEnd,
 };
 use super::tick::Tick;
 use crate::id::JobName;
@@ -16,7 +16,8 @@ pub const RUNS_MAX: usize = 100;
 /// The jobs of one election.
 ///
 /// Whoever asks must hold the lease for [`open`](Self::open) and [`claim`](Self::claim): the store sees to that, in the
-/// same atomic step. Then a ledger rests on one thing: a mark only grows, and only a claim that moves it begins a run.
+/// same atomic step. Then a ledger rests on one thing: a mark only grows, and only a claim that moves it begins a run. What
+/// may be run again is what was cut off, and what was given back because it had never begun.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Hash)]
 pub struct Ledger {
     /// By name.
@@ -68,7 +69,8 @@ impl Ledger {
         }
         let is_interrupted = |known: &&RunRecord| known.run.end.is_none() && known.run.term < term;
         let interrupted = record.runs.iter().filter(is_interrupted).map(|known| known.run.tick).collect();
-        JobStanding { mark: record.mark, interrupted }
+        let unbegun = record.runs.iter().filter(|known| known.is_unbegun()).map(|known| known.run.tick).collect();
+        JobStanding { mark: record.mark, interrupted, unbegun }
     }
 
     /// Decides a tick, at this moment of the store's wall clock.
@@ -93,13 +95,16 @@ impl Ledger {
     }
 
     /// Writes down how a run ended. Returns whether it is written down: whoever did not claim the run, or tells too late,
-    /// is not heard. Told twice, the first counts.
+    /// is not heard. Told twice, the first counts. A run that never began has not fired.
     pub fn finish(&mut self, finish: &Finish, unix_ms: u64) -> bool {
         let Some(record) = self.jobs.get_mut(&finish.job) else { return false };
         let own = |known: &&mut RunRecord| known.is_of(finish.tick, finish.nonce, finish.term);
         let Some(known) = record.runs.iter_mut().find(own) else { return false };
-        let end = RunEnd { at_unix_ms: unix_ms, took: finish.took, outcome: finish.outcome.clone() };
-        known.run.end.get_or_insert(end);
+        if known.run.end.is_none() {
+            let end = RunEnd { at_unix_ms: unix_ms, took: finish.took, outcome: finish.outcome.clone() };
+            known.run.end = Some(end);
+            record.fired = record.fired.saturating_sub(u64::from(known.is_unbegun()));
+        }
         true
     }
 
@@ -136,14 +141,18 @@ impl JobRecord {
         }
     }
 
-    /// A claim whose reply was lost is granted once more, and a run that was cut off is taken over by a later leader.
+    /// A claim whose reply was lost is granted once more. A run that was cut off is taken over by a later leader, and one
+    /// that never began by whoever leads.
     fn begin_again(&mut self, claim: &Claim, unix_ms: u64) -> bool {
-        let unfinished = |known: &&mut RunRecord| known.run.tick == claim.tick && known.run.end.is_none();
-        let Some(known) = self.runs.iter_mut().find(unfinished) else { return false };
-        if known.is_of(claim.tick, claim.nonce, claim.term) {
+        let Some(known) = self.runs.iter_mut().find(|known| known.run.tick == claim.tick) else { return false };
+        if known.run.end.is_none() && known.is_of(claim.tick, claim.nonce, claim.term) {
             return true;
         }
-        if claim.act != Act::RunAgain || known.run.term >= claim.term {
+        let may_take = match &known.run.end {
+            None => known.run.term < claim.term,
+            Some(_) => known.is_unbegun(),
+        };
+        if claim.act != Act::RunAgain || !may_take {
             return false;
         }
         *known = RunRecord::new(claim, unix_ms);
@@ -162,6 +171,10 @@ impl RunRecord {
             end: None,
         };
         Self { nonce: claim.nonce, run }
+    }
+
+    fn is_unbegun(&self) -> bool {
+        self.run.end.as_ref().is_some_and(|end| end.outcome == Outcome::NotBegun)
     }
 
     fn is_of(&self, tick: Tick, nonce: Nonce, term: Term) -> bool {

@@ -1,6 +1,6 @@
 //! What to do next about one job.
 
-use std::collections::VecDeque;
+use std::collections::BTreeMap;
 use std::time::Duration;
 
 use super::calendar::Calendar;
@@ -20,12 +20,21 @@ pub struct Planner {
     mark: Tick,
     /// How many runs go on.
     running: usize,
-    /// Runs of earlier leaders that are to be run again.
-    interrupted: VecDeque<Tick>,
+    /// Ticks that are decided and may be run all the same.
+    again: BTreeMap<Tick, Undone>,
     /// The first tick that had to wait for a run to end.
     queued: Option<Tick>,
     /// What the ledger has said of the clock.
     correction: Correction,
+}
+
+/// Why a tick that is decided may be run all the same.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Undone {
+    /// An earlier leader was gone before its run ended.
+    CutOff,
+    /// It was claimed and given back.
+    NeverBegun,
 }
 
 /// What to do next.
@@ -65,11 +74,25 @@ impl Planner {
     /// Goes on where the last leader has left off.
     #[must_use]
     pub fn new(policy: Policy, standing: JobStanding) -> Self {
-        let interrupted = match policy.interrupted {
-            Interrupted::Again => standing.interrupted.into(),
-            Interrupted::Leave => VecDeque::new(),
+        let (mark, again) = (standing.mark, BTreeMap::new());
+        let mut planner = Self { policy, mark, running: 0, again, queued: None, correction: Correction::default() };
+        planner.learn(standing);
+        planner
+    }
+
+    /// Hears how the job stands by now, under the same leadership: somebody may have given back a tick. No claim may be
+    /// under way meanwhile.
+    pub fn learn(&mut self, standing: JobStanding) {
+        self.mark = self.mark.max(standing.mark);
+        self.queued.take_if(|queued| *queued <= self.mark);
+        // What this planner runs itself is in neither list.
+        let cut_off = match self.policy.interrupted {
+            Interrupted::Again => standing.interrupted,
+            Interrupted::Leave => Vec::new(),
         };
-        Self { policy, mark: standing.mark, running: 0, interrupted, queued: None, correction: Correction::default() }
+        let unbegun = if self.policy.wants_unbegun() { standing.unbegun } else { Vec::new() };
+        let cut_off = cut_off.into_iter().map(|tick| (tick, Undone::CutOff));
+        self.again = cut_off.chain(unbegun.into_iter().map(|tick| (tick, Undone::NeverBegun))).collect();
     }
 
     /// All ticks up to this one are decided.
@@ -94,10 +117,12 @@ impl Planner {
     }
 
     fn plan(&mut self, calendar: &dyn Calendar, unix_ms: u64) -> Step {
-        while self.interrupted.front().is_some_and(|tick| tick.age_at(unix_ms) > self.policy.window) {
-            self.interrupted.pop_front();
+        while let Some((&tick, &why)) = self.again.first_key_value()
+            && !self.still_wants(calendar, tick, why, unix_ms)
+        {
+            self.again.pop_first();
         }
-        if let (Some(&tick), true) = (self.interrupted.front(), self.policy.enabled) {
+        if let (Some((&tick, _)), true) = (self.again.first_key_value(), self.policy.enabled) {
             if unix_ms < tick.unix_ms() {
                 return Step::Wait { until_unix_ms: Some(tick.unix_ms()) };
             }
@@ -130,7 +155,7 @@ impl Planner {
             Claimed::Unopened | Claimed::NotHolder => return,
         }
         if act == Act::RunAgain {
-            self.interrupted.retain(|interrupted| *interrupted != tick);
+            self.again.remove(&tick);
         }
         self.queued.take_if(|queued| *queued <= self.mark);
     }
@@ -143,6 +168,25 @@ impl Planner {
     /// A run has ended.
     pub fn ended(&mut self) {
         self.running = self.running.saturating_sub(1);
+    }
+
+    /// Whether a tick that is decided is still to be run.
+    fn still_wants(&self, calendar: &dyn Calendar, tick: Tick, why: Undone, unix_ms: u64) -> bool {
+        if tick.age_at(unix_ms) > self.policy.window {
+            return false;
+        }
+        match (why, self.policy.interrupted, self.policy.missed) {
+            (Undone::CutOff, ..) => true,
+            // A tick of a schedule that was replaced is nobody's any more.
+            (Undone::NeverBegun, ..) if calendar.last_until(tick) != Some(tick) => false,
+            (Undone::NeverBegun, Interrupted::Again, _) | (Undone::NeverBegun, _, Missed::All) => true,
+            // However many were missed, the latest is run.
+            (Undone::NeverBegun, Interrupted::Leave, Missed::Once) => {
+                let next = calendar.next_after(tick);
+                tick == self.mark && next.is_none_or(|next| unix_ms < self.policy.due_ms(next))
+            }
+            (Undone::NeverBegun, Interrupted::Leave, Missed::Skip) => false,
+        }
     }
 
     fn may_begin(&self) -> bool {

@@ -89,6 +89,13 @@ impl Policy {
         }
     }
 
+    /// Whether it may run ticks that were claimed and [never begun](super::Outcome::NotBegun): all of them if it wants all
+    /// that were missed or cut off, otherwise the latest, unless it wants nothing that is late.
+    #[must_use]
+    pub fn wants_unbegun(&self) -> bool {
+        self.enabled && (self.missed != Missed::Skip || self.interrupted == Interrupted::Again)
+    }
+
     /// When a tick fires, in milliseconds since the Unix epoch. The jitter follows from the job and the tick, so every
     /// leader comes to the same.
     #[must_use]

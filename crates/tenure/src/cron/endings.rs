@@ -29,7 +29,7 @@ impl Scheduler<'_> {
             match &finish.outcome {
                 Outcome::Failed { why } => self.trouble(JobTrouble::Failed { job, tick, why: why.clone() }),
                 Outcome::TimedOut => self.trouble(JobTrouble::TimedOut { job, tick }),
-                Outcome::Succeeded | Outcome::Cancelled => {}
+                Outcome::Succeeded | Outcome::Cancelled | Outcome::NotBegun => {}
             }
             let (took, outcome) = (finish.took, finish.outcome.clone());
             self.news(index, tick, JobNews::Ended { took, outcome });

@@ -8,6 +8,7 @@ pub(super) fn to_words(outcome: &Outcome) -> (&'static str, Option<&str>) {
         Outcome::Failed { why } => ("failed", Some(why)),
         Outcome::TimedOut => ("timed-out", None),
         Outcome::Cancelled => ("cancelled", None),
+        Outcome::NotBegun => ("not_begun", None),
     }
 }
 
@@ -18,6 +19,7 @@ pub(super) fn from_words(word: &str, why: Option<String>) -> Option<Outcome> {
         "failed" => Some(Outcome::Failed { why: why.unwrap_or_default() }),
         "timed-out" => Some(Outcome::TimedOut),
         "cancelled" => Some(Outcome::Cancelled),
+        "not_begun" => Some(Outcome::NotBegun),
         _ => None,
     }
 }
@@ -29,7 +31,7 @@ mod tests {
     #[test]
     fn what_is_written_is_read_again() {
         let failed = Outcome::Failed { why: "no such table".to_owned() };
-        for outcome in [Outcome::Succeeded, failed, Outcome::TimedOut, Outcome::Cancelled] {
+        for outcome in [Outcome::Succeeded, failed, Outcome::TimedOut, Outcome::Cancelled, Outcome::NotBegun] {
             let (word, why) = to_words(&outcome);
             assert_eq!(from_words(word, why.map(str::to_owned)), Some(outcome));
         }

@@ -126,7 +126,7 @@ fn a_run_that_was_cut_off_is_found_and_taken_over_once() {
     ledger.claim(&claim(1, 20, Act::Run), NOW);
     ledger.claim(&claim(1, 30, Act::Run), NOW);
     ledger.finish(&finish(1, 20), NOW);
-    let standing = JobStanding { mark: at(30), interrupted: vec![at(30)] };
+    let standing = JobStanding { mark: at(30), interrupted: vec![at(30)], unbegun: Vec::new() };
     assert_eq!(ledger.open(&open(40, "hourly"), term(2), NOW), Opened::Jobs(vec![standing]));
     assert_eq!(ledger.claim(&claim(2, 20, Act::RunAgain), NOW), Claimed::Decided { mark: at(30) }, "it has ended");
     assert_eq!(ledger.claim(&claim(1, 30, Act::RunAgain), NOW), Claimed::Granted, "it is its own");
@@ -134,6 +134,71 @@ fn a_run_that_was_cut_off_is_found_and_taken_over_once() {
     assert_eq!(ledger.claim(&claim(1, 30, Act::RunAgain), NOW), Claimed::Decided { mark: at(30) });
     assert!(!ledger.finish(&finish(1, 30), NOW), "it is not the first one's any more");
     assert!(ledger.finish(&finish(2, 30), NOW));
+}
+
+fn give_back(leader: u64, tick: u64) -> Finish {
+    Finish { took: Duration::ZERO, outcome: Outcome::NotBegun, ..finish(leader, tick) }
+}
+
+fn unbegun(ledger: &mut Ledger, under: u64) -> Vec<u64> {
+    match ledger.open(&open(10, "hourly"), term(under), NOW) {
+        Opened::Jobs(jobs) => jobs[0].unbegun.iter().map(|tick| tick.unix_s()).collect(),
+        opened @ (Opened::TooMany | Opened::NotHolder) => panic!("{opened:?}"),
+    }
+}
+
+#[test]
+fn a_tick_that_never_began_is_given_back_and_taken_once() {
+    let mut ledger = ledger();
+    for tick in [20, 30, 40] {
+        ledger.claim(&claim(1, tick, Act::Run), NOW);
+    }
+    assert!(ledger.finish(&give_back(1, 30), NOW) && ledger.finish(&give_back(1, 20), NOW));
+    assert_eq!((unbegun(&mut ledger, 1), ledger.report(9)[0].fired), (vec![20, 30], 1));
+    let decided = Claimed::Decided { mark: at(40) };
+    for leader in [1, 2] {
+        assert_eq!(ledger.claim(&claim(leader, 20, Act::Run), NOW), decided, "it is not a new one");
+        assert_eq!(ledger.claim(&claim(leader, 20, Act::Pass), NOW), decided);
+    }
+    for attempt in 0..2 {
+        assert_eq!(ledger.claim(&claim(2, 20, Act::RunAgain), NOW), Claimed::Granted, "attempt {attempt}");
+    }
+    assert_eq!((unbegun(&mut ledger, 2), ledger.report(9)[0].fired), (vec![30], 2));
+    assert_eq!(ledger.claim(&claim(1, 20, Act::RunAgain), NOW), decided, "it is taken");
+    assert!(!ledger.finish(&give_back(1, 20), NOW), "it is not the first one's any more");
+    assert!(ledger.finish(&finish(2, 20), NOW));
+    assert_eq!(ledger.claim(&claim(3, 20, Act::RunAgain), NOW), decided, "it has ended");
+}
+
+#[test]
+fn whoever_gave_a_tick_back_may_take_it_again() {
+    let mut ledger = ledger();
+    ledger.claim(&claim(1, 20, Act::Run), NOW);
+    for _ in 0..2 {
+        assert!(ledger.finish(&give_back(1, 20), NOW));
+        assert_eq!(ledger.report(9)[0].fired, 0);
+        assert_eq!(ledger.claim(&claim(1, 20, Act::RunAgain), NOW + 9), Claimed::Granted);
+        let report = &ledger.report(9)[0];
+        assert_eq!((report.fired, report.runs.len()), (1, 1));
+        assert_eq!((report.runs[0].began_at_unix_ms, &report.runs[0].end), (NOW + 9, &None));
+    }
+}
+
+#[test]
+fn what_was_told_first_counts_also_of_a_tick_that_is_given_back() {
+    let mut ledger = ledger();
+    for tick in [20, 30] {
+        ledger.claim(&claim(1, tick, Act::Run), NOW);
+    }
+    assert!(!ledger.finish(&give_back(2, 20), NOW), "it is somebody else's");
+    assert!(!ledger.finish(&give_back(1, 25), NOW), "it was never claimed");
+    for told in [finish(1, 20), give_back(1, 20), give_back(1, 30), give_back(1, 30), finish(1, 30)] {
+        assert!(ledger.finish(&told, NOW));
+    }
+    let report = &ledger.report(9)[0];
+    let outcomes: Vec<_> = report.runs.iter().rev().map(|run| run.end.clone().unwrap().outcome).collect();
+    assert_eq!((outcomes, report.fired), (vec![Outcome::Succeeded, Outcome::NotBegun], 1));
+    assert_eq!(unbegun(&mut ledger, 2), [30]);
 }
 
 #[test]

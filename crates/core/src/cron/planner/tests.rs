@@ -14,7 +14,7 @@ fn at(seconds: u64) -> Tick {
 }
 
 fn standing(mark: u64) -> JobStanding {
-    JobStanding { mark: at(mark), interrupted: Vec::new() }
+    JobStanding { mark: at(mark), interrupted: Vec::new(), unbegun: Vec::new() }
 }
 
 fn policy(missed: Missed, overlap: Overlap) -> Policy {
@@ -150,7 +150,7 @@ fn a_job_that_is_not_enabled_misses_nothing() {
 
 #[test]
 fn a_run_that_was_cut_off_is_run_again_only_on_request() {
-    let cut_off = JobStanding { mark: at(120), interrupted: vec![at(60), at(120)] };
+    let cut_off = JobStanding { interrupted: vec![at(60), at(120)], ..standing(120) };
     let mut leave = Planner::new(policy(Missed::Once, Overlap::Skip), cut_off.clone());
     assert_eq!(leave.next(&MINUTE, 130_000), Step::Wait { until_unix_ms: Some(180_000) });
     let again = Policy { interrupted: Interrupted::Again, ..policy(Missed::Once, Overlap::Skip) };
@@ -163,6 +163,98 @@ fn a_run_that_was_cut_off_is_run_again_only_on_request() {
         again.ended();
     }
     assert_eq!(again.next(&MINUTE, 130_000), Step::Wait { until_unix_ms: Some(180_000) });
+}
+
+/// Ticks of whole minutes that were claimed and given back.
+fn given_back(mark: u64, ticks: &[u64]) -> JobStanding {
+    JobStanding { unbegun: ticks.iter().copied().map(at).collect(), ..standing(mark) }
+}
+
+fn again(seconds: u64, late_ms: u64) -> Step {
+    let late = Some(Duration::from_millis(late_ms));
+    Step::Run { tick: at(seconds), act: Act::RunAgain, missed: 0, late }
+}
+
+#[test]
+fn whoever_wants_all_ticks_runs_those_that_were_given_back() {
+    let mut job = Planner::new(policy(Missed::All, Overlap::Skip), given_back(180, &[60, 180]));
+    for tick in [60, 180] {
+        let step = job.next(&MINUTE, 190_000);
+        assert_eq!(step, again(tick, 190_000 - tick * 1000));
+        grant(&mut job, step);
+        assert_eq!(
+            job.next(&MINUTE, 190_000),
+            if tick == 60 { WAIT } else { Step::Wait { until_unix_ms: Some(240_000) } }
+        );
+        job.ended();
+    }
+    let window = Duration::from_secs(100);
+    let narrow = Policy { window, ..policy(Missed::All, Overlap::Skip) };
+    assert_eq!(Planner::new(narrow, given_back(180, &[60, 180])).next(&MINUTE, 190_000), again(180, 10_000));
+    let disabled = Policy { enabled: false, ..policy(Missed::All, Overlap::Skip) };
+    let step = Planner::new(disabled, given_back(180, &[180])).next(&MINUTE, 190_000);
+    assert_eq!(step, Step::Wait { until_unix_ms: Some(240_000) });
+}
+
+#[test]
+fn of_ticks_that_were_given_back_the_latest_is_run_unless_another_is_due() {
+    let once = |ticks| Planner::new(policy(Missed::Once, Overlap::Skip), given_back(180, ticks));
+    assert_eq!(once(&[120, 180]).next(&MINUTE, 190_000), again(180, 10_000));
+    assert_eq!(once(&[120]).next(&MINUTE, 190_000), Step::Wait { until_unix_ms: Some(240_000) }, "a later one was run");
+    assert_eq!(once(&[180]).next(&MINUTE, 240_000), run(240));
+    assert_eq!(once(&[180]).next(&MINUTE, 310_000), late(300, 1, 10_000));
+}
+
+#[test]
+fn whoever_wants_nothing_late_lets_go_of_what_was_given_back() {
+    let skip = policy(Missed::Skip, Overlap::Skip);
+    let mut job = Planner::new(skip.clone(), given_back(180, &[180]));
+    assert_eq!(job.next(&MINUTE, 180_500), Step::Wait { until_unix_ms: Some(240_000) });
+    let mut at_least_once = Planner::new(Policy { interrupted: Interrupted::Again, ..skip }, given_back(180, &[120]));
+    assert_eq!(
+        at_least_once.next(&MINUTE, 180_500),
+        again(120, 60_500),
+        "a job that may be run twice must not be left"
+    );
+}
+
+#[test]
+fn what_was_cut_off_and_what_was_given_back_is_run_in_order() {
+    let policy = Policy { interrupted: Interrupted::Again, ..policy(Missed::All, Overlap::Allow) };
+    let mut job = Planner::new(policy, JobStanding { interrupted: vec![at(120)], ..given_back(240, &[60, 180]) });
+    for tick in [60, 120, 180] {
+        let step = job.next(&MINUTE, 250_000);
+        assert_eq!(step, again(tick, 250_000 - tick * 1000));
+        grant(&mut job, step);
+    }
+    assert_eq!(job.next(&MINUTE, 250_000), Step::Wait { until_unix_ms: Some(300_000) });
+}
+
+#[test]
+fn a_tick_of_a_schedule_that_is_gone_is_not_run() {
+    let hours = Every(NonZeroU64::new(3600).unwrap());
+    let mut job = Planner::new(policy(Missed::All, Overlap::Skip), given_back(7_200, &[60, 3_600]));
+    assert_eq!(job.next(&hours, 7_300_000), again(3_600, 3_700_000));
+}
+
+#[test]
+fn a_leader_learns_what_was_given_back_late() {
+    let mut job = Planner::new(policy(Missed::All, Overlap::Queue), given_back(60, &[60]));
+    grant(&mut job, again(60, 0));
+    grant(&mut job, run(120));
+    assert_eq!(job.next(&MINUTE, 180_000), WAIT, "a tick is queued");
+    job.learn(standing(60));
+    assert_eq!(job.mark(), at(120), "a mark does not fall");
+    job.learn(given_back(120, &[0]));
+    assert_eq!(job.next(&MINUTE, 181_000), WAIT, "runs go on");
+    job.ended();
+    job.ended();
+    let step = job.next(&MINUTE, 181_000);
+    assert_eq!(step, again(0, 181_000));
+    job.claimed(at(0), Act::RunAgain, Claimed::Decided { mark: at(120) });
+    assert_eq!(job.next(&MINUTE, 181_500), late(180, 0, 1_500), "somebody has taken it");
+    job.learn(standing(240));
+    assert_eq!(job.next(&MINUTE, 241_000), Step::Wait { until_unix_ms: Some(300_000) });
 }
 
 #[test]
@@ -226,7 +318,7 @@ fn a_leader_whose_clock_is_ahead_fires_by_the_stores() {
 #[test]
 fn a_run_that_was_cut_off_is_not_run_again_before_its_tick() {
     let again = Policy { interrupted: Interrupted::Again, ..policy(Missed::Once, Overlap::Skip) };
-    let mut job = Planner::new(again, JobStanding { mark: at(60), interrupted: vec![at(60)] });
+    let mut job = Planner::new(again, JobStanding { interrupted: vec![at(60)], ..standing(60) });
     assert_eq!(job.next(&MINUTE, 50_000), Step::Wait { until_unix_ms: Some(60_000) });
     assert!(matches!(job.next(&MINUTE, 60_000), Step::Run { act: Act::RunAgain, .. }));
     job.claimed(at(60), Act::RunAgain, Claimed::Early { by: Duration::from_secs(8) });

@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use rusqlite::{Connection, Params, Row, params};
 use tenure_core::JobName;
-use tenure_core::cron::{JobRecord, RUNS_MAX, Run, RunEnd, RunRecord, Tick};
+use tenure_core::cron::{JobRecord, Outcome, RUNS_MAX, Run, RunEnd, RunRecord, Tick};
 
 use super::super::{ElectionKey, outcome};
 use super::error::Fault;
@@ -59,9 +59,11 @@ impl Known {
         Ok(self)
     }
 
-    /// Looks up the runs whose end was not told.
-    pub(super) fn with_runs_without_end(mut self, connection: &Connection) -> Result<Self, Fault> {
-        self.record.runs = runs(connection, include_str!("sql/run_without_end.sql"), [self.row])?;
+    /// Looks up the runs whose end was not told, and those that never began.
+    pub(super) fn with_undone_runs(mut self, connection: &Connection) -> Result<Self, Fault> {
+        let (never_begun, _) = outcome::to_words(&Outcome::NotBegun);
+        let undone = params![self.row, never_begun];
+        self.record.runs = runs(connection, include_str!("sql/run_undone.sql"), undone)?;
         Ok(self)
     }
 

@@ -93,7 +93,7 @@ impl Desk<'_> {
         let named: BTreeSet<&JobName> = jobs.iter().map(|open| &open.job).collect();
         let connection = self.connection();
         let look_closer = |known: Known| {
-            if named.contains(&known.job) { known.with_runs_without_end(connection) } else { Ok(known) }
+            if named.contains(&known.job) { known.with_undone_runs(connection) } else { Ok(known) }
         };
         let before: Vec<Known> =
             books::all(connection, key)?.into_iter().map(look_closer).collect::<Result<_, Fault>>()?;
