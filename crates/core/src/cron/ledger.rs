@@ -67,9 +67,9 @@ impl Ledger {
             record.schedule = Arc::clone(schedule);
             record.mark = record.mark.max(from);
         }
-        let is_interrupted = |known: &&RunRecord| known.run.end.is_none() && known.run.term < term;
-        let interrupted = record.runs.iter().filter(is_interrupted).map(|known| known.run.tick).collect();
-        let unbegun = record.runs.iter().filter(|known| known.is_unbegun()).map(|known| known.run.tick).collect();
+        let earlier = || record.runs.iter().filter(|known| known.run.term < term);
+        let interrupted = earlier().filter(|known| known.run.end.is_none()).map(|known| known.run.tick).collect();
+        let unbegun = earlier().filter(|known| known.is_unbegun()).map(|known| known.run.tick).collect();
         JobStanding { mark: record.mark, interrupted, unbegun }
     }
 
@@ -141,18 +141,16 @@ impl JobRecord {
         }
     }
 
-    /// A claim whose reply was lost is granted once more. A run that was cut off is taken over by a later leader, and one
-    /// that never began by whoever leads.
+    /// A claim whose reply was lost is granted once more. A run that was cut off, or that never began, is taken over by a
+    /// later leader. Whoever has given it back may not take it under the same term: what it told may be under way once more,
+    /// and would end the new run, too.
     fn begin_again(&mut self, claim: &Claim, unix_ms: u64) -> bool {
         let Some(known) = self.runs.iter_mut().find(|known| known.run.tick == claim.tick) else { return false };
         if known.run.end.is_none() && known.is_of(claim.tick, claim.nonce, claim.term) {
             return true;
         }
-        let may_take = match &known.run.end {
-            None => known.run.term < claim.term,
-            Some(_) => known.is_unbegun(),
-        };
-        if claim.act != Act::RunAgain || !may_take {
+        let is_undone = known.run.end.is_none() || known.is_unbegun();
+        if claim.act != Act::RunAgain || known.run.term >= claim.term || !is_undone {
             return false;
         }
         *known = RunRecord::new(claim, unix_ms);

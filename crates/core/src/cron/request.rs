@@ -58,7 +58,7 @@ pub struct JobStanding {
     pub mark: Tick,
     /// The ticks of runs of earlier terms whose end was never told, the oldest first.
     pub interrupted: Vec<Tick>,
-    /// The ticks that were claimed and [given back](Outcome::NotBegun), under whichever term, the oldest first.
+    /// The ticks that were claimed under earlier terms and [given back](Outcome::NotBegun), the oldest first.
     pub unbegun: Vec<Tick>,
 }
 
@@ -88,8 +88,8 @@ pub struct Claim {
 pub enum Act {
     /// It is run, by whoever asks and nobody else.
     Run,
-    /// It is run once more, if the end of its run was never told and a leader of an earlier term began it, or if it was
-    /// [given back](Outcome::NotBegun).
+    /// It is run once more, if a leader of an earlier term has claimed it, and has never told its end or has
+    /// [given it back](Outcome::NotBegun).
     RunAgain,
     /// It is passed over.
     Pass,
@@ -150,8 +150,8 @@ pub enum Outcome {
     TimedOut,
     /// The leadership ended, and the run with it.
     Cancelled,
-    /// It was claimed and never begun: the tick is given back, and somebody may still run it. Only whoever knows that
-    /// nothing of it was done tells this.
+    /// It was claimed and never begun: the tick is given back, and a later leader may still run it. Only whoever knows
+    /// that nothing of it was done tells this.
     NotBegun,
 }
 
