@@ -3,6 +3,7 @@
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::pin::pin;
 use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
 use futures_util::future::{Either, select};
@@ -31,6 +32,7 @@ struct Details {
     missed: u64,
     leadership: Leadership,
     limit: Limit,
+    is_given_back: AtomicBool,
 }
 
 /// How a run is told that it has taken too long.
@@ -54,7 +56,8 @@ pub(super) struct Begin {
 impl JobRun {
     pub(super) fn new(begin: Begin, leadership: Leadership, limit: Limit) -> Self {
         let Begin { job, tick, act, late, missed } = begin;
-        Self(Arc::new(Details { job, tick, act, late, missed, leadership, limit }))
+        let is_given_back = AtomicBool::new(false);
+        Self(Arc::new(Details { job, tick, act, late, missed, leadership, limit, is_given_back }))
     }
 
     /// Which job.
@@ -132,12 +135,25 @@ impl JobRun {
         block_on_for(self.cancelled(), limit).is_some()
     }
 
+    /// Says that nothing of this run was begun, and nothing will be: a later leader may run the tick, if its job wants ticks
+    /// that were missed. For handlers that only hand the work on, and find that it is too late for that; whatever such a
+    /// handler returns, the run counts as [never begun](super::Outcome::NotBegun).
+    ///
+    /// Whoever is not sure that nothing was done must not say it: the tick would be run twice.
+    pub fn give_back(&self) {
+        self.0.is_given_back.store(true, Ordering::Release);
+    }
+
     /// Runs the handler to its end on this thread.
     pub(super) fn perform(
         &self,
         Registered(handler): &Registered<Self>,
         runtime: Option<&tokio::runtime::Handle>,
     ) -> RunOutcome {
+        // The process may have been paused since the tick was claimed.
+        if self.0.leadership.is_cancelled() {
+            return RunOutcome::NotBegun;
+        }
         let finish = || match handler(self.clone()) {
             Outcome::Now(failure) => Some(failure),
             Outcome::Later(future) => match runtime {
@@ -146,6 +162,7 @@ impl JobRun {
             },
         };
         let failure = match catch_unwind(AssertUnwindSafe(finish)) {
+            _ if self.0.is_given_back.load(Ordering::Acquire) => return RunOutcome::NotBegun,
             _ if self.is_past_limit() => return RunOutcome::TimedOut,
             Ok(Some(None)) => return RunOutcome::Succeeded,
             // Whether it failed because it was told to stop, nobody knows.

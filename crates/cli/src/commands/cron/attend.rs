@@ -30,7 +30,7 @@ pub(super) async fn attend(
     standing: watch::Receiver<Standing>,
 ) -> Result<Guarded, Failure> {
     let Ask { run, action, done } = ask;
-    let mut attendant = Attendant { guarded, grace, run, told, standing, starts: 0 };
+    let mut attendant = Attendant { guarded, grace, run, told, standing, starts: 0, was_cut: false };
     let verdict = attendant.see_through(&action).await?;
     let Attendant { mut guarded, run, .. } = attendant;
     guarded.is_over();
@@ -47,11 +47,13 @@ struct Attendant {
     told: Vec<(OsString, OsString)>,
     standing: watch::Receiver<Standing>,
     starts: u32,
+    /// Whether a guard died that had been told to start the command.
+    was_cut: bool,
 }
 
 impl Attendant {
     async fn see_through(&mut self, action: &Action) -> Result<Verdict, Failure> {
-        let Some(trust) = self.trust().await else { return Ok(too_late()) };
+        let Some(trust) = self.trust().await else { return Ok(self.too_late()) };
         if let Err(verdict) = self.start(action, trust) {
             return Ok(Err(verdict));
         }
@@ -61,14 +63,15 @@ impl Attendant {
             tokio::select! {
                 news = self.guarded.next() => match news? {
                     News::Started => runs = true,
-                    News::TooLate => return Ok(too_late()),
+                    News::TooLate => return Ok(self.too_late()),
                     News::Failed(_, message) => return Ok(Err(message)),
                     News::Ended(exit) => return Ok(verdict(exit)),
                     News::Cut if runs || stopping || self.starts >= STARTS_MAX => return Ok(cut()),
                     // A guard that died while it waited has begun nothing.
                     News::Cut => {
+                        self.was_cut = true;
                         self.guarded.is_over();
-                        let Some(trust) = self.trust().await else { return Ok(too_late()) };
+                        let Some(trust) = self.trust().await else { return Ok(self.too_late()) };
                         if let Err(verdict) = self.start(action, trust) {
                             return Ok(Err(verdict));
                         }
@@ -99,13 +102,21 @@ impl Attendant {
 
     fn start(&mut self, action: &Action, trust: Trust) -> Result<(), String> {
         self.starts += 1;
-        let Some(work) = self.run.leadership().begin_work() else { return too_late() };
+        let Some(work) = self.run.leadership().begin_work() else { return self.too_late() };
         let set = |name: &str, value: String| (OsString::from(name), OsString::from(value));
         let own = [set("TENURE_JOB", self.run.job().to_string()), set("TENURE_TICK", shown(self.run.tick()))];
         // What tenure tells comes last: nothing else overrides it.
         let env = action.env.iter().chain(&self.told).chain(&own).cloned().collect();
         let program = Program { command: &action.command, env, directory: action.directory.clone() };
         self.guarded.start(program, work, trust).map_err(|error| format!("cannot be run: {error}"))
+    }
+
+    /// Nothing of the command has been started, so a later leader may run the tick.
+    fn too_late(&self) -> Verdict {
+        if !self.was_cut {
+            self.run.give_back();
+        }
+        Err("the leadership ended before it could be started".to_owned())
     }
 
     /// The leadership has changed. Returns whether the command has to stop because of it.
@@ -138,10 +149,6 @@ fn verdict(exit: CommandExit) -> Verdict {
         CommandExit::Code(code) => Err(format!("exit code {code}")),
         CommandExit::Signal(signal) => Err(format!("killed by signal {signal}")),
     }
-}
-
-fn too_late() -> Verdict {
-    Err("the leadership ended before it could be started".to_owned())
 }
 
 fn cut() -> Verdict {

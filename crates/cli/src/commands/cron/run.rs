@@ -4,6 +4,7 @@ use std::sync::Arc;
 
 use tenure::cron::JobRun;
 use tenure::{Election, ElectionBuilder, Event, EventKind, Events};
+use tokio::sync::mpsc::error::SendError;
 use tokio::sync::mpsc::{UnboundedReceiver, UnboundedSender, unbounded_channel};
 use tokio::sync::oneshot;
 
@@ -57,7 +58,10 @@ fn with_job(election: ElectionBuilder, entry: Entry, asks: &UnboundedSender<Ask>
     election.job(entry.job, move |run| -> Verdict {
         let (done, verdict) = oneshot::channel();
         let ended = || "was not run: tenure is about to end".to_owned();
-        asks.send(Ask { run, action: Arc::clone(&action), done }).map_err(|_| ended())?;
+        if let Err(SendError(ask)) = asks.send(Ask { run, action: Arc::clone(&action), done }) {
+            ask.run.give_back();
+            return Err(ended());
+        }
         verdict.blocking_recv().unwrap_or_else(|_| Err(ended()))
     })
 }
