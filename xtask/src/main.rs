@@ -12,6 +12,7 @@ mod process;
 mod proof;
 mod repository;
 mod screen;
+mod silence;
 mod tally;
 mod test;
 

@@ -9,6 +9,8 @@ use std::sync::mpsc::{self, RecvTimeoutError, Sender};
 use std::thread;
 use std::time::{Duration, Instant};
 
+use crate::silence::{self, Watch};
+
 /// Where a line came from.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Stream {
@@ -42,8 +44,16 @@ pub(crate) fn run_cargo(root: &Path, arguments: &str) -> Result<(), String> {
     }
 }
 
-/// Runs `command` to its end, calling `on_line` for each line in the order of arrival.
-pub(crate) fn run(command: &mut Command, mut on_line: impl FnMut(Stream, &str)) -> io::Result<ExitStatus> {
+/// Runs `command` to its end, calling `on_line` for each line in the order of arrival. What hangs is ended.
+pub(crate) fn run(command: &mut Command, on_line: impl FnMut(Stream, &str)) -> io::Result<ExitStatus> {
+    run_watched(command, Watch::new(silence::LIMIT), on_line)
+}
+
+fn run_watched(
+    command: &mut Command,
+    mut watch: Watch,
+    mut on_line: impl FnMut(Stream, &str),
+) -> io::Result<ExitStatus> {
     let mut child = command.stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::piped()).spawn()?;
     let (sender, receiver) = mpsc::channel();
     forward(child.stdout.take(), Stream::Stdout, sender.clone());
@@ -52,12 +62,18 @@ pub(crate) fn run(command: &mut Command, mut on_line: impl FnMut(Stream, &str)) 
     let mut exited_at = None;
     loop {
         match receiver.recv_timeout(POLL) {
-            Ok((stream, line)) => on_line(stream, &line),
+            Ok((stream, line)) => {
+                watch.heard();
+                on_line(stream, &line);
+            }
             Err(RecvTimeoutError::Disconnected) => return child.wait(),
             Err(RecvTimeoutError::Timeout) => {
                 if has_outlived_its_parent(&mut child, &mut exited_at)? {
                     on_line(Stream::Stderr, "note: a process it started is still running and holds its output open");
                     return child.wait();
+                }
+                if let Some(what) = watch.enforce(&mut child) {
+                    on_line(Stream::Stderr, &what);
                 }
             }
         }
@@ -116,6 +132,18 @@ mod tests {
         assert!(success);
         assert!(started.elapsed() < Duration::from_secs(8));
         assert!(lines.last().unwrap().1.contains("still running"));
+    }
+
+    #[test]
+    fn what_hangs_is_ended_and_what_started_it_goes_on() {
+        let mut lines = Vec::new();
+        let watch = Watch::new(Duration::from_millis(300));
+        let script = "sleep 60; echo went on; exec sleep 61";
+        let status = run_watched(Command::new("sh").args(["-c", script]), watch, |_, line| lines.push(line.to_owned()));
+        assert!(!status.unwrap().success(), "what runs nothing is ended itself");
+        let said = lines.join("\n");
+        let order = ["what it runs was ended", "went on", "so it was ended"].map(|words| said.find(words).unwrap());
+        assert!(order.is_sorted(), "{said}");
     }
 
     #[test]

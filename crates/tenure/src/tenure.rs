@@ -235,12 +235,19 @@ impl Tenure {
     /// # Errors
     /// When the driver is gone, or was left behind by a fork.
     pub(crate) fn command(&self, command: Command) -> Result<(), Error> {
-        if !self.fork.is_same_process() {
-            return Err(
-                io::Error::other("this process was forked from the one that opened the store; open it anew").into()
-            );
-        }
+        self.check_process()?;
         self.commands.send(command).map_err(|_| Error::Stopped)
+    }
+
+    /// To be asked before anything is locked: what another thread held at the moment of a fork stays locked in the child.
+    ///
+    /// # Errors
+    /// When the driver was left behind by a fork.
+    pub(crate) fn check_process(&self) -> Result<(), Error> {
+        if self.fork.is_same_process() {
+            return Ok(());
+        }
+        Err(io::Error::other("this process was forked from the one that opened the store; open it anew").into())
     }
 
     pub(crate) fn commands(&self) -> &CommandSender {

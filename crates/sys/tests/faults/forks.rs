@@ -6,23 +6,7 @@ use tenure::{Error, Tenure};
 use tenure_testkit::place::Place;
 use tenure_testkit::stores::Backend;
 
-/// Runs `in_child` in a forked child and returns its exit code.
-fn exit_code_of_fork(in_child: impl FnOnce() -> u8) -> i32 {
-    // SAFETY: glibc makes its allocator usable in a child forked from a threaded process, and the child touches only
-    // what no other thread was using at that moment: the parent's driver is idle.
-    let pid = unsafe { libc::fork() };
-    assert!(pid >= 0, "fork failed");
-    if pid == 0 {
-        let code = in_child();
-        // SAFETY: `_exit` runs no destructors and no handlers of the parent's.
-        unsafe { libc::_exit(i32::from(code)) };
-    }
-    let mut status = 0;
-    // SAFETY: `status` is a valid place for the status of our own child.
-    assert_eq!(unsafe { libc::waitpid(pid, &mut status, 0) }, pid);
-    assert!(libc::WIFEXITED(status), "the child was killed: {status:#x}");
-    libc::WEXITSTATUS(status)
-}
+use super::child::exit_code_of_fork;
 
 /// One bit per statement that should hold and does not.
 fn broken(statements: &[bool]) -> u8 {

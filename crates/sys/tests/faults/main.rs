@@ -2,7 +2,9 @@
 
 #![allow(clippy::unwrap_used, reason = "all of this is a test, its helpers too")]
 
+mod child;
 mod forks;
+mod gauges;
 
 tenure_testkit::fault_cases! {
     forks {

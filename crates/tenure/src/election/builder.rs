@@ -191,6 +191,7 @@ impl ElectionBuilder {
     }
 
     fn start_told(self, subscriber: Option<Subscriber>) -> Result<Election, Error> {
+        self.tenure.check_process()?;
         let bytes = self.metadata.iter().map(|(key, value)| key.len() + value.len()).sum();
         if bytes > Error::METADATA_BYTES_MAX {
             return Err(Error::Metadata { bytes });

@@ -1,12 +1,13 @@
 //! All candidacies of this process, to be asked what is true when somebody looks.
 
 use std::collections::BTreeMap;
+use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
 use super::class::{Class, known};
 use super::list::{EXPIRY, IS_LEADER, MESSAGES_WAITING, TERM};
+use super::per_process::PerProcess;
 use crate::messages::Inbox;
 use crate::shared::Shared;
 
@@ -20,7 +21,7 @@ struct Board {
     seats: BTreeMap<Seat, Arc<Shared>>,
 }
 
-static BOARD: Mutex<Board> = Mutex::new(Board { last: 0, seats: BTreeMap::new() });
+static BOARD: PerProcess<Board> = PerProcess::new();
 
 /// Something happened since gauges were written last.
 static CHANGED: AtomicBool = AtomicBool::new(false);
@@ -40,7 +41,7 @@ pub(crate) fn settle() {
 
 /// Writes all gauges, as the clock says. The board stays locked, so that nobody overwrites what is newer.
 pub(super) fn publish() {
-    let board = board();
+    let board = BOARD.lock();
     let mut truths: BTreeMap<Class, Truth> = known().into_iter().map(|class| (class, Truth::default())).collect();
     for shared in board.seats.values() {
         if let Some(truth) = truths.get_mut(&shared.class) {
@@ -52,7 +53,7 @@ pub(super) fn publish() {
 
 /// Gives a candidacy a seat.
 pub(super) fn sit(shared: &Arc<Shared>) -> Seat {
-    let mut board = board();
+    let mut board = BOARD.lock();
     board.last += 1;
     let seat = Seat(board.last);
     board.seats.insert(seat, Arc::clone(shared));
@@ -61,14 +62,9 @@ pub(super) fn sit(shared: &Arc<Shared>) -> Seat {
 
 /// Takes a seat away.
 pub(super) fn leave(seat: Seat) {
-    let left = board().seats.remove(&seat);
+    let left = BOARD.lock().seats.remove(&seat);
     // Not under the lock: it may be the last handle of something large.
     drop(left);
-}
-
-/// A panic elsewhere cannot have left it half changed: every step is one assignment.
-fn board() -> MutexGuard<'static, Board> {
-    BOARD.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
 /// What is true of all elections of a class.

@@ -2,11 +2,12 @@
 
 use std::collections::BTreeSet;
 use std::fmt;
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::Arc;
 
 use tenure_core::ElectionName;
 
 use super::list;
+use super::per_process::PerProcess;
 
 /// How many classes a process has at most; what comes later is [`OTHER`].
 pub const CLASSES_MAX: usize = 64;
@@ -22,18 +23,18 @@ const CHARS_MAX: usize = 64;
 pub(crate) struct Class(Arc<str>);
 
 /// Classes are never given up: counters that were once shown must not vanish, or become others.
-static KNOWN: Mutex<BTreeSet<Class>> = Mutex::new(BTreeSet::new());
+static KNOWN: PerProcess<BTreeSet<Class>> = PerProcess::new();
 
 /// All classes that were admitted.
 pub(super) fn known() -> BTreeSet<Class> {
-    KNOWN.lock().unwrap_or_else(PoisonError::into_inner).clone()
+    KNOWN.lock().clone()
 }
 
 impl Class {
     fn admit(text: &str) -> Self {
         let printable = |c: char| if c.is_control() { char::REPLACEMENT_CHARACTER } else { c };
         let text: String = text.chars().take(CHARS_MAX).map(printable).collect();
-        let mut known = KNOWN.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut known = KNOWN.lock();
         let class = Self::among(&known, &text);
         if known.insert(class.clone()) {
             list::begin(&class);

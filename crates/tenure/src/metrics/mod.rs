@@ -50,6 +50,8 @@ mod list;
 #[cfg(not(feature = "metrics"))]
 mod off;
 #[cfg(feature = "metrics")]
+mod per_process;
+#[cfg(feature = "metrics")]
 mod recorder;
 
 #[cfg(feature = "metrics")]

@@ -3,10 +3,10 @@
 use std::sync::Arc;
 
 use tenure::Store;
-use tenure::store::{Hint, Interest, RESERVATION};
+use tenure::store::{Hint, RESERVATION};
 use tenure_testkit::redis::{RedisServer, Sentinels};
 
-use crate::support::{Stander, held, key, listeners, next, open, term_of};
+use crate::support::{Stander, awake, held, key, listeners, next, open, term_of};
 
 #[tokio::test]
 async fn of_a_thousand_the_successor_and_one_more_are_woken() {
@@ -15,8 +15,10 @@ async fn of_a_thousand_the_successor_and_one_more_are_woken() {
     let leader = Stander::new(&open(&server.url()), "e", "leader");
     leader.granted().await;
     let handles: Vec<Arc<dyn Store>> = (0..4).map(|_| open(&server.url())).collect();
-    let mut hints: Vec<_> = handles.iter().map(|handle| handle.watch(Interest::Own)).collect();
-    listeners(&server, 4).await;
+    let mut hints = Vec::new();
+    for handle in &handles {
+        hints.push(awake(handle).await);
+    }
     let waiting: Vec<Stander> =
         (0..1_000).map(|n| Stander::new(&handles[n % 4], "e", &format!("follower{n}"))).collect();
     // The first two one after the other, and all others in any order.
@@ -74,8 +76,7 @@ async fn a_connection_that_was_killed_is_made_again_and_says_that_something_was_
     let (one, other) = (open(&server.url()), open(&server.url()));
     let leader = Stander::new(&one, "e", "leader");
     leader.granted().await;
-    let mut hints = other.watch(Interest::Own);
-    listeners(&server, 1).await;
+    let mut hints = awake(&other).await;
     let follower = Stander::new(&other, "e", "follower");
     follower.held().await;
 
@@ -91,8 +92,7 @@ async fn passes_over_the_gone(url: &str, server: &RedisServer) {
     let leader = Stander::new(&open(url), "e", "leader");
     leader.granted().await;
     let (gone, present) = (open(url), open(url));
-    let (gone_hints, mut hints) = (gone.watch(Interest::Own), present.watch(Interest::Own));
-    listeners(server, 2).await;
+    let (gone_hints, mut hints) = (awake(&gone).await, awake(&present).await);
     assert_eq!(Stander::new(&gone, "e", "gone").held().await.rank, 0);
     let second = Stander::new(&present, "e", "second");
     assert_eq!(second.held().await.rank, 1);

@@ -4,12 +4,12 @@ use std::time::{Duration, Instant};
 
 use tenure::StoreError;
 use tenure::store::ledger::Claimed;
-use tenure::store::{Hint, Interest};
+use tenure::store::Hint;
 use tenure_core::{CampaignReply, RenewReply};
 use tenure_testkit::bound::within;
 use tenure_testkit::redis::{RedisOptions, Sentinels};
 
-use crate::support::{Stander, listeners, next, open, term_of, until};
+use crate::support::{Stander, awake, listeners, next, open, term_of, until};
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn a_primary_that_was_killed_is_left_for_the_new_one() {
@@ -19,8 +19,7 @@ async fn a_primary_that_was_killed_is_left_for_the_new_one() {
     let term = leader.granted().await;
     leader.keeps(term).await;
     let old = sentinels.primary();
-    let mut hints = store.watch(Interest::Own);
-    listeners(old, 1).await;
+    let mut hints = awake(&store).await;
 
     old.kill();
     let new = sentinels.await_new_primary(old.port());
