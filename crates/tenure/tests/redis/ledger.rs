@@ -40,6 +40,8 @@ async fn what_an_older_version_has_written_down_is_read() {
     assert_eq!(leader.open_job(term).await.unwrap(), standing(Vec::new()));
     assert_eq!(leader.claim(term, 200).await.unwrap(), Claimed::Granted, "its reply was lost");
     assert!(leader.give_back(term, 200).await.unwrap());
+    server.command(&["HSET", runs, "backup:120:began", &mine]);
+    assert!(!leader.give_back(term, 120).await.unwrap(), "the job has no such run");
     leader.resign().await.unwrap();
     let next = leader.granted().await;
     assert_eq!(leader.open_job(next).await.unwrap(), standing(vec![second]));

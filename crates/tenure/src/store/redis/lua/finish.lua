@@ -9,11 +9,11 @@ return each(4, 2, 7, function(k, a)
   local nonce, term, name, tick = ARGV[a + 1], ARGV[a + 2], ARGV[a + 3], ARGV[a + 4]
   local jobs, runs = KEYS[k + 3], KEYS[k + 4]
   local job = job_of(jobs, name)
+  local run = job and find_run(job, tick)
   local owner, began_under = owner_of(runs, name, tick)
-  if not job or owner ~= nonce or began_under ~= term then return { 0 } end
+  if not run or owner ~= nonce or began_under ~= term then return { 0 } end
   -- Told twice, the first counts.
-  local run = find_run(job, tick)
-  if run and run.state == OPEN then
+  if run.state == OPEN then
     local end_of_run = string.format('%.0f %s %s ', now, ARGV[a + 5], ARGV[a + 6]) .. ARGV[a + 7]
     write('HSET', runs, ended_field(name, tick), end_of_run)
     run.state = ENDED
