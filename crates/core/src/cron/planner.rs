@@ -22,6 +22,8 @@ pub struct Planner {
     running: usize,
     /// Ticks that are decided and may be run all the same.
     again: BTreeMap<Tick, Undone>,
+    /// The latest tick that an earlier leader has claimed and not told the end of.
+    open: Option<Tick>,
     /// The first tick that had to wait for a run to end.
     queued: Option<Tick>,
     /// What the ledger has said of the clock.
@@ -74,17 +76,26 @@ impl Planner {
     /// Goes on where the last leader has left off.
     #[must_use]
     pub fn new(policy: Policy, standing: JobStanding) -> Self {
-        let (mark, again) = (standing.mark, BTreeMap::new());
-        let mut planner = Self { policy, mark, running: 0, again, queued: None, correction: Correction::default() };
+        let mut planner = Self {
+            policy,
+            mark: standing.mark,
+            running: 0,
+            again: BTreeMap::new(),
+            open: None,
+            queued: None,
+            correction: Correction::default(),
+        };
         planner.learn(standing);
         planner
     }
 
     /// Hears how the job stands by now, under the same leadership: somebody may have given back a tick. No claim may be
     /// under way meanwhile.
+    ///
+    /// The mark stays as it is. If that of the ledger is higher, a claim of this leadership moved it and the answer was lost:
+    /// it has to be found again, not passed over.
     pub fn learn(&mut self, standing: JobStanding) {
-        self.mark = self.mark.max(standing.mark);
-        self.queued.take_if(|queued| *queued <= self.mark);
+        self.open = standing.interrupted.last().copied();
         // What this planner runs itself is in neither list.
         let cut_off = match self.policy.interrupted {
             Interrupted::Again => standing.interrupted,
@@ -99,6 +110,24 @@ impl Planner {
     #[must_use]
     pub fn mark(&self) -> Tick {
         self.mark
+    }
+
+    /// Whether an earlier leader may still give back a tick that this job would run. Then it is worth while to ask how the
+    /// job stands, and to [learn](Self::learn) it. Nobody gives back what was not claimed when this leadership began.
+    #[must_use]
+    pub fn may_be_given_back(&self, unix_ms: u64) -> bool {
+        let is_wanted = |tick: Tick| {
+            tick.age_at(unix_ms) <= self.policy.window && (self.policy.missed == Missed::All || tick == self.mark)
+        };
+        // What was cut off and is run again anyway need not be waited for.
+        let waits = self.policy.wants_unbegun() && self.policy.interrupted == Interrupted::Leave;
+        waits && self.open.is_some_and(is_wanted)
+    }
+
+    /// Whether this tick was claimed before, and surely never begun.
+    #[must_use]
+    pub fn never_began(&self, tick: Tick) -> bool {
+        self.again.get(&tick) == Some(&Undone::NeverBegun)
     }
 
     /// What to do at this moment of the wall clock, in milliseconds since the Unix epoch. Once the ledger has said that the

@@ -51,8 +51,8 @@ pub(super) async fn of_ends_told_twice_the_first_counts(fixture: &dyn Fixture) {
 pub(super) async fn every_outcome_is_kept(fixture: &dyn Fixture) {
     let (one, term) = leader(fixture).await;
     let failed = Outcome::Failed { why: "no such table".to_owned() };
-    let outcomes = [Outcome::Succeeded, failed, Outcome::TimedOut, Outcome::Cancelled];
-    let spans = [Duration::ZERO, TOOK, Duration::from_nanos(1), Duration::from_secs(86_400 * 400)];
+    let outcomes = [Outcome::Succeeded, failed, Outcome::TimedOut, Outcome::Cancelled, Outcome::NotBegun];
+    let spans = [Duration::ZERO, TOOK, Duration::from_nanos(1), Duration::from_secs(86_400 * 400), Duration::ZERO];
     for (second, (outcome, took)) in (200..).zip(outcomes.iter().zip(spans)) {
         one.runs(term, second).await;
         let before = one.sees_unix_ms(term).await;

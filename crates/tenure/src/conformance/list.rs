@@ -374,6 +374,16 @@ macro_rules! __conformance_ledger_properties {
                 what_was_never_run_is_not_run_again
                 a_run_that_ended_is_not_taken_over
             }
+            ledger_unbegun {
+                the_next_leader_learns_of_ticks_that_were_given_back
+                a_tick_that_was_given_back_is_run_again_once
+                a_tick_that_was_given_back_has_not_fired
+                a_tick_may_be_given_back_again_and_again
+                whoever_gave_a_tick_back_may_take_it_under_a_later_term_only
+                only_who_asks_for_it_takes_a_tick_that_was_given_back
+                giving_back_needs_nonce_and_term_of_the_run
+                what_is_told_after_giving_back_or_before_counts_by_which_came_first
+            }
             ledger_finish {
                 an_end_needs_nonce_and_term_of_the_run
                 an_end_may_be_told_when_the_lease_is_lost

@@ -1,8 +1,9 @@
 //! Claiming ticks, and letting their runs begin.
 
 use tenure_core::Failure;
-use tenure_core::cron::{Act, Claim, Claimed, Open, Opened};
+use tenure_core::cron::{Claim, Claimed, JobStanding, Open, Opened};
 
+use super::endings::Standing;
 use super::job::Job;
 use super::news::{JobNews, JobTrouble};
 use super::roster::{RunId, Running, Stage};
@@ -14,6 +15,27 @@ impl Scheduler<'_> {
     /// Says which jobs there are, and hears how they stand.
     pub(super) async fn open(&mut self, term: &mut Term) -> Progress {
         let unix_ms = self.shared.clock.unix_ms();
+        self.gave_back = false;
+        let standings = self.ask_standings(term, unix_ms).await?;
+        let running = self.running.values().map(|running| running.index);
+        term.open(self.roster.jobs.iter().map(|(job, _)| job), standings, running);
+        term.learn_later(self.shared.clock.now(), unix_ms);
+        self.report_marks(term, unix_ms);
+        Ok(())
+    }
+
+    /// Hears which ticks were given back by now.
+    pub(super) async fn learn(&mut self, term: &mut Term) -> Progress {
+        let unix_ms = self.shared.clock.unix_ms();
+        // Should it fail, ticks that are due do not wait for it.
+        term.learn_later(self.shared.clock.now(), unix_ms);
+        let standings = self.ask_standings(term, unix_ms).await?;
+        term.learn(standings);
+        term.learn_later(self.shared.clock.now(), unix_ms);
+        Ok(())
+    }
+
+    async fn ask_standings(&self, term: &Term, unix_ms: u64) -> Result<Vec<JobStanding>, Setback> {
         let request = Open {
             key: self.shared.key.clone(),
             nonce: term.nonce,
@@ -21,12 +43,7 @@ impl Scheduler<'_> {
             jobs: self.roster.jobs.iter().map(|(job, _)| job.open_from(unix_ms)).collect(),
         };
         match self.in_time(self.ledger.open(&request)).await.map_err(Setback::Store)? {
-            Opened::Jobs(standings) => {
-                let running = self.running.values().map(|running| running.index);
-                term.open(self.roster.jobs.iter().map(|(job, _)| job), standings, running);
-                self.report_marks(term, unix_ms);
-                Ok(())
-            }
+            Opened::Jobs(standings) => Ok(standings),
             Opened::NotHolder => Err(Setback::NotHolder),
             Opened::TooMany => Err(Setback::TooMany),
         }
@@ -50,7 +67,7 @@ impl Scheduler<'_> {
                 Err(_) => term.refused(wish),
             };
             if let Some(tick) = unwanted {
-                self.abandon(term.nonce, &term.leadership, wish.index, tick);
+                self.abandon(term, wish.index, tick, Standing::Doubtful);
             }
             let went = match reply {
                 Ok(claimed) => self.claimed(term, wish, claimed, own_ms),
@@ -58,6 +75,7 @@ impl Scheduler<'_> {
             };
             progress = progress.and(went);
         }
+        term.release();
         progress
     }
 
@@ -95,19 +113,19 @@ impl Scheduler<'_> {
         let Some(job) = roster.job(wish.index) else { return };
         let Some(work) = term.leadership.begin_work() else {
             term.ended(wish.index);
-            self.abandon(term.nonce, &term.leadership, wish.index, wish.tick);
+            self.abandon(term, wish.index, wish.tick, Standing::Claimed);
             return;
         };
-        let Wish { index, tick, act, missed, late, .. } = *wish;
+        let Wish { index, tick, again, missed, late, .. } = *wish;
         let limit = Limit::default();
         let deadline = job.timeout_after().map(|timeout| self.shared.clock.now() + timeout);
-        let begin = Begin { job: job.name().clone(), tick, act, late, missed };
+        let begin = Begin { job: job.name().clone(), tick, again, late, missed };
         let run = JobRun::new(begin, term.leadership.clone(), limit.clone());
         let finish = self.finish_of(term.nonce, &term.leadership, job, tick);
         self.last_run += 1;
         let id = RunId(self.last_run);
         self.running.insert(id, Running { index, tick, limit, stage: Stage::Allowed, deadline });
-        self.news(index, tick, JobNews::Fired { late, missed, again: act == Act::RunAgain });
+        self.news(index, tick, JobNews::Fired { late, missed, again });
         roster.begin(index, id, run, finish, work);
     }
 

@@ -1,5 +1,6 @@
 //! How runs end, and telling the store of it.
 
+use std::sync::Arc;
 use std::time::Duration;
 
 use tenure_core::cron::{Finish, Interrupted, Outcome, Tick};
@@ -14,8 +15,21 @@ use crate::leadership::{Leadership, Work};
 
 /// How long after a leadership the store is still told how its runs ended.
 const TELL_FOR: Duration = Duration::from_secs(60);
+/// The same for ticks that are given back: somebody waits for them.
+const GIVE_BACK_FOR: Duration = Duration::from_secs(60 * 60);
+/// When a tick is given back once more that the store did not know.
+const TELL_AGAIN_AFTER: Duration = Duration::from_secs(1);
 /// Dropping a future takes a moment; what has not ended after this is stuck.
 const STUCK_AFTER: Duration = Duration::from_secs(1);
+
+/// What is known of a tick that is given back.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Standing {
+    /// It was claimed.
+    Claimed,
+    /// Nobody knows: the answer was lost, and the claim may still be on its way.
+    Doubtful,
+}
 
 impl Scheduler<'_> {
     /// Takes note of the runs that have ended.
@@ -33,12 +47,16 @@ impl Scheduler<'_> {
             }
             let (took, outcome) = (finish.took, finish.outcome.clone());
             self.news(index, tick, JobNews::Ended { took, outcome });
-            self.tell_later(index, finish, work);
+            self.tell_later(index, finish, work.map(Arc::new), None);
         }
     }
 
     /// Tells the store how runs have ended; `None` when there is nothing to tell.
     pub(super) async fn tell(&mut self) -> Option<Progress> {
+        let now = self.shared.clock.now();
+        while let Some((_, untold)) = self.doubted.pop_front_if(|(at, _)| *at <= now) {
+            self.untold.push_back(untold);
+        }
         let batch: Vec<Finish> = self.untold.iter().take(TOGETHER).map(|untold| untold.finish.clone()).collect();
         if batch.is_empty() {
             return None;
@@ -46,10 +64,18 @@ impl Scheduler<'_> {
         let mut progress = Ok(());
         for reply in self.all_in_time(batch.len(), self.ledger.finish(&batch)).await {
             let Some(untold) = self.untold.pop_front() else { break };
-            // Whether it is written down or known no more: there is nothing left to tell.
-            if let Err(error) = reply {
-                self.untold.push_back(untold);
-                progress = progress.and(Err(Setback::Store(error)));
+            match reply {
+                Ok(true) => self.gave_back |= untold.finish.outcome == Outcome::NotBegun,
+                Ok(false) if untold.doubt_until.is_some_and(|until| now < until) => {
+                    // The lease does not wait for what may never come.
+                    self.doubted.push_back((now + TELL_AGAIN_AFTER, Untold { work: None, ..untold }));
+                }
+                // Known no more: there is nothing left to tell.
+                Ok(false) => {}
+                Err(error) => {
+                    self.untold.push_back(untold);
+                    progress = progress.and(Err(Setback::Store(error)));
+                }
             }
         }
         Some(progress)
@@ -86,34 +112,43 @@ impl Scheduler<'_> {
     }
 
     /// The leadership is over, and so is the time of its runs.
-    pub(super) fn end(&mut self, term: Term) {
+    pub(super) fn end(&mut self, mut term: Term) {
         self.collect(None);
         let now = self.shared.clock.now();
         for running in self.running.values_mut().filter(|running| running.stage != Stage::Overdue) {
             (running.stage, running.deadline) = (Stage::Overdue, Some(now + STUCK_AFTER));
         }
-        let (nonce, leadership) = (term.nonce, term.leadership.clone());
-        for (index, tick) in term.into_doubtful() {
-            self.abandon(nonce, &leadership, index, tick);
-        }
+        self.give_back(&mut term);
         self.grow_old(now);
+    }
+
+    /// Nothing begins any more: what may have been claimed is given back.
+    pub(super) fn give_back(&mut self, term: &mut Term) {
+        for (index, tick) in term.take_doubtful() {
+            self.abandon(term, index, tick, Standing::Doubtful);
+        }
+        term.release();
     }
 
     /// What has not been told does not keep a lease any more, and is not told for ever.
     pub(super) fn grow_old(&mut self, now: Instant) {
         for untold in &mut self.untold {
+            let tell_for = if untold.finish.outcome == Outcome::NotBegun { GIVE_BACK_FOR } else { TELL_FOR };
             untold.work = None;
-            untold.until.get_or_insert(now + TELL_FOR);
+            untold.until.get_or_insert(now + tell_for);
         }
         self.untold.retain(|untold| untold.until.is_none_or(|until| now < until));
     }
 
-    /// A tick that may have been claimed, and is not run.
-    pub(super) fn abandon(&mut self, nonce: Nonce, leadership: &Leadership, index: usize, tick: Tick) {
+    /// Gives back a tick that is not run although it was claimed, or may have been.
+    pub(super) fn abandon(&mut self, term: &Term, index: usize, tick: Tick, standing: Standing) {
         let roster = self.roster;
-        if let Some(job) = roster.job(index) {
-            self.tell_later(index, self.finish_of(nonce, leadership, job, tick), None);
-        }
+        let Some(job) = roster.job(index) else { return };
+        let finish = self.finish_of(term.nonce, &term.leadership, job, tick);
+        let finish = Finish { outcome: Outcome::NotBegun, ..finish };
+        // When the lease has run out, the store refuses the claim.
+        let doubt_until = (standing == Standing::Doubtful).then(|| self.shared.clock.now() + self.ttl);
+        self.tell_later(index, finish, term.held(), doubt_until);
     }
 
     /// What is to be told of a run unless it ends otherwise.
@@ -130,10 +165,10 @@ impl Scheduler<'_> {
     }
 
     /// What was cut off is left open for the next leader, if the job wants that.
-    fn tell_later(&mut self, index: usize, finish: Finish, work: Option<Work>) {
+    fn tell_later(&mut self, index: usize, finish: Finish, work: Option<Arc<Work>>, doubt_until: Option<Instant>) {
         let again = self.roster.job(index).is_some_and(|job| job.policy().interrupted == Interrupted::Again);
         if !(again && finish.outcome == Outcome::Cancelled) {
-            self.untold.push_back(Untold { finish, work, until: None });
+            self.untold.push_back(Untold { finish, work, until: None, doubt_until });
         }
     }
 }

@@ -6,7 +6,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use futures_util::future::{Either, select};
-use tenure_core::cron::{Act, Outcome as RunOutcome, Tick};
+use tenure_core::cron::{Outcome as RunOutcome, Tick};
 use tenure_core::{JobName, Term};
 use tokio_util::sync::CancellationToken;
 
@@ -26,7 +26,7 @@ pub struct JobRun(Arc<Details>);
 struct Details {
     job: JobName,
     tick: Tick,
-    act: Act,
+    again: bool,
     late: Option<Duration>,
     missed: u64,
     leadership: Leadership,
@@ -46,15 +46,15 @@ pub(super) struct Limit {
 pub(super) struct Begin {
     pub(super) job: JobName,
     pub(super) tick: Tick,
-    pub(super) act: Act,
+    pub(super) again: bool,
     pub(super) late: Option<Duration>,
     pub(super) missed: u64,
 }
 
 impl JobRun {
     pub(super) fn new(begin: Begin, leadership: Leadership, limit: Limit) -> Self {
-        let Begin { job, tick, act, late, missed } = begin;
-        Self(Arc::new(Details { job, tick, act, late, missed, leadership, limit }))
+        let Begin { job, tick, again, late, missed } = begin;
+        Self(Arc::new(Details { job, tick, again, late, missed, leadership, limit }))
     }
 
     /// Which job.
@@ -104,7 +104,7 @@ impl JobRun {
     /// [`Interrupted::Again`](super::Interrupted::Again).
     #[must_use]
     pub fn is_again(&self) -> bool {
-        self.0.act == Act::RunAgain
+        self.0.again
     }
 
     /// Whether it has to stop, or had to: because the leadership ended, or because it took too long. The clock is asked on

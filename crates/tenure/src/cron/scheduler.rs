@@ -65,10 +65,15 @@ pub(super) struct Scheduler<'a> {
     pub(super) roster: &'a Arc<Roster>,
     patience: Duration,
     pub(super) grace: Duration,
+    pub(super) ttl: Duration,
     pub(super) wall: Wall,
     pub(super) running: BTreeMap<RunId, Running>,
     pub(super) last_run: u64,
     pub(super) untold: VecDeque<Untold>,
+    /// Ticks that were given back and that the store did not know, each with the moment to tell it again.
+    pub(super) doubted: VecDeque<(Instant, Untold)>,
+    /// A tick was given back since this was looked at last.
+    pub(super) gave_back: bool,
     failures: u32,
     not_before: Instant,
 }
@@ -77,9 +82,11 @@ pub(super) struct Scheduler<'a> {
 pub(super) struct Untold {
     pub(super) finish: Finish,
     /// Keeps the lease from being released until it is.
-    pub(super) work: Option<Work>,
+    pub(super) work: Option<Arc<Work>>,
     /// After its leadership it does not matter for ever.
     pub(super) until: Option<Instant>,
+    /// Until then its claim may still be on its way to the store, which does not know it yet.
+    pub(super) doubt_until: Option<Instant>,
 }
 
 /// Why nothing came of a call to the store.
@@ -102,10 +109,13 @@ impl<'a> Scheduler<'a> {
             roster,
             patience: timing.attempt_timeout(),
             grace: timing.grace(),
+            ttl: timing.ttl(),
             wall: Wall::new(shared.clock.clone()),
             running: BTreeMap::new(),
             last_run: 0,
             untold: VecDeque::new(),
+            doubted: VecDeque::new(),
+            gave_back: false,
             failures: 0,
             not_before: Instant::ZERO,
         }
@@ -117,6 +127,9 @@ impl<'a> Scheduler<'a> {
             let now = self.shared.clock.now();
             self.collect(Some(term));
             self.enforce_limits(now);
+            if term.leadership.is_cancelled() {
+                self.give_back(term);
+            }
             let progress = if now < self.not_before { None } else { self.step(term).await };
             match progress {
                 Some(progress) => self.went(progress),
@@ -143,6 +156,7 @@ impl<'a> Scheduler<'a> {
     /// The candidate has left. What has not been told by now is told once.
     async fn tell_last(&mut self) {
         self.collect(None);
+        self.untold.extend(self.doubted.drain(..).map(|(_, untold)| untold));
         if let Some(progress) = self.tell().await {
             self.went(progress);
         }
@@ -157,8 +171,13 @@ impl<'a> Scheduler<'a> {
         if term.leadership.is_cancelled() {
             return None;
         }
-        if !term.is_open() || term.doubts_marks(self.shared.clock.now()) {
+        let now = self.shared.clock.now();
+        if !term.is_open() || term.doubts_marks(now) {
             return Some(self.open(term).await);
+        }
+        let gave_back = std::mem::take(&mut self.gave_back);
+        if term.learn_at().is_some_and(|at| gave_back || at <= now) {
+            return Some(self.learn(term).await);
         }
         let look = self.wall.look();
         if look.was_set {
@@ -166,7 +185,7 @@ impl<'a> Scheduler<'a> {
             self.report_marks(term, look.unix_ms);
         }
         let wishes = self.wishes(term, look.unix_ms).await;
-        if wishes.is_empty() { None } else { Some(self.claim(term, &wishes).await) }
+        if wishes.is_empty() || !term.hold() { None } else { Some(self.claim(term, &wishes).await) }
     }
 
     /// What to claim now. Counting what was missed takes time, and no lease must wait for it.
@@ -189,16 +208,27 @@ impl<'a> Scheduler<'a> {
         let look = term.filter(|term| !term.leadership.is_cancelled()).map(|term| {
             let due_ms = if term.is_open() { term.next_look().unwrap_or(u64::MAX) } else { 0 };
             let ahead = Duration::from_millis(due_ms.saturating_sub(self.shared.clock.unix_ms()));
-            (now + ahead.min(SLEEP_LONGEST)).max(self.not_before)
+            let look = now + ahead.min(SLEEP_LONGEST);
+            term.learn_at().map_or(look, |at| look.min(at)).max(self.not_before)
         });
         let tell = (!self.untold.is_empty()).then_some(self.not_before);
+        let tell_again = self.doubted.front().map(|(at, _)| self.not_before.max(*at));
         let limit = self.running.values().filter_map(|running| running.deadline).min();
-        let changed = pin!(self.roster.ended_some.notified());
-        match [look, tell, limit].into_iter().flatten().min() {
+        let lost = pin!(async {
+            match term.filter(|term| term.is_held()) {
+                Some(term) => term.leadership.cancelled().await,
+                None => std::future::pending().await,
+            }
+        });
+        let ended = pin!(self.roster.ended_some.notified());
+        let changed = select(ended, lost);
+        match [look, tell, tell_again, limit].into_iter().flatten().min() {
             Some(at) => {
                 select(changed, pin!(self.shared.clock.sleep_until(at))).await;
             }
-            None => changed.await,
+            None => {
+                changed.await;
+            }
         }
     }
 

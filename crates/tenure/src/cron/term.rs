@@ -2,6 +2,7 @@
 //! waiting.
 
 use std::collections::BTreeMap;
+use std::sync::Arc;
 use std::time::Duration;
 
 use tenure_core::cron::{Act, Claimed, JobStanding, Passed, Planner, Step, Tick};
@@ -9,13 +10,16 @@ use tenure_core::{Instant, Nonce};
 
 use super::agenda::Agenda;
 use super::job::Job;
-use crate::leadership::Leadership;
+use crate::leadership::{Leadership, Work};
 
 /// A mark that is further in the future than this was set by a clock that was wrong.
 const MARK_AHEAD_MAX: Duration = Duration::from_secs(60 * 60);
 
 /// How long it takes until a job with such a mark fires after somebody has made the ledger forget it.
 const ASK_AGAIN_AFTER: Duration = Duration::from_secs(60);
+
+/// How often the ledger is asked whether a tick was given back.
+const LEARN_EVERY: Duration = Duration::from_secs(10);
 
 /// What is to be claimed.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -24,6 +28,8 @@ pub(super) struct Wish {
     pub(super) index: usize,
     pub(super) tick: Tick,
     pub(super) act: Act,
+    /// Whether an earlier leader may have begun it.
+    pub(super) again: bool,
     /// How many ticks were missed with it.
     pub(super) missed: u64,
     pub(super) late: Option<Duration>,
@@ -43,6 +49,10 @@ pub(super) struct Term {
     asked: Vec<Wish>,
     /// Runs of which nobody knows whether they were claimed, because the answer was lost.
     doubtful: BTreeMap<usize, Tick>,
+    /// Keeps the lease from being released while there are ticks that may have been claimed and have not begun.
+    hold: Option<Arc<Work>>,
+    /// When to ask which ticks were given back; `None` if there are none to be expected.
+    learn_at: Option<Instant>,
     /// Jobs whose mark was reported.
     ahead: Vec<bool>,
     /// When to ask how jobs stand that do not fire because of their marks.
@@ -59,6 +69,8 @@ impl Term {
             agenda: Agenda::default(),
             asked: Vec::new(),
             doubtful: BTreeMap::new(),
+            hold: None,
+            learn_at: None,
             ahead: Vec::new(),
             doubt_at: None,
             told_of_clock: false,
@@ -93,6 +105,31 @@ impl Term {
         self.planners = Some(planners);
     }
 
+    /// When to ask which ticks were given back: a predecessor may have been paused before it could. `None` if nobody can give
+    /// back what a job here would run.
+    pub(super) fn learn_at(&self) -> Option<Instant> {
+        self.learn_at
+    }
+
+    /// Asks again after a while, if there is anything to be expected. Each time is for one attempt.
+    pub(super) fn learn_later(&mut self, now: Instant, unix_ms: u64) {
+        let mut planners = self.planners.iter().flatten();
+        self.learn_at = planners.any(|planner| planner.may_be_given_back(unix_ms)).then(|| now + LEARN_EVERY);
+    }
+
+    /// The ledger has told how the jobs stand by now.
+    pub(super) fn learn(&mut self, standings: Vec<JobStanding>) {
+        for (index, standing) in standings.into_iter().enumerate() {
+            let is_news = !standing.unbegun.is_empty();
+            if let Some(planner) = self.planner(index) {
+                planner.learn(standing);
+                if is_news {
+                    self.agenda.set(index, Some(0));
+                }
+            }
+        }
+    }
+
     /// A run has ended.
     pub(super) fn ended(&mut self, index: usize) {
         if let Some(planner) = self.planner(index) {
@@ -117,12 +154,14 @@ impl Term {
         while wishes.len() < max
             && let Some(index) = self.agenda.first_due(unix_ms)
         {
-            let step = match (self.planners.as_mut().and_then(|planners| planners.get_mut(index)), job(index)) {
-                (Some(planner), Some(job)) => planner.next(job.schedule(), unix_ms),
-                _ => Step::Wait { until_unix_ms: None },
+            let planner = self.planners.as_mut().and_then(|planners| planners.get_mut(index));
+            let (Some(planner), Some(job)) = (planner, job(index)) else {
+                self.agenda.set(index, None);
+                continue;
             };
-            let wish = Wish { index, tick: Tick::default(), act: Act::Pass, missed: 0, late: None, passed: None };
-            let next = match step {
+            let tick = Tick::default();
+            let wish = Wish { index, tick, act: Act::Pass, again: false, missed: 0, late: None, passed: None };
+            let next = match planner.next(job.schedule(), unix_ms) {
                 Step::Wait { until_unix_ms } => {
                     self.agenda.set(index, until_unix_ms);
                     continue;
@@ -131,7 +170,10 @@ impl Term {
                     let missed = if why == Passed::Missed { count } else { 0 };
                     Wish { tick, missed, passed: Some((count, why)), ..wish }
                 }
-                Step::Run { tick, act, missed, late } => Wish { tick, act, missed, late, ..wish },
+                Step::Run { tick, act, missed, late } => {
+                    let again = act == Act::RunAgain && !planner.never_began(tick);
+                    Wish { tick, act, again, missed, late, ..wish }
+                }
             };
             // It is looked at again when there is an answer.
             self.agenda.set(index, None);
@@ -154,6 +196,30 @@ impl Term {
             self.ahead.get_mut(*index).is_some_and(|reported| !std::mem::replace(reported, true))
         };
         found.into_iter().filter(is_new).collect()
+    }
+
+    /// Keeps the lease from being released until what is asked next is settled. False if nothing may begin any more.
+    pub(super) fn hold(&mut self) -> bool {
+        if self.hold.is_none() {
+            self.hold = self.leadership.begin_work().map(Arc::new);
+        }
+        self.is_held()
+    }
+
+    pub(super) fn is_held(&self) -> bool {
+        self.hold.is_some()
+    }
+
+    /// What keeps the lease from being released, for whatever has to be done before.
+    pub(super) fn held(&self) -> Option<Arc<Work>> {
+        self.hold.clone()
+    }
+
+    /// All that was asked has been answered. As long as nobody knows what became of some of it, the lease is kept.
+    pub(super) fn release(&mut self) {
+        if self.doubtful.is_empty() {
+            self.hold = None;
+        }
     }
 
     /// This is being asked. If no answer is taken in, nobody knows what became of it.
@@ -190,10 +256,13 @@ impl Term {
     }
 
     /// All ticks of which nobody knows whether they were claimed.
-    pub(super) fn into_doubtful(self) -> impl Iterator<Item = (usize, Tick)> {
-        let asked = self.asked.into_iter().filter(|wish| wish.act != Act::Pass);
+    pub(super) fn take_doubtful(&mut self) -> Vec<(usize, Tick)> {
+        let asked = std::mem::take(&mut self.asked).into_iter().filter(|wish| wish.act != Act::Pass);
         let asked: BTreeMap<usize, Tick> = asked.map(|wish| (wish.index, wish.tick)).collect();
-        self.doubtful.into_iter().chain(asked)
+        let mut doubtful: Vec<_> = std::mem::take(&mut self.doubtful).into_iter().chain(asked).collect();
+        doubtful.sort_unstable();
+        doubtful.dedup();
+        doubtful
     }
 
     fn settle(&mut self, wish: &Wish) {

@@ -18,10 +18,14 @@ use super::{ElectionKey, Replies, StoreError};
 ///   decided in the same atomic step.
 /// - **A tick is granted once**: a claim beyond the mark moves the mark to its tick and, if it is to be run, writes down a
 ///   run. A claim at or below the mark is refused, except that of the very nonce and term that has claimed the run already
-///   and not told its end, and that of [`Act::RunAgain`] by a later term than the one that began the run.
+///   and not told its end, and that of [`Act::RunAgain`] by a later term than the one that claimed the run, as long as its
+///   end was not told or it was given back.
 /// - A tick that is **ahead of the store's wall clock** by more than [`EARLY_MAX`] is refused as [`Claimed::Early`].
 /// - **`finish`** is conditional on nonce and term of the *run*: whoever claimed it may tell its end, even when it leads no
 ///   more. Told twice, the first counts.
+/// - A tick that is **given back**, by telling [`Outcome::NotBegun`], does not count as fired any more, and shows in how the
+///   job stands for later terms. Never for the one that gave it back: what that told may be under way once more, and must
+///   not end another run.
 /// - A **new** job has its mark at the present, and one that is opened with another **schedule** than before has it moved
 ///   there, if that is later. The present is the leader's or the store's, whichever is earlier: a leader whose clock is fast
 ///   decides nothing that is still to come.

@@ -1,7 +1,7 @@
 //! Bends what is asked of the ledger of the reference store, and what it answers.
 
 use futures_util::future::BoxFuture;
-use tenure::store::ledger::{Act, Claim, Claimed, Finish, JOBS_MAX, JobReport, Open, Opened, Outcome};
+use tenure::store::ledger::{Act, Claim, Claimed, Finish, JOBS_MAX, JobReport, Open, Opened, Outcome, Run};
 use tenure::store::{ElectionKey, JobLedger, Renew, Replies, StoreError};
 use tenure::{JobName, Store};
 
@@ -34,13 +34,20 @@ impl Flawed {
             });
             self.inner.open(&request).await?;
         }
-        Ok(match opened {
-            Opened::Jobs(mut standings) if self.has(Flaw::ForgetsInterruptedRuns) => {
-                standings.iter_mut().for_each(|standing| standing.interrupted.clear());
-                Opened::Jobs(standings)
+        let Opened::Jobs(mut standings) = opened else { return Ok(opened) };
+        for (standing, open) in standings.iter_mut().zip(&request.jobs) {
+            match self.flaw() {
+                Some(Flaw::ForgetsInterruptedRuns) => standing.interrupted.clear(),
+                Some(Flaw::UnbegunTicksAreForgotten) => standing.unbegun.clear(),
+                Some(Flaw::EndedRunsCountAsUnbegun) => {
+                    let runs = self.runs_of(&request.key, &open.job).await;
+                    let ended = runs.iter().rev().filter(|run| run.end.is_some() && run.term < request.term);
+                    standing.unbegun = ended.map(|run| run.tick).collect();
+                }
+                Some(_) | None => {}
             }
-            opened => opened,
-        })
+        }
+        Ok(Opened::Jobs(standings))
     }
 
     async fn claim_one(&self, claim: &Claim) -> Result<Claimed, StoreError> {
@@ -53,10 +60,15 @@ impl Flawed {
             }
             (Some(Flaw::MissedTicksAreForgotten), _) => claim.missed = 0,
             (Some(Flaw::ClaimingRenews), _) => self.renew_for_claim(&claim).await,
-            (Some(Flaw::LostClaimsAreLost), _) if self.has_run(&claim).await => {
+            (Some(Flaw::LostClaimsAreLost), _) if self.run_of(&claim).await.is_some() => {
                 return Ok(Claimed::Decided { mark: claim.tick });
             }
-            (Some(_) | None, _) => {}
+            (Some(flaw), _) => {
+                if let Some(claimed) = self.claim_unbegun(flaw, &claim).await {
+                    return Ok(claimed);
+                }
+            }
+            (None, _) => {}
         }
         let claimed = self.ask_one(&claim).await?;
         match (self.flaw(), claimed) {
@@ -73,9 +85,26 @@ impl Flawed {
         self.inner.claim(std::slice::from_ref(claim)).await.remove(0)
     }
 
-    async fn has_run(&self, claim: &Claim) -> bool {
-        let known = self.inner.jobs(&claim.key, usize::MAX).await.unwrap();
-        known.iter().any(|report| report.job == claim.job && report.runs.iter().any(|run| run.tick == claim.tick))
+    /// What a flaw answers to whoever wants a tick that was given back.
+    async fn claim_unbegun(&self, flaw: Flaw, claim: &Claim) -> Option<Claimed> {
+        let run = self.run_of(claim).await.filter(|run| claim.act == Act::RunAgain && is_unbegun(run))?;
+        let is_refused = match flaw {
+            Flaw::UnbegunTicksAreForTheSameTerm if run.term == claim.term => return Some(Claimed::Granted),
+            Flaw::UnbegunTicksAreRefused => true,
+            // Whoever began it first had the first term of all.
+            Flaw::UnbegunTicksAreRunOnceMoreOnly => run.term.get() > 1,
+            _ => false,
+        };
+        is_refused.then_some(Claimed::Decided { mark: claim.tick })
+    }
+
+    async fn run_of(&self, claim: &Claim) -> Option<Run> {
+        self.runs_of(&claim.key, &claim.job).await.into_iter().find(|run| run.tick == claim.tick)
+    }
+
+    async fn runs_of(&self, key: &ElectionKey, job: &JobName) -> Vec<Run> {
+        let known = self.inner.jobs(key, usize::MAX).await.unwrap();
+        known.into_iter().find(|report| report.job == *job).map(|report| report.runs).unwrap_or_default()
     }
 
     async fn renew_for_claim(&self, claim: &Claim) {
@@ -89,6 +118,11 @@ impl Flawed {
         let mut finish = finish.clone();
         if let (true, Outcome::Failed { why }) = (self.has(Flaw::FailuresAreTrimmed), &mut finish.outcome) {
             *why = why.trim().to_owned();
+        }
+        if let (true, Outcome::NotBegun, Some((nonce, term))) =
+            (self.has(Flaw::AnybodyGivesBack), &finish.outcome, self.holder(&finish.key))
+        {
+            (finish.nonce, finish.term) = (nonce, term);
         }
         if self.has(Flaw::EndsNeedTheLease) && self.observe_inner(&finish.key).await.lease.is_none() {
             return Ok(false);
@@ -135,6 +169,9 @@ impl JobLedger for Flawed {
             if self.has(Flaw::JobsOutOfOrder) {
                 jobs.reverse();
             }
+            if self.has(Flaw::UnbegunTicksHaveFired) {
+                jobs.iter_mut().for_each(|report| report.fired += count_unbegun(&report.runs));
+            }
             if self.has(Flaw::RunsOldestFirst) {
                 jobs.iter_mut().for_each(|report| report.runs.reverse());
             }
@@ -153,4 +190,12 @@ impl JobLedger for Flawed {
             Ok(is_known)
         })
     }
+}
+
+fn is_unbegun(run: &Run) -> bool {
+    run.end.as_ref().is_some_and(|end| end.outcome == Outcome::NotBegun)
+}
+
+fn count_unbegun(runs: &[Run]) -> u64 {
+    runs.iter().filter(|run| is_unbegun(run)).map(|_| 1).sum()
 }

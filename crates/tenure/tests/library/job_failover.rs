@@ -7,18 +7,8 @@ use tenure::Election;
 use tenure::cron::{Interrupted, Job, JobRun, Missed, Outcome};
 use tenure::testing::Fault;
 
-use crate::job_support::{MINUTE, Notes, SECOND, kept_runs, minutely, outcomes, pass_idly, pass_until, report};
+use crate::job_support::{MINUTE, Notes, SECOND, kept_runs, minutely, outcomes, pair, pass_idly, pass_until, report};
 use crate::support::{Lab, elected, eventually, timing};
-
-/// Two processes that stand in the same election with the same job, of which the first leads.
-fn pair(job: &Job, notes: &Notes) -> (Lab, Election, Lab, Election) {
-    let lab = Lab::new();
-    let leader = elected(lab.candidate("a").job(job.clone(), notes.handler()));
-    let rival = lab.rival();
-    let follower = rival.candidate("b").job(job.clone(), notes.handler()).start().unwrap();
-    rival.settle();
-    (lab, leader, rival, follower)
-}
 
 /// Lets time pass for both of them.
 fn pass_both(lab: &Lab, rival: &Lab, time: Duration) {

@@ -29,7 +29,9 @@ fn a_claim_whose_answer_was_lost_fires_once() {
 fn answers_that_are_lost_again_and_again_fire_each_tick_at_most_once() {
     let lab = Lab::new();
     let notes = Notes::default();
-    let _election = elected(lab.candidate("a").job(secondly().missed(Missed::All), notes.handler()));
+    // A run that is still going on when the next tick is due must not be a reason to leave that out.
+    let job = secondly().missed(Missed::All).overlap(Overlap::Queue);
+    let _election = elected(lab.candidate("a").job(job, notes.handler()));
     for round in 0..400 {
         if round % 3 == 0 {
             lab.store.inject_once(Operation::Claim, Fault::LoseReply);
@@ -64,7 +66,7 @@ fn a_tick_of_which_nobody_knows_whether_it_was_claimed_does_not_look_as_if_it_ra
     lab.store.heal();
     pass_until(&lab, "the next tick", || notes.ticks().ends_with(&[120]));
     assert_eq!(notes.ticks(), [120]);
-    pass_until(&lab, "both ends", || outcomes(&lab) == [Some(Outcome::Cancelled), Some(Outcome::Succeeded)]);
+    pass_until(&lab, "both ends", || outcomes(&lab) == [Some(Outcome::NotBegun), Some(Outcome::Succeeded)]);
 }
 
 #[test]

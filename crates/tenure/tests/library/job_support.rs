@@ -3,9 +3,10 @@
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
+use tenure::Election;
 use tenure::cron::{Job, JobReport, JobRun, Outcome, Run, Tick};
 
-use crate::support::{Lab, block_on, eventually};
+use crate::support::{Lab, block_on, elected, eventually};
 
 /// The wall clock shows this when a lab begins: 2030-01-01 00:00:00 UTC.
 const BEGINNING: u64 = 1_893_456_000;
@@ -62,6 +63,16 @@ impl Notes {
     pub(crate) fn wait_for(&self, count: usize) {
         eventually("the runs to begin", || self.runs().len() >= count);
     }
+}
+
+/// Two processes that stand in the same election with the same job, of which the first leads.
+pub(crate) fn pair(job: &Job, notes: &Notes) -> (Lab, Election, Lab, Election) {
+    let lab = Lab::new();
+    let leader = elected(lab.candidate("a").job(job.clone(), notes.handler()));
+    let rival = lab.rival();
+    let follower = rival.candidate("b").job(job.clone(), notes.handler()).start().unwrap();
+    rival.settle();
+    (lab, leader, rival, follower)
 }
 
 /// What the store knows of the one job of the election that all tests hold.

@@ -15,6 +15,7 @@ mod health;
 mod job_clocks;
 mod job_failover;
 mod job_faults;
+mod job_given_back;
 mod job_policies;
 mod job_support;
 mod jobs;

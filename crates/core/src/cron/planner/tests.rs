@@ -223,6 +223,7 @@ fn what_was_cut_off_and_what_was_given_back_is_run_in_order() {
     let policy = Policy { interrupted: Interrupted::Again, ..policy(Missed::All, Overlap::Allow) };
     let mut job = Planner::new(policy, JobStanding { interrupted: vec![at(120)], ..given_back(240, &[60, 180]) });
     for tick in [60, 120, 180] {
+        assert_eq!(job.never_began(at(tick)), tick != 120);
         let step = job.next(&MINUTE, 250_000);
         assert_eq!(step, again(tick, 250_000 - tick * 1000));
         grant(&mut job, step);
@@ -243,18 +244,39 @@ fn a_leader_learns_what_was_given_back_late() {
     grant(&mut job, again(60, 0));
     grant(&mut job, run(120));
     assert_eq!(job.next(&MINUTE, 180_000), WAIT, "a tick is queued");
-    job.learn(standing(60));
-    assert_eq!(job.mark(), at(120), "a mark does not fall");
     job.learn(given_back(120, &[0]));
     assert_eq!(job.next(&MINUTE, 181_000), WAIT, "runs go on");
     job.ended();
     job.ended();
-    let step = job.next(&MINUTE, 181_000);
-    assert_eq!(step, again(0, 181_000));
+    assert_eq!(job.next(&MINUTE, 181_000), again(0, 181_000));
     job.claimed(at(0), Act::RunAgain, Claimed::Decided { mark: at(120) });
     assert_eq!(job.next(&MINUTE, 181_500), late(180, 0, 1_500), "somebody has taken it");
-    job.learn(standing(240));
-    assert_eq!(job.next(&MINUTE, 241_000), Step::Wait { until_unix_ms: Some(300_000) });
+    job.learn(standing(180));
+    assert_eq!(job.next(&MINUTE, 181_500), late(180, 0, 1_500), "the answer to its own claim was lost");
+    assert_eq!(job.mark(), at(120));
+}
+
+#[test]
+fn only_what_was_claimed_before_may_be_given_back() {
+    let cut_off = |ticks: &[u64]| JobStanding { interrupted: ticks.iter().copied().map(at).collect(), ..standing(120) };
+    let all = policy(Missed::All, Overlap::Skip);
+    let waits = |policy: &Policy, standing, unix_ms| Planner::new(policy.clone(), standing).may_be_given_back(unix_ms);
+    assert!(!waits(&all, standing(120), 130_000), "all have ended");
+    assert!(!waits(&all, given_back(120, &[120]), 130_000), "it is there");
+    assert!(waits(&all, cut_off(&[60]), 130_000));
+    let narrow = Policy { window: Duration::from_secs(30), ..all.clone() };
+    assert!(waits(&narrow, cut_off(&[60, 120]), 130_000) && !waits(&narrow, cut_off(&[60]), 130_000));
+    let once = policy(Missed::Once, Overlap::Skip);
+    assert!(waits(&once, cut_off(&[60, 120]), 130_000) && !waits(&once, cut_off(&[60]), 130_000));
+    assert!(!waits(&policy(Missed::Skip, Overlap::Skip), cut_off(&[120]), 130_000));
+    assert!(
+        !waits(&Policy { interrupted: Interrupted::Again, ..all.clone() }, cut_off(&[120]), 130_000),
+        "it is run now"
+    );
+    assert!(!waits(&Policy { enabled: false, ..all.clone() }, cut_off(&[120]), 130_000));
+    let mut job = Planner::new(all, cut_off(&[120]));
+    job.learn(given_back(120, &[120]));
+    assert!(!job.may_be_given_back(130_000));
 }
 
 #[test]
