@@ -3,7 +3,8 @@
 //! A job has a [`Calendar`] that says when it is due. Whoever leads asks a [`Planner`] what to do next, and before it does
 //! it, it claims the tick in a [`Ledger`] that the store keeps. The ledger remembers up to which tick everything is decided,
 //! its *mark*, and the mark only grows. So no tick fires twice, whatever clocks and leaders do, and the next leader sees
-//! from the mark what was missed.
+//! from the mark what was missed. Whoever has claimed a tick and sees that it cannot begin any more gives it back, and a
+//! later leader may run it.
 //!
 //! ```text
 //!          mark                          now

@@ -7,7 +7,8 @@ use std::time::Duration;
 use super::tick::Tick;
 use crate::id::JobName;
 
-/// What becomes of ticks at which nobody fired: because nobody led, or because the store was away.
+/// What becomes of ticks at which nobody fired: because nobody led, because the store was away, or because whoever had
+/// claimed one [gave it back](super::Outcome::NotBegun).
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default)]
 pub enum Missed {
     /// Nothing: the job fires at its next tick.
@@ -34,7 +35,7 @@ pub enum Overlap {
 /// What becomes of a run whose leader was gone before it ended. Nobody knows how far it came.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default)]
 pub enum Interrupted {
-    /// It stays so: a tick fires at most once.
+    /// It stays so: a tick fires at most once. What was claimed and surely never begun follows [`Missed`].
     #[default]
     Leave,
     /// The next leader runs it again: for jobs that may be run twice, and must not be run half.

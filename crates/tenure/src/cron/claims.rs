@@ -111,7 +111,7 @@ impl Scheduler<'_> {
     fn begin(&mut self, term: &mut Term, wish: &Wish) {
         let roster = self.roster;
         let Some(job) = roster.job(wish.index) else { return };
-        let Some(work) = term.leadership.begin_work() else {
+        let Some(work) = term.begin(wish) else {
             term.ended(wish.index);
             self.abandon(term, wish.index, wish.tick, Standing::Claimed);
             return;

@@ -141,11 +141,12 @@ impl Scheduler<'_> {
     }
 
     /// Gives back a tick that is not run although it was claimed, or may have been.
-    pub(super) fn abandon(&mut self, term: &Term, index: usize, tick: Tick, standing: Standing) {
+    pub(super) fn abandon(&mut self, term: &mut Term, index: usize, tick: Tick, standing: Standing) {
         let roster = self.roster;
         let Some(job) = roster.job(index) else { return };
         let finish = self.finish_of(term.nonce, &term.leadership, job, tick);
         let finish = Finish { outcome: Outcome::NotBegun, ..finish };
+        term.gives_back(index, tick);
         // When the lease has run out, the store refuses the claim.
         let doubt_until = (standing == Standing::Doubtful).then(|| self.shared.clock.now() + self.ttl);
         self.tell_later(index, finish, term.held(), doubt_until);

@@ -1,7 +1,7 @@
 //! The jobs under one leadership: what to claim next, and what follows from the answers. Plain rules: no clock, no store, no
 //! waiting.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -49,6 +49,8 @@ pub(super) struct Term {
     asked: Vec<Wish>,
     /// Runs of which nobody knows whether they were claimed, because the answer was lost.
     doubtful: BTreeMap<usize, Tick>,
+    /// Runs that are not begun under this term any more: telling so may be under way.
+    given_back: BTreeSet<(usize, Tick)>,
     /// Keeps the lease from being released while there are ticks that may have been claimed and have not begun.
     hold: Option<Arc<Work>>,
     /// When to ask which ticks were given back; `None` if there are none to be expected.
@@ -69,6 +71,7 @@ impl Term {
             agenda: Agenda::default(),
             asked: Vec::new(),
             doubtful: BTreeMap::new(),
+            given_back: BTreeSet::new(),
             hold: None,
             learn_at: None,
             ahead: Vec::new(),
@@ -253,6 +256,17 @@ impl Term {
         self.settle(wish);
         let doubtful = (wish.act != Act::Pass).then_some(wish.tick)?;
         self.doubtful.insert(wish.index, doubtful).filter(|tick| *tick != doubtful)
+    }
+
+    /// A tick is given back.
+    pub(super) fn gives_back(&mut self, index: usize, tick: Tick) {
+        self.given_back.insert((index, tick));
+    }
+
+    /// Begins work on a tick that was granted; `None` when it is too late for that.
+    pub(super) fn begin(&self, wish: &Wish) -> Option<Work> {
+        // A clock that was set back makes a job want a tick that it had let go of.
+        if self.given_back.contains(&(wish.index, wish.tick)) { None } else { self.leadership.begin_work() }
     }
 
     /// All ticks of which nobody knows whether they were claimed.

@@ -6,7 +6,7 @@ use tenure::Election;
 use tenure::cron::{Interrupted, Job, JobRun, Missed, Outcome};
 use tenure::testing::{Fault, Operation};
 
-use crate::job_support::{MINUTE, Notes, SECOND, kept_runs, minutely, outcomes, pair, pass_until, report};
+use crate::job_support::{MINUTE, Notes, SECOND, at_ms, kept_runs, minutely, outcomes, pair, pass_until, report};
 use crate::support::{Lab, elected, eventually, timing};
 
 fn all() -> Job {
@@ -188,6 +188,24 @@ fn whoever_comes_back_runs_what_it_gave_back_itself() {
     pass_until(&lab, "another term", || leader.is_leader());
     assert_eq!((notes.ticks(), outcomes(&lab)), (vec![], vec![None]));
     lab.store.heal();
+    pass_until(&lab, "the run", || outcomes(&lab) == [Some(Outcome::Succeeded)]);
+    assert_eq!((notes.ticks(), fired(&lab)), (vec![60], 1));
+}
+
+#[test]
+fn a_clock_that_is_set_back_begins_nothing_that_is_being_given_back() {
+    let notes = Notes::default();
+    let lab = Lab::new();
+    let leader = elected(lab.candidate("a").job(minutely(), notes.handler()));
+    lab.pass(SECOND * 59);
+    lab.store.inject(Operation::Claim, Fault::BlackHole);
+    pass_until(&lab, "the first to be let go of for the second", || lab.store.calls(Operation::Finish) > 0);
+    lab.hands.set_unix_ms(at_ms(70));
+    lab.store.heal();
+    pass_until(&lab, "it to be given back", || outcomes(&lab) == [Some(Outcome::NotBegun)]);
+    assert_eq!(notes.ticks(), [0; 0], "what was told may be under way, and would end the run");
+    leader.stop_blocking();
+    let _next = elected(lab.candidate("b").job(minutely(), notes.handler()));
     pass_until(&lab, "the run", || outcomes(&lab) == [Some(Outcome::Succeeded)]);
     assert_eq!((notes.ticks(), fired(&lab)), (vec![60], 1));
 }
