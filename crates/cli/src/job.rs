@@ -126,7 +126,15 @@ impl RunLine {
             reason: end.and_then(|end| why(&end.outcome)),
         }
     }
+
+    /// How it ended, for people.
+    #[must_use]
+    pub fn outcome_in_words(&self) -> &'static str {
+        if self.outcome == NOT_BEGUN { "not begun, given back" } else { self.outcome }
+    }
 }
+
+const NOT_BEGUN: &str = "not_begun";
 
 fn name(outcome: &Outcome) -> &'static str {
     match outcome {
@@ -134,7 +142,7 @@ fn name(outcome: &Outcome) -> &'static str {
         Outcome::Failed { .. } => "failed",
         Outcome::TimedOut => "timed_out",
         Outcome::Cancelled => "cancelled",
-        Outcome::NotBegun => "not_begun",
+        Outcome::NotBegun => NOT_BEGUN,
     }
 }
 

@@ -5,6 +5,7 @@
 #[path = "shared/agreement.rs"]
 mod agreement;
 
+use std::collections::{BTreeSet, VecDeque};
 use std::time::Duration;
 
 use futures_util::future::join_all;
@@ -16,68 +17,92 @@ use self::agreement::{Player, Stores, World};
 
 const SEEDS: u64 = 4;
 /// Enough for more runs than are kept.
-const STEPS: u64 = 1_200;
+const STEPS: u64 = 1_500;
 /// Few, so that requests meet each other's runs.
 const JOBS: u64 = 3;
+/// How many ticks are kept in mind to be asked about again.
+const REMEMBERED: usize = 10;
 
 #[tokio::test]
 async fn every_ledger_answers_as_the_reference_does() {
     let stores = Stores::start().await;
-    let (mut granted, mut fullest) = (0, 0);
+    let (mut seen, mut fullest) = (Seen::default(), 0);
     for seed in 0..SEEDS {
-        let mut world = World::new(&stores.all, seed);
+        let mut game = Game::new(World::new(&stores.all, seed), seen);
         for step in 0..STEPS {
-            granted += world.step(step).await;
+            game.step(step).await;
         }
-        fullest = fullest.max(world.look(usize::MAX).await.iter().map(|job| job.runs.len()).max().unwrap_or(0));
+        fullest = fullest.max(game.look(usize::MAX).await.iter().map(|job| job.runs.len()).max().unwrap_or(0));
+        seen = game.seen;
     }
-    assert!(granted > 1_000, "{granted} ticks show little");
+    assert!(seen.granted > 1_000, "{seen:?} shows little");
+    assert!(seen.given_back > 200 && seen.run_again > 40, "{seen:?} shows little of ticks that never began");
     assert_eq!(fullest, RUNS_MAX, "some job has had more runs than are kept");
 }
 
-impl World<'_> {
-    /// Returns how many ticks were granted.
-    async fn step(&mut self, step: u64) -> usize {
-        match self.below(40) {
+/// One history, in all stores.
+struct Game<'a> {
+    world: World<'a>,
+    /// The latest that were granted or given back.
+    ticks: VecDeque<(JobName, Tick)>,
+    given_back: BTreeSet<(JobName, Tick)>,
+    seen: Seen,
+}
+
+/// How much there was to agree about.
+#[derive(Debug, Clone, Copy, Default)]
+struct Seen {
+    granted: usize,
+    given_back: usize,
+    /// After they were given back.
+    run_again: usize,
+}
+
+impl<'a> Game<'a> {
+    fn new(world: World<'a>, seen: Seen) -> Self {
+        Self { world, ticks: VecDeque::new(), given_back: BTreeSet::new(), seen }
+    }
+
+    async fn step(&mut self, step: u64) {
+        match self.world.below(40) {
             0..6 => self.open().await,
-            6..26 => return self.claim(step).await,
+            6..26 => self.claim(step).await,
             26..34 => self.finish(step).await,
             34..37 => {
-                let runs_max = usize::try_from(self.below(5)).unwrap();
+                let runs_max = usize::try_from(self.world.below(5)).unwrap();
                 self.look(runs_max).await;
             }
-            37 if self.below(20) == 0 => self.forget().await,
+            37 if self.world.below(20) == 0 => self.forget().await,
             _ => {
-                self.change_leader().await;
+                self.world.change_leader().await;
                 // Mostly somebody leads.
-                if self.below(3) > 0 {
-                    self.change_leader().await;
+                if self.world.below(3) > 0 {
+                    self.world.change_leader().await;
                 }
             }
         }
-        0
     }
 
     async fn open(&mut self) {
-        let player = self.player();
-        let count = self.below(JOBS + 1);
+        let player = self.world.player();
+        let count = self.world.below(JOBS + 1);
         let jobs: Vec<OpenJob> = (0..count).map(|_| self.open_job()).collect();
-        let key = self.key.clone();
+        let key = self.world.key.clone();
         let request = |store: usize| {
             let (key, jobs) = (key.clone(), jobs.clone());
             Open { key, nonce: player.nonce, term: player.terms[store], jobs }
         };
         let answers = self.ask(async |store, ledger| ledger.open(&request(store)).await.unwrap()).await;
-        self.agreed(&format!("open {jobs:?} as {}", player.candidate), answers);
+        self.world.agreed(&format!("open {jobs:?} as {}", player.candidate), answers);
     }
 
-    async fn claim(&mut self, step: u64) -> usize {
-        let player = self.player();
-        let count = self.below(4) + 1;
-        let drawn: Vec<(JobName, Tick, Act, u64)> =
-            (0..count).map(|_| (self.job(), self.tick(step), self.act(), self.below(3))).collect();
-        let key = self.key.clone();
-        let request = |store: usize, (job, tick, act, missed): &(JobName, Tick, Act, u64)| {
+    async fn claim(&mut self, step: u64) {
+        let player = self.world.player();
+        let count = self.world.below(6) + 1;
+        let drawn: Vec<((JobName, Tick), Act, u64)> =
+            (0..count).map(|_| (self.tick(step, 2), self.act(), self.world.below(3))).collect();
+        let key = self.world.key.clone();
+        let request = |store: usize, ((job, tick), act, missed): &((JobName, Tick), Act, u64)| {
             let Player { candidate, nonce, terms, .. } = player.clone();
             let (key, term, job) = (key.clone(), terms[store], job.clone());
             Claim { key, nonce, term, candidate, job, tick: *tick, act: *act, missed: *missed }
@@ -88,17 +113,22 @@ impl World<'_> {
                 ledger.claim(&batch).await.into_iter().map(Result::unwrap).collect::<Vec<_>>()
             })
             .await;
-        let claimed = self.agreed(&format!("claim {drawn:?} as {}", player.candidate), answers);
-        claimed.into_iter().filter(|claimed| *claimed == Claimed::Granted).count()
+        let claimed = self.world.agreed(&format!("claim {drawn:?} as {}", player.candidate), answers);
+        for ((tick, act, _), claimed) in drawn.into_iter().zip(claimed) {
+            if claimed == Claimed::Granted && act != Act::Pass {
+                self.seen.granted += 1;
+                self.seen.run_again += usize::from(self.given_back.remove(&tick));
+                self.remember(tick);
+            }
+        }
     }
 
     async fn finish(&mut self, step: u64) {
-        let player = self.player();
-        let count = self.below(4) + 1;
-        let drawn: Vec<(JobName, Tick, Outcome)> =
-            (0..count).map(|_| (self.job(), self.tick(step), self.outcome())).collect();
-        let key = self.key.clone();
-        let request = |store: usize, (job, tick, outcome): &(JobName, Tick, Outcome)| {
+        let player = self.world.player();
+        let count = self.world.below(4) + 1;
+        let drawn: Vec<((JobName, Tick), Outcome)> = (0..count).map(|_| (self.tick(step, 5), self.outcome())).collect();
+        let key = self.world.key.clone();
+        let request = |store: usize, ((job, tick), outcome): &((JobName, Tick), Outcome)| {
             let (key, term, job, outcome) = (key.clone(), player.terms[store], job.clone(), outcome.clone());
             Finish { key, nonce: player.nonce, term, job, tick: *tick, took: Duration::from_nanos(7), outcome }
         };
@@ -108,53 +138,69 @@ impl World<'_> {
                 ledger.finish(&batch).await.into_iter().map(Result::unwrap).collect::<Vec<_>>()
             })
             .await;
-        self.agreed(&format!("finish {drawn:?} as {}", player.candidate), answers);
+        let told = self.world.agreed(&format!("finish {drawn:?} as {}", player.candidate), answers);
+        for ((tick, outcome), is_written) in drawn.into_iter().zip(told) {
+            if is_written && outcome == Outcome::NotBegun && self.given_back.insert(tick.clone()) {
+                self.seen.given_back += 1;
+                self.remember(tick);
+            }
+        }
     }
 
     async fn look(&mut self, runs_max: usize) -> Vec<JobReport> {
-        let key = self.key.clone();
+        let key = self.world.key.clone();
         let answers = self.ask(async |_, ledger| comparable(ledger.jobs(&key, runs_max).await.unwrap())).await;
-        self.agreed(&format!("jobs with at most {runs_max} runs"), answers)
+        self.world.agreed(&format!("jobs with at most {runs_max} runs"), answers)
     }
 
     async fn forget(&mut self) {
-        let (key, job) = (self.key.clone(), self.job());
+        let (key, job) = (self.world.key.clone(), self.job());
         let answers = self.ask(async |_, ledger| ledger.forget(&key, &job).await.unwrap()).await;
-        self.agreed(&format!("forget {job}"), answers);
+        self.world.agreed(&format!("forget {job}"), answers);
     }
 
     async fn ask<T>(&self, act: impl AsyncFn(usize, &dyn JobLedger) -> T) -> Vec<T> {
-        join_all(self.stores.iter().enumerate().map(|(number, store)| act(number, store.ledger().unwrap()))).await
+        join_all(self.world.stores.iter().enumerate().map(|(number, store)| act(number, store.ledger().unwrap()))).await
     }
 
     fn open_job(&mut self) -> OpenJob {
-        let schedule = if self.below(10) == 0 { "other" } else { "usual" };
-        OpenJob { job: self.job(), schedule: schedule.into(), from: Tick::from_unix_s(self.below(50)) }
+        let schedule = if self.world.below(10) == 0 { "other" } else { "usual" };
+        OpenJob { job: self.job(), schedule: schedule.into(), from: Tick::from_unix_s(self.world.below(50)) }
     }
 
     fn job(&mut self) -> JobName {
-        JobName::new(format!("job {}", self.below(JOBS))).unwrap()
+        JobName::new(format!("job {}", self.world.below(JOBS))).unwrap()
     }
 
-    /// They grow, and meet earlier ones now and then.
-    fn tick(&mut self, step: u64) -> Tick {
-        Tick::from_unix_s(2 * step + self.below(12))
+    fn remember(&mut self, tick: (JobName, Tick)) {
+        self.ticks.push_back(tick);
+        if self.ticks.len() > REMEMBERED {
+            self.ticks.pop_front();
+        }
+    }
+
+    /// One that was granted or given back just before, or any other: one in so many. They grow, and meet earlier ones now and then.
+    fn tick(&mut self, step: u64, others: u64) -> (JobName, Tick) {
+        let any = (self.job(), Tick::from_unix_s(6 * step + self.world.below(12)));
+        let known = usize::try_from(self.world.below(REMEMBERED as u64)).unwrap();
+        if self.world.below(others) == 0 { any } else { self.ticks.get(known).cloned().unwrap_or(any) }
     }
 
     fn act(&mut self) -> Act {
-        match self.below(8) {
-            0..5 => Act::Run,
-            5..7 => Act::RunAgain,
+        match self.world.below(8) {
+            0..4 => Act::Run,
+            4..7 => Act::RunAgain,
             _ => Act::Pass,
         }
     }
 
     fn outcome(&mut self) -> Outcome {
-        match self.below(4) {
+        match self.world.below(7) {
             0 => Outcome::Succeeded,
-            1 => Outcome::Failed { why: format!("number {}", self.below(9)) },
+            1 => Outcome::Failed { why: format!("number {}", self.world.below(9)) },
             2 => Outcome::TimedOut,
-            _ => Outcome::Cancelled,
+            3 => Outcome::Cancelled,
+            _ => Outcome::NotBegun,
         }
     }
 }

@@ -1,8 +1,15 @@
 //! `tenure cron`: what fires, what the commands are told, and how it is shown.
 
+use std::sync::Arc;
+use std::time::Duration;
+
 use rustix::process::Signal;
 use serde_json::Value;
+use tenure::store::ledger::{Act, Claim, Claimed, Finish, Open, OpenJob, Outcome, Tick};
 use tenure::store::postgres::{Migration, PostgresConfig};
+use tenure::store::{Campaign, ElectionKey, Store};
+use tenure::{CandidateId, ElectionName, JobName, Namespace, Priority};
+use tenure_core::{CampaignReply, Nonce};
 use tenure_testkit::eventually;
 use tenure_testkit::running::Running;
 use tenure_testkit::site::{Site, sh};
@@ -159,6 +166,46 @@ fn jobs_are_shown_for_people_by_election_and_by_file() {
     let names: Vec<&Value> = by_file.as_array().unwrap().iter().map(|job| &job["job"]).collect();
     assert_eq!(names, ["new", "test"]);
     assert_eq!((&by_file[0]["fired"], &by_file[0]["runs"]), (&0.into(), &Value::from(Vec::<Value>::new())));
+}
+
+#[test]
+fn a_tick_that_was_given_back_is_shown_as_such() {
+    let site = site();
+    let store = tenure::store::open(&site.store().parse().unwrap()).unwrap();
+    tokio::runtime::Builder::new_current_thread().build().unwrap().block_on(give_a_tick_back(&*store));
+    let job = jobs(&site, 1)[0].take();
+    assert_eq!((&job["fired"], &job["runs"][0]["outcome"]), (&0.into(), &"not_begun".into()), "{job}");
+    assert_eq!((&job["runs"][0]["tick"], &job["runs"][0]["reason"]), (&"1970-01-01T00:03:20Z".into(), &Value::Null));
+    for options in [&[][..], &["--runs", "3"]] {
+        let shown = site.finish([&["cron", "status", "cron-test"], options].concat()).stdout;
+        assert!(shown.contains("  not begun, given back  ") && !shown.contains("not_begun"), "{shown}");
+    }
+}
+
+/// Leads, claims a tick, and says that it never began.
+async fn give_a_tick_back(store: &dyn Store) {
+    let key = ElectionKey { namespace: Namespace::default(), name: ElectionName::new("cron-test").unwrap() };
+    let (candidate, nonce, job) = (CandidateId::new("a").unwrap(), Nonce::from_bits(7), JobName::new("test").unwrap());
+    let campaign = Campaign {
+        key: key.clone(),
+        candidate: candidate.clone(),
+        nonce,
+        ttl: Duration::from_secs(60),
+        priority: Priority::MAX,
+        metadata: Arc::default(),
+        stand_by_for: Duration::from_secs(60),
+    };
+    let CampaignReply::Granted { term } = store.campaign(&[campaign]).await.remove(0).unwrap() else {
+        panic!("nobody else leads")
+    };
+    let (tick, schedule) = (Tick::from_unix_s(200), "* * * * * * UTC".into());
+    let jobs = vec![OpenJob { job: job.clone(), schedule, from: Tick::from_unix_s(100) }];
+    let ledger = store.ledger().unwrap();
+    ledger.open(&Open { key: key.clone(), nonce, term, jobs }).await.unwrap();
+    let claim = Claim { key: key.clone(), nonce, term, candidate, job: job.clone(), tick, act: Act::Run, missed: 0 };
+    assert_eq!(ledger.claim(&[claim]).await.remove(0).unwrap(), Claimed::Granted);
+    let finish = Finish { key, nonce, term, job, tick, took: Duration::ZERO, outcome: Outcome::NotBegun };
+    assert!(ledger.finish(&[finish]).await.remove(0).unwrap());
 }
 
 #[test]

@@ -1,7 +1,9 @@
 //! Jobs on servers that somebody else uses, and that are killed.
 
+use std::time::Duration;
+
 use tenure::store::StoreErrorKind;
-use tenure::store::ledger::{Claimed, Tick};
+use tenure::store::ledger::{Claimed, Opened, Tick};
 use tenure_core::Failure;
 use tenure_testkit::postgres::PostgresServer;
 
@@ -58,6 +60,44 @@ async fn a_take_over_waits_for_a_claim_and_a_renewal_does_not() {
 }
 
 #[tokio::test]
+async fn a_lease_that_runs_out_while_a_lock_is_waited_for_opens_nothing() {
+    let place = Place::new().await;
+    let leader = Stander::new(&place.store(), "e", "a").with_ttl(Duration::from_millis(800));
+    let term = leader.granted().await;
+    let mut session = place.database.session();
+    session.run("BEGIN; SELECT FROM tenure.election WHERE name = 'e' FOR UPDATE").unwrap();
+    let opening = tokio::spawn({
+        let leader = leader.clone();
+        async move { leader.open_job(term).await }
+    });
+    until("an opening that waits", async || {
+        let waiting =
+            "SELECT true FROM pg_stat_activity WHERE datname = current_database() AND wait_event_type = 'Lock'";
+        place.database.sql(waiting).pop()
+    })
+    .await;
+    until("the end of the lease", async || {
+        place.database.sql("SELECT true FROM tenure.election WHERE expires_at <= clock_timestamp()").pop()
+    })
+    .await;
+    session.run("ROLLBACK").unwrap();
+    assert_eq!(opening.await.unwrap().unwrap(), Opened::NotHolder);
+    assert_eq!(leader.jobs().await, []);
+}
+
+#[tokio::test]
+async fn opening_jobs_once_more_writes_nothing() {
+    let place = Place::new().await;
+    let leader = Stander::new(&place.store(), "e", "a");
+    let term = leader.granted().await;
+    leader.open_job(term).await.unwrap();
+    let row = || place.value("SELECT ctid FROM tenure.job").unwrap();
+    let before = row();
+    leader.open_job(term).await.unwrap();
+    assert_eq!(row(), before, "leaders do this every few seconds");
+}
+
+#[tokio::test]
 async fn marks_survive_the_death_of_the_server() {
     let server = PostgresServer::start_with(options().durable());
     migrate(&server.url()).await;
@@ -66,11 +106,17 @@ async fn marks_survive_the_death_of_the_server() {
     let leader = Stander::new(&open(&server.url_as(APP, PASSWORD)), "e", "leader");
     let term = leader.granted().await;
     leader.open_job(term).await.unwrap();
-    assert_eq!(leader.claim(term, 200).await.unwrap(), Claimed::Granted);
+    for second in [190, 200] {
+        assert_eq!(leader.claim(term, second).await.unwrap(), Claimed::Granted);
+    }
+    assert!(leader.give_back(term, 190).await.unwrap());
     server.kill();
 
     server.restart();
     let decided = until("an answer", async || leader.claim(term, 150).await.ok()).await;
     assert_eq!(decided, Claimed::Decided { mark: Tick::from_unix_s(200) });
     assert_eq!(leader.claim(term, 200).await.unwrap(), Claimed::Granted, "it is its own, and has not ended");
+    leader.resign().await.unwrap();
+    let next = leader.granted().await;
+    assert_eq!(leader.claim_again(next, 190).await.unwrap(), Claimed::Granted, "it was given back");
 }

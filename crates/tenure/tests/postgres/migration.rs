@@ -7,6 +7,7 @@ use std::sync::Arc;
 use futures_util::future::join_all;
 use tenure::Store;
 use tenure::store::StoreErrorKind;
+use tenure::store::ledger::{Claimed, JobStanding, Opened, Tick};
 use tenure::store::postgres::{Migration, PostgresConfig, PostgresStore};
 use tenure_core::Failure;
 
@@ -20,7 +21,7 @@ async fn ten_at_once_make_one_schema() {
         result.unwrap();
     }
     assert_eq!(place.value("SELECT count(*) FROM pg_namespace WHERE nspname = 'tenure'").unwrap(), "1");
-    assert_eq!(place.value("SELECT version FROM tenure.version").unwrap(), "1");
+    assert_eq!(place.value("SELECT version FROM tenure.version").unwrap(), "2");
     Stander::new(&place.store(), "e", "a").granted().await;
 }
 
@@ -132,6 +133,68 @@ async fn the_schema_of_another_version_is_left_alone() {
     place.database.sql("UPDATE tenure.version SET version = 0");
     let error = Stander::new(&place.store(), "e", "a").refused().await;
     assert_told(&error, StoreErrorKind::Schema, Failure::NotSent, &["version 0", "run `tenure migrate`"]);
+}
+
+/// What the first version had in place of the present function.
+const OPEN_JOBS_OF_VERSION_1: &str = "
+    DROP FUNCTION tenure.open_jobs(uuid, uuid, bigint, text[], text[], bigint[], bigint);
+    CREATE FUNCTION tenure.open_jobs(
+        p_election uuid, p_nonce uuid, p_term bigint, p_jobs text[], p_schedules text[], p_from bigint[], p_jobs_max bigint
+    ) RETURNS TABLE (place integer, verdict text, mark bigint, interrupted bigint[])
+    LANGUAGE plpgsql AS 'BEGIN END';
+    ALTER FUNCTION tenure.open_jobs(uuid, uuid, bigint, text[], text[], bigint[], bigint) OWNER TO tenure;
+    REVOKE ALL ON FUNCTION tenure.open_jobs(uuid, uuid, bigint, text[], text[], bigint[], bigint) FROM PUBLIC;
+    GRANT EXECUTE ON FUNCTION tenure.open_jobs(uuid, uuid, bigint, text[], text[], bigint[], bigint) TO app;
+    DROP INDEX tenure.run_not_begun;
+    UPDATE tenure.version SET version = 1";
+
+#[tokio::test]
+async fn the_first_version_is_brought_up_to_date_with_its_jobs_and_its_roles() {
+    let place = Place::new().await;
+    let (before, leader) = (shape(&place), Stander::new(&place.store(), "e", "a"));
+    let term = leader.granted().await;
+    leader.open_job(term).await.unwrap();
+    for second in [200, 300] {
+        assert_eq!(leader.claim(term, second).await.unwrap(), Claimed::Granted);
+    }
+    place.database.sql(OPEN_JOBS_OF_VERSION_1);
+    let error = Stander::new(&place.store(), "e", "b").refused().await;
+    assert_told(
+        &error,
+        StoreErrorKind::Schema,
+        Failure::NotSent,
+        &["version 1, and 2 is needed", "run `tenure migrate`"],
+    );
+
+    // No role is named: whoever could call the functions still can.
+    for _ in 0..2 {
+        Migration::new(&place.owner()).run().await.unwrap();
+        assert_eq!(shape(&place), before);
+    }
+    let leader = Stander { store: place.store(), ..leader };
+    assert!(leader.give_back(term, 200).await.unwrap());
+    leader.resign().await.unwrap();
+    let next = leader.granted().await;
+    let [mark, unbegun] = [300, 200].map(Tick::from_unix_s);
+    let standing = JobStanding { mark, interrupted: vec![mark], unbegun: vec![unbegun] };
+    assert_eq!(leader.open_job(next).await.unwrap(), Opened::Jobs(vec![standing]));
+    assert_eq!(leader.claim_again(next, 200).await.unwrap(), Claimed::Granted);
+}
+
+#[tokio::test]
+async fn the_first_version_is_brought_up_to_date_for_its_owner_alone_and_without_jobs() {
+    let [unshared, jobless] = [Place::empty(), Place::empty()];
+    for place in [&unshared, &jobless] {
+        Migration::new(&place.owner()).run().await.unwrap();
+        let before = shape(place);
+        place.database.sql(OPEN_JOBS_OF_VERSION_1);
+        place.database.sql("REVOKE ALL ON ALL FUNCTIONS IN SCHEMA tenure FROM app");
+        if std::ptr::eq(place, &jobless) {
+            place.database.sql("DROP FUNCTION tenure.open_jobs; DROP TABLE tenure.job, tenure.run CASCADE");
+        }
+        Migration::new(&place.owner()).run().await.unwrap();
+        assert_eq!(shape(place), before);
+    }
 }
 
 #[tokio::test]

@@ -74,6 +74,26 @@ async fn a_tick_that_no_replica_has_is_in_doubt_and_may_be_claimed_again() {
 }
 
 #[tokio::test]
+async fn a_tick_is_given_back_when_a_replica_knows_of_it() {
+    let primary = RedisServer::start();
+    let leader = Stander::new(&open(&primary.url()), "e", "leader");
+    let term = leader.granted().await;
+    leader.open_job(term).await.unwrap();
+    assert_eq!(leader.claim(term, 200).await.unwrap(), Claimed::Granted);
+    let leader = Stander { store: open(&format!("{}?wait_replicas=1", primary.url())), ..leader };
+    let error = leader.give_back(term, 200).await.unwrap_err();
+    let words = ["only 0 of 1 replicas have confirmed the decision"];
+    assert_told(&error, StoreErrorKind::Unavailable, Failure::Unknown, &words);
+    let following = format!("replicaof 127.0.0.1 {}", primary.port());
+    let replica = RedisServer::start_with(RedisOptions::default().line(following));
+    assert!(until("an answer that is confirmed", async || leader.give_back(term, 200).await.ok()).await);
+    assert_eq!(leader.jobs().await[0].fired, 0, "told twice, it counts once");
+    let copied: String =
+        redis::from_redis_value(replica.command(&["HGET", "{tenure:default:e}:jobs", "backup"])).unwrap();
+    assert_eq!(copied, "200 0 0 200! daily");
+}
+
+#[tokio::test]
 async fn without_any_replica_nothing_is_granted() {
     let primary = RedisServer::start();
     let store = open(&format!("{}?wait_replicas=2", primary.url()));

@@ -7,7 +7,7 @@ use std::time::{Duration, Instant};
 
 use futures_util::StreamExt;
 use futures_util::stream::BoxStream;
-use tenure::store::ledger::{Act, Claim, Claimed, JobReport, Open, OpenJob, Opened, Tick};
+use tenure::store::ledger::{Act, Claim, Claimed, Finish, JobReport, Open, OpenJob, Opened, Outcome, Tick};
 use tenure::store::{Campaign, ElectionKey, Hint, Observation, Renew, Resign, StoreErrorKind};
 use tenure::{JobName, Store, StoreError};
 use tenure_core::{
@@ -146,6 +146,26 @@ impl Stander {
 
     pub(crate) async fn claim(&self, term: Term, second: u64) -> Result<Claimed, StoreError> {
         self.store.ledger().unwrap().claim(&[self.as_claim(term, second)]).await.remove(0)
+    }
+
+    /// To run it although it is decided.
+    pub(crate) async fn claim_again(&self, term: Term, second: u64) -> Result<Claimed, StoreError> {
+        let claim = Claim { act: Act::RunAgain, ..self.as_claim(term, second) };
+        self.store.ledger().unwrap().claim(&[claim]).await.remove(0)
+    }
+
+    /// Says that it never began.
+    pub(crate) async fn give_back(&self, term: Term, second: u64) -> Result<bool, StoreError> {
+        let finish = Finish {
+            key: self.key.clone(),
+            nonce: self.nonce,
+            term,
+            job: job(),
+            tick: Tick::from_unix_s(second),
+            took: Duration::ZERO,
+            outcome: Outcome::NotBegun,
+        };
+        self.store.ledger().unwrap().finish(&[finish]).await.remove(0)
     }
 
     pub(crate) async fn jobs(&self) -> Vec<JobReport> {

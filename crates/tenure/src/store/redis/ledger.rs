@@ -3,7 +3,7 @@
 use futures_util::future::BoxFuture;
 use tenure_core::JobName;
 
-use super::super::ledger::{Claim, Claimed, Finish, JobLedger, JobReport, Open, Opened};
+use super::super::ledger::{Claim, Claimed, Finish, JobLedger, JobReport, Open, Opened, Outcome};
 use super::super::{ElectionKey, Replies, StoreError};
 use super::RedisStore;
 use super::desk::{Desk, Reply};
@@ -21,7 +21,7 @@ impl JobLedger for RedisStore {
     }
 
     fn finish<'a>(&'a self, batch: &'a [Finish]) -> BoxFuture<'a, Replies<bool>> {
-        Box::pin(async move { self.desk.ask(&Finishing, batch, Vec::new(), None).await.into_values() })
+        Box::pin(self.desk.finish(batch))
     }
 
     fn jobs<'a>(&'a self, key: &'a ElectionKey, runs_max: usize) -> BoxFuture<'a, Result<Vec<JobReport>, StoreError>> {
@@ -45,6 +45,16 @@ impl Desk {
         let verb = Claiming { is_confirmed_by_replicas: self.wait().is_some() };
         let told = self.ask_in_turn(&verb, batch).await;
         self.trust(told, |claimed| *claimed == Claimed::Granted).await
+    }
+
+    /// A tick that is given back has to be there for the next leader, so that counts under the same conditions as a claim.
+    /// What is forgotten of other ends shows as interrupted.
+    async fn finish(&self, batch: &[Finish]) -> Replies<bool> {
+        let gives_back = batch.iter().any(|finish| finish.outcome == Outcome::NotBegun);
+        let wait = self.wait().filter(|_| gives_back);
+        let verb = Finishing { is_confirmed_by_replicas: wait.is_some() };
+        let told = self.ask(&verb, batch, Vec::new(), wait).await;
+        if gives_back { self.trust(told.replies, |is_written| *is_written).await } else { told.into_values() }
     }
 
     /// A mark counts under the same conditions as a term: what a server wrote that is the primary no more, or what too few

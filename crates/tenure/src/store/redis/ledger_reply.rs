@@ -24,13 +24,12 @@ pub(super) fn opened(answer: &Value) -> Result<Opened, Fault> {
 
 fn standing(answer: &Value) -> Result<JobStanding, Fault> {
     let fields = Fields::of(answer)?;
-    let Some(Value::Array(interrupted)) = fields.optional(1) else { return Err(nonsense(answer)) };
     let tick_of = |value| number(value).map(Tick::from_unix_s).ok_or_else(|| nonsense(answer));
-    Ok(JobStanding {
-        mark: tick(&fields, 0)?,
-        interrupted: interrupted.iter().map(tick_of).collect::<Result<_, _>>()?,
-        unbegun: Vec::new(),
-    })
+    let ticks = |position| match fields.optional(position) {
+        Some(Value::Array(ticks)) => ticks.iter().map(tick_of).collect::<Result<_, _>>(),
+        _ => Err(nonsense(answer)),
+    };
+    Ok(JobStanding { mark: tick(&fields, 0)?, interrupted: ticks(1)?, unbegun: ticks(2)? })
 }
 
 pub(super) fn claimed(answer: &Value) -> Result<Claimed, Fault> {

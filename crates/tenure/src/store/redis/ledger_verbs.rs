@@ -88,7 +88,9 @@ impl Verb for Claiming {
     }
 }
 
-pub(super) struct Finishing;
+pub(super) struct Finishing {
+    pub(super) is_confirmed_by_replicas: bool,
+}
 
 impl Verb for Finishing {
     type Request = Finish;
@@ -104,7 +106,9 @@ impl Verb for Finishing {
         &request.key
     }
 
-    fn pack_head(&self, _command: &mut Cmd) {}
+    fn pack_head(&self, command: &mut Cmd) {
+        command.arg(flag(self.is_confirmed_by_replicas));
+    }
 
     fn pack(&self, request: &Finish, command: &mut Cmd) {
         pack_claim(request.nonce, request.term, command);

@@ -167,12 +167,8 @@ fn opened(rows: &[Row], jobs: usize) -> Result<Opened, Fault> {
 }
 
 fn standing(row: &Row) -> Result<JobStanding, Fault> {
-    let interrupted: Vec<i64> = get(row, "interrupted")?;
-    Ok(JobStanding {
-        mark: tick(get(row, "mark")?),
-        interrupted: interrupted.into_iter().map(tick).collect(),
-        unbegun: Vec::new(),
-    })
+    let ticks = |column| get::<Vec<i64>>(row, column).map(|seconds| seconds.into_iter().map(tick).collect());
+    Ok(JobStanding { mark: tick(get(row, "mark")?), interrupted: ticks("interrupted")?, unbegun: ticks("unbegun")? })
 }
 
 /// Nothing where somebody keeps a lock.

@@ -8,10 +8,12 @@ use super::super::identifier::Identifier;
 use crate::store::{StoreError, StoreErrorKind};
 
 /// What the schema has to be for this version of the library.
-pub(super) const VERSION: i32 = 1;
+pub(super) const VERSION: i32 = 2;
 
 const COMPAT: &str = include_str!("sql/compat.sql");
-const TABLES: &str = include_str!("sql/tables.sql");
+/// What makes each version of the one before, as far as putting functions in the place of others does not. Schemas of every
+/// version are about, so a step is never changed; another one is added.
+const STEPS: [(i32, &str); 2] = [(1, include_str!("sql/tables.sql")), (VERSION, include_str!("sql/version_2.sql"))];
 /// In the order in which they need each other.
 const FUNCTIONS: &[&str] = &[
     include_str!("sql/common.sql"),
@@ -73,7 +75,11 @@ impl Migration {
     #[must_use]
     pub fn script(&self) -> String {
         let schema = self.config.schema_identifier();
-        let mut text = [PREPARATION, BEGIN_ONCE, TABLES, END_ONCE].concat() + &FUNCTIONS.concat() + PROTECTION;
+        let mut text = PREPARATION.to_owned();
+        for (version, step) in STEPS {
+            text += &[BEGIN_STEP, step, END_STEP].concat().replace("{step}", &version.to_string());
+        }
+        text += &(FUNCTIONS.concat() + PROTECTION);
         let mut grants = GRANT.to_owned();
         let mut blanks = vec![
             ("{schema}", schema.to_string()),
@@ -183,17 +189,19 @@ CREATE TABLE IF NOT EXISTS {schema}.version (
     version integer NOT NULL
 );
 INSERT INTO {schema}.version VALUES (true, 0) ON CONFLICT DO NOTHING;
-";
-
-const BEGIN_ONCE: &str = r"DO $tenure$ BEGIN
+DO $tenure$ BEGIN
     IF (SELECT version FROM {schema}.version) > {version} THEN
         RAISE EXCEPTION USING ERRCODE = 'TE002', MESSAGE = 'this schema was made by a newer version of tenure';
     END IF;
-    IF (SELECT version FROM {schema}.version) < 1 THEN
+END $tenure$;
 ";
 
-const END_ONCE: &str = r"
-        UPDATE {schema}.version SET version = 1;
+const BEGIN_STEP: &str = r"DO $tenure$ BEGIN
+    IF (SELECT version FROM {schema}.version) < {step} THEN
+";
+
+const END_STEP: &str = r"
+        UPDATE {schema}.version SET version = {step};
     END IF;
 END $tenure$;
 ";

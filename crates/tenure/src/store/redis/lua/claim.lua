@@ -34,7 +34,7 @@ return each(4, 4, 7, function(k, a)
     if act == RUN then
       begin(runs, name, tick, nonce, term, candidate)
       job.fired = job.fired + 1
-      job.runs[#job.runs + 1] = { tick = tick, is_open = true }
+      job.runs[#job.runs + 1] = { tick = tick, state = OPEN }
       dropped = trim(runs, name, job)
     end
     put_job(jobs, name, job)
@@ -42,15 +42,19 @@ return each(4, 4, 7, function(k, a)
     return { 1 }
   end
 
-  if act ~= PASS and open_run(job, tick) then
+  local run = find_run(job, tick)
+  if act ~= PASS and run then
     local owner, began_under = owner_of(runs, name, tick)
-    if owner == nonce and began_under == term then
+    if run.state == OPEN and owner == nonce and began_under == term then
       -- A claim whose reply was lost. Replicas confirm what the same connection has written, and it need not be that one.
       if is_confirmed_by_replicas then put_job(jobs, name, job) end
       return { 1 }
     end
-    if act == AGAIN and owner and tonumber(began_under) < tonumber(term) then
+    -- What was cut off, or never began, is taken over by a later leader.
+    if act == AGAIN and run.state ~= ENDED and is_of_earlier_term(runs, name, tick, term) then
       begin(runs, name, tick, nonce, term, candidate)
+      if run.state == NOT_BEGUN then write('HDEL', runs, ended_field(name, tick)) end
+      run.state = OPEN
       job.fired = job.fired + 1
       put_job(jobs, name, job)
       return { 1 }

@@ -1,19 +1,29 @@
 -- Writes down how each run ended, if whoever claimed it says so.
--- ARGV: number, then for each run: nonce, term, job, tick, how long it took, how it ended, why it failed (may be empty)
+-- ARGV: number, whether replicas are waited for ('1' or '0'), then for each run: nonce, term, job, tick, how long it took,
+--       how it ended, why it failed (may be empty)
 -- Answers: 1 it is written down | 0 it is not
 
-return each(4, 1, 7, function(k, a)
+local is_confirmed_by_replicas = ARGV[2] == '1'
+
+return each(4, 2, 7, function(k, a)
   local nonce, term, name, tick = ARGV[a + 1], ARGV[a + 2], ARGV[a + 3], ARGV[a + 4]
   local jobs, runs = KEYS[k + 3], KEYS[k + 4]
   local job = job_of(jobs, name)
+  local run = job and find_run(job, tick)
   local owner, began_under = owner_of(runs, name, tick)
-  if not job or owner ~= nonce or began_under ~= term then return { 0 } end
+  if not run or owner ~= nonce or began_under ~= term then return { 0 } end
   -- Told twice, the first counts.
-  local run = open_run(job, tick)
-  if run then
+  if run.state == OPEN then
     local end_of_run = string.format('%.0f %s %s ', now, ARGV[a + 5], ARGV[a + 6]) .. ARGV[a + 7]
     write('HSET', runs, ended_field(name, tick), end_of_run)
-    run.is_open = false
+    run.state = ENDED
+    if ARGV[a + 6] == 'not_begun' then
+      -- It has not fired, either.
+      run.state, job.fired = NOT_BEGUN, math.max(job.fired - 1, 0)
+    end
+    put_job(jobs, name, job)
+  elseif is_confirmed_by_replicas then
+    -- Replicas confirm what the same connection has written. It need not be the one on which it was told first.
     put_job(jobs, name, job)
   end
   return { 1 }

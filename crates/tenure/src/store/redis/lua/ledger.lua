@@ -6,9 +6,13 @@
 --   KEYS[k + 3]  jobs  name -> mark, how often it fired, how many ticks were missed, its runs, and its schedule
 --   KEYS[k + 4]  runs  NAME:TICK:began  the nonce and the term that own it, when it began, and the candidate
 --                      NAME:TICK:ended  when it ended, how long it took, how it ended, and why it failed
--- The runs of a job are its ticks, the oldest first; a star follows those whose end was not told. None of this expires.
+-- The runs of a job are its ticks, the oldest first. A star follows those whose end was not told, and an exclamation mark
+-- those that never began: they were given back. None of this expires.
 
 local COUNT_MAX = 9007199254740992
+
+-- What follows the tick of a run.
+local OPEN, ENDED, NOT_BEGUN = '*', '', '!'
 
 -- What is known of a job; nothing if it was not opened.
 local function job_of(jobs, name)
@@ -18,8 +22,8 @@ local function job_of(jobs, name)
   local job = {
     mark = tonumber(mark), fired = tonumber(fired), missed = tonumber(missed), schedule = schedule, runs = {},
   }
-  for tick, star in string.gmatch(ticks, '(%d+)(%*?)') do
-    job.runs[#job.runs + 1] = { tick = tick, is_open = star == '*' }
+  for tick, state in string.gmatch(ticks, '(%d+)([*!]?)') do
+    job.runs[#job.runs + 1] = { tick = tick, state = state }
   end
   return job
 end
@@ -27,7 +31,7 @@ end
 -- Put together without a format for the schedule: it may hold anything, even a zero byte.
 local function put_job(jobs, name, job)
   local ticks = {}
-  for i, run in ipairs(job.runs) do ticks[i] = run.tick .. (run.is_open and '*' or '') end
+  for i, run in ipairs(job.runs) do ticks[i] = run.tick .. run.state end
   local counts = string.format('%.0f %.0f %.0f ', job.mark, job.fired, job.missed)
   write('HSET', jobs, name, counts .. table.concat(ticks, ',') .. ' ' .. job.schedule)
 end
@@ -35,16 +39,22 @@ end
 local function began_field(name, tick) return name .. ':' .. tick .. ':began' end
 local function ended_field(name, tick) return name .. ':' .. tick .. ':ended' end
 
--- The run of a job for this tick, if its end was not told.
-local function open_run(job, tick)
+-- The run of a job for this tick, if it is kept.
+local function find_run(job, tick)
   for _, run in ipairs(job.runs) do
-    if run.tick == tick then return run.is_open and run or nil end
+    if run.tick == tick then return run end
   end
 end
 
 -- Nonce, term, when, and candidate; nothing if the server has forgotten them.
 local function owner_of(runs, name, tick)
   return string.match(redis.call('HGET', runs, began_field(name, tick)) or '', '^(%S+) (%S+) (%S+) (.*)$')
+end
+
+-- Whether it was claimed by an earlier leader than that of this term.
+local function is_of_earlier_term(runs, name, tick, term)
+  local _, began_under = owner_of(runs, name, tick)
+  return began_under and tonumber(began_under) < tonumber(term)
 end
 
 -- It is the run of whoever asks from here on.

@@ -1,7 +1,8 @@
 -- Makes jobs known, if the leader says so, and tells how each of them stands.
 -- ARGV: number, how many there may be, whether replicas are waited for ('1' or '0'), nonce, term, then for each job:
 --       name, schedule, the present
--- Answers: 0 it does not lead | 2 there would be too many | 1 and for each job {mark, ticks of interrupted runs}
+-- Answers: 0 it does not lead | 2 there would be too many
+--          1 and for each job {mark, ticks of interrupted runs, ticks that earlier leaders have given back}
 
 local jobs_max, is_confirmed_by_replicas = tonumber(ARGV[2]), ARGV[3] == '1'
 
@@ -17,14 +18,12 @@ local function open(jobs, runs, name, schedule, from, term)
     -- Replicas confirm what the same connection has written. It need not be the one on which the job was opened first.
     put_job(jobs, name, job)
   end
-  local interrupted = {}
+  local interrupted, unbegun = {}, {}
   for _, run in ipairs(job.runs) do
-    local _, began_under = owner_of(runs, name, run.tick)
-    if run.is_open and began_under and tonumber(began_under) < term then
-      interrupted[#interrupted + 1] = run.tick
-    end
+    local undone = run.state == OPEN and interrupted or run.state == NOT_BEGUN and unbegun
+    if undone and is_of_earlier_term(runs, name, run.tick, term) then undone[#undone + 1] = run.tick end
   end
-  return { job.mark, interrupted }
+  return { job.mark, interrupted, unbegun }
 end
 
 return each(4, 3, 0, function(k, a)
@@ -41,7 +40,7 @@ return each(4, 3, 0, function(k, a)
   for i = a + 3, #ARGV - 2, 3 do
     -- A leader whose clock is fast must not decide what is still to come.
     local from = math.min(tonumber(ARGV[i + 2]), math.floor(now / 1000))
-    standings[#standings + 1] = open(jobs, runs, ARGV[i], ARGV[i + 1], from, tonumber(term))
+    standings[#standings + 1] = open(jobs, runs, ARGV[i], ARGV[i + 1], from, term)
   end
   return standings
 end)

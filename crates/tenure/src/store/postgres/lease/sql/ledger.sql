@@ -28,23 +28,29 @@ CREATE TABLE IF NOT EXISTS {schema}.run (
 ) WITH (fillfactor = 50);
 
 CREATE INDEX IF NOT EXISTS run_without_end ON {schema}.run (election, job, tick) WHERE ended_at IS NULL;
+-- Leaders look for these every few seconds.
+CREATE INDEX IF NOT EXISTS run_not_begun ON {schema}.run (election, job, tick) WHERE outcome = 'not_begun';
 
 -- Makes jobs known. The first row has place 0 and says what became of it; then there is one row for each job.
 CREATE OR REPLACE FUNCTION {schema}.open_jobs(
     p_election uuid, p_nonce uuid, p_term bigint, p_jobs text[], p_schedules text[], p_from bigint[], p_jobs_max bigint
-) RETURNS TABLE (place integer, verdict text, mark bigint, interrupted bigint[])
+) RETURNS TABLE (place integer, verdict text, mark bigint, interrupted bigint[], unbegun bigint[])
 LANGUAGE plpgsql SECURITY DEFINER SET search_path = pg_catalog, pg_temp SET lock_timeout = '2s' AS $$
 DECLARE
-    -- A leader whose clock is fast must not decide what is still to come.
-    present bigint := {schema}.unix_ms(clock_timestamp()) / 1000;
+    held_until timestamptz;
+    at timestamptz;
+    known text;
+    start bigint;
 BEGIN
     PERFORM {schema}.be_durable();
     place := 0;
     -- The lock keeps the lease from changing hands, and jobs from being opened twice at once.
-    PERFORM FROM {schema}.election AS e
-    WHERE e.id = p_election AND e.nonce = p_nonce AND e.last_term = p_term AND e.expires_at > clock_timestamp()
+    SELECT e.expires_at INTO held_until FROM {schema}.election AS e
+    WHERE e.id = p_election AND e.nonce = p_nonce AND e.last_term = p_term
     FOR NO KEY UPDATE;
-    IF NOT FOUND THEN
+    -- Read after the lock: the lease may have run out while it was waited for.
+    at := clock_timestamp();
+    IF (held_until > at) IS NOT TRUE THEN
         verdict := 'not holder';
         RETURN NEXT;
         RETURN;
@@ -64,15 +70,28 @@ BEGIN
         SELECT asked.place FROM unnest(p_jobs) WITH ORDINALITY AS asked (name, place)
         ORDER BY asked.name COLLATE "C", asked.place
     LOOP
-        INSERT INTO {schema}.job AS j (election, name, schedule, mark)
-        VALUES (p_election, p_jobs[place], p_schedules[place], least(p_from[place], present))
-        ON CONFLICT (election, name) DO UPDATE SET
-            schedule = excluded.schedule,
-            mark = CASE WHEN j.schedule = excluded.schedule THEN j.mark ELSE greatest(j.mark, excluded.mark) END
-        RETURNING j.mark INTO mark;
+        -- A leader whose clock is fast must not decide what is still to come.
+        start := least(p_from[place], {schema}.unix_ms(at) / 1000);
+        SELECT j.schedule, j.mark INTO known, mark FROM {schema}.job AS j
+        WHERE j.election = p_election AND j.name = p_jobs[place] FOR UPDATE;
+        -- Jobs are opened every few seconds, and mostly there is nothing to write.
+        IF NOT FOUND THEN
+            INSERT INTO {schema}.job AS j (election, name, schedule, mark)
+            VALUES (p_election, p_jobs[place], p_schedules[place], start)
+            RETURNING j.mark INTO mark;
+        ELSIF known <> p_schedules[place] THEN
+            UPDATE {schema}.job AS j SET schedule = p_schedules[place], mark = greatest(j.mark, start)
+            WHERE j.election = p_election AND j.name = p_jobs[place]
+            RETURNING j.mark INTO mark;
+        END IF;
         interrupted := ARRAY(
             SELECT r.tick FROM {schema}.run AS r
             WHERE r.election = p_election AND r.job = p_jobs[place] AND r.ended_at IS NULL AND r.term < p_term
+            ORDER BY r.tick
+        );
+        unbegun := ARRAY(
+            SELECT r.tick FROM {schema}.run AS r
+            WHERE r.election = p_election AND r.job = p_jobs[place] AND r.outcome = 'not_begun' AND r.term < p_term
             ORDER BY r.tick
         );
         RETURN NEXT;
@@ -129,13 +148,15 @@ BEGIN
         RETURN;
     END IF;
     IF p_act <> 'pass' THEN
-        SELECT * INTO r FROM {schema}.run
-        WHERE election = p_election AND job = p_job AND tick = p_tick AND ended_at IS NULL;
-        -- A claim whose reply was lost is granted once more, and a run that was cut off is taken over by a later leader.
-        IF FOUND AND r.nonce = p_nonce AND r.term = p_term THEN
+        SELECT * INTO r FROM {schema}.run WHERE election = p_election AND job = p_job AND tick = p_tick;
+        -- A claim whose reply was lost is granted once more. A run that was cut off, or that never began, is taken over by a
+        -- later leader.
+        IF FOUND AND r.ended_at IS NULL AND r.nonce = p_nonce AND r.term = p_term THEN
             RETURN;
-        ELSIF FOUND AND p_act = 'again' AND r.term < p_term THEN
-            UPDATE {schema}.run SET nonce = p_nonce, term = p_term, candidate = p_candidate, began_at = at
+        ELSIF FOUND AND p_act = 'again' AND r.term < p_term AND (r.ended_at IS NULL OR r.outcome = 'not_begun') THEN
+            UPDATE {schema}.run SET
+                nonce = p_nonce, term = p_term, candidate = p_candidate, began_at = at,
+                ended_at = NULL, took_ns = NULL, outcome = NULL, why = NULL
             WHERE election = p_election AND job = p_job AND tick = p_tick;
             UPDATE {schema}.job SET fired = fired + 1 WHERE election = p_election AND name = p_job;
             RETURN;
@@ -203,7 +224,7 @@ DECLARE
     heard integer[] := '{}';
     i integer;
 BEGIN
-    -- What is forgotten of this in a crash would show as interrupted, long after.
+    -- What is forgotten of this in a crash would show as interrupted, long after, and a tick that was given back would be lost.
     PERFORM {schema}.be_durable();
     PERFORM {schema}.lock_jobs(p_elections, p_jobs);
     FOR i IN 1 .. cardinality(p_elections) LOOP
@@ -216,6 +237,11 @@ BEGIN
         UPDATE {schema}.run SET
             ended_at = clock_timestamp(), took_ns = p_took_ns[i], outcome = p_outcomes[i], why = p_reasons[i]
         WHERE election = p_elections[i] AND job = p_jobs[i] AND tick = p_ticks[i] AND ended_at IS NULL;
+        -- A run that never began has not fired.
+        IF FOUND AND p_outcomes[i] = 'not_begun' THEN
+            UPDATE {schema}.job SET fired = greatest(fired - 1, 0)
+            WHERE election = p_elections[i] AND name = p_jobs[i];
+        END IF;
     END LOOP;
     RETURN heard;
 END
