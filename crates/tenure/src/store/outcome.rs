@@ -8,7 +8,7 @@ pub(super) fn to_words(outcome: &Outcome) -> (&'static str, Option<&str>) {
         Outcome::Failed { why } => ("failed", Some(why)),
         Outcome::TimedOut => ("timed-out", None),
         Outcome::Cancelled => ("cancelled", None),
-        Outcome::NotBegun => ("not_begun", None),
+        Outcome::NotBegun => ("not-begun", None),
     }
 }
 
@@ -19,7 +19,7 @@ pub(super) fn from_words(word: &str, why: Option<String>) -> Option<Outcome> {
         "failed" => Some(Outcome::Failed { why: why.unwrap_or_default() }),
         "timed-out" => Some(Outcome::TimedOut),
         "cancelled" => Some(Outcome::Cancelled),
-        "not_begun" => Some(Outcome::NotBegun),
+        "not-begun" => Some(Outcome::NotBegun),
         _ => None,
     }
 }

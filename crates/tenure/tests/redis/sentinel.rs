@@ -3,8 +3,8 @@
 use std::time::{Duration, Instant};
 
 use tenure::StoreError;
-use tenure::store::ledger::Claimed;
 use tenure::store::Hint;
+use tenure::store::ledger::Claimed;
 use tenure_core::{CampaignReply, RenewReply};
 use tenure_testkit::bound::within;
 use tenure_testkit::redis::{RedisOptions, Sentinels};

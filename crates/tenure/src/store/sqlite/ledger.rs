@@ -7,7 +7,7 @@ use futures_util::future::BoxFuture;
 use tenure_core::JobName;
 use tenure_core::cron::Ledger;
 
-use super::super::ledger::{Claim, Claimed, Finish, JobLedger, JobReport, Open, Opened};
+use super::super::ledger::{Claim, Claimed, Finish, JobLedger, JobReport, Open, Opened, Outcome};
 use super::super::{ElectionKey, Replies, StoreError};
 use super::SqliteStore;
 use super::books::{self, Known};
@@ -56,10 +56,13 @@ impl Worker {
         self.replies(batch, answers)
     }
 
-    /// Nothing waits for the disk: a power failure ends the leader, too, and what it told just before shows as interrupted.
+    /// Only ticks that are given back wait for the disk: whoever tells it tells it once. Of other runs that a power failure
+    /// took back it is enough that they show as interrupted.
     fn finish(&mut self, batch: &[Finish]) -> Replies<bool> {
+        let gives_back = batch.iter().any(|finish| finish.outcome == Outcome::NotBegun);
         let answers = self.on_file(|worker, database| {
-            worker.write(database, |desk| batch.iter().map(|finish| desk.finish(finish)).collect())
+            let finish_all = |desk: &mut Desk<'_>| batch.iter().map(|finish| desk.finish(finish)).collect();
+            if gives_back { worker.write_durably(database, finish_all) } else { worker.write(database, finish_all) }
         });
         self.replies(batch, answers)
     }

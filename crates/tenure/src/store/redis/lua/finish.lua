@@ -17,7 +17,7 @@ return each(4, 2, 7, function(k, a)
     local end_of_run = string.format('%.0f %s %s ', now, ARGV[a + 5], ARGV[a + 6]) .. ARGV[a + 7]
     write('HSET', runs, ended_field(name, tick), end_of_run)
     run.state = ENDED
-    if ARGV[a + 6] == 'not_begun' then
+    if ARGV[a + 6] == 'not-begun' then
       -- It has not fired, either.
       run.state, job.fired = NOT_BEGUN, math.max(job.fired - 1, 0)
     end

@@ -29,7 +29,7 @@ CREATE TABLE IF NOT EXISTS {schema}.run (
 
 CREATE INDEX IF NOT EXISTS run_without_end ON {schema}.run (election, job, tick) WHERE ended_at IS NULL;
 -- Leaders look for these every few seconds.
-CREATE INDEX IF NOT EXISTS run_not_begun ON {schema}.run (election, job, tick) WHERE outcome = 'not_begun';
+CREATE INDEX IF NOT EXISTS run_not_begun ON {schema}.run (election, job, tick) WHERE outcome = 'not-begun';
 
 -- Makes jobs known. The first row has place 0 and says what became of it; then there is one row for each job.
 CREATE OR REPLACE FUNCTION {schema}.open_jobs(
@@ -91,7 +91,7 @@ BEGIN
         );
         unbegun := ARRAY(
             SELECT r.tick FROM {schema}.run AS r
-            WHERE r.election = p_election AND r.job = p_jobs[place] AND r.outcome = 'not_begun' AND r.term < p_term
+            WHERE r.election = p_election AND r.job = p_jobs[place] AND r.outcome = 'not-begun' AND r.term < p_term
             ORDER BY r.tick
         );
         RETURN NEXT;
@@ -153,7 +153,7 @@ BEGIN
         -- later leader.
         IF FOUND AND r.ended_at IS NULL AND r.nonce = p_nonce AND r.term = p_term THEN
             RETURN;
-        ELSIF FOUND AND p_act = 'again' AND r.term < p_term AND (r.ended_at IS NULL OR r.outcome = 'not_begun') THEN
+        ELSIF FOUND AND p_act = 'again' AND r.term < p_term AND (r.ended_at IS NULL OR r.outcome = 'not-begun') THEN
             UPDATE {schema}.run SET
                 nonce = p_nonce, term = p_term, candidate = p_candidate, began_at = at,
                 ended_at = NULL, took_ns = NULL, outcome = NULL, why = NULL
@@ -238,7 +238,7 @@ BEGIN
             ended_at = clock_timestamp(), took_ns = p_took_ns[i], outcome = p_outcomes[i], why = p_reasons[i]
         WHERE election = p_elections[i] AND job = p_jobs[i] AND tick = p_ticks[i] AND ended_at IS NULL;
         -- A run that never began has not fired.
-        IF FOUND AND p_outcomes[i] = 'not_begun' THEN
+        IF FOUND AND p_outcomes[i] = 'not-begun' THEN
             UPDATE {schema}.job SET fired = greatest(fired - 1, 0)
             WHERE election = p_elections[i] AND name = p_jobs[i];
         END IF;
