@@ -19,6 +19,9 @@ const TELL_FOR: Duration = Duration::from_secs(60);
 const GIVE_BACK_FOR: Duration = Duration::from_secs(60 * 60);
 /// When a tick is given back once more that the store did not know.
 const TELL_AGAIN_AFTER: Duration = Duration::from_secs(1);
+/// For so many ttls after a leadership its lease may be alive in the store, which grants a claim that comes so late: a renewal
+/// that was on its way as well may have made it last longer.
+const DOUBT_TTLS: u32 = 3;
 /// Dropping a future takes a moment; what has not ended after this is stuck.
 const STUCK_AFTER: Duration = Duration::from_secs(1);
 
@@ -147,8 +150,7 @@ impl Scheduler<'_> {
         let finish = self.finish_of(term.nonce, &term.leadership, job, tick);
         let finish = Finish { outcome: Outcome::NotBegun, ..finish };
         term.gives_back(index, tick);
-        // When the lease has run out, the store refuses the claim.
-        let doubt_until = (standing == Standing::Doubtful).then(|| self.shared.clock.now() + self.ttl);
+        let doubt_until = (standing == Standing::Doubtful).then(|| self.shared.clock.now() + self.ttl * DOUBT_TTLS);
         self.tell_later(index, finish, term.held(), doubt_until);
     }
 
