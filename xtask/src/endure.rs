@@ -21,6 +21,9 @@ pub(crate) struct Options {
     /// What goes wrong: the same number chooses the same faults
     #[arg(long)]
     seed: Option<u64>,
+    /// When faults come: every other time while ticks are being claimed, or at any moment
+    #[arg(long, value_name = "WHERE", default_value = "claim", value_parser = ["claim", "anywhere"])]
+    aim: String,
 }
 
 /// The tests are named after them.
@@ -55,6 +58,7 @@ fn command(options: &Options) -> Command {
     // They mostly wait, so that they may all run at once, however few processors there are.
     command.args(["--nocapture", "--exact", "--test-threads", "4"]).args(stores(options));
     command.env("TENURE_ENDURE_SECONDS", (options.minutes * 60).to_string());
+    command.env("TENURE_ENDURE_AIM", &options.aim);
     if let Some(seed) = options.seed {
         command.env("TENURE_ENDURE_SEED", seed.to_string());
     }
@@ -107,7 +111,7 @@ mod tests {
     use super::*;
 
     fn options(store: Option<&str>) -> Options {
-        Options { minutes: 2, store: store.map(str::to_owned), seed: Some(7) }
+        Options { minutes: 2, store: store.map(str::to_owned), seed: Some(7), aim: "anywhere".to_owned() }
     }
 
     #[test]
@@ -118,6 +122,7 @@ mod tests {
         assert!(process::describe(&one).ends_with("--test-threads 4 redis"), "{one:?}");
         let set = |name: &str| one.get_envs().find(|(set, _)| *set == name).and_then(|(_, value)| value?.to_str());
         assert_eq!((set("TENURE_ENDURE_SECONDS"), set("TENURE_ENDURE_SEED")), (Some("120"), Some("7")));
+        assert_eq!(set("TENURE_ENDURE_AIM"), Some("anywhere"));
     }
 
     #[test]

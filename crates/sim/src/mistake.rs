@@ -74,6 +74,14 @@ pub enum LedgerMistake {
     EndedRunAgain,
     /// The end of a run is not written down.
     EndsForgotten,
+    /// The next leader is not told of ticks that were given back.
+    GivenBackUnreported,
+    /// A tick that was given back, and granted again, still counts as given back.
+    GivenBackForEver,
+    /// A tick that was given back is granted to a late copy of the claim that it was given back for.
+    RunTakesGivenBack,
+    /// A tick that was given back still counts as fired.
+    GivenBackCounts,
 }
 
 /// A mistake that whoever fires jobs can make.
@@ -105,6 +113,14 @@ pub enum JobMistake {
     TrustsFastClock,
     /// A claim that was not answered is waited for, for ever.
     AsksOnce,
+    /// A run that was cut off is given back as if it had never begun.
+    GivesBackBegun,
+    /// A tick is given back although the same leader may still claim and begin it, while word of it is on its way.
+    GivesBackWanted,
+    /// A tick is given back once, although its claim may reach the store after that.
+    GivesBackOnce,
+    /// A leader does not look for ticks that were given back after its leadership began.
+    NeverOpensAgain,
 }
 
 /// No mistake has this name.
@@ -162,7 +178,7 @@ impl ProcessMistake {
 }
 
 impl LedgerMistake {
-    const ALL: [Self; 8] = [
+    const ALL: [Self; 12] = [
         Self::ClaimsByAnyone,
         Self::GrantsAtMark,
         Self::MarkLostAtOpen,
@@ -171,11 +187,15 @@ impl LedgerMistake {
         Self::ClaimRevivesRun,
         Self::EndedRunAgain,
         Self::EndsForgotten,
+        Self::GivenBackUnreported,
+        Self::GivenBackForEver,
+        Self::RunTakesGivenBack,
+        Self::GivenBackCounts,
     ];
 }
 
 impl JobMistake {
-    const ALL: [Self; 13] = [
+    const ALL: [Self; 17] = [
         Self::RunsUnclaimed,
         Self::SilenceGrants,
         Self::TakesAnyGrant,
@@ -189,6 +209,10 @@ impl JobMistake {
         Self::AgainUnasked,
         Self::TrustsFastClock,
         Self::AsksOnce,
+        Self::GivesBackBegun,
+        Self::GivesBackWanted,
+        Self::GivesBackOnce,
+        Self::NeverOpensAgain,
     ];
 }
 

@@ -54,6 +54,10 @@ pub enum Situation {
     ClaimOfOther,
     /// The end of a run was told to somebody who could not write it down any more.
     EndTooLate,
+    /// A tick was claimed and never begun, and the store was told.
+    GivenBack,
+    /// A tick that was given back was granted once more.
+    GivenBackTaken,
     /// A wall clock was set.
     WallSet,
 }
@@ -76,7 +80,7 @@ pub struct Tally {
 
 impl Situation {
     /// All of them.
-    pub const ALL: [Self; 24] = [
+    pub const ALL: [Self; 26] = [
         Self::Election,
         Self::Takeover,
         Self::LostWhileAway,
@@ -100,6 +104,8 @@ impl Situation {
         Self::EarlyClaim,
         Self::ClaimOfOther,
         Self::EndTooLate,
+        Self::GivenBack,
+        Self::GivenBackTaken,
         Self::WallSet,
     ];
 
@@ -128,6 +134,8 @@ impl Situation {
             Self::EarlyClaim => "ticks refused because they were to come",
             Self::ClaimOfOther => "ticks refused to those who did not hold the lease",
             Self::EndTooLate => "ends of runs told too late",
+            Self::GivenBack => "ticks given back",
+            Self::GivenBackTaken => "ticks given back and granted again",
             Self::WallSet => "wall clocks set",
         }
     }

@@ -3,7 +3,7 @@
 
 use std::time::Duration;
 
-use tenure_core::cron::{Act, Calendar, Claim, Claimed, Missed, Overlap, Tick};
+use tenure_core::cron::{Act, Calendar, Claim, Claimed, Interrupted, Missed, Overlap, Tick};
 
 use super::{Invariant, Seen};
 use crate::assumption::Assumption;
@@ -43,7 +43,7 @@ impl Invariant for FollowsPolicy {
                     Act::Run if mark.is_none_or(|mark| mark >= claim.tick) => Ok(()),
                     Act::Run => is_right_to_run(world, job, claim, served, mark),
                     Act::Pass => is_right_to_pass(job, claim, served, mark),
-                    Act::RunAgain => Ok(()),
+                    Act::RunAgain => is_right_to_run_again(job, claim),
                 }
             }
             _ => Ok(()),
@@ -95,6 +95,14 @@ fn is_right_to_run(
         }
         _ => Ok(()),
     }
+}
+
+/// Whoever wants neither what was cut off nor what is late does not want what was given back either.
+fn is_right_to_run_again(job: &Job, claim: &Claim) -> Result<(), String> {
+    if job.policy.interrupted == Interrupted::Again || job.policy.missed != Missed::Skip {
+        return Ok(());
+    }
+    Err(format!("{} of {} is to run although it was decided", claim.tick, job.policy.job))
 }
 
 /// A tick is passed over because the job is not enabled, beside a run, or because it is too old.

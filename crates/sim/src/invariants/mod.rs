@@ -3,14 +3,17 @@
 mod after_healing;
 mod alternation;
 mod claims_by_holder;
+mod counts_fired;
 mod failover;
 mod fencing;
 mod fires_once;
 mod fires_while_leading;
 mod follows_policy;
+mod given_back_runs;
 mod jobs_live;
 mod marks_grow;
 mod never_early;
+mod nothing_lost;
 mod one_leader;
 mod own_work;
 mod progress;
@@ -126,6 +129,9 @@ impl Invariants {
                 Box::<marks_grow::MarksGrow>::default(),
                 Box::new(never_early::NeverEarly),
                 Box::<jobs_live::JobsLive>::default(),
+                Box::<counts_fired::CountsFired>::default(),
+                Box::<nothing_lost::NothingLost>::default(),
+                Box::<given_back_runs::GivenBackRuns>::default(),
             ],
             excused: Vec::new(),
         }

@@ -1,7 +1,7 @@
 //! One request about jobs at a store: the real rules of its ledger, and the mistakes it can be made to make.
 
-use tenure_core::cron::{Act, Claim, Claimed, Finish, Ledger, Open, Opened, RunRecord, Tick};
-use tenure_core::{Nonce, Term};
+use tenure_core::cron::{Act, Claim, Claimed, Finish, JobRecord, Ledger, Open, Opened, Outcome, RunRecord, Tick};
+use tenure_core::{JobName, Nonce, Term};
 
 use crate::mistake::LedgerMistake;
 
@@ -43,6 +43,24 @@ impl JobRequest {
             Self::Finish(finish) => (finish.nonce, finish.term),
         }
     }
+
+    /// Which tick is claimed.
+    pub(crate) fn claimed(&self) -> Option<(&JobName, Tick)> {
+        match self {
+            Self::Claim(claim) => Some((&claim.job, claim.tick)),
+            Self::Open(_) | Self::Finish(_) => None,
+        }
+    }
+
+    /// Whether it says that a tick was never begun.
+    pub(crate) fn gives_back(&self) -> bool {
+        matches!(self, Self::Finish(finish) if finish.outcome == Outcome::NotBegun)
+    }
+}
+
+/// Whether it was claimed and given back.
+pub(super) fn is_back(known: &RunRecord) -> bool {
+    known.run.end.as_ref().is_some_and(|end| end.outcome == Outcome::NotBegun)
 }
 
 impl LedgerDesk<'_> {
@@ -51,12 +69,51 @@ impl LedgerDesk<'_> {
         self.err(request);
         match request {
             JobRequest::Open(_) if !self.is_held => JobReply::Opened(Opened::NotHolder),
-            JobRequest::Open(open) => JobReply::Opened(self.ledger.open(&open.jobs, open.term, self.unix_ms)),
+            JobRequest::Open(open) => JobReply::Opened(self.open(open)),
             JobRequest::Claim(_) if !self.is_held => JobReply::Claimed(Claimed::NotHolder),
-            JobRequest::Claim(claim) => JobReply::Claimed(self.ledger.claim(claim, self.unix_ms)),
+            JobRequest::Claim(claim) => JobReply::Claimed(self.claim(claim)),
             JobRequest::Finish(_) if self.mistake == Some(LedgerMistake::EndsForgotten) => JobReply::Finished(true),
-            JobRequest::Finish(finish) => JobReply::Finished(self.ledger.finish(finish, self.unix_ms)),
+            JobRequest::Finish(finish) => JobReply::Finished(self.finish(finish)),
         }
+    }
+
+    fn open(&mut self, open: &Open) -> Opened {
+        let mut opened = self.ledger.open(&open.jobs, open.term, self.unix_ms);
+        if let (Opened::Jobs(standings), Some(LedgerMistake::GivenBackUnreported)) = (&mut opened, self.mistake) {
+            standings.iter_mut().for_each(|standing| standing.unbegun.clear());
+        }
+        opened
+    }
+
+    fn claim(&mut self, claim: &Claim) -> Claimed {
+        let end = self.run(claim).filter(|known| is_back(known)).and_then(|known| known.run.end.clone());
+        let claimed = self.ledger.claim(claim, self.unix_ms);
+        if self.mistake == Some(LedgerMistake::GivenBackForEver)
+            && claimed == Claimed::Granted
+            && let (Some(end), Some(known)) = (end, self.run(claim))
+        {
+            known.run.end = Some(end);
+        }
+        claimed
+    }
+
+    fn finish(&mut self, finish: &Finish) -> bool {
+        let fired = self.record(&finish.job).map(|record| record.fired);
+        let is_known = self.ledger.finish(finish, self.unix_ms);
+        if self.mistake == Some(LedgerMistake::GivenBackCounts)
+            && let (Some(record), Some(fired)) = (self.record(&finish.job), fired)
+        {
+            record.fired = fired;
+        }
+        is_known
+    }
+
+    fn record(&mut self, job: &JobName) -> Option<&mut JobRecord> {
+        self.ledger.jobs.get_mut(job)
+    }
+
+    fn run(&mut self, claim: &Claim) -> Option<&mut RunRecord> {
+        self.record(&claim.job)?.runs.iter_mut().find(|known| known.run.tick == claim.tick)
     }
 
     /// Bends the ledger so that the rules come to a wrong decision.
@@ -81,7 +138,19 @@ impl LedgerDesk<'_> {
             (Some(LedgerMistake::EndedRunAgain), JobRequest::Claim(claim)) if claim.act == Act::RunAgain => {
                 self.revive(claim, |known| known.run.term < claim.term);
             }
+            (Some(LedgerMistake::RunTakesGivenBack), JobRequest::Claim(claim)) if claim.act == Act::Run => {
+                self.take_back(claim);
+            }
             _ => (),
+        }
+    }
+
+    /// Makes a tick that was given back one that was claimed.
+    fn take_back(&mut self, claim: &Claim) {
+        let is_own = |known: &RunRecord| known.nonce == claim.nonce && known.run.term == claim.term;
+        if self.is_held && self.run(claim).is_some_and(|known| is_back(known) && is_own(known)) {
+            self.revive(claim, is_back);
+            self.record(&claim.job).into_iter().for_each(|record| record.fired += 1);
         }
     }
 

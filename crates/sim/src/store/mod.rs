@@ -7,7 +7,7 @@ use std::collections::VecDeque;
 use std::sync::Arc;
 use std::time::Duration;
 
-use tenure_core::cron::{Ledger, Tick};
+use tenure_core::cron::{JobRecord, Ledger, RunRecord, Tick};
 use tenure_core::record::{Effects, Moment, ProcessToken, Record, Wake};
 use tenure_core::{CampaignReply, Candidate, ElectionKey, Instant, JobName, Reply, Term, Verb};
 
@@ -16,6 +16,7 @@ use crate::kind::Kind;
 use crate::mistake::{LedgerMistake, Mistake, StoreMistake};
 
 pub(crate) use desk::{Desk, key};
+use ledger::is_back;
 pub(crate) use ledger::{JobReply, JobRequest, LedgerDesk};
 
 /// The store of one run.
@@ -135,8 +136,42 @@ impl Store {
 
     /// Up to which tick a job is decided, as whoever asks sees it.
     pub(crate) fn mark(&self, job: &JobName, at_old_primary: bool) -> Option<Tick> {
+        self.job(job, at_old_primary).map(|record| record.mark)
+    }
+
+    /// How often a job has fired, as whoever asks sees it.
+    pub(crate) fn fired(&self, job: &JobName, at_old_primary: bool) -> u64 {
+        self.job(job, at_old_primary).map_or(0, |record| record.fired)
+    }
+
+    /// Whether a tick was claimed and given back, as whoever asks sees it.
+    pub(crate) fn has_back(&self, job: &JobName, tick: Tick, at_old_primary: bool) -> bool {
+        let record = self.job(job, at_old_primary);
+        record.is_some_and(|record| record.runs.iter().any(|known| known.run.tick == tick && is_back(known)))
+    }
+
+    /// The ticks of a job that were claimed and given back, and under which term they were claimed.
+    pub(crate) fn given_back(&self, job: &JobName) -> impl Iterator<Item = (Tick, Term)> {
+        let runs = self.job(job, false).into_iter().flat_map(|record| &record.runs);
+        runs.filter(|known| is_back(known)).map(|known| (known.run.tick, known.run.term))
+    }
+
+    /// Whether a tick was claimed under this term, and nothing more was told of it.
+    pub(crate) fn is_open(&self, job: &JobName, tick: Tick, term: Term) -> bool {
+        let is_it = |known: &RunRecord| known.run.tick == tick && known.run.term == term && known.run.end.is_none();
+        self.job(job, false).is_some_and(|record| record.runs.iter().any(is_it))
+    }
+
+    /// Whether a tick was claimed under this term, begun, and it is known how that ended.
+    pub(crate) fn is_ended(&self, job: &JobName, tick: Tick, term: Term) -> bool {
+        let is_it = |known: &RunRecord| known.run.tick == tick && known.run.term == term;
+        let is_ended = |known: &RunRecord| is_it(known) && known.run.end.is_some() && !is_back(known);
+        self.job(job, false).is_some_and(|record| record.runs.iter().any(is_ended))
+    }
+
+    fn job(&self, job: &JobName, at_old_primary: bool) -> Option<&JobRecord> {
         let kept = self.old_primary.as_ref().filter(|_| at_old_primary).unwrap_or(&self.kept);
-        kept.ledger.jobs.get(job).map(|record| record.mark)
+        kept.ledger.jobs.get(job)
     }
 
     /// An operator asks whoever leads to hand over.

@@ -1,6 +1,7 @@
 //! Peace: whatever was wrong is mended, and then everything has to work as it should.
 
 use tenure_core::Input;
+use tenure_core::cron::Missed;
 
 use super::node::Link;
 use super::queue::Event;
@@ -8,8 +9,12 @@ use super::view::nanos;
 use super::{Outcome, World};
 use crate::clock::SECOND;
 use crate::invariants::Seen;
+use crate::job::Job;
 use crate::options::Style;
 use crate::tally::Situation;
+
+/// Longer than what was given back may lie there.
+const CATCHING_UP_MAX: u64 = 200 * SECOND;
 
 impl World {
     pub(super) fn heal(&mut self) -> Outcome {
@@ -19,6 +24,7 @@ impl World {
         self.see(&Seen::LongHealed)?;
         // Nothing happens, and so nothing changes.
         self.run_until(self.now + 2 * nanos(self.options.ttl_max()))?;
+        self.let_jobs_catch_up()?;
         self.mend_links();
         self.hand_over()?;
         self.kill_leader()?;
@@ -86,6 +92,20 @@ impl World {
             (20 + self.tally.of(Situation::Election)) * nanos(self.options.ttl_max())
         };
         late + self.patience() + climbing
+    }
+
+    /// Whatever was given back and is wanted is run, however long that may take.
+    fn let_jobs_catch_up(&mut self) -> Outcome {
+        let until = self.now + CATCHING_UP_MAX;
+        while self.now < until && self.has_something_back() {
+            self.run_until(self.now + SECOND)?;
+        }
+        Ok(())
+    }
+
+    fn has_something_back(&self) -> bool {
+        let wants = |job: &&Job| job.policy.missed == Missed::All && job.policy.enabled;
+        self.options.jobs.iter().filter(wants).any(|job| self.store.given_back(&job.policy.job).next().is_some())
     }
 
     fn leading(&self) -> Option<usize> {

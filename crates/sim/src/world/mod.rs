@@ -25,6 +25,7 @@ use crate::timeline::Timeline;
 use jobs::Jobs;
 pub(crate) use jobs::{Run, Served};
 use node::{Machine, Node};
+pub(crate) use queue::Life;
 use queue::{Event, Queue};
 pub(crate) use view::View;
 use view::nanos;
@@ -205,6 +206,7 @@ impl World {
             jobs_disturbed_at: self.jobs.disturbed_at,
             wall_set_at: self.jobs.wall_set_at,
             store_wall: self.jobs.wall(&self.machines),
+            store: &self.store,
         };
         if let Some(violation) = self.invariants.see(&view, self.broken, seen)? {
             self.tally.saw_unclaimed(&violation);

@@ -146,6 +146,7 @@ impl World {
             Output::Lost { term, reason, kill_at } => {
                 self.nodes[node].told = None;
                 self.see(&Seen::Lost { node, term, reason })?;
+                self.end_jobs(node, term);
                 self.ask_work_to_end(node, term, kill_at);
                 Ok(())
             }

@@ -2,13 +2,16 @@
 
 use std::time::Duration;
 
-use tenure_core::{Term, Timing};
+use tenure_core::cron::Tick;
+use tenure_core::{JobName, Term, Timing};
 
 use super::jobs::Run;
 use super::node::{Machine, Node};
+use super::queue::Life;
 use crate::clock::{Clock, MILLI, True};
 use crate::job::Job;
 use crate::options::Style;
+use crate::store::Store;
 
 /// The world at one instant.
 pub(crate) struct View<'a> {
@@ -29,6 +32,7 @@ pub(crate) struct View<'a> {
     /// When a wall clock was last set.
     pub(crate) wall_set_at: True,
     pub(crate) store_wall: &'a Clock,
+    pub(super) store: &'a Store,
     pub(super) nodes: &'a [Node],
     pub(super) machines: &'a [Machine],
 }
@@ -74,9 +78,44 @@ impl View<'_> {
 
     /// Whether whoever leads is there, and is answered.
     pub(crate) fn can_fire(&self, node: usize) -> bool {
+        self.leads_under(node).is_some() && self.is_answered(node)
+    }
+
+    /// Whether it is there, and is answered.
+    pub(crate) fn is_answered(&self, node: usize) -> bool {
         let process = &self.nodes[node];
-        let leads = process.leads_at(self.machines[process.machine].clock.at(self.now)).is_some();
-        leads && self.store_is_well && !process.is_cut_off(self.now) && self.now >= process.away_until(self.machines)
+        self.store_is_well && !process.is_cut_off(self.now) && self.now >= process.away_until(self.machines)
+    }
+
+    /// When it last stood still, or until when it does.
+    pub(crate) fn away_until(&self, node: usize) -> True {
+        self.nodes[node].away_until(self.machines)
+    }
+
+    /// The term under which it would be told that it leads.
+    pub(crate) fn leads_under(&self, node: usize) -> Option<Term> {
+        let process = &self.nodes[node];
+        process.leads_at(self.machines[process.machine].clock.at(self.now))
+    }
+
+    pub(crate) fn lives(&self, of: Life) -> bool {
+        let process = &self.nodes[of.node];
+        process.life == of.life && process.elector.is_some()
+    }
+
+    /// The ticks that the store was given back, and the terms under which they were claimed.
+    pub(crate) fn given_back(&self, job: &JobName) -> impl Iterator<Item = (Tick, Term)> {
+        self.store.given_back(job)
+    }
+
+    /// Whether the store knows of a claim under this term, and of nothing that followed.
+    pub(crate) fn is_open(&self, job: &JobName, tick: Tick, term: Term) -> bool {
+        self.store.is_open(job, tick, term)
+    }
+
+    /// Whether the store knows how a run under this term ended.
+    pub(crate) fn is_ended(&self, job: &JobName, tick: Tick, term: Term) -> bool {
+        self.store.is_ended(job, tick, term)
     }
 
     /// How long it waits for an answer.

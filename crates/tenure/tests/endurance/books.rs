@@ -3,27 +3,39 @@
 use std::collections::BTreeMap;
 
 use tenure::Tenure;
-use tenure::cron::{JobReport, Missed};
+use tenure::cron::{JobReport, Missed, Outcome, Run};
 use tenure::store::ledger::RUNS_MAX;
 use tenure_testkit::site::ELECTION;
 
-/// Who claimed a tick, and when.
+/// Who claimed a tick, when, and what became of it.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct Claim {
     pub(crate) term: u64,
     pub(crate) candidate: String,
     /// On the store's wall clock.
     pub(crate) at_unix_ms: u64,
+    pub(crate) end: End,
+}
+
+/// What the store was told of a claim.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum End {
+    /// Nothing.
+    Untold,
+    /// That its run never began.
+    GivenBack,
+    /// That its run ended, however.
+    Ran,
 }
 
 /// What is known of one job.
 #[derive(Debug, Clone, Default)]
 pub(crate) struct Account {
-    /// By tick, in seconds since the Unix epoch.
-    pub(crate) claims: BTreeMap<u64, Claim>,
+    /// By tick, in seconds since the Unix epoch: all claims of it that were seen, the last one last.
+    pub(crate) claims: BTreeMap<u64, Vec<Claim>>,
     /// All ticks up to this one are decided.
     pub(crate) mark: u64,
-    /// How many were claimed to be run, by the store's own count.
+    /// How many were claimed to be run, and not given back, by the store's own count.
     pub(crate) fired: u64,
     /// How many were missed and passed over, by the store's own count.
     pub(crate) missed: u64,
@@ -52,12 +64,9 @@ impl Books {
         }
         (account.mark, account.fired, account.missed) = (mark, report.fired, report.missed);
         for run in &report.runs {
-            let (term, candidate) = (run.term.get(), run.candidate.to_string());
-            let claim = Claim { term, candidate, at_unix_ms: run.began_at_unix_ms };
-            let known = account.claims.entry(run.tick.unix_s()).or_insert_with(|| claim.clone());
-            if *known != claim {
-                let tick = run.tick;
-                self.contradictions.push(format!("tick {tick} of {job} was claimed twice: {known:?}, {claim:?}"));
+            let known = account.claims.entry(run.tick.unix_s()).or_default();
+            if let Err(why) = Claim::of(run).join(known) {
+                self.contradictions.push(format!("tick {} of {job} was {why}", run.tick));
             }
         }
     }
@@ -68,27 +77,72 @@ impl Books {
     }
 }
 
+impl Account {
+    /// The last claim of each tick.
+    pub(crate) fn last_claims(&self) -> impl Iterator<Item = (u64, &Claim)> {
+        self.claims.iter().filter_map(|(tick, claims)| Some((*tick, claims.last()?)))
+    }
+}
+
+impl Claim {
+    fn of(run: &Run) -> Self {
+        let end = match run.end.as_ref().map(|end| &end.outcome) {
+            None => End::Untold,
+            Some(Outcome::NotBegun) => End::GivenBack,
+            Some(_) => End::Ran,
+        };
+        Self { term: run.term.get(), candidate: run.candidate.to_string(), at_unix_ms: run.began_at_unix_ms, end }
+    }
+
+    /// Puts it with those of the same tick that were seen before. Only a later term may claim a tick once more, and only one
+    /// that was given back; that it was need not have been seen.
+    fn join(self, known: &mut Vec<Self>) -> Result<(), String> {
+        match known.last_mut() {
+            None => {}
+            Some(last) if Self { end: last.end, ..self.clone() } == *last => {
+                if last.end != End::Untold && last.end != self.end {
+                    return Err(format!("told of otherwise later: {last:?}, {self:?}"));
+                }
+                last.end = self.end;
+                return Ok(());
+            }
+            Some(last) if last.term >= self.term || last.end == End::Ran => {
+                return Err(format!("claimed twice: {last:?}, {self:?}"));
+            }
+            Some(last) => last.end = End::GivenBack,
+        }
+        known.push(self);
+        Ok(())
+    }
+}
+
 #[cfg(test)]
 mod tests {
-    use tenure::cron::{Run, Tick};
+    use tenure::cron::{RunEnd, Tick};
     use tenure::{CandidateId, JobName, Term};
+
+    use std::time::Duration;
 
     use super::*;
 
-    /// A job with one run, under this term, and this mark.
-    fn report(term: u64, mark: u64) -> JobReport {
+    /// A job with one run, under this term, that ended like this, and this mark.
+    fn ended(term: u64, outcome: Option<Outcome>, mark: u64) -> JobReport {
         let run = Run {
             tick: Tick::from_unix_s(5),
             term: Term::new(term).unwrap(),
             candidate: CandidateId::new("a").unwrap(),
             began_at_unix_ms: 5_001,
-            end: None,
+            end: outcome.map(|outcome| RunEnd { at_unix_ms: 5_002, took: Duration::ZERO, outcome }),
         };
         let (job, mark) = (JobName::new("all").unwrap(), Tick::from_unix_s(mark));
         JobReport { job, schedule: "* * * * * *".into(), mark, fired: 1, missed: 0, runs: vec![run] }
     }
 
-    fn contradictions(reports: &[JobReport; 2]) -> Vec<String> {
+    fn report(term: u64, mark: u64) -> JobReport {
+        ended(term, None, mark)
+    }
+
+    fn contradictions(reports: &[JobReport]) -> Vec<String> {
         let mut books = Books::default();
         reports.iter().for_each(|report| books.take(report));
         assert_eq!(books.jobs["all"].claims.len(), 1);
@@ -102,9 +156,31 @@ mod tests {
     }
 
     #[test]
+    fn a_tick_may_be_claimed_by_a_later_leader_after_it_was_given_back() {
+        let back = Some(Outcome::NotBegun);
+        let seen = [report(1, 5), ended(1, back, 5), report(2, 6), ended(2, Some(Outcome::Cancelled), 7)];
+        assert_eq!(contradictions(&seen), Vec::<String>::new());
+        // One does not look at every moment.
+        assert_eq!(contradictions(&[report(1, 5), report(3, 5)]), Vec::<String>::new());
+        let mut books = Books::default();
+        [report(1, 5), report(3, 5)].iter().for_each(|report| books.take(report));
+        let ends: Vec<End> = books.jobs["all"].claims[&5].iter().map(|claim| claim.end).collect();
+        assert_eq!(ends, [End::GivenBack, End::Untold]);
+    }
+
+    #[test]
     fn a_tick_of_two_claims_and_a_mark_that_falls_are_found() {
-        let twice = contradictions(&[report(1, 5), report(2, 5)]);
-        assert!(twice[0].starts_with("tick 5 of all was claimed twice"), "{twice:?}");
+        let (ran, back) = (Some(Outcome::Succeeded), Some(Outcome::NotBegun));
+        for twice in [
+            [ended(1, ran.clone(), 5), report(2, 5)],
+            [ended(1, back.clone(), 5), report(1, 5)],
+            [report(2, 5), report(1, 5)],
+            [ended(2, back.clone(), 5), report(1, 5)],
+            [ended(1, ran, 5), ended(1, back, 5)],
+        ] {
+            let found = contradictions(&twice);
+            assert!(found[0].starts_with("tick 5 of all was"), "{found:?}");
+        }
         assert_eq!(contradictions(&[report(1, 6), report(1, 5)]), ["the mark of all fell from 6 to 5"]);
     }
 }

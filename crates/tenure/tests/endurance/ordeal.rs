@@ -23,18 +23,32 @@ const SECONDS: &str = "TENURE_ENDURE_SECONDS";
 const SECONDS_USUAL: u64 = 20;
 /// What follows from the same number is the same.
 const SEED: &str = "TENURE_ENDURE_SEED";
+/// At which moments faults come.
+const AIM: &str = "TENURE_ENDURE_AIM";
 
 /// How often one looks who leads, and at what the store has written down.
 const LOOK_EVERY: Duration = Duration::from_millis(100);
 const COPY_EVERY: Duration = Duration::from_secs(2);
 const TELL_EVERY: Duration = Duration::from_secs(10);
+/// How long what was given back may lie there when all is well again.
+const CALM_MAX: Duration = Duration::from_secs(40);
 
 /// One store under test.
 pub(crate) struct Ordeal {
     store: &'static str,
     lasts: Duration,
     seed: u64,
+    aim: Aim,
     chance: Chance,
+}
+
+/// At which moments faults come.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Aim {
+    /// Every other time right when ticks are due, so that claims are under way.
+    Claim,
+    /// Whenever chance wants it.
+    Anywhere,
 }
 
 /// What goes on.
@@ -51,7 +65,12 @@ impl Ordeal {
         let number = |name| env::var(name).ok().map(|text| text.parse::<u64>().unwrap());
         let seed = number(SEED).unwrap_or_else(|| boot_ns() % 1_000_000);
         let lasts = Duration::from_secs(number(SECONDS).unwrap_or(SECONDS_USUAL));
-        Self { store, lasts, seed, chance: Chance::of(seed) }
+        let aim = match env::var(AIM).as_deref() {
+            Err(_) | Ok("claim") => Aim::Claim,
+            Ok("anywhere") => Aim::Anywhere,
+            Ok(other) => panic!("{AIM} is {other:?}"),
+        };
+        Self { store, lasts, seed, aim, chance: Chance::of(seed) }
     }
 
     /// Lets a crew go through it, and judges.
@@ -64,10 +83,9 @@ impl Ordeal {
         let down = crew.contenders.iter().map(|_| None).collect();
         let mut state = State { crew, books: Books::default(), strikes: Vec::new(), down };
         self.torment(&mut state, &files);
-        state.come_to_rest();
-        let State { books, strikes, .. } = state;
-        let struck = Kind::tally(strikes.iter().map(|strike| strike.kind));
-        let evidence = Evidence { lines: files.journal.read(), books, strikes };
+        let left_at_unix_ms = Some(state.come_to_rest(&files));
+        let evidence = Evidence { left_at_unix_ms, ..state.evidence(&files) };
+        let struck = Kind::tally(evidence.strikes.iter().map(|strike| strike.kind));
         let verdict = evidence.judge(&JOBS);
         let (lasted, faults) = (self.lasts.as_secs(), evidence.strikes.len());
         self.say("result", &format!("{lasted} s, seed {}: {verdict}; {faults} faults: {struck}", self.seed));
@@ -105,12 +123,13 @@ impl Ordeal {
         }
     }
 
-    /// In a moment; every other time right when ticks are due, so that claims are under way.
+    /// In a moment.
     fn next_strike(&mut self) -> Instant {
         let (wait, is_aimed, after_ms) =
             (self.chance.between(300, 4_000), self.chance.once_in(2), self.chance.between(0, 25));
         let next = Instant::now() + Duration::from_millis(wait);
         let past_second_ms = (unix_ms() + wait) % 1_000;
+        let is_aimed = is_aimed && self.aim == Aim::Claim;
         if is_aimed { next + Duration::from_millis(1_000 - past_second_ms + after_ms) } else { next }
     }
 
@@ -158,17 +177,31 @@ impl State {
         self.crew.contenders[index].mend();
     }
 
-    /// Undoes everything, waits until all that was due has been decided, and lets everybody leave.
-    fn come_to_rest(&mut self) {
+    fn evidence(&self, files: &Files) -> Evidence {
+        let (books, strikes) = (self.books.clone(), self.strikes.clone());
+        Evidence { lines: files.journal.read(), books, strikes, left_at_unix_ms: None }
+    }
+
+    /// Undoes everything, waits until all that was due has been decided and what was given back has been run, and lets
+    /// everybody leave. Returns when that began.
+    fn come_to_rest(&mut self, files: &Files) -> u64 {
         (0..self.down.len()).for_each(|index| self.mend(index));
         let now_s = unix_ms() / 1_000;
         eventually_within(PATIENCE * 4, "all jobs to catch up", || {
             wait_until(Instant::now() + LOOK_EVERY);
             self.books.copy(&self.crew.watcher) && JOBS.iter().all(|missed| self.books.mark(*missed) >= Some(now_s))
         });
+        // Whoever leads looks every ten seconds for what was given back late. The judge says what is missing after that.
+        let calm_until = Instant::now() + CALM_MAX;
+        while Instant::now() < calm_until && !JOBS.iter().all(|missed| self.evidence(files).is_settled(*missed)) {
+            wait_until(Instant::now() + LOOK_EVERY);
+            self.books.copy(&self.crew.watcher);
+        }
+        let left_at = unix_ms();
         // That, too, may come between a claim and its work.
         (0..self.down.len()).for_each(|index| self.strike(index, Kind::Leave, Duration::ZERO));
         eventually_within(PATIENCE, "the books", || self.books.copy(&self.crew.watcher));
+        left_at
     }
 }
 

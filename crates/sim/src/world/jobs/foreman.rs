@@ -1,5 +1,6 @@
 //! Whoever leads: opens the jobs, looks what is due, claims it, and hears what became of it.
 
+use std::collections::BTreeSet;
 use std::sync::Arc;
 
 use tenure_core::cron::{
@@ -8,9 +9,10 @@ use tenure_core::cron::{
 use tenure_core::{Nonce, Term};
 
 use super::{Asked, JobEvent};
-use crate::clock::{MILLI, True};
+use crate::clock::{MILLI, SECOND, True};
 use crate::mistake::{JobMistake, Mistake};
 use crate::store::{JobReply, JobRequest, key};
+use crate::tally::Situation;
 use crate::world::queue::{Event, Life};
 use crate::world::view::nanos;
 use crate::world::{Outcome, World};
@@ -20,18 +22,36 @@ pub(super) struct Foreman {
     pub(super) of: Life,
     pub(super) term: Term,
     pub(super) nonce: Nonce,
-    /// The request that opens the jobs, and when it is given up.
-    opening: Option<(u64, True)>,
+    opening: Option<Opening>,
+    /// When to look for what was given back late.
+    open_again_at: True,
     /// By job; empty until they are open.
     pub(super) duties: Vec<Duty>,
+    /// Until when the store may take the lease for this leader's, and so grant what it was asked.
+    pub(super) claimable_until: True,
     /// The number of the look that counts.
     look: u64,
+}
+
+/// The request that opens the jobs.
+#[derive(Clone, Copy)]
+struct Opening {
+    id: u64,
+    /// When it is given up.
+    until: True,
+    /// Whether planners learn from it. Then nothing is claimed meanwhile: what is claimed after the store has looked, and
+    /// before its answer is here, would look as if it could be claimed once more.
+    is_learnt: bool,
 }
 
 /// One job under one leadership.
 pub(super) struct Duty {
     pub(super) planner: Planner,
-    claim: Option<Pending>,
+    pub(super) claim: Option<Pending>,
+    /// Ticks of which nobody knows whether they were claimed, because there was no answer.
+    pub(super) doubtful: BTreeSet<Tick>,
+    /// What was given back under this term is not begun under it: a message that says so may still be on its way.
+    pub(super) given_back: Vec<Tick>,
     /// What failed is not tried again before.
     not_before: True,
     pub(super) running: usize,
@@ -51,6 +71,8 @@ pub(super) struct Pending {
 /// How long nobody looks, at most. A clock that is set tells nobody.
 const LOOK_EVERY: u64 = 800 * MILLI;
 const BACK_OFF: u64 = 150 * MILLI;
+/// How often a leader looks for what was given back late.
+const OPEN_EVERY: u64 = 10 * SECOND;
 
 impl World {
     pub(super) fn errs(&self, mistake: JobMistake) -> bool {
@@ -62,7 +84,10 @@ impl World {
         let nonce = self.nodes[node].elector.as_ref().and_then(tenure_core::Elector::nonce);
         let (Some(nonce), false) = (nonce, self.options.jobs.is_empty()) else { return };
         let of = self.nodes[node].life(node);
-        self.jobs.foremen[node] = Some(Foreman { of, term, nonce, opening: None, duties: Vec::new(), look: 0 });
+        let (duties, never) = (Vec::new(), True::MAX);
+        let foreman =
+            Foreman { of, term, nonce, opening: None, open_again_at: never, duties, claimable_until: never, look: 0 };
+        self.jobs.foremen[node] = Some(foreman);
         self.queue.put(self.now, Event::Jobs(JobEvent::Look { of, look: 0 }));
     }
 
@@ -101,18 +126,25 @@ impl World {
     }
 
     fn attend_all(&mut self, foreman: &mut Foreman) -> Result<True, crate::invariants::Violation> {
-        foreman.opening.take_if(|(_, until)| self.now >= *until);
-        if foreman.duties.is_empty() && foreman.opening.is_none() {
-            self.open_jobs(foreman);
+        foreman.opening.take_if(|opening| self.now >= opening.until);
+        let is_time = foreman.duties.is_empty() || self.now >= foreman.open_again_at;
+        let is_idle = foreman.duties.iter().all(|duty| duty.claim.is_none());
+        if foreman.opening.is_none() && is_time && is_idle {
+            // Should it fail, ticks that are due do not wait for it.
+            foreman.open_again_at = self.now + OPEN_EVERY;
+            self.open_jobs(foreman, true);
         }
-        let mut next = foreman.opening.map_or(True::MAX, |(_, until)| until);
+        let is_opening = foreman.opening.map_or(is_time, |opening| opening.is_learnt);
+        // Whoever has to wait for a claim before it can open the jobs is woken by that.
+        let opens_at = if is_time { True::MAX } else { foreman.open_again_at };
+        let mut next = foreman.opening.map_or(opens_at, |opening| opening.until);
         for job in 0..foreman.duties.len() {
-            next = next.min(self.attend(foreman, job)?);
+            next = next.min(self.attend(foreman, job, is_opening)?);
         }
         Ok(next)
     }
 
-    fn open_jobs(&mut self, foreman: &mut Foreman) {
+    fn open_jobs(&mut self, foreman: &mut Foreman, is_learnt: bool) {
         let from = Tick::at_or_before_ms(self.wall_ms(foreman.of.node));
         let open = |job: &crate::job::Job| OpenJob {
             job: job.policy.job.clone(),
@@ -123,20 +155,29 @@ impl World {
         let open = Open { key: key(), nonce: foreman.nonce, term: foreman.term, jobs };
         let asked = self.asked(foreman.of.node, false);
         let id = self.ask(foreman.of, JobRequest::Open(open), asked);
-        foreman.opening = Some((id, self.now + self.patience_of(foreman.of.node)));
+        foreman.opening = Some(Opening { id, until: self.now + self.patience_of(foreman.of.node), is_learnt });
     }
 
-    /// Looks after one job. Returns when to look again.
-    fn attend(&mut self, foreman: &mut Foreman, job: usize) -> Result<True, crate::invariants::Violation> {
+    /// Looks after one job; while the jobs are to be opened, nothing new is claimed. Returns when to look again.
+    fn attend(
+        &mut self,
+        foreman: &mut Foreman,
+        job: usize,
+        is_opening: bool,
+    ) -> Result<True, crate::invariants::Violation> {
         let duty = &mut foreman.duties[job];
         if let Some(pending) = duty.claim {
             if self.now < pending.until || self.errs(JobMistake::AsksOnce) {
                 return Ok(pending.until.max(self.now + LOOK_EVERY));
             }
             duty.claim = None;
+            self.unanswered(foreman, job, pending);
             if self.errs(JobMistake::SilenceGrants) {
                 self.claimed(foreman, job, pending, Claimed::Granted)?;
             }
+        }
+        if is_opening {
+            return Ok(self.now + LOOK_EVERY);
         }
         if self.now < foreman.duties[job].not_before {
             return Ok(foreman.duties[job].not_before);
@@ -186,8 +227,8 @@ impl World {
 
     /// An answer is there.
     pub(super) fn hear_of_jobs(&mut self, to: Life, id: u64, reply: &JobReply) -> Outcome {
-        if matches!(reply, JobReply::Finished(_)) {
-            self.jobs.ends.retain(|end| end.id != id);
+        if let JobReply::Finished(is_known) = reply {
+            self.hear_of_end(id, *is_known);
         }
         if self.foreman_of(to).is_none() {
             return Ok(());
@@ -200,11 +241,11 @@ impl World {
     }
 
     fn take_answer(&mut self, foreman: &mut Foreman, id: u64, reply: &JobReply) -> Outcome {
-        if foreman.opening.is_some_and(|(opening, _)| opening == id) {
+        if let Some(opening) = foreman.opening.filter(|opening| opening.id == id) {
             // Whoever was refused tries again when the time of the first attempt is over.
             if let JobReply::Opened(Opened::Jobs(standings)) = reply {
                 foreman.opening = None;
-                self.opened(foreman, standings);
+                self.opened(foreman, standings, opening.is_learnt);
             }
             return Ok(());
         }
@@ -214,30 +255,46 @@ impl World {
         let Some(pending) = foreman.duties[job].claim.take() else { return Ok(()) };
         // Given up: it is asked for again, if it is still wanted. Whoever was away must not fire what is late by now.
         if self.now > pending.until {
+            self.unanswered(foreman, job, pending);
             return Ok(());
         }
         match reply {
             JobReply::Claimed(claimed) => self.claimed(foreman, job, pending, *claimed),
+            // Messages may come twice here: one copy was refused, and another one may have had its effect.
             JobReply::Failed | JobReply::Opened(_) | JobReply::Finished(_) => {
+                self.unanswered(foreman, job, pending);
                 foreman.duties[job].not_before = self.now + BACK_OFF;
                 Ok(())
             }
         }
     }
 
-    /// Jobs that were open before stay as they are: the store forgot them, their leader did not.
-    fn opened(&mut self, foreman: &mut Foreman, standings: &[JobStanding]) {
-        if !foreman.duties.is_empty() {
-            return;
+    /// How the jobs stand. If the store forgot them, their leader did not, and learns nothing.
+    fn opened(&mut self, foreman: &mut Foreman, standings: &[JobStanding], is_learnt: bool) {
+        if foreman.duties.is_empty() {
+            foreman.duties = self.duties(standings);
+        } else if is_learnt {
+            for (duty, standing) in foreman.duties.iter_mut().zip(standings) {
+                duty.planner.learn(standing.clone());
+            }
         }
+        let wall_ms = self.wall_ms(foreman.of.node);
+        let waits = foreman.duties.iter().any(|duty| duty.planner.may_be_given_back(wall_ms));
+        let opens_again = waits && !self.errs(JobMistake::NeverOpensAgain);
+        foreman.open_again_at = if opens_again { self.now + OPEN_EVERY } else { True::MAX };
+    }
+
+    fn duties(&self, standings: &[JobStanding]) -> Vec<Duty> {
         let policies = self.options.jobs.iter().map(|job| self.policy_used(&job.policy));
         let duty = |(policy, standing): (Policy, &JobStanding)| Duty {
             planner: Planner::new(policy, standing.clone()),
             claim: None,
+            doubtful: BTreeSet::new(),
+            given_back: Vec::new(),
             not_before: 0,
             running: 0,
         };
-        foreman.duties = policies.zip(standings).map(duty).collect();
+        policies.zip(standings).map(duty).collect()
     }
 
     /// What became of a claim.
@@ -251,15 +308,26 @@ impl World {
             Claimed::NotHolder => duty.not_before = self.now + BACK_OFF,
             Claimed::Unopened => {
                 duty.not_before = self.now + BACK_OFF;
-                self.open_jobs(foreman);
+                self.open_jobs(foreman, false);
             }
             Claimed::Granted | Claimed::Decided { .. } | Claimed::Early { .. } => (),
         }
         foreman.duties[job].planner.claimed(pending.tick, pending.act, claimed);
-        if claimed == Claimed::Granted && pending.act != Act::Pass && !self.errs(JobMistake::RunsUnclaimed) {
-            self.begin_run(foreman, job, pending)?;
+        if matches!(claimed, Claimed::Granted | Claimed::Decided { .. }) {
+            self.answered(foreman, job, pending);
         }
-        Ok(())
+        if claimed != Claimed::Granted || pending.act == Act::Pass || self.errs(JobMistake::RunsUnclaimed) {
+            return Ok(());
+        }
+        if foreman.duties[job].given_back.contains(&pending.tick) && !self.errs(JobMistake::GivesBackWanted) {
+            if self.leads_under(foreman.of.node) != Some(foreman.term) {
+                self.count(Situation::GrantTooLate);
+            }
+            foreman.duties[job].planner.ended();
+            self.give_back(foreman, job, pending.tick);
+            return Ok(());
+        }
+        self.begin_run(foreman, job, pending)
     }
 
     /// The policy that the planner is given: what the job wants, unless a mistake is made.

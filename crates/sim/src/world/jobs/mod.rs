@@ -2,6 +2,7 @@
 
 mod event;
 mod foreman;
+mod giving;
 mod runs;
 mod talk;
 mod walls;
@@ -75,12 +76,17 @@ pub(crate) struct Asked {
 /// One request about jobs, as the store has served it.
 #[derive(Debug)]
 pub(crate) struct Served<'a> {
+    pub(crate) from: Life,
+    /// The number of the request; one that comes twice is served twice.
+    pub(crate) id: u64,
     pub(crate) request: &'a JobRequest,
     pub(crate) reply: &'a JobReply,
     pub(crate) asked: Asked,
     /// The marks of all jobs before it and after it.
     pub(crate) before: &'a [Option<Tick>],
     pub(crate) after: &'a [Option<Tick>],
+    /// How often each job has fired by the store's count.
+    pub(crate) fired: &'a [u64],
     pub(crate) store_ms: u64,
 }
 
@@ -90,6 +96,10 @@ struct End {
     finish: Finish,
     /// How often it is still told.
     left: u32,
+    /// Until when its claim may yet reach the store and be granted: not to know of it before that means nothing.
+    claimable_until: True,
+    /// When it was told last.
+    told_at: True,
 }
 
 impl Jobs {

@@ -8,6 +8,7 @@ use tenure_core::cron::{Act, Finish, Outcome as RunOutcome};
 
 use super::foreman::{Foreman, Pending};
 use super::{End, JobEvent, Run};
+use crate::clock::{SECOND, True};
 use crate::invariants::Seen;
 use crate::mistake::JobMistake;
 use crate::options::Style;
@@ -18,6 +19,8 @@ use crate::world::{Outcome, World};
 
 /// How often an end is told before nobody cares any more.
 const TOLD_AT_MOST: u32 = 4;
+/// When a tick is given back once more.
+const TELL_AGAIN_AFTER: u64 = SECOND;
 
 impl World {
     /// A run begins, if its leader still leads at this very instant.
@@ -26,6 +29,7 @@ impl World {
         let (of, term) = (foreman.of, foreman.term);
         if self.leads_under(of.node) != Some(term) && !self.errs(JobMistake::RunsAfterLoss) {
             self.count(Situation::GrantTooLate);
+            self.give_back(foreman, job, tick);
             return Ok(());
         }
         self.count(match (act, asked.is_late) {
@@ -97,13 +101,27 @@ impl World {
             duty.planner.ended();
         }
         let took = Duration::from_nanos(self.now - run.began);
-        let outcome = if is_cut_off { RunOutcome::Cancelled } else { RunOutcome::Succeeded };
+        let outcome = match is_cut_off {
+            true if self.errs(JobMistake::GivesBackBegun) => RunOutcome::NotBegun,
+            true => RunOutcome::Cancelled,
+            false => RunOutcome::Succeeded,
+        };
         let job = self.options.jobs[run.job].policy.job.clone();
         let finish = Finish { key: key(), nonce: run.nonce, term: run.term, job, tick: run.tick, took, outcome };
-        let id = self.jobs.number();
-        self.jobs.ends.push(End { id, finish, left: TOLD_AT_MOST });
-        self.tell_end(run.of, id);
+        self.tell_end_of(run.of, finish, TOLD_AT_MOST, 0);
         self.look_now(run.of)
+    }
+
+    pub(super) fn tell_end_of(&mut self, of: Life, finish: Finish, left: u32, claimable_until: True) {
+        let id = self.jobs.number();
+        self.jobs.ends.push(End { id, finish, left, claimable_until, told_at: self.now });
+        self.tell_end(of, id);
+    }
+
+    /// What the store says to an end: written down, or not known. Its answer may be old by now.
+    pub(super) fn hear_of_end(&mut self, id: u64, is_known: bool) {
+        let is_settled = |end: &End| is_known || end.told_at >= end.claimable_until;
+        self.jobs.ends.retain(|end| end.id != id || !is_settled(end));
     }
 
     pub(super) fn tell_end(&mut self, of: Life, id: u64) {
@@ -115,12 +133,15 @@ impl World {
             return;
         }
         end.left -= 1;
+        end.told_at = self.now;
         let finish = end.finish.clone();
         let asked = self.asked(of.node, false);
         // The number of the request is that of the end from now on: what was asked before is not waited for.
         let asked_as = self.ask(of, JobRequest::Finish(finish), asked);
         self.jobs.ends[index].id = asked_as;
-        let again = self.now + self.patience_of(of.node);
+        // What the store may not know yet is not asked for all the time.
+        let pause = if self.jobs.ends[index].claimable_until > 0 { TELL_AGAIN_AFTER } else { 0 };
+        let again = self.now + self.patience_of(of.node).max(pause);
         self.queue.put(again, Event::Jobs(JobEvent::TellEnd { of, id: asked_as }));
     }
 

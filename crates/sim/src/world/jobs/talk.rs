@@ -48,11 +48,22 @@ impl World {
         let store_ms = self.store_wall_ms();
         let at_old_primary = self.now < self.nodes[from.node].link.at_old_primary_until;
         let before = self.marks(at_old_primary);
+        let fired_before = self.fired(at_old_primary);
+        let was_given_back =
+            request.claimed().is_some_and(|(job, tick)| self.store.has_back(job, tick, at_old_primary));
         let reply = self.with_caller(from, Duration::ZERO, |store, caller| store.serve_jobs(caller, request, store_ms));
         let after = self.marks(at_old_primary);
         self.say(|_| format!("the store answers {} (job request {id})", told(&reply)));
         self.count_served(request, &reply, asked, before != after);
-        let served = Served { request, reply: &reply, asked, before: &before, after: &after, store_ms };
+        let fired = self.fired(at_old_primary);
+        if fired.iter().zip(&fired_before).any(|(after, before)| after < before) {
+            self.count(Situation::GivenBack);
+        }
+        if was_given_back && fired != fired_before {
+            self.count(Situation::GivenBackTaken);
+        }
+        let served =
+            Served { from, id, request, reply: &reply, asked, before: &before, after: &after, fired: &fired, store_ms };
         self.see(&Seen::Served(&served))?;
         self.answer_jobs(from, id, &reply);
         Ok(())
@@ -69,7 +80,7 @@ impl World {
             (JobReply::Claimed(Claimed::Granted), Some(Act::Run), _) if !is_new => Situation::ClaimFoundAgain,
             (JobReply::Claimed(Claimed::Granted), _, Some(Passed::Missed)) => Situation::PassedMissed,
             (JobReply::Claimed(Claimed::Granted), _, Some(Passed::Overlap)) => Situation::PassedOverlap,
-            (JobReply::Finished(false), ..) => Situation::EndTooLate,
+            (JobReply::Finished(false), ..) if !request.gives_back() => Situation::EndTooLate,
             _ => return,
         };
         self.count(situation);
@@ -77,6 +88,10 @@ impl World {
 
     fn marks(&self, at_old_primary: bool) -> Vec<Option<Tick>> {
         self.options.jobs.iter().map(|job| self.store.mark(&job.policy.job, at_old_primary)).collect()
+    }
+
+    fn fired(&self, at_old_primary: bool) -> Vec<u64> {
+        self.options.jobs.iter().map(|job| self.store.fired(&job.policy.job, at_old_primary)).collect()
     }
 
     /// An answer leaves, if it can.
@@ -120,6 +135,7 @@ fn said(request: &JobRequest) -> String {
     match request {
         JobRequest::Open(open) => format!("opens its jobs under term {}", open.term),
         JobRequest::Claim(claim) => format!("claims {} of {}, {:?}", claim.tick, claim.job, claim.act),
+        JobRequest::Finish(finish) if request.gives_back() => format!("gives {} of {} back", finish.tick, finish.job),
         JobRequest::Finish(finish) => format!("tells the end of {} of {}", finish.tick, finish.job),
     }
 }

@@ -3,14 +3,15 @@
 mod overlap;
 #[cfg(test)]
 mod tests;
+mod unbegun;
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::fmt;
 use std::time::Duration;
 
 use tenure::cron::Missed;
 
-use crate::books::{Account, Books, Claim};
+use crate::books::{Account, Books, Claim, End};
 use crate::journal::{Line, Side};
 use crate::strike::{Kind, Strike};
 
@@ -20,6 +21,8 @@ pub(crate) struct Evidence {
     pub(crate) lines: Vec<Line>,
     pub(crate) books: Books,
     pub(crate) strikes: Vec<Strike>,
+    /// When everybody was told to leave, on the wall clock: what is given back after that, nobody can run.
+    pub(crate) left_at_unix_ms: Option<u64>,
 }
 
 /// What became of the ticks of one job.
@@ -27,10 +30,16 @@ pub(crate) struct Evidence {
 pub(crate) struct Count {
     /// From the first that was decided to the last.
     pub(crate) due: usize,
-    /// Their work began, once.
-    pub(crate) fired: usize,
-    /// Claimed by a leader that was gone, or cut off, before the work began.
+    /// Their work began.
+    pub(crate) run: usize,
+    /// Some of those had been claimed before, and given back.
+    pub(crate) run_after_return: usize,
+    /// Their work began more than once.
+    pub(crate) twice: usize,
+    /// Claimed by a leader that was killed before the work began.
     pub(crate) lost: usize,
+    /// Given back, and not run: nobody wanted them any more, or nobody was left.
+    pub(crate) returned: usize,
     /// Nobody claimed them to be run: they were missed, or came during a run.
     pub(crate) passed: usize,
 }
@@ -39,8 +48,6 @@ pub(crate) struct Count {
 #[derive(Debug, Default)]
 pub(crate) struct Verdict {
     pub(crate) counts: BTreeMap<String, Count>,
-    /// With which faults ticks were lost, of all jobs.
-    pub(crate) lost_with: Vec<Kind>,
     pub(crate) violations: Vec<String>,
 }
 
@@ -48,8 +55,6 @@ pub(crate) struct Verdict {
 const LATE_MAX: Duration = Duration::from_secs(1);
 /// How long a busy machine may take from a decision to what follows from it, an attempt to reach the store included.
 const DELAY_MAX: Duration = Duration::from_secs(4);
-/// How long before a strike a claim may have been made whose work did not begin because of it: as long as its answer may take.
-const ON_ITS_WAY_MAX: Duration = Duration::from_secs(2);
 
 impl Evidence {
     /// Judges the jobs, each of which is named after what it does with missed ticks.
@@ -63,22 +68,15 @@ impl Evidence {
 
     fn judge_job(&self, missed: Missed, verdict: &mut Verdict) {
         let job = missed.to_string();
-        let of_job = |side: Side| self.lines.iter().filter(move |line| line.side == side);
-        let begins: Vec<&Line> = of_job(Side::Begin).filter(|line| line.job == job).collect();
-        let ends: Vec<&Line> = of_job(Side::End).filter(|line| line.job == job).collect();
+        let [begins, ends] = [Side::Begin, Side::End].map(|side| self.lines_of(&job, side));
         let Some(account) = self.books.jobs.get(&job) else {
             return verdict.violations.push(format!("{job} was never opened"));
         };
         let mut wrong = once_each(&begins, "began");
         wrong.extend(once_each(&ends, "ended"));
         wrong.extend(begins.iter().filter_map(|begin| unclaimed(begin, account)));
-        let (lost_with, unexplained) = self.lost(&begins, account);
-        let lost = lost_with.len() + unexplained.len();
-        wrong.extend(unexplained);
-        verdict.lost_with.extend(lost_with);
-        if lost > self.strikes.len() {
-            wrong.push(format!("{lost} ticks were lost by {} faults", self.strikes.len()));
-        }
+        let unbegun = self.unbegun(&begins, account, missed);
+        wrong.extend(unbegun.unexplained);
         wrong.extend(out_of_order(account));
         wrong.extend(gaps(account, missed));
         wrong.extend(self.overlaps(&begins, &ends));
@@ -86,25 +84,22 @@ impl Evidence {
             wrong.extend(self.too_late(&begins, account));
         }
         verdict.violations.extend(wrong.into_iter().map(|what| format!("{job}: {what}")));
-        let due = due(account);
-        let passed = due.saturating_sub(account.claims.len());
-        verdict.counts.insert(job, Count { due, fired: begins.len(), lost, passed });
+        let begun: BTreeSet<u64> = begins.iter().map(|begin| begin.tick).collect();
+        let is_second = |tick: &&u64| account.claims.get(tick).is_some_and(|claims| claims.len() > 1);
+        let count = Count {
+            due: due(account),
+            run: begun.len(),
+            run_after_return: begun.iter().filter(is_second).count(),
+            twice: begins.len() - begun.len(),
+            lost: unbegun.lost,
+            returned: unbegun.returned,
+            passed: due(account).saturating_sub(account.claims.len()),
+        };
+        verdict.counts.insert(job, count);
     }
 
-    /// The faults with which ticks were lost that were claimed and did not begin, and ticks that no fault explains.
-    fn lost(&self, begins: &[&Line], account: &Account) -> (Vec<Kind>, Vec<String>) {
-        let (mut with, mut unexplained) = (Vec::new(), Vec::new());
-        for (tick, claim) in &account.claims {
-            if begins.iter().any(|begin| begin.tick == *tick) {
-                continue;
-            }
-            // If there are two, it was the later one: after the earlier one it could still claim.
-            match self.strikes.iter().rev().find(|strike| strike.explains(claim)) {
-                Some(strike) => with.push(strike.kind),
-                None => unexplained.push(format!("tick {tick} never began, and no fault tells why: {claim:?}")),
-            }
-        }
-        (with, unexplained)
+    fn lines_of(&self, job: &str, side: Side) -> Vec<&Line> {
+        self.lines.iter().filter(|line| line.side == side && line.job == job).collect()
     }
 
     /// Ticks that fired although they were to be passed over by then. Whoever stood still between its claim and its work is
@@ -114,7 +109,8 @@ impl Evidence {
         let stood_still = |begin: &Line| begin.told && self.strikes.iter().any(|strike| strike.paused_before(begin));
         let begun = begins.iter().filter(|begin| begin.at.unix_ms > latest(begin.tick) && !stood_still(begin));
         let begun = begun.map(|begin| format!("tick {} began late: {begin:?}", begin.tick));
-        let claimed = account.claims.iter().filter(|(tick, claim)| claim.at_unix_ms > latest(**tick));
+        let claims = account.claims.iter().flat_map(|(tick, claims)| claims.iter().map(move |claim| (tick, claim)));
+        let claimed = claims.filter(|(tick, claim)| claim.at_unix_ms > latest(**tick));
         begun.chain(claimed.map(|(tick, claim)| format!("tick {tick} was claimed late: {claim:?}"))).collect()
     }
 }
@@ -134,24 +130,28 @@ fn once_each(lines: &[&Line], what: &str) -> Vec<String> {
 /// Work that began without its tick being claimed for it.
 fn unclaimed(begin: &Line, account: &Account) -> Option<String> {
     let tick = begin.tick;
-    match account.claims.get(&tick) {
+    let last = account.claims.get(&tick).and_then(|claims| claims.last());
+    match last {
+        Some(claim) if claim.end == End::GivenBack => Some(format!("tick {tick} was given back, and run: {begin:?}")),
         Some(claim) if claim.term == begin.term && claim.candidate == begin.candidate => None,
         claim => Some(format!("tick {tick} was run by somebody else than who claimed it: {claim:?}, {begin:?}")),
     }
 }
 
-/// A later tick that was claimed under an earlier term.
+/// A later claim that was made under an earlier term.
 fn out_of_order(account: &Account) -> Vec<String> {
-    let pairs = account.claims.iter().zip(account.claims.iter().skip(1));
-    let fallen = pairs.filter(|((_, before), (_, after))| after.term < before.term);
-    fallen.map(|(before, after)| format!("the term fell: {before:?}, {after:?}")).collect()
+    let mut claims: Vec<&Claim> = account.claims.values().flatten().collect();
+    claims.sort_by_key(|claim| (claim.at_unix_ms, claim.term));
+    let fallen = claims.windows(2).filter(|pair| pair[1].term < pair[0].term);
+    fallen.map(|pair| format!("the term fell: {:?}, {:?}", pair[0], pair[1])).collect()
 }
 
 /// Ticks that nobody claimed, where that must not be, and claims that the evidence lacks.
 fn gaps(account: &Account, missed: Missed) -> Vec<String> {
     let mut wrong = Vec::new();
-    if account.fired != account.claims.len() as u64 {
-        wrong.push(format!("the store counts {} ticks, and {} were seen", account.fired, account.claims.len()));
+    let taken = account.last_claims().filter(|(_, claim)| claim.end != End::GivenBack).count();
+    if account.fired != taken as u64 {
+        wrong.push(format!("the store counts {} ticks, and {taken} were seen", account.fired));
     }
     if missed == Missed::All {
         let first = account.claims.keys().next().copied().unwrap_or(account.mark);
@@ -170,13 +170,6 @@ fn due(account: &Account) -> usize {
 }
 
 impl Strike {
-    /// Whether it befell whoever made this claim, at a time at which the work may not have begun because of it.
-    fn explains(&self, claim: &Claim) -> bool {
-        let is_at_that_time = claim.at_unix_ms + ms(ON_ITS_WAY_MAX) >= self.from.unix_ms
-            && claim.at_unix_ms <= self.until.unix_ms + ms(ON_ITS_WAY_MAX);
-        self.candidate == claim.candidate && is_at_that_time
-    }
-
     /// Whether it is a pause that ended not long before this line was written by whoever was paused.
     fn paused_before(&self, line: &Line) -> bool {
         let latest = self.until.boot_ns + u64::try_from(DELAY_MAX.as_nanos()).unwrap();
@@ -190,10 +183,11 @@ impl Strike {
 
 impl fmt::Display for Verdict {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        for (job, Count { due, fired, lost, passed }) in &self.counts {
-            write!(f, "{job}: {due} due, {fired} fired, {lost} lost, {passed} passed over; ")?;
+        for (job, count) in &self.counts {
+            let Count { due, run, run_after_return, twice, lost, returned, passed } = count;
+            write!(f, "{job}: {due} due, {run} run ({run_after_return} after they were given back), {twice} twice, ")?;
+            write!(f, "{lost} lost with a kill, {returned} given back and not run, {passed} passed over; ")?;
         }
-        let lost_with = Kind::tally(self.lost_with.iter().copied());
-        write!(f, "lost with a leader that was: {lost_with}; {} violations", self.violations.len())
+        write!(f, "{} violations", self.violations.len())
     }
 }

@@ -3,7 +3,7 @@
 use tenure::cron::Missed;
 
 use super::{Count, Evidence, Verdict};
-use crate::books::{Account, Claim};
+use crate::books::{Account, Claim, End};
 use crate::journal::{Line, Side};
 use crate::stamp::Stamp;
 use crate::strike::{Kind, Strike};
@@ -30,6 +30,16 @@ fn strike(kind: Kind, candidate: &str, from_ms: u64, until_ms: u64) -> Strike {
     Strike { kind, candidate: candidate.to_owned(), from, done: from, until: stamp(until_ms) }
 }
 
+/// A claim that was made so many milliseconds after the beginning, and whose run has ended.
+fn claim(candidate: &str, term: u64, ms: u64) -> Claim {
+    Claim { term, candidate: candidate.to_owned(), at_unix_ms: stamp(ms).unix_ms, end: End::Ran }
+}
+
+/// The last claim of a tick.
+fn last(account: &mut Account, tick: u64) -> &mut Claim {
+    account.claims.get_mut(&(FIRST + tick)).unwrap().last_mut().unwrap()
+}
+
 /// Ten ticks, each claimed when it is due, and run for half a second. Those from the sixth on are run by `b`.
 fn good(job: &str) -> Evidence {
     let mut evidence = Evidence::default();
@@ -39,8 +49,7 @@ fn good(job: &str) -> Evidence {
         for (side, after_ms) in [(Side::Begin, 10), (Side::End, 500)] {
             evidence.lines.push(by(candidate, term, line(side, tick, tick * 1_000 + after_ms)));
         }
-        let claim = Claim { term, candidate: candidate.to_owned(), at_unix_ms: stamp(tick * 1_000 + 5).unix_ms };
-        account.claims.insert(FIRST + tick, claim);
+        account.claims.insert(FIRST + tick, vec![claim(candidate, term, tick * 1_000 + 5)]);
     }
     evidence.lines.iter_mut().for_each(|line| job.clone_into(&mut line.job));
     evidence.books.jobs.insert(job.to_owned(), account);
@@ -75,10 +84,11 @@ fn finds_nothing(verdict: &Verdict) {
 fn a_good_history_is_good() {
     let verdict = with(|_, _| ());
     finds_nothing(&verdict);
-    assert_eq!(verdict.counts["all"], Count { due: 10, fired: 10, lost: 0, passed: 0 });
+    assert_eq!(verdict.counts["all"], Count { due: 10, run: 10, ..Count::default() });
     assert_eq!(
         verdict.to_string(),
-        "all: 10 due, 10 fired, 0 lost, 0 passed over; lost with a leader that was: none; 0 violations"
+        "all: 10 due, 10 run (0 after they were given back), 0 twice, 0 lost with a kill, 0 given back and not run, \
+         0 passed over; 0 violations"
     );
 }
 
@@ -90,7 +100,9 @@ fn a_job_that_nobody_opened_is_found() {
 #[test]
 fn a_tick_that_fires_twice_is_found_whoever_fires_it() {
     finds(&with(|evidence, _| evidence.lines.push(line(Side::Begin, 3, 3_900))), "began 2 times");
-    finds(&with(|evidence, _| evidence.lines.push(by("b", 2, line(Side::Begin, 3, 6_900)))), "began 2 times");
+    let verdict = with(|evidence, _| evidence.lines.push(by("b", 2, line(Side::Begin, 3, 6_900))));
+    finds(&verdict, "began 2 times");
+    assert_eq!(verdict.counts["all"], Count { due: 10, run: 10, twice: 1, ..Count::default() });
     finds(&with(|evidence, _| evidence.lines.push(line(Side::End, 3, 3_900))), "ended 2 times");
 }
 
@@ -103,9 +115,9 @@ fn a_tick_that_two_have_claimed_is_found() {
 #[test]
 fn work_that_nobody_claimed_is_found() {
     finds(&with(|_, account| drop(account.claims.remove(&(FIRST + 3)))), "somebody else than who claimed it: None");
-    let verdict = with(|_, account| account.claims.get_mut(&(FIRST + 3)).unwrap().candidate = "b".to_owned());
+    let verdict = with(|_, account| last(account, 3).candidate = "b".to_owned());
     finds(&verdict, "somebody else than who claimed it: Some");
-    let verdict = with(|_, account| account.claims.get_mut(&(FIRST + 4)).unwrap().term = 2);
+    let verdict = with(|_, account| last(account, 4).term = 2);
     finds(&verdict, "somebody else than who claimed it: Some");
 }
 
@@ -119,7 +131,7 @@ fn a_gap_is_found_where_every_tick_is_wanted_and_only_there() {
     finds(&with(gap), "tick 1003 was not claimed by anybody");
     let verdict = changed(Missed::Once, gap);
     finds_nothing(&verdict);
-    assert_eq!(verdict.counts["once"], Count { due: 10, fired: 9, lost: 0, passed: 1 });
+    assert_eq!(verdict.counts["once"], Count { due: 10, run: 9, passed: 1, ..Count::default() });
     finds(&with(|_, account| account.mark += 1), "tick 1010 was not claimed by anybody");
     finds(&with(|_, account| account.missed = 1), "1 ticks were passed over");
 }
@@ -129,40 +141,91 @@ fn claims_that_were_not_seen_are_found() {
     finds(&with(|_, account| account.fired += 1), "the store counts 11 ticks, and 10 were seen");
 }
 
-/// The fifth tick was claimed and never begun.
-fn lost(strikes: Vec<Strike>) -> Verdict {
-    with(|evidence, _| {
+/// The fifth tick was claimed and never begun, and this is what the store was told of it.
+fn unbegun(missed: Missed, end: End, strikes: Vec<Strike>, left_ms: Option<u64>) -> Verdict {
+    changed(missed, |evidence, account| {
         evidence.lines.retain(|line| line.tick != FIRST + 4);
         evidence.strikes = strikes;
+        evidence.left_at_unix_ms = left_ms.map(|ms| stamp(ms).unix_ms);
+        last(account, 4).end = end;
+        account.fired -= u64::from(end == End::GivenBack);
+    })
+}
+
+fn lost(strikes: Vec<Strike>) -> Verdict {
+    unbegun(Missed::All, End::Untold, strikes, None)
+}
+
+#[test]
+fn a_tick_is_lost_only_with_a_leader_that_was_killed() {
+    let verdict = lost(vec![strike(Kind::Kill, "a", 4_006, 4_010)]);
+    finds_nothing(&verdict);
+    assert_eq!(verdict.counts["all"], Count { due: 10, run: 9, lost: 1, ..Count::default() });
+    for kind in [Kind::Pause, Kind::BlackHole, Kind::Refused, Kind::Deaf, Kind::Leave] {
+        finds(&lost(vec![strike(kind, "a", 4_006, 4_010)]), "tick 1004 never began, and nobody was killed");
+    }
+    finds(&lost(vec![]), "never began");
+    finds(&lost(vec![strike(Kind::Kill, "b", 4_006, 4_010)]), "never began");
+    finds(&lost(vec![strike(Kind::Kill, "a", 7_000, 7_000)]), "never began");
+    finds(&lost(vec![strike(Kind::Kill, "a", 1_000, 1_000)]), "never began");
+    let told = unbegun(Missed::All, End::Ran, vec![strike(Kind::Kill, "a", 4_006, 4_010)], None);
+    finds(&told, "tick 1004 never began");
+}
+
+#[test]
+fn more_ticks_lost_than_there_were_kills_are_found() {
+    let verdict = with(|evidence, account| {
+        evidence.lines.retain(|line| line.tick != FIRST + 4 && line.tick != FIRST + 3);
+        evidence.strikes = vec![strike(Kind::Kill, "a", 4_006, 4_010)];
+        [3, 4].iter().for_each(|tick| last(account, *tick).end = End::Untold);
+    });
+    finds(&verdict, "2 ticks were lost by 1 kills");
+}
+
+#[test]
+fn what_was_given_back_has_to_be_run_if_every_tick_is_wanted_and_somebody_is_left() {
+    let pause = || vec![strike(Kind::Pause, "a", 4_006, 9_000)];
+    finds(&unbegun(Missed::All, End::GivenBack, pause(), None), "tick 1004 was given back, and not run");
+    finds(&unbegun(Missed::All, End::GivenBack, pause(), Some(9_900)), "given back, and not run");
+    let left = unbegun(Missed::All, End::GivenBack, pause(), Some(4_500));
+    finds_nothing(&left);
+    assert_eq!(left.counts["all"], Count { due: 10, run: 9, returned: 1, ..Count::default() });
+    finds_nothing(&unbegun(Missed::Skip, End::GivenBack, pause(), None));
+    finds_nothing(&unbegun(Missed::Once, End::GivenBack, pause(), None));
+}
+
+/// The fifth tick was given back by `a`, and run by `b` between two others.
+fn second_claim(change: impl FnOnce(&mut Evidence, &mut Account)) -> Verdict {
+    with(|evidence, account| {
+        for line in evidence.lines.iter_mut().filter(|line| line.tick == FIRST + 4) {
+            let ms = if line.side == Side::Begin { 5_610 } else { 5_700 };
+            *line = by("b", 2, Line { at: stamp(ms), ..line.clone() });
+        }
+        last(account, 4).end = End::GivenBack;
+        account.claims.get_mut(&(FIRST + 4)).unwrap().push(claim("b", 2, 5_605));
+        change(evidence, account);
     })
 }
 
 #[test]
-fn a_tick_is_lost_only_with_its_leader() {
-    for kind in [Kind::Kill, Kind::Pause, Kind::BlackHole, Kind::Refused, Kind::Deaf, Kind::Leave] {
-        let verdict = lost(vec![strike(kind, "a", 4_006, 4_010)]);
-        finds_nothing(&verdict);
-        assert_eq!(verdict.counts["all"], Count { due: 10, fired: 9, lost: 1, passed: 0 });
-    }
-    finds(&lost(vec![]), "tick 1004 never began, and no fault tells why");
-    finds(&lost(vec![strike(Kind::Kill, "b", 4_006, 4_010)]), "never began");
-    finds(&lost(vec![strike(Kind::Kill, "a", 7_000, 7_000)]), "never began");
-    finds(&lost(vec![strike(Kind::BlackHole, "a", 1_000, 1_900)]), "never began");
-}
-
-#[test]
-fn more_ticks_lost_than_there_were_faults_are_found() {
-    let verdict = with(|evidence, _| {
-        evidence.lines.retain(|line| line.tick != FIRST + 4 && line.tick != FIRST + 3);
-        evidence.strikes = vec![strike(Kind::Kill, "a", 4_006, 4_010)];
+fn a_tick_that_was_given_back_may_be_run_by_the_next_leader_and_nobody_else() {
+    let verdict = second_claim(|_, _| ());
+    finds_nothing(&verdict);
+    assert_eq!(verdict.counts["all"], Count { due: 10, run: 10, run_after_return: 1, ..Count::default() });
+    let by_the_first = second_claim(|evidence, _| {
+        let own = evidence.lines.iter_mut().filter(|line| line.tick == FIRST + 4);
+        own.for_each(|line| *line = by("a", 1, line.clone()));
     });
-    finds(&verdict, "2 ticks were lost by 1 faults");
+    finds(&by_the_first, "run by somebody else than who claimed it");
+    finds(&second_claim(|_, account| last(account, 4).end = End::GivenBack), "tick 1004 was given back, and run");
+    finds(&second_claim(|evidence, _| evidence.lines.push(line(Side::Begin, 4, 4_010))), "began 2 times");
+    finds(&second_claim(|_, account| account.fired += 1), "the store counts 11 ticks, and 10 were seen");
 }
 
 #[test]
 fn a_term_that_falls_is_found() {
     let verdict = with(|evidence, account| {
-        account.claims.get_mut(&(FIRST + 2)).unwrap().term = 7;
+        last(account, 2).term = 7;
         evidence.lines.iter_mut().filter(|line| line.tick == FIRST + 2).for_each(|line| line.term = 7);
     });
     finds(&verdict, "the term fell");
@@ -251,7 +314,7 @@ fn a_tick_that_fires_when_nobody_wants_it_any_more_is_found() {
     finds(&changed(Missed::Once, late), "tick 1009 began late");
     finds_nothing(&changed(Missed::All, late));
     let claimed_late = |_: &mut Evidence, account: &mut Account| {
-        account.claims.get_mut(&(FIRST + 9)).unwrap().at_unix_ms += 5_100;
+        last(account, 9).at_unix_ms += 5_100;
     };
     finds(&changed(Missed::Skip, claimed_late), "tick 1009 was claimed late");
 }

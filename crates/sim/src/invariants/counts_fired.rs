@@ -1,0 +1,69 @@
+//! A job has fired as often as its ticks were granted and not given back: those that began, those whose leader was gone before
+//! they could, and those of which that is not decided yet.
+
+use std::collections::BTreeSet;
+
+use tenure_core::cron::{Act, Claimed, Tick};
+use tenure_core::{JobName, Term};
+
+use super::{Invariant, Seen};
+use crate::assumption::Assumption;
+use crate::store::{JobReply, JobRequest};
+use crate::world::{Run, Served, View};
+
+#[derive(Default)]
+pub(crate) struct CountsFired {
+    /// Granted, and not given back.
+    taken: BTreeSet<(JobName, Tick, Term)>,
+}
+
+impl CountsFired {
+    fn serve(&mut self, world: &View<'_>, served: &Served<'_>) -> Result<(), String> {
+        let job = match (served.request, served.reply) {
+            (JobRequest::Claim(claim), JobReply::Claimed(Claimed::Granted)) if claim.act != Act::Pass => {
+                self.taken.insert((claim.job.clone(), claim.tick, claim.term));
+                &claim.job
+            }
+            (JobRequest::Finish(finish), JobReply::Finished(true)) if served.request.gives_back() => {
+                // What was told first counts: a run whose end is known is not given back any more.
+                if !world.is_ended(&finish.job, finish.tick, finish.term) {
+                    self.taken.remove(&(finish.job.clone(), finish.tick, finish.term));
+                }
+                &finish.job
+            }
+            _ => return Ok(()),
+        };
+        let Some(index) = world.jobs.iter().position(|known| known.policy.job == *job) else { return Ok(()) };
+        let (taken, fired) = (self.taken.iter().filter(|(of, ..)| of == job).count(), served.fired[index]);
+        if u64::try_from(taken) == Ok(fired) {
+            return Ok(());
+        }
+        Err(format!("{job} has fired {fired} times by the store's count, and {taken} of its ticks are taken"))
+    }
+
+    fn begin(&self, world: &View<'_>, run: &Run) -> Result<(), String> {
+        let (job, tick, term) = (&world.jobs[run.job].policy.job, run.tick, run.term);
+        if self.taken.contains(&(job.clone(), tick, term)) {
+            return Ok(());
+        }
+        Err(format!("{tick} of {job} begins under term {term}, and does not count as fired"))
+    }
+}
+
+impl Invariant for CountsFired {
+    fn name(&self) -> &'static str {
+        "counts-fired"
+    }
+
+    fn rests_on(&self) -> &'static [Assumption] {
+        &[Assumption::StoreRemembers]
+    }
+
+    fn see(&mut self, world: &View<'_>, seen: &Seen<'_>) -> Result<(), String> {
+        match *seen {
+            Seen::Served(served) => self.serve(world, served),
+            Seen::RunBegan(run) => self.begin(world, run),
+            _ => Ok(()),
+        }
+    }
+}

@@ -1,0 +1,105 @@
+//! While somebody leads and nothing new goes wrong, what was given back is run, if the job wants every tick.
+
+use std::time::Duration;
+
+use tenure_core::Term;
+use tenure_core::cron::{Act, Claimed, Interrupted, Missed, Tick};
+
+use super::{Invariant, Seen};
+use crate::assumption::Assumption;
+use crate::clock::{SECOND, True};
+use crate::job::Job;
+use crate::store::{JobReply, JobRequest};
+use crate::world::{Served, View};
+
+#[derive(Default)]
+pub(crate) struct GivenBackRuns {
+    /// Who was elected last, and when.
+    elected: Option<(usize, Term, True)>,
+    /// By job: how often it has fired by the store's count, and when a tick was last given back, or taken once more.
+    standings: Vec<(u64, True)>,
+    looked_at: True,
+}
+
+/// Looking at every instant would take longer than the rest of the simulation.
+const LOOK_EVERY: u64 = SECOND / 2;
+/// How long it takes a leader to look for what was given back, and some time to do it.
+const OPENED_AFTER: u64 = 11 * SECOND;
+/// A leader may go by what it knew of a clock before it was set.
+const SETTLING: u64 = 65 * SECOND;
+
+impl GivenBackRuns {
+    fn serve(&mut self, world: &View<'_>, served: &Served<'_>) {
+        self.standings.resize(served.fired.len(), (0, 0));
+        let again = match (served.request, served.reply) {
+            (JobRequest::Claim(claim), JobReply::Claimed(Claimed::Granted)) if claim.act == Act::RunAgain => {
+                Some(&claim.job)
+            }
+            _ => None,
+        };
+        for (((count, at), fired), job) in self.standings.iter_mut().zip(served.fired).zip(world.jobs) {
+            if fired < count || again == Some(&job.policy.job) {
+                *at = world.now;
+            }
+            *count = *fired;
+        }
+    }
+
+    fn look(&self, world: &View<'_>) -> Result<(), String> {
+        let Some((node, term, elected_at)) = self.elected.filter(|(node, ..)| world.can_fire(*node)) else {
+            return Ok(());
+        };
+        let set_at = if world.wall_set_at == 0 { 0 } else { world.wall_set_at + SETTLING };
+        let quiet_since = elected_at.max(world.disturbed_at).max(world.jobs_disturbed_at).max(set_at);
+        for (job, (_, changed_at)) in world.jobs.iter().zip(&self.standings) {
+            let longest = OPENED_AFTER + job.lasts * 5 / 4 + 5 * world.attempt(node) + 4 * SECOND;
+            if world.now < quiet_since.max(*changed_at) + longest {
+                continue;
+            }
+            if let Some(tick) = wanted(world, node, term, job, Duration::from_nanos(longest)) {
+                let (name, leader) = (&job.policy.job, world.name(node));
+                return Err(format!("{tick} of {name} was given back, and {leader} leads and does not run it"));
+            }
+        }
+        Ok(())
+    }
+}
+
+/// A tick that was given back, has been due for so long, and is to be run by whoever leads, all that by every clock. What was given back under its own term is for
+/// the next one.
+fn wanted(world: &View<'_>, node: usize, term: Term, job: &Job, longest: Duration) -> Option<Tick> {
+    let policy = &job.policy;
+    let wants_all = policy.missed == Missed::All || policy.interrupted == Interrupted::Again;
+    if !policy.enabled || !wants_all {
+        return None;
+    }
+    let (own_ms, store_ms) = (world.wall_ms(node), world.store_wall_ms());
+    let is_due = |tick: Tick| {
+        let has_been_due = tick.age_at(own_ms.min(store_ms)) > longest;
+        has_been_due && tick.age_at(own_ms.max(store_ms)) < policy.window
+    };
+    world.given_back(&policy.job).find(|(tick, under)| *under < term && is_due(*tick)).map(|(tick, _)| tick)
+}
+
+impl Invariant for GivenBackRuns {
+    fn name(&self) -> &'static str {
+        "given-back-runs"
+    }
+
+    fn rests_on(&self) -> &'static [Assumption] {
+        &[Assumption::StoreClockIsNotSet, Assumption::StoreRemembers]
+    }
+
+    fn see(&mut self, world: &View<'_>, seen: &Seen<'_>) -> Result<(), String> {
+        match *seen {
+            Seen::Elected { node, term } => self.elected = Some((node, term, world.now)),
+            Seen::Served(served) => self.serve(world, served),
+            Seen::Passing if world.now >= self.looked_at + LOOK_EVERY => {
+                self.looked_at = world.now;
+                return self.look(world);
+            }
+            _ => (),
+        }
+        Ok(())
+    }
+}
