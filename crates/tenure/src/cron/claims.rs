@@ -66,7 +66,7 @@ impl Scheduler<'_> {
                 Err(error) if error.failure() == Failure::Unknown => term.unanswered(wish),
                 Err(_) => term.refused(wish),
             };
-            if let Some(tick) = unwanted {
+            for tick in unwanted {
                 self.abandon(term, wish.index, tick, Standing::Doubtful);
             }
             let went = match reply {

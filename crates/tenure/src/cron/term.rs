@@ -1,7 +1,7 @@
 //! The jobs under one leadership: what to claim next, and what follows from the answers. Plain rules: no clock, no store, no
 //! waiting.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeSet;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -48,7 +48,7 @@ pub(super) struct Term {
     /// What has been asked and not been answered.
     asked: Vec<Wish>,
     /// Runs of which nobody knows whether they were claimed, because the answer was lost.
-    doubtful: BTreeMap<usize, Tick>,
+    doubtful: BTreeSet<(usize, Tick)>,
     /// Runs that are not begun under this term any more: telling so may be under way.
     given_back: BTreeSet<(usize, Tick)>,
     /// Keeps the lease from being released while there are ticks that may have been claimed and have not begun.
@@ -70,7 +70,7 @@ impl Term {
             planners: None,
             agenda: Agenda::default(),
             asked: Vec::new(),
-            doubtful: BTreeMap::new(),
+            doubtful: BTreeSet::new(),
             given_back: BTreeSet::new(),
             hold: None,
             learn_at: None,
@@ -230,8 +230,8 @@ impl Term {
         self.asked = wishes.to_vec();
     }
 
-    /// What the ledger has said. Returns a tick that may have been claimed before, and is not wanted any more.
-    pub(super) fn answered(&mut self, wish: &Wish, reply: Claimed) -> Option<Tick> {
+    /// What the ledger has said. Returns the ticks that may have been claimed before, and are not wanted any more.
+    pub(super) fn answered(&mut self, wish: &Wish, reply: Claimed) -> Vec<Tick> {
         self.settle(wish);
         if let Some(planner) = self.planner(wish.index) {
             planner.claimed(wish.tick, wish.act, reply);
@@ -239,23 +239,39 @@ impl Term {
         match reply {
             Claimed::Granted | Claimed::Decided { .. } => {
                 // The same tick is run now, or was decided by somebody else; if it is passed over, it may still count as begun.
-                self.doubtful.remove(&wish.index).filter(|tick| *tick != wish.tick || wish.act == Act::Pass)
+                if wish.act != Act::Pass {
+                    self.doubtful.remove(&(wish.index, wish.tick));
+                }
+                self.take_unwanted(wish.index)
             }
-            Claimed::Early { .. } | Claimed::Unopened | Claimed::NotHolder => None,
+            Claimed::Early { .. } | Claimed::Unopened | Claimed::NotHolder => Vec::new(),
         }
     }
 
     /// The question surely had no effect, and so no tick is unwanted.
-    pub(super) fn refused(&mut self, wish: &Wish) -> Option<Tick> {
+    pub(super) fn refused(&mut self, wish: &Wish) -> Vec<Tick> {
         self.settle(wish);
-        None
+        Vec::new()
     }
 
-    /// The question may have had its effect. Returns a tick of which the same is true, and that is not wanted any more.
-    pub(super) fn unanswered(&mut self, wish: &Wish) -> Option<Tick> {
+    /// The question may have had its effect. Returns the ticks of which the same is true, and that are not wanted any more.
+    pub(super) fn unanswered(&mut self, wish: &Wish) -> Vec<Tick> {
         self.settle(wish);
-        let doubtful = (wish.act != Act::Pass).then_some(wish.tick)?;
-        self.doubtful.insert(wish.index, doubtful).filter(|tick| *tick != doubtful)
+        if wish.act == Act::Pass {
+            return Vec::new();
+        }
+        self.doubtful.remove(&(wish.index, wish.tick));
+        let unwanted = self.take_unwanted(wish.index);
+        self.doubtful.insert((wish.index, wish.tick));
+        unwanted
+    }
+
+    /// The doubtful ticks of a job that are behind its mark. What is yet to come will be claimed once more, and what is given
+    /// back is not begun under this term.
+    fn take_unwanted(&mut self, index: usize) -> Vec<Tick> {
+        let Some(mark) = self.planner(index).map(|planner| planner.mark()) else { return Vec::new() };
+        let is_behind = |(of, tick): &(usize, Tick)| *of == index && *tick <= mark;
+        self.doubtful.extract_if(.., is_behind).map(|(_, tick)| tick).collect()
     }
 
     /// A tick is given back.
@@ -265,17 +281,15 @@ impl Term {
 
     /// Begins work on a tick that was granted; `None` when it is too late for that.
     pub(super) fn begin(&self, wish: &Wish) -> Option<Work> {
-        // A clock that was set back makes a job want a tick that it had let go of.
+        // A job that was forgotten begins anew, perhaps with a tick that it had let go of.
         if self.given_back.contains(&(wish.index, wish.tick)) { None } else { self.leadership.begin_work() }
     }
 
     /// All ticks of which nobody knows whether they were claimed.
-    pub(super) fn take_doubtful(&mut self) -> Vec<(usize, Tick)> {
+    pub(super) fn take_doubtful(&mut self) -> BTreeSet<(usize, Tick)> {
         let asked = std::mem::take(&mut self.asked).into_iter().filter(|wish| wish.act != Act::Pass);
-        let asked: BTreeMap<usize, Tick> = asked.map(|wish| (wish.index, wish.tick)).collect();
-        let mut doubtful: Vec<_> = std::mem::take(&mut self.doubtful).into_iter().chain(asked).collect();
-        doubtful.sort_unstable();
-        doubtful.dedup();
+        let mut doubtful = std::mem::take(&mut self.doubtful);
+        doubtful.extend(asked.map(|wish| (wish.index, wish.tick)));
         doubtful
     }
 

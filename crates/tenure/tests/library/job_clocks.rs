@@ -3,8 +3,8 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use tenure::cron::{JobTrouble, Missed};
-use tenure::testing::{FaultyStore, Operation, VirtualClock};
+use tenure::cron::{JobTrouble, Missed, Outcome};
+use tenure::testing::{Fault, FaultyStore, Operation, VirtualClock};
 use tenure::{Clock, MemoryStore, Tenure, Trouble};
 
 use crate::job_support::{MINUTE, Notes, SECOND, at, at_ms, minutely, pass_idly, report};
@@ -135,4 +135,18 @@ fn a_clock_that_is_ahead_fires_by_the_stores_and_is_reported_once() {
     assert!(*by >= SECOND * 299 && *by <= SECOND * 301, "{by:?}");
     let claims = apart.store.requests(Operation::Claim);
     assert!(claims <= 40, "{claims} claims for five ticks");
+}
+
+#[test]
+fn a_tick_that_was_asked_for_too_early_is_run_when_it_is_due_though_the_refusal_was_lost() {
+    let apart = Apart::new(SECOND * 185);
+    let notes = Notes::default();
+    apart.store.inject_once(Operation::Claim, Fault::LoseReply);
+    let builder = apart.tenure.election("x").unwrap().timing(timing());
+    let _election = elected(builder.job(minutely().missed(Missed::Once), notes.handler()));
+    apart.pass(MINUTE * 4);
+    assert_eq!(notes.ticks(), [60, 120, 180, 240]);
+    let ends: Vec<_> =
+        block_on(apart.tenure.jobs("x", 10)).unwrap()[0].runs.iter().map(|run| run.end.clone()).collect();
+    assert!(ends.iter().flatten().all(|end| end.outcome == Outcome::Succeeded), "{ends:?}");
 }
