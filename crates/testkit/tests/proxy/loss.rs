@@ -82,6 +82,7 @@ fn a_black_hole_hides_that_a_client_has_left() {
     client.finish();
     drop(client);
     proxy.await_swallowed(Direction::Requests, 2);
+    proxy.await_counts("the close", |counts| counts.requests.closes == 1);
     proxy.heal();
     let mut other = Client::of(&proxy);
     other.exchange("c");
