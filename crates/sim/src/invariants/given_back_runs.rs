@@ -65,8 +65,8 @@ impl GivenBackRuns {
     }
 }
 
-/// A tick that was given back, has been due for so long, and is to be run by whoever leads, all that by every clock. What was given back under its own term is for
-/// the next one.
+/// A tick that was given back, has been due for so long, and is to be run by whoever leads, all that by every clock. What was
+/// given back under its own term is for the next one.
 fn wanted(world: &View<'_>, node: usize, term: Term, job: &Job, longest: Duration) -> Option<Tick> {
     let policy = &job.policy;
     let wants_all = policy.missed == Missed::All || policy.interrupted == Interrupted::Again;

@@ -22,6 +22,16 @@ fn claimed(job: &Job, notes: &Notes) -> (Lab, Election, Lab, Election) {
     (lab, leader, rival, follower)
 }
 
+/// The same, of one that has no rival.
+fn claimed_alone(job: &Job, notes: &Notes) -> (Lab, Election) {
+    let lab = Lab::new();
+    let leader = elected(lab.candidate("a").job(job.clone(), notes.handler()));
+    lab.pass(SECOND * 59);
+    lab.store.inject_once(Operation::Claim, Fault::HoldReply);
+    pass_until(&lab, "the claim", || outcomes(&lab) == [None]);
+    (lab, leader)
+}
+
 /// Whoever claimed the tick hears nothing from the store any more, and loses its leadership. It has not begun the run.
 fn cut_off_after_claim(job: &Job, notes: &Notes) -> (Lab, Election, Lab, Election) {
     let (lab, leader, rival, follower) = claimed(job, notes);
@@ -62,11 +72,7 @@ fn a_tick_whose_leader_resigns_before_it_begins_is_run_by_the_next() {
 #[test]
 fn a_tick_whose_leader_stops_before_it_begins_is_given_back_before_it_has_stopped() {
     let notes = Notes::default();
-    let lab = Lab::new();
-    let leader = elected(lab.candidate("a").job(all(), notes.handler()));
-    lab.pass(SECOND * 59);
-    lab.store.inject_once(Operation::Claim, Fault::HoldReply);
-    pass_until(&lab, "the claim", || outcomes(&lab) == [None]);
+    let (lab, leader) = claimed_alone(&all(), &notes);
     leader.request_stop();
     lab.settle();
     lab.store.release();
@@ -177,12 +183,8 @@ fn a_tick_that_is_given_back_twice_is_run_once() {
 #[test]
 fn whoever_comes_back_runs_what_it_gave_back_itself() {
     let notes = Notes::default();
-    let lab = Lab::new();
-    let leader = elected(lab.candidate("a").job(all(), notes.handler()));
-    lab.pass(SECOND * 59);
-    lab.store.inject_once(Operation::Claim, Fault::HoldReply);
+    let (lab, leader) = claimed_alone(&all(), &notes);
     lab.store.inject(Operation::Finish, Fault::LoseRequest);
-    pass_until(&lab, "the claim", || outcomes(&lab) == [None]);
     leader.request_resign();
     lab.settle();
     lab.store.release();
@@ -226,11 +228,7 @@ fn what_was_given_back_follows_the_policy_of_missed_ticks() {
 /// The job of the second candidate; the first always claims.
 fn check_policy(job: &Job, wanted: bool) {
     let notes = Notes::default();
-    let lab = Lab::new();
-    let leader = elected(lab.candidate("a").job(minutely(), notes.handler()));
-    lab.pass(SECOND * 59);
-    lab.store.inject_once(Operation::Claim, Fault::HoldReply);
-    pass_until(&lab, "the claim", || outcomes(&lab) == [None]);
+    let (lab, leader) = claimed_alone(&minutely(), &notes);
     leader.request_stop();
     lab.settle();
     lab.store.release();
