@@ -42,7 +42,7 @@ pub fn open(url: &StoreUrl) -> Result<Arc<dyn Store>, StoreError> {
         }
         scheme => Err(StoreError::not_sent(
             StoreErrorKind::Configuration,
-            format!("there is no store for {scheme:?} in {url}; use one of {}", known_schemes()),
+            format!("there is no store for the scheme {scheme:?}; use one of {}", known_schemes()),
         )),
     }
 }
@@ -107,10 +107,13 @@ impl FromStr for StoreUrl {
 
 impl fmt::Display for StoreUrl {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        // Whoever forgets a slash may have written a password all the same.
-        let rest = &self.text[self.colon + 1..];
+        let (scheme, rest) = (self.scheme(), &self.text[self.colon + 1..]);
+        if !is_local(scheme) && !(is_server(scheme) && rest.starts_with("//")) {
+            // A forgotten scheme makes `user:password@host` an address of the scheme `user`; a forgotten slash leaves
+            // no way to tell where a password begins.
+            return write!(f, "{scheme}:{}", if rest.is_empty() { "" } else { "***" });
+        }
         let (slashes, rest) = rest.split_at(rest.len() - rest.trim_start_matches('/').len());
-        let scheme = self.scheme();
         if rest.find('?').is_some_and(|question_mark| rest[question_mark..].contains('@')) {
             // The question mark may be part of a password, or the @ of a parameter. Nobody can tell: both are hidden.
             let user = rest.split([':', '/', '?', '@']).next().unwrap_or_default();
@@ -140,6 +143,17 @@ impl fmt::Debug for StoreUrl {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "StoreUrl({self})")
     }
+}
+
+/// Whether what follows the scheme is a path, or nothing.
+fn is_local(scheme: &str) -> bool {
+    matches!(scheme, "memory" | "sqlite")
+}
+
+/// Whether the scheme names a server, with or without the feature that reaches it.
+fn is_server(scheme: &str) -> bool {
+    let base = scheme.split_once('+').map_or(scheme, |(base, _)| base);
+    matches!(base, "postgres" | "postgresql" | "redis" | "rediss" | "valkey" | "valkeys")
 }
 
 /// Whoever forgets the host has written a password where a port would be. A port has digits.
@@ -183,6 +197,17 @@ mod tests {
             "postgres://a:5432,user:canary",
             "postgres://host/?dbname=a?password=canary",
             "postgres://host/?sslrootcert=a?password=canary",
+            "bob:canary@host",
+            "bob:canary",
+            "postgres:host=h password=canary",
+            "postgres:user=bob host=h password='canary'",
+            "postgres+advisory:password=canary",
+            "sqlite:redis://u:canary@h",
+            "sqlite:postgres://host/db?password=canary",
+            "sqlite:bob:canary@host",
+            "sqlite://u:canary@h/db",
+            "memory:u:canary@h",
+            "memory://u:canary@h",
         ] {
             let url: StoreUrl = text.parse().unwrap();
             assert!(!url.to_string().contains("canary"), "{url}");

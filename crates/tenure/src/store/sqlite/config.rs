@@ -18,6 +18,14 @@ pub(in super::super) fn path_of(rest: &str) -> Result<PathBuf, StoreError> {
     if path.is_empty() {
         return refused("the store address names no file; write sqlite:PATH".to_owned());
     }
+    if looks_like_an_address(path) {
+        // Not repeated: it may hold a password.
+        return refused(
+            "what follows sqlite: looks like the address of a server, not like a path; leave out sqlite: if you mean a \
+             server, or write sqlite:./PATH if this is the name of a file"
+                .to_owned(),
+        );
+    }
     if path == ":memory:" {
         return refused(
             "a database in memory cannot be shared; write memory: for a store inside one process".to_owned(),
@@ -30,6 +38,12 @@ pub(in super::super) fn path_of(rest: &str) -> Result<PathBuf, StoreError> {
         return refused(format!("{path} is a directory; name a file in it"));
     }
     Ok(PathBuf::from(path))
+}
+
+/// A scheme of its own, or credentials before a host. A path whose first part is a directory can hold anything.
+fn looks_like_an_address(path: &str) -> bool {
+    let first = path.split('/').next().unwrap_or_default();
+    path.contains("://") || first.split_once(':').is_some_and(|(_, rest)| rest.contains('@'))
 }
 
 /// The files of one store.
