@@ -123,6 +123,10 @@ impl TimingBuilder {
 
 fn check(timing: Timing) -> Result<Timing, TimingError> {
     let (needed, usable) = (timing.needed(), timing.usable());
+    if usable.is_zero() {
+        let Timing { ttl, grace, reaction, .. } = timing;
+        return Err(TimingError::NoTimeToLead { ttl, grace, hold: timing.hold(), reaction });
+    }
     if needed > usable || timing.renew_every.is_zero() {
         return Err(TimingError::TooTight(Box::new(TooTight {
             ttl: timing.ttl,

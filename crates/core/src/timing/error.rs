@@ -30,6 +30,21 @@ pub enum TimingError {
         /// The renewal interval.
         renew_every: Duration,
     },
+    /// Stopping the work takes as long as the lease may be used, or longer: there is no time to lead.
+    #[error(
+        "grace {grace:?} and reaction {reaction:.3?} leave no time to lead: a lease with a ttl of {ttl:?} may be used for \
+         {hold:.3?}; make the two well shorter than that together, or lengthen the ttl"
+    )]
+    NoTimeToLead {
+        /// The lease.
+        ttl: Duration,
+        /// The time for work to stop.
+        grace: Duration,
+        /// The longest time a grant may be used.
+        hold: Duration,
+        /// The bound on our own reaction.
+        reaction: Duration,
+    },
     /// Not even one failed renewal would be survived.
     #[error("{0}")]
     TooTight(Box<TooTight>),

@@ -70,6 +70,12 @@ fn an_interval_the_message_suggests_is_accepted() {
 }
 
 #[test]
+fn a_grace_that_leaves_no_time_to_lead_is_named() {
+    let text = Timing::builder(seconds(1.0)).grace(seconds(5.0)).build().unwrap_err().to_string();
+    assert!(text.starts_with("grace 5s") && text.contains("ttl of 1s") && !text.contains("0ns"), "{text}");
+}
+
+#[test]
 fn impossible_values_are_refused() {
     for ttl in [Duration::ZERO, Duration::from_millis(199), Duration::MAX, seconds(86_401.0)] {
         assert!(matches!(Timing::from_ttl(ttl), Err(TimingError::TtlOutOfRange { .. })), "{ttl:?}");
@@ -77,10 +83,11 @@ fn impossible_values_are_refused() {
     let builder = Timing::builder(seconds(15.0));
     assert!(matches!(builder.renew_every(Duration::ZERO).build(), Err(TimingError::Zero { .. })));
     assert!(matches!(builder.attempt_timeout(Duration::ZERO).build(), Err(TimingError::Zero { .. })));
-    assert!(matches!(builder.grace(seconds(12.0)).build(), Err(TimingError::TooTight(_))));
-    assert!(matches!(builder.reaction(Duration::MAX).build(), Err(TimingError::TooTight(_))));
+    assert!(matches!(builder.grace(seconds(11.0)).renew_every(seconds(1.0)).build(), Err(TimingError::TooTight(_))));
+    assert!(matches!(builder.grace(seconds(12.0)).build(), Err(TimingError::NoTimeToLead { .. })));
+    assert!(matches!(builder.reaction(Duration::MAX).build(), Err(TimingError::NoTimeToLead { .. })));
     let longest = builder.renew_every(Duration::MAX).grace(Duration::MAX).attempt_timeout(Duration::MAX);
-    assert!(matches!(longest.build(), Err(TimingError::TooTight(_))));
+    assert!(matches!(longest.build(), Err(TimingError::NoTimeToLead { .. })));
     assert!(matches!(
         builder.renew_every(seconds(1.0)).attempt_timeout(seconds(2.0)).build(),
         Err(TimingError::AttemptTooLong { .. })
