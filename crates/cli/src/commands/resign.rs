@@ -4,7 +4,7 @@ use std::time::{Duration, Instant};
 
 use serde::Serialize;
 use tenure::CandidateId;
-use tenure::store::Observation;
+use tenure::store::{Feature, Observation};
 
 use crate::args::{Global, ResignArgs};
 use crate::exit::{Exit, Failure};
@@ -28,7 +28,17 @@ pub(super) async fn execute(global: &Global, args: &ResignArgs) -> Result<Exit, 
     let mut hints = tenure.hints();
     let before = tenure.observe(&args.name).await?;
     let started = Instant::now();
-    let Some(old) = before.lease else { return Err(nobody_leads(&args.name)) };
+    let Some(old) = &before.lease else { return Err(nobody_leads(&args.name)) };
+    if to.as_ref() == Some(&old.leader.candidate) {
+        report(args, &old.leader, &before, started.elapsed())?;
+        return Ok(Exit::Success);
+    }
+    if let Some(to) = &to
+        && !tenure.capabilities().lacks.contains(&Feature::StandBys)
+    {
+        check_stands_by(&args.name, to, &before)?;
+    }
+    let asked_for = to.clone();
     if !tenure.request_handover(&args.name, to).await? {
         return Err(nobody_leads(&args.name));
     }
@@ -38,7 +48,7 @@ pub(super) async fn execute(global: &Global, args: &ResignArgs) -> Result<Exit, 
         if term_now.is_some_and(|term| term != old.leader.term) || (term_now.is_none() && seen.standing_by.is_empty()) {
             let took = started.elapsed();
             report(args, &old.leader, &seen, took)?;
-            return Ok(Exit::Success);
+            return check_successor(&args.name, asked_for.as_ref(), &seen);
         }
         let Some(left) = args.wait.checked_sub(started.elapsed()).filter(|left| !left.is_zero()) else {
             let message = format!(
@@ -67,12 +77,40 @@ fn report(args: &ResignArgs, from: &tenure::Leader, seen: &Observation, took: Du
         return print(|out| json_line(out, &line));
     }
     print(|out| match leader {
+        Some(leader) if leader.term == from.term => {
+            writeln!(out, "{} leads {} already, term {}; nothing was done", from.candidate, args.name, from.term)
+        }
         Some(leader) => {
             let (from, to, term) = (&from.candidate, &leader.candidate, leader.term);
             writeln!(out, "{from} handed over to {to}, term {term}, in {took:.1?}")
         }
         None => writeln!(out, "{} resigned; nobody stands by", from.candidate),
     })
+}
+
+/// A mistyped name must not cost the leader its lease.
+fn check_stands_by(name: &str, to: &CandidateId, seen: &Observation) -> Result<(), Failure> {
+    if seen.standing_by.iter().any(|stand_by| stand_by.candidate == *to) {
+        return Ok(());
+    }
+    let others: Vec<&str> = seen.standing_by.iter().map(|stand_by| stand_by.candidate.as_str()).collect();
+    let those = match others.as_slice() {
+        [] => "nobody does".to_owned(),
+        others => format!("those who do: {}", others.join(", ")),
+    };
+    Err(Failure::new(Exit::Failure, format!("{to} does not stand by for {name} ({those}); nobody was asked")))
+}
+
+/// Whether the one that was named leads now.
+fn check_successor(name: &str, asked_for: Option<&CandidateId>, seen: &Observation) -> Result<Exit, Failure> {
+    let leader = seen.lease.as_ref().map(|lease| &lease.leader.candidate);
+    match asked_for {
+        Some(asked_for) if leader != Some(asked_for) => {
+            let message = format!("{asked_for} does not lead {name}: it did not take over in time");
+            Err(Failure::new(Exit::NotElected, message))
+        }
+        _ => Ok(Exit::Success),
+    }
 }
 
 fn nobody_leads(name: &str) -> Failure {

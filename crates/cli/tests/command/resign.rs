@@ -1,7 +1,7 @@
 //! `tenure resign`.
 
 use rustix::process::Signal;
-use serde_json::{Value, json};
+use serde_json::json;
 use tenure_testkit::candidate::Candidate;
 use tenure_testkit::pace::Pace;
 use tenure_testkit::site::{ELECTION, Site};
@@ -41,12 +41,26 @@ fn the_named_one_leads_next_though_another_has_waited_longer() {
 }
 
 #[test]
-fn a_successor_that_nobody_knows_costs_only_a_moment() {
+fn a_successor_that_nobody_knows_does_not_cost_the_leader_its_lease() {
+    let site = site();
+    let candidates = field(&site, &["a", "b"]);
+    let finished = site.finish(["resign", ELECTION, "--to", "nobody"]);
+    assert_eq!(finished.code, Some(1), "{finished:?}");
+    assert!(finished.stderr.contains("nobody does not stand by for nightly (those who do: b)"), "{finished:?}");
+    // Whoever is asked afterwards is still the first leader: the name that was mistyped left nothing behind.
+    assert_eq!(site.json(&["resign", ELECTION, "--json"])["from"], "a");
+    assert_eq!(candidates[1].event("elected")["candidate"], "b");
+}
+
+#[test]
+fn whoever_leads_already_is_not_unseated_for_itself() {
     let site = site();
     let _candidates = field(&site, &["a", "b"]);
-    let line = site.json(&["resign", ELECTION, "--to", "nobody", "--json"]);
-    assert_ne!(line["leader"], Value::Null, "{line}");
-    assert!(line["term"].as_u64() > line["from_term"].as_u64(), "{line}");
+    let line = site.json(&["resign", ELECTION, "--to", "a", "--json"]);
+    assert_eq!((&line["leader"], &line["term"]), (&json!("a"), &line["from_term"]), "{line}");
+    let finished = site.finish(["resign", ELECTION, "--to", "a"]);
+    assert_eq!(finished.code, Some(0), "{finished:?}");
+    assert!(finished.stdout.starts_with("a leads nightly already, term "), "{finished:?}");
 }
 
 #[test]
