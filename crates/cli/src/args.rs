@@ -3,6 +3,7 @@
 mod cron;
 
 use std::ffi::OsString;
+use std::num::NonZeroUsize;
 use std::time::Duration;
 
 use clap::{Args, Parser, Subcommand, ValueEnum};
@@ -35,8 +36,8 @@ pub struct Cli {
 /// Options of every command.
 #[derive(Debug, Args)]
 pub struct Global {
-    /// The store: sqlite:PATH, postgres://HOST/DATABASE, redis://HOST:PORT (also rediss, redis+sentinel,
-    /// redis+cluster) or memory:.
+    /// The store: sqlite:PATH, postgres://HOST/DATABASE (also postgres+advisory), redis://HOST:PORT (also rediss,
+    /// redis+sentinel, redis+cluster) or memory:.
     /// Default: the Redis of MUTEX_REDIS_HOST or REDIS_HOST if one is set, else a SQLite file in your state directory.
     #[arg(long, value_name = "URL", env = "TENURE_STORE", hide_env_values = true, global = true)]
     pub store: Option<String>,
@@ -63,10 +64,11 @@ pub enum Command {
     /// Campaign without a command; print one JSON line per event.
     #[command(after_help = ELECT_EXAMPLES)]
     Elect(ElectArgs),
-    /// Show who leads.
+    /// Show who leads; with --leads, answer whether a candidate does by the exit code.
+    #[command(after_help = STATUS_EXAMPLES)]
     Status(StatusArgs),
     /// Show changes of leadership as they happen, until interrupted.
-    Watch(StatusArgs),
+    Watch(WatchArgs),
     /// Show past changes of leadership, newest first.
     History(HistoryArgs),
     /// Ask the leader to hand over.
@@ -85,7 +87,8 @@ pub enum Command {
     Messages(MessagesArgs),
     /// Check the store and the timing; exit with 1 when something is wrong.
     Doctor(DoctorArgs),
-    /// Three candidates, a crash and a hand-over, to look at.
+    /// Three candidates, a crash and a hand-over, to look at; on the store that is named, or else on a SQLite file that
+    /// is removed afterwards.
     Demo,
     /// Print completions for a shell.
     Completions {
@@ -132,6 +135,7 @@ pub struct TimingArgs {
 #[derive(Debug, Args)]
 pub struct RunArgs {
     /// The election.
+    #[arg(allow_negative_numbers = true)]
     pub name: String,
     /// Who stands.
     #[command(flatten)]
@@ -171,6 +175,7 @@ pub struct ReportArgs {
 #[derive(Debug, Args)]
 pub struct LockArgs {
     /// The lock.
+    #[arg(allow_negative_numbers = true)]
     pub name: String,
     /// Who wants it.
     #[command(flatten)]
@@ -219,6 +224,7 @@ pub struct MigrateArgs {
 #[derive(Debug, Args)]
 pub struct ElectArgs {
     /// The election.
+    #[arg(allow_negative_numbers = true)]
     pub name: String,
     /// Who stands.
     #[command(flatten)]
@@ -240,10 +246,28 @@ pub struct ElectArgs {
     pub json: bool,
 }
 
-/// Arguments of `tenure status` and `tenure watch`.
+/// Arguments of `tenure status`.
 #[derive(Debug, Args)]
 pub struct StatusArgs {
     /// Only this election. Default: all of the namespace.
+    #[arg(allow_negative_numbers = true)]
+    pub name: Option<String>,
+    /// Exit with 0 if this candidate leads the election, with 1 if it does not.
+    #[arg(long, value_name = "CANDIDATE", requires = "name")]
+    pub leads: Option<String>,
+    /// Keep the table up to date until interrupted, with the last change and its reason, jobs, and messages set aside.
+    #[arg(long, conflicts_with_all = ["json", "leads"])]
+    pub watch: bool,
+    /// Print JSON.
+    #[arg(long)]
+    pub json: bool,
+}
+
+/// Arguments of `tenure watch`.
+#[derive(Debug, Args)]
+pub struct WatchArgs {
+    /// Only this election. Default: all of the namespace.
+    #[arg(allow_negative_numbers = true)]
     pub name: Option<String>,
     /// Print JSON.
     #[arg(long)]
@@ -254,10 +278,11 @@ pub struct StatusArgs {
 #[derive(Debug, Args)]
 pub struct HistoryArgs {
     /// The election.
+    #[arg(allow_negative_numbers = true)]
     pub name: String,
     /// How many changes at most.
-    #[arg(long, short = 'n', value_name = "N", default_value_t = 20)]
-    pub limit: usize,
+    #[arg(long, short = 'n', value_name = "N", default_value_t = NonZeroUsize::MIN.saturating_add(19))]
+    pub limit: NonZeroUsize,
     /// Print JSON.
     #[arg(long)]
     pub json: bool,
@@ -267,6 +292,7 @@ pub struct HistoryArgs {
 #[derive(Debug, Args)]
 pub struct ResignArgs {
     /// The election.
+    #[arg(allow_negative_numbers = true)]
     pub name: String,
     /// Who should lead next.
     #[arg(long, value_name = "CANDIDATE")]
@@ -283,6 +309,7 @@ pub struct ResignArgs {
 #[derive(Debug, Args)]
 pub struct SendArgs {
     /// The election.
+    #[arg(allow_negative_numbers = true)]
     pub name: String,
     /// The channel.
     pub channel: String,
@@ -302,13 +329,14 @@ pub struct SendArgs {
 #[derive(Debug, Args)]
 pub struct MessagesArgs {
     /// The election.
+    #[arg(allow_negative_numbers = true)]
     pub name: String,
     /// Show those that were set aside after too many attempts, instead of those that wait.
     #[arg(long)]
     pub aside: bool,
     /// How many messages at most.
-    #[arg(long, short = 'n', value_name = "N", default_value_t = 100)]
-    pub limit: usize,
+    #[arg(long, short = 'n', value_name = "N", default_value_t = NonZeroUsize::MIN.saturating_add(99))]
+    pub limit: NonZeroUsize,
     /// Put these messages, which were set aside, back in line.
     #[arg(long, value_name = "ID", num_args = 1.., conflicts_with_all = ["aside", "requeue_all"])]
     pub requeue: Vec<String>,
@@ -345,6 +373,13 @@ The command gets TENURE_ELECTION, TENURE_CANDIDATE and TENURE_TERM, and not the 
 and all its descendants get SIGTERM, then SIGKILL, before anybody else may lead. SIGTERM or SIGINT to tenure stops the
 command, resigns and exits; SIGHUP, SIGQUIT, SIGUSR1, SIGUSR2 and SIGWINCH are passed on to the command. Without one to
 pass them on to, SIGHUP and SIGQUIT end tenure.";
+
+const STATUS_EXAMPLES: &str = "\
+Examples:
+  tenure status
+  tenure status nightly --json
+  tenure status nightly --leads \"$HOSTNAME\" --json >/dev/null && ./only-on-the-leader
+  tenure status --watch";
 
 const LOCK_EXAMPLES: &str = "\
 Examples:

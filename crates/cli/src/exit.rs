@@ -37,7 +37,8 @@ pub enum Exit {
 pub const EXIT_CODES: &str = "\
 Exit codes:
   0        success; for `run` and `lock`, the command's own code
-  1        what was asked for is not so (no leader to ask, no such message or job, a check of `doctor` failed)
+  1        what was asked for is not so (no leader to ask, no such message or job, a check of `doctor` failed,
+           `status --leads` names a candidate that does not lead)
   2        the command line, a name, a duration, a message or a crontab cannot be used; nothing was done
   69       the store cannot be reached or used
   70       an internal error; please report it

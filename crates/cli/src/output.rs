@@ -9,6 +9,7 @@ use tenure::{CandidateId, Event, EventKind, Instant};
 
 use crate::exit::{Exit, Failure};
 use crate::job::{self, JobFields};
+use crate::message::printable;
 
 /// Turns the events of one candidacy into lines.
 #[derive(Debug)]
@@ -202,7 +203,8 @@ impl From<&Transition> for TransitionLine {
 #[must_use]
 pub fn timestamp(unix_ms: u64) -> String {
     let millis = i64::try_from(unix_ms).unwrap_or(i64::MAX);
-    Timestamp::from_millisecond(millis).unwrap_or(Timestamp::MAX).to_string()
+    // With all three digits, so that the order of the texts is the order of the times.
+    format!("{:.3}", Timestamp::from_millisecond(millis).unwrap_or(Timestamp::MAX))
 }
 
 /// The wall clock as RFC 3339 in UTC, for people.
@@ -218,11 +220,18 @@ pub fn now() -> String {
 /// When it cannot be written to, because the disk is full, say.
 pub fn print(write: impl FnOnce(&mut dyn Write) -> io::Result<()>) -> Result<(), Failure> {
     let mut stdout = io::stdout().lock();
-    match write(&mut stdout).and_then(|()| stdout.flush()) {
-        Err(error) if error.kind() != io::ErrorKind::BrokenPipe => {
-            Err(Failure::new(Exit::Internal, format!("cannot write to standard output: {error}")))
-        }
-        Ok(()) | Err(_) => Ok(()),
+    is_read(write(&mut stdout).and_then(|()| stdout.flush())).map(drop)
+}
+
+/// Whether standard output is still read by anybody, as the last attempt to write to it tells.
+///
+/// # Errors
+/// When it cannot be written to for another reason.
+pub fn is_read(written: io::Result<()>) -> Result<bool, Failure> {
+    match written {
+        Ok(()) => Ok(true),
+        Err(error) if error.kind() == io::ErrorKind::BrokenPipe => Ok(false),
+        Err(error) => Err(Failure::new(Exit::Internal, format!("cannot write to standard output: {error}"))),
     }
 }
 
@@ -237,11 +246,13 @@ pub fn json_line(to: &mut dyn Write, value: &impl Serialize) -> io::Result<()> {
     to.flush()
 }
 
-/// Prints rows under their headings, aligned. Names hold no control characters, so none can move the cursor.
+/// Prints rows under their headings, aligned. What others wrote into the store may hold anything, so control characters,
+/// which could move the cursor, are escaped.
 ///
 /// # Errors
 /// When nobody reads any more.
 pub fn table(to: &mut dyn Write, headings: &[&str], rows: &[Vec<String>]) -> io::Result<()> {
+    let rows: Vec<Vec<String>> = rows.iter().map(|row| row.iter().map(|cell| printable(cell)).collect()).collect();
     let width = |column: usize| {
         let cells = rows.iter().filter_map(|row| row.get(column)).map(|cell| cell.chars().count());
         cells.chain([headings[column].len()]).max().unwrap_or_default()
@@ -252,7 +263,7 @@ pub fn table(to: &mut dyn Write, headings: &[&str], rows: &[Vec<String>]) -> io:
         padded.join("  ").trim_end().to_owned()
     };
     writeln!(to, "{}", line(&mut headings.iter().copied()))?;
-    for row in rows {
+    for row in &rows {
         writeln!(to, "{}", line(&mut row.iter().map(String::as_str)))?;
     }
     to.flush()
@@ -284,6 +295,24 @@ mod tests {
             lines.line(&event).map(|line| (line.event.to_owned(), line.trusted_until_boot_ns))
         };
         kinds.into_iter().filter_map(&mut print).collect()
+    }
+
+    #[test]
+    fn nothing_in_a_table_moves_the_cursor() {
+        let mut printed = Vec::new();
+        let rows = [vec!["a\u{1b}[2J".to_owned(), "b\u{9b}1A\r\n".to_owned()]];
+        table(&mut printed, &["REASON", "WHO"], &rows).unwrap();
+        let printed = String::from_utf8(printed).unwrap();
+        assert_eq!(printed.lines().count(), 2, "{printed:?}");
+        assert!(!printed.chars().any(|c| c.is_control() && c != '\n'), "{printed:?}");
+    }
+
+    #[test]
+    fn timestamps_sort_as_the_times_do() {
+        let times = [1_000, 1_001, 1_010, 1_100, 2_000, 61_000];
+        let texts = times.map(timestamp);
+        assert!(texts.is_sorted(), "{texts:?}");
+        assert_eq!(texts[0], "1970-01-01T00:00:01.000Z");
     }
 
     #[test]

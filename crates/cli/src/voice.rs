@@ -8,9 +8,12 @@ use std::sync::OnceLock;
 use std::sync::mpsc::{Receiver, SyncSender, sync_channel};
 use std::time::Duration;
 
-/// Tells a person something.
+use crate::message::printable;
+
+/// Tells a person something. Control characters, which a server's message may hold, are escaped; line breaks stay.
 pub fn say(sentence: &str) {
-    send(Message::Text(format!("tenure: {sentence}\n").into_bytes()));
+    let lines: Vec<String> = sentence.lines().map(printable).collect();
+    send(Message::Text(format!("tenure: {}\n", lines.join("\n")).into_bytes()));
 }
 
 /// Waits until everything is written, but no longer than anybody likes to wait for an end.

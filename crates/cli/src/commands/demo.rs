@@ -8,9 +8,10 @@ use std::time::Duration;
 use indicatif::{MultiProgress, ProgressBar, ProgressStyle};
 use rustix::process::{Pid, Signal, kill_process};
 use serde::Deserialize;
-use tenure::Clock;
+use tenure::{Clock, StoreUrl, Tenure};
 use tokio::sync::mpsc;
 
+use crate::args::Global;
 use crate::exit::{Exit, Failure};
 
 /// What the demo reads of a candidate's event lines.
@@ -23,23 +24,34 @@ struct Line {
 }
 
 const CANDIDATES: [&str; 3] = ["alpha", "beta", "gamma"];
-const ELECTION: &str = "demo";
 /// Long enough to look at, short enough to stay for.
 const PAUSE: Duration = Duration::from_millis(1_500);
 const LIMIT: Duration = Duration::from_secs(20);
 
-pub(super) async fn execute() -> Result<Exit, Failure> {
+pub(super) async fn execute(global: &Global) -> Result<Exit, Failure> {
     let directory = tempfile::tempdir()?;
-    let store = format!("sqlite:{}", directory.path().join("demo.db").display());
-    let mut stage = Stage::raise(&store)?;
-    stage.say("Three processes stand in one election, on a SQLite file, with a ttl of 3 seconds.");
+    let own_file = format!("sqlite:{}", directory.path().join("demo.db").display());
+    let store = global.store.as_ref().unwrap_or(&own_file);
+    // An election of its own, in case others look at one in the same store.
+    let election = format!("demo-{}", std::process::id());
+    // Opened here, so that a store that cannot be used is told of once and not by each candidate.
+    let url = store.parse::<StoreUrl>().map_err(tenure::Error::from)?;
+    if url.scheme() == "memory" {
+        let message = "memory: is inside one process, and the demo has three; name another store, or none";
+        return Err(Failure::new(Exit::Usage, message));
+    }
+    let promises = Tenure::open(store)?.capabilities();
+    let mut stage = Stage::raise(store, &global.namespace, &election)?;
+    stage.say(&format!("Three processes stand in the election {election}, on {url}, with a ttl of 3 seconds."));
     let first = stage.next_elected(None).await?;
     stage.look_on().await;
 
-    stage.say(&format!(
-        "kill -9 {}: the kernel tells the others, nobody waits for the lease to run out.",
-        first.candidate
-    ));
+    let consequence = if promises.sees_death {
+        "its death is seen, nobody waits for the lease to run out."
+    } else {
+        "nobody sees it, so the next one leads when the lease has run out."
+    };
+    stage.say(&format!("kill -9 {}: {consequence}", first.candidate));
     let killed_at = Clock::boottime().now().as_nanos();
     stage.strike(&first.candidate, Signal::KILL)?;
     let second = stage.next_elected(first.term).await?;
@@ -70,13 +82,16 @@ struct Stage {
 }
 
 impl Stage {
-    fn raise(store: &str) -> Result<Self, Failure> {
+    fn raise(store: &str, namespace: &str, election: &str) -> Result<Self, Failure> {
         let (sender, lines) = mpsc::unbounded_channel();
         let mut stage = Self { candidates: BTreeMap::new(), lines, bars: MultiProgress::new(), rows: BTreeMap::new() };
         for name in CANDIDATES {
             let mut child = Command::new("/proc/self/exe")
-                .args(["--store", store, "elect", ELECTION, "--id", name])
+                .args(["elect", election, "--id", name])
                 .args(["--ttl", "3s", "--renew", "500ms", "--grace", "300ms"])
+                // Not as an argument, which everybody on the machine could read: it may hold a password.
+                .env("TENURE_STORE", store)
+                .env("TENURE_NAMESPACE", namespace)
                 .stdin(Stdio::null())
                 .stdout(Stdio::piped())
                 .spawn()?;

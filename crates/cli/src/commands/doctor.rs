@@ -7,6 +7,7 @@ use tenure::{Prediction, Tenure, Timing};
 use crate::args::{DoctorArgs, Global};
 use crate::duration::show;
 use crate::exit::{Exit, Failure};
+use crate::message::printable;
 use crate::options::{open, timing};
 use crate::output::{json_line, print};
 
@@ -30,7 +31,7 @@ pub(super) async fn execute(global: &Global, args: &DoctorArgs) -> Result<Exit, 
     } else {
         print(|out| {
             for CheckLine { check, verdict, detail } in &checks {
-                writeln!(out, "{verdict:7}  {check}: {detail}")?;
+                writeln!(out, "{verdict:7}  {check}: {}", printable(detail))?;
             }
             writeln!(out, "{}", if healthy { "all is well" } else { "something is wrong: see above" })
         })?;

@@ -10,7 +10,7 @@ use crate::exit::{Exit, Failure};
 use crate::message::{BroadcastLine, DeliveryLine};
 use crate::metrics;
 use crate::options::{Candidacy, open_for};
-use crate::output::{EventLines, json_line};
+use crate::output::{EventLines, is_read, json_line};
 use crate::signals::Signals;
 
 pub(super) async fn execute(global: &Global, args: &ElectArgs) -> Result<Exit, Failure> {
@@ -26,44 +26,46 @@ pub(super) async fn execute(global: &Global, args: &ElectArgs) -> Result<Exit, F
     let mut deliveries = deliveries(&election, &args.channel)?;
     let mut broadcasts = broadcasts(&election, &args.broadcasts)?;
     let mut lines = EventLines::new(&args.name, election.candidate(), args.renewals);
-    let mut exit = Exit::Success;
+    let mut end = Ok(Exit::Success);
     loop {
-        tokio::select! {
+        let written = tokio::select! {
             event = events.next() => {
-                let Some(event) = event else { return Ok(exit) };
-                let printed = lines.line(&event).map_or(Ok(()), |line| json_line(&mut io::stdout(), &line));
+                let Some(event) = event else { return end };
+                let written = lines.line(&event).map_or(Ok(()), |line| json_line(&mut io::stdout(), &line));
                 if event.kind == EventKind::Stopped {
-                    return Ok(exit);
+                    return is_read(written).and(end);
                 }
-                if printed.is_err() {
-                    // Nobody reads: there is nobody to lead for.
-                    election.request_stop();
-                }
+                written
             }
             Some(delivery) = deliveries.recv() => {
                 // Only what has been written counts as handled.
-                match json_line(&mut io::stdout(), &DeliveryLine::new(&election, &delivery)) {
+                let written = json_line(&mut io::stdout(), &DeliveryLine::new(&election, &delivery));
+                match &written {
                     Ok(()) => delivery.done(),
-                    Err(error) => {
-                        delivery.failed(format!("cannot write to standard output: {error}"));
-                        election.request_stop();
-                    }
+                    Err(error) => delivery.failed(format!("cannot write to standard output: {error}")),
                 }
+                written
             }
             Some(heard) = broadcasts.recv() => {
                 let line = match &heard {
                     Overheard::Listening(channel) => BroadcastLine::listening(&election, channel),
                     Overheard::Broadcast(broadcast) => BroadcastLine::new(&election, broadcast),
                 };
-                if json_line(&mut io::stdout(), &line).is_err() {
-                    election.request_stop();
-                }
+                json_line(&mut io::stdout(), &line)
             }
             signal = signals.end() => {
-                exit = Exit::Signalled(signal);
+                end = end.map(|_| Exit::Signalled(signal));
                 election.request_stop();
+                Ok(())
             }
+        };
+        match is_read(written) {
+            Ok(true) => continue,
+            // Nobody reads: there is nobody to lead for.
+            Ok(false) => {}
+            Err(failure) => end = Err(failure),
         }
+        election.request_stop();
     }
 }
 

@@ -7,7 +7,7 @@ use crate::output::{TransitionLine, json_line, print, table};
 
 pub(super) async fn execute(global: &Global, args: &HistoryArgs) -> Result<Exit, Failure> {
     let tenure = open_for(global, &args.name)?;
-    let history = tenure.history(&args.name, args.limit).await?;
+    let history = tenure.history(&args.name, args.limit.get()).await?;
     let lines: Vec<TransitionLine> = history.iter().map(TransitionLine::from).collect();
     if args.json {
         print(|out| json_line(out, &lines))?;

@@ -27,7 +27,7 @@ pub(super) async fn execute(global: &Global, args: &MessagesArgs) -> Result<Exit
         return requeue(&tenure, args, (!args.requeue_all).then_some(&ids)).await;
     }
     let shelf = if args.aside { Shelf::Aside } else { Shelf::Waiting };
-    let messages = tenure.messages(&args.name, shelf, args.limit).await?;
+    let messages = tenure.messages(&args.name, shelf, args.limit.get()).await?;
     let lines: Vec<MessageLine> = messages.iter().map(MessageLine::from).collect();
     if args.json {
         print(|out| json_line(out, &lines))?;

@@ -8,6 +8,7 @@ mod doctor;
 mod elect;
 mod guarded;
 mod history;
+mod live;
 mod lock;
 mod messages;
 mod migrate;
@@ -41,7 +42,7 @@ pub async fn execute(cli: Cli) -> Result<Exit, Failure> {
         Command::Broadcast(args) => broadcast::execute(global, &args).await,
         Command::Messages(args) => messages::execute(global, &args).await,
         Command::Doctor(args) => doctor::execute(global, &args).await,
-        Command::Demo => demo::execute().await,
+        Command::Demo => demo::execute(global).await,
         Command::Completions { shell } => completions::execute(shell),
     }
 }

@@ -52,10 +52,18 @@ pub(super) fn report(args: &SendArgs, id: MessageId) -> Result<Exit, Failure> {
 /// All of standard input, without the line break at its end, and no more than anybody may send.
 fn from_stdin() -> Result<String, Failure> {
     let limit = u64::try_from(PAYLOAD_MAX).unwrap_or(u64::MAX).saturating_add(2);
-    let mut text = String::new();
-    std::io::stdin().lock().take(limit).read_to_string(&mut text).map_err(|error| {
-        Failure::new(Exit::Usage, format!("cannot read a message from standard input: {error}; give it UTF-8 text"))
-    })?;
-    let without_break = text.strip_suffix('\n').unwrap_or(&text);
-    Ok(without_break.strip_suffix('\r').unwrap_or(without_break).to_owned())
+    let usage = |message: String| Failure::new(Exit::Usage, message);
+    let mut read = Vec::new();
+    let into = std::io::stdin().lock().take(limit).read_to_end(&mut read);
+    into.map_err(|error| usage(format!("cannot read a message from standard input: {error}")))?;
+    let without_break = read.strip_suffix(b"\n").unwrap_or(&read);
+    let payload = without_break.strip_suffix(b"\r").unwrap_or(without_break);
+    if payload.len() > PAYLOAD_MAX {
+        let message = format!(
+            "the message on standard input is longer than {PAYLOAD_MAX} bytes; keep it elsewhere and send where it is"
+        );
+        return Err(usage(message));
+    }
+    let text = str::from_utf8(payload);
+    text.map(str::to_owned).map_err(|error| usage(format!("the message on standard input is not UTF-8 text: {error}")))
 }

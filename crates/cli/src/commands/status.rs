@@ -1,8 +1,9 @@
 //! `tenure status`: who leads.
 
-use tenure::Tenure;
 use tenure::store::Observation;
+use tenure::{CandidateId, Tenure};
 
+use super::live;
 use crate::args::{Global, StatusArgs};
 use crate::duration::show;
 use crate::exit::{Exit, Failure};
@@ -10,6 +11,10 @@ use crate::options::{open, open_for};
 use crate::output::{StatusLine, json_line, print, table};
 
 pub(super) async fn execute(global: &Global, args: &StatusArgs) -> Result<Exit, Failure> {
+    if args.watch {
+        return live::execute(global, args.name.as_deref()).await;
+    }
+    let asked_about = args.leads.as_ref().map(CandidateId::new).transpose().map_err(tenure::Error::from)?;
     let tenure = match &args.name {
         Some(name) => open_for(global, name)?,
         None => open(global)?,
@@ -25,7 +30,10 @@ pub(super) async fn execute(global: &Global, args: &StatusArgs) -> Result<Exit, 
         let headings = ["ELECTION", "LEADER", "TERM", "REMAINING", "SINCE", "STANDING BY"];
         print(|out| table(out, &headings, &rows))?;
     }
-    Ok(Exit::Success)
+    let leads = |seen: &Observation| seen.lease.as_ref().map(|lease| lease.leader.candidate.clone());
+    let is_so =
+        asked_about.is_none_or(|candidate| observed.iter().any(|(_, seen)| leads(seen).as_ref() == Some(&candidate)));
+    Ok(if is_so { Exit::Success } else { Exit::Failure })
 }
 
 /// One election, or all that there are.
@@ -36,7 +44,8 @@ pub(super) async fn observe(tenure: &Tenure, name: Option<&str>) -> Result<Vec<(
     }
 }
 
-fn row(name: &str, seen: &Observation) -> Vec<String> {
+/// One election as a row of a table: name, leader, term, remaining, since, standing by.
+pub(super) fn row(name: &str, seen: &Observation) -> Vec<String> {
     let line = StatusLine::new(name, seen);
     let dash = || "-".to_owned();
     let reserved = line.reserved_for.map(|candidate| format!("(reserved for {candidate})"));

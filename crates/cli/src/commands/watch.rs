@@ -5,14 +5,15 @@ use std::io;
 use std::time::Duration;
 
 use serde::Serialize;
-use tenure::Clock;
-use tenure::store::Observation;
+use tenure::store::{Change, Observation, Transition};
+use tenure::{Clock, Tenure};
 
 use super::status::observe;
-use crate::args::{Global, StatusArgs};
+use crate::args::{Global, WatchArgs};
 use crate::exit::{Exit, Failure};
+use crate::message::printable;
 use crate::options::{open, open_for};
-use crate::output::{json_line, now};
+use crate::output::{is_read, json_line, now};
 use crate::signals::Signals;
 use crate::voice::say;
 
@@ -34,7 +35,7 @@ const AFTER_FAILURE: Duration = Duration::from_secs(1);
 /// What is remembered of an election: who leads, and under which term.
 type Known = Option<(String, u64)>;
 
-pub(super) async fn execute(global: &Global, args: &StatusArgs) -> Result<Exit, Failure> {
+pub(super) async fn execute(global: &Global, args: &WatchArgs) -> Result<Exit, Failure> {
     let mut signals = Signals::listen()?;
     let tenure = match &args.name {
         Some(name) => open_for(global, name)?,
@@ -48,8 +49,13 @@ pub(super) async fn execute(global: &Global, args: &StatusArgs) -> Result<Exit, 
         for (name, seen) in &observed {
             let now = leader_of(seen);
             if known.get(name) != Some(&now) {
-                // A reader that has gone away is no reason to complain.
-                if report(args.json, name, &now).is_err() {
+                let lost =
+                    known.get(name).cloned().flatten().filter(|(_, term)| Some(*term) != now.as_ref().map(|now| now.1));
+                let ended = match lost {
+                    Some((candidate, term)) => Some((reason(&tenure, name, term).await, candidate, term)),
+                    None => None,
+                };
+                if !is_read(report(args.json, name, ended.as_ref(), &now))? {
                     return Ok(Exit::Success);
                 }
                 known.insert(name.clone(), now);
@@ -84,21 +90,44 @@ fn leader_of(seen: &Observation) -> Known {
     Some((leader.candidate.to_string(), leader.term.get()))
 }
 
-fn report(json: bool, election: &str, leader: &Known) -> io::Result<()> {
+/// Why a leadership ended, if the store has written it down.
+async fn reason(tenure: &Tenure, election: &str, term: u64) -> Option<String> {
+    const NEWEST: usize = 16;
+    let history = tenure.history(election, NEWEST).await.ok()?;
+    let is_it = |change: &&Transition| change.change == Change::Lost && change.term.get() == term;
+    history.iter().find(is_it).map(|change| change.reason.clone())
+}
+
+/// A leadership that ended: why, if it is known, whose, and under which term.
+type Ended = (Option<String>, String, u64);
+
+fn report(json: bool, election: &str, ended: Option<&Ended>, leader: &Known) -> io::Result<()> {
     let at = now();
     if json {
-        let line = ChangeLine {
-            event: "observed",
+        let boot_ns = Clock::boottime().now().as_nanos();
+        let line = |event, candidate, term, reason| ChangeLine {
+            event,
             election,
-            candidate: leader.as_ref().map(|(candidate, _)| candidate.as_str()),
-            term: leader.as_ref().map(|(_, term)| *term),
-            reason: None,
-            at,
-            boot_ns: Clock::boottime().now().as_nanos(),
+            candidate,
+            term,
+            reason,
+            at: at.clone(),
+            boot_ns,
         };
-        return json_line(&mut io::stdout(), &line);
+        if let Some((reason, candidate, term)) = ended {
+            json_line(&mut io::stdout(), &line("lost", Some(candidate.as_str()), Some(*term), reason.as_deref()))?;
+        }
+        let candidate = leader.as_ref().map(|(candidate, _)| candidate.as_str());
+        return json_line(
+            &mut io::stdout(),
+            &line("observed", candidate, leader.as_ref().map(|(_, term)| *term), None),
+        );
     }
     use std::io::Write;
+    if let Some((reason, candidate, term)) = ended {
+        let reason = printable(reason.as_deref().unwrap_or("nobody wrote down why"));
+        writeln!(io::stdout(), "{at}  {election}: {candidate} lost term {term}: {reason}")?;
+    }
     match leader {
         Some((candidate, term)) => writeln!(io::stdout(), "{at}  {election}: {candidate} leads, term {term}"),
         None => writeln!(io::stdout(), "{at}  {election}: nobody leads"),

@@ -130,5 +130,8 @@ fn command_lines_that_make_no_sense() {
     refused(&["--log", "tenure=loud", "status"], 2, "log filter");
     refused(&["completions", "abacus"], 2, "abacus");
     refused(&["history", "ok", "-n", "many"], 2, "many");
+    refused(&["history", "ok", "-n", "0"], 2, "zero");
+    refused(&["messages", "ok", "-n", "0"], 2, "zero");
+    refused(&["run", "ok", "--ttl", "1s", "--grace", "5s", "--", "true"], 2, "no time to lead");
     refused(&["__guard"], 2, "");
 }

@@ -86,6 +86,18 @@ fn a_timing_that_cannot_work_is_bad() {
 }
 
 #[test]
+fn the_demo_uses_the_store_that_is_named() {
+    let site = site();
+    let finished = site.finish(["demo"]);
+    assert_eq!(finished.code, Some(0), "{finished:?}");
+    assert!(finished.stdout.contains(&site.store()), "{finished:?}");
+    let elections = site.json(&["status", "--json"]);
+    assert!(elections[0]["election"].as_str().unwrap().starts_with("demo-"), "{elections}");
+    let refused = Running::start(&mut site.bare(["--store", "memory:", "demo"])).finish();
+    assert_eq!(refused.code, Some(2), "{refused:?}");
+}
+
+#[test]
 fn the_demo_shows_a_failover_and_a_hand_over() {
     let site = site();
     let finished = Running::start(&mut site.bare(["demo"])).finish();

@@ -27,8 +27,17 @@ fn a_reader_that_has_gone_away_is_no_failure() {
         let finished = Running::start_printing(site.tenure(args).stdout(writer)).finish();
         assert_eq!((finished.code, finished.stderr.as_str()), (Some(0), ""), "{args:?}");
     }
-    let full = std::fs::OpenOptions::new().write(true).open("/dev/full").unwrap();
-    let finished = Running::start_printing(site.tenure(["status"]).stdout(full)).finish();
-    assert_eq!(finished.code, Some(70), "{finished:?}");
-    assert!(finished.stderr.contains("standard output") && !finished.stderr.contains("panicked"), "{finished:?}");
+}
+
+#[test]
+fn what_cannot_be_written_is_a_failure_with_a_reason() {
+    let site = site();
+    let commands: [&[&str]; 5] =
+        [&["status"], &["status", "--watch"], &["watch", ELECTION], &["elect", ELECTION], &["elect", "another"]];
+    for args in commands {
+        let full = std::fs::OpenOptions::new().write(true).open("/dev/full").unwrap();
+        let finished = Running::start_printing(site.tenure(args).stdout(full)).finish();
+        assert_eq!(finished.code, Some(70), "{args:?}: {finished:?}");
+        assert!(finished.stderr.contains("standard output") && !finished.stderr.contains("panicked"), "{finished:?}");
+    }
 }

@@ -63,6 +63,8 @@ fn watch_shows_the_change_after_a_hand_over_until_it_is_interrupted() {
     };
     let before = shown("a");
     first.signal(Signal::TERM);
+    let lost = shown("a");
+    assert_eq!((&lost["event"], &lost["term"], &lost["reason"]), (&json!("lost"), &before["term"], &json!("stopped")));
     let after = shown("b");
     for field in ["event", "election", "candidate", "term", "reason", "at"] {
         assert!(after.get(field).is_some(), "no {field} in {after}");
@@ -71,6 +73,43 @@ fn watch_shows_the_change_after_a_hand_over_until_it_is_interrupted() {
     assert!(after["term"].as_u64() > before["term"].as_u64());
     watch.signal(Signal::INT);
     assert_eq!(watch.code(), 130);
+}
+
+#[test]
+fn status_answers_by_its_exit_code_whether_a_candidate_leads() {
+    let site = site();
+    let _leader = leader(&site, ELECTION, "a");
+    assert_eq!(site.finish(["status", ELECTION, "--leads", "a"]).code, Some(0));
+    assert_eq!(site.finish(["status", ELECTION, "--leads", "b"]).code, Some(1));
+    assert_eq!(site.finish(["status", "never", "--leads", "a"]).code, Some(1));
+    assert_eq!(site.finish(["status", "--leads", "a"]).code, Some(2), "of which election?");
+}
+
+#[test]
+fn a_table_that_is_watched_shows_changes_and_their_reasons() {
+    let site = site();
+    let first = leader(&site, ELECTION, "a");
+    let _second = stand_by(&site, ELECTION, "b");
+    let mut watch = Running::start(&mut site.tenure(["status", "--watch"]));
+    watch
+        .stdout()
+        .find("the stand-by", |line| (line.starts_with("nightly   a ") && line.contains(" b ")).then_some(()));
+    first.signal(Signal::TERM);
+    let row = watch.stdout().find("the next leader", |line| line.starts_with("nightly   b ").then(|| line.to_owned()));
+    assert!(row.contains("a lost term") && row.contains(": stopped, "), "{row}");
+    watch.signal(Signal::TERM);
+    assert_eq!(watch.code(), 143);
+}
+
+#[test]
+fn watch_tells_in_words_why_a_leader_lost() {
+    let site = site();
+    let first = leader(&site, ELECTION, "a");
+    let watch = Running::start(&mut site.tenure(["watch", ELECTION]));
+    watch.stdout().find("the leader", |line| line.contains("nightly: a leads, term ").then_some(()));
+    first.signal(Signal::TERM);
+    let told = watch.stdout().find("the loss", |line| line.contains("a lost term").then(|| line.to_owned()));
+    assert!(told.ends_with(": stopped"), "{told}");
 }
 
 #[test]

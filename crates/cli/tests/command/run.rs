@@ -30,6 +30,16 @@ fn the_command_knows_its_term_and_not_the_store() {
 }
 
 #[test]
+fn the_name_of_an_election_may_be_a_negative_number() {
+    let site = site();
+    for command in ["run", "lock"] {
+        let finished = site.finish([command, "-5", "--", "sh", "-c", "echo $TENURE_ELECTION"]);
+        assert_eq!((finished.code, finished.stdout.as_str()), (Some(0), "-5"), "{command}: {finished:?}");
+    }
+    assert_eq!(site.json(&["status", "-5", "--json"])[0]["election"], "-5");
+}
+
+#[test]
 fn standard_input_reaches_the_command() {
     let site = site();
     let mut running = Running::start(site.tenure(arguments(&site, &[], &["cat"])).stdin(Stdio::piped()));

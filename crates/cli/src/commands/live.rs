@@ -1,0 +1,148 @@
+//! `tenure status --watch`: a table that is kept up to date.
+
+use std::collections::BTreeMap;
+use std::fmt::Write as _;
+use std::io::{self, IsTerminal, Write};
+use std::time::{Duration, Instant};
+
+use tenure::cron::{JobReport, Outcome};
+use tenure::store::{Change, Observation, StoreErrorKind, Transition};
+use tenure::{Clock, Shelf, Tenure};
+
+use super::status::{observe, row};
+use crate::args::Global;
+use crate::duration::show;
+use crate::exit::{Exit, Failure};
+use crate::options::{open, open_for};
+use crate::output::{is_read, now, table};
+use crate::signals::Signals;
+use crate::voice::say;
+
+/// How often the table is drawn when nothing happens: leases count down.
+const EVERY: Duration = Duration::from_secs(1);
+/// What nobody is told of when it changes, such as a message that is set aside, is looked at this often.
+const DETAILS_EVERY: Duration = Duration::from_secs(5);
+/// Elections of which details are shown: each takes three requests.
+const DETAILED_MAX: usize = 50;
+/// Messages that are counted.
+const ASIDE_MAX: usize = 100;
+
+const HEADINGS: [&str; 9] =
+    ["ELECTION", "LEADER", "TERM", "REMAINING", "SINCE", "STANDING BY", "LAST CHANGE", "JOBS", "SET ASIDE"];
+
+pub(super) async fn execute(global: &Global, name: Option<&str>) -> Result<Exit, Failure> {
+    let mut signals = Signals::listen()?;
+    let tenure = match name {
+        Some(name) => open_for(global, name)?,
+        None => open(global)?,
+    };
+    // Listening begins before looking, so that nothing falls between the two.
+    let mut hints = tenure.hints();
+    let mut details = BTreeMap::new();
+    loop {
+        match look(&tenure, name, &mut details).await {
+            Ok(rows) if !is_read(draw(&rows))? => return Ok(Exit::Success),
+            Ok(_) => {}
+            // Who watches wants to see how it goes on.
+            Err(failure) => say(&failure.message),
+        }
+        tokio::select! {
+            signal = signals.end() => return Ok(Exit::Signalled(signal)),
+            _ = hints.recv() => while hints.try_recv().is_ok() {},
+            () = tokio::time::sleep(EVERY) => {}
+        }
+    }
+}
+
+/// What is known of an election besides who leads it.
+struct Details {
+    looked_at: Instant,
+    /// Under which term it was looked at.
+    term: Option<tenure::Term>,
+    last_change: String,
+    jobs: String,
+    set_aside: String,
+}
+
+async fn look(
+    tenure: &Tenure,
+    name: Option<&str>,
+    details: &mut BTreeMap<String, Details>,
+) -> Result<Vec<Vec<String>>, Failure> {
+    let observed = observe(tenure, name).await?;
+    let mut rows = Vec::with_capacity(observed.len());
+    for (position, (name, seen)) in observed.iter().enumerate() {
+        let term = seen.lease.as_ref().map(|lease| lease.leader.term);
+        let is_current = |known: &Details| {
+            known.term == term && (known.looked_at.elapsed() < DETAILS_EVERY || position >= DETAILED_MAX)
+        };
+        if position < DETAILED_MAX && !details.get(name).is_some_and(is_current) {
+            details.insert(name.clone(), look_closer(tenure, name, seen).await?);
+        }
+        let mut row = row(name, seen);
+        let known =
+            details.get(name).map(|known| [&known.last_change, &known.jobs, &known.set_aside].map(Clone::clone));
+        row.extend(known.unwrap_or_else(|| [const { String::new() }; 3]));
+        rows.push(row);
+    }
+    details.retain(|known, _| observed.iter().any(|(name, _)| name == known));
+    Ok(rows)
+}
+
+async fn look_closer(tenure: &Tenure, name: &str, seen: &Observation) -> Result<Details, Failure> {
+    let history = tenure.history(name, 4).await?;
+    let jobs = match tenure.jobs(name, 1).await {
+        Ok(jobs) => count_of(&jobs),
+        Err(tenure::Error::Store(error)) if error.kind() == StoreErrorKind::Unsupported => "-".to_owned(),
+        Err(error) => return Err(error.into()),
+    };
+    let set_aside = match tenure.mailbox() {
+        Some(_) => tenure.messages(name, Shelf::Aside, ASIDE_MAX).await?.len(),
+        None => 0,
+    };
+    Ok(Details {
+        looked_at: Instant::now(),
+        term: seen.lease.as_ref().map(|lease| lease.leader.term),
+        last_change: last_loss(&history).unwrap_or_else(|| "-".to_owned()),
+        jobs,
+        set_aside: match set_aside {
+            0 => "-".to_owned(),
+            ASIDE_MAX => format!("{ASIDE_MAX} or more"),
+            count => count.to_string(),
+        },
+    })
+}
+
+/// The newest leadership that ended, and why.
+fn last_loss(history: &[Transition]) -> Option<String> {
+    let lost = history.iter().find(|transition| transition.change == Change::Lost)?;
+    let ago = Duration::from_millis(Clock::boottime().unix_ms().saturating_sub(lost.at_unix_ms));
+    Some(format!("{} lost term {}: {}, {} ago", lost.candidate, lost.term, lost.reason, show(ago)))
+}
+
+/// How many jobs there are, and how many of them failed when they last ran.
+fn count_of(jobs: &[JobReport]) -> String {
+    let failed = |job: &&JobReport| {
+        let end = job.runs.first().and_then(|run| run.end.as_ref());
+        end.is_some_and(|end| matches!(end.outcome, Outcome::Failed { .. } | Outcome::TimedOut))
+    };
+    match (jobs.len(), jobs.iter().filter(failed).count()) {
+        (0, _) => "-".to_owned(),
+        (all, 0) => all.to_string(),
+        (all, failed) => format!("{all}, {failed} failed"),
+    }
+}
+
+/// On a terminal the table stays where it is; elsewhere one follows the other.
+fn draw(rows: &[Vec<String>]) -> io::Result<()> {
+    const CLEAR: &str = "\x1b[H\x1b[J";
+    let mut text = Vec::new();
+    table(&mut text, &HEADINGS, rows)?;
+    let mut screen = String::new();
+    let clear = if io::stdout().is_terminal() { CLEAR } else { "" };
+    // Writing to a text never fails.
+    let _ = writeln!(screen, "{clear}{}\n{}", now(), String::from_utf8_lossy(&text));
+    let mut stdout = io::stdout().lock();
+    stdout.write_all(screen.as_bytes())?;
+    stdout.flush()
+}
