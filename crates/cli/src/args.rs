@@ -73,6 +73,9 @@ pub enum Command {
     History(HistoryArgs),
     /// Ask the leader to hand over.
     Resign(ResignArgs),
+    /// Remove all that the store keeps of elections and locks that nobody uses.
+    #[command(after_help = FORGET_EXAMPLES)]
+    Forget(ForgetElectionArgs),
     /// Make the tables that a store needs, or bring them up to date; only PostgreSQL has any.
     #[command(after_help = MIGRATE_EXAMPLES)]
     Migrate(MigrateArgs),
@@ -305,6 +308,20 @@ pub struct ResignArgs {
     pub json: bool,
 }
 
+/// Arguments of `tenure forget`.
+#[derive(Debug, Args)]
+pub struct ForgetElectionArgs {
+    /// The election or lock.
+    #[arg(allow_negative_numbers = true, required_unless_present = "abandoned_for")]
+    pub name: Option<String>,
+    /// Forget all of the namespace that nobody has used for so long, such as 720h.
+    #[arg(long, value_name = "DURATION", value_parser = duration, conflicts_with = "name")]
+    pub abandoned_for: Option<Duration>,
+    /// Print JSON.
+    #[arg(long)]
+    pub json: bool,
+}
+
 /// Arguments of `tenure send` and `tenure broadcast`.
 #[derive(Debug, Args)]
 pub struct SendArgs {
@@ -394,6 +411,15 @@ before anybody else has the lock; tenure exits with 76, and does not start the c
 
 A lock is the election of its name: status, history, watch and resign work on it. Do not use one name for both lock and
 run. Environment and signals are as with run; TENURE_TERM is the fencing token.";
+
+const FORGET_EXAMPLES: &str = "\
+Its history, its jobs and the messages that were set aside go with it. It is refused with exit code 1 while somebody leads,
+stands by, or messages wait for the next leader. Terms do not fall by it: if the name is ever led again, its terms go on
+above those that were forgotten.
+
+Examples:
+  tenure forget tenant-4711
+  tenure forget --abandoned-for 720h";
 
 const ELECT_EXAMPLES: &str = "\
 Each line has event (elected, lost, observed, error, stopped; renewed with --renewals), election, candidate, pid, term,

@@ -22,7 +22,8 @@ use crate::identity::default_candidate_id;
 use crate::lock::Lock;
 use crate::metrics::{Class, Classifier};
 use crate::store::{
-    self, Capabilities, ElectionKey, Finding, Hint, Interest, Observation, Store, StoreError, StoreUrl, Transition,
+    self, Capabilities, ElectionKey, Finding, Forgetting, Hint, Interest, Observation, Store, StoreError, StoreUrl,
+    Transition,
 };
 
 /// A store, with one thread that holds all elections of this process in it.
@@ -187,6 +188,50 @@ impl Tenure {
         let key = self.key(name)?;
         let ask = async move |store: Arc<dyn Store>| store.request_handover(&key, successor.as_ref()).await;
         Ok(self.on_driver(ask).await??)
+    }
+
+    /// Removes all that the store keeps of an election or a lock that nobody uses: its history, its jobs, the messages
+    /// that were set aside. Terms do not fall by it: if it is ever led again, its terms go on above those that were
+    /// forgotten.
+    ///
+    /// Dropping the future does not take the request back.
+    ///
+    /// ```
+    /// # #[tokio::main(flavor = "current_thread")] async fn main() -> Result<(), tenure::Error> {
+    /// use tenure::{Tenure, store::Forgetting};
+    ///
+    /// let tenure = Tenure::open("memory:")?;
+    /// tenure.lock("tenant-4711")?.acquire().await?.release().await;
+    /// assert_eq!(tenure.forget("tenant-4711").await?, Forgetting::Forgotten);
+    /// # Ok(()) }
+    /// ```
+    ///
+    /// # Errors
+    /// When the name breaks the rule for names, or the store fails or keeps nothing.
+    pub async fn forget(&self, name: &str) -> Result<Forgetting, Error> {
+        self.forget_idle(self.key(name)?, Duration::ZERO).await
+    }
+
+    /// The same for every election and lock of this namespace that nobody has used for `idle_for`. Returns their names.
+    ///
+    /// Dropping the future does not bring back what is forgotten already.
+    ///
+    /// # Errors
+    /// When the store fails or keeps nothing.
+    pub async fn forget_abandoned(&self, idle_for: Duration) -> Result<Vec<ElectionName>, Error> {
+        let namespace = self.namespace.clone();
+        let names = self.on_driver(async move |store: Arc<dyn Store>| store.elections(&namespace).await).await??;
+        let mut forgotten = Vec::new();
+        for name in names {
+            if self.forget_idle(self.key_of(name.clone()), idle_for).await? == Forgetting::Forgotten {
+                forgotten.push(name);
+            }
+        }
+        Ok(forgotten)
+    }
+
+    async fn forget_idle(&self, key: ElectionKey, idle_for: Duration) -> Result<Forgetting, Error> {
+        Ok(self.on_driver(async move |store: Arc<dyn Store>| store.forget(&key, idle_for).await).await??)
     }
 
     /// Checks the store: connects, reads, writes. Cancel safe.

@@ -6,6 +6,7 @@ mod cron;
 mod demo;
 mod doctor;
 mod elect;
+mod forget;
 mod guarded;
 mod history;
 mod live;
@@ -37,6 +38,7 @@ pub async fn execute(cli: Cli) -> Result<Exit, Failure> {
         Command::Watch(args) => watch::execute(global, &args).await,
         Command::History(args) => history::execute(global, &args).await,
         Command::Resign(args) => resign::execute(global, &args).await,
+        Command::Forget(args) => forget::execute(global, &args).await,
         Command::Migrate(args) => migrate::execute(global, &args).await,
         Command::Send(args) => send::execute(global, &args).await,
         Command::Broadcast(args) => broadcast::execute(global, &args).await,

@@ -12,6 +12,7 @@ mod crowd;
 mod default_store;
 mod doctor;
 mod elect;
+mod forget;
 mod gone_reader;
 mod guard_faults;
 mod help;

@@ -24,6 +24,7 @@
 //! # Ok::<(), NameError>(())
 //! ```
 
+mod forget;
 mod rules;
 
 use std::time::Duration;
@@ -34,6 +35,8 @@ use crate::input::Handover;
 use crate::lease::{Leader, Metadata, Nonce, Term};
 use crate::request::{Campaign, Change, Transition};
 use crate::time::Instant;
+
+pub use self::forget::{Forgetting, Use};
 
 /// How long a lease that was resigned stays reserved for its successor. A stand-by that died unnoticed costs this much
 /// time, not a whole ttl.
@@ -157,6 +160,11 @@ impl LeaseRecord {
 
     fn began(&self, at: &Moment<'_>) -> Transition {
         self.transition(Change::Elected, "granted", at)
+    }
+
+    /// It ran out, or its holder died.
+    fn ended_by_itself(&self, at: &Moment<'_>) -> Transition {
+        self.ended(if at.now < self.expires_at { "died" } else { "expired" }, at)
     }
 
     fn ended(&self, reason: &str, at: &Moment<'_>) -> Transition {

@@ -116,8 +116,7 @@ impl Record {
 
     fn grant(&mut self, request: &Campaign, term: Term, at: &Moment<'_>, effects: &mut Effects) -> CampaignReply {
         if let Some(lease) = self.lease.take() {
-            let reason = if at.now < lease.expires_at { "died" } else { "expired" };
-            effects.transitions.push(lease.ended(reason, at));
+            effects.transitions.push(lease.ended_by_itself(at));
         }
         self.reservation = None;
         self.last_term = Some(term);
@@ -197,7 +196,7 @@ impl Record {
         effects.wake.extend(woken.map(|(rank, next)| Wake { process: next.process, is_backup: rank > 0 }));
     }
 
-    fn fresh<'a>(&'a self, at: &'a Moment<'_>) -> impl Iterator<Item = &'a StandByRecord> {
+    pub(super) fn fresh<'a>(&'a self, at: &'a Moment<'_>) -> impl Iterator<Item = &'a StandByRecord> {
         self.standing_by.iter().filter(|stand_by| at.now < stand_by.fresh_until && !(at.is_gone)(stand_by.process))
     }
 }

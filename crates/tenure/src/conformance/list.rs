@@ -82,6 +82,12 @@ macro_rules! __conformance_properties {
                 namespaces_do_not_meet
                 no_name_reaches_into_another_namespace
             }
+            forget {
+                a_forgotten_election_leaves_nothing_but_the_height_of_its_terms
+                an_election_in_use_is_not_forgotten
+                only_what_was_not_used_for_so_long_is_forgotten
+                what_was_never_led_is_unknown
+            }
             handover {
                 a_hand_over_request_reaches_the_next_renewal
                 a_hand_over_request_tells_the_successor
@@ -219,6 +225,7 @@ macro_rules! __conformance_message_properties {
                 elections_and_namespaces_do_not_share_messages
                 a_full_line_refuses_more
                 messages_alone_make_no_election
+                an_election_that_messages_wait_for_is_not_forgotten
                 messages_disturb_no_election
             }
             message_text {

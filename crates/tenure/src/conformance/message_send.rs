@@ -1,14 +1,16 @@
 //! Messages are accepted once each, in order, and disturb nothing.
 
 use std::sync::Arc;
+use std::time::Duration;
 
 use futures_util::future::join_all;
 
 use super::Fixture;
-use super::correspondence::{ids, payloads};
+use super::correspondence::{ids, payloads, set_aside};
+use super::forget::is_gone;
 use super::player::{LONG, Player, key, key_in};
 use crate::store::mailbox::Fate;
-use crate::store::{ElectionKey, Post, Shelf, StoreErrorKind};
+use crate::store::{ElectionKey, Forgetting, Post, Shelf, StoreErrorKind, Use};
 
 /// As many as somebody may reasonably send in one go.
 const MANY: usize = 1_000;
@@ -164,6 +166,23 @@ pub(super) async fn a_full_line_refuses_more(fixture: &dyn Fixture) {
     let aside = Fate::SetAside { attempt: 1, why: "no".to_owned() };
     one.settles(term, vec![(batch[1].id, aside)]).await;
     one.sends("what is set aside takes no room").await;
+}
+
+pub(super) async fn an_election_that_messages_wait_for_is_not_forgotten(fixture: &dyn Fixture) {
+    let one = Player::new(fixture, "one").await;
+    let term = one.wins().await;
+    let id = one.sends("1").await;
+    one.resigns(term).await;
+    let told = one.store.forget(&one.key, Duration::ZERO).await.expect("an answer");
+    assert_eq!(told, Forgetting::InUse(Use::Messages));
+    let again = one.again();
+    let term = again.wins().await;
+    assert_eq!(ids(&again.receives(term).await), [id]);
+    again.settles(term, vec![(id, set_aside(1, "no"))]).await;
+    again.resigns(term).await;
+    // What was set aside waits for nobody.
+    is_gone(&one).await;
+    assert_eq!(one.lists(Shelf::Aside).await, []);
 }
 
 pub(super) async fn messages_alone_make_no_election(fixture: &dyn Fixture) {

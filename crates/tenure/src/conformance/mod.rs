@@ -67,6 +67,7 @@ mod capabilities;
 mod concurrency;
 mod correspondence;
 mod elections;
+mod forget;
 mod handover;
 mod history;
 mod ledger_apart;

@@ -70,7 +70,14 @@ const NEEDS: &[(Feature, &[&str])] = &[
     ),
     (
         Feature::Records,
-        &["an_election_is_listed_when_nobody_leads_any_more", "the_last_term_is_remembered_when_nobody_leads"],
+        &[
+            "an_election_is_listed_when_nobody_leads_any_more",
+            "the_last_term_is_remembered_when_nobody_leads",
+            "a_forgotten_election_leaves_nothing_but_the_height_of_its_terms",
+            "an_election_in_use_is_not_forgotten",
+            "only_what_was_not_used_for_so_long_is_forgotten",
+            "what_was_never_led_is_unknown",
+        ],
     ),
     (
         Feature::History,

@@ -11,8 +11,8 @@ use tokio::sync::broadcast;
 
 use super::audience::Audience;
 use super::{
-    Bulletin, Campaign, Capabilities, ElectionKey, Finding, Hint, Interest, JobLedger, Mailbox, Observation, Renew,
-    Replies, Resign, Store, StoreError, Transition,
+    Bulletin, Campaign, Capabilities, ElectionKey, Finding, Forgetting, Hint, Interest, JobLedger, Mailbox,
+    Observation, Renew, Replies, Resign, Store, StoreError, Transition, Use,
 };
 use crate::clock::Clock;
 use crate::store::memory_mailbox::Messages;
@@ -33,6 +33,8 @@ use tenure_core::record::{Effects, Moment, ProcessToken, Record};
 pub struct MemoryStore {
     clock: Clock,
     elections: Arc<Mutex<BTreeMap<ElectionKey, Kept>>>,
+    /// The highest term that was forgotten, by namespace. Locked while `elections` is, and never the other way round.
+    forgotten: Arc<Mutex<BTreeMap<Namespace, Term>>>,
     hints: broadcast::Sender<Hint>,
     message_hints: broadcast::Sender<Hint>,
     audience: Arc<Audience>,
@@ -61,7 +63,14 @@ impl MemoryStore {
     #[must_use]
     pub fn with_clock(clock: Clock) -> Self {
         let [hints, message_hints] = [(); 2].map(|()| broadcast::Sender::new(HINTS_KEPT));
-        Self { clock, elections: Arc::default(), hints, message_hints, audience: Arc::default() }
+        Self {
+            clock,
+            elections: Arc::default(),
+            forgotten: Arc::default(),
+            hints,
+            message_hints,
+            audience: Arc::default(),
+        }
     }
 
     /// One atomic step on one election.
@@ -81,6 +90,35 @@ impl MemoryStore {
             let _ = self.hints.send(Hint::at(key.clone()));
         }
         reply
+    }
+
+    /// The highest term that was forgotten in a namespace.
+    fn forgotten(&self) -> MutexGuard<'_, BTreeMap<Namespace, Term>> {
+        self.forgotten.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    fn forget(&self, key: &ElectionKey, idle_for: Duration) -> Forgetting {
+        let at = self.moment();
+        let mut elections = self.elections();
+        let Some(kept) = elections.get_mut(key).filter(|kept| kept.record.last_term.is_some()) else {
+            return Forgetting::Unknown;
+        };
+        if kept.messages.are_waiting() {
+            return Forgetting::InUse(Use::Messages);
+        }
+        let mut effects = Effects::default();
+        let used = kept.record.lay_down(&at, &mut effects);
+        kept.history.extend(effects.transitions);
+        let idle = kept.history.back().map(|newest| at.unix_ms.saturating_sub(newest.at_unix_ms));
+        let is_recent = idle.is_some_and(|idle| Duration::from_millis(idle) < idle_for);
+        if let Some(used) = used.or(is_recent.then_some(Use::Recent)) {
+            return Forgetting::InUse(used);
+        }
+        let mut forgotten = self.forgotten();
+        let highest = forgotten.get(&key.namespace).copied().max(kept.record.last_term);
+        highest.map(|highest| forgotten.insert(key.namespace.clone(), highest));
+        elections.remove(key);
+        Forgetting::Forgotten
     }
 
     /// One atomic step on what is kept beside the lease of one election.
@@ -151,7 +189,10 @@ impl Store for MemoryStore {
 
     fn campaign<'a>(&'a self, batch: &'a [Campaign]) -> BoxFuture<'a, Replies<CampaignReply>> {
         let step = |request: &Campaign| {
-            Ok(self.step(&request.key, |record, at, effects| record.campaign(request, at, effects)))
+            Ok(self.step(&request.key, |record, at, effects| {
+                record.last_term = record.last_term.or_else(|| self.forgotten().get(&request.key.namespace).copied());
+                record.campaign(request, at, effects)
+            }))
         };
         Box::pin(ready(batch.iter().map(step).collect()))
     }
@@ -197,6 +238,10 @@ impl Store for MemoryStore {
         let elections = self.elections();
         let latest = elections.get(key).map(|kept| kept.history.iter().rev().take(limit).cloned().collect());
         Box::pin(ready(Ok(latest.unwrap_or_default())))
+    }
+
+    fn forget<'a>(&'a self, key: &'a ElectionKey, idle_for: Duration) -> BoxFuture<'a, Result<Forgetting, StoreError>> {
+        Box::pin(ready(Ok(self.forget(key, idle_for))))
     }
 
     fn watch(&self, interest: Interest) -> BoxStream<'static, Hint> {

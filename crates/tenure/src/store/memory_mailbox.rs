@@ -32,6 +32,10 @@ pub(super) struct Messages {
 }
 
 impl Messages {
+    pub(super) fn are_waiting(&self) -> bool {
+        !self.waiting.is_empty()
+    }
+
     pub(super) fn send(&mut self, post: &Post) -> Result<(), StoreError> {
         PROMISES.check_payload(&post.payload)?;
         if self.places.contains_key(&post.id) {

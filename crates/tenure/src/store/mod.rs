@@ -33,9 +33,9 @@ use std::fmt;
 use std::os::fd::OwnedFd;
 use std::time::Duration;
 
-use futures_util::future::BoxFuture;
+use futures_util::future::{BoxFuture, ready};
 use futures_util::stream::BoxStream;
-pub use tenure_core::record::RESERVATION;
+pub use tenure_core::record::{Forgetting, RESERVATION, Use};
 pub use tenure_core::{Campaign, Change, ElectionKey, Lease, Observation, Renew, Resign, StandBy, Transition};
 use tenure_core::{CampaignReply, CandidateId, ElectionName, Namespace, RenewReply};
 
@@ -66,7 +66,8 @@ pub type Replies<T> = Vec<Result<T, StoreError>>;
 ///   no error. In the same step the lease is reserved for the named successor, or else for the keenest stand-by that
 ///   has waited longest, for [`RESERVATION`].
 /// - The **holder's** ttl rules, not the challenger's.
-/// - Terms never fall, whatever happens to the lease. The record of an election is never deleted.
+/// - Terms never fall, whatever happens to the lease, and not by **`forget`** either: what is removed of an election
+///   leaves behind how high its terms were, if only as one number for the whole namespace.
 /// - An **error** says what became of the write. When in doubt it is [`Failure::Unknown`](tenure_core::Failure::Unknown).
 /// - A **hint** is never the truth. It may be lost, late or duplicated without harm.
 /// - Futures may be dropped at any time; the write may or may not have happened then.
@@ -99,6 +100,14 @@ pub trait Store: Send + Sync + fmt::Debug + 'static {
 
     /// The latest transitions, newest first, at most `limit`.
     fn history<'a>(&'a self, key: &'a ElectionKey, limit: usize) -> BoxFuture<'a, Result<Vec<Transition>, StoreError>>;
+
+    /// Removes all that is kept of an election that nobody uses: its history, its jobs, the messages that were set aside.
+    /// An election that changed within `idle_for` counts as used. Whatever is still in use is left as it is.
+    fn forget<'a>(&'a self, key: &'a ElectionKey, idle_for: Duration) -> BoxFuture<'a, Result<Forgetting, StoreError>> {
+        let _ = (key, idle_for);
+        let message = format!("the {} store keeps nothing that could be forgotten", self.capabilities().name);
+        Box::pin(ready(Err(StoreError::refused(StoreErrorKind::Unsupported, message))))
+    }
 
     /// Hints that something changed. The stream ends never; errors of the connection behind it are healed silently.
     fn watch(&self, interest: Interest) -> BoxStream<'static, Hint>;

@@ -108,7 +108,8 @@ impl FromStr for StoreUrl {
 impl fmt::Display for StoreUrl {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let (scheme, rest) = (self.scheme(), &self.text[self.colon + 1..]);
-        if !is_local(scheme) && !(is_server(scheme) && rest.starts_with("//")) {
+        let is_understood = is_local(scheme) || (is_server(scheme) && rest.starts_with("//"));
+        if !is_understood {
             // A forgotten scheme makes `user:password@host` an address of the scheme `user`; a forgotten slash leaves
             // no way to tell where a password begins.
             return write!(f, "{scheme}:{}", if rest.is_empty() { "" } else { "***" });

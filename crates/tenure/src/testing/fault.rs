@@ -22,6 +22,8 @@ pub enum Operation {
     RequestHandover,
     /// [`Store::history`](crate::store::Store::history).
     History,
+    /// [`Store::forget`](crate::store::Store::forget).
+    Forget,
     /// [`Mailbox::send`](crate::store::Mailbox::send).
     Send,
     /// [`Mailbox::receive`](crate::store::Mailbox::receive).
@@ -48,7 +50,7 @@ pub enum Operation {
 
 impl Operation {
     /// All of them.
-    pub const ALL: [Self; 18] = [
+    pub const ALL: [Self; 19] = [
         Self::Campaign,
         Self::Renew,
         Self::Resign,
@@ -56,6 +58,7 @@ impl Operation {
         Self::Elections,
         Self::RequestHandover,
         Self::History,
+        Self::Forget,
         Self::Send,
         Self::Receive,
         Self::Settle,

@@ -9,6 +9,7 @@ use std::future::{pending, ready};
 use std::os::fd::OwnedFd;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::time::Duration;
 
 use futures_util::future::BoxFuture;
 use futures_util::stream::{BoxStream, StreamExt};
@@ -18,8 +19,8 @@ use tokio::sync::{oneshot, watch};
 use super::{Fault, Operation};
 use crate::clock::Clock;
 use crate::store::{
-    Bulletin, Campaign, Capabilities, ElectionKey, Finding, Hint, Interest, JobLedger, Mailbox, Observation, Renew,
-    Replies, Resign, Store, StoreError, StoreErrorKind, Transition,
+    Bulletin, Campaign, Capabilities, ElectionKey, Finding, Forgetting, Hint, Interest, JobLedger, Mailbox,
+    Observation, Renew, Replies, Resign, Store, StoreError, StoreErrorKind, Transition,
 };
 
 /// Wraps a store and does to its calls what a network would do on a bad day, when it is told to.
@@ -266,6 +267,14 @@ impl Store for FaultyStore {
         self.call(Operation::History, 1, move |inner| {
             let key = key.clone();
             Box::pin(async move { inner.history(&key, limit).await })
+        })
+    }
+
+    fn forget<'a>(&'a self, key: &'a ElectionKey, idle_for: Duration) -> BoxFuture<'a, Result<Forgetting, StoreError>> {
+        let key = key.clone();
+        self.call(Operation::Forget, 1, move |inner| {
+            let key = key.clone();
+            Box::pin(async move { inner.forget(&key, idle_for).await })
         })
     }
 

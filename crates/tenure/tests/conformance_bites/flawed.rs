@@ -2,12 +2,13 @@
 
 use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex};
+use std::time::Duration;
 
 use futures_util::future::BoxFuture;
 use futures_util::stream::{self, BoxStream, StreamExt};
 use tenure::store::{
-    Broadcast, Bulletin, Campaign, Capabilities, ElectionKey, Finding, Hint, Interest, JobLedger, Mailbox, Observation,
-    Renew, Replies, Resign, Transition,
+    Broadcast, Bulletin, Campaign, Capabilities, ElectionKey, Finding, Forgetting, Hint, Interest, JobLedger, Mailbox,
+    Observation, Renew, Replies, Resign, Transition, Use,
 };
 use tenure::testing::VirtualClock;
 use tenure::{Clock, MemoryStore, Store, StoreError, store::StoreErrorKind};
@@ -316,6 +317,24 @@ impl Store for Flawed {
 
     fn ledger(&self) -> Option<&dyn JobLedger> {
         Some(self)
+    }
+
+    fn forget<'a>(&'a self, key: &'a ElectionKey, idle_for: Duration) -> BoxFuture<'a, Result<Forgetting, StoreError>> {
+        Box::pin(async move {
+            let key = self.bend_key(key);
+            let last_term = self.observe_inner(&key).await.last_term;
+            let idle_for = if self.has(Flaw::ForgetsWhateverItsAge) { Duration::ZERO } else { idle_for };
+            let forgotten = Store::forget(&self.inner, &key, idle_for).await?;
+            if forgotten == Forgetting::Forgotten && self.has(Flaw::TermsFallWhenForgotten) {
+                self.note(&key, |seen| seen.off = last_term.map_or(0, Term::get));
+            }
+            Ok(match forgotten {
+                Forgetting::InUse(Use::Messages) if self.has(Flaw::ForgetsThoughMessagesWait) => Forgetting::Forgotten,
+                Forgetting::InUse(_) if self.has(Flaw::ForgetsWhatIsUsed) => Forgetting::Forgotten,
+                Forgetting::Unknown if self.has(Flaw::ForgetsTheUnknown) => Forgetting::Forgotten,
+                forgotten => forgotten,
+            })
+        })
     }
 
     fn watch(&self, interest: Interest) -> BoxStream<'static, Hint> {

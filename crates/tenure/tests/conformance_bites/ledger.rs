@@ -181,10 +181,10 @@ impl JobLedger for Flawed {
 
     fn forget<'a>(&'a self, key: &'a ElectionKey, job: &'a JobName) -> BoxFuture<'a, Result<bool, StoreError>> {
         Box::pin(async move {
-            let is_known = self.inner.forget(key, job).await?;
+            let is_known = JobLedger::forget(&self.inner, key, job).await?;
             if self.has(Flaw::ForgetsAllJobs) {
                 for report in self.inner.jobs(key, 0).await? {
-                    self.inner.forget(key, &report.job).await?;
+                    JobLedger::forget(&self.inner, key, &report.job).await?;
                 }
             }
             Ok(is_known)

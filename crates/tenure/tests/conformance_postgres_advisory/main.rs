@@ -46,7 +46,7 @@ fn what_is_left_out_is_what_a_lock_cannot_have() {
         (Feature::Labels, 1),
         (Feature::Metadata, 1),
         (Feature::StandBys, 27),
-        (Feature::Records, 2),
+        (Feature::Records, 6),
         (Feature::History, 6),
         (Feature::Handles, 1),
     ];

@@ -3,6 +3,7 @@
 use std::collections::HashSet;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
+use std::time::Duration;
 
 use futures_util::stream::BoxStream;
 use redis::{Cmd, Value, cmd};
@@ -10,8 +11,8 @@ use tenure_core::{CampaignReply, CandidateId, ElectionName, Failure, Held, LossR
 
 use super::super::remote::server_clock::ServerClock;
 use super::super::{
-    Campaign, ElectionKey, Heard, Hint, Interest, Observation, Renew, Replies, Resign, StoreError, StoreErrorKind,
-    Transition,
+    Campaign, ElectionKey, Forgetting, Heard, Hint, Interest, Observation, Renew, Replies, Resign, StoreError,
+    StoreErrorKind, Transition,
 };
 use super::call::{Call, Order};
 use super::config::RedisConfig;
@@ -23,7 +24,7 @@ use super::push::{Channels, Push};
 use super::reply::{self, Batch, Outcome};
 use super::sentinel::Opinion;
 
-use super::verbs::{Campaigning, Observing, Renewing, RequestingHandover, Resigning, Verb};
+use super::verbs::{Campaigning, ForgettingElection, Observing, Renewing, RequestingHandover, Resigning, Verb};
 use crate::clock::Clock;
 
 /// One open store.
@@ -155,6 +156,19 @@ impl Desk {
         let mut names: Vec<ElectionName> = names.into_iter().filter_map(|name| ElectionName::new(name).ok()).collect();
         names.sort();
         Ok(names)
+    }
+
+    /// Off the list first: one that is listed although it is gone would be shown for ever, and one that is not is listed
+    /// again by its next leader.
+    pub(super) async fn forget(&self, key: &ElectionKey, idle_for: Duration) -> Result<Forgetting, StoreError> {
+        let forgotten = self.ask_one(&ForgettingElection { idle_for }, key).await?;
+        if forgotten != Forgetting::Forgotten {
+            return Ok(forgotten);
+        }
+        self.index.remove(key);
+        let removed = self.deployment.run(&[index::removal(&self.keys, key)], None).await.pop();
+        removed.transpose().map_err(|fault| self.tell(fault))?;
+        Ok(forgotten)
     }
 
     pub(super) async fn history(&self, key: &ElectionKey, limit: usize) -> Result<Vec<Transition>, StoreError> {

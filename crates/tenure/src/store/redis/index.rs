@@ -30,9 +30,22 @@ impl Index {
         self.listed().extend(elections);
     }
 
+    /// This one is not listed any more.
+    pub(super) fn remove(&self, election: &ElectionKey) {
+        self.listed().remove(election);
+    }
+
     fn listed(&self) -> MutexGuard<'_, HashSet<ElectionKey>> {
         self.listed.lock().unwrap_or_else(PoisonError::into_inner)
     }
+}
+
+/// What takes an election off the list.
+pub(super) fn removal(keys: &Keys, election: &ElectionKey) -> Call {
+    let index = keys.index(&election.namespace);
+    let mut command = cmd("SREM");
+    command.arg(&index).arg(election.name.as_str());
+    Call { route: index, order: Order::Plain(command) }
 }
 
 /// What lists these elections: one command for each namespace.

@@ -16,6 +16,10 @@ pub(super) const MESSAGE_KEYS: &[&str] = &["election", "messages", "aside", "con
 /// The same for jobs.
 pub(super) const LEDGER_KEYS: &[&str] = &["election", "jobs", "runs"];
 
+/// All of them.
+pub(super) const ALL_KEYS: &[&str] =
+    &["election", "line", "fresh", "standing", "history", "messages", "aside", "contents", "jobs", "runs"];
+
 /// Braces would decide about hash slots, and a percent sign tells that something was escaped.
 const IN_NAME: &[char] = &['%', '{', '}'];
 /// A namespace ends at the first colon after it.

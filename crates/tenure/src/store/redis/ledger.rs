@@ -8,7 +8,7 @@ use super::super::{ElectionKey, Replies, StoreError};
 use super::RedisStore;
 use super::desk::{Desk, Reply};
 use super::error::Fault;
-use super::ledger_verbs::{Claiming, Finishing, Forgetting, ListingJobs, Opening};
+use super::ledger_verbs::{Claiming, Finishing, ForgettingJob, ListingJobs, Opening};
 use super::sentinel::Opinion;
 
 impl JobLedger for RedisStore {
@@ -29,7 +29,7 @@ impl JobLedger for RedisStore {
     }
 
     fn forget<'a>(&'a self, key: &'a ElectionKey, job: &'a JobName) -> BoxFuture<'a, Result<bool, StoreError>> {
-        Box::pin(async move { self.desk.ask_one(&Forgetting { job }, key).await })
+        Box::pin(async move { self.desk.ask_one(&ForgettingJob { job }, key).await })
     }
 }
 

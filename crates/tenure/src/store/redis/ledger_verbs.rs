@@ -151,11 +151,11 @@ impl Verb for ListingJobs {
     }
 }
 
-pub(super) struct Forgetting<'a> {
+pub(super) struct ForgettingJob<'a> {
     pub(super) job: &'a JobName,
 }
 
-impl Verb for Forgetting<'_> {
+impl Verb for ForgettingJob<'_> {
     type Request = ElectionKey;
     /// Whether it was known.
     type Reply = bool;

@@ -39,8 +39,8 @@ pub use self::config::RedisConfig;
 use self::deployment::Deployment;
 use self::desk::Desk;
 use super::{
-    Bulletin, Campaign, Capabilities, ElectionKey, Finding, Hint, Interest, JobLedger, Mailbox, Observation, Renew,
-    Replies, Resign, Store, StoreError, Transition,
+    Bulletin, Campaign, Capabilities, ElectionKey, Finding, Forgetting, Hint, Interest, JobLedger, Mailbox,
+    Observation, Renew, Replies, Resign, Store, StoreError, Transition,
 };
 use crate::clock::Clock;
 
@@ -157,6 +157,10 @@ impl Store for RedisStore {
 
     fn history<'a>(&'a self, key: &'a ElectionKey, limit: usize) -> BoxFuture<'a, Result<Vec<Transition>, StoreError>> {
         Box::pin(self.desk.history(key, limit))
+    }
+
+    fn forget<'a>(&'a self, key: &'a ElectionKey, idle_for: Duration) -> BoxFuture<'a, Result<Forgetting, StoreError>> {
+        Box::pin(self.desk.forget(key, idle_for))
     }
 
     fn watch(&self, interest: Interest) -> BoxStream<'static, Hint> {

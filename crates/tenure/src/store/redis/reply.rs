@@ -7,7 +7,7 @@ use std::time::Duration;
 use redis::Value;
 use tenure_core::{CandidateId, Handover, Held, Leader, Metadata, NAME_BYTES_MAX, Priority, RenewReply, Term};
 
-use super::super::{Change, Lease, Observation, StandBy, Transition};
+use super::super::{Change, Forgetting, Lease, Observation, StandBy, Transition, Use};
 use super::deployment::Answer;
 use super::error::Fault;
 
@@ -103,6 +103,18 @@ pub(super) fn request_handover(answer: &Value) -> Result<bool, Fault> {
         1 => Ok(true),
         _ => Err(Fault::refused("the leader is not of this kind, and cannot be asked to hand over; stop it instead")),
     }
+}
+
+pub(super) fn forget(answer: &Value) -> Result<Forgetting, Fault> {
+    Ok(match Fields::of(answer)?.number(0)? {
+        0 => Forgetting::Unknown,
+        1 => Forgetting::Forgotten,
+        2 => Forgetting::InUse(Use::Led),
+        3 => Forgetting::InUse(Use::StoodBy),
+        4 => Forgetting::InUse(Use::Messages),
+        5 => Forgetting::InUse(Use::Recent),
+        other => return Err(Fault::Nonsense(format!("{other} when it was asked to forget an election"))),
+    })
 }
 
 pub(super) fn observe(answer: &Value) -> Result<Observation, Fault> {

@@ -6,9 +6,9 @@ use std::time::Duration;
 use redis::{Cmd, Value};
 use tenure_core::{CandidateId, Nonce, RenewReply};
 
-use super::super::{Campaign, ElectionKey, Observation, Renew, Resign};
+use super::super::{Campaign, ElectionKey, Forgetting, Observation, Renew, Resign};
 use super::error::Fault;
-use super::keys::ELECTION_KEYS;
+use super::keys::{ALL_KEYS, ELECTION_KEYS};
 use super::reply::{self, Outcome};
 use super::script::{self, Script};
 
@@ -181,6 +181,34 @@ impl Verb for RequestingHandover<'_> {
 
     fn read(answer: &Value) -> Result<bool, Fault> {
         reply::request_handover(answer)
+    }
+}
+
+pub(super) struct ForgettingElection {
+    pub(super) idle_for: Duration,
+}
+
+impl Verb for ForgettingElection {
+    type Request = ElectionKey;
+    type Reply = Forgetting;
+    const BESIDE: &'static [&'static str] = ALL_KEYS;
+
+    fn script() -> &'static Script {
+        &script::FORGET
+    }
+
+    fn election(request: &ElectionKey) -> &ElectionKey {
+        request
+    }
+
+    fn pack_head(&self, command: &mut Cmd) {
+        command.arg(if self.idle_for.is_zero() { 0 } else { millis(self.idle_for) });
+    }
+
+    fn pack(&self, _request: &ElectionKey, _command: &mut Cmd) {}
+
+    fn read(answer: &Value) -> Result<Forgetting, Fault> {
+        reply::forget(answer)
     }
 }
 

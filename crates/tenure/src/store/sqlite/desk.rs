@@ -194,7 +194,7 @@ impl<'a> Desk<'a> {
     }
 
     /// A record that makes no sense is the trouble of one election. Nothing of it has been written by then.
-    fn find(&self, key: &ElectionKey) -> Answer<Option<Found>> {
+    pub(super) fn find(&self, key: &ElectionKey) -> Answer<Option<Found>> {
         match record::find(self.connection, key) {
             Err(fault) if !fault.is_of_one_election() => Err(fault),
             answer => Ok(answer),
@@ -202,7 +202,7 @@ impl<'a> Desk<'a> {
     }
 
     /// One atomic step on one election.
-    fn step<T>(
+    pub(super) fn step<T>(
         &mut self,
         key: &ElectionKey,
         found: &Found,

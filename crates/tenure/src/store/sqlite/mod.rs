@@ -10,6 +10,7 @@ mod database;
 mod desk;
 mod error;
 mod examine;
+mod forget;
 mod hearing;
 mod history;
 mod identity;
@@ -52,8 +53,8 @@ use self::pulse::Pulse;
 use self::registry::Registry;
 use self::worker::Worker;
 use super::{
-    Bulletin, Campaign, Capabilities, ElectionKey, Finding, Hint, Interest, JobLedger, Mailbox, Observation, Renew,
-    Replies, Resign, Store, StoreError, Transition,
+    Bulletin, Campaign, Capabilities, ElectionKey, Finding, Forgetting, Hint, Interest, JobLedger, Mailbox,
+    Observation, Renew, Replies, Resign, Store, StoreError, Transition,
 };
 use crate::clock::Clock;
 
@@ -181,6 +182,11 @@ impl Store for SqliteStore {
     fn history<'a>(&'a self, key: &'a ElectionKey, limit: usize) -> BoxFuture<'a, Result<Vec<Transition>, StoreError>> {
         let key = key.clone();
         Box::pin(async move { self.jobs.run(move |worker| worker.history(&key, limit)).await? })
+    }
+
+    fn forget<'a>(&'a self, key: &'a ElectionKey, idle_for: Duration) -> BoxFuture<'a, Result<Forgetting, StoreError>> {
+        let key = key.clone();
+        Box::pin(async move { self.jobs.run(move |worker| worker.forget(&key, idle_for)).await? })
     }
 
     fn watch(&self, interest: Interest) -> BoxStream<'static, Hint> {

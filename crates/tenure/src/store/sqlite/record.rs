@@ -5,6 +5,7 @@ use tenure_core::{CandidateId, Handover, Leader};
 
 use super::super::ElectionKey;
 use super::error::Fault;
+use super::forget::highest_forgotten;
 use super::value::{
     from_duration, from_instant, from_metadata, from_nonce, from_process, from_u64, nonsense, to_candidate,
     to_duration, to_instant, to_metadata, to_nonce, to_priority, to_process, to_term, to_u64,
@@ -43,7 +44,9 @@ pub(super) fn find(connection: &Connection, key: &ElectionKey) -> Result<Option<
 pub(super) fn create(connection: &Connection, key: &ElectionKey) -> Result<Found, Fault> {
     let mut statement = connection.prepare_cached(include_str!("sql/election_create.sql"))?;
     let election = statement.insert([key.namespace.as_str(), key.name.as_str()])?;
-    Ok(Found { election, record: Record::default() })
+    // Its terms go on above those of elections that were forgotten: it may be one of them.
+    let last_term = highest_forgotten(connection, key)?.map(to_term).transpose()?;
+    Ok(Found { election, record: Record { last_term, ..Record::default() } })
 }
 
 /// Writes what is different in `after`.

@@ -20,7 +20,8 @@ use super::reply::{self, Outcome};
 use crate::clock::Clock;
 use crate::store::remote::server_clock::ServerClock;
 use crate::store::{
-    Campaign, ElectionKey, Heard, Hint, Interest, Observation, Renew, Replies, Resign, StoreError, Transition,
+    Campaign, ElectionKey, Forgetting, Heard, Hint, Interest, Observation, Renew, Replies, Resign, StoreError,
+    Transition,
 };
 
 /// One open store.
@@ -138,6 +139,13 @@ impl Desk {
         let sql = self.sql("SELECT {call}, * FROM {schema}.history($1, $2)");
         let rows = self.ask(&sql, &[(&id(key), Type::UUID), (&limit, Type::INT8)]).await?;
         rows.iter().map(reply::transition).collect::<Result<_, Fault>>().map_err(|fault| self.tell(fault))
+    }
+
+    pub(super) async fn forget(&self, key: &ElectionKey, idle_for: Duration) -> Result<Forgetting, StoreError> {
+        let sql = self.sql("SELECT {call}, {schema}.forget($1, $2)");
+        let rows = self.ask(&sql, &[(&id(key), Type::UUID), (&micros(idle_for), Type::INT8)]).await?;
+        let told = rows.first().and_then(|row| row.try_get::<_, &str>(1).ok()).unwrap_or_default();
+        reply::forgetting(told).map_err(|fault| self.tell(fault))
     }
 
     pub(super) async fn request_handover(

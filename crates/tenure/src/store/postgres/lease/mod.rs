@@ -24,8 +24,8 @@ pub use self::schema::Migration;
 use super::config::PostgresConfig;
 use crate::clock::Clock;
 use crate::store::{
-    Bulletin, Campaign, Capabilities, ElectionKey, Finding, Hint, Interest, JobLedger, Mailbox, Observation, Renew,
-    Replies, Resign, Store, StoreError, Transition,
+    Bulletin, Campaign, Capabilities, ElectionKey, Finding, Forgetting, Hint, Interest, JobLedger, Mailbox,
+    Observation, Renew, Replies, Resign, Store, StoreError, Transition,
 };
 
 /// Elections in a table of PostgreSQL.
@@ -120,6 +120,10 @@ impl Store for PostgresStore {
 
     fn history<'a>(&'a self, key: &'a ElectionKey, limit: usize) -> BoxFuture<'a, Result<Vec<Transition>, StoreError>> {
         Box::pin(self.desk.history(key, limit))
+    }
+
+    fn forget<'a>(&'a self, key: &'a ElectionKey, idle_for: Duration) -> BoxFuture<'a, Result<Forgetting, StoreError>> {
+        Box::pin(self.desk.forget(key, idle_for))
     }
 
     fn watch(&self, interest: Interest) -> BoxStream<'static, Hint> {

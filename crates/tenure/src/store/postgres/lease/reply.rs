@@ -10,7 +10,7 @@ use tokio_postgres::types::FromSql;
 
 use super::super::error::Fault;
 use super::super::value::duration;
-use crate::store::{Change, Lease, Observation, StandBy, Transition};
+use crate::store::{Change, Forgetting, Lease, Observation, StandBy, Transition, Use};
 
 /// What became of a campaign.
 #[derive(Debug, Clone)]
@@ -106,6 +106,18 @@ pub(super) fn observation(row: &Row, observations: &mut [Observation]) -> Result
         standing_by: stand_bys(row)?,
     };
     Ok(())
+}
+
+pub(super) fn forgetting(told: &str) -> Result<Forgetting, Fault> {
+    Ok(match told {
+        "forgotten" => Forgetting::Forgotten,
+        "unknown" => Forgetting::Unknown,
+        "led" => Forgetting::InUse(Use::Led),
+        "stood by" => Forgetting::InUse(Use::StoodBy),
+        "messages" => Forgetting::InUse(Use::Messages),
+        "recent" => Forgetting::InUse(Use::Recent),
+        other => return Err(Fault::Nonsense(format!("{other:?} when it was asked to forget an election"))),
+    })
 }
 
 pub(super) fn transition(row: &Row) -> Result<Transition, Fault> {

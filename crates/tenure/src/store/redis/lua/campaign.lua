@@ -27,6 +27,7 @@ end
 local function adopt(k, holder, known)
   local term = math.max(known.term + 1, now)
   local function record()
+    begin_anew(KEYS[k + 2], known)
     write('HSET', KEYS[k + 2], 'term', term, 'holder', holder, 'since', now)
     write('HDEL', KEYS[k + 2], 'claim', 'metadata', 'wake', 'handover', 'reserved', 'reserved_nonce', 'reserved_until')
     note_end(KEYS[k + 6], known)
@@ -43,6 +44,7 @@ local function grant(k, a, known)
   local term = math.max(known.term + 1, now)
   -- Nobody leads rather than somebody twice.
   if term > TERM_MAX then return { 3, 0, TERM_MAX } end
+  begin_anew(KEYS[k + 2], known)
   write('SET', KEYS[k + 1], candidate, 'PX', ttl)
   write('HSET', KEYS[k + 2], 'claim', claim_of(nonce, term, ttl), 'holder', candidate, 'term', term, 'since', now,
     'metadata', ARGV[a + 5], 'wake', wake)
@@ -52,7 +54,7 @@ local function grant(k, a, known)
   drop_stale(k)
   leave_line(k, nonce)
   write('PUBLISH', changes, '0 ' .. KEYS[k + 1])
-  return { 1, term, known.term == 0 and 1 or 0, known.holder and (known.ttl or ttl) }
+  return { 1, term, (known.term == 0 or known.forgotten) and 1 or 0, known.holder and (known.ttl or ttl) }
 end
 
 return each(6, 3, 6, function(k, a)

@@ -46,13 +46,19 @@ end
 -- one without a nonce is a foreign participant.
 local function recall(election)
   local known = redis.call('HMGET', election, 'term', 'holder', 'claim', 'since', 'metadata', 'wake', 'reserved',
-    'reserved_nonce', 'reserved_until')
+    'reserved_nonce', 'reserved_until', 'forgotten')
   local nonce, ttl
   if known[3] then nonce, ttl = string.match(known[3], '^(%S+) %S+ (%S+)$') end
   return {
     term = tonumber(known[1] or 0), holder = known[2], nonce = nonce, ttl = ttl, since = known[4], metadata = known[5],
     wake = known[6], reserved = known[7], reserved_nonce = known[8], reserved_until = tonumber(known[9] or 0),
+    forgotten = known[10],
   }
+end
+
+-- An election that was forgotten begins anew: what is left of it would end with its expiry.
+local function begin_anew(election, known)
+  if known.forgotten then write('DEL', election) end
 end
 
 -- A lease that foreign participants made without an expiry is not ours to judge: nobody waits for it in vain for longer

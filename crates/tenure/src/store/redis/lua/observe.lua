@@ -18,7 +18,7 @@ return each(6, 2, 0, function(k)
     end
   end
   local reserved = not holder and is_reserved(known) and known.reserved
-  local seen = { known.term, reserved or false, standing }
+  local seen = { known.forgotten and 0 or known.term, reserved or false, standing }
   if holder then
     -- The term of a foreign leader is made when the first candidate meets it. Until then it is one that nobody had.
     if known.holder ~= holder then known = { term = known.term + 1, since = now } end

@@ -21,7 +21,12 @@ CREATE OR REPLACE FUNCTION {schema}.grant_lease(
 ) RETURNS bigint
 LANGUAGE plpgsql AS $$
 DECLARE
-    new_term bigint := greatest(e.last_term, {schema}.timeline() << 40) + 1;
+    -- An election that has no term yet may be one that was forgotten. Asked here, where the row is locked: whoever
+    -- forgets it has locked it, too.
+    lowest bigint := CASE WHEN e.last_term = 0
+        THEN (SELECT f.last_term FROM {schema}.forgotten AS f WHERE f.namespace = e.namespace)
+        ELSE e.last_term END;
+    new_term bigint := greatest(lowest, {schema}.timeline() << 40) + 1;
     recorded bigint := e.transitions;
 BEGIN
     -- After 2^53 grants there is nothing left to give: nobody leads rather than somebody twice.

@@ -1,4 +1,4 @@
--- Rows of elections and mailboxes are never deleted, so nothing that refers to them has to be checked: each check would
+-- Rows of elections and mailboxes are deleted with all that refers to them, so nothing has to be checked: each check would
 -- cost as much as the row it is about.
 CREATE TABLE {schema}.election (
     -- The first 128 bits of the SHA-256 of namespace, NUL and name.

@@ -1,0 +1,61 @@
+//! When an election may be forgotten.
+
+use std::fmt;
+
+use super::{Effects, Moment, Record};
+
+/// What became of a request to forget an election.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+#[non_exhaustive]
+pub enum Forgetting {
+    /// Nothing is left of it, except that its next term, if there ever is one, is above all earlier ones.
+    Forgotten,
+    /// It was never led, or is forgotten already.
+    Unknown,
+    /// It is still used, so nothing was removed.
+    InUse(Use),
+}
+
+/// What keeps an election from being forgotten.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+#[non_exhaustive]
+pub enum Use {
+    /// Somebody leads it, or it is reserved for a successor.
+    Led,
+    /// Somebody stands by for it.
+    StoodBy,
+    /// Messages wait for its next leader.
+    Messages,
+    /// It changed more recently than was asked for.
+    Recent,
+}
+
+impl fmt::Display for Use {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            Self::Led => "somebody leads it",
+            Self::StoodBy => "somebody stands by for it",
+            Self::Messages => "messages wait for its next leader",
+            Self::Recent => "it was used recently",
+        })
+    }
+}
+
+impl Record {
+    /// What speaks against forgetting this election now. A lease that ran out without a word is ended here, so that its
+    /// age counts from a moment that is written down.
+    pub fn lay_down(&mut self, at: &Moment<'_>, effects: &mut Effects) -> Option<Use> {
+        let is_led = self.lease.as_ref().is_some_and(|lease| !lease.is_over(at));
+        let is_reserved = self.reservation.as_ref().is_some_and(|reservation| at.now < reservation.until);
+        if is_led || is_reserved {
+            return Some(Use::Led);
+        }
+        if self.fresh(at).next().is_some() {
+            return Some(Use::StoodBy);
+        }
+        if let Some(lease) = self.lease.take() {
+            effects.transitions.push(lease.ended_by_itself(at));
+        }
+        None
+    }
+}

@@ -1,0 +1,1 @@
+SELECT last_term FROM forgotten WHERE namespace = ?1
