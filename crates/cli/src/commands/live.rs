@@ -82,7 +82,7 @@ async fn look(
         let mut row = row(name, seen);
         let known =
             details.get(name).map(|known| [&known.last_change, &known.jobs, &known.set_aside].map(Clone::clone));
-        row.extend(known.unwrap_or_else(|| [const { String::new() }; 3]));
+        row.extend(known.unwrap_or_default());
         rows.push(row);
     }
     details.retain(|known, _| observed.iter().any(|(name, _)| name == known));
