@@ -53,9 +53,7 @@ impl Record {
         if self.fresh(at).next().is_some() {
             return Some(Use::StoodBy);
         }
-        if let Some(lease) = self.lease.take() {
-            effects.transitions.push(lease.ended_by_itself(at));
-        }
+        self.bury(at, effects);
         None
     }
 }

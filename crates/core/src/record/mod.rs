@@ -27,6 +27,8 @@
 mod forget;
 mod rules;
 
+pub(crate) use rules::looks_after;
+
 use std::time::Duration;
 
 use crate::candidate::Priority;
@@ -41,6 +43,10 @@ pub use self::forget::{Forgetting, Use};
 /// How long a lease that was resigned stays reserved for its successor. A stand-by that died unnoticed costs this much
 /// time, not a whole ttl.
 pub const RESERVATION: Duration = Duration::from_secs(1);
+
+/// How many of those first in line a resignation wakes, one after the other. A bounded number, so that a hand-over costs
+/// the same however long the line is; more than one, so that somebody leads although those in front do not answer.
+pub const WOKEN_BY_RESIGNATION: usize = 16;
 
 /// Everything a store knows of an election.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Hash)]
@@ -132,8 +138,8 @@ pub struct Effects {
 pub struct Wake {
     /// Whom.
     pub process: ProcessToken,
-    /// Others go first.
-    pub is_backup: bool,
+    /// How long it waits before it looks, because others go first.
+    pub after: Duration,
 }
 
 impl LeaseRecord {
@@ -160,11 +166,6 @@ impl LeaseRecord {
 
     fn began(&self, at: &Moment<'_>) -> Transition {
         self.transition(Change::Elected, "granted", at)
-    }
-
-    /// It ran out, or its holder died.
-    fn ended_by_itself(&self, at: &Moment<'_>) -> Transition {
-        self.ended(if at.now < self.expires_at { "died" } else { "expired" }, at)
     }
 
     fn ended(&self, reason: &str, at: &Moment<'_>) -> Transition {

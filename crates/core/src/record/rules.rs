@@ -2,21 +2,26 @@
 
 use std::time::Duration;
 
-use super::{Effects, LeaseRecord, Moment, RESERVATION, Record, Reservation, StandByRecord, Wake};
+use super::{
+    Effects, LeaseRecord, Moment, RESERVATION, Record, Reservation, StandByRecord, WOKEN_BY_RESIGNATION, Wake,
+};
 use crate::id::CandidateId;
 use crate::input::{CampaignReply, Handover, Held, RenewReply};
 use crate::lease::{Nonce, Term};
 use crate::request::{Campaign, Lease, Observation, Renew, Resign, StandBy};
 
-/// The successor, and one more in case it does not answer: a hand-over must not wake a herd.
-const WOKEN_BY_RESIGNATION: usize = 2;
+/// Behind so many it makes no difference whether somebody is alive, and asking after hundreds does.
+const ASKED_AFTER: usize = 2;
 
 impl Record {
     /// Whether a campaign would be granted a new term now. Stores that pay for durable terms ask first.
     #[must_use]
     pub fn is_free_for(&self, request: &Campaign, at: &Moment<'_>) -> bool {
-        let held = self.lease.as_ref().is_some_and(|lease| !lease.is_over(at));
-        !held && self.reservation_against(request, at).is_none()
+        match self.hindrance(request, at) {
+            Hindrance::Nothing => true,
+            Hindrance::Death => self.is_first(request, at),
+            Hindrance::Lease | Hindrance::Reservation(_) => false,
+        }
     }
 
     /// Takes the lease if it is free; else stands by.
@@ -32,7 +37,7 @@ impl Record {
             let rank = self.stand_by(request, at);
             return CampaignReply::Held(Held { leader: Some(leader), remaining, rank });
         }
-        if let Some(remaining) = self.reservation_against(request, at) {
+        if let Some(remaining) = self.kept_from(request, at, effects) {
             let rank = self.stand_by(request, at);
             return CampaignReply::Held(Held { leader: None, remaining, rank });
         }
@@ -64,19 +69,20 @@ impl Record {
         }
     }
 
-    /// Releases the lease if nonce and term match, ends standing by, and reserves the lease for whoever comes next.
+    /// Releases the lease if nonce and term match, ends standing by, and reserves the lease for whoever comes next. A
+    /// successor that leaves passes on what was reserved for it.
     pub fn resign(&mut self, request: &Resign, at: &Moment<'_>, effects: &mut Effects) {
         self.standing_by.retain(|stand_by| stand_by.nonce != request.nonce);
-        if self.reservation.as_ref().is_some_and(|reservation| reservation.nonce == Some(request.nonce)) {
-            // The successor has left: whoever comes next need not wait for it.
-            self.reservation = None;
-        }
+        let passed_on = self.reservation.take_if(|reservation| reservation.nonce == Some(request.nonce));
         let released = self
             .lease
             .take_if(|lease| lease.nonce == request.nonce && request.term.is_none_or(|term| term == lease.leader.term));
-        let Some(lease) = released else { return };
-        effects.transitions.push(lease.ended(request.reason.as_str(), at));
-        self.reserve(request.successor.as_ref(), at, effects);
+        if let Some(lease) = released {
+            effects.transitions.push(lease.ended(request.reason.as_str(), at));
+            self.reserve(request.successor.as_ref(), at, effects);
+        } else if passed_on.is_some_and(|reservation| at.now < reservation.until) {
+            self.reserve(None, at, effects);
+        }
     }
 
     /// Asks the leader to hand over. Returns whether there is one to ask.
@@ -88,7 +94,7 @@ impl Record {
     ) -> bool {
         let Some(lease) = self.lease.as_mut().filter(|lease| !lease.is_over(at)) else { return false };
         lease.handover = Some(Handover { successor: successor.cloned() });
-        effects.wake.push(Wake { process: lease.process, is_backup: false });
+        effects.wake.push(Wake { process: lease.process, after: Duration::ZERO });
         true
     }
 
@@ -115,9 +121,7 @@ impl Record {
     }
 
     fn grant(&mut self, request: &Campaign, term: Term, at: &Moment<'_>, effects: &mut Effects) -> CampaignReply {
-        if let Some(lease) = self.lease.take() {
-            effects.transitions.push(lease.ended_by_itself(at));
-        }
+        self.bury(at, effects);
         self.reservation = None;
         self.last_term = Some(term);
         self.standing_by.retain(|stand_by| stand_by.nonce != request.nonce && at.now < stand_by.fresh_until);
@@ -127,14 +131,64 @@ impl Record {
         CampaignReply::Granted { term }
     }
 
-    /// How long a reservation still keeps this candidate out.
-    fn reservation_against(&self, request: &Campaign, at: &Moment<'_>) -> Option<Duration> {
-        let reservation = self.reservation.as_ref().filter(|reservation| at.now < reservation.until)?;
+    /// What keeps a campaign of somebody else's from being granted.
+    fn hindrance(&self, request: &Campaign, at: &Moment<'_>) -> Hindrance {
+        match &self.lease {
+            Some(lease) if !lease.is_over(at) => return Hindrance::Lease,
+            // It ended before its time: its holder is dead.
+            Some(lease) if at.now < lease.expires_at => return Hindrance::Death,
+            Some(_) | None => {}
+        }
+        let Some(reservation) = self.reservation.as_ref().filter(|reservation| at.now < reservation.until) else {
+            return Hindrance::Nothing;
+        };
         let is_successor = match reservation.nonce {
             Some(nonce) => nonce == request.nonce,
             None => reservation.candidate == request.candidate,
         };
-        (!is_successor).then(|| reservation.until.saturating_since(at.now))
+        let successor = self.standing_by.iter().find(|stand_by| Some(stand_by.nonce) == reservation.nonce);
+        if is_successor {
+            Hindrance::Nothing
+        } else if successor.is_some_and(|successor| (at.is_gone)(successor.process)) {
+            Hindrance::Death
+        } else {
+            Hindrance::Reservation(reservation.until.saturating_since(at.now))
+        }
+    }
+
+    /// How long a candidate that could take the lease is kept out for the sake of somebody who comes before it. A death
+    /// that nobody has noticed yet is like a resignation: whoever sees it first keeps the lease for the first in line.
+    fn kept_from(&mut self, request: &Campaign, at: &Moment<'_>, effects: &mut Effects) -> Option<Duration> {
+        match self.hindrance(request, at) {
+            Hindrance::Reservation(remaining) => Some(remaining),
+            Hindrance::Death if !self.is_first(request, at) => {
+                self.bury(at, effects);
+                self.reserve(None, at, effects);
+                Some(RESERVATION)
+            }
+            Hindrance::Nothing | Hindrance::Lease | Hindrance::Death => None,
+        }
+    }
+
+    /// Whether nobody who is alive stands in line before this candidate.
+    fn is_first(&self, request: &Campaign, at: &Moment<'_>) -> bool {
+        let own = self
+            .fresh_of(request.nonce, at)
+            .map_or_else(|| (std::cmp::Reverse(request.priority), at.now, request.nonce), StandByRecord::order);
+        let mut earlier = self.standing_by.iter().filter(|stand_by| stand_by.order() < own);
+        !earlier.any(|stand_by| at.now < stand_by.fresh_until && !(at.is_gone)(stand_by.process))
+    }
+
+    fn fresh_of(&self, nonce: Nonce, at: &Moment<'_>) -> Option<&StandByRecord> {
+        self.standing_by.iter().find(|stand_by| stand_by.nonce == nonce && at.now < stand_by.fresh_until)
+    }
+
+    /// Takes away a lease that is over.
+    pub(super) fn bury(&mut self, at: &Moment<'_>, effects: &mut Effects) {
+        if let Some(lease) = self.lease.take() {
+            let reason = if at.now < lease.expires_at { "died" } else { "expired" };
+            effects.transitions.push(lease.ended(reason, at));
+        }
     }
 
     /// Records a stand-by and returns how many come before it.
@@ -159,22 +213,18 @@ impl Record {
         let earlier = self.standing_by.iter().take_while(|stand_by| stand_by.nonce != request.nonce);
         let mut before: usize = 0;
         for stand_by in earlier {
-            // Behind the first two it makes no difference whether somebody is alive, and asking after hundreds does.
-            let counts = before >= WOKEN_BY_RESIGNATION || !(at.is_gone)(stand_by.process);
+            let counts = before >= ASKED_AFTER || !(at.is_gone)(stand_by.process);
             before += usize::from(counts);
         }
         u32::try_from(before).unwrap_or(u32::MAX)
     }
 
+    /// Keeps the lease for the named successor or else for the first in line, and wakes those first in line one after
+    /// the other, in case the successor does not answer.
     fn reserve(&mut self, successor: Option<&CandidateId>, at: &Moment<'_>, effects: &mut Effects) {
         self.standing_by.sort_by_key(StandByRecord::order);
         self.standing_by.retain(|stand_by| at.now < stand_by.fresh_until);
-        if let Some(named) = successor
-            && let Some(position) = self.standing_by.iter().position(|stand_by| stand_by.candidate == *named)
-        {
-            let chosen = self.standing_by.remove(position);
-            self.standing_by.insert(0, chosen);
-        }
+        let absent = successor.filter(|named| !self.put_first(named, at));
         // Only those who are to be woken are asked after: a resignation must not take longer the more stand by.
         let mut alive = 0;
         self.standing_by.retain(|stand_by| {
@@ -182,21 +232,59 @@ impl Record {
             alive += usize::from(stays && alive < WOKEN_BY_RESIGNATION);
             stays
         });
-        let first = self.standing_by.first();
-        let chosen = match (successor, first) {
-            (Some(named), Some(first)) if first.candidate == *named => Some((named.clone(), Some(first.nonce))),
+        let chosen = match (absent, self.standing_by.first()) {
             (Some(named), _) => Some((named.clone(), None)),
             (None, Some(first)) => Some((first.candidate.clone(), Some(first.nonce))),
             (None, None) => None,
         };
         self.reservation =
             chosen.map(|(candidate, nonce)| Reservation { candidate, nonce, until: at.now + RESERVATION });
-        let woken = self.standing_by.iter().take(WOKEN_BY_RESIGNATION).enumerate();
-        // One that looked at once would only get in the successor's way.
-        effects.wake.extend(woken.map(|(rank, next)| Wake { process: next.process, is_backup: rank > 0 }));
+        // Whoever waits for a successor that does not stand by yet is not the successor.
+        let numbers = u32::from(absent.is_some())..;
+        for (next, number) in self.standing_by.iter().take(WOKEN_BY_RESIGNATION).zip(numbers) {
+            // Once for each process: whoever looks too early knows when to look again.
+            if !effects.wake.iter().any(|wake| wake.process == next.process) {
+                effects.wake.push(Wake { process: next.process, after: looks_after(number) });
+            }
+        }
+    }
+
+    /// Puts the stand-by of this name first. False if none has it; one that is known to be gone is dropped, and then the
+    /// line decides.
+    fn put_first(&mut self, named: &CandidateId, at: &Moment<'_>) -> bool {
+        let mut is_known = false;
+        while let Some(position) = self.standing_by.iter().position(|stand_by| stand_by.candidate == *named) {
+            is_known = true;
+            let chosen = self.standing_by.remove(position);
+            if !(at.is_gone)(chosen.process) {
+                self.standing_by.insert(0, chosen);
+                break;
+            }
+        }
+        is_known
     }
 
     pub(super) fn fresh<'a>(&'a self, at: &'a Moment<'_>) -> impl Iterator<Item = &'a StandByRecord> {
         self.standing_by.iter().filter(|stand_by| at.now < stand_by.fresh_until && !(at.is_gone)(stand_by.process))
+    }
+}
+
+/// What keeps a campaign from being granted.
+enum Hindrance {
+    Nothing,
+    /// Somebody else's.
+    Lease,
+    /// For somebody else, and how long still.
+    Reservation(Duration),
+    /// Whoever held the lease, or was to have it, has died: now the line decides.
+    Death,
+}
+
+/// When whoever has this number in line looks after a resignation: the successor at once, the others when the
+/// reservation is over, one after the other and all of them within another one.
+pub(crate) fn looks_after(number: u32) -> Duration {
+    match number.checked_sub(1) {
+        None => Duration::ZERO,
+        Some(others) => RESERVATION + RESERVATION * others / u32::try_from(WOKEN_BY_RESIGNATION).unwrap_or(u32::MAX),
     }
 }

@@ -8,6 +8,7 @@ use crate::input::Held;
 use crate::lease::Nonce;
 use crate::mutant::Mutant;
 use crate::output::LossReason;
+use crate::record::{RESERVATION, looks_after};
 use crate::time::Instant;
 use crate::timer::Timer;
 use crate::timing::Timing;
@@ -57,10 +58,11 @@ impl Following {
     /// Sleeps until the lease that others hold runs out, on time and not in a crowd.
     pub(super) fn wait_for(self, ctx: &mut Context, held: &Held) -> State {
         let timing = &ctx.candidate.timing;
-        let stagger = if held.rank == 0 || held.leader.is_none() {
-            Duration::ZERO
-        } else {
-            timing.stagger_min() + ctx.draw.part_of(timing.stagger_min())
+        let stagger = match &held.leader {
+            // As if it had been woken: the next after the successor comes first.
+            None => looks_after(held.rank).saturating_sub(RESERVATION).min(RESERVATION),
+            Some(_) if held.rank == 0 => Duration::ZERO,
+            Some(_) => timing.stagger_min() + ctx.draw.part_of(timing.stagger_min()),
         };
         // A clock that is wrong by years must not make us wait for years.
         let remaining = held.remaining.min(timing.ttl().saturating_mul(8).max(Duration::from_secs(600)));

@@ -3,6 +3,7 @@
 mod fuzz_elector;
 mod health;
 mod hint;
+mod line;
 mod opportunity;
 mod properties;
 mod reply_to_campaign;

@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use tenure_core::record::{ProcessToken, RESERVATION, Wake};
+use tenure_core::record::{ProcessToken, Wake};
 use tenure_core::{CampaignReply, Failure, Input, Instant, Reply, Request, Verb};
 
 use super::queue::{Event, Life};
@@ -105,14 +105,13 @@ impl World {
 
     /// Hints leave; they may be lost, and do not matter.
     pub(super) fn wake(&mut self, wake: &[Wake]) {
-        for Wake { process, is_backup } in wake {
+        for Wake { process, after } in wake {
             let to = life_of(*process);
             let lost = self.options.has(Fault::LostHints) && !self.healed && self.chance.percent(60);
             if lost || self.nodes[to.node].is_cut_off(self.now) {
                 continue;
             }
-            let after = if *is_backup { nanos(RESERVATION) } else { 0 };
-            let at = self.now + after + self.latency();
+            let at = self.now + nanos(*after) + self.latency();
             self.queue.put(at, Event::AtProcess { to, input: Input::Hint, sent: self.now });
         }
     }

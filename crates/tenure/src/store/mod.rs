@@ -35,7 +35,7 @@ use std::time::Duration;
 
 use futures_util::future::{BoxFuture, ready};
 use futures_util::stream::BoxStream;
-pub use tenure_core::record::{Forgetting, RESERVATION, Use};
+pub use tenure_core::record::{Forgetting, RESERVATION, Use, WOKEN_BY_RESIGNATION};
 pub use tenure_core::{Campaign, Change, ElectionKey, Lease, Observation, Renew, Resign, StandBy, Transition};
 use tenure_core::{CampaignReply, CandidateId, ElectionName, Namespace, RenewReply};
 
@@ -64,7 +64,9 @@ pub type Replies<T> = Vec<Result<T, StoreError>>;
 /// - **`renew`** prolongs the lease only if nonce *and* term match and it has not expired.
 /// - **`resign`** releases the lease only if nonce and term match, and ends standing by. Releasing what is not held is
 ///   no error. In the same step the lease is reserved for the named successor, or else for the keenest stand-by that
-///   has waited longest, for [`RESERVATION`].
+///   has waited longest, for [`RESERVATION`]. A successor that leaves passes the reservation on in the same way.
+/// - Whoever makes a reservation **wakes** the first [`WOKEN_BY_RESIGNATION`] in line: the successor at once, the next one
+///   when the reservation ends, each other one a sixteenth of it later. Those that are known to be gone are passed over.
 /// - The **holder's** ttl rules, not the challenger's.
 /// - Terms never fall, whatever happens to the lease, and not by **`forget`** either: what is removed of an election
 ///   leaves behind how high its terms were, if only as one number for the whole namespace.

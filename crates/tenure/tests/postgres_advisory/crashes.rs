@@ -26,22 +26,23 @@ async fn a_leader_that_is_gone_is_missed_at_once() {
 }
 
 #[tokio::test]
-async fn one_of_many_waits_and_only_for_a_while() {
+async fn a_few_of_many_wait_and_only_for_a_while() {
+    const WAITERS: usize = 3;
     let database = SERVER.new_database();
     let ttl = Duration::from_secs(4);
     let leader = Stander::at(&url(&database), "1", "leader");
     leader.granted().await;
-    let followers: Vec<Stander> = (0..5).map(|_| Stander::at(&url(&database), "1", "follower").with_ttl(ttl)).collect();
+    let followers: Vec<Stander> = (0..8).map(|_| Stander::at(&url(&database), "1", "follower").with_ttl(ttl)).collect();
     let _hints: Vec<_> = followers.iter().map(|follower| follower.store.watch(Interest::Own)).collect();
     for follower in &followers {
         follower.held().await;
     }
-    until("one who waits", async || (locks(&database, "NOT granted") > 0).then_some(())).await;
-    until("all others to stop waiting", async || (locks(&database, "NOT granted") == 1).then_some(())).await;
+    until("those who wait", async || (locks(&database, "NOT granted") > 0).then_some(())).await;
+    until("all others to stop waiting", async || (locks(&database, "NOT granted") == WAITERS).then_some(())).await;
     // The others have asked over the session they have.
     let sessions = "SELECT pid FROM pg_stat_activity WHERE datname = current_database() AND usename = 'candidate'";
-    until("the end of all second connections but one", async || {
-        (database.sql(sessions).len() == followers.len() + 2).then_some(())
+    until("the end of all other second connections", async || {
+        (database.sql(sessions).len() == followers.len() + 1 + WAITERS).then_some(())
     })
     .await;
     // Nobody keeps the server from clearing up for longer than half the ttl.

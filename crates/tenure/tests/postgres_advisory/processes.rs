@@ -1,18 +1,21 @@
-//! Leaders that are processes of their own: killed, stopped, and on a host that is gone without a word.
+//! Candidates that are processes of their own: killed, stopped, and on a host that is gone without a word.
 
 use std::io::{BufRead, BufReader};
 use std::process::{Child, Command, Stdio};
 use std::time::Duration;
 
+use futures_util::StreamExt;
 use rustix::process::{Pid, Signal, kill_process};
 use tenure::store::Interest;
 use tenure::{Clock, Tenure, Timing};
 use tenure_testkit::netns::Namespace;
 use tenure_testkit::postgres::PostgresServer;
 
-use crate::support::{PASSWORD, ROLE, SERVER, Stander, advisory, locks, options, until, url};
+use crate::support::{PASSWORD, PATIENCE, ROLE, SERVER, Stander, advisory, locks, options, until, url};
 
 const TTL: Duration = Duration::from_secs(3);
+/// So many of those who stand by wait for the end of the leader.
+const WAITERS: usize = 3;
 
 /// Not a test: the entry of processes that tests start. Without an address it does nothing.
 #[tokio::test]
@@ -35,25 +38,28 @@ async fn role() {
     until("the end", async || None::<()>).await;
 }
 
-/// This test program once more, as a leader. It is killed when dropped.
-struct Leader {
+/// This test program once more, as a candidate. It is killed when dropped.
+struct Candidate {
     child: Child,
     lines: Box<dyn Iterator<Item = String>>,
 }
 
-impl Leader {
+impl Candidate {
     fn start(mut command: Command, url: &str) -> Self {
         command.args(["--exact", "processes::role", "--nocapture"]).env("TENURE_TEST_URL", url);
         let mut child = command.stdout(Stdio::piped()).spawn().unwrap();
         let lines = BufReader::new(child.stdout.take().unwrap()).lines();
         let lines = lines.map_while(Result::ok).filter_map(|line| line.strip_prefix('@').map(str::to_owned));
-        let mut leader = Self { child, lines: Box::new(lines) };
-        assert_eq!(leader.lines.next().as_deref(), Some("leads"));
-        leader
+        Self { child, lines: Box::new(lines) }
     }
 
     fn here(url: &str) -> Self {
         Self::start(Command::new(std::env::current_exe().unwrap()), url)
+    }
+
+    fn leads(mut self) -> Self {
+        assert_eq!(self.lines.next().as_deref(), Some("leads"));
+        self
     }
 
     fn signal(&self, signal: Signal) {
@@ -66,7 +72,7 @@ impl Leader {
     }
 }
 
-impl Drop for Leader {
+impl Drop for Candidate {
     fn drop(&mut self) {
         self.child.kill().unwrap();
         self.child.wait().unwrap();
@@ -76,7 +82,7 @@ impl Drop for Leader {
 #[tokio::test]
 async fn a_killed_leader_is_missed_at_once() {
     let database = SERVER.new_database();
-    let leader = Leader::here(&url(&database));
+    let leader = Candidate::here(&url(&database)).leads();
     let follower = Stander::at(&url(&database), "1", "follower");
     let mut hints = follower.store.watch(Interest::Own);
     until("the one who waits", async || {
@@ -84,10 +90,10 @@ async fn a_killed_leader_is_missed_at_once() {
         (locks(&database, "NOT granted") == 1).then_some(())
     })
     .await;
-    while futures_util::FutureExt::now_or_never(futures_util::StreamExt::next(&mut hints)).is_some() {}
+    while futures_util::FutureExt::now_or_never(hints.next()).is_some() {}
     let killed_at = Clock::boottime().now();
     leader.signal(Signal::KILL);
-    let woken = tokio::time::timeout(crate::support::PATIENCE, futures_util::StreamExt::next(&mut hints)).await;
+    let woken = tokio::time::timeout(PATIENCE, hints.next()).await;
     assert!(woken.is_ok(), "nobody was woken");
     follower.granted_soon().await;
     println!("a leader that was killed was succeeded after {:?}", Clock::boottime().now().saturating_since(killed_at));
@@ -96,7 +102,7 @@ async fn a_killed_leader_is_missed_at_once() {
 #[tokio::test]
 async fn a_stopped_leader_is_succeeded_and_knows_it_when_it_goes_on() {
     let database = SERVER.new_database();
-    let mut leader = Leader::here(&url(&database));
+    let mut leader = Candidate::here(&url(&database)).leads();
     let follower = Stander::at(&url(&database), "1", "follower");
     follower.held().await;
     let stopped_at = Clock::boottime().now();
@@ -117,7 +123,7 @@ async fn a_leader_whose_host_is_gone_is_succeeded_after_its_ttl_and_not_before()
     let near = advisory(&server.url_as(ROLE, PASSWORD));
     // The server does not encrypt, and whoever comes from another host has to be told.
     let far = near.replace("127.0.0.1", &elsewhere.outside().to_string()) + "?sslmode=disable";
-    let mut leader = Leader::start(elsewhere.command(std::env::current_exe().unwrap()), &far);
+    let mut leader = Candidate::start(elsewhere.command(std::env::current_exe().unwrap()), &far).leads();
     let follower = Stander::at(&near, "1", "follower");
     follower.held().await;
     elsewhere.cut().unwrap();
@@ -131,4 +137,49 @@ async fn a_leader_whose_host_is_gone_is_succeeded_after_its_ttl_and_not_before()
     );
     assert!(led_until <= granted_at.as_nanos(), "two led at the same time");
     assert!(took < TTL * 5, "{took:?}");
+}
+
+/// A leader, processes that wait for its end, and one more who stands by and would not look by itself during any test.
+async fn a_leader_that_is_waited_for(url: &str, waits: impl Fn() -> usize) -> (Stander, Vec<Candidate>, Stander) {
+    let leader = Stander::at(url, "1", "leader");
+    leader.granted().await;
+    let waiters: Vec<Candidate> = (0..WAITERS).map(|_| Candidate::here(url)).collect();
+    until("those who wait", async || (waits() == WAITERS).then_some(())).await;
+    (leader, waiters, Stander::at(url, "1", "last"))
+}
+
+#[tokio::test]
+async fn a_leader_is_missed_at_once_although_all_who_wait_for_its_end_are_stopped() {
+    let database = SERVER.new_database();
+    let (leader, waiters, last) =
+        a_leader_that_is_waited_for(&url(&database), || locks(&database, "NOT granted")).await;
+    let mut hints = last.store.watch(Interest::Own);
+    last.held().await;
+    waiters.iter().for_each(|waiter| waiter.signal(Signal::STOP));
+    let gone_at = Clock::boottime().now();
+    drop(leader);
+    let hint = tokio::time::timeout(PATIENCE, hints.next()).await;
+    assert!(hint.is_ok(), "nobody was told");
+    last.granted_soon().await;
+    println!("with those who waited stopped it took {:?}", Clock::boottime().now().saturating_since(gone_at));
+}
+
+#[tokio::test]
+async fn those_who_waited_for_the_end_of_a_leader_and_are_gone_are_replaced() {
+    let database = SERVER.new_database();
+    let (leader, waiters, last) =
+        a_leader_that_is_waited_for(&url(&database), || locks(&database, "NOT granted")).await;
+    let term = leader.granted().await;
+    leader.keeps(term).await;
+    let mut hints = last.store.watch(Interest::Own);
+    last.held().await;
+    drop(waiters);
+    // The server takes a second to see that they are gone.
+    until("the end of their sessions", async || (locks(&database, "NOT granted") == 0).then_some(())).await;
+    leader.keeps(term).await;
+    until("one who waits in their place", async || (locks(&database, "NOT granted") == 1).then_some(())).await;
+    drop(leader);
+    let hint = tokio::time::timeout(PATIENCE, hints.next()).await;
+    assert!(hint.is_ok(), "nobody was told");
+    last.granted_soon().await;
 }

@@ -1,32 +1,41 @@
 //! Who is woken, and who is left in peace.
 
+use std::time::Duration;
+
 use tenure::Store;
 use tenure::store::sqlite::SqliteStore;
-use tenure::store::{Interest, Renew};
+use tenure::store::{Interest, RESERVATION, Renew, WOKEN_BY_RESIGNATION};
 use tenure_core::RenewReply;
 
 use crate::support::{Stander, TTL, key, next, place};
 
 #[tokio::test]
-async fn a_resignation_wakes_the_successor_and_one_more() {
+async fn a_resignation_wakes_those_first_in_line_one_after_the_other() {
     let (_directory, path) = place();
     let open = || SqliteStore::open(&path).unwrap();
-    let (leader, first, second, third) = (open(), open(), open(), open());
+    let (leader, last) = (open(), open());
+    let line: Vec<SqliteStore> = (0..WOKEN_BY_RESIGNATION).map(|_| open()).collect();
     let resigning = Stander::new(&leader, "e", "leader");
     resigning.granted().await;
     let mut hints = Vec::new();
-    for (rank, store) in [&first, &second, &third].into_iter().enumerate() {
+    for (rank, store) in line.iter().chain([&last]).enumerate() {
         assert_eq!(Stander::new(store, "e", "follower").held().await.rank as usize, rank);
         hints.push(store.watch(Interest::Own));
     }
-    Stander::new(&third, "another", "third").granted().await;
+    Stander::new(&last, "another", "last").granted().await;
 
     resigning.resign().await.unwrap();
-    assert_eq!(next(&mut hints[0]).await.key, Some(key("e")));
-    assert_eq!(next(&mut hints[1]).await.key, Some(key("e")));
-    // Pipes keep their order: had the third been woken for the resignation, it would hear of that first.
+    let mut delays = Vec::new();
+    for hints in &mut hints[..WOKEN_BY_RESIGNATION] {
+        let hint = next(hints).await;
+        assert_eq!(hint.key, Some(key("e")));
+        delays.push(hint.after);
+    }
+    assert_eq!([delays[0], delays[1]], [Duration::ZERO, RESERVATION]);
+    assert!(delays.is_sorted() && delays[WOKEN_BY_RESIGNATION - 1] < RESERVATION * 2, "{delays:?}");
+    // Pipes keep their order: had the last one been woken for the resignation, it would hear of that first.
     assert!(leader.request_handover(&key("another"), None).await.unwrap());
-    assert_eq!(next(&mut hints[2]).await.key, Some(key("another")));
+    assert_eq!(next(&mut hints[WOKEN_BY_RESIGNATION]).await.key, Some(key("another")));
 }
 
 #[tokio::test]

@@ -51,8 +51,8 @@ impl Aftermath {
                 gone.push(process);
             }
         };
-        for (key, Wake { process, is_backup }) in &self.wake {
-            wake(*process, if *is_backup { Ring::Later } else { Ring::Now }, key);
+        for (key, Wake { process, after }) in &self.wake {
+            wake(*process, Ring::after(*after), key);
         }
         for key in &self.changed {
             for process in &self.watchers {

@@ -14,6 +14,7 @@ use super::notice::{Notice, notify};
 use super::office::Office;
 use super::session::LockSession;
 use super::warden::tidy;
+use super::watchman::{PAUSE, WAITERS_MAX};
 use crate::store::{Campaign, Replies};
 
 /// How many locks a statement tries: many at once would hold up the renewals behind it.
@@ -87,7 +88,7 @@ async fn find(session: &LockSession, batch: &[Campaign]) -> Findings {
         }
     }
     let is_alive = match finds_again {
-        Some(ttl) => locks::beat(session, Some(ttl)).await,
+        Some(ttl) => locks::beat(session, Some(ttl)).await.map(drop),
         None => Ok(()),
     };
     Findings { sights, is_alive }
@@ -139,8 +140,8 @@ fn decide(
     match sight {
         Some(Sight::Held(holder)) => {
             let held = standing.kept_out(request, Some(&holder), now);
-            if holder.waiters == 0 {
-                office.posts.add(holder.pid, lock.id, request.ttl);
+            if holder.waiters < WAITERS_MAX {
+                office.posts.add(holder.pid, lock.id, request.ttl, PAUSE);
             }
             Ok(CampaignReply::Held(held))
         }

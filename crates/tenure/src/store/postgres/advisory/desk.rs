@@ -15,7 +15,7 @@ use super::book::{Hold, Lock};
 use super::campaign;
 use super::locks::{self, Sight};
 use super::mailbox;
-use super::notice::{Notice, tell_released};
+use super::notice::{Notice, notify, tell_released};
 use super::office::Office;
 use super::push::{Push, Voice};
 use super::session::LockSession;
@@ -79,7 +79,10 @@ impl Desk {
         let (held, others): (Vec<&Renew>, Vec<&Renew>) = batch.iter().partition(|request| holds(request));
         if let Some(ttl) = held.iter().map(|request| request.ttl).max() {
             match locks::beat(&session, Some(ttl)).await {
-                Ok(()) => self.audit_now_and_then(&session),
+                Ok(waiters) => {
+                    call_for_waiters(&session, waiters);
+                    self.audit_now_and_then(&session);
+                }
                 // Everything that it held went with it.
                 Err(Fault::Lost(_) | Fault::Unusable(..)) if session.is_over() => return lost(batch),
                 Err(fault) => return self.spread(&fault, batch.len()),
@@ -189,6 +192,15 @@ impl Drop for Desk {
     }
 }
 
+/// Whoever waited for the end of this session and does so no more may be gone, or stand still: others take its place. The
+/// leader is the one who sees it, because it is there as long as there is anything to wait for.
+fn call_for_waiters(session: &Arc<LockSession>, waiters: i64) {
+    if waiters < session.waiters.swap(waiters, Ordering::Relaxed) {
+        let session = Arc::clone(session);
+        tokio::spawn(async move { notify(&session, &[Notice::Unwatched(session.facts().pid)]).await });
+    }
+}
+
 /// Frees what is held, and tells of it in a statement of its own that travels with it.
 async fn resign(session: Arc<LockSession>, batch: Vec<Resign>) -> Result<(), Fault> {
     let turn = session.turn.lock().await;
@@ -228,7 +240,7 @@ async fn resign(session: Arc<LockSession>, batch: Vec<Resign>) -> Result<(), Fau
 /// Tells of what is freed, and listens no more to what was meant for its leader.
 async fn tell(session: Arc<LockSession>, notices: Vec<Notice>, release: String) {
     tell_released(&session, &notices, &release).await;
-    let elections: Vec<ElectionKey> = notices.iter().map(|notice| notice.key().clone()).collect();
+    let elections: Vec<ElectionKey> = notices.iter().filter_map(|notice| notice.key().cloned()).collect();
     mailbox::close(&session, &elections).await;
 }
 

@@ -92,7 +92,8 @@ pub(super) async fn look(session: &LockSession, locks: &[Lock]) -> Result<HashMa
 }
 
 /// Shows that the session is alive, and thereby that it holds what it holds. `ttl` is the longest one that is asked for.
-pub(super) async fn beat(session: &LockSession, ttl: Option<Duration>) -> Result<(), Fault> {
+/// Returns how many wait for its end.
+pub(super) async fn beat(session: &LockSession, ttl: Option<Duration>) -> Result<i64, Fault> {
     let guard = session.guard(ttl);
     let is_longer = guard > session.guard_ms.load(Ordering::SeqCst);
     let setting = if is_longer { guard.to_string() } else { String::new() };
@@ -108,7 +109,7 @@ pub(super) async fn beat(session: &LockSession, ttl: Option<Duration>) -> Result
     if is_longer {
         session.guard_ms.fetch_max(guard, Ordering::SeqCst);
     }
-    Ok(())
+    get(row, "waiters")
 }
 
 /// Frees these locks. The book does not have them any more. What is sent behind it finds the number of this release in the

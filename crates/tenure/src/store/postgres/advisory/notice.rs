@@ -17,6 +17,10 @@ pub(super) enum Notice {
     Led(ElectionKey),
     /// Whoever holds it under this term should hand it over.
     Asked(ElectionKey, Term, Handover),
+    /// A lock that this process of the server held is free. It is told by whoever waited for that.
+    Gone(i32),
+    /// Fewer than before wait for the end of this process of the server.
+    Unwatched(i32),
 }
 
 /// Where notices are sent.
@@ -25,20 +29,25 @@ pub(super) fn channel_name() -> String {
 }
 
 impl Notice {
-    pub(super) fn key(&self) -> &ElectionKey {
+    /// The election that it is about, if it is about one.
+    pub(super) fn key(&self) -> Option<&ElectionKey> {
         match self {
-            Self::Freed(key, _) | Self::Led(key) | Self::Asked(key, ..) => key,
+            Self::Freed(key, _) | Self::Led(key) | Self::Asked(key, ..) => Some(key),
+            Self::Gone(_) | Self::Unwatched(_) => None,
         }
     }
 
-    /// A word, the namespace, the name, and a candidate if there is one. None of them holds a line break.
-    fn payload(&self) -> String {
-        let (word, successor) = match self {
-            Self::Freed(_, successor) => ("freed".to_owned(), successor.as_ref()),
-            Self::Led(_) => ("led".to_owned(), None),
-            Self::Asked(_, term, handover) => (format!("asked {term}"), handover.successor.as_ref()),
+    /// A word, the namespace, the name, and a candidate if there is one; or a word and a process of the server. None of them
+    /// holds a line break.
+    pub(super) fn payload(&self) -> String {
+        let (word, key, successor) = match self {
+            Self::Freed(key, successor) => ("freed".to_owned(), key, successor.as_ref()),
+            Self::Led(key) => ("led".to_owned(), key, None),
+            Self::Asked(key, term, handover) => (format!("asked {term}"), key, handover.successor.as_ref()),
+            Self::Gone(holder) => return format!("gone {holder}"),
+            Self::Unwatched(holder) => return format!("unwatched {holder}"),
         };
-        let ElectionKey { namespace, name } = self.key();
+        let ElectionKey { namespace, name } = key;
         format!("{word}\n{namespace}\n{name}\n{}", successor.map(CandidateId::as_str).unwrap_or_default())
     }
 
@@ -48,6 +57,12 @@ impl Notice {
     }
 
     fn parse(payload: &str) -> Option<Self> {
+        if let Some(holder) = payload.strip_prefix("gone ") {
+            return holder.parse().ok().map(Self::Gone);
+        }
+        if let Some(holder) = payload.strip_prefix("unwatched ") {
+            return holder.parse().ok().map(Self::Unwatched);
+        }
         let mut lines = payload.splitn(4, '\n');
         let word = lines.next()?;
         let namespace = Namespace::new(lines.next()?).ok()?;
@@ -104,10 +119,22 @@ mod tests {
             Notice::Led(key.clone()),
             Notice::Asked(key.clone(), Term::new(7).unwrap(), Handover { successor }),
             Notice::Asked(key, Term::new(Term::MAX).unwrap(), Handover { successor: None }),
+            Notice::Gone(4_711),
+            Notice::Unwatched(i32::MAX),
         ] {
             assert_eq!(Notice::parse(&notice.payload()), Some(notice));
         }
-        for payload in ["", "led", "led\n\n\n", "other\ndefault\nname\n", "asked 0\ndefault\nname\n", "{\"json\": 1}"] {
+        for payload in [
+            "",
+            "gone",
+            "gone x",
+            "unwatched 1\n",
+            "led",
+            "led\n\n\n",
+            "other\ndefault\nname\n",
+            "asked 0\ndefault\nname\n",
+            "{\"json\": 1}",
+        ] {
             assert_eq!(Notice::parse(payload), None, "{payload:?}");
         }
     }

@@ -2,7 +2,7 @@
 
 use std::collections::VecDeque;
 use std::future::poll_fn;
-use std::sync::atomic::{AtomicBool, AtomicU32, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicI64, AtomicU32, Ordering};
 use std::sync::{Mutex, MutexGuard, OnceLock, PoisonError};
 use std::task::Poll;
 use std::time::Duration;
@@ -39,6 +39,8 @@ pub(super) struct LockSession {
     pub(super) guard_ms: AtomicU32,
     /// How often it has shown that it is alive.
     pub(super) beats: AtomicU32,
+    /// How many were last seen to wait for its end.
+    pub(super) waiters: AtomicI64,
     /// How often it has freed locks.
     releases: AtomicU32,
     /// A statement failed, and nobody knows which locks it took before.
@@ -85,6 +87,7 @@ impl LockSession {
             letters: Mutex::default(),
             guard_ms: AtomicU32::new(0),
             beats: AtomicU32::new(0),
+            waiters: AtomicI64::new(0),
             releases: AtomicU32::new(0),
             is_unsure: AtomicBool::new(false),
             changed: Notify::new(),

@@ -39,6 +39,7 @@ struct Election {
 struct Waiting {
     nonce: Nonce,
     candidate: CandidateId,
+    ttl: Duration,
     fresh_until: Instant,
 }
 
@@ -154,6 +155,12 @@ impl Standing {
         self.elections.values().filter(waits).map(|election| election.key.clone()).collect()
     }
 
+    /// One lock of this process of the server that somebody here waits for, and the ttl of who does.
+    pub(super) fn lock_of(&self, holder: i32, now: Instant) -> Option<(i64, Duration)> {
+        let of_holder = self.elections.iter().filter(|(_, election)| election.holder == Some(holder));
+        of_holder.filter_map(|(id, election)| Some((*id, election.fresh(now).next()?.ttl))).next()
+    }
+
     fn election(&mut self, key: &ElectionKey) -> &mut Election {
         self.elections.entry(Lock::of(key).id).or_insert_with(|| Election {
             key: key.clone(),
@@ -172,7 +179,12 @@ impl Election {
     fn wait(&mut self, request: &Campaign, now: Instant) {
         self.waiting.retain(|waiting| waiting.nonce != request.nonce && now < waiting.fresh_until);
         let fresh_until = now + request.stand_by_for;
-        self.waiting.push(Waiting { nonce: request.nonce, candidate: request.candidate.clone(), fresh_until });
+        self.waiting.push(Waiting {
+            nonce: request.nonce,
+            candidate: request.candidate.clone(),
+            ttl: request.ttl,
+            fresh_until,
+        });
     }
 
     fn fresh(&self, now: Instant) -> impl Iterator<Item = &Waiting> {
@@ -206,7 +218,7 @@ impl Election {
     }
 }
 
-/// Nobody can tell when a lock will be free. One of those who wait is woken by the server when its holder is gone, and all
+/// Nobody can tell when a lock will be free. Some of those who wait are woken by the server when its holder is gone, and all
 /// are told when it is handed over; so they look by themselves only now and then, not all at the same time.
 fn poll_interval(ttl: Duration) -> Duration {
     let spread = f64::from(getrandom::u32().unwrap_or_default()) / f64::from(u32::MAX);

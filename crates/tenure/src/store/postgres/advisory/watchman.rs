@@ -1,8 +1,9 @@
 //! Sees that a holder is gone: waits for its lock on a second connection, each time for a bounded while.
 //!
-//! A wait without a bound would keep the server from clearing up old rows. Only one of all who stand by waits for a holder,
-//! and only for one of its locks: they all end together. Whether somebody waits already is asked over the session that is
-//! there, so the others need no second connection. What is waited for is never kept: whoever is woken campaigns.
+//! A wait without a bound would keep the server from clearing up old rows. Only a few of all who stand by wait for a holder,
+//! and only for one of its locks: they all end together. Whether enough wait already is asked over the session that is
+//! there, so the others need no second connection. What is waited for is never kept: whoever is woken campaigns, and the
+//! server tells all others by itself, in case those who waited stand still.
 
 use std::collections::VecDeque;
 use std::sync::atomic::{AtomicI32, Ordering};
@@ -10,13 +11,15 @@ use std::sync::{Mutex, MutexGuard, PoisonError, Weak};
 use std::time::{Duration, Instant};
 
 use tokio::sync::Notify;
-use tokio_postgres::types::Type;
+use tokio_postgres::types::{ToSql, Type};
 
 use super::super::connect::Session;
 use super::super::error::Fault;
 use super::book::Lock;
 use super::locks::{self, Sight};
+use super::notice::{Notice, channel_name};
 use super::office::Office;
+use super::push::part;
 use crate::store::remote::hub::Ear;
 use crate::store::{Hint, Interest};
 
@@ -36,11 +39,15 @@ struct Post {
     id: i64,
     /// How long one wait lasts.
     bound: Duration,
+    /// How long others may go first, at most.
+    pause: Duration,
 }
 
 /// The second connection.
 struct Watch {
     session: Session,
+    /// Which part of a bound its waits last, so that those who began together do not end together.
+    part: f64,
     /// How long each wait on it lasts.
     bound: Option<Duration>,
 }
@@ -51,28 +58,30 @@ enum Wait {
     Over,
     /// It still is not.
     Bounded,
-    /// Somebody else waits for it.
+    /// Enough others wait for it.
     Watched,
 }
 
 const WAIT: &str = include_str!("sql/wait.sql");
+/// So many wait for a holder. One would do if it could not be gone itself; more would only cost more connections.
+pub(super) const WAITERS_MAX: i64 = 3;
 const BOUND_MIN: Duration = Duration::from_millis(500);
 const BOUND_MAX: Duration = Duration::from_secs(15);
 /// When there can be no second connection, candidates are told to look by themselves this often.
 const BACK_OFF: Duration = Duration::from_secs(2);
-/// Before each wait, up to this long, so that of several only one goes on.
-const PAUSE: Duration = Duration::from_millis(200);
+/// Before the first wait, up to this long, so that of many only a few go on.
+pub(super) const PAUSE: Duration = Duration::from_millis(200);
 /// A connection that is not needed is kept this long: after a change there is soon somebody else to wait for.
 const KEPT_FOR: Duration = Duration::from_secs(5);
 /// Whoever gives a lock back says so within this. It is little beside what is waited for after a leader that did not.
 const WORD: Duration = Duration::from_millis(10);
 
 impl Posts {
-    /// Nobody waits for this holder yet.
-    pub(super) fn add(&self, holder: i32, id: i64, ttl: Duration) {
+    /// Too few wait for this holder.
+    pub(super) fn add(&self, holder: i32, id: i64, ttl: Duration, pause: Duration) {
         let mut posts = self.posts();
         if !posts.iter().any(|post| post.holder == holder) {
-            posts.push_back(Post { holder, id, bound: (ttl / 2).clamp(BOUND_MIN, BOUND_MAX) });
+            posts.push_back(Post { holder, id, bound: (ttl / 2).clamp(BOUND_MIN, BOUND_MAX), pause });
             self.added.notify_one();
         }
     }
@@ -82,7 +91,7 @@ impl Posts {
         let mut posts = self.posts();
         let count = u32::try_from(posts.len()).unwrap_or(u32::MAX);
         let post = posts.pop_front()?;
-        posts.push_back(post);
+        posts.push_back(Post { pause: Duration::ZERO, ..post });
         Some(Post { bound: (post.bound / count).max(BOUND_MIN), ..post })
     }
 
@@ -141,9 +150,10 @@ async fn has_post(office: &Weak<Office>, is_kept: bool) -> bool {
 /// Until nothing is left to wait for.
 async fn stand_watch(office: &Office, ear: &Ear, watch: &mut Option<Watch>) -> Result<(), Fault> {
     while let Some(post) = office.posts.next() {
-        let spread = f64::from(getrandom::u32().unwrap_or_default()) / f64::from(u32::MAX);
-        // Waits because of several who would wait at the same time all but one should stop.
-        tokio::time::sleep(PAUSE.mul_f64(spread)).await;
+        if !post.pause.is_zero() {
+            // Waits because of many who would wait at the same time all but a few should stop.
+            tokio::time::sleep(post.pause.mul_f64(part())).await;
+        }
         watch.take_if(|watch| watch.session.is_closed());
         let outcome = match watch {
             Some(watch) => watch.wait(office, &post).await?,
@@ -151,7 +161,7 @@ async fn stand_watch(office: &Office, ear: &Ear, watch: &mut Option<Watch>) -> R
                 Some(outcome) => outcome,
                 None => {
                     let (session, _messages) = office.endpoint.connect().await?;
-                    watch.insert(Watch { session, bound: None }).wait(office, &post).await?
+                    watch.insert(Watch { session, part: 1.0 - part() / 5.0, bound: None }).wait(office, &post).await?
                 }
             },
         };
@@ -184,16 +194,19 @@ async fn look(office: &Office, post: &Post) -> Result<Option<Wait>, Fault> {
     // What it is marked with is of no interest here.
     let sights = locks::look(&session, &[Lock { id: post.id, tag: 0 }]).await?;
     Ok(match sights.get(&post.id) {
-        Some(Sight::Held(holder)) if holder.pid == post.holder => (holder.waiters > 0).then_some(Wait::Watched),
+        Some(Sight::Held(holder)) if holder.pid == post.holder => {
+            (holder.waiters >= WAITERS_MAX).then_some(Wait::Watched)
+        }
         _ => Some(Wait::Over),
     })
 }
 
 impl Watch {
     async fn wait(&mut self, office: &Office, post: &Post) -> Result<Wait, Fault> {
-        if self.bound != Some(post.bound) {
-            limit(&self.session, post.bound).await?;
-            self.bound = Some(post.bound);
+        let bound = post.bound.mul_f64(self.part);
+        if self.bound != Some(bound) {
+            limit(&self.session, bound).await?;
+            self.bound = Some(bound);
         }
         office.posts.waits_for.store(post.holder, Ordering::Relaxed);
         let outcome = wait(&self.session, post).await;
@@ -209,7 +222,10 @@ async fn limit(session: &Session, bound: Duration) -> Result<(), Fault> {
 }
 
 async fn wait(session: &Session, post: &Post) -> Result<Wait, Fault> {
-    match session.query(WAIT, &[(&post.id, Type::INT8)]).await {
+    let told = Notice::Gone(post.holder).payload();
+    let parameters: [(&(dyn ToSql + Sync), Type); 4] =
+        [(&post.id, Type::INT8), (&WAITERS_MAX, Type::INT8), (&channel_name(), Type::TEXT), (&told, Type::TEXT)];
+    match session.query(WAIT, &parameters).await {
         Ok(rows) if rows.is_empty() => Ok(Wait::Watched),
         Ok(_) => Ok(Wait::Over),
         Err(Fault::Refused(error)) if error.code().is_some_and(|code| code.code() == "55P03") => Ok(Wait::Bounded),
