@@ -65,6 +65,9 @@ pub type Replies<T> = Vec<Result<T, StoreError>>;
 /// - **`resign`** releases the lease only if nonce and term match, and ends standing by. Releasing what is not held is
 ///   no error. In the same step the lease is reserved for the named successor, or else for the keenest stand-by that
 ///   has waited longest, for [`RESERVATION`].
+/// - A store **never resigns by itself**. A grant that it cannot vouch for (too few copies have it, say) is answered by
+///   [`StoreError::unusable`]; the candidate resigns it, and draws another nonce. A nonce is never used again after a
+///   resignation was sent for it: that may arrive late, and would end whatever the nonce was granted meanwhile.
 /// - The **holder's** ttl rules, not the challenger's.
 /// - Terms never fall, whatever happens to the lease. The record of an election is never deleted.
 /// - An **error** says what became of the write. When in doubt it is [`Failure::Unknown`](tenure_core::Failure::Unknown).

@@ -2,11 +2,11 @@
 
 use std::collections::HashSet;
 use std::sync::Arc;
-use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 
 use futures_util::stream::BoxStream;
 use redis::{Cmd, Value, cmd};
-use tenure_core::{CampaignReply, CandidateId, ElectionName, Failure, Held, LossReason, Namespace, RenewReply, Term};
+use tenure_core::{CampaignReply, CandidateId, ElectionName, Failure, Held, Namespace, RenewReply};
 
 use super::super::remote::server_clock::ServerClock;
 use super::super::{
@@ -38,6 +38,8 @@ pub(super) struct Desk {
     server_clock: ServerClock,
     /// Calls so far.
     calls: AtomicU64,
+    /// The server has granted what must not be used: there may be a better one.
+    is_doubtful: AtomicBool,
 }
 
 /// The answers to a batch.
@@ -69,6 +71,7 @@ impl Desk {
             index: Index::default(),
             server_clock: ServerClock::new(clock),
             calls: AtomicU64::new(0),
+            is_doubtful: AtomicBool::new(false),
         })
     }
 
@@ -102,6 +105,9 @@ impl Desk {
     }
 
     pub(super) async fn campaign(&self, batch: &[Campaign]) -> Replies<CampaignReply> {
+        if self.is_doubtful.swap(false, Ordering::Relaxed) {
+            self.deployment.reconnect();
+        }
         let wake = self.wake_channel();
         let missing = self.index.missing(batch.iter().map(|request| &request.key));
         let verb = Campaigning { changes: &self.changes, wake };
@@ -182,7 +188,7 @@ impl Desk {
         }
     }
 
-    /// Gives back every grant that must not be used.
+    /// Lets no grant pass that must not be used.
     async fn confirm(
         &self,
         batch: &[Campaign],
@@ -190,32 +196,24 @@ impl Desk {
     ) -> Replies<CampaignReply> {
         let is_grant = |reply: &&Reply<Outcome>| matches!(reply.value, Outcome::Granted { .. });
         let opinion = self.opinion_of(replies.iter().flatten().find(is_grant)).await;
-        let mut withdrawals = Vec::new();
-        let mut judged: Vec<Result<CampaignReply, StoreError>> = Vec::with_capacity(replies.len());
-        for (position, (request, reply)) in batch.iter().zip(replies).enumerate() {
-            judged.push(match reply {
-                Ok(Reply { value: Outcome::Held(held), .. }) => Ok(CampaignReply::Held(held)),
-                Ok(reply @ Reply { value: Outcome::Granted { term, ran_out, .. }, .. }) => {
-                    match self.server_clock.holds_back(&request.key, ran_out) {
-                        // It is kept, and found again by its nonce when it may be used.
-                        Some(remaining) => Ok(CampaignReply::Held(Held { leader: None, remaining, rank: 0 })),
-                        None => {
-                            if let Some(why) = self.objection(&reply, opinion, "lease") {
-                                withdrawals.push((position, why, withdrawal(request, term)));
-                            }
-                            Ok(CampaignReply::Granted { term })
-                        }
-                    }
+        let judge = |request: &Campaign, reply: Reply<Outcome>| {
+            let (term, ran_out) = match reply.value {
+                Outcome::Held(held) => return Ok(CampaignReply::Held(held)),
+                Outcome::Granted { term, ran_out, .. } => (term, ran_out),
+            };
+            if let Some(remaining) = self.server_clock.holds_back(&request.key, ran_out) {
+                // It is kept, and found again by its nonce when it may be used.
+                return Ok(CampaignReply::Held(Held { leader: None, remaining, rank: 0 }));
+            }
+            match self.objection(&reply, opinion, "lease") {
+                Some(why) => {
+                    self.is_doubtful.store(true, Ordering::Relaxed);
+                    Err(self.tell(Fault::Unusable(why)))
                 }
-                Err(error) => Err(error),
-            });
-        }
-        let resignations: Vec<Resign> = withdrawals.iter().map(|(_, _, resignation)| resignation.clone()).collect();
-        for ((position, why, _), released) in withdrawals.into_iter().zip(self.resign(&resignations).await) {
-            let fault = if released.is_ok() { Fault::Withdrawn(why) } else { Fault::Adrift(why) };
-            judged[position] = Err(self.tell(fault));
-        }
-        judged
+                None => Ok(CampaignReply::Granted { term }),
+            }
+        };
+        batch.iter().zip(replies).map(|(request, reply)| reply.and_then(|reply| judge(request, reply))).collect()
     }
 
     /// Why what was written must not be relied on, if so.
@@ -361,16 +359,6 @@ fn call<V: Verb>(verb: &V, batch: &[V::Request], group: &[(usize, String)], numb
     group.iter().for_each(|(position, _)| verb.pack(&batch[*position], &mut command));
     let route = group.first().map(|(_, lease)| lease.clone()).unwrap_or_default();
     Call { route, order: Order::Script(V::script(), command) }
-}
-
-fn withdrawal(request: &Campaign, term: Term) -> Resign {
-    Resign {
-        key: request.key.clone(),
-        nonce: request.nonce,
-        term: Some(term),
-        successor: None,
-        reason: LossReason::Unheard,
-    }
 }
 
 fn replaced(server: &str) -> String {
