@@ -3,6 +3,7 @@
 use std::collections::HashSet;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use std::time::Duration;
 
 use futures_util::stream::BoxStream;
 use redis::{Cmd, Value, cmd};
@@ -20,7 +21,8 @@ use super::error::Fault;
 use super::index::{self, Index};
 use super::keys::{Keys, companions};
 use super::push::{Channels, Push};
-use super::reply::{self, Batch, Outcome};
+use super::reminders::Reminders;
+use super::reply::{self, Batch, Outcome, Plight, Seen};
 use super::sentinel::Opinion;
 
 use super::verbs::{Campaigning, Observing, Renewing, RequestingHandover, Resigning, Verb};
@@ -40,6 +42,8 @@ pub(super) struct Desk {
     calls: AtomicU64,
     /// The server has granted what must not be used: there may be a better one.
     is_doubtful: AtomicBool,
+    /// Which leases without an expiry have been told of.
+    endless: Reminders,
 }
 
 /// The answers to a batch.
@@ -55,6 +59,10 @@ pub(super) struct Reply<T> {
     pub(super) replicas: Option<i64>,
     server: Arc<str>,
 }
+
+/// How often whoever is first in line looks whether a foreign leader has gone.
+const LOOK_AGAIN_MIN: Duration = Duration::from_millis(100);
+const LOOK_AGAIN_MAX: Duration = Duration::from_secs(2);
 
 impl Desk {
     pub(super) fn new(config: &RedisConfig, clock: Clock) -> Result<Self, StoreError> {
@@ -72,6 +80,7 @@ impl Desk {
             server_clock: ServerClock::new(clock),
             calls: AtomicU64::new(0),
             is_doubtful: AtomicBool::new(false),
+            endless: Reminders::default(),
         })
     }
 
@@ -141,7 +150,25 @@ impl Desk {
     }
 
     pub(super) async fn observe(&self, batch: &[ElectionKey]) -> Replies<Observation> {
-        self.ask(&Observing, batch, Vec::new(), None).await.into_values()
+        let seen = self.ask(&Observing, batch, Vec::new(), None).await.into_values();
+        let tell = |(key, seen): (&ElectionKey, Result<Seen, StoreError>)| {
+            let seen = seen?;
+            if seen.is_endless && self.endless.is_due(key) {
+                let holder = seen.observation.lease.as_ref().map(|lease| lease.leader.candidate.to_string());
+                let key = self.keys.lease(key)?;
+                tracing::warn!("{}", Fault::Endless { key, holder: holder.unwrap_or_default() }.about(&self.place));
+            }
+            Ok(seen.observation)
+        };
+        batch.iter().zip(seen).map(tell).collect()
+    }
+
+    /// The keys among the leases of these elections that have no expiry.
+    pub(super) async fn endless(&self, batch: &[ElectionKey]) -> Vec<String> {
+        let seen = self.ask(&Observing, batch, Vec::new(), None).await.into_values();
+        let is_endless = |seen: &Result<Seen, StoreError>| seen.as_ref().is_ok_and(|seen| seen.is_endless);
+        let endless = batch.iter().zip(seen).filter(|(_, seen)| is_endless(seen));
+        endless.filter_map(|(key, _)| self.keys.lease(key).ok()).collect()
     }
 
     pub(super) async fn request_handover(
@@ -198,7 +225,7 @@ impl Desk {
         let opinion = self.opinion_of(replies.iter().flatten().find(is_grant)).await;
         let judge = |request: &Campaign, reply: Reply<Outcome>| {
             let (term, ran_out) = match reply.value {
-                Outcome::Held(held) => return Ok(CampaignReply::Held(held)),
+                Outcome::Held(held, plight) => return self.follow(request, held, plight),
                 Outcome::Granted { term, ran_out, .. } => (term, ran_out),
             };
             if let Some(remaining) = self.server_clock.holds_back(&request.key, ran_out) {
@@ -214,6 +241,27 @@ impl Desk {
             }
         };
         batch.iter().zip(replies).map(|(request, reply)| reply.and_then(|reply| judge(request, reply))).collect()
+    }
+
+    /// What a candidate is told of a lease in other hands.
+    fn follow(&self, request: &Campaign, held: Held, plight: Plight) -> Result<CampaignReply, StoreError> {
+        let holder = || held.leader.as_ref().map(|leader| leader.candidate.to_string()).unwrap_or_default();
+        let key = || self.keys.lease(&request.key).unwrap_or_default();
+        match plight {
+            Plight::None => Ok(CampaignReply::Held(held)),
+            Plight::Mended => {
+                let left = held.remaining.as_secs_f64();
+                Err(self.tell(Fault::Mended { key: key(), holder: holder(), left }))
+            }
+            Plight::Endless if self.endless.is_due(&request.key) => {
+                Err(self.tell(Fault::Endless { key: key(), holder: holder() }))
+            }
+            // Whoever will not be told of its end has to look for it.
+            Plight::Foreign | Plight::Endless => {
+                let remaining = held.remaining.min(look_again_after(request.ttl, held.rank));
+                Ok(CampaignReply::Held(Held { remaining, ..held }))
+            }
+        }
     }
 
     /// Why what was written must not be relied on, if so.
@@ -359,6 +407,12 @@ fn call<V: Verb>(verb: &V, batch: &[V::Request], group: &[(usize, String)], numb
     group.iter().for_each(|(position, _)| verb.pack(&batch[*position], &mut command));
     let route = group.first().map(|(_, lease)| lease.clone()).unwrap_or_default();
     Call { route, order: Order::Script(V::script(), command) }
+}
+
+/// The first in line looks often enough to take over soon; the others look the less often the further back they are, so that
+/// a long line is hardly felt, and its first ones may be gone.
+fn look_again_after(ttl: Duration, rank: u32) -> Duration {
+    (ttl / 15).clamp(LOOK_AGAIN_MIN, LOOK_AGAIN_MAX).saturating_mul(rank.saturating_add(1))
 }
 
 fn replaced(server: &str) -> String {

@@ -33,6 +33,18 @@ pub(super) enum Fault {
     /// The lease was granted, and must not be used because of this.
     #[error("{0}; what was granted is given back")]
     Unusable(String),
+    /// A lease of ours had lost its expiry, and has got it again.
+    #[error(
+        "the lease {key:?} of {holder:?} had lost its expiry, as after PERSIST, and would have lasted for ever; it runs out \
+         in {left:.1} s now unless it is renewed. Look for whoever changes keys by hand"
+    )]
+    Mended { key: String, holder: String, left: f64 },
+    /// A foreign lease has none.
+    #[error(
+        "the key {key:?}, held by {holder:?}, has no expiry, and nobody can lead until somebody removes it; if its holder \
+         is gone, do so: DEL {key}"
+    )]
+    Endless { key: String, holder: String },
     /// It was written, but not where it should be as well.
     #[error("{0}; a failover may lose it, so send it again")]
     Unconfirmed(String),
@@ -63,6 +75,7 @@ impl Fault {
             // The grant has to be given back where it came from. After that another server is looked for.
             Self::Unusable(_) => false,
             Self::Connect(_) | Self::Lost(_) | Self::Silent | Self::Unconfirmed(_) => false,
+            Self::Mended { .. } | Self::Endless { .. } => false,
         }
     }
 
@@ -82,6 +95,8 @@ impl Fault {
             Self::Nonsense(_) => StoreError::unknown(StoreErrorKind::Corrupt, message),
             Self::NoPrimary(_) => StoreError::not_sent(StoreErrorKind::Unavailable, message),
             Self::Unusable(_) => StoreError::unusable(StoreErrorKind::Unavailable, message),
+            Self::Endless { .. } => StoreError::refused(StoreErrorKind::Corrupt, message),
+            Self::Mended { .. } => StoreError::unknown(StoreErrorKind::Corrupt, message),
             Self::Unconfirmed(_) => StoreError::unknown(StoreErrorKind::Unavailable, message),
         }
     }
