@@ -216,7 +216,7 @@ impl Elector {
         match state {
             State::Idle => {
                 self.arm_health();
-                Following::afresh(&mut self.ctx, Duration::ZERO)
+                Following::afresh(&mut self.ctx, Duration::ZERO, 0)
             }
             other @ (State::Following(_)
             | State::Campaigning(_)

@@ -117,6 +117,9 @@ pub enum Failure {
     Unknown,
     /// The store is not the one it was: its file was replaced, its data restored or flushed.
     Replaced,
+    /// A campaign was granted, and the grant must not be relied on: too few copies of the store have it, say. Whoever
+    /// campaigned gives it back, and campaigns again under another nonce: the store itself never resigns anything.
+    Unusable,
 }
 
 /// Chance, as an argument: enough of it for one call of `handle`.

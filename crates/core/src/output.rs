@@ -128,6 +128,8 @@ pub enum LossReason {
     Regressed,
     /// It was granted, if at all, without the candidate's hearing of it.
     Unheard,
+    /// It was granted, and was not to be relied on.
+    Withdrawn,
 }
 
 impl LossReason {
@@ -144,6 +146,7 @@ impl LossReason {
             Self::Stopped => "stopped",
             Self::Regressed => "regressed",
             Self::Unheard => "unheard",
+            Self::Withdrawn => "withdrawn",
         }
     }
 }

@@ -64,6 +64,8 @@ pub enum Fault {
     Replacement,
     /// Somebody sets a wall clock by which jobs are due, of a candidate or of the store.
     WallStep,
+    /// The store grants what it cannot vouch for, and says so: too few copies have it.
+    UnsureGrants,
 }
 
 /// No class of faults has this name.
@@ -72,7 +74,7 @@ pub struct UnknownFault(String);
 
 impl Fault {
     /// All of them.
-    pub const ALL: [Self; 28] = [
+    pub const ALL: [Self; 29] = [
         Self::Pause,
         Self::Suspend,
         Self::VmPause,
@@ -101,6 +103,7 @@ impl Fault {
         Self::QuorumChange,
         Self::Replacement,
         Self::WallStep,
+        Self::UnsureGrants,
     ];
 
     /// Whether it can befall a store of this kind, or its candidates.
@@ -108,7 +111,7 @@ impl Fault {
         match self {
             Self::CutRequests | Self::CutAnswers | Self::CutBoth | Self::Loss | Self::Duplication => kind.is_remote(),
             Self::VmPause => kind.is_remote(),
-            Self::ClockStep => matches!(kind, Kind::WallClock | Kind::Replicated),
+            Self::ClockStep | Self::UnsureGrants => matches!(kind, Kind::WallClock | Kind::Replicated),
             Self::Failover => kind == Kind::Replicated,
             Self::QuorumChange => kind == Kind::Quorum,
             Self::WallStep => kind != Kind::Quorum,
@@ -145,6 +148,7 @@ impl Fault {
                 | Self::SlowAnswers
                 | Self::LostHints
                 | Self::StoreErrors
+                | Self::UnsureGrants
                 | Self::SlowWork
                 | Self::StubbornWork
         )

@@ -42,6 +42,8 @@ pub enum StoreMistake {
     RegrantKeepsExpiry,
     /// The expiry is set in a second step, which a crash can prevent.
     ExpiryForgotten,
+    /// What the store cannot vouch for it gives back by itself, while its candidate asks again under the same nonce.
+    GivesBackItself,
 }
 
 /// A mistake that the process around an elector can make.
@@ -162,7 +164,7 @@ impl Mistake {
 }
 
 impl StoreMistake {
-    const ALL: [Self; 7] = [
+    const ALL: [Self; 8] = [
         Self::BlindRenew,
         Self::BlindRelease,
         Self::ExpiringTerm,
@@ -170,6 +172,7 @@ impl StoreMistake {
         Self::ChallengersTtl,
         Self::RegrantKeepsExpiry,
         Self::ExpiryForgotten,
+        Self::GivesBackItself,
     ];
 }
 

@@ -79,8 +79,14 @@ impl Options {
         let fastest = u64::try_from(patience.unwrap_or_default().as_nanos()).unwrap_or(u64::MAX) / 5;
         let latency = if kind.is_remote() { chance.pick(&[MILLI, 5 * MILLI, 40 * MILLI]) } else { MILLI };
         let mut job_chance = Chance::of(seed, job::STREAM);
+        let mut unsure_chance = Chance::of(seed, job::STREAM + 2);
         let mut is_present = |fault: &Fault| {
-            let chance = if fault.concerns_jobs() { &mut job_chance } else { &mut chance };
+            let chance = match fault {
+                // Decided apart, so that runs without it are what they were before it was thought of.
+                Fault::UnsureGrants => &mut unsure_chance,
+                fault if fault.concerns_jobs() => &mut job_chance,
+                _ => &mut chance,
+            };
             chance.percent(fault.percent()) && fault.befalls(kind)
         };
         let faults = Fault::ALL.into_iter().filter(&mut is_present).collect();

@@ -80,7 +80,8 @@ pub(super) async fn execute(global: &Global, args: &WatchArgs) -> Result<Exit, F
 /// The next known expiry is when something may have changed without anybody saying so.
 fn next_look(observed: &[(String, Observation)], pushes: bool) -> Duration {
     const AFTER_EXPIRY: Duration = Duration::from_millis(20);
-    let longest = if pushes { Duration::from_secs(30) } else { Duration::from_secs(1) };
+    // Participants of another make tell nobody, and neither does whoever changes a store by hand.
+    let longest = Duration::from_secs(if pushes { 2 } else { 1 });
     let expiries = observed.iter().filter_map(|(_, seen)| seen.lease.as_ref()).map(|lease| lease.remaining);
     expiries.map(|remaining| remaining + AFTER_EXPIRY).chain([longest]).min().unwrap_or(longest)
 }

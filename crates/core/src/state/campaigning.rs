@@ -47,6 +47,7 @@ impl Campaigning {
             Ok(CampaignReply::Granted { term }) => self.granted(ctx, term),
             Ok(CampaignReply::Held(held)) => self.held(ctx, &held),
             Err(Failure::Unknown) => self.unheard(ctx),
+            Err(Failure::Unusable) => self.unusable(ctx),
             Err(Failure::Refused | Failure::NotSent | Failure::Replaced) => {
                 ctx.forget_observed();
                 self.failed(ctx)
@@ -71,7 +72,8 @@ impl Campaigning {
 
     fn granted(mut self, ctx: &mut Context, term: Term) -> State {
         self.following.known_to_store = true;
-        let release = |reason| Release { nonce: self.following.nonce, term: Some(term), successor: None, reason };
+        let nonce = self.following.nonce;
+        let release = |reason| Release { nonce, term: Some(term), successor: None, reason, failures: 0 };
         if !ctx.admits(term) {
             return release(LossReason::Regressed).send(ctx, if self.stopping { Then::Stop } else { Then::Follow });
         }
@@ -94,8 +96,7 @@ impl Campaigning {
         }
         let news = ctx.observe(held.leader.as_ref());
         self.following.known_to_store = true;
-        self.following.failures = 0;
-        self.following.unheard = 0;
+        (self.following.failures, self.following.unheard, self.following.vain_hints) = (0, 0, 0);
         if self.stopping {
             return self.following.on_stop(ctx);
         }
@@ -118,9 +119,21 @@ impl Campaigning {
         if self.following.unheard < UNHEARD_MAX || self.stopping || ctx.has(Mutant::CampaignsUnheard) {
             return self.failed(ctx);
         }
+        self.give_back(LossReason::Unheard).send_until_heard(ctx)
+    }
+
+    /// Granted, and of no use. It is given back at once. From here on a resignation of this nonce may be under way for any
+    /// length of time, and would end whatever were granted to it meanwhile: what follows needs a nonce of its own.
+    fn unusable(self, ctx: &mut Context) -> State {
+        ctx.forget_observed();
+        let then = if self.stopping { Then::Stop } else { Then::Follow };
+        self.give_back(LossReason::Withdrawn).send(ctx, then)
+    }
+
+    /// To release whatever this nonce owns, after a campaign that failed.
+    fn give_back(self, reason: LossReason) -> Release {
         let Following { nonce, failures, .. } = self.following;
-        let release = Release { nonce, term: None, successor: None, reason: LossReason::Unheard };
-        release.send_until_heard(ctx, failures.saturating_add(1))
+        Release { nonce, term: None, successor: None, reason, failures: failures.saturating_add(1) }
     }
 
     fn failed(mut self, ctx: &mut Context) -> State {
@@ -133,7 +146,9 @@ impl Campaigning {
         }
         let longest = ctx.candidate.timing.renew_every();
         let delay = ctx.back_off(self.following.failures, longest);
-        self.following.hints_from = ctx.now + ctx.back_off(1, longest);
+        // A hint may tell that the store is back; those that keep leading to failures are followed less and less often.
+        self.following.vain_hints = self.following.vain_hints.saturating_add(u32::from(self.following.is_hinted));
+        self.following.hints_from = ctx.now + ctx.back_off(self.following.vain_hints.saturating_add(1), longest);
         self.following.wait(ctx, delay)
     }
 }

@@ -78,7 +78,7 @@ impl Draining {
         match self.then {
             Then::Stop => super::resigning::leave(ctx),
             Then::Follow | Then::FollowOnceHeard if ctx.has(Mutant::CampaignsBesideOwnWork) => {
-                super::resigning::stand_again(ctx, self.reason)
+                super::resigning::stand_again(ctx, self.reason, 0)
             }
             Then::Follow | Then::FollowOnceHeard => State::Draining(self),
         }
@@ -92,7 +92,7 @@ impl Draining {
         if !self.may_release(ctx.now) {
             return match self.then {
                 Then::Stop => super::resigning::leave(ctx),
-                Then::Follow | Then::FollowOnceHeard => super::resigning::stand_again(ctx, self.reason),
+                Then::Follow | Then::FollowOnceHeard => super::resigning::stand_again(ctx, self.reason, 0),
             };
         }
         self.release(ctx)
@@ -108,7 +108,7 @@ impl Draining {
 
     fn release(self, ctx: &mut Context) -> State {
         let Self { nonce, term, successor, reason, then, .. } = self;
-        Release { nonce, term: Some(term), successor, reason }.send(ctx, then)
+        Release { nonce, term: Some(term), successor, reason, failures: 0 }.send(ctx, then)
     }
 
     /// Only what is still ours is released.
@@ -120,7 +120,8 @@ impl Draining {
             | LossReason::Requested
             | LossReason::Resigned
             | LossReason::Stopped
-            | LossReason::Unheard => now < self.trusted_until,
+            | LossReason::Unheard
+            | LossReason::Withdrawn => now < self.trusted_until,
         }
     }
 }

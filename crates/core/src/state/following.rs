@@ -19,8 +19,12 @@ use crate::timing::Timing;
 pub(crate) struct Following {
     /// Of all campaigns until one is granted, so that a grant whose reply was lost is recognised.
     pub(super) nonce: Nonce,
-    /// Campaigns that failed in a row.
+    /// Campaigns that failed in a row, also under earlier nonces.
     pub(super) failures: u32,
+    /// Those of them that a hint had made come early.
+    pub(super) vain_hints: u32,
+    /// The next campaign comes early because of a hint.
+    pub(super) is_hinted: bool,
     /// Campaigns in a row of which nobody knows what became of them.
     pub(super) unheard: u32,
     /// Whether the store may know this nonce: standing by, or even granted.
@@ -33,11 +37,14 @@ pub(crate) struct Following {
 pub(super) const HINT_GAP: Duration = Duration::from_millis(10);
 
 impl Following {
-    /// Begins a candidacy of its own, under a fresh nonce, after `delay`, which no hint cuts short.
-    pub(crate) fn afresh(ctx: &mut Context, delay: Duration) -> State {
+    /// Begins a candidacy of its own, under a fresh nonce, after `delay`, which no hint cuts short. The store does not
+    /// get more patience for a new nonce: campaigns that failed in a row are counted on.
+    pub(crate) fn afresh(ctx: &mut Context, delay: Duration, failures: u32) -> State {
         let following = Self {
             nonce: ctx.fresh_nonce(),
-            failures: 0,
+            failures,
+            vain_hints: 0,
+            is_hinted: false,
             unheard: 0,
             known_to_store: false,
             hints_from: ctx.now + delay,
@@ -46,7 +53,8 @@ impl Following {
     }
 
     /// Waits; a priority below the keenest waits a little longer. With nothing to wait for, campaigns at once.
-    pub(super) fn wait(self, ctx: &mut Context, delay: Duration) -> State {
+    pub(super) fn wait(mut self, ctx: &mut Context, delay: Duration) -> State {
+        self.is_hinted = false;
         let delay = delay + ctx.candidate.priority.delay();
         if delay.is_zero() && ctx.well {
             return Campaigning::send(ctx, self);
@@ -79,7 +87,8 @@ impl Following {
     }
 
     /// Something may have changed: look now, but not in a tight loop.
-    pub(crate) fn on_hint(self, ctx: &mut Context) -> State {
+    pub(crate) fn on_hint(mut self, ctx: &mut Context) -> State {
+        self.is_hinted = true;
         ctx.timers.at_latest(Timer::Campaign, self.hints_from.max(ctx.now) + ctx.candidate.priority.delay());
         State::Following(self)
     }
@@ -96,6 +105,7 @@ impl Following {
         if !self.known_to_store {
             return super::resigning::leave(ctx);
         }
-        Release { nonce: self.nonce, term: None, successor: None, reason: LossReason::Stopped }.send(ctx, Then::Stop)
+        let Self { nonce, failures, .. } = self;
+        Release { nonce, term: None, successor: None, reason: LossReason::Stopped, failures }.send(ctx, Then::Stop)
     }
 }

@@ -73,7 +73,7 @@ impl Leading {
                 ctx.emit(Output::Report(Problem::Replaced { term: self.term }));
                 state
             }
-            Err(Failure::Refused | Failure::NotSent | Failure::Unknown) => self.failed(ctx),
+            Err(Failure::Refused | Failure::NotSent | Failure::Unknown | Failure::Unusable) => self.failed(ctx),
         }
     }
 
@@ -174,7 +174,7 @@ impl Leading {
         };
         if ctx.has(Mutant::SilentLoss) {
             ctx.timers.clear_all_but_health();
-            return super::resigning::stand_again(ctx, reason);
+            return super::resigning::stand_again(ctx, reason, 0);
         }
         // First the loss, then why: whoever hears of the trouble must not find leadership in place.
         let state = Draining::at_once(ctx, &self, reason);

@@ -27,7 +27,8 @@ pub(crate) use resigning::{Release, Resigning};
 ///                 Stopped
 /// ```
 ///
-/// Two campaigns in a row that nobody answers lead from Campaigning to Resigning, too: the lease may be ours.
+/// Two campaigns in a row that nobody answers lead from Campaigning to Resigning, too: the lease may be ours. So does a
+/// grant that must not be relied on. Whatever was resigned, what follows has a nonce of its own.
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
 pub(crate) enum State {
     /// Not standing yet.

@@ -18,6 +18,8 @@ pub(crate) struct Release {
     pub(super) term: Option<Term>,
     pub(super) successor: Option<CandidateId>,
     pub(super) reason: LossReason,
+    /// Campaigns that have failed in a row up to here.
+    pub(super) failures: u32,
 }
 
 /// A resignation is under way. It is tried a few times and never waited for long: the lease runs out anyway. Only where
@@ -46,9 +48,10 @@ impl Release {
     }
 
     /// Releases what may have been granted without our hearing of it, and campaigns again when that is answered. It goes
-    /// on waiting longer and longer, after so many attempts that were not answered either.
-    pub(super) fn send_until_heard(self, ctx: &mut Context, attempts: u32) -> State {
+    /// on waiting longer and longer, after the campaigns that failed.
+    pub(super) fn send_until_heard(self, ctx: &mut Context) -> State {
         ctx.timers.clear_all_but_health();
+        let attempts = self.failures;
         Resigning { release: self, pending: None, attempts, then: Then::FollowOnceHeard }.failed(ctx)
     }
 }
@@ -82,7 +85,7 @@ impl Resigning {
 
     fn attempt(mut self, ctx: &mut Context) -> State {
         self.attempts = self.attempts.saturating_add(1);
-        let Release { nonce, term, ref successor, reason } = self.release;
+        let Release { nonce, term, ref successor, reason, .. } = self.release;
         self.pending = Some(ctx.send(Verb::Resign { nonce, term, successor: successor.clone(), reason }));
         State::Resigning(self)
     }
@@ -103,20 +106,22 @@ impl Resigning {
         if self.then == Then::Stop {
             return leave(ctx);
         }
-        stand_again(ctx, self.release.reason)
+        stand_again(ctx, self.release.reason, self.release.failures)
     }
 }
 
-/// Begins a new candidacy after a term that ended for this reason.
-pub(super) fn stand_again(ctx: &mut Context, reason: LossReason) -> State {
+/// Begins a new candidacy after a term that ended for this reason, and after so many campaigns that failed in a row.
+pub(super) fn stand_again(ctx: &mut Context, reason: LossReason, failures: u32) -> State {
     let delay = match reason {
         // Nothing was given away on purpose.
         LossReason::Expired | LossReason::Superseded | LossReason::Revoked | LossReason::Unheard => Duration::ZERO,
+        // The store could not do what it is there for.
+        LossReason::Withdrawn => ctx.back_off(failures, ctx.candidate.timing.renew_every()),
         // The store has to climb above the terms it forgot; there is no hurry to help it.
         LossReason::Regressed => ctx.jittered(ctx.candidate.timing.renew_every()),
         LossReason::Unhealthy | LossReason::Requested | LossReason::Resigned | LossReason::Stopped => COOL_DOWN,
     };
-    Following::afresh(ctx, delay)
+    Following::afresh(ctx, delay, failures)
 }
 
 /// The end of a candidacy, or of a lease that cannot be released.

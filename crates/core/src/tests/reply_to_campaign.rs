@@ -1,5 +1,7 @@
 use super::*;
 
+const UNUSABLE: Reply = Reply::Campaign(Err(Failure::Unusable));
+
 #[test]
 fn trust_counts_from_the_sending_and_not_from_the_answer() {
     let (mut bench, request) = Bench::campaigning();
@@ -43,6 +45,84 @@ fn the_nonce_is_kept_after_every_failure() {
         assert_eq!(bench.reply(first.id, Reply::Campaign(Err(failure))), []);
         assert_eq!(campaign_nonce(&only_request(&bench.wake())), campaign_nonce(&first), "{failure:?}");
     }
+}
+
+#[test]
+fn a_grant_that_is_of_no_use_is_given_back_and_followed_by_a_fresh_nonce() {
+    let (mut bench, campaign) = Bench::campaigning();
+    let resign = only_request(&bench.reply(campaign.id, UNUSABLE));
+    let nonce = campaign_nonce(&campaign);
+    let reason = LossReason::Withdrawn;
+    assert_eq!(resign.verb, Verb::Resign { nonce, term: None, successor: None, reason });
+    assert_eq!(bench.reply(resign.id, Reply::Resign(Ok(()))), [], "it backs off");
+    let again = only_request(&bench.wake());
+    assert_ne!(campaign_nonce(&again), nonce);
+    assert!(matches!(bench.reply(again.id, granted(5))[..], [Output::Elected { .. }]));
+}
+
+#[test]
+fn a_nonce_is_not_used_again_although_nobody_answers_its_resignation() {
+    let (mut bench, campaign) = Bench::campaigning();
+    let mut sent = requests(&bench.reply(campaign.id, UNUSABLE));
+    while !bench.is_following() {
+        sent.extend(requests(&bench.wake()));
+    }
+    assert_eq!((sent.len(), sent.iter().all(is_resign)), (2, true), "{sent:?}");
+    assert_ne!(campaign_nonce(&only_request(&bench.wake())), campaign_nonce(&campaign));
+}
+
+#[test]
+fn a_store_whose_grants_are_of_no_use_is_asked_less_and_less_often() {
+    let (mut bench, mut campaign) = Bench::campaigning();
+    let pauses = [0; 8].map(|_| {
+        let resign = only_request(&bench.reply(campaign.id, UNUSABLE));
+        bench.reply(resign.id, Reply::Resign(Ok(())));
+        let pause = bench.sleeps().unwrap();
+        campaign = only_request(&bench.wake());
+        pause
+    });
+    assert!(pauses.is_sorted() && pauses[7] >= timing().renew_every() / 2, "{pauses:?}");
+}
+
+#[test]
+fn a_store_that_answers_nonsense_to_campaigns_alone_is_asked_less_and_less_often() {
+    let (mut bench, mut request) = Bench::campaigning();
+    let begun = bench.now;
+    let mut asked = 0;
+    while bench.now < begun + s(60) {
+        let reply = if is_resign(&request) { Reply::Resign(Ok(())) } else { Reply::Campaign(Err(Failure::Unknown)) };
+        let sent = requests(&bench.reply(request.id, reply));
+        request = sent.first().cloned().unwrap_or_else(|| only_request(&bench.wake()));
+        asked += 1;
+    }
+    // Three requests in two pauses of a second or two.
+    assert!(asked < 120, "{asked} requests in a minute");
+}
+
+#[test]
+fn hints_that_keep_leading_to_failures_are_followed_less_and_less_often() {
+    let (mut bench, mut request) = Bench::campaigning();
+    let begun = bench.now;
+    let mut asked = 0;
+    while bench.now < begun + s(60) {
+        bench.reply(request.id, Reply::Campaign(Err(Failure::Refused)));
+        bench.feed(Input::Hint);
+        request = only_request(&bench.wake());
+        asked += 1;
+    }
+    assert!(asked < 120, "{asked} requests in a minute");
+}
+
+#[test]
+fn the_first_hint_after_many_failures_is_followed_at_once() {
+    let (mut bench, mut request) = Bench::campaigning();
+    for _ in 0..10 {
+        bench.reply(request.id, Reply::Campaign(Err(Failure::NotSent)));
+        request = only_request(&bench.wake());
+    }
+    bench.reply(request.id, Reply::Campaign(Err(Failure::NotSent)));
+    bench.feed(Input::Hint);
+    assert!(bench.sleeps().unwrap() <= timing().renew_every() / 16, "{:?}", bench.sleeps());
 }
 
 #[test]

@@ -49,8 +49,10 @@ pub fn can_make(mistake: Mistake) -> bool {
     match mistake {
         #[cfg(mutants)]
         Mistake::Elector(_) => true,
-        // All candidates have the same ttl, and the store does not crash.
-        Mistake::Store(StoreMistake::ChallengersTtl | StoreMistake::ExpiryForgotten) => false,
+        // All candidates have the same ttl, the store does not crash, and it vouches for what it grants.
+        Mistake::Store(
+            StoreMistake::ChallengersTtl | StoreMistake::ExpiryForgotten | StoreMistake::GivesBackItself,
+        ) => false,
         // Clocks do not stop.
         Mistake::Process(ProcessMistake::ClockStopsInSuspend) => false,
         // There are no jobs.

@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use tenure_core::record::{ProcessToken, Wake};
-use tenure_core::{CampaignReply, Failure, Input, Instant, Reply, Request, Verb};
+use tenure_core::{CampaignReply, Failure, Input, Instant, LossReason, Reply, Request, Verb};
 
 use super::queue::{Event, Life};
 use super::view::nanos;
@@ -11,6 +11,7 @@ use super::{Outcome, World};
 use crate::clock::{MILLI, True};
 use crate::fault::Fault;
 use crate::kind::Kind;
+use crate::mistake::{Mistake, StoreMistake};
 use crate::store::Caller;
 use crate::tally::Situation;
 use crate::words;
@@ -64,8 +65,30 @@ impl World {
             self.note_ghost(from);
         }
         self.wake(&wake);
+        let reply = self.vouch(from, request, reply, sent);
         self.answer(from, request, reply, sent);
         Ok(())
+    }
+
+    /// A store that cannot vouch for a grant says so.
+    fn vouch(&mut self, from: Life, request: &Request, reply: Reply, sent: True) -> Reply {
+        let (Verb::Campaign { nonce }, Reply::Campaign(Ok(CampaignReply::Granted { term }))) = (&request.verb, &reply)
+        else {
+            return reply;
+        };
+        if !self.is_hit(Fault::UnsureGrants) {
+            return reply;
+        }
+        self.disturb();
+        self.say(|world| format!("the store cannot vouch for term {term} of {}", world.name(from.node)));
+        if self.options.mistake != Some(Mistake::Store(StoreMistake::GivesBackItself)) {
+            return failed(&request.verb, Failure::Unusable);
+        }
+        let (successor, reason) = (None, LossReason::Withdrawn);
+        let verb = Verb::Resign { nonce: *nonce, term: Some(*term), successor, reason };
+        let at = self.now + self.latency();
+        self.queue.put(at, Event::AtStore { from, request: Request { id: request.id, verb }, sent });
+        failed(&request.verb, Failure::Refused)
     }
 
     pub(super) fn with_caller<T>(

@@ -98,6 +98,7 @@ impl World {
             | Fault::SlowAnswers
             | Fault::LostHints
             | Fault::StoreErrors
+            | Fault::UnsureGrants
             | Fault::SlowWork
             | Fault::StubbornWork => (),
         }

@@ -101,6 +101,7 @@ pub(super) const TRANSITIONS: Metric = Metric {
             LossReason::Stopped.as_str(),
             LossReason::Regressed.as_str(),
             LossReason::Unheard.as_str(),
+            LossReason::Withdrawn.as_str(),
         ],
     }),
     ..counter("tenure_transitions_total", "Begins and ends of leaderships of this process, by reason.")

@@ -68,6 +68,12 @@ impl StoreError {
         Self::new(StoreErrorKind::Replaced, Failure::Replaced, message)
     }
 
+    /// A grant that must not be relied on, after a campaign. Whoever campaigned gives it back, and campaigns again under
+    /// another nonce.
+    pub fn unusable(kind: StoreErrorKind, message: impl Into<String>) -> Self {
+        Self::new(kind, Failure::Unusable, message)
+    }
+
     /// Keeps the cause.
     #[must_use]
     pub fn caused_by(mut self, source: impl StdError + Send + Sync + 'static) -> Self {

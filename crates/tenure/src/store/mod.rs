@@ -67,6 +67,9 @@ pub type Replies<T> = Vec<Result<T, StoreError>>;
 ///   has waited longest, for [`RESERVATION`]. A successor that leaves passes the reservation on in the same way.
 /// - Whoever makes a reservation **wakes** the first [`WOKEN_BY_RESIGNATION`] in line: the successor at once, the next one
 ///   when the reservation ends, each other one a sixteenth of it later. Those that are known to be gone are passed over.
+/// - A store **never resigns by itself**. A grant that it cannot vouch for (too few copies have it, say) is answered by
+///   [`StoreError::unusable`]; the candidate resigns it, and draws another nonce. A nonce is never used again after a
+///   resignation was sent for it: that may arrive late, and would end whatever the nonce was granted meanwhile.
 /// - The **holder's** ttl rules, not the challenger's.
 /// - Terms never fall, whatever happens to the lease, and not by **`forget`** either: what is removed of an election
 ///   leaves behind how high its terms were, if only as one number for the whole namespace.

@@ -1,9 +1,11 @@
 //! Elections that are shared with participants of another make.
 
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
-use tenure::store::{Change, StoreErrorKind};
+use tenure::store::{Change, StoreErrorKind, Verdict};
+use tenure::{Tenure, Timing};
 use tenure_core::Failure;
+use tenure_testkit::bound::within;
 use tenure_testkit::redis::RedisServer;
 
 use crate::foreign::Foreigner;
@@ -47,6 +49,72 @@ async fn a_foreign_leader_is_followed_when_it_releases() {
         assert!(foreigner.releases());
         assert!(candidate.granted().await > first);
         table.is_in_order("ours");
+    })
+    .await;
+}
+
+#[tokio::test]
+async fn a_foreign_leader_that_releases_is_followed_long_before_its_lease_would_end() {
+    for_each_make(async |table| {
+        let mut foreigner = table.foreigner("foreign", TTL);
+        assert!(foreigner.acquires());
+        let tenures = [0, 1].map(|_| Tenure::open(&table.url()).unwrap());
+        let timing = Timing::from_ttl(Duration::from_secs(3)).unwrap();
+        let candidates = tenures.each_ref().map(|tenure| {
+            let candidacy = tenure.election(table.election).unwrap().timing(timing);
+            candidacy.start().unwrap()
+        });
+        let observer = table.candidate("observer");
+        until("two that follow", async || (observer.observe().await.standing_by.len() == 2).then_some(())).await;
+        let asked = table.server.calls("evalsha");
+        // Waits because it is to be seen how often followers look.
+        tokio::time::sleep(Duration::from_secs(1)).await;
+        let asked = table.server.calls("evalsha") - asked;
+        assert!(asked < 20, "{asked} looks in a second");
+        assert!(foreigner.renews() && foreigner.releases());
+        let released = Instant::now();
+        until("a leader", async || candidates.iter().find(|candidate| candidate.is_leader())).await;
+        within("leadership behind a foreign leader", released.elapsed(), Duration::from_secs(5));
+    })
+    .await;
+}
+
+#[tokio::test]
+async fn a_lease_of_ours_that_lost_its_expiry_gets_it_again() {
+    for_each_make(async |table| {
+        let (gone, follower) = (table.candidate("gone").with_ttl(SHORT * 3), table.candidate("follower"));
+        let term = gone.granted().await;
+        assert_eq!(table.server.command(&["PERSIST", LEASE]), redis::Value::Int(1));
+        let words = [LEASE, "\"gone\"", "had lost its expiry"];
+        assert_told(&follower.refused().await, StoreErrorKind::Corrupt, Failure::Unknown, &words);
+        table.is_in_order("gone");
+        assert!(follower.granted_soon().await > term);
+
+        // One that lives keeps it, and gives it an expiry by itself.
+        let term = follower.observe().await.lease.unwrap().leader.term;
+        table.server.command(&["PERSIST", LEASE]);
+        follower.keeps(term).await;
+        table.is_in_order("follower");
+    })
+    .await;
+}
+
+#[tokio::test]
+async fn a_foreign_lease_without_an_expiry_is_told_of() {
+    for_each_make(async |table| {
+        table.server.command(&["SET", LEASE, "foreign"]);
+        let candidate = table.candidate("ours");
+        let words = [LEASE, "\"foreign\"", "has no expiry", "DEL app:leader:mix"];
+        assert_told(&candidate.refused().await, StoreErrorKind::Corrupt, Failure::Refused, &words);
+        // It is not told every time.
+        assert_eq!(candidate.held().await.leader.unwrap().candidate, id("foreign"));
+        let findings = candidate.store.examine().await;
+        let finding = findings.iter().find(|finding| finding.check == "expiry").unwrap();
+        assert!(finding.verdict == Verdict::Bad && finding.detail.contains(LEASE), "{finding:?}");
+        table.server.command(&["DEL", LEASE]);
+        candidate.granted().await;
+        let findings = candidate.store.examine().await;
+        assert!(findings.iter().any(|finding| finding.check == "expiry" && finding.verdict == Verdict::Good));
     })
     .await;
 }
@@ -222,10 +290,14 @@ impl Table {
         Foreigner::new(&self.server, LEASE, name, ttl)
     }
 
+    fn url(&self) -> String {
+        let options = self.options.replace('{', "%7B").replace('}', "%7D");
+        format!("{}?{options}", self.server.url())
+    }
+
     /// A candidate of ours on a handle of its own.
     fn candidate(&self, name: &str) -> Stander {
-        let options = self.options.replace('{', "%7B").replace('}', "%7D");
-        let candidate = Stander::new(&open(&format!("{}?{options}", self.server.url())), self.election, name);
+        let candidate = Stander::new(&open(&self.url()), self.election, name);
         assert_eq!(candidate.key, key(self.election));
         candidate
     }

@@ -1,22 +1,20 @@
 //! Grants that count only when a replica has them.
 
+use std::time::Duration;
+
 use tenure::store::StoreErrorKind;
 use tenure::store::ledger::Claimed;
+use tenure::{Tenure, Timing};
 use tenure_core::Failure;
+use tenure_testkit::proxy::{Direction, Fault, Proxy};
 use tenure_testkit::redis::{RedisOptions, RedisServer};
 
 use crate::messages::{post, send};
-use crate::support::{Stander, assert_told, open, term_of, until};
+use crate::support::{Stander, assert_told, id, open, term_of, until};
 
 #[tokio::test]
-async fn a_grant_that_no_replica_has_is_withdrawn() {
-    let primary = RedisServer::start_with(RedisOptions::default().line("repl-diskless-sync-delay 0"));
-    let following = format!("replicaof 127.0.0.1 {}", primary.port());
-    let replica = RedisServer::start_with(RedisOptions::default().line(following));
-    until("a replica that has been heard", async || {
-        primary.info("replication", "slave0").filter(|state| state.contains("state=online"))
-    })
-    .await;
+async fn a_grant_that_no_replica_has_is_of_no_use() {
+    let (primary, replica) = pair().await;
     let store = open(&format!("{}?wait_replicas=1", primary.url()));
     let (first, second) = (Stander::new(&store, "first", "a"), Stander::new(&store, "second", "a"));
     let wins = async |candidate: &Stander| {
@@ -29,8 +27,9 @@ async fn a_grant_that_no_replica_has_is_withdrawn() {
 
     let paused = replica.pause();
     let error = second.refused().await;
-    let words = ["only 0 of 1 replicas have confirmed", "was released again"];
-    assert_told(&error, StoreErrorKind::Unavailable, Failure::Refused, &words);
+    let words = ["only 0 of 1 replicas have confirmed", "is given back"];
+    assert_told(&error, StoreErrorKind::Unavailable, Failure::Unusable, &words);
+    second.resign().await.unwrap();
     assert_eq!(primary.command(&["EXISTS", "tenure:default:second"]), redis::Value::Int(0));
     assert_eq!(second.observe().await.lease, None);
     // Leases that were granted go on: renewing gives nothing away.
@@ -38,8 +37,62 @@ async fn a_grant_that_no_replica_has_is_withdrawn() {
     assert_eq!(Stander::new(&store, "first", "b").held().await.leader.unwrap().term, term);
 
     drop(paused);
+    let second = Stander::new(&store, "second", "a");
     wins(&second).await;
     assert_eq!(second.observe().await.lease.unwrap().leader.candidate, second.id);
+}
+
+#[tokio::test]
+async fn a_grant_that_is_given_back_late_does_not_end_the_leadership_after_it() {
+    let (primary, replica) = pair().await;
+    let proxy = Proxy::before(primary.address()).unwrap();
+    let brief = Stander::new(&open(&primary.url()), "e", "before").with_ttl(Duration::from_secs(3));
+    // The server knows all scripts.
+    brief.granted().await;
+    brief.resign().await.unwrap();
+    brief.granted().await;
+    let tenure = Tenure::open(&format!("redis://{}?wait_replicas=1", proxy.address())).unwrap();
+    let timing = Timing::from_ttl(Duration::from_secs(6)).unwrap();
+    let ours = tenure.election("e").unwrap().candidate(id("ours")).timing(timing).start().unwrap();
+    // It has nothing more to ask before that lease ends.
+    until("a follower that can be woken", async || {
+        let followers = primary.command(&["HVALS", "{tenure:default:e}:standing"]);
+        let followers: Vec<String> = redis::from_redis_value(followers).unwrap();
+        followers.iter().any(|follower| !follower.starts_with(' ')).then_some(())
+    })
+    .await;
+
+    // It is granted the lease, and no replica has it. What it sends when it hears of that stays on its way.
+    let paused = replica.pause();
+    proxy.inject(Direction::Replies, Fault::Hold);
+    let holder = || primary.command(&["GET", "tenure:default:e"]);
+    let is_ours = |holder: redis::Value| (holder == redis::Value::BulkString(b"ours".to_vec())).then_some(());
+    until("a grant that nobody has heard of", async || is_ours(holder())).await;
+    proxy.inject_next(1, Direction::Requests, Fault::Hold);
+    proxy.clear(Direction::Replies);
+    proxy.changes().wait_for(|counts| counts.requests.waiting > 0).await.unwrap();
+    drop(paused);
+    let leadership = until("a leader", async || ours.leadership()).await;
+
+    let asked = primary.calls("evalsha");
+    proxy.clear(Direction::Requests);
+    proxy.changes().wait_for(|counts| counts.requests.waiting == 0).await.unwrap();
+    until("what was on its way", async || (primary.calls("evalsha") > asked).then_some(())).await;
+    let rival = Stander::new(&brief.store, "e", "rival").campaign().await.unwrap();
+    assert_eq!(term_of(&rival), None, "{rival:?} while {leadership:?} goes on");
+    assert!(leadership.is_valid());
+}
+
+/// A primary, and a replica that has been heard.
+async fn pair() -> (RedisServer, RedisServer) {
+    let primary = RedisServer::start_with(RedisOptions::default().line("repl-diskless-sync-delay 0"));
+    let following = format!("replicaof 127.0.0.1 {}", primary.port());
+    let replica = RedisServer::start_with(RedisOptions::default().line(following));
+    until("a replica that has been heard", async || {
+        primary.info("replication", "slave0").filter(|state| state.contains("state=online"))
+    })
+    .await;
+    (primary, replica)
 }
 
 #[tokio::test]
@@ -98,5 +151,5 @@ async fn without_any_replica_nothing_is_granted() {
     let primary = RedisServer::start();
     let store = open(&format!("{}?wait_replicas=2", primary.url()));
     let error = Stander::new(&store, "e", "a").refused().await;
-    assert_told(&error, StoreErrorKind::Unavailable, Failure::Refused, &["only 0 of 2 replicas"]);
+    assert_told(&error, StoreErrorKind::Unavailable, Failure::Unusable, &["only 0 of 2 replicas"]);
 }

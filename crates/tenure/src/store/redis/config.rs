@@ -95,7 +95,7 @@ impl RedisConfig {
         Self { key_pattern: pattern.into(), ..self }
     }
 
-    /// A lease counts as granted only when so many replicas have it; otherwise it is released again. 0 by default.
+    /// A lease counts as granted only when so many replicas have it; otherwise it is given back. 0 by default.
     #[must_use]
     pub fn wait_replicas(self, replicas: u32) -> Self {
         Self { wait_replicas: replicas, ..self }

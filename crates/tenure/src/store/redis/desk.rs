@@ -2,12 +2,12 @@
 
 use std::collections::HashSet;
 use std::sync::Arc;
-use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::time::Duration;
 
 use futures_util::stream::BoxStream;
 use redis::{Cmd, Value, cmd};
-use tenure_core::{CampaignReply, CandidateId, ElectionName, Failure, Held, LossReason, Namespace, RenewReply, Term};
+use tenure_core::{CampaignReply, CandidateId, ElectionName, Failure, Held, Namespace, RenewReply};
 
 use super::super::remote::server_clock::ServerClock;
 use super::super::{
@@ -21,7 +21,8 @@ use super::error::Fault;
 use super::index::{self, Index};
 use super::keys::{Keys, companions};
 use super::push::{Channels, Push};
-use super::reply::{self, Batch, Outcome};
+use super::reminders::Reminders;
+use super::reply::{self, Batch, Outcome, Plight, Seen};
 use super::sentinel::Opinion;
 
 use super::verbs::{Campaigning, ForgettingElection, Observing, Renewing, RequestingHandover, Resigning, Verb};
@@ -39,6 +40,10 @@ pub(super) struct Desk {
     server_clock: ServerClock,
     /// Calls so far.
     calls: AtomicU64,
+    /// The server has granted what must not be used: there may be a better one.
+    is_doubtful: AtomicBool,
+    /// Which leases without an expiry have been told of.
+    endless: Reminders,
 }
 
 /// The answers to a batch.
@@ -55,6 +60,10 @@ pub(super) struct Reply<T> {
     server: Arc<str>,
 }
 
+/// How often whoever is first in line looks whether a foreign leader has gone.
+const LOOK_AGAIN_MIN: Duration = Duration::from_millis(100);
+const LOOK_AGAIN_MAX: Duration = Duration::from_secs(2);
+
 impl Desk {
     pub(super) fn new(config: &RedisConfig, clock: Clock) -> Result<Self, StoreError> {
         let (keys, deployment) = (config.keys()?, Arc::new(config.deployment()?));
@@ -70,6 +79,8 @@ impl Desk {
             index: Index::default(),
             server_clock: ServerClock::new(clock),
             calls: AtomicU64::new(0),
+            is_doubtful: AtomicBool::new(false),
+            endless: Reminders::default(),
         })
     }
 
@@ -103,6 +114,9 @@ impl Desk {
     }
 
     pub(super) async fn campaign(&self, batch: &[Campaign]) -> Replies<CampaignReply> {
+        if self.is_doubtful.swap(false, Ordering::Relaxed) {
+            self.deployment.reconnect();
+        }
         let wake = self.wake_channel();
         let missing = self.index.missing(batch.iter().map(|request| &request.key));
         let verb = Campaigning { changes: &self.changes, wake };
@@ -136,7 +150,25 @@ impl Desk {
     }
 
     pub(super) async fn observe(&self, batch: &[ElectionKey]) -> Replies<Observation> {
-        self.ask(&Observing, batch, Vec::new(), None).await.into_values()
+        let seen = self.ask(&Observing, batch, Vec::new(), None).await.into_values();
+        let tell = |(key, seen): (&ElectionKey, Result<Seen, StoreError>)| {
+            let seen = seen?;
+            if seen.is_endless && self.endless.is_due(key) {
+                let holder = seen.observation.lease.as_ref().map(|lease| lease.leader.candidate.to_string());
+                let key = self.keys.lease(key)?;
+                tracing::warn!("{}", Fault::Endless { key, holder: holder.unwrap_or_default() }.about(&self.place));
+            }
+            Ok(seen.observation)
+        };
+        batch.iter().zip(seen).map(tell).collect()
+    }
+
+    /// The keys among the leases of these elections that have no expiry.
+    pub(super) async fn endless(&self, batch: &[ElectionKey]) -> Vec<String> {
+        let seen = self.ask(&Observing, batch, Vec::new(), None).await.into_values();
+        let is_endless = |seen: &Result<Seen, StoreError>| seen.as_ref().is_ok_and(|seen| seen.is_endless);
+        let endless = batch.iter().zip(seen).filter(|(_, seen)| is_endless(seen));
+        endless.filter_map(|(key, _)| self.keys.lease(key).ok()).collect()
     }
 
     pub(super) async fn request_handover(
@@ -196,7 +228,7 @@ impl Desk {
         }
     }
 
-    /// Gives back every grant that must not be used.
+    /// Lets no grant pass that must not be used.
     async fn confirm(
         &self,
         batch: &[Campaign],
@@ -204,32 +236,45 @@ impl Desk {
     ) -> Replies<CampaignReply> {
         let is_grant = |reply: &&Reply<Outcome>| matches!(reply.value, Outcome::Granted { .. });
         let opinion = self.opinion_of(replies.iter().flatten().find(is_grant)).await;
-        let mut withdrawals = Vec::new();
-        let mut judged: Vec<Result<CampaignReply, StoreError>> = Vec::with_capacity(replies.len());
-        for (position, (request, reply)) in batch.iter().zip(replies).enumerate() {
-            judged.push(match reply {
-                Ok(Reply { value: Outcome::Held(held), .. }) => Ok(CampaignReply::Held(held)),
-                Ok(reply @ Reply { value: Outcome::Granted { term, ran_out, .. }, .. }) => {
-                    match self.server_clock.holds_back(&request.key, ran_out) {
-                        // It is kept, and found again by its nonce when it may be used.
-                        Some(remaining) => Ok(CampaignReply::Held(Held { leader: None, remaining, rank: 0 })),
-                        None => {
-                            if let Some(why) = self.objection(&reply, opinion, "lease") {
-                                withdrawals.push((position, why, withdrawal(request, term)));
-                            }
-                            Ok(CampaignReply::Granted { term })
-                        }
-                    }
+        let judge = |request: &Campaign, reply: Reply<Outcome>| {
+            let (term, ran_out) = match reply.value {
+                Outcome::Held(held, plight) => return self.follow(request, held, plight),
+                Outcome::Granted { term, ran_out, .. } => (term, ran_out),
+            };
+            if let Some(remaining) = self.server_clock.holds_back(&request.key, ran_out) {
+                // It is kept, and found again by its nonce when it may be used.
+                return Ok(CampaignReply::Held(Held { leader: None, remaining, rank: 0 }));
+            }
+            match self.objection(&reply, opinion, "lease") {
+                Some(why) => {
+                    self.is_doubtful.store(true, Ordering::Relaxed);
+                    Err(self.tell(Fault::Unusable(why)))
                 }
-                Err(error) => Err(error),
-            });
+                None => Ok(CampaignReply::Granted { term }),
+            }
+        };
+        batch.iter().zip(replies).map(|(request, reply)| reply.and_then(|reply| judge(request, reply))).collect()
+    }
+
+    /// What a candidate is told of a lease in other hands.
+    fn follow(&self, request: &Campaign, held: Held, plight: Plight) -> Result<CampaignReply, StoreError> {
+        let holder = || held.leader.as_ref().map(|leader| leader.candidate.to_string()).unwrap_or_default();
+        let key = || self.keys.lease(&request.key).unwrap_or_default();
+        match plight {
+            Plight::None => Ok(CampaignReply::Held(held)),
+            Plight::Mended => {
+                let left = held.remaining.as_secs_f64();
+                Err(self.tell(Fault::Mended { key: key(), holder: holder(), left }))
+            }
+            Plight::Endless if self.endless.is_due(&request.key) => {
+                Err(self.tell(Fault::Endless { key: key(), holder: holder() }))
+            }
+            // Whoever will not be told of its end has to look for it.
+            Plight::Foreign | Plight::Endless => {
+                let remaining = held.remaining.min(look_again_after(request.ttl, held.rank));
+                Ok(CampaignReply::Held(Held { remaining, ..held }))
+            }
         }
-        let resignations: Vec<Resign> = withdrawals.iter().map(|(_, _, resignation)| resignation.clone()).collect();
-        for ((position, why, _), released) in withdrawals.into_iter().zip(self.resign(&resignations).await) {
-            let fault = if released.is_ok() { Fault::Withdrawn(why) } else { Fault::Adrift(why) };
-            judged[position] = Err(self.tell(fault));
-        }
-        judged
     }
 
     /// Why what was written must not be relied on, if so.
@@ -377,14 +422,10 @@ fn call<V: Verb>(verb: &V, batch: &[V::Request], group: &[(usize, String)], numb
     Call { route, order: Order::Script(V::script(), command) }
 }
 
-fn withdrawal(request: &Campaign, term: Term) -> Resign {
-    Resign {
-        key: request.key.clone(),
-        nonce: request.nonce,
-        term: Some(term),
-        successor: None,
-        reason: LossReason::Unheard,
-    }
+/// The first in line looks often enough to take over soon; the others look the less often the further back they are, so that
+/// a long line is hardly felt, and its first ones may be gone.
+fn look_again_after(ttl: Duration, rank: u32) -> Duration {
+    (ttl / 15).clamp(LOOK_AGAIN_MIN, LOOK_AGAIN_MAX).saturating_mul(rank.saturating_add(1))
 }
 
 fn replaced(server: &str) -> String {

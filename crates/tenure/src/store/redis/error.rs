@@ -30,15 +30,24 @@ pub(super) enum Fault {
     /// No sentinel, or not enough of them, knows where to go.
     #[error("{0}")]
     NoPrimary(String),
-    /// The lease was granted, and has been released again because of this.
-    #[error("{0}; what it granted was released again")]
-    Withdrawn(String),
+    /// The lease was granted, and must not be used because of this.
+    #[error("{0}; what was granted is given back")]
+    Unusable(String),
+    /// A lease of ours had lost its expiry, and has got it again.
+    #[error(
+        "the lease {key:?} of {holder:?} had lost its expiry, as after PERSIST, and would have lasted for ever; it runs out \
+         in {left:.1} s now unless it is renewed. Look for whoever changes keys by hand"
+    )]
+    Mended { key: String, holder: String, left: f64 },
+    /// A foreign lease has none.
+    #[error(
+        "the key {key:?}, held by {holder:?}, has no expiry, and nobody can lead until somebody removes it; if its holder \
+         is gone, do so: DEL {key}"
+    )]
+    Endless { key: String, holder: String },
     /// It was written, but not where it should be as well.
     #[error("{0}; a failover may lose it, so send it again")]
     Unconfirmed(String),
-    /// The lease was granted, must not be used because of this, and could not be released.
-    #[error("{0}; what it granted could not be released")]
-    Adrift(String),
 }
 
 impl Fault {
@@ -62,8 +71,11 @@ impl Fault {
                 matches!(Code::of(text), Code::ReadOnly | Code::MasterDown | Code::Moved)
             }
             // A connection that answers nonsense may have lost count of its answers.
-            Self::Nonsense(_) | Self::NoPrimary(_) | Self::Withdrawn(_) | Self::Adrift(_) => true,
+            Self::Nonsense(_) | Self::NoPrimary(_) => true,
+            // The grant has to be given back where it came from. After that another server is looked for.
+            Self::Unusable(_) => false,
             Self::Connect(_) | Self::Lost(_) | Self::Silent | Self::Unconfirmed(_) => false,
+            Self::Mended { .. } | Self::Endless { .. } => false,
         }
     }
 
@@ -82,8 +94,10 @@ impl Fault {
             Self::CutShort { text } => StoreError::unknown(Code::of(&text).kind(), message),
             Self::Nonsense(_) => StoreError::unknown(StoreErrorKind::Corrupt, message),
             Self::NoPrimary(_) => StoreError::not_sent(StoreErrorKind::Unavailable, message),
-            Self::Withdrawn(_) => StoreError::refused(StoreErrorKind::Unavailable, message),
-            Self::Unconfirmed(_) | Self::Adrift(_) => StoreError::unknown(StoreErrorKind::Unavailable, message),
+            Self::Unusable(_) => StoreError::unusable(StoreErrorKind::Unavailable, message),
+            Self::Endless { .. } => StoreError::refused(StoreErrorKind::Corrupt, message),
+            Self::Mended { .. } => StoreError::unknown(StoreErrorKind::Corrupt, message),
+            Self::Unconfirmed(_) => StoreError::unknown(StoreErrorKind::Unavailable, message),
         }
     }
 }

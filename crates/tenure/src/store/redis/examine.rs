@@ -3,8 +3,9 @@
 use std::time::{Duration, Instant};
 
 use redis::{Cmd, Value, cmd};
+use tenure_core::{ElectionName, Namespace};
 
-use super::super::{Finding, Verdict};
+use super::super::{ElectionKey, Finding, Verdict};
 use super::call::{Call, Order};
 use super::deployment::Deployment;
 use super::desk::Desk;
@@ -16,12 +17,15 @@ use crate::clock::unix_ms;
 /// Clocks that differ by more than this are worth a word. Nothing is decided by it: leases only need a clock that does not
 /// jump, and terms one that does not go back.
 const CLOCK_DIFFERENCE: Duration = Duration::from_secs(5);
+/// More elections than these are not looked at one by one.
+const ELECTIONS_MAX: usize = 10_000;
 /// The oldest version that all scripts were tried on.
 const OLDEST: u32 = 6;
 
 /// Connects, reads, writes, and looks at how the servers are set up.
 pub(super) async fn examine(desk: &Desk) -> Vec<Finding> {
     let mut findings = look(desk).await;
+    findings.extend(expiry(desk).await);
     findings.push(writable(desk).await);
     findings
 }
@@ -189,6 +193,27 @@ async fn writable(desk: &Desk) -> Finding {
         Ok(()) => Finding::good("writable", "it takes writes"),
         Err(fault) => Finding::bad("writable", fault.about(desk.place()).to_string()),
     }
+}
+
+/// A lease without an expiry blocks its election for ever. Where others take part, there is only this namespace.
+async fn expiry(desk: &Desk) -> Option<Finding> {
+    let namespace = Namespace::default();
+    let names = desk.elections(&namespace).await.ok()?;
+    let key = |name: &ElectionName| ElectionKey { namespace: namespace.clone(), name: name.clone() };
+    let elections: Vec<ElectionKey> = names.iter().take(ELECTIONS_MAX).map(key).collect();
+    let endless = desk.endless(&elections).await;
+    Some(if endless.is_empty() {
+        Finding::good("expiry", format!("all leases of {} election(s) run out by themselves", elections.len()))
+    } else {
+        let keys = endless.join(", ");
+        Finding::bad(
+            "expiry",
+            format!(
+                "these leases have no expiry, so nobody else can ever lead: {keys}. If their holders are gone, remove them \
+                 with DEL"
+            ),
+        )
+    })
 }
 
 async fn sentinels(desk: &Desk) -> Option<Finding> {

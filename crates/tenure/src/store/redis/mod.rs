@@ -21,6 +21,7 @@ mod message_reply;
 mod message_verbs;
 mod parse;
 mod push;
+mod reminders;
 mod reply;
 mod script;
 mod sentinel;

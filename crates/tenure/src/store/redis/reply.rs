@@ -21,7 +21,27 @@ pub(super) enum Outcome {
         /// Somebody's lease ran out without a word; it had this ttl.
         ran_out: Option<Duration>,
     },
-    Held(Held),
+    Held(Held, Plight),
+}
+
+/// What is the matter with a lease in other hands.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Plight {
+    /// Nothing.
+    None,
+    /// Its holder is of another make, and will not tell anybody when it goes.
+    Foreign,
+    /// Its holder is one of ours. It had lost its expiry, and has got it again.
+    Mended,
+    /// It is foreign, and has no expiry.
+    Endless,
+}
+
+/// An election as it is, and whether its lease has no expiry.
+#[derive(Debug)]
+pub(super) struct Seen {
+    pub(super) observation: Observation,
+    pub(super) is_endless: bool,
 }
 
 /// The answers to one call.
@@ -67,9 +87,16 @@ pub(super) fn campaign(answer: &Value) -> Result<Outcome, Fault> {
                 since_unix_ms: fields.number(5)?,
                 metadata: metadata(fields.optional(6)),
             };
-            fields.held(Some(leader)).map(Outcome::Held)
+            let plight = match fields.number(7)? {
+                0 => Plight::None,
+                1 => Plight::Foreign,
+                2 => Plight::Mended,
+                3 => Plight::Endless,
+                _ => return Err(nonsense(answer)),
+            };
+            Ok(Outcome::Held(fields.held(Some(leader))?, plight))
         }
-        3 => fields.held(None).map(Outcome::Held),
+        3 => Ok(Outcome::Held(fields.held(None)?, Plight::None)),
         _ => Err(nonsense(answer)),
     }
 }
@@ -117,7 +144,7 @@ pub(super) fn forget(answer: &Value) -> Result<Forgetting, Fault> {
     })
 }
 
-pub(super) fn observe(answer: &Value) -> Result<Observation, Fault> {
+pub(super) fn observe(answer: &Value) -> Result<Seen, Fault> {
     let fields = Fields::of(answer)?;
     let lease = match fields.optional(3) {
         Some(_) => Some(Lease {
@@ -133,12 +160,13 @@ pub(super) fn observe(answer: &Value) -> Result<Observation, Fault> {
         None => None,
     };
     let Some(Value::Array(standing)) = fields.optional(2) else { return Err(nonsense(answer)) };
-    Ok(Observation {
+    let observation = Observation {
         lease,
         last_term: Term::new(fields.number(0)?),
         reserved_for: fields.optional(1).map(candidate),
         standing_by: standing.iter().map(stand_by).collect::<Result<_, _>>()?,
-    })
+    };
+    Ok(Seen { observation, is_endless: fields.optional(9).and_then(number) == Some(1) })
 }
 
 /// One line of the history; nothing if it was not written by us.

@@ -6,10 +6,10 @@ use std::time::Duration;
 use redis::{Cmd, Value};
 use tenure_core::{CandidateId, Nonce, RenewReply};
 
-use super::super::{Campaign, ElectionKey, Forgetting, Observation, Renew, Resign};
+use super::super::{Campaign, ElectionKey, Forgetting, Renew, Resign};
 use super::error::Fault;
 use super::keys::{ALL_KEYS, ELECTION_KEYS};
-use super::reply::{self, Outcome};
+use super::reply::{self, Outcome, Seen};
 use super::script::{self, Script};
 
 /// One of the scripts, with what goes into it and what comes out of it.
@@ -136,7 +136,7 @@ const LOOK_AGAIN: Duration = Duration::from_secs(10);
 
 impl Verb for Observing {
     type Request = ElectionKey;
-    type Reply = Observation;
+    type Reply = Seen;
 
     fn script() -> &'static Script {
         &script::OBSERVE
@@ -152,7 +152,7 @@ impl Verb for Observing {
 
     fn pack(&self, _request: &ElectionKey, _command: &mut Cmd) {}
 
-    fn read(answer: &Value) -> Result<Observation, Fault> {
+    fn read(answer: &Value) -> Result<Seen, Fault> {
         reply::observe(answer)
     }
 }

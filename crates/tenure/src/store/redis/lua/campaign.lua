@@ -1,7 +1,8 @@
 -- Takes each lease if it is free; else stands by.
 -- ARGV: number, channel for all changes, channel that wakes this process (may be empty), then for each election:
 --       candidate, nonce, ttl, priority, metadata, how long to count as standing by
--- Answers: 1 term is_first ttl_of_a_lease_that_ran_out | 2 rank remaining holder term since metadata | 3 rank remaining (reserved)
+-- Answers: 1 term is_first ttl_of_a_lease_that_ran_out | 2 rank remaining holder term since metadata plight
+--          | 3 rank remaining (reserved)
 
 local changes, wake = ARGV[2], ARGV[3]
 
@@ -39,6 +40,17 @@ local function adopt(k, holder, known)
   return { term = term, since = now, metadata = false }
 end
 
+-- What is the matter with a lease that is held: 0 nothing, 1 it is foreign, 2 it was ours and had lost its expiry, 3 it is
+-- foreign and has none. A lease of ours runs for its ttl at most: without an expiry (after PERSIST, say) its election would be
+-- blocked for ever, and after the server's clock was set back for as long as that. A holder that lives renews it, and one that
+-- does not has stopped by its own clock.
+local function mend(lease, known)
+  local left = redis.call('PTTL', lease)
+  if not known.ttl then return left == -1 and 3 or 1 end
+  if left == -1 or left > tonumber(known.ttl) then write('PEXPIRE', lease, known.ttl) end
+  return left == -1 and 2 or 0
+end
+
 local function grant(k, a, known)
   local candidate, nonce, ttl = ARGV[a + 1], ARGV[a + 2], ARGV[a + 3]
   local term = math.max(known.term + 1, now)
@@ -69,10 +81,10 @@ return each(6, 3, 6, function(k, a)
       return { 1, known.term, 0, false }
     end
     if known.holder ~= holder then known = adopt(k, holder, known) end
-    -- The server's clock was set back, and the lease would last as much longer. It never had more left than its ttl.
-    if known.ttl and redis.call('PTTL', lease) > tonumber(known.ttl) then write('PEXPIRE', lease, known.ttl) end
+    local plight = mend(lease, known)
     local rank = rank_of(k, a)
-    return { 2, rank, remaining(lease, tonumber(ttl), known.ttl), holder, known.term, known.since, known.metadata }
+    local left = remaining(lease, tonumber(ttl), known.ttl)
+    return { 2, rank, left, holder, known.term, known.since, known.metadata, plight }
   end
   if is_reserved(known) then
     local expected = known.reserved == candidate
