@@ -4,6 +4,7 @@ use std::time::{Duration, Instant};
 
 use tokio_postgres::Row;
 
+use super::super::roll_call;
 use super::desk::Desk;
 use crate::clock::unix_ms;
 use crate::store::{Finding, StoreError, Verdict};
@@ -15,6 +16,7 @@ const CLOCK_DIFFERENCE: Duration = Duration::from_secs(5);
 /// Connects, reads, writes, and looks at how the server is set up.
 pub(super) async fn examine(desk: &Desk) -> Vec<Finding> {
     let mut findings = look(desk).await;
+    findings.extend(roll_call::findings(desk.endpoint()).await);
     // They were logged when the store was opened.
     findings.extend(desk.warnings().iter().map(|warning| Finding::warning("address", warning.clone())));
     findings.push(match desk.touch().await {
