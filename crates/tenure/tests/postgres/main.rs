@@ -8,6 +8,7 @@ mod errors;
 mod failover;
 #[path = "../hearing/mod.rs"]
 mod hearing;
+mod hosts;
 mod interop;
 mod ledger;
 mod migration;

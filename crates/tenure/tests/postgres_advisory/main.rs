@@ -6,6 +6,7 @@ mod broadcasts;
 mod crashes;
 #[path = "../hearing/mod.rs"]
 mod hearing;
+mod hosts;
 mod interop;
 mod locks;
 mod messages;

@@ -3,7 +3,7 @@
 use std::fmt;
 
 use super::super::{StoreError, StoreErrorKind, StoreUrl};
-use super::connect::Endpoint;
+use super::endpoint::Endpoint;
 use super::identifier::Identifier;
 use super::server::Server;
 use super::surroundings::Process;
@@ -20,7 +20,6 @@ use super::{driver, parse};
 #[derive(Clone)]
 pub struct PostgresConfig {
     pub(super) servers: Vec<Server>,
-    is_shuffled: bool,
     schema: Identifier,
     warnings: Vec<String>,
 }
@@ -102,11 +101,11 @@ impl PostgresConfig {
     }
 
     pub(super) fn endpoint(&self) -> Endpoint {
-        Endpoint::new(self.servers.clone(), self.is_shuffled, self.place())
+        Endpoint::new(self.servers.clone(), self.place())
     }
 
-    pub(super) fn of(servers: Vec<Server>, is_shuffled: bool, schema: Identifier, warnings: Vec<String>) -> Self {
-        Self { servers, is_shuffled, schema, warnings }
+    pub(super) fn of(servers: Vec<Server>, schema: Identifier, warnings: Vec<String>) -> Self {
+        Self { servers, schema, warnings }
     }
 }
 

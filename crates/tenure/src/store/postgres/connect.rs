@@ -1,28 +1,19 @@
 //! Connections: how one is made, what is asked of it, and how its end is noticed.
 
-use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
-use std::time::Duration;
+use std::sync::{Arc, Weak};
 
 use futures_util::stream::{BoxStream, StreamExt, poll_fn};
 use tokio::sync::{Mutex, mpsc};
 use tokio::task::AbortHandle;
-use tokio::time::timeout;
 use tokio_postgres::types::{ToSql, Type};
 use tokio_postgres::{AsyncMessage, Client, Config, Row, SimpleQueryMessage};
 
 use super::super::StoreErrorKind;
 use super::error::Fault;
+use super::known::{History, Seat};
 use super::server::Server;
 use super::tls::Encryption;
-
-/// Servers that can be connected to: one of them is the primary.
-#[derive(Clone)]
-pub(super) struct Endpoint {
-    servers: Vec<Server>,
-    is_shuffled: bool,
-    place: Arc<str>,
-}
 
 /// A session that works, as far as anybody knows. It ends when the last clone is dropped, even if the server hangs.
 #[derive(Clone)]
@@ -32,6 +23,7 @@ struct Open {
     client: Client,
     reader: AbortHandle,
     facts: Facts,
+    seat: Seat,
     /// Calls so far. It begins anywhere, so that calls of two sessions are told apart.
     calls: AtomicU64,
     /// Whose turn it is to ask behind a pooler.
@@ -52,18 +44,20 @@ pub(super) struct Facts {
     pub(super) pid: i32,
     /// Something between here and the server does not let sessions have settings of their own.
     pub(super) is_pooled: bool,
+    /// It follows another one, and takes no writes.
+    pub(super) is_standby: bool,
+    /// None where the server does not tell, as some that are rented do not.
+    pub(super) history: Option<History>,
 }
+
+/// A session that others use, for as long as they do.
+pub(super) struct SessionRef(Weak<Open>);
 
 /// What arrives without being asked for. It ends with the connection.
 pub(super) type Messages = mpsc::UnboundedReceiver<AsyncMessage>;
 
 /// What arrives, as the driver gives it. Unless somebody reads it, nothing is sent either.
 type Incoming = BoxStream<'static, AsyncMessage>;
-
-/// How long to try each of several servers, unless somebody says otherwise: all of them must have been tried before
-/// whoever asked gives up, which is after 5 s.
-const PATIENCE_WITH_ALL: Duration = Duration::from_secs(4);
-const PATIENCE_WITH_ONE: Duration = Duration::from_secs(2);
 
 /// The oldest version that has all it takes: it can notice that a client is gone, and end sessions that idle.
 const VERSION_MIN: i32 = 14_00_00;
@@ -75,67 +69,11 @@ const SETTINGS: &str = "-c statement_timeout=10s -c lock_timeout=2s -c idle_sess
     -c client_connection_check_interval=1s -c tcp_keepalives_idle=5 -c tcp_keepalives_interval=2 \
     -c tcp_keepalives_count=3 -c tcp_user_timeout=11000";
 /// A setting that is as good as any to see whether they have arrived.
-const HAS_SETTINGS: &str = "current_setting('lock_timeout') = '2s'";
-
-impl Endpoint {
-    pub(super) fn new(mut servers: Vec<Server>, is_shuffled: bool, place: String) -> Self {
-        let count = u32::try_from(servers.len()).unwrap_or(u32::MAX);
-        if count > 1 {
-            let patience = (PATIENCE_WITH_ALL / count).min(PATIENCE_WITH_ONE);
-            for server in servers.iter_mut().filter(|server| server.patience().is_none()) {
-                server.config.connect_timeout(patience);
-            }
-        }
-        Self { servers, is_shuffled, place: Arc::from(place) }
-    }
-
-    /// The same, but with connections that this end never gives up by itself: whoever uses them decides when.
-    pub(super) fn patient(mut self) -> Self {
-        for server in &mut self.servers {
-            server.config.keepalives(false).tcp_user_timeout(Duration::from_secs(86_400));
-        }
-        self
-    }
-
-    pub(super) fn place(&self) -> &Arc<str> {
-        &self.place
-    }
-
-    /// Connects to the first of the servers that is a primary, and returns what it says without being asked, too.
-    pub(super) async fn connect(&self) -> Result<(Session, Messages), Fault> {
-        let mut servers: Vec<&Server> = self.servers.iter().collect();
-        if self.is_shuffled {
-            servers.sort_by_cached_key(|_| getrandom::u64().unwrap_or_default());
-        }
-        let mut told = None;
-        for server in servers {
-            let fault = match patiently(server).await {
-                Ok(connected) => return Ok(connected),
-                Err(fault) => fault,
-            };
-            tracing::debug!(%server, error = %fault, "a server cannot be used");
-            // What a server says tells more than that another one says nothing.
-            told = told.filter(Fault::is_answer).or(Some(fault));
-        }
-        let nowhere = || Fault::Unusable(StoreErrorKind::Configuration, "there is no host to connect to".to_owned());
-        Err(told.unwrap_or_else(nowhere))
-    }
-}
-
-/// Connects unless it takes longer than it may.
-async fn patiently(server: &Server) -> Result<(Session, Messages), Fault> {
-    let Some(patience) = server.patience() else { return server.connect().await };
-    match timeout(patience, server.connect()).await {
-        Ok(result) => result,
-        Err(_) => {
-            let message = format!("no answer within {patience:?}; check the host, the port, and connect_timeout");
-            Err(Fault::Unusable(StoreErrorKind::Unavailable, message))
-        }
-    }
-}
+const HAS_SETTINGS: &str = "pg_catalog.current_setting('lock_timeout') = '2s'";
 
 impl Server {
-    async fn connect(&self) -> Result<(Session, Messages), Fault> {
+    /// Connects, whatever the server is.
+    pub(super) async fn connect(&self, seat: Seat) -> Result<(Session, Messages), Fault> {
         let mut config = self.config.clone();
         config.options([self.config.get_options().unwrap_or_default(), SETTINGS].join(" ").trim());
         let (client, messages) = match self.open(&config).await {
@@ -163,6 +101,7 @@ impl Server {
             client,
             reader: reader.abort_handle(),
             facts,
+            seat,
             calls: AtomicU64::new(getrandom::u64().unwrap_or_default()),
             turn: Mutex::default(),
             is_left: AtomicBool::new(false),
@@ -193,6 +132,10 @@ impl Session {
         self.0.client.is_closed() || self.0.is_left.load(Ordering::Relaxed)
     }
 
+    pub(super) fn downgrade(&self) -> SessionRef {
+        SessionRef(Arc::downgrade(&self.0))
+    }
+
     /// Ends it now, whoever uses it: the server hears of it as soon as it can.
     pub(super) fn close(&self) {
         self.0.reader.abort();
@@ -202,6 +145,16 @@ impl Session {
     /// are begun together travel together, and are answered in order, except behind a pooler. Some give the server away
     /// between two answers, and the second one goes to a stranger.
     pub(super) async fn query(&self, sql: &str, parameters: &Parameters<'_>) -> Result<Vec<Row>, Fault> {
+        let asked = Asked(&self.0.seat);
+        let answer = self.query_in_turn(sql, parameters).await;
+        match &answer {
+            Err(Fault::Lost(_)) => {}
+            _ => asked.answered(),
+        }
+        answer
+    }
+
+    async fn query_in_turn(&self, sql: &str, parameters: &Parameters<'_>) -> Result<Vec<Row>, Fault> {
         if !self.0.facts.is_pooled {
             return self.0.client.query_typed(sql, parameters).await.map_err(Fault::of);
         }
@@ -233,6 +186,47 @@ impl Session {
     /// Runs statements that have no parameters.
     pub(super) async fn run(&self, sql: &str) -> Result<Vec<SimpleQueryMessage>, Fault> {
         self.0.client.simple_query(sql).await.map_err(Fault::of)
+    }
+}
+
+impl SessionRef {
+    pub(super) fn is_open(&self) -> bool {
+        self.0.upgrade().is_some_and(|open| !Session(open).is_closed())
+    }
+
+    /// Its place among the servers of the address.
+    pub(super) fn server(&self) -> Option<usize> {
+        self.0.upgrade().map(|open| open.seat.server)
+    }
+
+    pub(super) fn close(&self) {
+        if let Some(open) = self.0.upgrade() {
+            Session(open).close();
+        }
+    }
+}
+
+impl Facts {
+    /// As people are told.
+    pub(super) fn timeline_words(&self) -> String {
+        self.history
+            .map_or_else(|| "it tells no timeline".to_owned(), |history| format!("timeline {}", history.timeline))
+    }
+}
+
+/// A question: unless it is answered, the server is silent.
+struct Asked<'a>(&'a Seat);
+
+impl Asked<'_> {
+    fn answered(self) {
+        self.0.known.heard(self.0.server, true);
+        std::mem::forget(self);
+    }
+}
+
+impl Drop for Asked<'_> {
+    fn drop(&mut self) {
+        self.0.known.heard(self.0.server, false);
     }
 }
 
@@ -273,50 +267,48 @@ fn is_about_options(error: &tokio_postgres::Error) -> bool {
         .is_some_and(|told| told.code().code() == "08P01" && told.message().contains("startup parameter"))
 }
 
-/// Refuses what cannot be used.
+/// Which history of writes a server continues, as far as it tells everybody. Some tell only a part of it, or nothing.
+const HISTORIES: [&str; 3] = [
+    "(SELECT system_identifier FROM pg_catalog.pg_control_system()), \
+     CASE WHEN NOT pg_catalog.pg_is_in_recovery() \
+     THEN pg_catalog.pg_walfile_name(pg_catalog.pg_current_wal_insert_lsn()) END",
+    "NULL::bigint, CASE WHEN NOT pg_catalog.pg_is_in_recovery() \
+     THEN pg_catalog.pg_walfile_name(pg_catalog.pg_current_wal_insert_lsn()) END",
+    "NULL::bigint, NULL::text",
+];
+
+/// Asks what the server is, and refuses what cannot be used whatever else it is.
 async fn greet(client: &Client) -> Result<Facts, Fault> {
-    let sql = format!(
-        "SELECT current_setting('server_version_num')::int, pg_backend_pid(), NOT {HAS_SETTINGS}, pg_is_in_recovery()"
-    );
     let connect = |error| Fault::Connect(Arc::new(error));
-    let row = client.query_typed_one(&sql, &[]).await.map_err(connect)?;
+    let mut variants = HISTORIES.iter();
+    let row = loop {
+        let history = variants.next().copied().unwrap_or("NULL::bigint, NULL::text");
+        let sql = format!(
+            "SELECT pg_catalog.current_setting('server_version_num')::int, pg_catalog.pg_backend_pid(), \
+             NOT {HAS_SETTINGS}, pg_catalog.pg_is_in_recovery(), {history}"
+        );
+        match client.query_typed_one(&sql, &[]).await {
+            Ok(row) => break row,
+            Err(error) => match Fault::of(error) {
+                Fault::Refused(_) if variants.len() > 0 => {}
+                Fault::Refused(error) | Fault::Lost(error) => return Err(Fault::Connect(error)),
+                fault => return Err(fault),
+            },
+        }
+    };
+    let segment: Option<&str> = row.try_get(5).map_err(connect)?;
+    let timeline = segment.and_then(|name| u32::from_str_radix(name.get(..8)?, 16).ok());
+    let system: Option<i64> = row.try_get(4).map_err(connect)?;
     let facts = Facts {
         version: row.try_get(0).map_err(connect)?,
         pid: row.try_get(1).map_err(connect)?,
         is_pooled: row.try_get(2).map_err(connect)?,
+        is_standby: row.try_get(3).map_err(connect)?,
+        history: timeline.map(|timeline| History { system: system.unwrap_or_default(), timeline }),
     };
     if facts.version < VERSION_MIN {
         let message = format!("its version is {}, and at least 14 is needed", facts.version / 10_000);
         return Err(Fault::Unusable(StoreErrorKind::Configuration, message));
     }
-    if row.try_get(3).map_err(connect)? {
-        let message = "it is a standby; elections are held on the primary. Name that in the address, or all of them";
-        return Err(Fault::Unusable(StoreErrorKind::ReadOnly, message.to_owned()));
-    }
     Ok(facts)
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn all_servers_are_tried_before_whoever_asked_gives_up() {
-        let patience = |timeouts: &[Option<u64>]| {
-            let server = |timeout: &Option<u64>| {
-                let mut config = Config::new();
-                if let Some(seconds) = timeout {
-                    config.connect_timeout(Duration::from_secs(*seconds));
-                }
-                Server { config, encryption: Encryption::Off }
-            };
-            let endpoint = Endpoint::new(timeouts.iter().map(server).collect(), false, String::new());
-            endpoint.servers.iter().map(Server::patience).collect::<Vec<_>>()
-        };
-        let seconds = |seconds| Some(Duration::from_secs(seconds));
-        assert_eq!(patience(&[None]), [None]);
-        assert_eq!(patience(&[None, None]), [seconds(2), seconds(2)]);
-        assert_eq!(patience(&[None; 4]), [seconds(1); 4]);
-        assert_eq!(patience(&[Some(9), None]), [seconds(9), seconds(2)]);
-    }
 }

@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use rustls::ClientConfig;
 use tokio_postgres::Config;
-use tokio_postgres::config::{LoadBalanceHosts, SslMode, TargetSessionAttrs};
+use tokio_postgres::config::{SslMode, TargetSessionAttrs};
 
 use super::config::{PostgresConfig, SCHEMA};
 use super::hosts::{PORT, Place};
@@ -46,8 +46,7 @@ pub(super) fn read(
     };
     let servers = places.iter().map(server).collect::<Result<Vec<Server>, String>>()?;
     let schema = Identifier::new(SCHEMA).map_err(str::to_owned)?;
-    let is_shuffled = driver.get_load_balance_hosts() == LoadBalanceHosts::Random;
-    Ok(PostgresConfig::of(servers, is_shuffled, schema, Vec::new()))
+    Ok(PostgresConfig::of(servers, schema, Vec::new()))
 }
 
 fn places(driver: &Config) -> Result<Vec<Place>, String> {

@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use tokio_postgres::Config;
-use tokio_postgres::config::{ChannelBinding, LoadBalanceHosts};
+use tokio_postgres::config::ChannelBinding;
 
 use super::super::StoreUrl;
 use super::certificates::are_named;
@@ -23,9 +23,9 @@ pub(super) fn url(url: &StoreUrl, surroundings: &dyn Surroundings) -> Result<Pos
     let schema = Identifier::new(&schema).map_err(|why| format!("the schema: {why}"))?;
     let mut warnings = Vec::new();
     let servers = servers(&settings, &mut warnings)?;
-    let balancing = [("disable", LoadBalanceHosts::Disable), ("random", LoadBalanceHosts::Random)];
-    let is_shuffled = settings.choice("load_balance_hosts", &balancing)? == Some(LoadBalanceHosts::Random);
-    Ok(PostgresConfig::of(servers, is_shuffled, schema, warnings))
+    // All hosts are asked at once, so there is no order to be changed.
+    settings.choice("load_balance_hosts", &[("disable", ()), ("random", ())])?;
+    Ok(PostgresConfig::of(servers, schema, warnings))
 }
 
 fn servers(settings: &Settings<'_>, warnings: &mut Vec<String>) -> Result<Vec<Server>, String> {

@@ -6,7 +6,8 @@ use std::time::Duration;
 use tokio_postgres::SimpleQueryMessage;
 use tokio_postgres::types::Type;
 
-use super::super::connect::{Endpoint, Session};
+use super::super::connect::Session;
+use super::super::endpoint::Endpoint;
 use super::super::error::Fault;
 use super::locks::{self, STRANGER};
 use super::notice::channel_name;

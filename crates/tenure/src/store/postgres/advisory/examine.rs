@@ -1,5 +1,6 @@
 //! What `tenure doctor` is told.
 
+use super::super::roll_call;
 use super::office::Office;
 use crate::store::Finding;
 
@@ -8,7 +9,11 @@ pub(super) async fn examine(office: &Office) -> Vec<Finding> {
     let place = office.endpoint.place();
     let session = match office.session().await {
         Ok(session) => session,
-        Err(fault) => return vec![Finding::bad("reach", office.tell(fault).to_string())],
+        Err(fault) => {
+            let mut findings = vec![Finding::bad("reach", office.tell(fault).to_string())];
+            findings.extend(roll_call::findings(&office.endpoint).await);
+            return findings;
+        }
     };
     let facts = session.facts();
     let version = format!("{}.{}", facts.version / 10_000, facts.version % 10_000);
@@ -31,6 +36,7 @@ pub(super) async fn examine(office: &Office) -> Vec<Finding> {
         }
         Err(fault) => Finding::bad("locks", office.tell(fault).to_string()),
     });
+    findings.extend(roll_call::findings(&office.endpoint).await);
     findings.push(Finding::warning(
         "promises",
         "the server frees a lock at once when it ends the session, and the leader learns of it a moment later; use \

@@ -5,7 +5,7 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use tenure_core::{CandidateId, Handover};
 
 use super::super::config::PostgresConfig;
-use super::super::connect::Endpoint;
+use super::super::endpoint::Endpoint;
 use super::super::error::Fault;
 use super::book::{Book, Lock};
 use super::dial::{Dial, Node};

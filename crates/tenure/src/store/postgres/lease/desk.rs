@@ -11,12 +11,14 @@ use tokio_postgres::types::{ToSql, Type};
 
 use super::super::config::PostgresConfig;
 use super::super::connect::Parameters;
+use super::super::endpoint::Endpoint;
 use super::super::error::Fault;
 use super::super::identifier::{Identifier, election_id};
 use super::super::value::{Bits, micros};
 use super::dial::{Dial, Node};
 use super::push::{Channels, Push};
 use super::reply::{self, Outcome};
+use super::terms::Terms;
 use crate::clock::Clock;
 use crate::store::remote::server_clock::ServerClock;
 use crate::store::{
@@ -26,13 +28,14 @@ use crate::store::{
 
 /// One open store.
 pub(super) struct Desk {
-    place: Arc<str>,
+    endpoint: Endpoint,
     /// What the address asks for and is unwise.
     warnings: Vec<String>,
     schema: Identifier,
     node: Arc<Node>,
     push: Arc<Push>,
     server_clock: ServerClock,
+    terms: Terms,
 }
 
 const CAMPAIGN: &str = "SELECT {call}, c.now_ms, r.* FROM {schema}.campaign($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11) AS c, \
@@ -54,17 +57,22 @@ impl Desk {
         let node = Arc::new(Node::new(Dial::new(endpoint.clone(), schema.clone())));
         let push = Arc::new(Push::new(Channels::new(endpoint.clone(), Arc::clone(&node), schema.as_str())));
         Self {
-            place: Arc::clone(endpoint.place()),
+            endpoint,
             warnings: config.warnings().to_vec(),
             schema,
             node,
             push,
             server_clock: ServerClock::new(clock),
+            terms: Terms::default(),
         }
     }
 
     pub(super) fn place(&self) -> &str {
-        &self.place
+        self.endpoint.place()
+    }
+
+    pub(super) fn endpoint(&self) -> &Endpoint {
+        &self.endpoint
     }
 
     pub(super) fn schema_name(&self) -> &str {
@@ -93,6 +101,9 @@ impl Desk {
         };
         let granted: Vec<ElectionKey> = batch.iter().zip(&replies).filter_map(granted).collect();
         self.push.announce(&granted);
+        if batch.iter().zip(&replies).any(|(request, reply)| self.is_regressed(request, reply)) {
+            self.endpoint.regressed();
+        }
         let judge = |(request, reply): (&Campaign, Result<Outcome, StoreError>)| {
             reply.map(|outcome| self.judge(request, outcome))
         };
@@ -218,7 +229,7 @@ impl Desk {
             Err(error) => return spread(Err(error), batch.len()),
         };
         if let Some(now_ms) = rows.first().and_then(|row| row.try_get::<_, i64>("now_ms").ok()) {
-            self.server_clock.read(&self.place, u64::try_from(now_ms).unwrap_or_default(), sent);
+            self.server_clock.read(self.place(), u64::try_from(now_ms).unwrap_or_default(), sent);
         }
         let mut replies: Vec<Option<Outcome>> = vec![None; batch.len()];
         for row in &rows {
@@ -247,7 +258,7 @@ impl Desk {
         let read = |rows: Vec<Row>| {
             let mut replies = vec![Ok(RenewReply::Renewed { handover: None }); batch.len()];
             let now_ms = reply::renewals(&rows, &mut replies)?;
-            self.server_clock.read(&self.place, now_ms, sent);
+            self.server_clock.read(self.place(), now_ms, sent);
             Ok(replies.into_iter().map(|reply| reply.map_err(|fault| self.tell(fault))).collect())
         };
         match self.ask(&sql, &parameters).await {
@@ -283,6 +294,16 @@ impl Desk {
             }
             Err(error) => spread(Err(error), batch.len()),
         }
+    }
+
+    /// Whether the server has forgotten a term that it, or another one, has shown before.
+    fn is_regressed(&self, request: &Campaign, reply: &Result<Outcome, StoreError>) -> bool {
+        let term = match reply {
+            Ok(Outcome::Granted { term, .. }) => Some(*term),
+            Ok(Outcome::Held { held, .. }) => held.leader.as_ref().map(|leader| leader.term),
+            Ok(Outcome::Busy | Outcome::Exhausted) | Err(_) => None,
+        };
+        term.is_some_and(|term| self.terms.falls(&request.key, term))
     }
 
     fn judge(&self, request: &Campaign, outcome: Outcome) -> CampaignReply {
@@ -332,7 +353,7 @@ impl Desk {
     }
 
     pub(super) fn tell(&self, fault: Fault) -> StoreError {
-        fault.about(&self.place)
+        fault.about(self.place())
     }
 }
 

@@ -7,7 +7,8 @@ use std::time::Duration;
 use futures_util::future::poll_fn;
 use tokio_postgres::Row;
 
-use super::super::connect::{Endpoint, Parameters, Session};
+use super::super::connect::{Parameters, Session};
+use super::super::endpoint::Endpoint;
 use super::super::error::Fault;
 use super::super::identifier::Identifier;
 use super::schema;

@@ -4,6 +4,7 @@ use std::time::{Duration, Instant};
 
 use tokio_postgres::Row;
 
+use super::super::roll_call;
 use super::desk::Desk;
 use crate::clock::unix_ms;
 use crate::store::{Finding, StoreError, Verdict};
@@ -15,6 +16,7 @@ const CLOCK_DIFFERENCE: Duration = Duration::from_secs(5);
 /// Connects, reads, writes, and looks at how the server is set up.
 pub(super) async fn examine(desk: &Desk) -> Vec<Finding> {
     let mut findings = look(desk).await;
+    findings.extend(roll_call::findings(desk.endpoint()).await);
     // They were logged when the store was opened.
     findings.extend(desk.warnings().iter().map(|warning| Finding::warning("address", warning.clone())));
     findings.push(match desk.touch().await {
@@ -60,6 +62,7 @@ const SURVEY: &str = "SELECT {call}, current_setting('server_version') AS versio
     current_setting('fsync') = 'on' AS has_fsync, current_setting('full_page_writes') = 'on' AS has_full_pages, \
     (SELECT count(*) FROM pg_stat_replication) AS replicas, \
     current_setting('synchronous_standby_names') <> '' AS is_synchronous, \
+    current_setting('synchronous_commit') AS commit_level, \
     {schema}.timeline() AS timeline, {schema}.unix_ms(clock_timestamp()) AS now_ms";
 
 fn unreachable(error: &StoreError) -> Finding {
@@ -100,12 +103,23 @@ fn durability(row: &Row) -> Finding {
 fn replication(row: &Row) -> Finding {
     let (replicas, is_synchronous) =
         (row.try_get::<_, i64>("replicas").unwrap_or_default(), row.try_get("is_synchronous").unwrap_or(false));
-    match (replicas, is_synchronous) {
-        (0, false) => {
+    let level: String = row.try_get("commit_level").unwrap_or_default();
+    match (replicas, is_synchronous, level.as_str()) {
+        (0, false, _) => {
             Finding::good("replication", "there is no standby now, so there is no failover that could forget")
         }
-        (_, true) => Finding::good("replication", "a standby confirms what is written before it counts"),
-        (_, false) => Finding::warning(
+        (_, true, "on" | "remote_apply") => Finding::good(
+            "replication",
+            format!("a standby confirms what is written before it counts (synchronous_commit is {level})"),
+        ),
+        (_, true, _) => Finding::warning(
+            "replication",
+            format!(
+                "synchronous_commit is {level} here, so a standby confirms too little, or nothing. Elections use on all the \
+                 same, but a failover can forget what a leader writes; set it to on for this role and this database"
+            ),
+        ),
+        (_, false, _) => Finding::warning(
             "replication",
             "standbys follow asynchronously: a failover can forget the latest lease, and for a moment there may be two \
              leaders; set synchronous_standby_names",

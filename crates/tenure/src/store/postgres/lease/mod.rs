@@ -9,6 +9,7 @@ mod mailbox;
 mod push;
 mod reply;
 mod schema;
+mod terms;
 
 use std::fmt;
 use std::sync::Arc;

@@ -9,7 +9,8 @@ use tokio_postgres::types::Type;
 use tokio_postgres::{AsyncMessage, Notification, SimpleQueryMessage};
 
 use super::super::bulletin::{Attendance, TELL};
-use super::super::connect::{Endpoint, Messages, Session};
+use super::super::connect::{Messages, Session};
+use super::super::endpoint::Endpoint;
 use super::super::identifier::channel;
 use super::desk::Wake;
 use super::dial::Node;

@@ -7,6 +7,7 @@ SELECT is_free, current_user::text AS role,
            set_config('tenure.session', $1, false) || set_config('lock_timeout', '2s', false)
            || set_config('statement_timeout', '10s', false) || set_config('idle_session_timeout', '0', false)
            || set_config('client_connection_check_interval', '1s', false)
-           || set_config('synchronous_commit', 'on', false)
+           || CASE WHEN current_setting('synchronous_commit') IN ('on', 'remote_apply') THEN ''
+                   ELSE set_config('synchronous_commit', 'on', false) END
        END AS settings
 FROM before

@@ -31,11 +31,12 @@ BEGIN
 END
 $$;
 
--- What was granted or renewed must not be forgotten in a crash, whatever the role or the database have set.
+-- What was granted or renewed must not be forgotten in a crash, nor in a failover to a standby that confirms, whatever the
+-- role or the database have set. All that is weaker than "on" leaves something to be lost; what is stronger stays.
 CREATE OR REPLACE FUNCTION {schema}.be_durable() RETURNS void
 LANGUAGE plpgsql AS $$
 BEGIN
-    IF current_setting('synchronous_commit') = 'off' THEN
+    IF current_setting('synchronous_commit') NOT IN ('on', 'remote_apply') THEN
         PERFORM set_config('synchronous_commit', 'on', true);
     END IF;
 END

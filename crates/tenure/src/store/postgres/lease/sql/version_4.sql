@@ -1,0 +1,1 @@
+-- No table changes: the functions do, and whoever relies on what they do now has to know that they are there.
