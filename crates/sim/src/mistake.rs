@@ -103,6 +103,8 @@ pub enum JobMistake {
     IgnoresOverlap,
     /// Of several missed ticks only the latest fires although the job wants all.
     OnceInsteadOfAll,
+    /// A tick that comes due during a run is left out although the job wants all.
+    SkipsInsteadOfAll,
     /// All missed ticks fire although the job wants one.
     AllInsteadOfOnce,
     /// A missed tick fires although the job wants none.
@@ -198,7 +200,7 @@ impl LedgerMistake {
 }
 
 impl JobMistake {
-    const ALL: [Self; 17] = [
+    const ALL: [Self; 18] = [
         Self::RunsUnclaimed,
         Self::SilenceGrants,
         Self::TakesAnyGrant,
@@ -206,6 +208,7 @@ impl JobMistake {
         Self::RunsOutliveWork,
         Self::IgnoresOverlap,
         Self::OnceInsteadOfAll,
+        Self::SkipsInsteadOfAll,
         Self::AllInsteadOfOnce,
         Self::OnceInsteadOfSkip,
         Self::SkipInsteadOfOnce,

@@ -115,7 +115,7 @@ impl<'a> Game<'a> {
             .await;
         let claimed = self.world.agreed(&format!("claim {drawn:?} as {}", player.candidate), answers);
         for ((tick, act, _), claimed) in drawn.into_iter().zip(claimed) {
-            if claimed == Claimed::Granted && act != Act::Pass {
+            if claimed == Claimed::Granted && act.is_run() {
                 self.seen.granted += 1;
                 self.seen.run_again += usize::from(self.given_back.remove(&tick));
                 self.remember(tick);
@@ -187,9 +187,10 @@ impl<'a> Game<'a> {
     }
 
     fn act(&mut self) -> Act {
-        match self.world.below(8) {
-            0..4 => Act::Run,
-            4..7 => Act::RunAgain,
+        match self.world.below(16) {
+            0..8 => Act::Run,
+            8..14 => Act::RunAgain,
+            14 => Act::Skip,
             _ => Act::Pass,
         }
     }

@@ -78,7 +78,7 @@ pub struct JobArgs {
     /// How old a missed tick may be and still be wanted. Default: 24h.
     #[arg(long, value_name = "DURATION", requires = "command", value_parser = duration)]
     pub window: Option<Duration>,
-    /// What becomes of a tick while the last run still goes on. Default: skip.
+    /// What becomes of a tick while the last run still goes on. Default: skip; with --missed all it waits.
     #[arg(long, requires = "command", value_parser = policy::<Overlap>(&["skip", "queue", "allow"]))]
     pub overlap: Option<Overlap>,
     /// What becomes of a run that was cut off because its leader was gone. Default: leave.

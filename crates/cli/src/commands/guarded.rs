@@ -45,6 +45,8 @@ pub(super) struct Program<'a> {
 
 /// What became of the command.
 pub(super) enum News {
+    /// It is about to be started, and counts as begun from here on.
+    Starting,
     /// It runs.
     Started,
     /// It was not started: its trust was over before.
@@ -111,6 +113,7 @@ impl Guarded {
                 }
             };
             return Ok(match report {
+                Report::Starting => News::Starting,
                 Report::Started { pid } => {
                     tracing::info!(pid, "the command runs");
                     if self.leads() {

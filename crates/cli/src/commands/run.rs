@@ -160,7 +160,7 @@ impl Run<'_> {
     /// The guard says something.
     fn note(&mut self, news: News) {
         match news {
-            News::Started => {}
+            News::Starting | News::Started => {}
             News::TooLate => self.go_on(),
             News::Failed(kind, message) => {
                 self.guarded.is_over();

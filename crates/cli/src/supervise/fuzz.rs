@@ -42,6 +42,7 @@ const WORDS: &[&str] = &[
     "\"Trust\"",
     "\"Terminate\"",
     "\"Signal\"",
+    "\"Starting\"",
     "\"Started\"",
     "\"SpawnFailed\"",
     "\"Ended\"",

@@ -70,6 +70,9 @@ pub enum SpawnFailure {
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[non_exhaustive]
 pub enum Report {
+    /// The command is about to be started: from here on it may have begun, whatever is reported next. A guard that died
+    /// without saying this has begun nothing.
+    Starting,
     /// The command runs.
     Started {
         /// The process id of its first process, which is also its process group.

@@ -5,7 +5,7 @@
 //!
 //! ```text
 //!  tenure (campaigns, renews) ──trust──▶ guard (stop_at, kill_at, timerfd) ──signals──▶ command and its whole tree
-//!         ◀──reports── started, ended                 └ holds the life line
+//!         ◀──reports── starting, started, ended                 └ holds the life line
 //! ```
 //!
 //! The guard alone enforces the schedule. It is told of every extension of trust and stops the command by itself when

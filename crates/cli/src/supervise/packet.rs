@@ -58,10 +58,15 @@ pub(crate) fn receive<M: DeserializeOwned>(socket: impl AsFd) -> io::Result<Rece
     let mut space = [MaybeUninit::uninit(); rustix::cmsg_space!(ScmRights(FILES_MAX))];
     let mut ancillary = RecvAncillaryBuffer::new(&mut space);
     let flags = RecvFlags::CMSG_CLOEXEC | RecvFlags::DONTWAIT;
-    let received = recvmsg(socket, &mut [IoSliceMut::new(&mut packet)], &mut ancillary, flags);
+    let mut look = || recvmsg(&socket, &mut [IoSliceMut::new(&mut packet)], &mut ancillary, flags);
+    let received = match look() {
+        // The other side died with messages of ours unread. The kernel says so once, before it hands out what the other side
+        // had sent.
+        Err(rustix::io::Errno::CONNRESET) => look(),
+        received => received,
+    };
     let received = match received {
         Ok(received) => received,
-        // The other side died with messages of ours unread.
         Err(rustix::io::Errno::CONNRESET) => return Ok(Received::Closed),
         Err(error) => return Err(error.into()),
     };

@@ -120,7 +120,7 @@ impl Supervisor {
     pub async fn next(&mut self) -> Report {
         match self.receive().await {
             Ok(Received::Message(report, _)) => {
-                self.busy = matches!(report, Report::Started { .. });
+                self.busy = matches!(report, Report::Starting | Report::Started { .. });
                 report
             }
             // The line broke, so the guard is dead, or shall be.

@@ -2,6 +2,7 @@
 
 use rustix::process::Signal;
 use serde_json::Value;
+use tenure_testkit::eventually;
 use tenure_testkit::process::{Process, Victim};
 use tenure_testkit::running::Running;
 use tenure_testkit::site::{Site, sh};
@@ -112,4 +113,26 @@ fn a_guard_that_was_killed_is_replaced() {
     running.stdout().next("the next run");
     let ended = event(&running, "ended");
     assert_eq!(ended["outcome"], "succeeded", "{ended}");
+}
+
+#[test]
+fn a_tick_is_run_once_although_its_guard_died_before_it_could_tell_that_the_command_runs() {
+    let site = site();
+    // The program is looked for in so many places that there is time between the fork and the beginning of the command.
+    let path = format!("{}{}", "/x:".repeat(40_000), std::env::var("PATH").unwrap());
+    let mut tenure = site.tenure(["cron", "* * * * * *", "--name", "test", "--json"]);
+    tenure.args(site.pace().options()).env("PATH", path).arg("--").args(sh("echo $TENURE_TICK; exec sleep 1000"));
+    let running = Running::start(&mut tenure);
+    event(&running, "elected");
+    let guard = running.process.only_child();
+    eventually("a command", || !guard.children().is_empty());
+    let stopped = guard.pause();
+    let tick = running.stdout().next("the command, whose guard cannot tell of it");
+    // A tick later there are renewals that it has not heard of, with which a connection ends in another way.
+    event(&running, "skipped");
+    Victim(guard.clone()).0.signal(Signal::KILL);
+    drop(stopped);
+    assert_ne!(running.stdout().next("the next tick"), tick);
+    let ended = event(&running, "ended");
+    assert_eq!((&ended["tick"], &ended["outcome"]), (&tick.as_str().into(), &"failed".into()), "{ended}");
 }

@@ -59,6 +59,23 @@ async fn when_the_guard_is_killed_its_death_is_reported_once_everything_is_dead(
 }
 
 #[tokio::test]
+async fn what_a_guard_reported_is_heard_although_it_died_with_orders_that_it_had_not_read() {
+    let mut bench = Bench::new();
+    let work = bench.script("echo $$ > $WORDS; exec sleep 1000");
+    bench.supervisor.start(&work).unwrap();
+    let guard = bench.words.next_process().await.parent();
+    let _stopped = guard.pause();
+    for _ in 0..3 {
+        bench.supervisor.trust(work.trust).unwrap();
+    }
+    bench.supervisor.kill_guard().unwrap();
+    guard.await_end("the guard");
+    assert_eq!(within_patience(bench.supervisor.next()).await, Report::Starting);
+    assert!(matches!(bench.report().await, Report::Started { .. }));
+    assert_eq!(bench.report().await, Report::GuardDied);
+}
+
+#[tokio::test]
 async fn the_clean_up_after_one_guard_spares_what_another_guards() {
     let (mut dying, mut living) = (Bench::new(), Bench::new());
     let dead = start_tree(&mut dying).await;
@@ -90,12 +107,15 @@ async fn waiting_for_a_report_can_be_given_up_and_taken_up_again() {
     bench.supervisor.start(&work).unwrap();
     let mut reports = Vec::new();
     let patience = after(PATIENCE);
-    while reports.len() < 2 && clock::now() < patience {
+    while reports.len() < 3 && clock::now() < patience {
         // Most of these calls are dropped before there is anything to report.
         if let Ok(report) = timeout(Duration::from_micros(50), bench.supervisor.next()).await {
             reports.push(report);
             bench.go();
         }
     }
-    assert!(matches!(reports[..], [Report::Started { .. }, Report::Ended(Exit::Code(6))]), "{reports:?}");
+    assert!(
+        matches!(reports[..], [Report::Starting, Report::Started { .. }, Report::Ended(Exit::Code(6))]),
+        "{reports:?}"
+    );
 }

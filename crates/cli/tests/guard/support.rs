@@ -62,8 +62,12 @@ impl Bench {
         Process::open(i32::try_from(pid).unwrap())
     }
 
+    /// The next report, after the one that says that the command is about to be started.
     pub(crate) async fn report(&mut self) -> Report {
-        within_patience(self.supervisor.next()).await
+        match within_patience(self.supervisor.next()).await {
+            Report::Starting => within_patience(self.supervisor.next()).await,
+            report => report,
+        }
     }
 
     /// Lets a command that reads from `$GO` go on.

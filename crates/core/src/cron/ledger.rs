@@ -33,8 +33,10 @@ pub struct JobRecord {
     pub mark: Tick,
     /// How often it has fired.
     pub fired: u64,
-    /// How many ticks were missed and passed over.
+    /// How many ticks were missed, those included that were given back and not run since.
     pub missed: u64,
+    /// How many ticks were passed over for another reason.
+    pub skipped: u64,
     /// Its latest runs, the oldest first.
     pub runs: VecDeque<RunRecord>,
 }
@@ -81,21 +83,23 @@ impl Ledger {
             return Claimed::Early { by };
         }
         match claim.act {
-            Act::Run | Act::Pass if claim.tick > record.mark => {
+            Act::Run | Act::Pass | Act::Skip if claim.tick > record.mark => {
                 record.mark = claim.tick;
-                record.missed = record.missed.saturating_add(claim.missed);
+                let count = if claim.act == Act::Skip { &mut record.skipped } else { &mut record.missed };
+                *count = count.saturating_add(claim.missed);
                 if claim.act == Act::Run {
                     record.begin(claim, unix_ms);
                 }
                 Claimed::Granted
             }
             Act::Run | Act::RunAgain if record.begin_again(claim, unix_ms) => Claimed::Granted,
-            Act::Run | Act::RunAgain | Act::Pass => Claimed::Decided { mark: record.mark },
+            Act::Run | Act::RunAgain | Act::Pass | Act::Skip => Claimed::Decided { mark: record.mark },
         }
     }
 
     /// Writes down how a run ended. Returns whether it is written down: whoever did not claim the run, or tells too late,
-    /// is not heard. Told twice, the first counts. A run that never began has not fired.
+    /// is not heard. Told twice, the first counts. A run that never began has not fired: its tick is missed until a later
+    /// leader runs it.
     pub fn finish(&mut self, finish: &Finish, unix_ms: u64) -> bool {
         let Some(record) = self.jobs.get_mut(&finish.job) else { return false };
         let own = |known: &&mut RunRecord| known.is_of(finish.tick, finish.nonce, finish.term);
@@ -103,7 +107,9 @@ impl Ledger {
         if known.run.end.is_none() {
             let end = RunEnd { at_unix_ms: unix_ms, took: finish.took, outcome: finish.outcome.clone() };
             known.run.end = Some(end);
-            record.fired = record.fired.saturating_sub(u64::from(known.is_unbegun()));
+            let unbegun = u64::from(known.is_unbegun());
+            record.fired = record.fired.saturating_sub(unbegun);
+            record.missed = record.missed.saturating_add(unbegun);
         }
         true
     }
@@ -117,6 +123,7 @@ impl Ledger {
             mark: record.mark,
             fired: record.fired,
             missed: record.missed,
+            skipped: record.skipped,
             runs: record.runs.iter().rev().take(runs_max).map(|known| known.run.clone()).collect(),
         };
         self.jobs.iter().map(report).collect()
@@ -130,7 +137,7 @@ impl Ledger {
 
 impl JobRecord {
     fn new(schedule: &Arc<str>, mark: Tick) -> Self {
-        Self { schedule: Arc::clone(schedule), mark, fired: 0, missed: 0, runs: VecDeque::new() }
+        Self { schedule: Arc::clone(schedule), mark, fired: 0, missed: 0, skipped: 0, runs: VecDeque::new() }
     }
 
     fn begin(&mut self, claim: &Claim, unix_ms: u64) {
@@ -153,6 +160,7 @@ impl JobRecord {
         if claim.act != Act::RunAgain || known.run.term >= claim.term || !is_undone {
             return false;
         }
+        self.missed = self.missed.saturating_sub(u64::from(known.is_unbegun()));
         *known = RunRecord::new(claim, unix_ms);
         self.fired += 1;
         true

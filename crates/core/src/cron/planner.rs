@@ -176,7 +176,7 @@ impl Planner {
         match reply {
             Claimed::Granted => {
                 self.mark = self.mark.max(tick);
-                self.running += usize::from(act != Act::Pass);
+                self.running += usize::from(act.is_run());
             }
             Claimed::Decided { mark } => self.mark = self.mark.max(mark),
             Claimed::Early { by } => return self.correction.refused(tick, by),
@@ -231,13 +231,11 @@ impl Planner {
         if self.may_begin() {
             return Step::Run { tick, act: Act::Run, missed: 0, late: None };
         }
-        match self.policy.overlap {
-            Overlap::Skip => Step::Pass { tick, count: 1, why: Passed::Overlap },
-            Overlap::Queue | Overlap::Allow => {
-                self.queued.get_or_insert(tick);
-                WAIT
-            }
+        if self.policy.waits_its_turn() {
+            self.queued.get_or_insert(tick);
+            return WAIT;
         }
+        Step::Pass { tick, count: 1, why: Passed::Overlap }
     }
 
     /// The first tick after the mark is late; others may be, too.
@@ -267,12 +265,12 @@ impl Planner {
 
     fn run_late(&self, tick: Tick, missed: u64, unix_ms: u64) -> Step {
         let late = Some(Duration::from_millis(unix_ms.saturating_sub(self.policy.due_ms(tick))));
-        match (self.may_begin(), self.policy.missed, self.policy.overlap) {
-            (true, ..) => Step::Run { tick, act: Act::Run, missed, late },
-            (false, Missed::Skip | Missed::Once, Overlap::Skip) => {
-                Step::Pass { tick, count: missed + 1, why: Passed::Overlap }
-            }
-            (false, ..) => WAIT,
+        if self.may_begin() {
+            Step::Run { tick, act: Act::Run, missed, late }
+        } else if self.policy.waits_its_turn() {
+            WAIT
+        } else {
+            Step::Pass { tick, count: missed + 1, why: Passed::Overlap }
         }
     }
 

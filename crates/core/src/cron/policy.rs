@@ -4,6 +4,7 @@ use std::fmt;
 use std::str::FromStr;
 use std::time::Duration;
 
+use super::request::Act;
 use super::tick::Tick;
 use crate::id::JobName;
 
@@ -23,7 +24,8 @@ pub enum Missed {
 /// What becomes of a tick while the job's last run still goes on.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default)]
 pub enum Overlap {
-    /// It is passed over.
+    /// It is passed over, and counted as skipped. A job that wants [`Missed::All`] leaves out none: its ticks wait for the run
+    /// to end, as with [`Queue`](Self::Queue).
     #[default]
     Skip,
     /// It waits for the run to end. Of several that wait, only the latest fires, unless the job wants [`Missed::All`].
@@ -51,6 +53,17 @@ pub enum Passed {
     Overlap,
     /// The job is not enabled.
     Disabled,
+}
+
+impl Passed {
+    /// How it is claimed: what was missed is counted apart.
+    #[must_use]
+    pub const fn act(self) -> Act {
+        match self {
+            Self::Missed => Act::Pass,
+            Self::Overlap | Self::Disabled => Act::Skip,
+        }
+    }
 }
 
 /// Everything a planner has to know of a job besides its calendar.
@@ -95,6 +108,12 @@ impl Policy {
     #[must_use]
     pub fn wants_unbegun(&self) -> bool {
         self.enabled && (self.missed != Missed::Skip || self.interrupted == Interrupted::Again)
+    }
+
+    /// Whether a tick that cannot begin beside a run waits for its end, instead of being passed over.
+    #[must_use]
+    pub fn waits_its_turn(&self) -> bool {
+        self.overlap != Overlap::Skip || self.missed == Missed::All
     }
 
     /// When a tick fires, in milliseconds since the Unix epoch. The jitter follows from the job and the tick, so every

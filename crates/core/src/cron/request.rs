@@ -79,7 +79,8 @@ pub struct Claim {
     pub tick: Tick,
     /// What is decided.
     pub act: Act,
-    /// How many ticks before it, or with it if it is passed over, were missed. Counted for people.
+    /// How many ticks before it, or with it if it is not run, are left out. They count as [missed](JobReport::missed), or with
+    /// [`Act::Skip`] as [skipped](JobReport::skipped).
     pub missed: u64,
 }
 
@@ -91,8 +92,18 @@ pub enum Act {
     /// It is run once more, if a leader of an earlier term has claimed it, and has never told its end or has
     /// [given it back](Outcome::NotBegun).
     RunAgain,
-    /// It is passed over.
+    /// It is passed over because it was missed.
     Pass,
+    /// It is passed over for another reason: the last run still went on, or the job is not enabled.
+    Skip,
+}
+
+impl Act {
+    /// Whether a run follows from it.
+    #[must_use]
+    pub const fn is_run(self) -> bool {
+        matches!(self, Self::Run | Self::RunAgain)
+    }
 }
 
 /// What became of a [`Claim`].
@@ -166,8 +177,11 @@ pub struct JobReport {
     pub mark: Tick,
     /// How often it has fired.
     pub fired: u64,
-    /// How many ticks were missed and passed over.
+    /// How many ticks nobody fired because they were missed, those included that were [given back](Outcome::NotBegun) and not
+    /// run since.
     pub missed: u64,
+    /// How many ticks were passed over because a run went on, or because the job was not enabled.
+    pub skipped: u64,
     /// Its latest runs, the newest first.
     pub runs: Vec<Run>,
 }

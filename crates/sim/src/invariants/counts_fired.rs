@@ -3,7 +3,7 @@
 
 use std::collections::BTreeSet;
 
-use tenure_core::cron::{Act, Claimed, Tick};
+use tenure_core::cron::{Claimed, Tick};
 use tenure_core::{JobName, Term};
 
 use super::{Invariant, Seen};
@@ -20,7 +20,7 @@ pub(crate) struct CountsFired {
 impl CountsFired {
     fn serve(&mut self, world: &View<'_>, served: &Served<'_>) -> Result<(), String> {
         let job = match (served.request, served.reply) {
-            (JobRequest::Claim(claim), JobReply::Claimed(Claimed::Granted)) if claim.act != Act::Pass => {
+            (JobRequest::Claim(claim), JobReply::Claimed(Claimed::Granted)) if claim.act.is_run() => {
                 self.taken.insert((claim.job.clone(), claim.tick, claim.term));
                 &claim.job
             }

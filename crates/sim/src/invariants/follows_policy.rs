@@ -42,7 +42,7 @@ impl Invariant for FollowsPolicy {
                     // It was granted before.
                     Act::Run if mark.is_none_or(|mark| mark >= claim.tick) => Ok(()),
                     Act::Run => is_right_to_run(world, job, claim, served, mark),
-                    Act::Pass => is_right_to_pass(job, claim, served, mark),
+                    Act::Pass | Act::Skip => is_right_to_pass(job, claim, served, mark),
                     Act::RunAgain => is_right_to_run_again(job, claim),
                 }
             }
@@ -107,7 +107,9 @@ fn is_right_to_run_again(job: &Job, claim: &Claim) -> Result<(), String> {
 
 /// A tick is passed over because the job is not enabled, beside a run, or because it is too old.
 fn is_right_to_pass(job: &Job, claim: &Claim, served: &Served<'_>, mark: Option<Tick>) -> Result<(), String> {
-    let beside_run = served.asked.is_running && job.policy.overlap == Overlap::Skip;
+    // Whoever wants all ticks leaves out none because of a run: it waits.
+    let may_skip = job.policy.overlap == Overlap::Skip && job.policy.missed != Missed::All;
+    let beside_run = served.asked.is_running && may_skip;
     if !job.policy.enabled || beside_run || mark.is_some_and(|mark| mark >= claim.tick) {
         return Ok(());
     }

@@ -3,7 +3,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use tenure_core::Term;
-use tenure_core::cron::{Act, Claimed as Reply, Tick};
+use tenure_core::cron::{Claimed as Reply, Tick};
 
 use super::{Invariant, Seen};
 use crate::assumption::Assumption;
@@ -41,9 +41,7 @@ impl NothingLost {
         let Some(job) = world.jobs.iter().position(|job| job.policy.job == claim.job) else { return };
         let (claimed, id) = ((job, claim.tick, claim.term), served.id);
         match reply {
-            Reply::Granted
-                if claim.act != Act::Pass && !self.begun.contains(&claimed) && !self.refused.contains(&id) =>
-            {
+            Reply::Granted if claim.act.is_run() && !self.begun.contains(&claimed) && !self.refused.contains(&id) => {
                 self.granted.insert(claimed, Grant { to: served.from, id, since: world.now });
             }
             Reply::Granted | Reply::Decided { .. } => (),

@@ -93,6 +93,23 @@ pub(super) async fn ticks_that_were_missed_are_counted_once(fixture: &dyn Fixtur
     assert!(one.reads_one().await.missed >= 1 << 53, "it stops where it cannot be counted any more");
 }
 
+pub(super) async fn ticks_that_were_skipped_are_counted_apart(fixture: &dyn Fixture) {
+    let (one, term) = leader(fixture).await;
+    one.passes(term, 200, 2).await;
+    let skip = Claim { act: Act::Skip, missed: 3, ..one.as_claim(term, 300) };
+    let claimed = one.claims(skip.clone()).await;
+    assert!(claimed == Claimed::Granted || claimed == decided(300), "{claimed:?}");
+    assert_eq!(one.claims(skip).await, decided(300));
+    let report = one.reads_one().await;
+    assert_eq!((report.mark, report.fired, report.missed, report.skipped), (tick(300), 0, 2, 3));
+    assert_eq!(one.claims_to(Act::Run, term, 300).await, decided(300));
+    one.runs(term, 400).await;
+    assert_eq!(one.reads_one().await.skipped, 3);
+    one.forgets(JOB).await;
+    one.opens(term, BEGINNING).await;
+    assert_eq!(one.reads_one().await.skipped, 0, "nothing of it is kept");
+}
+
 pub(super) async fn a_job_that_was_not_opened_is_not_claimed(fixture: &dyn Fixture) {
     let (one, term) = leader(fixture).await;
     for (act, second) in [(Act::Run, 200), (Act::RunAgain, 200), (Act::Pass, 200), (Act::Run, 0)] {

@@ -354,6 +354,7 @@ macro_rules! __conformance_ledger_properties {
                 a_run_that_ended_is_not_granted_again
                 a_tick_that_was_passed_over_is_not_run
                 ticks_that_were_missed_are_counted_once
+                ticks_that_were_skipped_are_counted_apart
                 a_job_that_was_not_opened_is_not_claimed
                 a_tick_that_is_too_early_waits_for_its_time
                 a_tick_may_be_a_little_early
@@ -385,6 +386,7 @@ macro_rules! __conformance_ledger_properties {
                 the_next_leader_learns_of_ticks_that_were_given_back
                 a_tick_that_was_given_back_is_run_again_once
                 a_tick_that_was_given_back_has_not_fired
+                a_tick_that_was_given_back_is_missed_until_it_is_run
                 a_tick_may_be_given_back_again_and_again
                 whoever_gave_a_tick_back_may_take_it_under_a_later_term_only
                 only_who_asks_for_it_takes_a_tick_that_was_given_back

@@ -68,7 +68,8 @@ impl Job {
         self
     }
 
-    /// What becomes of a tick while the last run still goes on. Default: [`Overlap::Skip`].
+    /// What becomes of a tick while the last run still goes on. Default: [`Overlap::Skip`], which leaves out no tick of a job
+    /// that wants [`Missed::All`].
     pub fn overlap(mut self, overlap: Overlap) -> Self {
         self.policy.overlap = overlap;
         self

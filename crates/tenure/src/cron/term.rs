@@ -30,7 +30,7 @@ pub(super) struct Wish {
     pub(super) act: Act,
     /// Whether an earlier leader may have begun it.
     pub(super) again: bool,
-    /// How many ticks were missed with it.
+    /// How many ticks are left out with it.
     pub(super) missed: u64,
     pub(super) late: Option<Duration>,
     /// How many ticks are passed over, and why, unless it is run.
@@ -170,8 +170,7 @@ impl Term {
                     continue;
                 }
                 Step::Pass { tick, count, why } => {
-                    let missed = if why == Passed::Missed { count } else { 0 };
-                    Wish { tick, missed, passed: Some((count, why)), ..wish }
+                    Wish { tick, act: why.act(), missed: count, passed: Some((count, why)), ..wish }
                 }
                 Step::Run { tick, act, missed, late } => {
                     let again = act == Act::RunAgain && !planner.never_began(tick);
@@ -239,7 +238,7 @@ impl Term {
         match reply {
             Claimed::Granted | Claimed::Decided { .. } => {
                 // The same tick is run now, or was decided by somebody else; if it is passed over, it may still count as begun.
-                if wish.act != Act::Pass {
+                if wish.act.is_run() {
                     self.doubtful.remove(&(wish.index, wish.tick));
                 }
                 self.take_unwanted(wish.index)
@@ -257,7 +256,7 @@ impl Term {
     /// The question may have had its effect. Returns the ticks of which the same is true, and that are not wanted any more.
     pub(super) fn unanswered(&mut self, wish: &Wish) -> Vec<Tick> {
         self.settle(wish);
-        if wish.act == Act::Pass {
+        if !wish.act.is_run() {
             return Vec::new();
         }
         self.doubtful.remove(&(wish.index, wish.tick));
@@ -287,7 +286,7 @@ impl Term {
 
     /// All ticks of which nobody knows whether they were claimed.
     pub(super) fn take_doubtful(&mut self) -> BTreeSet<(usize, Tick)> {
-        let asked = std::mem::take(&mut self.asked).into_iter().filter(|wish| wish.act != Act::Pass);
+        let asked = std::mem::take(&mut self.asked).into_iter().filter(|wish| wish.act.is_run());
         let mut doubtful = std::mem::take(&mut self.doubtful);
         doubtful.extend(asked.map(|wish| (wish.index, wish.tick)));
         doubtful

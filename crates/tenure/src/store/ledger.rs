@@ -23,8 +23,8 @@ use super::{ElectionKey, Replies, StoreError};
 /// - A tick that is **ahead of the store's wall clock** by more than [`EARLY_MAX`] is refused as [`Claimed::Early`].
 /// - **`finish`** is conditional on nonce and term of the *run*: whoever claimed it may tell its end, even when it leads no
 ///   more. Told twice, the first counts.
-/// - A tick that is **given back**, by telling [`Outcome::NotBegun`], does not count as fired any more, and shows in how the
-///   job stands for later terms. Never for the one that gave it back: what that told may be under way once more, and must
+/// - A tick that is **given back**, by telling [`Outcome::NotBegun`], counts as missed and not as fired any more, until a later
+///   term runs it, and shows in how the job stands for later terms. Never for the one that gave it back: what that told may be under way once more, and must
 ///   not end another run.
 /// - A **new** job has its mark at the present, and one that is opened with another **schedule** than before has it moved
 ///   there, if that is later. The present is the leader's or the store's, whichever is earlier: a leader whose clock is fast

@@ -59,6 +59,7 @@ impl Flawed {
                 (claim.nonce, claim.term) = (nonce, term);
             }
             (Some(Flaw::MissedTicksAreForgotten), _) => claim.missed = 0,
+            (Some(Flaw::SkippedTicksCountAsMissed), _) if claim.act == Act::Skip => claim.act = Act::Pass,
             (Some(Flaw::ClaimingRenews), _) => self.renew_for_claim(&claim).await,
             (Some(Flaw::LostClaimsAreLost), _) if self.run_of(&claim).await.is_some() => {
                 return Ok(Claimed::Decided { mark: claim.tick });
@@ -171,6 +172,9 @@ impl JobLedger for Flawed {
             }
             if self.has(Flaw::UnbegunTicksHaveFired) {
                 jobs.iter_mut().for_each(|report| report.fired += count_unbegun(&report.runs));
+            }
+            if self.has(Flaw::UnbegunTicksAreNotMissed) {
+                jobs.iter_mut().for_each(|report| report.missed -= count_unbegun(&report.runs));
             }
             if self.has(Flaw::RunsOldestFirst) {
                 jobs.iter_mut().for_each(|report| report.runs.reverse());

@@ -37,8 +37,9 @@ pub(crate) struct Account {
     pub(crate) mark: u64,
     /// How many were claimed to be run, and not given back, by the store's own count.
     pub(crate) fired: u64,
-    /// How many were missed and passed over, by the store's own count.
+    /// How many were missed, and how many came during a run, by the store's own count.
     pub(crate) missed: u64,
+    pub(crate) skipped: u64,
 }
 
 /// All that the store has shown so far.
@@ -62,7 +63,8 @@ impl Books {
         if mark < account.mark {
             self.contradictions.push(format!("the mark of {job} fell from {} to {mark}", account.mark));
         }
-        (account.mark, account.fired, account.missed) = (mark, report.fired, report.missed);
+        (account.mark, account.fired) = (mark, report.fired);
+        (account.missed, account.skipped) = (report.missed, report.skipped);
         for run in &report.runs {
             let known = account.claims.entry(run.tick.unix_s()).or_default();
             if let Err(why) = Claim::of(run).join(known) {
@@ -135,7 +137,7 @@ mod tests {
             end: outcome.map(|outcome| RunEnd { at_unix_ms: 5_002, took: Duration::ZERO, outcome }),
         };
         let (job, mark) = (JobName::new("all").unwrap(), Tick::from_unix_s(mark));
-        JobReport { job, schedule: "* * * * * *".into(), mark, fired: 1, missed: 0, runs: vec![run] }
+        JobReport { job, schedule: "* * * * * *".into(), mark, fired: 1, missed: 0, skipped: 0, runs: vec![run] }
     }
 
     fn report(term: u64, mark: u64) -> JobReport {

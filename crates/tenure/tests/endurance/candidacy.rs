@@ -4,7 +4,7 @@ use std::path::PathBuf;
 use std::thread::JoinHandle;
 use std::time::Duration;
 
-use tenure::cron::{Job, JobRun, Missed, Overlap};
+use tenure::cron::{Job, JobRun, Missed};
 use tenure::{CandidateId, Election, Tenure};
 use tenure_testkit::pace::Pace;
 use tenure_testkit::site::ELECTION;
@@ -53,10 +53,9 @@ pub(crate) fn start(tenure: &Tenure, label: &str, files: &Files) -> Candidacy {
     Candidacy { election, events }
 }
 
-/// Each second, and where no tick may be missed, those that come during a run wait for its end.
+/// Each second, and otherwise as jobs are that say nothing more.
 fn job(missed: Missed) -> Job {
-    let overlap = if missed == Missed::All { Overlap::Queue } else { Overlap::Skip };
-    Job::new(&missed.to_string(), "* * * * * *").unwrap().missed(missed).overlap(overlap)
+    Job::new(&missed.to_string(), "* * * * * *").unwrap().missed(missed)
 }
 
 fn work(journal: &Journal, label: &str, run: &JobRun) -> Result<(), &'static str> {

@@ -148,6 +148,34 @@ const OPEN_JOBS_OF_VERSION_1: &str = "
     DROP INDEX tenure.run_not_begun;
     UPDATE tenure.version SET version = 1";
 
+/// What the second version had in place of the present function and column.
+const JOBS_OF_VERSION_2: &str = "
+    DROP FUNCTION tenure.jobs(uuid, bigint);
+    CREATE FUNCTION tenure.jobs(p_election uuid, p_runs_max bigint) RETURNS TABLE (job text, schedule text)
+    LANGUAGE sql AS 'SELECT ,  WHERE false';
+    ALTER FUNCTION tenure.jobs(uuid, bigint) OWNER TO tenure;
+    REVOKE ALL ON FUNCTION tenure.jobs(uuid, bigint) FROM PUBLIC;
+    GRANT EXECUTE ON FUNCTION tenure.jobs(uuid, bigint) TO app;
+    ALTER TABLE tenure.job DROP COLUMN skipped;
+    UPDATE tenure.version SET version = 2";
+
+#[tokio::test]
+async fn the_second_version_is_brought_up_to_date_with_its_jobs_and_its_roles() {
+    let place = Place::new().await;
+    let (before, leader) = (shape(&place), Stander::new(&place.store(), "e", "a"));
+    let term = leader.granted().await;
+    leader.open_job(term).await.unwrap();
+    assert_eq!(leader.claim(term, 200).await.unwrap(), Claimed::Granted);
+    place.database.sql(JOBS_OF_VERSION_2);
+    for _ in 0..2 {
+        Migration::new(&place.owner()).run().await.unwrap();
+        assert_eq!(shape(&place), before);
+    }
+    let store = place.store();
+    let jobs = store.ledger().unwrap().jobs(&leader.key, 10).await.unwrap();
+    assert_eq!((jobs.len(), jobs[0].fired, jobs[0].skipped, jobs[0].runs.len()), (1, 1, 0, 1));
+}
+
 #[tokio::test]
 async fn the_first_version_is_brought_up_to_date_with_its_jobs_and_its_roles() {
     let place = Place::new().await;
@@ -163,7 +191,7 @@ async fn the_first_version_is_brought_up_to_date_with_its_jobs_and_its_roles() {
         &error,
         StoreErrorKind::Schema,
         Failure::NotSent,
-        &["version 1, and 4 is needed", "run `tenure migrate`"],
+        &["version 1, and 5 is needed", "run `tenure migrate`"],
     );
 
     // No role is named: whoever could call the functions still can.

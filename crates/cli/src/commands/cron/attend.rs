@@ -30,7 +30,7 @@ pub(super) async fn attend(
     standing: watch::Receiver<Standing>,
 ) -> Result<Guarded, Failure> {
     let Ask { run, action, done } = ask;
-    let mut attendant = Attendant { guarded, grace, run, told, standing, starts: 0, was_cut: false };
+    let mut attendant = Attendant { guarded, grace, run, told, standing, starts: 0 };
     let verdict = attendant.see_through(&action).await?;
     let Attendant { mut guarded, run, .. } = attendant;
     guarded.is_over();
@@ -47,8 +47,6 @@ struct Attendant {
     told: Vec<(OsString, OsString)>,
     standing: watch::Receiver<Standing>,
     starts: u32,
-    /// Whether a guard died that had been told to start the command.
-    was_cut: bool,
 }
 
 impl Attendant {
@@ -58,18 +56,18 @@ impl Attendant {
             return Ok(Err(verdict));
         }
         let run = self.run.clone();
-        let (mut runs, mut stopping) = (false, false);
+        let (mut began, mut stopping) = (false, false);
         loop {
             tokio::select! {
                 news = self.guarded.next() => match news? {
-                    News::Started => runs = true,
+                    News::Starting | News::Started => began = true,
                     News::TooLate => return Ok(self.too_late()),
                     News::Failed(_, message) => return Ok(Err(message)),
                     News::Ended(exit) => return Ok(verdict(exit)),
-                    News::Cut if runs || stopping || self.starts >= STARTS_MAX => return Ok(cut()),
-                    // A guard that died while it waited has begun nothing.
+                    News::Cut if began || self.starts >= STARTS_MAX => return Ok(cut()),
+                    // A guard that died before it was about to start the command has begun nothing.
+                    News::Cut if stopping => return Ok(self.too_late()),
                     News::Cut => {
-                        self.was_cut = true;
                         self.guarded.is_over();
                         let Some(trust) = self.trust().await else { return Ok(self.too_late()) };
                         if let Err(verdict) = self.start(action, trust) {
@@ -113,9 +111,7 @@ impl Attendant {
 
     /// Nothing of the command has been started, so a later leader may run the tick.
     fn too_late(&self) -> Verdict {
-        if !self.was_cut {
-            self.run.give_back();
-        }
+        self.run.give_back();
         Err("the leadership ended before it could be started".to_owned())
     }
 

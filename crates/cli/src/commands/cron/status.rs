@@ -29,6 +29,7 @@ struct JobLine {
     next: Option<String>,
     fired: u64,
     missed: u64,
+    skipped: u64,
     /// The newest first.
     runs: Vec<RunLine>,
 }
@@ -53,7 +54,8 @@ pub(super) async fn execute(global: &Global, args: &CronStatusArgs) -> Result<Ex
         print(|out| table(out, &["ELECTION", "JOB", "DUE", "OUTCOME", "TOOK", "TERM", "CANDIDATE", "REASON"], &rows))?;
     } else {
         let rows: Vec<Vec<String>> = lines.iter().map(row).collect();
-        let headings = ["ELECTION", "JOB", "SCHEDULE", "LAST RUN", "OUTCOME", "TOOK", "NEXT", "FIRED", "MISSED"];
+        let headings =
+            ["ELECTION", "JOB", "SCHEDULE", "LAST RUN", "OUTCOME", "TOOK", "NEXT", "FIRED", "MISSED", "SKIPPED"];
         print(|out| table(out, &headings, &rows))?;
     }
     Ok(Exit::Success)
@@ -101,6 +103,7 @@ fn untold(election: &str, job: &Job, now: Tick) -> JobLine {
         next: job.schedule().next_after(now).map(shown),
         fired: 0,
         missed: 0,
+        skipped: 0,
         runs: Vec::new(),
     }
 }
@@ -115,6 +118,7 @@ fn told(election: &str, report: &JobReport, leads: Option<Term>, now: Tick) -> J
         next: schedule.and_then(|schedule| schedule.next_after(report.mark.max(now))).map(shown),
         fired: report.fired,
         missed: report.missed,
+        skipped: report.skipped,
         runs: report.runs.iter().map(|run| RunLine::new(run, leads)).collect(),
     }
 }
@@ -131,6 +135,7 @@ fn row(line: &JobLine) -> Vec<String> {
         line.next.clone().unwrap_or_else(dash),
         line.fired.to_string(),
         line.missed.to_string(),
+        line.skipped.to_string(),
     ]
 }
 

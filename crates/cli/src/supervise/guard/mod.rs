@@ -126,12 +126,15 @@ impl Guard {
     }
 
     fn start(&mut self, work: &Work) {
-        let started = if clock::now() >= work.trust.stop_at {
-            Err((SpawnFailure::TrustEnded, "the trust in this term ended before the command could start".to_owned()))
-        } else {
-            Task::spawn(work, self.stdin.as_ref().map(AsFd::as_fd))
-        };
-        match started {
+        if clock::now() >= work.trust.stop_at {
+            let message = "the trust in this term ended before the command could start".to_owned();
+            return self.report(&Report::SpawnFailed { kind: SpawnFailure::TrustEnded, message });
+        }
+        // Nothing begins that `tenure` does not know of: it would take it for one that never began, and begin it again.
+        if packet::send(self.control, &Report::Starting, &[]).is_err() {
+            return self.close();
+        }
+        match Task::spawn(work, self.stdin.as_ref().map(AsFd::as_fd)) {
             Ok(task) => {
                 self.report(&Report::Started { pid: task.main_id() });
                 self.task = Some(task);
@@ -156,7 +159,7 @@ impl Guard {
     }
 
     fn report(&self, report: &Report) {
-        // It fails only when `tenure` is gone, which the next look for orders will show: there are at most two reports
+        // It fails only when `tenure` is gone, which the next look for orders will show: there are at most three reports
         // per order, so the buffer never fills.
         let _ = packet::send(self.control, report, &[]);
     }

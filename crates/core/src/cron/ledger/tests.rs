@@ -87,6 +87,11 @@ fn what_is_passed_over_is_decided_and_counted() {
     let report = &ledger.report(9)[0];
     assert_eq!((report.fired, report.missed, report.mark), (0, 3, at(40)));
     assert_eq!(report.runs, []);
+    let skip = Claim { missed: 2, ..claim(1, 60, Act::Skip) };
+    assert_eq!(ledger.claim(&skip, NOW), Claimed::Granted);
+    assert_eq!(ledger.claim(&skip, NOW), Claimed::Decided { mark: at(60) });
+    let report = &ledger.report(9)[0];
+    assert_eq!((report.missed, report.skipped), (3, 2), "each by its reason");
 }
 
 #[test]

@@ -141,6 +141,27 @@ fn a_queue_of_all_ticks_keeps_each_of_them() {
 }
 
 #[test]
+fn whoever_wants_all_ticks_loses_none_to_a_run_that_goes_on() {
+    let mut job = planner(Missed::All, Overlap::Skip, 0);
+    let step = job.next(&MINUTE, 120_500);
+    assert_eq!(step, late(60, 0, 60_500));
+    grant(&mut job, step);
+    assert_eq!(job.next(&MINUTE, 120_500), WAIT, "the newest is on time, and waits for the one that is made up for");
+    job.ended();
+    let step = job.next(&MINUTE, 120_600);
+    assert_eq!(step, run(120));
+    grant(&mut job, step);
+    assert_eq!(job.next(&MINUTE, 240_000), WAIT, "so do those that come due in a long run");
+    job.ended();
+    assert_eq!(job.next(&MINUTE, 250_000), late(180, 0, 70_000));
+    let mut narrow =
+        Planner::new(Policy { window: Duration::from_secs(60), ..policy(Missed::All, Overlap::Skip) }, standing(0));
+    grant(&mut narrow, run(60));
+    assert_eq!(narrow.next(&MINUTE, 120_000), WAIT);
+    assert_eq!(narrow.next(&MINUTE, 190_000), pass(120, 1, Passed::Missed), "but not for longer than they are wanted");
+}
+
+#[test]
 fn a_job_that_is_not_enabled_misses_nothing() {
     let mut job = Planner::new(Policy { enabled: false, ..policy(Missed::All, Overlap::Skip) }, standing(0));
     assert_eq!(job.next(&MINUTE, 200_000), pass(180, 3, Passed::Disabled));
@@ -354,23 +375,37 @@ fn counting_what_was_missed_has_an_end() {
 }
 
 proptest! {
-    /// Whatever the clock does, ticks are decided in order, and with `all` none is left out.
+    /// Whatever the clock does and however long runs take, ticks are decided in order, one at a time, and with `all` none is
+    /// left out.
     #[test]
-    fn all_ticks_are_run_in_order(moves in prop::collection::vec((0_u64..5_000, prop::bool::ANY), 1..200)) {
-        let mut job = planner(Missed::All, Overlap::Queue, 0);
+    fn all_ticks_are_run_in_order(
+        moves in prop::collection::vec((0_u64..5_000, prop::bool::ANY, prop::bool::ANY), 1..200),
+        queues in prop::bool::ANY,
+    ) {
+        let overlap = if queues { Overlap::Queue } else { Overlap::Skip };
+        let mut job = planner(Missed::All, overlap, 0);
         let (mut now, mut expected) = (0, 1);
-        for (by, back) in moves {
+        for (by, back, goes_on) in moves {
             now = if back { now - by.min(now) / 4 } else { now + by };
             loop {
                 let step = job.next(&SECOND, now);
+                if let Step::Wait { .. } = step { break };
+                prop_assert!(matches!(step, Step::Run { .. }), "{step:?}");
                 let Step::Run { tick, .. } = step else { break };
                 prop_assert_eq!(tick, at(expected));
                 prop_assert!(tick.unix_ms() <= now);
                 expected += 1;
                 grant(&mut job, step);
+                if goes_on { break };
                 job.ended();
             }
-            prop_assert!(job.mark().age_at(now) < Duration::from_secs(1), "nothing due is left");
+            if goes_on {
+                let waits = matches!(job.next(&SECOND, now), Step::Wait { .. });
+                prop_assert!(waits, "never two at once");
+                job.ended();
+            } else {
+                prop_assert!(job.mark().age_at(now) < Duration::from_secs(1), "nothing due is left");
+            }
         }
     }
 }

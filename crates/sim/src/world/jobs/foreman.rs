@@ -4,12 +4,14 @@ use std::collections::BTreeSet;
 use std::sync::Arc;
 
 use tenure_core::cron::{
-    Act, Claim, Claimed, Interrupted, JobStanding, Missed, Open, OpenJob, Opened, Overlap, Planner, Policy, Step, Tick,
+    Act, Calendar, Claim, Claimed, Interrupted, JobStanding, Missed, Open, OpenJob, Opened, Overlap, Passed, Planner,
+    Policy, Step, Tick,
 };
 use tenure_core::{Nonce, Term};
 
 use super::{Asked, JobEvent};
 use crate::clock::{MILLI, SECOND, True};
+use crate::job::Job;
 use crate::mistake::{JobMistake, Mistake};
 use crate::store::{JobReply, JobRequest, key};
 use crate::tally::Situation;
@@ -146,7 +148,7 @@ impl World {
 
     fn open_jobs(&mut self, foreman: &mut Foreman, is_learnt: bool) {
         let from = Tick::at_or_before_ms(self.wall_ms(foreman.of.node));
-        let open = |job: &crate::job::Job| OpenJob {
+        let open = |job: &Job| OpenJob {
             job: job.policy.job.clone(),
             schedule: Arc::from(format!("every {}", job.calendar.0)),
             from,
@@ -186,11 +188,12 @@ impl World {
         let wall_ms = self.wall_ms(node);
         let calendar = self.options.jobs[job].calendar;
         let step = foreman.duties[job].planner.next(&calendar, wall_ms);
+        let step = self.mistaken_step(&foreman.duties[job], job, wall_ms).unwrap_or(step);
         let (tick, act, missed, is_late, passed) = match step {
             Step::Wait { until_unix_ms } => {
                 return Ok(until_unix_ms.map_or(True::MAX, |until| self.when_wall_shows(node, until)));
             }
-            Step::Pass { tick, count, why } => (tick, Act::Pass, count, false, Some(why)),
+            Step::Pass { tick, count, why } => (tick, why.act(), count, false, Some(why)),
             Step::Run { tick, act, missed, late } => (tick, act, missed, late.is_some(), None),
         };
         let asked = Asked { is_late, passed, ..self.asked(node, foreman.duties[job].running > 0) };
@@ -219,7 +222,7 @@ impl World {
         let until = self.now + self.patience_of(node);
         let pending = Pending { id, until, tick, act, asked };
         foreman.duties[job].claim = Some(pending);
-        if self.errs(JobMistake::RunsUnclaimed) && act != Act::Pass {
+        if self.errs(JobMistake::RunsUnclaimed) && act.is_run() {
             self.begin_run(foreman, job, pending)?;
         }
         Ok(until)
@@ -316,7 +319,7 @@ impl World {
         if matches!(claimed, Claimed::Granted | Claimed::Decided { .. }) {
             self.answered(foreman, job, pending);
         }
-        if claimed != Claimed::Granted || pending.act == Act::Pass || self.errs(JobMistake::RunsUnclaimed) {
+        if claimed != Claimed::Granted || !pending.act.is_run() || self.errs(JobMistake::RunsUnclaimed) {
             return Ok(());
         }
         if foreman.duties[job].given_back.contains(&pending.tick) && !self.errs(JobMistake::GivesBackWanted) {
@@ -344,6 +347,19 @@ impl World {
             _ => (),
         }
         policy
+    }
+
+    /// What somebody does who leaves out the newest tick beside a run, instead of letting it wait.
+    fn mistaken_step(&self, duty: &Duty, job: usize, wall_ms: u64) -> Option<Step> {
+        let Job { policy, calendar, .. } = &self.options.jobs[job];
+        if !self.errs(JobMistake::SkipsInsteadOfAll) || policy.missed != Missed::All || policy.overlap != Overlap::Skip
+        {
+            return None;
+        }
+        let tick = calendar.next_after(duty.planner.mark()).filter(|tick| policy.due_ms(*tick) <= wall_ms)?;
+        let is_new = tick.age_at(wall_ms) <= policy.jitter + policy.late_max;
+        let leaves_out = policy.enabled && duty.running > 0 && is_new;
+        leaves_out.then_some(Step::Pass { tick, count: 1, why: Passed::Overlap })
     }
 
     /// The circumstances in which it asks.

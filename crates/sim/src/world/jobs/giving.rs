@@ -4,7 +4,7 @@ use std::collections::BTreeSet;
 use std::time::Duration;
 
 use tenure_core::Term;
-use tenure_core::cron::{Act, Finish, Outcome as RunOutcome, Tick};
+use tenure_core::cron::{Finish, Outcome as RunOutcome, Tick};
 
 use super::foreman::{Foreman, Pending};
 use crate::mistake::JobMistake;
@@ -18,7 +18,7 @@ const CLAIMABLE_TTLS: u64 = 3;
 impl World {
     /// There was no answer to a claim in time. It may have had its effect all the same.
     pub(super) fn unanswered(&mut self, foreman: &mut Foreman, job: usize, pending: Pending) {
-        if pending.act != Act::Pass {
+        if pending.act.is_run() {
             foreman.duties[job].doubtful.insert(pending.tick);
         }
     }
@@ -28,7 +28,7 @@ impl World {
     pub(super) fn answered(&mut self, foreman: &mut Foreman, job: usize, pending: Pending) {
         let may_be_wanted = !self.errs(JobMistake::GivesBackWanted);
         let duty = &mut foreman.duties[job];
-        if pending.act != Act::Pass {
+        if pending.act.is_run() {
             duty.doubtful.remove(&pending.tick);
         }
         let mark = duty.planner.mark();
@@ -56,7 +56,7 @@ impl World {
         for job in 0..foreman.duties.len() {
             let duty = &mut foreman.duties[job];
             let mut doubtful = std::mem::take(&mut duty.doubtful);
-            doubtful.extend(duty.claim.filter(|pending| pending.act != Act::Pass).map(|pending| pending.tick));
+            doubtful.extend(duty.claim.filter(|pending| pending.act.is_run()).map(|pending| pending.tick));
             for tick in doubtful {
                 self.give_back(&mut foreman, job, tick);
             }

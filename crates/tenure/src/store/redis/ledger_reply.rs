@@ -69,6 +69,7 @@ fn job(answer: &Value) -> Result<JobReport, Fault> {
         mark: tick(&fields, 2)?,
         fired: fields.number(3)?,
         missed: fields.number(4)?,
+        skipped: fields.number(6)?,
         runs: runs.iter().map(run).collect::<Result<_, _>>()?,
     })
 }

@@ -79,6 +79,7 @@ impl Verb for Claiming {
             Act::Run => "run",
             Act::RunAgain => "again",
             Act::Pass => "pass",
+            Act::Skip => "skip",
         });
         command.arg(request.missed.min(COUNT_MAX));
     }

@@ -47,6 +47,7 @@ pub(super) fn create(
         from_u64(record.mark.unix_s()),
         from_u64(record.fired),
         from_u64(record.missed),
+        from_u64(record.skipped),
     ])?;
     Ok(())
 }
@@ -78,7 +79,8 @@ impl Known {
     /// Writes what is different in `after`. A run that was not looked up is left as it is.
     pub(super) fn save(&self, connection: &Connection, after: &JobRecord) -> Result<(), Fault> {
         let before = &self.record;
-        let about = |record: &JobRecord| (Arc::clone(&record.schedule), record.mark, record.fired, record.missed);
+        let counts = |record: &JobRecord| (record.fired, record.missed, record.skipped);
+        let about = |record: &JobRecord| (Arc::clone(&record.schedule), record.mark, counts(record));
         if about(before) != about(after) {
             connection.prepare_cached(include_str!("sql/job_put.sql"))?.execute(params![
                 self.row,
@@ -86,6 +88,7 @@ impl Known {
                 from_u64(after.mark.unix_s()),
                 from_u64(after.fired),
                 from_u64(after.missed),
+                from_u64(after.skipped),
             ])?;
         }
         let changed: Vec<&RunRecord> = after.runs.iter().filter(|run| !before.runs.contains(run)).collect();
@@ -136,6 +139,7 @@ fn known_in(row: &Row<'_>) -> Result<Known, Fault> {
         mark: Tick::from_unix_s(to_u64(row.get(3)?)?),
         fired: to_u64(row.get(4)?)?,
         missed: to_u64(row.get(5)?)?,
+        skipped: to_u64(row.get(6)?)?,
         runs: VecDeque::new(),
     };
     let job = JobName::new(row.get::<_, String>(1)?).map_err(|error| nonsense(&error.to_string()))?;

@@ -153,12 +153,17 @@ fn gaps(account: &Account, missed: Missed) -> Vec<String> {
     if account.fired != taken as u64 {
         wrong.push(format!("the store counts {} ticks, and {taken} were seen", account.fired));
     }
+    let (left_out, unfired) = (account.missed + account.skipped, due(account).saturating_sub(taken) as u64);
+    // Whoever asks again because an answer was lost may count a tick twice.
+    if left_out < unfired {
+        wrong.push(format!("the store counts {left_out} ticks that were left out, and {unfired} did not fire"));
+    }
     if missed == Missed::All {
         let first = account.claims.keys().next().copied().unwrap_or(account.mark);
         let unclaimed = (first..=account.mark).filter(|tick| !account.claims.contains_key(tick));
         wrong.extend(unclaimed.map(|tick| format!("tick {tick} was not claimed by anybody")));
-        if account.missed > 0 {
-            wrong.push(format!("{} ticks were passed over", account.missed));
+        if account.skipped > 0 {
+            wrong.push(format!("{} ticks were skipped", account.skipped));
         }
     }
     wrong

@@ -153,6 +153,7 @@ fn word_for(act: Act) -> &'static str {
         Act::Run => "run",
         Act::RunAgain => "again",
         Act::Pass => "pass",
+        Act::Skip => "skip",
     }
 }
 
@@ -207,6 +208,7 @@ fn reports(rows: &[Row]) -> Result<Vec<JobReport>, Fault> {
                 mark: tick(get(row, "mark")?),
                 fired: natural(get(row, "fired")?),
                 missed: natural(get(row, "missed")?),
+                skipped: natural(get(row, "skipped")?),
                 runs: Vec::new(),
             });
         }

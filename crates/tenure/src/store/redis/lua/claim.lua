@@ -1,10 +1,10 @@
 -- Decides each tick, if the leader says so.
 -- ARGV: number, how many runs of a job are kept, by how many milliseconds a tick may be early, whether replicas are waited
---       for ('1' or '0'), then for each tick: nonce, term, candidate, job, tick, 'run', 'again' or 'pass', how many were
---       missed
+--       for ('1' or '0'), then for each tick: nonce, term, candidate, job, tick, 'run', 'again', 'pass' or 'skip', how many
+--       are left out
 -- Answers: 0 it does not lead | 1 granted | 2 mark | 3 by how many milliseconds it is early | 4 the job was not opened
 
-local RUN, AGAIN, PASS = 'run', 'again', 'pass'
+local RUN, AGAIN, SKIP = 'run', 'again', 'skip'
 local runs_max, early_max, is_confirmed_by_replicas = tonumber(ARGV[2]), tonumber(ARGV[3]), ARGV[4] == '1'
 
 -- Only the newest are kept.
@@ -23,13 +23,14 @@ return each(4, 4, 7, function(k, a)
   local holder, known = redis.call('GET', KEYS[k + 1]), recall(KEYS[k + 2])
   if not holds(holder, known, nonce, term) then return { 0 } end
   local jobs, runs = KEYS[k + 3], KEYS[k + 4]
-  local job = job_of(jobs, name)
+  local job = job_of(jobs, runs, name)
   if not job then return { 4 } end
   local ahead = tonumber(tick) * 1000 - now
   if ahead > early_max then return { 3, ahead } end
 
   if act ~= AGAIN and tonumber(tick) > job.mark then
-    job.mark, job.missed = tonumber(tick), math.min(job.missed + tonumber(ARGV[a + 7]), COUNT_MAX)
+    local count = act == SKIP and 'skipped' or 'missed'
+    job.mark, job[count] = tonumber(tick), math.min(job[count] + tonumber(ARGV[a + 7]), COUNT_MAX)
     local dropped = {}
     if act == RUN then
       begin(runs, name, tick, nonce, term, candidate)
@@ -37,26 +38,29 @@ return each(4, 4, 7, function(k, a)
       job.runs[#job.runs + 1] = { tick = tick, state = OPEN }
       dropped = trim(runs, name, job)
     end
-    put_job(jobs, name, job)
+    put_job(jobs, runs, name, job)
     if #dropped > 0 then write('HDEL', runs, unpack(dropped)) end
     return { 1 }
   end
 
   local run = find_run(job, tick)
-  if act ~= PASS and run then
+  if (act == RUN or act == AGAIN) and run then
     local owner, began_under = owner_of(runs, name, tick)
     if run.state == OPEN and owner == nonce and began_under == term then
       -- A claim whose reply was lost. Replicas confirm what the same connection has written, and it need not be that one.
-      if is_confirmed_by_replicas then put_job(jobs, name, job) end
+      if is_confirmed_by_replicas then put_job(jobs, runs, name, job) end
       return { 1 }
     end
     -- What was cut off, or never began, is taken over by a later leader.
     if act == AGAIN and run.state ~= ENDED and is_of_earlier_term(runs, name, tick, term) then
       begin(runs, name, tick, nonce, term, candidate)
-      if run.state == NOT_BEGUN then write('HDEL', runs, ended_field(name, tick)) end
+      if run.state == NOT_BEGUN then
+        write('HDEL', runs, ended_field(name, tick))
+        job.missed = math.max(job.missed - 1, 0)
+      end
       run.state = OPEN
       job.fired = job.fired + 1
-      put_job(jobs, name, job)
+      put_job(jobs, runs, name, job)
       return { 1 }
     end
   end

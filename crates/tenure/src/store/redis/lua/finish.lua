@@ -8,7 +8,7 @@ local is_confirmed_by_replicas = ARGV[2] == '1'
 return each(4, 2, 7, function(k, a)
   local nonce, term, name, tick = ARGV[a + 1], ARGV[a + 2], ARGV[a + 3], ARGV[a + 4]
   local jobs, runs = KEYS[k + 3], KEYS[k + 4]
-  local job = job_of(jobs, name)
+  local job = job_of(jobs, runs, name)
   local run = job and find_run(job, tick)
   local owner, began_under = owner_of(runs, name, tick)
   if not run or owner ~= nonce or began_under ~= term then return { 0 } end
@@ -18,13 +18,14 @@ return each(4, 2, 7, function(k, a)
     write('HSET', runs, ended_field(name, tick), end_of_run)
     run.state = ENDED
     if ARGV[a + 6] == 'not-begun' then
-      -- It has not fired, either.
+      -- It has not fired, either, and is missed until a later leader runs it.
       run.state, job.fired = NOT_BEGUN, math.max(job.fired - 1, 0)
+      job.missed = math.min(job.missed + 1, COUNT_MAX)
     end
-    put_job(jobs, name, job)
+    put_job(jobs, runs, name, job)
   elseif is_confirmed_by_replicas then
     -- Replicas confirm what the same connection has written. It need not be the one on which it was told first.
-    put_job(jobs, name, job)
+    put_job(jobs, runs, name, job)
   end
   return { 1 }
 end)

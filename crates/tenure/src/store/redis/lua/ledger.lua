@@ -6,6 +6,7 @@
 --   KEYS[k + 3]  jobs  name -> mark, how often it fired, how many ticks were missed, its runs, and its schedule
 --   KEYS[k + 4]  runs  NAME:TICK:began  the nonce and the term that own it, when it began, and the candidate
 --                      NAME:TICK:ended  when it ended, how long it took, how it ended, and why it failed
+--                      NAME:more        how many ticks were skipped; beside the job, because earlier versions read that, too
 -- The runs of a job are its ticks, the oldest first. A star follows those whose end was not told, and an exclamation mark
 -- those that never began: they were given back. None of this expires.
 
@@ -14,13 +15,16 @@ local COUNT_MAX = 9007199254740992
 -- What follows the tick of a run.
 local OPEN, ENDED, NOT_BEGUN = '*', '', '!'
 
+local function more_field(name) return name .. ':more' end
+
 -- What is known of a job; nothing if it was not opened.
-local function job_of(jobs, name)
+local function job_of(jobs, runs, name)
   local known = redis.call('HGET', jobs, name)
   if not known then return nil end
   local mark, fired, missed, ticks, schedule = string.match(known, '^(%d+) (%d+) (%d+) (%S*) (.*)$')
   local job = {
     mark = tonumber(mark), fired = tonumber(fired), missed = tonumber(missed), schedule = schedule, runs = {},
+    skipped = tonumber(redis.call('HGET', runs, more_field(name)) or 0),
   }
   for tick, state in string.gmatch(ticks, '(%d+)([*!]?)') do
     job.runs[#job.runs + 1] = { tick = tick, state = state }
@@ -29,11 +33,12 @@ local function job_of(jobs, name)
 end
 
 -- Put together without a format for the schedule: it may hold anything, even a zero byte.
-local function put_job(jobs, name, job)
+local function put_job(jobs, runs, name, job)
   local ticks = {}
   for i, run in ipairs(job.runs) do ticks[i] = run.tick .. run.state end
   local counts = string.format('%.0f %.0f %.0f ', job.mark, job.fired, job.missed)
   write('HSET', jobs, name, counts .. table.concat(ticks, ',') .. ' ' .. job.schedule)
+  if job.skipped > 0 then write('HSET', runs, more_field(name), string.format('%.0f', job.skipped)) end
 end
 
 local function began_field(name, tick) return name .. ':' .. tick .. ':began' end

@@ -1,6 +1,6 @@
 -- Tells all jobs, each with its latest runs. Changes nothing.
 -- ARGV: number, how many runs of each at most
--- Answers: jobs, each as {name schedule mark fired missed runs}, with runs as {tick term candidate began_at}, and those that
+-- Answers: jobs, each as {name schedule mark fired missed runs skipped}, with runs as {tick term candidate began_at}, and those that
 --          ended with {… ended_at took outcome why} as well
 
 local function run_of(runs, name, tick)
@@ -16,12 +16,12 @@ return each(4, 1, 0, function(k, a)
   local jobs, runs, runs_max = KEYS[k + 3], KEYS[k + 4], tonumber(ARGV[a + 1])
   local listed = {}
   for _, name in ipairs(redis.call('HKEYS', jobs)) do
-    local job = job_of(jobs, name)
+    local job = job_of(jobs, runs, name)
     local told = {}
     for j = #job.runs, 1, -1 do
       if #told < runs_max then told[#told + 1] = run_of(runs, name, job.runs[j].tick) end
     end
-    listed[#listed + 1] = { name, job.schedule, job.mark, job.fired, job.missed, told }
+    listed[#listed + 1] = { name, job.schedule, job.mark, job.fired, job.missed, told, job.skipped }
   end
   return listed
 end)

@@ -7,16 +7,16 @@
 local jobs_max, is_confirmed_by_replicas = tonumber(ARGV[2]), ARGV[3] == '1'
 
 local function open(jobs, runs, name, schedule, from, term)
-  local job = job_of(jobs, name)
+  local job = job_of(jobs, runs, name)
   if not job then
-    job = { mark = from, fired = 0, missed = 0, schedule = schedule, runs = {} }
-    put_job(jobs, name, job)
+    job = { mark = from, fired = 0, missed = 0, skipped = 0, schedule = schedule, runs = {} }
+    put_job(jobs, runs, name, job)
   elseif job.schedule ~= schedule then
     job.schedule, job.mark = schedule, math.max(job.mark, from)
-    put_job(jobs, name, job)
+    put_job(jobs, runs, name, job)
   elseif is_confirmed_by_replicas then
     -- Replicas confirm what the same connection has written. It need not be the one on which the job was opened first.
-    put_job(jobs, name, job)
+    put_job(jobs, runs, name, job)
   end
   local interrupted, unbegun = {}, {}
   for _, run in ipairs(job.runs) do

@@ -1,1 +1,1 @@
-SELECT id, name, schedule, mark, fired, missed FROM job WHERE namespace = ?1 AND election = ?2
+SELECT id, name, schedule, mark, fired, missed, skipped FROM job WHERE namespace = ?1 AND election = ?2

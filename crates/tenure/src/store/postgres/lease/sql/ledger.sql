@@ -7,6 +7,7 @@ CREATE TABLE IF NOT EXISTS {schema}.job (
     mark bigint NOT NULL,
     fired bigint NOT NULL DEFAULT 0,
     missed bigint NOT NULL DEFAULT 0,
+    skipped bigint NOT NULL DEFAULT 0,
     PRIMARY KEY (election, name)
 ) WITH (fillfactor = 50);
 
@@ -134,7 +135,9 @@ BEGIN
     verdict := 'granted';
     IF p_act <> 'again' AND p_tick > j.mark THEN
         UPDATE {schema}.job SET
-            mark = p_tick, missed = least(missed + p_missed, 9007199254740992),
+            mark = p_tick,
+            missed = least(missed + CASE WHEN p_act = 'skip' THEN 0 ELSE p_missed END, 9007199254740992),
+            skipped = least(skipped + CASE WHEN p_act = 'skip' THEN p_missed ELSE 0 END, 9007199254740992),
             fired = fired + CASE WHEN p_act = 'run' THEN 1 ELSE 0 END
         WHERE election = p_election AND name = p_job;
         IF p_act = 'run' THEN
@@ -147,7 +150,7 @@ BEGIN
         END IF;
         RETURN;
     END IF;
-    IF p_act <> 'pass' THEN
+    IF p_act IN ('run', 'again') THEN
         SELECT * INTO r FROM {schema}.run WHERE election = p_election AND job = p_job AND tick = p_tick;
         -- A claim whose reply was lost is granted once more. A run that was cut off, or that never began, is taken over by a
         -- later leader.
@@ -158,7 +161,9 @@ BEGIN
                 nonce = p_nonce, term = p_term, candidate = p_candidate, began_at = at,
                 ended_at = NULL, took_ns = NULL, outcome = NULL, why = NULL
             WHERE election = p_election AND job = p_job AND tick = p_tick;
-            UPDATE {schema}.job SET fired = fired + 1 WHERE election = p_election AND name = p_job;
+            UPDATE {schema}.job SET
+                fired = fired + 1, missed = greatest(missed - CASE WHEN r.outcome = 'not-begun' THEN 1 ELSE 0 END, 0)
+            WHERE election = p_election AND name = p_job;
             RETURN;
         END IF;
     END IF;
@@ -237,9 +242,9 @@ BEGIN
         UPDATE {schema}.run SET
             ended_at = clock_timestamp(), took_ns = p_took_ns[i], outcome = p_outcomes[i], why = p_reasons[i]
         WHERE election = p_elections[i] AND job = p_jobs[i] AND tick = p_ticks[i] AND ended_at IS NULL;
-        -- A run that never began has not fired.
+        -- A run that never began has not fired: its tick is missed until a later leader runs it.
         IF FOUND AND p_outcomes[i] = 'not-begun' THEN
-            UPDATE {schema}.job SET fired = greatest(fired - 1, 0)
+            UPDATE {schema}.job SET fired = greatest(fired - 1, 0), missed = least(missed + 1, 9007199254740992)
             WHERE election = p_elections[i] AND name = p_jobs[i];
         END IF;
     END LOOP;
@@ -250,11 +255,11 @@ $$;
 -- All jobs in order of their names, each with its latest runs, the newest first. A job without runs has a row without a
 -- tick.
 CREATE OR REPLACE FUNCTION {schema}.jobs(p_election uuid, p_runs_max bigint) RETURNS TABLE (
-    job text, schedule text, mark bigint, fired bigint, missed bigint, tick bigint, term bigint, candidate text,
-    began_at_ms bigint, ended_at_ms bigint, took_ns bigint, outcome text, why text
+    job text, schedule text, mark bigint, fired bigint, missed bigint, skipped bigint, tick bigint, term bigint,
+    candidate text, began_at_ms bigint, ended_at_ms bigint, took_ns bigint, outcome text, why text
 )
 LANGUAGE sql STABLE SECURITY DEFINER SET search_path = pg_catalog, pg_temp AS $$
-    SELECT j.name, j.schedule, j.mark, j.fired, j.missed, latest.tick, latest.term, latest.candidate,
+    SELECT j.name, j.schedule, j.mark, j.fired, j.missed, j.skipped, latest.tick, latest.term, latest.candidate,
         {schema}.unix_ms(latest.began_at), {schema}.unix_ms(latest.ended_at), latest.took_ns, latest.outcome, latest.why
     FROM {schema}.job AS j
     LEFT JOIN LATERAL (
