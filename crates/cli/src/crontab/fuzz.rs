@@ -38,6 +38,7 @@ const WORDS: &[&str] = &[
     "time-zone = \"Europe/Berlin\"\n",
     "schedule = \"*/5 * * * *\"\n",
     "schedule = \"30 2 29 2 *\"\n",
+    "schedule = \"*/99 * * * *\"\n",
     "command = [\"true\"]\n",
     "command = \"exit 3\"\n",
     "missed = \"all\"\n",

@@ -96,7 +96,7 @@ fn all_that_is_wrong_is_told_with_its_line() {
          shedule = 1\n\
          ttl = '3'\n\
          [jobs.a]\n\
-         schedule = '61 * * * *'\n\
+         schedule = '*/99 * * * *'\n\
          time-zone = 'Nowhere'\n\
          command = []\n\
          missed = 'sometimes'\n\
@@ -112,7 +112,10 @@ fn all_that_is_wrong_is_told_with_its_line() {
         (2, "`Europe/Berlin`"),
         (3, "`shedule` is not known here; use election,"),
         (4, "`ttl` cannot be \"3\": write a number and a unit"),
-        (6, "job a: `schedule` cannot be used: the minute"),
+        (
+            6,
+            "job a: `schedule` cannot be used: the minute of the cron expression cannot be \"*/99\": a step of 99 is larger",
+        ),
         (7, "job a: `time-zone` cannot be used"),
         (8, "job a: `command` is empty"),
         (9, "job a: `missed` cannot be used: \"sometimes\" is not known; use `skip`, `once` or `all`"),

@@ -23,17 +23,25 @@ struct Field {
     /// In their order; the first means this number.
     names: &'static [&'static str],
     first: u8,
+    last: u8,
     /// Letters and signs that only this field knows.
     special: &'static str,
 }
 
 const FIELDS: [Field; 6] = [
-    Field { name: "second", range: "0-59", names: &[], first: 0, special: "" },
-    Field { name: "minute", range: "0-59", names: &[], first: 0, special: "" },
-    Field { name: "hour", range: "0-23", names: &[], first: 0, special: "" },
-    Field { name: "day of the month", range: "1-31, or L for the last", names: &[], first: 1, special: "LW?" },
-    Field { name: "month", range: "1-12 or JAN-DEC", names: &MONTHS, first: 1, special: "" },
-    Field { name: "day of the week", range: "0-7 or SUN-SAT", names: &WEEKDAYS, first: 0, special: "L#?" },
+    Field { name: "second", range: "0-59", names: &[], first: 0, last: 59, special: "" },
+    Field { name: "minute", range: "0-59", names: &[], first: 0, last: 59, special: "" },
+    Field { name: "hour", range: "0-23", names: &[], first: 0, last: 23, special: "" },
+    Field {
+        name: "day of the month",
+        range: "1-31, or L for the last",
+        names: &[],
+        first: 1,
+        last: 31,
+        special: "LW?",
+    },
+    Field { name: "month", range: "1-12 or JAN-DEC", names: &MONTHS, first: 1, last: 12, special: "" },
+    Field { name: "day of the week", range: "0-7 or SUN-SAT", names: &WEEKDAYS, first: 0, last: 7, special: "L#?" },
 ];
 const MONTHS: [&str; 12] = ["JAN", "FEB", "MAR", "APR", "MAY", "JUN", "JUL", "AUG", "SEP", "OCT", "NOV", "DEC"];
 const WEEKDAYS: [&str; 7] = ["SUN", "MON", "TUE", "WED", "THU", "FRI", "SAT"];
@@ -125,8 +133,55 @@ impl Field {
                 return Err(self.wrong(text, &format!("{what:?} means nothing here")));
             }
         }
+        self.check(&numbers).map_err(|why| self.wrong(text, &why))?;
         // A star says nothing more than every number; `?` is another way to write it.
         Ok(if numbers == "?" { "*".to_owned() } else { numbers })
+    }
+
+    /// Refuses what the parser would take although it means nothing, or something else than it looks like.
+    fn check(&self, item: &str) -> Result<(), String> {
+        let (base, step) = item.split_once('/').map_or((item, None), |(base, step)| (base, Some(step)));
+        let range = base.split_once('-').map(|(from, to)| (self.number(from), self.number(to)));
+        let (from, to) = match (base, range) {
+            // Sunday is there twice, as 0 and as 7.
+            ("*", _) => (self.first, if self.last == 7 { 6 } else { self.last }),
+            (_, Some((Some(from), Some(to)))) if from > to => {
+                return Err(format!("the range goes backwards; write {from}-{} and {}-{to}", self.last, self.first));
+            }
+            (_, Some((Some(from), Some(to)))) => (from, to),
+            _ if step.is_some() => return Err("steps need * or a range, such as */5 or 10-50/5".to_owned()),
+            _ => return self.check_special(base),
+        };
+        match step.map(str::parse::<u32>) {
+            None => Ok(()),
+            Some(Ok(0)) => Err("a step of 0 leads nowhere".to_owned()),
+            Some(Ok(step)) if step > u32::from(to - from) => {
+                Err(format!("a step of {step} is larger than the range {from}-{to}, and would only ever be {from}"))
+            }
+            Some(Ok(_)) => Ok(()),
+            Some(Err(_)) => Err("a step is a number".to_owned()),
+        }
+    }
+
+    /// Letters and signs that only some fields know stand in a certain place.
+    fn check_special(&self, item: &str) -> Result<(), String> {
+        let is_day = |text: &str| self.number(text).is_some();
+        match (item.contains('#'), item.trim_end_matches(['L', 'W'])) {
+            (true, _) if item.contains('L') => Err("# and L exclude each other".to_owned()),
+            (false, "") if item == "L" && self.last == 7 => {
+                Err("L needs the day before it: 5L is the last Friday".to_owned())
+            }
+            (false, _) if matches!(item, "L" | "LW") => Ok(()),
+            (false, day) if item.len() > day.len() && (item.len() > day.len() + 1 || !is_day(day)) => {
+                Err("L and W follow a single number, or stand alone as L or LW".to_owned())
+            }
+            (true | false, _) => Ok(()),
+        }
+    }
+
+    /// A number of this field.
+    fn number(&self, text: &str) -> Option<u8> {
+        text.parse().ok().filter(|number| (self.first..=self.last).contains(number))
     }
 
     /// A Sunday that ends a range ends the week.

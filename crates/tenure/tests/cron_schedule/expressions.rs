@@ -31,6 +31,7 @@ fn fields_mean_what_they_mean_in_every_cron() {
     assert_eq!(first("0 0 * feb-mar mon-fri", 1), ["2030-02-01T00:00:00Z"]);
     assert_eq!(first("0 0 * * SUN", 1), first("0 0 * * 7", 1));
     assert_eq!(first("0 0 * * SAT-SUN", 3), ["2030-01-05T00:00:00Z", "2030-01-06T00:00:00Z", "2030-01-12T00:00:00Z"]);
+    assert_eq!(first("*/59 * * * *", 2), ["2030-01-01T00:59:00Z", "2030-01-01T01:00:00Z"], "the largest step");
     assert_eq!(first("*/20 * * * * *", 2), ["2030-01-01T00:00:20Z", "2030-01-01T00:00:40Z"]);
     assert_eq!(first("15 30 4 * * *", 1), ["2030-01-01T04:30:15Z"]);
 }
@@ -104,10 +105,34 @@ fn a_wrong_field_is_named() {
         ("* * L,15 * *", "day of the month"),
         ("é * * * *", "minute"),
         ("- * * * *", "minute"),
+        ("*/99 * * * *", "minute"),
+        ("*/60 * * * * *", "second"),
+        ("*/60 * * * *", "minute"),
+        ("1-5/10 * * * *", "minute"),
+        ("* */24 * * *", "hour"),
+        ("* * */32 * *", "day of the month"),
+        ("* * * */13 *", "month"),
+        ("* * * * */8", "day of the week"),
+        ("* * * * */7", "day of the week"),
+        ("*/99999999999 * * * *", "minute"),
+        ("*/-1 * * * *", "minute"),
+        ("* * ?/2 * *", "day of the month"),
+        ("* * 15WL * *", "day of the month"),
+        ("* * LL * *", "day of the month"),
+        ("* * * * 1#2L", "day of the week"),
+        ("* * * * L", "day of the week"),
+        ("* * * * FRI-MON", "day of the week"),
+        ("* * * NOV-FEB *", "month"),
     ] {
         let said = error(expression);
         assert!(said.starts_with(&format!("the {field} of the cron expression cannot be")), "{expression}: {said}");
     }
+    assert_eq!(
+        error("*/99 * * * *"),
+        "the minute of the cron expression cannot be \"*/99\": a step of 99 is larger than the range 0-59, and would only ever \
+         be 0; it may be 0-59, `*`, a list, a range or steps"
+    );
+    assert!(error("* * * NOV-FEB *").contains("the range goes backwards; write 11-12 and 1-2"));
     assert_eq!(
         error("* 24 * * *"),
         "the hour of the cron expression cannot be \"24\": number out of bounds; it may be \

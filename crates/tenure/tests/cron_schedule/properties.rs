@@ -147,7 +147,11 @@ fn range(min: u8, max: u8) -> impl Strategy<Value = String> {
 
 /// Anything that may stand in a field.
 fn field(min: u8, max: u8) -> impl Strategy<Value = String> {
-    let steps = (prop_oneof![Just("*".to_owned()), range(min, max)], 1..max).prop_map(|(of, by)| format!("{of}/{by}"));
+    // A step larger than its range is refused.
+    let steps = (min..max, 1..max.min(59) - min, any::<bool>()).prop_map(move |(from, by, every)| {
+        let to = from.saturating_add(by).min(max);
+        if every { format!("*/{by}") } else { format!("{from}-{max}/{}", to - from) }
+    });
     let list = proptest::collection::vec(prop_oneof![number(min, max), range(min, max)], 1..4);
     prop_oneof![
         4 => Just("*".to_owned()),
