@@ -15,7 +15,9 @@ fn unshared(site: &Site, namespaces: &str, script: &str, args: &[String]) -> Com
     let tenure = site.tenure(args);
     // As a plain user, root of nothing but these namespaces; root needs none of his own.
     let user = if rustix::process::geteuid().is_root() { "" } else { "--map-root-user" };
-    let words = ["unshare", "--kill-child", namespaces, user, "sh", "-c", script, "sh"];
+    // With a pid namespace it stays between, and nobody outlives it.
+    let kill = if namespaces.contains('p') { "--kill-child" } else { "" };
+    let words = ["unshare", kill, namespaces, user, "sh", "-c", script, "sh"];
     let mut command = Command::new("env");
     command.args(words.into_iter().filter(|word| !word.is_empty())).arg(tenure.get_program()).args(tenure.get_args());
     command.current_dir(site.path("")).env("HOME", site.path("home"));
