@@ -12,6 +12,7 @@ mod foreign;
 mod hearing;
 mod interop;
 mod ledger;
+mod line;
 mod lost;
 mod messages;
 mod persistence;

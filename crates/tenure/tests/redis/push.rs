@@ -1,6 +1,7 @@
 //! Who is woken, and who is left in peace.
 
 use std::sync::Arc;
+use std::time::Duration;
 
 use tenure::Store;
 use tenure::store::{Hint, RESERVATION};
@@ -9,21 +10,26 @@ use tenure_testkit::redis::{RedisServer, Sentinels};
 use crate::support::{Stander, awake, held, key, listeners, next, open, term_of};
 
 #[tokio::test]
-async fn of_a_thousand_the_successor_and_one_more_are_woken() {
+async fn of_a_thousand_the_first_sixteen_are_woken_one_after_the_other() {
+    const WOKEN: usize = 16;
     let server = RedisServer::start();
     assert_eq!(setting(&server, "notify-keyspace-events"), "", "it works without events of keys");
     let leader = Stander::new(&open(&server.url()), "e", "leader");
     leader.granted().await;
-    let handles: Vec<Arc<dyn Store>> = (0..4).map(|_| open(&server.url())).collect();
+    let handles: Vec<Arc<dyn Store>> = (0..WOKEN + 2).map(|_| open(&server.url())).collect();
     let mut hints = Vec::new();
     for handle in &handles {
         hints.push(awake(handle).await);
     }
     let waiting: Vec<Stander> =
-        (0..1_000).map(|n| Stander::new(&handles[n % 4], "e", &format!("follower{n}"))).collect();
-    // The first two one after the other, and all others in any order.
-    assert_eq!([waiting[0].held().await.rank, waiting[1].held().await.rank], [0, 1]);
-    for (handle, theirs) in by_handle(&handles, &waiting[2..]) {
+        (0..1_000).map(|n| Stander::new(&handles[n % handles.len()], "e", &format!("follower{n}"))).collect();
+    // The first of each handle one after the other, and all others in any order.
+    for (place, first) in waiting.iter().take(handles.len()).enumerate() {
+        assert_eq!(first.held().await.rank, u32::try_from(place).unwrap());
+        // Waits because who comes first is told by the millisecond.
+        tokio::time::sleep(Duration::from_millis(2)).await;
+    }
+    for (handle, theirs) in by_handle(&handles, &waiting[handles.len()..]) {
         let requests: Vec<_> = theirs.iter().map(|stander| stander.request()).collect();
         handle.campaign(&requests).await.into_iter().for_each(|reply| drop(held(reply)));
     }
@@ -33,13 +39,12 @@ async fn of_a_thousand_the_successor_and_one_more_are_woken() {
     let published = server.calls("publish");
 
     leader.resign().await.unwrap();
-    assert_eq!(
-        server.calls("publish") - published,
-        3,
-        "one for each of the two, and one for whoever watches everything"
-    );
+    assert_eq!(server.calls("publish") - published, 17, "and one for whoever watches everything");
     assert_eq!(next(&mut hints[0]).await, Hint::at(key("e")));
-    assert_eq!(next(&mut hints[1]).await, Hint { key: Some(key("e")), after: RESERVATION });
+    for (others, hints) in (0..).zip(&mut hints[1..WOKEN]) {
+        let after = RESERVATION + Duration::from_millis(others * 125 / 2);
+        assert_eq!(next(hints).await, Hint { key: Some(key("e")), after });
+    }
     for (n, hints) in hints.iter_mut().enumerate() {
         // Messages keep their order: had anybody else been woken, it would hear of that first.
         assert!(leader.store.request_handover(&key(&format!("own{n}")), None).await.unwrap());
@@ -85,6 +90,25 @@ async fn a_connection_that_was_killed_is_made_again_and_says_that_something_was_
     follower.held().await;
     leader.resign().await.unwrap();
     assert_eq!(next(&mut hints).await, Hint::at(key("e")));
+}
+
+#[tokio::test]
+async fn a_successor_that_leaves_passes_the_lease_on() {
+    let server = RedisServer::start();
+    let handles = [(); 3].map(|()| open(&server.url()));
+    let [leader, first, second] = ["leader", "first", "second"].map(|name| name.to_owned());
+    let leader = Stander::new(&handles[0], "e", &leader);
+    leader.granted().await;
+    let (mut first_hints, mut second_hints) = (awake(&handles[1]).await, awake(&handles[2]).await);
+    let (first, second) = (Stander::new(&handles[1], "e", &first), Stander::new(&handles[2], "e", &second));
+    assert_eq!([first.held().await.rank, second.held().await.rank], [0, 1]);
+    leader.resign().await.unwrap();
+    assert_eq!(next(&mut first_hints).await, Hint::at(key("e")));
+    assert_eq!(next(&mut second_hints).await, Hint { key: Some(key("e")), after: RESERVATION });
+    first.resign().await.unwrap();
+    assert_eq!(next(&mut second_hints).await, Hint::at(key("e")));
+    assert_eq!(leader.observe().await.reserved_for, Some(second.id.clone()));
+    second.granted().await;
 }
 
 /// Somebody that would be next has gone without a word.

@@ -8,7 +8,7 @@ use tenure_core::{ElectionName, Namespace};
 use super::super::{ElectionKey, StoreError, StoreErrorKind};
 
 /// What follows the name of the lease in the names of the other keys of an election.
-pub(super) const ELECTION_KEYS: &[&str] = &["election", "line", "fresh", "standing", "history"];
+pub(super) const ELECTION_KEYS: &[&str] = &["election", "line", "fresh", "standing", "history", "names"];
 
 /// The same for messages.
 pub(super) const MESSAGE_KEYS: &[&str] = &["election", "messages", "aside", "contents"];

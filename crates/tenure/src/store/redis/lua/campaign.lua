@@ -9,8 +9,11 @@ local changes, wake = ARGV[2], ARGV[3]
 local function stand_by(k, a)
   local line, fresh, standing = KEYS[k + 3], KEYS[k + 4], KEYS[k + 5]
   local candidate, nonce, priority = ARGV[a + 1], ARGV[a + 2], tonumber(ARGV[a + 4])
-  drop_stale(k)
-  write('ZADD', line, 'NX', (KEENEST - priority) * PRIORITY_STEP + now, nonce)
+  if not drop_stale(k) and not is_fresh(k, nonce) then leave_line(k, nonce) end
+  local score = (KEENEST - priority) * PRIORITY_STEP + now
+  if write('ZADD', line, 'NX', score, nonce) == 1 then
+    write('ZADD', KEYS[k + 7], number_of(candidate), place_of(score, nonce))
+  end
   write('ZADD', fresh, now + tonumber(ARGV[a + 6]), nonce)
   write('HSET', standing, nonce, wake .. ' ' .. candidate)
   return redis.call('ZRANK', line, nonce)
@@ -69,7 +72,7 @@ local function grant(k, a, known)
   return { 1, term, (known.term == 0 or known.forgotten) and 1 or 0, known.holder and (known.ttl or ttl) }
 end
 
-return each(6, 3, 6, function(k, a)
+return each(7, 3, 6, function(k, a)
   local lease, election = KEYS[k + 1], KEYS[k + 2]
   local candidate, nonce, ttl = ARGV[a + 1], ARGV[a + 2], ARGV[a + 3]
   local holder, known = redis.call('GET', lease), recall(election)

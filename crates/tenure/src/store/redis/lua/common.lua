@@ -8,6 +8,7 @@
 --   KEYS[k + 4]  fresh     the same nonces by the instant until which they count
 --   KEYS[k + 5]  standing  nonce -> channel that wakes the candidate's process, and the candidate's id
 --   KEYS[k + 6]  history   transitions, the newest first
+--   KEYS[k + 7]  names     places and nonces of those who stand by, under a number for the candidate's id
 -- Renewals take the first two only.
 --
 -- ARGV[1] is the number of the call, which the answer repeats: an answer to another call is never taken for this one's.
@@ -16,6 +17,8 @@ local RESERVATION = 1000
 local HISTORY_MAX = 256
 local TERM_MAX = 9007199254740992
 local KEENEST = 10
+-- So many who have lost their place are cleared away in one step. Each of them was added in a step of its own.
+local DROPPED_MAX = 32
 -- Beyond any time in milliseconds for some centuries, so that the keener go first and then those who came first.
 local PRIORITY_STEP = 8796093022208
 
@@ -95,18 +98,37 @@ local function note_end(history, known)
   end
 end
 
+-- Under which number candidates of this id are found among the names: 52 bits, which fit into a score.
+local function number_of(candidate)
+  return tonumber(string.sub(redis.sha1hex(candidate), 1, 13), 16)
+end
+
+-- How a place in line is written among the names, where those of one number are kept in the order of their text.
+local function place_of(score, nonce)
+  return string.format('%020.0f ', score) .. nonce
+end
+
 local function leave_line(k, nonce)
-  if write('ZREM', KEYS[k + 3], nonce) == 1 then
+  local score = redis.call('ZSCORE', KEYS[k + 3], nonce)
+  if score then
+    write('ZREM', KEYS[k + 3], nonce)
     write('ZREM', KEYS[k + 4], nonce)
     write('HDEL', KEYS[k + 5], nonce)
+    write('ZREM', KEYS[k + 7], place_of(tonumber(score), nonce))
   end
 end
 
--- Whoever was not heard of in time has lost its place.
+-- Whoever was not heard of in time has lost its place. Returns whether nobody of them is left.
 local function drop_stale(k)
-  for _, nonce in ipairs(redis.call('ZRANGEBYSCORE', KEYS[k + 4], '-inf', now)) do
-    leave_line(k, nonce)
-  end
+  local stale = redis.call('ZRANGEBYSCORE', KEYS[k + 4], '-inf', now, 'LIMIT', 0, DROPPED_MAX)
+  for _, nonce in ipairs(stale) do leave_line(k, nonce) end
+  if #stale > 0 then write('ZREM', KEYS[k + 4], unpack(stale)) end
+  return #stale < DROPPED_MAX
+end
+
+local function is_fresh(k, nonce)
+  local fresh_until = redis.call('ZSCORE', KEYS[k + 4], nonce)
+  return fresh_until and now < tonumber(fresh_until)
 end
 
 -- The answer to one election, whatever goes wrong with it.

@@ -3,20 +3,37 @@
 -- Answers: term, reserved_for, the stand-bys as {candidate, priority, since}, then of the lease, if there is one:
 --          holder remaining ttl since metadata term, and 1 if it has no expiry, else 0
 
-return each(6, 2, 0, function(k)
-  local lease = KEYS[k + 1]
-  local holder, known = redis.call('GET', lease), recall(KEYS[k + 2])
-  local line = redis.call('ZRANGE', KEYS[k + 3], 0, -1, 'WITHSCORES')
-  local standing = {}
+-- So many are asked for at once: more would not fit into one command of a script.
+local AT_ONCE = 1000
+
+-- What is known of these nonces, some at a time.
+local function details_of(k, nonces)
+  local details = {}
+  for first = 1, #nonces, AT_ONCE do
+    local some = { unpack(nonces, first, math.min(first + AT_ONCE - 1, #nonces)) }
+    for i, detail in ipairs(redis.call('HMGET', KEYS[k + 5], unpack(some))) do details[some[i]] = detail end
+  end
+  return details
+end
+
+-- Those who stand by and were heard of in time, the next one first.
+local function standing_by(k)
+  local details = details_of(k, redis.call('ZRANGEBYSCORE', KEYS[k + 4], '(' .. now, '+inf'))
+  local line, standing = redis.call('ZRANGE', KEYS[k + 3], 0, -1, 'WITHSCORES'), {}
   for i = 1, #line, 2 do
-    local fresh_until = redis.call('ZSCORE', KEYS[k + 4], line[i])
-    local detail = redis.call('HGET', KEYS[k + 5], line[i])
-    if fresh_until and detail and now < tonumber(fresh_until) then
-      local priority = KEENEST - math.floor(tonumber(line[i + 1]) / PRIORITY_STEP)
-      local since = tonumber(line[i + 1]) % PRIORITY_STEP
-      standing[#standing + 1] = { string.match(detail, '^%S* (.*)$'), priority, since }
+    local detail, score = details[line[i]], tonumber(line[i + 1])
+    if detail then
+      local priority = KEENEST - math.floor(score / PRIORITY_STEP)
+      standing[#standing + 1] = { string.match(detail, '^%S* (.*)$'), priority, score % PRIORITY_STEP }
     end
   end
+  return standing
+end
+
+return each(7, 2, 0, function(k)
+  local lease = KEYS[k + 1]
+  local holder, known = redis.call('GET', lease), recall(KEYS[k + 2])
+  local standing = standing_by(k)
   local reserved = not holder and is_reserved(known) and known.reserved
   local seen = { known.forgotten and 0 or known.term, reserved or false, standing }
   if holder then

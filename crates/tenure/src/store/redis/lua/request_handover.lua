@@ -2,7 +2,7 @@
 -- ARGV: number, then for each election: '' for anybody, or '>' and the id of the successor
 -- Answers: 0 nobody leads | 1 asked | 2 a foreign participant leads, which cannot be asked
 
-return each(6, 1, 1, function(k, a)
+return each(7, 1, 1, function(k, a)
   local holder, known = redis.call('GET', KEYS[k + 1]), recall(KEYS[k + 2])
   if not holder then return { 0 } end
   if known.holder ~= holder or not known.nonce then return { 2 } end
