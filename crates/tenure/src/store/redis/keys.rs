@@ -18,7 +18,7 @@ pub(super) const LEDGER_KEYS: &[&str] = &["election", "jobs", "runs"];
 
 /// All of them.
 pub(super) const ALL_KEYS: &[&str] =
-    &["election", "line", "fresh", "standing", "history", "messages", "aside", "contents", "jobs", "runs"];
+    &["election", "line", "fresh", "standing", "history", "names", "messages", "aside", "contents", "jobs", "runs"];
 
 /// Braces would decide about hash slots, and a percent sign tells that something was escaped.
 const IN_NAME: &[char] = &['%', '{', '}'];
