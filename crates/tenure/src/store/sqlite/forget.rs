@@ -9,6 +9,7 @@ use super::super::{ElectionKey, StoreError};
 use super::desk::{Answer, Desk};
 use super::error::Fault;
 use super::history;
+use super::line::Need;
 use super::value::from_u64;
 use super::worker::Worker;
 
@@ -23,7 +24,7 @@ impl Worker {
 impl Desk<'_> {
     fn forget(&mut self, key: &ElectionKey, idle_for: Duration) -> Answer<Forgetting> {
         let names = [key.namespace.as_str(), key.name.as_str()];
-        let found = match self.find(key)? {
+        let found = match self.find(key, Need::Everybody)? {
             Ok(Some(found)) => found,
             Ok(None) => return Ok(Ok(Forgetting::Unknown)),
             Err(fault) => return Ok(Err(fault)),
