@@ -3,13 +3,14 @@
 use std::time::{Duration, Instant};
 
 use tenure::StoreError;
-use tenure::store::Hint;
 use tenure::store::ledger::Claimed;
-use tenure_core::{CampaignReply, RenewReply};
+use tenure::store::{Hint, StoreErrorKind, Verdict};
+use tenure_core::{CampaignReply, Failure, RenewReply};
 use tenure_testkit::bound::within;
-use tenure_testkit::redis::{RedisOptions, Sentinels};
+use tenure_testkit::proxy::Proxy;
+use tenure_testkit::redis::{RedisOptions, RedisServer, Sentinels};
 
-use crate::support::{Stander, awake, listeners, next, open, term_of, until};
+use crate::support::{Stander, assert_told, awake, listeners, next, open, term_of, until};
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn a_primary_that_was_killed_is_left_for_the_new_one() {
@@ -54,6 +55,60 @@ async fn a_sentinel_that_hangs_holds_nobody_up() {
     }
     // Each of them would have to wait for half a second.
     within("twenty renewals", begun.elapsed(), Duration::from_secs(5));
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_sentinel_has_one_vote_however_often_it_is_named() {
+    let sentinels = Sentinels::start();
+    let [first, second, _] = sentinels.sentinels() else { panic!("there are three sentinels") };
+    let url = |hosts: &[String]| format!("redis+sentinel://{}/{}", hosts.join(","), Sentinels::NAME);
+    let names = [first.address().to_string(), format!("localhost:{}", first.port())];
+    // Alone it is all there are.
+    Stander::new(&open(&url(&[&names[..], &names[..]].concat())), "alone", "a").granted().await;
+
+    let store = open(&url(&[&names[..], &[second.address().to_string()]].concat()));
+    Stander::new(&store, "both", "a").granted().await;
+    let paused = second.pause();
+    let error = Stander::new(&store, "one", "a").refused().await;
+    assert_told(&error, StoreErrorKind::Unavailable, Failure::Unusable, &["too few sentinels confirm"]);
+    drop(paused);
+    let finding = until("a sentinel that answers again", async || {
+        let findings = store.examine().await.into_iter();
+        findings.into_iter().find(|finding| finding.check == "sentinels" && finding.verdict != Verdict::Bad)
+    });
+    let finding = finding.await;
+    assert!(finding.verdict == Verdict::Warning && finding.detail.contains("name each sentinel once"), "{finding:?}");
+}
+
+#[tokio::test]
+async fn what_keeps_sentinels_from_naming_a_primary_is_told() {
+    let strict = RedisServer::start_with(RedisOptions::default().password("secret"));
+    for more in ["", "?sentinel_password=wrong"] {
+        let url = format!("redis+sentinel://{}/tenure{more}", strict.address());
+        let error = Stander::at(&url, "e", "a").refused().await;
+        assert_told(&error, StoreErrorKind::Denied, Failure::NotSent, &["check sentinel_user and sentinel_password"]);
+        assert!(!error.to_string().contains("wrong"), "{error}");
+    }
+    let proxy = Proxy::before(strict.address()).unwrap();
+    proxy.refuse();
+    let error = Stander::at(&format!("redis+sentinel://{}/tenure", proxy.address()), "e", "a").refused().await;
+    let words = ["can be asked for the primary", "Connection refused", "check their addresses"];
+    assert_told(&error, StoreErrorKind::Unavailable, Failure::NotSent, &words);
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_name_that_no_sentinel_knows_and_a_sentinel_in_place_of_a_server_are_told() {
+    let sentinels = Sentinels::start();
+    let url = sentinels.url().replace(Sentinels::NAME, "other");
+    let error = Stander::at(&url, "e", "a").refused().await;
+    let words = ["knows a primary called \"other\"", "check the name"];
+    assert_told(&error, StoreErrorKind::Unavailable, Failure::NotSent, &words);
+
+    let store = open(&format!("redis://{}", sentinels.sentinels()[0].address()));
+    let error = Stander::new(&store, "e", "a").refused().await;
+    assert_told(&error, StoreErrorKind::Unsupported, Failure::Refused, &["if it is a sentinel, use redis+sentinel://"]);
+    let finding = store.examine().await.into_iter().find(|finding| finding.check == "role").unwrap();
+    assert!(finding.verdict == Verdict::Bad && finding.detail.contains("redis+sentinel://"), "{finding:?}");
 }
 
 /// The old primary does not know at first that it was replaced, and neither do those who are connected to it.

@@ -13,8 +13,8 @@ use crate::support::{Stander, assert_told, open, until};
 async fn a_server_of_another_authority_name_or_time_is_not_believed() {
     let (certificates, others) = (Certificates::new(), Certificates::new());
     for (identity, authority, word) in [
-        (others.server(), &others, "UnknownIssuer"),
-        (certificates.server_elsewhere(), &certificates, "not valid for name"),
+        (others.server(), &others, "tls_ca=FILE"),
+        (certificates.server_elsewhere(), &certificates, "is for another host"),
         (certificates.server_expired(), &certificates, "expired"),
     ] {
         let server = encrypted(&identity, authority, TlsClients::MayBeUnknown);
@@ -56,9 +56,15 @@ async fn a_server_that_demands_a_certificate_takes_none_from_strangers() {
 async fn nobody_falls_back_to_a_connection_that_is_not_encrypted() {
     let server = RedisServer::start();
     let error = Stander::new(&open(&server.url().replace("redis:", "rediss:")), "e", "a").refused().await;
+    assert!(error.to_string().contains("check"), "{error}");
     // A server that does not encrypt may take the greeting for the beginning of a command, and wait for the rest of it.
     assert_told(&error, StoreErrorKind::Unavailable, Failure::NotSent, &[]);
     assert_eq!(server.calls("evalsha"), 0);
+
+    let certificates = Certificates::new();
+    let server = encrypted(&certificates.server(), &certificates, TlsClients::MayBeUnknown);
+    let error = Stander::new(&open(&server.url().replace("rediss:", "redis:")), "e", "a").refused().await;
+    assert_told(&error, StoreErrorKind::Unavailable, Failure::NotSent, &["check whether it speaks TLS", "rediss://"]);
 }
 
 #[tokio::test]

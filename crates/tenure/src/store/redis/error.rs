@@ -30,6 +30,9 @@ pub(super) enum Fault {
     /// No sentinel, or not enough of them, knows where to go.
     #[error("{0}")]
     NoPrimary(String),
+    /// Nobody may ask the sentinels.
+    #[error("{0}")]
+    Unwelcome(String),
     /// The lease was granted, and must not be used because of this.
     #[error("{0}; what was granted is given back")]
     Unusable(String),
@@ -64,6 +67,15 @@ impl Fault {
         }
     }
 
+    /// Whether the server knows what was asked, and does not let us.
+    pub(super) fn is_denied(&self) -> bool {
+        match self {
+            Self::Connect(error) => code_of_connect(error) == Code::Denied,
+            Self::Refused { text } => Code::of(text) == Code::Denied,
+            _ => false,
+        }
+    }
+
     /// Whether somewhere else there may be a server that can do better.
     pub(super) fn wants_another_server(&self) -> bool {
         match self {
@@ -71,7 +83,7 @@ impl Fault {
                 matches!(Code::of(text), Code::ReadOnly | Code::MasterDown | Code::Moved)
             }
             // A connection that answers nonsense may have lost count of its answers.
-            Self::Nonsense(_) | Self::NoPrimary(_) => true,
+            Self::Nonsense(_) | Self::NoPrimary(_) | Self::Unwelcome(_) => true,
             // The grant has to be given back where it came from. After that another server is looked for.
             Self::Unusable(_) => false,
             Self::Connect(_) | Self::Lost(_) | Self::Silent | Self::Unconfirmed(_) => false,
@@ -94,6 +106,7 @@ impl Fault {
             Self::CutShort { text } => StoreError::unknown(Code::of(&text).kind(), message),
             Self::Nonsense(_) => StoreError::unknown(StoreErrorKind::Corrupt, message),
             Self::NoPrimary(_) => StoreError::not_sent(StoreErrorKind::Unavailable, message),
+            Self::Unwelcome(_) => StoreError::not_sent(StoreErrorKind::Denied, message),
             Self::Unusable(_) => StoreError::unusable(StoreErrorKind::Unavailable, message),
             Self::Endless { .. } => StoreError::refused(StoreErrorKind::Corrupt, message),
             Self::Mended { .. } => StoreError::unknown(StoreErrorKind::Corrupt, message),
@@ -117,6 +130,11 @@ enum Code {
     Moved,
     TryAgain,
     WrongType,
+    NoSuchCommand,
+    HungUp,
+    Silent,
+    UnknownAuthority,
+    OtherName,
     Other,
 }
 
@@ -125,6 +143,9 @@ impl Code {
         // What a script may not do is refused in words only: the first are those of Redis, the others those of Valkey.
         if ["The user executing the script can't", "ACL failure in script"].iter().any(|words| text.contains(words)) {
             return Self::Denied;
+        }
+        if text.contains("unknown command") {
+            return Self::NoSuchCommand;
         }
         // Before version 7, an error inside a script came with the words of whoever called the script around it.
         let known = text.split(|c: char| !c.is_ascii_uppercase()).filter(|word| word.len() > 2).find_map(Self::named);
@@ -162,6 +183,8 @@ impl Code {
             | Self::TryAgain => StoreErrorKind::Unavailable,
             Self::Denied => StoreErrorKind::Denied,
             Self::WrongType => StoreErrorKind::Corrupt,
+            Self::NoSuchCommand => StoreErrorKind::Unsupported,
+            Self::HungUp | Self::Silent | Self::UnknownAuthority | Self::OtherName => StoreErrorKind::Unavailable,
             Self::Other => StoreErrorKind::Other,
         }
     }
@@ -183,6 +206,22 @@ impl Code {
             Self::Moved => "the server is part of a cluster; use an address that begins with redis+cluster: ",
             Self::TryAgain => "the election is being moved to another node; that takes a moment: ",
             Self::WrongType => "a key of this election holds something else; choose another prefix or name: ",
+            Self::NoSuchCommand => {
+                "this server keeps no elections; if it is a sentinel, use redis+sentinel://HOST:26379/NAME, where NAME is what \
+                 it calls the primary: "
+            }
+            Self::HungUp => {
+                "the server hung up at once; check whether it speaks TLS, and then use rediss://, or not, and then use \
+                 redis://: "
+            }
+            Self::Silent => {
+                "no answer in time; check the host, the port, and whether the server speaks TLS (rediss://): "
+            }
+            Self::UnknownAuthority => {
+                "its certificate is signed by an authority that is not known here; name the authority's certificate with \
+                 tls_ca=FILE: "
+            }
+            Self::OtherName => "its certificate is for another host; use a name that is in it: ",
             Self::Other => "",
         }
     }
@@ -201,7 +240,23 @@ fn kind_of_connect(error: &RedisError) -> StoreErrorKind {
 
 /// The driver keeps the server's words about a wrong password to itself.
 fn code_of_connect(error: &RedisError) -> Code {
-    if error.kind() == redis::ErrorKind::AuthenticationFailed { Code::Denied } else { Code::of(&error.to_string()) }
+    let text = error.to_string();
+    let told = [
+        ("UnknownIssuer", Code::UnknownAuthority),
+        ("not valid for name", Code::OtherName),
+        ("NotValidForName", Code::OtherName),
+    ];
+    match Code::of(&text) {
+        _ if error.kind() == redis::ErrorKind::AuthenticationFailed => Code::Denied,
+        Code::Other => match told.into_iter().find(|(word, _)| text.contains(word)) {
+            Some((_, code)) => code,
+            None if error.is_connection_refusal() => Code::Other,
+            None if error.is_timeout() => Code::Silent,
+            None if error.is_connection_dropped() => Code::HungUp,
+            None => Code::Other,
+        },
+        code => code,
+    }
 }
 
 #[cfg(test)]

@@ -83,6 +83,11 @@ fn version(facts: &Facts) -> Finding {
 
 fn role(facts: &Facts) -> Finding {
     match facts.get("role") {
+        _ if facts.get("redis_mode") == Some("sentinel") => Finding::bad(
+            "role",
+            "it is a sentinel, which keeps no elections; use redis+sentinel://HOST:26379/NAME, where NAME is what it calls \
+             the primary",
+        ),
         Some("master") => Finding::good("role", "it is a primary"),
         Some(_) => Finding::bad("role", "it is a replica, which cannot grant leases; use the address of its primary"),
         None => untold("role", "INFO"),
@@ -223,11 +228,18 @@ async fn sentinels(desk: &Desk) -> Option<Finding> {
         Some((_, Err(fault))) => return Some(Finding::bad("sentinels", fault.about(desk.place()).to_string())),
         None => return None,
     };
-    Some(match sentinels.opinion(&primary).await {
-        Opinion::Confirmed => {
+    Some(match sentinels.opinion_of_all(&primary).await {
+        (Opinion::Confirmed, namesakes) if namesakes > 0 => Finding::warning(
+            "sentinels",
+            format!(
+                "more than half of them name {primary} as the primary, but {namesakes} of those in the address are others of \
+                 them under another name, and do not count; name each sentinel once"
+            ),
+        ),
+        (Opinion::Confirmed, _) => {
             Finding::good("sentinels", format!("more than half of them name {primary} as the primary"))
         }
-        Opinion::Elsewhere | Opinion::Unclear => Finding::bad(
+        (Opinion::Elsewhere | Opinion::Unclear, _) => Finding::bad(
             "sentinels",
             format!("fewer than half of those in the address name {primary} as the primary: nothing can be granted"),
         ),

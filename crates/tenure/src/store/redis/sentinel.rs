@@ -11,9 +11,9 @@ use tokio::task::JoinHandle;
 
 use super::address::{Address, Template};
 use super::error::Fault;
-use super::link::{Dial, Node};
+use super::link::{Dial, Node, address_of};
 
-/// The sentinels that were named, and the primary they are asked for.
+/// The sentinels that were named, each address once, and the primary they are asked for.
 pub(super) struct Sentinels {
     nodes: Vec<Arc<Node>>,
     name: String,
@@ -36,73 +36,157 @@ const PATIENCE: Duration = Duration::from_millis(200);
 
 impl Sentinels {
     pub(super) fn new(sentinels: Vec<Client>, name: String, servers: Template) -> Self {
-        let nodes = sentinels.into_iter().map(|client| Arc::new(Node::new(Dial::Fixed(Arc::new(client))))).collect();
-        Self { nodes, name, servers }
+        // One that is listed twice is asked once.
+        let by_address: BTreeMap<Arc<str>, Client> =
+            sentinels.into_iter().map(|client| (address_of(&client), client)).collect();
+        let node = |client: Client| Arc::new(Node::new(Dial::Fixed(Arc::new(client))));
+        Self { nodes: by_address.into_values().map(node).collect(), name, servers }
     }
 
     /// The primary that more than half of them name, or else most of those who answer.
     pub(super) async fn primary(&self) -> Result<Client, Fault> {
-        let mut answers = self.ask();
-        let mut votes: BTreeMap<Address, usize> = BTreeMap::new();
-        while let Some(answer) = answers.next().await {
-            let Ok(Some(address)) = answer else { continue };
-            let votes = votes.entry(address).or_default();
-            *votes += 1;
-            if *votes >= self.majority() {
-                break;
-            }
-        }
-        match votes.into_iter().max_by_key(|(_, votes)| *votes) {
-            Some((address, _)) => self.servers.client(&address),
-            None => Err(Fault::NoPrimary(format!(
-                "none of the {} sentinels names a primary called {:?}; check their addresses and that name",
-                self.nodes.len(),
-                self.name
-            ))),
+        let has_won = |poll: &Poll| poll.favourite().is_some_and(|(_, votes)| votes >= poll.majority());
+        let poll = self.poll_until(has_won).await;
+        match poll.favourite() {
+            Some((address, _)) => self.servers.client(address),
+            None => Err(self.why_none(&poll)),
         }
     }
 
     /// Whether the server at this address is still the primary.
     pub(super) async fn opinion(&self, address: &str) -> Opinion {
-        let mut answers = self.ask();
-        let (mut here, mut elsewhere) = (0, 0);
-        while let Some(answer) = answers.next().await {
-            match answer {
-                Ok(Some(named)) if named.to_string() == address => here += 1,
-                Ok(Some(_)) => elsewhere += 1,
-                Ok(None) | Err(_) => {}
-            }
-            if here >= self.majority() {
-                return Opinion::Confirmed;
-            }
-            if elsewhere >= self.majority() {
-                return Opinion::Elsewhere;
-            }
-        }
-        Opinion::Unclear
+        self.poll_until(|poll| poll.opinion_of(address) != Opinion::Unclear).await.opinion_of(address)
     }
 
-    /// More than half of those that were named.
-    fn majority(&self) -> usize {
-        self.nodes.len() / 2 + 1
+    /// The same from all of them, and how many of those that were named are the same sentinels under other names.
+    pub(super) async fn opinion_of_all(&self, address: &str) -> (Opinion, usize) {
+        let poll = self.poll_until(|_| false).await;
+        (poll.opinion_of(address), poll.namesakes)
+    }
+
+    /// Asks them, until enough have answered. A majority of those that may still be different ones is one of those that are.
+    async fn poll_until(&self, is_enough: impl Fn(&Poll) -> bool) -> Poll {
+        let mut poll = Poll::of(self.nodes.len());
+        let mut answers = self.ask();
+        while let Some(answer) = answers.next().await {
+            poll.count(answer.unwrap_or_else(|_| Err(Fault::NoPrimary("it does not answer".to_owned()))));
+            if is_enough(&poll) {
+                break;
+            }
+        }
+        poll
+    }
+
+    fn why_none(&self, poll: &Poll) -> Fault {
+        let (count, name) = (self.nodes.len(), &self.name);
+        let denied = poll.faults.iter().find(|fault| fault.is_denied());
+        match (denied, poll.faults.first()) {
+            (Some(fault), _) => Fault::Unwelcome(format!(
+                "the sentinels do not let us; check sentinel_user and sentinel_password in the address (those before the \
+                 hosts are for the servers): {fault}"
+            )),
+            (None, Some(fault)) if poll.votes.is_empty() => Fault::NoPrimary(format!(
+                "none of the {count} sentinels can be asked for the primary; check their addresses. One of them: {fault}"
+            )),
+            (None, _) => Fault::NoPrimary(format!(
+                "none of the {count} sentinels knows a primary called {name:?}; check the name, which follows the \
+                 sentinels in the address (SENTINEL MASTERS tells it)"
+            )),
+        }
     }
 
     /// What each of them says, as it comes. Nobody has to wait for the slowest: its answer is taken in by itself, so that the
     /// connection stays of use.
-    fn ask(&self) -> FuturesUnordered<JoinHandle<Option<Address>>> {
+    fn ask(&self) -> FuturesUnordered<JoinHandle<Result<Vote, Fault>>> {
         let ask = |node: &Arc<Node>| {
             let (node, name) = (Arc::clone(node), self.name.clone());
-            tokio::spawn(async move { tokio::time::timeout(PATIENCE, named_by(&node, &name)).await.ok().flatten() })
+            let silent = |_| Err(Fault::NoPrimary(format!("no answer within {PATIENCE:?}")));
+            tokio::spawn(
+                async move { tokio::time::timeout(PATIENCE, named_by(&node, &name)).await.unwrap_or_else(silent) },
+            )
         };
         self.nodes.iter().map(ask).collect()
     }
 }
 
-async fn named_by(sentinel: &Node, name: &str) -> Option<Address> {
-    let link = sentinel.link().await.ok()?;
-    let mut question = cmd("SENTINEL");
-    question.arg("GET-MASTER-ADDR-BY-NAME").arg(name);
-    parse(&sentinel.exchange(&link, vec![question]).await.ok()?.pop()?)
+/// What one sentinel says.
+struct Vote {
+    /// Which sentinel it is, whatever the name by which it was asked.
+    sentinel: String,
+    primary: Option<Address>,
+}
+
+/// The votes so far. Each sentinel has one, however often and under whichever names it was listed.
+struct Poll {
+    /// From how many there may still be votes, in all.
+    sentinels: usize,
+    votes: BTreeMap<String, Option<Address>>,
+    /// Those that turned out to be one that had voted.
+    namesakes: usize,
+    faults: Vec<Fault>,
+}
+
+impl Poll {
+    fn of(sentinels: usize) -> Self {
+        Self { sentinels, votes: BTreeMap::new(), namesakes: 0, faults: Vec::new() }
+    }
+
+    fn count(&mut self, answer: Result<Vote, Fault>) {
+        match answer {
+            Ok(Vote { sentinel, primary }) => {
+                if self.votes.insert(sentinel, primary).is_some() {
+                    self.namesakes += 1;
+                    self.sentinels -= 1;
+                }
+            }
+            Err(fault) => self.faults.push(fault),
+        }
+    }
+
+    /// More than half of those that were named, as far as they are not known to be the same.
+    fn majority(&self) -> usize {
+        self.sentinels / 2 + 1
+    }
+
+    fn votes_for(&self, is_meant: impl Fn(&Address) -> bool) -> usize {
+        self.votes.values().flatten().filter(|address| is_meant(address)).count()
+    }
+
+    fn favourite(&self) -> Option<(&Address, usize)> {
+        let counted = self.votes.values().flatten().map(|address| (address, self.votes_for(|other| other == address)));
+        counted.max_by_key(|(_, votes)| *votes)
+    }
+
+    fn opinion_of(&self, address: &str) -> Opinion {
+        let here = self.votes_for(|named| named.to_string() == address);
+        let elsewhere = self.votes_for(|named| named.to_string() != address);
+        match self.majority() {
+            majority if here >= majority => Opinion::Confirmed,
+            majority if elsewhere >= majority => Opinion::Elsewhere,
+            _ => Opinion::Unclear,
+        }
+    }
+}
+
+async fn named_by(sentinel: &Node, name: &str) -> Result<Vote, Fault> {
+    let link = sentinel.link().await?;
+    let questions = [&["MYID"][..], &["GET-MASTER-ADDR-BY-NAME", name]].map(|words| {
+        let mut question = cmd("SENTINEL");
+        question.arg(words);
+        question
+    });
+    let mut answers = sentinel.exchange(&link, questions.to_vec()).await?;
+    let primary = match answers.pop() {
+        Some(Value::ServerError(error)) => return Err(Fault::server(&error)),
+        Some(answer) => parse(&answer),
+        None => None,
+    };
+    let sentinel = match answers.pop() {
+        Some(Value::BulkString(id)) => String::from_utf8_lossy(&id).into_owned(),
+        // Before version 6.2 they did not tell. Then the address has to do.
+        _ => link.address().to_owned(),
+    };
+    Ok(Vote { sentinel, primary })
 }
 
 fn parse(answer: &Value) -> Option<Address> {
