@@ -13,6 +13,7 @@ mod interop;
 mod ledger;
 mod migration;
 mod persistence;
+mod planted;
 mod pooler;
 mod recipe;
 mod rights;

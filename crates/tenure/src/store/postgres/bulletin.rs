@@ -17,9 +17,9 @@ pub(super) const PROMISES: BulletinPromises = BulletinPromises {
                 behind a pooler in transaction mode nobody hears any.",
 };
 
-/// Sends notifications, and does not wait for them to reach a disk.
-pub(super) const TELL: &str = "set_config('synchronous_commit', 'off', true), pg_notify(channel, payload) \
-                               FROM unnest($1, $2) AS told (channel, payload)";
+/// Sends notifications, and does not wait for them to reach a disk. With several arrays `unnest` is always the server's own.
+pub(super) const TELL: &str = "pg_catalog.set_config('synchronous_commit', 'off', true), \
+                               pg_catalog.pg_notify(channel, payload) FROM unnest($1, $2) AS told (channel, payload)";
 
 /// So many channels are listened to with one request.
 const CHANNELS_AT_ONCE: usize = 500;

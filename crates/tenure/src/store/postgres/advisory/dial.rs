@@ -87,7 +87,8 @@ async fn begin(wire: &Session, marker: &str) -> Result<(), Fault> {
 /// Whether there is a pooler in between that lends sessions: while ours is idle, it would give it to somebody else.
 async fn probe(endpoint: &Endpoint, wire: &Session, marker: &str) -> Result<(), Fault> {
     let (other, _) = endpoint.connect().await?;
-    let open = other.run("BEGIN; SELECT pg_backend_pid(), current_setting('tenure.session', true)");
+    let open =
+        other.run("BEGIN; SELECT pg_catalog.pg_backend_pid(), pg_catalog.current_setting('tenure.session', true)");
     let answer = match tokio::time::timeout(PROBE_TIMEOUT, open).await {
         Ok(Ok(answer)) => answer,
         // Some lend sessions in a way that knows no transactions, or let one wait for the end of another.
@@ -103,7 +104,7 @@ async fn probe(endpoint: &Endpoint, wire: &Session, marker: &str) -> Result<(), 
         return Err(pooled());
     }
     // The other one has a session for itself until its transaction ends, so ours cannot be the same any more if it is lent.
-    let still = wire.query("SELECT current_setting('tenure.session', true)", &[]);
+    let still = wire.query("SELECT pg_catalog.current_setting('tenure.session', true)", &[]);
     let rows = tokio::time::timeout(PROBE_TIMEOUT, still).await.map_err(|_| pooled())??;
     let found: Option<String> = rows.first().and_then(|row| row.try_get(0).ok());
     if found.as_deref() == Some(marker) { Ok(()) } else { Err(pooled()) }

@@ -100,7 +100,7 @@ impl AdvisoryStore {
         let send = async {
             let session = office.session().await?;
             let (channel, payload) = (post.channel.as_str(), &*post.payload);
-            session.ask("SELECT pg_notify($1, $2)", &[(&channel, Type::TEXT), (&payload, Type::TEXT)]).await
+            session.ask("SELECT pg_catalog.pg_notify($1, $2)", &[(&channel, Type::TEXT), (&payload, Type::TEXT)]).await
         };
         send.await.map(drop).map_err(|fault| office.tell(fault))
     }

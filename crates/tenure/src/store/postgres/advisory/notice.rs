@@ -84,8 +84,8 @@ impl Notice {
 /// and does not wait for them to reach a disk.
 pub(super) async fn notify(session: &LockSession, notices: &[Notice]) -> bool {
     let payloads: Vec<String> = notices.iter().map(Notice::payload).collect();
-    let sql = "SELECT set_config('synchronous_commit', 'off', true), pg_notify($1, payload) \
-               FROM unnest($2) AS told (payload)";
+    let sql = "SELECT pg_catalog.set_config('synchronous_commit', 'off', true), pg_catalog.pg_notify($1, payload) \
+               FROM pg_catalog.unnest($2) AS told (payload)";
     payloads.is_empty()
         || session.ask(sql, &[(&channel_name(), Type::TEXT), (&payloads, Type::TEXT_ARRAY)]).await.is_ok()
 }

@@ -217,7 +217,9 @@ impl Watch {
 
 /// How long each wait on this session lasts from now on.
 async fn limit(session: &Session, bound: Duration) -> Result<(), Fault> {
-    let sql = "SELECT set_config('lock_timeout', $1, false), set_config('statement_timeout', '60s', false)";
+    let sql = "SELECT pg_catalog.set_config('lock_timeout', $1, false), \
+               pg_catalog.set_config('statement_timeout', '60s', false), \
+               pg_catalog.set_config('search_path', 'pg_catalog, pg_temp', false)";
     session.query(sql, &[(&bound.as_millis().to_string(), Type::TEXT)]).await.map(drop)
 }
 

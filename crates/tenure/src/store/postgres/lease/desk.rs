@@ -10,7 +10,7 @@ use tokio_postgres::Row;
 use tokio_postgres::types::{ToSql, Type};
 
 use super::super::config::PostgresConfig;
-use super::super::connect::Parameters;
+use super::super::connect::{Facts, Parameters};
 use super::super::endpoint::Endpoint;
 use super::super::error::Fault;
 use super::super::identifier::{Identifier, election_id};
@@ -39,7 +39,7 @@ pub(super) struct Desk {
 }
 
 const CAMPAIGN: &str = "SELECT {call}, c.now_ms, r.* FROM {schema}.campaign($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11) AS c, \
-    unnest(c.replies) AS r";
+    pg_catalog.unnest(c.replies) AS r";
 const RESIGN: &str = "SELECT {call}, {schema}.resign($1, $2, $3, $4, $5)";
 const ANNOUNCE: &str = "SELECT {schema}.announce($1, $2)";
 
@@ -178,13 +178,13 @@ impl Desk {
         self.ask(&self.sql("SELECT {call}, {schema}.touch()"), &[]).await.map(drop)
     }
 
-    /// One row, and whether there is a pooler in between.
-    pub(super) async fn survey(&self, sql: &str) -> Result<(Row, bool), StoreError> {
+    /// One row, and what the server tells everybody of itself.
+    pub(super) async fn survey(&self, sql: &str) -> Result<(Row, Facts), StoreError> {
         let sql = self.sql(sql);
         let link = self.node.link().await.map_err(|fault| self.tell(fault))?;
         let row = self.ask(&sql, &[]).await?.pop();
         let row = row.ok_or_else(|| self.tell(Fault::Nonsense("nothing about itself".to_owned())))?;
-        Ok((row, link.connection().facts().is_pooled))
+        Ok((row, link.connection().facts()))
     }
 
     /// Notifications do not arrive.

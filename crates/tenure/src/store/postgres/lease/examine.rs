@@ -4,6 +4,7 @@ use std::time::{Duration, Instant};
 
 use tokio_postgres::Row;
 
+use super::super::connect::Facts;
 use super::super::roll_call;
 use super::desk::Desk;
 use crate::clock::unix_ms;
@@ -40,12 +41,13 @@ pub(super) async fn warn(desk: &Desk) {
 async fn look(desk: &Desk) -> Vec<Finding> {
     let before = Instant::now();
     match desk.survey(SURVEY).await {
-        Ok((row, is_pooled)) => {
+        Ok((row, facts)) => {
             let reach = format!("{} answers in {:.1} ms", desk.place(), before.elapsed().as_secs_f64() * 1_000.0);
             let mut findings = vec![Finding::good("reach", reach)];
-            let about = [version, encryption, durability, replication, timeline, clock];
+            let about = [version, encryption, durability, replication, clock];
             findings.extend(about.iter().map(|look| look(&row)));
-            findings.push(pushes(desk, is_pooled));
+            findings.push(timeline(facts));
+            findings.push(pushes(desk, facts.is_pooled));
             findings
         }
         Err(error) => vec![unreachable(&error)],
@@ -56,14 +58,15 @@ async fn look(desk: &Desk) -> Vec<Finding> {
 const PUSHES: &str = "pushes";
 
 /// One row about the server and this session.
-const SURVEY: &str = "SELECT {call}, current_setting('server_version') AS version, \
-    COALESCE((SELECT ssl FROM pg_stat_ssl WHERE pid = pg_backend_pid()), false) AS is_encrypted, \
-    COALESCE(host(inet_server_addr()), '') AS server_address, \
-    current_setting('fsync') = 'on' AS has_fsync, current_setting('full_page_writes') = 'on' AS has_full_pages, \
-    (SELECT count(*) FROM pg_stat_replication) AS replicas, \
-    current_setting('synchronous_standby_names') <> '' AS is_synchronous, \
-    current_setting('synchronous_commit') AS commit_level, \
-    {schema}.timeline() AS timeline, {schema}.unix_ms(clock_timestamp()) AS now_ms";
+const SURVEY: &str = "SELECT {call}, pg_catalog.current_setting('server_version') AS version, \
+    COALESCE((SELECT ssl FROM pg_catalog.pg_stat_ssl WHERE pid = pg_catalog.pg_backend_pid()), false) AS is_encrypted, \
+    COALESCE(pg_catalog.host(pg_catalog.inet_server_addr()), '') AS server_address, \
+    pg_catalog.current_setting('fsync') = 'on' AS has_fsync, \
+    pg_catalog.current_setting('full_page_writes') = 'on' AS has_full_pages, \
+    (SELECT pg_catalog.count(*) FROM pg_catalog.pg_stat_replication) AS replicas, \
+    pg_catalog.current_setting('synchronous_standby_names') <> '' AS is_synchronous, \
+    pg_catalog.current_setting('synchronous_commit') AS commit_level, \
+    pg_catalog.date_part('epoch', pg_catalog.clock_timestamp()) AS now_s";
 
 fn unreachable(error: &StoreError) -> Finding {
     Finding::bad("reach", error.to_string())
@@ -127,19 +130,21 @@ fn replication(row: &Row) -> Finding {
     }
 }
 
-fn timeline(row: &Row) -> Finding {
-    match row.try_get::<_, i64>("timeline").unwrap_or_default() {
-        0 => Finding::warning(
+fn timeline(facts: Facts) -> Finding {
+    match facts.history {
+        None => Finding::warning(
             "terms",
             "the server does not tell its timeline: after a failover that forgets, a term may be given twice",
         ),
-        timeline => Finding::good("terms", format!("terms grow across failovers; the timeline is {timeline}")),
+        Some(history) => {
+            Finding::good("terms", format!("terms grow across failovers; the timeline is {}", history.timeline))
+        }
     }
 }
 
 fn clock(row: &Row) -> Finding {
-    let server = u64::try_from(row.try_get::<_, i64>("now_ms").unwrap_or_default()).unwrap_or_default();
-    let difference = Duration::from_millis(server.abs_diff(unix_ms()));
+    let server = Duration::try_from_secs_f64(row.try_get("now_s").unwrap_or_default()).unwrap_or_default();
+    let difference = server.abs_diff(Duration::from_millis(unix_ms()));
     let detail = format!("the server's clock and ours differ by {:.1} s", difference.as_secs_f64());
     if difference > CLOCK_DIFFERENCE {
         return Finding::warning("clock", format!("{detail}; one of them is wrong, and leases suffer when it is set"));

@@ -238,7 +238,7 @@ impl Listening<'_> {
     /// Says something about the channel of this handle. Returns which process of the server was told.
     async fn on_wake(&self, verb: &str) -> Option<String> {
         // A name of our own making: letters, digits and underscores. Both statements are one transaction.
-        let sql = format!("{verb} {}; SELECT pg_backend_pid()", self.channels.wake);
+        let sql = format!("{verb} {}; SELECT pg_catalog.pg_backend_pid()", self.channels.wake);
         let told = self.session.run(&sql).await.ok()?;
         told.iter().find_map(|message| match message {
             SimpleQueryMessage::Row(row) => row.get(0).map(str::to_owned),

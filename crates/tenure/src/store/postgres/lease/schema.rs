@@ -10,6 +10,9 @@ use crate::store::{StoreError, StoreErrorKind};
 /// What the schema has to be for this version of the library.
 pub(super) const VERSION: i32 = 5;
 
+const PREPARATION: &str = include_str!("sql/prepare.sql");
+const PROTECTION: &str = include_str!("sql/protect.sql");
+const GRANT: &str = include_str!("sql/grant.sql");
 const COMPAT: &str = include_str!("sql/compat.sql");
 /// What makes each version of the one before, as far as putting functions in the place of others does not. Schemas of every
 /// version are about, so a step is never changed; another one is added.
@@ -107,9 +110,10 @@ impl Migration {
         let quote = dollar_quote(&blanks);
         let mut script = fill(&text.replace("$tenure$", &quote).replace("$$", &quote), &blanks);
         for role in &self.roles {
-            blanks.push(("{role}", role.to_string()));
-            script += &fill(&grants, &blanks);
-            blanks.pop();
+            let mut blanks = blanks.clone();
+            blanks.extend([("{role}", role.to_string()), ("{role_literal}", literal(&role.to_string()))]);
+            let quote = dollar_quote(&blanks);
+            script += &fill(&grants.replace("$tenure$", &quote), &blanks);
         }
         script + "COMMIT;\n"
     }
@@ -146,6 +150,11 @@ fn advised(fault: Fault) -> Fault {
             "run `tenure migrate` as the owner of the database, or of the schema if it is there; or run what `tenure \
              migrate --print` prints as somebody who may",
         ),
+        code if code.code() == FOREIGN => (
+            StoreErrorKind::Denied,
+            "whoever owns it can run code with the rights of others here. Run `tenure migrate` as its owner; or look at what is \
+             there, and drop it or hand it over with ALTER … OWNER TO",
+        ),
         &SqlState::UNDEFINED_OBJECT => (StoreErrorKind::Configuration, "create it first"),
         code if code.code() == NEWER => (StoreErrorKind::Schema, "use that one"),
         _ => return fault,
@@ -180,29 +189,6 @@ fn literal(text: &str) -> String {
     format!("'{}'", text.replace('\'', "''"))
 }
 
-/// Whoever comes second waits, and finds everything done. The number is nobody else's: it is that of this schema's name.
-const PREPARATION: &str = r"BEGIN;
-SET LOCAL client_min_messages = warning;
-SET LOCAL lock_timeout = '30s';
-SET LOCAL statement_timeout = '60s';
-SELECT pg_advisory_xact_lock(hashtextextended('tenure migrate ' || {schema_literal}, 0));
-DO $tenure$ BEGIN
-    IF to_regnamespace({schema_literal}) IS NULL THEN
-        CREATE SCHEMA {schema};
-    END IF;
-END $tenure$;
-CREATE TABLE IF NOT EXISTS {schema}.version (
-    is_only boolean PRIMARY KEY DEFAULT true CHECK (is_only),
-    version integer NOT NULL
-);
-INSERT INTO {schema}.version VALUES (true, 0) ON CONFLICT DO NOTHING;
-DO $tenure$ BEGIN
-    IF (SELECT version FROM {schema}.version) > {version} THEN
-        RAISE EXCEPTION USING ERRCODE = 'TE002', MESSAGE = 'this schema was made by a newer version of tenure';
-    END IF;
-END $tenure$;
-";
-
 const BEGIN_STEP: &str = r"DO $tenure$ BEGIN
     IF (SELECT version FROM {schema}.version) < {step} THEN
 ";
@@ -211,16 +197,6 @@ const END_STEP: &str = r"
         UPDATE {schema}.version SET version = {step};
     END IF;
 END $tenure$;
-";
-
-/// The functions run with the rights of their owner, so not everybody may call them.
-const PROTECTION: &str = r"
-REVOKE ALL ON SCHEMA {schema} FROM PUBLIC;
-REVOKE ALL ON ALL FUNCTIONS IN SCHEMA {schema} FROM PUBLIC;
-";
-
-const GRANT: &str = r"GRANT USAGE ON SCHEMA {schema} TO {role};
-GRANT EXECUTE ON ALL FUNCTIONS IN SCHEMA {schema} TO {role};
 ";
 
 const GRANT_COMPAT: &str = r"GRANT USAGE ON SCHEMA {compat} TO {role};
@@ -233,6 +209,8 @@ const COMPAT_FUNCTIONS: &str = "{compat}.try_become_leader(varchar, varchar, int
 
 /// Raised when the schema is not ours to change.
 const NEWER: &str = "TE002";
+/// Raised when something in it, or under a name that is needed, is somebody else's.
+const FOREIGN: &str = "TE003";
 
 #[cfg(test)]
 mod tests {

@@ -5,6 +5,19 @@ DECLARE
     old regclass := to_regclass({compat_table_literal});
     holder record;
 BEGIN
+    -- A table of others is only read, with types that run no code of theirs; a view of theirs would stay theirs.
+    IF EXISTS (
+        SELECT FROM pg_class AS c
+        WHERE c.oid = old AND c.relowner <> quote_ident(current_user)::regrole
+            AND (c.relkind <> 'r' OR EXISTS (
+                SELECT FROM pg_attribute AS a JOIN pg_type AS t ON t.oid = a.atttypid
+                WHERE a.attrelid = c.oid AND a.attnum > 0 AND t.typnamespace <> 'pg_catalog'::regnamespace
+            ))
+    ) THEN
+        RAISE EXCEPTION USING
+            ERRCODE = 'TE003',
+            MESSAGE = {compat_table_literal} || ' belongs to ' || (SELECT relowner::regrole FROM pg_class WHERE oid = old);
+    END IF;
     IF old IS NULL OR (SELECT relkind FROM pg_class WHERE oid = old) <> 'r' THEN
         RETURN;
     END IF;

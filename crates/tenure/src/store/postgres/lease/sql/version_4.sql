@@ -1,1 +1,1 @@
--- No table changes: the functions do, and whoever relies on what they do now has to know that they are there.
+-- No table changes: the functions do, and who may call them. Whoever relies on that has to know that it is so.
