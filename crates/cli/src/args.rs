@@ -94,6 +94,18 @@ pub enum Command {
     },
 }
 
+impl Command {
+    /// Whether it starts commands of others, under guards.
+    #[must_use]
+    pub fn starts_commands(&self) -> bool {
+        match self {
+            Self::Run(_) | Self::Lock(_) => true,
+            Self::Cron(args) => args.action.is_none(),
+            _ => false,
+        }
+    }
+}
+
 /// Who stands, and with which timing.
 #[derive(Debug, Args)]
 pub struct CandidateArgs {

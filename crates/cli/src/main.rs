@@ -1,5 +1,6 @@
 //! The `tenure` command: from the command line to the library, and back to an exit code.
 
+use std::collections::VecDeque;
 use std::env;
 use std::io::IsTerminal;
 use std::process::ExitCode;
@@ -8,15 +9,23 @@ use clap::Parser;
 use tenure_cli::args::Cli;
 use tenure_cli::commands::execute;
 use tenure_cli::exit::{Exit, Failure};
-use tenure_cli::supervise::guard;
+use tenure_cli::supervise::{guard, init, procfs};
 use tenure_cli::voice::{self, Voice};
 use tracing_subscriber::EnvFilter;
 
 fn main() -> ExitCode {
-    if env::args_os().nth(1).is_some_and(|command| command == guard::COMMAND) {
-        return guard::run();
+    let mut arguments: VecDeque<_> = env::args_os().collect();
+    let first = arguments.get(1).cloned().unwrap_or_default();
+    if first == guard::COMMAND {
+        return guard::run(arguments.get(2).cloned());
     }
-    let outcome = Cli::try_parse().map_or_else(|error| Err(usage(&error)), run);
+    let is_alone = first == init::COMMAND;
+    if is_alone {
+        arguments.remove(1);
+        init::settle();
+    }
+    let parsed = Cli::try_parse_from(arguments);
+    let outcome = parsed.map_or_else(|error| Err(usage(&error)), |cli| run(cli, is_alone));
     let exit = outcome.unwrap_or_else(|Failure { exit, message }| {
         if !message.is_empty() {
             voice::say(&message);
@@ -27,7 +36,7 @@ fn main() -> ExitCode {
     exit.into()
 }
 
-fn run(cli: Cli) -> Result<Exit, Failure> {
+fn run(cli: Cli, is_alone: bool) -> Result<Exit, Failure> {
     let filter = EnvFilter::try_new(&cli.global.log).map_err(|error| {
         Failure::new(Exit::Usage, format!("cannot use the log filter {:?}: {error}", cli.global.log))
     })?;
@@ -35,6 +44,13 @@ fn run(cli: Cli) -> Result<Exit, Failure> {
     tracing_subscriber::fmt().with_env_filter(filter).with_ansi(colours).with_writer(|| Voice).init();
     // The permanent main thread runs everything: a guard started from a thread that ends would end with it.
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build()?;
+    if cli.command.starts_commands() {
+        procfs::check()
+            .map_err(|error| Failure::new(Exit::NotExecutable, format!("cannot run a command here: {error}")))?;
+        if !is_alone && init::is_needed() {
+            return runtime.block_on(init::run());
+        }
+    }
     runtime.block_on(execute(cli))
 }
 

@@ -1,12 +1,13 @@
 //! The only unsafe code of `tenure`.
 //!
-//! Everything else in the workspace forbids `unsafe`. Five things cannot be had without it, because the safe interfaces
+//! Everything else in the workspace forbids `unsafe`. Six things cannot be had without it, because the safe interfaces
 //! to the kernel stop short of them, so they live here, each in a file of its own that is small enough to be read in
 //! full:
 //!
 //! - [`ForkMarker`]: noticing that one is the forked copy of a leader, in about a nanosecond;
 //! - [`die_with_parent`]: a child that the kernel kills when the process that started it ends, and
 //!   [`signal_with_parent`], which sends another signal then;
+//! - [`join_control_group`]: a child that is in a control group before it runs;
 //! - [`outlive_signals`]: a process that signals to its group do not end, and whose children start with a clean slate;
 //! - [`async_fd`]: waiting for a descriptor on the async runtime;
 //! - [`keep_descriptors_from_children`]: children that inherit standard input, output and error, and nothing else.
@@ -21,4 +22,4 @@ pub use async_fd::async_fd;
 pub use descriptors::keep_descriptors_from_children;
 pub use fork::ForkMarker;
 pub use signals::outlive_signals;
-pub use spawn::{die_with_parent, signal_with_parent};
+pub use spawn::{die_with_parent, join_control_group, signal_with_parent};

@@ -1,6 +1,7 @@
 //! A child that does not outlive the process that started it.
 
 use std::io;
+use std::os::fd::OwnedFd;
 use std::os::unix::process::CommandExt;
 use std::process::Command;
 
@@ -26,6 +27,17 @@ pub fn die_with_parent(command: &mut Command) {
 /// the standard library does that first.
 pub fn signal_with_parent(command: &mut Command, signal: Signal) {
     signal_with(command, signal, getpid());
+}
+
+/// Lets the child write `0` to this file before it becomes the program: the kernel then moves it into the control group
+/// that the file, a `cgroup.procs`, belongs to. If that fails, the program is run all the same.
+pub fn join_control_group(command: &mut Command, procs: OwnedFd) {
+    let join = move || {
+        let _ = rustix::io::write(&procs, b"0");
+        Ok(())
+    };
+    // SAFETY: between fork and exec the closure makes one plain system call; it neither allocates nor takes a lock.
+    unsafe { command.pre_exec(join) };
 }
 
 fn signal_with(command: &mut Command, signal: Signal, parent: Pid) {

@@ -1,5 +1,7 @@
 //! `tenure doctor`: checks of the store and of the timing.
 
+use std::path::Path;
+
 use serde::Serialize;
 use tenure::store::Verdict;
 use tenure::{Prediction, Tenure, Timing};
@@ -9,6 +11,8 @@ use crate::duration::show;
 use crate::exit::{Exit, Failure};
 use crate::options::{open, timing};
 use crate::output::{json_line, print};
+use crate::supervise::cage::Cage;
+use crate::supervise::procfs;
 
 /// One check as `tenure doctor --json` prints it.
 #[derive(Debug, Serialize)]
@@ -20,6 +24,7 @@ struct CheckLine {
 
 pub(super) async fn execute(global: &Global, args: &DoctorArgs) -> Result<Exit, Failure> {
     let mut checks = timing_checks(args);
+    checks.push(containment_check());
     match open(global) {
         Ok(tenure) => checks.extend(store_checks(&tenure).await),
         Err(failure) => checks.push(check("store", Verdict::Bad, failure.message)),
@@ -66,6 +71,25 @@ fn predictions(timing: &Timing, candidates: u32) -> Vec<CheckLine> {
         good("outage", format!("a store outage of up to {} changes nothing", show(outage_survived))),
         good("load", format!("{requests_per_minute:.1} store requests per minute for {candidates} candidates")),
     ]
+}
+
+/// How `run`, `lock` and `cron` keep hold of all that their commands start.
+fn containment_check() -> CheckLine {
+    let (verdict, detail) = match (procfs::check(), Cage::make()) {
+        (Err(error), _) => (Verdict::Bad, format!("cannot run a command here: {error}")),
+        (Ok(()), Ok(cage)) => {
+            let place = cage.path().parent().unwrap_or(Path::new("/")).display();
+            (
+                Verdict::Good,
+                format!("commands run in control groups of their own below {place}, which the kernel ends whole"),
+            )
+        }
+        (Ok(()), Err(error)) => {
+            let why = "so the processes of commands are found by their ancestors in /proc, again and again until none is left";
+            (Verdict::Good, format!("no control group can be made here ({error}), {why}"))
+        }
+    };
+    check("containment", verdict, detail)
 }
 
 async fn store_checks(tenure: &Tenure) -> Vec<CheckLine> {

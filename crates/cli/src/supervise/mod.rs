@@ -17,18 +17,24 @@
 //! | [`message`] | what the two sides tell each other |
 //! | `encoding` | how instants and strings are written there |
 //! | `packet` | how it travels, with open files attached |
+//! | [`cage`] | the control group of a guard's commands, where there can be one |
+//! | [`procfs`] | whether `/proc` is ours |
+//! | [`init`] | a `tenure` of its own, where there are other children |
 //! | `registry` | the guards of this process, which a clean-up must spare |
 //! | [`tree`] | finding, signalling and reaping descendants |
 //! | [`guard`] | the guard process |
 //! | `supervisor` | the side of `tenure` |
 
+pub mod cage;
 pub mod clock;
 mod encoding;
 #[cfg(test)]
 mod fuzz;
 pub mod guard;
+pub mod init;
 pub mod message;
 mod packet;
+pub mod procfs;
 mod registry;
 mod supervisor;
 pub mod tree;

@@ -7,7 +7,7 @@ use std::sync::{Mutex, MutexGuard, PoisonError};
 use rustix::io::Errno;
 use rustix::process::{Pid, WaitId, WaitIdOptions, WaitOptions, getpid, waitid, waitpid};
 
-use super::tree::Tree;
+use super::tree::{Tree, hunt, own_children};
 
 /// Starts a guard.
 ///
@@ -44,13 +44,23 @@ pub(crate) fn clear_orphans() -> io::Result<bool> {
     if matches!(waitid(WaitId::All, any), Err(Errno::CHILD)) {
         return Ok(true);
     }
-    let tree = Tree::below(getpid()).sparing(guards.alive.iter().copied());
-    tree.kill()?;
-    for orphan in tree.children()? {
-        // An error means that it is gone already, which the next look will confirm.
-        let _ = waitpid(Some(orphan), WaitOptions::NOHANG);
+    let alive = guards.alive.as_slice();
+    if hunt(|child| alive.contains(&child), || reap_all_but(alive).unwrap_or(false))? {
+        return Ok(true);
     }
-    Ok(tree.children()?.is_empty())
+    Tree::below(getpid()).sparing(alive.iter().copied()).kill()?;
+    reap_all_but(alive)
+}
+
+/// Reaps the children that have ended, except for guards, and says whether none is left.
+fn reap_all_but(guards: &[Pid]) -> io::Result<bool> {
+    let mut none_left = true;
+    for orphan in own_children()?.into_iter().filter(|child| !guards.contains(child)) {
+        // An error means that it is gone already.
+        none_left &= !matches!(waitpid(Some(orphan), WaitOptions::NOHANG), Ok(None));
+    }
+    // Those that were just reaped may have left children behind.
+    Ok(none_left && own_children()?.iter().all(|child| guards.contains(child)))
 }
 
 struct Guards {

@@ -13,6 +13,7 @@ use tenure_core::Instant;
 use tokio::io::Interest;
 use tokio::net::UnixStream;
 
+use super::cage::Cage;
 use super::guard;
 use super::message::{Order, Report, Trust, Work};
 use super::packet::{self, Received};
@@ -168,13 +169,16 @@ impl Supervisor {
 struct GuardProcess {
     /// None once it is reaped: only then has the kernel handed over what it left behind.
     child: Option<Child>,
+    /// What its commands live in, where there can be such a thing.
+    cage: Option<Cage>,
 }
 
 impl GuardProcess {
     fn spawn(program: &Path, control: OwnedFd) -> io::Result<Self> {
+        let cage = Cage::make().inspect_err(|error| tracing::debug!(%error, "commands get no control group")).ok();
         let mut command = Command::new(program);
-        command.arg(guard::COMMAND).stdin(Stdio::from(control));
-        Ok(Self { child: Some(registry::spawn(&mut command)?) })
+        command.arg(guard::COMMAND).args(cage.as_ref().map(Cage::path)).stdin(Stdio::from(control));
+        Ok(Self { child: Some(registry::spawn(&mut command)?), cage })
     }
 
     fn kill(&mut self) -> io::Result<()> {
@@ -185,9 +189,16 @@ impl GuardProcess {
     async fn bury(&mut self) {
         // A process that cannot be killed, or only later, is waited for as long as it takes: to report an end that has
         // not come would be a lie on which others act.
-        while !self.reap() || !registry::clear_orphans().unwrap_or(false) {
+        while !self.reap() || !self.clear() {
             tokio::time::sleep(LOOK_AGAIN).await;
         }
+    }
+
+    /// Kills what the guard, which is gone, left behind, and says whether nothing is left.
+    fn clear(&self) -> bool {
+        // An error means that there is no such thing any more.
+        let _ = self.cage.as_ref().map(Cage::kill);
+        registry::clear_orphans().unwrap_or(false)
     }
 
     /// Whether the guard itself is gone.

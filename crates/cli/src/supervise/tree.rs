@@ -9,7 +9,11 @@ use std::collections::{HashMap, HashSet};
 use std::{fs, io, str};
 
 use rustix::io::Errno;
-use rustix::process::{Pid, PidfdFlags, Signal, WaitOptions, WaitStatus, pidfd_open, pidfd_send_signal, wait};
+use rustix::process::{
+    Pid, PidfdFlags, Signal, WaitOptions, WaitStatus, getpid, kill_process, pidfd_open, pidfd_send_signal, wait,
+};
+
+use super::message::Exit;
 
 /// All descendants of one process, except for some and theirs.
 #[derive(Clone, Debug)]
@@ -124,6 +128,60 @@ impl Tree {
     }
 }
 
+/// The direct children of this process, those included that ended but were not reaped yet. One that is just being handed
+/// over may be missed.
+///
+/// It looks at nothing else, and is quick even where there are many processes. It also sees those that `/proc` hides.
+///
+/// # Errors
+/// When `/proc` cannot be read.
+pub fn own_children() -> io::Result<Vec<Pid>> {
+    let mut children = Vec::new();
+    for thread in fs::read_dir("/proc/self/task")? {
+        match fs::read_to_string(thread?.path().join("children")) {
+            Ok(listed) => children.extend(listed.split_ascii_whitespace().filter_map(parse)),
+            // A kernel may be built without it.
+            Err(error) if error.kind() == io::ErrorKind::NotFound => return Tree::below(getpid()).children(),
+            Err(error) => return Err(error),
+        }
+    }
+    Ok(children)
+}
+
+/// Kills the children of this process, again and again: when a process dies its children are handed to this one, so that
+/// each round reaches one generation more, and a daemon that keeps replacing itself meets one of them in time.
+///
+/// `reap` reaps the children that are meant and says whether none of them is left; `spares` are not meant. Nobody else may
+/// reap them, so that none of their ids can come to mean a stranger.
+///
+/// Returns whether none is left. If some are, they multiply very fast, or cannot be killed yet: try again later.
+///
+/// # Errors
+/// When `/proc` cannot be read, or a child may not be killed.
+pub fn hunt(spares: impl Fn(Pid) -> bool, mut reap: impl FnMut() -> bool) -> io::Result<bool> {
+    let (mut outcome, mut killed, mut unchanged) = (Ok(()), Vec::new(), 0);
+    for _ in 0..HUNT_ROUNDS {
+        if reap() {
+            return Ok(true);
+        }
+        let found: Vec<_> = own_children()?.into_iter().filter(|&child| !spares(child)).collect();
+        for &child in &found {
+            outcome = kill_process(child, Signal::KILL).or_else(gone).and(outcome);
+        }
+        unchanged = if found == killed { unchanged + 1 } else { 0 };
+        if unchanged >= UNCHANGED_ROUNDS {
+            break;
+        }
+        killed = found;
+    }
+    outcome?;
+    Ok(reap())
+}
+
+fn gone(error: Errno) -> Result<(), Errno> {
+    if error == Errno::SRCH { Ok(()) } else { Err(error) }
+}
+
 /// Reaps one ended child of this process, whichever it is.
 ///
 /// Only for processes whose children are all their own concern: it would take the exit status from anyone else.
@@ -150,18 +208,29 @@ pub enum Reaped {
     NoneLeft,
 }
 
+/// How a process that was reaped has ended.
+#[must_use]
+pub fn exit_of(status: WaitStatus) -> Exit {
+    match (status.exit_status(), status.terminating_signal()) {
+        (Some(code), _) => Exit::Code(code),
+        (None, signal) => Exit::Signal(signal.unwrap_or_default()),
+    }
+}
+
 fn children_by_parent() -> io::Result<HashMap<Pid, Vec<Pid>>> {
     let mut children: HashMap<Pid, Vec<Pid>> = HashMap::new();
     for entry in fs::read_dir("/proc")? {
-        let Some(pid) = entry?.file_name().to_str().and_then(|name| name.parse().ok()).and_then(Pid::from_raw) else {
-            continue;
-        };
+        let Some(pid) = entry?.file_name().to_str().and_then(parse) else { continue };
         // Whoever cannot be read has just ended.
         if let Some(parent) = parent_of(pid) {
             children.entry(parent).or_default().push(pid);
         }
     }
     Ok(children)
+}
+
+fn parse(pid: &str) -> Option<Pid> {
+    pid.parse().ok().and_then(Pid::from_raw)
 }
 
 fn parent_of(pid: Pid) -> Option<Pid> {
@@ -178,7 +247,11 @@ fn parent_in_stat(stat: &[u8]) -> Option<Pid> {
 }
 
 /// Each round kills all it finds, so only a tree that forks faster than `/proc` is read needs more than a few.
-const KILL_ROUNDS: usize = 64;
+const KILL_ROUNDS: usize = 8;
+/// Some milliseconds, in which tens of generations come and go.
+const HUNT_ROUNDS: usize = 256;
+/// Those that are killed and just take a moment to be gone need not be killed again.
+const UNCHANGED_ROUNDS: usize = 3;
 /// How often a line of ancestors is followed anew when it breaks.
 const LINE_ATTEMPTS: usize = 3;
 /// A bound on the ancestors followed, for a line that process ids reused meanwhile might have made endless.
@@ -188,8 +261,6 @@ const DEPTH_MAX: usize = 65_536;
 mod tests {
     use std::os::unix::process::ExitStatusExt;
     use std::process::{Child, Command};
-
-    use rustix::process::getpid;
 
     use super::*;
 

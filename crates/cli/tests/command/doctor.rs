@@ -35,7 +35,18 @@ fn a_good_store_is_well() {
         assert_ne!(check["verdict"], "bad", "{check}");
     }
     let names: Vec<&Value> = checks.as_array().unwrap().iter().map(|check| &check["check"]).collect();
-    for expected in ["timing", "failover", "outage", "load", "promise", "messages", "broadcasts", "reach", "writable"] {
+    for expected in [
+        "timing",
+        "failover",
+        "outage",
+        "load",
+        "containment",
+        "promise",
+        "messages",
+        "broadcasts",
+        "reach",
+        "writable",
+    ] {
         assert!(names.contains(&&Value::from(expected)), "no {expected} in {names:?}");
     }
 }

@@ -5,6 +5,7 @@
 
 mod bad_input;
 mod broadcasts;
+mod containment;
 mod cron;
 mod cron_ends;
 mod crontab;

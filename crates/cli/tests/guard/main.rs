@@ -5,6 +5,7 @@
 
 mod deadlines;
 mod departures;
+mod escapes;
 mod start;
 mod support;
 mod trees;

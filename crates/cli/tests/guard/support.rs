@@ -71,6 +71,18 @@ impl Bench {
         self.go.write_all(b"go\n").unwrap();
     }
 
+    /// A script that makes a program of this C, for what no shell can do, and then does this.
+    pub(crate) fn with_program(&self, name: &str, source: &str, script: &str) -> String {
+        let (program, code) = (self.path(name), self.path(&format!("{name}.c")));
+        std::fs::write(&code, source).unwrap();
+        // Not by this process: it may have no children but guards.
+        format!(
+            "cc -o {program} {code} || exit 99; {name}={program}; {script}",
+            program = program.display(),
+            code = code.display()
+        )
+    }
+
     pub(crate) fn path(&self, name: &str) -> PathBuf {
         self.directory.path().join(name)
     }

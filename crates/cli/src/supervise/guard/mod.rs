@@ -6,8 +6,10 @@
 mod schedule;
 mod task;
 
+use std::ffi::OsString;
 use std::io::{self, Write};
 use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
+use std::path::Path;
 use std::process::ExitCode;
 use std::thread;
 use std::time::Duration;
@@ -23,17 +25,20 @@ use rustix::time::{
 use tenure_core::Instant;
 
 use self::task::Task;
+use super::cage::Cage;
 use super::clock::{self, NANOS_PER_SECOND};
 use super::message::{Order, Report, SpawnFailure, Work};
 use super::packet::{self, Received};
+use super::procfs;
 
 /// The hidden command with which `tenure` starts itself as a guard.
 pub const COMMAND: &str = "__guard";
 
-/// Runs the guard, whose orders come from its standard input, until `tenure` is gone and nothing is left to guard.
+/// Runs the guard, whose orders come from its standard input, until `tenure` is gone and nothing is left to guard. The
+/// argument, if there is one, is the control group for its commands.
 #[must_use]
-pub fn run() -> ExitCode {
-    match prepare().and_then(|()| Guard::new()).and_then(Guard::serve) {
+pub fn run(cage: Option<OsString>) -> ExitCode {
+    match prepare().and_then(|()| Guard::new(cage)).and_then(Guard::serve) {
         Ok(()) => ExitCode::SUCCESS,
         Err(error) => {
             // Nobody may be left to read it.
@@ -47,6 +52,7 @@ fn prepare() -> io::Result<()> {
     if !matches!(socket_type(rustix::stdio::stdin()), Ok(SocketType::SEQPACKET)) {
         return Err(io::Error::other(format!("`{COMMAND}` is for tenure itself, which starts it when it needs it")));
     }
+    procfs::check()?;
     // A session of its own keeps signals of the terminal away. It fails only for who has one already.
     let _ = setsid();
     tenure_sys::outlive_signals(&[Signal::INT, Signal::TERM, Signal::HUP, Signal::CHILD])?;
@@ -62,16 +68,20 @@ struct Guard {
     stdin: Option<OwnedFd>,
     /// Held, never used: that it closes tells a rival that everything is dead.
     life_line: Option<OwnedFd>,
+    /// What commands live in, where there can be such a thing. It is removed with the guard.
+    cage: Option<Cage>,
     task: Option<Task>,
     /// Whether `tenure` is gone, so that only the end of the task is waited for.
     closing: bool,
 }
 
 impl Guard {
-    fn new() -> io::Result<Self> {
+    fn new(cage: Option<OsString>) -> io::Result<Self> {
         let timer = timerfd_create(TimerfdClockId::Boottime, TimerfdFlags::CLOEXEC | TimerfdFlags::NONBLOCK)?;
         let control = rustix::stdio::stdin();
-        Ok(Self { control, timer, stdin: None, life_line: None, task: None, closing: false })
+        // One that is gone already is not worth failing for: `tenure` is gone as well, or descendants are found without it.
+        let cage = cage.and_then(|path| Cage::open(Path::new(&path)).ok());
+        Ok(Self { control, timer, stdin: None, life_line: None, cage, task: None, closing: false })
     }
 
     fn serve(mut self) -> io::Result<()> {
@@ -129,7 +139,7 @@ impl Guard {
         let started = if clock::now() >= work.trust.stop_at {
             Err((SpawnFailure::TrustEnded, "the trust in this term ended before the command could start".to_owned()))
         } else {
-            Task::spawn(work, self.stdin.as_ref().map(AsFd::as_fd))
+            Task::spawn(work, self.stdin.as_ref().map(AsFd::as_fd), self.cage.as_ref())
         };
         match started {
             Ok(task) => {
@@ -149,7 +159,7 @@ impl Guard {
 
     /// Does what is due for the task, and reports its end.
     fn tend(&mut self) {
-        if let Some(report) = self.task.as_mut().and_then(|task| task.tend(clock::now())) {
+        if let Some(report) = self.task.as_mut().and_then(|task| task.tend(clock::now(), self.cage.as_ref())) {
             self.task = None;
             self.report(&report);
         }

@@ -7,11 +7,12 @@ use std::process::{Command, Stdio};
 use std::time::Duration;
 
 use rustix::io::Errno;
-use rustix::process::{Pid, PidfdFlags, Signal, WaitStatus, getpid, kill_process_group, pidfd_open};
+use rustix::process::{Pid, PidfdFlags, Signal, getpid, kill_process_group, pidfd_open};
 use tenure_core::Instant;
 
+use super::super::cage::Cage;
 use super::super::message::{Exit, Report, SpawnFailure, Work};
-use super::super::tree::{Reaped, Tree, reap};
+use super::super::tree::{Reaped, Tree, exit_of, hunt, reap};
 use super::schedule::{Due, Schedule};
 
 /// One run of a command, until nothing of it is left.
@@ -32,7 +33,11 @@ pub(super) struct Task {
 }
 
 impl Task {
-    pub(super) fn spawn(work: &Work, stdin: Option<BorrowedFd<'_>>) -> Result<Self, (SpawnFailure, String)> {
+    pub(super) fn spawn(
+        work: &Work,
+        stdin: Option<BorrowedFd<'_>>,
+        cage: Option<&Cage>,
+    ) -> Result<Self, (SpawnFailure, String)> {
         let failed = |error: io::Error| (kind_of(&error), format!("cannot run {}: {error}", shown(work)));
         let stdin = stdin.map(|stdin| stdin.try_clone_to_owned()).transpose().map_err(failed)?;
         let mut command = Command::new(&work.program);
@@ -47,6 +52,10 @@ impl Task {
         command.stdin(stdin.map_or_else(Stdio::null, Stdio::from)).process_group(0);
         // The guard has one thread, so this means: with the guard.
         tenure_sys::die_with_parent(&mut command);
+        // Without a descriptor to spare the command is found by its ancestors alone, as where there is no cage.
+        if let Some(entrance) = cage.and_then(|cage| cage.entrance().ok()) {
+            tenure_sys::join_control_group(&mut command, entrance.into());
+        }
         let main = Pid::from_child(&command.spawn().map_err(failed)?);
         Ok(Self {
             schedule: Schedule::new(work.trust),
@@ -79,7 +88,7 @@ impl Task {
     }
 
     /// Reaps who has ended and does what is due. Returns how the command ended once nothing of it is left.
-    pub(super) fn tend(&mut self, now: Instant) -> Option<Report> {
+    pub(super) fn tend(&mut self, now: Instant, cage: Option<&Cage>) -> Option<Report> {
         if self.reap() {
             // Everyone was reaped here, the first process too.
             return self.exit.map(if self.stopped { Report::Stopped } else { Report::Ended });
@@ -92,7 +101,7 @@ impl Task {
         match due {
             Due::Nothing => {}
             Due::Stop => self.stop(),
-            Due::Kill => self.kill(),
+            Due::Kill => self.kill(cage),
         }
         None
     }
@@ -139,11 +148,14 @@ impl Task {
         let _ = tree.signal(Signal::CONT);
     }
 
-    fn kill(&self) {
-        // The group first: that is one atomic step, and needs neither `/proc` nor a free descriptor.
+    fn kill(&mut self, cage: Option<&Cage>) {
+        // These first: each is one atomic step, and needs neither `/proc` nor a free descriptor.
         self.forward(Signal::KILL.as_raw());
-        // Whoever is left after an error is killed when we look again.
-        let _ = Tree::below(getpid()).kill();
+        let _ = cage.map(Cage::kill);
+        // Then whoever is in neither. Whoever is left after an error is killed when we look again.
+        if !hunt(|_| false, || self.reap()).unwrap_or(false) {
+            let _ = Tree::below(getpid()).kill();
+        }
     }
 }
 
@@ -158,13 +170,6 @@ fn kind_of(error: &io::Error) -> SpawnFailure {
         Some(Errno::NOENT | Errno::NOTDIR) => SpawnFailure::NotFound,
         Some(Errno::ACCESS | Errno::PERM | Errno::NOEXEC | Errno::ISDIR) => SpawnFailure::NotExecutable,
         _ => SpawnFailure::Other,
-    }
-}
-
-fn exit_of(status: WaitStatus) -> Exit {
-    match (status.exit_status(), status.terminating_signal()) {
-        (Some(code), _) => Exit::Code(code),
-        (None, signal) => Exit::Signal(signal.unwrap_or_default()),
     }
 }
 

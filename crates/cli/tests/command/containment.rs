@@ -1,0 +1,159 @@
+//! What keeps hold of the processes of a command, and whom it leaves alone.
+
+use std::process::Command;
+
+use rustix::process::Signal;
+use tenure_testkit::eventually;
+use tenure_testkit::process::{Process, Victim};
+use tenure_testkit::running::{Finished, Running};
+use tenure_testkit::site::{Site, sh};
+
+use crate::support::{arguments, site};
+
+/// `tenure` with these arguments, started by a shell script that ends with `exec "$@"`, in namespaces of its own.
+fn unshared(site: &Site, namespaces: &str, script: &str, args: &[String]) -> Command {
+    let tenure = site.tenure(args);
+    // As a plain user, root of nothing but these namespaces; root needs none of his own.
+    let user = if rustix::process::geteuid().is_root() { "" } else { "--map-root-user" };
+    // With a pid namespace it stays between, and nobody outlives it.
+    let kill = if namespaces.contains('p') { "--kill-child" } else { "" };
+    let words = ["unshare", kill, namespaces, user, "sh", "-c", script, "sh"];
+    let mut command = Command::new("env");
+    command.args(words.into_iter().filter(|word| !word.is_empty())).arg(tenure.get_program()).args(tenure.get_args());
+    command.current_dir(site.path("")).env("HOME", site.path("home"));
+    command
+}
+
+fn finish(site: &Site, namespaces: &str, script: &str, args: &[String]) -> Finished {
+    Running::start(&mut unshared(site, namespaces, script, args)).finish()
+}
+
+#[test]
+fn with_the_proc_of_another_pid_namespace_no_command_is_run() {
+    let site = site();
+    let run = arguments(&site, "run", &[], &sh("echo ran"));
+    for (script, sentence) in [
+        // Which /proc there is, is decided by who mounted it.
+        ("exec \"$@\"", "/proc shows another pid namespace"),
+        ("umount -l /proc; exec \"$@\"", "there is no /proc"),
+    ] {
+        let finished = finish(&site, "-pfm", script, &run);
+        assert_eq!((finished.code, finished.stdout.as_str()), (Some(126), ""), "{finished:?}");
+        assert!(finished.stderr.contains(sentence), "{finished:?}");
+        assert!(finished.stderr.contains("mount -t proc proc /proc"), "{finished:?}");
+    }
+    let mounted = finish(&site, "-pfm", "mount -t proc proc /proc && exec \"$@\"", &run);
+    assert_eq!((mounted.code, mounted.stdout.as_str()), (Some(0), "ran"), "{mounted:?}");
+}
+
+#[test]
+fn doctor_says_which_containment_is_in_force() {
+    let site = site();
+    let detail = |finished: &Finished| {
+        let line = finished.stdout.lines().find(|line| line.contains("containment: ")).map(str::to_owned);
+        line.unwrap_or_else(|| panic!("{finished:?}"))
+    };
+    let doctor = ["doctor".to_owned()];
+    let here = detail(&site.finish(&doctor));
+    assert!(here.contains("control group"), "{here}");
+    let without = finish(&site, "-m", "mount -t tmpfs none /sys/fs/cgroup && exec \"$@\"", &doctor);
+    assert!(detail(&without).contains("found by their ancestors"), "{without:?}");
+    let foreign = finish(&site, "-pf", "exec \"$@\"", &doctor);
+    assert_eq!(foreign.code, Some(1), "{foreign:?}");
+    assert!(detail(&foreign).starts_with("bad"), "{foreign:?}");
+}
+
+#[test]
+fn without_a_control_group_a_daemon_that_is_faster_than_a_look_is_ended_as_well() {
+    let site = site();
+    std::fs::write(site.path("hopper.c"), include_str!("../guard/programs/hopper.c")).unwrap();
+    assert!(
+        Command::new("cc").args(["-o", "hopper", "hopper.c"]).current_dir(site.path("")).status().unwrap().success()
+    );
+    assert!(Command::new("mkfifo").arg(site.path("words")).status().unwrap().success());
+    let run = arguments(&site, "run", &[], &sh("./hopper words; read word < words; echo $word; exec sleep 600"));
+    let mut leader =
+        Running::start(&mut unshared(&site, "-m", "mount -t tmpfs none /sys/fs/cgroup && exec \"$@\"", &run));
+    leader.stdout().find("a daemon", |line| (line == "hops").then_some(()));
+    leader.signal(Signal::TERM);
+    assert_eq!(leader.code(), 143);
+}
+
+#[test]
+fn what_a_tenure_and_its_guard_left_behind_when_both_were_killed_is_ended_by_the_next_one() {
+    let site = site();
+    let daemon = "(setsid sh -c 'trap \"\" HUP TERM; echo $$; exec sleep 600' < /dev/null &); exec sleep 600";
+    let mut leader = site.candidate_running("a", &[], &sh(daemon));
+    let daemon = Process::open(site.words.next("the daemon").parse().unwrap());
+    let is_contained = site.finish(["doctor"]).stdout.contains("which the kernel ends whole");
+    let guard = leader.running.process.only_child();
+    guard.signal(Signal::STOP);
+    leader.signal(Signal::KILL);
+    guard.signal(Signal::KILL);
+    assert_eq!(leader.running.exit().code(), None);
+    guard.await_end("the guard");
+    assert!(!daemon.is_dead());
+    assert_eq!(site.finish(["run", "another", "--", "true"]).code, Some(0));
+    assert_eq!(daemon.is_dead(), is_contained);
+    daemon.signal(Signal::KILL);
+}
+
+/// A command that says which process it is, each time that it is started.
+const MAIN: &str = "echo main $$; exec sleep 600";
+
+/// The process that comes after this word in what is printed.
+fn process(running: &Running, word: &str) -> Process {
+    let id = running.stdout().find(word, |line| line.strip_prefix(word)?.trim().parse().ok());
+    Process::open(id)
+}
+
+#[test]
+fn children_that_were_there_before_and_what_they_leave_behind_are_left_alone() {
+    let site = site();
+    assert!(Command::new("mkfifo").arg(site.path("go")).status().unwrap().success());
+    let tenure = site.tenure(arguments(&site, "run", &[], &sh(MAIN)));
+    let mut command = Command::new("sh");
+    let helpers = "sleep 600 & echo helper $!; (sleep 600 & echo stray $!; read go < go) & exec \"$@\"";
+    command.args(["-c", helpers, "sh"]).arg(tenure.get_program()).args(tenure.get_args()).current_dir(site.path(""));
+    let mut leader = Running::start(&mut command);
+    let strangers = [process(&leader, "helper"), process(&leader, "stray")].map(Victim);
+    let main = process(&leader, "main");
+    let parent = strangers[1].0.parent();
+    std::fs::write(site.path("go"), "go\n").unwrap();
+    parent.await_end("the parent of the stray one");
+    // What the guard leaves behind is cleared away.
+    main.parent().signal(Signal::KILL);
+    main.await_end("the command");
+    let main = process(&leader, "main");
+    assert!(!strangers.iter().any(|stranger| stranger.0.is_dead()), "killed with the guard");
+    leader.signal(Signal::TERM);
+    assert_eq!(leader.code(), 143);
+    assert!(main.is_dead());
+    assert!(!strangers.iter().any(|stranger| stranger.0.is_dead()), "killed at the end");
+}
+
+#[test]
+fn as_the_first_process_of_a_container_it_reaps_the_orphans_of_others_and_kills_none() {
+    let site = site();
+    let run = arguments(&site, "run", &["--json"], &sh(MAIN));
+    let mut container = Running::start(&mut unshared(&site, "-pfm", "mount -t proc proc /proc && exec \"$@\"", &run));
+    let elected = || container.stderr().find("the election", |line| line.contains("elected").then_some(()));
+    elected();
+    let first = container.process.only_child();
+    let own = first.children().len();
+    let id = first.pid.to_string();
+    let user: &[&str] = if rustix::process::geteuid().is_root() { &[] } else { &["-U"] };
+    let orphans = "(sleep 600 &); (sleep 0 &)";
+    let joined =
+        Command::new("nsenter").args(["-t", &id, "-p", "-m"]).args(user).args(["sh", "-c", orphans]).status().unwrap();
+    assert!(joined.success());
+    // The one that ends is reaped, which leaves the one that does not.
+    eventually("the end of an orphan", || first.children().len() == own + 1);
+    let guard = |process: &Process| process.children().into_iter().find(|child| !child.children().is_empty());
+    let guard = std::iter::successors(Some(first.clone()), guard).last().unwrap();
+    guard.signal(Signal::KILL);
+    elected();
+    assert_eq!(first.children().len(), own + 1, "an orphan of others was killed");
+    first.signal(Signal::TERM);
+    assert_eq!(container.code(), 143);
+}
