@@ -164,9 +164,20 @@ pub struct RunArgs {
     /// What to tell.
     #[command(flatten)]
     pub report: ReportArgs,
+    /// What the command is given.
+    #[command(flatten)]
+    pub environment: EnvironmentArgs,
     /// The command and its arguments.
     #[arg(last = true, required = true, value_name = "CMD")]
     pub command: Vec<OsString>,
+}
+
+/// What the commands of `tenure run`, `tenure lock` and `tenure cron` are given.
+#[derive(Debug, Clone, Args)]
+pub struct EnvironmentArgs {
+    /// Let commands have this variable, although it carries credentials of the store; may be given several times.
+    #[arg(long, value_name = "NAME")]
+    pub keep_env: Vec<OsString>,
 }
 
 /// What `tenure run`, `tenure lock` and `tenure cron` tell on standard error.
@@ -204,6 +215,9 @@ pub struct LockArgs {
     /// What to tell.
     #[command(flatten)]
     pub report: ReportArgs,
+    /// What the command is given.
+    #[command(flatten)]
+    pub environment: EnvironmentArgs,
     /// The command and its arguments.
     #[arg(last = true, required = true, value_name = "CMD")]
     pub command: Vec<OsString>,
@@ -398,8 +412,9 @@ Examples:
   tenure run queue --metrics 127.0.0.1:9095 -- ./consume
   tenure --store sqlite:/var/lib/app/tenure.db run migrate --no-wait -- ./migrate
 
-The command gets TENURE_ELECTION, TENURE_CANDIDATE and TENURE_TERM, and not the store's address. When leadership ends it
-and all its descendants get SIGTERM, then SIGKILL, before anybody else may lead. SIGTERM or SIGINT to tenure stops the
+The command gets TENURE_ELECTION, TENURE_CANDIDATE and TENURE_TERM, and not what tenure may log in to its store with:
+TENURE_STORE; with PostgreSQL also PGPASSWORD, PGPASSFILE, PGSSLCERT and PGSSLKEY; with the Redis of the environment also
+MUTEX_REDIS_PASSWORD. --keep-env NAME lets it have one of these. When leadership ends it and all its descendants get SIGTERM, then SIGKILL, before anybody else may lead. SIGTERM or SIGINT to tenure stops the
 command, resigns and exits; SIGHUP, SIGQUIT, SIGUSR1, SIGUSR2 and SIGWINCH are passed on to the command. Without one to
 pass them on to, SIGHUP and SIGQUIT end tenure.";
 

@@ -1,5 +1,6 @@
 //! From arguments to what the library takes: checked, completed, and with messages that say what to do.
 
+use std::ffi::OsString;
 use std::fs::DirBuilder;
 use std::os::unix::fs::DirBuilderExt;
 use std::path::PathBuf;
@@ -8,7 +9,7 @@ use tenure::store::redis::{RedisConfig, RedisStore};
 use tenure::store::sqlite::SqliteStore;
 use tenure::{CandidateId, ElectionBuilder, Namespace, Preset, Priority, Tenure, Timing};
 
-use crate::args::{CandidateArgs, Global, TimingArgs};
+use crate::args::{CandidateArgs, EnvironmentArgs, Global, TimingArgs};
 use crate::exit::{Exit, Failure};
 
 /// Opens the store the options name, or the default one.
@@ -31,6 +32,20 @@ fn open_default() -> Result<Tenure, Failure> {
         // By its path: the name of a home directory need not fit into an address.
         None => Ok(Tenure::with_store(SqliteStore::open(default_database()?).map_err(tenure::Error::from)?)?),
     }
+}
+
+/// The variables that may carry credentials of the store that these options name, except for those to keep. Neither guards
+/// nor commands get them.
+#[must_use]
+pub fn credentials(global: &Global, environment: &EnvironmentArgs) -> Vec<OsString> {
+    let of_the_store: &[&str] = match &global.store {
+        Some(url) if url.starts_with("postgres") => &["PGPASSWORD", "PGPASSFILE", "PGSSLCERT", "PGSSLKEY"],
+        Some(_) => &[],
+        None => &["MUTEX_REDIS_PASSWORD"],
+    };
+    // The address, too, may carry a password.
+    let names = ["TENURE_STORE"].iter().chain(of_the_store).map(OsString::from);
+    names.filter(|name| !environment.keep_env.contains(name)).collect()
 }
 
 /// Checks the name and opens the store: a name that cannot be used must not leave a file behind.

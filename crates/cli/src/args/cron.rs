@@ -9,7 +9,7 @@ use clap::{Args, Subcommand};
 use jiff::Timestamp;
 use tenure::cron::{Interrupted, Missed, Overlap, UnknownPolicy};
 
-use super::{CandidateArgs, ReportArgs};
+use super::{CandidateArgs, EnvironmentArgs, ReportArgs};
 use crate::duration::parse as duration;
 
 /// Arguments of `tenure cron`.
@@ -53,6 +53,9 @@ pub struct CronRunArgs {
     /// What to tell.
     #[command(flatten)]
     pub report: ReportArgs,
+    /// What the commands are given.
+    #[command(flatten)]
+    pub environment: EnvironmentArgs,
     // Last, because its heading counts for all that follows.
     /// The job, if there is an expression.
     #[command(flatten)]

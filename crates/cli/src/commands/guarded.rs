@@ -17,6 +17,8 @@ pub(super) struct Guarded {
     tenure: Tenure,
     stdin: Stdin,
     timing: Timing,
+    /// Variables that neither the guard nor its commands get.
+    hidden: Vec<OsString>,
     supervisor: Supervisor,
     /// Held while the command, or anything it left behind, is alive: the lease is not released before.
     work: Option<LeaderWork>,
@@ -60,10 +62,15 @@ pub(super) enum News {
 }
 
 impl Guarded {
-    /// Starts a guard.
-    pub(super) fn launch(tenure: &Tenure, stdin: Stdin, timing: Timing) -> Result<Self, Failure> {
-        let supervisor = launch(tenure, stdin)?;
-        Ok(Self { tenure: tenure.clone(), stdin, timing, supervisor, work: None, overdue_at: None })
+    /// Starts a guard. Neither it nor its commands get the `hidden` variables.
+    pub(super) fn launch(
+        tenure: &Tenure,
+        stdin: Stdin,
+        timing: Timing,
+        hidden: Vec<OsString>,
+    ) -> Result<Self, Failure> {
+        let supervisor = launch(tenure, stdin, &hidden)?;
+        Ok(Self { tenure: tenure.clone(), stdin, timing, hidden, supervisor, work: None, overdue_at: None })
     }
 
     /// Starts a command under a leadership, trusted so far. [`next`](Self::next) says what becomes of it, also if it is
@@ -79,8 +86,8 @@ impl Guarded {
             program: program.clone(),
             args: args.to_vec(),
             env_set: env,
-            // The address may carry a password, and the command has no business with the store.
-            env_remove: vec![OsString::from("TENURE_STORE")],
+            // The command has no business with the store. Nor does its guard have these, whose environment it could read.
+            env_remove: self.hidden.clone(),
             directory,
             grace: self.timing.grace(),
             trust,
@@ -128,7 +135,7 @@ impl Guarded {
                 Report::GuardDied => {
                     let told = if self.work.is_some() { "; the command was ended with it" } else { "" };
                     say(&format!("the guard process was killed{told}"));
-                    self.supervisor = launch(&self.tenure, self.stdin)?;
+                    self.supervisor = launch(&self.tenure, self.stdin, &self.hidden)?;
                     News::Cut
                 }
             });
@@ -230,12 +237,13 @@ pub(super) async fn reach(at: Option<Instant>) {
 }
 
 /// The very program that runs now, even when its file was replaced since.
-fn launch(tenure: &Tenure, stdin: Stdin) -> Result<Supervisor, Failure> {
+fn launch(tenure: &Tenure, stdin: Stdin, hidden: &[OsString]) -> Result<Supervisor, Failure> {
     let program = Path::new("/proc/self/exe");
     let launched = match stdin {
-        Stdin::Own => Supervisor::launch(program, rustix::stdio::stdin(), tenure.life_line()),
+        Stdin::Own => Supervisor::launch(program, rustix::stdio::stdin(), tenure.life_line(), hidden),
         Stdin::Empty => {
-            File::open("/dev/null").and_then(|empty| Supervisor::launch(program, empty.as_fd(), tenure.life_line()))
+            let empty = File::open("/dev/null");
+            empty.and_then(|empty| Supervisor::launch(program, empty.as_fd(), tenure.life_line(), hidden))
         }
     };
     launched.map_err(|error| Failure::new(Exit::Internal, format!("cannot start the guard process: {error}")))

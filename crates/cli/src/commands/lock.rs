@@ -9,14 +9,14 @@ use crate::args::{Global, LockArgs};
 use crate::exit::{Exit, Failure};
 
 pub(super) async fn execute(global: &Global, args: LockArgs) -> Result<Exit, Failure> {
-    let LockArgs { name, candidate, wait, no_wait, report, command } = args;
+    let LockArgs { name, candidate, wait, no_wait, report, environment, command } = args;
     let limit = match wait {
         _ if no_wait => Limit::FirstAnswer,
         Some(limit) => Limit::After(limit),
         None => Limit::Never,
     };
     let wait = Wait { began: Clock::boottime().now(), limit, heard: Heard::Nothing };
-    carry_out(global, &candidate, Plan { name, command, report, purpose: Purpose::Lock(wait) }).await
+    carry_out(global, &candidate, Plan { name, command, report, environment, purpose: Purpose::Lock(wait) }).await
 }
 
 /// How long the lock is waited for, and what was last heard of it.

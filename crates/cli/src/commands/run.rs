@@ -7,18 +7,18 @@ use tenure::{Election, Event, EventKind, Events, Instant, Leader, Problem, Term,
 use super::guarded::{Guarded, News, Program, Stdin, reach, told_of, until};
 use super::lock::Wait;
 use super::teller::Teller;
-use crate::args::{CandidateArgs, Global, ReportArgs, Restart, RunArgs};
+use crate::args::{CandidateArgs, EnvironmentArgs, Global, ReportArgs, Restart, RunArgs};
 use crate::exit::{Exit, Failure};
 use crate::metrics;
-use crate::options::{Candidacy, open_for};
+use crate::options::{Candidacy, credentials, open_for};
 use crate::signals::{Asked, Signals, ends_without_command};
 use crate::supervise::{Exit as CommandExit, Trust};
 use crate::voice::say;
 
 pub(super) async fn execute(global: &Global, args: RunArgs) -> Result<Exit, Failure> {
-    let RunArgs { name, candidate, restart, no_wait, report, command } = args;
+    let RunArgs { name, candidate, restart, no_wait, report, environment, command } = args;
     let purpose = Purpose::Lead { restart, no_wait };
-    carry_out(global, &candidate, Plan { name, command, report, purpose }).await
+    carry_out(global, &candidate, Plan { name, command, report, environment, purpose }).await
 }
 
 /// What is to be run, and what for.
@@ -26,6 +26,7 @@ pub(super) struct Plan {
     pub(super) name: String,
     pub(super) command: Vec<OsString>,
     pub(super) report: ReportArgs,
+    pub(super) environment: EnvironmentArgs,
     pub(super) purpose: Purpose,
 }
 
@@ -44,7 +45,7 @@ pub(super) async fn carry_out(global: &Global, candidate: &CandidateArgs, plan: 
     let mut signals = Signals::listen()?;
     let _served = metrics::serve(&plan.report.metrics)?;
     let tenure = open_for(global, &plan.name)?;
-    let guarded = Guarded::launch(&tenure, Stdin::Own, timing)?;
+    let guarded = Guarded::launch(&tenure, Stdin::Own, timing, credentials(global, &plan.environment))?;
     let election = candidacy.describe(&tenure, &plan.name)?.start()?;
     let mut events = election.events();
     let mut run = Run {

@@ -1,5 +1,6 @@
 //! The side of `tenure`: launching a guard, telling it what to do and hearing what became of it.
 
+use std::ffi::OsString;
 use std::io;
 use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
 use std::os::unix::net;
@@ -42,7 +43,8 @@ impl Supervisor {
     /// Starts a guard: `guard_program` is this very program, which is run with [`guard::COMMAND`].
     ///
     /// Commands will read from `stdin`, and get the standard output and error of this process. The guard holds `life_line`
-    /// open, and nobody else through it, until it ends, which it does not before all it guards is dead.
+    /// open, and nobody else through it, until it ends, which it does not before all it guards is dead. The `hidden`
+    /// variables are not in its environment, and so not in that of commands.
     ///
     /// Marks this process as child subreaper, so that what a killed guard leaves behind is handed to it. Everything
     /// that descends from this process but not from one of its guards is then taken for such and killed: processes that
@@ -53,10 +55,15 @@ impl Supervisor {
     ///
     /// # Panics
     /// Outside of a tokio runtime with I/O and time enabled.
-    pub fn launch(guard_program: &Path, stdin: BorrowedFd<'_>, life_line: Option<OwnedFd>) -> io::Result<Self> {
+    pub fn launch(
+        guard_program: &Path,
+        stdin: BorrowedFd<'_>,
+        life_line: Option<OwnedFd>,
+        hidden: &[OsString],
+    ) -> io::Result<Self> {
         set_child_subreaper(Some(getpid()))?;
         let (ours, theirs) = packet::channel()?;
-        let guard = GuardProcess::spawn(guard_program, theirs)?;
+        let guard = GuardProcess::spawn(guard_program, theirs, hidden)?;
         let files: Vec<_> = [Some(stdin), life_line.as_ref().map(AsFd::as_fd)].into_iter().flatten().collect();
         packet::send(&ours, &Order::Hold, &files)?;
         // From here on the guard alone holds it.
@@ -174,10 +181,13 @@ struct GuardProcess {
 }
 
 impl GuardProcess {
-    fn spawn(program: &Path, control: OwnedFd) -> io::Result<Self> {
+    fn spawn(program: &Path, control: OwnedFd, hidden: &[OsString]) -> io::Result<Self> {
         let cage = Cage::make().inspect_err(|error| tracing::debug!(%error, "commands get no control group")).ok();
         let mut command = Command::new(program);
         command.arg(guard::COMMAND).args(cage.as_ref().map(Cage::path)).stdin(Stdio::from(control));
+        for name in hidden {
+            command.env_remove(name);
+        }
         Ok(Self { child: Some(registry::spawn(&mut command)?), cage })
     }
 

@@ -7,12 +7,12 @@ use tenure_testkit::running::{Finished, Running};
 
 use crate::support::site;
 
-static POSTGRES: LazyLock<PostgresServer> =
+pub(crate) static POSTGRES: LazyLock<PostgresServer> =
     LazyLock::new(|| PostgresServer::start_with(PostgresOptions::default().role(APP, PASSWORD)));
 
 /// The role that candidates log in as. It owns nothing.
-const APP: &str = "app";
-const PASSWORD: &str = "app-password";
+pub(crate) const APP: &str = "app";
+pub(crate) const PASSWORD: &str = "app-password";
 
 fn tenure(store: &str, args: &[&str]) -> Finished {
     let finished = Running::start(&mut site().bare([&["--store", store], args].concat())).finish();

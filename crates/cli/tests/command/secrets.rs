@@ -3,6 +3,7 @@
 use tenure_testkit::running::Running;
 use tenure_testkit::site::{ELECTION, Site};
 
+use crate::migrate::{APP, PASSWORD, POSTGRES};
 use crate::support::site;
 
 const CANARY: &str = "canary-7f3a";
@@ -73,4 +74,23 @@ fn the_command_sees_no_password_in_its_environment_or_its_arguments() {
     let finished = Running::start(command.env("TENURE_STORE", store)).finish();
     assert_eq!(finished.code, Some(0), "{finished:?}");
     assert!(finished.stdout.contains("TENURE_TERM=") && !finished.stdout.contains(CANARY), "{finished:?}");
+}
+
+#[test]
+fn neither_the_command_nor_its_guard_has_the_password_of_the_store_unless_it_is_to_be_kept() {
+    let site = site();
+    let database = POSTGRES.new_database();
+    let address = database.url_as(APP, PASSWORD);
+    let store = format!("postgres+advisory://{APP}@{}", address.split_once('@').unwrap().1);
+    let look = "env; tr '\\0' '\\n' < /proc/$PPID/environ";
+    let printed = |options: &[&str]| {
+        let words = [&["--store", &store, "run", ELECTION, "--quiet"], options, &["--", "sh", "-c", look]].concat();
+        let finished = Running::start(site.bare(words).env("PGPASSWORD", PASSWORD).env("PGAPPNAME", "shown")).finish();
+        assert_eq!(finished.code, Some(0), "{finished:?}");
+        finished.stdout
+    };
+    let hidden = printed(&[]);
+    assert!(hidden.contains("PGAPPNAME=shown") && !hidden.contains(PASSWORD), "{hidden}");
+    let kept = printed(&["--keep-env", "PGPASSWORD"]);
+    assert!(kept.contains(&format!("PGPASSWORD={PASSWORD}")), "{kept}");
 }

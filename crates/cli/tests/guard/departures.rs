@@ -84,7 +84,7 @@ async fn the_clean_up_after_one_guard_spares_what_another_guards() {
     assert_eq!(dying.report().await, Report::GuardDied);
     assert!(dead.iter().all(Process::is_dead));
     assert!(!spared.iter().any(Process::is_dead));
-    dying.supervisor = Supervisor::launch(guard_program(), rustix::stdio::stdin(), None).unwrap();
+    dying.supervisor = Supervisor::launch(guard_program(), rustix::stdio::stdin(), None, &[]).unwrap();
     dying.start("exit 4").await;
     assert_eq!(dying.report().await, Report::Ended(Exit::Code(4)));
 }

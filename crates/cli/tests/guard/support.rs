@@ -32,7 +32,7 @@ impl Bench {
         let directory = tempfile::tempdir().unwrap();
         let words = Words::at(&directory.path().join("words"));
         let go = make_fifo(&directory.path().join("go"));
-        let supervisor = Supervisor::launch(guard_program(), rustix::stdio::stdin(), life_line).unwrap();
+        let supervisor = Supervisor::launch(guard_program(), rustix::stdio::stdin(), life_line, &[]).unwrap();
         Self { supervisor, words, go, directory }
     }
 

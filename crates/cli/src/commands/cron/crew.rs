@@ -19,6 +19,8 @@ const WAITING_MAX: usize = 8;
 pub(super) struct Crew {
     tenure: Tenure,
     timing: Timing,
+    /// Variables that neither guards nor commands get.
+    hidden: Vec<OsString>,
     /// What all commands are told.
     told: Vec<(OsString, OsString)>,
     standing: watch::Sender<Standing>,
@@ -49,11 +51,12 @@ impl Standing {
 
 impl Crew {
     /// A crew with one guard, so that whoever cannot have one learns it at once.
-    pub(super) fn launch(tenure: &Tenure, timing: Timing) -> Result<Self, Failure> {
-        let first = Guarded::launch(tenure, Stdin::Empty, timing)?;
+    pub(super) fn launch(tenure: &Tenure, timing: Timing, hidden: Vec<OsString>) -> Result<Self, Failure> {
+        let first = Guarded::launch(tenure, Stdin::Empty, timing, hidden.clone())?;
         Ok(Self {
             tenure: tenure.clone(),
             timing,
+            hidden,
             told: Vec::new(),
             standing: watch::Sender::default(),
             busy: JoinSet::new(),
@@ -70,7 +73,7 @@ impl Crew {
     pub(super) fn begin(&mut self, ask: Ask) {
         let guarded = match self.waiting.pop() {
             Some(guarded) => Ok(guarded),
-            None => Guarded::launch(&self.tenure, Stdin::Empty, self.timing),
+            None => Guarded::launch(&self.tenure, Stdin::Empty, self.timing, self.hidden.clone()),
         };
         match guarded {
             Ok(guarded) => {

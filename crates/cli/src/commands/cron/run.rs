@@ -16,7 +16,7 @@ use crate::args::{CronRunArgs, Global};
 use crate::crontab::{Action, Entry};
 use crate::exit::{Exit, Failure};
 use crate::metrics;
-use crate::options::{Candidacy, open_for};
+use crate::options::{Candidacy, credentials, open_for};
 use crate::signals::Signals;
 
 /// A run that is to begin.
@@ -40,7 +40,7 @@ pub(super) async fn execute(global: &Global, mut args: CronRunArgs) -> Result<Ex
     let (sender, asks) = unbounded_channel();
     let described = candidacy.describe(&tenure, &crontab.election)?;
     let described = crontab.entries.into_iter().fold(described, |election, entry| with_job(election, entry, &sender));
-    let mut crew = Crew::launch(&tenure, timing)?;
+    let mut crew = Crew::launch(&tenure, timing, credentials(global, &args.environment))?;
     let election = described.start()?;
     crew.tell_of(told_of(&election));
     let mut events = election.events();
