@@ -10,6 +10,7 @@ mod failover;
 mod hearing;
 mod interop;
 mod ledger;
+mod line;
 mod migration;
 mod persistence;
 mod pooler;

@@ -8,12 +8,16 @@ use super::super::identifier::Identifier;
 use crate::store::{StoreError, StoreErrorKind};
 
 /// What the schema has to be for this version of the library.
-pub(super) const VERSION: i32 = 2;
+pub(super) const VERSION: i32 = 3;
 
 const COMPAT: &str = include_str!("sql/compat.sql");
 /// What makes each version of the one before, as far as putting functions in the place of others does not. Schemas of every
 /// version are about, so a step is never changed; another one is added.
-const STEPS: [(i32, &str); 2] = [(1, include_str!("sql/tables.sql")), (VERSION, include_str!("sql/version_2.sql"))];
+const STEPS: [(i32, &str); 3] = [
+    (1, include_str!("sql/tables.sql")),
+    (2, include_str!("sql/version_2.sql")),
+    (VERSION, include_str!("sql/version_3.sql")),
+];
 /// In the order in which they need each other.
 const FUNCTIONS: &[&str] = &[
     include_str!("sql/common.sql"),
