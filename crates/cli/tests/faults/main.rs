@@ -7,6 +7,7 @@
 mod commands;
 mod deaths;
 mod limits;
+mod line;
 mod network;
 mod pauses;
 mod postgres_moves;
@@ -46,6 +47,12 @@ tenure_testkit::fault_cases! {
         case_03_the_command_of_a_killed_leader_dies_and_the_next_one_starts
         case_21_when_the_guard_is_killed_its_command_dies_and_tenure_campaigns_again
         case_28_killed_in_the_middle_of_a_start_it_leaves_no_command_behind
+    }
+    line {
+        case_03_when_the_next_in_line_have_left_a_killed_leader_is_missed_all_the_same
+        case_03_when_the_next_in_line_are_dead_a_killed_leader_is_missed_all_the_same
+        case_03_leaders_killed_one_after_the_other_are_followed_in_order_of_arrival
+        case_16_when_the_next_in_line_are_stopped_a_resignation_costs_no_lease
     }
     wall_clocks {
         case_07_the_wall_clock_of_a_candidate_has_no_say

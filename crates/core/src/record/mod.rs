@@ -25,8 +25,10 @@
 //! ```
 
 mod rules;
+mod watch;
 
 pub(crate) use rules::looks_after;
+pub use watch::{RANK_MAX, WATCHED_BEFORE, Watch};
 
 use std::time::Duration;
 
@@ -157,7 +159,8 @@ impl LeaseRecord {
     }
 
     /// Run out, or its holder is dead: either way nobody acts under it.
-    fn is_over(&self, at: &Moment<'_>) -> bool {
+    #[must_use]
+    pub fn is_over(&self, at: &Moment<'_>) -> bool {
         at.now >= self.expires_at || (self.process != at.process && (at.is_gone)(self.process))
     }
 

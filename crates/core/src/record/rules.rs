@@ -3,7 +3,8 @@
 use std::time::Duration;
 
 use super::{
-    Effects, LeaseRecord, Moment, RESERVATION, Record, Reservation, StandByRecord, WOKEN_BY_RESIGNATION, Wake,
+    Effects, LeaseRecord, Moment, RESERVATION, Record, Reservation, StandByRecord, WATCHED_BEFORE,
+    WOKEN_BY_RESIGNATION, Wake,
 };
 use crate::id::CandidateId;
 use crate::input::{CampaignReply, Handover, Held, RenewReply};
@@ -210,6 +211,7 @@ impl Record {
             }),
         }
         self.standing_by.sort_by_key(StandByRecord::order);
+        self.drop_gone_before(request.nonce, at);
         let earlier = self.standing_by.iter().take_while(|stand_by| stand_by.nonce != request.nonce);
         let mut before: usize = 0;
         for stand_by in earlier {
@@ -217,6 +219,25 @@ impl Record {
             before += usize::from(counts);
         }
         u32::try_from(before).unwrap_or(u32::MAX)
+    }
+
+    /// The dead directly before somebody leave the line, so that nobody comes across them again. One whom the lease is kept
+    /// for stays, until somebody takes its place.
+    fn drop_gone_before(&mut self, nonce: Nonce, at: &Moment<'_>) {
+        let kept_for = self.reservation.as_ref().and_then(|reservation| reservation.nonce);
+        let own = self.standing_by.iter().position(|stand_by| stand_by.nonce == nonce).unwrap_or_default();
+        let mut alive = 0;
+        for index in (0..own).rev() {
+            let stand_by = &self.standing_by[index];
+            if Some(stand_by.nonce) != kept_for && (at.is_gone)(stand_by.process) {
+                self.standing_by.remove(index);
+                continue;
+            }
+            alive += 1;
+            if alive == WATCHED_BEFORE {
+                break;
+            }
+        }
     }
 
     /// Keeps the lease for the named successor or else for the first in line, and wakes those first in line one after

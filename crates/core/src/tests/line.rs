@@ -63,6 +63,13 @@ impl Line {
         woken.iter().map(|wake| (wake.process.0, wake.after)).collect()
     }
 
+    fn watched_by(&self, number: u128, rank: u32) -> Vec<(u128, Duration)> {
+        let is_gone = |process: ProcessToken| self.gone.borrow().contains(&process.0);
+        let at = Moment { now: self.now, unix_ms: 0, process: ProcessToken(number), is_gone: &is_gone };
+        let watches = self.record.watches(Nonce::from_bits(number), rank, &at);
+        watches.iter().map(|watch| (watch.process.0, watch.after)).collect()
+    }
+
     fn step<T>(
         &mut self,
         number: u128,
@@ -193,4 +200,52 @@ fn a_lease_that_ran_out_is_anybodys() {
     let mut line = Line::of(5);
     line.pass(s(31));
     assert!(line.takes(4));
+}
+
+#[test]
+fn a_stand_by_watches_the_leader_and_the_two_before_it() {
+    let line = Line::of(6);
+    assert_eq!(line.watched_by(1, 0), [(0, Duration::ZERO)]);
+    assert_eq!(line.watched_by(2, 1), [(0, ms(5)), (1, Duration::ZERO)]);
+    assert_eq!(line.watched_by(5, 4), [(0, ms(20)), (4, Duration::ZERO), (3, ms(5))]);
+}
+
+#[test]
+fn the_dead_are_not_watched_and_leave_the_line() {
+    let mut line = Line::of(6);
+    line.dies(4);
+    line.dies(3);
+    assert_eq!(line.watched_by(5, 2), [(0, ms(10)), (2, Duration::ZERO), (1, ms(5))]);
+    assert!(!line.takes(5));
+    assert_eq!(line.record.standing_by.len(), 3);
+}
+
+#[test]
+fn nobody_watches_its_own_process_or_one_twice() {
+    let mut line = Line::of(6);
+    line.record.standing_by[3].process = ProcessToken(0);
+    line.record.standing_by[2].process = ProcessToken(5);
+    assert_eq!(line.watched_by(5, 4), [(0, Duration::ZERO)]);
+}
+
+#[test]
+fn whoever_the_lease_is_kept_for_is_watched_by_those_before_it_too() {
+    let mut line = Line::of(4);
+    line.resigns(0, Some("3"));
+    assert_eq!(line.watched_by(1, 0), [(3, Duration::ZERO)]);
+}
+
+#[test]
+fn however_long_the_line_is_everybody_looks_within_a_reservation_and_not_at_once() {
+    let mut line = Line::of(2);
+    let mut looks = BTreeSet::new();
+    for rank in 0..400_u32 {
+        // As random as nonces are.
+        let nonce = Nonce::from_bits(u128::from(rank).wrapping_mul(0x9E37_79B9_7F4A_7C15_F39C_C060_5CED_C835));
+        line.record.standing_by[0].nonce = nonce;
+        let watches = line.step(1, |record, at, _| record.watches(nonce, rank, at)).0;
+        assert!(watches[0].after <= RESERVATION);
+        looks.insert(watches[0].after);
+    }
+    assert!(looks.len() > 390, "{} moments", looks.len());
 }

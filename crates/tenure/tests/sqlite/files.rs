@@ -63,7 +63,7 @@ fn nobody_else_can_read_the_file() {
 fn a_file_from_the_future_is_left_alone() {
     let (_directory, path) = place();
     drop(SqliteStore::open(&path).unwrap());
-    sql(&path, "PRAGMA user_version = 5");
+    sql(&path, "PRAGMA user_version = 6");
     let before = std::fs::read(&path).unwrap();
     let error = SqliteStore::open(&path).unwrap_err();
     assert_eq!(error.kind(), StoreErrorKind::Schema);

@@ -11,6 +11,7 @@ use super::aftermath::Aftermath;
 use super::error::Fault;
 use super::history;
 use super::lease_clock::LeaseClock;
+use super::line::{self, Need};
 use super::pulse::Follower;
 use super::record::{self, Found};
 use super::registry::{Life, Registry};
@@ -19,9 +20,6 @@ use tenure_core::record::{Effects, Moment, ProcessToken, Record};
 
 /// The outer error ends the transaction; the inner one is of this election only.
 pub(super) type Answer<T> = Result<Result<T, Fault>, Fault>;
-
-/// The first two in the queue are told of the leader's end; the others would only get in their way.
-const RANK_TOLD_MAX: u32 = 1;
 
 pub(super) struct Desk<'a> {
     connection: &'a Connection,
@@ -96,13 +94,13 @@ impl<'a> Desk<'a> {
 
     /// Whether a campaign would be granted a new term now.
     pub(super) fn is_free_for(&self, request: &Campaign) -> Result<bool, Fault> {
-        let found = self.find(&request.key)?.unwrap_or_default();
+        let found = self.find(&request.key, Need::Campaign(request))?.unwrap_or_default();
         Ok(found.is_none_or(|found| self.at(|at| found.record.is_free_for(request, at))))
     }
 
     /// `None` when it would be granted a new term but may not be: then nothing has been changed.
     pub(super) fn campaign(&mut self, request: &Campaign, may_grant: bool) -> Answer<Option<CampaignReply>> {
-        let found = match self.find(&request.key)? {
+        let found = match self.find(&request.key, Need::Campaign(request))? {
             Ok(found) => found,
             Err(fault) => return Ok(Err(fault)),
         };
@@ -114,16 +112,16 @@ impl<'a> Desk<'a> {
             Some(found) => found,
             None => record::create(self.connection, &request.key)?,
         };
-        let (reply, record) =
+        let (mut reply, record) =
             self.step(&request.key, &found, |record, at, effects| record.campaign(request, at, effects))?;
-        let leader = record.lease.map(|lease| lease.process).filter(|leader| *leader != self.own);
-        match (&reply, leader) {
-            (CampaignReply::Held(held), Some(leader)) if held.rank <= RANK_TOLD_MAX => {
-                let fresh_until = self.now + request.stand_by_for;
-                let (candidate, key) = (request.nonce, request.key.clone());
-                self.aftermath.follow.push(Follower { candidate, key, leader, fresh_until });
-            }
-            _ => self.aftermath.forget.push(request.nonce),
+        let candidate = request.nonce;
+        if let CampaignReply::Held(held) = &mut reply {
+            held.rank = held.rank.saturating_add(found.hidden);
+            let watches = self.at(|at| record.watches(candidate, held.rank, at));
+            let (key, fresh_until) = (request.key.clone(), self.now + request.stand_by_for);
+            self.aftermath.follow.push(Follower { candidate, key, watches, fresh_until });
+        } else {
+            self.aftermath.forget.push(candidate);
         }
         Ok(Ok(Some(reply)))
     }
@@ -153,7 +151,7 @@ impl<'a> Desk<'a> {
 
     /// Also returns the row, for the next time.
     pub(super) fn renew(&mut self, request: &Renew) -> Answer<(RenewReply, Option<i64>)> {
-        match self.find(&request.key)? {
+        match self.find(&request.key, Need::Nobody)? {
             Ok(Some(found)) => {
                 let (reply, _) = self.step(&request.key, &found, |record, at, _| record.renew(request, at))?;
                 Ok(Ok((reply, Some(found.election))))
@@ -165,7 +163,7 @@ impl<'a> Desk<'a> {
 
     pub(super) fn resign(&mut self, request: &Resign) -> Answer<()> {
         self.aftermath.forget.push(request.nonce);
-        match self.find(&request.key)? {
+        match self.find(&request.key, Need::Resign(request.nonce, request.successor.as_ref()))? {
             Ok(Some(found)) => {
                 self.step(&request.key, &found, |record, at, effects| record.resign(request, at, effects))?;
                 Ok(Ok(()))
@@ -176,7 +174,7 @@ impl<'a> Desk<'a> {
     }
 
     pub(super) fn request_handover(&mut self, key: &ElectionKey, successor: Option<&CandidateId>) -> Answer<bool> {
-        match self.find(key)? {
+        match self.find(key, Need::Nobody)? {
             Ok(Some(found)) => {
                 let ask = |record: &mut Record, at: &Moment<'_>, effects: &mut Effects| {
                     record.request_handover(successor, at, effects)
@@ -189,13 +187,18 @@ impl<'a> Desk<'a> {
     }
 
     pub(super) fn observe(&self, key: &ElectionKey) -> Answer<Observation> {
-        let found = self.find(key)?;
+        let found = self.find(key, Need::Everybody)?;
         Ok(found.map(|found| found.map(|found| self.at(|at| found.record.observe(at))).unwrap_or_default()))
     }
 
     /// A record that makes no sense is the trouble of one election. Nothing of it has been written by then.
-    fn find(&self, key: &ElectionKey) -> Answer<Option<Found>> {
-        match record::find(self.connection, key) {
+    fn find(&self, key: &ElectionKey, need: Need<'_>) -> Answer<Option<Found>> {
+        let load = |mut found: Found| {
+            self.at(|at| line::load(self.connection, &mut found, need, at))?;
+            Ok(found)
+        };
+        let found = record::find(self.connection, key).and_then(|found| found.map(load).transpose());
+        match found {
             Err(fault) if !fault.is_of_one_election() => Err(fault),
             answer => Ok(answer),
         }

@@ -17,6 +17,7 @@ mod jobs;
 mod leaders;
 mod lease_clock;
 mod ledger;
+mod line;
 mod listener;
 mod mailbox;
 mod membership;

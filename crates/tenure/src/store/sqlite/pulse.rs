@@ -1,4 +1,4 @@
-//! Everything that can wake a candidate of this store: the bell that other processes ring, and the lives of leaders.
+//! Everything that can wake a candidate of this store: the bell that other processes ring, and the lives of those before it.
 //!
 //! All of it hangs on one epoll descriptor. The worker thread adds and removes what is waited for; each watcher polls
 //! the same descriptor on its own runtime, and whoever comes first takes what happened and tells all the others. So
@@ -18,7 +18,7 @@ use super::hearing::Hearing;
 use super::leaders::Leaders;
 use super::registry::Registry;
 use super::ring::Ring;
-use tenure_core::record::ProcessToken;
+use tenure_core::record::Watch;
 
 #[derive(Debug)]
 pub(super) struct Pulse {
@@ -52,7 +52,7 @@ const BELL_NEARLY_FULL: usize = BELL_BYTES / 2;
 const EVENTS_AT_ONCE: usize = 32;
 /// Bounds the work of one wake-up, however fast others ring.
 const ROUNDS: usize = 16;
-/// Marks the bell among the descriptors; leaders are numbered from 1.
+/// Marks the bell among the descriptors; lives are numbered from 1.
 const BELL: u64 = 0;
 
 impl Pulse {
@@ -97,14 +97,13 @@ impl Pulse {
         Ok(())
     }
 
-    /// Tells this candidate when the leader's process ends, until it is [forgotten](Pulse::forget) or has not been
-    /// heard of until `fresh_until`.
+    /// Tells this candidate when one of the processes ends that concern it, until it is [forgotten](Pulse::forget) or has
+    /// not been heard of until `fresh_until`.
     pub(super) fn follow(&self, registry: &Registry, follower: Follower, now: Instant) {
-        let mut sources = self.sources();
-        let ended = sources.leaders.follow(&self.epoll, registry, follower, now);
-        drop(sources);
-        if ended.is_some() {
-            self.tell(Ring::Now, ended);
+        let key = follower.key.clone();
+        let ended = self.sources().leaders.follow(&self.epoll, registry, follower, now);
+        if let Some(after) = ended {
+            self.tell(Ring::after(after), Some(key));
         }
     }
 
@@ -128,7 +127,7 @@ impl Pulse {
                     BELL => self.answer_bell(),
                     leader => {
                         let bereft = self.sources().leaders.ended(leader);
-                        bereft.into_iter().for_each(|key| self.tell(Ring::Now, Some(key)));
+                        bereft.into_iter().for_each(|(key, after)| self.tell(Ring::after(after), Some(key)));
                     }
                 }
             }
@@ -166,11 +165,11 @@ impl Pulse {
     }
 }
 
-/// A candidate that waits for a leader's end.
+/// A candidate that waits for others' ends.
 #[derive(Debug)]
 pub(super) struct Follower {
     pub(super) candidate: Nonce,
     pub(super) key: ElectionKey,
-    pub(super) leader: ProcessToken,
+    pub(super) watches: Vec<Watch>,
     pub(super) fresh_until: Instant,
 }

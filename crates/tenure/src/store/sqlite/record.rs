@@ -7,7 +7,7 @@ use super::super::ElectionKey;
 use super::error::Fault;
 use super::value::{
     from_duration, from_instant, from_metadata, from_nonce, from_process, from_u64, nonsense, to_candidate,
-    to_duration, to_instant, to_metadata, to_nonce, to_priority, to_process, to_term, to_u64,
+    to_duration, to_instant, to_metadata, to_nonce, to_process, to_term, to_u64,
 };
 use tenure_core::record::{LeaseRecord, Record, Reservation, StandByRecord};
 
@@ -15,40 +15,37 @@ use tenure_core::record::{LeaseRecord, Record, Reservation, StandByRecord};
 #[derive(Debug)]
 pub(super) struct Found {
     pub(super) election: i64,
+    /// Of those who stand by only the ones who were [loaded](super::line::load).
     pub(super) record: Record,
+    /// How many stand before whoever campaigns, without having been loaded.
+    pub(super) hidden: u32,
 }
 
-/// The record of an election, if it ever had a candidate.
+/// The record of an election, if it ever had a candidate, without those who stand by.
 pub(super) fn find(connection: &Connection, key: &ElectionKey) -> Result<Option<Found>, Fault> {
     let mut statement = connection.prepare_cached(include_str!("sql/election_find.sql"))?;
     let mut rows = statement.query([key.namespace.as_str(), key.name.as_str()])?;
     let Some(row) = rows.next()? else { return Ok(None) };
     let election = row.get(0)?;
-    let mut record = Record {
+    let record = Record {
         last_term: row.get::<_, Option<i64>>(1)?.map(to_term).transpose()?,
         lease: lease_in(row)?,
         reservation: reservation_in(row)?,
         standing_by: Vec::new(),
     };
-    drop(rows);
-    let mut statement = connection.prepare_cached(include_str!("sql/stand_by_all.sql"))?;
-    let mut rows = statement.query([election])?;
-    while let Some(row) = rows.next()? {
-        record.standing_by.push(stand_by_in(row)?);
-    }
-    Ok(Some(Found { election, record }))
+    Ok(Some(Found { election, record, hidden: 0 }))
 }
 
 /// Makes the row of an election that never had a candidate.
 pub(super) fn create(connection: &Connection, key: &ElectionKey) -> Result<Found, Fault> {
     let mut statement = connection.prepare_cached(include_str!("sql/election_create.sql"))?;
     let election = statement.insert([key.namespace.as_str(), key.name.as_str()])?;
-    Ok(Found { election, record: Record::default() })
+    Ok(Found { election, record: Record::default(), hidden: 0 })
 }
 
 /// Writes what is different in `after`.
 pub(super) fn save(connection: &Connection, before: &Found, after: &Record) -> Result<(), Fault> {
-    let Found { election, record: before } = before;
+    let Found { election, record: before, .. } = before;
     if (before.last_term, &before.reservation) != (after.last_term, &after.reservation) {
         let reserved = after.reservation.as_ref();
         connection.prepare_cached(include_str!("sql/election_put.sql"))?.execute(params![
@@ -112,8 +109,7 @@ fn save_stand_by(connection: &Connection, election: i64, stand_by: &StandByRecor
     Ok(())
 }
 
-// Columns are numbered in the order of `election_find.sql` and `stand_by_all.sql`: names would be searched for in
-// every row.
+// Columns are numbered in the order of `election_find.sql`: names would be searched for in every row.
 
 fn lease_in(row: &Row<'_>) -> Result<Option<LeaseRecord>, Fault> {
     let (term, candidate) = (row.get::<_, Option<i64>>(5)?, row.get::<_, Option<String>>(10)?);
@@ -147,16 +143,4 @@ fn reservation_in(row: &Row<'_>) -> Result<Option<Reservation>, Fault> {
         nonce: nonce.as_deref().map(to_nonce).transpose()?,
         until: to_instant(row.get(4)?)?,
     }))
-}
-
-fn stand_by_in(row: &Row<'_>) -> Result<StandByRecord, Fault> {
-    Ok(StandByRecord {
-        nonce: to_nonce(&row.get::<_, Vec<u8>>(0)?)?,
-        candidate: to_candidate(&row.get::<_, String>(1)?)?,
-        priority: to_priority(row.get(2)?)?,
-        since: to_instant(row.get(3)?)?,
-        since_unix_ms: to_u64(row.get(4)?)?,
-        fresh_until: to_instant(row.get(5)?)?,
-        process: to_process(&row.get::<_, Vec<u8>>(6)?)?,
-    })
 }

@@ -5,14 +5,15 @@ use rusqlite::{Connection, Transaction, TransactionBehavior};
 use super::error::Fault;
 
 /// What this program can read and write.
-pub(super) const VERSION: i64 = 4;
+pub(super) const VERSION: i64 = 5;
 /// What makes each version of the one before, beginning with an empty file. Files of every version are about, so a step is
 /// never changed; another one is added.
-const STEPS: [(i64, &str); 4] = [
+const STEPS: [(i64, &str); 5] = [
     (1, include_str!("schema.sql")),
     (2, include_str!("schema_messages.sql")),
     (3, include_str!("schema_broadcasts.sql")),
-    (VERSION, include_str!("schema_jobs.sql")),
+    (4, include_str!("schema_jobs.sql")),
+    (VERSION, include_str!("schema_line.sql")),
 ];
 const APPLICATION_ID: i64 = 0x7465_6E75;
 
