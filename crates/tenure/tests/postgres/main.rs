@@ -11,6 +11,7 @@ mod hearing;
 mod hosts;
 mod interop;
 mod ledger;
+mod line;
 mod migration;
 mod persistence;
 mod planted;

@@ -65,7 +65,7 @@ async fn helpers_write_nothing_for_those_who_call_them_directly() {
     let mut app = place.session();
     for call in [
         format!("grant_lease({row}, 'thief', {zero}, 1000000, '{{}}', '', clock_timestamp())"),
-        format!("next_in_line({election}, 'thief', clock_timestamp())"),
+        format!("successor_of({election}, 'thief', clock_timestamp())"),
         format!("record_transition({election}, 99, clock_timestamp(), 99, 'thief', 'elected', 'granted')"),
         format!("stand_by_for({election}, {zero}, 'thief', 10, 1000000, '', 0, clock_timestamp())"),
         format!(
@@ -95,7 +95,7 @@ async fn every_function_with_more_rights_than_its_caller_looks_at_nothing_of_the
     // A table of the caller's own that has the name of ours is not taken for it.
     let mut app = place.session();
     app.run("CREATE TEMP TABLE version AS SELECT 7 AS version; SET search_path = pg_temp, tenure").unwrap();
-    assert_eq!(app.run("SELECT tenure.schema_version()").unwrap()[0][0].as_deref(), Some("5"));
+    assert_eq!(app.run("SELECT tenure.schema_version()").unwrap()[0][0].as_deref(), Some("6"));
 }
 
 #[tokio::test]

@@ -39,7 +39,7 @@ BEGIN
     END IF;
     recorded := recorded + 1;
     PERFORM {schema}.record_transition(e.id, recorded, p_at, new_term, p_candidate, 'elected', 'granted');
-    DELETE FROM {schema}.stand_by WHERE election = e.id AND (nonce = p_nonce OR fresh_until <= p_at);
+    DELETE FROM {schema}.stand_by WHERE election = e.id AND nonce = p_nonce;
     UPDATE {schema}.election SET
         last_term = new_term, leader = p_candidate, nonce = p_nonce, ttl_us = p_ttl_us,
         expires_at = p_at + p_ttl_us * interval '1 microsecond', since = p_at, metadata = p_metadata,
@@ -50,7 +50,8 @@ BEGIN
 END
 $$;
 
--- Records that a candidate stands by, and returns how many come before it.
+-- Records that a candidate stands by, and returns how many come before it, as far as it makes a difference: not all of the
+-- line is looked through.
 CREATE OR REPLACE FUNCTION {schema}.stand_by_for(
     p_election uuid, p_nonce uuid, p_candidate text, p_priority integer, p_fresh_us bigint, p_channel text,
     p_listener integer, p_at timestamptz
@@ -73,10 +74,13 @@ BEGIN
         RETURNING * INTO own;
     END IF;
     RETURN (
-        SELECT count(*) FROM {schema}.stand_by AS s
-        WHERE s.election = p_election AND s.fresh_until > p_at
-            AND (s.priority > own.priority
-                OR (s.priority = own.priority AND (s.since, s.nonce) < (own.since, own.nonce)))
+        SELECT count(*) FROM (
+            SELECT s.priority, s.since, s.nonce FROM {schema}.stand_by AS s
+            WHERE s.election = p_election AND s.fresh_until > p_at
+            ORDER BY s.priority DESC, s.since, s.nonce LIMIT 64
+        ) AS first
+        WHERE first.priority > own.priority
+            OR (first.priority = own.priority AND (first.since, first.nonce) < (own.since, own.nonce))
     );
 END
 $$;
@@ -208,6 +212,7 @@ BEGIN
             p_channel, p_listener, false
         );
     END;
+    PERFORM {schema}.drop_stale();
     IF EXISTS (SELECT FROM unnest(replies) WHERE verdict = 'granted') THEN
         PERFORM {schema}.be_durable();
     ELSE

@@ -31,6 +31,28 @@ BEGIN
 END
 $$;
 
+-- Clears away some of those who stood by and were not heard of in time, in whichever election: nobody else does where nobody
+-- campaigns any more. Never many at once, and never one that somebody else is at. Whoever comes along has better things to do
+-- than to fail for it.
+CREATE OR REPLACE FUNCTION {schema}.drop_stale() RETURNS void
+LANGUAGE plpgsql AS $$
+DECLARE
+    at timestamptz := clock_timestamp();
+BEGIN
+    -- Asked in this way, the answer is the first entry of an index.
+    IF (SELECT fresh_until FROM {schema}.stand_by ORDER BY fresh_until LIMIT 1) <= at THEN
+        DELETE FROM {schema}.stand_by AS s
+        USING (
+            SELECT election, nonce FROM {schema}.stand_by WHERE fresh_until <= at
+            ORDER BY fresh_until LIMIT 32 FOR UPDATE SKIP LOCKED
+        ) AS stale
+        WHERE s.election = stale.election AND s.nonce = stale.nonce;
+    END IF;
+EXCEPTION WHEN OTHERS THEN
+    NULL;
+END
+$$;
+
 -- What was granted or renewed must not be forgotten in a crash, nor in a failover to a standby that confirms, whatever the
 -- role or the database have set. All that is weaker than "on" leaves something to be lost; what is stronger stays.
 CREATE OR REPLACE FUNCTION {schema}.be_durable() RETURNS void

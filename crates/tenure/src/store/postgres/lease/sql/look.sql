@@ -19,7 +19,7 @@ BEGIN
             array_agg(s.priority ORDER BY s.priority DESC, s.since, s.nonce) AS priorities,
             array_agg({schema}.unix_ms(s.since) ORDER BY s.priority DESC, s.since, s.nonce) AS since_ms
         FROM {schema}.stand_by AS s
-        WHERE s.election = e.id AND at < s.fresh_until AND (s.channel = '' OR {schema}.is_alive(s.listener))
+        WHERE s.election = e.id AND at < s.fresh_until AND (s.channel = '' OR s.listener IN (SELECT pid FROM pg_stat_get_activity(NULL)))
     ) AS waiting;
 END
 $$;

@@ -22,6 +22,7 @@ BEGIN
                 p_nonces, p_terms, p_ttls_us, p_channel
             ) AS said;
     END;
+    PERFORM {schema}.drop_stale();
     place := 0;
     verdict := 'now';
     term := {schema}.unix_ms(clock_timestamp());
