@@ -40,7 +40,7 @@ Exit codes:
   1        what was asked for is not so (no leader to ask, no such message or job, a check of `doctor` failed,
            `status --leads` names a candidate that does not lead)
   2        the command line, a name, a duration, a message or a crontab cannot be used; nothing was done
-  69       the store cannot be reached or used
+  69       the store cannot be reached or used; for commands that only look or ask, also: there is no such file
   70       an internal error; please report it
   75       somebody else leads, and waiting was not wanted (`--no-wait`) or not enough
   76       the lock was lost while the command ran; the command was stopped

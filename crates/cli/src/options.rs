@@ -7,10 +7,13 @@ use std::path::PathBuf;
 
 use tenure::store::redis::{RedisConfig, RedisStore};
 use tenure::store::sqlite::SqliteStore;
-use tenure::{CandidateId, ElectionBuilder, Namespace, Preset, Priority, Tenure, Timing};
+use tenure::{CandidateId, ElectionBuilder, Namespace, Preset, Priority, StoreError, StoreUrl, Tenure, Timing};
 
 use crate::args::{CandidateArgs, EnvironmentArgs, Global, TimingArgs};
 use crate::exit::{Exit, Failure};
+
+/// The file of the default store.
+const DEFAULT_NAME: &str = "tenure.db";
 
 /// Opens the store the options name, or the default one.
 ///
@@ -20,17 +23,43 @@ pub fn open(global: &Global) -> Result<Tenure, Failure> {
     let namespace = Namespace::new(&global.namespace).map_err(|error| Failure::new(Exit::Usage, error.to_string()))?;
     let tenure = match &global.store {
         Some(url) => Tenure::open(url)?,
-        None => open_default()?,
+        None => open_default(|| Ok(SqliteStore::open(default_database()?)))?,
     };
     Ok(tenure.namespace(namespace))
 }
 
+/// The same for commands that only look, which make no file.
+///
+/// # Errors
+/// As [`open`], and when there is no such file.
+pub fn open_to_look(global: &Global) -> Result<Tenure, Failure> {
+    let namespace = Namespace::new(&global.namespace).map_err(|error| Failure::new(Exit::Usage, error.to_string()))?;
+    let tenure = match &global.store {
+        Some(url) => Tenure::open_existing(url)?,
+        None => open_default(|| Ok(SqliteStore::open_existing(default_directory()?.join(DEFAULT_NAME))))?,
+    };
+    Ok(tenure.namespace(namespace))
+}
+
+/// The store that the options name, for people.
+#[must_use]
+pub fn store_shown(global: &Global) -> String {
+    match &global.store {
+        Some(url) => url.parse::<StoreUrl>().map_or_else(|_| "the store".to_owned(), |url| url.to_string()),
+        None if matches!(RedisConfig::from_environment(), Ok(None)) => match default_directory() {
+            Ok(directory) => format!("sqlite:{}", directory.join(DEFAULT_NAME).display()),
+            Err(_) => "the default store".to_owned(),
+        },
+        None => "the Redis that the environment names".to_owned(),
+    }
+}
+
 /// The store that the environment means, as the variables of another system tell it, or else a file of one's own.
-fn open_default() -> Result<Tenure, Failure> {
+fn open_default(file: impl FnOnce() -> Result<Result<SqliteStore, StoreError>, Failure>) -> Result<Tenure, Failure> {
     match RedisConfig::from_environment().map_err(tenure::Error::from)? {
         Some(config) => Ok(Tenure::with_store(RedisStore::open(&config).map_err(tenure::Error::from)?)?),
         // By its path: the name of a home directory need not fit into an address.
-        None => Ok(Tenure::with_store(SqliteStore::open(default_database()?).map_err(tenure::Error::from)?)?),
+        None => Ok(Tenure::with_store(file()?.map_err(tenure::Error::from)?)?),
     }
 }
 
@@ -55,6 +84,15 @@ pub fn credentials(global: &Global, environment: &EnvironmentArgs) -> Vec<OsStri
 pub fn open_for(global: &Global, name: &str) -> Result<Tenure, Failure> {
     tenure::ElectionName::new(name).map_err(tenure::Error::from)?;
     open(global)
+}
+
+/// Checks the name and opens the store to look at it.
+///
+/// # Errors
+/// As [`open_to_look`], and when the name cannot be used.
+pub fn open_to_look_for(global: &Global, name: &str) -> Result<Tenure, Failure> {
+    tenure::ElectionName::new(name).map_err(tenure::Error::from)?;
+    open_to_look(global)
 }
 
 /// What is to be checked of a candidate before anything is opened.
@@ -123,17 +161,21 @@ pub fn timing(args: &TimingArgs) -> Result<Timing, Failure> {
 
 /// `tenure/tenure.db` in the user's state directory, which is made if it is not there.
 fn default_database() -> Result<PathBuf, Failure> {
+    let directory = default_directory()?;
+    DirBuilder::new().recursive(true).mode(0o700).create(&directory).map_err(|error| {
+        let message =
+            format!("cannot make {} for the default store: {error}; name a store with --store", directory.display());
+        Failure::new(Exit::StoreUnavailable, message)
+    })?;
+    Ok(directory.join(DEFAULT_NAME))
+}
+
+fn default_directory() -> Result<PathBuf, Failure> {
     let from = |variable: &str| std::env::var_os(variable).map(PathBuf::from).filter(|path| path.is_absolute());
     let state = from("XDG_STATE_HOME").or_else(|| from("HOME").map(|home| home.join(".local/state")));
     let Some(state) = state else {
         let message = "there is no home directory for the default store; name a store with --store or TENURE_STORE";
         return Err(Failure::new(Exit::StoreUnavailable, message));
     };
-    let directory = state.join("tenure");
-    DirBuilder::new().recursive(true).mode(0o700).create(&directory).map_err(|error| {
-        let message =
-            format!("cannot make {} for the default store: {error}; name a store with --store", directory.display());
-        Failure::new(Exit::StoreUnavailable, message)
-    })?;
-    Ok(directory.join("tenure.db"))
+    Ok(state.join("tenure"))
 }

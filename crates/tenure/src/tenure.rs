@@ -68,6 +68,14 @@ impl Tenure {
         Self::with_arc(store::open(&url.parse::<StoreUrl>()?)?, Clock::boottime())
     }
 
+    /// The same for somebody who only wants to look: where [`Tenure::open`] would make a file, this makes none.
+    ///
+    /// # Errors
+    /// As [`Tenure::open`], and when there is no such file.
+    pub fn open_existing(url: &str) -> Result<Self, Error> {
+        Self::with_arc(store::open_existing(&url.parse::<StoreUrl>()?)?, Clock::boottime())
+    }
+
     /// Uses a store that is open already.
     ///
     /// # Errors

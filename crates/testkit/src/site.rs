@@ -128,7 +128,15 @@ impl Site {
     /// What `tenure status` says of the election.
     #[must_use]
     pub fn status(&self) -> Value {
-        self.json(&["status", ELECTION, "--json"])[0].take()
+        let args = ["status", ELECTION, "--json"];
+        let finished = self.finish(args);
+        if finished.code == Some(69) && finished.stderr.contains("no such file") {
+            // The first candidate has not made it yet.
+            return Value::Null;
+        }
+        assert_eq!(finished.code, Some(0), "{args:?}: {finished:?}");
+        let status = serde_json::from_str::<Value>(&finished.stdout);
+        status.unwrap_or_else(|error| panic!("{args:?}: {error}: {finished:?}"))[0].take()
     }
 
     /// A `tenure elect`.

@@ -10,7 +10,7 @@ use crate::args::{DoctorArgs, Global};
 use crate::duration::show;
 use crate::exit::{Exit, Failure};
 use crate::message::printable;
-use crate::options::{open, timing};
+use crate::options::{open_to_look, timing};
 use crate::output::{json_line, print};
 use crate::supervise::cage::Cage;
 use crate::supervise::procfs;
@@ -24,9 +24,11 @@ struct CheckLine {
 }
 
 pub(super) async fn execute(global: &Global, args: &DoctorArgs) -> Result<Exit, Failure> {
-    let mut checks = timing_checks(args);
+    let store = open_to_look(global);
+    let sees_death = store.as_ref().is_ok_and(|tenure| tenure.capabilities().sees_death);
+    let mut checks = timing_checks(args, sees_death);
     checks.push(containment_check());
-    match open(global) {
+    match store {
         Ok(tenure) => checks.extend(store_checks(&tenure).await),
         Err(failure) => checks.push(check("store", Verdict::Bad, failure.message)),
     }
@@ -44,16 +46,22 @@ pub(super) async fn execute(global: &Global, args: &DoctorArgs) -> Result<Exit, 
     Ok(if healthy { Exit::Success } else { Exit::Failure })
 }
 
-fn timing_checks(args: &DoctorArgs) -> Vec<CheckLine> {
+fn timing_checks(args: &DoctorArgs, sees_death: bool) -> Vec<CheckLine> {
     match timing(&args.timing) {
-        Ok(timing) => predictions(&timing, args.candidates),
+        Ok(timing) => predictions(&timing, args.candidates, sees_death),
         Err(failure) => vec![check("timing", Verdict::Bad, failure.message)],
     }
 }
 
-fn predictions(timing: &Timing, candidates: u32) -> Vec<CheckLine> {
+fn predictions(timing: &Timing, candidates: u32, sees_death: bool) -> Vec<CheckLine> {
     let Prediction { failover_max, outage_survived, requests_per_minute } = timing.predict(candidates);
     let good = |name, detail| check(name, Verdict::Good, detail);
+    let failover = if sees_death {
+        let within = show(failover_max);
+        format!("after a crash a new leader within milliseconds; within {within} if the leader only hangs")
+    } else {
+        format!("after a crash a new leader within {}", show(failover_max))
+    };
     // One failure is all it takes then, and stores do restart.
     let sound = if timing.survives() > 1 { Verdict::Good } else { Verdict::Warning };
     vec![
@@ -68,7 +76,7 @@ fn predictions(timing: &Timing, candidates: u32) -> Vec<CheckLine> {
                 show(timing.grace())
             ),
         ),
-        good("failover", format!("after a crash a new leader within {}", show(failover_max))),
+        good("failover", failover),
         good("outage", format!("a store outage of up to {} changes nothing", show(outage_survived))),
         good("load", format!("{requests_per_minute:.1} store requests per minute for {candidates} candidates")),
     ]

@@ -6,7 +6,7 @@ use tenure::store::Forgetting;
 
 use crate::args::{ForgetElectionArgs, Global};
 use crate::exit::{Exit, Failure};
-use crate::options::{open, open_for};
+use crate::options::{open_to_look, open_to_look_for};
 use crate::output::{json_line, print};
 
 pub(super) async fn execute(global: &Global, args: &ForgetElectionArgs) -> Result<Exit, Failure> {
@@ -25,7 +25,7 @@ pub(super) async fn execute(global: &Global, args: &ForgetElectionArgs) -> Resul
 }
 
 async fn forget(global: &Global, name: &str) -> Result<Vec<String>, Failure> {
-    match open_for(global, name)?.forget(name).await? {
+    match open_to_look_for(global, name)?.forget(name).await? {
         Forgetting::Forgotten => Ok(vec![name.to_owned()]),
         Forgetting::InUse(used) => Err(Failure::new(Exit::Failure, format!("{name} is not forgotten: {used}"))),
         _ => {
@@ -36,6 +36,6 @@ async fn forget(global: &Global, name: &str) -> Result<Vec<String>, Failure> {
 }
 
 async fn forget_abandoned(global: &Global, idle_for: Duration) -> Result<Vec<String>, Failure> {
-    let forgotten = open(global)?.forget_abandoned(idle_for).await?;
+    let forgotten = open_to_look(global)?.forget_abandoned(idle_for).await?;
     Ok(forgotten.iter().map(ToString::to_string).collect())
 }

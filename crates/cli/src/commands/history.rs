@@ -2,17 +2,18 @@
 
 use crate::args::{Global, HistoryArgs};
 use crate::exit::{Exit, Failure};
-use crate::options::open_for;
+use crate::options::{open_to_look_for, store_shown};
 use crate::output::{TransitionLine, json_line, print, table};
 
 pub(super) async fn execute(global: &Global, args: &HistoryArgs) -> Result<Exit, Failure> {
-    let tenure = open_for(global, &args.name)?;
+    let tenure = open_to_look_for(global, &args.name)?;
     let history = tenure.history(&args.name, args.limit.get()).await?;
     let lines: Vec<TransitionLine> = history.iter().map(TransitionLine::from).collect();
     if args.json {
         print(|out| json_line(out, &lines))?;
     } else if lines.is_empty() {
-        print(|out| writeln!(out, "nobody has ever led {} in namespace {}", args.name, global.namespace))?;
+        let (name, namespace, store) = (&args.name, &global.namespace, store_shown(global));
+        print(|out| writeln!(out, "nobody has ever led {name} in namespace {namespace} of {store}"))?;
     } else {
         let row = |line: TransitionLine| {
             vec![line.at, line.event.to_owned(), line.term.to_string(), line.candidate, line.reason]

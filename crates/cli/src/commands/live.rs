@@ -13,7 +13,7 @@ use super::status::{observe, row};
 use crate::args::Global;
 use crate::duration::show;
 use crate::exit::{Exit, Failure};
-use crate::options::{open, open_for};
+use crate::options::{open_to_look, open_to_look_for};
 use crate::output::{is_read, now, table};
 use crate::signals::Signals;
 use crate::voice::say;
@@ -33,8 +33,8 @@ const HEADINGS: [&str; 9] =
 pub(super) async fn execute(global: &Global, name: Option<&str>) -> Result<Exit, Failure> {
     let mut signals = Signals::listen()?;
     let tenure = match name {
-        Some(name) => open_for(global, name)?,
-        None => open(global)?,
+        Some(name) => open_to_look_for(global, name)?,
+        None => open_to_look(global)?,
     };
     // Listening begins before looking, so that nothing falls between the two.
     let mut hints = tenure.hints();

@@ -6,7 +6,7 @@ use tenure::{MessageId, Shelf, Tenure};
 use crate::args::{Global, MessagesArgs};
 use crate::exit::{Exit, Failure};
 use crate::message::{MessageLine, on_one_line};
-use crate::options::open_for;
+use crate::options::{open_to_look_for, store_shown};
 use crate::output::{json_line, print, table};
 
 /// What was put back, as `tenure messages --requeue --json` prints it.
@@ -22,7 +22,7 @@ pub(super) async fn execute(global: &Global, args: &MessagesArgs) -> Result<Exit
         .iter()
         .map(|text| text.parse().map_err(|error| Failure::new(Exit::Usage, format!("{text:?}: {error}"))))
         .collect::<Result<_, _>>()?;
-    let tenure = open_for(global, &args.name)?;
+    let tenure = open_to_look_for(global, &args.name)?;
     if args.requeue_all || !ids.is_empty() {
         return requeue(&tenure, args, (!args.requeue_all).then_some(&ids)).await;
     }
@@ -33,7 +33,8 @@ pub(super) async fn execute(global: &Global, args: &MessagesArgs) -> Result<Exit
         print(|out| json_line(out, &lines))?;
     } else if lines.is_empty() {
         let what = if args.aside { "set aside" } else { "waiting" };
-        print(|out| writeln!(out, "no message is {what} in {} in namespace {}", args.name, global.namespace))?;
+        let (name, namespace, store) = (&args.name, &global.namespace, store_shown(global));
+        print(|out| writeln!(out, "no message is {what} in {name} in namespace {namespace} of {store}"))?;
     } else {
         let rows: Vec<Vec<String>> = lines.iter().map(row).collect();
         print(|out| table(out, &["ID", "CHANNEL", "SENDER", "SENT", "ATTEMPTS", "PAYLOAD", "LAST ERROR"], &rows))?;

@@ -8,7 +8,7 @@ use tenure::store::{Feature, Observation};
 
 use crate::args::{Global, ResignArgs};
 use crate::exit::{Exit, Failure};
-use crate::options::open_for;
+use crate::options::open_to_look_for;
 use crate::output::{json_line, print};
 
 /// The outcome as `tenure resign --json` prints it.
@@ -24,7 +24,7 @@ struct HandoverLine<'a> {
 
 pub(super) async fn execute(global: &Global, args: &ResignArgs) -> Result<Exit, Failure> {
     let to = args.to.as_ref().map(CandidateId::new).transpose().map_err(tenure::Error::from)?;
-    let tenure = open_for(global, &args.name)?;
+    let tenure = open_to_look_for(global, &args.name)?;
     let mut hints = tenure.hints();
     let before = tenure.observe(&args.name).await?;
     let started = Instant::now();

@@ -7,7 +7,7 @@ use super::live;
 use crate::args::{Global, StatusArgs};
 use crate::duration::show;
 use crate::exit::{Exit, Failure};
-use crate::options::{open, open_for};
+use crate::options::{open_to_look, open_to_look_for, store_shown};
 use crate::output::{StatusLine, json_line, print, table};
 
 pub(super) async fn execute(global: &Global, args: &StatusArgs) -> Result<Exit, Failure> {
@@ -16,15 +16,15 @@ pub(super) async fn execute(global: &Global, args: &StatusArgs) -> Result<Exit, 
     }
     let asked_about = args.leads.as_ref().map(CandidateId::new).transpose().map_err(tenure::Error::from)?;
     let tenure = match &args.name {
-        Some(name) => open_for(global, name)?,
-        None => open(global)?,
+        Some(name) => open_to_look_for(global, name)?,
+        None => open_to_look(global)?,
     };
     let observed = observe(&tenure, args.name.as_deref()).await?;
     if args.json {
         let lines: Vec<StatusLine> = observed.iter().map(|(name, seen)| StatusLine::new(name, seen)).collect();
         print(|out| json_line(out, &lines))?;
     } else if observed.is_empty() {
-        print(|out| writeln!(out, "no elections in namespace {}", global.namespace))?;
+        print(|out| writeln!(out, "no elections in namespace {} of {}", global.namespace, store_shown(global)))?;
     } else {
         let rows: Vec<Vec<String>> = observed.iter().map(|(name, seen)| row(name, seen)).collect();
         let headings = ["ELECTION", "LEADER", "TERM", "REMAINING", "SINCE", "STANDING BY"];

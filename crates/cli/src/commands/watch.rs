@@ -12,7 +12,7 @@ use super::status::observe;
 use crate::args::{Global, WatchArgs};
 use crate::exit::{Exit, Failure};
 use crate::message::printable;
-use crate::options::{open, open_for};
+use crate::options::{open_to_look, open_to_look_for};
 use crate::output::{is_read, json_line, now};
 use crate::signals::Signals;
 use crate::voice::say;
@@ -38,8 +38,8 @@ type Known = Option<(String, u64)>;
 pub(super) async fn execute(global: &Global, args: &WatchArgs) -> Result<Exit, Failure> {
     let mut signals = Signals::listen()?;
     let tenure = match &args.name {
-        Some(name) => open_for(global, name)?,
-        None => open(global)?,
+        Some(name) => open_to_look_for(global, name)?,
+        None => open_to_look(global)?,
     };
     // Listening begins before looking, so that nothing falls between the two.
     let mut hints = tenure.hints();

@@ -6,7 +6,7 @@ use std::os::unix::ffi::OsStrExt;
 use tenure_testkit::running::{Finished, Running};
 use tenure_testkit::site::Site;
 
-use crate::support::site;
+use crate::support::empty_site;
 
 /// Everything `tenure` could have written to.
 fn files(site: &Site) -> Vec<std::path::PathBuf> {
@@ -21,7 +21,7 @@ fn assert_refused(finished: &Finished, code: i32, word: &str, what: &dyn std::fm
 }
 
 fn refused<I: AsRef<OsStr>>(args: &[I], code: i32, word: &str) {
-    let site = site();
+    let site = empty_site();
     let finished = site.finish(args);
     let args: Vec<&OsStr> = args.iter().map(AsRef::as_ref).collect();
     assert_refused(&finished, code, word, &args);
@@ -62,7 +62,7 @@ fn text_that_is_not_utf_8() {
 
 #[test]
 fn an_argument_of_the_command_may_be_any_bytes() {
-    let site = site();
+    let site = empty_site();
     let mut args: Vec<OsString> = ["run", "ok", "--quiet", "--", "printf", "%s"].iter().map(OsString::from).collect();
     args.push(OsStr::from_bytes(b"caf\xe9").to_owned());
     let output = site.tenure(args).output().unwrap();
@@ -99,7 +99,7 @@ fn metadata_that_are_too_large_or_have_no_key() {
 
 #[test]
 fn stores_that_cannot_be_used() {
-    let site = site();
+    let site = empty_site();
     let missing = format!("sqlite:{}", site.path("missing/tenure.db").display());
     let directory = format!("sqlite:{}", site.path(".").display());
     let stores: [(&str, i32, &str); 7] = [

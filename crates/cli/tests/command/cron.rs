@@ -149,7 +149,7 @@ fn jobs_are_shown_for_people_by_election_and_by_file() {
         assert_eq!(finished.code, Some(0), "{finished:?}");
         finished.stdout
     };
-    assert_eq!(status(&[]), "no jobs have ever been led in namespace default");
+    assert_eq!(status(&[]), format!("no jobs have ever been led in namespace default of {}", site.store()));
     let (_, mut running) = every_second(&site, &["--id", "a"], &["true"]);
     running.stderr().find("the end of a run", |line| line.contains("succeeded").then_some(()));
     running.signal(Signal::TERM);

@@ -52,6 +52,14 @@ fn a_good_store_is_well() {
 }
 
 #[test]
+fn a_store_that_sees_processes_die_promises_more() {
+    let checks = site().json(&["doctor", "--json"]);
+    let failover = checks.as_array().unwrap().iter().find(|check| check["check"] == "failover").unwrap();
+    let detail = failover["detail"].as_str().unwrap();
+    assert!(detail.starts_with("after a crash a new leader within milliseconds; within "), "{detail}");
+}
+
+#[test]
 fn a_directory_that_does_not_exist_is_named() {
     let site = site();
     assert_bad(&doctor(&site, &format!("sqlite:{}", site.path("missing/tenure.db").display())), "missing");

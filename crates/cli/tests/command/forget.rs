@@ -9,6 +9,7 @@ use crate::support::site;
 #[test]
 fn an_election_is_forgotten_when_nobody_uses_it_and_its_terms_do_not_fall() {
     let site = site();
+    assert_eq!(site.finish(["lock", "other", "--", "true"]).code, Some(0));
     let finished = site.finish(["forget", ELECTION]);
     assert_eq!(finished.code, Some(1), "{finished:?}");
     assert!(finished.stderr.contains("there is nothing to forget of nightly"), "{finished:?}");
@@ -23,7 +24,7 @@ fn an_election_is_forgotten_when_nobody_uses_it_and_its_terms_do_not_fall() {
 
     assert_eq!(site.json(&["forget", "--abandoned-for", "1h", "--json"]), json!([]));
     assert_eq!(site.json(&["forget", ELECTION, "--json"]), json!([ELECTION]));
-    assert_eq!(site.json(&["status", "--json"]), json!([]));
+    assert_eq!(site.json(&["status", "--json"]).as_array().unwrap().len(), 1);
     assert_eq!(site.json(&["history", ELECTION, "--json"]), json!([]));
     assert!(site.elect("b").event("elected")["term"].as_u64().unwrap() > term);
 }

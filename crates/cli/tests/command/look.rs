@@ -6,7 +6,7 @@ use tenure_testkit::candidate::Candidate;
 use tenure_testkit::running::Running;
 use tenure_testkit::site::{ELECTION, Site};
 
-use crate::support::site;
+use crate::support::{empty_site, site};
 
 fn leader(site: &Site, election: &str, id: &str) -> Candidate {
     let leader = site.elect_with(id, election, &["--metadata", "zone=eu-1"]);
@@ -21,9 +21,39 @@ fn stand_by(site: &Site, election: &str, id: &str) -> Candidate {
 }
 
 #[test]
+fn whoever_only_looks_makes_no_file_and_is_told_which_one_is_missing() {
+    let site = empty_site();
+    let looks: [&[&str]; 10] = [
+        &["status"],
+        &["status", ELECTION, "--json"],
+        &["history", ELECTION],
+        &["watch"],
+        &["messages", ELECTION],
+        &["messages", ELECTION, "--requeue-all"],
+        &["doctor"],
+        &["resign", ELECTION],
+        &["cron", "status"],
+        &["cron", "forget", ELECTION, "job"],
+    ];
+    for look in looks {
+        let finished = site.finish(look);
+        let is_doctor = look == ["doctor"];
+        assert_eq!(finished.code, Some(if is_doctor { 1 } else { 69 }), "{look:?}: {finished:?}");
+        let told = if is_doctor { &finished.stdout } else { &finished.stderr };
+        let file = site.path("tenure.db");
+        assert!(told.contains(file.to_str().unwrap()) && told.contains("no such file"), "{look:?}: {finished:?}");
+        let default = Running::start(&mut site.bare(look)).finish();
+        assert_eq!(default.code, finished.code, "{look:?}: {default:?}");
+        assert!((default.stderr + &default.stdout).contains("home/.local/state/tenure/tenure.db"), "{look:?}");
+        let left: Vec<_> = std::fs::read_dir(site.path("")).unwrap().map(|entry| entry.unwrap().file_name()).collect();
+        assert_eq!(left, Vec::<std::ffi::OsString>::new(), "{look:?}");
+    }
+}
+
+#[test]
 fn status_tells_who_leads() {
     let site = site();
-    assert_eq!(site.finish(["status"]).stdout, "no elections in namespace default");
+    assert_eq!(site.finish(["status"]).stdout, format!("no elections in namespace default of {}", site.store()));
     assert_eq!(site.json(&["status", "--json"]), json!([]));
     let never = site.json(&["status", "never", "--json"]);
     assert_eq!((&never[0]["election"], &never[0]["leader"]), (&json!("never"), &Value::Null));

@@ -128,7 +128,7 @@ fn what_was_set_aside_is_shown_and_put_back() {
     assert!(site.finish(["messages", ELECTION, "--aside"]).stdout.contains(r"no such\ntable"));
     assert_eq!(
         site.finish(["messages", ELECTION]).stdout,
-        format!("no message is waiting in {ELECTION} in namespace default")
+        format!("no message is waiting in {ELECTION} in namespace default of {}", site.store())
     );
 
     assert_eq!(site.json(&["messages", ELECTION, "--requeue", &id, "--json"])["requeued"], 1);

@@ -1,5 +1,7 @@
 //! A place for one test of the command, on the store that needs nothing to be installed.
 
+use std::fs::OpenOptions;
+use std::os::unix::fs::OpenOptionsExt;
 use std::path::Path;
 
 use serde_json::Value;
@@ -7,7 +9,16 @@ use tenure_testkit::running::Running;
 use tenure_testkit::site::{ELECTION, Site};
 use tenure_testkit::stores::Sqlite;
 
+/// With a store that commands find who only look.
 pub(crate) fn site() -> Site {
+    let site = empty_site();
+    let file = OpenOptions::new().write(true).create_new(true).mode(0o600).open(site.path("tenure.db"));
+    file.unwrap();
+    site
+}
+
+/// Without a store.
+pub(crate) fn empty_site() -> Site {
     Site::new(&Sqlite, tenure())
 }
 

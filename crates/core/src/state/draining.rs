@@ -19,6 +19,8 @@ pub(crate) struct Draining {
     successor: Option<CandidateId>,
     trusted_until: Instant,
     then: Then,
+    /// The store lost the lease. It is told all the same when the work has ended, because it may let nobody lead before.
+    is_replaced: bool,
 }
 
 impl Draining {
@@ -42,7 +44,8 @@ impl Draining {
         // After a pause all of this is long past. The surroundings still get a moment to say that the work has ended,
         // as it has where a guard of its own ends it.
         ctx.timers.set(Timer::Lapse, trust.until.max(ctx.now + ctx.candidate.timing.reaction()));
-        let draining = Self { nonce, term, reason, successor, trusted_until: trust.until, then };
+        let trusted_until = trust.until;
+        let draining = Self { nonce, term, reason, successor, trusted_until, then, is_replaced: false };
         if ctx.has(Mutant::ReleaseBeforeStop) {
             return draining.release(ctx);
         }
@@ -56,6 +59,15 @@ impl Draining {
     /// Ends leadership without grace: somebody else may lead already.
     pub(super) fn at_once(ctx: &mut Context, leading: &Leading, reason: LossReason) -> State {
         Self::by(ctx, leading, reason, ctx.now, None, Then::Follow)
+    }
+
+    /// The same when the store is not the one it was.
+    pub(super) fn replaced(ctx: &mut Context, leading: &Leading) -> State {
+        let mut state = Self::at_once(ctx, leading, LossReason::Regressed);
+        if let State::Draining(draining) = &mut state {
+            draining.is_replaced = true;
+        }
+        state
     }
 
     /// No renewal follows a loss, unless by mistake.
@@ -107,13 +119,16 @@ impl Draining {
     }
 
     fn release(self, ctx: &mut Context) -> State {
-        let Self { nonce, term, successor, reason, then, .. } = self;
+        let Self { nonce, term, successor, then, .. } = self;
+        // Whoever lost its lease with the store was not overtaken by anybody, and has no reason to hold back.
+        let reason = if self.is_replaced { LossReason::Revoked } else { self.reason };
         Release { nonce, term: Some(term), successor, reason, failures: 0 }.send(ctx, then)
     }
 
     /// Only what is still ours is released.
     fn may_release(&self, now: Instant) -> bool {
         match self.reason {
+            LossReason::Regressed if self.is_replaced => now < self.trusted_until,
             LossReason::Superseded | LossReason::Revoked | LossReason::Regressed => false,
             LossReason::Expired
             | LossReason::Unhealthy

@@ -69,7 +69,7 @@ impl Leading {
             }
             Ok(RenewReply::NotHolder { current }) => self.overthrown(ctx, current),
             Err(Failure::Replaced) => {
-                let state = Draining::at_once(ctx, &self, LossReason::Regressed);
+                let state = Draining::replaced(ctx, &self);
                 ctx.emit(Output::Report(Problem::Replaced { term: self.term }));
                 state
             }

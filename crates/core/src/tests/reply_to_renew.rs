@@ -91,13 +91,11 @@ fn a_renewal_that_took_a_whole_interval_is_followed_by_the_next_at_once() {
 #[test]
 fn whoever_is_overthrown_kills_at_once_and_releases_nothing() {
     let regressed = Output::Report(Problem::Regressed { seen: term(5), shown: term(2) });
-    let replaced = Output::Report(Problem::Replaced { term: term(5) });
     for (reply, reason, report) in [
         (not_holder(Some(6)), LossReason::Superseded, None),
         (not_holder(Some(5)), LossReason::Revoked, None),
         (not_holder(None), LossReason::Revoked, None),
         (not_holder(Some(2)), LossReason::Regressed, Some(regressed)),
-        (Reply::Renew(Err(Failure::Replaced)), LossReason::Regressed, Some(replaced)),
     ] {
         let mut bench = Bench::leading();
         let renewal = only_request(&bench.wake());
@@ -109,6 +107,20 @@ fn whoever_is_overthrown_kills_at_once_and_releases_nothing() {
         let next = requests(&outputs).pop().unwrap_or_else(|| only_request(&bench.wake()));
         assert!(matches!(next.verb, Verb::Campaign { .. }), "it stands again");
     }
+}
+
+#[test]
+fn a_store_that_was_replaced_is_told_when_the_work_has_ended() {
+    let mut bench = Bench::leading();
+    let renewal = only_request(&bench.wake());
+    let outputs = bench.reply(renewal.id, Reply::Renew(Err(Failure::Replaced)));
+    let replaced = Output::Report(Problem::Replaced { term: term(5) });
+    assert_eq!(outputs, [lost(5, LossReason::Regressed, bench.now), kill(5), replaced]);
+    let resignation = only_request(&bench.feed(Input::WorkEnded { term: term(5) }));
+    assert!(is_resign(&resignation), "{resignation:?}");
+    let outputs = bench.reply(resignation.id, Reply::Resign(Ok(())));
+    let next = requests(&outputs).pop().unwrap_or_else(|| only_request(&bench.wake()));
+    assert!(matches!(next.verb, Verb::Campaign { .. }), "it stands again: {next:?}");
 }
 
 #[test]

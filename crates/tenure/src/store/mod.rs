@@ -47,7 +47,7 @@ pub use self::mailbox::{
     Line, Mailbox, MailboxPromises, Message, MessageId, Post, Receive, Received, Settle, Settled, Shelf,
 };
 pub use self::memory::MemoryStore;
-pub use self::url::{StoreUrl, open};
+pub use self::url::{StoreUrl, open, open_existing};
 
 /// One answer per request of a batch, in the same order.
 pub type Replies<T> = Vec<Result<T, StoreError>>;

@@ -47,6 +47,18 @@ pub fn open(url: &StoreUrl) -> Result<Arc<dyn Store>, StoreError> {
     }
 }
 
+/// Opens the store behind a URL for somebody who only wants to look: where [`open`] would make a file, this makes none.
+///
+/// # Errors
+/// As [`open`], and when there is no such file.
+pub fn open_existing(url: &StoreUrl) -> Result<Arc<dyn Store>, StoreError> {
+    match url.scheme() {
+        #[cfg(feature = "sqlite")]
+        "sqlite" => Ok(Arc::new(SqliteStore::open_existing(sqlite::path_of(url.rest())?)?)),
+        _ => open(url),
+    }
+}
+
 /// The address of a store. Printing it hides the password.
 ///
 /// ```

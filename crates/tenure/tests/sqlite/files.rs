@@ -115,8 +115,12 @@ async fn a_file_that_was_deleted_or_replaced_is_noticed_once() {
         }
         let error = stander.renew(term).await.unwrap_err();
         assert_eq!((error.kind(), error.failure()), (StoreErrorKind::Replaced, Failure::Replaced), "{n}: {error}");
+        // Until it says that it has stopped, it may be at work still, and nobody else can lead.
+        let error = stander.renew(term).await.unwrap_err();
+        assert_eq!((error.kind(), error.failure()), (StoreErrorKind::Unavailable, Failure::Refused), "{n}: {error}");
+        stander.resign().await.unwrap();
         assert!(matches!(stander.renew(term).await.unwrap(), RenewReply::NotHolder { .. }), "{n}");
-        stander.granted().await;
+        assert!(stander.granted().await > term, "{n}");
         let other = SqliteStore::open(&path).unwrap();
         Stander::new(&other, "e", "other").held().await;
     }
@@ -147,6 +151,44 @@ async fn a_full_disk_is_told_and_got_over() {
     store.observe(&[key("e")]).await.remove(0).unwrap();
     std::fs::remove_file(&filler).unwrap();
     assert_eq!(stander.renew(term).await.unwrap(), RenewReply::Renewed { handover: None });
+}
+
+#[tokio::test]
+async fn an_examination_writes_and_so_notices_a_full_disk() {
+    let disk = SmallDisk::new();
+    let store = SqliteStore::open(disk.path().join("elections.db")).unwrap();
+    let find = async |check: &str| {
+        let findings = store.examine().await;
+        let finding = findings.iter().find(|finding| finding.check == check);
+        finding.map(|finding| (finding.verdict, finding.detail.clone())).unwrap()
+    };
+    let (verdict, detail) = find("writable").await;
+    let took = detail.strip_prefix("a durable write took ").and_then(|rest| rest.split(' ').next()).unwrap();
+    assert!(took.parse::<f64>().unwrap() > 0.0, "{detail}");
+    assert_eq!(verdict, Verdict::Warning, "a file in memory does not outlive a reboot: {detail}");
+    let left = || std::fs::read_dir(disk.path()).unwrap().count();
+    let before = left();
+    let _ = std::fs::write(disk.path().join("filler"), vec![0; 64 << 20]);
+    let (verdict, detail) = find("writable").await;
+    assert_eq!(verdict, Verdict::Bad, "{detail}");
+    assert!(detail.contains("full") || detail.contains("No space left"), "{detail}");
+    assert_eq!(left(), before + 1, "only the filler is new");
+}
+
+#[tokio::test]
+async fn an_examination_tells_what_others_may_do() {
+    use std::os::unix::fs::PermissionsExt;
+    let (directory, path) = place();
+    let store = SqliteStore::open(&path).unwrap();
+    let chmod = |path: &Path, mode| std::fs::set_permissions(path, std::fs::Permissions::from_mode(mode)).unwrap();
+    let rights = async || store.examine().await.into_iter().find(|finding| finding.check == "rights").unwrap();
+    assert_eq!(rights().await.verdict, Verdict::Good);
+    for (mode, verdict) in [(0o777, Verdict::Warning), (0o770, Verdict::Warning), (0o1777, Verdict::Good)] {
+        chmod(directory.path(), mode);
+        assert_eq!(rights().await.verdict, verdict, "{mode:o}");
+    }
+    chmod(&path, 0o644);
+    assert_eq!(rights().await.verdict, Verdict::Warning);
 }
 
 #[tokio::test]

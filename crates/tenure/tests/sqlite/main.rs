@@ -10,6 +10,9 @@ mod handover;
 #[path = "../hearing/mod.rs"]
 mod hearing;
 mod ledger;
+mod lost;
 mod messages;
+mod names;
 mod roles;
+mod strangers;
 mod support;

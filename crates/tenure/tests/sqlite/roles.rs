@@ -4,12 +4,13 @@ use std::io::{BufRead, stdin};
 use std::os::fd::OwnedFd;
 use std::path::Path;
 use std::process::{Command, Stdio};
+use std::time::Duration;
 
 use futures_util::stream::{StreamExt, select};
 use rustix::io::{FdFlags, fcntl_setfd};
 use tenure::Store;
 use tenure::store::sqlite::SqliteStore;
-use tenure::store::{Hint, Interest};
+use tenure::store::{Campaign, Hint, Interest};
 use tenure_core::CampaignReply;
 
 use crate::messages;
@@ -21,7 +22,9 @@ async fn role() {
     let (Ok(role), Ok(path)) = (std::env::var("TENURE_TEST_ROLE"), std::env::var("TENURE_TEST_PATH")) else { return };
     let path = Path::new(&path);
     match role.as_str() {
+        "open" => open(path),
         "lead" => lead(path).await,
+        "lead for a second" => lead_for_a_second(path).await,
         "lead with a guard" => lead_with_a_guard(path).await,
         "hammer" => hammer(path).await,
         "stand by" => stand_by(path).await,
@@ -31,10 +34,27 @@ async fn role() {
     }
 }
 
+/// Opens the file, and tells how that went.
+fn open(path: &Path) {
+    match SqliteStore::open(path) {
+        Ok(_) => println!("\n@opened"),
+        Err(error) => println!("\n@{error}"),
+    }
+}
+
 /// Leads until told to end.
 async fn lead(path: &Path) {
     let store = SqliteStore::open(path).unwrap();
     println!("\n@{}", Stander::new(&store, "e", "other").granted().await);
+    wait();
+}
+
+/// Has a lease that is not renewed, and waits to be ended.
+async fn lead_for_a_second(path: &Path) {
+    let store = SqliteStore::open(path).unwrap();
+    let request = Campaign { ttl: Duration::from_secs(1), ..Stander::new(&store, "e", "other").request() };
+    let reply = store.campaign(&[request]).await.remove(0).unwrap();
+    println!("\n@{reply:?}");
     wait();
 }
 

@@ -28,6 +28,13 @@ pub(crate) fn place() -> (TempDir, PathBuf) {
     (directory, path)
 }
 
+/// How many pipes there are beside the database.
+pub(crate) fn pipes(path: &Path) -> usize {
+    let entries = std::fs::read_dir(format!("{}-tenure", path.display())).unwrap();
+    let names = entries.map(|entry| entry.unwrap().path());
+    names.filter(|name| name.extension().is_some_and(|end| end == "life" || end == "wake")).count()
+}
+
 pub(crate) fn key(name: &str) -> ElectionKey {
     ElectionKey { namespace: Namespace::default(), name: ElectionName::new(name).unwrap() }
 }

@@ -5,7 +5,7 @@ use tenure::JobName;
 
 use crate::args::{ForgetArgs, Global};
 use crate::exit::{Exit, Failure};
-use crate::options::open_for;
+use crate::options::open_to_look_for;
 use crate::output::{json_line, print};
 
 /// As `tenure cron forget --json` prints it.
@@ -19,7 +19,7 @@ struct ForgottenLine<'a> {
 pub(super) async fn execute(global: &Global, args: &ForgetArgs) -> Result<Exit, Failure> {
     let ForgetArgs { election, job, json } = args;
     JobName::new(job).map_err(tenure::Error::from)?;
-    let tenure = open_for(global, election)?;
+    let tenure = open_to_look_for(global, election)?;
     let forgotten = tenure.forget_job(election, job).await?;
     if *json {
         print(|out| json_line(out, &ForgottenLine { election, job, forgotten }))?;

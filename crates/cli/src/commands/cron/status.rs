@@ -15,7 +15,7 @@ use crate::duration::show;
 use crate::exit::{Exit, Failure};
 use crate::job::{RunLine, shown};
 use crate::message::on_one_line;
-use crate::options::open;
+use crate::options::{open_to_look, store_shown};
 use crate::output::{json_line, print, table};
 
 /// A job as `tenure cron status --json` prints it.
@@ -36,7 +36,7 @@ struct JobLine {
 
 pub(super) async fn execute(global: &Global, args: &CronStatusArgs) -> Result<Exit, Failure> {
     let (election, jobs) = which(args.target.as_deref())?;
-    let tenure = open(global)?;
+    let tenure = open_to_look(global)?;
     let names = match election {
         Some(name) => vec![name],
         None => tenure.observe_all().await?.into_iter().map(|(name, _)| name.to_string()).collect(),
@@ -48,7 +48,8 @@ pub(super) async fn execute(global: &Global, args: &CronStatusArgs) -> Result<Ex
     if args.json {
         print(|out| json_line(out, &lines))?;
     } else if lines.is_empty() {
-        print(|out| writeln!(out, "no jobs have ever been led in namespace {}", global.namespace))?;
+        let store = store_shown(global);
+        print(|out| writeln!(out, "no jobs have ever been led in namespace {} of {store}", global.namespace))?;
     } else if args.runs.is_some() {
         let rows: Vec<Vec<String>> = lines.iter().flat_map(run_rows).collect();
         print(|out| table(out, &["ELECTION", "JOB", "DUE", "OUTCOME", "TOOK", "TERM", "CANDIDATE", "REASON"], &rows))?;

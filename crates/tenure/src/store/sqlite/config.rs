@@ -4,6 +4,7 @@ use std::ffi::OsString;
 use std::path::{Path, PathBuf};
 
 use rustix::fs::statfs;
+use rustix::io::Errno;
 
 use super::super::{StoreError, StoreErrorKind};
 use super::error::Fault;
@@ -46,6 +47,9 @@ fn looks_like_an_address(path: &str) -> bool {
     path.contains("://") || first.split_once(':').is_some_and(|(_, rest)| rest.contains('@'))
 }
 
+/// As many links as the kernel follows.
+const LINKS_MAX: usize = 40;
+
 /// The files of one store.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct Location {
@@ -59,13 +63,22 @@ impl Location {
     /// Finds the place of a file that may not exist yet.
     pub(super) fn find(path: &Path) -> Result<Self, Fault> {
         let path = std::path::absolute(path).map_err(|error| Fault::io("find", path, error))?;
-        let directory = path.parent().unwrap_or(Path::new("/"));
-        let directory = directory.canonicalize().map_err(|error| Fault::io("use the directory", directory, error))?;
-        let real = match path.canonicalize() {
-            Ok(real) => real,
-            Err(_) => directory.join(path.file_name().unwrap_or_default()),
-        };
-        Ok(Self { path, real })
+        let mut real = path.clone();
+        for _ in 0..LINKS_MAX {
+            let directory = real.parent().unwrap_or(Path::new("/"));
+            let directory =
+                directory.canonicalize().map_err(|error| Fault::io("use the directory", directory, error))?;
+            real = match real.canonicalize() {
+                Ok(real) => return Ok(Self { path, real }),
+                Err(_) => directory.join(real.file_name().unwrap_or_default()),
+            };
+            // A link may lead to a file that is still to be made.
+            match real.read_link() {
+                Ok(target) => real = directory.join(target),
+                Err(_) => return Ok(Self { path, real }),
+            }
+        }
+        Err(Fault::io("follow the links of", &path, Errno::LOOP))
     }
 
     pub(super) fn log(&self) -> PathBuf {
@@ -83,15 +96,25 @@ impl Location {
 
     /// Refuses file systems that other machines may be looking at: their clocks and their processes are not ours.
     pub(super) fn check_file_system(&self) -> Result<(), Fault> {
+        let kind = self.file_system()?;
+        match SHARED_FILE_SYSTEMS.iter().find(|(magic, _)| *magic == kind) {
+            Some((_, name)) => Err(Fault::Shared(name)),
+            None => Ok(()),
+        }
+    }
+
+    /// Whether nothing on the file system outlives a reboot.
+    pub(super) fn is_in_memory(&self) -> bool {
+        self.file_system().is_ok_and(|kind| IN_MEMORY.contains(&kind))
+    }
+
+    fn file_system(&self) -> Result<u32, Fault> {
         let place = if self.real.exists() { &self.real } else { self.real.parent().unwrap_or(&self.real) };
         let kind = statfs(place).map_err(|error| Fault::io("look at the file system of", place, error))?.f_type;
         // The kernel keeps these numbers in 32 bits, whatever type a libc gives them.
         #[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "only the low 32 bits are used")]
         let kind = kind as u32;
-        match SHARED_FILE_SYSTEMS.iter().find(|(magic, _)| *magic == kind) {
-            Some((_, name)) => Err(Fault::Shared(name)),
-            None => Ok(()),
-        }
+        Ok(kind)
     }
 
     fn beside(&self, suffix: &str) -> PathBuf {
@@ -100,6 +123,9 @@ impl Location {
         PathBuf::from(name)
     }
 }
+
+/// tmpfs and ramfs.
+const IN_MEMORY: [u32; 2] = [0x0102_1994, 0x8584_58F6];
 
 /// From `linux/magic.h` and the file systems' own sources. FUSE is among them because nothing tells a local one from
 /// one that reaches over the network.

@@ -2,9 +2,8 @@
 
 use std::cell::RefCell;
 use std::collections::HashMap;
-use std::fs;
-use std::os::unix::fs::PermissionsExt;
 use std::path::Path;
+use std::sync::Arc;
 
 use rusqlite::config::DbConfig;
 use rusqlite::{Connection, FileControl, OpenFlags, OptionalExtension, Transaction, TransactionBehavior, ffi};
@@ -13,16 +12,19 @@ use tenure_core::Nonce;
 use super::busy::Patience;
 use super::config::Location;
 use super::error::Fault;
-use super::identity::Identity;
+use super::identity::{Identity, Pins};
 use super::lease_clock::LeaseClock;
+use super::making;
 use super::registry::Registry;
 use super::schema;
+use super::vigil::Vigil;
 
 #[derive(Debug)]
 pub(super) struct Database {
     connection: Connection,
     location: Location,
     identity: Identity,
+    pins: Arc<Pins>,
     boot_id: String,
     rows: RefCell<HashMap<Nonce, i64>>,
 }
@@ -36,20 +38,30 @@ pub(super) enum Durability {
     PowerLoss,
 }
 
+/// What to do when there is no file.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Absence {
+    Mended,
+    Refused,
+}
+
 /// Processes that start at the same moment lock each other out while one of them makes the file.
-const OPEN_ATTEMPTS: u32 = 20;
+const OPEN_ATTEMPTS: u32 = 40;
 /// More than there are statements.
 const STATEMENTS_KEPT: usize = 64;
 
 impl Database {
-    /// Opens the file, and makes it if it does not exist.
-    pub(super) fn open(path: &Path, clock: &LeaseClock) -> Result<Self, Fault> {
+    /// Opens the file, unless somebody may still lead by another one that was there before.
+    pub(super) fn open(path: &Path, clock: &LeaseClock, vigil: &mut Vigil, absence: Absence) -> Result<Self, Fault> {
+        if absence == Absence::Refused && !path.exists() {
+            return Err(Fault::Missing);
+        }
         let mut patience = Patience::new();
         let mut failed = 0;
         loop {
-            match Self::attempt(path, clock) {
+            match Self::attempt(path, clock, vigil, absence) {
                 Err(fault) if failed < OPEN_ATTEMPTS && (fault.is_busy() || matches!(fault, Fault::Replaced)) => {
-                    patience.wait(0);
+                    patience.wait(failed);
                     failed += 1;
                 }
                 result => return result,
@@ -66,12 +78,18 @@ impl Database {
         &self.rows
     }
 
-    /// Whether the files at the path are the ones that are open.
+    /// Where those who use these files show that they live.
+    pub(super) fn registry(&self) -> Registry {
+        Registry::of(&self.location).with(self.identity, Arc::clone(&self.pins))
+    }
+
+    pub(super) fn identity(&self) -> Identity {
+        self.identity
+    }
+
+    /// Whether the files at the path are the ones that are open, and may be used.
     pub(super) fn check_identity(&self) -> Result<(), Fault> {
-        match Identity::of(&self.location) {
-            Some(identity) if identity == self.identity => Ok(()),
-            Some(_) | None => Err(Fault::Replaced),
-        }
+        if Identity::of(&self.location)? == self.identity { Ok(()) } else { Err(Fault::Replaced) }
     }
 
     /// Several reads of one state of the file.
@@ -104,28 +122,38 @@ impl Database {
         let _ = self.connection.set_db_config(DbConfig::SQLITE_DBCONFIG_NO_CKPT_ON_CLOSE, true);
     }
 
-    fn attempt(path: &Path, clock: &LeaseClock) -> Result<Self, Fault> {
+    fn attempt(path: &Path, clock: &LeaseClock, vigil: &mut Vigil, absence: Absence) -> Result<Self, Fault> {
         let location = Location::find(path)?;
         location.check_file_system()?;
-        let is_new = !location.path.exists();
-        let flags = OpenFlags::SQLITE_OPEN_READ_WRITE | OpenFlags::SQLITE_OPEN_CREATE | OpenFlags::SQLITE_OPEN_NO_MUTEX;
-        let mut connection = Connection::open_with_flags(&location.path, flags)?;
+        making::prepare(&location, vigil, clock.now(), absence)?;
+        let flags =
+            OpenFlags::SQLITE_OPEN_READ_WRITE | OpenFlags::SQLITE_OPEN_NOFOLLOW | OpenFlags::SQLITE_OPEN_NO_MUTEX;
+        let mut connection = Connection::open_with_flags(&location.real, flags)?;
         configure(&mut connection)?;
         if connection.is_readonly("main")? {
             return Err(Fault::Sqlite(rusqlite::Error::SqliteFailure(ffi::Error::new(ffi::SQLITE_READONLY), None)));
         }
-        if is_new {
-            // Nonces own leases, so nobody else may read them. The files beside it inherit this.
-            fs::set_permissions(&location.path, fs::Permissions::from_mode(0o600))
-                .map_err(|error| Fault::io("protect", &location.path, error))?;
-        }
-        let location = Location::find(path)?;
+        let registry = Registry::of(&location);
         schema::prepare(&connection)?;
         connection.execute_batch("PRAGMA synchronous = NORMAL")?;
-        adopt_boot(&connection, clock, &Registry::of(&location))?;
+        adopt_boot(&connection, clock, &registry)?;
         // From the first transaction on SQLite holds a lock that keeps the log in place, so what is seen now stays.
-        let identity = Identity::of(&location).filter(|_| !has_moved(&connection)).ok_or(Fault::Replaced)?;
-        Ok(Self { connection, location, identity, boot_id: clock.boot_id().to_owned(), rows: RefCell::default() })
+        let identity = Identity::of(&location)?;
+        let pins = Arc::new(Pins::new(&location, &identity)?);
+        let (boot_id, rows) = (clock.boot_id().to_owned(), RefCell::default());
+        let database = Self { connection, location, identity, pins, boot_id, rows };
+        let checked = if has_moved(&database.connection) {
+            Err(Fault::Replaced)
+        } else {
+            vigil.check(&registry, clock.now(), |note| !note.is_of(&identity))
+        };
+        match checked {
+            Ok(()) => Ok(database),
+            Err(fault) => {
+                database.abandon();
+                Err(fault)
+            }
+        }
     }
 
     fn transact<T>(

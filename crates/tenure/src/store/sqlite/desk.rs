@@ -108,10 +108,14 @@ impl<'a> Desk<'a> {
         if !may_grant && found.as_ref().is_none_or(|found| is_free(&found.record)) {
             return Ok(Ok(None));
         }
-        let found = match found {
+        let mut found = match found {
             Some(found) => found,
             None => record::create(self.connection, &request.key)?,
         };
+        if may_grant {
+            // Terms that were given by a file that was lost are not given again.
+            found.record.last_term = found.record.last_term.max(self.registry.floor()?);
+        }
         let (mut reply, record) =
             self.step(&request.key, &found, |record, at, effects| record.campaign(request, at, effects))?;
         let candidate = request.nonce;

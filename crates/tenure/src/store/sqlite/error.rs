@@ -2,11 +2,13 @@
 
 use std::io;
 use std::path::{Path, PathBuf};
+use std::time::Duration;
 
 use rusqlite::ffi;
 use rusqlite::{Error as SqliteError, ErrorCode};
 
 use super::super::{StoreError, StoreErrorKind};
+use super::access::Flaw;
 
 /// One fault of this backend. The path is added when it leaves the backend.
 #[derive(Debug, thiserror::Error)]
@@ -28,6 +30,15 @@ pub(super) enum Fault {
     Foreign,
     #[error("the file, or its -wal or -shm file, was deleted or replaced while it was in use")]
     Replaced,
+    #[error(
+        "the file, or its -wal or -shm file, was deleted or replaced while {processes} process(es) could lead by it; it \
+         is used again when they have noticed or ended, in {at_most:.1?} at the latest"
+    )]
+    Awaited { processes: usize, at_most: Duration },
+    #[error("there is no such file, and none was made: nobody ever was a candidate there, or the path is wrong")]
+    Missing,
+    #[error("{} {flaw}", path.display())]
+    Unfit { path: PathBuf, flaw: Flaw },
     #[error("write-ahead logging is not possible there (the journal mode stayed {0:?}); put the file on a local disk")]
     NotWal(String),
     #[error(
@@ -47,6 +58,10 @@ pub(super) enum Fault {
 impl Fault {
     pub(super) fn io(doing: &'static str, path: &Path, source: impl Into<io::Error>) -> Self {
         Self::Io { doing, path: path.to_owned(), source: source.into() }
+    }
+
+    pub(super) fn unfit(path: &Path, flaw: Flaw) -> Self {
+        Self::Unfit { path: path.to_owned(), flaw }
     }
 
     /// Whether only one election of a batch is affected.
@@ -73,6 +88,9 @@ impl Fault {
             | Self::Foreign
             | Self::NotWal(_)
             | Self::Shared(_)
+            | Self::Awaited { .. }
+            | Self::Missing
+            | Self::Unfit { .. }
             | Self::OtherBoot
             | Self::BetweenTimeNamespaces => StoreError::refused(kind, message),
         }
@@ -85,9 +103,17 @@ impl Fault {
             Self::Nonsense(_) => StoreErrorKind::Corrupt,
             Self::Newer { .. } => StoreErrorKind::Schema,
             Self::Replaced => StoreErrorKind::Replaced,
-            Self::Foreign | Self::NotWal(_) | Self::Shared(_) | Self::OtherBoot | Self::BetweenTimeNamespaces => {
-                StoreErrorKind::Configuration
+            Self::Awaited { .. } => StoreErrorKind::Unavailable,
+            Self::Unfit { flaw: Flaw::Foreign(_) | Flaw::Writable { .. } | Flaw::NotA(_), .. } => {
+                StoreErrorKind::Denied
             }
+            Self::Unfit { flaw: Flaw::MountRoot | Flaw::Linked, .. }
+            | Self::Missing
+            | Self::Foreign
+            | Self::NotWal(_)
+            | Self::Shared(_)
+            | Self::OtherBoot
+            | Self::BetweenTimeNamespaces => StoreErrorKind::Configuration,
         }
     }
 }
@@ -127,6 +153,7 @@ fn kind_of_io(kind: io::ErrorKind) -> StoreErrorKind {
         io::ErrorKind::ReadOnlyFilesystem => StoreErrorKind::ReadOnly,
         io::ErrorKind::StorageFull | io::ErrorKind::QuotaExceeded => StoreErrorKind::Full,
         io::ErrorKind::NotFound | io::ErrorKind::NotADirectory => StoreErrorKind::Configuration,
+        io::ErrorKind::WouldBlock => StoreErrorKind::Unavailable,
         _ => StoreErrorKind::Other,
     }
 }

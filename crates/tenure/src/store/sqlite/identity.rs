@@ -1,32 +1,69 @@
-//! Whether the files are still the ones that were opened.
-//!
-//! They are only ever looked at by path. Opening them would be fatal: closing any descriptor of a file drops all locks
-//! that SQLite holds on it for this process.
+//! Whether the files are still the ones that were opened, and may still be used.
 
+use std::os::fd::OwnedFd;
 use std::path::Path;
 
-use rustix::fs::stat;
+use rustix::fs::{Mode, OFlags, open};
 
+use super::access::{Inode, Seen, Trusted};
 use super::config::Location;
+use super::error::Fault;
 
 /// The inodes of the database and of the two files without which it is another database.
-#[derive(Debug, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct Identity {
-    database: Inode,
-    log: Inode,
-    index: Inode,
+    pub(super) database: Inode,
+    pub(super) log: Inode,
+    pub(super) index: Inode,
 }
 
-type Inode = (u64, u64);
-
 impl Identity {
-    /// `None` when one of them is missing.
-    pub(super) fn of(location: &Location) -> Option<Self> {
-        Some(Self { database: inode(&location.path)?, log: inode(&location.log())?, index: inode(&location.index())? })
+    /// # Errors
+    /// When one of them is missing or was emptied, has several names, or belongs to somebody else.
+    pub(super) fn of(location: &Location) -> Result<Self, Fault> {
+        let database = look_at_database(location)?.filter(|seen| seen.size > 0).ok_or(Fault::Replaced)?;
+        let [log, index] = look_beside(location, database.owner)?.map(|inode| inode.ok_or(Fault::Replaced));
+        Ok(Self { database: database.inode, log: log?, index: index? })
     }
 }
 
-fn inode(path: &Path) -> Option<Inode> {
-    let stat = stat(path).ok()?;
-    Some((stat.st_dev, stat.st_ino))
+/// The database alone, if it is there and may be used.
+pub(super) fn look_at_database(location: &Location) -> Result<Option<Seen>, Fault> {
+    let Some(seen) = Seen::at(&location.path)? else { return Ok(None) };
+    seen.check_file(Trusted::with_database_of(seen.owner)).map_err(|flaw| Fault::unfit(&location.path, flaw))?;
+    Ok(Some(seen))
+}
+
+/// Its log and its index, if they are there and may be used.
+pub(super) fn look_beside(location: &Location, owner: u32) -> Result<[Option<Inode>; 2], Fault> {
+    let look = |path: &Path| -> Result<Option<Inode>, Fault> {
+        let Some(seen) = Seen::exactly_at(path)? else { return Ok(None) };
+        seen.check_file(Trusted::with_database_of(owner)).map_err(|flaw| Fault::unfit(path, flaw))?;
+        Ok(Some(seen.inode))
+    };
+    Ok([look(&location.log())?, look(&location.index())?])
+}
+
+/// Keeps the numbers of the files from being given to others, even after they were deleted and closed.
+#[derive(Debug)]
+pub(super) struct Pins {
+    _files: [OwnedFd; 3],
+}
+
+impl Pins {
+    pub(super) fn new(location: &Location, identity: &Identity) -> Result<Self, Fault> {
+        let pin = |path: &Path, inode: Inode| {
+            // Such a descriptor reads and writes nothing, and no lock is dropped when it is closed.
+            let flags = OFlags::PATH | OFlags::NOFOLLOW | OFlags::CLOEXEC;
+            let file = open(path, flags, Mode::empty()).map_err(|error| Fault::io("look at", path, error))?;
+            if Seen::of(&file, path)?.inode == inode { Ok(file) } else { Err(Fault::Replaced) }
+        };
+        Ok(Self {
+            _files: [
+                pin(&location.real, identity.database)?,
+                pin(&location.log(), identity.log)?,
+                pin(&location.index(), identity.index)?,
+            ],
+        })
+    }
 }

@@ -1,5 +1,6 @@
 #![doc = include_str!("docs.md")]
 
+mod access;
 mod aftermath;
 mod books;
 mod broadcasts;
@@ -10,6 +11,7 @@ mod database;
 mod desk;
 mod error;
 mod examine;
+mod folder;
 mod forget;
 mod hearing;
 mod history;
@@ -21,8 +23,10 @@ mod ledger;
 mod line;
 mod listener;
 mod mailbox;
+mod making;
 mod membership;
 mod messages;
+mod note;
 mod presence;
 mod process;
 mod pulse;
@@ -30,8 +34,11 @@ mod record;
 mod registry;
 mod ring;
 mod schema;
+mod stake;
 mod value;
 mod verbs;
+mod vigil;
+mod watch;
 mod worker;
 
 use std::fmt;
@@ -45,13 +52,15 @@ use futures_util::future::BoxFuture;
 use futures_util::stream::BoxStream;
 use tenure_core::{CampaignReply, CandidateId, ElectionName, Namespace, RenewReply};
 
-use self::database::Database;
+use self::config::Location;
+use self::database::{Absence, Database};
 use self::error::Fault;
 use self::jobs::Jobs;
 use self::lease_clock::LeaseClock;
 use self::presence::Presence;
 use self::pulse::Pulse;
 use self::registry::Registry;
+use self::vigil::Vigil;
 use self::worker::Worker;
 use super::{
     Bulletin, Campaign, Capabilities, ElectionKey, Finding, Forgetting, Hint, Interest, JobLedger, Mailbox,
@@ -84,7 +93,15 @@ impl SqliteStore {
     /// When it cannot be opened or written, belongs to another program or to a newer version of this one, or is on a
     /// file system that other machines may share. Then nothing has been written to it.
     pub fn open(path: impl AsRef<Path>) -> Result<Self, StoreError> {
-        Self::start(path.as_ref(), Clock::boottime())
+        Self::start(path.as_ref(), Clock::boottime(), Absence::Mended)
+    }
+
+    /// Opens the file at this path for somebody who only wants to look, and makes nothing if there is none.
+    ///
+    /// # Errors
+    /// As [`SqliteStore::open`], and when there is no such file.
+    pub fn open_existing(path: impl AsRef<Path>) -> Result<Self, StoreError> {
+        Self::start(path.as_ref(), Clock::boottime(), Absence::Refused)
     }
 
     /// The same with leases that run on this clock. All who use the file must use the same one.
@@ -93,20 +110,29 @@ impl SqliteStore {
     /// As [`SqliteStore::open`].
     #[cfg(feature = "testing")]
     pub fn open_with_clock(path: impl AsRef<Path>, clock: Clock) -> Result<Self, StoreError> {
-        Self::start(path.as_ref(), clock)
+        Self::start(path.as_ref(), clock, Absence::Mended)
     }
 
-    fn start(path: &Path, clock: Clock) -> Result<Self, StoreError> {
+    fn start(path: &Path, clock: Clock, absence: Absence) -> Result<Self, StoreError> {
         let start = || {
             let clock = LeaseClock::of(clock)?;
-            let database = Database::open(path, &clock)?;
-            let registry = Registry::of(database.location());
-            membership::sweep(&database, &registry, clock.now());
+            let mut vigil = Vigil::default();
+            let (database, location) = match Database::open(path, &clock, &mut vigil, absence) {
+                Ok(database) => {
+                    membership::sweep(&database, &database.registry(), clock.now());
+                    let location = database.location().clone();
+                    (Some(database), location)
+                }
+                // Every request tells of this until it is over.
+                Err(Fault::Awaited { .. }) => (None, Location::find(path)?),
+                Err(fault) => return Err(fault),
+            };
+            let registry = database.as_ref().map_or_else(|| Registry::of(&location), Database::registry);
             let failed = |error| Fault::io("serve", path, error);
             let pulse = Pulse::new().map_err(failed)?;
             let presence = Arc::new(Presence::new(registry, Arc::new(pulse)));
-            let path = database.location().path.clone();
-            let worker = Worker::new(database, clock, Arc::clone(&presence));
+            let path = location.path.clone();
+            let worker = Worker::new(&location, database, (absence, vigil), clock, Arc::clone(&presence));
             let (jobs, orders) = Jobs::new();
             let jobs = Arc::new(jobs);
             presence.pulse().hearing().serve(&jobs);
@@ -151,15 +177,15 @@ impl Store for SqliteStore {
     }
 
     fn campaign<'a>(&'a self, batch: &'a [Campaign]) -> BoxFuture<'a, Replies<CampaignReply>> {
-        self.run_batch(batch, Worker::campaign)
+        self.run_batch(batch, Worker::stand)
     }
 
     fn renew<'a>(&'a self, batch: &'a [Renew]) -> BoxFuture<'a, Replies<RenewReply>> {
-        self.run_batch(batch, Worker::renew)
+        self.run_batch(batch, Worker::keep)
     }
 
     fn resign<'a>(&'a self, batch: &'a [Resign]) -> BoxFuture<'a, Replies<()>> {
-        self.run_batch(batch, Worker::resign)
+        self.run_batch(batch, Worker::let_go)
     }
 
     fn observe<'a>(&'a self, batch: &'a [ElectionKey]) -> BoxFuture<'a, Replies<Observation>> {

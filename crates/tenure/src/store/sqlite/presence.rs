@@ -2,6 +2,7 @@
 
 use std::os::fd::OwnedFd;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::time::Duration;
 
 use super::error::Fault;
 use super::process::Process;
@@ -44,13 +45,29 @@ impl Presence {
     pub(super) fn show(&self) -> Result<ProcessToken, Fault> {
         let mut place = self.place();
         if let Some(process) = &place.process {
+            // What others may have put in the place of the pipes tells nobody that this process lives.
+            place.registry.check()?;
             return Ok(process.token());
         }
-        let (process, bell) = Process::begin(&place.registry)?;
-        self.pulse
-            .listen_to(bell)
-            .map_err(|error| Fault::io("wait for a pipe in", place.registry.directory(), error))?;
-        Ok(place.process.insert(process).token())
+        self.begin(&mut place)
+    }
+
+    /// The same for somebody who is about to ask for a lease of at most this ttl.
+    pub(super) fn pledge(&self, ttl: Duration) -> Result<ProcessToken, Fault> {
+        let mut token = self.show()?;
+        let mut place = self.place();
+        let Place { registry, process } = &*place;
+        if process.as_ref().is_some_and(|process| !process.is_found_in(registry)) {
+            // The directory was deleted with what was in it.
+            token = self.begin(&mut place)?;
+        }
+        place.process.as_mut().map_or(Ok(()), |process| process.pledge(ttl))?;
+        Ok(token)
+    }
+
+    /// Lets go of the pipes: whoever held a lease here does not trust it any more.
+    pub(super) fn leave(&self) {
+        self.place().process = None;
     }
 
     pub(super) fn life_line(&self) -> Result<OwnedFd, Fault> {
@@ -66,6 +83,14 @@ impl Presence {
         let mut place = self.place();
         place.process.take_if(|process| !process.is_found_in(&registry));
         place.registry = registry;
+    }
+
+    fn begin(&self, place: &mut Place) -> Result<ProcessToken, Fault> {
+        let (process, bell) = Process::begin(&place.registry)?;
+        self.pulse
+            .listen_to(bell)
+            .map_err(|error| Fault::io("wait for a pipe in", place.registry.directory(), error))?;
+        Ok(place.process.insert(process).token())
     }
 
     /// A panic elsewhere cannot have left it half changed: it is only ever replaced as a whole.

@@ -1,14 +1,15 @@
 //! This store's own pipes: the proof of its life and the bell it can be woken by.
 
-use std::fs::{self, DirBuilder};
 use std::io;
 use std::os::fd::OwnedFd;
-use std::os::unix::fs::DirBuilderExt;
+use std::time::Duration;
 
-use rustix::fs::{Mode, OFlags, fstat, open};
+use rustix::fs::OFlags;
 
 use super::error::Fault;
-use super::registry::{Registry, make_fifo, token};
+use super::folder::{Folder, overwrite};
+use super::note::Note;
+use super::registry::{Registry, bell_name, life_name, note_name, remove_from, token};
 use tenure_core::record::ProcessToken;
 
 /// Lives until it is dropped, or until the kernel ends the process, whichever it is that ends it.
@@ -16,22 +17,20 @@ use tenure_core::record::ProcessToken;
 pub(super) struct Process {
     token: ProcessToken,
     registry: Registry,
+    folder: Folder,
     life: OwnedFd,
+    note: Option<OwnedFd>,
+    hold: Duration,
 }
 
 impl Process {
     /// Makes the pipes. Returns the reading end of the bell too.
     pub(super) fn begin(registry: &Registry) -> Result<(Self, OwnedFd), Fault> {
-        let directory = registry.directory();
-        match DirBuilder::new().mode(0o700).create(directory) {
-            Err(error) if error.kind() != io::ErrorKind::AlreadyExists => {
-                return Err(Fault::io("make the directory", directory, error));
-            }
-            Ok(()) | Err(_) => {}
-        }
-        let (token, life) = begin_life(registry).map_err(|error| Fault::io("make a pipe in", directory, error))?;
-        let process = Self { token, registry: registry.clone(), life };
-        let bell = make_bell(registry, token).map_err(|error| Fault::io("make a pipe in", directory, error))?;
+        let folder = registry.make_folder()?;
+        let failed = |error| Fault::io("make a pipe in", registry.directory(), error);
+        let (token, life, note) = begin_life(registry, &folder).map_err(failed)?;
+        let process = Self { token, registry: registry.clone(), folder, life, note, hold: Duration::ZERO };
+        let bell = make_bell(&process.folder, token).map_err(failed)?;
         Ok((process, bell))
     }
 
@@ -44,43 +43,56 @@ impl Process {
         self.life.try_clone()
     }
 
-    /// Whether others can still find the pipes, in that directory.
+    /// Lets others know that a lease may be held for this long. Must come before it is asked for. Takes no descriptor,
+    /// of which there may be none left.
+    pub(super) fn pledge(&mut self, hold: Duration) -> Result<(), Fault> {
+        if hold > self.hold
+            && let (Some(note), Some(identity)) = (&self.note, self.registry.identity())
+        {
+            // Whoever reads it in this very moment finds that files were lost already, and so does this process then.
+            overwrite(note, &Note::new(identity, hold).text())
+                .map_err(|error| Fault::io("write into", self.registry.directory(), error))?;
+            self.hold = hold;
+        }
+        Ok(())
+    }
+
+    /// Whether others can still find the pipes, in that directory and for those files.
     pub(super) fn is_found_in(&self, registry: &Registry) -> bool {
-        self.registry == *registry
-            && self.registry.open_life(self.token).is_some()
-            && self.registry.wake_path(self.token).exists()
+        self.registry.is_same(registry) && self.registry.has_pipes(self.token)
     }
 }
 
 impl Drop for Process {
     fn drop(&mut self) {
         // Before the life itself ends: see `Registry::look`.
-        self.registry.remove(self.token);
+        remove_from(&self.folder, self.token);
     }
 }
 
 /// The pipe gets its final name only when its write end is open, so it never looks dead while its maker lives.
-fn begin_life(registry: &Registry) -> io::Result<(ProcessToken, OwnedFd)> {
+fn begin_life(registry: &Registry, folder: &Folder) -> io::Result<(ProcessToken, OwnedFd, Option<OwnedFd>)> {
     let random = getrandom::u64().map_err(io::Error::other)?;
-    let draft = registry.directory().join(format!("{random:016x}.new"));
-    make_fifo(&draft)?;
+    let draft = format!("{random:016x}.new");
+    folder.make_pipe(&draft)?;
     let ends = || {
+        let foreign = || io::Error::from(io::ErrorKind::PermissionDenied);
         // A pipe cannot be opened for writing without waiting unless somebody reads it.
-        let flags = OFlags::NONBLOCK | OFlags::CLOEXEC;
-        let reader = open(&draft, flags | OFlags::RDONLY, Mode::empty())?;
-        let life = open(&draft, flags | OFlags::WRONLY, Mode::empty())?;
-        let token = token(random, fstat(&reader)?.st_ino);
-        fs::rename(&draft, registry.life_path(token))?;
-        Ok((token, life))
+        let (_reader, inode) = folder.open_pipe(&draft, OFlags::RDONLY)?.ok_or_else(foreign)?;
+        let (life, _) = folder.open_pipe(&draft, OFlags::WRONLY)?.ok_or_else(foreign)?;
+        let token = token(random, inode.number);
+        let note = registry.identity().map(|identity| Note::new(identity, Duration::ZERO).text());
+        let note = note.map(|text| folder.create(&note_name(token), &text)).transpose()?;
+        folder.rename(&draft, &life_name(token)).inspect_err(|_| folder.remove(&note_name(token)))?;
+        Ok((token, life, note))
     };
-    ends().inspect_err(|_| {
-        let _ = fs::remove_file(&draft);
-    })
+    ends().inspect_err(|_| folder.remove(&draft))
 }
 
-fn make_bell(registry: &Registry, token: ProcessToken) -> io::Result<OwnedFd> {
-    let path = registry.wake_path(token);
-    make_fifo(&path)?;
+fn make_bell(folder: &Folder, token: ProcessToken) -> io::Result<OwnedFd> {
+    let name = bell_name(token);
+    folder.make_pipe(&name)?;
     // Open for writing, too, so that it never ends while nobody is writing.
-    Ok(open(&path, OFlags::RDWR | OFlags::NONBLOCK | OFlags::CLOEXEC, Mode::empty())?)
+    let bell = folder.open_pipe(&name, OFlags::RDWR)?;
+    bell.map(|(bell, _)| bell).ok_or_else(|| io::Error::from(io::ErrorKind::PermissionDenied))
 }

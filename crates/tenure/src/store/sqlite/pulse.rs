@@ -14,10 +14,13 @@ use tenure_core::{Instant, Nonce};
 use tokio::sync::broadcast;
 
 use super::super::{ElectionKey, Hint, Interest};
+use super::config::Location;
 use super::hearing::Hearing;
+use super::identity::Identity;
 use super::leaders::Leaders;
 use super::registry::Registry;
 use super::ring::Ring;
+use super::watch::FileWatch;
 use tenure_core::record::Watch;
 
 #[derive(Debug)]
@@ -39,6 +42,7 @@ pub(super) struct News {
 #[derive(Debug, Default)]
 struct Sources {
     bell: Option<OwnedFd>,
+    files: Option<FileWatch>,
     leaders: Leaders,
 }
 
@@ -54,6 +58,8 @@ const EVENTS_AT_ONCE: usize = 32;
 const ROUNDS: usize = 16;
 /// Marks the bell among the descriptors; lives are numbered from 1.
 const BELL: u64 = 0;
+/// Marks the watch over the files.
+const FILES: u64 = u64::MAX;
 
 impl Pulse {
     pub(super) fn new() -> io::Result<Self> {
@@ -97,6 +103,26 @@ impl Pulse {
         Ok(())
     }
 
+    /// Has everybody look when something happens to these files. Where that cannot be had, it is noticed by the next
+    /// request.
+    pub(super) fn watch(&self, location: &Location, identity: Identity) {
+        let mut sources = self.sources();
+        if sources.files.as_ref().is_some_and(|files| files.is_of(&identity)) {
+            return;
+        }
+        let watch = FileWatch::new(location, identity).and_then(|watch| {
+            epoll::add(&self.epoll, &watch, epoll::EventData::new_u64(FILES), epoll::EventFlags::IN)?;
+            Ok(watch)
+        });
+        match watch {
+            Ok(watch) => sources.files = Some(watch),
+            Err(error) => {
+                sources.files = None;
+                tracing::debug!(path = %location.path.display(), %error, "cannot watch the files of the store");
+            }
+        }
+    }
+
     /// Tells this candidate when one of the processes ends that concern it, until it is [forgotten](Pulse::forget) or has
     /// not been heard of until `fresh_until`.
     pub(super) fn follow(&self, registry: &Registry, follower: Follower, now: Instant) {
@@ -125,6 +151,12 @@ impl Pulse {
             for event in &events {
                 match event.data.u64() {
                     BELL => self.answer_bell(),
+                    FILES => {
+                        let is_intact = self.sources().files.as_ref().is_none_or(FileWatch::is_intact);
+                        if !is_intact {
+                            self.tell_all();
+                        }
+                    }
                     leader => {
                         let bereft = self.sources().leaders.ended(leader);
                         bereft.into_iter().for_each(|(key, after)| self.tell(Ring::after(after), Some(key)));

@@ -2,22 +2,32 @@
 //!
 //! Each open store has two pipes there, named by its token: it holds the *write* end of `….life` open for as long as
 //! it lives, which the kernel ends with it, and reads from `….wake`. Nothing here ever blocks: all ends are opened
-//! non-blocking, and nobody writes to a life.
+//! non-blocking, and nobody writes to a life. Beside them is a [`Note`].
+//!
+//! A directory or a pipe that somebody else may have put there tells nothing.
 
-use std::fs;
-use std::io;
 use std::os::fd::OwnedFd;
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 
-use rustix::fs::{FileType, Mode, OFlags, fstat, open, stat};
+use rustix::fs::OFlags;
 use rustix::io::Errno;
+use tenure_core::Term;
 
+use super::access::{Seen, Trusted};
+use super::busy::Patience;
 use super::config::Location;
+use super::error::Fault;
+use super::folder::Folder;
+use super::identity::{Identity, Pins};
+use super::note::Note;
 use tenure_core::record::ProcessToken;
 
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone)]
 pub(super) struct Registry {
     directory: PathBuf,
+    database: PathBuf,
+    files: Option<(Identity, Arc<Pins>)>,
 }
 
 /// What the kernel says of a process.
@@ -30,26 +40,50 @@ pub(super) enum Life {
     Unknown,
 }
 
+/// The highest term that was known when files were last seen to be gone.
+const FLOOR: &str = "floor";
+
 impl Registry {
     pub(super) fn of(location: &Location) -> Self {
-        Self { directory: location.processes() }
+        Self { directory: location.processes(), database: location.real.clone(), files: None }
+    }
+
+    /// The same for somebody who uses these files.
+    pub(super) fn with(self, identity: Identity, pins: Arc<Pins>) -> Self {
+        Self { files: Some((identity, pins)), ..self }
     }
 
     pub(super) fn directory(&self) -> &Path {
         &self.directory
     }
 
-    pub(super) fn life_path(&self, process: ProcessToken) -> PathBuf {
-        self.directory.join(format!("{:032x}.life", process.0))
+    /// The files that are used; `None` for somebody who has not opened them.
+    pub(super) fn identity(&self) -> Option<&Identity> {
+        self.files.as_ref().map(|(identity, _)| identity)
     }
 
-    pub(super) fn wake_path(&self, process: ProcessToken) -> PathBuf {
-        self.directory.join(format!("{:032x}.wake", process.0))
+    /// Whether it is the same directory, for the same files.
+    pub(super) fn is_same(&self, other: &Self) -> bool {
+        (&self.directory, self.identity()) == (&other.directory, other.identity())
+    }
+
+    /// # Errors
+    /// When there is something in the place of the directory that somebody else may have made.
+    pub(super) fn check(&self) -> Result<(), Fault> {
+        let Some(seen) = Seen::exactly_at(&self.directory)? else { return Ok(()) };
+        let owner = Seen::at(&self.database)?.map_or(0, |database| database.owner);
+        let checked = seen.check_directory(Trusted::with_database_of(owner));
+        checked.map_err(|flaw| Fault::unfit(&self.directory, flaw))
+    }
+
+    pub(super) fn make_folder(&self) -> Result<Folder, Fault> {
+        Folder::make(&self.directory, &self.database)
     }
 
     pub(super) fn look(&self, process: ProcessToken) -> Life {
-        match self.open_life(process) {
-            Some(life) if ended(&life) => self.confirm_end(process),
+        let Some(folder) = self.folder() else { return Life::Unknown };
+        match open_life_in(&folder, process) {
+            Some(life) if ended(&life) => confirm_end(&folder, process),
             Some(_) => Life::Lives,
             None => Life::Unknown,
         }
@@ -57,26 +91,34 @@ impl Registry {
 
     /// The reading end of a process's life, if it is the very pipe that the process made.
     pub(super) fn open_life(&self, process: ProcessToken) -> Option<OwnedFd> {
-        let flags = OFlags::RDONLY | OFlags::NONBLOCK | OFlags::CLOEXEC | OFlags::NOFOLLOW;
-        let life = open(self.life_path(process), flags, Mode::empty()).ok()?;
-        let stat = fstat(&life).ok()?;
-        (is_fifo(stat.st_mode) && stat.st_ino == inode_in(process)).then_some(life)
+        open_life_in(&self.folder()?, process)
+    }
+
+    /// Whether the pipes of a process are there. Takes no descriptor, of which there may be none left.
+    pub(super) fn has_pipes(&self, process: ProcessToken) -> bool {
+        let look = |name: String| Seen::exactly_at(&self.directory.join(name)).ok().flatten();
+        look(life_name(process)).is_some_and(|life| life.inode.number == inode_in(process))
+            && look(bell_name(process)).is_some()
     }
 
     /// Tells a process that something changed. False when it cannot be told because it is gone.
     pub(super) fn wake(&self, process: ProcessToken, line: &[u8]) -> bool {
-        let path = self.wake_path(process);
-        let flags = OFlags::NONBLOCK | OFlags::CLOEXEC | OFlags::NOFOLLOW;
-        match open(&path, flags | OFlags::WRONLY, Mode::empty()) {
-            Ok(pipe) if fstat(&pipe).is_ok_and(|stat| is_fifo(stat.st_mode)) => {
+        let folder = match Folder::open(&self.directory, &self.database) {
+            Ok(Some(folder)) => folder,
+            Ok(None) => return false,
+            Err(_) => return true,
+        };
+        let name = bell_name(process);
+        match folder.open_pipe(&name, OFlags::WRONLY) {
+            Ok(Some((pipe, _))) => {
                 // Should it die at this very moment, this reader saves us from SIGPIPE.
-                if let Ok(_reader) = open(&path, flags | OFlags::RDONLY, Mode::empty()) {
+                if let Ok(Some(_reader)) = folder.open_pipe(&name, OFlags::RDONLY) {
                     // A full pipe means that it has plenty to read already.
                     let _ = rustix::io::write(&pipe, line);
                 }
                 true
             }
-            Ok(_) => true,
+            Ok(None) => true,
             Err(Errno::NXIO | Errno::NOENT) => false,
             Err(_) => true,
         }
@@ -92,26 +134,70 @@ impl Registry {
         self.processes().into_iter().filter(|process| self.look(*process) == Life::Gone).collect()
     }
 
+    /// What those who live say of the files they use.
+    pub(super) fn notes(&self) -> Vec<(ProcessToken, Note)> {
+        let Some(folder) = self.folder() else { return Vec::new() };
+        let living = self.processes().into_iter().filter(|process| self.look(*process) == Life::Lives);
+        let note = |process| Note::understand(&folder.read(&note_name(process))?);
+        living.filter_map(|process| Some((process, note(process)?))).collect()
+    }
+
     pub(super) fn remove(&self, process: ProcessToken) {
-        // The life goes first: without it nobody can take the end of its holder for a death.
-        let _ = fs::remove_file(self.life_path(process));
-        let _ = fs::remove_file(self.wake_path(process));
+        if let Some(folder) = self.folder() {
+            remove_from(&folder, process);
+        }
+    }
+
+    /// Terms of elections that are new, or were put back by a restored file, begin above this.
+    pub(super) fn floor(&self) -> Result<Option<Term>, Fault> {
+        // There hardly ever is one.
+        if Seen::exactly_at(&self.directory.join(FLOOR))?.is_none() {
+            return Ok(None);
+        }
+        Ok(Folder::open(&self.directory, &self.database)?.and_then(|folder| floor_in(&folder)))
+    }
+
+    /// Has terms begin above this one. What cannot be written is forgotten, as it was with the files.
+    pub(super) fn raise_floor(&self, term: Term) {
+        let Some(folder) = self.folder() else { return };
+        let mut patience = Patience::new();
+        let mut failed = 0;
+        while folder.lock().is_err() && patience.wait(failed) {
+            failed += 1;
+        }
+        if floor_in(&folder) >= Some(term) {
+            return;
+        }
+        let Ok(random) = getrandom::u64() else { return };
+        let _ = folder.write(FLOOR, &format!("{random:016x}.new"), &format!("{}\n", term.get()));
+    }
+
+    fn folder(&self) -> Option<Folder> {
+        Folder::open(&self.directory, &self.database).ok().flatten()
     }
 
     fn processes(&self) -> Vec<ProcessToken> {
-        let Ok(entries) = fs::read_dir(&self.directory) else { return Vec::new() };
-        let names = entries.filter_map(|entry| entry.ok()?.file_name().into_string().ok());
-        names.filter_map(|name| u128::from_str_radix(name.strip_suffix(".life")?, 16).ok()).map(ProcessToken).collect()
+        let names = self.folder().map(|folder| folder.names()).unwrap_or_default();
+        let tokens = names.iter().filter_map(|name| u128::from_str_radix(name.strip_suffix(".life")?, 16).ok());
+        tokens.map(ProcessToken).collect()
     }
+}
 
-    /// A store that is closed in an orderly way removes its life before it lets go of it, and its process may well go
-    /// on. So an end counts as death only if the pipe is still there after it was seen.
-    fn confirm_end(&self, process: ProcessToken) -> Life {
-        match stat(self.life_path(process)) {
-            Ok(stat) if stat.st_ino == inode_in(process) => Life::Gone,
-            Ok(_) | Err(_) => Life::Unknown,
-        }
-    }
+pub(super) fn life_name(process: ProcessToken) -> String {
+    format!("{:032x}.life", process.0)
+}
+
+pub(super) fn bell_name(process: ProcessToken) -> String {
+    format!("{:032x}.wake", process.0)
+}
+
+pub(super) fn note_name(process: ProcessToken) -> String {
+    format!("{:032x}.note", process.0)
+}
+
+/// The life goes first: without it nobody can take the end of its holder for a death.
+pub(super) fn remove_from(folder: &Folder, process: ProcessToken) {
+    [life_name(process), bell_name(process), note_name(process)].iter().for_each(|name| folder.remove(name));
 }
 
 /// Whether nobody holds the write end any more.
@@ -125,17 +211,26 @@ pub(super) fn token(random: u64, inode: u64) -> ProcessToken {
     ProcessToken(u128::from(random) << 64 | u128::from(inode))
 }
 
-pub(super) fn inode_in(process: ProcessToken) -> u64 {
+fn inode_in(process: ProcessToken) -> u64 {
     #[expect(clippy::cast_possible_truncation, reason = "the low half is what is asked for")]
     let inode = process.0 as u64;
     inode
 }
 
-pub(super) fn is_fifo(mode: u32) -> bool {
-    FileType::from_raw_mode(mode) == FileType::Fifo
+fn open_life_in(folder: &Folder, process: ProcessToken) -> Option<OwnedFd> {
+    let (life, inode) = folder.open_pipe(&life_name(process), OFlags::RDONLY).ok()??;
+    (inode.number == inode_in(process)).then_some(life)
 }
 
-/// Makes a pipe with a name, for this user only.
-pub(super) fn make_fifo(path: &Path) -> io::Result<()> {
-    Ok(rustix::fs::mknodat(rustix::fs::CWD, path, FileType::Fifo, Mode::RUSR | Mode::WUSR, 0)?)
+/// A store that is closed in an orderly way removes its life before it lets go of it, and its process may well go
+/// on. So an end counts as death only if the pipe is still there after it was seen.
+fn confirm_end(folder: &Folder, process: ProcessToken) -> Life {
+    match folder.look_at_pipe(&life_name(process)) {
+        Some(inode) if inode.number == inode_in(process) => Life::Gone,
+        Some(_) | None => Life::Unknown,
+    }
+}
+
+fn floor_in(folder: &Folder) -> Option<Term> {
+    Term::new(folder.read(FLOOR)?.trim().parse().ok()?)
 }

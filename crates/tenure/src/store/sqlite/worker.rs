@@ -6,7 +6,8 @@ use std::sync::mpsc::Receiver;
 
 use super::super::StoreError;
 use super::bulletin::Attendance;
-use super::database::{Database, Durability};
+use super::config::Location;
+use super::database::{Absence, Database, Durability};
 use super::desk::Desk;
 use super::error::Fault;
 use super::hearing::Hearing;
@@ -14,7 +15,8 @@ use super::jobs::Job;
 use super::lease_clock::LeaseClock;
 use super::membership;
 use super::presence::Presence;
-use super::registry::Registry;
+use super::stake::Stake;
+use super::vigil::Vigil;
 use tenure_core::record::ProcessToken;
 
 /// What the thread owns.
@@ -24,6 +26,9 @@ pub(super) struct Worker {
     presence: Arc<Presence>,
     /// Empty while the file cannot be opened again.
     database: Option<Database>,
+    absence: Absence,
+    vigil: Vigil,
+    stake: Stake,
     /// Streams that want to hear of everything.
     watchers: usize,
     is_registered: bool,
@@ -31,10 +36,16 @@ pub(super) struct Worker {
 }
 
 impl Worker {
-    pub(super) fn new(database: Database, clock: LeaseClock, presence: Arc<Presence>) -> Self {
-        let path = database.location().path.clone();
-        let (database, attendance) = (Some(database), Attendance::default());
-        Self { path, clock, presence, database, watchers: 0, is_registered: false, attendance }
+    /// Without a database it is opened with the first job, once nobody leads by another one any more.
+    pub(super) fn new(
+        location: &Location,
+        database: Option<Database>,
+        (absence, vigil): (Absence, Vigil),
+        clock: LeaseClock,
+        presence: Arc<Presence>,
+    ) -> Self {
+        let (path, stake, attendance) = (location.path.clone(), Stake::default(), Attendance::default());
+        Self { path, clock, presence, database, absence, vigil, stake, watchers: 0, is_registered: false, attendance }
     }
 
     /// Does jobs until nobody can send any more.
@@ -58,6 +69,20 @@ impl Worker {
     /// Who this is. From here on others can tell whether it lives.
     pub(super) fn show(&self) -> Result<ProcessToken, Fault> {
         self.presence.show()
+    }
+
+    pub(super) fn stake_mut(&mut self) -> &mut Stake {
+        &mut self.stake
+    }
+
+    /// Whether the files were lost and none have been opened since.
+    pub(super) fn is_adrift(&self) -> bool {
+        self.database.is_none()
+    }
+
+    /// Shows for how long leases may be held by whoever asks for one now.
+    pub(super) fn pledge(&self) -> Result<ProcessToken, Fault> {
+        self.presence.pledge(self.stake.longest_ttl())
     }
 
     pub(super) fn hearing(&self) -> &Arc<Hearing> {
@@ -129,7 +154,14 @@ impl Worker {
         durability: Durability,
         act: impl FnOnce(&mut Desk<'_>) -> Result<T, Fault>,
     ) -> Result<T, Fault> {
-        let own = self.presence.show()?;
+        let own = match durability {
+            Durability::Crash => self.presence.show()?,
+            // A lease may be granted: its holder has to be known, and to know when the file is lost.
+            Durability::PowerLoss => {
+                self.presence.pulse().watch(database.location(), database.identity());
+                self.pledge()?
+            }
+        };
         self.transact(database, own, durability, act)
     }
 
@@ -159,17 +191,34 @@ impl Worker {
             Some(database) => database,
             None => self.open()?,
         };
-        if let Err(replaced) = database.check_identity() {
-            self.replace(database);
-            return Err(replaced);
+        if let Err(fault) = database.check_identity() {
+            self.lose(database, &fault);
+            return Err(fault);
         }
         let result = act(self, &database);
-        if let Err(replaced) = database.check_identity() {
-            self.replace(database);
-            return Err(replaced);
+        if let Err(fault) = database.check_identity() {
+            self.lose(database, &fault);
+            return Err(fault);
         }
         self.database = Some(database);
         result
+    }
+
+    /// The files are not what they were. Those that may not be used now may be again.
+    fn lose(&mut self, database: Database, fault: &Fault) {
+        if !matches!(fault, Fault::Replaced) {
+            self.database = Some(database);
+            return;
+        }
+        tracing::warn!(path = %self.path.display(), %fault, "whoever leads by it has to stop");
+        if let Some(term) = self.stake.highest_term() {
+            database.registry().raise_floor(term);
+        }
+        database.abandon();
+        match self.open() {
+            Ok(database) => self.database = Some(database),
+            Err(fault) => tracing::warn!(path = %self.path.display(), %fault, "cannot open the database again"),
+        }
     }
 
     /// What cannot be removed now is removed by whoever opens the file next.
@@ -181,19 +230,17 @@ impl Worker {
         if let Some(own) = self.presence.token() {
             let _ = membership::forget(&database, &[own]);
         }
-    }
-
-    fn replace(&mut self, database: Database) {
-        database.abandon();
-        match self.open() {
-            Ok(database) => self.database = Some(database),
-            Err(fault) => tracing::warn!(path = %self.path.display(), %fault, "cannot open the database again"),
-        }
+        // Before the last one to close the file removes its log: those who come next find another one.
+        self.presence.leave();
     }
 
     fn open(&mut self) -> Result<Database, Fault> {
-        let database = Database::open(&self.path, &self.clock)?;
-        self.presence.move_to(Registry::of(database.location()));
+        if self.stake.is_clear(self.clock.now()) {
+            // Nobody here relies on the former files, so nobody has to wait for that.
+            self.presence.leave();
+        }
+        let database = Database::open(&self.path, &self.clock, &mut self.vigil, self.absence)?;
+        self.presence.move_to(database.registry());
         self.is_registered = false;
         self.attendance = Attendance::default();
         self.hearing().audience().interrupted();

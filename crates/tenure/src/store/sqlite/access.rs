@@ -1,0 +1,230 @@
+//! Whether a file is what it seems: of a user we trust, and with one name only.
+//!
+//! Files of the database are only ever looked at by path. Opening them would be fatal: closing any descriptor of a file
+//! drops all locks that SQLite holds on it for this process.
+
+use std::fs;
+use std::os::fd::AsFd;
+use std::os::unix::ffi::OsStrExt;
+use std::path::Path;
+
+use rustix::fs::{AtFlags, CWD, FileType, Statx, StatxAttributes, StatxFlags, statx};
+use rustix::io::Errno;
+use rustix::process::geteuid;
+
+use super::error::Fault;
+
+/// What makes a file unfit.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+pub(super) enum Flaw {
+    #[error(
+        "is mounted by itself, so whoever uses the same file under another path would elect another leader; mount the \
+         directory that holds it, not the file"
+    )]
+    MountRoot,
+    #[error(
+        "has another name (a hard link), so whoever uses that one would elect another leader; remove the other name"
+    )]
+    Linked,
+    #[error("belongs to another user (uid {0}), who could take leases or forge deaths; use a path of one's own")]
+    Foreign(u32),
+    #[error(
+        "can be written by other users (mode {found:04o}), who could take leases or forge deaths; chmod {wanted:04o} it"
+    )]
+    Writable { found: u32, wanted: u32 },
+    #[error("is not a {0}; remove it, or use another path")]
+    NotA(&'static str),
+}
+
+/// The number of a file, which no other file has at the same time.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) struct Inode {
+    device: (u32, u32),
+    pub(super) number: u64,
+}
+
+/// What the kernel says of one file.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Seen {
+    pub(super) inode: Inode,
+    pub(super) owner: u32,
+    pub(super) size: u64,
+    mode: u32,
+    links: u32,
+    is_mount_root: bool,
+}
+
+/// Whose files are as good as ours.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Trusted {
+    user: u32,
+    /// Only the superuser works with files of others; whoever owns the database can do anything to it anyway.
+    owner: Option<u32>,
+}
+
+impl Inode {
+    pub(super) fn is_on_device_of(self, other: Self) -> bool {
+        self.device == other.device
+    }
+}
+
+impl Seen {
+    /// Looks at what a path leads to. `None` when there is nothing.
+    pub(super) fn at(path: &Path) -> Result<Option<Self>, Fault> {
+        Self::look(CWD, path, AtFlags::empty(), path)
+    }
+
+    /// The same without following a link.
+    pub(super) fn exactly_at(path: &Path) -> Result<Option<Self>, Fault> {
+        Self::look(CWD, path, AtFlags::SYMLINK_NOFOLLOW, path)
+    }
+
+    /// Looks at what a descriptor is open on; `path` is what people call it.
+    pub(super) fn of(descriptor: impl AsFd, path: &Path) -> Result<Self, Fault> {
+        let seen = Self::look(descriptor, Path::new(""), AtFlags::EMPTY_PATH, path)?;
+        seen.ok_or_else(|| Fault::io("look at", path, Errno::NOENT))
+    }
+
+    /// Looks at an entry of an open directory, without following a link.
+    pub(super) fn within(directory: impl AsFd, name: &str) -> Option<Self> {
+        Self::look(directory, Path::new(name), AtFlags::SYMLINK_NOFOLLOW, Path::new(name)).ok().flatten()
+    }
+
+    /// A file of the database.
+    pub(super) fn check_file(&self, trusted: Trusted) -> Result<(), Flaw> {
+        self.check(FileType::RegularFile, "regular file", trusted, 0o600)?;
+        self.check_one_name()
+    }
+
+    /// A directory of pipes.
+    pub(super) fn check_directory(&self, trusted: Trusted) -> Result<(), Flaw> {
+        self.check(FileType::Directory, "directory", trusted, 0o700)?;
+        if self.is_mount_root { Err(Flaw::MountRoot) } else { Ok(()) }
+    }
+
+    /// A pipe.
+    pub(super) fn check_pipe(&self, trusted: Trusted) -> Result<(), Flaw> {
+        self.check(FileType::Fifo, "named pipe", trusted, 0o600)?;
+        self.check_one_name()
+    }
+
+    /// Whether users other than the owner may make, rename and remove files in this directory, those of ours included.
+    pub(super) fn is_open_to_others(&self) -> bool {
+        const STICKY: u32 = 0o1000;
+        self.mode & 0o022 != 0 && self.mode & STICKY == 0
+    }
+
+    pub(super) fn is_readable_by_others(&self) -> bool {
+        self.mode & 0o044 != 0
+    }
+
+    pub(super) fn mode(&self) -> u32 {
+        self.mode & 0o7777
+    }
+
+    fn check(&self, kind: FileType, called: &'static str, trusted: Trusted, wanted: u32) -> Result<(), Flaw> {
+        if FileType::from_raw_mode(self.mode) != kind {
+            return Err(Flaw::NotA(called));
+        }
+        if !trusted.includes(self.owner) {
+            return Err(Flaw::Foreign(self.owner));
+        }
+        if self.mode & 0o022 != 0 {
+            return Err(Flaw::Writable { found: self.mode(), wanted });
+        }
+        Ok(())
+    }
+
+    fn check_one_name(&self) -> Result<(), Flaw> {
+        match (self.is_mount_root, self.links) {
+            (true, _) => Err(Flaw::MountRoot),
+            (false, 0 | 1) => Ok(()),
+            (false, _) => Err(Flaw::Linked),
+        }
+    }
+
+    fn look(directory: impl AsFd, path: &Path, flags: AtFlags, shown: &Path) -> Result<Option<Self>, Fault> {
+        match statx(directory, path, flags, StatxFlags::BASIC_STATS) {
+            Ok(stat) => Ok(Some(Self {
+                inode: Inode { device: (stat.stx_dev_major, stat.stx_dev_minor), number: stat.stx_ino },
+                owner: stat.stx_uid,
+                size: stat.stx_size,
+                mode: u32::from(stat.stx_mode),
+                links: stat.stx_nlink,
+                is_mount_root: is_mount_root(&stat, shown),
+            })),
+            Err(Errno::NOENT | Errno::NOTDIR) => Ok(None),
+            Err(error) => Err(Fault::io("look at", shown, error)),
+        }
+    }
+}
+
+impl Trusted {
+    /// With the files of a database of this owner.
+    pub(super) fn with_database_of(owner: u32) -> Self {
+        let user = geteuid().as_raw();
+        Self { user, owner: (user == 0).then_some(owner) }
+    }
+
+    pub(super) fn includes(self, user: u32) -> bool {
+        user == self.user || user == 0 || Some(user) == self.owner
+    }
+}
+
+fn is_mount_root(stat: &Statx, path: &Path) -> bool {
+    if stat.stx_attributes_mask.contains(StatxAttributes::MOUNT_ROOT) {
+        return stat.stx_attributes.contains(StatxAttributes::MOUNT_ROOT);
+    }
+    // A kernel before 5.8 does not tell, but has a list.
+    let mounts = fs::read("/proc/self/mountinfo").unwrap_or_default();
+    path.canonicalize().is_ok_and(|path| is_mount_point(&mounts, path.as_os_str().as_bytes()))
+}
+
+/// Whether a list of mounts, as the kernel writes it, has this path.
+fn is_mount_point(mounts: &[u8], path: &[u8]) -> bool {
+    let points = mounts.split(|byte| *byte == b'\n').filter_map(|line| line.split(|byte| *byte == b' ').nth(4));
+    points.map(unescaped).any(|point| point == path)
+}
+
+/// The kernel writes spaces and the like as `\040`.
+fn unescaped(text: &[u8]) -> Vec<u8> {
+    let (mut plain, mut rest) = (Vec::with_capacity(text.len()), text);
+    while let Some((first, after)) = rest.split_first() {
+        let digits = after.get(..3).and_then(|digits| str::from_utf8(digits).ok());
+        match digits.and_then(|digits| u8::from_str_radix(digits, 8).ok()).filter(|_| *first == b'\\') {
+            Some(byte) => {
+                plain.push(byte);
+                rest = &after[3..];
+            }
+            None => {
+                plain.push(*first);
+                rest = after;
+            }
+        }
+    }
+    plain
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn mounts_are_found_in_the_list_of_the_kernel() {
+        let mounts = b"22 1 0:20 / / rw - ext4 /dev/vda rw\n\
+                       23 22 0:20 /srv/t.db /data/my\\040file.db rw - ext4 /dev/vda rw\n";
+        assert!(is_mount_point(mounts, b"/"));
+        assert!(is_mount_point(mounts, b"/data/my file.db"));
+        assert!(!is_mount_point(mounts, b"/srv/t.db"));
+        assert!(!is_mount_point(b"", b"/"));
+        assert_eq!(unescaped(b"a\\0\\"), b"a\\0\\");
+    }
+
+    #[test]
+    fn the_superuser_and_oneself_are_trusted() {
+        let ordinary = Trusted { user: 7, owner: None };
+        assert!(ordinary.includes(7) && ordinary.includes(0) && !ordinary.includes(8));
+        let superuser = Trusted { user: 0, owner: Some(8) };
+        assert!(superuser.includes(0) && superuser.includes(8) && !superuser.includes(7));
+    }
+}
