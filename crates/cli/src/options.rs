@@ -4,7 +4,6 @@ use std::fs::DirBuilder;
 use std::os::unix::fs::DirBuilderExt;
 use std::path::PathBuf;
 
-use tenure::store::redis::{RedisConfig, RedisStore};
 use tenure::store::sqlite::SqliteStore;
 use tenure::{CandidateId, ElectionBuilder, Namespace, Preset, Priority, Tenure, Timing};
 
@@ -19,18 +18,11 @@ pub fn open(global: &Global) -> Result<Tenure, Failure> {
     let namespace = Namespace::new(&global.namespace).map_err(|error| Failure::new(Exit::Usage, error.to_string()))?;
     let tenure = match &global.store {
         Some(url) => Tenure::open(url)?,
-        None => open_default()?,
+        // By its path: the name of a home directory need not fit into an address. A Redis that happens to be in the
+        // environment, as in many containers, is not taken for the one that is meant: `--store env:` asks for it.
+        None => Tenure::with_store(SqliteStore::open(default_database()?).map_err(tenure::Error::from)?)?,
     };
     Ok(tenure.namespace(namespace))
-}
-
-/// The store that the environment means, as the variables of another system tell it, or else a file of one's own.
-fn open_default() -> Result<Tenure, Failure> {
-    match RedisConfig::from_environment().map_err(tenure::Error::from)? {
-        Some(config) => Ok(Tenure::with_store(RedisStore::open(&config).map_err(tenure::Error::from)?)?),
-        // By its path: the name of a home directory need not fit into an address.
-        None => Ok(Tenure::with_store(SqliteStore::open(default_database()?).map_err(tenure::Error::from)?)?),
-    }
 }
 
 /// Checks the name and opens the store: a name that cannot be used must not leave a file behind.

@@ -1,8 +1,12 @@
 //! `tenure status`, `tenure watch` and `tenure history`.
 
+use std::time::{Duration, Instant};
+
 use rustix::process::Signal;
 use serde_json::{Value, json};
+use tenure_testkit::bound::within;
 use tenure_testkit::candidate::Candidate;
+use tenure_testkit::redis::RedisServer;
 use tenure_testkit::running::Running;
 use tenure_testkit::site::{ELECTION, Site};
 
@@ -71,6 +75,26 @@ fn watch_shows_the_change_after_a_hand_over_until_it_is_interrupted() {
     assert!(after["term"].as_u64() > before["term"].as_u64());
     watch.signal(Signal::INT);
     assert_eq!(watch.code(), 130);
+}
+
+#[test]
+fn watch_shows_soon_what_participants_of_another_make_do() {
+    let (site, server) = (site(), RedisServer::start());
+    let store = format!("{}?key_pattern=%7Bname%7D", server.url());
+    let watch = Running::start(&mut site.bare(["--store", &store, "watch", "cron-leader", "--json"]));
+    let shown = |candidate: Option<&str>| {
+        let begun = Instant::now();
+        watch.stdout().find("a change", |line| {
+            let line: Value = serde_json::from_str(line).unwrap();
+            (line["candidate"].as_str() == candidate).then_some(())
+        });
+        within("a change to be shown", begun.elapsed(), Duration::from_secs(10));
+    };
+    shown(None);
+    server.command(&["SET", "cron-leader", "theirs", "PX", "60000"]);
+    shown(Some("theirs"));
+    server.command(&["DEL", "cron-leader"]);
+    shown(None);
 }
 
 #[test]
