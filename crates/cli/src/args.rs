@@ -37,8 +37,9 @@ pub struct Cli {
 #[derive(Debug, Args)]
 pub struct Global {
     /// The store: sqlite:PATH, postgres://HOST/DATABASE (also postgres+advisory), redis://HOST:PORT (also rediss,
-    /// redis+sentinel, redis+cluster) or memory:.
-    /// Default: the Redis of MUTEX_REDIS_HOST or REDIS_HOST if one is set, else a SQLite file in your state directory.
+    /// redis+sentinel, redis+cluster), env: (the Redis of MUTEX_REDIS_HOST or REDIS_HOST, under the keys of LeaderService)
+    /// or memory:.
+    /// Default: a SQLite file in your state directory.
     #[arg(long, value_name = "URL", env = "TENURE_STORE", hide_env_values = true, global = true)]
     pub store: Option<String>,
     /// Elections of the same name in different namespaces do not meet.

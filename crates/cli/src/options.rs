@@ -5,9 +5,8 @@ use std::fs::DirBuilder;
 use std::os::unix::fs::DirBuilderExt;
 use std::path::PathBuf;
 
-use tenure::store::redis::{RedisConfig, RedisStore};
 use tenure::store::sqlite::SqliteStore;
-use tenure::{CandidateId, ElectionBuilder, Namespace, Preset, Priority, StoreError, StoreUrl, Tenure, Timing};
+use tenure::{CandidateId, ElectionBuilder, Namespace, Preset, Priority, StoreUrl, Tenure, Timing};
 
 use crate::args::{CandidateArgs, EnvironmentArgs, Global, TimingArgs};
 use crate::exit::{Exit, Failure};
@@ -23,7 +22,9 @@ pub fn open(global: &Global) -> Result<Tenure, Failure> {
     let namespace = Namespace::new(&global.namespace).map_err(|error| Failure::new(Exit::Usage, error.to_string()))?;
     let tenure = match &global.store {
         Some(url) => Tenure::open(url)?,
-        None => open_default(|| Ok(SqliteStore::open(default_database()?)))?,
+        // By its path: the name of a home directory need not fit into an address. A Redis that happens to be in the
+        // environment, as in many containers, is not taken for the one that is meant: `--store env:` asks for it.
+        None => Tenure::with_store(SqliteStore::open(default_database()?).map_err(tenure::Error::from)?)?,
     };
     Ok(tenure.namespace(namespace))
 }
@@ -36,7 +37,10 @@ pub fn open_to_look(global: &Global) -> Result<Tenure, Failure> {
     let namespace = Namespace::new(&global.namespace).map_err(|error| Failure::new(Exit::Usage, error.to_string()))?;
     let tenure = match &global.store {
         Some(url) => Tenure::open_existing(url)?,
-        None => open_default(|| Ok(SqliteStore::open_existing(default_directory()?.join(DEFAULT_NAME))))?,
+        None => {
+            let store = SqliteStore::open_existing(default_directory()?.join(DEFAULT_NAME));
+            Tenure::with_store(store.map_err(tenure::Error::from)?)?
+        }
     };
     Ok(tenure.namespace(namespace))
 }
@@ -46,20 +50,10 @@ pub fn open_to_look(global: &Global) -> Result<Tenure, Failure> {
 pub fn store_shown(global: &Global) -> String {
     match &global.store {
         Some(url) => url.parse::<StoreUrl>().map_or_else(|_| "the store".to_owned(), |url| url.to_string()),
-        None if matches!(RedisConfig::from_environment(), Ok(None)) => match default_directory() {
+        None => match default_directory() {
             Ok(directory) => format!("sqlite:{}", directory.join(DEFAULT_NAME).display()),
             Err(_) => "the default store".to_owned(),
         },
-        None => "the Redis that the environment names".to_owned(),
-    }
-}
-
-/// The store that the environment means, as the variables of another system tell it, or else a file of one's own.
-fn open_default(file: impl FnOnce() -> Result<Result<SqliteStore, StoreError>, Failure>) -> Result<Tenure, Failure> {
-    match RedisConfig::from_environment().map_err(tenure::Error::from)? {
-        Some(config) => Ok(Tenure::with_store(RedisStore::open(&config).map_err(tenure::Error::from)?)?),
-        // By its path: the name of a home directory need not fit into an address.
-        None => Ok(Tenure::with_store(file()?.map_err(tenure::Error::from)?)?),
     }
 }
 
@@ -69,8 +63,8 @@ fn open_default(file: impl FnOnce() -> Result<Result<SqliteStore, StoreError>, F
 pub fn credentials(global: &Global, environment: &EnvironmentArgs) -> Vec<OsString> {
     let of_the_store: &[&str] = match &global.store {
         Some(url) if url.starts_with("postgres") => &["PGPASSWORD", "PGPASSFILE", "PGSSLCERT", "PGSSLKEY"],
-        Some(_) => &[],
-        None => &["MUTEX_REDIS_PASSWORD"],
+        Some(url) if url.starts_with("env:") => &["MUTEX_REDIS_PASSWORD"],
+        Some(_) | None => &[],
     };
     // The address, too, may carry a password.
     let names = ["TENURE_STORE"].iter().chain(of_the_store).map(OsString::from);

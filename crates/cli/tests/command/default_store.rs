@@ -87,13 +87,26 @@ fn without_a_home_it_says_what_to_do() {
 }
 
 #[test]
-fn the_redis_of_the_environment_comes_first() {
+fn a_redis_in_the_environment_is_not_taken_unasked() {
+    let (site, server) = (site(), RedisServer::start());
+    std::fs::create_dir(site.path("home")).unwrap();
+    let finished = run(&site, |command| {
+        command.env("REDIS_HOST", "127.0.0.1").env("REDIS_PORT", server.port().to_string()).env("REDIS_PREFIX", "x");
+    });
+    assert_eq!((finished.code, finished.stdout.as_str()), (Some(0), "led"), "{finished:?}");
+    assert_eq!(server.command(&["DBSIZE"]), redis::Value::Int(0));
+    assert_private(&site.path("home/.local/state/tenure"));
+}
+
+#[test]
+fn the_redis_of_the_environment_is_used_when_it_is_asked_for() {
     let (site, server) = (site(), RedisServer::start());
     for (host, port, prefix) in
         [("REDIS_HOST", "REDIS_PORT", "REDIS_PREFIX"), ("MUTEX_REDIS_HOST", "MUTEX_REDIS_PORT", "MUTEX_REDIS_PREFIX")]
     {
         let finished = run(&site, |command| {
             command.env(host, "127.0.0.1").env(port, server.port().to_string()).env(prefix, prefix);
+            command.env("TENURE_STORE", "env:");
         });
         assert_eq!((finished.code, finished.stdout.as_str()), (Some(0), "led"), "{finished:?}");
         let history = format!("{{{prefix}:leader:{ELECTION}}}:history");
@@ -103,10 +116,17 @@ fn the_redis_of_the_environment_comes_first() {
 }
 
 #[test]
-fn variables_that_contradict_themselves_are_refused() {
-    let finished = run(&site(), |command| {
-        command.env("REDIS_SENTINEL_HOST", "127.0.0.1");
-    });
-    assert_eq!(finished.code, Some(2), "{finished:?}");
-    assert!(finished.stderr.contains("REDIS_SENTINEL_NAME"), "{finished:?}");
+fn variables_that_do_not_say_enough_are_refused() {
+    for (variable, word) in [
+        ("REDIS_SENTINEL_HOST", "REDIS_SENTINEL_NAME"),
+        // Whoever takes part in the same election has it from its package.json.
+        ("REDIS_HOST", "REDIS_PREFIX"),
+        ("REDIS_PREFIX", "MUTEX_REDIS_HOST"),
+    ] {
+        let finished = run(&site(), |command| {
+            command.env(variable, "127.0.0.1").env("TENURE_STORE", "env:");
+        });
+        assert_eq!(finished.code, Some(2), "{finished:?}");
+        assert!(finished.stderr.contains(word), "{finished:?}");
+    }
 }

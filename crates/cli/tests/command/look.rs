@@ -1,8 +1,12 @@
 //! `tenure status`, `tenure watch` and `tenure history`.
 
+use std::time::{Duration, Instant};
+
 use rustix::process::Signal;
 use serde_json::{Value, json};
+use tenure_testkit::bound::within;
 use tenure_testkit::candidate::Candidate;
+use tenure_testkit::redis::RedisServer;
 use tenure_testkit::running::Running;
 use tenure_testkit::site::{ELECTION, Site};
 
@@ -140,6 +144,26 @@ fn watch_tells_in_words_why_a_leader_lost() {
     first.signal(Signal::TERM);
     let told = watch.stdout().find("the loss", |line| line.contains("a lost term").then(|| line.to_owned()));
     assert!(told.ends_with(": stopped"), "{told}");
+}
+
+#[test]
+fn watch_shows_soon_what_participants_of_another_make_do() {
+    let (site, server) = (site(), RedisServer::start());
+    let store = format!("{}?key_pattern=%7Bname%7D", server.url());
+    let watch = Running::start(&mut site.bare(["--store", &store, "watch", "cron-leader", "--json"]));
+    let shown = |candidate: Option<&str>| {
+        let begun = Instant::now();
+        watch.stdout().find("a change", |line| {
+            let line: Value = serde_json::from_str(line).unwrap();
+            (line["candidate"].as_str() == candidate).then_some(())
+        });
+        within("a change to be shown", begun.elapsed(), Duration::from_secs(10));
+    };
+    shown(None);
+    server.command(&["SET", "cron-leader", "theirs", "PX", "60000"]);
+    shown(Some("theirs"));
+    server.command(&["DEL", "cron-leader"]);
+    shown(None);
 }
 
 #[test]

@@ -22,6 +22,7 @@ use super::{MemoryStore, Store, StoreError, StoreErrorKind};
 /// | `redis+cluster://HOST,HOST` | a cluster |
 /// | `postgres://HOST/DATABASE` | a table of PostgreSQL |
 /// | `postgres+advisory://HOST/DATABASE` | advisory locks of PostgreSQL |
+/// | `env:` | the Redis that the variables of `LeaderService` name, under its keys |
 /// | `memory:` | this process only |
 ///
 /// # Errors
@@ -34,16 +35,26 @@ pub fn open(url: &StoreUrl) -> Result<Arc<dyn Store>, StoreError> {
         #[cfg(feature = "redis")]
         "redis" | "rediss" | "valkey" | "valkeys" | "redis+sentinel" | "rediss+sentinel" | "redis+cluster"
         | "rediss+cluster" => Ok(Arc::new(RedisStore::open(&RedisConfig::from_url(url)?)?)),
+        #[cfg(feature = "redis")]
+        "env" => match RedisConfig::from_environment()? {
+            Some(config) if url.rest().is_empty() => Ok(Arc::new(RedisStore::open(&config)?)),
+            Some(_) => Err(configuration("nothing follows env: in the store address".to_owned())),
+            None => Err(configuration(
+                "the store address env: asks for the Redis of the environment, and none of MUTEX_REDIS_HOST, REDIS_HOST, \
+                 MUTEX_REDIS_SENTINEL_HOST and REDIS_SENTINEL_HOST is set"
+                    .to_owned(),
+            )),
+        },
         #[cfg(feature = "postgres")]
         "postgres" | "postgresql" => Ok(Arc::new(PostgresStore::open(&PostgresConfig::from_url(url)?))),
         #[cfg(feature = "postgres")]
         "postgres+advisory" | "postgresql+advisory" => {
             Ok(Arc::new(AdvisoryStore::open(&PostgresConfig::from_url(url)?)))
         }
-        scheme => Err(StoreError::not_sent(
-            StoreErrorKind::Configuration,
-            format!("there is no store for the scheme {scheme:?}; use one of {}", known_schemes()),
-        )),
+        scheme => Err(configuration(format!(
+            "there is no store for the scheme {scheme:?}; use one of {}",
+            known_schemes()
+        ))),
     }
 }
 
@@ -57,6 +68,10 @@ pub fn open_existing(url: &StoreUrl) -> Result<Arc<dyn Store>, StoreError> {
         "sqlite" => Ok(Arc::new(SqliteStore::open_existing(sqlite::path_of(url.rest())?)?)),
         _ => open(url),
     }
+}
+
+fn configuration(message: String) -> StoreError {
+    StoreError::not_sent(StoreErrorKind::Configuration, message)
 }
 
 /// The address of a store. Printing it hides the password.
@@ -185,7 +200,8 @@ fn known_schemes() -> String {
     let sqlite = cfg!(feature = "sqlite").then_some("sqlite:PATH");
     let redis = cfg!(feature = "redis").then_some("redis://HOST (also rediss, redis+sentinel, redis+cluster)");
     let postgres = cfg!(feature = "postgres").then_some("postgres://HOST/DATABASE (also postgres+advisory)");
-    let known: Vec<&str> = sqlite.into_iter().chain(redis).chain(postgres).chain(["memory:"]).collect();
+    let env = cfg!(feature = "redis").then_some("env:");
+    let known: Vec<&str> = sqlite.into_iter().chain(redis).chain(postgres).chain(env).chain(["memory:"]).collect();
     known.join(", ")
 }
 

@@ -9,7 +9,7 @@ use tenure_testkit::bound::within;
 use tenure_testkit::redis::RedisServer;
 
 use crate::foreign::Foreigner;
-use crate::support::{Stander, TTL, assert_told, id, key, next, open, term_of, until};
+use crate::support::{PATIENCE, Stander, TTL, assert_told, id, key, next, open, term_of, until};
 
 /// The lease of a participant that is waited for.
 const SHORT: Duration = Duration::from_millis(500);
@@ -276,6 +276,25 @@ async fn a_foreign_take_over_is_told_to_whoever_watches_everything() {
         assert_eq!(next(&mut hints).await.key, Some(candidate.key.clone()));
     })
     .await;
+}
+
+#[tokio::test]
+async fn a_lock_is_shared_with_those_who_put_lock_before_its_name() {
+    let server = RedisServer::start();
+    let tenure = Tenure::open(&format!("{}?key_pattern=lock:{{name}}", server.url())).unwrap();
+    let lock = || tenure.lock("order-42").unwrap().timing(Timing::from_ttl(Duration::from_secs(3)).unwrap());
+    let mut foreigner = Foreigner::new(&server, "lock:order-42", "0123456789abcdef", TTL);
+    assert!(foreigner.acquires());
+    assert!(lock().try_acquire().await.unwrap().is_none());
+    let patient = lock().wait_max(PATIENCE);
+    let waiting = tokio::spawn(async move { patient.acquire().await });
+    let observer = Stander::at(&format!("{}?key_pattern=lock:{{name}}", server.url()), "order-42", "observer");
+    until("somebody who waits", async || (!observer.observe().await.standing_by.is_empty()).then_some(())).await;
+    assert!(foreigner.releases());
+    let guard = waiting.await.unwrap().unwrap();
+    assert!(!foreigner.acquires());
+    guard.release().await.unwrap();
+    assert!(foreigner.acquires());
 }
 
 /// A server and an election that is shared.

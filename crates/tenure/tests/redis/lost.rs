@@ -2,6 +2,7 @@
 
 use std::time::Duration;
 
+use tenure::{Event, EventKind, Tenure, Timing};
 use tenure_testkit::bound::within;
 use tenure_testkit::proxy::{Direction, Fault, Proxy};
 use tenure_testkit::redis::RedisServer;
@@ -50,6 +51,31 @@ async fn a_network_that_was_away_for_a_moment_is_used_again_at_once() {
     let healed = std::time::Instant::now();
     until("an answer", async || tokio::time::timeout(Duration::from_millis(200), leader.keeps(term)).await.ok()).await;
     within("an answer after the network is back", healed.elapsed(), Duration::from_secs(2));
+}
+
+#[tokio::test]
+async fn a_server_that_answers_nonsense_is_asked_less_and_less_often() {
+    let server = RedisServer::start();
+    // Nobody ever had this term. Whoever campaigns is answered nonsense, and whoever resigns is not.
+    server.command(&["SET", LEASE, "somebody", "PX", "600000"]);
+    server.command(&["HSET", ELECTION, "holder", "somebody", "term", "0", "since", "1"]);
+    let tenure = Tenure::open(&server.url()).unwrap();
+    let timing = Timing::from_ttl(Duration::from_secs(2)).unwrap();
+    let election = tenure.election("e").unwrap().timing(timing).start().unwrap();
+    let mut events = election.events();
+    let is_error = |event: &Event| matches!(event.kind, EventKind::Error { .. });
+    let mut count = 0;
+    let counting = async {
+        while let Some(event) = events.next().await {
+            count += usize::from(is_error(&event));
+        }
+    };
+    // Waits because it is to be seen how often it asks.
+    assert!(tokio::time::timeout(Duration::from_secs(4), counting).await.is_err(), "it stands on");
+    assert!((5..48).contains(&count), "{count} errors in four seconds");
+
+    server.command(&["DEL", LEASE, ELECTION]);
+    until("a leader", async || election.is_leader().then_some(())).await;
 }
 
 #[tokio::test]

@@ -44,8 +44,7 @@ pub(super) enum Servers {
 
 const PREFIX: &str = "tenure";
 const KEY_PATTERN: &str = "{prefix}:{namespace}:{name}";
-/// How `LeaderService` names its keys, and what it puts before them.
-const FOREIGN_PREFIX: &str = "app";
+/// How `LeaderService` names its keys.
 const FOREIGN_KEY_PATTERN: &str = "{prefix}:leader:{name}";
 
 impl RedisConfig {
@@ -70,10 +69,11 @@ impl RedisConfig {
 
     /// What the variables of `LeaderService` say, if there are any: `MUTEX_REDIS_HOST`, `_PORT`, `_PREFIX`,
     /// `_SENTINEL_HOST`, `_SENTINEL_PORT` and `_SENTINEL_NAME`, each falling back to the same name without `MUTEX_`.
-    /// Keys are then named as `LeaderService` names them.
+    /// Keys are then named as `LeaderService` names them. The address `env:` means the same.
     ///
     /// # Errors
-    /// When a port is not a number, or there are sentinels but no name to ask them for.
+    /// When a port is not a number, there are sentinels but no name to ask them for, or there is no prefix: a `LeaderService`
+    /// without one takes the `name` of its `package.json`, which nobody else can know.
     pub fn from_environment() -> Result<Option<Self>, StoreError> {
         let variable = |name: &str| {
             let set = |name: String| env::var(name).ok().filter(|value| !value.is_empty());
@@ -170,7 +170,11 @@ fn from_variables(variable: impl Fn(&str) -> Option<String>) -> Result<Option<Re
     } else {
         return Ok(None);
     };
-    let prefix = variable("PREFIX").unwrap_or_else(|| FOREIGN_PREFIX.to_owned());
+    let prefix = variable("PREFIX").ok_or(
+        "the environment names a Redis, but neither MUTEX_REDIS_PREFIX nor REDIS_PREFIX is set; a LeaderService begins its keys \
+         with the name in its package.json then, and would not be met. Set one of the two to that name, or to app, which it \
+         takes where there is none",
+    )?;
     Ok(Some(RedisConfig::of(servers).prefix(prefix).key_pattern(FOREIGN_KEY_PATTERN)))
 }
 
@@ -188,9 +192,9 @@ mod tests {
         let config = read(&[("HOST", "db"), ("PORT", "7000"), ("PREFIX", "shop")]).unwrap().unwrap();
         assert_eq!((config.place(), config.prefix.as_str()), ("db:7000".to_owned(), "shop"));
         assert_eq!(config.key_pattern, "{prefix}:leader:{name}");
-        let config = read(&[("HOST", "db")]).unwrap().unwrap();
+        let config = read(&[("HOST", "db"), ("PREFIX", "app")]).unwrap().unwrap();
         assert_eq!((config.place(), config.prefix.as_str()), ("db:6379".to_owned(), "app"));
-        let sentinel = [("SENTINEL_HOST", "watch"), ("SENTINEL_NAME", "main"), ("HOST", "db")];
+        let sentinel = [("SENTINEL_HOST", "watch"), ("SENTINEL_NAME", "main"), ("HOST", "db"), ("PREFIX", "app")];
         assert_eq!(read(&sentinel).unwrap().unwrap().place(), "main (sentinels watch:26379)");
     }
 
@@ -198,5 +202,7 @@ mod tests {
     fn variables_that_make_no_sense_are_told() {
         assert!(read(&[("HOST", "db"), ("PORT", "x")]).unwrap_err().contains("PORT"));
         assert!(read(&[("SENTINEL_HOST", "watch")]).unwrap_err().contains("SENTINEL_NAME"));
+        // It would be taken from a file that only the other program has.
+        assert!(read(&[("HOST", "db")]).unwrap_err().contains("the name in its package.json"));
     }
 }

@@ -25,6 +25,7 @@ const OLDEST: u32 = 6;
 /// Connects, reads, writes, and looks at how the servers are set up.
 pub(super) async fn examine(desk: &Desk) -> Vec<Finding> {
     let mut findings = look(desk).await;
+    findings.push(Finding::good("keys", format!("the lease of an election is the key {}", desk.keys().example())));
     findings.extend(expiry(desk).await);
     findings.push(writable(desk).await);
     findings

@@ -80,15 +80,34 @@ impl Keys {
             );
             return Err(StoreError::not_sent(StoreErrorKind::Configuration, message));
         }
+        let name = escaped(key.name.as_str(), IN_NAME);
+        if !self.parts.contains(&Part::Namespace) && matches!(name, Cow::Owned(_)) {
+            let message = format!(
+                "the name {:?} cannot be used with the key pattern {:?}: {{, }} and % would be written as in {name:?}, and \
+                 participants of another make would look at another key; choose a name without them",
+                key.name, self.pattern,
+            );
+            return Err(StoreError::not_sent(StoreErrorKind::Configuration, message));
+        }
         let mut lease = String::with_capacity(self.prefix.len() + 64);
         for part in &self.parts {
             match part {
                 Part::Literal(text) => lease.push_str(text),
                 Part::Namespace => lease.push_str(&escaped(key.namespace.as_str(), IN_NAMESPACE)),
-                Part::Name => lease.push_str(&escaped(key.name.as_str(), IN_NAME)),
+                Part::Name => lease.push_str(&name),
             }
         }
         Ok(lease)
+    }
+
+    /// What the names of leases look like, for people.
+    pub(super) fn example(&self) -> String {
+        let text = |part: &Part| match part {
+            Part::Literal(text) => text.clone(),
+            Part::Namespace => "NAMESPACE".to_owned(),
+            Part::Name => "NAME".to_owned(),
+        };
+        self.parts.iter().map(text).collect()
     }
 
     /// The election whose lease has this name, if it is one of this pattern.
@@ -233,13 +252,29 @@ mod tests {
     fn all_keys_of_an_election_share_a_hash_slot() {
         for pattern in ["{prefix}:{namespace}:{name}", "{name}", "{{mine}}:{name}"] {
             let keys = Keys::new("tenure", pattern).unwrap();
-            for name in ["a", "{tag}x", "a}b", "{}", "{a", "🦀"] {
+            let names = ["a", "{tag}x", "a}b", "{}", "{a", "🦀"].into_iter();
+            // Those that have to be escaped are refused where others name keys, too.
+            for name in names.filter(|name| pattern.contains("{namespace}") || !name.contains(IN_NAME)) {
                 let lease = keys.lease(&key("default", name)).unwrap();
                 for companion in companions(&lease, ELECTION_KEYS).chain(companions(&lease, MESSAGE_KEYS)) {
                     assert_eq!(tag_of(&companion), tag_of(&lease), "{companion}");
                 }
             }
         }
+    }
+
+    #[test]
+    fn a_name_that_others_would_write_differently_is_refused_under_their_patterns() {
+        for pattern in ["{prefix}:leader:{name}", "{name}"] {
+            let keys = Keys::new("app", pattern).unwrap();
+            for name in ["a{b", "a}b", "100%"] {
+                let error = keys.lease(&key("default", name)).unwrap_err().to_string();
+                assert!(error.contains(name) && error.contains("another key"), "{error}");
+            }
+            assert!(keys.lease(&key("default", "a:b c/d")).is_ok());
+        }
+        let keys = Keys::new("tenure", "{prefix}:{namespace}:{name}").unwrap();
+        assert_eq!(keys.lease(&key("default", "100%")).unwrap(), "tenure:default:100%25");
     }
 
     #[test]
