@@ -21,3 +21,4 @@ mod rights;
 mod stander;
 mod support;
 mod takeover;
+mod view;
