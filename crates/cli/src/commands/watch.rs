@@ -31,8 +31,8 @@ struct ChangeLine<'a> {
 /// The pause before looking again at a store that failed.
 const AFTER_FAILURE: Duration = Duration::from_secs(1);
 
-/// What is remembered of an election: who leads, and under which term.
-type Known = Option<(String, u64)>;
+/// What is remembered of an election: who leads, and under which term, if that is known.
+type Known = Option<(String, Option<u64>)>;
 
 pub(super) async fn execute(global: &Global, args: &StatusArgs) -> Result<Exit, Failure> {
     let mut signals = Signals::listen()?;
@@ -75,13 +75,13 @@ pub(super) async fn execute(global: &Global, args: &StatusArgs) -> Result<Exit, 
 fn next_look(observed: &[(String, Observation)], pushes: bool) -> Duration {
     const AFTER_EXPIRY: Duration = Duration::from_millis(20);
     let longest = if pushes { Duration::from_secs(30) } else { Duration::from_secs(1) };
-    let expiries = observed.iter().filter_map(|(_, seen)| seen.lease.as_ref()).map(|lease| lease.remaining);
+    let expiries = observed.iter().filter_map(|(_, seen)| seen.lease.as_ref()?.remaining);
     expiries.map(|remaining| remaining + AFTER_EXPIRY).chain([longest]).min().unwrap_or(longest)
 }
 
 fn leader_of(seen: &Observation) -> Known {
-    let leader = &seen.lease.as_ref()?.leader;
-    Some((leader.candidate.to_string(), leader.term.get()))
+    let lease = seen.lease.as_ref()?;
+    Some((lease.leader.candidate.to_string(), lease.term.map(tenure::Term::get)))
 }
 
 fn report(json: bool, election: &str, leader: &Known) -> io::Result<()> {
@@ -91,7 +91,7 @@ fn report(json: bool, election: &str, leader: &Known) -> io::Result<()> {
             event: "observed",
             election,
             candidate: leader.as_ref().map(|(candidate, _)| candidate.as_str()),
-            term: leader.as_ref().map(|(_, term)| *term),
+            term: leader.as_ref().and_then(|(_, term)| *term),
             reason: None,
             at,
             boot_ns: Clock::boottime().now().as_nanos(),
@@ -100,7 +100,8 @@ fn report(json: bool, election: &str, leader: &Known) -> io::Result<()> {
     }
     use std::io::Write;
     match leader {
-        Some((candidate, term)) => writeln!(io::stdout(), "{at}  {election}: {candidate} leads, term {term}"),
+        Some((candidate, None)) => writeln!(io::stdout(), "{at}  {election}: {candidate} leads"),
+        Some((candidate, Some(term))) => writeln!(io::stdout(), "{at}  {election}: {candidate} leads, term {term}"),
         None => writeln!(io::stdout(), "{at}  {election}: nobody leads"),
     }
 }

@@ -132,7 +132,7 @@ async fn how_long_a_lease_that_was_taken_over_lasts_is_learned_from_those_who_kn
     let ttl = async |service: &str| {
         let lease = Stander::new(&place.store(), service, "ours").observe().await.lease.unwrap();
         assert_eq!(lease.leader.candidate.as_str(), "old");
-        lease.ttl
+        lease.ttl.unwrap()
     };
     let foreigner = async |name: &str, service: &str, timeout| {
         Foreigner::new(&place, Style::Named, name, timeout).await.in_service(service)
