@@ -162,9 +162,11 @@ impl StatusLine {
         Self {
             election: election.to_owned(),
             leader: lease.map(|lease| lease.leader.candidate.to_string()),
-            term: observed.last_term.map(tenure::Term::get),
-            remaining_ms: lease.map(|lease| u64::try_from(lease.remaining.as_millis()).unwrap_or(u64::MAX)),
-            since: lease.map(|lease| timestamp(lease.leader.since_unix_ms)),
+            term: lease.map_or(observed.last_term, |lease| lease.term).map(tenure::Term::get),
+            remaining_ms: lease
+                .and_then(|lease| lease.remaining)
+                .map(|remaining| u64::try_from(remaining.as_millis()).unwrap_or(u64::MAX)),
+            since: lease.and_then(|lease| lease.leader.since_unix_ms).map(timestamp),
             metadata: lease.map_or_else(|| serde_json::json!({}), |lease| serde_json::json!(*lease.leader.metadata)),
             reserved_for: observed.reserved_for.as_ref().map(ToString::to_string),
             standing_by: observed.standing_by.iter().map(|stand_by| stand_by.candidate.to_string()).collect(),

@@ -95,10 +95,12 @@ impl fmt::Debug for Nonce {
 pub struct Leader {
     /// The leader's label.
     pub candidate: CandidateId,
-    /// The term it leads under.
+    /// The term it leads under. One that takes part without drawing terms is shown with one that is below all that will be
+    /// granted after it.
     pub term: Term,
-    /// When it was granted that term: milliseconds since the Unix epoch on the store's wall clock. For people only.
-    pub since_unix_ms: u64,
+    /// When it was granted that term: milliseconds since the Unix epoch on the store's wall clock. For people only, and none
+    /// where the store does not know.
+    pub since_unix_ms: Option<u64>,
     /// What it published about itself.
     pub metadata: Metadata,
 }

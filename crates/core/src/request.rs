@@ -88,10 +88,12 @@ pub struct Observation {
 pub struct Lease {
     /// Who holds it.
     pub leader: Leader,
-    /// How long it still runs unless renewed.
-    pub remaining: Duration,
-    /// How long it runs when renewed.
-    pub ttl: Duration,
+    /// The term it is held under; none if its holder takes part without drawing terms.
+    pub term: Option<Term>,
+    /// How long it still runs unless renewed; none where only its holder knows.
+    pub remaining: Option<Duration>,
+    /// How long it runs when renewed; none where only its holder knows.
+    pub ttl: Option<Duration>,
 }
 
 /// A candidate that would lead if it could.

@@ -73,9 +73,7 @@ async fn look(
     let mut rows = Vec::with_capacity(observed.len());
     for (position, (name, seen)) in observed.iter().enumerate() {
         let term = seen.lease.as_ref().map(|lease| lease.leader.term);
-        let is_current = |known: &Details| {
-            known.term == term && (known.looked_at.elapsed() < DETAILS_EVERY || position >= DETAILED_MAX)
-        };
+        let is_current = |known: &Details| known.term == term && known.looked_at.elapsed() < DETAILS_EVERY;
         if position < DETAILED_MAX && !details.get(name).is_some_and(is_current) {
             details.insert(name.clone(), look_closer(tenure, name, seen).await?);
         }

@@ -53,7 +53,7 @@ pub(super) fn row(name: &str, seen: &Observation) -> Vec<String> {
         line.election,
         line.leader.or(reserved).unwrap_or_else(dash),
         line.term.map_or_else(dash, |term| term.to_string()),
-        seen.lease.as_ref().map_or_else(dash, |lease| show(lease.remaining)),
+        seen.lease.as_ref().and_then(|lease| lease.remaining).map_or_else(dash, show),
         line.since.unwrap_or_else(dash),
         if line.standing_by.is_empty() { dash() } else { line.standing_by.join(", ") },
     ]

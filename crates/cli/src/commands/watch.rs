@@ -1,7 +1,7 @@
 //! `tenure watch`: changes of leadership as they happen.
 
 use std::collections::BTreeMap;
-use std::io;
+use std::io::{self, Write};
 use std::time::Duration;
 
 use serde::Serialize;
@@ -32,8 +32,8 @@ struct ChangeLine<'a> {
 /// The pause before looking again at a store that failed.
 const AFTER_FAILURE: Duration = Duration::from_secs(1);
 
-/// What is remembered of an election: who leads, and under which term.
-type Known = Option<(String, u64)>;
+/// What is remembered of an election: who leads, and under which term, if that is known.
+type Known = Option<(String, Option<u64>)>;
 
 pub(super) async fn execute(global: &Global, args: &WatchArgs) -> Result<Exit, Failure> {
     let mut signals = Signals::listen()?;
@@ -49,10 +49,11 @@ pub(super) async fn execute(global: &Global, args: &WatchArgs) -> Result<Exit, F
         for (name, seen) in &observed {
             let now = leader_of(seen);
             if known.get(name) != Some(&now) {
-                let lost =
-                    known.get(name).cloned().flatten().filter(|(_, term)| Some(*term) != now.as_ref().map(|now| now.1));
-                let ended = match lost {
-                    Some((candidate, term)) => Some((reason(&tenure, name, term).await, candidate, term)),
+                let ended = match known.get(name).cloned().flatten() {
+                    Some((candidate, term)) => {
+                        let reason = reason(&tenure, name, term).await;
+                        Some(Ended { candidate, term, reason })
+                    }
                     None => None,
                 };
                 if !is_read(report(args.json, name, ended.as_ref(), &now))? {
@@ -82,55 +83,61 @@ fn next_look(observed: &[(String, Observation)], pushes: bool) -> Duration {
     const AFTER_EXPIRY: Duration = Duration::from_millis(20);
     // Participants of another make tell nobody, and neither does whoever changes a store by hand.
     let longest = Duration::from_secs(if pushes { 2 } else { 1 });
-    let expiries = observed.iter().filter_map(|(_, seen)| seen.lease.as_ref()).map(|lease| lease.remaining);
+    let expiries = observed.iter().filter_map(|(_, seen)| seen.lease.as_ref()?.remaining);
     expiries.map(|remaining| remaining + AFTER_EXPIRY).chain([longest]).min().unwrap_or(longest)
 }
 
 fn leader_of(seen: &Observation) -> Known {
-    let leader = &seen.lease.as_ref()?.leader;
-    Some((leader.candidate.to_string(), leader.term.get()))
+    let lease = seen.lease.as_ref()?;
+    Some((lease.leader.candidate.to_string(), lease.term.map(tenure::Term::get)))
 }
 
 /// Why a leadership ended, if the store has written it down.
-async fn reason(tenure: &Tenure, election: &str, term: u64) -> Option<String> {
+async fn reason(tenure: &Tenure, election: &str, term: Option<u64>) -> Option<String> {
     const NEWEST: usize = 16;
     let history = tenure.history(election, NEWEST).await.ok()?;
-    let is_it = |change: &&Transition| change.change == Change::Lost && change.term.get() == term;
+    let is_it = |change: &&Transition| change.change == Change::Lost && Some(change.term.get()) == term;
     history.iter().find(is_it).map(|change| change.reason.clone())
 }
 
-/// A leadership that ended: why, if it is known, whose, and under which term.
-type Ended = (Option<String>, String, u64);
+/// A leadership that ended, and why, if that is known.
+struct Ended {
+    candidate: String,
+    term: Option<u64>,
+    reason: Option<String>,
+}
 
 fn report(json: bool, election: &str, ended: Option<&Ended>, leader: &Known) -> io::Result<()> {
-    let at = now();
-    if json {
-        let boot_ns = Clock::boottime().now().as_nanos();
-        let line = |event, candidate, term, reason| ChangeLine {
-            event,
-            election,
-            candidate,
-            term,
-            reason,
-            at: at.clone(),
-            boot_ns,
-        };
-        if let Some((reason, candidate, term)) = ended {
-            json_line(&mut io::stdout(), &line("lost", Some(candidate.as_str()), Some(*term), reason.as_deref()))?;
-        }
-        let candidate = leader.as_ref().map(|(candidate, _)| candidate.as_str());
-        return json_line(
-            &mut io::stdout(),
-            &line("observed", candidate, leader.as_ref().map(|(_, term)| *term), None),
-        );
+    if json { report_json(election, ended, leader) } else { report_text(election, ended, leader) }
+}
+
+fn report_json(election: &str, ended: Option<&Ended>, leader: &Known) -> io::Result<()> {
+    let (at, boot_ns) = (now(), Clock::boottime().now().as_nanos());
+    if let Some(Ended { candidate, term, reason }) = ended {
+        let (candidate, reason, at) = (Some(candidate.as_str()), reason.as_deref(), at.clone());
+        let line = ChangeLine { event: "lost", election, candidate, term: *term, reason, at, boot_ns };
+        json_line(&mut io::stdout(), &line)?;
     }
-    use std::io::Write;
-    if let Some((reason, candidate, term)) = ended {
+    let candidate = leader.as_ref().map(|(candidate, _)| candidate.as_str());
+    let term = leader.as_ref().and_then(|(_, term)| *term);
+    json_line(
+        &mut io::stdout(),
+        &ChangeLine { event: "observed", election, candidate, term, reason: None, at, boot_ns },
+    )
+}
+
+fn report_text(election: &str, ended: Option<&Ended>, leader: &Known) -> io::Result<()> {
+    let at = now();
+    let under = |term: &Option<u64>| term.map(|term| format!(" term {term}")).unwrap_or_default();
+    let mut out = io::stdout().lock();
+    if let Some(Ended { candidate, term, reason }) = ended {
         let reason = printable(reason.as_deref().unwrap_or("nobody wrote down why"));
-        writeln!(io::stdout(), "{at}  {election}: {candidate} lost term {term}: {reason}")?;
+        writeln!(out, "{at}  {election}: {candidate} lost{}: {reason}", under(term))?;
     }
     match leader {
-        Some((candidate, term)) => writeln!(io::stdout(), "{at}  {election}: {candidate} leads, term {term}"),
-        None => writeln!(io::stdout(), "{at}  {election}: nobody leads"),
-    }
+        Some((candidate, None)) => writeln!(out, "{at}  {election}: {candidate} leads"),
+        Some((candidate, Some(term))) => writeln!(out, "{at}  {election}: {candidate} leads, term {term}"),
+        None => writeln!(out, "{at}  {election}: nobody leads"),
+    }?;
+    out.flush()
 }

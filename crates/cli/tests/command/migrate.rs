@@ -103,3 +103,24 @@ fn other_stores_need_none() {
     }
     assert_eq!(tenure("mongodb://host/db", &["migrate"]).code, Some(2));
 }
+
+/// Of a lock that somebody else holds nobody but the holder knows since when, under which term and for how long.
+#[test]
+fn what_is_not_known_of_an_advisory_lock_is_not_made_up() {
+    let database = POSTGRES.new_database();
+    let store = app(&database).replacen("postgres://", "postgres+advisory://", 1);
+    let mut foreigner = Session::open(&app(&database)).unwrap();
+    foreigner.run("SELECT pg_advisory_lock(7)").unwrap();
+    let status = tenure(&store, &["status", "7", "--json"]);
+    let lines: serde_json::Value = serde_json::from_str(&status.stdout).unwrap();
+    let line = &lines[0];
+    assert!(line["leader"].is_string(), "{line}");
+    for unknown in ["term", "since", "remaining_ms"] {
+        assert!(line.as_object().unwrap().contains_key(unknown) && line[unknown].is_null(), "{unknown}: {line}");
+    }
+    let table = tenure(&store, &["status", "7"]);
+    assert!(!table.stdout.contains("1970") && table.stdout.contains(" -  "), "{table:?}");
+    let resigned = tenure(&store, &["resign", "7"]);
+    assert_ne!(resigned.code, Some(0), "{resigned:?}");
+    assert!(resigned.stderr.contains("cannot be asked to hand over"), "{resigned:?}");
+}

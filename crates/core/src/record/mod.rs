@@ -150,7 +150,7 @@ impl LeaseRecord {
             leader: Leader {
                 candidate: request.candidate.clone(),
                 term,
-                since_unix_ms: at.unix_ms,
+                since_unix_ms: Some(at.unix_ms),
                 metadata: Metadata::clone(&request.metadata),
             },
             nonce: request.nonce,

@@ -104,8 +104,9 @@ impl Record {
     pub fn observe(&self, at: &Moment<'_>) -> Observation {
         let lease = self.lease.as_ref().filter(|lease| !lease.is_over(at)).map(|lease| Lease {
             leader: lease.leader.clone(),
-            remaining: lease.expires_at.saturating_since(at.now),
-            ttl: lease.ttl,
+            term: Some(lease.leader.term),
+            remaining: Some(lease.expires_at.saturating_since(at.now)),
+            ttl: Some(lease.ttl),
         });
         let reserved = self.reservation.as_ref().filter(|reservation| lease.is_none() && at.now < reservation.until);
         let standing_by = self.fresh(at).map(|stand_by| StandBy {

@@ -145,7 +145,7 @@ fn reply_to(verb: &Verb, tape: &mut Tape<'_>) -> Reply {
             let leader = tape.flag().then(|| Leader {
                 candidate: a_name(tape),
                 term: a_term(tape),
-                since_unix_ms: tape.number(),
+                since_unix_ms: Some(tape.number()),
                 metadata: Metadata::default(),
             });
             let remaining = if tape.byte() == 0 { Duration::MAX } else { Duration::from_nanos(tape.number()) };

@@ -178,7 +178,7 @@ fn term(number: u64) -> Term {
 }
 
 fn leader(name: &str, number: u64) -> Leader {
-    Leader { candidate: id(name), term: term(number), since_unix_ms: 0, metadata: Metadata::default() }
+    Leader { candidate: id(name), term: term(number), since_unix_ms: None, metadata: Metadata::default() }
 }
 
 fn granted(number: u64) -> Reply {

@@ -108,7 +108,7 @@ impl Step<'_> {
     /// Whether the lease would have run out by now, had it not been renewed.
     fn has_outlived_grant(&self) -> bool {
         self.state.record.lease.as_ref().is_some_and(|lease| {
-            let granted_at = Instant::ZERO + Duration::from_millis(lease.leader.since_unix_ms);
+            let granted_at = Instant::ZERO + Duration::from_millis(lease.leader.since_unix_ms.unwrap_or_default());
             granted_at + lease.ttl <= self.world.store_clock.at(self.state.now)
         })
     }

@@ -100,7 +100,7 @@ impl Desk<'_> {
         match (self.mistake, verb) {
             (Some(StoreMistake::BlindRenew), Verb::Renew { nonce, term }) => {
                 let candidate = self.candidate.id.clone();
-                let leader = Leader { candidate, term: *term, since_unix_ms: 0, metadata: Metadata::default() };
+                let leader = Leader { candidate, term: *term, since_unix_ms: None, metadata: Metadata::default() };
                 self.record.lease = Some(LeaseRecord {
                     leader,
                     nonce: *nonce,

@@ -17,7 +17,7 @@ pub(super) async fn an_observer_sees_the_leader_and_its_metadata(fixture: &dyn F
     let term = one.wins().await;
     let seen = observer.observes().await;
     let lease = seen.lease.expect("a lease");
-    assert_eq!((lease.leader.candidate, lease.leader.term, lease.ttl), (id("one"), term, one.ttl));
+    assert_eq!((lease.leader.candidate, lease.leader.term, lease.ttl), (id("one"), term, Some(one.ttl)));
     assert_eq!(lease.leader.metadata, one.metadata);
     assert_eq!((seen.last_term, seen.reserved_for), (Some(term), None));
     assert_eq!(observer.is_kept_out().await.leader.map(|leader| leader.metadata), Some(one.metadata.clone()));
@@ -26,9 +26,9 @@ pub(super) async fn an_observer_sees_the_leader_and_its_metadata(fixture: &dyn F
 pub(super) async fn an_observer_sees_how_long_the_lease_still_runs(fixture: &dyn Fixture) {
     let (one, observer) = (Player::new(fixture, "one").await, Player::new(fixture, "observer").await);
     one.wins().await;
-    let before = observer.observes().await.lease.expect("a lease").remaining;
+    let before = observer.observes().await.lease.expect("a lease").remaining.expect("a deadline");
     almost_pass(fixture, one.ttl / 2).await;
-    let after = observer.observes().await.lease.expect("a lease").remaining;
+    let after = observer.observes().await.lease.expect("a lease").remaining.expect("a deadline");
     assert!(after < before && before <= one.ttl, "{before:?}, then {after:?} of {:?}", one.ttl);
     assert!(!after.is_zero(), "a lease that is held still runs");
     pass(fixture, after).await;

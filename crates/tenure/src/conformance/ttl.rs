@@ -31,7 +31,7 @@ pub(super) async fn a_challenge_does_not_shorten_or_prolong_the_lease(fixture: &
     let (one, other) = (one.with_ttl(unit * 2), other.with_ttl(unit * 3));
     one.wins().await;
     other.is_kept_out().await;
-    assert_eq!(other.observes().await.lease.map(|lease| lease.ttl), Some(one.ttl));
+    assert_eq!(other.observes().await.lease.and_then(|lease| lease.ttl), Some(one.ttl));
     pass(fixture, one.ttl).await;
     assert_eq!(other.sees_term().await, None);
     other.wins().await;

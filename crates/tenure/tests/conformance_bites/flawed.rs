@@ -192,7 +192,8 @@ impl Flawed {
         if let Some(holder) = self.seen(&key).holder.filter(|_| self.has(Flaw::ObservingProlongs))
             && let Some(lease) = self.observe_inner(&key).await.lease
         {
-            let renewal = Renew { key: key.clone(), nonce: holder.nonce, term: holder.term, ttl: lease.ttl };
+            let renewal =
+                Renew { key: key.clone(), nonce: holder.nonce, term: holder.term, ttl: lease.ttl.unwrap_or_default() };
             self.inner.renew(&[renewal]).await;
         }
         self.observe_inner(&key).await

@@ -111,7 +111,7 @@ impl Flawed {
     async fn renew_for_claim(&self, claim: &Claim) {
         if let Some(lease) = self.observe_inner(&claim.key).await.lease {
             let Claim { key, nonce, term, .. } = claim.clone();
-            self.inner.renew(&[Renew { key, nonce, term, ttl: lease.ttl }]).await;
+            self.inner.renew(&[Renew { key, nonce, term, ttl: lease.ttl.unwrap_or_default() }]).await;
         }
     }
 

@@ -105,7 +105,7 @@ impl Flawed {
     async fn renew_for(&self, request: &Receive) {
         if let Some(lease) = self.observe_inner(&request.key).await.lease {
             let Receive { key, nonce, term, .. } = request.clone();
-            self.inner.renew(&[Renew { key, nonce, term, ttl: lease.ttl }]).await;
+            self.inner.renew(&[Renew { key, nonce, term, ttl: lease.ttl.unwrap_or_default() }]).await;
         }
     }
 

@@ -117,7 +117,7 @@ fn everybody_can_see_who_leads_and_what_it_says_of_itself() {
     lab.settle();
     let seen = block_on(lab.tenure.observe("x")).unwrap();
     let lease = seen.lease.unwrap();
-    assert_eq!((lease.leader.candidate, lease.ttl), (id("a"), timing().ttl()));
+    assert_eq!((lease.leader.candidate, lease.ttl), (id("a"), Some(timing().ttl())));
     assert_eq!(lease.leader.metadata["zone"], "eu-1");
     assert_eq!(lease.leader.metadata["version"], "7");
     assert_eq!(seen.standing_by.len(), 1);

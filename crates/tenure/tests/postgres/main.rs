@@ -22,3 +22,4 @@ mod rights;
 mod stander;
 mod support;
 mod takeover;
+mod view;

@@ -67,7 +67,7 @@ impl Foreigner {
     }
 
     /// What the table of old shows: leader and term.
-    pub(crate) async fn reads(&self) -> Option<(String, i64)> {
+    pub(crate) async fn reads(&self) -> Option<(String, i32)> {
         let rows = self.client.query("SELECT * FROM leader_election WHERE service_name = $1", &[&self.service]).await;
         rows.unwrap().first().map(|row| (row.get("leader_id"), row.get("term")))
     }

@@ -35,7 +35,11 @@ async fn a_foreign_leader_is_respected_and_followed() {
         assert!(foreigner.tries(lock));
         let first = candidate.held().await.leader.unwrap();
         assert_eq!(candidate.held().await.leader.unwrap(), first, "it has one term as long as it leads");
-        assert!(!candidate.store.request_handover(&candidate.key, None).await.unwrap(), "it cannot be asked");
+        let asked = candidate.store.request_handover(&candidate.key, None).await.unwrap_err();
+        assert!(asked.to_string().contains("cannot be asked to hand over"), "{asked}");
+        let lease = candidate.observe().await.lease.unwrap();
+        assert_eq!((lease.term, lease.leader.since_unix_ms), (None, None), "it has drawn no term");
+        assert_eq!((lease.remaining, lease.ttl), (None, None), "nobody knows");
         assert!(foreigner.releases(lock));
         assert!(candidate.granted_soon().await > first.term);
     }

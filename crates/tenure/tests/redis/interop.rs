@@ -196,7 +196,7 @@ async fn foreign_leaders_are_seen_and_remembered() {
         // Nobody of ours has met it yet.
         let lease = candidate.observe().await.lease.unwrap();
         assert_eq!(lease.leader.candidate, id("foreign"));
-        assert!(lease.leader.term > term && lease.remaining > TTL / 2, "{lease:?}");
+        assert!(lease.leader.term > term && lease.remaining > Some(TTL / 2), "{lease:?}");
         let met = candidate.held().await.leader.unwrap();
         assert_eq!(candidate.observe().await.lease.unwrap().leader.term, met.term);
         assert!(foreigner.releases());

@@ -222,7 +222,7 @@ impl World {
         self.agree(&line(&memory), &line(&other));
         self.agree(&memory.lease.as_ref().map(|lease| lease.ttl), &other.lease.as_ref().map(|lease| lease.ttl));
         if let (Some(ours), Some(theirs)) = (memory.lease, other.lease) {
-            self.agree_nearly(ours.remaining, theirs.remaining);
+            self.agree_nearly(ours.remaining.unwrap_or_default(), theirs.remaining.unwrap_or_default());
             self.agree(&ours.leader.candidate, &theirs.leader.candidate);
             self.agree(&self.terms[&ours.leader.term], &theirs.leader.term);
         }

@@ -24,6 +24,9 @@ pub(super) enum Fault {
     /// There is no connection that could be used, for a reason of our own.
     #[error("{1}")]
     Unusable(StoreErrorKind, String),
+    /// The server said no, and we know what to do about it.
+    #[error("{1}")]
+    Advised(StoreErrorKind, String),
     /// What answers is not the session that was asked.
     #[error("{0}")]
     Replaced(String),
@@ -59,6 +62,7 @@ impl Fault {
             Self::Lost(source) => StoreError::unknown(StoreErrorKind::Unavailable, message).caused_by(Cause(source)),
             Self::Refused(source) => StoreError::refused(kind(&source), message).caused_by(Cause(source)),
             Self::Unusable(kind, _) => StoreError::not_sent(kind, message),
+            Self::Advised(kind, _) => StoreError::refused(kind, message),
             Self::Replaced(_) => StoreError::replaced(message),
             Self::Busy => StoreError::refused(StoreErrorKind::Unavailable, message),
             Self::Foreign => StoreError::refused(StoreErrorKind::Other, message),
@@ -71,13 +75,26 @@ impl Fault {
         match self {
             Self::Connect(error) | Self::Lost(error) => error.as_db_error().is_some() || lacks_password(error),
             Self::Unusable(kind, _) => *kind != StoreErrorKind::Unavailable,
-            Self::Refused(_) | Self::Busy | Self::Foreign | Self::Replaced(_) | Self::Nonsense(_) => true,
+            Self::Refused(_)
+            | Self::Advised(..)
+            | Self::Busy
+            | Self::Foreign
+            | Self::Replaced(_)
+            | Self::Nonsense(_) => true,
         }
     }
 
-    /// The same with what to do about it, if the schema is what is wrong.
+    /// The same with what to do about it, if the schema is what is wrong. Nothing was sent yet but the question for it.
     pub(super) fn in_schema(self, schema: &Identifier) -> Self {
-        let (Self::Refused(error) | Self::Connect(error)) = &self else { return self };
+        match self.advised(schema) {
+            Self::Advised(kind, advice) => Self::Unusable(kind, advice),
+            fault => fault,
+        }
+    }
+
+    /// The same with what to do about it, if a request failed because of the schema: rights can be taken away at any time.
+    pub(super) fn advised(self, schema: &Identifier) -> Self {
+        let Self::Refused(error) = &self else { return self };
         let name = schema.as_str();
         let advice = match error.code() {
             Some(&SqlState::INVALID_SCHEMA_NAME | &SqlState::UNDEFINED_TABLE | &SqlState::UNDEFINED_FUNCTION) => {
@@ -93,14 +110,14 @@ impl Fault {
             _ => return self,
         };
         tracing::debug!(schema = name, error = %words(error), "the schema cannot be used");
-        let kind = kind(error);
-        Self::Unusable(kind, advice)
+        Self::Advised(kind(error), advice)
     }
 }
 
-/// The driver's error as a cause: it is shared, and the trait is not implemented for shared errors.
+/// The driver's error as a cause: it is shared, and the trait is not implemented for shared errors. It says what the error
+/// that it caused has said already, so that nobody says it twice.
 #[derive(Debug, thiserror::Error)]
-#[error("{0}")]
+#[error("{}", words(.0))]
 struct Cause(Arc<Error>);
 
 fn ends_session(told: &DbError) -> bool {
@@ -137,10 +154,12 @@ fn lacks_password(error: &Error) -> bool {
 /// What the server said, what to do about it, or what the driver found.
 fn words(error: &Error) -> String {
     let Some(told) = error.as_db_error() else {
-        return match lacks_password(error) {
-            true => "the server asks for a password; give one with PGPASSWORD, PGPASSFILE or in the address".to_owned(),
-            false => crate::with_causes(error),
-        };
+        if lacks_password(error) {
+            return "the server asks for a password; give one with PGPASSWORD, PGPASSFILE or in the address".to_owned();
+        }
+        let found = crate::with_causes(error);
+        let advice = advice_on_encryption(&found);
+        return found + advice;
     };
     let advice = match told.code().code() {
         "25006" => "; the database takes no writes: a standby, default_transaction_read_only, or a full disk",
@@ -152,4 +171,15 @@ fn words(error: &Error) -> String {
         _ => "",
     };
     format!("{} ({}){advice}", told.message(), told.code().code())
+}
+
+/// The driver has only words for what is wrong with encryption.
+fn advice_on_encryption(found: &str) -> &'static str {
+    if found.contains("does not support TLS") {
+        "; turn ssl on there, or set sslmode=disable in the address if nobody can listen in between"
+    } else if found.contains("UnknownIssuer") {
+        "; name the authority that signed it with sslrootcert"
+    } else {
+        ""
+    }
 }

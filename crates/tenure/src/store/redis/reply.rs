@@ -84,7 +84,7 @@ pub(super) fn campaign(answer: &Value) -> Result<Outcome, Fault> {
             let leader = Leader {
                 candidate: fields.candidate(3)?,
                 term: fields.term(4)?,
-                since_unix_ms: fields.number(5)?,
+                since_unix_ms: Some(fields.number(5)?),
                 metadata: metadata(fields.optional(6)),
             };
             let plight = match fields.number(7)? {
@@ -151,11 +151,12 @@ pub(super) fn observe(answer: &Value) -> Result<Seen, Fault> {
             leader: Leader {
                 candidate: fields.candidate(3)?,
                 term: fields.term(8)?,
-                since_unix_ms: fields.number(6)?,
+                since_unix_ms: Some(fields.number(6)?),
                 metadata: metadata(fields.optional(7)),
             },
-            remaining: millis(fields.number(4)?),
-            ttl: millis(fields.number(5)?),
+            term: Some(fields.term(8)?),
+            remaining: Some(millis(fields.number(4)?)),
+            ttl: Some(millis(fields.number(5)?)),
         }),
         None => None,
     };

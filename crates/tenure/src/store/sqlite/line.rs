@@ -214,7 +214,7 @@ mod tests {
         let leader = Leader {
             candidate: CandidateId::new("l").unwrap(),
             term: Term::new(1).unwrap(),
-            since_unix_ms: 0,
+            since_unix_ms: None,
             metadata: Metadata::default(),
         };
         let lease = LeaseRecord {

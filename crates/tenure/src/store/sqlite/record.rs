@@ -91,7 +91,7 @@ fn save_lease(connection: &Connection, election: i64, lease: &LeaseRecord) -> Re
         election,
         lease.leader.candidate.as_str(),
         from_metadata(&lease.leader.metadata)?,
-        from_u64(lease.leader.since_unix_ms),
+        from_u64(lease.leader.since_unix_ms.unwrap_or_default()),
         from_process(lease.process),
         lease.handover.as_ref().and_then(|handover| handover.successor.as_ref()).map(CandidateId::as_str),
     ])?;
@@ -127,7 +127,7 @@ fn lease_in(row: &Row<'_>) -> Result<Option<LeaseRecord>, Fault> {
         leader: Leader {
             candidate,
             term,
-            since_unix_ms: to_u64(row.get(12)?)?,
+            since_unix_ms: Some(to_u64(row.get(12)?)?),
             metadata: to_metadata(&row.get::<_, String>(11)?)?,
         },
         nonce: to_nonce(&row.get::<_, Vec<u8>>(6)?)?,

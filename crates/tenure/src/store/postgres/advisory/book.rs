@@ -41,7 +41,7 @@ impl Hold {
         let leader = Leader {
             candidate: request.candidate.clone(),
             term,
-            since_unix_ms: crate::clock::unix_ms(),
+            since_unix_ms: Some(crate::clock::unix_ms()),
             metadata: std::sync::Arc::clone(&request.metadata),
         };
         Self {

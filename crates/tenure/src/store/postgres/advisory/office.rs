@@ -70,8 +70,9 @@ impl Office {
                 // How long it runs is for its holder to know.
                 Some(Sight::Held(holder)) => standing.leader(key, holder).map(|leader| Lease {
                     leader,
-                    remaining: std::time::Duration::ZERO,
-                    ttl: std::time::Duration::ZERO,
+                    term: holder.term,
+                    remaining: None,
+                    ttl: None,
                 }),
                 Some(Sight::Taken(_) | Sight::Vacant) | None => None,
             };
@@ -80,7 +81,7 @@ impl Office {
         Ok(batch.iter().zip(&locks).map(observe).collect())
     }
 
-    /// Asks whoever leads to hand over. A holder that is none of ours cannot be asked.
+    /// Asks whoever leads to hand over. A holder that is none of ours cannot be asked, and that is told.
     pub(super) async fn request_handover(
         &self,
         key: &ElectionKey,
@@ -92,7 +93,12 @@ impl Office {
         let Some(Sight::Held(holder)) = sights.get(&lock.id) else { return Ok(false) };
         let is_own = holder.pid == session.facts().pid;
         let own = || session.book().holder(lock.id, session.now()).map(|hold| hold.leader.term);
-        let Some(term) = (if is_own { own() } else { holder.term }) else { return Ok(false) };
+        let term = match (is_own, holder.term) {
+            (true, _) => own(),
+            (false, Some(term)) => Some(term),
+            (false, None) => return Err(Fault::Foreign),
+        };
+        let Some(term) = term else { return Ok(false) };
         let handover = Handover { successor: successor.cloned() };
         if is_own {
             session.book().ask(lock.id, term, handover.clone(), session.now());
@@ -104,5 +110,6 @@ impl Office {
 
 fn own_lease(book: &Book, lock: Lock, now: tenure_core::Instant) -> Option<Lease> {
     let hold = book.holder(lock.id, now)?;
-    Some(Lease { leader: hold.leader.clone(), remaining: hold.lapses_at.saturating_since(now), ttl: hold.ttl })
+    let remaining = Some(hold.lapses_at.saturating_since(now));
+    Some(Lease { leader: hold.leader.clone(), term: Some(hold.leader.term), remaining, ttl: Some(hold.ttl) })
 }

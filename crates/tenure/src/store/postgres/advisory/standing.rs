@@ -202,7 +202,7 @@ impl Election {
         };
         self.last_term = self.last_term.max(Some(term));
         let candidate = candidate.or_else(|| label::foreign(label, holder.pid))?;
-        Some(Leader { candidate, term, since_unix_ms: 0, metadata: std::sync::Arc::default() })
+        Some(Leader { candidate, term, since_unix_ms: None, metadata: std::sync::Arc::default() })
     }
 
     /// A holder that has drawn no term is shown with one below all that can be granted after it, and with the same one

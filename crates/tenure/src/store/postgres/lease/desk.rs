@@ -353,7 +353,7 @@ impl Desk {
     }
 
     pub(super) fn tell(&self, fault: Fault) -> StoreError {
-        fault.about(self.place())
+        fault.advised(&self.schema).about(self.place())
     }
 }
 

@@ -94,7 +94,8 @@ pub(super) fn observation(row: &Row, observations: &mut [Observation]) -> Result
     let lease = match leader(row, "last_term")? {
         Some(leader) => {
             let (remaining, ttl) = (get(row, "remaining_us")?, get(row, "ttl_us")?);
-            Some(Lease { leader, remaining: duration(remaining), ttl: duration(ttl) })
+            let term = Some(leader.term);
+            Some(Lease { leader, term, remaining: Some(duration(remaining)), ttl: Some(duration(ttl)) })
         }
         None => None,
     };
@@ -156,7 +157,7 @@ fn leader(row: &Row, term_column: &str) -> Result<Option<Leader>, Fault> {
     Ok(Some(Leader {
         candidate: candidate(id)?,
         term: term(get(row, term_column)?)?,
-        since_unix_ms: natural(get(row, "since_ms")?),
+        since_unix_ms: Some(natural(get(row, "since_ms")?)),
         metadata: Arc::new(metadata),
     }))
 }

@@ -90,7 +90,7 @@ impl Migration {
         for (version, step) in STEPS {
             text += &[BEGIN_STEP, step, END_STEP].concat().replace("{step}", &version.to_string());
         }
-        text += &(FUNCTIONS.concat() + PROTECTION);
+        text += &FUNCTIONS.concat();
         let mut grants = GRANT.to_owned();
         let mut blanks = vec![
             ("{schema}", schema.to_string()),
@@ -108,6 +108,7 @@ impl Migration {
                 ("{compat_functions}", fill(COMPAT_FUNCTIONS, &[("{compat}", compat.to_string())])),
             ]);
         }
+        text += PROTECTION;
         let quote = dollar_quote(&blanks);
         let mut script = fill(&text.replace("$tenure$", &quote).replace("$$", &quote), &blanks);
         for role in &self.roles {

@@ -77,3 +77,20 @@ BEGIN
     END IF;
 END
 $$;
+
+-- An election whose row somebody has deleted goes on where its history ends: its terms do not fall, and no number of a
+-- transition is used twice.
+CREATE OR REPLACE FUNCTION {schema}.remember_election() RETURNS trigger
+LANGUAGE plpgsql SET search_path = pg_catalog, pg_temp AS $$
+DECLARE
+    latest {schema}.transition;
+BEGIN
+    SELECT * INTO latest FROM {schema}.transition WHERE election = NEW.id ORDER BY number DESC LIMIT 1;
+    NEW.last_term := greatest(NEW.last_term, latest.term);
+    NEW.transitions := greatest(NEW.transitions, latest.number);
+    RETURN NEW;
+END
+$$;
+
+CREATE OR REPLACE TRIGGER remember_election BEFORE INSERT ON {schema}.election
+FOR EACH ROW EXECUTE FUNCTION {schema}.remember_election();
