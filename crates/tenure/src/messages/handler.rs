@@ -1,13 +1,13 @@
 //! Handlers of messages: each channel has a thread of its own, while there is something on it to handle.
 
-use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Arc;
 
 use tenure_core::ChannelName;
 
 use super::delivery::Delivery;
 use crate::blocking::block_on;
-use crate::callback::{Outcome, Registered, message_of};
+use crate::callback::{Outcome, Registered};
+use crate::contain::contain;
 use crate::driver::Command;
 use crate::event::Trouble;
 use crate::leadership::Leadership;
@@ -55,9 +55,8 @@ impl Handler {
     }
 
     fn handle(&self, shared: &Shared, delivery: Delivery) {
-        let Registered(callback) = &self.callback;
         let argument = (delivery.message().clone(), delivery.leadership().clone());
-        let finish = || match callback(argument) {
+        let finish = || match self.callback.call(argument) {
             Outcome::Now(failure) => Some(failure),
             Outcome::Later(future) => {
                 let bounded = delivery.while_valid(future);
@@ -67,11 +66,11 @@ impl Handler {
                 }
             }
         };
-        let failure = match catch_unwind(AssertUnwindSafe(finish)) {
+        let failure = match contain(finish) {
             Ok(Some(None)) => return delivery.done(),
             Ok(None) => return delivery.interrupted(),
             Ok(Some(Some(failure))) => format!("failed: {failure}"),
-            Err(panic) => format!("panicked: {}", message_of(&*panic)),
+            Err(panic) => format!("panicked: {panic}"),
         };
         let Message { channel, id, .. } = delivery.message();
         let told = format!("{failure} (channel {channel}, message {id})");

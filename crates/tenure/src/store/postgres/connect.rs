@@ -113,7 +113,7 @@ impl Endpoint {
                 Ok(connected) => return Ok(connected),
                 Err(fault) => fault,
             };
-            tracing::debug!(%server, error = %fault, "a server cannot be used");
+            log!(debug, %server, error = %fault, "a server cannot be used");
             // What a server says tells more than that another one says nothing.
             told = told.filter(Fault::is_answer).or(Some(fault));
         }

@@ -92,7 +92,7 @@ impl Fault {
             ),
             _ => return self,
         };
-        tracing::debug!(schema = name, error = %words(error), "the schema cannot be used");
+        log!(debug, schema = name, error = %words(error), "the schema cannot be used");
         let kind = kind(error);
         Self::Unusable(kind, advice)
     }

@@ -15,6 +15,7 @@ use super::lease_clock::LeaseClock;
 use super::membership;
 use super::presence::Presence;
 use super::registry::Registry;
+use crate::contain::contain;
 use tenure_core::record::ProcessToken;
 
 /// What the thread owns.
@@ -40,9 +41,16 @@ impl Worker {
     /// Does jobs until nobody can send any more.
     pub(super) fn work(mut self, jobs: &Receiver<Job>) {
         while let Ok(job) = jobs.recv() {
-            self.register();
-            self.attend();
-            job(&mut self);
+            let done = contain(|| {
+                self.register();
+                self.attend();
+                job(&mut self);
+            });
+            // Whoever waits for the job hears that it broke down. The connection it was done on is gone, and is made anew.
+            if let Err(panic) = done {
+                self.database = None;
+                log!(error, path = %self.path.display(), "the thread of the SQLite store panicked: {panic}");
+            }
         }
         self.leave();
     }
@@ -187,7 +195,7 @@ impl Worker {
         database.abandon();
         match self.open() {
             Ok(database) => self.database = Some(database),
-            Err(fault) => tracing::warn!(path = %self.path.display(), %fault, "cannot open the database again"),
+            Err(fault) => log!(warn, path = %self.path.display(), %fault, "cannot open the database again"),
         }
     }
 
