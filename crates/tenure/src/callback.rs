@@ -14,6 +14,7 @@ use crate::contain::contain;
 use crate::disposal::dispose;
 use crate::driver::Command;
 use crate::event::Trouble;
+use crate::inside;
 use crate::leadership::{Leadership, Work};
 use crate::shared::Shared;
 
@@ -176,12 +177,21 @@ impl CallbackRunner {
 
     fn run(&self) {
         while let Some(Job { callback, run, work }) = self.next() {
-            let failure = run_to_end(run, self.runtime.as_ref());
+            let failure = {
+                let _inside = self.is_waited_for(work.as_ref()).then(|| inside::enter(&self.shared));
+                run_to_end(run, self.runtime.as_ref())
+            };
             drop(work);
             if let Some(failure) = failure {
                 self.report(callback, failure);
             }
         }
+    }
+
+    /// Whether the end of the candidacy waits for a callback: because it holds a lease itself, or because one that does comes
+    /// after it.
+    fn is_waited_for(&self, work: Option<&Work>) -> bool {
+        work.is_some() || self.callbacks.elected.is_some() || self.callbacks.lost.is_some()
     }
 
     fn next(&self) -> Option<Job> {

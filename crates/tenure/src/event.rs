@@ -102,6 +102,11 @@ pub enum Trouble {
         /// What the panic said.
         message: String,
     },
+    /// A callback, a handler or work of this candidacy was about to wait for the end of the candidacy, which waits for it.
+    WaitsForItself {
+        /// What it called.
+        verb: &'static str,
+    },
     /// A message could not be handled, too often. It is kept for people.
     SetAside {
         /// On which channel.
@@ -137,6 +142,11 @@ impl fmt::Display for Trouble {
             // The causes are what people look for: "disk full", "permission denied".
             Self::Store(error) => f.write_str(&with_causes(error)),
             Self::Callback { callback, message } => write!(f, "the {callback} callback {message}"),
+            Self::WaitsForItself { verb } => write!(
+                f,
+                "{verb} was called by a callback, a handler or work of the same candidacy, which it waits for; it has begun and \
+                 was not waited for; call request_{verb}() there"
+            ),
             Self::Panicked { what, message } => write!(f, "{what} panicked, and begins anew: {message}"),
             Self::SetAside { channel, id, attempts, why } => write!(
                 f,

@@ -120,6 +120,7 @@ mod event;
 #[cfg(any(feature = "postgres", feature = "redis"))]
 pub mod fencing;
 mod identity;
+mod inside;
 mod leadership;
 mod lock;
 mod messages;

@@ -13,6 +13,7 @@ use tokio_util::sync::CancellationToken;
 use crate::blocking::{block_on, block_on_for};
 use crate::callback::{Outcome, Registered};
 use crate::contain::contain;
+use crate::inside;
 use crate::leadership::Leadership;
 use crate::reason::storable;
 
@@ -157,7 +158,11 @@ impl JobRun {
                 None => block_on(self.while_allowed(future)),
             },
         };
-        let failure = match contain(finish) {
+        let ended = {
+            let _inside = inside::enter(self.0.leadership.shared());
+            contain(finish)
+        };
+        let failure = match ended {
             _ if self.0.is_given_back.load(Ordering::Acquire) => return RunOutcome::NotBegun,
             _ if self.is_past_limit() => return RunOutcome::TimedOut,
             Ok(Some(None)) => return RunOutcome::Succeeded,

@@ -10,6 +10,7 @@ use crate::callback::{Outcome, Registered};
 use crate::contain::contain;
 use crate::driver::Command;
 use crate::event::Trouble;
+use crate::inside;
 use crate::leadership::Leadership;
 use crate::shared::Shared;
 use crate::shift::Shift;
@@ -54,7 +55,7 @@ impl Handler {
         }
     }
 
-    fn handle(&self, shared: &Shared, delivery: Delivery) {
+    fn handle(&self, shared: &Arc<Shared>, delivery: Delivery) {
         let argument = (delivery.message().clone(), delivery.leadership().clone());
         let finish = || match self.callback.call(argument) {
             Outcome::Now(failure) => Some(failure),
@@ -66,7 +67,11 @@ impl Handler {
                 }
             }
         };
-        let failure = match contain(finish) {
+        let ended = {
+            let _inside = inside::enter(shared);
+            contain(finish)
+        };
+        let failure = match ended {
             Ok(Some(None)) => return delivery.done(),
             Ok(None) => return delivery.interrupted(),
             Ok(Some(Some(failure))) => format!("failed: {failure}"),

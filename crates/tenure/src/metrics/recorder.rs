@@ -94,6 +94,7 @@ impl Recorder {
             Trouble::Problem(problem) => list::PROBLEMS.count(&self.class, list::problem_word(problem), 1),
             Trouble::Panicked { .. } => list::PROBLEMS.count(&self.class, list::PANICKED, 1),
             Trouble::Callback { .. }
+            | Trouble::WaitsForItself { .. }
             | Trouble::SetAside { .. }
             | Trouble::AsideDropped { .. }
             | Trouble::BroadcastsMissed { .. } => {}

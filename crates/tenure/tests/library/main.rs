@@ -33,4 +33,5 @@ mod stop;
 mod stuck;
 mod supervision;
 mod support;
+mod waiting_for_oneself;
 mod work;
