@@ -62,6 +62,15 @@ impl Context {
         }
     }
 
+    /// Forgets what was under way, and keeps what was learnt. Ids of requests are not used again.
+    pub(crate) fn begin_anew(&mut self, now: Instant, draw: Draw) {
+        self.now = now.max(self.now);
+        self.draw = draw;
+        self.timers = Timers::default();
+        self.told = None;
+        self.outputs.clear();
+    }
+
     pub(crate) fn emit(&mut self, output: Output) {
         self.outputs.push_back(output);
     }

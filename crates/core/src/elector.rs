@@ -6,7 +6,7 @@ use crate::input::{Draw, Input, Reply};
 use crate::lease::{Nonce, Term};
 use crate::mutant::Mutant;
 use crate::output::{LossReason, Output, RequestId, Trust};
-use crate::state::{Following, State, Then};
+use crate::state::{Draining, Following, Release, State, Then};
 use crate::time::Instant;
 use crate::timer::Timer;
 use std::time::Duration;
@@ -47,6 +47,19 @@ use std::time::Duration;
 pub struct Elector {
     state: State,
     pub(crate) ctx: Context,
+}
+
+/// A lease that was not released when whatever runs its elector broke down.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Unreleased {
+    /// What owns it.
+    pub nonce: Nonce,
+    /// Its term.
+    pub term: Term,
+    /// Until when it may be acted under.
+    pub trust: Trust,
+    /// Whether [`Output::Lost`] was carried out for it.
+    pub is_lost: bool,
 }
 
 /// Where a candidacy stands, as far as its surroundings need to know.
@@ -111,6 +124,26 @@ impl Elector {
             },
             Input::Health { well } => self.health(state, well),
             Input::Stop => self.stop(state),
+        };
+    }
+
+    /// Begins anew at `now`, because whatever runs it broke down in the middle of something: its state and its timers may
+    /// be half changed, and requests may be under way of which nobody waits for an answer. Outputs follow as after
+    /// [`handle`](Self::handle).
+    ///
+    /// What was learnt of terms stays, and whether the application is well. A lease that was not released is drained and
+    /// released as after any loss; a nonce that the store may know is withdrawn first. The next campaign has a fresh one.
+    pub fn begin_anew(&mut self, now: Instant, draw: Draw, unreleased: Option<Unreleased>) {
+        let doubtful = self.take_state().nonce_in_doubt();
+        self.ctx.begin_anew(now, draw);
+        if self.ctx.well {
+            self.arm_health();
+        }
+        let ctx = &mut self.ctx;
+        self.state = match (unreleased, doubtful) {
+            (Some(lease), _) => Draining::resumed(ctx, lease),
+            (None, Some(nonce)) => Release::withdraw(ctx, nonce),
+            (None, None) => Following::afresh(ctx, Duration::ZERO, 0),
         };
     }
 

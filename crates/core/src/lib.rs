@@ -41,7 +41,7 @@ mod timing;
 mod tests;
 
 pub use candidate::{Candidate, Priority};
-pub use elector::{Elector, Standing};
+pub use elector::{Elector, Standing, Unreleased};
 pub use id::{
     CHANNEL_BYTES_MAX, CandidateId, ChannelName, ElectionName, JobName, NAME_BYTES_MAX, NameError, NameFault,
     Namespace, Sender,

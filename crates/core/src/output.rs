@@ -116,7 +116,7 @@ pub enum LossReason {
     Superseded,
     /// The store no longer knows the lease.
     Revoked,
-    /// The application is not well.
+    /// The application is not well, or what ran its candidacy broke down.
     Unhealthy,
     /// An operator asked for it.
     Requested,

@@ -1,19 +1,20 @@
 //! Callbacks of the application: they run on threads of their own, one at a time per election, and nothing they do
 //! touches a lease.
 
-use std::any::Any;
 use std::collections::VecDeque;
 use std::fmt;
 use std::future::Future;
-use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use futures_util::future::BoxFuture;
 use tenure_core::{LossReason, Term};
 
 use crate::blocking::block_on;
+use crate::contain::contain;
+use crate::disposal::dispose;
 use crate::driver::Command;
 use crate::event::Trouble;
+use crate::inside;
 use crate::leadership::{Leadership, Work};
 use crate::shared::Shared;
 
@@ -47,7 +48,7 @@ pub(crate) enum Outcome {
     Later(BoxFuture<'static, Option<String>>),
 }
 
-pub(crate) type Callback<T> = Arc<dyn Fn(T) -> Outcome + Send + Sync>;
+type Callback<T> = Box<dyn Fn(T) -> Outcome + Send + Sync>;
 
 /// What the application wants to be told, and how.
 #[derive(Clone, Default)]
@@ -63,7 +64,20 @@ impl Callbacks {
     }
 }
 
-pub(crate) struct Registered<T>(pub(crate) Callback<T>);
+/// Something of the application's that can be called. Whoever lets go of it last does not drop what it has captured, unless
+/// that can do no harm there.
+pub(crate) struct Registered<T: 'static>(Arc<Owned<T>>);
+
+/// None once it is being dropped.
+struct Owned<T: 'static>(Option<Callback<T>>);
+
+impl<T> Drop for Owned<T> {
+    fn drop(&mut self) {
+        if let Some(callback) = self.0.take() {
+            dispose(Box::new(callback));
+        }
+    }
+}
 
 impl<T> Clone for Registered<T> {
     fn clone(&self) -> Self {
@@ -73,17 +87,26 @@ impl<T> Clone for Registered<T> {
 
 impl<T: 'static> Registered<T> {
     pub(crate) fn sync<R: CallbackResult>(callback: impl Fn(T) -> R + Send + Sync + 'static) -> Self {
-        Self(Arc::new(move |argument| Outcome::Now(callback(argument).into_failure())))
+        Self::new(Box::new(move |argument| Outcome::Now(callback(argument).into_failure())))
     }
 
     pub(crate) fn future<F>(callback: impl Fn(T) -> F + Send + Sync + 'static) -> Self
     where
         F: Future<Output: CallbackResult> + Send + 'static,
     {
-        Self(Arc::new(move |argument| {
+        Self::new(Box::new(move |argument| {
             let future = callback(argument);
             Outcome::Later(Box::pin(async move { future.await.into_failure() }))
         }))
+    }
+
+    /// Only for threads of the application, and those that run its callbacks.
+    pub(crate) fn call(&self, argument: T) -> Outcome {
+        self.0.0.as_ref().map_or(Outcome::Now(None), |callback| callback(argument))
+    }
+
+    fn new(callback: Callback<T>) -> Self {
+        Self(Arc::new(Owned(Some(callback))))
     }
 }
 
@@ -125,13 +148,13 @@ impl CallbackRunner {
         argument: T,
         work: Option<Work>,
     ) {
-        let Some(Registered(callback)) = callback.cloned() else { return };
+        let Some(callback) = callback.cloned() else { return };
         let mut queue = self.queue();
         if work.is_none() && queue.waiting.len() >= WAITING_MAX {
             // Only troubles can pile up, since elections wait for their callbacks; events tell of troubles, too.
             return;
         }
-        queue.waiting.push_back(Job { callback: name, run: Box::new(move || callback(argument)), work });
+        queue.waiting.push_back(Job { callback: name, run: Box::new(move || callback.call(argument)), work });
         if queue.running.is_none() {
             queue.running = Some(name);
             drop(queue);
@@ -154,12 +177,21 @@ impl CallbackRunner {
 
     fn run(&self) {
         while let Some(Job { callback, run, work }) = self.next() {
-            let failure = run_to_end(run, self.runtime.as_ref());
+            let failure = {
+                let _inside = self.is_waited_for(work.as_ref()).then(|| inside::enter(&self.shared));
+                run_to_end(run, self.runtime.as_ref())
+            };
             drop(work);
             if let Some(failure) = failure {
                 self.report(callback, failure);
             }
         }
+    }
+
+    /// Whether the end of the candidacy waits for a callback: because it holds a lease itself, or because one that does comes
+    /// after it.
+    fn is_waited_for(&self, work: Option<&Work>) -> bool {
+        work.is_some() || self.callbacks.elected.is_some() || self.callbacks.lost.is_some()
     }
 
     fn next(&self) -> Option<Job> {
@@ -193,15 +225,9 @@ pub(crate) fn run_to_end(run: impl FnOnce() -> Outcome, runtime: Option<&tokio::
             None => block_on(future),
         },
     };
-    match catch_unwind(AssertUnwindSafe(finish)) {
+    match contain(finish) {
         Ok(None) => None,
         Ok(Some(failure)) => Some(format!("failed: {failure}")),
-        Err(panic) => Some(format!("panicked: {}", message_of(&*panic))),
+        Err(panic) => Some(format!("panicked: {panic}")),
     }
-}
-
-/// What a panic said.
-pub(crate) fn message_of(panic: &(dyn Any + Send)) -> &str {
-    let text = panic.downcast_ref::<&str>().copied();
-    text.or_else(|| panic.downcast_ref::<String>().map(String::as_str)).unwrap_or("without a message")
 }

@@ -63,6 +63,12 @@ pub enum Error {
     /// Only a leader can do that.
     #[error("this candidate does not lead")]
     NotLeading,
+    /// A resignation was to be waited for by what it waits for itself.
+    #[error(
+        "a callback, a handler or work of this candidacy cannot wait for a resignation, which waits for it to end; the \
+         resignation has begun; call request_resign() there"
+    )]
+    WaitsForItself,
     /// The lock was not had in time.
     #[error("the lock {name} was not had within {waited:?}: {}; wait longer, or see who has it with `tenure status {name}`", held_by(holder.as_ref()))]
     LockBusy {
@@ -104,6 +110,8 @@ pub enum ErrorKind {
     Store,
     /// Only a leader can do that.
     NotLeading,
+    /// What was to be waited for waits itself for whoever asked.
+    WaitsForItself,
     /// The lock was not had in time.
     LockBusy,
     /// The lock was lost before the work under it had ended.
@@ -129,6 +137,7 @@ impl Error {
             Self::Schedule(_) | Self::SameJob { .. } | Self::TooManyJobs { .. } => ErrorKind::Invalid,
             Self::Store(_) => ErrorKind::Store,
             Self::NotLeading => ErrorKind::NotLeading,
+            Self::WaitsForItself => ErrorKind::WaitsForItself,
             Self::LockBusy { .. } => ErrorKind::LockBusy,
             Self::LockLost { .. } => ErrorKind::LockLost,
             Self::Stopped => ErrorKind::Stopped,

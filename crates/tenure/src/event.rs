@@ -1,11 +1,14 @@
 //! What an application can watch happen.
 
 use std::fmt;
+use std::pin::Pin;
+use std::task::{Context, Poll};
 
 use tenure_core::{ChannelName, Instant, Leader, LossReason, Problem, Term, Trust};
 use tokio::sync::mpsc;
 
 use crate::blocking::block_on;
+use crate::contain::{shield, shielded};
 use crate::error::with_causes;
 use crate::store::mailbox::ASIDE_MAX;
 use crate::store::{MessageId, StoreError};
@@ -92,6 +95,18 @@ pub enum Trouble {
         /// What it did.
         message: String,
     },
+    /// A part of this library panicked. Nobody leads by it any more, and it has begun anew.
+    Panicked {
+        /// Which part.
+        what: &'static str,
+        /// What the panic said.
+        message: String,
+    },
+    /// A callback, a handler or work of this candidacy was about to wait for the end of the candidacy, which waits for it.
+    WaitsForItself {
+        /// What it called.
+        verb: &'static str,
+    },
     /// A message could not be handled, too often. It is kept for people.
     SetAside {
         /// On which channel.
@@ -127,6 +142,12 @@ impl fmt::Display for Trouble {
             // The causes are what people look for: "disk full", "permission denied".
             Self::Store(error) => f.write_str(&with_causes(error)),
             Self::Callback { callback, message } => write!(f, "the {callback} callback {message}"),
+            Self::WaitsForItself { verb } => write!(
+                f,
+                "{verb} was called by a callback, a handler or work of the same candidacy, which it waits for; it has begun and \
+                 was not waited for; call request_{verb}() there"
+            ),
+            Self::Panicked { what, message } => write!(f, "{what} panicked, and begins anew: {message}"),
             Self::SetAside { channel, id, attempts, why } => write!(
                 f,
                 "message {id} on channel {channel} was set aside after {attempts} attempt(s): {why}; look at it with \
@@ -165,7 +186,7 @@ impl Events {
     ///
     /// Cancel safe: no event is lost when the future is dropped.
     pub async fn next(&mut self) -> Option<Event> {
-        self.0.recv().await
+        shielded(self.0.recv()).await
     }
 
     /// The next event, for plain threads; `None` after the last one.
@@ -177,11 +198,8 @@ impl Events {
 impl futures_util::Stream for Events {
     type Item = Event;
 
-    fn poll_next(
-        self: std::pin::Pin<&mut Self>,
-        cx: &mut std::task::Context<'_>,
-    ) -> std::task::Poll<Option<Self::Item>> {
-        self.get_mut().0.poll_recv(cx)
+    fn poll_next(self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<Option<Self::Item>> {
+        self.get_mut().0.poll_recv(&mut Context::from_waker(&shield(cx.waker())))
     }
 }
 

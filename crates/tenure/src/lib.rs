@@ -100,14 +100,19 @@
 //! `FaultyStore` to `Tenure::with_store_and_clock`, cut the leader off, move the clock, and look at what your
 //! application does. The tutorial in `docs/tutorial.md` has a whole test.
 
+#[macro_use]
+mod log;
+
 mod blocking;
 mod broadcasts;
 mod callback;
 mod clock;
 #[cfg(feature = "conformance")]
 pub mod conformance;
+mod contain;
 #[cfg(feature = "cron")]
 pub mod cron;
+mod disposal;
 mod driver;
 mod election;
 mod error;
@@ -115,6 +120,7 @@ mod event;
 #[cfg(any(feature = "postgres", feature = "redis"))]
 pub mod fencing;
 mod identity;
+mod inside;
 mod leadership;
 mod lock;
 mod messages;

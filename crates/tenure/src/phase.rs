@@ -7,6 +7,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 use tenure_core::Term;
 use tokio::sync::Notify;
 
+use crate::contain::shielded;
 use crate::shared::Grant;
 
 /// Where a candidacy stands.
@@ -39,6 +40,11 @@ impl PhaseCell {
 
     pub(crate) fn set(&self, phase: Phase) {
         *self.phase.lock().unwrap_or_else(PoisonError::into_inner) = phase;
+        self.notify();
+    }
+
+    /// Lets all who wait look again.
+    pub(crate) fn notify(&self) {
         self.changed.notify_waiters();
     }
 
@@ -55,7 +61,7 @@ impl PhaseCell {
             if let Some(found) = self.read(&mut read) {
                 return found;
             }
-            changed.await;
+            shielded(changed).await;
         }
     }
 

@@ -136,7 +136,16 @@ impl Shared {
 
     pub(crate) fn renewed(&self, grant: &Grant, trust: Trust) {
         grant.trust(trust);
-        self.lead_until.store(trust.stop_at.as_nanos(), Ordering::Release);
+        let until = self.lead_until.swap(trust.stop_at.as_nanos(), Ordering::AcqRel);
+        // Whoever waits to lead goes by the clock, and may have looked when the time was over.
+        if self.clock.now() >= Instant::from_nanos(until) {
+            self.phase.notify();
+        }
+    }
+
+    /// Nobody leads from here on, whatever the phase says.
+    pub(crate) fn fail_closed(&self) {
+        self.lead_until.store(0, Ordering::Release);
     }
 
     pub(crate) fn lost(&self, term: Term) {

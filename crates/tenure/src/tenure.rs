@@ -15,7 +15,8 @@ use tenure_sys::ForkMarker;
 use tokio::sync::{mpsc, oneshot};
 
 use crate::clock::Clock;
-use crate::driver::{Command, CommandSender, Driver, EntryId};
+use crate::contain::shielded;
+use crate::driver::{self, Command, CommandSender, EntryId};
 use crate::election::ElectionBuilder;
 use crate::error::Error;
 use crate::identity::default_candidate_id;
@@ -354,7 +355,7 @@ impl Tenure {
             }
         };
         self.command(Command::Call(Box::new(move |store| Box::pin(bounded(store)))))?;
-        receiver.await.map_err(|_| Error::silence(limit))
+        shielded(receiver).await.map_err(|_| Error::silence(limit))
     }
 
     /// Completes after so long on the clock of this handle, or when the driver is gone. The application needs no runtime
@@ -368,22 +369,14 @@ impl Tenure {
         };
         if self.command(Command::Call(Box::new(move |store| Box::pin(sleep(store))))).is_ok() {
             // It is never sent anything: what counts is that the other side is gone.
-            let _ = receiver.await;
+            let _ = shielded(receiver).await;
         }
     }
 
     fn with_arc(store: Arc<dyn Store>, clock: Clock) -> Result<Self, Error> {
         let fork = ForkMarker::of_this_process();
-        let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build()?;
         let (commands, receiver) = mpsc::unbounded_channel();
-        let driver = {
-            let _on_runtime = runtime.enter();
-            Driver::new(Arc::clone(&store), clock.clone(), receiver)?
-        };
-        std::thread::Builder::new().name("tenure-driver".to_owned()).spawn(move || {
-            let _span = tracing::debug_span!("tenure-driver").entered();
-            runtime.block_on(driver.run());
-        })?;
+        driver::start(Arc::clone(&store), clock.clone(), receiver)?;
         let (namespace, sender) = (Namespace::default(), Sender::from(default_candidate_id()));
         let classifier = Classifier::by_name();
         Ok(Self { commands, clock, namespace, sender, store, classifier, last_id: Arc::default(), fork })

@@ -54,6 +54,7 @@ pub(super) async fn carry_out(global: &Global, candidate: &CandidateArgs, plan: 
         election: &election,
         guarded,
         leading: None,
+        missed: false,
         end: None,
     };
     let exit = run.until_the_end(&mut events, &mut signals).await;
@@ -69,6 +70,8 @@ struct Run<'a> {
     guarded: Guarded,
     /// The term that leads, as far as was told, and the newest trust in it.
     leading: Option<(Term, Trust)>,
+    /// Events were lost since the last renewal.
+    missed: bool,
     /// Set when the end has begun.
     end: Option<Exit>,
 }
@@ -98,7 +101,14 @@ impl Run<'_> {
                 self.leading = Some((*term, until(*trust)));
                 self.start();
             }
-            EventKind::Renewed { term, trust } => self.renewed(*term, until(*trust)),
+            EventKind::Renewed { term, trust } => {
+                self.renewed(*term, until(*trust));
+                if std::mem::take(&mut self.missed) {
+                    self.start();
+                }
+            }
+            // Among what was missed may be the beginning of this leadership: the next renewal makes up for it.
+            EventKind::Missed { .. } => self.missed = true,
             EventKind::Lost { kill_at, .. } => {
                 self.leading = None;
                 self.guarded.terminate(*kill_at);

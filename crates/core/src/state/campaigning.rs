@@ -6,7 +6,7 @@ use super::following::HINT_GAP;
 use super::{Following, Leading, Release, State, Then};
 use crate::context::{Context, Pending};
 use crate::input::{CampaignReply, Failure, Held};
-use crate::lease::Term;
+use crate::lease::{Nonce, Term};
 use crate::mutant::Mutant;
 use crate::output::{LossReason, RequestId, Verb};
 use crate::timer::Timer;
@@ -30,6 +30,10 @@ impl Campaigning {
         ctx.timers.clear(Timer::Campaign);
         let pending = ctx.send(Verb::Campaign { nonce: following.nonce });
         State::Campaigning(Self { following, pending, look_again: false, stopping: false })
+    }
+
+    pub(super) fn nonce(&self) -> Nonce {
+        self.following.nonce
     }
 
     pub(crate) fn on_reply(

@@ -2,6 +2,7 @@
 
 use super::{Leading, Release, State, Then};
 use crate::context::Context;
+use crate::elector::Unreleased;
 use crate::id::CandidateId;
 use crate::lease::{Nonce, Term};
 use crate::mutant::Mutant;
@@ -36,24 +37,31 @@ impl Draining {
         let Leading { nonce, term, trust, .. } = *leading;
         ctx.timers.clear_all_but_health();
         ctx.emit(Output::Lost { term, reason, kill_at });
+        let draining = Self { nonce, term, reason, successor, trusted_until: trust.until, then, is_replaced: false };
+        draining.wait(ctx, kill_at)
+    }
+
+    fn wait(self, ctx: &mut Context, kill_at: Instant) -> State {
         if ctx.now >= kill_at {
-            ctx.emit(Output::KillWork { term });
+            ctx.emit(Output::KillWork { term: self.term });
         } else {
             ctx.timers.set(Timer::Kill, kill_at);
         }
         // After a pause all of this is long past. The surroundings still get a moment to say that the work has ended,
         // as it has where a guard of its own ends it.
-        ctx.timers.set(Timer::Lapse, trust.until.max(ctx.now + ctx.candidate.timing.reaction()));
-        let trusted_until = trust.until;
-        let draining = Self { nonce, term, reason, successor, trusted_until, then, is_replaced: false };
+        ctx.timers.set(Timer::Lapse, self.trusted_until.max(ctx.now + ctx.candidate.timing.reaction()));
         if ctx.has(Mutant::ReleaseBeforeStop) {
-            return draining.release(ctx);
+            return self.release(ctx);
         }
         #[cfg(mutants)]
         if ctx.has(Mutant::RenewsAfterLoss) {
-            return draining.on_renew_timer(ctx);
+            return self.on_renew_timer(ctx);
         }
-        State::Draining(draining)
+        State::Draining(self)
+    }
+
+    pub(super) fn nonce(&self) -> Nonce {
+        self.nonce
     }
 
     /// Ends leadership without grace: somebody else may lead already.
@@ -68,6 +76,18 @@ impl Draining {
             draining.is_replaced = true;
         }
         state
+    }
+
+    /// Goes on after a breakdown: leadership ends now, or has ended already. Work gets its grace, and no more than is left.
+    pub(crate) fn resumed(ctx: &mut Context, lease: Unreleased) -> State {
+        let Unreleased { nonce, term, trust, is_lost } = lease;
+        let (reason, then) = (LossReason::Unhealthy, Then::Follow);
+        let kill_at = (ctx.now + ctx.candidate.timing.grace()).min(trust.kill_at);
+        if !is_lost {
+            ctx.emit(Output::Lost { term, reason, kill_at });
+        }
+        Self { nonce, term, reason, successor: None, trusted_until: trust.until, then, is_replaced: false }
+            .wait(ctx, kill_at)
     }
 
     /// No renewal follows a loss, unless by mistake.

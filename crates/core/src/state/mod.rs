@@ -12,6 +12,8 @@ pub(crate) use following::Following;
 pub(crate) use leading::Leading;
 pub(crate) use resigning::{Release, Resigning};
 
+use crate::lease::Nonce;
+
 /// Where a candidacy stands.
 ///
 /// ```text
@@ -45,6 +47,20 @@ pub(crate) enum State {
     Resigning(Resigning),
     /// Has left for good.
     Stopped,
+}
+
+impl State {
+    /// What the store may have granted, or may yet, or keeps a place in line for.
+    pub(crate) fn nonce_in_doubt(&self) -> Option<Nonce> {
+        match self {
+            Self::Idle | Self::Stopped => None,
+            Self::Following(following) => following.known_to_store.then_some(following.nonce),
+            Self::Campaigning(campaigning) => Some(campaigning.nonce()),
+            Self::Leading(leading) => Some(leading.nonce()),
+            Self::Draining(draining) => Some(draining.nonce()),
+            Self::Resigning(resigning) => Some(resigning.nonce()),
+        }
+    }
 }
 
 /// What comes after the lease is gone.

@@ -41,6 +41,11 @@ const ATTEMPTS_MAX: u32 = 2;
 const COOL_DOWN: Duration = Duration::from_millis(1_200);
 
 impl Release {
+    /// Withdraws a nonce that the store may know, and campaigns again under another.
+    pub(crate) fn withdraw(ctx: &mut Context, nonce: Nonce) -> State {
+        Self { nonce, term: None, successor: None, reason: LossReason::Unheard, failures: 0 }.send(ctx, Then::Follow)
+    }
+
     pub(super) fn send(self, ctx: &mut Context, then: Then) -> State {
         // What a follower waited for must not be taken for the end of a back-off.
         ctx.timers.clear_all_but_health();
@@ -57,6 +62,10 @@ impl Release {
 }
 
 impl Resigning {
+    pub(super) fn nonce(&self) -> Nonce {
+        self.release.nonce
+    }
+
     pub(crate) fn on_reply(mut self, ctx: &mut Context, request: RequestId, reply: Result<(), Failure>) -> State {
         if self.pending.take_if(|pending| pending.id == request).is_none() {
             return State::Resigning(self);

@@ -1,5 +1,6 @@
 //! One file per input, then properties over all of them. Every test runs on [`Bench`]: an elector and its clock.
 
+mod begin_anew;
 mod fuzz_elector;
 mod health;
 mod hint;

@@ -43,8 +43,8 @@ impl Handler {
 
     fn run(&self, shared: &Shared) {
         while let Some(broadcast) = self.shift.next(|| self.take(shared)) {
-            let (Broadcast { id, channel, .. }, Registered(callback)) = (broadcast.clone(), &self.callback);
-            if let Some(failure) = run_to_end(|| callback(broadcast), self.runtime.as_ref()) {
+            let Broadcast { id, channel, .. } = broadcast.clone();
+            if let Some(failure) = run_to_end(|| self.callback.call(broadcast), self.runtime.as_ref()) {
                 report(shared, format!("{failure} (channel {channel}, broadcast {id})"));
             }
         }

@@ -11,6 +11,7 @@ use tenure_core::ChannelName;
 
 use super::board::Line;
 use crate::blocking::block_on;
+use crate::contain::shielded;
 use crate::phase::Phase;
 use crate::shared::Shared;
 use crate::store::Broadcast;
@@ -69,7 +70,7 @@ impl Broadcasts {
             if let Some(broadcast) = self.line.take(&self.shared) {
                 return Some(broadcast);
             }
-            if let Either::Right(_) = select(rung, &mut stopped).await {
+            if let Either::Right(_) = select(pin!(shielded(rung)), &mut stopped).await {
                 return None;
             }
         }
@@ -86,7 +87,7 @@ impl Broadcasts {
         let Some(board) = self.shared.board().filter(|_| self.shared.is_same_process()) else { return };
         let mut listening = board.listening();
         let stopped = pin!(self.shared.phase().wait_until(|phase| matches!(phase, Phase::Stopped)));
-        select(pin!(listening.wait_for(|is_listening| *is_listening)), stopped).await;
+        select(pin!(shielded(listening.wait_for(|is_listening| *is_listening))), stopped).await;
     }
 
     /// [`listening`](Self::listening) for plain threads.

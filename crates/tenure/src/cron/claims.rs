@@ -6,7 +6,7 @@ use tenure_core::cron::{Claim, Claimed, JobStanding, Open, Opened};
 use super::endings::Standing;
 use super::job::Job;
 use super::news::{JobNews, JobTrouble};
-use super::roster::{RunId, Running, Stage};
+use super::roster::{Running, Stage};
 use super::run::{Begin, JobRun, Limit};
 use super::scheduler::{Progress, Scheduler, Setback};
 use super::term::{Term, Wish};
@@ -122,8 +122,7 @@ impl Scheduler<'_> {
         let begin = Begin { job: job.name().clone(), tick, again, late, missed };
         let run = JobRun::new(begin, term.leadership.clone(), limit.clone());
         let finish = self.finish_of(term.nonce, &term.leadership, job, tick);
-        self.last_run += 1;
-        let id = RunId(self.last_run);
+        let id = self.roster.next_run();
         self.running.insert(id, Running { index, tick, limit, stage: Stage::Allowed, deadline });
         self.news(index, tick, JobNews::Fired { late, missed, again });
         roster.begin(index, id, run, finish, work);

@@ -2,6 +2,7 @@
 
 use std::collections::BTreeSet;
 use std::fmt;
+use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use tenure_core::cron::{Finish, JOBS_MAX, Outcome, Tick};
@@ -19,6 +20,7 @@ pub(crate) struct Roster {
     pub(super) jobs: Vec<(Job, Registered<JobRun>)>,
     /// Futures of the application may need the runtime it was started on.
     runtime: Option<tokio::runtime::Handle>,
+    last_run: AtomicU64,
     ended: Mutex<Vec<Ended>>,
     /// Wakes the scheduler.
     pub(super) ended_some: Notify,
@@ -49,7 +51,7 @@ impl Roster {
             return Err(Error::TooManyJobs { count: jobs.len() });
         }
         let runtime = tokio::runtime::Handle::try_current().ok();
-        Ok(Self { jobs, runtime, ended: Mutex::default(), ended_some: Notify::new() })
+        Ok(Self { jobs, runtime, last_run: AtomicU64::new(0), ended: Mutex::default(), ended_some: Notify::new() })
     }
 
     /// Runs a job on a thread of its own. `finish` says who it is; its outcome follows.
@@ -69,6 +71,11 @@ impl Roster {
             let outcome = Outcome::Failed { why: format!("could not be run: {error}") };
             self.tell(Ended { run: id, finish: Finish { outcome, ..unbegun }, work: None });
         }
+    }
+
+    /// An id that no run has had, under whichever scheduler.
+    pub(super) fn next_run(&self) -> RunId {
+        RunId(self.last_run.fetch_add(1, Ordering::Relaxed) + 1)
     }
 
     /// One of the jobs.

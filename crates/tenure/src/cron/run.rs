@@ -1,6 +1,5 @@
 //! One run of a job, on the application's side.
 
-use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::pin::pin;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -12,7 +11,9 @@ use tenure_core::{JobName, Term};
 use tokio_util::sync::CancellationToken;
 
 use crate::blocking::{block_on, block_on_for};
-use crate::callback::{Outcome, Registered, message_of};
+use crate::callback::{Outcome, Registered};
+use crate::contain::contain;
+use crate::inside;
 use crate::leadership::Leadership;
 use crate::reason::storable;
 
@@ -145,23 +146,23 @@ impl JobRun {
     }
 
     /// Runs the handler to its end on this thread.
-    pub(super) fn perform(
-        &self,
-        Registered(handler): &Registered<Self>,
-        runtime: Option<&tokio::runtime::Handle>,
-    ) -> RunOutcome {
+    pub(super) fn perform(&self, handler: &Registered<Self>, runtime: Option<&tokio::runtime::Handle>) -> RunOutcome {
         // The process may have been paused since the tick was claimed.
         if self.0.leadership.is_cancelled() {
             return RunOutcome::NotBegun;
         }
-        let finish = || match handler(self.clone()) {
+        let finish = || match handler.call(self.clone()) {
             Outcome::Now(failure) => Some(failure),
             Outcome::Later(future) => match runtime {
                 Some(runtime) => runtime.block_on(self.while_allowed(future)),
                 None => block_on(self.while_allowed(future)),
             },
         };
-        let failure = match catch_unwind(AssertUnwindSafe(finish)) {
+        let ended = {
+            let _inside = inside::enter(self.0.leadership.shared());
+            contain(finish)
+        };
+        let failure = match ended {
             _ if self.0.is_given_back.load(Ordering::Acquire) => return RunOutcome::NotBegun,
             _ if self.is_past_limit() => return RunOutcome::TimedOut,
             Ok(Some(None)) => return RunOutcome::Succeeded,
@@ -169,7 +170,7 @@ impl JobRun {
             _ if self.0.leadership.is_cancelled() => return RunOutcome::Cancelled,
             Ok(None) => return RunOutcome::Cancelled,
             Ok(Some(Some(failure))) => format!("failed: {failure}"),
-            Err(panic) => format!("panicked: {}", message_of(&*panic)),
+            Err(panic) => format!("panicked: {panic}"),
         };
         RunOutcome::Failed { why: storable(&failure) }
     }

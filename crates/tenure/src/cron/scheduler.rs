@@ -68,7 +68,6 @@ pub(super) struct Scheduler<'a> {
     pub(super) ttl: Duration,
     pub(super) wall: Wall,
     pub(super) running: BTreeMap<RunId, Running>,
-    pub(super) last_run: u64,
     pub(super) untold: VecDeque<Untold>,
     /// Ticks that were given back and that the store did not know, each with the moment to tell it again.
     pub(super) doubted: VecDeque<(Instant, Untold)>,
@@ -112,7 +111,6 @@ impl<'a> Scheduler<'a> {
             ttl: timing.ttl(),
             wall: Wall::new(shared.clock.clone()),
             running: BTreeMap::new(),
-            last_run: 0,
             untold: VecDeque::new(),
             doubted: VecDeque::new(),
             gave_back: false,

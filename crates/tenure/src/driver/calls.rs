@@ -1,6 +1,7 @@
 //! Requests on their way to the store: gathered, sent in batches, answered or given up.
 
 use std::future::{pending, ready};
+use std::pin::pin;
 use std::sync::Arc;
 
 use futures_util::StreamExt;
@@ -11,6 +12,7 @@ use tenure_core::{Instant, Reply};
 use super::StoreCall;
 use super::gathering::{Address, Batch, Gathering};
 use crate::clock::Clock;
+use crate::contain::contain_async;
 use crate::store::{Campaign, Renew, Replies, Resign, Store, StoreError, StoreErrorKind};
 
 /// While a batch of a verb is under way, what is asked meanwhile gathers for the next, until the least patient of those
@@ -64,9 +66,12 @@ impl Calls {
     }
 
     pub(crate) fn call(&mut self, call: StoreCall) {
-        let future = call(Arc::clone(&self.store));
+        let store = Arc::clone(&self.store);
         self.running.push(Box::pin(async move {
-            future.await;
+            // Whoever asked finds that nobody is left to answer.
+            if let Err(panic) = contain_async(async { call(store).await }).await {
+                log!(error, "the store panicked: {panic}");
+            }
             None
         }));
     }
@@ -87,26 +92,27 @@ impl Calls {
         running.extend(unsent(self.renewals.give_up(now), Answers::Renew));
         running.extend(unsent(self.campaigns.give_up(now), Answers::Campaign));
         if let Some(Batch { number, from, requests, patience }) = self.resignations.take(now) {
-            tracing::trace!(count = requests.len(), "resignations sent");
+            log!(trace, count = requests.len(), "resignations sent");
             let (store, clock) = (Arc::clone(store), clock.clone());
             running.push(Box::pin(async move {
-                let replies = in_time(&clock, patience, requests.len(), store.resign(&requests)).await;
+                let replies = in_time(&clock, patience, requests.len(), async { store.resign(&requests).await }).await;
                 Some(Done { batch: Some(number), from, replies: Answers::Resign(replies) })
             }));
         }
         if let Some(Batch { number, from, requests, patience }) = self.renewals.take(now) {
-            tracing::trace!(count = requests.len(), "renewals sent");
+            log!(trace, count = requests.len(), "renewals sent");
             let (store, clock) = (Arc::clone(store), clock.clone());
             running.push(Box::pin(async move {
-                let replies = in_time(&clock, patience, requests.len(), store.renew(&requests)).await;
+                let replies = in_time(&clock, patience, requests.len(), async { store.renew(&requests).await }).await;
                 Some(Done { batch: Some(number), from, replies: Answers::Renew(replies) })
             }));
         }
         if let Some(Batch { number, from, requests, patience }) = self.campaigns.take(now) {
-            tracing::trace!(count = requests.len(), "campaigns sent");
+            log!(trace, count = requests.len(), "campaigns sent");
             let (store, clock) = (Arc::clone(store), clock.clone());
             running.push(Box::pin(async move {
-                let replies = in_time(&clock, patience, requests.len(), store.campaign(&requests)).await;
+                let replies =
+                    in_time(&clock, patience, requests.len(), async { store.campaign(&requests).await }).await;
                 Some(Done { batch: Some(number), from, replies: Answers::Campaign(replies) })
             }));
         }
@@ -159,13 +165,21 @@ fn unsent<T>(from: Vec<Address>, wrap: impl FnOnce(Replies<T>) -> Answers) -> Op
     (!from.is_empty()).then(|| Box::pin(ready(Some(Done { batch: None, from, replies }))) as _)
 }
 
-/// No call of the store is waited for longer than the electors behind it can wait.
-async fn in_time<T>(clock: &Clock, patience: Instant, requests: usize, call: BoxFuture<'_, Replies<T>>) -> Replies<T> {
-    let limit = std::pin::pin!(clock.sleep_until(patience));
-    match select(call, limit).await {
-        Either::Left((replies, _)) => replies,
-        Either::Right(((), _)) => (0..requests)
-            .map(|_| Err(StoreError::unknown(StoreErrorKind::TimedOut, "the store did not answer in time")))
-            .collect(),
-    }
+/// No call of the store is waited for longer than the electors behind it can wait. One that panics has failed, and nobody
+/// knows what became of it.
+async fn in_time<T>(
+    clock: &Clock,
+    patience: Instant,
+    requests: usize,
+    call: impl Future<Output = Replies<T>>,
+) -> Replies<T> {
+    let limit = pin!(clock.sleep_until(patience));
+    let error = match select(pin!(contain_async(call)), limit).await {
+        Either::Left((Ok(replies), _)) => return replies,
+        Either::Left((Err(panic), _)) => {
+            StoreError::unknown(StoreErrorKind::Other, format!("the store panicked: {panic}"))
+        }
+        Either::Right(((), _)) => StoreError::unknown(StoreErrorKind::TimedOut, "the store did not answer in time"),
+    };
+    (0..requests).map(|_| Err(error.clone())).collect()
 }

@@ -3,13 +3,15 @@
 use std::sync::Arc;
 
 use tenure_core::{
-    Elector, Input, Instant, Leader, LossReason, Metadata, Output, Problem, Request, Standing, Term, Trust, Verb,
+    Elector, Input, Instant, Leader, LossReason, Metadata, Output, Problem, Request, Standing, Term, Trust, Unreleased,
+    Verb,
 };
 
 use super::EntryId;
 use super::calls::Calls;
 use super::chance::Chance;
 use super::gathering::Address;
+use super::tasks;
 use crate::broadcasts;
 use crate::callback::CallbackRunner;
 use crate::clock::unix_ms;
@@ -17,6 +19,7 @@ use crate::event::{Event, EventKind, Subscriber, Trouble};
 use crate::leadership::Leadership;
 use crate::messages::{self, Inbox};
 use crate::metrics::Recorder;
+use crate::phase::Phase;
 use crate::shared::{Grant, Shared};
 use crate::store::{Campaign, ElectionKey, Renew, Resign, Store};
 
@@ -26,6 +29,10 @@ pub(crate) struct Entry {
     metadata: Metadata,
     shared: Arc<Shared>,
     grant: Option<Arc<Grant>>,
+    /// Until when the grant may be acted under.
+    trust: Option<Trust>,
+    /// It was told to leave.
+    is_leaving: bool,
     /// Who was last seen to lead, if anybody.
     observed: Option<Option<Box<Leader>>>,
     subscribers: Vec<Subscriber>,
@@ -47,6 +54,8 @@ impl Entry {
             recorder: Recorder::new(&shared),
             shared,
             grant: None,
+            trust: None,
+            is_leaving: false,
             observed: None,
             subscribers: Vec::new(),
             callbacks,
@@ -67,30 +76,33 @@ impl Entry {
         &self.shared.key
     }
 
-    /// What fetches its messages, for as long as it stands.
-    pub(crate) fn pump(&self, store: Arc<dyn Store>) -> impl Future<Output = ()> + Send + use<> {
-        messages::pump(Arc::clone(&self.shared), store, self.elector.candidate().timing)
+    /// Fetches its messages, for as long as it stands.
+    pub(crate) fn spawn_pump(&self, store: &Arc<dyn Store>) {
+        let (shared, store, timing) = (Arc::clone(&self.shared), Arc::clone(store), self.elector.candidate().timing);
+        let begin = move || messages::pump(Arc::clone(&shared), Arc::clone(&store), timing);
+        tasks::spawn(Arc::clone(&self.shared), "the task that fetches messages", begin);
     }
 
-    /// What hears broadcasts for it, for as long as it stands.
-    pub(crate) fn ear(&self, store: Arc<dyn Store>) -> impl Future<Output = ()> + Send + use<> {
-        broadcasts::pump(Arc::clone(&self.shared), store)
+    /// Hears broadcasts for it, for as long as it stands.
+    pub(crate) fn spawn_ear(&self, store: &Arc<dyn Store>) {
+        let (shared, store) = (Arc::clone(&self.shared), Arc::clone(store));
+        let begin = move || broadcasts::pump(Arc::clone(&shared), Arc::clone(&store));
+        tasks::spawn(Arc::clone(&self.shared), "the task that hears broadcasts", begin);
     }
 
-    /// What lets its jobs begin, for as long as it stands.
+    /// Lets its jobs begin, for as long as it stands.
     #[cfg(feature = "cron")]
-    pub(crate) fn scheduler(
-        &self,
-        store: Arc<dyn Store>,
-        roster: Arc<crate::cron::Roster>,
-    ) -> impl Future<Output = ()> + Send + use<> {
-        crate::cron::scheduler(Arc::clone(&self.shared), store, self.elector.candidate().timing, roster)
+    pub(crate) fn spawn_scheduler(&self, store: &Arc<dyn Store>, roster: Arc<crate::cron::Roster>) {
+        let (shared, store, timing) = (Arc::clone(&self.shared), Arc::clone(store), self.elector.candidate().timing);
+        let begin =
+            move || crate::cron::scheduler(Arc::clone(&shared), Arc::clone(&store), timing, Arc::clone(&roster));
+        tasks::spawn(Arc::clone(&self.shared), "the task that runs jobs", begin);
     }
 
     /// Everything that happens to a job passes through here.
     #[cfg(feature = "cron")]
     pub(crate) fn job(&mut self, now: Instant, news: EventKind) {
-        tracing::debug!(election = %self.shared.key, candidate = %self.shared.candidate, ?news, "a job");
+        log!(debug, election = %self.shared.key, candidate = %self.shared.candidate, ?news, "a job");
         if let EventKind::Job { news, .. } = &news {
             self.recorder.job(news);
         }
@@ -130,7 +142,53 @@ impl Entry {
         calls: &mut Calls,
     ) -> Option<Instant> {
         self.recorder.heard(now, &input);
+        self.is_leaving |= input == Input::Stop;
         self.elector.handle(now, input, chance.draw());
+        self.carry_out(now, chance, calls)
+    }
+
+    /// Nobody leads by this candidacy from here on.
+    pub(crate) fn fail_closed(&self) {
+        self.shared.fail_closed();
+    }
+
+    /// Begins anew after the driver broke down in the middle of something. Returns when it wants to be called again.
+    pub(crate) fn begin_anew(
+        &mut self,
+        now: Instant,
+        why: &str,
+        chance: &mut Chance,
+        calls: &mut Calls,
+    ) -> Option<Instant> {
+        let unreleased = self.unreleased();
+        self.elector.begin_anew(now, chance.draw(), unreleased);
+        self.carry_out(now, chance, calls);
+        self.trouble(now, Trouble::Panicked { what: "the thread that holds elections", message: why.to_owned() });
+        // What it was told meanwhile may be lost: that it shall leave, and that its work has ended.
+        if self.is_leaving {
+            self.handle(now, Input::Stop, chance, calls);
+        }
+        if let Some((Unreleased { term, .. }, grant)) = unreleased.zip(self.grant.as_ref())
+            && grant.work().close()
+        {
+            self.handle(now, Input::WorkEnded { term }, chance, calls);
+        }
+        self.due
+    }
+
+    /// The lease that may still be there, as the application was told.
+    fn unreleased(&self) -> Option<Unreleased> {
+        let (grant, trust) = self.grant.as_ref().zip(self.trust)?;
+        let is_lost = self.shared.phase().read(|phase| match phase {
+            Phase::Leading(leading) => (leading.term == grant.term).then_some(false),
+            Phase::Leaving { term, .. } => (*term == grant.term).then_some(true),
+            Phase::Standing | Phase::Stopped => None,
+        })?;
+        Some(Unreleased { nonce: grant.nonce()?, term: grant.term, trust, is_lost })
+    }
+
+    /// Does what the elector wants done. Returns when it wants to be called again.
+    fn carry_out(&mut self, now: Instant, chance: &mut Chance, calls: &mut Calls) -> Option<Instant> {
         let mut ended = None;
         loop {
             match self.elector.poll_output() {
@@ -163,14 +221,14 @@ impl Entry {
                     self.trouble(now, Trouble::Problem(problem));
                 }
                 Output::Stopped => self.stopped(now),
-                other => tracing::error!(?other, "an output this version does not know"),
+                other => log!(error, ?other, "an output this version does not know"),
             }
         }
     }
 
     /// Tells everybody of trouble.
     pub(crate) fn trouble(&mut self, now: Instant, trouble: Trouble) {
-        tracing::warn!(election = %self.shared.key, candidate = %self.shared.candidate, "{trouble}");
+        log!(warn, election = %self.shared.key, candidate = %self.shared.candidate, "{trouble}");
         self.recorder.trouble(&trouble);
         if let Some(runner) = &self.callbacks
             && !matches!(trouble, Trouble::Callback { callback: "error", .. })
@@ -215,12 +273,12 @@ impl Entry {
     }
 
     fn elected(&mut self, now: Instant, term: Term, trust: Trust) {
-        tracing::info!(election = %self.shared.key, candidate = %self.shared.candidate, %term, "elected");
+        log!(info, election = %self.shared.key, candidate = %self.shared.candidate, %term, "elected");
         self.recorder.elected(now);
         self.observed = None;
         let grant = Arc::new(Grant::new(term, self.elector.nonce()));
+        (self.grant, self.trust) = (Some(Arc::clone(&grant)), Some(trust));
         self.shared.elected(Arc::clone(&grant), trust);
-        self.grant = Some(Arc::clone(&grant));
         if let Some(runner) = &self.callbacks {
             let leadership = Leadership::new(Arc::clone(&self.shared), grant);
             // What it does under this term has to end before the lease is released.
@@ -231,10 +289,11 @@ impl Entry {
     }
 
     fn trusted(&mut self, now: Instant, term: Term, trust: Trust) {
+        self.trust = Some(trust);
         if let Some(grant) = &self.grant {
             self.shared.renewed(grant, trust);
         }
-        tracing::trace!(election = %self.shared.key, %term, "renewed");
+        log!(trace, election = %self.shared.key, %term, "renewed");
         self.recorder.renewed();
         self.tell(now, EventKind::Renewed { term, trust });
     }
@@ -242,7 +301,7 @@ impl Entry {
     /// Returns whether there is no work to wait for.
     fn lost(&mut self, now: Instant, term: Term, reason: LossReason, kill_at: Instant) -> bool {
         let reason_word = reason.as_str();
-        tracing::info!(election = %self.shared.key, candidate = %self.shared.candidate, %term, reason_word, "lost");
+        log!(info, election = %self.shared.key, candidate = %self.shared.candidate, %term, reason_word, "lost");
         if let Some(grant) = &self.grant {
             // Before anybody is told to stop, so that whoever is can say why.
             grant.lost_because(reason);
@@ -279,7 +338,7 @@ impl Entry {
     }
 
     fn stopped(&mut self, now: Instant) {
-        tracing::info!(election = %self.shared.key, candidate = %self.shared.candidate, "left the election");
+        log!(info, election = %self.shared.key, candidate = %self.shared.candidate, "left the election");
         if let Some(grant) = &self.grant {
             grant.distrust();
         }

@@ -9,6 +9,8 @@ mod command;
 mod entry;
 mod gathering;
 mod schedule;
+mod supervisor;
+mod tasks;
 
 use std::collections::{BTreeSet, HashMap};
 use std::sync::Arc;
@@ -24,6 +26,7 @@ pub(crate) use self::command::{Command, CommandSender, EntryId, StoreCall};
 pub(crate) use self::entry::Entry;
 use self::gathering::Address;
 use self::schedule::Schedule;
+pub(crate) use self::supervisor::start;
 use crate::clock::{Alarm, Clock};
 use crate::event::Trouble;
 use crate::metrics;
@@ -58,11 +61,7 @@ const HINTS_LATER: usize = 1_024;
 
 impl Driver {
     /// Must be called on the runtime it will run on.
-    pub(crate) fn new(
-        store: Arc<dyn Store>,
-        clock: Clock,
-        commands: UnboundedReceiver<Command>,
-    ) -> std::io::Result<Self> {
+    fn new(store: Arc<dyn Store>, clock: Clock, commands: UnboundedReceiver<Command>) -> std::io::Result<Self> {
         Ok(Self {
             alarm: clock.alarm()?,
             chance: Chance::default(),
@@ -81,7 +80,7 @@ impl Driver {
     }
 
     /// Runs until every handle is dropped and every candidate has left.
-    pub(crate) async fn run(mut self) {
+    async fn run(&mut self) {
         while !(self.orphaned && self.entries.is_empty() && self.calls.is_idle()) {
             let next = self.schedule.next().into_iter().chain(self.later.iter().map(|(at, _)| *at)).min();
             tokio::select! {
@@ -95,7 +94,38 @@ impl Driver {
             self.flush();
             metrics::settle();
         }
-        tracing::debug!("the driver has nothing left to do");
+        log!(debug, "the driver has nothing left to do");
+    }
+
+    /// Nobody leads from here on. It does nothing that could fail.
+    fn fail_closed(&self) {
+        self.entries.values().for_each(|entry| entry.fail_closed());
+    }
+
+    /// Begins anew after a panic. Whatever was under way is given up, and every candidacy begins afresh: its lease is released
+    /// when its work has ended, or runs out.
+    ///
+    /// Tasks beside the elections go on, and so does all that the store has on this runtime.
+    fn begin_anew(&mut self, why: &str) {
+        self.schedule = Schedule::default();
+        self.later.clear();
+        self.calls = Calls::new(Arc::clone(&self.store), self.clock.clone());
+        // A stream that panicked must not be asked again.
+        self.hints = self.store.watch(Interest::Own);
+        if self.message_hints.is_some() {
+            self.message_hints = Some(self.store.watch(Interest::Messages));
+        }
+        let ids: Vec<EntryId> = self.entries.keys().copied().collect();
+        for id in ids {
+            let Some(entry) = self.entries.get_mut(&id) else { continue };
+            let due = entry.begin_anew(self.clock.now(), why, &mut self.chance, &mut self.calls);
+            self.schedule.change(id, None, due);
+            if entry.is_stopped() {
+                self.remove(id);
+            }
+        }
+        self.by_key = self.entries.values().map(|entry| (entry.key().clone(), entry.id())).collect();
+        self.flush();
     }
 
     fn fire_due(&mut self) {
@@ -161,7 +191,7 @@ impl Driver {
             Command::Schedule(id, roster) => {
                 // In a task of its own, that ends with the candidacy or with the driver.
                 if let Some(entry) = self.entries.get(&id) {
-                    tokio::spawn(entry.scheduler(Arc::clone(&self.store), roster));
+                    entry.spawn_scheduler(&self.store, roster);
                 }
             }
             #[cfg(feature = "cron")]
@@ -204,13 +234,13 @@ impl Driver {
     fn listen(&mut self, id: EntryId) {
         let Some(entry) = self.entries.get(&id) else { return };
         self.message_hints.get_or_insert_with(|| self.store.watch(Interest::Messages));
-        tokio::spawn(entry.pump(Arc::clone(&self.store)));
+        entry.spawn_pump(&self.store);
     }
 
     /// Lets broadcasts be heard by a candidate, likewise.
     fn hear(&self, id: EntryId) {
         if let Some(entry) = self.entries.get(&id) {
-            tokio::spawn(entry.ear(Arc::clone(&self.store)));
+            entry.spawn_ear(&self.store);
         }
     }
 

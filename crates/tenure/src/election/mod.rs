@@ -18,7 +18,8 @@ use tenure_core::{CandidateId, ElectionName, Input, Leader, Term};
 pub use self::builder::ElectionBuilder;
 use crate::driver::Command;
 use crate::error::Error;
-use crate::event::{Events, subscription};
+use crate::event::{Events, Trouble, subscription};
+use crate::inside;
 use crate::leadership::Leadership;
 use crate::phase::Phase;
 use crate::shared::Shared;
@@ -95,6 +96,8 @@ impl Election {
 
     /// Waits until this candidate leads. Cancel safe.
     ///
+    /// The clock is asked before it returns: whoever was paused does not hear of a leadership that is over.
+    ///
     /// # Errors
     /// When the election is stopped.
     pub async fn elected(&self) -> Result<Leadership, Error> {
@@ -103,6 +106,8 @@ impl Election {
         }
         let decided = |phase: &Phase| match phase {
             Phase::Stopped => Some(None),
+            // The clock decides. When the time of a leadership is over, its phase is about to change, or it is being renewed.
+            Phase::Standing | Phase::Leading(_) | Phase::Leaving { .. } if !self.is_leader() => None,
             Phase::Standing | Phase::Leading(_) | Phase::Leaving { .. } => self.leadership_in(phase).map(Some),
         };
         self.shared.phase().wait_for(decided).await.ok_or(Error::Stopped)
@@ -114,7 +119,8 @@ impl Election {
     /// Completes when the lease is released or left to lapse. Dropping the future does not take the resignation back.
     ///
     /// # Errors
-    /// When this candidate does not lead.
+    /// When this candidate does not lead; [`Error::WaitsForItself`] inside a callback, a handler or work of this candidacy,
+    /// whose end the resignation waits for: it has begun then, and [`request_resign`](Self::request_resign) does the same.
     pub async fn resign(&self) -> Result<(), Error> {
         self.hand_over(None).await
     }
@@ -124,7 +130,8 @@ impl Election {
     /// Completes when the lease is released or left to lapse. Dropping the future does not take the resignation back.
     ///
     /// # Errors
-    /// When this candidate does not lead.
+    /// When this candidate does not lead; [`Error::WaitsForItself`] inside a callback, a handler or work of this candidacy,
+    /// whose end the resignation waits for: it has begun then, and [`request_resign`](Self::request_resign) does the same.
     pub async fn resign_to(&self, successor: CandidateId) -> Result<(), Error> {
         self.hand_over(Some(successor)).await
     }
@@ -134,11 +141,18 @@ impl Election {
     /// Returns within a bounded time, whatever the store does: at most the grace, the reaction bound and three attempts.
     /// Work that outlives its grace is waited for until its lease has run out, and no longer.
     /// Safe to call more than once. Dropping the future does not call it off.
+    ///
+    /// Inside a callback, a handler or work of this very candidacy it would wait for itself: there it begins to leave, returns
+    /// at once, and [says so](crate::Trouble::WaitsForItself). Use [`request_stop`](Self::request_stop) there.
     pub async fn stop(&self) {
         if !self.shared.is_same_process() {
             return;
         }
         self.request_stop();
+        if inside::is_inside(&self.shared) {
+            self.shared.send(Command::Trouble(self.shared.id, Trouble::WaitsForItself { verb: "stop" }));
+            return;
+        }
         self.shared.phase().wait_until(|phase| matches!(phase, Phase::Stopped)).await;
     }
 
@@ -177,12 +191,18 @@ impl Election {
     async fn hand_over(&self, successor: Option<CandidateId>) -> Result<(), Error> {
         let Some(term) = self.leadership().map(|leadership| leadership.term()) else { return Err(Error::NotLeading) };
         self.shared.send(Command::Input(self.shared.id, Input::Resign { term: Some(term), successor }));
-        let _ = self.released(term).await;
-        Ok(())
+        match self.released(term).await {
+            Err(Error::WaitsForItself) => Err(Error::WaitsForItself),
+            // Released, left to lapse, or left with the election.
+            Ok(()) | Err(_) => Ok(()),
+        }
     }
 
     /// Waits until the lease of this term is released or left to lapse.
     async fn released(&self, term: Term) -> Result<(), Error> {
+        if inside::is_inside(&self.shared) {
+            return Err(Error::WaitsForItself);
+        }
         let over = |phase: &Phase| match phase {
             Phase::Leading(grant) => (grant.term != term).then_some(Ok(())),
             Phase::Leaving { lapsed, .. } => lapsed.then_some(Ok(())),

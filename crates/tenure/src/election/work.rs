@@ -8,6 +8,7 @@ use futures_util::future::{Either, OptionFuture, select};
 use super::Election;
 use crate::blocking::block_on;
 use crate::error::Error;
+use crate::inside;
 use crate::leadership::Leadership;
 
 impl Election {
@@ -53,7 +54,11 @@ impl Election {
             // Dropped in reverse order: the future first, and what holds the lease last.
             let _resign = ResignOnDrop(leadership);
             let begun = leadership.begin_work();
-            let running = pin!(OptionFuture::from(begun.as_ref().map(|_| work(leadership.clone()))));
+            let running = begun.as_ref().map(|_| {
+                let _inside = inside::enter(&self.shared);
+                work(leadership.clone())
+            });
+            let running = pin!(inside::within(&self.shared, OptionFuture::from(running)));
             let overdue = pin!(leadership.overdue());
             match select(running, overdue).await {
                 Either::Left((Some(result), _)) if !leadership.is_cancelled() => Ended::Leading(result),
@@ -91,6 +96,7 @@ impl Election {
     pub fn run_if_leader<T>(&self, f: impl FnOnce(&Leadership) -> T) -> Option<T> {
         let leadership = self.leadership()?;
         let _work = leadership.begin_work()?;
+        let _inside = inside::enter(&self.shared);
         Some(f(&leadership))
     }
 
@@ -104,7 +110,7 @@ impl Election {
     {
         let leadership = self.leadership()?;
         let _work = leadership.begin_work()?;
-        let running = pin!(f(leadership.clone()));
+        let running = pin!(inside::within(&self.shared, async { f(leadership.clone()).await }));
         let overdue = pin!(leadership.overdue());
         match select(running, overdue).await {
             Either::Left((result, _)) => Some(result),

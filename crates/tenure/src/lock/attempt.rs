@@ -1,7 +1,9 @@
 //! One candidacy for a lock, from its first campaign until it holds the lock or leaves.
 
+use std::pin::pin;
 use std::time::Duration;
 
+use futures_util::future::{Either, select};
 use tenure_core::{CandidateId, Problem};
 
 use super::LockGuard;
@@ -65,11 +67,16 @@ impl Attempt {
         }
     }
 
-    /// Takes in the next event; the guard, if it says that the lock is held.
+    /// Takes in what happens next; the guard, if the lock is held. Whether it is, the state says: events are lost when nobody
+    /// reads them for long.
     async fn listen(&mut self) -> Result<Option<LockGuard>, Error> {
-        let Some(event) = self.events.next().await else { return Err(Error::Stopped) };
+        let Some(election) = &self.election else { return Err(Error::Stopped) };
+        let next = match select(pin!(election.elected()), pin!(self.events.next())).await {
+            Either::Left((elected, _)) => elected.map(|_| None)?,
+            Either::Right((event, _)) => Some(event.ok_or(Error::Stopped)?),
+        };
+        let Some(event) = next else { return Ok(self.take()) };
         match event.kind {
-            EventKind::Elected { .. } => return Ok(self.take()),
             EventKind::Observed { leader } => self.heard = Heard::Taken(leader.map(|leader| leader.candidate)),
             EventKind::Error { trouble: Trouble::Store(error) } => self.heard = Heard::Failed(error),
             EventKind::Error { trouble: Trouble::Problem(problem @ Problem::Regressed { .. }) } => {

@@ -14,6 +14,7 @@ use tokio::sync::Notify;
 
 use super::desk::Outcome;
 use crate::blocking::block_on;
+use crate::contain::shielded;
 use crate::leadership::{Leadership, Work};
 use crate::phase::Phase;
 use crate::shared::Shared;
@@ -69,7 +70,7 @@ impl Channel {
             if let Some(delivery) = inbox.take(&self.shared, &self.name) {
                 return Some(delivery);
             }
-            if let Either::Right(_) = select(rung, &mut stopped).await {
+            if let Either::Right(_) = select(pin!(shielded(rung)), &mut stopped).await {
                 return None;
             }
         }

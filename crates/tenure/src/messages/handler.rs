@@ -1,15 +1,16 @@
 //! Handlers of messages: each channel has a thread of its own, while there is something on it to handle.
 
-use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Arc;
 
 use tenure_core::ChannelName;
 
 use super::delivery::Delivery;
 use crate::blocking::block_on;
-use crate::callback::{Outcome, Registered, message_of};
+use crate::callback::{Outcome, Registered};
+use crate::contain::contain;
 use crate::driver::Command;
 use crate::event::Trouble;
+use crate::inside;
 use crate::leadership::Leadership;
 use crate::shared::Shared;
 use crate::shift::Shift;
@@ -54,10 +55,9 @@ impl Handler {
         }
     }
 
-    fn handle(&self, shared: &Shared, delivery: Delivery) {
-        let Registered(callback) = &self.callback;
+    fn handle(&self, shared: &Arc<Shared>, delivery: Delivery) {
         let argument = (delivery.message().clone(), delivery.leadership().clone());
-        let finish = || match callback(argument) {
+        let finish = || match self.callback.call(argument) {
             Outcome::Now(failure) => Some(failure),
             Outcome::Later(future) => {
                 let bounded = delivery.while_valid(future);
@@ -67,11 +67,15 @@ impl Handler {
                 }
             }
         };
-        let failure = match catch_unwind(AssertUnwindSafe(finish)) {
+        let ended = {
+            let _inside = inside::enter(shared);
+            contain(finish)
+        };
+        let failure = match ended {
             Ok(Some(None)) => return delivery.done(),
             Ok(None) => return delivery.interrupted(),
             Ok(Some(Some(failure))) => format!("failed: {failure}"),
-            Err(panic) => format!("panicked: {}", message_of(&*panic)),
+            Err(panic) => format!("panicked: {panic}"),
         };
         let Message { channel, id, .. } = delivery.message();
         let told = format!("{failure} (channel {channel}, message {id})");

@@ -27,6 +27,8 @@ const LOOK_EVERY_UNPUSHED: Duration = Duration::from_secs(1);
 /// Runs until the candidate has left the election.
 pub(crate) async fn run(shared: Arc<Shared>, store: Arc<dyn Store>, timing: Timing) {
     let (Some(inbox), Some(mailbox)) = (shared.inbox(), store.mailbox()) else { return };
+    // If this is not the first time, the last one panicked, and what it held may keep a lease.
+    drop(inbox.end());
     loop {
         let led = |phase: &Phase| match phase {
             Phase::Leading(grant) => Some(Some(Arc::clone(grant))),

@@ -6,6 +6,7 @@ use metrics::{Label as KeyLabel, Unit};
 use tenure_core::{LossReason, Problem};
 
 use super::class::Class;
+use crate::contain::contain;
 use crate::store::StoreErrorKind;
 
 /// A metric: how it is called, and what it means.
@@ -131,7 +132,10 @@ pub(super) const STORE_ERRORS: Metric = Metric {
     ..counter("tenure_store_errors_total", "Requests of elections and their messages that the store failed, by kind.")
 };
 pub(super) const PROBLEMS: Metric = Metric {
-    label: Some(Label { name: "problem", values: &["regressed", "replaced", "duplicate_id", "stuck_work", "other"] }),
+    label: Some(Label {
+        name: "problem",
+        values: &["regressed", "replaced", "duplicate_id", "stuck_work", PANICKED, "other"],
+    }),
     ..counter("tenure_problems_total", "What an elector found that somebody should look at, by problem.")
 };
 pub(super) const MESSAGES_WAITING: Metric = gauge(
@@ -143,6 +147,8 @@ pub(super) const CRON_TICKS: Metric = Metric {
     ..counter("tenure_cron_ticks_total", "Ticks of jobs, by what became of them.")
 };
 
+/// The problem that is no elector's: a part of this library panicked.
+pub(super) const PANICKED: &str = "panicked";
 /// The reason of a transition that is no loss.
 pub(super) const ELECTED: &str = "elected";
 
@@ -164,7 +170,7 @@ pub(super) fn begin(class: &Class) {
         match (metric.kind, metric.label) {
             (Kind::Counter, None) => metric.add(class, None, 0),
             (Kind::Counter, Some(label)) => label.values.iter().for_each(|value| metric.add(class, Some(value), 0)),
-            (Kind::Histogram, _) => drop(metrics::histogram!(metric.name, "key_class" => class.label())),
+            (Kind::Histogram, _) => publish(|| drop(metrics::histogram!(metric.name, "key_class" => class.label()))),
             (Kind::Gauge, _) => {}
         }
     }
@@ -191,18 +197,23 @@ impl Metric {
     }
 
     pub(super) fn set(&self, class: &Class, value: f64) {
-        metrics::gauge!(self.name, "key_class" => class.label()).set(value);
+        publish(|| metrics::gauge!(self.name, "key_class" => class.label()).set(value));
     }
 
     pub(super) fn record(&self, class: &Class, value: Duration) {
-        metrics::histogram!(self.name, "key_class" => class.label()).record(value.as_secs_f64());
+        publish(|| metrics::histogram!(self.name, "key_class" => class.label()).record(value.as_secs_f64()));
     }
 
     fn add(&self, class: &Class, value: Option<&'static str>, by: u64) {
         let mut labels = vec![KeyLabel::new("key_class", class.label())];
         labels.extend(self.label.zip(value).map(|(label, value)| KeyLabel::from_static_parts(label.name, value)));
-        metrics::counter!(self.name, labels).increment(by);
+        publish(|| metrics::counter!(self.name, labels).increment(by));
     }
+}
+
+/// Tells the exporter, whatever becomes of it: it is code of the application, and one that panics must end no election.
+fn publish(tell: impl FnOnce()) {
+    let _ = contain(tell);
 }
 
 /// The word for a kind of error.

@@ -92,7 +92,9 @@ impl Recorder {
         match trouble {
             Trouble::Store(error) => list::STORE_ERRORS.count(&self.class, list::kind_word(error.kind()), 1),
             Trouble::Problem(problem) => list::PROBLEMS.count(&self.class, list::problem_word(problem), 1),
+            Trouble::Panicked { .. } => list::PROBLEMS.count(&self.class, list::PANICKED, 1),
             Trouble::Callback { .. }
+            | Trouble::WaitsForItself { .. }
             | Trouble::SetAside { .. }
             | Trouble::AsideDropped { .. }
             | Trouble::BroadcastsMissed { .. } => {}

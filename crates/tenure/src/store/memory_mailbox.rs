@@ -88,7 +88,7 @@ impl Messages {
         while self.aside.len() > ASIDE_MAX
             && let Some((_, message)) = self.aside.pop_first()
         {
-            tracing::warn!(id = %message.id, "dropped a message that was set aside: too many are");
+            log!(warn, id = %message.id, "dropped a message that was set aside: too many are");
             self.places.remove(&message.id);
             dropped += 1;
         }

@@ -87,6 +87,8 @@ pub enum Fault {
     BlackHole,
     /// Fails with this error without reaching the store.
     Fail(StoreError),
+    /// Panics without reaching the store, as a store with a mistake in it does.
+    Panic,
     /// Is executed twice; the caller gets the second answer.
     Duplicate,
     /// Is executed at once, but answered only after this much time on the clock of the

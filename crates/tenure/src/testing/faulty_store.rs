@@ -7,7 +7,7 @@ mod mailbox;
 use std::collections::{BTreeMap, VecDeque};
 use std::future::{pending, ready};
 use std::os::fd::OwnedFd;
-use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
@@ -61,6 +61,8 @@ pub struct FaultyStore {
     /// Grows with every release; whoever is held waits for it to change.
     releases: watch::Sender<u64>,
     hints_dropped: Arc<AtomicBool>,
+    /// How many hints are to panic.
+    hints_broken: Arc<AtomicUsize>,
 }
 
 /// What is to happen to the calls of one operation, and what has.
@@ -83,7 +85,14 @@ impl FaultyStore {
     #[must_use]
     pub fn with_clock(inner: Arc<dyn Store>, clock: Clock) -> Arc<Self> {
         let (releases, _) = watch::channel(0);
-        Arc::new(Self { inner, clock, plan: Mutex::default(), releases, hints_dropped: Arc::default() })
+        Arc::new(Self {
+            inner,
+            clock,
+            plan: Mutex::default(),
+            releases,
+            hints_dropped: Arc::default(),
+            hints_broken: Arc::default(),
+        })
     }
 
     /// From now on this happens to every call of the operation.
@@ -130,6 +139,11 @@ impl FaultyStore {
         self.hints_dropped.store(dropped, Ordering::Release);
     }
 
+    /// The next so many hints panic on the thread that waits for them.
+    pub fn break_hints(&self, count: usize) {
+        self.hints_broken.store(count, Ordering::Release);
+    }
+
     /// How often the operation was called, whatever became of it.
     #[must_use]
     pub fn calls(&self, operation: Operation) -> usize {
@@ -171,6 +185,7 @@ impl FaultyStore {
                 }
                 Fault::BlackHole => pending().await,
                 Fault::Fail(error) => T::failed(&error, requests),
+                Fault::Panic => panic_on_purpose(),
                 Fault::Duplicate => {
                     execute(Arc::clone(&inner)).await;
                     execute(inner).await
@@ -279,8 +294,14 @@ impl Store for FaultyStore {
     }
 
     fn watch(&self, interest: Interest) -> BoxStream<'static, Hint> {
-        let dropped = Arc::clone(&self.hints_dropped);
-        self.inner.watch(interest).filter(move |_| ready(!dropped.load(Ordering::Acquire))).boxed()
+        let (dropped, broken) = (Arc::clone(&self.hints_dropped), Arc::clone(&self.hints_broken));
+        let passes = move |_: &Hint| {
+            if broken.fetch_update(Ordering::AcqRel, Ordering::Acquire, |left| left.checked_sub(1)).is_ok() {
+                panic_on_purpose();
+            }
+            ready(!dropped.load(Ordering::Acquire))
+        };
+        self.inner.watch(interest).filter(passes).boxed()
     }
 
     fn life_line(&self) -> Option<OwnedFd> {
@@ -347,6 +368,11 @@ async fn released(releases: &mut watch::Receiver<u64>) {
     if releases.changed().await.is_err() {
         pending::<()>().await;
     }
+}
+
+#[expect(clippy::panic, reason = "it is what a test wants to happen")]
+fn panic_on_purpose() -> ! {
+    panic!("the store panicked on purpose")
 }
 
 fn lost_request() -> StoreError {

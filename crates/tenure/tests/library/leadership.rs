@@ -5,7 +5,7 @@ use std::time::Duration;
 use tenure::EventKind;
 use tenure::testing::{Fault, Operation};
 
-use crate::support::{HeldUp, Lab, block_on, next, timing};
+use crate::support::{HeldUp, Lab, PATIENCE, block_on, next, timing};
 
 const TICK: Duration = Duration::from_nanos(1);
 
@@ -91,4 +91,20 @@ fn an_old_term_does_not_revive_with_the_next() {
     block_on(first.cancelled());
     block_on(first.overdue());
     assert!(!second.wait_cancelled_for(Duration::ZERO));
+}
+
+#[test]
+fn nobody_is_told_of_a_leadership_that_is_over() {
+    let lab = Lab::new();
+    let election = lab.leader("a");
+    let term = election.leadership().unwrap().term();
+    let held_up = HeldUp::new(&lab.tenure);
+    lab.hands.advance(timing().ttl());
+    let mut waiting = Box::pin(election.elected());
+    let mut context = std::task::Context::from_waker(std::task::Waker::noop());
+    assert!(waiting.as_mut().poll(&mut context).is_pending(), "the driver cannot have noticed, but the clock has");
+    assert!(election.wait_elected_for(Duration::from_millis(1)).unwrap().is_none());
+    drop((waiting, held_up));
+    let leadership = election.wait_elected_for(PATIENCE).unwrap().expect("it is elected again");
+    assert!(leadership.is_valid() && leadership.term() > term);
 }

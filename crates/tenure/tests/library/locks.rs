@@ -326,3 +326,25 @@ fn waiting_costs_the_store_what_standing_by_costs_it() {
     assert!((2..=4).contains(&campaigns), "{campaigns} in three ttls");
     assert_eq!(rival.store.calls(Operation::Observe), 0);
 }
+
+#[test]
+fn whoever_was_not_looked_at_for_long_still_has_what_it_was_granted() {
+    let lab = Lab::new();
+    let holder = lab.holder("a");
+    let waiting = lab.lock("b");
+    let mut acquiring = Box::pin(waiting.acquire());
+    assert!(poll(&mut acquiring).is_pending());
+    lab.settle();
+    // More is told meanwhile than is kept for one who does not look.
+    lab.store.inject(Operation::Campaign, Fault::LoseRequest);
+    while lab.store.calls(Operation::Campaign) < 1_200 {
+        lab.hands.advance(timing().renew_every());
+        lab.settle();
+    }
+    lab.store.heal();
+    block_on(holder.release()).unwrap();
+    lab.pass(timing().ttl());
+    assert_eq!(lab.holder_in_store(), Some("b".to_owned()));
+    let guard = ends_within(&lab, SOON, acquiring).unwrap();
+    assert!(guard.is_held());
+}

@@ -5,6 +5,7 @@
 mod blocking;
 mod broadcasts;
 mod callbacks;
+mod captures;
 mod configuration;
 mod consume;
 mod driver;
@@ -30,5 +31,7 @@ mod outage;
 mod runtimes;
 mod stop;
 mod stuck;
+mod supervision;
 mod support;
+mod waiting_for_oneself;
 mod work;

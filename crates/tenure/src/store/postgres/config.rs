@@ -46,7 +46,7 @@ impl PostgresConfig {
         let config = parse::url(url, &Process)
             .map_err(|why| configuration(format!("the store address {url} cannot be used: {why}")))?;
         for warning in config.warnings() {
-            tracing::warn!(place = config.place(), "{warning}");
+            log!(warn, place = config.place(), "{warning}");
         }
         Ok(config)
     }

@@ -64,7 +64,7 @@ impl Endpoint {
             match answer.and_then(primary) {
                 Ok(connected) => primaries.push((server, connected)),
                 Err(fault) => {
-                    tracing::debug!(server = %self.servers[server], error = %fault, "a server cannot be used");
+                    log!(debug, server = %self.servers[server], error = %fault, "a server cannot be used");
                     // What a server says tells more than that another one says nothing.
                     told = told.filter(Fault::is_answer).or(Some(fault));
                 }
@@ -96,7 +96,8 @@ impl Endpoint {
     /// The server that is used shows less than one has shown before: another one is tried, if there is one.
     pub(super) fn regressed(&self) {
         if self.servers.len() > 1 && self.known.leave_all() {
-            tracing::warn!(
+            log!(
+                warn,
                 store = &*self.place,
                 "the server shows a term below one that was seen before; another host is tried"
             );
@@ -139,7 +140,8 @@ impl Endpoint {
         };
         let shown: Vec<String> = primaries.iter().map(show).collect();
         if self.known.is_news(&shown) {
-            tracing::warn!(
+            log!(
+                warn,
                 store = &*self.place,
                 "several hosts take writes: {}; the one on the highest timeline is used, and the others should be stopped, \
                  or made standbys of it",
@@ -161,8 +163,7 @@ impl Endpoint {
         for (server, answer) in self.ask(&others).await {
             let Ok((session, _)) = answer.and_then(primary) else { continue };
             if self.known.supersedes(session.facts()) {
-                tracing::warn!(
-                    store = &*self.place,
+                log!(warn, store = &*self.place,
                     server = %self.servers[server],
                     "another host has been promoted ({}); connections to the old primary are given up",
                     session.facts().timeline_words()

@@ -109,7 +109,7 @@ impl Fault {
             ),
             _ => return self,
         };
-        tracing::debug!(schema = name, error = %words(error), "the schema cannot be used");
+        log!(debug, schema = name, error = %words(error), "the schema cannot be used");
         Self::Advised(kind(error), advice)
     }
 }

@@ -70,7 +70,8 @@ impl Known {
                 return Err(Fault::Unusable(StoreErrorKind::Replaced, outdated(shown, highest)));
             }
             if shown.system != highest.system {
-                tracing::warn!(
+                log!(
+                    warn,
                     store = place,
                     "this is another server than before (its system identifier is {}, and was {}): what it knows of elections \
                      may differ",

@@ -156,7 +156,7 @@ impl Desk {
             if seen.is_endless && self.endless.is_due(key) {
                 let holder = seen.observation.lease.as_ref().map(|lease| lease.leader.candidate.to_string());
                 let key = self.keys.lease(key)?;
-                tracing::warn!("{}", Fault::Endless { key, holder: holder.unwrap_or_default() }.about(&self.place));
+                log!(warn, "{}", Fault::Endless { key, holder: holder.unwrap_or_default() }.about(&self.place));
             }
             Ok(seen.observation)
         };

@@ -35,7 +35,7 @@ pub(super) async fn examine(desk: &Desk) -> Vec<Finding> {
 pub(super) async fn warn(desk: &Desk) {
     for finding in look(desk).await {
         if finding.verdict != Verdict::Good {
-            tracing::warn!(store = desk.place(), check = finding.check, "{}", finding.detail);
+            log!(warn, store = desk.place(), check = finding.check, "{}", finding.detail);
         }
     }
 }

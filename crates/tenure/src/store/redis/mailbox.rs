@@ -36,7 +36,7 @@ impl Mailbox for RedisStore {
         Box::pin(async move {
             let Some(dropped) = self.desk.ask_one(&Settling, request).await? else { return Ok(Settled::NotHolder) };
             for id in &dropped {
-                tracing::warn!(%id, election = %request.key, "dropped a message that was set aside: too many are");
+                log!(warn, %id, election = %request.key, "dropped a message that was set aside: too many are");
             }
             Ok(Settled::Accepted { dropped: dropped.len() as u64 })
         })

@@ -58,7 +58,7 @@ impl ServerClock {
             let tolerance = TOLERANCE + at.saturating_since(last.at) / RATE_TOLERANCE;
             let jump_ms = reading.ahead_min_ms - last.ahead_max_ms;
             if jump_ms > i128::try_from(tolerance.as_millis()).unwrap_or(i128::MAX) {
-                tracing::warn!(jump_ms, "the server's clock has jumped forward, and leases have run out early");
+                log!(warn, jump_ms, "the server's clock has jumped forward, and leases have run out early");
                 seen.jumped_at = Some(at);
             }
         }

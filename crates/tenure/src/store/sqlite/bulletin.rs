@@ -121,7 +121,7 @@ impl Worker {
                 said.into_iter().for_each(|broadcast| hearing.audience().tell(broadcast));
             }
             Err(error) => {
-                tracing::debug!(%error, "broadcasts cannot be read now");
+                log!(debug, %error, "broadcasts cannot be read now");
                 hearing.call_later();
             }
         }

@@ -67,7 +67,7 @@ impl Descriptor {
             *self = match pulse.descriptor().and_then(tenure_sys::async_fd) {
                 Ok(descriptor) => Self::Registered(descriptor),
                 Err(error) => {
-                    tracing::warn!(%error, "cannot wait for hints from other processes");
+                    log!(warn, %error, "cannot wait for hints from other processes");
                     Self::Unusable
                 }
             };

@@ -137,7 +137,7 @@ impl Desk<'_> {
         let messages = Messages::find(self.connection(), &request.key)?;
         let dropped = messages.map(|mut messages| messages.settle(&request.fates)).transpose()?.unwrap_or_default();
         for id in &dropped {
-            tracing::warn!(%id, election = %request.key, "dropped a message that was set aside: too many are");
+            log!(warn, %id, election = %request.key, "dropped a message that was set aside: too many are");
         }
         Ok(Settled::Accepted { dropped: dropped.len() as u64 })
     }

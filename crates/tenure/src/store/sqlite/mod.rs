@@ -238,7 +238,7 @@ impl Store for SqliteStore {
 
     fn life_line(&self) -> Option<OwnedFd> {
         let life_line = self.presence.life_line();
-        life_line.inspect_err(|fault| tracing::warn!(path = %self.path.display(), %fault, "no life line")).ok()
+        life_line.inspect_err(|fault| log!(warn, path = %self.path.display(), %fault, "no life line")).ok()
     }
 
     fn examine(&self) -> BoxFuture<'_, Vec<Finding>> {

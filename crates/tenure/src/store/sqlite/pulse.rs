@@ -118,7 +118,7 @@ impl Pulse {
             Ok(watch) => sources.files = Some(watch),
             Err(error) => {
                 sources.files = None;
-                tracing::debug!(path = %location.path.display(), %error, "cannot watch the files of the store");
+                log!(debug, path = %location.path.display(), %error, "cannot watch the files of the store");
             }
         }
     }

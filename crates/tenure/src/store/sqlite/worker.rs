@@ -17,6 +17,7 @@ use super::membership;
 use super::presence::Presence;
 use super::stake::Stake;
 use super::vigil::Vigil;
+use crate::contain::contain;
 use tenure_core::record::ProcessToken;
 
 /// What the thread owns.
@@ -51,9 +52,16 @@ impl Worker {
     /// Does jobs until nobody can send any more.
     pub(super) fn work(mut self, jobs: &Receiver<Job>) {
         while let Ok(job) = jobs.recv() {
-            self.register();
-            self.attend();
-            job(&mut self);
+            let done = contain(|| {
+                self.register();
+                self.attend();
+                job(&mut self);
+            });
+            // Whoever waits for the job hears that it broke down. The connection it was done on is gone, and is made anew.
+            if let Err(panic) = done {
+                self.database = None;
+                log!(error, path = %self.path.display(), "the thread of the SQLite store panicked: {panic}");
+            }
         }
         self.leave();
     }
@@ -210,14 +218,14 @@ impl Worker {
             self.database = Some(database);
             return;
         }
-        tracing::warn!(path = %self.path.display(), %fault, "whoever leads by it has to stop");
+        log!(warn, path = %self.path.display(), %fault, "whoever leads by it has to stop");
         if let Some(term) = self.stake.highest_term() {
             database.registry().raise_floor(term);
         }
         database.abandon();
         match self.open() {
             Ok(database) => self.database = Some(database),
-            Err(fault) => tracing::warn!(path = %self.path.display(), %fault, "cannot open the database again"),
+            Err(fault) => log!(warn, path = %self.path.display(), %fault, "cannot open the database again"),
         }
     }
 

@@ -58,7 +58,7 @@ impl Letters {
     pub(super) fn deliver(&mut self, told: &Notification, led: &[(ElectionKey, Term)]) -> Vec<ElectionKey> {
         let Ok(channel) = ChannelName::new(told.channel()) else { return Vec::new() };
         if serde_json::from_str::<IgnoredAny>(told.payload()).is_err() {
-            tracing::debug!(%channel, "a notification that is not JSON was passed over");
+            log!(debug, %channel, "a notification that is not JSON was passed over");
             return Vec::new();
         }
         // Nobody says who sends, but the server says through which of its processes.
@@ -79,7 +79,7 @@ impl Letters {
             };
             match letterbox.messages.send(&post) {
                 Ok(()) => delivered.push(key.clone()),
-                Err(error) => tracing::warn!(%channel, election = %key, "a message was lost: {error}"),
+                Err(error) => log!(warn, %channel, election = %key, "a message was lost: {error}"),
             }
         }
         delivered

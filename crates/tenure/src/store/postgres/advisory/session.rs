@@ -122,7 +122,7 @@ impl LockSession {
     /// It is not what it was, so nothing that it seems to hold counts.
     pub(super) fn condemn(&self, why: String) -> Fault {
         let why = self.fate.get_or_init(|| why).clone();
-        tracing::error!("the session is given up: {why}");
+        log!(error, "the session is given up: {why}");
         self.close();
         Fault::Replaced(why)
     }
@@ -150,7 +150,7 @@ impl LockSession {
                 return answer;
             }
             if !self.book().is_trusted(self.now()) {
-                tracing::debug!("the server does not answer; another connection is tried");
+                log!(debug, "the server does not answer; another connection is tried");
                 self.close();
             }
         }

@@ -42,7 +42,7 @@ pub(super) async fn watch(session: Weak<LockSession>) {
 pub(super) async fn tidy(session: &LockSession) -> Result<(), super::Fault> {
     let lapsed = session.book().take_lapsed(session.now());
     if !lapsed.is_empty() {
-        tracing::debug!(count = lapsed.len(), "locks that were not renewed are given back");
+        log!(debug, count = lapsed.len(), "locks that were not renewed are given back");
         let release = session.next_release();
         locks::release(session, &lapsed, &release).await?;
         let notices: Vec<Notice> = lapsed.into_iter().map(|hold| Notice::Freed(hold.key, None)).collect();

@@ -118,7 +118,7 @@ pub(super) async fn watch(office: &Weak<Office>, ear: &Ear) {
         }
         let Some(office) = office.upgrade() else { return };
         if let Err(fault) = stand_watch(&office, ear, &mut watch).await {
-            tracing::debug!("nobody is woken when a leader is gone: {fault}");
+            log!(debug, "nobody is woken when a leader is gone: {fault}");
             watch = None;
             office.posts.waits_for.store(0, Ordering::Relaxed);
             office.posts.posts().clear();

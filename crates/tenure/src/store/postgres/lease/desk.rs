@@ -321,8 +321,7 @@ impl Desk {
                 CampaignReply::Held(Held { remaining, ..held })
             }
             Outcome::Busy => {
-                tracing::warn!(
-                    election = %request.key,
+                log!(warn, election = %request.key,
                     "another transaction holds a lock on this election, so nobody can be elected; look for it in pg_locks"
                 );
                 CampaignReply::Held(Held { leader: None, remaining: BUSY_PAUSE, rank: 0 })

@@ -32,7 +32,7 @@ pub(super) async fn warn(desk: &Desk) {
     for finding in look(desk).await {
         // Whoever listens says by itself, and once, that it hears nothing.
         if finding.verdict != Verdict::Good && finding.check != PUSHES {
-            tracing::warn!(store = desk.place(), check = finding.check, "{}", finding.detail);
+            log!(warn, store = desk.place(), check = finding.check, "{}", finding.detail);
         }
     }
 }

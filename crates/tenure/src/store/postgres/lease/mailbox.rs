@@ -151,7 +151,7 @@ impl Desk {
         let Some(dropped) = dropped else { return Ok(Settled::NotHolder) };
         for Bits(bits) in &dropped {
             let id = MessageId::from_bits(*bits);
-            tracing::warn!(%id, election = %request.key, "dropped a message that was set aside: too many are");
+            log!(warn, %id, election = %request.key, "dropped a message that was set aside: too many are");
         }
         Ok(Settled::Accepted { dropped: dropped.len() as u64 })
     }

@@ -97,7 +97,7 @@ impl Push {
             let Ok(link) = node.link().await else { return };
             let sent = tokio::time::timeout(ANSWER_TIMEOUT, notify(link.connection(), &notifications)).await;
             if !matches!(sent, Ok(true)) {
-                tracing::debug!("a notification could not be sent; those it was for will look by themselves");
+                log!(debug, "a notification could not be sent; those it was for will look by themselves");
             }
         });
     }
@@ -284,7 +284,8 @@ impl Listening<'_> {
             for interest in [Interest::Own, Interest::All, Interest::Messages] {
                 self.ear.tell(interest, Hint::anywhere());
             }
-            tracing::warn!(
+            log!(
+                warn,
                 "PostgreSQL at {}: notifications do not arrive, so candidates look for changes by themselves, which takes \
                  longer and costs more; a pooler in transaction mode is the usual cause: connect to the server itself, or \
                  use session mode",
