@@ -23,11 +23,15 @@ pub struct JobFields {
     tick: String,
     #[serde(skip_serializing_if = "Option::is_none")]
     late_ms: Option<u64>,
-    /// Of `fired`: how many ticks were missed before it. Of `missed` and `skipped`: how many were passed over.
+    /// Of `fired`: how many ticks were missed before it. Of `missed` and `skipped`: how many were passed over. Of
+    /// `retrying`: how often it will have been tried again.
     #[serde(skip_serializing_if = "Option::is_none")]
     count: Option<u64>,
     #[serde(skip_serializing_if = "Option::is_none")]
     again: Option<bool>,
+    /// Of `retrying`: how long until then.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    after_ms: Option<u64>,
     #[serde(skip_serializing_if = "Option::is_none")]
     took_ms: Option<u64>,
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -47,6 +51,10 @@ impl JobFields {
             JobNews::Passed { count, why } => {
                 let event = if *why == Passed::Missed { "missed" } else { "skipped" };
                 (event, Some(reason(*why).to_owned()), Self { count: Some(*count), ..fields })
+            }
+            JobNews::Retrying { retry, after, why } => {
+                let after_ms = Some(millis(*after));
+                ("retrying", Some(why.clone()), Self { count: Some(u64::from(*retry)), after_ms, ..fields })
             }
             JobNews::Ended { took, outcome } => {
                 let took_ms = Some(millis(*took));
@@ -73,6 +81,10 @@ pub fn sentence(job: &JobName, tick: Tick, news: &JobNews) -> Option<String> {
         }
         JobNews::Passed { why: Passed::Overlap, .. } => {
             format!("job {job}, due {tick}, is passed over: its last run still goes on")
+        }
+        JobNews::Retrying { retry, after, why } => {
+            let (why, after) = (printable(why), show(*after));
+            format!("job {job}, due {tick}, {why}; it is tried again in {after} (retry {retry})")
         }
         JobNews::Ended { took, outcome } => {
             let took = show(*took);
@@ -103,6 +115,8 @@ pub struct RunLine {
     pub ended_at: Option<String>,
     /// How long it took.
     pub took_ms: Option<u64>,
+    /// How often it was tried again.
+    pub retries: Option<u32>,
     /// How it ended: `succeeded`, `failed`, `timed_out`, `cancelled`, `not_begun` or `interrupted`; `running` if it has not.
     pub outcome: &'static str,
     /// Why it failed.
@@ -122,6 +136,7 @@ impl RunLine {
             began_at: timestamp(run.began_at_unix_ms),
             ended_at: end.map(|end| timestamp(end.at_unix_ms)),
             took_ms: end.map(|end| millis(end.took)),
+            retries: end.map(|end| end.retries),
             outcome: end.map_or(without_end, |end| name(&end.outcome)),
             reason: end.and_then(|end| why(&end.outcome)),
         }

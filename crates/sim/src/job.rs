@@ -91,7 +91,7 @@ impl Walls {
 
 impl fmt::Display for Job {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let Policy { job, missed, window, late_max, overlap, interrupted, jitter, enabled } = &self.policy;
+        let Policy { job, missed, window, late_max, overlap, interrupted, jitter, enabled, .. } = &self.policy;
         let (period, lasts) = (Duration::from_nanos(self.period()), Duration::from_nanos(self.lasts));
         write!(
             f,

@@ -93,7 +93,16 @@ pub struct JobArgs {
     /// Each tick fires up to this much later; by how much follows from the job and the tick.
     #[arg(long, value_name = "DURATION", requires = "command", value_parser = duration)]
     pub jitter: Option<Duration>,
+    /// How often a run that failed is tried again, for the same tick. Default: 0.
+    #[arg(long, value_name = "N", requires = "command", value_parser = clap::value_parser!(u32).range(..=i64::from(RETRIES_MAX)))]
+    pub retries: Option<u32>,
+    /// How long after its first failure; twice as long after each that follows, up to an hour. Default: 30s.
+    #[arg(long, value_name = "DURATION", requires = "command", value_parser = duration)]
+    pub retry_after: Option<Duration>,
 }
+
+/// A job that is tried more often never gives up.
+pub const RETRIES_MAX: u32 = 1_000;
 
 /// Arguments of `tenure cron check`.
 #[derive(Debug, Args)]
@@ -173,8 +182,8 @@ looks like this (docs/cron.md has all of it):
   schedule = \"*/5 * * * *\"
   command = \"find /var/cache/app -mmin +60 -delete\"   # a string is run by /bin/sh -c
 
-Commands get TENURE_ELECTION, TENURE_CANDIDATE, TENURE_TERM, TENURE_JOB and TENURE_TICK (when it was due, such as
-2030-01-01T04:30:00Z), no input, and not the store's address. When leadership ends, all running commands and their
+Commands get TENURE_ELECTION, TENURE_CANDIDATE, TENURE_TERM, TENURE_JOB, TENURE_TICK (when it was due, such as
+2030-01-01T04:30:00Z) and TENURE_RETRY (how often it failed before, mostly 0), no input, and not the store's address. When leadership ends, all running commands and their
 descendants get SIGTERM, then SIGKILL, before anybody else may lead. SIGTERM or SIGINT to tenure does the same and exits;
 asked twice, it kills them at once.";
 

@@ -11,12 +11,14 @@ use toml::de::DeString;
 
 use super::value::{Reader, Value, must_be, text};
 use super::{Action, Entry, Settings};
+use crate::args::RETRIES_MAX;
 use crate::message::on_one_line;
 
 /// What commands are told of their run. Nobody else can set these variables for them.
-const TOLD: [&str; 5] = ["TENURE_ELECTION", "TENURE_CANDIDATE", "TENURE_TERM", "TENURE_JOB", "TENURE_TICK"];
+const TOLD: [&str; 6] =
+    ["TENURE_ELECTION", "TENURE_CANDIDATE", "TENURE_TERM", "TENURE_JOB", "TENURE_TICK", "TENURE_RETRY"];
 
-const KEYS: [&str; 12] = [
+const KEYS: [&str; 14] = [
     "schedule",
     "time-zone",
     "command",
@@ -26,6 +28,8 @@ const KEYS: [&str; 12] = [
     "interrupted",
     "timeout",
     "jitter",
+    "retries",
+    "retry-after",
     "enabled",
     "env",
     "directory",
@@ -76,6 +80,8 @@ fn field(reader: &mut Reader<'_>, read: &mut Read, key: &Spanned<DeString<'_>>, 
         name @ "interrupted" => read.settings.interrupted = reader.parsed(name, value),
         name @ "timeout" => read.settings.timeout = timeout(reader, name, value),
         name @ "jitter" => read.settings.jitter = reader.duration(name, value),
+        name @ "retries" => read.settings.retries = reader.take(name, value, retries(value)),
+        name @ "retry-after" => read.settings.retry_after = reader.duration(name, value),
         name @ "enabled" => read.settings.enabled = reader.truth(name, value),
         name @ "env" => read.action.env = env(reader, name, value),
         name @ "directory" => read.action.directory = reader.text(name, value).map(OsString::from),
@@ -103,6 +109,12 @@ fn timeout(reader: &mut Reader<'_>, key: &str, value: &Value<'_>) -> Option<Dura
     let limit = reader.duration(key, value)?;
     let is_some = if limit.is_zero() { Err("must be longer than 0s".to_owned()) } else { Ok(limit) };
     reader.take(key, value, is_some)
+}
+
+fn retries(value: &Value<'_>) -> Result<u32, String> {
+    let number = value.as_ref().as_integer().ok_or_else(|| must_be("a number such as 3", value))?;
+    let read = u32::from_str_radix(number.as_str(), number.radix());
+    read.ok().filter(|retries| *retries <= RETRIES_MAX).ok_or_else(|| format!("must be 0 to {RETRIES_MAX}"))
 }
 
 /// A string is a line for the shell, and an array is a program with its arguments.

@@ -19,6 +19,10 @@ pub struct Settings {
     pub timeout: Option<Duration>,
     /// Up to how much later it fires.
     pub jitter: Option<Duration>,
+    /// How often a run that failed is tried again.
+    pub retries: Option<u32>,
+    /// How long after its first failure.
+    pub retry_after: Option<Duration>,
     /// Whether it fires at all.
     pub enabled: Option<bool>,
 }
@@ -32,6 +36,8 @@ impl Settings {
         let job = set(job, self.interrupted, Job::interrupted);
         let job = set(job, self.timeout, Job::timeout);
         let job = set(job, self.jitter, Job::jitter);
+        let job = set(job, self.retries, Job::retries);
+        let job = set(job, self.retry_after, Job::retry_after);
         set(job, self.enabled, Job::enabled)
     }
 }

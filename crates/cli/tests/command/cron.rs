@@ -204,7 +204,7 @@ async fn give_a_tick_back(store: &dyn Store) {
     ledger.open(&Open { key: key.clone(), nonce, term, jobs }).await.unwrap();
     let claim = Claim { key: key.clone(), nonce, term, candidate, job: job.clone(), tick, act: Act::Run, missed: 0 };
     assert_eq!(ledger.claim(&[claim]).await.remove(0).unwrap(), Claimed::Granted);
-    let finish = Finish { key, nonce, term, job, tick, took: Duration::ZERO, outcome: Outcome::NotBegun };
+    let finish = Finish { key, nonce, term, job, tick, took: Duration::ZERO, retries: 0, outcome: Outcome::NotBegun };
     assert!(ledger.finish(&[finish]).await.remove(0).unwrap());
 }
 

@@ -136,3 +136,22 @@ fn a_tick_is_run_once_although_its_guard_died_before_it_could_tell_that_the_comm
     let ended = event(&running, "ended");
     assert_eq!((&ended["tick"], &ended["outcome"]), (&tick.as_str().into(), &"failed".into()), "{ended}");
 }
+
+#[test]
+fn a_command_that_fails_is_tried_again_for_the_same_tick() {
+    let site = site();
+    let options = ["--json", "--retries", "2", "--retry-after", "50ms"];
+    let (_, running) = every_second(&site, &options, &sh("echo $TENURE_TICK $TENURE_RETRY; [ $TENURE_RETRY = 2 ]"));
+    let retrying = event(&running, "retrying");
+    assert_eq!((&retrying["count"], &retrying["after_ms"]), (&1.into(), &50.into()), "{retrying}");
+    assert_eq!(retrying["reason"], "failed: exit code 1");
+    let ended = event(&running, "ended");
+    assert_eq!(ended["outcome"], "succeeded", "{ended}");
+    let tick = ended["tick"].as_str().unwrap();
+    for retry in 0..3 {
+        assert_eq!(running.stdout().next("an attempt"), format!("{tick} {retry}"));
+    }
+    eventually("the end of the run", || {
+        jobs(&site, 100)[0]["runs"].as_array().unwrap().iter().any(|run| run["retries"] == 2)
+    });
+}

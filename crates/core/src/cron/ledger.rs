@@ -105,7 +105,12 @@ impl Ledger {
         let own = |known: &&mut RunRecord| known.is_of(finish.tick, finish.nonce, finish.term);
         let Some(known) = record.runs.iter_mut().find(own) else { return false };
         if known.run.end.is_none() {
-            let end = RunEnd { at_unix_ms: unix_ms, took: finish.took, outcome: finish.outcome.clone() };
+            let end = RunEnd {
+                at_unix_ms: unix_ms,
+                took: finish.took,
+                retries: finish.retries,
+                outcome: finish.outcome.clone(),
+            };
             known.run.end = Some(end);
             let unbegun = u64::from(known.is_unbegun());
             record.fired = record.fired.saturating_sub(unbegun);

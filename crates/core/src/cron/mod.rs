@@ -23,7 +23,7 @@ mod tick;
 pub use self::calendar::{Calendar, Every};
 pub use self::ledger::{JobRecord, Ledger, RUNS_MAX, RunRecord};
 pub use self::planner::{Planner, Step};
-pub use self::policy::{Interrupted, Missed, Overlap, Passed, Policy, UnknownPolicy};
+pub use self::policy::{Interrupted, Missed, Overlap, Passed, Policy, RETRY_AFTER_MAX, UnknownPolicy};
 pub use self::request::{
     Act, Claim, Claimed, EARLY_MAX, Finish, JOBS_MAX, JobReport, JobStanding, Open, OpenJob, Opened, Outcome, Run,
     RunEnd,

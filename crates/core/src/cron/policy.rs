@@ -66,6 +66,9 @@ impl Passed {
     }
 }
 
+/// Nobody waits longer than this to try a run again, unless the job says so itself.
+pub const RETRY_AFTER_MAX: Duration = Duration::from_secs(60 * 60);
+
 /// Everything a planner has to know of a job besides its calendar.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Policy {
@@ -83,6 +86,10 @@ pub struct Policy {
     pub interrupted: Interrupted,
     /// Each tick fires up to this much later, so that not all jobs of the world begin at once.
     pub jitter: Duration,
+    /// How often a run that failed is tried again, for the same tick.
+    pub retries: u32,
+    /// How long after the first failure; twice as long after each that follows.
+    pub retry_after: Duration,
     /// A job that is not enabled passes over its ticks: they are not missed when it is enabled again.
     pub enabled: bool,
 }
@@ -99,6 +106,8 @@ impl Policy {
             overlap: Overlap::default(),
             interrupted: Interrupted::default(),
             jitter: Duration::ZERO,
+            retries: 0,
+            retry_after: Duration::from_secs(30),
             enabled: true,
         }
     }
@@ -108,6 +117,15 @@ impl Policy {
     #[must_use]
     pub fn wants_unbegun(&self) -> bool {
         self.enabled && (self.missed != Missed::Skip || self.interrupted == Interrupted::Again)
+    }
+
+    /// How long to wait before a run is tried again that has failed and was tried again so often; `None` if that is enough. It
+    /// doubles each time, up to [`RETRY_AFTER_MAX`] or what the job says if that is longer.
+    #[must_use]
+    pub fn next_retry(&self, retried: u32) -> Option<Duration> {
+        let longest = RETRY_AFTER_MAX.max(self.retry_after);
+        let doubled = 2_u32.checked_pow(retried).and_then(|times| self.retry_after.checked_mul(times));
+        (retried < self.retries).then(|| doubled.map_or(longest, |wait| wait.min(longest)))
     }
 
     /// Whether a tick that cannot begin beside a run waits for its end, instead of being passed over.
@@ -187,6 +205,23 @@ mod tests {
         }
         let error = "sometimes".parse::<Missed>().unwrap_err();
         assert_eq!(error.to_string(), "\"sometimes\" is not known; use `skip`, `once` or `all`");
+    }
+
+    #[test]
+    fn what_failed_is_tried_again_after_twice_as_long_each_time() {
+        let policy = |retries, retry_after| Policy {
+            retries,
+            retry_after: Duration::from_secs(retry_after),
+            ..Policy::new(JobName::new("report").unwrap())
+        };
+        let waits = |policy: Policy| -> Vec<u64> {
+            (0..).map_while(|retried| policy.next_retry(retried)).map(|wait| wait.as_secs()).collect()
+        };
+        assert_eq!(waits(policy(0, 30)), [0_u64; 0]);
+        assert_eq!(waits(policy(3, 30)), [30, 60, 120]);
+        assert_eq!(waits(policy(4, 1_000)), [1_000, 2_000, 3_600, 3_600], "an hour is enough");
+        assert_eq!(waits(policy(2, 10_000)), [10_000, 10_000], "unless the job says more");
+        assert_eq!(policy(u32::MAX, 1).next_retry(40), Some(RETRY_AFTER_MAX));
     }
 
     #[test]

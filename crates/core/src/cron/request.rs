@@ -143,6 +143,8 @@ pub struct Finish {
     pub tick: Tick,
     /// How long it ran, on the clock of whoever ran it.
     pub took: Duration,
+    /// How often it was tried again.
+    pub retries: u32,
     /// How it ended.
     pub outcome: Outcome,
 }
@@ -208,6 +210,8 @@ pub struct RunEnd {
     pub at_unix_ms: u64,
     /// How long it ran, on the clock of whoever ran it.
     pub took: Duration,
+    /// How often it was tried again.
+    pub retries: u32,
     /// How it ended.
     pub outcome: Outcome,
 }

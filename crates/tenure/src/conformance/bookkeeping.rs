@@ -94,7 +94,7 @@ impl Player {
     /// That the usual job ended.
     pub(super) fn as_end(&self, term: Term, second: u64, outcome: Outcome) -> Finish {
         let (key, nonce, job) = (self.key.clone(), self.nonce, job_name(JOB));
-        Finish { key, nonce, term, job, tick: tick(second), took: TOOK, outcome }
+        Finish { key, nonce, term, job, tick: tick(second), took: TOOK, retries: 0, outcome }
     }
 
     pub(super) async fn tells(&self, end: Finish) -> bool {

@@ -53,14 +53,14 @@ pub(super) async fn every_outcome_is_kept(fixture: &dyn Fixture) {
     let failed = Outcome::Failed { why: "no such table".to_owned() };
     let outcomes = [Outcome::Succeeded, failed, Outcome::TimedOut, Outcome::Cancelled, Outcome::NotBegun];
     let spans = [Duration::ZERO, TOOK, Duration::from_nanos(1), Duration::from_secs(86_400 * 400), Duration::ZERO];
-    for (second, (outcome, took)) in (200..).zip(outcomes.iter().zip(spans)) {
+    for ((second, retries), (outcome, took)) in (200..).zip([0, 3, 1, 0, u32::MAX]).zip(outcomes.iter().zip(spans)) {
         one.runs(term, second).await;
         let before = one.sees_unix_ms(term).await;
-        assert!(one.tells(Finish { took, ..one.as_end(term, second, outcome.clone()) }).await);
+        assert!(one.tells(Finish { took, retries, ..one.as_end(term, second, outcome.clone()) }).await);
         let after = one.sees_unix_ms(term).await;
-        let RunEnd { at_unix_ms, took: told, outcome: kept } =
+        let RunEnd { at_unix_ms, took: told, retries: counted, outcome: kept } =
             one.reads_one().await.runs[0].end.clone().expect("an end");
-        assert_eq!((told, &kept), (took, outcome));
+        assert_eq!((told, counted, &kept), (took, retries, outcome));
         assert!((before..=after).contains(&at_unix_ms), "{before} {at_unix_ms} {after}");
     }
     let told: Vec<Outcome> =

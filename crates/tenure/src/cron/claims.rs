@@ -1,7 +1,7 @@
 //! Claiming ticks, and letting their runs begin.
 
 use tenure_core::Failure;
-use tenure_core::cron::{Claim, Claimed, JobStanding, Open, Opened};
+use tenure_core::cron::{Claim, Claimed, Finish, JobStanding, Open, Opened};
 
 use super::endings::Standing;
 use super::job::Job;
@@ -10,6 +10,7 @@ use super::roster::{Running, Stage};
 use super::run::{Begin, JobRun, Limit};
 use super::scheduler::{Progress, Scheduler, Setback};
 use super::term::{Term, Wish};
+use crate::leadership::{Leadership, Work};
 
 impl Scheduler<'_> {
     /// Says which jobs there are, and hears how they stand.
@@ -117,15 +118,22 @@ impl Scheduler<'_> {
             return;
         };
         let Wish { index, tick, again, missed, late, .. } = *wish;
-        let limit = Limit::default();
-        let deadline = job.timeout_after().map(|timeout| self.shared.clock.now() + timeout);
-        let begin = Begin { job: job.name().clone(), tick, again, late, missed };
-        let run = JobRun::new(begin, term.leadership.clone(), limit.clone());
+        let begin = Begin { job: job.name().clone(), tick, again, late, missed, retries: 0 };
         let finish = self.finish_of(term.nonce, &term.leadership, job, tick);
-        let id = self.roster.next_run();
-        self.running.insert(id, Running { index, tick, limit, stage: Stage::Allowed, deadline });
         self.news(index, tick, JobNews::Fired { late, missed, again });
-        roster.begin(index, id, run, finish, work);
+        self.attempt(index, begin, &term.leadership, finish, work);
+    }
+
+    /// Begins an attempt of a run.
+    pub(super) fn attempt(&mut self, index: usize, begin: Begin, of: &Leadership, finish: Finish, work: Work) {
+        let (tick, limit) = (begin.tick, Limit::default());
+        let timeout = self.roster.job(index).and_then(Job::timeout_after);
+        let deadline = timeout.map(|timeout| self.shared.clock.now() + timeout);
+        let run = JobRun::new(begin.clone(), of.clone(), limit.clone());
+        let id = self.roster.next_run();
+        let running = Running { index, tick, limit, stage: Stage::Allowed, deadline, begin, rest: None };
+        self.running.insert(id, running);
+        self.roster.begin(index, id, run, finish, work);
     }
 
     fn claim_of(&self, term: &Term, job: &Job, wish: &Wish) -> Claim {

@@ -8,7 +8,7 @@ use tenure_core::{Instant, Nonce};
 
 use super::job::Job;
 use super::news::{JobNews, JobTrouble};
-use super::roster::{Ended, Running, Stage};
+use super::roster::{Ended, Stage};
 use super::scheduler::{Progress, Scheduler, Setback, TOGETHER, Untold};
 use super::term::Term;
 use crate::leadership::{Leadership, Work};
@@ -37,21 +37,30 @@ pub(super) enum Standing {
 impl Scheduler<'_> {
     /// Takes note of the runs that have ended.
     pub(super) fn collect(&mut self, mut term: Option<&mut Term>) {
-        for Ended { run, finish, work } in self.roster.take_ended() {
-            let Some(Running { index, .. }) = self.running.remove(&run) else { continue };
-            if let Some(term) = &mut term {
-                term.ended(index);
+        for ended in self.roster.take_ended() {
+            let Some(running) = self.running.remove(&ended.run) else { continue };
+            let leadership = term.as_ref().map(|term| &term.leadership).filter(|leads| !leads.is_cancelled());
+            match leadership.and_then(|_| self.retry_in(&running, &ended)) {
+                Some(wait) => self.rest(running, ended, wait),
+                None => self.ended(term.as_deref_mut(), running.index, ended),
             }
-            let (job, tick) = (finish.job.clone(), finish.tick);
-            match &finish.outcome {
-                Outcome::Failed { why } => self.trouble(JobTrouble::Failed { job, tick, why: why.clone() }),
-                Outcome::TimedOut => self.trouble(JobTrouble::TimedOut { job, tick }),
-                Outcome::Succeeded | Outcome::Cancelled | Outcome::NotBegun => {}
-            }
-            let (took, outcome) = (finish.took, finish.outcome.clone());
-            self.news(index, tick, JobNews::Ended { took, outcome });
-            self.tell_later(index, finish, work.map(Arc::new), None);
         }
+    }
+
+    /// A run is over.
+    pub(super) fn ended(&mut self, term: Option<&mut Term>, index: usize, Ended { finish, work, .. }: Ended) {
+        if let Some(term) = term {
+            term.ended(index);
+        }
+        let (job, tick) = (finish.job.clone(), finish.tick);
+        match &finish.outcome {
+            Outcome::Failed { why } => self.trouble(JobTrouble::Failed { job, tick, why: why.clone() }),
+            Outcome::TimedOut => self.trouble(JobTrouble::TimedOut { job, tick }),
+            Outcome::Succeeded | Outcome::Cancelled | Outcome::NotBegun => {}
+        }
+        let (took, outcome) = (finish.took, finish.outcome.clone());
+        self.news(index, tick, JobNews::Ended { took, outcome });
+        self.tell_later(index, finish, work.map(Arc::new), None);
     }
 
     /// Tells the store how runs have ended; `None` when there is nothing to tell.
@@ -93,6 +102,8 @@ impl Scheduler<'_> {
                 continue;
             }
             (running.stage, running.deadline) = match running.stage {
+                // Its turn comes when there is a leadership to begin it under.
+                Stage::Resting => continue,
                 Stage::Allowed => {
                     running.limit.passed.cancel();
                     (Stage::Told, Some(now + self.grace))
@@ -118,6 +129,7 @@ impl Scheduler<'_> {
     pub(super) fn end(&mut self, mut term: Term) {
         self.collect(None);
         let now = self.shared.clock.now();
+        self.stop_resting(None);
         for running in self.running.values_mut().filter(|running| running.stage != Stage::Overdue) {
             (running.stage, running.deadline) = (Stage::Overdue, Some(now + STUCK_AFTER));
         }
@@ -163,6 +175,7 @@ impl Scheduler<'_> {
             job: job.name().clone(),
             tick,
             took: Duration::ZERO,
+            retries: 0,
             outcome: Outcome::Cancelled,
         }
     }

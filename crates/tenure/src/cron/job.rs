@@ -81,7 +81,7 @@ impl Job {
         self
     }
 
-    /// How long a run may take. Then it is [told to stop](super::JobRun::cancelled); a future that has not ended when the
+    /// How long a run may take, and each further attempt. Then it is [told to stop](super::JobRun::cancelled); a future that has not ended when the
     /// grace of the election's timing is over is dropped. Default: as long as the leadership lasts.
     pub fn timeout(mut self, timeout: Duration) -> Self {
         self.timeout = Some(timeout);
@@ -98,6 +98,21 @@ impl Job {
     /// By how much a tick may be late without counting as missed. Default: a second.
     pub fn late_max(mut self, late_max: Duration) -> Self {
         self.policy.late_max = late_max;
+        self
+    }
+
+    /// How often a run that failed is tried again, for the same tick: after [`retry_after`](Self::retry_after), and then after
+    /// twice as long each time, up to an hour. Only what returned an error or panicked is tried again. Between attempts the run
+    /// still goes on: ticks follow [`overlap`](Self::overlap). When the leadership ends meanwhile, the run has failed, or is
+    /// left to the next leader with [`Interrupted::Again`]. Default: never.
+    pub fn retries(mut self, retries: u32) -> Self {
+        self.policy.retries = retries;
+        self
+    }
+
+    /// How long after its first failure a run is tried again. Default: 30 s.
+    pub fn retry_after(mut self, retry_after: Duration) -> Self {
+        self.policy.retry_after = retry_after;
         self
     }
 

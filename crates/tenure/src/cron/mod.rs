@@ -35,6 +35,7 @@ mod job;
 mod local;
 mod look;
 mod news;
+mod retries;
 mod roster;
 mod run;
 mod schedule;

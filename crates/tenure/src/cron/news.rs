@@ -27,6 +27,15 @@ pub enum JobNews {
         /// Why.
         why: Passed,
     },
+    /// Its run has failed, and is tried again.
+    Retrying {
+        /// How often it will have been tried again then.
+        retry: u32,
+        /// How long until then.
+        after: Duration,
+        /// What it said.
+        why: String,
+    },
     /// Its run has ended.
     Ended {
         /// How long it took.

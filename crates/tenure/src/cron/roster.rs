@@ -10,7 +10,7 @@ use tenure_core::{Instant, JobName};
 use tokio::sync::Notify;
 
 use super::job::Job;
-use super::run::{JobRun, Limit};
+use super::run::{Begin, JobRun, Limit};
 use crate::callback::Registered;
 use crate::error::Error;
 use crate::leadership::Work;
@@ -30,7 +30,8 @@ pub(crate) struct Roster {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub(super) struct RunId(pub(super) u64);
 
-/// A run that has ended.
+/// A run that has ended, or an attempt of it.
+#[derive(Debug)]
 pub(super) struct Ended {
     pub(super) run: RunId,
     /// What the store is to be told.
@@ -62,7 +63,7 @@ impl Roster {
             let clock = run.leadership().shared().clock.clone();
             let began = clock.now();
             finish.outcome = run.perform(&handler, roster.runtime.as_ref());
-            finish.took = clock.now().saturating_since(began);
+            finish.took += clock.now().saturating_since(began);
             // What the handler was given ends before the run does.
             drop(run);
             roster.tell(Ended { run: id, finish, work: Some(work) });
@@ -113,6 +114,10 @@ pub(super) struct Running {
     pub(super) stage: Stage,
     /// When the stage ends.
     pub(super) deadline: Option<Instant>,
+    /// What the run is told of itself.
+    pub(super) begin: Begin,
+    /// What is known of a run that has failed and waits to be tried again.
+    pub(super) rest: Option<Ended>,
 }
 
 /// How much time a run still has.
@@ -124,4 +129,6 @@ pub(super) enum Stage {
     Told,
     /// If it is a future, it is being dropped.
     Overdue,
+    /// It has failed, and is tried again when the stage ends.
+    Resting,
 }

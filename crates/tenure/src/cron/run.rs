@@ -31,6 +31,7 @@ struct Details {
     again: bool,
     late: Option<Duration>,
     missed: u64,
+    retries: u32,
     leadership: Leadership,
     limit: Limit,
     is_given_back: AtomicBool,
@@ -46,19 +47,21 @@ pub(super) struct Limit {
 }
 
 /// What is known of a run before it begins.
+#[derive(Debug, Clone)]
 pub(super) struct Begin {
     pub(super) job: JobName,
     pub(super) tick: Tick,
     pub(super) again: bool,
     pub(super) late: Option<Duration>,
     pub(super) missed: u64,
+    pub(super) retries: u32,
 }
 
 impl JobRun {
     pub(super) fn new(begin: Begin, leadership: Leadership, limit: Limit) -> Self {
-        let Begin { job, tick, again, late, missed } = begin;
+        let Begin { job, tick, again, late, missed, retries } = begin;
         let is_given_back = AtomicBool::new(false);
-        Self(Arc::new(Details { job, tick, again, late, missed, leadership, limit, is_given_back }))
+        Self(Arc::new(Details { job, tick, again, late, missed, retries, leadership, limit, is_given_back }))
     }
 
     /// Which job.
@@ -102,6 +105,12 @@ impl JobRun {
     #[must_use]
     pub fn missed(&self) -> u64 {
         self.0.missed
+    }
+
+    /// How often this run was tried before, under this leadership, and failed: [`Job::retries`](super::Job::retries).
+    #[must_use]
+    pub fn retries(&self) -> u32 {
+        self.0.retries
     }
 
     /// Whether an earlier leader has begun this run, and was gone before it ended:

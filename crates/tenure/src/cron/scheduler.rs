@@ -13,7 +13,7 @@ use tenure_core::cron::{Finish, Tick};
 use tenure_core::{Input, Instant, Timing};
 
 use super::news::{JobNews, JobTrouble};
-use super::roster::{Roster, RunId, Running};
+use super::roster::{Roster, RunId, Running, Stage};
 use super::term::{Term, Wish};
 use super::wall::Wall;
 use crate::driver::Command;
@@ -126,7 +126,10 @@ impl<'a> Scheduler<'a> {
             self.collect(Some(term));
             self.enforce_limits(now);
             if term.leadership.is_cancelled() {
+                self.stop_resting(Some(term));
                 self.give_back(term);
+            } else {
+                self.retry(term, now);
             }
             let progress = if now < self.not_before { None } else { self.step(term).await };
             match progress {
@@ -212,8 +215,9 @@ impl<'a> Scheduler<'a> {
         let tell = (!self.untold.is_empty()).then_some(self.not_before);
         let tell_again = self.doubted.front().map(|(at, _)| self.not_before.max(*at));
         let limit = self.running.values().filter_map(|running| running.deadline).min();
+        let is_resting = self.running.values().any(|running| running.stage == Stage::Resting);
         let lost = pin!(async {
-            match term.filter(|term| term.is_held()) {
+            match term.filter(|term| (term.is_held() || is_resting) && !term.leadership.is_cancelled()) {
                 Some(term) => term.leadership.cancelled().await,
                 None => std::future::pending().await,
             }

@@ -17,7 +17,7 @@ pub(super) fn count(class: &Class, news: &JobNews) {
         JobNews::Passed { count, why: Passed::Overlap | Passed::Disabled } => {
             CRON_TICKS.count(class, "skipped", *count);
         }
-        JobNews::Ended { .. } => {}
+        JobNews::Retrying { .. } | JobNews::Ended { .. } => {}
     }
 }
 

@@ -134,7 +134,7 @@ mod tests {
             term: Term::new(term).unwrap(),
             candidate: CandidateId::new("a").unwrap(),
             began_at_unix_ms: 5_001,
-            end: outcome.map(|outcome| RunEnd { at_unix_ms: 5_002, took: Duration::ZERO, outcome }),
+            end: outcome.map(|outcome| RunEnd { at_unix_ms: 5_002, took: Duration::ZERO, retries: 0, outcome }),
         };
         let (job, mark) = (JobName::new("all").unwrap(), Tick::from_unix_s(mark));
         JobReport { job, schedule: "* * * * * *".into(), mark, fired: 1, missed: 0, skipped: 0, runs: vec![run] }

@@ -154,11 +154,18 @@ const OPEN_JOBS_OF_VERSION_1: &str = "
 const JOBS_OF_VERSION_2: &str = "
     DROP FUNCTION tenure.jobs(uuid, bigint);
     CREATE FUNCTION tenure.jobs(p_election uuid, p_runs_max bigint) RETURNS TABLE (job text, schedule text)
-    LANGUAGE sql AS 'SELECT ,  WHERE false';
+    LANGUAGE sql AS 'SELECT NULL::text, NULL::text WHERE false';
     ALTER FUNCTION tenure.jobs(uuid, bigint) OWNER TO tenure;
     REVOKE ALL ON FUNCTION tenure.jobs(uuid, bigint) FROM PUBLIC;
     GRANT EXECUTE ON FUNCTION tenure.jobs(uuid, bigint) TO app;
+    DROP FUNCTION tenure.finish;
+    CREATE FUNCTION tenure.finish(uuid[], uuid[], bigint[], text[], bigint[], bigint[], text[], text[]) RETURNS integer[]
+    LANGUAGE sql AS 'SELECT NULL::integer[]';
+    ALTER FUNCTION tenure.finish OWNER TO tenure;
+    REVOKE ALL ON FUNCTION tenure.finish FROM PUBLIC;
+    GRANT EXECUTE ON FUNCTION tenure.finish TO app;
     ALTER TABLE tenure.job DROP COLUMN skipped;
+    ALTER TABLE tenure.run DROP COLUMN retries;
     UPDATE tenure.version SET version = 2";
 
 #[tokio::test]
@@ -171,11 +178,17 @@ async fn the_second_version_is_brought_up_to_date_with_its_jobs_and_its_roles() 
     place.database.sql(JOBS_OF_VERSION_2);
     for _ in 0..2 {
         Migration::new(&place.owner()).run().await.unwrap();
-        assert_eq!(shape(&place), before);
+        let after = shape(&place);
+        // A column that comes back has another number.
+        let is_number = |line: &&String| line.contains(" skipped ") || line.contains(" retries ");
+        let changed = before.iter().filter(|line| !after.contains(line)).filter(|line| !is_number(line));
+        assert_eq!((changed.collect::<Vec<_>>(), after.len()), (Vec::<&String>::new(), before.len()));
     }
     let store = place.store();
+    let leader = Stander { store: Arc::clone(&store), ..leader };
+    assert!(leader.give_back(term, 200).await.unwrap());
     let jobs = store.ledger().unwrap().jobs(&leader.key, 10).await.unwrap();
-    assert_eq!((jobs.len(), jobs[0].fired, jobs[0].skipped, jobs[0].runs.len()), (1, 1, 0, 1));
+    assert_eq!((jobs.len(), jobs[0].fired, jobs[0].missed, jobs[0].runs.len()), (1, 0, 1, 1));
 }
 
 #[tokio::test]

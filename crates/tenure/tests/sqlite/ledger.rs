@@ -131,6 +131,7 @@ fn end(leader: &Stander<'_>, term: Term) -> Finish {
         job: job(),
         tick: Tick::from_unix_s(200),
         took: std::time::Duration::from_secs(1),
+        retries: 0,
         outcome: Outcome::Succeeded,
     }
 }

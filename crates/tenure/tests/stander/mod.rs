@@ -163,6 +163,7 @@ impl Stander {
             job: job(),
             tick: Tick::from_unix_s(second),
             took: Duration::ZERO,
+            retries: 0,
             outcome: Outcome::NotBegun,
         };
         self.store.ledger().unwrap().finish(&[finish]).await.remove(0)

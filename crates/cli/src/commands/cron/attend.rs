@@ -102,7 +102,11 @@ impl Attendant {
         self.starts += 1;
         let Some(work) = self.run.leadership().begin_work() else { return self.too_late() };
         let set = |name: &str, value: String| (OsString::from(name), OsString::from(value));
-        let own = [set("TENURE_JOB", self.run.job().to_string()), set("TENURE_TICK", shown(self.run.tick()))];
+        let own = [
+            set("TENURE_JOB", self.run.job().to_string()),
+            set("TENURE_TICK", shown(self.run.tick())),
+            set("TENURE_RETRY", self.run.retries().to_string()),
+        ];
         // What tenure tells comes last: nothing else overrides it.
         let env = action.env.iter().chain(&self.told).chain(&own).cloned().collect();
         let program = Program { command: &action.command, env, directory: action.directory.clone() };

@@ -77,8 +77,9 @@ fn of_expression(expression: &str, args: &JobArgs, command: Vec<OsString>) -> Re
     let name = args.name.clone().map_or_else(|| name_for(&command), Ok)?;
     let name = JobName::new(&name).map_err(tenure::Error::from)?;
     let election = format!("cron-{name}");
-    let JobArgs { missed, window, overlap, interrupted, timeout, jitter, .. } = *args;
-    let settings = Settings { missed, window, overlap, interrupted, timeout, jitter, enabled: None };
+    let JobArgs { missed, window, overlap, interrupted, timeout, jitter, retries, retry_after, .. } = *args;
+    let settings =
+        Settings { missed, window, overlap, interrupted, timeout, jitter, retries, retry_after, enabled: None };
     let job = settings.apply(Job::with_schedule(name, schedule(expression, args.tz.as_deref())?));
     let action = Action { command, ..Action::default() };
     Ok(Crontab { election, entries: vec![Entry { job, action }], ..Crontab::default() })

@@ -52,7 +52,9 @@ pub(super) async fn execute(global: &Global, args: &CronStatusArgs) -> Result<Ex
         print(|out| writeln!(out, "no jobs have ever been led in namespace {} of {store}", global.namespace))?;
     } else if args.runs.is_some() {
         let rows: Vec<Vec<String>> = lines.iter().flat_map(run_rows).collect();
-        print(|out| table(out, &["ELECTION", "JOB", "DUE", "OUTCOME", "TOOK", "TERM", "CANDIDATE", "REASON"], &rows))?;
+        print(|out| {
+            table(out, &["ELECTION", "JOB", "DUE", "OUTCOME", "TOOK", "RETRIES", "TERM", "CANDIDATE", "REASON"], &rows)
+        })?;
     } else {
         let rows: Vec<Vec<String>> = lines.iter().map(row).collect();
         let headings =
@@ -148,6 +150,7 @@ fn run_rows(line: &JobLine) -> Vec<Vec<String>> {
             run.tick.clone(),
             run.outcome_in_words().to_owned(),
             took(run),
+            run.retries.map_or_else(dash, |retries| retries.to_string()),
             run.term.to_string(),
             run.candidate.clone(),
             run.reason.as_deref().map_or_else(dash, on_one_line),

@@ -36,7 +36,7 @@ fn claim(leader: u64, tick: u64, act: Act) -> Claim {
 
 fn finish(leader: u64, tick: u64) -> Finish {
     let Claim { key, nonce, term, job, tick, .. } = claim(leader, tick, Act::Run);
-    Finish { key, nonce, term, job, tick, took: Duration::from_secs(1), outcome: Outcome::Succeeded }
+    Finish { key, nonce, term, job, tick, took: Duration::from_secs(1), retries: 0, outcome: Outcome::Succeeded }
 }
 
 fn open(from: u64, schedule: &str) -> [OpenJob; 1] {
@@ -217,7 +217,7 @@ fn an_end_is_told_by_whoever_claimed_the_run_and_the_first_counts() {
     assert!(ledger.finish(&finish(1, 20), NOW));
     let late = Finish { outcome: Outcome::TimedOut, ..finish(1, 20) };
     assert!(ledger.finish(&late, NOW + 5));
-    let end = RunEnd { at_unix_ms: NOW, took: Duration::from_secs(1), outcome: Outcome::Succeeded };
+    let end = RunEnd { at_unix_ms: NOW, took: Duration::from_secs(1), retries: 0, outcome: Outcome::Succeeded };
     assert_eq!(ledger.report(9)[0].runs[0].end, Some(end));
 }
 

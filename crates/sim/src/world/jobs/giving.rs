@@ -74,6 +74,7 @@ impl World {
             job: self.options.jobs[job].policy.job.clone(),
             tick,
             took: Duration::ZERO,
+            retries: 0,
             outcome: RunOutcome::NotBegun,
         };
         let until = if self.errs(JobMistake::GivesBackOnce) { 0 } else { foreman.claimable_until };

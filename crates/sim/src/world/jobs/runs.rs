@@ -107,7 +107,8 @@ impl World {
             false => RunOutcome::Succeeded,
         };
         let job = self.options.jobs[run.job].policy.job.clone();
-        let finish = Finish { key: key(), nonce: run.nonce, term: run.term, job, tick: run.tick, took, outcome };
+        let finish =
+            Finish { key: key(), nonce: run.nonce, term: run.term, job, tick: run.tick, took, retries: 0, outcome };
         self.tell_end_of(run.of, finish, TOLD_AT_MOST, 0);
         self.look_now(run.of)
     }

@@ -94,6 +94,7 @@ fn end(fields: &Fields<'_>) -> Option<RunEnd> {
     Some(RunEnd {
         at_unix_ms: fields.number(4).ok()?,
         took: Duration::from_nanos(fields.number(5).ok()?),
+        retries: u32::try_from(fields.number(8).ok()?).ok()?,
         outcome: outcome::from_words(&text(fields.optional(6)?), why.map(|why| why.as_ref().to_owned()))?,
     })
 }
@@ -112,7 +113,9 @@ mod tests {
     fn fuzz_redis_jobs() {
         Fuzz::target("redis-jobs")
             .words(&[
+                "*9\r\n",
                 "*8\r\n",
+                "*7\r\n",
                 "*6\r\n",
                 "*4\r\n",
                 "*2\r\n",

@@ -116,7 +116,7 @@ impl Verb for Finishing {
         command.arg(request.job.as_str()).arg(request.tick.unix_s());
         command.arg(u64::try_from(request.took.as_nanos()).unwrap_or(u64::MAX));
         let (word, why) = outcome::to_words(&request.outcome);
-        command.arg(word).arg(why.unwrap_or_default());
+        command.arg(word).arg(why.unwrap_or_default()).arg(request.retries);
     }
 
     fn read(answer: &Value) -> Result<bool, Fault> {

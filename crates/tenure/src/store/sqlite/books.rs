@@ -122,6 +122,7 @@ impl Known {
             end.as_ref().map(|end| from_duration(end.took)),
             words.map(|(word, _)| word),
             words.and_then(|(_, why)| why),
+            end.as_ref().map_or(0, |end| end.retries),
         ])?;
         Ok(())
     }
@@ -163,6 +164,7 @@ fn end_in(row: &Row<'_>) -> Result<Option<RunEnd>, Fault> {
     Ok(Some(RunEnd {
         at_unix_ms: to_u64(at_unix_ms)?,
         took: to_duration(row.get(6)?)?,
+        retries: u32::try_from(row.get::<_, i64>(9)?).map_err(|_| nonsense("a number of retries that is none"))?,
         outcome: outcome.ok_or_else(|| nonsense("an outcome of a run that is none"))?,
     }))
 }

@@ -110,7 +110,8 @@ impl Desk {
             .map(|finish| outcome::to_words(&finish.outcome))
             .map(|(word, why)| (word, why.map(printable)))
             .unzip();
-        let parameters: [(&(dyn ToSql + Sync), Type); 8] = [
+        let retries: Vec<i64> = batch.iter().map(|finish| i64::from(finish.retries)).collect();
+        let parameters: [(&(dyn ToSql + Sync), Type); 9] = [
             (&elections, Type::UUID_ARRAY),
             (&nonces, Type::UUID_ARRAY),
             (&terms, Type::INT8_ARRAY),
@@ -119,9 +120,10 @@ impl Desk {
             (&took, Type::INT8_ARRAY),
             (&outcomes, Type::TEXT_ARRAY),
             (&reasons, Type::TEXT_ARRAY),
+            (&retries, Type::INT8_ARRAY),
         ];
-        let rows =
-            self.ask(&self.sql("SELECT {call}, {schema}.finish($1, $2, $3, $4, $5, $6, $7, $8)"), &parameters).await?;
+        let sql = self.sql("SELECT {call}, {schema}.finish($1, $2, $3, $4, $5, $6, $7, $8, $9)");
+        let rows = self.ask(&sql, &parameters).await?;
         let heard: Vec<i32> = rows.first().and_then(|row| row.try_get(1).ok()).unwrap_or_default();
         let mut replies = vec![false; batch.len()];
         for place in heard.into_iter().filter_map(|place| usize::try_from(place - 1).ok()) {
@@ -234,6 +236,7 @@ fn end(row: &Row) -> Result<Option<RunEnd>, Fault> {
     Ok(Some(RunEnd {
         at_unix_ms: natural(at),
         took: Duration::from_nanos(natural(took)),
+        retries: u32::try_from(natural(get(row, "retries")?)).unwrap_or(u32::MAX),
         outcome: outcome.ok_or_else(|| Fault::Nonsense(format!("a run that ended {word:?}")))?,
     }))
 }

@@ -14,6 +14,7 @@ local function trim(runs, name, job)
     local tick = table.remove(job.runs, 1).tick
     dropped[#dropped + 1] = began_field(name, tick)
     dropped[#dropped + 1] = ended_field(name, tick)
+    dropped[#dropped + 1] = retried_field(name, tick)
   end
   return dropped
 end
@@ -55,7 +56,7 @@ return each(4, 4, 7, function(k, a)
     if act == AGAIN and run.state ~= ENDED and is_of_earlier_term(runs, name, tick, term) then
       begin(runs, name, tick, nonce, term, candidate)
       if run.state == NOT_BEGUN then
-        write('HDEL', runs, ended_field(name, tick))
+        write('HDEL', runs, ended_field(name, tick), retried_field(name, tick))
         job.missed = math.max(job.missed - 1, 0)
       end
       run.state = OPEN

@@ -7,7 +7,7 @@ return each(4, 1, 0, function(k, a)
   local job = job_of(jobs, runs, name)
   if not job then return { 0 } end
   for _, run in ipairs(job.runs) do
-    write('HDEL', runs, began_field(name, run.tick), ended_field(name, run.tick))
+    write('HDEL', runs, began_field(name, run.tick), ended_field(name, run.tick), retried_field(name, run.tick))
   end
   write('HDEL', runs, more_field(name))
   write('HDEL', jobs, name)

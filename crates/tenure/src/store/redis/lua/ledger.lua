@@ -6,6 +6,7 @@
 --   KEYS[k + 3]  jobs  name -> mark, how often it fired, how many ticks were missed, its runs, and its schedule
 --   KEYS[k + 4]  runs  NAME:TICK:began  the nonce and the term that own it, when it began, and the candidate
 --                      NAME:TICK:ended  when it ended, how long it took, how it ended, and why it failed
+--                      NAME:TICK:retried  how often it was tried again, if it was
 --                      NAME:more        how many ticks were skipped; beside the job, because earlier versions read that, too
 -- The runs of a job are its ticks, the oldest first. A star follows those whose end was not told, and an exclamation mark
 -- those that never began: they were given back. None of this expires.
@@ -43,6 +44,7 @@ end
 
 local function began_field(name, tick) return name .. ':' .. tick .. ':began' end
 local function ended_field(name, tick) return name .. ':' .. tick .. ':ended' end
+local function retried_field(name, tick) return name .. ':' .. tick .. ':retried' end
 
 -- The run of a job for this tick, if it is kept.
 local function find_run(job, tick)

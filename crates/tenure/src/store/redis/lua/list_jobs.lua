@@ -1,7 +1,7 @@
 -- Tells all jobs, each with its latest runs. Changes nothing.
 -- ARGV: number, how many runs of each at most
 -- Answers: jobs, each as {name schedule mark fired missed runs skipped}, with runs as {tick term candidate began_at}, and those that
---          ended with {… ended_at took outcome why} as well
+--          ended with {… ended_at took outcome why retries} as well
 
 local function run_of(runs, name, tick)
   local _, term, began_at, candidate = owner_of(runs, name, tick)
@@ -9,7 +9,8 @@ local function run_of(runs, name, tick)
   if not term then return nil end
   local ended = redis.call('HGET', runs, ended_field(name, tick)) or ''
   local ended_at, took, outcome, why = string.match(ended, '^(%S+) (%S+) (%S+) (.*)$')
-  return { tick, term, candidate, began_at, ended_at, took, outcome, why }
+  local retries = ended_at and (redis.call('HGET', runs, retried_field(name, tick)) or '0')
+  return { tick, term, candidate, began_at, ended_at, took, outcome, why, retries }
 end
 
 return each(4, 1, 0, function(k, a)

@@ -25,6 +25,7 @@ CREATE TABLE IF NOT EXISTS {schema}.run (
     took_ns bigint,
     outcome text,
     why text,
+    retries bigint NOT NULL DEFAULT 0,
     PRIMARY KEY (election, job, tick)
 ) WITH (fillfactor = 50);
 
@@ -159,7 +160,7 @@ BEGIN
         ELSIF FOUND AND p_act = 'again' AND r.term < p_term AND (r.ended_at IS NULL OR r.outcome = 'not-begun') THEN
             UPDATE {schema}.run SET
                 nonce = p_nonce, term = p_term, candidate = p_candidate, began_at = at,
-                ended_at = NULL, took_ns = NULL, outcome = NULL, why = NULL
+                ended_at = NULL, took_ns = NULL, outcome = NULL, why = NULL, retries = 0
             WHERE election = p_election AND job = p_job AND tick = p_tick;
             UPDATE {schema}.job SET
                 fired = fired + 1, missed = greatest(missed - CASE WHEN r.outcome = 'not-begun' THEN 1 ELSE 0 END, 0)
@@ -222,7 +223,7 @@ $$;
 -- Tells how runs ended. Returns the places of those that are written down.
 CREATE OR REPLACE FUNCTION {schema}.finish(
     p_elections uuid[], p_nonces uuid[], p_terms bigint[], p_jobs text[], p_ticks bigint[], p_took_ns bigint[],
-    p_outcomes text[], p_reasons text[]
+    p_outcomes text[], p_reasons text[], p_retries bigint[]
 ) RETURNS integer[]
 LANGUAGE plpgsql SECURITY DEFINER SET search_path = pg_catalog, pg_temp SET lock_timeout = '2s' AS $$
 DECLARE
@@ -240,7 +241,8 @@ BEGIN
         heard := heard || i;
         -- Told twice, the first counts.
         UPDATE {schema}.run SET
-            ended_at = clock_timestamp(), took_ns = p_took_ns[i], outcome = p_outcomes[i], why = p_reasons[i]
+            ended_at = clock_timestamp(), took_ns = p_took_ns[i], outcome = p_outcomes[i], why = p_reasons[i],
+            retries = p_retries[i]
         WHERE election = p_elections[i] AND job = p_jobs[i] AND tick = p_ticks[i] AND ended_at IS NULL;
         -- A run that never began has not fired: its tick is missed until a later leader runs it.
         IF FOUND AND p_outcomes[i] = 'not-begun' THEN
@@ -256,11 +258,13 @@ $$;
 -- tick.
 CREATE OR REPLACE FUNCTION {schema}.jobs(p_election uuid, p_runs_max bigint) RETURNS TABLE (
     job text, schedule text, mark bigint, fired bigint, missed bigint, skipped bigint, tick bigint, term bigint,
-    candidate text, began_at_ms bigint, ended_at_ms bigint, took_ns bigint, outcome text, why text
+    candidate text, began_at_ms bigint, ended_at_ms bigint, took_ns bigint, outcome text, why text,
+    retries bigint
 )
 LANGUAGE sql STABLE SECURITY DEFINER SET search_path = pg_catalog, pg_temp AS $$
     SELECT j.name, j.schedule, j.mark, j.fired, j.missed, j.skipped, latest.tick, latest.term, latest.candidate,
-        {schema}.unix_ms(latest.began_at), {schema}.unix_ms(latest.ended_at), latest.took_ns, latest.outcome, latest.why
+        {schema}.unix_ms(latest.began_at), {schema}.unix_ms(latest.ended_at), latest.took_ns, latest.outcome, latest.why,
+        latest.retries
     FROM {schema}.job AS j
     LEFT JOIN LATERAL (
         SELECT * FROM {schema}.run AS r WHERE r.election = j.election AND r.job = j.name

@@ -1,4 +1,0 @@
--- Version 5. Ticks that were passed over beside a run, or because their job was not enabled.
-ALTER TABLE job ADD COLUMN skipped INTEGER NOT NULL DEFAULT 0;
-
-PRAGMA user_version = 5;
