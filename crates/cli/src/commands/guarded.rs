@@ -174,6 +174,11 @@ impl Guarded {
         self.work.is_some()
     }
 
+    /// The term that the command runs under.
+    pub(super) fn term(&self) -> Option<Term> {
+        self.leadership().map(Leadership::term)
+    }
+
     /// Whether the term that the command runs under still leads.
     pub(super) fn leads(&self) -> bool {
         self.leadership().is_some_and(|leadership| !leadership.is_cancelled())
