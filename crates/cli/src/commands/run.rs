@@ -185,6 +185,7 @@ impl Run<'_> {
             News::Ended(exit) => self.ended(exit),
             News::Cut if self.guarded.is_busy() => self.interrupted(),
             News::Cut => self.go_on(),
+            News::Stuck => self.finish(Exit::Failure),
         }
     }
 

@@ -46,6 +46,8 @@ const WORDS: &[&str] = &[
     "\"SpawnFailed\"",
     "\"Ended\"",
     "\"Stopped\"",
+    "\"Held\"",
+    "\"dead\"",
     "\"Code\"",
     "\"program\"",
     "\"args\"",

@@ -27,5 +27,6 @@ mod run;
 mod secrets;
 mod signals;
 mod support;
+mod tracers;
 
 tenure_testkit::roles! { "worker" => tenure_testkit::worker::work }

@@ -62,8 +62,14 @@ impl Bench {
         Process::open(i32::try_from(pid).unwrap())
     }
 
+    /// The next report, except for one that what was killed takes a moment to be gone.
     pub(crate) async fn report(&mut self) -> Report {
-        within_patience(self.supervisor.next()).await
+        loop {
+            let report = within_patience(self.supervisor.next()).await;
+            if !matches!(report, Report::Held { dead: false, .. }) {
+                return report;
+            }
+        }
     }
 
     /// Lets a command that reads from `$GO` go on.

@@ -11,7 +11,7 @@ use super::super::guarded::{Guarded, News, Program};
 use super::crew::Standing;
 use super::run::{Ask, Verdict};
 use crate::crontab::Action;
-use crate::exit::Failure;
+use crate::exit::{Exit, Failure};
 use crate::job::shown;
 use crate::supervise::{Exit as CommandExit, Trust};
 
@@ -67,6 +67,12 @@ impl Attendant {
                     News::Failed(_, message) => return Ok(Err(message)),
                     News::Ended(exit) => return Ok(verdict(exit)),
                     News::Cut if runs || stopping || self.starts >= STARTS_MAX => return Ok(cut()),
+                    News::Stuck => {
+                        // The lease has to run out: whoever leads next must not meet what is left.
+                        let message = "a command cannot be ended; see above".to_owned();
+                        self.guarded.leave();
+                        return Err(Failure::new(Exit::Failure, message));
+                    }
                     // A guard that died while it waited has begun nothing.
                     News::Cut => {
                         self.was_cut = true;
