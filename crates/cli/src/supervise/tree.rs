@@ -10,7 +10,8 @@ use std::{fs, io, str};
 
 use rustix::io::Errno;
 use rustix::process::{
-    Pid, PidfdFlags, Signal, WaitOptions, WaitStatus, getpid, kill_process, pidfd_open, pidfd_send_signal, wait,
+    Pid, PidfdFlags, Signal, WaitOptions, WaitStatus, getpid, kill_process, pidfd_open, pidfd_send_signal,
+    test_kill_process, wait,
 };
 
 use super::message::Exit;
@@ -212,7 +213,10 @@ pub enum Reaped {
 /// it, and nobody can while somebody traces it who does not look after it.
 #[must_use]
 pub fn is_dead(pid: Pid) -> bool {
-    let Ok(threads) = fs::read_dir(format!("/proc/{}/task", pid.as_raw_nonzero())) else { return true };
+    let Ok(threads) = fs::read_dir(format!("/proc/{}/task", pid.as_raw_nonzero())) else {
+        // It is gone, or hidden, or there are too many open files.
+        return test_kill_process(pid) == Err(Errno::SRCH);
+    };
     let has_ended =
         |stat: &[u8]| fields_of(stat).and_then(|mut fields| fields.next()).is_none_or(|state| "ZXx".contains(state));
     threads.flatten().all(|thread| fs::read(thread.path().join("stat")).map_or(true, |stat| has_ended(&stat)))
