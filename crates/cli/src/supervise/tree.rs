@@ -6,11 +6,12 @@
 //! whatever forks while it is being walked shows up in the next one.
 
 use std::collections::{HashMap, HashSet};
+use std::os::unix::fs::MetadataExt;
 use std::{fs, io, str};
 
 use rustix::io::Errno;
 use rustix::process::{
-    Pid, PidfdFlags, Signal, WaitOptions, WaitStatus, getpid, kill_process, pidfd_open, pidfd_send_signal,
+    Pid, PidfdFlags, Signal, WaitOptions, WaitStatus, geteuid, getpid, kill_process, pidfd_open, pidfd_send_signal,
     test_kill_process, wait,
 };
 
@@ -225,6 +226,11 @@ pub fn is_dead(pid: Pid) -> bool {
 /// How a process that has ended but cannot be reaped did so, as far as the kernel tells.
 #[must_use]
 pub fn exit_of_dead(pid: Pid) -> Option<Exit> {
+    // To other users the kernel shows a zero, which would pass for a success.
+    let (owner, user) = (fs::metadata(format!("/proc/{}", pid.as_raw_nonzero())).ok()?.uid(), geteuid());
+    if !user.is_root() && owner != user.as_raw() {
+        return None;
+    }
     let stat = fs::read(format!("/proc/{}/stat", pid.as_raw_nonzero())).ok()?;
     let status: i32 = fields_of(&stat)?.nth(EXIT_STATUS_AT)?.parse().ok()?;
     Some(if status & 0x7f == 0 { Exit::Code(status >> 8 & 0xff) } else { Exit::Signal(status & 0x7f) })

@@ -146,8 +146,13 @@ impl Task {
         }
         let since = *self.main_over_since.get_or_insert(now);
         if now >= since + HELD_FOR_LONG {
-            self.exit = Some(exit_of_dead(self.main).unwrap_or(Exit::Signal(Signal::KILL.as_raw())));
+            self.exit = Some(self.exit_of_held());
         }
+    }
+
+    /// How the first process ended, which cannot be asked. What is not known must not pass for a success.
+    fn exit_of_held(&self) -> Exit {
+        exit_of_dead(self.main).unwrap_or(Exit::Signal(Signal::KILL.as_raw()))
     }
 
     /// Looks whether there are only such left as nobody can end, once there is time for it.
@@ -155,7 +160,11 @@ impl Task {
         if self.exit.is_none() && !self.killed {
             return Vec::new();
         }
-        let left = Tree::below(getpid()).members().unwrap_or_default();
+        let mut left = Tree::below(getpid()).members().unwrap_or_default();
+        // Those that `/proc` hides are among the children.
+        left.extend(own_children().unwrap_or_default());
+        left.sort_unstable_by_key(|pid| pid.as_raw_nonzero());
+        left.dedup();
         if left.is_empty() || !left.iter().copied().all(is_dead) {
             self.dead_since = None;
             return Vec::new();
@@ -164,7 +173,7 @@ impl Task {
             return Vec::new();
         }
         if self.exit.is_none() {
-            self.exit = Some(exit_of_dead(self.main).unwrap_or(Exit::Signal(Signal::KILL.as_raw())));
+            self.exit = Some(self.exit_of_held());
         }
         left.into_iter().map(|pid| held(pid, true)).chain(self.end()).collect()
     }
