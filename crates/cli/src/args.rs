@@ -156,7 +156,8 @@ pub struct RunArgs {
     /// Who stands.
     #[command(flatten)]
     pub candidate: CandidateArgs,
-    /// What to do when the command ends by itself; resigns first in any case.
+    /// What to do when the command ends by itself; resigns first in any case. After a run of less than 10s the command is
+    /// left alone for a moment, up to 30s after many in a row.
     #[arg(long, value_enum, default_value_t = Restart::No)]
     pub restart: Restart,
     /// Exit with 75 when somebody else leads, instead of standing by.

@@ -1,15 +1,18 @@
 //! What is printed, for people and for programs.
 
 use std::io::{self, Write};
+use std::time::Duration;
 
 use jiff::Timestamp;
 use serde::Serialize;
 use tenure::store::{Observation, Transition};
-use tenure::{CandidateId, Event, EventKind, Instant};
+use tenure::{CandidateId, Clock, Event, EventKind, Instant, Term};
 
+use crate::duration::show;
 use crate::exit::{Exit, Failure};
 use crate::job::{self, JobFields};
 use crate::message::printable;
+use crate::supervise::Exit as CommandExit;
 
 /// Turns the events of one candidacy into lines.
 #[derive(Debug)]
@@ -72,7 +75,24 @@ impl EventLines {
         })
     }
 
+    /// Describes the end of a command that ended by itself under this term.
+    #[must_use]
+    pub fn exited(&self, term: Term, end: &CommandEnd) -> EventLine<'_> {
+        let (exit_code, signal) = match end.exit {
+            CommandExit::Code(code) => (Some(code), None),
+            CommandExit::Signal(signal) => (None, Some(signal)),
+        };
+        let restart_in_ms = end.restart_in.map(job::millis);
+        let exit = ExitFields { exit_code, signal, took_ms: job::millis(end.took), restart_in_ms };
+        let line = self.at(unix_ms(), Clock::boottime().now());
+        EventLine { event: "exited", term: Some(term.get()), exit: Some(exit), ..line }
+    }
+
     fn empty(&self, event: &Event) -> EventLine<'_> {
+        self.at(event.at_unix_ms, event.at)
+    }
+
+    fn at(&self, at_unix_ms: u64, at: Instant) -> EventLine<'_> {
         EventLine {
             event: "",
             election: &self.election,
@@ -80,11 +100,12 @@ impl EventLines {
             pid: std::process::id(),
             term: None,
             reason: None,
-            at: timestamp(event.at_unix_ms),
-            boot_ns: event.at.as_nanos(),
+            at: timestamp(at_unix_ms),
+            boot_ns: at.as_nanos(),
             leader: None,
             trusted_until_boot_ns: None,
             job: None,
+            exit: None,
         }
     }
 
@@ -115,6 +136,50 @@ pub struct EventLine<'a> {
     /// Of `fired`, `ended`, `missed` and `skipped`.
     #[serde(flatten)]
     job: Option<JobFields>,
+    /// Of `exited`.
+    #[serde(flatten)]
+    exit: Option<ExitFields>,
+}
+
+/// What an `exited` has besides what all events have.
+#[derive(Debug, Serialize)]
+struct ExitFields {
+    #[serde(skip_serializing_if = "Option::is_none")]
+    exit_code: Option<i32>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    signal: Option<i32>,
+    took_ms: u64,
+    /// Not before then is it started again, if it is.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    restart_in_ms: Option<u64>,
+}
+
+/// How a command ended by itself.
+#[derive(Debug, Clone, Copy)]
+pub struct CommandEnd {
+    /// Its exit code, or the signal.
+    pub exit: CommandExit,
+    /// How long it ran.
+    pub took: Duration,
+    /// How long it is left alone before it is started again; `None` if it is not.
+    pub restart_in: Option<Duration>,
+}
+
+impl CommandEnd {
+    /// The same in one sentence.
+    #[must_use]
+    pub fn sentence(&self) -> String {
+        let how = match self.exit {
+            CommandExit::Code(code) => format!("the command ended with exit code {code}"),
+            CommandExit::Signal(signal) => format!("the command was ended by signal {signal}"),
+        };
+        let again = match self.restart_in {
+            None => String::new(),
+            Some(Duration::ZERO) => "; it starts again under the next term".to_owned(),
+            Some(wait) => format!("; it starts again under the next term, in {} at the earliest", show(wait)),
+        };
+        format!("{how} after {}{again}", show(self.took))
+    }
 }
 
 /// An event in one sentence; `None` for what people need not know.
@@ -212,8 +277,12 @@ pub fn timestamp(unix_ms: u64) -> String {
 /// The wall clock as RFC 3339 in UTC, for people.
 #[must_use]
 pub fn now() -> String {
+    timestamp(unix_ms())
+}
+
+fn unix_ms() -> u64 {
     let since_epoch = std::time::SystemTime::now().duration_since(std::time::UNIX_EPOCH).unwrap_or_default();
-    timestamp(u64::try_from(since_epoch.as_millis()).unwrap_or(u64::MAX))
+    u64::try_from(since_epoch.as_millis()).unwrap_or(u64::MAX)
 }
 
 /// Prints to standard output. A reader that has gone away, as in `tenure status | head`, is no failure.
@@ -273,7 +342,7 @@ pub fn table(to: &mut dyn Write, headings: &[&str], rows: &[Vec<String>]) -> io:
 
 #[cfg(test)]
 mod tests {
-    use tenure::{LossReason, Term, Trust};
+    use tenure::{LossReason, Trust};
 
     use super::*;
 

@@ -5,6 +5,7 @@ use std::fs::File;
 use std::io;
 use std::os::fd::AsFd;
 use std::path::Path;
+use std::time::Duration;
 
 use tenure::{Clock, Instant, Leadership, Tenure, Term, Timing, Work as LeaderWork};
 
@@ -24,6 +25,8 @@ pub(super) struct Guarded {
     work: Option<LeaderWork>,
     /// When a guard that has not reported the start of the command, or its end, is not waited for any more.
     overdue_at: Option<Instant>,
+    /// A process of the command that was killed and is still there, and when its end is not waited for any more.
+    stuck: Option<(u32, Instant)>,
 }
 
 /// What commands read from.
@@ -59,6 +62,8 @@ pub(super) enum News {
     Ended(CommandExit),
     /// It was ended before it was done: it was told to, its trust ran out, or its guard died. There is another guard now.
     Cut,
+    /// It cannot be ended: something holds on to one of its processes. The lease is not released.
+    Stuck,
 }
 
 impl Guarded {
@@ -70,7 +75,16 @@ impl Guarded {
         hidden: Vec<OsString>,
     ) -> Result<Self, Failure> {
         let supervisor = launch(tenure, stdin, &hidden)?;
-        Ok(Self { tenure: tenure.clone(), stdin, timing, hidden, supervisor, work: None, overdue_at: None })
+        Ok(Self {
+            tenure: tenure.clone(),
+            stdin,
+            timing,
+            hidden,
+            supervisor,
+            work: None,
+            overdue_at: None,
+            stuck: None,
+        })
     }
 
     /// Starts a command under a leadership, trusted so far. [`next`](Self::next) says what becomes of it, also if it is
@@ -114,6 +128,10 @@ impl Guarded {
         loop {
             let report = tokio::select! {
                 report = self.supervisor.next() => report,
+                () = reach(self.stuck.map(|(_, until)| until)) => {
+                    self.tell_of_the_stuck();
+                    return Ok(News::Stuck);
+                }
                 () = reach(self.overdue_at) => {
                     self.replace_the_guard();
                     continue;
@@ -132,6 +150,16 @@ impl Guarded {
                 Report::SpawnFailed { kind, message } => News::Failed(kind, message),
                 Report::Ended(exit) => News::Ended(exit),
                 Report::Stopped(_) => News::Cut,
+                Report::Held { pid, dead: true } => {
+                    say(&format!("process {pid} of the command is dead but{}; it is not waited for", holder(pid)));
+                    continue;
+                }
+                Report::Held { pid, dead: false } => {
+                    // The guard is well, and goes on trying.
+                    self.overdue_at = None;
+                    self.stuck = Some((pid, Clock::boottime().now() + DEAD_WITHIN));
+                    continue;
+                }
                 Report::GuardDied => {
                     let told = if self.work.is_some() { "; the command was ended with it" } else { "" };
                     say(&format!("the guard process was killed{told}"));
@@ -146,6 +174,12 @@ impl Guarded {
     pub(super) fn is_over(&mut self) {
         self.work = None;
         self.overdue_at = None;
+        self.stuck = None;
+    }
+
+    /// The command cannot be ended: its work counts for as long as this process lives, so that the lease is not released.
+    pub(super) fn leave(&mut self) {
+        std::mem::forget(self.work.take());
     }
 
     /// The trust in a term was extended.
@@ -177,6 +211,11 @@ impl Guarded {
         self.work.is_some()
     }
 
+    /// The term that the command runs under.
+    pub(super) fn term(&self) -> Option<Term> {
+        self.leadership().map(Leadership::term)
+    }
+
     /// Whether the term that the command runs under still leads.
     pub(super) fn leads(&self) -> bool {
         self.leadership().is_some_and(|leadership| !leadership.is_cancelled())
@@ -187,9 +226,25 @@ impl Guarded {
         self.leadership().is_some_and(Leadership::is_valid)
     }
 
-    /// Ends the guard, and with it whatever it runs.
-    pub(super) async fn shutdown(self) {
-        self.supervisor.shutdown().await;
+    /// Ends the guard, and with it whatever it runs. If that cannot be ended, the lease is not released.
+    pub(super) async fn shutdown(mut self) {
+        self.tell_of_the_stuck();
+        let Self { supervisor, work, .. } = self;
+        if !supervisor.shutdown().await {
+            say("something of the command was killed but has not ended yet; it is not waited for");
+            std::mem::forget(work);
+        }
+    }
+
+    /// Says, once, that nobody can end the command, so that nobody waits for it.
+    fn tell_of_the_stuck(&mut self) {
+        if let Some((pid, _)) = self.stuck.take() {
+            say(&format!(
+                "process {pid} of the command was killed but is{}; the lease is left to run out, and the guard stays until \
+                 the process has ended",
+                holder(pid)
+            ));
+        }
     }
 
     fn leadership(&self) -> Option<&Leadership> {
@@ -214,6 +269,16 @@ impl Guarded {
         if let Err(error) = order(&mut self.supervisor) {
             tracing::warn!(%error, "the guard did not take an order");
         }
+    }
+}
+
+/// Who keeps a process from going, as far as the kernel tells.
+fn holder(pid: u32) -> String {
+    let status = std::fs::read_to_string(format!("/proc/{pid}/status")).unwrap_or_default();
+    let tracer = status.lines().find_map(|line| line.strip_prefix("TracerPid:")).map(str::trim);
+    match tracer {
+        Some(tracer) if tracer != "0" => format!(" held by process {tracer}, which traces it"),
+        _ => " held by the kernel".to_owned(),
     }
 }
 
@@ -248,3 +313,6 @@ fn launch(tenure: &Tenure, stdin: Stdin, hidden: &[OsString]) -> Result<Supervis
     };
     launched.map_err(|error| Failure::new(Exit::Internal, format!("cannot start the guard process: {error}")))
 }
+
+/// Longer than any process takes to die that can.
+const DEAD_WITHIN: Duration = Duration::from_secs(3);

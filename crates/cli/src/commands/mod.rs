@@ -1,5 +1,6 @@
 //! One file per command.
 
+mod backoff;
 mod broadcast;
 mod completions;
 mod cron;

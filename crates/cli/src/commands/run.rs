@@ -2,8 +2,9 @@
 
 use std::ffi::OsString;
 
-use tenure::{Election, Event, EventKind, Events, Instant, Leader, Problem, Term, Trouble};
+use tenure::{Clock, Election, Event, EventKind, Events, Instant, Leader, Problem, Term, Trouble};
 
+use super::backoff::Backoff;
 use super::guarded::{Guarded, News, Program, Stdin, reach, told_of, until};
 use super::lock::Wait;
 use super::teller::Teller;
@@ -11,6 +12,7 @@ use crate::args::{CandidateArgs, EnvironmentArgs, Global, ReportArgs, Restart, R
 use crate::exit::{Exit, Failure};
 use crate::metrics;
 use crate::options::{Candidacy, credentials, open_for};
+use crate::output::CommandEnd;
 use crate::signals::{Asked, Signals, ends_without_command};
 use crate::supervise::{Exit as CommandExit, Trust};
 use crate::voice::say;
@@ -55,6 +57,9 @@ pub(super) async fn carry_out(global: &Global, candidate: &CandidateArgs, plan: 
         guarded,
         leading: None,
         missed: false,
+        began_at: Clock::boottime().now(),
+        backoff: Backoff::default(),
+        rests_until: None,
         end: None,
     };
     let exit = run.until_the_end(&mut events, &mut signals).await;
@@ -72,6 +77,11 @@ struct Run<'a> {
     leading: Option<(Term, Trust)>,
     /// Events were lost since the last renewal.
     missed: bool,
+    /// When the command, if there is one, began.
+    began_at: Instant,
+    backoff: Backoff,
+    /// Until when the command is left alone after its last end, even if this candidate leads.
+    rests_until: Option<Instant>,
     /// Set when the end has begun.
     end: Option<Exit>,
 }
@@ -79,7 +89,7 @@ struct Run<'a> {
 impl Run<'_> {
     async fn until_the_end(&mut self, events: &mut Events, signals: &mut Signals) -> Result<Exit, Failure> {
         loop {
-            let given_up_at = self.given_up_at();
+            let (given_up_at, rests_until) = (self.given_up_at(), self.rests_until);
             tokio::select! {
                 event = events.next() => match event {
                     None => return Ok(self.end.unwrap_or(Exit::Internal)),
@@ -89,6 +99,10 @@ impl Run<'_> {
                 news = self.guarded.next() => self.note(news?),
                 asked = signals.next() => self.obey(asked),
                 () = reach(given_up_at) => self.give_up(),
+                () = reach(rests_until) => {
+                    self.rests_until = None;
+                    self.start();
+                }
             }
         }
     }
@@ -171,7 +185,8 @@ impl Run<'_> {
     /// The guard says something.
     fn note(&mut self, news: News) {
         match news {
-            News::Starting | News::Started => {}
+            News::Starting => {}
+            News::Started => self.began_at = Clock::boottime().now(),
             News::TooLate => self.go_on(),
             News::Failed(kind, message) => {
                 self.guarded.is_over();
@@ -181,6 +196,7 @@ impl Run<'_> {
             News::Ended(exit) => self.ended(exit),
             News::Cut if self.guarded.is_busy() => self.interrupted(),
             News::Cut => self.go_on(),
+            News::Stuck => self.finish(Exit::Failure),
         }
     }
 
@@ -201,10 +217,10 @@ impl Run<'_> {
         self.guarded.trust(term, trust);
     }
 
-    /// Starts the command if this candidate leads. While something of an earlier one is left it does not: the end of
-    /// that will start it.
+    /// Starts the command if this candidate leads. While something of an earlier one is left, or while it is left alone, it
+    /// does not: the end of that will start it.
     fn start(&mut self) {
-        if self.end.is_some() || self.guarded.is_busy() {
+        if self.end.is_some() || self.guarded.is_busy() || self.rests_until.is_some() {
             return;
         }
         let (Some((term, trust)), Some(leadership)) = (self.leading, self.election.leadership()) else { return };
@@ -230,8 +246,16 @@ impl Run<'_> {
             Purpose::Lead { restart: Restart::OnFailure, .. } => exit != CommandExit::Code(0),
             Purpose::Lead { restart: Restart::Always, .. } => true,
         };
+        let now = Clock::boottime().now();
+        let took = now.saturating_since(self.began_at);
+        let restart_in = again.then(|| self.backoff.after(took));
+        if let Some(term) = self.guarded.term() {
+            self.teller.exited(term, &CommandEnd { exit, took, restart_in });
+        }
+        self.rests_until = restart_in.map(|wait| now + wait);
         self.guarded.is_over();
         if again {
+            // Somebody who stands by goes first, and need not wait.
             self.election.request_resign();
         } else {
             self.finish(Exit::Command(exit));

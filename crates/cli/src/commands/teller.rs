@@ -1,10 +1,10 @@
 //! Telling on standard error what happens, as it was asked for.
 
 use tenure::cron::JobTrouble;
-use tenure::{CandidateId, Event, EventKind, LossReason, Trouble};
+use tenure::{CandidateId, Event, EventKind, LossReason, Term, Trouble};
 
 use crate::args::ReportArgs;
-use crate::output::{EventLines, json_line, sentence};
+use crate::output::{CommandEnd, EventLines, json_line, sentence};
 use crate::voice::{Voice, say};
 
 /// Tells of the events of one candidacy.
@@ -35,6 +35,16 @@ impl Teller {
             if let Some(sentence) = sentence(&self.election, event).filter(|_| !expected) {
                 say(&sentence);
             }
+        }
+    }
+
+    /// Tells how a command ended by itself. If it is not to be started again, the exit code tells people enough.
+    pub(super) fn exited(&self, term: Term, end: &CommandEnd) {
+        if self.report.json {
+            // It never fails, and never waits for a reader.
+            let _ = json_line(&mut Voice, &self.lines.exited(term, end));
+        } else if end.restart_in.is_some() && !self.report.quiet {
+            say(&end.sentence());
         }
     }
 

@@ -47,6 +47,8 @@ const WORDS: &[&str] = &[
     "\"SpawnFailed\"",
     "\"Ended\"",
     "\"Stopped\"",
+    "\"Held\"",
+    "\"dead\"",
     "\"Code\"",
     "\"program\"",
     "\"args\"",

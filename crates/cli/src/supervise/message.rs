@@ -89,6 +89,14 @@ pub enum Report {
     Ended(Exit),
     /// The same, but the guard had begun to stop it: it was told to, or trust ran out.
     Stopped(Exit),
+    /// This process of the command was killed, or has ended, and is still there: a tracer holds on to it, or the kernel.
+    /// The end is reported later.
+    Held {
+        /// Its id.
+        pid: u32,
+        /// Whether it is dead, so that it cannot do anything any more and is not waited for. Otherwise it is.
+        dead: bool,
+    },
     /// The guard died, and everything it guarded is dead. Only the supervisor says this, never the guard.
     #[serde(skip)]
     GuardDied,

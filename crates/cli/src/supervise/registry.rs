@@ -7,7 +7,7 @@ use std::sync::{Mutex, MutexGuard, PoisonError};
 use rustix::io::Errno;
 use rustix::process::{Pid, WaitId, WaitIdOptions, WaitOptions, getpid, waitid, waitpid};
 
-use super::tree::{Tree, hunt, own_children};
+use super::tree::{Tree, hunt, is_dead, own_children};
 
 /// Starts a guard.
 ///
@@ -52,15 +52,15 @@ pub(crate) fn clear_orphans() -> io::Result<bool> {
     reap_all_but(alive)
 }
 
-/// Reaps the children that have ended, except for guards, and says whether none is left.
+/// Reaps the children that have ended, except for guards, and says whether none is left that lives.
 fn reap_all_but(guards: &[Pid]) -> io::Result<bool> {
     let mut none_left = true;
     for orphan in own_children()?.into_iter().filter(|child| !guards.contains(child)) {
-        // An error means that it is gone already.
-        none_left &= !matches!(waitpid(Some(orphan), WaitOptions::NOHANG), Ok(None));
+        // An error means that it is gone already. One that is dead all the same is held by somebody who traces it.
+        none_left &= !matches!(waitpid(Some(orphan), WaitOptions::NOHANG), Ok(None)) || is_dead(orphan);
     }
     // Those that were just reaped may have left children behind.
-    Ok(none_left && own_children()?.iter().all(|child| guards.contains(child)))
+    Ok(none_left && own_children()?.into_iter().all(|child| guards.contains(&child) || is_dead(child)))
 }
 
 struct Guards {

@@ -37,6 +37,8 @@ pub struct Supervisor {
     control: UnixStream,
     guard: GuardProcess,
     busy: bool,
+    /// Whether the guard is well, but cannot end its command.
+    stuck: bool,
 }
 
 impl Supervisor {
@@ -69,7 +71,7 @@ impl Supervisor {
         // From here on the guard alone holds it.
         drop(life_line);
         let control = UnixStream::from_std(net::UnixStream::from(ours))?;
-        Ok(Self { control, guard, busy: false })
+        Ok(Self { control, guard, busy: false, stuck: false })
     }
 
     /// Lets the guard start a command. [`next`](Self::next) says whether it did.
@@ -128,7 +130,8 @@ impl Supervisor {
     pub async fn next(&mut self) -> Report {
         match self.receive().await {
             Ok(Received::Message(report, _)) => {
-                self.busy = matches!(report, Report::Starting | Report::Started { .. });
+                self.busy = matches!(report, Report::Starting | Report::Started { .. } | Report::Held { .. });
+                self.stuck = matches!(report, Report::Held { dead: false, .. });
                 report
             }
             // The line broke, so the guard is dead, or shall be.
@@ -141,18 +144,27 @@ impl Supervisor {
     }
 
     /// Lets the guard kill everything at once, and waits until it has and is gone. One that does not answer in time, such
-    /// as one that was stopped, is killed, and the command with it.
+    /// as one that was stopped, is killed, and the command with it. One that has reported that it cannot end the command is
+    /// left to wait for that end, with the life line in its hand.
     ///
-    /// If it is cancelled, the guard goes on without being waited for.
-    pub async fn shutdown(mut self) {
+    /// Returns whether nothing is left, within a bounded time. If it is cancelled, the guard goes on without being waited
+    /// for.
+    pub async fn shutdown(mut self) -> bool {
         // An error means that the line is broken already.
         let _ = rustix::net::shutdown(&self.control, Shutdown::Write);
-        let closed = async { while let Ok(Received::Message(..)) = self.receive().await {} };
+        let closed = async {
+            while let Ok(Received::Message(report, _)) = self.receive().await {
+                self.stuck = matches!(report, Report::Held { dead: false, .. });
+            }
+        };
         if tokio::time::timeout(ANSWER_WITHIN, closed).await.is_err() {
+            if self.stuck {
+                return false;
+            }
             // An error means that it has just ended.
             let _ = self.guard.kill();
         }
-        self.guard.bury().await;
+        tokio::time::timeout(BURIED_WITHIN, self.guard.bury()).await.is_ok()
     }
 
     fn order(&self, order: &Order) -> io::Result<()> {
@@ -235,5 +247,7 @@ impl Drop for GuardProcess {
 
 /// Far longer than a guard takes to kill all it guards, and no longer than anybody likes to wait for an end.
 const ANSWER_WITHIN: Duration = Duration::from_secs(1);
+/// Longer than any process takes to die that can.
+const BURIED_WITHIN: Duration = Duration::from_secs(5);
 /// How soon to look again for a guard that has just ended, and for what it left behind.
 const LOOK_AGAIN: Duration = Duration::from_millis(5);

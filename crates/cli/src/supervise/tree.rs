@@ -6,11 +6,13 @@
 //! whatever forks while it is being walked shows up in the next one.
 
 use std::collections::{HashMap, HashSet};
+use std::os::unix::fs::MetadataExt;
 use std::{fs, io, str};
 
 use rustix::io::Errno;
 use rustix::process::{
-    Pid, PidfdFlags, Signal, WaitOptions, WaitStatus, getpid, kill_process, pidfd_open, pidfd_send_signal, wait,
+    Pid, PidfdFlags, Signal, WaitOptions, WaitStatus, geteuid, getpid, kill_process, pidfd_open, pidfd_send_signal,
+    test_kill_process, wait,
 };
 
 use super::message::Exit;
@@ -208,6 +210,32 @@ pub enum Reaped {
     NoneLeft,
 }
 
+/// Whether all threads of a process have ended, so that it does nothing any more. It is there still if nobody has reaped
+/// it, and nobody can while somebody traces it who does not look after it.
+#[must_use]
+pub fn is_dead(pid: Pid) -> bool {
+    let Ok(threads) = fs::read_dir(format!("/proc/{}/task", pid.as_raw_nonzero())) else {
+        // It is gone, or hidden, or there are too many open files.
+        return test_kill_process(pid) == Err(Errno::SRCH);
+    };
+    let has_ended =
+        |stat: &[u8]| fields_of(stat).and_then(|mut fields| fields.next()).is_none_or(|state| "ZXx".contains(state));
+    threads.flatten().all(|thread| fs::read(thread.path().join("stat")).map_or(true, |stat| has_ended(&stat)))
+}
+
+/// How a process that has ended but cannot be reaped did so, as far as the kernel tells.
+#[must_use]
+pub fn exit_of_dead(pid: Pid) -> Option<Exit> {
+    // To other users the kernel shows a zero, which would pass for a success.
+    let (owner, user) = (fs::metadata(format!("/proc/{}", pid.as_raw_nonzero())).ok()?.uid(), geteuid());
+    if !user.is_root() && owner != user.as_raw() {
+        return None;
+    }
+    let stat = fs::read(format!("/proc/{}/stat", pid.as_raw_nonzero())).ok()?;
+    let status: i32 = fields_of(&stat)?.nth(EXIT_STATUS_AT)?.parse().ok()?;
+    Some(if status & 0x7f == 0 { Exit::Code(status >> 8 & 0xff) } else { Exit::Signal(status & 0x7f) })
+}
+
 /// How a process that was reaped has ended.
 #[must_use]
 pub fn exit_of(status: WaitStatus) -> Exit {
@@ -239,13 +267,19 @@ fn parent_of(pid: Pid) -> Option<Pid> {
 
 /// The parent in a line of `/proc/PID/stat`: `PID (name) state parent …`.
 fn parent_in_stat(stat: &[u8]) -> Option<Pid> {
+    fields_of(stat)?.nth(1).and_then(parse)
+}
+
+/// The fields of such a line from the state on.
+fn fields_of(stat: &[u8]) -> Option<str::SplitAsciiWhitespace<'_>> {
     // The name is chosen by the process and may hold spaces, parentheses and bytes that are no text; no later field
     // can hold a parenthesis.
     let name_end = stat.iter().rposition(|&byte| byte == b')')?;
-    let fields = str::from_utf8(stat.get(name_end + 1..)?).ok()?;
-    Pid::from_raw(fields.split_ascii_whitespace().nth(1)?.parse().ok()?)
+    Some(str::from_utf8(stat.get(name_end + 1..)?).ok()?.split_ascii_whitespace())
 }
 
+/// Which of the fields from the state on is the one that `wait` would give.
+const EXIT_STATUS_AT: usize = 49;
 /// Each round kills all it finds, so only a tree that forks faster than `/proc` is read needs more than a few.
 const KILL_ROUNDS: usize = 8;
 /// Some milliseconds, in which tens of generations come and go.

@@ -1,5 +1,6 @@
 //! What keeps hold of the processes of a command, and whom it leaves alone.
 
+use std::os::unix::fs::PermissionsExt;
 use std::process::Command;
 
 use rustix::process::Signal;
@@ -8,7 +9,7 @@ use tenure_testkit::process::{Process, Victim};
 use tenure_testkit::running::{Finished, Running};
 use tenure_testkit::site::{Site, sh};
 
-use crate::support::{arguments, site};
+use crate::support::{arguments, site, tenure};
 
 /// `tenure` with these arguments, started by a shell script that ends with `exec "$@"`, in namespaces of its own.
 fn unshared(site: &Site, namespaces: &str, script: &str, args: &[String]) -> Command {
@@ -156,4 +157,31 @@ fn as_the_first_process_of_a_container_it_reaps_the_orphans_of_others_and_kills_
     assert_eq!(first.children().len(), own + 1, "an orphan of others was killed");
     first.signal(Signal::TERM);
     assert_eq!(container.code(), 143);
+}
+
+/// A process that may not be traced is hidden from its own user where `/proc` hides those of others.
+#[test]
+fn a_daemon_that_proc_hides_is_ended_as_well() {
+    let site = site();
+    std::fs::write(site.path("hidden.c"), include_str!("programs/hidden.c")).unwrap();
+    assert!(
+        Command::new("cc").args(["-o", "hidden", "hidden.c"]).current_dir(site.path("")).status().unwrap().success()
+    );
+    let program = site.path("program");
+    // Copied by another process: one that this process forks meanwhile would hold the copy open for writing.
+    assert!(Command::new("cp").args([tenure(), &program]).status().unwrap().success());
+    std::fs::set_permissions(site.path(""), std::fs::Permissions::from_mode(0o777)).unwrap();
+    let run = arguments(&site, "run", &[], &sh("(./hidden &); exec sleep 600"));
+    // As a user whom it binds, without a control group.
+    let hide = "mount -t tmpfs none /sys/fs/cgroup && mount -t proc -o hidepid=2 proc /proc && shift && \
+                exec setpriv --reuid 65534 --regid 65534 --clear-groups ./program \"$@\"";
+    let mut leader = Running::start(&mut unshared(&site, "-m", hide, &run));
+    let first = Victim(process(&leader, "hidden"));
+    assert!(!first.0.is_dead());
+    leader.process.only_child().signal(Signal::KILL);
+    let next = Victim(process(&leader, "hidden"));
+    assert!(first.0.is_dead() && !next.0.is_dead());
+    leader.signal(Signal::TERM);
+    assert_eq!(leader.code(), 143);
+    assert!(next.0.is_dead());
 }

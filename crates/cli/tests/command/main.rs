@@ -28,5 +28,6 @@ mod run;
 mod secrets;
 mod signals;
 mod support;
+mod tracers;
 
 tenure_testkit::roles! { "worker" => tenure_testkit::worker::work }

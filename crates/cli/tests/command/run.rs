@@ -101,3 +101,34 @@ fn people_are_told_in_sentences_unless_they_want_quiet() {
     let quiet = run(&site, &["--quiet"], &sh("echo out; echo err >&2"));
     assert_eq!((quiet.stdout.as_str(), quiet.stderr.as_str()), ("out", "err"));
 }
+
+#[test]
+fn each_end_of_a_command_that_is_restarted_is_told_and_quick_ends_are_waited_out() {
+    let site = site();
+    // It prints for how long the machine has been up, fails in two ways, and then succeeds.
+    let script =
+        "cut -d' ' -f1 /proc/uptime; echo >> starts; case $(wc -l < starts) in 1) exit 3;; 2) kill -KILL $$;; esac";
+    let finished = run(&site, &["--json", "--restart", "on-failure"], &sh(script));
+    assert_eq!(finished.code, Some(0), "{finished:?}");
+    let events = finished.stderr.lines().map(|line| serde_json::from_str::<Value>(line).unwrap());
+    let exits: Vec<Value> = events.filter(|event| event["event"] == "exited").collect();
+    let ends: Vec<_> = exits.iter().map(|exit| (exit["exit_code"].as_i64(), exit["signal"].as_i64())).collect();
+    assert_eq!(ends, [(Some(3), None), (None, Some(9)), (Some(0), None)]);
+    assert!(exits.iter().all(|exit| exit["took_ms"].is_u64() && exit["term"].is_u64()), "{exits:?}");
+    let waits: Vec<_> = exits.iter().map(|exit| exit["restart_in_ms"].as_u64()).collect();
+    assert!(matches!(waits[..], [Some(250..=500), Some(500..=1000), None]), "{waits:?}");
+    let starts: Vec<f64> = finished.stdout.lines().map(|line| line.parse().unwrap()).collect();
+    for (exit, start) in exits.iter().zip(&starts[1..]) {
+        let due_s = exit["boot_ns"].as_f64().unwrap() / 1e9 + exit["restart_in_ms"].as_f64().unwrap() / 1e3;
+        // The start is told in hundredths of a second, and the wait begins a little before it is told.
+        assert!(*start >= due_s - 0.1, "started at {start}, which was due at {due_s}");
+    }
+}
+
+#[test]
+fn people_are_told_how_a_command_that_is_restarted_has_ended() {
+    let site = site();
+    let finished = run(&site, &["--restart", "on-failure"], &sh("echo >> starts; [ $(wc -l < starts) = 2 ] || exit 3"));
+    assert!(finished.stderr.contains("tenure: the command ended with exit code 3 after "), "{finished:?}");
+    assert!(finished.stderr.contains("it starts again under the next term, in "), "{finished:?}");
+}

@@ -1,6 +1,5 @@
 //! Commands that are hard to end: daemons that are faster than a look, and processes that somebody else holds on to.
 
-use std::collections::HashSet;
 use std::fs;
 use std::path::Path;
 use std::time::Duration;
@@ -40,26 +39,31 @@ async fn a_daemon_that_is_faster_than_a_look_is_dead_when_the_death_of_its_guard
     assert!(clock::now() < asked_at + WITHOUT_LOOKING_LONG);
 }
 
-/// Where the machine has such a thing, as `tenure doctor` says.
+/// The control group (version 2) of a process, if the kernel has such things.
+fn group_of(process: &str) -> Option<String> {
+    let groups = fs::read_to_string(format!("/proc/{process}/cgroup")).unwrap();
+    groups.lines().find_map(|line| line.strip_prefix("0::")).map(str::to_owned)
+}
+
 #[tokio::test]
-async fn a_control_group_is_removed_with_its_guard_however_that_ends() {
-    let Ok(cage) = Cage::make() else { return };
-    let home = cage.path().parent().unwrap().to_owned();
-    let groups = || -> HashSet<_> { fs::read_dir(&home).unwrap().map(|entry| entry.unwrap().path()).collect() };
+async fn a_command_has_a_control_group_where_there_can_be_one_and_it_is_removed_however_the_guard_ends() {
+    let can_be = Cage::make().map(|cage| cage.path().parent().unwrap().to_owned());
     for kill in [false, true] {
         let mut bench = Bench::new();
         let command = bench.start("exec sleep 600").await;
-        let group = fs::read_to_string(format!("/proc/{}/cgroup", command.pid.as_raw_nonzero())).unwrap();
-        let group = group.lines().find_map(|line| line.strip_prefix("0::")).unwrap();
-        let group = home.join(Path::new(group).file_name().unwrap());
-        assert!(groups().contains(&group), "{} is not in {:?}", group.display(), groups());
+        let group = group_of(&command.pid.to_string());
+        assert_eq!(group != group_of("self"), can_be.is_ok(), "{group:?}");
+        let name = group.as_deref().and_then(|group| Path::new(group).file_name()).unwrap_or_default();
+        // Elsewhere this is what never was.
+        let place = can_be.as_deref().unwrap_or(Path::new("/nowhere")).join(name);
+        assert_eq!(place.exists(), can_be.is_ok(), "{}", place.display());
         if kill {
             bench.supervisor.kill_guard().unwrap();
             assert_eq!(bench.report().await, Report::GuardDied);
             drop(bench);
         } else {
-            within_patience(bench.supervisor.shutdown()).await;
+            assert!(within_patience(bench.supervisor.shutdown()).await);
         }
-        assert!(!groups().contains(&group));
+        assert!(!place.exists(), "{}", place.display());
     }
 }

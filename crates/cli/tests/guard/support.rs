@@ -62,11 +62,14 @@ impl Bench {
         Process::open(i32::try_from(pid).unwrap())
     }
 
-    /// The next report, after the one that says that the command is about to be started.
+    /// The next report, after those that the command is about to be started, and that what was killed takes a moment to be
+    /// gone.
     pub(crate) async fn report(&mut self) -> Report {
-        match within_patience(self.supervisor.next()).await {
-            Report::Starting => within_patience(self.supervisor.next()).await,
-            report => report,
+        loop {
+            let report = within_patience(self.supervisor.next()).await;
+            if !matches!(report, Report::Starting | Report::Held { dead: false, .. }) {
+                return report;
+            }
         }
     }
 

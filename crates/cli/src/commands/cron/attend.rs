@@ -11,7 +11,7 @@ use super::super::guarded::{Guarded, News, Program};
 use super::crew::Standing;
 use super::run::{Ask, Verdict};
 use crate::crontab::Action;
-use crate::exit::Failure;
+use crate::exit::{Exit, Failure};
 use crate::job::shown;
 use crate::supervise::{Exit as CommandExit, Trust};
 
@@ -67,6 +67,12 @@ impl Attendant {
                     News::Cut if began || self.starts >= STARTS_MAX => return Ok(cut()),
                     // A guard that died before it was about to start the command has begun nothing.
                     News::Cut if stopping => return Ok(self.too_late()),
+                    News::Stuck => {
+                        // The lease has to run out: whoever leads next must not meet what is left.
+                        let message = "a command cannot be ended; see above".to_owned();
+                        self.guarded.leave();
+                        return Err(Failure::new(Exit::Failure, message));
+                    }
                     News::Cut => {
                         self.guarded.is_over();
                         let Some(trust) = self.trust().await else { return Ok(self.too_late()) };

@@ -162,15 +162,18 @@ impl Guard {
 
     /// Does what is due for the task, and reports its end.
     fn tend(&mut self) {
-        if let Some(report) = self.task.as_mut().and_then(|task| task.tend(clock::now(), self.cage.as_ref())) {
-            self.task = None;
+        let Some(task) = &mut self.task else { return };
+        for report in task.tend(clock::now(), self.cage.as_ref()) {
+            if !matches!(report, Report::Held { .. }) {
+                self.task = None;
+            }
             self.report(&report);
         }
     }
 
     fn report(&self, report: &Report) {
-        // It fails only when `tenure` is gone, which the next look for orders will show: there are at most three reports
-        // per order, so the buffer never fills.
+        // It fails only when `tenure` is gone, which the next look for orders will show: there are few reports per order,
+        // so the buffer never fills.
         let _ = packet::send(self.control, report, &[]);
     }
 

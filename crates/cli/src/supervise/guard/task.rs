@@ -6,13 +6,14 @@ use std::os::unix::process::CommandExt;
 use std::process::{Command, Stdio};
 use std::time::Duration;
 
+use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use rustix::io::Errno;
 use rustix::process::{Pid, PidfdFlags, Signal, getpid, kill_process_group, pidfd_open};
 use tenure_core::Instant;
 
 use super::super::cage::Cage;
 use super::super::message::{Exit, Report, SpawnFailure, Work};
-use super::super::tree::{Reaped, Tree, exit_of, hunt, reap};
+use super::super::tree::{Reaped, Tree, exit_of, exit_of_dead, hunt, is_dead, own_children, reap};
 use super::schedule::{Due, Schedule};
 
 /// One run of a command, until nothing of it is left.
@@ -30,6 +31,12 @@ pub(super) struct Task {
     grace: Duration,
     /// How soon to look again while only the end of what is left is waited for.
     look_again: Duration,
+    /// Since when the first process has ended, if it cannot be reaped.
+    main_over_since: Option<Instant>,
+    /// Since when all who are left are dead, if they cannot be reaped.
+    dead_since: Option<Instant>,
+    /// Whether it was killed, and told that this was not the end yet.
+    killed: bool,
 }
 
 impl Task {
@@ -65,6 +72,9 @@ impl Task {
             stopped: false,
             grace: work.grace,
             look_again: LOOK_AGAIN_MIN,
+            main_over_since: None,
+            dead_since: None,
+            killed: false,
         })
     }
 
@@ -74,7 +84,7 @@ impl Task {
 
     /// What becomes readable when the first process ends, as long as it has not ended.
     pub(super) fn main_alive(&self) -> Option<BorrowedFd<'_>> {
-        self.main_ended.as_ref().filter(|_| self.exit.is_none()).map(AsFd::as_fd)
+        self.main_ended.as_ref().filter(|_| self.exit.is_none() && self.main_over_since.is_none()).map(AsFd::as_fd)
     }
 
     /// Sends a signal to the process group of the command.
@@ -87,12 +97,15 @@ impl Task {
         }
     }
 
-    /// Reaps who has ended and does what is due. Returns how the command ended once nothing of it is left.
-    pub(super) fn tend(&mut self, now: Instant, cage: Option<&Cage>) -> Option<Report> {
+    /// Reaps who has ended and does what is due. Returns what there is to report: at last how the command ended, once
+    /// nothing of it is left.
+    pub(super) fn tend(&mut self, now: Instant, cage: Option<&Cage>) -> Vec<Report> {
+        self.look_again = (self.look_again * 2).min(LOOK_AGAIN_MAX);
         if self.reap() {
             // Everyone was reaped here, the first process too.
-            return self.exit.map(if self.stopped { Report::Stopped } else { Report::Ended });
+            return self.end().into_iter().collect();
         }
+        self.notice_that_main_is_over(now);
         if self.exit.is_some() && !self.schedule.is_stopping() {
             self.schedule.terminate(now + self.grace);
         }
@@ -101,9 +114,68 @@ impl Task {
         match due {
             Due::Nothing => {}
             Due::Stop => self.stop(),
-            Due::Kill => self.kill(cage),
+            Due::Kill => {
+                if self.kill(cage) {
+                    return self.end().into_iter().collect();
+                }
+                if !self.killed {
+                    (self.killed, self.look_again) = (true, LOOK_AGAIN_MIN);
+                    // A sign of life: `tenure` takes a guard that says nothing now for one that was stopped.
+                    return vec![held(self.one_left(), false)];
+                }
+            }
         }
-        None
+        self.give_up_on_the_held(now)
+    }
+
+    /// Somebody who is left, alive if possible.
+    fn one_left(&self) -> Pid {
+        let left = own_children().unwrap_or_default();
+        left.iter().copied().find(|&pid| !is_dead(pid)).or(left.first().copied()).unwrap_or(self.main)
+    }
+
+    fn end(&self) -> Option<Report> {
+        self.exit.map(if self.stopped { Report::Stopped } else { Report::Ended })
+    }
+
+    /// Takes note that the first process has ended although it cannot be reaped, because somebody traces it who may or
+    /// may not let go of it.
+    fn notice_that_main_is_over(&mut self, now: Instant) {
+        if self.exit.is_some() || !self.main_ended.as_ref().is_some_and(is_readable) {
+            return;
+        }
+        let since = *self.main_over_since.get_or_insert(now);
+        if now >= since + HELD_FOR_LONG {
+            self.exit = Some(self.exit_of_held());
+        }
+    }
+
+    /// How the first process ended, which cannot be asked. What is not known must not pass for a success.
+    fn exit_of_held(&self) -> Exit {
+        exit_of_dead(self.main).unwrap_or(Exit::Signal(Signal::KILL.as_raw()))
+    }
+
+    /// Looks whether there are only such left as nobody can end, once there is time for it.
+    fn give_up_on_the_held(&mut self, now: Instant) -> Vec<Report> {
+        if self.exit.is_none() && !self.killed {
+            return Vec::new();
+        }
+        let mut left = Tree::below(getpid()).members().unwrap_or_default();
+        // Those that `/proc` hides are among the children.
+        left.extend(own_children().unwrap_or_default());
+        left.sort_unstable_by_key(|pid| pid.as_raw_nonzero());
+        left.dedup();
+        if left.is_empty() || !left.iter().copied().all(is_dead) {
+            self.dead_since = None;
+            return Vec::new();
+        }
+        if now < *self.dead_since.get_or_insert(now) + HELD_FOR_LONG {
+            return Vec::new();
+        }
+        if self.exit.is_none() {
+            self.exit = Some(self.exit_of_held());
+        }
+        left.into_iter().map(|pid| held(pid, true)).chain(self.end()).collect()
     }
 
     /// When to look again, whatever else happens.
@@ -123,7 +195,6 @@ impl Task {
 
     /// Reaps all who have ended, and says whether nobody is left.
     fn reap(&mut self) -> bool {
-        self.look_again = (self.look_again * 2).min(LOOK_AGAIN_MAX);
         loop {
             match reap() {
                 Ok(Reaped::Child(pid, status)) => {
@@ -148,15 +219,28 @@ impl Task {
         let _ = tree.signal(Signal::CONT);
     }
 
-    fn kill(&mut self, cage: Option<&Cage>) {
+    /// Kills everything, and says whether nothing is left already.
+    fn kill(&mut self, cage: Option<&Cage>) -> bool {
         // These first: each is one atomic step, and needs neither `/proc` nor a free descriptor.
         self.forward(Signal::KILL.as_raw());
         let _ = cage.map(Cage::kill);
         // Then whoever is in neither. Whoever is left after an error is killed when we look again.
-        if !hunt(|_| false, || self.reap()).unwrap_or(false) {
+        let none_left = hunt(|_| false, || self.reap()).unwrap_or(false);
+        // To look at every process takes time, which those who die at once do not need.
+        if !none_left && self.killed {
             let _ = Tree::below(getpid()).kill();
         }
+        none_left
     }
+}
+
+fn held(pid: Pid, dead: bool) -> Report {
+    Report::Held { pid: pid.as_raw_nonzero().get().unsigned_abs(), dead }
+}
+
+fn is_readable(descriptor: &OwnedFd) -> bool {
+    let at_once = Timespec { tv_sec: 0, tv_nsec: 0 };
+    poll(&mut [PollFd::new(descriptor, PollFlags::IN)], Some(&at_once)).is_ok_and(|ready| ready > 0)
 }
 
 /// The program, and where it runs: the error may be about either.
@@ -173,6 +257,8 @@ fn kind_of(error: &io::Error) -> SpawnFailure {
     }
 }
 
+/// Long enough for a tracer that does look after what it traces.
+const HELD_FOR_LONG: Duration = Duration::from_millis(100);
 /// Short enough that the end of a command is reported without a delay that anybody would notice.
 const LOOK_AGAIN_MIN: Duration = Duration::from_millis(5);
 /// Long enough that a process which cannot be killed, or not yet, costs next to nothing.
