@@ -11,7 +11,8 @@ use tenure_testkit::postgres::Session;
 use crate::support::{Place, Stander, held, key, next, until};
 
 /// Rows of those who stand by that a statement of this transaction has read.
-const READ: &str = "SELECT coalesce(sum(seq_tup_read + idx_tup_fetch), 0) FROM pg_stat_xact_user_tables WHERE relname = 'stand_by'";
+const READ: &str =
+    "SELECT coalesce(sum(seq_tup_read + idx_tup_fetch), 0) FROM pg_stat_xact_user_tables WHERE relname = 'stand_by'";
 
 /// How many rows of those who stand by this statement reads. Nothing of it stays.
 fn rows_read(session: &mut Session, sql: &str) -> u64 {
@@ -46,8 +47,9 @@ async fn no_step_of_a_hand_over_looks_through_the_whole_line() {
          ARRAY['{{}}'], '{{9000000}}', '', 0)"
     );
     let renewal = format!("SELECT tenure.renew({ids}, {nonces}, '{{{term}}}', '{{9000000}}', '')");
-    let leaving =
-        format!("SELECT tenure.resign({ids}, (SELECT array_agg(nonce) FROM (SELECT nonce FROM tenure.stand_by LIMIT 1) AS s), '{{NULL}}', '{{NULL}}', '{{stopped}}')");
+    let leaving = format!(
+        "SELECT tenure.resign({ids}, (SELECT array_agg(nonce) FROM (SELECT nonce FROM tenure.stand_by LIMIT 1) AS s), '{{NULL}}', '{{NULL}}', '{{stopped}}')"
+    );
     let resignation = |successor: &str| {
         format!(
             "SELECT tenure.resign({ids}, {nonces}, '{{{term}}}', '{{{successor}}}', '{{resigned}}'); \
@@ -75,8 +77,7 @@ async fn a_leader_clears_away_those_who_are_gone_a_few_at_a_time() {
     let store = place.store();
     let crowd: Vec<Stander> = (0..100).map(|n| Stander::new(&store, "e", &format!("gone{n}"))).collect();
     let moment = Duration::from_millis(1);
-    let requests: Vec<_> =
-        crowd.iter().map(|stander| Campaign { stand_by_for: moment, ..stander.request() }).collect();
+    let requests: Vec<_> = crowd.iter().map(|stander| Campaign { stand_by_for: moment, ..stander.request() }).collect();
     store.campaign(&requests).await.into_iter().for_each(|reply| drop(held(reply)));
     until("their end", async || leader.observe().await.standing_by.is_empty().then_some(())).await;
     let left = || place.value("SELECT count(*) FROM tenure.stand_by").unwrap().parse::<u64>().unwrap();
