@@ -326,3 +326,30 @@ fn waiting_costs_the_store_what_standing_by_costs_it() {
     assert!((2..=4).contains(&campaigns), "{campaigns} in three ttls");
     assert_eq!(rival.store.calls(Operation::Observe), 0);
 }
+
+/// They come faster than the store answers.
+#[test]
+fn whoever_gives_up_before_it_has_asked_does_not_ask_any_more() {
+    let lab = Lab::new();
+    let guard = lab.holder("a");
+    lab.store.inject(Operation::Campaign, Fault::HoldReply);
+    let (first, other) = (lab.lock("b"), lab.lock("c"));
+    let mut waiting = Box::pin(first.acquire());
+    assert!(poll(&mut waiting).is_pending());
+    lab.settle();
+    let asked = lab.store.requests(Operation::Campaign);
+    for _ in 0..50 {
+        let mut brief = Box::pin(other.acquire());
+        assert!(poll(&mut brief).is_pending());
+        lab.settle();
+    }
+    lab.settle();
+    lab.store.heal();
+    lab.store.release();
+    lab.settle();
+    assert_eq!(lab.line(), ["b"]);
+    // The one who waits may have looked again.
+    let more = lab.store.requests(Operation::Campaign) - asked;
+    assert!(more <= 1, "{more} campaigns although everybody else has given up");
+    assert!(guard.is_held());
+}
