@@ -9,8 +9,8 @@ use futures_util::future::{BoxFuture, Either, select};
 use futures_util::stream::FuturesUnordered;
 use tenure_core::{Instant, Reply};
 
-use super::StoreCall;
 use super::gathering::{Address, Batch, Gathering};
+use super::{EntryId, StoreCall};
 use crate::clock::Clock;
 use crate::contain::contain_async;
 use crate::store::{Campaign, Renew, Replies, Resign, Store, StoreError, StoreErrorKind};
@@ -55,6 +55,11 @@ impl Calls {
 
     pub(crate) fn campaign(&mut self, from: Address, request: Campaign, patience: Instant) {
         self.campaigns.push(from, request, patience);
+    }
+
+    /// A candidate leaves. Its campaign need not be sent, if it was not sent yet.
+    pub(crate) fn withdraw_campaign(&mut self, entry: EntryId) -> Option<Address> {
+        self.campaigns.withdraw(entry)
     }
 
     pub(crate) fn renew(&mut self, from: Address, request: Renew, patience: Instant) {

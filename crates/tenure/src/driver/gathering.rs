@@ -63,6 +63,12 @@ impl<R> Gathering<R> {
         self.waiting.extract_if(.., |waiting| waiting.patience <= now).map(|waiting| waiting.from).collect()
     }
 
+    /// Takes out what was not sent yet of one who leaves.
+    pub(crate) fn withdraw(&mut self, entry: EntryId) -> Option<Address> {
+        let place = self.waiting.iter().position(|waiting| waiting.from.entry == entry)?;
+        Some(self.waiting.remove(place).from)
+    }
+
     pub(crate) fn answered(&mut self, number: u64) {
         self.under_way.take_if(|(under_way, _)| *under_way == number);
     }
@@ -113,6 +119,18 @@ mod tests {
         assert!(gathering.take(at(4)).is_none(), "the answer to the first says nothing of the second");
         gathering.answered(second.number);
         assert!(gathering.take(at(4)).is_some());
+    }
+
+    #[test]
+    fn what_was_withdrawn_is_not_sent_and_what_was_sent_is_not_withdrawn() {
+        let mut gathering = Gathering::default();
+        push(&mut gathering, 1, 10);
+        gathering.take(at(0)).unwrap();
+        push(&mut gathering, 2, 10);
+        push(&mut gathering, 3, 10);
+        assert!(gathering.withdraw(EntryId(1)).is_none());
+        assert_eq!(gathering.withdraw(EntryId(2)).unwrap().request, RequestId(2));
+        assert_eq!(gathering.take(at(10)).unwrap().requests, [3]);
     }
 
     #[test]

@@ -17,7 +17,7 @@ use std::sync::Arc;
 
 use futures_util::stream::BoxStream;
 use futures_util::{FutureExt, StreamExt};
-use tenure_core::{Input, Instant, Reply};
+use tenure_core::{Failure, Input, Instant, Reply};
 use tokio::sync::mpsc::UnboundedReceiver;
 
 use self::calls::{Calls, Done};
@@ -174,6 +174,7 @@ impl Driver {
                 self.entries.insert(id, entry);
                 self.feed(id, Input::Start);
             }
+            Command::Input(id, Input::Stop) => self.stop(id),
             Command::Input(id, input) => self.feed(id, input),
             Command::Trouble(id, trouble) => {
                 if let Some(entry) = self.entries.get_mut(&id) {
@@ -201,6 +202,15 @@ impl Driver {
                 }
             }
             Command::Call(call) => self.calls.call(call),
+        }
+    }
+
+    /// Those who try and give up may come faster than the store answers. Whoever has not asked yet never stood in line, and
+    /// need not be taken out of it.
+    fn stop(&mut self, id: EntryId) {
+        self.feed(id, Input::Stop);
+        if let Some(unsent) = self.calls.withdraw_campaign(id) {
+            self.reply(unsent, Reply::Campaign(Err(Failure::NotSent)));
         }
     }
 

@@ -348,3 +348,30 @@ fn whoever_was_not_looked_at_for_long_still_has_what_it_was_granted() {
     let guard = ends_within(&lab, SOON, acquiring).unwrap();
     assert!(guard.is_held());
 }
+
+/// They come faster than the store answers.
+#[test]
+fn whoever_gives_up_before_it_has_asked_does_not_ask_any_more() {
+    let lab = Lab::new();
+    let guard = lab.holder("a");
+    lab.store.inject(Operation::Campaign, Fault::HoldReply);
+    let (first, other) = (lab.lock("b"), lab.lock("c"));
+    let mut waiting = Box::pin(first.acquire());
+    assert!(poll(&mut waiting).is_pending());
+    lab.settle();
+    let asked = lab.store.requests(Operation::Campaign);
+    for _ in 0..50 {
+        let mut brief = Box::pin(other.acquire());
+        assert!(poll(&mut brief).is_pending());
+        lab.settle();
+    }
+    lab.settle();
+    lab.store.heal();
+    lab.store.release();
+    lab.settle();
+    assert_eq!(lab.line(), ["b"]);
+    // The one who waits may have looked again.
+    let more = lab.store.requests(Operation::Campaign) - asked;
+    assert!(more <= 1, "{more} campaigns although everybody else has given up");
+    assert!(guard.is_held());
+}

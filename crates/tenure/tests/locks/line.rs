@@ -8,7 +8,7 @@ use std::time::Duration;
 use tenure::{Error, ErrorKind, LockGuard, Tenure};
 use tenure_testkit::eventually;
 
-use crate::ground::{Ground, LOCK, had};
+use crate::ground::{Ground, LOCK, had, wants};
 
 type Waiting<'a> = Pin<Box<dyn Future<Output = Result<LockGuard, Error>> + 'a>>;
 
@@ -63,6 +63,29 @@ pub(crate) fn whoever_stops_waiting_is_not_served(ground: &Ground) {
         let next = scope.spawn(|| had(&second));
         await_line(&process, &["b", "c"]);
         drop(waiting);
+        await_line(&process, &["c"]);
+        guard.release_blocking().unwrap();
+        assert!(next.join().unwrap().is_held());
+    });
+}
+
+/// They come faster than a store answers, from one process and from several.
+pub(crate) fn whoever_gives_up_leaves_the_line_however_many_do(ground: &Ground) {
+    const TASKS: usize = 30;
+    const TRIES: usize = 100;
+    let (process, guard) = (ground.process(), had(&ground.wants("a")));
+    let shared = ground.process();
+    std::thread::scope(|scope| {
+        for task in 0..TASKS {
+            let own = (task % 10 == 0).then(|| ground.process());
+            let lock = wants(own.as_ref().unwrap_or(&shared), "b").wait_max(Duration::from_millis(1));
+            scope.spawn(move || (0..TRIES).for_each(|_| drop(lock.acquire_blocking().unwrap_err())));
+        }
+    });
+    await_line(&process, &[]);
+    let next = ground.wants("c");
+    std::thread::scope(|scope| {
+        let next = scope.spawn(|| had(&next));
         await_line(&process, &["c"]);
         guard.release_blocking().unwrap();
         assert!(next.join().unwrap().is_held());

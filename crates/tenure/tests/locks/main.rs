@@ -51,6 +51,7 @@ on_every_store! {
             waiters_are_served_in_order_of_arrival
             whoever_stops_waiting_is_not_served
             whoever_tries_stands_in_no_line
+            whoever_gives_up_leaves_the_line_however_many_do
         }
     ]
 }
