@@ -5,8 +5,9 @@
 ///
 /// Both stores of PostgreSQL take part; that of advisory locks starts the same servers without tables.
 ///
-/// Cases in `[over a network: …]` run on every store that is reached over one. Those in `[redis alone: …]` and
-/// `[postgres alone: …]` take nothing, because they start what they need: they are about what only this store does.
+/// Cases in `[over a network: …]` run on every store that is reached over one. Those in `[sqlite alone: …]`, `[redis
+/// alone: …]` and `[postgres alone: …]` take nothing, because they start what they need: they are about what only this
+/// store does.
 ///
 /// The crate that calls this depends on the library, which makes the tables of PostgreSQL: as `postgres::STORE` this is
 /// there for its own cases, too. A further store is one more line here.
@@ -15,11 +16,13 @@ macro_rules! fault_cases {
     (
         $($file:ident $cases:tt)+
         $([over a network: $($network_file:ident $network_cases:tt)+])?
+        $([sqlite alone: $($sqlite_file:ident $sqlite_cases:tt)+])?
         $([redis alone: $($redis_file:ident $redis_cases:tt)+])?
         $([postgres alone: $($postgres_file:ident $postgres_cases:tt)+])?
     ) => {
         mod sqlite {
             $($crate::__fault_tests! { $crate::stores::Sqlite; $file $cases })+
+            $($($crate::__fault_tests! { alone; $sqlite_file $sqlite_cases })+)?
         }
         mod redis {
             $($crate::__fault_tests! { $crate::stores::Redis; $file $cases })+

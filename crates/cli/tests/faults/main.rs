@@ -19,6 +19,7 @@ mod redis_moves;
 mod redis_refuses;
 mod scene;
 mod signals;
+mod sqlite_files;
 mod trees;
 mod wall_clocks;
 
@@ -96,6 +97,13 @@ tenure_testkit::fault_cases! {
             case_38_a_leader_whose_store_takes_ten_seconds_to_answer_steps_down_and_recovers
             case_39_a_leader_that_hears_nothing_does_not_keep_the_others_out
             case_40_a_flapping_link_changes_leaders_at_most_once_a_lease
+        }
+    ]
+    [sqlite alone:
+        sqlite_files {
+            case_72_a_file_that_is_deleted_under_a_leader_costs_a_moment_and_makes_no_second_leader
+            case_72_a_leader_that_is_stopped_when_its_file_is_deleted_keeps_others_out
+            case_72_when_everything_is_deleted_two_lead_for_no_longer_than_it_takes_to_notice
         }
     ]
     [redis alone:

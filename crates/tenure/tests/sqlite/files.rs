@@ -85,7 +85,7 @@ fn a_file_of_another_program_is_left_alone() {
 }
 
 #[tokio::test]
-async fn a_file_that_was_deleted_or_replaced_is_noticed_once() {
+async fn a_file_that_was_deleted_or_replaced_is_noticed_until_whoever_led_has_stopped() {
     let (directory, path) = place();
     let new = directory.path().join("new.db");
     let replace: [&dyn Fn(); 4] = [
@@ -117,7 +117,7 @@ async fn a_file_that_was_deleted_or_replaced_is_noticed_once() {
         assert_eq!((error.kind(), error.failure()), (StoreErrorKind::Replaced, Failure::Replaced), "{n}: {error}");
         // Until it says that it has stopped, it may be at work still, and nobody else can lead.
         let error = stander.renew(term).await.unwrap_err();
-        assert_eq!((error.kind(), error.failure()), (StoreErrorKind::Unavailable, Failure::Refused), "{n}: {error}");
+        assert_eq!((error.kind(), error.failure()), (StoreErrorKind::Replaced, Failure::Replaced), "{n}: {error}");
         stander.resign().await.unwrap();
         assert!(matches!(stander.renew(term).await.unwrap(), RenewReply::NotHolder { .. }), "{n}");
         assert!(stander.granted().await > term, "{n}");

@@ -69,6 +69,20 @@ async fn whoever_leads_by_a_lost_file_stops_before_anybody_else_leads() {
 }
 
 #[tokio::test]
+async fn whoever_else_asks_first_does_not_keep_the_news_from_the_leader() {
+    let (_directory, path) = place();
+    let store = SqliteStore::open(&path).unwrap();
+    let (leader, other) = (Stander::new(&store, "e", "one"), Stander::new(&store, "f", "other"));
+    let term = leader.granted().await;
+    fs::remove_file(&path).unwrap();
+    assert_eq!(other.campaign().await.unwrap_err().kind(), StoreErrorKind::Replaced);
+    assert_eq!(leader.renew(term).await.unwrap_err().kind(), StoreErrorKind::Replaced);
+    // Whoever stands again has ended what it did before.
+    let again = Stander::new(&store, "e", "one");
+    assert!(again.granted().await > term);
+}
+
+#[tokio::test]
 async fn a_leader_that_died_is_not_waited_for() {
     let (_directory, path) = place();
     let mut leader = Other::start("lead", &path);

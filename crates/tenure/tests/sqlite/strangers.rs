@@ -133,7 +133,7 @@ fn as_nobody(command: &[&str], path: &Path) {
     assert!(run.success(), "these tests run as root: setpriv must work");
 }
 
-/// Like /tmp: everybody may make files there.
+/// Everybody may make files there, and remove their own.
 fn public_place() -> (TempDir, PathBuf) {
     let (directory, path) = place();
     fs::set_permissions(directory.path(), Permissions::from_mode(0o1777)).unwrap();

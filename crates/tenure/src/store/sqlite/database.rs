@@ -69,6 +69,23 @@ impl Database {
         }
     }
 
+    /// The same, after a moment in which that may pass: leaders notice at once that their file is lost.
+    pub(super) fn open_patiently(
+        path: &Path,
+        clock: &LeaseClock,
+        vigil: &mut Vigil,
+        absence: Absence,
+    ) -> Result<Self, Fault> {
+        let mut patience = Patience::new();
+        for failed in 0..OPEN_ATTEMPTS {
+            match Self::open(path, clock, vigil, absence) {
+                Err(Fault::Awaited { .. }) => patience.wait(failed),
+                result => return result,
+            };
+        }
+        Self::open(path, clock, vigil, absence)
+    }
+
     pub(super) fn location(&self) -> &Location {
         &self.location
     }

@@ -71,7 +71,7 @@ impl Fault {
 
     /// Whether somebody else has the file locked just now.
     pub(super) fn is_busy(&self) -> bool {
-        self.kind() == StoreErrorKind::Unavailable
+        self.kind() == StoreErrorKind::Unavailable && !matches!(self, Self::Awaited { .. })
     }
 
     /// The public error about the file at `path`.

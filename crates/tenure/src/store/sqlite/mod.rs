@@ -117,7 +117,7 @@ impl SqliteStore {
         let start = || {
             let clock = LeaseClock::of(clock)?;
             let mut vigil = Vigil::default();
-            let (database, location) = match Database::open(path, &clock, &mut vigil, absence) {
+            let (database, location) = match Database::open_patiently(path, &clock, &mut vigil, absence) {
                 Ok(database) => {
                     membership::sweep(&database, &database.registry(), clock.now());
                     let location = database.location().clone();

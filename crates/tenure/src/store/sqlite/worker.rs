@@ -225,6 +225,8 @@ impl Worker {
         database.abandon();
         match self.open() {
             Ok(database) => self.database = Some(database),
+            // Nothing may delay the news; it is opened with the first job after those who led have stopped.
+            Err(Fault::Replaced) => {}
             Err(fault) => log!(warn, path = %self.path.display(), %fault, "cannot open the database again"),
         }
     }
@@ -243,10 +245,12 @@ impl Worker {
     }
 
     fn open(&mut self) -> Result<Database, Fault> {
-        if self.stake.is_clear(self.clock.now()) {
-            // Nobody here relies on the former files, so nobody has to wait for that.
-            self.presence.leave();
+        if !self.stake.is_clear(self.clock.now()) {
+            // Whoever leads by the former files has to know before anything else is done.
+            return Err(Fault::Replaced);
         }
+        // Nobody here relies on them any more, so nobody elsewhere has to wait for that.
+        self.presence.leave();
         let database = Database::open(&self.path, &self.clock, &mut self.vigil, self.absence)?;
         self.presence.move_to(database.registry());
         self.is_registered = false;
