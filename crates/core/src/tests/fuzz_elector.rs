@@ -30,12 +30,14 @@ struct Stage {
     latest: Instant,
     timeout: Option<Instant>,
     sent: Vec<Request>,
+    /// How many nonces were drawn.
+    drawn: u128,
 }
 
 impl Stage {
     fn new(candidate: Candidate) -> Self {
         let (elector, monitor) = (Elector::new(candidate), Monitor::default());
-        Self { elector, monitor, now: Instant::ZERO, latest: Instant::ZERO, timeout: None, sent: Vec::new() }
+        Self { elector, monitor, now: Instant::ZERO, latest: Instant::ZERO, timeout: None, sent: Vec::new(), drawn: 0 }
     }
 
     fn step(&mut self, tape: &mut Tape<'_>) {
@@ -47,8 +49,10 @@ impl Stage {
         }
         self.now = self.now.min(CLOCK_END);
         let input = self.input(tape);
-        let draw = Draw { nonce: Nonce::from_bits(u128::from(tape.byte())), spread: tape.word() };
-        self.feed(input, draw);
+        // Whatever else chance brings, it does not bring a nonce twice.
+        self.drawn += 1;
+        let nonce = Nonce::from_bits(self.drawn << 8 | u128::from(tape.byte()));
+        self.feed(input, Draw { nonce, spread: tape.word() });
     }
 
     fn input(&mut self, tape: &mut Tape<'_>) -> Input {
@@ -164,7 +168,7 @@ fn reply_to(verb: &Verb, tape: &mut Tape<'_>) -> Reply {
 }
 
 fn a_failure(tape: &mut Tape<'_>) -> Failure {
-    tape.pick(&[Failure::Refused, Failure::NotSent, Failure::Unknown, Failure::Replaced])
+    tape.pick(&[Failure::Refused, Failure::NotSent, Failure::Unknown, Failure::Replaced, Failure::Unusable])
 }
 
 /// Often a small one, so that terms meet again.

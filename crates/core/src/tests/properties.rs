@@ -56,7 +56,9 @@ fn honest() -> BoxedStrategy<Op> {
 }
 
 fn any_reply() -> impl Strategy<Value = Reply> {
-    let failure = || prop_oneof![Just(Failure::Refused), Just(Failure::Unknown), Just(Failure::Replaced)];
+    let failure = || {
+        prop_oneof![Just(Failure::Refused), Just(Failure::Unknown), Just(Failure::Replaced), Just(Failure::Unusable)]
+    };
     prop_oneof![
         (1..9_u64).prop_map(granted),
         (1..9_u64, 0..12_000_u64).prop_map(|(number, millis)| held(number, ms(millis))),

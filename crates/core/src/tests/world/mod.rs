@@ -369,6 +369,8 @@ impl World {
         }
         if self.tape.chance(5) {
             reply = failed(&request.verb, Failure::Unknown);
+        } else if matches!(reply, Reply::Campaign(Ok(CampaignReply::Granted { .. }))) && self.tape.chance(5) {
+            reply = failed(&request.verb, Failure::Unusable);
         }
         let copies = if self.tape.chance(10) {
             0

@@ -17,6 +17,8 @@ pub(in crate::tests) struct Monitor {
     killed: BTreeSet<Term>,
     elected: BTreeSet<Term>,
     ended: BTreeSet<Term>,
+    /// What a resignation was sent for.
+    resigned: BTreeSet<u128>,
     stopped: bool,
     first_at: Option<Instant>,
     inputs: u64,
@@ -138,11 +140,18 @@ impl Monitor {
             assert!(given_up || abandoned, "two requests under way: {request:?}");
         }
         match request.verb {
-            Verb::Campaign { .. } => assert_eq!(self.running(), None, "it campaigns beside its own work"),
+            Verb::Campaign { nonce } => {
+                assert_eq!(self.running(), None, "it campaigns beside its own work");
+                assert!(
+                    !self.resigned.contains(&nonce.to_bits()),
+                    "a resignation that is late would end what it is granted"
+                );
+            }
             Verb::Renew { term, .. } => {
                 assert_eq!(self.leading.map(|(leading, _)| leading), Some(term), "a renewal after the loss");
             }
-            Verb::Resign { term, .. } => {
+            Verb::Resign { nonce, term, .. } => {
+                self.resigned.insert(nonce.to_bits());
                 assert_eq!(self.running(), None, "a release while the work runs");
                 assert!(term.is_none_or(|term| self.ended.contains(&term) || !self.elected.contains(&term)));
             }

@@ -163,7 +163,7 @@ impl Desk {
         batch.iter().zip(seen).map(tell).collect()
     }
 
-    /// The keys among the leases of these elections that have no expiry.
+    /// The keys among the leases of these elections that are foreign and have no expiry.
     pub(super) async fn endless(&self, batch: &[ElectionKey]) -> Vec<String> {
         let seen = self.ask(&Observing, batch, Vec::new(), None).await.into_values();
         let is_endless = |seen: &Result<Seen, StoreError>| seen.as_ref().is_ok_and(|seen| seen.is_endless);

@@ -37,7 +37,7 @@ pub(super) enum Plight {
     Endless,
 }
 
-/// An election as it is, and whether its lease has no expiry.
+/// An election as it is, and whether its lease is foreign and has no expiry.
 #[derive(Debug)]
 pub(super) struct Seen {
     pub(super) observation: Observation,

@@ -1,7 +1,7 @@
 -- Looks at each election. Changes nothing.
 -- ARGV: number, how long to wait for a lease without expiry
 -- Answers: term, reserved_for, the stand-bys as {candidate, priority, since}, then of the lease, if there is one:
---          holder remaining ttl since metadata term, and 1 if it has no expiry, else 0
+--          holder remaining ttl since metadata term, and 1 if it is foreign and has no expiry, else 0
 
 -- So many are asked for at once: more would not fit into one command of a script.
 local AT_ONCE = 1000
@@ -40,8 +40,10 @@ return each(7, 2, 0, function(k)
     -- The term of a foreign leader is made when the first candidate meets it. Until then it is one that nobody had.
     if known.holder ~= holder then known = { term = known.term + 1, since = now } end
     local left = remaining(lease, tonumber(ARGV[2]), known.ttl)
+    -- One of ours gets its expiry again from the next candidate that sees it.
+    local is_endless = not known.ttl and redis.call('PTTL', lease) == -1
     local lease_facts = { holder, left, tonumber(known.ttl or left), tonumber(known.since or now),
-      known.metadata or false, known.term, redis.call('PTTL', lease) == -1 and 1 or 0 }
+      known.metadata or false, known.term, is_endless and 1 or 0 }
     for i, fact in ipairs(lease_facts) do seen[3 + i] = fact end
   end
   return seen
