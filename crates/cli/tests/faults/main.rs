@@ -141,6 +141,7 @@ tenure_testkit::fault_cases! {
         postgres_moves {
             case_45_after_a_failover_that_forgets_terms_grow_and_two_lead_no_longer_than_admitted
             case_45_a_failover_to_a_synchronous_standby_costs_nothing
+            case_45_an_old_primary_that_comes_back_as_it_was_leads_nobody
             case_46_a_standby_is_refused_with_words_that_say_so
         }
         postgres_settings {

@@ -96,6 +96,23 @@ pub(crate) fn case_45_a_failover_to_a_synchronous_standby_costs_nothing() {
     site.judge();
 }
 
+/// Candidates name the old primary first, and it takes writes: it is told from its successor by its timeline alone.
+pub(crate) fn case_45_an_old_primary_that_comes_back_as_it_was_leads_nobody() {
+    let servers = Rc::new(Pair::start());
+    let site = site_at(Rc::clone(&servers)).paced(LONG);
+    let _leader = site.candidate("a");
+    let first = site.next_start();
+    servers.standby.await_all_of(&servers.primary);
+    servers.fail_over();
+    goes_on(&site, &first);
+    servers.primary.restart();
+    assert!(servers.primary.is_primary(), "the fault did not happen");
+    let fresh = site.candidate("b");
+    fresh.stands_by();
+    assert_eq!(site.status()["term"], first.term);
+    site.judge();
+}
+
 /// What a standby shows is from the past, and nothing can be granted there.
 pub(crate) fn case_46_a_standby_is_refused_with_words_that_say_so() {
     let primary = STORE.serve(PostgresOptions::default());

@@ -93,3 +93,28 @@ async fn what_only_the_primary_has_is_no_grant_where_standbys_confirm() {
     assert!(next > term, "{next:?} after {term:?}");
     assert_eq!(first.held().await.leader.unwrap().candidate, second.id);
 }
+
+/// The server then says that all is well, and warns that it may not be.
+#[tokio::test]
+async fn a_wait_for_a_standby_that_somebody_cancels_grants_nothing() {
+    let server = PostgresServer::start_with(options());
+    migrate(&server.url()).await;
+    let confirm = |names: &str| {
+        server.sql(&format!("ALTER SYSTEM SET synchronous_standby_names = '{names}'"));
+        server.sql("SELECT pg_reload_conf()");
+        eventually("the setting", || server.value("SHOW synchronous_standby_names").as_deref() == Some(names));
+    };
+    let candidate = Stander::at(&server.url_as(APP, PASSWORD), "e", "candidate");
+    candidate.observe().await;
+    confirm("nobody");
+    // It waits for a standby that there is not, and everybody sees that it has committed when it is cancelled.
+    let cancel = async {
+        let cancelled = "SELECT FROM pg_stat_activity \
+                         WHERE CASE WHEN wait_event = 'SyncRep' THEN pg_cancel_backend(pid) ELSE false END";
+        until("a campaign that waits", async || (!server.sql(cancelled).is_empty()).then_some(())).await;
+    };
+    let (reply, ()) = tokio::join!(candidate.campaign(), cancel);
+    assert!(reply.is_err(), "what no standby has was granted: {reply:?}");
+    confirm("");
+    candidate.granted_soon().await;
+}

@@ -64,8 +64,8 @@ const VERSION_MIN: i32 = 14_00_00;
 
 /// What we want of a session, whatever the role, the database or the server have set. Functions set on their own what
 /// must hold behind a pooler, too; statements name what they call in full, since others may have left better matches about.
-const SETTINGS: &str = "-c search_path=pg_catalog,pg_temp -c statement_timeout=10s -c lock_timeout=2s -c idle_session_timeout=0 \
-    -c idle_in_transaction_session_timeout=10s -c default_transaction_isolation=read\\ committed \
+const SETTINGS: &str = "-c search_path=pg_catalog,pg_temp -c client_min_messages=warning \
+    -c statement_timeout=10s -c lock_timeout=2s -c idle_session_timeout=0 -c idle_in_transaction_session_timeout=10s -c default_transaction_isolation=read\\ committed \
     -c client_connection_check_interval=1s -c tcp_keepalives_idle=5 -c tcp_keepalives_interval=2 \
     -c tcp_keepalives_count=3 -c tcp_user_timeout=11000";
 /// A setting that is as good as any to see whether they have arrived.
@@ -86,6 +86,10 @@ impl Server {
         let reader = tokio::spawn(async move {
             let mut messages = messages;
             while let Some(message) = messages.next().await {
+                if is_unconfirmed(&message) {
+                    tracing::warn!("a wait for a standby was cancelled; what it was to confirm is asked for again");
+                    break;
+                }
                 // Nobody may want to know, but somebody has to read.
                 let _ = sender.send(message);
             }
@@ -259,6 +263,12 @@ fn until_broken(
         .take_while(|message| std::future::ready(message.is_ok()))
         .filter_map(|message| async { message.ok() })
         .boxed()
+}
+
+/// Whether the server gave up waiting for a standby, and is about to say that all is well. Ending the connection before that
+/// leaves it open what became of the request, which is the truth. The words are in the language of the server; this is not.
+fn is_unconfirmed(message: &AsyncMessage) -> bool {
+    matches!(message, AsyncMessage::Notice(notice) if notice.routine() == Some("SyncRepWaitForLSN"))
 }
 
 fn is_about_options(error: &tokio_postgres::Error) -> bool {
