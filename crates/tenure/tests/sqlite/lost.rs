@@ -24,8 +24,9 @@ const HARMS: [(&str, Harm); 7] = [
     ("deleted", |path| fs::remove_file(path).unwrap()),
     ("deleted with its log", |path| {
         fs::remove_file(path).unwrap();
-        fs::remove_file(beside(path, "-wal")).unwrap();
-        fs::remove_file(beside(path, "-shm")).unwrap();
+        // Whoever makes the file anew may have removed them already.
+        let _ = fs::remove_file(beside(path, "-wal"));
+        let _ = fs::remove_file(beside(path, "-shm"));
     }),
     ("without its log", |path| fs::remove_file(beside(path, "-wal")).unwrap()),
     ("without its index", |path| fs::remove_file(beside(path, "-shm")).unwrap()),
@@ -138,10 +139,10 @@ async fn a_leader_knows_at_once_that_its_file_is_lost() {
             fs::rename(directory, directory.with_file_name("moved")).unwrap();
         }),
         ("everything deleted", |path| {
-            for suffix in ["", "-wal", "-shm"] {
-                fs::remove_file(beside(path, suffix)).unwrap();
-            }
             fs::remove_dir_all(beside(path, "-tenure")).unwrap();
+            fs::remove_file(path).unwrap();
+            let _ = fs::remove_file(beside(path, "-wal"));
+            let _ = fs::remove_file(beside(path, "-shm"));
         }),
     ];
     for (harm, act) in HARMS.into_iter().filter(|(harm, _)| *harm != "emptied").chain(moved) {
