@@ -1,10 +1,12 @@
 //! What a user of the server may not do: said in words, and nothing of what is needed can be left out.
 
 use std::sync::Arc;
+use std::time::{Duration, Instant};
 
 use tenure::store::{Interest, StoreErrorKind};
-use tenure::{Store, StoreError};
+use tenure::{Store, StoreError, Tenure};
 use tenure_core::{Failure, Term};
+use tenure_testkit::bound::within;
 use tenure_testkit::redis::{Flavour, RedisOptions, RedisServer};
 
 use crate::messages::{mailbox, post, send, set_aside};
@@ -100,6 +102,23 @@ async fn rights_that_are_given_later_need_no_new_handle() {
     assert_told(&candidate.refused().await, StoreErrorKind::Denied, Failure::Refused, &["NOPERM", "evalsha"]);
     server.command(&["ACL", "SETUSER", USER, "+evalsha"]);
     candidate.granted().await;
+}
+
+#[tokio::test]
+async fn without_the_right_to_subscribe_a_resignation_is_found_by_looking() {
+    let (server, _store) = server_without("+subscribe");
+    let tenures = [0, 1].map(|_| Tenure::open(&server.url_as(USER, PASSWORD)).unwrap());
+    let start = |tenure: &Tenure| tenure.election("e").unwrap().start().unwrap();
+    let leader = start(&tenures[0]);
+    until("a leader", async || leader.is_leader().then_some(())).await;
+    let follower = start(&tenures[1]);
+    let observer = Stander::at(&server.url(), "e", "observer");
+    until("a follower", async || (observer.observe().await.standing_by.len() == 1).then_some(())).await;
+    let begun = Instant::now();
+    leader.stop().await;
+    until("the next leader", async || follower.is_leader().then_some(())).await;
+    // A lease runs for thirty.
+    within("a hand-over without a push", begun.elapsed(), Duration::from_secs(10));
 }
 
 /// Each in turn is left out, for a user of its own.

@@ -261,7 +261,7 @@ impl Desk {
         let holder = || held.leader.as_ref().map(|leader| leader.candidate.to_string()).unwrap_or_default();
         let key = || self.keys.lease(&request.key).unwrap_or_default();
         match plight {
-            Plight::None => Ok(CampaignReply::Held(held)),
+            Plight::None if held.leader.is_none() || !self.push.is_unheard() => Ok(CampaignReply::Held(held)),
             Plight::Mended => {
                 let left = held.remaining.as_secs_f64();
                 Err(self.tell(Fault::Mended { key: key(), holder: holder(), left }))
@@ -270,7 +270,7 @@ impl Desk {
                 Err(self.tell(Fault::Endless { key: key(), holder: holder() }))
             }
             // Whoever will not be told of its end has to look for it.
-            Plight::Foreign | Plight::Endless => {
+            Plight::None | Plight::Foreign | Plight::Endless => {
                 let remaining = held.remaining.min(look_again_after(request.ttl, held.rank));
                 Ok(CampaignReply::Held(Held { remaining, ..held }))
             }

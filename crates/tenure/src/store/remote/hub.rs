@@ -75,6 +75,12 @@ impl<S: Source> Hub<S> {
         self.ear.is_heard.load(Ordering::SeqCst)
     }
 
+    /// Whether somebody wants to be woken, and would not be.
+    #[cfg(feature = "redis")]
+    pub(in crate::store) fn is_unheard(&self) -> bool {
+        self.ear.wanted.borrow().wants(Interest::Own) && !self.is_heard()
+    }
+
     /// Somebody stood by while nobody would have heard the server. It will be told to ask again when somebody does.
     pub(in crate::store) fn stood_by_unheard(&self) {
         self.ear.is_deaf.store(true, Ordering::SeqCst);
