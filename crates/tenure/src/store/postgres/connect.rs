@@ -65,9 +65,9 @@ const VERSION_MIN: i32 = 14_00_00;
 /// What we want of a session, whatever the role, the database or the server have set. Functions set on their own what
 /// must hold behind a pooler, too; statements name what they call in full, since others may have left better matches about.
 const SETTINGS: &str = "-c search_path=pg_catalog,pg_temp -c client_min_messages=warning \
-    -c statement_timeout=10s -c lock_timeout=2s -c idle_session_timeout=0 -c idle_in_transaction_session_timeout=10s -c default_transaction_isolation=read\\ committed \
-    -c client_connection_check_interval=1s -c tcp_keepalives_idle=5 -c tcp_keepalives_interval=2 \
-    -c tcp_keepalives_count=3 -c tcp_user_timeout=11000";
+    -c statement_timeout=10s -c lock_timeout=2s -c idle_session_timeout=0 -c idle_in_transaction_session_timeout=10s \
+    -c default_transaction_isolation=read\\ committed -c client_connection_check_interval=1s \
+    -c tcp_keepalives_idle=5 -c tcp_keepalives_interval=2 -c tcp_keepalives_count=3 -c tcp_user_timeout=11000";
 /// A setting that is as good as any to see whether they have arrived.
 const HAS_SETTINGS: &str = "pg_catalog.current_setting('lock_timeout') = '2s'";
 
