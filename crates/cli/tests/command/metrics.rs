@@ -2,6 +2,7 @@
 
 use std::io::{Read, Write};
 use std::net::{TcpListener, TcpStream};
+use std::time::{Duration, Instant};
 
 use rustix::process::Signal;
 use tenure::metrics::ALL;
@@ -155,6 +156,22 @@ fn clients_that_never_finish_hold_nothing_up() {
     let _stuck = ask(&address, "GET");
     candidate.signal(Signal::TERM);
     assert_eq!(candidate.code(), 143);
+}
+
+#[test]
+fn idle_connections_do_not_keep_prometheus_out() {
+    let site = site();
+    let candidate = site.candidate_running("a", &["--metrics", "127.0.0.1:0"], &sh("sleep 1000"));
+    let address = address(&candidate.running);
+    is_leader(&candidate, &address);
+    let idle: Vec<TcpStream> = (0..40).map(|_| TcpStream::connect(&address).unwrap()).collect();
+    let began = Instant::now();
+    assert_eq!(value(&page(&address), "tenure_is_leader"), Some(1.0));
+    assert!(
+        began.elapsed() < Duration::from_secs(4),
+        "it was answered before the idle ones were sent away for being idle"
+    );
+    drop(idle);
 }
 
 #[test]
