@@ -244,25 +244,3 @@ fn a_lock_alone_shows_no_election_without_a_leader() {
     let page = EXPORTER.render();
     assert!(!page.contains("key_class=\"locks only\",key_kind=\"election\""), "{page}");
 }
-
-#[test]
-fn runs_of_jobs_are_counted() {
-    let (lab, page) = (Lab::new(), Page::of("jobs"));
-    let (told, heard) = mpsc::channel();
-    let often = tenure::cron::Job::new("often", "* * * * * *").unwrap();
-    let fail = move |run: tenure::cron::JobRun| {
-        told.send(()).unwrap();
-        if run.tick().unix_s().is_multiple_of(2) { Ok(()) } else { Err("an odd second") }
-    };
-    let election = elected(page.candidate(&lab, "a").job(often, fail));
-    let of = |outcome: &str| page.now("tenure_job_runs_total", &format!(",job=\"often\",outcome=\"{outcome}\""));
-    assert_eq!(of("timed_out"), 0.0, "shown before it counts");
-    eventually("runs of both kinds", || {
-        lab.pass(Duration::from_secs(1));
-        heard.try_iter().count();
-        of("succeeded") > 0.0 && of("failed") > 0.0
-    });
-    let last = page.now("tenure_job_last_success_timestamp_seconds", ",job=\"often\"");
-    assert!(last > 1_893_456_000.0, "{last}: by the wall clock");
-    election.stop_blocking();
-}
