@@ -21,7 +21,7 @@ use crate::election::ElectionBuilder;
 use crate::error::Error;
 use crate::identity::default_candidate_id;
 use crate::lock::Lock;
-use crate::metrics::{Class, Classifier};
+use crate::metrics::{Class, Classifier, Purpose};
 use crate::store::{
     self, Capabilities, ElectionKey, Finding, Forgetting, Hint, Interest, Observation, Store, StoreError, StoreUrl,
     Transition,
@@ -270,8 +270,8 @@ impl Tenure {
     }
 
     /// How metrics call an election.
-    pub(crate) fn class_of(&self, name: &ElectionName) -> Class {
-        self.classifier.class_of(name)
+    pub(crate) fn class_of(&self, name: &ElectionName, purpose: Purpose) -> Class {
+        self.classifier.class_of(name, purpose)
     }
 
     pub(crate) fn key_of(&self, name: ElectionName) -> ElectionKey {

@@ -1,7 +1,5 @@
 //! A process that has no descriptor left cannot open a store, and is told so.
 
-#![expect(clippy::unwrap_used, reason = "all of this is a test, its helpers too")]
-
 use std::fs::File;
 
 use rustix::process::{Resource, getrlimit, setrlimit};

@@ -17,7 +17,8 @@ fn many_elections_have_few_classes() {
     metrics::refresh();
     let page = exporter.render();
     let leading = |line: &str| {
-        let (class, count) = line.strip_prefix("tenure_is_leader{key_class=\"")?.split_once("\"} ")?;
+        let (class, count) =
+            line.strip_prefix("tenure_is_leader{key_class=\"")?.split_once("\",key_kind=\"election\"} ")?;
         Some((class.to_owned(), count.parse::<u32>().unwrap()))
     };
     let shown: Vec<(String, u32)> = page.lines().filter_map(leading).collect();

@@ -6,7 +6,7 @@ use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 
 use serde_json::Value;
-use tenure::metrics::{ALL, Kind, Metric};
+use tenure::metrics::{ALL, Kind, Label, Metric};
 use tenure_testkit::promtool::promtool;
 
 const RULES: &str = "deploy/prometheus/tenure-alerts.yml";
@@ -52,8 +52,8 @@ fn rule_expressions() -> Vec<String> {
 fn the_table_is_the_list() {
     let row = |metric: &Metric| {
         let kind = format!("{:?}", metric.kind).to_lowercase();
-        let label = metric.label.map_or(String::new(), |label| format!(", `{}`", label.name));
-        format!("| `{}` | {kind} | `key_class`{label} | {} |", metric.name, metric.help)
+        let labels: Vec<String> = metric.labels().iter().map(|label| format!("`{label}`")).collect();
+        format!("| `{}` | {kind} | {} | {} |", metric.name, labels.join(", "), metric.help)
     };
     let expected: Vec<String> = ALL.iter().map(row).collect();
     let document = read(DOCUMENT);
@@ -96,10 +96,11 @@ fn rules_and_dashboard_use_only_metrics_that_exist() {
 #[test]
 fn labels_in_expressions_have_the_values_they_can_have() {
     let dashboard: Value = serde_json::from_str(&read(DASHBOARD)).unwrap();
-    for label in ALL.iter().filter_map(|metric| metric.label) {
-        let start = format!("{}=", label.name);
+    let kind = Label { name: "key_kind", values: &["election", "lock"] };
+    for label in ALL.iter().filter_map(|metric| metric.label).chain([kind]) {
         for expression in rule_expressions().iter().chain(&expressions(&dashboard)) {
-            let matched = expression.split(&start).skip(1);
+            let parts = expression.split(['{', ',', '}']).map(str::trim);
+            let matched = parts.filter_map(|part| part.strip_prefix(label.name)?.strip_prefix('='));
             for value in matched.filter_map(|rest| rest.trim_start_matches('~').strip_prefix('"')?.split('"').next()) {
                 assert!(value.split('|').all(|value| label.values.contains(&value)), "{value} in {expression}");
             }

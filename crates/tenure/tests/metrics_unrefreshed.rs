@@ -8,7 +8,7 @@ use tenure_testkit::eventually;
 fn gauges_follow_events() {
     let exporter = PrometheusBuilder::new().install_recorder().unwrap();
     let shows = |leaders: u32| {
-        let line = format!("tenure_is_leader{{key_class=\"x\"}} {leaders}");
+        let line = format!("tenure_is_leader{{key_class=\"x\",key_kind=\"election\"}} {leaders}");
         eventually(&line, || exporter.render().lines().any(|shown| shown == line));
     };
     let tenure = Tenure::open("memory:").unwrap();

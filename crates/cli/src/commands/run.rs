@@ -48,7 +48,9 @@ pub(super) async fn carry_out(global: &Global, candidate: &CandidateArgs, plan: 
     let _served = metrics::serve(&plan.report.metrics)?;
     let tenure = open_for(global, &plan.name)?;
     let guarded = Guarded::launch(&tenure, Stdin::Own, timing, credentials(global, &plan.environment))?;
-    let election = candidacy.describe(&tenure, &plan.name)?.start()?;
+    let described = candidacy.describe(&tenure, &plan.name)?;
+    let described = if matches!(plan.purpose, Purpose::Lock(_)) { described.as_lock() } else { described };
+    let election = described.start()?;
     let mut events = election.events();
     let mut run = Run {
         teller: Teller::new(&plan.name, election.candidate(), plan.report.clone()),

@@ -1,34 +1,70 @@
 //! Limits for clients: how many there are at once, and how long each may take.
 
+use std::future::poll_fn;
 use std::io;
 use std::net::SocketAddr;
 use std::pin::Pin;
 use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::task::{Context, Poll};
 use std::time::Duration;
 
 use axum::serve::Listener;
 use tokio::io::{AsyncRead, AsyncWrite, ReadBuf};
 use tokio::net::{TcpListener, TcpStream};
-use tokio::sync::{OwnedSemaphorePermit, Semaphore};
-use tokio::time::Sleep;
+use tokio::sync::oneshot;
+use tokio::time::{Instant, Sleep};
 
-/// Others wait in the kernel, and take none of the descriptors that the election may need.
+/// More do not take any of the descriptors that the election may need.
 const VISITORS_MAX: usize = 16;
-/// More than Prometheus waits by default, and an end for those who would stay.
-const VISIT_LONGEST: Duration = Duration::from_secs(15);
+/// Whoever has not asked by then is sent away.
+const ASK_WITHIN: Duration = Duration::from_secs(5);
+/// More than Prometheus waits by default, and an end for those who would read for ever.
+const READ_WITHIN: Duration = Duration::from_secs(15);
 /// Before the next attempt, when no connection can be taken: mostly because no descriptor is free.
 const PAUSE: Duration = Duration::from_secs(1);
 
-/// Lets in so many clients at a time.
+/// Lets in so many clients at a time. When there are too many, whoever has been there longest without asking goes.
 pub(super) struct Gate {
     listener: TcpListener,
-    places: Arc<Semaphore>,
+    /// The oldest first.
+    places: Vec<Place>,
+}
+
+/// The place of a client, as the gate sees it. Dropping it sends the client away.
+struct Place {
+    stays: oneshot::Sender<()>,
+    is_answered: Arc<AtomicBool>,
 }
 
 impl Gate {
     pub(super) fn new(listener: TcpListener) -> Self {
-        Self { listener, places: Arc::new(Semaphore::new(VISITORS_MAX)) }
+        Self { listener, places: Vec::new() }
+    }
+
+    /// Waits until there is room for one more; at most until somebody has read for too long.
+    async fn make_room(&mut self) {
+        poll_fn(|cx| {
+            self.places.retain_mut(|place| place.stays.poll_closed(cx).is_pending());
+            if self.places.len() < VISITORS_MAX {
+                return Poll::Ready(());
+            }
+            match self.places.iter().position(|place| !place.is_answered.load(Ordering::Acquire)) {
+                Some(idle) => {
+                    self.places.remove(idle);
+                    Poll::Ready(())
+                }
+                None => Poll::Pending,
+            }
+        })
+        .await;
+    }
+
+    fn seat(&mut self, stream: TcpStream) -> Visit {
+        let (stays, sent_away) = oneshot::channel();
+        let is_answered = Arc::new(AtomicBool::new(false));
+        self.places.push(Place { stays, is_answered: Arc::clone(&is_answered) });
+        Visit { stream, end: Box::pin(tokio::time::sleep(ASK_WITHIN)), sent_away, is_answered }
     }
 }
 
@@ -38,12 +74,10 @@ impl Listener for Gate {
 
     async fn accept(&mut self) -> (Visit, SocketAddr) {
         loop {
-            // It is never closed.
-            let Ok(place) = Arc::clone(&self.places).acquire_owned().await else { return std::future::pending().await };
             match self.listener.accept().await {
                 Ok((stream, from)) => {
-                    let end = Box::pin(tokio::time::sleep(VISIT_LONGEST));
-                    return (Visit { stream, end, _place: place }, from);
+                    self.make_room().await;
+                    return (self.seat(stream), from);
                 }
                 Err(error) => {
                     tracing::debug!(%error, "a client of metrics was not let in");
@@ -62,14 +96,22 @@ impl Listener for Gate {
 pub(super) struct Visit {
     stream: TcpStream,
     end: Pin<Box<Sleep>>,
-    _place: OwnedSemaphorePermit,
+    sent_away: oneshot::Receiver<()>,
+    is_answered: Arc<AtomicBool>,
 }
 
 impl Visit {
     fn in_time(&mut self, cx: &mut Context<'_>) -> io::Result<Pin<&mut TcpStream>> {
-        match self.end.as_mut().poll(cx) {
-            Poll::Ready(()) => Err(io::ErrorKind::TimedOut.into()),
-            Poll::Pending => Ok(Pin::new(&mut self.stream)),
+        if Pin::new(&mut self.sent_away).poll(cx).is_ready() || self.end.as_mut().poll(cx).is_ready() {
+            return Err(io::ErrorKind::TimedOut.into());
+        }
+        Ok(Pin::new(&mut self.stream))
+    }
+
+    /// It has asked, and is not sent away for others any more. From here on it has the time to read.
+    fn answered(&mut self) {
+        if !self.is_answered.swap(true, Ordering::AcqRel) {
+            self.end.as_mut().reset(Instant::now() + READ_WITHIN);
         }
     }
 }
@@ -82,6 +124,7 @@ impl AsyncRead for Visit {
 
 impl AsyncWrite for Visit {
     fn poll_write(mut self: Pin<&mut Self>, cx: &mut Context<'_>, bytes: &[u8]) -> Poll<io::Result<usize>> {
+        self.answered();
         self.in_time(cx)?.poll_write(cx, bytes)
     }
 
@@ -98,7 +141,7 @@ impl AsyncWrite for Visit {
 mod tests {
     use std::net::TcpStream as Client;
 
-    use tokio::io::AsyncReadExt;
+    use tokio::io::{AsyncReadExt, AsyncWriteExt};
     use tokio::runtime::Builder;
 
     use super::*;
@@ -124,16 +167,35 @@ mod tests {
     }
 
     #[test]
-    fn whoever_finds_no_place_gets_the_next_that_is_free() {
+    fn whoever_has_not_asked_makes_room_for_the_next() {
+        at_a_gate(async |mut gate, address| {
+            let _clients: Vec<Client> = (0..=VISITORS_MAX).map(|_| Client::connect(address).unwrap()).collect();
+            let mut visits = Vec::new();
+            for _ in 0..=VISITORS_MAX {
+                visits.push(gate.accept().await.0);
+            }
+            let began = Instant::now();
+            visits[0].read_u8().await.unwrap_err();
+            assert_eq!(began.elapsed(), Duration::ZERO, "the first is sent away at once");
+            assert!(visits[1].read_u8().await.is_err() && began.elapsed() >= ASK_WITHIN, "the others have their time");
+        });
+    }
+
+    #[test]
+    fn whoever_is_answered_is_waited_for_and_no_longer_than_it_may_read() {
         at_a_gate(async |mut gate, address| {
             let _clients: Vec<Client> = (0..=VISITORS_MAX).map(|_| Client::connect(address).unwrap()).collect();
             let mut visits = Vec::new();
             for _ in 0..VISITORS_MAX {
-                visits.push(gate.accept().await);
+                let (mut visit, _) = gate.accept().await;
+                visit.write_all(b"answer").await.unwrap();
+                visits.push(visit);
             }
-            assert!(tokio::time::timeout(VISIT_LONGEST, gate.accept()).await.is_err());
+            assert!(tokio::time::timeout(ASK_WITHIN, gate.accept()).await.is_err());
             visits.pop();
+            let _late = Client::connect(address).unwrap();
             gate.accept().await;
+            assert_eq!(visits[0].read_u8().await.unwrap_err().kind(), io::ErrorKind::TimedOut);
         });
     }
 }

@@ -79,6 +79,11 @@ impl Roster {
         RunId(self.last_run.fetch_add(1, Ordering::Relaxed) + 1)
     }
 
+    /// What its jobs are called.
+    pub(crate) fn names(&self) -> impl Iterator<Item = JobName> {
+        self.jobs.iter().map(|(job, _)| job.name().clone())
+    }
+
     /// One of the jobs.
     pub(super) fn job(&self, index: usize) -> Option<&Job> {
         self.jobs.get(index).map(|(job, _)| job)

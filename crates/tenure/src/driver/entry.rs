@@ -93,6 +93,7 @@ impl Entry {
     /// Lets its jobs begin, for as long as it stands.
     #[cfg(feature = "cron")]
     pub(crate) fn spawn_scheduler(&self, store: &Arc<dyn Store>, roster: Arc<crate::cron::Roster>) {
+        self.recorder.has_jobs(roster.names());
         let (shared, store, timing) = (Arc::clone(&self.shared), Arc::clone(store), self.elector.candidate().timing);
         let begin =
             move || crate::cron::scheduler(Arc::clone(&shared), Arc::clone(&store), timing, Arc::clone(&roster));
@@ -103,8 +104,8 @@ impl Entry {
     #[cfg(feature = "cron")]
     pub(crate) fn job(&mut self, now: Instant, news: EventKind) {
         log!(debug, election = %self.shared.key, candidate = %self.shared.candidate, ?news, "a job");
-        if let EventKind::Job { news, .. } = &news {
-            self.recorder.job(news);
+        if let EventKind::Job { job, news, .. } = &news {
+            self.recorder.job(self.shared.clock.unix_ms(), job, news);
         }
         self.tell(now, news);
     }

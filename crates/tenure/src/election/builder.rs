@@ -18,6 +18,7 @@ use crate::error::Error;
 use crate::event::{Events, Subscriber, Trouble, subscription};
 use crate::identity::default_candidate_id;
 use crate::leadership::Leadership;
+use crate::metrics::Purpose;
 use crate::shared::Shared;
 use crate::store::{Broadcast, Message};
 use crate::tenure::Tenure;
@@ -50,6 +51,7 @@ pub struct ElectionBuilder {
     priority: Priority,
     metadata: BTreeMap<String, String>,
     health_within: Option<Duration>,
+    purpose: Purpose,
     callbacks: Callbacks,
     pub(super) handlers: BTreeMap<ChannelName, Registered<(Message, Leadership)>>,
     pub(super) attempts_max: u32,
@@ -71,6 +73,7 @@ impl ElectionBuilder {
             priority: Priority::default(),
             metadata: BTreeMap::new(),
             health_within: None,
+            purpose: Purpose::default(),
             callbacks: Callbacks::default(),
             handlers: BTreeMap::new(),
             attempts_max: ATTEMPTS_MAX,
@@ -113,6 +116,13 @@ impl ElectionBuilder {
     /// unwell, resigns and does not campaign. It guards against an application that hangs while its lease is kept.
     pub fn health_gate(mut self, within: Duration) -> Self {
         self.health_within = Some(within);
+        self
+    }
+
+    /// Says that this candidacy is for a lock: whoever leads leaves when its work is done, and most of the time nobody leads.
+    /// Metrics tell it from elections. [`Tenure::lock`] says it by itself.
+    pub fn as_lock(mut self) -> Self {
+        self.purpose = Purpose::Lock;
         self
     }
 
@@ -201,7 +211,7 @@ impl ElectionBuilder {
             return Err(Error::TtlTooShort { ttl, min });
         }
         let candidate = self.candidate.unwrap_or_else(default_candidate_id);
-        let class = self.tenure.class_of(&self.name);
+        let class = self.tenure.class_of(&self.name, self.purpose);
         let shared = Arc::new(Shared::new(
             self.tenure.next_id(),
             self.tenure.key_of(self.name),

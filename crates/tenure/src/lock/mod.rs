@@ -55,7 +55,7 @@ pub struct Lock {
 
 impl Lock {
     pub(crate) fn new(tenure: Tenure, candidacy: ElectionBuilder) -> Self {
-        Self { tenure, candidacy, wait_max: None }
+        Self { tenure, candidacy: candidacy.as_lock(), wait_max: None }
     }
 
     /// How long [`acquire`](Self::acquire) and [`with_lock`](Self::with_lock) wait at most. Default: without limit.

@@ -6,8 +6,8 @@ use std::sync::Arc;
 
 use tenure_core::ElectionName;
 
-use super::list;
 use super::per_process::PerProcess;
+use super::{Purpose, list};
 
 /// How many classes a process has at most; what comes later is [`OTHER`].
 pub const CLASSES_MAX: usize = 64;
@@ -18,9 +18,12 @@ pub const OTHER: &str = "other";
 /// A longer class is cut.
 const CHARS_MAX: usize = 64;
 
-/// A class that was admitted: the value of the label `key_class`.
+/// A class that was admitted: the values of the labels `key_class` and `key_kind`.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
-pub(crate) struct Class(Arc<str>);
+pub(crate) struct Class {
+    text: Arc<str>,
+    purpose: Purpose,
+}
 
 /// Classes are never given up: counters that were once shown must not vanish, or become others.
 static KNOWN: PerProcess<BTreeSet<Class>> = PerProcess::new();
@@ -31,28 +34,34 @@ pub(super) fn known() -> BTreeSet<Class> {
 }
 
 impl Class {
-    fn admit(text: &str) -> Self {
+    fn admit(text: &str, purpose: Purpose) -> Self {
         let printable = |c: char| if c.is_control() { char::REPLACEMENT_CHARACTER } else { c };
         let text: String = text.chars().take(CHARS_MAX).map(printable).collect();
         let mut known = KNOWN.lock();
-        let class = Self::among(&known, &text);
+        let class = Self::among(&known, &text, purpose);
         if known.insert(class.clone()) {
             list::begin(&class);
         }
         class
     }
 
-    /// An empty label is the same as none, and the last place is kept for all that find none.
-    fn among(known: &BTreeSet<Self>, text: &str) -> Self {
-        let class = Self(Arc::from(text));
-        let others = known.iter().filter(|class| &*class.0 != OTHER).count();
-        let has_room = known.contains(&class) || others < CLASSES_MAX - 1;
-        if text.is_empty() || !has_room { Self(Arc::from(OTHER)) } else { class }
+    /// An empty label is the same as none, and the last place is kept for all that find none. Locks and elections of one class
+    /// share its place.
+    fn among(known: &BTreeSet<Self>, text: &str, purpose: Purpose) -> Self {
+        let others: BTreeSet<&str> = known.iter().map(|class| &*class.text).filter(|text| *text != OTHER).collect();
+        let has_room = others.contains(text) || others.len() < CLASSES_MAX - 1;
+        let text = if text.is_empty() || !has_room { OTHER } else { text };
+        Self { text: Arc::from(text), purpose }
     }
 
-    /// As the value of a label.
+    /// As the value of the label `key_class`.
     pub(super) fn label(&self) -> Arc<str> {
-        Arc::clone(&self.0)
+        Arc::clone(&self.text)
+    }
+
+    /// As the value of the label `key_kind`.
+    pub(super) fn kind(&self) -> &'static str {
+        self.purpose.as_str()
     }
 }
 
@@ -71,10 +80,10 @@ impl Classifier {
         Self(Some(Arc::new(rule)))
     }
 
-    pub(crate) fn class_of(&self, name: &ElectionName) -> Class {
+    pub(crate) fn class_of(&self, name: &ElectionName, purpose: Purpose) -> Class {
         match &self.0 {
-            Some(rule) => Class::admit(&rule(name)),
-            None => Class::admit(name.as_str().split(':').next().unwrap_or_default()),
+            Some(rule) => Class::admit(&rule(name), purpose),
+            None => Class::admit(name.as_str().split(':').next().unwrap_or_default(), purpose),
         }
     }
 }
@@ -90,12 +99,12 @@ mod tests {
     use super::*;
 
     fn text(class: &Class) -> &str {
-        &class.0
+        &class.text
     }
 
     #[test]
     fn the_class_is_what_comes_before_the_first_colon() {
-        let class = |name: &str| Classifier::by_name().class_of(&ElectionName::new(name).unwrap());
+        let class = |name: &str| Classifier::by_name().class_of(&ElectionName::new(name).unwrap(), Purpose::Election);
         assert_eq!(text(&class("mail:7:a")), "mail");
         assert_eq!(text(&class("nightly-report")), "nightly-report");
         assert_eq!(text(&class(":7")), OTHER);
@@ -105,17 +114,19 @@ mod tests {
     #[test]
     fn an_application_may_have_a_rule_of_its_own() {
         let classifier = Classifier::by(|name| format!("{}\n", name.as_str().len()));
-        assert_eq!(text(&classifier.class_of(&ElectionName::new("abc").unwrap())), "3\u{fffd}");
+        assert_eq!(text(&classifier.class_of(&ElectionName::new("abc").unwrap(), Purpose::Lock)), "3\u{fffd}");
     }
 
     #[test]
     fn there_are_only_so_many_classes() {
         let mut known = BTreeSet::new();
         for number in 0..1_000 {
-            known.insert(Class::among(&known, &number.to_string()));
+            for purpose in [Purpose::Election, Purpose::Lock] {
+                known.insert(Class::among(&known, &number.to_string(), purpose));
+            }
         }
-        assert_eq!(known.len(), CLASSES_MAX);
-        assert_eq!(text(&Class::among(&known, "1000")), OTHER);
-        assert_eq!(text(&Class::among(&known, "5")), "5", "a class that is known keeps its place");
+        assert_eq!(known.len(), 2 * CLASSES_MAX);
+        assert_eq!(text(&Class::among(&known, "1000", Purpose::Lock)), OTHER);
+        assert_eq!(text(&Class::among(&known, "5", Purpose::Election)), "5", "a class that is known keeps its place");
     }
 }

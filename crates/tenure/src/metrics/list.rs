@@ -17,8 +17,10 @@ pub struct Metric {
     pub name: &'static str,
     /// Whether it counts, shows a value, or sorts values.
     pub kind: Kind,
-    /// A label beside `key_class`, which all metrics have.
+    /// A label of its own, beside those that [`labels`](Self::labels) names.
     pub label: Option<Label>,
+    /// Whether it is told of each job, by the label `job`.
+    pub is_per_job: bool,
     /// The bounds to sort the values of a histogram by, in seconds; empty for all others.
     pub buckets: &'static [f64],
     /// What it means, in one sentence.
@@ -62,6 +64,9 @@ pub const ALL: &[Metric] = &[
     PROBLEMS,
     MESSAGES_WAITING,
     CRON_TICKS,
+    JOB_RUNS,
+    JOB_SECONDS,
+    JOB_LAST_SUCCESS,
 ];
 
 pub(super) const ACQUIRED: Metric = counter("leader_acquired_total", "How often this process was elected.");
@@ -147,30 +152,51 @@ pub(super) const CRON_TICKS: Metric = Metric {
     ..counter("tenure_cron_ticks_total", "Ticks of jobs, by what became of them.")
 };
 
+pub(super) const JOB_RUNS: Metric = Metric {
+    label: Some(Label { name: "outcome", values: &["succeeded", "failed", "timed_out", "cancelled", "not_begun"] }),
+    is_per_job: true,
+    ..counter("tenure_job_runs_total", "Runs of jobs that have ended, by how.")
+};
+pub(super) const JOB_SECONDS: Metric = Metric {
+    is_per_job: true,
+    ..histogram(
+        "tenure_job_seconds",
+        &[0.1, 0.5, 1.0, 5.0, 15.0, 60.0, 300.0, 900.0, 3_600.0, 14_400.0],
+        "How long runs of jobs took, however they ended.",
+    )
+};
+pub(super) const JOB_LAST_SUCCESS: Metric = Metric {
+    is_per_job: true,
+    ..gauge(
+        "tenure_job_last_success_timestamp_seconds",
+        "When a run of the job last succeeded in this process, in seconds since the Unix epoch.",
+    )
+};
+
 /// The problem that is no elector's: a part of this library panicked.
 pub(super) const PANICKED: &str = "panicked";
 /// The reason of a transition that is no loss.
 pub(super) const ELECTED: &str = "elected";
 
 const fn counter(name: &'static str, help: &'static str) -> Metric {
-    Metric { name, kind: Kind::Counter, label: None, buckets: &[], help }
+    Metric { name, kind: Kind::Counter, label: None, is_per_job: false, buckets: &[], help }
 }
 
 const fn gauge(name: &'static str, help: &'static str) -> Metric {
-    Metric { name, kind: Kind::Gauge, label: None, buckets: &[], help }
+    Metric { name, kind: Kind::Gauge, label: None, is_per_job: false, buckets: &[], help }
 }
 
 const fn histogram(name: &'static str, buckets: &'static [f64], help: &'static str) -> Metric {
-    Metric { name, kind: Kind::Histogram, label: None, buckets, help }
+    Metric { name, kind: Kind::Histogram, label: None, is_per_job: false, buckets, help }
 }
 
 /// Makes all that counts known for a class: what appears with its first count looks as if it had not changed.
 pub(super) fn begin(class: &Class) {
-    for metric in ALL {
+    for metric in ALL.iter().filter(|metric| !metric.is_per_job) {
         match (metric.kind, metric.label) {
             (Kind::Counter, None) => metric.add(class, None, 0),
             (Kind::Counter, Some(label)) => label.values.iter().for_each(|value| metric.add(class, Some(value), 0)),
-            (Kind::Histogram, _) => publish(|| drop(metrics::histogram!(metric.name, "key_class" => class.label()))),
+            (Kind::Histogram, _) => publish(|| drop(metrics::histogram!(metric.name, metric.labels_of(class)))),
             (Kind::Gauge, _) => {}
         }
     }
@@ -186,6 +212,25 @@ impl Metric {
         }
     }
 
+    /// The names of all its labels.
+    #[must_use]
+    pub fn labels(&self) -> Vec<&'static str> {
+        let own = self.label.map(|label| label.name);
+        let kind = self.tells_kind().then_some("key_kind");
+        let job = self.is_per_job.then_some("job");
+        ["key_class"].into_iter().chain(kind).chain(job).chain(own).collect()
+    }
+
+    /// Those of an older system have the one label they had there.
+    fn tells_kind(&self) -> bool {
+        self.name.starts_with("tenure_")
+    }
+
+    fn labels_of(&self, class: &Class) -> Vec<KeyLabel> {
+        let kind = self.tells_kind().then(|| KeyLabel::from_static_parts("key_kind", class.kind()));
+        [KeyLabel::new("key_class", class.label())].into_iter().chain(kind).collect()
+    }
+
     /// One more.
     pub(super) fn increment(&self, class: &Class) {
         self.add(class, None, 1);
@@ -197,15 +242,35 @@ impl Metric {
     }
 
     pub(super) fn set(&self, class: &Class, value: f64) {
-        publish(|| metrics::gauge!(self.name, "key_class" => class.label()).set(value));
+        publish(|| metrics::gauge!(self.name, self.labels_of(class)).set(value));
     }
 
     pub(super) fn record(&self, class: &Class, value: Duration) {
-        publish(|| metrics::histogram!(self.name, "key_class" => class.label()).record(value.as_secs_f64()));
+        publish(|| metrics::histogram!(self.name, self.labels_of(class)).record(value.as_secs_f64()));
+    }
+
+    /// The same of one job.
+    #[cfg(feature = "cron")]
+    pub(super) fn count_with(&self, class: &Class, job: KeyLabel, value: &'static str, by: u64) {
+        let own = self.label.map(|label| KeyLabel::from_static_parts(label.name, value));
+        let labels: Vec<KeyLabel> = self.labels_of(class).into_iter().chain([job]).chain(own).collect();
+        publish(|| metrics::counter!(self.name, labels).increment(by));
+    }
+
+    #[cfg(feature = "cron")]
+    pub(super) fn set_with(&self, class: &Class, job: KeyLabel, value: f64) {
+        let labels: Vec<KeyLabel> = self.labels_of(class).into_iter().chain([job]).collect();
+        publish(|| metrics::gauge!(self.name, labels).set(value));
+    }
+
+    #[cfg(feature = "cron")]
+    pub(super) fn record_with(&self, class: &Class, job: KeyLabel, value: Duration) {
+        let labels: Vec<KeyLabel> = self.labels_of(class).into_iter().chain([job]).collect();
+        publish(|| metrics::histogram!(self.name, labels).record(value.as_secs_f64()));
     }
 
     fn add(&self, class: &Class, value: Option<&'static str>, by: u64) {
-        let mut labels = vec![KeyLabel::new("key_class", class.label())];
+        let mut labels = self.labels_of(class);
         labels.extend(self.label.zip(value).map(|(label, value)| KeyLabel::from_static_parts(label.name, value)));
         publish(|| metrics::counter!(self.name, labels).increment(by));
     }
@@ -214,6 +279,12 @@ impl Metric {
 /// Tells the exporter, whatever becomes of it: it is code of the application, and one that panics must end no election.
 fn publish(tell: impl FnOnce()) {
     let _ = contain(tell);
+}
+
+/// A moment, as Prometheus writes it.
+#[cfg(feature = "cron")]
+pub(super) fn seconds(unix_ms: u64) -> f64 {
+    Duration::from_millis(unix_ms).as_secs_f64()
 }
 
 /// The word for a kind of error.

@@ -20,7 +20,7 @@
 //! election.wait_elected()?;
 //!
 //! metrics::refresh(); // before every rendering: the clock decides what is true
-//! assert!(exporter.render().contains(r#"tenure_is_leader{key_class="nightly-report"} 1"#));
+//! assert!(exporter.render().contains(r#"tenure_is_leader{key_class="nightly-report",key_kind="election"} 1"#));
 //! election.stop_blocking();
 //! # Ok::<(), Box<dyn std::error::Error>>(())
 //! ```
@@ -31,6 +31,9 @@
 //! `mail:8` are both `mail`, or what [`Tenure::key_class`](crate::Tenure::key_class) makes of the name. A process has at
 //! most [`CLASSES_MAX`] classes; elections that come later are all counted as [`OTHER`]. Several elections of one class
 //! add up.
+//!
+//! All whose name begins with `tenure_` have the label `key_kind` as well: `election`, or `lock` for what
+//! [`Tenure::lock`](crate::Tenure::lock) acquires. Nobody leads a lock most of the time, and that is no reason to wake anybody.
 //!
 //! # What is true when
 //! Counters and histograms are written when something happens. Gauges depend on the clock as well: a process that was
@@ -56,6 +59,8 @@ mod recorder;
 
 #[cfg(feature = "metrics")]
 pub use self::class::{CLASSES_MAX, OTHER};
+#[cfg(all(feature = "cron", feature = "metrics"))]
+pub use self::jobs::JOBS_SHOWN_MAX;
 #[cfg(feature = "metrics")]
 pub use self::list::{ALL, Kind, Label, Metric};
 
@@ -68,6 +73,26 @@ pub(crate) use self::{
 
 #[cfg(not(feature = "metrics"))]
 pub(crate) use self::off::{Class, Classifier, Recorder, settle};
+
+/// What a candidacy is for: the value of the label `key_kind`.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Default)]
+pub(crate) enum Purpose {
+    /// Somebody leads for as long as it can.
+    #[default]
+    Election,
+    /// Somebody leads until its work is done; most of the time nobody does.
+    Lock,
+}
+
+#[cfg(feature = "metrics")]
+impl Purpose {
+    const fn as_str(self) -> &'static str {
+        match self {
+            Self::Election => "election",
+            Self::Lock => "lock",
+        }
+    }
+}
 
 /// Tells the exporter what each metric means, and its unit. Call it once, after the exporter is installed.
 #[cfg(feature = "metrics")]

@@ -4,6 +4,7 @@ use std::sync::Arc;
 
 use tenure_core::{ElectionName, Input, Instant, LossReason, Request};
 
+use super::Purpose;
 use crate::event::Trouble;
 use crate::shared::Shared;
 
@@ -18,7 +19,7 @@ impl Classifier {
         Self
     }
 
-    pub(crate) fn class_of(self, _name: &ElectionName) -> Class {
+    pub(crate) fn class_of(self, _name: &ElectionName, _purpose: Purpose) -> Class {
         Class
     }
 }
@@ -45,7 +46,10 @@ impl Recorder {
     pub(crate) fn trouble(&self, _trouble: &Trouble) {}
 
     #[cfg(feature = "cron")]
-    pub(crate) fn job(&self, _news: &crate::cron::JobNews) {}
+    pub(crate) fn has_jobs(&self, _jobs: impl Iterator<Item = tenure_core::JobName>) {}
+
+    #[cfg(feature = "cron")]
+    pub(crate) fn job(&self, _unix_ms: u64, _job: &tenure_core::JobName, _news: &crate::cron::JobNews) {}
 }
 
 pub(crate) fn settle() {}

@@ -105,8 +105,14 @@ impl Recorder {
 
     /// Something happened to a tick of a job.
     #[cfg(feature = "cron")]
-    pub(crate) fn job(&self, news: &crate::cron::JobNews) {
-        super::jobs::count(&self.class, news);
+    pub(crate) fn job(&self, unix_ms: u64, job: &tenure_core::JobName, news: &crate::cron::JobNews) {
+        super::jobs::count(&self.class, unix_ms, job, news);
+    }
+
+    /// It has jobs that may run.
+    #[cfg(feature = "cron")]
+    pub(crate) fn has_jobs(&self, jobs: impl Iterator<Item = tenure_core::JobName>) {
+        jobs.for_each(|job| super::jobs::begin(&self.class, &job));
     }
 }
 

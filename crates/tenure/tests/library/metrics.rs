@@ -19,13 +19,17 @@ static EXPORTER: LazyLock<PrometheusHandle> = LazyLock::new(|| {
 });
 
 /// What the page shows of one class, written as far as is needed to tell it from others.
-struct Page(&'static str);
+struct Page(&'static str, &'static str);
 
 impl Page {
     /// Each test has a class of its own: all share one process.
     fn of(class: &'static str) -> Self {
         LazyLock::force(&EXPORTER);
-        Self(class)
+        Self(class, "election")
+    }
+
+    fn of_locks(class: &'static str) -> Self {
+        Self(Self::of(class).0, "lock")
     }
 
     fn candidate(&self, lab: &Lab, name: &str) -> ElectionBuilder {
@@ -37,7 +41,9 @@ impl Page {
     /// The value of a metric whose labels, but for the class, are written like this.
     fn now(&self, metric: &str, labels: &str) -> f64 {
         metrics::refresh();
-        let start = format!("{metric}{{key_class=\"{}\"{labels}}} ", self.0);
+        // Those of an older system have its one label.
+        let kind = if metric.starts_with("tenure_") { format!(",key_kind=\"{}\"", self.1) } else { String::new() };
+        let start = format!("{metric}{{key_class=\"{}\"{kind}{labels}}} ", self.0);
         let shown = EXPORTER.render().lines().find_map(|line| line.strip_prefix(&start)?.parse().ok());
         shown.expect("the page has this metric")
     }
@@ -209,4 +215,32 @@ fn a_real_store_is_measured_by_a_real_clock() {
     assert!(page.get("tenure_term") > 1.0);
     second.stop_blocking();
     assert_eq!((page.get("tenure_is_leader"), page.get("leader_lost_total")), (0.0, 2.0));
+}
+
+#[test]
+fn locks_are_told_from_elections() {
+    let (lab, elections, locks) = (Lab::new(), Page::of("both"), Page::of_locks("both"));
+    let tenure = lab.tenure.key_class(|_| "both".to_owned());
+    let election = elected(tenure.election("x").unwrap().timing(timing()));
+    let guard = tenure.lock("y").unwrap().timing(timing()).acquire_blocking().unwrap();
+    lab.settle();
+    assert_eq!((elections.get("tenure_is_leader"), locks.get("tenure_is_leader")), (1.0, 1.0));
+    guard.release_blocking().unwrap();
+    lab.settle();
+    assert_eq!((elections.get("tenure_is_leader"), locks.get("tenure_is_leader")), (1.0, 0.0));
+    assert_eq!(locks.now("tenure_transitions_total", ",reason=\"stopped\""), 1.0);
+    assert_eq!(elections.now("tenure_transitions_total", ",reason=\"stopped\""), 0.0);
+    election.stop_blocking();
+}
+
+#[test]
+fn a_lock_alone_shows_no_election_without_a_leader() {
+    let (lab, locks) = (Lab::new(), Page::of_locks("locks only"));
+    let tenure = lab.tenure.key_class(|_| "locks only".to_owned());
+    let lock = tenure.lock("y").unwrap().timing(timing());
+    lock.acquire_blocking().unwrap().release_blocking().unwrap();
+    lab.settle();
+    assert_eq!(locks.get("tenure_is_leader"), 0.0);
+    let page = EXPORTER.render();
+    assert!(!page.contains("key_class=\"locks only\",key_kind=\"election\""), "{page}");
 }

@@ -51,3 +51,18 @@ impl Jobs {
         })
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::super::SqliteStore;
+    use crate::blocking::block_on;
+
+    #[test]
+    fn a_job_that_panics_costs_nobody_else_anything() {
+        let place = tempfile::tempdir().unwrap();
+        let store = SqliteStore::open(place.path().join("a.db")).unwrap();
+        let error = block_on(store.jobs.run(|_| -> () { panic!("on purpose") })).unwrap_err();
+        assert!(error.to_string().contains("broke down"), "{error}");
+        block_on(store.jobs.run(|worker| worker.on_file(|_, _| Ok(())))).unwrap().unwrap();
+    }
+}
