@@ -1,6 +1,7 @@
 //! The command line.
 
 mod cron;
+mod examples;
 
 use std::ffi::OsString;
 use std::num::NonZeroUsize;
@@ -54,19 +55,19 @@ pub struct Global {
 #[derive(Debug, Subcommand)]
 pub enum Command {
     /// Run a command only while leading.
-    #[command(after_help = RUN_EXAMPLES)]
+    #[command(after_help = examples::RUN)]
     Run(RunArgs),
     /// Run a command once, under a lock.
-    #[command(after_help = LOCK_EXAMPLES)]
+    #[command(after_help = examples::LOCK)]
     Lock(LockArgs),
     /// Run jobs by the calendar, each once across all instances.
     #[command(after_help = cron::EXAMPLES)]
     Cron(CronArgs),
     /// Campaign without a command; print one JSON line per event.
-    #[command(after_help = ELECT_EXAMPLES)]
+    #[command(after_help = examples::ELECT)]
     Elect(ElectArgs),
     /// Show who leads; with --leads, answer whether a candidate does by the exit code.
-    #[command(after_help = STATUS_EXAMPLES)]
+    #[command(after_help = examples::STATUS)]
     Status(StatusArgs),
     /// Show changes of leadership as they happen, until interrupted.
     Watch(WatchArgs),
@@ -75,19 +76,19 @@ pub enum Command {
     /// Ask the leader to hand over.
     Resign(ResignArgs),
     /// Remove all that the store keeps of elections and locks that nobody uses.
-    #[command(after_help = FORGET_EXAMPLES)]
+    #[command(after_help = examples::FORGET)]
     Forget(ForgetElectionArgs),
     /// Make the tables that a store needs, or bring them up to date; only PostgreSQL has any.
-    #[command(after_help = MIGRATE_EXAMPLES)]
+    #[command(after_help = examples::MIGRATE)]
     Migrate(MigrateArgs),
     /// Send a message to whoever leads, now or later.
-    #[command(after_help = SEND_EXAMPLES)]
+    #[command(after_help = examples::SEND)]
     Send(SendArgs),
     /// Tell all candidates that listen something, at most once.
-    #[command(after_help = BROADCAST_EXAMPLES)]
+    #[command(after_help = examples::BROADCAST)]
     Broadcast(SendArgs),
     /// Show the messages that wait for the leader, or that were set aside; put them back in line.
-    #[command(after_help = MESSAGES_EXAMPLES)]
+    #[command(after_help = examples::MESSAGES)]
     Messages(MessagesArgs),
     /// Check the store and the timing; exit with 1 when something is wrong.
     Doctor(DoctorArgs),
@@ -406,93 +407,6 @@ pub struct DoctorArgs {
     #[arg(long)]
     pub json: bool,
 }
-
-const RUN_EXAMPLES: &str = "\
-Examples:
-  tenure run nightly -- ./nightly-report.sh
-  tenure run queue --preset fast --restart always -- ./consume --queue mail
-  tenure run queue --metrics 127.0.0.1:9095 -- ./consume
-  tenure --store sqlite:/var/lib/app/tenure.db run migrate --no-wait -- ./migrate
-
-The command gets TENURE_ELECTION, TENURE_CANDIDATE and TENURE_TERM, and not what tenure may log in to its store with:
-TENURE_STORE; with PostgreSQL also PGPASSWORD, PGPASSFILE, PGSSLCERT and PGSSLKEY; with the Redis of the environment also
-MUTEX_REDIS_PASSWORD. --keep-env NAME lets it have one of these. When leadership ends it and all its descendants get SIGTERM, then SIGKILL, before anybody else may lead. SIGTERM or SIGINT to tenure stops the
-command, resigns and exits; SIGHUP, SIGQUIT, SIGUSR1, SIGUSR2 and SIGWINCH are passed on to the command. Without one to
-pass them on to, SIGHUP and SIGQUIT end tenure.";
-
-const STATUS_EXAMPLES: &str = "\
-Examples:
-  tenure status
-  tenure status nightly --json
-  tenure status nightly --leads \"$HOSTNAME\" --json >/dev/null && ./only-on-the-leader
-  tenure status --watch";
-
-const LOCK_EXAMPLES: &str = "\
-Examples:
-  tenure lock migrate -- ./migrate
-  tenure lock backup --wait 10m -- ./backup.sh
-  tenure lock backup --no-wait --quiet -- ./backup.sh || echo skipped
-
-It waits for the lock, runs the command, releases the lock and exits with the command's code. Those who wait are served
-in order of arrival, except with postgres+advisory. When the lock is lost meanwhile (the store could not be reached for
-too long, or somebody asked for it with `tenure resign`), the command and all its descendants get SIGTERM, then SIGKILL,
-before anybody else has the lock; tenure exits with 76, and does not start the command again.
-
-A lock is the election of its name: status, history, watch and resign work on it. Do not use one name for both lock and
-run. Environment and signals are as with run; TENURE_TERM is the fencing token.";
-
-const FORGET_EXAMPLES: &str = "\
-Its history, its jobs and the messages that were set aside go with it. It is refused with exit code 1 while somebody leads,
-stands by, or messages wait for the next leader. Terms do not fall by it: if the name is ever led again, its terms go on
-above those that were forgotten.
-
-Examples:
-  tenure forget tenant-4711
-  tenure forget --abandoned-for 720h";
-
-const ELECT_EXAMPLES: &str = "\
-Each line has event (elected, lost, observed, error, stopped; renewed with --renewals), election, candidate, pid, term,
-reason, at and boot_ns. elected, renewed and lost also have trusted_until_boot_ns. tenure-history judges such lines.
-With --channel, a line with the event message has channel, id, sender, payload, attempts and sent_at as well. A message
-that was printed may come again under a later term if its settlement did not reach the store; its id tells.
-With --broadcasts, a line with the event listening says that broadcasts on a channel are heard from now on, and a line with
-the event broadcast has channel, id, sender and payload.
-
-Examples:
-  tenure elect nightly --metadata zone=eu-1
-  tenure elect nightly --channel refresh | jq 'select(.event == \"message\").payload'
-  tenure elect nightly --broadcasts reload | jq 'select(.event == \"broadcast\").payload'
-  tenure elect nightly --ttl 3s --renew 500ms --grace 300ms | jq -r .event";
-
-const MIGRATE_EXAMPLES: &str = "\
-Examples:
-  tenure --store postgres://admin@db.example/shop migrate --role app
-  tenure --store postgres://admin@db.example/shop migrate --role app --print | psql -d shop
-  tenure --store postgres://admin@db.example/shop?schema=elections migrate --compat
-
-It may be run again, by many at once, and by whoever may create a schema. The roles need no other right on the database:
-they call functions, and touch no table.";
-const SEND_EXAMPLES: &str = "\
-It returns when the store has the message, and prints its id. A message waits until somebody leads and handles it.
-
-Examples:
-  tenure send nightly refresh '{\"day\":\"monday\"}'
-  ./describe-work | tenure send nightly refresh - --sender office";
-
-const BROADCAST_EXAMPLES: &str = "\
-It returns when the store has taken it, and prints its id. Nothing is kept: who does not listen at that moment never hears
-of it. What must not be lost is sent to the leader with `tenure send`.
-
-Examples:
-  tenure broadcast nightly reload '[\"prices\"]'
-  tenure elect nightly --broadcasts reload";
-
-const MESSAGES_EXAMPLES: &str = "\
-Examples:
-  tenure messages nightly
-  tenure messages nightly --aside --json
-  tenure messages nightly --requeue 0123456789abcdef0123456789abcdef
-  tenure messages nightly --requeue-all";
 
 fn key_value(text: &str) -> Result<(String, String), String> {
     match text.split_once('=') {
