@@ -64,6 +64,8 @@ pub enum Fault {
     Replacement,
     /// Somebody sets a wall clock by which jobs are due, of a candidate or of the store.
     WallStep,
+    /// Those first in line stand still, die or leave, and soon after the leader leaves or dies.
+    HeadOfLine,
 }
 
 /// No class of faults has this name.
@@ -72,7 +74,7 @@ pub struct UnknownFault(String);
 
 impl Fault {
     /// All of them.
-    pub const ALL: [Self; 28] = [
+    pub const ALL: [Self; 29] = [
         Self::Pause,
         Self::Suspend,
         Self::VmPause,
@@ -101,6 +103,7 @@ impl Fault {
         Self::QuorumChange,
         Self::Replacement,
         Self::WallStep,
+        Self::HeadOfLine,
     ];
 
     /// Whether it can befall a store of this kind, or its candidates.
@@ -128,6 +131,11 @@ impl Fault {
             Self::Loss | Self::StoreErrors | Self::Delay => 45,
             _ => 60,
         }
+    }
+
+    /// Whether it is drawn apart from the others, so that what follows from a seed stays as it was before it was thought of.
+    pub(crate) fn is_apart(self) -> bool {
+        self == Self::HeadOfLine
     }
 
     /// Whether nobody but jobs notices it.

@@ -42,6 +42,14 @@ pub enum StoreMistake {
     RegrantKeepsExpiry,
     /// The expiry is set in a second step, which a crash can prevent.
     ExpiryForgotten,
+    /// A resignation wakes the successor and one more.
+    WakesTwo,
+    /// A successor that leaves passes nothing on, and wakes nobody.
+    NothingPassedOn,
+    /// Only the first two in line watch the leader, and nobody watches them.
+    TwoWatch,
+    /// A lease whose holder died belongs to whoever comes first.
+    DeathIsAnyones,
 }
 
 /// A mistake that the process around an elector can make.
@@ -162,7 +170,7 @@ impl Mistake {
 }
 
 impl StoreMistake {
-    const ALL: [Self; 7] = [
+    const ALL: [Self; 11] = [
         Self::BlindRenew,
         Self::BlindRelease,
         Self::ExpiringTerm,
@@ -170,6 +178,10 @@ impl StoreMistake {
         Self::ChallengersTtl,
         Self::RegrantKeepsExpiry,
         Self::ExpiryForgotten,
+        Self::WakesTwo,
+        Self::NothingPassedOn,
+        Self::TwoWatch,
+        Self::DeathIsAnyones,
     ];
 }
 

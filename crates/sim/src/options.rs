@@ -49,6 +49,9 @@ pub struct Contender {
     pub style: Style,
 }
 
+/// The stream of chance for faults that are drawn apart.
+const APART: u64 = 200;
+
 /// Where work runs.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Style {
@@ -79,8 +82,13 @@ impl Options {
         let fastest = u64::try_from(patience.unwrap_or_default().as_nanos()).unwrap_or(u64::MAX) / 5;
         let latency = if kind.is_remote() { chance.pick(&[MILLI, 5 * MILLI, 40 * MILLI]) } else { MILLI };
         let mut job_chance = Chance::of(seed, job::STREAM);
+        let mut apart = Chance::of(seed, APART);
         let mut is_present = |fault: &Fault| {
-            let chance = if fault.concerns_jobs() { &mut job_chance } else { &mut chance };
+            let chance = match fault {
+                fault if fault.concerns_jobs() => &mut job_chance,
+                fault if fault.is_apart() => &mut apart,
+                _ => &mut chance,
+            };
             chance.percent(fault.percent()) && fault.befalls(kind)
         };
         let faults = Fault::ALL.into_iter().filter(&mut is_present).collect();

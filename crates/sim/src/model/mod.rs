@@ -51,6 +51,13 @@ pub fn can_make(mistake: Mistake) -> bool {
         Mistake::Elector(_) => true,
         // All candidates have the same ttl, and the store does not crash.
         Mistake::Store(StoreMistake::ChallengersTtl | StoreMistake::ExpiryForgotten) => false,
+        // It sees nobody die, and nobody has to lead soon.
+        Mistake::Store(
+            StoreMistake::WakesTwo
+            | StoreMistake::NothingPassedOn
+            | StoreMistake::TwoWatch
+            | StoreMistake::DeathIsAnyones,
+        ) => false,
         // Clocks do not stop.
         Mistake::Process(ProcessMistake::ClockStopsInSuspend) => false,
         // There are no jobs.
