@@ -64,6 +64,8 @@ pub enum Mutant {
     NoBackOff,
     /// Nobody may leave before the store has confirmed that the lease is released.
     WaitsForRelease,
+    /// A follower sleeps as long as the leader's lease lasts, and so loses its place in line to it.
+    OversleepsPlace,
 }
 
 #[cfg(not(mutants))]
@@ -78,7 +80,7 @@ impl Context {
 #[cfg(mutants)]
 impl Mutant {
     /// All of them.
-    pub const ALL: [Self; 22] = [
+    pub const ALL: [Self; 23] = [
         Self::TrustFromReply,
         Self::NoDriftMargin,
         Self::OneSidedMargin,
@@ -101,6 +103,7 @@ impl Mutant {
         Self::SilentLoss,
         Self::NoBackOff,
         Self::WaitsForRelease,
+        Self::OversleepsPlace,
     ];
 }
 

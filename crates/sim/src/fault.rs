@@ -66,6 +66,8 @@ pub enum Fault {
     WallStep,
     /// The store grants what it cannot vouch for, and says so: too few copies have it.
     UnsureGrants,
+    /// Those first in line stand still, die or leave, and soon after the leader leaves or dies.
+    HeadOfLine,
 }
 
 /// No class of faults has this name.
@@ -104,6 +106,7 @@ impl Fault {
         Self::Replacement,
         Self::WallStep,
         Self::UnsureGrants,
+        Self::HeadOfLine,
     ];
 
     /// Whether it can befall a store of this kind, or its candidates.
@@ -131,6 +134,11 @@ impl Fault {
             Self::Loss | Self::StoreErrors | Self::Delay => 45,
             _ => 60,
         }
+    }
+
+    /// Whether it is drawn apart from the others, so that what follows from a seed stays as it was before it was thought of.
+    pub(crate) fn is_apart(self) -> bool {
+        self == Self::HeadOfLine
     }
 
     /// Whether nobody but jobs notices it.

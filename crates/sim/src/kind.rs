@@ -38,6 +38,11 @@ impl Kind {
         self != Self::Embedded
     }
 
+    /// Sees processes die.
+    pub(crate) fn sees_death(self) -> bool {
+        self == Self::Embedded
+    }
+
     /// Counts in whole milliseconds.
     pub(crate) fn is_coarse(self) -> bool {
         matches!(self, Self::WallClock | Self::Replicated)

@@ -44,6 +44,14 @@ pub enum StoreMistake {
     ExpiryForgotten,
     /// What the store cannot vouch for it gives back by itself, while its candidate asks again under the same nonce.
     GivesBackItself,
+    /// A resignation wakes the successor and one more.
+    WakesTwo,
+    /// A successor that leaves passes nothing on, and wakes nobody.
+    NothingPassedOn,
+    /// Only the first two in line watch the leader, and nobody watches them.
+    TwoWatch,
+    /// A lease whose holder died belongs to whoever comes first.
+    DeathIsAnyones,
 }
 
 /// A mistake that the process around an elector can make.
@@ -166,7 +174,7 @@ impl Mistake {
 }
 
 impl StoreMistake {
-    const ALL: [Self; 8] = [
+    const ALL: [Self; 12] = [
         Self::BlindRenew,
         Self::BlindRelease,
         Self::ExpiringTerm,
@@ -175,6 +183,10 @@ impl StoreMistake {
         Self::RegrantKeepsExpiry,
         Self::ExpiryForgotten,
         Self::GivesBackItself,
+        Self::WakesTwo,
+        Self::NothingPassedOn,
+        Self::TwoWatch,
+        Self::DeathIsAnyones,
     ];
 }
 

@@ -49,6 +49,9 @@ pub struct Contender {
     pub style: Style,
 }
 
+/// The stream of chance for faults that are drawn apart.
+const APART: u64 = 200;
+
 /// Where work runs.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Style {
@@ -80,11 +83,13 @@ impl Options {
         let latency = if kind.is_remote() { chance.pick(&[MILLI, 5 * MILLI, 40 * MILLI]) } else { MILLI };
         let mut job_chance = Chance::of(seed, job::STREAM);
         let mut unsure_chance = Chance::of(seed, job::STREAM + 2);
+        let mut apart = Chance::of(seed, APART);
         let mut is_present = |fault: &Fault| {
             let chance = match fault {
                 // Decided apart, so that runs without it are what they were before it was thought of.
                 Fault::UnsureGrants => &mut unsure_chance,
                 fault if fault.concerns_jobs() => &mut job_chance,
+                fault if fault.is_apart() => &mut apart,
                 _ => &mut chance,
             };
             chance.percent(fault.percent()) && fault.befalls(kind)

@@ -60,6 +60,8 @@ pub enum Situation {
     GivenBackTaken,
     /// A wall clock was set.
     WallSet,
+    /// Those first in line were struck, and then the leader went.
+    HeadOfLineGone,
 }
 
 /// Counts of one run, or of many.
@@ -80,7 +82,7 @@ pub struct Tally {
 
 impl Situation {
     /// All of them.
-    pub const ALL: [Self; 26] = [
+    pub const ALL: [Self; 27] = [
         Self::Election,
         Self::Takeover,
         Self::LostWhileAway,
@@ -107,6 +109,7 @@ impl Situation {
         Self::GivenBack,
         Self::GivenBackTaken,
         Self::WallSet,
+        Self::HeadOfLineGone,
     ];
 
     fn words(self) -> &'static str {
@@ -137,6 +140,7 @@ impl Situation {
             Self::GivenBack => "ticks given back",
             Self::GivenBackTaken => "ticks given back and granted again",
             Self::WallSet => "wall clocks set",
+            Self::HeadOfLineGone => "leaders that went after those next in line",
         }
     }
 }

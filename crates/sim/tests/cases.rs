@@ -1,7 +1,7 @@
 //! Faults that cannot be brought about on a real machine, or not without harm to others: a host that is suspended, a
 //! virtual machine that is paused, clocks that are set or run at other rates.
 
-use tenure_sim::{Fault, JobMistake, Mistake, ProcessMistake, Situation, Sweep, Swept};
+use tenure_sim::{Fault, JobMistake, Mistake, ProcessMistake, Situation, StoreMistake, Sweep, Swept};
 
 const SEEDS: u64 = 400;
 
@@ -37,6 +37,23 @@ fn case_08_a_store_whose_clock_is_set_can_have_two_leaders_but_no_stale_write_ge
     let swept = only(&[Fault::ClockStep], None);
     assert_eq!(swept.violation, None, "fencing and all else that does not rest on that clock holds");
     assert!(broken(&swept, "one-leader") > 0, "the limit is real, and the documents name it");
+}
+
+#[test]
+fn somebody_soon_leads_however_many_of_those_next_in_line_are_gone() {
+    let swept = only(&[Fault::HeadOfLine], None);
+    assert_eq!(swept.violation, None);
+    assert!(swept.tally.of(Situation::HeadOfLineGone) > 400);
+    // What others do: two are told, two watch, and whoever leaves or dies takes its place along.
+    for (mistake, invariant) in [
+        (StoreMistake::WakesTwo, "succession"),
+        (StoreMistake::NothingPassedOn, "succession"),
+        (StoreMistake::TwoWatch, "succession"),
+        (StoreMistake::DeathIsAnyones, "order"),
+    ] {
+        let mistaken = only(&[Fault::HeadOfLine], Some(Mistake::Store(mistake)));
+        assert_eq!(mistaken.violation.unwrap().1.invariant, invariant, "{mistake:?}");
+    }
 }
 
 #[test]

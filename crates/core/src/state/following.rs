@@ -72,8 +72,10 @@ impl Following {
             Some(_) if held.rank == 0 => Duration::ZERO,
             Some(_) => timing.stagger_min() + ctx.draw.part_of(timing.stagger_min()),
         };
-        // A clock that is wrong by years must not make us wait for years.
-        let remaining = held.remaining.min(timing.ttl().saturating_mul(8).max(Duration::from_secs(600)));
+        // Whoever is not heard of for longer loses its place in line, however long the leader's lease may be. And a clock
+        // that is wrong by years must not make us wait for years.
+        let longest = if ctx.has(Mutant::OversleepsPlace) { timing.ttl() * 8 } else { timing.ttl() };
+        let remaining = held.remaining.min(longest);
         // A store may count down to zero and still keep the lease for a while (etcd: half a second).
         if ctx.has(Mutant::WaitsForHints) {
             return State::Following(self);

@@ -318,5 +318,12 @@ fn a_lower_priority_waits_longer_on_a_vacancy() {
 fn a_store_whose_clock_is_years_ahead_is_not_waited_for() {
     let (mut bench, request) = Bench::campaigning();
     bench.reply(request.id, held(4, s(1_000_000_000)));
-    assert_eq!(bench.sleeps(), Some(s(600) + Timing::QUANTUM));
+    assert_eq!(bench.sleeps(), Some(s(15) + Timing::QUANTUM));
+}
+
+#[test]
+fn a_longer_lease_than_its_own_does_not_make_it_lose_its_place() {
+    let (mut bench, request) = Bench::campaigning();
+    bench.reply(request.id, held(4, s(45)));
+    assert_eq!(bench.sleeps(), Some(s(15) + Timing::QUANTUM), "it stands by for one and a half of its own ttl");
 }

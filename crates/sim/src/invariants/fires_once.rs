@@ -13,17 +13,33 @@ use crate::world::{Run, View};
 
 #[derive(Default)]
 pub(crate) struct FiresOnce {
-    /// By job and tick: under which term it fired last, and whether the store has confirmed its end.
-    fired: BTreeMap<(usize, Tick), (Term, bool)>,
+    /// By job and tick: under which term it fired last.
+    fired: BTreeMap<(usize, Tick), Fired>,
+}
+
+struct Fired {
+    term: Term,
+    /// It was run again.
+    is_again: bool,
+    /// The store has confirmed its end.
+    is_told: bool,
 }
 
 impl FiresOnce {
     fn begin(&mut self, world: &View<'_>, run: &Run) -> Result<(), String> {
         let policy = &world.jobs[run.job].policy;
-        let before = self.fired.insert((run.job, run.tick), (run.term, false));
-        let Some((term, is_told)) = before else { return Ok(()) };
-        let wants = policy.interrupted == Interrupted::Again && run.act == Act::RunAgain;
-        if wants && !is_told && run.term > term {
+        let is_again = run.act == Act::RunAgain;
+        let now = Fired { term: run.term, is_again, is_told: false };
+        let Some(before) = self.fired.insert((run.job, run.tick), now) else { return Ok(()) };
+        let Fired { term, is_told, .. } = before;
+        let wants = policy.interrupted == Interrupted::Again;
+        if wants && is_again && !is_told && run.term > term {
+            return Ok(());
+        }
+        if wants && before.is_again && run.term < term {
+            // What was granted before begins beside what was run again for it. Then two lead, and others say whether
+            // that may be.
+            self.fired.insert((run.job, run.tick), before);
             return Ok(());
         }
         let told = if is_told { ", and its end was told" } else { "" };
@@ -48,10 +64,8 @@ impl Invariant for FiresOnce {
                 if let (JobRequest::Finish(finish), JobReply::Finished(true)) = (served.request, served.reply) {
                     let job = world.jobs.iter().position(|job| job.policy.job == finish.job);
                     let known = job.and_then(|job| self.fired.get_mut(&(job, finish.tick)));
-                    if let Some((term, is_told)) = known
-                        && *term == finish.term
-                    {
-                        *is_told = true;
+                    if let Some(fired) = known.filter(|fired| fired.term == finish.term) {
+                        fired.is_told = true;
                     }
                 }
                 Ok(())

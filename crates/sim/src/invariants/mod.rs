@@ -15,6 +15,7 @@ mod marks_grow;
 mod never_early;
 mod nothing_lost;
 mod one_leader;
+mod order;
 mod own_work;
 mod progress;
 mod quiet;
@@ -22,6 +23,7 @@ mod resigned_terms;
 mod runs_alone;
 mod steadiness;
 mod stops;
+mod succession;
 mod terms;
 mod work;
 
@@ -70,6 +72,12 @@ pub(crate) enum Seen<'a> {
     ToldToStop { node: usize },
     /// A candidate has left.
     Stopped { node: usize },
+    /// The store granted a new term.
+    Granted { node: usize },
+    /// A lease was released, or whoever it was kept for has left.
+    Released,
+    /// The store can see that whoever holds the lease is dead.
+    HolderDied,
     /// The faults have been over long enough for somebody to lead.
     LongHealed,
     /// The leader was killed while all was well.
@@ -121,6 +129,8 @@ impl Invariants {
                 Box::<stops::Stops>::default(),
                 Box::new(after_healing::AfterHealing),
                 Box::<failover::Failover>::default(),
+                Box::<succession::Succession>::default(),
+                Box::<order::Order>::default(),
                 Box::<claims_by_holder::ClaimsByHolder>::default(),
                 Box::<fires_once::FiresOnce>::default(),
                 Box::new(fires_while_leading::FiresWhileLeading),

@@ -53,6 +53,13 @@ pub fn can_make(mistake: Mistake) -> bool {
         Mistake::Store(
             StoreMistake::ChallengersTtl | StoreMistake::ExpiryForgotten | StoreMistake::GivesBackItself,
         ) => false,
+        // It sees nobody die, and nobody has to lead soon.
+        Mistake::Store(
+            StoreMistake::WakesTwo
+            | StoreMistake::NothingPassedOn
+            | StoreMistake::TwoWatch
+            | StoreMistake::DeathIsAnyones,
+        ) => false,
         // Clocks do not stop.
         Mistake::Process(ProcessMistake::ClockStopsInSuspend) => false,
         // There are no jobs.

@@ -2,10 +2,10 @@
 
 use std::time::Duration;
 
-use tenure_core::record::{Effects, LeaseRecord, Moment, Record};
+use tenure_core::record::{Effects, LeaseRecord, Moment, Record, Watch};
 use tenure_core::{
-    Campaign, Candidate, ElectionKey, ElectionName, Instant, Leader, Metadata, Namespace, Renew, RenewReply, Reply,
-    Resign, Term, Verb,
+    Campaign, Candidate, ElectionKey, ElectionName, Instant, Leader, Metadata, Namespace, Nonce, Renew, RenewReply,
+    Reply, Resign, Term, Verb,
 };
 
 use crate::mistake::StoreMistake;
@@ -54,10 +54,23 @@ impl Desk<'_> {
                 Reply::Resign(Ok(()))
             }
         };
+        if self.mistake == Some(StoreMistake::WakesTwo) {
+            effects.wake.truncate(2);
+        }
         (self.err_after(verb, before, reply), effects)
     }
 
-    fn campaign(&self, nonce: tenure_core::Nonce) -> Campaign {
+    /// Whose end this candidate waits for.
+    pub(crate) fn watches(&self, nonce: Nonce, rank: u32) -> Vec<Watch> {
+        let watches = self.record.watches(nonce, rank, &self.at);
+        if self.mistake != Some(StoreMistake::TwoWatch) {
+            return watches;
+        }
+        let leader = self.record.lease.as_ref().map(|lease| lease.process);
+        watches.into_iter().filter(|watch| rank < 2 && Some(watch.process) == leader).collect()
+    }
+
+    fn campaign(&self, nonce: Nonce) -> Campaign {
         let asked = self.candidate.timing.ttl();
         Campaign {
             key: self.key.clone(),
@@ -76,6 +89,15 @@ impl Desk<'_> {
         let runs = self.record.lease.as_ref().is_some_and(|lease| now < lease.expires_at);
         match (self.mistake, verb) {
             (Some(StoreMistake::BlindRelease), Verb::Resign { .. }) => self.record.lease = None,
+            (Some(StoreMistake::NothingPassedOn), Verb::Resign { nonce, .. }) => {
+                self.record.reservation.take_if(|reservation| reservation.nonce == Some(*nonce));
+            }
+            (Some(StoreMistake::DeathIsAnyones), Verb::Campaign { .. }) => {
+                let over = |lease: &&mut LeaseRecord| lease.is_over(&self.at);
+                if let Some(lease) = self.record.lease.as_mut().filter(over) {
+                    lease.expires_at = lease.expires_at.min(now);
+                }
+            }
             (Some(StoreMistake::ExpiringTerm), Verb::Campaign { .. }) if !runs => self.record.last_term = None,
             (Some(StoreMistake::LabelOwnsLease), Verb::Campaign { nonce }) => {
                 let namesake = |lease: &&mut LeaseRecord| lease.leader.candidate == self.candidate.id;

@@ -8,7 +8,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use tenure_core::cron::{JobRecord, Ledger, RunRecord, Tick};
-use tenure_core::record::{Effects, Moment, ProcessToken, Record, Wake};
+use tenure_core::record::{Effects, Moment, ProcessToken, Record, Wake, Watch};
 use tenure_core::{CampaignReply, Candidate, ElectionKey, Instant, JobName, Reply, Term, Verb};
 
 use crate::clock::{Clock, MILLI, SECOND, True};
@@ -62,6 +62,10 @@ pub(crate) struct Answer {
     pub(crate) wake: Vec<Wake>,
     /// A new term was granted.
     pub(crate) granted: Option<Term>,
+    /// The lease was released, or whoever it was kept for has left.
+    pub(crate) released: bool,
+    /// Whose end the one that asked waits for from now on, where ends are seen.
+    pub(crate) watches: Vec<Watch>,
 }
 
 /// What the quorum's leases last at least.
@@ -101,7 +105,7 @@ impl Store {
             Some(old) if caller.at_old_primary => &mut old.record,
             _ => &mut self.kept.record,
         };
-        let last_term = record.last_term;
+        let (last_term, was_led) = (record.last_term, record.lease.is_some());
         let mut desk = Desk {
             record,
             at: Moment { now: shown, unix_ms: 0, process: caller.process, is_gone: caller.is_gone },
@@ -116,7 +120,34 @@ impl Store {
             Reply::Campaign(Ok(CampaignReply::Granted { term })) if Some(term) > last_term => Some(term),
             _ => None,
         };
-        Answer { reply, wake: effects.wake, granted }
+        let is_resignation = matches!(verb, Verb::Resign { .. });
+        let released = is_resignation && (was_led && desk.record.lease.is_none() || !effects.wake.is_empty());
+        let watches = match (&reply, verb) {
+            (Reply::Campaign(Ok(CampaignReply::Held(held))), Verb::Campaign { nonce }) if self.kind.sees_death() => {
+                desk.watches(*nonce, held.rank)
+            }
+            _ => Vec::new(),
+        };
+        Answer { reply, wake: effects.wake, granted, released, watches }
+    }
+
+    /// Those who stand by, the next one first, at this moment of its clock.
+    pub(crate) fn line(&self, shown: Instant) -> impl Iterator<Item = ProcessToken> + '_ {
+        let record = &self.kept.record;
+        let mut line: Vec<_> = record.standing_by.iter().filter(|stand_by| shown < stand_by.fresh_until).collect();
+        line.sort_by_key(|stand_by| (std::cmp::Reverse(stand_by.priority), stand_by.since, stand_by.nonce));
+        line.into_iter().map(|stand_by| stand_by.process)
+    }
+
+    /// What is left of the lease at this moment of its clock.
+    pub(crate) fn lease_left(&self, shown: Instant) -> Duration {
+        self.kept.record.lease.as_ref().map_or(Duration::ZERO, |lease| lease.expires_at.saturating_since(shown))
+    }
+
+    /// The process that holds a lease which runs, and its term.
+    pub(crate) fn holder(&self, shown: Instant) -> Option<(ProcessToken, Term)> {
+        let lease = self.kept.record.lease.as_ref().filter(|lease| shown < lease.expires_at)?;
+        Some((lease.process, lease.leader.term))
     }
 
     /// One atomic step about jobs, at this moment of the wall clock.

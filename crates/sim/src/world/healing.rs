@@ -27,6 +27,7 @@ impl World {
         self.let_jobs_catch_up()?;
         self.mend_links();
         self.hand_over()?;
+        self.lose_head_of_line()?;
         self.kill_leader()?;
         self.stop_all()
     }
@@ -37,7 +38,7 @@ impl World {
         self.say(|_| "* all is mended".to_owned());
         // What a pause has held back must not make anybody ill again.
         let ill = |event: &Event| matches!(event, Event::AtProcess { input: Input::Health { well: false }, .. });
-        self.queue.retain(|event| !matches!(event, Event::Fault(_)) && !ill(event));
+        self.queue.retain(|event| !matches!(event, Event::Fault(_) | Event::Go { .. }) && !ill(event));
         self.store_down_until = self.now;
         self.store_slow_until = self.now;
         for machine in &mut self.machines {
@@ -108,7 +109,7 @@ impl World {
         self.options.jobs.iter().filter(wants).any(|job| self.store.given_back(&job.policy.job).next().is_some())
     }
 
-    fn leading(&self) -> Option<usize> {
+    pub(super) fn leading(&self) -> Option<usize> {
         (0..self.nodes.len()).find(|node| self.nodes[*node].told.is_some())
     }
 
@@ -128,7 +129,7 @@ impl World {
     fn kill_leader(&mut self) -> Outcome {
         let Some(leader) = self.leading() else { return Ok(()) };
         self.count(Situation::LeaderCrash);
-        self.crash(leader)?;
+        self.die(leader)?;
         self.see(&Seen::LeaderKilled)?;
         self.run_until(self.now + self.failover_max() + SECOND)?;
         self.see(&Seen::LongWithoutLeader)

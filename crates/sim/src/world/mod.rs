@@ -2,6 +2,7 @@
 
 mod healing;
 mod jobs;
+mod line;
 mod network;
 mod node;
 mod process;
@@ -27,8 +28,7 @@ pub(crate) use jobs::{Run, Served};
 use node::{Machine, Node};
 pub(crate) use queue::Life;
 use queue::{Event, Queue};
-pub(crate) use view::View;
-use view::nanos;
+pub(crate) use view::{View, nanos};
 
 /// The world of one run.
 pub(crate) struct World {
@@ -49,6 +49,12 @@ pub(crate) struct World {
     fault_chance: Vec<Chance>,
     broken: Broken,
     disturbed_at: True,
+    /// Until when a message that was hit on its way may make somebody late.
+    jolted_at: True,
+    /// Whoever the next lease that is released is kept for leaves before it hears of it.
+    successor_leaves: bool,
+    /// The term of the last holder whose end was seen.
+    ended: Option<tenure_core::Term>,
     healed: bool,
     /// Who was elected last.
     leader: Option<queue::Life>,
@@ -103,6 +109,9 @@ impl World {
             fault_chance: streams.map(|stream| Chance::of(options.seed, stream)).collect(),
             broken: Broken::default(),
             disturbed_at: 0,
+            jolted_at: 0,
+            successor_leaves: false,
+            ended: None,
             healed: false,
             leader: None,
             newest_write: None,
@@ -136,6 +145,7 @@ impl World {
             self.now = self.now.max(at);
             self.tally.events += 1;
             let is_of_jobs = self.step(at)?;
+            self.tell_of_ends()?;
             if !is_of_jobs {
                 self.see(&Seen::Passing)?;
             }
@@ -182,6 +192,7 @@ impl World {
                 Ok(())
             }
             Event::Restart { node } => self.start(node),
+            Event::Go { of, away, leaves } => self.go(of, away, leaves),
             Event::Recover { of } => self.recover(of),
             Event::Eased => {
                 self.disturb();
@@ -196,6 +207,12 @@ impl World {
         let view = View {
             now: self.now,
             disturbed_at: self.disturbed_at,
+            jolted_at: self.jolted_at,
+            calm: self.calm(),
+            succession_max: self.succession_max(),
+            prompt_max: self.prompt_max(),
+            sees_death: self.options.kind.sees_death(),
+            shown: self.store_shows(),
             patience: self.patience(),
             failover_max: self.failover_max(),
             store_is_well: self.now >= self.store_down_until.max(self.store_slow_until),

@@ -5,14 +5,16 @@ use std::time::Duration;
 use tenure_core::record::{ProcessToken, Wake};
 use tenure_core::{CampaignReply, Failure, Input, Instant, LossReason, Reply, Request, Verb};
 
+use super::node::Node;
 use super::queue::{Event, Life};
 use super::view::nanos;
 use super::{Outcome, World};
 use crate::clock::{MILLI, True};
 use crate::fault::Fault;
+use crate::invariants::Seen;
 use crate::kind::Kind;
 use crate::mistake::{Mistake, StoreMistake};
-use crate::store::Caller;
+use crate::store::{Answer, Caller};
 use crate::tally::Situation;
 use crate::words;
 
@@ -56,13 +58,19 @@ impl World {
             return Ok(());
         }
         let lateness = Duration::from_nanos(self.chance.up_to(500 * MILLI));
-        let (reply, wake, granted) = self.with_caller(from, lateness, |store, caller| {
-            let answer = store.serve(caller, &request.verb);
-            (answer.reply, answer.wake, answer.granted)
-        });
+        let answer = self.with_caller(from, lateness, |store, caller| store.serve(caller, &request.verb));
+        let Answer { reply, wake, granted, released, watches } = answer;
+        if self.nodes[from.node].life == from.life {
+            self.nodes[from.node].watches = watches;
+        }
         if let Some(term) = granted {
             self.say(|world| format!("the store grants term {term} to {}", world.name(from.node)));
             self.note_ghost(from);
+            self.see(&Seen::Granted { node: from.node })?;
+        }
+        if released {
+            self.see(&Seen::Released)?;
+            self.let_successor_leave()?;
         }
         self.wake(&wake);
         let reply = self.vouch(from, request, reply, sent);
@@ -99,15 +107,9 @@ impl World {
     ) -> T {
         let shown = self.store_shows();
         let node = &self.nodes[from.node];
-        let sees_death = self.options.kind == Kind::Embedded;
+        let sees_death = self.options.kind.sees_death();
         let nodes = &self.nodes;
-        // A process counts as gone when nothing of it is left, its work included.
-        let is_gone = |process: ProcessToken| {
-            let of = life_of(process);
-            let node = &nodes[of.node];
-            let runs = node.life == of.life && node.elector.is_some();
-            sees_death && !runs && node.work.as_ref().is_none_or(|work| work.of != of)
-        };
+        let is_gone = |process: ProcessToken| sees_death && is_gone(nodes, life_of(process));
         let caller = Caller {
             now: self.now,
             shown,
@@ -131,6 +133,9 @@ impl World {
         for Wake { process, after } in wake {
             let to = life_of(*process);
             let lost = self.options.has(Fault::LostHints) && !self.healed && self.chance.percent(60);
+            if lost {
+                self.jolted_at = self.jolted_at.max(self.now);
+            }
             if lost || self.nodes[to.node].is_cut_off(self.now) {
                 continue;
             }
@@ -145,7 +150,12 @@ impl World {
         if cut || self.is_hit(Fault::Loss) {
             return self.disturb_unless(cut);
         }
-        let reply = if self.is_hit(Fault::StoreErrors) { failed(&request.verb, Failure::Unknown) } else { reply };
+        let reply = if self.is_hit(Fault::StoreErrors) {
+            self.jolted_at = self.jolted_at.max(self.now);
+            failed(&request.verb, Failure::Unknown)
+        } else {
+            reply
+        };
         let copies = self.copies();
         for _ in 0..copies {
             let at = self.now + self.latency() + self.slowness(to.node);
@@ -182,7 +192,9 @@ impl World {
         // Just in time, or much too late.
         let ttl = nanos(self.options.ttl_max());
         let longest = if self.chance.percent(60) { ttl / 10 } else { ttl * 3 / 2 };
-        usual + self.chance.up_to(longest)
+        let delayed = usual + self.chance.up_to(longest);
+        self.jolted_at = self.jolted_at.max(self.now + delayed);
+        delayed
     }
 
     /// Not quite as long as the one that waits has patience.
@@ -203,6 +215,13 @@ impl World {
     }
 }
 
+/// A process counts as gone when nothing of it is left, its work included.
+pub(super) fn is_gone(nodes: &[Node], of: Life) -> bool {
+    let node = &nodes[of.node];
+    let runs = node.life == of.life && node.elector.is_some();
+    !runs && node.work.as_ref().is_none_or(|work| work.of != of)
+}
+
 fn failed(verb: &Verb, failure: Failure) -> Reply {
     match verb {
         Verb::Campaign { .. } => Reply::Campaign(Err::<CampaignReply, _>(failure)),
@@ -215,7 +234,7 @@ fn token(life: Life) -> ProcessToken {
     ProcessToken((life.node as u128) << 32 | u128::from(life.life))
 }
 
-fn life_of(token: ProcessToken) -> Life {
+pub(super) fn life_of(token: ProcessToken) -> Life {
     let node = usize::try_from(token.0 >> 32).unwrap_or_default();
     Life { node, life: u32::try_from(token.0 & u128::from(u32::MAX)).unwrap_or_default() }
 }

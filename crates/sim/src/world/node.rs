@@ -1,5 +1,6 @@
 //! A candidate: its process, the machine under it, its work, and its line to the store.
 
+use tenure_core::record::Watch;
 use tenure_core::{Elector, Instant, Standing, Term};
 
 use super::queue::Life;
@@ -32,6 +33,8 @@ pub(crate) struct Node {
     pub(crate) work: Option<Work>,
     pub(crate) link: Link,
     pub(crate) is_ill: bool,
+    /// Whose end it waits for.
+    pub(crate) watches: Vec<Watch>,
 }
 
 /// Work under a term.
@@ -72,6 +75,7 @@ impl Node {
             work: None,
             link: Link::default(),
             is_ill: false,
+            watches: Vec::new(),
         }
     }
 

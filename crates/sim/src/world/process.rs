@@ -6,11 +6,14 @@ use super::node::Work;
 use super::queue::{Event, Life};
 use super::view::nanos;
 use super::{Outcome, World};
-use crate::clock::MILLI;
+use crate::clock::{MILLI, SECOND};
 use crate::invariants::Seen;
 use crate::mistake::{Mistake, ProcessMistake};
 use crate::tally::Situation;
 use crate::words;
+
+/// How long whoever left stays away when all is well.
+pub(super) const RESTS: u64 = 10 * SECOND;
 
 impl World {
     /// A process begins to stand.
@@ -29,21 +32,27 @@ impl World {
         process.life += 1;
         process.told = None;
         process.is_ill = false;
+        process.watches.clear();
         self.disturb();
         self.say(|world| format!("{} starts", world.name(node)));
         self.see(&Seen::Started { node })?;
         self.feed(node, Input::Start)
     }
 
-    /// A process is gone from one instant to the next. What it had started is ended by its guard.
+    /// A process is gone, and nothing else may be expected for a while.
     pub(super) fn crash(&mut self, node: usize) -> Outcome {
+        self.disturb();
+        self.die(node)
+    }
+
+    /// A process is gone from one instant to the next. What it had started is ended by its guard.
+    pub(super) fn die(&mut self, node: usize) -> Outcome {
         if self.nodes[node].elector.take().is_none() {
             return Ok(());
         }
         let process = &mut self.nodes[node];
         (process.timeout, process.wake_at) = (None, None);
         process.told = None;
-        self.disturb();
         self.say(|world| format!("{} dies", world.name(node)));
         self.see(&Seen::Crashed { node })?;
         self.orphan_work(node)
@@ -164,7 +173,7 @@ impl World {
                 self.nodes[node].wake_at = None;
                 self.nodes[node].timeout = None;
                 if self.healed && self.now >= self.store_down_until {
-                    self.queue.put(self.now, Event::Restart { node });
+                    self.queue.put(self.now + RESTS, Event::Restart { node });
                 }
                 self.orphan_work(node)
             }

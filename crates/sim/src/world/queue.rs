@@ -34,6 +34,8 @@ pub(crate) enum Event {
     ClockGoesOn { machine: usize },
     /// A process that died, or left, begins again.
     Restart { node: usize },
+    /// A process dies or leaves, and begins again after so long.
+    Go { of: Life, away: u64, leaves: bool },
     /// An application is well again.
     Recover { of: Life },
     /// Something that was wrong is over.

@@ -92,6 +92,7 @@ impl World {
                 self.store.replace();
             }
             Fault::WallStep => self.step_wall(node),
+            Fault::HeadOfLine => return self.strike_head_of_line(),
             Fault::Loss
             | Fault::Duplication
             | Fault::Delay
@@ -105,7 +106,7 @@ impl World {
         Ok(())
     }
 
-    fn pause(&mut self, node: usize, lasts: u64) {
+    pub(super) fn pause(&mut self, node: usize, lasts: u64) {
         let process = &mut self.nodes[node];
         process.paused_until = process.paused_until.max(self.now + lasts);
         let until = process.paused_until;
@@ -139,7 +140,7 @@ impl World {
         self.set_alarms();
     }
 
-    fn strike_dead(&mut self, node: usize, lasts: u64) -> Outcome {
+    pub(super) fn strike_dead(&mut self, node: usize, lasts: u64) -> Outcome {
         let leads = self.nodes[node].told.is_some();
         if leads {
             self.count(Situation::LeaderCrash);
@@ -207,7 +208,7 @@ impl World {
         self.wake(&wake);
     }
 
-    fn leave(&mut self, node: usize, lasts: u64) -> Outcome {
+    pub(super) fn leave(&mut self, node: usize, lasts: u64) -> Outcome {
         let standing = self.nodes[node].elector.as_ref().map(tenure_core::Elector::standing);
         if standing.is_none_or(|standing| standing == Standing::Stopped) {
             return Ok(());

@@ -3,9 +3,10 @@
 use std::time::Duration;
 
 use tenure_core::cron::Tick;
-use tenure_core::{JobName, Term, Timing};
+use tenure_core::{Instant, JobName, Term, Timing};
 
 use super::jobs::Run;
+use super::network::life_of;
 use super::node::{Machine, Node};
 use super::queue::Life;
 use crate::clock::{Clock, MILLI, True};
@@ -18,10 +19,22 @@ pub(crate) struct View<'a> {
     pub(crate) now: True,
     /// When something last began or ceased to be wrong.
     pub(crate) disturbed_at: True,
+    /// Until when a message that was hit on its way may make somebody late.
+    pub(crate) jolted_at: True,
     /// How long it may take until somebody leads when nothing new goes wrong.
     pub(crate) patience: u64,
     /// How long it may take until somebody leads after a leader died, when all else is well.
     pub(crate) failover_max: u64,
+    /// How long nothing must have gone wrong for everybody to wait for nothing but its turn.
+    pub(crate) calm: u64,
+    /// How long it may take until somebody leads when the leader has gone and those next in line do not answer.
+    pub(crate) succession_max: u64,
+    /// The same when all of them answer.
+    pub(crate) prompt_max: u64,
+    /// Whether the store sees processes die.
+    pub(super) sees_death: bool,
+    /// What the clock that leases run on shows.
+    pub(super) shown: Instant,
     /// Whether everybody who is not cut off is answered.
     pub(crate) store_is_well: bool,
     pub(crate) jobs: &'a [Job],
@@ -155,6 +168,33 @@ impl View<'_> {
             && !node.is_ill
             && !node.is_cut_off(self.now)
             && self.now >= node.away_until(self.machines)
+    }
+
+    /// Whether everybody waits for its turn, and for nothing else: all has been calm for a while.
+    pub(crate) fn is_calm(&self) -> bool {
+        self.upset_at() + self.calm < self.now
+    }
+
+    /// When something last went wrong, with messages or otherwise.
+    pub(crate) fn upset_at(&self) -> True {
+        self.disturbed_at.max(self.jolted_at)
+    }
+
+    /// What is left of the lease, whoever holds it.
+    pub(crate) fn lease_left(&self) -> Duration {
+        self.store.lease_left(self.shown)
+    }
+
+    /// Whether everybody in line answers, and those who cannot are known to be gone.
+    pub(crate) fn line_answers(&self) -> bool {
+        let mut line = self.store.line(self.shown).map(life_of);
+        line.all(|of| if self.lives(of) { self.is_well(of.node) } else { self.sees_death })
+    }
+
+    /// The candidates that stand by and live, the next one first.
+    pub(crate) fn line(&self) -> Vec<usize> {
+        let lives = self.store.line(self.shown).map(life_of).filter(|of| self.lives(*of));
+        lives.map(|of| of.node).collect()
     }
 
     /// When a candidate that was told to leave at `told` must have left, unless it was away.

@@ -176,6 +176,7 @@ macro_rules! __conformance_properties {
                 a_reservation_ends_with_its_grant
                 nothing_is_reserved_when_nobody_stands_by
                 a_stand_by_that_withdrew_is_not_reserved_for
+                a_successor_that_leaves_passes_the_lease_on
                 a_stale_stand_by_is_not_reserved_for
                 an_expiry_reserves_for_nobody
                 a_successor_may_resign_in_turn
@@ -194,6 +195,7 @@ macro_rules! __conformance_properties {
             }
             watch {
                 a_resignation_is_hinted_to_the_successor
+                a_resignation_is_hinted_to_the_third_in_line_too
                 a_hand_over_request_is_hinted_to_the_leader
                 a_grant_is_hinted_to_those_who_watch_everything
                 a_resignation_is_hinted_to_those_who_watch_everything

@@ -64,6 +64,7 @@ const NEEDS: &[(Feature, &[&str])] = &[
             "a_reservation_is_not_a_lease",
             "a_reservation_ends_with_its_grant",
             "a_stand_by_that_withdrew_is_not_reserved_for",
+            "a_successor_that_leaves_passes_the_lease_on",
             "a_stale_stand_by_is_not_reserved_for",
             "a_successor_may_resign_in_turn",
         ],

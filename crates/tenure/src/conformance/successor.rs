@@ -131,6 +131,17 @@ pub(super) async fn a_stand_by_that_withdrew_is_not_reserved_for(fixture: &dyn F
     second.wins().await;
 }
 
+pub(super) async fn a_successor_that_leaves_passes_the_lease_on(fixture: &dyn Fixture) {
+    let (leader, first, second) = leader_and_two(fixture).await;
+    let term = leader.wins().await;
+    stand_by_in_order(fixture, [&first, &second]).await;
+    leader.resigns(term).await;
+    first.withdraws().await;
+    assert_eq!(leader.observes().await.reserved_for, Some(id("second")));
+    leader.again().is_kept_out().await;
+    second.wins().await;
+}
+
 pub(super) async fn a_stale_stand_by_is_not_reserved_for(fixture: &dyn Fixture) {
     let (leader, stale, fresh) = leader_and_two(fixture).await;
     let (leader, brief) = (leader.with_ttl(LONG), unit(&*stale.store));

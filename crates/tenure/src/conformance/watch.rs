@@ -6,7 +6,7 @@ use futures_util::FutureExt;
 use futures_util::stream::{BoxStream, StreamExt};
 
 use super::Fixture;
-use super::player::{LONG, Player, key};
+use super::player::{LONG, Player, a_little_later, key};
 use crate::store::{ElectionKey, Hint, Interest};
 
 /// How often the same thing is tried before hints count as not being sent at all.
@@ -31,6 +31,33 @@ pub(super) async fn a_resignation_is_hinted_to_the_successor(fixture: &dyn Fixtu
         }
     }
     panic!("no resignation was ever hinted to the successor");
+}
+
+/// The first two may stand still, and then nobody else would look before the lease that was resigned had run out.
+pub(super) async fn a_resignation_is_hinted_to_the_third_in_line_too(fixture: &dyn Fixture) {
+    let leader = Player::new(fixture, "leader").await;
+    let [first, second, third] = [
+        Player::new(fixture, "first").await,
+        Player::new(fixture, "second").await,
+        Player::new(fixture, "third").await,
+    ];
+    let (Some(_first), Some(_second)) = (watch(&first, Interest::Own), watch(&second, Interest::Own)) else { return };
+    let Some(mut hints) = watch(&third, Interest::Own) else { return };
+    for attempt in 0..TRIES {
+        let election = key(&format!("attempt {attempt}"));
+        let leader = leader.in_election(election.clone());
+        let term = leader.wins().await;
+        for player in [&first, &second, &third] {
+            player.in_election(election.clone()).is_kept_out().await;
+            a_little_later(fixture).await;
+        }
+        drain(&mut hints);
+        leader.resigns(term).await;
+        if hears_of(&mut hints, &election).await {
+            return;
+        }
+    }
+    panic!("no resignation was ever hinted to the third in line");
 }
 
 pub(super) async fn a_hand_over_request_is_hinted_to_the_leader(fixture: &dyn Fixture) {

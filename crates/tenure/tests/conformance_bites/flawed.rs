@@ -1,6 +1,7 @@
 //! The reference store with one mistake in it.
 
 use std::collections::BTreeMap;
+use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
@@ -26,6 +27,8 @@ pub(crate) struct Flawed {
     clock: Arc<VirtualClock>,
     flaw: Option<Flaw>,
     seen: Arc<Mutex<BTreeMap<ElectionKey, Seen>>>,
+    /// How many ever wanted hints.
+    listeners: Arc<AtomicUsize>,
     /// What was said, and how many ever listened.
     pub(crate) said: Arc<Mutex<(Vec<Broadcast>, usize)>>,
 }
@@ -52,7 +55,14 @@ const CUT_AT: usize = 500;
 impl Flawed {
     pub(crate) fn new(clock: &Arc<VirtualClock>, flaw: Option<Flaw>) -> Self {
         let inner = MemoryStore::with_clock(Clock::controlled_by(clock));
-        Self { inner, clock: Arc::clone(clock), flaw, seen: Arc::default(), said: Arc::default() }
+        Self {
+            inner,
+            clock: Arc::clone(clock),
+            flaw,
+            seen: Arc::default(),
+            listeners: Arc::default(),
+            said: Arc::default(),
+        }
     }
 
     pub(crate) fn flaw(&self) -> Option<Flaw> {
@@ -174,6 +184,7 @@ impl Flawed {
                 return Err(StoreError::refused(StoreErrorKind::Other, "not held"));
             }
             Some(Flaw::KeepsWithdrawnStandBys) if !is_holder => return Ok(()),
+            Some(Flaw::LeavingFreesReservation) if !is_holder => self.evict(&request.key).await,
             Some(Flaw::IgnoresSuccessor) => request.successor = None,
             Some(Flaw::NeverReserves) if is_holder => self.evict(&request.key).await,
             Some(Flaw::TermFallsBackAfterResign) if is_holder => {
@@ -339,7 +350,9 @@ impl Store for Flawed {
     }
 
     fn watch(&self, interest: Interest) -> BoxStream<'static, Hint> {
-        let is_deaf = self.has(Flaw::SendsNoMessageHints) && interest == Interest::Messages;
+        let before = self.listeners.fetch_add(1, Ordering::Relaxed);
+        let is_deaf = self.has(Flaw::SendsNoMessageHints) && interest == Interest::Messages
+            || self.has(Flaw::HintsTwo) && before >= 2;
         if self.has(Flaw::SendsNoHints) || is_deaf { stream::pending().boxed() } else { self.inner.watch(interest) }
     }
 

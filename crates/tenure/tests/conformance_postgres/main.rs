@@ -23,6 +23,7 @@ fn on_a_server() {
 /// A pooler of transactions does not deliver notifications, and so nobody is hinted to anything or hears a broadcast.
 const NEED_PUSHES: &[&str] = &[
     "a_resignation_is_hinted_to_the_successor",
+    "a_resignation_is_hinted_to_the_third_in_line_too",
     "a_hand_over_request_is_hinted_to_the_leader",
     "a_grant_is_hinted_to_those_who_watch_everything",
     "a_resignation_is_hinted_to_those_who_watch_everything",

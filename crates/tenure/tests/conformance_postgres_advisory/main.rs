@@ -45,7 +45,7 @@ fn what_is_left_out_is_what_a_lock_cannot_have() {
         (Feature::Deadlines, 7),
         (Feature::Labels, 1),
         (Feature::Metadata, 1),
-        (Feature::StandBys, 27),
+        (Feature::StandBys, 28),
         (Feature::Records, 6),
         (Feature::History, 6),
         (Feature::Handles, 1),

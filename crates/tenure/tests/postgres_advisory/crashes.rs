@@ -27,7 +27,7 @@ async fn a_leader_that_is_gone_is_missed_at_once() {
 
 #[tokio::test]
 async fn a_few_of_many_wait_and_only_for_a_while() {
-    const WAITERS: usize = 3;
+    const WAITERS: usize = 5;
     let database = SERVER.new_database();
     let ttl = Duration::from_secs(4);
     let leader = Stander::at(&url(&database), "1", "leader");

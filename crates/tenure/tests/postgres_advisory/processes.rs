@@ -15,7 +15,7 @@ use crate::support::{PASSWORD, PATIENCE, ROLE, SERVER, Stander, advisory, locks,
 
 const TTL: Duration = Duration::from_secs(3);
 /// So many of those who stand by wait for the end of the leader.
-const WAITERS: usize = 3;
+const WAITERS: usize = 5;
 
 /// Not a test: the entry of processes that tests start. Without an address it does nothing.
 #[tokio::test]

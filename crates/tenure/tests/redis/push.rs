@@ -96,11 +96,10 @@ async fn a_connection_that_was_killed_is_made_again_and_says_that_something_was_
 async fn a_successor_that_leaves_passes_the_lease_on() {
     let server = RedisServer::start();
     let handles = [(); 3].map(|()| open(&server.url()));
-    let [leader, first, second] = ["leader", "first", "second"].map(|name| name.to_owned());
-    let leader = Stander::new(&handles[0], "e", &leader);
+    let leader = Stander::new(&handles[0], "e", "leader");
     leader.granted().await;
     let (mut first_hints, mut second_hints) = (awake(&handles[1]).await, awake(&handles[2]).await);
-    let (first, second) = (Stander::new(&handles[1], "e", &first), Stander::new(&handles[2], "e", &second));
+    let (first, second) = (Stander::new(&handles[1], "e", "first"), Stander::new(&handles[2], "e", "second"));
     assert_eq!([first.held().await.rank, second.held().await.rank], [0, 1]);
     leader.resign().await.unwrap();
     assert_eq!(next(&mut first_hints).await, Hint::at(key("e")));

@@ -64,7 +64,7 @@ enum Wait {
 
 const WAIT: &str = include_str!("sql/wait.sql");
 /// So many wait for a holder. One would do if it could not be gone itself; more would only cost more connections.
-pub(super) const WAITERS_MAX: i64 = 3;
+pub(super) const WAITERS_MAX: i64 = 5;
 const BOUND_MIN: Duration = Duration::from_millis(500);
 const BOUND_MAX: Duration = Duration::from_secs(15);
 /// When there can be no second connection, candidates are told to look by themselves this often.

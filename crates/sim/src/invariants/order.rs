@@ -1,0 +1,50 @@
+//! Where deaths are seen, the first in line who lives follows a leader that died; nobody else takes its place while the
+//! lease is kept for it.
+
+use tenure_core::record::RESERVATION;
+
+use super::{Invariant, Seen};
+use crate::assumption::Assumption;
+use crate::clock::True;
+use crate::world::{View, nanos};
+
+#[derive(Default)]
+pub(crate) struct Order {
+    /// Who comes next, and since when.
+    next: Option<(usize, True)>,
+}
+
+impl Invariant for Order {
+    fn name(&self) -> &'static str {
+        "order"
+    }
+
+    fn rests_on(&self) -> &'static [Assumption] {
+        &[Assumption::StoreRemembers, Assumption::WorkCanBeKilled]
+    }
+
+    fn see(&mut self, world: &View<'_>, seen: &Seen<'_>) -> Result<(), String> {
+        match *seen {
+            // A lease that runs out meanwhile is anybody's.
+            Seen::HolderDied if world.is_calm() && world.lease_left() > RESERVATION * 2 => {
+                self.next = world.line().first().map(|first| (*first, world.now));
+            }
+            // The next one after it is not looked at: it may be anybody who has not heard of it yet.
+            Seen::Crashed { node } | Seen::ToldToStop { node } if self.next.is_some_and(|(next, _)| next == node) => {
+                self.next = None;
+            }
+            Seen::Released => self.next = None,
+            Seen::Granted { node } => {
+                let Some((next, since)) = self.next.take() else { return Ok(()) };
+                // On the fastest clock there is.
+                let kept_until = since + nanos(RESERVATION.mul_f64(8.0 / 9.0));
+                // Whoever was not heard of for too long has lost its place.
+                if node != next && world.now < kept_until && world.line().contains(&next) {
+                    return Err(format!("{} leads although {} comes before it", world.name(node), world.name(next)));
+                }
+            }
+            _ => (),
+        }
+        Ok(())
+    }
+}

@@ -1,0 +1,59 @@
+//! When a leader resigns, or dies where deaths are seen, somebody soon leads: however many of those next in line have
+//! left, died or stand still.
+
+use super::{Invariant, Seen};
+use crate::assumption::Assumption;
+use crate::clock::True;
+use crate::world::View;
+
+#[derive(Default)]
+pub(crate) struct Succession {
+    /// Since when nobody leads, and until when somebody has to.
+    due: Option<(True, True)>,
+}
+
+impl Invariant for Succession {
+    fn name(&self) -> &'static str {
+        "succession"
+    }
+
+    fn rests_on(&self) -> &'static [Assumption] {
+        &[
+            Assumption::ClocksGoOn,
+            Assumption::StoreClockIsNotSet,
+            Assumption::StoreRemembers,
+            Assumption::WorkCanBeKilled,
+        ]
+    }
+
+    fn see(&mut self, world: &View<'_>, seen: &Seen<'_>) -> Result<(), String> {
+        match *seen {
+            Seen::Released | Seen::HolderDied => {
+                self.begin(world, if world.line_answers() { world.prompt_max } else { world.succession_max });
+            }
+            Seen::Granted { .. } | Seen::Elected { .. } => self.due = None,
+            Seen::Passing => {
+                let Some((since, until)) = self.due else { return Ok(()) };
+                if world.upset_at() >= since {
+                    self.due = None;
+                } else if world.now > until {
+                    self.due = None;
+                    let well: Vec<usize> = world.line().into_iter().filter(|node| world.is_well(*node)).collect();
+                    if let Some(first) = well.first() {
+                        let seconds = (world.now - since) as f64 / 1e9;
+                        let name = world.name(*first);
+                        return Err(format!("nobody has led for {seconds:.1} s although {name} stands by and is well"));
+                    }
+                }
+            }
+            _ => (),
+        }
+        Ok(())
+    }
+}
+
+impl Succession {
+    fn begin(&mut self, world: &View<'_>, longest: u64) {
+        self.due = world.is_calm().then_some((world.now, world.now + longest));
+    }
+}

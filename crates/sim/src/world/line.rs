@@ -1,0 +1,149 @@
+//! Those who stand by: what befalls the first of them, and what a store that sees processes die tells the others.
+
+use tenure_core::Input;
+use tenure_core::record::RESERVATION;
+
+use super::network::{is_gone, life_of};
+use super::process::RESTS;
+use super::queue::{Event, Life};
+use super::view::nanos;
+use super::{Outcome, World};
+use crate::clock::{MILLI, SECOND};
+use crate::fault::Fault;
+use crate::invariants::Seen;
+use crate::tally::Situation;
+
+/// What befalls those first in line.
+#[derive(Clone, Copy)]
+enum Fate {
+    StandStill,
+    Die,
+    Leave,
+}
+
+impl World {
+    /// Those first in line go, at least one stays, and when all is calm again the leader goes.
+    pub(super) fn strike_head_of_line(&mut self) -> Outcome {
+        let line = self.line();
+        let Some(leader) = self.leader.filter(|leader| self.is_there(*leader)) else { return Ok(()) };
+        let Some(most) = line.len().checked_sub(1).filter(|most| *most > 0) else { return Ok(()) };
+        let (calm, ttl) = (self.calm(), nanos(self.options.ttl_max()));
+        let chance = self.chance_of(Fault::HeadOfLine);
+        let count = 1 + chance.index(most.min(3));
+        let fate = chance.pick(&[Fate::StandStill, Fate::Die, Fate::Leave]);
+        let leaves = chance.percent(50);
+        let at = self.now + 2 * calm + self.chance_of(Fault::HeadOfLine).up_to(ttl);
+        let away = at - self.now + ttl + 5 * SECOND;
+        for node in line.into_iter().take(count) {
+            match fate {
+                Fate::StandStill => self.pause(node, away),
+                Fate::Die => self.strike_dead(node, away)?,
+                Fate::Leave => self.leave(node, away)?,
+            }
+        }
+        self.count(Situation::HeadOfLineGone);
+        self.queue.put(at, Event::Go { of: leader, away, leaves });
+        Ok(())
+    }
+
+    /// All is well, but those first in line do not answer when the leader goes: they stand still, or died with it, or the
+    /// successor leaves before it hears that it is one.
+    pub(super) fn lose_head_of_line(&mut self) -> Outcome {
+        self.run_until(self.now + 2 * self.calm())?;
+        let line = self.line();
+        let (Some(leader), Some(most)) = (self.leading(), line.len().checked_sub(1).filter(|most| *most > 0)) else {
+            return Ok(());
+        };
+        let count = 1 + self.chance.index(most.min(3));
+        let fate = self.chance.pick(&[Fate::StandStill, Fate::Die, Fate::Leave]);
+        let leaves = matches!(fate, Fate::Leave) || self.chance.percent(50);
+        let (limit, now) = (self.succession_max() + 2 * SECOND, self.now);
+        for &node in line.iter().take(count) {
+            match fate {
+                Fate::StandStill => self.pause(node, limit),
+                Fate::Die => self.go(self.nodes[node].life(node), limit, false)?,
+                Fate::Leave => self.successor_leaves = true,
+            }
+        }
+        self.count(Situation::HeadOfLineGone);
+        self.go(self.nodes[leader].life(leader), limit, leaves)?;
+        self.run_until(now + limit + self.failover_max() + 2 * RESTS)
+    }
+
+    pub(super) fn let_successor_leave(&mut self) -> Outcome {
+        let first = self.line().first().copied().filter(|_| self.successor_leaves);
+        let Some(node) = first else { return Ok(()) };
+        self.successor_leaves = false;
+        self.see(&Seen::ToldToStop { node })?;
+        self.feed(node, Input::Stop)
+    }
+
+    /// Those who stand by and live, the next one first.
+    fn line(&self) -> Vec<usize> {
+        let lives = self.store.line(self.store_shows()).map(life_of).filter(|of| self.is_there(*of));
+        lives.map(|of| of.node).collect()
+    }
+
+    /// A process dies or leaves, if it is still there, and comes back later.
+    pub(super) fn go(&mut self, of: Life, away: u64, leaves: bool) -> Outcome {
+        if !self.is_there(of) {
+            return Ok(());
+        }
+        if leaves {
+            return self.leave(of.node, away);
+        }
+        self.queue.put(self.now + away, Event::Restart { node: of.node });
+        self.die(of.node)
+    }
+
+    /// Where ends are seen, whoever waits for one hears of it, each at its time.
+    pub(super) fn tell_of_ends(&mut self) -> Outcome {
+        if !self.options.kind.sees_death() {
+            return Ok(());
+        }
+        for node in 0..self.nodes.len() {
+            let to = self.nodes[node].life(node);
+            let mut watches = std::mem::take(&mut self.nodes[node].watches);
+            let ended = watches.extract_if(.., |watch| is_gone(&self.nodes, life_of(watch.process)));
+            let after: Vec<u64> = ended.map(|watch| nanos(watch.after)).collect();
+            self.nodes[node].watches = watches;
+            for after in after {
+                let at = self.now + after + self.chance.up_to(MILLI);
+                self.queue.put(at, Event::AtProcess { to, input: Input::Hint, sent: self.now });
+            }
+        }
+        let holder = self.store.holder(self.store_shows());
+        if let Some((process, term)) = holder
+            && self.ended != Some(term)
+            && is_gone(&self.nodes, life_of(process))
+        {
+            self.ended = Some(term);
+            self.see(&Seen::HolderDied)?;
+        }
+        Ok(())
+    }
+
+    /// An attempt that nobody answers, and the pause after it.
+    pub(super) fn calm(&self) -> u64 {
+        let timings = self.options.candidates.iter().map(|contender| &contender.candidate.timing);
+        let longest = timings.map(|timing| timing.attempt_timeout() * 2 + timing.renew_every()).max();
+        nanos(longest.unwrap_or_default().mul_f64(9.0 / 8.0))
+    }
+
+    /// Two reservations on a slow clock, and what everybody needs to look.
+    pub(super) fn succession_max(&self) -> u64 {
+        nanos((RESERVATION * 2).mul_f64(9.0 / 8.0)) + self.prompt_max()
+    }
+
+    /// The least keen wait 150 ms longer, those behind others a few steps of 5 ms, alarms ring late, and some answers are
+    /// slow.
+    pub(super) fn prompt_max(&self) -> u64 {
+        let timings = self.options.candidates.iter().map(|contender| &contender.candidate.timing);
+        let slow = timings.map(|timing| timing.reaction() * 2 + timing.attempt_timeout()).max().unwrap_or_default();
+        250 * MILLI + nanos(slow) + 10 * self.options.latency
+    }
+
+    fn is_there(&self, of: Life) -> bool {
+        self.nodes[of.node].life == of.life && self.nodes[of.node].elector.is_some()
+    }
+}
