@@ -7,7 +7,9 @@ use std::time::Duration;
 
 use clap::{Args, Parser, Subcommand, ValueEnum};
 
-pub use self::cron::{CheckArgs, CronArgs, CronCommand, CronRunArgs, CronStatusArgs, ForgetArgs, JobArgs, RETRIES_MAX};
+pub use self::cron::{
+    CheckArgs, CronArgs, CronCommand, CronRunArgs, CronStatusArgs, ForgetArgs, JobArgs, RETRIES_MAX, SteerArgs,
+};
 use crate::duration::parse as duration;
 use crate::exit::EXIT_CODES;
 use crate::metrics::MetricsArgs;

@@ -7,6 +7,7 @@ mod bad_input;
 mod broadcasts;
 mod cron;
 mod cron_ends;
+mod cron_orders;
 mod crontab;
 mod crowd;
 mod default_store;

@@ -20,7 +20,7 @@ impl Scheduler<'_> {
         let standings = self.ask_standings(term, unix_ms).await?;
         let running = self.running.values().map(|running| running.index);
         term.open(self.roster.jobs.iter().map(|(job, _)| job), standings, running);
-        term.learn_later(self.shared.clock.now(), unix_ms);
+        term.learn_later(self.shared.clock.now());
         self.report_marks(term, unix_ms);
         Ok(())
     }
@@ -29,10 +29,10 @@ impl Scheduler<'_> {
     pub(super) async fn learn(&mut self, term: &mut Term) -> Progress {
         let unix_ms = self.shared.clock.unix_ms();
         // Should it fail, ticks that are due do not wait for it.
-        term.learn_later(self.shared.clock.now(), unix_ms);
+        term.learn_later(self.shared.clock.now());
         let standings = self.ask_standings(term, unix_ms).await?;
         term.learn(standings);
-        term.learn_later(self.shared.clock.now(), unix_ms);
+        term.learn_later(self.shared.clock.now());
         Ok(())
     }
 
@@ -95,7 +95,7 @@ impl Scheduler<'_> {
                 Some((count, why)) => self.news(wish.index, wish.tick, JobNews::Passed { count, why }),
                 None => self.begin(term, wish),
             },
-            Claimed::Decided { .. } => {}
+            Claimed::Decided { .. } | Claimed::Paused => {}
             Claimed::Early { by } => {
                 // The planner allows for it from now on.
                 if !std::mem::replace(&mut term.told_of_clock, true) {

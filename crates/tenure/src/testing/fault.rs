@@ -44,11 +44,13 @@ pub enum Operation {
     ListJobs,
     /// [`JobLedger::forget`](crate::store::JobLedger::forget).
     ForgetJob,
+    /// [`JobLedger::steer`](crate::store::JobLedger::steer).
+    SteerJob,
 }
 
 impl Operation {
     /// All of them.
-    pub const ALL: [Self; 18] = [
+    pub const ALL: [Self; 19] = [
         Self::Campaign,
         Self::Renew,
         Self::Resign,
@@ -67,6 +69,7 @@ impl Operation {
         Self::Finish,
         Self::ListJobs,
         Self::ForgetJob,
+        Self::SteerJob,
     ];
 }
 

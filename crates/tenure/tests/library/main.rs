@@ -16,6 +16,7 @@ mod job_clocks;
 mod job_failover;
 mod job_faults;
 mod job_given_back;
+mod job_orders;
 mod job_policies;
 mod job_retries;
 mod job_support;

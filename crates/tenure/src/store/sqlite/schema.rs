@@ -13,7 +13,7 @@ const STEPS: [(i64, &str); 5] = [
     (2, include_str!("schema_messages.sql")),
     (3, include_str!("schema_broadcasts.sql")),
     (4, include_str!("schema_jobs.sql")),
-    (VERSION, include_str!("schema_counts.sql")),
+    (VERSION, include_str!("schema_job_orders.sql")),
 ];
 const APPLICATION_ID: i64 = 0x7465_6E75;
 
