@@ -203,7 +203,7 @@ looks like this (docs/cron.md has all of it):
 Commands get TENURE_ELECTION, TENURE_CANDIDATE, TENURE_TERM, TENURE_JOB, TENURE_TICK (when it was due, such as
 2030-01-01T04:30:00Z) and TENURE_RETRY (how often it failed before, mostly 0), no input, and not the store's address. When leadership ends, all running commands and their
 descendants get SIGTERM, then SIGKILL, before anybody else may lead. SIGTERM or SIGINT to tenure does the same and exits;
-asked twice, it kills them at once.";
+asked twice, it kills them at once. SIGHUP makes it read its file again: jobs are added, changed and removed, and runs go on.";
 
 const CHECK_EXAMPLES: &str = "\
 It exits with 2 and tells all that is wrong if the file or the expression cannot be used.

@@ -8,6 +8,7 @@ mod broadcasts;
 mod cron;
 mod cron_ends;
 mod cron_orders;
+mod cron_reload;
 mod crontab;
 mod crowd;
 mod default_store;

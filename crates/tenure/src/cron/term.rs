@@ -148,7 +148,7 @@ impl Term {
     }
 
     /// What to claim now, at most so much.
-    pub(super) fn wishes<'a>(&mut self, job: impl Fn(usize) -> Option<&'a Job>, unix_ms: u64, max: usize) -> Vec<Wish> {
+    pub(super) fn wishes(&mut self, job: impl Fn(usize) -> Option<Arc<Job>>, unix_ms: u64, max: usize) -> Vec<Wish> {
         let mut wishes = Vec::new();
         while wishes.len() < max
             && let Some(index) = self.agenda.first_due(unix_ms)

@@ -18,6 +18,7 @@ mod job_faults;
 mod job_given_back;
 mod job_orders;
 mod job_policies;
+mod job_reload;
 mod job_retries;
 mod job_support;
 mod jobs;
