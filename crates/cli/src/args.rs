@@ -61,7 +61,7 @@ pub enum Command {
     Lock(LockArgs),
     /// Run jobs by the calendar, each once across all instances.
     #[command(after_help = cron::EXAMPLES)]
-    Cron(CronArgs),
+    Cron(Box<CronArgs>),
     /// Campaign without a command; print one JSON line per event.
     #[command(after_help = ELECT_EXAMPLES)]
     Elect(ElectArgs),
