@@ -21,7 +21,7 @@ async fn ten_at_once_make_one_schema() {
         result.unwrap();
     }
     assert_eq!(place.value("SELECT count(*) FROM pg_namespace WHERE nspname = 'tenure'").unwrap(), "1");
-    assert_eq!(place.value("SELECT version FROM tenure.version").unwrap(), "2");
+    assert_eq!(place.value("SELECT version FROM tenure.version").unwrap(), "5");
     Stander::new(&place.store(), "e", "a").granted().await;
 }
 
