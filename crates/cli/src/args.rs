@@ -9,7 +9,9 @@ use std::time::Duration;
 
 use clap::{Args, Parser, Subcommand, ValueEnum};
 
-pub use self::cron::{CheckArgs, CronArgs, CronCommand, CronRunArgs, CronStatusArgs, ForgetArgs, JobArgs, RETRIES_MAX};
+pub use self::cron::{
+    CheckArgs, CronArgs, CronCommand, CronRunArgs, CronStatusArgs, ForgetArgs, JobArgs, RETRIES_MAX, SteerArgs,
+};
 use crate::duration::parse as duration;
 use crate::exit::EXIT_CODES;
 use crate::metrics::MetricsArgs;
@@ -62,7 +64,7 @@ pub enum Command {
     Lock(LockArgs),
     /// Run jobs by the calendar, each once across all instances.
     #[command(after_help = cron::EXAMPLES)]
-    Cron(CronArgs),
+    Cron(Box<CronArgs>),
     /// Campaign without a command; print one JSON line per event.
     #[command(after_help = examples::ELECT)]
     Elect(ElectArgs),

@@ -56,6 +56,12 @@ impl Signals {
         }
     }
 
+    /// The next signal that ends a program without a command of its own, or SIGHUP. Cancel safe.
+    pub async fn end_or_hang_up(&mut self) -> Asked {
+        let signal = self.end().await;
+        if signal == SignalKind::hangup().as_raw_value() { Asked::PassOn(signal) } else { Asked::End(signal) }
+    }
+
     /// The next signal that ends a program without a command of its own. Cancel safe.
     pub async fn end(&mut self) -> i32 {
         loop {

@@ -76,7 +76,7 @@ pub struct UnknownFault(String);
 
 impl Fault {
     /// All of them.
-    pub const ALL: [Self; 29] = [
+    pub const ALL: [Self; 30] = [
         Self::Pause,
         Self::Suspend,
         Self::VmPause,

@@ -11,7 +11,9 @@ use std::time::Duration;
 use futures_util::future::join_all;
 use tenure::JobName;
 use tenure::store::JobLedger;
-use tenure::store::ledger::{Act, Claim, Claimed, Finish, JobReport, Open, OpenJob, Outcome, RUNS_MAX, Tick};
+use tenure::store::ledger::{
+    Act, Claim, Claimed, Finish, JobOrder, JobReport, Open, OpenJob, Opened, Outcome, RUNS_MAX, Tick,
+};
 
 use self::agreement::{Player, Stores, World};
 
@@ -73,6 +75,7 @@ impl<'a> Game<'a> {
                 self.look(runs_max).await;
             }
             37 if self.world.below(20) == 0 => self.forget().await,
+            37 if self.world.below(4) == 0 => self.steer().await,
             _ => {
                 self.world.change_leader().await;
                 // Mostly somebody leads.
@@ -92,7 +95,7 @@ impl<'a> Game<'a> {
             let (key, jobs) = (key.clone(), jobs.clone());
             Open { key, nonce: player.nonce, term: player.terms[store], jobs }
         };
-        let answers = self.ask(async |store, ledger| ledger.open(&request(store)).await.unwrap()).await;
+        let answers = self.ask(async |store, ledger| same_second(ledger.open(&request(store)).await.unwrap())).await;
         self.world.agreed(&format!("open {jobs:?} as {}", player.candidate), answers);
     }
 
@@ -154,6 +157,19 @@ impl<'a> Game<'a> {
         self.world.agreed(&format!("jobs with at most {runs_max} runs"), answers)
     }
 
+    /// Mostly nothing is paused.
+    async fn steer(&mut self) {
+        let (key, job) = (self.world.key.clone(), self.job());
+        let orders = [JobOrder::Pause, JobOrder::RunNow, JobOrder::Resume, JobOrder::Resume];
+        let first = usize::try_from(self.world.below(2)).unwrap();
+        for order in &orders[first..] {
+            let answers = self.ask(async |_, ledger| ledger.steer(&key, &job, *order).await.unwrap()).await;
+            self.world.agreed(&format!("{order:?} {job}"), answers);
+            self.claim(0).await;
+            self.look(0).await;
+        }
+    }
+
     async fn forget(&mut self) {
         let (key, job) = (self.world.key.clone(), self.job());
         let answers = self.ask(async |_, ledger| ledger.forget(&key, &job).await.unwrap()).await;
@@ -207,8 +223,20 @@ impl<'a> Game<'a> {
     }
 }
 
+/// Each store has its own clock.
+fn same_second(mut opened: Opened) -> Opened {
+    if let Opened::Jobs(standings) = &mut opened {
+        standings.iter_mut().for_each(|standing| standing.requested = standing.requested.map(|_| Tick::default()));
+    }
+    opened
+}
+
 /// Each store has its own clock and its own terms.
 fn comparable(mut jobs: Vec<JobReport>) -> Vec<JobReport> {
+    for job in &mut jobs {
+        job.paused_at_unix_ms = job.paused_at_unix_ms.map(|_| 0);
+        job.requested = job.requested.map(|_| Tick::default());
+    }
     for run in jobs.iter_mut().flat_map(|job| &mut job.runs) {
         run.term = tenure_core::Term::new(1).unwrap();
         run.began_at_unix_ms = 0;

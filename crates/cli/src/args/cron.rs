@@ -33,6 +33,15 @@ pub enum CronCommand {
     /// Show the jobs of elections: how their last runs ended, and when they fire next.
     #[command(after_help = STATUS_EXAMPLES)]
     Status(CronStatusArgs),
+    /// Run a job once, as soon as may be, by whoever leads.
+    #[command(after_help = RUN_NOW_EXAMPLES)]
+    RunNow(SteerArgs),
+    /// Pause a job, whoever leads: no tick of it fires until it is resumed.
+    #[command(after_help = PAUSE_EXAMPLES)]
+    Pause(SteerArgs),
+    /// Resume a job that was paused.
+    #[command(after_help = RESUME_EXAMPLES)]
+    Resume(SteerArgs),
     /// Forget a job: its runs, and up to where its ticks are decided.
     #[command(after_help = FORGET_EXAMPLES)]
     Forget(ForgetArgs),
@@ -147,6 +156,18 @@ pub struct ForgetArgs {
     pub json: bool,
 }
 
+/// Arguments of `tenure cron run-now`, `pause` and `resume`.
+#[derive(Debug, Args)]
+pub struct SteerArgs {
+    /// The election.
+    pub election: String,
+    /// The job.
+    pub job: String,
+    /// Print JSON.
+    #[arg(long)]
+    pub json: bool,
+}
+
 /// The names of a policy, which completions can offer.
 fn policy<T>(names: &'static [&'static str]) -> impl TypedValueParser<Value = T>
 where
@@ -167,7 +188,7 @@ Examples:
   tenure cron \"30 4 * * MON-FRI\" --tz Europe/Berlin --name report --timeout 1h -- ./report --full
 
 Start the same in several places: each tick fires once among them, and at most once whatever happens. With `-- CMD` the
-first argument is an expression, without it a file; a file called check, status or forget is given as ./check. A file
+first argument is an expression, without it a file; a file called like a command of `tenure cron` is given as ./check. A file
 looks like this (docs/cron.md has all of it):
 
   election = \"housekeeping\"
@@ -185,7 +206,7 @@ looks like this (docs/cron.md has all of it):
 Commands get TENURE_ELECTION, TENURE_CANDIDATE, TENURE_TERM, TENURE_JOB, TENURE_TICK (when it was due, such as
 2030-01-01T04:30:00Z) and TENURE_RETRY (how often it failed before, mostly 0), no input, and not the store's address. When leadership ends, all running commands and their
 descendants get SIGTERM, then SIGKILL, before anybody else may lead. SIGTERM or SIGINT to tenure does the same and exits;
-asked twice, it kills them at once.";
+asked twice, it kills them at once. SIGHUP makes it read its file again: jobs are added, changed and removed, and runs go on.";
 
 const CHECK_EXAMPLES: &str = "\
 It exits with 2 and tells all that is wrong if the file or the expression cannot be used.
@@ -201,6 +222,28 @@ Examples:
   tenure cron status
   tenure cron status housekeeping --runs 10
   tenure cron status ./crontab.toml --json";
+
+const RUN_NOW_EXAMPLES: &str = "\
+It is written down in the store, and whoever leads runs the job within ten seconds: once, beside its calendar, under a tick of
+its own. A run that goes on is waited for, and so is the end of a pause. A tick that fires meanwhile counts as the run. `tenure
+cron status` shows its outcome. It exits with 1 if there is no such job.
+
+Example:
+  tenure cron run-now housekeeping backup";
+
+const PAUSE_EXAMPLES: &str = "\
+It is written down in the store, so it lasts over failovers and restarts. A run that goes on goes on. Ticks that come due meanwhile
+are missed: when the job is resumed they follow its `missed` and `window`, as if nobody had led. It exits with 1 if there is no such
+job.
+
+Example:
+  tenure cron pause housekeeping backup";
+
+const RESUME_EXAMPLES: &str = "\
+Whoever leads notices within ten seconds. It exits with 1 if there is no such job.
+
+Example:
+  tenure cron resume housekeeping backup";
 
 const FORGET_EXAMPLES: &str = "\
 Nothing of the job is kept. If somebody leads who has it, it begins anew: at the present, so that nothing counts as missed

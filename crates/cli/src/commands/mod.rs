@@ -33,7 +33,7 @@ pub async fn execute(cli: Cli) -> Result<Exit, Failure> {
     match cli.command {
         Command::Run(args) => run::execute(global, args).await,
         Command::Lock(args) => lock::execute(global, args).await,
-        Command::Cron(args) => cron::execute(global, args).await,
+        Command::Cron(args) => cron::execute(global, *args).await,
         Command::Elect(args) => elect::execute(global, &args).await,
         Command::Status(args) => status::execute(global, &args).await,
         Command::Watch(args) => watch::execute(global, &args).await,

@@ -8,6 +8,8 @@ mod broadcasts;
 mod containment;
 mod cron;
 mod cron_ends;
+mod cron_orders;
+mod cron_reload;
 mod crontab;
 mod crowd;
 mod default_store;

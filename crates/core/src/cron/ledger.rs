@@ -4,7 +4,8 @@ use std::collections::{BTreeMap, VecDeque};
 use std::sync::Arc;
 
 use super::request::{
-    Act, Claim, Claimed, EARLY_MAX, Finish, JOBS_MAX, JobReport, JobStanding, OpenJob, Opened, Outcome, Run, RunEnd,
+    Act, Claim, Claimed, EARLY_MAX, Finish, JOBS_MAX, JobOrder, JobReport, JobStanding, OpenJob, Opened, Outcome, Run,
+    RunEnd,
 };
 use super::tick::Tick;
 use crate::id::JobName;
@@ -37,6 +38,10 @@ pub struct JobRecord {
     pub missed: u64,
     /// How many ticks were passed over for another reason.
     pub skipped: u64,
+    /// Since when it is paused.
+    pub paused_at_unix_ms: Option<u64>,
+    /// When somebody asked for a run that nobody has begun yet.
+    pub requested: Option<Tick>,
     /// Its latest runs, the oldest first.
     pub runs: VecDeque<RunRecord>,
 }
@@ -72,7 +77,13 @@ impl Ledger {
         let earlier = || record.runs.iter().filter(|known| known.run.term < term);
         let interrupted = earlier().filter(|known| known.run.end.is_none()).map(|known| known.run.tick).collect();
         let unbegun = earlier().filter(|known| known.is_unbegun()).map(|known| known.run.tick).collect();
-        JobStanding { mark: record.mark, interrupted, unbegun }
+        JobStanding {
+            mark: record.mark,
+            interrupted,
+            unbegun,
+            is_paused: record.paused_at_unix_ms.is_some(),
+            requested: record.requested,
+        }
     }
 
     /// Decides a tick, at this moment of the store's wall clock.
@@ -81,6 +92,9 @@ impl Ledger {
         let by = claim.tick.ahead_of(unix_ms);
         if by > EARLY_MAX {
             return Claimed::Early { by };
+        }
+        if record.paused_at_unix_ms.is_some() && !record.is_claimed_by(claim) {
+            return Claimed::Paused;
         }
         match claim.act {
             Act::Run | Act::Pass | Act::Skip if claim.tick > record.mark => {
@@ -129,9 +143,22 @@ impl Ledger {
             fired: record.fired,
             missed: record.missed,
             skipped: record.skipped,
+            paused_at_unix_ms: record.paused_at_unix_ms,
+            requested: record.requested,
             runs: record.runs.iter().rev().take(runs_max).map(|known| known.run.clone()).collect(),
         };
         self.jobs.iter().map(report).collect()
+    }
+
+    /// Does what somebody wants of a job, at this moment of the store's wall clock. Returns whether it is known.
+    pub fn steer(&mut self, job: &JobName, order: JobOrder, unix_ms: u64) -> bool {
+        let Some(record) = self.jobs.get_mut(job) else { return false };
+        match order {
+            JobOrder::Pause => record.paused_at_unix_ms = record.paused_at_unix_ms.or(Some(unix_ms)),
+            JobOrder::Resume => record.paused_at_unix_ms = None,
+            JobOrder::RunNow => record.requested = record.requested.or(Some(Tick::at_or_before_ms(unix_ms))),
+        }
+        true
     }
 
     /// Forgets a job and its runs. Returns whether it was known.
@@ -142,15 +169,30 @@ impl Ledger {
 
 impl JobRecord {
     fn new(schedule: &Arc<str>, mark: Tick) -> Self {
-        Self { schedule: Arc::clone(schedule), mark, fired: 0, missed: 0, skipped: 0, runs: VecDeque::new() }
+        Self {
+            schedule: Arc::clone(schedule),
+            mark,
+            fired: 0,
+            missed: 0,
+            skipped: 0,
+            paused_at_unix_ms: None,
+            requested: None,
+            runs: VecDeque::new(),
+        }
     }
 
     fn begin(&mut self, claim: &Claim, unix_ms: u64) {
         self.fired += 1;
+        self.requested.take_if(|requested| *requested <= claim.tick);
         self.runs.push_back(RunRecord::new(claim, unix_ms));
         while self.runs.len() > RUNS_MAX {
             self.runs.pop_front();
         }
+    }
+
+    /// Whether it is a claim whose reply was lost.
+    fn is_claimed_by(&self, claim: &Claim) -> bool {
+        claim.act.is_run() && self.runs.iter().any(|known| known.is_claimed_by(claim))
     }
 
     /// A claim whose reply was lost is granted once more. A run that was cut off, or that never began, is taken over by a
@@ -158,7 +200,7 @@ impl JobRecord {
     /// and would end the new run, too.
     fn begin_again(&mut self, claim: &Claim, unix_ms: u64) -> bool {
         let Some(known) = self.runs.iter_mut().find(|known| known.run.tick == claim.tick) else { return false };
-        if known.run.end.is_none() && known.is_of(claim.tick, claim.nonce, claim.term) {
+        if known.is_claimed_by(claim) {
             return true;
         }
         let is_undone = known.run.end.is_none() || known.is_unbegun();
@@ -182,6 +224,10 @@ impl RunRecord {
             end: None,
         };
         Self { nonce: claim.nonce, run }
+    }
+
+    fn is_claimed_by(&self, claim: &Claim) -> bool {
+        self.run.end.is_none() && self.is_of(claim.tick, claim.nonce, claim.term)
     }
 
     fn is_unbegun(&self) -> bool {

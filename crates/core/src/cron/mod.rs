@@ -25,7 +25,7 @@ pub use self::ledger::{JobRecord, Ledger, RUNS_MAX, RunRecord};
 pub use self::planner::{Planner, Step};
 pub use self::policy::{Interrupted, Missed, Overlap, Passed, Policy, RETRY_AFTER_MAX, UnknownPolicy};
 pub use self::request::{
-    Act, Claim, Claimed, EARLY_MAX, Finish, JOBS_MAX, JobReport, JobStanding, Open, OpenJob, Opened, Outcome, Run,
-    RunEnd,
+    Act, Claim, Claimed, EARLY_MAX, Finish, JOBS_MAX, JobOrder, JobReport, JobStanding, Open, OpenJob, Opened, Outcome,
+    Run, RunEnd,
 };
 pub use self::tick::Tick;

@@ -26,6 +26,10 @@ pub struct Planner {
     open: Option<Tick>,
     /// The first tick that had to wait for a run to end.
     queued: Option<Tick>,
+    /// Whether somebody has paused the job.
+    is_paused: bool,
+    /// When somebody asked for a run beside the calendar.
+    requested: Option<Tick>,
     /// What the ledger has said of the clock.
     correction: Correction,
 }
@@ -83,6 +87,8 @@ impl Planner {
             again: BTreeMap::new(),
             open: None,
             queued: None,
+            is_paused: false,
+            requested: None,
             correction: Correction::default(),
         };
         planner.learn(standing);
@@ -96,6 +102,7 @@ impl Planner {
     /// it has to be found again, not passed over.
     pub fn learn(&mut self, standing: JobStanding) {
         self.open = standing.interrupted.last().copied();
+        (self.is_paused, self.requested) = (standing.is_paused, standing.requested);
         // What this planner runs itself is in neither list.
         let cut_off = match self.policy.interrupted {
             Interrupted::Again => standing.interrupted,
@@ -146,6 +153,9 @@ impl Planner {
     }
 
     fn plan(&mut self, calendar: &dyn Calendar, unix_ms: u64) -> Step {
+        if self.is_paused {
+            return WAIT;
+        }
         while let Some((&tick, &why)) = self.again.first_key_value()
             && !self.still_wants(calendar, tick, why, unix_ms)
         {
@@ -159,10 +169,12 @@ impl Planner {
             let run = Step::Run { tick, act: Act::RunAgain, missed: 0, late };
             return if self.may_begin() { run } else { WAIT };
         }
-        let Some(tick) = calendar.next_after(self.mark) else { return WAIT };
+        let Some(tick) = calendar.next_after(self.mark) else {
+            return self.on_request(Tick::MAX, unix_ms).unwrap_or(WAIT);
+        };
         let due_ms = self.policy.due_ms(tick);
         if unix_ms < due_ms {
-            return Step::Wait { until_unix_ms: Some(due_ms) };
+            return self.on_request(tick, unix_ms).unwrap_or(Step::Wait { until_unix_ms: Some(due_ms) });
         }
         if !self.policy.enabled {
             let last = self.last_due(calendar, tick, unix_ms);
@@ -180,11 +192,17 @@ impl Planner {
             }
             Claimed::Decided { mark } => self.mark = self.mark.max(mark),
             Claimed::Early { by } => return self.correction.refused(tick, by),
+            Claimed::Paused => {
+                self.is_paused = true;
+                return;
+            }
             // The same step comes again, later or under another leadership.
             Claimed::Unopened | Claimed::NotHolder => return,
         }
         if act == Act::RunAgain {
             self.again.remove(&tick);
+        } else {
+            self.requested.take_if(|requested| *requested <= tick && act == Act::Run);
         }
         self.queued.take_if(|queued| *queued <= self.mark);
     }
@@ -225,6 +243,19 @@ impl Planner {
     /// Whether a tick is so late that it counts as missed. With jitter, it may be due at any moment up to that.
     fn is_late(&self, tick: Tick, unix_ms: u64) -> bool {
         tick.age_at(unix_ms) > self.policy.jitter.saturating_add(self.policy.late_max)
+    }
+
+    /// A run that somebody asked for, while the next tick of the calendar is not due. It has a second of its own, between the
+    /// mark and that tick: nothing of the calendar is decided with it. If there is none, the tick itself will do.
+    fn on_request(&self, next: Tick, unix_ms: u64) -> Option<Step> {
+        let requested = self.requested.filter(|_| self.may_begin())?;
+        let latest = Tick::from_unix_s(next.unix_s().saturating_sub(1));
+        let tick = Tick::at_or_before_ms(unix_ms).min(latest);
+        let first = requested.max(Tick::from_unix_s(self.mark.unix_s() + 1));
+        if tick >= first {
+            return Some(Step::Run { tick, act: Act::Run, missed: 0, late: None });
+        }
+        (first <= latest).then(|| Step::Wait { until_unix_ms: Some(first.unix_ms().min(self.policy.due_ms(next))) })
     }
 
     fn on_time(&mut self, tick: Tick) -> Step {

@@ -60,6 +60,21 @@ pub struct JobStanding {
     pub interrupted: Vec<Tick>,
     /// The ticks that were claimed under earlier terms and [given back](Outcome::NotBegun), the oldest first.
     pub unbegun: Vec<Tick>,
+    /// Whether somebody has [paused](JobOrder::Pause) it.
+    pub is_paused: bool,
+    /// When somebody asked for a [run now](JobOrder::RunNow) that nobody has begun yet.
+    pub requested: Option<Tick>,
+}
+
+/// What somebody wants of a job, whoever leads.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub enum JobOrder {
+    /// No tick of it is claimed until it is resumed. What comes due meanwhile is missed.
+    Pause,
+    /// Its ticks are claimed again.
+    Resume,
+    /// It is run once as soon as may be, beside its calendar. A tick that is claimed at the same second or later counts as that.
+    RunNow,
 }
 
 /// Decide a tick.
@@ -122,6 +137,8 @@ pub enum Claimed {
         /// By how much.
         by: Duration,
     },
+    /// The job is [paused](JobOrder::Pause). Nothing was decided.
+    Paused,
     /// The job was not opened.
     Unopened,
     /// Whoever asks does not hold the lease under this term now.
@@ -184,6 +201,10 @@ pub struct JobReport {
     pub missed: u64,
     /// How many ticks were passed over because a run went on, or because the job was not enabled.
     pub skipped: u64,
+    /// Since when it is [paused](JobOrder::Pause), in milliseconds since the Unix epoch on the store's wall clock.
+    pub paused_at_unix_ms: Option<u64>,
+    /// When somebody asked for a [run now](JobOrder::RunNow) that nobody has begun yet.
+    pub requested: Option<Tick>,
     /// Its latest runs, the newest first.
     pub runs: Vec<Run>,
 }

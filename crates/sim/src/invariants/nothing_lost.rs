@@ -47,7 +47,7 @@ impl NothingLost {
             Reply::Granted | Reply::Decided { .. } => (),
             // Requests come twice here, which connections rule out: whoever hears that one copy was refused cannot know that
             // the other one was not.
-            Reply::Early { .. } | Reply::Unopened | Reply::NotHolder => {
+            Reply::Early { .. } | Reply::Paused | Reply::Unopened | Reply::NotHolder => {
                 self.refused.insert(id);
                 self.granted.retain(|_, grant| grant.id != id);
             }

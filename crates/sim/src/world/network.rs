@@ -12,7 +12,6 @@ use super::{Outcome, World};
 use crate::clock::{MILLI, True};
 use crate::fault::Fault;
 use crate::invariants::Seen;
-use crate::kind::Kind;
 use crate::mistake::{Mistake, StoreMistake};
 use crate::store::{Answer, Caller};
 use crate::tally::Situation;

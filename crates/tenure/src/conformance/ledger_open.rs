@@ -10,7 +10,16 @@ pub(super) async fn a_new_job_begins_at_the_present(fixture: &dyn Fixture) {
     let one = Player::new(fixture, "one").await.with_ttl(LONG);
     let term = one.wins().await;
     let standing = one.opens(term, BEGINNING).await;
-    assert_eq!(standing, JobStanding { mark: tick(BEGINNING), interrupted: Vec::new(), unbegun: Vec::new() });
+    assert_eq!(
+        standing,
+        JobStanding {
+            mark: tick(BEGINNING),
+            interrupted: Vec::new(),
+            unbegun: Vec::new(),
+            is_paused: false,
+            requested: None
+        }
+    );
     let report = one.reads_one().await;
     assert_eq!((report.job.as_str(), &*report.schedule, report.mark), (JOB, SCHEDULE, tick(BEGINNING)));
     assert_eq!((report.fired, report.missed, report.runs), (0, 0, Vec::new()));

@@ -405,6 +405,11 @@ macro_rules! __conformance_ledger_properties {
                 a_failure_may_say_anything
                 a_large_batch_of_ends_is_answered_in_order
             }
+            ledger_steer {
+                a_job_that_is_paused_decides_nothing_until_it_is_resumed
+                a_run_that_was_asked_for_is_remembered_until_one_begins
+                orders_need_a_job_and_no_lease_and_concern_no_other
+            }
             ledger_report {
                 jobs_are_listed_in_order_of_their_names
                 runs_are_listed_newest_first_up_to_the_limit

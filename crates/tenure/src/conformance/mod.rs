@@ -78,6 +78,7 @@ mod ledger_holder;
 mod ledger_open;
 mod ledger_report;
 mod ledger_run;
+mod ledger_steer;
 mod ledger_unbegun;
 mod list;
 mod message_aside;

@@ -1,12 +1,12 @@
 //! Claiming ticks, and letting their runs begin.
 
 use tenure_core::Failure;
-use tenure_core::cron::{Claim, Claimed, Finish, JobStanding, Open, Opened};
+use tenure_core::cron::{Claim, Claimed, Finish, JobStanding, Open, Opened, Tick};
 
 use super::endings::Standing;
 use super::job::Job;
 use super::news::{JobNews, JobTrouble};
-use super::roster::{Running, Stage};
+use super::roster::{Running, Slot, Stage};
 use super::run::{Begin, JobRun, Limit};
 use super::scheduler::{Progress, Scheduler, Setback};
 use super::term::{Term, Wish};
@@ -19,8 +19,8 @@ impl Scheduler<'_> {
         self.gave_back = false;
         let standings = self.ask_standings(term, unix_ms).await?;
         let running = self.running.values().map(|running| running.index);
-        term.open(self.roster.jobs.iter().map(|(job, _)| job), standings, running);
-        term.learn_later(self.shared.clock.now(), unix_ms);
+        term.open(self.slots.iter().map(|slot| &*slot.job), standings, running);
+        term.learn_later(self.shared.clock.now());
         self.report_marks(term, unix_ms);
         Ok(())
     }
@@ -29,10 +29,10 @@ impl Scheduler<'_> {
     pub(super) async fn learn(&mut self, term: &mut Term) -> Progress {
         let unix_ms = self.shared.clock.unix_ms();
         // Should it fail, ticks that are due do not wait for it.
-        term.learn_later(self.shared.clock.now(), unix_ms);
+        term.learn_later(self.shared.clock.now());
         let standings = self.ask_standings(term, unix_ms).await?;
         term.learn(standings);
-        term.learn_later(self.shared.clock.now(), unix_ms);
+        term.learn_later(self.shared.clock.now());
         Ok(())
     }
 
@@ -41,21 +41,39 @@ impl Scheduler<'_> {
             key: self.shared.key.clone(),
             nonce: term.nonce,
             term: term.leadership.term(),
-            jobs: self.roster.jobs.iter().map(|(job, _)| job.open_from(unix_ms)).collect(),
+            jobs: self.current().map(|slot| slot.job.open_from(unix_ms)).collect(),
         };
         match self.in_time(self.ledger.open(&request)).await.map_err(Setback::Store)? {
-            Opened::Jobs(standings) => Ok(standings),
+            Opened::Jobs(standings) => Ok(self.in_places(standings)),
             Opened::NotHolder => Err(Setback::NotHolder),
             Opened::TooMany => Err(Setback::TooMany),
         }
     }
 
+    fn current(&self) -> impl Iterator<Item = &Slot> {
+        self.slots.iter().filter(|slot| slot.is_current)
+    }
+
+    /// Puts each standing in the place of its job. What is gone stands still.
+    fn in_places(&self, standings: Vec<JobStanding>) -> Vec<JobStanding> {
+        let gone = JobStanding {
+            mark: Tick::default(),
+            interrupted: Vec::new(),
+            unbegun: Vec::new(),
+            is_paused: true,
+            requested: None,
+        };
+        let mut standings = standings.into_iter();
+        let mut in_place =
+            |slot: &Slot| if slot.is_current { standings.next() } else { None }.unwrap_or_else(|| gone.clone());
+        self.slots.iter().map(&mut in_place).collect()
+    }
+
     /// Claims ticks, and does with each what the ledger says.
     pub(super) async fn claim(&mut self, term: &mut Term, wishes: &[Wish]) -> Progress {
-        let roster = self.roster;
         let (wishes, batch): (Vec<Wish>, Vec<Claim>) = wishes
             .iter()
-            .filter_map(|wish| roster.job(wish.index).map(|job| (*wish, self.claim_of(term, job, wish))))
+            .filter_map(|wish| self.job(wish.index).map(|job| (*wish, self.claim_of(term, &job, wish))))
             .unzip();
         term.ask(&wishes);
         let own_ms = self.shared.clock.unix_ms();
@@ -83,7 +101,7 @@ impl Scheduler<'_> {
     /// Tells once of each mark that is far in the future.
     pub(super) fn report_marks(&self, term: &mut Term, unix_ms: u64) {
         for (index, mark) in term.marks_ahead(self.shared.clock.now(), unix_ms) {
-            if let Some(job) = self.roster.job(index) {
+            if let Some(job) = self.job(index) {
                 self.trouble(JobTrouble::MarkAhead { job: job.name().clone(), mark });
             }
         }
@@ -95,7 +113,7 @@ impl Scheduler<'_> {
                 Some((count, why)) => self.news(wish.index, wish.tick, JobNews::Passed { count, why }),
                 None => self.begin(term, wish),
             },
-            Claimed::Decided { .. } => {}
+            Claimed::Decided { .. } | Claimed::Paused => {}
             Claimed::Early { by } => {
                 // The planner allows for it from now on.
                 if !std::mem::replace(&mut term.told_of_clock, true) {
@@ -110,8 +128,7 @@ impl Scheduler<'_> {
 
     /// Begins a run, unless it is too late for that.
     fn begin(&mut self, term: &mut Term, wish: &Wish) {
-        let roster = self.roster;
-        let Some(job) = roster.job(wish.index) else { return };
+        let Some(job) = self.job(wish.index) else { return };
         let Some(work) = term.begin(wish) else {
             term.ended(wish.index);
             self.abandon(term, wish.index, wish.tick, Standing::Claimed);
@@ -119,7 +136,7 @@ impl Scheduler<'_> {
         };
         let Wish { index, tick, again, missed, late, .. } = *wish;
         let begin = Begin { job: job.name().clone(), tick, again, late, missed, retries: 0 };
-        let finish = self.finish_of(term.nonce, &term.leadership, job, tick);
+        let finish = self.finish_of(term.nonce, &term.leadership, &job, tick);
         self.news(index, tick, JobNews::Fired { late, missed, again });
         self.attempt(index, begin, &term.leadership, finish, work);
     }
@@ -127,13 +144,14 @@ impl Scheduler<'_> {
     /// Begins an attempt of a run.
     pub(super) fn attempt(&mut self, index: usize, begin: Begin, of: &Leadership, finish: Finish, work: Work) {
         let (tick, limit) = (begin.tick, Limit::default());
-        let timeout = self.roster.job(index).and_then(Job::timeout_after);
+        let Some(slot) = self.slots.get(index) else { return };
+        let (handler, timeout) = (slot.handler.clone(), slot.job.timeout_after());
         let deadline = timeout.map(|timeout| self.shared.clock.now() + timeout);
         let run = JobRun::new(begin.clone(), of.clone(), limit.clone());
         let id = self.roster.next_run();
         let running = Running { index, tick, limit, stage: Stage::Allowed, deadline, begin, rest: None };
         self.running.insert(id, running);
-        self.roster.begin(index, id, run, finish, work);
+        self.roster.begin(handler, id, run, finish, work);
     }
 
     fn claim_of(&self, term: &Term, job: &Job, wish: &Wish) -> Claim {

@@ -119,7 +119,7 @@ impl Scheduler<'_> {
             };
         }
         for (index, tick) in stuck {
-            if let Some(job) = self.roster.job(index) {
+            if let Some(job) = self.job(index) {
                 self.trouble(JobTrouble::Stuck { job: job.name().clone(), tick });
             }
         }
@@ -157,9 +157,8 @@ impl Scheduler<'_> {
 
     /// Gives back a tick that is not run although it was claimed, or may have been.
     pub(super) fn abandon(&mut self, term: &mut Term, index: usize, tick: Tick, standing: Standing) {
-        let roster = self.roster;
-        let Some(job) = roster.job(index) else { return };
-        let finish = self.finish_of(term.nonce, &term.leadership, job, tick);
+        let Some(job) = self.job(index) else { return };
+        let finish = self.finish_of(term.nonce, &term.leadership, &job, tick);
         let finish = Finish { outcome: Outcome::NotBegun, ..finish };
         term.gives_back(index, tick);
         let doubt_until = (standing == Standing::Doubtful).then(|| self.shared.clock.now() + self.ttl * DOUBT_TTLS);
@@ -182,7 +181,7 @@ impl Scheduler<'_> {
 
     /// What was cut off is left open for the next leader, if the job wants that.
     fn tell_later(&mut self, index: usize, finish: Finish, work: Option<Arc<Work>>, doubt_until: Option<Instant>) {
-        let again = self.roster.job(index).is_some_and(|job| job.policy().interrupted == Interrupted::Again);
+        let again = self.job(index).is_some_and(|job| job.policy().interrupted == Interrupted::Again);
         if !(again && finish.outcome == Outcome::Cancelled) {
             self.untold.push_back(Untold { finish, work, until: None, doubt_until });
         }

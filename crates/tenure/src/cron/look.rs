@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use tenure_core::JobName;
-use tenure_core::cron::JobReport;
+use tenure_core::cron::{JobOrder, JobReport};
 
 use crate::blocking::block_on;
 use crate::error::Error;
@@ -20,6 +20,72 @@ impl Tenure {
         self.check_ledger()?;
         let look = async move |store: Arc<dyn Store>| ledger(&*store)?.jobs(&key, runs_max).await;
         Ok(self.on_driver(look).await??)
+    }
+
+    /// Pauses a job, whoever leads: no tick of it fires until it is [resumed](Self::resume_job), and a run that goes on goes on.
+    /// What comes due meanwhile is missed, and follows the job's policy then, as if nobody had led. It lasts over failovers.
+    /// Returns whether the job is known.
+    ///
+    /// Dropping the future does not call it off.
+    ///
+    /// # Errors
+    /// When a name breaks the rule for names, the store has no ledger, or it fails.
+    pub async fn pause_job(&self, name: &str, job: &str) -> Result<bool, Error> {
+        self.steer_job(name, job, JobOrder::Pause).await
+    }
+
+    /// Resumes a job that was [paused](Self::pause_job). Whoever leads notices within ten seconds. Returns whether the job is
+    /// known.
+    ///
+    /// Dropping the future does not call it off.
+    ///
+    /// # Errors
+    /// As [`pause_job`](Self::pause_job).
+    pub async fn resume_job(&self, name: &str, job: &str) -> Result<bool, Error> {
+        self.steer_job(name, job, JobOrder::Resume).await
+    }
+
+    /// Asks for a run of a job now, once, by whoever leads: within ten seconds, when a run that goes on has ended, or when the job
+    /// is resumed or somebody leads. A tick that fires meanwhile counts as that run; asked again before, it is the same. Returns
+    /// whether the job is known.
+    ///
+    /// Dropping the future does not call it off.
+    ///
+    /// # Errors
+    /// As [`pause_job`](Self::pause_job).
+    pub async fn run_job_now(&self, name: &str, job: &str) -> Result<bool, Error> {
+        self.steer_job(name, job, JobOrder::RunNow).await
+    }
+
+    /// [`pause_job`](Self::pause_job) for plain threads.
+    ///
+    /// # Errors
+    /// As [`pause_job`](Self::pause_job).
+    pub fn pause_job_blocking(&self, name: &str, job: &str) -> Result<bool, Error> {
+        block_on(self.pause_job(name, job))
+    }
+
+    /// [`resume_job`](Self::resume_job) for plain threads.
+    ///
+    /// # Errors
+    /// As [`pause_job`](Self::pause_job).
+    pub fn resume_job_blocking(&self, name: &str, job: &str) -> Result<bool, Error> {
+        block_on(self.resume_job(name, job))
+    }
+
+    /// [`run_job_now`](Self::run_job_now) for plain threads.
+    ///
+    /// # Errors
+    /// As [`pause_job`](Self::pause_job).
+    pub fn run_job_now_blocking(&self, name: &str, job: &str) -> Result<bool, Error> {
+        block_on(self.run_job_now(name, job))
+    }
+
+    async fn steer_job(&self, name: &str, job: &str, order: JobOrder) -> Result<bool, Error> {
+        let (key, job) = (self.key(name)?, JobName::new(job)?);
+        self.check_ledger()?;
+        let steer = async move |store: Arc<dyn Store>| ledger(&*store)?.steer(&key, &job, order).await;
+        Ok(self.on_driver(steer).await??)
     }
 
     /// Forgets a job, up to where its ticks are decided, and its runs. Returns whether it was known.

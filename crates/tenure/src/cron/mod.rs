@@ -51,6 +51,7 @@ pub use tenure_core::cron::{
 pub use self::error::ScheduleError;
 pub use self::job::Job;
 pub use self::news::{JobNews, JobTrouble};
+pub use self::roster::Jobs;
 pub(crate) use self::roster::Roster;
 pub use self::run::JobRun;
 pub use self::schedule::Schedule;

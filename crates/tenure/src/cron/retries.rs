@@ -15,8 +15,8 @@ impl Scheduler<'_> {
     /// How long to wait before a run is tried again; `None` if it is over.
     pub(super) fn retry_in(&self, running: &Running, ended: &Ended) -> Option<Duration> {
         let has_failed = matches!(ended.finish.outcome, Outcome::Failed { .. });
-        let policy = self.roster.job(running.index)?.policy();
-        policy.next_retry(running.begin.retries).filter(|_| has_failed && ended.work.is_some())
+        let job = self.job(running.index)?;
+        job.policy().next_retry(running.begin.retries).filter(|_| has_failed && ended.work.is_some())
     }
 
     /// Lets a run wait to be tried again. It holds on to its work, so that a resignation hears of its end first.
@@ -45,7 +45,7 @@ impl Scheduler<'_> {
     pub(super) fn stop_resting(&mut self, mut term: Option<&mut Term>) {
         for id in self.ids(|running| running.stage == Stage::Resting) {
             let Some(Running { index, rest: Some(mut ended), .. }) = self.running.remove(&id) else { continue };
-            if self.roster.job(index).is_some_and(|job| job.policy().interrupted == Interrupted::Again) {
+            if self.job(index).is_some_and(|job| job.policy().interrupted == Interrupted::Again) {
                 ended.finish.outcome = Outcome::Cancelled;
             }
             self.ended(term.as_deref_mut(), index, ended);

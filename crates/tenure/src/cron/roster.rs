@@ -11,19 +11,66 @@ use tokio::sync::Notify;
 
 use super::job::Job;
 use super::run::{Begin, JobRun, Limit};
-use crate::callback::Registered;
+use crate::callback::{CallbackResult, Registered};
 use crate::error::Error;
 use crate::leadership::Work;
 
-/// All jobs of a candidacy, and the runs of them that have ended.
+/// Jobs and their handlers, to [replace](crate::Election::set_jobs) those of a candidacy.
+#[derive(Clone, Default)]
+#[must_use = "jobs are given to Election::set_jobs"]
+pub struct Jobs(pub(crate) Vec<(Job, Registered<JobRun>)>);
+
+impl Jobs {
+    /// None at all.
+    pub fn new() -> Self {
+        Self::default()
+    }
+
+    /// With another job, as [`ElectionBuilder::job`](crate::ElectionBuilder::job).
+    pub fn job<R: CallbackResult>(mut self, job: Job, handler: impl Fn(JobRun) -> R + Send + Sync + 'static) -> Self {
+        self.0.push((job, Registered::sync(handler)));
+        self
+    }
+
+    /// With another job, as [`ElectionBuilder::job_async`](crate::ElectionBuilder::job_async).
+    pub fn job_async<F>(mut self, job: Job, handler: impl Fn(JobRun) -> F + Send + Sync + 'static) -> Self
+    where
+        F: Future<Output: CallbackResult> + Send + 'static,
+    {
+        self.0.push((job, Registered::future(handler)));
+        self
+    }
+
+    /// # Errors
+    /// When two jobs have the same name, or there are too many.
+    fn check(self) -> Result<Self, Error> {
+        let mut names: BTreeSet<&JobName> = BTreeSet::new();
+        if let Some((twin, _)) = self.0.iter().find(|(job, _)| !names.insert(job.name())) {
+            return Err(Error::SameJob { job: twin.name().clone() });
+        }
+        if self.0.len() > JOBS_MAX {
+            return Err(Error::TooManyJobs { count: self.0.len() });
+        }
+        Ok(self)
+    }
+}
+
+/// What is to be run from now on, and the runs that have ended.
 pub(crate) struct Roster {
-    pub(super) jobs: Vec<(Job, Registered<JobRun>)>,
+    jobs: Mutex<Edition>,
     /// Futures of the application may need the runtime it was started on.
     runtime: Option<tokio::runtime::Handle>,
     last_run: AtomicU64,
     ended: Mutex<Vec<Ended>>,
     /// Wakes the scheduler.
     pub(super) ended_some: Notify,
+}
+
+/// The jobs as they are now. They are kept: a scheduler that begins anew after a breakdown has seen none of them.
+struct Edition {
+    jobs: Jobs,
+    /// How often they were replaced, from one on.
+    number: u64,
 }
 
 /// Identifies a run within a candidacy.
@@ -43,22 +90,51 @@ pub(super) struct Ended {
 impl Roster {
     /// # Errors
     /// When two jobs have the same name, or there are too many.
-    pub(crate) fn new(jobs: Vec<(Job, Registered<JobRun>)>) -> Result<Self, Error> {
-        let mut names: BTreeSet<&JobName> = BTreeSet::new();
-        if let Some((twin, _)) = jobs.iter().find(|(job, _)| !names.insert(job.name())) {
-            return Err(Error::SameJob { job: twin.name().clone() });
-        }
-        if jobs.len() > JOBS_MAX {
-            return Err(Error::TooManyJobs { count: jobs.len() });
-        }
+    pub(crate) fn new(jobs: Jobs) -> Result<Self, Error> {
+        let jobs = Mutex::new(Edition { jobs: jobs.check()?, number: 1 });
         let runtime = tokio::runtime::Handle::try_current().ok();
         Ok(Self { jobs, runtime, last_run: AtomicU64::new(0), ended: Mutex::default(), ended_some: Notify::new() })
     }
 
+    /// These jobs from now on.
+    ///
+    /// # Errors
+    /// As [`new`](Self::new); nothing is changed then.
+    pub(crate) fn replace(&self, jobs: Jobs) -> Result<(), Error> {
+        let jobs = jobs.check()?;
+        let mut edition = self.edition();
+        let number = edition.number + 1;
+        *edition = Edition { jobs, number };
+        drop(edition);
+        self.ended_some.notify_one();
+        Ok(())
+    }
+
+    /// The jobs as they are now, with their number, if they are others than those of `seen`.
+    pub(super) fn newer_than(&self, seen: u64) -> Option<(Jobs, u64)> {
+        let edition = self.edition();
+        (edition.number != seen).then(|| (edition.jobs.clone(), edition.number))
+    }
+
+    /// What its jobs are called.
+    pub(crate) fn names(&self) -> Vec<JobName> {
+        self.edition().jobs.0.iter().map(|(job, _)| job.name().clone()).collect()
+    }
+
+    fn edition(&self) -> MutexGuard<'_, Edition> {
+        self.jobs.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
     /// Runs a job on a thread of its own. `finish` says who it is; its outcome follows.
-    pub(super) fn begin(self: &Arc<Self>, index: usize, id: RunId, run: JobRun, mut finish: Finish, work: Work) {
-        let Some((_, handler)) = self.jobs.get(index) else { return };
-        let (roster, handler, unbegun) = (Arc::clone(self), handler.clone(), finish.clone());
+    pub(super) fn begin(
+        self: &Arc<Self>,
+        handler: Registered<JobRun>,
+        id: RunId,
+        run: JobRun,
+        mut finish: Finish,
+        work: Work,
+    ) {
+        let (roster, unbegun) = (Arc::clone(self), finish.clone());
         let perform = move || {
             let clock = run.leadership().shared().clock.clone();
             let began = clock.now();
@@ -79,16 +155,6 @@ impl Roster {
         RunId(self.last_run.fetch_add(1, Ordering::Relaxed) + 1)
     }
 
-    /// What its jobs are called.
-    pub(crate) fn names(&self) -> impl Iterator<Item = JobName> {
-        self.jobs.iter().map(|(job, _)| job.name().clone())
-    }
-
-    /// One of the jobs.
-    pub(super) fn job(&self, index: usize) -> Option<&Job> {
-        self.jobs.get(index).map(|(job, _)| job)
-    }
-
     /// The runs that have ended since this was asked last.
     pub(super) fn take_ended(&self) -> Vec<Ended> {
         std::mem::take(&mut *self.ended())
@@ -104,10 +170,24 @@ impl Roster {
     }
 }
 
+impl fmt::Debug for Jobs {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_list().entries(self.0.iter().map(|(job, _)| job.name())).finish()
+    }
+}
+
 impl fmt::Debug for Roster {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_list().entries(self.jobs.iter().map(|(job, _)| job.name())).finish()
+        f.debug_struct("Roster").finish_non_exhaustive()
     }
+}
+
+/// A job that a candidacy has or had. It keeps its place, so that runs of it can be told apart.
+pub(super) struct Slot {
+    pub(super) job: Arc<Job>,
+    pub(super) handler: Registered<JobRun>,
+    /// Whether it has it still.
+    pub(super) is_current: bool,
 }
 
 /// A run that goes on.

@@ -12,8 +12,9 @@ use futures_util::future::{BoxFuture, Either, select};
 use tenure_core::cron::{Finish, Tick};
 use tenure_core::{Input, Instant, Timing};
 
+use super::job::Job;
 use super::news::{JobNews, JobTrouble};
-use super::roster::{Roster, RunId, Running, Stage};
+use super::roster::{Roster, RunId, Running, Slot, Stage};
 use super::term::{Term, Wish};
 use super::wall::Wall;
 use crate::driver::Command;
@@ -63,6 +64,9 @@ pub(super) struct Scheduler<'a> {
     pub(super) shared: &'a Arc<Shared>,
     pub(super) ledger: &'a dyn JobLedger,
     pub(super) roster: &'a Arc<Roster>,
+    pub(super) slots: Vec<Slot>,
+    /// Which edition of the jobs they are.
+    edition: u64,
     patience: Duration,
     pub(super) grace: Duration,
     pub(super) ttl: Duration,
@@ -106,6 +110,8 @@ impl<'a> Scheduler<'a> {
             shared,
             ledger,
             roster,
+            slots: Vec::new(),
+            edition: 0,
             patience: timing.attempt_timeout(),
             grace: timing.grace(),
             ttl: timing.ttl(),
@@ -119,10 +125,34 @@ impl<'a> Scheduler<'a> {
         }
     }
 
+    /// One of the jobs, also if it is not to be run any more.
+    pub(super) fn job(&self, index: usize) -> Option<Arc<Job>> {
+        self.slots.get(index).map(|slot| Arc::clone(&slot.job))
+    }
+
+    /// Takes over the jobs that are new or changed, and lets go of those that are gone; returns whether there were any. Runs that
+    /// go on are not concerned.
+    fn take_jobs(&mut self) -> bool {
+        let Some((jobs, edition)) = self.roster.newer_than(self.edition) else { return false };
+        self.edition = edition;
+        self.slots.iter_mut().for_each(|slot| slot.is_current = false);
+        for (job, handler) in jobs.0 {
+            let new = Slot { job: Arc::new(job), handler, is_current: true };
+            match self.slots.iter_mut().find(|slot| slot.job.name() == new.job.name()) {
+                Some(slot) => *slot = new,
+                None => self.slots.push(new),
+            }
+        }
+        true
+    }
+
     /// Runs until it is dropped.
     async fn serve(&mut self, term: &mut Term) {
         loop {
             let now = self.shared.clock.now();
+            if self.take_jobs() {
+                term.close();
+            }
             self.collect(Some(term));
             self.enforce_limits(now);
             if term.leadership.is_cancelled() {
@@ -143,6 +173,7 @@ impl<'a> Scheduler<'a> {
     async fn tell_on(&mut self) -> Infallible {
         loop {
             let now = self.shared.clock.now();
+            self.take_jobs();
             self.collect(None);
             self.enforce_limits(now);
             self.grow_old(now);
@@ -193,7 +224,7 @@ impl<'a> Scheduler<'a> {
     async fn wishes(&self, term: &mut Term, unix_ms: u64) -> Vec<Wish> {
         let mut wishes = Vec::new();
         while wishes.len() < TOGETHER {
-            let few = term.wishes(|index| self.roster.job(index), unix_ms, PLANNED_AT_A_STRETCH);
+            let few = term.wishes(|index| self.job(index), unix_ms, PLANNED_AT_A_STRETCH);
             if few.is_empty() {
                 break;
             }
@@ -262,7 +293,7 @@ impl<'a> Scheduler<'a> {
     }
 
     pub(super) fn news(&self, index: usize, tick: Tick, news: JobNews) {
-        if let Some(job) = self.roster.job(index) {
+        if let Some(job) = self.job(index) {
             let kind = EventKind::Job { job: job.name().clone(), tick, news };
             self.shared.send(Command::Job(self.shared.id, Box::new(kind)));
         }

@@ -18,7 +18,7 @@ const MARK_AHEAD_MAX: Duration = Duration::from_secs(60 * 60);
 /// How long it takes until a job with such a mark fires after somebody has made the ledger forget it.
 const ASK_AGAIN_AFTER: Duration = Duration::from_secs(60);
 
-/// How often the ledger is asked whether a tick was given back.
+/// How often the ledger is asked whether a tick was given back, or somebody wants something of a job.
 const LEARN_EVERY: Duration = Duration::from_secs(10);
 
 /// What is to be claimed.
@@ -53,7 +53,7 @@ pub(super) struct Term {
     given_back: BTreeSet<(usize, Tick)>,
     /// Keeps the lease from being released while there are ticks that may have been claimed and have not begun.
     hold: Option<Arc<Work>>,
-    /// When to ask which ticks were given back; `None` if there are none to be expected.
+    /// When to ask how the jobs stand; `None` until they are open.
     learn_at: Option<Instant>,
     /// Jobs whose mark was reported.
     ahead: Vec<bool>,
@@ -108,27 +108,23 @@ impl Term {
         self.planners = Some(planners);
     }
 
-    /// When to ask which ticks were given back: a predecessor may have been paused before it could. `None` if nobody can give
-    /// back what a job here would run.
+    /// When to ask how jobs stand: a predecessor may have given back a tick by then, or somebody may have paused a job, resumed
+    /// it or asked for a run.
     pub(super) fn learn_at(&self) -> Option<Instant> {
         self.learn_at
     }
 
-    /// Asks again after a while, if there is anything to be expected. Each time is for one attempt.
-    pub(super) fn learn_later(&mut self, now: Instant, unix_ms: u64) {
-        let mut planners = self.planners.iter().flatten();
-        self.learn_at = planners.any(|planner| planner.may_be_given_back(unix_ms)).then(|| now + LEARN_EVERY);
+    /// Asks again after a while. Each time is for one attempt.
+    pub(super) fn learn_later(&mut self, now: Instant) {
+        self.learn_at = Some(now + LEARN_EVERY);
     }
 
     /// The ledger has told how the jobs stand by now.
     pub(super) fn learn(&mut self, standings: Vec<JobStanding>) {
         for (index, standing) in standings.into_iter().enumerate() {
-            let is_news = !standing.unbegun.is_empty();
             if let Some(planner) = self.planner(index) {
                 planner.learn(standing);
-                if is_news {
-                    self.agenda.set(index, Some(0));
-                }
+                self.agenda.set(index, Some(0));
             }
         }
     }
@@ -152,7 +148,7 @@ impl Term {
     }
 
     /// What to claim now, at most so much.
-    pub(super) fn wishes<'a>(&mut self, job: impl Fn(usize) -> Option<&'a Job>, unix_ms: u64, max: usize) -> Vec<Wish> {
+    pub(super) fn wishes(&mut self, job: impl Fn(usize) -> Option<Arc<Job>>, unix_ms: u64, max: usize) -> Vec<Wish> {
         let mut wishes = Vec::new();
         while wishes.len() < max
             && let Some(index) = self.agenda.first_due(unix_ms)
@@ -243,7 +239,7 @@ impl Term {
                 }
                 self.take_unwanted(wish.index)
             }
-            Claimed::Early { .. } | Claimed::Unopened | Claimed::NotHolder => Vec::new(),
+            Claimed::Early { .. } | Claimed::Paused | Claimed::Unopened | Claimed::NotHolder => Vec::new(),
         }
     }
 

@@ -93,7 +93,7 @@ impl Entry {
     /// Lets its jobs begin, for as long as it stands.
     #[cfg(feature = "cron")]
     pub(crate) fn spawn_scheduler(&self, store: &Arc<dyn Store>, roster: Arc<crate::cron::Roster>) {
-        self.recorder.has_jobs(roster.names());
+        self.recorder.has_jobs(roster.names().into_iter());
         let (shared, store, timing) = (Arc::clone(&self.shared), Arc::clone(store), self.elector.candidate().timing);
         let begin =
             move || crate::cron::scheduler(Arc::clone(&shared), Arc::clone(&store), timing, Arc::clone(&roster));

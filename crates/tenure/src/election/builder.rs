@@ -232,7 +232,7 @@ impl ElectionBuilder {
             shared.open_board(|| broadcasts::handlers(self.broadcast_handlers));
         }
         #[cfg(feature = "cron")]
-        let roster = super::jobs::roster(&self.tenure, self.jobs)?;
+        let roster = super::jobs::roster(&self.tenure, crate::cron::Jobs(self.jobs))?;
         let elector = Elector::new(Candidate {
             id: candidate,
             timing: self.timing,
@@ -252,10 +252,13 @@ impl ElectionBuilder {
             shared.send(Command::Hear(shared.id));
         }
         #[cfg(feature = "cron")]
-        if let Some(roster) = roster {
-            shared.send(Command::Schedule(shared.id, roster));
+        if let Some(roster) = &roster {
+            shared.send(Command::Schedule(shared.id, std::sync::Arc::clone(roster)));
         }
-        Ok(Election::new(shared, self.tenure, self.health_within))
+        let election = Election::new(shared, self.tenure, self.health_within);
+        #[cfg(feature = "cron")]
+        election.has_jobs(roster);
+        Ok(election)
     }
 }
 

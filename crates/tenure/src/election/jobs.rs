@@ -1,11 +1,12 @@
 //! Jobs by the calendar, from the candidacy's side.
 
 use std::future::Future;
-use std::sync::Arc;
+use std::sync::{Arc, PoisonError};
 
-use super::ElectionBuilder;
+use super::{Election, ElectionBuilder};
 use crate::callback::{CallbackResult, Registered};
-use crate::cron::{Job, JobRun, Roster};
+use crate::cron::{Job, JobRun, Jobs, Roster};
+use crate::driver::Command;
 use crate::error::Error;
 use crate::tenure::Tenure;
 
@@ -50,9 +51,34 @@ impl ElectionBuilder {
     }
 }
 
+impl Election {
+    /// These are the jobs it was started with.
+    pub(super) fn has_jobs(&self, roster: Option<Arc<Roster>>) {
+        *self.roster.lock().unwrap_or_else(PoisonError::into_inner) = roster;
+    }
+
+    /// Replaces the jobs of this candidacy, without leaving the election: those that are new begin at the present, those that have
+    /// changed go on where they were (at the present if they are due at other times), and those that are gone do not fire any
+    /// more. Runs that go on are not concerned. Do the same for all candidates of the election.
+    ///
+    /// # Errors
+    /// When two jobs have the same name, there are too many, or the store has no ledger. Nothing is changed then.
+    pub fn set_jobs(&self, jobs: Jobs) -> Result<(), Error> {
+        let mut known = self.roster.lock().unwrap_or_else(PoisonError::into_inner);
+        if let Some(roster) = &*known {
+            return roster.replace(jobs);
+        }
+        *known = roster(&self.tenure, jobs)?;
+        if let Some(roster) = &*known {
+            self.shared.send(Command::Schedule(self.shared.id, Arc::clone(roster)));
+        }
+        Ok(())
+    }
+}
+
 /// Jobs run on the runtime that is there when the candidacy begins.
-pub(super) fn roster(tenure: &Tenure, jobs: Vec<(Job, Registered<JobRun>)>) -> Result<Option<Arc<Roster>>, Error> {
-    if jobs.is_empty() {
+pub(super) fn roster(tenure: &Tenure, jobs: Jobs) -> Result<Option<Arc<Roster>>, Error> {
+    if jobs.0.is_empty() {
         return Ok(None);
     }
     tenure.check_ledger()?;

@@ -37,11 +37,21 @@ pub struct Election {
     tenure: Tenure,
     health_within: Option<Duration>,
     fed_at: AtomicU64,
+    /// Its jobs, if it has had any.
+    #[cfg(feature = "cron")]
+    roster: std::sync::Mutex<Option<Arc<crate::cron::Roster>>>,
 }
 
 impl Election {
     pub(crate) fn new(shared: Arc<Shared>, tenure: Tenure, health_within: Option<Duration>) -> Self {
-        Self { shared, tenure, health_within, fed_at: AtomicU64::new(0) }
+        Self {
+            shared,
+            tenure,
+            health_within,
+            fed_at: AtomicU64::new(0),
+            #[cfg(feature = "cron")]
+            roster: std::sync::Mutex::default(),
+        }
     }
 
     /// Whether this candidate may begin leader's work this very moment.

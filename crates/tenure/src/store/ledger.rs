@@ -3,8 +3,8 @@
 use futures_util::future::BoxFuture;
 use tenure_core::JobName;
 pub use tenure_core::cron::{
-    Act, Claim, Claimed, EARLY_MAX, Finish, JOBS_MAX, JobReport, JobStanding, Open, OpenJob, Opened, Outcome, RUNS_MAX,
-    Run, RunEnd, Tick,
+    Act, Claim, Claimed, EARLY_MAX, Finish, JOBS_MAX, JobOrder, JobReport, JobStanding, Open, OpenJob, Opened, Outcome,
+    RUNS_MAX, Run, RunEnd, Tick,
 };
 
 use super::{ElectionKey, Replies, StoreError};
@@ -29,6 +29,10 @@ use super::{ElectionKey, Replies, StoreError};
 /// - A **new** job has its mark at the present, and one that is opened with another **schedule** than before has it moved
 ///   there, if that is later. The present is the leader's or the store's, whichever is earlier: a leader whose clock is fast
 ///   decides nothing that is still to come.
+/// - A job that is **paused** stays so, whoever leads, until it is resumed. Claims of its ticks are answered by
+///   [`Claimed::Paused`], and decide nothing; only a run that was claimed before is granted again to who claimed it.
+/// - A **run that was asked for** is remembered with the second at which it was, until a run is claimed for a tick at or after
+///   that. Asked again meanwhile, the first counts.
 /// - The latest [`RUNS_MAX`] runs of each job are kept, and at most [`JOBS_MAX`] jobs per election.
 /// - **Repeating** any call whose reply was lost changes nothing more.
 /// - A ledger touches nothing else: no lease, no term, no history, no list of elections, and nobody is woken.
@@ -48,6 +52,14 @@ pub trait JobLedger: Send + Sync {
 
     /// All jobs in order of their names, each with at most so many runs. For people: it needs no lease.
     fn jobs<'a>(&'a self, key: &'a ElectionKey, runs_max: usize) -> BoxFuture<'a, Result<Vec<JobReport>, StoreError>>;
+
+    /// Does what somebody wants of a job. Returns whether it was known. For people: it needs no lease.
+    fn steer<'a>(
+        &'a self,
+        key: &'a ElectionKey,
+        job: &'a JobName,
+        order: JobOrder,
+    ) -> BoxFuture<'a, Result<bool, StoreError>>;
 
     /// Forgets a job, its mark and its runs. Returns whether it was known. For people: if somebody leads whose
     /// configuration still has the job, it begins anew.

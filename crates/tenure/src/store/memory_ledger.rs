@@ -3,7 +3,7 @@
 use futures_util::future::{BoxFuture, ready};
 use tenure_core::JobName;
 
-use super::ledger::{Claim, Claimed, Finish, JobLedger, JobReport, Open, Opened};
+use super::ledger::{Claim, Claimed, Finish, JobLedger, JobOrder, JobReport, Open, Opened};
 use super::memory::MemoryStore;
 use super::{ElectionKey, Replies, StoreError};
 
@@ -31,6 +31,16 @@ impl JobLedger for MemoryStore {
 
     fn jobs<'a>(&'a self, key: &'a ElectionKey, runs_max: usize) -> BoxFuture<'a, Result<Vec<JobReport>, StoreError>> {
         Box::pin(ready(Ok(self.with_kept(key, |kept| kept.ledger.report(runs_max)))))
+    }
+
+    fn steer<'a>(
+        &'a self,
+        key: &'a ElectionKey,
+        job: &'a JobName,
+        order: JobOrder,
+    ) -> BoxFuture<'a, Result<bool, StoreError>> {
+        let steered = self.with_kept(key, |kept| kept.ledger.steer(job, order, self.unix_ms()));
+        Box::pin(ready(Ok(steered)))
     }
 
     fn forget<'a>(&'a self, key: &'a ElectionKey, job: &'a JobName) -> BoxFuture<'a, Result<bool, StoreError>> {

@@ -1,5 +1,7 @@
 //! How stores write down how a run ended: a word, and for a failure what went wrong.
 
+#[cfg(any(feature = "redis", feature = "postgres"))]
+use super::ledger::JobOrder;
 use super::ledger::Outcome;
 
 pub(super) fn to_words(outcome: &Outcome) -> (&'static str, Option<&str>) {
@@ -21,6 +23,16 @@ pub(super) fn from_words(word: &str, why: Option<String>) -> Option<Outcome> {
         "cancelled" => Some(Outcome::Cancelled),
         "not-begun" => Some(Outcome::NotBegun),
         _ => None,
+    }
+}
+
+/// How servers are told what somebody wants of a job.
+#[cfg(any(feature = "redis", feature = "postgres"))]
+pub(super) fn order_word(order: JobOrder) -> &'static str {
+    match order {
+        JobOrder::Pause => "pause",
+        JobOrder::Resume => "resume",
+        JobOrder::RunNow => "run-now",
     }
 }
 

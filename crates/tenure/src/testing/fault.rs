@@ -46,11 +46,13 @@ pub enum Operation {
     ListJobs,
     /// [`JobLedger::forget`](crate::store::JobLedger::forget).
     ForgetJob,
+    /// [`JobLedger::steer`](crate::store::JobLedger::steer).
+    SteerJob,
 }
 
 impl Operation {
     /// All of them.
-    pub const ALL: [Self; 19] = [
+    pub const ALL: [Self; 20] = [
         Self::Campaign,
         Self::Renew,
         Self::Resign,
@@ -70,6 +72,7 @@ impl Operation {
         Self::Finish,
         Self::ListJobs,
         Self::ForgetJob,
+        Self::SteerJob,
     ];
 }
 

@@ -1,7 +1,7 @@
 //! Bends what is asked of the ledger of the reference store, and what it answers.
 
 use futures_util::future::BoxFuture;
-use tenure::store::ledger::{Act, Claim, Claimed, Finish, JOBS_MAX, JobReport, Open, Opened, Outcome, Run};
+use tenure::store::ledger::{Act, Claim, Claimed, Finish, JOBS_MAX, JobOrder, JobReport, Open, Opened, Outcome, Run};
 use tenure::store::{ElectionKey, JobLedger, Renew, Replies, StoreError};
 use tenure::{JobName, Store};
 
@@ -181,6 +181,21 @@ impl JobLedger for Flawed {
             }
             Ok(jobs)
         })
+    }
+
+    fn steer<'a>(
+        &'a self,
+        key: &'a ElectionKey,
+        job: &'a JobName,
+        order: JobOrder,
+    ) -> BoxFuture<'a, Result<bool, StoreError>> {
+        let order = match (self.flaw(), order) {
+            (Some(Flaw::NothingIsPaused), JobOrder::Pause) => JobOrder::Resume,
+            (Some(Flaw::PausedForEver), JobOrder::Resume) => JobOrder::Pause,
+            (Some(Flaw::RunNowIsForgotten), JobOrder::RunNow) => JobOrder::Resume,
+            (_, order) => order,
+        };
+        self.inner.steer(key, job, order)
     }
 
     fn forget<'a>(&'a self, key: &'a ElectionKey, job: &'a JobName) -> BoxFuture<'a, Result<bool, StoreError>> {

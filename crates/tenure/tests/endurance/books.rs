@@ -137,7 +137,17 @@ mod tests {
             end: outcome.map(|outcome| RunEnd { at_unix_ms: 5_002, took: Duration::ZERO, retries: 0, outcome }),
         };
         let (job, mark) = (JobName::new("all").unwrap(), Tick::from_unix_s(mark));
-        JobReport { job, schedule: "* * * * * *".into(), mark, fired: 1, missed: 0, skipped: 0, runs: vec![run] }
+        JobReport {
+            job,
+            schedule: "* * * * * *".into(),
+            mark,
+            fired: 1,
+            missed: 0,
+            skipped: 0,
+            paused_at_unix_ms: None,
+            requested: None,
+            runs: vec![run],
+        }
     }
 
     fn report(term: u64, mark: u64) -> JobReport {

@@ -285,18 +285,12 @@ fn a_run_that_has_begun_is_never_given_back() {
 }
 
 #[test]
-fn nobody_asks_for_ticks_that_nobody_can_give_back_or_no_job_would_run() {
-    let skip = minutely().missed(Missed::Skip);
-    for (job, is_cut_off) in [(all(), false), (skip, true)] {
-        let (lab, _leader, rival, follower) = pair(&job, &Notes::default());
-        lab.pass(SECOND * 59);
-        if is_cut_off {
-            lab.store.inject_once(Operation::Claim, Fault::HoldReply);
-            pass_until(&lab, "the claim", || outcomes(&rival) == [None]);
-        }
-        lab.store.inject_everywhere(&Fault::BlackHole);
-        pass_both_until(&lab, &rival, "the next leader", || follower.is_leader());
-        rival.pass(SECOND * 25);
-        assert_eq!(rival.store.calls(Operation::OpenJobs), 1, "{job:?}");
-    }
+fn a_leader_asks_how_its_jobs_stand_every_ten_seconds_and_not_more_often() {
+    let (lab, notes) = (Lab::new(), Notes::default());
+    let _election = elected(lab.candidate("a").job(all(), notes.handler()));
+    lab.settle();
+    let before = lab.store.calls(Operation::OpenJobs);
+    lab.pass(SECOND * 55);
+    let asked = lab.store.calls(Operation::OpenJobs) - before;
+    assert!((4..=6).contains(&asked), "{asked}");
 }

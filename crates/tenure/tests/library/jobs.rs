@@ -196,7 +196,7 @@ fn an_election_that_had_too_many_jobs_is_told_what_to_do() {
 }
 
 #[test]
-fn a_thousand_jobs_are_claimed_in_a_few_calls_and_cost_nothing_between_their_ticks() {
+fn a_thousand_jobs_are_claimed_in_a_few_calls_and_cost_a_look_every_ten_seconds_between_their_ticks() {
     let lab = Lab::new();
     let fired = Arc::new(AtomicUsize::new(0));
     let builder = (0..1_000).fold(lab.candidate("a"), |builder, number| {
@@ -207,7 +207,8 @@ fn a_thousand_jobs_are_claimed_in_a_few_calls_and_cost_nothing_between_their_tic
     });
     let _election = elected(builder);
     lab.pass(SECOND * 30);
-    assert_eq!((lab.store.calls(Operation::OpenJobs), lab.store.calls(Operation::Claim)), (1, 0));
+    assert!(lab.store.calls(Operation::OpenJobs) <= 4, "{}", lab.store.calls(Operation::OpenJobs));
+    assert_eq!(lab.store.calls(Operation::Claim), 0);
     pass_until(&lab, "all to fire", || fired.load(Ordering::Acquire) == 1_000);
     assert_eq!((lab.store.requests(Operation::Claim), lab.store.calls(Operation::Claim)), (1_000, 10));
     eventually("all ends to be told", || lab.store.requests(Operation::Finish) == 1_000);

@@ -36,7 +36,9 @@ async fn what_an_older_version_has_written_down_is_read() {
     server.command(&["HSET", runs, "backup:300:began", &earlier, "backup:300:ended", "300900 400 cancelled "]);
 
     let [mark, second, first] = [300, 200, 150].map(Tick::from_unix_s);
-    let standing = |unbegun| Opened::Jobs(vec![JobStanding { mark, interrupted: vec![first], unbegun }]);
+    let standing = |unbegun| {
+        Opened::Jobs(vec![JobStanding { mark, interrupted: vec![first], unbegun, is_paused: false, requested: None }])
+    };
     assert_eq!(leader.open_job(term).await.unwrap(), standing(Vec::new()));
     assert_eq!(leader.claim(term, 200).await.unwrap(), Claimed::Granted, "its reply was lost");
     assert!(leader.give_back(term, 200).await.unwrap());
@@ -48,7 +50,7 @@ async fn what_an_older_version_has_written_down_is_read() {
     let report = leader.jobs().await.remove(0);
     let outcomes: Vec<_> = report.runs.iter().map(|run| run.end.clone().map(|end| end.outcome)).collect();
     assert_eq!(outcomes, [Some(Outcome::Cancelled), Some(Outcome::NotBegun), None]);
-    assert_eq!((&*report.schedule, report.fired, report.missed), ("daily", 2, 1));
+    assert_eq!((&*report.schedule, report.fired, report.missed), ("daily", 2, 2));
     for second in [150, 200] {
         assert_eq!(leader.claim_again(next, second).await.unwrap(), Claimed::Granted);
     }

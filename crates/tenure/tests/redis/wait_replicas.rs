@@ -143,7 +143,7 @@ async fn a_tick_is_given_back_when_a_replica_knows_of_it() {
     assert_eq!(leader.jobs().await[0].fired, 0, "told twice, it counts once");
     let copied: String =
         redis::from_redis_value(replica.command(&["HGET", "{tenure:default:e}:jobs", "backup"])).unwrap();
-    assert_eq!(copied, "200 0 0 200! daily");
+    assert_eq!(copied, "200 0 1 200! daily");
 }
 
 #[tokio::test]

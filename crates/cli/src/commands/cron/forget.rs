@@ -31,6 +31,11 @@ pub(super) async fn execute(global: &Global, args: &ForgetArgs) -> Result<Exit, 
     if forgotten {
         return Ok(Exit::Success);
     }
+    Err(unknown(election, job))
+}
+
+/// Nobody has led with this job.
+pub(super) fn unknown(election: &str, job: &str) -> Failure {
     let message = format!("{election} has no job {job}; `tenure cron status {election}` shows those that it has");
-    Err(Failure::new(Exit::Failure, message))
+    Failure::new(Exit::Failure, message)
 }

@@ -6,7 +6,7 @@
 //! | `run` | the candidacy: what happens, and who is told |
 //! | `crew` | the guards, one for each run that goes on |
 //! | `attend` | one run of a command, from its start to its end |
-//! | `check`, `status`, `forget` | the other commands |
+//! | `check`, `status`, `steer`, `forget` | the other commands |
 
 mod attend;
 mod check;
@@ -15,7 +15,9 @@ mod forget;
 mod run;
 mod source;
 mod status;
+mod steer;
 
+use self::steer::Order;
 use crate::args::{CronArgs, CronCommand, Global};
 use crate::exit::{Exit, Failure};
 
@@ -23,6 +25,9 @@ pub(super) async fn execute(global: &Global, args: CronArgs) -> Result<Exit, Fai
     match args.action {
         Some(CronCommand::Check(check)) => check::execute(&check),
         Some(CronCommand::Status(status)) => status::execute(global, &status).await,
+        Some(CronCommand::RunNow(args)) => steer::execute(global, &args, Order::RunNow).await,
+        Some(CronCommand::Pause(args)) => steer::execute(global, &args, Order::Pause).await,
+        Some(CronCommand::Resume(args)) => steer::execute(global, &args, Order::Resume).await,
         Some(CronCommand::Forget(forget)) => forget::execute(global, &forget).await,
         None => run::execute(global, args.run).await,
     }

@@ -1,9 +1,11 @@
 //! The candidacy of `tenure cron`.
 
+use std::ffi::OsString;
+use std::path::Path;
 use std::sync::Arc;
 
-use tenure::cron::JobRun;
-use tenure::{Election, ElectionBuilder, Event, EventKind, Events};
+use tenure::cron::{Job, JobRun, Jobs};
+use tenure::{Election, Event, EventKind, Events};
 use tokio::sync::mpsc::error::SendError;
 use tokio::sync::mpsc::{UnboundedReceiver, UnboundedSender, unbounded_channel};
 use tokio::sync::oneshot;
@@ -13,11 +15,12 @@ use super::super::teller::Teller;
 use super::crew::Crew;
 use super::source::crontab;
 use crate::args::{CronRunArgs, Global};
-use crate::crontab::{Action, Entry};
+use crate::crontab::{Action, Crontab, Entry};
 use crate::exit::{Exit, Failure};
 use crate::metrics;
 use crate::options::{Candidacy, credentials, open_for};
-use crate::signals::Signals;
+use crate::signals::{Asked, Signals};
+use crate::voice::say;
 
 /// A run that is to begin.
 pub(super) struct Ask {
@@ -31,6 +34,8 @@ pub(super) struct Ask {
 pub(super) type Verdict = Result<(), String>;
 
 pub(super) async fn execute(global: &Global, mut args: CronRunArgs) -> Result<Exit, Failure> {
+    let file = args.command.is_empty().then(|| args.target.clone()).flatten();
+    let told_election = args.election.clone();
     let crontab = crontab(&mut args)?;
     let candidacy = Candidacy::new(&args.candidate)?;
     let timing = candidacy.timing;
@@ -39,23 +44,30 @@ pub(super) async fn execute(global: &Global, mut args: CronRunArgs) -> Result<Ex
     let tenure = open_for(global, &crontab.election)?;
     let (sender, asks) = unbounded_channel();
     let described = candidacy.describe(&tenure, &crontab.election)?;
-    let described = crontab.entries.into_iter().fold(described, |election, entry| with_job(election, entry, &sender));
+    let source = file.map(|file| Source { file, told_election, asks: sender.clone() });
+    let described = crontab.entries.into_iter().fold(described, |election, entry| {
+        let (job, handler) = job_of(entry, &sender);
+        election.job(job, handler)
+    });
     let mut crew = Crew::launch(&tenure, timing, credentials(global, &args.environment))?;
     let election = described.start()?;
     crew.tell_of(told_of(&election));
     let mut events = election.events();
     let teller = Teller::new(&crontab.election, election.candidate(), args.report);
-    let mut cron = Cron { teller, election: &election, asks, crew, end: None };
+    let mut cron = Cron { teller, election: &election, source, asks, crew, end: None };
     let exit = cron.until_the_end(&mut events, &mut signals).await;
     cron.crew.shutdown().await;
     exit
 }
 
-/// Adds a job whose handler asks for its command to be run, and waits for the end of all of it. So a run goes on until
-/// nothing is left of it, whatever ended it.
-fn with_job(election: ElectionBuilder, entry: Entry, asks: &UnboundedSender<Ask>) -> ElectionBuilder {
+/// A job whose handler asks for its command to be run, and waits for the end of all of it. So a run goes on until nothing is
+/// left of it, whatever ended it.
+fn job_of(
+    entry: Entry,
+    asks: &UnboundedSender<Ask>,
+) -> (Job, impl Fn(JobRun) -> Verdict + Send + Sync + 'static + use<>) {
     let (asks, action) = (asks.clone(), Arc::new(entry.action));
-    election.job(entry.job, move |run| -> Verdict {
+    let handler = move |run| -> Verdict {
         let (done, verdict) = oneshot::channel();
         let ended = || "was not run: tenure is about to end".to_owned();
         if let Err(SendError(ask)) = asks.send(Ask { run, action: Arc::clone(&action), done }) {
@@ -63,13 +75,45 @@ fn with_job(election: ElectionBuilder, entry: Entry, asks: &UnboundedSender<Ask>
             return Err(ended());
         }
         verdict.blocking_recv().unwrap_or_else(|_| Err(ended()))
-    })
+    };
+    (entry.job, handler)
+}
+
+/// Where the jobs come from, to look there again.
+struct Source {
+    file: OsString,
+    /// What the command line says of the election.
+    told_election: Option<String>,
+    asks: UnboundedSender<Ask>,
+}
+
+impl Source {
+    /// Reads the file again. An error leaves everything as it is.
+    fn reload(&self, election: &Election) -> Result<usize, String> {
+        let (crontab, problems) = Crontab::read(Path::new(&self.file));
+        problems.check().map_err(|failure| failure.message)?;
+        let named = self.told_election.as_ref().unwrap_or(&crontab.election);
+        if named != election.name().as_str() {
+            let file = self.file.display();
+            return Err(format!(
+                "{file} names the election {named} now; stop tenure and start it again to change that"
+            ));
+        }
+        let count = crontab.entries.len();
+        let jobs = crontab.entries.into_iter().fold(Jobs::new(), |jobs, entry| {
+            let (job, handler) = job_of(entry, &self.asks);
+            jobs.job(job, handler)
+        });
+        election.set_jobs(jobs).map(|()| count).map_err(|error| error.to_string())
+    }
 }
 
 /// One `tenure cron` from its first campaign to its end.
 struct Cron<'a> {
     teller: Teller,
     election: &'a Election,
+    /// The file of jobs, if there is one.
+    source: Option<Source>,
     asks: UnboundedReceiver<Ask>,
     crew: Crew,
     /// Set when the end has begun.
@@ -87,7 +131,10 @@ impl Cron<'_> {
                 },
                 Some(ask) = self.asks.recv() => self.crew.begin(ask),
                 Some(ended) = self.crew.next_end() => ended?,
-                signal = signals.end() => self.obey(signal),
+                asked = signals.end_or_hang_up() => match (asked, &self.source) {
+                    (Asked::PassOn(_), Some(source)) if self.end.is_none() => self.reload(source),
+                    (Asked::End(signal) | Asked::PassOn(signal), _) => self.obey(signal),
+                },
             }
         }
     }
@@ -100,6 +147,13 @@ impl Cron<'_> {
             }
             EventKind::Lost { term, kill_at, .. } => self.crew.lost(*term, *kill_at),
             _ => {}
+        }
+    }
+
+    fn reload(&self, source: &Source) {
+        match source.reload(self.election) {
+            Ok(count) => say(&format!("{} was read again: {count} job(s)", source.file.display())),
+            Err(why) => say(&format!("the jobs stay as they are: {why}")),
         }
     }
 

@@ -16,7 +16,7 @@ use crate::exit::{Exit, Failure};
 use crate::job::{RunLine, shown};
 use crate::message::on_one_line;
 use crate::options::{open_to_look, store_shown};
-use crate::output::{json_line, print, table};
+use crate::output::{json_line, print, table, timestamp};
 
 /// A job as `tenure cron status --json` prints it.
 #[derive(Debug, Serialize)]
@@ -30,6 +30,10 @@ struct JobLine {
     fired: u64,
     missed: u64,
     skipped: u64,
+    /// Since when it is paused.
+    paused_at: Option<String>,
+    /// When a run was asked for that has not begun.
+    requested_at: Option<String>,
     /// The newest first.
     runs: Vec<RunLine>,
 }
@@ -107,6 +111,8 @@ fn untold(election: &str, job: &Job, now: Tick) -> JobLine {
         fired: 0,
         missed: 0,
         skipped: 0,
+        paused_at: None,
+        requested_at: None,
         runs: Vec::new(),
     }
 }
@@ -122,6 +128,8 @@ fn told(election: &str, report: &JobReport, leads: Option<Term>, now: Tick) -> J
         fired: report.fired,
         missed: report.missed,
         skipped: report.skipped,
+        paused_at: report.paused_at_unix_ms.map(timestamp),
+        requested_at: report.requested.map(shown),
         runs: report.runs.iter().map(|run| RunLine::new(run, leads)).collect(),
     }
 }
@@ -135,11 +143,20 @@ fn row(line: &JobLine) -> Vec<String> {
         last.map_or_else(dash, |run| run.tick.clone()),
         last.map_or_else(dash, |run| run.outcome_in_words().to_owned()),
         last.map_or_else(dash, took),
-        line.next.clone().unwrap_or_else(dash),
+        next(line),
         line.fired.to_string(),
         line.missed.to_string(),
         line.skipped.to_string(),
     ]
+}
+
+/// When it fires next, for people.
+fn next(line: &JobLine) -> String {
+    match (&line.paused_at, &line.requested_at, &line.next) {
+        (Some(_), ..) => "paused".to_owned(),
+        (None, Some(_), _) => "now".to_owned(),
+        (None, None, next) => next.clone().unwrap_or_else(dash),
+    }
 }
 
 fn run_rows(line: &JobLine) -> Vec<Vec<String>> {

@@ -95,6 +95,35 @@ fn what_is_passed_over_is_decided_and_counted() {
 }
 
 #[test]
+fn a_job_that_is_paused_decides_nothing_but_finds_claims_again() {
+    let mut ledger = ledger();
+    let job = claim(1, 20, Act::Run).job;
+    ledger.claim(&claim(1, 20, Act::Run), NOW);
+    assert!(ledger.steer(&job, JobOrder::Pause, 7_000) && ledger.steer(&job, JobOrder::Pause, 8_000));
+    for act in [Act::Run, Act::RunAgain, Act::Pass, Act::Skip] {
+        assert_eq!(ledger.claim(&claim(1, 30, act), NOW), Claimed::Paused);
+    }
+    assert_eq!(ledger.claim(&claim(1, 20, Act::Run), NOW), Claimed::Granted, "its reply was lost");
+    assert_eq!(ledger.report(9)[0].paused_at_unix_ms, Some(7_000));
+    assert!(ledger.finish(&finish(1, 20), NOW));
+    assert!(ledger.steer(&job, JobOrder::Resume, NOW));
+    assert_eq!(ledger.claim(&claim(1, 30, Act::Run), NOW), Claimed::Granted);
+    assert!(!ledger.steer(&JobName::new("unknown").unwrap(), JobOrder::Pause, NOW));
+}
+
+#[test]
+fn a_run_that_was_asked_for_is_the_next_that_begins() {
+    let mut ledger = ledger();
+    let job = claim(1, 20, Act::Run).job;
+    assert!(ledger.steer(&job, JobOrder::RunNow, 25_900) && ledger.steer(&job, JobOrder::RunNow, 29_000));
+    ledger.claim(&claim(1, 20, Act::Run), NOW);
+    ledger.claim(&claim(1, 26, Act::Pass), NOW);
+    assert_eq!(ledger.report(9)[0].requested, Some(at(25)), "neither an earlier tick nor one that is passed over");
+    ledger.claim(&claim(1, 27, Act::Run), NOW);
+    assert_eq!(ledger.report(9)[0].requested, None);
+}
+
+#[test]
 fn a_job_that_is_due_at_other_times_begins_anew() {
     let mut ledger = ledger();
     assert_eq!(mark(&ledger.open(&open(50, "hourly"), term(2), NOW)), at(10), "the mark stays");
@@ -131,7 +160,8 @@ fn a_run_that_was_cut_off_is_found_and_taken_over_once() {
     ledger.claim(&claim(1, 20, Act::Run), NOW);
     ledger.claim(&claim(1, 30, Act::Run), NOW);
     ledger.finish(&finish(1, 20), NOW);
-    let standing = JobStanding { mark: at(30), interrupted: vec![at(30)], unbegun: Vec::new() };
+    let standing =
+        JobStanding { mark: at(30), interrupted: vec![at(30)], unbegun: Vec::new(), is_paused: false, requested: None };
     assert_eq!(ledger.open(&open(40, "hourly"), term(2), NOW), Opened::Jobs(vec![standing]));
     assert_eq!(ledger.claim(&claim(2, 20, Act::RunAgain), NOW), Claimed::Decided { mark: at(30) }, "it has ended");
     assert_eq!(ledger.claim(&claim(1, 30, Act::RunAgain), NOW), Claimed::Granted, "it is its own");

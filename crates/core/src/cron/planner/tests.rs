@@ -14,7 +14,7 @@ fn at(seconds: u64) -> Tick {
 }
 
 fn standing(mark: u64) -> JobStanding {
-    JobStanding { mark: at(mark), interrupted: Vec::new(), unbegun: Vec::new() }
+    JobStanding { mark: at(mark), interrupted: Vec::new(), unbegun: Vec::new(), is_paused: false, requested: None }
 }
 
 fn policy(missed: Missed, overlap: Overlap) -> Policy {
@@ -159,6 +159,53 @@ fn whoever_wants_all_ticks_loses_none_to_a_run_that_goes_on() {
     grant(&mut narrow, run(60));
     assert_eq!(narrow.next(&MINUTE, 120_000), WAIT);
     assert_eq!(narrow.next(&MINUTE, 190_000), pass(120, 1, Passed::Missed), "but not for longer than they are wanted");
+}
+
+#[test]
+fn a_job_that_is_paused_waits_and_has_missed_its_ticks_when_it_is_resumed() {
+    let mut job = planner(Missed::All, Overlap::Skip, 0);
+    assert_eq!(job.next(&MINUTE, 60_000), run(60));
+    job.claimed(at(60), Act::Run, Claimed::Paused);
+    assert_eq!(job.next(&MINUTE, 130_000), WAIT);
+    job.learn(JobStanding { is_paused: true, ..standing(0) });
+    assert_eq!(job.next(&MINUTE, 130_000), WAIT);
+    job.learn(standing(0));
+    assert_eq!(job.next(&MINUTE, 130_000), late(60, 0, 70_000));
+    let mut skips = Planner::new(policy(Missed::Skip, Overlap::Skip), JobStanding { is_paused: true, ..standing(0) });
+    assert_eq!(skips.next(&MINUTE, 130_000), WAIT);
+    skips.learn(standing(0));
+    assert_eq!(skips.next(&MINUTE, 130_000), pass(120, 2, Passed::Missed));
+}
+
+#[test]
+fn a_run_that_was_asked_for_decides_no_tick_of_the_calendar() {
+    let asked = |mark, second, policy: Policy| {
+        Planner::new(policy, JobStanding { requested: Some(at(second)), ..standing(mark) })
+    };
+    let usual = policy(Missed::All, Overlap::Skip);
+    let mut job = asked(60, 70, usual.clone());
+    assert_eq!(job.next(&MINUTE, 69_000), Step::Wait { until_unix_ms: Some(70_000) }, "its clock is behind");
+    assert_eq!(job.next(&MINUTE, 75_500), run(75));
+    grant(&mut job, run(75));
+    job.ended();
+    assert_eq!(job.next(&MINUTE, 76_000), Step::Wait { until_unix_ms: Some(120_000) }, "once");
+    let mut late_leader = asked(60, 70, usual.clone());
+    assert_eq!(late_leader.next(&MINUTE, 185_000), late(120, 0, 65_000), "what was missed comes first");
+    grant(&mut late_leader, late(120, 0, 65_000));
+    late_leader.ended();
+    assert_eq!(late_leader.next(&MINUTE, 185_000), late(180, 0, 5_000), "and is what was asked for");
+    let mut busy = asked(60, 61, usual.clone());
+    busy.still_running();
+    assert_eq!(busy.next(&MINUTE, 75_000), Step::Wait { until_unix_ms: Some(120_000) });
+    assert_eq!(asked(60, 60, usual.clone()).next(&SECOND, 60_500), Step::Wait { until_unix_ms: Some(61_000) });
+    let jittered = Policy { jitter: Duration::from_secs(30), ..usual };
+    let due = jittered.due_ms(at(120));
+    let mut spread = asked(60, 121, jittered);
+    assert_eq!(
+        spread.next(&MINUTE, 121_000.min(due - 1)),
+        Step::Wait { until_unix_ms: Some(due) },
+        "its tick comes first"
+    );
 }
 
 #[test]

@@ -313,7 +313,7 @@ impl World {
                 duty.not_before = self.now + BACK_OFF;
                 self.open_jobs(foreman, false);
             }
-            Claimed::Granted | Claimed::Decided { .. } | Claimed::Early { .. } => (),
+            Claimed::Granted | Claimed::Decided { .. } | Claimed::Early { .. } | Claimed::Paused => (),
         }
         foreman.duties[job].planner.claimed(pending.tick, pending.act, claimed);
         if matches!(claimed, Claimed::Granted | Claimed::Decided { .. }) {

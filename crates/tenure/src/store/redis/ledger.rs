@@ -3,12 +3,12 @@
 use futures_util::future::BoxFuture;
 use tenure_core::JobName;
 
-use super::super::ledger::{Claim, Claimed, Finish, JobLedger, JobReport, Open, Opened, Outcome};
+use super::super::ledger::{Claim, Claimed, Finish, JobLedger, JobOrder, JobReport, Open, Opened, Outcome};
 use super::super::{ElectionKey, Replies, StoreError};
 use super::RedisStore;
 use super::desk::{Desk, Reply};
 use super::error::Fault;
-use super::ledger_verbs::{Claiming, Finishing, ForgettingJob, ListingJobs, Opening};
+use super::ledger_verbs::{Claiming, Finishing, ForgettingJob, ListingJobs, Opening, Steering};
 use super::sentinel::Opinion;
 
 impl JobLedger for RedisStore {
@@ -26,6 +26,15 @@ impl JobLedger for RedisStore {
 
     fn jobs<'a>(&'a self, key: &'a ElectionKey, runs_max: usize) -> BoxFuture<'a, Result<Vec<JobReport>, StoreError>> {
         Box::pin(async move { self.desk.ask_one(&ListingJobs { runs_max }, key).await })
+    }
+
+    fn steer<'a>(
+        &'a self,
+        key: &'a ElectionKey,
+        job: &'a JobName,
+        order: JobOrder,
+    ) -> BoxFuture<'a, Result<bool, StoreError>> {
+        Box::pin(async move { self.desk.ask_one(&Steering { job, order }, key).await })
     }
 
     fn forget<'a>(&'a self, key: &'a ElectionKey, job: &'a JobName) -> BoxFuture<'a, Result<bool, StoreError>> {

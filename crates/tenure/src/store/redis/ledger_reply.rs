@@ -29,7 +29,13 @@ fn standing(answer: &Value) -> Result<JobStanding, Fault> {
         Some(Value::Array(ticks)) => ticks.iter().map(tick_of).collect::<Result<_, _>>(),
         _ => Err(nonsense(answer)),
     };
-    Ok(JobStanding { mark: tick(&fields, 0)?, interrupted: ticks(1)?, unbegun: ticks(2)? })
+    Ok(JobStanding {
+        mark: tick(&fields, 0)?,
+        interrupted: ticks(1)?,
+        unbegun: ticks(2)?,
+        is_paused: fields.number(3)? > 0,
+        requested: requested(&fields, 4)?,
+    })
 }
 
 pub(super) fn claimed(answer: &Value) -> Result<Claimed, Fault> {
@@ -40,6 +46,7 @@ pub(super) fn claimed(answer: &Value) -> Result<Claimed, Fault> {
         2 => Ok(Claimed::Decided { mark: tick(&fields, 1)? }),
         3 => Ok(Claimed::Early { by: Duration::from_millis(fields.number(1)?) }),
         4 => Ok(Claimed::Unopened),
+        5 => Ok(Claimed::Paused),
         _ => Err(nonsense(answer)),
     }
 }
@@ -70,6 +77,8 @@ fn job(answer: &Value) -> Result<JobReport, Fault> {
         fired: fields.number(3)?,
         missed: fields.number(4)?,
         skipped: fields.number(6)?,
+        paused_at_unix_ms: Some(fields.number(7)?).filter(|at| *at > 0),
+        requested: requested(&fields, 8)?,
         runs: runs.iter().map(run).collect::<Result<_, _>>()?,
     })
 }
@@ -97,6 +106,11 @@ fn end(fields: &Fields<'_>) -> Option<RunEnd> {
         retries: u32::try_from(fields.number(8).ok()?).ok()?,
         outcome: outcome::from_words(&text(fields.optional(6)?), why.map(|why| why.as_ref().to_owned()))?,
     })
+}
+
+/// Zero if nobody has asked.
+fn requested(fields: &Fields<'_>, position: usize) -> Result<Option<Tick>, Fault> {
+    Ok(Some(fields.number(position)?).filter(|second| *second > 0).map(Tick::from_unix_s))
 }
 
 fn tick(fields: &Fields<'_>, position: usize) -> Result<Tick, Fault> {

@@ -4,7 +4,7 @@ use redis::{Cmd, Value};
 use tenure_core::JobName;
 
 use super::super::ledger::{
-    Act, Claim, Claimed, EARLY_MAX, Finish, JOBS_MAX, JobReport, Open, OpenJob, Opened, RUNS_MAX,
+    Act, Claim, Claimed, EARLY_MAX, Finish, JOBS_MAX, JobOrder, JobReport, Open, OpenJob, Opened, RUNS_MAX,
 };
 use super::super::{ElectionKey, outcome};
 use super::error::Fault;
@@ -149,6 +149,36 @@ impl Verb for ListingJobs {
 
     fn read(answer: &Value) -> Result<Vec<JobReport>, Fault> {
         reply::jobs(answer)
+    }
+}
+
+pub(super) struct Steering<'a> {
+    pub(super) job: &'a JobName,
+    pub(super) order: JobOrder,
+}
+
+impl Verb for Steering<'_> {
+    type Request = ElectionKey;
+    /// Whether it was known.
+    type Reply = bool;
+    const BESIDE: &'static [&'static str] = LEDGER_KEYS;
+
+    fn script() -> &'static Script {
+        &script::STEER_JOB
+    }
+
+    fn election(request: &ElectionKey) -> &ElectionKey {
+        request
+    }
+
+    fn pack_head(&self, _command: &mut Cmd) {}
+
+    fn pack(&self, _request: &ElectionKey, command: &mut Cmd) {
+        command.arg(self.job.as_str()).arg(outcome::order_word(self.order));
+    }
+
+    fn read(answer: &Value) -> Result<bool, Fault> {
+        reply::yes_or_no(answer)
     }
 }
 

@@ -31,6 +31,7 @@ pub(super) static OPEN_JOBS: LazyLock<Script> = script!("lua/ledger.lua" "lua/op
 pub(super) static CLAIM: LazyLock<Script> = script!("lua/ledger.lua" "lua/claim.lua");
 pub(super) static FINISH: LazyLock<Script> = script!("lua/ledger.lua" "lua/finish.lua");
 pub(super) static LIST_JOBS: LazyLock<Script> = script!("lua/ledger.lua" "lua/list_jobs.lua");
+pub(super) static STEER_JOB: LazyLock<Script> = script!("lua/ledger.lua" "lua/steer_job.lua");
 pub(super) static FORGET_JOB: LazyLock<Script> = script!("lua/ledger.lua" "lua/forget_job.lua");
 
 impl Script {

@@ -48,6 +48,8 @@ pub(super) fn create(
         from_u64(record.fired),
         from_u64(record.missed),
         from_u64(record.skipped),
+        record.paused_at_unix_ms.map(from_u64),
+        record.requested.map(|requested| from_u64(requested.unix_s())),
     ])?;
     Ok(())
 }
@@ -80,7 +82,8 @@ impl Known {
     pub(super) fn save(&self, connection: &Connection, after: &JobRecord) -> Result<(), Fault> {
         let before = &self.record;
         let counts = |record: &JobRecord| (record.fired, record.missed, record.skipped);
-        let about = |record: &JobRecord| (Arc::clone(&record.schedule), record.mark, counts(record));
+        let orders = |record: &JobRecord| (record.paused_at_unix_ms, record.requested);
+        let about = |record: &JobRecord| (Arc::clone(&record.schedule), record.mark, counts(record), orders(record));
         if about(before) != about(after) {
             connection.prepare_cached(include_str!("sql/job_put.sql"))?.execute(params![
                 self.row,
@@ -89,6 +92,8 @@ impl Known {
                 from_u64(after.fired),
                 from_u64(after.missed),
                 from_u64(after.skipped),
+                after.paused_at_unix_ms.map(from_u64),
+                after.requested.map(|requested| from_u64(requested.unix_s())),
             ])?;
         }
         let changed: Vec<&RunRecord> = after.runs.iter().filter(|run| !before.runs.contains(run)).collect();
@@ -141,6 +146,8 @@ fn known_in(row: &Row<'_>) -> Result<Known, Fault> {
         fired: to_u64(row.get(4)?)?,
         missed: to_u64(row.get(5)?)?,
         skipped: to_u64(row.get(6)?)?,
+        paused_at_unix_ms: row.get::<_, Option<i64>>(7)?.map(to_u64).transpose()?,
+        requested: row.get::<_, Option<i64>>(8)?.map(to_u64).transpose()?.map(Tick::from_unix_s),
         runs: VecDeque::new(),
     };
     let job = JobName::new(row.get::<_, String>(1)?).map_err(|error| nonsense(&error.to_string()))?;

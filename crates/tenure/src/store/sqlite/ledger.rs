@@ -7,7 +7,7 @@ use futures_util::future::BoxFuture;
 use tenure_core::JobName;
 use tenure_core::cron::Ledger;
 
-use super::super::ledger::{Claim, Claimed, Finish, JobLedger, JobReport, Open, Opened, Outcome};
+use super::super::ledger::{Claim, Claimed, Finish, JobLedger, JobOrder, JobReport, Open, Opened, Outcome};
 use super::super::{ElectionKey, Replies, StoreError};
 use super::SqliteStore;
 use super::books::{self, Known};
@@ -32,6 +32,16 @@ impl JobLedger for SqliteStore {
     fn jobs<'a>(&'a self, key: &'a ElectionKey, runs_max: usize) -> BoxFuture<'a, Result<Vec<JobReport>, StoreError>> {
         let key = key.clone();
         Box::pin(async move { self.jobs.run(move |worker| worker.report_jobs(&key, runs_max)).await? })
+    }
+
+    fn steer<'a>(
+        &'a self,
+        key: &'a ElectionKey,
+        job: &'a JobName,
+        order: JobOrder,
+    ) -> BoxFuture<'a, Result<bool, StoreError>> {
+        let (key, job) = (key.clone(), job.clone());
+        Box::pin(async move { self.jobs.run(move |worker| worker.steer_job(&key, &job, order)).await? })
     }
 
     fn forget<'a>(&'a self, key: &'a ElectionKey, job: &'a JobName) -> BoxFuture<'a, Result<bool, StoreError>> {
@@ -73,6 +83,15 @@ impl Worker {
                 let jobs = books::all(connection, key)?.into_iter();
                 let jobs = jobs.map(|known| known.with_latest_runs(connection, runs_max));
                 Ok(ledger_of(jobs.collect::<Result<Vec<_>, Fault>>()?.iter()).report(runs_max))
+            })
+        })
+    }
+
+    fn steer_job(&mut self, key: &ElectionKey, job: &JobName, order: JobOrder) -> Result<bool, StoreError> {
+        self.on_file(|worker, database| {
+            worker.write_durably(database, |desk| {
+                let known = books::find(desk.connection(), key, job)?;
+                desk.change(known, |ledger| ledger.steer(job, order, desk.unix_ms()))
             })
         })
     }

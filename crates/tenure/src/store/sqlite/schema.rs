@@ -13,7 +13,7 @@ const STEPS: [(i64, &str); 7] = [
     (2, include_str!("schema_messages.sql")),
     (3, include_str!("schema_broadcasts.sql")),
     (4, include_str!("schema_jobs.sql")),
-    (5, include_str!("schema_counts.sql")),
+    (5, include_str!("schema_job_orders.sql")),
     (6, include_str!("schema_forgotten.sql")),
     (VERSION, include_str!("schema_line.sql")),
 ];

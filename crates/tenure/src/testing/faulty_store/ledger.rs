@@ -6,7 +6,7 @@ use futures_util::future::BoxFuture;
 use tenure_core::JobName;
 
 use super::{Answer, FaultyStore, Operation};
-use crate::store::ledger::{Claim, Claimed, Finish, JobReport, Open, Opened};
+use crate::store::ledger::{Claim, Claimed, Finish, JobOrder, JobReport, Open, Opened};
 use crate::store::{ElectionKey, JobLedger, Replies, Store, StoreError, StoreErrorKind};
 
 impl JobLedger for FaultyStore {
@@ -49,6 +49,19 @@ impl JobLedger for FaultyStore {
         self.call(Operation::ListJobs, 1, move |inner| {
             let key = key.clone();
             Box::pin(async move { ledger(&*inner)?.jobs(&key, runs_max).await })
+        })
+    }
+
+    fn steer<'a>(
+        &'a self,
+        key: &'a ElectionKey,
+        job: &'a JobName,
+        order: JobOrder,
+    ) -> BoxFuture<'a, Result<bool, StoreError>> {
+        let (key, job) = (key.clone(), job.clone());
+        self.call(Operation::SteerJob, 1, move |inner| {
+            let (key, job) = (key.clone(), job.clone());
+            Box::pin(async move { ledger(&*inner)?.steer(&key, &job, order).await })
         })
     }
 

@@ -15,8 +15,8 @@ use super::desk::{Desk, id, number, spread};
 use super::mailbox::{limit, printable};
 use super::reply::{candidate, get, natural, slot, term};
 use crate::store::ledger::{
-    Act, Claim, Claimed, EARLY_MAX, Finish, JOBS_MAX, JobLedger, JobReport, JobStanding, Open, Opened, RUNS_MAX, Run,
-    RunEnd, Tick,
+    Act, Claim, Claimed, EARLY_MAX, Finish, JOBS_MAX, JobLedger, JobOrder, JobReport, JobStanding, Open, Opened,
+    RUNS_MAX, Run, RunEnd, Tick,
 };
 use crate::store::{ElectionKey, Replies, StoreError, outcome};
 
@@ -35,6 +35,15 @@ impl JobLedger for PostgresStore {
 
     fn jobs<'a>(&'a self, key: &'a ElectionKey, runs_max: usize) -> BoxFuture<'a, Result<Vec<JobReport>, StoreError>> {
         Box::pin(self.desk.jobs(key, runs_max))
+    }
+
+    fn steer<'a>(
+        &'a self,
+        key: &'a ElectionKey,
+        job: &'a JobName,
+        order: JobOrder,
+    ) -> BoxFuture<'a, Result<bool, StoreError>> {
+        Box::pin(self.desk.steer_job(key, job, order))
     }
 
     fn forget<'a>(&'a self, key: &'a ElectionKey, job: &'a JobName) -> BoxFuture<'a, Result<bool, StoreError>> {
@@ -140,6 +149,14 @@ impl Desk {
         reports(&rows).map_err(|fault| self.tell(fault))
     }
 
+    async fn steer_job(&self, key: &ElectionKey, job: &JobName, order: JobOrder) -> Result<bool, StoreError> {
+        let word = outcome::order_word(order);
+        let parameters: [(&(dyn ToSql + Sync), Type); 3] =
+            [(&id(key), Type::UUID), (&job.as_str(), Type::TEXT), (&word, Type::TEXT)];
+        let rows = self.ask(&self.sql("SELECT {call}, {schema}.steer_job($1, $2, $3)"), &parameters).await?;
+        Ok(rows.first().and_then(|row| row.try_get(1).ok()).unwrap_or_default())
+    }
+
     async fn forget_job(&self, key: &ElectionKey, job: &JobName) -> Result<bool, StoreError> {
         let parameters: [(&(dyn ToSql + Sync), Type); 2] = [(&id(key), Type::UUID), (&job.as_str(), Type::TEXT)];
         let rows = self.ask(&self.sql("SELECT {call}, {schema}.forget_job($1, $2)"), &parameters).await?;
@@ -171,7 +188,13 @@ fn opened(rows: &[Row], jobs: usize) -> Result<Opened, Fault> {
 
 fn standing(row: &Row) -> Result<JobStanding, Fault> {
     let ticks = |column| get::<Vec<i64>>(row, column).map(|seconds| seconds.into_iter().map(tick).collect());
-    Ok(JobStanding { mark: tick(get(row, "mark")?), interrupted: ticks("interrupted")?, unbegun: ticks("unbegun")? })
+    Ok(JobStanding {
+        mark: tick(get(row, "mark")?),
+        interrupted: ticks("interrupted")?,
+        unbegun: ticks("unbegun")?,
+        is_paused: get(row, "is_paused")?,
+        requested: get::<Option<i64>>(row, "requested")?.map(tick),
+    })
 }
 
 /// Nothing where somebody keeps a lock.
@@ -181,6 +204,7 @@ fn claimed(row: &Row) -> Result<Option<Claimed>, Fault> {
         "granted" => Claimed::Granted,
         "decided" => Claimed::Decided { mark: tick(number()?) },
         "early" => Claimed::Early { by: Duration::from_millis(natural(number()?)) },
+        "paused" => Claimed::Paused,
         "unopened" => Claimed::Unopened,
         "not holder" => Claimed::NotHolder,
         "busy" => return Ok(None),
@@ -211,6 +235,8 @@ fn reports(rows: &[Row]) -> Result<Vec<JobReport>, Fault> {
                 fired: natural(get(row, "fired")?),
                 missed: natural(get(row, "missed")?),
                 skipped: natural(get(row, "skipped")?),
+                paused_at_unix_ms: get::<Option<i64>>(row, "paused_at_ms")?.map(natural),
+                requested: get::<Option<i64>>(row, "requested")?.map(tick),
                 runs: Vec::new(),
             });
         }

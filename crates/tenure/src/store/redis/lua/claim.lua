@@ -3,6 +3,7 @@
 --       for ('1' or '0'), then for each tick: nonce, term, candidate, job, tick, 'run', 'again', 'pass' or 'skip', how many
 --       are left out
 -- Answers: 0 it does not lead | 1 granted | 2 mark | 3 by how many milliseconds it is early | 4 the job was not opened
+--          5 it is paused
 
 local RUN, AGAIN, SKIP = 'run', 'again', 'skip'
 local runs_max, early_max, is_confirmed_by_replicas = tonumber(ARGV[2]), tonumber(ARGV[3]), ARGV[4] == '1'
@@ -19,6 +20,13 @@ local function trim(runs, name, job)
   return dropped
 end
 
+-- Whether it is a claim whose reply was lost.
+local function is_own(job, runs, name, tick, nonce, term, act)
+  local run = (act == RUN or act == AGAIN) and find_run(job, tick)
+  local owner, began_under = owner_of(runs, name, tick)
+  return run and run.state == OPEN and owner == nonce and began_under == term
+end
+
 return each(4, 4, 7, function(k, a)
   local nonce, term, candidate, name, tick, act = ARGV[a + 1], ARGV[a + 2], ARGV[a + 3], ARGV[a + 4], ARGV[a + 5], ARGV[a + 6]
   local holder, known = redis.call('GET', KEYS[k + 1]), recall(KEYS[k + 2])
@@ -29,6 +37,7 @@ return each(4, 4, 7, function(k, a)
   local ahead = tonumber(tick) * 1000 - now
   if ahead > early_max then return { 3, ahead } end
 
+  if job.paused_at > 0 and not is_own(job, runs, name, tick, nonce, term, act) then return { 5 } end
   if act ~= AGAIN and tonumber(tick) > job.mark then
     local count = act == SKIP and 'skipped' or 'missed'
     job.mark, job[count] = tonumber(tick), math.min(job[count] + tonumber(ARGV[a + 7]), COUNT_MAX)
@@ -36,6 +45,7 @@ return each(4, 4, 7, function(k, a)
     if act == RUN then
       begin(runs, name, tick, nonce, term, candidate)
       job.fired = job.fired + 1
+      if tonumber(tick) >= job.requested then job.requested = 0 end
       job.runs[#job.runs + 1] = { tick = tick, state = OPEN }
       dropped = trim(runs, name, job)
     end

@@ -7,7 +7,8 @@
 --   KEYS[k + 4]  runs  NAME:TICK:began  the nonce and the term that own it, when it began, and the candidate
 --                      NAME:TICK:ended  when it ended, how long it took, how it ended, and why it failed
 --                      NAME:TICK:retried  how often it was tried again, if it was
---                      NAME:more        how many ticks were skipped; beside the job, because earlier versions read that, too
+--                      NAME:more        how many ticks were skipped, when it was paused, and at which second a run was asked for
+--                                       (0 if not); beside the job, because earlier versions read that, too
 -- The runs of a job are its ticks, the oldest first. A star follows those whose end was not told, and an exclamation mark
 -- those that never began: they were given back. None of this expires.
 
@@ -25,8 +26,11 @@ local function job_of(jobs, runs, name)
   local mark, fired, missed, ticks, schedule = string.match(known, '^(%d+) (%d+) (%d+) (%S*) (.*)$')
   local job = {
     mark = tonumber(mark), fired = tonumber(fired), missed = tonumber(missed), schedule = schedule, runs = {},
-    skipped = tonumber(redis.call('HGET', runs, more_field(name)) or 0),
   }
+  local more = redis.call('HGET', runs, more_field(name)) or '0 0 0'
+  local skipped, paused_at, requested = string.match(more, '^(%d+) (%d+) (%d+)$')
+  job.skipped, job.paused_at, job.requested = tonumber(skipped), tonumber(paused_at), tonumber(requested)
+  job.more = more
   for tick, state in string.gmatch(ticks, '(%d+)([*!]?)') do
     job.runs[#job.runs + 1] = { tick = tick, state = state }
   end
@@ -39,7 +43,8 @@ local function put_job(jobs, runs, name, job)
   for i, run in ipairs(job.runs) do ticks[i] = run.tick .. run.state end
   local counts = string.format('%.0f %.0f %.0f ', job.mark, job.fired, job.missed)
   write('HSET', jobs, name, counts .. table.concat(ticks, ',') .. ' ' .. job.schedule)
-  if job.skipped > 0 then write('HSET', runs, more_field(name), string.format('%.0f', job.skipped)) end
+  local more = string.format('%.0f %.0f %.0f', job.skipped, job.paused_at, job.requested)
+  if more ~= job.more then write('HSET', runs, more_field(name), more) end
 end
 
 local function began_field(name, tick) return name .. ':' .. tick .. ':began' end

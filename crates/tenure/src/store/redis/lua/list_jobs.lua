@@ -1,6 +1,6 @@
 -- Tells all jobs, each with its latest runs. Changes nothing.
 -- ARGV: number, how many runs of each at most
--- Answers: jobs, each as {name schedule mark fired missed runs skipped}, with runs as {tick term candidate began_at}, and those that
+-- Answers: jobs, each as {name schedule mark fired missed runs skipped paused_at requested}, with runs as {tick term candidate began_at}, and those that
 --          ended with {… ended_at took outcome why retries} as well
 
 local function run_of(runs, name, tick)
@@ -22,7 +22,7 @@ return each(4, 1, 0, function(k, a)
     for j = #job.runs, 1, -1 do
       if #told < runs_max then told[#told + 1] = run_of(runs, name, job.runs[j].tick) end
     end
-    listed[#listed + 1] = { name, job.schedule, job.mark, job.fired, job.missed, told, job.skipped }
+    listed[#listed + 1] = { name, job.schedule, job.mark, job.fired, job.missed, told, job.skipped, job.paused_at, job.requested }
   end
   return listed
 end)

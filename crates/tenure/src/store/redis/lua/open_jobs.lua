@@ -2,14 +2,15 @@
 -- ARGV: number, how many there may be, whether replicas are waited for ('1' or '0'), nonce, term, then for each job:
 --       name, schedule, the present
 -- Answers: 0 it does not lead | 2 there would be too many
---          1 and for each job {mark, ticks of interrupted runs, ticks that earlier leaders have given back}
+--          1 and for each job {mark, ticks of interrupted runs, ticks that earlier leaders have given back, when it was paused
+--          (0 if not), the second at which a run was asked for (0 if not)}
 
 local jobs_max, is_confirmed_by_replicas = tonumber(ARGV[2]), ARGV[3] == '1'
 
 local function open(jobs, runs, name, schedule, from, term)
   local job = job_of(jobs, runs, name)
   if not job then
-    job = { mark = from, fired = 0, missed = 0, skipped = 0, schedule = schedule, runs = {} }
+    job = { mark = from, fired = 0, missed = 0, skipped = 0, paused_at = 0, requested = 0, schedule = schedule, runs = {} }
     put_job(jobs, runs, name, job)
   elseif job.schedule ~= schedule then
     job.schedule, job.mark = schedule, math.max(job.mark, from)
@@ -23,7 +24,7 @@ local function open(jobs, runs, name, schedule, from, term)
     local undone = run.state == OPEN and interrupted or run.state == NOT_BEGUN and unbegun
     if undone and is_of_earlier_term(runs, name, run.tick, term) then undone[#undone + 1] = run.tick end
   end
-  return { job.mark, interrupted, unbegun }
+  return { job.mark, interrupted, unbegun, job.paused_at, job.requested }
 end
 
 return each(4, 3, 0, function(k, a)

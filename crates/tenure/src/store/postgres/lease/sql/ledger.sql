@@ -8,6 +8,9 @@ CREATE TABLE IF NOT EXISTS {schema}.job (
     fired bigint NOT NULL DEFAULT 0,
     missed bigint NOT NULL DEFAULT 0,
     skipped bigint NOT NULL DEFAULT 0,
+    paused_at timestamptz,
+    -- The second at which a run was asked for that has not begun.
+    requested bigint,
     PRIMARY KEY (election, name)
 ) WITH (fillfactor = 50);
 
@@ -36,7 +39,8 @@ CREATE INDEX IF NOT EXISTS run_not_begun ON {schema}.run (election, job, tick) W
 -- Makes jobs known. The first row has place 0 and says what became of it; then there is one row for each job.
 CREATE OR REPLACE FUNCTION {schema}.open_jobs(
     p_election uuid, p_nonce uuid, p_term bigint, p_jobs text[], p_schedules text[], p_from bigint[], p_jobs_max bigint
-) RETURNS TABLE (place integer, verdict text, mark bigint, interrupted bigint[], unbegun bigint[])
+) RETURNS TABLE (place integer, verdict text, mark bigint, interrupted bigint[], unbegun bigint[], is_paused boolean,
+    requested bigint)
 LANGUAGE plpgsql SECURITY DEFINER SET search_path = pg_catalog, pg_temp SET lock_timeout = '2s' AS $$
 DECLARE
     held_until timestamptz;
@@ -86,6 +90,8 @@ BEGIN
             WHERE j.election = p_election AND j.name = p_jobs[place]
             RETURNING j.mark INTO mark;
         END IF;
+        SELECT j.paused_at IS NOT NULL, j.requested INTO is_paused, requested FROM {schema}.job AS j
+        WHERE j.election = p_election AND j.name = p_jobs[place];
         interrupted := ARRAY(
             SELECT r.tick FROM {schema}.run AS r
             WHERE r.election = p_election AND r.job = p_jobs[place] AND r.ended_at IS NULL AND r.term < p_term
@@ -133,13 +139,24 @@ BEGIN
         verdict := 'early';
         RETURN;
     END IF;
+    IF j.paused_at IS NOT NULL THEN
+        -- Only a claim whose reply was lost is granted once more.
+        PERFORM FROM {schema}.run
+        WHERE election = p_election AND job = p_job AND tick = p_tick AND p_act IN ('run', 'again')
+            AND ended_at IS NULL AND nonce = p_nonce AND term = p_term;
+        IF NOT FOUND THEN
+            verdict := 'paused';
+            RETURN;
+        END IF;
+    END IF;
     verdict := 'granted';
     IF p_act <> 'again' AND p_tick > j.mark THEN
         UPDATE {schema}.job SET
             mark = p_tick,
             missed = least(missed + CASE WHEN p_act = 'skip' THEN 0 ELSE p_missed END, 9007199254740992),
             skipped = least(skipped + CASE WHEN p_act = 'skip' THEN p_missed ELSE 0 END, 9007199254740992),
-            fired = fired + CASE WHEN p_act = 'run' THEN 1 ELSE 0 END
+            fired = fired + CASE WHEN p_act = 'run' THEN 1 ELSE 0 END,
+            requested = CASE WHEN p_act = 'run' AND requested <= p_tick THEN NULL ELSE requested END
         WHERE election = p_election AND name = p_job;
         IF p_act = 'run' THEN
             INSERT INTO {schema}.run (election, job, tick, nonce, term, candidate, began_at)
@@ -259,12 +276,12 @@ $$;
 CREATE OR REPLACE FUNCTION {schema}.jobs(p_election uuid, p_runs_max bigint) RETURNS TABLE (
     job text, schedule text, mark bigint, fired bigint, missed bigint, skipped bigint, tick bigint, term bigint,
     candidate text, began_at_ms bigint, ended_at_ms bigint, took_ns bigint, outcome text, why text,
-    retries bigint
+    retries bigint, paused_at_ms bigint, requested bigint
 )
 LANGUAGE sql STABLE SECURITY DEFINER SET search_path = pg_catalog, pg_temp AS $$
     SELECT j.name, j.schedule, j.mark, j.fired, j.missed, j.skipped, latest.tick, latest.term, latest.candidate,
         {schema}.unix_ms(latest.began_at), {schema}.unix_ms(latest.ended_at), latest.took_ns, latest.outcome, latest.why,
-        latest.retries
+        latest.retries, {schema}.unix_ms(j.paused_at), j.requested
     FROM {schema}.job AS j
     LEFT JOIN LATERAL (
         SELECT * FROM {schema}.run AS r WHERE r.election = j.election AND r.job = j.name
@@ -272,6 +289,21 @@ LANGUAGE sql STABLE SECURITY DEFINER SET search_path = pg_catalog, pg_temp AS $$
     ) AS latest ON true
     WHERE j.election = p_election
     ORDER BY j.name, latest.tick DESC
+$$;
+
+-- Does what somebody wants of a job: 'pause', 'resume' or 'run-now'. Returns whether it was known.
+CREATE OR REPLACE FUNCTION {schema}.steer_job(p_election uuid, p_job text, p_order text) RETURNS boolean
+LANGUAGE plpgsql SECURITY DEFINER SET search_path = pg_catalog, pg_temp SET lock_timeout = '2s' AS $$
+BEGIN
+    PERFORM {schema}.be_durable();
+    UPDATE {schema}.job SET
+        paused_at = CASE p_order
+            WHEN 'pause' THEN coalesce(paused_at, clock_timestamp()) WHEN 'resume' THEN NULL ELSE paused_at END,
+        requested = CASE WHEN p_order = 'run-now' THEN coalesce(requested, {schema}.unix_ms(clock_timestamp()) / 1000)
+            ELSE requested END
+    WHERE election = p_election AND name = p_job;
+    RETURN FOUND;
+END
 $$;
 
 -- Returns whether the job was known.

@@ -1,0 +1,50 @@
+//! `tenure cron run-now`, `pause` and `resume`: what somebody wants of a job, whoever leads.
+
+use serde::Serialize;
+use tenure::JobName;
+
+use super::forget::unknown;
+use crate::args::{Global, SteerArgs};
+use crate::exit::{Exit, Failure};
+use crate::options::open_for;
+use crate::output::{json_line, print};
+
+/// What is wanted.
+#[derive(Debug, Clone, Copy)]
+pub(super) enum Order {
+    RunNow,
+    Pause,
+    Resume,
+}
+
+/// As `--json` prints it.
+#[derive(Debug, Serialize)]
+struct SteeredLine<'a> {
+    election: &'a str,
+    job: &'a str,
+    order: &'static str,
+    known: bool,
+}
+
+pub(super) async fn execute(global: &Global, args: &SteerArgs, order: Order) -> Result<Exit, Failure> {
+    let SteerArgs { election, job, json } = args;
+    JobName::new(job).map_err(tenure::Error::from)?;
+    let tenure = open_for(global, election)?;
+    let (word, known, said) = match order {
+        Order::RunNow => {
+            let said = "is to run once; `tenure cron status` shows when it has";
+            ("run-now", tenure.run_job_now(election, job).await?, said)
+        }
+        Order::Pause => {
+            let said = "is paused; no tick of it fires until it is resumed";
+            ("pause", tenure.pause_job(election, job).await?, said)
+        }
+        Order::Resume => ("resume", tenure.resume_job(election, job).await?, "is resumed"),
+    };
+    if *json {
+        print(|out| json_line(out, &SteeredLine { election, job, order: word, known }))?;
+    } else if known {
+        print(|out| writeln!(out, "{job} of {election} {said}"))?;
+    }
+    if known { Ok(Exit::Success) } else { Err(unknown(election, job)) }
+}

@@ -1,0 +1,60 @@
+//! What somebody wants of a job, whoever leads: run it now, pause it, resume it.
+
+use serde_json::Value;
+use tenure_testkit::eventually;
+use tenure_testkit::running::Running;
+use tenure_testkit::site::{Site, sh};
+
+use crate::support::{event, jobs, site};
+
+/// A job that fires once a year, and leads.
+fn yearly(site: &Site) -> Running {
+    let mut tenure = site.tenure(["cron", "@yearly", "--name", "test", "--json"]);
+    tenure.args(site.pace().options()).arg("--").args(sh("echo $TENURE_TICK"));
+    let running = Running::start(&mut tenure);
+    event(&running, "elected");
+    eventually("the job", || !jobs(site, 1).as_array().unwrap().is_empty());
+    running
+}
+
+fn ordered(site: &Site, order: &str) -> Option<i32> {
+    site.finish(["cron", order, "cron-test", "test"]).code
+}
+
+#[test]
+fn a_job_that_is_to_run_now_runs_once() {
+    let site = site();
+    let running = yearly(&site);
+    assert_eq!((ordered(&site, "run-now"), ordered(&site, "run-now")), (Some(0), Some(0)));
+    let ended = event(&running, "ended");
+    assert_eq!(ended["outcome"], "succeeded", "{ended}");
+    assert_eq!(running.stdout().next("the run"), ended["tick"].as_str().unwrap());
+    eventually("the end of the run", || jobs(&site, 9)[0]["runs"][0]["outcome"] == "succeeded");
+    let job = jobs(&site, 9)[0].take();
+    assert_eq!((&job["fired"], &job["requested_at"]), (&1.into(), &Value::Null), "{job}");
+}
+
+#[test]
+fn a_job_that_is_paused_does_not_run_before_it_is_resumed() {
+    let site = site();
+    let running = yearly(&site);
+    assert_eq!((ordered(&site, "pause"), ordered(&site, "run-now")), (Some(0), Some(0)));
+    let job = jobs(&site, 9)[0].take();
+    assert!(job["paused_at"].is_string() && job["requested_at"].is_string(), "{job}");
+    let shown = site.finish(["cron", "status", "cron-test"]).stdout;
+    assert!(shown.contains("paused"), "{shown}");
+    assert_eq!(ordered(&site, "resume"), Some(0));
+    running.stdout().next("the run that was asked for");
+    assert_eq!(jobs(&site, 9)[0]["paused_at"], Value::Null);
+}
+
+#[test]
+fn a_job_that_nobody_knows_takes_no_orders() {
+    let site = site();
+    let _running = yearly(&site);
+    for order in ["run-now", "pause", "resume"] {
+        let refused = site.finish(["cron", order, "cron-test", "other"]);
+        assert_eq!((refused.code, refused.stdout.as_str()), (Some(1), ""), "{refused:?}");
+        assert!(refused.stderr.contains("cron-test has no job other"), "{refused:?}");
+    }
+}
