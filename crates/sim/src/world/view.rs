@@ -194,6 +194,11 @@ impl View<'_> {
         line.iter().all(|of| answers(of) && is_once(of))
     }
 
+    /// Whether one candidate is keener than another, and so comes before it whenever it comes.
+    pub(crate) fn is_keener(&self, one: usize, other: usize) -> bool {
+        self.nodes[one].contender.candidate.priority > self.nodes[other].contender.candidate.priority
+    }
+
     /// The candidates that stand by and live, the next one first.
     pub(crate) fn line(&self) -> Vec<usize> {
         let lives = self.store.line(self.shown).map(life_of).filter(|of| self.lives(*of));
