@@ -185,10 +185,18 @@ impl View<'_> {
         self.store.lease_left(self.shown)
     }
 
-    /// Whether everybody in line answers, and those who cannot are known to be gone.
+    /// Whether everybody in line answers, and those who cannot are known to be gone. Whoever stands there twice does not
+    /// answer for a candidacy that it has given up, and whose last request came late.
     pub(crate) fn line_answers(&self) -> bool {
-        let mut line = self.store.line(self.shown).map(life_of);
-        line.all(|of| if self.lives(of) { self.is_well(of.node) } else { self.sees_death })
+        let line: Vec<Life> = self.store.line(self.shown).map(life_of).collect();
+        let answers = |of: &Life| if self.lives(*of) { self.is_well(of.node) } else { self.sees_death };
+        let is_once = |of: &Life| line.iter().filter(|other| *other == of).count() == 1;
+        line.iter().all(|of| answers(of) && is_once(of))
+    }
+
+    /// Whether one candidate is keener than another, and so comes before it whenever it comes.
+    pub(crate) fn is_keener(&self, one: usize, other: usize) -> bool {
+        self.nodes[one].contender.candidate.priority > self.nodes[other].contender.candidate.priority
     }
 
     /// The candidates that stand by and live, the next one first.
