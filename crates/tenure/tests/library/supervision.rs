@@ -8,6 +8,7 @@ use std::time::Duration;
 use tenure::testing::{Fault, Operation};
 use tenure::{Election, EventKind, Events, LossReason, Timing, Trouble};
 
+use crate::job_support::{MINUTE, Notes, SECOND, minutely};
 use crate::support::{Lab, PATIENCE, block_on, elected, eventually, id, lying, next, next_trouble, timing};
 
 /// Makes the driver of a lab panic, in the middle of its loop: the hint of a resignation in an election of its own breaks it.
@@ -174,6 +175,23 @@ fn a_task_that_panics_is_told_of_and_begins_anew() {
         heard.try_recv().is_ok_and(|payload| payload.contains('7'))
     });
     eventually("its acknowledgement", || lying(&lab, tenure::Shelf::Waiting).is_empty());
+}
+
+#[test]
+fn a_scheduler_that_begins_anew_still_has_its_jobs() {
+    let (lab, notes) = (Lab::new(), Notes::default());
+    let election = elected(lab.candidate("a").job(minutely(), notes.handler()));
+    let mut events = lab.events(&election);
+    lab.pass(MINUTE);
+    notes.wait_for(1);
+    lab.store.inject_once(Operation::Claim, Fault::Panic);
+    lab.pass(MINUTE);
+    let trouble = next_trouble(&mut events, is_panic);
+    assert!(trouble.to_string().starts_with("the task that runs jobs panicked"), "{trouble}");
+    eventually("another run", || {
+        lab.pass(SECOND * 10);
+        notes.ticks().len() > 1
+    });
 }
 
 #[test]
