@@ -165,6 +165,7 @@ async fn all_that_fails(store: &Arc<dyn Store>) -> Vec<StoreError> {
     errors.extend(leader.claim(term, 200).await.err());
     errors.extend(store.ledger().unwrap().jobs(&key("e"), 10).await.err());
     errors.extend(leader.resign().await.err());
+    errors.extend(follower.resign().await.err());
     let abandoned = Stander::new(store, "f", "leader");
     errors.extend(abandoned.campaign().await.err());
     errors.extend(abandoned.resign().await.err());

@@ -61,6 +61,11 @@ async fn a_grant_that_is_given_back_late_does_not_end_the_leadership_after_it() 
         followers.iter().any(|follower| !follower.starts_with(' ')).then_some(())
     })
     .await;
+    // It is answered when the replica has what it wrote; what is written later is confirmed later.
+    let mut later = redis::Client::open(primary.url()).unwrap().get_connection().unwrap();
+    redis::cmd("SET").arg("later").arg(1).exec(&mut later).unwrap();
+    assert_eq!(redis::cmd("WAIT").arg(1).arg(0).query::<i64>(&mut later).unwrap(), 1);
+    proxy.changes().wait_for(|counts| counts.replies.waiting == 0).await.unwrap();
 
     // It is granted the lease, and no replica has it. What it sends when it hears of that stays on its way.
     let paused = replica.pause();

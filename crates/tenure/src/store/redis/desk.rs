@@ -198,9 +198,12 @@ impl Desk {
             return Ok(forgotten);
         }
         self.index.remove(key);
-        let removed = self.deployment.run(&[index::removal(&self.keys, key)], None).await.pop();
-        removed.transpose().map_err(|fault| self.tell(fault))?;
-        Ok(forgotten)
+        let removed = self.deployment.run(&[index::removal(&self.keys, key)], None).await.pop().transpose();
+        let refused = removed.map_err(|fault| self.tell(fault))?.and_then(|answer| match answer.value {
+            Value::ServerError(error) => Some(self.tell(Fault::server(&error))),
+            _ => None,
+        });
+        refused.map_or(Ok(forgotten), Err)
     }
 
     pub(super) async fn history(&self, key: &ElectionKey, limit: usize) -> Result<Vec<Transition>, StoreError> {
