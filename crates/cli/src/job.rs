@@ -8,12 +8,12 @@ use tenure::cron::{JobNews, Outcome, Passed, Run, Tick};
 
 use crate::duration::show;
 use crate::message::printable;
-use crate::output::timestamp;
+use crate::output::{timestamp, timestamp_in_seconds};
 
 /// A tick as RFC 3339 in UTC.
 #[must_use]
 pub fn shown(tick: Tick) -> String {
-    timestamp(tick.unix_ms())
+    timestamp_in_seconds(tick.unix_s())
 }
 
 /// What an event of a job has besides what all events have.

@@ -274,6 +274,13 @@ pub fn timestamp(unix_ms: u64) -> String {
     format!("{:.3}", Timestamp::from_millisecond(millis).unwrap_or(Timestamp::MAX))
 }
 
+/// The same for whole seconds since then, without the part that is always zero.
+#[must_use]
+pub fn timestamp_in_seconds(unix_s: u64) -> String {
+    let seconds = i64::try_from(unix_s).unwrap_or(i64::MAX);
+    format!("{:.0}", Timestamp::from_second(seconds).unwrap_or(Timestamp::MAX))
+}
+
 /// The wall clock as RFC 3339 in UTC, for people.
 #[must_use]
 pub fn now() -> String {

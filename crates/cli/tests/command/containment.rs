@@ -9,7 +9,7 @@ use tenure_testkit::process::{Process, Victim};
 use tenure_testkit::running::{Finished, Running};
 use tenure_testkit::site::{Site, sh};
 
-use crate::support::{arguments, site, tenure};
+use crate::support::{arguments, empty_site, site, tenure};
 
 /// `tenure` with these arguments, started by a shell script that ends with `exec "$@"`, in namespaces of its own.
 fn unshared(site: &Site, namespaces: &str, script: &str, args: &[String]) -> Command {
@@ -162,7 +162,8 @@ fn as_the_first_process_of_a_container_it_reaps_the_orphans_of_others_and_kills_
 /// A process that may not be traced is hidden from its own user where `/proc` hides those of others.
 #[test]
 fn a_daemon_that_proc_hides_is_ended_as_well() {
-    let site = site();
+    // The user makes the file of the store, and so owns it.
+    let site = empty_site();
     std::fs::write(site.path("hidden.c"), include_str!("programs/hidden.c")).unwrap();
     assert!(
         Command::new("cc").args(["-o", "hidden", "hidden.c"]).current_dir(site.path("")).status().unwrap().success()

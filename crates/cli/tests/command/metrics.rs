@@ -146,8 +146,8 @@ fn clients_that_never_finish_hold_nothing_up() {
             stream
         })
         .collect();
-    let open = std::fs::read_dir(format!("/proc/{}/fd", candidate.running.process.pid)).unwrap().count();
-    assert!(open < 60, "{open} descriptors: not all are let in");
+    let open = || std::fs::read_dir(format!("/proc/{}/fd", candidate.running.process.pid)).unwrap().count();
+    eventually("most of them to be sent away", || open() < 60);
     for _ in 0..5 {
         drop(candidate.event("renewed"));
     }

@@ -11,6 +11,7 @@ use super::source::{looks_like_an_expression, schedule, text_of};
 use crate::args::CheckArgs;
 use crate::crontab::{Crontab, Problem, Problems};
 use crate::exit::{Exit, Failure};
+use crate::job::shown;
 use crate::output::{json_line, print, table, timestamp};
 
 /// How many ticks are shown of each job.
@@ -114,11 +115,7 @@ fn job_line(schedule: &Schedule) -> JobLine {
 }
 
 fn next_line(schedule: &Schedule, tick: Tick, fires_ms: u64) -> NextLine {
-    NextLine {
-        local: local(schedule.time_zone(), tick),
-        tick: timestamp(tick.unix_ms()),
-        fires_at: timestamp(fires_ms),
-    }
+    NextLine { local: local(schedule.time_zone(), tick), tick: shown(tick), fires_at: timestamp(fires_ms) }
 }
 
 /// As a clock in that zone shows it, with the day of the week and what it is ahead of UTC.
