@@ -22,6 +22,10 @@ struct HandoverLine<'a> {
     took_ms: u64,
 }
 
+/// How long to wait for a successor where nobody knows whether there is one. Longer than a candidate holds back for the sake
+/// of one that was named.
+const UNKNOWN_LINE: Duration = Duration::from_secs(3);
+
 pub(super) async fn execute(global: &Global, args: &ResignArgs) -> Result<Exit, Failure> {
     let to = args.to.as_ref().map(CandidateId::new).transpose().map_err(tenure::Error::from)?;
     let tenure = open_to_look_for(global, &args.name)?;
@@ -33,9 +37,8 @@ pub(super) async fn execute(global: &Global, args: &ResignArgs) -> Result<Exit, 
         report(args, &old.leader, &before, started.elapsed())?;
         return Ok(Exit::Success);
     }
-    if let Some(to) = &to
-        && !tenure.capabilities().lacks.contains(&Feature::StandBys)
-    {
+    let knows_the_line = !tenure.capabilities().lacks.contains(&Feature::StandBys);
+    if let Some(to) = to.as_ref().filter(|_| knows_the_line) {
         check_stands_by(&args.name, to, &before)?;
     }
     let asked_for = to.clone();
@@ -45,8 +48,10 @@ pub(super) async fn execute(global: &Global, args: &ResignArgs) -> Result<Exit, 
     loop {
         let seen = tenure.observe(&args.name).await?;
         let term_now = seen.lease.as_ref().map(|lease| lease.leader.term);
-        if term_now.is_some_and(|term| term != old.leader.term) || (term_now.is_none() && seen.standing_by.is_empty()) {
-            let took = started.elapsed();
+        let took = started.elapsed();
+        // Where nobody knows who stands by, somebody who does is given the time to take over.
+        let nobody_comes = seen.standing_by.is_empty() && (knows_the_line || took >= UNKNOWN_LINE.min(args.wait));
+        if term_now.is_some_and(|term| term != old.leader.term) || (term_now.is_none() && nobody_comes) {
             report(args, &old.leader, &seen, took)?;
             return check_successor(&args.name, asked_for.as_ref(), &seen);
         }
@@ -84,7 +89,7 @@ fn report(args: &ResignArgs, from: &tenure::Leader, seen: &Observation, took: Du
             let (from, to, term) = (&from.candidate, &leader.candidate, leader.term);
             writeln!(out, "{from} handed over to {to}, term {term}, in {took:.1?}")
         }
-        None => writeln!(out, "{} resigned; nobody stands by", from.candidate),
+        None => writeln!(out, "{} resigned; nobody has taken over", from.candidate),
     })
 }
 

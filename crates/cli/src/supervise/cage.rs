@@ -8,7 +8,6 @@ use std::ffi::OsStr;
 use std::fs::{self, File};
 use std::io::{self, Write};
 use std::path::{Path, PathBuf};
-use std::sync::Once;
 use std::time::{SystemTime, UNIX_EPOCH};
 
 use rustix::fs::{FlockOperation, flock, statfs};
@@ -30,9 +29,7 @@ impl Cage {
     /// # Errors
     /// When there cannot be one; the message says why.
     pub fn make() -> io::Result<Self> {
-        static SWEPT: Once = Once::new();
         let home = home()?;
-        SWEPT.call_once(|| sweep(&home));
         let mut outcome = Err(io::ErrorKind::AlreadyExists.into());
         // Somebody else who sweeps may remove one that is not locked yet.
         for attempt in 0..ATTEMPTS {
@@ -98,11 +95,13 @@ fn remove(path: &Path) {
     let _ = fs::remove_dir(path);
 }
 
-/// Ends and removes what keepers that were killed, all of them, left behind.
-fn sweep(home: &Path) {
+/// Ends and removes what keepers that were killed, all of them, left behind: whoever leads next must not work beside it.
+pub fn sweep() {
+    // Where there are no control groups, nothing was left in one.
+    let Ok(home) = home() else { return };
     let is_ours =
         |path: &PathBuf| path.file_name().and_then(OsStr::to_str).is_some_and(|name| name.starts_with(PREFIX));
-    for path in children(home).into_iter().filter(is_ours) {
+    for path in children(&home).into_iter().filter(is_ours) {
         let Ok(directory) = File::open(&path) else { continue };
         if flock(&directory, FlockOperation::NonBlockingLockExclusive).is_ok() {
             let _ = fs::write(path.join("cgroup.kill"), "1");

@@ -14,7 +14,7 @@ use tenure_core::Instant;
 use tokio::io::Interest;
 use tokio::net::UnixStream;
 
-use super::cage::Cage;
+use super::cage::{self, Cage};
 use super::guard;
 use super::message::{Order, Report, Trust, Work};
 use super::packet::{self, Received};
@@ -83,6 +83,7 @@ impl Supervisor {
         if self.busy {
             return Err(io::Error::new(io::ErrorKind::ResourceBusy, "the previous command has not ended yet"));
         }
+        cage::sweep();
         self.order(&Order::Start(work.clone()))?;
         self.busy = true;
         Ok(())

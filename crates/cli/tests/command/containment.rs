@@ -99,6 +99,29 @@ fn what_a_tenure_and_its_guard_left_behind_when_both_were_killed_is_ended_by_the
     daemon.signal(Signal::KILL);
 }
 
+#[test]
+fn what_a_killed_leader_left_behind_is_ended_before_the_next_leader_works() {
+    let site = site();
+    let work = sh("(echo child; exec sleep 600) & echo $!; wait");
+    let mut leader = site.candidate_running("a", &[], &work);
+    let words = || {
+        let ids = [site.words.next("a word"), site.words.next("another")];
+        Process::open(ids.iter().find_map(|word| word.parse().ok()).unwrap())
+    };
+    let child = Victim(words());
+    let is_contained = site.finish(["doctor"]).stdout.contains("which the kernel ends whole");
+    let _next = site.candidate_running("b", &[], &work);
+    eventually("somebody to stand by", || site.status()["standing_by"] != serde_json::json!([]));
+    let guard = leader.running.process.only_child();
+    guard.signal(Signal::STOP);
+    leader.signal(Signal::KILL);
+    guard.signal(Signal::KILL);
+    assert_eq!(leader.running.exit().code(), None);
+    let next = Victim(words());
+    assert!(!next.0.is_dead());
+    assert_eq!(child.0.is_dead(), is_contained, "a child of the command is no daemon, and lives on all the same");
+}
+
 /// A command that says which process it is, each time that it is started.
 const MAIN: &str = "echo main $$; exec sleep 600";
 

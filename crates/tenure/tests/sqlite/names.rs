@@ -8,7 +8,7 @@ use tenure::store::sqlite::SqliteStore;
 use tenure::store::{Interest, StoreErrorKind, Verdict};
 use tenure_core::Failure;
 
-use crate::support::{Other, Stander, history, next, place};
+use crate::support::{Other, Stander, history, key, next, place};
 
 #[tokio::test]
 async fn a_file_that_is_mounted_by_itself_is_refused() {
@@ -24,6 +24,33 @@ async fn a_file_that_is_mounted_by_itself_is_refused() {
     assert!(error.to_string().contains("mount the directory"), "{error}");
     assert!(!beside(&elsewhere, "-wal").exists() && !beside(&elsewhere, "-tenure").exists());
     leader.renew(term).await.unwrap();
+}
+
+#[tokio::test]
+async fn a_link_in_the_place_of_the_file_ends_its_leases_and_lets_nobody_else_lead() {
+    let (directory, path) = place();
+    let store = SqliteStore::open(&path).unwrap();
+    let leader = Stander::new(&store, "e", "one");
+    let term = leader.granted().await;
+    let moved = directory.path().join("moved.db");
+    std::fs::rename(&path, &moved).unwrap();
+    std::os::unix::fs::symlink("moved.db", &path).unwrap();
+    // It is the same file still, under both names.
+    assert_eq!(leader.renew(term).await.unwrap_err().kind(), StoreErrorKind::Replaced);
+    let error = SqliteStore::open(&path).unwrap_err();
+    assert_eq!(error.kind(), StoreErrorKind::Configuration, "{error}");
+    assert!(error.to_string().contains("stands where a database was"), "{error}");
+    assert!(!beside(&moved, "-wal").exists(), "nothing was made beside the new place");
+
+    drop(leader);
+    drop(store);
+    for suffix in ["-wal", "-shm", "-tenure"] {
+        // Whoever left last may have removed some of them.
+        let _ = std::fs::rename(beside(&path, suffix), beside(&moved, suffix));
+    }
+    let store = SqliteStore::open(&path).unwrap();
+    let seen = store.observe(&[key("e")]).await.remove(0).unwrap();
+    assert_eq!(seen.last_term, Some(term), "the log was moved along");
 }
 
 #[tokio::test]

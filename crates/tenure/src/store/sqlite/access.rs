@@ -6,7 +6,7 @@
 use std::fs;
 use std::os::fd::AsFd;
 use std::os::unix::ffi::OsStrExt;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 use rustix::fs::{AtFlags, CWD, FileType, Statx, StatxAttributes, StatxFlags, statx};
 use rustix::io::Errno;
@@ -34,6 +34,12 @@ pub(super) enum Flaw {
     Writable { found: u32, wanted: u32 },
     #[error("is not a {0}; remove it, or use another path")]
     NotA(&'static str),
+    #[error(
+        "is a link that stands where a database was: {} is still there. Stop whoever uses it, and move the database back, or \
+         that along with it",
+        .0.display()
+    )]
+    LeftBehind(PathBuf),
 }
 
 /// The number of a file, which no other file has at the same time.

@@ -117,11 +117,27 @@ impl Location {
         Ok(kind)
     }
 
-    fn beside(&self, suffix: &str) -> PathBuf {
-        let mut name = OsString::from(&self.real);
-        name.push(suffix);
-        PathBuf::from(name)
+    /// All that lies beside the database.
+    pub(super) fn companions(&self) -> [PathBuf; 3] {
+        COMPANIONS.map(|suffix| self.beside(suffix))
     }
+
+    /// What would, if the name that was given were not a link.
+    pub(super) fn companions_by_name(&self) -> [PathBuf; 3] {
+        COMPANIONS.map(|suffix| with_suffix(&self.path, suffix))
+    }
+
+    fn beside(&self, suffix: &str) -> PathBuf {
+        with_suffix(&self.real, suffix)
+    }
+}
+
+const COMPANIONS: [&str; 3] = ["-wal", "-shm", "-tenure"];
+
+fn with_suffix(path: &Path, suffix: &str) -> PathBuf {
+    let mut name = OsString::from(path);
+    name.push(suffix);
+    PathBuf::from(name)
 }
 
 /// tmpfs and ramfs.

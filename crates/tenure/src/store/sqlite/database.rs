@@ -12,7 +12,7 @@ use tenure_core::Nonce;
 use super::busy::Patience;
 use super::config::Location;
 use super::error::Fault;
-use super::identity::{Identity, Pins};
+use super::identity::{Identity, Pins, check_link};
 use super::lease_clock::LeaseClock;
 use super::making;
 use super::registry::Registry;
@@ -141,6 +141,7 @@ impl Database {
 
     fn attempt(path: &Path, clock: &LeaseClock, vigil: &mut Vigil, absence: Absence) -> Result<Self, Fault> {
         let location = Location::find(path)?;
+        check_link(&location)?;
         location.check_file_system()?;
         making::prepare(&location, vigil, clock.now(), absence)?;
         let flags =

@@ -107,7 +107,7 @@ impl Fault {
             Self::Unfit { flaw: Flaw::Foreign(_) | Flaw::Writable { .. } | Flaw::NotA(_), .. } => {
                 StoreErrorKind::Denied
             }
-            Self::Unfit { flaw: Flaw::MountRoot | Flaw::Linked, .. }
+            Self::Unfit { flaw: Flaw::MountRoot | Flaw::Linked | Flaw::LeftBehind(_), .. }
             | Self::Missing
             | Self::Foreign
             | Self::NotWal(_)

@@ -5,8 +5,8 @@ use std::os::fd::OwnedFd;
 use std::path::{Path, PathBuf};
 
 use rustix::fs::{
-    AtFlags, CWD, Dir, FileType, FlockOperation, Mode, OFlags, flock, mkdirat, mknodat, open, openat, renameat,
-    unlinkat,
+    AtFlags, CWD, Dir, FileType, FlockOperation, Mode, OFlags, chmodat, flock, mkdirat, mknodat, open, openat,
+    renameat, unlinkat,
 };
 use rustix::io::Errno;
 
@@ -47,7 +47,10 @@ impl Folder {
     /// The same, after making it if there is none.
     pub(super) fn make(path: &Path, database: &Path) -> Result<Self, Fault> {
         match mkdirat(CWD, path, Mode::RWXU) {
-            Ok(()) | Err(Errno::EXIST) => {}
+            // An odd umask may have taken away what the owner needs, and never gives anything to others.
+            Ok(()) => chmodat(CWD, path, Mode::RWXU, AtFlags::empty())
+                .map_err(|error| Fault::io("make the directory", path, error))?,
+            Err(Errno::EXIST) => {}
             Err(error) => return Err(Fault::io("make the directory", path, error)),
         }
         Self::open(path, database)?.ok_or_else(|| Fault::io("make the directory", path, Errno::NOENT))

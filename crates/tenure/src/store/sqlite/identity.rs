@@ -5,7 +5,7 @@ use std::path::Path;
 
 use rustix::fs::{Mode, OFlags, open};
 
-use super::access::{Inode, Seen, Trusted};
+use super::access::{Flaw, Inode, Seen, Trusted};
 use super::config::Location;
 use super::error::Fault;
 
@@ -31,7 +31,27 @@ impl Identity {
 pub(super) fn look_at_database(location: &Location) -> Result<Option<Seen>, Fault> {
     let Some(seen) = Seen::at(&location.path)? else { return Ok(None) };
     seen.check_file(Trusted::with_database_of(seen.owner)).map_err(|flaw| Fault::unfit(&location.path, flaw))?;
+    // A file that was moved away and linked to from its old place is the same file, but whoever comes now finds its log and
+    // its pipes beside the new place.
+    if Seen::exactly_at(&location.real)?.is_none_or(|real| real.inode != seen.inode) {
+        return Err(Fault::Replaced);
+    }
     Ok(Some(seen))
+}
+
+/// Refuses a link that stands where a database was: its log, which may hold its newest terms, and its pipes, by which it may
+/// still be used, would be overlooked.
+pub(super) fn check_link(location: &Location) -> Result<(), Fault> {
+    if location.path == location.real {
+        return Ok(());
+    }
+    for (by_name, real) in location.companions_by_name().into_iter().zip(location.companions()) {
+        let Some(left_behind) = Seen::exactly_at(&by_name)? else { continue };
+        if Seen::exactly_at(&real)?.is_none_or(|real| real.inode != left_behind.inode) {
+            return Err(Fault::unfit(&location.path, Flaw::LeftBehind(by_name)));
+        }
+    }
+    Ok(())
 }
 
 /// Its log and its index, if they are there and may be used.
