@@ -1,13 +1,32 @@
 //! Who is woken, and who is left in peace.
 
 use std::sync::Arc;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
-use tenure::Store;
 use tenure::store::{Hint, RESERVATION};
+use tenure::{Store, Tenure};
+use tenure_testkit::bound::within;
 use tenure_testkit::redis::{RedisServer, Sentinels};
 
-use crate::support::{Stander, awake, held, key, listeners, next, open, term_of};
+use crate::support::{Stander, awake, held, key, listeners, next, open, term_of, until};
+
+#[tokio::test]
+async fn a_leader_that_was_elected_before_it_could_be_woken_hears_of_a_request_all_the_same() {
+    let server = RedisServer::start();
+    for n in 0..4 {
+        let name = format!("e{n}");
+        let tenure = Tenure::open(&server.url()).unwrap();
+        let leader = tenure.election(&name).unwrap().start().unwrap();
+        leader.elected().await.unwrap();
+        let wake = || server.command(&["HGET", &format!("{{tenure:default:{name}}}:election"), "wake"]);
+        until("a channel", async || (wake() != redis::Value::BulkString(Vec::new())).then_some(())).await;
+        let begun = Instant::now();
+        assert!(tenure.request_handover(&name, None).await.unwrap());
+        until("a hand-over", async || (!leader.is_leader()).then_some(())).await;
+        // It renews every six seconds or so.
+        within("a request", begun.elapsed(), Duration::from_secs(3));
+    }
+}
 
 #[tokio::test]
 async fn of_a_thousand_the_first_sixteen_are_woken_one_after_the_other() {

@@ -1,13 +1,13 @@
 //! Where requests are taken, sent, and answered.
 
 use std::collections::HashSet;
-use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
 use futures_util::stream::BoxStream;
 use redis::{Cmd, Value, cmd};
-use tenure_core::{CampaignReply, CandidateId, ElectionName, Failure, Held, Namespace, RenewReply};
+use tenure_core::{CampaignReply, CandidateId, ElectionName, Failure, Held, Namespace, Nonce, RenewReply};
 
 use super::super::remote::server_clock::ServerClock;
 use super::super::{
@@ -25,7 +25,7 @@ use super::reminders::Reminders;
 use super::reply::{self, Batch, Outcome, Plight, Seen};
 use super::sentinel::Opinion;
 
-use super::verbs::{Campaigning, ForgettingElection, Observing, Renewing, RequestingHandover, Resigning, Verb};
+use super::verbs::{Campaigning, ForgettingElection, Observing, Renewing, RequestingHandover, Resigning, Verb, Waking};
 use crate::clock::Clock;
 
 /// One open store.
@@ -40,6 +40,8 @@ pub(super) struct Desk {
     server_clock: ServerClock,
     /// Calls so far.
     calls: AtomicU64,
+    /// Leaders that were elected before the server could wake them.
+    unheard: Mutex<HashSet<Nonce>>,
     /// The server has granted what must not be used: there may be a better one.
     is_doubtful: AtomicBool,
     /// Which leases without an expiry have been told of.
@@ -79,6 +81,7 @@ impl Desk {
             index: Index::default(),
             server_clock: ServerClock::new(clock),
             calls: AtomicU64::new(0),
+            unheard: Mutex::default(),
             is_doubtful: AtomicBool::new(false),
             endless: Reminders::default(),
         })
@@ -126,7 +129,11 @@ impl Desk {
         }
         self.list_again(batch, &told, &missing).await;
         let replies = self.confirm(batch, told.replies).await;
-        if wake.is_empty() && replies.iter().any(|reply| matches!(reply, Ok(CampaignReply::Held(_)))) {
+        if wake.is_empty() && replies.iter().any(Result::is_ok) {
+            let is_granted =
+                |reply: &Result<CampaignReply, StoreError>| matches!(reply, Ok(CampaignReply::Granted { .. }));
+            let granted = batch.iter().zip(&replies).filter(|(_, reply)| is_granted(reply));
+            self.unheard().extend(granted.map(|(request, _)| request.nonce));
             self.push.stood_by_unheard();
         }
         replies
@@ -134,6 +141,7 @@ impl Desk {
 
     pub(super) async fn renew(&self, batch: &[Renew]) -> Replies<RenewReply> {
         let told = self.ask(&Renewing, batch, Vec::new(), None).await;
+        self.tell_where_to_wake(batch).await;
         // A primary that was replaced and has come back does not know it at first. What it renews is worth nothing.
         let opinion = self.opinion_of(told.replies.iter().flatten().next()).await;
         let reply = |reply: Reply<RenewReply>| match opinion {
@@ -143,7 +151,33 @@ impl Desk {
         told.replies.into_iter().map(|told| told.and_then(reply)).collect()
     }
 
+    /// Leaders that were elected before the server could wake them are woken from their next renewal on: by requests to hand
+    /// over and by messages. That it comes soon is seen to by the hint that they get when somebody hears the server.
+    async fn tell_where_to_wake(&self, batch: &[Renew]) {
+        let wake = self.wake_channel();
+        if wake.is_empty() || self.unheard().is_empty() {
+            return;
+        }
+        let mut leaders: Vec<Renew> = Vec::new();
+        {
+            let mut unheard = self.unheard();
+            leaders.extend(batch.iter().filter(|request| unheard.remove(&request.nonce)).cloned());
+        }
+        let told = self.ask(&Waking { wake }, &leaders, Vec::new(), None).await;
+        // What failed is tried again with the next renewal.
+        let failed = leaders.iter().zip(&told.replies).filter(|(_, reply)| reply.is_err());
+        self.unheard().extend(failed.map(|(leader, _)| leader.nonce));
+    }
+
+    /// A panic elsewhere cannot have left it half changed.
+    fn unheard(&self) -> MutexGuard<'_, HashSet<Nonce>> {
+        self.unheard.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
     pub(super) async fn resign(&self, batch: &[Resign]) -> Replies<()> {
+        for request in batch {
+            self.unheard().remove(&request.nonce);
+        }
         let sees_subscribers = self.deployment.sees_subscribers();
         let verb = Resigning { changes: &self.changes, sees_subscribers };
         self.ask(&verb, batch, Vec::new(), None).await.into_values()

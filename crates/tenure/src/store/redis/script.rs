@@ -18,6 +18,7 @@ macro_rules! script {
 
 pub(super) static CAMPAIGN: LazyLock<Script> = script!("lua/campaign.lua");
 pub(super) static RENEW: LazyLock<Script> = script!("lua/renew.lua");
+pub(super) static WAKE: LazyLock<Script> = script!("lua/wake.lua");
 pub(super) static RESIGN: LazyLock<Script> = script!("lua/resign.lua");
 pub(super) static OBSERVE: LazyLock<Script> = script!("lua/observe.lua");
 pub(super) static REQUEST_HANDOVER: LazyLock<Script> = script!("lua/request_handover.lua");

@@ -95,6 +95,37 @@ impl Verb for Renewing {
     }
 }
 
+/// Tells where holders can be woken that were granted their leases before they could be.
+pub(super) struct Waking<'a> {
+    pub(super) wake: &'a str,
+}
+
+impl Verb for Waking<'_> {
+    type Request = Renew;
+    type Reply = ();
+    const BESIDE: &'static [&'static str] = &["election"];
+
+    fn script() -> &'static Script {
+        &script::WAKE
+    }
+
+    fn election(request: &Renew) -> &ElectionKey {
+        &request.key
+    }
+
+    fn pack_head(&self, command: &mut Cmd) {
+        command.arg(self.wake);
+    }
+
+    fn pack(&self, request: &Renew, command: &mut Cmd) {
+        command.arg(hexadecimal(request.nonce)).arg(request.term.get());
+    }
+
+    fn read(answer: &Value) -> Result<(), Fault> {
+        reply::resign(answer)
+    }
+}
+
 pub(super) struct Resigning<'a> {
     pub(super) changes: &'a str,
     pub(super) sees_subscribers: bool,
