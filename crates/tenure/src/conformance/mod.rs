@@ -81,6 +81,7 @@ mod ledger_run;
 mod ledger_steer;
 mod ledger_unbegun;
 mod list;
+mod list_ledger;
 mod message_aside;
 mod message_receive;
 mod message_send;
