@@ -59,9 +59,16 @@ struct Details {
     looked_at: Instant,
     /// Under which term it was looked at.
     term: Option<tenure::Term>,
-    last_change: String,
+    last_loss: Option<Transition>,
     jobs: String,
     set_aside: String,
+}
+
+impl Details {
+    fn cells(&self) -> [String; 3] {
+        let last_change = self.last_loss.as_ref().map_or_else(|| "-".to_owned(), in_words);
+        [last_change, self.jobs.clone(), self.set_aside.clone()]
+    }
 }
 
 async fn look(
@@ -78,9 +85,7 @@ async fn look(
             details.insert(name.clone(), look_closer(tenure, name, seen).await?);
         }
         let mut row = row(name, seen);
-        let known =
-            details.get(name).map(|known| [&known.last_change, &known.jobs, &known.set_aside].map(Clone::clone));
-        row.extend(known.unwrap_or_default());
+        row.extend(details.get(name).map(Details::cells).unwrap_or_default());
         rows.push(row);
     }
     details.retain(|known, _| observed.iter().any(|(name, _)| name == known));
@@ -101,7 +106,7 @@ async fn look_closer(tenure: &Tenure, name: &str, seen: &Observation) -> Result<
     Ok(Details {
         looked_at: Instant::now(),
         term: seen.lease.as_ref().map(|lease| lease.leader.term),
-        last_change: last_loss(&history).unwrap_or_else(|| "-".to_owned()),
+        last_loss: history.into_iter().find(|transition| transition.change == Change::Lost),
         jobs,
         set_aside: match set_aside {
             0 => "-".to_owned(),
@@ -111,11 +116,10 @@ async fn look_closer(tenure: &Tenure, name: &str, seen: &Observation) -> Result<
     })
 }
 
-/// The newest leadership that ended, and why.
-fn last_loss(history: &[Transition]) -> Option<String> {
-    let lost = history.iter().find(|transition| transition.change == Change::Lost)?;
+/// The newest leadership that ended, why, and how long ago that is by now.
+fn in_words(lost: &Transition) -> String {
     let ago = Duration::from_millis(Clock::boottime().unix_ms().saturating_sub(lost.at_unix_ms));
-    Some(format!("{} lost term {}: {}, {} ago", lost.candidate, lost.term, lost.reason, show(ago)))
+    format!("{} lost term {}: {}, {} ago", lost.candidate, lost.term, lost.reason, show(ago))
 }
 
 /// How many jobs there are, and how many of them failed when they last ran.
