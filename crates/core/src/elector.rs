@@ -182,6 +182,16 @@ impl Elector {
         }
     }
 
+    /// Under which nonce it stands by, or asks to. What the store keeps under another one is left from a candidacy that was
+    /// given up, and nobody answers for it.
+    #[must_use]
+    pub fn stands_under(&self) -> Option<Nonce> {
+        match &self.state {
+            State::Following(_) | State::Campaigning(_) => self.state.nonce_in_doubt(),
+            State::Idle | State::Leading(_) | State::Draining(_) | State::Resigning(_) | State::Stopped => None,
+        }
+    }
+
     /// Where the candidacy stands.
     #[must_use]
     pub fn standing(&self) -> Standing {

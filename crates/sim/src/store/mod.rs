@@ -9,7 +9,7 @@ use std::time::Duration;
 
 use tenure_core::cron::{JobRecord, Ledger, RunRecord, Tick};
 use tenure_core::record::{Effects, Moment, ProcessToken, Record, Wake, Watch};
-use tenure_core::{CampaignReply, Candidate, ElectionKey, Instant, JobName, Reply, Term, Verb};
+use tenure_core::{CampaignReply, Candidate, ElectionKey, Instant, JobName, Nonce, Reply, Term, Verb};
 
 use crate::clock::{Clock, MILLI, SECOND, True};
 use crate::kind::Kind;
@@ -132,11 +132,11 @@ impl Store {
     }
 
     /// Those who stand by, the next one first, at this moment of its clock.
-    pub(crate) fn line(&self, shown: Instant) -> impl Iterator<Item = ProcessToken> + '_ {
+    pub(crate) fn line(&self, shown: Instant) -> impl Iterator<Item = (ProcessToken, Nonce)> + '_ {
         let record = &self.kept.record;
         let mut line: Vec<_> = record.standing_by.iter().filter(|stand_by| shown < stand_by.fresh_until).collect();
         line.sort_by_key(|stand_by| (std::cmp::Reverse(stand_by.priority), stand_by.since, stand_by.nonce));
-        line.into_iter().map(|stand_by| stand_by.process)
+        line.into_iter().map(|stand_by| (stand_by.process, stand_by.nonce))
     }
 
     /// What is left of the lease at this moment of its clock.

@@ -80,7 +80,8 @@ impl World {
 
     /// Those who stand by and live, the next one first.
     fn line(&self) -> Vec<usize> {
-        let lives = self.store.line(self.store_shows()).map(life_of).filter(|of| self.is_there(*of));
+        let lives =
+            self.store.line(self.store_shows()).map(|(process, _)| life_of(process)).filter(|of| self.is_there(*of));
         lives.map(|of| of.node).collect()
     }
 

@@ -3,7 +3,8 @@
 use std::time::Duration;
 
 use tenure_core::cron::Tick;
-use tenure_core::{Instant, JobName, Term, Timing};
+use tenure_core::record::ProcessToken;
+use tenure_core::{Elector, Instant, JobName, Nonce, Term, Timing};
 
 use super::jobs::Run;
 use super::network::life_of;
@@ -185,13 +186,18 @@ impl View<'_> {
         self.store.lease_left(self.shown)
     }
 
-    /// Whether everybody in line answers, and those who cannot are known to be gone. Whoever stands there twice does not
-    /// answer for a candidacy that it has given up, and whose last request came late.
+    /// Whether everybody in line answers, and those who cannot are known to be gone. Nobody answers for a candidacy that was
+    /// given up, and whose last request came late.
     pub(crate) fn line_answers(&self) -> bool {
-        let line: Vec<Life> = self.store.line(self.shown).map(life_of).collect();
-        let answers = |of: &Life| if self.lives(*of) { self.is_well(of.node) } else { self.sees_death };
-        let is_once = |of: &Life| line.iter().filter(|other| *other == of).count() == 1;
-        line.iter().all(|of| answers(of) && is_once(of))
+        let answers = |(process, nonce): (ProcessToken, Nonce)| {
+            let of = life_of(process);
+            if !self.lives(of) {
+                return self.sees_death;
+            }
+            let elector = self.nodes[of.node].elector.as_ref();
+            self.is_well(of.node) && elector.and_then(Elector::stands_under) == Some(nonce)
+        };
+        self.store.line(self.shown).all(answers)
     }
 
     /// Whether one candidate is keener than another, and so comes before it whenever it comes.
@@ -201,7 +207,7 @@ impl View<'_> {
 
     /// The candidates that stand by and live, the next one first.
     pub(crate) fn line(&self) -> Vec<usize> {
-        let lives = self.store.line(self.shown).map(life_of).filter(|of| self.lives(*of));
+        let lives = self.store.line(self.shown).map(|(process, _)| life_of(process)).filter(|of| self.lives(*of));
         lives.map(|of| of.node).collect()
     }
 

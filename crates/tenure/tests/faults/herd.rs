@@ -51,14 +51,16 @@ pub(crate) fn case_43_of_a_thousand_followers_one_is_woken_by_a_resignation_and_
     let leaders = || crowd.iter().filter(|election| election.is_leader()).count();
     eventually("a winner", || leaders() > 0);
     within("leadership for one of a thousand", started.elapsed(), Pace::SHORT.failover_max(2));
-    // Waits because the others, if they were woken, would come now; one more is told to look when a second is over.
+    // Waits because the others, if they were woken, would come now; fifteen are told to look after a second, one after the
+    // other.
     std::thread::sleep(Duration::from_secs(2));
     assert_eq!(leaders(), 1);
     let winner = crowd.iter().find_map(Election::leadership).unwrap();
     assert!(winner.term() > first.term());
     let asked = scripts(&server) - known;
     println!("{asked} scripts ran for {} followers of one resignation", crowd.len());
-    assert!(asked <= 20, "{asked} scripts ran");
+    // The successor, those who look after it, and renewals.
+    assert!(asked <= 32, "{asked} scripts ran");
 }
 
 fn scripts(server: &RedisServer) -> u64 {
