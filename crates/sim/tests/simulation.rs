@@ -42,15 +42,17 @@ fn every_mistake_of_stores_and_processes_is_caught() {
 #[test]
 fn a_violation_shrinks_to_few_faults_and_says_how_to_see_it_again() {
     let mistake = Some(Mistake::Process(ProcessMistake::ClockStopsInSuspend));
-    // One with faults that it does without.
+    // One with faults that it does without. Those first in line may be suspended as well, and would do.
     let violated = |seed: u64| {
         let options = Options::of(seed).making(mistake);
-        let violation = (options.faults.len() > 4).then(|| run(&options).violation).flatten()?;
+        let is_fit = options.faults.len() > 4 && !options.faults.contains(&Fault::HeadOfLine);
+        let violation = is_fit.then(|| run(&options).violation).flatten()?;
         Some((seed, options, violation))
     };
     let (seed, options, violation) = (0..1_000).find_map(violated).unwrap();
     let smallest = shrink(&options);
-    assert!(smallest.faults.contains(&Fault::Suspend) && smallest.faults.len() < options.faults.len());
+    assert!(smallest.faults.contains(&Fault::Suspend), "{:?}", smallest.faults);
+    assert!(smallest.faults.len() < options.faults.len(), "{:?}", smallest.faults);
     assert_eq!(run(&smallest).violation.unwrap().invariant, violation.invariant);
 
     let report = report(&options);
