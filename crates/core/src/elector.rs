@@ -187,7 +187,8 @@ impl Elector {
     #[must_use]
     pub fn stands_under(&self) -> Option<Nonce> {
         match &self.state {
-            State::Following(_) | State::Campaigning(_) => self.state.nonce_in_doubt(),
+            State::Following(following) => Some(following.nonce()),
+            State::Campaigning(campaigning) => Some(campaigning.nonce()),
             State::Idle | State::Leading(_) | State::Draining(_) | State::Resigning(_) | State::Stopped => None,
         }
     }

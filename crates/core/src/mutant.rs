@@ -64,8 +64,6 @@ pub enum Mutant {
     NoBackOff,
     /// Nobody may leave before the store has confirmed that the lease is released.
     WaitsForRelease,
-    /// A follower sleeps as long as the leader's lease lasts, and so loses its place in line to it.
-    OversleepsPlace,
 }
 
 #[cfg(not(mutants))]
@@ -80,7 +78,7 @@ impl Context {
 #[cfg(mutants)]
 impl Mutant {
     /// All of them.
-    pub const ALL: [Self; 23] = [
+    pub const ALL: [Self; 22] = [
         Self::TrustFromReply,
         Self::NoDriftMargin,
         Self::OneSidedMargin,
@@ -103,7 +101,6 @@ impl Mutant {
         Self::SilentLoss,
         Self::NoBackOff,
         Self::WaitsForRelease,
-        Self::OversleepsPlace,
     ];
 }
 

@@ -32,7 +32,7 @@ impl Campaigning {
         State::Campaigning(Self { following, pending, look_again: false, stopping: false })
     }
 
-    pub(super) fn nonce(&self) -> Nonce {
+    pub(crate) fn nonce(&self) -> Nonce {
         self.following.nonce
     }
 

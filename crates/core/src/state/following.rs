@@ -37,6 +37,10 @@ pub(crate) struct Following {
 pub(super) const HINT_GAP: Duration = Duration::from_millis(10);
 
 impl Following {
+    pub(crate) fn nonce(&self) -> Nonce {
+        self.nonce
+    }
+
     /// Begins a candidacy of its own, under a fresh nonce, after `delay`, which no hint cuts short. The store does not
     /// get more patience for a new nonce: campaigns that failed in a row are counted on.
     pub(crate) fn afresh(ctx: &mut Context, delay: Duration, failures: u32) -> State {
@@ -74,8 +78,7 @@ impl Following {
         };
         // Whoever is not heard of for longer loses its place in line, however long the leader's lease may be. And a clock
         // that is wrong by years must not make us wait for years.
-        let longest = if ctx.has(Mutant::OversleepsPlace) { timing.ttl() * 8 } else { timing.ttl() };
-        let remaining = held.remaining.min(longest);
+        let remaining = held.remaining.min(timing.ttl());
         // A store may count down to zero and still keep the lease for a while (etcd: half a second).
         if ctx.has(Mutant::WaitsForHints) {
             return State::Following(self);
