@@ -14,7 +14,7 @@ use failure::Failure;
 use inputs::Inputs;
 pub use tape::Tape;
 
-/// A target: its name, which is also that of its folder in `fuzz/corpus`, and how to try it.
+/// A target: its name, which is also that of its folder in `tools/fuzz/corpus`, and how to try it.
 ///
 /// ```no_run
 /// use tenure_fuzz::Fuzz;
@@ -139,7 +139,7 @@ mod tests {
         let told = format!("{:?}", check(holds).unwrap_err());
         assert!(told.contains("fuzz target unit failed") && told.contains("found it"), "{told}");
         assert!(told.contains("\"needle\"") && told.contains("6e 65 65 64 6c 65"), "{told}");
-        assert!(told.contains(r"printf '\156\145\145\144\154\145' > fuzz/corpus/unit/"), "{told}");
+        assert!(told.contains(r"printf '\156\145\145\144\154\145' > tools/fuzz/corpus/unit/"), "{told}");
         assert!(told.contains("--seed 32402"), "{told}");
     }
 

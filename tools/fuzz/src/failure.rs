@@ -32,7 +32,7 @@ impl fmt::Debug for Failure {
         writeln!(f, "  the input, made smaller: \"{}\"", input.escape_ascii())?;
         writeln!(f, "  the same in hex:         {}", hex.join(" "))?;
         writeln!(f, "  to find it again:        cargo xtask fuzz --target {target} --seed {seed}")?;
-        write!(f, "  to keep it, give it a name: printf '{octal}' > fuzz/corpus/{target}/NAME")
+        write!(f, "  to keep it, give it a name: printf '{octal}' > tools/fuzz/corpus/{target}/NAME")
     }
 }
 

@@ -86,6 +86,6 @@ mod tests {
     #[test]
     fn tests_files_are_known_by_their_place() {
         assert!(is_tests_file("crates/a/tests/b.rs") && is_tests_file("crates/a/src/tests.rs"));
-        assert!(!is_tests_file("xtask/src/test/mod.rs"));
+        assert!(!is_tests_file("tools/xtask/src/test/mod.rs"));
     }
 }

@@ -30,7 +30,7 @@ fn read(folder: &Path) -> io::Result<Vec<Vec<u8>>> {
     paths.into_iter().map(|path| fs::read(path).map_err(told)).collect()
 }
 
-const CORPUS: &str = "fuzz/corpus";
+const CORPUS: &str = "tools/fuzz/corpus";
 
 #[cfg(test)]
 mod tests {

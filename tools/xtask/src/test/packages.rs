@@ -149,7 +149,7 @@ fn install(job: &mut Job<'_>, prefix: &[&str], packages: &[&str]) -> Result<(), 
 }
 
 /// Below the workspace's root.
-const SCRIPT: &str = "xtask/src/test/install.sh";
+const SCRIPT: &str = "tools/xtask/src/test/install.sh";
 
 #[cfg(test)]
 mod tests {

@@ -12,7 +12,7 @@ use crate::screen::Screen;
 /// What to try, and how hard.
 #[derive(clap::Args)]
 pub(crate) struct Options {
-    /// Try only this target, named as its folder in fuzz/corpus
+    /// Try only this target, named as its folder in tools/fuzz/corpus
     #[arg(long)]
     target: Option<String>,
     /// How many inputs each target tries; slow ones try fewer
@@ -44,7 +44,7 @@ pub(crate) fn run(root: &Path, options: &Options) -> Result<ExitCode, String> {
 
 /// Every target has a folder of inputs.
 fn targets(root: &Path) -> Result<BTreeSet<String>, String> {
-    let corpus = root.join("fuzz/corpus");
+    let corpus = root.join("tools/fuzz/corpus");
     let folders = fs::read_dir(&corpus).map_err(|error| format!("cannot read {}: {error}", corpus.display()))?;
     Ok(folders.filter_map(|folder| folder.ok()?.file_name().into_string().ok()).collect())
 }
