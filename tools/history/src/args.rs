@@ -4,7 +4,7 @@ use std::path::PathBuf;
 use std::time::Duration;
 
 use clap::Parser;
-use tenure_cli::duration::parse as duration;
+use tenure_core::duration::parse as duration;
 
 /// Judges what `tenure elect` and `tenure run --json` have printed.
 #[derive(Debug, Parser)]

@@ -11,7 +11,7 @@ pub(crate) fn span(nanos: u64) -> String {
         0..1_000_000 => format!("{millis:.3} ms"),
         1_000_000..1_000_000_000 => format!("{millis:.1} ms"),
         1_000_000_000..120_000_000_000 => format!("{:.2} s", millis / 1e3),
-        _ => tenure_cli::duration::show(std::time::Duration::from_nanos(nanos)),
+        _ => tenure_core::duration::show(std::time::Duration::from_nanos(nanos)),
     }
 }
 

@@ -9,7 +9,7 @@ use std::time::Duration;
 ///
 /// ```
 /// use std::time::Duration;
-/// use tenure_cli::duration::parse;
+/// use tenure_core::duration::parse;
 ///
 /// assert_eq!(parse("1.5s"), Ok(Duration::from_millis(1500)));
 /// assert_eq!(parse("2m05s"), Ok(Duration::from_secs(125)));
