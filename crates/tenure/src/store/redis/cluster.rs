@@ -15,7 +15,7 @@ use super::call::{Call, asking};
 use super::deployment::{Answer, Wait, exchange, question, run_on};
 use super::error::Fault;
 use super::keys::tag_of;
-use super::link::{Dial, Node};
+use super::link::{Dial, Node, send_all};
 
 /// The nodes of a cluster, as far as they are known.
 pub(super) struct Cluster {
@@ -310,7 +310,7 @@ async fn slots_by(node: &Node) -> Result<Value, Fault> {
     let link = node.link().await?;
     let mut question = cmd("CLUSTER");
     question.arg("SLOTS");
-    match node.exchange(&link, vec![question]).await?.pop() {
+    match send_all(node, &link, vec![question]).await?.pop() {
         Some(Value::ServerError(error)) => Err(Fault::server(&error)),
         Some(map) => Ok(map),
         None => Err(Fault::Nonsense("nothing".to_owned())),

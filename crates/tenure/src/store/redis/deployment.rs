@@ -8,7 +8,7 @@ use redis::{Client, Cmd, Value};
 use super::call::{Call, in_full_once, lacks_script};
 use super::cluster::Cluster;
 use super::error::Fault;
-use super::link::{Dial, Link, Node, address_of};
+use super::link::{Dial, Link, Node, address_of, send_all};
 use super::sentinel::{Opinion, Sentinels};
 
 /// Where commands go.
@@ -162,7 +162,7 @@ impl Deployment {
 pub(super) async fn question(node: &Node, questions: &[Cmd]) -> (Option<String>, Result<Vec<Value>, Fault>) {
     match node.link().await {
         Ok(link) if questions.is_empty() => (Some(link.address().to_owned()), Ok(Vec::new())),
-        Ok(link) => (Some(link.address().to_owned()), node.exchange(&link, questions.to_vec()).await),
+        Ok(link) => (Some(link.address().to_owned()), send_all(node, &link, questions.to_vec()).await),
         Err(fault) => (None, Err(fault)),
     }
 }
@@ -197,7 +197,7 @@ pub(super) async fn exchange(
         command.arg(replicas).arg(WAIT_MS);
         commands.push(command);
     }
-    let mut values = node.exchange(link, commands).await?;
+    let mut values = send_all(node, link, commands).await?;
     let replicas = match wait.and_then(|_| values.pop()) {
         // A server that cannot tell has confirmed nothing.
         Some(Value::Int(replicas)) => Some(replicas),

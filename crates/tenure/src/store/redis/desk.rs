@@ -105,7 +105,7 @@ impl Desk {
 
     /// The channel that wakes this process; empty while nobody would hear it.
     pub(super) fn wake_channel(&self) -> &str {
-        self.push.wake_channel()
+        self.push.source().wake_channel(self.push.is_heard())
     }
 
     pub(super) fn watch(&self, interest: Interest) -> BoxStream<'static, Hint> {

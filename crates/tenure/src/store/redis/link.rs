@@ -25,24 +25,22 @@ pub(super) enum Dial {
 
 const SILENT: &str = "no answer within 5 s; check the host, the port, and whether the server speaks TLS";
 
-impl Node {
-    /// Sends these commands in one go, and waits for as many answers. Errors of the server are answers, too.
-    pub(super) async fn exchange(&self, link: &Link, commands: Vec<Cmd>) -> Result<Vec<Value>, Fault> {
-        let count = commands.len();
-        let mut pipeline = Pipeline::with_capacity(count);
-        for command in commands {
-            pipeline.add_command(command);
+/// Sends these commands in one go, and waits for as many answers. Errors of the server are answers, too.
+pub(super) async fn send_all(node: &Node, link: &Link, commands: Vec<Cmd>) -> Result<Vec<Value>, Fault> {
+    let count = commands.len();
+    let mut pipeline = Pipeline::with_capacity(count);
+    for command in commands {
+        pipeline.add_command(command);
+    }
+    let unanswered = node.unanswered(link);
+    let answers = link.connection().clone().send_packed_commands(&pipeline, 0, count).await;
+    match answers {
+        Ok(answers) if answers.len() == count => {
+            unanswered.answered();
+            Ok(answers)
         }
-        let unanswered = self.unanswered(link);
-        let answers = link.connection().clone().send_packed_commands(&pipeline, 0, count).await;
-        match answers {
-            Ok(answers) if answers.len() == count => {
-                unanswered.answered();
-                Ok(answers)
-            }
-            Ok(answers) => Err(Fault::Nonsense(format!("{} times to {count} commands", answers.len()))),
-            Err(error) => Err(Fault::Lost(Arc::new(error))),
-        }
+        Ok(answers) => Err(Fault::Nonsense(format!("{} times to {count} commands", answers.len()))),
+        Err(error) => Err(Fault::Lost(Arc::new(error))),
     }
 }
 

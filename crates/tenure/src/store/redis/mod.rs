@@ -119,7 +119,7 @@ impl Store for RedisStore {
                  that was granted, and for a moment there may be two leaders.",
             ),
         };
-        Capabilities { name, statement, pushes: true, sees_death: false, ttl_min: Duration::from_millis(1), lacks: &[] }
+        Capabilities::new(name, statement).with_pushes(true)
     }
 
     fn campaign<'a>(&'a self, batch: &'a [Campaign]) -> BoxFuture<'a, Replies<CampaignReply>> {

@@ -35,12 +35,10 @@ impl Channels {
     pub(super) fn new(deployment: Arc<Deployment>, keys: Keys, place: String, process: &str) -> Self {
         Self { wake_channel: keys.wake_channel(process), deployment, keys, place }
     }
-}
 
-impl Push {
     /// The channel that wakes this process; empty while nobody would hear it.
-    pub(super) fn wake_channel(&self) -> &str {
-        if self.is_heard() { &self.source().wake_channel } else { "" }
+    pub(super) fn wake_channel(&self, is_heard: bool) -> &str {
+        if is_heard { &self.wake_channel } else { "" }
     }
 }
 

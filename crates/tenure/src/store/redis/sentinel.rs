@@ -11,7 +11,7 @@ use tokio::task::JoinHandle;
 
 use super::address::{Address, Template};
 use super::error::Fault;
-use super::link::{Dial, Node, address_of};
+use super::link::{Dial, Node, address_of, send_all};
 
 /// The sentinels that were named, each address once, and the primary they are asked for.
 pub(super) struct Sentinels {
@@ -175,7 +175,7 @@ async fn named_by(sentinel: &Node, name: &str) -> Result<Vote, Fault> {
         question.arg(words);
         question
     });
-    let mut answers = sentinel.exchange(&link, questions.to_vec()).await?;
+    let mut answers = send_all(sentinel, &link, questions.to_vec()).await?;
     let primary = match answers.pop() {
         Some(Value::ServerError(error)) => return Err(Fault::server(&error)),
         Some(answer) => parse(&answer),

@@ -165,15 +165,9 @@ impl SqliteStore {
 
 impl Store for SqliteStore {
     fn capabilities(&self) -> Capabilities {
-        Capabilities {
-            name: "sqlite",
-            statement: "Elections among the processes of one machine; \
-                        a file that is copied or restored starts its terms over.",
-            pushes: true,
-            sees_death: true,
-            ttl_min: Duration::from_millis(1),
-            lacks: &[],
-        }
+        let statement = "Elections among the processes of one machine; \
+                         a file that is copied or restored starts its terms over.";
+        Capabilities::new("sqlite", statement).with_pushes(true).with_sees_death(true)
     }
 
     fn campaign<'a>(&'a self, batch: &'a [Campaign]) -> BoxFuture<'a, Replies<CampaignReply>> {

@@ -7,8 +7,8 @@ use serde::de::IgnoredAny;
 use tenure_core::{ChannelName, Sender, Term};
 use tokio_postgres::Notification;
 
-use crate::store::memory_mailbox::Messages;
 use crate::store::{ElectionKey, MessageId, Post};
+use tenure_store::memory::Messages;
 
 /// What has arrived at one session.
 #[derive(Debug, Default)]

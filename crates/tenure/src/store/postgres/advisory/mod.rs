@@ -19,7 +19,6 @@ mod warden;
 mod watchman;
 
 use std::fmt;
-use std::time::Duration;
 
 use futures_util::future::BoxFuture;
 use futures_util::stream::BoxStream;
@@ -49,24 +48,19 @@ impl AdvisoryStore {
 
 impl Store for AdvisoryStore {
     fn capabilities(&self) -> Capabilities {
-        Capabilities {
-            name: "postgres advisory",
-            statement: "Fast, but weaker than the lease table: the server frees a lock at once when it ends the session \
-                        (terminated, restarted, failed over), and the leader learns of it a moment later, which those who \
-                        have seen it wait for and others do not, so there may be two; and whoever can log in can take any lock.",
-            pushes: true,
-            sees_death: true,
-            ttl_min: Duration::from_millis(1),
-            lacks: &[
-                Feature::Deadlines,
-                Feature::Labels,
-                Feature::Metadata,
-                Feature::StandBys,
-                Feature::Records,
-                Feature::History,
-                Feature::Handles,
-            ],
-        }
+        let statement = "Fast, but weaker than the lease table: the server frees a lock at once when it ends the session \
+                         (terminated, restarted, failed over), and the leader learns of it a moment later, which those who \
+                         have seen it wait for and others do not, so there may be two; and whoever can log in can take any lock.";
+        let capabilities = Capabilities::new("postgres advisory", statement).with_pushes(true).with_sees_death(true);
+        capabilities.with_lacks(&[
+            Feature::Deadlines,
+            Feature::Labels,
+            Feature::Metadata,
+            Feature::StandBys,
+            Feature::Records,
+            Feature::History,
+            Feature::Handles,
+        ])
     }
 
     fn campaign<'a>(&'a self, batch: &'a [Campaign]) -> BoxFuture<'a, Replies<CampaignReply>> {

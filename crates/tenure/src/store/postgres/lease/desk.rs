@@ -15,7 +15,7 @@ use super::super::endpoint::Endpoint;
 use super::super::error::Fault;
 use super::super::identifier::{Identifier, election_id};
 use super::super::value::{Bits, micros};
-use super::dial::{Dial, Node};
+use super::dial::{self, Dial, Node};
 use super::push::{Channels, Push};
 use super::reply::{self, Outcome};
 use super::terms::Terms;
@@ -92,7 +92,7 @@ impl Desk {
     }
 
     pub(super) async fn campaign(&self, batch: &[Campaign]) -> Replies<CampaignReply> {
-        let wake = self.push.wake_channel();
+        let wake = self.push.source().wake_channel(self.push.is_heard());
         let chunks = batch.chunks(CAMPAIGNS_AT_ONCE).map(|chunk| self.campaign_chunk(chunk, wake));
         let replies: Vec<Result<Outcome, StoreError>> = join_all(chunks).await.into_iter().flatten().collect();
         let granted = |(request, reply): (&Campaign, &Result<Outcome, StoreError>)| match reply {
@@ -100,7 +100,7 @@ impl Desk {
             _ => None,
         };
         let granted: Vec<ElectionKey> = batch.iter().zip(&replies).filter_map(granted).collect();
-        self.push.announce(&granted);
+        self.push.source().announce(&granted);
         if batch.iter().zip(&replies).any(|(request, reply)| self.is_regressed(request, reply)) {
             self.endpoint.regressed();
         }
@@ -169,7 +169,7 @@ impl Desk {
         let rows = self.ask(&sql, &[(&id(key), Type::UUID), (&successor, Type::TEXT)]).await?;
         let Some(row) = rows.first() else { return Ok(false) };
         let channel: Option<&str> = row.try_get(1).unwrap_or_default();
-        self.push.wake(channel.ok_or_else(|| self.tell(Fault::Foreign))?, key);
+        self.push.source().wake(channel.ok_or_else(|| self.tell(Fault::Foreign))?, key);
         Ok(true)
     }
 
@@ -189,7 +189,7 @@ impl Desk {
 
     /// Notifications do not arrive.
     pub(super) fn hears_nothing(&self) -> bool {
-        self.push.is_in_vain()
+        self.push.source().is_in_vain()
     }
 
     async fn campaign_chunk(&self, batch: &[Campaign], wake: Wake<'_>) -> Replies<Outcome> {
@@ -253,7 +253,7 @@ impl Desk {
             (&nonces, Type::UUID_ARRAY),
             (&terms, Type::INT8_ARRAY),
             (&ttls, Type::INT8_ARRAY),
-            (&self.push.wake_channel().channel, Type::TEXT),
+            (&self.push.source().wake_channel(self.push.is_heard()).channel, Type::TEXT),
         ];
         let read = |rows: Vec<Row>| {
             let mut replies = vec![Ok(RenewReply::Renewed { handover: None }); batch.len()];
@@ -277,7 +277,7 @@ impl Desk {
         let resign = self.sql(RESIGN);
         let announce = self.sql(ANNOUNCE);
         let announcement: [(&(dyn ToSql + Sync), Type); 2] =
-            [(&ids, Type::UUID_ARRAY), (&self.push.changes_channel(), Type::TEXT)];
+            [(&ids, Type::UUID_ARRAY), (&self.push.source().changes_channel(), Type::TEXT)];
         let parameters: [(&(dyn ToSql + Sync), Type); 5] = [
             (&ids, Type::UUID_ARRAY),
             (&nonces, Type::UUID_ARRAY),
@@ -315,7 +315,7 @@ impl Desk {
             },
             Outcome::Held { held, is_foreign } => {
                 // Whoever will not be told of a resignation has to look for it.
-                let is_untold = is_foreign || self.push.is_in_vain();
+                let is_untold = is_foreign || self.push.source().is_in_vain();
                 let look_again = if is_untold { look_again_after(request.ttl) } else { Duration::MAX };
                 let remaining = held.remaining.min(look_again);
                 CampaignReply::Held(Held { remaining, ..held })
@@ -331,7 +331,7 @@ impl Desk {
     }
 
     pub(super) async fn ask(&self, sql: &str, parameters: &Parameters<'_>) -> Result<Vec<Row>, StoreError> {
-        self.node.ask(sql, parameters).await.map_err(|fault| self.tell(fault))
+        dial::ask(&self.node, sql, parameters).await.map_err(|fault| self.tell(fault))
     }
 
     /// The same, with a second statement behind it whose answer nobody waits for.
@@ -342,7 +342,7 @@ impl Desk {
         mention: &str,
         mentioned: &Parameters<'_>,
     ) -> Result<Vec<Row>, StoreError> {
-        let rows = self.node.ask_and_mention(sql, parameters, mention, mentioned).await;
+        let rows = dial::ask_and_mention(&self.node, sql, parameters, mention, mentioned).await;
         rows.map_err(|fault| self.tell(fault))
     }
 

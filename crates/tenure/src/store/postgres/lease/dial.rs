@@ -68,50 +68,48 @@ impl keeper::Dial for Dial {
     }
 }
 
-impl Node {
-    /// Asks in one round trip. If it is not answered, the connection is given up: the next request would wait behind it.
-    pub(super) async fn ask(&self, sql: &str, parameters: &Parameters<'_>) -> Result<Vec<Row>, Fault> {
-        let link = self.link().await?;
-        let unanswered = self.unanswered(&link);
-        let answer = link.connection().call(sql, parameters).await;
-        if is_answer(&answer) {
-            unanswered.answered();
-        }
-        answer
+/// Asks in one round trip. If it is not answered, the connection is given up: the next request would wait behind it.
+pub(super) async fn ask(node: &Node, sql: &str, parameters: &Parameters<'_>) -> Result<Vec<Row>, Fault> {
+    let link = node.link().await?;
+    let unanswered = node.unanswered(&link);
+    let answer = link.connection().call(sql, parameters).await;
+    if is_answer(&answer) {
+        unanswered.answered();
     }
+    answer
+}
 
-    /// The same as [`ask`](Self::ask), with a second statement right behind the first whose answer nobody waits for.
-    pub(super) async fn ask_and_mention(
-        &self,
-        sql: &str,
-        parameters: &Parameters<'_>,
-        mention: &str,
-        mentioned: &Parameters<'_>,
-    ) -> Result<Vec<Row>, Fault> {
-        let link = self.link().await?;
-        let unanswered = self.unanswered(&link);
-        let mut asked = pin!(link.connection().call(sql, parameters));
-        let mut behind = pin!(link.connection().query(mention, mentioned));
-        let mut is_sent = false;
-        let answer = poll_fn(|context| {
-            let answer = asked.as_mut().poll(context);
-            if !is_sent {
-                // Polled once, it is on its way.
-                is_sent = true;
-                let _ = behind.as_mut().poll(context);
-            }
-            answer
-        })
-        .await;
-        if is_answer(&answer) {
-            unanswered.answered();
-            if link.connection().facts().is_pooled {
-                // It had to wait for its turn.
-                let _ = tokio::time::timeout(MENTION_TIMEOUT, behind).await;
-            }
+/// The same as [`ask`], with a second statement right behind the first whose answer nobody waits for.
+pub(super) async fn ask_and_mention(
+    node: &Node,
+    sql: &str,
+    parameters: &Parameters<'_>,
+    mention: &str,
+    mentioned: &Parameters<'_>,
+) -> Result<Vec<Row>, Fault> {
+    let link = node.link().await?;
+    let unanswered = node.unanswered(&link);
+    let mut asked = pin!(link.connection().call(sql, parameters));
+    let mut behind = pin!(link.connection().query(mention, mentioned));
+    let mut is_sent = false;
+    let answer = poll_fn(|context| {
+        let answer = asked.as_mut().poll(context);
+        if !is_sent {
+            // Polled once, it is on its way.
+            is_sent = true;
+            let _ = behind.as_mut().poll(context);
         }
         answer
+    })
+    .await;
+    if is_answer(&answer) {
+        unanswered.answered();
+        if link.connection().facts().is_pooled {
+            // It had to wait for its turn.
+            let _ = tokio::time::timeout(MENTION_TIMEOUT, behind).await;
+        }
     }
+    answer
 }
 
 /// What nobody waits for must not hold up others for long.

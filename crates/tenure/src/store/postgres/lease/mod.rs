@@ -74,15 +74,9 @@ impl PostgresStore {
 
 impl Store for PostgresStore {
     fn capabilities(&self) -> Capabilities {
-        Capabilities {
-            name: "postgres",
-            statement: "One leader as long as the primary keeps what it has confirmed and its wall clock does not jump; a \
-                        failover to a standby that lags behind can make two, and terms grow even then.",
-            pushes: !self.desk.hears_nothing(),
-            sees_death: false,
-            ttl_min: Duration::from_millis(1),
-            lacks: &[],
-        }
+        let statement = "One leader as long as the primary keeps what it has confirmed and its wall clock does not jump; a \
+                         failover to a standby that lags behind can make two, and terms grow even then.";
+        Capabilities::new("postgres", statement).with_pushes(!self.desk.hears_nothing())
     }
 
     fn campaign<'a>(&'a self, batch: &'a [Campaign]) -> BoxFuture<'a, Replies<CampaignReply>> {

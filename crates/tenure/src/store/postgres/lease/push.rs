@@ -55,28 +55,25 @@ impl Channels {
             is_in_vain: AtomicBool::new(false),
         }
     }
-}
 
-impl Push {
-    /// How this process can be woken.
-    pub(super) fn wake_channel(&self) -> Wake<'_> {
-        let channels = self.source();
-        let listener = channels.listener.load(Ordering::SeqCst);
-        if self.is_heard() { Wake { channel: &channels.wake, listener } } else { Wake { channel: "", listener: 0 } }
+    /// How this process can be woken, if it would be heard.
+    pub(super) fn wake_channel(&self, is_heard: bool) -> Wake<'_> {
+        let listener = self.listener.load(Ordering::SeqCst);
+        if is_heard { Wake { channel: &self.wake, listener } } else { Wake { channel: "", listener: 0 } }
     }
 
     /// Notifications do not arrive here, although they were asked for.
     pub(super) fn is_in_vain(&self) -> bool {
-        self.source().is_in_vain.load(Ordering::Relaxed)
+        self.is_in_vain.load(Ordering::Relaxed)
     }
 
     pub(super) fn changes_channel(&self) -> &str {
-        &self.source().changes
+        &self.changes
     }
 
     /// Tells of new leaders. Nobody waits for it.
     pub(super) fn announce(&self, elections: &[ElectionKey]) {
-        let changes = self.source().changes.clone();
+        let changes = self.changes.clone();
         self.notify(elections.iter().map(|key| (changes.clone(), payload(key))).collect());
     }
 
@@ -92,7 +89,7 @@ impl Push {
         if notifications.is_empty() {
             return;
         }
-        let node = Arc::clone(&self.source().node);
+        let node = Arc::clone(&self.node);
         tokio::spawn(async move {
             let Ok(link) = node.link().await else { return };
             let sent = tokio::time::timeout(ANSWER_TIMEOUT, notify(link.connection(), &notifications)).await;

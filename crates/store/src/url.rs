@@ -1,78 +1,9 @@
-//! From a URL to a store.
+//! Addresses of stores.
 
 use std::fmt;
 use std::str::FromStr;
-use std::sync::Arc;
 
-#[cfg(feature = "postgres")]
-use super::postgres::{AdvisoryStore, PostgresConfig, PostgresStore};
-#[cfg(feature = "redis")]
-use super::redis::{RedisConfig, RedisStore};
-#[cfg(feature = "sqlite")]
-use super::sqlite::{self, SqliteStore};
-use super::{MemoryStore, Store, StoreError, StoreErrorKind};
-
-/// Opens the store behind a URL.
-///
-/// | URL | store |
-/// |---|---|
-/// | `sqlite:PATH` | a file, shared by the processes of one machine |
-/// | `redis://HOST`, `rediss://HOST` | a Redis or Valkey server, plain or with TLS |
-/// | `redis+sentinel://HOST,HOST/NAME` | the primary that sentinels know by this name |
-/// | `redis+cluster://HOST,HOST` | a cluster |
-/// | `postgres://HOST/DATABASE` | a table of PostgreSQL |
-/// | `postgres+advisory://HOST/DATABASE` | advisory locks of PostgreSQL |
-/// | `env:` | the Redis that the variables of `LeaderService` name, under its keys |
-/// | `memory:` | this process only |
-///
-/// # Errors
-/// When the scheme is unknown, or the store cannot be opened. The message never shows a password.
-pub fn open(url: &StoreUrl) -> Result<Arc<dyn Store>, StoreError> {
-    match url.scheme() {
-        "memory" => Ok(Arc::new(MemoryStore::new())),
-        #[cfg(feature = "sqlite")]
-        "sqlite" => Ok(Arc::new(SqliteStore::open(sqlite::path_of(url.rest())?)?)),
-        #[cfg(feature = "redis")]
-        "redis" | "rediss" | "valkey" | "valkeys" | "redis+sentinel" | "rediss+sentinel" | "redis+cluster"
-        | "rediss+cluster" => Ok(Arc::new(RedisStore::open(&RedisConfig::from_url(url)?)?)),
-        #[cfg(feature = "redis")]
-        "env" => match RedisConfig::from_environment()? {
-            Some(config) if url.rest().is_empty() => Ok(Arc::new(RedisStore::open(&config)?)),
-            Some(_) => Err(configuration("nothing follows env: in the store address".to_owned())),
-            None => Err(configuration(
-                "the store address env: asks for the Redis of the environment, and none of MUTEX_REDIS_HOST, REDIS_HOST, \
-                 MUTEX_REDIS_SENTINEL_HOST and REDIS_SENTINEL_HOST is set"
-                    .to_owned(),
-            )),
-        },
-        #[cfg(feature = "postgres")]
-        "postgres" | "postgresql" => Ok(Arc::new(PostgresStore::open(&PostgresConfig::from_url(url)?))),
-        #[cfg(feature = "postgres")]
-        "postgres+advisory" | "postgresql+advisory" => {
-            Ok(Arc::new(AdvisoryStore::open(&PostgresConfig::from_url(url)?)))
-        }
-        scheme => Err(configuration(format!(
-            "there is no store for the scheme {scheme:?}; use one of {}",
-            known_schemes()
-        ))),
-    }
-}
-
-/// Opens the store behind a URL for somebody who only wants to look: where [`open`] would make a file, this makes none.
-///
-/// # Errors
-/// As [`open`], and when there is no such file.
-pub fn open_existing(url: &StoreUrl) -> Result<Arc<dyn Store>, StoreError> {
-    match url.scheme() {
-        #[cfg(feature = "sqlite")]
-        "sqlite" => Ok(Arc::new(SqliteStore::open_existing(sqlite::path_of(url.rest())?)?)),
-        _ => open(url),
-    }
-}
-
-fn configuration(message: String) -> StoreError {
-    StoreError::not_sent(StoreErrorKind::Configuration, message)
-}
+use super::{StoreError, StoreErrorKind};
 
 /// The address of a store. Printing it hides the password.
 ///
@@ -104,8 +35,8 @@ impl StoreUrl {
     }
 
     /// What comes after the first colon.
-    #[cfg(any(feature = "postgres", feature = "redis", feature = "sqlite"))]
-    pub(super) fn rest(&self) -> &str {
+    #[must_use]
+    pub fn rest(&self) -> &str {
         &self.text[self.colon + 1..]
     }
 }
@@ -126,7 +57,7 @@ impl FromStr for StoreUrl {
             // The text is not shown: without a scheme nobody can tell what part of it is a password.
             Some(_) | None => Err(StoreError::not_sent(
                 StoreErrorKind::Configuration,
-                format!("the store address is not of the form SCHEME:REST; use one of {}", known_schemes()),
+                "the store address is not of the form SCHEME:REST, such as sqlite:PATH or redis://HOST",
             )),
         }
     }
@@ -196,15 +127,6 @@ fn without_odd_ports(base: &str) -> String {
     hosts.split(',').map(host).collect::<Vec<_>>().join(",") + path
 }
 
-fn known_schemes() -> String {
-    let sqlite = cfg!(feature = "sqlite").then_some("sqlite:PATH");
-    let redis = cfg!(feature = "redis").then_some("redis://HOST (also rediss, redis+sentinel, redis+cluster)");
-    let postgres = cfg!(feature = "postgres").then_some("postgres://HOST/DATABASE (also postgres+advisory)");
-    let env = cfg!(feature = "redis").then_some("env:");
-    let known: Vec<&str> = sqlite.into_iter().chain(redis).chain(postgres).chain(env).chain(["memory:"]).collect();
-    known.join(", ")
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -241,8 +163,6 @@ mod tests {
             let url: StoreUrl = text.parse().unwrap();
             assert!(!url.to_string().contains("canary"), "{url}");
             assert!(!format!("{url:?}").contains("canary"), "{url:?}");
-            let told = open(&url).map_or_else(|error| format!("{error} {error:?}"), |store| format!("{store:?}"));
-            assert!(!told.contains("canary"), "{told}");
         }
     }
 
@@ -261,11 +181,5 @@ mod tests {
             assert_eq!(error.kind(), StoreErrorKind::Configuration);
             assert!(!error.to_string().contains("canary"), "{error}");
         }
-    }
-
-    #[test]
-    fn an_unknown_scheme_says_what_there_is() {
-        let error = open(&"mongodb://host/db".parse().unwrap()).unwrap_err().to_string();
-        assert!(error.contains("mongodb") && error.contains("memory:"), "{error}");
     }
 }

@@ -7,7 +7,7 @@ use tokio::sync::watch;
 use tokio::task::AbortHandle;
 
 /// How to connect to a server.
-pub(in crate::store) trait Dial: Clone + Send + Sync + 'static {
+pub trait Dial: Clone + Send + Sync + 'static {
     /// What requests are sent over.
     type Connection: Clone + Send + Sync;
     /// Why there is none.
@@ -30,13 +30,13 @@ pub(in crate::store) trait Dial: Clone + Send + Sync + 'static {
 ///
 /// Nothing is ever queued for a server that does not answer: a request that is given up takes the connection with it, and
 /// the next one begins with a new connection. So a server that comes back finds no burst of old requests.
-pub(in crate::store) struct Keeper<D: Dial> {
+pub struct Keeper<D: Dial> {
     dial: D,
     status: Arc<watch::Sender<Status<D>>>,
 }
 
 /// A connection that works, as far as anybody knows.
-pub(in crate::store) struct Link<D: Dial> {
+pub struct Link<D: Dial> {
     number: u64,
     address: Arc<str>,
     connection: D::Connection,
@@ -54,7 +54,7 @@ struct Status<D: Dial> {
 }
 
 /// A connection that takes longer is of no use to anybody.
-pub(in crate::store) const CONNECT_TIMEOUT: Duration = Duration::from_secs(5);
+pub const CONNECT_TIMEOUT: Duration = Duration::from_secs(5);
 /// When a packet is lost, a new attempt is there sooner than the kernel's repetition.
 const ATTEMPT_GAP: Duration = Duration::from_millis(200);
 /// When there are more, one of them is given up. The oldest never is, because over a slow network it is the one that
@@ -62,14 +62,15 @@ const ATTEMPT_GAP: Duration = Duration::from_millis(200);
 const ATTEMPTS_MAX: usize = 4;
 
 impl<D: Dial> Keeper<D> {
-    pub(in crate::store) fn new(dial: D) -> Self {
+    /// Connects when a connection is first needed.
+    pub fn new(dial: D) -> Self {
         let status =
             Status { link: None, attempts: 0, tasks: Vec::new(), last_attempt: None, failure: None, links_made: 0 };
         Self { dial, status: Arc::new(watch::Sender::new(status)) }
     }
 
     /// The connection; a new one if there is none. Cancel safe: an attempt to connect goes on by itself.
-    pub(in crate::store) async fn link(&self) -> Result<Link<D>, D::Fault> {
+    pub async fn link(&self) -> Result<Link<D>, D::Fault> {
         let mut status = self.status.subscribe();
         self.connect_if_needed();
         loop {
@@ -87,24 +88,22 @@ impl<D: Dial> Keeper<D> {
     }
 
     /// Guards a request over this connection: unless it is answered, the connection is of no use any more.
-    pub(in crate::store) fn unanswered(&self, link: &Link<D>) -> Unanswered<'_, D> {
+    pub fn unanswered(&self, link: &Link<D>) -> Unanswered<'_, D> {
         Unanswered { keeper: self, number: Some(link.number) }
     }
 
     /// Gives up the connection, whatever it is: there may be a better server behind the address.
-    #[cfg(feature = "redis")]
-    pub(in crate::store) fn reconnect(&self) {
+    pub fn reconnect(&self) {
         self.status.send_modify(|status| status.link = None);
     }
 
     /// The server that requests go to now, if there is one.
-    #[cfg(feature = "redis")]
-    pub(in crate::store) fn server(&self) -> Option<Arc<str>> {
+    pub fn server(&self) -> Option<Arc<str>> {
         self.status.borrow().link.as_ref().map(|link| Arc::clone(&link.address))
     }
 
     /// Tells of the next new connection.
-    pub(in crate::store) fn changes(&self) -> impl Future<Output = ()> + use<D> {
+    pub fn changes(&self) -> impl Future<Output = ()> + use<D> {
         let mut status = self.status.subscribe();
         async move {
             let made = status.borrow_and_update().links_made;
@@ -156,13 +155,12 @@ impl<D: Dial> Keeper<D> {
 
 impl<D: Dial> Link<D> {
     /// The server as people know it: host and port.
-    #[cfg(feature = "redis")]
-    pub(in crate::store) fn address(&self) -> &str {
+    pub fn address(&self) -> &str {
         &self.address
     }
 
     /// What requests are sent over.
-    pub(in crate::store) fn connection(&self) -> &D::Connection {
+    pub fn connection(&self) -> &D::Connection {
         &self.connection
     }
 }
@@ -202,14 +200,14 @@ impl<D: Dial> Drop for Attempt<D> {
 }
 
 /// A request under way.
-pub(in crate::store) struct Unanswered<'a, D: Dial> {
+pub struct Unanswered<'a, D: Dial> {
     keeper: &'a Keeper<D>,
     number: Option<u64>,
 }
 
 impl<D: Dial> Unanswered<'_, D> {
     /// The answer has come.
-    pub(in crate::store) fn answered(mut self) {
+    pub fn answered(mut self) {
         self.number = None;
     }
 }

@@ -2,51 +2,51 @@
 
 use std::time::Duration;
 
-use crate::store::StoreError;
+use crate::StoreError;
 
 /// The operations of a store that faults can be injected into and that are counted.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 #[non_exhaustive]
 pub enum Operation {
-    /// [`Store::campaign`](crate::store::Store::campaign).
+    /// [`Store::campaign`](crate::Store::campaign).
     Campaign,
-    /// [`Store::renew`](crate::store::Store::renew).
+    /// [`Store::renew`](crate::Store::renew).
     Renew,
-    /// [`Store::resign`](crate::store::Store::resign).
+    /// [`Store::resign`](crate::Store::resign).
     Resign,
-    /// [`Store::observe`](crate::store::Store::observe).
+    /// [`Store::observe`](crate::Store::observe).
     Observe,
-    /// [`Store::elections`](crate::store::Store::elections).
+    /// [`Store::elections`](crate::Store::elections).
     Elections,
-    /// [`Store::request_handover`](crate::store::Store::request_handover).
+    /// [`Store::request_handover`](crate::Store::request_handover).
     RequestHandover,
-    /// [`Store::history`](crate::store::Store::history).
+    /// [`Store::history`](crate::Store::history).
     History,
-    /// [`Store::forget`](crate::store::Store::forget).
+    /// [`Store::forget`](crate::Store::forget).
     Forget,
-    /// [`Mailbox::send`](crate::store::Mailbox::send).
+    /// [`Mailbox::send`](crate::Mailbox::send).
     Send,
-    /// [`Mailbox::receive`](crate::store::Mailbox::receive).
+    /// [`Mailbox::receive`](crate::Mailbox::receive).
     Receive,
-    /// [`Mailbox::settle`](crate::store::Mailbox::settle).
+    /// [`Mailbox::settle`](crate::Mailbox::settle).
     Settle,
-    /// [`Mailbox::list`](crate::store::Mailbox::list).
+    /// [`Mailbox::list`](crate::Mailbox::list).
     ListMessages,
-    /// [`Mailbox::requeue`](crate::store::Mailbox::requeue).
+    /// [`Mailbox::requeue`](crate::Mailbox::requeue).
     Requeue,
-    /// [`Bulletin::broadcast`](crate::store::Bulletin::broadcast).
+    /// [`Bulletin::broadcast`](crate::Bulletin::broadcast).
     Broadcast,
-    /// [`JobLedger::open`](crate::store::JobLedger::open).
+    /// [`JobLedger::open`](crate::JobLedger::open).
     OpenJobs,
-    /// [`JobLedger::claim`](crate::store::JobLedger::claim).
+    /// [`JobLedger::claim`](crate::JobLedger::claim).
     Claim,
-    /// [`JobLedger::finish`](crate::store::JobLedger::finish).
+    /// [`JobLedger::finish`](crate::JobLedger::finish).
     Finish,
-    /// [`JobLedger::jobs`](crate::store::JobLedger::jobs).
+    /// [`JobLedger::jobs`](crate::JobLedger::jobs).
     ListJobs,
-    /// [`JobLedger::forget`](crate::store::JobLedger::forget).
+    /// [`JobLedger::forget`](crate::JobLedger::forget).
     ForgetJob,
-    /// [`JobLedger::steer`](crate::store::JobLedger::steer).
+    /// [`JobLedger::steer`](crate::JobLedger::steer).
     SteerJob,
 }
 

@@ -12,17 +12,17 @@ use futures_util::FutureExt;
 /// Runs it, and says what it said if it panicked.
 ///
 /// Whatever it changed may be left half changed: use it where nothing is shared, or where every step is one assignment.
-pub(crate) fn contain<T>(act: impl FnOnce() -> T) -> Result<T, String> {
+pub fn contain<T>(act: impl FnOnce() -> T) -> Result<T, String> {
     catch_unwind(AssertUnwindSafe(act)).map_err(message_of)
 }
 
 /// The same for a future, which is not polled again after a panic. Cancel safe if the future is.
-pub(crate) async fn contain_async<F: Future>(future: F) -> Result<F::Output, String> {
+pub async fn contain_async<F: Future>(future: F) -> Result<F::Output, String> {
     AssertUnwindSafe(future).catch_unwind().await.map_err(message_of)
 }
 
 /// What a panic said.
-pub(crate) fn message_of(panic: Box<dyn Any + Send>) -> String {
+pub fn message_of(panic: Box<dyn Any + Send>) -> String {
     let text = panic.downcast_ref::<&str>().copied();
     let text = text.or_else(|| panic.downcast_ref::<String>().map(String::as_str)).unwrap_or("without a message");
     let text = text.to_owned();
@@ -37,13 +37,13 @@ pub(crate) fn message_of(panic: Box<dyn Any + Send>) -> String {
 ///
 /// The driver wakes whoever waits for it, and wakers are code of the application. One that panics must neither end an
 /// election nor keep others from being woken. That it is quick remains its duty, as of all wakers.
-pub(crate) async fn shielded<F: Future>(future: F) -> F::Output {
+pub async fn shielded<F: Future>(future: F) -> F::Output {
     let mut future = pin!(future);
     poll_fn(|context| future.as_mut().poll(&mut Context::from_waker(&shield(context.waker())))).await
 }
 
 /// A waker that contains what another does.
-pub(crate) fn shield(waker: &Waker) -> Waker {
+pub fn shield(waker: &Waker) -> Waker {
     Waker::from(Arc::new(Shield(Some(waker.clone()))))
 }
 

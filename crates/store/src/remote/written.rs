@@ -4,19 +4,22 @@ use std::borrow::Cow;
 
 use percent_encoding::percent_decode_str;
 
-use super::super::StoreUrl;
+use crate::StoreUrl;
 
 /// The parts of `SCHEME://USER:PASSWORD@HOST:PORT,HOST:PORT/PATH?OPTIONS`, as they are written.
-pub(in crate::store) struct Written<'a> {
-    pub(in crate::store) credentials: Option<&'a str>,
-    pub(in crate::store) hosts: &'a str,
-    pub(in crate::store) path: &'a str,
+pub struct Written<'a> {
+    /// What comes before the last `@`.
+    pub credentials: Option<&'a str>,
+    /// One or more, with commas between them.
+    pub hosts: &'a str,
+    /// What follows the first slash after the hosts.
+    pub path: &'a str,
     query: &'a str,
 }
 
 impl<'a> Written<'a> {
     /// Takes an address apart. No error repeats any of it.
-    pub(in crate::store) fn of(url: &'a StoreUrl) -> Result<Self, String> {
+    pub fn of(url: &'a StoreUrl) -> Result<Self, String> {
         let rest = url.rest().strip_prefix("//").ok_or("two slashes follow the scheme, as in SCHEME://HOST")?;
         let (rest, query) = rest.split_once('?').unwrap_or((rest, ""));
         if query.contains(['@', '?']) {
@@ -33,7 +36,7 @@ impl<'a> Written<'a> {
     }
 
     /// User and password, as far as there are any. A lone password has a colon before it.
-    pub(in crate::store) fn login(&self) -> Result<(Option<String>, Option<String>), String> {
+    pub fn login(&self) -> Result<(Option<String>, Option<String>), String> {
         let credentials = self.credentials.unwrap_or_default();
         let (user, password) = credentials.split_once(':').unwrap_or((credentials, ""));
         let given = |text: &str| Some(text).filter(|text| !text.is_empty()).map(decoded).transpose();
@@ -41,14 +44,14 @@ impl<'a> Written<'a> {
     }
 
     /// The names of the options, and what stands behind the equals sign, not yet [`decoded`].
-    pub(in crate::store) fn options(&self) -> impl Iterator<Item = (&'a str, &'a str)> {
+    pub fn options(&self) -> impl Iterator<Item = (&'a str, &'a str)> {
         let options = self.query.split('&').filter(|option| !option.is_empty());
         options.map(|option| option.split_once('=').unwrap_or((option, "")))
     }
 }
 
 /// What a part of an address means.
-pub(in crate::store) fn decoded(text: &str) -> Result<String, String> {
+pub fn decoded(text: &str) -> Result<String, String> {
     let decoded = percent_decode_str(text).decode_utf8();
     decoded.map(Cow::into_owned).map_err(|_| "what is escaped in it is not UTF-8".to_owned())
 }

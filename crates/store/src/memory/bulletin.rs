@@ -3,10 +3,10 @@
 use futures_util::future::{BoxFuture, ready};
 use futures_util::stream::{BoxStream, StreamExt};
 
-use super::bulletin::{Broadcast, Bulletin, BulletinPromises, Heard};
-use super::mailbox::PAYLOAD_MAX;
-use super::memory::MemoryStore;
-use super::{ElectionKey, Replies};
+use super::MemoryStore;
+use crate::bulletin::{Broadcast, Bulletin, BulletinPromises, Heard};
+use crate::mailbox::PAYLOAD_MAX;
+use crate::{ElectionKey, Replies};
 
 const PROMISES: BulletinPromises = BulletinPromises {
     payload_max: PAYLOAD_MAX,

@@ -7,7 +7,7 @@ use std::sync::Arc;
 use rustls::crypto::CryptoProvider;
 
 /// An application that brings several providers of cryptography has to choose one; if it has not, we do.
-pub(in crate::store) fn choose_cryptography() -> Arc<CryptoProvider> {
+pub fn choose_cryptography() -> Arc<CryptoProvider> {
     let ring = || Arc::new(rustls::crypto::ring::default_provider());
     if CryptoProvider::get_default().is_none() {
         // An error means that somebody else was faster.
@@ -17,12 +17,11 @@ pub(in crate::store) fn choose_cryptography() -> Arc<CryptoProvider> {
 }
 
 /// Reads the file that an option of an address names.
-#[cfg(feature = "redis")]
-pub(in crate::store) fn read_file(option: &str, path: &Path) -> Result<Vec<u8>, String> {
+pub fn read_file(option: &str, path: &Path) -> Result<Vec<u8>, String> {
     std::fs::read(path).map_err(|error| unreadable(option, path, &error))
 }
 
 /// What to say about a file that an option or a variable names.
-pub(in crate::store) fn unreadable(option: &str, path: &Path, error: &io::Error) -> String {
+pub fn unreadable(option: &str, path: &Path, error: &io::Error) -> String {
     format!("cannot read {}, the file of {option}: {error}", path.display())
 }

@@ -4,12 +4,12 @@ use futures_util::FutureExt;
 use tenure_core::{Failure, JobName, Metadata, Nonce, Priority, Term};
 
 use super::*;
-use crate::store::{
+use crate::testing::VirtualClock;
+use crate::{
     Mailbox, MemoryStore, MessageId, Post, Receive, Received, Shelf,
     ledger::{Act, Claim, Claimed, JobLedger, Open, OpenJob, Opened, Tick},
     mailbox::{ChannelName, Sender},
 };
-use crate::testing::VirtualClock;
 
 /// The faulty store, the store behind it, and the clock of both.
 fn scene() -> (Arc<FaultyStore>, MemoryStore, Arc<VirtualClock>) {

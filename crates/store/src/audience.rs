@@ -12,7 +12,7 @@ use super::{Broadcast, ElectionKey, Heard, StoreError};
 
 /// All of them.
 #[derive(Debug, Default)]
-pub(in crate::store) struct Audience {
+pub struct Audience {
     rooms: Mutex<BTreeMap<ElectionKey, Room>>,
 }
 
@@ -43,11 +43,7 @@ const WAITING_MAX: usize = 256;
 
 impl Audience {
     /// Comes in. `on_leave` is dropped with the stream, after the seat is empty.
-    pub(in crate::store) fn join<T: Send + Unpin + 'static>(
-        self: &Arc<Self>,
-        key: &ElectionKey,
-        on_leave: T,
-    ) -> Listener<T> {
+    pub fn join<T: Send + Unpin + 'static>(self: &Arc<Self>, key: &ElectionKey, on_leave: T) -> Listener<T> {
         let (sender, heard) = mpsc::channel(WAITING_MAX);
         let mut seat = Seat { sender, missed: 0 };
         let mut rooms = self.rooms();
@@ -62,24 +58,24 @@ impl Audience {
     }
 
     /// The elections that somebody listens to.
-    pub(in crate::store) fn elections(&self) -> Vec<ElectionKey> {
+    pub fn elections(&self) -> Vec<ElectionKey> {
         self.rooms().keys().cloned().collect()
     }
 
     /// From now on everything that is broadcast to this election is [told](Self::tell).
-    pub(in crate::store) fn now_heard(&self, key: &ElectionKey) {
+    pub fn now_heard(&self, key: &ElectionKey) {
         let is_known = |state: &State| matches!(state, State::Listening);
         self.change(key, is_known, State::Listening, &Heard::Listening);
     }
 
     /// Nothing is heard of this election, until it is said [otherwise](Self::now_heard).
-    pub(in crate::store) fn deafened(&self, key: &ElectionKey, why: &StoreError) {
+    pub fn deafened(&self, key: &ElectionKey, why: &StoreError) {
         let is_known = |state: &State| matches!(state, State::Deaf(known) if known.to_string() == why.to_string());
         self.change(key, is_known, State::Deaf(why.clone()), &Heard::Deaf(why.clone()));
     }
 
     /// The connection is gone. Whoever comes in now has to wait for another one.
-    pub(in crate::store) fn interrupted(&self) {
+    pub fn interrupted(&self) {
         for room in self.rooms().values_mut() {
             if matches!(room.state, State::Listening) {
                 room.state = State::Waiting;
@@ -88,7 +84,7 @@ impl Audience {
     }
 
     /// Somebody has said something.
-    pub(in crate::store) fn tell(&self, broadcast: Broadcast) {
+    pub fn tell(&self, broadcast: Broadcast) {
         if let Some(room) = self.rooms().get_mut(&broadcast.key) {
             room.tell(&Heard::Broadcast(broadcast));
         }
@@ -143,7 +139,7 @@ impl Seat {
 
 /// The stream of one listener, which never ends.
 #[derive(Debug)]
-pub(in crate::store) struct Listener<T> {
+pub struct Listener<T> {
     /// Gone when the seat is given up.
     heard: Option<mpsc::Receiver<Heard>>,
     key: ElectionKey,

@@ -18,7 +18,7 @@ use tokio::sync::{oneshot, watch};
 
 use super::{Fault, Operation};
 use crate::clock::Clock;
-use crate::store::{
+use crate::{
     Bulletin, Campaign, Capabilities, ElectionKey, Finding, Forgetting, Hint, Interest, JobLedger, Mailbox,
     Observation, Renew, Replies, Resign, Store, StoreError, StoreErrorKind, Transition,
 };

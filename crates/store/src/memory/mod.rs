@@ -1,23 +1,27 @@
 //! The reference store: inside one process, for tests, examples and as the measure of all others.
 
+mod bulletin;
+mod ledger;
+mod mailbox;
+
 use std::collections::{BTreeMap, VecDeque};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
 use futures_util::future::{BoxFuture, ready};
 use futures_util::stream::{BoxStream, StreamExt, unfold};
+use tenure_core::cron::Ledger;
+use tenure_core::record::{Effects, Moment, ProcessToken, Record};
 use tenure_core::{CampaignReply, CandidateId, ElectionName, Namespace, Nonce, RenewReply, Term};
 use tokio::sync::broadcast;
 
-use super::audience::Audience;
-use super::{
+pub use self::mailbox::Messages;
+use crate::audience::Audience;
+use crate::clock::Clock;
+use crate::{
     Bulletin, Campaign, Capabilities, ElectionKey, Finding, Forgetting, Hint, Interest, JobLedger, Mailbox,
     Observation, Renew, Replies, Resign, Store, StoreError, Transition, Use,
 };
-use crate::clock::Clock;
-use crate::store::memory_mailbox::Messages;
-use tenure_core::cron::Ledger;
-use tenure_core::record::{Effects, Moment, ProcessToken, Record};
 
 /// Keeps elections in memory. Clones share them, so several candidates of one process can meet.
 ///
@@ -42,11 +46,11 @@ pub struct MemoryStore {
 
 /// All that is kept of one election.
 #[derive(Debug, Default)]
-pub(super) struct Kept {
+struct Kept {
     record: Record,
     history: VecDeque<Transition>,
-    pub(super) messages: Messages,
-    pub(super) ledger: Ledger,
+    messages: Messages,
+    ledger: Ledger,
 }
 
 const HISTORY_MAX: usize = 1_000;
@@ -122,35 +126,29 @@ impl MemoryStore {
     }
 
     /// One atomic step on what is kept beside the lease of one election.
-    pub(super) fn with_kept<T>(&self, key: &ElectionKey, act: impl FnOnce(&mut Kept) -> T) -> T {
+    fn with_kept<T>(&self, key: &ElectionKey, act: impl FnOnce(&mut Kept) -> T) -> T {
         act(self.elections().entry(key.clone()).or_default())
     }
 
     /// The same for whoever leads; `None` for whoever does not.
-    pub(super) fn if_held<T>(
-        &self,
-        key: &ElectionKey,
-        nonce: Nonce,
-        term: Term,
-        act: impl FnOnce(&mut Kept) -> T,
-    ) -> Option<T> {
+    fn if_held<T>(&self, key: &ElectionKey, nonce: Nonce, term: Term, act: impl FnOnce(&mut Kept) -> T) -> Option<T> {
         let mut elections = self.elections();
         let kept = elections.get_mut(key)?;
         kept.record.is_held_by(nonce, term, &self.moment()).then(|| act(kept))
     }
 
-    pub(super) fn hint_messages(&self, key: &ElectionKey) {
+    fn hint_messages(&self, key: &ElectionKey) {
         // Nobody may be listening, and that is fine: a hint is only a hint.
         let _ = self.message_hints.send(Hint::at(key.clone()));
     }
 
     /// The wall clock of this store.
-    pub(super) fn unix_ms(&self) -> u64 {
+    fn unix_ms(&self) -> u64 {
         self.clock.unix_ms()
     }
 
     /// Those who listen to broadcasts, through whichever clone.
-    pub(super) fn audience(&self) -> &Arc<Audience> {
+    fn audience(&self) -> &Arc<Audience> {
         &self.audience
     }
 

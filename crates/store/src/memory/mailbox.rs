@@ -4,13 +4,13 @@ use std::collections::BTreeMap;
 
 use futures_util::future::{BoxFuture, ready};
 
-use super::mailbox::{
+use super::MemoryStore;
+use crate::clock::unix_ms;
+use crate::mailbox::{
     ASIDE_MAX, Fate, Mailbox, MailboxPromises, Message, MessageId, PAYLOAD_MAX, Post, Receive, Received, Settle,
     Settled, Shelf, WAITING_MAX,
 };
-use super::memory::MemoryStore;
-use super::{ElectionKey, Replies, StoreError};
-use crate::clock::unix_ms;
+use crate::{ElectionKey, Replies, StoreError};
 
 const PROMISES: MailboxPromises = MailboxPromises {
     durable: true,
@@ -19,9 +19,9 @@ const PROMISES: MailboxPromises = MailboxPromises {
     statement: "Messages wait inside this process, and are forgotten when it ends.",
 };
 
-/// The messages of one election.
+/// The messages to the leader of one election, kept in this process.
 #[derive(Debug, Default)]
-pub(super) struct Messages {
+pub struct Messages {
     /// By the place in line.
     waiting: BTreeMap<u64, Message>,
     /// By the order in which they were set aside.
@@ -32,11 +32,17 @@ pub(super) struct Messages {
 }
 
 impl Messages {
-    pub(super) fn are_waiting(&self) -> bool {
+    /// Whether any waits.
+    #[must_use]
+    pub fn are_waiting(&self) -> bool {
         !self.waiting.is_empty()
     }
 
-    pub(super) fn send(&mut self, post: &Post) -> Result<(), StoreError> {
+    /// Puts one at the end of the line, unless it is known already.
+    ///
+    /// # Errors
+    /// When its payload is too large, or too many wait.
+    pub fn send(&mut self, post: &Post) -> Result<(), StoreError> {
         PROMISES.check_payload(&post.payload)?;
         if self.places.contains_key(&post.id) {
             return Ok(());
@@ -57,16 +63,18 @@ impl Messages {
         Ok(())
     }
 
-    pub(super) fn receive(&self, request: &Receive) -> Vec<Message> {
+    /// The first ones that the request wants.
+    #[must_use]
+    pub fn receive(&self, request: &Receive) -> Vec<Message> {
         let is_wanted = |message: &&Message| {
-            let is_held_back = |line: &super::Line| line.channel == message.channel && line.sender == message.sender;
+            let is_held_back = |line: &crate::Line| line.channel == message.channel && line.sender == message.sender;
             request.channels.contains(&message.channel) && !request.except.iter().any(is_held_back)
         };
         self.waiting.values().filter(is_wanted).take(request.limit).cloned().collect()
     }
 
-    /// Returns how many of those set aside were dropped.
-    pub(super) fn settle(&mut self, request: &Settle) -> u64 {
+    /// What became of those that were received. Returns how many of those set aside were dropped.
+    pub fn settle(&mut self, request: &Settle) -> u64 {
         for (id, fate) in &request.fates {
             let Some((Shelf::Waiting, place)) = self.places.get(id).copied() else { continue };
             match fate {
@@ -95,7 +103,8 @@ impl Messages {
         dropped
     }
 
-    pub(super) fn requeue(&mut self, ids: Option<&[MessageId]>) -> u64 {
+    /// Puts these that were set aside, or all, back at the end of the line. Returns how many.
+    pub fn requeue(&mut self, ids: Option<&[MessageId]>) -> u64 {
         let wanted = |message: &Message| ids.is_none_or(|ids| ids.contains(&message.id));
         let places: Vec<u64> =
             self.aside.iter().filter(|(_, message)| wanted(message)).map(|(place, _)| *place).collect();
@@ -110,7 +119,7 @@ impl Messages {
     }
 
     /// The first ones on a shelf.
-    pub(super) fn list(&mut self, shelf: Shelf, limit: usize) -> Vec<Message> {
+    pub fn list(&mut self, shelf: Shelf, limit: usize) -> Vec<Message> {
         self.shelf(shelf).values().take(limit).cloned().collect()
     }
 

@@ -6,8 +6,8 @@ use futures_util::future::BoxFuture;
 use tenure_core::JobName;
 
 use super::{Answer, FaultyStore, Operation};
-use crate::store::ledger::{Claim, Claimed, Finish, JobOrder, JobReport, Open, Opened};
-use crate::store::{ElectionKey, JobLedger, Replies, Store, StoreError, StoreErrorKind};
+use crate::ledger::{Claim, Claimed, Finish, JobOrder, JobReport, Open, Opened};
+use crate::{ElectionKey, JobLedger, Replies, Store, StoreError, StoreErrorKind};
 
 impl JobLedger for FaultyStore {
     fn open<'a>(&'a self, request: &'a Open) -> BoxFuture<'a, Result<Opened, StoreError>> {

@@ -1,10 +1,11 @@
 //! How stores write down how a run ended: a word, and for a failure what went wrong.
 
-#[cfg(any(feature = "redis", feature = "postgres"))]
 use super::ledger::JobOrder;
 use super::ledger::Outcome;
 
-pub(super) fn to_words(outcome: &Outcome) -> (&'static str, Option<&str>) {
+/// The word, and what went wrong.
+#[must_use]
+pub fn to_words(outcome: &Outcome) -> (&'static str, Option<&str>) {
     match outcome {
         Outcome::Succeeded => ("succeeded", None),
         Outcome::Failed { why } => ("failed", Some(why)),
@@ -14,8 +15,9 @@ pub(super) fn to_words(outcome: &Outcome) -> (&'static str, Option<&str>) {
     }
 }
 
-/// `None` for words that were never written.
-pub(super) fn from_words(word: &str, why: Option<String>) -> Option<Outcome> {
+/// The opposite of [`to_words`]; `None` for words that were never written.
+#[must_use]
+pub fn from_words(word: &str, why: Option<String>) -> Option<Outcome> {
     match word {
         "succeeded" => Some(Outcome::Succeeded),
         "failed" => Some(Outcome::Failed { why: why.unwrap_or_default() }),
@@ -27,8 +29,8 @@ pub(super) fn from_words(word: &str, why: Option<String>) -> Option<Outcome> {
 }
 
 /// How servers are told what somebody wants of a job.
-#[cfg(any(feature = "redis", feature = "postgres"))]
-pub(super) fn order_word(order: JobOrder) -> &'static str {
+#[must_use]
+pub fn order_word(order: JobOrder) -> &'static str {
     match order {
         JobOrder::Pause => "pause",
         JobOrder::Resume => "resume",

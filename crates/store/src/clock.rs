@@ -70,8 +70,8 @@ impl Clock {
     }
 
     /// Whether this is the machine's own clock.
-    #[cfg(feature = "sqlite")]
-    pub(crate) fn is_boottime(&self) -> bool {
+    #[must_use]
+    pub fn is_boottime(&self) -> bool {
         match &self.0 {
             Source::Boottime => true,
             #[cfg(feature = "testing")]
@@ -80,7 +80,7 @@ impl Clock {
     }
 
     /// Completes when the time has come. Safe to cancel.
-    pub(crate) async fn sleep_until(&self, at: Instant) {
+    pub async fn sleep_until(&self, at: Instant) {
         match &self.0 {
             Source::Boottime => tokio::time::sleep(at.saturating_since(boottime())).await,
             #[cfg(feature = "testing")]
@@ -89,22 +89,26 @@ impl Clock {
     }
 
     /// Waits for a future, but not longer than this. Cancel safe if the future is.
-    pub(crate) async fn within<T>(&self, limit: Duration, future: impl Future<Output = T>) -> Option<T> {
+    pub async fn within<T>(&self, limit: Duration, future: impl Future<Output = T>) -> Option<T> {
         match select(pin!(future), pin!(self.sleep_until(self.now() + limit))).await {
             Either::Left((output, _)) => Some(output),
             Either::Right(_) => None,
         }
     }
 
-    pub(crate) fn alarm(&self) -> std::io::Result<Alarm> {
-        Ok(match &self.0 {
+    /// What waits for deadlines on this clock. It has to be made on a runtime with I/O.
+    ///
+    /// # Errors
+    /// When the system has no timer or no descriptor left.
+    pub fn alarm(&self) -> std::io::Result<Alarm> {
+        Ok(Alarm(match &self.0 {
             Source::Boottime => {
                 let flags = TimerfdFlags::NONBLOCK | TimerfdFlags::CLOEXEC;
-                Alarm::Timer(tenure_sys::async_fd(timerfd_create(TimerfdClockId::Boottime, flags)?)?)
+                Bell::Timer(tenure_sys::async_fd(timerfd_create(TimerfdClockId::Boottime, flags)?)?)
             }
             #[cfg(feature = "testing")]
-            Source::Virtual(clock) => Alarm::Virtual(Arc::clone(clock)),
-        })
+            Source::Virtual(clock) => Bell::Virtual(Arc::clone(clock)),
+        }))
     }
 }
 
@@ -119,7 +123,7 @@ impl fmt::Debug for Clock {
 }
 
 /// Milliseconds since the Unix epoch; no lease ever depends on it.
-pub(crate) fn unix_ms() -> u64 {
+pub fn unix_ms() -> u64 {
     let since_epoch = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
     u64::try_from(since_epoch.as_millis()).unwrap_or(u64::MAX)
 }
@@ -129,7 +133,10 @@ pub(crate) fn unix_ms() -> u64 {
 /// Timers of the async runtime count `CLOCK_MONOTONIC`, which stands still in a suspend: a deadline that passed in
 /// there would come late by all the time slept. A timerfd on `CLOCK_BOOTTIME` fires at once on resume.
 #[derive(Debug)]
-pub(crate) enum Alarm {
+pub struct Alarm(Bell);
+
+#[derive(Debug)]
+enum Bell {
     Timer(AsyncFd<OwnedFd>),
     #[cfg(feature = "testing")]
     Virtual(Arc<VirtualClock>),
@@ -137,10 +144,10 @@ pub(crate) enum Alarm {
 
 impl Alarm {
     /// Completes when the time has come; never without one. Safe to cancel.
-    pub(crate) async fn wait_until(&mut self, at: Option<Instant>) {
+    pub async fn wait_until(&mut self, at: Option<Instant>) {
         let Some(at) = at else { return std::future::pending().await };
-        match self {
-            Self::Timer(timer) => {
+        match &mut self.0 {
+            Bell::Timer(timer) => {
                 if timerfd_settime(&*timer, TimerfdTimerFlags::ABSTIME, &once_at(at)).is_ok()
                     && let Ok(mut ready) = timer.readable().await
                 {
@@ -148,7 +155,7 @@ impl Alarm {
                 }
             }
             #[cfg(feature = "testing")]
-            Self::Virtual(clock) => clock.sleep_until(at).await,
+            Bell::Virtual(clock) => clock.sleep_until(at).await,
         }
     }
 }

@@ -12,7 +12,7 @@ pub enum Interest {
     /// Every change of leadership.
     All,
     /// Messages that may wait for an election that a candidate of this very store handle leads. A store without a
-    /// [mailbox](crate::store::Store::mailbox) has nothing to say about them.
+    /// [mailbox](crate::Store::mailbox) has nothing to say about them.
     Messages,
 }
 

@@ -4,21 +4,19 @@ use std::sync::Arc;
 
 use tenure_core::{ChannelName, Sender};
 
-use super::super::{Broadcast, ElectionKey, MessageId};
+use crate::{Broadcast, ElectionKey, MessageId};
 
 /// How much longer than its payload it is at most: an id, the longest names, and three line breaks.
-#[cfg(feature = "postgres")]
-pub(in crate::store) const ENVELOPE_BYTES_MAX: usize =
-    32 + tenure_core::CHANNEL_BYTES_MAX + tenure_core::NAME_BYTES_MAX + 3;
+pub const ENVELOPE_BYTES_MAX: usize = 32 + tenure_core::CHANNEL_BYTES_MAX + tenure_core::NAME_BYTES_MAX + 3;
 
 /// Names hold no line breaks, so the payload begins after the third.
-pub(in crate::store) fn seal(broadcast: &Broadcast) -> String {
+pub fn seal(broadcast: &Broadcast) -> String {
     let Broadcast { id, channel, sender, payload, .. } = broadcast;
     format!("{id}\n{channel}\n{sender}\n{payload}")
 }
 
 /// The opposite of [`seal`]. What is nothing of the kind is somebody else's.
-pub(in crate::store) fn open(key: &ElectionKey, text: &str) -> Option<Broadcast> {
+pub fn open(key: &ElectionKey, text: &str) -> Option<Broadcast> {
     let mut lines = text.splitn(4, '\n');
     let mut line = || lines.next();
     Some(Broadcast {
@@ -56,7 +54,6 @@ mod tests {
     }
 
     #[test]
-    #[cfg(feature = "postgres")]
     fn an_envelope_is_never_larger_than_it_may_be() {
         let key = ElectionKey { namespace: Namespace::default(), name: ElectionName::new("nightly").unwrap() };
         let (channel, sender) = (ChannelName::new("c".repeat(63)).unwrap(), Sender::new("s".repeat(200)).unwrap());

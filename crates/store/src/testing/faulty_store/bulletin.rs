@@ -6,7 +6,7 @@ use futures_util::future::BoxFuture;
 use futures_util::stream::{BoxStream, StreamExt, pending};
 
 use super::{FaultyStore, Operation};
-use crate::store::{Broadcast, Bulletin, BulletinPromises, ElectionKey, Heard, Replies, StoreError, StoreErrorKind};
+use crate::{Broadcast, Bulletin, BulletinPromises, ElectionKey, Heard, Replies, StoreError, StoreErrorKind};
 
 impl Bulletin for FaultyStore {
     fn promises(&self) -> BulletinPromises {

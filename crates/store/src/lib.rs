@@ -1,32 +1,35 @@
-//! The store contract: what a backend must offer so that elections can be held in it.
+//! The contract between `tenure` and the stores in which elections are held, and what stores share.
 //!
-//! Implement [`Store`] and run the conformance suite (feature `conformance`) on it; nothing else is needed to make
-//! every feature of this crate work on a new backend.
+//! Implement [`Store`] and run the conformance suite (`tenure-conformance`) on it; nothing else is needed to make every
+//! feature of `tenure` work on a new backend. [`MemoryStore`] is the reference.
+//!
+//! Applications depend on the crate `tenure`, which has all of this as `tenure::store`.
+//!
+//! # Features
+//! | feature | what it adds |
+//! |---|---|
+//! | `remote` | `remote`: what stores behind a network share |
+//! | `tls` | `remote::cryptography`: what encryption needs before it can begin |
+//! | `testing` | `testing`: a clock to move by hand, and a store whose replies go astray |
 
-#[cfg_attr(
-    not(any(feature = "postgres", feature = "redis", feature = "sqlite")),
-    expect(dead_code, reason = "listeners inside one process are never cut off")
-)]
-mod audience;
+#[macro_use]
+mod log;
+
+pub mod audience;
 pub mod bulletin;
+pub mod clock;
+#[doc(hidden)]
+pub mod contain;
 mod error;
 mod hint;
 pub mod ledger;
 pub mod mailbox;
-mod memory;
-mod memory_bulletin;
-mod memory_ledger;
-mod memory_mailbox;
-#[cfg(any(feature = "postgres", feature = "redis", feature = "sqlite"))]
-mod outcome;
-#[cfg(feature = "postgres")]
-pub mod postgres;
-#[cfg(feature = "redis")]
-pub mod redis;
-#[cfg(any(feature = "postgres", feature = "redis"))]
-mod remote;
-#[cfg(feature = "sqlite")]
-pub mod sqlite;
+pub mod memory;
+pub mod outcome;
+#[cfg(feature = "remote")]
+pub mod remote;
+#[cfg(feature = "testing")]
+pub mod testing;
 mod url;
 
 use std::fmt;
@@ -40,14 +43,15 @@ pub use tenure_core::{Campaign, Change, ElectionKey, Lease, Observation, Renew, 
 use tenure_core::{CampaignReply, CandidateId, ElectionName, Namespace, RenewReply};
 
 pub use self::bulletin::{Broadcast, Bulletin, BulletinPromises, Heard};
-pub use self::error::{StoreError, StoreErrorKind};
+pub use self::clock::Clock;
+pub use self::error::{StoreError, StoreErrorKind, with_causes};
 pub use self::hint::{Hint, Interest};
 pub use self::ledger::JobLedger;
 pub use self::mailbox::{
     Line, Mailbox, MailboxPromises, Message, MessageId, Post, Receive, Received, Settle, Settled, Shelf,
 };
 pub use self::memory::MemoryStore;
-pub use self::url::{StoreUrl, open, open_existing};
+pub use self::url::StoreUrl;
 
 /// One answer per request of a batch, in the same order.
 pub type Replies<T> = Vec<Result<T, StoreError>>;
@@ -158,6 +162,39 @@ pub struct Capabilities {
     pub ttl_min: Duration,
     /// What the [contract](Store#contract) asks for, and this store cannot do. Empty for most.
     pub lacks: &'static [Feature],
+}
+
+impl Capabilities {
+    /// Those of a store that keeps the whole contract and leases of a millisecond, and of whose changes nobody is told.
+    #[must_use]
+    pub const fn new(name: &'static str, statement: &'static str) -> Self {
+        let ttl_min = Duration::from_millis(1);
+        Self { name, statement, pushes: false, sees_death: false, ttl_min, lacks: &[] }
+    }
+
+    /// With [`pushes`](Self::pushes) set to this.
+    #[must_use]
+    pub const fn with_pushes(self, pushes: bool) -> Self {
+        Self { pushes, ..self }
+    }
+
+    /// With [`sees_death`](Self::sees_death) set to this.
+    #[must_use]
+    pub const fn with_sees_death(self, sees_death: bool) -> Self {
+        Self { sees_death, ..self }
+    }
+
+    /// With [`ttl_min`](Self::ttl_min) set to this.
+    #[must_use]
+    pub const fn with_ttl_min(self, ttl_min: Duration) -> Self {
+        Self { ttl_min, ..self }
+    }
+
+    /// With [`lacks`](Self::lacks) set to this.
+    #[must_use]
+    pub const fn with_lacks(self, lacks: &'static [Feature]) -> Self {
+        Self { lacks, ..self }
+    }
 }
 
 /// A part of the [contract](Store#contract) that not every store can keep. No promise about leadership depends on any of

@@ -10,10 +10,11 @@ use std::time::Duration;
 
 use tenure_core::Instant;
 
-use super::super::ElectionKey;
+use crate::ElectionKey;
 use crate::clock::Clock;
 
-pub(in crate::store) struct ServerClock {
+/// What is known of the clocks of all servers of one store.
+pub struct ServerClock {
     clock: Clock,
     seen: Mutex<Seen>,
 }
@@ -39,17 +40,19 @@ const RATE_TOLERANCE: u32 = 9;
 const TOLERANCE: Duration = Duration::from_millis(100);
 
 impl ServerClock {
-    pub(in crate::store) fn new(clock: Clock) -> Self {
+    /// Compares them with this clock.
+    #[must_use]
+    pub fn new(clock: Clock) -> Self {
         Self { clock, seen: Mutex::default() }
     }
 
     /// When something is about to be sent.
-    pub(in crate::store) fn now(&self) -> Instant {
+    pub fn now(&self) -> Instant {
         self.clock.now()
     }
 
     /// Takes note of what a server's clock showed between `sent` and now. `which` tells clocks apart.
-    pub(in crate::store) fn read(&self, which: &str, unix_ms: u64, sent: Instant) {
+    pub fn read(&self, which: &str, unix_ms: u64, sent: Instant) {
         let at = self.clock.now();
         let ahead_of = |instant: Instant| i128::from(unix_ms) - i128::from(instant.as_nanos() / 1_000_000);
         let reading = Reading { ahead_min_ms: ahead_of(at), ahead_max_ms: ahead_of(sent) + 1, at };
@@ -67,7 +70,7 @@ impl ServerClock {
 
     /// How long a lease that was just granted must still not be used. `ran_out` is the ttl of the one before it, if that
     /// was neither resigned nor released.
-    pub(in crate::store) fn holds_back(&self, election: &ElectionKey, ran_out: Option<Duration>) -> Option<Duration> {
+    pub fn holds_back(&self, election: &ElectionKey, ran_out: Option<Duration>) -> Option<Duration> {
         let now = self.clock.now();
         let mut seen = self.seen();
         if let (Some(ttl), Some(jumped_at)) = (ran_out, seen.jumped_at) {

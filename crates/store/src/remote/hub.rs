@@ -8,25 +8,25 @@ use futures_util::stream::{BoxStream, StreamExt, unfold};
 use tokio::sync::{broadcast, watch};
 use tokio::task::JoinHandle;
 
-use super::super::audience::Audience;
-use super::super::{ElectionKey, Heard, Hint, Interest};
+use crate::audience::Audience;
+use crate::{ElectionKey, Heard, Hint, Interest};
 
 /// The other end of a connection for pushes.
-pub(in crate::store) trait Source: Send + Sync + 'static {
+pub trait Source: Send + Sync + 'static {
     /// Connects, listens, and passes on what comes, until the connection is of no use any more or nobody watches. Returns
     /// whether it ever was of use.
     fn listen(&self, ear: &Ear) -> impl Future<Output = bool> + Send;
 }
 
 /// Those who watch or listen. The connection is there as long as there are any.
-pub(in crate::store) struct Hub<S: Source> {
+pub struct Hub<S: Source> {
     source: Arc<S>,
     ear: Arc<Ear>,
     listener: Mutex<Option<JoinHandle<()>>>,
 }
 
 /// What a source needs to know of those who watch, and how to reach them.
-pub(in crate::store) struct Ear {
+pub struct Ear {
     wanted: watch::Sender<Wanted>,
     hints: broadcast::Sender<(Interest, Hint)>,
     /// Apart from the others: however many messages come, nobody else lags behind for it.
@@ -41,7 +41,7 @@ pub(in crate::store) struct Ear {
 
 /// How many streams want to hear what.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
-pub(in crate::store) struct Wanted {
+pub struct Wanted {
     own: usize,
     all: usize,
     messages: usize,
@@ -53,7 +53,8 @@ const BACK_OFF_FIRST: Duration = Duration::from_millis(50);
 const BACK_OFF_MAX: Duration = Duration::from_secs(2);
 
 impl<S: Source> Hub<S> {
-    pub(in crate::store) fn new(source: S) -> Self {
+    /// Nobody watches yet, and so there is no connection.
+    pub fn new(source: S) -> Self {
         let [hints, message_hints] = [(); 2].map(|()| broadcast::Sender::new(HINTS_KEPT));
         let ear = Ear {
             wanted: watch::Sender::default(),
@@ -66,23 +67,23 @@ impl<S: Source> Hub<S> {
         Self { source: Arc::new(source), ear: Arc::new(ear), listener: Mutex::default() }
     }
 
-    pub(in crate::store) fn source(&self) -> &S {
+    /// The other end, for what is asked of it directly.
+    pub fn source(&self) -> &S {
         &self.source
     }
 
     /// Whether the server has confirmed that it will wake us.
-    pub(in crate::store) fn is_heard(&self) -> bool {
+    pub fn is_heard(&self) -> bool {
         self.ear.is_heard.load(Ordering::SeqCst)
     }
 
     /// Whether somebody wants to be woken, and would not be.
-    #[cfg(feature = "redis")]
-    pub(in crate::store) fn is_unheard(&self) -> bool {
+    pub fn is_unheard(&self) -> bool {
         self.ear.wanted.borrow().wants(Interest::Own) && !self.is_heard()
     }
 
     /// Somebody stood by while nobody would have heard the server. It will be told to ask again when somebody does.
-    pub(in crate::store) fn stood_by_unheard(&self) {
+    pub fn stood_by_unheard(&self) {
         self.ear.is_deaf.store(true, Ordering::SeqCst);
         // The server may have confirmed while the campaign was under way, and then nobody else tells it.
         if self.is_heard() {
@@ -91,13 +92,12 @@ impl<S: Source> Hub<S> {
     }
 
     /// Passes on a hint of this process's own.
-    #[cfg(feature = "postgres")]
-    pub(in crate::store) fn tell(&self, interest: Interest, hint: Hint) {
+    pub fn tell(&self, interest: Interest, hint: Hint) {
         self.ear.tell(interest, hint);
     }
 
     /// A stream of hints. Must be called on a runtime.
-    pub(in crate::store) fn watch(self: &Arc<Self>, interest: Interest) -> BoxStream<'static, Hint> {
+    pub fn watch(self: &Arc<Self>, interest: Interest) -> BoxStream<'static, Hint> {
         let hints = self.ear.hints(interest).subscribe();
         self.ear.wanted.send_modify(|wanted| *wanted.count(interest) += 1);
         self.listen();
@@ -116,7 +116,7 @@ impl<S: Source> Hub<S> {
     }
 
     /// A stream of what is broadcast to an election. Must be called on a runtime.
-    pub(in crate::store) fn listen_to(self: &Arc<Self>, key: &ElectionKey) -> BoxStream<'static, Heard> {
+    pub fn listen_to(self: &Arc<Self>, key: &ElectionKey) -> BoxStream<'static, Heard> {
         let listener = self.ear.audience.join(key, Attention(Arc::clone(self)));
         self.ear.wanted.send_modify(|wanted| wanted.broadcasts += 1);
         self.listen();
@@ -164,12 +164,12 @@ impl<S: Source> Drop for Attention<S> {
 
 impl Wanted {
     /// Whether anybody wants to hear of this.
-    pub(in crate::store) fn wants(mut self, interest: Interest) -> bool {
+    pub fn wants(mut self, interest: Interest) -> bool {
         *self.count(interest) > 0
     }
 
     /// Nobody wants to hear anything.
-    pub(in crate::store) fn is_nothing(self) -> bool {
+    pub fn is_nothing(self) -> bool {
         self == Self::default()
     }
 
@@ -184,17 +184,17 @@ impl Wanted {
 
 impl Ear {
     /// What is wanted, now and when it changes.
-    pub(in crate::store) fn wanted(&self) -> watch::Receiver<Wanted> {
+    pub fn wanted(&self) -> watch::Receiver<Wanted> {
         self.wanted.subscribe()
     }
 
     /// Those who listen to broadcasts. When they come or go, what is [wanted](Self::wanted) changes.
-    pub(in crate::store) fn audience(&self) -> &Audience {
+    pub fn audience(&self) -> &Audience {
         &self.audience
     }
 
     /// Passes on a hint. Nobody may be listening any more, and that is fine.
-    pub(in crate::store) fn tell(&self, interest: Interest, hint: Hint) {
+    pub fn tell(&self, interest: Interest, hint: Hint) {
         let _ = self.hints(interest).send((interest, hint));
     }
 
@@ -206,7 +206,7 @@ impl Ear {
     }
 
     /// The server has confirmed that from now on it tells of this. Whatever happened before went unheard.
-    pub(in crate::store) fn now_heard(&self, interest: Interest) {
+    pub fn now_heard(&self, interest: Interest) {
         match interest {
             Interest::Own => {
                 self.is_heard.store(true, Ordering::SeqCst);
@@ -217,12 +217,12 @@ impl Ear {
     }
 
     /// From now on the server does not wake us.
-    pub(in crate::store) fn not_heard(&self) {
+    pub fn not_heard(&self) {
         self.is_heard.store(false, Ordering::SeqCst);
     }
 
     /// Whoever stands by now cannot be woken, and has to ask again afterwards.
-    pub(in crate::store) fn deafened(&self) {
+    pub fn deafened(&self) {
         self.is_deaf.store(true, Ordering::SeqCst);
     }
 

@@ -3,9 +3,9 @@
 use futures_util::future::{BoxFuture, ready};
 use tenure_core::JobName;
 
-use super::ledger::{Claim, Claimed, Finish, JobLedger, JobOrder, JobReport, Open, Opened};
-use super::memory::MemoryStore;
-use super::{ElectionKey, Replies, StoreError};
+use super::MemoryStore;
+use crate::ledger::{Claim, Claimed, Finish, JobLedger, JobOrder, JobReport, Open, Opened};
+use crate::{ElectionKey, Replies, StoreError};
 
 impl JobLedger for MemoryStore {
     fn open<'a>(&'a self, request: &'a Open) -> BoxFuture<'a, Result<Opened, StoreError>> {

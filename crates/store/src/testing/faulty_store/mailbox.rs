@@ -5,7 +5,7 @@ use std::sync::Arc;
 use futures_util::future::BoxFuture;
 
 use super::{FaultyStore, Operation};
-use crate::store::{
+use crate::{
     ElectionKey, Mailbox, MailboxPromises, Message, MessageId, Post, Receive, Received, Replies, Settle, Settled,
     Shelf, Store, StoreError, StoreErrorKind,
 };
