@@ -9,20 +9,20 @@
 pub mod postgres;
 #[cfg(feature = "redis")]
 pub mod redis;
-#[cfg(feature = "sqlite")]
-pub mod sqlite;
 
 use std::sync::Arc;
+
+#[cfg(feature = "sqlite")]
+pub use tenure_sqlite as sqlite;
 #[cfg(any(feature = "postgres", feature = "redis"))]
 use tenure_store::remote;
-
 pub use tenure_store::{
     Broadcast, Bulletin, BulletinPromises, Campaign, Capabilities, Change, ElectionKey, Feature, Finding, Forgetting,
     Heard, Hint, Interest, JobLedger, Lease, Line, Mailbox, MailboxPromises, MemoryStore, Message, MessageId,
     Observation, Post, RESERVATION, Receive, Received, Renew, Replies, Resign, Settle, Settled, Shelf, StandBy, Store,
     StoreError, StoreErrorKind, StoreUrl, Transition, Use, Verdict, WOKEN_BY_RESIGNATION, bulletin, ledger, mailbox,
 };
-#[cfg(any(feature = "postgres", feature = "redis", feature = "sqlite"))]
+#[cfg(any(feature = "postgres", feature = "redis"))]
 use tenure_store::{audience, outcome};
 
 #[cfg(feature = "postgres")]
@@ -102,6 +102,9 @@ fn known_schemes() -> String {
     let known: Vec<&str> = sqlite.into_iter().chain(redis).chain(postgres).chain(env).chain(["memory:"]).collect();
     known.join(", ")
 }
+
+#[cfg(test)]
+mod fuzz;
 
 #[cfg(test)]
 mod tests {

@@ -1,9 +1,6 @@
 //! A fence in front of the transactions of a real database.
 #![allow(clippy::panic, clippy::unwrap_used, reason = "a test that fails panics")]
 
-#[path = "stander/mod.rs"]
-mod stander;
-
 use std::cell::Cell;
 use std::sync::LazyLock;
 use std::time::Duration;
@@ -15,7 +12,7 @@ use tenure::store::postgres::{Migration, PostgresConfig};
 use tenure_testkit::postgres::{Database, PostgresOptions, PostgresServer};
 use tokio_postgres::{Client, IsolationLevel, NoTls};
 
-use self::stander::{Stander, granted, open, term_of, until};
+use tenure_testkit::stander::{Stander, granted, open, term_of, until};
 
 const APP: &str = "app";
 const PASSWORD: &str = "app-password";

@@ -2,12 +2,11 @@
 
 #![allow(clippy::unwrap_used, reason = "all of this is a test, its helpers too")]
 
-mod rules;
-
 use std::sync::Arc;
 
 use tenure::store::postgres::{Migration, PostgresConfig, PostgresStore};
 use tenure_testkit::postgres::{PostgresOptions, PostgresServer};
+use tenure_testkit::rules;
 use tenure_testkit::wall_clock::WallClock;
 
 #[tokio::test]

@@ -6,8 +6,6 @@
 mod broadcasts;
 mod errors;
 mod failover;
-#[path = "../hearing/mod.rs"]
-mod hearing;
 mod hosts;
 mod interop;
 mod ledger;
@@ -18,8 +16,8 @@ mod planted;
 mod pooler;
 mod recipe;
 mod rights;
-#[path = "../stander/mod.rs"]
-mod stander;
 mod support;
 mod takeover;
 mod view;
+
+use tenure_testkit::{hearing, stander};

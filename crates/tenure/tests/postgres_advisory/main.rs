@@ -4,8 +4,6 @@
 
 mod broadcasts;
 mod crashes;
-#[path = "../hearing/mod.rs"]
-mod hearing;
 mod hosts;
 mod interop;
 mod locks;
@@ -14,7 +12,7 @@ mod poolers;
 mod processes;
 mod quiet;
 mod servers;
-#[path = "../stander/mod.rs"]
-mod stander;
 mod stillness;
 mod support;
+
+use tenure_testkit::{hearing, stander};

@@ -8,8 +8,6 @@ mod denied;
 mod errors;
 mod examine;
 mod foreign;
-#[path = "../hearing/mod.rs"]
-mod hearing;
 mod interop;
 mod ledger;
 mod line;
@@ -21,8 +19,8 @@ mod push;
 mod rights;
 mod sentinel;
 mod settings;
-#[path = "../stander/mod.rs"]
-mod stander;
 mod support;
 mod tls;
 mod wait_replicas;
+
+use tenure_testkit::{hearing, stander};

@@ -5,16 +5,12 @@ use std::sync::Arc;
 use futures_util::FutureExt;
 use futures_util::stream::StreamExt;
 use tenure::store::mailbox::Fate;
-use tenure::store::{
-    Hint, Interest, Mailbox, Message, MessageId, Post, Receive, Received, Settle, Settled, Shelf, StoreErrorKind,
-};
+use tenure::store::{Hint, Interest, Mailbox, Message, MessageId, Post, Received, Settled, Shelf, StoreErrorKind};
 use tenure::{Store, StoreError};
-use tenure_core::{ChannelName, Failure, Sender, Term};
+use tenure_core::{ChannelName, Failure, Sender};
 use tenure_testkit::redis::{Cluster, RedisOptions, RedisServer};
 
-use crate::support::{Stander, assert_told, key, listeners, next, open, until};
-
-const CHANNEL: &str = "refresh";
+use crate::support::{CHANNEL, Stander, assert_told, key, listeners, next, open, until};
 
 pub(crate) fn mailbox(store: &Arc<dyn Store>) -> &dyn Mailbox {
     store.mailbox().unwrap()
@@ -36,26 +32,6 @@ pub(crate) async fn send(store: &Arc<dyn Store>, post: &Post) -> Result<(), Stor
 
 pub(crate) fn set_aside() -> Fate {
     Fate::SetAside { attempt: 5, why: "never".to_owned() }
-}
-
-impl Stander {
-    pub(crate) async fn try_receive(&self, term: Term) -> Result<Received, StoreError> {
-        let channels = vec![ChannelName::new(CHANNEL).unwrap()];
-        let (key, nonce) = (self.key.clone(), self.nonce);
-        mailbox(&self.store).receive(&Receive { key, nonce, term, channels, except: Vec::new(), limit: 100 }).await
-    }
-
-    async fn receives(&self, term: Term) -> Vec<Message> {
-        match self.try_receive(term).await.unwrap() {
-            Received::Messages(messages) => messages,
-            Received::NotHolder => panic!("{:?} leads", self.id),
-        }
-    }
-
-    pub(crate) async fn settle(&self, term: Term, id: MessageId, fate: Fate) -> Result<Settled, StoreError> {
-        let request = Settle { key: self.key.clone(), nonce: self.nonce, term, fates: vec![(id, fate)] };
-        mailbox(&self.store).settle(&request).await
-    }
 }
 
 async fn listed(store: &Arc<dyn Store>, shelf: Shelf) -> Vec<String> {
