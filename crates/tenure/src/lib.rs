@@ -106,8 +106,6 @@ extern crate tenure_store;
 mod blocking;
 mod broadcasts;
 mod callback;
-#[cfg(feature = "conformance")]
-pub mod conformance;
 #[cfg(feature = "cron")]
 pub mod cron;
 mod disposal;
@@ -134,6 +132,8 @@ mod shift;
 pub mod store;
 mod tenure;
 
+#[cfg(feature = "conformance")]
+pub use tenure_conformance::{self as conformance, conformance_tests};
 pub use tenure_core::{
     CandidateId, ChannelName, DEFAULTS, Defaults, Drift, ElectionName, Failure, Instant, JobName, Leader, LossReason,
     Metadata, NameError, Namespace, Prediction, Preset, Priority, Problem, Sender, Term, Timing, TimingBuilder,

@@ -7,14 +7,14 @@
 
 #[cfg(feature = "postgres")]
 pub mod postgres;
-#[cfg(feature = "redis")]
-pub mod redis;
 
 use std::sync::Arc;
 
+#[cfg(feature = "redis")]
+pub use tenure_redis as redis;
 #[cfg(feature = "sqlite")]
 pub use tenure_sqlite as sqlite;
-#[cfg(any(feature = "postgres", feature = "redis"))]
+#[cfg(feature = "postgres")]
 use tenure_store::remote;
 pub use tenure_store::{
     Broadcast, Bulletin, BulletinPromises, Campaign, Capabilities, Change, ElectionKey, Feature, Finding, Forgetting,
@@ -22,7 +22,7 @@ pub use tenure_store::{
     Observation, Post, RESERVATION, Receive, Received, Renew, Replies, Resign, Settle, Settled, Shelf, StandBy, Store,
     StoreError, StoreErrorKind, StoreUrl, Transition, Use, Verdict, WOKEN_BY_RESIGNATION, bulletin, ledger, mailbox,
 };
-#[cfg(any(feature = "postgres", feature = "redis"))]
+#[cfg(feature = "postgres")]
 use tenure_store::{audience, outcome};
 
 #[cfg(feature = "postgres")]
@@ -96,7 +96,11 @@ fn configuration(message: String) -> StoreError {
 
 fn known_schemes() -> String {
     let sqlite = cfg!(feature = "sqlite").then_some("sqlite:PATH");
-    let redis = cfg!(feature = "redis").then_some("redis://HOST (also rediss, redis+sentinel, redis+cluster)");
+    let redis = match (cfg!(feature = "redis"), cfg!(feature = "redis-tls")) {
+        (_, true) => Some("redis://HOST (also rediss, redis+sentinel, redis+cluster)"),
+        (true, false) => Some("redis://HOST (also redis+sentinel, redis+cluster)"),
+        (false, false) => None,
+    };
     let postgres = cfg!(feature = "postgres").then_some("postgres://HOST/DATABASE (also postgres+advisory)");
     let env = cfg!(feature = "redis").then_some("env:");
     let known: Vec<&str> = sqlite.into_iter().chain(redis).chain(postgres).chain(env).chain(["memory:"]).collect();

@@ -1,7 +1,6 @@
 //! What stores behind a network have in common: how their addresses are written, one connection that is made again,
 //! pushes, broadcasts as text, and a clock that may jump.
 
-#[cfg(feature = "tls")]
 pub mod cryptography;
 pub mod envelope;
 pub mod hub;

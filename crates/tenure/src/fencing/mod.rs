@@ -5,10 +5,8 @@
 
 #[cfg(feature = "postgres")]
 mod postgres;
-#[cfg(feature = "redis")]
-mod redis;
 
 #[cfg(feature = "postgres")]
 pub use self::postgres::{PostgresFence, PostgresFenceError};
 #[cfg(feature = "redis")]
-pub use self::redis::{RedisFence, is_stale};
+pub use tenure_redis::fencing::{RedisFence, is_stale};

@@ -3,8 +3,6 @@
 #![allow(clippy::panic, clippy::unwrap_used, reason = "a test that fails panics")]
 
 mod schema;
-#[path = "../shared/suite.rs"]
-mod suite;
 
 use std::sync::LazyLock;
 

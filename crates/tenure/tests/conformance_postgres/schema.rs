@@ -5,11 +5,9 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Duration;
 
 use futures_util::future::BoxFuture;
-use tenure::conformance::{ALL, BROADCASTS, Fixture, LEDGER, MESSAGES};
+use tenure::conformance::{ALL, BROADCASTS, Fixture, LEDGER, MESSAGES, suite};
 use tenure::store::postgres::{Migration, PostgresConfig};
 use tenure::{Namespace, Store};
-
-use super::suite;
 
 /// The role that candidates log in as. It owns nothing.
 pub(crate) const APP: &str = "app";

@@ -3,16 +3,13 @@
 #![cfg(feature = "postgres")]
 #![allow(clippy::panic, clippy::unwrap_used, reason = "a test that fails panics")]
 
-#[path = "../shared/suite.rs"]
-mod suite;
-
 use std::collections::BTreeMap;
 use std::sync::{Arc, LazyLock, Mutex};
 use std::time::Duration;
 
 use futures_util::future::BoxFuture;
 use tenure::Store;
-use tenure::conformance::{ALL, BROADCASTS, Fixture, NO_LEDGER, SESSIONS, expected_of, left_out};
+use tenure::conformance::{ALL, BROADCASTS, Fixture, NO_LEDGER, SESSIONS, expected_of, left_out, suite};
 use tenure::store::Feature;
 use tenure_testkit::postgres::{PostgresOptions, PostgresServer};
 
