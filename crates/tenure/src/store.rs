@@ -5,25 +5,20 @@
 //!
 //! [`open`] leads from an address to a store.
 
-#[cfg(feature = "postgres")]
-pub mod postgres;
-
 use std::sync::Arc;
 
+#[cfg(feature = "postgres")]
+pub use tenure_postgres as postgres;
 #[cfg(feature = "redis")]
 pub use tenure_redis as redis;
 #[cfg(feature = "sqlite")]
 pub use tenure_sqlite as sqlite;
-#[cfg(feature = "postgres")]
-use tenure_store::remote;
 pub use tenure_store::{
     Broadcast, Bulletin, BulletinPromises, Campaign, Capabilities, Change, ElectionKey, Feature, Finding, Forgetting,
     Heard, Hint, Interest, JobLedger, Lease, Line, Mailbox, MailboxPromises, MemoryStore, Message, MessageId,
     Observation, Post, RESERVATION, Receive, Received, Renew, Replies, Resign, Settle, Settled, Shelf, StandBy, Store,
     StoreError, StoreErrorKind, StoreUrl, Transition, Use, Verdict, WOKEN_BY_RESIGNATION, bulletin, ledger, mailbox,
 };
-#[cfg(feature = "postgres")]
-use tenure_store::{audience, outcome};
 
 #[cfg(feature = "postgres")]
 use self::postgres::{AdvisoryStore, PostgresConfig, PostgresStore};
