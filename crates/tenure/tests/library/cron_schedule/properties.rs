@@ -6,7 +6,7 @@ use proptest::prelude::*;
 use proptest::test_runner::RngSeed;
 use tenure::cron::{Calendar, Schedule, Tick};
 
-use crate::model::Model;
+use super::model::Model;
 
 /// Whole hours, half hours, two hours, the other way round in winter, none at all, and no more since.
 const ZONES: [&str; 9] = [

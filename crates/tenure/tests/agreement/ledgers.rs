@@ -1,10 +1,5 @@
 //! All ledgers keep the same rules: the same requests, drawn from a seed, get the same answers from each of them.
 
-#![expect(clippy::unwrap_used, reason = "all of this is a test, its helpers too")]
-
-#[path = "shared/agreement.rs"]
-mod agreement;
-
 use std::collections::{BTreeSet, VecDeque};
 use std::time::Duration;
 
@@ -15,7 +10,7 @@ use tenure::store::ledger::{
     Act, Claim, Claimed, Finish, JobOrder, JobReport, Open, OpenJob, Opened, Outcome, RUNS_MAX, Tick,
 };
 
-use self::agreement::{Player, Stores, World};
+use super::stores::{Player, Stores, World};
 
 const SEEDS: u64 = 4;
 /// Enough for more runs than are kept.

@@ -1,10 +1,5 @@
 //! All mailboxes keep the same rules: the same requests, drawn from a seed, get the same answers from each of them.
 
-#![expect(clippy::unwrap_used, reason = "all of this is a test, its helpers too")]
-
-#[path = "shared/agreement.rs"]
-mod agreement;
-
 use std::sync::Arc;
 
 use futures_util::future::join_all;
@@ -12,7 +7,7 @@ use tenure::store::mailbox::Fate;
 use tenure::store::{Line, Mailbox, Message, MessageId, Post, Receive, Received, Settle, Shelf};
 use tenure_core::{ChannelName, Sender};
 
-use self::agreement::{Stores, World};
+use super::stores::{Stores, World};
 
 const SEEDS: u64 = 25;
 const STEPS: usize = 120;

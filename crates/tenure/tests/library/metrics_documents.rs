@@ -1,7 +1,5 @@
 //! Documents, alert rules and the dashboard tell of the metrics there are, and of no others.
 
-#![expect(clippy::unwrap_used, reason = "all of this is a test, its helpers too")]
-
 use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 
