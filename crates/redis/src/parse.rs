@@ -21,9 +21,7 @@ pub(super) fn url(url: &StoreUrl) -> Result<RedisConfig, String> {
     let written = Written::of(url)?;
     let (protocol, kind) = url.scheme().split_once('+').unwrap_or((url.scheme(), ""));
     let is_encrypted = matches!(protocol, "rediss" | "valkeys");
-    if is_encrypted && !tls::IS_BUILT_IN {
-        return Err(tls::MISSING.to_owned());
-    }
+    tls::check(is_encrypted, tls::IS_BUILT_IN)?;
     let mut options = Options::default();
     for (name, value) in written.options() {
         options.take(name, decoded(value)?)?;

@@ -10,8 +10,13 @@ use tenure_store::remote::cryptography::choose_cryptography;
 pub(super) const IS_BUILT_IN: bool = cfg!(feature = "tls");
 
 /// What to say where they cannot.
-pub(super) const MISSING: &str =
+const MISSING: &str =
     "this program was built without encryption for Redis; build it with the feature redis-tls of tenure";
+
+/// Refuses to encrypt where that is not built in.
+pub(super) fn check(is_encrypted: bool, is_built_in: bool) -> Result<(), String> {
+    if is_encrypted && !is_built_in { Err(MISSING.to_owned()) } else { Ok(()) }
+}
 
 /// The certificates that an address names, in PEM.
 #[derive(Clone)]
@@ -37,5 +42,16 @@ impl Certificates {
     #[cfg(not(feature = "tls"))]
     pub(super) fn client(&self, _: ConnectionInfo) -> RedisResult<Client> {
         Err((redis::ErrorKind::InvalidClientConfig, MISSING).into())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn encryption_that_is_not_built_in_is_refused_with_the_name_of_its_feature() {
+        assert!(check(true, false).unwrap_err().contains("the feature redis-tls"));
+        assert!(check(false, false).is_ok() && check(true, true).is_ok());
     }
 }

@@ -89,7 +89,8 @@
 //! |---|---|---|
 //! | `cron` | yes | `cron`: jobs by the calendar, with the time zones of the world |
 //! | `sqlite` | yes | the store `sqlite:PATH` |
-//! | `redis` | no | the stores `redis://…`, `rediss://…`, `redis+sentinel://…` and `redis+cluster://…`, and a fence |
+//! | `redis` | no | the stores `redis://…`, `redis+sentinel://…` and `redis+cluster://…`, and a fence |
+//! | `redis-tls` | no | the same with TLS, such as `rediss://…`; includes `redis` |
 //! | `postgres` | no | the store `postgres://…`, its migration, and a fence |
 //! | `metrics` | no | `metrics`: what to alert on, for any exporter of the `metrics` facade |
 //! | `testing` | no | `testing`: a clock to move by hand, and a store whose replies go astray |

@@ -58,9 +58,11 @@ pub(crate) fn tenure_command(named: Option<PathBuf>) -> Result<PathBuf, Box<dyn 
         None => std::env::current_exe()?.with_file_name("tenure"),
     };
     if !tenure.exists() {
-        return Err(
-            format!("{} is not built; build it with cargo build --release --bin tenure", tenure.display()).into()
-        );
+        return Err(format!(
+            "{} is not built; build it with cargo build --profile dist --bin tenure",
+            tenure.display()
+        )
+        .into());
     }
     Ok(tenure)
 }

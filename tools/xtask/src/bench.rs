@@ -16,6 +16,6 @@ pub(crate) struct Options {
 
 /// Builds the command and the benchmark as a release would be, and runs the benchmark.
 pub(crate) fn run(root: &Path, options: &Options) -> Result<(), String> {
-    run_cargo(root, "build --locked --release --bin tenure --bin tenure-bench")?;
-    run_cargo(root, &format!("run --locked --quiet --release --bin tenure-bench -- {}", options.parts.join(" ")))
+    run_cargo(root, "build --locked --profile dist --bin tenure --bin tenure-bench")?;
+    run_cargo(root, &format!("run --locked --quiet --profile dist --bin tenure-bench -- {}", options.parts.join(" ")))
 }

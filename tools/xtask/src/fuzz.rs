@@ -139,7 +139,7 @@ fn grouped(number: u64) -> String {
 }
 
 /// Those that have targets.
-const PACKAGES: &[&str] = &["tenure-core", "tenure", "tenure-cli"];
+const PACKAGES: &[&str] = &["tenure-core", "tenure-sqlite", "tenure-redis", "tenure", "tenure-cli"];
 
 #[cfg(test)]
 mod tests {

@@ -1,5 +1,5 @@
 //! Proves that features only add: the library builds with none, with each alone and with all, depends on nothing of those
-//! that are off, and the core on none of what they bring.
+//! that are off, the core on none of what they bring, and tests of the library on nothing of the command.
 
 use std::fs;
 
@@ -7,7 +7,7 @@ use crate::job::Job;
 use crate::manifest;
 use crate::process;
 
-/// Checks each feature set of the library, then what the core and the library depend on.
+/// Checks each feature set of the library, then what the core, the library and its tests depend on.
 pub(crate) fn run(job: &mut Job<'_>) -> Result<(), String> {
     let path = job.root().join("crates/tenure/Cargo.toml");
     let toml = fs::read_to_string(&path).map_err(|error| format!("cannot read {}: {error}", path.display()))?;
@@ -15,20 +15,49 @@ pub(crate) fn run(job: &mut Job<'_>) -> Result<(), String> {
         // Clippy instead of check, because only it can turn warnings into errors without a rebuild of everything.
         job.cargo(&format!("clippy --locked -p tenure {selection} -- -D warnings"))?;
     }
-    let mut tree = process::cargo();
-    tree.args(["tree", "--locked", "-p", "tenure-core", "-e", "normal", "--all-features", "--target", "all"]);
-    let tree = job.command(tree.args(["--prefix", "none", "--format", "{p}"]))?;
-    if let [first, ..] = among(&tree, IMPURE).as_slice() {
-        return Err(format!("tenure-core must stay pure, but depends on {first}"));
+    for Lightness { what, tree, without } in LIGHT {
+        let mut command = process::cargo();
+        command.args(["tree", "--locked", "--target", "all", "--prefix", "none", "--format", "{p}"]);
+        let tree = job.command(command.args(tree.split(' ')))?;
+        match among(&tree, without).as_slice() {
+            [] => {}
+            found => return Err(format!("{what} must not depend on {}", found.join(", "))),
+        }
     }
-    let mut tree = process::cargo();
-    tree.args(["tree", "--locked", "-p", "tenure", "-e", "normal", "--target", "all"]);
-    let tree = job.command(tree.args(["--prefix", "none", "--format", "{p}"]))?;
-    match among(&tree, OPTIONAL).as_slice() {
-        [] => Ok(()),
-        found => Err(format!("tenure without further features must not depend on {}", found.join(", "))),
-    }
+    Ok(())
 }
+
+/// What must stay light, how cargo shows what it depends on, and what that must not be.
+struct Lightness {
+    what: &'static str,
+    tree: &'static str,
+    without: &'static [&'static str],
+}
+
+const LIGHT: &[Lightness] = &[
+    Lightness { what: "tenure-core, which is pure,", tree: "-p tenure-core -e normal --all-features", without: IMPURE },
+    Lightness { what: "tenure without further features", tree: "-p tenure -e normal", without: OPTIONAL },
+    Lightness {
+        what: "tenure with Redis alone",
+        tree: "-p tenure -e normal --no-default-features --features redis",
+        without: &["libsqlite3-sys", "rusqlite", "rustls", "tokio-postgres"],
+    },
+    Lightness {
+        what: "tenure with PostgreSQL alone",
+        tree: "-p tenure -e normal --no-default-features --features postgres",
+        without: &["libsqlite3-sys", "redis", "rusqlite"],
+    },
+    Lightness {
+        what: "tenure with SQLite alone",
+        tree: "-p tenure -e normal --no-default-features --features sqlite",
+        without: &["percent-encoding", "redis", "rustls", "tokio-postgres"],
+    },
+    Lightness {
+        what: "a test of the library",
+        tree: "-p tenure -e normal,build,dev --all-features",
+        without: &["axum", "clap", "tenure-cli"],
+    },
+];
 
 /// The flags of every feature set to check.
 fn selections(toml: &str) -> Vec<String> {
