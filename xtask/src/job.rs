@@ -33,6 +33,18 @@ impl<'a> Job<'a> {
 
     /// Runs a command in the workspace's root; gives what it wrote to its standard output.
     pub(crate) fn command(&mut self, command: &mut Command) -> Result<String, String> {
+        self.run(command, |job, _, line| job.say(line))
+    }
+
+    /// The same for a command whose standard output is meant for programs: only the rest of what it prints is kept.
+    pub(crate) fn messages(&mut self, command: &mut Command) -> Result<String, String> {
+        self.run(command, |job, stream, line| match stream {
+            Stream::Stdout => {}
+            Stream::Stderr => job.say(line),
+        })
+    }
+
+    fn run(&mut self, command: &mut Command, mut say: impl FnMut(&mut Self, Stream, &str)) -> Result<String, String> {
         let typed = process::describe(command);
         self.say(&format!("$ {typed}"));
         // Colours would hide the lines that are counted.
@@ -43,7 +55,7 @@ impl<'a> Job<'a> {
                 stdout.push_str(line);
                 stdout.push('\n');
             }
-            self.say(line);
+            say(self, stream, line);
         });
         match status {
             Ok(status) if status.success() => Ok(stdout),
@@ -54,10 +66,20 @@ impl<'a> Job<'a> {
 
     /// Keeps a line, counts it if it reports tests, and moves the progress on.
     pub(crate) fn say(&mut self, line: &str) {
+        self.keep(line);
+        self.glance(line);
+    }
+
+    /// Keeps a line, and counts it if it reports tests.
+    pub(crate) fn keep(&mut self, line: &str) {
         self.log.push_str(line);
         self.log.push('\n');
         self.screen.detail(line);
         self.tally += tally::of_line(line);
+    }
+
+    /// Moves the progress on by a line that is kept later, when what runs beside others has ended.
+    pub(crate) fn glance(&mut self, line: &str) {
         if tally::is_passed_test(line) {
             self.tests_so_far += 1;
             self.screen.progress(&format!("{} tests passed so far", self.tests_so_far));

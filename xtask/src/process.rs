@@ -49,7 +49,8 @@ pub(crate) fn run(command: &mut Command, on_line: impl FnMut(Stream, &str)) -> i
     run_watched(command, Watch::new(silence::LIMIT), on_line)
 }
 
-fn run_watched(
+/// The same, with other limits for what hangs.
+pub(crate) fn run_watched(
     command: &mut Command,
     mut watch: Watch,
     mut on_line: impl FnMut(Stream, &str),

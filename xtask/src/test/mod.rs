@@ -5,6 +5,7 @@ mod msrv;
 mod mutants;
 mod packages;
 mod parts;
+mod programs;
 mod summary;
 
 use std::path::Path;

@@ -1,6 +1,6 @@
 //! The parts of `cargo xtask test`, in the order in which they run: what fails fast comes first.
 
-use super::{features, msrv, mutants, packages};
+use super::{features, msrv, mutants, packages, programs};
 use crate::job::Job;
 use crate::process;
 use crate::proof;
@@ -13,8 +13,6 @@ pub(crate) struct Part {
     pub(crate) run: fn(&mut Job<'_>) -> Result<(), String>,
 }
 
-/// Tests run with all features, because a test whose feature is off would be skipped silently, and to the end, because
-/// the first failure is seldom the whole story.
 pub(crate) const PARTS: &[Part] = &[
     Part { name: "packages", about: "install the system packages the other parts need", run: packages::run },
     Part {
@@ -33,15 +31,11 @@ pub(crate) const PARTS: &[Part] = &[
         about: "clippy has nothing to say about any target",
         run: |job| job.cargo("clippy --locked --workspace --all-targets --all-features -- -D warnings"),
     },
-    Part {
-        name: "unit",
-        about: "tests inside the crates",
-        run: |job| job.cargo("test --locked --workspace --all-features --no-fail-fast --lib --bins"),
-    },
+    Part { name: "unit", about: "tests inside the crates", run: |job| programs::run(job, "--lib --bins") },
     Part {
         name: "integration",
         about: "tests against the crates' public faces",
-        run: |job| job.cargo("test --locked --workspace --all-features --no-fail-fast --test *"),
+        run: |job| programs::run(job, "--test *"),
     },
     Part {
         name: "simulation",
