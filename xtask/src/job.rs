@@ -14,11 +14,25 @@ pub(crate) struct Job<'a> {
     tally: Tally,
     log: String,
     tests_so_far: u64,
+    priority: Priority,
+}
+
+/// What a job's commands get of the processors.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Priority {
+    Normal,
+    /// Only what others leave.
+    Least,
 }
 
 impl<'a> Job<'a> {
     pub(crate) fn new(root: &'a Path, screen: &'a mut Screen) -> Self {
-        Self { root, screen, tally: Tally::default(), log: String::new(), tests_so_far: 0 }
+        let (tally, priority) = (Tally::default(), Priority::Normal);
+        Self { root, screen, tally, log: String::new(), tests_so_far: 0, priority }
+    }
+
+    pub(crate) fn with_priority(self, priority: Priority) -> Self {
+        Self { priority, ..self }
     }
 
     /// The workspace's root folder.
@@ -49,6 +63,8 @@ impl<'a> Job<'a> {
         self.say(&format!("$ {typed}"));
         // Colours would hide the lines that are counted.
         command.current_dir(self.root).env("CARGO_TERM_COLOR", "never");
+        let mut least = (self.priority == Priority::Least).then(|| process::with_least_priority(command));
+        let command = least.as_mut().unwrap_or(command);
         let mut stdout = String::new();
         let status = process::run(command, |stream, line| {
             if stream == Stream::Stdout {
