@@ -3,7 +3,7 @@
 pub mod args;
 pub mod commands;
 pub mod crontab;
-pub mod duration;
+pub use tenure_core::duration;
 pub mod exit;
 pub mod job;
 pub mod message;

@@ -114,7 +114,7 @@ impl EventLines {
     }
 }
 
-/// One event as a JSON line. The history checker (`crates/history`) reads it.
+/// One event as a JSON line. The history checker (`tools/history`) reads it.
 #[derive(Debug, Serialize)]
 pub struct EventLine<'a> {
     event: &'a str,

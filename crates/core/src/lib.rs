@@ -24,6 +24,7 @@
 mod candidate;
 mod context;
 pub mod cron;
+pub mod duration;
 mod elector;
 mod id;
 mod input;

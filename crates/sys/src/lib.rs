@@ -1,7 +1,7 @@
 //! The only unsafe code of `tenure`.
 //!
-//! Everything else in the workspace forbids `unsafe`. Six things cannot be had without it, because the safe interfaces
-//! to the kernel stop short of them, so they live here, each in a file of its own that is small enough to be read in
+//! Everything else in the workspace forbids `unsafe`. Seven things cannot be had without it, because the safe interfaces
+//! to the kernel and to SQLite stop short of them, so they live here, each in a file of its own that is small enough to be read in
 //! full:
 //!
 //! - [`ForkMarker`]: noticing that one is the forked copy of a leader, in about a nanosecond;
@@ -10,13 +10,16 @@
 //! - [`join_control_group`]: a child that is in a control group before it runs;
 //! - [`outlive_signals`]: a process that signals to its group do not end, and whose children start with a clean slate;
 //! - [`async_fd`]: waiting for a descriptor on the async runtime;
-//! - [`keep_descriptors_from_children`]: children that inherit standard input, output and error, and nothing else.
+//! - [`keep_descriptors_from_children`]: children that inherit standard input, output and error, and nothing else;
+//! - `sqlite::has_moved`: whether a database is still at its path (feature `sqlite`).
 
 mod async_fd;
 mod descriptors;
 mod fork;
 mod signals;
 mod spawn;
+#[cfg(feature = "sqlite")]
+pub mod sqlite;
 
 pub use async_fd::async_fd;
 pub use descriptors::keep_descriptors_from_children;

@@ -161,22 +161,3 @@ impl From<io::Error> for Error {
         Self::Driver(Arc::new(error))
     }
 }
-
-/// An error with its causes: what it means for us, and what the system told us. A cause that only repeats what was said is
-/// left out.
-///
-/// ```
-/// use std::io::{Error, ErrorKind};
-///
-/// let cause = Error::new(ErrorKind::StorageFull, "no space left on device");
-/// let error = tenure::StoreError::refused(tenure::store::StoreErrorKind::Full, "cannot write").caused_by(cause);
-/// assert_eq!(tenure::with_causes(&error), "cannot write: no space left on device");
-/// ```
-#[must_use]
-pub fn with_causes(error: &dyn std::error::Error) -> String {
-    let causes = std::iter::successors(error.source(), |cause| cause.source());
-    causes.fold(error.to_string(), |message, cause| {
-        let cause = cause.to_string();
-        if message.ends_with(&cause) { message } else { format!("{message}: {cause}") }
-    })
-}

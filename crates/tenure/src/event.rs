@@ -9,9 +9,9 @@ use tokio::sync::mpsc;
 
 use crate::blocking::block_on;
 use crate::contain::{shield, shielded};
-use crate::error::with_causes;
 use crate::store::mailbox::ASIDE_MAX;
 use crate::store::{MessageId, StoreError};
+use crate::with_causes;
 
 /// Something that happened to a candidacy.
 #[derive(Debug, Clone, PartialEq)]

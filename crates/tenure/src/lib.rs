@@ -100,16 +100,12 @@
 //! `FaultyStore` to `Tenure::with_store_and_clock`, cut the leader off, move the clock, and look at what your
 //! application does. The tutorial in `docs/tutorial.md` has a whole test.
 
-#[macro_use]
-mod log;
+#[macro_use(log)]
+extern crate tenure_store;
 
 mod blocking;
 mod broadcasts;
 mod callback;
-mod clock;
-#[cfg(feature = "conformance")]
-pub mod conformance;
-mod contain;
 #[cfg(feature = "cron")]
 pub mod cron;
 mod disposal;
@@ -135,20 +131,23 @@ mod shared;
 mod shift;
 pub mod store;
 mod tenure;
-#[cfg(feature = "testing")]
-pub mod testing;
 
+#[cfg(feature = "conformance")]
+pub use tenure_conformance::{self as conformance, conformance_tests};
 pub use tenure_core::{
     CandidateId, ChannelName, DEFAULTS, Defaults, Drift, ElectionName, Failure, Instant, JobName, Leader, LossReason,
     Metadata, NameError, Namespace, Prediction, Preset, Priority, Problem, Sender, Term, Timing, TimingBuilder,
     TimingError, Trust, UnknownPreset,
 };
+#[cfg(feature = "testing")]
+pub use tenure_store::testing;
+pub use tenure_store::{Clock, with_causes};
+use tenure_store::{clock, contain};
 
 pub use broadcasts::Broadcasts;
 pub use callback::CallbackResult;
-pub use clock::Clock;
 pub use election::{Election, ElectionBuilder};
-pub use error::{Error, ErrorKind, with_causes};
+pub use error::{Error, ErrorKind};
 pub use event::{Event, EventKind, Events, Trouble};
 pub use leadership::{Leadership, Work};
 pub use lock::{Lock, LockGuard};

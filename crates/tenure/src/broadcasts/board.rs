@@ -72,6 +72,8 @@ impl Board {
                 self.is_listening.send_replace(false);
                 shared.send(Command::Trouble(shared.id, Trouble::Store(error)));
             }
+            // What a newer contract adds is nothing that readers have asked for.
+            _ => {}
         }
     }
 

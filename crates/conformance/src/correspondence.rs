@@ -1,0 +1,131 @@
+//! What players write to leaders, and what leaders do with it.
+
+use std::sync::Arc;
+
+use tenure_core::{ChannelName, Sender, Term};
+use tenure_store::StoreError;
+use tenure_store::mailbox::Fate;
+use tenure_store::{
+    Line, Mailbox, MailboxPromises, Message, MessageId, Post, Receive, Received, Settle, Settled, Shelf,
+};
+
+use super::player::{Player, all};
+
+/// The channel of those who do not care.
+pub(super) const CHANNEL: &str = "refresh";
+
+/// More than any property leaves in a mailbox, unless it says so.
+pub(super) const ENOUGH: usize = 20_000;
+
+impl Player {
+    pub(super) fn mailbox(&self) -> &dyn Mailbox {
+        self.store.mailbox().expect("a store whose test program says that it keeps messages has a mailbox")
+    }
+
+    pub(super) fn promises(&self) -> MailboxPromises {
+        self.mailbox().promises()
+    }
+
+    /// A new message on the usual channel, from this candidate.
+    pub(super) fn writes(&self, payload: &str) -> Post {
+        self.writes_on(CHANNEL, payload)
+    }
+
+    pub(super) fn writes_on(&self, name: &str, payload: &str) -> Post {
+        Post {
+            key: self.key.clone(),
+            id: MessageId::random(),
+            channel: channel(name),
+            sender: Sender::from(self.candidate.clone()),
+            payload: Arc::from(payload),
+        }
+    }
+
+    /// Sends messages, all of which must be accepted.
+    pub(super) async fn posts(&self, batch: &[Post]) {
+        assert_eq!(all(self.mailbox().send(batch).await).len(), batch.len(), "one answer per message");
+    }
+
+    /// Sends one message on the usual channel.
+    pub(super) async fn sends(&self, payload: &str) -> MessageId {
+        let post = self.writes(payload);
+        self.posts(std::slice::from_ref(&post)).await;
+        post.id
+    }
+
+    /// Sends a message that must be refused.
+    pub(super) async fn is_refused(&self, post: Post) -> StoreError {
+        let mut replies = self.mailbox().send(&[post]).await;
+        assert_eq!(replies.len(), 1, "a batch of one has one answer");
+        replies.remove(0).expect_err("the message should have been refused")
+    }
+
+    pub(super) fn as_receipt(&self, term: Term) -> Receive {
+        let (key, nonce, channels) = (self.key.clone(), self.nonce, vec![channel(CHANNEL)]);
+        Receive { key, nonce, term, channels, except: Vec::new(), limit: ENOUGH }
+    }
+
+    pub(super) async fn asks(&self, request: &Receive) -> Received {
+        self.mailbox().receive(request).await.expect("an answer")
+    }
+
+    /// Asks, and must be given an answer as a leader.
+    pub(super) async fn is_given(&self, request: &Receive) -> Vec<Message> {
+        match self.asks(request).await {
+            Received::Messages(messages) => messages,
+            Received::NotHolder => panic!("{:?} should be given messages", self.candidate),
+        }
+    }
+
+    /// Everything on the usual channel, as a leader.
+    pub(super) async fn receives(&self, term: Term) -> Vec<Message> {
+        self.is_given(&self.as_receipt(term)).await
+    }
+
+    pub(super) fn as_verdict(&self, term: Term, fates: Vec<(MessageId, Fate)>) -> Settle {
+        Settle { key: self.key.clone(), nonce: self.nonce, term, fates }
+    }
+
+    pub(super) async fn says(&self, request: &Settle) -> Settled {
+        self.mailbox().settle(request).await.expect("an answer")
+    }
+
+    /// Settles messages as a leader.
+    pub(super) async fn settles(&self, term: Term, fates: Vec<(MessageId, Fate)>) {
+        let settled = self.says(&self.as_verdict(term, fates)).await;
+        assert!(matches!(settled, Settled::Accepted { .. }), "{:?} leads: {settled:?}", self.candidate);
+    }
+
+    /// What lies on a shelf.
+    pub(super) async fn lists(&self, shelf: Shelf) -> Vec<Message> {
+        self.mailbox().list(&self.key, shelf, ENOUGH).await.expect("a list")
+    }
+
+    pub(super) async fn requeues(&self, ids: Option<&[MessageId]>) -> u64 {
+        self.mailbox().requeue(&self.key, ids).await.expect("an answer")
+    }
+}
+
+pub(super) fn channel(name: &str) -> ChannelName {
+    ChannelName::new(name).expect("a valid channel")
+}
+
+pub(super) fn line(name: &str, sender: &str) -> Line {
+    Line { channel: channel(name), sender: Sender::new(sender).expect("a valid sender") }
+}
+
+pub(super) fn failed(attempt: u32, why: &str) -> Fate {
+    Fate::Failed { attempt, why: why.to_owned() }
+}
+
+pub(super) fn set_aside(attempt: u32, why: &str) -> Fate {
+    Fate::SetAside { attempt, why: why.to_owned() }
+}
+
+pub(super) fn ids(messages: &[Message]) -> Vec<MessageId> {
+    messages.iter().map(|message| message.id).collect()
+}
+
+pub(super) fn payloads(messages: &[Message]) -> Vec<&str> {
+    messages.iter().map(|message| &*message.payload).collect()
+}

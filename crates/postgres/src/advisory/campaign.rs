@@ -1,0 +1,154 @@
+//! Campaigns: what is known here is answered here, and everything else is tried in one statement.
+
+use std::collections::HashMap;
+use std::sync::Arc;
+use std::time::Duration;
+
+use tenure_core::{CampaignReply, Held};
+use tenure_store::{Campaign, Replies};
+
+use super::super::error::Fault;
+use super::book::{Hold, Lock};
+use super::label;
+use super::locks::{self, Sight};
+use super::notice::{Notice, notify};
+use super::office::Office;
+use super::session::LockSession;
+use super::warden::tidy;
+use super::watchman::{PAUSE, WAITERS_MAX};
+
+/// How many locks a statement tries: many at once would hold up the renewals behind it.
+const AT_ONCE: usize = 500;
+
+/// What the server was asked, and said.
+struct Findings {
+    sights: HashMap<i64, Result<Sight, Fault>>,
+    /// Whether the session has shown that it is alive, for those who find again what they hold.
+    is_alive: Result<(), Fault>,
+}
+
+/// Goes on to the end even if nobody waits for it any more: otherwise a lock could be held for nobody.
+pub(super) async fn campaign(
+    office: Arc<Office>,
+    session: Arc<LockSession>,
+    batch: Vec<Campaign>,
+) -> Replies<CampaignReply> {
+    let _turn = session.turn.lock().await;
+    let findings = match tidy(&session).await {
+        Ok(()) => find(&session, &batch).await,
+        Err(fault) => Findings { sights: HashMap::new(), is_alive: Err(fault) },
+    };
+    for (holder, key) in session.take_freed() {
+        office.standing().given_back(&key, holder);
+    }
+    let mut led = Vec::new();
+    let reply = |request: &Campaign| decide(&office, &session, request, &findings, &mut led);
+    let replies: Vec<Result<CampaignReply, Fault>> = batch.iter().map(reply).collect();
+    session.changed.notify_one();
+    if !led.is_empty() {
+        let session = Arc::clone(&session);
+        tokio::spawn(async move { notify(&session, &led).await });
+    }
+    replies.into_iter().map(|reply| reply.map_err(|fault| office.tell(fault))).collect()
+}
+
+/// Tries each lock that nobody here holds, once. The server would give it to this session a second time, and count it
+/// twice.
+async fn find(session: &LockSession, batch: &[Campaign]) -> Findings {
+    let now = session.now();
+    let (mut locks, mut ttl, mut label) = (Vec::new(), Duration::ZERO, None);
+    let mut finds_again = None;
+    for request in batch {
+        let lock = Lock::of(&request.key);
+        match session.book().holder(lock.id, now) {
+            Some(hold) if hold.nonce == request.nonce => finds_again = finds_again.max(Some(request.ttl)),
+            Some(_) => {}
+            None => {
+                locks.push(lock);
+                ttl = ttl.max(request.ttl);
+                label = Some(label::encode(&request.candidate));
+            }
+        }
+    }
+    locks.sort_unstable_by_key(|lock| lock.id);
+    locks.dedup();
+    let mut sights = HashMap::new();
+    for chunk in locks.chunks(AT_ONCE) {
+        let label = label.as_deref().unwrap_or_default();
+        match locks::take(session, chunk, label, ttl).await {
+            Ok(seen) => {
+                note(session, batch, &seen);
+                sights.extend(seen.into_iter().map(|(id, sight)| (id, Ok(sight))));
+            }
+            Err(fault) => {
+                sights.extend(chunk.iter().map(|lock| (lock.id, Err(fault.clone()))));
+                // Locks that were taken before the statement failed are nobody's.
+                let _ = tidy(session).await;
+            }
+        }
+    }
+    let is_alive = match finds_again {
+        Some(ttl) => locks::beat(session, Some(ttl)).await.map(drop),
+        None => Ok(()),
+    };
+    Findings { sights, is_alive }
+}
+
+/// What was taken belongs to the first who asked for it.
+fn note(session: &LockSession, batch: &[Campaign], seen: &HashMap<i64, Sight>) {
+    let now = session.now();
+    let mut book = session.book();
+    for request in batch {
+        let id = Lock::of(&request.key).id;
+        if let (Some(Sight::Taken(term)), None) = (seen.get(&id), book.holder(id, now)) {
+            book.add(Hold::new(request, *term, now));
+        }
+    }
+}
+
+fn decide(
+    office: &Office,
+    session: &LockSession,
+    request: &Campaign,
+    findings: &Findings,
+    led: &mut Vec<Notice>,
+) -> Result<CampaignReply, Fault> {
+    let (lock, now) = (Lock::of(&request.key), session.now());
+    let sight = findings.sights.get(&lock.id).cloned().transpose()?;
+    let mut book = session.book();
+    if let Some(hold) = book.holder(lock.id, now).cloned() {
+        if hold.nonce != request.nonce {
+            return Ok(CampaignReply::Held(office.standing().kept_out_by_own(request, hold.leader, now)));
+        }
+        let term = hold.leader.term;
+        let is_new = matches!(sight, Some(Sight::Taken(_)));
+        if !is_new {
+            findings.is_alive.clone()?;
+            book.prolong(lock.id, request.nonce, request.ttl, now);
+        }
+        if let Some(remaining) = office.standing().holds_back(&request.key, is_new, now) {
+            // It is kept, and found again by its nonce when it may be used.
+            return Ok(CampaignReply::Held(Held { leader: None, remaining, rank: 0 }));
+        }
+        if office.standing().last_term(&request.key) != Some(term) {
+            led.push(Notice::Led(request.key.clone()));
+        }
+        office.standing().granted(&request.key, request.nonce, term);
+        return Ok(CampaignReply::Granted { term });
+    }
+    let mut standing = office.standing();
+    match sight {
+        Some(Sight::Held(holder)) => {
+            let held = standing.kept_out(request, Some(&holder), now);
+            if holder.waiters < WAITERS_MAX && !request.stand_by_for.is_zero() {
+                office.posts.add(holder.pid, lock.id, request.ttl, PAUSE);
+            }
+            Ok(CampaignReply::Held(held))
+        }
+        Some(Sight::Vacant | Sight::Taken(_)) => Ok(CampaignReply::Held(standing.kept_out(request, None, now))),
+        None => {
+            findings.is_alive.clone()?;
+            Ok(CampaignReply::Held(standing.kept_out(request, None, now)))
+        }
+    }
+}

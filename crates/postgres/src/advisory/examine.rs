@@ -1,0 +1,47 @@
+//! What `tenure doctor` is told.
+
+use tenure_store::Finding;
+
+use super::super::roll_call;
+use super::office::Office;
+
+/// Connects, takes a lock that nobody else uses for the length of one statement, and says what it found.
+pub(super) async fn examine(office: &Office) -> Vec<Finding> {
+    let place = office.endpoint.place();
+    let session = match office.session().await {
+        Ok(session) => session,
+        Err(fault) => {
+            let mut findings = vec![Finding::bad("reach", office.tell(fault).to_string())];
+            findings.extend(roll_call::findings(&office.endpoint).await);
+            return findings;
+        }
+    };
+    let facts = session.facts();
+    let version = format!("{}.{}", facts.version / 10_000, facts.version % 10_000);
+    let pooler = if facts.is_pooled {
+        Finding::warning("pooler", "there is a pooler in between; it keeps sessions apart now, and must go on doing so")
+    } else {
+        Finding::good("pooler", "the session reaches the server by itself")
+    };
+    let mut findings =
+        vec![Finding::good("reach", format!("PostgreSQL {version} at {place} answers, and is the primary")), pooler];
+    let number = getrandom::u64().unwrap_or_default().cast_signed();
+    let sql = "SELECT pg_catalog.pg_try_advisory_xact_lock($1), current_user::text";
+    findings.push(match session.ask(sql, &[(&number, tokio_postgres::types::Type::INT8)]).await {
+        Ok(rows) => {
+            let role: String = rows.first().and_then(|row| row.try_get(1).ok()).unwrap_or_default();
+            Finding::good(
+                "locks",
+                format!("the role {role} can take advisory locks; so can every role that can log in"),
+            )
+        }
+        Err(fault) => Finding::bad("locks", office.tell(fault).to_string()),
+    });
+    findings.extend(roll_call::findings(&office.endpoint).await);
+    findings.push(Finding::warning(
+        "promises",
+        "the server frees a lock at once when it ends the session, and the leader learns of it a moment later; use \
+         postgres:// where two leaders for that moment would do harm",
+    ));
+    findings
+}

@@ -1,0 +1,99 @@
+//! Messages to leaders, as they are kept between their arrival and their end: in the memory of the leader.
+
+use std::collections::{BTreeMap, BTreeSet, HashMap};
+use std::sync::Arc;
+
+use serde::de::IgnoredAny;
+use tenure_core::{ChannelName, Sender, Term};
+use tokio_postgres::Notification;
+
+use tenure_store::memory::Messages;
+use tenure_store::{ElectionKey, MessageId, Post};
+
+/// What has arrived at one session.
+#[derive(Debug, Default)]
+pub(super) struct Letters {
+    boxes: HashMap<ElectionKey, Letterbox>,
+    /// What the server was asked for.
+    listened: BTreeSet<ChannelName>,
+}
+
+/// What has arrived for one election under one term.
+#[derive(Debug)]
+struct Letterbox {
+    term: Term,
+    channels: BTreeSet<ChannelName>,
+    messages: Messages,
+}
+
+impl Letters {
+    /// Opens a box for these channels if there is none, and returns those that the server was not yet asked for. What came
+    /// under an earlier term is forgotten: it was for another leader.
+    pub(super) fn open(&mut self, key: &ElectionKey, term: Term, channels: &[ChannelName]) -> Vec<ChannelName> {
+        let letterbox = self.boxes.entry(key.clone()).or_insert_with(|| Letterbox::new(term));
+        if letterbox.term != term {
+            *letterbox = Letterbox::new(term);
+        }
+        letterbox.channels.extend(channels.iter().cloned());
+        channels.iter().filter(|channel| !self.listened.contains(*channel)).cloned().collect()
+    }
+
+    /// The server tells of these from now on.
+    pub(super) fn listen(&mut self, channels: impl IntoIterator<Item = ChannelName>) {
+        self.listened.extend(channels);
+    }
+
+    /// Closes a box, and returns the channels that nobody needs any more.
+    pub(super) fn close(&mut self, key: &ElectionKey) -> Vec<ChannelName> {
+        self.boxes.remove(key);
+        let boxes = &self.boxes;
+        let is_needed = |channel: &ChannelName| boxes.values().any(|letterbox| letterbox.channels.contains(channel));
+        let (needed, idle) = std::mem::take(&mut self.listened).into_iter().partition(is_needed);
+        self.listened = needed;
+        BTreeSet::into_iter(idle).collect()
+    }
+
+    /// Puts what has arrived into the boxes of all elections that are led from here and wait for it, and returns these. What
+    /// is not JSON was not meant for leaders.
+    pub(super) fn deliver(&mut self, told: &Notification, led: &[(ElectionKey, Term)]) -> Vec<ElectionKey> {
+        let Ok(channel) = ChannelName::new(told.channel()) else { return Vec::new() };
+        if serde_json::from_str::<IgnoredAny>(told.payload()).is_err() {
+            log!(debug, %channel, "a notification that is not JSON was passed over");
+            return Vec::new();
+        }
+        // Nobody says who sends, but the server says through which of its processes.
+        let Ok(sender) = Sender::new(format!("backend {}", told.process_id())) else { return Vec::new() };
+        let payload: Arc<str> = Arc::from(told.payload());
+        let terms: BTreeMap<&ElectionKey, Term> = led.iter().map(|(key, term)| (key, *term)).collect();
+        let mut delivered = Vec::new();
+        for (key, letterbox) in &mut self.boxes {
+            if terms.get(key) != Some(&letterbox.term) || !letterbox.channels.contains(&channel) {
+                continue;
+            }
+            let post = Post {
+                key: key.clone(),
+                id: MessageId::random(),
+                channel: channel.clone(),
+                sender: sender.clone(),
+                payload: Arc::clone(&payload),
+            };
+            match letterbox.messages.send(&post) {
+                Ok(()) => delivered.push(key.clone()),
+                Err(error) => log!(warn, %channel, election = %key, "a message was lost: {error}"),
+            }
+        }
+        delivered
+    }
+
+    /// The messages of this term, if there are any.
+    pub(super) fn of(&mut self, key: &ElectionKey, term: Option<Term>) -> Option<&mut Messages> {
+        let letterbox = self.boxes.get_mut(key).filter(|letterbox| term.is_none_or(|term| term == letterbox.term))?;
+        Some(&mut letterbox.messages)
+    }
+}
+
+impl Letterbox {
+    fn new(term: Term) -> Self {
+        Self { term, channels: BTreeSet::new(), messages: Messages::default() }
+    }
+}

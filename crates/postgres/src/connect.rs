@@ -1,0 +1,324 @@
+//! Connections: how one is made, what is asked of it, and how its end is noticed.
+
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use std::sync::{Arc, Weak};
+
+use futures_util::stream::{BoxStream, StreamExt, poll_fn};
+use tenure_store::StoreErrorKind;
+use tokio::sync::{Mutex, mpsc};
+use tokio::task::AbortHandle;
+use tokio_postgres::types::{ToSql, Type};
+use tokio_postgres::{AsyncMessage, Client, Config, Row, SimpleQueryMessage};
+
+use super::error::Fault;
+use super::known::{History, Seat};
+use super::server::Server;
+use super::tls::Encryption;
+
+/// A session that works, as far as anybody knows. It ends when the last clone is dropped, even if the server hangs.
+#[derive(Clone)]
+pub(super) struct Session(Arc<Open>);
+
+struct Open {
+    client: Client,
+    reader: AbortHandle,
+    facts: Facts,
+    seat: Seat,
+    /// Calls so far. It begins anywhere, so that calls of two sessions are told apart.
+    calls: AtomicU64,
+    /// Whose turn it is to ask behind a pooler.
+    turn: Mutex<()>,
+    /// Somebody gave up a question there, and its answer is still to come.
+    is_left: AtomicBool,
+}
+
+/// A value for each `$1`, `$2` and so on.
+pub(super) type Parameters<'a> = [(&'a (dyn ToSql + Sync), Type)];
+
+/// What a server tells of itself when one connects.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) struct Facts {
+    /// As in `server_version_num`.
+    pub(super) version: i32,
+    /// The process that serves this session.
+    pub(super) pid: i32,
+    /// Something between here and the server does not let sessions have settings of their own.
+    pub(super) is_pooled: bool,
+    /// It follows another one, and takes no writes.
+    pub(super) is_standby: bool,
+    /// None where the server does not tell, as some that are rented do not.
+    pub(super) history: Option<History>,
+}
+
+/// A session that others use, for as long as they do.
+pub(super) struct SessionRef(Weak<Open>);
+
+/// What arrives without being asked for. It ends with the connection.
+pub(super) type Messages = mpsc::UnboundedReceiver<AsyncMessage>;
+
+/// What arrives, as the driver gives it. Unless somebody reads it, nothing is sent either.
+type Incoming = BoxStream<'static, AsyncMessage>;
+
+/// The oldest version that has all it takes: it can notice that a client is gone, and end sessions that idle.
+const VERSION_MIN: i32 = 14_00_00;
+
+/// What we want of a session, whatever the role, the database or the server have set. Functions set on their own what
+/// must hold behind a pooler, too; statements name what they call in full, since others may have left better matches about.
+const SETTINGS: &str = "-c search_path=pg_catalog,pg_temp -c client_min_messages=warning \
+    -c statement_timeout=10s -c lock_timeout=2s -c idle_session_timeout=0 -c idle_in_transaction_session_timeout=10s \
+    -c default_transaction_isolation=read\\ committed -c client_connection_check_interval=1s \
+    -c tcp_keepalives_idle=5 -c tcp_keepalives_interval=2 -c tcp_keepalives_count=3 -c tcp_user_timeout=11000";
+/// A setting that is as good as any to see whether they have arrived.
+const HAS_SETTINGS: &str = "pg_catalog.current_setting('lock_timeout') = '2s'";
+
+impl Server {
+    /// Connects, whatever the server is.
+    pub(super) async fn connect(&self, seat: Seat) -> Result<(Session, Messages), Fault> {
+        let mut config = self.config.clone();
+        config.options([self.config.get_options().unwrap_or_default(), SETTINGS].join(" ").trim());
+        let (client, messages) = match self.open(&config).await {
+            // Some poolers refuse to pass on what they do not know.
+            Err(error) if is_about_options(&error) => self.open(&self.config).await,
+            result => result,
+        }
+        .map_err(|error| Fault::Connect(Arc::new(error)))?;
+        let (sender, receiver) = mpsc::unbounded_channel();
+        let reader = tokio::spawn(async move {
+            let mut messages = messages;
+            while let Some(message) = messages.next().await {
+                if is_unconfirmed(&message) {
+                    tracing::warn!("a wait for a standby was cancelled; what it was to confirm is asked for again");
+                    break;
+                }
+                // Nobody may want to know, but somebody has to read.
+                let _ = sender.send(message);
+            }
+        });
+        let facts = match greet(&client).await {
+            Ok(facts) => facts,
+            Err(fault) => {
+                reader.abort();
+                return Err(fault);
+            }
+        };
+        let session = Session(Arc::new(Open {
+            client,
+            reader: reader.abort_handle(),
+            facts,
+            seat,
+            calls: AtomicU64::new(getrandom::u64().unwrap_or_default()),
+            turn: Mutex::default(),
+            is_left: AtomicBool::new(false),
+        }));
+        Ok((session, receiver))
+    }
+
+    async fn open(&self, config: &Config) -> Result<(Client, Incoming), tokio_postgres::Error> {
+        match &self.encryption {
+            Encryption::Off => {
+                let (client, mut connection) = config.connect(tokio_postgres::NoTls).await?;
+                Ok((client, until_broken(poll_fn(move |context| connection.poll_message(context)))))
+            }
+            Encryption::On(tls) => {
+                let (client, mut connection) = config.connect(tls.clone()).await?;
+                Ok((client, until_broken(poll_fn(move |context| connection.poll_message(context)))))
+            }
+        }
+    }
+}
+
+impl Session {
+    pub(super) fn facts(&self) -> Facts {
+        self.0.facts
+    }
+
+    pub(super) fn is_closed(&self) -> bool {
+        self.0.client.is_closed() || self.0.is_left.load(Ordering::Relaxed)
+    }
+
+    pub(super) fn downgrade(&self) -> SessionRef {
+        SessionRef(Arc::downgrade(&self.0))
+    }
+
+    /// Ends it now, whoever uses it: the server hears of it as soon as it can.
+    pub(super) fn close(&self) {
+        self.0.reader.abort();
+    }
+
+    /// Asks in one round trip, without a prepared statement: a pooler may send the next request elsewhere. Requests that
+    /// are begun together travel together, and are answered in order, except behind a pooler. Some give the server away
+    /// between two answers, and the second one goes to a stranger.
+    pub(super) async fn query(&self, sql: &str, parameters: &Parameters<'_>) -> Result<Vec<Row>, Fault> {
+        let asked = Asked(&self.0.seat);
+        let answer = self.query_in_turn(sql, parameters).await;
+        match &answer {
+            Err(Fault::Lost(_)) => {}
+            _ => asked.answered(),
+        }
+        answer
+    }
+
+    async fn query_in_turn(&self, sql: &str, parameters: &Parameters<'_>) -> Result<Vec<Row>, Fault> {
+        if !self.0.facts.is_pooled {
+            return self.0.client.query_typed(sql, parameters).await.map_err(Fault::of);
+        }
+        let _turn = self.0.turn.lock().await;
+        if self.0.is_left.load(Ordering::Relaxed) {
+            let message = "somebody gave up waiting for an answer, and the connection with it";
+            return Err(Fault::Unusable(StoreErrorKind::Unavailable, message.to_owned()));
+        }
+        let left = Left(&self.0.is_left);
+        let answer = self.0.client.query_typed(sql, parameters).await;
+        left.answered();
+        answer.map_err(Fault::of)
+    }
+
+    /// The same for SQL with `{call}` among its columns: each row has to repeat the number of the call, so that an answer
+    /// to another one is never taken for its own.
+    pub(super) async fn call(&self, sql: &str, parameters: &Parameters<'_>) -> Result<Vec<Row>, Fault> {
+        let call = i64::from_ne_bytes(self.0.calls.fetch_add(1, Ordering::Relaxed).to_ne_bytes());
+        let mut parameters: Vec<(&(dyn ToSql + Sync), Type)> = parameters.to_vec();
+        parameters.push((&call, Type::INT8));
+        let sql = sql.replace("{call}", &format!("${}::bigint AS call", parameters.len()));
+        let rows = self.query(&sql, &parameters).await?;
+        if rows.iter().any(|row| row.try_get::<_, i64>("call").ok() != Some(call)) {
+            return Err(Fault::Nonsense("what somebody else was to be told".to_owned()));
+        }
+        Ok(rows)
+    }
+
+    /// Runs statements that have no parameters.
+    pub(super) async fn run(&self, sql: &str) -> Result<Vec<SimpleQueryMessage>, Fault> {
+        self.0.client.simple_query(sql).await.map_err(Fault::of)
+    }
+}
+
+impl SessionRef {
+    pub(super) fn is_open(&self) -> bool {
+        self.0.upgrade().is_some_and(|open| !Session(open).is_closed())
+    }
+
+    /// Its place among the servers of the address.
+    pub(super) fn server(&self) -> Option<usize> {
+        self.0.upgrade().map(|open| open.seat.server)
+    }
+
+    pub(super) fn close(&self) {
+        if let Some(open) = self.0.upgrade() {
+            Session(open).close();
+        }
+    }
+}
+
+impl Facts {
+    /// As people are told.
+    pub(super) fn timeline_words(&self) -> String {
+        self.history
+            .map_or_else(|| "it tells no timeline".to_owned(), |history| format!("timeline {}", history.timeline))
+    }
+}
+
+/// A question: unless it is answered, the server is silent.
+struct Asked<'a>(&'a Seat);
+
+impl Asked<'_> {
+    fn answered(self) {
+        self.0.known.heard(self.0.server, true);
+        std::mem::forget(self);
+    }
+}
+
+impl Drop for Asked<'_> {
+    fn drop(&mut self) {
+        self.0.known.heard(self.0.server, false);
+    }
+}
+
+/// A question behind a pooler: unless it is answered, nobody may ask another one over the same connection.
+struct Left<'a>(&'a AtomicBool);
+
+impl Left<'_> {
+    fn answered(self) {
+        std::mem::forget(self);
+    }
+}
+
+impl Drop for Left<'_> {
+    fn drop(&mut self) {
+        self.0.store(true, Ordering::Relaxed);
+    }
+}
+
+impl Drop for Open {
+    fn drop(&mut self) {
+        // Without this, the driver would try to say goodbye to a server that hangs.
+        self.reader.abort();
+    }
+}
+
+fn until_broken(
+    messages: impl futures_util::Stream<Item = Result<AsyncMessage, tokio_postgres::Error>> + Send + 'static,
+) -> Incoming {
+    messages
+        .take_while(|message| std::future::ready(message.is_ok()))
+        .filter_map(|message| async { message.ok() })
+        .boxed()
+}
+
+/// Whether the server gave up waiting for a standby, and is about to say that all is well. Ending the connection before that
+/// leaves it open what became of the request, which is the truth. The words are in the language of the server; this is not.
+fn is_unconfirmed(message: &AsyncMessage) -> bool {
+    matches!(message, AsyncMessage::Notice(notice) if notice.routine() == Some("SyncRepWaitForLSN"))
+}
+
+fn is_about_options(error: &tokio_postgres::Error) -> bool {
+    error
+        .as_db_error()
+        .is_some_and(|told| told.code().code() == "08P01" && told.message().contains("startup parameter"))
+}
+
+/// Which history of writes a server continues, as far as it tells everybody. Some tell only a part of it, or nothing.
+const HISTORIES: [&str; 3] = [
+    "(SELECT system_identifier FROM pg_catalog.pg_control_system()), \
+     CASE WHEN NOT pg_catalog.pg_is_in_recovery() \
+     THEN pg_catalog.pg_walfile_name(pg_catalog.pg_current_wal_insert_lsn()) END",
+    "NULL::bigint, CASE WHEN NOT pg_catalog.pg_is_in_recovery() \
+     THEN pg_catalog.pg_walfile_name(pg_catalog.pg_current_wal_insert_lsn()) END",
+    "NULL::bigint, NULL::text",
+];
+
+/// Asks what the server is, and refuses what cannot be used whatever else it is.
+async fn greet(client: &Client) -> Result<Facts, Fault> {
+    let connect = |error| Fault::Connect(Arc::new(error));
+    let mut variants = HISTORIES.iter();
+    let row = loop {
+        let history = variants.next().copied().unwrap_or("NULL::bigint, NULL::text");
+        let sql = format!(
+            "SELECT pg_catalog.current_setting('server_version_num')::int, pg_catalog.pg_backend_pid(), \
+             NOT {HAS_SETTINGS}, pg_catalog.pg_is_in_recovery(), {history}"
+        );
+        match client.query_typed_one(&sql, &[]).await {
+            Ok(row) => break row,
+            Err(error) => match Fault::of(error) {
+                Fault::Refused(_) if variants.len() > 0 => {}
+                Fault::Refused(error) | Fault::Lost(error) => return Err(Fault::Connect(error)),
+                fault => return Err(fault),
+            },
+        }
+    };
+    let segment: Option<&str> = row.try_get(5).map_err(connect)?;
+    let timeline = segment.and_then(|name| u32::from_str_radix(name.get(..8)?, 16).ok());
+    let system: Option<i64> = row.try_get(4).map_err(connect)?;
+    let facts = Facts {
+        version: row.try_get(0).map_err(connect)?,
+        pid: row.try_get(1).map_err(connect)?,
+        is_pooled: row.try_get(2).map_err(connect)?,
+        is_standby: row.try_get(3).map_err(connect)?,
+        history: timeline.map(|timeline| History { system: system.unwrap_or_default(), timeline }),
+    };
+    if facts.version < VERSION_MIN {
+        let message = format!("its version is {}, and at least 14 is needed", facts.version / 10_000);
+        return Err(Fault::Unusable(StoreErrorKind::Configuration, message));
+    }
+    Ok(facts)
+}

@@ -1,0 +1,169 @@
+//! What `tenure doctor` is told about the server, and what is logged at the first connection.
+
+use std::time::{Duration, Instant};
+
+use tenure_store::clock::unix_ms;
+use tenure_store::{Finding, StoreError, Verdict};
+use tokio_postgres::Row;
+
+use super::super::connect::Facts;
+use super::super::roll_call;
+use super::desk::Desk;
+
+/// Clocks that differ by more than this are worth a word. Nothing is decided by it: leases only need a clock that does not
+/// jump.
+const CLOCK_DIFFERENCE: Duration = Duration::from_secs(5);
+
+/// Connects, reads, writes, and looks at how the server is set up.
+pub(super) async fn examine(desk: &Desk) -> Vec<Finding> {
+    let mut findings = look(desk).await;
+    findings.extend(roll_call::findings(desk.endpoint()).await);
+    // They were logged when the store was opened.
+    findings.extend(desk.warnings().iter().map(|warning| Finding::warning("address", warning.clone())));
+    findings.push(match desk.touch().await {
+        Ok(()) => Finding::good("writable", "a write was committed"),
+        Err(error) => Finding::bad("writable", error.to_string()),
+    });
+    findings
+}
+
+/// Logs what somebody should look at. Whoever never runs `tenure doctor` hears of it here.
+pub(super) async fn warn(desk: &Desk) {
+    for finding in look(desk).await {
+        // Whoever listens says by itself, and once, that it hears nothing.
+        if finding.verdict != Verdict::Good && finding.check != PUSHES {
+            log!(warn, store = desk.place(), check = finding.check, "{}", finding.detail);
+        }
+    }
+}
+
+/// What can be found out without a trace.
+async fn look(desk: &Desk) -> Vec<Finding> {
+    let before = Instant::now();
+    match desk.survey(SURVEY).await {
+        Ok((row, facts)) => {
+            let reach = format!("{} answers in {:.1} ms", desk.place(), before.elapsed().as_secs_f64() * 1_000.0);
+            let mut findings = vec![Finding::good("reach", reach)];
+            let about = [version, encryption, durability, replication, clock];
+            findings.extend(about.iter().map(|look| look(&row)));
+            findings.push(timeline(facts));
+            findings.push(pushes(desk, facts.is_pooled));
+            findings
+        }
+        Err(error) => vec![unreachable(&error)],
+    }
+}
+
+/// The check of what the server sends by itself.
+const PUSHES: &str = "pushes";
+
+/// One row about the server and this session.
+const SURVEY: &str = "SELECT {call}, pg_catalog.current_setting('server_version') AS version, \
+    COALESCE((SELECT ssl FROM pg_catalog.pg_stat_ssl WHERE pid = pg_catalog.pg_backend_pid()), false) AS is_encrypted, \
+    COALESCE(pg_catalog.host(pg_catalog.inet_server_addr()), '') AS server_address, \
+    pg_catalog.current_setting('fsync') = 'on' AS has_fsync, \
+    pg_catalog.current_setting('full_page_writes') = 'on' AS has_full_pages, \
+    (SELECT pg_catalog.count(*) FROM pg_catalog.pg_stat_replication) AS replicas, \
+    pg_catalog.current_setting('synchronous_standby_names') <> '' AS is_synchronous, \
+    pg_catalog.current_setting('synchronous_commit') AS commit_level, \
+    pg_catalog.date_part('epoch', pg_catalog.clock_timestamp()) AS now_s";
+
+fn unreachable(error: &StoreError) -> Finding {
+    Finding::bad("reach", error.to_string())
+}
+
+fn version(row: &Row) -> Finding {
+    let version: String = row.try_get("version").unwrap_or_default();
+    Finding::good("version", format!("PostgreSQL {version}, and the schema is up to date"))
+}
+
+fn encryption(row: &Row) -> Finding {
+    let address: String = row.try_get("server_address").unwrap_or_default();
+    let is_near = address.is_empty() || address.starts_with("127.") || address == "::1";
+    match (row.try_get("is_encrypted").unwrap_or(false), is_near) {
+        (true, _) => Finding::good("encryption", "the connection is encrypted"),
+        (false, true) => {
+            Finding::good("encryption", "the server is on this machine, and the connection is not encrypted")
+        }
+        (false, false) => Finding::warning("encryption", "the connection is not encrypted; use sslmode=verify-full"),
+    }
+}
+
+fn durability(row: &Row) -> Finding {
+    let is_on = |setting| row.try_get(setting).unwrap_or(false);
+    if is_on("has_fsync") && is_on("has_full_pages") {
+        return Finding::good(
+            "durability",
+            "what is confirmed survives a crash; grants and renewals wait for the disk",
+        );
+    }
+    Finding::warning(
+        "durability",
+        "fsync or full_page_writes is off: after a crash the server may have forgotten who leads, and there may be two",
+    )
+}
+
+fn replication(row: &Row) -> Finding {
+    let (replicas, is_synchronous) =
+        (row.try_get::<_, i64>("replicas").unwrap_or_default(), row.try_get("is_synchronous").unwrap_or(false));
+    let level: String = row.try_get("commit_level").unwrap_or_default();
+    match (replicas, is_synchronous, level.as_str()) {
+        (0, false, _) => {
+            Finding::good("replication", "there is no standby now, so there is no failover that could forget")
+        }
+        (_, true, "on" | "remote_apply") => Finding::good(
+            "replication",
+            format!("a standby confirms what is written before it counts (synchronous_commit is {level})"),
+        ),
+        (_, true, _) => Finding::warning(
+            "replication",
+            format!(
+                "synchronous_commit is {level} here, so a standby confirms too little, or nothing. Elections use on all the \
+                 same, but a failover can forget what a leader writes; set it to on for this role and this database"
+            ),
+        ),
+        (_, false, _) => Finding::warning(
+            "replication",
+            "standbys follow asynchronously: a failover can forget the latest lease, and for a moment there may be two \
+             leaders; set synchronous_standby_names",
+        ),
+    }
+}
+
+fn timeline(facts: Facts) -> Finding {
+    match facts.history {
+        None => Finding::warning(
+            "terms",
+            "the server does not tell its timeline: after a failover that forgets, a term may be given twice",
+        ),
+        Some(history) => {
+            Finding::good("terms", format!("terms grow across failovers; the timeline is {}", history.timeline))
+        }
+    }
+}
+
+fn clock(row: &Row) -> Finding {
+    let server = Duration::try_from_secs_f64(row.try_get("now_s").unwrap_or_default()).unwrap_or_default();
+    let difference = server.abs_diff(Duration::from_millis(unix_ms()));
+    let detail = format!("the server's clock and ours differ by {:.1} s", difference.as_secs_f64());
+    if difference > CLOCK_DIFFERENCE {
+        return Finding::warning("clock", format!("{detail}; one of them is wrong, and leases suffer when it is set"));
+    }
+    Finding::good("clock", detail)
+}
+
+fn pushes(desk: &Desk, is_pooled: bool) -> Finding {
+    match (desk.hears_nothing(), is_pooled) {
+        (true, _) => Finding::warning(
+            PUSHES,
+            "notifications do not arrive, so candidates look for changes by themselves; a pooler in transaction mode is \
+             the usual cause",
+        ),
+        (false, true) => Finding::warning(
+            PUSHES,
+            "there is a pooler in between that keeps settings from the server; in transaction mode notifications do not \
+             arrive, and candidates look for changes by themselves",
+        ),
+        (false, false) => Finding::good(PUSHES, "the server is connected to directly"),
+    }
+}

@@ -1,0 +1,218 @@
+//! The mailbox: messages to leaders, in a table.
+
+use std::sync::Arc;
+
+use futures_util::future::BoxFuture;
+use tenure_store::mailbox::{
+    ASIDE_MAX, ChannelName, Fate, Line, Mailbox, MailboxPromises, Message, MessageId, PAYLOAD_MAX, Post, Receive,
+    Received, Sender, Settle, Settled, Shelf, WAITING_MAX,
+};
+use tenure_store::{ElectionKey, Replies, StoreError};
+use tokio_postgres::Row;
+use tokio_postgres::types::{ToSql, Type};
+
+use super::super::connect::Parameters;
+use super::super::error::Fault;
+use super::super::value::Bits;
+use super::PostgresStore;
+use super::desk::{Desk, id, number, spread};
+use super::reply::get;
+
+const PROMISES: MailboxPromises = MailboxPromises {
+    durable: true,
+    payload_max: PAYLOAD_MAX,
+    waiting_max: WAITING_MAX,
+    statement: "Messages wait in a table; once accepted they outlast crashes, but a failover to a standby that lags behind \
+                can lose the last ones.",
+};
+
+impl Mailbox for PostgresStore {
+    fn promises(&self) -> MailboxPromises {
+        PROMISES
+    }
+
+    fn send<'a>(&'a self, batch: &'a [Post]) -> BoxFuture<'a, Replies<()>> {
+        Box::pin(self.desk.send(batch))
+    }
+
+    fn receive<'a>(&'a self, request: &'a Receive) -> BoxFuture<'a, Result<Received, StoreError>> {
+        Box::pin(self.desk.receive(request))
+    }
+
+    fn settle<'a>(&'a self, request: &'a Settle) -> BoxFuture<'a, Result<Settled, StoreError>> {
+        Box::pin(self.desk.settle(request))
+    }
+
+    fn list<'a>(
+        &'a self,
+        key: &'a ElectionKey,
+        shelf: Shelf,
+        limit: usize,
+    ) -> BoxFuture<'a, Result<Vec<Message>, StoreError>> {
+        Box::pin(self.desk.messages(key, shelf, limit))
+    }
+
+    fn requeue<'a>(
+        &'a self,
+        key: &'a ElectionKey,
+        ids: Option<&'a [MessageId]>,
+    ) -> BoxFuture<'a, Result<u64, StoreError>> {
+        Box::pin(self.desk.requeue(key, ids))
+    }
+}
+
+impl Desk {
+    async fn send(&self, batch: &[Post]) -> Replies<()> {
+        let mut replies: Replies<()> = batch.iter().map(|post| PROMISES.check_payload(&post.payload)).collect();
+        let fits: Vec<usize> = (0..batch.len()).filter(|place| replies[*place].is_ok()).collect();
+        if fits.is_empty() {
+            return replies;
+        }
+        let posts = || fits.iter().map(|place| &batch[*place]);
+        let elections: Vec<Bits> = posts().map(|post| id(&post.key)).collect();
+        let ids: Vec<Bits> = posts().map(|post| Bits(post.id.to_bits())).collect();
+        let channels: Vec<&str> = posts().map(|post| post.channel.as_str()).collect();
+        let senders: Vec<&str> = posts().map(|post| post.sender.as_str()).collect();
+        let payloads: Vec<&str> = posts().map(|post| &*post.payload).collect();
+        let parameters: [(&(dyn ToSql + Sync), Type); 6] = [
+            (&elections, Type::UUID_ARRAY),
+            (&ids, Type::UUID_ARRAY),
+            (&channels, Type::TEXT_ARRAY),
+            (&senders, Type::TEXT_ARRAY),
+            (&payloads, Type::TEXT_ARRAY),
+            (&(PROMISES.waiting_max as i64), Type::INT8),
+        ];
+        match self.ask_and_wake("send($1, $2, $3, $4, $5, $6)", &parameters, &elections).await {
+            Ok(rows) => {
+                let refused: Vec<i32> = rows.first().and_then(|row| row.try_get(1).ok()).unwrap_or_default();
+                for place in refused.into_iter().filter_map(|place| usize::try_from(place - 1).ok()) {
+                    if let Some(&position) = fits.get(place) {
+                        replies[position] = Err(PROMISES.full(&batch[position].key));
+                    }
+                }
+                replies
+            }
+            Err(error) => {
+                let failed: Replies<()> = spread(Err(error), batch.len());
+                replies.into_iter().zip(failed).map(|(reply, failure)| reply.and(failure)).collect()
+            }
+        }
+    }
+
+    async fn receive(&self, request: &Receive) -> Result<Received, StoreError> {
+        let channels: Vec<&str> = request.channels.iter().map(ChannelName::as_str).collect();
+        let except = |part: fn(&Line) -> &str| request.except.iter().map(part).collect::<Vec<&str>>();
+        let (except_channels, except_senders) =
+            (except(|line| line.channel.as_str()), except(|line| line.sender.as_str()));
+        let parameters: [(&(dyn ToSql + Sync), Type); 7] = [
+            (&id(&request.key), Type::UUID),
+            (&Bits(request.nonce.to_bits()), Type::UUID),
+            (&number(request.term.get()), Type::INT8),
+            (&channels, Type::TEXT_ARRAY),
+            (&except_channels, Type::TEXT_ARRAY),
+            (&except_senders, Type::TEXT_ARRAY),
+            (&limit(request.limit), Type::INT8),
+        ];
+        let rows = self
+            .ask(&self.sql("SELECT {call}, * FROM {schema}.receive($1, $2, $3, $4, $5, $6, $7)"), &parameters)
+            .await?;
+        match rows.split_first() {
+            None => Ok(Received::NotHolder),
+            Some((_, rows)) => Ok(Received::Messages(self.read_messages(rows)?)),
+        }
+    }
+
+    async fn settle(&self, request: &Settle) -> Result<Settled, StoreError> {
+        let ids: Vec<Bits> = request.fates.iter().map(|(id, _)| Bits(id.to_bits())).collect();
+        let (mut fates, mut attempts, mut reasons) = (Vec::new(), Vec::new(), Vec::new());
+        for (_, fate) in &request.fates {
+            let (word, attempt, why) = match fate {
+                Fate::Done => ("done", 0, None),
+                Fate::Failed { attempt, why } => ("failed", *attempt, Some(printable(why))),
+                Fate::SetAside { attempt, why } => ("aside", *attempt, Some(printable(why))),
+            };
+            fates.push(word);
+            attempts.push(i32::try_from(attempt).unwrap_or(i32::MAX));
+            reasons.push(why);
+        }
+        let parameters: [(&(dyn ToSql + Sync), Type); 8] = [
+            (&id(&request.key), Type::UUID),
+            (&Bits(request.nonce.to_bits()), Type::UUID),
+            (&number(request.term.get()), Type::INT8),
+            (&ids, Type::UUID_ARRAY),
+            (&fates, Type::TEXT_ARRAY),
+            (&attempts, Type::INT4_ARRAY),
+            (&reasons, Type::TEXT_ARRAY),
+            (&(ASIDE_MAX as i64), Type::INT8),
+        ];
+        let rows =
+            self.ask(&self.sql("SELECT {call}, {schema}.settle($1, $2, $3, $4, $5, $6, $7, $8)"), &parameters).await?;
+        let dropped: Option<Vec<Bits>> = rows.first().and_then(|row| row.try_get(1).ok()).unwrap_or_default();
+        let Some(dropped) = dropped else { return Ok(Settled::NotHolder) };
+        for Bits(bits) in &dropped {
+            let id = MessageId::from_bits(*bits);
+            log!(warn, %id, election = %request.key, "dropped a message that was set aside: too many are");
+        }
+        Ok(Settled::Accepted { dropped: dropped.len() as u64 })
+    }
+
+    async fn messages(&self, key: &ElectionKey, shelf: Shelf, at_most: usize) -> Result<Vec<Message>, StoreError> {
+        let is_aside = match shelf {
+            Shelf::Waiting => false,
+            Shelf::Aside => true,
+        };
+        let parameters: [(&(dyn ToSql + Sync), Type); 3] =
+            [(&id(key), Type::UUID), (&is_aside, Type::BOOL), (&limit(at_most), Type::INT8)];
+        let rows = self.ask(&self.sql("SELECT {call}, * FROM {schema}.messages($1, $2, $3)"), &parameters).await?;
+        self.read_messages(&rows)
+    }
+
+    async fn requeue(&self, key: &ElectionKey, ids: Option<&[MessageId]>) -> Result<u64, StoreError> {
+        let ids: Option<Vec<Bits>> = ids.map(|ids| ids.iter().map(|id| Bits(id.to_bits())).collect());
+        let parameters: [(&(dyn ToSql + Sync), Type); 2] = [(&id(key), Type::UUID), (&ids, Type::UUID_ARRAY)];
+        let rows = self.ask_and_wake("requeue($1, $2)", &parameters, &[id(key)]).await?;
+        let count: Option<i64> = rows.first().and_then(|row| row.try_get(1).ok());
+        Ok(count.and_then(|count| u64::try_from(count).ok()).unwrap_or_default())
+    }
+
+    /// Calls a function, and wakes the leaders of these elections behind it.
+    async fn ask_and_wake(
+        &self,
+        function: &str,
+        parameters: &Parameters<'_>,
+        elections: &[Bits],
+    ) -> Result<Vec<Row>, StoreError> {
+        let wake = self.sql("SELECT {schema}.announce_messages($1)");
+        let sql = self.sql(&format!("SELECT {{call}}, {{schema}}.{function}"));
+        let woken: [(&(dyn ToSql + Sync), Type); 1] = [(&elections, Type::UUID_ARRAY)];
+        self.ask_and_mention(&sql, parameters, &wake, &woken).await
+    }
+
+    fn read_messages(&self, rows: &[Row]) -> Result<Vec<Message>, StoreError> {
+        rows.iter().map(message).collect::<Result<_, Fault>>().map_err(|fault| self.tell(fault))
+    }
+}
+
+fn message(row: &Row) -> Result<Message, Fault> {
+    let (Bits(id), payload): (Bits, &str) = (get(row, "id")?, get(row, "payload")?);
+    let (sent_at, attempts): (i64, i32) = (get(row, "sent_at_ms")?, get(row, "attempts")?);
+    let name = |error: tenure_core::NameError| Fault::Nonsense(error.to_string());
+    Ok(Message {
+        id: MessageId::from_bits(id),
+        channel: ChannelName::new(get::<&str>(row, "channel")?).map_err(name)?,
+        sender: Sender::new(get::<&str>(row, "sender")?).map_err(name)?,
+        payload: Arc::from(payload),
+        sent_at_unix_ms: u64::try_from(sent_at).unwrap_or_default(),
+        attempts: u32::try_from(attempts).unwrap_or_default(),
+        last_error: get(row, "last_error")?,
+    })
+}
+
+pub(super) fn limit(count: usize) -> i64 {
+    i64::try_from(count).unwrap_or(i64::MAX)
+}
+
+/// A text of the server cannot hold a NUL, and an error of the application may.
+pub(super) fn printable(why: &str) -> String {
+    why.replace('\0', "\u{fffd}")
+}

@@ -1,0 +1,327 @@
+//! Hints and broadcasts over one connection of their own: `LISTEN` there, `NOTIFY` over the connection for requests.
+
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, AtomicI32, Ordering};
+use std::time::Duration;
+
+use tenure_core::{ElectionName, Namespace};
+use tenure_store::remote::hub::{Ear, Hub, Source};
+use tenure_store::{ElectionKey, Hint, Interest, StoreError, StoreErrorKind};
+use tokio_postgres::types::Type;
+use tokio_postgres::{AsyncMessage, Notification, SimpleQueryMessage};
+
+use super::super::bulletin::{Attendance, TELL};
+use super::super::connect::{Messages, Session};
+use super::super::endpoint::Endpoint;
+use super::super::identifier::channel;
+use super::desk::Wake;
+use super::dial::Node;
+
+/// Those who watch this schema.
+pub(super) type Push = Hub<Channels>;
+
+/// What a process listens to.
+pub(super) struct Channels {
+    endpoint: Endpoint,
+    node: Arc<Node>,
+    schema: String,
+    /// Wakes this process.
+    wake: String,
+    /// Tells everybody of every change.
+    changes: String,
+    /// The server process that listens for this one.
+    listener: AtomicI32,
+    /// The server can be reached, but what it sends does not arrive.
+    is_in_vain: AtomicBool,
+}
+
+/// A server that takes longer to confirm, or to deliver, is given up.
+const ANSWER_TIMEOUT: Duration = Duration::from_secs(2);
+/// A pooler with more processes than this may keep one of them listening until it ends it.
+const ERRANDS_MAX: usize = 200;
+/// As a payload: proves that what is sent arrives.
+const PROBE: &str = "probe";
+
+impl Channels {
+    pub(super) fn new(endpoint: Endpoint, node: Arc<Node>, schema: &str) -> Self {
+        let process = format!("{:016x}", getrandom::u64().unwrap_or_else(|_| u64::from(std::process::id())));
+        Self {
+            endpoint,
+            node,
+            schema: schema.to_owned(),
+            wake: channel(&[schema, &process]),
+            changes: channel(&[schema]),
+            listener: AtomicI32::new(0),
+            is_in_vain: AtomicBool::new(false),
+        }
+    }
+
+    /// How this process can be woken, if it would be heard.
+    pub(super) fn wake_channel(&self, is_heard: bool) -> Wake<'_> {
+        let listener = self.listener.load(Ordering::SeqCst);
+        if is_heard { Wake { channel: &self.wake, listener } } else { Wake { channel: "", listener: 0 } }
+    }
+
+    /// Notifications do not arrive here, although they were asked for.
+    pub(super) fn is_in_vain(&self) -> bool {
+        self.is_in_vain.load(Ordering::Relaxed)
+    }
+
+    pub(super) fn changes_channel(&self) -> &str {
+        &self.changes
+    }
+
+    /// Tells of new leaders. Nobody waits for it.
+    pub(super) fn announce(&self, elections: &[ElectionKey]) {
+        let changes = self.changes.clone();
+        self.notify(elections.iter().map(|key| (changes.clone(), payload(key))).collect());
+    }
+
+    /// Wakes whoever leads this election. Nobody waits for it.
+    pub(super) fn wake(&self, channel: &str, key: &ElectionKey) {
+        if !channel.is_empty() {
+            self.notify(vec![(channel.to_owned(), payload(key))]);
+        }
+    }
+
+    /// It is a statement of its own, because a queue of notifications that is full would undo whatever came with it.
+    fn notify(&self, notifications: Vec<(String, String)>) {
+        if notifications.is_empty() {
+            return;
+        }
+        let node = Arc::clone(&self.node);
+        tokio::spawn(async move {
+            let Ok(link) = node.link().await else { return };
+            let sent = tokio::time::timeout(ANSWER_TIMEOUT, notify(link.connection(), &notifications)).await;
+            if !matches!(sent, Ok(true)) {
+                log!(debug, "a notification could not be sent; those it was for will look by themselves");
+            }
+        });
+    }
+}
+
+impl Source for Channels {
+    async fn listen(&self, ear: &Ear) -> bool {
+        let Ok(Ok((session, messages))) = tokio::time::timeout(ANSWER_TIMEOUT, self.endpoint.connect()).await else {
+            return false;
+        };
+        let broadcasts = Attendance::default();
+        let mut listening = Listening { channels: self, ear, session, messages, hears_changes: false, broadcasts };
+        let heard = listening.run().await;
+        self.listener.store(0, Ordering::SeqCst);
+        heard
+    }
+}
+
+/// One connection, from its making to its end.
+struct Listening<'a> {
+    channels: &'a Channels,
+    ear: &'a Ear,
+    session: Session,
+    messages: Messages,
+    /// Whether it listens to all changes.
+    hears_changes: bool,
+    broadcasts: Attendance,
+}
+
+impl Listening<'_> {
+    /// Returns whether anything was ever heard.
+    async fn run(&mut self) -> bool {
+        // Nobody knows whether they would arrive while the server cannot be reached at all.
+        let Ok(link) = self.channels.node.link().await else { return false };
+        let arrives = self.arrives(link.connection()).await;
+        // It would stay open for as long as this one, even if it is replaced.
+        drop(link);
+        match arrives {
+            Some(true) => {}
+            Some(false) => {
+                self.complain();
+                return false;
+            }
+            None => return false,
+        }
+        self.channels.is_in_vain.store(false, Ordering::Relaxed);
+        self.channels.listener.store(self.session.facts().pid, Ordering::SeqCst);
+        for interest in [Interest::Own, Interest::Messages] {
+            self.ear.now_heard(interest);
+        }
+        let (node, mut wanted) = (&self.channels.node, self.ear.wanted());
+        loop {
+            let now_wanted = *wanted.borrow_and_update();
+            if now_wanted.is_nothing() {
+                return true;
+            }
+            if !self.hear_changes(now_wanted.wants(Interest::All)).await || !self.attend().await {
+                break;
+            }
+            tokio::select! {
+                () = self.pass_on_all() => break,
+                () = node.changes() => if !self.is_alive().await { break },
+                _ = wanted.changed() => {}
+            }
+        }
+        self.ear.deafened();
+        true
+    }
+
+    /// Completes when the connection breaks. Cancel safe.
+    async fn pass_on_all(&mut self) {
+        while let Some(message) = self.messages.recv().await {
+            self.pass_on(&message);
+        }
+    }
+
+    /// Listens to all changes only while somebody wants to: each of them would wake every process that stands by. Returns
+    /// whether the server has confirmed it.
+    async fn hear_changes(&mut self, is_wanted: bool) -> bool {
+        if self.hears_changes == is_wanted {
+            return true;
+        }
+        // A name of our own making: letters, digits and underscores.
+        let sql = format!("{} {}", if is_wanted { "LISTEN" } else { "UNLISTEN" }, self.channels.changes);
+        if !matches!(tokio::time::timeout(ANSWER_TIMEOUT, self.session.run(&sql)).await, Ok(Ok(_))) {
+            return false;
+        }
+        self.hears_changes = is_wanted;
+        if is_wanted {
+            self.ear.now_heard(Interest::All);
+        }
+        true
+    }
+
+    /// Asks for the broadcasts that somebody listens to, and for no others. Returns whether the connection can still be used.
+    async fn attend(&mut self) -> bool {
+        let audience = self.ear.audience();
+        while let Some(change) = self.broadcasts.change(&self.channels.schema, audience) {
+            let made = tokio::time::timeout(ANSWER_TIMEOUT, self.session.run(&change.sql)).await;
+            if !matches!(made, Ok(Ok(_))) {
+                return false;
+            }
+            self.broadcasts.changed(change, audience);
+        }
+        true
+    }
+
+    /// Listens, and sees whether what is sent over the other connection is delivered here. Behind some poolers it is not.
+    /// None if a server that fails or hangs keeps it from being known.
+    async fn arrives(&mut self, requests: &Session) -> Option<bool> {
+        // Two connections that are served by one process are in truth none: the pooler lends it from statement to statement.
+        if self.session.facts().pid == requests.facts().pid {
+            return Some(false);
+        }
+        let listener = tokio::time::timeout(ANSWER_TIMEOUT, self.on_wake("LISTEN")).await.ok()??;
+        let probe = [(self.channels.wake.clone(), PROBE.to_owned())];
+        if !matches!(tokio::time::timeout(ANSWER_TIMEOUT, notify(requests, &probe)).await, Ok(true)) {
+            return None;
+        }
+        let arrives = tokio::time::timeout(ANSWER_TIMEOUT, self.hears_probe()).await.unwrap_or(Some(false));
+        if arrives == Some(false) {
+            // Whoever is lent that process next has not asked to be told anything.
+            let _ = tokio::time::timeout(ANSWER_TIMEOUT, self.leaves_alone(&listener)).await;
+        }
+        arrives
+    }
+
+    /// Makes a pooler that lends processes undo what was begun in one of them: it lends that one again sooner or later.
+    async fn leaves_alone(&self, listener: &str) {
+        for _ in 0..ERRANDS_MAX {
+            match self.on_wake("UNLISTEN").await {
+                Some(process) if process != listener => {}
+                Some(_) | None => return,
+            }
+        }
+    }
+
+    /// Says something about the channel of this handle. Returns which process of the server was told.
+    async fn on_wake(&self, verb: &str) -> Option<String> {
+        // A name of our own making: letters, digits and underscores. Both statements are one transaction.
+        let sql = format!("{verb} {}; SELECT pg_catalog.pg_backend_pid()", self.channels.wake);
+        let told = self.session.run(&sql).await.ok()?;
+        told.iter().find_map(|message| match message {
+            SimpleQueryMessage::Row(row) => row.get(0).map(str::to_owned),
+            _ => None,
+        })
+    }
+
+    async fn hears_probe(&mut self) -> Option<bool> {
+        while let Some(message) = self.messages.recv().await {
+            if matches!(&message, AsyncMessage::Notification(told) if told.payload() == PROBE) {
+                return Some(true);
+            }
+            self.pass_on(&message);
+        }
+        None
+    }
+
+    fn pass_on(&self, message: &AsyncMessage) {
+        let AsyncMessage::Notification(told) = message else { return };
+        if self.broadcasts.pass_on(told.channel(), told.payload(), self.ear.audience()) {
+            return;
+        }
+        let Some((is_message, hint)) = read(told) else { return };
+        let interest = match (told.channel() == self.channels.wake, is_message) {
+            (true, true) => Interest::Messages,
+            (true, false) => Interest::Own,
+            (false, _) => Interest::All,
+        };
+        self.ear.tell(interest, hint);
+    }
+
+    /// The connection for requests is new; this one may have gone the way of its predecessor, and not have noticed.
+    async fn is_alive(&self) -> bool {
+        matches!(tokio::time::timeout(ANSWER_TIMEOUT, self.session.run("SELECT 1")).await, Ok(Ok(_)))
+    }
+
+    /// Once, and again after it has worked meanwhile.
+    fn complain(&self) {
+        let audience = self.ear.audience();
+        audience.elections().iter().for_each(|key| audience.deafened(key, &self.silence()));
+        if !self.channels.is_in_vain.swap(true, Ordering::Relaxed) {
+            // Whoever waits for one has to begin to look by itself.
+            for interest in [Interest::Own, Interest::All, Interest::Messages] {
+                self.ear.tell(interest, Hint::anywhere());
+            }
+            log!(
+                warn,
+                "PostgreSQL at {}: notifications do not arrive, so candidates look for changes by themselves, which takes \
+                 longer and costs more; a pooler in transaction mode is the usual cause: connect to the server itself, or \
+                 use session mode",
+                self.channels.endpoint.place()
+            );
+        }
+    }
+
+    /// Why nobody hears a broadcast.
+    fn silence(&self) -> StoreError {
+        let message = format!(
+            "PostgreSQL at {}: notifications do not arrive, so broadcasts are not heard here; a pooler in transaction mode is \
+             the usual cause: connect to the server itself, or use session mode",
+            self.channels.endpoint.place()
+        );
+        StoreError::not_sent(StoreErrorKind::Unsupported, message)
+    }
+}
+
+/// Sends notifications, and does not wait for them to reach a disk.
+async fn notify(session: &Session, notifications: &[(String, String)]) -> bool {
+    let (channels, payloads): (Vec<&str>, Vec<&str>) =
+        notifications.iter().map(|(channel, payload)| (channel.as_str(), payload.as_str())).unzip();
+    let sql = format!("SELECT {TELL}");
+    session.query(&sql, &[(&channels, Type::TEXT_ARRAY), (&payloads, Type::TEXT_ARRAY)]).await.is_ok()
+}
+
+/// A delay in milliseconds, the namespace and the name, which hold no line breaks.
+fn payload(key: &ElectionKey) -> String {
+    format!("0\n{}\n{}", key.namespace, key.name)
+}
+
+/// What is nothing of the kind is somebody else's. Instead of a delay there is an `m` where messages wait.
+fn read(told: &Notification) -> Option<(bool, Hint)> {
+    let mut lines = told.payload().splitn(3, '\n');
+    let first = lines.next()?;
+    let is_message = first == "m";
+    let after = if is_message { Duration::ZERO } else { Duration::from_millis(first.parse().ok()?) };
+    let namespace = Namespace::new(lines.next()?).ok()?;
+    let name = ElectionName::new(lines.next()?).ok()?;
+    Some((is_message, Hint { key: Some(ElectionKey { namespace, name }), after }))
+}

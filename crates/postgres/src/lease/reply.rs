@@ -1,0 +1,190 @@
+//! What the functions answer.
+
+use std::collections::BTreeMap;
+use std::sync::Arc;
+use std::time::Duration;
+
+use tenure_core::{CandidateId, Handover, Held, Leader, Priority, RenewReply, Term};
+use tenure_store::{Change, Forgetting, Lease, Observation, StandBy, Transition, Use};
+use tokio_postgres::Row;
+use tokio_postgres::types::FromSql;
+
+use super::super::error::Fault;
+use super::super::value::duration;
+
+/// What became of a campaign.
+#[derive(Debug, Clone)]
+pub(super) enum Outcome {
+    Granted {
+        term: Term,
+        /// The ttl of the lease before, if that ran out.
+        ran_out: Option<Duration>,
+        /// Otherwise it was found again.
+        is_new: bool,
+    },
+    Held {
+        held: Held,
+        /// Its holder tells nobody when it resigns.
+        is_foreign: bool,
+    },
+    /// Somebody keeps the row locked.
+    Busy,
+    /// There is no higher term.
+    Exhausted,
+}
+
+/// Nobody looks again before; at once would be a busy loop.
+const REMAINING_MIN: Duration = Duration::from_millis(1);
+
+/// Puts one answer where it belongs.
+pub(super) fn campaign(row: &Row, replies: &mut [Option<Outcome>]) -> Result<(), Fault> {
+    let verdict: &str = get(row, "verdict")?;
+    let outcome = match verdict {
+        "granted" => {
+            let ran_out: Option<i64> = get(row, "ran_out_us")?;
+            Outcome::Granted {
+                term: term(get(row, "term")?)?,
+                ran_out: ran_out.map(duration),
+                is_new: get(row, "is_new")?,
+            }
+        }
+        "held" => {
+            let rank: i32 = get(row, "rank")?;
+            let held = Held {
+                leader: leader(row, "term")?,
+                remaining: duration(get(row, "remaining_us")?).max(REMAINING_MIN),
+                rank: u32::try_from(rank).unwrap_or_default(),
+            };
+            Outcome::Held { held, is_foreign: get::<Option<bool>>(row, "is_foreign")?.unwrap_or_default() }
+        }
+        "busy" => Outcome::Busy,
+        "exhausted" => Outcome::Exhausted,
+        other => return Err(Fault::Nonsense(format!("{other:?} to a campaign"))),
+    };
+    *slot(row, replies)? = Some(outcome);
+    Ok(())
+}
+
+/// Changes the replies that are not simply "renewed", and returns the server's clock.
+pub(super) fn renewals(rows: &[Row], replies: &mut [Result<RenewReply, Fault>]) -> Result<u64, Fault> {
+    let mut now_ms = None;
+    for row in rows {
+        let (verdict, number): (&str, Option<i64>) = (get(row, "verdict")?, get(row, "term")?);
+        match verdict {
+            "now" => now_ms = number,
+            "lost" => {
+                let current = number.and_then(|number| term(number).ok());
+                *slot(row, replies)? = Ok(RenewReply::NotHolder { current });
+            }
+            "handover" => {
+                let successor: Option<&str> = get(row, "successor")?;
+                let handover = Handover { successor: successor.and_then(|id| CandidateId::new(id).ok()) };
+                *slot(row, replies)? = Ok(RenewReply::Renewed { handover: Some(handover) });
+            }
+            "busy" => *slot(row, replies)? = Err(Fault::Busy),
+            other => return Err(Fault::Nonsense(format!("{other:?} to a renewal"))),
+        }
+    }
+    let now_ms = now_ms.and_then(|now_ms| u64::try_from(now_ms).ok());
+    now_ms.ok_or_else(|| Fault::Nonsense("renewals without its clock".to_owned()))
+}
+
+pub(super) fn observation(row: &Row, observations: &mut [Observation]) -> Result<(), Fault> {
+    let last_term: i64 = get(row, "last_term")?;
+    let lease = match leader(row, "last_term")? {
+        Some(leader) => {
+            let (remaining, ttl) = (get(row, "remaining_us")?, get(row, "ttl_us")?);
+            let term = Some(leader.term);
+            Some(Lease { leader, term, remaining: Some(duration(remaining)), ttl: Some(duration(ttl)) })
+        }
+        None => None,
+    };
+    let reserved_for: Option<&str> = get(row, "reserved_for")?;
+    *slot(row, observations)? = Observation {
+        lease,
+        last_term: term(last_term).ok(),
+        reserved_for: reserved_for.and_then(|id| CandidateId::new(id).ok()),
+        standing_by: stand_bys(row)?,
+    };
+    Ok(())
+}
+
+pub(super) fn forgetting(told: &str) -> Result<Forgetting, Fault> {
+    Ok(match told {
+        "forgotten" => Forgetting::Forgotten,
+        "unknown" => Forgetting::Unknown,
+        "led" => Forgetting::InUse(Use::Led),
+        "stood by" => Forgetting::InUse(Use::StoodBy),
+        "messages" => Forgetting::InUse(Use::Messages),
+        "recent" => Forgetting::InUse(Use::Recent),
+        other => return Err(Fault::Nonsense(format!("{other:?} when it was asked to forget an election"))),
+    })
+}
+
+pub(super) fn transition(row: &Row) -> Result<Transition, Fault> {
+    let (change, reason): (&str, String) = (get(row, "change")?, get(row, "reason")?);
+    Ok(Transition {
+        at_unix_ms: natural(get(row, "at_ms")?),
+        term: term(get(row, "term")?)?,
+        candidate: candidate(get(row, "candidate")?)?,
+        change: match change {
+            "elected" => Change::Elected,
+            "lost" => Change::Lost,
+            other => return Err(Fault::Nonsense(format!("a history of {other:?}"))),
+        },
+        reason,
+    })
+}
+
+fn stand_bys(row: &Row) -> Result<Vec<StandBy>, Fault> {
+    let candidates: Option<Vec<&str>> = get(row, "stand_bys")?;
+    let priorities: Option<Vec<i32>> = get(row, "priorities")?;
+    let since: Option<Vec<i64>> = get(row, "stand_by_since_ms")?;
+    let lines = candidates.into_iter().flatten().zip(priorities.into_iter().flatten()).zip(since.into_iter().flatten());
+    let stand_by = |((id, priority), since): ((&str, i32), i64)| {
+        let priority = u8::try_from(priority).ok().and_then(Priority::new).unwrap_or_default();
+        Ok(StandBy { candidate: candidate(id)?, priority, since_unix_ms: natural(since) })
+    };
+    lines.map(stand_by).collect()
+}
+
+fn leader(row: &Row, term_column: &str) -> Result<Option<Leader>, Fault> {
+    let Some(id) = get::<Option<&str>>(row, "leader")? else { return Ok(None) };
+    let metadata: Option<&str> = get(row, "metadata")?;
+    // What others have published is for people: what is no map of texts is shown as none.
+    let metadata: BTreeMap<String, String> =
+        metadata.and_then(|text| serde_json::from_str(text).ok()).unwrap_or_default();
+    Ok(Some(Leader {
+        candidate: candidate(id)?,
+        term: term(get(row, term_column)?)?,
+        since_unix_ms: Some(natural(get(row, "since_ms")?)),
+        metadata: Arc::new(metadata),
+    }))
+}
+
+/// The place of an answer, counted from one.
+pub(super) fn slot<'a, T>(row: &Row, slots: &'a mut [T]) -> Result<&'a mut T, Fault> {
+    let place: i32 = get(row, "place")?;
+    let slot = usize::try_from(place).ok().and_then(|place| slots.get_mut(place.checked_sub(1)?));
+    slot.ok_or_else(|| Fault::Nonsense(format!("about request {place}, which there is not")))
+}
+
+pub(super) fn get<'a, T: FromSql<'a>>(row: &'a Row, column: &str) -> Result<T, Fault> {
+    row.try_get(column).map_err(|error| Fault::Nonsense(tenure_store::with_causes(&error)))
+}
+
+pub(super) fn term(number: i64) -> Result<Term, Fault> {
+    let term = u64::try_from(number).ok().and_then(Term::new);
+    term.ok_or_else(|| Fault::Nonsense(format!("the term {number}")))
+}
+
+/// Participants of another kind may call themselves what nobody here can; they are shown by something that comes close.
+pub(super) fn candidate(id: &str) -> Result<CandidateId, Fault> {
+    let printable = || id.chars().filter(|c| !c.is_control()).take(50).collect::<String>();
+    let id = CandidateId::new(id).or_else(|_| CandidateId::new(printable()));
+    id.or_else(|_| CandidateId::new("?")).map_err(|error| Fault::Nonsense(error.to_string()))
+}
+
+pub(super) fn natural(number: i64) -> u64 {
+    u64::try_from(number).unwrap_or_default()
+}

@@ -1,0 +1,198 @@
+//! What an address and the environment say, by the names that PostgreSQL's own clients use.
+
+use std::collections::BTreeMap;
+
+use tenure_store::StoreUrl;
+use tenure_store::remote::written::{Written, decoded};
+
+use super::surroundings::Surroundings;
+
+/// Options of an address, and what they are called in the environment.
+const OPTIONS: &[(&str, Option<&str>)] = &[
+    ("application_name", Some("PGAPPNAME")),
+    ("channel_binding", Some("PGCHANNELBINDING")),
+    ("connect_timeout", Some("PGCONNECT_TIMEOUT")),
+    ("dbname", Some("PGDATABASE")),
+    ("host", Some("PGHOST")),
+    ("hostaddr", Some("PGHOSTADDR")),
+    ("keepalives", None),
+    ("keepalives_count", None),
+    ("keepalives_idle", None),
+    ("keepalives_interval", None),
+    ("load_balance_hosts", Some("PGLOADBALANCEHOSTS")),
+    ("options", Some("PGOPTIONS")),
+    ("passfile", Some("PGPASSFILE")),
+    ("password", Some("PGPASSWORD")),
+    ("port", Some("PGPORT")),
+    ("schema", None),
+    ("sslcert", Some("PGSSLCERT")),
+    ("sslkey", Some("PGSSLKEY")),
+    ("sslmode", Some("PGSSLMODE")),
+    ("sslrootcert", Some("PGSSLROOTCERT")),
+    ("target_session_attrs", Some("PGTARGETSESSIONATTRS")),
+    ("tcp_user_timeout", None),
+    ("user", Some("PGUSER")),
+];
+
+/// What is said: the address counts, and the environment where it is silent.
+pub(super) struct Settings<'a> {
+    written: BTreeMap<&'static str, String>,
+    pub(super) surroundings: &'a dyn Surroundings,
+}
+
+/// A setting, and who said so. It may be a password, and so cannot be printed.
+pub(super) struct Said {
+    pub(super) value: String,
+    /// The name of the option or of the variable.
+    pub(super) source: &'static str,
+}
+
+impl<'a> Settings<'a> {
+    /// Reads an address, or says what is wrong with it without repeating it.
+    pub(super) fn of(url: &StoreUrl, surroundings: &'a dyn Surroundings) -> Result<Self, String> {
+        let written = Written::of(url)?;
+        let mut settings = Self { written: BTreeMap::new(), surroundings };
+        let (user, password) = written.login()?;
+        let (hosts, ports) = hosts_and_ports(written.hosts)?;
+        let path = Some(decoded(written.path)?);
+        for (name, value) in
+            [("user", user), ("password", password), ("host", hosts), ("port", ports), ("dbname", path)]
+        {
+            settings.take(name, value.unwrap_or_default())?;
+        }
+        // As everywhere with PostgreSQL, options count more than what stands before them.
+        for (name, value) in written.options() {
+            settings.take(name, decoded(value)?)?;
+        }
+        if surroundings.variable("PGSERVICE").is_some() {
+            return Err(format!("PGSERVICE is set, and {NO_SERVICES}"));
+        }
+        Ok(settings)
+    }
+
+    /// What is empty counts as not said.
+    fn take(&mut self, name: &str, value: String) -> Result<(), String> {
+        match name {
+            "sslpassword" => {
+                return Err("sslpassword: encrypted keys are not supported; decrypt the key (openssl pkey)".to_owned());
+            }
+            "service" | "servicefile" => return Err(format!("{name}: {NO_SERVICES}")),
+            _ => {}
+        }
+        let Some((name, _)) = OPTIONS.iter().find(|(known, _)| *known == name) else {
+            let names: Vec<&str> = OPTIONS.iter().map(|(name, _)| *name).collect();
+            return Err(format!("it has an option that there is not; there are {}", names.join(", ")));
+        };
+        if value.contains('\0') {
+            return Err(format!("{name}: it holds a NUL"));
+        }
+        if !value.is_empty() {
+            self.written.insert(name, value);
+        }
+        Ok(())
+    }
+
+    /// What is said about this.
+    pub(super) fn get(&self, name: &'static str) -> Option<Said> {
+        if let Some(value) = self.written.get(name) {
+            return Some(Said { value: value.clone(), source: name });
+        }
+        let source = OPTIONS.iter().find(|(known, _)| *known == name)?.1?;
+        self.surroundings.variable(source).map(|value| Said { value, source })
+    }
+
+    /// The same without who said it.
+    pub(super) fn value(&self, name: &'static str) -> Option<String> {
+        self.get(name).map(|said| said.value)
+    }
+
+    /// What is said where there are only so many things to say.
+    pub(super) fn choice<T: Copy>(&self, name: &'static str, choices: &[(&str, T)]) -> Result<Option<T>, String> {
+        let Some(Said { value, source }) = self.get(name) else { return Ok(None) };
+        let found = choices.iter().find(|(choice, _)| *choice == value);
+        found.map(|(_, meaning)| Some(*meaning)).ok_or_else(|| {
+            let words: Vec<&str> = choices.iter().map(|(choice, _)| *choice).collect();
+            format!("{source} is one of {}", words.join(", "))
+        })
+    }
+
+    /// What is said where a number is expected.
+    pub(super) fn number(&self, name: &'static str) -> Result<Option<i32>, String> {
+        let Some(Said { value, source }) = self.get(name) else { return Ok(None) };
+        value.trim().parse().map(Some).map_err(|_| format!("{source} is a number"))
+    }
+}
+
+const NO_SERVICES: &str = "service files are not read; write what the service says into the address";
+
+/// `HOST:PORT,HOST:PORT` as the options `host` and `port` have it.
+fn hosts_and_ports(text: &str) -> Result<(Option<String>, Option<String>), String> {
+    let (mut hosts, mut ports) = (Vec::new(), Vec::new());
+    for place in text.split(',') {
+        let is_bare = !place.contains(':') || place.ends_with(']');
+        let (host, port) = if is_bare { (place, "") } else { place.rsplit_once(':').unwrap_or((place, "")) };
+        let host = match host.strip_prefix('[') {
+            Some(host) => host.strip_suffix(']').ok_or("an IPv6 address is in brackets, as in [::1]:5432")?,
+            None if host.contains(':') => return Err("an IPv6 address is in brackets, as in [::1]:5432".to_owned()),
+            None => host,
+        };
+        hosts.push(decoded(host)?);
+        ports.push(port);
+    }
+    let said = |texts: String| Some(texts).filter(|texts| texts.contains(|c| c != ','));
+    Ok((said(hosts.join(",")), said(ports.join(","))))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::surroundings::made_up::MadeUp;
+    use super::*;
+
+    #[test]
+    fn the_address_counts_more_than_the_environment_and_options_more_than_what_precedes_them() {
+        let surroundings = MadeUp::new(&[("PGUSER", "env"), ("PGPORT", "1"), ("PGDATABASE", "env"), ("PGHOST", "env")]);
+        for (url, expected) in [
+            ("postgres://", ["env", "env", "1", "env"]),
+            ("postgres://u@h:2/d", ["u", "h", "2", "d"]),
+            ("postgresql://u@h:2/d?user=v&host=i&port=3&dbname=e", ["v", "i", "3", "e"]),
+            ("postgres+advisory://a:2,[::1],%2Frun%2Fx:3", ["env", "a,::1,/run/x", "2,,3", "env"]),
+            ("postgres://:5433/", ["env", "env", "5433", "env"]),
+            ("postgres:///?user=", ["env", "env", "1", "env"]),
+        ] {
+            let settings = Settings::of(&url.parse().unwrap(), &surroundings).unwrap();
+            let said = ["user", "host", "port", "dbname"].map(|name| settings.value(name).unwrap_or_default());
+            assert_eq!(said, expected, "{url}");
+        }
+    }
+
+    #[test]
+    fn what_is_wrong_is_told_without_values() {
+        for (url, why) in [
+            ("postgres:canary", "two slashes"),
+            ("postgres://canary::1:5", "brackets"),
+            ("postgres://[canary/x", "brackets"),
+            ("postgres:///?canary=1", "there are application_name, channel_binding"),
+            ("postgres:///?sslpassword=canary", "openssl pkey"),
+            ("postgres:///?service=canary", "service files"),
+            ("postgres:///?user=canary%00", "NUL"),
+            ("postgres:///?user=canary%FF", "UTF-8"),
+            ("postgres:///?dbname=a?password=canary", "%3F"),
+        ] {
+            let error = Settings::of(&url.parse().unwrap(), &MadeUp::default()).err();
+            let error = error.unwrap_or_else(|| panic!("{url} was accepted"));
+            assert!(error.contains(why) && !error.contains("canary"), "{url}: {error}");
+        }
+        let error = Settings::of(&"postgres://".parse().unwrap(), &MadeUp::new(&[("PGSERVICE", "canary")])).err();
+        assert!(error.is_some_and(|error| error.contains("PGSERVICE") && !error.contains("canary")));
+    }
+
+    #[test]
+    fn choices_and_numbers_name_who_said_them() {
+        let surroundings = MadeUp::new(&[("PGSSLMODE", "canary"), ("PGCONNECT_TIMEOUT", "canary")]);
+        let settings = Settings::of(&"postgres://?keepalives=7".parse().unwrap(), &surroundings).unwrap();
+        assert_eq!(settings.choice("sslmode", &[("a", 1), ("b", 2)]), Err("PGSSLMODE is one of a, b".to_owned()));
+        assert_eq!(settings.number("connect_timeout"), Err("PGCONNECT_TIMEOUT is a number".to_owned()));
+        assert_eq!(settings.number("keepalives"), Ok(Some(7)));
+        assert_eq!(settings.choice("channel_binding", &[("a", 1)]), Ok(None));
+    }
+}

@@ -1,0 +1,124 @@
+//! Messages to the leader as notifications: plain JSON on plain channels, as participants of another make send and expect
+//! them, at most once.
+
+use std::future::poll_fn;
+use std::sync::mpsc::{Receiver, channel};
+use std::time::Duration;
+
+use tenure::store::StoreErrorKind;
+use tenure::{ChannelName, Election, Error, Shelf, Tenure};
+use tenure_testkit::postgres::Session;
+use tokio_postgres::{AsyncMessage, NoTls};
+
+use super::support::{PASSWORD, PATIENCE, ROLE, SERVER, until, url};
+
+/// A channel that would break out of any SQL it is pasted into.
+const ODD: &str = r#"My "Events"; DROP TABLE t; --"#;
+
+/// Stands in election 4242, and passes on the payloads of the messages it gets.
+fn candidate(tenure: &Tenure, channel_name: &str) -> (Election, Receiver<String>) {
+    let (sender, receiver) = channel();
+    let handler = move |(message, _): (tenure::Message, _)| {
+        sender.send(message.payload.to_string()).unwrap();
+    };
+    let election = tenure.election("4242").unwrap().on_message(ChannelName::new(channel_name).unwrap(), handler);
+    (election.start().unwrap(), receiver)
+}
+
+/// Notifies until something is heard: the leader may only just have begun to listen.
+fn first_of(receiver: &Receiver<String>, mut notify: impl FnMut()) -> String {
+    let deadline = std::time::Instant::now() + 2 * PATIENCE;
+    loop {
+        notify();
+        if let Ok(payload) = receiver.recv_timeout(Duration::from_millis(200)) {
+            return payload;
+        }
+        assert!(std::time::Instant::now() < deadline, "nothing was heard");
+    }
+}
+
+fn quoted(text: &str) -> String {
+    format!("'{}'", text.replace('\'', "''"))
+}
+
+#[test]
+fn what_others_notify_reaches_the_leader_and_nobody_else() {
+    let database = SERVER.new_database();
+    let (one, other) = (Tenure::open(&url(&database)).unwrap(), Tenure::open(&url(&database)).unwrap());
+    let (leader, heard) = candidate(&one, ODD);
+    let leadership = leader.wait_elected().unwrap();
+    let (_follower, elsewhere) = candidate(&other, ODD);
+    let mut foreigner = Session::open(&database.url_as(ROLE, PASSWORD)).unwrap();
+    let mut notify = |payload: &str| {
+        foreigner.run(&format!("SELECT pg_notify({}, {})", quoted(ODD), quoted(payload))).unwrap();
+    };
+    let payload = r#"{"action": "it's \"refresh\""}"#;
+    assert_eq!(first_of(&heard, || notify(payload)), payload);
+    notify("not JSON");
+    notify("[1]");
+    let after = std::iter::from_fn(|| heard.recv_timeout(PATIENCE).ok()).find(|heard| heard != payload);
+    assert_eq!(after.as_deref(), Some("[1]"), "what is not JSON is passed over");
+    assert!(elsewhere.try_recv().is_err(), "a follower handles nothing");
+    drop(leadership);
+    leader.stop_blocking();
+    assert_eq!(first_of(&elsewhere, || notify("2")), "2");
+}
+
+#[tokio::test]
+async fn what_we_send_reaches_a_leader_of_another_make_as_plain_json() {
+    let database = SERVER.new_database();
+    let tenure = Tenure::open(&url(&database)).unwrap();
+    database.sql("CREATE TABLE t ()");
+    let (client, mut connection) = tokio_postgres::connect(&database.url_as(ROLE, PASSWORD), NoTls).await.unwrap();
+    let reader = tokio::spawn(async move {
+        loop {
+            match poll_fn(|context| connection.poll_message(context)).await.unwrap().unwrap() {
+                AsyncMessage::Notification(told) if told.channel() == ODD => return told.payload().to_owned(),
+                _ => {}
+            }
+        }
+    });
+    client.batch_execute("SELECT pg_try_advisory_lock(4242)").await.unwrap();
+    client.batch_execute(&format!("LISTEN \"{}\"", ODD.replace('"', "\"\""))).await.unwrap();
+    let text = r#"{"say": "'); DROP TABLE t; --"}"#;
+    tenure.send_json("4242", ODD, text).await.unwrap();
+    assert_eq!(tokio::time::timeout(2 * PATIENCE, reader).await.unwrap().unwrap(), text);
+    assert_eq!(database.sql("SELECT count(*) FROM t").len(), 1, "the table is still there");
+}
+
+#[tokio::test]
+async fn a_payload_is_as_long_as_the_server_takes_and_no_longer() {
+    let database = SERVER.new_database();
+    let tenure = Tenure::open(&url(&database)).unwrap();
+    let text = |length: usize| format!("\"{}\"", "x".repeat(length - 2));
+    tenure.send_json("4242", "events", &text(7_999)).await.unwrap();
+    match tenure.send_json("4242", "events", &text(8_000)).await.unwrap_err() {
+        Error::Store(error) => assert_eq!(error.kind(), StoreErrorKind::TooLarge, "{error}"),
+        other => panic!("{other}"),
+    }
+    assert!(!tenure.mailbox().unwrap().durable);
+}
+
+#[tokio::test]
+async fn what_cannot_be_handled_is_set_aside_in_the_leaders_memory_and_can_be_put_back() {
+    let database = SERVER.new_database();
+    let tenure = Tenure::open(&url(&database)).unwrap();
+    let (sender, receiver) = channel();
+    let handler = move |(message, _): (tenure::Message, _)| {
+        sender.send(message.attempts).unwrap();
+        Err::<(), &str>("never")
+    };
+    let election = tenure.election("4242").unwrap().on_message(ChannelName::new("events").unwrap(), handler);
+    let election = election.attempts_max(2).start().unwrap();
+    election.elected().await.unwrap();
+    let aside = until("a message that was set aside", async || {
+        tenure.send("4242", "events", &1).await.unwrap();
+        let aside = tenure.messages("4242", Shelf::Aside, 10).await.unwrap();
+        aside.into_iter().next()
+    })
+    .await;
+    assert_eq!((aside.attempts, aside.last_error.as_deref()), (2, Some("failed: never")));
+    assert!(receiver.try_iter().count() >= 2, "it was tried again before that");
+    assert_eq!(tenure.requeue("4242", Some(&[aside.id])).await.unwrap(), 1);
+    election.stop().await;
+}

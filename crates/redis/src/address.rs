@@ -1,0 +1,71 @@
+//! Where servers are, and how to present oneself there.
+
+use std::fmt;
+use std::str::FromStr;
+use std::sync::Arc;
+use std::time::Duration;
+
+use redis::io::tcp::{TcpSettings, socket2::TcpKeepalive};
+use redis::{Client, ConnectionAddr, IntoConnectionInfo, RedisConnectionInfo};
+
+use super::error::Fault;
+use super::tls::Certificates;
+
+/// Host and port.
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub(super) struct Address {
+    pub(super) host: String,
+    pub(super) port: u16,
+}
+
+/// Everything about a server but its address.
+#[derive(Clone)]
+pub(super) struct Template {
+    pub(super) login: RedisConnectionInfo,
+    /// With TLS, and with these certificates.
+    pub(super) tls: Option<Certificates>,
+}
+
+impl Template {
+    /// A client of the server at this address.
+    pub(super) fn client(&self, address: &Address) -> Result<Client, Fault> {
+        let Address { host, port } = address.clone();
+        let place = match &self.tls {
+            Some(_) => ConnectionAddr::TcpTls { host, port, insecure: false, tls_params: None },
+            None => ConnectionAddr::Tcp(host, port),
+        };
+        let client = || {
+            let info = place.into_connection_info()?;
+            let info = info.set_redis_settings(self.login.clone()).set_tcp_settings(attentive());
+            match &self.tls {
+                Some(certificates) => certificates.client(info),
+                None => Client::open(info),
+            }
+        };
+        client().map_err(|error| Fault::Connect(Arc::new(error)))
+    }
+}
+
+/// A connection on which nothing is sent, as for pushes, notices that the other end is gone.
+fn attentive() -> TcpSettings {
+    let keepalive =
+        TcpKeepalive::new().with_time(Duration::from_secs(10)).with_interval(Duration::from_secs(3)).with_retries(3);
+    TcpSettings::default().set_nodelay(true).set_keepalive(keepalive).set_user_timeout(Duration::from_secs(20))
+}
+
+impl fmt::Display for Address {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{}:{}", self.host, self.port)
+    }
+}
+
+impl FromStr for Address {
+    type Err = ();
+
+    /// `HOST:PORT`, where an IPv6 address may be in brackets.
+    fn from_str(text: &str) -> Result<Self, ()> {
+        let (host, port) = text.rsplit_once(':').ok_or(())?;
+        let host = host.strip_prefix('[').and_then(|host| host.strip_suffix(']')).unwrap_or(host);
+        Ok(Self { host: host.to_owned(), port: port.parse().map_err(|_| ())? })
+    }
+}

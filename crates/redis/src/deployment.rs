@@ -1,0 +1,209 @@
+//! The servers behind an address: one, a primary that sentinels know, or the nodes of a cluster.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use redis::aio::PubSub;
+use redis::{Client, Cmd, Value};
+
+use super::call::{Call, in_full_once, lacks_script};
+use super::cluster::Cluster;
+use super::error::Fault;
+use super::link::{Dial, Link, Node, address_of, send_all};
+use super::sentinel::{Opinion, Sentinels};
+
+/// Where commands go.
+pub(super) enum Deployment {
+    /// One server.
+    Standalone { client: Arc<Client>, node: Node },
+    /// One of several servers, which sentinels watch.
+    Sentinel { sentinels: Arc<Sentinels>, node: Node },
+    /// Every server has some of the keys.
+    Cluster(Cluster),
+}
+
+/// What came back for a call.
+pub(super) struct Answer {
+    pub(super) value: Value,
+    /// How many replicas had it, if that was asked.
+    pub(super) replicas: Option<i64>,
+    /// Which server gave it.
+    pub(super) server: Arc<str>,
+}
+
+/// After the calls, wait until so many replicas have them.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Wait {
+    pub(super) replicas: u32,
+}
+
+/// So many elections in one script: the server answers nobody else meanwhile.
+pub(super) const ELECTIONS_PER_CALL: usize = 100;
+/// For how long the server may wait for its replicas. They are asked at once, and are near.
+const WAIT_MS: u32 = 100;
+
+impl Deployment {
+    pub(super) fn standalone(client: Client) -> Self {
+        let client = Arc::new(client);
+        Self::Standalone { node: Node::new(Dial::Fixed(Arc::clone(&client))), client }
+    }
+
+    pub(super) fn sentinel(sentinels: Sentinels) -> Self {
+        let sentinels = Arc::new(sentinels);
+        Self::Sentinel { node: Node::new(Dial::Sentinels(Arc::clone(&sentinels))), sentinels }
+    }
+
+    /// Divides elections, given by position and lease, into what one script can handle.
+    pub(super) fn groups(&self, mut elections: Vec<(usize, String)>) -> Vec<Vec<(usize, String)>> {
+        let is_cluster = matches!(self, Self::Cluster(_));
+        if is_cluster {
+            elections.sort_by_cached_key(|(_, lease)| Cluster::slot_of(lease));
+        }
+        let mut groups: Vec<Vec<(usize, String)>> = Vec::with_capacity(elections.len().div_ceil(ELECTIONS_PER_CALL));
+        for election in elections {
+            let fits = |group: &&mut Vec<(usize, String)>| {
+                let same_slot = || Cluster::slot_of(&group[0].1) == Cluster::slot_of(&election.1);
+                group.len() < ELECTIONS_PER_CALL && (!is_cluster || same_slot())
+            };
+            match groups.last_mut().filter(fits) {
+                Some(group) => group.push(election),
+                None => groups.push(vec![election]),
+            }
+        }
+        groups
+    }
+
+    /// Sends all calls in one round trip (per server, and to all of them side by side), and brings the answers in order.
+    pub(super) async fn run(&self, calls: &[Call], wait: Option<Wait>) -> Vec<Result<Answer, Fault>> {
+        match self {
+            Self::Standalone { node, .. } | Self::Sentinel { node, .. } => {
+                let references: Vec<&Call> = calls.iter().collect();
+                match run_on(node, &references, wait).await {
+                    Ok(answers) => answers.into_iter().map(Ok).collect(),
+                    Err(fault) => calls.iter().map(|_| Err(fault.clone())).collect(),
+                }
+            }
+            Self::Cluster(cluster) => cluster.run(calls, wait).await,
+        }
+    }
+
+    /// Puts the same questions to every server that may hold leases.
+    pub(super) async fn survey(&self, questions: &[Cmd]) -> Vec<(String, Result<Vec<Value>, Fault>)> {
+        match self {
+            Self::Standalone { node, client } => {
+                let (server, answers) = question(node, questions).await;
+                vec![(server.unwrap_or_else(|| address_of(client).to_string()), answers)]
+            }
+            Self::Sentinel { node, .. } => {
+                let (server, answers) = question(node, questions).await;
+                vec![(server.unwrap_or_else(|| "the primary".to_owned()), answers)]
+            }
+            Self::Cluster(cluster) => cluster.survey(questions).await,
+        }
+    }
+
+    /// Whether a server that gave a lease is still the one that may.
+    pub(super) async fn opinion_of(&self, server: &str, patience: Duration) -> Opinion {
+        match self {
+            Self::Sentinel { sentinels, .. } => sentinels.opinion(server, patience).await,
+            Self::Standalone { .. } | Self::Cluster(_) => Opinion::Confirmed,
+        }
+    }
+
+    /// Whether a script sees all who are subscribed to a channel. In a cluster they may be connected to another node.
+    pub(super) fn sees_subscribers(&self) -> bool {
+        !matches!(self, Self::Cluster(_))
+    }
+
+    /// Which clock the leases of this server run on. A primary that takes over goes on with the same leases, by its clock.
+    pub(super) fn clock_of<'a>(&self, server: &'a str) -> &'a str {
+        match self {
+            Self::Standalone { .. } | Self::Sentinel { .. } => "",
+            Self::Cluster(_) => server,
+        }
+    }
+
+    /// Begins anew with the next command: there may be a better server to go to.
+    pub(super) fn reconnect(&self) {
+        match self {
+            Self::Standalone { node, .. } | Self::Sentinel { node, .. } => node.reconnect(),
+            Self::Cluster(cluster) => cluster.reconnect(),
+        }
+    }
+
+    /// A connection for pushes, and the server it leads to.
+    pub(super) async fn pushes(&self) -> Result<(PubSub, Arc<str>), Fault> {
+        let client = match self {
+            Self::Standalone { client, .. } => Arc::clone(client),
+            Self::Sentinel { sentinels, .. } => Arc::new(sentinels.primary().await?),
+            Self::Cluster(cluster) => Arc::new(cluster.any_node().await?),
+        };
+        let connection = client.get_async_pubsub().await.map_err(|error| Fault::Connect(Arc::new(error)))?;
+        Ok((connection, address_of(&client)))
+    }
+
+    /// Whether pushes from this server concern us no more, because commands go to another one.
+    pub(super) fn has_left(&self, server: &str) -> bool {
+        match self {
+            Self::Sentinel { node, .. } => node.server().is_some_and(|current| *current != *server),
+            Self::Standalone { .. } | Self::Cluster(_) => false,
+        }
+    }
+
+    /// Completes when the connection for commands had to be made again: the one for pushes may be dead, too.
+    pub(super) async fn reconnected(&self) {
+        match self {
+            Self::Standalone { node, .. } | Self::Sentinel { node, .. } => node.changes().await,
+            Self::Cluster(cluster) => cluster.changes().await,
+        }
+    }
+}
+
+/// Asks one server, and tells which it was, if it could be reached.
+pub(super) async fn question(node: &Node, questions: &[Cmd]) -> (Option<String>, Result<Vec<Value>, Fault>) {
+    match node.link().await {
+        Ok(link) if questions.is_empty() => (Some(link.address().to_owned()), Ok(Vec::new())),
+        Ok(link) => (Some(link.address().to_owned()), send_all(node, &link, questions.to_vec()).await),
+        Err(fault) => (None, Err(fault)),
+    }
+}
+
+/// All calls in one round trip to one server; in two, if it does not know a script yet.
+pub(super) async fn run_on(node: &Node, calls: &[&Call], wait: Option<Wait>) -> Result<Vec<Answer>, Fault> {
+    let link = node.link().await?;
+    let commands = calls.iter().map(|call| call.command()).collect();
+    let (mut values, mut replicas) = exchange(node, &link, commands, wait).await?;
+    let unknown: Vec<usize> = (0..calls.len()).filter(|&position| lacks_script(&values[position])).collect();
+    if !unknown.is_empty() {
+        let again: Vec<&Call> = unknown.iter().map(|&position| calls[position]).collect();
+        let (repeated, confirmed) = exchange(node, &link, in_full_once(&again), wait).await?;
+        for (position, value) in unknown.into_iter().zip(repeated) {
+            values[position] = value;
+        }
+        replicas = confirmed;
+    }
+    let server: Arc<str> = Arc::from(link.address());
+    Ok(values.into_iter().map(|value| Answer { value, replicas, server: Arc::clone(&server) }).collect())
+}
+
+/// Commands in one round trip, and how many replicas have them, if that is wanted.
+pub(super) async fn exchange(
+    node: &Node,
+    link: &Link,
+    mut commands: Vec<Cmd>,
+    wait: Option<Wait>,
+) -> Result<(Vec<Value>, Option<i64>), Fault> {
+    if let Some(Wait { replicas }) = wait {
+        let mut command = redis::cmd("WAIT");
+        command.arg(replicas).arg(WAIT_MS);
+        commands.push(command);
+    }
+    let mut values = send_all(node, link, commands).await?;
+    let replicas = match wait.and_then(|_| values.pop()) {
+        // A server that cannot tell has confirmed nothing.
+        Some(Value::Int(replicas)) => Some(replicas),
+        Some(_) => Some(0),
+        None => None,
+    };
+    Ok((values, replicas))
+}

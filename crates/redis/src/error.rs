@@ -1,0 +1,294 @@
+//! What can go wrong with a Redis server, and how it is told.
+
+use std::sync::Arc;
+
+use redis::{RedisError, ServerError};
+
+use tenure_store::{StoreError, StoreErrorKind};
+
+/// One fault of this backend. Where it happened is added when it leaves the backend.
+#[derive(Debug, Clone, thiserror::Error)]
+pub(super) enum Fault {
+    /// There is no connection, so nothing was sent.
+    #[error("cannot connect: {advice}{0}", advice = code_of_connect(.0).advice())]
+    Connect(Arc<RedisError>),
+    /// The connection broke while an answer was awaited.
+    #[error("the connection was lost: {0}")]
+    Lost(Arc<RedisError>),
+    /// No answer came, although others in the same cluster have answered.
+    #[error("the node of this election does not answer, and others do")]
+    Silent,
+    /// The server said no.
+    #[error("{}{text}", Code::of(text).advice())]
+    Refused { text: String },
+    /// A step of a script failed after it had changed something.
+    #[error("a step was cut short: {}{text}", Code::of(text).advice())]
+    CutShort { text: String },
+    /// An answer that no script of ours gives.
+    #[error("the server answered {0}, which makes no sense")]
+    Nonsense(String),
+    /// No sentinel, or not enough of them, knows where to go.
+    #[error("{0}")]
+    NoPrimary(String),
+    /// Nobody may ask the sentinels.
+    #[error("{0}")]
+    Unwelcome(String),
+    /// The lease was granted, and must not be used because of this.
+    #[error("{0}; what was granted is given back")]
+    Unusable(String),
+    /// A lease of ours had lost its expiry, and has got it again.
+    #[error(
+        "the lease {key:?} of {holder:?} had lost its expiry, as after PERSIST, and would have lasted for ever; it runs out \
+         in {left:.1} s now unless it is renewed. Look for whoever changes keys by hand"
+    )]
+    Mended { key: String, holder: String, left: f64 },
+    /// A foreign lease has none.
+    #[error(
+        "the key {key:?}, held by {holder:?}, has no expiry, and nobody can lead until somebody removes it; if its holder \
+         is gone, do so: DEL {key}"
+    )]
+    Endless { key: String, holder: String },
+    /// It was written, but not where it should be as well.
+    #[error("{0}; a failover may lose it, so send it again")]
+    Unconfirmed(String),
+}
+
+impl Fault {
+    /// The server's words, whether it answered for itself or out of a script.
+    pub(super) fn refused(text: impl Into<String>) -> Self {
+        Self::Refused { text: text.into() }
+    }
+
+    /// An answer of the server that is an error.
+    pub(super) fn server(error: &ServerError) -> Self {
+        match error.details() {
+            Some(details) => Self::refused(format!("{} {details}", error.code())),
+            None => Self::refused(error.code()),
+        }
+    }
+
+    /// Whether the server knows what was asked, and does not let us.
+    pub(super) fn is_denied(&self) -> bool {
+        match self {
+            Self::Connect(error) => code_of_connect(error) == Code::Denied,
+            Self::Refused { text } => Code::of(text) == Code::Denied,
+            _ => false,
+        }
+    }
+
+    /// Whether somewhere else there may be a server that can do better.
+    pub(super) fn wants_another_server(&self) -> bool {
+        match self {
+            Self::Refused { text } | Self::CutShort { text } => {
+                matches!(Code::of(text), Code::ReadOnly | Code::MasterDown | Code::Moved)
+            }
+            // A connection that answers nonsense may have lost count of its answers.
+            Self::Nonsense(_) | Self::NoPrimary(_) | Self::Unwelcome(_) => true,
+            // The grant has to be given back where it came from. After that another server is looked for.
+            Self::Unusable(_) => false,
+            Self::Connect(_) | Self::Lost(_) | Self::Silent | Self::Unconfirmed(_) => false,
+            Self::Mended { .. } | Self::Endless { .. } => false,
+        }
+    }
+
+    /// The public error about the server at `place`.
+    pub(super) fn about(self, place: &str) -> StoreError {
+        let message = format!("Redis at {place}: {self}");
+        match self {
+            Self::Connect(source) => {
+                StoreError::not_sent(kind_of_connect(&source), message).caused_by(RedisError::clone(&source))
+            }
+            Self::Lost(source) => {
+                StoreError::unknown(StoreErrorKind::Unavailable, message).caused_by(RedisError::clone(&source))
+            }
+            Self::Silent => StoreError::unknown(StoreErrorKind::TimedOut, message),
+            Self::Refused { text } => StoreError::refused(Code::of(&text).kind(), message),
+            Self::CutShort { text } => StoreError::unknown(Code::of(&text).kind(), message),
+            Self::Nonsense(_) => StoreError::unknown(StoreErrorKind::Corrupt, message),
+            Self::NoPrimary(_) => StoreError::not_sent(StoreErrorKind::Unavailable, message),
+            Self::Unwelcome(_) => StoreError::not_sent(StoreErrorKind::Denied, message),
+            Self::Unusable(_) => StoreError::unusable(StoreErrorKind::Unavailable, message),
+            Self::Endless { .. } => StoreError::refused(StoreErrorKind::Corrupt, message),
+            Self::Mended { .. } => StoreError::unknown(StoreErrorKind::Corrupt, message),
+            Self::Unconfirmed(_) => StoreError::unknown(StoreErrorKind::Unavailable, message),
+        }
+    }
+}
+
+/// The first word of an error.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Code {
+    OutOfMemory,
+    Misconfigured,
+    Loading,
+    ReadOnly,
+    NoReplicas,
+    Busy,
+    Denied,
+    ClusterDown,
+    MasterDown,
+    Moved,
+    TryAgain,
+    WrongType,
+    NoSuchCommand,
+    HungUp,
+    Silent,
+    UnknownAuthority,
+    OtherName,
+    Other,
+}
+
+impl Code {
+    fn of(text: &str) -> Self {
+        // What a script may not do is refused in words only: the first are those of Redis, the others those of Valkey.
+        if ["The user executing the script can't", "ACL failure in script"].iter().any(|words| text.contains(words)) {
+            return Self::Denied;
+        }
+        if text.contains("unknown command") {
+            return Self::NoSuchCommand;
+        }
+        // Before version 7, an error inside a script came with the words of whoever called the script around it.
+        let known = text.split(|c: char| !c.is_ascii_uppercase()).filter(|word| word.len() > 2).find_map(Self::named);
+        known.unwrap_or(Self::Other)
+    }
+
+    fn named(word: &str) -> Option<Self> {
+        Some(match word {
+            "OOM" => Self::OutOfMemory,
+            "MISCONF" => Self::Misconfigured,
+            "LOADING" => Self::Loading,
+            "READONLY" => Self::ReadOnly,
+            "NOREPLICAS" => Self::NoReplicas,
+            "BUSY" => Self::Busy,
+            "NOPERM" | "NOAUTH" | "WRONGPASS" => Self::Denied,
+            "CLUSTERDOWN" => Self::ClusterDown,
+            "MASTERDOWN" => Self::MasterDown,
+            "MOVED" | "ASK" | "CROSSSLOT" => Self::Moved,
+            "TRYAGAIN" => Self::TryAgain,
+            "WRONGTYPE" => Self::WrongType,
+            _ => return None,
+        })
+    }
+
+    fn kind(self) -> StoreErrorKind {
+        match self {
+            Self::OutOfMemory => StoreErrorKind::Full,
+            Self::Misconfigured | Self::ReadOnly => StoreErrorKind::ReadOnly,
+            Self::Loading
+            | Self::NoReplicas
+            | Self::Busy
+            | Self::ClusterDown
+            | Self::MasterDown
+            | Self::Moved
+            | Self::TryAgain => StoreErrorKind::Unavailable,
+            Self::Denied => StoreErrorKind::Denied,
+            Self::WrongType => StoreErrorKind::Corrupt,
+            Self::NoSuchCommand => StoreErrorKind::Unsupported,
+            Self::HungUp | Self::Silent | Self::UnknownAuthority | Self::OtherName => StoreErrorKind::Unavailable,
+            Self::Other => StoreErrorKind::Other,
+        }
+    }
+
+    /// What to do about it, before the server's own words.
+    fn advice(self) -> &'static str {
+        match self {
+            Self::OutOfMemory => "the server is out of memory and takes nothing new; raise maxmemory or make room: ",
+            Self::Misconfigured => "the server cannot persist and refuses writes; look at its disk and its log: ",
+            Self::Loading => "the server is loading its data; it will answer when it has finished: ",
+            Self::ReadOnly => "this is a replica, and elections need the primary; use its address, or the sentinels': ",
+            Self::NoReplicas => "too few replicas are in step, and the server refuses writes until they are: ",
+            Self::Busy => "the server is busy with somebody's script; SCRIPT KILL ends it: ",
+            Self::Denied => {
+                "the server does not let us; check user, password and rights (ACL LOG tells what was refused): "
+            }
+            Self::ClusterDown => "parts of the cluster are down: ",
+            Self::MasterDown => "the replica has lost its primary: ",
+            Self::Moved => "the server is part of a cluster; use an address that begins with redis+cluster: ",
+            Self::TryAgain => "the election is being moved to another node; that takes a moment: ",
+            Self::WrongType => "a key of this election holds something else; choose another prefix or name: ",
+            Self::NoSuchCommand => {
+                "this server keeps no elections; if it is a sentinel, use redis+sentinel://HOST:26379/NAME, where NAME is what \
+                 it calls the primary: "
+            }
+            Self::HungUp => {
+                "the server hung up at once; check whether it speaks TLS, and then use rediss://, or not, and then use \
+                 redis://: "
+            }
+            Self::Silent => {
+                "no answer in time; check the host, the port, and whether the server speaks TLS (rediss://): "
+            }
+            Self::UnknownAuthority => {
+                "its certificate is signed by an authority that is not known here; name the authority's certificate with \
+                 tls_ca=FILE: "
+            }
+            Self::OtherName => "its certificate is for another host; use a name that is in it: ",
+            Self::Other => "",
+        }
+    }
+}
+
+fn kind_of_connect(error: &RedisError) -> StoreErrorKind {
+    #[expect(clippy::wildcard_enum_match_arm, reason = "all others mean that nobody could be reached")]
+    match error.kind() {
+        redis::ErrorKind::InvalidClientConfig | redis::ErrorKind::RESP3NotSupported => StoreErrorKind::Configuration,
+        _ => match code_of_connect(error) {
+            Code::Denied => StoreErrorKind::Denied,
+            _ => StoreErrorKind::Unavailable,
+        },
+    }
+}
+
+/// The driver keeps the server's words about a wrong password to itself.
+fn code_of_connect(error: &RedisError) -> Code {
+    let text = error.to_string();
+    let told = [
+        ("UnknownIssuer", Code::UnknownAuthority),
+        ("not valid for name", Code::OtherName),
+        ("NotValidForName", Code::OtherName),
+    ];
+    match Code::of(&text) {
+        _ if error.kind() == redis::ErrorKind::AuthenticationFailed => Code::Denied,
+        Code::Other => match told.into_iter().find(|(word, _)| text.contains(word)) {
+            Some((_, code)) => code,
+            None if error.is_connection_refusal() => Code::Other,
+            None if error.is_timeout() => Code::Silent,
+            None if error.is_connection_dropped() => Code::HungUp,
+            None => Code::Other,
+        },
+        code => code,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_class_has_a_kind_and_an_advice() {
+        for (text, kind) in [
+            ("OOM command not allowed when used memory > 'maxmemory'.", StoreErrorKind::Full),
+            ("MISCONF Redis is configured to save RDB snapshots", StoreErrorKind::ReadOnly),
+            ("LOADING Redis is loading the dataset in memory", StoreErrorKind::Unavailable),
+            ("READONLY You can't write against a read only replica.", StoreErrorKind::ReadOnly),
+            ("NOREPLICAS Not enough good replicas to write.", StoreErrorKind::Unavailable),
+            ("BUSY Redis is busy running a script.", StoreErrorKind::Unavailable),
+            ("NOPERM this user has no permissions to run the 'evalsha' command", StoreErrorKind::Denied),
+            ("ERR The user executing the script can't run this command or subcommand", StoreErrorKind::Denied),
+            ("ERR ACL failure in script: No permissions to access a key", StoreErrorKind::Denied),
+            ("CLUSTERDOWN The cluster is down", StoreErrorKind::Unavailable),
+            ("MOVED 3999 127.0.0.1:6381", StoreErrorKind::Unavailable),
+            ("TRYAGAIN Multiple keys request during rehashing of slot", StoreErrorKind::Unavailable),
+            ("ERR Error running script: @user_script:9: OOM command not allowed", StoreErrorKind::Full),
+        ] {
+            let error = Fault::refused(text).about("host:1");
+            assert_eq!((error.kind(), error.failure()), (kind, tenure_core::Failure::Refused), "{text}");
+            assert!(error.to_string().len() > "Redis at host:1: ".len() + text.len(), "no advice: {error}");
+        }
+    }
+
+    #[test]
+    fn what_was_cut_short_may_have_happened() {
+        let error = Fault::CutShort { text: "OOM …".to_owned() }.about("host:1");
+        assert_eq!(error.failure(), tenure_core::Failure::Unknown);
+    }
+}

@@ -1,0 +1,248 @@
+//! What `tenure doctor` is told about the servers, and what is logged at the first connection.
+
+use std::time::{Duration, Instant};
+
+use redis::{Cmd, Value, cmd};
+use tenure_core::{ElectionName, Namespace};
+use tenure_store::clock::unix_ms;
+use tenure_store::{ElectionKey, Finding, Verdict};
+
+use super::call::{Call, Order};
+use super::deployment::Deployment;
+use super::desk::Desk;
+use super::error::Fault;
+use super::facts::Facts;
+use super::sentinel::Opinion;
+
+/// Clocks that differ by more than this are worth a word. Nothing is decided by it: leases only need a clock that does not
+/// jump, and terms one that does not go back.
+const CLOCK_DIFFERENCE: Duration = Duration::from_secs(5);
+/// More elections than these are not looked at one by one.
+const ELECTIONS_MAX: usize = 10_000;
+/// The oldest version that all scripts were tried on.
+const OLDEST: u32 = 6;
+
+/// Connects, reads, writes, and looks at how the servers are set up.
+pub(super) async fn examine(desk: &Desk) -> Vec<Finding> {
+    let mut findings = look(desk).await;
+    findings.push(Finding::good("keys", format!("the lease of an election is the key {}", desk.keys().example())));
+    findings.extend(expiry(desk).await);
+    findings.push(writable(desk).await);
+    findings
+}
+
+/// Logs what somebody should look at. Whoever never runs `tenure doctor` hears of it here.
+pub(super) async fn warn(desk: &Desk) {
+    for finding in look(desk).await {
+        if finding.verdict != Verdict::Good {
+            log!(warn, store = desk.place(), check = finding.check, "{}", finding.detail);
+        }
+    }
+}
+
+/// What can be found out without a trace.
+async fn look(desk: &Desk) -> Vec<Finding> {
+    let before = Instant::now();
+    let answers = desk.deployment().survey(&Facts::questions()).await;
+    let took = before.elapsed();
+    let mut findings = Vec::new();
+    for (server, answers) in answers {
+        match answers.and_then(Facts::of) {
+            Ok(facts) => {
+                let detail =
+                    format!("{server} answers in {:.1} ms: {}", took.as_secs_f64() * 1_000.0, facts.describe());
+                findings.push(Finding::good("reach", detail));
+                findings.extend(about(&facts, desk.wait().map_or(0, |wait| wait.replicas)));
+            }
+            Err(fault) => findings.push(Finding::bad("reach", fault.about(&server).to_string())),
+        }
+    }
+    findings.extend(sentinels(desk).await);
+    findings
+}
+
+fn about(facts: &Facts, replicas_wanted: u32) -> Vec<Finding> {
+    vec![
+        version(facts),
+        role(facts),
+        eviction(facts),
+        persistence(facts),
+        replicas(facts, replicas_wanted),
+        clock(facts),
+    ]
+}
+
+fn version(facts: &Facts) -> Finding {
+    match facts.major_version() {
+        Some(major) if major >= OLDEST => Finding::good("version", facts.describe()),
+        Some(_) => {
+            Finding::warning("version", format!("{} is older than what tenure is tested with", facts.describe()))
+        }
+        None => Finding::warning("version", "the server does not say which version it is"),
+    }
+}
+
+fn role(facts: &Facts) -> Finding {
+    match facts.get("role") {
+        _ if facts.get("redis_mode") == Some("sentinel") => Finding::bad(
+            "role",
+            "it is a sentinel, which keeps no elections; use redis+sentinel://HOST:26379/NAME, where NAME is what it calls \
+             the primary",
+        ),
+        Some("master") => Finding::good("role", "it is a primary"),
+        Some(_) => Finding::bad("role", "it is a replica, which cannot grant leases; use the address of its primary"),
+        None => untold("role", "INFO"),
+    }
+}
+
+fn eviction(facts: &Facts) -> Finding {
+    let (limit, policy) = (facts.number("maxmemory"), facts.get("maxmemory_policy"));
+    match (limit, policy) {
+        (Some(0), _) => Finding::good("eviction", "there is no memory limit, so nothing is evicted"),
+        (_, Some("noeviction")) => Finding::good("eviction", "nothing is evicted when memory is full"),
+        (_, Some(policy)) if policy.starts_with("volatile") => Finding::warning(
+            "eviction",
+            format!(
+                "maxmemory-policy is {policy}: when memory is full it evicts keys that expire, and those are the leases; \
+                 two leaders are possible then. Set it to noeviction"
+            ),
+        ),
+        (_, Some(policy)) => Finding::warning(
+            "eviction",
+            format!(
+                "maxmemory-policy is {policy}: when memory is full it evicts leases and terms; two leaders are possible \
+                 then. Set it to noeviction"
+            ),
+        ),
+        (_, None) => untold("eviction", "INFO"),
+    }
+}
+
+fn persistence(facts: &Facts) -> Finding {
+    match (facts.number("aof_enabled"), facts.setting("appendfsync")) {
+        (Some(0), _) => Finding::warning(
+            "persistence",
+            "appendonly is off: a restart forgets the leases of the last minutes, or all of them, and two leaders are \
+             possible until the old one renews. Set appendonly yes and appendfsync always",
+        ),
+        (Some(_), Some("always")) => Finding::good("persistence", "every write is on the disk before it is answered"),
+        (Some(_), Some(policy)) => Finding::warning(
+            "persistence",
+            format!(
+                "appendfsync is {policy}: when the machine loses power, the leases of the last second may be forgotten, and \
+                 two leaders are possible until the old one renews. Set it to always"
+            ),
+        ),
+        (Some(_), None) => untold("persistence", "CONFIG GET"),
+        (None, _) => untold("persistence", "INFO"),
+    }
+}
+
+fn replicas(facts: &Facts, wanted: u32) -> Finding {
+    let connected = facts.number("connected_slaves").unwrap_or(0);
+    if connected < u64::from(wanted) {
+        return Finding::bad(
+            "replicas",
+            format!(
+                "{connected} replica(s) are connected, and wait_replicas={wanted} is asked for: nothing can be granted"
+            ),
+        );
+    }
+    match (connected, facts.setting("min-replicas-to-write")) {
+        (0, _) => Finding::good("replicas", "there are none, so no failover can forget a lease"),
+        (_, Some("0")) => Finding::warning(
+            "replicas",
+            format!(
+                "{connected} replica(s) follow asynchronously: a failover can forget a lease, and an old primary goes on \
+                 granting until it is told. Set min-replicas-to-write 1 and min-replicas-max-lag 2, and use wait_replicas=1"
+            ),
+        ),
+        (_, Some(least)) => Finding::good(
+            "replicas",
+            format!("{connected} replica(s), and writes are refused when fewer than {least} follow"),
+        ),
+        (_, None) => untold("replicas", "CONFIG GET"),
+    }
+}
+
+fn clock(facts: &Facts) -> Finding {
+    let Some(theirs) = facts.unix_ms() else { return untold("clock", "TIME") };
+    let difference = Duration::from_millis(theirs.abs_diff(unix_ms()));
+    let detail = format!("the server's clock and ours differ by {:.1} s", difference.as_secs_f64());
+    if difference < CLOCK_DIFFERENCE {
+        Finding::good("clock", detail)
+    } else {
+        Finding::warning("clock", format!("{detail}; leases run on the server's, so let NTP keep it from jumping"))
+    }
+}
+
+fn untold(check: &'static str, command: &str) -> Finding {
+    Finding::warning(check, format!("cannot tell: the server does not let us use {command}"))
+}
+
+/// Writes what nobody reads, and what is gone by itself.
+async fn writable(desk: &Desk) -> Finding {
+    let key = desk.keys().examination();
+    let mut command: Cmd = cmd("SET");
+    command.arg(&key).arg("").arg("PX").arg(1_000);
+    let calls = [Call { route: key, order: Order::Plain(command) }];
+    let answer = desk.deployment().run(&calls, None).await.pop();
+    let result = match answer {
+        Some(Ok(answer)) => match answer.value {
+            Value::ServerError(error) => Err(Fault::server(&error)),
+            _ => Ok(()),
+        },
+        Some(Err(fault)) => Err(fault),
+        None => Ok(()),
+    };
+    match result {
+        Ok(()) => Finding::good("writable", "it takes writes"),
+        Err(fault) => Finding::bad("writable", fault.about(desk.place()).to_string()),
+    }
+}
+
+/// A lease without an expiry blocks its election for ever. Where others take part, there is only this namespace.
+async fn expiry(desk: &Desk) -> Option<Finding> {
+    let namespace = Namespace::default();
+    let names = desk.elections(&namespace).await.ok()?;
+    let key = |name: &ElectionName| ElectionKey { namespace: namespace.clone(), name: name.clone() };
+    let elections: Vec<ElectionKey> = names.iter().take(ELECTIONS_MAX).map(key).collect();
+    let endless = desk.endless(&elections).await;
+    Some(if endless.is_empty() {
+        Finding::good("expiry", format!("all leases of {} election(s) run out by themselves", elections.len()))
+    } else {
+        let keys = endless.join(", ");
+        Finding::bad(
+            "expiry",
+            format!(
+                "these leases have no expiry, so nobody else can ever lead: {keys}. If their holders are gone, remove them \
+                 with DEL"
+            ),
+        )
+    })
+}
+
+async fn sentinels(desk: &Desk) -> Option<Finding> {
+    let Deployment::Sentinel { sentinels, .. } = desk.deployment() else { return None };
+    let primary = match desk.deployment().survey(&[]).await.into_iter().next() {
+        Some((server, Ok(_))) => server,
+        Some((_, Err(fault))) => return Some(Finding::bad("sentinels", fault.about(desk.place()).to_string())),
+        None => return None,
+    };
+    Some(match sentinels.opinion_of_all(&primary).await {
+        (Opinion::Confirmed, namesakes) if namesakes > 0 => Finding::warning(
+            "sentinels",
+            format!(
+                "more than half of them name {primary} as the primary, but {namesakes} of those in the address are others of \
+                 them under another name, and do not count; name each sentinel once"
+            ),
+        ),
+        (Opinion::Confirmed, _) => {
+            Finding::good("sentinels", format!("more than half of them name {primary} as the primary"))
+        }
+        (Opinion::Elsewhere | Opinion::Unclear, _) => Finding::bad(
+            "sentinels",
+            format!("fewer than half of those in the address name {primary} as the primary: nothing can be granted"),
+        ),
+    })
+}

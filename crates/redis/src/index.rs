@@ -1,0 +1,63 @@
+//! The list of all elections, kept beside them.
+
+use std::collections::{BTreeMap, HashSet};
+use std::sync::{Mutex, MutexGuard, PoisonError};
+
+use redis::cmd;
+use tenure_store::ElectionKey;
+
+use super::call::{Call, Order};
+use super::keys::Keys;
+
+/// Which elections this handle has put into the index.
+///
+/// In a cluster the index of a namespace is elsewhere than the elections in it, so it cannot be part of their steps. It is
+/// written in the same round trip as the first campaign, and needs no more care than that: nothing is decided by it.
+#[derive(Default)]
+pub(super) struct Index {
+    listed: Mutex<HashSet<ElectionKey>>,
+}
+
+impl Index {
+    /// The elections among these that are still to be listed.
+    pub(super) fn missing<'a>(&self, elections: impl Iterator<Item = &'a ElectionKey>) -> Vec<ElectionKey> {
+        let listed = self.listed();
+        elections.filter(|election| !listed.contains(*election)).cloned().collect()
+    }
+
+    /// These are listed now.
+    pub(super) fn add(&self, elections: impl IntoIterator<Item = ElectionKey>) {
+        self.listed().extend(elections);
+    }
+
+    /// This one is not listed any more.
+    pub(super) fn remove(&self, election: &ElectionKey) {
+        self.listed().remove(election);
+    }
+
+    fn listed(&self) -> MutexGuard<'_, HashSet<ElectionKey>> {
+        self.listed.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+/// What takes an election off the list.
+pub(super) fn removal(keys: &Keys, election: &ElectionKey) -> Call {
+    let index = keys.index(&election.namespace);
+    let mut command = cmd("SREM");
+    command.arg(&index).arg(election.name.as_str());
+    Call { route: index, order: Order::Plain(command) }
+}
+
+/// What lists these elections: one command for each namespace.
+pub(super) fn entries(keys: &Keys, elections: &[ElectionKey]) -> Vec<Call> {
+    let mut by_namespace: BTreeMap<String, Vec<&str>> = BTreeMap::new();
+    for election in elections {
+        by_namespace.entry(keys.index(&election.namespace)).or_default().push(election.name.as_str());
+    }
+    let entry = |(index, names): (String, Vec<&str>)| {
+        let mut command = cmd("SADD");
+        command.arg(&index).arg(names);
+        Call { route: index, order: Order::Plain(command) }
+    };
+    by_namespace.into_iter().map(entry).collect()
+}

@@ -1,0 +1,299 @@
+//! Which keys an election has, and which election a key belongs to.
+
+use std::borrow::Cow;
+
+use percent_encoding::percent_decode_str;
+use tenure_core::{ElectionName, Namespace};
+
+use tenure_store::{ElectionKey, StoreError, StoreErrorKind};
+
+/// What follows the name of the lease in the names of the other keys of an election.
+pub(super) const ELECTION_KEYS: &[&str] = &["election", "line", "fresh", "standing", "history", "names"];
+
+/// The same for messages.
+pub(super) const MESSAGE_KEYS: &[&str] = &["election", "messages", "aside", "contents"];
+
+/// The same for jobs.
+pub(super) const LEDGER_KEYS: &[&str] = &["election", "jobs", "runs"];
+
+/// All of them.
+pub(super) const ALL_KEYS: &[&str] =
+    &["election", "line", "fresh", "standing", "history", "names", "messages", "aside", "contents", "jobs", "runs"];
+
+/// Braces would decide about hash slots, and a percent sign tells that something was escaped.
+const IN_NAME: &[char] = &['%', '{', '}'];
+/// A namespace ends at the first colon after it.
+const IN_NAMESPACE: &[char] = &['%', '{', '}', ':'];
+/// A channel is kept in a text that ends at a space.
+const IN_CHANNEL: &[char] = &['%', ' '];
+
+/// From elections to keys and back.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) struct Keys {
+    prefix: String,
+    pattern: String,
+    parts: Vec<Part>,
+}
+
+#[derive(Debug, Clone, PartialEq, Eq)]
+enum Part {
+    Literal(String),
+    Namespace,
+    Name,
+}
+
+impl Keys {
+    /// Keys of this pattern: text with `{prefix}`, `{namespace}` and `{name}`; `{{` and `}}` stand for braces.
+    pub(super) fn new(prefix: &str, pattern: &str) -> Result<Self, StoreError> {
+        let refused = |why: &str| {
+            let message = format!("the key pattern {pattern:?} cannot be used: {why}");
+            Err(StoreError::not_sent(StoreErrorKind::Configuration, message))
+        };
+        if prefix.is_empty() || prefix.contains(|c: char| c.is_control() || matches!(c, '{' | '}')) {
+            let message = format!("the key prefix {prefix:?} cannot be used: it must be printable and without braces");
+            return Err(StoreError::not_sent(StoreErrorKind::Configuration, message));
+        }
+        let Some(parts) = parse(prefix, pattern) else {
+            return refused("besides {prefix}, {namespace} and {name}, braces are written twice, as {{ and }}");
+        };
+        let count = |wanted: &Part| parts.iter().filter(|part| *part == wanted).count();
+        if count(&Part::Name) != 1 || count(&Part::Namespace) > 1 {
+            return refused("it must hold {name} once, and {namespace} at most once");
+        }
+        if !matches!(parts.last(), Some(Part::Name)) {
+            return refused("it must end with {name}");
+        }
+        let touching = |pair: &[Part]| matches!(pair, [Part::Namespace, next] if !starts_with_colon(next));
+        if parts.windows(2).any(touching) {
+            return refused("a colon must follow {namespace}, so that names cannot run into each other");
+        }
+        Ok(Self { prefix: prefix.to_owned(), pattern: pattern.to_owned(), parts })
+    }
+
+    /// The name of the lease.
+    pub(super) fn lease(&self, key: &ElectionKey) -> Result<String, StoreError> {
+        if !self.parts.contains(&Part::Namespace) && key.namespace != Namespace::default() {
+            let message = format!(
+                "the key pattern {:?} does not tell namespaces apart, so only the namespace {:?} can be used with it",
+                self.pattern,
+                Namespace::default()
+            );
+            return Err(StoreError::not_sent(StoreErrorKind::Configuration, message));
+        }
+        let name = escaped(key.name.as_str(), IN_NAME);
+        if !self.parts.contains(&Part::Namespace) && matches!(name, Cow::Owned(_)) {
+            let message = format!(
+                "the name {:?} cannot be used with the key pattern {:?}: {{, }} and % would be written as in {name:?}, and \
+                 participants of another make would look at another key; choose a name without them",
+                key.name, self.pattern,
+            );
+            return Err(StoreError::not_sent(StoreErrorKind::Configuration, message));
+        }
+        let mut lease = String::with_capacity(self.prefix.len() + 64);
+        for part in &self.parts {
+            match part {
+                Part::Literal(text) => lease.push_str(text),
+                Part::Namespace => lease.push_str(&escaped(key.namespace.as_str(), IN_NAMESPACE)),
+                Part::Name => lease.push_str(&name),
+            }
+        }
+        Ok(lease)
+    }
+
+    /// What the names of leases look like, for people.
+    pub(super) fn example(&self) -> String {
+        let text = |part: &Part| match part {
+            Part::Literal(text) => text.clone(),
+            Part::Namespace => "NAMESPACE".to_owned(),
+            Part::Name => "NAME".to_owned(),
+        };
+        self.parts.iter().map(text).collect()
+    }
+
+    /// The election whose lease has this name, if it is one of this pattern.
+    pub(super) fn election(&self, lease: &str) -> Option<ElectionKey> {
+        let mut rest = lease;
+        let (mut namespace, mut name) = (Namespace::default(), None);
+        for part in &self.parts {
+            match part {
+                Part::Literal(text) => rest = rest.strip_prefix(text.as_str())?,
+                Part::Namespace => {
+                    let end = rest.find(':')?;
+                    namespace = Namespace::new(decoded(&rest[..end])?).ok()?;
+                    rest = &rest[end..];
+                }
+                // It is the last part.
+                Part::Name => name = Some(ElectionName::new(decoded(rest)?).ok()?),
+            }
+        }
+        Some(ElectionKey { namespace, name: name? })
+    }
+
+    /// The set of the elections of a namespace.
+    pub(super) fn index(&self, namespace: &Namespace) -> String {
+        format!("{}::elections:{}", self.prefix, escaped(namespace.as_str(), IN_NAMESPACE))
+    }
+
+    /// A key that is written to see whether that is possible.
+    pub(super) fn examination(&self) -> String {
+        format!("{}::examination", self.prefix)
+    }
+
+    /// The channel that wakes one process.
+    pub(super) fn wake_channel(&self, process: &str) -> String {
+        format!("{}::wake:{process}", escaped(&self.prefix, IN_CHANNEL))
+    }
+
+    /// The channel that tells of every change.
+    pub(super) fn changes_channel(&self) -> String {
+        format!("{}::changes", escaped(&self.prefix, IN_CHANNEL))
+    }
+
+    /// The channel of what is broadcast to an election. It begins as the others do, so that a user needs no further rights.
+    pub(super) fn broadcast_channel(&self, key: &ElectionKey) -> Result<String, StoreError> {
+        Ok(format!("{}::broadcasts:{}", escaped(&self.prefix, IN_CHANNEL), self.lease(key)?))
+    }
+}
+
+/// The keys of these names beside the lease. They are in its hash slot.
+pub(super) fn companions<'a>(lease: &'a str, names: &'a [&'a str]) -> impl Iterator<Item = String> + 'a {
+    // A lease that brings a hash tag of its own shares it with what begins with its name.
+    let (open, close) = if tag_of(lease) == lease { ("{", "}") } else { ("", "") };
+    names.iter().map(move |name| format!("{open}{lease}{close}:{name}"))
+}
+
+/// The part of a key that decides about its hash slot: what is between the first `{` and the next `}`, if anything is.
+pub(super) fn tag_of(key: &str) -> &str {
+    let tag = key.split_once('{').and_then(|(_, rest)| rest.split_once('}')).map(|(tag, _)| tag);
+    tag.filter(|tag| !tag.is_empty()).unwrap_or(key)
+}
+
+fn parse(prefix: &str, pattern: &str) -> Option<Vec<Part>> {
+    let mut parts = Vec::new();
+    let mut literal = String::new();
+    let mut rest = pattern;
+    while let Some(position) = rest.find(['{', '}']) {
+        literal.push_str(&rest[..position]);
+        rest = &rest[position..];
+        let part = [
+            ("{{", None),
+            ("}}", None),
+            ("{prefix}", None),
+            ("{namespace}", Some(Part::Namespace)),
+            ("{name}", Some(Part::Name)),
+        ]
+        .into_iter()
+        .find(|(text, _)| rest.starts_with(text))?;
+        rest = &rest[part.0.len()..];
+        match part {
+            ("{prefix}", _) => literal.push_str(prefix),
+            (text, None) => literal.push_str(&text[..1]),
+            (_, Some(placeholder)) => {
+                if !literal.is_empty() {
+                    parts.push(Part::Literal(std::mem::take(&mut literal)));
+                }
+                parts.push(placeholder);
+            }
+        }
+    }
+    literal.push_str(rest);
+    if !literal.is_empty() {
+        parts.push(Part::Literal(literal));
+    }
+    Some(parts)
+}
+
+fn starts_with_colon(part: &Part) -> bool {
+    matches!(part, Part::Literal(text) if text.starts_with(':'))
+}
+
+/// Escapes these characters only, all of which are ASCII: everything else has to stay what foreign participants see.
+fn escaped<'a>(text: &'a str, special: &[char]) -> Cow<'a, str> {
+    if !text.contains(special) {
+        return Cow::Borrowed(text);
+    }
+    let escape = |c: char| if special.contains(&c) { format!("%{:02X}", u32::from(c)) } else { c.to_string() };
+    Cow::Owned(text.chars().map(escape).collect())
+}
+
+fn decoded(text: &str) -> Option<Cow<'_, str>> {
+    percent_decode_str(text).decode_utf8().ok()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn key(namespace: &str, name: &str) -> ElectionKey {
+        ElectionKey { namespace: Namespace::new(namespace).unwrap(), name: ElectionName::new(name).unwrap() }
+    }
+
+    #[test]
+    fn patterns_of_others_fit() {
+        let keys = Keys::new("app", "{prefix}:leader:{name}").unwrap();
+        assert_eq!(keys.lease(&key("default", "mix")).unwrap(), "app:leader:mix");
+        let keys = Keys::new("tenure", "{name}").unwrap();
+        assert_eq!(keys.lease(&key("default", "my-app:cron-leader")).unwrap(), "my-app:cron-leader");
+    }
+
+    #[test]
+    fn every_lease_leads_back_to_its_election() {
+        for pattern in ["{prefix}:{namespace}:{name}", "{{tag}}:{namespace}:x:{name}"] {
+            let keys = Keys::new("tenure", pattern).unwrap();
+            for election in [key("default", "a"), key("a:b%3A{}", "c:d"), key("ü", "{x}:%7B 🦀"), key("a", "b:c")] {
+                let lease = keys.lease(&election).unwrap();
+                assert_eq!(keys.election(&lease), Some(election), "{lease}");
+            }
+            assert_eq!(keys.election("something:else"), None);
+        }
+    }
+
+    #[test]
+    fn all_keys_of_an_election_share_a_hash_slot() {
+        for pattern in ["{prefix}:{namespace}:{name}", "{name}", "{{mine}}:{name}"] {
+            let keys = Keys::new("tenure", pattern).unwrap();
+            let names = ["a", "{tag}x", "a}b", "{}", "{a", "🦀"].into_iter();
+            // Those that have to be escaped are refused where others name keys, too.
+            for name in names.filter(|name| pattern.contains("{namespace}") || !name.contains(IN_NAME)) {
+                let lease = keys.lease(&key("default", name)).unwrap();
+                for companion in companions(&lease, ELECTION_KEYS).chain(companions(&lease, MESSAGE_KEYS)) {
+                    assert_eq!(tag_of(&companion), tag_of(&lease), "{companion}");
+                }
+            }
+        }
+    }
+
+    #[test]
+    fn a_name_that_others_would_write_differently_is_refused_under_their_patterns() {
+        for pattern in ["{prefix}:leader:{name}", "{name}"] {
+            let keys = Keys::new("app", pattern).unwrap();
+            for name in ["a{b", "a}b", "100%"] {
+                let error = keys.lease(&key("default", name)).unwrap_err().to_string();
+                assert!(error.contains(name) && error.contains("another key"), "{error}");
+            }
+            assert!(keys.lease(&key("default", "a:b c/d")).is_ok());
+        }
+        let keys = Keys::new("tenure", "{prefix}:{namespace}:{name}").unwrap();
+        assert_eq!(keys.lease(&key("default", "100%")).unwrap(), "tenure:default:100%25");
+    }
+
+    #[test]
+    fn a_pattern_without_namespace_has_one_namespace_only() {
+        let keys = Keys::new("tenure", "{name}").unwrap();
+        assert!(keys.lease(&key("default", "a")).is_ok());
+        let error = keys.lease(&key("other", "a")).unwrap_err();
+        assert!(error.to_string().contains("only the namespace \"default\""), "{error}");
+    }
+
+    #[test]
+    fn what_cannot_work_is_refused() {
+        for pattern in
+            ["", "cron", "{name}{name}", "{namespace}{name}", "{name}:x", "{nam}", "{", "}", "{namespace}-{name}"]
+        {
+            assert!(Keys::new("tenure", pattern).is_err(), "{pattern}");
+        }
+        for prefix in ["", "a{b", "a\n"] {
+            assert!(Keys::new(prefix, "{name}").is_err(), "{prefix}");
+        }
+    }
+}

@@ -1,0 +1,100 @@
+//! The mailbox: messages to leaders, as the servers keep them.
+
+use std::collections::VecDeque;
+
+use futures_util::future::BoxFuture;
+use tenure_store::mailbox::{
+    Mailbox, MailboxPromises, Message, MessageId, PAYLOAD_MAX, Post, Receive, Received, Settle, Settled, Shelf,
+    WAITING_MAX,
+};
+use tenure_store::{ElectionKey, Replies, StoreError};
+
+use super::RedisStore;
+use super::deployment::Deployment;
+use super::desk::{Desk, Reply};
+use super::error::Fault;
+use super::message_verbs::{Listing, Receiving, Requeueing, Sending, Settling};
+use super::sentinel::Opinion;
+
+impl Mailbox for RedisStore {
+    fn promises(&self) -> MailboxPromises {
+        promises(self.desk.deployment())
+    }
+
+    fn send<'a>(&'a self, batch: &'a [Post]) -> BoxFuture<'a, Replies<()>> {
+        Box::pin(self.desk.send(batch))
+    }
+
+    fn receive<'a>(&'a self, request: &'a Receive) -> BoxFuture<'a, Result<Received, StoreError>> {
+        Box::pin(async move {
+            let found = self.desk.ask_one(&Receiving { wake: self.desk.wake_channel() }, request).await?;
+            Ok(found.map_or(Received::NotHolder, Received::Messages))
+        })
+    }
+
+    fn settle<'a>(&'a self, request: &'a Settle) -> BoxFuture<'a, Result<Settled, StoreError>> {
+        Box::pin(async move {
+            let Some(dropped) = self.desk.ask_one(&Settling, request).await? else { return Ok(Settled::NotHolder) };
+            for id in &dropped {
+                log!(warn, %id, election = %request.key, "dropped a message that was set aside: too many are");
+            }
+            Ok(Settled::Accepted { dropped: dropped.len() as u64 })
+        })
+    }
+
+    fn list<'a>(
+        &'a self,
+        key: &'a ElectionKey,
+        shelf: Shelf,
+        limit: usize,
+    ) -> BoxFuture<'a, Result<Vec<Message>, StoreError>> {
+        Box::pin(async move { self.desk.ask_one(&Listing { shelf, limit }, key).await })
+    }
+
+    fn requeue<'a>(
+        &'a self,
+        key: &'a ElectionKey,
+        ids: Option<&'a [MessageId]>,
+    ) -> BoxFuture<'a, Result<u64, StoreError>> {
+        Box::pin(async move { self.desk.ask_one(&Requeueing { ids }, key).await })
+    }
+}
+
+impl Desk {
+    async fn send(&self, batch: &[Post]) -> Replies<()> {
+        let promises = promises(self.deployment());
+        let judged: Vec<Result<&Post, StoreError>> =
+            batch.iter().map(|post| promises.check_payload(&post.payload).map(|()| post)).collect();
+        let fitting: Vec<&Post> = judged.iter().flatten().copied().collect();
+        let told = self.ask_in_turn(&Sending::new(self.wait().is_some()), &fitting).await;
+        let mut answers: VecDeque<_> = told.into();
+        let answer = |judged: Result<&Post, StoreError>| {
+            let post = judged?;
+            let reply = answers.pop_front().unwrap_or_else(|| Err(self.tell(Fault::Silent)))?;
+            if reply.value { self.check_replicas(&reply) } else { Err(promises.full(&post.key)) }
+        };
+        judged.into_iter().map(answer).collect()
+    }
+
+    /// Who asked for replicas wants them for messages, too.
+    fn check_replicas(&self, reply: &Reply<bool>) -> Result<(), StoreError> {
+        match self.objection(reply, Opinion::Confirmed, "message") {
+            Some(why) => Err(self.tell(Fault::Unconfirmed(why))),
+            None => Ok(()),
+        }
+    }
+}
+
+fn promises(deployment: &Deployment) -> MailboxPromises {
+    let statement = match deployment {
+        Deployment::Standalone { .. } => {
+            "Messages wait on the server and last as long as it keeps what it has confirmed; eviction, FLUSHALL or a \
+             restart without appendfsync always can lose some."
+        }
+        Deployment::Sentinel { .. } | Deployment::Cluster(_) => {
+            "Messages wait on the servers; replicas follow asynchronously, so a failover can lose messages that were \
+             accepted a moment before, and bring back some that were handled."
+        }
+    };
+    MailboxPromises { durable: true, payload_max: PAYLOAD_MAX, waiting_max: WAITING_MAX, statement }
+}

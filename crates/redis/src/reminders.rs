@@ -1,0 +1,28 @@
+//! What is told again from time to time, and not every time it is seen.
+
+use std::collections::BTreeMap;
+use std::sync::{Mutex, PoisonError};
+use std::time::{Duration, Instant};
+
+use tenure_store::ElectionKey;
+
+/// When something was last told of which election.
+#[derive(Debug, Default)]
+pub(super) struct Reminders(Mutex<BTreeMap<ElectionKey, Instant>>);
+
+/// So long nothing is said again.
+const PAUSE: Duration = Duration::from_secs(60);
+
+impl Reminders {
+    /// Whether it is time to tell of this election. If so, it counts as told.
+    pub(super) fn is_due(&self, key: &ElectionKey) -> bool {
+        let mut told = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        let is_due = told.get(key).is_none_or(|at| at.elapsed() >= PAUSE);
+        if is_due {
+            // What has not been seen for a while is no news to be kept.
+            told.retain(|_, at| at.elapsed() < PAUSE);
+            told.insert(key.clone(), Instant::now());
+        }
+        is_due
+    }
+}

@@ -1,0 +1,212 @@
+//! Sentinels: who the primary is, and whether it still is.
+
+use std::collections::BTreeMap;
+use std::sync::Arc;
+use std::time::Duration;
+
+use futures_util::StreamExt;
+use futures_util::stream::FuturesUnordered;
+use redis::{Client, Value, cmd};
+use tokio::task::JoinHandle;
+
+use super::address::{Address, Template};
+use super::error::Fault;
+use super::link::{Dial, Node, address_of, send_all};
+
+/// The sentinels that were named, each address once, and the primary they are asked for.
+pub(super) struct Sentinels {
+    nodes: Vec<Arc<Node>>,
+    name: String,
+    servers: Template,
+}
+
+/// What the sentinels say of a primary.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Opinion {
+    /// More than half of them name it.
+    Confirmed,
+    /// More than half of them name another one.
+    Elsewhere,
+    /// Too few of them answer, or they do not agree.
+    Unclear,
+}
+
+/// Sentinels do little else, and are asked side by side. A leader that renews must not lose its time with those that hang.
+pub(super) const WHILE_LEADING: Duration = Duration::from_millis(200);
+/// Whoever does not lead yet has more time: on a busy machine good sentinels are slow, and without them nobody leads.
+pub(super) const WHILE_CAMPAIGNING: Duration = Duration::from_secs(1);
+/// A sentinel that takes longer does not answer.
+const LIMIT: Duration = Duration::from_secs(4);
+
+impl Sentinels {
+    pub(super) fn new(sentinels: Vec<Client>, name: String, servers: Template) -> Self {
+        // One that is listed twice is asked once.
+        let by_address: BTreeMap<Arc<str>, Client> =
+            sentinels.into_iter().map(|client| (address_of(&client), client)).collect();
+        let node = |client: Client| Arc::new(Node::new(Dial::Fixed(Arc::new(client))));
+        Self { nodes: by_address.into_values().map(node).collect(), name, servers }
+    }
+
+    /// The primary that more than half of them name, or else most of those who answer soon, or else the first who answers.
+    pub(super) async fn primary(&self) -> Result<Client, Fault> {
+        let has_won = |poll: &Poll| poll.favourite().is_some_and(|(_, votes)| votes >= poll.majority());
+        let mut answers = self.ask();
+        let mut poll = Poll::of(self.nodes.len());
+        poll.take_until(has_won, &mut answers, WHILE_LEADING).await;
+        poll.take_until(|poll| poll.favourite().is_some(), &mut answers, LIMIT).await;
+        match poll.favourite() {
+            Some((address, _)) => self.servers.client(address),
+            None => Err(self.why_none(&poll)),
+        }
+    }
+
+    /// Whether the server at this address is still the primary, as far as they say in this time.
+    pub(super) async fn opinion(&self, address: &str, patience: Duration) -> Opinion {
+        let mut poll = Poll::of(self.nodes.len());
+        poll.take_until(|poll| poll.opinion_of(address) != Opinion::Unclear, &mut self.ask(), patience).await;
+        poll.opinion_of(address)
+    }
+
+    /// The same from all of them, and how many of those that were named are the same sentinels under other names.
+    pub(super) async fn opinion_of_all(&self, address: &str) -> (Opinion, usize) {
+        let mut poll = Poll::of(self.nodes.len());
+        poll.take_until(|_| false, &mut self.ask(), WHILE_CAMPAIGNING).await;
+        (poll.opinion_of(address), poll.namesakes)
+    }
+
+    fn why_none(&self, poll: &Poll) -> Fault {
+        let (count, name) = (self.nodes.len(), &self.name);
+        let denied = poll.faults.iter().find(|fault| fault.is_denied());
+        match (denied, poll.faults.first()) {
+            (Some(fault), _) => Fault::Unwelcome(format!(
+                "the sentinels do not let us; check sentinel_user and sentinel_password in the address (those before the \
+                 hosts are for the servers): {fault}"
+            )),
+            (None, Some(fault)) if poll.votes.is_empty() => Fault::NoPrimary(format!(
+                "none of the {count} sentinels can be asked for the primary; check their addresses. One of them: {fault}"
+            )),
+            (None, _) => Fault::NoPrimary(format!(
+                "none of the {count} sentinels knows a primary called {name:?}; check the name, which follows the \
+                 sentinels in the address (SENTINEL MASTERS tells it)"
+            )),
+        }
+    }
+
+    /// What each of them says, as it comes. Nobody has to wait for the slowest: its answer is taken in by itself, so that the
+    /// connection stays of use.
+    fn ask(&self) -> Answers {
+        let ask = |node: &Arc<Node>| {
+            let (node, name) = (Arc::clone(node), self.name.clone());
+            let silent = |_| Err(Fault::NoPrimary(format!("no answer within {LIMIT:?}")));
+            tokio::spawn(
+                async move { tokio::time::timeout(LIMIT, named_by(&node, &name)).await.unwrap_or_else(silent) },
+            )
+        };
+        self.nodes.iter().map(ask).collect()
+    }
+}
+
+/// What they say, as it comes.
+type Answers = FuturesUnordered<JoinHandle<Result<Vote, Fault>>>;
+
+/// What one sentinel says.
+struct Vote {
+    /// Which sentinel it is, whatever the name by which it was asked.
+    sentinel: String,
+    primary: Option<Address>,
+}
+
+/// The votes so far. Each sentinel has one, however often and under whichever names it was listed.
+struct Poll {
+    /// From how many there may still be votes, in all.
+    sentinels: usize,
+    votes: BTreeMap<String, Option<Address>>,
+    /// Those that turned out to be one that had voted.
+    namesakes: usize,
+    faults: Vec<Fault>,
+}
+
+impl Poll {
+    fn of(sentinels: usize) -> Self {
+        Self { sentinels, votes: BTreeMap::new(), namesakes: 0, faults: Vec::new() }
+    }
+
+    /// Takes answers until there are enough, for this long at most. A majority of those that may still be different ones is
+    /// one of those that are.
+    async fn take_until(&mut self, is_enough: impl Fn(&Self) -> bool, answers: &mut Answers, patience: Duration) {
+        let take = async {
+            while !is_enough(self)
+                && let Some(answer) = answers.next().await
+            {
+                self.count(answer.unwrap_or_else(|_| Err(Fault::NoPrimary("it does not answer".to_owned()))));
+            }
+        };
+        if tokio::time::timeout(patience, take).await.is_err() && self.votes.is_empty() && self.faults.is_empty() {
+            self.faults.push(Fault::NoPrimary(format!("no answer within {patience:?}")));
+        }
+    }
+
+    fn count(&mut self, answer: Result<Vote, Fault>) {
+        match answer {
+            Ok(Vote { sentinel, primary }) => {
+                if self.votes.insert(sentinel, primary).is_some() {
+                    self.namesakes += 1;
+                    self.sentinels -= 1;
+                }
+            }
+            Err(fault) => self.faults.push(fault),
+        }
+    }
+
+    /// More than half of those that were named, as far as they are not known to be the same.
+    fn majority(&self) -> usize {
+        self.sentinels / 2 + 1
+    }
+
+    fn votes_for(&self, is_meant: impl Fn(&Address) -> bool) -> usize {
+        self.votes.values().flatten().filter(|address| is_meant(address)).count()
+    }
+
+    fn favourite(&self) -> Option<(&Address, usize)> {
+        let counted = self.votes.values().flatten().map(|address| (address, self.votes_for(|other| other == address)));
+        counted.max_by_key(|(_, votes)| *votes)
+    }
+
+    fn opinion_of(&self, address: &str) -> Opinion {
+        let here = self.votes_for(|named| named.to_string() == address);
+        let elsewhere = self.votes_for(|named| named.to_string() != address);
+        match self.majority() {
+            majority if here >= majority => Opinion::Confirmed,
+            majority if elsewhere >= majority => Opinion::Elsewhere,
+            _ => Opinion::Unclear,
+        }
+    }
+}
+
+async fn named_by(sentinel: &Node, name: &str) -> Result<Vote, Fault> {
+    let link = sentinel.link().await?;
+    let questions = [&["MYID"][..], &["GET-MASTER-ADDR-BY-NAME", name]].map(|words| {
+        let mut question = cmd("SENTINEL");
+        question.arg(words);
+        question
+    });
+    let mut answers = send_all(sentinel, &link, questions.to_vec()).await?;
+    let primary = match answers.pop() {
+        Some(Value::ServerError(error)) => return Err(Fault::server(&error)),
+        Some(answer) => parse(&answer),
+        None => None,
+    };
+    let sentinel = match answers.pop() {
+        Some(Value::BulkString(id)) => String::from_utf8_lossy(&id).into_owned(),
+        // Before version 6.2 they did not tell. Then the address has to do.
+        _ => link.address().to_owned(),
+    };
+    Ok(Vote { sentinel, primary })
+}
+
+fn parse(answer: &Value) -> Option<Address> {
+    let Value::Array(parts) = answer else { return None };
+    let [host, port] = parts.as_slice() else { return None };
+    let text = |value: &Value| redis::from_redis_value_ref::<String>(value).ok();
+    Some(Address { host: text(host)?, port: text(port)?.parse().ok()? })
+}

@@ -1,0 +1,41 @@
+//! Encryption, where it is built in.
+
+use redis::{Client, ConnectionInfo, RedisResult};
+#[cfg(feature = "tls")]
+use redis::{ClientTlsConfig, TlsCertificates};
+#[cfg(feature = "tls")]
+use tenure_store::remote::cryptography::choose_cryptography;
+
+/// Whether servers can be talked to in secret.
+pub(super) const IS_BUILT_IN: bool = cfg!(feature = "tls");
+
+/// What to say where they cannot.
+pub(super) const MISSING: &str =
+    "this program was built without encryption for Redis; build it with the feature redis-tls of tenure";
+
+/// The certificates that an address names, in PEM.
+#[derive(Clone)]
+pub(super) struct Certificates {
+    /// Whom to believe; those whom the system believes if there is none.
+    pub(super) authority: Option<Vec<u8>>,
+    /// The certificate to show, and its key.
+    pub(super) client: Option<(Vec<u8>, Vec<u8>)>,
+}
+
+impl Certificates {
+    /// A client that encrypts.
+    #[cfg(feature = "tls")]
+    pub(super) fn client(&self, info: ConnectionInfo) -> RedisResult<Client> {
+        // The driver takes what is chosen.
+        let _ = choose_cryptography();
+        let client_tls =
+            self.client.clone().map(|(client_cert, client_key)| ClientTlsConfig { client_cert, client_key });
+        Client::build_with_tls(info, TlsCertificates { client_tls, root_cert: self.authority.clone() })
+    }
+
+    /// There can be none.
+    #[cfg(not(feature = "tls"))]
+    pub(super) fn client(&self, _: ConnectionInfo) -> RedisResult<Client> {
+        Err((redis::ErrorKind::InvalidClientConfig, MISSING).into())
+    }
+}

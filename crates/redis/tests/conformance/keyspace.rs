@@ -1,0 +1,51 @@
+//! Keys of its own for each property, on servers that others use as well.
+
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::time::Duration;
+
+use futures_util::future::BoxFuture;
+use tenure::Store;
+use tenure::conformance::{ALL, BROADCASTS, Fixture, LEDGER, MESSAGES, suite};
+
+/// How many properties are tried at the same time.
+#[derive(Clone, Copy)]
+pub(crate) enum Pace {
+    Brisk = 16,
+    /// Each connection takes tens of milliseconds of processor time, or there are many of them.
+    Calm = 4,
+}
+
+/// Tries all properties with the servers at this address and these options.
+pub(crate) fn every_property_holds(address: &str, options: &[&str], pace: Pace) {
+    let properties: Vec<suite::Named> = [ALL, MESSAGES, BROADCASTS, LEDGER].concat();
+    suite::every_property_holds(&properties, pace as usize, async || Keyspace::new(address, options));
+}
+
+struct Keyspace {
+    url: String,
+}
+
+impl Keyspace {
+    fn new(address: &str, options: &[&str]) -> Self {
+        static USED: AtomicU64 = AtomicU64::new(1);
+        let prefix = format!("prefix=tenure:{}", USED.fetch_add(1, Ordering::Relaxed));
+        let options: Vec<&str> = options.iter().copied().chain([prefix.as_str()]).collect();
+        Self { url: format!("{address}?{}", options.join("&")) }
+    }
+}
+
+impl Fixture for Keyspace {
+    fn open(&self) -> BoxFuture<'_, Arc<dyn Store>> {
+        Box::pin(async { tenure::store::open(&self.url.parse().unwrap()).unwrap() })
+    }
+
+    fn advance(&self, by: Duration) -> BoxFuture<'_, ()> {
+        // Waits because the clock of a real server cannot be moved.
+        Box::pin(tokio::time::sleep(by))
+    }
+
+    fn slack(&self) -> Duration {
+        Duration::from_millis(600)
+    }
+}

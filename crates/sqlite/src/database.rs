@@ -1,0 +1,229 @@
+//! One open database file: how it is opened, and how a transaction runs in it.
+
+use std::cell::RefCell;
+use std::collections::HashMap;
+use std::path::Path;
+use std::sync::Arc;
+
+use rusqlite::config::DbConfig;
+use rusqlite::{Connection, OpenFlags, OptionalExtension, Transaction, TransactionBehavior, ffi};
+use tenure_core::Nonce;
+
+use super::busy::{self, Patience};
+use super::config::Location;
+use super::error::Fault;
+use super::identity::{Identity, Pins, check_link};
+use super::lease_clock::LeaseClock;
+use super::making;
+use super::registry::Registry;
+use super::schema;
+use super::vigil::Vigil;
+
+#[derive(Debug)]
+pub(super) struct Database {
+    connection: Connection,
+    location: Location,
+    identity: Identity,
+    pins: Arc<Pins>,
+    boot_id: String,
+    rows: RefCell<HashMap<Nonce, i64>>,
+}
+
+/// What a committed transaction outlives.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Durability {
+    /// The death of every process. Nothing waits for the disk.
+    Crash,
+    /// A power failure. A term that was once told must never be told again.
+    PowerLoss,
+}
+
+/// What to do when there is no file.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Absence {
+    Mended,
+    Refused,
+}
+
+/// Processes that start at the same moment lock each other out while one of them makes the file.
+const OPEN_ATTEMPTS: u32 = 40;
+/// More than there are statements.
+const STATEMENTS_KEPT: usize = 64;
+
+impl Database {
+    /// Opens the file, unless somebody may still lead by another one that was there before.
+    pub(super) fn open(path: &Path, clock: &LeaseClock, vigil: &mut Vigil, absence: Absence) -> Result<Self, Fault> {
+        if absence == Absence::Refused && !path.exists() {
+            return Err(Fault::Missing);
+        }
+        let mut patience = Patience::new();
+        let mut failed = 0;
+        loop {
+            match Self::attempt(path, clock, vigil, absence) {
+                Err(fault) if failed < OPEN_ATTEMPTS && (fault.is_busy() || matches!(fault, Fault::Replaced)) => {
+                    patience.wait(failed);
+                    failed += 1;
+                }
+                result => return result,
+            }
+        }
+    }
+
+    /// The same, after a moment in which that may pass: leaders notice at once that their file is lost.
+    pub(super) fn open_patiently(
+        path: &Path,
+        clock: &LeaseClock,
+        vigil: &mut Vigil,
+        absence: Absence,
+    ) -> Result<Self, Fault> {
+        let mut patience = Patience::new();
+        for failed in 0..OPEN_ATTEMPTS {
+            match Self::open(path, clock, vigil, absence) {
+                Err(Fault::Awaited { .. }) => patience.wait(failed),
+                result => return result,
+            };
+        }
+        Self::open(path, clock, vigil, absence)
+    }
+
+    pub(super) fn location(&self) -> &Location {
+        &self.location
+    }
+
+    /// The rows of grants that were renewed in this file, so that the next renewal need not look for its names.
+    pub(super) fn rows(&self) -> &RefCell<HashMap<Nonce, i64>> {
+        &self.rows
+    }
+
+    /// Where those who use these files show that they live.
+    pub(super) fn registry(&self) -> Registry {
+        Registry::of(&self.location).with(self.identity, Arc::clone(&self.pins))
+    }
+
+    pub(super) fn identity(&self) -> Identity {
+        self.identity
+    }
+
+    /// Whether the files at the path are the ones that are open, and may be used.
+    pub(super) fn check_identity(&self) -> Result<(), Fault> {
+        if Identity::of(&self.location)? == self.identity { Ok(()) } else { Err(Fault::Replaced) }
+    }
+
+    /// Several reads of one state of the file.
+    pub(super) fn read<T>(&self, act: impl FnOnce(&Connection) -> Result<T, Fault>) -> Result<T, Fault> {
+        self.transact(TransactionBehavior::Deferred, act)
+    }
+
+    /// Reads and writes while nobody else writes.
+    pub(super) fn write<T>(
+        &self,
+        durability: Durability,
+        act: impl FnOnce(&Connection) -> Result<T, Fault>,
+    ) -> Result<T, Fault> {
+        // The lock comes first: a transaction that reads before it locks fails, without waiting, when somebody else
+        // wrote in between.
+        match durability {
+            Durability::Crash => self.transact(TransactionBehavior::Immediate, act),
+            Durability::PowerLoss => {
+                self.connection.execute_batch("PRAGMA synchronous = FULL")?;
+                let result = self.transact(TransactionBehavior::Immediate, act);
+                // If this fails, later transactions are slower, and that is all.
+                let _ = self.connection.execute_batch("PRAGMA synchronous = NORMAL");
+                result
+            }
+        }
+    }
+
+    /// Closes without touching files at the path that belong to somebody else by now.
+    pub(super) fn abandon(self) {
+        let _ = self.connection.set_db_config(DbConfig::SQLITE_DBCONFIG_NO_CKPT_ON_CLOSE, true);
+    }
+
+    fn attempt(path: &Path, clock: &LeaseClock, vigil: &mut Vigil, absence: Absence) -> Result<Self, Fault> {
+        let location = Location::find(path)?;
+        check_link(&location)?;
+        location.check_file_system()?;
+        making::prepare(&location, vigil, clock.now(), absence)?;
+        let flags =
+            OpenFlags::SQLITE_OPEN_READ_WRITE | OpenFlags::SQLITE_OPEN_NOFOLLOW | OpenFlags::SQLITE_OPEN_NO_MUTEX;
+        let connection = Connection::open_with_flags(&location.real, flags)?;
+        configure(&connection)?;
+        if connection.is_readonly("main")? {
+            return Err(Fault::Sqlite(rusqlite::Error::SqliteFailure(ffi::Error::new(ffi::SQLITE_READONLY), None)));
+        }
+        let registry = Registry::of(&location);
+        schema::prepare(&connection)?;
+        connection.execute_batch("PRAGMA synchronous = NORMAL")?;
+        adopt_boot(&connection, clock, &registry)?;
+        // From the first transaction on SQLite holds a lock that keeps the log in place, so what is seen now stays.
+        let identity = Identity::of(&location)?;
+        let pins = Arc::new(Pins::new(&location, &identity)?);
+        let (boot_id, rows) = (clock.boot_id().to_owned(), RefCell::default());
+        let database = Self { connection, location, identity, pins, boot_id, rows };
+        let checked = if tenure_sys::sqlite::has_moved(&database.connection) {
+            Err(Fault::Replaced)
+        } else {
+            vigil.check(&registry, clock.now(), |note| !note.is_of(&identity))
+        };
+        match checked {
+            Ok(()) => Ok(database),
+            Err(fault) => {
+                database.abandon();
+                Err(fault)
+            }
+        }
+    }
+
+    fn transact<T>(
+        &self,
+        behavior: TransactionBehavior,
+        act: impl FnOnce(&Connection) -> Result<T, Fault>,
+    ) -> Result<T, Fault> {
+        let transaction = Transaction::new_unchecked(&self.connection, behavior)?;
+        if boot_of_file(&transaction)?.as_deref() != Some(&self.boot_id) {
+            return Err(Fault::OtherBoot);
+        }
+        let result = act(&transaction)?;
+        transaction.commit().map_err(Fault::Commit)?;
+        Ok(result)
+    }
+}
+
+fn configure(connection: &Connection) -> Result<(), Fault> {
+    connection.busy_handler(Some(busy::wait_for_lock))?;
+    connection.set_prepared_statement_cache_capacity(STATEMENTS_KEPT);
+    for (option, on) in [
+        // Nothing in a file may make us run code of its own.
+        (DbConfig::SQLITE_DBCONFIG_DEFENSIVE, true),
+        (DbConfig::SQLITE_DBCONFIG_ENABLE_TRIGGER, false),
+        (DbConfig::SQLITE_DBCONFIG_ENABLE_VIEW, false),
+        (DbConfig::SQLITE_DBCONFIG_TRUSTED_SCHEMA, false),
+        // Otherwise SQLite compiles most statements anew whenever a parameter is bound, in search of a better plan.
+        (DbConfig::SQLITE_DBCONFIG_ENABLE_QPSG, true),
+    ] {
+        connection.set_db_config(option, on)?;
+    }
+    Ok(())
+}
+
+/// After a reboot every lease in the file is over.
+fn adopt_boot(connection: &Connection, clock: &LeaseClock, registry: &Registry) -> Result<(), Fault> {
+    if boot_of_file(connection)?.as_deref() == Some(clock.boot_id()) {
+        return Ok(());
+    }
+    let transaction = Transaction::new_unchecked(connection, TransactionBehavior::Immediate)?;
+    match boot_of_file(&transaction)? {
+        Some(boot_id) if boot_id == clock.boot_id() => return Ok(()),
+        // Whoever lives on this kernel lives in this boot, whatever its container says.
+        Some(_) if registry.has_living() => return Err(Fault::OtherBoot),
+        Some(_) | None => {}
+    }
+    transaction.execute_batch(include_str!("sql/new_boot.sql"))?;
+    transaction.execute(include_str!("sql/boot_put.sql"), [clock.boot_id()])?;
+    transaction.commit().map_err(Fault::Commit)
+}
+
+fn boot_of_file(connection: &Connection) -> Result<Option<String>, Fault> {
+    let mut statement = connection.prepare_cached(include_str!("sql/boot_of_file.sql"))?;
+    Ok(statement.query_row((), |row| row.get(0)).optional()?)
+}

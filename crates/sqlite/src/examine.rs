@@ -1,0 +1,140 @@
+//! What `tenure doctor` is told about a database file.
+
+use std::fs::{self, OpenOptions};
+use std::io::{self, Write};
+use std::os::unix::fs::OpenOptionsExt;
+use std::path::Path;
+use std::time::{Duration, Instant};
+
+use rustix::fs::statvfs;
+use tenure_store::{Finding, StoreError};
+
+use super::access::Seen;
+use super::database::{Database, Durability};
+use super::error::Fault;
+use super::schema::VERSION;
+use super::worker::Worker;
+
+/// A grant waits for this. Disks that take longer make elections slow, but not wrong.
+const SLOW_WRITE: Duration = Duration::from_millis(100);
+/// As much as a few transactions write.
+const PROBE_BYTES: usize = 64 << 10;
+/// Room for the log of some thousand renewals.
+const SPACE_MIN: u64 = 64 << 20;
+
+impl Worker {
+    /// Reads, writes, and looks at what is around the file.
+    pub(super) fn examine(&mut self) -> Vec<Finding> {
+        let path = self.path().to_owned();
+        let clock = Finding::good("clock", self.clock().describe());
+        let findings = self.on_file(|_, database| {
+            Ok(vec![
+                Finding::good("reach", format!("{} is open", path.display())),
+                Finding::good("file system", "local, with write-ahead logging"),
+                Finding::good("schema", format!("version {VERSION}")),
+                Finding::good(
+                    "name",
+                    "the file has one name and is not mounted by itself; mount directories, not files",
+                ),
+                rights(database)?,
+                writable(database),
+                space(database),
+            ])
+        });
+        match findings {
+            Ok(mut findings) => {
+                findings.push(clock);
+                findings
+            }
+            Err(error) => vec![Finding::bad("reach", describe(&error)), clock],
+        }
+    }
+}
+
+/// What others may do to the file and around it.
+fn rights(database: &Database) -> Result<Finding, Fault> {
+    let location = database.location();
+    let directory = location.real.parent().unwrap_or(&location.real);
+    let (file, around) = (Seen::at(&location.path)?, Seen::at(directory)?);
+    if let Some(file) = file.filter(Seen::is_readable_by_others) {
+        let detail =
+            format!("other users may read the file (mode {:04o}) and take its leases; chmod 0600 it", file.mode());
+        return Ok(Finding::warning("rights", detail));
+    }
+    match around.filter(Seen::is_open_to_others) {
+        Some(around) => {
+            let detail = format!(
+                "other users may delete the file, because they may write to {} (mode {:04o}); use a directory of mode \
+                 0700",
+                directory.display(),
+                around.mode()
+            );
+            Ok(Finding::warning("rights", detail))
+        }
+        None => Ok(Finding::good("rights", "only the owner of the file can read, write or delete it")),
+    }
+}
+
+fn writable(database: &Database) -> Finding {
+    let location = database.location();
+    let result = database.write(Durability::PowerLoss, touch).and_then(|()| time_write(&location.real));
+    match result {
+        Ok(took) => {
+            let detail = format!("a durable write took {:.3} ms", took.as_secs_f64() * 1_000.0);
+            if location.is_in_memory() {
+                let detail = format!("{detail}, but the file system is in memory: a reboot starts the terms over");
+                Finding::warning("writable", detail)
+            } else if took < SLOW_WRITE {
+                Finding::good("writable", detail)
+            } else {
+                Finding::warning("writable", format!("{detail}; elections wait for that"))
+            }
+        }
+        Err(fault) => Finding::bad("writable", describe(&fault.about(&location.path))),
+    }
+}
+
+/// Writes a file of its own beside the database: the log has room from earlier, even on a disk that is full.
+fn time_write(database: &Path) -> Result<Duration, Fault> {
+    let random = getrandom::u64().unwrap_or_default();
+    let mut path = database.as_os_str().to_owned();
+    path.push(format!("-probe-{random:016x}"));
+    let path = Path::new(&path);
+    let write = || {
+        let mut probe = OpenOptions::new().write(true).create_new(true).mode(0o600).open(path)?;
+        let before = Instant::now();
+        probe.write_all(&[0xA5; PROBE_BYTES])?;
+        probe.sync_all()?;
+        Ok(before.elapsed())
+    };
+    let took = write().map_err(|error: io::Error| Fault::io("write", path, error));
+    let _ = fs::remove_file(path);
+    took
+}
+
+/// Writes a page without changing what it says.
+fn touch(connection: &rusqlite::Connection) -> Result<(), Fault> {
+    connection.execute(include_str!("sql/boot_touch.sql"), ())?;
+    Ok(())
+}
+
+fn space(database: &Database) -> Finding {
+    let place = database.location().processes();
+    let place = place.parent().unwrap_or(&database.location().real);
+    match statvfs(place) {
+        Ok(space) => {
+            let free = space.f_bavail.saturating_mul(space.f_frsize);
+            let detail = format!("{} MiB free in {}", free >> 20, place.display());
+            if free < SPACE_MIN { Finding::warning("space", detail) } else { Finding::good("space", detail) }
+        }
+        Err(error) => Finding::warning("space", format!("cannot tell how much room is left: {error}")),
+    }
+}
+
+fn describe(error: &StoreError) -> String {
+    use std::error::Error as _;
+    match error.source() {
+        Some(source) => format!("{error} ({source})"),
+        None => error.to_string(),
+    }
+}

@@ -1,0 +1,178 @@
+//! The ledger: jobs and their ticks, as the worker thread writes them down. The rules are those of the core, applied to the
+//! rows of the job that is asked about.
+
+use std::collections::BTreeSet;
+
+use futures_util::future::BoxFuture;
+use tenure_core::JobName;
+use tenure_core::cron::Ledger;
+use tenure_store::ledger::{Claim, Claimed, Finish, JobLedger, JobOrder, JobReport, Open, Opened, Outcome};
+use tenure_store::{ElectionKey, Replies, StoreError};
+
+use super::SqliteStore;
+use super::books::{self, Known};
+use super::desk::{Answer, Desk};
+use super::error::Fault;
+use super::worker::Worker;
+
+impl JobLedger for SqliteStore {
+    fn open<'a>(&'a self, request: &'a Open) -> BoxFuture<'a, Result<Opened, StoreError>> {
+        let request = request.clone();
+        Box::pin(async move { self.jobs.run(move |worker| worker.open_jobs(&request)).await? })
+    }
+
+    fn claim<'a>(&'a self, batch: &'a [Claim]) -> BoxFuture<'a, Replies<Claimed>> {
+        self.run_batch(batch, Worker::claim)
+    }
+
+    fn finish<'a>(&'a self, batch: &'a [Finish]) -> BoxFuture<'a, Replies<bool>> {
+        self.run_batch(batch, Worker::finish)
+    }
+
+    fn jobs<'a>(&'a self, key: &'a ElectionKey, runs_max: usize) -> BoxFuture<'a, Result<Vec<JobReport>, StoreError>> {
+        let key = key.clone();
+        Box::pin(async move { self.jobs.run(move |worker| worker.report_jobs(&key, runs_max)).await? })
+    }
+
+    fn steer<'a>(
+        &'a self,
+        key: &'a ElectionKey,
+        job: &'a JobName,
+        order: JobOrder,
+    ) -> BoxFuture<'a, Result<bool, StoreError>> {
+        let (key, job) = (key.clone(), job.clone());
+        Box::pin(async move { self.jobs.run(move |worker| worker.steer_job(&key, &job, order)).await? })
+    }
+
+    fn forget<'a>(&'a self, key: &'a ElectionKey, job: &'a JobName) -> BoxFuture<'a, Result<bool, StoreError>> {
+        let (key, job) = (key.clone(), job.clone());
+        Box::pin(async move { self.jobs.run(move |worker| worker.forget_job(&key, &job)).await? })
+    }
+}
+
+impl Worker {
+    /// A mark that a power failure took back would let a tick fire twice, so it waits for the disk. So does a claim.
+    fn open_jobs(&mut self, request: &Open) -> Result<Opened, StoreError> {
+        self.on_file(|worker, database| worker.write_durably(database, |desk| desk.open_jobs(request)))
+    }
+
+    fn claim(&mut self, batch: &[Claim]) -> Replies<Claimed> {
+        if batch.is_empty() {
+            return Vec::new();
+        }
+        let answers = self.on_file(|worker, database| {
+            worker.write_durably(database, |desk| batch.iter().map(|claim| desk.claim(claim)).collect())
+        });
+        self.replies(batch, answers)
+    }
+
+    /// Only ticks that are given back wait for the disk: whoever tells it tells it once. Of other runs that a power failure
+    /// took back it is enough that they show as interrupted.
+    fn finish(&mut self, batch: &[Finish]) -> Replies<bool> {
+        let gives_back = batch.iter().any(|finish| finish.outcome == Outcome::NotBegun);
+        let answers = self.on_file(|worker, database| {
+            let finish_all = |desk: &mut Desk<'_>| batch.iter().map(|finish| desk.finish(finish)).collect();
+            if gives_back { worker.write_durably(database, finish_all) } else { worker.write(database, finish_all) }
+        });
+        self.replies(batch, answers)
+    }
+
+    fn report_jobs(&mut self, key: &ElectionKey, runs_max: usize) -> Result<Vec<JobReport>, StoreError> {
+        self.on_file(|_, database| {
+            database.read(|connection| {
+                let jobs = books::all(connection, key)?.into_iter();
+                let jobs = jobs.map(|known| known.with_latest_runs(connection, runs_max));
+                Ok(ledger_of(jobs.collect::<Result<Vec<_>, Fault>>()?.iter()).report(runs_max))
+            })
+        })
+    }
+
+    fn steer_job(&mut self, key: &ElectionKey, job: &JobName, order: JobOrder) -> Result<bool, StoreError> {
+        self.on_file(|worker, database| {
+            worker.write_durably(database, |desk| {
+                let known = books::find(desk.connection(), key, job)?;
+                desk.change(known, |ledger| ledger.steer(job, order, desk.unix_ms()))
+            })
+        })
+    }
+
+    fn forget_job(&mut self, key: &ElectionKey, job: &JobName) -> Result<bool, StoreError> {
+        self.on_file(|worker, database| {
+            worker.write_durably(database, |desk| {
+                let known = books::find(desk.connection(), key, job)?;
+                known.map_or(Ok(false), |known| known.delete(desk.connection()).map(|()| true))
+            })
+        })
+    }
+}
+
+impl Desk<'_> {
+    fn open_jobs(&self, request: &Open) -> Result<Opened, Fault> {
+        let Open { key, nonce, term, jobs } = request;
+        if !self.is_held_by(key, *nonce, *term)? {
+            return Ok(Opened::NotHolder);
+        }
+        let named: BTreeSet<&JobName> = jobs.iter().map(|open| &open.job).collect();
+        let connection = self.connection();
+        let look_closer = |known: Known| {
+            if named.contains(&known.job) { known.with_undone_runs(connection) } else { Ok(known) }
+        };
+        let before: Vec<Known> =
+            books::all(connection, key)?.into_iter().map(look_closer).collect::<Result<_, Fault>>()?;
+        let mut ledger = ledger_of(before.iter());
+        let opened = ledger.open(jobs, *term, self.unix_ms());
+        for known in &before {
+            if let Some(after) = ledger.jobs.remove(&known.job) {
+                known.save(connection, &after)?;
+            }
+        }
+        // What is left was not known before.
+        for (job, record) in &ledger.jobs {
+            books::create(connection, key, job, record)?;
+        }
+        Ok(opened)
+    }
+
+    fn claim(&self, claim: &Claim) -> Answer<Claimed> {
+        of_one_election(|| {
+            if !self.is_held_by(&claim.key, claim.nonce, claim.term)? {
+                return Ok(Claimed::NotHolder);
+            }
+            let known = books::find(self.connection(), &claim.key, &claim.job)?;
+            let known = known.map(|known| known.with_run(self.connection(), claim.tick)).transpose()?;
+            self.change(known, |ledger| ledger.claim(claim, self.unix_ms()))
+        })
+    }
+
+    fn finish(&self, finish: &Finish) -> Answer<bool> {
+        of_one_election(|| {
+            let known = books::find(self.connection(), &finish.key, &finish.job)?;
+            let known = known.map(|known| known.with_run(self.connection(), finish.tick)).transpose()?;
+            self.change(known, |ledger| ledger.finish(finish, self.unix_ms()))
+        })
+    }
+
+    /// One step on one job.
+    fn change<T>(&self, known: Option<Known>, act: impl FnOnce(&mut Ledger) -> T) -> Result<T, Fault> {
+        let mut ledger = ledger_of(known.iter());
+        let reply = act(&mut ledger);
+        if let Some(known) = known
+            && let Some(after) = ledger.jobs.get(&known.job)
+        {
+            known.save(self.connection(), after)?;
+        }
+        Ok(reply)
+    }
+}
+
+fn ledger_of<'a>(jobs: impl Iterator<Item = &'a Known>) -> Ledger {
+    Ledger { jobs: jobs.map(|known| (known.job.clone(), known.record.clone())).collect() }
+}
+
+/// A row that makes no sense is the trouble of one election. It is read before anything is written.
+fn of_one_election<T>(act: impl FnOnce() -> Result<T, Fault>) -> Answer<T> {
+    match act() {
+        Err(fault) if !fault.is_of_one_election() => Err(fault),
+        answer => Ok(answer),
+    }
+}

@@ -1,0 +1,149 @@
+//! Between rows and the record of an election.
+
+use rusqlite::{Connection, Row, params};
+use tenure_core::{CandidateId, Handover, Leader};
+use tenure_store::ElectionKey;
+
+use super::error::Fault;
+use super::forget::highest_forgotten;
+use super::value::{
+    from_duration, from_instant, from_metadata, from_nonce, from_process, from_u64, nonsense, to_candidate,
+    to_duration, to_instant, to_metadata, to_nonce, to_process, to_term, to_u64,
+};
+use tenure_core::record::{LeaseRecord, Record, Reservation, StandByRecord};
+
+/// An election's record and the number of its row.
+#[derive(Debug)]
+pub(super) struct Found {
+    pub(super) election: i64,
+    /// Of those who stand by only the ones who were [loaded](super::line::load).
+    pub(super) record: Record,
+    /// How many stand before whoever campaigns, without having been loaded.
+    pub(super) hidden: u32,
+}
+
+/// The record of an election, if it ever had a candidate, without those who stand by.
+pub(super) fn find(connection: &Connection, key: &ElectionKey) -> Result<Option<Found>, Fault> {
+    let mut statement = connection.prepare_cached(include_str!("sql/election_find.sql"))?;
+    let mut rows = statement.query([key.namespace.as_str(), key.name.as_str()])?;
+    let Some(row) = rows.next()? else { return Ok(None) };
+    let election = row.get(0)?;
+    let record = Record {
+        last_term: row.get::<_, Option<i64>>(1)?.map(to_term).transpose()?,
+        lease: lease_in(row)?,
+        reservation: reservation_in(row)?,
+        standing_by: Vec::new(),
+    };
+    Ok(Some(Found { election, record, hidden: 0 }))
+}
+
+/// Makes the row of an election that never had a candidate.
+pub(super) fn create(connection: &Connection, key: &ElectionKey) -> Result<Found, Fault> {
+    let mut statement = connection.prepare_cached(include_str!("sql/election_create.sql"))?;
+    let election = statement.insert([key.namespace.as_str(), key.name.as_str()])?;
+    // Its terms go on above those of elections that were forgotten: it may be one of them.
+    let last_term = highest_forgotten(connection, key)?.map(to_term).transpose()?;
+    Ok(Found { election, record: Record { last_term, ..Record::default() }, hidden: 0 })
+}
+
+/// Writes what is different in `after`.
+pub(super) fn save(connection: &Connection, before: &Found, after: &Record) -> Result<(), Fault> {
+    let Found { election, record: before, .. } = before;
+    if (before.last_term, &before.reservation) != (after.last_term, &after.reservation) {
+        let reserved = after.reservation.as_ref();
+        connection.prepare_cached(include_str!("sql/election_put.sql"))?.execute(params![
+            election,
+            after.last_term.map(|term| from_u64(term.get())),
+            reserved.map(|reservation| reservation.candidate.as_str()),
+            reserved.and_then(|reservation| reservation.nonce).map(from_nonce),
+            reserved.map(|reservation| from_instant(reservation.until)),
+        ])?;
+    }
+    match &after.lease {
+        lease if *lease == before.lease => {}
+        Some(lease) => save_lease(connection, *election, lease)?,
+        None => {
+            connection.prepare_cached(include_str!("sql/lease_delete.sql"))?.execute([election])?;
+            connection.prepare_cached(include_str!("sql/leader_delete.sql"))?.execute([election])?;
+        }
+    }
+    for left in before.standing_by.iter().filter(|old| !after.standing_by.iter().any(|new| new.nonce == old.nonce)) {
+        connection
+            .prepare_cached(include_str!("sql/stand_by_delete.sql"))?
+            .execute(params![election, from_nonce(left.nonce)])?;
+    }
+    for changed in after.standing_by.iter().filter(|new| !before.standing_by.contains(new)) {
+        save_stand_by(connection, *election, changed)?;
+    }
+    Ok(())
+}
+
+fn save_lease(connection: &Connection, election: i64, lease: &LeaseRecord) -> Result<(), Fault> {
+    connection.prepare_cached(include_str!("sql/lease_put.sql"))?.execute(params![
+        election,
+        from_u64(lease.leader.term.get()),
+        from_nonce(lease.nonce),
+        from_duration(lease.ttl),
+        from_instant(lease.expires_at),
+        lease.handover.is_some(),
+    ])?;
+    connection.prepare_cached(include_str!("sql/leader_put.sql"))?.execute(params![
+        election,
+        lease.leader.candidate.as_str(),
+        from_metadata(&lease.leader.metadata)?,
+        from_u64(lease.leader.since_unix_ms.unwrap_or_default()),
+        from_process(lease.process),
+        lease.handover.as_ref().and_then(|handover| handover.successor.as_ref()).map(CandidateId::as_str),
+    ])?;
+    Ok(())
+}
+
+fn save_stand_by(connection: &Connection, election: i64, stand_by: &StandByRecord) -> Result<(), Fault> {
+    connection.prepare_cached(include_str!("sql/stand_by_put.sql"))?.execute(params![
+        election,
+        from_nonce(stand_by.nonce),
+        stand_by.candidate.as_str(),
+        stand_by.priority.level(),
+        from_instant(stand_by.since),
+        from_u64(stand_by.since_unix_ms),
+        from_instant(stand_by.fresh_until),
+        from_process(stand_by.process),
+    ])?;
+    Ok(())
+}
+
+// Columns are numbered in the order of `election_find.sql`: names would be searched for in every row.
+
+fn lease_in(row: &Row<'_>) -> Result<Option<LeaseRecord>, Fault> {
+    let (term, candidate) = (row.get::<_, Option<i64>>(5)?, row.get::<_, Option<String>>(10)?);
+    let (term, candidate) = match (term, candidate) {
+        (Some(term), Some(candidate)) => (to_term(term)?, to_candidate(&candidate)?),
+        (None, None) => return Ok(None),
+        (Some(_), None) | (None, Some(_)) => return Err(nonsense("half a lease")),
+    };
+    let successor = row.get::<_, Option<String>>(14)?;
+    let successor = successor.as_deref().map(to_candidate).transpose()?;
+    Ok(Some(LeaseRecord {
+        leader: Leader {
+            candidate,
+            term,
+            since_unix_ms: Some(to_u64(row.get(12)?)?),
+            metadata: to_metadata(&row.get::<_, String>(11)?)?,
+        },
+        nonce: to_nonce(&row.get::<_, Vec<u8>>(6)?)?,
+        ttl: to_duration(row.get(7)?)?,
+        expires_at: to_instant(row.get(8)?)?,
+        process: to_process(&row.get::<_, Vec<u8>>(13)?)?,
+        handover: row.get::<_, bool>(9)?.then_some(Handover { successor }),
+    }))
+}
+
+fn reservation_in(row: &Row<'_>) -> Result<Option<Reservation>, Fault> {
+    let Some(candidate) = row.get::<_, Option<String>>(2)? else { return Ok(None) };
+    let nonce = row.get::<_, Option<Vec<u8>>>(3)?;
+    Ok(Some(Reservation {
+        candidate: to_candidate(&candidate)?,
+        nonce: nonce.as_deref().map(to_nonce).transpose()?,
+        until: to_instant(row.get(4)?)?,
+    }))
+}

@@ -1,0 +1,130 @@
+//! Errors of stores: what went wrong, and what became of the write.
+
+use std::error::Error as StdError;
+use std::fmt;
+use std::sync::Arc;
+
+use tenure_core::Failure;
+
+/// An operation of a store that did not succeed.
+///
+/// The message never carries credentials. The driver's own error is kept as the source.
+#[derive(Debug, Clone)]
+pub struct StoreError {
+    kind: StoreErrorKind,
+    failure: Failure,
+    message: Arc<str>,
+    source: Option<Arc<dyn StdError + Send + Sync>>,
+}
+
+/// What went wrong, for programs.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+#[non_exhaustive]
+pub enum StoreErrorKind {
+    /// The store cannot be reached, or is too busy to answer in time.
+    Unavailable,
+    /// The store, its file or its disk does not take writes.
+    ReadOnly,
+    /// There is no room left.
+    Full,
+    /// What was to be kept is larger than the store can keep.
+    TooLarge,
+    /// The store does not offer this at all.
+    Unsupported,
+    /// The store was made by a newer version of tenure, or lacks a migration.
+    Schema,
+    /// The store's data make no sense.
+    Corrupt,
+    /// The store does not let us.
+    Denied,
+    /// The store is not the one it was.
+    Replaced,
+    /// The address or its options cannot be used.
+    Configuration,
+    /// No answer came in time.
+    TimedOut,
+    /// Anything else.
+    Other,
+}
+
+impl StoreError {
+    /// An error after which it is certain that nothing was written.
+    pub fn refused(kind: StoreErrorKind, message: impl Into<String>) -> Self {
+        Self::new(kind, Failure::Refused, message)
+    }
+
+    /// An error before anything was sent.
+    pub fn not_sent(kind: StoreErrorKind, message: impl Into<String>) -> Self {
+        Self::new(kind, Failure::NotSent, message)
+    }
+
+    /// An error after which nobody knows whether something was written.
+    pub fn unknown(kind: StoreErrorKind, message: impl Into<String>) -> Self {
+        Self::new(kind, Failure::Unknown, message)
+    }
+
+    /// The store is not the one it was: nothing it says about earlier leases counts.
+    pub fn replaced(message: impl Into<String>) -> Self {
+        Self::new(StoreErrorKind::Replaced, Failure::Replaced, message)
+    }
+
+    /// A grant that must not be relied on, after a campaign. Whoever campaigned gives it back, and campaigns again under
+    /// another nonce.
+    pub fn unusable(kind: StoreErrorKind, message: impl Into<String>) -> Self {
+        Self::new(kind, Failure::Unusable, message)
+    }
+
+    /// Keeps the cause.
+    #[must_use]
+    pub fn caused_by(mut self, source: impl StdError + Send + Sync + 'static) -> Self {
+        self.source = Some(Arc::new(source));
+        self
+    }
+
+    /// What went wrong.
+    #[must_use]
+    pub fn kind(&self) -> StoreErrorKind {
+        self.kind
+    }
+
+    /// What became of the write.
+    #[must_use]
+    pub fn failure(&self) -> Failure {
+        self.failure
+    }
+
+    fn new(kind: StoreErrorKind, failure: Failure, message: impl Into<String>) -> Self {
+        Self { kind, failure, message: Arc::from(message.into()), source: None }
+    }
+}
+
+impl fmt::Display for StoreError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.message)
+    }
+}
+
+impl StdError for StoreError {
+    fn source(&self) -> Option<&(dyn StdError + 'static)> {
+        self.source.as_deref().map(|source| source as _)
+    }
+}
+
+/// An error with its causes: what it means for us, and what the system told us. A cause that only repeats what was said is
+/// left out.
+///
+/// ```
+/// use std::io::{Error, ErrorKind};
+///
+/// let cause = Error::new(ErrorKind::StorageFull, "no space left on device");
+/// let error = tenure::StoreError::refused(tenure::store::StoreErrorKind::Full, "cannot write").caused_by(cause);
+/// assert_eq!(tenure::with_causes(&error), "cannot write: no space left on device");
+/// ```
+#[must_use]
+pub fn with_causes(error: &dyn StdError) -> String {
+    let causes = std::iter::successors(error.source(), |cause| (*cause).source());
+    causes.fold(error.to_string(), |message, cause| {
+        let cause = cause.to_string();
+        if message.ends_with(&cause) { message } else { format!("{message}: {cause}") }
+    })
+}

@@ -1,0 +1,275 @@
+//! The reference store: inside one process, for tests, examples and as the measure of all others.
+
+mod bulletin;
+mod ledger;
+mod mailbox;
+
+use std::collections::{BTreeMap, VecDeque};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::time::Duration;
+
+use futures_util::future::{BoxFuture, ready};
+use futures_util::stream::{BoxStream, StreamExt, unfold};
+use tenure_core::cron::Ledger;
+use tenure_core::record::{Effects, Moment, ProcessToken, Record};
+use tenure_core::{CampaignReply, CandidateId, ElectionName, Namespace, Nonce, RenewReply, Term};
+use tokio::sync::broadcast;
+
+pub use self::mailbox::Messages;
+use crate::audience::Audience;
+use crate::clock::Clock;
+use crate::{
+    Bulletin, Campaign, Capabilities, ElectionKey, Finding, Forgetting, Hint, Interest, JobLedger, Mailbox,
+    Observation, Renew, Replies, Resign, Store, StoreError, Transition, Use,
+};
+
+/// Keeps elections in memory. Clones share them, so several candidates of one process can meet.
+///
+/// ```
+/// use tenure::{MemoryStore, Tenure};
+///
+/// let store = MemoryStore::new();
+/// let one = Tenure::with_store(store.clone())?;
+/// let other = Tenure::with_store(store)?;
+/// # Ok::<(), tenure::Error>(())
+/// ```
+#[derive(Debug, Clone)]
+pub struct MemoryStore {
+    clock: Clock,
+    elections: Arc<Mutex<BTreeMap<ElectionKey, Kept>>>,
+    /// The highest term that was forgotten, by namespace. Locked while `elections` is, and never the other way round.
+    forgotten: Arc<Mutex<BTreeMap<Namespace, Term>>>,
+    hints: broadcast::Sender<Hint>,
+    message_hints: broadcast::Sender<Hint>,
+    audience: Arc<Audience>,
+}
+
+/// All that is kept of one election.
+#[derive(Debug, Default)]
+struct Kept {
+    record: Record,
+    history: VecDeque<Transition>,
+    messages: Messages,
+    ledger: Ledger,
+}
+
+const HISTORY_MAX: usize = 1_000;
+const HINTS_KEPT: usize = 256;
+
+impl MemoryStore {
+    /// An empty store.
+    #[must_use]
+    pub fn new() -> Self {
+        Self::with_clock(Clock::boottime())
+    }
+
+    /// An empty store whose leases run on this clock.
+    #[must_use]
+    pub fn with_clock(clock: Clock) -> Self {
+        let [hints, message_hints] = [(); 2].map(|()| broadcast::Sender::new(HINTS_KEPT));
+        Self {
+            clock,
+            elections: Arc::default(),
+            forgotten: Arc::default(),
+            hints,
+            message_hints,
+            audience: Arc::default(),
+        }
+    }
+
+    /// One atomic step on one election.
+    fn step<T>(&self, key: &ElectionKey, act: impl FnOnce(&mut Record, &Moment<'_>, &mut Effects) -> T) -> T {
+        let mut elections = self.elections();
+        let kept = elections.entry(key.clone()).or_default();
+        let mut effects = Effects::default();
+        let reply = act(&mut kept.record, &self.moment(), &mut effects);
+        let news = !effects.transitions.is_empty() || !effects.wake.is_empty();
+        kept.history.extend(effects.transitions);
+        while kept.history.len() > HISTORY_MAX {
+            kept.history.pop_front();
+        }
+        drop(elections);
+        if news {
+            // Nobody may be listening, and that is fine: a hint is only a hint.
+            let _ = self.hints.send(Hint::at(key.clone()));
+        }
+        reply
+    }
+
+    /// The highest term that was forgotten in a namespace.
+    fn forgotten(&self) -> MutexGuard<'_, BTreeMap<Namespace, Term>> {
+        self.forgotten.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    fn forget(&self, key: &ElectionKey, idle_for: Duration) -> Forgetting {
+        let at = self.moment();
+        let mut elections = self.elections();
+        let Some(kept) = elections.get_mut(key).filter(|kept| kept.record.last_term.is_some()) else {
+            return Forgetting::Unknown;
+        };
+        if kept.messages.are_waiting() {
+            return Forgetting::InUse(Use::Messages);
+        }
+        let mut effects = Effects::default();
+        let used = kept.record.lay_down(&at, &mut effects);
+        kept.history.extend(effects.transitions);
+        let idle = kept.history.back().map(|newest| at.unix_ms.saturating_sub(newest.at_unix_ms));
+        let is_recent = idle.is_some_and(|idle| Duration::from_millis(idle) < idle_for);
+        if let Some(used) = used.or(is_recent.then_some(Use::Recent)) {
+            return Forgetting::InUse(used);
+        }
+        let mut forgotten = self.forgotten();
+        let highest = forgotten.get(&key.namespace).copied().max(kept.record.last_term);
+        highest.map(|highest| forgotten.insert(key.namespace.clone(), highest));
+        elections.remove(key);
+        Forgetting::Forgotten
+    }
+
+    /// One atomic step on what is kept beside the lease of one election.
+    fn with_kept<T>(&self, key: &ElectionKey, act: impl FnOnce(&mut Kept) -> T) -> T {
+        act(self.elections().entry(key.clone()).or_default())
+    }
+
+    /// The same for whoever leads; `None` for whoever does not.
+    fn if_held<T>(&self, key: &ElectionKey, nonce: Nonce, term: Term, act: impl FnOnce(&mut Kept) -> T) -> Option<T> {
+        let mut elections = self.elections();
+        let kept = elections.get_mut(key)?;
+        kept.record.is_held_by(nonce, term, &self.moment()).then(|| act(kept))
+    }
+
+    fn hint_messages(&self, key: &ElectionKey) {
+        // Nobody may be listening, and that is fine: a hint is only a hint.
+        let _ = self.message_hints.send(Hint::at(key.clone()));
+    }
+
+    /// The wall clock of this store.
+    fn unix_ms(&self) -> u64 {
+        self.clock.unix_ms()
+    }
+
+    /// Those who listen to broadcasts, through whichever clone.
+    fn audience(&self) -> &Arc<Audience> {
+        &self.audience
+    }
+
+    fn moment(&self) -> Moment<'static> {
+        Moment {
+            now: self.clock.now(),
+            unix_ms: self.clock.unix_ms(),
+            process: ProcessToken::default(),
+            is_gone: &|_: ProcessToken| false,
+        }
+    }
+
+    /// A panic elsewhere cannot have left a record half changed: every step is made of plain assignments.
+    fn elections(&self) -> MutexGuard<'_, BTreeMap<ElectionKey, Kept>> {
+        self.elections.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+impl Default for MemoryStore {
+    fn default() -> Self {
+        Self::new()
+    }
+}
+
+impl Store for MemoryStore {
+    fn capabilities(&self) -> Capabilities {
+        Capabilities {
+            name: "memory",
+            statement: "Elections inside one process only; everything is forgotten when it ends.",
+            pushes: true,
+            sees_death: false,
+            ttl_min: Duration::from_millis(1),
+            lacks: &[],
+        }
+    }
+
+    fn campaign<'a>(&'a self, batch: &'a [Campaign]) -> BoxFuture<'a, Replies<CampaignReply>> {
+        let step = |request: &Campaign| {
+            Ok(self.step(&request.key, |record, at, effects| {
+                record.last_term = record.last_term.or_else(|| self.forgotten().get(&request.key.namespace).copied());
+                record.campaign(request, at, effects)
+            }))
+        };
+        Box::pin(ready(batch.iter().map(step).collect()))
+    }
+
+    fn renew<'a>(&'a self, batch: &'a [Renew]) -> BoxFuture<'a, Replies<RenewReply>> {
+        let step = |request: &Renew| Ok(self.step(&request.key, |record, at, _| record.renew(request, at)));
+        Box::pin(ready(batch.iter().map(step).collect()))
+    }
+
+    fn resign<'a>(&'a self, batch: &'a [Resign]) -> BoxFuture<'a, Replies<()>> {
+        let step = |request: &Resign| {
+            self.step(&request.key, |record, at, effects| record.resign(request, at, effects));
+            Ok(())
+        };
+        Box::pin(ready(batch.iter().map(step).collect()))
+    }
+
+    fn observe<'a>(&'a self, batch: &'a [ElectionKey]) -> BoxFuture<'a, Replies<Observation>> {
+        let elections = self.elections();
+        let at = self.moment();
+        let look = |key| Ok(elections.get(key).map(|kept| kept.record.observe(&at)).unwrap_or_default());
+        Box::pin(ready(batch.iter().map(look).collect()))
+    }
+
+    fn elections<'a>(&'a self, namespace: &'a Namespace) -> BoxFuture<'a, Result<Vec<ElectionName>, StoreError>> {
+        let elections = self.elections();
+        // A record without a term was only asked about: nobody ever campaigned there.
+        let had_candidate = |kept: &Kept| kept.record.last_term.is_some();
+        let here = elections.iter().filter(|(key, kept)| key.namespace == *namespace && had_candidate(kept));
+        Box::pin(ready(Ok(here.map(|(key, _)| key.name.clone()).collect())))
+    }
+
+    fn request_handover<'a>(
+        &'a self,
+        key: &'a ElectionKey,
+        successor: Option<&'a CandidateId>,
+    ) -> BoxFuture<'a, Result<bool, StoreError>> {
+        let asked = self.step(key, |record, at, effects| record.request_handover(successor, at, effects));
+        Box::pin(ready(Ok(asked)))
+    }
+
+    fn history<'a>(&'a self, key: &'a ElectionKey, limit: usize) -> BoxFuture<'a, Result<Vec<Transition>, StoreError>> {
+        let elections = self.elections();
+        let latest = elections.get(key).map(|kept| kept.history.iter().rev().take(limit).cloned().collect());
+        Box::pin(ready(Ok(latest.unwrap_or_default())))
+    }
+
+    fn forget<'a>(&'a self, key: &'a ElectionKey, idle_for: Duration) -> BoxFuture<'a, Result<Forgetting, StoreError>> {
+        Box::pin(ready(Ok(self.forget(key, idle_for))))
+    }
+
+    fn watch(&self, interest: Interest) -> BoxStream<'static, Hint> {
+        let hints = match interest {
+            Interest::Own | Interest::All => &self.hints,
+            Interest::Messages => &self.message_hints,
+        };
+        unfold(hints.subscribe(), |mut hints| async {
+            match hints.recv().await {
+                Ok(hint) => Some((hint, hints)),
+                Err(broadcast::error::RecvError::Lagged(_)) => Some((Hint::anywhere(), hints)),
+                Err(broadcast::error::RecvError::Closed) => None,
+            }
+        })
+        .boxed()
+    }
+
+    fn mailbox(&self) -> Option<&dyn Mailbox> {
+        Some(self)
+    }
+
+    fn ledger(&self) -> Option<&dyn JobLedger> {
+        Some(self)
+    }
+
+    fn bulletin(&self) -> Option<&dyn Bulletin> {
+        Some(self)
+    }
+
+    fn examine(&self) -> BoxFuture<'_, Vec<Finding>> {
+        Box::pin(ready(vec![Finding::warning("reach", "the memory store ends with this process")]))
+    }
+}

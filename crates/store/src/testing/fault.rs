@@ -1,0 +1,105 @@
+//! What can happen to a call, and to which calls.
+
+use std::time::Duration;
+
+use crate::StoreError;
+
+/// The operations of a store that faults can be injected into and that are counted.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
+#[non_exhaustive]
+pub enum Operation {
+    /// [`Store::campaign`](crate::Store::campaign).
+    Campaign,
+    /// [`Store::renew`](crate::Store::renew).
+    Renew,
+    /// [`Store::resign`](crate::Store::resign).
+    Resign,
+    /// [`Store::observe`](crate::Store::observe).
+    Observe,
+    /// [`Store::elections`](crate::Store::elections).
+    Elections,
+    /// [`Store::request_handover`](crate::Store::request_handover).
+    RequestHandover,
+    /// [`Store::history`](crate::Store::history).
+    History,
+    /// [`Store::forget`](crate::Store::forget).
+    Forget,
+    /// [`Mailbox::send`](crate::Mailbox::send).
+    Send,
+    /// [`Mailbox::receive`](crate::Mailbox::receive).
+    Receive,
+    /// [`Mailbox::settle`](crate::Mailbox::settle).
+    Settle,
+    /// [`Mailbox::list`](crate::Mailbox::list).
+    ListMessages,
+    /// [`Mailbox::requeue`](crate::Mailbox::requeue).
+    Requeue,
+    /// [`Bulletin::broadcast`](crate::Bulletin::broadcast).
+    Broadcast,
+    /// [`JobLedger::open`](crate::JobLedger::open).
+    OpenJobs,
+    /// [`JobLedger::claim`](crate::JobLedger::claim).
+    Claim,
+    /// [`JobLedger::finish`](crate::JobLedger::finish).
+    Finish,
+    /// [`JobLedger::jobs`](crate::JobLedger::jobs).
+    ListJobs,
+    /// [`JobLedger::forget`](crate::JobLedger::forget).
+    ForgetJob,
+    /// [`JobLedger::steer`](crate::JobLedger::steer).
+    SteerJob,
+}
+
+impl Operation {
+    /// All of them.
+    pub const ALL: [Self; 20] = [
+        Self::Campaign,
+        Self::Renew,
+        Self::Resign,
+        Self::Observe,
+        Self::Elections,
+        Self::RequestHandover,
+        Self::History,
+        Self::Forget,
+        Self::Send,
+        Self::Receive,
+        Self::Settle,
+        Self::ListMessages,
+        Self::Requeue,
+        Self::Broadcast,
+        Self::OpenJobs,
+        Self::Claim,
+        Self::Finish,
+        Self::ListJobs,
+        Self::ForgetJob,
+        Self::SteerJob,
+    ];
+}
+
+/// What happens to a call.
+#[derive(Debug, Clone)]
+#[non_exhaustive]
+pub enum Fault {
+    /// Never reaches the store; the caller is told so at once.
+    LoseRequest,
+    /// Is executed, but the answer is lost; the caller is told that nobody knows.
+    LoseReply,
+    /// Is executed, but the caller never hears of it, not even an error.
+    SwallowReply,
+    /// Never reaches the store, and the caller never hears of it.
+    BlackHole,
+    /// Fails with this error without reaching the store.
+    Fail(StoreError),
+    /// Panics without reaching the store, as a store with a mistake in it does.
+    Panic,
+    /// Is executed twice; the caller gets the second answer.
+    Duplicate,
+    /// Is executed at once, but answered only after this much time on the clock of the
+    /// [`FaultyStore`](super::FaultyStore).
+    DelayReply(Duration),
+    /// Is executed at once, but answered only after a [release](super::FaultyStore::release).
+    HoldReply,
+    /// Is executed only after a [release](super::FaultyStore::release), even if the caller has given up by then: the
+    /// request was on its way.
+    HoldRequest,
+}

@@ -1,0 +1,387 @@
+//! A store whose requests and replies go astray when a test says so.
+
+mod bulletin;
+mod ledger;
+mod mailbox;
+
+use std::collections::{BTreeMap, VecDeque};
+use std::future::{pending, ready};
+use std::os::fd::OwnedFd;
+use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::time::Duration;
+
+use futures_util::future::BoxFuture;
+use futures_util::stream::{BoxStream, StreamExt};
+use tenure_core::{CampaignReply, CandidateId, ElectionName, Namespace, RenewReply};
+use tokio::sync::{oneshot, watch};
+
+use super::{Fault, Operation};
+use crate::clock::Clock;
+use crate::{
+    Bulletin, Campaign, Capabilities, ElectionKey, Finding, Forgetting, Hint, Interest, JobLedger, Mailbox,
+    Observation, Renew, Replies, Resign, Store, StoreError, StoreErrorKind, Transition,
+};
+
+/// Wraps a store and does to its calls what a network would do on a bad day, when it is told to.
+///
+/// ```
+/// # #[tokio::main(flavor = "current_thread")]
+/// # async fn main() {
+/// use std::sync::Arc;
+///
+/// use tenure::store::{ElectionKey, MemoryStore, Store};
+/// use tenure::testing::{Fault, FaultyStore, Operation};
+/// use tenure_core::{ElectionName, Failure, Namespace};
+///
+/// let store = FaultyStore::new(Arc::new(MemoryStore::new()));
+/// let keys = ["a", "b"].map(|name| ElectionKey {
+///     namespace: Namespace::default(),
+///     name: ElectionName::new(name).expect("a valid name"),
+/// });
+///
+/// store.inject(Operation::Observe, Fault::LoseReply);
+/// let replies = store.observe(&keys).await;
+/// assert_eq!(replies[0].as_ref().expect_err("lost").failure(), Failure::Unknown);
+///
+/// store.heal();
+/// assert!(store.observe(&keys).await.iter().all(Result::is_ok));
+/// assert_eq!((store.calls(Operation::Observe), store.requests(Operation::Observe)), (2, 4));
+/// # }
+/// ```
+///
+/// Give it to the code under test as the `Arc<dyn Store>` that it is, and keep a clone to pull the strings. Faults
+/// last until they are [cleared](Self::clear) or everything is [healed](Self::heal); those injected
+/// [once](Self::inject_once) come first and strike one call each. The fault of a call is chosen when the call is made.
+#[derive(Debug)]
+pub struct FaultyStore {
+    inner: Arc<dyn Store>,
+    clock: Clock,
+    plan: Mutex<BTreeMap<Operation, Plan>>,
+    /// Grows with every release; whoever is held waits for it to change.
+    releases: watch::Sender<u64>,
+    hints_dropped: Arc<AtomicBool>,
+    /// How many hints are to panic.
+    hints_broken: Arc<AtomicUsize>,
+}
+
+/// What is to happen to the calls of one operation, and what has.
+#[derive(Debug, Default)]
+struct Plan {
+    lasting: Option<Fault>,
+    once: VecDeque<Fault>,
+    calls: usize,
+    requests: usize,
+}
+
+impl FaultyStore {
+    /// Wraps a store. Without faults it behaves as that store does.
+    #[must_use]
+    pub fn new(inner: Arc<dyn Store>) -> Arc<Self> {
+        Self::with_clock(inner, Clock::boottime())
+    }
+
+    /// Wraps a store; [delays](Fault::DelayReply) are counted on this clock.
+    #[must_use]
+    pub fn with_clock(inner: Arc<dyn Store>, clock: Clock) -> Arc<Self> {
+        let (releases, _) = watch::channel(0);
+        Arc::new(Self {
+            inner,
+            clock,
+            plan: Mutex::default(),
+            releases,
+            hints_dropped: Arc::default(),
+            hints_broken: Arc::default(),
+        })
+    }
+
+    /// From now on this happens to every call of the operation.
+    pub fn inject(&self, operation: Operation, fault: Fault) {
+        self.plan().entry(operation).or_default().lasting = Some(fault);
+    }
+
+    /// From now on this happens to every call.
+    pub fn inject_everywhere(&self, fault: &Fault) {
+        for operation in Operation::ALL {
+            self.inject(operation, fault.clone());
+        }
+    }
+
+    /// This happens to the next call of the operation, after those that were injected once before.
+    pub fn inject_once(&self, operation: Operation, fault: Fault) {
+        self.plan().entry(operation).or_default().once.push_back(fault);
+    }
+
+    /// Nothing more happens to calls of the operation. Those that are held stay held.
+    pub fn clear(&self, operation: Operation) {
+        let mut plan = self.plan();
+        let plan = plan.entry(operation).or_default();
+        plan.lasting = None;
+        plan.once.clear();
+    }
+
+    /// Lets go of all calls that are held now. Later ones are held again if that is their fault.
+    pub fn release(&self) {
+        self.releases.send_modify(|releases| *releases += 1);
+    }
+
+    /// Ends all faults, lets go of all calls that are held, and lets hints pass.
+    pub fn heal(&self) {
+        for operation in Operation::ALL {
+            self.clear(operation);
+        }
+        self.drop_hints(false);
+        self.release();
+    }
+
+    /// Whether hints are lost from now on.
+    pub fn drop_hints(&self, dropped: bool) {
+        self.hints_dropped.store(dropped, Ordering::Release);
+    }
+
+    /// The next so many hints panic on the thread that waits for them.
+    pub fn break_hints(&self, count: usize) {
+        self.hints_broken.store(count, Ordering::Release);
+    }
+
+    /// How often the operation was called, whatever became of it.
+    #[must_use]
+    pub fn calls(&self, operation: Operation) -> usize {
+        self.plan().get(&operation).map_or(0, |plan| plan.calls)
+    }
+
+    /// How many requests those calls carried in their batches.
+    #[must_use]
+    pub fn requests(&self, operation: Operation) -> usize {
+        self.plan().get(&operation).map_or(0, |plan| plan.requests)
+    }
+
+    /// Begins to count anew.
+    pub fn forget_counts(&self) {
+        self.plan().values_mut().for_each(|plan| (plan.calls, plan.requests) = (0, 0));
+    }
+
+    /// Counts the call when it is made, and lets happen to it what is to happen.
+    fn call<T: Answer>(
+        &self,
+        operation: Operation,
+        requests: usize,
+        execute: impl Fn(Arc<dyn Store>) -> BoxFuture<'static, T> + Send + 'static,
+    ) -> BoxFuture<'static, T> {
+        let fault = self.next_fault(operation, requests);
+        let (inner, mut releases) = (Arc::clone(&self.inner), self.releases.subscribe());
+        let clock = self.clock.clone();
+        let Some(fault) = fault else { return execute(inner) };
+        Box::pin(async move {
+            match fault {
+                Fault::LoseRequest => T::failed(&lost_request(), requests),
+                Fault::LoseReply => {
+                    execute(inner).await;
+                    T::failed(&lost_reply(), requests)
+                }
+                Fault::SwallowReply => {
+                    execute(inner).await;
+                    pending().await
+                }
+                Fault::BlackHole => pending().await,
+                Fault::Fail(error) => T::failed(&error, requests),
+                Fault::Panic => panic_on_purpose(),
+                Fault::Duplicate => {
+                    execute(Arc::clone(&inner)).await;
+                    execute(inner).await
+                }
+                Fault::DelayReply(delay) => {
+                    let due = clock.now() + delay;
+                    let answer = execute(inner).await;
+                    clock.sleep_until(due).await;
+                    answer
+                }
+                Fault::HoldReply => {
+                    let answer = execute(inner).await;
+                    released(&mut releases).await;
+                    answer
+                }
+                Fault::HoldRequest => late(releases, move || execute(inner)).await,
+            }
+        })
+    }
+
+    fn next_fault(&self, operation: Operation, requests: usize) -> Option<Fault> {
+        let mut plan = self.plan();
+        let plan = plan.entry(operation).or_default();
+        plan.calls += 1;
+        plan.requests += requests;
+        plan.once.pop_front().or_else(|| plan.lasting.clone())
+    }
+
+    /// A test that panicked elsewhere left the plan as it was: it is made of plain assignments.
+    fn plan(&self) -> MutexGuard<'_, BTreeMap<Operation, Plan>> {
+        self.plan.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+impl Store for FaultyStore {
+    fn capabilities(&self) -> Capabilities {
+        self.inner.capabilities()
+    }
+
+    fn campaign<'a>(&'a self, batch: &'a [Campaign]) -> BoxFuture<'a, Replies<CampaignReply>> {
+        let batch: Arc<[Campaign]> = batch.into();
+        self.call(Operation::Campaign, batch.len(), move |inner| {
+            let batch = Arc::clone(&batch);
+            Box::pin(async move { inner.campaign(&batch).await })
+        })
+    }
+
+    fn renew<'a>(&'a self, batch: &'a [Renew]) -> BoxFuture<'a, Replies<RenewReply>> {
+        let batch: Arc<[Renew]> = batch.into();
+        self.call(Operation::Renew, batch.len(), move |inner| {
+            let batch = Arc::clone(&batch);
+            Box::pin(async move { inner.renew(&batch).await })
+        })
+    }
+
+    fn resign<'a>(&'a self, batch: &'a [Resign]) -> BoxFuture<'a, Replies<()>> {
+        let batch: Arc<[Resign]> = batch.into();
+        self.call(Operation::Resign, batch.len(), move |inner| {
+            let batch = Arc::clone(&batch);
+            Box::pin(async move { inner.resign(&batch).await })
+        })
+    }
+
+    fn observe<'a>(&'a self, batch: &'a [ElectionKey]) -> BoxFuture<'a, Replies<Observation>> {
+        let batch: Arc<[ElectionKey]> = batch.into();
+        self.call(Operation::Observe, batch.len(), move |inner| {
+            let batch = Arc::clone(&batch);
+            Box::pin(async move { inner.observe(&batch).await })
+        })
+    }
+
+    fn elections<'a>(&'a self, namespace: &'a Namespace) -> BoxFuture<'a, Result<Vec<ElectionName>, StoreError>> {
+        let namespace = namespace.clone();
+        self.call(Operation::Elections, 1, move |inner| {
+            let namespace = namespace.clone();
+            Box::pin(async move { inner.elections(&namespace).await })
+        })
+    }
+
+    fn request_handover<'a>(
+        &'a self,
+        key: &'a ElectionKey,
+        successor: Option<&'a CandidateId>,
+    ) -> BoxFuture<'a, Result<bool, StoreError>> {
+        let (key, successor) = (key.clone(), successor.cloned());
+        self.call(Operation::RequestHandover, 1, move |inner| {
+            let (key, successor) = (key.clone(), successor.clone());
+            Box::pin(async move { inner.request_handover(&key, successor.as_ref()).await })
+        })
+    }
+
+    fn history<'a>(&'a self, key: &'a ElectionKey, limit: usize) -> BoxFuture<'a, Result<Vec<Transition>, StoreError>> {
+        let key = key.clone();
+        self.call(Operation::History, 1, move |inner| {
+            let key = key.clone();
+            Box::pin(async move { inner.history(&key, limit).await })
+        })
+    }
+
+    fn forget<'a>(&'a self, key: &'a ElectionKey, idle_for: Duration) -> BoxFuture<'a, Result<Forgetting, StoreError>> {
+        let key = key.clone();
+        self.call(Operation::Forget, 1, move |inner| {
+            let key = key.clone();
+            Box::pin(async move { inner.forget(&key, idle_for).await })
+        })
+    }
+
+    fn watch(&self, interest: Interest) -> BoxStream<'static, Hint> {
+        let (dropped, broken) = (Arc::clone(&self.hints_dropped), Arc::clone(&self.hints_broken));
+        let passes = move |_: &Hint| {
+            if broken.fetch_update(Ordering::AcqRel, Ordering::Acquire, |left| left.checked_sub(1)).is_ok() {
+                panic_on_purpose();
+            }
+            ready(!dropped.load(Ordering::Acquire))
+        };
+        self.inner.watch(interest).filter(passes).boxed()
+    }
+
+    fn life_line(&self) -> Option<OwnedFd> {
+        self.inner.life_line()
+    }
+
+    fn mailbox(&self) -> Option<&dyn Mailbox> {
+        self.inner.mailbox().map(|_| self as _)
+    }
+
+    fn bulletin(&self) -> Option<&dyn Bulletin> {
+        self.inner.bulletin().map(|_| self as _)
+    }
+
+    fn ledger(&self) -> Option<&dyn JobLedger> {
+        self.inner.ledger().map(|_| self as _)
+    }
+
+    /// Whatever else is ready on the runtime goes first, so that a test which waits for this knows that it has.
+    fn examine(&self) -> BoxFuture<'_, Vec<Finding>> {
+        Box::pin(async {
+            tokio::task::yield_now().await;
+            self.inner.examine().await
+        })
+    }
+}
+
+/// What an operation answers, with a way to say that it failed.
+trait Answer: Send + 'static {
+    fn failed(error: &StoreError, requests: usize) -> Self;
+}
+
+impl<T: Send + 'static> Answer for Result<T, StoreError> {
+    fn failed(error: &StoreError, _requests: usize) -> Self {
+        Err(error.clone())
+    }
+}
+
+impl<T: Send + 'static> Answer for Replies<T> {
+    fn failed(error: &StoreError, requests: usize) -> Self {
+        std::iter::repeat_with(|| Err(error.clone())).take(requests).collect()
+    }
+}
+
+/// Executes after the next release, in a task of its own: a request under way does not care whether its sender waits.
+async fn late<T: Answer>(
+    mut releases: watch::Receiver<u64>,
+    execute: impl FnOnce() -> BoxFuture<'static, T> + Send + 'static,
+) -> T {
+    let (answer, answered) = oneshot::channel();
+    tokio::spawn(async move {
+        released(&mut releases).await;
+        // The sender may have given up, and that is fine: it has been executed all the same.
+        let _ = answer.send(execute().await);
+    });
+    match answered.await {
+        Ok(answer) => answer,
+        Err(_) => pending().await,
+    }
+}
+
+/// Completes at the next release; never when the store is gone, because then nobody can release anything.
+async fn released(releases: &mut watch::Receiver<u64>) {
+    if releases.changed().await.is_err() {
+        pending::<()>().await;
+    }
+}
+
+#[expect(clippy::panic, reason = "it is what a test wants to happen")]
+fn panic_on_purpose() -> ! {
+    panic!("the store panicked on purpose")
+}
+
+fn lost_request() -> StoreError {
+    StoreError::not_sent(StoreErrorKind::Unavailable, "the request was lost on purpose")
+}
+
+fn lost_reply() -> StoreError {
+    StoreError::unknown(StoreErrorKind::TimedOut, "the reply was lost on purpose")
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,141 @@
+//! The stores that elections can be held in, and the contract that they keep.
+//!
+//! Implement [`Store`] and run the conformance suite (feature `conformance`) on it; nothing else is needed to make
+//! every feature of this crate work on a new backend.
+//!
+//! [`open`] leads from an address to a store.
+
+use std::sync::Arc;
+
+#[cfg(feature = "postgres")]
+pub use tenure_postgres as postgres;
+#[cfg(feature = "redis")]
+pub use tenure_redis as redis;
+#[cfg(feature = "sqlite")]
+pub use tenure_sqlite as sqlite;
+pub use tenure_store::{
+    Broadcast, Bulletin, BulletinPromises, Campaign, Capabilities, Change, ElectionKey, Feature, Finding, Forgetting,
+    Heard, Hint, Interest, JobLedger, Lease, Line, Mailbox, MailboxPromises, MemoryStore, Message, MessageId,
+    Observation, Post, RESERVATION, Receive, Received, Renew, Replies, Resign, Settle, Settled, Shelf, StandBy, Store,
+    StoreError, StoreErrorKind, StoreUrl, Transition, Use, Verdict, WOKEN_BY_RESIGNATION, bulletin, ledger, mailbox,
+};
+
+#[cfg(feature = "postgres")]
+use self::postgres::{AdvisoryStore, PostgresConfig, PostgresStore};
+#[cfg(feature = "redis")]
+use self::redis::{RedisConfig, RedisStore};
+#[cfg(feature = "sqlite")]
+use self::sqlite::SqliteStore;
+
+/// Opens the store behind a URL.
+///
+/// | URL | store |
+/// |---|---|
+/// | `sqlite:PATH` | a file, shared by the processes of one machine |
+/// | `redis://HOST`, `rediss://HOST` | a Redis or Valkey server, plain or with TLS |
+/// | `redis+sentinel://HOST,HOST/NAME` | the primary that sentinels know by this name |
+/// | `redis+cluster://HOST,HOST` | a cluster |
+/// | `postgres://HOST/DATABASE` | a table of PostgreSQL |
+/// | `postgres+advisory://HOST/DATABASE` | advisory locks of PostgreSQL |
+/// | `env:` | the Redis that the variables of `LeaderService` name, under its keys |
+/// | `memory:` | this process only |
+///
+/// # Errors
+/// When the scheme is unknown, or the store cannot be opened. The message never shows a password.
+pub fn open(url: &StoreUrl) -> Result<Arc<dyn Store>, StoreError> {
+    match url.scheme() {
+        "memory" => Ok(Arc::new(MemoryStore::new())),
+        #[cfg(feature = "sqlite")]
+        "sqlite" => Ok(Arc::new(SqliteStore::open(sqlite::path_of(url.rest())?)?)),
+        #[cfg(feature = "redis")]
+        "redis" | "rediss" | "valkey" | "valkeys" | "redis+sentinel" | "rediss+sentinel" | "redis+cluster"
+        | "rediss+cluster" => Ok(Arc::new(RedisStore::open(&RedisConfig::from_url(url)?)?)),
+        #[cfg(feature = "redis")]
+        "env" => match RedisConfig::from_environment()? {
+            Some(config) if url.rest().is_empty() => Ok(Arc::new(RedisStore::open(&config)?)),
+            Some(_) => Err(configuration("nothing follows env: in the store address".to_owned())),
+            None => Err(configuration(
+                "the store address env: asks for the Redis of the environment, and none of MUTEX_REDIS_HOST, REDIS_HOST, \
+                 MUTEX_REDIS_SENTINEL_HOST and REDIS_SENTINEL_HOST is set"
+                    .to_owned(),
+            )),
+        },
+        #[cfg(feature = "postgres")]
+        "postgres" | "postgresql" => Ok(Arc::new(PostgresStore::open(&PostgresConfig::from_url(url)?))),
+        #[cfg(feature = "postgres")]
+        "postgres+advisory" | "postgresql+advisory" => {
+            Ok(Arc::new(AdvisoryStore::open(&PostgresConfig::from_url(url)?)))
+        }
+        scheme => Err(configuration(format!(
+            "there is no store for the scheme {scheme:?}; use one of {}",
+            known_schemes()
+        ))),
+    }
+}
+
+/// Opens the store behind a URL for somebody who only wants to look: where [`open`] would make a file, this makes none.
+///
+/// # Errors
+/// As [`open`], and when there is no such file.
+pub fn open_existing(url: &StoreUrl) -> Result<Arc<dyn Store>, StoreError> {
+    match url.scheme() {
+        #[cfg(feature = "sqlite")]
+        "sqlite" => Ok(Arc::new(SqliteStore::open_existing(sqlite::path_of(url.rest())?)?)),
+        _ => open(url),
+    }
+}
+
+fn configuration(message: String) -> StoreError {
+    StoreError::not_sent(StoreErrorKind::Configuration, message)
+}
+
+fn known_schemes() -> String {
+    let sqlite = cfg!(feature = "sqlite").then_some("sqlite:PATH");
+    let redis = match (cfg!(feature = "redis"), cfg!(feature = "redis-tls")) {
+        (_, true) => Some("redis://HOST (also rediss, redis+sentinel, redis+cluster)"),
+        (true, false) => Some("redis://HOST (also redis+sentinel, redis+cluster)"),
+        (false, false) => None,
+    };
+    let postgres = cfg!(feature = "postgres").then_some("postgres://HOST/DATABASE (also postgres+advisory)");
+    let env = cfg!(feature = "redis").then_some("env:");
+    let known: Vec<&str> = sqlite.into_iter().chain(redis).chain(postgres).chain(env).chain(["memory:"]).collect();
+    known.join(", ")
+}
+
+#[cfg(test)]
+mod fuzz;
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_store_that_cannot_be_opened_tells_no_password() {
+        for text in [
+            "redis://user:canary@host:6379/0",
+            "redis:user:canary@host",
+            "redis+sentinel://u:canary@a,b,c/name",
+            "postgres://user:ca@canary/x@host/db",
+            "postgres://host/db?password=canary&sslmode=canary",
+            "postgres:/user:canary@host/db",
+            "postgres://user:can?canary@host/db",
+            "postgres://a:5432,user:canary",
+            "postgres:host=h password=canary",
+            "postgres+advisory:password=canary",
+            "bob:canary@host",
+            "sqlite:redis://u:canary@h",
+            "sqlite:bob:canary@host",
+            "memory:u:canary@h",
+        ] {
+            let url: StoreUrl = text.parse().unwrap();
+            let told = open(&url).map_or_else(|error| format!("{error} {error:?}"), |store| format!("{store:?}"));
+            assert!(!told.contains("canary"), "{told}");
+        }
+    }
+
+    #[test]
+    fn an_unknown_scheme_says_what_there_is() {
+        let error = open(&"mongodb://host/db".parse().unwrap()).unwrap_err().to_string();
+        assert!(error.contains("mongodb") && error.contains("memory:"), "{error}");
+    }
+}

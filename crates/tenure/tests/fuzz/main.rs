@@ -1,8 +1,0 @@
-//! Inputs from people and from files, of every kind: an error or a valid answer, and never a panic.
-#![cfg(feature = "sqlite")]
-#![allow(clippy::panic, clippy::unwrap_used, reason = "a test that fails panics")]
-
-mod database;
-mod sqlite_file;
-mod sqlite_values;
-mod url;
