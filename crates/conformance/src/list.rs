@@ -153,6 +153,7 @@ macro_rules! __conformance_properties {
             }
             stand_by {
                 whoever_is_kept_out_stands_by
+                whoever_only_asks_does_not_stand_by
                 asking_again_is_standing_by_once
                 ranks_follow_the_order_of_arrival
                 asking_again_keeps_ones_place

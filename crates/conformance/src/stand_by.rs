@@ -1,5 +1,7 @@
 //! Waiting one's turn.
 
+use std::time::Duration;
+
 use super::Fixture;
 use super::player::{LONG, Player, a_little_later, id, pass, unit};
 
@@ -9,6 +11,17 @@ pub(super) async fn whoever_is_kept_out_stands_by(fixture: &dyn Fixture) {
     assert_eq!(one.sees_standing_by().await, []);
     other.is_kept_out().await;
     assert_eq!(one.sees_standing_by().await, [id("other")]);
+}
+
+pub(super) async fn whoever_only_asks_does_not_stand_by(fixture: &dyn Fixture) {
+    let (one, asking) = (Player::new(fixture, "one").await, Player::new(fixture, "asking").await);
+    let asking = Player { stand_by_for: Duration::ZERO, ..asking };
+    let term = one.wins().await;
+    asking.is_kept_out().await;
+    assert_eq!(one.sees_standing_by().await, []);
+    one.resigns(term).await;
+    assert_eq!(one.observes().await.reserved_for, None);
+    assert!(asking.again().wins().await > term, "it is free for everybody");
 }
 
 pub(super) async fn asking_again_is_standing_by_once(fixture: &dyn Fixture) {

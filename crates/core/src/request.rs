@@ -38,7 +38,7 @@ pub struct Campaign {
     pub priority: Priority,
     /// What it publishes about itself.
     pub metadata: Metadata,
-    /// How long it counts as standing by if nothing more is heard of it.
+    /// How long it counts as standing by if nothing more is heard of it. Zero: it does not stand by, only asks.
     pub stand_by_for: Duration,
 }
 

@@ -1,6 +1,7 @@
 //! The servers behind an address: one, a primary that sentinels know, or the nodes of a cluster.
 
 use std::sync::Arc;
+use std::time::Duration;
 
 use redis::aio::PubSub;
 use redis::{Client, Cmd, Value};
@@ -102,9 +103,9 @@ impl Deployment {
     }
 
     /// Whether a server that gave a lease is still the one that may.
-    pub(super) async fn opinion_of(&self, server: &str) -> Opinion {
+    pub(super) async fn opinion_of(&self, server: &str, patience: Duration) -> Opinion {
         match self {
-            Self::Sentinel { sentinels, .. } => sentinels.opinion(server).await,
+            Self::Sentinel { sentinels, .. } => sentinels.opinion(server, patience).await,
             Self::Standalone { .. } | Self::Cluster(_) => Opinion::Confirmed,
         }
     }

@@ -24,7 +24,7 @@ use super::keys::{Keys, companions};
 use super::push::{Channels, Push};
 use super::reminders::Reminders;
 use super::reply::{self, Batch, Outcome, Plight, Seen};
-use super::sentinel::Opinion;
+use super::sentinel::{Opinion, WHILE_CAMPAIGNING, WHILE_LEADING};
 
 use super::verbs::{Campaigning, ForgettingElection, Observing, Renewing, RequestingHandover, Resigning, Verb, Waking};
 
@@ -143,7 +143,7 @@ impl Desk {
         let told = self.ask(&Renewing, batch, Vec::new(), None).await;
         self.tell_where_to_wake(batch).await;
         // A primary that was replaced and has come back does not know it at first. What it renews is worth nothing.
-        let opinion = self.opinion_of(told.replies.iter().flatten().next()).await;
+        let opinion = self.opinion_of(told.replies.iter().flatten().next(), WHILE_LEADING).await;
         let reply = |reply: Reply<RenewReply>| match opinion {
             Opinion::Confirmed | Opinion::Unclear => Ok(reply.value),
             Opinion::Elsewhere => Err(self.tell(Fault::NoPrimary(replaced(&reply.server)))),
@@ -272,7 +272,7 @@ impl Desk {
         replies: Vec<Result<Reply<Outcome>, StoreError>>,
     ) -> Replies<CampaignReply> {
         let is_grant = |reply: &&Reply<Outcome>| matches!(reply.value, Outcome::Granted { .. });
-        let opinion = self.opinion_of(replies.iter().flatten().find(is_grant)).await;
+        let opinion = self.opinion_of(replies.iter().flatten().find(is_grant), WHILE_CAMPAIGNING).await;
         let judge = |request: &Campaign, reply: Reply<Outcome>| {
             let (term, ran_out) = match reply.value {
                 Outcome::Held(held, plight) => return self.follow(request, held, plight),
@@ -329,9 +329,9 @@ impl Desk {
         }
     }
 
-    pub(super) async fn opinion_of<T>(&self, reply: Option<&Reply<T>>) -> Opinion {
+    pub(super) async fn opinion_of<T>(&self, reply: Option<&Reply<T>>, patience: Duration) -> Opinion {
         match reply {
-            Some(reply) => self.deployment.opinion_of(&reply.server).await,
+            Some(reply) => self.deployment.opinion_of(&reply.server, patience).await,
             None => Opinion::Confirmed,
         }
     }

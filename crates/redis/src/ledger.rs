@@ -9,7 +9,7 @@ use super::RedisStore;
 use super::desk::{Desk, Reply};
 use super::error::Fault;
 use super::ledger_verbs::{Claiming, Finishing, ForgettingJob, ListingJobs, Opening, Steering};
-use super::sentinel::Opinion;
+use super::sentinel::{Opinion, WHILE_LEADING};
 
 impl JobLedger for RedisStore {
     fn open<'a>(&'a self, request: &'a Open) -> BoxFuture<'a, Result<Opened, StoreError>> {
@@ -75,7 +75,7 @@ impl Desk {
     ) -> Replies<T> {
         let written = replies.iter().flatten().find(|reply| is_written(&reply.value));
         let opinion = match written {
-            Some(reply) => self.opinion_of(Some(reply)).await,
+            Some(reply) => self.opinion_of(Some(reply), WHILE_LEADING).await,
             None => Opinion::Confirmed,
         };
         let judge = |reply: Reply<T>| match self.objection(&reply, opinion, "decision") {

@@ -32,7 +32,11 @@ pub(super) enum Opinion {
 }
 
 /// Sentinels do little else, and are asked side by side. A leader that renews must not lose its time with those that hang.
-const PATIENCE: Duration = Duration::from_millis(200);
+pub(super) const WHILE_LEADING: Duration = Duration::from_millis(200);
+/// Whoever does not lead yet has more time: on a busy machine good sentinels are slow, and without them nobody leads.
+pub(super) const WHILE_CAMPAIGNING: Duration = Duration::from_secs(1);
+/// A sentinel that takes longer does not answer.
+const LIMIT: Duration = Duration::from_secs(4);
 
 impl Sentinels {
     pub(super) fn new(sentinels: Vec<Client>, name: String, servers: Template) -> Self {
@@ -43,38 +47,31 @@ impl Sentinels {
         Self { nodes: by_address.into_values().map(node).collect(), name, servers }
     }
 
-    /// The primary that more than half of them name, or else most of those who answer.
+    /// The primary that more than half of them name, or else most of those who answer soon, or else the first who answers.
     pub(super) async fn primary(&self) -> Result<Client, Fault> {
         let has_won = |poll: &Poll| poll.favourite().is_some_and(|(_, votes)| votes >= poll.majority());
-        let poll = self.poll_until(has_won).await;
+        let mut answers = self.ask();
+        let mut poll = Poll::of(self.nodes.len());
+        poll.take_until(has_won, &mut answers, WHILE_LEADING).await;
+        poll.take_until(|poll| poll.favourite().is_some(), &mut answers, LIMIT).await;
         match poll.favourite() {
             Some((address, _)) => self.servers.client(address),
             None => Err(self.why_none(&poll)),
         }
     }
 
-    /// Whether the server at this address is still the primary.
-    pub(super) async fn opinion(&self, address: &str) -> Opinion {
-        self.poll_until(|poll| poll.opinion_of(address) != Opinion::Unclear).await.opinion_of(address)
+    /// Whether the server at this address is still the primary, as far as they say in this time.
+    pub(super) async fn opinion(&self, address: &str, patience: Duration) -> Opinion {
+        let mut poll = Poll::of(self.nodes.len());
+        poll.take_until(|poll| poll.opinion_of(address) != Opinion::Unclear, &mut self.ask(), patience).await;
+        poll.opinion_of(address)
     }
 
     /// The same from all of them, and how many of those that were named are the same sentinels under other names.
     pub(super) async fn opinion_of_all(&self, address: &str) -> (Opinion, usize) {
-        let poll = self.poll_until(|_| false).await;
-        (poll.opinion_of(address), poll.namesakes)
-    }
-
-    /// Asks them, until enough have answered. A majority of those that may still be different ones is one of those that are.
-    async fn poll_until(&self, is_enough: impl Fn(&Poll) -> bool) -> Poll {
         let mut poll = Poll::of(self.nodes.len());
-        let mut answers = self.ask();
-        while let Some(answer) = answers.next().await {
-            poll.count(answer.unwrap_or_else(|_| Err(Fault::NoPrimary("it does not answer".to_owned()))));
-            if is_enough(&poll) {
-                break;
-            }
-        }
-        poll
+        poll.take_until(|_| false, &mut self.ask(), WHILE_CAMPAIGNING).await;
+        (poll.opinion_of(address), poll.namesakes)
     }
 
     fn why_none(&self, poll: &Poll) -> Fault {
@@ -97,17 +94,20 @@ impl Sentinels {
 
     /// What each of them says, as it comes. Nobody has to wait for the slowest: its answer is taken in by itself, so that the
     /// connection stays of use.
-    fn ask(&self) -> FuturesUnordered<JoinHandle<Result<Vote, Fault>>> {
+    fn ask(&self) -> Answers {
         let ask = |node: &Arc<Node>| {
             let (node, name) = (Arc::clone(node), self.name.clone());
-            let silent = |_| Err(Fault::NoPrimary(format!("no answer within {PATIENCE:?}")));
+            let silent = |_| Err(Fault::NoPrimary(format!("no answer within {LIMIT:?}")));
             tokio::spawn(
-                async move { tokio::time::timeout(PATIENCE, named_by(&node, &name)).await.unwrap_or_else(silent) },
+                async move { tokio::time::timeout(LIMIT, named_by(&node, &name)).await.unwrap_or_else(silent) },
             )
         };
         self.nodes.iter().map(ask).collect()
     }
 }
+
+/// What they say, as it comes.
+type Answers = FuturesUnordered<JoinHandle<Result<Vote, Fault>>>;
 
 /// What one sentinel says.
 struct Vote {
@@ -129,6 +129,21 @@ struct Poll {
 impl Poll {
     fn of(sentinels: usize) -> Self {
         Self { sentinels, votes: BTreeMap::new(), namesakes: 0, faults: Vec::new() }
+    }
+
+    /// Takes answers until there are enough, for this long at most. A majority of those that may still be different ones is
+    /// one of those that are.
+    async fn take_until(&mut self, is_enough: impl Fn(&Self) -> bool, answers: &mut Answers, patience: Duration) {
+        let take = async {
+            while !is_enough(self)
+                && let Some(answer) = answers.next().await
+            {
+                self.count(answer.unwrap_or_else(|_| Err(Fault::NoPrimary("it does not answer".to_owned()))));
+            }
+        };
+        if tokio::time::timeout(patience, take).await.is_err() && self.votes.is_empty() && self.faults.is_empty() {
+            self.faults.push(Fault::NoPrimary(format!("no answer within {patience:?}")));
+        }
     }
 
     fn count(&mut self, answer: Result<Vote, Fault>) {

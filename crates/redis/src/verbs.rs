@@ -57,7 +57,7 @@ impl Verb for Campaigning<'_> {
         command.arg(request.priority.level());
         // A map of texts can always be written as JSON.
         command.arg(serde_json::to_vec(&*request.metadata).unwrap_or_default());
-        command.arg(millis(request.stand_by_for));
+        command.arg(millis_if_any(request.stand_by_for));
     }
 
     fn read(answer: &Value) -> Result<Outcome, Fault> {
@@ -233,7 +233,7 @@ impl Verb for ForgettingElection {
     }
 
     fn pack_head(&self, command: &mut Cmd) {
-        command.arg(if self.idle_for.is_zero() { 0 } else { millis(self.idle_for) });
+        command.arg(millis_if_any(self.idle_for));
     }
 
     fn pack(&self, _request: &ElectionKey, _command: &mut Cmd) {}
@@ -262,4 +262,9 @@ fn push_hexadecimal(nonce: Nonce, text: &mut String) {
 fn millis(duration: Duration) -> u64 {
     const CENTURY_MS: u64 = 100 * 365 * 86_400_000;
     u64::try_from(duration.as_micros().div_ceil(1_000)).unwrap_or(u64::MAX).clamp(1, CENTURY_MS)
+}
+
+/// The same of what may also be no time at all.
+fn millis_if_any(duration: Duration) -> u64 {
+    if duration.is_zero() { 0 } else { millis(duration) }
 }

@@ -64,7 +64,7 @@ pub type Replies<T> = Vec<Result<T, StoreError>>;
 /// - **`campaign`** grants a lease that is free, expired, or already owned by the very same nonce (that is how a
 ///   candidate finds a grant whose reply was lost); a new grant gets a term above every earlier one. While a lease is
 ///   reserved, only the successor is granted it. Otherwise the candidate is recorded as standing by for
-///   [`Campaign::stand_by_for`], and told who leads and for how long.
+///   [`Campaign::stand_by_for`] (if that is zero, not at all), and told who leads and for how long.
 /// - **`renew`** prolongs the lease only if nonce *and* term match and it has not expired.
 /// - **`resign`** releases the lease only if nonce and term match, and ends standing by. Releasing what is not held is
 ///   no error. In the same step the lease is reserved for the named successor, or else for the keenest stand-by that

@@ -5,20 +5,32 @@ use std::path::Path;
 use crate::process;
 use crate::repository::Tree;
 
-/// Applies clippy's own fixes, formats the result, and names the changed files.
+/// Applies clippy's own fixes, formats the result, writes what is generated, and names the changed files.
 pub(crate) fn run(root: &Path) -> Result<(), String> {
     let before = Tree::read(root)?;
     // Clippy comes first because its fixes are not formatted.
     process::run_cargo(root, "clippy --fix --allow-dirty --allow-staged --workspace --all-targets --all-features")?;
     process::run_cargo(root, "fmt --all")?;
+    write_reference(root)?;
     let changed = changed_files(&before, &Tree::read(root)?);
     if changed.is_empty() {
-        println!("Ran clippy --fix and cargo fmt: nothing needed a change.");
+        println!("Ran clippy --fix and cargo fmt, and wrote docs/cli.md: nothing needed a change.");
     } else {
-        println!("Ran clippy --fix and cargo fmt; changed {} file(s):", changed.len());
+        println!("Ran clippy --fix and cargo fmt, and wrote docs/cli.md; changed {} file(s):", changed.len());
         changed.iter().for_each(|path| println!("  {path}"));
     }
     Ok(())
+}
+
+/// The page of the command line is written by the test that compares it.
+fn write_reference(root: &Path) -> Result<(), String> {
+    let mut command = process::cargo();
+    command.args(["test", "--quiet", "--locked", "-p", "tenure-cli", "--test", "command", "--", "reference::"]);
+    match command.env("TENURE_WRITE_REFERENCE", "1").current_dir(root).status() {
+        Ok(status) if status.success() => Ok(()),
+        Ok(status) => Err(format!("`{}` ended with {status}", process::describe(&command))),
+        Err(error) => Err(format!("cannot run `{}`: {error}", process::describe(&command))),
+    }
 }
 
 fn changed_files(before: &Tree, after: &Tree) -> Vec<String> {

@@ -14,11 +14,25 @@ pub(crate) struct Job<'a> {
     tally: Tally,
     log: String,
     tests_so_far: u64,
+    priority: Priority,
+}
+
+/// What a job's commands get of the processors.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Priority {
+    Normal,
+    /// Only what others leave.
+    Least,
 }
 
 impl<'a> Job<'a> {
     pub(crate) fn new(root: &'a Path, screen: &'a mut Screen) -> Self {
-        Self { root, screen, tally: Tally::default(), log: String::new(), tests_so_far: 0 }
+        let (tally, priority) = (Tally::default(), Priority::Normal);
+        Self { root, screen, tally, log: String::new(), tests_so_far: 0, priority }
+    }
+
+    pub(crate) fn with_priority(self, priority: Priority) -> Self {
+        Self { priority, ..self }
     }
 
     /// The workspace's root folder.
@@ -33,17 +47,31 @@ impl<'a> Job<'a> {
 
     /// Runs a command in the workspace's root; gives what it wrote to its standard output.
     pub(crate) fn command(&mut self, command: &mut Command) -> Result<String, String> {
+        self.run(command, |job, _, line| job.say(line))
+    }
+
+    /// The same for a command whose standard output is meant for programs: only the rest of what it prints is kept.
+    pub(crate) fn messages(&mut self, command: &mut Command) -> Result<String, String> {
+        self.run(command, |job, stream, line| match stream {
+            Stream::Stdout => {}
+            Stream::Stderr => job.say(line),
+        })
+    }
+
+    fn run(&mut self, command: &mut Command, mut say: impl FnMut(&mut Self, Stream, &str)) -> Result<String, String> {
         let typed = process::describe(command);
         self.say(&format!("$ {typed}"));
         // Colours would hide the lines that are counted.
         command.current_dir(self.root).env("CARGO_TERM_COLOR", "never");
+        let mut least = (self.priority == Priority::Least).then(|| process::with_least_priority(command));
+        let command = least.as_mut().unwrap_or(command);
         let mut stdout = String::new();
         let status = process::run(command, |stream, line| {
             if stream == Stream::Stdout {
                 stdout.push_str(line);
                 stdout.push('\n');
             }
-            self.say(line);
+            say(self, stream, line);
         });
         match status {
             Ok(status) if status.success() => Ok(stdout),
@@ -54,10 +82,20 @@ impl<'a> Job<'a> {
 
     /// Keeps a line, counts it if it reports tests, and moves the progress on.
     pub(crate) fn say(&mut self, line: &str) {
+        self.keep(line);
+        self.glance(line);
+    }
+
+    /// Keeps a line, and counts it if it reports tests.
+    pub(crate) fn keep(&mut self, line: &str) {
         self.log.push_str(line);
         self.log.push('\n');
         self.screen.detail(line);
         self.tally += tally::of_line(line);
+    }
+
+    /// Moves the progress on by a line that is kept later, when what runs beside others has ended.
+    pub(crate) fn glance(&mut self, line: &str) {
         if tally::is_passed_test(line) {
             self.tests_so_far += 1;
             self.screen.progress(&format!("{} tests passed so far", self.tests_so_far));

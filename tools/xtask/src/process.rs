@@ -31,6 +31,22 @@ pub(crate) fn describe(command: &Command) -> String {
     command.get_args().fold(program.into_owned(), |typed, argument| typed + " " + &argument.to_string_lossy())
 }
 
+/// The same command, with the least of all priorities for a processor.
+pub(crate) fn with_least_priority(command: &Command) -> Command {
+    let mut nice = Command::new("nice");
+    nice.args(["-n", "19"]).arg(command.get_program()).args(command.get_args());
+    if let Some(directory) = command.get_current_dir() {
+        nice.current_dir(directory);
+    }
+    for (name, value) in command.get_envs() {
+        match value {
+            Some(value) => nice.env(name, value),
+            None => nice.env_remove(name),
+        };
+    }
+    nice
+}
+
 /// Runs cargo in the foreground, with arguments that hold no spaces of their own.
 pub(crate) fn run_cargo(root: &Path, arguments: &str) -> Result<(), String> {
     let mut command = cargo();
@@ -49,7 +65,8 @@ pub(crate) fn run(command: &mut Command, on_line: impl FnMut(Stream, &str)) -> i
     run_watched(command, Watch::new(silence::LIMIT), on_line)
 }
 
-fn run_watched(
+/// The same, with other limits for what hangs.
+pub(crate) fn run_watched(
     command: &mut Command,
     mut watch: Watch,
     mut on_line: impl FnMut(Stream, &str),
@@ -144,6 +161,14 @@ mod tests {
         let said = lines.join("\n");
         let order = ["what it runs was ended", "went on", "so it was ended"].map(|words| said.find(words).unwrap());
         assert!(order.is_sorted(), "{said}");
+    }
+
+    #[test]
+    fn the_least_priority_leaves_the_rest_of_a_command_as_it_is() {
+        let mut command = Command::new("sh");
+        command.args(["-c", "nice; echo $WORD; pwd"]).env("WORD", "kept").current_dir("/");
+        let output = with_least_priority(&command).output().unwrap();
+        assert_eq!(String::from_utf8_lossy(&output.stdout), "19\nkept\n/\n");
     }
 
     #[test]

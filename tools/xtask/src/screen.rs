@@ -1,6 +1,7 @@
 //! Shows the running part: one line that is rewritten on a terminal, plain lines everywhere else.
 
 use std::io::{self, IsTerminal, Write};
+use std::sync::{Arc, Mutex, PoisonError};
 use std::time::{Duration, Instant};
 
 /// Where the progress goes. Write errors are ignored: a closed pipe must not end the tests.
@@ -15,6 +16,12 @@ pub(crate) struct Screen {
 impl Screen {
     pub(crate) fn stdout(is_verbose: bool) -> Self {
         Self::to(Box::new(io::stdout()), io::stdout().is_terminal(), is_verbose)
+    }
+
+    /// One that nobody sees yet, and what is written on it.
+    pub(crate) fn on_paper() -> (Self, Paper) {
+        let paper = Paper::default();
+        (Self::to(Box::new(paper.clone()), false, false), paper)
     }
 
     pub(crate) fn to(out: Box<dyn Write>, is_terminal: bool, is_verbose: bool) -> Self {
@@ -91,29 +98,34 @@ impl Screen {
     }
 }
 
+/// Keeps what is written, for later.
+#[derive(Clone, Default)]
+pub(crate) struct Paper(Arc<Mutex<Vec<u8>>>);
+
+impl Paper {
+    pub(crate) fn text(&self) -> String {
+        String::from_utf8_lossy(&self.0.lock().unwrap_or_else(PoisonError::into_inner)).into_owned()
+    }
+}
+
+impl Write for Paper {
+    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner).extend_from_slice(bytes);
+        Ok(bytes.len())
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        Ok(())
+    }
+}
+
 const WIDTH: usize = 79;
 const REWRITE_EVERY: Duration = Duration::from_millis(50);
 const SIGN_OF_LIFE_EVERY: Duration = Duration::from_secs(20);
 
 #[cfg(test)]
 mod tests {
-    use std::sync::{Arc, Mutex};
-
     use super::*;
-
-    #[derive(Clone, Default)]
-    struct Paper(Arc<Mutex<Vec<u8>>>);
-
-    impl Write for Paper {
-        fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
-            self.0.lock().unwrap().extend_from_slice(bytes);
-            Ok(bytes.len())
-        }
-
-        fn flush(&mut self) -> io::Result<()> {
-            Ok(())
-        }
-    }
 
     fn shown(is_terminal: bool, is_verbose: bool) -> String {
         let paper = Paper::default();
@@ -122,7 +134,7 @@ mod tests {
         screen.detail("cargo says");
         screen.end("FAILED");
         screen.failure("cargo says\n", "unit: broke");
-        String::from_utf8(paper.0.lock().unwrap().clone()).unwrap()
+        paper.text()
     }
 
     #[test]

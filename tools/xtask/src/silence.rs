@@ -11,11 +11,18 @@ pub(crate) const LIMIT: Duration = Duration::from_secs(15 * 60);
 pub(crate) struct Watch {
     limit: Duration,
     heard_at: Instant,
+    /// Whether what it runs is ended first, and named by it.
+    runs_others: bool,
 }
 
 impl Watch {
     pub(crate) fn new(limit: Duration) -> Self {
-        Self { limit, heard_at: Instant::now() }
+        Self { limit, heard_at: Instant::now(), runs_others: true }
+    }
+
+    /// Watches a program of tests: what it runs are servers, which are silent by nature.
+    pub(crate) fn over_program(limit: Duration) -> Self {
+        Self { runs_others: false, ..Self::new(limit) }
     }
 
     /// The command has said something.
@@ -30,7 +37,7 @@ impl Watch {
             return None;
         }
         self.heard();
-        let children = children_of(command.id());
+        let children = if self.runs_others { children_of(command.id()) } else { Vec::new() };
         let what = if children.is_empty() {
             // It may just have ended; then there is nothing to do.
             let _ = command.kill();

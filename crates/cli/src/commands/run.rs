@@ -49,7 +49,11 @@ pub(super) async fn carry_out(global: &Global, candidate: &CandidateArgs, plan: 
     let tenure = open_for(global, &plan.name)?;
     let guarded = Guarded::launch(&tenure, Stdin::Own, timing, credentials(global, &plan.environment))?;
     let described = candidacy.describe(&tenure, &plan.name)?;
-    let described = if matches!(plan.purpose, Purpose::Lock(_)) { described.as_lock() } else { described };
+    let described = match &plan.purpose {
+        Purpose::Lead { .. } => described,
+        Purpose::Lock(wait) if wait.ends_with_an_answer() => described.as_lock().without_standing_by(),
+        Purpose::Lock(_) => described.as_lock(),
+    };
     let election = described.start()?;
     let mut events = election.events();
     let mut run = Run {

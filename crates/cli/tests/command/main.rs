@@ -25,6 +25,7 @@ mod look;
 mod messages;
 mod metrics;
 mod migrate;
+mod reference;
 mod resign;
 mod run;
 mod secrets;

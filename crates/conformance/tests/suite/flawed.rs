@@ -117,6 +117,7 @@ impl Flawed {
             Some(Flaw::DropsMetadata) => request.metadata = Arc::default(),
             Some(Flaw::IgnoresPriority) => request.priority = Priority::default(),
             Some(Flaw::KeepsStaleStandBys) => request.stand_by_for *= 100,
+            Some(Flaw::EverybodyStandsBy) => request.stand_by_for = request.stand_by_for.max(request.ttl),
             Some(Flaw::ExpiresEarly) => request.ttl = request.ttl * 9 / 10,
             Some(Flaw::ExpiresLate) => request.ttl = request.ttl * 11 / 10,
             Some(_) | None => {}

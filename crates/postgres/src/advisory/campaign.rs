@@ -140,7 +140,7 @@ fn decide(
     match sight {
         Some(Sight::Held(holder)) => {
             let held = standing.kept_out(request, Some(&holder), now);
-            if holder.waiters < WAITERS_MAX {
+            if holder.waiters < WAITERS_MAX && !request.stand_by_for.is_zero() {
                 office.posts.add(holder.pid, lock.id, request.ttl, PAUSE);
             }
             Ok(CampaignReply::Held(held))

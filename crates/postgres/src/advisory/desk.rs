@@ -4,6 +4,7 @@ use std::future::poll_fn;
 use std::pin::pin;
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
+use std::time::Duration;
 
 use futures_util::stream::BoxStream;
 use tenure_core::{CampaignReply, CandidateId, ElectionName, Namespace, RenewReply};
@@ -11,6 +12,7 @@ use tenure_store::clock::Clock;
 use tenure_store::{
     Campaign, ElectionKey, Heard, Hint, Interest, Observation, Renew, Replies, Resign, StoreError, StoreErrorKind,
 };
+use tokio::time::timeout;
 
 use super::super::config::PostgresConfig;
 use super::super::error::Fault;
@@ -33,6 +35,8 @@ pub(super) struct Desk {
 
 /// Every so many times that a session shows that it is alive, it is checked that it holds what it should.
 const BEATS_PER_AUDIT: u32 = 16;
+/// A notice that takes longer is held up by somebody else's, and a resignation must not be.
+const TOLD_WITHIN: Duration = Duration::from_secs(1);
 
 impl Desk {
     pub(super) fn new(config: &PostgresConfig, clock: Clock) -> Self {
@@ -223,13 +227,16 @@ async fn resign(session: Arc<LockSession>, batch: Vec<Resign>) -> Result<(), Fau
         released
     })
     .await;
-    if !is_told {
-        tokio::spawn(telling);
-    }
     if released.is_err() {
         let _ = tidy(&session).await;
     }
     drop(turn);
+    // Whoever asks after this is granted what is free: one that has seen this holder, and has not heard yet that it has given
+    // the lock back, would keep it unused.
+    let is_told = is_told || released.is_ok() && timeout(TOLD_WITHIN, &mut telling).await.is_ok();
+    if !is_told {
+        tokio::spawn(telling);
+    }
     match released {
         // Whatever it held is free, since it has ended.
         Err(_) if session_is_over(&released) => Ok(()),
@@ -241,7 +248,7 @@ async fn resign(session: Arc<LockSession>, batch: Vec<Resign>) -> Result<(), Fau
 async fn tell(session: Arc<LockSession>, notices: Vec<Notice>, release: String) {
     tell_released(&session, &notices, &release).await;
     let elections: Vec<ElectionKey> = notices.iter().filter_map(|notice| notice.key().cloned()).collect();
-    mailbox::close(&session, &elections).await;
+    tokio::spawn(async move { mailbox::close(&session, &elections).await });
 }
 
 /// With the session, everything was freed.

@@ -7,7 +7,7 @@ use tenure::store::ledger::Claimed;
 use tenure::store::{Hint, StoreErrorKind, Verdict};
 use tenure_core::{CampaignReply, Failure, RenewReply};
 use tenure_testkit::bound::within;
-use tenure_testkit::proxy::Proxy;
+use tenure_testkit::proxy::{Direction, Fault, Proxy};
 use tenure_testkit::redis::{RedisOptions, RedisServer, Sentinels};
 
 use crate::support::{Stander, assert_told, awake, listeners, next, open, term_of, until};
@@ -55,6 +55,16 @@ async fn a_sentinel_that_hangs_holds_nobody_up() {
     }
     // Each of them would have to wait for half a second.
     within("twenty renewals", begun.elapsed(), Duration::from_secs(5));
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn sentinels_that_are_slow_still_let_somebody_lead() {
+    let sentinels = Sentinels::start();
+    let slow: Vec<Proxy> = sentinels.sentinels().iter().map(|node| Proxy::before(node.address()).unwrap()).collect();
+    slow.iter().for_each(|proxy| proxy.inject(Direction::Replies, Fault::Delay(Duration::from_millis(300))));
+    let hosts: Vec<String> = slow.iter().map(|proxy| proxy.address().to_string()).collect();
+    let url = format!("redis+sentinel://{}/{}", hosts.join(","), Sentinels::NAME);
+    Stander::at(&url, "e", "leader").granted().await;
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]

@@ -1,6 +1,7 @@
 //! One candidacy inside the driver: an elector, and everybody who listens to it.
 
 use std::sync::Arc;
+use std::time::Duration;
 
 use tenure_core::{
     Elector, Input, Instant, Leader, LossReason, Metadata, Output, Problem, Request, Standing, Term, Trust, Unreleased,
@@ -27,6 +28,8 @@ use crate::store::{Campaign, ElectionKey, Renew, Resign, Store};
 pub(crate) struct Entry {
     elector: Elector,
     metadata: Metadata,
+    /// For how long each campaign that is not granted counts as standing by.
+    stand_by_for: Duration,
     shared: Arc<Shared>,
     grant: Option<Arc<Grant>>,
     /// Until when the grant may be acted under.
@@ -48,9 +51,12 @@ impl Entry {
         shared: Arc<Shared>,
         callbacks: Option<Arc<CallbackRunner>>,
     ) -> Self {
+        let ttl = elector.candidate().timing.ttl();
         Self {
             elector,
             metadata,
+            // A stand-by looks about once per ttl of the leader; one that has missed a look is not fresh.
+            stand_by_for: ttl + ttl / 2,
             recorder: Recorder::new(&shared),
             shared,
             grant: None,
@@ -61,6 +67,11 @@ impl Entry {
             callbacks,
             due: None,
         }
+    }
+
+    /// It leaves after its first answer: a place in line would be somebody else's loss until it is known to have left.
+    pub(crate) fn never_stands_by(&mut self) {
+        self.stand_by_for = Duration::ZERO;
     }
 
     pub(crate) fn id(&self) -> EntryId {
@@ -255,8 +266,7 @@ impl Entry {
                     ttl: timing.ttl(),
                     priority: candidate.priority,
                     metadata: Metadata::clone(&self.metadata),
-                    // A stand-by looks about once per ttl of the leader; one that has missed a look is not fresh.
-                    stand_by_for: timing.ttl() + timing.ttl() / 2,
+                    stand_by_for: self.stand_by_for,
                 };
                 calls.campaign(from, request, patience);
             }

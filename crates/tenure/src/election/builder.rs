@@ -52,6 +52,7 @@ pub struct ElectionBuilder {
     metadata: BTreeMap<String, String>,
     health_within: Option<Duration>,
     purpose: Purpose,
+    stands_by: bool,
     callbacks: Callbacks,
     pub(super) handlers: BTreeMap<ChannelName, Registered<(Message, Leadership)>>,
     pub(super) attempts_max: u32,
@@ -74,6 +75,7 @@ impl ElectionBuilder {
             metadata: BTreeMap::new(),
             health_within: None,
             purpose: Purpose::default(),
+            stands_by: true,
             callbacks: Callbacks::default(),
             handlers: BTreeMap::new(),
             attempts_max: ATTEMPTS_MAX,
@@ -123,6 +125,13 @@ impl ElectionBuilder {
     /// Metrics tell it from elections. [`Tenure::lock`] says it by itself.
     pub fn as_lock(mut self) -> Self {
         self.purpose = Purpose::Lock;
+        self
+    }
+
+    /// Never stands in line: nothing is reserved for this candidate, and only a lease that is free when it asks is granted
+    /// to it. For those who ask once and leave; [`Lock::try_acquire`](crate::Lock::try_acquire) does it by itself.
+    pub fn without_standing_by(mut self) -> Self {
+        self.stands_by = false;
         self
     }
 
@@ -241,6 +250,9 @@ impl ElectionBuilder {
         });
         let callbacks = (!self.callbacks.is_empty()).then(|| CallbackRunner::new(self.callbacks, Arc::clone(&shared)));
         let mut entry = Entry::new(elector, shared_metadata(self.metadata), Arc::clone(&shared), callbacks);
+        if !self.stands_by {
+            entry.never_stands_by();
+        }
         if let Some(subscriber) = subscriber {
             entry.subscribe(shared.clock.now(), subscriber);
         }

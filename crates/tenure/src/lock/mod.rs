@@ -125,7 +125,7 @@ impl Lock {
     /// When the store fails or does not answer; when the candidacy cannot begin, as [`ElectionBuilder::start`] tells.
     pub async fn try_acquire(&self) -> Result<Option<LockGuard>, Error> {
         let limit = self.candidacy.first_answer_within();
-        let mut attempt = Attempt::begin(self.candidacy.clone())?;
+        let mut attempt = Attempt::begin(self.candidacy.clone().without_standing_by())?;
         let answer = self.within(limit, attempt.answered()).await;
         answer.unwrap_or_else(|| Err(Error::silence(limit)))
     }

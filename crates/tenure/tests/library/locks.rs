@@ -90,6 +90,18 @@ async fn work_under_it_can_be_a_task_of_its_own() {
     assert_eq!(tokio::spawn(async move { working.with_lock(work).await }).await.unwrap().unwrap(), 2);
 }
 
+/// However long it takes to leave: nothing is kept for it meanwhile.
+#[test]
+fn whoever_tries_stands_in_nobodys_way() {
+    let lab = Lab::new();
+    let (guard, rival) = (lab.holder("a"), lab.rival());
+    rival.store.inject(Operation::Resign, Fault::LoseRequest);
+    assert!(rival.lock("b").try_acquire_blocking().unwrap().is_none());
+    assert_eq!(lab.line(), Vec::<String>::new());
+    guard.release_blocking().unwrap();
+    assert!(lab.lock("c").try_acquire_blocking().unwrap().is_some_and(|guard| guard.is_held()));
+}
+
 #[test]
 fn a_guard_that_is_dropped_releases_it() {
     let lab = Lab::new();

@@ -5,18 +5,20 @@ mod msrv;
 mod mutants;
 mod packages;
 mod parts;
+mod programs;
 mod summary;
 
 use std::path::Path;
 use std::process::ExitCode;
+use std::thread;
 use std::time::Instant;
 
 use clap::Args;
 use clap::builder::PossibleValuesParser;
 
-use crate::job::Job;
+use crate::job::{Job, Priority};
 use crate::screen::Screen;
-use parts::{PARTS, Part};
+use parts::{PARTS, Part, When};
 use summary::{Entry, Outcome};
 
 /// What to run, and how much of it to show.
@@ -51,21 +53,53 @@ pub(crate) fn run(root: &Path, options: &Options) -> Result<ExitCode, String> {
 }
 
 fn run_parts(root: &Path, parts: &[&Part], keep_going: bool, screen: &mut Screen) -> Vec<Entry> {
-    let mut entries: Vec<Entry> = Vec::new();
-    for (index, part) in parts.iter().enumerate() {
-        let mut entry = Entry::not_run(part.name);
-        if keep_going || summary::is_success(&entries) {
-            screen.begin(&format!("[{}/{}] {}", index + 1, parts.len(), part.name));
-            entry = run_part(root, part, screen);
+    let mut entries: Vec<Entry> = parts.iter().map(|part| Entry::not_run(part.name)).collect();
+    let last_in_order = parts.iter().rposition(|part| part.when == When::InOrder).unwrap_or(0);
+    let is_beside = |index: &usize| parts[*index].when == When::Beside && *index < last_in_order;
+    let (beside, in_order): (Vec<usize>, Vec<usize>) = (0..parts.len()).partition(is_beside);
+    thread::scope(|scope| {
+        let mut lane = None;
+        for index in in_order {
+            if !keep_going && !summary::is_success(&entries) {
+                break;
+            }
+            if lane.is_none() && beside.first().is_some_and(|first| *first < index) {
+                beside.iter().for_each(|&index| screen.line(&format!("{} … beside the others", title(parts, index))));
+                lane = Some(scope.spawn(|| run_beside(root, parts, &beside, keep_going)));
+            }
+            screen.begin(&title(parts, index));
+            entries[index] = run_part(root, parts[index], screen, Priority::Normal);
         }
-        entries.push(entry);
-    }
+        if let Some(lane) = lane {
+            screen.progress("waiting for what runs beside the others");
+            let (ended, shown) = lane.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic));
+            shown.lines().for_each(|line| screen.line(line));
+            ended.into_iter().for_each(|(index, entry)| entries[index] = entry);
+        }
+    });
     entries
 }
 
-fn run_part(root: &Path, part: &Part, screen: &mut Screen) -> Entry {
+/// Runs these parts one after the other without a word, and gives what they would have shown meanwhile.
+fn run_beside(root: &Path, parts: &[&Part], chosen: &[usize], keep_going: bool) -> (Vec<(usize, Entry)>, String) {
+    let (mut screen, paper) = Screen::on_paper();
+    let mut ended: Vec<(usize, Entry)> = Vec::new();
+    for &index in chosen {
+        if keep_going || ended.iter().all(|(_, entry)| entry.outcome != Outcome::Failed) {
+            screen.begin(&title(parts, index));
+            ended.push((index, run_part(root, parts[index], &mut screen, Priority::Least)));
+        }
+    }
+    (ended, paper.text())
+}
+
+fn title(parts: &[&Part], index: usize) -> String {
+    format!("[{}/{}] {}", index + 1, parts.len(), parts[index].name)
+}
+
+fn run_part(root: &Path, part: &Part, screen: &mut Screen, priority: Priority) -> Entry {
     let started = Instant::now();
-    let mut job = Job::new(root, screen);
+    let mut job = Job::new(root, screen).with_priority(priority);
     let result = (part.run)(&mut job);
     let (tally, log) = job.finish();
     // A skipped test proves nothing, so it fails its part even though cargo is content.
@@ -86,11 +120,13 @@ fn run_part(root: &Path, part: &Part, screen: &mut Screen) -> Entry {
 mod tests {
     use super::*;
 
-    const GOOD: Part = Part { name: "good", about: "", run: |_| Ok(()) };
-    const BAD: Part = Part { name: "bad", about: "", run: |_| Err("it broke".to_owned()) };
+    const GOOD: Part = Part { name: "good", about: "", when: When::InOrder, run: |_| Ok(()) };
+    const BAD: Part = Part { name: "bad", about: "", when: When::InOrder, run: |_| Err("it broke".to_owned()) };
+    const BAD_BESIDE: Part = Part { when: When::Beside, ..BAD };
     const LAZY: Part = Part {
         name: "lazy",
         about: "",
+        when: When::InOrder,
         run: |job| {
             job.say("test result: ok. 1 passed; 0 failed; 1 ignored; 0 measured; 0 filtered out");
             Ok(())
@@ -110,6 +146,13 @@ mod tests {
     #[test]
     fn keep_going_runs_every_part() {
         assert_eq!(outcomes(&[&BAD, &GOOD], true), [Outcome::Failed, Outcome::Passed]);
+    }
+
+    #[test]
+    fn what_runs_beside_others_is_waited_for_and_counts() {
+        assert_eq!(outcomes(&[&GOOD, &BAD_BESIDE, &GOOD], false), [Outcome::Passed, Outcome::Failed, Outcome::Passed]);
+        assert_eq!(outcomes(&[&BAD, &BAD_BESIDE, &GOOD], false), [Outcome::Failed, Outcome::NotRun, Outcome::NotRun]);
+        assert_eq!(outcomes(&[&GOOD, &BAD_BESIDE], false), [Outcome::Passed, Outcome::Failed], "nothing is beside it");
     }
 
     #[test]

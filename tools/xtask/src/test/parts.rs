@@ -1,6 +1,6 @@
 //! The parts of `cargo xtask test`, in the order in which they run: what fails fast comes first.
 
-use super::{features, msrv, mutants, packages};
+use super::{features, msrv, mutants, packages, programs};
 use crate::job::Job;
 use crate::process;
 use crate::proof;
@@ -10,68 +10,97 @@ use crate::repository;
 pub(crate) struct Part {
     pub(crate) name: &'static str,
     pub(crate) about: &'static str,
+    pub(crate) when: When,
     pub(crate) run: fn(&mut Job<'_>) -> Result<(), String>,
 }
 
-/// Tests run with all features, because a test whose feature is off would be skipped silently, and to the end, because
-/// the first failure is seldom the whole story.
+/// When a part runs.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum When {
+    /// After the part before it.
+    InOrder,
+    /// Beside the parts that come after it, with what they leave of the processors: it only computes, and they mostly wait.
+    Beside,
+}
+
 pub(crate) const PARTS: &[Part] = &[
-    Part { name: "packages", about: "install the system packages the other parts need", run: packages::run },
+    Part {
+        name: "packages",
+        about: "install the system packages the other parts need",
+        when: When::InOrder,
+        run: packages::run,
+    },
     Part {
         name: "repository",
         about: "the tree's own rules: sizes, banned words, links, folder skeletons",
+        when: When::InOrder,
         run: repository_rules,
     },
-    Part { name: "msrv", about: "every place that states the minimum Rust version agrees", run: msrv::run },
+    Part {
+        name: "msrv",
+        about: "every place that states the minimum Rust version agrees",
+        when: When::InOrder,
+        run: msrv::run,
+    },
     Part {
         name: "format",
         about: "cargo fmt changes nothing",
+        when: When::InOrder,
         run: |job| job.cargo("fmt --all --check -- --color never"),
     },
     Part {
         name: "lints",
         about: "clippy has nothing to say about any target",
+        when: When::InOrder,
         run: |job| job.cargo("clippy --locked --workspace --all-targets --all-features -- -D warnings"),
     },
     Part {
         name: "unit",
         about: "tests inside the crates",
-        run: |job| job.cargo("test --locked --workspace --all-features --no-fail-fast --lib --bins"),
-    },
-    Part {
-        name: "integration",
-        about: "tests against the crates' public faces",
-        run: |job| job.cargo("test --locked --workspace --all-features --no-fail-fast --test *"),
+        when: When::InOrder,
+        run: |job| programs::run(job, "--lib --bins"),
     },
     Part {
         name: "simulation",
         about: "100,000 simulated elections with jobs under faults break no promise",
+        when: When::Beside,
         run: |job| prove(job, &["sim", "--seeds", "100000"]).map(drop),
     },
     Part {
         name: "model",
         about: "every history of a few steps, millions of states, breaks no law",
+        when: When::Beside,
         run: |job| prove(job, &["model"]).map(drop),
     },
     Part {
         name: "mutants",
         about: "every known mistake, made on purpose, is caught, and every invariant catches one",
+        when: When::Beside,
         run: mutants::run,
+    },
+    Part {
+        name: "integration",
+        about: "tests against the crates' public faces",
+        when: When::InOrder,
+        run: |job| programs::run(job, "--test *"),
     },
     Part {
         name: "examples",
         about: "every example builds",
+        when: When::InOrder,
         run: |job| job.cargo("build --locked --workspace --all-features --examples"),
     },
     Part {
         name: "doctests",
         about: "examples in the documentation run",
+        when: When::InOrder,
         run: |job| job.cargo("test --locked --workspace --all-features --no-fail-fast --doc"),
     },
-    Part { name: "docs", about: "the documentation builds without a warning", run: docs },
+    Part { name: "docs", about: "the documentation builds without a warning", when: When::InOrder, run: docs },
     Part {
         name: "features",
         about: "the library builds with each feature alone, and the core stays pure",
+        when: When::InOrder,
         run: features::run,
     },
 ];

@@ -70,6 +70,26 @@ async fn terms_grow_although_grants_come_in_batches_and_at_once() {
     assert_eq!(locks(&database, "true"), 0);
 }
 
+/// The word that it was given back is there when the resignation is answered, or the next one would wait in case the last
+/// holder does not know yet that it has lost it.
+#[tokio::test]
+async fn what_was_given_back_can_be_used_at_once_by_those_who_saw_its_holder() {
+    const ROUNDS: usize = 200;
+    let database = SERVER.new_database();
+    let (mut own, mut others) = (open(&url(&database)), open(&url(&database)));
+    let mut leader = Stander::new(&own, "1", "leader");
+    let mut term = leader.granted().await;
+    for _ in 0..ROUNDS {
+        let next = Stander::new(&others, "1", "next");
+        next.held().await;
+        leader.resign().await.unwrap();
+        let next_term = next.granted().await;
+        assert!(next_term > term);
+        (leader, term) = (next, next_term);
+        std::mem::swap(&mut own, &mut others);
+    }
+}
+
 #[tokio::test]
 async fn whoever_gets_no_lock_draws_no_term() {
     let database = SERVER.new_database();
