@@ -101,8 +101,8 @@
 //! `FaultyStore` to `Tenure::with_store_and_clock`, cut the leader off, move the clock, and look at what your
 //! application does. The tutorial in `docs/tutorial.md` has a whole test.
 
-#[macro_use(log)]
-extern crate tenure_store;
+#[macro_use]
+mod log;
 
 mod blocking;
 mod broadcasts;
