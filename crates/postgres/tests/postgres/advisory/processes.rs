@@ -46,7 +46,7 @@ struct Candidate {
 
 impl Candidate {
     fn start(mut command: Command, url: &str) -> Self {
-        command.args(["--exact", "processes::role", "--nocapture"]).env("TENURE_TEST_URL", url);
+        command.args(["--exact", "advisory::processes::role", "--nocapture"]).env("TENURE_TEST_URL", url);
         let mut child = command.stdout(Stdio::piped()).spawn().unwrap();
         let lines = BufReader::new(child.stdout.take().unwrap()).lines();
         let lines = lines.map_while(Result::ok).filter_map(|line| line.strip_prefix('@').map(str::to_owned));
