@@ -31,5 +31,6 @@ mod secrets;
 mod signals;
 mod support;
 mod tracers;
+mod unusable_stores;
 
 tenure_testkit::roles! { "worker" => tenure_testkit::worker::work }

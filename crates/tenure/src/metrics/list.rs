@@ -300,6 +300,7 @@ pub(super) fn kind_word(kind: StoreErrorKind) -> &'static str {
         StoreErrorKind::Denied => "denied",
         StoreErrorKind::Replaced => "replaced",
         StoreErrorKind::Configuration => "configuration",
+        StoreErrorKind::Missing => "missing",
         StoreErrorKind::TimedOut => "timed_out",
         StoreErrorKind::Other => "other",
     }

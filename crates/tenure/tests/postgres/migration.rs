@@ -65,7 +65,7 @@ async fn a_role_that_is_missing_is_named() {
     let place = Place::empty();
     let migration = Migration::new(&place.owner()).role("nobody").unwrap();
     let error = migration.run().await.unwrap_err();
-    assert_told(&error, StoreErrorKind::Configuration, Failure::NotSent, &["\"nobody\"", "create it first"]);
+    assert_told(&error, StoreErrorKind::Missing, Failure::NotSent, &["\"nobody\"", "create it first"]);
     assert_eq!(place.value("SELECT to_regnamespace('tenure')"), None, "all or nothing");
 }
 

@@ -157,7 +157,7 @@ fn advised(fault: Fault) -> Fault {
             "whoever owns it can run code with the rights of others here. Run `tenure migrate` as its owner; or look at what is \
              there, and drop it or hand it over with ALTER … OWNER TO",
         ),
-        &SqlState::UNDEFINED_OBJECT => (StoreErrorKind::Configuration, "create it first"),
+        &SqlState::UNDEFINED_OBJECT => (StoreErrorKind::Missing, "create it first"),
         code if code.code() == NEWER => (StoreErrorKind::Schema, "use that one"),
         _ => return fault,
     };
