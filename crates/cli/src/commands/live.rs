@@ -6,10 +6,11 @@ use std::io::{self, IsTerminal, Write};
 use std::time::{Duration, Instant};
 
 use tenure::cron::{JobReport, Outcome};
-use tenure::store::{Change, Observation, StoreErrorKind, Transition};
+use tenure::store::{Change, Feature, Observation, StoreErrorKind, Transition};
 use tenure::{Clock, Shelf, Tenure};
 
-use super::status::{observe, row};
+use super::gaps;
+use super::status::{observe, row, shown};
 use crate::args::Global;
 use crate::duration::show;
 use crate::exit::{Exit, Failure};
@@ -36,6 +37,7 @@ pub(super) async fn execute(global: &Global, name: Option<&str>) -> Result<Exit,
         Some(name) => open_to_look_for(global, name)?,
         None => open_to_look(global)?,
     };
+    gaps::tell(&tenure, &[shown(name), &[Feature::History]].concat());
     // Listening begins before looking, so that nothing falls between the two.
     let mut hints = tenure.hints();
     let mut details = BTreeMap::new();

@@ -3,6 +3,7 @@
 use serde::Serialize;
 use tenure::{MessageId, Shelf, Tenure};
 
+use super::gaps;
 use crate::args::{Global, MessagesArgs};
 use crate::exit::{Exit, Failure};
 use crate::message::{MessageLine, on_one_line};
@@ -23,6 +24,7 @@ pub(super) async fn execute(global: &Global, args: &MessagesArgs) -> Result<Exit
         .map(|text| text.parse().map_err(|error| Failure::new(Exit::Usage, format!("{text:?}: {error}"))))
         .collect::<Result<_, _>>()?;
     let tenure = open_to_look_for(global, &args.name)?;
+    gaps::tell_of_messages(&tenure);
     if args.requeue_all || !ids.is_empty() {
         return requeue(&tenure, args, (!args.requeue_all).then_some(&ids)).await;
     }

@@ -1,9 +1,9 @@
 //! `tenure status`: who leads.
 
-use tenure::store::Observation;
+use tenure::store::{Feature, Observation};
 use tenure::{CandidateId, Tenure};
 
-use super::live;
+use super::{gaps, live};
 use crate::args::{Global, StatusArgs};
 use crate::duration::show;
 use crate::exit::{Exit, Failure};
@@ -20,11 +20,16 @@ pub(super) async fn execute(global: &Global, args: &StatusArgs) -> Result<Exit, 
         None => open_to_look(global)?,
     };
     let observed = observe(&tenure, args.name.as_deref()).await?;
+    // Whether one candidate leads is known everywhere.
+    if args.leads.is_none() {
+        gaps::tell(&tenure, shown(args.name.as_deref()));
+    }
     if args.json {
         let lines: Vec<StatusLine> = observed.iter().map(|(name, seen)| StatusLine::new(name, seen)).collect();
         print(|out| json_line(out, &lines))?;
     } else if observed.is_empty() {
-        print(|out| writeln!(out, "no elections in namespace {} of {}", global.namespace, store_shown(global)))?;
+        let what = if gaps::lacks(&tenure, Feature::Records) { "no elections are listed" } else { "no elections" };
+        print(|out| writeln!(out, "{what} in namespace {} of {}", global.namespace, store_shown(global)))?;
     } else {
         let rows: Vec<Vec<String>> = observed.iter().map(|(name, seen)| row(name, seen)).collect();
         let headings = ["ELECTION", "LEADER", "TERM", "REMAINING", "SINCE", "STANDING BY"];
@@ -34,6 +39,12 @@ pub(super) async fn execute(global: &Global, args: &StatusArgs) -> Result<Exit, 
     let is_so =
         asked_about.is_none_or(|candidate| observed.iter().any(|(_, seen)| leads(seen).as_ref() == Some(&candidate)));
     Ok(if is_so { Exit::Success } else { Exit::Failure })
+}
+
+/// What is shown of one election, or of all, and what not every store knows.
+pub(super) fn shown(name: Option<&str>) -> &'static [Feature] {
+    const LIST: [Feature; 4] = [Feature::Records, Feature::StandBys, Feature::Deadlines, Feature::Metadata];
+    if name.is_some() { &LIST[1..] } else { &LIST }
 }
 
 /// One election, or all that there are.

@@ -16,6 +16,7 @@ mod default_store;
 mod doctor;
 mod elect;
 mod forget;
+mod gaps;
 mod gone_reader;
 mod guard_faults;
 mod help;

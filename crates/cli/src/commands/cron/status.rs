@@ -43,6 +43,7 @@ struct JobLine {
 pub(super) async fn execute(global: &Global, args: &CronStatusArgs) -> Result<Exit, Failure> {
     let (election, jobs) = which(args.target.as_deref())?;
     let tenure = open_to_look(global)?;
+    tenure.check_ledger()?;
     let names = match election {
         Some(name) => vec![name],
         None => tenure.observe_all().await?.into_iter().map(|(name, _)| name.to_string()).collect(),
