@@ -26,6 +26,7 @@ mod look;
 mod messages;
 mod metrics;
 mod migrate;
+mod mistyped;
 mod resign;
 mod run;
 mod secrets;

@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use futures_util::future::BoxFuture;
-use tenure_core::{ChannelName, Nonce, Term};
+use tenure_core::{ChannelName, ElectionName, Namespace, Nonce, Term};
 use tokio_postgres::types::Type;
 
 use super::super::error::Fault;
@@ -12,7 +12,8 @@ use super::AdvisoryStore;
 use super::book::Lock;
 use super::session::LockSession;
 use crate::store::mailbox::{
-    Mailbox, MailboxPromises, Message, MessageId, Post, Receive, Received, Settle, Settled, Shelf, WAITING_MAX,
+    Mailbox, MailboxPromises, Message, MessageCount, MessageId, Post, Receive, Received, Settle, Settled, Shelf,
+    WAITING_MAX,
 };
 use crate::store::{ElectionKey, Replies, StoreError, StoreErrorKind};
 
@@ -76,6 +77,17 @@ impl Mailbox for AdvisoryStore {
         let list = |session: Arc<LockSession>| Some(session.letters().of(key, None)?.list(shelf, limit));
         let messages = session.and_then(list).unwrap_or_default();
         Box::pin(async move { Ok(messages) })
+    }
+
+    /// Those in this process, too.
+    fn counts<'a>(
+        &'a self,
+        namespace: &'a Namespace,
+        only: Option<&'a ElectionName>,
+    ) -> BoxFuture<'a, Result<Vec<MessageCount>, StoreError>> {
+        let session = self.desk.office().living_session();
+        let counts = session.map(|session| session.letters().counts(namespace, only)).unwrap_or_default();
+        Box::pin(async move { Ok(counts) })
     }
 
     fn requeue<'a>(
