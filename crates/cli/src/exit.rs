@@ -40,7 +40,8 @@ Exit codes:
   1        what was asked for is not so (no leader to ask, no such message or job, a check of `doctor` failed,
            `status --leads` names a candidate that does not lead)
   2        the command line, a name, a duration, a message or a crontab cannot be used; nothing was done
-  69       the store cannot be reached or used; for commands that only look or ask, also: there is no such file
+  69       the store cannot be reached or used: it does not answer, refuses the login, or there is no such database,
+           schema or directory; for commands that only look or ask, also: there is no such file
   70       an internal error; please report it
   75       somebody else leads, and waiting was not wanted (`--no-wait`) or not enough
   76       the lock was lost while the command ran; the command was stopped
@@ -118,7 +119,8 @@ impl From<tenure::Error> for Failure {
     }
 }
 
-/// Whether the address itself cannot be used, so that nothing was even looked at.
+/// Whether the address itself cannot be used, so that nothing was even looked at. What a server or a file system has said
+/// (that there is no such database, say) is another kind of error, or a refusal: the same address may do later.
 fn is_bad_address(error: &StoreError) -> bool {
     error.kind() == StoreErrorKind::Configuration && error.failure() == tenure::Failure::NotSent
 }

@@ -217,12 +217,16 @@ pub struct StatusLine {
     pub reserved_for: Option<String>,
     /// Who stands by, the next one first.
     pub standing_by: Vec<String>,
+    /// How many messages wait for the leader; unknown where the store keeps none.
+    pub messages_waiting: Option<u64>,
+    /// How many messages were set aside.
+    pub messages_aside: Option<u64>,
 }
 
 impl StatusLine {
-    /// Describes what was observed.
+    /// Describes what was observed, and how many messages wait and were set aside, if that is known.
     #[must_use]
-    pub fn new(election: &str, observed: &Observation) -> Self {
+    pub fn new(election: &str, observed: &Observation, messages: Option<(u64, u64)>) -> Self {
         let lease = observed.lease.as_ref();
         Self {
             election: election.to_owned(),
@@ -235,6 +239,8 @@ impl StatusLine {
             metadata: lease.map_or_else(|| serde_json::json!({}), |lease| serde_json::json!(*lease.leader.metadata)),
             reserved_for: observed.reserved_for.as_ref().map(ToString::to_string),
             standing_by: observed.standing_by.iter().map(|stand_by| stand_by.candidate.to_string()).collect(),
+            messages_waiting: messages.map(|(waiting, _)| waiting),
+            messages_aside: messages.map(|(_, aside)| aside),
         }
     }
 }

@@ -83,6 +83,7 @@ mod ledger_unbegun;
 mod list;
 mod list_ledger;
 mod message_aside;
+mod message_count;
 mod message_receive;
 mod message_send;
 mod message_settle;

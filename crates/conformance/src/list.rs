@@ -273,6 +273,10 @@ macro_rules! __conformance_message_properties {
                 lists_stop_at_their_limit
                 only_the_newest_messages_set_aside_are_kept
             }
+            message_count {
+                messages_to_elections_that_nobody_led_are_counted
+                what_lies_aside_is_counted_and_what_was_handled_is_not
+            }
             message_watch {
                 a_message_is_hinted_to_the_leader
                 a_message_put_back_is_hinted_to_the_leader

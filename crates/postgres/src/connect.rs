@@ -318,7 +318,7 @@ async fn greet(client: &Client) -> Result<Facts, Fault> {
     };
     if facts.version < VERSION_MIN {
         let message = format!("its version is {}, and at least 14 is needed", facts.version / 10_000);
-        return Err(Fault::Unusable(StoreErrorKind::Configuration, message));
+        return Err(Fault::Unusable(StoreErrorKind::Unsupported, message));
     }
     Ok(facts)
 }

@@ -137,7 +137,7 @@ fn kind(error: &Error) -> StoreErrorKind {
         "42501" => StoreErrorKind::Denied,
         "53100" | "54000" => StoreErrorKind::Full,
         "42P01" | "42883" | "3F000" | "42703" | "42804" => StoreErrorKind::Schema,
-        "3D000" => StoreErrorKind::Configuration,
+        "3D000" => StoreErrorKind::Missing,
         "XX001" | "XX002" => StoreErrorKind::Corrupt,
         code if code.starts_with("28") => StoreErrorKind::Denied,
         // Too many clients, locks that are waited for too long, deadlocks, a server that starts or ends: all pass.

@@ -19,7 +19,7 @@ use super::call::{Call, Order};
 use super::config::RedisConfig;
 use super::deployment::{Answer, Deployment, ELECTIONS_PER_CALL, Wait};
 use super::error::Fault;
-use super::index::{self, Index};
+use super::index::{Index, List};
 use super::keys::{Keys, companions};
 use super::push::{Channels, Push};
 use super::reminders::Reminders;
@@ -123,7 +123,7 @@ impl Desk {
         let wake = self.wake_channel();
         let missing = self.index.missing(batch.iter().map(|request| &request.key));
         let verb = Campaigning { changes: &self.changes, wake };
-        let told = self.ask(&verb, batch, index::entries(&self.keys, &missing), self.wait).await;
+        let told = self.ask(&verb, batch, List::Elections.entries(&self.keys, missing.iter()), self.wait).await;
         if told.is_beside_done {
             self.index.add(missing.iter().cloned());
         }
@@ -215,10 +215,15 @@ impl Desk {
     }
 
     pub(super) async fn elections(&self, namespace: &Namespace) -> Result<Vec<ElectionName>, StoreError> {
-        let index = self.keys.index(namespace);
+        self.listed(List::Elections, namespace).await
+    }
+
+    /// What is on a list, in order.
+    pub(super) async fn listed(&self, list: List, namespace: &Namespace) -> Result<Vec<ElectionName>, StoreError> {
+        let list = list.key(&self.keys, namespace);
         let mut command = cmd("SMEMBERS");
-        command.arg(&index);
-        let names = self.texts(index, command).await?;
+        command.arg(&list);
+        let names = self.texts(list, command).await?;
         let mut names: Vec<ElectionName> = names.into_iter().filter_map(|name| ElectionName::new(name).ok()).collect();
         names.sort();
         Ok(names)
@@ -232,12 +237,16 @@ impl Desk {
             return Ok(forgotten);
         }
         self.index.remove(key);
-        let removed = self.deployment.run(&[index::removal(&self.keys, key)], None).await.pop().transpose();
-        let refused = removed.map_err(|fault| self.tell(fault))?.and_then(|answer| match answer.value {
-            Value::ServerError(error) => Some(self.tell(Fault::server(&error))),
-            _ => None,
-        });
-        refused.map_or(Ok(forgotten), Err)
+        for list in [List::Mailboxes, List::Elections] {
+            let removed = self.deployment.run(&[list.removal(&self.keys, key)], None).await.pop().transpose();
+            if let Some(Value::ServerError(error)) =
+                removed.map_err(|fault| self.tell(fault))?.map(|answer| answer.value)
+            {
+                return Err(self.tell(Fault::server(&error)));
+            }
+        }
+        self.list_mailbox_again(key).await?;
+        Ok(forgotten)
     }
 
     pub(super) async fn history(&self, key: &ElectionKey, limit: usize) -> Result<Vec<Transition>, StoreError> {
@@ -261,7 +270,7 @@ impl Desk {
         let just_listed: HashSet<&ElectionKey> = just_listed.iter().collect();
         let lost: Vec<ElectionKey> = new.filter(|key| !just_listed.contains(key)).cloned().collect();
         if !lost.is_empty() {
-            self.deployment.run(&index::entries(&self.keys, &lost), None).await;
+            self.deployment.run(&List::Elections.entries(&self.keys, lost.iter()), None).await;
         }
     }
 
@@ -397,11 +406,13 @@ impl Desk {
 
     /// The same for requests of which none may overtake another of its election. They go in parts, one after the other, so
     /// that all of an election's requests in a part go in one call: calls that are under way together may change places
-    /// when a server lacks the script or a slot moves. After a part that is in doubt nothing more is sent.
+    /// when a server lacks the script or a slot moves. After a part that is in doubt nothing more is sent. `beside` goes
+    /// along with the first part.
     pub(super) async fn ask_in_turn<V: Verb>(
         &self,
         verb: &V,
         batch: &[V::Request],
+        mut beside: Vec<Call>,
     ) -> Vec<Result<Reply<V::Reply>, StoreError>> {
         let mut replies = Vec::with_capacity(batch.len());
         let mut parts = batch.chunks(ELECTIONS_PER_CALL);
@@ -410,7 +421,7 @@ impl Desk {
             Err(error) => error.failure() != Failure::Refused,
         };
         for part in &mut parts {
-            replies.extend(self.ask(verb, part, Vec::new(), self.wait).await.replies);
+            replies.extend(self.ask(verb, part, std::mem::take(&mut beside), self.wait).await.replies);
             if replies.iter().any(is_in_doubt) {
                 break;
             }

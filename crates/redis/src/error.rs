@@ -131,6 +131,7 @@ enum Code {
     TryAgain,
     WrongType,
     NoSuchCommand,
+    NoSuchDatabase,
     HungUp,
     Silent,
     UnknownAuthority,
@@ -146,6 +147,9 @@ impl Code {
         }
         if text.contains("unknown command") {
             return Self::NoSuchCommand;
+        }
+        if text.contains("DB index is out of range") {
+            return Self::NoSuchDatabase;
         }
         // Before version 7, an error inside a script came with the words of whoever called the script around it.
         let known = text.split(|c: char| !c.is_ascii_uppercase()).filter(|word| word.len() > 2).find_map(Self::named);
@@ -184,6 +188,7 @@ impl Code {
             Self::Denied => StoreErrorKind::Denied,
             Self::WrongType => StoreErrorKind::Corrupt,
             Self::NoSuchCommand => StoreErrorKind::Unsupported,
+            Self::NoSuchDatabase => StoreErrorKind::Missing,
             Self::HungUp | Self::Silent | Self::UnknownAuthority | Self::OtherName => StoreErrorKind::Unavailable,
             Self::Other => StoreErrorKind::Other,
         }
@@ -210,6 +215,9 @@ impl Code {
                 "this server keeps no elections; if it is a sentinel, use redis+sentinel://HOST:26379/NAME, where NAME is what \
                  it calls the primary: "
             }
+            Self::NoSuchDatabase => {
+                "the server has no database of this number; name another one in the address, or raise `databases` there: "
+            }
             Self::HungUp => {
                 "the server hung up at once; check whether it speaks TLS, and then use rediss://, or not, and then use \
                  redis://: "
@@ -230,9 +238,11 @@ impl Code {
 fn kind_of_connect(error: &RedisError) -> StoreErrorKind {
     #[expect(clippy::wildcard_enum_match_arm, reason = "all others mean that nobody could be reached")]
     match error.kind() {
-        redis::ErrorKind::InvalidClientConfig | redis::ErrorKind::RESP3NotSupported => StoreErrorKind::Configuration,
+        redis::ErrorKind::InvalidClientConfig => StoreErrorKind::Configuration,
+        redis::ErrorKind::RESP3NotSupported => StoreErrorKind::Unsupported,
         _ => match code_of_connect(error) {
             Code::Denied => StoreErrorKind::Denied,
+            Code::NoSuchDatabase => StoreErrorKind::Missing,
             _ => StoreErrorKind::Unavailable,
         },
     }
@@ -277,6 +287,7 @@ mod tests {
             ("ERR ACL failure in script: No permissions to access a key", StoreErrorKind::Denied),
             ("CLUSTERDOWN The cluster is down", StoreErrorKind::Unavailable),
             ("MOVED 3999 127.0.0.1:6381", StoreErrorKind::Unavailable),
+            ("ERR DB index is out of range", StoreErrorKind::Missing),
             ("TRYAGAIN Multiple keys request during rehashing of slot", StoreErrorKind::Unavailable),
             ("ERR Error running script: @user_script:9: OOM command not allowed", StoreErrorKind::Full),
         ] {

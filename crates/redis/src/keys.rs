@@ -134,6 +134,11 @@ impl Keys {
         format!("{}::elections:{}", self.prefix, escaped(namespace.as_str(), IN_NAMESPACE))
     }
 
+    /// The set of the elections of a namespace that were sent messages.
+    pub(super) fn mailboxes(&self, namespace: &Namespace) -> String {
+        format!("{}::mailboxes:{}", self.prefix, escaped(namespace.as_str(), IN_NAMESPACE))
+    }
+
     /// A key that is written to see whether that is possible.
     pub(super) fn examination(&self) -> String {
         format!("{}::examination", self.prefix)

@@ -45,14 +45,14 @@ impl JobLedger for RedisStore {
 impl Desk {
     async fn open_jobs(&self, request: &Open) -> Result<Opened, StoreError> {
         let verb = Opening { is_confirmed_by_replicas: self.wait().is_some() };
-        let told = self.ask_in_turn(&verb, std::slice::from_ref(request)).await;
+        let told = self.ask_in_turn(&verb, std::slice::from_ref(request), Vec::new()).await;
         let is_written = |opened: &Opened| matches!(opened, Opened::Jobs(_));
         self.trust(told, is_written).await.pop().unwrap_or_else(|| Err(self.tell(Fault::Silent)))
     }
 
     async fn claim(&self, batch: &[Claim]) -> Replies<Claimed> {
         let verb = Claiming { is_confirmed_by_replicas: self.wait().is_some() };
-        let told = self.ask_in_turn(&verb, batch).await;
+        let told = self.ask_in_turn(&verb, batch, Vec::new()).await;
         self.trust(told, |claimed| *claimed == Claimed::Granted).await
     }
 

@@ -3,9 +3,11 @@
 use std::collections::VecDeque;
 
 use futures_util::future::BoxFuture;
+use tenure_core::ElectionName;
+use tenure_core::Namespace;
 use tenure_store::mailbox::{
-    Mailbox, MailboxPromises, Message, MessageId, PAYLOAD_MAX, Post, Receive, Received, Settle, Settled, Shelf,
-    WAITING_MAX,
+    Mailbox, MailboxPromises, Message, MessageCount, MessageId, PAYLOAD_MAX, Post, Receive, Received, Settle, Settled,
+    Shelf, WAITING_MAX,
 };
 use tenure_store::{ElectionKey, Replies, StoreError};
 
@@ -13,7 +15,8 @@ use super::RedisStore;
 use super::deployment::Deployment;
 use super::desk::{Desk, Reply};
 use super::error::Fault;
-use super::message_verbs::{Listing, Receiving, Requeueing, Sending, Settling};
+use super::index::List;
+use super::message_verbs::{Counting, Listing, Receiving, Requeueing, Sending, Settling};
 use super::sentinel::Opinion;
 
 impl Mailbox for RedisStore {
@@ -51,6 +54,14 @@ impl Mailbox for RedisStore {
         Box::pin(async move { self.desk.ask_one(&Listing { shelf, limit }, key).await })
     }
 
+    fn counts<'a>(
+        &'a self,
+        namespace: &'a Namespace,
+        only: Option<&'a ElectionName>,
+    ) -> BoxFuture<'a, Result<Vec<MessageCount>, StoreError>> {
+        Box::pin(self.desk.message_counts(namespace, only))
+    }
+
     fn requeue<'a>(
         &'a self,
         key: &'a ElectionKey,
@@ -66,7 +77,9 @@ impl Desk {
         let judged: Vec<Result<&Post, StoreError>> =
             batch.iter().map(|post| promises.check_payload(&post.payload).map(|()| post)).collect();
         let fitting: Vec<&Post> = judged.iter().flatten().copied().collect();
-        let told = self.ask_in_turn(&Sending::new(self.wait().is_some()), &fitting).await;
+        // Each time, although mostly it is listed already: the server may have forgotten everything since.
+        let listing = List::Mailboxes.entries(self.keys(), fitting.iter().map(|post| &post.key));
+        let told = self.ask_in_turn(&Sending::new(self.wait().is_some()), &fitting, listing).await;
         let mut answers: VecDeque<_> = told.into();
         let answer = |judged: Result<&Post, StoreError>| {
             let post = judged?;
@@ -74,6 +87,36 @@ impl Desk {
             if reply.value { self.check_replicas(&reply) } else { Err(promises.full(&post.key)) }
         };
         judged.into_iter().map(answer).collect()
+    }
+
+    async fn message_counts(
+        &self,
+        namespace: &Namespace,
+        only: Option<&ElectionName>,
+    ) -> Result<Vec<MessageCount>, StoreError> {
+        let names = match only {
+            Some(name) => vec![name.clone()],
+            None => self.listed(List::Mailboxes, namespace).await?,
+        };
+        let key = |name: ElectionName| ElectionKey { namespace: namespace.clone(), name };
+        let keys: Vec<ElectionKey> = names.into_iter().map(key).collect();
+        let counted = self.ask(&Counting, &keys, Vec::new(), None).await.into_values();
+        let mut counts = Vec::new();
+        for (key, counted) in keys.into_iter().zip(counted) {
+            let (waiting, aside) = counted?;
+            if waiting + aside > 0 {
+                counts.push(MessageCount { election: key.name, waiting, aside });
+            }
+        }
+        Ok(counts)
+    }
+
+    /// Somebody may have sent a message to an election while it was forgotten, and taken off the list.
+    pub(super) async fn list_mailbox_again(&self, key: &ElectionKey) -> Result<(), StoreError> {
+        if !self.message_counts(&key.namespace, Some(&key.name)).await?.is_empty() {
+            self.deployment().run(&List::Mailboxes.entries(self.keys(), [key].into_iter()), None).await;
+        }
+        Ok(())
     }
 
     /// Who asked for replicas wants them for messages, too.

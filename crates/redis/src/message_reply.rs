@@ -41,6 +41,12 @@ pub(super) fn requeue(answer: &Value) -> Result<u64, Fault> {
     Fields::of(answer)?.number(0)
 }
 
+/// How many wait, and how many lie aside.
+pub(super) fn counts(answer: &Value) -> Result<(u64, u64), Fault> {
+    let fields = Fields::of(answer)?;
+    Ok((fields.number(0)?, fields.number(1)?))
+}
+
 pub(super) fn messages(answer: &Value) -> Result<Vec<Message>, Fault> {
     Fields::of(answer)?.all().iter().map(message).collect()
 }
@@ -94,7 +100,7 @@ mod tests {
             .run(|input| {
                 let Ok(value) = redis::parse_redis_value(input) else { return };
                 // An answer or a fault, whatever the server says; and what is told of a message is what it has.
-                let _ = (send(&value), settle(&value), requeue(&value));
+                let _ = (send(&value), settle(&value), requeue(&value), counts(&value));
                 let found = messages(&value).into_iter().chain(receive(&value).into_iter().flatten()).flatten();
                 for message in found {
                     assert!(!message.channel.as_str().is_empty() && !message.sender.as_str().is_empty());

@@ -164,6 +164,31 @@ impl Verb for Listing {
     }
 }
 
+/// How many messages wait, and how many lie aside.
+pub(super) struct Counting;
+
+impl Verb for Counting {
+    type Request = ElectionKey;
+    type Reply = (u64, u64);
+    const BESIDE: &'static [&'static str] = MESSAGE_KEYS;
+
+    fn script() -> &'static Script {
+        &script::COUNT_MESSAGES
+    }
+
+    fn election(request: &ElectionKey) -> &ElectionKey {
+        request
+    }
+
+    fn pack_head(&self, _command: &mut Cmd) {}
+
+    fn pack(&self, _request: &ElectionKey, _command: &mut Cmd) {}
+
+    fn read(answer: &Value) -> Result<(u64, u64), Fault> {
+        reply::counts(answer)
+    }
+}
+
 pub(super) struct Requeueing<'a> {
     pub(super) ids: Option<&'a [MessageId]>,
 }

@@ -108,12 +108,12 @@ impl Fault {
                 StoreErrorKind::Denied
             }
             Self::Unfit { flaw: Flaw::MountRoot | Flaw::Linked | Flaw::LeftBehind(_), .. }
-            | Self::Missing
             | Self::Foreign
             | Self::NotWal(_)
             | Self::Shared(_)
             | Self::OtherBoot
             | Self::BetweenTimeNamespaces => StoreErrorKind::Configuration,
+            Self::Missing => StoreErrorKind::Missing,
         }
     }
 }
@@ -152,7 +152,7 @@ fn kind_of_io(kind: io::ErrorKind) -> StoreErrorKind {
         io::ErrorKind::PermissionDenied => StoreErrorKind::Denied,
         io::ErrorKind::ReadOnlyFilesystem => StoreErrorKind::ReadOnly,
         io::ErrorKind::StorageFull | io::ErrorKind::QuotaExceeded => StoreErrorKind::Full,
-        io::ErrorKind::NotFound | io::ErrorKind::NotADirectory => StoreErrorKind::Configuration,
+        io::ErrorKind::NotFound | io::ErrorKind::NotADirectory => StoreErrorKind::Missing,
         io::ErrorKind::WouldBlock => StoreErrorKind::Unavailable,
         _ => StoreErrorKind::Other,
     }

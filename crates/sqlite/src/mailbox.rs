@@ -3,16 +3,18 @@
 use std::collections::{BTreeSet, HashSet};
 
 use futures_util::future::BoxFuture;
+use tenure_core::ElectionName;
+use tenure_core::Namespace;
 use tenure_store::mailbox::{
-    Mailbox, MailboxPromises, Message, MessageId, PAYLOAD_MAX, Post, Receive, Received, Settle, Settled, Shelf,
-    WAITING_MAX,
+    Mailbox, MailboxPromises, Message, MessageCount, MessageId, PAYLOAD_MAX, Post, Receive, Received, Settle, Settled,
+    Shelf, WAITING_MAX,
 };
 use tenure_store::{ElectionKey, Replies, StoreError};
 
 use super::SqliteStore;
 use super::desk::{Answer, Desk};
 use super::error::Fault;
-use super::messages::Messages;
+use super::messages::{self, Messages};
 use super::worker::Worker;
 
 const PROMISES: MailboxPromises = MailboxPromises {
@@ -49,6 +51,15 @@ impl Mailbox for SqliteStore {
     ) -> BoxFuture<'a, Result<Vec<Message>, StoreError>> {
         let key = key.clone();
         Box::pin(async move { self.jobs.run(move |worker| worker.messages(&key, shelf, limit)).await? })
+    }
+
+    fn counts<'a>(
+        &'a self,
+        namespace: &'a Namespace,
+        only: Option<&'a ElectionName>,
+    ) -> BoxFuture<'a, Result<Vec<MessageCount>, StoreError>> {
+        let (namespace, only) = (namespace.clone(), only.cloned());
+        Box::pin(async move { self.jobs.run(move |worker| worker.message_counts(&namespace, only.as_ref())).await? })
     }
 
     fn requeue<'a>(
@@ -95,6 +106,14 @@ impl Worker {
                 None => Ok(Vec::new()),
             })
         })
+    }
+
+    fn message_counts(
+        &mut self,
+        namespace: &Namespace,
+        only: Option<&ElectionName>,
+    ) -> Result<Vec<MessageCount>, StoreError> {
+        self.on_file(|_, database| database.read(|connection| messages::counts(connection, namespace, only)))
     }
 
     fn requeue(&mut self, key: &ElectionKey, ids: Option<&HashSet<MessageId>>) -> Result<u64, StoreError> {

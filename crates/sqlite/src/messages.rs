@@ -3,9 +3,9 @@
 use std::collections::HashSet;
 
 use rusqlite::{Connection, OptionalExtension, Row, params};
-use tenure_core::{ChannelName, Sender};
+use tenure_core::{ChannelName, ElectionName, Namespace, Sender};
 use tenure_store::ElectionKey;
-use tenure_store::mailbox::{ASIDE_MAX, Fate, Message, MessageId, Post, Receive, Shelf};
+use tenure_store::mailbox::{ASIDE_MAX, Fate, Message, MessageCount, MessageId, Post, Receive, Shelf};
 
 use super::error::Fault;
 use super::value::{from_u64, nonsense, to_message_id, to_u32, to_u64};
@@ -144,6 +144,23 @@ impl<'a> Messages<'a> {
         statement.execute([self.mailbox, from_u64(waiting)])?;
         Ok(())
     }
+}
+
+/// How many messages this election has, or each of the namespace that has any.
+pub(super) fn counts(
+    connection: &Connection,
+    namespace: &Namespace,
+    only: Option<&ElectionName>,
+) -> Result<Vec<MessageCount>, Fault> {
+    let mut statement = connection.prepare_cached(include_str!("sql/mailbox_counts.sql"))?;
+    let counts = statement.query_and_then(params![namespace.as_str(), only.map(ElectionName::as_str)], |row| {
+        Ok(MessageCount {
+            election: ElectionName::new(row.get::<_, String>(0)?).map_err(|error| nonsense(&error.to_string()))?,
+            waiting: to_u64(row.get(1)?)?,
+            aside: to_u64(row.get(2)?)?,
+        })
+    })?;
+    counts.collect()
 }
 
 /// Columns are numbered in the order of `message_at.sql` and `message_shelf.sql`.

@@ -39,8 +39,10 @@ pub enum StoreErrorKind {
     Denied,
     /// The store is not the one it was.
     Replaced,
-    /// The address or its options cannot be used.
+    /// The address or its options cannot be used, or the file that it names is not fit for elections.
     Configuration,
+    /// There is no such thing as the address names: no such database, file or directory.
+    Missing,
     /// No answer came in time.
     TimedOut,
     /// Anything else.

@@ -48,7 +48,7 @@ pub use self::error::{StoreError, StoreErrorKind, with_causes};
 pub use self::hint::{Hint, Interest};
 pub use self::ledger::JobLedger;
 pub use self::mailbox::{
-    Line, Mailbox, MailboxPromises, Message, MessageId, Post, Receive, Received, Settle, Settled, Shelf,
+    Line, Mailbox, MailboxPromises, Message, MessageCount, MessageId, Post, Receive, Received, Settle, Settled, Shelf,
 };
 pub use self::memory::MemoryStore;
 pub use self::url::StoreUrl;

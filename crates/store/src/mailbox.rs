@@ -6,7 +6,7 @@ use std::sync::Arc;
 
 use futures_util::future::BoxFuture;
 pub use tenure_core::{ChannelName, Sender};
-use tenure_core::{Nonce, Term};
+use tenure_core::{ElectionName, Namespace, Nonce, Term};
 
 use super::{ElectionKey, Replies, StoreError, StoreErrorKind};
 
@@ -62,6 +62,15 @@ pub trait Mailbox: Send + Sync {
         shelf: Shelf,
         limit: usize,
     ) -> BoxFuture<'a, Result<Vec<Message>, StoreError>>;
+
+    /// How many messages there are: in this election, or in each of the namespace, in order of their names. Those in which
+    /// none waits or lies aside are left out. It is how messages to a name that nobody ever led are found. For people: it
+    /// needs no lease.
+    fn counts<'a>(
+        &'a self,
+        namespace: &'a Namespace,
+        only: Option<&'a ElectionName>,
+    ) -> BoxFuture<'a, Result<Vec<MessageCount>, StoreError>>;
 
     /// Puts messages that were set aside back in line, at its end and in the order in which they lie there, as if they
     /// had never been tried: these, or all of them. Returns how many. It works even when the line is full.
@@ -210,6 +219,17 @@ pub struct Message {
     pub attempts: u32,
     /// Why the last one failed.
     pub last_error: Option<String>,
+}
+
+/// How many messages an election has.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct MessageCount {
+    /// Which election.
+    pub election: ElectionName,
+    /// How many wait for its leader.
+    pub waiting: u64,
+    /// How many were set aside.
+    pub aside: u64,
 }
 
 /// Messages that keep their order among each other: those of one sender on one channel.

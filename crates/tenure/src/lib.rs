@@ -153,7 +153,7 @@ pub use event::{Event, EventKind, Events, Trouble};
 pub use leadership::{Leadership, Work};
 pub use lock::{Lock, LockGuard};
 pub use messages::{Channel, Delivery};
-pub use store::{Broadcast, MemoryStore, Message, MessageId, Shelf, Store, StoreError, StoreUrl};
+pub use store::{Broadcast, MemoryStore, Message, MessageCount, MessageId, Shelf, Store, StoreError, StoreUrl};
 pub use tenure::Tenure;
 
 /// The Rust blocks of the documents outside of this crate are compiled and run, too.

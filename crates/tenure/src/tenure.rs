@@ -312,6 +312,11 @@ impl Tenure {
         &*self.store
     }
 
+    /// In which namespace elections are.
+    pub(crate) fn own_namespace(&self) -> &Namespace {
+        &self.namespace
+    }
+
     /// Under which label messages are sent.
     pub(crate) fn own_sender(&self) -> &Sender {
         &self.sender

@@ -1,11 +1,21 @@
 //! `tenure broadcast`: something for all candidates that listen.
 
-use super::send::{prepare, report};
+use tenure::store::Feature;
+
+use super::gaps;
+use super::send::{nobody_leads, prepare, report, warn_of_a_stranger};
 use crate::args::{Global, SendArgs};
 use crate::exit::{Exit, Failure};
+use crate::voice::say;
 
 pub(super) async fn execute(global: &Global, args: &SendArgs) -> Result<Exit, Failure> {
     let (tenure, payload) = prepare(global, args)?;
     let id = tenure.broadcast_json(&args.name, &args.channel, &payload).await?;
-    report(args, id)
+    report(args, id)?;
+    if !gaps::lacks(&tenure, Feature::Records) {
+        warn_of_a_stranger(global, &tenure, &args.name, "nobody heard it. The name may be mistyped").await;
+    } else if nobody_leads(&tenure, &args.name).await {
+        say(&format!("nobody leads {} now: maybe nobody heard it", args.name));
+    }
+    Ok(Exit::Success)
 }

@@ -1,5 +1,8 @@
 //! `tenure history`: past changes of leadership.
 
+use tenure::store::Feature;
+
+use super::gaps;
 use crate::args::{Global, HistoryArgs};
 use crate::exit::{Exit, Failure};
 use crate::options::{open_to_look_for, store_shown};
@@ -8,12 +11,15 @@ use crate::output::{TransitionLine, json_line, print, table};
 pub(super) async fn execute(global: &Global, args: &HistoryArgs) -> Result<Exit, Failure> {
     let tenure = open_to_look_for(global, &args.name)?;
     let history = tenure.history(&args.name, args.limit.get()).await?;
+    gaps::tell(&tenure, &[Feature::History]);
     let lines: Vec<TransitionLine> = history.iter().map(TransitionLine::from).collect();
     if args.json {
         print(|out| json_line(out, &lines))?;
     } else if lines.is_empty() {
         let (name, namespace, store) = (&args.name, &global.namespace, store_shown(global));
-        print(|out| writeln!(out, "nobody has ever led {name} in namespace {namespace} of {store}"))?;
+        let is_unknown = gaps::lacks(&tenure, Feature::History);
+        let what = if is_unknown { "no history is kept of" } else { "nobody has ever led" };
+        print(|out| writeln!(out, "{what} {name} in namespace {namespace} of {store}"))?;
     } else {
         let row = |line: TransitionLine| {
             vec![line.at, line.event.to_owned(), line.term.to_string(), line.candidate, line.reason]

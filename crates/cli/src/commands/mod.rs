@@ -8,6 +8,7 @@ mod demo;
 mod doctor;
 mod elect;
 mod forget;
+mod gaps;
 mod guarded;
 mod history;
 mod live;

@@ -3,13 +3,16 @@
 use std::io::Read;
 
 use serde::Serialize;
+use tenure::store::Observation;
 use tenure::store::mailbox::PAYLOAD_MAX;
 use tenure::{ChannelName, MessageId, Sender, Tenure};
 
+use super::gaps;
 use crate::args::{Global, SendArgs};
 use crate::exit::{Exit, Failure};
-use crate::options::open_for;
+use crate::options::{open_for, store_shown};
 use crate::output::{json_line, print};
+use crate::voice::say;
 
 /// What was sent, as `tenure send --json` and `tenure broadcast --json` print it.
 #[derive(Debug, Serialize)]
@@ -22,7 +25,31 @@ struct SentLine<'a> {
 pub(super) async fn execute(global: &Global, args: &SendArgs) -> Result<Exit, Failure> {
     let (tenure, payload) = prepare(global, args)?;
     let id = tenure.send_json(&args.name, &args.channel, &payload).await?;
-    report(args, id)
+    report(args, id)?;
+    if gaps::keeps_messages(&tenure) {
+        let kept = "the message waits until somebody leads it. If the name is mistyped, `tenure messages` lists where \
+                    messages wait";
+        warn_of_a_stranger(global, &tenure, &args.name, kept).await;
+    } else if nobody_leads(&tenure, &args.name).await {
+        let store = tenure.capabilities().name;
+        say(&format!("nobody leads {} now, and the {store} store keeps no messages: maybe nobody got it", args.name));
+    }
+    Ok(Exit::Success)
+}
+
+/// Says that an election is not known to the store, where stores know such things: its name may be mistyped.
+pub(super) async fn warn_of_a_stranger(global: &Global, tenure: &Tenure, name: &str, what_now: &str) {
+    // What was asked for is done: that it cannot be told who is there is no failure.
+    let Ok(seen) = tenure.observe(name).await else { return };
+    if seen == Observation::default() {
+        let (namespace, store) = (&global.namespace, store_shown(global));
+        say(&format!("nobody has ever stood in {name} in namespace {namespace} of {store}: {what_now}"));
+    }
+}
+
+/// Whether nobody leads, as far as is known.
+pub(super) async fn nobody_leads(tenure: &Tenure, name: &str) -> bool {
+    tenure.observe(name).await.is_ok_and(|seen| seen.lease.is_none())
 }
 
 /// Checks what is to be sent before anything is opened.
@@ -38,15 +65,14 @@ pub(super) fn prepare(global: &Global, args: &SendArgs) -> Result<(Tenure, Strin
 }
 
 /// Tells under which id it went out.
-pub(super) fn report(args: &SendArgs, id: MessageId) -> Result<Exit, Failure> {
+pub(super) fn report(args: &SendArgs, id: MessageId) -> Result<(), Failure> {
     let id = id.to_string();
     if args.json {
         let line = SentLine { id, election: &args.name, channel: &args.channel };
-        print(|out| json_line(out, &line))?;
+        print(|out| json_line(out, &line))
     } else {
-        print(|out| writeln!(out, "sent {id}"))?;
+        print(|out| writeln!(out, "sent {id}"))
     }
-    Ok(Exit::Success)
 }
 
 /// All of standard input, without the line break at its end, and no more than anybody may send.

@@ -5,9 +5,10 @@ use std::io::{self, Write};
 use std::time::Duration;
 
 use serde::Serialize;
-use tenure::store::{Change, Observation, Transition};
+use tenure::store::{Change, Feature, Observation, Transition};
 use tenure::{Clock, Tenure};
 
+use super::gaps;
 use super::status::observe;
 use crate::args::{Global, WatchArgs};
 use crate::exit::{Exit, Failure};
@@ -45,6 +46,8 @@ pub(super) async fn execute(global: &Global, args: &WatchArgs) -> Result<Exit, F
     let mut hints = tenure.hints();
     let mut known: BTreeMap<String, Known> = BTreeMap::new();
     let mut observed = observe(&tenure, args.name.as_deref()).await?;
+    let asked: &[Feature] = &[Feature::Records, Feature::History];
+    gaps::tell(&tenure, if args.name.is_some() { &asked[1..] } else { asked });
     loop {
         for (name, seen) in &observed {
             let now = leader_of(seen);

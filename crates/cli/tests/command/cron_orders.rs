@@ -41,11 +41,43 @@ fn a_job_that_is_paused_does_not_run_before_it_is_resumed() {
     assert_eq!((ordered(&site, "pause"), ordered(&site, "run-now")), (Some(0), Some(0)));
     let job = jobs(&site, 9)[0].take();
     assert!(job["paused_at"].is_string() && job["requested_at"].is_string(), "{job}");
+    assert_eq!(job["next"], Value::Null, "it does not fire: {job}");
     let shown = site.finish(["cron", "status", "cron-test"]).stdout;
-    assert!(shown.contains("paused"), "{shown}");
+    assert!(shown.contains(" - (paused) "), "{shown}");
     assert_eq!(ordered(&site, "resume"), Some(0));
     running.stdout().next("the run that was asked for");
-    assert_eq!(jobs(&site, 9)[0]["paused_at"], Value::Null);
+    let job = jobs(&site, 9)[0].take();
+    assert_eq!((&job["paused_at"], &job["enabled"]), (&Value::Null, &true.into()), "{job}");
+    assert!(job["next"].is_string(), "{job}");
+}
+
+#[test]
+fn a_job_that_is_disabled_shows_no_next_run_with_or_without_its_file() {
+    let site = site();
+    let file = site.path("crontab.toml");
+    let write = |enabled: bool| {
+        let job = format!("[jobs.off]\nschedule = '@yearly'\ncommand = ['true']\nenabled = {enabled}\n");
+        std::fs::write(&file, format!("election = 'cron-test'\n{job}")).unwrap();
+    };
+    let of_file = || site.json(&["cron", "status", file.to_str().unwrap(), "--json"])[0].take();
+    write(false);
+    let untold = of_file();
+    assert_eq!((&untold["next"], &untold["enabled"]), (&Value::Null, &false.into()), "{untold}");
+    let running = Running::start(site.tenure(["cron"]).arg(&file).arg("--json").args(site.pace().options()));
+    event(&running, "elected");
+    eventually("the job", || !jobs(&site, 1).as_array().unwrap().is_empty());
+    for job in [jobs(&site, 1)[0].take(), of_file()] {
+        assert_eq!((&job["next"], &job["enabled"]), (&Value::Null, &false.into()), "{job}");
+        assert_eq!(job["schedule"], "0 0 1 1 * UTC", "{job}");
+    }
+    let shown = site.finish(["cron", "status", "cron-test"]).stdout;
+    assert!(shown.contains(" - (disabled) "), "{shown}");
+    write(true);
+    let enabled = of_file();
+    assert!(enabled["next"].is_string() && enabled["enabled"] == true, "the file comes first: {enabled}");
+    running.signal(rustix::process::Signal::HUP);
+    eventually("whoever leads to read it again", || jobs(&site, 1)[0]["enabled"] == true);
+    assert!(jobs(&site, 1)[0]["next"].is_string());
 }
 
 #[test]

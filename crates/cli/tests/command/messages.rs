@@ -164,7 +164,9 @@ fn what_cannot_be_sent_is_refused_with_a_word() {
 fn messages_make_no_election_and_keep_to_their_namespace() {
     let site = site();
     send(&site, "refresh", "1");
-    assert_eq!(site.json(&["status", "--json"]), json!([]));
+    let [status, elsewhere] = ["default", "other"].map(|space| site.json(&["--namespace", space, "status", "--json"]));
+    assert_eq!((&status[0]["term"], &status[0]["messages_waiting"]), (&Value::Null, &json!(1)), "{status}");
+    assert_eq!(elsewhere, json!([]));
     assert_eq!(site.json(&["--namespace", "other", "messages", ELECTION, "--json"]), json!([]));
     let tenure = Tenure::open(&site.store()).unwrap();
     let runtime = tokio::runtime::Builder::new_current_thread().build().unwrap();

@@ -5,11 +5,11 @@ use std::sync::Arc;
 use futures_util::future::BoxFuture;
 use tenure::store::mailbox::Fate;
 use tenure::store::{
-    Campaign, ElectionKey, Line, Mailbox, MailboxPromises, Message, Post, Receive, Received, Renew, Replies, Resign,
-    Settle, Settled, StoreErrorKind,
+    Campaign, ElectionKey, Line, Mailbox, MailboxPromises, Message, MessageCount, Post, Receive, Received, Renew,
+    Replies, Resign, Settle, Settled, StoreErrorKind,
 };
 use tenure::{CandidateId, ChannelName, MessageId, Metadata, Shelf, Store, StoreError};
-use tenure_core::{LossReason, Nonce, Priority};
+use tenure_core::{ElectionName, LossReason, Namespace, Nonce, Priority};
 
 use crate::flaw::Flaw;
 use crate::flawed::Flawed;
@@ -216,6 +216,28 @@ impl Mailbox for Flawed {
         Box::pin(async move {
             let limit = if self.has(Flaw::ListsWithoutLimit) { ALL } else { limit };
             self.inner.list(&self.bend_key(key), shelf, limit).await
+        })
+    }
+
+    fn counts<'a>(
+        &'a self,
+        namespace: &'a Namespace,
+        only: Option<&'a ElectionName>,
+    ) -> BoxFuture<'a, Result<Vec<MessageCount>, StoreError>> {
+        Box::pin(async move {
+            let mut counts = self.inner.counts(namespace, only).await?;
+            match self.flaw() {
+                Some(Flaw::CountsElectionsOnly) => {
+                    let known = self.inner.elections(namespace).await?;
+                    counts.retain(|count| known.contains(&count.election));
+                }
+                Some(Flaw::CountsNothingAside) => {
+                    counts.retain(|count| count.waiting > 0);
+                    counts.iter_mut().for_each(|count| count.aside = 0);
+                }
+                Some(_) | None => {}
+            }
+            Ok(counts)
         })
     }
 

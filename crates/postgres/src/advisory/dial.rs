@@ -111,5 +111,5 @@ async fn probe(endpoint: &Endpoint, wire: &Session, marker: &str) -> Result<(), 
 }
 
 fn pooled() -> Fault {
-    Fault::Unusable(StoreErrorKind::Configuration, STRANGER.to_owned())
+    Fault::Unusable(StoreErrorKind::Unsupported, STRANGER.to_owned())
 }

@@ -4,11 +4,11 @@ use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::sync::Arc;
 
 use serde::de::IgnoredAny;
-use tenure_core::{ChannelName, Sender, Term};
+use tenure_core::{ChannelName, ElectionName, Namespace, Sender, Term};
 use tokio_postgres::Notification;
 
 use tenure_store::memory::Messages;
-use tenure_store::{ElectionKey, MessageId, Post};
+use tenure_store::{ElectionKey, MessageCount, MessageId, Post};
 
 /// What has arrived at one session.
 #[derive(Debug, Default)]
@@ -89,6 +89,16 @@ impl Letters {
     pub(super) fn of(&mut self, key: &ElectionKey, term: Option<Term>) -> Option<&mut Messages> {
         let letterbox = self.boxes.get_mut(key).filter(|letterbox| term.is_none_or(|term| term == letterbox.term))?;
         Some(&mut letterbox.messages)
+    }
+
+    /// How many messages this election has, or each of the namespace that has any.
+    pub(super) fn counts(&self, namespace: &Namespace, only: Option<&ElectionName>) -> Vec<MessageCount> {
+        let wanted = |key: &ElectionKey| key.namespace == *namespace && only.is_none_or(|name| *name == key.name);
+        let boxes = self.boxes.iter().filter(|(key, _)| wanted(key));
+        let mut counts: Vec<MessageCount> =
+            boxes.filter_map(|(key, letterbox)| letterbox.messages.count(&key.name)).collect();
+        counts.sort_by(|one, other| one.election.cmp(&other.election));
+        counts
     }
 }
 

@@ -3,9 +3,10 @@
 use std::sync::Arc;
 
 use futures_util::future::BoxFuture;
-use tenure_core::{ChannelName, Nonce, Term};
+use tenure_core::{ChannelName, ElectionName, Namespace, Nonce, Term};
 use tenure_store::mailbox::{
-    Mailbox, MailboxPromises, Message, MessageId, Post, Receive, Received, Settle, Settled, Shelf, WAITING_MAX,
+    Mailbox, MailboxPromises, Message, MessageCount, MessageId, Post, Receive, Received, Settle, Settled, Shelf,
+    WAITING_MAX,
 };
 use tenure_store::{ElectionKey, Replies, StoreError, StoreErrorKind};
 use tokio_postgres::types::Type;
@@ -76,6 +77,17 @@ impl Mailbox for AdvisoryStore {
         let list = |session: Arc<LockSession>| Some(session.letters().of(key, None)?.list(shelf, limit));
         let messages = session.and_then(list).unwrap_or_default();
         Box::pin(async move { Ok(messages) })
+    }
+
+    /// Those in this process, too.
+    fn counts<'a>(
+        &'a self,
+        namespace: &'a Namespace,
+        only: Option<&'a ElectionName>,
+    ) -> BoxFuture<'a, Result<Vec<MessageCount>, StoreError>> {
+        let session = self.desk.office().living_session();
+        let counts = session.map(|session| session.letters().counts(namespace, only)).unwrap_or_default();
+        Box::pin(async move { Ok(counts) })
     }
 
     fn requeue<'a>(

@@ -3,9 +3,11 @@
 use std::sync::Arc;
 
 use futures_util::future::BoxFuture;
+use tenure_core::ElectionName;
+use tenure_core::Namespace;
 use tenure_store::mailbox::{
-    ASIDE_MAX, ChannelName, Fate, Line, Mailbox, MailboxPromises, Message, MessageId, PAYLOAD_MAX, Post, Receive,
-    Received, Sender, Settle, Settled, Shelf, WAITING_MAX,
+    ASIDE_MAX, ChannelName, Fate, Line, Mailbox, MailboxPromises, Message, MessageCount, MessageId, PAYLOAD_MAX, Post,
+    Receive, Received, Sender, Settle, Settled, Shelf, WAITING_MAX,
 };
 use tenure_store::{ElectionKey, Replies, StoreError};
 use tokio_postgres::Row;
@@ -52,6 +54,14 @@ impl Mailbox for PostgresStore {
         Box::pin(self.desk.messages(key, shelf, limit))
     }
 
+    fn counts<'a>(
+        &'a self,
+        namespace: &'a Namespace,
+        only: Option<&'a ElectionName>,
+    ) -> BoxFuture<'a, Result<Vec<MessageCount>, StoreError>> {
+        Box::pin(self.desk.message_counts(namespace, only))
+    }
+
     fn requeue<'a>(
         &'a self,
         key: &'a ElectionKey,
@@ -74,15 +84,19 @@ impl Desk {
         let channels: Vec<&str> = posts().map(|post| post.channel.as_str()).collect();
         let senders: Vec<&str> = posts().map(|post| post.sender.as_str()).collect();
         let payloads: Vec<&str> = posts().map(|post| &*post.payload).collect();
-        let parameters: [(&(dyn ToSql + Sync), Type); 6] = [
+        let namespaces: Vec<&str> = posts().map(|post| post.key.namespace.as_str()).collect();
+        let names: Vec<&str> = posts().map(|post| post.key.name.as_str()).collect();
+        let parameters: [(&(dyn ToSql + Sync), Type); 8] = [
             (&elections, Type::UUID_ARRAY),
             (&ids, Type::UUID_ARRAY),
             (&channels, Type::TEXT_ARRAY),
             (&senders, Type::TEXT_ARRAY),
             (&payloads, Type::TEXT_ARRAY),
             (&(PROMISES.waiting_max as i64), Type::INT8),
+            (&namespaces, Type::TEXT_ARRAY),
+            (&names, Type::TEXT_ARRAY),
         ];
-        match self.ask_and_wake("send($1, $2, $3, $4, $5, $6)", &parameters, &elections).await {
+        match self.ask_and_wake("send($1, $2, $3, $4, $5, $6, $7, $8)", &parameters, &elections).await {
             Ok(rows) => {
                 let refused: Vec<i32> = rows.first().and_then(|row| row.try_get(1).ok()).unwrap_or_default();
                 for place in refused.into_iter().filter_map(|place| usize::try_from(place - 1).ok()) {
@@ -167,6 +181,17 @@ impl Desk {
         self.read_messages(&rows)
     }
 
+    async fn message_counts(
+        &self,
+        namespace: &Namespace,
+        only: Option<&ElectionName>,
+    ) -> Result<Vec<MessageCount>, StoreError> {
+        let only = only.map(|name| id(&ElectionKey { namespace: namespace.clone(), name: name.clone() }));
+        let parameters: [(&(dyn ToSql + Sync), Type); 2] = [(&namespace.as_str(), Type::TEXT), (&only, Type::UUID)];
+        let rows = self.ask(&self.sql("SELECT {call}, * FROM {schema}.count_messages($1, $2)"), &parameters).await?;
+        rows.iter().map(message_count).collect::<Result<_, Fault>>().map_err(|fault| self.tell(fault))
+    }
+
     async fn requeue(&self, key: &ElectionKey, ids: Option<&[MessageId]>) -> Result<u64, StoreError> {
         let ids: Option<Vec<Bits>> = ids.map(|ids| ids.iter().map(|id| Bits(id.to_bits())).collect());
         let parameters: [(&(dyn ToSql + Sync), Type); 2] = [(&id(key), Type::UUID), (&ids, Type::UUID_ARRAY)];
@@ -191,6 +216,12 @@ impl Desk {
     fn read_messages(&self, rows: &[Row]) -> Result<Vec<Message>, StoreError> {
         rows.iter().map(message).collect::<Result<_, Fault>>().map_err(|fault| self.tell(fault))
     }
+}
+
+fn message_count(row: &Row) -> Result<MessageCount, Fault> {
+    let count = |column: &str| get::<i64>(row, column).map(|count| u64::try_from(count).unwrap_or_default());
+    let election = ElectionName::new(get::<&str>(row, "name")?).map_err(|error| Fault::Nonsense(error.to_string()))?;
+    Ok(MessageCount { election, waiting: count("waiting")?, aside: count("aside")? })
 }
 
 fn message(row: &Row) -> Result<Message, Fault> {

@@ -8,7 +8,7 @@ use super::super::error::Fault;
 use super::super::identifier::Identifier;
 
 /// What the schema has to be for this version of the library.
-pub(super) const VERSION: i32 = 6;
+pub(super) const VERSION: i32 = 7;
 
 const PREPARATION: &str = include_str!("sql/prepare.sql");
 const PROTECTION: &str = include_str!("sql/protect.sql");
@@ -16,13 +16,14 @@ const GRANT: &str = include_str!("sql/grant.sql");
 const COMPAT: &str = include_str!("sql/compat.sql");
 /// What makes each version of the one before, as far as putting functions in the place of others does not. Schemas of every
 /// version are about, so a step is never changed; another one is added.
-const STEPS: [(i32, &str); 6] = [
+const STEPS: [(i32, &str); 7] = [
     (1, include_str!("sql/tables.sql")),
     (2, include_str!("sql/version_2.sql")),
     (3, include_str!("sql/version_3.sql")),
     (4, include_str!("sql/version_4.sql")),
     (5, include_str!("sql/version_5.sql")),
-    (VERSION, include_str!("sql/version_6.sql")),
+    (6, include_str!("sql/version_6.sql")),
+    (VERSION, include_str!("sql/version_7.sql")),
 ];
 /// In the order in which they need each other.
 const FUNCTIONS: &[&str] = &[
@@ -157,7 +158,7 @@ fn advised(fault: Fault) -> Fault {
             "whoever owns it can run code with the rights of others here. Run `tenure migrate` as its owner; or look at what is \
              there, and drop it or hand it over with ALTER … OWNER TO",
         ),
-        &SqlState::UNDEFINED_OBJECT => (StoreErrorKind::Configuration, "create it first"),
+        &SqlState::UNDEFINED_OBJECT => (StoreErrorKind::Missing, "create it first"),
         code if code.code() == NEWER => (StoreErrorKind::Schema, "use that one"),
         _ => return fault,
     };

@@ -34,7 +34,7 @@ async fn addresses_that_do_not_work() {
         (place.database.url_as("nobody", PASSWORD), StoreErrorKind::Denied, &["28P01", "check the user"]),
         (
             POSTGRES.url_for(APP, PASSWORD, "nowhere"),
-            StoreErrorKind::Configuration,
+            StoreErrorKind::Missing,
             &["\"nowhere\" does not exist", "create the database"],
         ),
         (

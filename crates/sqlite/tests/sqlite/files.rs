@@ -44,7 +44,7 @@ async fn an_address_opens_a_file() {
 fn a_missing_directory_is_an_error_that_names_it() {
     let (directory, _) = place();
     let error = SqliteStore::open(directory.path().join("missing/elections.db")).unwrap_err();
-    assert_eq!(error.kind(), StoreErrorKind::Configuration);
+    assert_eq!(error.kind(), StoreErrorKind::Missing);
     assert!(error.to_string().contains("missing"), "{error}");
 }
 

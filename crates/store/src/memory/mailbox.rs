@@ -3,12 +3,13 @@
 use std::collections::BTreeMap;
 
 use futures_util::future::{BoxFuture, ready};
+use tenure_core::{ElectionName, Namespace};
 
 use super::MemoryStore;
 use crate::clock::unix_ms;
 use crate::mailbox::{
-    ASIDE_MAX, Fate, Mailbox, MailboxPromises, Message, MessageId, PAYLOAD_MAX, Post, Receive, Received, Settle,
-    Settled, Shelf, WAITING_MAX,
+    ASIDE_MAX, Fate, Mailbox, MailboxPromises, Message, MessageCount, MessageId, PAYLOAD_MAX, Post, Receive, Received,
+    Settle, Settled, Shelf, WAITING_MAX,
 };
 use crate::{ElectionKey, Replies, StoreError};
 
@@ -123,6 +124,13 @@ impl Messages {
         self.shelf(shelf).values().take(limit).cloned().collect()
     }
 
+    /// How many there are, if any are.
+    #[must_use]
+    pub fn count(&self, election: &ElectionName) -> Option<MessageCount> {
+        let [waiting, aside] = [&self.waiting, &self.aside].map(|shelf| shelf.len() as u64);
+        (waiting + aside > 0).then(|| MessageCount { election: election.clone(), waiting, aside })
+    }
+
     fn put(&mut self, shelf: Shelf, message: Message) {
         self.last_place += 1;
         let place = self.last_place;
@@ -181,6 +189,14 @@ impl Mailbox for MemoryStore {
         limit: usize,
     ) -> BoxFuture<'a, Result<Vec<Message>, StoreError>> {
         Box::pin(ready(Ok(self.with_kept(key, |kept| kept.messages.list(shelf, limit)))))
+    }
+
+    fn counts<'a>(
+        &'a self,
+        namespace: &'a Namespace,
+        only: Option<&'a ElectionName>,
+    ) -> BoxFuture<'a, Result<Vec<MessageCount>, StoreError>> {
+        Box::pin(ready(Ok(self.message_counts(namespace, only))))
     }
 
     fn requeue<'a>(

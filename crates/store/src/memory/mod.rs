@@ -20,7 +20,7 @@ use crate::audience::Audience;
 use crate::clock::Clock;
 use crate::{
     Bulletin, Campaign, Capabilities, ElectionKey, Finding, Forgetting, Hint, Interest, JobLedger, Mailbox,
-    Observation, Renew, Replies, Resign, Store, StoreError, Transition, Use,
+    MessageCount, Observation, Renew, Replies, Resign, Store, StoreError, Transition, Use,
 };
 
 /// Keeps elections in memory. Clones share them, so several candidates of one process can meet.
@@ -135,6 +135,13 @@ impl MemoryStore {
         let mut elections = self.elections();
         let kept = elections.get_mut(key)?;
         kept.record.is_held_by(nonce, term, &self.moment()).then(|| act(kept))
+    }
+
+    fn message_counts(&self, namespace: &Namespace, only: Option<&ElectionName>) -> Vec<MessageCount> {
+        let elections = self.elections();
+        let wanted = |key: &ElectionKey| key.namespace == *namespace && only.is_none_or(|name| *name == key.name);
+        let counts = elections.iter().filter(|(key, _)| wanted(key));
+        counts.filter_map(|(key, kept)| kept.messages.count(&key.name)).collect()
     }
 
     fn hint_messages(&self, key: &ElectionKey) {

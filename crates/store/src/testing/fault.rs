@@ -32,6 +32,8 @@ pub enum Operation {
     Settle,
     /// [`Mailbox::list`](crate::Mailbox::list).
     ListMessages,
+    /// [`Mailbox::counts`](crate::Mailbox::counts).
+    CountMessages,
     /// [`Mailbox::requeue`](crate::Mailbox::requeue).
     Requeue,
     /// [`Bulletin::broadcast`](crate::Bulletin::broadcast).
@@ -52,7 +54,7 @@ pub enum Operation {
 
 impl Operation {
     /// All of them.
-    pub const ALL: [Self; 20] = [
+    pub const ALL: [Self; 21] = [
         Self::Campaign,
         Self::Renew,
         Self::Resign,
@@ -65,6 +67,7 @@ impl Operation {
         Self::Receive,
         Self::Settle,
         Self::ListMessages,
+        Self::CountMessages,
         Self::Requeue,
         Self::Broadcast,
         Self::OpenJobs,

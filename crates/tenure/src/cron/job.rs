@@ -6,6 +6,7 @@ use tenure_core::JobName;
 use tenure_core::cron::{Interrupted, Missed, OpenJob, Overlap, Policy, Tick};
 
 use super::schedule::Schedule;
+use super::written::written;
 use super::zone;
 use crate::error::Error;
 
@@ -154,6 +155,6 @@ impl Job {
 
     /// How it is made known to a ledger that has not seen it yet, at this moment of the wall clock.
     pub(super) fn open_from(&self, unix_ms: u64) -> OpenJob {
-        OpenJob { job: self.name().clone(), schedule: self.schedule.text(), from: Tick::at_or_before_ms(unix_ms) }
+        OpenJob { job: self.name().clone(), schedule: written(self), from: Tick::at_or_before_ms(unix_ms) }
     }
 }

@@ -120,9 +120,11 @@ impl Tenure {
         block_on(self.forget_job(name, job))
     }
 
+    /// Whether the store keeps jobs at all. Asks nobody.
+    ///
     /// # Errors
-    /// When the store has no ledger.
-    pub(crate) fn check_ledger(&self) -> Result<(), Error> {
+    /// When the store has no ledger; the error says which stores have one.
+    pub fn check_ledger(&self) -> Result<(), Error> {
         Ok(ledger(self.store()).map(drop)?)
     }
 }

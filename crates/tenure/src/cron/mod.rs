@@ -42,6 +42,7 @@ mod schedule;
 mod scheduler;
 mod term;
 mod wall;
+mod written;
 mod zone;
 
 pub use tenure_core::cron::{
@@ -56,3 +57,4 @@ pub(crate) use self::roster::Roster;
 pub use self::run::JobRun;
 pub use self::schedule::Schedule;
 pub(crate) use self::scheduler::run as scheduler;
+pub use self::written::WrittenSchedule;

@@ -4,13 +4,13 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use serde::Serialize;
-use tenure_core::{ChannelName, Failure, Sender};
+use tenure_core::{ChannelName, ElectionName, Failure, Sender};
 
 use crate::blocking::block_on;
 use crate::error::Error;
 use crate::retry::{retry_after, spread};
 use crate::store::{
-    Mailbox, MailboxPromises, Message, MessageId, Post, Replies, Shelf, Store, StoreError, StoreErrorKind,
+    Mailbox, MailboxPromises, Message, MessageCount, MessageId, Post, Replies, Shelf, Store, StoreError, StoreErrorKind,
 };
 use crate::tenure::Tenure;
 
@@ -114,6 +114,27 @@ impl Tenure {
         self.check_mailbox()?;
         let look = async move |store: Arc<dyn Store>| mailbox(&*store)?.list(&key, shelf, limit).await;
         Ok(self.on_driver(look).await??)
+    }
+
+    /// How many messages there are: in this election, or in each of the namespace that has any, in order of their names.
+    /// Among them are elections that nobody ever led, because a name was mistyped, say. Cancel safe.
+    ///
+    /// ```
+    /// # #[tokio::main(flavor = "current_thread")] async fn main() -> Result<(), tenure::Error> {
+    /// let tenure = tenure::Tenure::open("memory:")?;
+    /// tenure.send("nightly-reprot", "refresh", "monday").await?;
+    /// let counts = tenure.message_counts(None).await?;
+    /// assert_eq!((counts[0].election.as_str(), counts[0].waiting), ("nightly-reprot", 1));
+    /// # Ok(()) }
+    /// ```
+    ///
+    /// # Errors
+    /// When the name breaks the rule for names, the store has no mailbox, or it fails.
+    pub async fn message_counts(&self, name: Option<&str>) -> Result<Vec<MessageCount>, Error> {
+        let (namespace, only) = (self.own_namespace().clone(), name.map(ElectionName::new).transpose()?);
+        self.check_mailbox()?;
+        let count = async move |store: Arc<dyn Store>| mailbox(&*store)?.counts(&namespace, only.as_ref()).await;
+        Ok(self.on_driver(count).await??)
     }
 
     /// Puts messages that were set aside back in line: these, or all of them. Returns how many.

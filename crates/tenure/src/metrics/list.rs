@@ -300,6 +300,7 @@ pub(super) fn kind_word(kind: StoreErrorKind) -> &'static str {
         StoreErrorKind::Denied => "denied",
         StoreErrorKind::Replaced => "replaced",
         StoreErrorKind::Configuration => "configuration",
+        StoreErrorKind::Missing => "missing",
         StoreErrorKind::TimedOut => "timed_out",
         // A kind that a newer contract adds has no series yet.
         _ => "other",

@@ -103,6 +103,10 @@ impl World<'_> {
                 self.ask(async |_, mailbox| without_times(mailbox.list(&key, shelf, limit).await.unwrap())).await;
             self.agreed(&format!("list {shelf:?} at most {limit}"), answers);
         }
+        for only in [None, Some(&key.name)] {
+            let answers = self.ask(async |_, mailbox| mailbox.counts(&key.namespace, only).await.unwrap()).await;
+            self.agreed(&format!("count in {only:?}"), answers);
+        }
     }
 
     async fn ask<T>(&self, act: impl AsyncFn(usize, &dyn Mailbox) -> T) -> Vec<T> {

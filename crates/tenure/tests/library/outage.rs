@@ -8,7 +8,7 @@ use tenure::{EventKind, LossReason, Timing, Trouble};
 
 use crate::support::{Lab, block_on, id, next, timing};
 
-const KINDS: [StoreErrorKind; 9] = [
+const KINDS: [StoreErrorKind; 10] = [
     StoreErrorKind::Unavailable,
     StoreErrorKind::ReadOnly,
     StoreErrorKind::Full,
@@ -16,6 +16,7 @@ const KINDS: [StoreErrorKind; 9] = [
     StoreErrorKind::Corrupt,
     StoreErrorKind::Denied,
     StoreErrorKind::Configuration,
+    StoreErrorKind::Missing,
     StoreErrorKind::TimedOut,
     StoreErrorKind::Other,
 ];

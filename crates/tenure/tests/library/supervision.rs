@@ -1,7 +1,7 @@
 //! The thread that holds all elections breaks down: nobody leads by it, everybody is told, and it begins anew.
 
-use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::{Arc, mpsc};
 use std::task::{Context, Poll, Wake, Waker};
 use std::time::Duration;
 
@@ -41,6 +41,16 @@ fn loss(events: &mut Events) -> LossReason {
     let event = next(events, |kind| matches!(kind, EventKind::Lost { .. }));
     let EventKind::Lost { reason, .. } = event.kind else { unreachable!("only a loss is of interest") };
     reason
+}
+
+/// A leader that hands on the payloads of its messages, and its events.
+fn reader(lab: &Lab) -> (Election, Events, mpsc::Receiver<String>) {
+    let (told, heard) = mpsc::channel();
+    let channel = tenure::ChannelName::new("refresh").unwrap();
+    let handle = move |(message, _): (tenure::Message, _)| told.send(message.payload.to_string());
+    let election = elected(lab.candidate("a").on_message(channel, handle));
+    let events = lab.events(&election);
+    (election, events, heard)
 }
 
 #[test]
@@ -125,11 +135,7 @@ fn it_survives_one_breakdown_after_another() {
 #[test]
 fn messages_are_handled_after_it() {
     let lab = Lab::new();
-    let (told, heard) = std::sync::mpsc::channel();
-    let channel = tenure::ChannelName::new("refresh").unwrap();
-    let handle = move |(message, _): (tenure::Message, _)| told.send(message.payload.to_string());
-    let election = elected(lab.candidate("a").on_message(channel, handle));
-    let mut events = lab.events(&election);
+    let (election, mut events, heard) = reader(&lab);
     break_down(&lab);
     loss(&mut events);
     leads_again(&lab, &election);
@@ -161,11 +167,7 @@ fn a_call_of_the_store_that_panics_is_a_call_that_failed() {
 #[test]
 fn a_task_that_panics_is_told_of_and_begins_anew() {
     let lab = Lab::new();
-    let (told, heard) = std::sync::mpsc::channel();
-    let channel = tenure::ChannelName::new("refresh").unwrap();
-    let handle = move |(message, _): (tenure::Message, _)| told.send(message.payload.to_string());
-    let election = elected(lab.candidate("a").on_message(channel, handle));
-    let mut events = lab.events(&election);
+    let (_election, mut events, heard) = reader(&lab);
     lab.store.inject_once(Operation::Receive, Fault::Panic);
     lab.tenure.send_blocking("x", "refresh", "7").unwrap();
     let trouble = next_trouble(&mut events, is_panic);

@@ -6,7 +6,7 @@ use std::os::unix::ffi::OsStrExt;
 use std::path::Path;
 
 use serde::Serialize;
-use tenure::cron::{Calendar, Job, JobReport, Schedule, Tick};
+use tenure::cron::{Calendar, Job, JobReport, Tick, WrittenSchedule};
 use tenure::{Clock, ElectionName, Tenure, Term};
 
 use crate::args::{CronStatusArgs, Global};
@@ -25,8 +25,10 @@ struct JobLine {
     job: String,
     /// Expression and time zone.
     schedule: String,
-    /// Its next tick by the calendar.
+    /// Its next tick by the calendar, if it fires then: not while it is paused or disabled.
     next: Option<String>,
+    /// Whether its configuration lets it fire at all.
+    enabled: bool,
     fired: u64,
     missed: u64,
     skipped: u64,
@@ -41,6 +43,7 @@ struct JobLine {
 pub(super) async fn execute(global: &Global, args: &CronStatusArgs) -> Result<Exit, Failure> {
     let (election, jobs) = which(args.target.as_deref())?;
     let tenure = open_to_look(global)?;
+    tenure.check_ledger()?;
     let names = match election {
         Some(name) => vec![name],
         None => tenure.observe_all().await?.into_iter().map(|(name, _)| name.to_string()).collect(),
@@ -94,9 +97,12 @@ async fn look(tenure: &Tenure, name: &str, jobs: &[Job], runs_max: usize) -> Res
         let line = told(name, report, leads, now);
         lines.insert(line.job.clone(), line);
     }
-    for job in jobs.iter().filter(|job| !job.policy().enabled) {
-        if let Some(line) = lines.get_mut(job.name().as_str()) {
-            line.next = None;
+    for job in jobs {
+        // The file was asked about, and its last leader may have had another one.
+        let is_enabled = job.policy().enabled;
+        if let Some(line) = lines.get_mut(job.name().as_str()).filter(|line| line.enabled != is_enabled) {
+            line.enabled = is_enabled;
+            line.next = coming(is_enabled && line.paused_at.is_none(), || job.schedule().next_after(now));
         }
     }
     Ok(lines.into_values().collect())
@@ -107,7 +113,8 @@ fn untold(election: &str, job: &Job, now: Tick) -> JobLine {
         election: election.to_owned(),
         job: job.name().to_string(),
         schedule: job.schedule().to_string(),
-        next: job.schedule().next_after(now).map(shown),
+        next: coming(job.policy().enabled, || job.schedule().next_after(now)),
+        enabled: job.policy().enabled,
         fired: 0,
         missed: 0,
         skipped: 0,
@@ -118,13 +125,13 @@ fn untold(election: &str, job: &Job, now: Tick) -> JobLine {
 }
 
 fn told(election: &str, report: &JobReport, leads: Option<Term>, now: Tick) -> JobLine {
-    // As it was written down: the expression, which has spaces, and the time zone, which has none.
-    let schedule = report.schedule.rsplit_once(' ').and_then(|(expression, zone)| Schedule::new(expression, zone).ok());
+    let schedule = WrittenSchedule::of(report);
     JobLine {
         election: election.to_owned(),
         job: report.job.to_string(),
-        schedule: report.schedule.to_string(),
-        next: schedule.and_then(|schedule| schedule.next_after(report.mark.max(now))).map(shown),
+        schedule: schedule.text().to_owned(),
+        next: coming(report.paused_at_unix_ms.is_none(), || schedule.next_after(report.mark.max(now))),
+        enabled: schedule.is_enabled(),
         fired: report.fired,
         missed: report.missed,
         skipped: report.skipped,
@@ -153,10 +160,16 @@ fn row(line: &JobLine) -> Vec<String> {
 /// When it fires next, for people.
 fn next(line: &JobLine) -> String {
     match (&line.paused_at, &line.requested_at, &line.next) {
-        (Some(_), ..) => "paused".to_owned(),
+        (Some(_), ..) => "- (paused)".to_owned(),
         (None, Some(_), _) => "now".to_owned(),
+        (None, None, _) if !line.enabled => "- (disabled)".to_owned(),
         (None, None, next) => next.clone().unwrap_or_else(dash),
     }
+}
+
+/// The next tick of a job that fires then.
+fn coming(fires: bool, next: impl FnOnce() -> Option<Tick>) -> Option<String> {
+    fires.then(next).flatten().map(shown)
 }
 
 fn run_rows(line: &JobLine) -> Vec<Vec<String>> {

@@ -20,7 +20,7 @@ async fn a_pooler_that_lends_sessions_is_refused() {
                     Ok(CampaignReply::Granted { .. }) => leaders += 1,
                     Ok(CampaignReply::Held(_)) => {}
                     Err(error) => {
-                        assert_eq!(error.kind(), StoreErrorKind::Configuration, "{error}");
+                        assert_eq!(error.kind(), StoreErrorKind::Unsupported, "{error}");
                         assert!(error.to_string().contains("session mode"), "{error}");
                     }
                 }

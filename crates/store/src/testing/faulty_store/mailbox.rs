@@ -3,11 +3,12 @@
 use std::sync::Arc;
 
 use futures_util::future::BoxFuture;
+use tenure_core::{ElectionName, Namespace};
 
 use super::{FaultyStore, Operation};
 use crate::{
-    ElectionKey, Mailbox, MailboxPromises, Message, MessageId, Post, Receive, Received, Replies, Settle, Settled,
-    Shelf, Store, StoreError, StoreErrorKind,
+    ElectionKey, Mailbox, MailboxPromises, Message, MessageCount, MessageId, Post, Receive, Received, Replies, Settle,
+    Settled, Shelf, Store, StoreError, StoreErrorKind,
 };
 
 impl Mailbox for FaultyStore {
@@ -55,6 +56,18 @@ impl Mailbox for FaultyStore {
         self.call(Operation::ListMessages, 1, move |inner| {
             let key = key.clone();
             Box::pin(async move { mailbox(&*inner)?.list(&key, shelf, limit).await })
+        })
+    }
+
+    fn counts<'a>(
+        &'a self,
+        namespace: &'a Namespace,
+        only: Option<&'a ElectionName>,
+    ) -> BoxFuture<'a, Result<Vec<MessageCount>, StoreError>> {
+        let (namespace, only) = (namespace.clone(), only.cloned());
+        self.call(Operation::CountMessages, 1, move |inner| {
+            let (namespace, only) = (namespace.clone(), only.clone());
+            Box::pin(async move { mailbox(&*inner)?.counts(&namespace, only.as_ref()).await })
         })
     }
 
