@@ -87,7 +87,7 @@ impl Server {
             let mut messages = messages;
             while let Some(message) = messages.next().await {
                 if is_unconfirmed(&message) {
-                    tracing::warn!("a wait for a standby was cancelled; what it was to confirm is asked for again");
+                    log!(warn, "a wait for a standby was cancelled; what it was to confirm is asked for again");
                     break;
                 }
                 // Nobody may want to know, but somebody has to read.

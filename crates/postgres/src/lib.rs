@@ -1,7 +1,7 @@
 #![doc = include_str!("docs.md")]
 
-#[macro_use(log)]
-extern crate tenure_store;
+#[macro_use]
+mod log;
 
 mod advisory;
 mod bulletin;

@@ -1,7 +1,8 @@
 //! The contract between `tenure` and the stores in which elections are held, and what stores share.
 //!
 //! Implement [`Store`] and run the conformance suite (`tenure-conformance`) on it; nothing else is needed to make every
-//! feature of `tenure` work on a new backend. [`MemoryStore`] is the reference.
+//! feature of `tenure` work on a new backend. [`MemoryStore`] is the reference. All that requests and answers are made of is
+//! here, and [`record`] has the rules by which elections are decided, for stores that can run them themselves.
 //!
 //! Applications depend on the crate `tenure`, which has all of this as `tenure::store`.
 //!
@@ -38,9 +39,12 @@ use std::time::Duration;
 
 use futures_util::future::{BoxFuture, ready};
 use futures_util::stream::BoxStream;
-pub use tenure_core::record::{Forgetting, RESERVATION, Use, WOKEN_BY_RESIGNATION};
+pub use tenure_core::record::{self, Forgetting, RESERVATION, Use, WOKEN_BY_RESIGNATION};
 pub use tenure_core::{Campaign, Change, ElectionKey, Lease, Observation, Renew, Resign, StandBy, Transition};
-use tenure_core::{CampaignReply, CandidateId, ElectionName, Namespace, RenewReply};
+pub use tenure_core::{
+    CampaignReply, CandidateId, ChannelName, ElectionName, Failure, Handover, Held, Instant, JobName, Leader,
+    LossReason, Metadata, Namespace, Nonce, Priority, RenewReply, Sender, Term,
+};
 
 pub use self::bulletin::{Broadcast, Bulletin, BulletinPromises, Heard};
 pub use self::clock::Clock;
@@ -77,7 +81,7 @@ pub type Replies<T> = Vec<Result<T, StoreError>>;
 /// - The **holder's** ttl rules, not the challenger's.
 /// - Terms never fall, whatever happens to the lease, and not by **`forget`** either: what is removed of an election
 ///   leaves behind how high its terms were, if only as one number for the whole namespace.
-/// - An **error** says what became of the write. When in doubt it is [`Failure::Unknown`](tenure_core::Failure::Unknown).
+/// - An **error** says what became of the write. When in doubt it is [`Failure::Unknown`].
 /// - A **hint** is never the truth. It may be lost, late or duplicated without harm.
 /// - Futures may be dropped at any time; the write may or may not have happened then.
 /// - All methods are called on a tokio runtime with I/O and time enabled, and must not block its thread.
@@ -202,7 +206,7 @@ impl Capabilities {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 #[non_exhaustive]
 pub enum Feature {
-    /// Others are told how long a lease still runs. Without it, [`Held::remaining`](tenure_core::Held::remaining) is how
+    /// Others are told how long a lease still runs. Without it, [`Held::remaining`] is how
     /// long the store wants to be left in peace, and [`Lease::remaining`] and [`Lease::ttl`] are zero.
     Deadlines,
     /// Others are told the exact id of each candidate. Without it, they are told one id for all candidates of a handle.

@@ -4,6 +4,8 @@
 //! guide `docs/fencing.md` tells how to teach that to databases, services and scripts.
 
 #[cfg(feature = "postgres")]
+#[doc(inline)]
 pub use tenure_postgres::fencing::{PostgresFence, PostgresFenceError};
 #[cfg(feature = "redis")]
+#[doc(inline)]
 pub use tenure_redis::fencing::{RedisFence, is_stale};

@@ -101,8 +101,8 @@
 //! `FaultyStore` to `Tenure::with_store_and_clock`, cut the leader off, move the clock, and look at what your
 //! application does. The tutorial in `docs/tutorial.md` has a whole test.
 
-#[macro_use(log)]
-extern crate tenure_store;
+#[macro_use]
+mod log;
 
 mod blocking;
 mod broadcasts;
@@ -134,14 +134,18 @@ pub mod store;
 mod tenure;
 
 #[cfg(feature = "conformance")]
+#[doc(inline)]
 pub use tenure_conformance::{self as conformance, conformance_tests};
+#[doc(inline)]
 pub use tenure_core::{
     CandidateId, ChannelName, DEFAULTS, Defaults, Drift, ElectionName, Failure, Instant, JobName, Leader, LossReason,
     Metadata, NameError, Namespace, Prediction, Preset, Priority, Problem, Sender, Term, Timing, TimingBuilder,
     TimingError, Trust, UnknownPreset,
 };
 #[cfg(feature = "testing")]
+#[doc(inline)]
 pub use tenure_store::testing;
+#[doc(inline)]
 pub use tenure_store::{Clock, with_causes};
 use tenure_store::{clock, contain};
 

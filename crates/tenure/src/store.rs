@@ -8,11 +8,15 @@
 use std::sync::Arc;
 
 #[cfg(feature = "postgres")]
+#[doc(inline)]
 pub use tenure_postgres as postgres;
 #[cfg(feature = "redis")]
+#[doc(inline)]
 pub use tenure_redis as redis;
 #[cfg(feature = "sqlite")]
+#[doc(inline)]
 pub use tenure_sqlite as sqlite;
+#[doc(inline)]
 pub use tenure_store::{
     Broadcast, Bulletin, BulletinPromises, Campaign, Capabilities, Change, ElectionKey, Feature, Finding, Forgetting,
     Heard, Hint, Interest, JobLedger, Lease, Line, Mailbox, MailboxPromises, MemoryStore, Message, MessageId,

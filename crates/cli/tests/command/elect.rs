@@ -36,6 +36,19 @@ fn events_have_the_documented_fields_and_alternate() {
 }
 
 #[test]
+fn what_the_store_warns_of_is_logged_without_being_asked_for() {
+    let site = site();
+    let leader = site.elect("a");
+    leader.event("elected");
+    std::fs::remove_file(site.path("tenure.db")).unwrap();
+    let warning = leader
+        .running
+        .stderr()
+        .find("the warning", |line| line.contains("whoever leads by it has to stop").then(|| line.to_owned()));
+    assert!(warning.contains("tenure::store::sqlite"), "{warning}");
+}
+
+#[test]
 fn one_hands_over_to_the_other_and_both_say_so() {
     let site = site();
     let mut first = site.elect("a");

@@ -1,0 +1,6 @@
+//! Telling the application's subscriber what happens.
+
+/// `tracing::LEVEL!`, contained, under the name that applications know this store by.
+macro_rules! log {
+    ($($what:tt)+) => { ::tenure_store::contained_log!("tenure::store::sqlite", $($what)+) };
+}
