@@ -6,7 +6,7 @@ use std::time::Duration;
 use tenure_core::{JobName, Term};
 
 use super::Fixture;
-use super::player::{LONG, Player, only};
+use super::player::{Player, only};
 use crate::store::JobLedger;
 use crate::store::ledger::{
     Act, Claim, Claimed, Finish, JobReport, JobStanding, Open, OpenJob, Opened, Outcome, RUNS_MAX, Tick,
@@ -26,7 +26,7 @@ pub(super) const TOOK: Duration = Duration::new(3, 7);
 
 /// Somebody who leads for long, and has opened the usual job.
 pub(super) async fn leader(fixture: &dyn Fixture) -> (Player, Term) {
-    let one = Player::new(fixture, "one").await.with_ttl(LONG);
+    let one = Player::new(fixture, "one").await;
     let term = one.wins().await;
     one.opens(term, BEGINNING).await;
     (one, term)

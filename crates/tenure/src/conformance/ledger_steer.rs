@@ -2,7 +2,7 @@
 
 use super::Fixture;
 use super::bookkeeping::{BEGINNING, JOB, decided, job, job_name, leader, tick, ticks};
-use super::player::{LONG, Player};
+use super::player::Player;
 use crate::store::ledger::{Act, Claim, Claimed, JobOrder, Outcome};
 
 impl Player {
@@ -13,7 +13,7 @@ impl Player {
 
 pub(super) async fn a_job_that_is_paused_decides_nothing_until_it_is_resumed(fixture: &dyn Fixture) {
     let (one, term) = leader(fixture).await;
-    let other = Player::new(fixture, "other").await.with_ttl(LONG);
+    let other = Player::new(fixture, "other").await;
     one.runs(term, 200).await;
     let before = one.sees_unix_ms(term).await;
     assert!(one.steers(JOB, JobOrder::Pause).await);

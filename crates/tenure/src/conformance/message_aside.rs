@@ -2,7 +2,7 @@
 
 use super::Fixture;
 use super::correspondence::{ENOUGH, ids, set_aside};
-use super::player::{LONG, Player, key};
+use super::player::{Player, key};
 use crate::store::mailbox::{ASIDE_MAX, Fate};
 use crate::store::{MessageId, Post, Shelf};
 
@@ -92,7 +92,7 @@ pub(super) async fn lists_stop_at_their_limit(fixture: &dyn Fixture) {
 
 pub(super) async fn only_the_newest_messages_set_aside_are_kept(fixture: &dyn Fixture) {
     const MORE: usize = 3;
-    let one = Player::new(fixture, "one").await.with_ttl(LONG);
+    let one = Player::new(fixture, "one").await;
     let term = one.wins().await;
     let batch: Vec<Post> = (0..ASIDE_MAX + MORE).map(|number| one.writes(&number.to_string())).collect();
     for part in batch.chunks(250) {

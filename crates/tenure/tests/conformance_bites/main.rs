@@ -7,6 +7,7 @@ mod flaw;
 mod flawed;
 mod ledger;
 mod mailbox;
+mod slow;
 
 use std::collections::BTreeSet;
 use std::panic::AssertUnwindSafe;
