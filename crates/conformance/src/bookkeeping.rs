@@ -10,7 +10,7 @@ use tenure_store::ledger::{
 };
 
 use super::Fixture;
-use super::player::{LONG, Player, only};
+use super::player::{Player, only};
 
 /// The job of those who do not care.
 pub(super) const JOB: &str = "backup";
@@ -26,7 +26,7 @@ pub(super) const TOOK: Duration = Duration::new(3, 7);
 
 /// Somebody who leads for long, and has opened the usual job.
 pub(super) async fn leader(fixture: &dyn Fixture) -> (Player, Term) {
-    let one = Player::new(fixture, "one").await.with_ttl(LONG);
+    let one = Player::new(fixture, "one").await;
     let term = one.wins().await;
     one.opens(term, BEGINNING).await;
     (one, term)

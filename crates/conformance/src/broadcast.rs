@@ -6,7 +6,7 @@ use tenure_store::{Broadcast, MessageId, Shelf};
 
 use super::Fixture;
 use super::announcements::Listener;
-use super::player::{LONG, Player, key, key_in};
+use super::player::{Player, key, key_in};
 use super::watch::TRIES;
 
 pub(super) async fn a_bulletin_states_its_promises_in_a_sentence(fixture: &dyn Fixture) {
@@ -162,7 +162,7 @@ pub(super) async fn broadcasts_alone_make_no_election(fixture: &dyn Fixture) {
 }
 
 pub(super) async fn broadcasts_disturb_no_election(fixture: &dyn Fixture) {
-    let leader = Player::new(fixture, "leader").await.with_ttl(LONG);
+    let leader = Player::new(fixture, "leader").await;
     let outsider = Player::new(fixture, "outsider").await;
     let term = leader.wins().await;
     let history = leader.store.history(&leader.key, 10).await.expect("a history");

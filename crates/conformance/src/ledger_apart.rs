@@ -4,10 +4,10 @@ use tenure_store::ledger::{Opened, Outcome};
 
 use super::Fixture;
 use super::bookkeeping::{BEGINNING, JOB, SCHEDULE, job, leader, tick, ticks};
-use super::player::{LONG, Player, key, key_in};
+use super::player::{Player, key, key_in};
 
 pub(super) async fn elections_and_namespaces_do_not_share_jobs(fixture: &dyn Fixture) {
-    let one = Player::new(fixture, "one").await.with_ttl(LONG);
+    let one = Player::new(fixture, "one").await;
     let keys = [key("a"), key("b"), key_in("other", "a"), key("a:b"), key_in("a", "b")];
     let players: Vec<Player> = keys.iter().map(|key| one.in_election(key.clone())).collect();
     let mut terms = Vec::new();
@@ -30,7 +30,7 @@ pub(super) async fn elections_and_namespaces_do_not_share_jobs(fixture: &dyn Fix
 }
 
 pub(super) async fn a_ledger_disturbs_no_election(fixture: &dyn Fixture) {
-    let leader = Player::new(fixture, "leader").await.with_ttl(LONG);
+    let leader = Player::new(fixture, "leader").await;
     let waiting = Player::new(fixture, "waiting").await;
     let term = leader.wins().await;
     waiting.is_kept_out().await;

@@ -7,7 +7,7 @@ use tenure_store::ledger::{Finish, Outcome, RunEnd};
 
 use super::Fixture;
 use super::bookkeeping::{TOOK, job_name, leader, tick};
-use super::player::{LONG, Player, all, fresh_nonce, key, pass};
+use super::player::{Player, all, fresh_nonce, key, pass};
 
 pub(super) async fn an_end_needs_nonce_and_term_of_the_run(fixture: &dyn Fixture) {
     let (one, term) = leader(fixture).await;
@@ -24,8 +24,8 @@ pub(super) async fn an_end_needs_nonce_and_term_of_the_run(fixture: &dyn Fixture
 }
 
 pub(super) async fn an_end_may_be_told_when_the_lease_is_lost(fixture: &dyn Fixture) {
-    let one = Player::new(fixture, "one").await;
-    let other = Player::new(fixture, "other").await.with_ttl(LONG);
+    let one = Player::brief(fixture, "one").await;
+    let other = Player::new(fixture, "other").await;
     let term = one.wins().await;
     one.opens(term, 100).await;
     for second in [200, 300] {

@@ -5,7 +5,7 @@ use tenure_store::ledger::{Act, Claim, Claimed, Open, Opened};
 
 use super::Fixture;
 use super::bookkeeping::{BEGINNING, JOB, SCHEDULE, job, leader};
-use super::player::{LONG, Player, almost_pass, fresh_nonce, pass, pass_the_rest};
+use super::player::{Player, almost_pass, fresh_nonce, pass, pass_the_rest};
 
 pub(super) async fn opening_needs_nonce_and_term(fixture: &dyn Fixture) {
     let (one, term) = leader(fixture).await;
@@ -32,8 +32,8 @@ pub(super) async fn claiming_needs_nonce_and_term(fixture: &dyn Fixture) {
 }
 
 pub(super) async fn whoever_does_not_lead_opens_and_claims_nothing(fixture: &dyn Fixture) {
-    let one = Player::new(fixture, "one").await.with_ttl(LONG);
-    let other = Player::new(fixture, "other").await.with_ttl(LONG);
+    let one = Player::new(fixture, "one").await;
+    let other = Player::new(fixture, "other").await;
     let first = Term::after(None).expect("a term");
     is_refused(&one, first, "nobody ever led").await;
     let term = one.wins().await;
@@ -49,7 +49,7 @@ pub(super) async fn whoever_does_not_lead_opens_and_claims_nothing(fixture: &dyn
 }
 
 pub(super) async fn an_expired_holder_opens_and_claims_nothing(fixture: &dyn Fixture) {
-    let one = Player::new(fixture, "one").await;
+    let one = Player::brief(fixture, "one").await;
     let term = one.wins().await;
     one.opens(term, BEGINNING).await;
     pass(fixture, one.ttl).await;
@@ -74,7 +74,7 @@ pub(super) async fn a_claim_of_ones_own_run_needs_the_lease_too(fixture: &dyn Fi
 }
 
 pub(super) async fn claiming_prolongs_nothing(fixture: &dyn Fixture) {
-    let one = Player::new(fixture, "one").await;
+    let one = Player::brief(fixture, "one").await;
     let term = one.wins().await;
     almost_pass(fixture, one.ttl).await;
     one.opens(term, BEGINNING).await;

@@ -4,10 +4,10 @@ use tenure_store::ledger::{Act, Claim, Claimed, Outcome, RUNS_MAX};
 
 use super::Fixture;
 use super::bookkeeping::{BEGINNING, JOB, SCHEDULE, decided, job, job_name, leader, tick, ticks};
-use super::player::{LONG, Player, all, key};
+use super::player::{Player, all, key};
 
 pub(super) async fn jobs_are_listed_in_order_of_their_names(fixture: &dyn Fixture) {
-    let one = Player::new(fixture, "one").await.with_ttl(LONG);
+    let one = Player::new(fixture, "one").await;
     let term = one.wins().await;
     let names = ["b", "a", "B", "a b", "a-b", "ab", "é", "z", "_"];
     one.opens_all(term, names.iter().map(|name| job(name, "x", 1)).collect()).await;
@@ -38,7 +38,7 @@ pub(super) async fn runs_are_listed_newest_first_up_to_the_limit(fixture: &dyn F
 
 pub(super) async fn only_the_latest_runs_are_kept(fixture: &dyn Fixture) {
     let (one, term) = leader(fixture).await;
-    let other = Player::new(fixture, "other").await.with_ttl(LONG);
+    let other = Player::new(fixture, "other").await;
     let last = 200 + RUNS_MAX as u64 + 4;
     let claims: Vec<Claim> = (200..=last).map(|second| one.as_claim(term, second)).collect();
     for part in claims.chunks(60) {
@@ -112,7 +112,7 @@ pub(super) async fn jobs_outlive_the_handles_that_opened_them(fixture: &dyn Fixt
     let before = one.reads().await;
     one.resigns(term).await;
     drop(one);
-    let other = Player::new(fixture, "other").await.with_ttl(LONG);
+    let other = Player::new(fixture, "other").await;
     assert_eq!(other.reads().await, before);
     let next = other.wins().await;
     assert_eq!(other.opens(next, 999).await.mark, tick(200));

@@ -5,11 +5,11 @@ use tenure_store::ledger::{Act, Claimed, Outcome};
 
 use super::Fixture;
 use super::bookkeeping::{BEGINNING, decided, leader, tick, ticks};
-use super::player::{LONG, Player, pass};
+use super::player::{Player, pass};
 
 pub(super) async fn the_next_leader_learns_of_runs_without_an_end(fixture: &dyn Fixture) {
     let (one, term) = leader(fixture).await;
-    let other = Player::new(fixture, "other").await.with_ttl(LONG);
+    let other = Player::new(fixture, "other").await;
     for second in [200, 300, 400, 500] {
         one.runs(term, second).await;
     }
@@ -27,7 +27,7 @@ pub(super) async fn the_next_leader_learns_of_runs_without_an_end(fixture: &dyn 
 }
 
 pub(super) async fn a_leader_that_comes_back_learns_of_its_own_runs(fixture: &dyn Fixture) {
-    let one = Player::new(fixture, "one").await;
+    let one = Player::brief(fixture, "one").await;
     let term = one.wins().await;
     one.opens(term, BEGINNING).await;
     one.runs(term, 200).await;
@@ -91,7 +91,7 @@ pub(super) async fn a_run_that_ended_is_not_taken_over(fixture: &dyn Fixture) {
 /// One has run two ticks and told no end; the other leads now.
 async fn interrupted(fixture: &dyn Fixture) -> (Player, Player, Term, Term) {
     let (one, term) = leader(fixture).await;
-    let other = Player::new(fixture, "other").await.with_ttl(LONG);
+    let other = Player::new(fixture, "other").await;
     one.runs(term, 200).await;
     one.runs(term, 300).await;
     one.resigns(term).await;

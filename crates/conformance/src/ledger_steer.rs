@@ -4,7 +4,7 @@ use tenure_store::ledger::{Act, Claim, Claimed, JobOrder, Outcome};
 
 use super::Fixture;
 use super::bookkeeping::{BEGINNING, JOB, decided, job, job_name, leader, tick, ticks};
-use super::player::{LONG, Player};
+use super::player::Player;
 
 impl Player {
     async fn steers(&self, name: &str, order: JobOrder) -> bool {
@@ -14,7 +14,7 @@ impl Player {
 
 pub(super) async fn a_job_that_is_paused_decides_nothing_until_it_is_resumed(fixture: &dyn Fixture) {
     let (one, term) = leader(fixture).await;
-    let other = Player::new(fixture, "other").await.with_ttl(LONG);
+    let other = Player::new(fixture, "other").await;
     one.runs(term, 200).await;
     let before = one.sees_unix_ms(term).await;
     assert!(one.steers(JOB, JobOrder::Pause).await);

@@ -5,7 +5,7 @@ use tenure_store::{MessageId, Post, Shelf};
 
 use super::Fixture;
 use super::correspondence::{ENOUGH, ids, set_aside};
-use super::player::{LONG, Player, key};
+use super::player::{Player, key};
 
 pub(super) async fn a_message_set_aside_is_kept_but_not_received(fixture: &dyn Fixture) {
     let one = Player::new(fixture, "one").await;
@@ -93,7 +93,7 @@ pub(super) async fn lists_stop_at_their_limit(fixture: &dyn Fixture) {
 
 pub(super) async fn only_the_newest_messages_set_aside_are_kept(fixture: &dyn Fixture) {
     const MORE: usize = 3;
-    let one = Player::new(fixture, "one").await.with_ttl(LONG);
+    let one = Player::new(fixture, "one").await;
     let term = one.wins().await;
     let batch: Vec<Post> = (0..ASIDE_MAX + MORE).map(|number| one.writes(&number.to_string())).collect();
     for part in batch.chunks(250) {

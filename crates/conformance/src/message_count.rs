@@ -5,7 +5,7 @@ use tenure_core::ElectionName;
 use super::Fixture;
 use super::correspondence::set_aside;
 use super::player::{Player, key, key_in};
-use crate::store::mailbox::Fate;
+use tenure_store::mailbox::Fate;
 
 pub(super) async fn messages_to_elections_that_nobody_led_are_counted(fixture: &dyn Fixture) {
     let one = Player::new(fixture, "one").await;

@@ -95,7 +95,7 @@ pub(super) async fn whoever_does_not_lead_receives_nothing(fixture: &dyn Fixture
 }
 
 pub(super) async fn an_expired_holder_receives_nothing(fixture: &dyn Fixture) {
-    let one = Player::new(fixture, "one").await;
+    let one = Player::brief(fixture, "one").await;
     one.sends("1").await;
     let term = one.wins().await;
     pass(fixture, one.ttl).await;
@@ -103,7 +103,7 @@ pub(super) async fn an_expired_holder_receives_nothing(fixture: &dyn Fixture) {
 }
 
 pub(super) async fn receiving_prolongs_nothing(fixture: &dyn Fixture) {
-    let one = Player::new(fixture, "one").await;
+    let one = Player::brief(fixture, "one").await;
     let term = one.wins().await;
     almost_pass(fixture, one.ttl).await;
     assert_eq!(one.receives(term).await, []);

@@ -10,7 +10,7 @@ use tenure_store::{ElectionKey, Forgetting, Post, Shelf, StoreErrorKind, Use};
 use super::Fixture;
 use super::correspondence::{ids, payloads, set_aside};
 use super::forget::is_gone;
-use super::player::{LONG, Player, key, key_in};
+use super::player::{Player, key, key_in};
 
 /// As many as somebody may reasonably send in one go.
 const MANY: usize = 1_000;
@@ -93,7 +93,7 @@ pub(super) async fn messages_keep_their_order(fixture: &dyn Fixture) {
 }
 
 pub(super) async fn a_batch_of_messages_keeps_its_order(fixture: &dyn Fixture) {
-    let one = Player::new(fixture, "one").await.with_ttl(LONG);
+    let one = Player::new(fixture, "one").await;
     let batch: Vec<Post> = (0..MANY).map(|number| one.writes(&number.to_string())).collect();
     one.posts(&batch).await;
     let term = one.wins().await;
@@ -148,7 +148,7 @@ pub(super) async fn elections_and_namespaces_do_not_share_messages(fixture: &dyn
 }
 
 pub(super) async fn a_full_line_refuses_more(fixture: &dyn Fixture) {
-    let one = Player::new(fixture, "one").await.with_ttl(LONG);
+    let one = Player::new(fixture, "one").await;
     let batch: Vec<Post> = (0..one.promises().waiting_max).map(|number| one.writes(&number.to_string())).collect();
     for part in batch.chunks(MANY) {
         one.posts(part).await;

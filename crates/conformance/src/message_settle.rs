@@ -5,7 +5,7 @@ use tenure_store::{MessageId, Settle, Settled, Shelf};
 
 use super::Fixture;
 use super::correspondence::{failed, ids, set_aside};
-use super::player::{LONG, Player, fresh_nonce, pass};
+use super::player::{Player, fresh_nonce, pass};
 
 pub(super) async fn a_message_that_was_handled_is_gone(fixture: &dyn Fixture) {
     let one = Player::new(fixture, "one").await;
@@ -32,7 +32,7 @@ pub(super) async fn settling_needs_nonce_and_term(fixture: &dyn Fixture) {
 }
 
 pub(super) async fn an_expired_holder_settles_nothing(fixture: &dyn Fixture) {
-    let one = Player::new(fixture, "one").await;
+    let one = Player::brief(fixture, "one").await;
     let id = one.sends("1").await;
     let term = one.wins().await;
     pass(fixture, one.ttl).await;
@@ -63,7 +63,7 @@ pub(super) async fn an_earlier_term_of_the_same_nonce_settles_nothing(fixture: &
 }
 
 pub(super) async fn the_next_leader_receives_what_was_not_settled(fixture: &dyn Fixture) {
-    let (one, other) = (Player::new(fixture, "one").await, Player::new(fixture, "other").await);
+    let (one, other) = (Player::brief(fixture, "one").await, Player::new(fixture, "other").await);
     let sent = [one.sends("1").await, one.sends("2").await, other.sends("3").await];
     let term = one.wins().await;
     assert_eq!(ids(&one.receives(term).await), sent);
@@ -123,7 +123,7 @@ pub(super) async fn settling_what_is_gone_changes_nothing(fixture: &dyn Fixture)
 }
 
 pub(super) async fn many_messages_are_settled_at_once(fixture: &dyn Fixture) {
-    let one = Player::new(fixture, "one").await.with_ttl(LONG);
+    let one = Player::new(fixture, "one").await;
     let batch: Vec<_> = (0..300).map(|number| one.writes(&number.to_string())).collect();
     one.posts(&batch).await;
     let term = one.wins().await;

@@ -7,7 +7,7 @@ use tenure_store::{MessageId, Post, Shelf, StoreErrorKind};
 use super::Fixture;
 use super::correspondence::{CHANNEL, ids, line, payloads};
 use super::names::odd_names;
-use super::player::{LONG, Player, id};
+use super::player::{Player, id};
 
 /// JSON that somebody might be tempted to read.
 pub(super) fn odd_payloads() -> Vec<String> {
@@ -58,7 +58,7 @@ pub(super) async fn the_largest_payload_is_kept_and_a_larger_one_refused(fixture
 }
 
 pub(super) async fn odd_channels_are_kept_byte_by_byte_and_apart(fixture: &dyn Fixture) {
-    let one = Player::new(fixture, "one").await.with_ttl(LONG);
+    let one = Player::new(fixture, "one").await;
     let longest = ["x".repeat(CHANNEL_BYTES_MAX), format!("{}x", "🦀".repeat(15))];
     let channels: Vec<String> =
         odd_names().into_iter().filter(|name| name.len() <= CHANNEL_BYTES_MAX).chain(longest).collect();
@@ -74,7 +74,7 @@ pub(super) async fn odd_channels_are_kept_byte_by_byte_and_apart(fixture: &dyn F
 }
 
 pub(super) async fn odd_senders_are_kept_byte_by_byte_and_apart(fixture: &dyn Fixture) {
-    let one = Player::new(fixture, "one").await.with_ttl(LONG);
+    let one = Player::new(fixture, "one").await;
     let senders = odd_names();
     let by = |name: &String| Player { candidate: id(name), ..one.clone() };
     let batch: Vec<Post> = senders.iter().map(|name| by(name).writes("1")).collect();

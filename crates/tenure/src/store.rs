@@ -19,9 +19,10 @@ pub use tenure_sqlite as sqlite;
 #[doc(inline)]
 pub use tenure_store::{
     Broadcast, Bulletin, BulletinPromises, Campaign, Capabilities, Change, ElectionKey, Feature, Finding, Forgetting,
-    Heard, Hint, Interest, JobLedger, Lease, Line, Mailbox, MailboxPromises, MemoryStore, Message, MessageId,
-    Observation, Post, RESERVATION, Receive, Received, Renew, Replies, Resign, Settle, Settled, Shelf, StandBy, Store,
-    StoreError, StoreErrorKind, StoreUrl, Transition, Use, Verdict, WOKEN_BY_RESIGNATION, bulletin, ledger, mailbox,
+    Heard, Hint, Interest, JobLedger, Lease, Line, Mailbox, MailboxPromises, MemoryStore, Message, MessageCount,
+    MessageId, Observation, Post, RESERVATION, Receive, Received, Renew, Replies, Resign, Settle, Settled, Shelf,
+    StandBy, Store, StoreError, StoreErrorKind, StoreUrl, Transition, Use, Verdict, WOKEN_BY_RESIGNATION, bulletin,
+    ledger, mailbox,
 };
 
 #[cfg(feature = "postgres")]

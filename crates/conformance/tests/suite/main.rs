@@ -9,6 +9,7 @@ mod flawed;
 mod ledger;
 mod mailbox;
 mod memory;
+mod slow;
 
 use std::collections::BTreeSet;
 use std::panic::AssertUnwindSafe;
