@@ -122,7 +122,7 @@ pub struct CandidateArgs {
     /// The candidate's label; must differ between instances. Default: host name, process id, random suffix.
     #[arg(long, value_name = "ID")]
     pub id: Option<String>,
-    /// How keen the candidate is, 0 to 10; lower ones wait a little on a vacancy.
+    /// Priority of the candidate, 0 to 10; lower ones wait a little on a vacancy.
     #[arg(long, value_name = "N", default_value_t = 10, value_parser = clap::value_parser!(u8).range(0..=10))]
     pub priority: u8,
     /// Published while leading; may be given several times.

@@ -81,11 +81,11 @@ pub struct BroadcastLine<'a> {
     boot_ns: u64,
     channel: String,
     #[serde(flatten)]
-    said: Option<Said>,
+    said: Option<BroadcastFields>,
 }
 
 #[derive(Debug, Serialize)]
-struct Said {
+struct BroadcastFields {
     id: String,
     sender: String,
     payload: Box<RawValue>,
@@ -111,7 +111,7 @@ impl<'a> BroadcastLine<'a> {
     #[must_use]
     pub fn new(election: &'a Election, broadcast: &Broadcast) -> Self {
         let Broadcast { id, channel, sender, payload, .. } = broadcast;
-        let said = Said { id: id.to_string(), sender: sender.to_string(), payload: embedded(payload) };
+        let said = BroadcastFields { id: id.to_string(), sender: sender.to_string(), payload: embedded(payload) };
         Self { event: "broadcast", said: Some(said), ..Self::listening(election, channel) }
     }
 }

@@ -1,6 +1,6 @@
 //! A ledger touches nothing else, and nobody else's.
 
-use tenure_store::ledger::{Opened, Outcome};
+use tenure_store::ledger::{Opened, RunOutcome};
 
 use super::Fixture;
 use super::bookkeeping::{BEGINNING, JOB, SCHEDULE, job, leader, tick, ticks};
@@ -65,7 +65,7 @@ pub(super) async fn jobs_and_messages_do_not_meet(fixture: &dyn Fixture) {
     let received = one.receives(term).await;
     assert_eq!((received.len(), received[0].id), (1, sent));
     let before = one.reads().await;
-    one.settles(term, vec![(sent, tenure_store::mailbox::Fate::Done)]).await;
+    one.acks(term, vec![(sent, tenure_store::mailbox::AckOutcome::Done)]).await;
     assert_eq!(one.reads().await, before);
     let unread = one.sends("2").await;
     one.forgets(JOB).await;
@@ -77,7 +77,7 @@ pub(super) async fn a_ledger_alone_makes_no_election(fixture: &dyn Fixture) {
     let term = tenure_core::Term::after(None).expect("a term");
     let opening = one.as_opening(term, vec![job(JOB, SCHEDULE, 1)]);
     assert_eq!(one.tries_to_open(&opening).await, Opened::NotHolder);
-    assert!(!one.tells(one.as_end(term, 200, Outcome::Succeeded)).await);
+    assert!(!one.tells(one.as_end(term, 200, RunOutcome::Succeeded)).await);
     assert_eq!(one.reads().await, []);
     one.forgets(JOB).await;
     assert_eq!(one.store.elections(&one.key.namespace).await.expect("a list"), []);

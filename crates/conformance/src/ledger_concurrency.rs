@@ -1,7 +1,7 @@
 //! Many want the same tick at once.
 
 use futures_util::future::{join, join_all};
-use tenure_store::ledger::{Act, Claim, Claimed, Finish, OpenJob, Outcome};
+use tenure_store::ledger::{Act, Claim, Claimed, Finish, OpenJob, RunOutcome};
 
 use super::Fixture;
 use super::bookkeeping::{BEGINNING, JOB, SCHEDULE, job, leader, tick, ticks};
@@ -82,7 +82,7 @@ pub(super) async fn concurrent_batches_raise_nothing(fixture: &dyn Fixture) {
     assert!(told.iter().all(|report| report.fired == 10 && report.runs.len() == 10), "{told:?}");
     let ends = async |handle: &Player| {
         let player = Player { nonce: one.nonce, ..handle.clone() };
-        let ends: Vec<Finish> = (200..210).map(|second| player.as_end(term, second, Outcome::Succeeded)).collect();
+        let ends: Vec<Finish> = (200..210).map(|second| player.as_end(term, second, RunOutcome::Succeeded)).collect();
         assert!(all(player.ledger().finish(&ends).await).iter().all(|is_heard| *is_heard));
     };
     join_all(handles.iter().map(ends)).await;

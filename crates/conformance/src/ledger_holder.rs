@@ -1,7 +1,7 @@
 //! Only whoever leads opens jobs and claims ticks.
 
 use tenure_core::Term;
-use tenure_store::ledger::{Act, Claim, Claimed, Open, Opened};
+use tenure_store::ledger::{Act, Claim, Claimed, OpenJobs, Opened};
 
 use super::Fixture;
 use super::bookkeeping::{BEGINNING, JOB, SCHEDULE, job, leader};
@@ -12,8 +12,8 @@ pub(super) async fn opening_needs_nonce_and_term(fixture: &dyn Fixture) {
     let before = one.reads().await;
     let right = one.as_opening(term, vec![job(JOB, "other", 300), job("new", "x", 1)]);
     let later = Term::after(Some(term)).expect("a term");
-    assert_eq!(one.tries_to_open(&Open { nonce: fresh_nonce(), ..right.clone() }).await, Opened::NotHolder);
-    assert_eq!(one.tries_to_open(&Open { term: later, ..right.clone() }).await, Opened::NotHolder);
+    assert_eq!(one.tries_to_open(&OpenJobs { nonce: fresh_nonce(), ..right.clone() }).await, Opened::NotHolder);
+    assert_eq!(one.tries_to_open(&OpenJobs { term: later, ..right.clone() }).await, Opened::NotHolder);
     assert_eq!(one.reads().await, before, "nothing was changed");
     assert!(matches!(one.tries_to_open(&right).await, Opened::Jobs(_)));
 }

@@ -1,6 +1,6 @@
 //! What people are told of jobs, and what is forgotten.
 
-use tenure_store::ledger::{Act, Claim, Claimed, Outcome, RUNS_MAX};
+use tenure_store::ledger::{Act, Claim, Claimed, RUNS_MAX, RunOutcome};
 
 use super::Fixture;
 use super::bookkeeping::{BEGINNING, JOB, SCHEDULE, decided, job, job_name, leader, tick, ticks};
@@ -47,7 +47,7 @@ pub(super) async fn only_the_latest_runs_are_kept(fixture: &dyn Fixture) {
     let report = one.ledger().jobs(&one.key, usize::MAX).await.expect("a list").remove(0);
     assert_eq!((report.fired, report.mark), (RUNS_MAX as u64 + 5, tick(last)));
     assert!(ticks(&report).into_iter().eq((205..=last).rev()), "{:?}", ticks(&report));
-    assert!(!one.tells(one.as_end(term, 204, Outcome::Succeeded)).await, "it is not known any more");
+    assert!(!one.tells(one.as_end(term, 204, RunOutcome::Succeeded)).await, "it is not known any more");
     assert_eq!(one.claims_to(Act::Run, term, 204).await, decided(last));
     one.ends(term, 205).await;
     one.resigns(term).await;
@@ -62,7 +62,7 @@ pub(super) async fn a_job_that_was_forgotten_begins_anew(fixture: &dyn Fixture) 
     one.forgets(JOB).await;
     assert_eq!(one.reads().await, []);
     assert_eq!(one.claims_to(Act::Run, term, 300).await, Claimed::Unopened);
-    assert!(!one.tells(one.as_end(term, 200, Outcome::Succeeded)).await);
+    assert!(!one.tells(one.as_end(term, 200, RunOutcome::Succeeded)).await);
     let standing = one.opens(term, BEGINNING).await;
     assert_eq!((standing.mark, standing.interrupted), (tick(BEGINNING), vec![]));
     let report = one.reads_one().await;

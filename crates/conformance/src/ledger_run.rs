@@ -1,7 +1,7 @@
 //! Runs whose leader was gone before their end.
 
 use tenure_core::Term;
-use tenure_store::ledger::{Act, Claimed, Outcome};
+use tenure_store::ledger::{Act, Claimed, RunOutcome};
 
 use super::Fixture;
 use super::bookkeeping::{BEGINNING, decided, leader, tick, ticks};
@@ -46,7 +46,7 @@ pub(super) async fn a_run_without_an_end_is_taken_over_once(fixture: &dyn Fixtur
     assert_eq!(other.claims_to(Act::RunAgain, next, 200).await, Claimed::Granted, "the reply may have been lost");
     assert_eq!(other.reads_one().await, report, "and it counts once");
     assert_eq!(other.opens(next, 999).await.interrupted, [tick(300)]);
-    assert!(!one.tells(one.as_end(term, 200, Outcome::Succeeded)).await, "the run is not its own any more");
+    assert!(!one.tells(one.as_end(term, 200, RunOutcome::Succeeded)).await, "the run is not its own any more");
     other.ends(next, 200).await;
     assert_eq!(other.claims_to(Act::RunAgain, next, 200).await, decided(300));
 }

@@ -1,6 +1,6 @@
 //! What somebody wants of a job, whoever leads.
 
-use tenure_store::ledger::{Act, Claim, Claimed, JobOrder, Outcome};
+use tenure_store::ledger::{Act, Claim, Claimed, JobOrder, RunOutcome};
 
 use super::Fixture;
 use super::bookkeeping::{BEGINNING, JOB, decided, job, job_name, leader, tick, ticks};
@@ -55,7 +55,7 @@ pub(super) async fn a_run_that_was_asked_for_is_remembered_until_one_begins(fixt
     one.passes(term, requested.unix_s() - 1, 0).await;
     assert_eq!(one.claims(Claim { tick: requested, ..one.as_claim(term, 0) }).await, Claimed::Granted);
     assert_eq!((one.reads_one().await.requested, one.opens(term, BEGINNING).await.requested), (None, None));
-    let end = one.as_end(term, requested.unix_s(), Outcome::Succeeded);
+    let end = one.as_end(term, requested.unix_s(), RunOutcome::Succeeded);
     assert!(one.tells(end).await);
     assert_eq!(one.claims(Claim { tick: requested, ..one.as_claim(term, 0) }).await, decided(requested.unix_s()));
 }

@@ -1,7 +1,7 @@
 //! Ticks that were claimed and given back, because their runs never began.
 
 use tenure_core::Term;
-use tenure_store::ledger::{Act, Claimed, Finish, Outcome};
+use tenure_store::ledger::{Act, Claimed, Finish, RunOutcome};
 
 use super::Fixture;
 use super::bookkeeping::{BEGINNING, decided, leader, tick, ticks};
@@ -9,7 +9,7 @@ use super::player::{Player, fresh_nonce};
 
 impl Player {
     fn as_giving_back(&self, term: Term, second: u64) -> Finish {
-        self.as_end(term, second, Outcome::NotBegun)
+        self.as_end(term, second, RunOutcome::NotBegun)
     }
 
     /// Gives a tick of the usual job back, and must be heard.
@@ -66,7 +66,7 @@ pub(super) async fn a_tick_that_was_given_back_has_not_fired(fixture: &dyn Fixtu
         assert_eq!((report.fired, ticks(&report)), (1, vec![300, 200]));
     }
     let end = one.reads_one().await.runs[1].end.clone().expect("an end");
-    assert_eq!(end.outcome, Outcome::NotBegun);
+    assert_eq!(end.outcome, RunOutcome::NotBegun);
     one.resigns(term).await;
     let next = other.wins().await;
     assert_eq!(other.claims_to(Act::RunAgain, next, 200).await, Claimed::Granted);

@@ -41,7 +41,7 @@
 //! }
 //!
 //! tenure::conformance_tests!(Memory::new());
-//! // A store without a mailbox says `no messages:` instead, one without a bulletin `no broadcasts:`, and one without a
+//! // A store without a mailbox says `no messages:` instead, one without pub/sub `no broadcasts:`, and one without a
 //! // ledger `no ledger:`.
 //! tenure::conformance_tests!(messages: Memory::new());
 //! tenure::conformance_tests!(broadcasts: Memory::new());
@@ -117,7 +117,7 @@ use tokio::task::JoinError;
 
 pub use self::list::{ALL, BROADCASTS, LEDGER, MESSAGES, NO_BROADCASTS, NO_LEDGER, NO_MESSAGES, SESSIONS};
 pub use self::needs::{expected_of, left_out};
-use self::trial::{TRIAL, Trial};
+use self::trial::{PropertyTrial, TRIAL};
 
 /// One property: completes when it holds, panics when it does not.
 pub type PropertyFn = for<'a> fn(&'a dyn Fixture) -> BoxFuture<'a, ()>;
@@ -204,7 +204,7 @@ pub async fn prove<F: Fixture + 'static>(
     fixture: impl AsyncFn() -> F,
 ) -> Result<(), String> {
     for left in (0..TRIALS).rev() {
-        let (property, fixture, trial) = (*property, fixture().await, Arc::<Trial>::default());
+        let (property, fixture, trial) = (*property, fixture().await, Arc::<PropertyTrial>::default());
         // A clock that is moved by hand runs out of nothing by itself.
         let is_real = !fixture.slack().is_zero();
         let proceedings = async move { tokio::time::timeout(PATIENCE, property(&fixture)).await };

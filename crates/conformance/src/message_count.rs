@@ -5,7 +5,7 @@ use tenure_core::ElectionName;
 use super::Fixture;
 use super::correspondence::set_aside;
 use super::player::{Player, key, key_in};
-use tenure_store::mailbox::Fate;
+use tenure_store::mailbox::AckOutcome;
 
 pub(super) async fn messages_to_elections_that_nobody_led_are_counted(fixture: &dyn Fixture) {
     let one = Player::new(fixture, "one").await;
@@ -33,11 +33,11 @@ pub(super) async fn what_lies_aside_is_counted_and_what_was_handled_is_not(fixtu
     assert_eq!(count().await, Some((2, 0)));
     let term = one.wins().await;
     assert_eq!(count().await, Some((2, 0)), "nothing was settled");
-    one.settles(term, vec![(first, set_aside(1, "no")), (second, Fate::Done)]).await;
+    one.acks(term, vec![(first, set_aside(1, "no")), (second, AckOutcome::Done)]).await;
     assert_eq!(count().await, Some((0, 1)));
     one.requeues(None).await;
     assert_eq!(count().await, Some((1, 0)));
-    one.settles(term, vec![(first, Fate::Done)]).await;
+    one.acks(term, vec![(first, AckOutcome::Done)]).await;
     assert_eq!(count().await, None);
 }
 

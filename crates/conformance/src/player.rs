@@ -201,7 +201,7 @@ async fn let_pass(fixture: &dyn Fixture, time: Duration) {
 
 /// The shortest ttl used: short, so that a real server need not be waited for long, but never below what it can keep.
 pub(super) fn unit(store: &dyn Store) -> Duration {
-    store.capabilities().ttl_min.max(Duration::from_secs(1))
+    store.capabilities().min_ttl.max(Duration::from_secs(1))
 }
 
 /// An election in the default namespace.

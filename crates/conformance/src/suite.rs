@@ -6,7 +6,7 @@ use tokio::sync::Semaphore;
 use super::{Fixture, PropertyFn, prove};
 
 /// A property and its name.
-pub type Named = (&'static str, PropertyFn);
+pub type NamedProperty = (&'static str, PropertyFn);
 
 /// How many properties are tried at the same time in all tests of a program, however many of those run side by side.
 static PLACES: Semaphore = Semaphore::const_new(48);
@@ -17,7 +17,7 @@ static PLACES: Semaphore = Semaphore::const_new(48);
 /// # Panics
 /// When one of them does not hold, or has no end within a minute.
 pub fn every_property_holds<F: Fixture + 'static>(
-    properties: &[Named],
+    properties: &[NamedProperty],
     at_a_time: usize,
     fixture: impl AsyncFn() -> F,
 ) {

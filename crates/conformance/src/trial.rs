@@ -9,7 +9,7 @@ use std::time::{Duration, Instant};
 
 /// What a property has begun that runs for a time.
 #[derive(Debug, Default)]
-pub(super) struct Trial {
+pub(super) struct PropertyTrial {
     course: Mutex<Course>,
 }
 
@@ -17,11 +17,11 @@ pub(super) struct Trial {
 struct Course {
     /// How long the property meant to let go by so far.
     passed: Duration,
-    spans: Vec<Span>,
+    spans: Vec<TrialSpan>,
 }
 
 #[derive(Debug)]
-struct Span {
+struct TrialSpan {
     length: Duration,
     /// Not after the store has begun to count.
     began: Instant,
@@ -29,14 +29,14 @@ struct Span {
 }
 
 tokio::task_local! {
-    pub(super) static TRIAL: std::sync::Arc<Trial>;
+    pub(super) static TRIAL: std::sync::Arc<PropertyTrial>;
 }
 
 /// Something begins that runs for this long: before the request is sent that begins it.
 pub(super) fn begins(length: Duration) {
     with(|course| {
         let passed_before = course.passed;
-        course.spans.push(Span { length, began: Instant::now(), passed_before });
+        course.spans.push(TrialSpan { length, began: Instant::now(), passed_before });
     });
 }
 
@@ -45,12 +45,12 @@ pub(super) fn passes(time: Duration) {
     with(|course| course.passed += time);
 }
 
-impl Trial {
+impl PropertyTrial {
     /// Whether something has run out already that the property meant to find running.
     pub(super) fn is_void(&self) -> bool {
         let course = self.course.lock().unwrap_or_else(PoisonError::into_inner);
-        let has_run_out = |span: &Span| span.began.elapsed() >= span.length;
-        let is_meant_to_run = |span: &Span| course.passed - span.passed_before < span.length;
+        let has_run_out = |span: &TrialSpan| span.began.elapsed() >= span.length;
+        let is_meant_to_run = |span: &TrialSpan| course.passed - span.passed_before < span.length;
         course.spans.iter().any(|span| is_meant_to_run(span) && has_run_out(span))
     }
 }

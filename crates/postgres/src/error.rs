@@ -11,7 +11,7 @@ use super::identifier::Identifier;
 
 /// One fault of this backend. Where it happened is added when it leaves the backend.
 #[derive(Debug, Clone, thiserror::Error)]
-pub(super) enum Fault {
+pub(super) enum PostgresStoreError {
     /// There is no connection, so nothing was sent.
     #[error("cannot connect: {}", words(.0))]
     Connect(Arc<Error>),
@@ -44,7 +44,7 @@ pub(super) enum Fault {
     Nonsense(String),
 }
 
-impl Fault {
+impl PostgresStoreError {
     /// A request that was sent has failed.
     pub(super) fn of(error: Error) -> Self {
         // A session that is ended may have committed just before; only an error that leaves the session alive is certain.

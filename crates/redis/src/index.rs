@@ -7,7 +7,7 @@ use redis::cmd;
 use tenure_core::Namespace;
 use tenure_store::ElectionKey;
 
-use super::call::{Call, Order};
+use super::call::{Call, CallCommand};
 use super::keys::Keys;
 
 /// Which elections this handle has put into the index.
@@ -15,11 +15,11 @@ use super::keys::Keys;
 /// In a cluster the index of a namespace is elsewhere than the elections in it, so it cannot be part of their steps. It is
 /// written in the same round trip as the first campaign, and needs no more care than that: nothing is decided by it.
 #[derive(Default)]
-pub(super) struct Index {
+pub(super) struct ElectionIndex {
     listed: Mutex<HashSet<ElectionKey>>,
 }
 
-impl Index {
+impl ElectionIndex {
     /// The elections among these that are still to be listed.
     pub(super) fn missing<'a>(&self, elections: impl Iterator<Item = &'a ElectionKey>) -> Vec<ElectionKey> {
         let listed = self.listed();
@@ -63,7 +63,7 @@ impl List {
         let list = self.key(keys, &election.namespace);
         let mut command = cmd("SREM");
         command.arg(&list).arg(election.name.as_str());
-        Call { route: list, order: Order::Plain(command) }
+        Call { route: list, order: CallCommand::Plain(command) }
     }
 
     /// What lists these elections: one command for each namespace.
@@ -75,7 +75,7 @@ impl List {
         let entry = |(list, names): (String, Vec<&str>)| {
             let mut command = cmd("SADD");
             command.arg(&list).arg(names);
-            Call { route: list, order: Order::Plain(command) }
+            Call { route: list, order: CallCommand::Plain(command) }
         };
         by_namespace.into_iter().map(entry).collect()
     }

@@ -34,7 +34,7 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
             sweep(&run);
             ended.send(())
         })
-        .on_error(|trouble| eprintln!("{trouble}"))
+        .on_error(|error| eprintln!("{error}"))
         .start()?;
     println!("{} stands by", election.candidate());
 

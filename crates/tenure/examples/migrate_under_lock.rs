@@ -19,7 +19,7 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
     let steps = env::args().nth(2).map(|text| text.parse()).transpose()?.unwrap_or(10);
 
     let tenure = Tenure::open(&url)?;
-    let lock = tenure.lock("migrate-under-lock")?.preset(Preset::Fast).wait_max(Duration::from_secs(60));
+    let lock = tenure.lock("migrate-under-lock")?.preset(Preset::Fast).max_wait(Duration::from_secs(60));
     let done = lock.with_lock_blocking(|leadership| migrate(&leadership, steps))?;
     println!("{done} of {steps} steps done");
     Ok(())

@@ -125,11 +125,11 @@ mod messages;
 pub mod metrics;
 #[cfg(not(feature = "metrics"))]
 mod metrics;
+mod on_demand_thread;
 mod phase;
 mod reason;
 mod retry;
 mod shared;
-mod shift;
 pub mod store;
 mod tenure;
 
@@ -138,9 +138,9 @@ mod tenure;
 pub use tenure_conformance::{self as conformance, conformance_tests};
 #[doc(inline)]
 pub use tenure_core::{
-    CandidateId, ChannelName, DEFAULTS, Defaults, Drift, ElectionName, Failure, Instant, JobName, Leader, LossReason,
-    Metadata, NameError, Namespace, Prediction, Preset, Priority, Problem, Sender, Term, Timing, TimingBuilder,
-    TimingError, Trust, UnknownPreset,
+    Anomaly, CandidateId, ChannelName, DEFAULTS, Defaults, Drift, ElectionName, Instant, JobName, Leader, LossReason,
+    Metadata, NameError, Namespace, Prediction, Preset, Priority, Sender, Term, Timing, TimingBuilder, TimingError,
+    Trust, UnknownPreset, WriteOutcome,
 };
 #[cfg(feature = "testing")]
 #[doc(inline)]
@@ -153,11 +153,11 @@ pub use broadcasts::Broadcasts;
 pub use callback::CallbackResult;
 pub use election::{Election, ElectionBuilder};
 pub use error::{Error, ErrorKind};
-pub use event::{Event, EventKind, Events, Trouble};
+pub use event::{ElectionError, Event, EventKind, Events};
 pub use leadership::{Leadership, Work};
 pub use lock::{Lock, LockGuard};
 pub use messages::{Channel, Delivery};
-pub use store::{Broadcast, MemoryStore, Message, MessageCount, MessageId, Shelf, Store, StoreError, StoreUrl};
+pub use store::{Broadcast, MemoryStore, Message, MessageCount, MessageId, MessageState, Store, StoreError, StoreUrl};
 pub use tenure::Tenure;
 
 /// The Rust blocks of the documents outside of this crate are compiled and run, too.
@@ -168,14 +168,14 @@ mod documents {
     #[doc = include_str!("../../../docs/tutorial.md")]
     struct Tutorial;
     #[doc = include_str!("../../../docs/fencing.md")]
-    struct Fencing;
+    struct FencingDocument;
     #[doc = include_str!("../../../docs/messages.md")]
-    struct Messages;
+    struct MessagesDocument;
     #[doc = include_str!("../../../docs/locks.md")]
-    struct Locks;
+    struct LocksDocument;
     #[doc = include_str!("../../../docs/metrics.md")]
     struct Metrics;
     #[cfg(feature = "cron")]
     #[doc = include_str!("../../../docs/cron.md")]
-    struct Cron;
+    struct CronDocument;
 }

@@ -16,12 +16,12 @@ use tokio::sync::{mpsc, oneshot};
 
 use crate::clock::Clock;
 use crate::contain::shielded;
-use crate::driver::{self, Command, CommandSender, EntryId};
+use crate::driver::{self, CandidacyId, CommandSender, DriverCommand};
 use crate::election::ElectionBuilder;
 use crate::error::Error;
 use crate::identity::default_candidate_id;
 use crate::lock::Lock;
-use crate::metrics::{Class, Classifier, Purpose};
+use crate::metrics::{CandidacyPurpose, Class, Classifier};
 use crate::store::{
     self, Capabilities, ElectionKey, Finding, Forgetting, Hint, Interest, Observation, Store, StoreError, StoreUrl,
     Transition,
@@ -104,7 +104,7 @@ impl Tenure {
     /// choice: `class` makes the value of the label `key_class` of an election's name. Without it, that is the part of
     /// the name before the first colon.
     ///
-    /// A process has at most [`CLASSES_MAX`](crate::metrics::CLASSES_MAX) classes; what comes later is `other`. Labels are
+    /// A process has at most [`MAX_CLASSES`](crate::metrics::MAX_CLASSES) classes; what comes later is `other`. Labels are
     /// public: leave out of them what is secret in a name.
     ///
     /// ```
@@ -265,12 +265,12 @@ impl Tenure {
                 let _ = sender.try_send(hint);
             }
         };
-        let _ = self.command(Command::Call(Box::new(move |store| Box::pin(forward(store)))));
+        let _ = self.command(DriverCommand::Call(Box::new(move |store| Box::pin(forward(store)))));
         receiver
     }
 
     /// How metrics call an election.
-    pub(crate) fn class_of(&self, name: &ElectionName, purpose: Purpose) -> Class {
+    pub(crate) fn class_of(&self, name: &ElectionName, purpose: CandidacyPurpose) -> Class {
         self.classifier.class_of(name, purpose)
     }
 
@@ -278,8 +278,8 @@ impl Tenure {
         ElectionKey { namespace: self.namespace.clone(), name }
     }
 
-    pub(crate) fn next_id(&self) -> EntryId {
-        EntryId(self.last_id.fetch_add(1, Ordering::Relaxed) + 1)
+    pub(crate) fn next_id(&self) -> CandidacyId {
+        CandidacyId(self.last_id.fetch_add(1, Ordering::Relaxed) + 1)
     }
 
     pub(crate) fn clock(&self) -> &Clock {
@@ -288,7 +288,7 @@ impl Tenure {
 
     /// # Errors
     /// When the driver is gone, or was left behind by a fork.
-    pub(crate) fn command(&self, command: Command) -> Result<(), Error> {
+    pub(crate) fn command(&self, command: DriverCommand) -> Result<(), Error> {
         self.check_process()?;
         self.commands.send(command).map_err(|_| Error::Stopped)
     }
@@ -359,7 +359,7 @@ impl Tenure {
                 let _ = sender.send(answer);
             }
         };
-        self.command(Command::Call(Box::new(move |store| Box::pin(bounded(store)))))?;
+        self.command(DriverCommand::Call(Box::new(move |store| Box::pin(bounded(store)))))?;
         shielded(receiver).await.map_err(|_| Error::silence(limit))
     }
 
@@ -372,7 +372,7 @@ impl Tenure {
             // Without a look at who waits, one that has left would keep the driver until the time has come.
             select(pin!(clock.sleep_until(at)), pin!(sender.closed())).await;
         };
-        if self.command(Command::Call(Box::new(move |store| Box::pin(sleep(store))))).is_ok() {
+        if self.command(DriverCommand::Call(Box::new(move |store| Box::pin(sleep(store))))).is_ok() {
             // It is never sent anything: what counts is that the other side is gone.
             let _ = shielded(receiver).await;
         }

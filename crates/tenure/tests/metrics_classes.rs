@@ -23,7 +23,7 @@ fn many_elections_have_few_classes() {
     };
     let shown: Vec<(String, u32)> = page.lines().filter_map(leading).collect();
     let classes: BTreeSet<&String> = shown.iter().map(|(class, _)| class).collect();
-    assert_eq!((shown.len(), classes.len()), (metrics::CLASSES_MAX, metrics::CLASSES_MAX));
+    assert_eq!((shown.len(), classes.len()), (metrics::MAX_CLASSES, metrics::MAX_CLASSES));
     assert_eq!(shown.iter().map(|(_, count)| count).sum::<u32>(), 300, "none is lost");
     let others = shown.iter().find(|(class, _)| class == metrics::OTHER).unwrap();
     assert_eq!(others.1, 3 * 37, "three of each kind that found no room");

@@ -9,7 +9,7 @@ use tenure::{Election, Tenure, Timing};
 use crate::figures::pass;
 use crate::roles;
 use crate::scale::Scale;
-use crate::table::Table;
+use crate::table::FigureTable;
 use crate::usage::resident_bytes;
 
 /// How long the leases live that are renewed each second.
@@ -58,7 +58,7 @@ impl Elections {
 }
 
 /// What renewals have cost: in the client, and whatever the server tells.
-pub(crate) struct Renewing<L> {
+pub(crate) struct RenewalCost<L> {
     /// CPU seconds of the client.
     client: f64,
     /// What its elections occupy beyond their names.
@@ -70,7 +70,7 @@ pub(crate) struct Renewing<L> {
     pub(crate) ready_after: f64,
 }
 
-impl<L> Renewing<L> {
+impl<L> RenewalCost<L> {
     /// Lets a process play this role for so many leases, and watches it.
     pub(crate) fn watch(
         role: &str,
@@ -108,7 +108,7 @@ pub(crate) struct Cpu {
 
 impl Cpu {
     /// Puts it into the table, beside its floor.
-    pub(crate) fn compare(self, floor: Self, what: &str, table: &mut Table) {
+    pub(crate) fn compare(self, floor: Self, what: &str, table: &mut FigureTable) {
         let both = |cpu: Self| cpu.client + cpu.server;
         for (who, ours, floor) in [
             ("client", self.client, floor.client),
@@ -128,7 +128,7 @@ impl fmt::Display for Cpu {
 }
 
 /// What is asked of the client for each election.
-pub(crate) fn demand_memory(what: &str, count: u32, client_bytes: f64, beside: String, table: &mut Table) {
+pub(crate) fn demand_memory(what: &str, count: u32, client_bytes: f64, beside: String, table: &mut FigureTable) {
     let each = client_bytes / f64::from(count);
     table.demand(
         format!("{what}: memory of the client for each, beyond its name"),

@@ -9,11 +9,11 @@ use rustix::process::{Resource, Rlimit, getrlimit, setrlimit};
 
 use crate::processes::tenure_command;
 use crate::scale::Scale;
-use crate::table::Table;
+use crate::table::FigureTable;
 
 /// What to measure.
 #[derive(Debug, Args)]
-pub(crate) struct Options<F: ValueEnum + Send + Sync + 'static> {
+pub(crate) struct FigureOptions<F: ValueEnum + Send + Sync + 'static> {
     /// Which figures; all when none is named.
     figures: Vec<F>,
     /// Small numbers, which show that everything works, and nothing of how fast it is.
@@ -29,10 +29,10 @@ pub(crate) struct Bench<'a> {
     pub(crate) scale: &'a Scale,
     /// The command.
     pub(crate) tenure: &'a Path,
-    pub(crate) table: &'a mut Table,
+    pub(crate) table: &'a mut FigureTable,
 }
 
-impl<F: ValueEnum + Send + Sync + 'static> Options<F> {
+impl<F: ValueEnum + Send + Sync + 'static> FigureOptions<F> {
     /// Measures one figure after the other, and prints a table.
     pub(crate) fn measure(
         self,
@@ -42,7 +42,7 @@ impl<F: ValueEnum + Send + Sync + 'static> Options<F> {
         allow_many_connections()?;
         let tenure = tenure_command(self.tenure)?;
         let scale = if self.quick { Scale::QUICK } else { Scale::FULL };
-        let mut table = Table::default();
+        let mut table = FigureTable::default();
         let figures = if self.figures.is_empty() { F::value_variants().to_vec() } else { self.figures };
         for figure in figures {
             measure(figure, &mut Bench { scale: &scale, tenure: &tenure, table: &mut table })?;

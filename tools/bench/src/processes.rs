@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 use rustix::process::Signal;
 use tenure::{Clock, Instant};
 
-use crate::stage::Stage;
+use crate::stage::ElectProcesses;
 use crate::stats::Samples;
 
 /// What some runs have shown; times in milliseconds, memory in megabytes.
@@ -30,14 +30,14 @@ impl Measured {
     ) -> Result<(), Box<dyn Error>> {
         for samples in [&mut self.first_start, &mut self.start] {
             let launched = Clock::boottime().now();
-            let mut stage = Stage::raise(tenure, store, 1)?;
+            let mut stage = ElectProcesses::raise(tenure, store, 1)?;
             let (leader, at) = stage.wait_for("elected")?;
             samples.push(millis(launched, at));
             self.resident.push(stage.resident_megabytes(leader)?);
             stage.signal(leader, Signal::TERM)?;
             stage.wait_for("stopped")?;
         }
-        let mut stage = Stage::raise(tenure, store, CANDIDATES)?;
+        let mut stage = ElectProcesses::raise(tenure, store, CANDIDATES)?;
         let (first, _) = stage.wait_for("elected")?;
         stage.let_stand_by()?;
         let killed = stage.signal(first, Signal::KILL)?;

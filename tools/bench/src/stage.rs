@@ -14,11 +14,11 @@ use tenure::{Clock, Instant};
 use tenure_testkit::netns::Namespace;
 
 /// Some `tenure elect`; they end with this value.
-pub(crate) struct Stage {
+pub(crate) struct ElectProcesses {
     tenure: PathBuf,
     candidates: Vec<Child>,
-    lines: Receiver<(Line, String)>,
-    sender: Sender<(Line, String)>,
+    lines: Receiver<(ElectLine, String)>,
+    sender: Sender<(ElectLine, String)>,
     /// Who has seen somebody else lead.
     standing_by: BTreeSet<String>,
     /// All that was read so far.
@@ -29,13 +29,13 @@ pub(crate) struct Stage {
 pub(crate) const TTL: &str = "3s";
 
 #[derive(Debug, Deserialize)]
-struct Line {
+struct ElectLine {
     event: String,
     candidate: String,
     boot_ns: u64,
 }
 
-impl Stage {
+impl ElectProcesses {
     /// Nobody yet.
     pub(crate) fn empty(tenure: &Path) -> Self {
         let (sender, lines) = channel();
@@ -128,7 +128,7 @@ impl Stage {
         Ok(())
     }
 
-    fn next_line(&mut self, event: &str) -> Result<Line, Box<dyn Error>> {
+    fn next_line(&mut self, event: &str) -> Result<ElectLine, Box<dyn Error>> {
         let (line, text) = self.lines.recv_timeout(PATIENCE).map_err(|_| format!("nobody was {event} in time"))?;
         self.told.push(text);
         if line.event == "observed" {
@@ -153,7 +153,7 @@ impl Stage {
     }
 }
 
-impl Drop for Stage {
+impl Drop for ElectProcesses {
     fn drop(&mut self) {
         for child in &mut self.candidates {
             // One that has ended already cannot be killed, and is reaped all the same.

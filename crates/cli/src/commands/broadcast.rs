@@ -5,10 +5,10 @@ use tenure::store::Feature;
 use super::gaps;
 use super::send::{nobody_leads, prepare, report, warn_of_a_stranger};
 use crate::args::{Global, SendArgs};
-use crate::exit::{Exit, Failure};
-use crate::voice::say;
+use crate::exit::{CommandError, Exit};
+use crate::stderr_writer::say;
 
-pub(super) async fn execute(global: &Global, args: &SendArgs) -> Result<Exit, Failure> {
+pub(super) async fn execute(global: &Global, args: &SendArgs) -> Result<Exit, CommandError> {
     let (tenure, payload) = prepare(global, args)?;
     let id = tenure.broadcast_json(&args.name, &args.channel, &payload).await?;
     report(args, id)?;

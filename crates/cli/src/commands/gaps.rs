@@ -3,7 +3,7 @@
 use tenure::Tenure;
 use tenure::store::Feature;
 
-use crate::voice::say;
+use crate::stderr_writer::say;
 
 /// Says in one sentence what the store cannot tell of what was asked for.
 pub(super) fn tell(tenure: &Tenure, asked: &[Feature]) {

@@ -4,11 +4,11 @@ use tenure::store::Feature;
 
 use super::gaps;
 use crate::args::{Global, HistoryArgs};
-use crate::exit::{Exit, Failure};
+use crate::exit::{CommandError, Exit};
 use crate::options::{open_to_look_for, store_shown};
 use crate::output::{TransitionLine, json_line, print, table};
 
-pub(super) async fn execute(global: &Global, args: &HistoryArgs) -> Result<Exit, Failure> {
+pub(super) async fn execute(global: &Global, args: &HistoryArgs) -> Result<Exit, CommandError> {
     let tenure = open_to_look_for(global, &args.name)?;
     let history = tenure.history(&args.name, args.limit.get()).await?;
     gaps::tell(&tenure, &[Feature::History]);

@@ -5,7 +5,7 @@ use std::fmt::Write as _;
 use std::io::{self, IsTerminal, Write};
 use std::time::{Duration, Instant};
 
-use tenure::cron::{JobReport, Outcome};
+use tenure::cron::{JobReport, RunOutcome};
 use tenure::store::{Change, Feature, Observation, StoreErrorKind, Transition};
 use tenure::{Clock, Tenure};
 
@@ -13,11 +13,11 @@ use super::gaps;
 use super::status::{HEADINGS, Messages, messages, observe, row, shown, standings};
 use crate::args::Global;
 use crate::duration::show;
-use crate::exit::{Exit, Failure};
+use crate::exit::{CommandError, Exit};
 use crate::options::{open_to_look, open_to_look_for};
 use crate::output::{is_read, now, table};
 use crate::signals::Signals;
-use crate::voice::say;
+use crate::stderr_writer::say;
 
 /// How often the table is drawn when nothing happens: leases count down.
 const EVERY: Duration = Duration::from_secs(1);
@@ -29,7 +29,7 @@ const DETAILED_MAX: usize = 50;
 /// What is shown besides what `tenure status` shows once.
 const MORE_HEADINGS: [&str; 2] = ["LAST CHANGE", "JOBS"];
 
-pub(super) async fn execute(global: &Global, name: Option<&str>) -> Result<Exit, Failure> {
+pub(super) async fn execute(global: &Global, name: Option<&str>) -> Result<Exit, CommandError> {
     let mut signals = Signals::listen()?;
     let tenure = match name {
         Some(name) => open_to_look_for(global, name)?,
@@ -57,12 +57,12 @@ pub(super) async fn execute(global: &Global, name: Option<&str>) -> Result<Exit,
 /// What was looked at a moment ago.
 #[derive(Default)]
 struct Known {
-    details: BTreeMap<String, Details>,
+    details: BTreeMap<String, ElectionDetails>,
     messages: Option<(Instant, Messages)>,
 }
 
 /// What is known of an election besides who leads it.
-struct Details {
+struct ElectionDetails {
     looked_at: Instant,
     /// Under which term it was looked at.
     term: Option<tenure::Term>,
@@ -70,14 +70,14 @@ struct Details {
     jobs: String,
 }
 
-impl Details {
+impl ElectionDetails {
     fn cells(&self) -> [String; 2] {
         let last_change = self.last_loss.as_ref().map_or_else(|| "-".to_owned(), in_words);
         [last_change, self.jobs.clone()]
     }
 }
 
-async fn look(tenure: &Tenure, name: Option<&str>, known: &mut Known) -> Result<Vec<Vec<String>>, Failure> {
+async fn look(tenure: &Tenure, name: Option<&str>, known: &mut Known) -> Result<Vec<Vec<String>>, CommandError> {
     let observed = observe(tenure, name).await?;
     let (looked_at, counts) = match known.messages.take().filter(|(at, _)| at.elapsed() < DETAILS_EVERY) {
         Some(counted) => counted,
@@ -90,26 +90,26 @@ async fn look(tenure: &Tenure, name: Option<&str>, known: &mut Known) -> Result<
     for (position, standing) in standings.iter().enumerate() {
         let (name, seen) = (&standing.name, &standing.seen);
         let term = seen.lease.as_ref().map(|lease| lease.leader.term);
-        let is_current = |known: &Details| known.term == term && known.looked_at.elapsed() < DETAILS_EVERY;
+        let is_current = |known: &ElectionDetails| known.term == term && known.looked_at.elapsed() < DETAILS_EVERY;
         if position < DETAILED_MAX && !details.get(name).is_some_and(is_current) {
             details.insert(name.clone(), look_closer(tenure, name, seen).await?);
         }
         let mut row = row(standing);
-        row.extend(details.get(name).map(Details::cells).unwrap_or_default());
+        row.extend(details.get(name).map(ElectionDetails::cells).unwrap_or_default());
         rows.push(row);
     }
     details.retain(|known, _| standings.iter().any(|standing| standing.name == *known));
     Ok(rows)
 }
 
-async fn look_closer(tenure: &Tenure, name: &str, seen: &Observation) -> Result<Details, Failure> {
+async fn look_closer(tenure: &Tenure, name: &str, seen: &Observation) -> Result<ElectionDetails, CommandError> {
     let history = tenure.history(name, 4).await?;
     let jobs = match tenure.jobs(name, 1).await {
         Ok(jobs) => count_of(&jobs),
         Err(tenure::Error::Store(error)) if error.kind() == StoreErrorKind::Unsupported => "-".to_owned(),
         Err(error) => return Err(error.into()),
     };
-    Ok(Details {
+    Ok(ElectionDetails {
         looked_at: Instant::now(),
         term: seen.lease.as_ref().map(|lease| lease.leader.term),
         last_loss: history.into_iter().find(|transition| transition.change == Change::Lost),
@@ -127,7 +127,7 @@ fn in_words(lost: &Transition) -> String {
 fn count_of(jobs: &[JobReport]) -> String {
     let failed = |job: &&JobReport| {
         let end = job.runs.first().and_then(|run| run.end.as_ref());
-        end.is_some_and(|end| matches!(end.outcome, Outcome::Failed { .. } | Outcome::TimedOut))
+        end.is_some_and(|end| matches!(end.outcome, RunOutcome::Failed { .. } | RunOutcome::TimedOut))
     };
     match (jobs.len(), jobs.iter().filter(failed).count()) {
         (0, _) => "-".to_owned(),

@@ -1,11 +1,11 @@
 //! `tenure messages`: what waits for the leader, what was set aside, and putting it back.
 
 use serde::Serialize;
-use tenure::{MessageCount, MessageId, Shelf, Tenure};
+use tenure::{MessageCount, MessageId, MessageState, Tenure};
 
 use super::gaps;
 use crate::args::{Global, MessagesArgs};
-use crate::exit::{Exit, Failure};
+use crate::exit::{CommandError, Exit};
 use crate::message::{MessageLine, on_one_line};
 use crate::options::{open_to_look, open_to_look_for, store_shown};
 use crate::output::{json_line, print, table};
@@ -31,11 +31,11 @@ impl<'a> From<&'a MessageCount> for CountLine<'a> {
     }
 }
 
-pub(super) async fn execute(global: &Global, args: &MessagesArgs) -> Result<Exit, Failure> {
+pub(super) async fn execute(global: &Global, args: &MessagesArgs) -> Result<Exit, CommandError> {
     let ids: Vec<MessageId> = args
         .requeue
         .iter()
-        .map(|text| text.parse().map_err(|error| Failure::new(Exit::Usage, format!("{text:?}: {error}"))))
+        .map(|text| text.parse().map_err(|error| CommandError::new(Exit::Usage, format!("{text:?}: {error}"))))
         .collect::<Result<_, _>>()?;
     let Some(name) = &args.name else { return count(global, args).await };
     let tenure = open_to_look_for(global, name)?;
@@ -43,8 +43,8 @@ pub(super) async fn execute(global: &Global, args: &MessagesArgs) -> Result<Exit
     if args.requeue_all || !ids.is_empty() {
         return requeue(&tenure, name, args.json, (!args.requeue_all).then_some(&ids)).await;
     }
-    let shelf = if args.aside { Shelf::Aside } else { Shelf::Waiting };
-    let messages = tenure.messages(name, shelf, args.limit.get()).await?;
+    let state = if args.aside { MessageState::DeadLetter } else { MessageState::Pending };
+    let messages = tenure.messages(name, state, args.limit.get()).await?;
     let lines: Vec<MessageLine> = messages.iter().map(MessageLine::from).collect();
     if args.json {
         print(|out| json_line(out, &lines))?;
@@ -60,7 +60,7 @@ pub(super) async fn execute(global: &Global, args: &MessagesArgs) -> Result<Exit
 }
 
 /// How many messages there are, and in which elections.
-async fn count(global: &Global, args: &MessagesArgs) -> Result<Exit, Failure> {
+async fn count(global: &Global, args: &MessagesArgs) -> Result<Exit, CommandError> {
     let tenure = open_to_look(global)?;
     gaps::tell_of_messages(&tenure);
     let counts = tenure.message_counts(None).await?;
@@ -80,7 +80,7 @@ async fn count(global: &Global, args: &MessagesArgs) -> Result<Exit, Failure> {
     Ok(Exit::Success)
 }
 
-async fn requeue(tenure: &Tenure, name: &str, json: bool, ids: Option<&Vec<MessageId>>) -> Result<Exit, Failure> {
+async fn requeue(tenure: &Tenure, name: &str, json: bool, ids: Option<&Vec<MessageId>>) -> Result<Exit, CommandError> {
     let requeued = tenure.requeue(name, ids.map(Vec::as_slice)).await?;
     if json {
         print(|out| json_line(out, &RequeuedLine { election: name, requeued }))?;
@@ -89,7 +89,7 @@ async fn requeue(tenure: &Tenure, name: &str, json: bool, ids: Option<&Vec<Messa
     }
     if requeued == 0 && ids.is_some() {
         let message = format!("none of these is set aside; `tenure messages {name} --aside` shows those that are");
-        return Err(Failure::new(Exit::Failure, message));
+        return Err(CommandError::new(Exit::Failure, message));
     }
     Ok(Exit::Success)
 }

@@ -4,15 +4,15 @@ use std::io::Read;
 
 use serde::Serialize;
 use tenure::store::Observation;
-use tenure::store::mailbox::PAYLOAD_MAX;
+use tenure::store::mailbox::MAX_PAYLOAD;
 use tenure::{ChannelName, MessageId, Sender, Tenure};
 
 use super::gaps;
 use crate::args::{Global, SendArgs};
-use crate::exit::{Exit, Failure};
+use crate::exit::{CommandError, Exit};
 use crate::options::{open_for, store_shown};
 use crate::output::{json_line, print};
-use crate::voice::say;
+use crate::stderr_writer::say;
 
 /// What was sent, as `tenure send --json` and `tenure broadcast --json` print it.
 #[derive(Debug, Serialize)]
@@ -22,7 +22,7 @@ struct SentLine<'a> {
     channel: &'a str,
 }
 
-pub(super) async fn execute(global: &Global, args: &SendArgs) -> Result<Exit, Failure> {
+pub(super) async fn execute(global: &Global, args: &SendArgs) -> Result<Exit, CommandError> {
     let (tenure, payload) = prepare(global, args)?;
     let id = tenure.send_json(&args.name, &args.channel, &payload).await?;
     report(args, id)?;
@@ -53,7 +53,7 @@ pub(super) async fn nobody_leads(tenure: &Tenure, name: &str) -> bool {
 }
 
 /// Checks what is to be sent before anything is opened.
-pub(super) fn prepare(global: &Global, args: &SendArgs) -> Result<(Tenure, String), Failure> {
+pub(super) fn prepare(global: &Global, args: &SendArgs) -> Result<(Tenure, String), CommandError> {
     ChannelName::new(&args.channel).map_err(tenure::Error::from)?;
     let sender = args.sender.as_ref().map(Sender::new).transpose().map_err(tenure::Error::from)?;
     let payload = if args.payload == "-" { from_stdin()? } else { args.payload.clone() };
@@ -65,7 +65,7 @@ pub(super) fn prepare(global: &Global, args: &SendArgs) -> Result<(Tenure, Strin
 }
 
 /// Tells under which id it went out.
-pub(super) fn report(args: &SendArgs, id: MessageId) -> Result<(), Failure> {
+pub(super) fn report(args: &SendArgs, id: MessageId) -> Result<(), CommandError> {
     let id = id.to_string();
     if args.json {
         let line = SentLine { id, election: &args.name, channel: &args.channel };
@@ -76,17 +76,17 @@ pub(super) fn report(args: &SendArgs, id: MessageId) -> Result<(), Failure> {
 }
 
 /// All of standard input, without the line break at its end, and no more than anybody may send.
-fn from_stdin() -> Result<String, Failure> {
-    let limit = u64::try_from(PAYLOAD_MAX).unwrap_or(u64::MAX).saturating_add(2);
-    let usage = |message: String| Failure::new(Exit::Usage, message);
+fn from_stdin() -> Result<String, CommandError> {
+    let limit = u64::try_from(MAX_PAYLOAD).unwrap_or(u64::MAX).saturating_add(2);
+    let usage = |message: String| CommandError::new(Exit::Usage, message);
     let mut read = Vec::new();
     let into = std::io::stdin().lock().take(limit).read_to_end(&mut read);
     into.map_err(|error| usage(format!("cannot read a message from standard input: {error}")))?;
     let without_break = read.strip_suffix(b"\n").unwrap_or(&read);
     let payload = without_break.strip_suffix(b"\r").unwrap_or(without_break);
-    if payload.len() > PAYLOAD_MAX {
+    if payload.len() > MAX_PAYLOAD {
         let message = format!(
-            "the message on standard input is longer than {PAYLOAD_MAX} bytes; keep it elsewhere and send where it is"
+            "the message on standard input is longer than {MAX_PAYLOAD} bytes; keep it elsewhere and send where it is"
         );
         return Err(usage(message));
     }

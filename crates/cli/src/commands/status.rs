@@ -8,12 +8,12 @@ use tenure::{CandidateId, Tenure};
 use super::{gaps, live};
 use crate::args::{Global, StatusArgs};
 use crate::duration::show;
-use crate::exit::{Exit, Failure};
+use crate::exit::{CommandError, Exit};
 use crate::options::{open_to_look, open_to_look_for, store_shown};
 use crate::output::{StatusLine, json_line, print, table};
 
 /// An election, and what is known of it.
-pub(super) struct Standing {
+pub(super) struct StatusEntry {
     pub(super) name: String,
     pub(super) seen: Observation,
     /// How many messages wait and were set aside; nothing where the store keeps none.
@@ -25,7 +25,7 @@ pub(super) type Messages = Option<BTreeMap<String, (u64, u64)>>;
 
 pub(super) const HEADINGS: [&str; 7] = ["ELECTION", "LEADER", "TERM", "REMAINING", "SINCE", "MESSAGES", "STANDING BY"];
 
-pub(super) async fn execute(global: &Global, args: &StatusArgs) -> Result<Exit, Failure> {
+pub(super) async fn execute(global: &Global, args: &StatusArgs) -> Result<Exit, CommandError> {
     if args.watch {
         return live::execute(global, args.name.as_deref()).await;
     }
@@ -51,7 +51,7 @@ pub(super) async fn execute(global: &Global, args: &StatusArgs) -> Result<Exit, 
         let rows: Vec<Vec<String>> = standings.iter().map(row).collect();
         print(|out| table(out, &HEADINGS, &rows))?;
     }
-    let leads = |standing: &Standing| standing.seen.lease.as_ref().map(|lease| lease.leader.candidate.clone());
+    let leads = |standing: &StatusEntry| standing.seen.lease.as_ref().map(|lease| lease.leader.candidate.clone());
     let is_so = asked_about
         .is_none_or(|candidate| standings.iter().any(|standing| leads(standing).as_ref() == Some(&candidate)));
     Ok(if is_so { Exit::Success } else { Exit::Failure })
@@ -64,7 +64,7 @@ pub(super) fn shown(name: Option<&str>) -> &'static [Feature] {
 }
 
 /// One election, or all that ever had a candidate.
-pub(super) async fn observe(tenure: &Tenure, name: Option<&str>) -> Result<Vec<(String, Observation)>, Failure> {
+pub(super) async fn observe(tenure: &Tenure, name: Option<&str>) -> Result<Vec<(String, Observation)>, CommandError> {
     match name {
         Some(name) => Ok(vec![(name.to_owned(), tenure.observe(name).await?)]),
         None => Ok(tenure.observe_all().await?.into_iter().map(|(name, seen)| (name.to_string(), seen)).collect()),
@@ -72,7 +72,7 @@ pub(super) async fn observe(tenure: &Tenure, name: Option<&str>) -> Result<Vec<(
 }
 
 /// How many messages wait, in one election or in all.
-pub(super) async fn messages(tenure: &Tenure, name: Option<&str>) -> Result<Messages, Failure> {
+pub(super) async fn messages(tenure: &Tenure, name: Option<&str>) -> Result<Messages, CommandError> {
     if !gaps::keeps_messages(tenure) {
         return Ok(None);
     }
@@ -82,7 +82,7 @@ pub(super) async fn messages(tenure: &Tenure, name: Option<&str>) -> Result<Mess
 
 /// Elections with their messages, in order of their names. In a list of all, those that only messages were sent to are shown,
 /// too: nobody would find them otherwise.
-pub(super) fn standings(observed: Vec<(String, Observation)>, messages: &Messages, is_list: bool) -> Vec<Standing> {
+pub(super) fn standings(observed: Vec<(String, Observation)>, messages: &Messages, is_list: bool) -> Vec<StatusEntry> {
     let mut all: BTreeMap<String, Observation> = observed.into_iter().collect();
     if let (Some(messages), true) = (messages, is_list) {
         for name in messages.keys() {
@@ -91,17 +91,17 @@ pub(super) fn standings(observed: Vec<(String, Observation)>, messages: &Message
     }
     let standing = |(name, seen): (String, Observation)| {
         let count = |counts: &BTreeMap<String, (u64, u64)>| counts.get(&name).copied().unwrap_or_default();
-        Standing { messages: messages.as_ref().map(count), name, seen }
+        StatusEntry { messages: messages.as_ref().map(count), name, seen }
     };
     all.into_iter().map(standing).collect()
 }
 
-fn line(standing: &Standing) -> StatusLine {
+fn line(standing: &StatusEntry) -> StatusLine {
     StatusLine::new(&standing.name, &standing.seen, standing.messages)
 }
 
 /// One election as a row under these [headings](HEADINGS).
-pub(super) fn row(standing: &Standing) -> Vec<String> {
+pub(super) fn row(standing: &StatusEntry) -> Vec<String> {
     let line = line(standing);
     let dash = || "-".to_owned();
     let reserved = line.reserved_for.map(|candidate| format!("(reserved for {candidate})"));

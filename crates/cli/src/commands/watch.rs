@@ -11,12 +11,12 @@ use tenure::{Clock, Tenure};
 use super::gaps;
 use super::status::observe;
 use crate::args::{Global, WatchArgs};
-use crate::exit::{Exit, Failure};
+use crate::exit::{CommandError, Exit};
 use crate::message::printable;
 use crate::options::{open_to_look, open_to_look_for};
 use crate::output::{is_read, json_line, now};
 use crate::signals::Signals;
-use crate::voice::say;
+use crate::stderr_writer::say;
 
 /// A change as `tenure watch --json` prints it.
 #[derive(Debug, Serialize)]
@@ -34,9 +34,9 @@ struct ChangeLine<'a> {
 const AFTER_FAILURE: Duration = Duration::from_secs(1);
 
 /// What is remembered of an election: who leads, and under which term, if that is known.
-type Known = Option<(String, Option<u64>)>;
+type KnownLeader = Option<(String, Option<u64>)>;
 
-pub(super) async fn execute(global: &Global, args: &WatchArgs) -> Result<Exit, Failure> {
+pub(super) async fn execute(global: &Global, args: &WatchArgs) -> Result<Exit, CommandError> {
     let mut signals = Signals::listen()?;
     let tenure = match &args.name {
         Some(name) => open_to_look_for(global, name)?,
@@ -44,7 +44,7 @@ pub(super) async fn execute(global: &Global, args: &WatchArgs) -> Result<Exit, F
     };
     // Listening begins before looking, so that nothing falls between the two.
     let mut hints = tenure.hints();
-    let mut known: BTreeMap<String, Known> = BTreeMap::new();
+    let mut known: BTreeMap<String, KnownLeader> = BTreeMap::new();
     let mut observed = observe(&tenure, args.name.as_deref()).await?;
     let asked: &[Feature] = &[Feature::Records, Feature::History];
     gaps::tell(&tenure, if args.name.is_some() { &asked[1..] } else { asked });
@@ -55,7 +55,7 @@ pub(super) async fn execute(global: &Global, args: &WatchArgs) -> Result<Exit, F
                 let ended = match known.get(name).cloned().flatten() {
                     Some((candidate, term)) => {
                         let reason = reason(&tenure, name, term).await;
-                        Some(Ended { candidate, term, reason })
+                        Some(EndedLeadership { candidate, term, reason })
                     }
                     None => None,
                 };
@@ -90,7 +90,7 @@ fn next_look(observed: &[(String, Observation)], pushes: bool) -> Duration {
     expiries.map(|remaining| remaining + AFTER_EXPIRY).chain([longest]).min().unwrap_or(longest)
 }
 
-fn leader_of(seen: &Observation) -> Known {
+fn leader_of(seen: &Observation) -> KnownLeader {
     let lease = seen.lease.as_ref()?;
     Some((lease.leader.candidate.to_string(), lease.term.map(tenure::Term::get)))
 }
@@ -104,19 +104,19 @@ async fn reason(tenure: &Tenure, election: &str, term: Option<u64>) -> Option<St
 }
 
 /// A leadership that ended, and why, if that is known.
-struct Ended {
+struct EndedLeadership {
     candidate: String,
     term: Option<u64>,
     reason: Option<String>,
 }
 
-fn report(json: bool, election: &str, ended: Option<&Ended>, leader: &Known) -> io::Result<()> {
+fn report(json: bool, election: &str, ended: Option<&EndedLeadership>, leader: &KnownLeader) -> io::Result<()> {
     if json { report_json(election, ended, leader) } else { report_text(election, ended, leader) }
 }
 
-fn report_json(election: &str, ended: Option<&Ended>, leader: &Known) -> io::Result<()> {
+fn report_json(election: &str, ended: Option<&EndedLeadership>, leader: &KnownLeader) -> io::Result<()> {
     let (at, boot_ns) = (now(), Clock::boottime().now().as_nanos());
-    if let Some(Ended { candidate, term, reason }) = ended {
+    if let Some(EndedLeadership { candidate, term, reason }) = ended {
         let (candidate, reason, at) = (Some(candidate.as_str()), reason.as_deref(), at.clone());
         let line = ChangeLine { event: "lost", election, candidate, term: *term, reason, at, boot_ns };
         json_line(&mut io::stdout(), &line)?;
@@ -129,11 +129,11 @@ fn report_json(election: &str, ended: Option<&Ended>, leader: &Known) -> io::Res
     )
 }
 
-fn report_text(election: &str, ended: Option<&Ended>, leader: &Known) -> io::Result<()> {
+fn report_text(election: &str, ended: Option<&EndedLeadership>, leader: &KnownLeader) -> io::Result<()> {
     let at = now();
     let under = |term: &Option<u64>| term.map(|term| format!(" term {term}")).unwrap_or_default();
     let mut out = io::stdout().lock();
-    if let Some(Ended { candidate, term, reason }) = ended {
+    if let Some(EndedLeadership { candidate, term, reason }) = ended {
         let reason = printable(reason.as_deref().unwrap_or("nobody wrote down why"));
         writeln!(out, "{at}  {election}: {candidate} lost{}: {reason}", under(term))?;
     }

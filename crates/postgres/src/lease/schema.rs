@@ -4,7 +4,7 @@ use tenure_store::{StoreError, StoreErrorKind};
 use tokio_postgres::error::SqlState;
 
 use super::super::config::PostgresConfig;
-use super::super::error::Fault;
+use super::super::error::PostgresStoreError;
 use super::super::identifier::Identifier;
 
 /// What the schema has to be for this version of the library.
@@ -131,7 +131,7 @@ impl Migration {
             let (session, _) = endpoint.connect().await?;
             session.run(&self.script()).await.map(drop)
         };
-        migrate.await.map_err(|fault: Fault| advised(fault).about(endpoint.place()))
+        migrate.await.map_err(|fault: PostgresStoreError| advised(fault).about(endpoint.place()))
     }
 }
 
@@ -141,9 +141,9 @@ fn identifier(what: &str, name: &str) -> Result<Identifier, StoreError> {
 }
 
 /// The same with what to do about it, if the user or the schema is what is wrong. Nothing was changed then.
-fn advised(fault: Fault) -> Fault {
+fn advised(fault: PostgresStoreError) -> PostgresStoreError {
     let told = match &fault {
-        Fault::Refused(error) => error.as_db_error(),
+        PostgresStoreError::Refused(error) => error.as_db_error(),
         _ => None,
     };
     let Some(told) = told else { return fault };
@@ -162,7 +162,7 @@ fn advised(fault: Fault) -> Fault {
         code if code.code() == NEWER => (StoreErrorKind::Schema, "use that one"),
         _ => return fault,
     };
-    Fault::Unusable(kind, format!("{} ({}); {advice}", told.message(), told.code().code()))
+    PostgresStoreError::Unusable(kind, format!("{} ({}); {advice}", told.message(), told.code().code()))
 }
 
 /// Puts names where they belong, all in one go: a name may look like a place for another.

@@ -28,7 +28,7 @@ pub enum Operation {
     Send,
     /// [`Mailbox::receive`](crate::Mailbox::receive).
     Receive,
-    /// [`Mailbox::settle`](crate::Mailbox::settle).
+    /// [`Mailbox::ack`](crate::Mailbox::ack).
     Settle,
     /// [`Mailbox::list`](crate::Mailbox::list).
     ListMessages,
@@ -36,7 +36,7 @@ pub enum Operation {
     CountMessages,
     /// [`Mailbox::requeue`](crate::Mailbox::requeue).
     Requeue,
-    /// [`Bulletin::broadcast`](crate::Bulletin::broadcast).
+    /// [`PubSub::broadcast`](crate::PubSub::broadcast).
     Broadcast,
     /// [`JobLedger::open`](crate::JobLedger::open).
     OpenJobs,

@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use tenure_core::JobName;
-use tenure_core::cron::{Interrupted, Missed, OpenJob, Overlap, Policy, Tick};
+use tenure_core::cron::{Interrupted, JobPolicy, Missed, OpenJob, Overlap, Tick};
 
 use super::schedule::Schedule;
 use super::written::written;
@@ -30,7 +30,7 @@ use crate::error::Error;
 #[must_use = "a job is given to ElectionBuilder::job"]
 pub struct Job {
     schedule: Schedule,
-    policy: Policy,
+    policy: JobPolicy,
     timeout: Option<Duration>,
 }
 
@@ -45,7 +45,7 @@ impl Job {
 
     /// A job with a schedule that was read before.
     pub fn with_schedule(name: JobName, schedule: Schedule) -> Self {
-        Self { schedule, policy: Policy::new(name), timeout: None }
+        Self { schedule, policy: JobPolicy::new(name), timeout: None }
     }
 
     /// The time zone the expression is meant in, such as `Europe/Berlin`. Default: UTC.
@@ -97,8 +97,8 @@ impl Job {
     }
 
     /// By how much a tick may be late without counting as missed. Default: a second.
-    pub fn late_max(mut self, late_max: Duration) -> Self {
-        self.policy.late_max = late_max;
+    pub fn max_late(mut self, max_late: Duration) -> Self {
+        self.policy.max_late = max_late;
         self
     }
 
@@ -138,7 +138,7 @@ impl Job {
 
     /// What it wants to happen when not all goes by the calendar.
     #[must_use]
-    pub fn policy(&self) -> &Policy {
+    pub fn policy(&self) -> &JobPolicy {
         &self.policy
     }
 

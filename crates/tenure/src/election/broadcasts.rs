@@ -7,9 +7,9 @@ use std::sync::Arc;
 use tenure_core::ChannelName;
 
 use super::{Election, ElectionBuilder};
-use crate::broadcasts::{Broadcasts, Handler};
-use crate::callback::{CallbackResult, Registered};
-use crate::driver::Command;
+use crate::broadcasts::{BroadcastHandler, Broadcasts};
+use crate::callback::{Callback, CallbackResult};
+use crate::driver::DriverCommand;
 use crate::error::Error;
 use crate::store::Broadcast;
 
@@ -19,7 +19,7 @@ impl ElectionBuilder {
     ///
     /// A panic or an error is reported and changes nothing else. A handler that is slow holds up neither renewals nor other
     /// channels; at most a thousand broadcasts wait for it, and beyond that the oldest are dropped, which is
-    /// [reported](crate::Trouble::BroadcastsMissed).
+    /// [reported](crate::ElectionError::BroadcastsMissed).
     ///
     /// ```
     /// use tenure::{ChannelName, Tenure};
@@ -44,7 +44,7 @@ impl ElectionBuilder {
         channel: ChannelName,
         handler: impl Fn(Broadcast) -> R + Send + Sync + 'static,
     ) -> Self {
-        self.broadcast_handlers.insert(channel, Registered::sync(handler));
+        self.broadcast_handlers.insert(channel, Callback::sync(handler));
         self
     }
 
@@ -57,7 +57,7 @@ impl ElectionBuilder {
     where
         F: Future<Output: CallbackResult> + Send + 'static,
     {
-        self.broadcast_handlers.insert(channel, Registered::future(handler));
+        self.broadcast_handlers.insert(channel, Callback::future(handler));
         self
     }
 }
@@ -69,15 +69,15 @@ impl Election {
     /// When the name breaks the rule for names, or the store cannot broadcast.
     pub fn broadcasts(&self, channel: &str) -> Result<Broadcasts, Error> {
         let channel = ChannelName::new(channel)?;
-        self.tenure.check_bulletin()?;
+        self.tenure.check_pubsub()?;
         if self.shared.open_board(Vec::new) {
-            self.shared.send(Command::Hear(self.shared.id));
+            self.shared.send(DriverCommand::Hear(self.shared.id));
         }
         Ok(Broadcasts::new(Arc::clone(&self.shared), channel))
     }
 }
 
 /// Handlers run on the runtime that is there when the candidacy begins.
-pub(super) fn handlers(registered: BTreeMap<ChannelName, Registered<Broadcast>>) -> Vec<Arc<Handler>> {
-    registered.into_iter().map(|(channel, callback)| Arc::new(Handler::new(channel, callback))).collect()
+pub(super) fn handlers(registered: BTreeMap<ChannelName, Callback<Broadcast>>) -> Vec<Arc<BroadcastHandler>> {
+    registered.into_iter().map(|(channel, callback)| Arc::new(BroadcastHandler::new(channel, callback))).collect()
 }

@@ -12,13 +12,13 @@ use tenure_core::{
 use super::Election;
 use super::broadcasts;
 use super::messages::handlers;
-use crate::callback::{CallbackResult, CallbackRunner, Callbacks, Registered};
-use crate::driver::{Command, Entry};
+use crate::callback::{Callback, CallbackResult, CallbackRunner, Callbacks};
+use crate::driver::{DrivenCandidacy, DriverCommand};
 use crate::error::Error;
-use crate::event::{Events, Subscriber, Trouble, subscription};
+use crate::event::{ElectionError, Events, Subscriber, subscription};
 use crate::identity::default_candidate_id;
 use crate::leadership::Leadership;
-use crate::metrics::Purpose;
+use crate::metrics::CandidacyPurpose;
 use crate::shared::Shared;
 use crate::store::{Broadcast, Message};
 use crate::tenure::Tenure;
@@ -51,14 +51,14 @@ pub struct ElectionBuilder {
     priority: Priority,
     metadata: BTreeMap<String, String>,
     health_within: Option<Duration>,
-    purpose: Purpose,
+    purpose: CandidacyPurpose,
     stands_by: bool,
     callbacks: Callbacks,
-    pub(super) handlers: BTreeMap<ChannelName, Registered<(Message, Leadership)>>,
-    pub(super) attempts_max: u32,
-    pub(super) broadcast_handlers: BTreeMap<ChannelName, Registered<Broadcast>>,
+    pub(super) handlers: BTreeMap<ChannelName, Callback<(Message, Leadership)>>,
+    pub(super) max_attempts: u32,
+    pub(super) broadcast_handlers: BTreeMap<ChannelName, Callback<Broadcast>>,
     #[cfg(feature = "cron")]
-    pub(super) jobs: Vec<(crate::cron::Job, Registered<crate::cron::JobRun>)>,
+    pub(super) jobs: Vec<(crate::cron::Job, Callback<crate::cron::JobRun>)>,
 }
 
 /// Enough to get over a restart of whatever the handler needs, and few enough to be noticed the same minute.
@@ -74,11 +74,11 @@ impl ElectionBuilder {
             priority: Priority::default(),
             metadata: BTreeMap::new(),
             health_within: None,
-            purpose: Purpose::default(),
+            purpose: CandidacyPurpose::default(),
             stands_by: true,
             callbacks: Callbacks::default(),
             handlers: BTreeMap::new(),
-            attempts_max: ATTEMPTS_MAX,
+            max_attempts: ATTEMPTS_MAX,
             broadcast_handlers: BTreeMap::new(),
             #[cfg(feature = "cron")]
             jobs: Vec::new(),
@@ -102,7 +102,7 @@ impl ElectionBuilder {
         self.timing(preset.timing())
     }
 
-    /// How keen the candidate is. Default: the keenest.
+    /// Its priority. Default: the highest.
     pub fn priority(mut self, priority: Priority) -> Self {
         self.priority = priority;
         self
@@ -124,7 +124,7 @@ impl ElectionBuilder {
     /// Says that this candidacy is for a lock: whoever leads leaves when its work is done, and most of the time nobody leads.
     /// Metrics tell it from elections. [`Tenure::lock`] says it by itself.
     pub fn as_lock(mut self) -> Self {
-        self.purpose = Purpose::Lock;
+        self.purpose = CandidacyPurpose::Lock;
         self
     }
 
@@ -137,7 +137,7 @@ impl ElectionBuilder {
 
     /// Called when leadership begins. A panic or an error in it is reported and changes nothing else.
     pub fn on_elected<R: CallbackResult>(mut self, callback: impl Fn(Leadership) -> R + Send + Sync + 'static) -> Self {
-        self.callbacks.elected = Some(Registered::sync(callback));
+        self.callbacks.elected = Some(Callback::sync(callback));
         self
     }
 
@@ -146,7 +146,7 @@ impl ElectionBuilder {
     where
         F: Future<Output: CallbackResult> + Send + 'static,
     {
-        self.callbacks.elected = Some(Registered::future(callback));
+        self.callbacks.elected = Some(Callback::future(callback));
         self
     }
 
@@ -156,7 +156,7 @@ impl ElectionBuilder {
         mut self,
         callback: impl Fn((Term, LossReason)) -> R + Send + Sync + 'static,
     ) -> Self {
-        self.callbacks.lost = Some(Registered::sync(callback));
+        self.callbacks.lost = Some(Callback::sync(callback));
         self
     }
 
@@ -165,22 +165,25 @@ impl ElectionBuilder {
     where
         F: Future<Output: CallbackResult> + Send + 'static,
     {
-        self.callbacks.lost = Some(Registered::future(callback));
+        self.callbacks.lost = Some(Callback::future(callback));
         self
     }
 
     /// Called when something went wrong. The candidacy goes on.
-    pub fn on_error<R: CallbackResult>(mut self, callback: impl Fn(Trouble) -> R + Send + Sync + 'static) -> Self {
-        self.callbacks.error = Some(Registered::sync(callback));
+    pub fn on_error<R: CallbackResult>(
+        mut self,
+        callback: impl Fn(ElectionError) -> R + Send + Sync + 'static,
+    ) -> Self {
+        self.callbacks.error = Some(Callback::sync(callback));
         self
     }
 
     /// Called when something went wrong; the future runs on the runtime `start` was called on, if there is one.
-    pub fn on_error_async<F>(mut self, callback: impl Fn(Trouble) -> F + Send + Sync + 'static) -> Self
+    pub fn on_error_async<F>(mut self, callback: impl Fn(ElectionError) -> F + Send + Sync + 'static) -> Self
     where
         F: Future<Output: CallbackResult> + Send + 'static,
     {
-        self.callbacks.error = Some(Registered::future(callback));
+        self.callbacks.error = Some(Callback::future(callback));
         self
     }
 
@@ -188,7 +191,7 @@ impl ElectionBuilder {
     ///
     /// # Errors
     /// When the metadata are too large, the ttl is too short for the store, the store lacks what is asked of it (a mailbox for
-    /// messages, a bulletin for broadcasts, a ledger for jobs), two jobs have the same name, or the driver is gone.
+    /// messages, pub/sub for broadcasts, a ledger for jobs), two jobs have the same name, or the driver is gone.
     pub fn start(self) -> Result<Election, Error> {
         self.start_told(None)
     }
@@ -215,7 +218,7 @@ impl ElectionBuilder {
         if bytes > Error::METADATA_BYTES_MAX {
             return Err(Error::Metadata { bytes });
         }
-        let (ttl, min) = (self.timing.ttl(), self.tenure.capabilities().ttl_min);
+        let (ttl, min) = (self.timing.ttl(), self.tenure.capabilities().min_ttl);
         if ttl < min {
             return Err(Error::TtlTooShort { ttl, min });
         }
@@ -228,7 +231,7 @@ impl ElectionBuilder {
             class,
             self.tenure.clock().clone(),
             self.tenure.commands().clone(),
-            self.attempts_max,
+            self.max_attempts,
         ));
         let listens = !self.handlers.is_empty();
         if listens {
@@ -237,11 +240,11 @@ impl ElectionBuilder {
         }
         let hears = !self.broadcast_handlers.is_empty();
         if hears {
-            self.tenure.check_bulletin()?;
+            self.tenure.check_pubsub()?;
             shared.open_board(|| broadcasts::handlers(self.broadcast_handlers));
         }
         #[cfg(feature = "cron")]
-        let roster = super::jobs::roster(&self.tenure, crate::cron::Jobs(self.jobs))?;
+        let job_set = super::jobs::job_set(&self.tenure, crate::cron::Jobs(self.jobs))?;
         let elector = Elector::new(Candidate {
             id: candidate,
             timing: self.timing,
@@ -249,27 +252,27 @@ impl ElectionBuilder {
             health_within: self.health_within,
         });
         let callbacks = (!self.callbacks.is_empty()).then(|| CallbackRunner::new(self.callbacks, Arc::clone(&shared)));
-        let mut entry = Entry::new(elector, shared_metadata(self.metadata), Arc::clone(&shared), callbacks);
+        let mut entry = DrivenCandidacy::new(elector, shared_metadata(self.metadata), Arc::clone(&shared), callbacks);
         if !self.stands_by {
             entry.never_stands_by();
         }
         if let Some(subscriber) = subscriber {
             entry.subscribe(shared.clock.now(), subscriber);
         }
-        self.tenure.command(Command::Add(Box::new(entry)))?;
+        self.tenure.command(DriverCommand::Add(Box::new(entry)))?;
         if listens {
-            shared.send(Command::Listen(shared.id));
+            shared.send(DriverCommand::Listen(shared.id));
         }
         if hears {
-            shared.send(Command::Hear(shared.id));
+            shared.send(DriverCommand::Hear(shared.id));
         }
         #[cfg(feature = "cron")]
-        if let Some(roster) = &roster {
-            shared.send(Command::Schedule(shared.id, std::sync::Arc::clone(roster)));
+        if let Some(job_set) = &job_set {
+            shared.send(DriverCommand::Schedule(shared.id, std::sync::Arc::clone(job_set)));
         }
         let election = Election::new(shared, self.tenure, self.health_within);
         #[cfg(feature = "cron")]
-        election.has_jobs(roster);
+        election.has_jobs(job_set);
         Ok(election)
     }
 }

@@ -8,7 +8,7 @@ use futures_util::StreamExt;
 use futures_util::stream::FuturesUnordered;
 
 use super::Election;
-use super::work::Ended;
+use super::work::WorkEnd;
 use crate::error::Error;
 use crate::leadership::Leadership;
 
@@ -77,8 +77,8 @@ impl Election {
             let leadership = self.elected().await?;
             let (fetch, handle) = (&mut fetch, &mut handle);
             match self.run_under(&leadership, |leadership| consume_under(leadership, limit, fetch, handle)).await {
-                (Ended::Leading(Some(result)) | Ended::Late(Some(result)), _) => return Ok(result),
-                (Ended::Leading(None) | Ended::Late(None) | Ended::Overdue, released) => released?,
+                (WorkEnd::Leading(Some(result)) | WorkEnd::Late(Some(result)), _) => return Ok(result),
+                (WorkEnd::Leading(None) | WorkEnd::Late(None) | WorkEnd::Overdue, released) => released?,
             }
         }
     }

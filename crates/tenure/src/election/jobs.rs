@@ -4,9 +4,9 @@ use std::future::Future;
 use std::sync::{Arc, PoisonError};
 
 use super::{Election, ElectionBuilder};
-use crate::callback::{CallbackResult, Registered};
-use crate::cron::{Job, JobRun, Jobs, Roster};
-use crate::driver::Command;
+use crate::callback::{Callback, CallbackResult};
+use crate::cron::{Job, JobRun, JobSet, Jobs};
+use crate::driver::DriverCommand;
 use crate::error::Error;
 use crate::tenure::Tenure;
 
@@ -36,7 +36,7 @@ impl ElectionBuilder {
     /// # Ok::<(), tenure::Error>(())
     /// ```
     pub fn job<R: CallbackResult>(mut self, job: Job, handler: impl Fn(JobRun) -> R + Send + Sync + 'static) -> Self {
-        self.jobs.push((job, Registered::sync(handler)));
+        self.jobs.push((job, Callback::sync(handler)));
         self
     }
 
@@ -46,15 +46,15 @@ impl ElectionBuilder {
     where
         F: Future<Output: CallbackResult> + Send + 'static,
     {
-        self.jobs.push((job, Registered::future(handler)));
+        self.jobs.push((job, Callback::future(handler)));
         self
     }
 }
 
 impl Election {
     /// These are the jobs it was started with.
-    pub(super) fn has_jobs(&self, roster: Option<Arc<Roster>>) {
-        *self.roster.lock().unwrap_or_else(PoisonError::into_inner) = roster;
+    pub(super) fn has_jobs(&self, job_set: Option<Arc<JobSet>>) {
+        *self.job_set.lock().unwrap_or_else(PoisonError::into_inner) = job_set;
     }
 
     /// Replaces the jobs of this candidacy, without leaving the election: those that are new begin at the present, those that have
@@ -64,23 +64,23 @@ impl Election {
     /// # Errors
     /// When two jobs have the same name, there are too many, or the store has no ledger. Nothing is changed then.
     pub fn set_jobs(&self, jobs: Jobs) -> Result<(), Error> {
-        let mut known = self.roster.lock().unwrap_or_else(PoisonError::into_inner);
-        if let Some(roster) = &*known {
-            return roster.replace(jobs);
+        let mut known = self.job_set.lock().unwrap_or_else(PoisonError::into_inner);
+        if let Some(job_set) = &*known {
+            return job_set.replace(jobs);
         }
-        *known = roster(&self.tenure, jobs)?;
-        if let Some(roster) = &*known {
-            self.shared.send(Command::Schedule(self.shared.id, Arc::clone(roster)));
+        *known = job_set(&self.tenure, jobs)?;
+        if let Some(job_set) = &*known {
+            self.shared.send(DriverCommand::Schedule(self.shared.id, Arc::clone(job_set)));
         }
         Ok(())
     }
 }
 
 /// Jobs run on the runtime that is there when the candidacy begins.
-pub(super) fn roster(tenure: &Tenure, jobs: Jobs) -> Result<Option<Arc<Roster>>, Error> {
+pub(super) fn job_set(tenure: &Tenure, jobs: Jobs) -> Result<Option<Arc<JobSet>>, Error> {
     if jobs.0.is_empty() {
         return Ok(None);
     }
     tenure.check_ledger()?;
-    Ok(Some(Arc::new(Roster::new(jobs)?)))
+    Ok(Some(Arc::new(JobSet::new(jobs)?)))
 }

@@ -6,11 +6,11 @@ use std::sync::Arc;
 use tenure_core::ChannelName;
 
 use super::{Election, ElectionBuilder};
-use crate::callback::{CallbackResult, Registered};
-use crate::driver::Command;
+use crate::callback::{Callback, CallbackResult};
+use crate::driver::DriverCommand;
 use crate::error::Error;
 use crate::leadership::Leadership;
-use crate::messages::{Channel, Handler};
+use crate::messages::{Channel, MessageHandler};
 use crate::store::Message;
 
 impl ElectionBuilder {
@@ -18,7 +18,7 @@ impl ElectionBuilder {
     /// own. Returning without an error settles the message.
     ///
     /// A panic or an error is reported and counts as a failed attempt: the message is tried again after a while, and set
-    /// aside after [too many](Self::attempts_max). Meanwhile other senders' messages, and other channels, go on. When
+    /// aside after [too many](Self::max_attempts). Meanwhile other senders' messages, and other channels, go on. When
     /// the leadership ends, the handler is told through its [`Leadership`]; what it does not finish goes to the next
     /// leader. So a message may come more than once; [`Message::id`] tells.
     ///
@@ -44,7 +44,7 @@ impl ElectionBuilder {
         channel: ChannelName,
         handler: impl Fn((Message, Leadership)) -> R + Send + Sync + 'static,
     ) -> Self {
-        self.handlers.insert(channel, Registered::sync(handler));
+        self.handlers.insert(channel, Callback::sync(handler));
         self
     }
 
@@ -58,13 +58,13 @@ impl ElectionBuilder {
     where
         F: Future<Output: CallbackResult> + Send + 'static,
     {
-        self.handlers.insert(channel, Registered::future(handler));
+        self.handlers.insert(channel, Callback::future(handler));
         self
     }
 
     /// After how many failed attempts a message is set aside; at least one. Default: 5.
-    pub fn attempts_max(mut self, attempts: u32) -> Self {
-        self.attempts_max = attempts.max(1);
+    pub fn max_attempts(mut self, attempts: u32) -> Self {
+        self.max_attempts = attempts.max(1);
         self
     }
 }
@@ -78,7 +78,7 @@ impl Election {
         let name = ChannelName::new(name)?;
         self.tenure.check_mailbox()?;
         if self.shared.open_inbox(std::collections::BTreeMap::new) {
-            self.shared.send(Command::Listen(self.shared.id));
+            self.shared.send(DriverCommand::Listen(self.shared.id));
         }
         Ok(Channel::new(Arc::clone(&self.shared), name))
     }
@@ -86,7 +86,7 @@ impl Election {
 
 /// Handlers run on the runtime that is there when the candidacy begins.
 pub(super) fn handlers(
-    registered: std::collections::BTreeMap<ChannelName, Registered<(Message, Leadership)>>,
-) -> std::collections::BTreeMap<ChannelName, Handler> {
-    registered.into_iter().map(|(channel, callback)| (channel, Handler::new(callback))).collect()
+    registered: std::collections::BTreeMap<ChannelName, Callback<(Message, Leadership)>>,
+) -> std::collections::BTreeMap<ChannelName, MessageHandler> {
+    registered.into_iter().map(|(channel, callback)| (channel, MessageHandler::new(callback))).collect()
 }

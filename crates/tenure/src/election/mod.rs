@@ -16,9 +16,9 @@ use std::time::Duration;
 use tenure_core::{CandidateId, ElectionName, Input, Leader, Term};
 
 pub use self::builder::ElectionBuilder;
-use crate::driver::Command;
+use crate::driver::DriverCommand;
 use crate::error::Error;
-use crate::event::{Events, Trouble, subscription};
+use crate::event::{ElectionError, Events, subscription};
 use crate::inside;
 use crate::leadership::Leadership;
 use crate::phase::Phase;
@@ -39,7 +39,7 @@ pub struct Election {
     fed_at: AtomicU64,
     /// Its jobs, if it has had any.
     #[cfg(feature = "cron")]
-    roster: std::sync::Mutex<Option<Arc<crate::cron::Roster>>>,
+    job_set: std::sync::Mutex<Option<Arc<crate::cron::JobSet>>>,
 }
 
 impl Election {
@@ -50,7 +50,7 @@ impl Election {
             health_within,
             fed_at: AtomicU64::new(0),
             #[cfg(feature = "cron")]
-            roster: std::sync::Mutex::default(),
+            job_set: std::sync::Mutex::default(),
         }
     }
 
@@ -100,7 +100,7 @@ impl Election {
     #[must_use]
     pub fn events(&self) -> Events {
         let (subscriber, events) = subscription();
-        self.shared.send(Command::Subscribe(self.shared.id, subscriber));
+        self.shared.send(DriverCommand::Subscribe(self.shared.id, subscriber));
         events
     }
 
@@ -153,14 +153,14 @@ impl Election {
     /// Safe to call more than once. Dropping the future does not call it off.
     ///
     /// Inside a callback, a handler or work of this very candidacy it would wait for itself: there it begins to leave, returns
-    /// at once, and [says so](crate::Trouble::WaitsForItself). Use [`request_stop`](Self::request_stop) there.
+    /// at once, and [says so](crate::ElectionError::WaitsForItself). Use [`request_stop`](Self::request_stop) there.
     pub async fn stop(&self) {
         if !self.shared.is_same_process() {
             return;
         }
         self.request_stop();
         if inside::is_inside(&self.shared) {
-            self.shared.send(Command::Trouble(self.shared.id, Trouble::WaitsForItself { verb: "stop" }));
+            self.shared.send(DriverCommand::Error(self.shared.id, ElectionError::WaitsForItself { verb: "stop" }));
             return;
         }
         self.shared.phase().wait_until(|phase| matches!(phase, Phase::Stopped)).await;
@@ -168,13 +168,13 @@ impl Election {
 
     /// Begins to [`resign`](Self::resign) without waiting for it. Does nothing unless this candidate leads.
     pub fn request_resign(&self) {
-        self.shared.send(Command::Input(self.shared.id, Input::Resign { term: None, successor: None }));
+        self.shared.send(DriverCommand::Input(self.shared.id, Input::Resign { term: None, successor: None }));
     }
 
     /// Begins to [`stop`](Self::stop) without waiting for it; [`EventKind::Stopped`](crate::EventKind::Stopped) tells
     /// when it has.
     pub fn request_stop(&self) {
-        self.shared.send(Command::Input(self.shared.id, Input::Stop));
+        self.shared.send(DriverCommand::Input(self.shared.id, Input::Stop));
     }
 
     /// Says that the application is well. With a [health gate](ElectionBuilder::health_gate) it must be said at least
@@ -192,15 +192,15 @@ impl Election {
     }
 
     /// Says whether the application is well. Unwell, it resigns and does not campaign until it is well again.
-    pub fn set_health(&self, well: bool) {
-        let fed_at = if well { self.shared.clock.now().as_nanos() } else { 0 };
+    pub fn set_health(&self, healthy: bool) {
+        let fed_at = if healthy { self.shared.clock.now().as_nanos() } else { 0 };
         self.fed_at.store(fed_at, Ordering::Relaxed);
-        self.shared.send(Command::Input(self.shared.id, Input::Health { well }));
+        self.shared.send(DriverCommand::Input(self.shared.id, Input::Health { healthy }));
     }
 
     async fn hand_over(&self, successor: Option<CandidateId>) -> Result<(), Error> {
         let Some(term) = self.leadership().map(|leadership| leadership.term()) else { return Err(Error::NotLeading) };
-        self.shared.send(Command::Input(self.shared.id, Input::Resign { term: Some(term), successor }));
+        self.shared.send(DriverCommand::Input(self.shared.id, Input::Resign { term: Some(term), successor }));
         match self.released(term).await {
             Err(Error::WaitsForItself) => Err(Error::WaitsForItself),
             // Released, left to lapse, or left with the election.

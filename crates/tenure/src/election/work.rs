@@ -34,8 +34,8 @@ impl Election {
             let leadership = self.elected().await?;
             match self.run_under(&leadership, &mut work).await {
                 // Whether somebody else leads by now does not matter to work that has ended.
-                (Ended::Leading(result), _) => return Ok(result),
-                (Ended::Late(_) | Ended::Overdue, released) => released?,
+                (WorkEnd::Leading(result), _) => return Ok(result),
+                (WorkEnd::Late(_) | WorkEnd::Overdue, released) => released?,
             }
         }
     }
@@ -46,7 +46,7 @@ impl Election {
         &self,
         leadership: &Leadership,
         work: impl FnOnce(Leadership) -> F,
-    ) -> (Ended<T>, Result<(), Error>)
+    ) -> (WorkEnd<T>, Result<(), Error>)
     where
         F: Future<Output = T>,
     {
@@ -61,9 +61,9 @@ impl Election {
             let running = pin!(inside::within(&self.shared, OptionFuture::from(running)));
             let overdue = pin!(leadership.overdue());
             match select(running, overdue).await {
-                Either::Left((Some(result), _)) if !leadership.is_cancelled() => Ended::Leading(result),
-                Either::Left((Some(result), _)) => Ended::Late(result),
-                Either::Left((None, _)) | Either::Right(_) => Ended::Overdue,
+                Either::Left((Some(result), _)) if !leadership.is_cancelled() => WorkEnd::Leading(result),
+                Either::Left((Some(result), _)) => WorkEnd::Late(result),
+                Either::Left((None, _)) | Either::Right(_) => WorkEnd::Overdue,
             }
         };
         (ended, self.released(leadership.term()).await)
@@ -120,7 +120,7 @@ impl Election {
 }
 
 /// How work under a term ended.
-pub(super) enum Ended<T> {
+pub(super) enum WorkEnd<T> {
     /// By itself, while leading.
     Leading(T),
     /// By itself, after it was told to stop.

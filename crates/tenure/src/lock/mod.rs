@@ -15,7 +15,7 @@ use std::time::Duration;
 use futures_util::future::{Either, select};
 use tenure_core::{CandidateId, ElectionName, Preset, Priority, Timing};
 
-use self::attempt::Attempt;
+use self::attempt::LockAttempt;
 pub use self::guard::LockGuard;
 use crate::election::ElectionBuilder;
 use crate::error::Error;
@@ -38,7 +38,7 @@ use crate::tenure::Tenure;
 /// use tenure::Tenure;
 ///
 /// let tenure = Tenure::open("memory:")?;
-/// let lock = tenure.lock("migrate")?.wait_max(Duration::from_secs(10));
+/// let lock = tenure.lock("migrate")?.max_wait(Duration::from_secs(10));
 /// let guard = lock.acquire_blocking()?;
 /// println!("migrating under term {}", guard.term());
 /// assert!(lock.try_acquire_blocking()?.is_none(), "one holder at a time");
@@ -50,17 +50,17 @@ use crate::tenure::Tenure;
 pub struct Lock {
     tenure: Tenure,
     candidacy: ElectionBuilder,
-    wait_max: Option<Duration>,
+    max_wait: Option<Duration>,
 }
 
 impl Lock {
     pub(crate) fn new(tenure: Tenure, candidacy: ElectionBuilder) -> Self {
-        Self { tenure, candidacy: candidacy.as_lock(), wait_max: None }
+        Self { tenure, candidacy: candidacy.as_lock(), max_wait: None }
     }
 
     /// How long [`acquire`](Self::acquire) and [`with_lock`](Self::with_lock) wait at most. Default: without limit.
-    pub fn wait_max(mut self, limit: Duration) -> Self {
-        self.wait_max = Some(limit);
+    pub fn max_wait(mut self, limit: Duration) -> Self {
+        self.max_wait = Some(limit);
         self
     }
 
@@ -81,7 +81,7 @@ impl Lock {
         self
     }
 
-    /// How keen it is: keener ones are served first. Default: the keenest.
+    /// Its priority: higher ones are served first. Default: the highest.
     pub fn priority(mut self, priority: Priority) -> Self {
         self.candidacy = self.candidacy.priority(priority);
         self
@@ -101,15 +101,15 @@ impl Lock {
 
     /// Waits until the lock is had. Waiting costs the store what a stand-by costs it, and no more.
     ///
-    /// Without a [limit](Self::wait_max) it waits for as long as it takes; no outage of the store ends that. Dropping the
+    /// Without a [limit](Self::max_wait) it waits for as long as it takes; no outage of the store ends that. Dropping the
     /// future leaves the line at once, in the background.
     ///
     /// # Errors
     /// [`Error::LockBusy`] when the limit is over, or [`Error::Store`] when it is and the store could not be asked; when
     /// the candidacy cannot begin, as [`ElectionBuilder::start`] tells.
     pub async fn acquire(&self) -> Result<LockGuard, Error> {
-        let mut attempt = Attempt::begin(self.candidacy.clone())?;
-        let Some(limit) = self.wait_max else { return attempt.held().await };
+        let mut attempt = LockAttempt::begin(self.candidacy.clone())?;
+        let Some(limit) = self.max_wait else { return attempt.held().await };
         match self.within(limit, attempt.held()).await {
             Some(held) => held,
             None => Err(attempt.gives_up(limit)),
@@ -125,7 +125,7 @@ impl Lock {
     /// When the store fails or does not answer; when the candidacy cannot begin, as [`ElectionBuilder::start`] tells.
     pub async fn try_acquire(&self) -> Result<Option<LockGuard>, Error> {
         let limit = self.candidacy.first_answer_within();
-        let mut attempt = Attempt::begin(self.candidacy.clone().without_standing_by())?;
+        let mut attempt = LockAttempt::begin(self.candidacy.clone().without_standing_by())?;
         let answer = self.within(limit, attempt.answered()).await;
         answer.unwrap_or_else(|| Err(Error::silence(limit)))
     }
@@ -141,6 +141,6 @@ impl Lock {
 
 impl fmt::Debug for Lock {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("Lock").field("name", self.name()).field("wait_max", &self.wait_max).finish_non_exhaustive()
+        f.debug_struct("Lock").field("name", self.name()).field("max_wait", &self.max_wait).finish_non_exhaustive()
     }
 }

@@ -4,13 +4,14 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use serde::Serialize;
-use tenure_core::{ChannelName, ElectionName, Failure, Sender};
+use tenure_core::{ChannelName, ElectionName, Sender, WriteOutcome};
 
 use crate::blocking::block_on;
 use crate::error::Error;
 use crate::retry::{retry_after, spread};
 use crate::store::{
-    Mailbox, MailboxPromises, Message, MessageCount, MessageId, Post, Replies, Shelf, Store, StoreError, StoreErrorKind,
+    Mailbox, MailboxPromises, Message, MessageCount, MessageId, MessageState, NewMessage, Replies, Store, StoreError,
+    StoreErrorKind,
 };
 use crate::tenure::Tenure;
 
@@ -33,7 +34,7 @@ impl Tenure {
     /// # Errors
     /// When a name breaks the rule for names, the payload cannot be written as JSON or is too large, the store has no
     /// mailbox, too many messages wait already, or the store fails. After an error whose
-    /// [outcome is unknown](crate::Failure::Unknown) the message may have been sent; with
+    /// [outcome is unknown](crate::WriteOutcome::Unknown) the message may have been sent; with
     /// [`send_with_id`](Self::send_with_id) it can be repeated without harm.
     ///
     /// ```
@@ -41,7 +42,7 @@ impl Tenure {
     /// # async fn main() -> Result<(), tenure::Error> {
     /// let tenure = tenure::Tenure::open("memory:")?;
     /// let id = tenure.send("nightly-report", "refresh", &["monday"]).await?;
-    /// let waiting = tenure.messages("nightly-report", tenure::Shelf::Waiting, 10).await?;
+    /// let waiting = tenure.messages("nightly-report", tenure::MessageState::Pending, 10).await?;
     /// assert_eq!((waiting[0].id, &*waiting[0].payload), (id, r#"["monday"]"#));
     /// # Ok(())
     /// # }
@@ -109,10 +110,10 @@ impl Tenure {
     ///
     /// # Errors
     /// When the name breaks the rule for names, the store has no mailbox, or it fails.
-    pub async fn messages(&self, name: &str, shelf: Shelf, limit: usize) -> Result<Vec<Message>, Error> {
+    pub async fn messages(&self, name: &str, state: MessageState, limit: usize) -> Result<Vec<Message>, Error> {
         let key = self.key(name)?;
         self.check_mailbox()?;
-        let look = async move |store: Arc<dyn Store>| mailbox(&*store)?.list(&key, shelf, limit).await;
+        let look = async move |store: Arc<dyn Store>| mailbox(&*store)?.list(&key, state, limit).await;
         Ok(self.on_driver(look).await??)
     }
 
@@ -166,8 +167,8 @@ impl Tenure {
         let (key, channel) = (self.key(name)?, ChannelName::new(channel)?);
         let promises = mailbox(self.store())?.promises();
         promises.check_payload(&text)?;
-        let post = Post { key, id, channel, sender: self.own_sender().clone(), payload: text.into() };
-        let batch: Arc<[Post]> = Arc::new([post]);
+        let new_message = NewMessage { key, id, channel, sender: self.own_sender().clone(), payload: text.into() };
+        let batch: Arc<[NewMessage]> = Arc::new([new_message]);
         let send = move |store: Arc<dyn Store>| {
             let batch = Arc::clone(&batch);
             async move {
@@ -227,7 +228,7 @@ where
 fn may_pass(error: &StoreError, is_kept: bool) -> bool {
     let is_away = matches!(error.kind(), StoreErrorKind::Unavailable | StoreErrorKind::TimedOut);
     match error.failure() {
-        Failure::Unknown => is_kept,
+        WriteOutcome::Unknown => is_kept,
         _ => is_away,
     }
 }

@@ -6,14 +6,14 @@ use std::time::Duration;
 
 use tenure::cron::{Job, JobRun, Missed};
 use tenure::{CandidateId, Election, Tenure};
-use tenure_testkit::pace::Pace;
-use tenure_testkit::site::ELECTION;
+use tenure_testkit::pace::LeasePace;
+use tenure_testkit::scenario::ELECTION;
 
 use crate::events;
-use crate::journal::{Journal, Side};
+use crate::journal::{RunJournal, Side};
 
 /// Short leases, so that many of them are lost.
-pub(crate) const PACE: Pace = Pace::from_millis(3_000, 500, 500);
+pub(crate) const PACE: LeasePace = LeasePace::from_millis(3_000, 500, 500);
 
 /// One job of each kind, named after it.
 pub(crate) const JOBS: [Missed; 3] = [Missed::All, Missed::Skip, Missed::Once];
@@ -21,17 +21,17 @@ pub(crate) const JOBS: [Missed; 3] = [Missed::All, Missed::Skip, Missed::Once];
 /// Where candidates write what they do.
 #[derive(Debug, Clone)]
 pub(crate) struct Files {
-    pub(crate) journal: Journal,
+    pub(crate) journal: RunJournal,
     pub(crate) events: PathBuf,
 }
 
 /// A candidate that stands.
-pub(crate) struct Candidacy {
+pub(crate) struct EnduringCandidate {
     election: Election,
     events: JoinHandle<()>,
 }
 
-impl Candidacy {
+impl EnduringCandidate {
     /// Leaves the election, and has told everything when this returns.
     pub(crate) fn end(self) {
         self.election.stop_blocking();
@@ -41,7 +41,7 @@ impl Candidacy {
 }
 
 /// Stands in the election under this label.
-pub(crate) fn start(tenure: &Tenure, label: &str, files: &Files) -> Candidacy {
+pub(crate) fn start(tenure: &Tenure, label: &str, files: &Files) -> EnduringCandidate {
     let mut builder = tenure.election(ELECTION).unwrap().timing(PACE.timing());
     builder = builder.candidate(CandidateId::new(label).unwrap());
     for missed in JOBS {
@@ -50,7 +50,7 @@ pub(crate) fn start(tenure: &Tenure, label: &str, files: &Files) -> Candidacy {
     }
     let election = builder.start().unwrap();
     let events = events::write_down(&election, files.events.clone());
-    Candidacy { election, events }
+    EnduringCandidate { election, events }
 }
 
 /// Each second, and otherwise as jobs are that say nothing more.
@@ -58,7 +58,7 @@ fn job(missed: Missed) -> Job {
     Job::new(&missed.to_string(), "* * * * * *").unwrap().missed(missed)
 }
 
-fn work(journal: &Journal, label: &str, run: &JobRun) -> Result<(), &'static str> {
+fn work(journal: &RunJournal, label: &str, run: &JobRun) -> Result<(), &'static str> {
     if !journal.write(Side::Begin, label, run) {
         // What it would do takes time, and can be called off.
         let _ = run.wait_cancelled_for(length(run));

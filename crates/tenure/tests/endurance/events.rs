@@ -7,7 +7,7 @@ use serde_json::{Value, json};
 use tenure::{Election, Event, EventKind};
 use tenure_history::{History, Limits};
 use tenure_testkit::bound::boot_ns;
-use tenure_testkit::site::ELECTION;
+use tenure_testkit::scenario::ELECTION;
 
 use crate::journal::append;
 

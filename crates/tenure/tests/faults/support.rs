@@ -7,20 +7,20 @@ use std::time::Instant;
 use tenure::testing::FaultyStore;
 use tenure::{CandidateId, Clock, Election, ElectionBuilder, Event, EventKind, Leadership, LossReason, Tenure, Timing};
 use tenure_testkit::PATIENCE;
-use tenure_testkit::pace::Pace;
-use tenure_testkit::place::Place;
-use tenure_testkit::site::ELECTION;
+use tenure_testkit::pace::LeasePace;
+use tenure_testkit::place::TestPlace;
+use tenure_testkit::scenario::ELECTION;
 use tenure_testkit::stores::Backend;
 
 /// A store, and the timing of all candidates in it.
-pub(crate) struct Ground {
-    pub(crate) place: Place,
+pub(crate) struct TimedStore {
+    pub(crate) place: TestPlace,
     pub(crate) timing: Timing,
 }
 
-impl Ground {
-    pub(crate) fn new(store: &dyn Backend, pace: Pace) -> Self {
-        Self { place: Place::on(store), timing: pace.timing() }
+impl TimedStore {
+    pub(crate) fn new(store: &dyn Backend, pace: LeasePace) -> Self {
+        Self { place: TestPlace::on(store), timing: pace.timing() }
     }
 
     /// A candidacy with a driver of its own.
@@ -46,9 +46,9 @@ pub(crate) fn elected(election: &Election) -> Leadership {
 }
 
 /// What an election tells, kept until a test asks.
-pub(crate) struct Told(Receiver<Event>);
+pub(crate) struct EventLog(Receiver<Event>);
 
-impl Told {
+impl EventLog {
     /// Begins to listen.
     pub(crate) fn by(election: &Election) -> Self {
         let (sender, receiver) = channel();
@@ -80,10 +80,10 @@ impl Told {
     }
 
     /// What went wrong according to what nobody has looked at yet.
-    pub(crate) fn troubles_so_far(&self) -> Vec<String> {
-        let trouble =
-            |event: Event| if let EventKind::Error { trouble } = event.kind { Some(trouble.to_string()) } else { None };
-        self.0.try_iter().filter_map(trouble).collect()
+    pub(crate) fn errors_so_far(&self) -> Vec<String> {
+        let error =
+            |event: Event| if let EventKind::Error { error } = event.kind { Some(error.to_string()) } else { None };
+        self.0.try_iter().filter_map(error).collect()
     }
 
     /// When leadership began.
@@ -92,10 +92,10 @@ impl Told {
     }
 
     /// What went wrong, in words.
-    pub(crate) fn trouble(&self) -> String {
+    pub(crate) fn error(&self) -> String {
         self.find(
             "a trouble",
-            |kind| if let EventKind::Error { trouble } = kind { Some(trouble.to_string()) } else { None },
+            |kind| if let EventKind::Error { error } = kind { Some(error.to_string()) } else { None },
         )
         .1
     }

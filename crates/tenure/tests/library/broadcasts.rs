@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use tenure::store::StoreErrorKind;
 use tenure::testing::{Fault, Operation};
-use tenure::{Broadcast, Broadcasts, ChannelName, Election, Error, ErrorKind, Sender, StoreError, Trouble};
+use tenure::{Broadcast, Broadcasts, ChannelName, Election, ElectionError, Error, ErrorKind, Sender, StoreError};
 
 use crate::support::{Lab, block_on, elected, eventually, id, next_trouble, timing};
 
@@ -110,8 +110,8 @@ fn a_panic_or_an_error_is_reported_and_the_next_one_is_handled() {
         lab.tenure.broadcast_blocking("x", "reload", &number).unwrap();
     }
     for expected in ["the broadcast callback panicked: on purpose (channel reload", "failed: not this one"] {
-        let trouble = next_trouble(&mut events, |_| true).to_string();
-        assert!(trouble.contains(expected), "{trouble}");
+        let error = next_trouble(&mut events, |_| true).to_string();
+        assert!(error.contains(expected), "{error}");
     }
     assert_eq!(heard.recv().unwrap(), "3");
     assert_eq!(election.leadership().unwrap().term(), term, "it goes on leading");
@@ -143,14 +143,14 @@ fn a_handler_that_hangs_holds_up_nothing_and_the_oldest_are_dropped() {
     assert_eq!(payloads(&mut others, "1"), ["1"]);
     lab.pass(timing().ttl() * 2);
     assert_eq!(election.leadership().unwrap().term(), term, "renewals go on");
-    let missed = |trouble: &Trouble| matches!(trouble, Trouble::BroadcastsMissed { .. });
+    let missed = |error: &ElectionError| matches!(error, ElectionError::BroadcastsMissed { .. });
     let first = next_trouble(&mut events, missed);
-    assert_eq!(first, Trouble::BroadcastsMissed { channel: Some(channel("stuck")), count: 1 }, "told at once");
+    assert_eq!(first, ElectionError::BroadcastsMissed { channel: Some(channel("stuck")), count: 1 }, "told at once");
     drop(release);
     eventually("all that waited to be handled", || given.lock().unwrap().len() == 1_001);
     assert_eq!(
         next_trouble(&mut events, missed),
-        Trouble::BroadcastsMissed { channel: Some(channel("stuck")), count: 2 }
+        ElectionError::BroadcastsMissed { channel: Some(channel("stuck")), count: 2 }
     );
     assert_eq!(given.lock().unwrap()[..3], ["0", "4", "5"], "the oldest were dropped");
 }
@@ -188,7 +188,7 @@ fn a_reader_ends_with_the_election_after_what_it_has_heard() {
 #[test]
 fn what_cannot_be_sent_is_refused_with_a_word() {
     let (lab, election) = leader();
-    let max = lab.tenure.bulletin().unwrap().payload_max;
+    let max = lab.tenure.pubsub().unwrap().max_payload;
     let text = |bytes: usize| "x".repeat(bytes - 2);
     lab.tenure.broadcast_blocking("x", "reload", &text(max)).unwrap();
     let Error::Store(error) = lab.tenure.broadcast_blocking("x", "reload", &text(max + 1)).unwrap_err() else {
@@ -215,7 +215,7 @@ fn what_surely_was_not_sent_is_sent_again_and_what_may_have_been_heard_is_not() 
     assert_eq!(lab.store.calls(Operation::Broadcast), 2);
     lab.store.inject_once(Operation::Broadcast, Fault::LoseReply);
     let error = lab.tenure.broadcast_blocking("x", "reload", &2).unwrap_err();
-    assert!(matches!(&error, Error::Store(error) if error.failure() == tenure::Failure::Unknown), "{error}");
+    assert!(matches!(&error, Error::Store(error) if error.failure() == tenure::WriteOutcome::Unknown), "{error}");
     assert_eq!(lab.store.calls(Operation::Broadcast), 3);
     lab.store.inject_once(Operation::Broadcast, Fault::Fail(StoreError::refused(StoreErrorKind::Denied, "no")));
     assert!(block_on(lab.tenure.broadcast("x", "reload", &3)).is_err());

@@ -43,7 +43,7 @@ fn a_ttl_below_what_the_store_can_keep_is_refused() {
     impl Store for Slow {
         fn capabilities(&self) -> Capabilities {
             let mut capabilities = self.0.capabilities();
-            capabilities.ttl_min = Duration::from_secs(2);
+            capabilities.min_ttl = Duration::from_secs(2);
             capabilities
         }
         fn campaign<'a>(&'a self, _: &'a [Campaign]) -> BoxFuture<'a, Replies<tenure_core::CampaignReply>> {

@@ -3,9 +3,9 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use tenure::cron::{JobTrouble, Missed, Outcome};
+use tenure::cron::{JobError, Missed, RunOutcome};
 use tenure::testing::{Fault, FaultyStore, Operation, VirtualClock};
-use tenure::{Clock, MemoryStore, Tenure, Trouble};
+use tenure::{Clock, ElectionError, MemoryStore, Tenure};
 
 use crate::job_support::{MINUTE, Notes, SECOND, at, at_ms, minutely, pass_idly, report};
 use crate::support::{Lab, block_on, elected, eventually, next_trouble, timing};
@@ -33,10 +33,10 @@ fn a_mark_that_is_far_in_the_future_is_reported_once_with_what_to_do() {
     pass_idly(&lab, MINUTE);
     lab.hands.set_unix_ms(at_ms(0));
     pass_idly(&lab, SECOND * 30);
-    let trouble = next_trouble(&mut events, |_| true);
-    assert!(matches!(&trouble, Trouble::Job(JobTrouble::MarkAhead { mark, .. }) if *mark == at(7_260)), "{trouble}");
-    assert!(trouble.to_string().contains("2030-01-01T02:01:00Z"), "{trouble}");
-    assert!(trouble.to_string().contains("tenure cron forget"), "{trouble}");
+    let error = next_trouble(&mut events, |_| true);
+    assert!(matches!(&error, ElectionError::Job(JobError::MarkAhead { mark, .. }) if *mark == at(7_260)), "{error}");
+    assert!(error.to_string().contains("2030-01-01T02:01:00Z"), "{error}");
+    assert!(error.to_string().contains("tenure cron forget"), "{error}");
     assert_eq!(notes.ticks(), [7_260]);
     lab.tenure.forget_job_blocking("x", "report").unwrap();
     pass_idly(&lab, MINUTE * 2 + SECOND * 30);
@@ -117,7 +117,7 @@ fn a_clock_that_is_ahead_fires_by_the_stores_and_is_reported_once() {
     let notes = Notes::default();
     let (tell, told) = std::sync::mpsc::channel();
     // The first thing that happens is too early for a subscription to events.
-    let builder = apart.tenure.election("x").unwrap().timing(timing()).on_error(move |trouble| tell.send(trouble));
+    let builder = apart.tenure.election("x").unwrap().timing(timing()).on_error(move |error| tell.send(error));
     let _election = elected(builder.job(minutely(), notes.handler()));
     let mut seen = Vec::new();
     for _ in 0..60 * 5 {
@@ -130,8 +130,8 @@ fn a_clock_that_is_ahead_fires_by_the_stores_and_is_reported_once() {
     for (tick, at_store) in &seen {
         assert!((at_ms(*tick).saturating_sub(1_000)..at_ms(*tick + 2)).contains(at_store), "{tick}: {at_store}");
     }
-    let troubles: Vec<Trouble> = told.try_iter().collect();
-    let [Trouble::Job(JobTrouble::ClockAhead { by })] = &troubles[..] else { panic!("{troubles:?}") };
+    let errors: Vec<ElectionError> = told.try_iter().collect();
+    let [ElectionError::Job(JobError::ClockAhead { by })] = &errors[..] else { panic!("{errors:?}") };
     assert!(*by >= SECOND * 299 && *by <= SECOND * 301, "{by:?}");
     let claims = apart.store.requests(Operation::Claim);
     assert!(claims <= 40, "{claims} claims for five ticks");
@@ -148,5 +148,5 @@ fn a_tick_that_was_asked_for_too_early_is_run_when_it_is_due_though_the_refusal_
     assert_eq!(notes.ticks(), [60, 120, 180, 240]);
     let ends: Vec<_> =
         block_on(apart.tenure.jobs("x", 10)).unwrap()[0].runs.iter().map(|run| run.end.clone()).collect();
-    assert!(ends.iter().flatten().all(|end| end.outcome == Outcome::Succeeded), "{ends:?}");
+    assert!(ends.iter().flatten().all(|end| end.outcome == RunOutcome::Succeeded), "{ends:?}");
 }

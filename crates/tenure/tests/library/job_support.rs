@@ -4,7 +4,7 @@ use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
 use tenure::Election;
-use tenure::cron::{Job, JobReport, JobRun, Outcome, Run, Tick};
+use tenure::cron::{Job, JobReport, JobRun, RunOutcome, RunReport, Tick};
 
 use crate::support::{Lab, block_on, elected, eventually};
 
@@ -81,14 +81,14 @@ pub(crate) fn report(lab: &Lab) -> Option<JobReport> {
 }
 
 /// Its runs, the oldest first.
-pub(crate) fn kept_runs(lab: &Lab) -> Vec<Run> {
+pub(crate) fn kept_runs(lab: &Lab) -> Vec<RunReport> {
     let mut runs = report(lab).map(|report| report.runs).unwrap_or_default();
     runs.reverse();
     runs
 }
 
 /// How its runs ended; `None` for those of which it is not known.
-pub(crate) fn outcomes(lab: &Lab) -> Vec<Option<Outcome>> {
+pub(crate) fn outcomes(lab: &Lab) -> Vec<Option<RunOutcome>> {
     kept_runs(lab).into_iter().map(|run| run.end.map(|end| end.outcome)).collect()
 }
 

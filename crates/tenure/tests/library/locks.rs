@@ -249,7 +249,7 @@ fn a_lock_that_is_reserved_counts_as_taken() {
 fn a_wait_that_is_too_long_names_the_holder() {
     let lab = Lab::new();
     let _guard = lab.holder("a");
-    let lock = lab.lock("b").wait_max(Duration::from_secs(5));
+    let lock = lab.lock("b").max_wait(Duration::from_secs(5));
     let error = ends_within(&lab, Duration::from_secs(6), Box::pin(lock.acquire())).unwrap_err();
     assert_eq!(error.kind(), ErrorKind::LockBusy);
     let told = "the lock x was not had within 5s: a holds it; wait longer, or see who has it with `tenure status x`";
@@ -264,7 +264,7 @@ fn a_wait_that_is_too_long_says_so_when_it_is_the_store_that_fails() {
     let _guard = lab.holder("a");
     let rival = lab.rival();
     rival.store.inject(Operation::Campaign, Fault::LoseRequest);
-    let lock = rival.lock("b").wait_max(Duration::from_secs(5));
+    let lock = rival.lock("b").max_wait(Duration::from_secs(5));
     let error = ends_within(&rival, Duration::from_secs(6), Box::pin(lock.acquire())).unwrap_err();
     assert_eq!(error.kind(), ErrorKind::Store, "{error}");
 }
@@ -274,7 +274,7 @@ fn a_wait_that_is_too_long_forgets_a_failure_that_is_over() {
     let lab = Lab::new();
     let _guard = lab.holder("a");
     let rival = lab.rival();
-    let lock = rival.lock("b").wait_max(timing().ttl() * 2);
+    let lock = rival.lock("b").max_wait(timing().ttl() * 2);
     let mut waiting = Box::pin(lock.acquire());
     assert!(poll(&mut waiting).is_pending());
     rival.settle();

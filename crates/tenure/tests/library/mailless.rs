@@ -1,4 +1,4 @@
-//! A store without mailbox, bulletin and ledger: whoever needs one is told at once, and everything else works.
+//! A store without mailbox, pub/sub and ledger: whoever needs one is told at once, and everything else works.
 
 use std::sync::Arc;
 
@@ -8,7 +8,9 @@ use tenure::store::{
     Campaign, Capabilities, ElectionKey, Finding, Hint, Interest, Observation, Renew, Replies, Resign, StoreErrorKind,
     Transition,
 };
-use tenure::{CandidateId, ChannelName, ElectionName, Error, MemoryStore, Namespace, Shelf, Store, StoreError, Tenure};
+use tenure::{
+    CandidateId, ChannelName, ElectionName, Error, MemoryStore, MessageState, Namespace, Store, StoreError, Tenure,
+};
 use tenure_core::{CampaignReply, RenewReply};
 
 use crate::support::block_on;
@@ -69,7 +71,7 @@ fn messages_are_refused_with_a_word_and_elections_go_on() {
     let handler = tenure.election("x").unwrap().on_message(ChannelName::new("refresh").unwrap(), |_| ()).start();
     let refusals = [
         tenure.send_blocking("x", "refresh", &1).unwrap_err(),
-        block_on(tenure.messages("x", Shelf::Waiting, 1)).unwrap_err(),
+        block_on(tenure.messages("x", MessageState::Pending, 1)).unwrap_err(),
         block_on(tenure.requeue("x", None)).unwrap_err(),
         election.channel("refresh").unwrap_err(),
         handler.unwrap_err(),
@@ -90,7 +92,7 @@ fn messages_are_refused_with_a_word_and_elections_go_on() {
         assert_eq!(error.kind(), StoreErrorKind::Unsupported, "{refusal}");
         assert!(refusal.to_string().contains("the memory store cannot broadcast"), "{refusal}");
     }
-    assert_eq!(tenure.bulletin(), None);
+    assert_eq!(tenure.pubsub(), None);
     election.wait_elected().unwrap();
     assert!(Arc::new(Mailless(MemoryStore::new())).mailbox().is_none());
 }

@@ -5,7 +5,7 @@ use std::time::Duration;
 use futures_util::StreamExt;
 use tenure::store::{StoreError, StoreErrorKind};
 use tenure::testing::{Fault, Operation};
-use tenure::{Delivery, Error, ErrorKind, MessageId, Sender, Shelf};
+use tenure::{Delivery, Error, ErrorKind, MessageId, MessageState, Sender};
 
 use crate::support::{Lab, block_on, eventually, id, lying, timing};
 
@@ -25,7 +25,7 @@ fn a_message_sent_before_anybody_led_reaches_the_first_leader() {
     assert_eq!(delivery.json::<Vec<String>>().unwrap(), ["monday"]);
     assert_eq!(channel.name().as_str(), "refresh");
     delivery.done();
-    eventually("the store to hear of it", || lying(&lab, Shelf::Waiting).is_empty());
+    eventually("the store to hear of it", || lying(&lab, MessageState::Pending).is_empty());
 }
 
 #[test]
@@ -42,7 +42,7 @@ fn messages_come_in_the_order_in_which_one_sender_sent_them() {
         assert_eq!(payload(&delivery), number.to_string());
         delivery.done();
     }
-    eventually("all to be settled", || lying(&lab, Shelf::Waiting).is_empty());
+    eventually("all to be settled", || lying(&lab, MessageState::Pending).is_empty());
 }
 
 #[test]
@@ -54,7 +54,7 @@ fn a_stream_of_messages_ends_when_the_election_is_stopped() {
     block_on(stream.next()).unwrap().done();
     election.stop_blocking();
     assert!(block_on(stream.next()).is_none());
-    assert_eq!(lying(&lab, Shelf::Waiting), [""; 0], "what was done was told before the lease was released");
+    assert_eq!(lying(&lab, MessageState::Pending), [""; 0], "what was done was told before the lease was released");
 }
 
 #[test]
@@ -80,7 +80,7 @@ fn senders_have_a_label_and_may_choose_it() {
     lab.tenure.send_blocking("x", "refresh", &2).unwrap();
     let named = lab.tenure.sender(Sender::from(id("office")));
     named.send_blocking("x", "refresh", &3).unwrap();
-    let waiting = block_on(lab.tenure.messages("x", Shelf::Waiting, 10)).unwrap();
+    let waiting = block_on(lab.tenure.messages("x", MessageState::Pending, 10)).unwrap();
     assert_eq!(waiting[0].sender, waiting[1].sender, "a handle has one label");
     assert_eq!(waiting[2].sender.as_str(), "office");
 }
@@ -90,8 +90,8 @@ fn namespaces_keep_their_messages_apart() {
     let lab = Lab::new();
     let other = lab.tenure.namespace(tenure::Namespace::new("other").unwrap());
     other.send_blocking("x", "refresh", &1).unwrap();
-    assert_eq!(lying(&lab, Shelf::Waiting), [""; 0]);
-    assert_eq!(block_on(other.messages("x", Shelf::Waiting, 10)).unwrap().len(), 1);
+    assert_eq!(lying(&lab, MessageState::Pending), [""; 0]);
+    assert_eq!(block_on(other.messages("x", MessageState::Pending, 10)).unwrap().len(), 1);
 }
 
 #[test]
@@ -101,7 +101,7 @@ fn a_lost_reply_makes_no_second_copy() {
     lab.store.inject_once(Operation::Send, Fault::LoseReply);
     lab.tenure.send_blocking("x", "refresh", "once").unwrap();
     assert_eq!(lab.store.calls(Operation::Send), 3, "sent until the outcome was known");
-    assert_eq!(lying(&lab, Shelf::Waiting), ["\"once\""]);
+    assert_eq!(lying(&lab, MessageState::Pending), ["\"once\""]);
 }
 
 #[test]
@@ -109,7 +109,7 @@ fn a_lost_request_is_sent_again() {
     let lab = Lab::new();
     lab.store.inject_once(Operation::Send, Fault::LoseRequest);
     lab.tenure.send_blocking("x", "refresh", "once").unwrap();
-    assert_eq!(lying(&lab, Shelf::Waiting), ["\"once\""]);
+    assert_eq!(lying(&lab, MessageState::Pending), ["\"once\""]);
 }
 
 #[test]
@@ -152,7 +152,7 @@ fn the_same_id_may_be_sent_again_and_the_text_is_kept() {
     for _ in 0..2 {
         block_on(lab.tenure.send_with_id(id, "x", "refresh", "{ \"b\" : 1e2 }")).unwrap();
     }
-    assert_eq!(lying(&lab, Shelf::Waiting), ["{ \"b\" : 1e2 }"]);
+    assert_eq!(lying(&lab, MessageState::Pending), ["{ \"b\" : 1e2 }"]);
 }
 
 #[test]
@@ -198,7 +198,7 @@ fn a_hint_that_was_lost_costs_no_more_than_a_ttl() {
     let mut channel = election.channel("refresh").unwrap();
     lab.tenure.send_blocking("x", "refresh", &1).unwrap();
     channel.next_blocking().unwrap().done();
-    eventually("it to be settled", || lying(&lab, Shelf::Waiting).is_empty());
+    eventually("it to be settled", || lying(&lab, MessageState::Pending).is_empty());
     lab.store.drop_hints(true);
     lab.tenure.send_blocking("x", "refresh", &2).unwrap();
     lab.pass(timing().ttl() + Duration::from_secs(1));

@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use tenure::store::{Change, StoreError, StoreErrorKind};
 use tenure::testing::{Fault, Operation};
-use tenure::{EventKind, LossReason, Timing, Trouble};
+use tenure::{ElectionError, EventKind, LossReason, Timing};
 
 use crate::support::{Lab, block_on, id, next, timing};
 
@@ -82,7 +82,7 @@ fn every_kind_of_error_is_reported_and_survived() {
         lab.store.inject_once(Operation::Renew, Fault::Fail(error.clone()));
         lab.pass(timing().renew_every() * 2);
         let told = next(&mut events, |kind| matches!(kind, EventKind::Error { .. }));
-        let EventKind::Error { trouble: Trouble::Store(told) } = told.kind else { panic!("{told:?}") };
+        let EventKind::Error { error: ElectionError::Store(told) } = told.kind else { panic!("{told:?}") };
         assert_eq!((told.kind(), told.failure()), (error.kind(), error.failure()));
         assert_eq!(election.leadership().expect("one failure is survived").term().get(), 1);
     }

@@ -6,7 +6,7 @@ use std::task::{Context, Poll, Wake, Waker};
 use std::time::Duration;
 
 use tenure::testing::{Fault, Operation};
-use tenure::{Election, EventKind, Events, LossReason, Timing, Trouble};
+use tenure::{Election, ElectionError, EventKind, Events, LossReason, Timing};
 
 use crate::job_support::{MINUTE, Notes, SECOND, minutely};
 use crate::support::{Lab, PATIENCE, block_on, elected, eventually, id, lying, next, next_trouble, timing};
@@ -24,8 +24,8 @@ fn break_down(lab: &Lab) {
     first.stop_blocking();
 }
 
-fn is_panic(trouble: &Trouble) -> bool {
-    matches!(trouble, Trouble::Panicked { .. })
+fn is_panic(error: &ElectionError) -> bool {
+    matches!(error, ElectionError::Panicked { .. })
 }
 
 /// Lets time pass until it leads again.
@@ -62,8 +62,8 @@ fn everybody_stops_leading_and_is_told_and_leads_again() {
     break_down(&lab);
     for (events, leadership) in events.iter_mut().zip(&leaderships) {
         assert_eq!(loss(events), LossReason::Unhealthy);
-        let trouble = next_trouble(events, is_panic);
-        assert!(trouble.to_string().contains("the store panicked on purpose"), "{trouble}");
+        let error = next_trouble(events, is_panic);
+        assert!(error.to_string().contains("the store panicked on purpose"), "{error}");
         assert!(leadership.is_cancelled());
     }
     for (election, leadership) in elections.iter().zip(&leaderships) {
@@ -152,8 +152,8 @@ fn a_call_of_the_store_that_panics_is_a_call_that_failed() {
     leads_again(&lab, &election);
     lab.store.inject_once(Operation::Renew, Fault::Panic);
     lab.pass(timing().renew_every() * 2);
-    let trouble = next_trouble(&mut events, |trouble| matches!(trouble, Trouble::Store(_)));
-    assert_eq!(trouble.to_string(), "the store panicked: the store panicked on purpose");
+    let error = next_trouble(&mut events, |error| matches!(error, ElectionError::Store(_)));
+    assert_eq!(error.to_string(), "the store panicked: the store panicked on purpose");
     assert!(election.is_leader(), "one failed renewal is survived");
     lab.store.inject_once(Operation::Observe, Fault::Panic);
     assert!(block_on(lab.tenure.observe("x")).is_err());
@@ -170,13 +170,13 @@ fn a_task_that_panics_is_told_of_and_begins_anew() {
     let (_election, mut events, heard) = reader(&lab);
     lab.store.inject_once(Operation::Receive, Fault::Panic);
     lab.tenure.send_blocking("x", "refresh", "7").unwrap();
-    let trouble = next_trouble(&mut events, is_panic);
-    assert!(trouble.to_string().starts_with("the task that fetches messages panicked"), "{trouble}");
+    let error = next_trouble(&mut events, is_panic);
+    assert!(error.to_string().starts_with("the task that fetches messages panicked"), "{error}");
     eventually("the message", || {
         lab.pass(Duration::from_secs(1));
         heard.try_recv().is_ok_and(|payload| payload.contains('7'))
     });
-    eventually("its acknowledgement", || lying(&lab, tenure::Shelf::Waiting).is_empty());
+    eventually("its acknowledgement", || lying(&lab, tenure::MessageState::Pending).is_empty());
 }
 
 #[test]
@@ -188,8 +188,8 @@ fn a_scheduler_that_begins_anew_still_has_its_jobs() {
     notes.wait_for(1);
     lab.store.inject_once(Operation::Claim, Fault::Panic);
     lab.pass(MINUTE);
-    let trouble = next_trouble(&mut events, is_panic);
-    assert!(trouble.to_string().starts_with("the task that runs jobs panicked"), "{trouble}");
+    let error = next_trouble(&mut events, is_panic);
+    assert!(error.to_string().starts_with("the task that runs jobs panicked"), "{error}");
     eventually("another run", || {
         lab.pass(SECOND * 10);
         notes.ticks().len() > 1
@@ -198,8 +198,8 @@ fn a_scheduler_that_begins_anew_still_has_its_jobs() {
 
 #[test]
 fn a_waker_that_panics_ends_nothing() {
-    struct Bomb;
-    impl Wake for Bomb {
+    struct DropBomb;
+    impl Wake for DropBomb {
         fn wake(self: Arc<Self>) {
             panic!("woken on purpose");
         }
@@ -208,7 +208,7 @@ fn a_waker_that_panics_ends_nothing() {
     let election = lab.leader("a");
     let term = election.leadership().unwrap().term();
     let other = lab.tenure.election("x").unwrap().timing(Timing::default()).start().unwrap();
-    let (mut events, waker) = (lab.events(&election), Waker::from(Arc::new(Bomb)));
+    let (mut events, waker) = (lab.events(&election), Waker::from(Arc::new(DropBomb)));
     let mut waiting = Box::pin(other.elected());
     assert!(waiting.as_mut().poll(&mut Context::from_waker(&waker)).is_pending());
     while let Poll::Ready(Some(_)) = Box::pin(events.next()).as_mut().poll(&mut Context::from_waker(&waker)) {}

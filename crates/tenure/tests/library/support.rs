@@ -9,8 +9,8 @@ use std::time::Duration;
 
 use tenure::testing::{FaultyStore, VirtualClock};
 use tenure::{
-    CandidateId, Clock, Election, ElectionBuilder, Event, EventKind, Events, MemoryStore, Shelf, Tenure, Timing,
-    Trouble,
+    CandidateId, Clock, Election, ElectionBuilder, ElectionError, Event, EventKind, Events, MemoryStore, MessageState,
+    Tenure, Timing,
 };
 pub(crate) use tenure_testkit::eventually;
 
@@ -98,17 +98,17 @@ pub(crate) fn id(text: &str) -> CandidateId {
 /// How long a test waits, in real time, for what must happen.
 pub(crate) const PATIENCE: Duration = Duration::from_secs(20);
 
-/// What lies on a shelf of the election that all tests hold, by payload.
-pub(crate) fn lying(lab: &Lab, shelf: Shelf) -> Vec<String> {
-    let messages = block_on(lab.tenure.messages("x", shelf, 100)).unwrap();
+/// The messages in a state, of the election that all tests hold, by payload.
+pub(crate) fn lying(lab: &Lab, state: MessageState) -> Vec<String> {
+    let messages = block_on(lab.tenure.messages("x", state, 100)).unwrap();
     messages.iter().map(|message| message.payload.to_string()).collect()
 }
 
-/// Skips to the next trouble of interest.
-pub(crate) fn next_trouble(events: &mut Events, wanted: impl Fn(&Trouble) -> bool) -> Trouble {
-    let event = next(events, |kind| matches!(kind, EventKind::Error { trouble } if wanted(trouble)));
+/// Skips to the next error of interest.
+pub(crate) fn next_trouble(events: &mut Events, wanted: impl Fn(&ElectionError) -> bool) -> ElectionError {
+    let event = next(events, |kind| matches!(kind, EventKind::Error { error } if wanted(error)));
     match event.kind {
-        EventKind::Error { trouble } => trouble,
+        EventKind::Error { error } => error,
         _ => unreachable!("only troubles are of interest"),
     }
 }
@@ -125,13 +125,13 @@ pub(crate) fn next(events: &mut Events, wanted: impl Fn(&EventKind) -> bool) -> 
 
 /// A small executor of another make than tokio's.
 pub(crate) fn block_on<F: Future>(future: F) -> F::Output {
-    struct Unpark(Thread);
-    impl Wake for Unpark {
+    struct UnparkThread(Thread);
+    impl Wake for UnparkThread {
         fn wake(self: Arc<Self>) {
             self.0.unpark();
         }
     }
-    let waker = Waker::from(Arc::new(Unpark(thread::current())));
+    let waker = Waker::from(Arc::new(UnparkThread(thread::current())));
     let mut future = pin!(future);
     loop {
         if let Poll::Ready(output) = future.as_mut().poll(&mut Context::from_waker(&waker)) {
@@ -149,8 +149,8 @@ pub(crate) struct HeldUp {
 impl HeldUp {
     /// Waking whoever waits for an answer is the driver's last act before the answer is read, and here it takes long.
     pub(crate) fn new(tenure: &Tenure) -> Self {
-        struct Hold(mpsc::Sender<()>, Mutex<mpsc::Receiver<()>>);
-        impl Wake for Hold {
+        struct HoldDriver(mpsc::Sender<()>, Mutex<mpsc::Receiver<()>>);
+        impl Wake for HoldDriver {
             fn wake(self: Arc<Self>) {
                 self.0.send(()).unwrap();
                 let _ = self.1.lock().unwrap().recv();
@@ -158,7 +158,7 @@ impl HeldUp {
         }
         let (caught, is_caught) = mpsc::channel();
         let (until_dropped, dropped) = mpsc::channel();
-        let waker = Waker::from(Arc::new(Hold(caught, Mutex::new(dropped))));
+        let waker = Waker::from(Arc::new(HoldDriver(caught, Mutex::new(dropped))));
         loop {
             let mut answer = pin!(tenure.examine());
             // An answer that is there already leaves nobody to be woken.

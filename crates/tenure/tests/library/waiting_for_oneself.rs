@@ -4,15 +4,15 @@ use std::sync::{Arc, Mutex, OnceLock, mpsc};
 use std::time::Duration;
 
 use tenure::cron::Job;
-use tenure::{ChannelName, Election, Error, ErrorKind, Trouble};
+use tenure::{ChannelName, Election, ElectionError, Error, ErrorKind};
 
 use crate::support::{Lab, PATIENCE, block_on, elected, next_trouble, timing};
 
 /// An election that its own callbacks can reach.
 type Own = Arc<OnceLock<Election>>;
 
-fn says_so(trouble: &Trouble) -> bool {
-    matches!(trouble, Trouble::WaitsForItself { .. })
+fn says_so(error: &ElectionError) -> bool {
+    matches!(error, ElectionError::WaitsForItself { .. })
 }
 
 /// What a callback that resigns hears, and whether it was waited for.
@@ -37,8 +37,8 @@ fn stopping_in_ones_own_callback_returns_at_once_and_is_told() {
     // The clock stands still: nothing has run out.
     own.wait().stop_blocking();
     assert_eq!(block_on(lab.tenure.observe("x")).unwrap().lease, None);
-    let trouble = next_trouble(&mut events, says_so);
-    assert!(trouble.to_string().contains("request_stop"), "{trouble}");
+    let error = next_trouble(&mut events, says_so);
+    assert!(error.to_string().contains("request_stop"), "{error}");
 }
 
 #[test]

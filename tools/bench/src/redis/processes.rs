@@ -7,7 +7,7 @@ use std::time::{Duration, SystemTime};
 use tenure::{Clock, Instant};
 use tenure_testkit::redis::RedisServer;
 
-use super::wire::{Ping, Wire};
+use super::wire::{Ping, RedisWire};
 use crate::figures::Bench;
 use crate::floor;
 use crate::handover::{Contestant, IDLE};
@@ -24,7 +24,7 @@ pub(super) fn run(bench: &mut Bench<'_>) -> Result<(), Box<dyn Error>> {
         let server = RedisServer::start();
         measured.one_run(tenure, &server.url(), |_| expiry(&server))?;
         floor_ms.push(floor::between_processes(&server.url())?);
-        let mut ping = Ping(Wire::open(&server.url())?);
+        let mut ping = Ping(RedisWire::open(&server.url())?);
         std::thread::sleep(IDLE);
         round_trip_ms.push(ping.once()?.as_secs_f64() * 1e3);
     }

@@ -12,7 +12,7 @@ use tenure::{Clock, ElectionName, Tenure, Term};
 use crate::args::{CronStatusArgs, Global};
 use crate::crontab::Crontab;
 use crate::duration::show;
-use crate::exit::{Exit, Failure};
+use crate::exit::{CommandError, Exit};
 use crate::job::{RunLine, shown};
 use crate::message::on_one_line;
 use crate::options::{open_to_look, store_shown};
@@ -20,7 +20,7 @@ use crate::output::{json_line, print, table, timestamp};
 
 /// A job as `tenure cron status --json` prints it.
 #[derive(Debug, Serialize)]
-struct JobLine {
+struct JobStatusLine {
     election: String,
     job: String,
     /// Expression and time zone.
@@ -40,7 +40,7 @@ struct JobLine {
     runs: Vec<RunLine>,
 }
 
-pub(super) async fn execute(global: &Global, args: &CronStatusArgs) -> Result<Exit, Failure> {
+pub(super) async fn execute(global: &Global, args: &CronStatusArgs) -> Result<Exit, CommandError> {
     let (election, jobs) = which(args.target.as_deref())?;
     let tenure = open_to_look(global)?;
     tenure.check_ledger()?;
@@ -72,27 +72,27 @@ pub(super) async fn execute(global: &Global, args: &CronStatusArgs) -> Result<Ex
 }
 
 /// Which election is meant, and the jobs of its file if it was given.
-fn which(target: Option<&OsStr>) -> Result<(Option<String>, Vec<Job>), Failure> {
+fn which(target: Option<&OsStr>) -> Result<(Option<String>, Vec<Job>), CommandError> {
     let Some(target) = target else { return Ok((None, Vec::new())) };
     let is_file = target.as_bytes().ends_with(b".toml") || target.as_bytes().contains(&b'/');
     if is_file {
-        let (crontab, problems) = Crontab::read(Path::new(target));
-        problems.check()?;
+        let (crontab, errors) = Crontab::read(Path::new(target));
+        errors.check()?;
         return Ok((Some(crontab.election), crontab.entries.into_iter().map(|entry| entry.job).collect()));
     }
-    let name = target.to_str().ok_or_else(|| Failure::new(Exit::Usage, "the name of an election is UTF-8"))?;
+    let name = target.to_str().ok_or_else(|| CommandError::new(Exit::Usage, "the name of an election is UTF-8"))?;
     ElectionName::new(name).map_err(tenure::Error::from)?;
     Ok((Some(name.to_owned()), Vec::new()))
 }
 
 /// The jobs that an election has or had, and those of its file that it has not had yet.
-async fn look(tenure: &Tenure, name: &str, jobs: &[Job], runs_max: usize) -> Result<Vec<JobLine>, Failure> {
-    let reports = tenure.jobs(name, runs_max).await?;
+async fn look(tenure: &Tenure, name: &str, jobs: &[Job], max_runs: usize) -> Result<Vec<JobStatusLine>, CommandError> {
+    let reports = tenure.jobs(name, max_runs).await?;
     // Asked later: whoever leads then leads under no earlier term than any run it was just told of.
     let leads = tenure.observe(name).await?.lease.map(|lease| lease.leader.term);
     let now = Tick::at_or_before_ms(Clock::boottime().unix_ms());
     let known = |job: &Job| (job.name().to_string(), untold(name, job, now));
-    let mut lines: BTreeMap<String, JobLine> = jobs.iter().map(known).collect();
+    let mut lines: BTreeMap<String, JobStatusLine> = jobs.iter().map(known).collect();
     for report in &reports {
         let line = told(name, report, leads, now);
         lines.insert(line.job.clone(), line);
@@ -108,8 +108,8 @@ async fn look(tenure: &Tenure, name: &str, jobs: &[Job], runs_max: usize) -> Res
     Ok(lines.into_values().collect())
 }
 
-fn untold(election: &str, job: &Job, now: Tick) -> JobLine {
-    JobLine {
+fn untold(election: &str, job: &Job, now: Tick) -> JobStatusLine {
+    JobStatusLine {
         election: election.to_owned(),
         job: job.name().to_string(),
         schedule: job.schedule().to_string(),
@@ -124,9 +124,9 @@ fn untold(election: &str, job: &Job, now: Tick) -> JobLine {
     }
 }
 
-fn told(election: &str, report: &JobReport, leads: Option<Term>, now: Tick) -> JobLine {
+fn told(election: &str, report: &JobReport, leads: Option<Term>, now: Tick) -> JobStatusLine {
     let schedule = WrittenSchedule::of(report);
-    JobLine {
+    JobStatusLine {
         election: election.to_owned(),
         job: report.job.to_string(),
         schedule: schedule.text().to_owned(),
@@ -141,7 +141,7 @@ fn told(election: &str, report: &JobReport, leads: Option<Term>, now: Tick) -> J
     }
 }
 
-fn row(line: &JobLine) -> Vec<String> {
+fn row(line: &JobStatusLine) -> Vec<String> {
     let last = line.runs.first();
     vec![
         line.election.clone(),
@@ -158,7 +158,7 @@ fn row(line: &JobLine) -> Vec<String> {
 }
 
 /// When it fires next, for people.
-fn next(line: &JobLine) -> String {
+fn next(line: &JobStatusLine) -> String {
     match (&line.paused_at, &line.requested_at, &line.next) {
         (Some(_), ..) => "- (paused)".to_owned(),
         (None, Some(_), _) => "now".to_owned(),
@@ -172,7 +172,7 @@ fn coming(fires: bool, next: impl FnOnce() -> Option<Tick>) -> Option<String> {
     fires.then(next).flatten().map(shown)
 }
 
-fn run_rows(line: &JobLine) -> Vec<Vec<String>> {
+fn run_rows(line: &JobStatusLine) -> Vec<Vec<String>> {
     let row = |run: &RunLine| {
         vec![
             line.election.clone(),

@@ -3,8 +3,8 @@
 use std::sync::mpsc::channel;
 
 use tenure::{ChannelName, Tenure};
-use tenure_testkit::hearing::{Hearing, say};
-use tenure_testkit::stander::key;
+use tenure_testkit::broadcast_listener::{BroadcastListener, say};
+use tenure_testkit::store_candidate::key;
 
 use super::support::{ROLE, SERVER, open, url};
 
@@ -12,18 +12,19 @@ use super::support::{ROLE, SERVER, open, url};
 async fn when_the_session_is_ended_broadcasts_are_heard_again_over_the_next() {
     let database = SERVER.new_database();
     let (one, other) = (open(&url(&database)), open(&url(&database)));
-    let mut hearings = [Hearing::new(&*one, &key("e")).await, Hearing::new(&*one, &key("4242")).await];
+    let mut listeners =
+        [BroadcastListener::new(&*one, &key("e")).await, BroadcastListener::new(&*one, &key("4242")).await];
     say(&*other, &key("e"), "0").await.unwrap();
-    assert_eq!(hearings[0].payload().await, "0");
+    assert_eq!(listeners[0].payload().await, "0");
     let sessions = format!("FROM pg_stat_activity WHERE datname = current_database() AND usename = '{ROLE}'");
     assert_eq!(database.sql(&format!("SELECT pid {sessions}")).len(), 2, "one for each handle");
     database.sql(&format!("SELECT pg_terminate_backend(pid) {sessions} AND query LIKE 'LISTEN %'"));
-    for hearing in &mut hearings {
-        hearing.resumes().await;
+    for listener in &mut listeners {
+        listener.resumes().await;
     }
     say(&*other, &key("e"), "1").await.unwrap();
     say(&*other, &key("4242"), "2").await.unwrap();
-    assert_eq!((hearings[0].payload().await, hearings[1].payload().await), ("1".to_owned(), "2".to_owned()));
+    assert_eq!((listeners[0].payload().await, listeners[1].payload().await), ("1".to_owned(), "2".to_owned()));
 }
 
 #[test]

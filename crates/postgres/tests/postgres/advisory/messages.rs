@@ -6,8 +6,8 @@ use std::sync::mpsc::{Receiver, channel};
 use std::time::Duration;
 
 use tenure::store::StoreErrorKind;
-use tenure::{ChannelName, Election, Error, Shelf, Tenure};
-use tenure_testkit::postgres::Session;
+use tenure::{ChannelName, Election, Error, MessageState, Tenure};
+use tenure_testkit::postgres::SqlSession;
 use tokio_postgres::{AsyncMessage, NoTls};
 
 use super::support::{PASSWORD, PATIENCE, ROLE, SERVER, until, url};
@@ -48,7 +48,7 @@ fn what_others_notify_reaches_the_leader_and_nobody_else() {
     let (leader, heard) = candidate(&one, ODD);
     let leadership = leader.wait_elected().unwrap();
     let (_follower, elsewhere) = candidate(&other, ODD);
-    let mut foreigner = Session::open(&database.url_as(ROLE, PASSWORD)).unwrap();
+    let mut foreigner = SqlSession::open(&database.url_as(ROLE, PASSWORD)).unwrap();
     let mut notify = |payload: &str| {
         foreigner.run(&format!("SELECT pg_notify({}, {})", quoted(ODD), quoted(payload))).unwrap();
     };
@@ -109,11 +109,11 @@ async fn what_cannot_be_handled_is_set_aside_in_the_leaders_memory_and_can_be_pu
         Err::<(), &str>("never")
     };
     let election = tenure.election("4242").unwrap().on_message(ChannelName::new("events").unwrap(), handler);
-    let election = election.attempts_max(2).start().unwrap();
+    let election = election.max_attempts(2).start().unwrap();
     election.elected().await.unwrap();
     let aside = until("a message that was set aside", async || {
         tenure.send("4242", "events", &1).await.unwrap();
-        let aside = tenure.messages("4242", Shelf::Aside, 10).await.unwrap();
+        let aside = tenure.messages("4242", MessageState::DeadLetter, 10).await.unwrap();
         aside.into_iter().next()
     })
     .await;
