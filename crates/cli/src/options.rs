@@ -6,7 +6,7 @@ use std::os::unix::fs::DirBuilderExt;
 use std::path::PathBuf;
 
 use tenure::store::sqlite::SqliteStore;
-use tenure::{CandidateId, ElectionBuilder, Namespace, Preset, Priority, StoreUrl, Tenure, Timing};
+use tenure::{CandidacyBuilder, CandidateId, Client, Namespace, Preset, Priority, StoreUrl, Timing};
 
 use crate::args::{CandidateArgs, EnvironmentArgs, Global, TimingArgs};
 use crate::exit::{CommandError, Exit};
@@ -18,33 +18,33 @@ const DEFAULT_NAME: &str = "tenure.db";
 ///
 /// # Errors
 /// When the namespace or the address cannot be used, or the store cannot be opened.
-pub fn open(global: &Global) -> Result<Tenure, CommandError> {
+pub fn open(global: &Global) -> Result<Client, CommandError> {
     let namespace =
         Namespace::new(&global.namespace).map_err(|error| CommandError::new(Exit::Usage, error.to_string()))?;
-    let tenure = match &global.store {
-        Some(url) => Tenure::open(url)?,
+    let client = match &global.store {
+        Some(url) => Client::open(url)?,
         // By its path: the name of a home directory need not fit into an address. A Redis that happens to be in the
         // environment, as in many containers, is not taken for the one that is meant: `--store env:` asks for it.
-        None => Tenure::with_store(SqliteStore::open(default_database()?).map_err(tenure::Error::from)?)?,
+        None => Client::with_store(SqliteStore::open(default_database()?).map_err(tenure::Error::from)?)?,
     };
-    Ok(tenure.namespace(namespace))
+    Ok(client.namespace(namespace))
 }
 
 /// The same for commands that only look, which make no file.
 ///
 /// # Errors
 /// As [`open`], and when there is no such file.
-pub fn open_to_look(global: &Global) -> Result<Tenure, CommandError> {
+pub fn open_to_look(global: &Global) -> Result<Client, CommandError> {
     let namespace =
         Namespace::new(&global.namespace).map_err(|error| CommandError::new(Exit::Usage, error.to_string()))?;
-    let tenure = match &global.store {
-        Some(url) => Tenure::open_existing(url)?,
+    let client = match &global.store {
+        Some(url) => Client::open_existing(url)?,
         None => {
             let store = SqliteStore::open_existing(default_directory()?.join(DEFAULT_NAME));
-            Tenure::with_store(store.map_err(tenure::Error::from)?)?
+            Client::with_store(store.map_err(tenure::Error::from)?)?
         }
     };
-    Ok(tenure.namespace(namespace))
+    Ok(client.namespace(namespace))
 }
 
 /// The store that the options name, for people.
@@ -77,7 +77,7 @@ pub fn credentials(global: &Global, environment: &EnvironmentArgs) -> Vec<OsStri
 ///
 /// # Errors
 /// As [`open`], and when the name cannot be used.
-pub fn open_for(global: &Global, name: &str) -> Result<Tenure, CommandError> {
+pub fn open_for(global: &Global, name: &str) -> Result<Client, CommandError> {
     tenure::ElectionName::new(name).map_err(tenure::Error::from)?;
     open(global)
 }
@@ -86,7 +86,7 @@ pub fn open_for(global: &Global, name: &str) -> Result<Tenure, CommandError> {
 ///
 /// # Errors
 /// As [`open_to_look`], and when the name cannot be used.
-pub fn open_to_look_for(global: &Global, name: &str) -> Result<Tenure, CommandError> {
+pub fn open_to_look_for(global: &Global, name: &str) -> Result<Client, CommandError> {
     tenure::ElectionName::new(name).map_err(tenure::Error::from)?;
     open_to_look(global)
 }
@@ -124,8 +124,8 @@ impl CandidacyOptions {
     ///
     /// # Errors
     /// When the name cannot be used.
-    pub fn describe(self, tenure: &Tenure, name: &str) -> Result<ElectionBuilder, CommandError> {
-        let mut election = tenure.election(name)?.timing(self.timing).priority(self.priority);
+    pub fn describe(self, client: &Client, name: &str) -> Result<CandidacyBuilder, CommandError> {
+        let mut election = client.election(name)?.timing(self.timing).priority(self.priority);
         if let Some(id) = self.id {
             election = election.candidate(id);
         }

@@ -53,9 +53,9 @@ use self::lease::RedisInner;
 /// Elections in Redis or Valkey.
 ///
 /// ```no_run
-/// use tenure::Tenure;
+/// use tenure::Client;
 ///
-/// let tenure = Tenure::open("redis://127.0.0.1:6379/")?;
+/// let client = Client::open("redis://127.0.0.1:6379/")?;
 /// # Ok::<(), tenure::Error>(())
 /// ```
 pub struct RedisStore {

@@ -97,7 +97,7 @@ impl<'a> MessageRows<'a> {
             let (mailbox, id) = (self.mailbox, from_id(*id));
             match outcome {
                 AckOutcome::Done => {
-                    left += statement(include_str!("sql/message_done.sql"))?.execute(params![mailbox, id])?
+                    left += statement(include_str!("sql/message_done.sql"))?.execute(params![mailbox, id])?;
                 }
                 AckOutcome::Failed { attempt, why } => {
                     let mut failed = statement(include_str!("sql/message_failed.sql"))?;

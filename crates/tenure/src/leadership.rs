@@ -33,7 +33,7 @@ impl Leadership {
 
     /// Whether this term may still be acted under, this very moment.
     ///
-    /// True a little longer than [`Election::is_leader`](crate::Election::is_leader), which is false as soon as work
+    /// True a little longer than [`Candidacy::is_leader`](crate::Candidacy::is_leader), which is false as soon as work
     /// has to stop: what has begun may be finished under a term that is still valid.
     #[inline]
     #[must_use]

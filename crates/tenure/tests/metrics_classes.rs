@@ -3,13 +3,13 @@
 use std::collections::BTreeSet;
 
 use metrics_exporter_prometheus::PrometheusBuilder;
-use tenure::{Tenure, metrics};
+use tenure::{Client, metrics};
 
 #[test]
 fn many_elections_have_few_classes() {
     let exporter = PrometheusBuilder::new().install_recorder().unwrap();
-    let tenure = Tenure::open("memory:").unwrap();
-    let start = |name: String| tenure.election(&name).unwrap().start().unwrap();
+    let client = Client::open("memory:").unwrap();
+    let start = |name: String| client.election(&name).unwrap().start().unwrap();
     let elections: Vec<_> = (0..300).map(|number| start(format!("kind-{}:{number}", number % 100))).collect();
     for election in &elections {
         election.wait_elected().unwrap();

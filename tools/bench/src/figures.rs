@@ -21,14 +21,14 @@ pub(crate) struct FigureOptions<F: ValueEnum + Send + Sync + 'static> {
     quick: bool,
     /// The `tenure` command to measure. Default: the one beside this program.
     #[arg(long, value_name = "PATH")]
-    tenure: Option<PathBuf>,
+    client: Option<PathBuf>,
 }
 
 /// What a figure is measured with, and where it goes.
 pub(crate) struct Bench<'a> {
     pub(crate) scale: &'a Scale,
     /// The command.
-    pub(crate) tenure: &'a Path,
+    pub(crate) client: &'a Path,
     pub(crate) table: &'a mut FigureTable,
 }
 
@@ -40,12 +40,12 @@ impl<F: ValueEnum + Send + Sync + 'static> FigureOptions<F> {
         mut measure: impl FnMut(F, &mut Bench<'_>) -> Result<(), Box<dyn Error>>,
     ) -> Result<(), Box<dyn Error>> {
         allow_many_connections()?;
-        let tenure = tenure_command(self.tenure)?;
+        let client = tenure_command(self.client)?;
         let scale = if self.quick { Scale::QUICK } else { Scale::FULL };
         let mut table = FigureTable::default();
         let figures = if self.figures.is_empty() { F::value_variants().to_vec() } else { self.figures };
         for figure in figures {
-            measure(figure, &mut Bench { scale: &scale, tenure: &tenure, table: &mut table })?;
+            measure(figure, &mut Bench { scale: &scale, client: &client, table: &mut table })?;
         }
         let caution = if self.quick { " (small numbers: nothing to rely on)" } else { "" };
         println!("## {title}{caution}\n\n{table}");

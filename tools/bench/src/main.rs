@@ -44,7 +44,7 @@ struct BenchArgs {
     parts: Vec<BenchPart>,
     /// The `tenure` command to measure. Default: the one beside this program.
     #[arg(long, value_name = "PATH")]
-    tenure: Option<PathBuf>,
+    client: Option<PathBuf>,
 }
 
 #[derive(Debug, Subcommand)]
@@ -98,7 +98,7 @@ fn run(args: BenchArgs) -> Result<(), Box<dyn Error>> {
             BenchPart::IsLeader => is_leader::run()?,
             BenchPart::Handover => sqlite::handover::run()?,
             BenchPart::Elections => sqlite::elections::run()?,
-            BenchPart::Processes => sqlite::processes::run(&processes::tenure_command(args.tenure.clone())?)?,
+            BenchPart::Processes => sqlite::processes::run(&processes::tenure_command(args.client.clone())?)?,
             BenchPart::Load => load::run()?,
         }
     }

@@ -28,7 +28,7 @@ pub(crate) struct ReachableServer<'a> {
 
 /// Lets outages strike the leader alone, and judges what happened.
 pub(crate) fn run(place: &ReachableServer<'_>, bench: &mut Bench<'_>) -> Result<(), Box<dyn Error>> {
-    let (scale, tenure) = (bench.scale, bench.tenure);
+    let (scale, client) = (bench.scale, bench.client);
     eprintln!("outages at once{}: the longest of {:.0} s", place.what, scale.outage.as_secs_f64());
     let mut outages = vec![
         Outage {
@@ -53,7 +53,7 @@ pub(crate) fn run(place: &ReachableServer<'_>, bench: &mut Bench<'_>) -> Result<
     // They do not disturb each other: each has an election of its own, and waits most of the time.
     let verdicts = std::thread::scope(|scope| {
         let watch = |(number, outage)| {
-            scope.spawn(move || watch(tenure, place, number, outage).map_err(|error| error.to_string()))
+            scope.spawn(move || watch(client, place, number, outage).map_err(|error| error.to_string()))
         };
         let watched: Vec<_> = outages.iter().enumerate().map(watch).collect();
         watched.into_iter().map(|watched| watched.join().unwrap_or(Err("it panicked".into()))).collect::<Vec<_>>()
@@ -106,14 +106,14 @@ pub(crate) fn overlap_ns(verdict: &HistoryVerdict) -> u64 {
 
 /// Judges what both candidates have told of an outage.
 fn watch(
-    tenure: &Path,
+    client: &Path,
     place: &ReachableServer<'_>,
     number: usize,
     outage: &Outage,
 ) -> Result<HistoryVerdict, Box<dyn Error>> {
     let proxy = Proxy::before(place.address)?;
     let election = format!("outage-{number}");
-    let mut stage = ElectProcesses::empty(tenure);
+    let mut stage = ElectProcesses::empty(client);
     stage.enter(&(place.url_at)(proxy.address()), &election, &["--renewals"])?;
     stage.wait_for("elected")?;
     stage.enter(&(place.url_at)(place.address), &election, &["--renewals"])?;

@@ -15,7 +15,7 @@ use tenure_testkit::netns::Namespace;
 
 /// Some `tenure elect`; they end with this value.
 pub(crate) struct ElectProcesses {
-    tenure: PathBuf,
+    client: PathBuf,
     candidates: Vec<Child>,
     lines: Receiver<(ElectLine, String)>,
     sender: Sender<(ElectLine, String)>,
@@ -37,15 +37,15 @@ struct ElectLine {
 
 impl ElectProcesses {
     /// Nobody yet.
-    pub(crate) fn empty(tenure: &Path) -> Self {
+    pub(crate) fn empty(client: &Path) -> Self {
         let (sender, lines) = channel();
         let (candidates, standing_by, told) = (Vec::new(), BTreeSet::new(), Vec::new());
-        Self { tenure: tenure.to_owned(), candidates, lines, sender, standing_by, told }
+        Self { client: client.to_owned(), candidates, lines, sender, standing_by, told }
     }
 
     /// So many candidates at once.
-    pub(crate) fn raise(tenure: &Path, store: &str, candidates: usize) -> Result<Self, Box<dyn Error>> {
-        let mut stage = Self::empty(tenure);
+    pub(crate) fn raise(client: &Path, store: &str, candidates: usize) -> Result<Self, Box<dyn Error>> {
+        let mut stage = Self::empty(client);
         for _ in 0..candidates {
             stage.enter(store, "bench", &["--renew", "500ms", "--grace", "300ms"])?;
         }
@@ -54,7 +54,7 @@ impl ElectProcesses {
 
     /// One more candidate, with these options besides the ttl. Its number is its id.
     pub(crate) fn enter(&mut self, store: &str, election: &str, options: &[&str]) -> Result<(), Box<dyn Error>> {
-        self.enter_as(Command::new(&self.tenure), store, election, options)
+        self.enter_as(Command::new(&self.client), store, election, options)
     }
 
     /// One more candidate, on another host.
@@ -65,7 +65,7 @@ impl ElectProcesses {
         election: &str,
         options: &[&str],
     ) -> Result<(), Box<dyn Error>> {
-        self.enter_as(host.command(&self.tenure), store, election, options)
+        self.enter_as(host.command(&self.client), store, election, options)
     }
 
     fn enter_as(

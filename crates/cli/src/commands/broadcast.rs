@@ -9,12 +9,12 @@ use crate::exit::{CommandError, Exit};
 use crate::stderr_writer::say;
 
 pub(super) async fn execute(global: &Global, args: &SendArgs) -> Result<Exit, CommandError> {
-    let (tenure, payload) = prepare(global, args)?;
-    let id = tenure.broadcast_json(&args.name, &args.channel, &payload).await?;
+    let (client, payload) = prepare(global, args)?;
+    let id = client.broadcast_json(&args.name, &args.channel, &payload).await?;
     report(args, id)?;
-    if !gaps::lacks(&tenure, Feature::Records) {
-        warn_of_a_stranger(global, &tenure, &args.name, "nobody heard it. The name may be mistyped").await;
-    } else if nobody_leads(&tenure, &args.name).await {
+    if !gaps::lacks(&client, Feature::Records) {
+        warn_of_a_stranger(global, &client, &args.name, "nobody heard it. The name may be mistyped").await;
+    } else if nobody_leads(&client, &args.name).await {
         say(&format!("nobody leads {} now: maybe nobody heard it", args.name));
     }
     Ok(Exit::Success)

@@ -8,7 +8,7 @@ use std::time::Duration;
 use indicatif::{MultiProgress, ProgressBar, ProgressStyle};
 use rustix::process::{Pid, Signal, kill_process};
 use serde::Deserialize;
-use tenure::{Clock, StoreUrl, Tenure};
+use tenure::{Client, Clock, StoreUrl};
 use tokio::sync::mpsc;
 
 use crate::args::Global;
@@ -40,7 +40,7 @@ pub(super) async fn execute(global: &Global) -> Result<Exit, CommandError> {
         let message = "memory: is inside one process, and the demo has three; name another store, or none";
         return Err(CommandError::new(Exit::Usage, message));
     }
-    let promises = Tenure::open(store)?.capabilities();
+    let promises = Client::open(store)?.capabilities();
     let mut stage = DemoCandidates::raise(store, &global.namespace, &election)?;
     stage.say(&format!("Three processes stand in the election {election}, on {url}, with a ttl of 3 seconds."));
     let first = stage.next_elected(None).await?;

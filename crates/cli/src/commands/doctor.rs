@@ -4,7 +4,7 @@ use std::path::Path;
 
 use serde::Serialize;
 use tenure::store::Severity;
-use tenure::{Prediction, Tenure, Timing};
+use tenure::{Client, Prediction, Timing};
 
 use crate::args::{DoctorArgs, Global};
 use crate::duration::show;
@@ -25,11 +25,11 @@ struct DoctorLine {
 
 pub(super) async fn execute(global: &Global, args: &DoctorArgs) -> Result<Exit, CommandError> {
     let store = open_to_look(global);
-    let sees_death = store.as_ref().is_ok_and(|tenure| tenure.capabilities().sees_death);
+    let sees_death = store.as_ref().is_ok_and(|client| client.capabilities().sees_death);
     let mut checks = timing_checks(args, sees_death);
     checks.push(containment_check());
     match store {
-        Ok(tenure) => checks.extend(store_checks(&tenure).await),
+        Ok(client) => checks.extend(store_checks(&client).await),
         Err(failure) => checks.push(check("store", Severity::Bad, failure.message)),
     }
     let healthy = checks.iter().all(|check| check.verdict != word(Severity::Bad));
@@ -101,16 +101,16 @@ fn containment_check() -> DoctorLine {
     check("containment", verdict, detail)
 }
 
-async fn store_checks(tenure: &Tenure) -> Vec<DoctorLine> {
-    let capabilities = tenure.capabilities();
+async fn store_checks(client: &Client) -> Vec<DoctorLine> {
+    let capabilities = client.capabilities();
     let mut checks =
         vec![check("promise", Severity::Good, format!("{}: {}", capabilities.name, capabilities.statement))];
-    let messages = tenure.mailbox().map_or("the store keeps none; `send` is refused", |promises| promises.statement);
+    let messages = client.mailbox().map_or("the store keeps none; `send` is refused", |promises| promises.statement);
     checks.push(check("messages", Severity::Good, messages.to_owned()));
     let broadcasts =
-        tenure.pubsub().map_or("the store has none; `broadcast` is refused", |promises| promises.statement);
+        client.pubsub().map_or("the store has none; `broadcast` is refused", |promises| promises.statement);
     checks.push(check("broadcasts", Severity::Good, broadcasts.to_owned()));
-    match tenure.examine().await {
+    match client.examine().await {
         Ok(findings) => {
             checks.extend(findings.into_iter().map(|finding| check(finding.check, finding.severity, finding.detail)));
         }

@@ -2,7 +2,7 @@
 
 use std::io;
 
-use tenure::{Broadcast, ChannelName, Delivery, Election, EventKind};
+use tenure::{Broadcast, Candidacy, ChannelName, Delivery, EventKind};
 use tokio::sync::mpsc;
 
 use crate::args::{ElectArgs, Global};
@@ -20,8 +20,8 @@ pub(super) async fn execute(global: &Global, args: &ElectArgs) -> Result<Exit, C
     }
     let mut signals = Signals::listen()?;
     let _served = metrics::serve(&args.metrics)?;
-    let tenure = open_for(global, &args.name)?;
-    let election = candidacy.describe(&tenure, &args.name)?.start()?;
+    let client = open_for(global, &args.name)?;
+    let election = candidacy.describe(&client, &args.name)?.start()?;
     let mut events = election.events();
     let mut deliveries = deliveries(&election, &args.channel)?;
     let mut broadcasts = broadcasts(&election, &args.broadcasts)?;
@@ -76,7 +76,7 @@ enum BroadcastUpdate {
 }
 
 /// The broadcasts on all channels, one at a time.
-fn broadcasts(election: &Election, channels: &[String]) -> Result<mpsc::Receiver<BroadcastUpdate>, CommandError> {
+fn broadcasts(election: &Candidacy, channels: &[String]) -> Result<mpsc::Receiver<BroadcastUpdate>, CommandError> {
     let (sender, receiver) = mpsc::channel(1);
     for name in channels {
         let mut reader = election.broadcasts(name)?;
@@ -96,7 +96,7 @@ fn broadcasts(election: &Election, channels: &[String]) -> Result<mpsc::Receiver
 }
 
 /// The messages of all channels, one at a time.
-fn deliveries(election: &Election, channels: &[String]) -> Result<mpsc::Receiver<Delivery>, CommandError> {
+fn deliveries(election: &Candidacy, channels: &[String]) -> Result<mpsc::Receiver<Delivery>, CommandError> {
     let (sender, receiver) = mpsc::channel(1);
     for name in channels {
         let mut channel = election.channel(name)?;

@@ -7,7 +7,7 @@ use std::os::fd::AsFd;
 use std::path::Path;
 use std::time::Duration;
 
-use tenure::{Clock, Instant, Leadership, Tenure, Term, Timing, Work as LeaderWork};
+use tenure::{Client, Clock, Instant, Leadership, Term, Timing, Work as LeaderWork};
 
 use crate::exit::{CommandError, Exit};
 use crate::stderr_writer::say;
@@ -15,7 +15,7 @@ use crate::supervise::{CommandExit, CommandSpec, GuardReport, SpawnFailure, Supe
 
 /// A guard, and the command that it runs, if any.
 pub(super) struct Guarded {
-    tenure: Tenure,
+    client: Client,
     stdin: Stdin,
     timing: Timing,
     /// Variables that neither the guard nor its commands get.
@@ -69,14 +69,14 @@ pub(super) enum CommandUpdate {
 impl Guarded {
     /// Starts a guard. Neither it nor its commands get the `hidden` variables.
     pub(super) fn launch(
-        tenure: &Tenure,
+        client: &Client,
         stdin: Stdin,
         timing: Timing,
         hidden: Vec<OsString>,
     ) -> Result<Self, CommandError> {
-        let supervisor = launch(tenure, stdin, &hidden)?;
+        let supervisor = launch(client, stdin, &hidden)?;
         Ok(Self {
-            tenure: tenure.clone(),
+            client: client.clone(),
             stdin,
             timing,
             hidden,
@@ -163,7 +163,7 @@ impl Guarded {
                 GuardReport::GuardDied => {
                     let told = if self.work.is_some() { "; the command was ended with it" } else { "" };
                     say(&format!("the guard process was killed{told}"));
-                    self.supervisor = launch(&self.tenure, self.stdin, &self.hidden)?;
+                    self.supervisor = launch(&self.client, self.stdin, &self.hidden)?;
                     CommandUpdate::Cut
                 }
             });
@@ -283,7 +283,7 @@ fn holder(pid: u32) -> String {
 }
 
 /// What commands are told of the election they run in, besides the term.
-pub(super) fn env_for(election: &tenure::Election) -> Vec<(OsString, OsString)> {
+pub(super) fn env_for(election: &tenure::Candidacy) -> Vec<(OsString, OsString)> {
     let set = |name: &str, value: &str| (OsString::from(name), OsString::from(value));
     vec![set("TENURE_ELECTION", election.name().as_str()), set("TENURE_CANDIDATE", election.candidate().as_str())]
 }
@@ -302,13 +302,13 @@ pub(super) async fn reach(at: Option<Instant>) {
 }
 
 /// The very program that runs now, even when its file was replaced since.
-fn launch(tenure: &Tenure, stdin: Stdin, hidden: &[OsString]) -> Result<Supervisor, CommandError> {
+fn launch(client: &Client, stdin: Stdin, hidden: &[OsString]) -> Result<Supervisor, CommandError> {
     let program = Path::new("/proc/self/exe");
     let launched = match stdin {
-        Stdin::Own => Supervisor::launch(program, rustix::stdio::stdin(), tenure.life_line(), hidden),
+        Stdin::Own => Supervisor::launch(program, rustix::stdio::stdin(), client.life_line(), hidden),
         Stdin::Empty => {
             let empty = File::open("/dev/null");
-            empty.and_then(|empty| Supervisor::launch(program, empty.as_fd(), tenure.life_line(), hidden))
+            empty.and_then(|empty| Supervisor::launch(program, empty.as_fd(), client.life_line(), hidden))
         }
     };
     launched.map_err(|error| CommandError::new(Exit::Internal, format!("cannot start the guard process: {error}")))

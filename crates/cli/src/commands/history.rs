@@ -9,15 +9,15 @@ use crate::options::{open_to_look_for, store_shown};
 use crate::output::{TransitionLine, json_line, print, table};
 
 pub(super) async fn execute(global: &Global, args: &HistoryArgs) -> Result<Exit, CommandError> {
-    let tenure = open_to_look_for(global, &args.name)?;
-    let history = tenure.history(&args.name, args.limit.get()).await?;
-    gaps::tell(&tenure, &[Feature::History]);
+    let client = open_to_look_for(global, &args.name)?;
+    let history = client.history(&args.name, args.limit.get()).await?;
+    gaps::tell(&client, &[Feature::History]);
     let lines: Vec<TransitionLine> = history.iter().map(TransitionLine::from).collect();
     if args.json {
         print(|out| json_line(out, &lines))?;
     } else if lines.is_empty() {
         let (name, namespace, store) = (&args.name, &global.namespace, store_shown(global));
-        let is_unknown = gaps::lacks(&tenure, Feature::History);
+        let is_unknown = gaps::lacks(&client, Feature::History);
         let what = if is_unknown { "no history is kept of" } else { "nobody has ever led" };
         print(|out| writeln!(out, "{what} {name} in namespace {namespace} of {store}"))?;
     } else {

@@ -7,7 +7,7 @@ use std::time::{Duration, Instant};
 
 use tenure::cron::{JobReport, RunOutcome};
 use tenure::store::{Change, Feature, Observation, StoreErrorKind, Transition};
-use tenure::{Clock, Tenure};
+use tenure::{Client, Clock};
 
 use super::gaps;
 use super::status::{HEADINGS, Messages, messages, observe, row, shown, standings};
@@ -31,16 +31,16 @@ const MORE_HEADINGS: [&str; 2] = ["LAST CHANGE", "JOBS"];
 
 pub(super) async fn execute(global: &Global, name: Option<&str>) -> Result<Exit, CommandError> {
     let mut signals = Signals::listen()?;
-    let tenure = match name {
+    let client = match name {
         Some(name) => open_to_look_for(global, name)?,
         None => open_to_look(global)?,
     };
-    gaps::tell(&tenure, &[shown(name), &[Feature::History]].concat());
+    gaps::tell(&client, &[shown(name), &[Feature::History]].concat());
     // Listening begins before looking, so that nothing falls between the two.
-    let mut hints = tenure.hints();
+    let mut hints = client.hints();
     let mut known = Known::default();
     loop {
-        match look(&tenure, name, &mut known).await {
+        match look(&client, name, &mut known).await {
             Ok(rows) if !is_read(draw(&rows))? => return Ok(Exit::Success),
             Ok(_) => {}
             // Who watches wants to see how it goes on.
@@ -77,11 +77,11 @@ impl ElectionDetails {
     }
 }
 
-async fn look(tenure: &Tenure, name: Option<&str>, known: &mut Known) -> Result<Vec<Vec<String>>, CommandError> {
-    let observed = observe(tenure, name).await?;
+async fn look(client: &Client, name: Option<&str>, known: &mut Known) -> Result<Vec<Vec<String>>, CommandError> {
+    let observed = observe(client, name).await?;
     let (looked_at, counts) = match known.messages.take().filter(|(at, _)| at.elapsed() < DETAILS_EVERY) {
         Some(counted) => counted,
-        None => (Instant::now(), messages(tenure, name).await?),
+        None => (Instant::now(), messages(client, name).await?),
     };
     let standings = standings(observed, &counts, name.is_none());
     known.messages = Some((looked_at, counts));
@@ -92,7 +92,7 @@ async fn look(tenure: &Tenure, name: Option<&str>, known: &mut Known) -> Result<
         let term = seen.lease.as_ref().map(|lease| lease.leader.term);
         let is_current = |known: &ElectionDetails| known.term == term && known.looked_at.elapsed() < DETAILS_EVERY;
         if position < DETAILED_MAX && !details.get(name).is_some_and(is_current) {
-            details.insert(name.clone(), look_closer(tenure, name, seen).await?);
+            details.insert(name.clone(), look_closer(client, name, seen).await?);
         }
         let mut row = row(standing);
         row.extend(details.get(name).map(ElectionDetails::cells).unwrap_or_default());
@@ -102,9 +102,9 @@ async fn look(tenure: &Tenure, name: Option<&str>, known: &mut Known) -> Result<
     Ok(rows)
 }
 
-async fn look_closer(tenure: &Tenure, name: &str, seen: &Observation) -> Result<ElectionDetails, CommandError> {
-    let history = tenure.history(name, 4).await?;
-    let jobs = match tenure.jobs(name, 1).await {
+async fn look_closer(client: &Client, name: &str, seen: &Observation) -> Result<ElectionDetails, CommandError> {
+    let history = client.history(name, 4).await?;
+    let jobs = match client.jobs(name, 1).await {
         Ok(jobs) => count_of(&jobs),
         Err(tenure::Error::Store(error)) if error.kind() == StoreErrorKind::Unsupported => "-".to_owned(),
         Err(error) => return Err(error.into()),

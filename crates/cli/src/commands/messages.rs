@@ -1,7 +1,7 @@
 //! `tenure messages`: what waits for the leader, what was set aside, and putting it back.
 
 use serde::Serialize;
-use tenure::{MessageCount, MessageId, MessageState, Tenure};
+use tenure::{Client, MessageCount, MessageId, MessageState};
 
 use super::gaps;
 use crate::args::{Global, MessagesArgs};
@@ -38,13 +38,13 @@ pub(super) async fn execute(global: &Global, args: &MessagesArgs) -> Result<Exit
         .map(|text| text.parse().map_err(|error| CommandError::new(Exit::Usage, format!("{text:?}: {error}"))))
         .collect::<Result<_, _>>()?;
     let Some(name) = &args.name else { return count(global, args).await };
-    let tenure = open_to_look_for(global, name)?;
-    gaps::tell_of_messages(&tenure);
+    let client = open_to_look_for(global, name)?;
+    gaps::tell_of_messages(&client);
     if args.requeue_all || !ids.is_empty() {
-        return requeue(&tenure, name, args.json, (!args.requeue_all).then_some(&ids)).await;
+        return requeue(&client, name, args.json, (!args.requeue_all).then_some(&ids)).await;
     }
     let state = if args.aside { MessageState::DeadLetter } else { MessageState::Pending };
-    let messages = tenure.messages(name, state, args.limit.get()).await?;
+    let messages = client.messages(name, state, args.limit.get()).await?;
     let lines: Vec<MessageLine> = messages.iter().map(MessageLine::from).collect();
     if args.json {
         print(|out| json_line(out, &lines))?;
@@ -61,9 +61,9 @@ pub(super) async fn execute(global: &Global, args: &MessagesArgs) -> Result<Exit
 
 /// How many messages there are, and in which elections.
 async fn count(global: &Global, args: &MessagesArgs) -> Result<Exit, CommandError> {
-    let tenure = open_to_look(global)?;
-    gaps::tell_of_messages(&tenure);
-    let counts = tenure.message_counts(None).await?;
+    let client = open_to_look(global)?;
+    gaps::tell_of_messages(&client);
+    let counts = client.message_counts(None).await?;
     let shown = &counts[..counts.len().min(args.limit.get())];
     if args.json {
         let lines: Vec<CountLine<'_>> = shown.iter().map(CountLine::from).collect();
@@ -80,8 +80,8 @@ async fn count(global: &Global, args: &MessagesArgs) -> Result<Exit, CommandErro
     Ok(Exit::Success)
 }
 
-async fn requeue(tenure: &Tenure, name: &str, json: bool, ids: Option<&Vec<MessageId>>) -> Result<Exit, CommandError> {
-    let requeued = tenure.requeue(name, ids.map(Vec::as_slice)).await?;
+async fn requeue(client: &Client, name: &str, json: bool, ids: Option<&Vec<MessageId>>) -> Result<Exit, CommandError> {
+    let requeued = client.requeue(name, ids.map(Vec::as_slice)).await?;
     if json {
         print(|out| json_line(out, &RequeuedLine { election: name, requeued }))?;
     } else {

@@ -14,7 +14,7 @@ pub(super) async fn execute(global: &Global, args: &MigrateArgs) -> Result<Exit,
     let url: StoreUrl = address.parse().map_err(tenure::Error::from)?;
     if !matches!(url.scheme(), "postgres" | "postgresql") {
         // Says what is wrong with an address that no store understands.
-        drop(tenure::Tenure::open(address)?);
+        drop(tenure::Client::open(address)?);
         return nothing_to_do(url.scheme());
     }
     let migration = describe(&url, args).map_err(tenure::Error::from)?;

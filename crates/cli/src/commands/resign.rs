@@ -28,25 +28,25 @@ const UNKNOWN_LINE: Duration = Duration::from_secs(3);
 
 pub(super) async fn execute(global: &Global, args: &ResignArgs) -> Result<Exit, CommandError> {
     let to = args.to.as_ref().map(CandidateId::new).transpose().map_err(tenure::Error::from)?;
-    let tenure = open_to_look_for(global, &args.name)?;
-    let mut hints = tenure.hints();
-    let before = tenure.observe(&args.name).await?;
+    let client = open_to_look_for(global, &args.name)?;
+    let mut hints = client.hints();
+    let before = client.observe(&args.name).await?;
     let started = Instant::now();
     let Some(old) = &before.lease else { return Err(nobody_leads(&args.name)) };
     if to.as_ref() == Some(&old.leader.candidate) {
         report(args, &old.leader, &before, started.elapsed())?;
         return Ok(Exit::Success);
     }
-    let knows_the_line = !tenure.capabilities().lacks.contains(&Feature::StandBys);
+    let knows_the_line = !client.capabilities().lacks.contains(&Feature::StandBys);
     if let Some(to) = to.as_ref().filter(|_| knows_the_line) {
         check_stands_by(&args.name, to, &before)?;
     }
     let asked_for = to.clone();
-    if !tenure.request_handover(&args.name, to).await? {
+    if !client.request_handover(&args.name, to).await? {
         return Err(nobody_leads(&args.name));
     }
     loop {
-        let seen = tenure.observe(&args.name).await?;
+        let seen = client.observe(&args.name).await?;
         let term_now = seen.lease.as_ref().map(|lease| lease.leader.term);
         let took = started.elapsed();
         // Where nobody knows who stands by, somebody who does is given the time to take over.

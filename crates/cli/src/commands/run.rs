@@ -2,7 +2,7 @@
 
 use std::ffi::OsString;
 
-use tenure::{Anomaly, Clock, Election, ElectionError, Event, EventKind, Events, Instant, Leader, Term};
+use tenure::{Anomaly, Candidacy, Clock, ElectionError, Event, EventKind, Events, Instant, Leader, Term};
 
 use super::backoff::Backoff;
 use super::event_printer::EventPrinter;
@@ -46,9 +46,9 @@ pub(super) async fn carry_out(global: &Global, candidate: &CandidateArgs, plan: 
     let timing = candidacy.timing;
     let mut signals = Signals::listen()?;
     let _served = metrics::serve(&plan.report.metrics)?;
-    let tenure = open_for(global, &plan.name)?;
-    let guarded = Guarded::launch(&tenure, Stdin::Own, timing, credentials(global, &plan.environment))?;
-    let described = candidacy.describe(&tenure, &plan.name)?;
+    let client = open_for(global, &plan.name)?;
+    let guarded = Guarded::launch(&client, Stdin::Own, timing, credentials(global, &plan.environment))?;
+    let described = candidacy.describe(&client, &plan.name)?;
     let described = match &plan.purpose {
         RunPurpose::Lead { .. } => described,
         RunPurpose::Lock(wait) if wait.ends_with_an_answer() => described.as_lock().without_standing_by(),
@@ -77,7 +77,7 @@ pub(super) async fn carry_out(global: &Global, candidate: &CandidateArgs, plan: 
 struct RunSession<'a> {
     printer: EventPrinter,
     plan: RunPlan,
-    election: &'a Election,
+    election: &'a Candidacy,
     guarded: Guarded,
     /// The term that leads, as far as was told, and the newest trust in it.
     leading: Option<(Term, TrustDeadlines)>,

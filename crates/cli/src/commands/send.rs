@@ -5,7 +5,7 @@ use std::io::Read;
 use serde::Serialize;
 use tenure::store::Observation;
 use tenure::store::mailbox::MAX_PAYLOAD;
-use tenure::{ChannelName, MessageId, Sender, Tenure};
+use tenure::{ChannelName, Client, MessageId, Sender};
 
 use super::gaps;
 use crate::args::{Global, SendArgs};
@@ -23,24 +23,24 @@ struct SentLine<'a> {
 }
 
 pub(super) async fn execute(global: &Global, args: &SendArgs) -> Result<Exit, CommandError> {
-    let (tenure, payload) = prepare(global, args)?;
-    let id = tenure.send_json(&args.name, &args.channel, &payload).await?;
+    let (client, payload) = prepare(global, args)?;
+    let id = client.send_json(&args.name, &args.channel, &payload).await?;
     report(args, id)?;
-    if gaps::keeps_messages(&tenure) {
+    if gaps::keeps_messages(&client) {
         let kept = "the message waits until somebody leads it. If the name is mistyped, `tenure messages` lists where \
                     messages wait";
-        warn_of_a_stranger(global, &tenure, &args.name, kept).await;
-    } else if nobody_leads(&tenure, &args.name).await {
-        let store = tenure.capabilities().name;
+        warn_of_a_stranger(global, &client, &args.name, kept).await;
+    } else if nobody_leads(&client, &args.name).await {
+        let store = client.capabilities().name;
         say(&format!("nobody leads {} now, and the {store} store keeps no messages: maybe nobody got it", args.name));
     }
     Ok(Exit::Success)
 }
 
 /// Says that an election is not known to the store, where stores know such things: its name may be mistyped.
-pub(super) async fn warn_of_a_stranger(global: &Global, tenure: &Tenure, name: &str, what_now: &str) {
+pub(super) async fn warn_of_a_stranger(global: &Global, client: &Client, name: &str, what_now: &str) {
     // What was asked for is done: that it cannot be told who is there is no failure.
-    let Ok(seen) = tenure.observe(name).await else { return };
+    let Ok(seen) = client.observe(name).await else { return };
     if seen == Observation::default() {
         let (namespace, store) = (&global.namespace, store_shown(global));
         say(&format!("nobody has ever stood in {name} in namespace {namespace} of {store}: {what_now}"));
@@ -48,20 +48,20 @@ pub(super) async fn warn_of_a_stranger(global: &Global, tenure: &Tenure, name: &
 }
 
 /// Whether nobody leads, as far as is known.
-pub(super) async fn nobody_leads(tenure: &Tenure, name: &str) -> bool {
-    tenure.observe(name).await.is_ok_and(|seen| seen.lease.is_none())
+pub(super) async fn nobody_leads(client: &Client, name: &str) -> bool {
+    client.observe(name).await.is_ok_and(|seen| seen.lease.is_none())
 }
 
 /// Checks what is to be sent before anything is opened.
-pub(super) fn prepare(global: &Global, args: &SendArgs) -> Result<(Tenure, String), CommandError> {
+pub(super) fn prepare(global: &Global, args: &SendArgs) -> Result<(Client, String), CommandError> {
     ChannelName::new(&args.channel).map_err(tenure::Error::from)?;
     let sender = args.sender.as_ref().map(Sender::new).transpose().map_err(tenure::Error::from)?;
     let payload = if args.payload == "-" { from_stdin()? } else { args.payload.clone() };
-    let mut tenure = open_for(global, &args.name)?;
+    let mut client = open_for(global, &args.name)?;
     if let Some(sender) = sender {
-        tenure = tenure.sender(sender);
+        client = client.sender(sender);
     }
-    Ok((tenure, payload))
+    Ok((client, payload))
 }
 
 /// Tells under which id it went out.

@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 
 use tenure::store::{Feature, Observation};
-use tenure::{CandidateId, Tenure};
+use tenure::{CandidateId, Client};
 
 use super::{gaps, live};
 use crate::args::{Global, StatusArgs};
@@ -31,21 +31,21 @@ pub(super) async fn execute(global: &Global, args: &StatusArgs) -> Result<Exit, 
     }
     let asked_about = args.leads.as_ref().map(CandidateId::new).transpose().map_err(tenure::Error::from)?;
     let name = args.name.as_deref();
-    let tenure = match name {
+    let client = match name {
         Some(name) => open_to_look_for(global, name)?,
         None => open_to_look(global)?,
     };
-    let observed = observe(&tenure, name).await?;
+    let observed = observe(&client, name).await?;
     // Whether one candidate leads is known everywhere.
     if args.leads.is_none() {
-        gaps::tell(&tenure, shown(name));
+        gaps::tell(&client, shown(name));
     }
-    let standings = standings(observed, &messages(&tenure, name).await?, name.is_none());
+    let standings = standings(observed, &messages(&client, name).await?, name.is_none());
     if args.json {
         let lines: Vec<StatusLine> = standings.iter().map(line).collect();
         print(|out| json_line(out, &lines))?;
     } else if standings.is_empty() {
-        let what = if gaps::lacks(&tenure, Feature::Records) { "no elections are listed" } else { "no elections" };
+        let what = if gaps::lacks(&client, Feature::Records) { "no elections are listed" } else { "no elections" };
         print(|out| writeln!(out, "{what} in namespace {} of {}", global.namespace, store_shown(global)))?;
     } else {
         let rows: Vec<Vec<String>> = standings.iter().map(row).collect();
@@ -64,19 +64,19 @@ pub(super) fn shown(name: Option<&str>) -> &'static [Feature] {
 }
 
 /// One election, or all that ever had a candidate.
-pub(super) async fn observe(tenure: &Tenure, name: Option<&str>) -> Result<Vec<(String, Observation)>, CommandError> {
+pub(super) async fn observe(client: &Client, name: Option<&str>) -> Result<Vec<(String, Observation)>, CommandError> {
     match name {
-        Some(name) => Ok(vec![(name.to_owned(), tenure.observe(name).await?)]),
-        None => Ok(tenure.observe_all().await?.into_iter().map(|(name, seen)| (name.to_string(), seen)).collect()),
+        Some(name) => Ok(vec![(name.to_owned(), client.observe(name).await?)]),
+        None => Ok(client.observe_all().await?.into_iter().map(|(name, seen)| (name.to_string(), seen)).collect()),
     }
 }
 
 /// How many messages wait, in one election or in all.
-pub(super) async fn messages(tenure: &Tenure, name: Option<&str>) -> Result<Messages, CommandError> {
-    if !gaps::keeps_messages(tenure) {
+pub(super) async fn messages(client: &Client, name: Option<&str>) -> Result<Messages, CommandError> {
+    if !gaps::keeps_messages(client) {
         return Ok(None);
     }
-    let counts = tenure.message_counts(name).await?;
+    let counts = client.message_counts(name).await?;
     Ok(Some(counts.into_iter().map(|count| (count.election.to_string(), (count.waiting, count.aside))).collect()))
 }
 

@@ -6,7 +6,7 @@ use std::time::Duration;
 
 use serde::Serialize;
 use tenure::store::{Change, Feature, Observation, Transition};
-use tenure::{Clock, Tenure};
+use tenure::{Client, Clock};
 
 use super::gaps;
 use super::status::observe;
@@ -38,23 +38,23 @@ type KnownLeader = Option<(String, Option<u64>)>;
 
 pub(super) async fn execute(global: &Global, args: &WatchArgs) -> Result<Exit, CommandError> {
     let mut signals = Signals::listen()?;
-    let tenure = match &args.name {
+    let client = match &args.name {
         Some(name) => open_to_look_for(global, name)?,
         None => open_to_look(global)?,
     };
     // Listening begins before looking, so that nothing falls between the two.
-    let mut hints = tenure.hints();
+    let mut hints = client.hints();
     let mut known: BTreeMap<String, KnownLeader> = BTreeMap::new();
-    let mut observed = observe(&tenure, args.name.as_deref()).await?;
+    let mut observed = observe(&client, args.name.as_deref()).await?;
     let asked: &[Feature] = &[Feature::Records, Feature::History];
-    gaps::tell(&tenure, if args.name.is_some() { &asked[1..] } else { asked });
+    gaps::tell(&client, if args.name.is_some() { &asked[1..] } else { asked });
     loop {
         for (name, seen) in &observed {
             let now = leader_of(seen);
             if known.get(name) != Some(&now) {
                 let ended = match known.get(name).cloned().flatten() {
                     Some((candidate, term)) => {
-                        let reason = reason(&tenure, name, term).await;
+                        let reason = reason(&client, name, term).await;
                         Some(EndedLeadership { candidate, term, reason })
                     }
                     None => None,
@@ -68,9 +68,9 @@ pub(super) async fn execute(global: &Global, args: &WatchArgs) -> Result<Exit, C
         tokio::select! {
             signal = signals.end() => return Ok(Exit::Signalled(signal)),
             _ = hints.recv() => while hints.try_recv().is_ok() {},
-            () = tokio::time::sleep(next_look(&observed, tenure.capabilities().pushes)) => {}
+            () = tokio::time::sleep(next_look(&observed, client.capabilities().pushes)) => {}
         }
-        match observe(&tenure, args.name.as_deref()).await {
+        match observe(&client, args.name.as_deref()).await {
             Ok(seen) => observed = seen,
             // Who watches wants to see how it goes on.
             Err(failure) => {
@@ -96,9 +96,9 @@ fn leader_of(seen: &Observation) -> KnownLeader {
 }
 
 /// Why a leadership ended, if the store has written it down.
-async fn reason(tenure: &Tenure, election: &str, term: Option<u64>) -> Option<String> {
+async fn reason(client: &Client, election: &str, term: Option<u64>) -> Option<String> {
     const NEWEST: usize = 16;
-    let history = tenure.history(election, NEWEST).await.ok()?;
+    let history = client.history(election, NEWEST).await.ok()?;
     let is_it = |change: &&Transition| change.change == Change::Lost && Some(change.term.get()) == term;
     history.iter().find(is_it).map(|change| change.reason.clone())
 }

@@ -5,7 +5,7 @@ use std::process::Stdio;
 
 use rustix::process::Signal;
 use serde_json::{Value, json};
-use tenure::{ChannelName, MessageState, Tenure};
+use tenure::{ChannelName, Client, MessageState};
 use tenure_testkit::eventually;
 use tenure_testkit::running::{FinishedProcess, RunningProcess};
 use tenure_testkit::scenario::{ELECTION, Scenario};
@@ -116,7 +116,7 @@ fn a_message_may_come_from_standard_input() {
 fn what_was_set_aside_is_shown_and_put_back() {
     let scenario = scenario();
     let id = send(&scenario, "refresh", r#""cannot be handled""#);
-    let tenure = Tenure::open(&scenario.store()).unwrap();
+    let tenure = Client::open(&scenario.store()).unwrap();
     let refuse = |_| Err("no such\ntable");
     let builder = tenure.election(ELECTION).unwrap().max_attempts(1);
     let election = builder.on_message(ChannelName::new("refresh").unwrap(), refuse).start().unwrap();
@@ -169,7 +169,7 @@ fn messages_make_no_election_and_keep_to_their_namespace() {
     assert_eq!((&status[0]["term"], &status[0]["messages_waiting"]), (&Value::Null, &json!(1)), "{status}");
     assert_eq!(elsewhere, json!([]));
     assert_eq!(scenario.json(&["--namespace", "other", "messages", ELECTION, "--json"]), json!([]));
-    let tenure = Tenure::open(&scenario.store()).unwrap();
+    let tenure = Client::open(&scenario.store()).unwrap();
     let runtime = tokio::runtime::Builder::new_current_thread().build().unwrap();
     assert_eq!(runtime.block_on(tenure.messages(ELECTION, MessageState::Pending, 10)).unwrap().len(), 1);
 }

@@ -32,9 +32,9 @@ use super::config::PostgresConfig;
 /// Elections in a table of PostgreSQL.
 ///
 /// ```no_run
-/// use tenure::Tenure;
+/// use tenure::Client;
 ///
-/// let tenure = Tenure::open("postgres://app@db.example/shop")?;
+/// let client = Client::open("postgres://app@db.example/shop")?;
 /// # Ok::<(), tenure::Error>(())
 /// ```
 pub struct PostgresStore {

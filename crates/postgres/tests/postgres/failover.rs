@@ -3,7 +3,7 @@
 use std::process::Command;
 use std::time::Duration;
 
-use tenure::{ElectionError, EventKind, Tenure, Timing};
+use tenure::{Client, ElectionError, EventKind, Timing};
 use tenure_core::{Anomaly, RenewReply};
 use tenure_testkit::postgres::{PostgresServer, Standby, StopMode};
 
@@ -66,9 +66,9 @@ async fn who_has_seen_a_higher_term_does_not_trust_a_restored_backup() {
     copy(&data, &backup);
     server.restart();
 
-    let tenure = Tenure::open(&server.url_as(APP, PASSWORD)).unwrap();
+    let client = Client::open(&server.url_as(APP, PASSWORD)).unwrap();
     let timing = Timing::from_ttl(Duration::from_secs(2)).unwrap();
-    let election = tenure.election("e").unwrap().timing(timing).start().unwrap();
+    let election = client.election("e").unwrap().timing(timing).start().unwrap();
     let first = election.elected().await.unwrap().term();
     election.resign().await.unwrap();
     let second = until("another term", async || election.leadership().filter(|now| now.term() > first)).await.term();

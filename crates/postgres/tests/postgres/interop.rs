@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use tenure::Tenure;
+use tenure::Client;
 use tenure::store::postgres::Migration;
 use tenure::store::{Change, StoreErrorKind};
 use tenure_core::WriteOutcome;
@@ -108,8 +108,8 @@ async fn a_candidate_looks_again_soon_after_a_foreign_leader_and_takes_over_when
     let held = candidate.held().await;
     assert!(held.remaining <= Duration::from_millis(300), "nobody tells it: {held:?}");
 
-    let tenure = Tenure::open(&place.url()).unwrap();
-    let election = tenure.election("e").unwrap().start().unwrap();
+    let client = Client::open(&place.url()).unwrap();
+    let election = client.election("e").unwrap().start().unwrap();
     until("a candidate that stands by", async || {
         candidate
             .observe()

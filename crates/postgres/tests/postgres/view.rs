@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use tenure::Tenure;
+use tenure::Client;
 use tenure::store::Change;
 use tenure::store::postgres::Migration;
 use tenure_testkit::postgres::SqlSession;
@@ -43,8 +43,8 @@ async fn a_row_that_is_deleted_by_hand_ends_a_foreign_leadership_and_nothing_els
 #[tokio::test]
 async fn a_row_of_ours_that_is_deleted_by_hand_is_handed_over_and_two_never_lead() {
     let place = place().await;
-    let tenure = Tenure::open(&place.url()).unwrap();
-    let election = tenure.election("e").unwrap().start().unwrap();
+    let client = Client::open(&place.url()).unwrap();
+    let election = client.election("e").unwrap().start().unwrap();
     let first = election.elected().await.unwrap();
     let mut owner = owner(&place);
     owner.run("DELETE FROM leader_election").unwrap();

@@ -4,7 +4,7 @@ use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use tenure::store::{Interest, StoreErrorKind};
-use tenure::{Store, StoreError, Tenure};
+use tenure::{Client, Store, StoreError};
 use tenure_core::{Term, WriteOutcome};
 use tenure_testkit::bound::within;
 use tenure_testkit::redis::{Flavour, RedisOptions, RedisServer};
@@ -107,8 +107,8 @@ async fn rights_that_are_given_later_need_no_new_handle() {
 #[tokio::test]
 async fn without_the_right_to_subscribe_a_resignation_is_found_by_looking() {
     let (server, _store) = server_without("+subscribe");
-    let tenures = [0, 1].map(|_| Tenure::open(&server.url_as(USER, PASSWORD)).unwrap());
-    let start = |tenure: &Tenure| tenure.election("e").unwrap().start().unwrap();
+    let tenures = [0, 1].map(|_| Client::open(&server.url_as(USER, PASSWORD)).unwrap());
+    let start = |client: &Client| client.election("e").unwrap().start().unwrap();
     let leader = start(&tenures[0]);
     until("a leader", async || leader.is_leader().then_some(())).await;
     let follower = start(&tenures[1]);

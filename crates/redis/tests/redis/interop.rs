@@ -3,7 +3,7 @@
 use std::time::{Duration, Instant};
 
 use tenure::store::{Change, Severity, StoreErrorKind};
-use tenure::{Tenure, Timing};
+use tenure::{Client, Timing};
 use tenure_core::WriteOutcome;
 use tenure_testkit::bound::within;
 use tenure_testkit::redis::RedisServer;
@@ -58,10 +58,10 @@ async fn a_foreign_leader_that_releases_is_followed_long_before_its_lease_would_
     for_each_make(async |table| {
         let mut foreigner = table.foreigner("foreign", TTL);
         assert!(foreigner.acquires());
-        let tenures = [0, 1].map(|_| Tenure::open(&table.url()).unwrap());
+        let tenures = [0, 1].map(|_| Client::open(&table.url()).unwrap());
         let timing = Timing::from_ttl(Duration::from_secs(3)).unwrap();
-        let candidates = tenures.each_ref().map(|tenure| {
-            let candidacy = tenure.election(table.election).unwrap().timing(timing);
+        let candidates = tenures.each_ref().map(|client| {
+            let candidacy = client.election(table.election).unwrap().timing(timing);
             candidacy.start().unwrap()
         });
         let observer = table.candidate("observer");
@@ -281,8 +281,8 @@ async fn a_foreign_take_over_is_told_to_whoever_watches_everything() {
 #[tokio::test]
 async fn a_lock_is_shared_with_those_who_put_lock_before_its_name() {
     let server = RedisServer::start();
-    let tenure = Tenure::open(&format!("{}?key_pattern=lock:{{name}}", server.url())).unwrap();
-    let lock = || tenure.lock("order-42").unwrap().timing(Timing::from_ttl(Duration::from_secs(3)).unwrap());
+    let client = Client::open(&format!("{}?key_pattern=lock:{{name}}", server.url())).unwrap();
+    let lock = || client.lock("order-42").unwrap().timing(Timing::from_ttl(Duration::from_secs(3)).unwrap());
     let mut foreigner = RedisForeigner::new(&server, "lock:order-42", "0123456789abcdef", TTL);
     assert!(foreigner.acquires());
     assert!(lock().try_acquire().await.unwrap().is_none());

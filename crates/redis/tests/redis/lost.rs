@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use tenure::{Event, EventKind, Tenure, Timing};
+use tenure::{Client, Event, EventKind, Timing};
 use tenure_testkit::bound::within;
 use tenure_testkit::proxy::{Direction, Proxy, ProxyFault};
 use tenure_testkit::redis::RedisServer;
@@ -59,9 +59,9 @@ async fn a_server_that_answers_nonsense_is_asked_less_and_less_often() {
     // Nobody ever had this term. Whoever campaigns is answered nonsense, and whoever resigns is not.
     server.command(&["SET", LEASE, "somebody", "PX", "600000"]);
     server.command(&["HSET", ELECTION, "holder", "somebody", "term", "0", "since", "1"]);
-    let tenure = Tenure::open(&server.url()).unwrap();
+    let client = Client::open(&server.url()).unwrap();
     let timing = Timing::from_ttl(Duration::from_secs(2)).unwrap();
-    let election = tenure.election("e").unwrap().timing(timing).start().unwrap();
+    let election = client.election("e").unwrap().timing(timing).start().unwrap();
     let mut events = election.events();
     let is_error = |event: &Event| matches!(event.kind, EventKind::Error { .. });
     let mut count = 0;
@@ -107,4 +107,4 @@ async fn a_server_that_comes_back_finds_no_queue() {
 }
 
 const LEASE: &str = "tenure:default:e";
-const ELECTION: &str = "{tenure:default:e}:election";
+const ELECTION: &str = "{client:default:e}:election";

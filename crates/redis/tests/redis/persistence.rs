@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use tenure::{ElectionError, EventKind, Events, Tenure, Timing};
+use tenure::{Client, ElectionError, EventKind, Events, Timing};
 use tenure_core::Anomaly;
 use tenure_testkit::redis::{RedisOptions, RedisServer};
 use tenure_testkit::scratch::Scratch;
@@ -83,7 +83,7 @@ async fn a_lease_whose_record_was_evicted_runs_out_as_if_it_were_foreign() {
     let (leader, follower) = (StoreCandidate::new(&store, "e", "leader"), StoreCandidate::new(&store, "e", "follower"));
     let term = leader.granted().await;
     // What a policy that spares no key does.
-    server.command(&["DEL", "{tenure:default:e}:election"]);
+    server.command(&["DEL", "{client:default:e}:election"]);
 
     assert_eq!(leader.has_lost(term).await, None);
     let seen = follower.held().await.leader.unwrap();
@@ -98,10 +98,10 @@ async fn terms_of_a_server_that_lost_its_data_and_its_time_are_refused() {
     let scratch = Scratch::new();
     let clock = FakeWallClock::at(scratch.path().join("clock"));
     let server = RedisServer::start_with(RedisOptions::default().wall_clock(&clock));
-    let tenures = [0, 1].map(|_| Tenure::open(&server.url()).unwrap());
+    let tenures = [0, 1].map(|_| Client::open(&server.url()).unwrap());
     let timing = Timing::from_ttl(Duration::from_secs(2)).unwrap();
-    let [first, second] = tenures.each_ref().map(|tenure| {
-        let election = tenure.election("e").unwrap().timing(timing).start().unwrap();
+    let [first, second] = tenures.each_ref().map(|client| {
+        let election = client.election("e").unwrap().timing(timing).start().unwrap();
         let events = election.events();
         (election, events)
     });

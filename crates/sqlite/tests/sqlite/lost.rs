@@ -7,7 +7,7 @@ use std::time::{Duration, Instant};
 use rustix::process::Signal;
 use tenure::store::sqlite::SqliteStore;
 use tenure::store::{StoreError, StoreErrorKind};
-use tenure::{Election, Tenure, Timing};
+use tenure::{Candidacy, Client, Timing};
 use tenure_core::CampaignReply;
 
 use crate::support::{Other, PATIENCE, SqliteCandidate, place};
@@ -181,9 +181,9 @@ async fn somebody_leads_again_soon_after_a_file_was_lost_and_terms_grow() {
     }
 }
 
-fn candidate(path: &Path) -> Election {
-    let tenure = Tenure::with_store(SqliteStore::open(path).unwrap()).unwrap();
-    tenure.election("e").unwrap().timing(Timing::default()).start().unwrap()
+fn candidate(path: &Path) -> Candidacy {
+    let client = Client::with_store(SqliteStore::open(path).unwrap()).unwrap();
+    client.election("e").unwrap().timing(Timing::default()).start().unwrap()
 }
 
 /// Campaigns until it succeeds.

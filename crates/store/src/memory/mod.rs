@@ -26,11 +26,11 @@ use crate::{
 /// Keeps elections in memory. Clones share them, so several candidates of one process can meet.
 ///
 /// ```
-/// use tenure::{MemoryStore, Tenure};
+/// use tenure::{MemoryStore, Client};
 ///
 /// let store = MemoryStore::new();
-/// let one = Tenure::with_store(store.clone())?;
-/// let other = Tenure::with_store(store)?;
+/// let one = Client::with_store(store.clone())?;
+/// let other = Client::with_store(store)?;
 /// # Ok::<(), tenure::Error>(())
 /// ```
 #[derive(Debug, Clone)]

@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use tenure::{Error, Tenure};
+use tenure::{Client, Error};
 use tenure_testkit::place::TestPlace;
 use tenure_testkit::stores::Backend;
 
@@ -18,7 +18,7 @@ pub(crate) fn case_18_a_forked_child_never_leads_and_never_waits(store: &dyn Bac
 }
 
 fn never_leads_and_never_waits(place: &TestPlace) -> Result<(), Error> {
-    let tenure = Tenure::open(&place.url())?;
+    let tenure = Client::open(&place.url())?;
     let election = tenure.election("x")?.start()?;
     let leadership = election.wait_elected()?;
     let work = leadership.begin_work();
@@ -56,7 +56,7 @@ pub(crate) fn case_18_dropping_what_a_forked_child_inherited_changes_nothing_for
 }
 
 fn dropping_changes_nothing(place: &TestPlace) -> Result<(), Error> {
-    let tenure = Tenure::open(&place.url())?;
+    let tenure = Client::open(&place.url())?;
     let election = tenure.election("x")?.start()?;
     let leadership = election.wait_elected()?;
     let inherited = std::cell::RefCell::new(Some((election, leadership.begin_work())));

@@ -17,17 +17,17 @@ use crate::shared::Shared;
 use crate::store::Broadcast;
 
 /// What is broadcast to all candidates of an election on one channel, as this candidate hears it. Made by
-/// [`Election::broadcasts`](crate::Election::broadcasts).
+/// [`Candidacy::broadcasts`](crate::Candidacy::broadcasts).
 ///
 /// Every reader gets every broadcast, whether or not its candidate leads. At most a thousand wait to be read; beyond that
 /// the oldest are dropped, which is [reported](crate::ElectionError::BroadcastsMissed).
 ///
 /// ```
-/// # let tenure = tenure::Tenure::open("memory:")?;
-/// let election = tenure.election("nightly-report")?.start()?;
+/// # let client = tenure::Client::open("memory:")?;
+/// let election = client.election("nightly-report")?.start()?;
 /// let mut reloads = election.broadcasts("reload")?;
 /// reloads.listening_blocking();
-/// tenure.broadcast_blocking("nightly-report", "reload", &["prices"])?;
+/// client.broadcast_blocking("nightly-report", "reload", &["prices"])?;
 ///
 /// let heard = reloads.next_blocking().expect("the election has not been stopped");
 /// let tables: Vec<String> = heard.json()?;

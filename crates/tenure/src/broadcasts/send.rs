@@ -6,12 +6,12 @@ use serde::Serialize;
 use tenure_core::ChannelName;
 
 use crate::blocking::block_on;
+use crate::client::Client;
 use crate::error::Error;
 use crate::messages::{SENDING_LIMIT, checked_json, send_until_known, written_json};
 use crate::store::{Broadcast, MessageId, PubSub, PubSubPromises, Store, StoreError, StoreErrorKind};
-use crate::tenure::Tenure;
 
-impl Tenure {
+impl Client {
     /// Tells all candidates of an election something, those of this process included. Returns when the store has taken it,
     /// whether or not anybody listens.
     ///
@@ -28,12 +28,12 @@ impl Tenure {
     /// ```
     /// # #[tokio::main(flavor = "current_thread")]
     /// # async fn main() -> Result<(), tenure::Error> {
-    /// let tenure = tenure::Tenure::open("memory:")?;
-    /// let election = tenure.election("nightly-report")?.start()?;
+    /// let client = tenure::Client::open("memory:")?;
+    /// let election = client.election("nightly-report")?.start()?;
     /// let mut reloads = election.broadcasts("reload")?;
     /// reloads.listening().await;
     ///
-    /// let id = tenure.broadcast("nightly-report", "reload", "prices").await?;
+    /// let id = client.broadcast("nightly-report", "reload", "prices").await?;
     /// let heard = reloads.next().await.expect("the election has not been stopped");
     /// assert_eq!((heard.id, &*heard.payload), (id, r#""prices""#));
     /// # Ok(())

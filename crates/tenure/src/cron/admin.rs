@@ -6,11 +6,11 @@ use tenure_core::JobName;
 use tenure_core::cron::{JobOrder, JobReport};
 
 use crate::blocking::block_on;
+use crate::client::Client;
 use crate::error::Error;
 use crate::store::{JobLedger, Store, StoreError, StoreErrorKind};
-use crate::tenure::Tenure;
 
-impl Tenure {
+impl Client {
     /// The jobs an election has or had, in order of their names, each with its latest runs, the newest first. Cancel safe.
     ///
     /// # Errors

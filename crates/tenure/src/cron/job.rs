@@ -11,7 +11,7 @@ use super::zone;
 use crate::error::Error;
 
 /// Something to do by the calendar, once across all candidates of an election. Give it to
-/// [`ElectionBuilder::job`](crate::ElectionBuilder::job).
+/// [`CandidacyBuilder::job`](crate::CandidacyBuilder::job).
 ///
 /// ```
 /// use std::time::Duration;

@@ -15,7 +15,7 @@ use crate::callback::{Callback, CallbackResult};
 use crate::error::Error;
 use crate::leadership::Work;
 
-/// Jobs and their handlers, to [replace](crate::Election::set_jobs) those of a candidacy.
+/// Jobs and their handlers, to [replace](crate::Candidacy::set_jobs) those of a candidacy.
 #[derive(Clone, Default)]
 #[must_use = "jobs are given to Election::set_jobs"]
 pub struct Jobs(pub(crate) Vec<(Job, Callback<JobRun>)>);
@@ -26,13 +26,13 @@ impl Jobs {
         Self::default()
     }
 
-    /// With another job, as [`ElectionBuilder::job`](crate::ElectionBuilder::job).
+    /// With another job, as [`CandidacyBuilder::job`](crate::CandidacyBuilder::job).
     pub fn job<R: CallbackResult>(mut self, job: Job, handler: impl Fn(JobRun) -> R + Send + Sync + 'static) -> Self {
         self.0.push((job, Callback::sync(handler)));
         self
     }
 
-    /// With another job, as [`ElectionBuilder::job_async`](crate::ElectionBuilder::job_async).
+    /// With another job, as [`CandidacyBuilder::job_async`](crate::CandidacyBuilder::job_async).
     pub fn job_async<F>(mut self, job: Job, handler: impl Fn(JobRun) -> F + Send + Sync + 'static) -> Self
     where
         F: Future<Output: CallbackResult> + Send + 'static,

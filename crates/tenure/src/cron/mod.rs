@@ -9,12 +9,12 @@
 //!
 //! # Example
 //! ```
-//! use tenure::Tenure;
+//! use tenure::Client;
 //! use tenure::cron::Job;
 //! # let (sender, receiver) = std::sync::mpsc::channel();
 //!
-//! let tenure = Tenure::open("memory:")?; // sqlite:PATH lets the processes of one machine share the jobs
-//! let election = tenure
+//! let client = Client::open("memory:")?; // sqlite:PATH lets the processes of one machine share the jobs
+//! let election = client
 //!     .election("housekeeping")?
 //!     .job(Job::new("sweep", "* * * * * *")?, move |run| {
 //!         println!("{} is due, under term {}", run.job(), run.term());

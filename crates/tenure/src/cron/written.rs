@@ -16,12 +16,12 @@ const DISABLED: &str = " (disabled)";
 /// ```
 /// # #[tokio::main(flavor = "current_thread")] async fn main() -> Result<(), tenure::Error> {
 /// use tenure::cron::{Job, Tick, WrittenSchedule};
-/// use tenure::Tenure;
+/// use tenure::Client;
 ///
-/// let tenure = Tenure::open("memory:")?;
-/// let election = tenure.election("reports")?.job(Job::new("nightly", "0 4 * * *")?.enabled(false), |_| ()).start()?;
-/// # while tenure.jobs("reports", 1).await?.is_empty() { tokio::task::yield_now().await; }
-/// let jobs = tenure.jobs("reports", 1).await?;
+/// let client = Client::open("memory:")?;
+/// let election = client.election("reports")?.job(Job::new("nightly", "0 4 * * *")?.enabled(false), |_| ()).start()?;
+/// # while client.jobs("reports", 1).await?.is_empty() { tokio::task::yield_now().await; }
+/// let jobs = client.jobs("reports", 1).await?;
 /// let written = WrittenSchedule::of(&jobs[0]);
 /// assert_eq!((written.text(), written.is_enabled()), ("0 4 * * * UTC", false));
 /// assert_eq!(written.next_after(Tick::from_unix_s(0)), None);

@@ -7,7 +7,7 @@ use futures_util::future::{Either, select};
 use tenure_core::{Anomaly, CandidateId};
 
 use super::LockGuard;
-use crate::election::{Election, ElectionBuilder};
+use crate::candidacy::{Candidacy, CandidacyBuilder};
 use crate::error::Error;
 use crate::event::{ElectionError, EventKind, Events};
 use crate::leadership::Work;
@@ -16,7 +16,7 @@ use crate::store::{StoreError, StoreErrorKind};
 /// Stands in the election of the lock. Dropping it leaves the line in the background.
 pub(super) struct LockAttempt {
     /// None once the lock is held.
-    election: Option<Election>,
+    election: Option<Candidacy>,
     events: Events,
     heard: LastReply,
 }
@@ -30,7 +30,7 @@ enum LastReply {
 }
 
 impl LockAttempt {
-    pub(super) fn begin(candidacy: ElectionBuilder) -> Result<Self, Error> {
+    pub(super) fn begin(candidacy: CandidacyBuilder) -> Result<Self, Error> {
         let (election, events) = candidacy.start_with_events()?;
         Ok(Self { election: Some(election), events, heard: LastReply::Nothing })
     }

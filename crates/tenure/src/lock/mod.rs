@@ -17,11 +17,11 @@ use tenure_core::{CandidateId, ElectionName, Preset, Priority, Timing};
 
 use self::attempt::LockAttempt;
 pub use self::guard::LockGuard;
-use crate::election::ElectionBuilder;
+use crate::candidacy::CandidacyBuilder;
+use crate::client::Client;
 use crate::error::Error;
-use crate::tenure::Tenure;
 
-/// A lock that one holder has at a time, among all processes that share the store. Made by [`Tenure::lock`].
+/// A lock that one holder has at a time, among all processes that share the store. Made by [`Client::lock`].
 ///
 /// It is a description: making one costs nothing, and it may be acquired any number of times. Each acquisition has a term
 /// above all earlier ones, which is the fencing token. Whoever waits is served in order of arrival where the store can do
@@ -35,10 +35,10 @@ use crate::tenure::Tenure;
 ///
 /// ```
 /// use std::time::Duration;
-/// use tenure::Tenure;
+/// use tenure::Client;
 ///
-/// let tenure = Tenure::open("memory:")?;
-/// let lock = tenure.lock("migrate")?.max_wait(Duration::from_secs(10));
+/// let client = Client::open("memory:")?;
+/// let lock = client.lock("migrate")?.max_wait(Duration::from_secs(10));
 /// let guard = lock.acquire_blocking()?;
 /// println!("migrating under term {}", guard.term());
 /// assert!(lock.try_acquire_blocking()?.is_none(), "one holder at a time");
@@ -48,14 +48,14 @@ use crate::tenure::Tenure;
 #[derive(Clone)]
 #[must_use = "a lock is not held before it is acquired"]
 pub struct Lock {
-    tenure: Tenure,
-    candidacy: ElectionBuilder,
+    client: Client,
+    candidacy: CandidacyBuilder,
     max_wait: Option<Duration>,
 }
 
 impl Lock {
-    pub(crate) fn new(tenure: Tenure, candidacy: ElectionBuilder) -> Self {
-        Self { tenure, candidacy: candidacy.as_lock(), max_wait: None }
+    pub(crate) fn new(client: Client, candidacy: CandidacyBuilder) -> Self {
+        Self { client, candidacy: candidacy.as_lock(), max_wait: None }
     }
 
     /// How long [`acquire`](Self::acquire) and [`with_lock`](Self::with_lock) wait at most. Default: without limit.
@@ -106,7 +106,7 @@ impl Lock {
     ///
     /// # Errors
     /// [`Error::LockBusy`] when the limit is over, or [`Error::Store`] when it is and the store could not be asked; when
-    /// the candidacy cannot begin, as [`ElectionBuilder::start`] tells.
+    /// the candidacy cannot begin, as [`CandidacyBuilder::start`] tells.
     pub async fn acquire(&self) -> Result<LockGuard, Error> {
         let mut attempt = LockAttempt::begin(self.candidacy.clone())?;
         let Some(limit) = self.max_wait else { return attempt.held().await };
@@ -122,7 +122,7 @@ impl Lock {
     /// Dropping the future leaves the line at once, in the background.
     ///
     /// # Errors
-    /// When the store fails or does not answer; when the candidacy cannot begin, as [`ElectionBuilder::start`] tells.
+    /// When the store fails or does not answer; when the candidacy cannot begin, as [`CandidacyBuilder::start`] tells.
     pub async fn try_acquire(&self) -> Result<Option<LockGuard>, Error> {
         let limit = self.candidacy.first_answer_within();
         let mut attempt = LockAttempt::begin(self.candidacy.clone().without_standing_by())?;
@@ -132,7 +132,7 @@ impl Lock {
 
     /// Polls the future first, so that what came at the last moment counts.
     async fn within<F: Future>(&self, limit: Duration, future: F) -> Option<F::Output> {
-        match select(pin!(future), pin!(self.tenure.sleep(limit))).await {
+        match select(pin!(future), pin!(self.client.sleep(limit))).await {
             Either::Left((output, _)) => Some(output),
             Either::Right(_) => None,
         }

@@ -21,16 +21,16 @@ use crate::shared::Shared;
 use crate::store::Message;
 
 /// One channel of messages to whoever leads, as this candidate reads it. Made by
-/// [`Election::channel`](crate::Election::channel).
+/// [`Candidacy::channel`](crate::Candidacy::channel).
 ///
 /// It is silent while this candidate does not lead, and begins again when it does. Several readers of one channel share
 /// its messages. Dropping the last one ends the reading: what was not taken waits in the store.
 ///
 /// ```
-/// # let tenure = tenure::Tenure::open("memory:")?;
-/// let election = tenure.election("nightly-report")?.start()?;
+/// # let client = tenure::Client::open("memory:")?;
+/// let election = client.election("nightly-report")?.start()?;
 /// let mut refreshes = election.channel("refresh")?;
-/// tenure.send_blocking("nightly-report", "refresh", &["monday", "tuesday"])?;
+/// client.send_blocking("nightly-report", "refresh", &["monday", "tuesday"])?;
 ///
 /// let delivery = refreshes.next_blocking().expect("the election has not been stopped");
 /// let days: Vec<String> = delivery.json()?;

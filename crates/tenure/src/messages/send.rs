@@ -7,13 +7,13 @@ use serde::Serialize;
 use tenure_core::{ChannelName, ElectionName, Sender, WriteOutcome};
 
 use crate::blocking::block_on;
+use crate::client::Client;
 use crate::error::Error;
 use crate::retry::{retry_after, spread};
 use crate::store::{
     Mailbox, MailboxPromises, Message, MessageCount, MessageId, MessageState, NewMessage, Replies, Store, StoreError,
     StoreErrorKind,
 };
-use crate::tenure::Tenure;
 
 /// How long a message is sent again and again before its sender hears of a failure.
 const SEND_LIMIT: Duration = Duration::from_secs(10);
@@ -22,7 +22,7 @@ const ATTEMPT_LIMIT: Duration = Duration::from_secs(3);
 /// How long all of it may take.
 pub(crate) const SENDING_LIMIT: Duration = Duration::from_secs(13);
 
-impl Tenure {
+impl Client {
     /// Sends a message to whoever leads an election, now or later. Returns when the store has it.
     ///
     /// It is handled at least once, if the store's [mailbox](crate::store::MailboxPromises) promises that; in order with
@@ -40,9 +40,9 @@ impl Tenure {
     /// ```
     /// # #[tokio::main(flavor = "current_thread")]
     /// # async fn main() -> Result<(), tenure::Error> {
-    /// let tenure = tenure::Tenure::open("memory:")?;
-    /// let id = tenure.send("nightly-report", "refresh", &["monday"]).await?;
-    /// let waiting = tenure.messages("nightly-report", tenure::MessageState::Pending, 10).await?;
+    /// let client = tenure::Client::open("memory:")?;
+    /// let id = client.send("nightly-report", "refresh", &["monday"]).await?;
+    /// let waiting = client.messages("nightly-report", tenure::MessageState::Pending, 10).await?;
     /// assert_eq!((waiting[0].id, &*waiting[0].payload), (id, r#"["monday"]"#));
     /// # Ok(())
     /// # }
@@ -122,9 +122,9 @@ impl Tenure {
     ///
     /// ```
     /// # #[tokio::main(flavor = "current_thread")] async fn main() -> Result<(), tenure::Error> {
-    /// let tenure = tenure::Tenure::open("memory:")?;
-    /// tenure.send("nightly-reprot", "refresh", "monday").await?;
-    /// let counts = tenure.message_counts(None).await?;
+    /// let client = tenure::Client::open("memory:")?;
+    /// client.send("nightly-reprot", "refresh", "monday").await?;
+    /// let counts = client.message_counts(None).await?;
     /// assert_eq!((counts[0].election.as_str(), counts[0].waiting), ("nightly-reprot", 1));
     /// # Ok(()) }
     /// ```

@@ -196,7 +196,7 @@ pub(super) fn begin(class: &Class) {
         match (metric.kind, metric.label) {
             (MetricKind::Counter, None) => metric.add(class, None, 0),
             (MetricKind::Counter, Some(label)) => {
-                label.values.iter().for_each(|value| metric.add(class, Some(value), 0))
+                label.values.iter().for_each(|value| metric.add(class, Some(value), 0));
             }
             (MetricKind::Histogram, _) => publish(|| drop(metrics::histogram!(metric.name, metric.labels_of(class)))),
             (MetricKind::Gauge, _) => {}

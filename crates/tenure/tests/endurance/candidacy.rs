@@ -5,7 +5,7 @@ use std::thread::JoinHandle;
 use std::time::Duration;
 
 use tenure::cron::{Job, JobRun, Missed};
-use tenure::{CandidateId, Election, Tenure};
+use tenure::{Candidacy, CandidateId, Client};
 use tenure_testkit::pace::LeasePace;
 use tenure_testkit::scenario::ELECTION;
 
@@ -27,7 +27,7 @@ pub(crate) struct Files {
 
 /// A candidate that stands.
 pub(crate) struct EnduringCandidate {
-    election: Election,
+    election: Candidacy,
     events: JoinHandle<()>,
 }
 
@@ -41,8 +41,8 @@ impl EnduringCandidate {
 }
 
 /// Stands in the election under this label.
-pub(crate) fn start(tenure: &Tenure, label: &str, files: &Files) -> EnduringCandidate {
-    let mut builder = tenure.election(ELECTION).unwrap().timing(PACE.timing());
+pub(crate) fn start(client: &Client, label: &str, files: &Files) -> EnduringCandidate {
+    let mut builder = client.election(ELECTION).unwrap().timing(PACE.timing());
     builder = builder.candidate(CandidateId::new(label).unwrap());
     for missed in JOBS {
         let (journal, label) = (files.journal.clone(), label.to_owned());

@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use tenure::Tenure;
+use tenure::Client;
 
 use crate::strike::StrikeKind;
 
@@ -24,7 +24,7 @@ pub(crate) trait Contender {
 /// All who stand, and what can befall them.
 pub(crate) struct Contenders {
     /// A view of the store that nothing befalls.
-    pub(crate) watcher: Arc<Tenure>,
+    pub(crate) watcher: Arc<Client>,
     pub(crate) contenders: Vec<Box<dyn Contender>>,
     pub(crate) kinds: &'static [StrikeKind],
 }

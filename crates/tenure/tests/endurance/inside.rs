@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use tenure::store::{StoreError, StoreErrorKind};
 use tenure::testing::{Fault, FaultyStore};
-use tenure::{Clock, MemoryStore, Tenure};
+use tenure::{Client, Clock, MemoryStore};
 
 use crate::candidacy::{self, EnduringCandidate, Files};
 use crate::contender::{Contender, Contenders, PLACES};
@@ -12,7 +12,7 @@ use crate::strike::StrikeKind;
 
 pub(crate) fn contenders(files: &Files) -> Contenders {
     let memory = Arc::new(MemoryStore::new());
-    let watcher = Tenure::with_store_and_clock(Arc::clone(&memory) as _, Clock::boottime()).unwrap();
+    let watcher = Client::with_store_and_clock(Arc::clone(&memory) as _, Clock::boottime()).unwrap();
     let contender = |place: &&'static str| -> Box<dyn Contender> {
         let store = FaultyStore::new(Arc::clone(&memory) as _);
         let mut insider = Insider { place, generation: 0, store, files: files.clone(), candidacy: None };
@@ -57,8 +57,8 @@ impl Contender for Insider {
         self.store.heal();
         if self.candidacy.is_none() {
             self.generation += 1;
-            let tenure = Tenure::with_store_and_clock(Arc::clone(&self.store) as _, Clock::boottime()).unwrap();
-            self.candidacy = Some(candidacy::start(&tenure, &self.label(), &self.files));
+            let client = Client::with_store_and_clock(Arc::clone(&self.store) as _, Clock::boottime()).unwrap();
+            self.candidacy = Some(candidacy::start(&client, &self.label(), &self.files));
         }
     }
 

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use tenure::Tenure;
+use tenure::Client;
 use tenure::cron::{JobReport, Missed, RunOutcome, RunReport};
 use tenure::store::ledger::RUNS_MAX;
 use tenure_testkit::scenario::ELECTION;
@@ -52,8 +52,8 @@ pub(crate) struct ObservedJobs {
 
 impl ObservedJobs {
     /// Copies what the store shows now. Returns whether it answered.
-    pub(crate) fn copy(&mut self, tenure: &Tenure) -> bool {
-        let reports = tenure.jobs_blocking(ELECTION, RUNS_MAX);
+    pub(crate) fn copy(&mut self, client: &Client) -> bool {
+        let reports = client.jobs_blocking(ELECTION, RUNS_MAX);
         reports.map(|reports| reports.iter().for_each(|report| self.take(report))).is_ok()
     }
 

@@ -6,7 +6,7 @@ use std::process::{Command, Stdio};
 use std::sync::Arc;
 
 use rustix::process::Signal;
-use tenure::Tenure;
+use tenure::Client;
 use tenure_testkit::place::TestPlace;
 use tenure_testkit::process::Paused;
 use tenure_testkit::proxy::{Direction, ProxyFault};
@@ -29,8 +29,8 @@ const EVENTS: &str = "ENDURANCE_EVENTS";
 pub(crate) fn stand() {
     let path = |name| env::var_os(name).unwrap().into();
     let files = Files { journal: RunJournal::at(path(JOURNAL)), events: path(EVENTS) };
-    let tenure = Tenure::open(&env::var(STORE).unwrap()).unwrap();
-    let candidacy = candidacy::start(&tenure, &env::var(LABEL).unwrap(), &files);
+    let client = Client::open(&env::var(STORE).unwrap()).unwrap();
+    let candidacy = candidacy::start(&client, &env::var(LABEL).unwrap(), &files);
     io::stdin().read_to_end(&mut Vec::new()).unwrap();
     candidacy.end();
 }
@@ -59,7 +59,7 @@ fn contenders_with(
         outsider.mend();
         Box::new(outsider)
     };
-    let watcher = Arc::new(Tenure::open(&place.url()).unwrap());
+    let watcher = Arc::new(Client::open(&place.url()).unwrap());
     Contenders { watcher, contenders: PLACES.iter().map(contender).collect(), kinds }
 }
 

@@ -5,7 +5,7 @@ use std::thread;
 use std::time::{Duration, Instant};
 
 use tenure::testing::Fault;
-use tenure::{Election, Leadership, Timing};
+use tenure::{Candidacy, Leadership, Timing};
 use tenure_testkit::bound::within;
 use tenure_testkit::pace::LeasePace;
 use tenure_testkit::stores::Backend;
@@ -20,7 +20,7 @@ pub(crate) fn case_10_a_runtime_whose_only_thread_is_blocked_keeps_its_lease_and
     let ground = TimedStore::new(store, LeasePace::SHORT);
     let timing = ground.timing;
     let (faults, builder) = ground.candidate_at_risk("a");
-    let handle: Arc<OnceLock<Election>> = Arc::default();
+    let handle: Arc<OnceLock<Candidacy>> = Arc::default();
     let (report, reported) = mpsc::channel();
     let (its_handle, its_faults) = (Arc::clone(&handle), Arc::clone(&faults));
     let callback = move |leadership: Leadership| {

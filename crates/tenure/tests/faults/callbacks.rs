@@ -3,7 +3,7 @@
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::{Arc, Mutex, OnceLock, mpsc};
 
-use tenure::{Anomaly, Election, ElectionError, Error, EventKind, LossReason};
+use tenure::{Anomaly, Candidacy, ElectionError, Error, EventKind, LossReason};
 use tenure_testkit::bound::{within, within_ns};
 use tenure_testkit::eventually;
 use tenure_testkit::pace::LeasePace;
@@ -68,7 +68,7 @@ pub(crate) fn case_12_work_that_does_not_stop_keeps_the_lease_until_it_has_run_o
 
 pub(crate) fn case_14_leadership_is_over_before_a_slow_lost_callback_begins(store: &dyn Backend) {
     let ground = TimedStore::new(store, LeasePace::SHORT);
-    let handle: Arc<OnceLock<Election>> = Arc::default();
+    let handle: Arc<OnceLock<Candidacy>> = Arc::default();
     let its_handle = Arc::clone(&handle);
     let (began, begun) = mpsc::channel();
     let (finish, finished) = mpsc::channel::<()>();

@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use redis::from_redis_value;
-use tenure::{CandidateId, Election, Tenure};
+use tenure::{Candidacy, CandidateId, Client};
 use tenure_testkit::bound::within;
 use tenure_testkit::eventually;
 use tenure_testkit::pace::LeasePace;
@@ -20,21 +20,21 @@ const CANDIDATES: usize = 50;
 pub(crate) fn case_43_of_a_thousand_followers_one_is_woken_by_a_resignation_and_wins() {
     let server = RedisServer::start();
     let timing = LeasePace::PATIENT.timing();
-    let stand = |tenure: &Tenure, id: String| {
-        let candidacy = tenure.election(ELECTION).unwrap().timing(timing);
+    let stand = |client: &Client, id: String| {
+        let candidacy = client.election(ELECTION).unwrap().timing(timing);
         candidacy.candidate(CandidateId::new(id).unwrap()).start().unwrap()
     };
-    let tenure = Tenure::open(&server.url()).unwrap();
-    let leader = stand(&tenure, "first".to_owned());
+    let client = Client::open(&server.url()).unwrap();
+    let leader = stand(&client, "first".to_owned());
     let first = elected(&leader);
-    let crowd: Vec<Election> = (0..PROCESSES)
+    let crowd: Vec<Candidacy> = (0..PROCESSES)
         .flat_map(|process| {
-            let tenure = Tenure::open(&server.url()).unwrap();
-            (0..CANDIDATES).map(|number| stand(&tenure, format!("{process}-{number}"))).collect::<Vec<_>>()
+            let client = Client::open(&server.url()).unwrap();
+            (0..CANDIDATES).map(|number| stand(&client, format!("{process}-{number}"))).collect::<Vec<_>>()
         })
         .collect();
     let standing: fn(&RedisServer) -> usize =
-        |server| from_redis_value(server.command(&["HLEN", "{tenure:default:nightly}:standing"])).unwrap();
+        |server| from_redis_value(server.command(&["HLEN", "{client:default:nightly}:standing"])).unwrap();
     eventually("a thousand who stand by", || standing(&server) == crowd.len());
     let listening = || from_redis_value::<Vec<String>>(server.command(&["PUBSUB", "CHANNELS"])).unwrap().len();
     eventually("processes that can be woken", || listening() > PROCESSES);
@@ -55,7 +55,7 @@ pub(crate) fn case_43_of_a_thousand_followers_one_is_woken_by_a_resignation_and_
     // other.
     std::thread::sleep(Duration::from_secs(2));
     assert_eq!(leaders(), 1);
-    let winner = crowd.iter().find_map(Election::leadership).unwrap();
+    let winner = crowd.iter().find_map(Candidacy::leadership).unwrap();
     assert!(winner.term() > first.term());
     let asked = scripts(&server) - known;
     println!("{asked} scripts ran for {} followers of one resignation", crowd.len());

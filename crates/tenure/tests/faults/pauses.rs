@@ -8,7 +8,7 @@ use std::time::Duration;
 
 use rustix::process::Signal;
 use tenure::testing::VirtualClock;
-use tenure::{Clock, EventKind, LossReason, Tenure};
+use tenure::{Client, Clock, EventKind, LossReason};
 use tenure_testkit::PATIENCE;
 use tenure_testkit::bound::{boot_ns, within_ns};
 use tenure_testkit::eventually;
@@ -26,8 +26,8 @@ const ANSWERS: &str = "WITNESS_ANSWERS";
 /// A process that leads and asks without a break whether it does. It writes down each answer that differs from the one
 /// before, and each that comes after a pause.
 pub(crate) fn witness() {
-    let tenure = Tenure::open(&env::var(STORE).unwrap()).unwrap();
-    let election = tenure.election(ELECTION).unwrap().timing(LeasePace::SHORT.timing());
+    let client = Client::open(&env::var(STORE).unwrap()).unwrap();
+    let election = client.election(ELECTION).unwrap().timing(LeasePace::SHORT.timing());
     let election = election.on_lost(|(_, reason)| println!("\nlost {}", reason.as_str())).start().unwrap();
     elected(&election);
     println!("\nleads");
@@ -109,7 +109,7 @@ pub(crate) fn case_05_a_suspend_that_the_lease_outlasts_ends_nothing(store: &dyn
 }
 
 /// A driver whose clock jumps when the test says so, on a store that keeps its own time.
-fn tenure_on(ground: &TimedStore, hands: &std::sync::Arc<VirtualClock>) -> Tenure {
+fn tenure_on(ground: &TimedStore, hands: &std::sync::Arc<VirtualClock>) -> Client {
     let store = tenure::store::open(&ground.place.url().parse().unwrap()).unwrap();
-    Tenure::with_store_and_clock(store, Clock::controlled_by(hands)).unwrap()
+    Client::with_store_and_clock(store, Clock::controlled_by(hands)).unwrap()
 }

@@ -3,7 +3,7 @@
 
 use std::time::{Duration, Instant};
 
-use tenure::{CandidateId, Election, LossReason, Tenure};
+use tenure::{Candidacy, CandidateId, Client, LossReason};
 use tenure_testkit::eventually;
 use tenure_testkit::pace::LeasePace;
 use tenure_testkit::postgres::{PostgresOptions, PostgresServer};
@@ -19,8 +19,8 @@ const OTHER: &str = "other";
 struct TwoElections {
     server: PostgresServer,
     /// In one, then in the other.
-    leader: [Election; 2],
-    next: [Election; 2],
+    leader: [Candidacy; 2],
+    next: [Candidacy; 2],
 }
 
 impl TwoElections {
@@ -28,9 +28,9 @@ impl TwoElections {
         let server = STORE.serve(PostgresOptions::default());
         let timing = pace.timing();
         let process = |id: &str| {
-            let tenure = Tenure::open(&StoreServer::url(&server)).unwrap();
+            let client = Client::open(&StoreServer::url(&server)).unwrap();
             [ELECTION, OTHER].map(|name| {
-                let candidacy = tenure.election(name).unwrap().timing(timing);
+                let candidacy = client.election(name).unwrap().timing(timing);
                 candidacy.candidate(CandidateId::new(id).unwrap()).start().unwrap()
             })
         };
@@ -56,7 +56,7 @@ impl TwoElections {
         while began.elapsed() < lasts {
             for (one, two) in self.leader.iter().zip(&self.next) {
                 // The first is asked once more, since it may have stopped between two questions.
-                let leads = [one, two, one].map(Election::is_leader);
+                let leads = [one, two, one].map(Candidacy::is_leader);
                 assert_ne!(leads, [true; 3], "two lead in {}", one.name());
             }
             // Waits because nothing tells of two leaders; one looks as often as is cheap.

@@ -5,7 +5,9 @@ use std::sync::mpsc::{Receiver, channel};
 use std::time::Instant;
 
 use tenure::testing::FaultyStore;
-use tenure::{CandidateId, Clock, Election, ElectionBuilder, Event, EventKind, Leadership, LossReason, Tenure, Timing};
+use tenure::{
+    Candidacy, CandidacyBuilder, CandidateId, Client, Clock, Event, EventKind, Leadership, LossReason, Timing,
+};
 use tenure_testkit::PATIENCE;
 use tenure_testkit::pace::LeasePace;
 use tenure_testkit::place::TestPlace;
@@ -24,24 +26,24 @@ impl TimedStore {
     }
 
     /// A candidacy with a driver of its own.
-    pub(crate) fn candidate(&self, id: &str) -> ElectionBuilder {
-        self.stand(&Tenure::open(&self.place.url()).unwrap(), id)
+    pub(crate) fn candidate(&self, id: &str) -> CandidacyBuilder {
+        self.stand(&Client::open(&self.place.url()).unwrap(), id)
     }
 
     /// The same, cut off from the store when the test says so.
-    pub(crate) fn candidate_at_risk(&self, id: &str) -> (Arc<FaultyStore>, ElectionBuilder) {
+    pub(crate) fn candidate_at_risk(&self, id: &str) -> (Arc<FaultyStore>, CandidacyBuilder) {
         let store = FaultyStore::new(tenure::store::open(&self.place.url().parse().unwrap()).unwrap());
-        let tenure = Tenure::with_store_and_clock(Arc::clone(&store) as _, Clock::boottime()).unwrap();
-        (store, self.stand(&tenure, id))
+        let client = Client::with_store_and_clock(Arc::clone(&store) as _, Clock::boottime()).unwrap();
+        (store, self.stand(&client, id))
     }
 
-    pub(crate) fn stand(&self, tenure: &Tenure, id: &str) -> ElectionBuilder {
-        tenure.election(ELECTION).unwrap().timing(self.timing).candidate(CandidateId::new(id).unwrap())
+    pub(crate) fn stand(&self, client: &Client, id: &str) -> CandidacyBuilder {
+        client.election(ELECTION).unwrap().timing(self.timing).candidate(CandidateId::new(id).unwrap())
     }
 }
 
 /// Waits until it leads.
-pub(crate) fn elected(election: &Election) -> Leadership {
+pub(crate) fn elected(election: &Candidacy) -> Leadership {
     election.wait_elected_for(PATIENCE).unwrap().expect("nobody was elected in all that time")
 }
 
@@ -50,7 +52,7 @@ pub(crate) struct EventLog(Receiver<Event>);
 
 impl EventLog {
     /// Begins to listen.
-    pub(crate) fn by(election: &Election) -> Self {
+    pub(crate) fn by(election: &Candidacy) -> Self {
         let (sender, receiver) = channel();
         let mut events = election.events();
         std::thread::spawn(move || while events.next_blocking().is_some_and(|event| sender.send(event).is_ok()) {});

@@ -14,12 +14,12 @@ const GATE: Duration = Duration::from_secs(1);
 pub(crate) fn case_13_a_leader_that_hangs_and_still_renews_gives_the_lease_back(store: &dyn Backend) {
     // A lease that is not given back would last longer than any test.
     let ground = TimedStore::new(store, LeasePace::PATIENT);
-    let election = ground.candidate("a").health_gate(GATE).start().unwrap();
+    let election = ground.candidate("a").require_heartbeat(GATE).start().unwrap();
     let told = EventLog::by(&election);
     elected(&election);
     let rival = ground.candidate("b").start().unwrap();
     let rival_told = EventLog::by(&rival);
-    election.feed();
+    election.heartbeat();
     let fed_ns = boot_ns();
     let (lost, reason) = told.loss();
     assert_eq!(reason, LossReason::Unhealthy);

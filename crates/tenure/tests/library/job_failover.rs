@@ -3,7 +3,7 @@
 use std::sync::mpsc::{Sender, channel};
 use std::time::Duration;
 
-use tenure::Election;
+use tenure::Candidacy;
 use tenure::cron::{Interrupted, Job, JobRun, Missed, RunOutcome};
 use tenure::testing::Fault;
 
@@ -108,7 +108,7 @@ impl Drop for DropFlag {
 }
 
 /// A run goes on when its leader is cut off from the store for longer than its lease.
-fn cut_off_mid_run(job: &Job, notes: &Notes) -> (Lab, Lab, Election) {
+fn cut_off_mid_run(job: &Job, notes: &Notes) -> (Lab, Lab, Candidacy) {
     let lab = Lab::new();
     let (dropped, is_dropped) = channel();
     let (noted, job_of_first) = (notes.clone(), job.clone());

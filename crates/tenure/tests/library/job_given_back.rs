@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use tenure::Election;
+use tenure::Candidacy;
 use tenure::cron::{Interrupted, Job, JobRun, Missed, RunOutcome};
 use tenure::testing::{Fault, Operation};
 
@@ -14,7 +14,7 @@ fn all() -> Job {
 }
 
 /// The first of two has claimed its first tick, and waits for the answer.
-fn claimed(job: &Job, notes: &Notes) -> (Lab, Election, Lab, Election) {
+fn claimed(job: &Job, notes: &Notes) -> (Lab, Candidacy, Lab, Candidacy) {
     let (lab, leader, rival, follower) = pair(job, notes);
     lab.pass(SECOND * 59);
     lab.store.inject_once(Operation::Claim, Fault::HoldReply);
@@ -23,7 +23,7 @@ fn claimed(job: &Job, notes: &Notes) -> (Lab, Election, Lab, Election) {
 }
 
 /// The same, of one that has no rival.
-fn claimed_alone(job: &Job, notes: &Notes) -> (Lab, Election) {
+fn claimed_alone(job: &Job, notes: &Notes) -> (Lab, Candidacy) {
     let lab = Lab::new();
     let leader = elected(lab.candidate("a").job(job.clone(), notes.handler()));
     lab.pass(SECOND * 59);
@@ -33,7 +33,7 @@ fn claimed_alone(job: &Job, notes: &Notes) -> (Lab, Election) {
 }
 
 /// Whoever claimed the tick hears nothing from the store any more, and loses its leadership. It has not begun the run.
-fn cut_off_after_claim(job: &Job, notes: &Notes) -> (Lab, Election, Lab, Election) {
+fn cut_off_after_claim(job: &Job, notes: &Notes) -> (Lab, Candidacy, Lab, Candidacy) {
     let (lab, leader, rival, follower) = claimed(job, notes);
     lab.store.inject_everywhere(&Fault::BlackHole);
     pass_until(&lab, "the loss", || !leader.is_leader());

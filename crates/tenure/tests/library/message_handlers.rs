@@ -5,7 +5,7 @@ use std::sync::{Arc, Mutex, mpsc};
 use std::time::Duration;
 
 use tenure::testing::Operation;
-use tenure::{ChannelName, Election, ElectionError, Message, MessageState, Sender};
+use tenure::{Candidacy, ChannelName, ElectionError, Message, MessageState, Sender};
 
 use crate::support::{Lab, block_on, elected, eventually, id, lying, next_trouble, timing};
 
@@ -15,11 +15,14 @@ fn channel(name: &str) -> ChannelName {
 
 /// Sends under a label of its own.
 fn send(lab: &Lab, sender: &str, channel: &str, payload: &str) {
-    lab.tenure.sender(Sender::from(id(sender))).send_blocking("x", channel, payload).unwrap();
+    lab.client.sender(Sender::from(id(sender))).send_blocking("x", channel, payload).unwrap();
 }
 
 /// A leader whose handler fails for some messages, and what it was given.
-fn picky(lab: &Lab, refuses: impl Fn(&Message) -> bool + Send + Sync + 'static) -> (Election, Arc<Mutex<Vec<String>>>) {
+fn picky(
+    lab: &Lab,
+    refuses: impl Fn(&Message) -> bool + Send + Sync + 'static,
+) -> (Candidacy, Arc<Mutex<Vec<String>>>) {
     let given = Arc::new(Mutex::new(Vec::new()));
     let noted = Arc::clone(&given);
     let handle = move |(message, _): (Message, tenure::Leadership)| {
@@ -77,7 +80,7 @@ fn a_message_that_always_fails_is_set_aside_and_can_be_put_back() {
     pass_until(&lab, "it to be set aside", || !lying(&lab, MessageState::DeadLetter).is_empty());
     assert_eq!(given.lock().unwrap().len(), 5, "as often as the default says");
     assert_eq!(lying(&lab, MessageState::Pending), [""; 0]);
-    let aside = block_on(lab.tenure.messages("x", MessageState::DeadLetter, 10)).unwrap();
+    let aside = block_on(lab.client.messages("x", MessageState::DeadLetter, 10)).unwrap();
     assert_eq!((aside[0].attempts, aside[0].last_error.as_deref()), (5, Some("failed: not this one")));
     let error = next_trouble(&mut events, |error| matches!(error, ElectionError::DeadLettered { .. }));
     let ElectionError::DeadLettered { id, attempts, .. } = &error else { unreachable!() };
@@ -85,7 +88,7 @@ fn a_message_that_always_fails_is_set_aside_and_can_be_put_back() {
     assert!(error.to_string().contains("tenure messages"), "it says what to do: {error}");
 
     broken.store(0, Ordering::Release);
-    assert_eq!(block_on(lab.tenure.requeue("x", Some(&[aside[0].id]))).unwrap(), 1);
+    assert_eq!(block_on(lab.client.requeue("x", Some(&[aside[0].id]))).unwrap(), 1);
     pass_until(&lab, "it to be handled", || {
         lying(&lab, MessageState::Pending).is_empty() && lying(&lab, MessageState::DeadLetter).is_empty()
     });
@@ -99,7 +102,7 @@ fn retries_wait_longer_each_time() {
     send(&lab, "s", "refresh", "bad");
     eventually("the first attempt", || given.lock().unwrap().len() == 1);
     eventually("the store to hear of it", || {
-        block_on(lab.tenure.messages("x", MessageState::Pending, 1)).unwrap()[0].attempts == 1
+        block_on(lab.client.messages("x", MessageState::Pending, 1)).unwrap()[0].attempts == 1
     });
     let before = lab.hands.now();
     pass_until(&lab, "the fourth attempt", || given.lock().unwrap().len() == 4);

@@ -6,7 +6,7 @@ use std::task::{Context, Poll, Wake, Waker};
 use std::time::Duration;
 
 use tenure::testing::{Fault, Operation};
-use tenure::{Election, ElectionError, EventKind, Events, LossReason, Timing};
+use tenure::{Candidacy, ElectionError, EventKind, Events, LossReason, Timing};
 
 use crate::job_support::{MINUTE, Notes, SECOND, minutely};
 use crate::support::{Lab, PATIENCE, block_on, elected, eventually, id, lying, next, next_trouble, timing};
@@ -16,8 +16,8 @@ fn break_down(lab: &Lab) {
     static LAST: AtomicUsize = AtomicUsize::new(0);
     let name = format!("elsewhere-{}", LAST.fetch_add(1, Ordering::Relaxed));
     let rival = lab.rival();
-    let first = elected(rival.tenure.election(&name).unwrap().timing(timing()).candidate(id("r")));
-    let waiting = lab.tenure.election(&name).unwrap().timing(timing()).candidate(id("w")).start().unwrap();
+    let first = elected(rival.client.election(&name).unwrap().timing(timing()).candidate(id("r")));
+    let waiting = lab.client.election(&name).unwrap().timing(timing()).candidate(id("w")).start().unwrap();
     let mut events = waiting.events();
     next(&mut events, |kind| matches!(kind, EventKind::Observed { leader: Some(_) }));
     lab.store.break_hints(1);
@@ -29,7 +29,7 @@ fn is_panic(error: &ElectionError) -> bool {
 }
 
 /// Lets time pass until it leads again.
-fn leads_again(lab: &Lab, election: &Election) -> u64 {
+fn leads_again(lab: &Lab, election: &Candidacy) -> u64 {
     eventually("the next term", || {
         lab.pass(Duration::from_secs(1));
         election.is_leader()
@@ -44,7 +44,7 @@ fn loss(events: &mut Events) -> LossReason {
 }
 
 /// A leader that hands on the payloads of its messages, and its events.
-fn reader(lab: &Lab) -> (Election, Events, mpsc::Receiver<String>) {
+fn reader(lab: &Lab) -> (Candidacy, Events, mpsc::Receiver<String>) {
     let (told, heard) = mpsc::channel();
     let channel = tenure::ChannelName::new("refresh").unwrap();
     let handle = move |(message, _): (tenure::Message, _)| told.send(message.payload.to_string());
@@ -56,7 +56,7 @@ fn reader(lab: &Lab) -> (Election, Events, mpsc::Receiver<String>) {
 #[test]
 fn everybody_stops_leading_and_is_told_and_leads_again() {
     let lab = Lab::new();
-    let elections = ["x", "y"].map(|name| elected(lab.tenure.election(name).unwrap().timing(timing())));
+    let elections = ["x", "y"].map(|name| elected(lab.client.election(name).unwrap().timing(timing())));
     let mut events = elections.each_ref().map(|election| lab.events(election));
     let leaderships = elections.each_ref().map(|election| election.leadership().unwrap());
     break_down(&lab);
@@ -83,7 +83,7 @@ fn the_lease_is_not_released_before_the_work_has_ended() {
     loss(&mut events);
     lab.settle();
     assert!(work.leadership().is_valid(), "what has begun may be finished");
-    let holder = |lab: &Lab| block_on(lab.tenure.observe("x")).unwrap().lease.map(|lease| lease.leader.term);
+    let holder = |lab: &Lab| block_on(lab.client.observe("x")).unwrap().lease.map(|lease| lease.leader.term);
     assert_eq!(holder(&lab), Some(work.leadership().term()));
     drop(work);
     eventually("the release", || holder(&lab).is_none());
@@ -101,7 +101,7 @@ fn a_candidate_that_was_leaving_leaves() {
     drop(work);
     election.stop_blocking();
     assert!(election.wait_elected().is_err());
-    assert_eq!(block_on(lab.tenure.observe("x")).unwrap().lease, None);
+    assert_eq!(block_on(lab.client.observe("x")).unwrap().lease, None);
 }
 
 #[test]
@@ -139,7 +139,7 @@ fn messages_are_handled_after_it() {
     break_down(&lab);
     loss(&mut events);
     leads_again(&lab, &election);
-    lab.tenure.send_blocking("x", "refresh", "7").unwrap();
+    lab.client.send_blocking("x", "refresh", "7").unwrap();
     assert!(heard.recv_timeout(PATIENCE).unwrap().contains('7'));
 }
 
@@ -156,12 +156,12 @@ fn a_call_of_the_store_that_panics_is_a_call_that_failed() {
     assert_eq!(error.to_string(), "the store panicked: the store panicked on purpose");
     assert!(election.is_leader(), "one failed renewal is survived");
     lab.store.inject_once(Operation::Observe, Fault::Panic);
-    assert!(block_on(lab.tenure.observe("x")).is_err());
-    assert!(block_on(lab.tenure.observe("x")).unwrap().lease.is_some());
+    assert!(block_on(lab.client.observe("x")).is_err());
+    assert!(block_on(lab.client.observe("x")).unwrap().lease.is_some());
     lab.store.inject_once(Operation::Resign, Fault::Panic);
     election.request_resign();
     lab.pass(Duration::from_secs(1));
-    assert_eq!(block_on(lab.tenure.observe("x")).unwrap().lease, None, "the second attempt was heard");
+    assert_eq!(block_on(lab.client.observe("x")).unwrap().lease, None, "the second attempt was heard");
 }
 
 #[test]
@@ -169,7 +169,7 @@ fn a_task_that_panics_is_told_of_and_begins_anew() {
     let lab = Lab::new();
     let (_election, mut events, heard) = reader(&lab);
     lab.store.inject_once(Operation::Receive, Fault::Panic);
-    lab.tenure.send_blocking("x", "refresh", "7").unwrap();
+    lab.client.send_blocking("x", "refresh", "7").unwrap();
     let error = next_trouble(&mut events, is_panic);
     assert!(error.to_string().starts_with("the task that fetches messages panicked"), "{error}");
     eventually("the message", || {
@@ -207,7 +207,7 @@ fn a_waker_that_panics_ends_nothing() {
     let lab = Lab::new();
     let election = lab.leader("a");
     let term = election.leadership().unwrap().term();
-    let other = lab.tenure.election("x").unwrap().timing(Timing::default()).start().unwrap();
+    let other = lab.client.election("x").unwrap().timing(Timing::default()).start().unwrap();
     let (mut events, waker) = (lab.events(&election), Waker::from(Arc::new(DropBomb)));
     let mut waiting = Box::pin(other.elected());
     assert!(waiting.as_mut().poll(&mut Context::from_waker(&waker)).is_pending());

@@ -5,7 +5,7 @@ use std::sync::{Arc, LazyLock};
 
 use tempfile::TempDir;
 use tenure::store::postgres::{Migration, PostgresConfig};
-use tenure::{CandidateId, Clock, Lock, LockGuard, MemoryStore, Namespace, Store, Tenure};
+use tenure::{CandidateId, Client, Clock, Lock, LockGuard, MemoryStore, Namespace, Store};
 use tenure_testkit::pace::LeasePace;
 use tenure_testkit::postgres::{PostgresOptions, PostgresServer};
 use tenure_testkit::redis::RedisServer;
@@ -32,9 +32,9 @@ impl EmptyStore {
     }
 
     /// A handle and a thread of its own, as another process would have.
-    pub(crate) fn process(&self) -> Tenure {
-        let tenure = Tenure::with_store_and_clock((self.open)(), Clock::boottime()).unwrap();
-        tenure.namespace(self.namespace.clone())
+    pub(crate) fn process(&self) -> Client {
+        let client = Client::with_store_and_clock((self.open)(), Clock::boottime()).unwrap();
+        client.namespace(self.namespace.clone())
     }
 
     /// One who wants the lock, in a process of its own. Its lease is one that no test can wait out.
@@ -44,7 +44,7 @@ impl EmptyStore {
 }
 
 /// One more who wants the lock, in this process.
-pub(crate) fn wants(process: &Tenure, holder: &str) -> Lock {
+pub(crate) fn wants(process: &Client, holder: &str) -> Lock {
     let lock = process.lock(LOCK).unwrap().timing(LeasePace::PATIENT.timing());
     lock.candidate(CandidateId::new(holder).unwrap())
 }

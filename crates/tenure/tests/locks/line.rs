@@ -5,7 +5,7 @@ use std::sync::mpsc;
 use std::task::{Context, Waker};
 use std::time::Duration;
 
-use tenure::{Error, ErrorKind, LockGuard, Tenure};
+use tenure::{Client, Error, ErrorKind, LockGuard};
 use tenure_testkit::eventually;
 
 use crate::ground::{EmptyStore, LOCK, had, wants};
@@ -13,13 +13,13 @@ use crate::ground::{EmptyStore, LOCK, had, wants};
 type LockWaiter<'a> = Pin<Box<dyn Future<Output = Result<LockGuard, Error>> + 'a>>;
 
 /// Who stands in line, the next one first.
-fn line(process: &Tenure) -> Vec<String> {
+fn line(process: &Client) -> Vec<String> {
     let runtime = tokio::runtime::Builder::new_current_thread().build().unwrap();
     let observed = runtime.block_on(process.observe(LOCK)).unwrap();
     observed.standing_by.iter().map(|stand_by| stand_by.candidate.to_string()).collect()
 }
 
-fn await_line(process: &Tenure, expected: &[&str]) {
+fn await_line(process: &Client, expected: &[&str]) {
     eventually("the line", || line(process) == expected);
 }
 

@@ -3,13 +3,13 @@
 use std::future::pending;
 use std::sync::mpsc;
 
-use tenure::{Error, LossReason, Tenure};
+use tenure::{Client, Error, LossReason};
 use tenure_testkit::PATIENCE;
 use tenure_testkit::pace::LeasePace;
 
 use crate::ground::{EmptyStore, LOCK, had, wants};
 
-fn ask_for_it(process: &Tenure) {
+fn ask_for_it(process: &Client) {
     let runtime = tokio::runtime::Builder::new_current_thread().build().unwrap();
     assert!(runtime.block_on(process.request_handover(LOCK, None)).unwrap(), "nobody has it");
 }

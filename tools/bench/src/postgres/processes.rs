@@ -18,14 +18,14 @@ use crate::stats::Samples;
 use crate::table::FigureTable;
 
 pub(super) fn run(kinds: &[PostgresStoreKind], bench: &mut Bench<'_>) -> Result<(), Box<dyn Error>> {
-    let Bench { scale, tenure, table } = bench;
+    let Bench { scale, client, table } = bench;
     let mut all: Vec<ProcessFigures> = kinds.iter().map(|_| ProcessFigures::default()).collect();
     for run in 1..=scale.runs {
         eprintln!("processes: run {run} of {}", scale.runs);
         let mut server = BenchPostgres::start()?;
         for (kind, watched) in kinds.iter().zip(&mut all) {
             let url = server.url(*kind);
-            watched.ours.one_run(tenure, &url, |killed| match kind {
+            watched.ours.one_run(client, &url, |killed| match kind {
                 PostgresStoreKind::Lease => expiry(&mut server),
                 PostgresStoreKind::Advisory => Ok(killed),
             })?;

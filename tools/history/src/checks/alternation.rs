@@ -64,7 +64,7 @@ impl<'a> Walk<'a> {
                 self.state = AlternationState::Following;
             }
             (HistoryEventKind::Killed, AlternationState::Leading(term, _)) => {
-                self.state = AlternationState::Killed(term)
+                self.state = AlternationState::Killed(term);
             }
             (HistoryEventKind::Killed, _) => {}
         }

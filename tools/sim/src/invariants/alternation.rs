@@ -46,7 +46,7 @@ impl Invariant for Alternation {
     fn see(&mut self, world: &View<'_>, seen: &Occurrence<'_>) -> Result<(), String> {
         match *seen {
             Occurrence::Started { node } | Occurrence::Crashed { node } => {
-                *self.process(node) = ProcessTerms::default()
+                *self.process(node) = ProcessTerms::default();
             }
             Occurrence::Elected { node, term } => {
                 let process = self.process(node);

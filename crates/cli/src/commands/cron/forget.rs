@@ -19,8 +19,8 @@ struct ForgottenLine<'a> {
 pub(super) async fn execute(global: &Global, args: &ForgetArgs) -> Result<Exit, CommandError> {
     let ForgetArgs { election, job, json } = args;
     JobName::new(job).map_err(tenure::Error::from)?;
-    let tenure = open_to_look_for(global, election)?;
-    let forgotten = tenure.forget_job(election, job).await?;
+    let client = open_to_look_for(global, election)?;
+    let forgotten = client.forget_job(election, job).await?;
     if *json {
         print(|out| json_line(out, &ForgottenLine { election, job, forgotten }))?;
     } else if forgotten {

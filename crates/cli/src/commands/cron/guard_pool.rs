@@ -2,7 +2,7 @@
 
 use std::ffi::OsString;
 
-use tenure::{Instant, Tenure, Term, Timing};
+use tenure::{Client, Instant, Term, Timing};
 use tokio::sync::watch;
 use tokio::task::JoinSet;
 
@@ -17,7 +17,7 @@ const WAITING_MAX: usize = 8;
 
 /// All guards.
 pub(super) struct GuardPool {
-    tenure: Tenure,
+    client: Client,
     timing: Timing,
     /// Variables that neither guards nor commands get.
     hidden: Vec<OsString>,
@@ -51,10 +51,10 @@ impl SharedLeadership {
 
 impl GuardPool {
     /// A pool with one guard, so that whoever cannot have one learns it at once.
-    pub(super) fn launch(tenure: &Tenure, timing: Timing, hidden: Vec<OsString>) -> Result<Self, CommandError> {
-        let first = Guarded::launch(tenure, Stdin::Empty, timing, hidden.clone())?;
+    pub(super) fn launch(client: &Client, timing: Timing, hidden: Vec<OsString>) -> Result<Self, CommandError> {
+        let first = Guarded::launch(client, Stdin::Empty, timing, hidden.clone())?;
         Ok(Self {
-            tenure: tenure.clone(),
+            client: client.clone(),
             timing,
             hidden,
             told: Vec::new(),
@@ -73,7 +73,7 @@ impl GuardPool {
     pub(super) fn begin(&mut self, ask: RunRequest) {
         let guarded = match self.waiting.pop() {
             Some(guarded) => Ok(guarded),
-            None => Guarded::launch(&self.tenure, Stdin::Empty, self.timing, self.hidden.clone()),
+            None => Guarded::launch(&self.client, Stdin::Empty, self.timing, self.hidden.clone()),
         };
         match guarded {
             Ok(guarded) => {

@@ -5,7 +5,7 @@ use std::path::Path;
 use std::sync::Arc;
 
 use tenure::cron::{Job, JobRun, Jobs};
-use tenure::{Election, Event, EventKind, Events};
+use tenure::{Candidacy, Event, EventKind, Events};
 use tokio::sync::mpsc::error::SendError;
 use tokio::sync::mpsc::{UnboundedReceiver, UnboundedSender, unbounded_channel};
 use tokio::sync::oneshot;
@@ -41,15 +41,15 @@ pub(super) async fn execute(global: &Global, mut args: CronRunArgs) -> Result<Ex
     let timing = candidacy.timing;
     let mut signals = Signals::listen()?;
     let _served = metrics::serve(&args.report.metrics)?;
-    let tenure = open_for(global, &crontab.election)?;
+    let client = open_for(global, &crontab.election)?;
     let (sender, asks) = unbounded_channel();
-    let described = candidacy.describe(&tenure, &crontab.election)?;
+    let described = candidacy.describe(&client, &crontab.election)?;
     let source = file.map(|file| JobSource { file, told_election, asks: sender.clone() });
     let described = crontab.entries.into_iter().fold(described, |election, entry| {
         let (job, handler) = job_of(entry, &sender);
         election.job(job, handler)
     });
-    let mut pool = GuardPool::launch(&tenure, timing, credentials(global, &args.environment))?;
+    let mut pool = GuardPool::launch(&client, timing, credentials(global, &args.environment))?;
     let election = described.start()?;
     pool.tell_of(env_for(&election));
     let mut events = election.events();
@@ -89,7 +89,7 @@ struct JobSource {
 
 impl JobSource {
     /// Reads the file again. An error leaves everything as it is.
-    fn reload(&self, election: &Election) -> Result<usize, String> {
+    fn reload(&self, election: &Candidacy) -> Result<usize, String> {
         let (crontab, errors) = Crontab::read(Path::new(&self.file));
         errors.check().map_err(|failure| failure.message)?;
         let named = self.told_election.as_ref().unwrap_or(&crontab.election);
@@ -111,7 +111,7 @@ impl JobSource {
 /// One `tenure cron` from its first campaign to its end.
 struct CronSession<'a> {
     printer: EventPrinter,
-    election: &'a Election,
+    election: &'a Candidacy,
     /// The file of jobs, if there is one.
     source: Option<JobSource>,
     asks: UnboundedReceiver<RunRequest>,

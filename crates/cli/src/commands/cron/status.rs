@@ -7,7 +7,7 @@ use std::path::Path;
 
 use serde::Serialize;
 use tenure::cron::{Calendar, Job, JobReport, Tick, WrittenSchedule};
-use tenure::{Clock, ElectionName, Tenure, Term};
+use tenure::{Client, Clock, ElectionName, Term};
 
 use crate::args::{CronStatusArgs, Global};
 use crate::crontab::Crontab;
@@ -42,15 +42,15 @@ struct JobStatusLine {
 
 pub(super) async fn execute(global: &Global, args: &CronStatusArgs) -> Result<Exit, CommandError> {
     let (election, jobs) = which(args.target.as_deref())?;
-    let tenure = open_to_look(global)?;
-    tenure.check_ledger()?;
+    let client = open_to_look(global)?;
+    client.check_ledger()?;
     let names = match election {
         Some(name) => vec![name],
-        None => tenure.observe_all().await?.into_iter().map(|(name, _)| name.to_string()).collect(),
+        None => client.observe_all().await?.into_iter().map(|(name, _)| name.to_string()).collect(),
     };
     let mut lines = Vec::new();
     for name in &names {
-        lines.extend(look(&tenure, name, &jobs, args.runs.unwrap_or(1)).await?);
+        lines.extend(look(&client, name, &jobs, args.runs.unwrap_or(1)).await?);
     }
     if args.json {
         print(|out| json_line(out, &lines))?;
@@ -86,10 +86,10 @@ fn which(target: Option<&OsStr>) -> Result<(Option<String>, Vec<Job>), CommandEr
 }
 
 /// The jobs that an election has or had, and those of its file that it has not had yet.
-async fn look(tenure: &Tenure, name: &str, jobs: &[Job], max_runs: usize) -> Result<Vec<JobStatusLine>, CommandError> {
-    let reports = tenure.jobs(name, max_runs).await?;
+async fn look(client: &Client, name: &str, jobs: &[Job], max_runs: usize) -> Result<Vec<JobStatusLine>, CommandError> {
+    let reports = client.jobs(name, max_runs).await?;
     // Asked later: whoever leads then leads under no earlier term than any run it was just told of.
-    let leads = tenure.observe(name).await?.lease.map(|lease| lease.leader.term);
+    let leads = client.observe(name).await?.lease.map(|lease| lease.leader.term);
     let now = Tick::at_or_before_ms(Clock::boottime().unix_ms());
     let known = |job: &Job| (job.name().to_string(), untold(name, job, now));
     let mut lines: BTreeMap<String, JobStatusLine> = jobs.iter().map(known).collect();

@@ -29,17 +29,17 @@ struct SteeredLine<'a> {
 pub(super) async fn execute(global: &Global, args: &SteerArgs, order: SteerOrder) -> Result<Exit, CommandError> {
     let SteerArgs { election, job, json } = args;
     JobName::new(job).map_err(tenure::Error::from)?;
-    let tenure = open_for(global, election)?;
+    let client = open_for(global, election)?;
     let (word, known, said) = match order {
         SteerOrder::RunNow => {
             let said = "is to run once; `tenure cron status` shows when it has";
-            ("run-now", tenure.run_job_now(election, job).await?, said)
+            ("run-now", client.run_job_now(election, job).await?, said)
         }
         SteerOrder::Pause => {
             let said = "is paused; no tick of it fires until it is resumed";
-            ("pause", tenure.pause_job(election, job).await?, said)
+            ("pause", client.pause_job(election, job).await?, said)
         }
-        SteerOrder::Resume => ("resume", tenure.resume_job(election, job).await?, "is resumed"),
+        SteerOrder::Resume => ("resume", client.resume_job(election, job).await?, "is resumed"),
     };
     if *json {
         print(|out| json_line(out, &SteeredLine { election, job, order: word, known }))?;

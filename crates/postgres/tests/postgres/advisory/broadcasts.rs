@@ -2,7 +2,7 @@
 
 use std::sync::mpsc::channel;
 
-use tenure::{ChannelName, Tenure};
+use tenure::{ChannelName, Client};
 use tenure_testkit::broadcast_listener::{BroadcastListener, say};
 use tenure_testkit::store_candidate::key;
 
@@ -30,10 +30,10 @@ async fn when_the_session_is_ended_broadcasts_are_heard_again_over_the_next() {
 #[test]
 fn messages_and_broadcasts_on_the_same_channel_do_not_meet() {
     let database = SERVER.new_database();
-    let tenure = Tenure::open(&url(&database)).unwrap();
+    let client = Client::open(&url(&database)).unwrap();
     let reload = ChannelName::new("reload").unwrap();
     let ((told, messages), (said, broadcasts)) = (channel(), channel());
-    let election = tenure
+    let election = client
         .election("4242")
         .unwrap()
         .on_message(reload.clone(), move |(message, _)| told.send(message.payload.to_string()))
@@ -42,11 +42,11 @@ fn messages_and_broadcasts_on_the_same_channel_do_not_meet() {
         .unwrap();
     election.wait_elected().unwrap();
     election.broadcasts("reload").unwrap().listening_blocking();
-    tenure.broadcast_blocking("4242", "reload", "to all").unwrap();
+    client.broadcast_blocking("4242", "reload", "to all").unwrap();
     assert_eq!(broadcasts.recv().unwrap(), "\"to all\"");
     // The leader may only just have begun to listen to messages.
     let first = loop {
-        tenure.send_blocking("4242", "reload", "to the leader").unwrap();
+        client.send_blocking("4242", "reload", "to the leader").unwrap();
         if let Ok(first) = messages.recv_timeout(std::time::Duration::from_millis(200)) {
             break first;
         }

@@ -3,7 +3,7 @@
 use std::time::{Duration, Instant};
 
 use futures_util::StreamExt;
-use tenure::Tenure;
+use tenure::Client;
 use tenure::store::Interest;
 use tenure_testkit::postgres::SqlSession;
 
@@ -76,16 +76,16 @@ async fn a_waiter_that_is_dead_keeps_nothing() {
 async fn a_leader_that_resigns_is_succeeded_at_once() {
     let database = SERVER.new_database();
     // Whoever has resigned lets others go first for a while, so there is a fresh one for each round.
-    let tenures = [(); 6].map(|()| Tenure::open(&url(&database)).unwrap());
-    let elections = tenures.each_ref().map(|tenure| tenure.election("nightly").unwrap().start().unwrap());
-    let leader = async || until("a leader", async || elections.iter().position(tenure::Election::is_leader)).await;
+    let tenures = [(); 6].map(|()| Client::open(&url(&database)).unwrap());
+    let elections = tenures.each_ref().map(|client| client.election("nightly").unwrap().start().unwrap());
+    let leader = async || until("a leader", async || elections.iter().position(tenure::Candidacy::is_leader)).await;
     let mut took = Vec::new();
     for _ in 0..5 {
         let before = leader().await;
         let resigned_at = Instant::now();
         elections[before].resign().await.unwrap();
         until("another leader", async || {
-            elections.iter().position(tenure::Election::is_leader).filter(|now| *now != before)
+            elections.iter().position(tenure::Candidacy::is_leader).filter(|now| *now != before)
         })
         .await;
         took.push(resigned_at.elapsed());

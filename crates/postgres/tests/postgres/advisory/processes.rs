@@ -7,7 +7,7 @@ use std::time::Duration;
 use futures_util::StreamExt;
 use rustix::process::{Pid, Signal, kill_process};
 use tenure::store::Interest;
-use tenure::{Clock, Tenure, Timing};
+use tenure::{Client, Clock, Timing};
 use tenure_testkit::netns::Namespace;
 use tenure_testkit::postgres::PostgresServer;
 
@@ -21,9 +21,9 @@ const WAITERS: usize = 5;
 #[tokio::test]
 async fn role() {
     let Ok(url) = std::env::var("TENURE_TEST_URL") else { return };
-    let tenure = Tenure::open(&url).unwrap();
+    let client = Client::open(&url).unwrap();
     let timing = Timing::from_ttl(TTL).unwrap();
-    let election = tenure.election("1").unwrap().timing(timing).start().unwrap();
+    let election = client.election("1").unwrap().timing(timing).start().unwrap();
     until("leadership", async || election.is_leader().then_some(())).await;
     println!("\n@leads");
     // Each answer is for the instant before it: whoever is stopped in between says nothing wrong.

@@ -3,14 +3,14 @@
 use std::future::Future;
 use std::sync::{Arc, PoisonError};
 
-use super::{Election, ElectionBuilder};
+use super::{Candidacy, CandidacyBuilder};
 use crate::callback::{Callback, CallbackResult};
+use crate::client::Client;
 use crate::cron::{Job, JobRun, JobSet, Jobs};
 use crate::driver::DriverCommand;
 use crate::error::Error;
-use crate::tenure::Tenure;
 
-impl ElectionBuilder {
+impl CandidacyBuilder {
     /// Runs a job by the calendar while this candidate leads. Each tick fires at most once, whoever leads.
     ///
     /// All candidates of an election should have the same jobs: whoever leads runs those it knows. The handler runs on a
@@ -19,12 +19,12 @@ impl ElectionBuilder {
     /// long, the handler is told through [`JobRun::cancelled`]; a resignation waits for it, for at most the grace.
     ///
     /// ```
-    /// use tenure::Tenure;
+    /// use tenure::Client;
     /// use tenure::cron::Job;
     /// # let (sender, receiver) = std::sync::mpsc::channel();
     ///
-    /// let tenure = Tenure::open("memory:")?;
-    /// let election = tenure
+    /// let client = Client::open("memory:")?;
+    /// let election = client
     ///     .election("housekeeping")?
     ///     .job(Job::new("sweep", "*/2 * * * * *")?, move |run| {
     ///         println!("{} is due, under term {}", run.job(), run.term());
@@ -51,7 +51,7 @@ impl ElectionBuilder {
     }
 }
 
-impl Election {
+impl Candidacy {
     /// These are the jobs it was started with.
     pub(super) fn has_jobs(&self, job_set: Option<Arc<JobSet>>) {
         *self.job_set.lock().unwrap_or_else(PoisonError::into_inner) = job_set;
@@ -68,7 +68,7 @@ impl Election {
         if let Some(job_set) = &*known {
             return job_set.replace(jobs);
         }
-        *known = job_set(&self.tenure, jobs)?;
+        *known = job_set(&self.client, jobs)?;
         if let Some(job_set) = &*known {
             self.shared.send(DriverCommand::Schedule(self.shared.id, Arc::clone(job_set)));
         }
@@ -77,10 +77,10 @@ impl Election {
 }
 
 /// Jobs run on the runtime that is there when the candidacy begins.
-pub(super) fn job_set(tenure: &Tenure, jobs: Jobs) -> Result<Option<Arc<JobSet>>, Error> {
+pub(super) fn job_set(client: &Client, jobs: Jobs) -> Result<Option<Arc<JobSet>>, Error> {
     if jobs.0.is_empty() {
         return Ok(None);
     }
-    tenure.check_ledger()?;
+    client.check_ledger()?;
     Ok(Some(Arc::new(JobSet::new(jobs)?)))
 }

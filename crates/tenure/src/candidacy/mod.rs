@@ -15,7 +15,8 @@ use std::time::Duration;
 
 use tenure_core::{CandidateId, ElectionName, Input, Leader, Term};
 
-pub use self::builder::ElectionBuilder;
+pub use self::builder::CandidacyBuilder;
+use crate::client::Client;
 use crate::driver::DriverCommand;
 use crate::error::Error;
 use crate::event::{ElectionError, Events, subscription};
@@ -23,32 +24,31 @@ use crate::inside;
 use crate::leadership::Leadership;
 use crate::phase::Phase;
 use crate::shared::Shared;
-use crate::tenure::Tenure;
 
-/// One candidate in one election, from [`ElectionBuilder::start`] to [`stop`](Self::stop).
+/// One candidate in one election, from [`CandidacyBuilder::start`] to [`stop`](Self::stop).
 ///
 /// Dropping it leaves the election in the background: work is told to stop, and the lease is released when it has. A
 /// process that ends right away may be gone before that; call [`stop`](Self::stop) to wait for it.
 ///
 /// A child process made by `fork` never leads, whatever its parent does.
 #[derive(Debug)]
-pub struct Election {
+pub struct Candidacy {
     shared: Arc<Shared>,
-    tenure: Tenure,
+    client: Client,
     health_within: Option<Duration>,
-    fed_at: AtomicU64,
+    heartbeat_at: AtomicU64,
     /// Its jobs, if it has had any.
     #[cfg(feature = "cron")]
     job_set: std::sync::Mutex<Option<Arc<crate::cron::JobSet>>>,
 }
 
-impl Election {
-    pub(crate) fn new(shared: Arc<Shared>, tenure: Tenure, health_within: Option<Duration>) -> Self {
+impl Candidacy {
+    pub(crate) fn new(shared: Arc<Shared>, client: Client, health_within: Option<Duration>) -> Self {
         Self {
             shared,
-            tenure,
+            client,
             health_within,
-            fed_at: AtomicU64::new(0),
+            heartbeat_at: AtomicU64::new(0),
             #[cfg(feature = "cron")]
             job_set: std::sync::Mutex::default(),
         }
@@ -92,7 +92,7 @@ impl Election {
     /// # Errors
     /// When the store fails.
     pub async fn current_leader(&self) -> Result<Option<Leader>, Error> {
-        let observation = self.tenure.observe(self.name().as_str()).await?;
+        let observation = self.client.observe(self.name().as_str()).await?;
         Ok(observation.lease.map(|lease| lease.leader))
     }
 
@@ -177,24 +177,24 @@ impl Election {
         self.shared.send(DriverCommand::Input(self.shared.id, Input::Stop));
     }
 
-    /// Says that the application is well. With a [health gate](ElectionBuilder::health_gate) it must be said at least
+    /// Says that the application is well. With a [required heartbeat](CandidacyBuilder::require_heartbeat) it must be said at least
     /// as often as the gate demands; without one it undoes an earlier `set_health(false)`.
     ///
     /// Cheap enough to be called on every turn of a loop.
-    pub fn feed(&self) {
+    pub fn heartbeat(&self) {
         let now = self.shared.clock.now().as_nanos();
         // Saying again what is known would only keep the driver busy; without a gate it stays known.
         let enough = self.health_within.and_then(|within| u64::try_from(within.as_nanos() / 8).ok());
-        let fed_at = self.fed_at.load(Ordering::Relaxed);
-        if fed_at == 0 || now.saturating_sub(fed_at) >= enough.unwrap_or(u64::MAX) {
+        let heartbeat_at = self.heartbeat_at.load(Ordering::Relaxed);
+        if heartbeat_at == 0 || now.saturating_sub(heartbeat_at) >= enough.unwrap_or(u64::MAX) {
             self.set_health(true);
         }
     }
 
     /// Says whether the application is well. Unwell, it resigns and does not campaign until it is well again.
     pub fn set_health(&self, healthy: bool) {
-        let fed_at = if healthy { self.shared.clock.now().as_nanos() } else { 0 };
-        self.fed_at.store(fed_at, Ordering::Relaxed);
+        let heartbeat_at = if healthy { self.shared.clock.now().as_nanos() } else { 0 };
+        self.heartbeat_at.store(heartbeat_at, Ordering::Relaxed);
         self.shared.send(DriverCommand::Input(self.shared.id, Input::Health { healthy }));
     }
 
@@ -230,7 +230,7 @@ impl Election {
     }
 }
 
-impl Drop for Election {
+impl Drop for Candidacy {
     fn drop(&mut self) {
         self.request_stop();
     }

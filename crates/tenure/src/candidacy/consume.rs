@@ -7,12 +7,12 @@ use std::pin::pin;
 use futures_util::StreamExt;
 use futures_util::stream::FuturesUnordered;
 
-use super::Election;
+use super::Candidacy;
 use super::work::WorkEnd;
 use crate::error::Error;
 use crate::leadership::Leadership;
 
-impl Election {
+impl Candidacy {
     /// Consumes a queue while this candidate leads, one item at a time, and again each time it is elected anew.
     ///
     /// `fetch` gives the next item, or `None` at the end of the queue. It is called only while leading, and its future is
@@ -28,8 +28,8 @@ impl Election {
     ///
     /// ```
     /// # tokio::runtime::Builder::new_current_thread().build().unwrap().block_on(async {
-    /// let tenure = tenure::Tenure::open("memory:")?;
-    /// let election = tenure.election("mail-queue")?.start()?;
+    /// let client = tenure::Client::open("memory:")?;
+    /// let election = client.election("mail-queue")?.start()?;
     /// let (sender, queue) = tokio::sync::mpsc::channel(10);
     /// # for mail in ["one", "two"] { sender.send(mail).await? }
     /// # drop(sender);

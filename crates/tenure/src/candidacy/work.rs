@@ -5,13 +5,13 @@ use std::pin::pin;
 
 use futures_util::future::{Either, OptionFuture, select};
 
-use super::Election;
+use super::Candidacy;
 use crate::blocking::block_on;
 use crate::error::Error;
 use crate::inside;
 use crate::leadership::Leadership;
 
-impl Election {
+impl Candidacy {
     /// Runs work while this candidate leads, and again each time it is elected anew.
     ///
     /// The work is started with the [`Leadership`] it runs under. When that ends, [`Leadership::cancelled`] completes
@@ -86,8 +86,8 @@ impl Election {
     /// Runs `f` if this candidate leads, and makes a resignation wait for it.
     ///
     /// ```
-    /// # let tenure = tenure::Tenure::open("memory:")?;
-    /// # let election = tenure.election("report")?.start()?;
+    /// # let client = tenure::Client::open("memory:")?;
+    /// # let election = client.election("report")?.start()?;
     /// # election.wait_elected()?;
     /// let sent = election.run_if_leader(|leadership| format!("report under term {}", leadership.term()));
     /// assert!(sent.is_some());

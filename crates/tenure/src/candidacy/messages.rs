@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use tenure_core::ChannelName;
 
-use super::{Election, ElectionBuilder};
+use super::{Candidacy, CandidacyBuilder};
 use crate::callback::{Callback, CallbackResult};
 use crate::driver::DriverCommand;
 use crate::error::Error;
@@ -13,7 +13,7 @@ use crate::leadership::Leadership;
 use crate::messages::{Channel, MessageHandler};
 use crate::store::Message;
 
-impl ElectionBuilder {
+impl CandidacyBuilder {
     /// Called with each message on a channel while this candidate leads, one at a time per channel, on a thread of its
     /// own. Returning without an error settles the message.
     ///
@@ -23,18 +23,18 @@ impl ElectionBuilder {
     /// leader. So a message may come more than once; [`Message::id`] tells.
     ///
     /// ```
-    /// use tenure::{ChannelName, Tenure};
+    /// use tenure::{ChannelName, Client};
     /// # let (sender, receiver) = std::sync::mpsc::channel();
     ///
-    /// let tenure = Tenure::open("memory:")?;
-    /// let election = tenure
+    /// let client = Client::open("memory:")?;
+    /// let election = client
     ///     .election("nightly-report")?
     ///     .on_message(ChannelName::new("refresh")?, move |(message, leadership)| {
     ///         println!("refresh {} under term {}", message.payload, leadership.term());
     /// #       sender.send(()).ok();
     ///     })
     ///     .start()?;
-    /// tenure.send_blocking("nightly-report", "refresh", "monday")?;
+    /// client.send_blocking("nightly-report", "refresh", "monday")?;
     /// # receiver.recv().ok();
     /// # election.stop_blocking();
     /// # Ok::<(), tenure::Error>(())
@@ -69,14 +69,14 @@ impl ElectionBuilder {
     }
 }
 
-impl Election {
+impl Candidacy {
     /// Begins to read a channel of messages to whoever leads.
     ///
     /// # Errors
     /// When the name breaks the rule for names, or the store has no mailbox.
     pub fn channel(&self, name: &str) -> Result<Channel, Error> {
         let name = ChannelName::new(name)?;
-        self.tenure.check_mailbox()?;
+        self.client.check_mailbox()?;
         if self.shared.open_inbox(std::collections::BTreeMap::new) {
             self.shared.send(DriverCommand::Listen(self.shared.id));
         }

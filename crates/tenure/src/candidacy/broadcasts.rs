@@ -6,15 +6,15 @@ use std::sync::Arc;
 
 use tenure_core::ChannelName;
 
-use super::{Election, ElectionBuilder};
+use super::{Candidacy, CandidacyBuilder};
 use crate::broadcasts::{BroadcastHandler, Broadcasts};
 use crate::callback::{Callback, CallbackResult};
 use crate::driver::DriverCommand;
 use crate::error::Error;
 use crate::store::Broadcast;
 
-impl ElectionBuilder {
-    /// Called with each [broadcast](crate::Tenure::broadcast) on a channel, whether or not this candidate leads; one at a time
+impl CandidacyBuilder {
+    /// Called with each [broadcast](crate::Client::broadcast) on a channel, whether or not this candidate leads; one at a time
     /// per channel, on a thread of its own.
     ///
     /// A panic or an error is reported and changes nothing else. A handler that is slow holds up neither renewals nor other
@@ -22,11 +22,11 @@ impl ElectionBuilder {
     /// [reported](crate::ElectionError::BroadcastsMissed).
     ///
     /// ```
-    /// use tenure::{ChannelName, Tenure};
+    /// use tenure::{ChannelName, Client};
     /// # let (sender, receiver) = std::sync::mpsc::channel();
     ///
-    /// let tenure = Tenure::open("memory:")?;
-    /// let election = tenure
+    /// let client = Client::open("memory:")?;
+    /// let election = client
     ///     .election("nightly-report")?
     ///     .on_broadcast(ChannelName::new("reload")?, move |broadcast| {
     ///         println!("{} wants all to reload {}", broadcast.sender, broadcast.payload);
@@ -34,7 +34,7 @@ impl ElectionBuilder {
     ///     })
     ///     .start()?;
     /// # election.broadcasts("reload")?.listening_blocking();
-    /// tenure.broadcast_blocking("nightly-report", "reload", "prices")?;
+    /// client.broadcast_blocking("nightly-report", "reload", "prices")?;
     /// # receiver.recv().ok();
     /// # election.stop_blocking();
     /// # Ok::<(), tenure::Error>(())
@@ -62,14 +62,14 @@ impl ElectionBuilder {
     }
 }
 
-impl Election {
-    /// Begins to read what is [broadcast](crate::Tenure::broadcast) to all candidates of this election on a channel.
+impl Candidacy {
+    /// Begins to read what is [broadcast](crate::Client::broadcast) to all candidates of this election on a channel.
     ///
     /// # Errors
     /// When the name breaks the rule for names, or the store cannot broadcast.
     pub fn broadcasts(&self, channel: &str) -> Result<Broadcasts, Error> {
         let channel = ChannelName::new(channel)?;
-        self.tenure.check_pubsub()?;
+        self.client.check_pubsub()?;
         if self.shared.open_board(Vec::new) {
             self.shared.send(DriverCommand::Hear(self.shared.id));
         }

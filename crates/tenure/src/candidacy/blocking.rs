@@ -4,12 +4,12 @@ use std::time::Duration;
 
 use tenure_core::{CandidateId, Leader};
 
-use super::Election;
+use super::Candidacy;
 use crate::blocking::{block_on, block_on_for};
 use crate::error::Error;
 use crate::leadership::Leadership;
 
-impl Election {
+impl Candidacy {
     /// [`elected`](Self::elected) for plain threads.
     ///
     /// # Errors

@@ -9,10 +9,11 @@ use tenure_core::{
     Candidate, CandidateId, ChannelName, ElectionName, Elector, LossReason, Metadata, Preset, Priority, Term, Timing,
 };
 
-use super::Election;
+use super::Candidacy;
 use super::broadcasts;
 use super::messages::handlers;
 use crate::callback::{Callback, CallbackResult, CallbackRunner, Callbacks};
+use crate::client::Client;
 use crate::driver::{DrivenCandidacy, DriverCommand};
 use crate::error::Error;
 use crate::event::{ElectionError, Events, Subscriber, subscription};
@@ -21,16 +22,15 @@ use crate::leadership::Leadership;
 use crate::metrics::CandidacyPurpose;
 use crate::shared::Shared;
 use crate::store::{Broadcast, Message};
-use crate::tenure::Tenure;
 
-/// A candidacy that has not begun. Made by [`Tenure::election`].
+/// A candidacy that has not begun. Made by [`Client::election`].
 ///
 /// ```
 /// use std::time::Duration;
-/// use tenure::{CandidateId, Preset, Tenure};
+/// use tenure::{CandidateId, Preset, Client};
 ///
-/// let tenure = Tenure::open("memory:")?;
-/// let election = tenure
+/// let client = Client::open("memory:")?;
+/// let election = client
 ///     .election("nightly-report")?
 ///     .candidate(CandidateId::new("worker-7")?)
 ///     .metadata("zone", "eu-1")
@@ -43,8 +43,8 @@ use crate::tenure::Tenure;
 /// ```
 #[derive(Clone)]
 #[must_use = "a candidacy begins with start()"]
-pub struct ElectionBuilder {
-    tenure: Tenure,
+pub struct CandidacyBuilder {
+    client: Client,
     name: ElectionName,
     candidate: Option<CandidateId>,
     timing: Timing,
@@ -64,10 +64,10 @@ pub struct ElectionBuilder {
 /// Enough to get over a restart of whatever the handler needs, and few enough to be noticed the same minute.
 const ATTEMPTS_MAX: u32 = 5;
 
-impl ElectionBuilder {
-    pub(crate) fn new(tenure: Tenure, name: ElectionName) -> Self {
+impl CandidacyBuilder {
+    pub(crate) fn new(client: Client, name: ElectionName) -> Self {
         Self {
-            tenure,
+            client,
             name,
             candidate: None,
             timing: Timing::default(),
@@ -114,15 +114,15 @@ impl ElectionBuilder {
         self
     }
 
-    /// Demands a sign of life: unless [`Election::feed`] is called at least this often, the candidate counts as
+    /// Demands a sign of life: unless [`Candidacy::heartbeat`] is called at least this often, the candidate counts as
     /// unwell, resigns and does not campaign. It guards against an application that hangs while its lease is kept.
-    pub fn health_gate(mut self, within: Duration) -> Self {
+    pub fn require_heartbeat(mut self, within: Duration) -> Self {
         self.health_within = Some(within);
         self
     }
 
     /// Says that this candidacy is for a lock: whoever leads leaves when its work is done, and most of the time nobody leads.
-    /// Metrics tell it from elections. [`Tenure::lock`] says it by itself.
+    /// Metrics tell it from elections. [`Client::lock`] says it by itself.
     pub fn as_lock(mut self) -> Self {
         self.purpose = CandidacyPurpose::Lock;
         self
@@ -192,12 +192,12 @@ impl ElectionBuilder {
     /// # Errors
     /// When the metadata are too large, the ttl is too short for the store, the store lacks what is asked of it (a mailbox for
     /// messages, pub/sub for broadcasts, a ledger for jobs), two jobs have the same name, or the driver is gone.
-    pub fn start(self) -> Result<Election, Error> {
+    pub fn start(self) -> Result<Candidacy, Error> {
         self.start_told(None)
     }
 
     /// Begins the candidacy, and tells of all that happens to it from the very first campaign on.
-    pub(crate) fn start_with_events(self) -> Result<(Election, Events), Error> {
+    pub(crate) fn start_with_events(self) -> Result<(Candidacy, Events), Error> {
         let (subscriber, events) = subscription();
         Ok((self.start_told(Some(subscriber))?, events))
     }
@@ -212,39 +212,39 @@ impl ElectionBuilder {
         self.priority.delay() + self.timing.attempt_timeout() * 2
     }
 
-    fn start_told(self, subscriber: Option<Subscriber>) -> Result<Election, Error> {
-        self.tenure.check_process()?;
+    fn start_told(self, subscriber: Option<Subscriber>) -> Result<Candidacy, Error> {
+        self.client.check_process()?;
         let bytes = self.metadata.iter().map(|(key, value)| key.len() + value.len()).sum();
         if bytes > Error::METADATA_BYTES_MAX {
             return Err(Error::Metadata { bytes });
         }
-        let (ttl, min) = (self.timing.ttl(), self.tenure.capabilities().min_ttl);
+        let (ttl, min) = (self.timing.ttl(), self.client.capabilities().min_ttl);
         if ttl < min {
             return Err(Error::TtlTooShort { ttl, min });
         }
         let candidate = self.candidate.unwrap_or_else(default_candidate_id);
-        let class = self.tenure.class_of(&self.name, self.purpose);
+        let class = self.client.class_of(&self.name, self.purpose);
         let shared = Arc::new(Shared::new(
-            self.tenure.next_id(),
-            self.tenure.key_of(self.name),
+            self.client.next_id(),
+            self.client.key_of(self.name),
             candidate.clone(),
             class,
-            self.tenure.clock().clone(),
-            self.tenure.commands().clone(),
+            self.client.clock().clone(),
+            self.client.commands().clone(),
             self.max_attempts,
         ));
         let listens = !self.handlers.is_empty();
         if listens {
-            self.tenure.check_mailbox()?;
+            self.client.check_mailbox()?;
             shared.open_inbox(|| handlers(self.handlers));
         }
         let hears = !self.broadcast_handlers.is_empty();
         if hears {
-            self.tenure.check_pubsub()?;
+            self.client.check_pubsub()?;
             shared.open_board(|| broadcasts::handlers(self.broadcast_handlers));
         }
         #[cfg(feature = "cron")]
-        let job_set = super::jobs::job_set(&self.tenure, crate::cron::Jobs(self.jobs))?;
+        let job_set = super::jobs::job_set(&self.client, crate::cron::Jobs(self.jobs))?;
         let elector = Elector::new(Candidate {
             id: candidate,
             timing: self.timing,
@@ -259,7 +259,7 @@ impl ElectionBuilder {
         if let Some(subscriber) = subscriber {
             entry.subscribe(shared.clock.now(), subscriber);
         }
-        self.tenure.command(DriverCommand::Add(Box::new(entry)))?;
+        self.client.command(DriverCommand::Add(Box::new(entry)))?;
         if listens {
             shared.send(DriverCommand::Listen(shared.id));
         }
@@ -270,7 +270,7 @@ impl ElectionBuilder {
         if let Some(job_set) = &job_set {
             shared.send(DriverCommand::Schedule(shared.id, std::sync::Arc::clone(job_set)));
         }
-        let election = Election::new(shared, self.tenure, self.health_within);
+        let election = Candidacy::new(shared, self.client, self.health_within);
         #[cfg(feature = "cron")]
         election.has_jobs(job_set);
         Ok(election)
@@ -283,7 +283,7 @@ fn shared_metadata(metadata: BTreeMap<String, String>) -> Metadata {
     if metadata.is_empty() { Metadata::clone(&NOTHING) } else { Arc::new(metadata) }
 }
 
-impl std::fmt::Debug for ElectionBuilder {
+impl std::fmt::Debug for CandidacyBuilder {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         f.debug_struct("ElectionBuilder").field("name", &self.name).finish_non_exhaustive()
     }

@@ -14,10 +14,10 @@ use tenure_core::{CandidateId, ElectionName, Namespace, Sender};
 use tenure_sys::ForkMarker;
 use tokio::sync::{mpsc, oneshot};
 
+use crate::candidacy::CandidacyBuilder;
 use crate::clock::Clock;
 use crate::contain::shielded;
 use crate::driver::{self, CandidacyId, CommandSender, DriverCommand};
-use crate::election::ElectionBuilder;
 use crate::error::Error;
 use crate::identity::default_candidate_id;
 use crate::lock::Lock;
@@ -36,17 +36,17 @@ use crate::store::{
 /// anew.
 ///
 /// ```
-/// use tenure::Tenure;
+/// use tenure::Client;
 ///
-/// let tenure = Tenure::open("memory:")?;
-/// let election = tenure.election("nightly-report")?.start()?;
+/// let client = Client::open("memory:")?;
+/// let election = client.election("nightly-report")?.start()?;
 /// let leadership = election.wait_elected();
 /// println!("leading under term {}", leadership?.term());
 /// election.stop_blocking();
 /// # Ok::<(), tenure::Error>(())
 /// ```
 #[derive(Debug, Clone)]
-pub struct Tenure {
+pub struct Client {
     commands: CommandSender,
     clock: Clock,
     namespace: Namespace,
@@ -60,7 +60,7 @@ pub struct Tenure {
 /// How long looking at the store may take; campaigns and renewals have limits of their own.
 const LOOK_LIMIT: Duration = Duration::from_secs(5);
 
-impl Tenure {
+impl Client {
     /// Opens the store behind a URL, such as `sqlite:app.db`. Elections are in the namespace `default`.
     ///
     /// # Errors
@@ -69,10 +69,10 @@ impl Tenure {
         Self::with_arc(store::open(&url.parse::<StoreUrl>()?)?, Clock::boottime())
     }
 
-    /// The same for somebody who only wants to look: where [`Tenure::open`] would make a file, this makes none.
+    /// The same for somebody who only wants to look: where [`Client::open`] would make a file, this makes none.
     ///
     /// # Errors
-    /// As [`Tenure::open`], and when there is no such file.
+    /// As [`Client::open`], and when there is no such file.
     pub fn open_existing(url: &str) -> Result<Self, Error> {
         Self::with_arc(store::open_existing(&url.parse::<StoreUrl>()?)?, Clock::boottime())
     }
@@ -108,13 +108,13 @@ impl Tenure {
     /// public: leave out of them what is secret in a name.
     ///
     /// ```
-    /// use tenure::Tenure;
+    /// use tenure::Client;
     ///
-    /// let tenure = Tenure::open("memory:")?.key_class(|name| match name.as_str() {
+    /// let client = Client::open("memory:")?.key_class(|name| match name.as_str() {
     ///     name if name.starts_with("customer-") => "customer".to_owned(),
     ///     name => name.to_owned(),
     /// });
-    /// let election = tenure.election("customer-4711")?.start()?;
+    /// let election = client.election("customer-4711")?.start()?;
     /// # election.stop_blocking();
     /// # Ok::<(), tenure::Error>(())
     /// ```
@@ -128,8 +128,8 @@ impl Tenure {
     ///
     /// # Errors
     /// When the name breaks the rule for names.
-    pub fn election(&self, name: &str) -> Result<ElectionBuilder, Error> {
-        Ok(ElectionBuilder::new(self.clone(), ElectionName::new(name)?))
+    pub fn election(&self, name: &str) -> Result<CandidacyBuilder, Error> {
+        Ok(CandidacyBuilder::new(self.clone(), ElectionName::new(name)?))
     }
 
     /// Describes a lock: an election whose leader leaves when its work is done.
@@ -207,11 +207,11 @@ impl Tenure {
     ///
     /// ```
     /// # #[tokio::main(flavor = "current_thread")] async fn main() -> Result<(), tenure::Error> {
-    /// use tenure::{Tenure, store::Forgetting};
+    /// use tenure::{Client, store::Forgetting};
     ///
-    /// let tenure = Tenure::open("memory:")?;
-    /// tenure.lock("tenant-4711")?.acquire().await?.release().await;
-    /// assert_eq!(tenure.forget("tenant-4711").await?, Forgetting::Forgotten);
+    /// let client = Client::open("memory:")?;
+    /// client.lock("tenant-4711")?.acquire().await?.release().await;
+    /// assert_eq!(client.forget("tenant-4711").await?, Forgetting::Forgotten);
     /// # Ok(()) }
     /// ```
     ///
