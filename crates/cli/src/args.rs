@@ -122,7 +122,7 @@ pub struct CandidateArgs {
     /// The candidate's label; must differ between instances. Default: host name, process id, random suffix.
     #[arg(long, value_name = "ID")]
     pub id: Option<String>,
-    /// How keen the candidate is, 0 to 10; lower ones wait a little on a vacancy.
+    /// Priority of the candidate, 0 to 10; lower ones wait a little on a vacancy.
     #[arg(long, value_name = "N", default_value_t = 10, value_parser = clap::value_parser!(u8).range(0..=10))]
     pub priority: u8,
     /// Published while leading; may be given several times.
@@ -283,13 +283,13 @@ pub struct ElectArgs {
 /// Arguments of `tenure status`.
 #[derive(Debug, Args)]
 pub struct StatusArgs {
-    /// Only this election. Default: all of the namespace.
+    /// Only this election. Default: all of the namespace that anybody ever stood in, or that messages wait for.
     #[arg(allow_negative_numbers = true)]
     pub name: Option<String>,
     /// Exit with 0 if this candidate leads the election, with 1 if it does not.
     #[arg(long, value_name = "CANDIDATE", requires = "name")]
     pub leads: Option<String>,
-    /// Keep the table up to date until interrupted, with the last change and its reason, jobs, and messages set aside.
+    /// Keep the table up to date until interrupted, with the last change and its reason, and jobs.
     #[arg(long, conflicts_with_all = ["json", "leads"])]
     pub watch: bool,
     /// Print JSON.
@@ -376,20 +376,20 @@ pub struct SendArgs {
 /// Arguments of `tenure messages`.
 #[derive(Debug, Args)]
 pub struct MessagesArgs {
-    /// The election.
+    /// The election. Default: how many messages each election of the namespace has.
     #[arg(allow_negative_numbers = true)]
-    pub name: String,
+    pub name: Option<String>,
     /// Show those that were set aside after too many attempts, instead of those that wait.
-    #[arg(long)]
+    #[arg(long, requires = "name")]
     pub aside: bool,
-    /// How many messages at most.
+    /// How many messages at most, or how many elections.
     #[arg(long, short = 'n', value_name = "N", default_value_t = NonZeroUsize::MIN.saturating_add(99))]
     pub limit: NonZeroUsize,
     /// Put these messages, which were set aside, back in line.
-    #[arg(long, value_name = "ID", num_args = 1.., conflicts_with_all = ["aside", "requeue_all"])]
+    #[arg(long, value_name = "ID", num_args = 1.., requires = "name", conflicts_with_all = ["aside", "requeue_all"])]
     pub requeue: Vec<String>,
     /// Put all messages that were set aside back in line.
-    #[arg(long, conflicts_with = "aside")]
+    #[arg(long, requires = "name", conflicts_with = "aside")]
     pub requeue_all: bool,
     /// Print JSON.
     #[arg(long)]

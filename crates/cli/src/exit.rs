@@ -4,7 +4,7 @@ use std::process::ExitCode;
 
 use tenure::store::{StoreError, StoreErrorKind};
 
-use crate::supervise::{Exit as CommandExit, SpawnFailure};
+use crate::supervise::{CommandExit, SpawnFailure};
 
 /// How `tenure` ends.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -40,7 +40,8 @@ Exit codes:
   1        what was asked for is not so (no leader to ask, no such message or job, a check of `doctor` failed,
            `status --leads` names a candidate that does not lead)
   2        the command line, a name, a duration, a message or a crontab cannot be used; nothing was done
-  69       the store cannot be reached or used; for commands that only look or ask, also: there is no such file
+  69       the store cannot be reached or used: it does not answer, refuses the login, or there is no such database,
+           schema or directory; for commands that only look or ask, also: there is no such file
   70       an internal error; please report it
   75       somebody else leads, and waiting was not wanted (`--no-wait`) or not enough
   76       the lock was lost while the command ran; the command was stopped
@@ -89,21 +90,21 @@ impl From<SpawnFailure> for Exit {
 
 /// An end with something to say about it.
 #[derive(Debug)]
-pub struct Failure {
+pub struct CommandError {
     /// The exit code.
     pub exit: Exit,
     /// What was wrong, with which value, and what to do.
     pub message: String,
 }
 
-impl Failure {
+impl CommandError {
     /// An end with this code and this message.
     pub fn new(exit: Exit, message: impl Into<String>) -> Self {
         Self { exit, message: message.into() }
     }
 }
 
-impl From<tenure::Error> for Failure {
+impl From<tenure::Error> for CommandError {
     fn from(error: tenure::Error) -> Self {
         let exit = match &error {
             tenure::Error::Store(store) if is_bad_address(store) => Exit::Usage,
@@ -118,12 +119,13 @@ impl From<tenure::Error> for Failure {
     }
 }
 
-/// Whether the address itself cannot be used, so that nothing was even looked at.
+/// Whether the address itself cannot be used, so that nothing was even looked at. What a server or a file system has said
+/// (that there is no such database, say) is another kind of error, or a refusal: the same address may do later.
 fn is_bad_address(error: &StoreError) -> bool {
-    error.kind() == StoreErrorKind::Configuration && error.failure() == tenure::Failure::NotSent
+    error.kind() == StoreErrorKind::Configuration && error.failure() == tenure::WriteOutcome::NotSent
 }
 
-impl From<std::io::Error> for Failure {
+impl From<std::io::Error> for CommandError {
     fn from(error: std::io::Error) -> Self {
         Self::new(Exit::Internal, error.to_string())
     }
@@ -135,11 +137,11 @@ mod tests {
 
     #[test]
     fn errors_about_messages_have_the_documented_codes() {
-        let exit = |kind| Failure::from(tenure::Error::from(StoreError::refused(kind, "told"))).exit;
+        let exit = |kind| CommandError::from(tenure::Error::from(StoreError::refused(kind, "told"))).exit;
         assert_eq!(exit(StoreErrorKind::TooLarge), Exit::Usage);
         assert_eq!(exit(StoreErrorKind::Unsupported), Exit::StoreUnavailable);
         assert_eq!(exit(StoreErrorKind::Full), Exit::StoreUnavailable);
-        let json = Failure::from(tenure::Error::Json { message: "told".to_owned() });
+        let json = CommandError::from(tenure::Error::Json { message: "told".to_owned() });
         assert_eq!((json.exit, json.message.as_str()), (Exit::Usage, "the payload is not JSON: told"));
     }
 }

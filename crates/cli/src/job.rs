@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use serde::Serialize;
 use tenure::JobName;
-use tenure::cron::{JobNews, Outcome, Passed, Run, Tick};
+use tenure::cron::{JobEvent, Passed, RunOutcome, RunReport, Tick};
 
 use crate::duration::show;
 use crate::message::printable;
@@ -41,22 +41,22 @@ pub struct JobFields {
 impl JobFields {
     /// Describes it, with the name of the event and its reason; `None` for what nobody asked about.
     #[must_use]
-    pub fn new(job: &JobName, tick: Tick, news: &JobNews) -> Option<(&'static str, Option<String>, Self)> {
+    pub fn new(job: &JobName, tick: Tick, job_event: &JobEvent) -> Option<(&'static str, Option<String>, Self)> {
         let fields = Self { job: job.to_string(), tick: shown(tick), ..Self::default() };
-        Some(match news {
-            JobNews::Fired { late, missed, again } => {
+        Some(match job_event {
+            JobEvent::Fired { late, missed, again } => {
                 let late_ms = late.map(millis);
                 ("fired", None, Self { late_ms, count: Some(*missed), again: Some(*again), ..fields })
             }
-            JobNews::Passed { count, why } => {
+            JobEvent::Passed { count, why } => {
                 let event = if *why == Passed::Missed { "missed" } else { "skipped" };
                 (event, Some(reason(*why).to_owned()), Self { count: Some(*count), ..fields })
             }
-            JobNews::Retrying { retry, after, why } => {
+            JobEvent::Retrying { retry, after, why } => {
                 let after_ms = Some(millis(*after));
                 ("retrying", Some(why.clone()), Self { count: Some(u64::from(*retry)), after_ms, ..fields })
             }
-            JobNews::Ended { took, outcome } => {
+            JobEvent::Ended { took, outcome } => {
                 let took_ms = Some(millis(*took));
                 ("ended", why(outcome), Self { took_ms, outcome: Some(name(outcome)), ..fields })
             }
@@ -67,33 +67,35 @@ impl JobFields {
 
 /// What happened to a job in one sentence; `None` for what people need not know.
 #[must_use]
-pub fn sentence(job: &JobName, tick: Tick, news: &JobNews) -> Option<String> {
+pub fn sentence(job: &JobName, tick: Tick, job_event: &JobEvent) -> Option<String> {
     let tick = shown(tick);
-    Some(match news {
-        JobNews::Fired { late, missed, again } => {
+    Some(match job_event {
+        JobEvent::Fired { late, missed, again } => {
             let again = if *again { " once more" } else { "" };
             let late = late.map(|late| format!(", {} late", show(late))).unwrap_or_default();
             let missed = if *missed > 0 { format!("; {missed} tick(s) before it were missed") } else { String::new() };
             format!("job {job} fired{again}, due {tick}{late}{missed}")
         }
-        JobNews::Passed { count, why: Passed::Missed } => {
+        JobEvent::Passed { count, why: Passed::Missed } => {
             format!("job {job}: {count} tick(s) up to {tick} were missed and are not wanted any more")
         }
-        JobNews::Passed { why: Passed::Overlap, .. } => {
+        JobEvent::Passed { why: Passed::Overlap, .. } => {
             format!("job {job}, due {tick}, is passed over: its last run still goes on")
         }
-        JobNews::Retrying { retry, after, why } => {
+        JobEvent::Retrying { retry, after, why } => {
             let (why, after) = (printable(why), show(*after));
             format!("job {job}, due {tick}, {why}; it is tried again in {after} (retry {retry})")
         }
-        JobNews::Ended { took, outcome } => {
+        JobEvent::Ended { took, outcome } => {
             let took = show(*took);
             match outcome {
-                Outcome::Succeeded => format!("job {job}, due {tick}, succeeded after {took}"),
-                Outcome::Failed { why } => format!("job {job}, due {tick}, {} after {took}", printable(why)),
-                Outcome::TimedOut => format!("job {job}, due {tick}, took too long and was ended after {took}"),
-                Outcome::Cancelled => format!("job {job}, due {tick}, was ended after {took}: the leadership is over"),
-                Outcome::NotBegun => format!("job {job}, due {tick}, is given back: it never began"),
+                RunOutcome::Succeeded => format!("job {job}, due {tick}, succeeded after {took}"),
+                RunOutcome::Failed { why } => format!("job {job}, due {tick}, {} after {took}", printable(why)),
+                RunOutcome::TimedOut => format!("job {job}, due {tick}, took too long and was ended after {took}"),
+                RunOutcome::Cancelled => {
+                    format!("job {job}, due {tick}, was ended after {took}: the leadership is over")
+                }
+                RunOutcome::NotBegun => format!("job {job}, due {tick}, is given back: it never began"),
             }
         }
         _ => return None,
@@ -126,7 +128,7 @@ pub struct RunLine {
 impl RunLine {
     /// Describes a run. Without an end it goes on only if its term still leads.
     #[must_use]
-    pub fn new(run: &Run, leads: Option<tenure::Term>) -> Self {
+    pub fn new(run: &RunReport, leads: Option<tenure::Term>) -> Self {
         let end = run.end.as_ref();
         let without_end = if leads == Some(run.term) { "running" } else { "interrupted" };
         Self {
@@ -151,20 +153,20 @@ impl RunLine {
 
 const NOT_BEGUN: &str = "not_begun";
 
-fn name(outcome: &Outcome) -> &'static str {
+fn name(outcome: &RunOutcome) -> &'static str {
     match outcome {
-        Outcome::Succeeded => "succeeded",
-        Outcome::Failed { .. } => "failed",
-        Outcome::TimedOut => "timed_out",
-        Outcome::Cancelled => "cancelled",
-        Outcome::NotBegun => NOT_BEGUN,
+        RunOutcome::Succeeded => "succeeded",
+        RunOutcome::Failed { .. } => "failed",
+        RunOutcome::TimedOut => "timed_out",
+        RunOutcome::Cancelled => "cancelled",
+        RunOutcome::NotBegun => NOT_BEGUN,
     }
 }
 
-fn why(outcome: &Outcome) -> Option<String> {
+fn why(outcome: &RunOutcome) -> Option<String> {
     match outcome {
-        Outcome::Failed { why } => Some(why.clone()),
-        Outcome::Succeeded | Outcome::TimedOut | Outcome::Cancelled | Outcome::NotBegun => None,
+        RunOutcome::Failed { why } => Some(why.clone()),
+        RunOutcome::Succeeded | RunOutcome::TimedOut | RunOutcome::Cancelled | RunOutcome::NotBegun => None,
     }
 }
 

@@ -11,5 +11,5 @@ pub mod metrics;
 pub mod options;
 pub mod output;
 pub mod signals;
+pub mod stderr_writer;
 pub mod supervise;
-pub mod voice;

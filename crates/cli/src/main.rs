@@ -8,9 +8,9 @@ use std::process::ExitCode;
 use clap::Parser;
 use tenure_cli::args::Cli;
 use tenure_cli::commands::execute;
-use tenure_cli::exit::{Exit, Failure};
+use tenure_cli::exit::{CommandError, Exit};
+use tenure_cli::stderr_writer::{self, StderrWriter};
 use tenure_cli::supervise::{guard, init, procfs};
-use tenure_cli::voice::{self, Voice};
 use tracing_subscriber::EnvFilter;
 
 fn main() -> ExitCode {
@@ -26,27 +26,27 @@ fn main() -> ExitCode {
     }
     let parsed = Cli::try_parse_from(arguments);
     let outcome = parsed.map_or_else(|error| Err(usage(&error)), |cli| run(cli, is_alone));
-    let exit = outcome.unwrap_or_else(|Failure { exit, message }| {
+    let exit = outcome.unwrap_or_else(|CommandError { exit, message }| {
         if !message.is_empty() {
-            voice::say(&message);
+            stderr_writer::say(&message);
         }
         exit
     });
-    voice::flush();
+    stderr_writer::flush();
     exit.into()
 }
 
-fn run(cli: Cli, is_alone: bool) -> Result<Exit, Failure> {
+fn run(cli: Cli, is_alone: bool) -> Result<Exit, CommandError> {
     let filter = EnvFilter::try_new(&cli.global.log).map_err(|error| {
-        Failure::new(Exit::Usage, format!("cannot use the log filter {:?}: {error}", cli.global.log))
+        CommandError::new(Exit::Usage, format!("cannot use the log filter {:?}: {error}", cli.global.log))
     })?;
     let colours = std::io::stderr().is_terminal();
-    tracing_subscriber::fmt().with_env_filter(filter).with_ansi(colours).with_writer(|| Voice).init();
+    tracing_subscriber::fmt().with_env_filter(filter).with_ansi(colours).with_writer(|| StderrWriter).init();
     // The permanent main thread runs everything: a guard started from a thread that ends would end with it.
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build()?;
     if cli.command.starts_commands() {
         procfs::check()
-            .map_err(|error| Failure::new(Exit::NotExecutable, format!("cannot run a command here: {error}")))?;
+            .map_err(|error| CommandError::new(Exit::NotExecutable, format!("cannot run a command here: {error}")))?;
         if !is_alone && init::is_needed() {
             return runtime.block_on(init::run());
         }
@@ -55,9 +55,9 @@ fn run(cli: Cli, is_alone: bool) -> Result<Exit, Failure> {
 }
 
 /// Help and version are printed by clap itself and are no failure.
-fn usage(error: &clap::Error) -> Failure {
+fn usage(error: &clap::Error) -> CommandError {
     let exit = if error.use_stderr() { Exit::Usage } else { Exit::Success };
     // There is nobody to tell when the terminal is gone.
     let _ = error.print();
-    Failure::new(exit, "")
+    CommandError::new(exit, "")
 }

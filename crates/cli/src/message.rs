@@ -2,7 +2,7 @@
 
 use serde::Serialize;
 use serde_json::value::RawValue;
-use tenure::{Broadcast, ChannelName, Clock, Delivery, Election, Message};
+use tenure::{Broadcast, Candidacy, ChannelName, Clock, Delivery, Message};
 
 use crate::output::{now, timestamp};
 
@@ -56,7 +56,7 @@ pub struct DeliveryLine<'a> {
 impl<'a> DeliveryLine<'a> {
     /// Describes a message that this candidate is to handle.
     #[must_use]
-    pub fn new(election: &'a Election, delivery: &Delivery) -> Self {
+    pub fn new(election: &'a Candidacy, delivery: &Delivery) -> Self {
         Self {
             event: "message",
             election: election.name().as_str(),
@@ -81,11 +81,11 @@ pub struct BroadcastLine<'a> {
     boot_ns: u64,
     channel: String,
     #[serde(flatten)]
-    said: Option<Said>,
+    said: Option<BroadcastFields>,
 }
 
 #[derive(Debug, Serialize)]
-struct Said {
+struct BroadcastFields {
     id: String,
     sender: String,
     payload: Box<RawValue>,
@@ -94,7 +94,7 @@ struct Said {
 impl<'a> BroadcastLine<'a> {
     /// Says that this candidate hears what is broadcast on a channel.
     #[must_use]
-    pub fn listening(election: &'a Election, channel: &ChannelName) -> Self {
+    pub fn listening(election: &'a Candidacy, channel: &ChannelName) -> Self {
         Self {
             event: "listening",
             election: election.name().as_str(),
@@ -109,9 +109,9 @@ impl<'a> BroadcastLine<'a> {
 
     /// Describes what this candidate has heard.
     #[must_use]
-    pub fn new(election: &'a Election, broadcast: &Broadcast) -> Self {
+    pub fn new(election: &'a Candidacy, broadcast: &Broadcast) -> Self {
         let Broadcast { id, channel, sender, payload, .. } = broadcast;
-        let said = Said { id: id.to_string(), sender: sender.to_string(), payload: embedded(payload) };
+        let said = BroadcastFields { id: id.to_string(), sender: sender.to_string(), payload: embedded(payload) };
         Self { event: "broadcast", said: Some(said), ..Self::listening(election, channel) }
     }
 }

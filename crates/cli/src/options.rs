@@ -6,10 +6,10 @@ use std::os::unix::fs::DirBuilderExt;
 use std::path::PathBuf;
 
 use tenure::store::sqlite::SqliteStore;
-use tenure::{CandidateId, ElectionBuilder, Namespace, Preset, Priority, StoreUrl, Tenure, Timing};
+use tenure::{CandidacyBuilder, CandidateId, Client, Namespace, Preset, Priority, StoreUrl, Timing};
 
 use crate::args::{CandidateArgs, EnvironmentArgs, Global, TimingArgs};
-use crate::exit::{Exit, Failure};
+use crate::exit::{CommandError, Exit};
 
 /// The file of the default store.
 const DEFAULT_NAME: &str = "tenure.db";
@@ -18,31 +18,33 @@ const DEFAULT_NAME: &str = "tenure.db";
 ///
 /// # Errors
 /// When the namespace or the address cannot be used, or the store cannot be opened.
-pub fn open(global: &Global) -> Result<Tenure, Failure> {
-    let namespace = Namespace::new(&global.namespace).map_err(|error| Failure::new(Exit::Usage, error.to_string()))?;
-    let tenure = match &global.store {
-        Some(url) => Tenure::open(url)?,
+pub fn open(global: &Global) -> Result<Client, CommandError> {
+    let namespace =
+        Namespace::new(&global.namespace).map_err(|error| CommandError::new(Exit::Usage, error.to_string()))?;
+    let client = match &global.store {
+        Some(url) => Client::open(url)?,
         // By its path: the name of a home directory need not fit into an address. A Redis that happens to be in the
         // environment, as in many containers, is not taken for the one that is meant: `--store env:` asks for it.
-        None => Tenure::with_store(SqliteStore::open(default_database()?).map_err(tenure::Error::from)?)?,
+        None => Client::with_store(SqliteStore::open(default_database()?).map_err(tenure::Error::from)?)?,
     };
-    Ok(tenure.namespace(namespace))
+    Ok(client.namespace(namespace))
 }
 
 /// The same for commands that only look, which make no file.
 ///
 /// # Errors
 /// As [`open`], and when there is no such file.
-pub fn open_to_look(global: &Global) -> Result<Tenure, Failure> {
-    let namespace = Namespace::new(&global.namespace).map_err(|error| Failure::new(Exit::Usage, error.to_string()))?;
-    let tenure = match &global.store {
-        Some(url) => Tenure::open_existing(url)?,
+pub fn open_to_look(global: &Global) -> Result<Client, CommandError> {
+    let namespace =
+        Namespace::new(&global.namespace).map_err(|error| CommandError::new(Exit::Usage, error.to_string()))?;
+    let client = match &global.store {
+        Some(url) => Client::open_existing(url)?,
         None => {
             let store = SqliteStore::open_existing(default_directory()?.join(DEFAULT_NAME));
-            Tenure::with_store(store.map_err(tenure::Error::from)?)?
+            Client::with_store(store.map_err(tenure::Error::from)?)?
         }
     };
-    Ok(tenure.namespace(namespace))
+    Ok(client.namespace(namespace))
 }
 
 /// The store that the options name, for people.
@@ -75,7 +77,7 @@ pub fn credentials(global: &Global, environment: &EnvironmentArgs) -> Vec<OsStri
 ///
 /// # Errors
 /// As [`open`], and when the name cannot be used.
-pub fn open_for(global: &Global, name: &str) -> Result<Tenure, Failure> {
+pub fn open_for(global: &Global, name: &str) -> Result<Client, CommandError> {
     tenure::ElectionName::new(name).map_err(tenure::Error::from)?;
     open(global)
 }
@@ -84,14 +86,14 @@ pub fn open_for(global: &Global, name: &str) -> Result<Tenure, Failure> {
 ///
 /// # Errors
 /// As [`open_to_look`], and when the name cannot be used.
-pub fn open_to_look_for(global: &Global, name: &str) -> Result<Tenure, Failure> {
+pub fn open_to_look_for(global: &Global, name: &str) -> Result<Client, CommandError> {
     tenure::ElectionName::new(name).map_err(tenure::Error::from)?;
     open_to_look(global)
 }
 
 /// What is to be checked of a candidate before anything is opened.
 #[derive(Debug)]
-pub struct Candidacy {
+pub struct CandidacyOptions {
     id: Option<CandidateId>,
     priority: Priority,
     metadata: Vec<(String, String)>,
@@ -99,12 +101,12 @@ pub struct Candidacy {
     pub timing: Timing,
 }
 
-impl Candidacy {
+impl CandidacyOptions {
     /// Checks the arguments.
     ///
     /// # Errors
     /// When the id, the metadata or the timing cannot be used.
-    pub fn new(args: &CandidateArgs) -> Result<Self, Failure> {
+    pub fn new(args: &CandidateArgs) -> Result<Self, CommandError> {
         let id = args.id.as_ref().map(CandidateId::new).transpose().map_err(tenure::Error::from)?;
         let bytes = args.metadata.iter().map(|(key, value)| key.len() + value.len()).sum();
         if bytes > tenure::Error::METADATA_BYTES_MAX {
@@ -122,8 +124,8 @@ impl Candidacy {
     ///
     /// # Errors
     /// When the name cannot be used.
-    pub fn describe(self, tenure: &Tenure, name: &str) -> Result<ElectionBuilder, Failure> {
-        let mut election = tenure.election(name)?.timing(self.timing).priority(self.priority);
+    pub fn describe(self, client: &Client, name: &str) -> Result<CandidacyBuilder, CommandError> {
+        let mut election = client.election(name)?.timing(self.timing).priority(self.priority);
         if let Some(id) = self.id {
             election = election.candidate(id);
         }
@@ -135,8 +137,8 @@ impl Candidacy {
 ///
 /// # Errors
 /// When the durations do not fit together; the message shows the numbers.
-pub fn timing(args: &TimingArgs) -> Result<Timing, Failure> {
-    let usage = |message: String| Failure::new(Exit::Usage, message);
+pub fn timing(args: &TimingArgs) -> Result<Timing, CommandError> {
+    let usage = |message: String| CommandError::new(Exit::Usage, message);
     let preset = args.preset.as_deref().unwrap_or_default();
     let preset = if preset.is_empty() {
         Preset::default()
@@ -154,22 +156,22 @@ pub fn timing(args: &TimingArgs) -> Result<Timing, Failure> {
 }
 
 /// `tenure/tenure.db` in the user's state directory, which is made if it is not there.
-fn default_database() -> Result<PathBuf, Failure> {
+fn default_database() -> Result<PathBuf, CommandError> {
     let directory = default_directory()?;
     DirBuilder::new().recursive(true).mode(0o700).create(&directory).map_err(|error| {
         let message =
             format!("cannot make {} for the default store: {error}; name a store with --store", directory.display());
-        Failure::new(Exit::StoreUnavailable, message)
+        CommandError::new(Exit::StoreUnavailable, message)
     })?;
     Ok(directory.join(DEFAULT_NAME))
 }
 
-fn default_directory() -> Result<PathBuf, Failure> {
+fn default_directory() -> Result<PathBuf, CommandError> {
     let from = |variable: &str| std::env::var_os(variable).map(PathBuf::from).filter(|path| path.is_absolute());
     let state = from("XDG_STATE_HOME").or_else(|| from("HOME").map(|home| home.join(".local/state")));
     let Some(state) = state else {
         let message = "there is no home directory for the default store; name a store with --store or TENURE_STORE";
-        return Err(Failure::new(Exit::StoreUnavailable, message));
+        return Err(CommandError::new(Exit::StoreUnavailable, message));
     };
     Ok(state.join("tenure"))
 }

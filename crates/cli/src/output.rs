@@ -9,10 +9,10 @@ use tenure::store::{Observation, Transition};
 use tenure::{CandidateId, Clock, Event, EventKind, Instant, Term};
 
 use crate::duration::show;
-use crate::exit::{Exit, Failure};
+use crate::exit::{CommandError, Exit};
 use crate::job::{self, JobFields};
 use crate::message::printable;
-use crate::supervise::Exit as CommandExit;
+use crate::supervise::CommandExit;
 
 /// Turns the events of one candidacy into lines.
 #[derive(Debug)]
@@ -60,10 +60,10 @@ impl EventLines {
                 leader: leader.as_ref().map(|leader| leader.candidate.as_str()),
                 ..line
             },
-            EventKind::Error { trouble } => EventLine { event: "error", reason: Some(trouble.to_string()), ..line },
+            EventKind::Error { error } => EventLine { event: "error", reason: Some(error.to_string()), ..line },
             EventKind::Stopped => EventLine { event: "stopped", ..line },
-            EventKind::Job { job, tick, news } => {
-                let (event, reason, fields) = JobFields::new(job, *tick, news)?;
+            EventKind::Job { job, tick, job_event } => {
+                let (event, reason, fields) = JobFields::new(job, *tick, job_event)?;
                 EventLine { event, reason, job: Some(fields), ..line }
             }
             EventKind::Missed { count } => EventLine {
@@ -192,8 +192,8 @@ pub fn sentence(election: &str, event: &Event) -> Option<String> {
             format!("standing by for {election}; {} leads, term {}", leader.candidate, leader.term)
         }
         EventKind::Observed { leader: None } => format!("standing by for {election}; nobody leads"),
-        EventKind::Error { trouble } => format!("{election}: {trouble}"),
-        EventKind::Job { job, tick, news } => return job::sentence(job, *tick, news),
+        EventKind::Error { error } => format!("{election}: {error}"),
+        EventKind::Job { job, tick, job_event } => return job::sentence(job, *tick, job_event),
         _ => return None,
     })
 }
@@ -217,12 +217,16 @@ pub struct StatusLine {
     pub reserved_for: Option<String>,
     /// Who stands by, the next one first.
     pub standing_by: Vec<String>,
+    /// How many messages wait for the leader; unknown where the store keeps none.
+    pub messages_waiting: Option<u64>,
+    /// How many messages were set aside.
+    pub messages_aside: Option<u64>,
 }
 
 impl StatusLine {
-    /// Describes what was observed.
+    /// Describes what was observed, and how many messages wait and were set aside, if that is known.
     #[must_use]
-    pub fn new(election: &str, observed: &Observation) -> Self {
+    pub fn new(election: &str, observed: &Observation, messages: Option<(u64, u64)>) -> Self {
         let lease = observed.lease.as_ref();
         Self {
             election: election.to_owned(),
@@ -235,6 +239,8 @@ impl StatusLine {
             metadata: lease.map_or_else(|| serde_json::json!({}), |lease| serde_json::json!(*lease.leader.metadata)),
             reserved_for: observed.reserved_for.as_ref().map(ToString::to_string),
             standing_by: observed.standing_by.iter().map(|stand_by| stand_by.candidate.to_string()).collect(),
+            messages_waiting: messages.map(|(waiting, _)| waiting),
+            messages_aside: messages.map(|(_, aside)| aside),
         }
     }
 }
@@ -296,7 +302,7 @@ fn unix_ms() -> u64 {
 ///
 /// # Errors
 /// When it cannot be written to, because the disk is full, say.
-pub fn print(write: impl FnOnce(&mut dyn Write) -> io::Result<()>) -> Result<(), Failure> {
+pub fn print(write: impl FnOnce(&mut dyn Write) -> io::Result<()>) -> Result<(), CommandError> {
     let mut stdout = io::stdout().lock();
     is_read(write(&mut stdout).and_then(|()| stdout.flush())).map(drop)
 }
@@ -305,11 +311,11 @@ pub fn print(write: impl FnOnce(&mut dyn Write) -> io::Result<()>) -> Result<(),
 ///
 /// # Errors
 /// When it cannot be written to for another reason.
-pub fn is_read(written: io::Result<()>) -> Result<bool, Failure> {
+pub fn is_read(written: io::Result<()>) -> Result<bool, CommandError> {
     match written {
         Ok(()) => Ok(true),
         Err(error) if error.kind() == io::ErrorKind::BrokenPipe => Ok(false),
-        Err(error) => Err(Failure::new(Exit::Internal, format!("cannot write to standard output: {error}"))),
+        Err(error) => Err(CommandError::new(Exit::Internal, format!("cannot write to standard output: {error}"))),
     }
 }
 

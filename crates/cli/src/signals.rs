@@ -2,11 +2,11 @@
 
 use tokio::signal::unix::{Signal, SignalKind, signal};
 
-use crate::exit::Failure;
+use crate::exit::CommandError;
 
 /// What a signal asks for.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Asked {
+pub enum SignalRequest {
     /// To end: SIGTERM or SIGINT.
     End(i32),
     /// Something of the command: pass it on.
@@ -30,7 +30,7 @@ impl Signals {
     ///
     /// # Errors
     /// When the kernel does not let us.
-    pub fn listen() -> Result<Self, Failure> {
+    pub fn listen() -> Result<Self, CommandError> {
         Ok(Self {
             terminate: signal(SignalKind::terminate())?,
             interrupt: signal(SignalKind::interrupt())?,
@@ -43,32 +43,36 @@ impl Signals {
     }
 
     /// The next signal. Cancel safe.
-    pub async fn next(&mut self) -> Asked {
+    pub async fn next(&mut self) -> SignalRequest {
         let number = SignalKind::as_raw_value;
         tokio::select! {
-            _ = self.terminate.recv() => Asked::End(number(&SignalKind::terminate())),
-            _ = self.interrupt.recv() => Asked::End(number(&SignalKind::interrupt())),
-            _ = self.hang_up.recv() => Asked::PassOn(number(&SignalKind::hangup())),
-            _ = self.quit.recv() => Asked::PassOn(number(&SignalKind::quit())),
-            _ = self.user_1.recv() => Asked::PassOn(number(&SignalKind::user_defined1())),
-            _ = self.user_2.recv() => Asked::PassOn(number(&SignalKind::user_defined2())),
-            _ = self.window.recv() => Asked::PassOn(number(&SignalKind::window_change())),
+            _ = self.terminate.recv() => SignalRequest::End(number(&SignalKind::terminate())),
+            _ = self.interrupt.recv() => SignalRequest::End(number(&SignalKind::interrupt())),
+            _ = self.hang_up.recv() => SignalRequest::PassOn(number(&SignalKind::hangup())),
+            _ = self.quit.recv() => SignalRequest::PassOn(number(&SignalKind::quit())),
+            _ = self.user_1.recv() => SignalRequest::PassOn(number(&SignalKind::user_defined1())),
+            _ = self.user_2.recv() => SignalRequest::PassOn(number(&SignalKind::user_defined2())),
+            _ = self.window.recv() => SignalRequest::PassOn(number(&SignalKind::window_change())),
         }
     }
 
     /// The next signal that ends a program without a command of its own, or SIGHUP. Cancel safe.
-    pub async fn end_or_hang_up(&mut self) -> Asked {
+    pub async fn end_or_hang_up(&mut self) -> SignalRequest {
         let signal = self.end().await;
-        if signal == SignalKind::hangup().as_raw_value() { Asked::PassOn(signal) } else { Asked::End(signal) }
+        if signal == SignalKind::hangup().as_raw_value() {
+            SignalRequest::PassOn(signal)
+        } else {
+            SignalRequest::End(signal)
+        }
     }
 
     /// The next signal that ends a program without a command of its own. Cancel safe.
     pub async fn end(&mut self) -> i32 {
         loop {
             match self.next().await {
-                Asked::End(signal) => return signal,
-                Asked::PassOn(signal) if ends_without_command(signal) => return signal,
-                Asked::PassOn(_) => {}
+                SignalRequest::End(signal) => return signal,
+                SignalRequest::PassOn(signal) if ends_without_command(signal) => return signal,
+                SignalRequest::PassOn(_) => {}
             }
         }
     }

@@ -65,7 +65,7 @@ pub(super) async fn a_late_renewal_does_not_revive_a_resigned_term(fixture: &dyn
 }
 
 pub(super) async fn a_late_campaign_never_gets_a_term_back(fixture: &dyn Fixture) {
-    let one = Player::new(fixture, "one").await;
+    let one = Player::brief(fixture, "one").await;
     let first = one.wins().await;
     one.resigns(first).await;
     let second = one.wins().await;

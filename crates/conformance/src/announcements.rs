@@ -5,20 +5,20 @@ use std::time::Duration;
 
 use futures_util::stream::{BoxStream, StreamExt};
 use tenure_core::Sender;
-use tenure_store::{Broadcast, Bulletin, Heard, MessageId};
+use tenure_store::{Broadcast, MessageId, PubSub, PubSubEvent};
 
 use super::correspondence::{CHANNEL, channel};
 use super::player::{Player, all};
 
 /// Somebody who listens to an election.
-pub(super) struct Listener(BoxStream<'static, Heard>);
+pub(super) struct TestListener(BoxStream<'static, PubSubEvent>);
 
 /// How long something that must be heard is waited for. Far more than a push takes.
 const HEARD_WITHIN: Duration = Duration::from_secs(20);
 
 impl Player {
-    pub(super) fn bulletin(&self) -> &dyn Bulletin {
-        self.store.bulletin().expect("a store whose test program says that it can broadcast has a bulletin")
+    pub(super) fn pubsub(&self) -> &dyn PubSub {
+        self.store.pubsub().expect("a store whose test program says that it can broadcast has a bulletin")
     }
 
     /// A new broadcast on the usual channel, from this candidate.
@@ -38,7 +38,7 @@ impl Player {
 
     /// Broadcasts all of these, none of which may be refused.
     pub(super) async fn proclaims(&self, batch: &[Broadcast]) {
-        assert_eq!(all(self.bulletin().broadcast(batch).await).len(), batch.len(), "one answer per broadcast");
+        assert_eq!(all(self.pubsub().broadcast(batch).await).len(), batch.len(), "one answer per broadcast");
     }
 
     /// Broadcasts one thing on the usual channel.
@@ -49,23 +49,23 @@ impl Player {
     }
 
     /// Begins to listen to its election, and returns when it does.
-    pub(super) async fn listens(&self) -> Listener {
-        let mut listener = Listener(self.bulletin().listen(&self.key));
+    pub(super) async fn listens(&self) -> TestListener {
+        let mut listener = TestListener(self.pubsub().listen(&self.key));
         match listener.heard().await {
-            Heard::Listening => listener,
+            PubSubEvent::Listening => listener,
             other => panic!("listening begins with a word that it does: {other:?}"),
         }
     }
 }
 
-impl Listener {
+impl TestListener {
     /// The next broadcast.
     pub(super) async fn hears(&mut self) -> Broadcast {
         loop {
             match self.heard().await {
-                Heard::Broadcast(broadcast) => return broadcast,
+                PubSubEvent::Broadcast(broadcast) => return broadcast,
                 // A connection may have been made again.
-                Heard::Listening => {}
+                PubSubEvent::Listening => {}
                 other => panic!("something should have been heard: {other:?}"),
             }
         }
@@ -86,7 +86,7 @@ impl Listener {
         assert_eq!(self.hears().await, last, "nothing else was said to this listener");
     }
 
-    async fn heard(&mut self) -> Heard {
+    async fn heard(&mut self) -> PubSubEvent {
         let next = tokio::time::timeout(HEARD_WITHIN, self.0.next()).await;
         next.expect("something should have been heard by now").expect("a stream of broadcasts never ends")
     }

@@ -6,11 +6,11 @@ use std::time::Duration;
 use tenure_core::{JobName, Term};
 use tenure_store::JobLedger;
 use tenure_store::ledger::{
-    Act, Claim, Claimed, Finish, JobReport, JobStanding, Open, OpenJob, Opened, Outcome, RUNS_MAX, Tick,
+    Act, Claim, Claimed, Finish, JobReport, JobStanding, OpenJob, OpenJobs, Opened, RUNS_MAX, RunOutcome, Tick,
 };
 
 use super::Fixture;
-use super::player::{LONG, Player, only};
+use super::player::{Player, only};
 
 /// The job of those who do not care.
 pub(super) const JOB: &str = "backup";
@@ -26,7 +26,7 @@ pub(super) const TOOK: Duration = Duration::new(3, 7);
 
 /// Somebody who leads for long, and has opened the usual job.
 pub(super) async fn leader(fixture: &dyn Fixture) -> (Player, Term) {
-    let one = Player::new(fixture, "one").await.with_ttl(LONG);
+    let one = Player::new(fixture, "one").await;
     let term = one.wins().await;
     one.opens(term, BEGINNING).await;
     (one, term)
@@ -37,11 +37,11 @@ impl Player {
         self.store.ledger().expect("a store whose test program says that it writes down jobs has a ledger")
     }
 
-    pub(super) fn as_opening(&self, term: Term, jobs: Vec<OpenJob>) -> Open {
-        Open { key: self.key.clone(), nonce: self.nonce, term, jobs }
+    pub(super) fn as_opening(&self, term: Term, jobs: Vec<OpenJob>) -> OpenJobs {
+        OpenJobs { key: self.key.clone(), nonce: self.nonce, term, jobs }
     }
 
-    pub(super) async fn tries_to_open(&self, request: &Open) -> Opened {
+    pub(super) async fn tries_to_open(&self, request: &OpenJobs) -> Opened {
         self.ledger().open(request).await.expect("an answer")
     }
 
@@ -92,7 +92,7 @@ impl Player {
     }
 
     /// That the usual job ended.
-    pub(super) fn as_end(&self, term: Term, second: u64, outcome: Outcome) -> Finish {
+    pub(super) fn as_end(&self, term: Term, second: u64, outcome: RunOutcome) -> Finish {
         let (key, nonce, job) = (self.key.clone(), self.nonce, job_name(JOB));
         Finish { key, nonce, term, job, tick: tick(second), took: TOOK, retries: 0, outcome }
     }
@@ -103,7 +103,7 @@ impl Player {
 
     /// Tells that the usual job ended well, and must be heard.
     pub(super) async fn ends(&self, term: Term, second: u64) {
-        assert!(self.tells(self.as_end(term, second, Outcome::Succeeded)).await, "second {second}");
+        assert!(self.tells(self.as_end(term, second, RunOutcome::Succeeded)).await, "second {second}");
     }
 
     pub(super) async fn reads(&self) -> Vec<JobReport> {

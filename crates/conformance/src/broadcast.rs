@@ -2,22 +2,22 @@
 
 use std::collections::BTreeSet;
 
-use tenure_store::{Broadcast, MessageId, Shelf};
+use tenure_store::{Broadcast, MessageId, MessageState};
 
 use super::Fixture;
-use super::announcements::Listener;
-use super::player::{LONG, Player, key, key_in};
+use super::announcements::TestListener;
+use super::player::{Player, key, key_in};
 use super::watch::TRIES;
 
-pub(super) async fn a_bulletin_states_its_promises_in_a_sentence(fixture: &dyn Fixture) {
-    let promises = Player::new(fixture, "one").await.bulletin().promises();
+pub(super) async fn pubsub_states_its_promises_in_a_sentence(fixture: &dyn Fixture) {
+    let promises = Player::new(fixture, "one").await.pubsub().promises();
     assert!(promises.statement.len() > 20 && promises.statement.ends_with('.'), "{promises:?}");
-    assert!(promises.payload_max >= 4_096, "room for something worth saying: {promises:?}");
+    assert!(promises.max_payload >= 4_096, "room for something worth saying: {promises:?}");
 }
 
 pub(super) async fn a_broadcast_reaches_every_listener(fixture: &dyn Fixture) {
     let speaker = Player::new(fixture, "speaker").await;
-    let mut listeners: Vec<(Player, Listener, Listener)> = Vec::new();
+    let mut listeners: Vec<(Player, TestListener, TestListener)> = Vec::new();
     for number in 0..3 {
         let candidate = Player::new(fixture, &format!("listener {number}")).await;
         let (one, other) = (candidate.listens().await, candidate.listens().await);
@@ -147,9 +147,9 @@ pub(super) async fn the_same_said_twice_is_heard_twice(fixture: &dyn Fixture) {
 pub(super) async fn that_nobody_listens_is_no_error(fixture: &dyn Fixture) {
     let one = Player::new(fixture, "one").await;
     one.tells_all("1").await;
-    let mut replies = one.bulletin().broadcast(&[]).await;
+    let mut replies = one.pubsub().broadcast(&[]).await;
     assert_eq!(replies.len(), 0, "an empty batch has no answers");
-    replies = one.bulletin().broadcast(&[one.announces("1"), one.announces("2")]).await;
+    replies = one.pubsub().broadcast(&[one.announces("1"), one.announces("2")]).await;
     assert!(replies.len() == 2 && replies.iter().all(Result::is_ok), "{replies:?}");
 }
 
@@ -162,7 +162,7 @@ pub(super) async fn broadcasts_alone_make_no_election(fixture: &dyn Fixture) {
 }
 
 pub(super) async fn broadcasts_disturb_no_election(fixture: &dyn Fixture) {
-    let leader = Player::new(fixture, "leader").await.with_ttl(LONG);
+    let leader = Player::new(fixture, "leader").await;
     let outsider = Player::new(fixture, "outsider").await;
     let term = leader.wins().await;
     let history = leader.store.history(&leader.key, 10).await.expect("a history");
@@ -174,7 +174,11 @@ pub(super) async fn broadcasts_disturb_no_election(fixture: &dyn Fixture) {
     assert_eq!(outsider.sees_term().await, Some(term));
     assert_eq!(leader.store.history(&leader.key, 10).await.expect("a history"), history);
     if let Some(mailbox) = leader.store.mailbox() {
-        assert_eq!(mailbox.list(&leader.key, Shelf::Waiting, 10).await.expect("a list"), [], "they are no messages");
+        assert_eq!(
+            mailbox.list(&leader.key, MessageState::Pending, 10).await.expect("a list"),
+            [],
+            "they are no messages"
+        );
     }
 }
 

@@ -1,6 +1,6 @@
 //! Whatever is said is heard as it was said.
 
-use tenure_core::{CHANNEL_BYTES_MAX, Failure, NAME_BYTES_MAX};
+use tenure_core::{CHANNEL_BYTES_MAX, NAME_BYTES_MAX, WriteOutcome};
 use tenure_store::{Broadcast, MessageId, StoreErrorKind};
 
 use super::Fixture;
@@ -21,16 +21,16 @@ pub(super) async fn the_largest_broadcast_is_heard_and_a_larger_one_refused(fixt
     let one = Player::new(fixture, &"x".repeat(NAME_BYTES_MAX)).await;
     let one = one.in_election(key(&"e".repeat(NAME_BYTES_MAX)));
     let mut listener = one.listens().await;
-    let max = one.bulletin().promises().payload_max;
+    let max = one.pubsub().promises().max_payload;
     let announce = |payload: &str| one.announces_on(&"c".repeat(CHANNEL_BYTES_MAX), payload);
     let text = |bytes: usize| format!("\"{}\"", "x".repeat(bytes - 2));
     let wide = format!("\"{}{}\"", "🦀".repeat((max - 2) / 4), "x".repeat((max - 2) % 4));
     let batch = [announce("1"), announce(&text(max + 1)), announce(&text(max)), announce(&wide)];
-    let mut replies = one.bulletin().broadcast(&batch).await;
+    let mut replies = one.pubsub().broadcast(&batch).await;
     assert_eq!(replies.len(), 4);
     let refusal = replies.remove(1).expect_err("too large");
     assert!(replies.iter().all(Result::is_ok), "the others are not concerned: {replies:?}");
-    assert_eq!((refusal.kind(), refusal.failure()), (StoreErrorKind::TooLarge, Failure::Refused));
+    assert_eq!((refusal.kind(), refusal.failure()), (StoreErrorKind::TooLarge, WriteOutcome::Refused));
     assert!(refusal.to_string().contains(&max.to_string()), "it says how much is allowed: {refusal}");
     let [first, _, second, third] = batch;
     assert_eq!(listener.hears_many(3).await, [first, second, third]);

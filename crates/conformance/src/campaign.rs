@@ -27,7 +27,7 @@ pub(super) async fn two_candidates_on_one_handle_are_rivals(fixture: &dyn Fixtur
 }
 
 pub(super) async fn whoever_is_kept_out_learns_how_long_still(fixture: &dyn Fixture) {
-    let (one, other) = (Player::new(fixture, "one").await, Player::new(fixture, "other").await);
+    let (one, other) = (Player::brief(fixture, "one").await, Player::new(fixture, "other").await);
     one.wins().await;
     assert!(other.is_kept_out().await.remaining <= one.ttl);
     almost_pass(fixture, one.ttl / 2).await;
@@ -38,7 +38,7 @@ pub(super) async fn whoever_is_kept_out_learns_how_long_still(fixture: &dyn Fixt
 }
 
 pub(super) async fn waiting_for_as_long_as_one_is_told_is_enough(fixture: &dyn Fixture) {
-    let (one, other) = (Player::new(fixture, "one").await, Player::new(fixture, "other").await);
+    let (one, other) = (Player::brief(fixture, "one").await, Player::new(fixture, "other").await);
     one.wins().await;
     let held = other.is_kept_out().await;
     pass(fixture, held.remaining).await;
@@ -46,7 +46,7 @@ pub(super) async fn waiting_for_as_long_as_one_is_told_is_enough(fixture: &dyn F
 }
 
 pub(super) async fn a_lease_is_kept_until_its_last_moment(fixture: &dyn Fixture) {
-    let (one, other) = (Player::new(fixture, "one").await, Player::new(fixture, "other").await);
+    let (one, other) = (Player::brief(fixture, "one").await, Player::new(fixture, "other").await);
     let term = one.wins().await;
     almost_pass(fixture, one.ttl).await;
     other.is_kept_out().await;
@@ -54,7 +54,7 @@ pub(super) async fn a_lease_is_kept_until_its_last_moment(fixture: &dyn Fixture)
 }
 
 pub(super) async fn an_expired_lease_is_granted_under_a_higher_term(fixture: &dyn Fixture) {
-    let (one, other) = (Player::new(fixture, "one").await, Player::new(fixture, "other").await);
+    let (one, other) = (Player::brief(fixture, "one").await, Player::new(fixture, "other").await);
     let first = one.wins().await;
     pass(fixture, one.ttl).await;
     let second = other.wins().await;

@@ -1,6 +1,6 @@
 //! What a store says of itself.
 
-use tenure_store::Verdict;
+use tenure_store::Severity;
 
 use super::Fixture;
 use super::player::Player;
@@ -10,12 +10,12 @@ pub(super) async fn capabilities_are_stated_in_a_sentence(fixture: &dyn Fixture)
     assert!(!capabilities.name.trim().is_empty(), "a store has a name");
     let statement = capabilities.statement.trim();
     assert!(statement.len() > 1 && statement.ends_with('.'), "{statement:?} is not a sentence");
-    assert!(!capabilities.ttl_min.is_zero(), "no store can keep a lease of no time");
+    assert!(!capabilities.min_ttl.is_zero(), "no store can keep a lease of no time");
 }
 
 pub(super) async fn a_store_that_works_is_found_well(fixture: &dyn Fixture) {
     let findings = fixture.open().await.examine().await;
-    let bad: Vec<_> = findings.iter().filter(|finding| finding.verdict == Verdict::Bad).collect();
+    let bad: Vec<_> = findings.iter().filter(|finding| finding.severity == Severity::Bad).collect();
     assert!(!findings.is_empty() && bad.is_empty(), "{findings:?}");
 }
 

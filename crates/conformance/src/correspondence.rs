@@ -4,9 +4,10 @@ use std::sync::Arc;
 
 use tenure_core::{ChannelName, Sender, Term};
 use tenure_store::StoreError;
-use tenure_store::mailbox::Fate;
+use tenure_store::mailbox::AckOutcome;
 use tenure_store::{
-    Line, Mailbox, MailboxPromises, Message, MessageId, Post, Receive, Received, Settle, Settled, Shelf,
+    Ack, AckReply, Mailbox, MailboxPromises, Message, MessageId, MessageState, NewMessage, OrderingKey, Receive,
+    Received,
 };
 
 use super::player::{Player, all};
@@ -27,12 +28,12 @@ impl Player {
     }
 
     /// A new message on the usual channel, from this candidate.
-    pub(super) fn writes(&self, payload: &str) -> Post {
+    pub(super) fn writes(&self, payload: &str) -> NewMessage {
         self.writes_on(CHANNEL, payload)
     }
 
-    pub(super) fn writes_on(&self, name: &str, payload: &str) -> Post {
-        Post {
+    pub(super) fn writes_on(&self, name: &str, payload: &str) -> NewMessage {
+        NewMessage {
             key: self.key.clone(),
             id: MessageId::random(),
             channel: channel(name),
@@ -42,20 +43,20 @@ impl Player {
     }
 
     /// Sends messages, all of which must be accepted.
-    pub(super) async fn posts(&self, batch: &[Post]) {
+    pub(super) async fn sends_all(&self, batch: &[NewMessage]) {
         assert_eq!(all(self.mailbox().send(batch).await).len(), batch.len(), "one answer per message");
     }
 
     /// Sends one message on the usual channel.
     pub(super) async fn sends(&self, payload: &str) -> MessageId {
-        let post = self.writes(payload);
-        self.posts(std::slice::from_ref(&post)).await;
-        post.id
+        let new_message = self.writes(payload);
+        self.sends_all(std::slice::from_ref(&new_message)).await;
+        new_message.id
     }
 
     /// Sends a message that must be refused.
-    pub(super) async fn is_refused(&self, post: Post) -> StoreError {
-        let mut replies = self.mailbox().send(&[post]).await;
+    pub(super) async fn is_refused(&self, new_message: NewMessage) -> StoreError {
+        let mut replies = self.mailbox().send(&[new_message]).await;
         assert_eq!(replies.len(), 1, "a batch of one has one answer");
         replies.remove(0).expect_err("the message should have been refused")
     }
@@ -82,23 +83,23 @@ impl Player {
         self.is_given(&self.as_receipt(term)).await
     }
 
-    pub(super) fn as_verdict(&self, term: Term, fates: Vec<(MessageId, Fate)>) -> Settle {
-        Settle { key: self.key.clone(), nonce: self.nonce, term, fates }
+    pub(super) fn as_verdict(&self, term: Term, outcomes: Vec<(MessageId, AckOutcome)>) -> Ack {
+        Ack { key: self.key.clone(), nonce: self.nonce, term, outcomes }
     }
 
-    pub(super) async fn says(&self, request: &Settle) -> Settled {
-        self.mailbox().settle(request).await.expect("an answer")
+    pub(super) async fn says(&self, request: &Ack) -> AckReply {
+        self.mailbox().ack(request).await.expect("an answer")
     }
 
     /// Settles messages as a leader.
-    pub(super) async fn settles(&self, term: Term, fates: Vec<(MessageId, Fate)>) {
-        let settled = self.says(&self.as_verdict(term, fates)).await;
-        assert!(matches!(settled, Settled::Accepted { .. }), "{:?} leads: {settled:?}", self.candidate);
+    pub(super) async fn acks(&self, term: Term, outcomes: Vec<(MessageId, AckOutcome)>) {
+        let settled = self.says(&self.as_verdict(term, outcomes)).await;
+        assert!(matches!(settled, AckReply::Accepted { .. }), "{:?} leads: {settled:?}", self.candidate);
     }
 
-    /// What lies on a shelf.
-    pub(super) async fn lists(&self, shelf: Shelf) -> Vec<Message> {
-        self.mailbox().list(&self.key, shelf, ENOUGH).await.expect("a list")
+    /// The messages in a state.
+    pub(super) async fn lists(&self, state: MessageState) -> Vec<Message> {
+        self.mailbox().list(&self.key, state, ENOUGH).await.expect("a list")
     }
 
     pub(super) async fn requeues(&self, ids: Option<&[MessageId]>) -> u64 {
@@ -110,16 +111,16 @@ pub(super) fn channel(name: &str) -> ChannelName {
     ChannelName::new(name).expect("a valid channel")
 }
 
-pub(super) fn line(name: &str, sender: &str) -> Line {
-    Line { channel: channel(name), sender: Sender::new(sender).expect("a valid sender") }
+pub(super) fn line(name: &str, sender: &str) -> OrderingKey {
+    OrderingKey { channel: channel(name), sender: Sender::new(sender).expect("a valid sender") }
 }
 
-pub(super) fn failed(attempt: u32, why: &str) -> Fate {
-    Fate::Failed { attempt, why: why.to_owned() }
+pub(super) fn failed(attempt: u32, why: &str) -> AckOutcome {
+    AckOutcome::Failed { attempt, why: why.to_owned() }
 }
 
-pub(super) fn set_aside(attempt: u32, why: &str) -> Fate {
-    Fate::SetAside { attempt, why: why.to_owned() }
+pub(super) fn set_aside(attempt: u32, why: &str) -> AckOutcome {
+    AckOutcome::DeadLettered { attempt, why: why.to_owned() }
 }
 
 pub(super) fn ids(messages: &[Message]) -> Vec<MessageId> {

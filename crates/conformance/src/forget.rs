@@ -33,7 +33,7 @@ pub(super) async fn a_forgotten_election_leaves_nothing_but_the_height_of_its_te
 }
 
 pub(super) async fn an_election_in_use_is_not_forgotten(fixture: &dyn Fixture) {
-    let (one, other) = (Player::new(fixture, "one").await, Player::new(fixture, "other").await);
+    let (one, other) = (Player::new(fixture, "one").await, Player::brief(fixture, "other").await);
     let term = one.wins().await;
     assert_eq!(forgets(&one, Duration::ZERO).await, Forgetting::InUse(Use::Led));
     one.keeps(term).await;
@@ -48,7 +48,7 @@ pub(super) async fn an_election_in_use_is_not_forgotten(fixture: &dyn Fixture) {
 }
 
 pub(super) async fn only_what_was_not_used_for_so_long_is_forgotten(fixture: &dyn Fixture) {
-    let one = Player::new(fixture, "one").await;
+    let one = Player::brief(fixture, "one").await;
     let term = one.wins().await;
     pass(fixture, one.ttl).await;
     assert_eq!(forgets(&one, AGES).await, Forgetting::InUse(Use::Recent));

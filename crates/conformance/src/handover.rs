@@ -29,7 +29,7 @@ pub(super) async fn a_hand_over_request_takes_nothing_away(fixture: &dyn Fixture
 }
 
 pub(super) async fn a_hand_over_request_says_whether_there_is_a_leader(fixture: &dyn Fixture) {
-    let (leader, operator) = (Player::new(fixture, "leader").await, Player::new(fixture, "operator").await);
+    let (leader, operator) = (Player::brief(fixture, "leader").await, Player::new(fixture, "operator").await);
     assert!(!asks(&operator, None).await, "nobody ever campaigned");
     let term = leader.wins().await;
     assert!(asks(&operator, None).await);
@@ -41,7 +41,7 @@ pub(super) async fn a_hand_over_request_says_whether_there_is_a_leader(fixture: 
 }
 
 pub(super) async fn a_hand_over_request_is_forgotten_with_the_term(fixture: &dyn Fixture) {
-    let (leader, operator) = (Player::new(fixture, "leader").await, Player::new(fixture, "operator").await);
+    let (leader, operator) = (Player::brief(fixture, "leader").await, Player::new(fixture, "operator").await);
     let first = leader.wins().await;
     assert!(asks(&operator, None).await);
     leader.resigns(first).await;

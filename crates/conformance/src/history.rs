@@ -32,7 +32,7 @@ pub(super) async fn history_tells_why_leadership_began_and_ended(fixture: &dyn F
 }
 
 pub(super) async fn history_tells_of_an_expiry_when_the_next_leader_comes(fixture: &dyn Fixture) {
-    let (one, other) = (Player::new(fixture, "one").await, Player::new(fixture, "other").await);
+    let (one, other) = (Player::brief(fixture, "one").await, Player::new(fixture, "other").await);
     let first = one.wins().await;
     pass(fixture, one.ttl).await;
     other.wins().await;

@@ -1,13 +1,13 @@
 //! A ledger touches nothing else, and nobody else's.
 
-use tenure_store::ledger::{Opened, Outcome};
+use tenure_store::ledger::{Opened, RunOutcome};
 
 use super::Fixture;
 use super::bookkeeping::{BEGINNING, JOB, SCHEDULE, job, leader, tick, ticks};
-use super::player::{LONG, Player, key, key_in};
+use super::player::{Player, key, key_in};
 
 pub(super) async fn elections_and_namespaces_do_not_share_jobs(fixture: &dyn Fixture) {
-    let one = Player::new(fixture, "one").await.with_ttl(LONG);
+    let one = Player::new(fixture, "one").await;
     let keys = [key("a"), key("b"), key_in("other", "a"), key("a:b"), key_in("a", "b")];
     let players: Vec<Player> = keys.iter().map(|key| one.in_election(key.clone())).collect();
     let mut terms = Vec::new();
@@ -30,7 +30,7 @@ pub(super) async fn elections_and_namespaces_do_not_share_jobs(fixture: &dyn Fix
 }
 
 pub(super) async fn a_ledger_disturbs_no_election(fixture: &dyn Fixture) {
-    let leader = Player::new(fixture, "leader").await.with_ttl(LONG);
+    let leader = Player::new(fixture, "leader").await;
     let waiting = Player::new(fixture, "waiting").await;
     let term = leader.wins().await;
     waiting.is_kept_out().await;
@@ -65,7 +65,7 @@ pub(super) async fn jobs_and_messages_do_not_meet(fixture: &dyn Fixture) {
     let received = one.receives(term).await;
     assert_eq!((received.len(), received[0].id), (1, sent));
     let before = one.reads().await;
-    one.settles(term, vec![(sent, tenure_store::mailbox::Fate::Done)]).await;
+    one.acks(term, vec![(sent, tenure_store::mailbox::AckOutcome::Done)]).await;
     assert_eq!(one.reads().await, before);
     let unread = one.sends("2").await;
     one.forgets(JOB).await;
@@ -77,7 +77,7 @@ pub(super) async fn a_ledger_alone_makes_no_election(fixture: &dyn Fixture) {
     let term = tenure_core::Term::after(None).expect("a term");
     let opening = one.as_opening(term, vec![job(JOB, SCHEDULE, 1)]);
     assert_eq!(one.tries_to_open(&opening).await, Opened::NotHolder);
-    assert!(!one.tells(one.as_end(term, 200, Outcome::Succeeded)).await);
+    assert!(!one.tells(one.as_end(term, 200, RunOutcome::Succeeded)).await);
     assert_eq!(one.reads().await, []);
     one.forgets(JOB).await;
     assert_eq!(one.store.elections(&one.key.namespace).await.expect("a list"), []);

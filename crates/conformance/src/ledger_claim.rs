@@ -1,10 +1,12 @@
 //! A tick is granted once, and never before its time.
 
+use std::time::Duration;
+
 use tenure_store::ledger::{Act, Claim, Claimed, EARLY_MAX, Tick};
 
-use super::Fixture;
 use super::bookkeeping::{BEGINNING, JOB, decided, job, job_name, leader, tick, ticks};
 use super::player::{Player, all, pass};
+use super::{Fixture, trial};
 
 pub(super) async fn a_tick_beyond_the_mark_is_granted_and_moves_it(fixture: &dyn Fixture) {
     let (one, term) = leader(fixture).await;
@@ -122,6 +124,8 @@ pub(super) async fn a_job_that_was_not_opened_is_not_claimed(fixture: &dyn Fixtu
 
 pub(super) async fn a_tick_that_is_too_early_waits_for_its_time(fixture: &dyn Fixture) {
     let (one, term) = leader(fixture).await;
+    // By at least two seconds, since it is a whole one.
+    trial::begins(Duration::from_secs(2) - EARLY_MAX);
     let ahead = Tick::at_or_before_ms(one.sees_unix_ms(term).await + 3_000);
     let mut by = None;
     for act in [Act::Run, Act::RunAgain, Act::Pass] {

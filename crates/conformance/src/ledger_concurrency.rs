@@ -1,11 +1,11 @@
 //! Many want the same tick at once.
 
 use futures_util::future::{join, join_all};
-use tenure_store::ledger::{Act, Claim, Claimed, Finish, OpenJob, Outcome};
+use tenure_store::ledger::{Act, Claim, Claimed, Finish, OpenJob, RunOutcome};
 
 use super::Fixture;
 use super::bookkeeping::{BEGINNING, JOB, SCHEDULE, job, leader, tick, ticks};
-use super::player::{LONG, Player, all, fresh_nonce};
+use super::player::{Player, all, fresh_nonce};
 
 const CROWD: usize = 8;
 
@@ -32,7 +32,7 @@ pub(super) async fn concurrent_claims_of_one_tick_make_one_run(fixture: &dyn Fix
 pub(super) async fn a_tick_is_granted_once_while_leadership_changes(fixture: &dyn Fixture) {
     const ROUNDS: u64 = 12;
     let (mut one, mut term) = leader(fixture).await;
-    let mut other = Player::new(fixture, "other").await.with_ttl(LONG);
+    let mut other = Player::new(fixture, "other").await;
     let operator = Player::new(fixture, "operator").await;
     for second in 200..200 + ROUNDS {
         // The resignation takes another way than the claim, so either may come first.
@@ -57,7 +57,7 @@ pub(super) async fn a_tick_is_granted_once_while_leadership_changes(fixture: &dy
 }
 
 pub(super) async fn concurrent_batches_raise_nothing(fixture: &dyn Fixture) {
-    let one = Player::new(fixture, "one").await.with_ttl(LONG);
+    let one = Player::new(fixture, "one").await;
     let term = one.wins().await;
     let handles = join_all((0..CROWD).map(async |_| Player::new(fixture, "one").await)).await;
     let names = ["a", "b", "c", JOB];
@@ -82,7 +82,7 @@ pub(super) async fn concurrent_batches_raise_nothing(fixture: &dyn Fixture) {
     assert!(told.iter().all(|report| report.fired == 10 && report.runs.len() == 10), "{told:?}");
     let ends = async |handle: &Player| {
         let player = Player { nonce: one.nonce, ..handle.clone() };
-        let ends: Vec<Finish> = (200..210).map(|second| player.as_end(term, second, Outcome::Succeeded)).collect();
+        let ends: Vec<Finish> = (200..210).map(|second| player.as_end(term, second, RunOutcome::Succeeded)).collect();
         assert!(all(player.ledger().finish(&ends).await).iter().all(|is_heard| *is_heard));
     };
     join_all(handles.iter().map(ends)).await;

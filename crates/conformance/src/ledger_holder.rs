@@ -1,19 +1,19 @@
 //! Only whoever leads opens jobs and claims ticks.
 
 use tenure_core::Term;
-use tenure_store::ledger::{Act, Claim, Claimed, Open, Opened};
+use tenure_store::ledger::{Act, Claim, Claimed, OpenJobs, Opened};
 
 use super::Fixture;
 use super::bookkeeping::{BEGINNING, JOB, SCHEDULE, job, leader};
-use super::player::{LONG, Player, almost_pass, fresh_nonce, pass, pass_the_rest};
+use super::player::{Player, almost_pass, fresh_nonce, pass, pass_the_rest};
 
 pub(super) async fn opening_needs_nonce_and_term(fixture: &dyn Fixture) {
     let (one, term) = leader(fixture).await;
     let before = one.reads().await;
     let right = one.as_opening(term, vec![job(JOB, "other", 300), job("new", "x", 1)]);
     let later = Term::after(Some(term)).expect("a term");
-    assert_eq!(one.tries_to_open(&Open { nonce: fresh_nonce(), ..right.clone() }).await, Opened::NotHolder);
-    assert_eq!(one.tries_to_open(&Open { term: later, ..right.clone() }).await, Opened::NotHolder);
+    assert_eq!(one.tries_to_open(&OpenJobs { nonce: fresh_nonce(), ..right.clone() }).await, Opened::NotHolder);
+    assert_eq!(one.tries_to_open(&OpenJobs { term: later, ..right.clone() }).await, Opened::NotHolder);
     assert_eq!(one.reads().await, before, "nothing was changed");
     assert!(matches!(one.tries_to_open(&right).await, Opened::Jobs(_)));
 }
@@ -32,8 +32,8 @@ pub(super) async fn claiming_needs_nonce_and_term(fixture: &dyn Fixture) {
 }
 
 pub(super) async fn whoever_does_not_lead_opens_and_claims_nothing(fixture: &dyn Fixture) {
-    let one = Player::new(fixture, "one").await.with_ttl(LONG);
-    let other = Player::new(fixture, "other").await.with_ttl(LONG);
+    let one = Player::new(fixture, "one").await;
+    let other = Player::new(fixture, "other").await;
     let first = Term::after(None).expect("a term");
     is_refused(&one, first, "nobody ever led").await;
     let term = one.wins().await;
@@ -49,7 +49,7 @@ pub(super) async fn whoever_does_not_lead_opens_and_claims_nothing(fixture: &dyn
 }
 
 pub(super) async fn an_expired_holder_opens_and_claims_nothing(fixture: &dyn Fixture) {
-    let one = Player::new(fixture, "one").await;
+    let one = Player::brief(fixture, "one").await;
     let term = one.wins().await;
     one.opens(term, BEGINNING).await;
     pass(fixture, one.ttl).await;
@@ -74,7 +74,7 @@ pub(super) async fn a_claim_of_ones_own_run_needs_the_lease_too(fixture: &dyn Fi
 }
 
 pub(super) async fn claiming_prolongs_nothing(fixture: &dyn Fixture) {
-    let one = Player::new(fixture, "one").await;
+    let one = Player::brief(fixture, "one").await;
     let term = one.wins().await;
     almost_pass(fixture, one.ttl).await;
     one.opens(term, BEGINNING).await;

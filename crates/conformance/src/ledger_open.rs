@@ -5,10 +5,10 @@ use tenure_store::ledger::{Act, Claimed, JOBS_MAX, JobStanding, OpenJob, Opened}
 use super::Fixture;
 use super::bookkeeping::{BEGINNING, JOB, SCHEDULE, decided, job, leader, tick, ticks};
 use super::names::odd_names;
-use super::player::{LONG, Player};
+use super::player::Player;
 
 pub(super) async fn a_new_job_begins_at_the_present(fixture: &dyn Fixture) {
-    let one = Player::new(fixture, "one").await.with_ttl(LONG);
+    let one = Player::new(fixture, "one").await;
     let term = one.wins().await;
     let standing = one.opens(term, BEGINNING).await;
     assert_eq!(
@@ -27,7 +27,7 @@ pub(super) async fn a_new_job_begins_at_the_present(fixture: &dyn Fixture) {
 }
 
 pub(super) async fn jobs_are_answered_in_the_order_of_the_request(fixture: &dyn Fixture) {
-    let one = Player::new(fixture, "one").await.with_ttl(LONG);
+    let one = Player::new(fixture, "one").await;
     let term = one.wins().await;
     let marks = async |jobs: Vec<OpenJob>| {
         let standings = one.opens_all(term, jobs).await;
@@ -75,7 +75,7 @@ pub(super) async fn another_schedule_never_moves_the_mark_back(fixture: &dyn Fix
 
 pub(super) async fn a_leader_whose_clock_is_ahead_decides_nothing_to_come(fixture: &dyn Fixture) {
     const YEAR_2096: u64 = 4_000_000_000;
-    let one = Player::new(fixture, "one").await.with_ttl(LONG);
+    let one = Player::new(fixture, "one").await;
     let term = one.wins().await;
     let new = one.opens(term, YEAR_2096).await.mark;
     assert!(new < tick(YEAR_2096), "it begins at the present of the store: {new}");
@@ -92,7 +92,7 @@ pub(super) async fn a_job_that_is_left_out_is_kept(fixture: &dyn Fixture) {
 }
 
 pub(super) async fn too_many_jobs_change_nothing(fixture: &dyn Fixture) {
-    let one = Player::new(fixture, "one").await.with_ttl(LONG);
+    let one = Player::new(fixture, "one").await;
     let term = one.wins().await;
     let jobs = |schedule: &str, count: usize| -> Vec<OpenJob> {
         (0..count).map(|number| job(&format!("{number:04}"), schedule, 1)).collect()
@@ -112,7 +112,7 @@ pub(super) async fn too_many_jobs_change_nothing(fixture: &dyn Fixture) {
 }
 
 pub(super) async fn odd_names_and_schedules_are_kept_byte_by_byte_and_apart(fixture: &dyn Fixture) {
-    let one = Player::new(fixture, "one").await.with_ttl(LONG);
+    let one = Player::new(fixture, "one").await;
     let term = one.wins().await;
     let (mut names, count) = (odd_names(), odd_names().len());
     let schedules: Vec<String> =

@@ -1,13 +1,13 @@
 //! What people are told of jobs, and what is forgotten.
 
-use tenure_store::ledger::{Act, Claim, Claimed, Outcome, RUNS_MAX};
+use tenure_store::ledger::{Act, Claim, Claimed, RUNS_MAX, RunOutcome};
 
 use super::Fixture;
 use super::bookkeeping::{BEGINNING, JOB, SCHEDULE, decided, job, job_name, leader, tick, ticks};
-use super::player::{LONG, Player, all, key};
+use super::player::{Player, all, key};
 
 pub(super) async fn jobs_are_listed_in_order_of_their_names(fixture: &dyn Fixture) {
-    let one = Player::new(fixture, "one").await.with_ttl(LONG);
+    let one = Player::new(fixture, "one").await;
     let term = one.wins().await;
     let names = ["b", "a", "B", "a b", "a-b", "ab", "é", "z", "_"];
     one.opens_all(term, names.iter().map(|name| job(name, "x", 1)).collect()).await;
@@ -38,7 +38,7 @@ pub(super) async fn runs_are_listed_newest_first_up_to_the_limit(fixture: &dyn F
 
 pub(super) async fn only_the_latest_runs_are_kept(fixture: &dyn Fixture) {
     let (one, term) = leader(fixture).await;
-    let other = Player::new(fixture, "other").await.with_ttl(LONG);
+    let other = Player::new(fixture, "other").await;
     let last = 200 + RUNS_MAX as u64 + 4;
     let claims: Vec<Claim> = (200..=last).map(|second| one.as_claim(term, second)).collect();
     for part in claims.chunks(60) {
@@ -47,7 +47,7 @@ pub(super) async fn only_the_latest_runs_are_kept(fixture: &dyn Fixture) {
     let report = one.ledger().jobs(&one.key, usize::MAX).await.expect("a list").remove(0);
     assert_eq!((report.fired, report.mark), (RUNS_MAX as u64 + 5, tick(last)));
     assert!(ticks(&report).into_iter().eq((205..=last).rev()), "{:?}", ticks(&report));
-    assert!(!one.tells(one.as_end(term, 204, Outcome::Succeeded)).await, "it is not known any more");
+    assert!(!one.tells(one.as_end(term, 204, RunOutcome::Succeeded)).await, "it is not known any more");
     assert_eq!(one.claims_to(Act::Run, term, 204).await, decided(last));
     one.ends(term, 205).await;
     one.resigns(term).await;
@@ -62,7 +62,7 @@ pub(super) async fn a_job_that_was_forgotten_begins_anew(fixture: &dyn Fixture) 
     one.forgets(JOB).await;
     assert_eq!(one.reads().await, []);
     assert_eq!(one.claims_to(Act::Run, term, 300).await, Claimed::Unopened);
-    assert!(!one.tells(one.as_end(term, 200, Outcome::Succeeded)).await);
+    assert!(!one.tells(one.as_end(term, 200, RunOutcome::Succeeded)).await);
     let standing = one.opens(term, BEGINNING).await;
     assert_eq!((standing.mark, standing.interrupted), (tick(BEGINNING), vec![]));
     let report = one.reads_one().await;
@@ -112,7 +112,7 @@ pub(super) async fn jobs_outlive_the_handles_that_opened_them(fixture: &dyn Fixt
     let before = one.reads().await;
     one.resigns(term).await;
     drop(one);
-    let other = Player::new(fixture, "other").await.with_ttl(LONG);
+    let other = Player::new(fixture, "other").await;
     assert_eq!(other.reads().await, before);
     let next = other.wins().await;
     assert_eq!(other.opens(next, 999).await.mark, tick(200));

@@ -1,15 +1,15 @@
 //! Runs whose leader was gone before their end.
 
 use tenure_core::Term;
-use tenure_store::ledger::{Act, Claimed, Outcome};
+use tenure_store::ledger::{Act, Claimed, RunOutcome};
 
 use super::Fixture;
 use super::bookkeeping::{BEGINNING, decided, leader, tick, ticks};
-use super::player::{LONG, Player, pass};
+use super::player::{Player, pass};
 
 pub(super) async fn the_next_leader_learns_of_runs_without_an_end(fixture: &dyn Fixture) {
     let (one, term) = leader(fixture).await;
-    let other = Player::new(fixture, "other").await.with_ttl(LONG);
+    let other = Player::new(fixture, "other").await;
     for second in [200, 300, 400, 500] {
         one.runs(term, second).await;
     }
@@ -27,7 +27,7 @@ pub(super) async fn the_next_leader_learns_of_runs_without_an_end(fixture: &dyn 
 }
 
 pub(super) async fn a_leader_that_comes_back_learns_of_its_own_runs(fixture: &dyn Fixture) {
-    let one = Player::new(fixture, "one").await;
+    let one = Player::brief(fixture, "one").await;
     let term = one.wins().await;
     one.opens(term, BEGINNING).await;
     one.runs(term, 200).await;
@@ -46,7 +46,7 @@ pub(super) async fn a_run_without_an_end_is_taken_over_once(fixture: &dyn Fixtur
     assert_eq!(other.claims_to(Act::RunAgain, next, 200).await, Claimed::Granted, "the reply may have been lost");
     assert_eq!(other.reads_one().await, report, "and it counts once");
     assert_eq!(other.opens(next, 999).await.interrupted, [tick(300)]);
-    assert!(!one.tells(one.as_end(term, 200, Outcome::Succeeded)).await, "the run is not its own any more");
+    assert!(!one.tells(one.as_end(term, 200, RunOutcome::Succeeded)).await, "the run is not its own any more");
     other.ends(next, 200).await;
     assert_eq!(other.claims_to(Act::RunAgain, next, 200).await, decided(300));
 }
@@ -91,7 +91,7 @@ pub(super) async fn a_run_that_ended_is_not_taken_over(fixture: &dyn Fixture) {
 /// One has run two ticks and told no end; the other leads now.
 async fn interrupted(fixture: &dyn Fixture) -> (Player, Player, Term, Term) {
     let (one, term) = leader(fixture).await;
-    let other = Player::new(fixture, "other").await.with_ttl(LONG);
+    let other = Player::new(fixture, "other").await;
     one.runs(term, 200).await;
     one.runs(term, 300).await;
     one.resigns(term).await;

@@ -1,10 +1,10 @@
 //! What somebody wants of a job, whoever leads.
 
-use tenure_store::ledger::{Act, Claim, Claimed, JobOrder, Outcome};
+use tenure_store::ledger::{Act, Claim, Claimed, JobOrder, RunOutcome};
 
 use super::Fixture;
 use super::bookkeeping::{BEGINNING, JOB, decided, job, job_name, leader, tick, ticks};
-use super::player::{LONG, Player};
+use super::player::Player;
 
 impl Player {
     async fn steers(&self, name: &str, order: JobOrder) -> bool {
@@ -14,7 +14,7 @@ impl Player {
 
 pub(super) async fn a_job_that_is_paused_decides_nothing_until_it_is_resumed(fixture: &dyn Fixture) {
     let (one, term) = leader(fixture).await;
-    let other = Player::new(fixture, "other").await.with_ttl(LONG);
+    let other = Player::new(fixture, "other").await;
     one.runs(term, 200).await;
     let before = one.sees_unix_ms(term).await;
     assert!(one.steers(JOB, JobOrder::Pause).await);
@@ -55,7 +55,7 @@ pub(super) async fn a_run_that_was_asked_for_is_remembered_until_one_begins(fixt
     one.passes(term, requested.unix_s() - 1, 0).await;
     assert_eq!(one.claims(Claim { tick: requested, ..one.as_claim(term, 0) }).await, Claimed::Granted);
     assert_eq!((one.reads_one().await.requested, one.opens(term, BEGINNING).await.requested), (None, None));
-    let end = one.as_end(term, requested.unix_s(), Outcome::Succeeded);
+    let end = one.as_end(term, requested.unix_s(), RunOutcome::Succeeded);
     assert!(one.tells(end).await);
     assert_eq!(one.claims(Claim { tick: requested, ..one.as_claim(term, 0) }).await, decided(requested.unix_s()));
 }

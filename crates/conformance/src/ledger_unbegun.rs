@@ -1,15 +1,15 @@
 //! Ticks that were claimed and given back, because their runs never began.
 
 use tenure_core::Term;
-use tenure_store::ledger::{Act, Claimed, Finish, Outcome};
+use tenure_store::ledger::{Act, Claimed, Finish, RunOutcome};
 
 use super::Fixture;
 use super::bookkeeping::{BEGINNING, decided, leader, tick, ticks};
-use super::player::{LONG, Player, fresh_nonce};
+use super::player::{Player, fresh_nonce};
 
 impl Player {
     fn as_giving_back(&self, term: Term, second: u64) -> Finish {
-        self.as_end(term, second, Outcome::NotBegun)
+        self.as_end(term, second, RunOutcome::NotBegun)
     }
 
     /// Gives a tick of the usual job back, and must be heard.
@@ -20,7 +20,7 @@ impl Player {
 
 pub(super) async fn the_next_leader_learns_of_ticks_that_were_given_back(fixture: &dyn Fixture) {
     let (one, term) = leader(fixture).await;
-    let other = Player::new(fixture, "other").await.with_ttl(LONG);
+    let other = Player::new(fixture, "other").await;
     for second in [200, 300, 400, 500] {
         one.runs(term, second).await;
     }
@@ -57,7 +57,7 @@ pub(super) async fn a_tick_that_was_given_back_is_run_again_once(fixture: &dyn F
 
 pub(super) async fn a_tick_that_was_given_back_has_not_fired(fixture: &dyn Fixture) {
     let (one, term) = leader(fixture).await;
-    let other = Player::new(fixture, "other").await.with_ttl(LONG);
+    let other = Player::new(fixture, "other").await;
     one.runs(term, 200).await;
     one.runs(term, 300).await;
     for _ in 0..2 {
@@ -66,7 +66,7 @@ pub(super) async fn a_tick_that_was_given_back_has_not_fired(fixture: &dyn Fixtu
         assert_eq!((report.fired, ticks(&report)), (1, vec![300, 200]));
     }
     let end = one.reads_one().await.runs[1].end.clone().expect("an end");
-    assert_eq!(end.outcome, Outcome::NotBegun);
+    assert_eq!(end.outcome, RunOutcome::NotBegun);
     one.resigns(term).await;
     let next = other.wins().await;
     assert_eq!(other.claims_to(Act::RunAgain, next, 200).await, Claimed::Granted);
@@ -139,7 +139,7 @@ pub(super) async fn giving_back_needs_nonce_and_term_of_the_run(fixture: &dyn Fi
 
 pub(super) async fn what_is_told_after_giving_back_or_before_counts_by_which_came_first(fixture: &dyn Fixture) {
     let (one, term) = leader(fixture).await;
-    let other = Player::new(fixture, "other").await.with_ttl(LONG);
+    let other = Player::new(fixture, "other").await;
     one.runs(term, 200).await;
     one.runs(term, 300).await;
     one.ends(term, 200).await;
@@ -157,7 +157,7 @@ pub(super) async fn what_is_told_after_giving_back_or_before_counts_by_which_cam
 /// One has claimed two ticks and given back the first, the second has ended; the other leads now.
 async fn given_back(fixture: &dyn Fixture) -> (Player, Player, Term, Term) {
     let (one, term) = leader(fixture).await;
-    let other = Player::new(fixture, "other").await.with_ttl(LONG);
+    let other = Player::new(fixture, "other").await;
     one.runs(term, 200).await;
     one.runs(term, 300).await;
     one.gives_back(term, 200).await;

@@ -12,11 +12,11 @@ pub const MESSAGES: &[(&str, PropertyFn)] = crate::__conformance_message_propert
 /// What a store without a mailbox passes instead of [`MESSAGES`]: that it has none.
 pub const NO_MESSAGES: &[(&str, PropertyFn)] = crate::__conformance_no_message_properties!([listed]);
 
-/// Every property of broadcasts with its name. A store that has a [bulletin](tenure_store::Store::bulletin) passes these,
+/// Every property of broadcasts with its name. A store that has [pub/sub](tenure_store::Store::pubsub) passes these,
 /// too.
 pub const BROADCASTS: &[(&str, PropertyFn)] = crate::__conformance_broadcast_properties!([listed]);
 
-/// What a store without a bulletin passes instead of [`BROADCASTS`]: that it has none.
+/// What a store without pub/sub passes instead of [`BROADCASTS`]: that it has none.
 pub const NO_BROADCASTS: &[(&str, PropertyFn)] = crate::__conformance_no_broadcast_properties!([listed]);
 
 /// Every property of jobs with its name. A store that has a [ledger](tenure_store::Store::ledger) passes these, too.
@@ -273,6 +273,10 @@ macro_rules! __conformance_message_properties {
                 lists_stop_at_their_limit
                 only_the_newest_messages_set_aside_are_kept
             }
+            message_count {
+                messages_to_elections_that_nobody_led_are_counted
+                what_lies_aside_is_counted_and_what_was_handled_is_not
+            }
             message_watch {
                 a_message_is_hinted_to_the_leader
                 a_message_put_back_is_hinted_to_the_leader
@@ -304,7 +308,7 @@ macro_rules! __conformance_broadcast_properties {
         $($then)+! {
             $($argument)*
             broadcast {
-                a_bulletin_states_its_promises_in_a_sentence
+                pubsub_states_its_promises_in_a_sentence
                 a_broadcast_reaches_every_listener
                 whoever_says_it_hears_it_too
                 leaders_and_followers_hear_it
@@ -331,7 +335,7 @@ macro_rules! __conformance_broadcast_properties {
     };
 }
 
-/// The same for stores without a bulletin.
+/// The same for stores without pub/sub.
 #[doc(hidden)]
 #[macro_export]
 macro_rules! __conformance_no_broadcast_properties {
@@ -339,7 +343,7 @@ macro_rules! __conformance_no_broadcast_properties {
         $($then)+! {
             $($argument)*
             no_broadcasts {
-                there_is_no_bulletin
+                there_is_no_pubsub
             }
         }
     };

@@ -9,7 +9,7 @@ use super::player::{Player, almost_pass, fresh_nonce, pass, pass_the_rest};
 pub(super) async fn only_the_channels_asked_for_are_received(fixture: &dyn Fixture) {
     let one = Player::new(fixture, "one").await;
     let batch = ["a", "b", "A", "a"].map(|name| one.writes_on(name, "1"));
-    one.posts(&batch).await;
+    one.sends_all(&batch).await;
     let term = one.wins().await;
     let on =
         |names: &[&str]| Receive { channels: names.iter().map(|name| channel(name)).collect(), ..one.as_receipt(term) };
@@ -22,9 +22,9 @@ pub(super) async fn only_the_channels_asked_for_are_received(fixture: &dyn Fixtu
 pub(super) async fn lines_that_are_held_back_are_left_out(fixture: &dyn Fixture) {
     let (one, other) = (Player::new(fixture, "one").await, Player::new(fixture, "other").await);
     let batch = [one.writes("1"), other.writes("2"), one.writes_on("other channel", "3"), one.writes("4")];
-    one.posts(&batch).await;
+    one.sends_all(&batch).await;
     let term = one.wins().await;
-    let except = |lines: Vec<tenure_store::Line>| Receive {
+    let except = |lines: Vec<tenure_store::OrderingKey>| Receive {
         channels: vec![channel(CHANNEL), channel("other channel")],
         except: lines,
         ..one.as_receipt(term)
@@ -40,7 +40,7 @@ pub(super) async fn lines_that_are_held_back_are_left_out(fixture: &dyn Fixture)
 pub(super) async fn a_line_that_is_held_back_leaves_room_for_others(fixture: &dyn Fixture) {
     let (one, other) = (Player::new(fixture, "one").await, Player::new(fixture, "other").await);
     let batch: Vec<_> = (0..50).map(|number| one.writes(&number.to_string())).collect();
-    one.posts(&batch).await;
+    one.sends_all(&batch).await;
     let id = other.sends("1").await;
     let term = one.wins().await;
     let request = Receive { except: vec![line(CHANNEL, "one")], limit: 1, ..one.as_receipt(term) };
@@ -50,11 +50,11 @@ pub(super) async fn a_line_that_is_held_back_leaves_room_for_others(fixture: &dy
 pub(super) async fn receiving_stops_at_its_limit(fixture: &dyn Fixture) {
     let one = Player::new(fixture, "one").await;
     let batch: Vec<_> = (0..5).map(|number| one.writes(&number.to_string())).collect();
-    one.posts(&batch).await;
+    one.sends_all(&batch).await;
     let term = one.wins().await;
     for limit in [0, 1, 3, 5] {
         let received = one.is_given(&Receive { limit, ..one.as_receipt(term) }).await;
-        let first: Vec<_> = batch[..limit].iter().map(|post| post.id).collect();
+        let first: Vec<_> = batch[..limit].iter().map(|new_message| new_message.id).collect();
         assert_eq!(ids(&received), first);
     }
 }
@@ -95,7 +95,7 @@ pub(super) async fn whoever_does_not_lead_receives_nothing(fixture: &dyn Fixture
 }
 
 pub(super) async fn an_expired_holder_receives_nothing(fixture: &dyn Fixture) {
-    let one = Player::new(fixture, "one").await;
+    let one = Player::brief(fixture, "one").await;
     one.sends("1").await;
     let term = one.wins().await;
     pass(fixture, one.ttl).await;
@@ -103,7 +103,7 @@ pub(super) async fn an_expired_holder_receives_nothing(fixture: &dyn Fixture) {
 }
 
 pub(super) async fn receiving_prolongs_nothing(fixture: &dyn Fixture) {
-    let one = Player::new(fixture, "one").await;
+    let one = Player::brief(fixture, "one").await;
     let term = one.wins().await;
     almost_pass(fixture, one.ttl).await;
     assert_eq!(one.receives(term).await, []);

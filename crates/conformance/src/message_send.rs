@@ -4,13 +4,13 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use futures_util::future::join_all;
-use tenure_store::mailbox::Fate;
-use tenure_store::{ElectionKey, Forgetting, Post, Shelf, StoreErrorKind, Use};
+use tenure_store::mailbox::AckOutcome;
+use tenure_store::{ElectionKey, Forgetting, MessageState, NewMessage, StoreErrorKind, Use};
 
 use super::Fixture;
 use super::correspondence::{ids, payloads, set_aside};
 use super::forget::is_gone;
-use super::player::{LONG, Player, key, key_in};
+use super::player::{Player, key, key_in};
 
 /// As many as somebody may reasonably send in one go.
 const MANY: usize = 1_000;
@@ -19,20 +19,20 @@ pub(super) async fn a_mailbox_is_described_in_a_sentence(fixture: &dyn Fixture) 
     let promises = Player::new(fixture, "one").await.promises();
     assert!(promises.statement.ends_with('.') && promises.statement.len() > 10, "{:?}", promises.statement);
     assert!(promises.durable, "these are the properties of a mailbox in which messages wait");
-    assert!((1..=tenure_store::mailbox::PAYLOAD_MAX).contains(&promises.payload_max), "{promises:?}");
-    assert!((1..=tenure_store::mailbox::WAITING_MAX).contains(&promises.waiting_max), "{promises:?}");
+    assert!((1..=tenure_store::mailbox::MAX_PAYLOAD).contains(&promises.max_payload), "{promises:?}");
+    assert!((1..=tenure_store::mailbox::MAX_PENDING).contains(&promises.max_pending), "{promises:?}");
 }
 
 pub(super) async fn a_message_waits_until_somebody_leads(fixture: &dyn Fixture) {
     let (sender, leader) = (Player::new(fixture, "sender").await, Player::new(fixture, "leader").await);
-    let post = sender.writes(r#"{"day":"monday"}"#);
-    sender.posts(std::slice::from_ref(&post)).await;
+    let new_message = sender.writes(r#"{"day":"monday"}"#);
+    sender.sends_all(std::slice::from_ref(&new_message)).await;
     let term = leader.wins().await;
     let received = leader.receives(term).await;
-    assert_eq!(ids(&received), [post.id]);
+    assert_eq!(ids(&received), [new_message.id]);
     let message = &received[0];
-    assert_eq!((&message.channel, &message.sender), (&post.channel, &post.sender));
-    assert_eq!((&*message.payload, message.attempts, &message.last_error), (&*post.payload, 0, &None));
+    assert_eq!((&message.channel, &message.sender), (&new_message.channel, &new_message.sender));
+    assert_eq!((&*message.payload, message.attempts, &message.last_error), (&*new_message.payload, 0, &None));
     assert!(message.sent_at_unix_ms > 1_600_000_000_000, "people are told when: {}", message.sent_at_unix_ms);
 }
 
@@ -56,11 +56,11 @@ pub(super) async fn a_message_outlives_the_handle_that_sent_it(fixture: &dyn Fix
 pub(super) async fn the_same_id_is_the_same_message(fixture: &dyn Fixture) {
     let (sender, other) = (Player::new(fixture, "sender").await, Player::new(fixture, "other").await);
     let first = sender.writes("1");
-    sender.posts(std::slice::from_ref(&first)).await;
+    sender.sends_all(std::slice::from_ref(&first)).await;
     let id = sender.sends("2").await;
-    let again = Post { payload: Arc::from("3"), ..first.clone() };
-    other.posts(&[again.clone(), again]).await;
-    let waiting = sender.lists(Shelf::Waiting).await;
+    let again = NewMessage { payload: Arc::from("3"), ..first.clone() };
+    other.sends_all(&[again.clone(), again]).await;
+    let waiting = sender.lists(MessageState::Pending).await;
     assert_eq!(ids(&waiting), [first.id, id]);
     assert_eq!(payloads(&waiting), ["1", "2"], "the first one counts, and keeps its place");
 }
@@ -68,12 +68,16 @@ pub(super) async fn the_same_id_is_the_same_message(fixture: &dyn Fixture) {
 pub(super) async fn the_same_id_in_another_election_is_another_message(fixture: &dyn Fixture) {
     let one = Player::new(fixture, "one").await;
     let (here, there) = (one.in_election(key("here")), one.in_election(key("there")));
-    let post = here.writes("1");
-    here.posts(&[post.clone(), Post { key: there.key.clone(), payload: Arc::from("2"), ..post.clone() }]).await;
+    let new_message = here.writes("1");
+    here.sends_all(&[
+        new_message.clone(),
+        NewMessage { key: there.key.clone(), payload: Arc::from("2"), ..new_message.clone() },
+    ])
+    .await;
     let term = here.wins().await;
-    here.settles(term, vec![(post.id, Fate::Done)]).await;
-    assert_eq!(here.lists(Shelf::Waiting).await, []);
-    assert_eq!(payloads(&there.lists(Shelf::Waiting).await), ["2"]);
+    here.acks(term, vec![(new_message.id, AckOutcome::Done)]).await;
+    assert_eq!(here.lists(MessageState::Pending).await, []);
+    assert_eq!(payloads(&there.lists(MessageState::Pending).await), ["2"]);
 }
 
 pub(super) async fn an_empty_batch_of_messages_has_no_answers(fixture: &dyn Fixture) {
@@ -89,15 +93,15 @@ pub(super) async fn messages_keep_their_order(fixture: &dyn Fixture) {
     }
     let term = one.wins().await;
     assert_eq!(ids(&one.receives(term).await), sent);
-    assert_eq!(ids(&other.lists(Shelf::Waiting).await), sent);
+    assert_eq!(ids(&other.lists(MessageState::Pending).await), sent);
 }
 
 pub(super) async fn a_batch_of_messages_keeps_its_order(fixture: &dyn Fixture) {
-    let one = Player::new(fixture, "one").await.with_ttl(LONG);
-    let batch: Vec<Post> = (0..MANY).map(|number| one.writes(&number.to_string())).collect();
-    one.posts(&batch).await;
+    let one = Player::new(fixture, "one").await;
+    let batch: Vec<NewMessage> = (0..MANY).map(|number| one.writes(&number.to_string())).collect();
+    one.sends_all(&batch).await;
     let term = one.wins().await;
-    let expected: Vec<_> = batch.iter().map(|post| post.id).collect();
+    let expected: Vec<_> = batch.iter().map(|new_message| new_message.id).collect();
     assert_eq!(ids(&one.receives(term).await), expected);
 }
 
@@ -105,21 +109,21 @@ pub(super) async fn a_batch_goes_to_several_elections(fixture: &dyn Fixture) {
     let one = Player::new(fixture, "one").await;
     let (here, there) = (one.in_election(key("here")), one.in_election(key("there")));
     let batch = [here.writes("1"), there.writes("2"), here.writes("3"), there.writes("4")];
-    one.posts(&batch).await;
-    assert_eq!(payloads(&here.lists(Shelf::Waiting).await), ["1", "3"]);
-    assert_eq!(payloads(&there.lists(Shelf::Waiting).await), ["2", "4"]);
+    one.sends_all(&batch).await;
+    assert_eq!(payloads(&here.lists(MessageState::Pending).await), ["1", "3"]);
+    assert_eq!(payloads(&there.lists(MessageState::Pending).await), ["2", "4"]);
 }
 
 pub(super) async fn concurrent_senders_lose_nothing(fixture: &dyn Fixture) {
     const SENDERS: usize = 16;
     const EACH: usize = 20;
     let senders = join_all((0..SENDERS).map(async |index| Player::new(fixture, &format!("{index}")).await)).await;
-    let post = async |sender: &Player| {
+    let new_message = async |sender: &Player| {
         for number in 0..EACH {
             sender.sends(&number.to_string()).await;
         }
     };
-    join_all(senders.iter().map(post)).await;
+    join_all(senders.iter().map(new_message)).await;
     let leader = Player::new(fixture, "leader").await;
     let term = leader.wins().await;
     let received = leader.receives(term).await;
@@ -143,28 +147,29 @@ pub(super) async fn elections_and_namespaces_do_not_share_messages(fixture: &dyn
         let term = leader.wins().await;
         let received = leader.receives(term).await;
         assert_eq!(payloads(&received), [number.to_string()], "{key}");
-        leader.settles(term, vec![(received[0].id, Fate::Done)]).await;
+        leader.acks(term, vec![(received[0].id, AckOutcome::Done)]).await;
     }
 }
 
 pub(super) async fn a_full_line_refuses_more(fixture: &dyn Fixture) {
-    let one = Player::new(fixture, "one").await.with_ttl(LONG);
-    let batch: Vec<Post> = (0..one.promises().waiting_max).map(|number| one.writes(&number.to_string())).collect();
+    let one = Player::new(fixture, "one").await;
+    let batch: Vec<NewMessage> =
+        (0..one.promises().max_pending).map(|number| one.writes(&number.to_string())).collect();
     for part in batch.chunks(MANY) {
-        one.posts(part).await;
+        one.sends_all(part).await;
     }
     let refusal = one.is_refused(one.writes("0")).await;
     assert_eq!(refusal.kind(), StoreErrorKind::Full);
-    assert_eq!(refusal.failure(), tenure_core::Failure::Refused, "nothing was written");
+    assert_eq!(refusal.failure(), tenure_core::WriteOutcome::Refused, "nothing was written");
     assert!(refusal.to_string().contains(&batch.len().to_string()), "it says how many wait: {refusal}");
-    one.posts(&batch[..1]).await;
+    one.sends_all(&batch[..1]).await;
     one.in_election(key("elsewhere")).sends("0").await;
     let term = one.wins().await;
-    one.settles(term, vec![(batch[0].id, Fate::Done)]).await;
+    one.acks(term, vec![(batch[0].id, AckOutcome::Done)]).await;
     one.sends("there is room again").await;
     assert_eq!(one.is_refused(one.writes("0")).await.kind(), StoreErrorKind::Full);
-    let aside = Fate::SetAside { attempt: 1, why: "no".to_owned() };
-    one.settles(term, vec![(batch[1].id, aside)]).await;
+    let aside = AckOutcome::DeadLettered { attempt: 1, why: "no".to_owned() };
+    one.acks(term, vec![(batch[1].id, aside)]).await;
     one.sends("what is set aside takes no room").await;
 }
 
@@ -178,17 +183,17 @@ pub(super) async fn an_election_that_messages_wait_for_is_not_forgotten(fixture:
     let again = one.again();
     let term = again.wins().await;
     assert_eq!(ids(&again.receives(term).await), [id]);
-    again.settles(term, vec![(id, set_aside(1, "no"))]).await;
+    again.acks(term, vec![(id, set_aside(1, "no"))]).await;
     again.resigns(term).await;
     // What was set aside waits for nobody.
     is_gone(&one).await;
-    assert_eq!(one.lists(Shelf::Aside).await, []);
+    assert_eq!(one.lists(MessageState::DeadLetter).await, []);
 }
 
 pub(super) async fn messages_alone_make_no_election(fixture: &dyn Fixture) {
     let one = Player::new(fixture, "one").await;
     one.sends("1").await;
-    one.lists(Shelf::Waiting).await;
+    one.lists(MessageState::Pending).await;
     one.requeues(None).await;
     assert_eq!(one.store.elections(&one.key.namespace).await.expect("a list"), []);
     assert_eq!(one.observes().await, tenure_store::Observation::default());
@@ -202,7 +207,7 @@ pub(super) async fn messages_disturb_no_election(fixture: &dyn Fixture) {
     let (before, told) = (leader.observes().await, leader.store.history(&leader.key, 10).await.expect("a history"));
     let id = waiting.sends("1").await;
     leader.receives(term).await;
-    leader.settles(term, vec![(id, Fate::Done)]).await;
+    leader.acks(term, vec![(id, AckOutcome::Done)]).await;
     leader.requeues(None).await;
     let after = leader.observes().await;
     assert_eq!(after.standing_by, before.standing_by);

@@ -1,13 +1,13 @@
 //! Whatever is written arrives as it was written.
 
-use tenure_core::{CHANNEL_BYTES_MAX, Failure};
-use tenure_store::mailbox::Fate;
-use tenure_store::{MessageId, Post, Shelf, StoreErrorKind};
+use tenure_core::{CHANNEL_BYTES_MAX, WriteOutcome};
+use tenure_store::mailbox::AckOutcome;
+use tenure_store::{MessageId, MessageState, NewMessage, StoreErrorKind};
 
 use super::Fixture;
 use super::correspondence::{CHANNEL, ids, line, payloads};
 use super::names::odd_names;
-use super::player::{LONG, Player, id};
+use super::player::{Player, id};
 
 /// JSON that somebody might be tempted to read.
 pub(super) fn odd_payloads() -> Vec<String> {
@@ -36,49 +36,49 @@ pub(super) fn odd_payloads() -> Vec<String> {
 pub(super) async fn odd_payloads_are_kept_byte_by_byte(fixture: &dyn Fixture) {
     let one = Player::new(fixture, "one").await;
     let payloads_sent = odd_payloads();
-    let batch: Vec<Post> = payloads_sent.iter().map(|payload| one.writes(payload)).collect();
-    one.posts(&batch).await;
+    let batch: Vec<NewMessage> = payloads_sent.iter().map(|payload| one.writes(payload)).collect();
+    one.sends_all(&batch).await;
     let term = one.wins().await;
     assert_eq!(payloads(&one.receives(term).await), payloads_sent);
-    assert_eq!(payloads(&one.lists(Shelf::Waiting).await), payloads_sent);
+    assert_eq!(payloads(&one.lists(MessageState::Pending).await), payloads_sent);
 }
 
 pub(super) async fn the_largest_payload_is_kept_and_a_larger_one_refused(fixture: &dyn Fixture) {
     let one = Player::new(fixture, "one").await;
-    let max = one.promises().payload_max;
+    let max = one.promises().max_payload;
     let text = |bytes: usize| format!("\"{}\"", "x".repeat(bytes - 2));
     let batch = [one.writes("1"), one.writes(&text(max + 1)), one.writes(&text(max))];
     let mut replies = one.mailbox().send(&batch).await;
     assert_eq!(replies.len(), 3);
     assert!(replies[0].is_ok() && replies[2].is_ok(), "the others are not concerned: {replies:?}");
     let refusal = replies.remove(1).expect_err("too large");
-    assert_eq!((refusal.kind(), refusal.failure()), (StoreErrorKind::TooLarge, Failure::Refused));
+    assert_eq!((refusal.kind(), refusal.failure()), (StoreErrorKind::TooLarge, WriteOutcome::Refused));
     assert!(refusal.to_string().contains(&max.to_string()), "it says how much is allowed: {refusal}");
-    assert_eq!(payloads(&one.lists(Shelf::Waiting).await), ["1", text(max).as_str()]);
+    assert_eq!(payloads(&one.lists(MessageState::Pending).await), ["1", text(max).as_str()]);
 }
 
 pub(super) async fn odd_channels_are_kept_byte_by_byte_and_apart(fixture: &dyn Fixture) {
-    let one = Player::new(fixture, "one").await.with_ttl(LONG);
+    let one = Player::new(fixture, "one").await;
     let longest = ["x".repeat(CHANNEL_BYTES_MAX), format!("{}x", "🦀".repeat(15))];
     let channels: Vec<String> =
         odd_names().into_iter().filter(|name| name.len() <= CHANNEL_BYTES_MAX).chain(longest).collect();
-    let batch: Vec<Post> = channels.iter().map(|channel| one.writes_on(channel, "1")).collect();
-    one.posts(&batch).await;
+    let batch: Vec<NewMessage> = channels.iter().map(|channel| one.writes_on(channel, "1")).collect();
+    one.sends_all(&batch).await;
     let term = one.wins().await;
-    for (name, post) in channels.iter().zip(&batch) {
-        let request = tenure_store::Receive { channels: vec![post.channel.clone()], ..one.as_receipt(term) };
+    for (name, new_message) in channels.iter().zip(&batch) {
+        let request = tenure_store::Receive { channels: vec![new_message.channel.clone()], ..one.as_receipt(term) };
         let received = one.is_given(&request).await;
-        assert_eq!(ids(&received), [post.id], "{name:?} is a channel of its own");
+        assert_eq!(ids(&received), [new_message.id], "{name:?} is a channel of its own");
         assert_eq!(received[0].channel.as_str(), name);
     }
 }
 
 pub(super) async fn odd_senders_are_kept_byte_by_byte_and_apart(fixture: &dyn Fixture) {
-    let one = Player::new(fixture, "one").await.with_ttl(LONG);
+    let one = Player::new(fixture, "one").await;
     let senders = odd_names();
     let by = |name: &String| Player { candidate: id(name), ..one.clone() };
-    let batch: Vec<Post> = senders.iter().map(|name| by(name).writes("1")).collect();
-    one.posts(&batch).await;
+    let batch: Vec<NewMessage> = senders.iter().map(|name| by(name).writes("1")).collect();
+    one.sends_all(&batch).await;
     let term = one.wins().await;
     let received = one.receives(term).await;
     assert_eq!(received.iter().map(|message| message.sender.as_str()).collect::<Vec<_>>(), senders);
@@ -95,22 +95,25 @@ pub(super) async fn odd_reasons_are_kept(fixture: &dyn Fixture) {
     let term = one.wins().await;
     for why in ["", "it's \"odd\"\n\tover\r\ntwo lines 🦀", "x'); --"] {
         let id = one.sends("1").await;
-        one.settles(term, vec![(id, Fate::Failed { attempt: 1, why: why.to_owned() })]).await;
+        one.acks(term, vec![(id, AckOutcome::Failed { attempt: 1, why: why.to_owned() })]).await;
         assert_eq!(one.receives(term).await[0].last_error.as_deref(), Some(why));
-        one.settles(term, vec![(id, Fate::SetAside { attempt: 2, why: why.to_owned() })]).await;
-        assert_eq!(one.lists(Shelf::Aside).await.last().expect("it lies there").last_error.as_deref(), Some(why));
+        one.acks(term, vec![(id, AckOutcome::DeadLettered { attempt: 2, why: why.to_owned() })]).await;
+        assert_eq!(
+            one.lists(MessageState::DeadLetter).await.last().expect("it lies there").last_error.as_deref(),
+            Some(why)
+        );
     }
 }
 
 pub(super) async fn all_bits_of_an_id_count(fixture: &dyn Fixture) {
     let one = Player::new(fixture, "one").await;
     let bits = (0..128).map(|bit| 1_u128 << bit).chain([0, u128::MAX]);
-    let post = |bits: u128| Post { id: MessageId::from_bits(bits), ..one.writes("1") };
-    let batch: Vec<Post> = bits.map(post).collect();
-    one.posts(&batch).await;
-    let expected: Vec<MessageId> = batch.iter().map(|post| post.id).collect();
-    assert_eq!(ids(&one.lists(Shelf::Waiting).await), expected);
+    let new_message = |bits: u128| NewMessage { id: MessageId::from_bits(bits), ..one.writes("1") };
+    let batch: Vec<NewMessage> = bits.map(new_message).collect();
+    one.sends_all(&batch).await;
+    let expected: Vec<MessageId> = batch.iter().map(|new_message| new_message.id).collect();
+    assert_eq!(ids(&one.lists(MessageState::Pending).await), expected);
     let term = one.wins().await;
-    one.settles(term, vec![(expected[0], Fate::Done), (expected[129], Fate::Done)]).await;
+    one.acks(term, vec![(expected[0], AckOutcome::Done), (expected[129], AckOutcome::Done)]).await;
     assert_eq!(ids(&one.receives(term).await), expected[1..129]);
 }

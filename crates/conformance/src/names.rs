@@ -8,7 +8,7 @@ use tenure_core::{CampaignReply, ElectionName, NAME_BYTES_MAX};
 use tenure_store::Campaign;
 
 use super::Fixture;
-use super::player::{LONG, Player, all, id, key, key_in};
+use super::player::{Player, all, id, key, key_in};
 
 /// Names that have broken one program or another. Each differs from its neighbours in a way that is easy to lose.
 const ODD: [&str; 27] = [
@@ -42,7 +42,7 @@ const ODD: [&str; 27] = [
 ];
 
 pub(super) async fn odd_election_names_are_kept_byte_by_byte_and_apart(fixture: &dyn Fixture) {
-    let one = Player::new(fixture, "one").await.with_ttl(LONG);
+    let one = Player::new(fixture, "one").await;
     let names = odd_names();
     let leads = |name: &String| Player { candidate: id(name), ..one.in_election(key(name)) }.as_campaign();
     let batch: Vec<Campaign> = names.iter().map(leads).collect();
@@ -60,7 +60,7 @@ pub(super) async fn odd_election_names_are_kept_byte_by_byte_and_apart(fixture: 
 }
 
 pub(super) async fn odd_namespaces_are_kept_byte_by_byte_and_apart(fixture: &dyn Fixture) {
-    let one = Player::new(fixture, "one").await.with_ttl(LONG);
+    let one = Player::new(fixture, "one").await;
     let names = odd_names();
     for namespace in &names {
         Player { candidate: id(namespace), ..one.in_election(key_in(namespace, "same")) }.wins().await;

@@ -1,9 +1,9 @@
-//! A store without a bulletin says so, so that nobody takes a suite that was not run for one that was passed.
+//! A store without pub/sub says so, so that nobody takes a suite that was not run for one that was passed.
 
 use super::Fixture;
 use super::player::Player;
 
-pub(super) async fn there_is_no_bulletin(fixture: &dyn Fixture) {
+pub(super) async fn there_is_no_pubsub(fixture: &dyn Fixture) {
     let one = Player::new(fixture, "one").await;
-    assert!(one.store.bulletin().is_none(), "a store with a bulletin has to pass the properties of broadcasts");
+    assert!(one.store.pubsub().is_none(), "a store with a bulletin has to pass the properties of broadcasts");
 }

@@ -12,7 +12,7 @@ pub(super) async fn a_campaign_under_the_same_nonce_finds_its_grant(fixture: &dy
 }
 
 pub(super) async fn finding_a_grant_again_prolongs_it(fixture: &dyn Fixture) {
-    let (one, other) = (Player::new(fixture, "one").await, Player::new(fixture, "other").await);
+    let (one, other) = (Player::brief(fixture, "one").await, Player::new(fixture, "other").await);
     let term = one.wins().await;
     almost_pass(fixture, one.ttl).await;
     assert_eq!(one.wins().await, term);
@@ -30,7 +30,7 @@ pub(super) async fn a_grant_is_found_again_through_another_handle(fixture: &dyn 
 }
 
 pub(super) async fn the_same_nonce_gets_a_new_term_once_its_lease_ran_out(fixture: &dyn Fixture) {
-    let one = Player::new(fixture, "one").await;
+    let one = Player::brief(fixture, "one").await;
     let first = one.wins().await;
     pass(fixture, one.ttl).await;
     assert!(one.wins().await > first, "trust in the old term has ended");

@@ -5,7 +5,7 @@ use std::sync::Arc;
 use tenure_store::Observation;
 
 use super::Fixture;
-use super::player::{LONG, Player, almost_pass, id, key, pass, pass_the_rest};
+use super::player::{Player, almost_pass, id, key, pass, pass_the_rest};
 
 pub(super) async fn an_unknown_election_is_observed_as_empty(fixture: &dyn Fixture) {
     assert_eq!(Player::new(fixture, "one").await.observes().await, Observation::default());
@@ -25,7 +25,7 @@ pub(super) async fn an_observer_sees_the_leader_and_its_metadata(fixture: &dyn F
 }
 
 pub(super) async fn an_observer_sees_how_long_the_lease_still_runs(fixture: &dyn Fixture) {
-    let (one, observer) = (Player::new(fixture, "one").await, Player::new(fixture, "observer").await);
+    let (one, observer) = (Player::brief(fixture, "one").await, Player::new(fixture, "observer").await);
     one.wins().await;
     let before = observer.observes().await.lease.expect("a lease").remaining.expect("a deadline");
     almost_pass(fixture, one.ttl / 2).await;
@@ -46,7 +46,7 @@ pub(super) async fn an_observer_sees_who_stands_by(fixture: &dyn Fixture) {
 }
 
 pub(super) async fn observing_changes_nothing(fixture: &dyn Fixture) {
-    let (one, observer) = (Player::new(fixture, "one").await, Player::new(fixture, "observer").await);
+    let (one, observer) = (Player::brief(fixture, "one").await, Player::new(fixture, "observer").await);
     observer.observes().await;
     assert_eq!(observer.store.elections(&one.key.namespace).await.expect("an answer"), []);
     one.wins().await;
@@ -60,7 +60,7 @@ pub(super) async fn observing_changes_nothing(fixture: &dyn Fixture) {
 }
 
 pub(super) async fn observations_keep_the_order_of_the_batch(fixture: &dyn Fixture) {
-    let one = Player::new(fixture, "one").await.with_ttl(LONG);
+    let one = Player::new(fixture, "one").await;
     let keys = ["c", "unknown", "a", "b"].map(key);
     for known in [&keys[2], &keys[0], &keys[3]] {
         Player { candidate: id(known.name.as_str()), ..one.in_election(known.clone()) }.wins().await;

@@ -7,9 +7,9 @@ use tenure_core::{
     CampaignReply, CandidateId, ElectionName, Handover, Held, LossReason, Metadata, Namespace, Nonce, Priority,
     RenewReply, Term,
 };
-use tenure_store::{Campaign, ElectionKey, Observation, Renew, Resign, Store};
+use tenure_store::{Campaign, ElectionKey, Observation, RESERVATION, Renew, Resign, Store};
 
-use super::Fixture;
+use super::{Fixture, trial};
 
 /// The finest time any store must tell apart.
 pub(super) const TICK: Duration = Duration::from_millis(1);
@@ -32,20 +32,23 @@ pub(super) struct Player {
 }
 
 impl Player {
-    /// Somebody on a new handle, in the election `nightly-report`, with a ttl of two units.
+    /// Somebody on a new handle, in the election `nightly-report`, whose leases outlast the property.
     pub(super) async fn new(fixture: &dyn Fixture, candidate: &str) -> Self {
-        let store = fixture.open().await;
-        let ttl = unit(&*store) * 2;
         Self {
-            store,
+            store: fixture.open().await,
             key: key("nightly-report"),
             candidate: id(candidate),
             nonce: fresh_nonce(),
-            ttl,
+            ttl: LONG,
             priority: Priority::default(),
             metadata: Metadata::default(),
             stand_by_for: LONG,
         }
+    }
+
+    /// The same with a ttl of two units, whose end can be waited for.
+    pub(super) async fn brief(fixture: &dyn Fixture, candidate: &str) -> Self {
+        Self::new(fixture, candidate).await.with_brief_ttl()
     }
 
     /// The same process in another election.
@@ -61,6 +64,11 @@ impl Player {
     pub(super) fn with_ttl(mut self, ttl: Duration) -> Self {
         self.ttl = ttl;
         self
+    }
+
+    pub(super) fn with_brief_ttl(self) -> Self {
+        let ttl = unit(&*self.store) * 2;
+        self.with_ttl(ttl)
     }
 
     pub(super) fn with_priority(mut self, level: u8) -> Self {
@@ -90,6 +98,8 @@ impl Player {
     }
 
     pub(super) async fn campaigns(&self) -> CampaignReply {
+        trial::begins(self.ttl);
+        trial::begins(self.stand_by_for);
         only(self.store.campaign(&[self.as_campaign()]).await)
     }
 
@@ -110,6 +120,7 @@ impl Player {
     }
 
     pub(super) async fn renews(&self, term: Term) -> RenewReply {
+        trial::begins(self.ttl);
         only(self.store.renew(&[self.as_renewal(term)]).await)
     }
 
@@ -132,16 +143,19 @@ impl Player {
     }
 
     pub(super) async fn resigns(&self, term: Term) {
+        trial::begins(RESERVATION);
         only(self.store.resign(&[self.as_resignation(Some(term))]).await);
     }
 
     pub(super) async fn resigns_to(&self, term: Term, successor: &str) {
+        trial::begins(RESERVATION);
         let resignation = Resign { successor: Some(id(successor)), ..self.as_resignation(Some(term)) };
         only(self.store.resign(&[resignation]).await);
     }
 
     /// Releases whatever it owns, and stands by no longer.
     pub(super) async fn withdraws(&self) {
+        trial::begins(RESERVATION);
         only(self.store.resign(&[self.as_resignation(None)]).await);
     }
 
@@ -162,27 +176,32 @@ impl Player {
 
 /// Goes on until something that takes `span` is surely over.
 pub(super) async fn pass(fixture: &dyn Fixture, span: Duration) {
-    fixture.advance(span + fixture.slack() + TICK).await;
+    let_pass(fixture, span + fixture.slack() + TICK).await;
 }
 
 /// Goes on until something that takes `span` is about to end, but surely has not ended.
 pub(super) async fn almost_pass(fixture: &dyn Fixture, span: Duration) {
-    fixture.advance(span.saturating_sub(fixture.slack() + TICK)).await;
+    let_pass(fixture, span.saturating_sub(fixture.slack() + TICK)).await;
 }
 
 /// Goes on from where [`almost_pass`] stopped until the same span is surely over.
 pub(super) async fn pass_the_rest(fixture: &dyn Fixture) {
-    fixture.advance((fixture.slack() + TICK) * 2).await;
+    let_pass(fixture, (fixture.slack() + TICK) * 2).await;
 }
 
 /// Lets just so much time go by that any store can tell what came first.
 pub(super) async fn a_little_later(fixture: &dyn Fixture) {
-    fixture.advance(TICK * 10).await;
+    let_pass(fixture, TICK * 10).await;
+}
+
+async fn let_pass(fixture: &dyn Fixture, time: Duration) {
+    trial::passes(time);
+    fixture.advance(time).await;
 }
 
 /// The shortest ttl used: short, so that a real server need not be waited for long, but never below what it can keep.
 pub(super) fn unit(store: &dyn Store) -> Duration {
-    store.capabilities().ttl_min.max(Duration::from_secs(1))
+    store.capabilities().min_ttl.max(Duration::from_secs(1))
 }
 
 /// An election in the default namespace.

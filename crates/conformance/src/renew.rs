@@ -6,7 +6,7 @@ use super::Fixture;
 use super::player::{Player, almost_pass, fresh_nonce, pass, pass_the_rest};
 
 pub(super) async fn a_renewed_lease_runs_from_its_renewal(fixture: &dyn Fixture) {
-    let (one, other) = (Player::new(fixture, "one").await, Player::new(fixture, "other").await);
+    let (one, other) = (Player::brief(fixture, "one").await, Player::new(fixture, "other").await);
     let term = one.wins().await;
     almost_pass(fixture, one.ttl).await;
     one.keeps(term).await;
@@ -26,7 +26,7 @@ pub(super) async fn renewal_needs_nonce_and_term(fixture: &dyn Fixture) {
 }
 
 pub(super) async fn a_renewal_that_fails_prolongs_nothing(fixture: &dyn Fixture) {
-    let one = Player::new(fixture, "one").await;
+    let one = Player::brief(fixture, "one").await;
     let impostor = Player { nonce: fresh_nonce(), ..Player::new(fixture, "one").await };
     let term = one.wins().await;
     almost_pass(fixture, one.ttl).await;
@@ -36,7 +36,7 @@ pub(super) async fn a_renewal_that_fails_prolongs_nothing(fixture: &dyn Fixture)
 }
 
 pub(super) async fn an_expired_lease_is_not_renewed(fixture: &dyn Fixture) {
-    let one = Player::new(fixture, "one").await;
+    let one = Player::brief(fixture, "one").await;
     let term = one.wins().await;
     pass(fixture, one.ttl).await;
     one.has_lost(term).await;
@@ -44,7 +44,7 @@ pub(super) async fn an_expired_lease_is_not_renewed(fixture: &dyn Fixture) {
 }
 
 pub(super) async fn a_lease_that_another_took_is_not_renewed(fixture: &dyn Fixture) {
-    let (one, other) = (Player::new(fixture, "one").await, Player::new(fixture, "other").await);
+    let (one, other) = (Player::brief(fixture, "one").await, Player::new(fixture, "other").await);
     let first = one.wins().await;
     pass(fixture, one.ttl).await;
     let second = other.wins().await;
@@ -60,7 +60,7 @@ pub(super) async fn a_resigned_lease_is_not_renewed(fixture: &dyn Fixture) {
 }
 
 pub(super) async fn an_older_term_of_the_same_nonce_is_not_renewed(fixture: &dyn Fixture) {
-    let one = Player::new(fixture, "one").await;
+    let one = Player::brief(fixture, "one").await;
     let first = one.wins().await;
     pass(fixture, one.ttl).await;
     let second = one.wins().await;

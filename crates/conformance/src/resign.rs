@@ -54,7 +54,7 @@ pub(super) async fn a_resignation_without_term_releases_nothing_of_others(fixtur
 }
 
 pub(super) async fn a_stale_resignation_does_not_release_a_newer_term(fixture: &dyn Fixture) {
-    let one = Player::new(fixture, "one").await;
+    let one = Player::brief(fixture, "one").await;
     let first = one.wins().await;
     pass(fixture, one.ttl).await;
     let second = one.wins().await;
@@ -63,7 +63,7 @@ pub(super) async fn a_stale_resignation_does_not_release_a_newer_term(fixture: &
 }
 
 pub(super) async fn a_late_resignation_does_not_release_the_next_leader(fixture: &dyn Fixture) {
-    let (one, other) = (Player::new(fixture, "one").await, Player::new(fixture, "other").await);
+    let (one, other) = (Player::brief(fixture, "one").await, Player::new(fixture, "other").await);
     let first = one.wins().await;
     pass(fixture, one.ttl).await;
     let second = other.wins().await;
@@ -73,7 +73,7 @@ pub(super) async fn a_late_resignation_does_not_release_the_next_leader(fixture:
 }
 
 pub(super) async fn resigning_a_lease_that_ran_out_is_no_error(fixture: &dyn Fixture) {
-    let one = Player::new(fixture, "one").await;
+    let one = Player::brief(fixture, "one").await;
     let term = one.wins().await;
     pass(fixture, one.ttl).await;
     one.resigns(term).await;

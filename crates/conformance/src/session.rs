@@ -5,10 +5,10 @@ use std::time::Duration;
 use tenure_core::{CampaignReply, Term};
 
 use super::Fixture;
-use super::player::{LONG, Player, key};
+use super::player::{Player, key};
 
 pub(super) async fn a_handle_that_is_gone_frees_its_leases(fixture: &dyn Fixture) {
-    let (one, other) = (Player::new(fixture, "one").await.with_ttl(LONG), Player::new(fixture, "other").await);
+    let (one, other) = (Player::new(fixture, "one").await, Player::new(fixture, "other").await);
     let elsewhere = one.in_election(key("weekly-report"));
     let (here, there) = (one.wins().await, elsewhere.wins().await);
     other.is_kept_out().await;
@@ -19,7 +19,7 @@ pub(super) async fn a_handle_that_is_gone_frees_its_leases(fixture: &dyn Fixture
 
 pub(super) async fn a_handle_that_is_gone_takes_nothing_from_others(fixture: &dyn Fixture) {
     let (one, other) = (Player::new(fixture, "one").await, Player::new(fixture, "other").await);
-    let (one, other) = (one.with_ttl(LONG), other.with_ttl(LONG).in_election(key("weekly-report")));
+    let other = other.in_election(key("weekly-report"));
     let term = other.wins().await;
     one.wins().await;
     let third = Player::new(fixture, "third").await;
@@ -31,7 +31,7 @@ pub(super) async fn a_handle_that_is_gone_takes_nothing_from_others(fixture: &dy
 pub(super) async fn terms_grow_when_handles_come_and_go(fixture: &dyn Fixture) {
     let mut last: Option<Term> = None;
     for _ in 0..10 {
-        let term = Some(succeeds(&Player::new(fixture, "next").await.with_ttl(LONG)).await);
+        let term = Some(succeeds(&Player::new(fixture, "next").await).await);
         assert!(term > last, "{term:?} must be above {last:?}");
         last = term;
     }

@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use super::Fixture;
-use super::player::{LONG, Player, a_little_later, id, pass, unit};
+use super::player::{Player, a_little_later, id, pass, unit};
 
 pub(super) async fn whoever_is_kept_out_stands_by(fixture: &dyn Fixture) {
     let (one, other) = (Player::new(fixture, "one").await, Player::new(fixture, "other").await);
@@ -33,7 +33,7 @@ pub(super) async fn asking_again_is_standing_by_once(fixture: &dyn Fixture) {
 }
 
 pub(super) async fn ranks_follow_the_order_of_arrival(fixture: &dyn Fixture) {
-    let leader = Player::new(fixture, "leader").await.with_ttl(LONG);
+    let leader = Player::new(fixture, "leader").await;
     leader.wins().await;
     let mut queue = Vec::new();
     for place in 0..3_u32 {
@@ -47,7 +47,7 @@ pub(super) async fn ranks_follow_the_order_of_arrival(fixture: &dyn Fixture) {
 }
 
 pub(super) async fn asking_again_keeps_ones_place(fixture: &dyn Fixture) {
-    let leader = Player::new(fixture, "leader").await.with_ttl(LONG);
+    let leader = Player::new(fixture, "leader").await;
     let (first, second) = (Player::new(fixture, "first").await, Player::new(fixture, "second").await);
     leader.wins().await;
     first.is_kept_out().await;
@@ -73,7 +73,7 @@ pub(super) async fn keener_stand_bys_rank_first(fixture: &dyn Fixture) {
 }
 
 pub(super) async fn a_grant_ends_standing_by(fixture: &dyn Fixture) {
-    let (one, other) = (Player::new(fixture, "one").await, Player::new(fixture, "other").await);
+    let (one, other) = (Player::brief(fixture, "one").await, Player::new(fixture, "other").await);
     one.wins().await;
     other.is_kept_out().await;
     pass(fixture, one.ttl).await;
@@ -91,7 +91,7 @@ pub(super) async fn a_withdrawal_ends_standing_by(fixture: &dyn Fixture) {
 }
 
 pub(super) async fn standing_by_outlasts_a_change_of_leadership(fixture: &dyn Fixture) {
-    let (one, other) = (Player::new(fixture, "one").await, Player::new(fixture, "other").await);
+    let (one, other) = (Player::brief(fixture, "one").await, Player::new(fixture, "other").await);
     let third = Player::new(fixture, "third").await;
     one.wins().await;
     third.is_kept_out().await;
@@ -101,7 +101,7 @@ pub(super) async fn standing_by_outlasts_a_change_of_leadership(fixture: &dyn Fi
 }
 
 pub(super) async fn standing_by_ends_when_nothing_more_is_heard(fixture: &dyn Fixture) {
-    let leader = Player::new(fixture, "leader").await.with_ttl(LONG);
+    let leader = Player::new(fixture, "leader").await;
     let other = Player::new(fixture, "other").await;
     let other = Player { stand_by_for: unit(&*other.store), ..other };
     leader.wins().await;
@@ -111,7 +111,7 @@ pub(super) async fn standing_by_ends_when_nothing_more_is_heard(fixture: &dyn Fi
 }
 
 pub(super) async fn a_stand_by_that_lapsed_joins_at_the_end(fixture: &dyn Fixture) {
-    let leader = Player::new(fixture, "leader").await.with_ttl(LONG);
+    let leader = Player::new(fixture, "leader").await;
     let (first, second) = (Player::new(fixture, "first").await, Player::new(fixture, "second").await);
     let brief = Player { stand_by_for: unit(&*first.store), ..first };
     leader.wins().await;

@@ -3,7 +3,7 @@
 use tenure_store::RESERVATION;
 
 use super::Fixture;
-use super::player::{LONG, Player, a_little_later, almost_pass, id, pass, unit};
+use super::player::{Player, a_little_later, almost_pass, id, pass, unit};
 
 pub(super) async fn a_resignation_reserves_for_the_longest_waiting_stand_by(fixture: &dyn Fixture) {
     let (leader, first, second) = leader_and_two(fixture).await;
@@ -79,11 +79,11 @@ pub(super) async fn a_reservation_ends_after_its_window(fixture: &dyn Fixture) {
 
 pub(super) async fn nobody_else_is_granted_a_reserved_lease(fixture: &dyn Fixture) {
     let (leader, successor, other) = leader_and_two(fixture).await;
+    let stranger = Player::new(fixture, "stranger").await;
+    let namesake = Player::new(fixture, successor.candidate.as_str()).await;
     let term = leader.wins().await;
     successor.is_kept_out().await;
     leader.resigns(term).await;
-    let stranger = Player::new(fixture, "stranger").await;
-    let namesake = Player::new(fixture, successor.candidate.as_str()).await;
     for outsider in [&other, &stranger, &namesake, &leader, &leader.again()] {
         let held = outsider.is_kept_out().await;
         assert_eq!(held.leader, None, "nobody leads while the lease is reserved");
@@ -145,7 +145,7 @@ pub(super) async fn a_successor_that_leaves_passes_the_lease_on(fixture: &dyn Fi
 
 pub(super) async fn a_stale_stand_by_is_not_reserved_for(fixture: &dyn Fixture) {
     let (leader, stale, fresh) = leader_and_two(fixture).await;
-    let (leader, brief) = (leader.with_ttl(LONG), unit(&*stale.store));
+    let brief = unit(&*stale.store);
     let stale = Player { stand_by_for: brief, ..stale };
     let term = leader.wins().await;
     stand_by_in_order(fixture, [&stale, &fresh]).await;
@@ -157,6 +157,7 @@ pub(super) async fn a_stale_stand_by_is_not_reserved_for(fixture: &dyn Fixture) 
 
 pub(super) async fn an_expiry_reserves_for_nobody(fixture: &dyn Fixture) {
     let (leader, first, second) = leader_and_two(fixture).await;
+    let leader = leader.with_brief_ttl();
     leader.wins().await;
     stand_by_in_order(fixture, [&first, &second]).await;
     pass(fixture, leader.ttl).await;

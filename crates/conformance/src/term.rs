@@ -4,7 +4,7 @@ use super::Fixture;
 use super::player::{Player, pass};
 
 pub(super) async fn terms_grow_across_resign_and_expiry(fixture: &dyn Fixture) {
-    let (one, other) = (Player::new(fixture, "one").await, Player::new(fixture, "other").await);
+    let (one, other) = (Player::new(fixture, "one").await, Player::brief(fixture, "other").await);
     let mut terms = vec![one.wins().await];
     one.resigns(terms[0]).await;
     terms.push(other.again().wins().await);
@@ -18,11 +18,11 @@ pub(super) async fn terms_grow_across_resign_and_expiry(fixture: &dyn Fixture) {
 
 pub(super) async fn terms_grow_although_every_handle_is_closed(fixture: &dyn Fixture) {
     let one = Player::new(fixture, "one").await;
-    let (first, ttl) = (one.wins().await, one.ttl);
+    let first = one.wins().await;
     one.resigns(first).await;
     drop(one);
-    let other = Player::new(fixture, "other").await;
-    let second = other.wins().await;
+    let other = Player::brief(fixture, "other").await;
+    let (second, ttl) = (other.wins().await, other.ttl);
     drop(other);
     pass(fixture, ttl).await;
     let third = Player::new(fixture, "third").await.wins().await;
@@ -30,7 +30,7 @@ pub(super) async fn terms_grow_although_every_handle_is_closed(fixture: &dyn Fix
 }
 
 pub(super) async fn the_last_term_is_remembered_when_nobody_leads(fixture: &dyn Fixture) {
-    let one = Player::new(fixture, "one").await;
+    let one = Player::brief(fixture, "one").await;
     let first = one.wins().await;
     pass(fixture, one.ttl).await;
     assert_eq!(one.observes().await.last_term, Some(first), "after an expiry");

@@ -7,7 +7,7 @@ use futures_util::stream::{BoxStream, StreamExt};
 use tenure_store::{ElectionKey, Hint, Interest};
 
 use super::Fixture;
-use super::player::{LONG, Player, a_little_later, key};
+use super::player::{Player, a_little_later, key};
 
 /// How often the same thing is tried before hints count as not being sent at all.
 pub(super) const TRIES: usize = 5;
@@ -64,7 +64,7 @@ pub(super) async fn a_hand_over_request_is_hinted_to_the_leader(fixture: &dyn Fi
     let (leader, operator) = (Player::new(fixture, "leader").await, Player::new(fixture, "operator").await);
     let Some(mut hints) = watch(&leader, Interest::Own) else { return };
     for attempt in 0..TRIES {
-        let leader = leader.in_election(key(&format!("attempt {attempt}"))).with_ttl(LONG);
+        let leader = leader.in_election(key(&format!("attempt {attempt}")));
         let term = leader.wins().await;
         drain(&mut hints);
         assert!(operator.store.request_handover(&leader.key, None).await.expect("an answer"));

@@ -12,16 +12,16 @@ pub struct Candidate {
     pub id: CandidateId,
     /// Its durations.
     pub timing: Timing,
-    /// How keen it is.
+    /// Its priority.
     pub priority: Priority,
     /// The application must say that it is well at least this often, or it counts as unwell.
     pub health_within: Option<Duration>,
 }
 
-/// How keen a candidate is, from 0 to 10. The keenest, 10, is the default.
+/// Priority of a candidate, from 0 to 10. The highest, 10, is the default.
 ///
-/// Every step below the keenest waits a little longer on a vacancy before it campaigns, so that it wins only when no
-/// keener candidate is there.
+/// Every step below the highest waits a little longer on a vacancy before it campaigns, so that it wins only when no
+/// candidate of a higher priority is there.
 ///
 /// ```
 /// use tenure_core::Priority;
@@ -33,9 +33,9 @@ pub struct Candidate {
 pub struct Priority(u8);
 
 impl Priority {
-    /// The keenest.
+    /// The highest.
     pub const MAX: Self = Self(10);
-    /// How long each step below the keenest waits on a vacancy. A few round trips of a slow store.
+    /// How long each step below the highest waits on a vacancy. A few round trips of a slow store.
     const STEP: Duration = Duration::from_millis(50);
 
     /// A priority from 0 to 10.

@@ -8,7 +8,7 @@ use crate::id::CandidateId;
 use crate::input::Draw;
 use crate::lease::{Leader, Nonce, Term};
 use crate::mutant::Mutant;
-use crate::output::{Output, Problem, Request, RequestId, Trust, Verb};
+use crate::output::{Anomaly, Output, Request, RequestId, Trust, Verb};
 use crate::time::Instant;
 use crate::timer::{Timer, Timers};
 
@@ -18,7 +18,7 @@ pub(crate) struct Context {
     pub(crate) now: Instant,
     pub(crate) draw: Draw,
     pub(crate) timers: Timers,
-    pub(crate) well: bool,
+    pub(crate) healthy: bool,
     highest_seen: Option<Term>,
     /// The last term granted to us.
     granted: Option<Term>,
@@ -31,12 +31,12 @@ pub(crate) struct Context {
     pub(crate) mutant: Option<Mutant>,
     /// The last campaign, for mutants that cannot forget it.
     #[cfg(mutants)]
-    pub(crate) campaigned: Option<(Nonce, Pending)>,
+    pub(crate) campaigned: Option<(Nonce, PendingRequest)>,
 }
 
 /// A request under way. Whatever its answer is worth counts from `sent_at`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
-pub(crate) struct Pending {
+pub(crate) struct PendingRequest {
     pub(crate) id: RequestId,
     pub(crate) sent_at: Instant,
 }
@@ -48,7 +48,7 @@ impl Context {
             now: Instant::ZERO,
             draw: Draw { nonce: Nonce::from_bits(0), spread: 0 },
             timers: Timers::default(),
-            well: true,
+            healthy: true,
             highest_seen: None,
             granted: None,
             told: None,
@@ -85,10 +85,10 @@ impl Context {
     }
 
     /// Sends, and starts the clock of this attempt. `now` was read before anything was sent, as trust demands.
-    pub(crate) fn send(&mut self, verb: Verb) -> Pending {
+    pub(crate) fn send(&mut self, verb: Verb) -> PendingRequest {
         self.last_request += 1;
         let id = RequestId(self.last_request);
-        let pending = Pending { id, sent_at: self.now };
+        let pending = PendingRequest { id, sent_at: self.now };
         #[cfg(mutants)]
         if let Verb::Campaign { nonce } = verb {
             self.campaigned = Some((nonce, pending));
@@ -100,7 +100,7 @@ impl Context {
 
     /// The trust that an answer to this request gives: it counts from the sending of the very request that was
     /// answered.
-    pub(crate) fn trust_by(&self, answered: Pending) -> Trust {
+    pub(crate) fn trust_by(&self, answered: PendingRequest) -> Trust {
         let from = if self.has(Mutant::TrustFromReply) { self.now } else { answered.sent_at };
         #[cfg(mutants)]
         if let Some(trust) = self.mistaken_trust(from) {
@@ -142,7 +142,7 @@ impl Context {
     /// Takes note of a term that somebody else holds, and complains when terms went back.
     pub(crate) fn saw(&mut self, term: Term) {
         match self.highest_seen {
-            Some(seen) if term < seen => self.emit(Output::Report(Problem::Regressed { seen, shown: term })),
+            Some(seen) if term < seen => self.emit(Output::Report(Anomaly::Regressed { seen, shown: term })),
             Some(_) | None => self.highest_seen = Some(term),
         }
     }
@@ -151,7 +151,7 @@ impl Context {
     pub(crate) fn admits(&mut self, term: Term) -> bool {
         match self.highest_seen {
             Some(seen) if term <= seen && !self.has(Mutant::AcceptsOldTerm) => {
-                self.emit(Output::Report(Problem::Regressed { seen, shown: term }));
+                self.emit(Output::Report(Anomaly::Regressed { seen, shown: term }));
                 false
             }
             Some(_) | None => {
@@ -175,7 +175,7 @@ impl Context {
             leader.is_some_and(|leader| leader.candidate == self.candidate.id && self.granted != Some(leader.term));
         if duplicate && !self.warned_of_duplicate {
             self.warned_of_duplicate = true;
-            self.emit(Output::Report(Problem::DuplicateId { candidate: self.candidate.id.clone() }));
+            self.emit(Output::Report(Anomaly::DuplicateId { candidate: self.candidate.id.clone() }));
         }
         news
     }

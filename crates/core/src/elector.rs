@@ -122,7 +122,7 @@ impl Elector {
                 | State::Resigning(_)
                 | State::Stopped) => other,
             },
-            Input::Health { well } => self.health(state, well),
+            Input::Health { healthy } => self.health(state, healthy),
             Input::Stop => self.stop(state),
         };
     }
@@ -136,7 +136,7 @@ impl Elector {
     pub fn begin_anew(&mut self, now: Instant, draw: Draw, unreleased: Option<Unreleased>) {
         let doubtful = self.take_state().nonce_in_doubt();
         self.ctx.begin_anew(now, draw);
-        if self.ctx.well {
+        if self.ctx.healthy {
             self.arm_health();
         }
         let ctx = &mut self.ctx;
@@ -316,18 +316,18 @@ impl Elector {
         }
     }
 
-    fn health(&mut self, state: State, well: bool) -> State {
-        self.ctx.well = well;
-        if well && !matches!(state, State::Idle | State::Stopped) {
+    fn health(&mut self, state: State, healthy: bool) -> State {
+        self.ctx.healthy = healthy;
+        if healthy && !matches!(state, State::Idle | State::Stopped) {
             self.arm_health();
         }
         match state {
-            State::Following(following) if well => {
+            State::Following(following) if healthy => {
                 self.state = following.on_recovery(&mut self.ctx);
                 self.fire_timers();
                 self.take_state()
             }
-            State::Leading(leading) if !well => {
+            State::Leading(leading) if !healthy => {
                 leading.resign(&mut self.ctx, LossReason::Unhealthy, None, Then::Follow)
             }
             other @ (State::Idle

@@ -40,7 +40,7 @@ pub enum Input {
     /// The application says whether it is well.
     Health {
         /// False makes a leader resign and keeps a follower from campaigning.
-        well: bool,
+        healthy: bool,
     },
     /// Leave the election: stop the work, release the lease, then be silent.
     Stop,
@@ -50,11 +50,11 @@ pub enum Input {
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
 pub enum Reply {
     /// To a campaign.
-    Campaign(Result<CampaignReply, Failure>),
+    Campaign(Result<CampaignReply, WriteOutcome>),
     /// To a renewal.
-    Renew(Result<RenewReply, Failure>),
+    Renew(Result<RenewReply, WriteOutcome>),
     /// To a resignation. Also `Ok` when there was nothing left to release.
-    Resign(Result<(), Failure>),
+    Resign(Result<(), WriteOutcome>),
 }
 
 /// What became of a campaign.
@@ -108,7 +108,7 @@ pub struct Handover {
 /// Why there is no answer, and so what became of the write.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 #[non_exhaustive]
-pub enum Failure {
+pub enum WriteOutcome {
     /// The store refused: nothing was written.
     Refused,
     /// The request never left: nothing was written.

@@ -47,11 +47,11 @@ pub use id::{
     CHANNEL_BYTES_MAX, CandidateId, ChannelName, ElectionName, JobName, NAME_BYTES_MAX, NameError, NameFault,
     Namespace, Sender,
 };
-pub use input::{CampaignReply, Draw, Failure, Handover, Held, Input, RenewReply, Reply};
+pub use input::{CampaignReply, Draw, Handover, Held, Input, RenewReply, Reply, WriteOutcome};
 pub use lease::{Leader, Metadata, Nonce, Term};
 #[cfg(mutants)]
 pub use mutant::Mutant;
-pub use output::{LossReason, Output, Problem, Request, RequestId, Trust, Verb};
+pub use output::{Anomaly, LossReason, Output, Request, RequestId, Trust, Verb};
 pub use request::{Campaign, Change, ElectionKey, Lease, Observation, Renew, Resign, StandBy, Transition};
 pub use time::Instant;
 pub use timing::*;

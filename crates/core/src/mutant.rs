@@ -7,7 +7,7 @@ use crate::context::Context;
 
 #[cfg(mutants)]
 use {
-    crate::context::Pending,
+    crate::context::PendingRequest,
     crate::elector::Elector,
     crate::input::{CampaignReply, Reply},
     crate::output::{RequestId, Trust},
@@ -145,7 +145,7 @@ impl Elector {
         let ctx = &mut self.ctx;
         let (nonce, campaign) = ctx.campaigned?;
         let granted = match (ctx.mutant?, state) {
-            (Mutant::LateGrant, State::Following(_)) => Pending { id: request, sent_at: ctx.now },
+            (Mutant::LateGrant, State::Following(_)) => PendingRequest { id: request, sent_at: ctx.now },
             (Mutant::DuplicateGrant, State::Following(_) | State::Resigning(_)) if campaign.id == request => campaign,
             _ => return None,
         };

@@ -48,7 +48,7 @@ pub enum Output {
         leader: Option<Leader>,
     },
     /// Something is wrong that somebody should look at.
-    Report(Problem),
+    Report(Anomaly),
     /// The last output ever: the elector has left the election.
     Stopped,
 }
@@ -154,7 +154,7 @@ impl LossReason {
 /// Something worth waking somebody for.
 #[derive(Debug, Clone, PartialEq, Eq, Hash, thiserror::Error)]
 #[non_exhaustive]
-pub enum Problem {
+pub enum Anomaly {
     /// The store shows a lower term than it did before: flushed, restored, or failed over to a stale copy.
     #[error(
         "the store shows term {shown} after it had shown term {seen}: it was flushed, restored or failed over to a stale \

@@ -34,7 +34,7 @@ pub struct Campaign {
     pub nonce: Nonce,
     /// How long the lease runs.
     pub ttl: Duration,
-    /// How keen the candidate is.
+    /// Its priority.
     pub priority: Priority,
     /// What it publishes about itself.
     pub metadata: Metadata,
@@ -101,7 +101,7 @@ pub struct Lease {
 pub struct StandBy {
     /// Its label.
     pub candidate: CandidateId,
-    /// How keen it is.
+    /// Its priority.
     pub priority: Priority,
     /// Since when: milliseconds since the Unix epoch on the store's wall clock. For people only.
     pub since_unix_ms: u64,

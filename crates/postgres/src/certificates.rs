@@ -8,27 +8,27 @@ use rustls::pki_types::pem::PemObject;
 use rustls::pki_types::{CertificateDer, PrivateKeyDer};
 use tenure_store::remote::cryptography::unreadable;
 
-use super::settings::{Said, Settings};
+use super::settings::{Setting, UrlSettings};
 
 /// A certificate of one's own, with those that lead to its authority, and its key.
-pub(super) struct Identity {
+pub(super) struct ClientCertificate {
     pub(super) chain: Vec<CertificateDer<'static>>,
     pub(super) key: PrivateKeyDer<'static>,
 }
 
 /// A file, and who named it.
-struct Named {
+struct NamedFile {
     path: PathBuf,
     source: &'static str,
 }
 
 /// Whether the address or the environment names certificates: whoever does means to use them.
-pub(super) fn are_named(settings: &Settings<'_>) -> bool {
+pub(super) fn are_named(settings: &UrlSettings<'_>) -> bool {
     ["sslrootcert", "sslcert", "sslkey"].into_iter().any(|name| settings.get(name).is_some())
 }
 
 /// The authorities of the file that is named, or of the usual one. None stands for those of the system.
-pub(super) fn authorities(settings: &Settings<'_>) -> Result<Option<Arc<RootCertStore>>, String> {
+pub(super) fn authorities(settings: &UrlSettings<'_>) -> Result<Option<Arc<RootCertStore>>, String> {
     if settings.value("sslrootcert").is_some_and(|value| value == "system") {
         return Ok(None);
     }
@@ -41,7 +41,7 @@ pub(super) fn authorities(settings: &Settings<'_>) -> Result<Option<Arc<RootCert
 }
 
 /// Who we are, if anybody says so.
-pub(super) fn identity(settings: &Settings<'_>) -> Result<Option<Identity>, String> {
+pub(super) fn identity(settings: &UrlSettings<'_>) -> Result<Option<ClientCertificate>, String> {
     let certificate = named_or_usual(settings, "sslcert", "postgresql.crt");
     let key = named_or_usual(settings, "sslkey", "postgresql.key");
     let (certificate, key) = match (certificate, key) {
@@ -49,18 +49,18 @@ pub(super) fn identity(settings: &Settings<'_>) -> Result<Option<Identity>, Stri
         _ if settings.get("sslcert").is_none() && settings.get("sslkey").is_none() => return Ok(None),
         _ => return Err("sslcert and sslkey belong together".to_owned()),
     };
-    Ok(Some(Identity { chain: certificates(settings, &certificate)?, key: private_key(settings, &key)? }))
+    Ok(Some(ClientCertificate { chain: certificates(settings, &certificate)?, key: private_key(settings, &key)? }))
 }
 
-fn named_or_usual(settings: &Settings<'_>, option: &'static str, usual: &str) -> Option<Named> {
-    if let Some(Said { value, source }) = settings.get(option) {
-        return Some(Named { path: PathBuf::from(value), source });
+fn named_or_usual(settings: &UrlSettings<'_>, option: &'static str, usual: &str) -> Option<NamedFile> {
+    if let Some(Setting { value, source }) = settings.get(option) {
+        return Some(NamedFile { path: PathBuf::from(value), source });
     }
-    let path = settings.surroundings.home()?.join(".postgresql").join(usual);
-    settings.surroundings.look(&path).is_ok().then_some(Named { path, source: option })
+    let path = settings.environment.home()?.join(".postgresql").join(usual);
+    settings.environment.look(&path).is_ok().then_some(NamedFile { path, source: option })
 }
 
-fn certificates(settings: &Settings<'_>, file: &Named) -> Result<Vec<CertificateDer<'static>>, String> {
+fn certificates(settings: &UrlSettings<'_>, file: &NamedFile) -> Result<Vec<CertificateDer<'static>>, String> {
     let text = read(settings, file)?;
     let found: Result<Vec<_>, _> = CertificateDer::pem_slice_iter(&text).collect();
     match found {
@@ -69,9 +69,9 @@ fn certificates(settings: &Settings<'_>, file: &Named) -> Result<Vec<Certificate
     }
 }
 
-fn private_key(settings: &Settings<'_>, file: &Named) -> Result<PrivateKeyDer<'static>, String> {
+fn private_key(settings: &UrlSettings<'_>, file: &NamedFile) -> Result<PrivateKeyDer<'static>, String> {
     let about = |why: &str| format!("{} ({}) {why}", file.path.display(), file.source);
-    let kind = settings.surroundings.look(&file.path).map_err(|error| cannot_read(file, &error))?;
+    let kind = settings.environment.look(&file.path).map_err(|error| cannot_read(file, &error))?;
     // The same as PostgreSQL's own clients demand: a key of root may be for a group.
     let others = if kind.owner == 0 { 0o037 } else { 0o077 };
     if kind.mode & others != 0 {
@@ -88,22 +88,22 @@ fn private_key(settings: &Settings<'_>, file: &Named) -> Result<PrivateKeyDer<'s
     })
 }
 
-fn read(settings: &Settings<'_>, file: &Named) -> Result<Vec<u8>, String> {
-    settings.surroundings.read(&file.path).map_err(|error| cannot_read(file, &error))
+fn read(settings: &UrlSettings<'_>, file: &NamedFile) -> Result<Vec<u8>, String> {
+    settings.environment.read(&file.path).map_err(|error| cannot_read(file, &error))
 }
 
-fn cannot_read(file: &Named, error: &std::io::Error) -> String {
+fn cannot_read(file: &NamedFile, error: &std::io::Error) -> String {
     unreadable(file.source, Path::new(&file.path), error)
 }
 
 #[cfg(test)]
 mod tests {
-    use super::super::surroundings::made_up::MadeUp;
+    use super::super::environment::made_up::FakeEnvironment;
     use super::*;
 
     #[test]
     fn a_key_that_others_may_use_is_refused() {
-        let named = |path: &str| Named { path: path.into(), source: "sslkey" };
+        let named = |path: &str| NamedFile { path: path.into(), source: "sslkey" };
         for (mode, owner, is_refused) in [
             (0o600, 1000, false),
             (0o400, 1000, false),
@@ -113,10 +113,10 @@ mod tests {
             (0o660, 0, true),
             (0o644, 0, true),
         ] {
-            let mut surroundings = MadeUp::default();
-            surroundings.files.insert("/key".into(), (mode, owner, Some(b"canary".to_vec())));
+            let mut environment = FakeEnvironment::default();
+            environment.files.insert("/key".into(), (mode, owner, Some(b"canary".to_vec())));
             let url = "postgres://".parse().unwrap();
-            let settings = Settings::of(&url, &surroundings).unwrap();
+            let settings = UrlSettings::of(&url, &environment).unwrap();
             // What is in it is no key either way.
             let error = private_key(&settings, &named("/key")).unwrap_err();
             assert_eq!(error.contains("chmod"), is_refused, "{mode:o} of {owner}: {error}");
@@ -126,13 +126,13 @@ mod tests {
 
     #[test]
     fn files_where_other_clients_look_are_used_if_they_are_there() {
-        let found = |surroundings: &MadeUp| {
+        let found = |environment: &FakeEnvironment| {
             let url = "postgres://db?sslmode=require".parse().unwrap();
-            let settings = Settings::of(&url, surroundings).unwrap();
+            let settings = UrlSettings::of(&url, environment).unwrap();
             (authorities(&settings).map(|roots| roots.is_some()), identity(&settings).map(|own| own.is_some()))
         };
-        assert_eq!(found(&MadeUp::default()), (Ok(false), Ok(false)));
-        let only_key = MadeUp::default().file("/me/.postgresql/postgresql.key", 0o600, "");
+        assert_eq!(found(&FakeEnvironment::default()), (Ok(false), Ok(false)));
+        let only_key = FakeEnvironment::default().file("/me/.postgresql/postgresql.key", 0o600, "");
         assert_eq!(found(&only_key), (Ok(false), Ok(false)));
         let both = only_key.file("/me/.postgresql/postgresql.crt", 0o600, "");
         let both = both.file("/me/.postgresql/root.crt", 0o600, "");

@@ -5,9 +5,9 @@ use std::fmt;
 use tenure_store::{StoreError, StoreErrorKind, StoreUrl};
 
 use super::endpoint::Endpoint;
+use super::environment::ProcessEnvironment;
 use super::identifier::Identifier;
-use super::server::Server;
-use super::surroundings::Process;
+use super::server::ServerAddress;
 use super::{driver, parse};
 
 /// Where the server is, how to present oneself there, and in which schema elections are kept.
@@ -20,7 +20,7 @@ use super::{driver, parse};
 /// ```
 #[derive(Clone)]
 pub struct PostgresConfig {
-    pub(super) servers: Vec<Server>,
+    pub(super) servers: Vec<ServerAddress>,
     schema: Identifier,
     warnings: Vec<String>,
 }
@@ -44,7 +44,7 @@ impl PostgresConfig {
     /// # Errors
     /// When the address cannot be understood, or names a file that cannot be read. The message never shows a password.
     pub fn from_url(url: &StoreUrl) -> Result<Self, StoreError> {
-        let config = parse::url(url, &Process)
+        let config = parse::url(url, &ProcessEnvironment)
             .map_err(|why| configuration(format!("the store address {url} cannot be used: {why}")))?;
         for warning in config.warnings() {
             log!(warn, place = config.place(), "{warning}");
@@ -71,7 +71,7 @@ impl PostgresConfig {
     /// # Errors
     /// When it names no host, asks for a standby, or has to be encrypted and the system has no certificates.
     pub fn from_driver(driver: &tokio_postgres::Config, tls: Option<rustls::ClientConfig>) -> Result<Self, StoreError> {
-        driver::read(driver, tls, &Process)
+        driver::read(driver, tls, &ProcessEnvironment)
             .map_err(|why| configuration(format!("the configuration of the driver cannot be used: {why}")))
     }
 
@@ -86,7 +86,7 @@ impl PostgresConfig {
 
     /// The servers as people know them, without credentials.
     pub(super) fn place(&self) -> String {
-        let hosts: Vec<String> = self.servers.iter().map(Server::to_string).collect();
+        let hosts: Vec<String> = self.servers.iter().map(ServerAddress::to_string).collect();
         let config = self.servers.first().map(|server| &server.config);
         let database = config.and_then(|config| config.get_dbname().or(config.get_user())).unwrap_or_default();
         format!("{}/{database}", hosts.join(","))
@@ -105,7 +105,7 @@ impl PostgresConfig {
         Endpoint::new(self.servers.clone(), self.place())
     }
 
-    pub(super) fn of(servers: Vec<Server>, schema: Identifier, warnings: Vec<String>) -> Self {
+    pub(super) fn of(servers: Vec<ServerAddress>, schema: Identifier, warnings: Vec<String>) -> Self {
         Self { servers, schema, warnings }
     }
 }

@@ -10,20 +10,20 @@ use tokio::task::AbortHandle;
 use tokio_postgres::types::{ToSql, Type};
 use tokio_postgres::{AsyncMessage, Client, Config, Row, SimpleQueryMessage};
 
-use super::error::Fault;
-use super::known::{History, Seat};
-use super::server::Server;
+use super::error::PostgresStoreError;
+use super::known_servers::{ServerHistory, SessionServer};
+use super::server::ServerAddress;
 use super::tls::Encryption;
 
 /// A session that works, as far as anybody knows. It ends when the last clone is dropped, even if the server hangs.
 #[derive(Clone)]
-pub(super) struct Session(Arc<Open>);
+pub(super) struct Session(Arc<OpenSession>);
 
-struct Open {
+struct OpenSession {
     client: Client,
     reader: AbortHandle,
-    facts: Facts,
-    seat: Seat,
+    facts: ServerFacts,
+    session_server: SessionServer,
     /// Calls so far. It begins anywhere, so that calls of two sessions are told apart.
     calls: AtomicU64,
     /// Whose turn it is to ask behind a pooler.
@@ -37,7 +37,7 @@ pub(super) type Parameters<'a> = [(&'a (dyn ToSql + Sync), Type)];
 
 /// What a server tells of itself when one connects.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) struct Facts {
+pub(super) struct ServerFacts {
     /// As in `server_version_num`.
     pub(super) version: i32,
     /// The process that serves this session.
@@ -47,14 +47,14 @@ pub(super) struct Facts {
     /// It follows another one, and takes no writes.
     pub(super) is_standby: bool,
     /// None where the server does not tell, as some that are rented do not.
-    pub(super) history: Option<History>,
+    pub(super) history: Option<ServerHistory>,
 }
 
 /// A session that others use, for as long as they do.
-pub(super) struct SessionRef(Weak<Open>);
+pub(super) struct SessionRef(Weak<OpenSession>);
 
 /// What arrives without being asked for. It ends with the connection.
-pub(super) type Messages = mpsc::UnboundedReceiver<AsyncMessage>;
+pub(super) type Notifications = mpsc::UnboundedReceiver<AsyncMessage>;
 
 /// What arrives, as the driver gives it. Unless somebody reads it, nothing is sent either.
 type Incoming = BoxStream<'static, AsyncMessage>;
@@ -71,9 +71,12 @@ const SETTINGS: &str = "-c search_path=pg_catalog,pg_temp -c client_min_messages
 /// A setting that is as good as any to see whether they have arrived.
 const HAS_SETTINGS: &str = "pg_catalog.current_setting('lock_timeout') = '2s'";
 
-impl Server {
+impl ServerAddress {
     /// Connects, whatever the server is.
-    pub(super) async fn connect(&self, seat: Seat) -> Result<(Session, Messages), Fault> {
+    pub(super) async fn connect(
+        &self,
+        session_server: SessionServer,
+    ) -> Result<(Session, Notifications), PostgresStoreError> {
         let mut config = self.config.clone();
         config.options([self.config.get_options().unwrap_or_default(), SETTINGS].join(" ").trim());
         let (client, messages) = match self.open(&config).await {
@@ -81,7 +84,7 @@ impl Server {
             Err(error) if is_about_options(&error) => self.open(&self.config).await,
             result => result,
         }
-        .map_err(|error| Fault::Connect(Arc::new(error)))?;
+        .map_err(|error| PostgresStoreError::Connect(Arc::new(error)))?;
         let (sender, receiver) = mpsc::unbounded_channel();
         let reader = tokio::spawn(async move {
             let mut messages = messages;
@@ -101,11 +104,11 @@ impl Server {
                 return Err(fault);
             }
         };
-        let session = Session(Arc::new(Open {
+        let session = Session(Arc::new(OpenSession {
             client,
             reader: reader.abort_handle(),
             facts,
-            seat,
+            session_server,
             calls: AtomicU64::new(getrandom::u64().unwrap_or_default()),
             turn: Mutex::default(),
             is_left: AtomicBool::new(false),
@@ -128,7 +131,7 @@ impl Server {
 }
 
 impl Session {
-    pub(super) fn facts(&self) -> Facts {
+    pub(super) fn facts(&self) -> ServerFacts {
         self.0.facts
     }
 
@@ -148,48 +151,48 @@ impl Session {
     /// Asks in one round trip, without a prepared statement: a pooler may send the next request elsewhere. Requests that
     /// are begun together travel together, and are answered in order, except behind a pooler. Some give the server away
     /// between two answers, and the second one goes to a stranger.
-    pub(super) async fn query(&self, sql: &str, parameters: &Parameters<'_>) -> Result<Vec<Row>, Fault> {
-        let asked = Asked(&self.0.seat);
+    pub(super) async fn query(&self, sql: &str, parameters: &Parameters<'_>) -> Result<Vec<Row>, PostgresStoreError> {
+        let asked = PendingQuery(&self.0.session_server);
         let answer = self.query_in_turn(sql, parameters).await;
         match &answer {
-            Err(Fault::Lost(_)) => {}
+            Err(PostgresStoreError::Lost(_)) => {}
             _ => asked.answered(),
         }
         answer
     }
 
-    async fn query_in_turn(&self, sql: &str, parameters: &Parameters<'_>) -> Result<Vec<Row>, Fault> {
+    async fn query_in_turn(&self, sql: &str, parameters: &Parameters<'_>) -> Result<Vec<Row>, PostgresStoreError> {
         if !self.0.facts.is_pooled {
-            return self.0.client.query_typed(sql, parameters).await.map_err(Fault::of);
+            return self.0.client.query_typed(sql, parameters).await.map_err(PostgresStoreError::of);
         }
         let _turn = self.0.turn.lock().await;
         if self.0.is_left.load(Ordering::Relaxed) {
             let message = "somebody gave up waiting for an answer, and the connection with it";
-            return Err(Fault::Unusable(StoreErrorKind::Unavailable, message.to_owned()));
+            return Err(PostgresStoreError::Unusable(StoreErrorKind::Unavailable, message.to_owned()));
         }
-        let left = Left(&self.0.is_left);
+        let left = PooledQuery(&self.0.is_left);
         let answer = self.0.client.query_typed(sql, parameters).await;
         left.answered();
-        answer.map_err(Fault::of)
+        answer.map_err(PostgresStoreError::of)
     }
 
     /// The same for SQL with `{call}` among its columns: each row has to repeat the number of the call, so that an answer
     /// to another one is never taken for its own.
-    pub(super) async fn call(&self, sql: &str, parameters: &Parameters<'_>) -> Result<Vec<Row>, Fault> {
+    pub(super) async fn call(&self, sql: &str, parameters: &Parameters<'_>) -> Result<Vec<Row>, PostgresStoreError> {
         let call = i64::from_ne_bytes(self.0.calls.fetch_add(1, Ordering::Relaxed).to_ne_bytes());
         let mut parameters: Vec<(&(dyn ToSql + Sync), Type)> = parameters.to_vec();
         parameters.push((&call, Type::INT8));
         let sql = sql.replace("{call}", &format!("${}::bigint AS call", parameters.len()));
         let rows = self.query(&sql, &parameters).await?;
         if rows.iter().any(|row| row.try_get::<_, i64>("call").ok() != Some(call)) {
-            return Err(Fault::Nonsense("what somebody else was to be told".to_owned()));
+            return Err(PostgresStoreError::Nonsense("what somebody else was to be told".to_owned()));
         }
         Ok(rows)
     }
 
     /// Runs statements that have no parameters.
-    pub(super) async fn run(&self, sql: &str) -> Result<Vec<SimpleQueryMessage>, Fault> {
-        self.0.client.simple_query(sql).await.map_err(Fault::of)
+    pub(super) async fn run(&self, sql: &str) -> Result<Vec<SimpleQueryMessage>, PostgresStoreError> {
+        self.0.client.simple_query(sql).await.map_err(PostgresStoreError::of)
     }
 }
 
@@ -200,7 +203,7 @@ impl SessionRef {
 
     /// Its place among the servers of the address.
     pub(super) fn server(&self) -> Option<usize> {
-        self.0.upgrade().map(|open| open.seat.server)
+        self.0.upgrade().map(|open| open.session_server.server)
     }
 
     pub(super) fn close(&self) {
@@ -210,7 +213,7 @@ impl SessionRef {
     }
 }
 
-impl Facts {
+impl ServerFacts {
     /// As people are told.
     pub(super) fn timeline_words(&self) -> String {
         self.history
@@ -219,37 +222,37 @@ impl Facts {
 }
 
 /// A question: unless it is answered, the server is silent.
-struct Asked<'a>(&'a Seat);
+struct PendingQuery<'a>(&'a SessionServer);
 
-impl Asked<'_> {
+impl PendingQuery<'_> {
     fn answered(self) {
         self.0.known.heard(self.0.server, true);
         std::mem::forget(self);
     }
 }
 
-impl Drop for Asked<'_> {
+impl Drop for PendingQuery<'_> {
     fn drop(&mut self) {
         self.0.known.heard(self.0.server, false);
     }
 }
 
 /// A question behind a pooler: unless it is answered, nobody may ask another one over the same connection.
-struct Left<'a>(&'a AtomicBool);
+struct PooledQuery<'a>(&'a AtomicBool);
 
-impl Left<'_> {
+impl PooledQuery<'_> {
     fn answered(self) {
         std::mem::forget(self);
     }
 }
 
-impl Drop for Left<'_> {
+impl Drop for PooledQuery<'_> {
     fn drop(&mut self) {
         self.0.store(true, Ordering::Relaxed);
     }
 }
 
-impl Drop for Open {
+impl Drop for OpenSession {
     fn drop(&mut self) {
         // Without this, the driver would try to say goodbye to a server that hangs.
         self.reader.abort();
@@ -288,8 +291,8 @@ const HISTORIES: [&str; 3] = [
 ];
 
 /// Asks what the server is, and refuses what cannot be used whatever else it is.
-async fn greet(client: &Client) -> Result<Facts, Fault> {
-    let connect = |error| Fault::Connect(Arc::new(error));
+async fn greet(client: &Client) -> Result<ServerFacts, PostgresStoreError> {
+    let connect = |error| PostgresStoreError::Connect(Arc::new(error));
     let mut variants = HISTORIES.iter();
     let row = loop {
         let history = variants.next().copied().unwrap_or("NULL::bigint, NULL::text");
@@ -299,9 +302,11 @@ async fn greet(client: &Client) -> Result<Facts, Fault> {
         );
         match client.query_typed_one(&sql, &[]).await {
             Ok(row) => break row,
-            Err(error) => match Fault::of(error) {
-                Fault::Refused(_) if variants.len() > 0 => {}
-                Fault::Refused(error) | Fault::Lost(error) => return Err(Fault::Connect(error)),
+            Err(error) => match PostgresStoreError::of(error) {
+                PostgresStoreError::Refused(_) if variants.len() > 0 => {}
+                PostgresStoreError::Refused(error) | PostgresStoreError::Lost(error) => {
+                    return Err(PostgresStoreError::Connect(error));
+                }
                 fault => return Err(fault),
             },
         }
@@ -309,16 +314,16 @@ async fn greet(client: &Client) -> Result<Facts, Fault> {
     let segment: Option<&str> = row.try_get(5).map_err(connect)?;
     let timeline = segment.and_then(|name| u32::from_str_radix(name.get(..8)?, 16).ok());
     let system: Option<i64> = row.try_get(4).map_err(connect)?;
-    let facts = Facts {
+    let facts = ServerFacts {
         version: row.try_get(0).map_err(connect)?,
         pid: row.try_get(1).map_err(connect)?,
         is_pooled: row.try_get(2).map_err(connect)?,
         is_standby: row.try_get(3).map_err(connect)?,
-        history: timeline.map(|timeline| History { system: system.unwrap_or_default(), timeline }),
+        history: timeline.map(|timeline| ServerHistory { system: system.unwrap_or_default(), timeline }),
     };
     if facts.version < VERSION_MIN {
         let message = format!("its version is {}, and at least 14 is needed", facts.version / 10_000);
-        return Err(Fault::Unusable(StoreErrorKind::Configuration, message));
+        return Err(PostgresStoreError::Unusable(StoreErrorKind::Unsupported, message));
     }
     Ok(facts)
 }

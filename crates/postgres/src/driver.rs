@@ -7,10 +7,10 @@ use tokio_postgres::Config;
 use tokio_postgres::config::{SslMode, TargetSessionAttrs};
 
 use super::config::{PostgresConfig, SCHEMA};
-use super::hosts::{PORT, Place};
+use super::environment::Environment;
+use super::hosts::{HostAddress, PORT};
 use super::identifier::Identifier;
-use super::server::{Server, template};
-use super::surroundings::Surroundings;
+use super::server::{ServerAddress, template};
 use super::tls::{Encryption, Mode, given_encryption, usual_encryption};
 
 /// What the driver has if nobody says otherwise. It is too long to notice anything.
@@ -20,36 +20,36 @@ const KEEPALIVES_IDLE: Duration = Duration::from_secs(2 * 60 * 60);
 pub(super) fn read(
     driver: &Config,
     tls: Option<ClientConfig>,
-    surroundings: &dyn Surroundings,
+    environment: &dyn Environment,
 ) -> Result<PostgresConfig, String> {
     if driver.get_target_session_attrs() == TargetSessionAttrs::ReadOnly {
         return Err("elections are held on the primary, and never on a standby".to_owned());
     }
     let template = template_of(driver);
     let is_given = tls.is_some();
-    let said = match driver.get_ssl_mode() {
+    let setting = match driver.get_ssl_mode() {
         SslMode::Disable => Some(Mode::Disable),
         // The driver cannot say whether this was said.
         SslMode::Prefer if !is_given => None,
         _ => Some(Mode::VerifyFull),
     };
     let places = places(driver)?;
-    let is_encrypted = |place: &Place| Mode::at(place, said) != Mode::Disable;
+    let is_encrypted = |place: &HostAddress| Mode::at(place, setting) != Mode::Disable;
     let encryption = match tls {
         Some(config) => given_encryption(config),
-        None if places.iter().any(is_encrypted) => usual_encryption(surroundings.authorities()?)?,
+        None if places.iter().any(is_encrypted) => usual_encryption(environment.authorities()?)?,
         None => Encryption::Off,
     };
-    let server = |place: &Place| {
+    let server = |place: &HostAddress| {
         let encryption = if is_encrypted(place) { encryption.clone() } else { Encryption::Off };
-        Server::new(&template, place, encryption)
+        ServerAddress::new(&template, place, encryption)
     };
-    let servers = places.iter().map(server).collect::<Result<Vec<Server>, String>>()?;
+    let servers = places.iter().map(server).collect::<Result<Vec<ServerAddress>, String>>()?;
     let schema = Identifier::new(SCHEMA).map_err(str::to_owned)?;
     Ok(PostgresConfig::of(servers, schema, Vec::new()))
 }
 
-fn places(driver: &Config) -> Result<Vec<Place>, String> {
+fn places(driver: &Config) -> Result<Vec<HostAddress>, String> {
     let (hosts, addresses, ports) = (driver.get_hosts(), driver.get_hostaddrs(), driver.get_ports());
     let count = hosts.len().max(addresses.len());
     let fits = |length: usize, few: usize| length <= few || length == count;
@@ -61,7 +61,7 @@ fn places(driver: &Config) -> Result<Vec<Place>, String> {
     }
     let place = |position: usize| {
         let port = ports.get(position).or(ports.first()).copied().unwrap_or(PORT);
-        Place::new(hosts.get(position).cloned(), addresses.get(position).copied(), port)
+        HostAddress::new(hosts.get(position).cloned(), addresses.get(position).copied(), port)
     };
     Ok((0..count).filter_map(place).collect())
 }
@@ -110,7 +110,7 @@ fn template_of(driver: &Config) -> Config {
 mod tests {
     use std::net::IpAddr;
 
-    use super::super::surroundings::made_up::MadeUp;
+    use super::super::environment::made_up::FakeEnvironment;
     use super::*;
 
     #[test]
@@ -123,7 +123,7 @@ mod tests {
             .keepalives_interval(Duration::from_secs(3))
             .keepalives_retries(4);
         driver.ssl_mode(SslMode::Disable).hostaddr(IpAddr::from([192, 0, 2, 1]));
-        let config = read(&driver, None, &MadeUp::default()).unwrap();
+        let config = read(&driver, None, &FakeEnvironment::default()).unwrap();
         assert_eq!(config.servers.iter().map(|server| server.config.clone()).collect::<Vec<_>>(), [driver]);
         assert!(!format!("{config:?}").contains("canary"));
     }
@@ -133,7 +133,7 @@ mod tests {
         let mut driver = Config::new();
         driver.host("db").host("127.0.0.1").host_path("/run").port(7);
         let modes = |driver: &Config| {
-            let config = read(driver, None, &MadeUp::default()).expect("a configuration");
+            let config = read(driver, None, &FakeEnvironment::default()).expect("a configuration");
             config.servers.iter().map(|server| (server.to_string(), server.config.get_ssl_mode())).collect::<Vec<_>>()
         };
         let names = ["db:7", "127.0.0.1:7", "/run:7"].map(str::to_owned);
@@ -145,7 +145,7 @@ mod tests {
 
     #[test]
     fn what_cannot_be_used_is_refused() {
-        let refused = |driver: &Config| read(driver, None, &MadeUp::default()).err().unwrap_or_default();
+        let refused = |driver: &Config| read(driver, None, &FakeEnvironment::default()).err().unwrap_or_default();
         assert!(refused(&Config::new()).contains("no host"));
         assert!(refused(Config::new().host("a").port(1).port(2)).contains("as many"));
         let read_only = TargetSessionAttrs::ReadOnly;

@@ -7,21 +7,21 @@ use futures_util::stream::{FuturesUnordered, StreamExt};
 use tenure_store::StoreErrorKind;
 use tokio::time::{Instant, timeout, timeout_at};
 
-use super::connect::{Facts, Messages, Session};
-use super::error::Fault;
-use super::known::{Known, Seat};
-use super::server::Server;
+use super::connect::{Notifications, ServerFacts, Session};
+use super::error::PostgresStoreError;
+use super::known_servers::{KnownServers, SessionServer};
+use super::server::ServerAddress;
 
 /// Servers that can be connected to: one of them is the primary. Clones share what they know of them.
 #[derive(Clone)]
 pub(super) struct Endpoint {
-    servers: Vec<Server>,
+    servers: Vec<ServerAddress>,
     place: Arc<str>,
-    known: Arc<Known>,
+    known: Arc<KnownServers>,
 }
 
 /// What a server answered: a session, and what arrives there without being asked for.
-type Answer = Result<(Session, Messages), Fault>;
+type ConnectedSession = Result<(Session, Notifications), PostgresStoreError>;
 
 /// How long to try one of several servers, unless somebody says otherwise. They are asked at the same time.
 const PATIENCE_WITH_ONE: Duration = Duration::from_secs(2);
@@ -33,7 +33,7 @@ const FIRST_ROUND: Duration = Duration::from_secs(1);
 const ROUNDS: Duration = Duration::from_secs(15);
 
 impl Endpoint {
-    pub(super) fn new(mut servers: Vec<Server>, place: String) -> Self {
+    pub(super) fn new(mut servers: Vec<ServerAddress>, place: String) -> Self {
         if servers.len() > 1 {
             for server in servers.iter_mut().filter(|server| server.patience().is_none()) {
                 server.config.connect_timeout(PATIENCE_WITH_ONE);
@@ -56,7 +56,7 @@ impl Endpoint {
 
     /// Connects to the primary, and returns what it says without being asked, too. Of several that take writes it is the one
     /// on the highest timeline, and never one below a timeline that was seen before.
-    pub(super) async fn connect(&self) -> Answer {
+    pub(super) async fn connect(&self) -> ConnectedSession {
         let answers = self.ask(&(0..self.servers.len()).collect::<Vec<_>>()).await;
         let mut told = None;
         let mut primaries = Vec::new();
@@ -66,30 +66,32 @@ impl Endpoint {
                 Err(fault) => {
                     log!(debug, server = %self.servers[server], error = %fault, "a server cannot be used");
                     // What a server says tells more than that another one says nothing.
-                    told = told.filter(Fault::is_answer).or(Some(fault));
+                    told = told.filter(PostgresStoreError::is_answer).or(Some(fault));
                 }
             }
         }
         if primaries.len() > 1 {
             self.complain(&primaries);
         }
-        let rank = |(server, (session, _)): &(usize, (Session, Messages))| self.known.rank(*server, session.facts());
-        let nowhere = || Fault::Unusable(StoreErrorKind::Configuration, "there is no host to connect to".to_owned());
+        let rank =
+            |(server, (session, _)): &(usize, (Session, Notifications))| self.known.rank(*server, session.facts());
+        let nowhere =
+            || PostgresStoreError::Unusable(StoreErrorKind::Configuration, "there is no host to connect to".to_owned());
         let Some((_, (session, messages))) = primaries.into_iter().max_by_key(rank) else {
             return Err(told.unwrap_or_else(nowhere));
         };
         self.known.admit(&session, &self.place)?;
-        self.patrol();
+        self.probing();
         Ok((session, messages))
     }
 
     /// What each of several servers is now; nothing if there is only one.
-    pub(super) async fn roll_call(&self) -> Vec<(String, Result<Facts, Fault>)> {
+    pub(super) async fn roll_call(&self) -> Vec<(String, Result<ServerFacts, PostgresStoreError>)> {
         if self.servers.len() < 2 {
             return Vec::new();
         }
         let answers = self.ask(&(0..self.servers.len()).collect::<Vec<_>>()).await;
-        let facts = |answer: Answer| answer.map(|(session, _)| session.facts());
+        let facts = |answer: ConnectedSession| answer.map(|(session, _)| session.facts());
         answers.into_iter().map(|(server, answer)| (self.servers[server].to_string(), facts(answer))).collect()
     }
 
@@ -105,15 +107,15 @@ impl Endpoint {
     }
 
     /// Asks these servers, all at once, and returns their answers in the order in which they are named.
-    async fn ask(&self, servers: &[usize]) -> Vec<(usize, Answer)> {
+    async fn ask(&self, servers: &[usize]) -> Vec<(usize, ConnectedSession)> {
         let mut asked: FuturesUnordered<_> = servers
             .iter()
             .map(|server| async move {
-                let seat = Seat { known: Arc::clone(&self.known), server: *server };
-                (*server, patiently(&self.servers[*server], seat).await)
+                let session_server = SessionServer { known: Arc::clone(&self.known), server: *server };
+                (*server, patiently(&self.servers[*server], session_server).await)
             })
             .collect();
-        let mut answers: Vec<(usize, Answer)> = Vec::new();
+        let mut answers: Vec<(usize, ConnectedSession)> = Vec::new();
         let mut deadline = None;
         loop {
             let next = match deadline {
@@ -134,8 +136,8 @@ impl Endpoint {
     }
 
     /// Two that take writes: who cannot reach the right one would lead on the other.
-    fn complain(&self, primaries: &[(usize, (Session, Messages))]) {
-        let show = |(server, (session, _)): &(usize, (Session, Messages))| {
+    fn complain(&self, primaries: &[(usize, (Session, Notifications))]) {
+        let show = |(server, (session, _)): &(usize, (Session, Notifications))| {
             format!("{} ({})", self.servers[*server], session.facts().timeline_words())
         };
         let shown: Vec<String> = primaries.iter().map(show).collect();
@@ -151,8 +153,8 @@ impl Endpoint {
     }
 
     /// Sees to it that the servers which are not used are asked now and then, as long as there are connections.
-    fn patrol(&self) {
-        if self.servers.len() > 1 && self.known.begins_patrol() {
+    fn probing(&self) {
+        if self.servers.len() > 1 && self.known.begins_probing() {
             tokio::spawn(rounds(self.clone()));
         }
     }
@@ -174,7 +176,7 @@ impl Endpoint {
 }
 
 async fn rounds(endpoint: Endpoint) {
-    let _patrol = endpoint.known.patrol();
+    let _patrol = endpoint.known.probing();
     let mut pause = FIRST_ROUND;
     loop {
         let spread = f64::from(getrandom::u32().unwrap_or_default()) / f64::from(u32::MAX);
@@ -187,23 +189,23 @@ async fn rounds(endpoint: Endpoint) {
 }
 
 /// Refuses what takes no writes.
-fn primary((session, messages): (Session, Messages)) -> Answer {
+fn primary((session, messages): (Session, Notifications)) -> ConnectedSession {
     if session.facts().is_standby {
         let message = "it is a standby; elections are held on the primary. Name that in the address, or all of them";
-        return Err(Fault::Unusable(StoreErrorKind::ReadOnly, message.to_owned()));
+        return Err(PostgresStoreError::Unusable(StoreErrorKind::ReadOnly, message.to_owned()));
     }
     Ok((session, messages))
 }
 
 /// Connects unless it takes longer than it may.
-async fn patiently(server: &Server, seat: Seat) -> Answer {
-    let Some(patience) = server.patience() else { return server.connect(seat).await };
-    timeout(patience, server.connect(seat)).await.unwrap_or_else(|_| Err(silent(patience)))
+async fn patiently(server: &ServerAddress, session_server: SessionServer) -> ConnectedSession {
+    let Some(patience) = server.patience() else { return server.connect(session_server).await };
+    timeout(patience, server.connect(session_server)).await.unwrap_or_else(|_| Err(silent(patience)))
 }
 
-fn silent(patience: Duration) -> Fault {
+fn silent(patience: Duration) -> PostgresStoreError {
     let message = format!("no answer within {patience:?}; check the host, the port, and connect_timeout");
-    Fault::Unusable(StoreErrorKind::Unavailable, message)
+    PostgresStoreError::Unusable(StoreErrorKind::Unavailable, message)
 }
 
 #[cfg(test)]
@@ -221,10 +223,10 @@ mod tests {
                 if let Some(seconds) = timeout {
                     config.connect_timeout(Duration::from_secs(*seconds));
                 }
-                Server { config, encryption: Encryption::Off }
+                ServerAddress { config, encryption: Encryption::Off }
             };
             let endpoint = Endpoint::new(timeouts.iter().map(server).collect(), String::new());
-            endpoint.servers.iter().map(Server::patience).collect::<Vec<_>>()
+            endpoint.servers.iter().map(ServerAddress::patience).collect::<Vec<_>>()
         };
         let seconds = |seconds| Some(Duration::from_secs(seconds));
         assert_eq!(patience(&[None]), [None]);

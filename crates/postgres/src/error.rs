@@ -11,7 +11,7 @@ use super::identifier::Identifier;
 
 /// One fault of this backend. Where it happened is added when it leaves the backend.
 #[derive(Debug, Clone, thiserror::Error)]
-pub(super) enum Fault {
+pub(super) enum PostgresStoreError {
     /// There is no connection, so nothing was sent.
     #[error("cannot connect: {}", words(.0))]
     Connect(Arc<Error>),
@@ -44,7 +44,7 @@ pub(super) enum Fault {
     Nonsense(String),
 }
 
-impl Fault {
+impl PostgresStoreError {
     /// A request that was sent has failed.
     pub(super) fn of(error: Error) -> Self {
         // A session that is ended may have committed just before; only an error that leaves the session alive is certain.
@@ -137,7 +137,7 @@ fn kind(error: &Error) -> StoreErrorKind {
         "42501" => StoreErrorKind::Denied,
         "53100" | "54000" => StoreErrorKind::Full,
         "42P01" | "42883" | "3F000" | "42703" | "42804" => StoreErrorKind::Schema,
-        "3D000" => StoreErrorKind::Configuration,
+        "3D000" => StoreErrorKind::Missing,
         "XX001" | "XX002" => StoreErrorKind::Corrupt,
         code if code.starts_with("28") => StoreErrorKind::Denied,
         // Too many clients, locks that are waited for too long, deadlocks, a server that starts or ends: all pass.

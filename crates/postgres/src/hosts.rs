@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 
 use tokio_postgres::config::Host;
 
-use super::settings::{Said, Settings};
+use super::settings::{Setting, UrlSettings};
 
 /// Where a server listens if nobody says otherwise.
 pub(super) const PORT: u16 = 5432;
@@ -14,7 +14,7 @@ const SOCKET_DIRECTORY: &str = "/var/run/postgresql";
 
 /// Where one server is.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(super) struct Place {
+pub(super) struct HostAddress {
     /// Its name, which its certificate has to have, or the directory of its socket.
     pub(super) host: Host,
     /// Where to find it if not under its name.
@@ -22,7 +22,7 @@ pub(super) struct Place {
     pub(super) port: u16,
 }
 
-impl Place {
+impl HostAddress {
     /// One with this name, found at this address. One that has an address is not found at its socket.
     pub(super) fn new(host: Option<Host>, address: Option<IpAddr>, port: u16) -> Option<Self> {
         let host = host.filter(|host| address.is_none() || matches!(host, Host::Tcp(_)));
@@ -46,11 +46,15 @@ impl Place {
 }
 
 /// Finds out where the servers are.
-pub(super) fn places(settings: &Settings<'_>) -> Result<Vec<Place>, String> {
-    let list = |said: Option<Said>| said.map(|said| said.value.split(',').map(str::to_owned).collect::<Vec<_>>());
+pub(super) fn places(settings: &UrlSettings<'_>) -> Result<Vec<HostAddress>, String> {
+    let list = |setting: Option<Setting>| {
+        setting.map(|setting| setting.value.split(',').map(str::to_owned).collect::<Vec<_>>())
+    };
     let hosts = list(settings.get("host")).unwrap_or_default();
     let addresses = match settings.get("hostaddr") {
-        Some(Said { value, source }) => value.split(',').map(|text| address(text, source)).collect::<Result<_, _>>()?,
+        Some(Setting { value, source }) => {
+            value.split(',').map(|text| address(text, source)).collect::<Result<_, _>>()?
+        }
         None => Vec::new(),
     };
     let count = hosts.len().max(addresses.len()).max(1);
@@ -58,7 +62,7 @@ pub(super) fn places(settings: &Settings<'_>) -> Result<Vec<Place>, String> {
         return Err("there are as many addresses in hostaddr as names in host".to_owned());
     }
     let ports = match settings.get("port") {
-        Some(Said { value, source }) => value.split(',').map(|text| port(text, source)).collect::<Result<_, _>>()?,
+        Some(Setting { value, source }) => value.split(',').map(|text| port(text, source)).collect::<Result<_, _>>()?,
         None => vec![PORT],
     };
     if ports.len() != 1 && ports.len() != count {
@@ -69,7 +73,7 @@ pub(super) fn places(settings: &Settings<'_>) -> Result<Vec<Place>, String> {
         let address = addresses.get(position).copied().flatten();
         let port = ports.get(position).or(ports.first()).copied().unwrap_or(PORT);
         let host = name.map(host).or_else(|| address.is_none().then(|| usual_host(settings)));
-        Place::new(host, address, port)
+        HostAddress::new(host, address, port)
     };
     Ok((0..count).filter_map(place).collect())
 }
@@ -78,8 +82,8 @@ fn host(name: &str) -> Host {
     if name.starts_with('/') { Host::Unix(PathBuf::from(name)) } else { Host::Tcp(name.to_owned()) }
 }
 
-fn usual_host(settings: &Settings<'_>) -> Host {
-    let is_there = settings.surroundings.look(Path::new(SOCKET_DIRECTORY)).is_ok_and(|kind| kind.is_directory);
+fn usual_host(settings: &UrlSettings<'_>) -> Host {
+    let is_there = settings.environment.look(Path::new(SOCKET_DIRECTORY)).is_ok_and(|kind| kind.is_directory);
     host(if is_there { SOCKET_DIRECTORY } else { "localhost" })
 }
 
@@ -101,15 +105,15 @@ fn port(text: &str, source: &str) -> Result<u16, String> {
 
 #[cfg(test)]
 mod tests {
-    use super::super::surroundings::made_up::MadeUp;
+    use super::super::environment::made_up::FakeEnvironment;
     use super::*;
 
-    fn read(url: &str, surroundings: &MadeUp) -> Result<Vec<Place>, String> {
-        places(&Settings::of(&url.parse().unwrap(), surroundings)?)
+    fn read(url: &str, environment: &FakeEnvironment) -> Result<Vec<HostAddress>, String> {
+        places(&UrlSettings::of(&url.parse().unwrap(), environment)?)
     }
 
-    fn shown(places: &[Place]) -> String {
-        let show = |place: &Place| {
+    fn shown(places: &[HostAddress]) -> String {
+        let show = |place: &HostAddress| {
             let name = match &place.host {
                 Host::Tcp(name) => name.clone(),
                 Host::Unix(directory) => format!("unix:{}", directory.display()),
@@ -139,11 +143,12 @@ mod tests {
             ("postgres://a,/", "a:5432 localhost:5432"),
             ("postgres://:7/", "localhost:7"),
         ] {
-            assert_eq!(shown(&read(url, &MadeUp::default()).unwrap()), places, "{url}");
+            assert_eq!(shown(&read(url, &FakeEnvironment::default()).unwrap()), places, "{url}");
         }
-        let with_socket = MadeUp::default().directory(SOCKET_DIRECTORY);
+        let with_socket = FakeEnvironment::default().directory(SOCKET_DIRECTORY);
         assert_eq!(shown(&read("postgres://", &with_socket).unwrap()), "unix:/var/run/postgresql:5432");
-        let elsewhere = MadeUp::new(&[("PGHOST", "a,b"), ("PGHOSTADDR", "192.0.2.1,192.0.2.2"), ("PGPORT", "7")]);
+        let elsewhere =
+            FakeEnvironment::new(&[("PGHOST", "a,b"), ("PGHOSTADDR", "192.0.2.1,192.0.2.2"), ("PGPORT", "7")]);
         assert_eq!(shown(&read("postgres://", &elsewhere).unwrap()), "a=192.0.2.1:7 b=192.0.2.2:7");
     }
 
@@ -157,7 +162,7 @@ mod tests {
             ("postgres://db?hostaddr=canary", "hostaddr is an address"),
             ("postgres://a,b?hostaddr=192.0.2.1", "as many"),
         ] {
-            let error = read(url, &MadeUp::default()).unwrap_err();
+            let error = read(url, &FakeEnvironment::default()).unwrap_err();
             assert!(error.contains(why) && !error.contains("canary"), "{url}: {error}");
         }
     }
@@ -177,7 +182,7 @@ mod tests {
             ("postgres://localhost?hostaddr=192.0.2.1", false),
             ("postgres://localhost.example", false),
         ] {
-            assert_eq!(read(url, &MadeUp::default()).unwrap()[0].is_local(), is_local, "{url}");
+            assert_eq!(read(url, &FakeEnvironment::default()).unwrap()[0].is_local(), is_local, "{url}");
         }
     }
 }

@@ -4,24 +4,24 @@
 mod log;
 
 mod advisory;
-mod bulletin;
 mod certificates;
 mod config;
 mod connect;
 mod driver;
 mod endpoint;
+mod environment;
 mod error;
+mod examine_hosts;
 pub mod fencing;
 mod hosts;
 mod identifier;
-mod known;
+mod known_servers;
 mod lease;
 mod parse;
 mod passfile;
-mod roll_call;
+mod pubsub;
 mod server;
 mod settings;
-mod surroundings;
 mod tls;
 mod value;
 

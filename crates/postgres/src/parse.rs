@@ -8,17 +8,17 @@ use tokio_postgres::config::ChannelBinding;
 
 use super::certificates::are_named;
 use super::config::{PostgresConfig, SCHEMA};
+use super::environment::Environment;
 use super::hosts::places;
 use super::identifier::Identifier;
 use super::passfile::Passfile;
-use super::server::{Server, template};
-use super::settings::Settings;
-use super::surroundings::Surroundings;
+use super::server::{ServerAddress, template};
+use super::settings::UrlSettings;
 use super::tls::{Encryption, Mode, encryption};
 
 /// Reads an address in these surroundings, or says what is wrong without showing passwords.
-pub(super) fn url(url: &StoreUrl, surroundings: &dyn Surroundings) -> Result<PostgresConfig, String> {
-    let settings = Settings::of(url, surroundings)?;
+pub(super) fn url(url: &StoreUrl, environment: &dyn Environment) -> Result<PostgresConfig, String> {
+    let settings = UrlSettings::of(url, environment)?;
     let schema = settings.value("schema").unwrap_or_else(|| SCHEMA.to_owned());
     let schema = Identifier::new(&schema).map_err(|why| format!("the schema: {why}"))?;
     let mut warnings = Vec::new();
@@ -28,17 +28,17 @@ pub(super) fn url(url: &StoreUrl, surroundings: &dyn Surroundings) -> Result<Pos
     Ok(PostgresConfig::of(servers, schema, warnings))
 }
 
-fn servers(settings: &Settings<'_>, warnings: &mut Vec<String>) -> Result<Vec<Server>, String> {
+fn servers(settings: &UrlSettings<'_>, warnings: &mut Vec<String>) -> Result<Vec<ServerAddress>, String> {
     refuse_standbys(settings)?;
     let mut template = applied(settings)?;
-    let user = settings.value("user").or_else(|| settings.surroundings.user());
+    let user = settings.value("user").or_else(|| settings.environment.user());
     let user = user.ok_or("it names no user, and the system does not know who runs this")?;
     let database = settings.value("dbname").unwrap_or_else(|| user.clone());
     template.user(&user).dbname(&database);
 
     let places = places(settings)?;
-    let said = Mode::said(settings)?.or_else(|| are_named(settings).then_some(Mode::VerifyFull));
-    let modes: Vec<Mode> = places.iter().map(|place| Mode::at(place, said)).collect();
+    let setting = Mode::setting(settings)?.or_else(|| are_named(settings).then_some(Mode::VerifyFull));
+    let modes: Vec<Mode> = places.iter().map(|place| Mode::at(place, setting)).collect();
     // Those that are encrypted are so in the same way.
     let mode = modes.iter().copied().find(|mode| *mode != Mode::Disable).unwrap_or(Mode::Disable);
     let encryption = encryption(mode, settings, warnings)?;
@@ -51,25 +51,25 @@ fn servers(settings: &Settings<'_>, warnings: &mut Vec<String>) -> Result<Vec<Se
             template.password(password);
         }
         let encryption = if mode == Mode::Disable { Encryption::Off } else { encryption.clone() };
-        Server::new(&template, place, encryption)
+        ServerAddress::new(&template, place, encryption)
     };
     places.iter().zip(modes).map(server).collect()
 }
 
 /// Elections need a server that takes writes, so this is what is always demanded.
-fn refuse_standbys(settings: &Settings<'_>) -> Result<(), String> {
-    let Some(said) = settings.get("target_session_attrs") else { return Ok(()) };
-    match said.value.as_str() {
+fn refuse_standbys(settings: &UrlSettings<'_>) -> Result<(), String> {
+    let Some(setting) = settings.get("target_session_attrs") else { return Ok(()) };
+    match setting.value.as_str() {
         "any" | "read-write" | "primary" => Ok(()),
         "read-only" | "standby" | "prefer-standby" => {
-            Err(format!("{}: elections are held on the primary, and never on a standby; use primary", said.source))
+            Err(format!("{}: elections are held on the primary, and never on a standby; use primary", setting.source))
         }
-        _ => Err(format!("{} is one of any, read-write, primary", said.source)),
+        _ => Err(format!("{} is one of any, read-write, primary", setting.source)),
     }
 }
 
 /// What is said about connections.
-fn applied(settings: &Settings<'_>) -> Result<Config, String> {
+fn applied(settings: &UrlSettings<'_>) -> Result<Config, String> {
     let mut config = template();
     if let Some(name) = settings.value("application_name") {
         config.application_name(name);
@@ -116,15 +116,15 @@ fn applied(settings: &Settings<'_>) -> Result<Config, String> {
 mod tests {
     use tokio_postgres::config::SslMode;
 
-    use super::super::surroundings::made_up::MadeUp;
+    use super::super::environment::made_up::FakeEnvironment;
     use super::*;
 
-    fn read(text: &str, surroundings: &MadeUp) -> Result<PostgresConfig, String> {
-        url(&text.parse().map_err(|_| "not an address")?, surroundings)
+    fn read(text: &str, environment: &FakeEnvironment) -> Result<PostgresConfig, String> {
+        url(&text.parse().map_err(|_| "not an address")?, environment)
     }
 
-    fn config(text: &str, surroundings: &MadeUp) -> Config {
-        let read = read(text, surroundings).unwrap_or_else(|why| panic!("{text}: {why}"));
+    fn config(text: &str, environment: &FakeEnvironment) -> Config {
+        let read = read(text, environment).unwrap_or_else(|why| panic!("{text}: {why}"));
         read.servers[0].config.clone()
     }
 
@@ -140,13 +140,13 @@ mod tests {
             ("postgres://db?hostaddr=192.0.2.1", "db:5432/me"),
             ("postgres://", "localhost:5432/me"),
         ] {
-            assert_eq!(read(text, &MadeUp::default()).unwrap().place(), place, "{text}");
+            assert_eq!(read(text, &FakeEnvironment::default()).unwrap().place(), place, "{text}");
         }
     }
 
     #[test]
     fn variables_count_where_the_address_is_silent() {
-        let surroundings = MadeUp::new(&[
+        let environment = FakeEnvironment::new(&[
             ("PGUSER", "env-user"),
             ("PGPASSWORD", "env-password"),
             ("PGAPPNAME", "env-name"),
@@ -156,7 +156,7 @@ mod tests {
             ("PGTARGETSESSIONATTRS", "any"),
             ("PGSSLMODE", "disable"),
         ]);
-        let from_variables = config("postgres://db", &surroundings);
+        let from_variables = config("postgres://db", &environment);
         assert_eq!(from_variables.get_user(), Some("env-user"));
         assert_eq!(from_variables.get_dbname(), Some("env-user"));
         assert_eq!(from_variables.get_password(), Some(b"env-password".as_slice()));
@@ -168,18 +168,18 @@ mod tests {
         let text = "postgres://u:p@db/d?application_name=n&options=-c%20x%3D1&connect_timeout=0&channel_binding=require\
                     &sslmode=verify-full&keepalives=0&keepalives_idle=8&keepalives_interval=9&keepalives_count=2\
                     &tcp_user_timeout=1500&target_session_attrs=primary&load_balance_hosts=random";
-        let written = config(text, &surroundings);
-        assert_eq!((written.get_user(), written.get_dbname()), (Some("u"), Some("d")));
-        assert_eq!(written.get_password(), Some(b"p".as_slice()));
-        assert_eq!((written.get_application_name(), written.get_options()), (Some("n"), Some("-c x=1")));
-        assert_eq!(written.get_connect_timeout(), None);
-        assert_eq!(written.get_channel_binding(), ChannelBinding::Require);
-        assert_eq!(written.get_ssl_mode(), SslMode::Require);
-        assert!(!written.get_keepalives());
-        assert_eq!(written.get_keepalives_idle(), Duration::from_secs(8));
-        assert_eq!(written.get_keepalives_interval(), Some(Duration::from_secs(9)));
-        assert_eq!(written.get_keepalives_retries(), Some(2));
-        assert_eq!(written.get_tcp_user_timeout(), Some(&Duration::from_millis(1500)));
+        let raw_url = config(text, &environment);
+        assert_eq!((raw_url.get_user(), raw_url.get_dbname()), (Some("u"), Some("d")));
+        assert_eq!(raw_url.get_password(), Some(b"p".as_slice()));
+        assert_eq!((raw_url.get_application_name(), raw_url.get_options()), (Some("n"), Some("-c x=1")));
+        assert_eq!(raw_url.get_connect_timeout(), None);
+        assert_eq!(raw_url.get_channel_binding(), ChannelBinding::Require);
+        assert_eq!(raw_url.get_ssl_mode(), SslMode::Require);
+        assert!(!raw_url.get_keepalives());
+        assert_eq!(raw_url.get_keepalives_idle(), Duration::from_secs(8));
+        assert_eq!(raw_url.get_keepalives_interval(), Some(Duration::from_secs(9)));
+        assert_eq!(raw_url.get_keepalives_retries(), Some(2));
+        assert_eq!(raw_url.get_tcp_user_timeout(), Some(&Duration::from_millis(1500)));
     }
 
     #[test]
@@ -194,14 +194,14 @@ mod tests {
             // Whoever names certificates means to use them.
             ("postgres://localhost?sslrootcert=system", vec![SslMode::Require]),
         ] {
-            let servers = read(text, &MadeUp::default()).unwrap().servers;
+            let servers = read(text, &FakeEnvironment::default()).unwrap().servers;
             assert_eq!(servers.iter().map(|server| server.config.get_ssl_mode()).collect::<Vec<_>>(), modes, "{text}");
         }
     }
 
     #[test]
     fn a_server_that_anybody_could_be_is_worth_a_warning() {
-        let warnings = |text| read(text, &MadeUp::default()).map(|config| config.warnings().to_vec());
+        let warnings = |text| read(text, &FakeEnvironment::default()).map(|config| config.warnings().to_vec());
         assert!(warnings("postgres://db?sslmode=require").unwrap()[0].contains("believes any server"));
         assert_eq!(warnings("postgres://db"), Ok(vec![]));
         assert_eq!(warnings("postgres://%2Frun?sslmode=require"), Ok(vec![]));
@@ -209,15 +209,15 @@ mod tests {
 
     #[test]
     fn each_host_has_its_own_password() {
-        let surroundings = MadeUp::default().file("/me/.pgpass", 0o600, "a:*:*:*:one\nb:2:shop:me:two\n");
+        let environment = FakeEnvironment::default().file("/me/.pgpass", 0o600, "a:*:*:*:one\nb:2:shop:me:two\n");
         let passwords = |text| {
-            let servers = read(text, &surroundings).unwrap_or_else(|why| panic!("{text}: {why}")).servers;
-            let password = |server: &Server| server.config.get_password().map(<[u8]>::to_vec);
+            let servers = read(text, &environment).unwrap_or_else(|why| panic!("{text}: {why}")).servers;
+            let password = |server: &ServerAddress| server.config.get_password().map(<[u8]>::to_vec);
             servers.iter().map(password).collect::<Vec<_>>()
         };
-        let [one, two, said] = ["one", "two", "said"].map(|text| Some(text.as_bytes().to_vec()));
+        let [one, two, setting] = ["one", "two", "said"].map(|text| Some(text.as_bytes().to_vec()));
         assert_eq!(passwords("postgres://a,b:2,c/shop"), [one, two, None]);
-        assert_eq!(passwords("postgres://a,b:2/shop?password=said"), [said.clone(), said]);
+        assert_eq!(passwords("postgres://a,b:2/shop?password=said"), [setting.clone(), setting]);
     }
 
     #[test]
@@ -245,15 +245,15 @@ mod tests {
             ("postgres://db?tcp_user_timeout=canary", "tcp_user_timeout is a number"),
             ("postgres://db?schema=canaryxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxx", "63 bytes"),
         ] {
-            let surroundings = MadeUp::default().file("/text", 0o600, "canary");
-            let error = read(text, &surroundings).err().unwrap_or_else(|| panic!("{text} was accepted"));
+            let environment = FakeEnvironment::default().file("/text", 0o600, "canary");
+            let error = read(text, &environment).err().unwrap_or_else(|| panic!("{text} was accepted"));
             assert!(error.contains(why) && !error.contains("canary"), "{text}: {error}");
         }
     }
 
     #[test]
     fn no_password_is_ever_shown() {
-        let surroundings = MadeUp::new(&[("PGPASSWORD", "canary")]).file("/p", 0o644, "*:*:*:*:canary");
+        let environment = FakeEnvironment::new(&[("PGPASSWORD", "canary")]).file("/p", 0o644, "*:*:*:*:canary");
         for text in [
             "postgres://user:canary@db",
             "postgres://db?password=canary",
@@ -262,7 +262,7 @@ mod tests {
             "postgres://db:canary",
             "postgres://user:canary@db?sslmode=prefer",
         ] {
-            let shown = match read(text, &surroundings) {
+            let shown = match read(text, &environment) {
                 Ok(config) => format!("{config:?} {} {:?}", config.place(), config.warnings()),
                 Err(error) => error,
             };

@@ -4,23 +4,23 @@ use std::path::PathBuf;
 
 use tokio_postgres::config::Host;
 
-use super::hosts::Place;
-use super::settings::{Said, Settings};
+use super::hosts::HostAddress;
+use super::settings::{Setting, UrlSettings};
 
 /// The lines of a password file. It holds passwords, and so cannot be printed.
 #[derive(Default)]
 pub(super) struct Passfile {
-    lines: Vec<[Field; 5]>,
+    lines: Vec<[PassfileField; 5]>,
 }
 
 /// What stands between two colons, without its escapes.
 #[derive(Default)]
-struct Field {
+struct PassfileField {
     text: String,
     has_escapes: bool,
 }
 
-impl Field {
+impl PassfileField {
     /// An escaped star is a star, and not any.
     fn is_about(&self, value: &str) -> bool {
         self.text == value || (self.text == "*" && !self.has_escapes)
@@ -29,16 +29,16 @@ impl Field {
 
 impl Passfile {
     /// Reads the file that is named, or the usual one, and adds to the warnings why it is not used.
-    pub(super) fn read(settings: &Settings<'_>, warnings: &mut Vec<String>) -> Self {
+    pub(super) fn read(settings: &UrlSettings<'_>, warnings: &mut Vec<String>) -> Self {
         let (path, source) = match settings.get("passfile") {
-            Some(Said { value, source }) => (PathBuf::from(value), Some(source)),
-            None => match settings.surroundings.home() {
+            Some(Setting { value, source }) => (PathBuf::from(value), Some(source)),
+            None => match settings.environment.home() {
                 Some(home) => (home.join(".pgpass"), None),
                 None => return Self::default(),
             },
         };
         let shown = path.display();
-        let kind = match settings.surroundings.look(&path) {
+        let kind = match settings.environment.look(&path) {
             Ok(kind) => kind,
             Err(error) => {
                 // That the usual one is missing is usual.
@@ -55,7 +55,7 @@ impl Passfile {
             warnings.push(format!("the password file {shown} is not used: others may read it; chmod 0600 it"));
             return Self::default();
         }
-        match settings.surroundings.read(&path) {
+        match settings.environment.read(&path) {
             Ok(text) => Self::of(&String::from_utf8_lossy(&text)),
             Err(error) => {
                 warnings.push(format!("the password file {shown} is not used: {error}"));
@@ -66,11 +66,11 @@ impl Passfile {
 
     fn of(text: &str) -> Self {
         let lines = text.lines().filter(|line| !line.starts_with('#'));
-        Self { lines: lines.filter_map(|line| <[Field; 5]>::try_from(fields(line)).ok()).collect() }
+        Self { lines: lines.filter_map(|line| <[PassfileField; 5]>::try_from(fields(line)).ok()).collect() }
     }
 
     /// The password in the first line that is about this.
-    pub(super) fn password(&self, place: &Place, database: &str, user: &str) -> Option<&str> {
+    pub(super) fn password(&self, place: &HostAddress, database: &str, user: &str) -> Option<&str> {
         let names = match &place.host {
             Host::Tcp(name) => [name.clone(), name.clone()],
             // A socket is on this machine, and few write its directory.
@@ -88,15 +88,15 @@ impl Passfile {
 }
 
 /// The fields of a line. What follows the fifth is not part of it.
-fn fields(line: &str) -> Vec<Field> {
-    let mut fields = vec![Field::default()];
+fn fields(line: &str) -> Vec<PassfileField> {
+    let mut fields = vec![PassfileField::default()];
     let mut chars = line.chars();
     while let Some(next) = chars.next() {
         let is_last = fields.len() == 5;
         let Some(field) = fields.last_mut() else { break };
         match next {
             ':' if is_last => break,
-            ':' => fields.push(Field::default()),
+            ':' => fields.push(PassfileField::default()),
             '\\' => {
                 field.has_escapes = true;
                 field.text.extend(chars.next());
@@ -109,11 +109,11 @@ fn fields(line: &str) -> Vec<Field> {
 
 #[cfg(test)]
 mod tests {
-    use super::super::surroundings::made_up::MadeUp;
+    use super::super::environment::made_up::FakeEnvironment;
     use super::*;
 
-    fn tcp(name: &str, port: u16) -> Place {
-        Place { host: Host::Tcp(name.to_owned()), address: None, port }
+    fn tcp(name: &str, port: u16) -> HostAddress {
+        HostAddress { host: Host::Tcp(name.to_owned()), address: None, port }
     }
 
     #[test]
@@ -129,7 +129,7 @@ mod tests {
              localhost:*:*:*:here\n\
              *:*:*:back\\\\slash:four",
         );
-        let unix = Place { host: Host::Unix("/run/pg".into()), address: None, port: 1 };
+        let unix = HostAddress { host: Host::Unix("/run/pg".into()), address: None, port: 1 };
         for (place, database, user, password) in [
             (tcp("db", 1), "shop", "app", Some("one")),
             (tcp("db", 2), "shop", "app", Some("two")),
@@ -147,9 +147,9 @@ mod tests {
     }
 
     fn read(variables: &[(&'static str, &'static str)], path: &str, mode: u32) -> (Option<String>, Vec<String>) {
-        let surroundings = MadeUp::new(variables).file(path, mode, "*:*:*:*:canary").directory("/directory");
+        let environment = FakeEnvironment::new(variables).file(path, mode, "*:*:*:*:canary").directory("/directory");
         let url = "postgres://".parse().expect("an address");
-        let settings = Settings::of(&url, &surroundings).expect("settings");
+        let settings = UrlSettings::of(&url, &environment).expect("settings");
         let mut warnings = Vec::new();
         let file = Passfile::read(&settings, &mut warnings);
         (file.password(&tcp("db", 1), "x", "y").map(str::to_owned), warnings)

@@ -6,21 +6,21 @@ use std::time::Duration;
 use tokio_postgres::Config;
 use tokio_postgres::config::{ChannelBinding, Host, SslMode};
 
-use super::hosts::{PORT, Place};
+use super::hosts::{HostAddress, PORT};
 use super::tls::Encryption;
 
 /// A server, and how to present oneself there. It holds a password, and so cannot be printed.
 ///
 /// The driver knows lists of servers, too, but only one password and one way to encrypt for all of them.
 #[derive(Clone)]
-pub(super) struct Server {
+pub(super) struct ServerAddress {
     pub(super) config: Config,
     pub(super) encryption: Encryption,
 }
 
-impl Server {
+impl ServerAddress {
     /// The server at this place, and everything else as in the template.
-    pub(super) fn new(template: &Config, place: &Place, encryption: Encryption) -> Result<Self, String> {
+    pub(super) fn new(template: &Config, place: &HostAddress, encryption: Encryption) -> Result<Self, String> {
         let mut config = template.clone();
         match &place.host {
             Host::Tcp(name) => config.host(name),
@@ -54,7 +54,7 @@ impl Server {
     }
 }
 
-impl fmt::Display for Server {
+impl fmt::Display for ServerAddress {
     /// Where it is, without credentials.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let port = self.config.get_ports().first().copied().unwrap_or(PORT);

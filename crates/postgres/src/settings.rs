@@ -3,9 +3,9 @@
 use std::collections::BTreeMap;
 
 use tenure_store::StoreUrl;
-use tenure_store::remote::written::{Written, decoded};
+use tenure_store::remote::raw_url::{RawUrl, decoded};
 
-use super::surroundings::Surroundings;
+use super::environment::Environment;
 
 /// Options of an address, and what they are called in the environment.
 const OPTIONS: &[(&str, Option<&str>)] = &[
@@ -35,36 +35,36 @@ const OPTIONS: &[(&str, Option<&str>)] = &[
 ];
 
 /// What is said: the address counts, and the environment where it is silent.
-pub(super) struct Settings<'a> {
-    written: BTreeMap<&'static str, String>,
-    pub(super) surroundings: &'a dyn Surroundings,
+pub(super) struct UrlSettings<'a> {
+    raw_url: BTreeMap<&'static str, String>,
+    pub(super) environment: &'a dyn Environment,
 }
 
 /// A setting, and who said so. It may be a password, and so cannot be printed.
-pub(super) struct Said {
+pub(super) struct Setting {
     pub(super) value: String,
     /// The name of the option or of the variable.
     pub(super) source: &'static str,
 }
 
-impl<'a> Settings<'a> {
+impl<'a> UrlSettings<'a> {
     /// Reads an address, or says what is wrong with it without repeating it.
-    pub(super) fn of(url: &StoreUrl, surroundings: &'a dyn Surroundings) -> Result<Self, String> {
-        let written = Written::of(url)?;
-        let mut settings = Self { written: BTreeMap::new(), surroundings };
-        let (user, password) = written.login()?;
-        let (hosts, ports) = hosts_and_ports(written.hosts)?;
-        let path = Some(decoded(written.path)?);
+    pub(super) fn of(url: &StoreUrl, environment: &'a dyn Environment) -> Result<Self, String> {
+        let raw_url = RawUrl::of(url)?;
+        let mut settings = Self { raw_url: BTreeMap::new(), environment };
+        let (user, password) = raw_url.login()?;
+        let (hosts, ports) = hosts_and_ports(raw_url.hosts)?;
+        let path = Some(decoded(raw_url.path)?);
         for (name, value) in
             [("user", user), ("password", password), ("host", hosts), ("port", ports), ("dbname", path)]
         {
             settings.take(name, value.unwrap_or_default())?;
         }
         // As everywhere with PostgreSQL, options count more than what stands before them.
-        for (name, value) in written.options() {
+        for (name, value) in raw_url.options() {
             settings.take(name, decoded(value)?)?;
         }
-        if surroundings.variable("PGSERVICE").is_some() {
+        if environment.variable("PGSERVICE").is_some() {
             return Err(format!("PGSERVICE is set, and {NO_SERVICES}"));
         }
         Ok(settings)
@@ -87,28 +87,28 @@ impl<'a> Settings<'a> {
             return Err(format!("{name}: it holds a NUL"));
         }
         if !value.is_empty() {
-            self.written.insert(name, value);
+            self.raw_url.insert(name, value);
         }
         Ok(())
     }
 
     /// What is said about this.
-    pub(super) fn get(&self, name: &'static str) -> Option<Said> {
-        if let Some(value) = self.written.get(name) {
-            return Some(Said { value: value.clone(), source: name });
+    pub(super) fn get(&self, name: &'static str) -> Option<Setting> {
+        if let Some(value) = self.raw_url.get(name) {
+            return Some(Setting { value: value.clone(), source: name });
         }
         let source = OPTIONS.iter().find(|(known, _)| *known == name)?.1?;
-        self.surroundings.variable(source).map(|value| Said { value, source })
+        self.environment.variable(source).map(|value| Setting { value, source })
     }
 
     /// The same without who said it.
     pub(super) fn value(&self, name: &'static str) -> Option<String> {
-        self.get(name).map(|said| said.value)
+        self.get(name).map(|setting| setting.value)
     }
 
     /// What is said where there are only so many things to say.
     pub(super) fn choice<T: Copy>(&self, name: &'static str, choices: &[(&str, T)]) -> Result<Option<T>, String> {
-        let Some(Said { value, source }) = self.get(name) else { return Ok(None) };
+        let Some(Setting { value, source }) = self.get(name) else { return Ok(None) };
         let found = choices.iter().find(|(choice, _)| *choice == value);
         found.map(|(_, meaning)| Some(*meaning)).ok_or_else(|| {
             let words: Vec<&str> = choices.iter().map(|(choice, _)| *choice).collect();
@@ -118,7 +118,7 @@ impl<'a> Settings<'a> {
 
     /// What is said where a number is expected.
     pub(super) fn number(&self, name: &'static str) -> Result<Option<i32>, String> {
-        let Some(Said { value, source }) = self.get(name) else { return Ok(None) };
+        let Some(Setting { value, source }) = self.get(name) else { return Ok(None) };
         value.trim().parse().map(Some).map_err(|_| format!("{source} is a number"))
     }
 }
@@ -139,18 +139,19 @@ fn hosts_and_ports(text: &str) -> Result<(Option<String>, Option<String>), Strin
         hosts.push(decoded(host)?);
         ports.push(port);
     }
-    let said = |texts: String| Some(texts).filter(|texts| texts.contains(|c| c != ','));
-    Ok((said(hosts.join(",")), said(ports.join(","))))
+    let setting = |texts: String| Some(texts).filter(|texts| texts.contains(|c| c != ','));
+    Ok((setting(hosts.join(",")), setting(ports.join(","))))
 }
 
 #[cfg(test)]
 mod tests {
-    use super::super::surroundings::made_up::MadeUp;
+    use super::super::environment::made_up::FakeEnvironment;
     use super::*;
 
     #[test]
     fn the_address_counts_more_than_the_environment_and_options_more_than_what_precedes_them() {
-        let surroundings = MadeUp::new(&[("PGUSER", "env"), ("PGPORT", "1"), ("PGDATABASE", "env"), ("PGHOST", "env")]);
+        let environment =
+            FakeEnvironment::new(&[("PGUSER", "env"), ("PGPORT", "1"), ("PGDATABASE", "env"), ("PGHOST", "env")]);
         for (url, expected) in [
             ("postgres://", ["env", "env", "1", "env"]),
             ("postgres://u@h:2/d", ["u", "h", "2", "d"]),
@@ -159,9 +160,9 @@ mod tests {
             ("postgres://:5433/", ["env", "env", "5433", "env"]),
             ("postgres:///?user=", ["env", "env", "1", "env"]),
         ] {
-            let settings = Settings::of(&url.parse().unwrap(), &surroundings).unwrap();
-            let said = ["user", "host", "port", "dbname"].map(|name| settings.value(name).unwrap_or_default());
-            assert_eq!(said, expected, "{url}");
+            let settings = UrlSettings::of(&url.parse().unwrap(), &environment).unwrap();
+            let setting = ["user", "host", "port", "dbname"].map(|name| settings.value(name).unwrap_or_default());
+            assert_eq!(setting, expected, "{url}");
         }
     }
 
@@ -178,18 +179,19 @@ mod tests {
             ("postgres:///?user=canary%FF", "UTF-8"),
             ("postgres:///?dbname=a?password=canary", "%3F"),
         ] {
-            let error = Settings::of(&url.parse().unwrap(), &MadeUp::default()).err();
+            let error = UrlSettings::of(&url.parse().unwrap(), &FakeEnvironment::default()).err();
             let error = error.unwrap_or_else(|| panic!("{url} was accepted"));
             assert!(error.contains(why) && !error.contains("canary"), "{url}: {error}");
         }
-        let error = Settings::of(&"postgres://".parse().unwrap(), &MadeUp::new(&[("PGSERVICE", "canary")])).err();
+        let error =
+            UrlSettings::of(&"postgres://".parse().unwrap(), &FakeEnvironment::new(&[("PGSERVICE", "canary")])).err();
         assert!(error.is_some_and(|error| error.contains("PGSERVICE") && !error.contains("canary")));
     }
 
     #[test]
     fn choices_and_numbers_name_who_said_them() {
-        let surroundings = MadeUp::new(&[("PGSSLMODE", "canary"), ("PGCONNECT_TIMEOUT", "canary")]);
-        let settings = Settings::of(&"postgres://?keepalives=7".parse().unwrap(), &surroundings).unwrap();
+        let environment = FakeEnvironment::new(&[("PGSSLMODE", "canary"), ("PGCONNECT_TIMEOUT", "canary")]);
+        let settings = UrlSettings::of(&"postgres://?keepalives=7".parse().unwrap(), &environment).unwrap();
         assert_eq!(settings.choice("sslmode", &[("a", 1), ("b", 2)]), Err("PGSSLMODE is one of a, b".to_owned()));
         assert_eq!(settings.number("connect_timeout"), Err("PGCONNECT_TIMEOUT is a number".to_owned()));
         assert_eq!(settings.number("keepalives"), Ok(Some(7)));

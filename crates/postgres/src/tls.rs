@@ -12,9 +12,9 @@ use rustls::{ClientConfig, DigitallySignedStruct, Error, RootCertStore, Signatur
 use tenure_store::remote::cryptography::choose_cryptography;
 use tokio_postgres_rustls::MakeRustlsConnect;
 
-use super::certificates::{Identity, authorities, identity};
-use super::hosts::Place;
-use super::settings::Settings;
+use super::certificates::{ClientCertificate, authorities, identity};
+use super::hosts::HostAddress;
+use super::settings::UrlSettings;
 
 /// Whether and how a connection is encrypted.
 #[derive(Clone)]
@@ -34,14 +34,14 @@ pub(super) enum Mode {
 
 impl Mode {
     /// What is said.
-    pub(super) fn said(settings: &Settings<'_>) -> Result<Option<Self>, String> {
-        if let Some(said) = settings.get("sslmode")
-            && matches!(said.value.as_str(), "prefer" | "allow")
+    pub(super) fn setting(settings: &UrlSettings<'_>) -> Result<Option<Self>, String> {
+        if let Some(setting) = settings.get("sslmode")
+            && matches!(setting.value.as_str(), "prefer" | "allow")
         {
             return Err(format!(
                 "{}: {} lets whoever sits in between turn encryption off; use verify-full, or disable if that is \
                  what you want",
-                said.source, said.value
+                setting.source, setting.value
             ));
         }
         let modes = [
@@ -54,8 +54,8 @@ impl Mode {
     }
 
     /// What counts for a server there.
-    pub(super) fn at(place: &Place, said: Option<Self>) -> Self {
-        match said {
+    pub(super) fn at(place: &HostAddress, setting: Option<Self>) -> Self {
+        match setting {
             // Servers do not encrypt on sockets.
             _ if place.is_socket() => Self::Disable,
             Some(mode) => mode,
@@ -69,18 +69,18 @@ impl Mode {
 /// How to encrypt as far as anything is encrypted: all servers get the same.
 pub(super) fn encryption(
     mode: Mode,
-    settings: &Settings<'_>,
+    settings: &UrlSettings<'_>,
     warnings: &mut Vec<String>,
 ) -> Result<Encryption, String> {
     if mode == Mode::Disable {
         return Ok(Encryption::Off);
     }
     let check = match (mode, authorities(settings)?) {
-        (Mode::Disable | Mode::VerifyFull, found) => Check::Full(match found {
+        (Mode::Disable | Mode::VerifyFull, found) => CertificateCheck::Full(match found {
             Some(roots) => roots,
-            None => settings.surroundings.authorities()?,
+            None => settings.environment.authorities()?,
         }),
-        (Mode::VerifyCa | Mode::Require, Some(roots)) => Check::Authority(roots),
+        (Mode::VerifyCa | Mode::Require, Some(roots)) => CertificateCheck::Authority(roots),
         (Mode::VerifyCa, None) => {
             return Err(
                 "sslmode=verify-ca needs sslrootcert=FILE: somebody else's certificate of an authority that the \
@@ -97,7 +97,7 @@ pub(super) fn encryption(
                  everything; use verify-full"
                     .to_owned(),
             );
-            Check::Nothing
+            CertificateCheck::Nothing
         }
     };
     connector(check, identity(settings)?)
@@ -105,7 +105,7 @@ pub(super) fn encryption(
 
 /// What one demands if nobody says otherwise, with what the system trusts.
 pub(super) fn usual_encryption(roots: Arc<RootCertStore>) -> Result<Encryption, String> {
-    connector(Check::Full(roots), None)
+    connector(CertificateCheck::Full(roots), None)
 }
 
 /// With what the application has decided.
@@ -114,7 +114,7 @@ pub(super) fn given_encryption(config: ClientConfig) -> Encryption {
 }
 
 /// What is checked of the server's certificate.
-enum Check {
+enum CertificateCheck {
     Nothing,
     /// Who has signed it.
     Authority(Arc<RootCertStore>),
@@ -122,7 +122,7 @@ enum Check {
     Full(Arc<RootCertStore>),
 }
 
-fn connector(check: Check, identity: Option<Identity>) -> Result<Encryption, String> {
+fn connector(check: CertificateCheck, identity: Option<ClientCertificate>) -> Result<Encryption, String> {
     let unusable = |error: Error| format!("encryption cannot be set up: {error}");
     let provider = choose_cryptography();
     // These are TLS 1.2 and 1.3.
@@ -130,15 +130,17 @@ fn connector(check: Check, identity: Option<Identity>) -> Result<Encryption, Str
     let builder = builder.with_safe_default_protocol_versions().map_err(unusable)?;
     let lenient = |roots| Arc::new(Lenient { roots, provider: Arc::clone(&provider) });
     let builder = match check {
-        Check::Full(roots) => {
+        CertificateCheck::Full(roots) => {
             let verifier = WebPkiServerVerifier::builder_with_provider(roots, Arc::clone(&provider)).build();
             builder.with_webpki_verifier(verifier.map_err(|error| format!("sslrootcert: {error}"))?)
         }
-        Check::Authority(roots) => builder.dangerous().with_custom_certificate_verifier(lenient(Some(roots))),
-        Check::Nothing => builder.dangerous().with_custom_certificate_verifier(lenient(None)),
+        CertificateCheck::Authority(roots) => {
+            builder.dangerous().with_custom_certificate_verifier(lenient(Some(roots)))
+        }
+        CertificateCheck::Nothing => builder.dangerous().with_custom_certificate_verifier(lenient(None)),
     };
     let config = match identity {
-        Some(Identity { chain, key }) => builder
+        Some(ClientCertificate { chain, key }) => builder
             .with_client_auth_cert(chain, key)
             .map_err(|error| format!("sslcert and sslkey cannot be used: {error}"))?,
         None => builder.with_no_client_auth(),

@@ -8,28 +8,28 @@ use std::time::Duration;
 use redis::io::tcp::{TcpSettings, socket2::TcpKeepalive};
 use redis::{Client, ConnectionAddr, IntoConnectionInfo, RedisConnectionInfo};
 
-use super::error::Fault;
-use super::tls::Certificates;
+use super::error::RedisStoreError;
+use super::tls::CertificateBundle;
 
 /// Host and port.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub(super) struct Address {
+pub(super) struct HostPort {
     pub(super) host: String,
     pub(super) port: u16,
 }
 
 /// Everything about a server but its address.
 #[derive(Clone)]
-pub(super) struct Template {
+pub(super) struct ServerTemplate {
     pub(super) login: RedisConnectionInfo,
     /// With TLS, and with these certificates.
-    pub(super) tls: Option<Certificates>,
+    pub(super) tls: Option<CertificateBundle>,
 }
 
-impl Template {
+impl ServerTemplate {
     /// A client of the server at this address.
-    pub(super) fn client(&self, address: &Address) -> Result<Client, Fault> {
-        let Address { host, port } = address.clone();
+    pub(super) fn client(&self, address: &HostPort) -> Result<Client, RedisStoreError> {
+        let HostPort { host, port } = address.clone();
         let place = match &self.tls {
             Some(_) => ConnectionAddr::TcpTls { host, port, insecure: false, tls_params: None },
             None => ConnectionAddr::Tcp(host, port),
@@ -42,7 +42,7 @@ impl Template {
                 None => Client::open(info),
             }
         };
-        client().map_err(|error| Fault::Connect(Arc::new(error)))
+        client().map_err(|error| RedisStoreError::Connect(Arc::new(error)))
     }
 }
 
@@ -53,13 +53,13 @@ fn attentive() -> TcpSettings {
     TcpSettings::default().set_nodelay(true).set_keepalive(keepalive).set_user_timeout(Duration::from_secs(20))
 }
 
-impl fmt::Display for Address {
+impl fmt::Display for HostPort {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "{}:{}", self.host, self.port)
     }
 }
 
-impl FromStr for Address {
+impl FromStr for HostPort {
     type Err = ();
 
     /// `HOST:PORT`, where an IPv6 address may be in brackets.

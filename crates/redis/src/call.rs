@@ -7,10 +7,10 @@ use super::script::Script;
 /// A command, and the key by which a cluster finds the server for it.
 pub(super) struct Call {
     pub(super) route: String,
-    pub(super) order: Order,
+    pub(super) order: CallCommand,
 }
 
-pub(super) enum Order {
+pub(super) enum CallCommand {
     /// A script, and the call that names it.
     Script(&'static Script, Cmd),
     Plain(Cmd),
@@ -20,15 +20,15 @@ impl Call {
     /// How it is sent at first.
     pub(super) fn command(&self) -> Cmd {
         match &self.order {
-            Order::Script(_, command) | Order::Plain(command) => command.clone(),
+            CallCommand::Script(_, command) | CallCommand::Plain(command) => command.clone(),
         }
     }
 
     /// How it is sent to a server that does not know the script.
     pub(super) fn in_full(&self) -> Cmd {
         match &self.order {
-            Order::Script(script, command) => script.in_full(command),
-            Order::Plain(command) => command.clone(),
+            CallCommand::Script(script, command) => script.in_full(command),
+            CallCommand::Plain(command) => command.clone(),
         }
     }
 }
@@ -37,11 +37,11 @@ impl Call {
 pub(super) fn in_full_once(calls: &[&Call]) -> Vec<Cmd> {
     let mut brought: Vec<*const Script> = Vec::new();
     let command = |call: &&Call| match &call.order {
-        Order::Script(script, _) if !brought.contains(&std::ptr::from_ref(*script)) => {
+        CallCommand::Script(script, _) if !brought.contains(&std::ptr::from_ref(*script)) => {
             brought.push(*script);
             call.in_full()
         }
-        Order::Script(..) | Order::Plain(_) => call.command(),
+        CallCommand::Script(..) | CallCommand::Plain(_) => call.command(),
     };
     calls.iter().map(command).collect()
 }

@@ -10,36 +10,36 @@ use futures_util::future::{join_all, pending, select_all};
 use futures_util::stream::FuturesUnordered;
 use redis::{Client, Cmd, Value, cmd};
 
-use super::address::{Address, Template};
+use super::address::{HostPort, ServerTemplate};
 use super::call::{Call, asking};
-use super::deployment::{Answer, Wait, exchange, question, run_on};
-use super::error::Fault;
+use super::connector::{RedisConnection, RedisConnector, send_all};
+use super::deployment::{CallAnswer, ReplicaWait, exchange, question, run_on};
+use super::error::RedisStoreError;
 use super::keys::tag_of;
-use super::link::{Dial, Node, send_all};
 
 /// The nodes of a cluster, as far as they are known.
 pub(super) struct Cluster {
-    seeds: Vec<Address>,
-    servers: Template,
-    known: Mutex<Known>,
+    seeds: Vec<HostPort>,
+    servers: ServerTemplate,
+    known: Mutex<KnownNodes>,
     /// Something happened that the map of slots does not explain.
     stale: AtomicBool,
 }
 
 #[derive(Default)]
-struct Known {
-    nodes: HashMap<Address, Arc<Node>>,
+struct KnownNodes {
+    nodes: HashMap<HostPort, Arc<RedisConnection>>,
     /// The last slot of each range, and its owner.
-    slots: BTreeMap<u16, Address>,
+    slots: BTreeMap<u16, HostPort>,
 }
 
 /// Where a call goes next.
 #[derive(Clone, PartialEq, Eq, PartialOrd, Ord)]
-enum Target {
+enum CallTarget {
     /// To the owner of its slot.
     Owner,
     /// To the future owner, for this once.
-    Ask(Address),
+    Ask(HostPort),
 }
 
 const SLOTS: u16 = 16_384;
@@ -52,7 +52,7 @@ const MAP_PATIENCE: Duration = Duration::from_millis(500);
 const SURVEY_PATIENCE: Duration = Duration::from_secs(2);
 
 impl Cluster {
-    pub(super) fn new(seeds: Vec<Address>, servers: Template) -> Self {
+    pub(super) fn new(seeds: Vec<HostPort>, servers: ServerTemplate) -> Self {
         Self { seeds, servers, known: Mutex::default(), stale: AtomicBool::new(true) }
     }
 
@@ -67,11 +67,16 @@ impl Cluster {
         tag_of(key).as_bytes().iter().fold(0, step) % SLOTS
     }
 
-    pub(super) async fn run(&self, calls: &[Call], wait: Option<Wait>) -> Vec<Result<Answer, Fault>> {
+    pub(super) async fn run(
+        &self,
+        calls: &[Call],
+        wait: Option<ReplicaWait>,
+    ) -> Vec<Result<CallAnswer, RedisStoreError>> {
         // If this is given up halfway, some node has not answered, and another may have taken its place.
-        let mut doubt = Doubt { stale: &self.stale, dispelled: false };
-        let mut results: Vec<Option<Result<Answer, Fault>>> = calls.iter().map(|_| None).collect();
-        let mut open: Vec<(usize, Target)> = (0..calls.len()).map(|position| (position, Target::Owner)).collect();
+        let mut doubt = AbandonedRound { stale: &self.stale, dispelled: false };
+        let mut results: Vec<Option<Result<CallAnswer, RedisStoreError>>> = calls.iter().map(|_| None).collect();
+        let mut open: Vec<(usize, CallTarget)> =
+            (0..calls.len()).map(|position| (position, CallTarget::Owner)).collect();
         for round in 0..=REDIRECTIONS_MAX {
             let may_redirect = round < REDIRECTIONS_MAX;
             let mut again = Vec::new();
@@ -93,7 +98,7 @@ impl Cluster {
             open = again;
         }
         doubt.dispelled = true;
-        let missing = || Err(Fault::NoPrimary("the cluster sends us from node to node".to_owned()));
+        let missing = || Err(RedisStoreError::NoPrimary("the cluster sends us from node to node".to_owned()));
         results.into_iter().map(|result| result.unwrap_or_else(missing)).collect()
     }
 
@@ -112,22 +117,22 @@ impl Cluster {
     }
 
     /// A node that answers, for pushes: a message that one node publishes reaches the subscribers of all.
-    pub(super) async fn any_node(&self) -> Result<Client, Fault> {
+    pub(super) async fn any_node(&self) -> Result<Client, RedisStoreError> {
         let (address, _) = self.ask_for_slots().await?;
         self.servers.client(&address)
     }
 
     /// Puts the same questions to every node that owns slots.
-    pub(super) async fn survey(&self, questions: &[Cmd]) -> Vec<(String, Result<Vec<Value>, Fault>)> {
+    pub(super) async fn survey(&self, questions: &[Cmd]) -> Vec<(String, Result<Vec<Value>, RedisStoreError>)> {
         if let Err(fault) = self.learn_slots().await {
             return vec![("the cluster".to_owned(), Err(fault))];
         }
-        let owners: BTreeSet<Address> = self.known().slots.values().cloned().collect();
+        let owners: BTreeSet<HostPort> = self.known().slots.values().cloned().collect();
         let visits = owners.into_iter().map(|address| async move {
             let answers = match self.node(&address) {
                 Ok(node) => match tokio::time::timeout(SURVEY_PATIENCE, question(&node, questions)).await {
                     Ok((_, answers)) => answers,
-                    Err(_) => Err(Fault::Silent),
+                    Err(_) => Err(RedisStoreError::Silent),
                 },
                 Err(fault) => Err(fault),
             };
@@ -140,9 +145,9 @@ impl Cluster {
     async fn round(
         &self,
         calls: &[Call],
-        open: Vec<(usize, Target)>,
-        wait: Option<Wait>,
-    ) -> Vec<(usize, Result<Answer, Fault>)> {
+        open: Vec<(usize, CallTarget)>,
+        wait: Option<ReplicaWait>,
+    ) -> Vec<(usize, Result<CallAnswer, RedisStoreError>)> {
         if self.stale.swap(false, Ordering::Relaxed)
             && let Err(fault) = self.learn_slots().await
         {
@@ -150,18 +155,18 @@ impl Cluster {
             return open.into_iter().map(|(position, _)| (position, Err(fault.clone()))).collect();
         }
         let mut results = Vec::new();
-        let mut by_server: BTreeMap<(Address, bool), Vec<usize>> = BTreeMap::new();
+        let mut by_server: BTreeMap<(HostPort, bool), Vec<usize>> = BTreeMap::new();
         for (position, target) in open {
             let owner = match target {
-                Target::Owner => self.owner(&calls[position].route).map(|address| (address, false)),
-                Target::Ask(address) => Some((address, true)),
+                CallTarget::Owner => self.owner(&calls[position].route).map(|address| (address, false)),
+                CallTarget::Ask(address) => Some((address, true)),
             };
             match owner {
                 Some(server) => by_server.entry(server).or_default().push(position),
                 None => {
                     self.stale.store(true, Ordering::Relaxed);
                     let message = "no node of the cluster owns the slot of this election".to_owned();
-                    results.push((position, Err(Fault::NoPrimary(message))));
+                    results.push((position, Err(RedisStoreError::NoPrimary(message))));
                 }
             }
         }
@@ -180,17 +185,17 @@ impl Cluster {
             awaited.remove(position);
         }
         results.extend(answered);
-        results.extend(awaited.into_iter().map(|position| (position, Err(Fault::Silent))));
+        results.extend(awaited.into_iter().map(|position| (position, Err(RedisStoreError::Silent))));
         results
     }
 
     async fn visit(
         &self,
-        address: &Address,
+        address: &HostPort,
         calls: &[&Call],
         asks: bool,
-        wait: Option<Wait>,
-    ) -> Result<Vec<Answer>, Fault> {
+        wait: Option<ReplicaWait>,
+    ) -> Result<Vec<CallAnswer>, RedisStoreError> {
         let node = self.node(address)?;
         if !asks {
             return run_on(&node, calls, wait).await;
@@ -200,12 +205,12 @@ impl Cluster {
         let commands = calls.iter().flat_map(|call| [asking(), call.in_full()]).collect();
         let (values, replicas) = exchange(&node, &link, commands, wait).await?;
         let server: Arc<str> = Arc::from(link.address());
-        let answer = |value| Answer { value, replicas, server: Arc::clone(&server) };
+        let answer = |value| CallAnswer { value, replicas, server: Arc::clone(&server) };
         Ok(values.into_iter().skip(1).step_by(2).map(answer).collect())
     }
 
     /// Where an answer sends us. A slot that has moved for good is remembered.
-    fn redirection(&self, answer: &Answer) -> Option<Target> {
+    fn redirection(&self, answer: &CallAnswer) -> Option<CallTarget> {
         let Value::ServerError(error) = &answer.value else { return None };
         let moved = match error.code() {
             "MOVED" => true,
@@ -214,13 +219,13 @@ impl Cluster {
         };
         let mut words = error.details()?.split_ascii_whitespace();
         let slot: u16 = words.next()?.parse().ok()?;
-        let mut address: Address = words.next()?.parse().ok()?;
+        let mut address: HostPort = words.next()?.parse().ok()?;
         if address.host.is_empty() {
             // "Where you are already, at another port."
-            address.host = answer.server.parse::<Address>().ok()?.host;
+            address.host = answer.server.parse::<HostPort>().ok()?.host;
         }
         if !moved {
-            return Some(Target::Ask(address));
+            return Some(CallTarget::Ask(address));
         }
         // Others may have moved with it; the whole map is fetched before the next round.
         self.stale.store(true, Ordering::Relaxed);
@@ -228,45 +233,46 @@ impl Cluster {
         if known.slots.get(&slot) != Some(&address) {
             known.assign(slot, slot, address);
         }
-        Some(Target::Owner)
+        Some(CallTarget::Owner)
     }
 
-    fn owner(&self, key: &str) -> Option<Address> {
+    fn owner(&self, key: &str) -> Option<HostPort> {
         let known = self.known();
         let (_, address) = known.slots.range(Self::slot_of(key)..).next()?;
         Some(address.clone())
     }
 
-    fn node(&self, address: &Address) -> Result<Arc<Node>, Fault> {
+    fn node(&self, address: &HostPort) -> Result<Arc<RedisConnection>, RedisStoreError> {
         if let Some(node) = self.known().nodes.get(address) {
             return Ok(Arc::clone(node));
         }
-        let node = Arc::new(Node::new(Dial::Fixed(Arc::new(self.servers.client(address)?))));
+        let node = Arc::new(RedisConnection::new(RedisConnector::Fixed(Arc::new(self.servers.client(address)?))));
         Ok(Arc::clone(self.known().nodes.entry(address.clone()).or_insert(node)))
     }
 
-    async fn learn_slots(&self) -> Result<(), Fault> {
+    async fn learn_slots(&self) -> Result<(), RedisStoreError> {
         let (asked, map) = self.ask_for_slots().await?;
-        let ranges = parse_slots(&map, &asked).ok_or_else(|| Fault::Nonsense("a strange map of slots".to_owned()))?;
+        let ranges =
+            parse_slots(&map, &asked).ok_or_else(|| RedisStoreError::Nonsense("a strange map of slots".to_owned()))?;
         let mut known = self.known();
         known.slots.clear();
         for (first, last, owner) in ranges {
             known.assign(first, last, owner);
         }
         // Nodes that own nothing any more are left, so that their connections close.
-        let owners: Vec<Address> = known.slots.values().cloned().collect();
+        let owners: Vec<HostPort> = known.slots.values().cloned().collect();
         known.nodes.retain(|address, _| owners.contains(address) || self.seeds.contains(address));
         Ok(())
     }
 
     /// The map of slots from whichever node answers first, and its address.
-    async fn ask_for_slots(&self) -> Result<(Address, Value), Fault> {
+    async fn ask_for_slots(&self) -> Result<(HostPort, Value), RedisStoreError> {
         let mut addresses = self.seeds.clone();
         addresses.extend(self.known().slots.values().cloned());
         addresses.sort();
         addresses.dedup();
         // The slower ones are heard to the end, too: whoever hangs up on them loses a connection that others use.
-        let ask = |address: Address| {
+        let ask = |address: HostPort| {
             let node = self.node(&address);
             tokio::spawn(async move {
                 let map = tokio::time::timeout(MAP_PATIENCE, async { slots_by(&*node?).await }).await;
@@ -286,14 +292,14 @@ impl Cluster {
     }
 
     /// Nobody panics while holding it, and every change is complete.
-    fn known(&self) -> MutexGuard<'_, Known> {
+    fn known(&self) -> MutexGuard<'_, KnownNodes> {
         self.known.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
-impl Known {
+impl KnownNodes {
     /// Gives a range of slots to a node. What is left of another range around it stays with its owner.
-    fn assign(&mut self, first: u16, last: u16, owner: Address) {
+    fn assign(&mut self, first: u16, last: u16, owner: HostPort) {
         let around = self.slots.range(last..).next().map(|(_, address)| address.clone());
         if let (Some(before), Some(around)) = (first.checked_sub(1), around) {
             self.slots.entry(before).or_insert(around);
@@ -306,19 +312,19 @@ impl Known {
     }
 }
 
-async fn slots_by(node: &Node) -> Result<Value, Fault> {
+async fn slots_by(node: &RedisConnection) -> Result<Value, RedisStoreError> {
     let link = node.link().await?;
     let mut question = cmd("CLUSTER");
     question.arg("SLOTS");
     match send_all(node, &link, vec![question]).await?.pop() {
-        Some(Value::ServerError(error)) => Err(Fault::server(&error)),
+        Some(Value::ServerError(error)) => Err(RedisStoreError::server(&error)),
         Some(map) => Ok(map),
-        None => Err(Fault::Nonsense("nothing".to_owned())),
+        None => Err(RedisStoreError::Nonsense("nothing".to_owned())),
     }
 }
 
-fn silence() -> Fault {
-    Fault::NoPrimary("no node of the cluster answers".to_owned())
+fn silence() -> RedisStoreError {
+    RedisStoreError::NoPrimary("no node of the cluster answers".to_owned())
 }
 
 /// The results of all visits, but for those to nodes that are silent while others have answered: leaders whose elections are
@@ -333,7 +339,7 @@ async fn without_laggards<T>(mut visits: FuturesUnordered<impl Future<Output = V
 }
 
 /// First slot, last slot and owner of each range. A node without an address is the one that was asked.
-fn parse_slots(map: &Value, asked: &Address) -> Option<Vec<(u16, u16, Address)>> {
+fn parse_slots(map: &Value, asked: &HostPort) -> Option<Vec<(u16, u16, HostPort)>> {
     let Value::Array(ranges) = map else { return None };
     let range = |range: &Value| {
         let Value::Array(parts) = range else { return None };
@@ -341,19 +347,19 @@ fn parse_slots(map: &Value, asked: &Address) -> Option<Vec<(u16, u16, Address)>>
         let [host, Value::Int(port), ..] = owner.as_slice() else { return None };
         let host: Option<String> = redis::from_redis_value_ref(host).ok()?;
         let host = host.filter(|host| !host.is_empty()).unwrap_or_else(|| asked.host.clone());
-        let owner = Address { host, port: u16::try_from(*port).ok()? };
+        let owner = HostPort { host, port: u16::try_from(*port).ok()? };
         Some((u16::try_from(*first).ok()?, u16::try_from(*last).ok()?, owner))
     };
     ranges.iter().map(range).collect()
 }
 
 /// Leaves a mark when a round of calls was given up.
-struct Doubt<'a> {
+struct AbandonedRound<'a> {
     stale: &'a AtomicBool,
     dispelled: bool,
 }
 
-impl Drop for Doubt<'_> {
+impl Drop for AbandonedRound<'_> {
     fn drop(&mut self) {
         if !self.dispelled {
             self.stale.store(true, Ordering::Relaxed);
@@ -374,8 +380,8 @@ mod tests {
 
     #[test]
     fn a_slot_that_moves_leaves_its_neighbours_where_they_are() {
-        let node = |port| Address { host: "h".to_owned(), port };
-        let mut known = Known::default();
+        let node = |port| HostPort { host: "h".to_owned(), port };
+        let mut known = KnownNodes::default();
         known.assign(0, 99, node(1));
         known.assign(100, SLOTS - 1, node(2));
         known.assign(50, 50, node(3));

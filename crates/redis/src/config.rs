@@ -1,4 +1,4 @@
-//! From what people write to servers, keys and wishes.
+//! From what people write to servers, keys and options.
 
 use std::env;
 use std::fmt;
@@ -6,10 +6,10 @@ use std::fmt;
 use redis::{Client, RedisConnectionInfo};
 use tenure_store::{StoreError, StoreErrorKind, StoreUrl};
 
-use super::address::{Address, Template};
+use super::address::{HostPort, ServerTemplate};
 use super::cluster::Cluster;
 use super::deployment::Deployment;
-use super::error::Fault;
+use super::error::RedisStoreError;
 use super::keys::Keys;
 use super::parse::{self, SENTINEL_PORT, SERVER_PORT};
 use super::sentinel::Sentinels;
@@ -37,9 +37,9 @@ pub struct RedisConfig {
 #[derive(Clone)]
 pub(super) enum Servers {
     Given(Client),
-    Standalone { address: Address, template: Template },
-    Sentinel { sentinels: Vec<Address>, name: String, sentinel_template: Template, template: Template },
-    Cluster { seeds: Vec<Address>, template: Template },
+    Standalone { address: HostPort, template: ServerTemplate },
+    Sentinel { sentinels: Vec<HostPort>, name: String, sentinel_template: ServerTemplate, template: ServerTemplate },
+    Cluster { seeds: Vec<HostPort>, template: ServerTemplate },
 }
 
 const PREFIX: &str = "tenure";
@@ -111,9 +111,9 @@ impl RedisConfig {
 
     /// The servers as people know them, without credentials.
     pub(super) fn place(&self) -> String {
-        let list = |addresses: &[Address]| addresses.iter().map(Address::to_string).collect::<Vec<_>>().join(",");
+        let list = |addresses: &[HostPort]| addresses.iter().map(HostPort::to_string).collect::<Vec<_>>().join(",");
         match &self.servers {
-            Servers::Given(client) => super::link::address_of(client).to_string(),
+            Servers::Given(client) => super::connector::address_of(client).to_string(),
             Servers::Standalone { address, .. } => address.to_string(),
             Servers::Sentinel { sentinels, name, .. } => format!("{name} (sentinels {})", list(sentinels)),
             Servers::Cluster { seeds, .. } => list(seeds),
@@ -121,13 +121,13 @@ impl RedisConfig {
     }
 
     pub(super) fn deployment(&self) -> Result<Deployment, StoreError> {
-        let deploy = || -> Result<Deployment, Fault> {
+        let deploy = || -> Result<Deployment, RedisStoreError> {
             Ok(match &self.servers {
                 Servers::Given(client) => Deployment::standalone(client.clone()),
                 Servers::Standalone { address, template } => Deployment::standalone(template.client(address)?),
                 Servers::Sentinel { sentinels, name, sentinel_template, template } => {
                     let clients = sentinels.iter().map(|address| sentinel_template.client(address));
-                    let clients = clients.collect::<Result<Vec<Client>, Fault>>()?;
+                    let clients = clients.collect::<Result<Vec<Client>, RedisStoreError>>()?;
                     Deployment::sentinel(Sentinels::new(clients, name.clone(), template.clone()))
                 }
                 Servers::Cluster { seeds, template } => {
@@ -156,17 +156,17 @@ impl fmt::Debug for RedisConfig {
 }
 
 fn from_variables(variable: impl Fn(&str) -> Option<String>) -> Result<Option<RedisConfig>, String> {
-    let template = Template { login: RedisConnectionInfo::default(), tls: None };
+    let template = ServerTemplate { login: RedisConnectionInfo::default(), tls: None };
     let port = |name: &str, default: u16| match variable(name) {
         Some(text) => text.parse().map_err(|_| format!("{name} of Redis is not a port: {text:?}")),
         None => Ok(default),
     };
     let servers = if let Some(host) = variable("SENTINEL_HOST") {
         let name = variable("SENTINEL_NAME").ok_or("there is a sentinel, but no REDIS_SENTINEL_NAME to ask it for")?;
-        let sentinels = vec![Address { host, port: port("SENTINEL_PORT", SENTINEL_PORT)? }];
+        let sentinels = vec![HostPort { host, port: port("SENTINEL_PORT", SENTINEL_PORT)? }];
         Servers::Sentinel { sentinels, name, sentinel_template: template.clone(), template }
     } else if let Some(host) = variable("HOST") {
-        Servers::Standalone { address: Address { host, port: port("PORT", SERVER_PORT)? }, template }
+        Servers::Standalone { address: HostPort { host, port: port("PORT", SERVER_PORT)? }, template }
     } else {
         return Ok(None);
     };

@@ -8,22 +8,22 @@ use redis::{Client, Cmd, Value};
 
 use super::call::{Call, in_full_once, lacks_script};
 use super::cluster::Cluster;
-use super::error::Fault;
-use super::link::{Dial, Link, Node, address_of, send_all};
+use super::connector::{RedisConnection, RedisConnector, RedisLiveConnection, address_of, send_all};
+use super::error::RedisStoreError;
 use super::sentinel::{Opinion, Sentinels};
 
 /// Where commands go.
 pub(super) enum Deployment {
     /// One server.
-    Standalone { client: Arc<Client>, node: Node },
+    Standalone { client: Arc<Client>, node: RedisConnection },
     /// One of several servers, which sentinels watch.
-    Sentinel { sentinels: Arc<Sentinels>, node: Node },
+    Sentinel { sentinels: Arc<Sentinels>, node: RedisConnection },
     /// Every server has some of the keys.
     Cluster(Cluster),
 }
 
 /// What came back for a call.
-pub(super) struct Answer {
+pub(super) struct CallAnswer {
     pub(super) value: Value,
     /// How many replicas had it, if that was asked.
     pub(super) replicas: Option<i64>,
@@ -33,7 +33,7 @@ pub(super) struct Answer {
 
 /// After the calls, wait until so many replicas have them.
 #[derive(Debug, Clone, Copy)]
-pub(super) struct Wait {
+pub(super) struct ReplicaWait {
     pub(super) replicas: u32,
 }
 
@@ -45,12 +45,12 @@ const WAIT_MS: u32 = 100;
 impl Deployment {
     pub(super) fn standalone(client: Client) -> Self {
         let client = Arc::new(client);
-        Self::Standalone { node: Node::new(Dial::Fixed(Arc::clone(&client))), client }
+        Self::Standalone { node: RedisConnection::new(RedisConnector::Fixed(Arc::clone(&client))), client }
     }
 
     pub(super) fn sentinel(sentinels: Sentinels) -> Self {
         let sentinels = Arc::new(sentinels);
-        Self::Sentinel { node: Node::new(Dial::Sentinels(Arc::clone(&sentinels))), sentinels }
+        Self::Sentinel { node: RedisConnection::new(RedisConnector::Sentinels(Arc::clone(&sentinels))), sentinels }
     }
 
     /// Divides elections, given by position and lease, into what one script can handle.
@@ -74,7 +74,11 @@ impl Deployment {
     }
 
     /// Sends all calls in one round trip (per server, and to all of them side by side), and brings the answers in order.
-    pub(super) async fn run(&self, calls: &[Call], wait: Option<Wait>) -> Vec<Result<Answer, Fault>> {
+    pub(super) async fn run(
+        &self,
+        calls: &[Call],
+        wait: Option<ReplicaWait>,
+    ) -> Vec<Result<CallAnswer, RedisStoreError>> {
         match self {
             Self::Standalone { node, .. } | Self::Sentinel { node, .. } => {
                 let references: Vec<&Call> = calls.iter().collect();
@@ -88,7 +92,7 @@ impl Deployment {
     }
 
     /// Puts the same questions to every server that may hold leases.
-    pub(super) async fn survey(&self, questions: &[Cmd]) -> Vec<(String, Result<Vec<Value>, Fault>)> {
+    pub(super) async fn survey(&self, questions: &[Cmd]) -> Vec<(String, Result<Vec<Value>, RedisStoreError>)> {
         match self {
             Self::Standalone { node, client } => {
                 let (server, answers) = question(node, questions).await;
@@ -132,13 +136,13 @@ impl Deployment {
     }
 
     /// A connection for pushes, and the server it leads to.
-    pub(super) async fn pushes(&self) -> Result<(PubSub, Arc<str>), Fault> {
+    pub(super) async fn pushes(&self) -> Result<(PubSub, Arc<str>), RedisStoreError> {
         let client = match self {
             Self::Standalone { client, .. } => Arc::clone(client),
             Self::Sentinel { sentinels, .. } => Arc::new(sentinels.primary().await?),
             Self::Cluster(cluster) => Arc::new(cluster.any_node().await?),
         };
-        let connection = client.get_async_pubsub().await.map_err(|error| Fault::Connect(Arc::new(error)))?;
+        let connection = client.get_async_pubsub().await.map_err(|error| RedisStoreError::Connect(Arc::new(error)))?;
         Ok((connection, address_of(&client)))
     }
 
@@ -160,7 +164,10 @@ impl Deployment {
 }
 
 /// Asks one server, and tells which it was, if it could be reached.
-pub(super) async fn question(node: &Node, questions: &[Cmd]) -> (Option<String>, Result<Vec<Value>, Fault>) {
+pub(super) async fn question(
+    node: &RedisConnection,
+    questions: &[Cmd],
+) -> (Option<String>, Result<Vec<Value>, RedisStoreError>) {
     match node.link().await {
         Ok(link) if questions.is_empty() => (Some(link.address().to_owned()), Ok(Vec::new())),
         Ok(link) => (Some(link.address().to_owned()), send_all(node, &link, questions.to_vec()).await),
@@ -169,7 +176,11 @@ pub(super) async fn question(node: &Node, questions: &[Cmd]) -> (Option<String>,
 }
 
 /// All calls in one round trip to one server; in two, if it does not know a script yet.
-pub(super) async fn run_on(node: &Node, calls: &[&Call], wait: Option<Wait>) -> Result<Vec<Answer>, Fault> {
+pub(super) async fn run_on(
+    node: &RedisConnection,
+    calls: &[&Call],
+    wait: Option<ReplicaWait>,
+) -> Result<Vec<CallAnswer>, RedisStoreError> {
     let link = node.link().await?;
     let commands = calls.iter().map(|call| call.command()).collect();
     let (mut values, mut replicas) = exchange(node, &link, commands, wait).await?;
@@ -183,17 +194,17 @@ pub(super) async fn run_on(node: &Node, calls: &[&Call], wait: Option<Wait>) -> 
         replicas = confirmed;
     }
     let server: Arc<str> = Arc::from(link.address());
-    Ok(values.into_iter().map(|value| Answer { value, replicas, server: Arc::clone(&server) }).collect())
+    Ok(values.into_iter().map(|value| CallAnswer { value, replicas, server: Arc::clone(&server) }).collect())
 }
 
 /// Commands in one round trip, and how many replicas have them, if that is wanted.
 pub(super) async fn exchange(
-    node: &Node,
-    link: &Link,
+    node: &RedisConnection,
+    link: &RedisLiveConnection,
     mut commands: Vec<Cmd>,
-    wait: Option<Wait>,
-) -> Result<(Vec<Value>, Option<i64>), Fault> {
-    if let Some(Wait { replicas }) = wait {
+    wait: Option<ReplicaWait>,
+) -> Result<(Vec<Value>, Option<i64>), RedisStoreError> {
+    if let Some(ReplicaWait { replicas }) = wait {
         let mut command = redis::cmd("WAIT");
         command.arg(replicas).arg(WAIT_MS);
         commands.push(command);

@@ -8,7 +8,7 @@ use tenure_store::{StoreError, StoreErrorKind};
 
 /// One fault of this backend. Where it happened is added when it leaves the backend.
 #[derive(Debug, Clone, thiserror::Error)]
-pub(super) enum Fault {
+pub(super) enum RedisStoreError {
     /// There is no connection, so nothing was sent.
     #[error("cannot connect: {advice}{0}", advice = code_of_connect(.0).advice())]
     Connect(Arc<RedisError>),
@@ -19,10 +19,10 @@ pub(super) enum Fault {
     #[error("the node of this election does not answer, and others do")]
     Silent,
     /// The server said no.
-    #[error("{}{text}", Code::of(text).advice())]
+    #[error("{}{text}", ErrorCode::of(text).advice())]
     Refused { text: String },
     /// A step of a script failed after it had changed something.
-    #[error("a step was cut short: {}{text}", Code::of(text).advice())]
+    #[error("a step was cut short: {}{text}", ErrorCode::of(text).advice())]
     CutShort { text: String },
     /// An answer that no script of ours gives.
     #[error("the server answered {0}, which makes no sense")]
@@ -53,7 +53,7 @@ pub(super) enum Fault {
     Unconfirmed(String),
 }
 
-impl Fault {
+impl RedisStoreError {
     /// The server's words, whether it answered for itself or out of a script.
     pub(super) fn refused(text: impl Into<String>) -> Self {
         Self::Refused { text: text.into() }
@@ -70,8 +70,8 @@ impl Fault {
     /// Whether the server knows what was asked, and does not let us.
     pub(super) fn is_denied(&self) -> bool {
         match self {
-            Self::Connect(error) => code_of_connect(error) == Code::Denied,
-            Self::Refused { text } => Code::of(text) == Code::Denied,
+            Self::Connect(error) => code_of_connect(error) == ErrorCode::Denied,
+            Self::Refused { text } => ErrorCode::of(text) == ErrorCode::Denied,
             _ => false,
         }
     }
@@ -80,7 +80,7 @@ impl Fault {
     pub(super) fn wants_another_server(&self) -> bool {
         match self {
             Self::Refused { text } | Self::CutShort { text } => {
-                matches!(Code::of(text), Code::ReadOnly | Code::MasterDown | Code::Moved)
+                matches!(ErrorCode::of(text), ErrorCode::ReadOnly | ErrorCode::MasterDown | ErrorCode::Moved)
             }
             // A connection that answers nonsense may have lost count of its answers.
             Self::Nonsense(_) | Self::NoPrimary(_) | Self::Unwelcome(_) => true,
@@ -102,8 +102,8 @@ impl Fault {
                 StoreError::unknown(StoreErrorKind::Unavailable, message).caused_by(RedisError::clone(&source))
             }
             Self::Silent => StoreError::unknown(StoreErrorKind::TimedOut, message),
-            Self::Refused { text } => StoreError::refused(Code::of(&text).kind(), message),
-            Self::CutShort { text } => StoreError::unknown(Code::of(&text).kind(), message),
+            Self::Refused { text } => StoreError::refused(ErrorCode::of(&text).kind(), message),
+            Self::CutShort { text } => StoreError::unknown(ErrorCode::of(&text).kind(), message),
             Self::Nonsense(_) => StoreError::unknown(StoreErrorKind::Corrupt, message),
             Self::NoPrimary(_) => StoreError::not_sent(StoreErrorKind::Unavailable, message),
             Self::Unwelcome(_) => StoreError::not_sent(StoreErrorKind::Denied, message),
@@ -117,7 +117,7 @@ impl Fault {
 
 /// The first word of an error.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Code {
+enum ErrorCode {
     OutOfMemory,
     Misconfigured,
     Loading,
@@ -131,6 +131,7 @@ enum Code {
     TryAgain,
     WrongType,
     NoSuchCommand,
+    NoSuchDatabase,
     HungUp,
     Silent,
     UnknownAuthority,
@@ -138,7 +139,7 @@ enum Code {
     Other,
 }
 
-impl Code {
+impl ErrorCode {
     fn of(text: &str) -> Self {
         // What a script may not do is refused in words only: the first are those of Redis, the others those of Valkey.
         if ["The user executing the script can't", "ACL failure in script"].iter().any(|words| text.contains(words)) {
@@ -146,6 +147,9 @@ impl Code {
         }
         if text.contains("unknown command") {
             return Self::NoSuchCommand;
+        }
+        if text.contains("DB index is out of range") {
+            return Self::NoSuchDatabase;
         }
         // Before version 7, an error inside a script came with the words of whoever called the script around it.
         let known = text.split(|c: char| !c.is_ascii_uppercase()).filter(|word| word.len() > 2).find_map(Self::named);
@@ -184,6 +188,7 @@ impl Code {
             Self::Denied => StoreErrorKind::Denied,
             Self::WrongType => StoreErrorKind::Corrupt,
             Self::NoSuchCommand => StoreErrorKind::Unsupported,
+            Self::NoSuchDatabase => StoreErrorKind::Missing,
             Self::HungUp | Self::Silent | Self::UnknownAuthority | Self::OtherName => StoreErrorKind::Unavailable,
             Self::Other => StoreErrorKind::Other,
         }
@@ -210,6 +215,9 @@ impl Code {
                 "this server keeps no elections; if it is a sentinel, use redis+sentinel://HOST:26379/NAME, where NAME is what \
                  it calls the primary: "
             }
+            Self::NoSuchDatabase => {
+                "the server has no database of this number; name another one in the address, or raise `databases` there: "
+            }
             Self::HungUp => {
                 "the server hung up at once; check whether it speaks TLS, and then use rediss://, or not, and then use \
                  redis://: "
@@ -230,30 +238,32 @@ impl Code {
 fn kind_of_connect(error: &RedisError) -> StoreErrorKind {
     #[expect(clippy::wildcard_enum_match_arm, reason = "all others mean that nobody could be reached")]
     match error.kind() {
-        redis::ErrorKind::InvalidClientConfig | redis::ErrorKind::RESP3NotSupported => StoreErrorKind::Configuration,
+        redis::ErrorKind::InvalidClientConfig => StoreErrorKind::Configuration,
+        redis::ErrorKind::RESP3NotSupported => StoreErrorKind::Unsupported,
         _ => match code_of_connect(error) {
-            Code::Denied => StoreErrorKind::Denied,
+            ErrorCode::Denied => StoreErrorKind::Denied,
+            ErrorCode::NoSuchDatabase => StoreErrorKind::Missing,
             _ => StoreErrorKind::Unavailable,
         },
     }
 }
 
 /// The driver keeps the server's words about a wrong password to itself.
-fn code_of_connect(error: &RedisError) -> Code {
+fn code_of_connect(error: &RedisError) -> ErrorCode {
     let text = error.to_string();
     let told = [
-        ("UnknownIssuer", Code::UnknownAuthority),
-        ("not valid for name", Code::OtherName),
-        ("NotValidForName", Code::OtherName),
+        ("UnknownIssuer", ErrorCode::UnknownAuthority),
+        ("not valid for name", ErrorCode::OtherName),
+        ("NotValidForName", ErrorCode::OtherName),
     ];
-    match Code::of(&text) {
-        _ if error.kind() == redis::ErrorKind::AuthenticationFailed => Code::Denied,
-        Code::Other => match told.into_iter().find(|(word, _)| text.contains(word)) {
+    match ErrorCode::of(&text) {
+        _ if error.kind() == redis::ErrorKind::AuthenticationFailed => ErrorCode::Denied,
+        ErrorCode::Other => match told.into_iter().find(|(word, _)| text.contains(word)) {
             Some((_, code)) => code,
-            None if error.is_connection_refusal() => Code::Other,
-            None if error.is_timeout() => Code::Silent,
-            None if error.is_connection_dropped() => Code::HungUp,
-            None => Code::Other,
+            None if error.is_connection_refusal() => ErrorCode::Other,
+            None if error.is_timeout() => ErrorCode::Silent,
+            None if error.is_connection_dropped() => ErrorCode::HungUp,
+            None => ErrorCode::Other,
         },
         code => code,
     }
@@ -277,18 +287,19 @@ mod tests {
             ("ERR ACL failure in script: No permissions to access a key", StoreErrorKind::Denied),
             ("CLUSTERDOWN The cluster is down", StoreErrorKind::Unavailable),
             ("MOVED 3999 127.0.0.1:6381", StoreErrorKind::Unavailable),
+            ("ERR DB index is out of range", StoreErrorKind::Missing),
             ("TRYAGAIN Multiple keys request during rehashing of slot", StoreErrorKind::Unavailable),
             ("ERR Error running script: @user_script:9: OOM command not allowed", StoreErrorKind::Full),
         ] {
-            let error = Fault::refused(text).about("host:1");
-            assert_eq!((error.kind(), error.failure()), (kind, tenure_core::Failure::Refused), "{text}");
+            let error = RedisStoreError::refused(text).about("host:1");
+            assert_eq!((error.kind(), error.failure()), (kind, tenure_core::WriteOutcome::Refused), "{text}");
             assert!(error.to_string().len() > "Redis at host:1: ".len() + text.len(), "no advice: {error}");
         }
     }
 
     #[test]
     fn what_was_cut_short_may_have_happened() {
-        let error = Fault::CutShort { text: "OOM …".to_owned() }.about("host:1");
-        assert_eq!(error.failure(), tenure_core::Failure::Unknown);
+        let error = RedisStoreError::CutShort { text: "OOM …".to_owned() }.about("host:1");
+        assert_eq!(error.failure(), tenure_core::WriteOutcome::Unknown);
     }
 }

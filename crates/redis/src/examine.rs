@@ -5,13 +5,13 @@ use std::time::{Duration, Instant};
 use redis::{Cmd, Value, cmd};
 use tenure_core::{ElectionName, Namespace};
 use tenure_store::clock::unix_ms;
-use tenure_store::{ElectionKey, Finding, Verdict};
+use tenure_store::{ElectionKey, Finding, Severity};
 
-use super::call::{Call, Order};
+use super::call::{Call, CallCommand};
 use super::deployment::Deployment;
-use super::desk::Desk;
-use super::error::Fault;
-use super::facts::Facts;
+use super::error::RedisStoreError;
+use super::facts::RedisFacts;
+use super::lease::RedisInner;
 use super::sentinel::Opinion;
 
 /// Clocks that differ by more than this are worth a word. Nothing is decided by it: leases only need a clock that does not
@@ -23,45 +23,45 @@ const ELECTIONS_MAX: usize = 10_000;
 const OLDEST: u32 = 6;
 
 /// Connects, reads, writes, and looks at how the servers are set up.
-pub(super) async fn examine(desk: &Desk) -> Vec<Finding> {
-    let mut findings = look(desk).await;
-    findings.push(Finding::good("keys", format!("the lease of an election is the key {}", desk.keys().example())));
-    findings.extend(expiry(desk).await);
-    findings.push(writable(desk).await);
+pub(super) async fn examine(inner: &RedisInner) -> Vec<Finding> {
+    let mut findings = look(inner).await;
+    findings.push(Finding::good("keys", format!("the lease of an election is the key {}", inner.keys().example())));
+    findings.extend(expiry(inner).await);
+    findings.push(writable(inner).await);
     findings
 }
 
 /// Logs what somebody should look at. Whoever never runs `tenure doctor` hears of it here.
-pub(super) async fn warn(desk: &Desk) {
-    for finding in look(desk).await {
-        if finding.verdict != Verdict::Good {
-            log!(warn, store = desk.place(), check = finding.check, "{}", finding.detail);
+pub(super) async fn warn(inner: &RedisInner) {
+    for finding in look(inner).await {
+        if finding.severity != Severity::Good {
+            log!(warn, store = inner.place(), check = finding.check, "{}", finding.detail);
         }
     }
 }
 
 /// What can be found out without a trace.
-async fn look(desk: &Desk) -> Vec<Finding> {
+async fn look(inner: &RedisInner) -> Vec<Finding> {
     let before = Instant::now();
-    let answers = desk.deployment().survey(&Facts::questions()).await;
+    let answers = inner.deployment().survey(&RedisFacts::questions()).await;
     let took = before.elapsed();
     let mut findings = Vec::new();
     for (server, answers) in answers {
-        match answers.and_then(Facts::of) {
+        match answers.and_then(RedisFacts::of) {
             Ok(facts) => {
                 let detail =
                     format!("{server} answers in {:.1} ms: {}", took.as_secs_f64() * 1_000.0, facts.describe());
                 findings.push(Finding::good("reach", detail));
-                findings.extend(about(&facts, desk.wait().map_or(0, |wait| wait.replicas)));
+                findings.extend(about(&facts, inner.wait().map_or(0, |wait| wait.replicas)));
             }
             Err(fault) => findings.push(Finding::bad("reach", fault.about(&server).to_string())),
         }
     }
-    findings.extend(sentinels(desk).await);
+    findings.extend(sentinels(inner).await);
     findings
 }
 
-fn about(facts: &Facts, replicas_wanted: u32) -> Vec<Finding> {
+fn about(facts: &RedisFacts, replicas_wanted: u32) -> Vec<Finding> {
     vec![
         version(facts),
         role(facts),
@@ -72,7 +72,7 @@ fn about(facts: &Facts, replicas_wanted: u32) -> Vec<Finding> {
     ]
 }
 
-fn version(facts: &Facts) -> Finding {
+fn version(facts: &RedisFacts) -> Finding {
     match facts.major_version() {
         Some(major) if major >= OLDEST => Finding::good("version", facts.describe()),
         Some(_) => {
@@ -82,7 +82,7 @@ fn version(facts: &Facts) -> Finding {
     }
 }
 
-fn role(facts: &Facts) -> Finding {
+fn role(facts: &RedisFacts) -> Finding {
     match facts.get("role") {
         _ if facts.get("redis_mode") == Some("sentinel") => Finding::bad(
             "role",
@@ -95,7 +95,7 @@ fn role(facts: &Facts) -> Finding {
     }
 }
 
-fn eviction(facts: &Facts) -> Finding {
+fn eviction(facts: &RedisFacts) -> Finding {
     let (limit, policy) = (facts.number("maxmemory"), facts.get("maxmemory_policy"));
     match (limit, policy) {
         (Some(0), _) => Finding::good("eviction", "there is no memory limit, so nothing is evicted"),
@@ -118,7 +118,7 @@ fn eviction(facts: &Facts) -> Finding {
     }
 }
 
-fn persistence(facts: &Facts) -> Finding {
+fn persistence(facts: &RedisFacts) -> Finding {
     match (facts.number("aof_enabled"), facts.setting("appendfsync")) {
         (Some(0), _) => Finding::warning(
             "persistence",
@@ -138,7 +138,7 @@ fn persistence(facts: &Facts) -> Finding {
     }
 }
 
-fn replicas(facts: &Facts, wanted: u32) -> Finding {
+fn replicas(facts: &RedisFacts, wanted: u32) -> Finding {
     let connected = facts.number("connected_slaves").unwrap_or(0);
     if connected < u64::from(wanted) {
         return Finding::bad(
@@ -165,7 +165,7 @@ fn replicas(facts: &Facts, wanted: u32) -> Finding {
     }
 }
 
-fn clock(facts: &Facts) -> Finding {
+fn clock(facts: &RedisFacts) -> Finding {
     let Some(theirs) = facts.unix_ms() else { return untold("clock", "TIME") };
     let difference = Duration::from_millis(theirs.abs_diff(unix_ms()));
     let detail = format!("the server's clock and ours differ by {:.1} s", difference.as_secs_f64());
@@ -181,15 +181,15 @@ fn untold(check: &'static str, command: &str) -> Finding {
 }
 
 /// Writes what nobody reads, and what is gone by itself.
-async fn writable(desk: &Desk) -> Finding {
-    let key = desk.keys().examination();
+async fn writable(inner: &RedisInner) -> Finding {
+    let key = inner.keys().examination();
     let mut command: Cmd = cmd("SET");
     command.arg(&key).arg("").arg("PX").arg(1_000);
-    let calls = [Call { route: key, order: Order::Plain(command) }];
-    let answer = desk.deployment().run(&calls, None).await.pop();
+    let calls = [Call { route: key, order: CallCommand::Plain(command) }];
+    let answer = inner.deployment().run(&calls, None).await.pop();
     let result = match answer {
         Some(Ok(answer)) => match answer.value {
-            Value::ServerError(error) => Err(Fault::server(&error)),
+            Value::ServerError(error) => Err(RedisStoreError::server(&error)),
             _ => Ok(()),
         },
         Some(Err(fault)) => Err(fault),
@@ -197,17 +197,17 @@ async fn writable(desk: &Desk) -> Finding {
     };
     match result {
         Ok(()) => Finding::good("writable", "it takes writes"),
-        Err(fault) => Finding::bad("writable", fault.about(desk.place()).to_string()),
+        Err(fault) => Finding::bad("writable", fault.about(inner.place()).to_string()),
     }
 }
 
 /// A lease without an expiry blocks its election for ever. Where others take part, there is only this namespace.
-async fn expiry(desk: &Desk) -> Option<Finding> {
+async fn expiry(inner: &RedisInner) -> Option<Finding> {
     let namespace = Namespace::default();
-    let names = desk.elections(&namespace).await.ok()?;
+    let names = inner.elections(&namespace).await.ok()?;
     let key = |name: &ElectionName| ElectionKey { namespace: namespace.clone(), name: name.clone() };
     let elections: Vec<ElectionKey> = names.iter().take(ELECTIONS_MAX).map(key).collect();
-    let endless = desk.endless(&elections).await;
+    let endless = inner.endless(&elections).await;
     Some(if endless.is_empty() {
         Finding::good("expiry", format!("all leases of {} election(s) run out by themselves", elections.len()))
     } else {
@@ -222,11 +222,11 @@ async fn expiry(desk: &Desk) -> Option<Finding> {
     })
 }
 
-async fn sentinels(desk: &Desk) -> Option<Finding> {
-    let Deployment::Sentinel { sentinels, .. } = desk.deployment() else { return None };
-    let primary = match desk.deployment().survey(&[]).await.into_iter().next() {
+async fn sentinels(inner: &RedisInner) -> Option<Finding> {
+    let Deployment::Sentinel { sentinels, .. } = inner.deployment() else { return None };
+    let primary = match inner.deployment().survey(&[]).await.into_iter().next() {
         Some((server, Ok(_))) => server,
-        Some((_, Err(fault))) => return Some(Finding::bad("sentinels", fault.about(desk.place()).to_string())),
+        Some((_, Err(fault))) => return Some(Finding::bad("sentinels", fault.about(inner.place()).to_string())),
         None => return None,
     };
     Some(match sentinels.opinion_of_all(&primary).await {

@@ -4,11 +4,11 @@ use std::collections::HashMap;
 
 use redis::{Cmd, Value, cmd};
 
-use super::error::Fault;
+use super::error::RedisStoreError;
 
 /// Answers to all questions; what the server does not let us ask is missing.
 #[derive(Debug)]
-pub(super) struct Facts {
+pub(super) struct RedisFacts {
     told: HashMap<String, String>,
     settings: HashMap<String, String>,
     unix_ms: Option<u64>,
@@ -17,7 +17,7 @@ pub(super) struct Facts {
 const SECTIONS: [&str; 4] = ["server", "memory", "persistence", "replication"];
 const SETTINGS: [&str; 2] = ["appendfsync", "min-replicas-to-write"];
 
-impl Facts {
+impl RedisFacts {
     /// What is asked, in this order.
     pub(super) fn questions() -> Vec<Cmd> {
         let info = SECTIONS.iter().map(|section| words(&["INFO", section]));
@@ -26,11 +26,11 @@ impl Facts {
     }
 
     /// Reads the answers. One that is an error means that we may not ask, unless none is anything else.
-    pub(super) fn of(answers: Vec<Value>) -> Result<Self, Fault> {
+    pub(super) fn of(answers: Vec<Value>) -> Result<Self, RedisStoreError> {
         if let Some(Value::ServerError(error)) = answers.first()
             && answers.iter().all(|answer| matches!(answer, Value::ServerError(_)))
         {
-            return Err(Fault::server(error));
+            return Err(RedisStoreError::server(error));
         }
         let mut answers = answers.into_iter();
         let mut facts = Self { told: HashMap::new(), settings: HashMap::new(), unix_ms: None };

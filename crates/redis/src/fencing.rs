@@ -11,11 +11,11 @@ use tenure_core::Term;
 ///
 /// ```no_run
 /// use redis::cmd;
-/// use tenure::Tenure;
+/// use tenure::Client;
 /// use tenure::fencing::{RedisFence, is_stale};
 ///
-/// let tenure = Tenure::open("redis://127.0.0.1:6379/")?;
-/// let election = tenure.election("nightly-report")?.start()?;
+/// let client = Client::open("redis://127.0.0.1:6379/")?;
+/// let election = client.election("nightly-report")?.start()?;
 /// let leadership = election.wait_elected()?;
 ///
 /// let mut connection = redis::Client::open("redis://127.0.0.1:6379/")?.get_connection()?;

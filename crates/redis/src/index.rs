@@ -1,12 +1,13 @@
-//! The list of all elections, kept beside them.
+//! The lists of all elections and of all mailboxes, kept beside them.
 
 use std::collections::{BTreeMap, HashSet};
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use redis::cmd;
+use tenure_core::Namespace;
 use tenure_store::ElectionKey;
 
-use super::call::{Call, Order};
+use super::call::{Call, CallCommand};
 use super::keys::Keys;
 
 /// Which elections this handle has put into the index.
@@ -14,11 +15,11 @@ use super::keys::Keys;
 /// In a cluster the index of a namespace is elsewhere than the elections in it, so it cannot be part of their steps. It is
 /// written in the same round trip as the first campaign, and needs no more care than that: nothing is decided by it.
 #[derive(Default)]
-pub(super) struct Index {
+pub(super) struct ElectionIndex {
     listed: Mutex<HashSet<ElectionKey>>,
 }
 
-impl Index {
+impl ElectionIndex {
     /// The elections among these that are still to be listed.
     pub(super) fn missing<'a>(&self, elections: impl Iterator<Item = &'a ElectionKey>) -> Vec<ElectionKey> {
         let listed = self.listed();
@@ -40,24 +41,42 @@ impl Index {
     }
 }
 
-/// What takes an election off the list.
-pub(super) fn removal(keys: &Keys, election: &ElectionKey) -> Call {
-    let index = keys.index(&election.namespace);
-    let mut command = cmd("SREM");
-    command.arg(&index).arg(election.name.as_str());
-    Call { route: index, order: Order::Plain(command) }
+/// Which list: each namespace has one of either kind.
+#[derive(Debug, Clone, Copy)]
+pub(super) enum List {
+    /// Elections that ever had a candidate.
+    Elections,
+    /// Elections that were sent messages, by anybody. Those of which none are left stay listed until they are forgotten.
+    Mailboxes,
 }
 
-/// What lists these elections: one command for each namespace.
-pub(super) fn entries(keys: &Keys, elections: &[ElectionKey]) -> Vec<Call> {
-    let mut by_namespace: BTreeMap<String, Vec<&str>> = BTreeMap::new();
-    for election in elections {
-        by_namespace.entry(keys.index(&election.namespace)).or_default().push(election.name.as_str());
+impl List {
+    pub(super) fn key(self, keys: &Keys, namespace: &Namespace) -> String {
+        match self {
+            Self::Elections => keys.index(namespace),
+            Self::Mailboxes => keys.mailboxes(namespace),
+        }
     }
-    let entry = |(index, names): (String, Vec<&str>)| {
-        let mut command = cmd("SADD");
-        command.arg(&index).arg(names);
-        Call { route: index, order: Order::Plain(command) }
-    };
-    by_namespace.into_iter().map(entry).collect()
+
+    /// What takes an election off the list.
+    pub(super) fn removal(self, keys: &Keys, election: &ElectionKey) -> Call {
+        let list = self.key(keys, &election.namespace);
+        let mut command = cmd("SREM");
+        command.arg(&list).arg(election.name.as_str());
+        Call { route: list, order: CallCommand::Plain(command) }
+    }
+
+    /// What lists these elections: one command for each namespace.
+    pub(super) fn entries<'a>(self, keys: &Keys, elections: impl Iterator<Item = &'a ElectionKey>) -> Vec<Call> {
+        let mut by_namespace: BTreeMap<String, Vec<&str>> = BTreeMap::new();
+        for election in elections {
+            by_namespace.entry(self.key(keys, &election.namespace)).or_default().push(election.name.as_str());
+        }
+        let entry = |(list, names): (String, Vec<&str>)| {
+            let mut command = cmd("SADD");
+            command.arg(&list).arg(names);
+            Call { route: list, order: CallCommand::Plain(command) }
+        };
+        by_namespace.into_iter().map(entry).collect()
+    }
 }

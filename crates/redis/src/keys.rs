@@ -32,11 +32,11 @@ const IN_CHANNEL: &[char] = &['%', ' '];
 pub(super) struct Keys {
     prefix: String,
     pattern: String,
-    parts: Vec<Part>,
+    parts: Vec<KeyPart>,
 }
 
 #[derive(Debug, Clone, PartialEq, Eq)]
-enum Part {
+enum KeyPart {
     Literal(String),
     Namespace,
     Name,
@@ -56,14 +56,14 @@ impl Keys {
         let Some(parts) = parse(prefix, pattern) else {
             return refused("besides {prefix}, {namespace} and {name}, braces are written twice, as {{ and }}");
         };
-        let count = |wanted: &Part| parts.iter().filter(|part| *part == wanted).count();
-        if count(&Part::Name) != 1 || count(&Part::Namespace) > 1 {
+        let count = |wanted: &KeyPart| parts.iter().filter(|part| *part == wanted).count();
+        if count(&KeyPart::Name) != 1 || count(&KeyPart::Namespace) > 1 {
             return refused("it must hold {name} once, and {namespace} at most once");
         }
-        if !matches!(parts.last(), Some(Part::Name)) {
+        if !matches!(parts.last(), Some(KeyPart::Name)) {
             return refused("it must end with {name}");
         }
-        let touching = |pair: &[Part]| matches!(pair, [Part::Namespace, next] if !starts_with_colon(next));
+        let touching = |pair: &[KeyPart]| matches!(pair, [KeyPart::Namespace, next] if !starts_with_colon(next));
         if parts.windows(2).any(touching) {
             return refused("a colon must follow {namespace}, so that names cannot run into each other");
         }
@@ -72,7 +72,7 @@ impl Keys {
 
     /// The name of the lease.
     pub(super) fn lease(&self, key: &ElectionKey) -> Result<String, StoreError> {
-        if !self.parts.contains(&Part::Namespace) && key.namespace != Namespace::default() {
+        if !self.parts.contains(&KeyPart::Namespace) && key.namespace != Namespace::default() {
             let message = format!(
                 "the key pattern {:?} does not tell namespaces apart, so only the namespace {:?} can be used with it",
                 self.pattern,
@@ -81,7 +81,7 @@ impl Keys {
             return Err(StoreError::not_sent(StoreErrorKind::Configuration, message));
         }
         let name = escaped(key.name.as_str(), IN_NAME);
-        if !self.parts.contains(&Part::Namespace) && matches!(name, Cow::Owned(_)) {
+        if !self.parts.contains(&KeyPart::Namespace) && matches!(name, Cow::Owned(_)) {
             let message = format!(
                 "the name {:?} cannot be used with the key pattern {:?}: {{, }} and % would be written as in {name:?}, and \
                  participants of another make would look at another key; choose a name without them",
@@ -92,9 +92,9 @@ impl Keys {
         let mut lease = String::with_capacity(self.prefix.len() + 64);
         for part in &self.parts {
             match part {
-                Part::Literal(text) => lease.push_str(text),
-                Part::Namespace => lease.push_str(&escaped(key.namespace.as_str(), IN_NAMESPACE)),
-                Part::Name => lease.push_str(&name),
+                KeyPart::Literal(text) => lease.push_str(text),
+                KeyPart::Namespace => lease.push_str(&escaped(key.namespace.as_str(), IN_NAMESPACE)),
+                KeyPart::Name => lease.push_str(&name),
             }
         }
         Ok(lease)
@@ -102,10 +102,10 @@ impl Keys {
 
     /// What the names of leases look like, for people.
     pub(super) fn example(&self) -> String {
-        let text = |part: &Part| match part {
-            Part::Literal(text) => text.clone(),
-            Part::Namespace => "NAMESPACE".to_owned(),
-            Part::Name => "NAME".to_owned(),
+        let text = |part: &KeyPart| match part {
+            KeyPart::Literal(text) => text.clone(),
+            KeyPart::Namespace => "NAMESPACE".to_owned(),
+            KeyPart::Name => "NAME".to_owned(),
         };
         self.parts.iter().map(text).collect()
     }
@@ -116,14 +116,14 @@ impl Keys {
         let (mut namespace, mut name) = (Namespace::default(), None);
         for part in &self.parts {
             match part {
-                Part::Literal(text) => rest = rest.strip_prefix(text.as_str())?,
-                Part::Namespace => {
+                KeyPart::Literal(text) => rest = rest.strip_prefix(text.as_str())?,
+                KeyPart::Namespace => {
                     let end = rest.find(':')?;
                     namespace = Namespace::new(decoded(&rest[..end])?).ok()?;
                     rest = &rest[end..];
                 }
                 // It is the last part.
-                Part::Name => name = Some(ElectionName::new(decoded(rest)?).ok()?),
+                KeyPart::Name => name = Some(ElectionName::new(decoded(rest)?).ok()?),
             }
         }
         Some(ElectionKey { namespace, name: name? })
@@ -132,6 +132,11 @@ impl Keys {
     /// The set of the elections of a namespace.
     pub(super) fn index(&self, namespace: &Namespace) -> String {
         format!("{}::elections:{}", self.prefix, escaped(namespace.as_str(), IN_NAMESPACE))
+    }
+
+    /// The set of the elections of a namespace that were sent messages.
+    pub(super) fn mailboxes(&self, namespace: &Namespace) -> String {
+        format!("{}::mailboxes:{}", self.prefix, escaped(namespace.as_str(), IN_NAMESPACE))
     }
 
     /// A key that is written to see whether that is possible.
@@ -168,7 +173,7 @@ pub(super) fn tag_of(key: &str) -> &str {
     tag.filter(|tag| !tag.is_empty()).unwrap_or(key)
 }
 
-fn parse(prefix: &str, pattern: &str) -> Option<Vec<Part>> {
+fn parse(prefix: &str, pattern: &str) -> Option<Vec<KeyPart>> {
     let mut parts = Vec::new();
     let mut literal = String::new();
     let mut rest = pattern;
@@ -179,8 +184,8 @@ fn parse(prefix: &str, pattern: &str) -> Option<Vec<Part>> {
             ("{{", None),
             ("}}", None),
             ("{prefix}", None),
-            ("{namespace}", Some(Part::Namespace)),
-            ("{name}", Some(Part::Name)),
+            ("{namespace}", Some(KeyPart::Namespace)),
+            ("{name}", Some(KeyPart::Name)),
         ]
         .into_iter()
         .find(|(text, _)| rest.starts_with(text))?;
@@ -190,7 +195,7 @@ fn parse(prefix: &str, pattern: &str) -> Option<Vec<Part>> {
             (text, None) => literal.push_str(&text[..1]),
             (_, Some(placeholder)) => {
                 if !literal.is_empty() {
-                    parts.push(Part::Literal(std::mem::take(&mut literal)));
+                    parts.push(KeyPart::Literal(std::mem::take(&mut literal)));
                 }
                 parts.push(placeholder);
             }
@@ -198,13 +203,13 @@ fn parse(prefix: &str, pattern: &str) -> Option<Vec<Part>> {
     }
     literal.push_str(rest);
     if !literal.is_empty() {
-        parts.push(Part::Literal(literal));
+        parts.push(KeyPart::Literal(literal));
     }
     Some(parts)
 }
 
-fn starts_with_colon(part: &Part) -> bool {
-    matches!(part, Part::Literal(text) if text.starts_with(':'))
+fn starts_with_colon(part: &KeyPart) -> bool {
+    matches!(part, KeyPart::Literal(text) if text.starts_with(':'))
 }
 
 /// Escapes these characters only, all of which are ASCII: everything else has to stay what foreign participants see.

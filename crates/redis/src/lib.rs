@@ -4,33 +4,33 @@
 mod log;
 
 mod address;
-mod bulletin;
 mod call;
 mod cluster;
 mod config;
+mod connector;
 mod deployment;
-mod desk;
 mod error;
 mod examine;
 mod facts;
 pub mod fencing;
 mod index;
+mod jobs;
+mod jobs_reply;
+mod jobs_verbs;
 mod keys;
-mod ledger;
-mod ledger_reply;
-mod ledger_verbs;
-mod link;
+mod lease;
+mod lease_reply;
+mod lease_verbs;
 mod mailbox;
-mod message_reply;
-mod message_verbs;
+mod mailbox_reply;
+mod mailbox_verbs;
 mod parse;
+mod pubsub;
 mod push;
 mod reminders;
-mod reply;
 mod script;
 mod sentinel;
 mod tls;
-mod verbs;
 
 use std::fmt;
 use std::sync::Arc;
@@ -42,24 +42,24 @@ use futures_util::stream::BoxStream;
 use tenure_core::{CampaignReply, CandidateId, ElectionName, Namespace, RenewReply};
 use tenure_store::clock::Clock;
 use tenure_store::{
-    Bulletin, Campaign, Capabilities, ElectionKey, Finding, Forgetting, Hint, Interest, JobLedger, Mailbox,
-    Observation, Renew, Replies, Resign, Store, StoreError, Transition,
+    Campaign, Capabilities, ElectionKey, Finding, Forgetting, Hint, Interest, JobLedger, Mailbox, Observation, PubSub,
+    Renew, Replies, Resign, Store, StoreError, Transition,
 };
 
 pub use self::config::RedisConfig;
 use self::deployment::Deployment;
-use self::desk::Desk;
+use self::lease::RedisInner;
 
 /// Elections in Redis or Valkey.
 ///
 /// ```no_run
-/// use tenure::Tenure;
+/// use tenure::Client;
 ///
-/// let tenure = Tenure::open("redis://127.0.0.1:6379/")?;
+/// let client = Client::open("redis://127.0.0.1:6379/")?;
 /// # Ok::<(), tenure::Error>(())
 /// ```
 pub struct RedisStore {
-    desk: Arc<Desk>,
+    inner: Arc<RedisInner>,
     is_known: AtomicBool,
 }
 
@@ -93,21 +93,21 @@ impl RedisStore {
     }
 
     fn start(config: &RedisConfig, clock: Clock) -> Result<Self, StoreError> {
-        Ok(Self { desk: Arc::new(Desk::new(config, clock)?), is_known: AtomicBool::new(false) })
+        Ok(Self { inner: Arc::new(RedisInner::new(config, clock)?), is_known: AtomicBool::new(false) })
     }
 
     /// Looks at the servers in the background, once. Nobody waits for it.
     fn get_to_know(&self) {
         if !self.is_known.swap(true, Ordering::Relaxed) {
-            let desk = Arc::clone(&self.desk);
-            tokio::spawn(async move { tokio::time::timeout(LOOK_LIMIT, examine::warn(&desk)).await });
+            let inner = Arc::clone(&self.inner);
+            tokio::spawn(async move { tokio::time::timeout(LOOK_LIMIT, examine::warn(&inner)).await });
         }
     }
 }
 
 impl Store for RedisStore {
     fn capabilities(&self) -> Capabilities {
-        let (name, statement) = match self.desk.deployment() {
+        let (name, statement) = match self.inner.deployment() {
             Deployment::Standalone { .. } => (
                 "redis",
                 "One leader as long as the server keeps what it has confirmed and its wall clock does not jump; \
@@ -129,7 +129,7 @@ impl Store for RedisStore {
 
     fn campaign<'a>(&'a self, batch: &'a [Campaign]) -> BoxFuture<'a, Replies<CampaignReply>> {
         Box::pin(async move {
-            let replies = self.desk.campaign(batch).await;
+            let replies = self.inner.campaign(batch).await;
             if replies.iter().any(Result::is_ok) {
                 self.get_to_know();
             }
@@ -138,19 +138,19 @@ impl Store for RedisStore {
     }
 
     fn renew<'a>(&'a self, batch: &'a [Renew]) -> BoxFuture<'a, Replies<RenewReply>> {
-        Box::pin(self.desk.renew(batch))
+        Box::pin(self.inner.renew(batch))
     }
 
     fn resign<'a>(&'a self, batch: &'a [Resign]) -> BoxFuture<'a, Replies<()>> {
-        Box::pin(self.desk.resign(batch))
+        Box::pin(self.inner.resign(batch))
     }
 
     fn observe<'a>(&'a self, batch: &'a [ElectionKey]) -> BoxFuture<'a, Replies<Observation>> {
-        Box::pin(self.desk.observe(batch))
+        Box::pin(self.inner.observe(batch))
     }
 
     fn elections<'a>(&'a self, namespace: &'a Namespace) -> BoxFuture<'a, Result<Vec<ElectionName>, StoreError>> {
-        Box::pin(self.desk.elections(namespace))
+        Box::pin(self.inner.elections(namespace))
     }
 
     fn request_handover<'a>(
@@ -158,26 +158,26 @@ impl Store for RedisStore {
         key: &'a ElectionKey,
         successor: Option<&'a CandidateId>,
     ) -> BoxFuture<'a, Result<bool, StoreError>> {
-        Box::pin(self.desk.request_handover(key, successor))
+        Box::pin(self.inner.request_handover(key, successor))
     }
 
     fn history<'a>(&'a self, key: &'a ElectionKey, limit: usize) -> BoxFuture<'a, Result<Vec<Transition>, StoreError>> {
-        Box::pin(self.desk.history(key, limit))
+        Box::pin(self.inner.history(key, limit))
     }
 
     fn forget<'a>(&'a self, key: &'a ElectionKey, idle_for: Duration) -> BoxFuture<'a, Result<Forgetting, StoreError>> {
-        Box::pin(self.desk.forget(key, idle_for))
+        Box::pin(self.inner.forget(key, idle_for))
     }
 
     fn watch(&self, interest: Interest) -> BoxStream<'static, Hint> {
-        self.desk.watch(interest)
+        self.inner.watch(interest)
     }
 
     fn mailbox(&self) -> Option<&dyn Mailbox> {
         Some(self)
     }
 
-    fn bulletin(&self) -> Option<&dyn Bulletin> {
+    fn pubsub(&self) -> Option<&dyn PubSub> {
         Some(self)
     }
 
@@ -186,12 +186,12 @@ impl Store for RedisStore {
     }
 
     fn examine(&self) -> BoxFuture<'_, Vec<Finding>> {
-        Box::pin(examine::examine(&self.desk))
+        Box::pin(examine::examine(&self.inner))
     }
 }
 
 impl fmt::Debug for RedisStore {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_tuple("RedisStore").field(&self.desk.place()).finish()
+        f.debug_tuple("RedisStore").field(&self.inner.place()).finish()
     }
 }

@@ -3,52 +3,63 @@
 use std::collections::VecDeque;
 
 use futures_util::future::BoxFuture;
+use tenure_core::ElectionName;
+use tenure_core::Namespace;
 use tenure_store::mailbox::{
-    Mailbox, MailboxPromises, Message, MessageId, PAYLOAD_MAX, Post, Receive, Received, Settle, Settled, Shelf,
-    WAITING_MAX,
+    Ack, AckReply, MAX_PAYLOAD, MAX_PENDING, Mailbox, MailboxPromises, Message, MessageCount, MessageId, MessageState,
+    NewMessage, Receive, Received,
 };
 use tenure_store::{ElectionKey, Replies, StoreError};
 
 use super::RedisStore;
 use super::deployment::Deployment;
-use super::desk::{Desk, Reply};
-use super::error::Fault;
-use super::message_verbs::{Listing, Receiving, Requeueing, Sending, Settling};
+use super::error::RedisStoreError;
+use super::index::List;
+use super::lease::{RedisInner, VerbReply};
+use super::mailbox_verbs::{AckVerb, Counting, ListMessagesVerb, ReceiveVerb, RequeueVerb, SendVerb};
 use super::sentinel::Opinion;
 
 impl Mailbox for RedisStore {
     fn promises(&self) -> MailboxPromises {
-        promises(self.desk.deployment())
+        promises(self.inner.deployment())
     }
 
-    fn send<'a>(&'a self, batch: &'a [Post]) -> BoxFuture<'a, Replies<()>> {
-        Box::pin(self.desk.send(batch))
+    fn send<'a>(&'a self, batch: &'a [NewMessage]) -> BoxFuture<'a, Replies<()>> {
+        Box::pin(self.inner.send(batch))
     }
 
     fn receive<'a>(&'a self, request: &'a Receive) -> BoxFuture<'a, Result<Received, StoreError>> {
         Box::pin(async move {
-            let found = self.desk.ask_one(&Receiving { wake: self.desk.wake_channel() }, request).await?;
+            let found = self.inner.ask_one(&ReceiveVerb { wake: self.inner.wake_channel() }, request).await?;
             Ok(found.map_or(Received::NotHolder, Received::Messages))
         })
     }
 
-    fn settle<'a>(&'a self, request: &'a Settle) -> BoxFuture<'a, Result<Settled, StoreError>> {
+    fn ack<'a>(&'a self, request: &'a Ack) -> BoxFuture<'a, Result<AckReply, StoreError>> {
         Box::pin(async move {
-            let Some(dropped) = self.desk.ask_one(&Settling, request).await? else { return Ok(Settled::NotHolder) };
+            let Some(dropped) = self.inner.ask_one(&AckVerb, request).await? else { return Ok(AckReply::NotHolder) };
             for id in &dropped {
                 log!(warn, %id, election = %request.key, "dropped a message that was set aside: too many are");
             }
-            Ok(Settled::Accepted { dropped: dropped.len() as u64 })
+            Ok(AckReply::Accepted { dropped: dropped.len() as u64 })
         })
     }
 
     fn list<'a>(
         &'a self,
         key: &'a ElectionKey,
-        shelf: Shelf,
+        state: MessageState,
         limit: usize,
     ) -> BoxFuture<'a, Result<Vec<Message>, StoreError>> {
-        Box::pin(async move { self.desk.ask_one(&Listing { shelf, limit }, key).await })
+        Box::pin(async move { self.inner.ask_one(&ListMessagesVerb { state, limit }, key).await })
+    }
+
+    fn counts<'a>(
+        &'a self,
+        namespace: &'a Namespace,
+        only: Option<&'a ElectionName>,
+    ) -> BoxFuture<'a, Result<Vec<MessageCount>, StoreError>> {
+        Box::pin(self.inner.message_counts(namespace, only))
     }
 
     fn requeue<'a>(
@@ -56,30 +67,64 @@ impl Mailbox for RedisStore {
         key: &'a ElectionKey,
         ids: Option<&'a [MessageId]>,
     ) -> BoxFuture<'a, Result<u64, StoreError>> {
-        Box::pin(async move { self.desk.ask_one(&Requeueing { ids }, key).await })
+        Box::pin(async move { self.inner.ask_one(&RequeueVerb { ids }, key).await })
     }
 }
 
-impl Desk {
-    async fn send(&self, batch: &[Post]) -> Replies<()> {
+impl RedisInner {
+    async fn send(&self, batch: &[NewMessage]) -> Replies<()> {
         let promises = promises(self.deployment());
-        let judged: Vec<Result<&Post, StoreError>> =
-            batch.iter().map(|post| promises.check_payload(&post.payload).map(|()| post)).collect();
-        let fitting: Vec<&Post> = judged.iter().flatten().copied().collect();
-        let told = self.ask_in_turn(&Sending::new(self.wait().is_some()), &fitting).await;
+        let judged: Vec<Result<&NewMessage, StoreError>> = batch
+            .iter()
+            .map(|new_message| promises.check_payload(&new_message.payload).map(|()| new_message))
+            .collect();
+        let fitting: Vec<&NewMessage> = judged.iter().flatten().copied().collect();
+        // Each time, although mostly it is listed already: the server may have forgotten everything since.
+        let listing = List::Mailboxes.entries(self.keys(), fitting.iter().map(|new_message| &new_message.key));
+        let told = self.ask_in_turn(&SendVerb::new(self.wait().is_some()), &fitting, listing).await;
         let mut answers: VecDeque<_> = told.into();
-        let answer = |judged: Result<&Post, StoreError>| {
-            let post = judged?;
-            let reply = answers.pop_front().unwrap_or_else(|| Err(self.tell(Fault::Silent)))?;
-            if reply.value { self.check_replicas(&reply) } else { Err(promises.full(&post.key)) }
+        let answer = |judged: Result<&NewMessage, StoreError>| {
+            let new_message = judged?;
+            let reply = answers.pop_front().unwrap_or_else(|| Err(self.tell(RedisStoreError::Silent)))?;
+            if reply.value { self.check_replicas(&reply) } else { Err(promises.full(&new_message.key)) }
         };
         judged.into_iter().map(answer).collect()
     }
 
+    async fn message_counts(
+        &self,
+        namespace: &Namespace,
+        only: Option<&ElectionName>,
+    ) -> Result<Vec<MessageCount>, StoreError> {
+        let names = match only {
+            Some(name) => vec![name.clone()],
+            None => self.listed(List::Mailboxes, namespace).await?,
+        };
+        let key = |name: ElectionName| ElectionKey { namespace: namespace.clone(), name };
+        let keys: Vec<ElectionKey> = names.into_iter().map(key).collect();
+        let counted = self.ask(&Counting, &keys, Vec::new(), None).await.into_values();
+        let mut counts = Vec::new();
+        for (key, counted) in keys.into_iter().zip(counted) {
+            let (waiting, aside) = counted?;
+            if waiting + aside > 0 {
+                counts.push(MessageCount { election: key.name, waiting, aside });
+            }
+        }
+        Ok(counts)
+    }
+
+    /// Somebody may have sent a message to an election while it was forgotten, and taken off the list.
+    pub(super) async fn list_mailbox_again(&self, key: &ElectionKey) -> Result<(), StoreError> {
+        if !self.message_counts(&key.namespace, Some(&key.name)).await?.is_empty() {
+            self.deployment().run(&List::Mailboxes.entries(self.keys(), [key].into_iter()), None).await;
+        }
+        Ok(())
+    }
+
     /// Who asked for replicas wants them for messages, too.
-    fn check_replicas(&self, reply: &Reply<bool>) -> Result<(), StoreError> {
+    fn check_replicas(&self, reply: &VerbReply<bool>) -> Result<(), StoreError> {
         match self.objection(reply, Opinion::Confirmed, "message") {
-            Some(why) => Err(self.tell(Fault::Unconfirmed(why))),
+            Some(why) => Err(self.tell(RedisStoreError::Unconfirmed(why))),
             None => Ok(()),
         }
     }
@@ -96,5 +141,5 @@ fn promises(deployment: &Deployment) -> MailboxPromises {
              accepted a moment before, and bring back some that were handled."
         }
     };
-    MailboxPromises { durable: true, payload_max: PAYLOAD_MAX, waiting_max: WAITING_MAX, statement }
+    MailboxPromises { durable: true, max_payload: MAX_PAYLOAD, max_pending: MAX_PENDING, statement }
 }

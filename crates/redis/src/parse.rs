@@ -5,11 +5,11 @@ use std::path::Path;
 use redis::{ProtocolVersion, RedisConnectionInfo};
 use tenure_store::StoreUrl;
 use tenure_store::remote::cryptography::read_file;
-use tenure_store::remote::written::{Written, decoded};
+use tenure_store::remote::raw_url::{RawUrl, decoded};
 
-use super::address::{Address, Template};
+use super::address::{HostPort, ServerTemplate};
 use super::config::{RedisConfig, Servers};
-use super::tls::{self, Certificates};
+use super::tls::{self, CertificateBundle};
 
 /// Where servers listen if nobody says otherwise.
 pub(super) const SERVER_PORT: u16 = 6379;
@@ -18,15 +18,15 @@ pub(super) const SENTINEL_PORT: u16 = 26379;
 
 /// Reads an address, or says what is wrong with it without showing it.
 pub(super) fn url(url: &StoreUrl) -> Result<RedisConfig, String> {
-    let written = Written::of(url)?;
+    let raw_url = RawUrl::of(url)?;
     let (protocol, kind) = url.scheme().split_once('+').unwrap_or((url.scheme(), ""));
     let is_encrypted = matches!(protocol, "rediss" | "valkeys");
     tls::check(is_encrypted, tls::IS_BUILT_IN)?;
-    let mut options = Options::default();
-    for (name, value) in written.options() {
+    let mut options = UrlOptions::default();
+    for (name, value) in raw_url.options() {
         options.take(name, decoded(value)?)?;
     }
-    let login = login(&written)?.set_protocol(options.protocol);
+    let login = login(&raw_url)?.set_protocol(options.protocol);
     let tls = options.certificates(is_encrypted)?;
     let database = |text: &str| match text {
         "" => Ok(0),
@@ -34,46 +34,46 @@ pub(super) fn url(url: &StoreUrl) -> Result<RedisConfig, String> {
     };
     let servers = match kind {
         "" => {
-            let [address] = <[Address; 1]>::try_from(addresses(written.hosts, SERVER_PORT)?)
+            let [address] = <[HostPort; 1]>::try_from(addresses(raw_url.hosts, SERVER_PORT)?)
                 .map_err(|_| "it names several hosts")?;
-            let login = login.set_db(database(written.path)?);
-            Servers::Standalone { address, template: Template { login, tls } }
+            let login = login.set_db(database(raw_url.path)?);
+            Servers::Standalone { address, template: ServerTemplate { login, tls } }
         }
         "sentinel" => {
-            let (name, number) = written.path.split_once('/').unwrap_or((written.path, ""));
+            let (name, number) = raw_url.path.split_once('/').unwrap_or((raw_url.path, ""));
             if name.is_empty() {
                 return Err("the name of the primary comes after the sentinels, as in /mymaster".to_owned());
             }
-            let template = Template { login: login.set_db(database(number)?), tls: tls.clone() };
-            let sentinel_template = Template { login: options.sentinel_login(), tls };
-            let (sentinels, name) = (addresses(written.hosts, SENTINEL_PORT)?, decoded(name)?);
+            let template = ServerTemplate { login: login.set_db(database(number)?), tls: tls.clone() };
+            let sentinel_template = ServerTemplate { login: options.sentinel_login(), tls };
+            let (sentinels, name) = (addresses(raw_url.hosts, SENTINEL_PORT)?, decoded(name)?);
             Servers::Sentinel { sentinels, name, sentinel_template, template }
         }
         "cluster" => {
-            if !matches!(written.path, "" | "0") {
+            if !matches!(raw_url.path, "" | "0") {
                 return Err("a cluster has only the database 0".to_owned());
             }
-            Servers::Cluster { seeds: addresses(written.hosts, SERVER_PORT)?, template: Template { login, tls } }
+            Servers::Cluster { seeds: addresses(raw_url.hosts, SERVER_PORT)?, template: ServerTemplate { login, tls } }
         }
         other => return Err(format!("there is no {other:?} of Redis; use +sentinel or +cluster, or neither")),
     };
     Ok(options.apply(RedisConfig::of(servers)))
 }
 
-fn addresses(hosts: &str, port: u16) -> Result<Vec<Address>, String> {
+fn addresses(hosts: &str, port: u16) -> Result<Vec<HostPort>, String> {
     hosts.split(',').map(|host| address(host, port)).collect()
 }
 
 /// User and password, if there are any.
-fn login(written: &Written<'_>) -> Result<RedisConnectionInfo, String> {
-    let (user, password) = written.login()?;
+fn login(raw_url: &RawUrl<'_>) -> Result<RedisConnectionInfo, String> {
+    let (user, password) = raw_url.login()?;
     let login = user.into_iter().fold(RedisConnectionInfo::default(), RedisConnectionInfo::set_username);
     Ok(password.into_iter().fold(login, RedisConnectionInfo::set_password))
 }
 
 /// What follows the question mark.
 #[derive(Default)]
-struct Options {
+struct UrlOptions {
     prefix: Option<String>,
     key_pattern: Option<String>,
     wait_replicas: Option<u32>,
@@ -85,7 +85,7 @@ struct Options {
     sentinel_password: Option<String>,
 }
 
-impl Options {
+impl UrlOptions {
     fn take(&mut self, name: &str, value: String) -> Result<(), String> {
         match name {
             "prefix" => self.prefix = Some(value),
@@ -122,13 +122,13 @@ impl Options {
         self.wait_replicas.into_iter().fold(config, RedisConfig::wait_replicas)
     }
 
-    fn certificates(&mut self, is_encrypted: bool) -> Result<Option<Certificates>, String> {
+    fn certificates(&mut self, is_encrypted: bool) -> Result<Option<CertificateBundle>, String> {
         let client = match (self.certificate.take(), self.private_key.take()) {
             (Some(certificate), Some(key)) => Some((certificate, key)),
             (None, None) => None,
             (Some(_), None) | (None, Some(_)) => return Err("tls_cert and tls_key belong together".to_owned()),
         };
-        let certificates = Certificates { authority: self.authority.take(), client };
+        let certificates = CertificateBundle { authority: self.authority.take(), client };
         let has_any = certificates.client.is_some() || certificates.authority.is_some();
         match is_encrypted {
             true => Ok(Some(certificates)),
@@ -150,10 +150,10 @@ impl Options {
     }
 }
 
-fn address(text: &str, default_port: u16) -> Result<Address, String> {
+fn address(text: &str, default_port: u16) -> Result<HostPort, String> {
     let is_bare = !text.contains(':') || text.ends_with(']');
     let with_port = if is_bare { format!("{text}:{default_port}") } else { text.to_owned() };
-    let address: Address = with_port.parse().map_err(|()| "a host is followed by a port number, as in host:6379")?;
+    let address: HostPort = with_port.parse().map_err(|()| "a host is followed by a port number, as in host:6379")?;
     if address.host.is_empty() { Err("it names no host".to_owned()) } else { Ok(address) }
 }
 

@@ -8,18 +8,18 @@ use futures_util::stream::StreamExt;
 use redis::Msg;
 use redis::aio::{PubSubSink, PubSubStream};
 use tenure_store::remote::envelope;
-use tenure_store::remote::hub::{Ear, Hub, Source, Wanted};
+use tenure_store::remote::push_hub::{PushDemand, PushHub, PushSink, PushSource};
 use tenure_store::{ElectionKey, Hint, Interest, StoreError};
 
 use super::deployment::Deployment;
-use super::error::Fault;
+use super::error::RedisStoreError;
 use super::keys::Keys;
 
 /// Those who watch these servers.
-pub(super) type Push = Hub<Channels>;
+pub(super) type RedisPushHub = PushHub<RedisPushSource>;
 
 /// What a process subscribes to.
-pub(super) struct Channels {
+pub(super) struct RedisPushSource {
     deployment: Arc<Deployment>,
     keys: Keys,
     place: String,
@@ -31,7 +31,7 @@ const ANSWER_TIMEOUT: Duration = Duration::from_secs(2);
 /// So many channels are subscribed to with one command.
 const CHANNELS_AT_ONCE: usize = 500;
 
-impl Channels {
+impl RedisPushSource {
     pub(super) fn new(deployment: Arc<Deployment>, keys: Keys, place: String, process: &str) -> Self {
         Self { wake_channel: keys.wake_channel(process), deployment, keys, place }
     }
@@ -42,16 +42,16 @@ impl Channels {
     }
 }
 
-impl Source for Channels {
-    async fn listen(&self, ear: &Ear) -> bool {
-        Session::run(self, ear).await
+impl PushSource for RedisPushSource {
+    async fn listen(&self, push_sink: &PushSink) -> bool {
+        PushConnection::run(self, push_sink).await
     }
 }
 
 /// One connection, from its making to its end.
-struct Session<'a> {
-    channels: &'a Channels,
-    ear: &'a Ear,
+struct PushConnection<'a> {
+    channels: &'a RedisPushSource,
+    push_sink: &'a PushSink,
     server: Arc<str>,
     sink: PubSubSink,
     subscribed: Vec<Interest>,
@@ -59,19 +59,21 @@ struct Session<'a> {
     broadcasts: BTreeMap<String, ElectionKey>,
 }
 
-impl<'a> Session<'a> {
-    async fn run(channels: &'a Channels, ear: &'a Ear) -> bool {
+impl<'a> PushConnection<'a> {
+    async fn run(channels: &'a RedisPushSource, push_sink: &'a PushSink) -> bool {
         let deployment = &channels.deployment;
         let Ok(Ok((connection, server))) = tokio::time::timeout(ANSWER_TIMEOUT, deployment.pushes()).await else {
             return false;
         };
         let (sink, mut messages) = connection.split();
-        let mut session = Session { channels, ear, server, sink, subscribed: Vec::new(), broadcasts: BTreeMap::new() };
-        let mut wanted = ear.wanted();
+        let mut session =
+            PushConnection { channels, push_sink, server, sink, subscribed: Vec::new(), broadcasts: BTreeMap::new() };
+        let mut wanted = push_sink.wanted();
         let mut has_heard = false;
         loop {
             let now_wanted = *wanted.borrow_and_update();
-            if now_wanted.is_nothing() || !session.subscribe(now_wanted).await || !session.attend().await {
+            if now_wanted.is_nothing() || !session.subscribe(now_wanted).await || !session.update_subscriptions().await
+            {
                 return has_heard;
             }
             has_heard = true;
@@ -88,7 +90,7 @@ impl<'a> Session<'a> {
     }
 
     /// Asks for what is wanted and not yet heard. Returns whether the server has confirmed it.
-    async fn subscribe(&mut self, wanted: Wanted) -> bool {
+    async fn subscribe(&mut self, wanted: PushDemand) -> bool {
         // Messages for a leader come on the channel that wakes its process.
         let is_own_wanted = wanted.wants(Interest::Own) || wanted.wants(Interest::Messages);
         let own = (Interest::Own, is_own_wanted, self.channels.wake_channel.clone());
@@ -105,14 +107,14 @@ impl<'a> Session<'a> {
             }
             if is_wanted {
                 self.subscribed.push(interest);
-                self.ear.now_heard(interest);
+                self.push_sink.now_heard(interest);
                 if interest == Interest::Own {
-                    self.ear.now_heard(Interest::Messages);
+                    self.push_sink.now_heard(Interest::Messages);
                 }
             } else {
                 self.subscribed.retain(|subscribed| *subscribed != interest);
                 if interest == Interest::Own {
-                    self.ear.not_heard();
+                    self.push_sink.not_heard();
                 }
             }
         }
@@ -120,13 +122,13 @@ impl<'a> Session<'a> {
     }
 
     /// Asks for the broadcasts that somebody listens to, and for no others. Returns whether the connection can still be used.
-    async fn attend(&mut self) -> bool {
-        let audience = self.ear.audience();
+    async fn update_subscriptions(&mut self) -> bool {
+        let subscribers = self.push_sink.subscribers();
         let mut wanted = BTreeMap::new();
-        for key in audience.elections() {
+        for key in subscribers.elections() {
             match self.channels.keys.broadcast_channel(&key) {
                 Ok(channel) => drop(wanted.insert(channel, key)),
-                Err(why) => audience.deafened(&key, &why),
+                Err(why) => subscribers.deafened(&key, &why),
             }
         }
         let idle: Vec<String> =
@@ -139,7 +141,7 @@ impl<'a> Session<'a> {
             self.broadcasts.retain(|channel, _| !channels.contains(channel));
         }
         // Who left and came back before anybody noticed is heard already.
-        self.broadcasts.values().for_each(|key| audience.now_heard(key));
+        self.broadcasts.values().for_each(|key| subscribers.now_heard(key));
         wanted.retain(|channel, _| !self.broadcasts.contains_key(channel));
         let new: Vec<(String, ElectionKey)> = wanted.into_iter().collect();
         for chunk in new.chunks(CHANNELS_AT_ONCE) {
@@ -147,12 +149,12 @@ impl<'a> Session<'a> {
             match tokio::time::timeout(ANSWER_TIMEOUT, self.sink.subscribe(channels)).await {
                 Ok(Ok(())) => {
                     self.broadcasts.extend(chunk.iter().cloned());
-                    chunk.iter().for_each(|(_, key)| audience.now_heard(key));
+                    chunk.iter().for_each(|(_, key)| subscribers.now_heard(key));
                 }
                 // The server answers, but does not let us. Hints go on.
                 Ok(Err(error)) if error.code().is_some() => {
                     let why = self.refusal(&error);
-                    chunk.iter().for_each(|(_, key)| audience.deafened(key, &why));
+                    chunk.iter().for_each(|(_, key)| subscribers.deafened(key, &why));
                 }
                 Ok(Err(_)) | Err(_) => return false,
             }
@@ -162,7 +164,7 @@ impl<'a> Session<'a> {
 
     fn refusal(&self, error: &redis::RedisError) -> StoreError {
         let text = [error.code(), error.detail()].into_iter().flatten().collect::<Vec<_>>().join(" ");
-        Fault::refused(text).about(&self.channels.place)
+        RedisStoreError::refused(text).about(&self.channels.place)
     }
 
     /// Completes when the connection breaks.
@@ -171,13 +173,13 @@ impl<'a> Session<'a> {
             if let Some(key) = self.broadcasts.get(message.get_channel_name()) {
                 let text = std::str::from_utf8(message.get_payload_bytes()).ok();
                 if let Some(broadcast) = text.and_then(|text| envelope::open(key, text)) {
-                    self.ear.audience().tell(broadcast);
+                    self.push_sink.subscribers().tell(broadcast);
                 }
             } else if let Some((interest, hint)) = self.read(&message) {
-                self.ear.tell(interest, hint);
+                self.push_sink.tell(interest, hint);
             }
         }
-        self.ear.deafened();
+        self.push_sink.deafened();
     }
 
     /// A delay in milliseconds, or that there are messages, and the lease. Anything else is somebody else's.
@@ -198,7 +200,7 @@ impl<'a> Session<'a> {
         let pong = tokio::time::timeout(ANSWER_TIMEOUT, self.sink.ping_message::<redis::Value>("tenure")).await;
         let alive = matches!(pong, Ok(Ok(_))) && !self.channels.deployment.has_left(&self.server);
         if !alive {
-            self.ear.deafened();
+            self.push_sink.deafened();
         }
         alive
     }

@@ -27,6 +27,7 @@ pub(super) static SEND: LazyLock<Script> = script!("lua/mailbox.lua" "lua/send.l
 pub(super) static RECEIVE: LazyLock<Script> = script!("lua/mailbox.lua" "lua/receive.lua");
 pub(super) static SETTLE: LazyLock<Script> = script!("lua/mailbox.lua" "lua/settle.lua");
 pub(super) static LIST_MESSAGES: LazyLock<Script> = script!("lua/mailbox.lua" "lua/list_messages.lua");
+pub(super) static COUNT_MESSAGES: LazyLock<Script> = script!("lua/mailbox.lua" "lua/count_messages.lua");
 pub(super) static REQUEUE: LazyLock<Script> = script!("lua/mailbox.lua" "lua/requeue.lua");
 pub(super) static OPEN_JOBS: LazyLock<Script> = script!("lua/ledger.lua" "lua/open_jobs.lua");
 pub(super) static CLAIM: LazyLock<Script> = script!("lua/ledger.lua" "lua/claim.lua");

@@ -9,15 +9,15 @@ use futures_util::stream::FuturesUnordered;
 use redis::{Client, Value, cmd};
 use tokio::task::JoinHandle;
 
-use super::address::{Address, Template};
-use super::error::Fault;
-use super::link::{Dial, Node, address_of, send_all};
+use super::address::{HostPort, ServerTemplate};
+use super::connector::{RedisConnection, RedisConnector, address_of, send_all};
+use super::error::RedisStoreError;
 
 /// The sentinels that were named, each address once, and the primary they are asked for.
 pub(super) struct Sentinels {
-    nodes: Vec<Arc<Node>>,
+    nodes: Vec<Arc<RedisConnection>>,
     name: String,
-    servers: Template,
+    servers: ServerTemplate,
 }
 
 /// What the sentinels say of a primary.
@@ -39,16 +39,16 @@ pub(super) const WHILE_CAMPAIGNING: Duration = Duration::from_secs(1);
 const LIMIT: Duration = Duration::from_secs(4);
 
 impl Sentinels {
-    pub(super) fn new(sentinels: Vec<Client>, name: String, servers: Template) -> Self {
+    pub(super) fn new(sentinels: Vec<Client>, name: String, servers: ServerTemplate) -> Self {
         // One that is listed twice is asked once.
         let by_address: BTreeMap<Arc<str>, Client> =
             sentinels.into_iter().map(|client| (address_of(&client), client)).collect();
-        let node = |client: Client| Arc::new(Node::new(Dial::Fixed(Arc::new(client))));
+        let node = |client: Client| Arc::new(RedisConnection::new(RedisConnector::Fixed(Arc::new(client))));
         Self { nodes: by_address.into_values().map(node).collect(), name, servers }
     }
 
     /// The primary that more than half of them name, or else most of those who answer soon, or else the first who answers.
-    pub(super) async fn primary(&self) -> Result<Client, Fault> {
+    pub(super) async fn primary(&self) -> Result<Client, RedisStoreError> {
         let has_won = |poll: &Poll| poll.favourite().is_some_and(|(_, votes)| votes >= poll.majority());
         let mut answers = self.ask();
         let mut poll = Poll::of(self.nodes.len());
@@ -74,18 +74,18 @@ impl Sentinels {
         (poll.opinion_of(address), poll.namesakes)
     }
 
-    fn why_none(&self, poll: &Poll) -> Fault {
+    fn why_none(&self, poll: &Poll) -> RedisStoreError {
         let (count, name) = (self.nodes.len(), &self.name);
         let denied = poll.faults.iter().find(|fault| fault.is_denied());
         match (denied, poll.faults.first()) {
-            (Some(fault), _) => Fault::Unwelcome(format!(
+            (Some(fault), _) => RedisStoreError::Unwelcome(format!(
                 "the sentinels do not let us; check sentinel_user and sentinel_password in the address (those before the \
                  hosts are for the servers): {fault}"
             )),
-            (None, Some(fault)) if poll.votes.is_empty() => Fault::NoPrimary(format!(
+            (None, Some(fault)) if poll.votes.is_empty() => RedisStoreError::NoPrimary(format!(
                 "none of the {count} sentinels can be asked for the primary; check their addresses. One of them: {fault}"
             )),
-            (None, _) => Fault::NoPrimary(format!(
+            (None, _) => RedisStoreError::NoPrimary(format!(
                 "none of the {count} sentinels knows a primary called {name:?}; check the name, which follows the \
                  sentinels in the address (SENTINEL MASTERS tells it)"
             )),
@@ -94,10 +94,10 @@ impl Sentinels {
 
     /// What each of them says, as it comes. Nobody has to wait for the slowest: its answer is taken in by itself, so that the
     /// connection stays of use.
-    fn ask(&self) -> Answers {
-        let ask = |node: &Arc<Node>| {
+    fn ask(&self) -> SentinelAnswers {
+        let ask = |node: &Arc<RedisConnection>| {
             let (node, name) = (Arc::clone(node), self.name.clone());
-            let silent = |_| Err(Fault::NoPrimary(format!("no answer within {LIMIT:?}")));
+            let silent = |_| Err(RedisStoreError::NoPrimary(format!("no answer within {LIMIT:?}")));
             tokio::spawn(
                 async move { tokio::time::timeout(LIMIT, named_by(&node, &name)).await.unwrap_or_else(silent) },
             )
@@ -107,23 +107,23 @@ impl Sentinels {
 }
 
 /// What they say, as it comes.
-type Answers = FuturesUnordered<JoinHandle<Result<Vote, Fault>>>;
+type SentinelAnswers = FuturesUnordered<JoinHandle<Result<Vote, RedisStoreError>>>;
 
 /// What one sentinel says.
 struct Vote {
     /// Which sentinel it is, whatever the name by which it was asked.
     sentinel: String,
-    primary: Option<Address>,
+    primary: Option<HostPort>,
 }
 
 /// The votes so far. Each sentinel has one, however often and under whichever names it was listed.
 struct Poll {
     /// From how many there may still be votes, in all.
     sentinels: usize,
-    votes: BTreeMap<String, Option<Address>>,
+    votes: BTreeMap<String, Option<HostPort>>,
     /// Those that turned out to be one that had voted.
     namesakes: usize,
-    faults: Vec<Fault>,
+    faults: Vec<RedisStoreError>,
 }
 
 impl Poll {
@@ -133,20 +133,25 @@ impl Poll {
 
     /// Takes answers until there are enough, for this long at most. A majority of those that may still be different ones is
     /// one of those that are.
-    async fn take_until(&mut self, is_enough: impl Fn(&Self) -> bool, answers: &mut Answers, patience: Duration) {
+    async fn take_until(
+        &mut self,
+        is_enough: impl Fn(&Self) -> bool,
+        answers: &mut SentinelAnswers,
+        patience: Duration,
+    ) {
         let take = async {
             while !is_enough(self)
                 && let Some(answer) = answers.next().await
             {
-                self.count(answer.unwrap_or_else(|_| Err(Fault::NoPrimary("it does not answer".to_owned()))));
+                self.count(answer.unwrap_or_else(|_| Err(RedisStoreError::NoPrimary("it does not answer".to_owned()))));
             }
         };
         if tokio::time::timeout(patience, take).await.is_err() && self.votes.is_empty() && self.faults.is_empty() {
-            self.faults.push(Fault::NoPrimary(format!("no answer within {patience:?}")));
+            self.faults.push(RedisStoreError::NoPrimary(format!("no answer within {patience:?}")));
         }
     }
 
-    fn count(&mut self, answer: Result<Vote, Fault>) {
+    fn count(&mut self, answer: Result<Vote, RedisStoreError>) {
         match answer {
             Ok(Vote { sentinel, primary }) => {
                 if self.votes.insert(sentinel, primary).is_some() {
@@ -163,11 +168,11 @@ impl Poll {
         self.sentinels / 2 + 1
     }
 
-    fn votes_for(&self, is_meant: impl Fn(&Address) -> bool) -> usize {
+    fn votes_for(&self, is_meant: impl Fn(&HostPort) -> bool) -> usize {
         self.votes.values().flatten().filter(|address| is_meant(address)).count()
     }
 
-    fn favourite(&self) -> Option<(&Address, usize)> {
+    fn favourite(&self) -> Option<(&HostPort, usize)> {
         let counted = self.votes.values().flatten().map(|address| (address, self.votes_for(|other| other == address)));
         counted.max_by_key(|(_, votes)| *votes)
     }
@@ -183,7 +188,7 @@ impl Poll {
     }
 }
 
-async fn named_by(sentinel: &Node, name: &str) -> Result<Vote, Fault> {
+async fn named_by(sentinel: &RedisConnection, name: &str) -> Result<Vote, RedisStoreError> {
     let link = sentinel.link().await?;
     let questions = [&["MYID"][..], &["GET-MASTER-ADDR-BY-NAME", name]].map(|words| {
         let mut question = cmd("SENTINEL");
@@ -192,7 +197,7 @@ async fn named_by(sentinel: &Node, name: &str) -> Result<Vote, Fault> {
     });
     let mut answers = send_all(sentinel, &link, questions.to_vec()).await?;
     let primary = match answers.pop() {
-        Some(Value::ServerError(error)) => return Err(Fault::server(&error)),
+        Some(Value::ServerError(error)) => return Err(RedisStoreError::server(&error)),
         Some(answer) => parse(&answer),
         None => None,
     };
@@ -204,9 +209,9 @@ async fn named_by(sentinel: &Node, name: &str) -> Result<Vote, Fault> {
     Ok(Vote { sentinel, primary })
 }
 
-fn parse(answer: &Value) -> Option<Address> {
+fn parse(answer: &Value) -> Option<HostPort> {
     let Value::Array(parts) = answer else { return None };
     let [host, port] = parts.as_slice() else { return None };
     let text = |value: &Value| redis::from_redis_value_ref::<String>(value).ok();
-    Some(Address { host: text(host)?, port: text(port)?.parse().ok()? })
+    Some(HostPort { host: text(host)?, port: text(port)?.parse().ok()? })
 }

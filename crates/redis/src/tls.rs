@@ -20,14 +20,14 @@ pub(super) fn check(is_encrypted: bool, is_built_in: bool) -> Result<(), String>
 
 /// The certificates that an address names, in PEM.
 #[derive(Clone)]
-pub(super) struct Certificates {
+pub(super) struct CertificateBundle {
     /// Whom to believe; those whom the system believes if there is none.
     pub(super) authority: Option<Vec<u8>>,
     /// The certificate to show, and its key.
     pub(super) client: Option<(Vec<u8>, Vec<u8>)>,
 }
 
-impl Certificates {
+impl CertificateBundle {
     /// A client that encrypts.
     #[cfg(feature = "tls")]
     pub(super) fn client(&self, info: ConnectionInfo) -> RedisResult<Client> {

@@ -12,11 +12,11 @@ use rustix::fs::{AtFlags, CWD, FileType, Statx, StatxAttributes, StatxFlags, sta
 use rustix::io::Errno;
 use rustix::process::geteuid;
 
-use super::error::Fault;
+use super::error::SqliteStoreError;
 
 /// What makes a file unfit.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
-pub(super) enum Flaw {
+pub(super) enum FileFlaw {
     #[error(
         "is mounted by itself, so whoever uses the same file under another path would elect another leader; mount the \
          directory that holds it, not the file"
@@ -51,7 +51,7 @@ pub(super) struct Inode {
 
 /// What the kernel says of one file.
 #[derive(Debug, Clone, Copy)]
-pub(super) struct Seen {
+pub(super) struct FileStatus {
     pub(super) inode: Inode,
     pub(super) owner: u32,
     pub(super) size: u64,
@@ -62,7 +62,7 @@ pub(super) struct Seen {
 
 /// Whose files are as good as ours.
 #[derive(Debug, Clone, Copy)]
-pub(super) struct Trusted {
+pub(super) struct TrustedUsers {
     user: u32,
     /// Only the superuser works with files of others; whoever owns the database can do anything to it anyway.
     owner: Option<u32>,
@@ -74,21 +74,21 @@ impl Inode {
     }
 }
 
-impl Seen {
+impl FileStatus {
     /// Looks at what a path leads to. `None` when there is nothing.
-    pub(super) fn at(path: &Path) -> Result<Option<Self>, Fault> {
+    pub(super) fn at(path: &Path) -> Result<Option<Self>, SqliteStoreError> {
         Self::look(CWD, path, AtFlags::empty(), path)
     }
 
     /// The same without following a link.
-    pub(super) fn exactly_at(path: &Path) -> Result<Option<Self>, Fault> {
+    pub(super) fn exactly_at(path: &Path) -> Result<Option<Self>, SqliteStoreError> {
         Self::look(CWD, path, AtFlags::SYMLINK_NOFOLLOW, path)
     }
 
     /// Looks at what a descriptor is open on; `path` is what people call it.
-    pub(super) fn of(descriptor: impl AsFd, path: &Path) -> Result<Self, Fault> {
+    pub(super) fn of(descriptor: impl AsFd, path: &Path) -> Result<Self, SqliteStoreError> {
         let seen = Self::look(descriptor, Path::new(""), AtFlags::EMPTY_PATH, path)?;
-        seen.ok_or_else(|| Fault::io("look at", path, Errno::NOENT))
+        seen.ok_or_else(|| SqliteStoreError::io("look at", path, Errno::NOENT))
     }
 
     /// Looks at an entry of an open directory, without following a link.
@@ -97,19 +97,19 @@ impl Seen {
     }
 
     /// A file of the database.
-    pub(super) fn check_file(&self, trusted: Trusted) -> Result<(), Flaw> {
+    pub(super) fn check_file(&self, trusted: TrustedUsers) -> Result<(), FileFlaw> {
         self.check(FileType::RegularFile, "regular file", trusted, 0o600)?;
         self.check_one_name()
     }
 
     /// A directory of pipes.
-    pub(super) fn check_directory(&self, trusted: Trusted) -> Result<(), Flaw> {
+    pub(super) fn check_directory(&self, trusted: TrustedUsers) -> Result<(), FileFlaw> {
         self.check(FileType::Directory, "directory", trusted, 0o700)?;
-        if self.is_mount_root { Err(Flaw::MountRoot) } else { Ok(()) }
+        if self.is_mount_root { Err(FileFlaw::MountRoot) } else { Ok(()) }
     }
 
     /// A pipe.
-    pub(super) fn check_pipe(&self, trusted: Trusted) -> Result<(), Flaw> {
+    pub(super) fn check_pipe(&self, trusted: TrustedUsers) -> Result<(), FileFlaw> {
         self.check(FileType::Fifo, "named pipe", trusted, 0o600)?;
         self.check_one_name()
     }
@@ -128,28 +128,28 @@ impl Seen {
         self.mode & 0o7777
     }
 
-    fn check(&self, kind: FileType, called: &'static str, trusted: Trusted, wanted: u32) -> Result<(), Flaw> {
+    fn check(&self, kind: FileType, called: &'static str, trusted: TrustedUsers, wanted: u32) -> Result<(), FileFlaw> {
         if FileType::from_raw_mode(self.mode) != kind {
-            return Err(Flaw::NotA(called));
+            return Err(FileFlaw::NotA(called));
         }
         if !trusted.includes(self.owner) {
-            return Err(Flaw::Foreign(self.owner));
+            return Err(FileFlaw::Foreign(self.owner));
         }
         if self.mode & 0o022 != 0 {
-            return Err(Flaw::Writable { found: self.mode(), wanted });
+            return Err(FileFlaw::Writable { found: self.mode(), wanted });
         }
         Ok(())
     }
 
-    fn check_one_name(&self) -> Result<(), Flaw> {
+    fn check_one_name(&self) -> Result<(), FileFlaw> {
         match (self.is_mount_root, self.links) {
-            (true, _) => Err(Flaw::MountRoot),
+            (true, _) => Err(FileFlaw::MountRoot),
             (false, 0 | 1) => Ok(()),
-            (false, _) => Err(Flaw::Linked),
+            (false, _) => Err(FileFlaw::Linked),
         }
     }
 
-    fn look(directory: impl AsFd, path: &Path, flags: AtFlags, shown: &Path) -> Result<Option<Self>, Fault> {
+    fn look(directory: impl AsFd, path: &Path, flags: AtFlags, shown: &Path) -> Result<Option<Self>, SqliteStoreError> {
         match statx(directory, path, flags, StatxFlags::BASIC_STATS) {
             Ok(stat) => Ok(Some(Self {
                 inode: Inode { device: (stat.stx_dev_major, stat.stx_dev_minor), number: stat.stx_ino },
@@ -160,12 +160,12 @@ impl Seen {
                 is_mount_root: is_mount_root(&stat, shown),
             })),
             Err(Errno::NOENT | Errno::NOTDIR) => Ok(None),
-            Err(error) => Err(Fault::io("look at", shown, error)),
+            Err(error) => Err(SqliteStoreError::io("look at", shown, error)),
         }
     }
 }
 
-impl Trusted {
+impl TrustedUsers {
     /// With the files of a database of this owner.
     pub(super) fn with_database_of(owner: u32) -> Self {
         let user = geteuid().as_raw();
@@ -228,9 +228,9 @@ mod tests {
 
     #[test]
     fn the_superuser_and_oneself_are_trusted() {
-        let ordinary = Trusted { user: 7, owner: None };
+        let ordinary = TrustedUsers { user: 7, owner: None };
         assert!(ordinary.includes(7) && ordinary.includes(0) && !ordinary.includes(8));
-        let superuser = Trusted { user: 0, owner: Some(8) };
+        let superuser = TrustedUsers { user: 0, owner: Some(8) };
         assert!(superuser.includes(0) && superuser.includes(8) && !superuser.includes(7));
     }
 }

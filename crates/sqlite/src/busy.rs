@@ -12,13 +12,13 @@ const LONGEST_WAIT: Duration = Duration::from_millis(2);
 /// Waits for short times of random length: SQLite's own handler backs off to 100 ms, and so one process can keep
 /// another out for seconds; and two that wait equally long collide again and again.
 #[derive(Debug)]
-pub(super) struct Patience {
+pub(super) struct BusyWait {
     random: u64,
     since: Instant,
 }
 
 thread_local! {
-    static OF_THIS_THREAD: RefCell<Patience> = RefCell::new(Patience::new());
+    static OF_THIS_THREAD: RefCell<BusyWait> = RefCell::new(BusyWait::new());
 }
 
 /// For SQLite to call before the attempt after `failed` ones: a thread waits for one lock at a time.
@@ -26,7 +26,7 @@ pub(super) fn wait_for_lock(failed: i32) -> bool {
     OF_THIS_THREAD.with_borrow_mut(|patience| patience.wait(u32::try_from(failed).unwrap_or(u32::MAX)))
 }
 
-impl Patience {
+impl BusyWait {
     pub(super) fn new() -> Self {
         let seed = getrandom::u64().unwrap_or_else(|_| u64::from(std::process::id()));
         Self { random: seed | 1, since: Instant::now() }

@@ -7,7 +7,7 @@ use rustix::fs::statfs;
 use rustix::io::Errno;
 use tenure_store::{StoreError, StoreErrorKind};
 
-use super::error::Fault;
+use super::error::SqliteStoreError;
 
 /// The path in what follows the colon of `sqlite:PATH`. Also understood: `sqlite://PATH` and `sqlite:///ABSOLUTE`.
 ///
@@ -61,13 +61,14 @@ pub(super) struct Location {
 
 impl Location {
     /// Finds the place of a file that may not exist yet.
-    pub(super) fn find(path: &Path) -> Result<Self, Fault> {
-        let path = std::path::absolute(path).map_err(|error| Fault::io("find", path, error))?;
+    pub(super) fn find(path: &Path) -> Result<Self, SqliteStoreError> {
+        let path = std::path::absolute(path).map_err(|error| SqliteStoreError::io("find", path, error))?;
         let mut real = path.clone();
         for _ in 0..LINKS_MAX {
             let directory = real.parent().unwrap_or(Path::new("/"));
-            let directory =
-                directory.canonicalize().map_err(|error| Fault::io("use the directory", directory, error))?;
+            let directory = directory
+                .canonicalize()
+                .map_err(|error| SqliteStoreError::io("use the directory", directory, error))?;
             real = match real.canonicalize() {
                 Ok(real) => return Ok(Self { path, real }),
                 Err(_) => directory.join(real.file_name().unwrap_or_default()),
@@ -78,7 +79,7 @@ impl Location {
                 Err(_) => return Ok(Self { path, real }),
             }
         }
-        Err(Fault::io("follow the links of", &path, Errno::LOOP))
+        Err(SqliteStoreError::io("follow the links of", &path, Errno::LOOP))
     }
 
     pub(super) fn log(&self) -> PathBuf {
@@ -95,10 +96,10 @@ impl Location {
     }
 
     /// Refuses file systems that other machines may be looking at: their clocks and their processes are not ours.
-    pub(super) fn check_file_system(&self) -> Result<(), Fault> {
+    pub(super) fn check_file_system(&self) -> Result<(), SqliteStoreError> {
         let kind = self.file_system()?;
         match SHARED_FILE_SYSTEMS.iter().find(|(magic, _)| *magic == kind) {
-            Some((_, name)) => Err(Fault::Shared(name)),
+            Some((_, name)) => Err(SqliteStoreError::Shared(name)),
             None => Ok(()),
         }
     }
@@ -108,9 +109,10 @@ impl Location {
         self.file_system().is_ok_and(|kind| IN_MEMORY.contains(&kind))
     }
 
-    fn file_system(&self) -> Result<u32, Fault> {
+    fn file_system(&self) -> Result<u32, SqliteStoreError> {
         let place = if self.real.exists() { &self.real } else { self.real.parent().unwrap_or(&self.real) };
-        let kind = statfs(place).map_err(|error| Fault::io("look at the file system of", place, error))?.f_type;
+        let kind =
+            statfs(place).map_err(|error| SqliteStoreError::io("look at the file system of", place, error))?.f_type;
         // The kernel keeps these numbers in 32 bits, whatever type a libc gives them.
         #[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "only the low 32 bits are used")]
         let kind = kind as u32;

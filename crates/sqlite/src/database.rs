@@ -9,21 +9,21 @@ use rusqlite::config::DbConfig;
 use rusqlite::{Connection, OpenFlags, OptionalExtension, Transaction, TransactionBehavior, ffi};
 use tenure_core::Nonce;
 
-use super::busy::{self, Patience};
+use super::busy::{self, BusyWait};
 use super::config::Location;
-use super::error::Fault;
-use super::identity::{Identity, Pins, check_link};
+use super::creation;
+use super::error::SqliteStoreError;
+use super::identity::{FileIdentity, Pins, check_link};
 use super::lease_clock::LeaseClock;
-use super::making;
-use super::registry::Registry;
+use super::lost_files::LostFiles;
+use super::peer_registry::PeerRegistry;
 use super::schema;
-use super::vigil::Vigil;
 
 #[derive(Debug)]
 pub(super) struct Database {
     connection: Connection,
     location: Location,
-    identity: Identity,
+    identity: FileIdentity,
     pins: Arc<Pins>,
     boot_id: String,
     rows: RefCell<HashMap<Nonce, i64>>,
@@ -52,15 +52,22 @@ const STATEMENTS_KEPT: usize = 64;
 
 impl Database {
     /// Opens the file, unless somebody may still lead by another one that was there before.
-    pub(super) fn open(path: &Path, clock: &LeaseClock, vigil: &mut Vigil, absence: Absence) -> Result<Self, Fault> {
+    pub(super) fn open(
+        path: &Path,
+        clock: &LeaseClock,
+        lost_files: &mut LostFiles,
+        absence: Absence,
+    ) -> Result<Self, SqliteStoreError> {
         if absence == Absence::Refused && !path.exists() {
-            return Err(Fault::Missing);
+            return Err(SqliteStoreError::Missing);
         }
-        let mut patience = Patience::new();
+        let mut patience = BusyWait::new();
         let mut failed = 0;
         loop {
-            match Self::attempt(path, clock, vigil, absence) {
-                Err(fault) if failed < OPEN_ATTEMPTS && (fault.is_busy() || matches!(fault, Fault::Replaced)) => {
+            match Self::attempt(path, clock, lost_files, absence) {
+                Err(fault)
+                    if failed < OPEN_ATTEMPTS && (fault.is_busy() || matches!(fault, SqliteStoreError::Replaced)) =>
+                {
                     patience.wait(failed);
                     failed += 1;
                 }
@@ -73,17 +80,17 @@ impl Database {
     pub(super) fn open_patiently(
         path: &Path,
         clock: &LeaseClock,
-        vigil: &mut Vigil,
+        lost_files: &mut LostFiles,
         absence: Absence,
-    ) -> Result<Self, Fault> {
-        let mut patience = Patience::new();
+    ) -> Result<Self, SqliteStoreError> {
+        let mut patience = BusyWait::new();
         for failed in 0..OPEN_ATTEMPTS {
-            match Self::open(path, clock, vigil, absence) {
-                Err(Fault::Awaited { .. }) => patience.wait(failed),
+            match Self::open(path, clock, lost_files, absence) {
+                Err(SqliteStoreError::Awaited { .. }) => patience.wait(failed),
                 result => return result,
             };
         }
-        Self::open(path, clock, vigil, absence)
+        Self::open(path, clock, lost_files, absence)
     }
 
     pub(super) fn location(&self) -> &Location {
@@ -96,21 +103,24 @@ impl Database {
     }
 
     /// Where those who use these files show that they live.
-    pub(super) fn registry(&self) -> Registry {
-        Registry::of(&self.location).with(self.identity, Arc::clone(&self.pins))
+    pub(super) fn registry(&self) -> PeerRegistry {
+        PeerRegistry::of(&self.location).with(self.identity, Arc::clone(&self.pins))
     }
 
-    pub(super) fn identity(&self) -> Identity {
+    pub(super) fn identity(&self) -> FileIdentity {
         self.identity
     }
 
     /// Whether the files at the path are the ones that are open, and may be used.
-    pub(super) fn check_identity(&self) -> Result<(), Fault> {
-        if Identity::of(&self.location)? == self.identity { Ok(()) } else { Err(Fault::Replaced) }
+    pub(super) fn check_identity(&self) -> Result<(), SqliteStoreError> {
+        if FileIdentity::of(&self.location)? == self.identity { Ok(()) } else { Err(SqliteStoreError::Replaced) }
     }
 
     /// Several reads of one state of the file.
-    pub(super) fn read<T>(&self, act: impl FnOnce(&Connection) -> Result<T, Fault>) -> Result<T, Fault> {
+    pub(super) fn read<T>(
+        &self,
+        act: impl FnOnce(&Connection) -> Result<T, SqliteStoreError>,
+    ) -> Result<T, SqliteStoreError> {
         self.transact(TransactionBehavior::Deferred, act)
     }
 
@@ -118,8 +128,8 @@ impl Database {
     pub(super) fn write<T>(
         &self,
         durability: Durability,
-        act: impl FnOnce(&Connection) -> Result<T, Fault>,
-    ) -> Result<T, Fault> {
+        act: impl FnOnce(&Connection) -> Result<T, SqliteStoreError>,
+    ) -> Result<T, SqliteStoreError> {
         // The lock comes first: a transaction that reads before it locks fails, without waiting, when somebody else
         // wrote in between.
         match durability {
@@ -139,31 +149,39 @@ impl Database {
         let _ = self.connection.set_db_config(DbConfig::SQLITE_DBCONFIG_NO_CKPT_ON_CLOSE, true);
     }
 
-    fn attempt(path: &Path, clock: &LeaseClock, vigil: &mut Vigil, absence: Absence) -> Result<Self, Fault> {
+    fn attempt(
+        path: &Path,
+        clock: &LeaseClock,
+        lost_files: &mut LostFiles,
+        absence: Absence,
+    ) -> Result<Self, SqliteStoreError> {
         let location = Location::find(path)?;
         check_link(&location)?;
         location.check_file_system()?;
-        making::prepare(&location, vigil, clock.now(), absence)?;
+        creation::prepare(&location, lost_files, clock.now(), absence)?;
         let flags =
             OpenFlags::SQLITE_OPEN_READ_WRITE | OpenFlags::SQLITE_OPEN_NOFOLLOW | OpenFlags::SQLITE_OPEN_NO_MUTEX;
         let connection = Connection::open_with_flags(&location.real, flags)?;
         configure(&connection)?;
         if connection.is_readonly("main")? {
-            return Err(Fault::Sqlite(rusqlite::Error::SqliteFailure(ffi::Error::new(ffi::SQLITE_READONLY), None)));
+            return Err(SqliteStoreError::Sqlite(rusqlite::Error::SqliteFailure(
+                ffi::Error::new(ffi::SQLITE_READONLY),
+                None,
+            )));
         }
-        let registry = Registry::of(&location);
+        let registry = PeerRegistry::of(&location);
         schema::prepare(&connection)?;
         connection.execute_batch("PRAGMA synchronous = NORMAL")?;
         adopt_boot(&connection, clock, &registry)?;
         // From the first transaction on SQLite holds a lock that keeps the log in place, so what is seen now stays.
-        let identity = Identity::of(&location)?;
+        let identity = FileIdentity::of(&location)?;
         let pins = Arc::new(Pins::new(&location, &identity)?);
         let (boot_id, rows) = (clock.boot_id().to_owned(), RefCell::default());
         let database = Self { connection, location, identity, pins, boot_id, rows };
         let checked = if tenure_sys::sqlite::has_moved(&database.connection) {
-            Err(Fault::Replaced)
+            Err(SqliteStoreError::Replaced)
         } else {
-            vigil.check(&registry, clock.now(), |note| !note.is_of(&identity))
+            lost_files.check(&registry, clock.now(), |note| !note.is_of(&identity))
         };
         match checked {
             Ok(()) => Ok(database),
@@ -177,19 +195,19 @@ impl Database {
     fn transact<T>(
         &self,
         behavior: TransactionBehavior,
-        act: impl FnOnce(&Connection) -> Result<T, Fault>,
-    ) -> Result<T, Fault> {
+        act: impl FnOnce(&Connection) -> Result<T, SqliteStoreError>,
+    ) -> Result<T, SqliteStoreError> {
         let transaction = Transaction::new_unchecked(&self.connection, behavior)?;
         if boot_of_file(&transaction)?.as_deref() != Some(&self.boot_id) {
-            return Err(Fault::OtherBoot);
+            return Err(SqliteStoreError::OtherBoot);
         }
         let result = act(&transaction)?;
-        transaction.commit().map_err(Fault::Commit)?;
+        transaction.commit().map_err(SqliteStoreError::Commit)?;
         Ok(result)
     }
 }
 
-fn configure(connection: &Connection) -> Result<(), Fault> {
+fn configure(connection: &Connection) -> Result<(), SqliteStoreError> {
     connection.busy_handler(Some(busy::wait_for_lock))?;
     connection.set_prepared_statement_cache_capacity(STATEMENTS_KEPT);
     for (option, on) in [
@@ -207,7 +225,7 @@ fn configure(connection: &Connection) -> Result<(), Fault> {
 }
 
 /// After a reboot every lease in the file is over.
-fn adopt_boot(connection: &Connection, clock: &LeaseClock, registry: &Registry) -> Result<(), Fault> {
+fn adopt_boot(connection: &Connection, clock: &LeaseClock, registry: &PeerRegistry) -> Result<(), SqliteStoreError> {
     if boot_of_file(connection)?.as_deref() == Some(clock.boot_id()) {
         return Ok(());
     }
@@ -215,15 +233,15 @@ fn adopt_boot(connection: &Connection, clock: &LeaseClock, registry: &Registry) 
     match boot_of_file(&transaction)? {
         Some(boot_id) if boot_id == clock.boot_id() => return Ok(()),
         // Whoever lives on this kernel lives in this boot, whatever its container says.
-        Some(_) if registry.has_living() => return Err(Fault::OtherBoot),
+        Some(_) if registry.has_living() => return Err(SqliteStoreError::OtherBoot),
         Some(_) | None => {}
     }
     transaction.execute_batch(include_str!("sql/new_boot.sql"))?;
     transaction.execute(include_str!("sql/boot_put.sql"), [clock.boot_id()])?;
-    transaction.commit().map_err(Fault::Commit)
+    transaction.commit().map_err(SqliteStoreError::Commit)
 }
 
-fn boot_of_file(connection: &Connection) -> Result<Option<String>, Fault> {
+fn boot_of_file(connection: &Connection) -> Result<Option<String>, SqliteStoreError> {
     let mut statement = connection.prepare_cached(include_str!("sql/boot_of_file.sql"))?;
     Ok(statement.query_row((), |row| row.get(0)).optional()?)
 }

@@ -8,11 +8,11 @@ use rusqlite::ffi;
 use rusqlite::{Error as SqliteError, ErrorCode};
 use tenure_store::{StoreError, StoreErrorKind};
 
-use super::access::Flaw;
+use super::access::FileFlaw;
 
 /// One fault of this backend. The path is added when it leaves the backend.
 #[derive(Debug, thiserror::Error)]
-pub(super) enum Fault {
+pub(super) enum SqliteStoreError {
     /// SQLite said no, and the transaction was rolled back.
     #[error("{}", advice(.0))]
     Sqlite(#[source] SqliteError),
@@ -38,7 +38,7 @@ pub(super) enum Fault {
     #[error("there is no such file, and none was made: nobody ever was a candidate there, or the path is wrong")]
     Missing,
     #[error("{} {flaw}", path.display())]
-    Unfit { path: PathBuf, flaw: Flaw },
+    Unfit { path: PathBuf, flaw: FileFlaw },
     #[error("write-ahead logging is not possible there (the journal mode stayed {0:?}); put the file on a local disk")]
     NotWal(String),
     #[error(
@@ -55,12 +55,12 @@ pub(super) enum Fault {
     BetweenTimeNamespaces,
 }
 
-impl Fault {
+impl SqliteStoreError {
     pub(super) fn io(doing: &'static str, path: &Path, source: impl Into<io::Error>) -> Self {
         Self::Io { doing, path: path.to_owned(), source: source.into() }
     }
 
-    pub(super) fn unfit(path: &Path, flaw: Flaw) -> Self {
+    pub(super) fn unfit(path: &Path, flaw: FileFlaw) -> Self {
         Self::Unfit { path: path.to_owned(), flaw }
     }
 
@@ -104,21 +104,21 @@ impl Fault {
             Self::Newer { .. } => StoreErrorKind::Schema,
             Self::Replaced => StoreErrorKind::Replaced,
             Self::Awaited { .. } => StoreErrorKind::Unavailable,
-            Self::Unfit { flaw: Flaw::Foreign(_) | Flaw::Writable { .. } | Flaw::NotA(_), .. } => {
+            Self::Unfit { flaw: FileFlaw::Foreign(_) | FileFlaw::Writable { .. } | FileFlaw::NotA(_), .. } => {
                 StoreErrorKind::Denied
             }
-            Self::Unfit { flaw: Flaw::MountRoot | Flaw::Linked | Flaw::LeftBehind(_), .. }
-            | Self::Missing
+            Self::Unfit { flaw: FileFlaw::MountRoot | FileFlaw::Linked | FileFlaw::LeftBehind(_), .. }
             | Self::Foreign
             | Self::NotWal(_)
             | Self::Shared(_)
             | Self::OtherBoot
             | Self::BetweenTimeNamespaces => StoreErrorKind::Configuration,
+            Self::Missing => StoreErrorKind::Missing,
         }
     }
 }
 
-impl From<SqliteError> for Fault {
+impl From<SqliteError> for SqliteStoreError {
     fn from(error: SqliteError) -> Self {
         if matches!(&error, SqliteError::SqliteFailure(told, _) if told.extended_code == ffi::SQLITE_READONLY_DBMOVED) {
             return Self::Replaced;
@@ -152,7 +152,7 @@ fn kind_of_io(kind: io::ErrorKind) -> StoreErrorKind {
         io::ErrorKind::PermissionDenied => StoreErrorKind::Denied,
         io::ErrorKind::ReadOnlyFilesystem => StoreErrorKind::ReadOnly,
         io::ErrorKind::StorageFull | io::ErrorKind::QuotaExceeded => StoreErrorKind::Full,
-        io::ErrorKind::NotFound | io::ErrorKind::NotADirectory => StoreErrorKind::Configuration,
+        io::ErrorKind::NotFound | io::ErrorKind::NotADirectory => StoreErrorKind::Missing,
         io::ErrorKind::WouldBlock => StoreErrorKind::Unavailable,
         _ => StoreErrorKind::Other,
     }

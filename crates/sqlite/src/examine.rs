@@ -9,11 +9,11 @@ use std::time::{Duration, Instant};
 use rustix::fs::statvfs;
 use tenure_store::{Finding, StoreError};
 
-use super::access::Seen;
+use super::access::FileStatus;
 use super::database::{Database, Durability};
-use super::error::Fault;
+use super::db_thread::DbThread;
+use super::error::SqliteStoreError;
 use super::schema::VERSION;
-use super::worker::Worker;
 
 /// A grant waits for this. Disks that take longer make elections slow, but not wrong.
 const SLOW_WRITE: Duration = Duration::from_millis(100);
@@ -22,7 +22,7 @@ const PROBE_BYTES: usize = 64 << 10;
 /// Room for the log of some thousand renewals.
 const SPACE_MIN: u64 = 64 << 20;
 
-impl Worker {
+impl DbThread {
     /// Reads, writes, and looks at what is around the file.
     pub(super) fn examine(&mut self) -> Vec<Finding> {
         let path = self.path().to_owned();
@@ -52,16 +52,16 @@ impl Worker {
 }
 
 /// What others may do to the file and around it.
-fn rights(database: &Database) -> Result<Finding, Fault> {
+fn rights(database: &Database) -> Result<Finding, SqliteStoreError> {
     let location = database.location();
     let directory = location.real.parent().unwrap_or(&location.real);
-    let (file, around) = (Seen::at(&location.path)?, Seen::at(directory)?);
-    if let Some(file) = file.filter(Seen::is_readable_by_others) {
+    let (file, around) = (FileStatus::at(&location.path)?, FileStatus::at(directory)?);
+    if let Some(file) = file.filter(FileStatus::is_readable_by_others) {
         let detail =
             format!("other users may read the file (mode {:04o}) and take its leases; chmod 0600 it", file.mode());
         return Ok(Finding::warning("rights", detail));
     }
-    match around.filter(Seen::is_open_to_others) {
+    match around.filter(FileStatus::is_open_to_others) {
         Some(around) => {
             let detail = format!(
                 "other users may delete the file, because they may write to {} (mode {:04o}); use a directory of mode \
@@ -95,7 +95,7 @@ fn writable(database: &Database) -> Finding {
 }
 
 /// Writes a file of its own beside the database: the log has room from earlier, even on a disk that is full.
-fn time_write(database: &Path) -> Result<Duration, Fault> {
+fn time_write(database: &Path) -> Result<Duration, SqliteStoreError> {
     let random = getrandom::u64().unwrap_or_default();
     let mut path = database.as_os_str().to_owned();
     path.push(format!("-probe-{random:016x}"));
@@ -107,13 +107,13 @@ fn time_write(database: &Path) -> Result<Duration, Fault> {
         probe.sync_all()?;
         Ok(before.elapsed())
     };
-    let took = write().map_err(|error: io::Error| Fault::io("write", path, error));
+    let took = write().map_err(|error: io::Error| SqliteStoreError::io("write", path, error));
     let _ = fs::remove_file(path);
     took
 }
 
 /// Writes a page without changing what it says.
-fn touch(connection: &rusqlite::Connection) -> Result<(), Fault> {
+fn touch(connection: &rusqlite::Connection) -> Result<(), SqliteStoreError> {
     connection.execute(include_str!("sql/boot_touch.sql"), ())?;
     Ok(())
 }

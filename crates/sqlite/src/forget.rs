@@ -6,23 +6,23 @@ use rusqlite::{OptionalExtension, params};
 use tenure_core::record::{Forgetting, Record, Use};
 use tenure_store::{ElectionKey, StoreError};
 
-use super::desk::{Answer, Desk};
-use super::error::Fault;
+use super::db_thread::DbThread;
+use super::error::SqliteStoreError;
 use super::history;
-use super::line::Need;
+use super::stand_by_rows::Need;
+use super::transaction::{ElectionResult, Transaction};
 use super::value::from_u64;
-use super::worker::Worker;
 
-impl Worker {
+impl DbThread {
     /// It waits for the disk: a power failure must not take back how high the terms were and keep the rest forgotten.
     pub(super) fn forget(&mut self, key: &ElectionKey, idle_for: Duration) -> Result<Forgetting, StoreError> {
-        let forget = |desk: &mut Desk<'_>| desk.forget(key, idle_for)?;
-        self.on_file(|worker, database| worker.write_durably(database, forget))
+        let forget = |transaction: &mut Transaction<'_>| transaction.forget(key, idle_for)?;
+        self.on_file(|db_thread, database| db_thread.write_durably(database, forget))
     }
 }
 
-impl Desk<'_> {
-    fn forget(&mut self, key: &ElectionKey, idle_for: Duration) -> Answer<Forgetting> {
+impl Transaction<'_> {
+    fn forget(&mut self, key: &ElectionKey, idle_for: Duration) -> ElectionResult<Forgetting> {
         let names = [key.namespace.as_str(), key.name.as_str()];
         let found = match self.find(key, Need::Everybody)? {
             Ok(Some(found)) => found,
@@ -52,7 +52,10 @@ impl Desk<'_> {
 }
 
 /// The highest term that was ever forgotten in the namespace of this election.
-pub(super) fn highest_forgotten(connection: &rusqlite::Connection, key: &ElectionKey) -> Result<Option<i64>, Fault> {
+pub(super) fn highest_forgotten(
+    connection: &rusqlite::Connection,
+    key: &ElectionKey,
+) -> Result<Option<i64>, SqliteStoreError> {
     let mut statement = connection.prepare_cached(include_str!("sql/forgotten_find.sql"))?;
     Ok(statement.query_row([key.namespace.as_str()], |row| row.get(0)).optional()?)
 }

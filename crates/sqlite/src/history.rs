@@ -3,14 +3,14 @@
 use rusqlite::{Connection, params};
 use tenure_store::{ElectionKey, Transition};
 
-use super::error::Fault;
+use super::error::SqliteStoreError;
 use super::value::{from_u64, to_candidate, to_change, to_term, to_u64};
 
 /// How many lines are kept of each election.
 const KEPT: i64 = 1_000;
 
 /// Adds to the history of an election and forgets its oldest lines.
-pub(super) fn add(connection: &Connection, election: i64, transitions: &[Transition]) -> Result<(), Fault> {
+pub(super) fn add(connection: &Connection, election: i64, transitions: &[Transition]) -> Result<(), SqliteStoreError> {
     if transitions.is_empty() {
         return Ok(());
     }
@@ -33,7 +33,11 @@ pub(super) fn add(connection: &Connection, election: i64, transitions: &[Transit
 }
 
 /// The newest lines, newest first.
-pub(super) fn latest(connection: &Connection, key: &ElectionKey, limit: usize) -> Result<Vec<Transition>, Fault> {
+pub(super) fn latest(
+    connection: &Connection,
+    key: &ElectionKey,
+    limit: usize,
+) -> Result<Vec<Transition>, SqliteStoreError> {
     let limit = i64::try_from(limit).unwrap_or(i64::MAX);
     let mut statement = connection.prepare_cached(include_str!("sql/history_latest.sql"))?;
     let rows = statement.query_and_then(params![key.namespace.as_str(), key.name.as_str(), limit], |row| {

@@ -5,60 +5,61 @@ use std::path::Path;
 
 use rustix::fs::{Mode, OFlags, open};
 
-use super::access::{Flaw, Inode, Seen, Trusted};
+use super::access::{FileFlaw, FileStatus, Inode, TrustedUsers};
 use super::config::Location;
-use super::error::Fault;
+use super::error::SqliteStoreError;
 
 /// The inodes of the database and of the two files without which it is another database.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) struct Identity {
+pub(super) struct FileIdentity {
     pub(super) database: Inode,
     pub(super) log: Inode,
     pub(super) index: Inode,
 }
 
-impl Identity {
+impl FileIdentity {
     /// # Errors
     /// When one of them is missing or was emptied, has several names, or belongs to somebody else.
-    pub(super) fn of(location: &Location) -> Result<Self, Fault> {
-        let database = look_at_database(location)?.filter(|seen| seen.size > 0).ok_or(Fault::Replaced)?;
-        let [log, index] = look_beside(location, database.owner)?.map(|inode| inode.ok_or(Fault::Replaced));
+    pub(super) fn of(location: &Location) -> Result<Self, SqliteStoreError> {
+        let database = look_at_database(location)?.filter(|seen| seen.size > 0).ok_or(SqliteStoreError::Replaced)?;
+        let [log, index] = look_beside(location, database.owner)?.map(|inode| inode.ok_or(SqliteStoreError::Replaced));
         Ok(Self { database: database.inode, log: log?, index: index? })
     }
 }
 
 /// The database alone, if it is there and may be used.
-pub(super) fn look_at_database(location: &Location) -> Result<Option<Seen>, Fault> {
-    let Some(seen) = Seen::at(&location.path)? else { return Ok(None) };
-    seen.check_file(Trusted::with_database_of(seen.owner)).map_err(|flaw| Fault::unfit(&location.path, flaw))?;
+pub(super) fn look_at_database(location: &Location) -> Result<Option<FileStatus>, SqliteStoreError> {
+    let Some(seen) = FileStatus::at(&location.path)? else { return Ok(None) };
+    seen.check_file(TrustedUsers::with_database_of(seen.owner))
+        .map_err(|flaw| SqliteStoreError::unfit(&location.path, flaw))?;
     // A file that was moved away and linked to from its old place is the same file, but whoever comes now finds its log and
     // its pipes beside the new place.
-    if Seen::exactly_at(&location.real)?.is_none_or(|real| real.inode != seen.inode) {
-        return Err(Fault::Replaced);
+    if FileStatus::exactly_at(&location.real)?.is_none_or(|real| real.inode != seen.inode) {
+        return Err(SqliteStoreError::Replaced);
     }
     Ok(Some(seen))
 }
 
 /// Refuses a link that stands where a database was: its log, which may hold its newest terms, and its pipes, by which it may
 /// still be used, would be overlooked.
-pub(super) fn check_link(location: &Location) -> Result<(), Fault> {
+pub(super) fn check_link(location: &Location) -> Result<(), SqliteStoreError> {
     if location.path == location.real {
         return Ok(());
     }
     for (by_name, real) in location.companions_by_name().into_iter().zip(location.companions()) {
-        let Some(left_behind) = Seen::exactly_at(&by_name)? else { continue };
-        if Seen::exactly_at(&real)?.is_none_or(|real| real.inode != left_behind.inode) {
-            return Err(Fault::unfit(&location.path, Flaw::LeftBehind(by_name)));
+        let Some(left_behind) = FileStatus::exactly_at(&by_name)? else { continue };
+        if FileStatus::exactly_at(&real)?.is_none_or(|real| real.inode != left_behind.inode) {
+            return Err(SqliteStoreError::unfit(&location.path, FileFlaw::LeftBehind(by_name)));
         }
     }
     Ok(())
 }
 
 /// Its log and its index, if they are there and may be used.
-pub(super) fn look_beside(location: &Location, owner: u32) -> Result<[Option<Inode>; 2], Fault> {
-    let look = |path: &Path| -> Result<Option<Inode>, Fault> {
-        let Some(seen) = Seen::exactly_at(path)? else { return Ok(None) };
-        seen.check_file(Trusted::with_database_of(owner)).map_err(|flaw| Fault::unfit(path, flaw))?;
+pub(super) fn look_beside(location: &Location, owner: u32) -> Result<[Option<Inode>; 2], SqliteStoreError> {
+    let look = |path: &Path| -> Result<Option<Inode>, SqliteStoreError> {
+        let Some(seen) = FileStatus::exactly_at(path)? else { return Ok(None) };
+        seen.check_file(TrustedUsers::with_database_of(owner)).map_err(|flaw| SqliteStoreError::unfit(path, flaw))?;
         Ok(Some(seen.inode))
     };
     Ok([look(&location.log())?, look(&location.index())?])
@@ -71,12 +72,13 @@ pub(super) struct Pins {
 }
 
 impl Pins {
-    pub(super) fn new(location: &Location, identity: &Identity) -> Result<Self, Fault> {
+    pub(super) fn new(location: &Location, identity: &FileIdentity) -> Result<Self, SqliteStoreError> {
         let pin = |path: &Path, inode: Inode| {
             // Such a descriptor reads and writes nothing, and no lock is dropped when it is closed.
             let flags = OFlags::PATH | OFlags::NOFOLLOW | OFlags::CLOEXEC;
-            let file = open(path, flags, Mode::empty()).map_err(|error| Fault::io("look at", path, error))?;
-            if Seen::of(&file, path)?.inode == inode { Ok(file) } else { Err(Fault::Replaced) }
+            let file =
+                open(path, flags, Mode::empty()).map_err(|error| SqliteStoreError::io("look at", path, error))?;
+            if FileStatus::of(&file, path)?.inode == inode { Ok(file) } else { Err(SqliteStoreError::Replaced) }
         };
         Ok(Self {
             _files: [

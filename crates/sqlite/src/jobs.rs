@@ -1,68 +1,186 @@
-//! The way to the thread that owns the connection.
+//! The ledger: jobs and their ticks, as the database thread writes them down. The rules are those of the core, applied to the
+//! rows of the job that is asked about.
 
-use std::sync::mpsc::{Receiver, SyncSender, TrySendError, sync_channel};
+use std::collections::BTreeSet;
 
-use tenure_store::{StoreError, StoreErrorKind};
-use tokio::sync::oneshot;
+use futures_util::future::BoxFuture;
+use tenure_core::JobName;
+use tenure_core::cron::Ledger;
+use tenure_store::ledger::{Claim, Claimed, Finish, JobLedger, JobOrder, JobReport, OpenJobs, Opened, RunOutcome};
+use tenure_store::{ElectionKey, Replies, StoreError};
 
-use super::worker::Worker;
+use super::SqliteStore;
+use super::db_thread::DbThread;
+use super::error::SqliteStoreError;
+use super::job_rows::{self, JobRow};
+use super::transaction::{ElectionResult, Transaction};
 
-pub(super) type Job = Box<dyn FnOnce(&mut Worker) + Send>;
-
-/// Where jobs go in. The thread ends when this is dropped.
-#[derive(Debug)]
-pub(super) struct Jobs(SyncSender<Job>);
-
-/// Far more than one driver ever has under way; it bounds what a stuck disk can pile up.
-const JOBS_MAX: usize = 1_024;
-
-impl Jobs {
-    pub(super) fn new() -> (Self, Receiver<Job>) {
-        let (sender, jobs) = sync_channel(JOBS_MAX);
-        (Self(sender), jobs)
+impl JobLedger for SqliteStore {
+    fn open<'a>(&'a self, request: &'a OpenJobs) -> BoxFuture<'a, Result<Opened, StoreError>> {
+        let request = request.clone();
+        Box::pin(async move { self.requests.run(move |db_thread| db_thread.open_jobs(&request)).await? })
     }
 
-    /// Has the thread do this and waits for it. When dropped before the thread has come to it, nothing is done.
-    pub(super) async fn run<T: Send + 'static>(
-        &self,
-        act: impl FnOnce(&mut Worker) -> T + Send + 'static,
-    ) -> Result<T, StoreError> {
-        let (reply, answer) = oneshot::channel();
-        self.send(move |worker| {
-            if !reply.is_closed() {
-                // Whoever asked may have stopped waiting meanwhile.
-                let _ = reply.send(act(worker));
-            }
-        })?;
-        let lost = |_| StoreError::unknown(StoreErrorKind::Other, "the thread of the SQLite store broke down");
-        answer.await.map_err(lost)
+    fn claim<'a>(&'a self, batch: &'a [Claim]) -> BoxFuture<'a, Replies<Claimed>> {
+        self.run_batch(batch, DbThread::claim)
     }
 
-    /// Has the thread do this some time.
-    pub(super) fn send(&self, act: impl FnOnce(&mut Worker) + Send + 'static) -> Result<(), StoreError> {
-        self.0.try_send(Box::new(act)).map_err(|error| match error {
-            TrySendError::Full(_) => StoreError::not_sent(
-                StoreErrorKind::Unavailable,
-                format!("{JOBS_MAX} requests wait for the SQLite store already; is its disk stuck?"),
-            ),
-            TrySendError::Disconnected(_) => {
-                StoreError::not_sent(StoreErrorKind::Other, "the thread of the SQLite store broke down")
+    fn finish<'a>(&'a self, batch: &'a [Finish]) -> BoxFuture<'a, Replies<bool>> {
+        self.run_batch(batch, DbThread::finish)
+    }
+
+    fn jobs<'a>(&'a self, key: &'a ElectionKey, max_runs: usize) -> BoxFuture<'a, Result<Vec<JobReport>, StoreError>> {
+        let key = key.clone();
+        Box::pin(async move { self.requests.run(move |db_thread| db_thread.report_jobs(&key, max_runs)).await? })
+    }
+
+    fn steer<'a>(
+        &'a self,
+        key: &'a ElectionKey,
+        job: &'a JobName,
+        order: JobOrder,
+    ) -> BoxFuture<'a, Result<bool, StoreError>> {
+        let (key, job) = (key.clone(), job.clone());
+        Box::pin(async move { self.requests.run(move |db_thread| db_thread.steer_job(&key, &job, order)).await? })
+    }
+
+    fn forget<'a>(&'a self, key: &'a ElectionKey, job: &'a JobName) -> BoxFuture<'a, Result<bool, StoreError>> {
+        let (key, job) = (key.clone(), job.clone());
+        Box::pin(async move { self.requests.run(move |db_thread| db_thread.forget_job(&key, &job)).await? })
+    }
+}
+
+impl DbThread {
+    /// A mark that a power failure took back would let a tick fire twice, so it waits for the disk. So does a claim.
+    fn open_jobs(&mut self, request: &OpenJobs) -> Result<Opened, StoreError> {
+        self.on_file(|db_thread, database| {
+            db_thread.write_durably(database, |transaction| transaction.open_jobs(request))
+        })
+    }
+
+    fn claim(&mut self, batch: &[Claim]) -> Replies<Claimed> {
+        if batch.is_empty() {
+            return Vec::new();
+        }
+        let answers = self.on_file(|db_thread, database| {
+            db_thread
+                .write_durably(database, |transaction| batch.iter().map(|claim| transaction.claim(claim)).collect())
+        });
+        self.replies(batch, answers)
+    }
+
+    /// Only ticks that are given back wait for the disk: whoever tells it tells it once. Of other runs that a power failure
+    /// took back it is enough that they show as interrupted.
+    fn finish(&mut self, batch: &[Finish]) -> Replies<bool> {
+        let gives_back = batch.iter().any(|finish| finish.outcome == RunOutcome::NotBegun);
+        let answers = self.on_file(|db_thread, database| {
+            let finish_all =
+                |transaction: &mut Transaction<'_>| batch.iter().map(|finish| transaction.finish(finish)).collect();
+            if gives_back {
+                db_thread.write_durably(database, finish_all)
+            } else {
+                db_thread.write(database, finish_all)
             }
+        });
+        self.replies(batch, answers)
+    }
+
+    fn report_jobs(&mut self, key: &ElectionKey, max_runs: usize) -> Result<Vec<JobReport>, StoreError> {
+        self.on_file(|_, database| {
+            database.read(|connection| {
+                let jobs = job_rows::all(connection, key)?.into_iter();
+                let jobs = jobs.map(|known| known.with_latest_runs(connection, max_runs));
+                Ok(ledger_of(jobs.collect::<Result<Vec<_>, SqliteStoreError>>()?.iter()).report(max_runs))
+            })
+        })
+    }
+
+    fn steer_job(&mut self, key: &ElectionKey, job: &JobName, order: JobOrder) -> Result<bool, StoreError> {
+        self.on_file(|db_thread, database| {
+            db_thread.write_durably(database, |transaction| {
+                let known = job_rows::find(transaction.connection(), key, job)?;
+                transaction.change(known, |ledger| ledger.steer(job, order, transaction.unix_ms()))
+            })
+        })
+    }
+
+    fn forget_job(&mut self, key: &ElectionKey, job: &JobName) -> Result<bool, StoreError> {
+        self.on_file(|db_thread, database| {
+            db_thread.write_durably(database, |transaction| {
+                let known = job_rows::find(transaction.connection(), key, job)?;
+                known.map_or(Ok(false), |known| known.delete(transaction.connection()).map(|()| true))
+            })
         })
     }
 }
 
-#[cfg(test)]
-mod tests {
-    use super::super::SqliteStore;
+impl Transaction<'_> {
+    fn open_jobs(&self, request: &OpenJobs) -> Result<Opened, SqliteStoreError> {
+        let OpenJobs { key, nonce, term, jobs } = request;
+        if !self.is_held_by(key, *nonce, *term)? {
+            return Ok(Opened::NotHolder);
+        }
+        let named: BTreeSet<&JobName> = jobs.iter().map(|open| &open.job).collect();
+        let connection = self.connection();
+        let look_closer = |known: JobRow| {
+            if named.contains(&known.job) { known.with_undone_runs(connection) } else { Ok(known) }
+        };
+        let before: Vec<JobRow> =
+            job_rows::all(connection, key)?.into_iter().map(look_closer).collect::<Result<_, SqliteStoreError>>()?;
+        let mut ledger = ledger_of(before.iter());
+        let opened = ledger.open(jobs, *term, self.unix_ms());
+        for known in &before {
+            if let Some(after) = ledger.jobs.remove(&known.job) {
+                known.save(connection, &after)?;
+            }
+        }
+        // What is left was not known before.
+        for (job, record) in &ledger.jobs {
+            job_rows::create(connection, key, job, record)?;
+        }
+        Ok(opened)
+    }
 
-    #[test]
-    fn a_job_that_panics_costs_nobody_else_anything() {
-        let place = tempfile::tempdir().unwrap();
-        let store = SqliteStore::open(place.path().join("a.db")).unwrap();
-        let runtime = tokio::runtime::Builder::new_current_thread().build().unwrap();
-        let error = runtime.block_on(store.jobs.run(|_| -> () { panic!("on purpose") })).unwrap_err();
-        assert!(error.to_string().contains("broke down"), "{error}");
-        runtime.block_on(store.jobs.run(|worker| worker.on_file(|_, _| Ok(())))).unwrap().unwrap();
+    fn claim(&self, claim: &Claim) -> ElectionResult<Claimed> {
+        of_one_election(|| {
+            if !self.is_held_by(&claim.key, claim.nonce, claim.term)? {
+                return Ok(Claimed::NotHolder);
+            }
+            let known = job_rows::find(self.connection(), &claim.key, &claim.job)?;
+            let known = known.map(|known| known.with_run(self.connection(), claim.tick)).transpose()?;
+            self.change(known, |ledger| ledger.claim(claim, self.unix_ms()))
+        })
+    }
+
+    fn finish(&self, finish: &Finish) -> ElectionResult<bool> {
+        of_one_election(|| {
+            let known = job_rows::find(self.connection(), &finish.key, &finish.job)?;
+            let known = known.map(|known| known.with_run(self.connection(), finish.tick)).transpose()?;
+            self.change(known, |ledger| ledger.finish(finish, self.unix_ms()))
+        })
+    }
+
+    /// One step on one job.
+    fn change<T>(&self, known: Option<JobRow>, act: impl FnOnce(&mut Ledger) -> T) -> Result<T, SqliteStoreError> {
+        let mut ledger = ledger_of(known.iter());
+        let reply = act(&mut ledger);
+        if let Some(known) = known
+            && let Some(after) = ledger.jobs.get(&known.job)
+        {
+            known.save(self.connection(), after)?;
+        }
+        Ok(reply)
+    }
+}
+
+fn ledger_of<'a>(jobs: impl Iterator<Item = &'a JobRow>) -> Ledger {
+    Ledger { jobs: jobs.map(|known| (known.job.clone(), known.record.clone())).collect() }
+}
+
+/// A row that makes no sense is an error of one election. It is read before anything is written.
+fn of_one_election<T>(act: impl FnOnce() -> Result<T, SqliteStoreError>) -> ElectionResult<T> {
+    match act() {
+        Err(fault) if !fault.is_of_one_election() => Err(fault),
+        answer => Ok(answer),
     }
 }

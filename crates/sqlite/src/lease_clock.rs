@@ -7,7 +7,7 @@ use std::path::Path;
 use tenure_core::Instant;
 use tenure_store::clock::Clock;
 
-use super::error::Fault;
+use super::error::SqliteStoreError;
 
 /// `CLOCK_BOOTTIME` as processes outside of all time namespaces see it, and the boot it counts from.
 #[derive(Debug, Clone)]
@@ -19,10 +19,10 @@ pub(super) struct LeaseClock {
 }
 
 impl LeaseClock {
-    pub(super) fn of(clock: Clock) -> Result<Self, Fault> {
+    pub(super) fn of(clock: Clock) -> Result<Self, SqliteStoreError> {
         let offset_ns = if clock.is_boottime() { namespace_offset_ns()? } else { 0 };
         let path = Path::new("/proc/sys/kernel/random/boot_id");
-        let boot_id = fs::read_to_string(path).map_err(|error| Fault::io("read", path, error))?;
+        let boot_id = fs::read_to_string(path).map_err(|error| SqliteStoreError::io("read", path, error))?;
         Ok(Self { clock, offset_ns, boot_id: boot_id.trim().to_owned() })
     }
 
@@ -51,7 +51,7 @@ impl LeaseClock {
     }
 }
 
-fn namespace_offset_ns() -> Result<i128, Fault> {
+fn namespace_offset_ns() -> Result<i128, SqliteStoreError> {
     // The offsets are those of children to come. A process that has unshared its time namespace without having forked
     // does not live in it yet.
     let inhabited = fs::read_link("/proc/self/ns/time");
@@ -59,15 +59,15 @@ fn namespace_offset_ns() -> Result<i128, Fault> {
     if let (Ok(inhabited), Ok(for_children)) = (inhabited, for_children)
         && inhabited != for_children
     {
-        return Err(Fault::BetweenTimeNamespaces);
+        return Err(SqliteStoreError::BetweenTimeNamespaces);
     }
     let path = Path::new("/proc/self/timens_offsets");
     match fs::read_to_string(path) {
         Ok(text) => boottime_offset_ns(&text)
-            .ok_or_else(|| Fault::io("understand", path, io::Error::from(io::ErrorKind::InvalidData))),
+            .ok_or_else(|| SqliteStoreError::io("understand", path, io::Error::from(io::ErrorKind::InvalidData))),
         // A kernel without time namespaces has no offsets.
         Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(0),
-        Err(error) => Err(Fault::io("read", path, error)),
+        Err(error) => Err(SqliteStoreError::io("read", path, error)),
     }
 }
 

@@ -4,45 +4,45 @@
 mod log;
 
 mod access;
-mod aftermath;
-mod books;
-mod broadcasts;
-mod bulletin;
+mod broadcast_rows;
 mod busy;
 mod config;
+mod creation;
 mod database;
-mod desk;
+mod db_thread;
 mod error;
 mod examine;
-mod folder;
+mod file_watch;
 mod forget;
-mod hearing;
+mod held_leases;
+mod hint_stream;
 mod history;
 mod identity;
+mod job_rows;
 mod jobs;
-mod leaders;
+mod lease;
 mod lease_clock;
-mod ledger;
-mod line;
-mod listener;
+mod lost_files;
 mod mailbox;
-mod making;
-mod membership;
-mod messages;
+mod message_rows;
 mod note;
-mod presence;
-mod process;
-mod pulse;
+mod own_pipes;
+mod peer_pipes;
+mod peer_registry;
+mod peer_rows;
+mod pipe_dir;
+mod post_commit;
+mod pubsub;
 mod record;
-mod registry;
-mod ring;
+mod request_queue;
 mod schema;
-mod stake;
+mod stand_by_rows;
+mod subscriptions;
+mod transaction;
 mod value;
-mod verbs;
-mod vigil;
-mod watch;
-mod worker;
+mod wake_listener;
+mod wake_message;
+mod watched_peers;
 
 use std::fmt;
 use std::os::fd::OwnedFd;
@@ -56,20 +56,20 @@ use futures_util::stream::BoxStream;
 use tenure_core::{CampaignReply, CandidateId, ElectionName, Namespace, RenewReply};
 use tenure_store::clock::Clock;
 use tenure_store::{
-    Bulletin, Campaign, Capabilities, ElectionKey, Finding, Forgetting, Hint, Interest, JobLedger, Mailbox,
-    Observation, Renew, Replies, Resign, Store, StoreError, Transition,
+    Campaign, Capabilities, ElectionKey, Finding, Forgetting, Hint, Interest, JobLedger, Mailbox, Observation, PubSub,
+    Renew, Replies, Resign, Store, StoreError, Transition,
 };
 
 use self::config::Location;
 use self::database::{Absence, Database};
-use self::error::Fault;
-use self::jobs::Jobs;
+use self::db_thread::DbThread;
+use self::error::SqliteStoreError;
 use self::lease_clock::LeaseClock;
-use self::presence::Presence;
-use self::pulse::Pulse;
-use self::registry::Registry;
-use self::vigil::Vigil;
-use self::worker::Worker;
+use self::lost_files::LostFiles;
+use self::own_pipes::OwnPipes;
+use self::peer_registry::PeerRegistry;
+use self::request_queue::RequestQueue;
+use self::wake_listener::WakeListener;
 
 pub use self::config::path_of;
 
@@ -85,8 +85,8 @@ pub use self::config::path_of;
 /// ```
 pub struct SqliteStore {
     path: PathBuf,
-    jobs: Arc<Jobs>,
-    presence: Arc<Presence>,
+    requests: Arc<RequestQueue>,
+    own_pipes: Arc<OwnPipes>,
 }
 
 impl SqliteStore {
@@ -119,38 +119,38 @@ impl SqliteStore {
     fn start(path: &Path, clock: Clock, absence: Absence) -> Result<Self, StoreError> {
         let start = || {
             let clock = LeaseClock::of(clock)?;
-            let mut vigil = Vigil::default();
-            let (database, location) = match Database::open_patiently(path, &clock, &mut vigil, absence) {
+            let mut lost_files = LostFiles::default();
+            let (database, location) = match Database::open_patiently(path, &clock, &mut lost_files, absence) {
                 Ok(database) => {
-                    membership::sweep(&database, &database.registry(), clock.now());
+                    peer_rows::sweep(&database, &database.registry(), clock.now());
                     let location = database.location().clone();
                     (Some(database), location)
                 }
                 // Every request tells of this until it is over.
-                Err(Fault::Awaited { .. }) => (None, Location::find(path)?),
+                Err(SqliteStoreError::Awaited { .. }) => (None, Location::find(path)?),
                 Err(fault) => return Err(fault),
             };
-            let registry = database.as_ref().map_or_else(|| Registry::of(&location), Database::registry);
-            let failed = |error| Fault::io("serve", path, error);
-            let pulse = Pulse::new().map_err(failed)?;
-            let presence = Arc::new(Presence::new(registry, Arc::new(pulse)));
+            let registry = database.as_ref().map_or_else(|| PeerRegistry::of(&location), Database::registry);
+            let failed = |error| SqliteStoreError::io("serve", path, error);
+            let wake_listener = WakeListener::new().map_err(failed)?;
+            let own_pipes = Arc::new(OwnPipes::new(registry, Arc::new(wake_listener)));
             let path = location.path.clone();
-            let worker = Worker::new(&location, database, (absence, vigil), clock, Arc::clone(&presence));
-            let (jobs, orders) = Jobs::new();
-            let jobs = Arc::new(jobs);
-            presence.pulse().hearing().serve(&jobs);
+            let db_thread = DbThread::new(&location, database, (absence, lost_files), clock, Arc::clone(&own_pipes));
+            let (requests, orders) = RequestQueue::new();
+            let requests = Arc::new(requests);
+            own_pipes.wake_listener().subscriptions().serve(&requests);
             let name = "tenure-sqlite".to_owned();
-            thread::Builder::new().name(name).spawn(move || worker.work(&orders)).map_err(failed)?;
-            Ok(Self { path, jobs, presence })
+            thread::Builder::new().name(name).spawn(move || db_thread.work(&orders)).map_err(failed)?;
+            Ok(Self { path, requests, own_pipes })
         };
-        start().map_err(|fault: Fault| fault.about(path))
+        start().map_err(|fault: SqliteStoreError| fault.about(path))
     }
 
     /// One job for a whole batch; if it cannot be done, every request of the batch has failed.
     fn run_batch<'a, R, T>(
         &'a self,
         batch: &'a [R],
-        act: fn(&mut Worker, &[R]) -> Replies<T>,
+        act: fn(&mut DbThread, &[R]) -> Replies<T>,
     ) -> BoxFuture<'a, Replies<T>>
     where
         R: Clone + Send + Sync + 'static,
@@ -158,7 +158,7 @@ impl SqliteStore {
     {
         Box::pin(async move {
             let requests = batch.to_vec();
-            match self.jobs.run(move |worker| act(worker, &requests)).await {
+            match self.requests.run(move |db_thread| act(db_thread, &requests)).await {
                 Ok(replies) => replies,
                 Err(error) => batch.iter().map(|_| Err(error.clone())).collect(),
             }
@@ -174,24 +174,24 @@ impl Store for SqliteStore {
     }
 
     fn campaign<'a>(&'a self, batch: &'a [Campaign]) -> BoxFuture<'a, Replies<CampaignReply>> {
-        self.run_batch(batch, Worker::stand)
+        self.run_batch(batch, DbThread::stand)
     }
 
     fn renew<'a>(&'a self, batch: &'a [Renew]) -> BoxFuture<'a, Replies<RenewReply>> {
-        self.run_batch(batch, Worker::keep)
+        self.run_batch(batch, DbThread::keep)
     }
 
     fn resign<'a>(&'a self, batch: &'a [Resign]) -> BoxFuture<'a, Replies<()>> {
-        self.run_batch(batch, Worker::let_go)
+        self.run_batch(batch, DbThread::let_go)
     }
 
     fn observe<'a>(&'a self, batch: &'a [ElectionKey]) -> BoxFuture<'a, Replies<Observation>> {
-        self.run_batch(batch, Worker::observe)
+        self.run_batch(batch, DbThread::observe)
     }
 
     fn elections<'a>(&'a self, namespace: &'a Namespace) -> BoxFuture<'a, Result<Vec<ElectionName>, StoreError>> {
         let namespace = namespace.clone();
-        Box::pin(async move { self.jobs.run(move |worker| worker.elections(&namespace)).await? })
+        Box::pin(async move { self.requests.run(move |db_thread| db_thread.elections(&namespace)).await? })
     }
 
     fn request_handover<'a>(
@@ -200,32 +200,34 @@ impl Store for SqliteStore {
         successor: Option<&'a CandidateId>,
     ) -> BoxFuture<'a, Result<bool, StoreError>> {
         let (key, successor) = (key.clone(), successor.cloned());
-        Box::pin(async move { self.jobs.run(move |worker| worker.request_handover(&key, successor.as_ref())).await? })
+        Box::pin(async move {
+            self.requests.run(move |db_thread| db_thread.request_handover(&key, successor.as_ref())).await?
+        })
     }
 
     fn history<'a>(&'a self, key: &'a ElectionKey, limit: usize) -> BoxFuture<'a, Result<Vec<Transition>, StoreError>> {
         let key = key.clone();
-        Box::pin(async move { self.jobs.run(move |worker| worker.history(&key, limit)).await? })
+        Box::pin(async move { self.requests.run(move |db_thread| db_thread.history(&key, limit)).await? })
     }
 
     fn forget<'a>(&'a self, key: &'a ElectionKey, idle_for: Duration) -> BoxFuture<'a, Result<Forgetting, StoreError>> {
         let key = key.clone();
-        Box::pin(async move { self.jobs.run(move |worker| worker.forget(&key, idle_for)).await? })
+        Box::pin(async move { self.requests.run(move |db_thread| db_thread.forget(&key, idle_for)).await? })
     }
 
     fn watch(&self, interest: Interest) -> BoxStream<'static, Hint> {
         let registration = match interest {
             Interest::Own | Interest::Messages => None,
-            Interest::All => Some(Registration::new(&self.jobs)),
+            Interest::All => Some(Registration::new(&self.requests)),
         };
-        listener::hints(self.presence.pulse(), interest, registration)
+        hint_stream::hints(self.own_pipes.wake_listener(), interest, registration)
     }
 
     fn mailbox(&self) -> Option<&dyn Mailbox> {
         Some(self)
     }
 
-    fn bulletin(&self) -> Option<&dyn Bulletin> {
+    fn pubsub(&self) -> Option<&dyn PubSub> {
         Some(self)
     }
 
@@ -234,13 +236,13 @@ impl Store for SqliteStore {
     }
 
     fn life_line(&self) -> Option<OwnedFd> {
-        let life_line = self.presence.life_line();
+        let life_line = self.own_pipes.life_line();
         life_line.inspect_err(|fault| log!(warn, path = %self.path.display(), %fault, "no life line")).ok()
     }
 
     fn examine(&self) -> BoxFuture<'_, Vec<Finding>> {
         Box::pin(async move {
-            match self.jobs.run(Worker::examine).await {
+            match self.requests.run(DbThread::examine).await {
                 Ok(findings) => findings,
                 Err(error) => vec![Finding::bad("reach", error.to_string())],
             }
@@ -250,7 +252,7 @@ impl Store for SqliteStore {
 
 impl Drop for SqliteStore {
     fn drop(&mut self) {
-        self.presence.pulse().hearing().end();
+        self.own_pipes.wake_listener().subscriptions().end();
     }
 }
 
@@ -260,21 +262,21 @@ impl fmt::Debug for SqliteStore {
     }
 }
 
-/// One stream that wants to hear of everything. It must not keep the worker alive.
-struct Registration(Weak<Jobs>);
+/// One stream that wants to hear of everything. It must not keep the database thread alive.
+struct Registration(Weak<RequestQueue>);
 
 impl Registration {
-    fn new(jobs: &Arc<Jobs>) -> Self {
-        // A worker that cannot take it answers nothing else either.
-        let _ = jobs.send(Worker::watch);
-        Self(Arc::downgrade(jobs))
+    fn new(requests: &Arc<RequestQueue>) -> Self {
+        // A thread that cannot take it answers nothing else either.
+        let _ = requests.send(DbThread::watch);
+        Self(Arc::downgrade(requests))
     }
 }
 
 impl Drop for Registration {
     fn drop(&mut self) {
-        if let Some(jobs) = self.0.upgrade() {
-            let _ = jobs.send(Worker::unwatch);
+        if let Some(requests) = self.0.upgrade() {
+            let _ = requests.send(DbThread::unwatch);
         }
     }
 }

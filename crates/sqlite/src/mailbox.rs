@@ -1,24 +1,26 @@
-//! The mailbox: messages to leaders, as the worker thread keeps them.
+//! The mailbox: messages to leaders, as the database thread keeps them.
 
 use std::collections::{BTreeSet, HashSet};
 
 use futures_util::future::BoxFuture;
+use tenure_core::ElectionName;
+use tenure_core::Namespace;
 use tenure_store::mailbox::{
-    Mailbox, MailboxPromises, Message, MessageId, PAYLOAD_MAX, Post, Receive, Received, Settle, Settled, Shelf,
-    WAITING_MAX,
+    Ack, AckReply, MAX_PAYLOAD, MAX_PENDING, Mailbox, MailboxPromises, Message, MessageCount, MessageId, MessageState,
+    NewMessage, Receive, Received,
 };
 use tenure_store::{ElectionKey, Replies, StoreError};
 
 use super::SqliteStore;
-use super::desk::{Answer, Desk};
-use super::error::Fault;
-use super::messages::Messages;
-use super::worker::Worker;
+use super::db_thread::DbThread;
+use super::error::SqliteStoreError;
+use super::message_rows::{self, MessageRows};
+use super::transaction::{ElectionResult, Transaction};
 
 const PROMISES: MailboxPromises = MailboxPromises {
     durable: true,
-    payload_max: PAYLOAD_MAX,
-    waiting_max: WAITING_MAX,
+    max_payload: MAX_PAYLOAD,
+    max_pending: MAX_PENDING,
     statement: "Messages wait in the file; once accepted they outlast crashes and power failures.",
 };
 
@@ -27,28 +29,39 @@ impl Mailbox for SqliteStore {
         PROMISES
     }
 
-    fn send<'a>(&'a self, batch: &'a [Post]) -> BoxFuture<'a, Replies<()>> {
-        self.run_batch(batch, Worker::send)
+    fn send<'a>(&'a self, batch: &'a [NewMessage]) -> BoxFuture<'a, Replies<()>> {
+        self.run_batch(batch, DbThread::send)
     }
 
     fn receive<'a>(&'a self, request: &'a Receive) -> BoxFuture<'a, Result<Received, StoreError>> {
         let request = request.clone();
-        Box::pin(async move { self.jobs.run(move |worker| worker.receive(&request)).await? })
+        Box::pin(async move { self.requests.run(move |db_thread| db_thread.receive(&request)).await? })
     }
 
-    fn settle<'a>(&'a self, request: &'a Settle) -> BoxFuture<'a, Result<Settled, StoreError>> {
+    fn ack<'a>(&'a self, request: &'a Ack) -> BoxFuture<'a, Result<AckReply, StoreError>> {
         let request = request.clone();
-        Box::pin(async move { self.jobs.run(move |worker| worker.settle(&request)).await? })
+        Box::pin(async move { self.requests.run(move |db_thread| db_thread.ack(&request)).await? })
     }
 
     fn list<'a>(
         &'a self,
         key: &'a ElectionKey,
-        shelf: Shelf,
+        state: MessageState,
         limit: usize,
     ) -> BoxFuture<'a, Result<Vec<Message>, StoreError>> {
         let key = key.clone();
-        Box::pin(async move { self.jobs.run(move |worker| worker.messages(&key, shelf, limit)).await? })
+        Box::pin(async move { self.requests.run(move |db_thread| db_thread.messages(&key, state, limit)).await? })
+    }
+
+    fn counts<'a>(
+        &'a self,
+        namespace: &'a Namespace,
+        only: Option<&'a ElectionName>,
+    ) -> BoxFuture<'a, Result<Vec<MessageCount>, StoreError>> {
+        let (namespace, only) = (namespace.clone(), only.cloned());
+        Box::pin(async move {
+            self.requests.run(move |db_thread| db_thread.message_counts(&namespace, only.as_ref())).await?
+        })
     }
 
     fn requeue<'a>(
@@ -57,21 +70,25 @@ impl Mailbox for SqliteStore {
         ids: Option<&'a [MessageId]>,
     ) -> BoxFuture<'a, Result<u64, StoreError>> {
         let (key, ids) = (key.clone(), ids.map(|ids| ids.iter().copied().collect::<HashSet<_>>()));
-        Box::pin(async move { self.jobs.run(move |worker| worker.requeue(&key, ids.as_ref())).await? })
+        Box::pin(async move { self.requests.run(move |db_thread| db_thread.requeue(&key, ids.as_ref())).await? })
     }
 }
 
-impl Worker {
-    fn send(&mut self, batch: &[Post]) -> Replies<()> {
+impl DbThread {
+    fn send(&mut self, batch: &[NewMessage]) -> Replies<()> {
         if batch.is_empty() {
             return Vec::new();
         }
-        let answers = self.on_file(|worker, database| {
-            worker.write_durably(database, |desk| {
-                let answers: Vec<_> = batch.iter().map(|post| desk.send(post)).collect::<Result<_, Fault>>()?;
+        let answers = self.on_file(|db_thread, database| {
+            db_thread.write_durably(database, |transaction| {
+                let answers: Vec<_> = batch.iter().map(|new_message| transaction.send(new_message)).collect::<Result<
+                    _,
+                    SqliteStoreError,
+                >>(
+                )?;
                 let accepted = batch.iter().zip(&answers).filter(|(_, answer)| matches!(answer, Ok(Ok(()))));
-                let keys: BTreeSet<&ElectionKey> = accepted.map(|(post, _)| &post.key).collect();
-                keys.into_iter().try_for_each(|key| desk.call_leader(key))?;
+                let keys: BTreeSet<&ElectionKey> = accepted.map(|(new_message, _)| &new_message.key).collect();
+                keys.into_iter().try_for_each(|key| transaction.call_leader(key))?;
                 Ok(answers)
             })
         });
@@ -79,71 +96,81 @@ impl Worker {
     }
 
     fn receive(&mut self, request: &Receive) -> Result<Received, StoreError> {
-        let look = |desk: &Desk<'_>| desk.receive(request);
-        self.on_file(|worker, database| worker.read(database, look))
+        let look = |transaction: &Transaction<'_>| transaction.receive(request);
+        self.on_file(|db_thread, database| db_thread.read(database, look))
     }
 
     /// Nothing waits for the disk: what a power failure makes undone is handled once more, and nothing is lost by it.
-    fn settle(&mut self, request: &Settle) -> Result<Settled, StoreError> {
-        self.on_file(|worker, database| worker.write(database, |desk| desk.settle(request)))
+    fn ack(&mut self, request: &Ack) -> Result<AckReply, StoreError> {
+        self.on_file(|db_thread, database| db_thread.write(database, |transaction| transaction.ack(request)))
     }
 
-    fn messages(&mut self, key: &ElectionKey, shelf: Shelf, limit: usize) -> Result<Vec<Message>, StoreError> {
+    fn messages(&mut self, key: &ElectionKey, state: MessageState, limit: usize) -> Result<Vec<Message>, StoreError> {
         self.on_file(|_, database| {
-            database.read(|connection| match Messages::find(connection, key)? {
-                Some(messages) => messages.on_shelf(shelf, limit),
+            database.read(|connection| match MessageRows::find(connection, key)? {
+                Some(messages) => messages.on_shelf(state, limit),
                 None => Ok(Vec::new()),
             })
         })
     }
 
+    fn message_counts(
+        &mut self,
+        namespace: &Namespace,
+        only: Option<&ElectionName>,
+    ) -> Result<Vec<MessageCount>, StoreError> {
+        self.on_file(|_, database| database.read(|connection| message_rows::counts(connection, namespace, only)))
+    }
+
     fn requeue(&mut self, key: &ElectionKey, ids: Option<&HashSet<MessageId>>) -> Result<u64, StoreError> {
-        self.on_file(|worker, database| worker.write_durably(database, |desk| desk.requeue(key, ids)))
+        self.on_file(|db_thread, database| {
+            db_thread.write_durably(database, |transaction| transaction.requeue(key, ids))
+        })
     }
 }
 
-impl Desk<'_> {
+impl Transaction<'_> {
     /// The innermost error is the mailbox's refusal of this message.
-    fn send(&self, post: &Post) -> Answer<Result<(), StoreError>> {
-        if let Err(refusal) = PROMISES.check_payload(&post.payload) {
+    fn send(&self, new_message: &NewMessage) -> ElectionResult<Result<(), StoreError>> {
+        if let Err(refusal) = PROMISES.check_payload(&new_message.payload) {
             return Ok(Ok(Err(refusal)));
         }
-        let mut messages = match Messages::find_or_create(self.connection(), &post.key) {
+        let mut messages = match MessageRows::find_or_create(self.connection(), &new_message.key) {
             Err(fault) if fault.is_of_one_election() => return Ok(Err(fault)),
             found => found?,
         };
-        if messages.contains(post.id)? {
+        if messages.contains(new_message.id)? {
             return Ok(Ok(Ok(())));
         }
-        if messages.waiting() >= PROMISES.waiting_max as u64 {
-            return Ok(Ok(Err(PROMISES.full(&post.key))));
+        if messages.waiting() >= PROMISES.max_pending as u64 {
+            return Ok(Ok(Err(PROMISES.full(&new_message.key))));
         }
-        messages.add(post, self.unix_ms())?;
+        messages.add(new_message, self.unix_ms())?;
         Ok(Ok(Ok(())))
     }
 
-    fn receive(&self, request: &Receive) -> Result<Received, Fault> {
+    fn receive(&self, request: &Receive) -> Result<Received, SqliteStoreError> {
         if !self.is_held_by(&request.key, request.nonce, request.term)? {
             return Ok(Received::NotHolder);
         }
-        let messages = Messages::find(self.connection(), &request.key)?;
+        let messages = MessageRows::find(self.connection(), &request.key)?;
         Ok(Received::Messages(messages.map(|messages| messages.wanted(request)).transpose()?.unwrap_or_default()))
     }
 
-    fn settle(&self, request: &Settle) -> Result<Settled, Fault> {
+    fn ack(&self, request: &Ack) -> Result<AckReply, SqliteStoreError> {
         if !self.is_held_by(&request.key, request.nonce, request.term)? {
-            return Ok(Settled::NotHolder);
+            return Ok(AckReply::NotHolder);
         }
-        let messages = Messages::find(self.connection(), &request.key)?;
-        let dropped = messages.map(|mut messages| messages.settle(&request.fates)).transpose()?.unwrap_or_default();
+        let messages = MessageRows::find(self.connection(), &request.key)?;
+        let dropped = messages.map(|mut messages| messages.ack(&request.outcomes)).transpose()?.unwrap_or_default();
         for id in &dropped {
             log!(warn, %id, election = %request.key, "dropped a message that was set aside: too many are");
         }
-        Ok(Settled::Accepted { dropped: dropped.len() as u64 })
+        Ok(AckReply::Accepted { dropped: dropped.len() as u64 })
     }
 
-    fn requeue(&mut self, key: &ElectionKey, ids: Option<&HashSet<MessageId>>) -> Result<u64, Fault> {
-        let messages = Messages::find(self.connection(), key)?;
+    fn requeue(&mut self, key: &ElectionKey, ids: Option<&HashSet<MessageId>>) -> Result<u64, SqliteStoreError> {
+        let messages = MessageRows::find(self.connection(), key)?;
         let count = messages.map(|mut messages| messages.put_back(ids)).transpose()?.unwrap_or_default();
         if count > 0 {
             self.call_leader(key)?;

@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use super::access::Inode;
-use super::identity::Identity;
+use super::identity::FileIdentity;
 
 /// Which files a process uses, and how long a lease that it holds in them may last without their being there.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -16,12 +16,12 @@ pub(super) struct Note {
 }
 
 impl Note {
-    pub(super) fn new(identity: &Identity, hold: Duration) -> Self {
+    pub(super) fn new(identity: &FileIdentity, hold: Duration) -> Self {
         let [database, log, index] = [identity.database, identity.log, identity.index].map(|inode| inode.number);
         Self { database, log, index, hold }
     }
 
-    pub(super) fn is_of(&self, identity: &Identity) -> bool {
+    pub(super) fn is_of(&self, identity: &FileIdentity) -> bool {
         Self::new(identity, self.hold) == *self
     }
 

@@ -4,7 +4,7 @@ use rusqlite::{Connection, Row, params};
 use tenure_core::{CandidateId, Handover, Leader};
 use tenure_store::ElectionKey;
 
-use super::error::Fault;
+use super::error::SqliteStoreError;
 use super::forget::highest_forgotten;
 use super::value::{
     from_duration, from_instant, from_metadata, from_nonce, from_process, from_u64, nonsense, to_candidate,
@@ -14,16 +14,16 @@ use tenure_core::record::{LeaseRecord, Record, Reservation, StandByRecord};
 
 /// An election's record and the number of its row.
 #[derive(Debug)]
-pub(super) struct Found {
+pub(super) struct ElectionRow {
     pub(super) election: i64,
-    /// Of those who stand by only the ones who were [loaded](super::line::load).
+    /// Of those who stand by only the ones who were [loaded](super::stand_by_rows::load).
     pub(super) record: Record,
     /// How many stand before whoever campaigns, without having been loaded.
     pub(super) hidden: u32,
 }
 
 /// The record of an election, if it ever had a candidate, without those who stand by.
-pub(super) fn find(connection: &Connection, key: &ElectionKey) -> Result<Option<Found>, Fault> {
+pub(super) fn find(connection: &Connection, key: &ElectionKey) -> Result<Option<ElectionRow>, SqliteStoreError> {
     let mut statement = connection.prepare_cached(include_str!("sql/election_find.sql"))?;
     let mut rows = statement.query([key.namespace.as_str(), key.name.as_str()])?;
     let Some(row) = rows.next()? else { return Ok(None) };
@@ -34,21 +34,21 @@ pub(super) fn find(connection: &Connection, key: &ElectionKey) -> Result<Option<
         reservation: reservation_in(row)?,
         standing_by: Vec::new(),
     };
-    Ok(Some(Found { election, record, hidden: 0 }))
+    Ok(Some(ElectionRow { election, record, hidden: 0 }))
 }
 
 /// Makes the row of an election that never had a candidate.
-pub(super) fn create(connection: &Connection, key: &ElectionKey) -> Result<Found, Fault> {
+pub(super) fn create(connection: &Connection, key: &ElectionKey) -> Result<ElectionRow, SqliteStoreError> {
     let mut statement = connection.prepare_cached(include_str!("sql/election_create.sql"))?;
     let election = statement.insert([key.namespace.as_str(), key.name.as_str()])?;
     // Its terms go on above those of elections that were forgotten: it may be one of them.
     let last_term = highest_forgotten(connection, key)?.map(to_term).transpose()?;
-    Ok(Found { election, record: Record { last_term, ..Record::default() }, hidden: 0 })
+    Ok(ElectionRow { election, record: Record { last_term, ..Record::default() }, hidden: 0 })
 }
 
 /// Writes what is different in `after`.
-pub(super) fn save(connection: &Connection, before: &Found, after: &Record) -> Result<(), Fault> {
-    let Found { election, record: before, .. } = before;
+pub(super) fn save(connection: &Connection, before: &ElectionRow, after: &Record) -> Result<(), SqliteStoreError> {
+    let ElectionRow { election, record: before, .. } = before;
     if (before.last_term, &before.reservation) != (after.last_term, &after.reservation) {
         let reserved = after.reservation.as_ref();
         connection.prepare_cached(include_str!("sql/election_put.sql"))?.execute(params![
@@ -78,7 +78,7 @@ pub(super) fn save(connection: &Connection, before: &Found, after: &Record) -> R
     Ok(())
 }
 
-fn save_lease(connection: &Connection, election: i64, lease: &LeaseRecord) -> Result<(), Fault> {
+fn save_lease(connection: &Connection, election: i64, lease: &LeaseRecord) -> Result<(), SqliteStoreError> {
     connection.prepare_cached(include_str!("sql/lease_put.sql"))?.execute(params![
         election,
         from_u64(lease.leader.term.get()),
@@ -98,7 +98,7 @@ fn save_lease(connection: &Connection, election: i64, lease: &LeaseRecord) -> Re
     Ok(())
 }
 
-fn save_stand_by(connection: &Connection, election: i64, stand_by: &StandByRecord) -> Result<(), Fault> {
+fn save_stand_by(connection: &Connection, election: i64, stand_by: &StandByRecord) -> Result<(), SqliteStoreError> {
     connection.prepare_cached(include_str!("sql/stand_by_put.sql"))?.execute(params![
         election,
         from_nonce(stand_by.nonce),
@@ -114,7 +114,7 @@ fn save_stand_by(connection: &Connection, election: i64, stand_by: &StandByRecor
 
 // Columns are numbered in the order of `election_find.sql`: names would be searched for in every row.
 
-fn lease_in(row: &Row<'_>) -> Result<Option<LeaseRecord>, Fault> {
+fn lease_in(row: &Row<'_>) -> Result<Option<LeaseRecord>, SqliteStoreError> {
     let (term, candidate) = (row.get::<_, Option<i64>>(5)?, row.get::<_, Option<String>>(10)?);
     let (term, candidate) = match (term, candidate) {
         (Some(term), Some(candidate)) => (to_term(term)?, to_candidate(&candidate)?),
@@ -138,7 +138,7 @@ fn lease_in(row: &Row<'_>) -> Result<Option<LeaseRecord>, Fault> {
     }))
 }
 
-fn reservation_in(row: &Row<'_>) -> Result<Option<Reservation>, Fault> {
+fn reservation_in(row: &Row<'_>) -> Result<Option<Reservation>, SqliteStoreError> {
     let Some(candidate) = row.get::<_, Option<String>>(2)? else { return Ok(None) };
     let nonce = row.get::<_, Option<Vec<u8>>>(3)?;
     Ok(Some(Reservation {

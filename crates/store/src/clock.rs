@@ -23,10 +23,10 @@ use crate::testing::VirtualClock;
 /// Outside of tests this is `CLOCK_BOOTTIME`, which goes on counting while the machine is suspended: a lease runs out
 /// in a closed laptop, too.
 #[derive(Clone, Default)]
-pub struct Clock(Source);
+pub struct Clock(ClockSource);
 
 #[derive(Clone, Default)]
-enum Source {
+enum ClockSource {
     #[default]
     Boottime,
     #[cfg(feature = "testing")]
@@ -37,14 +37,14 @@ impl Clock {
     /// The machine's own clock.
     #[must_use]
     pub fn boottime() -> Self {
-        Self(Source::Boottime)
+        Self(ClockSource::Boottime)
     }
 
     /// A clock that stands still until a test moves it.
     #[cfg(feature = "testing")]
     #[must_use]
     pub fn controlled_by(clock: &Arc<VirtualClock>) -> Self {
-        Self(Source::Virtual(Arc::clone(clock)))
+        Self(ClockSource::Virtual(Arc::clone(clock)))
     }
 
     /// The time now.
@@ -52,9 +52,9 @@ impl Clock {
     #[must_use]
     pub fn now(&self) -> Instant {
         match &self.0 {
-            Source::Boottime => boottime(),
+            ClockSource::Boottime => boottime(),
             #[cfg(feature = "testing")]
-            Source::Virtual(clock) => clock.now(),
+            ClockSource::Virtual(clock) => clock.now(),
         }
     }
 
@@ -63,9 +63,9 @@ impl Clock {
     #[must_use]
     pub fn unix_ms(&self) -> u64 {
         match &self.0 {
-            Source::Boottime => unix_ms(),
+            ClockSource::Boottime => unix_ms(),
             #[cfg(feature = "testing")]
-            Source::Virtual(clock) => clock.unix_ms(),
+            ClockSource::Virtual(clock) => clock.unix_ms(),
         }
     }
 
@@ -73,18 +73,18 @@ impl Clock {
     #[must_use]
     pub fn is_boottime(&self) -> bool {
         match &self.0 {
-            Source::Boottime => true,
+            ClockSource::Boottime => true,
             #[cfg(feature = "testing")]
-            Source::Virtual(_) => false,
+            ClockSource::Virtual(_) => false,
         }
     }
 
     /// Completes when the time has come. Safe to cancel.
     pub async fn sleep_until(&self, at: Instant) {
         match &self.0 {
-            Source::Boottime => tokio::time::sleep(at.saturating_since(boottime())).await,
+            ClockSource::Boottime => tokio::time::sleep(at.saturating_since(boottime())).await,
             #[cfg(feature = "testing")]
-            Source::Virtual(clock) => clock.sleep_until(at).await,
+            ClockSource::Virtual(clock) => clock.sleep_until(at).await,
         }
     }
 
@@ -102,12 +102,12 @@ impl Clock {
     /// When the system has no timer or no descriptor left.
     pub fn alarm(&self) -> std::io::Result<Alarm> {
         Ok(Alarm(match &self.0 {
-            Source::Boottime => {
+            ClockSource::Boottime => {
                 let flags = TimerfdFlags::NONBLOCK | TimerfdFlags::CLOEXEC;
                 Bell::Timer(tenure_sys::async_fd(timerfd_create(TimerfdClockId::Boottime, flags)?)?)
             }
             #[cfg(feature = "testing")]
-            Source::Virtual(clock) => Bell::Virtual(Arc::clone(clock)),
+            ClockSource::Virtual(clock) => Bell::Virtual(Arc::clone(clock)),
         }))
     }
 }
@@ -115,9 +115,9 @@ impl Clock {
 impl fmt::Debug for Clock {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(match &self.0 {
-            Source::Boottime => "Clock(boottime)",
+            ClockSource::Boottime => "Clock(boottime)",
             #[cfg(feature = "testing")]
-            Source::Virtual(_) => "Clock(virtual)",
+            ClockSource::Virtual(_) => "Clock(virtual)",
         })
     }
 }

@@ -73,9 +73,9 @@ mod tests {
 
     use super::*;
 
-    struct Bomb;
+    struct PanicOnDrop;
 
-    impl Drop for Bomb {
+    impl Drop for PanicOnDrop {
         fn drop(&mut self) {
             panic_any(Self);
         }
@@ -90,6 +90,6 @@ mod tests {
 
     #[test]
     fn a_payload_that_panics_again_is_contained_as_well() {
-        assert_eq!(contain(|| -> () { panic_any(Bomb) }), Err("without a message".to_owned()));
+        assert_eq!(contain(|| -> () { panic_any(PanicOnDrop) }), Err("without a message".to_owned()));
     }
 }

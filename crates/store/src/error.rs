@@ -4,7 +4,7 @@ use std::error::Error as StdError;
 use std::fmt;
 use std::sync::Arc;
 
-use tenure_core::Failure;
+use tenure_core::WriteOutcome;
 
 /// An operation of a store that did not succeed.
 ///
@@ -12,7 +12,7 @@ use tenure_core::Failure;
 #[derive(Debug, Clone)]
 pub struct StoreError {
     kind: StoreErrorKind,
-    failure: Failure,
+    failure: WriteOutcome,
     message: Arc<str>,
     source: Option<Arc<dyn StdError + Send + Sync>>,
 }
@@ -39,8 +39,10 @@ pub enum StoreErrorKind {
     Denied,
     /// The store is not the one it was.
     Replaced,
-    /// The address or its options cannot be used.
+    /// The address or its options cannot be used, or the file that it names is not fit for elections.
     Configuration,
+    /// There is no such thing as the address names: no such database, file or directory.
+    Missing,
     /// No answer came in time.
     TimedOut,
     /// Anything else.
@@ -50,28 +52,28 @@ pub enum StoreErrorKind {
 impl StoreError {
     /// An error after which it is certain that nothing was written.
     pub fn refused(kind: StoreErrorKind, message: impl Into<String>) -> Self {
-        Self::new(kind, Failure::Refused, message)
+        Self::new(kind, WriteOutcome::Refused, message)
     }
 
     /// An error before anything was sent.
     pub fn not_sent(kind: StoreErrorKind, message: impl Into<String>) -> Self {
-        Self::new(kind, Failure::NotSent, message)
+        Self::new(kind, WriteOutcome::NotSent, message)
     }
 
     /// An error after which nobody knows whether something was written.
     pub fn unknown(kind: StoreErrorKind, message: impl Into<String>) -> Self {
-        Self::new(kind, Failure::Unknown, message)
+        Self::new(kind, WriteOutcome::Unknown, message)
     }
 
     /// The store is not the one it was: nothing it says about earlier leases counts.
     pub fn replaced(message: impl Into<String>) -> Self {
-        Self::new(StoreErrorKind::Replaced, Failure::Replaced, message)
+        Self::new(StoreErrorKind::Replaced, WriteOutcome::Replaced, message)
     }
 
     /// A grant that must not be relied on, after a campaign. Whoever campaigned gives it back, and campaigns again under
     /// another nonce.
     pub fn unusable(kind: StoreErrorKind, message: impl Into<String>) -> Self {
-        Self::new(kind, Failure::Unusable, message)
+        Self::new(kind, WriteOutcome::Unusable, message)
     }
 
     /// Keeps the cause.
@@ -89,11 +91,11 @@ impl StoreError {
 
     /// What became of the write.
     #[must_use]
-    pub fn failure(&self) -> Failure {
+    pub fn failure(&self) -> WriteOutcome {
         self.failure
     }
 
-    fn new(kind: StoreErrorKind, failure: Failure, message: impl Into<String>) -> Self {
+    fn new(kind: StoreErrorKind, failure: WriteOutcome, message: impl Into<String>) -> Self {
         Self { kind, failure, message: Arc::from(message.into()), source: None }
     }
 }

@@ -3,8 +3,8 @@
 use futures_util::future::BoxFuture;
 use tenure_core::JobName;
 pub use tenure_core::cron::{
-    Act, Claim, Claimed, EARLY_MAX, Finish, JOBS_MAX, JobOrder, JobReport, JobStanding, Open, OpenJob, Opened, Outcome,
-    RUNS_MAX, Run, RunEnd, Tick,
+    Act, Claim, Claimed, EARLY_MAX, Finish, JOBS_MAX, JobOrder, JobReport, JobStanding, OpenJob, OpenJobs, Opened,
+    RUNS_MAX, RunEnd, RunOutcome, RunReport, Tick,
 };
 
 use super::{ElectionKey, Replies, StoreError};
@@ -23,7 +23,7 @@ use super::{ElectionKey, Replies, StoreError};
 /// - A tick that is **ahead of the store's wall clock** by more than [`EARLY_MAX`] is refused as [`Claimed::Early`].
 /// - **`finish`** is conditional on nonce and term of the *run*: whoever claimed it may tell its end, even when it leads no
 ///   more. Told twice, the first counts.
-/// - A tick that is **given back**, by telling [`Outcome::NotBegun`], counts as missed and not as fired any more, until a later
+/// - A tick that is **given back**, by telling [`RunOutcome::NotBegun`], counts as missed and not as fired any more, until a later
 ///   term runs it, and shows in how the job stands for later terms. Never for the one that gave it back: what that told may be under way once more, and must
 ///   not end another run.
 /// - A **new** job has its mark at the present, and one that is opened with another **schedule** than before has it moved
@@ -41,7 +41,7 @@ use super::{ElectionKey, Replies, StoreError};
 /// The rules are written out in [`tenure_core::cron::Ledger`], for stores that decide in their own process.
 pub trait JobLedger: Send + Sync {
     /// Makes jobs known, and tells how each of them stands. One atomic step.
-    fn open<'a>(&'a self, request: &'a Open) -> BoxFuture<'a, Result<Opened, StoreError>>;
+    fn open<'a>(&'a self, request: &'a OpenJobs) -> BoxFuture<'a, Result<Opened, StoreError>>;
 
     /// Decides ticks. One atomic step each, in the order of the batch.
     fn claim<'a>(&'a self, batch: &'a [Claim]) -> BoxFuture<'a, Replies<Claimed>>;
@@ -51,7 +51,7 @@ pub trait JobLedger: Send + Sync {
     fn finish<'a>(&'a self, batch: &'a [Finish]) -> BoxFuture<'a, Replies<bool>>;
 
     /// All jobs in order of their names, each with at most so many runs. For people: it needs no lease.
-    fn jobs<'a>(&'a self, key: &'a ElectionKey, runs_max: usize) -> BoxFuture<'a, Result<Vec<JobReport>, StoreError>>;
+    fn jobs<'a>(&'a self, key: &'a ElectionKey, max_runs: usize) -> BoxFuture<'a, Result<Vec<JobReport>, StoreError>>;
 
     /// Does what somebody wants of a job. Returns whether it was known. For people: it needs no lease.
     fn steer<'a>(

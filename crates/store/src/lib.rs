@@ -16,8 +16,6 @@
 #[macro_use]
 mod log;
 
-pub mod audience;
-pub mod bulletin;
 pub mod clock;
 #[doc(hidden)]
 pub mod contain;
@@ -27,8 +25,10 @@ pub mod ledger;
 pub mod mailbox;
 pub mod memory;
 pub mod outcome;
+pub mod pubsub;
 #[cfg(feature = "remote")]
 pub mod remote;
+pub mod subscribers;
 #[cfg(feature = "testing")]
 pub mod testing;
 mod url;
@@ -42,19 +42,20 @@ use futures_util::stream::BoxStream;
 pub use tenure_core::record::{self, Forgetting, RESERVATION, Use, WOKEN_BY_RESIGNATION};
 pub use tenure_core::{Campaign, Change, ElectionKey, Lease, Observation, Renew, Resign, StandBy, Transition};
 pub use tenure_core::{
-    CampaignReply, CandidateId, ChannelName, ElectionName, Failure, Handover, Held, Instant, JobName, Leader,
-    LossReason, Metadata, Namespace, Nonce, Priority, RenewReply, Sender, Term,
+    CampaignReply, CandidateId, ChannelName, ElectionName, Handover, Held, Instant, JobName, Leader, LossReason,
+    Metadata, Namespace, Nonce, Priority, RenewReply, Sender, Term, WriteOutcome,
 };
 
-pub use self::bulletin::{Broadcast, Bulletin, BulletinPromises, Heard};
 pub use self::clock::Clock;
 pub use self::error::{StoreError, StoreErrorKind, with_causes};
 pub use self::hint::{Hint, Interest};
 pub use self::ledger::JobLedger;
 pub use self::mailbox::{
-    Line, Mailbox, MailboxPromises, Message, MessageId, Post, Receive, Received, Settle, Settled, Shelf,
+    Ack, AckReply, Mailbox, MailboxPromises, Message, MessageCount, MessageId, MessageState, NewMessage, OrderingKey,
+    Receive, Received,
 };
 pub use self::memory::MemoryStore;
+pub use self::pubsub::{Broadcast, PubSub, PubSubEvent, PubSubPromises};
 pub use self::url::StoreUrl;
 
 /// One answer per request of a batch, in the same order.
@@ -71,7 +72,7 @@ pub type Replies<T> = Vec<Result<T, StoreError>>;
 ///   [`Campaign::stand_by_for`] (if that is zero, not at all), and told who leads and for how long.
 /// - **`renew`** prolongs the lease only if nonce *and* term match and it has not expired.
 /// - **`resign`** releases the lease only if nonce and term match, and ends standing by. Releasing what is not held is
-///   no error. In the same step the lease is reserved for the named successor, or else for the keenest stand-by that
+///   no error. In the same step the lease is reserved for the named successor, or else for the stand-by of the highest priority that
 ///   has waited longest, for [`RESERVATION`]. A successor that leaves passes the reservation on in the same way.
 /// - Whoever makes a reservation **wakes** the first [`WOKEN_BY_RESIGNATION`] in line: the successor at once, the next one
 ///   when the reservation ends, each other one a sixteenth of it later. Those that are known to be gone are passed over.
@@ -81,7 +82,7 @@ pub type Replies<T> = Vec<Result<T, StoreError>>;
 /// - The **holder's** ttl rules, not the challenger's.
 /// - Terms never fall, whatever happens to the lease, and not by **`forget`** either: what is removed of an election
 ///   leaves behind how high its terms were, if only as one number for the whole namespace.
-/// - An **error** says what became of the write. When in doubt it is [`Failure::Unknown`].
+/// - An **error** says what became of the write. When in doubt it is [`WriteOutcome::Unknown`].
 /// - A **hint** is never the truth. It may be lost, late or duplicated without harm.
 /// - Futures may be dropped at any time; the write may or may not have happened then.
 /// - All methods are called on a tokio runtime with I/O and time enabled, and must not block its thread.
@@ -142,7 +143,7 @@ pub trait Store: Send + Sync + fmt::Debug + 'static {
     }
 
     /// How all candidates of an election are told something; `None` where the store cannot do that.
-    fn bulletin(&self) -> Option<&dyn Bulletin> {
+    fn pubsub(&self) -> Option<&dyn PubSub> {
         None
     }
 
@@ -163,7 +164,7 @@ pub struct Capabilities {
     /// Whether the death of the leader's process is noticed before its lease runs out.
     pub sees_death: bool,
     /// The shortest ttl it can keep.
-    pub ttl_min: Duration,
+    pub min_ttl: Duration,
     /// What the [contract](Store#contract) asks for, and this store cannot do. Empty for most.
     pub lacks: &'static [Feature],
 }
@@ -172,8 +173,8 @@ impl Capabilities {
     /// Those of a store that keeps the whole contract and leases of a millisecond, and of whose changes nobody is told.
     #[must_use]
     pub const fn new(name: &'static str, statement: &'static str) -> Self {
-        let ttl_min = Duration::from_millis(1);
-        Self { name, statement, pushes: false, sees_death: false, ttl_min, lacks: &[] }
+        let min_ttl = Duration::from_millis(1);
+        Self { name, statement, pushes: false, sees_death: false, min_ttl, lacks: &[] }
     }
 
     /// With [`pushes`](Self::pushes) set to this.
@@ -188,10 +189,10 @@ impl Capabilities {
         Self { sees_death, ..self }
     }
 
-    /// With [`ttl_min`](Self::ttl_min) set to this.
+    /// With [`min_ttl`](Self::min_ttl) set to this.
     #[must_use]
-    pub const fn with_ttl_min(self, ttl_min: Duration) -> Self {
-        Self { ttl_min, ..self }
+    pub const fn with_ttl_min(self, min_ttl: Duration) -> Self {
+        Self { min_ttl, ..self }
     }
 
     /// With [`lacks`](Self::lacks) set to this.
@@ -229,14 +230,14 @@ pub struct Finding {
     /// What was looked at, such as `writable`.
     pub check: &'static str,
     /// Whether it is as it should be.
-    pub verdict: Verdict,
+    pub severity: Severity,
     /// What was found, and what to do about it.
     pub detail: String,
 }
 
 /// How bad a [`Finding`] is.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
-pub enum Verdict {
+pub enum Severity {
     /// As it should be.
     Good,
     /// Works, but somebody should look at it.
@@ -248,16 +249,16 @@ pub enum Verdict {
 impl Finding {
     /// A finding that is as it should be.
     pub fn good(check: &'static str, detail: impl Into<String>) -> Self {
-        Self { check, verdict: Verdict::Good, detail: detail.into() }
+        Self { check, severity: Severity::Good, detail: detail.into() }
     }
 
     /// A finding that somebody should look at.
     pub fn warning(check: &'static str, detail: impl Into<String>) -> Self {
-        Self { check, verdict: Verdict::Warning, detail: detail.into() }
+        Self { check, severity: Severity::Warning, detail: detail.into() }
     }
 
     /// A finding that makes elections impossible.
     pub fn bad(check: &'static str, detail: impl Into<String>) -> Self {
-        Self { check, verdict: Verdict::Bad, detail: detail.into() }
+        Self { check, severity: Severity::Bad, detail: detail.into() }
     }
 }

@@ -6,30 +6,30 @@ use std::sync::Arc;
 
 use futures_util::future::BoxFuture;
 pub use tenure_core::{ChannelName, Sender};
-use tenure_core::{Nonce, Term};
+use tenure_core::{ElectionName, Namespace, Nonce, Term};
 
 use super::{ElectionKey, Replies, StoreError, StoreErrorKind};
 
-/// The largest payload, in bytes of JSON text. A store may keep less: [`MailboxPromises::payload_max`].
-pub const PAYLOAD_MAX: usize = 64 * 1024;
+/// The largest payload, in bytes of JSON text. A store may keep less: [`MailboxPromises::max_payload`].
+pub const MAX_PAYLOAD: usize = 64 * 1024;
 
-/// How many messages may wait per election. A store may keep fewer: [`MailboxPromises::waiting_max`].
-pub const WAITING_MAX: usize = 10_000;
+/// How many messages may wait per election. A store may keep fewer: [`MailboxPromises::max_pending`].
+pub const MAX_PENDING: usize = 10_000;
 
 /// How many messages that were set aside are kept per election. Beyond it the oldest are dropped.
-pub const ASIDE_MAX: usize = 1_000;
+pub const MAX_DEAD_LETTERS: usize = 1_000;
 
 /// Where messages to leaders wait. Offered by a store through [`Store::mailbox`](super::Store::mailbox).
 ///
 /// # Contract
 /// - Messages have an **order** per election: that in which they were accepted, for a batch that of the batch. Whatever
 ///   is received or listed comes in this order.
-/// - **`receive`** and **`settle`** are conditional on nonce *and* term, as a renewal is: only whoever holds the lease
+/// - **`receive`** and **`ack`** are conditional on nonce *and* term, as a renewal is: only whoever holds the lease
 ///   now is given anything or may say anything. Whether it does is decided in the same atomic step.
-/// - **Nothing is lost** while the store keeps its data: a message leaves the line only by [`Fate::Done`] or
-///   [`Fate::SetAside`] of whoever leads. What was received and not settled is received again, by this leader or the
+/// - **Nothing is lost** while the store keeps its data: a message leaves the line only by [`AckOutcome::Done`] or
+///   [`AckOutcome::DeadLettered`] of whoever leads. What was received and not settled is received again, by this leader or the
 ///   next.
-/// - **Repeating** a `send` or a `settle` whose reply was lost changes nothing more.
+/// - **Repeating** a `send` or an `ack` whose reply was lost changes nothing more.
 /// - A payload is kept **byte for byte**; the store does not look into it.
 /// - Messages touch nothing else: no lease, no term, no history, no list of elections, and nobody is woken to campaign.
 /// - A new message, or one put back in line, is **hinted** to those who watch
@@ -45,23 +45,32 @@ pub trait Mailbox: Send + Sync {
     /// The same id in the same election is the same message: as long as the first waits or lies aside, a second makes no
     /// copy and is no error, not even when there is no room for another.
     ///
-    /// A message beyond [`MailboxPromises::waiting_max`] is refused with [`StoreErrorKind::Full`], a payload beyond
-    /// [`MailboxPromises::payload_max`] with [`StoreErrorKind::TooLarge`]; the others of the batch are not concerned.
-    fn send<'a>(&'a self, batch: &'a [Post]) -> BoxFuture<'a, Replies<()>>;
+    /// A message beyond [`MailboxPromises::max_pending`] is refused with [`StoreErrorKind::Full`], a payload beyond
+    /// [`MailboxPromises::max_payload`] with [`StoreErrorKind::TooLarge`]; the others of the batch are not concerned.
+    fn send<'a>(&'a self, batch: &'a [NewMessage]) -> BoxFuture<'a, Replies<()>>;
 
     /// The first messages in line on some channels, without taking them out of it.
     fn receive<'a>(&'a self, request: &'a Receive) -> BoxFuture<'a, Result<Received, StoreError>>;
 
     /// Says what became of messages: all of it, or nothing. A message that is not there any more is passed over.
-    fn settle<'a>(&'a self, request: &'a Settle) -> BoxFuture<'a, Result<Settled, StoreError>>;
+    fn ack<'a>(&'a self, request: &'a Ack) -> BoxFuture<'a, Result<AckReply, StoreError>>;
 
-    /// The first messages on a shelf, at most `limit`. For people: it needs no lease.
+    /// The first messages in a state, at most `limit`. For people: it needs no lease.
     fn list<'a>(
         &'a self,
         key: &'a ElectionKey,
-        shelf: Shelf,
+        state: MessageState,
         limit: usize,
     ) -> BoxFuture<'a, Result<Vec<Message>, StoreError>>;
+
+    /// How many messages there are: in this election, or in each of the namespace, in order of their names. Those in which
+    /// none waits or lies aside are left out. It is how messages to a name that nobody ever led are found. For people: it
+    /// needs no lease.
+    fn counts<'a>(
+        &'a self,
+        namespace: &'a Namespace,
+        only: Option<&'a ElectionName>,
+    ) -> BoxFuture<'a, Result<Vec<MessageCount>, StoreError>>;
 
     /// Puts messages that were set aside back in line, at its end and in the order in which they lie there, as if they
     /// had never been tried: these, or all of them. Returns how many. It works even when the line is full.
@@ -79,9 +88,9 @@ pub struct MailboxPromises {
     /// moment, at most once.
     pub durable: bool,
     /// The largest payload, in bytes.
-    pub payload_max: usize,
+    pub max_payload: usize,
     /// How many messages may wait per election.
-    pub waiting_max: usize,
+    pub max_pending: usize,
     /// In one plain sentence, what it can and cannot promise.
     pub statement: &'static str,
 }
@@ -92,7 +101,7 @@ impl MailboxPromises {
     /// # Errors
     /// When it is.
     pub fn check_payload(&self, payload: &str) -> Result<(), StoreError> {
-        if payload.len() <= self.payload_max { Ok(()) } else { Err(payload_too_large(payload, self.payload_max)) }
+        if payload.len() <= self.max_payload { Ok(()) } else { Err(payload_too_large(payload, self.max_payload)) }
     }
 
     /// The refusal of a message for which there is no room.
@@ -101,7 +110,7 @@ impl MailboxPromises {
         let message = format!(
             "{} messages wait for the leader of {key} already and no more are kept; see that a candidate leads and \
              handles them, then send again",
-            self.waiting_max
+            self.max_pending
         );
         StoreError::refused(StoreErrorKind::Full, message)
     }
@@ -180,7 +189,7 @@ pub struct InvalidMessageId;
 
 /// A message on its way.
 #[derive(Debug, Clone)]
-pub struct Post {
+pub struct NewMessage {
     /// To the leader of which election.
     pub key: ElectionKey,
     /// Which message it is.
@@ -212,9 +221,20 @@ pub struct Message {
     pub last_error: Option<String>,
 }
 
+/// How many messages an election has.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct MessageCount {
+    /// Which election.
+    pub election: ElectionName,
+    /// How many wait for its leader.
+    pub waiting: u64,
+    /// How many were set aside.
+    pub aside: u64,
+}
+
 /// Messages that keep their order among each other: those of one sender on one channel.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub struct Line {
+pub struct OrderingKey {
     /// The channel.
     pub channel: ChannelName,
     /// The sender.
@@ -234,7 +254,7 @@ pub struct Receive {
     pub channels: Vec<ChannelName>,
     /// But not in these lines: their first messages are at work already, or wait for another attempt, and the later ones
     /// wait behind them.
-    pub except: Vec<Line>,
+    pub except: Vec<OrderingKey>,
     /// How many at most.
     pub limit: usize,
 }
@@ -250,7 +270,7 @@ pub enum Received {
 
 /// Say what became of messages.
 #[derive(Debug, Clone)]
-pub struct Settle {
+pub struct Ack {
     /// In which election.
     pub key: ElectionKey,
     /// Owns the lease.
@@ -258,12 +278,12 @@ pub struct Settle {
     /// The exact term.
     pub term: Term,
     /// Which messages, and what became of each.
-    pub fates: Vec<(MessageId, Fate)>,
+    pub outcomes: Vec<(MessageId, AckOutcome)>,
 }
 
 /// What became of a message.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub enum Fate {
+pub enum AckOutcome {
     /// It was handled, and is removed.
     Done,
     /// An attempt failed. The message stays where it is in line.
@@ -275,7 +295,7 @@ pub enum Fate {
         why: String,
     },
     /// The last attempt failed. The message is taken out of the line and kept for people.
-    SetAside {
+    DeadLettered {
         /// The number of the attempt.
         attempt: u32,
         /// Why.
@@ -283,25 +303,25 @@ pub enum Fate {
     },
 }
 
-/// What became of a [`Settle`].
+/// What became of an [`Ack`].
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Settled {
+pub enum AckReply {
     /// It is written down.
     Accepted {
-        /// How many of those set aside earlier were dropped to make room: the oldest beyond [`ASIDE_MAX`].
+        /// How many of those set aside earlier were dropped to make room: the oldest beyond [`MAX_DEAD_LETTERS`].
         dropped: u64,
     },
     /// Whoever says it does not hold the lease under this term now; nothing was changed.
     NotHolder,
 }
 
-/// Where messages lie.
+/// Whether a message waits or was set aside.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub enum Shelf {
+pub enum MessageState {
     /// In line, for whoever leads.
-    Waiting,
+    Pending,
     /// Set aside after too many attempts, in the order in which they were.
-    Aside,
+    DeadLetter,
 }
 
 #[cfg(test)]

@@ -14,7 +14,7 @@ use std::sync::mpsc;
 use std::time::Duration;
 
 use tenure::cron::{Job, JobRun, Missed};
-use tenure::{Preset, Tenure};
+use tenure::{Client, Preset};
 
 fn main() -> Result<(), Box<dyn std::error::Error>> {
     let url = env::args().nth(1).unwrap_or_else(|| "memory:".to_owned());
@@ -26,15 +26,15 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
         .missed(Missed::All)
         .window(Duration::from_secs(60))
         .timeout(Duration::from_secs(10));
-    let tenure = Tenure::open(&url)?;
-    let election = tenure
+    let client = Client::open(&url)?;
+    let election = client
         .election("housekeeping")?
         .preset(Preset::Fast)
         .job(job, move |run| {
             sweep(&run);
             ended.send(())
         })
-        .on_error(|trouble| eprintln!("{trouble}"))
+        .on_error(|error| eprintln!("{error}"))
         .start()?;
     println!("{} stands by", election.candidate());
 

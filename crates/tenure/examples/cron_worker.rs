@@ -13,14 +13,14 @@ use std::env;
 use std::thread;
 use std::time::{Duration, Instant};
 
-use tenure::{Leadership, Preset, Tenure};
+use tenure::{Client, Leadership, Preset};
 
 fn main() -> Result<(), Box<dyn std::error::Error>> {
     let url = env::args().nth(1).unwrap_or_else(|| "memory:".to_owned());
     let seconds = env::args().nth(2).map(|text| text.parse()).transpose()?;
 
-    let tenure = Tenure::open(&url)?;
-    let election = tenure
+    let client = Client::open(&url)?;
+    let election = client
         .election("cron-worker")?
         .preset(Preset::Fast)
         .on_lost(|(term, reason)| println!("lost term {term}: {}", reason.as_str()))

@@ -13,14 +13,14 @@ use std::env;
 use std::thread;
 use std::time::Duration;
 
-use tenure::{Preset, Tenure};
+use tenure::{Client, Preset};
 
 fn main() -> Result<(), Box<dyn std::error::Error>> {
     let url = env::args().nth(1).unwrap_or_else(|| "memory:".to_owned());
     let ticks = env::args().nth(2).map(|text| text.parse()).transpose()?.unwrap_or(u64::MAX);
 
-    let tenure = Tenure::open(&url)?;
-    let election = tenure.election("gate-a-scheduler")?.preset(Preset::Fast).start()?;
+    let client = Client::open(&url)?;
+    let election = client.election("gate-a-scheduler")?.preset(Preset::Fast).start()?;
     schedule(ticks, |tick| {
         if election.is_leader() {
             println!("tick {tick}: report sent");

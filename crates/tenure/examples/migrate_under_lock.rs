@@ -12,14 +12,14 @@
 use std::env;
 use std::time::Duration;
 
-use tenure::{Leadership, Preset, Tenure};
+use tenure::{Client, Leadership, Preset};
 
 fn main() -> Result<(), Box<dyn std::error::Error>> {
     let url = env::args().nth(1).unwrap_or_else(|| "memory:".to_owned());
     let steps = env::args().nth(2).map(|text| text.parse()).transpose()?.unwrap_or(10);
 
-    let tenure = Tenure::open(&url)?;
-    let lock = tenure.lock("migrate-under-lock")?.preset(Preset::Fast).wait_max(Duration::from_secs(60));
+    let client = Client::open(&url)?;
+    let lock = client.lock("migrate-under-lock")?.preset(Preset::Fast).max_wait(Duration::from_secs(60));
     let done = lock.with_lock_blocking(|leadership| migrate(&leadership, steps))?;
     println!("{done} of {steps} steps done");
     Ok(())

@@ -20,33 +20,37 @@ use std::error::Error;
 use std::time::Duration;
 
 use tenure::fencing::PostgresFence;
-use tenure::{Leadership, Preset, Tenure};
-use tokio_postgres::{Client, NoTls};
+use tenure::{Client, Leadership, Preset};
+use tokio_postgres::NoTls;
 
 #[tokio::main]
 async fn main() -> Result<(), Box<dyn Error>> {
     let url = env::args().nth(1).ok_or("give the address of a PostgreSQL database")?;
     let limit = env::args().nth(2).map(|text| text.parse()).transpose()?;
-    let (mut client, connection) = tokio_postgres::connect(&url, NoTls).await?;
+    let (mut database, connection) = tokio_postgres::connect(&url, NoTls).await?;
     tokio::spawn(connection);
 
-    let tenure = Tenure::open(&url)?;
-    let election = tenure.election("payouts")?.preset(Preset::Fast).start()?;
+    let client = Client::open(&url)?;
+    let election = client.election("payouts")?.preset(Preset::Fast).start()?;
     println!("{} stands by", election.candidate());
     let leadership = election.elected().await?;
-    let paid = pay_what_is_due(&mut client, &leadership, limit.unwrap_or(u64::MAX)).await?;
+    let paid = pay_what_is_due(&mut database, &leadership, limit.unwrap_or(u64::MAX)).await?;
     println!("done after {paid} payouts");
     election.stop().await;
     Ok(())
 }
 
-async fn pay_what_is_due(client: &mut Client, leadership: &Leadership, limit: u64) -> Result<u64, Box<dyn Error>> {
+async fn pay_what_is_due(
+    database: &mut tokio_postgres::Client,
+    leadership: &Leadership,
+    limit: u64,
+) -> Result<u64, Box<dyn Error>> {
     let due = "SELECT id FROM invoices WHERE NOT EXISTS (SELECT FROM payouts WHERE invoice = id) ORDER BY id LIMIT 1";
     let mut paid = 0;
     while paid < limit && !leadership.is_cancelled() {
-        match client.query_opt(due, &[]).await? {
+        match database.query_opt(due, &[]).await? {
             Some(invoice) => {
-                pay(client, leadership, invoice.get(0)).await?;
+                pay(database, leadership, invoice.get(0)).await?;
                 paid += 1;
             }
             // Waits because nothing is due.
@@ -57,9 +61,13 @@ async fn pay_what_is_due(client: &mut Client, leadership: &Leadership, limit: u6
 }
 
 /// However long this process was paused since it looked: either it still leads when this commits, or nothing is paid.
-async fn pay(client: &mut Client, leadership: &Leadership, invoice: i64) -> Result<(), Box<dyn Error>> {
+async fn pay(
+    database: &mut tokio_postgres::Client,
+    leadership: &Leadership,
+    invoice: i64,
+) -> Result<(), Box<dyn Error>> {
     let fence = PostgresFence::new("payouts", leadership.term());
-    let transaction = client.transaction().await?;
+    let transaction = database.transaction().await?;
     fence.check(&transaction).await?;
     let insert = "INSERT INTO payouts SELECT id, amount, $2 FROM invoices WHERE id = $1";
     transaction.execute(insert, &[&invoice, &fence.term()]).await?;

@@ -13,7 +13,7 @@ use std::convert::Infallible;
 use std::env;
 use std::time::Duration;
 
-use tenure::{Leadership, Preset, Tenure};
+use tenure::{Client, Leadership, Preset};
 use tokio::sync::{Mutex, mpsc};
 
 #[tokio::main]
@@ -21,8 +21,8 @@ async fn main() -> Result<(), Box<dyn std::error::Error>> {
     let url = env::args().nth(1).unwrap_or_else(|| "memory:".to_owned());
     let items = env::args().nth(2).map(|text| text.parse()).transpose()?.unwrap_or(u64::MAX);
 
-    let tenure = Tenure::open(&url)?;
-    let election = tenure.election("queue-consumer")?.preset(Preset::Fast).start()?;
+    let client = Client::open(&url)?;
+    let election = client.election("queue-consumer")?.preset(Preset::Fast).start()?;
     println!("{} stands by", election.candidate());
 
     // Stands for a queue that all instances share.

@@ -21,7 +21,7 @@ pub(crate) fn block_on_for<F: Future>(future: F, limit: Duration) -> Option<F::O
 }
 
 fn poll_until<F: Future>(future: F, deadline: Option<Instant>) -> Option<F::Output> {
-    let waker = Waker::from(Arc::new(Unpark(thread::current())));
+    let waker = Waker::from(Arc::new(UnparkWaker(thread::current())));
     let mut context = Context::from_waker(&waker);
     let mut future = pin!(future);
     loop {
@@ -36,9 +36,9 @@ fn poll_until<F: Future>(future: F, deadline: Option<Instant>) -> Option<F::Outp
     }
 }
 
-struct Unpark(Thread);
+struct UnparkWaker(Thread);
 
-impl Wake for Unpark {
+impl Wake for UnparkWaker {
     fn wake(self: Arc<Self>) {
         self.0.unpark();
     }

@@ -12,8 +12,8 @@ use tenure_core::{LossReason, Term};
 use crate::blocking::block_on;
 use crate::contain::contain;
 use crate::disposal::dispose;
-use crate::driver::Command;
-use crate::event::Trouble;
+use crate::driver::DriverCommand;
+use crate::event::ElectionError;
 use crate::inside;
 use crate::leadership::{Leadership, Work};
 use crate::shared::Shared;
@@ -43,19 +43,19 @@ mod sealed {
 }
 
 /// The outcome of a callback: known at once, or when its future has run.
-pub(crate) enum Outcome {
+pub(crate) enum CallbackOutcome {
     Now(Option<String>),
     Later(BoxFuture<'static, Option<String>>),
 }
 
-type Callback<T> = Box<dyn Fn(T) -> Outcome + Send + Sync>;
+type CallbackFn<T> = Box<dyn Fn(T) -> CallbackOutcome + Send + Sync>;
 
 /// What the application wants to be told, and how.
 #[derive(Clone, Default)]
 pub(crate) struct Callbacks {
-    pub(crate) elected: Option<Registered<Leadership>>,
-    pub(crate) lost: Option<Registered<(Term, LossReason)>>,
-    pub(crate) error: Option<Registered<Trouble>>,
+    pub(crate) elected: Option<Callback<Leadership>>,
+    pub(crate) lost: Option<Callback<(Term, LossReason)>>,
+    pub(crate) error: Option<Callback<ElectionError>>,
 }
 
 impl Callbacks {
@@ -66,12 +66,12 @@ impl Callbacks {
 
 /// Something of the application's that can be called. Whoever lets go of it last does not drop what it has captured, unless
 /// that can do no harm there.
-pub(crate) struct Registered<T: 'static>(Arc<Owned<T>>);
+pub(crate) struct Callback<T: 'static>(Arc<OwnedCallback<T>>);
 
 /// None once it is being dropped.
-struct Owned<T: 'static>(Option<Callback<T>>);
+struct OwnedCallback<T: 'static>(Option<CallbackFn<T>>);
 
-impl<T> Drop for Owned<T> {
+impl<T> Drop for OwnedCallback<T> {
     fn drop(&mut self) {
         if let Some(callback) = self.0.take() {
             dispose(Box::new(callback));
@@ -79,15 +79,15 @@ impl<T> Drop for Owned<T> {
     }
 }
 
-impl<T> Clone for Registered<T> {
+impl<T> Clone for Callback<T> {
     fn clone(&self) -> Self {
         Self(Arc::clone(&self.0))
     }
 }
 
-impl<T: 'static> Registered<T> {
+impl<T: 'static> Callback<T> {
     pub(crate) fn sync<R: CallbackResult>(callback: impl Fn(T) -> R + Send + Sync + 'static) -> Self {
-        Self::new(Box::new(move |argument| Outcome::Now(callback(argument).into_failure())))
+        Self::new(Box::new(move |argument| CallbackOutcome::Now(callback(argument).into_failure())))
     }
 
     pub(crate) fn future<F>(callback: impl Fn(T) -> F + Send + Sync + 'static) -> Self
@@ -96,17 +96,17 @@ impl<T: 'static> Registered<T> {
     {
         Self::new(Box::new(move |argument| {
             let future = callback(argument);
-            Outcome::Later(Box::pin(async move { future.await.into_failure() }))
+            CallbackOutcome::Later(Box::pin(async move { future.await.into_failure() }))
         }))
     }
 
     /// Only for threads of the application, and those that run its callbacks.
-    pub(crate) fn call(&self, argument: T) -> Outcome {
-        self.0.0.as_ref().map_or(Outcome::Now(None), |callback| callback(argument))
+    pub(crate) fn call(&self, argument: T) -> CallbackOutcome {
+        self.0.0.as_ref().map_or(CallbackOutcome::Now(None), |callback| callback(argument))
     }
 
-    fn new(callback: Callback<T>) -> Self {
-        Self(Arc::new(Owned(Some(callback))))
+    fn new(callback: CallbackFn<T>) -> Self {
+        Self(Arc::new(OwnedCallback(Some(callback))))
     }
 }
 
@@ -116,18 +116,18 @@ pub(crate) struct CallbackRunner {
     shared: Arc<Shared>,
     /// Futures of the application may need the runtime it was started on.
     runtime: Option<tokio::runtime::Handle>,
-    queue: Mutex<Queue>,
+    queue: Mutex<CallbackQueue>,
 }
 
 #[derive(Default)]
-struct Queue {
-    waiting: VecDeque<Job>,
+struct CallbackQueue {
+    waiting: VecDeque<QueuedCallback>,
     running: Option<&'static str>,
 }
 
-struct Job {
+struct QueuedCallback {
     callback: &'static str,
-    run: Box<dyn FnOnce() -> Outcome + Send>,
+    run: Box<dyn FnOnce() -> CallbackOutcome + Send>,
     /// Leadership is not released while its lost callback runs.
     work: Option<Work>,
 }
@@ -144,7 +144,7 @@ impl CallbackRunner {
     pub(crate) fn call<T: Send + 'static>(
         self: &Arc<Self>,
         name: &'static str,
-        callback: Option<&Registered<T>>,
+        callback: Option<&Callback<T>>,
         argument: T,
         work: Option<Work>,
     ) {
@@ -154,7 +154,11 @@ impl CallbackRunner {
             // Only troubles can pile up, since elections wait for their callbacks; events tell of troubles, too.
             return;
         }
-        queue.waiting.push_back(Job { callback: name, run: Box::new(move || callback.call(argument)), work });
+        queue.waiting.push_back(QueuedCallback {
+            callback: name,
+            run: Box::new(move || callback.call(argument)),
+            work,
+        });
         if queue.running.is_none() {
             queue.running = Some(name);
             drop(queue);
@@ -176,7 +180,7 @@ impl CallbackRunner {
     }
 
     fn run(&self) {
-        while let Some(Job { callback, run, work }) = self.next() {
+        while let Some(QueuedCallback { callback, run, work }) = self.next() {
             let failure = {
                 let _inside = self.is_waited_for(work.as_ref()).then(|| inside::enter(&self.shared));
                 run_to_end(run, self.runtime.as_ref())
@@ -194,7 +198,7 @@ impl CallbackRunner {
         work.is_some() || self.callbacks.elected.is_some() || self.callbacks.lost.is_some()
     }
 
-    fn next(&self) -> Option<Job> {
+    fn next(&self) -> Option<QueuedCallback> {
         let mut queue = self.queue();
         let job = queue.waiting.pop_front();
         queue.running = job.as_ref().map(|job| job.callback);
@@ -202,10 +206,10 @@ impl CallbackRunner {
     }
 
     fn report(&self, callback: &'static str, message: String) {
-        self.shared.send(Command::Trouble(self.shared.id, Trouble::Callback { callback, message }));
+        self.shared.send(DriverCommand::Error(self.shared.id, ElectionError::Callback { callback, message }));
     }
 
-    fn queue(&self) -> MutexGuard<'_, Queue> {
+    fn queue(&self) -> MutexGuard<'_, CallbackQueue> {
         self.queue.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
@@ -217,10 +221,13 @@ impl fmt::Debug for CallbackRunner {
 }
 
 /// Runs a callback to its end, and tells what went wrong with it.
-pub(crate) fn run_to_end(run: impl FnOnce() -> Outcome, runtime: Option<&tokio::runtime::Handle>) -> Option<String> {
+pub(crate) fn run_to_end(
+    run: impl FnOnce() -> CallbackOutcome,
+    runtime: Option<&tokio::runtime::Handle>,
+) -> Option<String> {
     let finish = || match run() {
-        Outcome::Now(failure) => failure,
-        Outcome::Later(future) => match runtime {
+        CallbackOutcome::Now(failure) => failure,
+        CallbackOutcome::Later(future) => match runtime {
             Some(runtime) => runtime.block_on(future),
             None => block_on(future),
         },

@@ -8,7 +8,7 @@ use std::collections::VecDeque;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use crate::contain::contain;
-use crate::shift::Shift;
+use crate::on_demand_thread::OnDemandThread;
 
 thread_local! {
     /// Where this thread leaves what it must not drop itself; most threads may.
@@ -19,7 +19,7 @@ thread_local! {
 #[derive(Default)]
 struct Disposer {
     waiting: Mutex<VecDeque<Box<dyn Send>>>,
-    shift: Shift,
+    on_demand: OnDemandThread,
 }
 
 /// From here on, nothing of the application is dropped on this thread.
@@ -43,11 +43,11 @@ impl Disposer {
         self.waiting().push_back(thing);
         let disposer = Arc::clone(&self);
         let run = move || {
-            while let Some(thing) = disposer.shift.next(|| disposer.waiting().pop_front()) {
+            while let Some(thing) = disposer.on_demand.next(|| disposer.waiting().pop_front()) {
                 drop(contain(|| drop(thing)));
             }
         };
-        if let Err(error) = self.shift.begin("tenure-disposal", run) {
+        if let Err(error) = self.on_demand.begin("tenure-disposal", run) {
             // It is found by the next thread that can be started.
             log!(warn, %error, "what a callback has captured cannot be dropped now");
         }

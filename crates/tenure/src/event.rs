@@ -4,12 +4,12 @@ use std::fmt;
 use std::pin::Pin;
 use std::task::{Context, Poll};
 
-use tenure_core::{ChannelName, Instant, Leader, LossReason, Problem, Term, Trust};
+use tenure_core::{Anomaly, ChannelName, Instant, Leader, LossReason, Term, Trust};
 use tokio::sync::mpsc;
 
 use crate::blocking::block_on;
 use crate::contain::{shield, shielded};
-use crate::store::mailbox::ASIDE_MAX;
+use crate::store::mailbox::MAX_DEAD_LETTERS;
 use crate::store::{MessageId, StoreError};
 use crate::with_causes;
 
@@ -64,12 +64,12 @@ pub enum EventKind {
         /// Which tick.
         tick: tenure_core::cron::Tick,
         /// What.
-        news: crate::cron::JobNews,
+        job_event: crate::cron::JobEvent,
     },
     /// Something went wrong. The candidacy goes on.
     Error {
         /// What.
-        trouble: Trouble,
+        error: ElectionError,
     },
     /// The candidate has left the election. Nothing follows.
     Stopped,
@@ -83,9 +83,9 @@ pub enum EventKind {
 /// What went wrong.
 #[derive(Debug, Clone)]
 #[non_exhaustive]
-pub enum Trouble {
+pub enum ElectionError {
     /// The elector noticed it.
-    Problem(Problem),
+    Anomaly(Anomaly),
     /// The store failed.
     Store(StoreError),
     /// A callback of the application panicked, failed or hung.
@@ -108,7 +108,7 @@ pub enum Trouble {
         verb: &'static str,
     },
     /// A message could not be handled, too often. It is kept for people.
-    SetAside {
+    DeadLettered {
         /// On which channel.
         channel: ChannelName,
         /// Which message.
@@ -120,9 +120,9 @@ pub enum Trouble {
     },
     /// Something is wrong with a job.
     #[cfg(feature = "cron")]
-    Job(crate::cron::JobTrouble),
+    Job(crate::cron::JobError),
     /// So many messages have been set aside that the oldest of them were dropped.
-    AsideDropped {
+    DeadLettersDropped {
         /// How many.
         count: u64,
     },
@@ -135,10 +135,10 @@ pub enum Trouble {
     },
 }
 
-impl fmt::Display for Trouble {
+impl fmt::Display for ElectionError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
-            Self::Problem(problem) => problem.fmt(f),
+            Self::Anomaly(anomaly) => anomaly.fmt(f),
             // The causes are what people look for: "disk full", "permission denied".
             Self::Store(error) => f.write_str(&with_causes(error)),
             Self::Callback { callback, message } => write!(f, "the {callback} callback {message}"),
@@ -148,15 +148,15 @@ impl fmt::Display for Trouble {
                  was not waited for; call request_{verb}() there"
             ),
             Self::Panicked { what, message } => write!(f, "{what} panicked, and begins anew: {message}"),
-            Self::SetAside { channel, id, attempts, why } => write!(
+            Self::DeadLettered { channel, id, attempts, why } => write!(
                 f,
                 "message {id} on channel {channel} was set aside after {attempts} attempt(s): {why}; look at it with \
                  `tenure messages NAME --aside`"
             ),
             #[cfg(feature = "cron")]
-            Self::Job(trouble) => trouble.fmt(f),
-            Self::AsideDropped { count } => {
-                write!(f, "{count} of the oldest messages set aside were dropped: only {ASIDE_MAX} are kept")
+            Self::Job(error) => error.fmt(f),
+            Self::DeadLettersDropped { count } => {
+                write!(f, "{count} of the oldest messages set aside were dropped: only {MAX_DEAD_LETTERS} are kept")
             }
             Self::BroadcastsMissed { channel: Some(channel), count } => {
                 write!(f, "{count} broadcast(s) on channel {channel} were dropped: whoever reads them is too slow")
@@ -168,7 +168,7 @@ impl fmt::Display for Trouble {
     }
 }
 
-impl PartialEq for Trouble {
+impl PartialEq for ElectionError {
     /// Troubles are equal when they read the same: errors of drivers cannot be compared otherwise.
     fn eq(&self, other: &Self) -> bool {
         self.to_string() == other.to_string()

@@ -6,7 +6,7 @@ use std::time::Duration;
 use tenure_core::{Input, Instant, LossReason, Term};
 
 use crate::blocking::{block_on, block_on_for};
-use crate::driver::Command;
+use crate::driver::DriverCommand;
 use crate::phase::Phase;
 use crate::shared::{Grant, Shared};
 
@@ -33,7 +33,7 @@ impl Leadership {
 
     /// Whether this term may still be acted under, this very moment.
     ///
-    /// True a little longer than [`Election::is_leader`](crate::Election::is_leader), which is false as soon as work
+    /// True a little longer than [`Candidacy::is_leader`](crate::Candidacy::is_leader), which is false as soon as work
     /// has to stop: what has begun may be finished under a term that is still valid.
     #[inline]
     #[must_use]
@@ -121,7 +121,7 @@ impl Leadership {
     /// Begins to resign this term, and no other.
     pub(crate) fn give_up(&self) {
         let resign = Input::Resign { term: Some(self.term()), successor: None };
-        self.shared.send(Command::Input(self.shared.id, resign));
+        self.shared.send(DriverCommand::Input(self.shared.id, resign));
     }
 
     fn leads(&self, phase: &Phase) -> bool {
@@ -156,7 +156,7 @@ impl Drop for Work {
             self.leadership.give_up();
         }
         if grant.work().end() {
-            shared.send(Command::Input(shared.id, Input::WorkEnded { term: grant.term }));
+            shared.send(DriverCommand::Input(shared.id, Input::WorkEnded { term: grant.term }));
         }
     }
 }

@@ -14,19 +14,19 @@
 //! - **Linux only**: it needs `CLOCK_BOOTTIME`, `timerfd` and `pidfd`.
 //!
 //! # What is promised
-//! Terms only grow, unless the store forgets them. No two candidates trust themselves at the same instant. [`Election::is_leader`] asks the clock on
+//! Terms only grow, unless the store forgets them. No two candidates trust themselves at the same instant. [`Candidacy::is_leader`] asks the clock on
 //! every call, so it is false in time even if the process was paused, swapped out or suspended since the last call. The
 //! lease is released only after the work under it has ended. No error of the store ends a candidacy: it is
 //! [reported](EventKind::Error), and the candidate tries again.
 //!
-//! Each store says in one sentence what it can keep of this: [`Tenure::capabilities`].
+//! Each store says in one sentence what it can keep of this: [`Client::capabilities`].
 //!
 //! # Example
 //! ```
-//! use tenure::Tenure;
+//! use tenure::Client;
 //!
-//! let tenure = Tenure::open("memory:")?; // sqlite:PATH lets the processes of one machine meet
-//! let election = tenure.election("nightly-report")?.start()?;
+//! let client = Client::open("memory:")?; // sqlite:PATH lets the processes of one machine meet
+//! let election = client.election("nightly-report")?.start()?;
 //! let report = election.run_while_leader_blocking(|leadership| {
 //!     // Ask leadership.is_cancelled() between two steps of longer work.
 //!     format!("report of term {}", leadership.term())
@@ -36,20 +36,20 @@
 //! # Ok::<(), tenure::Error>(())
 //! ```
 //!
-//! Async applications use [`Election::run_while_leader`], [`Election::elected`] and [`Election::events`]. Whoever only
-//! wants to skip work when not leading asks [`Election::is_leader`] or calls [`Election::run_if_leader`].
-//! [`Election::consume`] empties a queue while leading.
+//! Async applications use [`Candidacy::run_while_leader`], [`Candidacy::elected`] and [`Candidacy::events`]. Whoever only
+//! wants to skip work when not leading asks [`Candidacy::is_leader`] or calls [`Candidacy::run_if_leader`].
+//! [`Candidacy::consume`] empties a queue while leading.
 //!
 //! # Messages
-//! [`Tenure::send`] reaches whoever leads, now or later, at least once and in order per sender. The leader gets messages
-//! through [`ElectionBuilder::on_message`] or [`Election::channel`]. What it did not settle goes to the next leader.
+//! [`Client::send`] reaches whoever leads, now or later, at least once and in order per sender. The leader gets messages
+//! through [`CandidacyBuilder::on_message`] or [`Candidacy::channel`]. What it did not settle goes to the next leader.
 //!
 //! # Locks
-//! [`Tenure::lock`] describes a lock: an election whose leader leaves when its work is done. [`Lock::with_lock`] runs work
+//! [`Client::lock`] describes a lock: an election whose leader leaves when its work is done. [`Lock::with_lock`] runs work
 //! once under it, and [`Lock::acquire`] gives a [`LockGuard`]. Whoever waits is served in order of arrival.
 //!
 //! # Jobs by the calendar
-//! With [`ElectionBuilder::job`] whoever leads runs a job whenever a cron expression matches, each tick at most once across all
+//! With [`CandidacyBuilder::job`] whoever leads runs a job whenever a cron expression matches, each tick at most once across all
 //! candidates. What was missed while nobody led follows the job's policy; see [`cron`].
 //!
 //! # The trust window
@@ -62,7 +62,7 @@
 //! A candidate counts from before it *sent* the request, and shrinks the ttl by what both clocks may be wrong:
 //! `hold = ttl * (1 - rho) / (1 + rho) - 1 ms`. A renewal moves the window, counted from the sending of that renewal.
 //!
-//! - Before *stop*, [`Election::is_leader`] is true and new work may begin.
+//! - Before *stop*, [`Candidacy::is_leader`] is true and new work may begin.
 //! - At *stop*, [`Leadership::cancelled`] completes. Work has the grace to end.
 //! - At *kill*, [`Leadership::overdue`] completes, and futures that still run are dropped.
 //! - From *trusted until* on, [`Leadership::is_valid`] is false, too.
@@ -71,17 +71,17 @@
 //! one means: the longest failover, the longest outage of the store that is survived, and the load on the store.
 //!
 //! # Threads
-//! Each [`Tenure`] has one thread with a runtime of its own, which holds all elections made from it and renews them
+//! Each [`Client`] has one thread with a runtime of its own, which holds all elections made from it and renews them
 //! together. An application that blocks its own threads keeps its leases; one that hangs would keep them, too, unless
-//! it sets a [health gate](ElectionBuilder::health_gate). No async runtime is needed: every async method that waits
+//! it sets a [required heartbeat](CandidacyBuilder::require_heartbeat). No async runtime is needed: every async method that waits
 //! for leadership has a blocking twin. Callbacks run one at a time per election, on a thread of their own; a panic, an
 //! error or a hang in one is reported and stops neither renewals nor other elections. A child made by `fork` never
 //! leads.
 //!
 //! # Cancellation
-//! Every async method says what dropping its future does. Waiting ([`Election::elected`], [`Leadership::cancelled`],
-//! [`Events::next`]) is cancel safe. [`Election::resign`] and [`Election::stop`] go on in the background. Dropping
-//! [`Election::run_while_leader`] drops the work and resigns. Dropping an [`Election`] leaves the election in the
+//! Every async method says what dropping its future does. Waiting ([`Candidacy::elected`], [`Leadership::cancelled`],
+//! [`Events::next`]) is cancel safe. [`Candidacy::resign`] and [`Candidacy::stop`] go on in the background. Dropping
+//! [`Candidacy::run_while_leader`] drops the work and resigns. Dropping an [`Candidacy`] leaves the election in the
 //! background; a process that ends at once may be gone before the lease is released.
 //!
 //! # Features
@@ -98,7 +98,7 @@
 //!
 //! # Testing your own failover
 //! With the feature `testing` an hour takes no time and a lost reply is one line. Give a `VirtualClock` and a
-//! `FaultyStore` to `Tenure::with_store_and_clock`, cut the leader off, move the clock, and look at what your
+//! `FaultyStore` to `Client::with_store_and_clock`, cut the leader off, move the clock, and look at what your
 //! application does. The tutorial in `docs/tutorial.md` has a whole test.
 
 #[macro_use]
@@ -107,11 +107,12 @@ mod log;
 mod blocking;
 mod broadcasts;
 mod callback;
+mod candidacy;
+mod client;
 #[cfg(feature = "cron")]
 pub mod cron;
 mod disposal;
 mod driver;
-mod election;
 mod error;
 mod event;
 #[cfg(any(feature = "postgres", feature = "redis"))]
@@ -125,22 +126,21 @@ mod messages;
 pub mod metrics;
 #[cfg(not(feature = "metrics"))]
 mod metrics;
+mod on_demand_thread;
 mod phase;
 mod reason;
 mod retry;
 mod shared;
-mod shift;
 pub mod store;
-mod tenure;
 
 #[cfg(feature = "conformance")]
 #[doc(inline)]
 pub use tenure_conformance::{self as conformance, conformance_tests};
 #[doc(inline)]
 pub use tenure_core::{
-    CandidateId, ChannelName, DEFAULTS, Defaults, Drift, ElectionName, Failure, Instant, JobName, Leader, LossReason,
-    Metadata, NameError, Namespace, Prediction, Preset, Priority, Problem, Sender, Term, Timing, TimingBuilder,
-    TimingError, Trust, UnknownPreset,
+    Anomaly, CandidateId, ChannelName, DEFAULTS, Defaults, Drift, ElectionName, Instant, JobName, Leader, LossReason,
+    Metadata, NameError, Namespace, Prediction, Preset, Priority, Sender, Term, Timing, TimingBuilder, TimingError,
+    Trust, UnknownPreset, WriteOutcome,
 };
 #[cfg(feature = "testing")]
 #[doc(inline)]
@@ -151,14 +151,14 @@ use tenure_store::{clock, contain};
 
 pub use broadcasts::Broadcasts;
 pub use callback::CallbackResult;
-pub use election::{Election, ElectionBuilder};
+pub use candidacy::{Candidacy, CandidacyBuilder};
+pub use client::Client;
 pub use error::{Error, ErrorKind};
-pub use event::{Event, EventKind, Events, Trouble};
+pub use event::{ElectionError, Event, EventKind, Events};
 pub use leadership::{Leadership, Work};
 pub use lock::{Lock, LockGuard};
 pub use messages::{Channel, Delivery};
-pub use store::{Broadcast, MemoryStore, Message, MessageId, Shelf, Store, StoreError, StoreUrl};
-pub use tenure::Tenure;
+pub use store::{Broadcast, MemoryStore, Message, MessageCount, MessageId, MessageState, Store, StoreError, StoreUrl};
 
 /// The Rust blocks of the documents outside of this crate are compiled and run, too.
 #[cfg(doctest)]
@@ -168,14 +168,14 @@ mod documents {
     #[doc = include_str!("../../../docs/tutorial.md")]
     struct Tutorial;
     #[doc = include_str!("../../../docs/fencing.md")]
-    struct Fencing;
+    struct FencingDocument;
     #[doc = include_str!("../../../docs/messages.md")]
-    struct Messages;
+    struct MessagesDocument;
     #[doc = include_str!("../../../docs/locks.md")]
-    struct Locks;
+    struct LocksDocument;
     #[doc = include_str!("../../../docs/metrics.md")]
     struct Metrics;
     #[cfg(feature = "cron")]
     #[doc = include_str!("../../../docs/cron.md")]
-    struct Cron;
+    struct CronDocument;
 }

@@ -9,10 +9,10 @@ use std::time::Duration;
 use tenure_core::{CandidateId, ChannelName, Instant, LossReason, Nonce, Term, Trust};
 use tenure_sys::ForkMarker;
 
-use crate::broadcasts::{self, Board};
+use crate::broadcasts::{self, BroadcastQueues};
 use crate::clock::Clock;
-use crate::driver::{Command, CommandSender, EntryId};
-use crate::messages::{Handler, Inbox};
+use crate::driver::{CandidacyId, CommandSender, DriverCommand};
+use crate::messages::{Inbox, MessageHandler};
 use crate::metrics::Class;
 use crate::phase::{Phase, PhaseCell};
 use crate::store::ElectionKey;
@@ -20,7 +20,7 @@ use crate::store::ElectionKey;
 /// One candidacy, as the application sees it.
 #[derive(Debug)]
 pub(crate) struct Shared {
-    pub(crate) id: EntryId,
+    pub(crate) id: CandidacyId,
     pub(crate) key: ElectionKey,
     pub(crate) candidate: CandidateId,
     /// How metrics call it.
@@ -33,20 +33,20 @@ pub(crate) struct Shared {
     phase: PhaseCell,
     /// Messages are for those who ask for them: most candidates never do.
     inbox: OnceLock<Box<Inbox>>,
-    attempts_max: u32,
+    max_attempts: u32,
     /// So are broadcasts.
-    board: OnceLock<Box<Board>>,
+    broadcast_queues: OnceLock<Box<BroadcastQueues>>,
 }
 
 impl Shared {
     pub(crate) fn new(
-        id: EntryId,
+        id: CandidacyId,
         key: ElectionKey,
         candidate: CandidateId,
         class: Class,
         clock: Clock,
         commands: CommandSender,
-        attempts_max: u32,
+        max_attempts: u32,
     ) -> Self {
         let fork = ForkMarker::of_this_process();
         let phase = PhaseCell::new(Phase::Standing);
@@ -61,8 +61,8 @@ impl Shared {
             lead_until: AtomicU64::new(0),
             phase,
             inbox: OnceLock::new(),
-            attempts_max,
-            board: OnceLock::new(),
+            max_attempts,
+            broadcast_queues: OnceLock::new(),
         }
     }
 
@@ -96,31 +96,31 @@ impl Shared {
     }
 
     /// Makes room for messages. Returns whether there was none before: then the driver has to be told.
-    pub(crate) fn open_inbox(&self, handlers: impl FnOnce() -> BTreeMap<ChannelName, Handler>) -> bool {
+    pub(crate) fn open_inbox(&self, handlers: impl FnOnce() -> BTreeMap<ChannelName, MessageHandler>) -> bool {
         let mut is_new = false;
         self.inbox.get_or_init(|| {
             is_new = true;
-            Box::new(Inbox::new(handlers(), self.attempts_max))
+            Box::new(Inbox::new(handlers(), self.max_attempts))
         });
         is_new
     }
 
     /// The broadcasts to this candidacy, if anybody reads them.
-    pub(crate) fn board(&self) -> Option<&Board> {
-        self.board.get().map(|board| &**board)
+    pub(crate) fn broadcast_queues(&self) -> Option<&BroadcastQueues> {
+        self.broadcast_queues.get().map(|broadcast_queues| &**broadcast_queues)
     }
 
     /// Makes room for broadcasts. Returns whether there was none before: then the driver has to be told.
-    pub(crate) fn open_board(&self, handlers: impl FnOnce() -> Vec<Arc<broadcasts::Handler>>) -> bool {
+    pub(crate) fn open_board(&self, handlers: impl FnOnce() -> Vec<Arc<broadcasts::BroadcastHandler>>) -> bool {
         let mut is_new = false;
-        self.board.get_or_init(|| {
+        self.broadcast_queues.get_or_init(|| {
             is_new = true;
-            Box::new(Board::new(handlers()))
+            Box::new(BroadcastQueues::new(handlers()))
         });
         is_new
     }
 
-    pub(crate) fn send(&self, command: Command) {
+    pub(crate) fn send(&self, command: DriverCommand) {
         // A forked child has a copy of the channel, but nobody listens there.
         if self.is_same_process() {
             // The driver outlives every candidacy; when it is gone, so is the trust.

@@ -18,10 +18,11 @@ pub use tenure_redis as redis;
 pub use tenure_sqlite as sqlite;
 #[doc(inline)]
 pub use tenure_store::{
-    Broadcast, Bulletin, BulletinPromises, Campaign, Capabilities, Change, ElectionKey, Feature, Finding, Forgetting,
-    Heard, Hint, Interest, JobLedger, Lease, Line, Mailbox, MailboxPromises, MemoryStore, Message, MessageId,
-    Observation, Post, RESERVATION, Receive, Received, Renew, Replies, Resign, Settle, Settled, Shelf, StandBy, Store,
-    StoreError, StoreErrorKind, StoreUrl, Transition, Use, Verdict, WOKEN_BY_RESIGNATION, bulletin, ledger, mailbox,
+    Ack, AckReply, Broadcast, Campaign, Capabilities, Change, ElectionKey, Feature, Finding, Forgetting, Hint,
+    Interest, JobLedger, Lease, Mailbox, MailboxPromises, MemoryStore, Message, MessageCount, MessageId, MessageState,
+    NewMessage, Observation, OrderingKey, PubSub, PubSubEvent, PubSubPromises, RESERVATION, Receive, Received, Renew,
+    Replies, Resign, Severity, StandBy, Store, StoreError, StoreErrorKind, StoreUrl, Transition, Use,
+    WOKEN_BY_RESIGNATION, ledger, mailbox, pubsub,
 };
 
 #[cfg(feature = "postgres")]

@@ -9,7 +9,7 @@ use std::thread;
 use std::time::Duration;
 
 use metrics::{Counter, CounterFn, Gauge, Histogram, Key, KeyName, Metadata, Recorder, SharedString, Unit};
-use tenure::{Tenure, Timing};
+use tenure::{Client, Timing};
 use tracing::span::{Attributes, Id, Record};
 use tracing::{Event, Subscriber};
 
@@ -94,9 +94,9 @@ fn observers_that_panic_end_no_election() {
     tracing::subscriber::set_global_default(BrokenPipe).unwrap();
     metrics::set_global_recorder(BrokenExporter).unwrap();
     let place = tempfile::tempdir().unwrap();
-    let tenure = Tenure::open(&format!("sqlite:{}", place.path().join("a.db").display())).unwrap();
+    let client = Client::open(&format!("sqlite:{}", place.path().join("a.db").display())).unwrap();
     let timing = Timing::from_ttl(Duration::from_secs(3)).unwrap();
-    let election = tenure.election("x").unwrap().timing(timing).start().unwrap();
+    let election = client.election("x").unwrap().timing(timing).start().unwrap();
     let leadership = election.wait_elected_for(Duration::from_secs(20)).unwrap().expect("it is elected");
     let mut events = election.events();
     let mut renewals = 0;

@@ -3,7 +3,7 @@
 use std::fs::File;
 
 use rustix::process::{Resource, getrlimit, setrlimit};
-use tenure::Tenure;
+use tenure::Client;
 
 #[test]
 fn opening_without_descriptors_is_an_error_inside_a_runtime_too() {
@@ -15,7 +15,7 @@ fn opening_without_descriptors_is_an_error_inside_a_runtime_too() {
         let mut taken: Vec<File> = std::iter::from_fn(|| File::open("/dev/null").ok()).collect();
         let mut failed = 0;
         // One more is free each time, so that they run out at every step of opening.
-        while let Err(error) = Tenure::open("memory:") {
+        while let Err(error) = Client::open("memory:") {
             assert!(error.to_string().contains("Too many open files"), "{error}");
             failed += 1;
             taken.pop().expect("with so many descriptors it can be opened");

@@ -3,13 +3,13 @@
 use std::collections::BTreeSet;
 
 use metrics_exporter_prometheus::PrometheusBuilder;
-use tenure::{Tenure, metrics};
+use tenure::{Client, metrics};
 
 #[test]
 fn many_elections_have_few_classes() {
     let exporter = PrometheusBuilder::new().install_recorder().unwrap();
-    let tenure = Tenure::open("memory:").unwrap();
-    let start = |name: String| tenure.election(&name).unwrap().start().unwrap();
+    let client = Client::open("memory:").unwrap();
+    let start = |name: String| client.election(&name).unwrap().start().unwrap();
     let elections: Vec<_> = (0..300).map(|number| start(format!("kind-{}:{number}", number % 100))).collect();
     for election in &elections {
         election.wait_elected().unwrap();
@@ -23,7 +23,7 @@ fn many_elections_have_few_classes() {
     };
     let shown: Vec<(String, u32)> = page.lines().filter_map(leading).collect();
     let classes: BTreeSet<&String> = shown.iter().map(|(class, _)| class).collect();
-    assert_eq!((shown.len(), classes.len()), (metrics::CLASSES_MAX, metrics::CLASSES_MAX));
+    assert_eq!((shown.len(), classes.len()), (metrics::MAX_CLASSES, metrics::MAX_CLASSES));
     assert_eq!(shown.iter().map(|(_, count)| count).sum::<u32>(), 300, "none is lost");
     let others = shown.iter().find(|(class, _)| class == metrics::OTHER).unwrap();
     assert_eq!(others.1, 3 * 37, "three of each kind that found no room");

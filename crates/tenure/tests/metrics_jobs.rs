@@ -6,7 +6,7 @@ use std::sync::atomic::{AtomicU32, Ordering};
 
 use metrics_exporter_prometheus::PrometheusBuilder;
 use tenure::cron::{Job, JobRun};
-use tenure::{Tenure, metrics};
+use tenure::{Client, metrics};
 use tenure_testkit::eventually;
 
 #[test]
@@ -18,7 +18,7 @@ fn runs_of_jobs_are_counted_by_how_they_ended() {
         exporter.render().lines().find_map(|line| line.strip_prefix(&start)?.parse().ok())
     };
     let runs = |outcome: &str| value("tenure_job_runs_total", &format!(",outcome=\"{outcome}\""));
-    let tenure = Tenure::open("memory:").unwrap();
+    let client = Client::open("memory:").unwrap();
     let begun = AtomicU32::new(0);
     // Every other run fails.
     let run = move |_: JobRun| {
@@ -26,7 +26,7 @@ fn runs_of_jobs_are_counted_by_how_they_ended() {
         if number.is_multiple_of(2) { Ok(()) } else { Err("an odd one") }
     };
     let job = Job::new("often", "* * * * * *").unwrap();
-    let election = tenure.election("jobs").unwrap().job(job, run).start().unwrap();
+    let election = client.election("jobs").unwrap().job(job, run).start().unwrap();
     eventually("counters", || runs("timed_out") == Some(0.0) && runs("cancelled") == Some(0.0));
     eventually("a run of both kinds", || runs("succeeded") >= Some(1.0) && runs("failed") >= Some(1.0));
     let last = value("tenure_job_last_success_timestamp_seconds", "").unwrap();

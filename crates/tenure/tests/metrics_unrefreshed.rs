@@ -1,7 +1,7 @@
 //! Gauges follow events even if nobody refreshes them, so in this process nobody does.
 
 use metrics_exporter_prometheus::PrometheusBuilder;
-use tenure::Tenure;
+use tenure::Client;
 use tenure_testkit::eventually;
 
 #[test]
@@ -11,10 +11,10 @@ fn gauges_follow_events() {
         let line = format!("tenure_is_leader{{key_class=\"x\",key_kind=\"election\"}} {leaders}");
         eventually(&line, || exporter.render().lines().any(|shown| shown == line));
     };
-    let tenure = Tenure::open("memory:").unwrap();
-    let first = tenure.election("x:1").unwrap().start().unwrap();
+    let client = Client::open("memory:").unwrap();
+    let first = client.election("x:1").unwrap().start().unwrap();
     shows(1);
-    let second = tenure.election("x:2").unwrap().start().unwrap();
+    let second = client.election("x:2").unwrap().start().unwrap();
     shows(2);
     first.stop_blocking();
     shows(1);

@@ -6,7 +6,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use tenure::testing::{FaultyStore, Operation, VirtualClock};
-use tenure::{Clock, Election, MemoryStore, Tenure, Timing};
+use tenure::{Candidacy, Client, Clock, MemoryStore, Timing};
 
 const MANY: usize = 1_000;
 
@@ -21,18 +21,18 @@ async fn they_share_a_thread_and_their_requests() {
     let hands = VirtualClock::new();
     let clock = Clock::controlled_by(&hands);
     let store = FaultyStore::with_clock(Arc::new(MemoryStore::with_clock(clock.clone())), clock.clone());
-    let tenure = Tenure::with_store_and_clock(Arc::clone(&store) as _, clock).unwrap();
+    let client = Client::with_store_and_clock(Arc::clone(&store) as _, clock).unwrap();
     let timing = Timing::from_ttl(Duration::from_secs(30)).unwrap();
     let pass = async |time: Duration| {
         for _ in 0..time.as_millis() / 100 {
             hands.advance(Duration::from_millis(100));
-            tenure.examine().await.unwrap();
-            tenure.examine().await.unwrap();
+            client.examine().await.unwrap();
+            client.examine().await.unwrap();
         }
     };
 
-    let start = |number| tenure.election(&format!("election-{number}")).unwrap().timing(timing).start().unwrap();
-    let elections: Vec<Election> = (0..MANY).map(start).collect();
+    let start = |number| client.election(&format!("election-{number}")).unwrap().timing(timing).start().unwrap();
+    let elections: Vec<Candidacy> = (0..MANY).map(start).collect();
     for election in &elections {
         election.elected().await.unwrap();
     }
@@ -50,9 +50,9 @@ async fn they_share_a_thread_and_their_requests() {
     assert!(calls <= 24, "{calls} calls in {intervals} intervals");
     assert_eq!(requests, calls * MANY, "all renew together");
     assert_eq!(store.calls(Operation::Campaign) + store.calls(Operation::Resign), 0);
-    assert!(elections.iter().all(Election::is_leader));
+    assert!(elections.iter().all(Candidacy::is_leader));
 
-    elections.iter().for_each(Election::request_stop);
+    elections.iter().for_each(Candidacy::request_stop);
     for election in &elections {
         election.stop().await;
     }

@@ -7,11 +7,11 @@ use crate::figures::pass;
 use crate::handover::{Candidates, Contestant};
 use crate::scale::Scale;
 use crate::stats::Samples;
-use crate::table::Table;
-use crate::work::Ask;
+use crate::table::FigureTable;
+use crate::work::AskServer;
 
 /// Who they are, and what their server counts.
-pub(crate) struct Crowd<'a> {
+pub(crate) struct FollowerCrowd<'a> {
     /// What follows in the names of the figures.
     pub(crate) what: &'a str,
     /// What calls are called there.
@@ -20,9 +20,14 @@ pub(crate) struct Crowd<'a> {
     pub(crate) candidates: Candidates,
 }
 
-impl Crowd<'_> {
+impl FollowerCrowd<'_> {
     /// Watches all of them.
-    pub(crate) fn watch(mut self, scale: &Scale, ask: Ask<'_>, table: &mut Table) -> Result<(), Box<dyn Error>> {
+    pub(crate) fn watch(
+        mut self,
+        scale: &Scale,
+        ask: AskServer<'_>,
+        table: &mut FigureTable,
+    ) -> Result<(), Box<dyn Error>> {
         let Scale { followers, crowd_ttl: ttl, .. } = *scale;
         let (what, calls) = (self.what, self.calls);
         // Whoever came before its pushes could be heard asks again.

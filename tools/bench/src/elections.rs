@@ -4,12 +4,12 @@ use std::error::Error;
 use std::fmt;
 use std::time::{Duration, Instant};
 
-use tenure::{Election, Tenure, Timing};
+use tenure::{Candidacy, Client, Timing};
 
 use crate::figures::pass;
 use crate::roles;
 use crate::scale::Scale;
-use crate::table::Table;
+use crate::table::FigureTable;
 use crate::usage::resident_bytes;
 
 /// How long the leases live that are renewed each second.
@@ -19,26 +19,26 @@ pub(crate) const SETTLING: Duration = Duration::from_secs(3);
 
 /// Elections that this process has won, with one handle for all of them.
 pub(crate) struct Elections {
-    elections: Vec<Election>,
+    elections: Vec<Candidacy>,
     /// What this process occupied when there were only their names.
     bytes_before: f64,
     /// Dropped last: the elections need its thread to leave.
-    _tenure: Tenure,
+    _tenure: Client,
 }
 
 impl Elections {
     /// Wins so many elections on this store.
     pub(crate) fn win(url: &str, count: u32) -> Result<Self, Box<dyn Error>> {
         let timing = Timing::builder(TTL).renew_every(Duration::from_secs(1)).build()?;
-        let tenure = Tenure::open(url)?;
+        let client = Client::open(url)?;
         let names: Vec<String> = (0..count).map(|index| format!("election-{index}")).collect();
         let bytes_before = resident_bytes()?;
-        let start = |name: &String| tenure.election(name)?.timing(timing).start();
-        let elections: Vec<Election> = names.iter().map(start).collect::<Result<_, _>>()?;
+        let start = |name: &String| client.election(name)?.timing(timing).start();
+        let elections: Vec<Candidacy> = names.iter().map(start).collect::<Result<_, _>>()?;
         for election in &elections {
             election.wait_elected_for(PATIENCE)?.ok_or("not elected in time")?;
         }
-        Ok(Self { elections, bytes_before, _tenure: tenure })
+        Ok(Self { elections, bytes_before, _tenure: client })
     }
 
     /// Resident bytes for all of them, beyond their names.
@@ -51,14 +51,14 @@ impl Elections {
         if self.elections.iter().any(|election| !election.is_leader()) {
             return Err("an election was lost while it was measured".into());
         }
-        self.elections.iter().for_each(Election::request_stop);
-        self.elections.iter().for_each(Election::stop_blocking);
+        self.elections.iter().for_each(Candidacy::request_stop);
+        self.elections.iter().for_each(Candidacy::stop_blocking);
         Ok(())
     }
 }
 
 /// What renewals have cost: in the client, and whatever the server tells.
-pub(crate) struct Renewing<L> {
+pub(crate) struct RenewalCost<L> {
     /// CPU seconds of the client.
     client: f64,
     /// What its elections occupy beyond their names.
@@ -70,7 +70,7 @@ pub(crate) struct Renewing<L> {
     pub(crate) ready_after: f64,
 }
 
-impl<L> Renewing<L> {
+impl<L> RenewalCost<L> {
     /// Lets a process play this role for so many leases, and watches it.
     pub(crate) fn watch(
         role: &str,
@@ -108,7 +108,7 @@ pub(crate) struct Cpu {
 
 impl Cpu {
     /// Puts it into the table, beside its floor.
-    pub(crate) fn compare(self, floor: Self, what: &str, table: &mut Table) {
+    pub(crate) fn compare(self, floor: Self, what: &str, table: &mut FigureTable) {
         let both = |cpu: Self| cpu.client + cpu.server;
         for (who, ours, floor) in [
             ("client", self.client, floor.client),
@@ -128,7 +128,7 @@ impl fmt::Display for Cpu {
 }
 
 /// What is asked of the client for each election.
-pub(crate) fn demand_memory(what: &str, count: u32, client_bytes: f64, beside: String, table: &mut Table) {
+pub(crate) fn demand_memory(what: &str, count: u32, client_bytes: f64, beside: String, table: &mut FigureTable) {
     let each = client_bytes / f64::from(count);
     table.demand(
         format!("{what}: memory of the client for each, beyond its name"),

@@ -9,11 +9,11 @@ use rustix::process::{Resource, Rlimit, getrlimit, setrlimit};
 
 use crate::processes::tenure_command;
 use crate::scale::Scale;
-use crate::table::Table;
+use crate::table::FigureTable;
 
 /// What to measure.
 #[derive(Debug, Args)]
-pub(crate) struct Options<F: ValueEnum + Send + Sync + 'static> {
+pub(crate) struct FigureOptions<F: ValueEnum + Send + Sync + 'static> {
     /// Which figures; all when none is named.
     figures: Vec<F>,
     /// Small numbers, which show that everything works, and nothing of how fast it is.
@@ -21,18 +21,18 @@ pub(crate) struct Options<F: ValueEnum + Send + Sync + 'static> {
     quick: bool,
     /// The `tenure` command to measure. Default: the one beside this program.
     #[arg(long, value_name = "PATH")]
-    tenure: Option<PathBuf>,
+    client: Option<PathBuf>,
 }
 
 /// What a figure is measured with, and where it goes.
 pub(crate) struct Bench<'a> {
     pub(crate) scale: &'a Scale,
     /// The command.
-    pub(crate) tenure: &'a Path,
-    pub(crate) table: &'a mut Table,
+    pub(crate) client: &'a Path,
+    pub(crate) table: &'a mut FigureTable,
 }
 
-impl<F: ValueEnum + Send + Sync + 'static> Options<F> {
+impl<F: ValueEnum + Send + Sync + 'static> FigureOptions<F> {
     /// Measures one figure after the other, and prints a table.
     pub(crate) fn measure(
         self,
@@ -40,12 +40,12 @@ impl<F: ValueEnum + Send + Sync + 'static> Options<F> {
         mut measure: impl FnMut(F, &mut Bench<'_>) -> Result<(), Box<dyn Error>>,
     ) -> Result<(), Box<dyn Error>> {
         allow_many_connections()?;
-        let tenure = tenure_command(self.tenure)?;
+        let client = tenure_command(self.client)?;
         let scale = if self.quick { Scale::QUICK } else { Scale::FULL };
-        let mut table = Table::default();
+        let mut table = FigureTable::default();
         let figures = if self.figures.is_empty() { F::value_variants().to_vec() } else { self.figures };
         for figure in figures {
-            measure(figure, &mut Bench { scale: &scale, tenure: &tenure, table: &mut table })?;
+            measure(figure, &mut Bench { scale: &scale, client: &client, table: &mut table })?;
         }
         let caution = if self.quick { " (small numbers: nothing to rely on)" } else { "" };
         println!("## {title}{caution}\n\n{table}");

@@ -7,17 +7,17 @@ use std::time::Duration;
 
 use rustix::process::Signal;
 use tenure::{Clock, Instant};
-use tenure_testkit::running::Running;
+use tenure_testkit::running::RunningProcess;
 
 use crate::handover::{Contestant, IDLE, PATIENCE};
 use crate::processes::millis;
 use crate::roles::{self, Bare};
 
 /// What ended in a thread of its own.
-pub(crate) type Ended = Result<(), Box<dyn Error + Send + Sync>>;
+pub(crate) type ThreadEnd = Result<(), Box<dyn Error + Send + Sync>>;
 
 /// Whoever has what is handed over.
-pub(crate) trait Holder {
+pub(crate) trait FloorHolder {
     /// Gives it to the waiter.
     fn release(&mut self) -> Result<(), Box<dyn Error>>;
 
@@ -28,20 +28,20 @@ pub(crate) trait Holder {
 }
 
 /// Has it, whoever had it before.
-pub(crate) type Enter = fn(url: &str) -> Result<Box<dyn Holder>, Box<dyn Error>>;
+pub(crate) type Enter = fn(url: &str) -> Result<Box<dyn FloorHolder>, Box<dyn Error>>;
 
 /// Takes it whenever it is told to, until nobody wants to know. It is told when to say that it is ready, and says when it
 /// has taken it.
-pub(crate) type Wait = fn(url: &str, ready: &mut dyn FnMut(), taken: &mut dyn FnMut(Instant) -> bool) -> Ended;
+pub(crate) type WaitLoop = fn(url: &str, ready: &mut dyn FnMut(), taken: &mut dyn FnMut(Instant) -> bool) -> ThreadEnd;
 
 /// A holder, and a waiter in a thread of its own.
-pub(crate) struct Floor {
-    holder: Box<dyn Holder>,
+pub(crate) struct HandoverFloor {
+    holder: Box<dyn FloorHolder>,
     taken: Receiver<Instant>,
-    waiter: JoinHandle<Ended>,
+    waiter: JoinHandle<ThreadEnd>,
 }
 
-impl Floor {
+impl HandoverFloor {
     /// The waiter comes first.
     pub(crate) fn raise(url: &str) -> Result<Self, Box<dyn Error>> {
         let Bare { wait, enter, .. } = roles::bare(url);
@@ -65,7 +65,7 @@ impl Floor {
     }
 }
 
-impl Contestant for Floor {
+impl Contestant for HandoverFloor {
     fn once(&mut self) -> Result<Duration, Box<dyn Error>> {
         let began = Clock::boottime().now();
         self.holder.release()?;
@@ -83,7 +83,7 @@ pub(crate) fn between_processes(url: &str) -> Result<f64, Box<dyn Error>> {
     one_handover(url, &waiter)
 }
 
-fn one_handover(url: &str, waiter: &Running) -> Result<f64, Box<dyn Error>> {
+fn one_handover(url: &str, waiter: &RunningProcess) -> Result<f64, Box<dyn Error>> {
     let holder = roles::start(&["holder", url])?;
     std::thread::sleep(IDLE);
     let asked = Clock::boottime().now();

@@ -8,7 +8,7 @@ use tenure::Timing;
 use crate::figures::pass;
 use crate::handover::Candidates;
 use crate::scale::Scale;
-use crate::table::Table;
+use crate::table::FigureTable;
 
 /// What a server tells before and after a time in which nothing happens.
 pub(crate) fn watch<L>(
@@ -34,7 +34,7 @@ pub(crate) fn describe(
     detail: &str,
     beside: &str,
     scale: &Scale,
-    table: &mut Table,
+    table: &mut FigureTable,
 ) -> Result<(), Box<dyn Error>> {
     let ttl = scale.group_ttl.as_secs_f64();
     let allowed = 0.5 * TARGET_TTL.as_secs_f64() / ttl;

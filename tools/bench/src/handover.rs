@@ -4,7 +4,7 @@ use std::error::Error;
 use std::sync::mpsc::{Receiver, channel};
 use std::time::Duration;
 
-use tenure::{Clock, Election, EventKind, Instant, Tenure, Timing};
+use tenure::{Candidacy, Client, Clock, EventKind, Instant, Timing};
 
 use crate::stats::Samples;
 
@@ -38,7 +38,7 @@ pub(crate) fn take_turns<const N: usize>(
 
 /// Candidates with a store of their own each, as if they were processes of their own.
 pub(crate) struct Candidates {
-    candidates: Vec<Election>,
+    candidates: Vec<Candidacy>,
     elected: Receiver<(usize, Instant)>,
     leader: usize,
 }
@@ -56,7 +56,7 @@ impl Candidates {
         count: usize,
         groups: usize,
     ) -> Result<Self, Box<dyn Error>> {
-        let handles = (0..groups).map(|_| Tenure::open(url)).collect::<Result<Vec<_>, _>>()?;
+        let handles = (0..groups).map(|_| Client::open(url)).collect::<Result<Vec<_>, _>>()?;
         let timing = Timing::from_ttl(ttl)?;
         let (sender, elected) = channel();
         let mut candidates = Vec::new();
@@ -79,8 +79,8 @@ impl Candidates {
 
     /// Lets all of them leave.
     pub(crate) fn end(self) {
-        self.candidates.iter().for_each(Election::request_stop);
-        self.candidates.iter().for_each(Election::stop_blocking);
+        self.candidates.iter().for_each(Candidacy::request_stop);
+        self.candidates.iter().for_each(Candidacy::stop_blocking);
     }
 }
 

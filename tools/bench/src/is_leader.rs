@@ -6,7 +6,7 @@ use std::sync::Barrier;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Instant;
 
-use tenure::{Clock, MemoryStore, Tenure};
+use tenure::{Client, Clock, MemoryStore};
 
 use crate::stats::Samples;
 
@@ -15,8 +15,8 @@ const ROUNDS: usize = 31;
 
 pub(crate) fn run() -> Result<(), Box<dyn Error>> {
     println!("## is_leader(), ns per call (median of {ROUNDS} rounds of {CALLS} calls)");
-    let tenure = Tenure::with_store(MemoryStore::new())?;
-    let election = tenure.election("bench")?.start()?;
+    let client = Client::with_store(MemoryStore::new())?;
+    let election = client.election("bench")?.start()?;
     election.wait_elected()?;
     let word = AtomicU64::new(1);
     let clock = Clock::boottime();

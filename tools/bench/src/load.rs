@@ -5,7 +5,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use tenure::testing::{FaultyStore, Operation, VirtualClock};
-use tenure::{Clock, Election, MemoryStore, Preset, Store, Tenure};
+use tenure::{Candidacy, Client, Clock, MemoryStore, Preset, Store};
 
 const CANDIDATES: u32 = 10;
 const STEP: Duration = Duration::from_millis(250);
@@ -17,11 +17,11 @@ pub(crate) fn run() -> Result<(), Box<dyn Error>> {
     let memory = MemoryStore::with_clock(clock.clone());
     let store = FaultyStore::new(Arc::new(memory));
     let timing = Preset::Normal.timing();
-    let mut elections: Vec<Election> = Vec::new();
+    let mut elections: Vec<Candidacy> = Vec::new();
     for _ in 0..CANDIDATES {
         let handle: Arc<dyn Store> = store.clone();
-        let tenure = Tenure::with_store_and_clock(handle, clock.clone())?;
-        elections.push(tenure.election("bench")?.timing(timing).start()?);
+        let client = Client::with_store_and_clock(handle, clock.clone())?;
+        elections.push(client.election("bench")?.timing(timing).start()?);
     }
     let advance = |steps: u32| {
         for _ in 0..steps {

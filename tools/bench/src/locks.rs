@@ -5,7 +5,7 @@ use std::sync::mpsc::{Receiver, channel};
 use std::thread::JoinHandle;
 use std::time::Duration;
 
-use tenure::{Clock, Instant, LockGuard, Tenure, Timing};
+use tenure::{Client, Clock, Instant, LockGuard, Timing};
 
 use crate::handover::{Contestant, PATIENCE};
 
@@ -26,7 +26,7 @@ impl Holders {
         let (sender, had) = channel();
         let mut waiters = Vec::new();
         for _ in 0..WAITERS {
-            let lock = Tenure::open(url)?.lock("bench-lock")?.timing(Timing::from_ttl(ttl)?);
+            let lock = Client::open(url)?.lock("bench-lock")?.timing(Timing::from_ttl(ttl)?);
             let sender = sender.clone();
             waiters.push(std::thread::spawn(move || {
                 // Whoever had it goes to the end of the line.

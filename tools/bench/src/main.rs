@@ -37,22 +37,22 @@ use clap::{Parser, Subcommand, ValueEnum};
 /// Speed as ratios, each figure beside its floor.
 #[derive(Debug, Parser)]
 #[command(args_conflicts_with_subcommands = true)]
-struct Args {
+struct BenchArgs {
     #[command(subcommand)]
-    command: Option<Commands>,
+    command: Option<BenchCommand>,
     /// Which parts to run; all when none is named.
-    parts: Vec<Part>,
+    parts: Vec<BenchPart>,
     /// The `tenure` command to measure. Default: the one beside this program.
     #[arg(long, value_name = "PATH")]
-    tenure: Option<PathBuf>,
+    client: Option<PathBuf>,
 }
 
 #[derive(Debug, Subcommand)]
-enum Commands {
+enum BenchCommand {
     /// Everything on PostgreSQL, as a table.
-    Postgres(postgres::Options),
+    Postgres(postgres::PostgresFigureOptions),
     /// Everything on Redis, as a table.
-    Redis(figures::Options<redis::Figure>),
+    Redis(figures::FigureOptions<redis::RedisFigure>),
     /// Plays a part in what is measured.
     #[command(hide = true)]
     Role {
@@ -62,7 +62,7 @@ enum Commands {
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
-enum Part {
+enum BenchPart {
     /// `is_leader()` beside an atomic load and a bare clock read.
     IsLeader,
     /// Hand-over on SQLite beside a push and a durable write.
@@ -76,7 +76,7 @@ enum Part {
 }
 
 fn main() -> ExitCode {
-    match run(Args::parse()) {
+    match run(BenchArgs::parse()) {
         Ok(()) => ExitCode::SUCCESS,
         Err(error) => {
             eprintln!("bench: {error}");
@@ -85,21 +85,21 @@ fn main() -> ExitCode {
     }
 }
 
-fn run(args: Args) -> Result<(), Box<dyn Error>> {
+fn run(args: BenchArgs) -> Result<(), Box<dyn Error>> {
     match args.command {
-        Some(Commands::Postgres(options)) => return postgres::run(options),
-        Some(Commands::Redis(options)) => return redis::run(options),
-        Some(Commands::Role { role }) => return roles::play(role),
+        Some(BenchCommand::Postgres(options)) => return postgres::run(options),
+        Some(BenchCommand::Redis(options)) => return redis::run(options),
+        Some(BenchCommand::Role { role }) => return roles::play(role),
         None => {}
     }
-    let parts = if args.parts.is_empty() { Part::value_variants().to_vec() } else { args.parts };
+    let parts = if args.parts.is_empty() { BenchPart::value_variants().to_vec() } else { args.parts };
     for part in parts {
         match part {
-            Part::IsLeader => is_leader::run()?,
-            Part::Handover => sqlite::handover::run()?,
-            Part::Elections => sqlite::elections::run()?,
-            Part::Processes => sqlite::processes::run(&processes::tenure_command(args.tenure.clone())?)?,
-            Part::Load => load::run()?,
+            BenchPart::IsLeader => is_leader::run()?,
+            BenchPart::Handover => sqlite::handover::run()?,
+            BenchPart::Elections => sqlite::elections::run()?,
+            BenchPart::Processes => sqlite::processes::run(&processes::tenure_command(args.client.clone())?)?,
+            BenchPart::Load => load::run()?,
         }
     }
     Ok(())

@@ -6,15 +6,15 @@ use std::path::Path;
 use std::time::Duration;
 
 use rustix::process::Signal;
-use tenure_history::{Check, History, Limits, Verdict};
+use tenure_history::{Check, History, HistoryVerdict, Limits};
 use tenure_testkit::proxy::Proxy;
 
 use crate::figures::Bench;
-use crate::stage::{Stage, TTL};
-use crate::table::Table;
+use crate::stage::{ElectProcesses, TTL};
+use crate::table::FigureTable;
 
 /// A server, and how to get there.
-pub(crate) struct Place<'a> {
+pub(crate) struct ReachableServer<'a> {
     /// What follows in the names of the figures.
     pub(crate) what: &'a str,
     pub(crate) address: SocketAddr,
@@ -27,8 +27,8 @@ pub(crate) struct Place<'a> {
 }
 
 /// Lets outages strike the leader alone, and judges what happened.
-pub(crate) fn run(place: &Place<'_>, bench: &mut Bench<'_>) -> Result<(), Box<dyn Error>> {
-    let (scale, tenure) = (bench.scale, bench.tenure);
+pub(crate) fn run(place: &ReachableServer<'_>, bench: &mut Bench<'_>) -> Result<(), Box<dyn Error>> {
+    let (scale, client) = (bench.scale, bench.client);
     eprintln!("outages at once{}: the longest of {:.0} s", place.what, scale.outage.as_secs_f64());
     let mut outages = vec![
         Outage {
@@ -53,7 +53,7 @@ pub(crate) fn run(place: &Place<'_>, bench: &mut Bench<'_>) -> Result<(), Box<dy
     // They do not disturb each other: each has an election of its own, and waits most of the time.
     let verdicts = std::thread::scope(|scope| {
         let watch = |(number, outage)| {
-            scope.spawn(move || watch(tenure, place, number, outage).map_err(|error| error.to_string()))
+            scope.spawn(move || watch(client, place, number, outage).map_err(|error| error.to_string()))
         };
         let watched: Vec<_> = outages.iter().enumerate().map(watch).collect();
         watched.into_iter().map(|watched| watched.join().unwrap_or(Err("it panicked".into()))).collect::<Vec<_>>()
@@ -76,7 +76,7 @@ struct Outage {
 }
 
 impl Outage {
-    fn describe(&self, place: &str, verdict: &Verdict, table: &mut Table) -> Result<(), Box<dyn Error>> {
+    fn describe(&self, place: &str, verdict: &HistoryVerdict, table: &mut FigureTable) -> Result<(), Box<dyn Error>> {
         let [election] = &verdict.elections[..] else { return Err("there is one election".into()) };
         let lasts = self.lasts.as_secs_f64();
         let title = format!("{} of {lasts:.1} s for the leader alone, at a ttl of {TTL}{place}", self.what);
@@ -99,16 +99,21 @@ impl Outage {
 }
 
 /// For how long two led at once.
-pub(crate) fn overlap_ns(verdict: &Verdict) -> u64 {
+pub(crate) fn overlap_ns(verdict: &HistoryVerdict) -> u64 {
     let overlaps = verdict.violations().filter(|violation| violation.check == Check::Overlap);
     overlaps.filter_map(|violation| violation.between_boot_ns).map(|(from, to)| to - from).sum()
 }
 
 /// Judges what both candidates have told of an outage.
-fn watch(tenure: &Path, place: &Place<'_>, number: usize, outage: &Outage) -> Result<Verdict, Box<dyn Error>> {
+fn watch(
+    client: &Path,
+    place: &ReachableServer<'_>,
+    number: usize,
+    outage: &Outage,
+) -> Result<HistoryVerdict, Box<dyn Error>> {
     let proxy = Proxy::before(place.address)?;
     let election = format!("outage-{number}");
-    let mut stage = Stage::empty(tenure);
+    let mut stage = ElectProcesses::empty(client);
     stage.enter(&(place.url_at)(proxy.address()), &election, &["--renewals"])?;
     stage.wait_for("elected")?;
     stage.enter(&(place.url_at)(place.address), &election, &["--renewals"])?;

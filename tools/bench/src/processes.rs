@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 use rustix::process::Signal;
 use tenure::{Clock, Instant};
 
-use crate::stage::Stage;
+use crate::stage::ElectProcesses;
 use crate::stats::Samples;
 
 /// What some runs have shown; times in milliseconds, memory in megabytes.
@@ -24,20 +24,20 @@ impl Measured {
     /// leader was killed.
     pub(crate) fn one_run(
         &mut self,
-        tenure: &Path,
+        client: &Path,
         store: &str,
         due: impl FnOnce(Instant) -> Result<Instant, Box<dyn Error>>,
     ) -> Result<(), Box<dyn Error>> {
         for samples in [&mut self.first_start, &mut self.start] {
             let launched = Clock::boottime().now();
-            let mut stage = Stage::raise(tenure, store, 1)?;
+            let mut stage = ElectProcesses::raise(client, store, 1)?;
             let (leader, at) = stage.wait_for("elected")?;
             samples.push(millis(launched, at));
             self.resident.push(stage.resident_megabytes(leader)?);
             stage.signal(leader, Signal::TERM)?;
             stage.wait_for("stopped")?;
         }
-        let mut stage = Stage::raise(tenure, store, CANDIDATES)?;
+        let mut stage = ElectProcesses::raise(client, store, CANDIDATES)?;
         let (first, _) = stage.wait_for("elected")?;
         stage.let_stand_by()?;
         let killed = stage.signal(first, Signal::KILL)?;
@@ -53,18 +53,18 @@ impl Measured {
 
 /// The `tenure` to measure: the one that was named, or else the one beside this program.
 pub(crate) fn tenure_command(named: Option<PathBuf>) -> Result<PathBuf, Box<dyn Error>> {
-    let tenure = match named {
+    let client = match named {
         Some(path) => path,
         None => std::env::current_exe()?.with_file_name("tenure"),
     };
-    if !tenure.exists() {
+    if !client.exists() {
         return Err(format!(
             "{} is not built; build it with cargo build --profile dist --bin tenure",
-            tenure.display()
+            client.display()
         )
         .into());
     }
-    Ok(tenure)
+    Ok(client)
 }
 
 /// From one instant to the next, in milliseconds.

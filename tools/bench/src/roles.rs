@@ -7,12 +7,12 @@ use std::time::Duration;
 
 use clap::Subcommand;
 use serde::{Deserialize, Serialize};
-use tenure_testkit::running::Running;
-use tenure_testkit::{eventually_within, nursery};
+use tenure_testkit::running::RunningProcess;
+use tenure_testkit::{eventually_within, tied_processes};
 use tokio::signal::unix::{SignalKind, signal};
 
 use crate::elections::Elections;
-use crate::floor::{Enter, Holder, Wait};
+use crate::floor::{Enter, FloorHolder, WaitLoop};
 use crate::renewals::Renewals;
 use crate::runtime::runtime;
 use crate::usage::cpu_seconds;
@@ -60,14 +60,14 @@ pub(crate) fn play(role: Role) -> Result<(), Box<dyn Error>> {
 }
 
 /// Makes bare renewals of so many leases.
-type Renew = fn(url: &str, count: u32) -> Result<Renewals, Box<dyn Error>>;
+type RenewLeases = fn(url: &str, count: u32) -> Result<Renewals, Box<dyn Error>>;
 
 /// What is done by hand on one kind of store, so that ours has something to stand beside.
 pub(crate) struct Bare {
-    pub(crate) in_batches: Renew,
-    pub(crate) one_by_one: Renew,
+    pub(crate) in_batches: RenewLeases,
+    pub(crate) one_by_one: RenewLeases,
     pub(crate) enter: Enter,
-    pub(crate) wait: Wait,
+    pub(crate) wait: WaitLoop,
 }
 
 /// What is done by hand on this store.
@@ -80,10 +80,10 @@ pub(crate) fn bare(url: &str) -> Bare {
 }
 
 /// Starts a process that plays a part, and waits until it is ready.
-pub(crate) fn start(role: &[&str]) -> Result<Running, Box<dyn Error>> {
+pub(crate) fn start(role: &[&str]) -> Result<RunningProcess, Box<dyn Error>> {
     let mut command = Command::new(std::env::current_exe()?);
     command.arg("role").args(role).stdin(Stdio::piped()).stdout(Stdio::piped());
-    let running = nursery::start(command)?;
+    let running = tied_processes::start(command)?;
     let record = running.stdout().record();
     // Ten thousand elections are not won at once.
     eventually_within(AT_LENGTH, "a process that is ready", || !record.lines().is_empty());
@@ -92,13 +92,13 @@ pub(crate) fn start(role: &[&str]) -> Result<Running, Box<dyn Error>> {
 }
 
 /// Asks such a process what it has used.
-pub(crate) fn usage(running: &mut Running) -> Result<Usage, Box<dyn Error>> {
+pub(crate) fn usage(running: &mut RunningProcess) -> Result<Usage, Box<dyn Error>> {
     running.child().stdin.as_mut().ok_or("no standard input")?.write_all(b"\n")?;
     Ok(serde_json::from_str(&running.stdout().next("what a process has used"))?)
 }
 
 /// Lets such a process end, which it does well only if all went well.
-pub(crate) fn dismiss(mut running: Running) -> Result<(), Box<dyn Error>> {
+pub(crate) fn dismiss(mut running: RunningProcess) -> Result<(), Box<dyn Error>> {
     drop(running.child().stdin.take());
     // Nor are they left at once.
     if !running.process.ends_within(AT_LENGTH) {
@@ -125,7 +125,7 @@ fn answer(bytes: impl Fn() -> Result<f64, Box<dyn Error>>) -> Result<(), Box<dyn
     Ok(())
 }
 
-fn hold(mut holder: Box<dyn Holder>) -> Result<(), Box<dyn Error>> {
+fn hold(mut holder: Box<dyn FloorHolder>) -> Result<(), Box<dyn Error>> {
     runtime()?.block_on(async {
         let mut asked = signal(SignalKind::terminate())?;
         say(READY)?;

@@ -14,11 +14,11 @@ use tenure::{Clock, Instant};
 use tenure_testkit::netns::Namespace;
 
 /// Some `tenure elect`; they end with this value.
-pub(crate) struct Stage {
-    tenure: PathBuf,
+pub(crate) struct ElectProcesses {
+    client: PathBuf,
     candidates: Vec<Child>,
-    lines: Receiver<(Line, String)>,
-    sender: Sender<(Line, String)>,
+    lines: Receiver<(ElectLine, String)>,
+    sender: Sender<(ElectLine, String)>,
     /// Who has seen somebody else lead.
     standing_by: BTreeSet<String>,
     /// All that was read so far.
@@ -29,23 +29,23 @@ pub(crate) struct Stage {
 pub(crate) const TTL: &str = "3s";
 
 #[derive(Debug, Deserialize)]
-struct Line {
+struct ElectLine {
     event: String,
     candidate: String,
     boot_ns: u64,
 }
 
-impl Stage {
+impl ElectProcesses {
     /// Nobody yet.
-    pub(crate) fn empty(tenure: &Path) -> Self {
+    pub(crate) fn empty(client: &Path) -> Self {
         let (sender, lines) = channel();
         let (candidates, standing_by, told) = (Vec::new(), BTreeSet::new(), Vec::new());
-        Self { tenure: tenure.to_owned(), candidates, lines, sender, standing_by, told }
+        Self { client: client.to_owned(), candidates, lines, sender, standing_by, told }
     }
 
     /// So many candidates at once.
-    pub(crate) fn raise(tenure: &Path, store: &str, candidates: usize) -> Result<Self, Box<dyn Error>> {
-        let mut stage = Self::empty(tenure);
+    pub(crate) fn raise(client: &Path, store: &str, candidates: usize) -> Result<Self, Box<dyn Error>> {
+        let mut stage = Self::empty(client);
         for _ in 0..candidates {
             stage.enter(store, "bench", &["--renew", "500ms", "--grace", "300ms"])?;
         }
@@ -54,7 +54,7 @@ impl Stage {
 
     /// One more candidate, with these options besides the ttl. Its number is its id.
     pub(crate) fn enter(&mut self, store: &str, election: &str, options: &[&str]) -> Result<(), Box<dyn Error>> {
-        self.enter_as(Command::new(&self.tenure), store, election, options)
+        self.enter_as(Command::new(&self.client), store, election, options)
     }
 
     /// One more candidate, on another host.
@@ -65,7 +65,7 @@ impl Stage {
         election: &str,
         options: &[&str],
     ) -> Result<(), Box<dyn Error>> {
-        self.enter_as(host.command(&self.tenure), store, election, options)
+        self.enter_as(host.command(&self.client), store, election, options)
     }
 
     fn enter_as(
@@ -128,7 +128,7 @@ impl Stage {
         Ok(())
     }
 
-    fn next_line(&mut self, event: &str) -> Result<Line, Box<dyn Error>> {
+    fn next_line(&mut self, event: &str) -> Result<ElectLine, Box<dyn Error>> {
         let (line, text) = self.lines.recv_timeout(PATIENCE).map_err(|_| format!("nobody was {event} in time"))?;
         self.told.push(text);
         if line.event == "observed" {
@@ -153,7 +153,7 @@ impl Stage {
     }
 }
 
-impl Drop for Stage {
+impl Drop for ElectProcesses {
     fn drop(&mut self) {
         for child in &mut self.candidates {
             // One that has ended already cannot be killed, and is reaped all the same.

@@ -4,22 +4,22 @@ use std::fmt;
 
 /// Rows in the order in which they were measured.
 #[derive(Default)]
-pub(crate) struct Table(Vec<Row>);
+pub(crate) struct FigureTable(Vec<Row>);
 
 struct Row {
     figure: String,
     measured: String,
     beside: String,
     ratio: Option<f64>,
-    target: Option<Target>,
+    target: Option<FigureTarget>,
 }
 
-struct Target {
+struct FigureTarget {
     text: String,
     is_met: bool,
 }
 
-impl Table {
+impl FigureTable {
     /// A figure that nothing is demanded of.
     pub(crate) fn fact(&mut self, figure: impl Into<String>, measured: impl Into<String>, beside: impl Into<String>) {
         self.add(figure.into(), measured.into(), beside.into(), None, None);
@@ -34,7 +34,7 @@ impl Table {
         ratio: f64,
         at_most: f64,
     ) {
-        let target = Target { text: format!("at most {at_most} times"), is_met: ratio <= at_most };
+        let target = FigureTarget { text: format!("at most {at_most} times"), is_met: ratio <= at_most };
         self.add(figure.into(), measured.into(), beside.into(), Some(ratio), Some(target));
     }
 
@@ -47,18 +47,31 @@ impl Table {
         target: impl Into<String>,
         is_met: bool,
     ) {
-        self.add(figure.into(), measured.into(), beside.into(), None, Some(Target { text: target.into(), is_met }));
+        self.add(
+            figure.into(),
+            measured.into(),
+            beside.into(),
+            None,
+            Some(FigureTarget { text: target.into(), is_met }),
+        );
     }
 
     /// Rows are told at once, too, as the whole takes minutes.
-    fn add(&mut self, figure: String, measured: String, beside: String, ratio: Option<f64>, target: Option<Target>) {
+    fn add(
+        &mut self,
+        figure: String,
+        measured: String,
+        beside: String,
+        ratio: Option<f64>,
+        target: Option<FigureTarget>,
+    ) {
         let row = Row { figure, measured, beside, ratio, target };
         eprintln!("{row}");
         self.0.push(row);
     }
 }
 
-impl fmt::Display for Table {
+impl fmt::Display for FigureTable {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         writeln!(f, "| figure | measured | beside | ratio | target | met |\n|---|---|---|---|---|---|")?;
         self.0.iter().try_for_each(|row| writeln!(f, "{row}"))
@@ -70,7 +83,7 @@ impl fmt::Display for Row {
         let Self { figure, measured, beside, ratio, target } = self;
         let ratio = ratio.map_or_else(String::new, |ratio| format!("{ratio:.2}"));
         let (target, is_met) = match target {
-            Some(Target { text, is_met }) => (text.as_str(), if *is_met { "yes" } else { "**no**" }),
+            Some(FigureTarget { text, is_met }) => (text.as_str(), if *is_met { "yes" } else { "**no**" }),
             None => ("", ""),
         };
         write!(f, "| {figure} | {measured} | {beside} | {ratio} | {target} | {is_met} |")

@@ -5,7 +5,7 @@ use std::time::Instant;
 
 /// All that was done up to an instant.
 #[derive(Debug, Clone, Copy)]
-pub(crate) struct Work {
+pub(crate) struct ServerWork {
     pub(crate) at: Instant,
     /// CPU seconds.
     pub(crate) cpu: f64,
@@ -17,7 +17,7 @@ pub(crate) struct Work {
 
 /// What was done between two instants.
 #[derive(Debug, Clone, Copy)]
-pub(crate) struct Done {
+pub(crate) struct WorkDone {
     pub(crate) seconds: f64,
     /// CPU seconds.
     pub(crate) cpu: f64,
@@ -26,11 +26,11 @@ pub(crate) struct Done {
 }
 
 /// Asks a server.
-pub(crate) type Ask<'a> = &'a mut dyn FnMut() -> Result<Work, Box<dyn Error>>;
+pub(crate) type AskServer<'a> = &'a mut dyn FnMut() -> Result<ServerWork, Box<dyn Error>>;
 
-impl Work {
-    pub(crate) fn since(&self, earlier: &Self) -> Done {
-        Done {
+impl ServerWork {
+    pub(crate) fn since(&self, earlier: &Self) -> WorkDone {
+        WorkDone {
             seconds: self.at.duration_since(earlier.at).as_secs_f64(),
             cpu: self.cpu - earlier.cpu,
             calls: self.calls - earlier.calls,
@@ -39,7 +39,7 @@ impl Work {
     }
 }
 
-impl Done {
+impl WorkDone {
     pub(crate) fn calls_per_second(&self) -> f64 {
         self.calls / self.seconds
     }

@@ -7,7 +7,7 @@ use std::panic::{self, AssertUnwindSafe};
 use std::sync::Once;
 
 /// An input for which a property does not hold.
-pub(super) struct Failure {
+pub(super) struct FuzzFailure {
     target: &'static str,
     seed: u64,
     tried: u64,
@@ -15,7 +15,7 @@ pub(super) struct Failure {
     message: String,
 }
 
-impl Failure {
+impl FuzzFailure {
     /// Adds where it was found.
     pub(super) fn of(self, target: &'static str, seed: u64, tried: u64) -> Self {
         Self { target, seed, tried, ..self }
@@ -23,7 +23,7 @@ impl Failure {
 }
 
 /// For people, because this is what `expect` prints.
-impl fmt::Debug for Failure {
+impl fmt::Debug for FuzzFailure {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let Self { target, seed, tried, input, message } = self;
         let hex: Vec<String> = input.iter().map(|byte| format!("{byte:02x}")).collect();
@@ -37,7 +37,7 @@ impl fmt::Debug for Failure {
 }
 
 /// Tries one input, and if it fails smaller and smaller ones.
-pub(super) fn check(input: &[u8], property: &dyn Fn(&[u8])) -> Result<(), Failure> {
+pub(super) fn check(input: &[u8], property: &dyn Fn(&[u8])) -> Result<(), FuzzFailure> {
     let Some(first) = panic_of(input, property) else { return Ok(()) };
     let (mut input, mut message) = (input.to_vec(), first);
     let mut attempts = 0;
@@ -54,7 +54,7 @@ pub(super) fn check(input: &[u8], property: &dyn Fn(&[u8])) -> Result<(), Failur
         }
         length /= 2;
     }
-    Err(Failure { target: "", seed: 0, tried: 0, input, message })
+    Err(FuzzFailure { target: "", seed: 0, tried: 0, input, message })
 }
 
 /// What the property says when it panics.

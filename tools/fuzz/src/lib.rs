@@ -10,9 +10,9 @@ mod tape;
 
 use std::time::{Duration, Instant};
 
-use failure::Failure;
+use failure::FuzzFailure;
 use inputs::Inputs;
-pub use tape::Tape;
+pub use tape::InputTape;
 
 /// A target: its name, which is also that of its folder in `tools/fuzz/corpus`, and how to try it.
 ///
@@ -74,7 +74,13 @@ impl Fuzz {
     }
 
     /// How many inputs were tried.
-    fn check_all(self, seed: u64, cases: u64, corpus: &[Vec<u8>], property: &dyn Fn(&[u8])) -> Result<u64, Failure> {
+    fn check_all(
+        self,
+        seed: u64,
+        cases: u64,
+        corpus: &[Vec<u8>],
+        property: &dyn Fn(&[u8]),
+    ) -> Result<u64, FuzzFailure> {
         let mut inputs = Inputs::new(seed, corpus, self.words);
         let mut told_at = Instant::now();
         let invented = (0..cases).map(|_| inputs.make());
@@ -112,7 +118,7 @@ const TELL_EVERY: Duration = Duration::from_secs(1);
 mod tests {
     use super::*;
 
-    fn check(property: impl Fn(&[u8])) -> Result<u64, Failure> {
+    fn check(property: impl Fn(&[u8])) -> Result<u64, FuzzFailure> {
         let corpus = [b"12345".to_vec(), b"x".to_vec()];
         Fuzz::target("unit").words(&["needle"]).check_all(SEED, 2_000, &corpus, &property)
     }

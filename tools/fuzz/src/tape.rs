@@ -2,11 +2,11 @@
 
 /// Reads decisions off an input. At its end it gives zeros, so that every input means something.
 #[derive(Debug, Clone)]
-pub struct Tape<'a> {
+pub struct InputTape<'a> {
     rest: &'a [u8],
 }
 
-impl<'a> Tape<'a> {
+impl<'a> InputTape<'a> {
     /// From the beginning of an input.
     pub fn new(input: &'a [u8]) -> Self {
         Self { rest: input }
@@ -109,7 +109,7 @@ mod tests {
 
     #[test]
     fn what_is_read_is_what_is_there_and_then_zeros() {
-        let mut tape = Tape::new(&[7, 1, 0, 3, b'a', b'b']);
+        let mut tape = InputTape::new(&[7, 1, 0, 3, b'a', b'b']);
         assert_eq!((tape.byte(), tape.short(), tape.text()), (7, 256, "ab".to_owned()));
         assert!(tape.is_at_end());
         assert_eq!((tape.byte(), tape.word(), tape.number(), tape.flag()), (0, 0, 0, false));

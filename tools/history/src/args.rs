@@ -14,7 +14,7 @@ use tenure_core::duration::parse as duration;
     about = "Reads event lines of many processes of one machine and says whether two of them ever led at once.",
     after_help = LINES
 )]
-pub(crate) struct Args {
+pub(crate) struct CheckerArgs {
     /// Files of event lines; `-` or none for standard input.
     #[arg(value_name = "FILE")]
     pub(crate) files: Vec<PathBuf>,

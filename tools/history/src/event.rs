@@ -9,20 +9,20 @@ use tenure_core::{CandidateId, ElectionName};
 
 /// Where a line stands.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
-pub struct Source {
+pub struct LineSource {
     /// The name of the file.
     pub file: Arc<str>,
     /// The number of the line, from 1.
     pub line: usize,
 }
 
-impl fmt::Display for Source {
+impl fmt::Display for LineSource {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "{}:{}", self.file, self.line)
     }
 }
 
-impl Serialize for Source {
+impl Serialize for LineSource {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
         serializer.collect_str(self)
     }
@@ -30,28 +30,28 @@ impl Serialize for Source {
 
 /// A line that should be an event and cannot be read.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
-pub struct Malformed {
+pub struct MalformedLine {
     /// Where it stands.
-    pub line: Source,
+    pub line: LineSource,
     /// What is wrong with it.
     pub problem: String,
 }
 
 /// Something that happened to a process that stands in an election.
 #[derive(Debug, Clone)]
-pub(crate) struct Event {
-    pub(crate) source: Source,
+pub(crate) struct HistoryEvent {
+    pub(crate) source: LineSource,
     pub(crate) boot_ns: u64,
     /// Which election; a process that was killed may not say.
     pub(crate) election: Option<ElectionName>,
     pub(crate) candidate: CandidateId,
     /// Tells two processes with the same candidate id apart, where it is told.
     pub(crate) pid: Option<u32>,
-    pub(crate) what: What,
+    pub(crate) what: HistoryEventKind,
 }
 
 #[derive(Debug, Clone)]
-pub(crate) enum What {
+pub(crate) enum HistoryEventKind {
     Elected {
         term: u64,
         trusted_until: Option<u64>,
@@ -75,7 +75,7 @@ pub(crate) enum What {
 /// A resource says that it took a write.
 #[derive(Debug, Clone)]
 pub(crate) struct Accepted {
-    pub(crate) source: Source,
+    pub(crate) source: LineSource,
     pub(crate) boot_ns: u64,
     pub(crate) resource: String,
     pub(crate) term: u64,
@@ -84,7 +84,7 @@ pub(crate) struct Accepted {
 /// What a line turned out to be.
 #[derive(Debug)]
 pub(crate) enum Parsed {
-    Event(Event),
+    Event(HistoryEvent),
     Accepted(Accepted),
     /// An object, but no event that matters here.
     Unknown,
@@ -94,20 +94,20 @@ pub(crate) enum Parsed {
 
 /// Reads a line. Only what begins like an object is taken for an event: `tenure run` shares its standard error with the
 /// command and with messages for people.
-pub(crate) fn parse(source: Source, line: &[u8]) -> Result<Parsed, Malformed> {
+pub(crate) fn parse(source: LineSource, line: &[u8]) -> Result<Parsed, MalformedLine> {
     if !line.trim_ascii_start().starts_with(b"{") {
         return Ok(Parsed::Text);
     }
-    read(&source, line).map_err(|problem| Malformed { line: source, problem })
+    read(&source, line).map_err(|problem| MalformedLine { line: source, problem })
 }
 
 #[derive(Deserialize)]
-struct Named {
+struct NamedEvent {
     event: Option<String>,
 }
 
 #[derive(Deserialize)]
-struct Fields {
+struct EventFields {
     boot_ns: u64,
     election: Option<String>,
     candidate: Option<String>,
@@ -118,14 +118,16 @@ struct Fields {
     resource: Option<String>,
 }
 
-fn read(source: &Source, line: &[u8]) -> Result<Parsed, String> {
+fn read(source: &LineSource, line: &[u8]) -> Result<Parsed, String> {
     let says = |error: serde_json::Error| error.to_string();
-    let Named { event: Some(name) } = serde_json::from_slice(line).map_err(says)? else { return Ok(Parsed::Unknown) };
+    let NamedEvent { event: Some(name) } = serde_json::from_slice(line).map_err(says)? else {
+        return Ok(Parsed::Unknown);
+    };
     let known = ["elected", "renewed", "lost", "stopped", "killed", "observed", "error", "accepted"];
     if !known.contains(&name.as_str()) {
         return Ok(Parsed::Unknown);
     }
-    let fields: Fields = serde_json::from_slice(line).map_err(says)?;
+    let fields: EventFields = serde_json::from_slice(line).map_err(says)?;
     if name == "accepted" {
         return Ok(Parsed::Accepted(Accepted {
             source: source.clone(),
@@ -135,11 +137,11 @@ fn read(source: &Source, line: &[u8]) -> Result<Parsed, String> {
         }));
     }
     let what = fields.what(&name)?;
-    if fields.election.is_none() && !matches!(what, What::Killed) {
+    if fields.election.is_none() && !matches!(what, HistoryEventKind::Killed) {
         return Err(format!("the event {name} needs an election"));
     }
     let candidate = fields.candidate.ok_or_else(|| format!("the event {name} needs a candidate"))?;
-    Ok(Parsed::Event(Event {
+    Ok(Parsed::Event(HistoryEvent {
         source: source.clone(),
         boot_ns: fields.boot_ns,
         election: fields.election.map(ElectionName::new).transpose().map_err(|error| error.to_string())?,
@@ -149,23 +151,23 @@ fn read(source: &Source, line: &[u8]) -> Result<Parsed, String> {
     }))
 }
 
-impl Fields {
-    fn what(&self, name: &str) -> Result<What, String> {
+impl EventFields {
+    fn what(&self, name: &str) -> Result<HistoryEventKind, String> {
         let trusted_until = self.trusted_until_boot_ns;
         Ok(match name {
-            "elected" => What::Elected { term: self.term()?, trusted_until },
-            "renewed" => What::Renewed {
+            "elected" => HistoryEventKind::Elected { term: self.term()?, trusted_until },
+            "renewed" => HistoryEventKind::Renewed {
                 term: self.term()?,
                 trusted_until: trusted_until.ok_or("a renewal needs trusted_until_boot_ns")?,
             },
-            "lost" => What::Lost {
+            "lost" => HistoryEventKind::Lost {
                 term: self.term()?,
                 reason: self.reason.as_deref().map_or_else(|| "unknown".to_owned(), printable),
                 trusted_until,
             },
-            "stopped" => What::Stopped,
-            "killed" => What::Killed,
-            _ => What::Other,
+            "stopped" => HistoryEventKind::Stopped,
+            "killed" => HistoryEventKind::Killed,
+            _ => HistoryEventKind::Other,
         })
     }
 
@@ -184,7 +186,8 @@ mod tests {
     use super::*;
 
     fn parse(line: &str) -> Result<Parsed, String> {
-        super::parse(Source { file: Arc::from("a"), line: 7 }, line.as_bytes()).map_err(|malformed| malformed.problem)
+        super::parse(LineSource { file: Arc::from("a"), line: 7 }, line.as_bytes())
+            .map_err(|malformed| malformed.problem)
     }
 
     #[test]
@@ -193,7 +196,9 @@ mod tests {
             "at":"2026-01-01T00:00:00Z","boot_ns":9,"trusted_until_boot_ns":8}"#;
         let Ok(Parsed::Event(event)) = parse(line) else { panic!("not an event") };
         assert_eq!((event.candidate.as_str(), event.pid, event.boot_ns), ("b", Some(12), 9));
-        assert!(matches!(event.what, What::Lost { term: 2, reason, trusted_until: Some(8) } if reason == "expired"));
+        assert!(
+            matches!(event.what, HistoryEventKind::Lost { term: 2, reason, trusted_until: Some(8) } if reason == "expired")
+        );
     }
 
     #[test]

@@ -5,17 +5,17 @@ use std::io::{self, BufRead};
 use std::sync::Arc;
 
 use crate::checks;
-use crate::event::{Accepted, Event, Malformed, Parsed, Source, parse};
+use crate::event::{Accepted, HistoryEvent, LineSource, MalformedLine, Parsed, parse};
 use crate::life::lives;
-use crate::verdict::{ElectionVerdict, Limits, Verdict};
+use crate::verdict::{ElectionVerdict, HistoryVerdict, Limits};
 
 /// Events of many processes of one machine, from one boot to the next. The order in which they are read does not matter,
 /// except that the lines of one process must keep theirs.
 #[derive(Debug, Default)]
 pub struct History {
-    events: Vec<Event>,
+    events: Vec<HistoryEvent>,
     accepted: Vec<Accepted>,
-    malformed: Vec<Malformed>,
+    malformed: Vec<MalformedLine>,
     unknown_events: usize,
     other_lines: usize,
 }
@@ -26,7 +26,7 @@ impl History {
         let mut history = Self::default();
         let name = Arc::from("line");
         for (index, line) in lines.into_iter().enumerate() {
-            history.take(Source { file: Arc::clone(&name), line: index + 1 }, line.as_ref().as_bytes());
+            history.take(LineSource { file: Arc::clone(&name), line: index + 1 }, line.as_ref().as_bytes());
         }
         history
     }
@@ -41,7 +41,7 @@ impl History {
         let mut number = 0;
         while input.read_until(b'\n', &mut line)? > 0 {
             number += 1;
-            self.take(Source { file: Arc::clone(&name), line: number }, &line);
+            self.take(LineSource { file: Arc::clone(&name), line: number }, &line);
             line.clear();
         }
         Ok(())
@@ -49,10 +49,10 @@ impl History {
 
     /// Judges each election by itself, and each resource.
     #[must_use]
-    pub fn verdict(&self, limits: &Limits) -> Verdict {
+    pub fn verdict(&self, limits: &Limits) -> HistoryVerdict {
         let names: BTreeSet<_> = self.events.iter().filter_map(|event| event.election.as_ref()).collect();
         let judge = |name| ElectionVerdict::new(name, &lives(name, &self.events), limits);
-        Verdict {
+        HistoryVerdict {
             elections: names.into_iter().map(judge).filter(|verdict| verdict.candidates > 0).collect(),
             registers: checks::registers(&self.accepted),
             malformed: self.malformed.clone(),
@@ -61,7 +61,7 @@ impl History {
         }
     }
 
-    fn take(&mut self, source: Source, line: &[u8]) {
+    fn take(&mut self, source: LineSource, line: &[u8]) {
         match parse(source, line) {
             Ok(Parsed::Event(event)) => self.events.push(event),
             Ok(Parsed::Accepted(accepted)) => self.accepted.push(accepted),

@@ -29,15 +29,15 @@ mod show;
 pub mod timeline;
 mod verdict;
 
-pub use checks::{Check, Register, Spread, Takeover, Violation};
-pub use event::{Malformed, Source};
+pub use checks::{Check, HistoryViolation, Register, Spread, Takeover};
+pub use event::{LineSource, MalformedLine};
 pub use history::History;
-pub use leadership::{End, Ending, Leadership};
-pub use verdict::{ElectionVerdict, Limits, Verdict};
+pub use leadership::{Ending, LeadershipEnd, ObservedLeadership};
+pub use verdict::{ElectionVerdict, HistoryVerdict, Limits};
 
 /// The Rust blocks of the document outside of this crate are compiled and run, too.
 #[cfg(doctest)]
 mod documents {
     #[doc = include_str!("../../../docs/history.md")]
-    struct History;
+    struct HistoryDocument;
 }

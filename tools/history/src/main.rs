@@ -9,12 +9,12 @@ use std::process::ExitCode;
 
 use clap::Parser;
 use serde::Serialize;
-use tenure_history::{History, Limits, Verdict, timeline};
+use tenure_history::{History, HistoryVerdict, Limits, timeline};
 
-use args::Args;
+use args::CheckerArgs;
 
 fn main() -> ExitCode {
-    let args = Args::parse();
+    let args = CheckerArgs::parse();
     let judged = judge(&args).and_then(|verdict| show(&args, &verdict).map(|()| code(&verdict)));
     ExitCode::from(judged.unwrap_or_else(|problem| {
         eprintln!("tenure-history: {problem}");
@@ -25,7 +25,7 @@ fn main() -> ExitCode {
 const VIOLATIONS: u8 = 1;
 const UNUSABLE: u8 = 2;
 
-fn judge(args: &Args) -> Result<Verdict, String> {
+fn judge(args: &CheckerArgs) -> Result<HistoryVerdict, String> {
     let mut history = History::default();
     let standard_input = [Path::new("-").to_owned()];
     let files = if args.files.is_empty() { &standard_input[..] } else { &args.files };
@@ -38,10 +38,10 @@ fn judge(args: &Args) -> Result<Verdict, String> {
         };
         read.map_err(|error| format!("cannot read {name}: {error}"))?;
     }
-    Ok(history.verdict(&Limits { failover_max: args.failover_max }))
+    Ok(history.verdict(&Limits { max_failover: args.failover_max }))
 }
 
-fn show(args: &Args, verdict: &Verdict) -> Result<(), String> {
+fn show(args: &CheckerArgs, verdict: &HistoryVerdict) -> Result<(), String> {
     let write = |file: &Path, text: String| {
         fs::write(file, text).map_err(|error| format!("cannot write {}: {error}", file.display()))
     };
@@ -55,18 +55,18 @@ fn show(args: &Args, verdict: &Verdict) -> Result<(), String> {
 }
 
 #[derive(Serialize)]
-struct Report<'a> {
+struct CheckReport<'a> {
     good: bool,
     #[serde(flatten)]
-    verdict: &'a Verdict,
+    verdict: &'a HistoryVerdict,
 }
 
-fn json(verdict: &Verdict) -> Result<String, String> {
-    let text = serde_json::to_string(&Report { good: verdict.is_good(), verdict });
+fn json(verdict: &HistoryVerdict) -> Result<String, String> {
+    let text = serde_json::to_string(&CheckReport { good: verdict.is_good(), verdict });
     text.map(|text| text + "\n").map_err(|error| error.to_string())
 }
 
-fn code(verdict: &Verdict) -> u8 {
+fn code(verdict: &HistoryVerdict) -> u8 {
     match verdict.violations().next() {
         Some(_) => VIOLATIONS,
         None if verdict.is_good() => 0,

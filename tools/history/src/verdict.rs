@@ -7,37 +7,37 @@ use std::time::Duration;
 use serde::Serialize;
 use tenure_core::ElectionName;
 
-use crate::checks::{self, Register, Spread, Takeover, Violation};
-use crate::event::Malformed;
-use crate::leadership::{Leadership, leaderships};
-use crate::life::Life;
+use crate::checks::{self, HistoryViolation, Register, Spread, Takeover};
+use crate::event::MalformedLine;
+use crate::leadership::{ObservedLeadership, leaderships};
+use crate::life::ProcessLife;
 use crate::show::{as_text, count};
 
 /// What is demanded beyond what must always hold.
 #[derive(Debug, Clone, Copy, Default)]
 pub struct Limits {
     /// How long nobody may lead between two leaders.
-    pub failover_max: Option<Duration>,
+    pub max_failover: Option<Duration>,
 }
 
 /// The verdict on everything that was read.
 #[derive(Debug, Clone, Serialize)]
-pub struct Verdict {
+pub struct HistoryVerdict {
     /// One for each election, by name.
     pub elections: Vec<ElectionVerdict>,
     /// One for each resource that told of its writes, by name.
     pub registers: Vec<Register>,
     /// Lines that should be events and cannot be read.
-    pub malformed: Vec<Malformed>,
+    pub malformed: Vec<MalformedLine>,
     /// Events that have no meaning here.
     pub unknown_events: usize,
     /// Lines that are not meant as events.
     pub other_lines: usize,
 }
 
-impl Verdict {
+impl HistoryVerdict {
     /// Everything that must not happen and did.
-    pub fn violations(&self) -> impl Iterator<Item = &Violation> {
+    pub fn violations(&self) -> impl Iterator<Item = &HistoryViolation> {
         let of_elections = self.elections.iter().flat_map(|election| &election.violations);
         of_elections.chain(self.registers.iter().flat_map(|register| &register.violations))
     }
@@ -66,7 +66,7 @@ pub struct ElectionVerdict {
     /// How many candidate ids they had.
     pub candidates: usize,
     /// Who led, from when to when, by the beginning.
-    pub leaderships: Vec<Leadership>,
+    pub leaderships: Vec<ObservedLeadership>,
     /// The changes between them.
     pub takeovers: Vec<Takeover>,
     /// How the times of all takeovers are spread.
@@ -74,11 +74,11 @@ pub struct ElectionVerdict {
     /// The same by how the earlier leadership ended.
     pub takeover_times_by_reason: BTreeMap<String, Spread>,
     /// What must not happen and did.
-    pub violations: Vec<Violation>,
+    pub violations: Vec<HistoryViolation>,
 }
 
 impl ElectionVerdict {
-    pub(crate) fn new(election: &ElectionName, lives: &[Life<'_>], limits: &Limits) -> Self {
+    pub(crate) fn new(election: &ElectionName, lives: &[ProcessLife<'_>], limits: &Limits) -> Self {
         let leaderships = leaderships(lives);
         let takeovers = checks::takeovers(&leaderships);
         let mut candidates: Vec<_> = lives.iter().map(|life| life.candidate).collect();
@@ -109,7 +109,7 @@ impl ElectionVerdict {
     }
 }
 
-impl fmt::Display for Verdict {
+impl fmt::Display for HistoryVerdict {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         for election in &self.elections {
             write!(f, "{election}")?;
@@ -117,7 +117,7 @@ impl fmt::Display for Verdict {
         for register in &self.registers {
             write!(f, "{register}")?;
         }
-        for Malformed { line, problem } in &self.malformed {
+        for MalformedLine { line, problem } in &self.malformed {
             writeln!(f, "{line}: cannot be read: {problem}")?;
         }
         if self.is_empty() {

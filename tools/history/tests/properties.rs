@@ -3,7 +3,7 @@
 use proptest::collection::vec;
 use proptest::prelude::*;
 use proptest::test_runner::RngSeed;
-use tenure_history::{Check, History, Limits, Verdict};
+use tenure_history::{Check, History, HistoryVerdict, Limits};
 
 /// The same runs every time, unless `PROPTEST_RNG_SEED` and `PROPTEST_CASES` say otherwise.
 fn config() -> ProptestConfig {
@@ -16,7 +16,7 @@ fn config() -> ProptestConfig {
 }
 
 #[derive(Debug, Clone, Copy, PartialEq)]
-enum Ending {
+enum ReignEnding {
     Resigned,
     /// It says only afterwards that it lost.
     Paused,
@@ -32,7 +32,7 @@ struct Reign {
     end: u64,
     /// When the end is told, which may be long after.
     told: u64,
-    ending: Ending,
+    ending: ReignEnding,
 }
 
 impl Reign {
@@ -47,10 +47,10 @@ impl Reign {
     fn ended(&self) -> String {
         let Self { candidate, pid, term, end, told, .. } = self;
         match self.ending {
-            Ending::Killed => {
+            ReignEnding::Killed => {
                 format!(r#"{{"event":"killed","candidate":"c{candidate}","pid":{pid},"boot_ns":{end}}}"#)
             }
-            Ending::Resigned | Ending::Paused => format!(
+            ReignEnding::Resigned | ReignEnding::Paused => format!(
                 r#"{{"event":"lost","election":"e","candidate":"c{candidate}","pid":{pid},"term":{term},"reason":"x","boot_ns":{told},"trusted_until_boot_ns":{end}}}"#
             ),
         }
@@ -62,16 +62,16 @@ impl Reign {
 }
 
 fn reigns() -> impl Strategy<Value = Vec<Reign>> {
-    let ending = prop_oneof![Just(Ending::Resigned), Just(Ending::Paused), Just(Ending::Killed)];
+    let ending = prop_oneof![Just(ReignEnding::Resigned), Just(ReignEnding::Paused), Just(ReignEnding::Killed)];
     vec((0..4_usize, 1..1_000_u64, 0..500_u64, 1..5_u64, ending), 2..30).prop_map(|steps| {
         let (mut now, mut term, mut pids) = (1_000, 0, [1; 4]);
-        let reign = |(candidate, length, gap, growth, ending): (usize, u64, u64, u64, Ending)| {
+        let reign = |(candidate, length, gap, growth, ending): (usize, u64, u64, u64, ReignEnding)| {
             let (start, end, pid) = (now, now + length, pids[candidate]);
             now = end + gap;
             term += growth;
             // Whoever was killed comes back as another process; so does, here, whoever was paused.
-            pids[candidate] += usize::from(ending != Ending::Resigned);
-            let told = if ending == Ending::Paused { end + 2_000 } else { end };
+            pids[candidate] += usize::from(ending != ReignEnding::Resigned);
+            let told = if ending == ReignEnding::Paused { end + 2_000 } else { end };
             Reign { candidate, pid, term, start, end, told, ending }
         };
         steps.into_iter().map(reign).collect()
@@ -86,15 +86,15 @@ fn with_victim() -> impl Strategy<Value = (Vec<Reign>, usize)> {
     })
 }
 
-fn judge(lines: impl IntoIterator<Item = String>) -> Verdict {
+fn judge(lines: impl IntoIterator<Item = String>) -> HistoryVerdict {
     History::parse(lines).verdict(&Limits::default())
 }
 
-fn judge_all(reigns: &[Reign]) -> Verdict {
+fn judge_all(reigns: &[Reign]) -> HistoryVerdict {
     judge(reigns.iter().flat_map(Reign::lines))
 }
 
-fn notices(verdict: &Verdict, check: Check) -> bool {
+fn notices(verdict: &HistoryVerdict, check: Check) -> bool {
     verdict.violations().any(|violation| violation.check == check)
 }
 
@@ -155,7 +155,7 @@ proptest! {
 
     #[test]
     fn a_beginning_that_is_not_told_is_noticed((reigns, at) in with_victim()) {
-        prop_assume!(reigns[at].ending != Ending::Killed);
+        prop_assume!(reigns[at].ending != ReignEnding::Killed);
         let missing = reigns[at].elected();
         let verdict = judge(reigns.iter().flat_map(Reign::lines).filter(|line| *line != missing));
         prop_assert!(notices(&verdict, Check::Alternation), "{verdict}");

@@ -1,8 +1,8 @@
 //! The drawings: whose text they show, what is marked, and how they grow.
 
-use tenure_history::{History, Limits, Verdict, timeline};
+use tenure_history::{History, HistoryVerdict, Limits, timeline};
 
-fn verdict(lines: impl IntoIterator<Item = String>) -> Verdict {
+fn verdict(lines: impl IntoIterator<Item = String>) -> HistoryVerdict {
     History::parse(lines).verdict(&Limits::default())
 }
 

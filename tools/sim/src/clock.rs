@@ -3,7 +3,7 @@
 use tenure_core::{Drift, Instant};
 
 /// True time: nanoseconds that nobody in the simulated world can read.
-pub(crate) type True = u64;
+pub(crate) type SimTime = u64;
 
 pub(crate) const MILLI: u64 = 1_000_000;
 pub(crate) const SECOND: u64 = 1_000 * MILLI;
@@ -28,27 +28,27 @@ impl Rate {
 
 /// A clock.
 #[derive(Debug, Clone, Copy)]
-pub(crate) struct Clock {
+pub(crate) struct SimClock {
     /// When it was last set, and what it showed then.
-    since: True,
+    since: SimTime,
     shown: u64,
     rate: Rate,
     /// The rate it goes on with when it is no longer stopped.
     resumes: Rate,
 }
 
-impl Clock {
+impl SimClock {
     pub(crate) fn new(shown: u64, rate: Rate) -> Self {
         Self { since: 0, shown, rate, resumes: rate }
     }
 
-    pub(crate) fn at(&self, now: True) -> Instant {
+    pub(crate) fn at(&self, now: SimTime) -> Instant {
         let passed = (u128::from(now.saturating_sub(self.since)) * u128::from(self.rate.0)) >> 32;
         Instant::from_nanos(self.shown + u64::try_from(passed).unwrap_or(u64::MAX / 2))
     }
 
     /// The first true time at which it shows `at` or more, if nobody touches it; never, while it is stopped.
-    pub(crate) fn when(&self, at: Instant) -> Option<True> {
+    pub(crate) fn when(&self, at: Instant) -> Option<SimTime> {
         let missing = at.as_nanos().saturating_sub(self.shown);
         if missing == 0 {
             return Some(self.since);
@@ -58,7 +58,7 @@ impl Clock {
     }
 
     /// From now on it runs at this rate.
-    pub(crate) fn set_rate(&mut self, now: True, rate: Rate) {
+    pub(crate) fn set_rate(&mut self, now: SimTime, rate: Rate) {
         self.rebase(now);
         self.resumes = rate;
         if self.rate != Rate::STOPPED {
@@ -67,23 +67,23 @@ impl Clock {
     }
 
     /// It stops, as clocks do in a machine that is paused from outside.
-    pub(crate) fn stop(&mut self, now: True) {
+    pub(crate) fn stop(&mut self, now: SimTime) {
         self.rebase(now);
         self.rate = Rate::STOPPED;
     }
 
-    pub(crate) fn go_on(&mut self, now: True) {
+    pub(crate) fn go_on(&mut self, now: SimTime) {
         self.rebase(now);
         self.rate = self.resumes;
     }
 
     /// Somebody sets it.
-    pub(crate) fn step(&mut self, now: True, by: i64) {
+    pub(crate) fn step(&mut self, now: SimTime, by: i64) {
         self.rebase(now);
         self.shown = self.shown.saturating_add_signed(by);
     }
 
-    fn rebase(&mut self, now: True) {
+    fn rebase(&mut self, now: SimTime) {
         self.shown = self.at(now).as_nanos();
         self.since = now;
     }
@@ -100,7 +100,7 @@ mod tests {
     #[test]
     fn rates_reach_the_bound_and_do_not_leave_it() {
         for (part, bound) in [(1000, 1.0 + 1.0 / 9.0), (-1000, 1.0 - 1.0 / 9.0)] {
-            let clock = Clock::new(0, Rate::drifting(Drift::ONE_NINTH, part));
+            let clock = SimClock::new(0, Rate::drifting(Drift::ONE_NINTH, part));
             let shown = clock.at(1_000_000 * SECOND).as_nanos() as f64 / (1_000_000 * SECOND) as f64;
             assert!((shown - bound).abs() < 1e-8, "{shown}");
         }
@@ -108,7 +108,7 @@ mod tests {
 
     #[test]
     fn when_is_the_first_instant_that_shows_it() {
-        let clock = Clock::new(17, fastest());
+        let clock = SimClock::new(17, fastest());
         for at in [18, 1_000, SECOND, 86_400 * SECOND] {
             let when = clock.when(Instant::from_nanos(at)).unwrap();
             assert!(clock.at(when).as_nanos() >= at, "{at}");
@@ -118,7 +118,7 @@ mod tests {
 
     #[test]
     fn a_stopped_clock_stands_still_and_goes_on_where_it_stood() {
-        let mut clock = Clock::new(0, fastest());
+        let mut clock = SimClock::new(0, fastest());
         clock.stop(SECOND);
         let stood = clock.at(9 * SECOND);
         assert_eq!(stood, clock.at(SECOND));
@@ -129,7 +129,7 @@ mod tests {
 
     #[test]
     fn a_step_is_seen_at_once() {
-        let mut clock = Clock::new(SECOND, fastest());
+        let mut clock = SimClock::new(SECOND, fastest());
         clock.step(0, -500_000_000);
         assert_eq!(clock.at(0).as_nanos(), SECOND / 2);
     }

@@ -3,11 +3,11 @@
 use std::fmt;
 use std::str::FromStr;
 
-use crate::kind::Kind;
+use crate::kind::StoreKind;
 
 /// A class of faults.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub enum Fault {
+pub enum FaultClass {
     /// A process stands still; its machine does not.
     Pause,
     /// A machine is suspended; its clock counts on.
@@ -72,9 +72,9 @@ pub enum Fault {
 
 /// No class of faults has this name.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct UnknownFault(String);
+pub struct UnknownFaultClass(String);
 
-impl Fault {
+impl FaultClass {
     /// All of them.
     pub const ALL: [Self; 30] = [
         Self::Pause,
@@ -110,14 +110,14 @@ impl Fault {
     ];
 
     /// Whether it can befall a store of this kind, or its candidates.
-    pub(crate) fn befalls(self, kind: Kind) -> bool {
+    pub(crate) fn befalls(self, kind: StoreKind) -> bool {
         match self {
             Self::CutRequests | Self::CutAnswers | Self::CutBoth | Self::Loss | Self::Duplication => kind.is_remote(),
             Self::VmPause => kind.is_remote(),
-            Self::ClockStep | Self::UnsureGrants => matches!(kind, Kind::WallClock | Kind::Replicated),
-            Self::Failover => kind == Kind::Replicated,
-            Self::QuorumChange => kind == Kind::Quorum,
-            Self::WallStep => kind != Kind::Quorum,
+            Self::ClockStep | Self::UnsureGrants => matches!(kind, StoreKind::WallClock | StoreKind::Replicated),
+            Self::Failover => kind == StoreKind::Replicated,
+            Self::QuorumChange => kind == StoreKind::Quorum,
+            Self::WallStep => kind != StoreKind::Quorum,
             _ => true,
         }
     }
@@ -169,25 +169,25 @@ impl Fault {
     }
 }
 
-impl fmt::Display for Fault {
+impl fmt::Display for FaultClass {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(&self.name())
     }
 }
 
-impl FromStr for Fault {
-    type Err = UnknownFault;
+impl FromStr for FaultClass {
+    type Err = UnknownFaultClass;
 
-    fn from_str(name: &str) -> Result<Self, UnknownFault> {
-        Self::ALL.into_iter().find(|fault| fault.name() == name).ok_or_else(|| UnknownFault(name.to_owned()))
+    fn from_str(name: &str) -> Result<Self, UnknownFaultClass> {
+        Self::ALL.into_iter().find(|fault| fault.name() == name).ok_or_else(|| UnknownFaultClass(name.to_owned()))
     }
 }
 
-impl fmt::Display for UnknownFault {
+impl fmt::Display for UnknownFaultClass {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let names: Vec<String> = Fault::ALL.into_iter().map(Fault::name).collect();
+        let names: Vec<String> = FaultClass::ALL.into_iter().map(FaultClass::name).collect();
         write!(f, "no fault is called {:?}; there are {}", self.0, names.join(", "))
     }
 }
 
-impl std::error::Error for UnknownFault {}
+impl std::error::Error for UnknownFaultClass {}

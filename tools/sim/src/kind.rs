@@ -4,7 +4,7 @@ use std::fmt;
 
 /// What a store is like. The rules it decides by are the same everywhere; what differs is the machine under them.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
-pub enum Kind {
+pub enum StoreKind {
     /// In the candidates' own machine, on their own clock; sees processes die. SQLite, memory.
     Embedded,
     /// A server with a clock of its own that does not step. PostgreSQL.
@@ -18,7 +18,7 @@ pub enum Kind {
     Quorum,
 }
 
-impl Kind {
+impl StoreKind {
     /// All of them.
     pub const ALL: [Self; 5] = [Self::Embedded, Self::Steady, Self::WallClock, Self::Replicated, Self::Quorum];
 
@@ -49,7 +49,7 @@ impl Kind {
     }
 }
 
-impl fmt::Display for Kind {
+impl fmt::Display for StoreKind {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(self.name())
     }

@@ -1,7 +1,6 @@
 //! Hostile histories for the electors of tenure: simulation, model checking, and known mistakes put back in.
 
 mod assumption;
-mod chance;
 mod clock;
 mod fault;
 mod gate;
@@ -13,6 +12,7 @@ pub mod model;
 mod options;
 mod progress;
 mod report;
+mod rng;
 mod run;
 mod store;
 mod sweep;
@@ -22,16 +22,16 @@ mod words;
 mod world;
 
 pub use assumption::Assumption;
-pub use fault::{Fault, UnknownFault};
+pub use fault::{FaultClass, UnknownFaultClass};
 pub use gate::{Trial, toothless};
-pub use invariants::Violation;
-pub use job::{Job, Walls};
-pub use kind::Kind;
+pub use invariants::InvariantViolation;
+pub use job::{SimJob, WallClockSpread};
+pub use kind::StoreKind;
 pub use mistake::{JobMistake, LedgerMistake, Mistake, ProcessMistake, StoreMistake, UnknownMistake};
-pub use options::{Contender, Options, Style};
-pub use progress::Progress;
+pub use options::{SimCandidate, SimOptions, WorkStyle};
+pub use progress::ProgressLine;
 pub use report::report;
-pub use run::{Run, replay, run, shrink};
+pub use run::{SimRun, replay, run, shrink};
 pub use sweep::{Sweep, Swept};
 pub use tally::{Situation, Tally, grouped};
 pub use timeline::Timeline;

@@ -7,29 +7,29 @@ use std::time::Instant;
 
 use clap::{Args, Parser, Subcommand};
 use tenure_sim::{
-    Fault, Mistake, Progress, Sweep, Swept, Trial, UnknownMistake, grouped, model, replay, report, toothless,
+    FaultClass, Mistake, ProgressLine, Sweep, Swept, Trial, UnknownMistake, grouped, model, replay, report, toothless,
 };
 
 /// Hostile histories for the electors of tenure.
 #[derive(Parser)]
 #[command(name = "tenure-sim")]
-struct Arguments {
+struct SimArguments {
     #[command(subcommand)]
-    command: Commands,
+    command: SimCommand,
 }
 
 #[derive(Subcommand)]
-enum Commands {
+enum SimCommand {
     /// Run many simulated elections under faults, or look at one
-    Sim(Sim),
+    Sim(SimRunArguments),
     /// Look at every history up to a depth
-    Model(Model),
+    Model(ModelArguments),
     /// Make every known mistake, and fail unless each is caught
-    Mutants(Mutants),
+    Mutants(MutantsArguments),
 }
 
 #[derive(Args)]
-struct Sim {
+struct SimRunArguments {
     /// How many seeds
     #[arg(long, value_name = "N", default_value_t = 20_000)]
     seeds: u64,
@@ -44,13 +44,13 @@ struct Sim {
     mutant: Option<Mistake>,
     /// Leave out these faults
     #[arg(long, value_name = "FAULT", value_delimiter = ',')]
-    without: Vec<Fault>,
+    without: Vec<FaultClass>,
 }
 
 #[derive(Args)]
-struct Model {
+struct ModelArguments {
     /// The most steps of a history: arrivals, faults, decisions, and leaps in time
-    #[arg(long, value_name = "D", default_value_t = model::Options::default().depth)]
+    #[arg(long, value_name = "D", default_value_t = model::ModelOptions::default().depth)]
     depth: u8,
     /// How many stand in the election
     #[arg(long, value_name = "N", default_value_t = 2, value_parser = clap::value_parser!(u8).range(2..=3))]
@@ -64,7 +64,7 @@ struct Model {
 }
 
 #[derive(Args)]
-struct Mutants {
+struct MutantsArguments {
     /// In how many runs each mistake is made
     #[arg(long, value_name = "N", default_value_t = 300)]
     seeds: u64,
@@ -74,15 +74,15 @@ struct Mutants {
 }
 
 fn main() -> ExitCode {
-    let is_good = match Arguments::parse().command {
-        Commands::Sim(arguments) => simulate(&arguments),
-        Commands::Model(arguments) => search(&arguments),
-        Commands::Mutants(arguments) => try_mutants(&arguments),
+    let is_good = match SimArguments::parse().command {
+        SimCommand::Sim(arguments) => simulate(&arguments),
+        SimCommand::Model(arguments) => search(&arguments),
+        SimCommand::Mutants(arguments) => try_mutants(&arguments),
     };
     if is_good { ExitCode::SUCCESS } else { ExitCode::FAILURE }
 }
 
-fn simulate(arguments: &Sim) -> bool {
+fn simulate(arguments: &SimRunArguments) -> bool {
     let sweep = Sweep {
         first: arguments.from,
         seeds: arguments.seeds,
@@ -110,7 +110,7 @@ fn show(sweep: &Sweep, seed: u64) -> bool {
 }
 
 fn sweep_all(sweep: &Sweep) -> bool {
-    let mut progress = Progress::new();
+    let mut progress = ProgressLine::new();
     let swept = sweep.run(|swept| {
         let (done, all) = (grouped(swept.tally.runs), grouped(sweep.seeds));
         progress.tell(&format!("sim: {done} of {all} seeds, {:.0} seeds/s", swept.seeds_per_second()));
@@ -139,7 +139,7 @@ fn came_up(sweep: &Sweep, swept: &Swept) -> bool {
     false
 }
 
-fn search(arguments: &Model) -> bool {
+fn search(arguments: &ModelArguments) -> bool {
     let budgets = model::Budgets {
         faults: arguments.faults,
         duplicates: arguments.faults,
@@ -149,20 +149,20 @@ fn search(arguments: &Model) -> bool {
         hints: arguments.faults,
         ..model::Budgets::default()
     };
-    let options = model::Options {
+    let options = model::ModelOptions {
         depth: arguments.depth,
         candidates: arguments.candidates,
         budgets,
         threads: threads(),
         mistake: arguments.mutant,
-        ..model::Options::default()
+        ..model::ModelOptions::default()
     };
-    let mut progress = Progress::new();
+    let mut progress = ProgressLine::new();
     let report = model::check(&options, |so_far| progress.tell(&format!("model: {so_far}")));
     progress.clear();
     println!("{report}");
     // With few steps not everything can be seen.
-    report.violation.is_none() && (report.is_good() || arguments.depth < model::Options::default().depth)
+    report.violation.is_none() && (report.is_good() || arguments.depth < model::ModelOptions::default().depth)
 }
 
 fn makeable(name: &str) -> Result<Mistake, String> {
@@ -171,10 +171,10 @@ fn makeable(name: &str) -> Result<Mistake, String> {
     if model::can_make(mistake) { Ok(mistake) } else { Err(format!("the model cannot make this mistake: {why}")) }
 }
 
-fn try_mutants(arguments: &Mutants) -> bool {
+fn try_mutants(arguments: &MutantsArguments) -> bool {
     let started = Instant::now();
     let mistakes = Mistake::all();
-    let mut progress = Progress::new();
+    let mut progress = ProgressLine::new();
     let mut trials = Vec::new();
     for (index, mistake) in mistakes.iter().enumerate() {
         progress.tell(&format!("mutants: {} of {}, {mistake}", index + 1, mistakes.len()));

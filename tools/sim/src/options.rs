@@ -5,29 +5,29 @@ use std::time::Duration;
 
 use tenure_core::{Candidate, CandidateId, Drift, Priority, Timing};
 
-use crate::chance::Chance;
 use crate::clock::{MILLI, SECOND};
-use crate::fault::Fault;
-use crate::job::{self, Job, Walls};
-use crate::kind::Kind;
+use crate::fault::FaultClass;
+use crate::job::{self, SimJob, WallClockSpread};
+use crate::kind::StoreKind;
 use crate::mistake::Mistake;
+use crate::rng::SimRng;
 use crate::words::name;
 
 /// One run.
 #[derive(Debug, Clone)]
-pub struct Options {
+pub struct SimOptions {
     /// From which all chance follows.
     pub seed: u64,
     /// What the store is like.
-    pub kind: Kind,
+    pub kind: StoreKind,
     /// Who stands in the election.
-    pub candidates: Vec<Contender>,
+    pub candidates: Vec<SimCandidate>,
     /// What whoever leads does at certain times.
-    pub jobs: Vec<Job>,
+    pub jobs: Vec<SimJob>,
     /// How far wall clocks are apart.
-    pub walls: Walls,
+    pub walls: WallClockSpread,
     /// What goes wrong.
-    pub faults: Vec<Fault>,
+    pub faults: Vec<FaultClass>,
     /// How long a message usually takes at most, in nanoseconds.
     pub latency: u64,
     /// How many of a thousand messages are hit by each fault that hits messages.
@@ -42,11 +42,11 @@ pub struct Options {
 
 /// One candidate.
 #[derive(Debug, Clone)]
-pub struct Contender {
+pub struct SimCandidate {
     /// What the elector is told of it.
     pub candidate: Candidate,
     /// Where its work runs.
-    pub style: Style,
+    pub style: WorkStyle,
 }
 
 /// The stream of chance for faults that are drawn apart.
@@ -54,65 +54,65 @@ const APART: u64 = 200;
 
 /// Where work runs.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Style {
+pub enum WorkStyle {
     /// In the candidate's own process, and stands still with it.
     Library,
     /// In a process of its own, with a guard that ends it in time even when the candidate stands still.
     Guarded,
 }
 
-impl Options {
+impl SimOptions {
     /// What follows from the seed.
     #[must_use]
     pub fn of(seed: u64) -> Self {
-        let mut chance = Chance::of(seed, 0);
-        let kind = chance.pick(&Kind::ALL);
-        let ttl = chance.pick(&[SECOND, 3 * SECOND, 3 * SECOND, 5 * SECOND, 15 * SECOND]);
-        let count = 2 + chance.index(4);
-        let mixed = chance.percent(25);
-        let same_label = chance.percent(15);
+        let mut rng = SimRng::of(seed, 0);
+        let kind = rng.pick(&StoreKind::ALL);
+        let ttl = rng.pick(&[SECOND, 3 * SECOND, 3 * SECOND, 5 * SECOND, 15 * SECOND]);
+        let count = 2 + rng.index(4);
+        let mixed = rng.percent(25);
+        let same_label = rng.percent(15);
         let mut candidates = Vec::with_capacity(count);
         for index in 0..count {
-            let ttl = if mixed { ttl * chance.between(1, 3) } else { ttl };
+            let ttl = if mixed { ttl * rng.between(1, 3) } else { ttl };
             let label = if same_label && index == 1 { 0 } else { index };
-            candidates.push(Contender::of(&mut chance, label, ttl));
+            candidates.push(SimCandidate::of(&mut rng, label, ttl));
         }
         // Anybody can be answered in time, if nothing goes wrong.
         let patience = candidates.iter().map(|contender| contender.candidate.timing.attempt_timeout()).min();
         let fastest = u64::try_from(patience.unwrap_or_default().as_nanos()).unwrap_or(u64::MAX) / 5;
-        let latency = if kind.is_remote() { chance.pick(&[MILLI, 5 * MILLI, 40 * MILLI]) } else { MILLI };
-        let mut job_chance = Chance::of(seed, job::STREAM);
-        let mut unsure_chance = Chance::of(seed, job::STREAM + 2);
-        let mut apart = Chance::of(seed, APART);
-        let mut is_present = |fault: &Fault| {
-            let chance = match fault {
+        let latency = if kind.is_remote() { rng.pick(&[MILLI, 5 * MILLI, 40 * MILLI]) } else { MILLI };
+        let mut job_chance = SimRng::of(seed, job::STREAM);
+        let mut unsure_chance = SimRng::of(seed, job::STREAM + 2);
+        let mut apart = SimRng::of(seed, APART);
+        let mut is_present = |fault: &FaultClass| {
+            let rng = match fault {
                 // Decided apart, so that runs without it are what they were before it was thought of.
-                Fault::UnsureGrants => &mut unsure_chance,
+                FaultClass::UnsureGrants => &mut unsure_chance,
                 fault if fault.concerns_jobs() => &mut job_chance,
                 fault if fault.is_apart() => &mut apart,
-                _ => &mut chance,
+                _ => &mut rng,
             };
-            chance.percent(fault.percent()) && fault.befalls(kind)
+            rng.percent(fault.percent()) && fault.befalls(kind)
         };
-        let faults = Fault::ALL.into_iter().filter(&mut is_present).collect();
+        let faults = FaultClass::ALL.into_iter().filter(&mut is_present).collect();
         Self {
             seed,
             kind,
             candidates,
-            jobs: Job::all_of(&mut job_chance, kind),
-            walls: Walls::of(&mut job_chance),
+            jobs: SimJob::all_of(&mut job_chance, kind),
+            walls: WallClockSpread::of(&mut job_chance),
             faults,
             latency: latency.min(fastest),
-            permille: chance.pick(&[10, 50, 150]),
-            pace: chance.pick(&[2, 4, 8, 16, 64]) * ttl,
-            turmoil: chance.between(6, 30) * ttl,
+            permille: rng.pick(&[10, 50, 150]),
+            pace: rng.pick(&[2, 4, 8, 16, 64]) * ttl,
+            turmoil: rng.between(6, 30) * ttl,
             mistake: None,
         }
     }
 
     /// Without these faults. All others happen as they would have.
     #[must_use]
-    pub fn without(mut self, faults: &[Fault]) -> Self {
+    pub fn without(mut self, faults: &[FaultClass]) -> Self {
         self.faults.retain(|fault| !faults.contains(fault));
         self
     }
@@ -124,7 +124,7 @@ impl Options {
         self
     }
 
-    pub(crate) fn has(&self, fault: Fault) -> bool {
+    pub(crate) fn has(&self, fault: FaultClass) -> bool {
         self.faults.contains(&fault)
     }
 
@@ -134,28 +134,28 @@ impl Options {
     }
 }
 
-impl Contender {
-    fn of(chance: &mut Chance, label: usize, ttl: u64) -> Self {
+impl SimCandidate {
+    fn of(rng: &mut SimRng, label: usize, ttl: u64) -> Self {
         let ttl = Duration::from_nanos(ttl);
         // The derived timing, or one that has as much grace as fits.
-        let timing = if chance.percent(50) {
+        let timing = if rng.percent(50) {
             Timing::from_ttl(ttl)
         } else {
             Timing::builder(ttl).renew_every(ttl / 6).grace(ttl / 6).drift(Drift::ONE_NINTH).build()
         };
-        let priority = if chance.percent(80) { Priority::MAX } else { Priority::new(7).unwrap_or_default() };
-        let style = chance.pick(&[Style::Library, Style::Guarded]);
+        let priority = if rng.percent(80) { Priority::MAX } else { Priority::new(7).unwrap_or_default() };
+        let style = rng.pick(&[WorkStyle::Library, WorkStyle::Guarded]);
         let id = CandidateId::new(name(label).to_string()).expect("a letter is a valid id");
         let timing = timing.expect("the ttl is in range and the interval fits");
         Self { candidate: Candidate { id, timing, priority, health_within: None }, style }
     }
 }
 
-impl fmt::Display for Options {
+impl fmt::Display for SimOptions {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         writeln!(f, "  seed        {}", self.seed)?;
         writeln!(f, "  store       {}", self.kind)?;
-        for Contender { candidate, style } in &self.candidates {
+        for SimCandidate { candidate, style } in &self.candidates {
             let timing = &candidate.timing;
             writeln!(
                 f,

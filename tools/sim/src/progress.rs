@@ -4,7 +4,7 @@ use std::io::{IsTerminal, Write, stderr};
 use std::time::{Duration, Instant};
 
 /// Where progress goes.
-pub struct Progress {
+pub struct ProgressLine {
     is_terminal: bool,
     told_at: Instant,
 }
@@ -12,7 +12,7 @@ pub struct Progress {
 /// How often a log gets a line.
 const LOGGED_EVERY: Duration = Duration::from_secs(5);
 
-impl Progress {
+impl ProgressLine {
     /// On standard error.
     #[must_use]
     pub fn new() -> Self {
@@ -39,7 +39,7 @@ impl Progress {
     }
 }
 
-impl Default for Progress {
+impl Default for ProgressLine {
     fn default() -> Self {
         Self::new()
     }

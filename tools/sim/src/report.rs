@@ -2,8 +2,8 @@
 
 use std::fmt::Write;
 
-use crate::fault::Fault;
-use crate::options::Options;
+use crate::fault::FaultClass;
+use crate::options::SimOptions;
 use crate::run::{replay, shrink};
 
 /// How much of the end of a timeline is shown.
@@ -11,7 +11,7 @@ const LINES_SHOWN: usize = 80;
 
 /// Runs it again with as few faults as still break the same promise, and tells what happened.
 #[must_use]
-pub fn report(options: &Options) -> String {
+pub fn report(options: &SimOptions) -> String {
     let smallest = shrink(options);
     let run = replay(&smallest);
     let timeline = run.timeline.to_string();
@@ -25,8 +25,8 @@ pub fn report(options: &Options) -> String {
     report
 }
 
-fn command(options: &Options, smallest: &Options) -> String {
-    let left_out = |fault: &&Fault| !smallest.faults.contains(fault);
+fn command(options: &SimOptions, smallest: &SimOptions) -> String {
+    let left_out = |fault: &&FaultClass| !smallest.faults.contains(fault);
     let without: Vec<String> = options.faults.iter().filter(left_out).map(ToString::to_string).collect();
     let mut command = format!("cargo xtask sim --seed {}", options.seed);
     if let Some(mistake) = options.mistake {

@@ -1,42 +1,42 @@
 //! One seed, or many.
 
-use crate::fault::Fault;
-use crate::invariants::Violation;
-use crate::options::Options;
+use crate::fault::FaultClass;
+use crate::invariants::InvariantViolation;
+use crate::options::SimOptions;
 use crate::tally::Tally;
 use crate::timeline::Timeline;
-use crate::world::World;
+use crate::world::SimWorld;
 
 /// How a run went.
 #[derive(Debug)]
-pub struct Run {
+pub struct SimRun {
     /// What happened, counted.
     pub tally: Tally,
     /// The promise that was not kept.
-    pub violation: Option<Violation>,
+    pub violation: Option<InvariantViolation>,
     /// What happened, line by line; empty unless asked for.
     pub timeline: Timeline,
 }
 
 /// Runs it.
 #[must_use]
-pub fn run(options: &Options) -> Run {
+pub fn run(options: &SimOptions) -> SimRun {
     run_keeping(options, Timeline::default())
 }
 
 /// Runs it, and keeps what happened.
 #[must_use]
-pub fn replay(options: &Options) -> Run {
+pub fn replay(options: &SimOptions) -> SimRun {
     run_keeping(options, Timeline::kept())
 }
 
 /// Leaves out every class of faults without which the same promise is broken all the same.
 #[must_use]
-pub fn shrink(options: &Options) -> Options {
-    let broken = |options: &Options| run(options).violation.map(|violation| violation.invariant);
+pub fn shrink(options: &SimOptions) -> SimOptions {
+    let broken = |options: &SimOptions| run(options).violation.map(|violation| violation.invariant);
     let Some(invariant) = broken(options) else { return options.clone() };
     let mut smallest = options.clone();
-    for fault in Fault::ALL {
+    for fault in FaultClass::ALL {
         let smaller = smallest.clone().without(&[fault]);
         if smaller.faults.len() < smallest.faults.len() && broken(&smaller) == Some(invariant) {
             smallest = smaller;
@@ -45,9 +45,9 @@ pub fn shrink(options: &Options) -> Options {
     smallest
 }
 
-fn run_keeping(options: &Options, timeline: Timeline) -> Run {
-    let mut world = World::new(options.clone(), timeline);
+fn run_keeping(options: &SimOptions, timeline: Timeline) -> SimRun {
+    let mut world = SimWorld::new(options.clone(), timeline);
     let violation = world.run().err();
     let (tally, timeline) = world.into_parts();
-    Run { tally, violation, timeline }
+    SimRun { tally, violation, timeline }
 }

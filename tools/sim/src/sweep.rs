@@ -7,10 +7,10 @@ use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::thread;
 use std::time::{Duration, Instant};
 
-use crate::fault::Fault;
-use crate::invariants::Violation;
+use crate::fault::FaultClass;
+use crate::invariants::InvariantViolation;
 use crate::mistake::Mistake;
-use crate::options::Options;
+use crate::options::SimOptions;
 use crate::run::run;
 use crate::tally::{Tally, grouped};
 
@@ -26,7 +26,7 @@ pub struct Sweep {
     /// The mistake that is made in all of them.
     pub mistake: Option<Mistake>,
     /// The faults that are left out in all of them.
-    pub without: Vec<Fault>,
+    pub without: Vec<FaultClass>,
     /// Whether to go on when a promise was broken.
     pub keeps_going: bool,
 }
@@ -37,7 +37,7 @@ pub struct Swept {
     /// What happened, counted.
     pub tally: Tally,
     /// The lowest seed whose run broke a promise, and which.
-    pub violation: Option<(u64, Violation)>,
+    pub violation: Option<(u64, InvariantViolation)>,
     /// How many runs broke which.
     pub broken: BTreeMap<&'static str, u64>,
     /// How long it took.
@@ -52,8 +52,8 @@ const PROGRESS_EVERY: Duration = Duration::from_millis(250);
 impl Sweep {
     /// What a seed means here.
     #[must_use]
-    pub fn options(&self, seed: u64) -> Options {
-        Options::of(seed).without(&self.without).making(self.mistake)
+    pub fn options(&self, seed: u64) -> SimOptions {
+        SimOptions::of(seed).without(&self.without).making(self.mistake)
     }
 
     /// Runs all seeds, or until a promise is broken.
@@ -106,7 +106,7 @@ impl Sweep {
                 }
                 Err(_) => {
                     let message = "it panicked; the message is above".to_owned();
-                    swept.note(seed, Some(Violation { invariant: "no-panic", message, at: 0 }));
+                    swept.note(seed, Some(InvariantViolation { invariant: "no-panic", message, at: 0 }));
                 }
             }
         }
@@ -145,7 +145,7 @@ impl Swept {
         )
     }
 
-    fn note(&mut self, seed: u64, violation: Option<Violation>) {
+    fn note(&mut self, seed: u64, violation: Option<InvariantViolation>) {
         if let Some(violation) = violation {
             *self.broken.entry(violation.invariant).or_default() += 1;
             self.violation.get_or_insert((seed, violation));

@@ -3,7 +3,7 @@
 use std::fmt;
 use std::ops::AddAssign;
 
-use crate::invariants::Violation;
+use crate::invariants::InvariantViolation;
 
 /// Something that has to come up if the runs are to mean anything.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -166,7 +166,7 @@ impl Tally {
         self.situations[situation as usize] += 1;
     }
 
-    pub(crate) fn saw_unclaimed(&mut self, violation: &Violation) {
+    pub(crate) fn saw_unclaimed(&mut self, violation: &InvariantViolation) {
         self.add_unclaimed(violation.invariant, 1);
     }
 

@@ -2,11 +2,11 @@
 
 use std::fmt;
 
-use crate::clock::True;
+use crate::clock::SimTime;
 
 /// The lines of one run, or nothing.
 #[derive(Debug, Default)]
-pub struct Timeline(Option<Vec<(True, String)>>);
+pub struct Timeline(Option<Vec<(SimTime, String)>>);
 
 impl Timeline {
     pub(crate) fn kept() -> Self {
@@ -17,7 +17,7 @@ impl Timeline {
         self.0.is_some()
     }
 
-    pub(crate) fn add(&mut self, now: True, line: String) {
+    pub(crate) fn add(&mut self, now: SimTime, line: String) {
         if let Some(lines) = &mut self.0 {
             lines.push((now, line));
         }

@@ -16,8 +16,8 @@ pub(crate) fn heard(input: &Input) -> String {
         Input::Resign { successor: Some(successor), .. } => format!("is asked to resign in favour of {successor}"),
         Input::Resign { successor: None, .. } => "is asked to resign".to_owned(),
         Input::WorkEnded { term } => format!("sees its work of term {term} end"),
-        Input::Health { well: true } => "is well".to_owned(),
-        Input::Health { well: false } => "is ill".to_owned(),
+        Input::Health { healthy: true } => "is well".to_owned(),
+        Input::Health { healthy: false } => "is ill".to_owned(),
         Input::Stop => "is told to leave".to_owned(),
         other => format!("{other:?}"),
     }

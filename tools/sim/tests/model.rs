@@ -4,20 +4,20 @@
 use std::collections::BTreeSet;
 use std::time::Duration;
 
-use tenure_sim::model::{Budgets, Law, Options, Report, Situation, check};
+use tenure_sim::model::{Budgets, Law, ModelOptions, ModelSituation, SearchReport, check};
 use tenure_sim::{Mistake, ProcessMistake, StoreMistake};
 
-fn search(options: &Options) -> Report {
+fn search(options: &ModelOptions) -> SearchReport {
     check(options, |_| ())
 }
 
 /// As few steps and faults as it takes.
-fn within(depth: u8, budgets: Budgets) -> Options {
-    Options { depth, budgets, ..Options::default() }
+fn within(depth: u8, budgets: Budgets) -> ModelOptions {
+    ModelOptions { depth, budgets, ..ModelOptions::default() }
 }
 
-fn caught(mistake: Mistake, options: &Options, law: Law) {
-    let report = search(&Options { mistake: Some(mistake), ..options.clone() });
+fn caught(mistake: Mistake, options: &ModelOptions, law: Law) {
+    let report = search(&ModelOptions { mistake: Some(mistake), ..options.clone() });
     let Some(violation) = &report.violation else { panic!("{mistake} escapes: {report}") };
     assert!(violation.laws.contains(&law), "{mistake} is caught by {:?}", violation.laws);
     assert_eq!(violation.steps, options.depth, "{mistake} takes other than {} steps: {report}", options.depth);
@@ -32,7 +32,7 @@ fn no_history_of_a_few_steps_breaks_a_law() {
 
 #[test]
 fn three_candidates_keep_the_laws_too() {
-    let report = search(&Options { candidates: 3, ..within(4, Budgets::default()) });
+    let report = search(&ModelOptions { candidates: 3, ..within(4, Budgets::default()) });
     assert!(report.violation.is_none(), "{report}");
     assert!(report.progress.unique > 10_000, "{report}");
 }
@@ -42,21 +42,22 @@ fn every_situation_can_be_reached() {
     let pauses = Budgets { faults: 1, pauses: 1, ..Budgets::NONE };
     let duplicates = Budgets { faults: 1, duplicates: 1, resignations: 1, ..Budgets::NONE };
     // Each ends as soon as it has seen what it is for, and holds no more under way than that takes.
-    let brief = |horizon, depth, budgets| Options { horizon: Duration::from_secs(horizon), ..within(depth, budgets) };
+    let brief =
+        |horizon, depth, budgets| ModelOptions { horizon: Duration::from_secs(horizon), ..within(depth, budgets) };
     let searches = [
         brief(1, 8, duplicates),
-        Options { link: 1, ..brief(10, 8, Budgets::NONE) },
-        Options { link: 1, ..brief(10, 9, pauses) },
-        Options { link: 1, ..brief(10, 8, CRASHES) },
+        ModelOptions { link: 1, ..brief(10, 8, Budgets::NONE) },
+        ModelOptions { link: 1, ..brief(10, 9, pauses) },
+        ModelOptions { link: 1, ..brief(10, 8, CRASHES) },
     ];
-    let reached: BTreeSet<Situation> = searches.iter().flat_map(|options| search(options).reached).collect();
-    assert_eq!(reached, Situation::ALL.into_iter().collect());
+    let reached: BTreeSet<ModelSituation> = searches.iter().flat_map(|options| search(options).reached).collect();
+    assert_eq!(reached, ModelSituation::ALL.into_iter().collect());
 }
 
 #[test]
 fn what_is_seen_does_not_depend_on_the_order_of_the_search() {
-    let alone = search(&Options { threads: 1, ..within(5, Budgets::default()) });
-    let together = search(&Options { threads: 3, ..within(5, Budgets::default()) });
+    let alone = search(&ModelOptions { threads: 1, ..within(5, Budgets::default()) });
+    let together = search(&ModelOptions { threads: 3, ..within(5, Budgets::default()) });
     assert_eq!(alone.progress.unique, together.progress.unique);
     assert_eq!(alone.progress.generated, together.progress.generated);
     assert_eq!(alone.reached, together.reached);
@@ -65,7 +66,7 @@ fn what_is_seen_does_not_depend_on_the_order_of_the_search() {
 #[test]
 fn a_violation_is_told_from_the_first_step_to_the_last() {
     let mistake = Some(Mistake::Process(ProcessMistake::CachedAnswer));
-    let report = search(&Options { mistake, ..within(5, PAUSES_AND_DUPLICATES) });
+    let report = search(&ModelOptions { mistake, ..within(5, PAUSES_AND_DUPLICATES) });
     let text = report.to_string();
     for part in ["granted, term 1", "is ELECTED, term 1, trusted for", "pauses", "granted, term 2", "VIOLATED"] {
         assert!(text.contains(part), "{part} is missing in:\n{text}");
@@ -82,7 +83,10 @@ fn a_search_that_misses_something_is_not_good() {
 #[test]
 #[should_panic(expected = "cannot make this mistake")]
 fn a_mistake_that_would_not_be_made_is_refused() {
-    search(&Options { mistake: Some(Mistake::Process(ProcessMistake::ClockStopsInSuspend)), ..Options::default() });
+    search(&ModelOptions {
+        mistake: Some(Mistake::Process(ProcessMistake::ClockStopsInSuspend)),
+        ..ModelOptions::default()
+    });
 }
 
 const CRASHES: Budgets = Budgets { faults: 1, crashes: 1, ..Budgets::NONE };

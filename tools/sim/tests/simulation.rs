@@ -1,6 +1,6 @@
 //! The simulation itself: it repeats, it notices, and what it reports can be had again.
 
-use tenure_sim::{Fault, Mistake, Options, ProcessMistake, StoreMistake, Sweep, replay, report, run, shrink};
+use tenure_sim::{FaultClass, Mistake, ProcessMistake, SimOptions, StoreMistake, Sweep, replay, report, run, shrink};
 
 fn sweep(seeds: u64, mistake: Option<Mistake>) -> Sweep {
     Sweep { first: 0, seeds, threads: 2, mistake, without: Vec::new(), keeps_going: false }
@@ -9,16 +9,16 @@ fn sweep(seeds: u64, mistake: Option<Mistake>) -> Sweep {
 #[test]
 fn a_seed_replays_to_the_last_line() {
     for seed in 0..20 {
-        let (one, other) = (replay(&Options::of(seed)), replay(&Options::of(seed)));
+        let (one, other) = (replay(&SimOptions::of(seed)), replay(&SimOptions::of(seed)));
         assert_eq!(one.timeline.to_string(), other.timeline.to_string());
         assert_eq!(one.tally, other.tally);
-        assert_eq!(one.tally, run(&Options::of(seed)).tally, "looking changes nothing");
+        assert_eq!(one.tally, run(&SimOptions::of(seed)).tally, "looking changes nothing");
     }
 }
 
 #[test]
 fn seeds_differ() {
-    let timelines: Vec<String> = (0..5).map(|seed| replay(&Options::of(seed)).timeline.to_string()).collect();
+    let timelines: Vec<String> = (0..5).map(|seed| replay(&SimOptions::of(seed)).timeline.to_string()).collect();
     assert!(timelines.windows(2).all(|pair| pair[0] != pair[1]));
 }
 
@@ -44,14 +44,14 @@ fn a_violation_shrinks_to_few_faults_and_says_how_to_see_it_again() {
     let mistake = Some(Mistake::Process(ProcessMistake::ClockStopsInSuspend));
     // One with faults that it does without. Those first in line may be suspended as well, and would do.
     let violated = |seed: u64| {
-        let options = Options::of(seed).making(mistake);
-        let is_fit = options.faults.len() > 4 && !options.faults.contains(&Fault::HeadOfLine);
+        let options = SimOptions::of(seed).making(mistake);
+        let is_fit = options.faults.len() > 4 && !options.faults.contains(&FaultClass::HeadOfLine);
         let violation = is_fit.then(|| run(&options).violation).flatten()?;
         Some((seed, options, violation))
     };
     let (seed, options, violation) = (0..1_000).find_map(violated).unwrap();
     let smallest = shrink(&options);
-    assert!(smallest.faults.contains(&Fault::Suspend), "{:?}", smallest.faults);
+    assert!(smallest.faults.contains(&FaultClass::Suspend), "{:?}", smallest.faults);
     assert!(smallest.faults.len() < options.faults.len(), "{:?}", smallest.faults);
     assert_eq!(run(&smallest).violation.unwrap().invariant, violation.invariant);
 
@@ -63,7 +63,7 @@ fn a_violation_shrinks_to_few_faults_and_says_how_to_see_it_again() {
 
 #[test]
 fn a_fault_that_is_left_out_does_not_happen() {
-    let options = Options::of(3);
+    let options = SimOptions::of(3);
     let fault = options.faults[0];
     let without = options.clone().without(&[fault]);
     assert_eq!(without.faults.len(), options.faults.len() - 1);
@@ -75,8 +75,8 @@ fn names_are_read_back() {
     for mistake in Mistake::all() {
         assert_eq!(mistake.name().parse::<Mistake>(), Ok(mistake));
     }
-    for fault in Fault::ALL {
-        assert_eq!(fault.name().parse::<Fault>(), Ok(fault));
+    for fault in FaultClass::ALL {
+        assert_eq!(fault.name().parse::<FaultClass>(), Ok(fault));
     }
     let unknown = "blind-renewal".parse::<Mistake>().unwrap_err().to_string();
     assert!(unknown.contains("blind-renew,"), "{unknown}");

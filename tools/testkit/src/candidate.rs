@@ -6,25 +6,25 @@ use rustix::process::Signal;
 use serde_json::{Value, json};
 
 use crate::bound::boot_ns;
-use crate::lines::{Lines, Record};
-use crate::running::Running;
+use crate::lines::{Lines, PrintedLines};
+use crate::running::RunningProcess;
 
 /// A candidate that reports its events as JSON lines: `run --json` on standard error, `elect` on standard output.
-pub struct Candidate {
+pub struct CandidateProcess {
     /// The process.
-    pub running: Running,
+    pub running: RunningProcess,
     events_on_stdout: bool,
 }
 
-impl Candidate {
+impl CandidateProcess {
     /// A `tenure run`, whose command prints where the test said.
     pub(crate) fn run(command: &mut Command) -> Self {
-        Self { running: Running::start_printing(command), events_on_stdout: false }
+        Self { running: RunningProcess::start_printing(command), events_on_stdout: false }
     }
 
     /// A `tenure elect`.
     pub(crate) fn elect(command: &mut Command) -> Self {
-        Self { running: Running::start(command), events_on_stdout: true }
+        Self { running: RunningProcess::start(command), events_on_stdout: true }
     }
 
     /// Sends a signal to it, and not to its command.
@@ -57,7 +57,7 @@ impl Candidate {
     }
 
     /// All that it has told so far, read or not.
-    pub(crate) fn record(&self) -> Record {
+    pub(crate) fn record(&self) -> PrintedLines {
         self.lines().record()
     }
 

@@ -5,24 +5,24 @@ use std::path::{Path, PathBuf};
 use std::process::Command;
 
 use crate::scratch::Scratch;
-use crate::wall_clock::WallClock;
+use crate::wall_clock::FakeWallClock;
 
 /// An authority and what it has signed. The files go when it is dropped.
 pub struct Certificates {
     scratch: Scratch,
-    authority: Identity,
+    authority: CertificateFiles,
 }
 
 /// A certificate and its key, as files in PEM format.
 #[derive(Debug, Clone)]
-pub struct Identity {
+pub struct CertificateFiles {
     /// The certificate.
     pub certificate: PathBuf,
     /// Its key.
     pub key: PathBuf,
 }
 
-impl Identity {
+impl CertificateFiles {
     /// The text of the certificate.
     #[must_use]
     pub fn certificate_pem(&self) -> Vec<u8> {
@@ -48,8 +48,8 @@ pub enum TlsClients {
 /// How a server encrypts.
 #[derive(Clone)]
 pub(crate) struct Tls {
-    pub(crate) server: Identity,
-    pub(crate) authority: Identity,
+    pub(crate) server: CertificateFiles,
+    pub(crate) authority: CertificateFiles,
     pub(crate) clients: TlsClients,
 }
 
@@ -70,38 +70,38 @@ impl Certificates {
 
     /// The authority itself: whoever trusts its certificate trusts all that it has signed.
     #[must_use]
-    pub fn authority(&self) -> &Identity {
+    pub fn authority(&self) -> &CertificateFiles {
         &self.authority
     }
 
     /// A server on the loopback interface.
     #[must_use]
-    pub fn server(&self) -> Identity {
+    pub fn server(&self) -> CertificateFiles {
         self.sign("server", LOOPBACK, None)
     }
 
     /// A server of another name and address.
     #[must_use]
-    pub fn server_elsewhere(&self) -> Identity {
+    pub fn server_elsewhere(&self) -> CertificateFiles {
         self.sign("server-elsewhere", "DNS:elsewhere.test,IP:192.0.2.1", None)
     }
 
     /// A server on the loopback interface whose certificate was good until some days ago.
     #[must_use]
-    pub fn server_expired(&self) -> Identity {
-        let clock = WallClock::at(self.scratch.path().join("clock"));
+    pub fn server_expired(&self) -> CertificateFiles {
+        let clock = FakeWallClock::at(self.scratch.path().join("clock"));
         clock.jump_to(-30 * 24 * 60 * 60);
         self.sign("server-expired", LOOPBACK, Some(&clock))
     }
 
     /// A client of this name.
     #[must_use]
-    pub fn client(&self, name: &str) -> Identity {
+    pub fn client(&self, name: &str) -> CertificateFiles {
         self.sign(name, LOOPBACK, None)
     }
 
     /// Lets the authority sign a new key for these names, by this clock.
-    fn sign(&self, name: &str, names: &str, clock: Option<&WallClock>) -> Identity {
+    fn sign(&self, name: &str, names: &str, clock: Option<&FakeWallClock>) -> CertificateFiles {
         let identity = identity_at(self.scratch.path(), name);
         let extensions = self.scratch.path().join(format!("{name}.extensions"));
         fs::write(&extensions, format!("subjectAltName={names}\n")).unwrap();
@@ -125,13 +125,13 @@ impl Default for Certificates {
     }
 }
 
-fn identity_at(directory: &Path, name: &str) -> Identity {
+fn identity_at(directory: &Path, name: &str) -> CertificateFiles {
     let file = |ending: &str| directory.join(format!("{name}.{ending}"));
-    Identity { certificate: file("certificate.pem"), key: file("key.pem") }
+    CertificateFiles { certificate: file("certificate.pem"), key: file("key.pem") }
 }
 
 /// Makes a key, and asks for a certificate for it.
-fn request(identity: &Identity, name: &str) -> Command {
+fn request(identity: &CertificateFiles, name: &str) -> Command {
     let mut openssl = Command::new("openssl");
     openssl.args(["req", "-newkey", "ec", "-pkeyopt", "ec_paramgen_curve:P-256", "-nodes", "-sha256"]);
     openssl.args(["-subj", &format!("/CN={name}"), "-keyout"]).arg(&identity.key);

@@ -8,14 +8,12 @@
 )]
 
 pub mod bound;
+pub mod broadcast_listener;
 pub mod candidate;
 pub mod cases;
 pub mod certificates;
-pub mod hearing;
-mod home;
 pub mod lines;
 pub mod netns;
-pub mod nursery;
 pub mod pace;
 mod percent;
 pub mod place;
@@ -29,10 +27,12 @@ pub mod register;
 pub mod role;
 pub mod rules;
 pub mod running;
+pub mod scenario;
 pub mod scratch;
-pub mod site;
-pub mod stander;
+mod service_dir;
+pub mod store_candidate;
 pub mod stores;
+pub mod tied_processes;
 pub mod wall_clock;
 pub mod worker;
 

@@ -10,14 +10,14 @@ use crate::PATIENCE;
 /// What another process prints, line by line. It is always read, so that the process never waits for us.
 pub struct Lines {
     receiver: Receiver<String>,
-    record: Record,
+    record: PrintedLines,
 }
 
 /// All lines that have come so far, whether anybody looked at them or not. Outlives the process and its reader.
 #[derive(Debug, Clone, Default)]
-pub struct Record(Arc<Mutex<Vec<String>>>);
+pub struct PrintedLines(Arc<Mutex<Vec<String>>>);
 
-impl Record {
+impl PrintedLines {
     /// The lines.
     #[must_use]
     pub fn lines(&self) -> Vec<String> {
@@ -34,7 +34,7 @@ impl Lines {
     /// Begins to read.
     pub fn of(output: impl Read + Send + 'static) -> Self {
         let (sender, receiver) = channel();
-        let record = Record::default();
+        let record = PrintedLines::default();
         let lines = Self { receiver, record: record.clone() };
         std::thread::spawn(move || {
             let mut output = BufReader::new(output);
@@ -53,7 +53,7 @@ impl Lines {
 
     /// What has come, and what is still to come.
     #[must_use]
-    pub fn record(&self) -> Record {
+    pub fn record(&self) -> PrintedLines {
         self.record.clone()
     }
 

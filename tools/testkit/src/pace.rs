@@ -6,13 +6,13 @@ use tenure_core::Timing;
 
 /// How fast leases are: as options of the command, and as what they promise.
 #[derive(Debug, Clone, Copy)]
-pub struct Pace {
+pub struct LeasePace {
     ttl: Duration,
     renew_every: Duration,
     grace: Duration,
 }
 
-impl Pace {
+impl LeasePace {
     /// Short enough to wait for an expiry in a test.
     pub const SHORT: Self = Self::from_millis(3_000, 500, 300);
     /// A lease and a grace that no test can wait out.
@@ -45,8 +45,8 @@ impl Pace {
 
     /// The longest time that one of these many candidates takes to follow a leader that crashed.
     #[must_use]
-    pub fn failover_max(&self, candidates: u32) -> Duration {
-        self.timing().predict(candidates).failover_max
+    pub fn max_failover(&self, candidates: u32) -> Duration {
+        self.timing().predict(candidates).max_failover
     }
 
     /// A little longer than a lease lives that is not renewed.

@@ -5,22 +5,22 @@ use std::path::PathBuf;
 
 use tempfile::TempDir;
 
-use crate::stores::{Backend, Endpoint, StoreServer};
-use crate::wall_clock::WallClock;
+use crate::stores::{Backend, StoreEndpoint, StoreServer};
+use crate::wall_clock::FakeWallClock;
 
 /// A directory, and a store in it.
-pub struct Place {
+pub struct TestPlace {
     server: Box<dyn StoreServer>,
-    wall_clock: WallClock,
+    wall_clock: FakeWallClock,
     directory: TempDir,
 }
 
-impl Place {
+impl TestPlace {
     /// An empty store of this kind.
     #[must_use]
     pub fn on(backend: &dyn Backend) -> Self {
         let directory = tempfile::tempdir().unwrap();
-        let wall_clock = WallClock::at(directory.path().join("wall-clock"));
+        let wall_clock = FakeWallClock::at(directory.path().join("wall-clock"));
         let server = backend.start(directory.path(), &wall_clock);
         Self { server, wall_clock, directory }
     }
@@ -29,7 +29,7 @@ impl Place {
     #[must_use]
     pub fn at(server: impl StoreServer + 'static) -> Self {
         let directory = tempfile::tempdir().unwrap();
-        let wall_clock = WallClock::at(directory.path().join("wall-clock"));
+        let wall_clock = FakeWallClock::at(directory.path().join("wall-clock"));
         Self { server: Box::new(server), wall_clock, directory }
     }
 
@@ -53,13 +53,13 @@ impl Place {
 
     /// Where the store listens, which the test knows to be reached over a network.
     #[must_use]
-    pub fn endpoint(&self) -> Endpoint {
+    pub fn endpoint(&self) -> StoreEndpoint {
         self.server.endpoint().expect("a store that is reached over a network")
     }
 
     /// The wall clock of the store, and of whomever else the test puts under it.
     #[must_use]
-    pub fn wall_clock(&self) -> &WallClock {
+    pub fn wall_clock(&self) -> &FakeWallClock {
         &self.wall_clock
     }
 }

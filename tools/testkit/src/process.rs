@@ -12,14 +12,14 @@ use rustix::process::{Pid, PidfdFlags, Resource, Rlimit, Signal, pidfd_open, pid
 use crate::{PATIENCE, eventually};
 
 /// A process, told from any later one with the same id.
-pub struct Process {
+pub struct ProcessHandle {
     /// Its id.
     pub pid: Pid,
     /// Readable when it has ended; none if it was gone before it could be opened.
     handle: Option<OwnedFd>,
 }
 
-impl Process {
+impl ProcessHandle {
     /// Takes hold of it; one that is gone already is dead.
     #[must_use]
     pub fn open(pid: i32) -> Self {
@@ -60,18 +60,18 @@ impl Process {
 
     /// The one process that it started.
     #[must_use]
-    pub fn only_child(&self) -> Process {
-        let [child] = <[Process; 1]>::try_from(self.children())
+    pub fn only_child(&self) -> ProcessHandle {
+        let [child] = <[ProcessHandle; 1]>::try_from(self.children())
             .unwrap_or_else(|children| panic!("not one child, but {}", children.len()));
         child
     }
 
     /// The processes that it started, and that it has not yet seen ending.
     #[must_use]
-    pub fn children(&self) -> Vec<Process> {
+    pub fn children(&self) -> Vec<ProcessHandle> {
         let children_of = |task: PathBuf| std::fs::read_to_string(task.join("children")).unwrap_or_default();
         let children: String = self.threads().into_iter().map(children_of).collect();
-        children.split_whitespace().map(|pid| Process::open(pid.parse().unwrap())).collect()
+        children.split_whitespace().map(|pid| ProcessHandle::open(pid.parse().unwrap())).collect()
     }
 
     /// Where the kernel tells of its threads.
@@ -82,10 +82,10 @@ impl Process {
 
     /// The process that started it, while that lives.
     #[must_use]
-    pub fn parent(&self) -> Process {
+    pub fn parent(&self) -> ProcessHandle {
         let status = std::fs::read_to_string(self.folder().join("status")).unwrap();
         let parent = status.lines().find_map(|line| line.strip_prefix("PPid:")).unwrap();
-        Process::open(parent.trim().parse().unwrap())
+        ProcessHandle::open(parent.trim().parse().unwrap())
     }
 
     /// Lets it open no file beyond this number, and keep those it has.
@@ -123,7 +123,7 @@ impl Process {
     }
 }
 
-impl Clone for Process {
+impl Clone for ProcessHandle {
     /// Another hold on the same process.
     fn clone(&self) -> Self {
         Self { pid: self.pid, handle: self.handle.as_ref().map(|handle| handle.try_clone().unwrap()) }
@@ -132,7 +132,7 @@ impl Clone for Process {
 
 /// A process that stands still until this is dropped.
 #[must_use = "it goes on at once if nobody keeps this"]
-pub struct Paused(Process);
+pub struct Paused(ProcessHandle);
 
 impl Drop for Paused {
     fn drop(&mut self) {
@@ -143,7 +143,7 @@ impl Drop for Paused {
 /// A process that a test has stopped or means to kill. It does not outlive the test.
 pub struct Victim(
     /// The process.
-    pub Process,
+    pub ProcessHandle,
 );
 
 impl Drop for Victim {
@@ -153,7 +153,7 @@ impl Drop for Victim {
 }
 
 /// Sends a signal to each of these, one right after the other.
-pub fn signal_all<const N: usize>(processes: [&Process; N], signal: Signal) {
+pub fn signal_all<const N: usize>(processes: [&ProcessHandle; N], signal: Signal) {
     processes.iter().for_each(|process| process.signal(signal));
 }
 

@@ -13,7 +13,7 @@ use tenure::testing::VirtualClock;
 use tenure::{CandidateId, Clock, ElectionName, LossReason, Metadata, Namespace, Priority, Term};
 use tenure_core::{CampaignReply, Nonce, RenewReply};
 
-use crate::wall_clock::WallClock;
+use crate::wall_clock::FakeWallClock;
 
 const SEEDS: u64 = 30;
 const STEPS: u64 = 90;
@@ -22,11 +22,11 @@ const CANDIDATES: u64 = 4;
 /// Gives both stores the same requests. The other one is opened with the clock of this machine, as it is here; its server
 /// lives under `wall_clock`, and tells its time of day in milliseconds.
 pub async fn answers_as_the_reference_does(
-    wall_clock: WallClock,
+    wall_clock: FakeWallClock,
     now_ms: impl FnMut() -> u64 + 'static,
     open: impl FnOnce(Clock) -> Arc<dyn Store>,
 ) {
-    let mut world = World::new(wall_clock, Box::new(now_ms), open);
+    let mut world = RulesWorld::new(wall_clock, Box::new(now_ms), open);
     let mut grants = 0;
     for seed in 0..SEEDS {
         world.begin(seed);
@@ -40,9 +40,9 @@ pub async fn answers_as_the_reference_does(
 }
 
 /// Both stores, and what is known of them.
-struct World {
+struct RulesWorld {
     now_ms: Box<dyn FnMut() -> u64>,
-    wall_clock: WallClock,
+    wall_clock: FakeWallClock,
     offset_s: i64,
     local: Arc<VirtualClock>,
     began_ms: u64,
@@ -51,22 +51,22 @@ struct World {
     other: Arc<dyn Store>,
     chance: u64,
     key: ElectionKey,
-    players: Vec<Player>,
+    players: Vec<RulesPlayer>,
     /// The terms of the memory store, and those of the other that were granted at the same moments.
     terms: BTreeMap<Term, Term>,
     log: Vec<String>,
 }
 
-struct Player {
+struct RulesPlayer {
     candidate: CandidateId,
     nonce: Nonce,
     /// The last grant, in the numbers of the memory store.
     term: Option<Term>,
 }
 
-impl World {
+impl RulesWorld {
     fn new(
-        wall_clock: WallClock,
+        wall_clock: FakeWallClock,
         mut now_ms: Box<dyn FnMut() -> u64>,
         open: impl FnOnce(Clock) -> Arc<dyn Store>,
     ) -> Self {
@@ -100,9 +100,9 @@ impl World {
         self.players = (0..CANDIDATES).map(|number| self.player(&format!("c{}", number % 2))).collect();
     }
 
-    fn player(&mut self, candidate: &str) -> Player {
+    fn player(&mut self, candidate: &str) -> RulesPlayer {
         let nonce = u128::from(self.draw()) << 64 | u128::from(self.draw());
-        Player { candidate: CandidateId::new(candidate).unwrap(), nonce: Nonce::from_bits(nonce), term: None }
+        RulesPlayer { candidate: CandidateId::new(candidate).unwrap(), nonce: Nonce::from_bits(nonce), term: None }
     }
 
     async fn step(&mut self) {
@@ -137,7 +137,7 @@ impl World {
         let seconds = |count: u64| Duration::from_secs(5 + 10 * count);
         let (ttl, stand_by_for) = (seconds(self.below(4)), seconds(1 + self.below(6)));
         let priority = Priority::new(if self.below(3) == 0 { 9 } else { 10 }).unwrap();
-        let Player { candidate, nonce, .. } = &self.players[player];
+        let RulesPlayer { candidate, nonce, .. } = &self.players[player];
         let request = Campaign {
             key: self.key.clone(),
             candidate: candidate.clone(),
@@ -246,7 +246,7 @@ impl World {
     }
 
     fn note(&mut self, what: &str, player: usize, ours: &dyn Debug, theirs: &dyn Debug) {
-        let Player { candidate, .. } = &self.players[player];
+        let RulesPlayer { candidate, .. } = &self.players[player];
         self.log.push(format!("{:?} {player} ({candidate}) {what}: {ours:?} | {theirs:?}", self.moved));
     }
 

@@ -6,20 +6,20 @@ use std::process::{Child, Command, ExitStatus, Stdio};
 use rustix::process::Signal;
 
 use crate::lines::Lines;
-use crate::process::Process;
+use crate::process::ProcessHandle;
 
 /// A process of a test, and what it prints unless the command said where to.
-pub struct Running {
+pub struct RunningProcess {
     child: Child,
     /// The process itself.
-    pub process: Process,
+    pub process: ProcessHandle,
     stdout: Option<Lines>,
     stderr: Option<Lines>,
 }
 
 /// How a process ended, and what it had printed.
 #[derive(Debug)]
-pub struct Finished {
+pub struct FinishedProcess {
     /// The code; none if a signal ended it.
     pub code: Option<i32>,
     /// Its standard output, without the last line feed.
@@ -28,7 +28,7 @@ pub struct Finished {
     pub stderr: String,
 }
 
-impl Running {
+impl RunningProcess {
     /// Starts it with its output read by the test.
     #[must_use]
     pub fn start(command: &mut Command) -> Self {
@@ -49,7 +49,7 @@ impl Running {
     /// Takes over a child that has been started.
     #[must_use]
     pub fn of(mut child: Child) -> Self {
-        let process = Process::open(i32::try_from(child.id()).unwrap());
+        let process = ProcessHandle::open(i32::try_from(child.id()).unwrap());
         let (stdout, stderr) = (child.stdout.take().map(Lines::of), child.stderr.take().map(Lines::of));
         Self { child, process, stdout, stderr }
     }
@@ -95,14 +95,18 @@ impl Running {
 
     /// Waits for its end and for all that it prints.
     #[must_use]
-    pub fn finish(mut self) -> Finished {
+    pub fn finish(mut self) -> FinishedProcess {
         let code = self.exit().code();
         let all = |lines: &Option<Lines>, what| lines.as_ref().map_or(Vec::new(), |lines| lines.rest(what)).join("\n");
-        Finished { code, stdout: all(&self.stdout, "standard output"), stderr: all(&self.stderr, "standard error") }
+        FinishedProcess {
+            code,
+            stdout: all(&self.stdout, "standard output"),
+            stderr: all(&self.stderr, "standard error"),
+        }
     }
 }
 
-impl Drop for Running {
+impl Drop for RunningProcess {
     fn drop(&mut self) {
         // One that has ended already cannot be killed, and is reaped all the same.
         let _ = self.child.kill();

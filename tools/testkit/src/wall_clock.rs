@@ -10,11 +10,11 @@ use std::process::Command;
 /// It is made of a small library that stands between a process and the C library, and looks into a file, at each look at
 /// the clock, how wrong it is to be. Whoever asks the kernel without the C library sees the right time.
 #[derive(Debug, Clone)]
-pub struct WallClock {
+pub struct FakeWallClock {
     file: PathBuf,
 }
 
-impl WallClock {
+impl FakeWallClock {
     /// A clock that is right, and will be set through this file.
     #[must_use]
     pub fn at(file: PathBuf) -> Self {
@@ -67,7 +67,7 @@ mod tests {
     #[test]
     fn the_time_of_day_jumps() {
         let directory = tempfile::tempdir().unwrap();
-        let clock = WallClock::at(directory.path().join("clock"));
+        let clock = FakeWallClock::at(directory.path().join("clock"));
         let seen = || {
             let mut date = Command::new("date");
             clock.govern(date.arg("+%s"));

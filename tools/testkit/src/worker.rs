@@ -27,7 +27,7 @@ pub fn command() -> Vec<OsString> {
 
 /// What a worker says when it starts.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Start {
+pub struct WorkerStart {
     /// Whose command it is.
     pub candidate: String,
     /// The term that it was given.
@@ -40,7 +40,7 @@ pub struct Start {
     pub alone: bool,
 }
 
-impl Start {
+impl WorkerStart {
     /// Finds it in a line; the test runner may have printed something before it.
     #[must_use]
     pub fn parse(line: &str) -> Option<Self> {
@@ -59,17 +59,17 @@ impl Start {
 
 /// When each worker was alive.
 #[derive(Debug)]
-pub struct Journal {
-    lives: Vec<(Start, u64)>,
+pub struct WorkerJournal {
+    lives: Vec<(WorkerStart, u64)>,
 }
 
-impl Journal {
+impl WorkerJournal {
     /// Reads what was written so far.
     #[must_use]
     pub fn read(path: &Path) -> Self {
-        let mut lives: Vec<(Start, u64)> = Vec::new();
+        let mut lives: Vec<(WorkerStart, u64)> = Vec::new();
         for line in std::fs::read_to_string(path).unwrap_or_default().lines() {
-            if let Some(start) = Start::parse(line) {
+            if let Some(start) = WorkerStart::parse(line) {
                 let boot_ns = start.boot_ns;
                 lives.push((start, boot_ns));
             } else if let Some((pid, boot_ns)) = line.split_once(' ') {

@@ -6,7 +6,7 @@ use crate::process::run_cargo;
 
 /// What to measure.
 #[derive(clap::Args)]
-pub(crate) struct Options {
+pub(crate) struct BenchOptions {
     /// Which parts: is-leader, handover, elections, processes, load; all of these when none is named. Or `redis` or
     /// `postgres`, which start servers of their own, and after it: handover, processes, elections, group, crowd, outages,
     /// and for `postgres` also gone; `--quick`; for `postgres` also `--store lease` or `--store advisory`
@@ -15,7 +15,7 @@ pub(crate) struct Options {
 }
 
 /// Builds the command and the benchmark as a release would be, and runs the benchmark.
-pub(crate) fn run(root: &Path, options: &Options) -> Result<(), String> {
+pub(crate) fn run(root: &Path, options: &BenchOptions) -> Result<(), String> {
     run_cargo(root, "build --locked --profile dist --bin tenure --bin tenure-bench")?;
     run_cargo(root, &format!("run --locked --quiet --profile dist --bin tenure-bench -- {}", options.parts.join(" ")))
 }

@@ -11,7 +11,7 @@ use crate::screen::Screen;
 
 /// On which stores, and for how long.
 #[derive(clap::Args)]
-pub(crate) struct Options {
+pub(crate) struct EndureOptions {
     /// For how many minutes; all stores at the same time
     #[arg(long, default_value_t = 10, value_parser = clap::value_parser!(u64).range(1..=10_000))]
     minutes: u64,
@@ -30,8 +30,8 @@ pub(crate) struct Options {
 const STORES: [&str; 4] = ["memory", "postgres", "redis", "sqlite"];
 
 /// Builds the tests, runs them, and ends with one line.
-pub(crate) fn run(root: &Path, options: &Options) -> Result<ExitCode, String> {
-    let (began, mut screen, mut session) = (Instant::now(), Screen::stdout(false), Session::default());
+pub(crate) fn run(root: &Path, options: &EndureOptions) -> Result<ExitCode, String> {
+    let (began, mut screen, mut session) = (Instant::now(), Screen::stdout(false), EndureSession::default());
     screen.begin("endure");
     let status = process::run(command(options).current_dir(root), |_, line| session.hear(line, &mut screen));
     let is_success = status.map_err(|error| format!("cannot run cargo: {error}"))?.success();
@@ -48,11 +48,11 @@ pub(crate) fn run(root: &Path, options: &Options) -> Result<ExitCode, String> {
     Ok(ExitCode::FAILURE)
 }
 
-fn stores(options: &Options) -> Vec<&str> {
+fn stores(options: &EndureOptions) -> Vec<&str> {
     options.store.as_deref().map_or_else(|| STORES.to_vec(), |store| vec![store])
 }
 
-fn command(options: &Options) -> Command {
+fn command(options: &EndureOptions) -> Command {
     let mut command = process::cargo();
     command.args(["test", "--locked", "--all-features", "--package", "tenure", "--test", "endurance", "--"]);
     // They mostly wait, so that they may all run at once, however few processors there are.
@@ -67,14 +67,14 @@ fn command(options: &Options) -> Command {
 
 /// What the tests have said so far.
 #[derive(Default)]
-struct Session {
+struct EndureSession {
     finished: BTreeSet<String>,
     /// How many faults each store has survived so far, as its test says it.
     faults: BTreeMap<String, String>,
     log: String,
 }
 
-impl Session {
+impl EndureSession {
     fn hear(&mut self, line: &str, screen: &mut Screen) {
         let told = line.strip_prefix("endure ").and_then(|told| told.split_once(' '));
         match told {
@@ -110,8 +110,8 @@ impl Session {
 mod tests {
     use super::*;
 
-    fn options(store: Option<&str>) -> Options {
-        Options { minutes: 2, store: store.map(str::to_owned), seed: Some(7), aim: "anywhere".to_owned() }
+    fn options(store: Option<&str>) -> EndureOptions {
+        EndureOptions { minutes: 2, store: store.map(str::to_owned), seed: Some(7), aim: "anywhere".to_owned() }
     }
 
     #[test]
@@ -128,7 +128,7 @@ mod tests {
     #[test]
     fn the_last_line_names_who_was_judged() {
         let mut screen = Screen::to(Box::new(std::io::sink()), false, false);
-        let mut session = Session::default();
+        let mut session = EndureSession::default();
         let lines = [
             "endure begin redis: 120 s, seed 7",
             "endure progress redis: 10 of 120 s, 29 runs, 3 faults",

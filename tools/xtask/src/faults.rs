@@ -11,14 +11,14 @@ use std::time::{Duration, Instant};
 
 use clap::Args;
 
-use crate::job::Job;
+use crate::job::RunningPart;
 use crate::process;
 use crate::screen::Screen;
-use crate::tally::Tally;
+use crate::tally::TestTally;
 
 /// Which cases to run, and how often.
 #[derive(Args)]
-pub(crate) struct Options {
+pub(crate) struct FaultsOptions {
     /// Only on this store; `simulation` is where cases are shown that no machine can be made to go through
     #[arg(long, value_name = "NAME")]
     store: Option<String>,
@@ -34,12 +34,12 @@ pub(crate) struct Options {
 }
 
 /// Runs the chosen cases and ends with one line that counts.
-pub(crate) fn run(root: &Path, options: &Options) -> Result<ExitCode, String> {
+pub(crate) fn run(root: &Path, options: &FaultsOptions) -> Result<ExitCode, String> {
     let mut screen = Screen::stdout(options.verbose);
     let tests = list(root, &mut screen)?;
     let chosen = choose(&tests, options.store.as_deref(), options.case)?;
     let started = Instant::now();
-    let mut tally = Tally::default();
+    let mut tally = TestTally::default();
     for round in 1..=options.repeat.get() {
         screen.begin(&format!("[{round}/{}] {}", options.repeat, what(&chosen)));
         tally += run_round(root, &chosen, &mut screen);
@@ -51,8 +51,8 @@ pub(crate) fn run(root: &Path, options: &Options) -> Result<ExitCode, String> {
 
 /// One test of one case.
 #[derive(Debug)]
-struct Test {
-    source: Source,
+struct FaultTest {
+    source: TestSource,
     store: String,
     case: u32,
     name: String,
@@ -60,7 +60,7 @@ struct Test {
 
 /// Where tests of cases are.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Source {
+enum TestSource {
     /// Real processes, stores and clocks.
     Real,
     /// Everything simulated.
@@ -70,7 +70,7 @@ enum Source {
 /// The store that tests of the simulation are said to run on.
 const SIMULATION: &str = "simulation";
 
-impl Source {
+impl TestSource {
     const ALL: [Self; 2] = [Self::Real, Self::Simulation];
 
     /// Its test programs, with these arguments.
@@ -85,7 +85,7 @@ impl Source {
     }
 
     /// The tests in what its test programs print when they are asked for a list.
-    fn tests(self, listing: &str) -> Vec<Test> {
+    fn tests(self, listing: &str) -> Vec<FaultTest> {
         let names = listing.lines().filter_map(|line| line.strip_suffix(": test"));
         let test = |name: &str| {
             let (before, after) = name.split_once("case_")?;
@@ -94,19 +94,19 @@ impl Source {
                 Self::Real => before.strip_suffix("::")?,
                 Self::Simulation => SIMULATION,
             };
-            Some(Test { source: self, store: store.to_owned(), case, name: name.to_owned() })
+            Some(FaultTest { source: self, store: store.to_owned(), case, name: name.to_owned() })
         };
         names.filter_map(test).collect()
     }
 }
 
 /// Builds the test programs and asks them what they have.
-fn list(root: &Path, screen: &mut Screen) -> Result<Vec<Test>, String> {
+fn list(root: &Path, screen: &mut Screen) -> Result<Vec<FaultTest>, String> {
     screen.begin("building");
     let started = Instant::now();
     let mut tests = Vec::new();
-    for source in Source::ALL {
-        let mut job = Job::new(root, screen);
+    for source in TestSource::ALL {
+        let mut job = RunningPart::new(root, screen);
         match job.command(&mut source.command(["--list"])) {
             Ok(listing) => tests.extend(source.tests(&listing)),
             Err(problem) => {
@@ -121,12 +121,12 @@ fn list(root: &Path, screen: &mut Screen) -> Result<Vec<Test>, String> {
 }
 
 /// The tests that were asked for; an error that says what there is when there are none.
-fn choose<'a>(tests: &'a [Test], store: Option<&str>, case: Option<u32>) -> Result<Vec<&'a Test>, String> {
-    let on_store: Vec<&Test> = tests.iter().filter(|test| store.is_none_or(|store| test.store == store)).collect();
+fn choose<'a>(tests: &'a [FaultTest], store: Option<&str>, case: Option<u32>) -> Result<Vec<&'a FaultTest>, String> {
+    let on_store: Vec<&FaultTest> = tests.iter().filter(|test| store.is_none_or(|store| test.store == store)).collect();
     if let (Some(store), true) = (store, on_store.is_empty()) {
         return Err(format!("there is no store {store:?}; there are: {}", stores(tests.iter()).join(", ")));
     }
-    let chosen: Vec<&Test> =
+    let chosen: Vec<&FaultTest> =
         on_store.iter().copied().filter(|test| case.is_none_or(|case| test.case == case)).collect();
     match (chosen.is_empty(), case) {
         (false, _) => Ok(chosen),
@@ -140,11 +140,11 @@ fn choose<'a>(tests: &'a [Test], store: Option<&str>, case: Option<u32>) -> Resu
 }
 
 /// Runs each of these once. That fewer ran than were to counts as a failure, too.
-fn run_round(root: &Path, chosen: &[&Test], screen: &mut Screen) -> Tally {
+fn run_round(root: &Path, chosen: &[&FaultTest], screen: &mut Screen) -> TestTally {
     let started = Instant::now();
-    let mut job = Job::new(root, screen);
+    let mut job = RunningPart::new(root, screen);
     let mut problems = Vec::new();
-    for source in Source::ALL {
+    for source in TestSource::ALL {
         let names = chosen.iter().filter(|test| test.source == source).map(|test| test.name.as_str());
         let mut names = names.peekable();
         if names.peek().is_some() {
@@ -163,27 +163,27 @@ fn run_round(root: &Path, chosen: &[&Test], screen: &mut Screen) -> Tally {
     for problem in &problems {
         screen.failure(&log, problem);
     }
-    Tally { passed: counted.passed, failed: failed.max(u64::from(!problems.is_empty())), ignored: 0 }
+    TestTally { passed: counted.passed, failed: failed.max(u64::from(!problems.is_empty())), ignored: 0 }
 }
 
-fn closing_line(chosen: &[&Test], rounds: NonZeroU32, tally: Tally, took: Duration) -> String {
-    let Tally { passed, failed, .. } = tally;
+fn closing_line(chosen: &[&FaultTest], rounds: NonZeroU32, tally: TestTally, took: Duration) -> String {
+    let TestTally { passed, failed, .. } = tally;
     let (what, rounds, took) = (what(chosen), counted(rounds.get() as usize, "round"), duration(took));
     let stores = stores(chosen.iter().copied()).join(", ");
     format!("faults: {what} x {rounds} on {stores}: {passed} passed, {failed} failed, {took}")
 }
 
 /// What is run, in words.
-fn what(chosen: &[&Test]) -> String {
+fn what(chosen: &[&FaultTest]) -> String {
     let cases = counted(cases(chosen.iter().copied()).len(), "case");
     format!("{cases} ({})", counted(chosen.len(), "test"))
 }
 
-fn stores<'a>(tests: impl Iterator<Item = &'a Test>) -> Vec<&'a str> {
+fn stores<'a>(tests: impl Iterator<Item = &'a FaultTest>) -> Vec<&'a str> {
     tests.map(|test| test.store.as_str()).collect::<BTreeSet<_>>().into_iter().collect()
 }
 
-fn cases<'a>(tests: impl Iterator<Item = &'a Test>) -> BTreeSet<u32> {
+fn cases<'a>(tests: impl Iterator<Item = &'a FaultTest>) -> BTreeSet<u32> {
     tests.map(|test| test.case).collect()
 }
 
@@ -204,9 +204,9 @@ mod tests {
 
     const LISTING: &str = "role: test\nsqlite::case_03_a_kill: test\nsqlite::case_26_one: test\nsqlite::case_26_two: test\n\n4 tests, 0 benchmarks\nredis::case_03_a_kill: test\n";
 
-    fn tests() -> Vec<Test> {
+    fn tests() -> Vec<FaultTest> {
         let simulated = "world::case_06_a_pause: test\nworld::other: test\n";
-        Source::Real.tests(LISTING).into_iter().chain(Source::Simulation.tests(simulated)).collect()
+        TestSource::Real.tests(LISTING).into_iter().chain(TestSource::Simulation.tests(simulated)).collect()
     }
 
     fn names(store: Option<&str>, case: Option<u32>) -> Result<Vec<String>, String> {
@@ -234,9 +234,9 @@ mod tests {
 
     #[test]
     fn the_closing_line_counts_cases_rounds_and_tests() {
-        let tests = Source::Real.tests(LISTING);
+        let tests = TestSource::Real.tests(LISTING);
         let chosen = choose(&tests, Some("sqlite"), None).unwrap();
-        let tally = Tally { passed: 59, failed: 1, ignored: 0 };
+        let tally = TestTally { passed: 59, failed: 1, ignored: 0 };
         let line = closing_line(&chosen, NonZeroU32::new(20).unwrap(), tally, Duration::from_millis(192_700));
         assert_eq!(line, "faults: 2 cases (3 tests) x 20 rounds on sqlite: 59 passed, 1 failed, 3 min 12 s");
         assert_eq!(duration(Duration::from_secs(7)), "7 s");
@@ -245,8 +245,8 @@ mod tests {
 
     #[test]
     fn a_simulated_case_is_not_sought_among_real_ones() {
-        let typed = |source: Source| process::describe(&source.command(["--list"]));
-        assert!(typed(Source::Real).ends_with("--workspace --test faults -- --list"));
-        assert!(typed(Source::Simulation).ends_with("--package tenure-sim -- --list"));
+        let typed = |source: TestSource| process::describe(&source.command(["--list"]));
+        assert!(typed(TestSource::Real).ends_with("--workspace --test faults -- --list"));
+        assert!(typed(TestSource::Simulation).ends_with("--package tenure-sim -- --list"));
     }
 }

@@ -11,7 +11,7 @@ use crate::screen::Screen;
 
 /// What to try, and how hard.
 #[derive(clap::Args)]
-pub(crate) struct Options {
+pub(crate) struct FuzzOptions {
     /// Try only this target, named as its folder in tools/fuzz/corpus
     #[arg(long)]
     target: Option<String>,
@@ -24,9 +24,9 @@ pub(crate) struct Options {
 }
 
 /// Builds the targets, tries them, and ends with one line.
-pub(crate) fn run(root: &Path, options: &Options) -> Result<ExitCode, String> {
+pub(crate) fn run(root: &Path, options: &FuzzOptions) -> Result<ExitCode, String> {
     let wanted = wanted(targets(root)?, options.target.as_ref())?;
-    let (began, mut screen, mut session) = (Instant::now(), Screen::stdout(false), Session::default());
+    let (began, mut screen, mut session) = (Instant::now(), Screen::stdout(false), FuzzSession::default());
     screen.begin("fuzz");
     let status = process::run(command(options).current_dir(root), |_, line| session.hear(line, &mut screen));
     let is_success = status.map_err(|error| format!("cannot run cargo: {error}"))?.success();
@@ -60,7 +60,7 @@ fn wanted(known: BTreeSet<String>, only: Option<&String>) -> Result<BTreeSet<Str
     }
 }
 
-fn command(options: &Options) -> Command {
+fn command(options: &FuzzOptions) -> Command {
     let mut command = process::cargo();
     command.args(["test", "--locked", "--profile", "sim", "--all-features", "--no-fail-fast"]);
     command.args(PACKAGES.iter().flat_map(|package| ["-p", package])).args([
@@ -83,7 +83,7 @@ fn command(options: &Options) -> Command {
 
 /// What the targets have said so far.
 #[derive(Default)]
-struct Session {
+struct FuzzSession {
     finished: BTreeSet<String>,
     inputs: u64,
     failures: Vec<String>,
@@ -91,7 +91,7 @@ struct Session {
     log: String,
 }
 
-impl Session {
+impl FuzzSession {
     fn hear(&mut self, line: &str, screen: &mut Screen) {
         self.log += &format!("{line}\n");
         // What goes on after the first line of a failure is indented.
@@ -145,9 +145,9 @@ const PACKAGES: &[&str] = &["tenure-core", "tenure-sqlite", "tenure-redis", "ten
 mod tests {
     use super::*;
 
-    fn heard(lines: &[&str]) -> Session {
+    fn heard(lines: &[&str]) -> FuzzSession {
         let mut screen = Screen::to(Box::new(std::io::sink()), false, false);
-        let mut session = Session::default();
+        let mut session = FuzzSession::default();
         lines.iter().for_each(|line| session.hear(line, &mut screen));
         session
     }

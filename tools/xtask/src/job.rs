@@ -5,33 +5,33 @@ use std::process::Command;
 
 use crate::process::{self, Stream};
 use crate::screen::Screen;
-use crate::tally::{self, Tally};
+use crate::tally::{self, TestTally};
 
 /// One running part: everything it prints is kept for the case that it fails.
-pub(crate) struct Job<'a> {
+pub(crate) struct RunningPart<'a> {
     root: &'a Path,
     screen: &'a mut Screen,
-    tally: Tally,
+    tally: TestTally,
     log: String,
     tests_so_far: u64,
-    priority: Priority,
+    priority: PartPriority,
 }
 
 /// What a job's commands get of the processors.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Priority {
+pub(crate) enum PartPriority {
     Normal,
     /// Only what others leave.
     Least,
 }
 
-impl<'a> Job<'a> {
+impl<'a> RunningPart<'a> {
     pub(crate) fn new(root: &'a Path, screen: &'a mut Screen) -> Self {
-        let (tally, priority) = (Tally::default(), Priority::Normal);
+        let (tally, priority) = (TestTally::default(), PartPriority::Normal);
         Self { root, screen, tally, log: String::new(), tests_so_far: 0, priority }
     }
 
-    pub(crate) fn with_priority(self, priority: Priority) -> Self {
+    pub(crate) fn with_priority(self, priority: PartPriority) -> Self {
         Self { priority, ..self }
     }
 
@@ -63,7 +63,7 @@ impl<'a> Job<'a> {
         self.say(&format!("$ {typed}"));
         // Colours would hide the lines that are counted.
         command.current_dir(self.root).env("CARGO_TERM_COLOR", "never");
-        let mut least = (self.priority == Priority::Least).then(|| process::with_least_priority(command));
+        let mut least = (self.priority == PartPriority::Least).then(|| process::with_least_priority(command));
         let command = least.as_mut().unwrap_or(command);
         let mut stdout = String::new();
         let status = process::run(command, |stream, line| {
@@ -110,7 +110,7 @@ impl<'a> Job<'a> {
     }
 
     /// The tests counted and everything that was printed.
-    pub(crate) fn finish(self) -> (Tally, String) {
+    pub(crate) fn finish(self) -> (TestTally, String) {
         (self.tally, self.log)
     }
 }
@@ -141,7 +141,7 @@ mod tests {
     #[test]
     fn a_failing_command_is_named_and_its_output_kept() {
         let mut screen = Screen::to(Box::new(std::io::sink()), false, false);
-        let mut job = Job::new(Path::new("."), &mut screen);
+        let mut job = RunningPart::new(Path::new("."), &mut screen);
         let problem = job.command(Command::new("sh").args(["-c", "echo why; exit 1"])).unwrap_err();
         assert!(problem.contains("sh -c"), "{problem}");
         assert!(job.finish().1.contains("why\n"));

@@ -24,48 +24,48 @@ use clap::{Parser, Subcommand};
 /// The project's own commands.
 #[derive(Parser)]
 #[command(name = "cargo xtask", bin_name = "cargo xtask")]
-struct Arguments {
+struct XtaskArguments {
     #[command(subcommand)]
-    command: Commands,
+    command: XtaskCommand,
 }
 
 #[derive(Subcommand)]
-enum Commands {
+enum XtaskCommand {
     /// Check everything CI checks, in the same order; reads the tree and never changes it
-    Test(test::Options),
+    Test(test::TestOptions),
     /// Format the tree and apply the fixes clippy is sure of
     Fix,
     /// Run many simulated elections under faults; `--seed S` shows one
-    Sim(proof::Options),
+    Sim(proof::ProofOptions),
     /// Explore every order of events up to a depth
-    Model(proof::Options),
+    Model(proof::ProofOptions),
     /// Make every known mistake, and fail unless each is caught
-    Mutants(proof::Options),
+    Mutants(proof::ProofOptions),
     /// Run the fault cases, as often as wanted
-    Faults(faults::Options),
+    Faults(faults::FaultsOptions),
     /// Run a job each second under faults for minutes, and judge each tick
-    Endure(endure::Options),
+    Endure(endure::EndureOptions),
     /// Try inputs of every kind on whatever reads them, many more than the tests do
-    Fuzz(fuzz::Options),
+    Fuzz(fuzz::FuzzOptions),
     /// Measure: each figure beside its floor, in the same run
-    Bench(bench::Options),
+    Bench(bench::BenchOptions),
     /// Check the licences, bans and sources of every dependency with cargo-deny
     Deny,
 }
 
 fn main() -> ExitCode {
-    let arguments = Arguments::parse();
+    let arguments = XtaskArguments::parse();
     let result = workspace_root().and_then(|root| match arguments.command {
-        Commands::Test(options) => test::run(&root, &options),
-        Commands::Fix => fix::run(&root).map(|()| ExitCode::SUCCESS),
-        Commands::Sim(options) => proof::run(&root, "sim", &options),
-        Commands::Model(options) => proof::run(&root, "model", &options),
-        Commands::Mutants(options) => proof::run(&root, "mutants", &options),
-        Commands::Faults(options) => faults::run(&root, &options),
-        Commands::Endure(options) => endure::run(&root, &options),
-        Commands::Fuzz(options) => fuzz::run(&root, &options),
-        Commands::Bench(options) => bench::run(&root, &options).map(|()| ExitCode::SUCCESS),
-        Commands::Deny => deny::run(&root).map(|()| ExitCode::SUCCESS),
+        XtaskCommand::Test(options) => test::run(&root, &options),
+        XtaskCommand::Fix => fix::run(&root).map(|()| ExitCode::SUCCESS),
+        XtaskCommand::Sim(options) => proof::run(&root, "sim", &options),
+        XtaskCommand::Model(options) => proof::run(&root, "model", &options),
+        XtaskCommand::Mutants(options) => proof::run(&root, "mutants", &options),
+        XtaskCommand::Faults(options) => faults::run(&root, &options),
+        XtaskCommand::Endure(options) => endure::run(&root, &options),
+        XtaskCommand::Fuzz(options) => fuzz::run(&root, &options),
+        XtaskCommand::Bench(options) => bench::run(&root, &options).map(|()| ExitCode::SUCCESS),
+        XtaskCommand::Deny => deny::run(&root).map(|()| ExitCode::SUCCESS),
     });
     result.unwrap_or_else(|problem| {
         eprintln!("error: {problem}");

@@ -9,7 +9,7 @@ use std::sync::mpsc::{self, RecvTimeoutError, Sender};
 use std::thread;
 use std::time::{Duration, Instant};
 
-use crate::silence::{self, Watch};
+use crate::silence::{self, SilenceWatch};
 
 /// Where a line came from.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -62,13 +62,13 @@ pub(crate) fn run_cargo(root: &Path, arguments: &str) -> Result<(), String> {
 
 /// Runs `command` to its end, calling `on_line` for each line in the order of arrival. What hangs is ended.
 pub(crate) fn run(command: &mut Command, on_line: impl FnMut(Stream, &str)) -> io::Result<ExitStatus> {
-    run_watched(command, Watch::new(silence::LIMIT), on_line)
+    run_watched(command, SilenceWatch::new(silence::LIMIT), on_line)
 }
 
 /// The same, with other limits for what hangs.
 pub(crate) fn run_watched(
     command: &mut Command,
-    mut watch: Watch,
+    mut watch: SilenceWatch,
     mut on_line: impl FnMut(Stream, &str),
 ) -> io::Result<ExitStatus> {
     let mut child = command.stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::piped()).spawn()?;
@@ -154,7 +154,7 @@ mod tests {
     #[test]
     fn what_hangs_is_ended_and_what_started_it_goes_on() {
         let mut lines = Vec::new();
-        let watch = Watch::new(Duration::from_millis(300));
+        let watch = SilenceWatch::new(Duration::from_millis(300));
         let script = "sleep 60; echo went on; exec sleep 61";
         let status = run_watched(Command::new("sh").args(["-c", script]), watch, |_, line| lines.push(line.to_owned()));
         assert!(!status.unwrap().success(), "what runs nothing is ended itself");

@@ -11,14 +11,14 @@ use crate::process;
 /// Handed on as they are: the command itself knows what they mean, and tells with `--help`.
 #[derive(Args)]
 #[command(disable_help_flag = true)]
-pub(crate) struct Options {
+pub(crate) struct ProofOptions {
     /// Options of the proof; `--help` lists them
     #[arg(trailing_var_arg = true, allow_hyphen_values = true)]
     arguments: Vec<String>,
 }
 
 /// Runs one way of proving in the foreground.
-pub(crate) fn run(root: &Path, way: &str, options: &Options) -> Result<ExitCode, String> {
+pub(crate) fn run(root: &Path, way: &str, options: &ProofOptions) -> Result<ExitCode, String> {
     let arguments: Vec<&str> = std::iter::once(way).chain(options.arguments.iter().map(String::as_str)).collect();
     let mut command = command(root, &arguments);
     let status = command.current_dir(root).status();

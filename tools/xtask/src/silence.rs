@@ -8,14 +8,14 @@ use std::time::{Duration, Instant};
 pub(crate) const LIMIT: Duration = Duration::from_secs(15 * 60);
 
 /// Watches one command.
-pub(crate) struct Watch {
+pub(crate) struct SilenceWatch {
     limit: Duration,
     heard_at: Instant,
     /// Whether what it runs is ended first, and named by it.
     runs_others: bool,
 }
 
-impl Watch {
+impl SilenceWatch {
     pub(crate) fn new(limit: Duration) -> Self {
         Self { limit, heard_at: Instant::now(), runs_others: true }
     }

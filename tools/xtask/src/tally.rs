@@ -4,13 +4,13 @@ use std::ops::AddAssign;
 
 /// How many single tests passed, failed, or were skipped.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub(crate) struct Tally {
+pub(crate) struct TestTally {
     pub(crate) passed: u64,
     pub(crate) failed: u64,
     pub(crate) ignored: u64,
 }
 
-impl AddAssign for Tally {
+impl AddAssign for TestTally {
     fn add_assign(&mut self, other: Self) {
         self.passed += other.passed;
         self.failed += other.failed;
@@ -19,8 +19,8 @@ impl AddAssign for Tally {
 }
 
 /// The numbers of a `test result: …` line; zero for any other line.
-pub(crate) fn of_line(line: &str) -> Tally {
-    let mut tally = Tally::default();
+pub(crate) fn of_line(line: &str) -> TestTally {
+    let mut tally = TestTally::default();
     let Some((_, numbers)) = line.strip_prefix("test result: ").and_then(|rest| rest.split_once(". ")) else {
         return tally;
     };
@@ -52,14 +52,14 @@ mod tests {
     #[test]
     fn a_result_line_is_counted() {
         let line = "test result: FAILED. 12 passed; 3 failed; 2 ignored; 0 measured; 1 filtered out; finished in 0.10s";
-        assert_eq!(of_line(line), Tally { passed: 12, failed: 3, ignored: 3 });
+        assert_eq!(of_line(line), TestTally { passed: 12, failed: 3, ignored: 3 });
     }
 
     #[test]
     fn other_lines_count_nothing() {
-        assert_eq!(of_line("test a ... ok"), Tally::default());
-        assert_eq!(of_line("running 3 tests"), Tally::default());
-        assert_eq!(of_line("  test result: ok. 1 passed; 0 failed"), Tally::default());
+        assert_eq!(of_line("test a ... ok"), TestTally::default());
+        assert_eq!(of_line("running 3 tests"), TestTally::default());
+        assert_eq!(of_line("  test result: ok. 1 passed; 0 failed"), TestTally::default());
     }
 
     #[test]

@@ -68,7 +68,9 @@ It may be run again, by many at once, and by whoever may create a schema. The ro
 they call functions, and touch no table.";
 
 pub(super) const SEND: &str = "\
-It returns when the store has the message, and prints its id. A message waits until somebody leads and handles it.
+It returns when the store has the message, and prints its id. A message waits until somebody leads and handles it. If nobody has
+ever stood in that election, a warning on standard error says so: the name may be mistyped. `tenure messages` lists where messages
+wait.
 
 Examples:
   tenure send nightly refresh '{\"day\":\"monday\"}'
@@ -84,6 +86,7 @@ Examples:
 
 pub(super) const MESSAGES: &str = "\
 Examples:
+  tenure messages
   tenure messages nightly
   tenure messages nightly --aside --json
   tenure messages nightly --requeue 0123456789abcdef0123456789abcdef

@@ -1,11 +1,21 @@
 //! `tenure broadcast`: something for all candidates that listen.
 
-use super::send::{prepare, report};
-use crate::args::{Global, SendArgs};
-use crate::exit::{Exit, Failure};
+use tenure::store::Feature;
 
-pub(super) async fn execute(global: &Global, args: &SendArgs) -> Result<Exit, Failure> {
-    let (tenure, payload) = prepare(global, args)?;
-    let id = tenure.broadcast_json(&args.name, &args.channel, &payload).await?;
-    report(args, id)
+use super::gaps;
+use super::send::{nobody_leads, prepare, report, warn_of_a_stranger};
+use crate::args::{Global, SendArgs};
+use crate::exit::{CommandError, Exit};
+use crate::stderr_writer::say;
+
+pub(super) async fn execute(global: &Global, args: &SendArgs) -> Result<Exit, CommandError> {
+    let (client, payload) = prepare(global, args)?;
+    let id = client.broadcast_json(&args.name, &args.channel, &payload).await?;
+    report(args, id)?;
+    if !gaps::lacks(&client, Feature::Records) {
+        warn_of_a_stranger(global, &client, &args.name, "nobody heard it. The name may be mistyped").await;
+    } else if nobody_leads(&client, &args.name).await {
+        say(&format!("nobody leads {} now: maybe nobody heard it", args.name));
+    }
+    Ok(Exit::Success)
 }

@@ -4,10 +4,10 @@ use clap::CommandFactory;
 use clap_complete::Shell;
 
 use crate::args::Cli;
-use crate::exit::{Exit, Failure};
+use crate::exit::{CommandError, Exit};
 use crate::output::print;
 
-pub(super) fn execute(shell: Shell) -> Result<Exit, Failure> {
+pub(super) fn execute(shell: Shell) -> Result<Exit, CommandError> {
     // The generator panics when it cannot write, so it writes to where it always can.
     let mut script = Vec::new();
     clap_complete::generate(shell, &mut Cli::command(), "tenure", &mut script);

@@ -8,15 +8,15 @@ use std::time::Duration;
 use indicatif::{MultiProgress, ProgressBar, ProgressStyle};
 use rustix::process::{Pid, Signal, kill_process};
 use serde::Deserialize;
-use tenure::{Clock, StoreUrl, Tenure};
+use tenure::{Client, Clock, StoreUrl};
 use tokio::sync::mpsc;
 
 use crate::args::Global;
-use crate::exit::{Exit, Failure};
+use crate::exit::{CommandError, Exit};
 
 /// What the demo reads of a candidate's event lines.
 #[derive(Debug, Deserialize)]
-struct Line {
+struct DemoLine {
     event: String,
     candidate: String,
     term: Option<u64>,
@@ -28,7 +28,7 @@ const CANDIDATES: [&str; 3] = ["alpha", "beta", "gamma"];
 const PAUSE: Duration = Duration::from_millis(1_500);
 const LIMIT: Duration = Duration::from_secs(20);
 
-pub(super) async fn execute(global: &Global) -> Result<Exit, Failure> {
+pub(super) async fn execute(global: &Global) -> Result<Exit, CommandError> {
     let directory = tempfile::tempdir()?;
     let own_file = format!("sqlite:{}", directory.path().join("demo.db").display());
     let store = global.store.as_ref().unwrap_or(&own_file);
@@ -38,10 +38,10 @@ pub(super) async fn execute(global: &Global) -> Result<Exit, Failure> {
     let url = store.parse::<StoreUrl>().map_err(tenure::Error::from)?;
     if url.scheme() == "memory" {
         let message = "memory: is inside one process, and the demo has three; name another store, or none";
-        return Err(Failure::new(Exit::Usage, message));
+        return Err(CommandError::new(Exit::Usage, message));
     }
-    let promises = Tenure::open(store)?.capabilities();
-    let mut stage = Stage::raise(store, &global.namespace, &election)?;
+    let promises = Client::open(store)?.capabilities();
+    let mut stage = DemoCandidates::raise(store, &global.namespace, &election)?;
     stage.say(&format!("Three processes stand in the election {election}, on {url}, with a ttl of 3 seconds."));
     let first = stage.next_elected(None).await?;
     stage.look_on().await;
@@ -68,21 +68,21 @@ pub(super) async fn execute(global: &Global) -> Result<Exit, Failure> {
     Ok(Exit::Success)
 }
 
-fn took(what: &str, line: &Line, since_ns: u64) -> String {
+fn took(what: &str, line: &DemoLine, since_ns: u64) -> String {
     let millis = Duration::from_nanos(line.boot_ns.saturating_sub(since_ns)).as_secs_f64() * 1000.0;
     format!("{what} took {millis:.1} ms: {} leads, term {}.", line.candidate, line.term.unwrap_or_default())
 }
 
 /// The candidates and what is shown of them. Dropping it ends those that are left.
-struct Stage {
+struct DemoCandidates {
     candidates: BTreeMap<String, Child>,
-    lines: mpsc::UnboundedReceiver<Line>,
+    lines: mpsc::UnboundedReceiver<DemoLine>,
     bars: MultiProgress,
     rows: BTreeMap<String, ProgressBar>,
 }
 
-impl Stage {
-    fn raise(store: &str, namespace: &str, election: &str) -> Result<Self, Failure> {
+impl DemoCandidates {
+    fn raise(store: &str, namespace: &str, election: &str) -> Result<Self, CommandError> {
         let (sender, lines) = mpsc::unbounded_channel();
         let mut stage = Self { candidates: BTreeMap::new(), lines, bars: MultiProgress::new(), rows: BTreeMap::new() };
         for name in CANDIDATES {
@@ -116,13 +116,17 @@ impl Stage {
     }
 
     /// Waits for somebody to be elected under a later term.
-    async fn next_elected(&mut self, after: Option<u64>) -> Result<Line, Failure> {
+    async fn next_elected(&mut self, after: Option<u64>) -> Result<DemoLine, CommandError> {
         let limit = tokio::time::Instant::now() + LIMIT;
         loop {
             let line = match tokio::time::timeout_at(limit, self.lines.recv()).await {
                 Ok(Some(line)) => line,
-                Ok(None) => return Err(Failure::new(Exit::Internal, "the candidates of the demo ended unexpectedly")),
-                Err(_) => return Err(Failure::new(Exit::Internal, format!("nobody was elected within {LIMIT:?}"))),
+                Ok(None) => {
+                    return Err(CommandError::new(Exit::Internal, "the candidates of the demo ended unexpectedly"));
+                }
+                Err(_) => {
+                    return Err(CommandError::new(Exit::Internal, format!("nobody was elected within {LIMIT:?}")));
+                }
             };
             self.show(&line);
             if line.event == "elected" && line.term > after {
@@ -139,7 +143,7 @@ impl Stage {
         }
     }
 
-    fn strike(&mut self, name: &str, signal: Signal) -> Result<(), Failure> {
+    fn strike(&mut self, name: &str, signal: Signal) -> Result<(), CommandError> {
         let Some(child) = self.candidates.get(name) else { return Ok(()) };
         kill_process(Pid::from_child(child), signal).map_err(std::io::Error::from)?;
         if signal == Signal::KILL {
@@ -148,7 +152,7 @@ impl Stage {
         Ok(())
     }
 
-    fn show(&self, line: &Line) {
+    fn show(&self, line: &DemoLine) {
         let term = line.term.unwrap_or_default();
         match line.event.as_str() {
             "elected" => self.describe(&line.candidate, format!("LEADS, term {term}")),
@@ -174,7 +178,7 @@ impl Stage {
     }
 }
 
-impl Drop for Stage {
+impl Drop for DemoCandidates {
     fn drop(&mut self) {
         for row in self.rows.values() {
             row.finish();

@@ -3,41 +3,41 @@
 use std::path::Path;
 
 use serde::Serialize;
-use tenure::store::Verdict;
-use tenure::{Prediction, Tenure, Timing};
+use tenure::store::Severity;
+use tenure::{Client, Prediction, Timing};
 
 use crate::args::{DoctorArgs, Global};
 use crate::duration::show;
-use crate::exit::{Exit, Failure};
+use crate::exit::{CommandError, Exit};
 use crate::message::printable;
 use crate::options::{open_to_look, timing};
 use crate::output::{json_line, print};
-use crate::supervise::cage::Cage;
+use crate::supervise::cgroup::Cgroup;
 use crate::supervise::procfs;
 
 /// One check as `tenure doctor --json` prints it.
 #[derive(Debug, Serialize)]
-struct CheckLine {
+struct DoctorLine {
     check: String,
     verdict: &'static str,
     detail: String,
 }
 
-pub(super) async fn execute(global: &Global, args: &DoctorArgs) -> Result<Exit, Failure> {
+pub(super) async fn execute(global: &Global, args: &DoctorArgs) -> Result<Exit, CommandError> {
     let store = open_to_look(global);
-    let sees_death = store.as_ref().is_ok_and(|tenure| tenure.capabilities().sees_death);
+    let sees_death = store.as_ref().is_ok_and(|client| client.capabilities().sees_death);
     let mut checks = timing_checks(args, sees_death);
     checks.push(containment_check());
     match store {
-        Ok(tenure) => checks.extend(store_checks(&tenure).await),
-        Err(failure) => checks.push(check("store", Verdict::Bad, failure.message)),
+        Ok(client) => checks.extend(store_checks(&client).await),
+        Err(failure) => checks.push(check("store", Severity::Bad, failure.message)),
     }
-    let healthy = checks.iter().all(|check| check.verdict != word(Verdict::Bad));
+    let healthy = checks.iter().all(|check| check.verdict != word(Severity::Bad));
     if args.json {
         print(|out| json_line(out, &checks))?;
     } else {
         print(|out| {
-            for CheckLine { check, verdict, detail } in &checks {
+            for DoctorLine { check, verdict, detail } in &checks {
                 writeln!(out, "{verdict:7}  {check}: {}", printable(detail))?;
             }
             writeln!(out, "{}", if healthy { "all is well" } else { "something is wrong: see above" })
@@ -46,24 +46,24 @@ pub(super) async fn execute(global: &Global, args: &DoctorArgs) -> Result<Exit, 
     Ok(if healthy { Exit::Success } else { Exit::Failure })
 }
 
-fn timing_checks(args: &DoctorArgs, sees_death: bool) -> Vec<CheckLine> {
+fn timing_checks(args: &DoctorArgs, sees_death: bool) -> Vec<DoctorLine> {
     match timing(&args.timing) {
         Ok(timing) => predictions(&timing, args.candidates, sees_death),
-        Err(failure) => vec![check("timing", Verdict::Bad, failure.message)],
+        Err(failure) => vec![check("timing", Severity::Bad, failure.message)],
     }
 }
 
-fn predictions(timing: &Timing, candidates: u32, sees_death: bool) -> Vec<CheckLine> {
-    let Prediction { failover_max, outage_survived, requests_per_minute } = timing.predict(candidates);
-    let good = |name, detail| check(name, Verdict::Good, detail);
+fn predictions(timing: &Timing, candidates: u32, sees_death: bool) -> Vec<DoctorLine> {
+    let Prediction { max_failover, outage_survived, requests_per_minute } = timing.predict(candidates);
+    let good = |name, detail| check(name, Severity::Good, detail);
     let failover = if sees_death {
-        let within = show(failover_max);
+        let within = show(max_failover);
         format!("after a crash a new leader within milliseconds; within {within} if the leader only hangs")
     } else {
-        format!("after a crash a new leader within {}", show(failover_max))
+        format!("after a crash a new leader within {}", show(max_failover))
     };
     // One failure is all it takes then, and stores do restart.
-    let sound = if timing.survives() > 1 { Verdict::Good } else { Verdict::Warning };
+    let sound = if timing.survives() > 1 { Severity::Good } else { Severity::Warning };
     vec![
         check(
             "timing",
@@ -83,50 +83,50 @@ fn predictions(timing: &Timing, candidates: u32, sees_death: bool) -> Vec<CheckL
 }
 
 /// How `run`, `lock` and `cron` keep hold of all that their commands start.
-fn containment_check() -> CheckLine {
-    let (verdict, detail) = match (procfs::check(), Cage::make()) {
-        (Err(error), _) => (Verdict::Bad, format!("cannot run a command here: {error}")),
-        (Ok(()), Ok(cage)) => {
-            let place = cage.path().parent().unwrap_or(Path::new("/")).display();
+fn containment_check() -> DoctorLine {
+    let (verdict, detail) = match (procfs::check(), Cgroup::make()) {
+        (Err(error), _) => (Severity::Bad, format!("cannot run a command here: {error}")),
+        (Ok(()), Ok(cgroup)) => {
+            let place = cgroup.path().parent().unwrap_or(Path::new("/")).display();
             (
-                Verdict::Good,
+                Severity::Good,
                 format!("commands run in control groups of their own below {place}, which the kernel ends whole"),
             )
         }
         (Ok(()), Err(error)) => {
             let why = "so the processes of commands are found by their ancestors in /proc, again and again until none is left";
-            (Verdict::Good, format!("no control group can be made here ({error}), {why}"))
+            (Severity::Good, format!("no control group can be made here ({error}), {why}"))
         }
     };
     check("containment", verdict, detail)
 }
 
-async fn store_checks(tenure: &Tenure) -> Vec<CheckLine> {
-    let capabilities = tenure.capabilities();
+async fn store_checks(client: &Client) -> Vec<DoctorLine> {
+    let capabilities = client.capabilities();
     let mut checks =
-        vec![check("promise", Verdict::Good, format!("{}: {}", capabilities.name, capabilities.statement))];
-    let messages = tenure.mailbox().map_or("the store keeps none; `send` is refused", |promises| promises.statement);
-    checks.push(check("messages", Verdict::Good, messages.to_owned()));
+        vec![check("promise", Severity::Good, format!("{}: {}", capabilities.name, capabilities.statement))];
+    let messages = client.mailbox().map_or("the store keeps none; `send` is refused", |promises| promises.statement);
+    checks.push(check("messages", Severity::Good, messages.to_owned()));
     let broadcasts =
-        tenure.bulletin().map_or("the store has none; `broadcast` is refused", |promises| promises.statement);
-    checks.push(check("broadcasts", Verdict::Good, broadcasts.to_owned()));
-    match tenure.examine().await {
+        client.pubsub().map_or("the store has none; `broadcast` is refused", |promises| promises.statement);
+    checks.push(check("broadcasts", Severity::Good, broadcasts.to_owned()));
+    match client.examine().await {
         Ok(findings) => {
-            checks.extend(findings.into_iter().map(|finding| check(finding.check, finding.verdict, finding.detail)));
+            checks.extend(findings.into_iter().map(|finding| check(finding.check, finding.severity, finding.detail)));
         }
-        Err(error) => checks.push(check("store", Verdict::Bad, error.to_string())),
+        Err(error) => checks.push(check("store", Severity::Bad, error.to_string())),
     }
     checks
 }
 
-fn check(name: &str, verdict: Verdict, detail: String) -> CheckLine {
-    CheckLine { check: name.to_owned(), verdict: word(verdict), detail }
+fn check(name: &str, verdict: Severity, detail: String) -> DoctorLine {
+    DoctorLine { check: name.to_owned(), verdict: word(verdict), detail }
 }
 
-fn word(verdict: Verdict) -> &'static str {
+fn word(verdict: Severity) -> &'static str {
     match verdict {
-        Verdict::Good => "ok",
-        Verdict::Warning => "warning",
-        Verdict::Bad => "bad",
+        Severity::Good => "ok",
+        Severity::Warning => "warning",
+        Severity::Bad => "bad",
     }
 }

@@ -2,26 +2,26 @@
 
 use std::io;
 
-use tenure::{Broadcast, ChannelName, Delivery, Election, EventKind};
+use tenure::{Broadcast, Candidacy, ChannelName, Delivery, EventKind};
 use tokio::sync::mpsc;
 
 use crate::args::{ElectArgs, Global};
-use crate::exit::{Exit, Failure};
+use crate::exit::{CommandError, Exit};
 use crate::message::{BroadcastLine, DeliveryLine};
 use crate::metrics;
-use crate::options::{Candidacy, open_for};
+use crate::options::{CandidacyOptions, open_for};
 use crate::output::{EventLines, is_read, json_line};
 use crate::signals::Signals;
 
-pub(super) async fn execute(global: &Global, args: &ElectArgs) -> Result<Exit, Failure> {
-    let candidacy = Candidacy::new(&args.candidate)?;
+pub(super) async fn execute(global: &Global, args: &ElectArgs) -> Result<Exit, CommandError> {
+    let candidacy = CandidacyOptions::new(&args.candidate)?;
     for channel in args.channel.iter().chain(&args.broadcasts) {
         ChannelName::new(channel).map_err(tenure::Error::from)?;
     }
     let mut signals = Signals::listen()?;
     let _served = metrics::serve(&args.metrics)?;
-    let tenure = open_for(global, &args.name)?;
-    let election = candidacy.describe(&tenure, &args.name)?.start()?;
+    let client = open_for(global, &args.name)?;
+    let election = candidacy.describe(&client, &args.name)?.start()?;
     let mut events = election.events();
     let mut deliveries = deliveries(&election, &args.channel)?;
     let mut broadcasts = broadcasts(&election, &args.broadcasts)?;
@@ -48,8 +48,8 @@ pub(super) async fn execute(global: &Global, args: &ElectArgs) -> Result<Exit, F
             }
             Some(heard) = broadcasts.recv() => {
                 let line = match &heard {
-                    Overheard::Listening(channel) => BroadcastLine::listening(&election, channel),
-                    Overheard::Broadcast(broadcast) => BroadcastLine::new(&election, broadcast),
+                    BroadcastUpdate::Listening(channel) => BroadcastLine::listening(&election, channel),
+                    BroadcastUpdate::Broadcast(broadcast) => BroadcastLine::new(&election, broadcast),
                 };
                 json_line(&mut io::stdout(), &line)
             }
@@ -70,25 +70,25 @@ pub(super) async fn execute(global: &Global, args: &ElectArgs) -> Result<Exit, F
 }
 
 /// What happens on channels of broadcasts.
-enum Overheard {
+enum BroadcastUpdate {
     Listening(ChannelName),
     Broadcast(Broadcast),
 }
 
 /// The broadcasts on all channels, one at a time.
-fn broadcasts(election: &Election, channels: &[String]) -> Result<mpsc::Receiver<Overheard>, Failure> {
+fn broadcasts(election: &Candidacy, channels: &[String]) -> Result<mpsc::Receiver<BroadcastUpdate>, CommandError> {
     let (sender, receiver) = mpsc::channel(1);
     for name in channels {
         let mut reader = election.broadcasts(name)?;
         let sender = sender.clone();
         tokio::spawn(async move {
             reader.listening().await;
-            let mut next = Some(Overheard::Listening(reader.channel().clone()));
+            let mut next = Some(BroadcastUpdate::Listening(reader.channel().clone()));
             while let Some(heard) = next {
                 if sender.send(heard).await.is_err() {
                     return;
                 }
-                next = reader.next().await.map(Overheard::Broadcast);
+                next = reader.next().await.map(BroadcastUpdate::Broadcast);
             }
         });
     }
@@ -96,7 +96,7 @@ fn broadcasts(election: &Election, channels: &[String]) -> Result<mpsc::Receiver
 }
 
 /// The messages of all channels, one at a time.
-fn deliveries(election: &Election, channels: &[String]) -> Result<mpsc::Receiver<Delivery>, Failure> {
+fn deliveries(election: &Candidacy, channels: &[String]) -> Result<mpsc::Receiver<Delivery>, CommandError> {
     let (sender, receiver) = mpsc::channel(1);
     for name in channels {
         let mut channel = election.channel(name)?;

@@ -5,11 +5,11 @@ use std::time::Duration;
 use tenure::store::Forgetting;
 
 use crate::args::{ForgetElectionArgs, Global};
-use crate::exit::{Exit, Failure};
+use crate::exit::{CommandError, Exit};
 use crate::options::{open_to_look, open_to_look_for};
 use crate::output::{json_line, print};
 
-pub(super) async fn execute(global: &Global, args: &ForgetElectionArgs) -> Result<Exit, Failure> {
+pub(super) async fn execute(global: &Global, args: &ForgetElectionArgs) -> Result<Exit, CommandError> {
     let forgotten = match (&args.name, args.abandoned_for) {
         (Some(name), _) => forget(global, name).await?,
         (None, idle_for) => forget_abandoned(global, idle_for.unwrap_or(Duration::MAX)).await?,
@@ -24,18 +24,18 @@ pub(super) async fn execute(global: &Global, args: &ForgetElectionArgs) -> Resul
     Ok(Exit::Success)
 }
 
-async fn forget(global: &Global, name: &str) -> Result<Vec<String>, Failure> {
+async fn forget(global: &Global, name: &str) -> Result<Vec<String>, CommandError> {
     match open_to_look_for(global, name)?.forget(name).await? {
         Forgetting::Forgotten => Ok(vec![name.to_owned()]),
-        Forgetting::InUse(used) => Err(Failure::new(Exit::Failure, format!("{name} is not forgotten: {used}"))),
+        Forgetting::InUse(used) => Err(CommandError::new(Exit::Failure, format!("{name} is not forgotten: {used}"))),
         _ => {
             let message = format!("there is nothing to forget of {name} in namespace {}", global.namespace);
-            Err(Failure::new(Exit::Failure, message))
+            Err(CommandError::new(Exit::Failure, message))
         }
     }
 }
 
-async fn forget_abandoned(global: &Global, idle_for: Duration) -> Result<Vec<String>, Failure> {
+async fn forget_abandoned(global: &Global, idle_for: Duration) -> Result<Vec<String>, CommandError> {
     let forgotten = open_to_look(global)?.forget_abandoned(idle_for).await?;
     Ok(forgotten.iter().map(ToString::to_string).collect())
 }

@@ -7,15 +7,15 @@ use std::os::fd::AsFd;
 use std::path::Path;
 use std::time::Duration;
 
-use tenure::{Clock, Instant, Leadership, Tenure, Term, Timing, Work as LeaderWork};
+use tenure::{Client, Clock, Instant, Leadership, Term, Timing, Work as LeaderWork};
 
-use crate::exit::{Exit, Failure};
-use crate::supervise::{Exit as CommandExit, Report, SpawnFailure, Supervisor, Trust, Work};
-use crate::voice::say;
+use crate::exit::{CommandError, Exit};
+use crate::stderr_writer::say;
+use crate::supervise::{CommandExit, CommandSpec, GuardReport, SpawnFailure, Supervisor, TrustDeadlines};
 
 /// A guard, and the command that it runs, if any.
 pub(super) struct Guarded {
-    tenure: Tenure,
+    client: Client,
     stdin: Stdin,
     timing: Timing,
     /// Variables that neither the guard nor its commands get.
@@ -49,7 +49,7 @@ pub(super) struct Program<'a> {
 }
 
 /// What became of the command.
-pub(super) enum News {
+pub(super) enum CommandUpdate {
     /// It is about to be started, and counts as begun from here on.
     Starting,
     /// It runs.
@@ -69,14 +69,14 @@ pub(super) enum News {
 impl Guarded {
     /// Starts a guard. Neither it nor its commands get the `hidden` variables.
     pub(super) fn launch(
-        tenure: &Tenure,
+        client: &Client,
         stdin: Stdin,
         timing: Timing,
         hidden: Vec<OsString>,
-    ) -> Result<Self, Failure> {
-        let supervisor = launch(tenure, stdin, &hidden)?;
+    ) -> Result<Self, CommandError> {
+        let supervisor = launch(client, stdin, &hidden)?;
         Ok(Self {
-            tenure: tenure.clone(),
+            client: client.clone(),
             stdin,
             timing,
             hidden,
@@ -92,11 +92,11 @@ impl Guarded {
     ///
     /// # Errors
     /// When the arguments are too long to be passed on; nothing runs then.
-    pub(super) fn start(&mut self, program: Program<'_>, work: LeaderWork, trust: Trust) -> io::Result<()> {
+    pub(super) fn start(&mut self, program: Program<'_>, work: LeaderWork, trust: TrustDeadlines) -> io::Result<()> {
         let Program { command, mut env, directory } = program;
         let (program, args) = command.split_first().ok_or(io::ErrorKind::InvalidInput)?;
         env.push((OsString::from("TENURE_TERM"), OsString::from(work.leadership().term().to_string())));
-        let order = Work {
+        let order = CommandSpec {
             program: program.clone(),
             args: args.to_vec(),
             env_set: env,
@@ -124,13 +124,13 @@ impl Guarded {
     ///
     /// # Errors
     /// When the guard has died and there cannot be another.
-    pub(super) async fn next(&mut self) -> Result<News, Failure> {
+    pub(super) async fn next(&mut self) -> Result<CommandUpdate, CommandError> {
         loop {
             let report = tokio::select! {
                 report = self.supervisor.next() => report,
                 () = reach(self.stuck.map(|(_, until)| until)) => {
                     self.tell_of_the_stuck();
-                    return Ok(News::Stuck);
+                    return Ok(CommandUpdate::Stuck);
                 }
                 () = reach(self.overdue_at) => {
                     self.replace_the_guard();
@@ -138,33 +138,33 @@ impl Guarded {
                 }
             };
             return Ok(match report {
-                Report::Starting => News::Starting,
-                Report::Started { pid } => {
+                GuardReport::Starting => CommandUpdate::Starting,
+                GuardReport::Started { pid } => {
                     tracing::info!(pid, "the command runs");
                     if self.leads() {
                         self.overdue_at = None;
                     }
-                    News::Started
+                    CommandUpdate::Started
                 }
-                Report::SpawnFailed { kind: SpawnFailure::TrustEnded, .. } => News::TooLate,
-                Report::SpawnFailed { kind, message } => News::Failed(kind, message),
-                Report::Ended(exit) => News::Ended(exit),
-                Report::Stopped(_) => News::Cut,
-                Report::Held { pid, dead: true } => {
+                GuardReport::SpawnFailed { kind: SpawnFailure::TrustEnded, .. } => CommandUpdate::TooLate,
+                GuardReport::SpawnFailed { kind, message } => CommandUpdate::Failed(kind, message),
+                GuardReport::Ended(exit) => CommandUpdate::Ended(exit),
+                GuardReport::Stopped(_) => CommandUpdate::Cut,
+                GuardReport::Held { pid, dead: true } => {
                     say(&format!("process {pid} of the command is dead but{}; it is not waited for", holder(pid)));
                     continue;
                 }
-                Report::Held { pid, dead: false } => {
+                GuardReport::Held { pid, dead: false } => {
                     // The guard is well, and goes on trying.
                     self.overdue_at = None;
                     self.stuck = Some((pid, Clock::boottime().now() + DEAD_WITHIN));
                     continue;
                 }
-                Report::GuardDied => {
+                GuardReport::GuardDied => {
                     let told = if self.work.is_some() { "; the command was ended with it" } else { "" };
                     say(&format!("the guard process was killed{told}"));
-                    self.supervisor = launch(&self.tenure, self.stdin, &self.hidden)?;
-                    News::Cut
+                    self.supervisor = launch(&self.client, self.stdin, &self.hidden)?;
+                    CommandUpdate::Cut
                 }
             });
         }
@@ -183,7 +183,7 @@ impl Guarded {
     }
 
     /// The trust in a term was extended.
-    pub(super) fn trust(&mut self, term: Term, trust: Trust) {
+    pub(super) fn trust(&mut self, term: Term, trust: TrustDeadlines) {
         if self.leadership().is_some_and(|leadership| leadership.term() == term) {
             self.order(|supervisor| supervisor.trust(trust));
         }
@@ -283,14 +283,14 @@ fn holder(pid: u32) -> String {
 }
 
 /// What commands are told of the election they run in, besides the term.
-pub(super) fn told_of(election: &tenure::Election) -> Vec<(OsString, OsString)> {
+pub(super) fn env_for(election: &tenure::Candidacy) -> Vec<(OsString, OsString)> {
     let set = |name: &str, value: &str| (OsString::from(name), OsString::from(value));
     vec![set("TENURE_ELECTION", election.name().as_str()), set("TENURE_CANDIDATE", election.candidate().as_str())]
 }
 
 /// What the guard has to know of the library's trust.
-pub(super) fn until(trust: tenure::Trust) -> Trust {
-    Trust { stop_at: trust.stop_at, kill_at: trust.kill_at }
+pub(super) fn until(trust: tenure::Trust) -> TrustDeadlines {
+    TrustDeadlines { stop_at: trust.stop_at, kill_at: trust.kill_at }
 }
 
 /// Completes when the time has come; never without one.
@@ -302,16 +302,16 @@ pub(super) async fn reach(at: Option<Instant>) {
 }
 
 /// The very program that runs now, even when its file was replaced since.
-fn launch(tenure: &Tenure, stdin: Stdin, hidden: &[OsString]) -> Result<Supervisor, Failure> {
+fn launch(client: &Client, stdin: Stdin, hidden: &[OsString]) -> Result<Supervisor, CommandError> {
     let program = Path::new("/proc/self/exe");
     let launched = match stdin {
-        Stdin::Own => Supervisor::launch(program, rustix::stdio::stdin(), tenure.life_line(), hidden),
+        Stdin::Own => Supervisor::launch(program, rustix::stdio::stdin(), client.life_line(), hidden),
         Stdin::Empty => {
             let empty = File::open("/dev/null");
-            empty.and_then(|empty| Supervisor::launch(program, empty.as_fd(), tenure.life_line(), hidden))
+            empty.and_then(|empty| Supervisor::launch(program, empty.as_fd(), client.life_line(), hidden))
         }
     };
-    launched.map_err(|error| Failure::new(Exit::Internal, format!("cannot start the guard process: {error}")))
+    launched.map_err(|error| CommandError::new(Exit::Internal, format!("cannot start the guard process: {error}")))
 }
 
 /// Longer than any process takes to die that can.

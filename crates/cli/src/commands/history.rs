@@ -1,19 +1,25 @@
 //! `tenure history`: past changes of leadership.
 
+use tenure::store::Feature;
+
+use super::gaps;
 use crate::args::{Global, HistoryArgs};
-use crate::exit::{Exit, Failure};
+use crate::exit::{CommandError, Exit};
 use crate::options::{open_to_look_for, store_shown};
 use crate::output::{TransitionLine, json_line, print, table};
 
-pub(super) async fn execute(global: &Global, args: &HistoryArgs) -> Result<Exit, Failure> {
-    let tenure = open_to_look_for(global, &args.name)?;
-    let history = tenure.history(&args.name, args.limit.get()).await?;
+pub(super) async fn execute(global: &Global, args: &HistoryArgs) -> Result<Exit, CommandError> {
+    let client = open_to_look_for(global, &args.name)?;
+    let history = client.history(&args.name, args.limit.get()).await?;
+    gaps::tell(&client, &[Feature::History]);
     let lines: Vec<TransitionLine> = history.iter().map(TransitionLine::from).collect();
     if args.json {
         print(|out| json_line(out, &lines))?;
     } else if lines.is_empty() {
         let (name, namespace, store) = (&args.name, &global.namespace, store_shown(global));
-        print(|out| writeln!(out, "nobody has ever led {name} in namespace {namespace} of {store}"))?;
+        let is_unknown = gaps::lacks(&client, Feature::History);
+        let what = if is_unknown { "no history is kept of" } else { "nobody has ever led" };
+        print(|out| writeln!(out, "{what} {name} in namespace {namespace} of {store}"))?;
     } else {
         let row = |line: TransitionLine| {
             vec![line.at, line.event.to_owned(), line.term.to_string(), line.candidate, line.reason]

@@ -5,42 +5,42 @@ use std::fmt::Write as _;
 use std::io::{self, IsTerminal, Write};
 use std::time::{Duration, Instant};
 
-use tenure::cron::{JobReport, Outcome};
-use tenure::store::{Change, Observation, StoreErrorKind, Transition};
-use tenure::{Clock, Shelf, Tenure};
+use tenure::cron::{JobReport, RunOutcome};
+use tenure::store::{Change, Feature, Observation, StoreErrorKind, Transition};
+use tenure::{Client, Clock};
 
-use super::status::{observe, row};
+use super::gaps;
+use super::status::{HEADINGS, Messages, messages, observe, row, shown, standings};
 use crate::args::Global;
 use crate::duration::show;
-use crate::exit::{Exit, Failure};
+use crate::exit::{CommandError, Exit};
 use crate::options::{open_to_look, open_to_look_for};
 use crate::output::{is_read, now, table};
 use crate::signals::Signals;
-use crate::voice::say;
+use crate::stderr_writer::say;
 
 /// How often the table is drawn when nothing happens: leases count down.
 const EVERY: Duration = Duration::from_secs(1);
 /// What nobody is told of when it changes, such as a message that is set aside, is looked at this often.
 const DETAILS_EVERY: Duration = Duration::from_secs(5);
-/// Elections of which details are shown: each takes three requests.
+/// Elections of which details are shown: each takes two requests.
 const DETAILED_MAX: usize = 50;
-/// Messages that are counted.
-const ASIDE_MAX: usize = 100;
 
-const HEADINGS: [&str; 9] =
-    ["ELECTION", "LEADER", "TERM", "REMAINING", "SINCE", "STANDING BY", "LAST CHANGE", "JOBS", "SET ASIDE"];
+/// What is shown besides what `tenure status` shows once.
+const MORE_HEADINGS: [&str; 2] = ["LAST CHANGE", "JOBS"];
 
-pub(super) async fn execute(global: &Global, name: Option<&str>) -> Result<Exit, Failure> {
+pub(super) async fn execute(global: &Global, name: Option<&str>) -> Result<Exit, CommandError> {
     let mut signals = Signals::listen()?;
-    let tenure = match name {
+    let client = match name {
         Some(name) => open_to_look_for(global, name)?,
         None => open_to_look(global)?,
     };
+    gaps::tell(&client, &[shown(name), &[Feature::History]].concat());
     // Listening begins before looking, so that nothing falls between the two.
-    let mut hints = tenure.hints();
-    let mut details = BTreeMap::new();
+    let mut hints = client.hints();
+    let mut known = Known::default();
     loop {
-        match look(&tenure, name, &mut details).await {
+        match look(&client, name, &mut known).await {
             Ok(rows) if !is_read(draw(&rows))? => return Ok(Exit::Success),
             Ok(_) => {}
             // Who watches wants to see how it goes on.
@@ -54,65 +54,66 @@ pub(super) async fn execute(global: &Global, name: Option<&str>) -> Result<Exit,
     }
 }
 
+/// What was looked at a moment ago.
+#[derive(Default)]
+struct Known {
+    details: BTreeMap<String, ElectionDetails>,
+    messages: Option<(Instant, Messages)>,
+}
+
 /// What is known of an election besides who leads it.
-struct Details {
+struct ElectionDetails {
     looked_at: Instant,
     /// Under which term it was looked at.
     term: Option<tenure::Term>,
     last_loss: Option<Transition>,
     jobs: String,
-    set_aside: String,
 }
 
-impl Details {
-    fn cells(&self) -> [String; 3] {
+impl ElectionDetails {
+    fn cells(&self) -> [String; 2] {
         let last_change = self.last_loss.as_ref().map_or_else(|| "-".to_owned(), in_words);
-        [last_change, self.jobs.clone(), self.set_aside.clone()]
+        [last_change, self.jobs.clone()]
     }
 }
 
-async fn look(
-    tenure: &Tenure,
-    name: Option<&str>,
-    details: &mut BTreeMap<String, Details>,
-) -> Result<Vec<Vec<String>>, Failure> {
-    let observed = observe(tenure, name).await?;
-    let mut rows = Vec::with_capacity(observed.len());
-    for (position, (name, seen)) in observed.iter().enumerate() {
+async fn look(client: &Client, name: Option<&str>, known: &mut Known) -> Result<Vec<Vec<String>>, CommandError> {
+    let observed = observe(client, name).await?;
+    let (looked_at, counts) = match known.messages.take().filter(|(at, _)| at.elapsed() < DETAILS_EVERY) {
+        Some(counted) => counted,
+        None => (Instant::now(), messages(client, name).await?),
+    };
+    let standings = standings(observed, &counts, name.is_none());
+    known.messages = Some((looked_at, counts));
+    let details = &mut known.details;
+    let mut rows = Vec::with_capacity(standings.len());
+    for (position, standing) in standings.iter().enumerate() {
+        let (name, seen) = (&standing.name, &standing.seen);
         let term = seen.lease.as_ref().map(|lease| lease.leader.term);
-        let is_current = |known: &Details| known.term == term && known.looked_at.elapsed() < DETAILS_EVERY;
+        let is_current = |known: &ElectionDetails| known.term == term && known.looked_at.elapsed() < DETAILS_EVERY;
         if position < DETAILED_MAX && !details.get(name).is_some_and(is_current) {
-            details.insert(name.clone(), look_closer(tenure, name, seen).await?);
+            details.insert(name.clone(), look_closer(client, name, seen).await?);
         }
-        let mut row = row(name, seen);
-        row.extend(details.get(name).map(Details::cells).unwrap_or_default());
+        let mut row = row(standing);
+        row.extend(details.get(name).map(ElectionDetails::cells).unwrap_or_default());
         rows.push(row);
     }
-    details.retain(|known, _| observed.iter().any(|(name, _)| name == known));
+    details.retain(|known, _| standings.iter().any(|standing| standing.name == *known));
     Ok(rows)
 }
 
-async fn look_closer(tenure: &Tenure, name: &str, seen: &Observation) -> Result<Details, Failure> {
-    let history = tenure.history(name, 4).await?;
-    let jobs = match tenure.jobs(name, 1).await {
+async fn look_closer(client: &Client, name: &str, seen: &Observation) -> Result<ElectionDetails, CommandError> {
+    let history = client.history(name, 4).await?;
+    let jobs = match client.jobs(name, 1).await {
         Ok(jobs) => count_of(&jobs),
         Err(tenure::Error::Store(error)) if error.kind() == StoreErrorKind::Unsupported => "-".to_owned(),
         Err(error) => return Err(error.into()),
     };
-    let set_aside = match tenure.mailbox() {
-        Some(_) => tenure.messages(name, Shelf::Aside, ASIDE_MAX).await?.len(),
-        None => 0,
-    };
-    Ok(Details {
+    Ok(ElectionDetails {
         looked_at: Instant::now(),
         term: seen.lease.as_ref().map(|lease| lease.leader.term),
         last_loss: history.into_iter().find(|transition| transition.change == Change::Lost),
         jobs,
-        set_aside: match set_aside {
-            0 => "-".to_owned(),
-            ASIDE_MAX => format!("{ASIDE_MAX} or more"),
-            count => count.to_string(),
-        },
     })
 }
 
@@ -126,7 +127,7 @@ fn in_words(lost: &Transition) -> String {
 fn count_of(jobs: &[JobReport]) -> String {
     let failed = |job: &&JobReport| {
         let end = job.runs.first().and_then(|run| run.end.as_ref());
-        end.is_some_and(|end| matches!(end.outcome, Outcome::Failed { .. } | Outcome::TimedOut))
+        end.is_some_and(|end| matches!(end.outcome, RunOutcome::Failed { .. } | RunOutcome::TimedOut))
     };
     match (jobs.len(), jobs.iter().filter(failed).count()) {
         (0, _) => "-".to_owned(),
@@ -139,7 +140,7 @@ fn count_of(jobs: &[JobReport]) -> String {
 fn draw(rows: &[Vec<String>]) -> io::Result<()> {
     const CLEAR: &str = "\x1b[H\x1b[J";
     let mut text = Vec::new();
-    table(&mut text, &HEADINGS, rows)?;
+    table(&mut text, &[&HEADINGS[..], &MORE_HEADINGS].concat(), rows)?;
     let mut screen = String::new();
     let clear = if io::stdout().is_terminal() { CLEAR } else { "" };
     // Writing to a text never fails.

@@ -1,12 +1,13 @@
 //! `tenure messages`: what waits for the leader, what was set aside, and putting it back.
 
 use serde::Serialize;
-use tenure::{MessageId, Shelf, Tenure};
+use tenure::{Client, MessageCount, MessageId, MessageState};
 
+use super::gaps;
 use crate::args::{Global, MessagesArgs};
-use crate::exit::{Exit, Failure};
+use crate::exit::{CommandError, Exit};
 use crate::message::{MessageLine, on_one_line};
-use crate::options::{open_to_look_for, store_shown};
+use crate::options::{open_to_look, open_to_look_for, store_shown};
 use crate::output::{json_line, print, table};
 
 /// What was put back, as `tenure messages --requeue --json` prints it.
@@ -16,24 +17,40 @@ struct RequeuedLine<'a> {
     requeued: u64,
 }
 
-pub(super) async fn execute(global: &Global, args: &MessagesArgs) -> Result<Exit, Failure> {
+/// How many messages an election has, as `tenure messages --json` prints it without a name.
+#[derive(Debug, Serialize)]
+struct CountLine<'a> {
+    election: &'a str,
+    waiting: u64,
+    aside: u64,
+}
+
+impl<'a> From<&'a MessageCount> for CountLine<'a> {
+    fn from(count: &'a MessageCount) -> Self {
+        Self { election: count.election.as_str(), waiting: count.waiting, aside: count.aside }
+    }
+}
+
+pub(super) async fn execute(global: &Global, args: &MessagesArgs) -> Result<Exit, CommandError> {
     let ids: Vec<MessageId> = args
         .requeue
         .iter()
-        .map(|text| text.parse().map_err(|error| Failure::new(Exit::Usage, format!("{text:?}: {error}"))))
+        .map(|text| text.parse().map_err(|error| CommandError::new(Exit::Usage, format!("{text:?}: {error}"))))
         .collect::<Result<_, _>>()?;
-    let tenure = open_to_look_for(global, &args.name)?;
+    let Some(name) = &args.name else { return count(global, args).await };
+    let client = open_to_look_for(global, name)?;
+    gaps::tell_of_messages(&client);
     if args.requeue_all || !ids.is_empty() {
-        return requeue(&tenure, args, (!args.requeue_all).then_some(&ids)).await;
+        return requeue(&client, name, args.json, (!args.requeue_all).then_some(&ids)).await;
     }
-    let shelf = if args.aside { Shelf::Aside } else { Shelf::Waiting };
-    let messages = tenure.messages(&args.name, shelf, args.limit.get()).await?;
+    let state = if args.aside { MessageState::DeadLetter } else { MessageState::Pending };
+    let messages = client.messages(name, state, args.limit.get()).await?;
     let lines: Vec<MessageLine> = messages.iter().map(MessageLine::from).collect();
     if args.json {
         print(|out| json_line(out, &lines))?;
     } else if lines.is_empty() {
         let what = if args.aside { "set aside" } else { "waiting" };
-        let (name, namespace, store) = (&args.name, &global.namespace, store_shown(global));
+        let (namespace, store) = (&global.namespace, store_shown(global));
         print(|out| writeln!(out, "no message is {what} in {name} in namespace {namespace} of {store}"))?;
     } else {
         let rows: Vec<Vec<String>> = lines.iter().map(row).collect();
@@ -42,17 +59,37 @@ pub(super) async fn execute(global: &Global, args: &MessagesArgs) -> Result<Exit
     Ok(Exit::Success)
 }
 
-async fn requeue(tenure: &Tenure, args: &MessagesArgs, ids: Option<&Vec<MessageId>>) -> Result<Exit, Failure> {
-    let requeued = tenure.requeue(&args.name, ids.map(Vec::as_slice)).await?;
+/// How many messages there are, and in which elections.
+async fn count(global: &Global, args: &MessagesArgs) -> Result<Exit, CommandError> {
+    let client = open_to_look(global)?;
+    gaps::tell_of_messages(&client);
+    let counts = client.message_counts(None).await?;
+    let shown = &counts[..counts.len().min(args.limit.get())];
     if args.json {
-        print(|out| json_line(out, &RequeuedLine { election: &args.name, requeued }))?;
+        let lines: Vec<CountLine<'_>> = shown.iter().map(CountLine::from).collect();
+        print(|out| json_line(out, &lines))?;
+    } else if shown.is_empty() {
+        let (namespace, store) = (&global.namespace, store_shown(global));
+        print(|out| writeln!(out, "no message is waiting or set aside in namespace {namespace} of {store}"))?;
+    } else {
+        let row =
+            |count: &MessageCount| vec![count.election.to_string(), count.waiting.to_string(), count.aside.to_string()];
+        let rows: Vec<Vec<String>> = shown.iter().map(row).collect();
+        print(|out| table(out, &["ELECTION", "WAITING", "SET ASIDE"], &rows))?;
+    }
+    Ok(Exit::Success)
+}
+
+async fn requeue(client: &Client, name: &str, json: bool, ids: Option<&Vec<MessageId>>) -> Result<Exit, CommandError> {
+    let requeued = client.requeue(name, ids.map(Vec::as_slice)).await?;
+    if json {
+        print(|out| json_line(out, &RequeuedLine { election: name, requeued }))?;
     } else {
         print(|out| writeln!(out, "{requeued} message(s) put back in line"))?;
     }
     if requeued == 0 && ids.is_some() {
-        let message =
-            format!("none of these is set aside; `tenure messages {} --aside` shows those that are", args.name);
-        return Err(Failure::new(Exit::Failure, message));
+        let message = format!("none of these is set aside; `tenure messages {name} --aside` shows those that are");
+        return Err(CommandError::new(Exit::Failure, message));
     }
     Ok(Exit::Success)
 }

@@ -4,17 +4,17 @@ use tenure::StoreUrl;
 use tenure::store::postgres::{Migration, PostgresConfig};
 
 use crate::args::{Global, MigrateArgs};
-use crate::exit::{Exit, Failure};
+use crate::exit::{CommandError, Exit};
 use crate::output::print;
 
-pub(super) async fn execute(global: &Global, args: &MigrateArgs) -> Result<Exit, Failure> {
+pub(super) async fn execute(global: &Global, args: &MigrateArgs) -> Result<Exit, CommandError> {
     let Some(address) = &global.store else {
         return nothing_to_do("the default store");
     };
     let url: StoreUrl = address.parse().map_err(tenure::Error::from)?;
     if !matches!(url.scheme(), "postgres" | "postgresql") {
         // Says what is wrong with an address that no store understands.
-        drop(tenure::Tenure::open(address)?);
+        drop(tenure::Client::open(address)?);
         return nothing_to_do(url.scheme());
     }
     let migration = describe(&url, args).map_err(tenure::Error::from)?;
@@ -38,7 +38,7 @@ fn describe(url: &StoreUrl, args: &MigrateArgs) -> Result<Migration, tenure::sto
     }
 }
 
-fn nothing_to_do(store: &str) -> Result<Exit, Failure> {
+fn nothing_to_do(store: &str) -> Result<Exit, CommandError> {
     print(|out| writeln!(out, "{store} needs no migration: it makes by itself what it needs"))?;
     Ok(Exit::Success)
 }

@@ -7,7 +7,9 @@ mod cron;
 mod demo;
 mod doctor;
 mod elect;
+mod event_printer;
 mod forget;
+mod gaps;
 mod guarded;
 mod history;
 mod live;
@@ -18,17 +20,16 @@ mod resign;
 mod run;
 mod send;
 mod status;
-mod teller;
 mod watch;
 
 use crate::args::{Cli, Command};
-use crate::exit::{Exit, Failure};
+use crate::exit::{CommandError, Exit};
 
 /// Does what the command line says.
 ///
 /// # Errors
 /// When it cannot; the failure says why and with which code to exit.
-pub async fn execute(cli: Cli) -> Result<Exit, Failure> {
+pub async fn execute(cli: Cli) -> Result<Exit, CommandError> {
     let global = &cli.global;
     match cli.command {
         Command::Run(args) => run::execute(global, args).await,

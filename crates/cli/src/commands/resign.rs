@@ -7,7 +7,7 @@ use tenure::CandidateId;
 use tenure::store::{Feature, Observation};
 
 use crate::args::{Global, ResignArgs};
-use crate::exit::{Exit, Failure};
+use crate::exit::{CommandError, Exit};
 use crate::options::open_to_look_for;
 use crate::output::{json_line, print};
 
@@ -26,27 +26,27 @@ struct HandoverLine<'a> {
 /// of one that was named.
 const UNKNOWN_LINE: Duration = Duration::from_secs(3);
 
-pub(super) async fn execute(global: &Global, args: &ResignArgs) -> Result<Exit, Failure> {
+pub(super) async fn execute(global: &Global, args: &ResignArgs) -> Result<Exit, CommandError> {
     let to = args.to.as_ref().map(CandidateId::new).transpose().map_err(tenure::Error::from)?;
-    let tenure = open_to_look_for(global, &args.name)?;
-    let mut hints = tenure.hints();
-    let before = tenure.observe(&args.name).await?;
+    let client = open_to_look_for(global, &args.name)?;
+    let mut hints = client.hints();
+    let before = client.observe(&args.name).await?;
     let started = Instant::now();
     let Some(old) = &before.lease else { return Err(nobody_leads(&args.name)) };
     if to.as_ref() == Some(&old.leader.candidate) {
         report(args, &old.leader, &before, started.elapsed())?;
         return Ok(Exit::Success);
     }
-    let knows_the_line = !tenure.capabilities().lacks.contains(&Feature::StandBys);
+    let knows_the_line = !client.capabilities().lacks.contains(&Feature::StandBys);
     if let Some(to) = to.as_ref().filter(|_| knows_the_line) {
         check_stands_by(&args.name, to, &before)?;
     }
     let asked_for = to.clone();
-    if !tenure.request_handover(&args.name, to).await? {
+    if !client.request_handover(&args.name, to).await? {
         return Err(nobody_leads(&args.name));
     }
     loop {
-        let seen = tenure.observe(&args.name).await?;
+        let seen = client.observe(&args.name).await?;
         let term_now = seen.lease.as_ref().map(|lease| lease.leader.term);
         let took = started.elapsed();
         // Where nobody knows who stands by, somebody who does is given the time to take over.
@@ -61,14 +61,14 @@ pub(super) async fn execute(global: &Global, args: &ResignArgs) -> Result<Exit, 
                  and is replaced when its lease runs out",
                 old.leader.candidate, args.name, args.wait
             );
-            return Err(Failure::new(Exit::NotElected, message));
+            return Err(CommandError::new(Exit::NotElected, message));
         };
         // A hint may be lost; looking now and then is the truth.
         let _ = tokio::time::timeout(left.min(Duration::from_millis(500)), hints.recv()).await;
     }
 }
 
-fn report(args: &ResignArgs, from: &tenure::Leader, seen: &Observation, took: Duration) -> Result<(), Failure> {
+fn report(args: &ResignArgs, from: &tenure::Leader, seen: &Observation, took: Duration) -> Result<(), CommandError> {
     let leader = seen.lease.as_ref().map(|lease| &lease.leader);
     if args.json {
         let line = HandoverLine {
@@ -94,7 +94,7 @@ fn report(args: &ResignArgs, from: &tenure::Leader, seen: &Observation, took: Du
 }
 
 /// A mistyped name must not cost the leader its lease.
-fn check_stands_by(name: &str, to: &CandidateId, seen: &Observation) -> Result<(), Failure> {
+fn check_stands_by(name: &str, to: &CandidateId, seen: &Observation) -> Result<(), CommandError> {
     if seen.standing_by.iter().any(|stand_by| stand_by.candidate == *to) {
         return Ok(());
     }
@@ -103,21 +103,21 @@ fn check_stands_by(name: &str, to: &CandidateId, seen: &Observation) -> Result<(
         [] => "nobody does".to_owned(),
         others => format!("those who do: {}", others.join(", ")),
     };
-    Err(Failure::new(Exit::Failure, format!("{to} does not stand by for {name} ({those}); nobody was asked")))
+    Err(CommandError::new(Exit::Failure, format!("{to} does not stand by for {name} ({those}); nobody was asked")))
 }
 
 /// Whether the one that was named leads now.
-fn check_successor(name: &str, asked_for: Option<&CandidateId>, seen: &Observation) -> Result<Exit, Failure> {
+fn check_successor(name: &str, asked_for: Option<&CandidateId>, seen: &Observation) -> Result<Exit, CommandError> {
     let leader = seen.lease.as_ref().map(|lease| &lease.leader.candidate);
     match asked_for {
         Some(asked_for) if leader != Some(asked_for) => {
             let message = format!("{asked_for} does not lead {name}: it did not take over in time");
-            Err(Failure::new(Exit::NotElected, message))
+            Err(CommandError::new(Exit::NotElected, message))
         }
         _ => Ok(Exit::Success),
     }
 }
 
-fn nobody_leads(name: &str) -> Failure {
-    Failure::new(Exit::Failure, format!("nobody leads {name}, so there is nobody to ask"))
+fn nobody_leads(name: &str) -> CommandError {
+    CommandError::new(Exit::Failure, format!("nobody leads {name}, so there is nobody to ask"))
 }

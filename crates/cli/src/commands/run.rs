@@ -2,62 +2,62 @@
 
 use std::ffi::OsString;
 
-use tenure::{Clock, Election, Event, EventKind, Events, Instant, Leader, Problem, Term, Trouble};
+use tenure::{Anomaly, Candidacy, Clock, ElectionError, Event, EventKind, Events, Instant, Leader, Term};
 
 use super::backoff::Backoff;
-use super::guarded::{Guarded, News, Program, Stdin, reach, told_of, until};
-use super::lock::Wait;
-use super::teller::Teller;
+use super::event_printer::EventPrinter;
+use super::guarded::{CommandUpdate, Guarded, Program, Stdin, env_for, reach, until};
+use super::lock::LockWait;
 use crate::args::{CandidateArgs, EnvironmentArgs, Global, ReportArgs, Restart, RunArgs};
-use crate::exit::{Exit, Failure};
+use crate::exit::{CommandError, Exit};
 use crate::metrics;
-use crate::options::{Candidacy, credentials, open_for};
+use crate::options::{CandidacyOptions, credentials, open_for};
 use crate::output::CommandEnd;
-use crate::signals::{Asked, Signals, ends_without_command};
-use crate::supervise::{Exit as CommandExit, Trust};
-use crate::voice::say;
+use crate::signals::{SignalRequest, Signals, ends_without_command};
+use crate::stderr_writer::say;
+use crate::supervise::{CommandExit, TrustDeadlines};
 
-pub(super) async fn execute(global: &Global, args: RunArgs) -> Result<Exit, Failure> {
+pub(super) async fn execute(global: &Global, args: RunArgs) -> Result<Exit, CommandError> {
     let RunArgs { name, candidate, restart, no_wait, report, environment, command } = args;
-    let purpose = Purpose::Lead { restart, no_wait };
-    carry_out(global, &candidate, Plan { name, command, report, environment, purpose }).await
+    let purpose = RunPurpose::Lead { restart, no_wait };
+    carry_out(global, &candidate, RunPlan { name, command, report, environment, purpose }).await
 }
 
 /// What is to be run, and what for.
-pub(super) struct Plan {
+pub(super) struct RunPlan {
     pub(super) name: String,
     pub(super) command: Vec<OsString>,
     pub(super) report: ReportArgs,
     pub(super) environment: EnvironmentArgs,
-    pub(super) purpose: Purpose,
+    pub(super) purpose: RunPurpose,
 }
 
 /// Why the command is run, and so when it is not run (again).
-pub(super) enum Purpose {
+pub(super) enum RunPurpose {
     /// It runs whenever this candidate leads.
     Lead { restart: Restart, no_wait: bool },
     /// It runs once.
-    Lock(Wait),
+    Lock(LockWait),
 }
 
 /// Runs a command while its candidate leads.
-pub(super) async fn carry_out(global: &Global, candidate: &CandidateArgs, plan: Plan) -> Result<Exit, Failure> {
-    let candidacy = Candidacy::new(candidate)?;
+pub(super) async fn carry_out(global: &Global, candidate: &CandidateArgs, plan: RunPlan) -> Result<Exit, CommandError> {
+    let candidacy = CandidacyOptions::new(candidate)?;
     let timing = candidacy.timing;
     let mut signals = Signals::listen()?;
     let _served = metrics::serve(&plan.report.metrics)?;
-    let tenure = open_for(global, &plan.name)?;
-    let guarded = Guarded::launch(&tenure, Stdin::Own, timing, credentials(global, &plan.environment))?;
-    let described = candidacy.describe(&tenure, &plan.name)?;
+    let client = open_for(global, &plan.name)?;
+    let guarded = Guarded::launch(&client, Stdin::Own, timing, credentials(global, &plan.environment))?;
+    let described = candidacy.describe(&client, &plan.name)?;
     let described = match &plan.purpose {
-        Purpose::Lead { .. } => described,
-        Purpose::Lock(wait) if wait.ends_with_an_answer() => described.as_lock().without_standing_by(),
-        Purpose::Lock(_) => described.as_lock(),
+        RunPurpose::Lead { .. } => described,
+        RunPurpose::Lock(wait) if wait.ends_with_an_answer() => described.as_lock().without_standing_by(),
+        RunPurpose::Lock(_) => described.as_lock(),
     };
     let election = described.start()?;
     let mut events = election.events();
-    let mut run = Run {
-        teller: Teller::new(&plan.name, election.candidate(), plan.report.clone()),
+    let mut run = RunSession {
+        printer: EventPrinter::new(&plan.name, election.candidate(), plan.report.clone()),
         plan,
         election: &election,
         guarded,
@@ -74,13 +74,13 @@ pub(super) async fn carry_out(global: &Global, candidate: &CandidateArgs, plan: 
 }
 
 /// One `tenure run` or `tenure lock` from its first campaign to its end.
-struct Run<'a> {
-    teller: Teller,
-    plan: Plan,
-    election: &'a Election,
+struct RunSession<'a> {
+    printer: EventPrinter,
+    plan: RunPlan,
+    election: &'a Candidacy,
     guarded: Guarded,
     /// The term that leads, as far as was told, and the newest trust in it.
-    leading: Option<(Term, Trust)>,
+    leading: Option<(Term, TrustDeadlines)>,
     /// Events were lost since the last renewal.
     missed: bool,
     /// When the command, if there is one, began.
@@ -92,18 +92,18 @@ struct Run<'a> {
     end: Option<Exit>,
 }
 
-impl Run<'_> {
-    async fn until_the_end(&mut self, events: &mut Events, signals: &mut Signals) -> Result<Exit, Failure> {
+impl RunSession<'_> {
+    async fn until_the_end(&mut self, events: &mut Events, signals: &mut Signals) -> Result<Exit, CommandError> {
         loop {
             let (given_up_at, rests_until) = (self.given_up_at(), self.rests_until);
             tokio::select! {
                 event = events.next() => match event {
                     None => return Ok(self.end.unwrap_or(Exit::Internal)),
                     Some(event) if event.kind == EventKind::Stopped => return Ok(self.end.unwrap_or(Exit::Internal)),
-                    Some(event) => self.heed(&event),
+                    Some(event) => self.on_event(&event),
                 },
-                news = self.guarded.next() => self.note(news?),
-                asked = signals.next() => self.obey(asked),
+                job_event = self.guarded.next() => self.note(job_event?),
+                asked = signals.next() => self.on_signal(asked),
                 () = reach(given_up_at) => self.give_up(),
                 () = reach(rests_until) => {
                     self.rests_until = None;
@@ -114,8 +114,8 @@ impl Run<'_> {
     }
 
     /// The election says something.
-    fn heed(&mut self, event: &Event) {
-        self.teller.tell(event);
+    fn on_event(&mut self, event: &Event) {
+        self.printer.tell(event);
         match &event.kind {
             EventKind::Elected { term, trust } => {
                 self.leading = Some((*term, until(*trust)));
@@ -134,7 +134,7 @@ impl Run<'_> {
                 self.guarded.terminate(*kill_at);
             }
             EventKind::Observed { leader } => self.observed(leader.as_ref()),
-            EventKind::Error { trouble: Trouble::Store(_) | Trouble::Problem(Problem::Regressed { .. }) }
+            EventKind::Error { error: ElectionError::Store(_) | ElectionError::Anomaly(Anomaly::Regressed { .. }) }
                 if !self.guarded.is_busy() =>
             {
                 self.failed();
@@ -146,9 +146,9 @@ impl Run<'_> {
     /// Somebody else leads, or is about to.
     fn observed(&mut self, leader: Option<&Leader>) {
         match &mut self.plan.purpose {
-            Purpose::Lead { no_wait: true, .. } if leader.is_some() => self.finish(Exit::NotElected),
-            Purpose::Lead { .. } => {}
-            Purpose::Lock(wait) => {
+            RunPurpose::Lead { no_wait: true, .. } if leader.is_some() => self.finish(Exit::NotElected),
+            RunPurpose::Lead { .. } => {}
+            RunPurpose::Lock(wait) => {
                 wait.taken_by(leader);
                 if wait.ends_with_an_answer() {
                     self.give_up();
@@ -160,9 +160,9 @@ impl Run<'_> {
     /// The store cannot be asked, and nothing runs.
     fn failed(&mut self) {
         match &mut self.plan.purpose {
-            Purpose::Lead { no_wait: true, .. } => self.finish(Exit::StoreUnavailable),
-            Purpose::Lead { .. } => {}
-            Purpose::Lock(wait) => {
+            RunPurpose::Lead { no_wait: true, .. } => self.finish(Exit::StoreUnavailable),
+            RunPurpose::Lead { .. } => {}
+            RunPurpose::Lock(wait) => {
                 wait.failed();
                 if wait.ends_with_an_answer() {
                     self.give_up();
@@ -174,51 +174,51 @@ impl Run<'_> {
     /// When a lock is not waited for any more.
     fn given_up_at(&self) -> Option<Instant> {
         match &self.plan.purpose {
-            Purpose::Lock(wait) if !self.guarded.is_busy() && self.end.is_none() => wait.until(),
-            Purpose::Lock(_) | Purpose::Lead { .. } => None,
+            RunPurpose::Lock(wait) if !self.guarded.is_busy() && self.end.is_none() => wait.until(),
+            RunPurpose::Lock(_) | RunPurpose::Lead { .. } => None,
         }
     }
 
     fn give_up(&mut self) {
-        let Purpose::Lock(wait) = &self.plan.purpose else { return };
+        let RunPurpose::Lock(wait) = &self.plan.purpose else { return };
         let (exit, why) = wait.verdict(self.election.name());
         if self.end.is_none() {
-            self.teller.explain(&why);
+            self.printer.explain(&why);
         }
         self.finish(exit);
     }
 
     /// The guard says something.
-    fn note(&mut self, news: News) {
-        match news {
-            News::Starting => {}
-            News::Started => self.began_at = Clock::boottime().now(),
-            News::TooLate => self.go_on(),
-            News::Failed(kind, message) => {
+    fn note(&mut self, job_event: CommandUpdate) {
+        match job_event {
+            CommandUpdate::Starting => {}
+            CommandUpdate::Started => self.began_at = Clock::boottime().now(),
+            CommandUpdate::TooLate => self.go_on(),
+            CommandUpdate::Failed(kind, message) => {
                 self.guarded.is_over();
                 say(&message);
                 self.finish(kind.into());
             }
-            News::Ended(exit) => self.ended(exit),
-            News::Cut if self.guarded.is_busy() => self.interrupted(),
-            News::Cut => self.go_on(),
-            News::Stuck => self.finish(Exit::Failure),
+            CommandUpdate::Ended(exit) => self.ended(exit),
+            CommandUpdate::Cut if self.guarded.is_busy() => self.interrupted(),
+            CommandUpdate::Cut => self.go_on(),
+            CommandUpdate::Stuck => self.finish(Exit::Failure),
         }
     }
 
-    fn obey(&mut self, asked: Asked) {
+    fn on_signal(&mut self, asked: SignalRequest) {
         match asked {
-            Asked::End(signal) if self.end.is_none() => self.finish(Exit::Signalled(signal)),
+            SignalRequest::End(signal) if self.end.is_none() => self.finish(Exit::Signalled(signal)),
             // Asked twice: no more patience with the command. The lease is still released in order.
-            Asked::End(_) => self.guarded.hurry(Instant::ZERO),
-            Asked::PassOn(signal) if !self.guarded.is_busy() && ends_without_command(signal) => {
+            SignalRequest::End(_) => self.guarded.hurry(Instant::ZERO),
+            SignalRequest::PassOn(signal) if !self.guarded.is_busy() && ends_without_command(signal) => {
                 self.finish(Exit::Signalled(signal));
             }
-            Asked::PassOn(signal) => self.guarded.signal(signal),
+            SignalRequest::PassOn(signal) => self.guarded.signal(signal),
         }
     }
 
-    fn renewed(&mut self, term: Term, trust: Trust) {
+    fn renewed(&mut self, term: Term, trust: TrustDeadlines) {
         self.leading = Some((term, trust));
         self.guarded.trust(term, trust);
     }
@@ -235,7 +235,7 @@ impl Run<'_> {
             return;
         }
         let Some(work) = leadership.begin_work() else { return };
-        let program = Program { command: &self.plan.command, env: told_of(self.election), directory: None };
+        let program = Program { command: &self.plan.command, env: env_for(self.election), directory: None };
         if let Err(error) = self.guarded.start(program, work, trust) {
             say(&format!("cannot run {:?}: {error}", self.plan.command[0]));
             self.finish(Exit::NotExecutable);
@@ -245,18 +245,18 @@ impl Run<'_> {
     /// The command ended by itself, and all its descendants are dead.
     fn ended(&mut self, exit: CommandExit) {
         let again = match self.plan.purpose {
-            Purpose::Lead { .. } if !self.guarded.leads() => return self.go_on(),
+            RunPurpose::Lead { .. } if !self.guarded.leads() => return self.go_on(),
             // What ended under a term that is still trusted was protected to its end.
-            Purpose::Lock(_) if !self.guarded.is_valid() => return self.interrupted(),
-            Purpose::Lead { restart: Restart::No, .. } | Purpose::Lock(_) => false,
-            Purpose::Lead { restart: Restart::OnFailure, .. } => exit != CommandExit::Code(0),
-            Purpose::Lead { restart: Restart::Always, .. } => true,
+            RunPurpose::Lock(_) if !self.guarded.is_valid() => return self.interrupted(),
+            RunPurpose::Lead { restart: Restart::No, .. } | RunPurpose::Lock(_) => false,
+            RunPurpose::Lead { restart: Restart::OnFailure, .. } => exit != CommandExit::Code(0),
+            RunPurpose::Lead { restart: Restart::Always, .. } => true,
         };
         let now = Clock::boottime().now();
         let took = now.saturating_since(self.began_at);
         let restart_in = again.then(|| self.backoff.after(took));
         if let Some(term) = self.guarded.term() {
-            self.teller.exited(term, &CommandEnd { exit, took, restart_in });
+            self.printer.exited(term, &CommandEnd { exit, took, restart_in });
         }
         self.rests_until = restart_in.map(|wait| now + wait);
         self.guarded.is_over();
@@ -271,8 +271,8 @@ impl Run<'_> {
     /// The command was ended before it was done. Under a lock it is not started again: whoever asked for that has to know.
     fn interrupted(&mut self) {
         match self.plan.purpose {
-            Purpose::Lead { .. } => self.go_on(),
-            Purpose::Lock(_) => {
+            RunPurpose::Lead { .. } => self.go_on(),
+            RunPurpose::Lock(_) => {
                 self.guarded.is_over();
                 if self.end.is_none() {
                     let name = &self.plan.name;

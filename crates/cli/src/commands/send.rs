@@ -3,13 +3,16 @@
 use std::io::Read;
 
 use serde::Serialize;
-use tenure::store::mailbox::PAYLOAD_MAX;
-use tenure::{ChannelName, MessageId, Sender, Tenure};
+use tenure::store::Observation;
+use tenure::store::mailbox::MAX_PAYLOAD;
+use tenure::{ChannelName, Client, MessageId, Sender};
 
+use super::gaps;
 use crate::args::{Global, SendArgs};
-use crate::exit::{Exit, Failure};
-use crate::options::open_for;
+use crate::exit::{CommandError, Exit};
+use crate::options::{open_for, store_shown};
 use crate::output::{json_line, print};
+use crate::stderr_writer::say;
 
 /// What was sent, as `tenure send --json` and `tenure broadcast --json` print it.
 #[derive(Debug, Serialize)]
@@ -19,48 +22,71 @@ struct SentLine<'a> {
     channel: &'a str,
 }
 
-pub(super) async fn execute(global: &Global, args: &SendArgs) -> Result<Exit, Failure> {
-    let (tenure, payload) = prepare(global, args)?;
-    let id = tenure.send_json(&args.name, &args.channel, &payload).await?;
-    report(args, id)
-}
-
-/// Checks what is to be sent before anything is opened.
-pub(super) fn prepare(global: &Global, args: &SendArgs) -> Result<(Tenure, String), Failure> {
-    ChannelName::new(&args.channel).map_err(tenure::Error::from)?;
-    let sender = args.sender.as_ref().map(Sender::new).transpose().map_err(tenure::Error::from)?;
-    let payload = if args.payload == "-" { from_stdin()? } else { args.payload.clone() };
-    let mut tenure = open_for(global, &args.name)?;
-    if let Some(sender) = sender {
-        tenure = tenure.sender(sender);
-    }
-    Ok((tenure, payload))
-}
-
-/// Tells under which id it went out.
-pub(super) fn report(args: &SendArgs, id: MessageId) -> Result<Exit, Failure> {
-    let id = id.to_string();
-    if args.json {
-        let line = SentLine { id, election: &args.name, channel: &args.channel };
-        print(|out| json_line(out, &line))?;
-    } else {
-        print(|out| writeln!(out, "sent {id}"))?;
+pub(super) async fn execute(global: &Global, args: &SendArgs) -> Result<Exit, CommandError> {
+    let (client, payload) = prepare(global, args)?;
+    let id = client.send_json(&args.name, &args.channel, &payload).await?;
+    report(args, id)?;
+    if gaps::keeps_messages(&client) {
+        let kept = "the message waits until somebody leads it. If the name is mistyped, `tenure messages` lists where \
+                    messages wait";
+        warn_of_a_stranger(global, &client, &args.name, kept).await;
+    } else if nobody_leads(&client, &args.name).await {
+        let store = client.capabilities().name;
+        say(&format!("nobody leads {} now, and the {store} store keeps no messages: maybe nobody got it", args.name));
     }
     Ok(Exit::Success)
 }
 
+/// Says that an election is not known to the store, where stores know such things: its name may be mistyped.
+pub(super) async fn warn_of_a_stranger(global: &Global, client: &Client, name: &str, what_now: &str) {
+    // What was asked for is done: that it cannot be told who is there is no failure.
+    let Ok(seen) = client.observe(name).await else { return };
+    if seen == Observation::default() {
+        let (namespace, store) = (&global.namespace, store_shown(global));
+        say(&format!("nobody has ever stood in {name} in namespace {namespace} of {store}: {what_now}"));
+    }
+}
+
+/// Whether nobody leads, as far as is known.
+pub(super) async fn nobody_leads(client: &Client, name: &str) -> bool {
+    client.observe(name).await.is_ok_and(|seen| seen.lease.is_none())
+}
+
+/// Checks what is to be sent before anything is opened.
+pub(super) fn prepare(global: &Global, args: &SendArgs) -> Result<(Client, String), CommandError> {
+    ChannelName::new(&args.channel).map_err(tenure::Error::from)?;
+    let sender = args.sender.as_ref().map(Sender::new).transpose().map_err(tenure::Error::from)?;
+    let payload = if args.payload == "-" { from_stdin()? } else { args.payload.clone() };
+    let mut client = open_for(global, &args.name)?;
+    if let Some(sender) = sender {
+        client = client.sender(sender);
+    }
+    Ok((client, payload))
+}
+
+/// Tells under which id it went out.
+pub(super) fn report(args: &SendArgs, id: MessageId) -> Result<(), CommandError> {
+    let id = id.to_string();
+    if args.json {
+        let line = SentLine { id, election: &args.name, channel: &args.channel };
+        print(|out| json_line(out, &line))
+    } else {
+        print(|out| writeln!(out, "sent {id}"))
+    }
+}
+
 /// All of standard input, without the line break at its end, and no more than anybody may send.
-fn from_stdin() -> Result<String, Failure> {
-    let limit = u64::try_from(PAYLOAD_MAX).unwrap_or(u64::MAX).saturating_add(2);
-    let usage = |message: String| Failure::new(Exit::Usage, message);
+fn from_stdin() -> Result<String, CommandError> {
+    let limit = u64::try_from(MAX_PAYLOAD).unwrap_or(u64::MAX).saturating_add(2);
+    let usage = |message: String| CommandError::new(Exit::Usage, message);
     let mut read = Vec::new();
     let into = std::io::stdin().lock().take(limit).read_to_end(&mut read);
     into.map_err(|error| usage(format!("cannot read a message from standard input: {error}")))?;
     let without_break = read.strip_suffix(b"\n").unwrap_or(&read);
     let payload = without_break.strip_suffix(b"\r").unwrap_or(without_break);
-    if payload.len() > PAYLOAD_MAX {
+    if payload.len() > MAX_PAYLOAD {
         let message = format!(
-            "the message on standard input is longer than {PAYLOAD_MAX} bytes; keep it elsewhere and send where it is"
+            "the message on standard input is longer than {MAX_PAYLOAD} bytes; keep it elsewhere and send where it is"
         );
         return Err(usage(message));
     }

@@ -1,60 +1,122 @@
 //! `tenure status`: who leads.
 
-use tenure::store::Observation;
-use tenure::{CandidateId, Tenure};
+use std::collections::BTreeMap;
 
-use super::live;
+use tenure::store::{Feature, Observation};
+use tenure::{CandidateId, Client};
+
+use super::{gaps, live};
 use crate::args::{Global, StatusArgs};
 use crate::duration::show;
-use crate::exit::{Exit, Failure};
+use crate::exit::{CommandError, Exit};
 use crate::options::{open_to_look, open_to_look_for, store_shown};
 use crate::output::{StatusLine, json_line, print, table};
 
-pub(super) async fn execute(global: &Global, args: &StatusArgs) -> Result<Exit, Failure> {
+/// An election, and what is known of it.
+pub(super) struct StatusEntry {
+    pub(super) name: String,
+    pub(super) seen: Observation,
+    /// How many messages wait and were set aside; nothing where the store keeps none.
+    messages: Option<(u64, u64)>,
+}
+
+/// How many messages of elections wait and were set aside, by their names; nothing where the store keeps none.
+pub(super) type Messages = Option<BTreeMap<String, (u64, u64)>>;
+
+pub(super) const HEADINGS: [&str; 7] = ["ELECTION", "LEADER", "TERM", "REMAINING", "SINCE", "MESSAGES", "STANDING BY"];
+
+pub(super) async fn execute(global: &Global, args: &StatusArgs) -> Result<Exit, CommandError> {
     if args.watch {
         return live::execute(global, args.name.as_deref()).await;
     }
     let asked_about = args.leads.as_ref().map(CandidateId::new).transpose().map_err(tenure::Error::from)?;
-    let tenure = match &args.name {
+    let name = args.name.as_deref();
+    let client = match name {
         Some(name) => open_to_look_for(global, name)?,
         None => open_to_look(global)?,
     };
-    let observed = observe(&tenure, args.name.as_deref()).await?;
-    if args.json {
-        let lines: Vec<StatusLine> = observed.iter().map(|(name, seen)| StatusLine::new(name, seen)).collect();
-        print(|out| json_line(out, &lines))?;
-    } else if observed.is_empty() {
-        print(|out| writeln!(out, "no elections in namespace {} of {}", global.namespace, store_shown(global)))?;
-    } else {
-        let rows: Vec<Vec<String>> = observed.iter().map(|(name, seen)| row(name, seen)).collect();
-        let headings = ["ELECTION", "LEADER", "TERM", "REMAINING", "SINCE", "STANDING BY"];
-        print(|out| table(out, &headings, &rows))?;
+    let observed = observe(&client, name).await?;
+    // Whether one candidate leads is known everywhere.
+    if args.leads.is_none() {
+        gaps::tell(&client, shown(name));
     }
-    let leads = |seen: &Observation| seen.lease.as_ref().map(|lease| lease.leader.candidate.clone());
-    let is_so =
-        asked_about.is_none_or(|candidate| observed.iter().any(|(_, seen)| leads(seen).as_ref() == Some(&candidate)));
+    let standings = standings(observed, &messages(&client, name).await?, name.is_none());
+    if args.json {
+        let lines: Vec<StatusLine> = standings.iter().map(line).collect();
+        print(|out| json_line(out, &lines))?;
+    } else if standings.is_empty() {
+        let what = if gaps::lacks(&client, Feature::Records) { "no elections are listed" } else { "no elections" };
+        print(|out| writeln!(out, "{what} in namespace {} of {}", global.namespace, store_shown(global)))?;
+    } else {
+        let rows: Vec<Vec<String>> = standings.iter().map(row).collect();
+        print(|out| table(out, &HEADINGS, &rows))?;
+    }
+    let leads = |standing: &StatusEntry| standing.seen.lease.as_ref().map(|lease| lease.leader.candidate.clone());
+    let is_so = asked_about
+        .is_none_or(|candidate| standings.iter().any(|standing| leads(standing).as_ref() == Some(&candidate)));
     Ok(if is_so { Exit::Success } else { Exit::Failure })
 }
 
-/// One election, or all that there are.
-pub(super) async fn observe(tenure: &Tenure, name: Option<&str>) -> Result<Vec<(String, Observation)>, Failure> {
+/// What is shown of one election, or of all, and what not every store knows.
+pub(super) fn shown(name: Option<&str>) -> &'static [Feature] {
+    const LIST: [Feature; 4] = [Feature::Records, Feature::StandBys, Feature::Deadlines, Feature::Metadata];
+    if name.is_some() { &LIST[1..] } else { &LIST }
+}
+
+/// One election, or all that ever had a candidate.
+pub(super) async fn observe(client: &Client, name: Option<&str>) -> Result<Vec<(String, Observation)>, CommandError> {
     match name {
-        Some(name) => Ok(vec![(name.to_owned(), tenure.observe(name).await?)]),
-        None => Ok(tenure.observe_all().await?.into_iter().map(|(name, seen)| (name.to_string(), seen)).collect()),
+        Some(name) => Ok(vec![(name.to_owned(), client.observe(name).await?)]),
+        None => Ok(client.observe_all().await?.into_iter().map(|(name, seen)| (name.to_string(), seen)).collect()),
     }
 }
 
-/// One election as a row of a table: name, leader, term, remaining, since, standing by.
-pub(super) fn row(name: &str, seen: &Observation) -> Vec<String> {
-    let line = StatusLine::new(name, seen);
+/// How many messages wait, in one election or in all.
+pub(super) async fn messages(client: &Client, name: Option<&str>) -> Result<Messages, CommandError> {
+    if !gaps::keeps_messages(client) {
+        return Ok(None);
+    }
+    let counts = client.message_counts(name).await?;
+    Ok(Some(counts.into_iter().map(|count| (count.election.to_string(), (count.waiting, count.aside))).collect()))
+}
+
+/// Elections with their messages, in order of their names. In a list of all, those that only messages were sent to are shown,
+/// too: nobody would find them otherwise.
+pub(super) fn standings(observed: Vec<(String, Observation)>, messages: &Messages, is_list: bool) -> Vec<StatusEntry> {
+    let mut all: BTreeMap<String, Observation> = observed.into_iter().collect();
+    if let (Some(messages), true) = (messages, is_list) {
+        for name in messages.keys() {
+            all.entry(name.clone()).or_default();
+        }
+    }
+    let standing = |(name, seen): (String, Observation)| {
+        let count = |counts: &BTreeMap<String, (u64, u64)>| counts.get(&name).copied().unwrap_or_default();
+        StatusEntry { messages: messages.as_ref().map(count), name, seen }
+    };
+    all.into_iter().map(standing).collect()
+}
+
+fn line(standing: &StatusEntry) -> StatusLine {
+    StatusLine::new(&standing.name, &standing.seen, standing.messages)
+}
+
+/// One election as a row under these [headings](HEADINGS).
+pub(super) fn row(standing: &StatusEntry) -> Vec<String> {
+    let line = line(standing);
     let dash = || "-".to_owned();
     let reserved = line.reserved_for.map(|candidate| format!("(reserved for {candidate})"));
     vec![
         line.election,
         line.leader.or(reserved).unwrap_or_else(dash),
         line.term.map_or_else(dash, |term| term.to_string()),
-        seen.lease.as_ref().and_then(|lease| lease.remaining).map_or_else(dash, show),
+        standing.seen.lease.as_ref().and_then(|lease| lease.remaining).map_or_else(dash, show),
         line.since.unwrap_or_else(dash),
+        match standing.messages.unwrap_or_default() {
+            (0, 0) => dash(),
+            (waiting, 0) => format!("{waiting} waiting"),
+            (0, aside) => format!("{aside} set aside"),
+            (waiting, aside) => format!("{waiting} waiting, {aside} set aside"),
+        },
         if line.standing_by.is_empty() { dash() } else { line.standing_by.join(", ") },
     ]
 }

@@ -5,17 +5,18 @@ use std::io::{self, Write};
 use std::time::Duration;
 
 use serde::Serialize;
-use tenure::store::{Change, Observation, Transition};
-use tenure::{Clock, Tenure};
+use tenure::store::{Change, Feature, Observation, Transition};
+use tenure::{Client, Clock};
 
+use super::gaps;
 use super::status::observe;
 use crate::args::{Global, WatchArgs};
-use crate::exit::{Exit, Failure};
+use crate::exit::{CommandError, Exit};
 use crate::message::printable;
 use crate::options::{open_to_look, open_to_look_for};
 use crate::output::{is_read, json_line, now};
 use crate::signals::Signals;
-use crate::voice::say;
+use crate::stderr_writer::say;
 
 /// A change as `tenure watch --json` prints it.
 #[derive(Debug, Serialize)]
@@ -33,26 +34,28 @@ struct ChangeLine<'a> {
 const AFTER_FAILURE: Duration = Duration::from_secs(1);
 
 /// What is remembered of an election: who leads, and under which term, if that is known.
-type Known = Option<(String, Option<u64>)>;
+type KnownLeader = Option<(String, Option<u64>)>;
 
-pub(super) async fn execute(global: &Global, args: &WatchArgs) -> Result<Exit, Failure> {
+pub(super) async fn execute(global: &Global, args: &WatchArgs) -> Result<Exit, CommandError> {
     let mut signals = Signals::listen()?;
-    let tenure = match &args.name {
+    let client = match &args.name {
         Some(name) => open_to_look_for(global, name)?,
         None => open_to_look(global)?,
     };
     // Listening begins before looking, so that nothing falls between the two.
-    let mut hints = tenure.hints();
-    let mut known: BTreeMap<String, Known> = BTreeMap::new();
-    let mut observed = observe(&tenure, args.name.as_deref()).await?;
+    let mut hints = client.hints();
+    let mut known: BTreeMap<String, KnownLeader> = BTreeMap::new();
+    let mut observed = observe(&client, args.name.as_deref()).await?;
+    let asked: &[Feature] = &[Feature::Records, Feature::History];
+    gaps::tell(&client, if args.name.is_some() { &asked[1..] } else { asked });
     loop {
         for (name, seen) in &observed {
             let now = leader_of(seen);
             if known.get(name) != Some(&now) {
                 let ended = match known.get(name).cloned().flatten() {
                     Some((candidate, term)) => {
-                        let reason = reason(&tenure, name, term).await;
-                        Some(Ended { candidate, term, reason })
+                        let reason = reason(&client, name, term).await;
+                        Some(EndedLeadership { candidate, term, reason })
                     }
                     None => None,
                 };
@@ -65,9 +68,9 @@ pub(super) async fn execute(global: &Global, args: &WatchArgs) -> Result<Exit, F
         tokio::select! {
             signal = signals.end() => return Ok(Exit::Signalled(signal)),
             _ = hints.recv() => while hints.try_recv().is_ok() {},
-            () = tokio::time::sleep(next_look(&observed, tenure.capabilities().pushes)) => {}
+            () = tokio::time::sleep(next_look(&observed, client.capabilities().pushes)) => {}
         }
-        match observe(&tenure, args.name.as_deref()).await {
+        match observe(&client, args.name.as_deref()).await {
             Ok(seen) => observed = seen,
             // Who watches wants to see how it goes on.
             Err(failure) => {
@@ -87,33 +90,33 @@ fn next_look(observed: &[(String, Observation)], pushes: bool) -> Duration {
     expiries.map(|remaining| remaining + AFTER_EXPIRY).chain([longest]).min().unwrap_or(longest)
 }
 
-fn leader_of(seen: &Observation) -> Known {
+fn leader_of(seen: &Observation) -> KnownLeader {
     let lease = seen.lease.as_ref()?;
     Some((lease.leader.candidate.to_string(), lease.term.map(tenure::Term::get)))
 }
 
 /// Why a leadership ended, if the store has written it down.
-async fn reason(tenure: &Tenure, election: &str, term: Option<u64>) -> Option<String> {
+async fn reason(client: &Client, election: &str, term: Option<u64>) -> Option<String> {
     const NEWEST: usize = 16;
-    let history = tenure.history(election, NEWEST).await.ok()?;
+    let history = client.history(election, NEWEST).await.ok()?;
     let is_it = |change: &&Transition| change.change == Change::Lost && Some(change.term.get()) == term;
     history.iter().find(is_it).map(|change| change.reason.clone())
 }
 
 /// A leadership that ended, and why, if that is known.
-struct Ended {
+struct EndedLeadership {
     candidate: String,
     term: Option<u64>,
     reason: Option<String>,
 }
 
-fn report(json: bool, election: &str, ended: Option<&Ended>, leader: &Known) -> io::Result<()> {
+fn report(json: bool, election: &str, ended: Option<&EndedLeadership>, leader: &KnownLeader) -> io::Result<()> {
     if json { report_json(election, ended, leader) } else { report_text(election, ended, leader) }
 }
 
-fn report_json(election: &str, ended: Option<&Ended>, leader: &Known) -> io::Result<()> {
+fn report_json(election: &str, ended: Option<&EndedLeadership>, leader: &KnownLeader) -> io::Result<()> {
     let (at, boot_ns) = (now(), Clock::boottime().now().as_nanos());
-    if let Some(Ended { candidate, term, reason }) = ended {
+    if let Some(EndedLeadership { candidate, term, reason }) = ended {
         let (candidate, reason, at) = (Some(candidate.as_str()), reason.as_deref(), at.clone());
         let line = ChangeLine { event: "lost", election, candidate, term: *term, reason, at, boot_ns };
         json_line(&mut io::stdout(), &line)?;
@@ -126,11 +129,11 @@ fn report_json(election: &str, ended: Option<&Ended>, leader: &Known) -> io::Res
     )
 }
 
-fn report_text(election: &str, ended: Option<&Ended>, leader: &Known) -> io::Result<()> {
+fn report_text(election: &str, ended: Option<&EndedLeadership>, leader: &KnownLeader) -> io::Result<()> {
     let at = now();
     let under = |term: &Option<u64>| term.map(|term| format!(" term {term}")).unwrap_or_default();
     let mut out = io::stdout().lock();
-    if let Some(Ended { candidate, term, reason }) = ended {
+    if let Some(EndedLeadership { candidate, term, reason }) = ended {
         let reason = printable(reason.as_deref().unwrap_or("nobody wrote down why"));
         writeln!(out, "{at}  {election}: {candidate} lost{}: {reason}", under(term))?;
     }

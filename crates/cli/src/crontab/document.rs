@@ -6,9 +6,9 @@ use tenure_core::cron::JOBS_MAX;
 use toml::de::DeTable;
 
 use super::entry::entry;
-use super::problem::Problem;
+use super::error::CrontabError;
 use super::value::{Reader, Value};
-use super::{Crontab, Entry};
+use super::{Crontab, CrontabEntry};
 use crate::options;
 
 const KEYS: [&str; 7] = ["election", "preset", "ttl", "renew", "grace", "time-zone", "jobs"];
@@ -18,7 +18,7 @@ const ALWAYS: &str = "@yearly";
 
 /// Reads the text of a crontab, whose election is this one unless it says otherwise.
 #[must_use]
-pub fn parse(text: &str, election: &str) -> (Crontab, Vec<Problem>) {
+pub fn parse(text: &str, election: &str) -> (Crontab, Vec<CrontabError>) {
     let mut reader = Reader::new(text);
     let (document, errors) = DeTable::parse_recoverable(text);
     for error in &errors {
@@ -29,7 +29,7 @@ pub fn parse(text: &str, election: &str) -> (Crontab, Vec<Problem>) {
     if errors.is_empty() {
         read(&mut reader, document.as_ref(), &mut crontab);
     }
-    (crontab, reader.into_problems())
+    (crontab, reader.into_errors())
 }
 
 fn read(reader: &mut Reader<'_>, document: &DeTable<'_>, crontab: &mut Crontab) {
@@ -71,7 +71,7 @@ fn check_timing(reader: &mut Reader<'_>, document: &DeTable<'_>, crontab: &Cront
     }
 }
 
-fn entries(reader: &mut Reader<'_>, jobs: Option<&Value<'_>>, zone: &str) -> Vec<Entry> {
+fn entries(reader: &mut Reader<'_>, jobs: Option<&Value<'_>>, zone: &str) -> Vec<CrontabEntry> {
     let Some(jobs) = jobs else {
         reader.complain(None, "has no job; write a table [jobs.NAME] with `schedule` and `command`");
         return Vec::new();

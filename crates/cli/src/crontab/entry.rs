@@ -10,7 +10,7 @@ use toml::Spanned;
 use toml::de::DeString;
 
 use super::value::{Reader, Value, must_be, text};
-use super::{Action, Entry, Settings};
+use super::{CrontabEntry, JobCommand, JobSettings};
 use crate::args::RETRIES_MAX;
 use crate::message::on_one_line;
 
@@ -37,11 +37,11 @@ const KEYS: [&str; 14] = [
 
 /// What a job says, as far as it could be read.
 #[derive(Default)]
-struct Read {
+struct PartialEntry {
     schedule: Option<(String, Range<usize>)>,
     time_zone: Option<(String, Range<usize>)>,
-    settings: Settings,
-    action: Action,
+    settings: JobSettings,
+    action: JobCommand,
 }
 
 /// A job that is due in this time zone unless it says otherwise; `None` if it cannot be used.
@@ -50,10 +50,10 @@ pub(super) fn entry(
     name: &Spanned<DeString<'_>>,
     value: &Value<'_>,
     zone: &str,
-) -> Option<Entry> {
-    let problems = reader.problems();
+) -> Option<CrontabEntry> {
+    let errors = reader.errors();
     let table = reader.table("jobs", value)?;
-    let mut read = Read::default();
+    let mut read = PartialEntry::default();
     for (key, value) in table {
         field(reader, &mut read, key, value);
     }
@@ -66,10 +66,10 @@ pub(super) fn entry(
     let named = named.map_err(|error| reader.complain(Some(name.span()), error.to_string())).ok();
     let schedule = schedule(reader, &read, zone);
     let job = read.settings.apply(Job::with_schedule(named?, schedule?));
-    (reader.problems() == problems).then_some(Entry { job, action: read.action })
+    (reader.errors() == errors).then_some(CrontabEntry { job, action: read.action })
 }
 
-fn field(reader: &mut Reader<'_>, read: &mut Read, key: &Spanned<DeString<'_>>, value: &Value<'_>) {
+fn field(reader: &mut Reader<'_>, read: &mut PartialEntry, key: &Spanned<DeString<'_>>, value: &Value<'_>) {
     match key.as_ref().as_ref() {
         name @ "schedule" => read.schedule = reader.text(name, value).map(|text| (text, value.span())),
         name @ "time-zone" => read.time_zone = reader.text(name, value).map(|text| (text, value.span())),
@@ -90,7 +90,7 @@ fn field(reader: &mut Reader<'_>, read: &mut Read, key: &Spanned<DeString<'_>>, 
 }
 
 /// Expression and time zone are both looked at, even if one of them cannot be used.
-fn schedule(reader: &mut Reader<'_>, read: &Read, zone: &str) -> Option<Schedule> {
+fn schedule(reader: &mut Reader<'_>, read: &PartialEntry, zone: &str) -> Option<Schedule> {
     let expression = read.schedule.as_ref().and_then(|(text, at)| {
         let schedule = Schedule::new(text, zone);
         schedule.map_err(|error| reader.complain(Some(at.clone()), format!("`schedule` cannot be used: {error}"))).ok()

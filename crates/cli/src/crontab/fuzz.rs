@@ -2,24 +2,24 @@
 
 use tenure_fuzz::Fuzz;
 
-use super::{Problems, parse};
+use super::{CrontabErrors, parse};
 
-/// A file of any bytes gives jobs or problems, never both for one job, and whatever it says is told on lines of their own.
+/// A file of any bytes gives jobs or errors, never both for one job, and whatever it says is told on lines of their own.
 #[test]
 fn fuzz_crontab() {
     Fuzz::target("crontab").words(WORDS).cases(3_000).cost(4).run(|input| {
         let text = String::from_utf8_lossy(input);
-        let (crontab, problems) = parse(&text, "cron");
-        assert!(!crontab.entries.is_empty() || !problems.is_empty(), "neither a job nor a problem");
+        let (crontab, errors) = parse(&text, "cron");
+        assert!(!crontab.entries.is_empty() || !errors.is_empty(), "neither a job nor a problem");
         let lines = text.matches('\n').count() + 1;
-        assert!(problems.iter().all(|problem| problem.line.is_none_or(|line| (1..=lines).contains(&line))));
+        assert!(errors.iter().all(|error| error.line.is_none_or(|line| (1..=lines).contains(&line))));
         for entry in &crontab.entries {
             let name = Some(entry.job.name().as_str());
-            assert!(problems.iter().all(|problem| problem.job.as_deref() != name), "a job that is wrong");
+            assert!(errors.iter().all(|error| error.job.as_deref() != name), "a job that is wrong");
             assert!(!entry.action.command.is_empty(), "a job with nothing to run");
         }
-        let count = problems.len();
-        let told = Problems { file: "crontab.toml".to_owned(), problems }.to_string();
+        let count = errors.len();
+        let told = CrontabErrors { file: "crontab.toml".to_owned(), errors }.to_string();
         assert_eq!(told.lines().count(), count, "{told:?}");
         assert!(told.chars().all(|c| c == '\n' || !c.is_control()), "{told:?}");
     });

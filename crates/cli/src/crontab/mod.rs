@@ -5,9 +5,9 @@
 
 mod document;
 mod entry;
+mod error;
 #[cfg(test)]
 mod fuzz;
-mod problem;
 mod settings;
 mod value;
 
@@ -20,8 +20,8 @@ use std::path::Path;
 use tenure::cron::Job;
 
 pub use self::document::parse;
-pub use self::problem::{Problem, Problems};
-pub use self::settings::Settings;
+pub use self::error::{CrontabError, CrontabErrors};
+pub use self::settings::JobSettings;
 use crate::args::TimingArgs;
 
 /// Jobs, and the election they belong to.
@@ -32,21 +32,21 @@ pub struct Crontab {
     /// Its durations.
     pub timing: TimingArgs,
     /// The jobs, in order of their names.
-    pub entries: Vec<Entry>,
+    pub entries: Vec<CrontabEntry>,
 }
 
 /// A job and its command.
 #[derive(Debug)]
-pub struct Entry {
+pub struct CrontabEntry {
     /// The job.
     pub job: Job,
     /// What it runs.
-    pub action: Action,
+    pub action: JobCommand,
 }
 
 /// What a job runs.
 #[derive(Default)]
-pub struct Action {
+pub struct JobCommand {
     /// The program and its arguments.
     pub command: Vec<OsString>,
     /// Variables that are set for it.
@@ -56,22 +56,22 @@ pub struct Action {
 }
 
 /// Arguments and variables may be secrets.
-impl fmt::Debug for Action {
+impl fmt::Debug for JobCommand {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("Action").field("program", &self.command.first()).finish_non_exhaustive()
     }
 }
 
 impl Crontab {
-    /// Reads a file. What can be used of it is returned with the problems of the rest.
+    /// Reads a file. What can be used of it is returned with the errors of the rest.
     #[must_use]
-    pub fn read(path: &Path) -> (Self, Problems) {
+    pub fn read(path: &Path) -> (Self, CrontabErrors) {
         let stem = path.file_stem().and_then(|stem| stem.to_str());
-        let (crontab, problems) = match text_of(path) {
+        let (crontab, errors) = match text_of(path) {
             Ok(text) => parse(&text, stem.unwrap_or(ELECTION)),
-            Err(message) => (Self::default(), vec![Problem { line: None, job: None, message }]),
+            Err(message) => (Self::default(), vec![CrontabError { line: None, job: None, message }]),
         };
-        (crontab, Problems { file: path.display().to_string(), problems })
+        (crontab, CrontabErrors { file: path.display().to_string(), errors })
     }
 }
 

@@ -6,7 +6,7 @@ use tenure::cron::{Interrupted, Job, Missed, Overlap};
 
 /// The settings of a job; what is not set stays as the library has it.
 #[derive(Debug, Clone, Copy, Default)]
-pub struct Settings {
+pub struct JobSettings {
     /// What becomes of missed ticks.
     pub missed: Option<Missed>,
     /// How old a missed tick may be.
@@ -27,7 +27,7 @@ pub struct Settings {
     pub enabled: Option<bool>,
 }
 
-impl Settings {
+impl JobSettings {
     /// The job with these settings.
     pub fn apply(self, job: Job) -> Job {
         let job = set(job, self.missed, Job::missed);

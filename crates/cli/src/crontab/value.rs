@@ -8,7 +8,7 @@ use std::time::Duration;
 use toml::Spanned;
 use toml::de::{DeTable, DeValue};
 
-use super::problem::Problem;
+use super::error::CrontabError;
 use crate::duration;
 use crate::message::on_one_line;
 
@@ -18,12 +18,12 @@ pub(super) type Value<'i> = Spanned<DeValue<'i>>;
 pub(super) struct Reader<'t> {
     text: &'t str,
     job: Option<String>,
-    problems: Vec<Problem>,
+    errors: Vec<CrontabError>,
 }
 
 impl<'t> Reader<'t> {
     pub(super) fn new(text: &'t str) -> Self {
-        Self { text, job: None, problems: Vec::new() }
+        Self { text, job: None, errors: Vec::new() }
     }
 
     /// From here on this job is read, or none.
@@ -32,19 +32,19 @@ impl<'t> Reader<'t> {
     }
 
     /// How much has been found to be wrong so far.
-    pub(super) fn problems(&self) -> usize {
-        self.problems.len()
+    pub(super) fn errors(&self) -> usize {
+        self.errors.len()
     }
 
     /// What is wrong, in the order of lines.
-    pub(super) fn into_problems(mut self) -> Vec<Problem> {
-        self.problems.sort_by_key(|problem| problem.line);
-        self.problems
+    pub(super) fn into_errors(mut self) -> Vec<CrontabError> {
+        self.errors.sort_by_key(|error| error.line);
+        self.errors
     }
 
     pub(super) fn complain(&mut self, at: Option<Range<usize>>, message: impl Into<String>) {
         let line = at.map(|at| 1 + self.text.bytes().take(at.start).filter(|byte| *byte == b'\n').count());
-        self.problems.push(Problem { line, job: self.job.clone(), message: message.into() });
+        self.errors.push(CrontabError { line, job: self.job.clone(), message: message.into() });
     }
 
     /// The value, if it could be read; what is wrong with it is written down.

@@ -7,11 +7,11 @@ use std::str::FromStr;
 /// An address to listen on. Without a host it is one that only this machine can reach: metrics tell strangers what runs
 /// here, so whoever wants them to be seen from elsewhere has to say so.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Address(pub SocketAddr);
+pub struct ListenAddress(pub SocketAddr);
 
 const LOOPBACK: IpAddr = IpAddr::V4(Ipv4Addr::LOCALHOST);
 
-impl FromStr for Address {
+impl FromStr for ListenAddress {
     type Err = String;
 
     fn from_str(text: &str) -> Result<Self, String> {
@@ -24,7 +24,7 @@ impl FromStr for Address {
     }
 }
 
-impl fmt::Display for Address {
+impl fmt::Display for ListenAddress {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         self.0.fmt(f)
     }
@@ -35,7 +35,7 @@ mod tests {
     use super::*;
 
     fn read(text: &str) -> Option<String> {
-        text.parse::<Address>().ok().map(|address| address.to_string())
+        text.parse::<ListenAddress>().ok().map(|address| address.to_string())
     }
 
     #[test]

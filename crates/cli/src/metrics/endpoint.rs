@@ -15,13 +15,13 @@ use tenure::metrics::{self, ALL};
 use tokio::runtime::{Builder, Runtime};
 use tokio::sync::oneshot;
 
-use super::address::Address;
-use super::gate::Gate;
-use crate::exit::{Exit, Failure};
+use super::address::ListenAddress;
+use super::connection_limit::ConnectionLimit;
+use crate::exit::{CommandError, Exit};
 
 /// Serves metrics until it is dropped.
 #[derive(Debug)]
-pub struct Endpoint {
+pub struct MetricsEndpoint {
     address: SocketAddr,
     /// Taken at the end.
     running: Option<(oneshot::Sender<()>, JoinHandle<()>)>,
@@ -33,17 +33,17 @@ const TIDIED_EVERY: Duration = Duration::from_secs(5);
 /// The text format, as all versions of Prometheus read it.
 const TEXT_FORMAT: &str = "text/plain; version=0.0.4; charset=utf-8";
 
-impl Endpoint {
+impl MetricsEndpoint {
     /// Listens, and begins to gather what happens.
     ///
     /// # Errors
     /// When the address cannot be listened on, or no thread can be started.
-    pub fn start(address: &Address) -> Result<Self, Failure> {
+    pub fn start(address: &ListenAddress) -> Result<Self, CommandError> {
         let listener = TcpListener::bind(address.0).map_err(|error| refused(address, &error))?;
         listener.set_nonblocking(true)?;
         let bound = listener.local_addr()?;
         let exporter = install().map_err(|error| {
-            Failure::new(Exit::Internal, format!("cannot gather metrics: {error}; leave --metrics out"))
+            CommandError::new(Exit::Internal, format!("cannot gather metrics: {error}; leave --metrics out"))
         })?;
         let runtime = Builder::new_current_thread().enable_all().build()?;
         let (stop, stopped) = oneshot::channel();
@@ -60,7 +60,7 @@ impl Endpoint {
     }
 }
 
-impl Drop for Endpoint {
+impl Drop for MetricsEndpoint {
     fn drop(&mut self) {
         if let Some((stop, thread)) = self.running.take() {
             drop(stop);
@@ -70,14 +70,14 @@ impl Drop for Endpoint {
     }
 }
 
-fn refused(address: &Address, error: &io::Error) -> Failure {
+fn refused(address: &ListenAddress, error: &io::Error) -> CommandError {
     let advice = match error.kind() {
         io::ErrorKind::AddrInUse => "something listens there already; take another port, or port 0 for a free one",
         io::ErrorKind::AddrNotAvailable => "no interface of this machine has that address; take one that it has",
         io::ErrorKind::PermissionDenied => "ports below 1024 need a right of their own; take a higher one",
         _ => "take another address",
     };
-    Failure::new(Exit::Usage, format!("cannot serve metrics at {address}: {error}; {advice}"))
+    CommandError::new(Exit::Usage, format!("cannot serve metrics at {address}: {error}; {advice}"))
 }
 
 fn install() -> Result<PrometheusHandle, BuildError> {
@@ -92,9 +92,9 @@ fn install() -> Result<PrometheusHandle, BuildError> {
 
 fn run(runtime: &Runtime, listener: TcpListener, exporter: &PrometheusHandle, stopped: oneshot::Receiver<()>) {
     let serve = async {
-        let gate = Gate::new(tokio::net::TcpListener::from_std(listener)?);
+        let limit = ConnectionLimit::new(tokio::net::TcpListener::from_std(listener)?);
         tokio::select! {
-            served = axum::serve(gate, router(exporter.clone())) => served,
+            served = axum::serve(limit, router(exporter.clone())) => served,
             () = tidy(exporter) => Ok(()),
             _ = stopped => Ok(()),
         }

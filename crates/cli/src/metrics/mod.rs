@@ -3,15 +3,15 @@
 //! A command offers it by flattening [`MetricsArgs`] into its arguments and keeping what [`serve`] returns until it ends.
 
 mod address;
+mod connection_limit;
 mod endpoint;
-mod gate;
 
 use clap::Args;
 
-pub use self::address::Address;
-pub use self::endpoint::Endpoint;
-use crate::exit::Failure;
-use crate::voice::say;
+pub use self::address::ListenAddress;
+pub use self::endpoint::MetricsEndpoint;
+use crate::exit::CommandError;
+use crate::stderr_writer::say;
 
 /// The option of all commands that stand in elections.
 #[derive(Debug, Clone, Args)]
@@ -19,7 +19,7 @@ pub struct MetricsArgs {
     /// Serve metrics for Prometheus at http://ADDR/metrics, such as 127.0.0.1:9095. A port alone is bound on this machine
     /// only; port 0 takes a free one, and the address is printed.
     #[arg(long, value_name = "ADDR")]
-    pub metrics: Option<Address>,
+    pub metrics: Option<ListenAddress>,
 }
 
 /// Serves metrics if it was asked for, until the endpoint is dropped. Call it before anything stands in an election:
@@ -27,9 +27,9 @@ pub struct MetricsArgs {
 ///
 /// # Errors
 /// When the address cannot be listened on, or no thread can be started.
-pub fn serve(args: &MetricsArgs) -> Result<Option<Endpoint>, Failure> {
+pub fn serve(args: &MetricsArgs) -> Result<Option<MetricsEndpoint>, CommandError> {
     let Some(address) = &args.metrics else { return Ok(None) };
-    let endpoint = Endpoint::start(address)?;
+    let endpoint = MetricsEndpoint::start(address)?;
     say(&format!("metrics are served at http://{}/metrics", endpoint.address()));
     Ok(Some(endpoint))
 }

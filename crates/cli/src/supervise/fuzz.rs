@@ -8,29 +8,29 @@ use serde::Serialize;
 use serde::de::DeserializeOwned;
 use tenure_fuzz::Fuzz;
 
-use super::message::{Order, Report};
-use super::packet::{self, Received, channel, receive};
+use super::message::{GuardOrder, GuardReport};
+use super::packet::{self, PacketRead, channel, receive};
 
 /// A packet of any bytes is a message or an error, and a message stays what it is when it is passed on.
 #[test]
 fn fuzz_guard_messages() {
     let (ours, theirs) = channel().unwrap();
     Fuzz::target("guard-messages").words(WORDS).cases(5_000).run(|input| {
-        check::<Order>(&ours, &theirs, input);
-        check::<Report>(&ours, &theirs, input);
+        check::<GuardOrder>(&ours, &theirs, input);
+        check::<GuardReport>(&ours, &theirs, input);
     });
 }
 
 fn check<M: DeserializeOwned + Serialize + PartialEq + Debug>(ours: &OwnedFd, theirs: &OwnedFd, input: &[u8]) {
     send(ours, input, SendFlags::empty()).unwrap();
     match receive::<M>(theirs) {
-        Ok(Received::Message(message, files)) => {
+        Ok(PacketRead::Message(message, files)) => {
             assert!(files.is_empty());
             packet::send(ours, &message, &[]).unwrap();
-            let Ok(Received::Message(again, _)) = receive::<M>(theirs) else { panic!("{message:?} got lost") };
+            let Ok(PacketRead::Message(again, _)) = receive::<M>(theirs) else { panic!("{message:?} got lost") };
             assert_eq!(again, message);
         }
-        Ok(Received::Closed) => assert!(input.is_empty()),
+        Ok(PacketRead::Closed) => assert!(input.is_empty()),
         // This one would mean that nothing has come.
         Err(error) => assert_ne!(error.kind(), std::io::ErrorKind::WouldBlock, "{error}"),
     }

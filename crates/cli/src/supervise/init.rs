@@ -14,8 +14,8 @@ use rustix::process::{Pid, Signal, WaitId, WaitIdOptions, getpid, kill_process, 
 use tokio::signal::unix::{SignalKind, signal};
 
 use super::tree::{Reaped, exit_of, reap};
-use crate::exit::{Exit, Failure};
-use crate::signals::{Asked, Signals};
+use crate::exit::{CommandError, Exit};
+use crate::signals::{SignalRequest, Signals};
 
 /// The hidden word with which `tenure` starts itself once more, before the arguments that it was given.
 pub const COMMAND: &str = "__alone";
@@ -36,7 +36,7 @@ pub fn settle() {
 ///
 /// # Errors
 /// When it cannot be started, or its end not be waited for.
-pub async fn run() -> Result<Exit, Failure> {
+pub async fn run() -> Result<Exit, CommandError> {
     let mut signals = Signals::listen()?;
     let mut ended = signal(SignalKind::child())?;
     let inner = start()?;
@@ -48,7 +48,7 @@ pub async fn run() -> Result<Exit, Failure> {
         }
         tokio::select! {
             _ = ended.recv() => {}
-            Asked::End(number) | Asked::PassOn(number) = signals.next() => {
+            SignalRequest::End(number) | SignalRequest::PassOn(number) = signals.next() => {
                 if let Some(signal) = Signal::from_named_raw(number) {
                     // It fails only for one that has just ended.
                     let _ = kill_process(inner, signal);
@@ -58,7 +58,7 @@ pub async fn run() -> Result<Exit, Failure> {
     }
 }
 
-fn start() -> Result<Pid, Failure> {
+fn start() -> Result<Pid, CommandError> {
     let mut command = Command::new(Path::new("/proc/self/exe"));
     command.arg(COMMAND).args(env::args_os().skip(1));
     tenure_sys::die_with_parent(&mut command);

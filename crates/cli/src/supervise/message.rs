@@ -10,7 +10,7 @@ use super::encoding::{nanos, os_option, os_pairs, os_string, os_strings};
 
 /// Until when the command may run, on [`clock`](super::clock).
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Trust {
+pub struct TrustDeadlines {
     /// From here on the command is asked to end (SIGTERM).
     #[serde(with = "nanos")]
     pub stop_at: Instant,
@@ -21,7 +21,7 @@ pub struct Trust {
 
 /// A command to run, and under which terms.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Work {
+pub struct CommandSpec {
     /// The program, looked up in `PATH` when it has no slash.
     #[serde(with = "os_string")]
     pub program: OsString,
@@ -40,12 +40,12 @@ pub struct Work {
     /// How long what the command leaves behind may take to end, once the command itself has ended.
     pub grace: Duration,
     /// Until when the command may run, to begin with.
-    pub trust: Trust,
+    pub trust: TrustDeadlines,
 }
 
 /// How a command ended.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub enum Exit {
+pub enum CommandExit {
     /// By itself, with this code.
     Code(i32),
     /// By this signal.
@@ -69,7 +69,7 @@ pub enum SpawnFailure {
 /// What became of the command, or of the guard.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[non_exhaustive]
-pub enum Report {
+pub enum GuardReport {
     /// The command is about to be started: from here on it may have begun, whatever is reported next. A guard that died
     /// without saying this has begun nothing.
     Starting,
@@ -86,9 +86,9 @@ pub enum Report {
         message: String,
     },
     /// The command ended by itself, like this, and every one of its descendants is dead, too.
-    Ended(Exit),
+    Ended(CommandExit),
     /// The same, but the guard had begun to stop it: it was told to, or trust ran out.
-    Stopped(Exit),
+    Stopped(CommandExit),
     /// This process of the command was killed, or has ended, and is still there: a tracer holds on to it, or the kernel.
     /// The end is reported later.
     Held {
@@ -104,13 +104,13 @@ pub enum Report {
 
 /// What `tenure` tells its guard.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub(crate) enum Order {
+pub(crate) enum GuardOrder {
     /// The first order: comes with the standard input for commands and, perhaps, with the life line.
     Hold,
     /// Start this, if trust lasts.
-    Start(Work),
+    Start(CommandSpec),
     /// Go by this trust from now on.
-    Trust(Trust),
+    Trust(TrustDeadlines),
     /// Ask the command to end now, and end it at `kill_at`.
     Terminate {
         #[serde(with = "nanos")]

@@ -17,7 +17,7 @@
 //! | [`message`] | what the two sides tell each other |
 //! | `encoding` | how instants and strings are written there |
 //! | `packet` | how it travels, with open files attached |
-//! | [`cage`] | the control group of a guard's commands, where there can be one |
+//! | [`cgroup`] | the control group of a guard's commands, where there can be one |
 //! | [`procfs`] | whether `/proc` is ours |
 //! | [`init`] | a `tenure` of its own, where there are other children |
 //! | `registry` | the guards of this process, which a clean-up must spare |
@@ -25,7 +25,7 @@
 //! | [`guard`] | the guard process |
 //! | `supervisor` | the side of `tenure` |
 
-pub mod cage;
+pub mod cgroup;
 pub mod clock;
 mod encoding;
 #[cfg(test)]
@@ -39,5 +39,5 @@ mod registry;
 mod supervisor;
 pub mod tree;
 
-pub use message::{Exit, Report, SpawnFailure, Trust, Work};
+pub use message::{CommandExit, CommandSpec, GuardReport, SpawnFailure, TrustDeadlines};
 pub use supervisor::Supervisor;

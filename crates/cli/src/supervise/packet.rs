@@ -14,7 +14,7 @@ use serde::de::DeserializeOwned;
 
 /// What one look at the socket found.
 #[derive(Debug)]
-pub(crate) enum Received<M> {
+pub(crate) enum PacketRead<M> {
     /// A message, and the open files that came with it.
     Message(M, Vec<OwnedFd>),
     /// The other side is gone.
@@ -53,7 +53,7 @@ pub(crate) fn send<M: Serialize>(socket: impl AsFd, message: &M, files: &[Borrow
 }
 
 /// Receives one message, or fails with `WouldBlock` when there is none.
-pub(crate) fn receive<M: DeserializeOwned>(socket: impl AsFd) -> io::Result<Received<M>> {
+pub(crate) fn receive<M: DeserializeOwned>(socket: impl AsFd) -> io::Result<PacketRead<M>> {
     let mut packet = vec![0; PACKET_MAX];
     let mut space = [MaybeUninit::uninit(); rustix::cmsg_space!(ScmRights(FILES_MAX))];
     let mut ancillary = RecvAncillaryBuffer::new(&mut space);
@@ -67,12 +67,12 @@ pub(crate) fn receive<M: DeserializeOwned>(socket: impl AsFd) -> io::Result<Rece
     };
     let received = match received {
         Ok(received) => received,
-        Err(rustix::io::Errno::CONNRESET) => return Ok(Received::Closed),
+        Err(rustix::io::Errno::CONNRESET) => return Ok(PacketRead::Closed),
         Err(error) => return Err(error.into()),
     };
     // No message is empty, so an empty packet is the end.
     if received.bytes == 0 {
-        return Ok(Received::Closed);
+        return Ok(PacketRead::Closed);
     }
     if received.flags.intersects(ReturnFlags::TRUNC | ReturnFlags::CTRUNC) {
         return Err(io::Error::new(io::ErrorKind::InvalidData, "a message was cut short"));
@@ -84,7 +84,7 @@ pub(crate) fn receive<M: DeserializeOwned>(socket: impl AsFd) -> io::Result<Rece
         }
     }
     let message = packet.get(..received.bytes).map(serde_json::from_slice).transpose()?;
-    message.map(|message| Received::Message(message, files)).ok_or_else(|| io::ErrorKind::InvalidData.into())
+    message.map(|message| PacketRead::Message(message, files)).ok_or_else(|| io::ErrorKind::InvalidData.into())
 }
 
 fn too_long(length: usize) -> io::Error {

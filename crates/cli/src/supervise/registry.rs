@@ -7,7 +7,7 @@ use std::sync::{Mutex, MutexGuard, PoisonError};
 use rustix::io::Errno;
 use rustix::process::{Pid, WaitId, WaitIdOptions, WaitOptions, getpid, waitid, waitpid};
 
-use super::tree::{Tree, hunt, is_dead, own_children};
+use super::tree::{ProcessTree, hunt, is_dead, own_children};
 
 /// Starts a guard.
 ///
@@ -48,7 +48,7 @@ pub(crate) fn clear_orphans() -> io::Result<bool> {
     if hunt(|child| alive.contains(&child), || reap_all_but(alive).unwrap_or(false))? {
         return Ok(true);
     }
-    Tree::below(getpid()).sparing(alive.iter().copied()).kill()?;
+    ProcessTree::below(getpid()).sparing(alive.iter().copied()).kill()?;
     reap_all_but(alive)
 }
 

@@ -14,10 +14,10 @@ use tenure_core::Instant;
 use tokio::io::Interest;
 use tokio::net::UnixStream;
 
-use super::cage::{self, Cage};
+use super::cgroup::{self, Cgroup};
 use super::guard;
-use super::message::{Order, Report, Trust, Work};
-use super::packet::{self, Received};
+use super::message::{CommandSpec, GuardOrder, GuardReport, TrustDeadlines};
+use super::packet::{self, PacketRead};
 use super::registry;
 
 /// A guard and the line to it.
@@ -67,7 +67,7 @@ impl Supervisor {
         let (ours, theirs) = packet::channel()?;
         let guard = GuardProcess::spawn(guard_program, theirs, hidden)?;
         let files: Vec<_> = [Some(stdin), life_line.as_ref().map(AsFd::as_fd)].into_iter().flatten().collect();
-        packet::send(&ours, &Order::Hold, &files)?;
+        packet::send(&ours, &GuardOrder::Hold, &files)?;
         // From here on the guard alone holds it.
         drop(life_line);
         let control = UnixStream::from_std(net::UnixStream::from(ours))?;
@@ -79,12 +79,12 @@ impl Supervisor {
     /// # Errors
     /// `ResourceBusy` when the previous command has not been reported as ended, `ArgumentListTooLong` when the
     /// arguments do not fit into one message, or as told at [`Supervisor`].
-    pub fn start(&mut self, work: &Work) -> io::Result<()> {
+    pub fn start(&mut self, work: &CommandSpec) -> io::Result<()> {
         if self.busy {
             return Err(io::Error::new(io::ErrorKind::ResourceBusy, "the previous command has not ended yet"));
         }
-        cage::sweep();
-        self.order(&Order::Start(work.clone()))?;
+        cgroup::sweep();
+        self.order(&GuardOrder::Start(work.clone()))?;
         self.busy = true;
         Ok(())
     }
@@ -93,8 +93,8 @@ impl Supervisor {
     ///
     /// # Errors
     /// As told at [`Supervisor`].
-    pub fn trust(&mut self, trust: Trust) -> io::Result<()> {
-        self.order(&Order::Trust(trust))
+    pub fn trust(&mut self, trust: TrustDeadlines) -> io::Result<()> {
+        self.order(&GuardOrder::Trust(trust))
     }
 
     /// Lets the guard ask the command to end now, and end it at `kill_at`: at once if that is past.
@@ -102,7 +102,7 @@ impl Supervisor {
     /// # Errors
     /// As told at [`Supervisor`].
     pub fn terminate(&mut self, kill_at: Instant) -> io::Result<()> {
-        self.order(&Order::Terminate { kill_at })
+        self.order(&GuardOrder::Terminate { kill_at })
     }
 
     /// Lets the guard send a signal to the process group of the command.
@@ -110,12 +110,12 @@ impl Supervisor {
     /// # Errors
     /// As told at [`Supervisor`].
     pub fn signal(&mut self, signal: i32) -> io::Result<()> {
-        self.order(&Order::Signal(signal))
+        self.order(&GuardOrder::Signal(signal))
     }
 
     /// Kills the guard, and with it the command: the last resort against a guard that does not answer.
     ///
-    /// [`next`](Self::next) then reports [`Report::GuardDied`], when everything is dead.
+    /// [`next`](Self::next) then reports [`GuardReport::GuardDied`], when everything is dead.
     ///
     /// # Errors
     /// When the guard cannot be signalled.
@@ -125,21 +125,22 @@ impl Supervisor {
 
     /// Waits for the next report.
     ///
-    /// After [`Report::GuardDied`] there is nothing left but to launch another; asked again, it says the same again.
+    /// After [`GuardReport::GuardDied`] there is nothing left but to launch another; asked again, it says the same again.
     ///
     /// Cancel safe: a call that is dropped loses no report, and the next one goes on where it was.
-    pub async fn next(&mut self) -> Report {
+    pub async fn next(&mut self) -> GuardReport {
         match self.receive().await {
-            Ok(Received::Message(report, _)) => {
-                self.busy = matches!(report, Report::Starting | Report::Started { .. } | Report::Held { .. });
-                self.stuck = matches!(report, Report::Held { dead: false, .. });
+            Ok(PacketRead::Message(report, _)) => {
+                self.busy =
+                    matches!(report, GuardReport::Starting | GuardReport::Started { .. } | GuardReport::Held { .. });
+                self.stuck = matches!(report, GuardReport::Held { dead: false, .. });
                 report
             }
             // The line broke, so the guard is dead, or shall be.
-            Ok(Received::Closed) | Err(_) => {
+            Ok(PacketRead::Closed) | Err(_) => {
                 let _ = self.guard.kill();
                 self.guard.bury().await;
-                Report::GuardDied
+                GuardReport::GuardDied
             }
         }
     }
@@ -154,8 +155,8 @@ impl Supervisor {
         // An error means that the line is broken already.
         let _ = rustix::net::shutdown(&self.control, Shutdown::Write);
         let closed = async {
-            while let Ok(Received::Message(report, _)) = self.receive().await {
-                self.stuck = matches!(report, Report::Held { dead: false, .. });
+            while let Ok(PacketRead::Message(report, _)) = self.receive().await {
+                self.stuck = matches!(report, GuardReport::Held { dead: false, .. });
             }
         };
         if tokio::time::timeout(ANSWER_WITHIN, closed).await.is_err() {
@@ -168,11 +169,11 @@ impl Supervisor {
         tokio::time::timeout(BURIED_WITHIN, self.guard.bury()).await.is_ok()
     }
 
-    fn order(&self, order: &Order) -> io::Result<()> {
+    fn order(&self, order: &GuardOrder) -> io::Result<()> {
         packet::send(&self.control, order, &[])
     }
 
-    async fn receive(&self) -> io::Result<Received<Report>> {
+    async fn receive(&self) -> io::Result<PacketRead<GuardReport>> {
         loop {
             self.control.readable().await?;
             match self.control.try_io(Interest::READABLE, || packet::receive(&self.control)) {
@@ -190,18 +191,18 @@ struct GuardProcess {
     /// None once it is reaped: only then has the kernel handed over what it left behind.
     child: Option<Child>,
     /// What its commands live in, where there can be such a thing.
-    cage: Option<Cage>,
+    cgroup: Option<Cgroup>,
 }
 
 impl GuardProcess {
     fn spawn(program: &Path, control: OwnedFd, hidden: &[OsString]) -> io::Result<Self> {
-        let cage = Cage::make().inspect_err(|error| tracing::debug!(%error, "commands get no control group")).ok();
+        let cgroup = Cgroup::make().inspect_err(|error| tracing::debug!(%error, "commands get no control group")).ok();
         let mut command = Command::new(program);
-        command.arg(guard::COMMAND).args(cage.as_ref().map(Cage::path)).stdin(Stdio::from(control));
+        command.arg(guard::COMMAND).args(cgroup.as_ref().map(Cgroup::path)).stdin(Stdio::from(control));
         for name in hidden {
             command.env_remove(name);
         }
-        Ok(Self { child: Some(registry::spawn(&mut command)?), cage })
+        Ok(Self { child: Some(registry::spawn(&mut command)?), cgroup })
     }
 
     fn kill(&mut self) -> io::Result<()> {
@@ -220,7 +221,7 @@ impl GuardProcess {
     /// Kills what the guard, which is gone, left behind, and says whether nothing is left.
     fn clear(&self) -> bool {
         // An error means that there is no such thing any more.
-        let _ = self.cage.as_ref().map(Cage::kill);
+        let _ = self.cgroup.as_ref().map(Cgroup::kill);
         registry::clear_orphans().unwrap_or(false)
     }
 

@@ -15,16 +15,16 @@ use rustix::process::{
     test_kill_process, wait,
 };
 
-use super::message::Exit;
+use super::message::CommandExit;
 
 /// All descendants of one process, except for some and theirs.
 #[derive(Clone, Debug)]
-pub struct Tree {
+pub struct ProcessTree {
     root: Pid,
     spared: HashSet<Pid>,
 }
 
-impl Tree {
+impl ProcessTree {
     /// The descendants of `root`.
     #[must_use]
     pub fn below(root: Pid) -> Self {
@@ -82,7 +82,7 @@ impl Tree {
     /// Sends SIGKILL until a walk finds nobody who has not had it. They may take a moment to be gone.
     ///
     /// # Errors
-    /// As [`Tree::signal`], or when the tree still grew after many rounds. Trying again later is right in either case.
+    /// As [`ProcessTree::signal`], or when the tree still grew after many rounds. Trying again later is right in either case.
     pub fn kill(&self) -> io::Result<()> {
         let mut killed = HashSet::new();
         let mut outcome = Ok(());
@@ -143,7 +143,7 @@ pub fn own_children() -> io::Result<Vec<Pid>> {
         match fs::read_to_string(thread?.path().join("children")) {
             Ok(listed) => children.extend(listed.split_ascii_whitespace().filter_map(parse)),
             // A kernel may be built without it.
-            Err(error) if error.kind() == io::ErrorKind::NotFound => return Tree::below(getpid()).children(),
+            Err(error) if error.kind() == io::ErrorKind::NotFound => return ProcessTree::below(getpid()).children(),
             Err(error) => return Err(error),
         }
     }
@@ -225,7 +225,7 @@ pub fn is_dead(pid: Pid) -> bool {
 
 /// How a process that has ended but cannot be reaped did so, as far as the kernel tells.
 #[must_use]
-pub fn exit_of_dead(pid: Pid) -> Option<Exit> {
+pub fn exit_of_dead(pid: Pid) -> Option<CommandExit> {
     // To other users the kernel shows a zero, which would pass for a success.
     let (owner, user) = (fs::metadata(format!("/proc/{}", pid.as_raw_nonzero())).ok()?.uid(), geteuid());
     if !user.is_root() && owner != user.as_raw() {
@@ -233,15 +233,15 @@ pub fn exit_of_dead(pid: Pid) -> Option<Exit> {
     }
     let stat = fs::read(format!("/proc/{}/stat", pid.as_raw_nonzero())).ok()?;
     let status: i32 = fields_of(&stat)?.nth(EXIT_STATUS_AT)?.parse().ok()?;
-    Some(if status & 0x7f == 0 { Exit::Code(status >> 8 & 0xff) } else { Exit::Signal(status & 0x7f) })
+    Some(if status & 0x7f == 0 { CommandExit::Code(status >> 8 & 0xff) } else { CommandExit::Signal(status & 0x7f) })
 }
 
 /// How a process that was reaped has ended.
 #[must_use]
-pub fn exit_of(status: WaitStatus) -> Exit {
+pub fn exit_of(status: WaitStatus) -> CommandExit {
     match (status.exit_status(), status.terminating_signal()) {
-        (Some(code), _) => Exit::Code(code),
-        (None, signal) => Exit::Signal(signal.unwrap_or_default()),
+        (Some(code), _) => CommandExit::Code(code),
+        (None, signal) => CommandExit::Signal(signal.unwrap_or_default()),
     }
 }
 
@@ -314,7 +314,7 @@ mod tests {
     #[test]
     fn a_child_is_a_member_unless_it_is_spared() {
         let child = Sleeper::start();
-        let tree = Tree::below(getpid());
+        let tree = ProcessTree::below(getpid());
         assert!(tree.members().unwrap().contains(&child.pid()) && tree.contains(child.pid()));
         let sparing = tree.sparing([child.pid()]);
         assert!(!sparing.members().unwrap().contains(&child.pid()) && !sparing.contains(child.pid()));
@@ -323,9 +323,9 @@ mod tests {
     #[test]
     fn strangers_are_not_signalled() {
         let (mut stranger, other) = (Sleeper::start(), Sleeper::start());
-        Tree::below(other.pid()).signal_member(stranger.pid(), Signal::KILL).unwrap();
+        ProcessTree::below(other.pid()).signal_member(stranger.pid(), Signal::KILL).unwrap();
         // Had the first signal been sent, it would have been the one to end the process.
-        Tree::below(getpid()).signal_member(stranger.pid(), Signal::TERM).unwrap();
+        ProcessTree::below(getpid()).signal_member(stranger.pid(), Signal::TERM).unwrap();
         assert_eq!(stranger.0.wait().unwrap().signal(), Some(Signal::TERM.as_raw()));
     }
 

@@ -3,17 +3,17 @@
 use std::ffi::{OsStr, OsString};
 use std::os::unix::ffi::OsStrExt;
 
-use tenure_testkit::running::{Finished, Running};
-use tenure_testkit::site::Site;
+use tenure_testkit::running::{FinishedProcess, RunningProcess};
+use tenure_testkit::scenario::Scenario;
 
 use crate::support::empty_site;
 
 /// Everything `tenure` could have written to.
-fn files(site: &Site) -> Vec<std::path::PathBuf> {
-    std::fs::read_dir(site.path("")).unwrap().map(|entry| entry.unwrap().path()).collect()
+fn files(scenario: &Scenario) -> Vec<std::path::PathBuf> {
+    std::fs::read_dir(scenario.path("")).unwrap().map(|entry| entry.unwrap().path()).collect()
 }
 
-fn assert_refused(finished: &Finished, code: i32, word: &str, what: &dyn std::fmt::Debug) {
+fn assert_refused(finished: &FinishedProcess, code: i32, word: &str, what: &dyn std::fmt::Debug) {
     assert_eq!(finished.code, Some(code), "{what:?}: {finished:?}");
     assert!(finished.stderr.contains(word), "{what:?}: no {word:?} in {finished:?}");
     assert!(!finished.stderr.contains("panicked") && finished.stdout.is_empty(), "{what:?}: {finished:?}");
@@ -21,11 +21,11 @@ fn assert_refused(finished: &Finished, code: i32, word: &str, what: &dyn std::fm
 }
 
 fn refused<I: AsRef<OsStr>>(args: &[I], code: i32, word: &str) {
-    let site = empty_site();
-    let finished = site.finish(args);
+    let scenario = empty_site();
+    let finished = scenario.finish(args);
     let args: Vec<&OsStr> = args.iter().map(AsRef::as_ref).collect();
     assert_refused(&finished, code, word, &args);
-    assert_eq!(files(&site), Vec::<std::path::PathBuf>::new(), "{args:?} left something behind");
+    assert_eq!(files(&scenario), Vec::<std::path::PathBuf>::new(), "{args:?} left something behind");
 }
 
 #[test]
@@ -62,10 +62,10 @@ fn text_that_is_not_utf_8() {
 
 #[test]
 fn an_argument_of_the_command_may_be_any_bytes() {
-    let site = empty_site();
+    let scenario = empty_site();
     let mut args: Vec<OsString> = ["run", "ok", "--quiet", "--", "printf", "%s"].iter().map(OsString::from).collect();
     args.push(OsStr::from_bytes(b"caf\xe9").to_owned());
-    let output = site.tenure(args).output().unwrap();
+    let output = scenario.tenure(args).output().unwrap();
     assert_eq!((output.status.code(), output.stdout.as_slice()), (Some(0), &b"caf\xe9"[..]));
 }
 
@@ -99,9 +99,9 @@ fn metadata_that_are_too_large_or_have_no_key() {
 
 #[test]
 fn stores_that_cannot_be_used() {
-    let site = empty_site();
-    let missing = format!("sqlite:{}", site.path("missing/tenure.db").display());
-    let directory = format!("sqlite:{}", site.path(".").display());
+    let scenario = empty_site();
+    let missing = format!("sqlite:{}", scenario.path("missing/tenure.db").display());
+    let directory = format!("sqlite:{}", scenario.path(".").display());
     let stores: [(&str, i32, &str); 7] = [
         ("mongodb://host/db", 2, "sqlite:PATH"),
         ("no-scheme", 2, "SCHEME:REST"),
@@ -115,8 +115,8 @@ fn stores_that_cannot_be_used() {
         for command in [&["run", "ok", "--", "true"][..], &["elect", "ok"], &["status"], &["watch"], &["history", "ok"]]
         {
             let args = [&["--store", store], command].concat();
-            assert_refused(&Running::start(&mut site.bare(&args)).finish(), code, word, &args);
-            assert_eq!(files(&site), Vec::<std::path::PathBuf>::new(), "{args:?} left something behind");
+            assert_refused(&RunningProcess::start(&mut scenario.bare(&args)).finish(), code, word, &args);
+            assert_eq!(files(&scenario), Vec::<std::path::PathBuf>::new(), "{args:?} left something behind");
         }
     }
 }

@@ -1,29 +1,29 @@
 //! `tenure broadcast` and `tenure elect --broadcasts`.
 
 use serde_json::json;
-use tenure_testkit::site::{ELECTION, Site};
+use tenure_testkit::scenario::{ELECTION, Scenario};
 
-use crate::support::site;
+use crate::support::scenario;
 
-fn broadcast(site: &Site, channel: &str, payload: &str) -> String {
-    let sent = site.json(&["broadcast", ELECTION, channel, payload, "--sender", "office", "--json"]);
+fn broadcast(scenario: &Scenario, channel: &str, payload: &str) -> String {
+    let sent = scenario.json(&["broadcast", ELECTION, channel, payload, "--sender", "office", "--json"]);
     assert_eq!((&sent["election"], &sent["channel"]), (&json!(ELECTION), &json!(channel)));
     sent["id"].as_str().unwrap().to_owned()
 }
 
 #[test]
 fn every_candidate_prints_what_is_said_and_only_what_it_asked_for() {
-    let site = site();
-    let leader = site.elect_with("a", ELECTION, &["--broadcasts", "reload"]);
-    let follower = site.elect_with("b", ELECTION, &["--broadcasts", "reload", "--broadcasts", "other"]);
+    let scenario = scenario();
+    let leader = scenario.elect_with("a", ELECTION, &["--broadcasts", "reload"]);
+    let follower = scenario.elect_with("b", ELECTION, &["--broadcasts", "reload", "--broadcasts", "other"]);
     for (candidate, channels) in [(&leader, 1), (&follower, 2)] {
         for _ in 0..channels {
             let listening = candidate.event("listening");
             assert!(listening.get("id").is_none() && listening["channel"].is_string(), "{listening}");
         }
     }
-    broadcast(&site, "unheard", "0");
-    let id = broadcast(&site, "reload", r#"{ "table" : "prices", "number" : 12345678901234567890123 }"#);
+    broadcast(&scenario, "unheard", "0");
+    let id = broadcast(&scenario, "reload", r#"{ "table" : "prices", "number" : 12345678901234567890123 }"#);
     for (name, candidate) in [("a", &leader), ("b", &follower)] {
         let said = candidate.event("broadcast");
         for field in ["event", "election", "candidate", "pid", "at", "boot_ns"] {
@@ -32,31 +32,31 @@ fn every_candidate_prints_what_is_said_and_only_what_it_asked_for() {
         assert_eq!((&said["id"], &said["channel"], &said["candidate"]), (&json!(id), &json!("reload"), &json!(name)));
         assert_eq!((&said["sender"], &said["payload"]["table"]), (&json!("office"), &json!("prices")));
     }
-    broadcast(&site, "other", "-7");
+    broadcast(&scenario, "other", "-7");
     assert_eq!(follower.event("broadcast")["payload"], -7);
 }
 
 #[test]
 fn that_nobody_listens_is_no_error_and_nothing_waits() {
-    let site = site();
-    let sent = site.finish(["broadcast", ELECTION, "reload", "1"]);
+    let scenario = scenario();
+    let sent = scenario.finish(["broadcast", ELECTION, "reload", "1"]);
     assert!(sent.code == Some(0) && sent.stdout.starts_with("sent "), "{sent:?}");
-    assert_eq!(site.json(&["messages", ELECTION, "--json"]), json!([]));
-    assert_eq!(site.json(&["status", "--json"]), json!([]), "it makes no election");
+    assert_eq!(scenario.json(&["messages", ELECTION, "--json"]), json!([]));
+    assert_eq!(scenario.json(&["status", "--json"]), json!([]), "it makes no election");
 }
 
 #[test]
 fn what_cannot_be_said_is_refused_with_a_word() {
-    let site = site();
+    let scenario = scenario();
     let too_large = format!("\"{}\"", "x".repeat(64 * 1024));
     for (arguments, why) in [
         (["broadcast", ELECTION, "reload", "no json"], "is not JSON"),
         (["broadcast", ELECTION, "", "1"], "it is empty"),
         (["broadcast", ELECTION, "reload", &too_large], "at most 65536 are allowed"),
     ] {
-        let refused = site.finish(arguments);
+        let refused = scenario.finish(arguments);
         assert!(refused.code != Some(0) && refused.stderr.contains(why), "{refused:?}");
     }
-    let refused = site.finish(["elect", ELECTION, "--broadcasts", "two\nlines"]);
+    let refused = scenario.finish(["elect", ELECTION, "--broadcasts", "two\nlines"]);
     assert!(refused.code == Some(2) && refused.stderr.contains("control character"), "{refused:?}");
 }

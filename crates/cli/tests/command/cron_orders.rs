@@ -2,58 +2,91 @@
 
 use serde_json::Value;
 use tenure_testkit::eventually;
-use tenure_testkit::running::Running;
-use tenure_testkit::site::{Site, sh};
+use tenure_testkit::running::RunningProcess;
+use tenure_testkit::scenario::{Scenario, sh};
 
-use crate::support::{event, jobs, site};
+use crate::support::{event, jobs, scenario};
 
 /// A job that fires once a year, and leads.
-fn yearly(site: &Site) -> Running {
-    let mut tenure = site.tenure(["cron", "@yearly", "--name", "test", "--json"]);
-    tenure.args(site.pace().options()).arg("--").args(sh("echo $TENURE_TICK"));
-    let running = Running::start(&mut tenure);
+fn yearly(scenario: &Scenario) -> RunningProcess {
+    let mut tenure = scenario.tenure(["cron", "@yearly", "--name", "test", "--json"]);
+    tenure.args(scenario.pace().options()).arg("--").args(sh("echo $TENURE_TICK"));
+    let running = RunningProcess::start(&mut tenure);
     event(&running, "elected");
-    eventually("the job", || !jobs(site, 1).as_array().unwrap().is_empty());
+    eventually("the job", || !jobs(scenario, 1).as_array().unwrap().is_empty());
     running
 }
 
-fn ordered(site: &Site, order: &str) -> Option<i32> {
-    site.finish(["cron", order, "cron-test", "test"]).code
+fn ordered(scenario: &Scenario, order: &str) -> Option<i32> {
+    scenario.finish(["cron", order, "cron-test", "test"]).code
 }
 
 #[test]
 fn a_job_that_is_to_run_now_runs_once() {
-    let site = site();
-    let running = yearly(&site);
-    assert_eq!((ordered(&site, "run-now"), ordered(&site, "run-now")), (Some(0), Some(0)));
+    let scenario = scenario();
+    let running = yearly(&scenario);
+    assert_eq!((ordered(&scenario, "run-now"), ordered(&scenario, "run-now")), (Some(0), Some(0)));
     let ended = event(&running, "ended");
     assert_eq!(ended["outcome"], "succeeded", "{ended}");
     assert_eq!(running.stdout().next("the run"), ended["tick"].as_str().unwrap());
-    eventually("the end of the run", || jobs(&site, 9)[0]["runs"][0]["outcome"] == "succeeded");
-    let job = jobs(&site, 9)[0].take();
+    eventually("the end of the run", || jobs(&scenario, 9)[0]["runs"][0]["outcome"] == "succeeded");
+    let job = jobs(&scenario, 9)[0].take();
     assert_eq!((&job["fired"], &job["requested_at"]), (&1.into(), &Value::Null), "{job}");
 }
 
 #[test]
 fn a_job_that_is_paused_does_not_run_before_it_is_resumed() {
-    let site = site();
-    let running = yearly(&site);
-    assert_eq!((ordered(&site, "pause"), ordered(&site, "run-now")), (Some(0), Some(0)));
-    let job = jobs(&site, 9)[0].take();
+    let scenario = scenario();
+    let running = yearly(&scenario);
+    assert_eq!((ordered(&scenario, "pause"), ordered(&scenario, "run-now")), (Some(0), Some(0)));
+    let job = jobs(&scenario, 9)[0].take();
     assert!(job["paused_at"].is_string() && job["requested_at"].is_string(), "{job}");
-    let shown = site.finish(["cron", "status", "cron-test"]).stdout;
-    assert!(shown.contains("paused"), "{shown}");
-    assert_eq!(ordered(&site, "resume"), Some(0));
+    assert_eq!(job["next"], Value::Null, "it does not fire: {job}");
+    let shown = scenario.finish(["cron", "status", "cron-test"]).stdout;
+    assert!(shown.contains(" - (paused) "), "{shown}");
+    assert_eq!(ordered(&scenario, "resume"), Some(0));
     running.stdout().next("the run that was asked for");
-    assert_eq!(jobs(&site, 9)[0]["paused_at"], Value::Null);
+    let job = jobs(&scenario, 9)[0].take();
+    assert_eq!((&job["paused_at"], &job["enabled"]), (&Value::Null, &true.into()), "{job}");
+    assert!(job["next"].is_string(), "{job}");
+}
+
+#[test]
+fn a_job_that_is_disabled_shows_no_next_run_with_or_without_its_file() {
+    let scenario = scenario();
+    let file = scenario.path("crontab.toml");
+    let write = |enabled: bool| {
+        let job = format!("[jobs.off]\nschedule = '@yearly'\ncommand = ['true']\nenabled = {enabled}\n");
+        std::fs::write(&file, format!("election = 'cron-test'\n{job}")).unwrap();
+    };
+    let of_file = || scenario.json(&["cron", "status", file.to_str().unwrap(), "--json"])[0].take();
+    write(false);
+    let untold = of_file();
+    assert_eq!((&untold["next"], &untold["enabled"]), (&Value::Null, &false.into()), "{untold}");
+    let running =
+        RunningProcess::start(scenario.tenure(["cron"]).arg(&file).arg("--json").args(scenario.pace().options()));
+    event(&running, "elected");
+    eventually("the job", || !jobs(&scenario, 1).as_array().unwrap().is_empty());
+    for job in [jobs(&scenario, 1)[0].take(), of_file()] {
+        assert_eq!((&job["next"], &job["enabled"]), (&Value::Null, &false.into()), "{job}");
+        assert_eq!(job["schedule"], "0 0 1 1 * UTC", "{job}");
+    }
+    let shown = scenario.finish(["cron", "status", "cron-test"]).stdout;
+    assert!(shown.contains(" - (disabled) "), "{shown}");
+    write(true);
+    let enabled = of_file();
+    assert!(enabled["next"].is_string() && enabled["enabled"] == true, "the file comes first: {enabled}");
+    running.signal(rustix::process::Signal::HUP);
+    eventually("whoever leads to read it again", || jobs(&scenario, 1)[0]["enabled"] == true);
+    assert!(jobs(&scenario, 1)[0]["next"].is_string());
 }
 
 #[test]
 fn a_job_that_nobody_knows_takes_no_orders() {
-    let site = site();
-    let _running = yearly(&site);
+    let scenario = scenario();
+    let _running = yearly(&scenario);
     for order in ["run-now", "pause", "resume"] {
-        let refused = site.finish(["cron", order, "cron-test", "other"]);
+        let refused = scenario.finish(["cron", order, "cron-test", "other"]);
         assert_eq!((refused.code, refused.stdout.as_str()), (Some(1), ""), "{refused:?}");
         assert!(refused.stderr.contains("cron-test has no job other"), "{refused:?}");
     }

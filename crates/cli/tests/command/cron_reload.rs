@@ -1,37 +1,37 @@
 //! A file of jobs that is read again.
 
 use rustix::process::Signal;
-use tenure_testkit::running::Running;
-use tenure_testkit::site::Site;
+use tenure_testkit::running::RunningProcess;
+use tenure_testkit::scenario::Scenario;
 
-use crate::support::{event, site};
+use crate::support::{event, scenario};
 
-fn write(site: &Site, jobs: &str) {
-    std::fs::write(site.path("jobs.toml"), jobs).unwrap();
+fn write(scenario: &Scenario, jobs: &str) {
+    std::fs::write(scenario.path("jobs.toml"), jobs).unwrap();
 }
 
 fn job(name: &str, command: &str) -> String {
     format!("[jobs.{name}]\nschedule = '* * * * * *'\ncommand = '{command}'\n")
 }
 
-fn start(site: &Site) -> Running {
-    let mut tenure = site.tenure(["cron", "jobs.toml", "--json"]);
-    let running = Running::start(tenure.args(site.pace().options()));
+fn start(scenario: &Scenario) -> RunningProcess {
+    let mut tenure = scenario.tenure(["cron", "jobs.toml", "--json"]);
+    let running = RunningProcess::start(tenure.args(scenario.pace().options()));
     event(&running, "elected");
     running
 }
 
-fn said(running: &Running, what: &str) {
+fn said(running: &RunningProcess, what: &str) {
     running.stderr().find(what, |line| line.contains(what).then_some(()));
 }
 
 #[test]
 fn jobs_are_added_changed_and_removed_and_runs_go_on() {
-    let site = site();
-    write(&site, &[job("kept", "echo old"), job("long", "echo begun; sleep 1; echo $TENURE_JOB is done")].concat());
-    let running = start(&site);
+    let scenario = scenario();
+    write(&scenario, &[job("kept", "echo old"), job("long", "echo begun; sleep 1; echo $TENURE_JOB is done")].concat());
+    let running = start(&scenario);
     running.stdout().find("a run of each", |line| (line == "begun").then_some(()));
-    write(&site, &[job("kept", "echo new"), job("added", "echo added")].concat());
+    write(&scenario, &[job("kept", "echo new"), job("added", "echo added")].concat());
     running.signal(Signal::HUP);
     said(&running, "was read again: 2 job(s)");
     running.stdout().find("the run that went on", |line| (line == "long is done").then_some(()));
@@ -43,15 +43,15 @@ fn jobs_are_added_changed_and_removed_and_runs_go_on() {
 
 #[test]
 fn a_file_that_cannot_be_used_changes_nothing() {
-    let site = site();
-    write(&site, &job("kept", "echo old"));
-    let mut running = start(&site);
+    let scenario = scenario();
+    write(&scenario, &job("kept", "echo old"));
+    let mut running = start(&scenario);
     running.stdout().next("a run");
     for (wrong, why) in [
         (job("kept", "echo new").replace("schedule", "shedule"), "jobs.toml:2: job kept: `shedule` is not known here"),
         (format!("election = 'other'\n{}", job("kept", "echo new")), "names the election other now"),
     ] {
-        write(&site, &wrong);
+        write(&scenario, &wrong);
         running.signal(Signal::HUP);
         said(&running, why);
     }

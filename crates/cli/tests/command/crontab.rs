@@ -3,46 +3,46 @@
 use std::path::Path;
 
 use serde_json::Value;
-use tenure_testkit::running::Finished;
-use tenure_testkit::site::Site;
+use tenure_testkit::running::FinishedProcess;
+use tenure_testkit::scenario::Scenario;
 
-use crate::support::site;
+use crate::support::scenario;
 
 const CANARY: &str = "canary-7f3a";
 
 /// Writes a file and checks it.
-fn check(site: &Site, text: &str, options: &[&str]) -> Finished {
-    std::fs::write(site.path("crontab.toml"), text).unwrap();
-    site.finish([&["cron", "check", "crontab.toml"], options].concat())
+fn check(scenario: &Scenario, text: &str, options: &[&str]) -> FinishedProcess {
+    std::fs::write(scenario.path("crontab.toml"), text).unwrap();
+    scenario.finish([&["cron", "check", "crontab.toml"], options].concat())
 }
 
 /// Checks a file that cannot be used, and returns what is told of it.
 fn refused(text: &str) -> String {
-    let site = site();
-    let finished = check(&site, text, &[]);
+    let scenario = scenario();
+    let finished = check(&scenario, text, &[]);
     assert_eq!((finished.code, finished.stdout.as_str()), (Some(2), ""), "{text}: {finished:?}");
-    let run = site.finish(["cron", "crontab.toml"]);
+    let run = scenario.finish(["cron", "crontab.toml"]);
     assert_eq!((run.code, &run.stderr), (Some(2), &finished.stderr), "whoever runs it is told the same");
     finished.stderr.strip_prefix("tenure: ").unwrap().to_owned()
 }
 
 #[test]
 fn the_example_can_be_used() {
-    let site = site();
+    let scenario = scenario();
     let example = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../docs/crontab.toml");
-    let finished = site.finish(["cron", "check", example.to_str().unwrap()]);
+    let finished = scenario.finish(["cron", "check", example.to_str().unwrap()]);
     assert_eq!(finished.code, Some(0), "{finished:?}");
     assert!(finished.stdout.contains("in the election housekeeping; nothing is wrong"), "{finished:?}");
 }
 
 #[test]
 fn the_next_five_ticks_are_shown_in_the_zone_of_the_job_and_in_utc() {
-    let site = site();
+    let scenario = scenario();
     let text = "time-zone = 'Europe/Berlin'\n\
                 [jobs.night]\nschedule = '30 2 * * *'\ncommand = 'true'\n\
                 [jobs.noon]\nschedule = '0 12 29 2 *'\ntime-zone = 'Asia/Tokyo'\ncommand = ['true']\njitter = '30s'\n\
                 [jobs.off]\nschedule = '@daily'\ncommand = ['true']\nenabled = false\n";
-    let finished = check(&site, text, &["--from", "2030-03-30T00:00:00Z", "--json"]);
+    let finished = check(&scenario, text, &["--from", "2030-03-30T00:00:00Z", "--json"]);
     assert_eq!(finished.code, Some(0), "{finished:?}");
     let checked: Value = serde_json::from_str(&finished.stdout).unwrap();
     assert_eq!(
@@ -60,7 +60,7 @@ fn the_next_five_ticks_are_shown_in_the_zone_of_the_job_and_in_utc() {
     let fires_at = noon["next"][0]["fires_at"].as_str().unwrap();
     assert!(("2032-02-29T03:00:00".."2032-02-29T03:00:31").contains(&fires_at), "{fires_at}");
     assert_eq!(off["enabled"], false);
-    let shown = check(&site, text, &["--from", "2030-03-30T00:00:00Z"]).stdout;
+    let shown = check(&scenario, text, &["--from", "2030-03-30T00:00:00Z"]).stdout;
     assert!(shown.contains("Sun 2030-03-31 03:00:00 +02:00  2030-03-31T01:00:00.000Z"), "{shown}");
     assert!(shown.contains("never: not enabled"), "{shown}");
     assert_eq!(shown.matches("\nnight ").count(), 5, "{shown}");
@@ -68,9 +68,9 @@ fn the_next_five_ticks_are_shown_in_the_zone_of_the_job_and_in_utc() {
 
 #[test]
 fn an_expression_can_be_checked_too() {
-    let site = site();
+    let scenario = scenario();
     let options = ["--tz", "Europe/Berlin", "--from", "2030-03-30T00:00:00Z"];
-    let finished = site.finish([&["cron", "check", "30 2 * * *"][..], &options].concat());
+    let finished = scenario.finish([&["cron", "check", "30 2 * * *"][..], &options].concat());
     assert_eq!(finished.code, Some(0), "{finished:?}");
     assert!(finished.stdout.contains("Sun 2030-03-31 03:00:00 +02:00  2030-03-31T01:00:00.000Z"), "{finished:?}");
     for (arguments, word) in [
@@ -82,7 +82,7 @@ fn an_expression_can_be_checked_too() {
         (&["no-such-file.toml"], "no-such-file.toml: cannot be read"),
         (&["no-such-file.toml", "--tz", "UTC"], "in a file, write `time-zone"),
     ] {
-        let finished = site.finish([&["cron", "check"], arguments].concat());
+        let finished = scenario.finish([&["cron", "check"], arguments].concat());
         assert_eq!(finished.code, Some(2), "{arguments:?}: {finished:?}");
         assert!(finished.stderr.contains(word), "{arguments:?}: {finished:?}");
     }
@@ -172,8 +172,8 @@ fn no_error_shows_a_command_or_a_variable() {
 
 #[test]
 fn what_cannot_be_meant_is_told() {
-    let site = site();
-    std::fs::write(site.path("crontab.toml"), "").unwrap();
+    let scenario = scenario();
+    std::fs::write(scenario.path("crontab.toml"), "").unwrap();
     for (arguments, word) in [
         (&["*/5 * * * *"][..], "say what to run: `tenure cron \"*/5 * * * *\" -- CMD`"),
         (&["crontab.toml", "--", "true"], "if you mean the file of this name, leave out `-- CMD`"),
@@ -187,7 +187,7 @@ fn what_cannot_be_meant_is_told() {
         (&["forget", "nightly", ""], "empty"),
         (&["status", ""], "empty"),
     ] {
-        let finished = site.finish([&["cron"], arguments].concat());
+        let finished = scenario.finish([&["cron"], arguments].concat());
         assert_eq!(finished.code, Some(2), "{arguments:?}: {finished:?}");
         assert!(finished.stderr.contains(word), "{arguments:?}: {finished:?}");
     }

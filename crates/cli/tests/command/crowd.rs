@@ -4,40 +4,40 @@ use std::time::Duration;
 
 use rustix::process::Signal;
 use tenure_testkit::bound::boot_ns;
-use tenure_testkit::candidate::Candidate;
-use tenure_testkit::pace::Pace;
-use tenure_testkit::process::Process;
-use tenure_testkit::site::Site;
-use tenure_testkit::worker::Start;
+use tenure_testkit::candidate::CandidateProcess;
+use tenure_testkit::pace::LeasePace;
+use tenure_testkit::process::ProcessHandle;
+use tenure_testkit::scenario::Scenario;
+use tenure_testkit::worker::WorkerStart;
 
-use crate::support::site;
+use crate::support::scenario;
 
 const CROWD: usize = 30;
 
 struct Crowd {
-    site: Site,
-    candidates: Vec<(String, Candidate)>,
+    scenario: Scenario,
+    candidates: Vec<(String, CandidateProcess)>,
 }
 
 impl Crowd {
-    fn of(count: usize, site: Site) -> Self {
+    fn of(count: usize, scenario: Scenario) -> Self {
         let candidate = |number| {
             let id = format!("c{number}");
-            let candidate = site.candidate(&id);
+            let candidate = scenario.candidate(&id);
             (id, candidate)
         };
         let candidates = (0..count).map(candidate).collect();
-        Self { site, candidates }
+        Self { scenario, candidates }
     }
 
     /// Takes the candidate of this worker out of the crowd.
-    fn take(&mut self, leader: &Start) -> Candidate {
+    fn take(&mut self, leader: &WorkerStart) -> CandidateProcess {
         let position = self.candidates.iter().position(|(id, _)| *id == leader.candidate).unwrap();
         self.candidates.swap_remove(position).1
     }
 
     fn add(&mut self, id: String) {
-        let candidate = self.site.candidate(&id);
+        let candidate = self.scenario.candidate(&id);
         candidate.stands_by();
         self.candidates.push((id, candidate));
     }
@@ -51,22 +51,22 @@ impl Crowd {
 
 #[test]
 fn of_thirty_started_at_once_one_leads_at_a_time_and_none_dies() {
-    let mut crowd = Crowd::of(CROWD, site());
-    let mut leader = crowd.site.next_start();
+    let mut crowd = Crowd::of(CROWD, scenario());
+    let mut leader = crowd.scenario.next_start();
     for (id, candidate) in &crowd.candidates {
         candidate.event(if *id == leader.candidate { "elected" } else { "observed" });
     }
     for signal in [Signal::TERM, Signal::KILL, Signal::TERM] {
         let mut old = crowd.take(&leader);
         old.signal(signal);
-        let next = crowd.site.next_start();
-        assert!(Process::open(leader.pid).is_dead());
+        let next = crowd.scenario.next_start();
+        assert!(ProcessHandle::open(leader.pid).is_dead());
         assert_eq!(old.running.exit().code(), (signal == Signal::TERM).then_some(143));
         leader = next;
     }
     crowd.assert_all_stand();
-    assert_eq!(crowd.site.journal().starts(), 4);
-    crowd.site.judge();
+    assert_eq!(crowd.scenario.journal().starts(), 4);
+    crowd.scenario.judge();
 }
 
 /// How many changes to go through: `TENURE_TEST_ROUNDS` for figures, a few to see that it works.
@@ -77,8 +77,8 @@ fn rounds() -> usize {
 /// Lets leaders end by this signal, one after the other, and prints how long the next worker took to start: in any case
 /// not as long as a lease, which nobody would wait for here.
 fn changes_after(signal: Signal, name: &str) {
-    let mut crowd = Crowd::of(3, site().paced(Pace::PATIENT));
-    let mut leader = crowd.site.next_start();
+    let mut crowd = Crowd::of(3, scenario().paced(LeasePace::PATIENT));
+    let mut leader = crowd.scenario.next_start();
     for (id, candidate) in &crowd.candidates {
         candidate.event(if *id == leader.candidate { "elected" } else { "observed" });
     }
@@ -87,13 +87,13 @@ fn changes_after(signal: Signal, name: &str) {
         let mut old = crowd.take(&leader);
         let asked_ns = boot_ns();
         old.signal(signal);
-        leader = crowd.site.next_start();
+        leader = crowd.scenario.next_start();
         took.push(Duration::from_nanos(leader.boot_ns - asked_ns));
         old.running.exit();
         crowd.add(format!("late{round}"));
     }
     took.sort();
-    let gap = crowd.site.judge();
+    let gap = crowd.scenario.judge();
     let (median, worst) = (took[took.len() / 2], took[took.len() - 1]);
     println!("{name}: {} rounds, median {median:.1?}, worst {worst:.1?}, smallest gap {gap:.1?}", took.len());
 }

@@ -5,15 +5,15 @@ use std::path::Path;
 use std::process::Command;
 
 use tenure_testkit::redis::RedisServer;
-use tenure_testkit::running::{Finished, Running};
-use tenure_testkit::site::{ELECTION, Site};
+use tenure_testkit::running::{FinishedProcess, RunningProcess};
+use tenure_testkit::scenario::{ELECTION, Scenario};
 
-use crate::support::site;
+use crate::support::scenario;
 
-fn run(site: &Site, set: impl FnOnce(&mut Command)) -> Finished {
-    let mut command = site.bare(["run", ELECTION, "--quiet", "--", "echo", "led"]);
+fn run(scenario: &Scenario, set: impl FnOnce(&mut Command)) -> FinishedProcess {
+    let mut command = scenario.bare(["run", ELECTION, "--quiet", "--", "echo", "led"]);
     set(&mut command);
-    Running::start(&mut command).finish()
+    RunningProcess::start(&mut command).finish()
 }
 
 fn assert_private(directory: &Path) {
@@ -24,41 +24,41 @@ fn assert_private(directory: &Path) {
 
 #[test]
 fn it_is_made_in_the_state_directory_and_is_private() {
-    let site = site();
-    std::fs::create_dir(site.path("home")).unwrap();
-    let finished = run(&site, |_| {});
+    let scenario = scenario();
+    std::fs::create_dir(scenario.path("home")).unwrap();
+    let finished = run(&scenario, |_| {});
     assert_eq!((finished.code, finished.stdout.as_str()), (Some(0), "led"), "{finished:?}");
-    assert_private(&site.path("home/.local/state/tenure"));
-    assert_eq!(run(&site, |_| {}).code, Some(0), "it is there already");
+    assert_private(&scenario.path("home/.local/state/tenure"));
+    assert_eq!(run(&scenario, |_| {}).code, Some(0), "it is there already");
 }
 
 #[test]
 fn xdg_state_home_is_honoured_if_it_is_absolute() {
-    let site = site();
-    std::fs::create_dir(site.path("home")).unwrap();
-    let state = site.path("state");
-    let finished = run(&site, |command| {
+    let scenario = scenario();
+    std::fs::create_dir(scenario.path("home")).unwrap();
+    let state = scenario.path("state");
+    let finished = run(&scenario, |command| {
         command.env("XDG_STATE_HOME", &state);
     });
     assert_eq!(finished.code, Some(0), "{finished:?}");
     assert_private(&state.join("tenure"));
-    assert!(!site.path("home/.local").exists());
-    let finished = run(&site, |command| {
+    assert!(!scenario.path("home/.local").exists());
+    let finished = run(&scenario, |command| {
         command.env("XDG_STATE_HOME", "relative");
     });
     assert_eq!(finished.code, Some(0), "{finished:?}");
-    assert!(!site.path("relative").exists());
-    assert_private(&site.path("home/.local/state/tenure"));
+    assert!(!scenario.path("relative").exists());
+    assert_private(&scenario.path("home/.local/state/tenure"));
 }
 
 #[test]
 fn a_home_with_a_strange_name_is_as_good_as_any() {
     use std::os::unix::ffi::OsStrExt;
     for name in [&b"what? 100%"[..], b"caf\xe9"] {
-        let site = site();
-        let home = site.path("").join(std::ffi::OsStr::from_bytes(name));
+        let scenario = scenario();
+        let home = scenario.path("").join(std::ffi::OsStr::from_bytes(name));
         std::fs::create_dir(&home).unwrap();
-        let finished = run(&site, |command| {
+        let finished = run(&scenario, |command| {
             command.env("HOME", &home);
         });
         assert_eq!(finished.code, Some(0), "{}: {finished:?}", home.display());
@@ -68,9 +68,9 @@ fn a_home_with_a_strange_name_is_as_good_as_any() {
 
 #[test]
 fn without_a_home_it_says_what_to_do() {
-    let site = site();
+    let scenario = scenario();
     for home in [None, Some(""), Some("relative")] {
-        let finished = run(&site, |command| {
+        let finished = run(&scenario, |command| {
             command.env_remove("HOME");
             if let Some(home) = home {
                 command.env("HOME", home);
@@ -79,7 +79,7 @@ fn without_a_home_it_says_what_to_do() {
         assert_eq!(finished.code, Some(69), "{home:?}: {finished:?}");
         assert!(finished.stderr.contains("--store") && !finished.stderr.contains("panicked"), "{finished:?}");
     }
-    let finished = run(&site, |command| {
+    let finished = run(&scenario, |command| {
         command.env("HOME", "/proc/nowhere");
     });
     assert_eq!(finished.code, Some(69), "{finished:?}");
@@ -88,23 +88,23 @@ fn without_a_home_it_says_what_to_do() {
 
 #[test]
 fn a_redis_in_the_environment_is_not_taken_unasked() {
-    let (site, server) = (site(), RedisServer::start());
-    std::fs::create_dir(site.path("home")).unwrap();
-    let finished = run(&site, |command| {
+    let (scenario, server) = (scenario(), RedisServer::start());
+    std::fs::create_dir(scenario.path("home")).unwrap();
+    let finished = run(&scenario, |command| {
         command.env("REDIS_HOST", "127.0.0.1").env("REDIS_PORT", server.port().to_string()).env("REDIS_PREFIX", "x");
     });
     assert_eq!((finished.code, finished.stdout.as_str()), (Some(0), "led"), "{finished:?}");
     assert_eq!(server.command(&["DBSIZE"]), redis::Value::Int(0));
-    assert_private(&site.path("home/.local/state/tenure"));
+    assert_private(&scenario.path("home/.local/state/tenure"));
 }
 
 #[test]
 fn the_redis_of_the_environment_is_used_when_it_is_asked_for() {
-    let (site, server) = (site(), RedisServer::start());
+    let (scenario, server) = (scenario(), RedisServer::start());
     for (host, port, prefix) in
         [("REDIS_HOST", "REDIS_PORT", "REDIS_PREFIX"), ("MUTEX_REDIS_HOST", "MUTEX_REDIS_PORT", "MUTEX_REDIS_PREFIX")]
     {
-        let finished = run(&site, |command| {
+        let finished = run(&scenario, |command| {
             command.env(host, "127.0.0.1").env(port, server.port().to_string()).env(prefix, prefix);
             command.env("TENURE_STORE", "env:");
         });
@@ -112,7 +112,7 @@ fn the_redis_of_the_environment_is_used_when_it_is_asked_for() {
         let history = format!("{{{prefix}:leader:{ELECTION}}}:history");
         assert_eq!(server.command(&["LLEN", &history]), redis::Value::Int(2), "elected and lost, in Redis");
     }
-    assert!(!site.path("home/.local").exists(), "and no file is made");
+    assert!(!scenario.path("home/.local").exists(), "and no file is made");
 }
 
 #[test]
@@ -123,7 +123,7 @@ fn variables_that_do_not_say_enough_are_refused() {
         ("REDIS_HOST", "REDIS_PREFIX"),
         ("REDIS_PREFIX", "MUTEX_REDIS_HOST"),
     ] {
-        let finished = run(&site(), |command| {
+        let finished = run(&scenario(), |command| {
             command.env(variable, "127.0.0.1").env("TENURE_STORE", "env:");
         });
         assert_eq!(finished.code, Some(2), "{finished:?}");

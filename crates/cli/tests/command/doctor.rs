@@ -5,17 +5,17 @@ use std::os::unix::process::CommandExt;
 use std::process::Command;
 
 use serde_json::Value;
-use tenure_testkit::running::{Finished, Running};
-use tenure_testkit::site::Site;
+use tenure_testkit::running::{FinishedProcess, RunningProcess};
+use tenure_testkit::scenario::Scenario;
 
-use crate::support::{site, tenure};
+use crate::support::{scenario, tenure};
 
-fn doctor(site: &Site, store: &str) -> Finished {
-    Running::start(&mut site.bare(["--store", store, "doctor"])).finish()
+fn doctor(scenario: &Scenario, store: &str) -> FinishedProcess {
+    RunningProcess::start(&mut scenario.bare(["--store", store, "doctor"])).finish()
 }
 
 /// Checks that it says what is wrong, in a line that begins with `bad`.
-fn assert_bad(finished: &Finished, word: &str) {
+fn assert_bad(finished: &FinishedProcess, word: &str) {
     assert_eq!(finished.code, Some(1), "{finished:?}");
     let complaint = finished.stdout.lines().find(|line| line.starts_with("bad")).unwrap_or_default();
     assert!(complaint.contains(word), "no {word:?} in {finished:?}");
@@ -25,11 +25,11 @@ fn assert_bad(finished: &Finished, word: &str) {
 
 #[test]
 fn a_good_store_is_well() {
-    let site = site();
-    let finished = site.finish(["doctor".to_owned()].into_iter().chain(site.pace().options()));
+    let scenario = scenario();
+    let finished = scenario.finish(["doctor".to_owned()].into_iter().chain(scenario.pace().options()));
     assert_eq!(finished.code, Some(0), "{finished:?}");
     assert!(finished.stdout.ends_with("all is well"), "{finished:?}");
-    let checks = site.json(&["doctor", "--json"]);
+    let checks = scenario.json(&["doctor", "--json"]);
     for check in checks.as_array().unwrap() {
         assert!(["check", "verdict", "detail"].iter().all(|field| check[*field].is_string()), "{check}");
         assert_ne!(check["verdict"], "bad", "{check}");
@@ -53,7 +53,7 @@ fn a_good_store_is_well() {
 
 #[test]
 fn a_store_that_sees_processes_die_promises_more() {
-    let checks = site().json(&["doctor", "--json"]);
+    let checks = scenario().json(&["doctor", "--json"]);
     let failover = checks.as_array().unwrap().iter().find(|check| check["check"] == "failover").unwrap();
     let detail = failover["detail"].as_str().unwrap();
     assert!(detail.starts_with("after a crash a new leader within milliseconds; within "), "{detail}");
@@ -61,68 +61,68 @@ fn a_store_that_sees_processes_die_promises_more() {
 
 #[test]
 fn a_directory_that_does_not_exist_is_named() {
-    let site = site();
-    assert_bad(&doctor(&site, &format!("sqlite:{}", site.path("missing/tenure.db").display())), "missing");
-    assert!(!site.path("missing").exists());
+    let scenario = scenario();
+    assert_bad(&doctor(&scenario, &format!("sqlite:{}", scenario.path("missing/tenure.db").display())), "missing");
+    assert!(!scenario.path("missing").exists());
 }
 
 #[test]
 fn a_file_that_is_no_store_is_left_alone() {
-    let site = site();
-    let foreign = site.path("foreign");
+    let scenario = scenario();
+    let foreign = scenario.path("foreign");
     let content = "this is somebody's letter, and no database at all\n".repeat(100);
     std::fs::write(&foreign, &content).unwrap();
-    assert_bad(&doctor(&site, &format!("sqlite:{}", foreign.display())), "foreign");
+    assert_bad(&doctor(&scenario, &format!("sqlite:{}", foreign.display())), "foreign");
     assert_eq!(std::fs::read_to_string(&foreign).unwrap(), content);
-    assert_bad(&doctor(&site, &format!("sqlite:{}", site.path("").display())), "");
+    assert_bad(&doctor(&scenario, &format!("sqlite:{}", scenario.path("").display())), "");
 }
 
 #[test]
 fn a_file_that_cannot_be_written_is_bad() {
-    let site = site();
-    assert_eq!(site.finish(["status"]).code, Some(0));
-    let file = site.path("tenure.db");
+    let scenario = scenario();
+    assert_eq!(scenario.finish(["status"]).code, Some(0));
+    let file = scenario.path("tenure.db");
     std::fs::set_permissions(&file, std::fs::Permissions::from_mode(0o444)).unwrap();
-    let mut command = site.tenure(["doctor"]);
+    let mut command = scenario.tenure(["doctor"]);
     if rustix::process::geteuid().is_root() {
         // Permissions do not bind root, so the command runs as nobody, who may not see where the program was built.
-        let program = site.path("program");
+        let program = scenario.path("program");
         // Copied by another process: one that this process forks meanwhile would hold the copy open for writing.
         let copied = Command::new("cp").args([tenure(), &program]).status().unwrap();
         assert!(copied.success());
-        std::fs::set_permissions(site.path(""), std::fs::Permissions::from_mode(0o755)).unwrap();
+        std::fs::set_permissions(scenario.path(""), std::fs::Permissions::from_mode(0o755)).unwrap();
         command = Command::new(program);
-        command.args(["--store", &site.store(), "doctor"]).uid(65534).gid(65534);
+        command.args(["--store", &scenario.store(), "doctor"]).uid(65534).gid(65534);
     }
-    let finished = Running::start(&mut command).finish();
+    let finished = RunningProcess::start(&mut command).finish();
     assert_bad(&finished, "tenure.db");
 }
 
 #[test]
 fn a_timing_that_cannot_work_is_bad() {
-    let site = site();
-    assert_bad(&site.finish(["doctor", "--ttl", "3s", "--renew", "2s"]), "timing");
+    let scenario = scenario();
+    assert_bad(&scenario.finish(["doctor", "--ttl", "3s", "--renew", "2s"]), "timing");
 }
 
 #[test]
 fn the_demo_uses_the_store_that_is_named() {
-    let site = site();
-    let finished = site.finish(["demo"]);
+    let scenario = scenario();
+    let finished = scenario.finish(["demo"]);
     assert_eq!(finished.code, Some(0), "{finished:?}");
-    assert!(finished.stdout.contains(&site.store()), "{finished:?}");
-    let elections = site.json(&["status", "--json"]);
+    assert!(finished.stdout.contains(&scenario.store()), "{finished:?}");
+    let elections = scenario.json(&["status", "--json"]);
     assert!(elections[0]["election"].as_str().unwrap().starts_with("demo-"), "{elections}");
-    let refused = Running::start(&mut site.bare(["--store", "memory:", "demo"])).finish();
+    let refused = RunningProcess::start(&mut scenario.bare(["--store", "memory:", "demo"])).finish();
     assert_eq!(refused.code, Some(2), "{refused:?}");
 }
 
 #[test]
 fn the_demo_shows_a_failover_and_a_hand_over() {
-    let site = site();
-    let finished = Running::start(&mut site.bare(["demo"])).finish();
+    let scenario = scenario();
+    let finished = RunningProcess::start(&mut scenario.bare(["demo"])).finish();
     assert_eq!(finished.code, Some(0), "{finished:?}");
     for sentence in ["Failover took ", "Hand-over took "] {
         assert!(finished.stdout.lines().any(|line| line.starts_with(sentence)), "{finished:?}");
     }
-    assert!(!site.path("home").exists(), "the demo has a store of its own");
+    assert!(!scenario.path("home").exists(), "the demo has a store of its own");
 }

@@ -2,16 +2,16 @@
 
 use rustix::process::Signal;
 use serde_json::Value;
-use tenure_testkit::site::ELECTION;
+use tenure_testkit::scenario::ELECTION;
 
-use crate::support::site;
+use crate::support::scenario;
 
 #[test]
 fn events_have_the_documented_fields_and_alternate() {
-    let site = site();
-    let mut candidate = site.elect("a");
+    let scenario = scenario();
+    let mut candidate = scenario.elect("a");
     let mut events = vec![candidate.event("elected")];
-    assert_eq!(site.finish(["resign", ELECTION]).code, Some(0));
+    assert_eq!(scenario.finish(["resign", ELECTION]).code, Some(0));
     // With nobody else there it leads again.
     events.extend([candidate.event("lost"), candidate.event("elected")]);
     candidate.signal(Signal::TERM);
@@ -37,10 +37,10 @@ fn events_have_the_documented_fields_and_alternate() {
 
 #[test]
 fn what_the_store_warns_of_is_logged_without_being_asked_for() {
-    let site = site();
-    let leader = site.elect("a");
+    let scenario = scenario();
+    let leader = scenario.elect("a");
     leader.event("elected");
-    std::fs::remove_file(site.path("tenure.db")).unwrap();
+    std::fs::remove_file(scenario.path("tenure.db")).unwrap();
     let warning = leader
         .running
         .stderr()
@@ -50,10 +50,10 @@ fn what_the_store_warns_of_is_logged_without_being_asked_for() {
 
 #[test]
 fn one_hands_over_to_the_other_and_both_say_so() {
-    let site = site();
-    let mut first = site.elect("a");
+    let scenario = scenario();
+    let mut first = scenario.elect("a");
     let elected = first.event("elected");
-    let second = site.elect("b");
+    let second = scenario.elect("b");
     let observed = second.event("observed");
     assert_eq!((&observed["leader"], &observed["term"]), (&Value::from("a"), &elected["term"]));
     first.signal(Signal::INT);
@@ -66,15 +66,15 @@ fn one_hands_over_to_the_other_and_both_say_so() {
 
 #[test]
 fn json_may_be_asked_for_as_everywhere_else() {
-    let site = site();
-    let candidate = site.elect_with("a", ELECTION, &["--json"]);
+    let scenario = scenario();
+    let candidate = scenario.elect_with("a", ELECTION, &["--json"]);
     assert_eq!(candidate.event("elected")["candidate"], "a");
 }
 
 #[test]
 fn renewals_are_printed_when_they_are_asked_for() {
-    let site = site();
-    let mut candidate = site.elect_with("a", ELECTION, &["--renewals"]);
+    let scenario = scenario();
+    let mut candidate = scenario.elect_with("a", ELECTION, &["--renewals"]);
     let elected = candidate.event("elected");
     let renewed = candidate.event("renewed");
     assert_eq!(renewed["term"], elected["term"]);
@@ -89,14 +89,14 @@ fn renewals_are_printed_when_they_are_asked_for() {
 
 #[test]
 fn it_ends_cleanly_when_nobody_reads_any_more() {
-    let site = site();
-    let mut unread = site.elect("a");
+    let scenario = scenario();
+    let mut unread = scenario.elect("a");
     unread.event("elected");
     unread.running.close_stdout();
     // Something to tell, so that it notices.
-    assert_eq!(site.finish(["resign", ELECTION, "--json"]).code, Some(0));
+    assert_eq!(scenario.finish(["resign", ELECTION, "--json"]).code, Some(0));
     assert_eq!(unread.code(), 0);
     assert_eq!(unread.running.stderr().rest("standard error"), Vec::<String>::new());
-    let next = site.elect("b");
+    let next = scenario.elect("b");
     next.event("elected");
 }

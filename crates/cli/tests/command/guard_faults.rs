@@ -1,15 +1,15 @@
 //! What befalls the guard, the process between `tenure` and its command.
 
 use rustix::process::Signal;
-use tenure_testkit::process::{Process, Victim};
+use tenure_testkit::process::{ProcessHandle, Victim};
 
-use crate::support::site;
+use crate::support::scenario;
 
 #[test]
 fn a_stopped_guard_does_not_save_the_command_from_sigterm() {
-    let site = site();
-    let mut leader = site.candidate("a");
-    let worker = Process::open(site.next_start().pid);
+    let scenario = scenario();
+    let mut leader = scenario.candidate("a");
+    let worker = ProcessHandle::open(scenario.next_start().pid);
     let guard = Victim(worker.parent());
     guard.0.signal(Signal::STOP);
     leader.signal(Signal::TERM);
@@ -19,29 +19,29 @@ fn a_stopped_guard_does_not_save_the_command_from_sigterm() {
 
 #[test]
 fn a_stopped_guard_does_not_save_the_command_when_leadership_is_handed_over() {
-    let site = site();
-    let _leader = site.candidate("a");
-    let worker = Process::open(site.next_start().pid);
+    let scenario = scenario();
+    let _leader = scenario.candidate("a");
+    let worker = ProcessHandle::open(scenario.next_start().pid);
     let guard = Victim(worker.parent());
-    let next = site.candidate("b");
+    let next = scenario.candidate("b");
     next.stands_by();
     guard.0.signal(Signal::STOP);
-    assert_eq!(site.finish(["resign", "nightly"]).code, Some(0));
-    assert_eq!(site.next_start().candidate, "b");
+    assert_eq!(scenario.finish(["resign", "nightly"]).code, Some(0));
+    assert_eq!(scenario.next_start().candidate, "b");
     assert!(worker.is_dead());
-    site.judge();
+    scenario.judge();
     // The old leader has a new guard, and can lead again.
     next.signal(Signal::TERM);
-    assert_eq!(site.next_start().candidate, "a");
-    site.judge();
+    assert_eq!(scenario.next_start().candidate, "a");
+    scenario.judge();
 }
 
 #[test]
 fn a_stopped_guard_does_not_keep_a_stand_by_from_ending() {
-    let site = site();
-    let _leader = site.candidate("a");
-    site.next_start();
-    let mut stand_by = site.candidate("b");
+    let scenario = scenario();
+    let _leader = scenario.candidate("a");
+    scenario.next_start();
+    let mut stand_by = scenario.candidate("b");
     stand_by.stands_by();
     let guard = Victim(stand_by.running.process.only_child());
     guard.0.signal(Signal::STOP);
@@ -52,28 +52,28 @@ fn a_stopped_guard_does_not_keep_a_stand_by_from_ending() {
 
 #[test]
 fn a_stand_by_whose_guard_was_killed_still_takes_over() {
-    let site = site();
-    let leader = site.candidate("a");
-    site.next_start();
-    let stand_by = site.candidate("b");
+    let scenario = scenario();
+    let leader = scenario.candidate("a");
+    scenario.next_start();
+    let stand_by = scenario.candidate("b");
     stand_by.stands_by();
     stand_by.running.process.only_child().signal(Signal::KILL);
     leader.signal(Signal::TERM);
-    assert_eq!(site.next_start().candidate, "b");
-    site.judge();
+    assert_eq!(scenario.next_start().candidate, "b");
+    scenario.judge();
 }
 
 #[test]
 fn a_stopped_guard_does_not_let_a_new_leader_lead_without_its_command() {
-    let site = site();
-    let leader = site.candidate("a");
-    site.next_start();
-    let stand_by = site.candidate("b");
+    let scenario = scenario();
+    let leader = scenario.candidate("a");
+    scenario.next_start();
+    let stand_by = scenario.candidate("b");
     stand_by.stands_by();
     let guard = Victim(stand_by.running.process.only_child());
     guard.0.signal(Signal::STOP);
     leader.signal(Signal::TERM);
-    assert_eq!(site.next_start().candidate, "b");
+    assert_eq!(scenario.next_start().candidate, "b");
     assert!(guard.0.is_dead());
-    site.judge();
+    scenario.judge();
 }

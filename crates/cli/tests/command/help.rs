@@ -1,12 +1,12 @@
 //! Help texts and completions.
 
-use tenure_testkit::running::Running;
+use tenure_testkit::running::RunningProcess;
 
-use crate::support::site;
+use crate::support::scenario;
 
 fn help(args: &[&str]) -> String {
-    let site = site();
-    let finished = Running::start(&mut site.bare(args)).finish();
+    let scenario = scenario();
+    let finished = RunningProcess::start(&mut scenario.bare(args)).finish();
     assert_eq!(finished.code, Some(0), "{args:?}: {finished:?}");
     assert_eq!(finished.stderr, "", "{args:?}");
     finished.stdout

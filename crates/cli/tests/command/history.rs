@@ -2,18 +2,18 @@
 
 use rustix::process::Signal;
 use serde_json::{Value, json};
-use tenure_history::{History, Limits, Verdict};
+use tenure_history::{History, HistoryVerdict, Limits};
 use tenure_testkit::bound::boot_ns;
-use tenure_testkit::candidate::Candidate;
+use tenure_testkit::candidate::CandidateProcess;
 
-use crate::support::site;
+use crate::support::scenario;
 
-fn judge(lines: &[Value]) -> Verdict {
+fn judge(lines: &[Value]) -> HistoryVerdict {
     History::parse(lines.iter().map(Value::to_string)).verdict(&Limits::default())
 }
 
 /// Ends it in order, and adds what it says on its way.
-fn stop(mut candidate: Candidate, lines: &mut Vec<Value>) {
+fn stop(mut candidate: CandidateProcess, lines: &mut Vec<Value>) {
     candidate.signal(Signal::TERM);
     assert_eq!(candidate.code(), 143);
     lines.extend(candidate.events_to_the_end());
@@ -21,10 +21,10 @@ fn stop(mut candidate: Candidate, lines: &mut Vec<Value>) {
 
 #[test]
 fn a_kill_is_a_takeover_if_somebody_tells_of_it() {
-    let site = site();
-    let mut first = site.elect("a");
+    let scenario = scenario();
+    let mut first = scenario.elect("a");
     let mut lines = vec![first.event("elected")];
-    let second = site.elect("b");
+    let second = scenario.elect("b");
     second.event("observed");
     let killed_ns = boot_ns();
     first.signal(Signal::KILL);
@@ -43,10 +43,10 @@ fn a_kill_is_a_takeover_if_somebody_tells_of_it() {
 
 #[test]
 fn a_leader_that_was_paused_led_no_longer_than_it_was_trusted() {
-    let site = site();
-    let first = site.elect("a");
+    let scenario = scenario();
+    let first = scenario.elect("a");
     let mut lines = vec![first.event("elected")];
-    let second = site.elect("b");
+    let second = scenario.elect("b");
     second.event("observed");
     first.signal(Signal::STOP);
     let next = second.event("elected");

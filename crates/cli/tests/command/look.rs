@@ -5,28 +5,28 @@ use std::time::{Duration, Instant};
 use rustix::process::Signal;
 use serde_json::{Value, json};
 use tenure_testkit::bound::within;
-use tenure_testkit::candidate::Candidate;
+use tenure_testkit::candidate::CandidateProcess;
 use tenure_testkit::redis::RedisServer;
-use tenure_testkit::running::Running;
-use tenure_testkit::site::{ELECTION, Site};
+use tenure_testkit::running::RunningProcess;
+use tenure_testkit::scenario::{ELECTION, Scenario};
 
-use crate::support::{empty_site, site};
+use crate::support::{empty_site, scenario};
 
-fn leader(site: &Site, election: &str, id: &str) -> Candidate {
-    let leader = site.elect_with(id, election, &["--metadata", "zone=eu-1"]);
+fn leader(scenario: &Scenario, election: &str, id: &str) -> CandidateProcess {
+    let leader = scenario.elect_with(id, election, &["--metadata", "zone=eu-1"]);
     leader.event("elected");
     leader
 }
 
-fn stand_by(site: &Site, election: &str, id: &str) -> Candidate {
-    let stand_by = site.elect_with(id, election, &[]);
+fn stand_by(scenario: &Scenario, election: &str, id: &str) -> CandidateProcess {
+    let stand_by = scenario.elect_with(id, election, &[]);
     stand_by.stands_by();
     stand_by
 }
 
 #[test]
 fn whoever_only_looks_makes_no_file_and_is_told_which_one_is_missing() {
-    let site = empty_site();
+    let scenario = empty_site();
     let looks: [&[&str]; 10] = [
         &["status"],
         &["status", ELECTION, "--json"],
@@ -40,41 +40,45 @@ fn whoever_only_looks_makes_no_file_and_is_told_which_one_is_missing() {
         &["cron", "forget", ELECTION, "job"],
     ];
     for look in looks {
-        let finished = site.finish(look);
+        let finished = scenario.finish(look);
         let is_doctor = look == ["doctor"];
         assert_eq!(finished.code, Some(if is_doctor { 1 } else { 69 }), "{look:?}: {finished:?}");
         let told = if is_doctor { &finished.stdout } else { &finished.stderr };
-        let file = site.path("tenure.db");
+        let file = scenario.path("tenure.db");
         assert!(told.contains(file.to_str().unwrap()) && told.contains("no such file"), "{look:?}: {finished:?}");
-        let default = Running::start(&mut site.bare(look)).finish();
+        let default = RunningProcess::start(&mut scenario.bare(look)).finish();
         assert_eq!(default.code, finished.code, "{look:?}: {default:?}");
         assert!((default.stderr + &default.stdout).contains("home/.local/state/tenure/tenure.db"), "{look:?}");
-        let left: Vec<_> = std::fs::read_dir(site.path("")).unwrap().map(|entry| entry.unwrap().file_name()).collect();
+        let left: Vec<_> =
+            std::fs::read_dir(scenario.path("")).unwrap().map(|entry| entry.unwrap().file_name()).collect();
         assert_eq!(left, Vec::<std::ffi::OsString>::new(), "{look:?}");
     }
 }
 
 #[test]
 fn status_tells_who_leads() {
-    let site = site();
-    assert_eq!(site.finish(["status"]).stdout, format!("no elections in namespace default of {}", site.store()));
-    assert_eq!(site.json(&["status", "--json"]), json!([]));
-    let never = site.json(&["status", "never", "--json"]);
+    let scenario = scenario();
+    assert_eq!(
+        scenario.finish(["status"]).stdout,
+        format!("no elections in namespace default of {}", scenario.store())
+    );
+    assert_eq!(scenario.json(&["status", "--json"]), json!([]));
+    let never = scenario.json(&["status", "never", "--json"]);
     assert_eq!((&never[0]["election"], &never[0]["leader"]), (&json!("never"), &Value::Null));
 
-    let first = leader(&site, "first", "a");
-    let _second = leader(&site, "second", "b");
-    let _next = stand_by(&site, "first", "c");
-    let all = site.json(&["status", "--json"]);
+    let first = leader(&scenario, "first", "a");
+    let _second = leader(&scenario, "second", "b");
+    let _next = stand_by(&scenario, "first", "c");
+    let all = scenario.json(&["status", "--json"]);
     assert_eq!(all.as_array().unwrap().len(), 2, "{all}");
     let one = &all[0];
     assert_eq!((&one["election"], &one["leader"]), (&json!("first"), &json!("a")));
     assert_eq!((&one["metadata"], &one["standing_by"]), (&json!({"zone": "eu-1"}), &json!(["c"])));
     assert!(one["term"].as_u64() > Some(0) && (1..=3000).contains(&one["remaining_ms"].as_u64().unwrap()), "{one}");
     assert!(one["since"].as_str().unwrap().ends_with('Z'));
-    assert_eq!(site.json(&["--namespace", "other", "status", "--json"]), json!([]));
+    assert_eq!(scenario.json(&["--namespace", "other", "status", "--json"]), json!([]));
 
-    let table = site.finish(["status"]).stdout;
+    let table = scenario.finish(["status"]).stdout;
     let lines: Vec<&str> = table.lines().collect();
     assert_eq!(lines.len(), 3, "{table}");
     assert!(lines[0].starts_with("ELECTION  LEADER"), "{table}");
@@ -85,10 +89,10 @@ fn status_tells_who_leads() {
 
 #[test]
 fn watch_shows_the_change_after_a_hand_over_until_it_is_interrupted() {
-    let site = site();
-    let first = leader(&site, ELECTION, "a");
-    let _second = stand_by(&site, ELECTION, "b");
-    let mut watch = Running::start(&mut site.tenure(["watch", "--json"]));
+    let scenario = scenario();
+    let first = leader(&scenario, ELECTION, "a");
+    let _second = stand_by(&scenario, ELECTION, "b");
+    let mut watch = RunningProcess::start(&mut scenario.tenure(["watch", "--json"]));
     let shown = |candidate: &str| {
         watch.stdout().find(&format!("{candidate} to be shown"), |line| {
             let change: Value = serde_json::from_str(line).unwrap();
@@ -111,20 +115,20 @@ fn watch_shows_the_change_after_a_hand_over_until_it_is_interrupted() {
 
 #[test]
 fn status_answers_by_its_exit_code_whether_a_candidate_leads() {
-    let site = site();
-    let _leader = leader(&site, ELECTION, "a");
-    assert_eq!(site.finish(["status", ELECTION, "--leads", "a"]).code, Some(0));
-    assert_eq!(site.finish(["status", ELECTION, "--leads", "b"]).code, Some(1));
-    assert_eq!(site.finish(["status", "never", "--leads", "a"]).code, Some(1));
-    assert_eq!(site.finish(["status", "--leads", "a"]).code, Some(2), "of which election?");
+    let scenario = scenario();
+    let _leader = leader(&scenario, ELECTION, "a");
+    assert_eq!(scenario.finish(["status", ELECTION, "--leads", "a"]).code, Some(0));
+    assert_eq!(scenario.finish(["status", ELECTION, "--leads", "b"]).code, Some(1));
+    assert_eq!(scenario.finish(["status", "never", "--leads", "a"]).code, Some(1));
+    assert_eq!(scenario.finish(["status", "--leads", "a"]).code, Some(2), "of which election?");
 }
 
 #[test]
 fn a_table_that_is_watched_shows_changes_and_their_reasons() {
-    let site = site();
-    let first = leader(&site, ELECTION, "a");
-    let _second = stand_by(&site, ELECTION, "b");
-    let mut watch = Running::start(&mut site.tenure(["status", "--watch"]));
+    let scenario = scenario();
+    let first = leader(&scenario, ELECTION, "a");
+    let _second = stand_by(&scenario, ELECTION, "b");
+    let mut watch = RunningProcess::start(&mut scenario.tenure(["status", "--watch"]));
     watch
         .stdout()
         .find("the stand-by", |line| (line.starts_with("nightly   a ") && line.contains(" b ")).then_some(()));
@@ -137,9 +141,9 @@ fn a_table_that_is_watched_shows_changes_and_their_reasons() {
 
 #[test]
 fn watch_tells_in_words_why_a_leader_lost() {
-    let site = site();
-    let first = leader(&site, ELECTION, "a");
-    let watch = Running::start(&mut site.tenure(["watch", ELECTION]));
+    let scenario = scenario();
+    let first = leader(&scenario, ELECTION, "a");
+    let watch = RunningProcess::start(&mut scenario.tenure(["watch", ELECTION]));
     watch.stdout().find("the leader", |line| line.contains("nightly: a leads, term ").then_some(()));
     first.signal(Signal::TERM);
     let told = watch.stdout().find("the loss", |line| line.contains("a lost term").then(|| line.to_owned()));
@@ -148,9 +152,9 @@ fn watch_tells_in_words_why_a_leader_lost() {
 
 #[test]
 fn watch_shows_soon_what_participants_of_another_make_do() {
-    let (site, server) = (site(), RedisServer::start());
+    let (scenario, server) = (scenario(), RedisServer::start());
     let store = format!("{}?key_pattern=%7Bname%7D", server.url());
-    let watch = Running::start(&mut site.bare(["--store", &store, "watch", "cron-leader", "--json"]));
+    let watch = RunningProcess::start(&mut scenario.bare(["--store", &store, "watch", "cron-leader", "--json"]));
     let shown = |candidate: Option<&str>| {
         let begun = Instant::now();
         watch.stdout().find("a change", |line| {
@@ -168,29 +172,29 @@ fn watch_shows_soon_what_participants_of_another_make_do() {
 
 #[test]
 fn watch_is_told_of_an_election_that_begins_later_in_words() {
-    let site = site();
-    let watch = Running::start(&mut site.tenure(["watch", ELECTION]));
+    let scenario = scenario();
+    let watch = RunningProcess::start(&mut scenario.tenure(["watch", ELECTION]));
     let first = watch.stdout().next("the first look");
     assert!(first.ends_with("nightly: nobody leads"), "{first}");
-    let _leader = leader(&site, ELECTION, "a");
+    let _leader = leader(&scenario, ELECTION, "a");
     watch.stdout().find("the leader", |line| line.contains("nightly: a leads, term ").then_some(()));
 }
 
 #[test]
 fn history_gives_the_reasons() {
-    let site = site();
-    assert!(site.finish(["history", ELECTION]).stdout.starts_with("nobody has ever led nightly"));
-    let killed = leader(&site, ELECTION, "a");
-    let asked = stand_by(&site, ELECTION, "b");
+    let scenario = scenario();
+    assert!(scenario.finish(["history", ELECTION]).stdout.starts_with("nobody has ever led nightly"));
+    let killed = leader(&scenario, ELECTION, "a");
+    let asked = stand_by(&scenario, ELECTION, "b");
     killed.signal(Signal::KILL);
     asked.event("elected");
-    let ended = stand_by(&site, ELECTION, "c");
-    assert_eq!(site.finish(["resign", ELECTION]).code, Some(0));
+    let ended = stand_by(&scenario, ELECTION, "c");
+    assert_eq!(scenario.finish(["resign", ELECTION]).code, Some(0));
     ended.event("elected");
     ended.signal(Signal::TERM);
     asked.event("elected");
 
-    let history = site.json(&["history", ELECTION, "--json"]);
+    let history = scenario.json(&["history", ELECTION, "--json"]);
     let lines: Vec<_> = history.as_array().unwrap().iter().rev().collect();
     let lost = |line: &&&Value| line["event"] == "lost";
     let reasons: Vec<(&Value, &Value)> =
@@ -201,7 +205,7 @@ fn history_gives_the_reasons() {
         lines.iter().filter(|l| l["event"] == "elected").map(|l| l["term"].as_u64().unwrap()).collect();
     assert!(terms.len() == 4 && terms.is_sorted_by(|a, b| a < b), "{history}");
 
-    let table = site.finish(["history", ELECTION, "-n", "2"]).stdout;
+    let table = scenario.finish(["history", ELECTION, "-n", "2"]).stdout;
     assert_eq!(table.lines().count(), 3, "{table}");
     assert!(table.starts_with("AT"), "{table}");
 }

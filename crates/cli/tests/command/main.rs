@@ -16,6 +16,7 @@ mod default_store;
 mod doctor;
 mod elect;
 mod forget;
+mod gaps;
 mod gone_reader;
 mod guard_faults;
 mod help;
@@ -25,6 +26,7 @@ mod look;
 mod messages;
 mod metrics;
 mod migrate;
+mod mistyped;
 mod reference;
 mod resign;
 mod run;
@@ -32,5 +34,6 @@ mod secrets;
 mod signals;
 mod support;
 mod tracers;
+mod unusable_stores;
 
 tenure_testkit::roles! { "worker" => tenure_testkit::worker::work }

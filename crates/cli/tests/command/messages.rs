@@ -5,45 +5,45 @@ use std::process::Stdio;
 
 use rustix::process::Signal;
 use serde_json::{Value, json};
-use tenure::{ChannelName, Shelf, Tenure};
+use tenure::{ChannelName, Client, MessageState};
 use tenure_testkit::eventually;
-use tenure_testkit::running::{Finished, Running};
-use tenure_testkit::site::{ELECTION, Site};
+use tenure_testkit::running::{FinishedProcess, RunningProcess};
+use tenure_testkit::scenario::{ELECTION, Scenario};
 
-use crate::support::site;
+use crate::support::scenario;
 
-fn send(site: &Site, channel: &str, payload: &str) -> String {
-    let sent = site.json(&["send", ELECTION, channel, payload, "--json"]);
+fn send(scenario: &Scenario, channel: &str, payload: &str) -> String {
+    let sent = scenario.json(&["send", ELECTION, channel, payload, "--json"]);
     assert_eq!((&sent["election"], &sent["channel"]), (&json!(ELECTION), &json!(channel)));
     sent["id"].as_str().unwrap().to_owned()
 }
 
-fn waiting(site: &Site) -> Value {
-    site.json(&["messages", ELECTION, "--json"])
+fn waiting(scenario: &Scenario) -> Value {
+    scenario.json(&["messages", ELECTION, "--json"])
 }
 
 /// Sends what stands on standard input.
-fn send_from_stdin(site: &Site, text: &[u8]) -> Finished {
-    let mut child = site.tenure(["send", ELECTION, "refresh", "-"]);
+fn send_from_stdin(scenario: &Scenario, text: &[u8]) -> FinishedProcess {
+    let mut child = scenario.tenure(["send", ELECTION, "refresh", "-"]);
     let mut child = child.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap();
     let mut stdin = child.stdin.take().unwrap();
     // It need not read more than may be sent.
     let _ = stdin.write_all(text);
     drop(stdin);
-    Running::of(child).finish()
+    RunningProcess::of(child).finish()
 }
 
 #[test]
 fn a_message_waits_is_printed_by_the_leader_and_is_gone() {
-    let site = site();
-    let id = send(&site, "refresh", r#"{ "day" : "monday", "number" : 12345678901234567890123 }"#);
-    let listed = waiting(&site);
+    let scenario = scenario();
+    let id = send(&scenario, "refresh", r#"{ "day" : "monday", "number" : 12345678901234567890123 }"#);
+    let listed = waiting(&scenario);
     assert_eq!(listed.as_array().unwrap().len(), 1, "{listed}");
     assert_eq!((&listed[0]["id"], &listed[0]["attempts"]), (&json!(id), &json!(0)));
-    let table = site.finish(["messages", ELECTION]).stdout;
+    let table = scenario.finish(["messages", ELECTION]).stdout;
     assert!(table.starts_with("ID ") && table.contains(&id) && table.contains(r#"{"day":"monday""#), "{table}");
 
-    let leader = site.elect_with("a", ELECTION, &["--channel", "refresh", "--channel", "other"]);
+    let leader = scenario.elect_with("a", ELECTION, &["--channel", "refresh", "--channel", "other"]);
     let elected = leader.event("elected");
     let message = leader.event("message");
     for field in ["event", "election", "candidate", "pid", "at", "boot_ns", "sender", "sent_at"] {
@@ -52,29 +52,29 @@ fn a_message_waits_is_printed_by_the_leader_and_is_gone() {
     assert_eq!((&message["id"], &message["channel"]), (&json!(id), &json!("refresh")));
     assert_eq!((&message["term"], &message["attempts"]), (&elected["term"], &json!(0)));
     assert_eq!(message["payload"]["day"], "monday");
-    eventually("the message to be settled", || waiting(&site) == json!([]));
+    eventually("the message to be settled", || waiting(&scenario) == json!([]));
 
-    send(&site, "unheard", "1");
-    send(&site, "other", "-7");
+    send(&scenario, "unheard", "1");
+    send(&scenario, "other", "-7");
     assert_eq!(leader.event("message")["payload"], -7);
-    eventually("only the other channel's to be left", || waiting(&site).as_array().unwrap().len() == 1);
-    assert_eq!(waiting(&site)[0]["channel"], "unheard");
+    eventually("only the other channel's to be left", || waiting(&scenario).as_array().unwrap().len() == 1);
+    assert_eq!(waiting(&scenario)[0]["channel"], "unheard");
 }
 
 #[test]
 fn every_message_is_printed_in_order_even_if_leaders_change() {
-    let site = site();
+    let scenario = scenario();
     let mut ids = Vec::new();
     for number in 0..5 {
-        let sent = site.json(&["send", ELECTION, "refresh", &number.to_string(), "--sender", "office", "--json"]);
+        let sent = scenario.json(&["send", ELECTION, "refresh", &number.to_string(), "--sender", "office", "--json"]);
         ids.push(sent["id"].clone());
     }
-    let mut first = site.elect_with("a", ELECTION, &["--channel", "refresh"]);
+    let mut first = scenario.elect_with("a", ELECTION, &["--channel", "refresh"]);
     let mut printed: Vec<Value> = (0..3).map(|_| first.event("message")["id"].clone()).collect();
     first.signal(Signal::KILL);
     first.running.exit();
     printed.extend(first.events_to_the_end().iter().filter(|e| e["event"] == "message").map(|e| e["id"].clone()));
-    let second = site.elect_with("b", ELECTION, &["--channel", "refresh"]);
+    let second = scenario.elect_with("b", ELECTION, &["--channel", "refresh"]);
     while printed.last() != ids.last() {
         printed.push(second.event("message")["id"].clone());
     }
@@ -82,66 +82,66 @@ fn every_message_is_printed_in_order_even_if_leaders_change() {
     once.sort_by_key(|id| ids.iter().position(|known| known == id));
     once.dedup();
     assert_eq!(once, ids, "each at least once: {printed:?}");
-    eventually("all to be settled", || waiting(&site) == json!([]));
+    eventually("all to be settled", || waiting(&scenario) == json!([]));
 }
 
 #[test]
 fn a_leader_that_is_asked_to_end_settles_what_it_printed() {
-    let site = site();
-    let mut leader = site.elect_with("a", ELECTION, &["--channel", "refresh"]);
+    let scenario = scenario();
+    let mut leader = scenario.elect_with("a", ELECTION, &["--channel", "refresh"]);
     leader.event("elected");
-    send(&site, "refresh", "1");
+    send(&scenario, "refresh", "1");
     leader.event("message");
     leader.signal(Signal::TERM);
     assert_eq!(leader.code(), 143);
-    assert_eq!(waiting(&site), json!([]));
+    assert_eq!(waiting(&scenario), json!([]));
 }
 
 #[test]
 fn a_message_may_come_from_standard_input() {
-    let site = site();
-    let sent = send_from_stdin(&site, b"[1,\n 2]\n");
+    let scenario = scenario();
+    let sent = send_from_stdin(&scenario, b"[1,\n 2]\n");
     assert_eq!(sent.code, Some(0), "{sent:?}");
     assert!(sent.stdout.starts_with("sent "), "{sent:?}");
-    assert_eq!(waiting(&site)[0]["payload"], json!([1, 2]));
-    let garbage = send_from_stdin(&site, &[0xff, 0xfe]);
+    assert_eq!(waiting(&scenario)[0]["payload"], json!([1, 2]));
+    let garbage = send_from_stdin(&scenario, &[0xff, 0xfe]);
     assert_eq!(garbage.code, Some(2), "{garbage:?}");
     assert!(garbage.stderr.contains("UTF-8"), "{garbage:?}");
-    let endless = send_from_stdin(&site, format!("\"{}\"", "é".repeat(100_000)).as_bytes());
+    let endless = send_from_stdin(&scenario, format!("\"{}\"", "é".repeat(100_000)).as_bytes());
     assert!(endless.stderr.contains("longer than 65536 bytes"), "{endless:?}");
     assert_eq!(endless.code, Some(2), "{endless:?}");
 }
 
 #[test]
 fn what_was_set_aside_is_shown_and_put_back() {
-    let site = site();
-    let id = send(&site, "refresh", r#""cannot be handled""#);
-    let tenure = Tenure::open(&site.store()).unwrap();
+    let scenario = scenario();
+    let id = send(&scenario, "refresh", r#""cannot be handled""#);
+    let tenure = Client::open(&scenario.store()).unwrap();
     let refuse = |_| Err("no such\ntable");
-    let builder = tenure.election(ELECTION).unwrap().attempts_max(1);
+    let builder = tenure.election(ELECTION).unwrap().max_attempts(1);
     let election = builder.on_message(ChannelName::new("refresh").unwrap(), refuse).start().unwrap();
-    let aside = || site.json(&["messages", ELECTION, "--aside", "--json"]);
+    let aside = || scenario.json(&["messages", ELECTION, "--aside", "--json"]);
     eventually("it to be set aside", || aside() != json!([]));
     election.stop_blocking();
     assert_eq!((&aside()[0]["id"], &aside()[0]["attempts"]), (&json!(id), &json!(1)));
     assert_eq!(aside()[0]["last_error"], "failed: no such\ntable");
-    assert!(site.finish(["messages", ELECTION, "--aside"]).stdout.contains(r"no such\ntable"));
+    assert!(scenario.finish(["messages", ELECTION, "--aside"]).stdout.contains(r"no such\ntable"));
     assert_eq!(
-        site.finish(["messages", ELECTION]).stdout,
-        format!("no message is waiting in {ELECTION} in namespace default of {}", site.store())
+        scenario.finish(["messages", ELECTION]).stdout,
+        format!("no message is waiting in {ELECTION} in namespace default of {}", scenario.store())
     );
 
-    assert_eq!(site.json(&["messages", ELECTION, "--requeue", &id, "--json"])["requeued"], 1);
-    assert_eq!((aside(), waiting(&site)[0]["attempts"].clone()), (json!([]), json!(0)));
-    let again = site.finish(["messages", ELECTION, "--requeue", &id]);
+    assert_eq!(scenario.json(&["messages", ELECTION, "--requeue", &id, "--json"])["requeued"], 1);
+    assert_eq!((aside(), waiting(&scenario)[0]["attempts"].clone()), (json!([]), json!(0)));
+    let again = scenario.finish(["messages", ELECTION, "--requeue", &id]);
     assert_eq!(again.code, Some(1), "{again:?}");
     assert!(again.stderr.contains("--aside"), "it says where to look: {again:?}");
-    assert_eq!(site.finish(["messages", ELECTION, "--requeue-all"]).stdout, "0 message(s) put back in line");
+    assert_eq!(scenario.finish(["messages", ELECTION, "--requeue-all"]).stdout, "0 message(s) put back in line");
 }
 
 #[test]
 fn what_cannot_be_sent_is_refused_with_a_word() {
-    let site = site();
+    let scenario = scenario();
     let large = format!("\"{}\"", "x".repeat(64 * 1024));
     let cases: [(&[&str], &str); 7] = [
         (&["send", ELECTION, "refresh", "{\"a\":"], "not JSON"),
@@ -153,20 +153,23 @@ fn what_cannot_be_sent_is_refused_with_a_word() {
         (&["messages", ELECTION, "--requeue", "7"], "32 hexadecimal digits"),
     ];
     for (args, word) in cases {
-        let refused = site.finish(args);
+        let refused = scenario.finish(args);
         assert_eq!(refused.code, Some(2), "{word}: {refused:?}");
         assert!(refused.stderr.contains(word), "no {word} in {refused:?}");
     }
-    assert_eq!(waiting(&site), json!([]));
+    assert_eq!(waiting(&scenario), json!([]));
 }
 
 #[test]
 fn messages_make_no_election_and_keep_to_their_namespace() {
-    let site = site();
-    send(&site, "refresh", "1");
-    assert_eq!(site.json(&["status", "--json"]), json!([]));
-    assert_eq!(site.json(&["--namespace", "other", "messages", ELECTION, "--json"]), json!([]));
-    let tenure = Tenure::open(&site.store()).unwrap();
+    let scenario = scenario();
+    send(&scenario, "refresh", "1");
+    let [status, elsewhere] =
+        ["default", "other"].map(|space| scenario.json(&["--namespace", space, "status", "--json"]));
+    assert_eq!((&status[0]["term"], &status[0]["messages_waiting"]), (&Value::Null, &json!(1)), "{status}");
+    assert_eq!(elsewhere, json!([]));
+    assert_eq!(scenario.json(&["--namespace", "other", "messages", ELECTION, "--json"]), json!([]));
+    let tenure = Client::open(&scenario.store()).unwrap();
     let runtime = tokio::runtime::Builder::new_current_thread().build().unwrap();
-    assert_eq!(runtime.block_on(tenure.messages(ELECTION, Shelf::Waiting, 10)).unwrap().len(), 1);
+    assert_eq!(runtime.block_on(tenure.messages(ELECTION, MessageState::Pending, 10)).unwrap().len(), 1);
 }

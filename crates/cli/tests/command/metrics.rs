@@ -6,16 +6,16 @@ use std::time::{Duration, Instant};
 
 use rustix::process::Signal;
 use tenure::metrics::ALL;
-use tenure_testkit::candidate::Candidate;
+use tenure_testkit::candidate::CandidateProcess;
 use tenure_testkit::promtool::promtool;
-use tenure_testkit::running::Running;
-use tenure_testkit::site::{ELECTION, sh};
+use tenure_testkit::running::RunningProcess;
+use tenure_testkit::scenario::{ELECTION, sh};
 use tenure_testkit::{PATIENCE, eventually};
 
-use crate::support::site;
+use crate::support::scenario;
 
 /// Where a command says that it serves metrics.
-fn address(running: &Running) -> String {
+fn address(running: &RunningProcess) -> String {
     let of = |line: &str| Some(line.split_once("http://")?.1.strip_suffix("/metrics")?.to_owned());
     running.stderr().find("the address of metrics", of)
 }
@@ -49,15 +49,15 @@ fn value(page: &str, metric: &str) -> Option<f64> {
     page.lines().find_map(|line| line.strip_prefix(&start)?.parse().ok())
 }
 
-fn is_leader(candidate: &Candidate, address: &str) {
+fn is_leader(candidate: &CandidateProcess, address: &str) {
     drop(candidate.event("elected"));
     eventually("the page to say so", || value(&page(address), "tenure_is_leader") == Some(1.0));
 }
 
 #[test]
 fn prometheus_reads_what_a_command_serves() {
-    let site = site();
-    let mut candidate = site.candidate_running("a", &["--metrics", "127.0.0.1:0"], &sh("sleep 1000"));
+    let scenario = scenario();
+    let mut candidate = scenario.candidate_running("a", &["--metrics", "127.0.0.1:0"], &sh("sleep 1000"));
     let address = address(&candidate.running);
     assert!(address.starts_with("127.0.0.1:") && !address.ends_with(":0"), "{address}");
     is_leader(&candidate, &address);
@@ -81,8 +81,8 @@ fn prometheus_reads_what_a_command_serves() {
 
 #[test]
 fn other_places_have_nothing() {
-    let site = site();
-    let candidate = site.elect_with("a", ELECTION, &["--metrics", ":0"]);
+    let scenario = scenario();
+    let candidate = scenario.elect_with("a", ELECTION, &["--metrics", ":0"]);
     let address = address(&candidate.running);
     assert!(address.starts_with("127.0.0.1:"), "{address}: a port alone is for this machine only");
     for request in ["GET /other", "GET /metrics/x", "POST /metrics", "DELETE /", "GET /../metrics"] {
@@ -95,7 +95,7 @@ fn other_places_have_nothing() {
 
 #[test]
 fn addresses_that_cannot_be_used_are_refused_at_the_start() {
-    let site = site();
+    let scenario = scenario();
     let taken = TcpListener::bind("127.0.0.1:0").unwrap();
     let taken = taken.local_addr().unwrap().to_string();
     for (address, advice) in [
@@ -107,7 +107,7 @@ fn addresses_that_cannot_be_used_are_refused_at_the_start() {
         for command in
             [&["elect", ELECTION, "--metrics", address][..], &["run", ELECTION, "--metrics", address, "--", "true"]]
         {
-            let finished = site.finish(command);
+            let finished = scenario.finish(command);
             assert_eq!(finished.code, Some(2), "{finished:?}");
             assert!(finished.stderr.contains(advice) && finished.stdout.is_empty(), "{finished:?}");
         }
@@ -116,11 +116,11 @@ fn addresses_that_cannot_be_used_are_refused_at_the_start() {
 
 #[test]
 fn a_page_read_right_after_a_pause_shows_no_leader() {
-    let site = site();
-    let paused = site.elect_with("a", ELECTION, &["--metrics", "127.0.0.1:0"]);
+    let scenario = scenario();
+    let paused = scenario.elect_with("a", ELECTION, &["--metrics", "127.0.0.1:0"]);
     let address = address(&paused.running);
     is_leader(&paused, &address);
-    let successor = site.elect("b");
+    let successor = scenario.elect("b");
     successor.stands_by();
     paused.signal(Signal::STOP);
     drop(successor.event("elected"));
@@ -134,8 +134,8 @@ fn a_page_read_right_after_a_pause_shows_no_leader() {
 
 #[test]
 fn clients_that_never_finish_hold_nothing_up() {
-    let site = site();
-    let mut candidate = site.elect_with("a", ELECTION, &["--renewals", "--metrics", "127.0.0.1:0"]);
+    let scenario = scenario();
+    let mut candidate = scenario.elect_with("a", ELECTION, &["--renewals", "--metrics", "127.0.0.1:0"]);
     let address = address(&candidate.running);
     is_leader(&candidate, &address);
     let stuck: Vec<TcpStream> = (0..60)
@@ -160,8 +160,8 @@ fn clients_that_never_finish_hold_nothing_up() {
 
 #[test]
 fn idle_connections_do_not_keep_prometheus_out() {
-    let site = site();
-    let candidate = site.candidate_running("a", &["--metrics", "127.0.0.1:0"], &sh("sleep 1000"));
+    let scenario = scenario();
+    let candidate = scenario.candidate_running("a", &["--metrics", "127.0.0.1:0"], &sh("sleep 1000"));
     let address = address(&candidate.running);
     is_leader(&candidate, &address);
     let idle: Vec<TcpStream> = (0..40).map(|_| TcpStream::connect(&address).unwrap()).collect();
@@ -176,10 +176,10 @@ fn idle_connections_do_not_keep_prometheus_out() {
 
 #[test]
 fn a_password_is_no_label() {
-    let site = site();
+    let scenario = scenario();
     let store = "redis://someone:canary-7f3a@127.0.0.1:1/";
-    let mut command = site.bare(["--store", store, "elect", "tenant:canary-4711", "--metrics", "127.0.0.1:0"]);
-    let running = Running::start(&mut command);
+    let mut command = scenario.bare(["--store", store, "elect", "tenant:canary-4711", "--metrics", "127.0.0.1:0"]);
+    let running = RunningProcess::start(&mut command);
     let address = address(&running);
     let failures = "tenure_campaign_failures_total{key_class=\"tenant\",key_kind=\"election\"} ";
     let counts = |line: &str| line.strip_prefix(failures).is_some_and(|count| count != "0");

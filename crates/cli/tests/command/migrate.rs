@@ -2,10 +2,10 @@
 
 use std::sync::LazyLock;
 
-use tenure_testkit::postgres::{Database, PostgresOptions, PostgresServer, Session};
-use tenure_testkit::running::{Finished, Running};
+use tenure_testkit::postgres::{PostgresDatabase, PostgresOptions, PostgresServer, SqlSession};
+use tenure_testkit::running::{FinishedProcess, RunningProcess};
 
-use crate::support::site;
+use crate::support::scenario;
 
 pub(crate) static POSTGRES: LazyLock<PostgresServer> =
     LazyLock::new(|| PostgresServer::start_with(PostgresOptions::default().role(APP, PASSWORD)));
@@ -14,20 +14,20 @@ pub(crate) static POSTGRES: LazyLock<PostgresServer> =
 pub(crate) const APP: &str = "app";
 pub(crate) const PASSWORD: &str = "app-password";
 
-fn tenure(store: &str, args: &[&str]) -> Finished {
-    let finished = Running::start(&mut site().bare([&["--store", store], args].concat())).finish();
+fn tenure(store: &str, args: &[&str]) -> FinishedProcess {
+    let finished = RunningProcess::start(&mut scenario().bare([&["--store", store], args].concat())).finish();
     let said = format!("{}{}", finished.stdout, finished.stderr);
     assert!(!said.contains(PASSWORD) && !said.contains("tenure-password") && !said.contains("panicked"), "{said}");
     finished
 }
 
 #[track_caller]
-fn assert_done(finished: &Finished, words: &str) {
+fn assert_done(finished: &FinishedProcess, words: &str) {
     assert_eq!(finished.code, Some(0), "{finished:?}");
     assert!(finished.stdout.contains(words), "{finished:?}");
 }
 
-fn app(database: &Database<'_>) -> String {
+fn app(database: &PostgresDatabase<'_>) -> String {
     database.url_as(APP, PASSWORD)
 }
 
@@ -54,7 +54,7 @@ fn what_it_prints_can_be_run_by_hand() {
     let printed = tenure(&url, &["migrate", "--print", "--role", APP]);
     assert_done(&printed, "CREATE SCHEMA \"by hand\"");
     assert_eq!(database.sql("SELECT to_regnamespace('\"by hand\"')"), [[None]], "printing changes nothing");
-    Session::open(&database.url()).unwrap().run(&printed.stdout).unwrap();
+    SqlSession::open(&database.url()).unwrap().run(&printed.stdout).unwrap();
     let led = tenure(&format!("{}?schema=by%20hand", app(&database)), &["run", "e", "--quiet", "--", "echo", "led"]);
     assert_eq!((led.code, led.stdout.as_str()), (Some(0), "led"), "{led:?}");
 }
@@ -64,7 +64,7 @@ fn clients_of_the_recipe_are_shown_like_others() {
     let database = POSTGRES.new_database();
     database.sql("GRANT CREATE ON SCHEMA public TO tenure");
     assert_done(&tenure(&database.url(), &["migrate", "--compat", "--role", APP]), "is up to date");
-    let mut foreigner = Session::open(&app(&database)).unwrap();
+    let mut foreigner = SqlSession::open(&app(&database)).unwrap();
     let answer = foreigner.run("SELECT try_become_leader('shared', 'worker-7', 600)").unwrap();
     assert_eq!(answer, [[Some("t".to_owned())]]);
 
@@ -92,10 +92,10 @@ fn who_may_not_is_told_who_may() {
 
 #[test]
 fn other_stores_need_none() {
-    let site = site();
-    let finished = Running::start(&mut site.bare(["migrate"])).finish();
+    let scenario = scenario();
+    let finished = RunningProcess::start(&mut scenario.bare(["migrate"])).finish();
     assert_done(&finished, "the default store needs no migration");
-    let sqlite = format!("sqlite:{}", site.path("x.db").display());
+    let sqlite = format!("sqlite:{}", scenario.path("x.db").display());
     for (store, name) in [(sqlite.as_str(), "sqlite"), ("memory:", "memory"), ("redis://127.0.0.1:1/", "redis")] {
         for options in [&["migrate"][..], &["migrate", "--print"]] {
             assert_done(&tenure(store, options), &format!("{name} needs no migration"));
@@ -109,7 +109,7 @@ fn other_stores_need_none() {
 fn what_is_not_known_of_an_advisory_lock_is_not_made_up() {
     let database = POSTGRES.new_database();
     let store = app(&database).replacen("postgres://", "postgres+advisory://", 1);
-    let mut foreigner = Session::open(&app(&database)).unwrap();
+    let mut foreigner = SqlSession::open(&app(&database)).unwrap();
     foreigner.run("SELECT pg_advisory_lock(7)").unwrap();
     let status = tenure(&store, &["status", "7", "--json"]);
     let lines: serde_json::Value = serde_json::from_str(&status.stdout).unwrap();

@@ -4,25 +4,25 @@ use std::io::Write;
 use std::process::Stdio;
 
 use serde_json::Value;
-use tenure_testkit::running::{Finished, Running};
-use tenure_testkit::site::{ELECTION, Site, sh};
+use tenure_testkit::running::{FinishedProcess, RunningProcess};
+use tenure_testkit::scenario::{ELECTION, Scenario, sh};
 
-use crate::support::{self, site};
+use crate::support::{self, scenario};
 
-fn run(site: &Site, options: &[&str], command: &[&str]) -> Finished {
-    site.finish(arguments(site, options, command))
+fn run(scenario: &Scenario, options: &[&str], command: &[&str]) -> FinishedProcess {
+    scenario.finish(arguments(scenario, options, command))
 }
 
-fn arguments(site: &Site, options: &[&str], command: &[&str]) -> Vec<String> {
-    support::arguments(site, "run", options, command)
+fn arguments(scenario: &Scenario, options: &[&str], command: &[&str]) -> Vec<String> {
+    support::arguments(scenario, "run", options, command)
 }
 
 #[test]
 fn the_command_knows_its_term_and_not_the_store() {
-    let site = site();
+    let scenario = scenario();
     let print = "echo $TENURE_ELECTION $TENURE_CANDIDATE $TENURE_TERM [$TENURE_STORE] [$KEPT]";
-    let mut command = site.bare(arguments(&site, &["--id", "a"], &sh(print)));
-    let finished = Running::start(command.env("TENURE_STORE", site.store()).env("KEPT", "kept")).finish();
+    let mut command = scenario.bare(arguments(&scenario, &["--id", "a"], &sh(print)));
+    let finished = RunningProcess::start(command.env("TENURE_STORE", scenario.store()).env("KEPT", "kept")).finish();
     assert_eq!(finished.code, Some(0), "{finished:?}");
     let words: Vec<&str> = finished.stdout.split(' ').collect();
     assert!(matches!(words[..], [ELECTION, "a", _, "[]", "[kept]"]), "{words:?}");
@@ -31,18 +31,18 @@ fn the_command_knows_its_term_and_not_the_store() {
 
 #[test]
 fn the_name_of_an_election_may_be_a_negative_number() {
-    let site = site();
+    let scenario = scenario();
     for command in ["run", "lock"] {
-        let finished = site.finish([command, "-5", "--", "sh", "-c", "echo $TENURE_ELECTION"]);
+        let finished = scenario.finish([command, "-5", "--", "sh", "-c", "echo $TENURE_ELECTION"]);
         assert_eq!((finished.code, finished.stdout.as_str()), (Some(0), "-5"), "{command}: {finished:?}");
     }
-    assert_eq!(site.json(&["status", "-5", "--json"])[0]["election"], "-5");
+    assert_eq!(scenario.json(&["status", "-5", "--json"])[0]["election"], "-5");
 }
 
 #[test]
 fn standard_input_reaches_the_command() {
-    let site = site();
-    let mut running = Running::start(site.tenure(arguments(&site, &[], &["cat"])).stdin(Stdio::piped()));
+    let scenario = scenario();
+    let mut running = RunningProcess::start(scenario.tenure(arguments(&scenario, &[], &["cat"])).stdin(Stdio::piped()));
     let mut stdin = running.child().stdin.take().unwrap();
     stdin.write_all(b"one\ntwo\n").unwrap();
     drop(stdin);
@@ -52,25 +52,25 @@ fn standard_input_reaches_the_command() {
 
 #[test]
 fn not_waiting_ends_with_75_while_another_leads() {
-    let site = site();
-    let _leader = site.candidate("a");
-    site.next_start();
-    let finished = run(&site, &["--no-wait"], &["true"]);
+    let scenario = scenario();
+    let _leader = scenario.candidate("a");
+    scenario.next_start();
+    let finished = run(&scenario, &["--no-wait"], &["true"]);
     assert_eq!(finished.code, Some(75), "{finished:?}");
     assert!(finished.stderr.contains("a leads"), "{finished:?}");
 }
 
 #[test]
 fn without_restart_a_success_and_a_failure_end_it() {
-    let site = site();
-    assert_eq!(run(&site, &["--restart", "on-failure"], &["true"]).code, Some(0));
-    assert_eq!(run(&site, &["--restart", "no"], &["false"]).code, Some(1));
+    let scenario = scenario();
+    assert_eq!(run(&scenario, &["--restart", "on-failure"], &["true"]).code, Some(0));
+    assert_eq!(run(&scenario, &["--restart", "no"], &["false"]).code, Some(1));
 }
 
 #[test]
 fn events_are_json_lines_with_the_documented_fields() {
-    let site = site();
-    let finished = run(&site, &["--id", "a", "--json"], &["true"]);
+    let scenario = scenario();
+    let finished = run(&scenario, &["--id", "a", "--json"], &["true"]);
     let events: Vec<Value> = finished.stderr.lines().map(|line| serde_json::from_str(line).unwrap()).collect();
     assert!(!events.is_empty());
     for event in &events {
@@ -87,28 +87,28 @@ fn events_are_json_lines_with_the_documented_fields() {
 
 #[test]
 fn renewals_are_told_as_json_and_only_so() {
-    let site = site();
-    let candidate = site.candidate("a");
+    let scenario = scenario();
+    let candidate = scenario.candidate("a");
     assert!(candidate.event("renewed")["trusted_until_boot_ns"].is_u64());
-    assert_eq!(run(&site, &["--renewals"], &["true"]).code, Some(2));
+    assert_eq!(run(&scenario, &["--renewals"], &["true"]).code, Some(2));
 }
 
 #[test]
 fn people_are_told_in_sentences_unless_they_want_quiet() {
-    let site = site();
-    let loud = run(&site, &[], &["true"]);
+    let scenario = scenario();
+    let loud = run(&scenario, &[], &["true"]);
     assert!(loud.stderr.contains(&format!("tenure: leading {ELECTION}, term ")), "{loud:?}");
-    let quiet = run(&site, &["--quiet"], &sh("echo out; echo err >&2"));
+    let quiet = run(&scenario, &["--quiet"], &sh("echo out; echo err >&2"));
     assert_eq!((quiet.stdout.as_str(), quiet.stderr.as_str()), ("out", "err"));
 }
 
 #[test]
 fn each_end_of_a_command_that_is_restarted_is_told_and_quick_ends_are_waited_out() {
-    let site = site();
+    let scenario = scenario();
     // It prints for how long the machine has been up, fails in two ways, and then succeeds.
     let script =
         "cut -d' ' -f1 /proc/uptime; echo >> starts; case $(wc -l < starts) in 1) exit 3;; 2) kill -KILL $$;; esac";
-    let finished = run(&site, &["--json", "--restart", "on-failure"], &sh(script));
+    let finished = run(&scenario, &["--json", "--restart", "on-failure"], &sh(script));
     assert_eq!(finished.code, Some(0), "{finished:?}");
     let events = finished.stderr.lines().map(|line| serde_json::from_str::<Value>(line).unwrap());
     let exits: Vec<Value> = events.filter(|event| event["event"] == "exited").collect();
@@ -127,8 +127,9 @@ fn each_end_of_a_command_that_is_restarted_is_told_and_quick_ends_are_waited_out
 
 #[test]
 fn people_are_told_how_a_command_that_is_restarted_has_ended() {
-    let site = site();
-    let finished = run(&site, &["--restart", "on-failure"], &sh("echo >> starts; [ $(wc -l < starts) = 2 ] || exit 3"));
+    let scenario = scenario();
+    let finished =
+        run(&scenario, &["--restart", "on-failure"], &sh("echo >> starts; [ $(wc -l < starts) = 2 ] || exit 3"));
     assert!(finished.stderr.contains("tenure: the command ended with exit code 3 after "), "{finished:?}");
     assert!(finished.stderr.contains("it starts again under the next term, in "), "{finished:?}");
 }

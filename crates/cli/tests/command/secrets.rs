@@ -1,10 +1,10 @@
 //! A password in the address of the store is shown by nobody.
 
-use tenure_testkit::running::Running;
-use tenure_testkit::site::{ELECTION, Site};
+use tenure_testkit::running::RunningProcess;
+use tenure_testkit::scenario::{ELECTION, Scenario};
 
 use crate::migrate::{APP, PASSWORD, POSTGRES};
-use crate::support::site;
+use crate::support::scenario;
 
 const CANARY: &str = "canary-7f3a";
 
@@ -22,15 +22,16 @@ const COMMANDS: [&[&str]; 11] = [
     &["--help"],
 ];
 
-fn assert_silent(site: &Site, store: &str, in_environment: bool) {
+fn assert_silent(scenario: &Scenario, store: &str, in_environment: bool) {
     for command in COMMANDS {
-        let mut tenure = if in_environment { site.bare(["--log", "trace"]) } else { site.bare(["--store", store]) };
+        let mut tenure =
+            if in_environment { scenario.bare(["--log", "trace"]) } else { scenario.bare(["--store", store]) };
         if in_environment {
             tenure.env("TENURE_STORE", store);
         } else {
             tenure.args(["--log", "trace"]);
         }
-        let finished = Running::start(tenure.args(command)).finish();
+        let finished = RunningProcess::start(tenure.args(command)).finish();
         let said = format!("{}{}", finished.stdout, finished.stderr);
         assert!(!said.is_empty() && !said.contains(CANARY), "{store} {command:?}: {said}");
         assert!(!said.contains("panicked"), "{store} {command:?}: {said}");
@@ -39,53 +40,54 @@ fn assert_silent(site: &Site, store: &str, in_environment: bool) {
 
 #[test]
 fn a_password_never_appears() {
-    let site = site();
+    let scenario = scenario();
     for store in [
         "postgres://app:CANARY@127.0.0.1:1/app?password=CANARY&no_such_option=CANARY",
         "redis://:CANARY@127.0.0.1:1/0?password=CANARY",
         "sqlite:x.db?key=CANARY",
     ] {
         let store = store.replace("CANARY", CANARY);
-        assert_silent(&site, &store, false);
-        assert_silent(&site, &store, true);
+        assert_silent(&scenario, &store, false);
+        assert_silent(&scenario, &store, true);
     }
 }
 
 #[test]
 fn a_password_in_a_mistyped_address_never_appears_either() {
-    let site = site();
+    let scenario = scenario();
     for store in [
         "redis:app:CANARY@127.0.0.1:1/0",
         "postgres:/app:CANARY@127.0.0.1:1/app",
         "postgres//app:CANARY@127.0.0.1:1",
         "CANARY",
     ] {
-        assert_silent(&site, &store.replace("CANARY", CANARY), true);
+        assert_silent(&scenario, &store.replace("CANARY", CANARY), true);
     }
 }
 
 #[test]
 fn the_command_sees_no_password_in_its_environment_or_its_arguments() {
-    let site = site();
+    let scenario = scenario();
     // The path stands for a password: this store needs none.
-    let store = format!("sqlite:{}", site.path(CANARY).display());
+    let store = format!("sqlite:{}", scenario.path(CANARY).display());
     let look = "tr '\\0' '\\n' < /proc/$$/environ; tr '\\0' '\\n' < /proc/$PPID/cmdline";
-    let mut command = site.bare(["run", ELECTION, "--quiet", "--", "sh", "-c", look]);
-    let finished = Running::start(command.env("TENURE_STORE", store)).finish();
+    let mut command = scenario.bare(["run", ELECTION, "--quiet", "--", "sh", "-c", look]);
+    let finished = RunningProcess::start(command.env("TENURE_STORE", store)).finish();
     assert_eq!(finished.code, Some(0), "{finished:?}");
     assert!(finished.stdout.contains("TENURE_TERM=") && !finished.stdout.contains(CANARY), "{finished:?}");
 }
 
 #[test]
 fn neither_the_command_nor_its_guard_has_the_password_of_the_store_unless_it_is_to_be_kept() {
-    let site = site();
+    let scenario = scenario();
     let database = POSTGRES.new_database();
     let address = database.url_as(APP, PASSWORD);
     let store = format!("postgres+advisory://{APP}@{}", address.split_once('@').unwrap().1);
     let look = "env; tr '\\0' '\\n' < /proc/$PPID/environ";
     let printed = |options: &[&str]| {
         let words = [&["--store", &store, "run", ELECTION, "--quiet"], options, &["--", "sh", "-c", look]].concat();
-        let finished = Running::start(site.bare(words).env("PGPASSWORD", PASSWORD).env("PGAPPNAME", "shown")).finish();
+        let finished =
+            RunningProcess::start(scenario.bare(words).env("PGPASSWORD", PASSWORD).env("PGAPPNAME", "shown")).finish();
         assert_eq!(finished.code, Some(0), "{finished:?}");
         finished.stdout
     };

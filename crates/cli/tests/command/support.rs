@@ -5,21 +5,21 @@ use std::os::unix::fs::OpenOptionsExt;
 use std::path::Path;
 
 use serde_json::Value;
-use tenure_testkit::running::Running;
-use tenure_testkit::site::{ELECTION, Site};
+use tenure_testkit::running::RunningProcess;
+use tenure_testkit::scenario::{ELECTION, Scenario};
 use tenure_testkit::stores::Sqlite;
 
 /// With a store that commands find who only look.
-pub(crate) fn site() -> Site {
-    let site = empty_site();
-    let file = OpenOptions::new().write(true).create_new(true).mode(0o600).open(site.path("tenure.db"));
+pub(crate) fn scenario() -> Scenario {
+    let scenario = empty_site();
+    let file = OpenOptions::new().write(true).create_new(true).mode(0o600).open(scenario.path("tenure.db"));
     file.unwrap();
-    site
+    scenario
 }
 
 /// Without a store.
-pub(crate) fn empty_site() -> Site {
-    Site::new(&Sqlite, tenure())
+pub(crate) fn empty_site() -> Scenario {
+    Scenario::new(&Sqlite, tenure())
 }
 
 pub(crate) fn tenure() -> &'static Path {
@@ -27,30 +27,30 @@ pub(crate) fn tenure() -> &'static Path {
 }
 
 /// What `tenure run` or `tenure lock` is given to run this command.
-pub(crate) fn arguments(site: &Site, subcommand: &str, options: &[&str], command: &[&str]) -> Vec<String> {
+pub(crate) fn arguments(scenario: &Scenario, subcommand: &str, options: &[&str], command: &[&str]) -> Vec<String> {
     let words = [options, &["--"], command].concat();
     [subcommand, ELECTION]
         .map(str::to_owned)
         .into_iter()
-        .chain(site.pace().options())
+        .chain(scenario.pace().options())
         .chain(words.into_iter().map(str::to_owned))
         .collect()
 }
 
 /// A `tenure cron` of one job, `test`, that runs this command every second. The candidate's id is the one in the options.
-pub(crate) fn every_second(site: &Site, options: &[&str], command: &[&str]) -> (String, Running) {
+pub(crate) fn every_second(scenario: &Scenario, options: &[&str], command: &[&str]) -> (String, RunningProcess) {
     let id = options.iter().skip_while(|option| **option != "--id").nth(1).copied().unwrap_or_default();
-    let mut tenure = site.tenure(["cron", "* * * * * *", "--name", "test"]);
-    tenure.args(site.pace().options()).args(options).arg("--").args(command);
-    (id.to_owned(), Running::start(&mut tenure))
+    let mut tenure = scenario.tenure(["cron", "* * * * * *", "--name", "test"]);
+    tenure.args(scenario.pace().options()).args(options).arg("--").args(command);
+    (id.to_owned(), RunningProcess::start(&mut tenure))
 }
 
 /// The next event of this name that it tells on its standard error.
-pub(crate) fn event(running: &Running, name: &str) -> Value {
+pub(crate) fn event(running: &RunningProcess, name: &str) -> Value {
     running.stderr().find(name, |line| serde_json::from_str(line).ok().filter(|event: &Value| event["event"] == name))
 }
 
 /// What `tenure cron status` says of the jobs of the election, with so many runs.
-pub(crate) fn jobs(site: &Site, runs: usize) -> Value {
-    site.json(&["cron", "status", "cron-test", "--runs", &runs.to_string(), "--json"])
+pub(crate) fn jobs(scenario: &Scenario, runs: usize) -> Value {
+    scenario.json(&["cron", "status", "cron-test", "--runs", &runs.to_string(), "--json"])
 }

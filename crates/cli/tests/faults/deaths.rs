@@ -5,41 +5,42 @@ use std::time::Duration;
 use rustix::process::Signal;
 use tenure_testkit::bound::{boot_ns, within_ns};
 use tenure_testkit::eventually;
-use tenure_testkit::pace::Pace;
-use tenure_testkit::process::{Process, signal_all};
+use tenure_testkit::pace::LeasePace;
+use tenure_testkit::process::{ProcessHandle, signal_all};
 use tenure_testkit::stores::Backend;
 
-use crate::site;
+use crate::scenario;
 
 pub(crate) fn case_03_the_command_of_a_killed_leader_dies_and_the_next_one_starts(store: &dyn Backend) {
     // Where a death is seen nobody waits for a lease, not even for one that no test could wait out.
-    let paces = if store.abilities().sees_death { &[Pace::SHORT, Pace::PATIENT][..] } else { &[Pace::SHORT] };
+    let paces =
+        if store.abilities().sees_death { &[LeasePace::SHORT, LeasePace::PATIENT][..] } else { &[LeasePace::SHORT] };
     for &pace in paces {
-        let site = site(store).paced(pace);
-        let leader = site.candidate("a");
-        let worker = Process::open(site.next_start().pid);
-        let next = site.candidate("b");
+        let scenario = scenario(store).paced(pace);
+        let leader = scenario.candidate("a");
+        let worker = ProcessHandle::open(scenario.next_start().pid);
+        let next = scenario.candidate("b");
         next.stands_by();
         let killed_ns = boot_ns();
         leader.signal(Signal::KILL);
-        let second = site.next_start();
+        let second = scenario.next_start();
         assert_eq!(second.candidate, "b");
         assert!(worker.is_dead());
-        within_ns("takeover after kill -9", killed_ns, second.boot_ns, Pace::SHORT.failover_max(2));
-        site.judge();
+        within_ns("takeover after kill -9", killed_ns, second.boot_ns, LeasePace::SHORT.max_failover(2));
+        scenario.judge();
     }
 }
 
 pub(crate) fn case_21_when_the_guard_is_killed_its_command_dies_and_tenure_campaigns_again(store: &dyn Backend) {
-    let site = site(store);
-    let mut leader = site.candidate("a");
-    let first = site.next_start();
-    let worker = Process::open(first.pid);
+    let scenario = scenario(store);
+    let mut leader = scenario.candidate("a");
+    let first = scenario.next_start();
+    let worker = ProcessHandle::open(first.pid);
     worker.parent().signal(Signal::KILL);
-    let second = site.next_start();
+    let second = scenario.next_start();
     assert!(worker.is_dead());
     assert!(second.term > first.term && second.candidate == "a");
-    site.judge();
+    scenario.judge();
     leader.signal(Signal::TERM);
     assert_eq!(leader.code(), 143);
 }
@@ -48,10 +49,10 @@ pub(crate) fn case_21_when_the_guard_is_killed_its_command_dies_and_tenure_campa
 pub(crate) fn case_28_killed_in_the_middle_of_a_start_it_leaves_no_command_behind(store: &dyn Backend) {
     for round in 0..10 {
         // Each round waits for the lease of one that was killed.
-        let site = site(store).paced(Pace::from_millis(1_000, 166, 100));
-        let mut leader = site.candidate("a");
-        site.next_start();
-        let next = site.candidate("b");
+        let scenario = scenario(store).paced(LeasePace::from_millis(1_000, 166, 100));
+        let mut leader = scenario.candidate("a");
+        scenario.next_start();
+        let next = scenario.candidate("b");
         next.stands_by();
         let guard = next.running.process.only_child();
         leader.signal(Signal::TERM);
@@ -61,9 +62,9 @@ pub(crate) fn case_28_killed_in_the_middle_of_a_start_it_leaves_no_command_behin
         next.note_kill();
         signal_all([&next.running.process, &guard], Signal::KILL);
         assert_eq!(leader.code(), 143);
-        eventually("the end of all that was started", || site.survivors().is_empty());
-        let _last = site.candidate("c");
-        while site.next_start().candidate != "c" {}
-        site.judge();
+        eventually("the end of all that was started", || scenario.survivors().is_empty());
+        let _last = scenario.candidate("c");
+        while scenario.next_start().candidate != "c" {}
+        scenario.judge();
     }
 }

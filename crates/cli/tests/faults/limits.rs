@@ -7,33 +7,33 @@ use std::process::Command;
 
 use rustix::process::Signal;
 use serde_json::Value;
-use tenure_testkit::process::Process;
-use tenure_testkit::running::Running;
-use tenure_testkit::site::sh;
+use tenure_testkit::process::ProcessHandle;
+use tenure_testkit::running::RunningProcess;
+use tenure_testkit::scenario::sh;
 use tenure_testkit::stores::Backend;
 use tenure_testkit::worker;
 
-use crate::site;
+use crate::scenario;
 
 /// Neither can open a file any more, not even one for a moment.
 pub(crate) fn case_20_without_a_file_to_spare_a_leader_leads_on_and_a_stand_by_takes_over(store: &dyn Backend) {
-    let site = site(store);
-    let mut leader = site.candidate("a");
-    let first = Process::open(site.next_start().pid);
-    let mut next = site.candidate("b");
+    let scenario = scenario(store);
+    let mut leader = scenario.candidate("a");
+    let first = ProcessHandle::open(scenario.next_start().pid);
+    let mut next = scenario.candidate("b");
     next.stands_by();
     for candidate in [&leader, &next] {
         candidate.running.process.limit_files(3);
     }
     // Longer than a lease lives that is not renewed.
-    assert!(!first.ends_within(site.pace().more_than_a_lease()));
+    assert!(!first.ends_within(scenario.pace().more_than_a_lease()));
     leader.signal(Signal::TERM);
-    assert_eq!(site.next_start().candidate, "b");
+    assert_eq!(scenario.next_start().candidate, "b");
     assert!(first.is_dead());
     next.signal(Signal::TERM);
     assert_eq!((leader.code(), next.code()), (143, 143));
-    assert_eq!(site.status()["leader"], Value::Null);
-    site.judge();
+    assert_eq!(scenario.status()["leader"], Value::Null);
+    scenario.judge();
 }
 
 /// A user whom the kernel does not exempt from limits, and as whom nothing else runs.
@@ -41,11 +41,11 @@ const NOBODY: u32 = 65_534;
 
 /// The guard may start no more processes.
 pub(crate) fn case_26_a_process_that_cannot_be_forked_gives_the_lease_back_at_once(store: &dyn Backend) {
-    let site = site(store);
-    std::fs::set_permissions(site.path(""), std::fs::Permissions::from_mode(0o777)).unwrap();
-    let start = |id| site.start(site.candidate_command(id, &[], &worker::command()).uid(NOBODY).gid(NOBODY));
+    let scenario = scenario(store);
+    std::fs::set_permissions(scenario.path(""), std::fs::Permissions::from_mode(0o777)).unwrap();
+    let start = |id| scenario.start(scenario.candidate_command(id, &[], &worker::command()).uid(NOBODY).gid(NOBODY));
     let leader = start("a");
-    let _first = site.next_start();
+    let _first = scenario.next_start();
     let mut poor = start("b");
     poor.stands_by();
     let guard = poor.running.process.only_child();
@@ -59,38 +59,38 @@ pub(crate) fn case_26_a_process_that_cannot_be_forked_gives_the_lease_back_at_on
     assert!(complaint.contains("temporarily unavailable"), "{complaint}");
     assert_eq!(poor.code(), 70);
     let _next = start("c");
-    assert_eq!(site.next_start().candidate, "c", "the lease was kept");
-    site.judge();
+    assert_eq!(scenario.next_start().candidate, "c", "the lease was kept");
+    scenario.judge();
 }
 
 pub(crate) fn case_30_a_command_that_nobody_reads_does_not_stop_the_renewals(store: &dyn Backend) {
-    let site = site(store);
+    let scenario = scenario(store);
     let (unread, full) = pipe().unwrap();
-    let mut command = site.candidate_command("a", &[], &sh("while :; do echo yes; done"));
-    let leader = site.start(command.stdout(full));
+    let mut command = scenario.candidate_command("a", &[], &sh("while :; do echo yes; done"));
+    let leader = scenario.start(command.stdout(full));
     drop(command);
     let elected = leader.event("elected");
-    let stand_by = site.candidate("b");
+    let stand_by = scenario.candidate("b");
     stand_by.stands_by();
     // Longer than a lease lives that is not renewed.
-    assert!(!leader.running.process.ends_within(site.pace().more_than_a_lease()));
-    assert_eq!((&site.status()["leader"], &site.status()["term"]), (&"a".into(), &elected["term"]));
+    assert!(!leader.running.process.ends_within(scenario.pace().more_than_a_lease()));
+    assert_eq!((&scenario.status()["leader"], &scenario.status()["term"]), (&"a".into(), &elected["term"]));
     drop(unread);
 }
 
 pub(crate) fn case_30_a_standard_error_that_nobody_reads_stops_neither_the_command_nor_the_end(store: &dyn Backend) {
-    let site = site(store);
+    let scenario = scenario(store);
     let (unread, full) = blocked_pipe();
-    let mut command = site.candidate_command("a", &["--log", "trace"], &worker::command());
-    let mut leader = Running::start_logging(&mut command, full);
+    let mut command = scenario.candidate_command("a", &["--log", "trace"], &worker::command());
+    let mut leader = RunningProcess::start_logging(&mut command, full);
     drop(command);
-    let worker = Process::open(site.next_start().pid);
+    let worker = ProcessHandle::open(scenario.next_start().pid);
     // Longer than a lease lives that is not renewed.
-    assert!(!worker.ends_within(site.pace().more_than_a_lease()));
+    assert!(!worker.ends_within(scenario.pace().more_than_a_lease()));
     leader.signal(Signal::TERM);
     assert_eq!(leader.code(), 143);
     assert!(worker.is_dead());
-    assert_eq!(site.journal().starts(), 1);
+    assert_eq!(scenario.journal().starts(), 1);
     drop(unread);
 }
 

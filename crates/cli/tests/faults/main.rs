@@ -17,10 +17,10 @@ mod postgres_settings;
 mod redis_forgets;
 mod redis_moves;
 mod redis_refuses;
-mod scene;
 mod signals;
 mod sqlite_files;
 mod trees;
+mod two_candidates;
 mod wall_clocks;
 
 use std::collections::BTreeMap;
@@ -29,12 +29,12 @@ use std::time::Duration;
 
 use serde_json::Value;
 use tenure_testkit::bound::boot_ns;
-use tenure_testkit::pace::Pace;
-use tenure_testkit::place::Place;
-use tenure_testkit::process::Process;
-use tenure_testkit::site::Site;
+use tenure_testkit::pace::LeasePace;
+use tenure_testkit::place::TestPlace;
+use tenure_testkit::process::ProcessHandle;
+use tenure_testkit::scenario::Scenario;
 use tenure_testkit::stores::{Backend, StoreServer};
-use tenure_testkit::worker::Start;
+use tenure_testkit::worker::WorkerStart;
 use tenure_testkit::{eventually, register, worker};
 
 tenure_testkit::fault_cases! {
@@ -164,13 +164,13 @@ tenure_testkit::fault_cases! {
 
 tenure_testkit::roles! { "worker" => worker::work, "writer" => register::write }
 
-fn site(store: &dyn Backend) -> Site {
-    Site::new(store, program())
+fn scenario(store: &dyn Backend) -> Scenario {
+    Scenario::new(store, program())
 }
 
-/// A site on a store that the test keeps a hold on.
-fn site_at(server: impl StoreServer + 'static) -> Site {
-    Site::at(Place::at(server), program())
+/// A scenario on a store that the test keeps a hold on.
+fn scenario_at(server: impl StoreServer + 'static) -> Scenario {
+    Scenario::at(TestPlace::at(server), program())
 }
 
 fn program() -> &'static Path {
@@ -178,35 +178,35 @@ fn program() -> &'static Path {
 }
 
 /// A lease that outlasts what befalls a server for a few seconds, and renewals that come soon all the same.
-const PATIENT_ENOUGH: Pace = Pace::from_millis(9_000, 1_000, 300);
+const PATIENT_ENOUGH: LeasePace = LeasePace::from_millis(9_000, 1_000, 300);
 
 /// Checks that the first leader leads on, under its first term, with its first command.
-fn goes_on(site: &Site, first: &Start) {
+fn goes_on(scenario: &Scenario, first: &WorkerStart) {
     let now_ns = boot_ns();
-    eventually("two more renewals", || renewals_since(site, now_ns) >= 2);
-    assert!(!Process::open(first.pid).is_dead());
-    assert!(site.events().iter().all(|event| event["event"] != "lost"), "{:#?}", site.events());
-    let status = site.status();
+    eventually("two more renewals", || renewals_since(scenario, now_ns) >= 2);
+    assert!(!ProcessHandle::open(first.pid).is_dead());
+    assert!(scenario.events().iter().all(|event| event["event"] != "lost"), "{:#?}", scenario.events());
+    let status = scenario.status();
     assert_eq!((&status["leader"], &status["term"]), (&first.candidate.as_str().into(), &first.term.into()));
 }
 
 /// How often leaders have told since then that they renewed.
-fn renewals_since(site: &Site, since_ns: u64) -> usize {
+fn renewals_since(scenario: &Scenario, since_ns: u64) -> usize {
     let is_renewal = |event: &&Value| event["event"] == "renewed" && event["boot_ns"].as_u64().unwrap() > since_ns;
-    site.events().iter().filter(is_renewal).count()
+    scenario.events().iter().filter(is_renewal).count()
 }
 
 /// How long the work of a leader goes on whose lease the store has forgotten: until the next renewal is answered, and the
 /// grace is over.
-fn until_told(site: &Site) -> Duration {
-    let timing = site.pace().timing();
+fn until_told(scenario: &Scenario) -> Duration {
+    let timing = scenario.pace().timing();
     timing.renew_every() * 2 + timing.attempt_timeout() + timing.grace() + timing.reaction()
 }
 
 /// Whatever one candidate was told of, it is never told of an earlier term afterwards.
-fn assert_terms_never_fall(site: &Site) {
+fn assert_terms_never_fall(scenario: &Scenario) {
     let mut terms: BTreeMap<String, Vec<u64>> = BTreeMap::new();
-    for event in site.events() {
+    for event in scenario.events() {
         let term = [&event["term"], &event["leader_term"]].into_iter().find_map(Value::as_u64);
         let told = terms.entry(event["candidate"].to_string()).or_default();
         told.extend(term.filter(|_| event["event"] != "lost"));

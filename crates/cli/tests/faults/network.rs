@@ -4,178 +4,179 @@ use std::time::Duration;
 
 use rustix::process::Signal;
 use tenure_testkit::bound::{boot_ns, within_ns};
-use tenure_testkit::candidate::Candidate;
+use tenure_testkit::candidate::CandidateProcess;
 use tenure_testkit::eventually;
-use tenure_testkit::pace::Pace;
-use tenure_testkit::process::Process;
-use tenure_testkit::proxy::{Direction, Fault, Proxy};
-use tenure_testkit::site::{ELECTION, Site};
+use tenure_testkit::pace::LeasePace;
+use tenure_testkit::process::ProcessHandle;
+use tenure_testkit::proxy::{Direction, Proxy, ProxyFault};
+use tenure_testkit::scenario::{ELECTION, Scenario};
 use tenure_testkit::stores::{Backend, Detour};
-use tenure_testkit::worker::Start;
+use tenure_testkit::worker::WorkerStart;
 
-use crate::site;
+use crate::scenario;
 
 /// How long a link is bad that is bad for long.
 const LONG: Duration = Duration::from_secs(20);
 
 pub(crate) fn case_31_a_leader_in_a_black_hole_stops_in_time_and_comes_back_as_a_follower(store: &dyn Backend) {
-    let site = site(store);
+    let scenario = scenario(store);
     let cut = |detour: &Detour| {
         detour.proxy.black_hole();
         detour.proxy.await_counts("a request that is lost", |counts| counts.requests.swallowed > 0);
     };
-    is_replaced_and_comes_back(&site, &site.place.endpoint().detour(), LONG, cut, |detour| detour.proxy.heal());
+    is_replaced_and_comes_back(&scenario, &scenario.place.endpoint().detour(), LONG, cut, |detour| detour.proxy.heal());
 }
 
 pub(crate) fn case_31_a_leader_whose_connections_are_refused_stops_in_time_and_comes_back_as_a_follower(
     store: &dyn Backend,
 ) {
-    let site = site(store);
+    let scenario = scenario(store);
     let cut = |detour: &Detour| refuse(&detour.proxy);
-    is_replaced_and_comes_back(&site, &site.place.endpoint().detour(), LONG, cut, |detour| detour.proxy.heal());
+    is_replaced_and_comes_back(&scenario, &scenario.place.endpoint().detour(), LONG, cut, |detour| detour.proxy.heal());
 }
 
 /// No proxy swallows anything here: the kernels at both ends of the connection hear nothing of each other.
 pub(crate) fn case_32_a_leader_whose_cable_is_pulled_stops_in_time_and_comes_back_as_a_follower(store: &dyn Backend) {
-    let site = site(store);
+    let scenario = scenario(store);
     let pull = |detour: &Detour| detour.elsewhere().cut().unwrap();
     let put_back = |detour: &Detour| detour.elsewhere().restore().unwrap();
-    is_replaced_and_comes_back(&site, &site.place.endpoint().detour_from_elsewhere(), LONG, pull, put_back);
+    is_replaced_and_comes_back(&scenario, &scenario.place.endpoint().detour_from_elsewhere(), LONG, pull, put_back);
 }
 
 /// Cuts off the leader alone, for longer than its lease lasts.
 fn is_replaced_and_comes_back(
-    site: &Site,
+    scenario: &Scenario,
     detour: &Detour,
     outage: Duration,
     cut: impl Fn(&Detour),
     mend: impl Fn(&Detour),
 ) {
-    let (cut_off, first) = leader_by(site, detour);
-    let mut next = follower(site, "b");
+    let (cut_off, first) = leader_by(scenario, detour);
+    let mut next = follower(scenario, "b");
     let cut_ns = boot_ns();
     cut(detour);
-    let second = replaced(site, &cut_off, &first, cut_ns);
-    let worker = Process::open(second.pid);
+    let second = replaced(scenario, &cut_off, &first, cut_ns);
+    let worker = ProcessHandle::open(second.pid);
     // The outage goes on, and changes nothing.
     assert!(!worker.ends_within(outage.saturating_sub(Duration::from_nanos(boot_ns() - cut_ns))));
     mend(detour);
     assert_eq!(cut_off.event("observed")["leader"], "b", "it does not stand by again");
     next.signal(Signal::TERM);
     assert_eq!(next.code(), 143);
-    assert_eq!(site.next_start().candidate, "a");
-    site.judge();
+    assert_eq!(scenario.next_start().candidate, "a");
+    scenario.judge();
 }
 
 pub(crate) fn case_31_an_outage_of_less_than_half_a_lease_costs_nothing(store: &dyn Backend) {
     for cut in [Proxy::black_hole, refuse] {
-        let site = site(store);
-        let detour = site.place.endpoint().detour();
-        let (_leader, first) = leader_by(&site, &detour);
-        let _next = follower(&site, "b");
-        let renewals = |site: &Site| site.events().iter().filter(|event| event["event"] == "renewed").count();
-        let known = renewals(&site);
+        let scenario = scenario(store);
+        let detour = scenario.place.endpoint().detour();
+        let (_leader, first) = leader_by(&scenario, &detour);
+        let _next = follower(&scenario, "b");
+        let renewals =
+            |scenario: &Scenario| scenario.events().iter().filter(|event| event["event"] == "renewed").count();
+        let known = renewals(&scenario);
         // What is survived is counted from the last renewal.
-        eventually("a renewal", || renewals(&site) > known);
+        eventually("a renewal", || renewals(&scenario) > known);
         let cut_ns = boot_ns();
         cut(&detour.proxy);
-        let worker = Process::open(first.pid);
+        let worker = ProcessHandle::open(first.pid);
         let outage = Duration::from_millis(1_200);
         let ended = worker.ends_within(outage.saturating_sub(Duration::from_nanos(boot_ns() - cut_ns)));
         assert!(!ended || store.abilities().by_session);
         detour.proxy.heal();
         if store.abilities().by_session {
             // Its connection did not outlive it, and so neither did its lease.
-            assert!(site.next_start().term > first.term);
-            site.judge();
+            assert!(scenario.next_start().term > first.term);
+            scenario.judge();
             continue;
         }
         // Longer than the rest of a lease that was not renewed.
-        assert!(!worker.ends_within(site.pace().more_than_a_lease()), "{:#?}", site.events());
-        assert_eq!((&site.status()["leader"], &site.status()["term"]), (&"a".into(), &first.term.into()));
-        assert_eq!(site.journal().starts(), 1);
-        site.judge();
+        assert!(!worker.ends_within(scenario.pace().more_than_a_lease()), "{:#?}", scenario.events());
+        assert_eq!((&scenario.status()["leader"], &scenario.status()["term"]), (&"a".into(), &first.term.into()));
+        assert_eq!(scenario.journal().starts(), 1);
+        scenario.judge();
     }
 }
 
 /// The campaign is executed when the one who sent it has given up, and is answered when the lease has run out.
 pub(crate) fn case_34_a_grant_that_is_heard_of_too_late_is_not_used(store: &dyn Backend) {
-    let site = site(store);
-    let detour = site.place.endpoint().detour();
-    let mut leader = site.candidate("a");
-    let first = site.next_start();
-    let late = site.candidate_by(&detour, "late");
+    let scenario = scenario(store);
+    let detour = scenario.place.endpoint().detour();
+    let mut leader = scenario.candidate("a");
+    let first = scenario.next_start();
+    let late = scenario.candidate_by(&detour, "late");
     late.stands_by();
-    detour.proxy.inject(Direction::Requests, Fault::Hold);
+    detour.proxy.inject(Direction::Requests, ProxyFault::Hold);
     leader.signal(Signal::TERM);
     assert_eq!(leader.code(), 143);
     detour.proxy.await_waiting(Direction::Requests, 1);
-    detour.proxy.inject(Direction::Replies, Fault::Hold);
+    detour.proxy.inject(Direction::Replies, ProxyFault::Hold);
     detour.proxy.clear(Direction::Requests);
-    eventually("a grant that nobody hears of", || site.status()["leader"] == "late");
-    let ghost = site.status()["term"].as_u64().unwrap();
+    eventually("a grant that nobody hears of", || scenario.status()["leader"] == "late");
+    let ghost = scenario.status()["term"].as_u64().unwrap();
     let granted_ns = boot_ns();
-    let _next = site.candidate("b");
-    let second = site.next_start();
+    let _next = scenario.candidate("b");
+    let second = scenario.next_start();
     assert_eq!(second.candidate, "b", "somebody worked under a grant that was not answered");
     assert!(first.term < ghost && ghost < second.term, "{ghost} between {first:?} and {second:?}");
-    within_ns("leadership behind a grant unheard", granted_ns, second.boot_ns, site.pace().failover_max(2));
+    within_ns("leadership behind a grant unheard", granted_ns, second.boot_ns, scenario.pace().max_failover(2));
     detour.proxy.heal();
     while late.event("observed")["leader"] != "b" {}
-    assert!(!Process::open(second.pid).ends_within(site.pace().more_than_a_lease()));
-    assert_eq!(site.journal().starts(), 2);
-    site.judge();
+    assert!(!ProcessHandle::open(second.pid).ends_within(scenario.pace().more_than_a_lease()));
+    assert_eq!(scenario.journal().starts(), 2);
+    scenario.judge();
 }
 
 /// Renewals are done, and confirmed when the next ones are under way.
 pub(crate) fn case_35_renewals_that_are_answered_too_late_extend_nothing(store: &dyn Backend) {
-    let site = site(store);
-    let detour = site.place.endpoint().detour();
-    let (late, first) = leader_by(&site, &detour);
-    let _next = follower(&site, "b");
+    let scenario = scenario(store);
+    let detour = scenario.place.endpoint().detour();
+    let (late, first) = leader_by(&scenario, &detour);
+    let _next = follower(&scenario, "b");
     let delayed_ns = boot_ns();
-    detour.proxy.inject(Direction::Replies, Fault::Delay(Duration::from_secs(1)));
+    detour.proxy.inject(Direction::Replies, ProxyFault::Delay(Duration::from_secs(1)));
     detour.proxy.await_counts("an answer that is late", |counts| counts.replies.struck > 0);
     assert_eq!(late.event("lost")["reason"], "expired");
-    let second = site.next_start();
+    let second = scenario.next_start();
     assert_eq!(second.candidate, "b");
-    let last_seen_ns = site.journal().last_seen_ns(first.pid);
-    within_ns("work on late answers", delayed_ns, last_seen_ns, site.pace().timing().hold());
+    let last_seen_ns = scenario.journal().last_seen_ns(first.pid);
+    within_ns("work on late answers", delayed_ns, last_seen_ns, scenario.pace().timing().hold());
     detour.proxy.heal();
-    site.judge();
+    scenario.judge();
 }
 
 /// The store grants, and its answer is lost with the connection. The next attempt finds the grant again.
 pub(crate) fn case_37_a_grant_whose_answer_was_lost_costs_an_attempt_and_not_a_lease(store: &dyn Backend) {
-    let site = site(store).paced(Pace::PATIENT);
-    assert_eq!(site.finish(["run", ELECTION, "--", "true"]).code, Some(0), "the store knows its scripts");
-    let detour = site.place.endpoint().detour();
-    detour.proxy.inject(Direction::Replies, Fault::Delay(Duration::from_millis(300)));
-    let candidate = site.candidate_by(&detour, "a");
-    eventually("a grant", || site.status()["leader"] == "a");
+    let scenario = scenario(store).paced(LeasePace::PATIENT);
+    assert_eq!(scenario.finish(["run", ELECTION, "--", "true"]).code, Some(0), "the store knows its scripts");
+    let detour = scenario.place.endpoint().detour();
+    detour.proxy.inject(Direction::Replies, ProxyFault::Delay(Duration::from_millis(300)));
+    let candidate = scenario.candidate_by(&detour, "a");
+    eventually("a grant", || scenario.status()["leader"] == "a");
     detour.proxy.black_hole();
     detour.proxy.reset();
-    assert_eq!(site.journal().starts(), 0, "the answer was not to arrive");
+    assert_eq!(scenario.journal().starts(), 0, "the answer was not to arrive");
     let healed_ns = boot_ns();
     detour.proxy.heal();
-    let first = site.next_start();
+    let first = scenario.next_start();
     assert_eq!(first.term, candidate.event("elected")["term"].as_u64().unwrap());
-    within_ns("leadership after a lost answer", healed_ns, first.boot_ns, Pace::SHORT.failover_max(2));
+    within_ns("leadership after a lost answer", healed_ns, first.boot_ns, LeasePace::SHORT.max_failover(2));
     if !store.abilities().by_session {
-        let history = site.json(&["history", ELECTION, "--json"]);
+        let history = scenario.json(&["history", ELECTION, "--json"]);
         let grants = history.as_array().unwrap().iter().filter(|change| change["event"] == "elected");
         assert_eq!(grants.count(), 2, "the same grant, and no other: {history}");
     }
-    site.judge();
+    scenario.judge();
 }
 
 /// The store takes 10 s for each answer to one candidate. It steps down, does not pile up requests, and recovers.
 pub(crate) fn case_38_a_leader_whose_store_takes_ten_seconds_to_answer_steps_down_and_recovers(store: &dyn Backend) {
-    let site = site(store);
-    let detour = site.place.endpoint().detour();
-    let slow = |detour: &Detour| detour.proxy.inject(Direction::Replies, Fault::Delay(Duration::from_secs(10)));
+    let scenario = scenario(store);
+    let detour = scenario.place.endpoint().detour();
+    let slow = |detour: &Detour| detour.proxy.inject(Direction::Replies, ProxyFault::Delay(Duration::from_secs(10)));
     let outage = Duration::from_secs(12);
-    is_replaced_and_comes_back(&site, &detour, outage, slow, |detour| {
+    is_replaced_and_comes_back(&scenario, &detour, outage, slow, |detour| {
         let counts = detour.proxy.counts();
         println!("{counts:?} after {outage:?} of a slow store");
         assert!(counts.accepted < 100, "it piles up connections: {counts:?}");
@@ -185,62 +186,62 @@ pub(crate) fn case_38_a_leader_whose_store_takes_ten_seconds_to_answer_steps_dow
 
 /// What the leader asks for is done, and it never hears of it. Its renewals must not keep others out for ever.
 pub(crate) fn case_39_a_leader_that_hears_nothing_does_not_keep_the_others_out(store: &dyn Backend) {
-    let site = site(store);
-    let detour = site.place.endpoint().detour();
+    let scenario = scenario(store);
+    let detour = scenario.place.endpoint().detour();
     let deafen = |detour: &Detour| {
-        detour.proxy.inject(Direction::Replies, Fault::Swallow);
+        detour.proxy.inject(Direction::Replies, ProxyFault::Swallow);
         detour.proxy.await_counts("an answer that is lost", |counts| counts.replies.swallowed > 0);
     };
-    let outage = site.pace().timing().ttl() * 2;
-    is_replaced_and_comes_back(&site, &detour, outage, deafen, |detour| detour.proxy.heal());
+    let outage = scenario.pace().timing().ttl() * 2;
+    is_replaced_and_comes_back(&scenario, &detour, outage, deafen, |detour| detour.proxy.heal());
 }
 
 /// Up and down five times a second: everything arrives, some of it late.
 pub(crate) fn case_40_a_flapping_link_changes_leaders_at_most_once_a_lease(store: &dyn Backend) {
-    let site = site(store);
-    let detour = site.place.endpoint().detour();
-    let (_leader, _) = leader_by(&site, &detour);
-    let next = follower(&site, "b");
+    let scenario = scenario(store);
+    let detour = scenario.place.endpoint().detour();
+    let (_leader, _) = leader_by(&scenario, &detour);
+    let next = follower(&scenario, "b");
     let pause = Duration::from_millis(200);
     detour.proxy.flap(pause, pause);
     let leases = 4;
-    assert!(!next.running.process.ends_within(site.pace().timing().ttl() * leases));
+    assert!(!next.running.process.ends_within(scenario.pace().timing().ttl() * leases));
     let outages = detour.proxy.counts().outages;
     assert!(outages > 10, "the link was down only {outages} times");
     detour.proxy.heal();
-    eventually("a leader", || site.status()["leader"].is_string());
-    let starts = site.journal().starts();
+    eventually("a leader", || scenario.status()["leader"].is_string());
+    let starts = scenario.journal().starts();
     println!("{} changes of leaders in {leases} leases of a flapping link", starts - 1);
-    assert!(starts - 1 <= leases as usize, "{:#?}", site.events());
-    site.judge();
+    assert!(starts - 1 <= leases as usize, "{:#?}", scenario.events());
+    scenario.judge();
 }
 
 /// A leader that takes a way of its own to the store.
-fn leader_by(site: &Site, detour: &Detour) -> (Candidate, Start) {
-    let leader = site.candidate_by(detour, "a");
-    let start = site.next_start();
+fn leader_by(scenario: &Scenario, detour: &Detour) -> (CandidateProcess, WorkerStart) {
+    let leader = scenario.candidate_by(detour, "a");
+    let start = scenario.next_start();
     assert_eq!(start.candidate, "a");
     (leader, start)
 }
 
-fn follower(site: &Site, id: &str) -> Candidate {
-    let follower = site.candidate(id);
+fn follower(scenario: &Scenario, id: &str) -> CandidateProcess {
+    let follower = scenario.candidate(id);
     follower.stands_by();
     follower
 }
 
 /// Waits for the next worker, and checks that the one before stopped by itself, in time.
-fn replaced(site: &Site, cut_off: &Candidate, first: &Start, cut_ns: u64) -> Start {
-    let second = site.next_start();
+fn replaced(scenario: &Scenario, cut_off: &CandidateProcess, first: &WorkerStart, cut_ns: u64) -> WorkerStart {
+    let second = scenario.next_start();
     assert_eq!(second.candidate, "b");
     let lost = cut_off.event("lost");
     // Where a lease ends with its connection, one that is reset says so at once.
-    let by_session = site.store().starts_with("postgres+advisory:");
+    let by_session = scenario.store().starts_with("postgres+advisory:");
     let is_told = lost["reason"] == "expired" || (lost["reason"] == "revoked" && by_session);
     assert!(is_told && lost["term"] == first.term, "{lost}");
-    let last_seen_ns = site.journal().last_seen_ns(first.pid);
-    within_ns("work after the cut", cut_ns, last_seen_ns, site.pace().timing().hold());
-    within_ns("takeover after the cut", cut_ns, second.boot_ns, site.pace().failover_max(2));
+    let last_seen_ns = scenario.journal().last_seen_ns(first.pid);
+    within_ns("work after the cut", cut_ns, last_seen_ns, scenario.pace().timing().hold());
+    within_ns("takeover after the cut", cut_ns, second.boot_ns, scenario.pace().max_failover(2));
     second
 }
 

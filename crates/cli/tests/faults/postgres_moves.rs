@@ -6,26 +6,26 @@ use std::rc::Rc;
 use rustix::process::Signal;
 use tenure_testkit::bound::{boot_ns, within};
 use tenure_testkit::eventually;
-use tenure_testkit::pace::Pace;
+use tenure_testkit::pace::LeasePace;
 use tenure_testkit::postgres::{APP, APP_PASSWORD, PostgresOptions, PostgresServer, Standby};
-use tenure_testkit::process::Process;
-use tenure_testkit::site::ELECTION;
+use tenure_testkit::process::ProcessHandle;
+use tenure_testkit::scenario::ELECTION;
 use tenure_testkit::stores::StoreServer;
 
 use crate::postgres::STORE;
-use crate::scene::refused;
-use crate::{assert_terms_never_fall, goes_on, renewals_since, site_at, until_told};
+use crate::two_candidates::refused;
+use crate::{assert_terms_never_fall, goes_on, renewals_since, scenario_at, until_told};
 
 /// A lease that outlasts any failover, so that it is the new primary that ends it.
-const LONG: Pace = Pace::from_millis(60_000, 1_000, 300);
+const LONG: LeasePace = LeasePace::from_millis(60_000, 1_000, 300);
 
 /// A primary and its standby. Candidates know both.
-struct Pair {
+struct PrimaryAndStandby {
     primary: PostgresServer,
     standby: Standby,
 }
 
-impl Pair {
+impl PrimaryAndStandby {
     fn start() -> Self {
         let primary = STORE.serve(PostgresOptions::default());
         let standby = Standby::of(&primary);
@@ -39,7 +39,7 @@ impl Pair {
     }
 }
 
-impl StoreServer for Pair {
+impl StoreServer for PrimaryAndStandby {
     fn url(&self) -> String {
         let hosts = [&self.primary, &*self.standby].map(|server| server.address().to_string());
         format!("postgres://{APP}:{APP_PASSWORD}@{}/postgres", hosts.join(","))
@@ -54,73 +54,73 @@ impl StoreServer for Pair {
 /// renewal, and until then there may be two, which is what the documentation admits. Terms grow, since they begin with the
 /// timeline.
 pub(crate) fn case_45_after_a_failover_that_forgets_terms_grow_and_two_lead_no_longer_than_admitted() {
-    let servers = Rc::new(Pair::start());
-    let site = site_at(Rc::clone(&servers)).paced(LONG);
-    assert_eq!(site.finish(["run", ELECTION, "--", "true"]).code, Some(0), "a term that is not forgotten");
+    let servers = Rc::new(PrimaryAndStandby::start());
+    let scenario = scenario_at(Rc::clone(&servers)).paced(LONG);
+    assert_eq!(scenario.finish(["run", ELECTION, "--", "true"]).code, Some(0), "a term that is not forgotten");
     servers.standby.await_all_of(&servers.primary);
     servers.standby.cut();
-    let leader = site.candidate("a");
-    let first = site.next_start();
-    let next = site.candidate("b");
+    let leader = scenario.candidate("a");
+    let first = scenario.next_start();
+    let next = scenario.candidate("b");
     next.stands_by();
     servers.fail_over();
     let lost = leader.event("lost");
     assert!(["revoked", "superseded", "regressed"].iter().any(|reason| lost["reason"] == *reason), "{lost}");
-    let second = site.next_start();
+    let second = scenario.next_start();
     println!("{} leads under {} after {lost}", second.candidate, second.term);
     assert!(second.term > first.term, "{second:?} after {first:?}");
     assert_eq!((first.term >> 40, second.term >> 40), (1, 2), "a term begins with the timeline");
-    eventually("the end of the first work", || Process::open(first.pid).is_dead());
-    within("two workers at once", site.journal().longest_overlap(), until_told(&site));
-    assert_terms_never_fall(&site);
+    eventually("the end of the first work", || ProcessHandle::open(first.pid).is_dead());
+    within("two workers at once", scenario.journal().longest_overlap(), until_told(&scenario));
+    assert_terms_never_fall(&scenario);
     let now_ns = boot_ns();
-    eventually("a renewal at the new primary", || renewals_since(&site, now_ns) > 0);
-    let status = site.status();
+    eventually("a renewal at the new primary", || renewals_since(&scenario, now_ns) > 0);
+    let status = scenario.status();
     assert_eq!((&status["leader"], &status["term"]), (&second.candidate.as_str().into(), &second.term.into()));
 }
 
 /// A standby that confirms what is written has the lease, too.
 pub(crate) fn case_45_a_failover_to_a_synchronous_standby_costs_nothing() {
-    let servers = Rc::new(Pair::start());
+    let servers = Rc::new(PrimaryAndStandby::start());
     servers.primary.sql("ALTER SYSTEM SET synchronous_standby_names = '*'");
     servers.primary.sql("SELECT pg_reload_conf()");
     let is_synchronous = || servers.primary.sql("SELECT FROM pg_stat_replication WHERE sync_state = 'sync'").len() == 1;
     eventually("a standby that confirms", is_synchronous);
-    let site = site_at(Rc::clone(&servers)).paced(LONG);
-    let _leader = site.candidate("a");
-    let first = site.next_start();
-    let next = site.candidate("b");
+    let scenario = scenario_at(Rc::clone(&servers)).paced(LONG);
+    let _leader = scenario.candidate("a");
+    let first = scenario.next_start();
+    let next = scenario.candidate("b");
     next.stands_by();
     servers.fail_over();
-    goes_on(&site, &first);
-    site.judge();
+    goes_on(&scenario, &first);
+    scenario.judge();
 }
 
 /// Candidates name the old primary first, and it takes writes: it is told from its successor by its timeline alone.
 pub(crate) fn case_45_an_old_primary_that_comes_back_as_it_was_leads_nobody() {
-    let servers = Rc::new(Pair::start());
-    let site = site_at(Rc::clone(&servers)).paced(LONG);
-    let _leader = site.candidate("a");
-    let first = site.next_start();
+    let servers = Rc::new(PrimaryAndStandby::start());
+    let scenario = scenario_at(Rc::clone(&servers)).paced(LONG);
+    let _leader = scenario.candidate("a");
+    let first = scenario.next_start();
     servers.standby.await_all_of(&servers.primary);
     servers.fail_over();
-    goes_on(&site, &first);
+    goes_on(&scenario, &first);
     servers.primary.restart();
     assert!(servers.primary.is_primary(), "the fault did not happen");
-    let fresh = site.candidate("b");
+    let fresh = scenario.candidate("b");
     fresh.stands_by();
-    assert_eq!(site.status()["term"], first.term);
-    site.judge();
+    assert_eq!(scenario.status()["term"], first.term);
+    scenario.judge();
 }
 
 /// What a standby shows is from the past, and nothing can be granted there.
 pub(crate) fn case_46_a_standby_is_refused_with_words_that_say_so() {
     let primary = STORE.serve(PostgresOptions::default());
-    let site = site_at(Standby::of(&primary));
-    let finished = site.finish(["status", ELECTION]);
+    let scenario = scenario_at(Standby::of(&primary));
+    let finished = scenario.finish(["status", ELECTION]);
     assert_ne!(finished.code, Some(0), "{finished:?}");
     assert!(finished.stderr.contains("it is a standby; elections are held on the primary"), "{finished:?}");
-    let candidate = site.elect("a");
+    let candidate = scenario.elect("a");
     let reason = refused(&candidate, "it is a standby");
     assert!(!reason.contains(APP_PASSWORD), "{reason}");
     candidate.signal(Signal::TERM);

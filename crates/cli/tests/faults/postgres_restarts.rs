@@ -5,43 +5,43 @@ use std::rc::Rc;
 use rustix::process::Signal;
 use tenure_testkit::bound::{boot_ns, within_ns};
 use tenure_testkit::eventually;
-use tenure_testkit::pace::Pace;
+use tenure_testkit::pace::LeasePace;
 use tenure_testkit::postgres::{APP, PostgresOptions, StopMode};
 
 use crate::postgres::STORE;
-use crate::scene::Scene;
-use crate::{goes_on, site_at};
+use crate::two_candidates::TwoCandidates;
+use crate::{goes_on, scenario_at};
 
 /// Whether it is asked, told or killed: what it has confirmed is there afterwards, and the leader as well.
 pub(crate) fn case_44_a_restart_of_any_kind_costs_nothing() {
-    let scene = Scene::on(STORE.serve(PostgresOptions::default().durable()));
+    let candidates = TwoCandidates::on(STORE.serve(PostgresOptions::default().durable()));
     for mode in [Some(StopMode::Fast), Some(StopMode::Immediate), None] {
         match mode {
-            Some(mode) => scene.server.stop(mode),
-            None => scene.server.kill(),
+            Some(mode) => candidates.server.stop(mode),
+            None => candidates.server.kill(),
         }
-        scene.server.restart();
-        goes_on(&scene.site, &scene.first);
+        candidates.server.restart();
+        goes_on(&candidates.scenario, &candidates.first);
     }
-    scene.ends_as_it_began();
+    candidates.ends_as_it_began();
 }
 
 /// A lease that nobody could renew runs out when it would have: the server counts no pause.
 pub(crate) fn case_44_a_lease_goes_on_running_out_while_the_server_is_away() {
-    let scene = Scene::paced(STORE.serve(PostgresOptions::default()), Pace::SHORT);
-    scene.server.kill();
+    let candidates = TwoCandidates::paced(STORE.serve(PostgresOptions::default()), LeasePace::SHORT);
+    candidates.server.kill();
     let killed_ns = boot_ns();
-    assert_eq!(scene.leader.event("lost")["reason"], "expired");
-    let last_seen_ns = scene.site.journal().last_seen_ns(scene.first.pid);
-    within_ns("work without a server", killed_ns, last_seen_ns, scene.site.pace().timing().hold());
+    assert_eq!(candidates.leader.event("lost")["reason"], "expired");
+    let last_seen_ns = candidates.scenario.journal().last_seen_ns(candidates.first.pid);
+    within_ns("work without a server", killed_ns, last_seen_ns, candidates.scenario.pace().timing().hold());
     // Waits because the server is to be away for longer than the lease lasts.
-    assert!(!scene.next.running.process.ends_within(scene.site.pace().more_than_a_lease()));
-    scene.server.restart();
+    assert!(!candidates.next.running.process.ends_within(candidates.scenario.pace().more_than_a_lease()));
+    candidates.server.restart();
     let restarted_ns = boot_ns();
-    let second = scene.site.next_start();
-    assert!(second.term > scene.first.term);
-    within_ns("leadership after a restart", restarted_ns, second.boot_ns, scene.site.pace().failover_max(2));
-    scene.site.judge();
+    let second = candidates.scenario.next_start();
+    assert!(second.term > candidates.first.term);
+    within_ns("leadership after a restart", restarted_ns, second.boot_ns, candidates.scenario.pace().max_failover(2));
+    candidates.scenario.judge();
 }
 
 /// The role says that commits need not wait for the disk, and the server writes to it rarely. A grant waits all the same:
@@ -52,23 +52,23 @@ pub(crate) fn case_44_a_grant_outlives_a_kill_of_the_server_although_the_role_co
     server.sql(&format!("ALTER ROLE {APP} SET synchronous_commit = off"));
     server.sql("CREATE TABLE control (round integer)");
     // Nobody renews before the kill, so the grant is the last thing that was confirmed.
-    let site = site_at(Rc::clone(&server)).paced(Pace::PATIENT);
+    let scenario = scenario_at(Rc::clone(&server)).paced(LeasePace::PATIENT);
     let mut kept_controls = 0;
     for round in 0..3 {
-        let mut leader = site.candidate(&format!("leader-{round}"));
-        let start = site.next_start();
+        let mut leader = scenario.candidate(&format!("leader-{round}"));
+        let start = scenario.next_start();
         server.sql(&format!("SET synchronous_commit = off; INSERT INTO control VALUES ({round})"));
         server.kill();
         server.restart();
-        let status = site.status();
+        let status = scenario.status();
         let expected = (&start.candidate.as_str().into(), &start.term.into());
         assert_eq!((&status["leader"], &status["term"]), expected, "a grant that was confirmed is forgotten");
         kept_controls += server.sql(&format!("SELECT FROM control WHERE round = {round}")).len();
         leader.signal(Signal::TERM);
         assert_eq!(leader.code(), 143);
-        eventually("a lease that was given back", || site.status()["leader"].is_null());
+        eventually("a lease that was given back", || scenario.status()["leader"].is_null());
     }
     println!("{kept_controls} of 3 writes survived that did not wait for the disk");
     assert!(kept_controls < 3, "this server forgets nothing, and so proves nothing");
-    site.judge();
+    scenario.judge();
 }

@@ -4,16 +4,16 @@ use std::time::Duration;
 
 use tenure::store::postgres::{Migration, PostgresConfig};
 use tenure_testkit::eventually;
-use tenure_testkit::pace::Pace;
+use tenure_testkit::pace::LeasePace;
 use tenure_testkit::postgres::{
-    APP, APP_PASSWORD, PgBouncer, PoolMode, PostgresOptions, PostgresServer, ROLE, Session,
+    APP, APP_PASSWORD, PgBouncer, PoolMode, PostgresOptions, PostgresServer, ROLE, SqlSession,
 };
-use tenure_testkit::site::ELECTION;
+use tenure_testkit::scenario::ELECTION;
 use tenure_testkit::stores::StoreServer;
 
 use crate::postgres::STORE;
-use crate::scene::{Scene, refused};
-use crate::{goes_on, site_at};
+use crate::two_candidates::{TwoCandidates, refused};
+use crate::{goes_on, scenario_at};
 
 /// So short that no session could live with them, or do anything.
 pub(crate) fn case_49_timeouts_of_the_role_and_the_database_are_not_ours() {
@@ -22,36 +22,40 @@ pub(crate) fn case_49_timeouts_of_the_role_and_the_database_are_not_ours() {
     server.sql(&format!("ALTER ROLE {APP} SET lock_timeout = '1ms'"));
     server.sql("ALTER DATABASE postgres SET idle_session_timeout = '20ms'");
     server.sql("ALTER DATABASE postgres SET idle_in_transaction_session_timeout = '20ms'");
-    let mut other = Session::open(&StoreServer::url(&server)).unwrap();
+    let mut other = SqlSession::open(&StoreServer::url(&server)).unwrap();
     assert_eq!(other.run("SELECT pg_sleep(1)").unwrap_err().code(), Some("57014"), "the settings do not work");
-    let scene = Scene::on(server);
-    goes_on(&scene.site, &scene.first);
-    assert!(scene.site.events().iter().all(|event| event["event"] != "error"), "{:#?}", scene.site.events());
-    scene.ends_as_it_began();
+    let candidates = TwoCandidates::on(server);
+    goes_on(&candidates.scenario, &candidates.first);
+    assert!(
+        candidates.scenario.events().iter().all(|event| event["event"] != "error"),
+        "{:#?}",
+        candidates.scenario.events()
+    );
+    candidates.ends_as_it_began();
 }
 
 /// The leader cannot renew, and says so now and then; it stops when its lease ends, and leads again when it can.
 pub(crate) fn case_51_a_database_that_takes_no_writes_ends_leadership_until_it_does() {
-    let scene = Scene::paced(STORE.serve(PostgresOptions::default()), Pace::SHORT);
-    scene.server.sql("ALTER SYSTEM SET default_transaction_read_only = on");
-    scene.server.sql("SELECT pg_reload_conf()");
-    scene.leader_is_refused("25006");
-    assert_eq!(scene.leader.event("lost")["reason"], "expired");
-    let told = errors(&scene);
+    let candidates = TwoCandidates::paced(STORE.serve(PostgresOptions::default()), LeasePace::SHORT);
+    candidates.server.sql("ALTER SYSTEM SET default_transaction_read_only = on");
+    candidates.server.sql("SELECT pg_reload_conf()");
+    candidates.leader_is_refused("25006");
+    assert_eq!(candidates.leader.event("lost")["reason"], "expired");
+    let told = errors(&candidates);
     // Waits because those who try again in a hot loop would do so now.
-    assert!(!scene.next.running.process.ends_within(Duration::from_secs(2)));
-    let attempts = errors(&scene) - told;
+    assert!(!candidates.next.running.process.ends_within(Duration::from_secs(2)));
+    let attempts = errors(&candidates) - told;
     println!("{attempts} errors of two candidates in two seconds");
     assert!(attempts <= 60, "{attempts} attempts in two seconds");
-    scene.server.sql("ALTER SYSTEM RESET default_transaction_read_only");
-    scene.server.sql("SELECT pg_reload_conf()");
-    let second = scene.site.next_start();
-    assert!(second.term > scene.first.term, "{second:?} after {:?}", scene.first);
-    scene.site.judge();
+    candidates.server.sql("ALTER SYSTEM RESET default_transaction_read_only");
+    candidates.server.sql("SELECT pg_reload_conf()");
+    let second = candidates.scenario.next_start();
+    assert!(second.term > candidates.first.term, "{second:?} after {:?}", candidates.first);
+    candidates.scenario.judge();
 }
 
-fn errors(scene: &Scene<PostgresServer>) -> usize {
-    scene.site.events().iter().filter(|event| event["event"] == "error").count()
+fn errors(candidates: &TwoCandidates<PostgresServer>) -> usize {
+    candidates.scenario.events().iter().filter(|event| event["event"] == "error").count()
 }
 
 /// There is no schema, another one, or one that this role may not use. What to do is in the error; once it is done, the
@@ -64,12 +68,12 @@ pub(crate) fn case_52_what_is_missing_is_named_and_not_asked_for_in_a_hot_loop()
         (&*tables_in("tenure", ROLE), "", "GRANT USAGE ON SCHEMA \"tenure\" and EXECUTE ON ALL FUNCTIONS"),
     ] {
         let server = PostgresServer::start_with(options());
-        let owner = |sql: &str| Session::open(&server.url()).and_then(|mut owner| owner.run(sql)).map(drop);
+        let owner = |sql: &str| SqlSession::open(&server.url()).and_then(|mut owner| owner.run(sql)).map(drop);
         owner(tables).unwrap();
-        let site = site_at(Address(format!("{}{option}", StoreServer::url(&server))));
-        let finished = site.finish(["status", ELECTION]);
+        let scenario = scenario_at(TestAddress(format!("{}{option}", StoreServer::url(&server))));
+        let finished = scenario.finish(["status", ELECTION]);
         assert!(finished.code != Some(0) && finished.stderr.contains(words), "{finished:?}");
-        let candidate = site.elect("a");
+        let candidate = scenario.elect("a");
         refused(&candidate, words);
         let connections = || server.log().matches("connection authorized: user=app").count();
         let known = connections();
@@ -91,9 +95,9 @@ fn tables_in(schema: &str, role: &str) -> String {
 }
 
 /// An address of a server that the test keeps.
-struct Address(String);
+struct TestAddress(String);
 
-impl StoreServer for Address {
+impl StoreServer for TestAddress {
     fn url(&self) -> String {
         self.0.clone()
     }
@@ -107,10 +111,10 @@ impl StoreServer for Address {
 /// be refused and are tried again.
 pub(crate) fn case_53_an_isolation_that_the_database_demands_costs_nothing() {
     for isolation in ["repeatable read", "serializable"] {
-        Scene::on(isolated(isolation)).ends_as_it_began();
+        TwoCandidates::on(isolated(isolation)).ends_as_it_began();
         let server = isolated(isolation);
         let pooler = PgBouncer::start(&server, PoolMode::Transaction, 3);
-        Scene::on(pooler).ends_as_it_began();
+        TwoCandidates::on(pooler).ends_as_it_began();
     }
 }
 

@@ -7,167 +7,171 @@ use rustix::process::Signal;
 use serde_json::Value;
 use tenure_testkit::bound::{boot_ns, within, within_ns};
 use tenure_testkit::eventually;
-use tenure_testkit::pace::Pace;
-use tenure_testkit::process::Process;
-use tenure_testkit::proxy::{Direction, Fault};
+use tenure_testkit::pace::LeasePace;
+use tenure_testkit::process::ProcessHandle;
+use tenure_testkit::proxy::{Direction, ProxyFault};
 use tenure_testkit::redis::{RedisOptions, RedisServer};
-use tenure_testkit::site::{ELECTION, Site};
+use tenure_testkit::scenario::{ELECTION, Scenario};
 use tenure_testkit::stores::Redis;
-use tenure_testkit::worker::Start;
+use tenure_testkit::worker::WorkerStart;
 
-use crate::{PATIENT_ENOUGH, goes_on, renewals_since, site, site_at, until_told};
+use crate::{PATIENT_ENOUGH, goes_on, renewals_since, scenario, scenario_at, until_told};
 
 /// Nothing tells the leader that its lease is gone, but its next renewal. Whoever comes before that is a second leader,
 /// with a higher term: this is what the documentation admits.
 pub(crate) fn case_62_after_flushall_two_may_lead_until_the_next_renewal_and_terms_go_on_growing() {
     let server = Rc::new(RedisServer::start());
-    let site = site_at(Rc::clone(&server));
-    let mut candidates = vec![site.candidate("a")];
-    let mut first = site.next_start();
+    let scenario = scenario_at(Rc::clone(&server));
+    let mut candidates = vec![scenario.candidate("a")];
+    let mut first = scenario.next_start();
     for round in 0..3 {
         let flushed_ns = boot_ns();
         drop(server.command(&["FLUSHALL"]));
         // It asks at once, and nobody else may be in its way.
-        candidates.push(site.candidate(&format!("newcomer-{round}")));
-        first = is_succeeded(&site, &first, flushed_ns);
+        candidates.push(scenario.candidate(&format!("newcomer-{round}")));
+        first = is_succeeded(&scenario, &first, flushed_ns);
     }
 }
 
 pub(crate) fn case_62_after_a_restart_without_persistence_two_may_lead_until_the_next_renewal() {
     let server = Rc::new(RedisServer::start());
-    let site = site_at(Rc::clone(&server));
-    let _leader = site.candidate("a");
-    let first = site.next_start();
+    let scenario = scenario_at(Rc::clone(&server));
+    let _leader = scenario.candidate("a");
+    let first = scenario.next_start();
     server.kill();
     server.restart();
     let restarted_ns = boot_ns();
-    let _newcomer = site.candidate("b");
-    is_succeeded(&site, &first, restarted_ns);
+    let _newcomer = scenario.candidate("b");
+    is_succeeded(&scenario, &first, restarted_ns);
 }
 
 /// Somebody leads after the lease was forgotten, be it the same as before; the old leader is told by its next renewal at
 /// the latest, and its work ends.
-fn is_succeeded(site: &Site, first: &Start, forgotten_ns: u64) -> Start {
-    Process::open(first.pid).await_end("the work under a lease that was forgotten");
+fn is_succeeded(scenario: &Scenario, first: &WorkerStart, forgotten_ns: u64) -> WorkerStart {
+    ProcessHandle::open(first.pid).await_end("the work under a lease that was forgotten");
     let is_loss = |event: &Value| event["event"] == "lost" && event["term"] == first.term;
-    eventually("the loss", || site.events().iter().any(is_loss));
-    let lost = site.events().into_iter().find(is_loss).unwrap();
+    eventually("the loss", || scenario.events().iter().any(is_loss));
+    let lost = scenario.events().into_iter().find(is_loss).unwrap();
     assert!(["revoked", "superseded", "regressed"].iter().any(|reason| lost["reason"] == *reason), "{lost}");
-    let last_seen_ns = site.journal().last_seen_ns(first.pid);
-    within_ns("work under a lease that was forgotten", forgotten_ns, last_seen_ns, until_told(site));
-    let second = site.next_start();
+    let last_seen_ns = scenario.journal().last_seen_ns(first.pid);
+    within_ns("work under a lease that was forgotten", forgotten_ns, last_seen_ns, until_told(scenario));
+    let second = scenario.next_start();
     assert!(second.term > first.term, "{second:?} after {first:?}");
-    within("two workers at once", site.journal().longest_overlap(), until_told(site));
+    within("two workers at once", scenario.journal().longest_overlap(), until_told(scenario));
     // From here on all is well.
-    assert!(!Process::open(second.pid).ends_within(Duration::from_millis(500)));
+    assert!(!ProcessHandle::open(second.pid).ends_within(Duration::from_millis(500)));
     second
 }
 
 pub(crate) fn case_62_a_restart_with_persistence_costs_nothing() {
     let server = Rc::new(RedisServer::start_with(RedisOptions::default().persistent()));
-    let site = site_at(Rc::clone(&server)).paced(PATIENT_ENOUGH);
-    let _leader = site.candidate("a");
-    let first = site.next_start();
-    let next = site.candidate("b");
+    let scenario = scenario_at(Rc::clone(&server)).paced(PATIENT_ENOUGH);
+    let _leader = scenario.candidate("a");
+    let first = scenario.next_start();
+    let next = scenario.candidate("b");
     next.stands_by();
     for _ in 0..3 {
         server.kill();
         server.restart();
-        goes_on(&site, &first);
+        goes_on(&scenario, &first);
     }
-    site.judge();
+    scenario.judge();
 }
 
 /// A lease that outlasts the restart, and that nobody renews, runs out when it would have: the server counts no pause.
 pub(crate) fn case_62_a_lease_goes_on_running_out_while_the_server_is_away() {
     let server = Rc::new(RedisServer::start_with(RedisOptions::default().persistent()));
-    let site = site_at(Rc::clone(&server));
-    let leader = site.candidate("a");
-    let first = site.next_start();
-    let next = site.candidate("b");
+    let scenario = scenario_at(Rc::clone(&server));
+    let leader = scenario.candidate("a");
+    let first = scenario.next_start();
+    let next = scenario.candidate("b");
     next.stands_by();
     server.kill();
     let killed_ns = boot_ns();
     assert_eq!(leader.event("lost")["reason"], "expired");
     // Waits because the server is to be away for longer than the lease lasts.
-    assert!(!next.running.process.ends_within(Pace::SHORT.more_than_a_lease()));
-    let last_seen_ns = site.journal().last_seen_ns(first.pid);
-    within_ns("work without a server", killed_ns, last_seen_ns, site.pace().timing().hold());
+    assert!(!next.running.process.ends_within(LeasePace::SHORT.more_than_a_lease()));
+    let last_seen_ns = scenario.journal().last_seen_ns(first.pid);
+    within_ns("work without a server", killed_ns, last_seen_ns, scenario.pace().timing().hold());
     let restarted_ns = boot_ns();
     server.restart();
-    let second = site.next_start();
+    let second = scenario.next_start();
     assert!(second.term > first.term);
-    within_ns("leadership after a restart", restarted_ns, second.boot_ns, site.pace().failover_max(2));
-    site.judge();
+    within_ns("leadership after a restart", restarted_ns, second.boot_ns, scenario.pace().max_failover(2));
+    scenario.judge();
 }
 
 /// Every message of the store comes twice, to the leader and to the one who stands by.
 pub(crate) fn case_36_answers_that_come_twice_confirm_nothing_twice() {
-    let site = site(&Redis);
+    let scenario = scenario(&Redis);
     let [detour, next_detour] = [(); 2].map(|()| {
-        let detour = site.place.endpoint().detour();
-        detour.proxy.inject(Direction::Replies, Fault::Duplicate);
+        let detour = scenario.place.endpoint().detour();
+        detour.proxy.inject(Direction::Replies, ProxyFault::Duplicate);
         detour
     });
-    let mut leader = site.candidate_by(&detour, "a");
-    let first = site.next_start();
-    let next = site.candidate_by(&next_detour, "b");
+    let mut leader = scenario.candidate_by(&detour, "a");
+    let first = scenario.next_start();
+    let next = scenario.candidate_by(&next_detour, "b");
     next.stands_by();
-    let worker = Process::open(first.pid);
-    assert!(!worker.ends_within(site.pace().more_than_a_lease() * 2), "{:#?}", site.events());
-    assert_eq!((&site.status()["leader"], &site.status()["term"]), (&"a".into(), &first.term.into()));
+    let worker = ProcessHandle::open(first.pid);
+    assert!(!worker.ends_within(scenario.pace().more_than_a_lease() * 2), "{:#?}", scenario.events());
+    assert_eq!((&scenario.status()["leader"], &scenario.status()["term"]), (&"a".into(), &first.term.into()));
     let asked_ns = boot_ns();
     leader.signal(Signal::TERM);
-    let second = site.next_start();
+    let second = scenario.next_start();
     assert_eq!((second.candidate.as_str(), leader.code()), ("b", 143));
-    within_ns("hand-over", asked_ns, second.boot_ns, site.pace().failover_max(2));
+    within_ns("hand-over", asked_ns, second.boot_ns, scenario.pace().max_failover(2));
     // Taken away behind its back: an answer from before must not hide it.
-    assert_eq!(site.finish(["resign", ELECTION]).code, Some(0));
+    assert_eq!(scenario.finish(["resign", ELECTION]).code, Some(0));
     next.event("lost");
-    assert!(site.next_start().term > second.term);
-    site.judge();
+    assert!(scenario.next_start().term > second.term);
+    scenario.judge();
 }
 
 /// Answers of Redis carry no name of their question, and a client takes the next one that comes. So an answer that came
 /// twice could confirm a renewal that was refused. Here the leader hears the last good answer again and again.
 pub(crate) fn case_36_an_answer_from_before_does_not_confirm_a_lease_that_is_gone() {
     let server = Rc::new(RedisServer::start());
-    let site = site_at(Rc::clone(&server));
-    let detour = site.place.endpoint().detour();
-    let leader = site.candidate_by(&detour, "a");
-    let first = site.next_start();
+    let scenario = scenario_at(Rc::clone(&server));
+    let detour = scenario.place.endpoint().detour();
+    let leader = scenario.candidate_by(&detour, "a");
+    let first = scenario.next_start();
     let now_ns = boot_ns();
-    eventually("a renewal", || renewals_since(&site, now_ns) > 0);
+    eventually("a renewal", || renewals_since(&scenario, now_ns) > 0);
     let repeated_ns = boot_ns();
-    detour.proxy.inject(Direction::Replies, Fault::Repeat);
+    detour.proxy.inject(Direction::Replies, ProxyFault::Repeat);
     detour.proxy.await_counts("an answer that is repeated", |counts| counts.replies.struck > 0);
     drop(server.command(&["FLUSHALL"]));
-    let worker = Process::open(first.pid);
-    assert!(worker.ends_within(site.pace().more_than_a_lease()), "it leads on without a lease: {:#?}", site.events());
-    let last_seen_ns = site.journal().last_seen_ns(first.pid);
-    within_ns("work on repeated answers", repeated_ns, last_seen_ns, site.pace().timing().hold());
+    let worker = ProcessHandle::open(first.pid);
+    assert!(
+        worker.ends_within(scenario.pace().more_than_a_lease()),
+        "it leads on without a lease: {:#?}",
+        scenario.events()
+    );
+    let last_seen_ns = scenario.journal().last_seen_ns(first.pid);
+    within_ns("work on repeated answers", repeated_ns, last_seen_ns, scenario.pace().timing().hold());
     assert_eq!(leader.event("lost")["term"], first.term);
     detour.proxy.heal();
-    assert!(site.next_start().term > first.term, "it does not recover");
-    site.judge();
+    assert!(scenario.next_start().term > first.term, "it does not recover");
+    scenario.judge();
 }
 
 /// The server cuts the connections over which it wakes those who stand by. A lease that nobody is told of would last
 /// longer than any test.
 pub(crate) fn case_68_after_subscriptions_were_cut_the_next_leader_is_woken_all_the_same() {
     let server = Rc::new(RedisServer::start());
-    let site = site_at(Rc::clone(&server)).paced(Pace::PATIENT);
-    let mut leader = site.candidate("a");
-    let _first = site.next_start();
-    let next = site.candidate("b");
+    let scenario = scenario_at(Rc::clone(&server)).paced(LeasePace::PATIENT);
+    let mut leader = scenario.candidate("a");
+    let _first = scenario.next_start();
+    let next = scenario.candidate("b");
     next.stands_by();
     eventually("subscriptions", || server.calls("subscribe") >= 2);
     drop(server.command(&["CLIENT", "KILL", "TYPE", "pubsub"]));
     eventually("subscriptions that are made again", || server.calls("subscribe") >= 4);
     let asked_ns = boot_ns();
     leader.signal(Signal::TERM);
-    let second = site.next_start();
+    let second = scenario.next_start();
     assert_eq!((second.candidate.as_str(), leader.code()), ("b", 143));
-    within_ns("hand-over after subscriptions were cut", asked_ns, second.boot_ns, Pace::SHORT.failover_max(2));
-    site.judge();
+    within_ns("hand-over after subscriptions were cut", asked_ns, second.boot_ns, LeasePace::SHORT.max_failover(2));
+    scenario.judge();
 }

@@ -6,12 +6,12 @@ use rustix::process::Signal;
 use serde_json::Value;
 use tenure_testkit::bound::{boot_ns, within};
 use tenure_testkit::eventually;
-use tenure_testkit::pace::Pace;
-use tenure_testkit::process::{Paused, Process};
-use tenure_testkit::redis::{Cluster, RedisServer, Sentinels};
-use tenure_testkit::site::Site;
+use tenure_testkit::pace::LeasePace;
+use tenure_testkit::process::{Paused, ProcessHandle};
+use tenure_testkit::redis::{RedisCluster, RedisServer, SentinelGroup};
+use tenure_testkit::scenario::Scenario;
 
-use crate::{PATIENT_ENOUGH, assert_terms_never_fall, goes_on, renewals_since, site_at, until_told};
+use crate::{PATIENT_ENOUGH, assert_terms_never_fall, goes_on, renewals_since, scenario_at, until_told};
 
 /// Where the lease of the election is kept.
 const LEASE: &str = "tenure:default:nightly";
@@ -30,10 +30,10 @@ pub(crate) fn case_64_when_the_primary_is_paused_and_resumed_terms_grow_and_two_
 
 /// Replicas follow asynchronously, so a grant may be forgotten: then the leader is told by its next renewal.
 fn fail_over(strike: impl Fn(&RedisServer) -> Option<Paused>) {
-    let servers = Rc::new(Sentinels::start());
-    let site = site_at(Rc::clone(&servers)).paced(PATIENT_ENOUGH);
-    let candidates = [("a", site.candidate("a")), ("b", site.candidate("b"))];
-    let first = site.next_start();
+    let servers = Rc::new(SentinelGroup::start());
+    let scenario = scenario_at(Rc::clone(&servers)).paced(PATIENT_ENOUGH);
+    let candidates = [("a", scenario.candidate("a")), ("b", scenario.candidate("b"))];
+    let first = scenario.next_start();
     let primary = servers.primary();
     let struck_ns = boot_ns();
     let paused = strike(primary);
@@ -42,56 +42,56 @@ fn fail_over(strike: impl Fn(&RedisServer) -> Option<Paused>) {
     drop(paused);
     // Longer than any lease lasts that was not renewed since.
     let replaced_ns = boot_ns();
-    assert!(!candidates[0].1.running.process.ends_within(site.pace().more_than_a_lease()));
-    eventually("renewals at the new primary", || renewals_since(&site, replaced_ns) > 0);
-    let starts = site.journal().starts();
+    assert!(!candidates[0].1.running.process.ends_within(scenario.pace().more_than_a_lease()));
+    eventually("renewals at the new primary", || renewals_since(&scenario, replaced_ns) > 0);
+    let starts = scenario.journal().starts();
     println!("{} changes of leaders by a failover", starts - 1);
-    assert!(starts <= 2, "{:#?}", site.events());
-    within("two workers at once", site.journal().longest_overlap(), until_told(&site));
-    let status = site.status();
+    assert!(starts <= 2, "{:#?}", scenario.events());
+    within("two workers at once", scenario.journal().longest_overlap(), until_told(&scenario));
+    let status = scenario.status();
     assert!(status["term"].as_u64().unwrap() >= first.term, "{status} after {first:?}");
     // Whoever leads now hands over, and the next term is higher still.
     let (_, leader) = candidates.iter().find(|(id, _)| status["leader"] == *id).unwrap();
     leader.signal(Signal::TERM);
-    eventually("one more leader", || site.journal().starts() > starts);
-    assert_terms_never_fall(&site);
+    eventually("one more leader", || scenario.journal().starts() > starts);
+    assert_terms_never_fall(&scenario);
 }
 
 /// The worst that asynchronous replicas allow: the one that is promoted has never heard of the lease. Its leader is told
 /// by its next renewal, and until then there may be two, which is what the documentation admits.
 pub(crate) fn case_64_after_a_failover_to_a_replica_without_the_lease_two_may_lead_until_the_next_renewal() {
-    let servers = Rc::new(Sentinels::start());
+    let servers = Rc::new(SentinelGroup::start());
     // The lease outlasts any failover, so that it is the new primary that ends it.
-    let site = site_at(Rc::clone(&servers)).paced(Pace::from_millis(60_000, 1_000, 300));
+    let scenario = scenario_at(Rc::clone(&servers)).paced(LeasePace::from_millis(60_000, 1_000, 300));
     let primary = servers.primary();
     let replicas = servers.nodes().iter().filter(|node| node.port() != primary.port());
     let paused: Vec<Paused> = replicas.map(RedisServer::pause).collect();
     // What is on its way to them would arrive after all when they wake up, so there must be no way.
     drop(primary.command(&["CLIENT", "KILL", "TYPE", "replica"]));
-    let leader = site.candidate("a");
-    let first = site.next_start();
-    let next = site.candidate("b");
+    let leader = scenario.candidate("a");
+    let first = scenario.next_start();
+    let next = scenario.candidate("b");
     next.stands_by();
     primary.kill();
     drop(paused);
     servers.await_new_primary(primary.port());
     let lost = leader.event("lost");
     assert!(["revoked", "superseded", "regressed"].iter().any(|reason| lost["reason"] == *reason), "{lost}");
-    let second = site.next_start();
+    let second = scenario.next_start();
     println!("{} leads after {lost}", second.candidate);
     assert!(second.term > first.term, "{second:?} after {first:?}");
-    eventually("the end of the first work", || Process::open(first.pid).is_dead());
-    within("two workers at once", site.journal().longest_overlap(), until_told(&site));
-    assert_terms_never_fall(&site);
+    eventually("the end of the first work", || ProcessHandle::open(first.pid).is_dead());
+    within("two workers at once", scenario.journal().longest_overlap(), until_told(&scenario));
+    assert_terms_never_fall(&scenario);
 }
 
 /// Key by key, while the leader renews: halfway a script finds some of its keys here and some there.
 pub(crate) fn case_67_a_slot_that_moves_to_another_node_of_a_cluster_costs_nothing() {
-    let cluster = Rc::new(Cluster::start());
-    let site = site_at(Rc::clone(&cluster)).paced(PATIENT_ENOUGH);
-    let _leader = site.candidate("a");
-    let first = site.next_start();
-    let next = site.candidate("b");
+    let cluster = Rc::new(RedisCluster::start());
+    let scenario = scenario_at(Rc::clone(&cluster)).paced(PATIENT_ENOUGH);
+    let _leader = scenario.candidate("a");
+    let first = scenario.next_start();
+    let next = scenario.candidate("b");
     next.stands_by();
     let from = cluster.owner_of(LEASE);
     let to = cluster.nodes()[..3].iter().find(|node| node.port() != from.port()).unwrap();
@@ -101,17 +101,19 @@ pub(crate) fn case_67_a_slot_that_moves_to_another_node_of_a_cluster_costs_nothi
         moved += 1;
         let moved_ns = boot_ns();
         // Waits because the leader is to meet this state; a renewal that is refused is as good as one that is done.
-        eventually("a renewal, or a refusal", || renewals_since(&site, moved_ns) + refusals_since(&site, moved_ns) > 0);
+        eventually("a renewal, or a refusal", || {
+            renewals_since(&scenario, moved_ns) + refusals_since(&scenario, moved_ns) > 0
+        });
     }
     assert!(moved > 2, "only {moved} keys were moved");
     moving.finish();
     assert_eq!(cluster.owner_of(LEASE).port(), to.port());
-    println!("{} refusals while {moved} keys moved", refusals_since(&site, 0));
-    goes_on(&site, &first);
-    site.judge();
+    println!("{} refusals while {moved} keys moved", refusals_since(&scenario, 0));
+    goes_on(&scenario, &first);
+    scenario.judge();
 }
 
-fn refusals_since(site: &Site, since_ns: u64) -> usize {
+fn refusals_since(scenario: &Scenario, since_ns: u64) -> usize {
     let is_refusal = |event: &&Value| event["event"] == "error" && event["boot_ns"].as_u64().unwrap() > since_ns;
-    site.events().iter().filter(is_refusal).count()
+    scenario.events().iter().filter(is_refusal).count()
 }

@@ -3,98 +3,102 @@
 use std::thread;
 
 use tenure_testkit::eventually;
-use tenure_testkit::process::Process;
+use tenure_testkit::process::ProcessHandle;
 use tenure_testkit::redis::{RedisOptions, RedisServer};
 
 use crate::goes_on;
-use crate::scene::Scene;
+use crate::two_candidates::TwoCandidates;
 
 /// A scene on a server of this kind.
-fn on(options: RedisOptions) -> Scene<RedisServer> {
-    Scene::on(RedisServer::start_with(options))
+fn on(options: RedisOptions) -> TwoCandidates<RedisServer> {
+    TwoCandidates::on(RedisServer::start_with(options))
 }
 
-fn set(scene: &Scene<RedisServer>, setting: &str, value: &str) {
-    drop(scene.server.command(&["CONFIG", "SET", setting, value]));
+fn set(candidates: &TwoCandidates<RedisServer>, setting: &str, value: &str) {
+    drop(candidates.server.command(&["CONFIG", "SET", setting, value]));
 }
 
 pub(crate) fn case_67_a_server_that_is_busy_with_a_script_costs_nothing() {
-    let scene = on(RedisOptions::default());
-    set(&scene, "busy-reply-threshold", "50");
+    let candidates = on(RedisOptions::default());
+    set(&candidates, "busy-reply-threshold", "50");
     thread::scope(|scope| {
-        let server = &*scene.server;
+        let server = &*candidates.server;
         let script = scope.spawn(|| server.try_command(&["EVAL", "while true do end", "0"]));
-        scene.leader_is_refused("BUSY");
+        candidates.leader_is_refused("BUSY");
         drop(server.command(&["SCRIPT", "KILL"]));
         assert!(script.join().unwrap().is_err(), "the script was to be killed");
     });
-    scene.ends_as_it_began();
+    candidates.ends_as_it_began();
 }
 
 /// Renewals write nothing that needs memory, so the leader does not even notice. Whoever stands by is told who leads.
 pub(crate) fn case_67_a_server_that_is_out_of_memory_keeps_the_leader_and_grants_nothing() {
-    let scene = on(RedisOptions::default());
-    set(&scene, "maxmemory", "1");
-    let refusal = scene.server.try_command(&["SET", "other", "1"]).unwrap_err();
+    let candidates = on(RedisOptions::default());
+    set(&candidates, "maxmemory", "1");
+    let refusal = candidates.server.try_command(&["SET", "other", "1"]).unwrap_err();
     assert_eq!(refusal.code(), Some("OOM"));
-    goes_on(&scene.site, &scene.first);
-    let elsewhere = scene.site.elect_with("c", "another", &[]);
+    goes_on(&candidates.scenario, &candidates.first);
+    let elsewhere = candidates.scenario.elect_with("c", "another", &[]);
     let error = elsewhere.event("error");
     assert!(error["reason"].as_str().unwrap().contains("OOM"), "{error}");
-    set(&scene, "maxmemory", "0");
+    set(&candidates, "maxmemory", "0");
     elsewhere.event("elected");
-    scene.ends_as_it_began();
+    candidates.ends_as_it_began();
 }
 
 pub(crate) fn case_67_a_server_that_loads_its_data_costs_nothing() {
     // A second or so, during which it answers every few keys.
     let options = RedisOptions::default().line("key-load-delay 150").line("loading-process-events-interval-bytes 1024");
-    let scene = on(options);
+    let candidates = on(options);
     let fill = "for i = 1, 5000 do redis.call('SET', 'filler:' .. i, i) end";
-    drop(scene.server.command(&["EVAL", fill, "0"]));
-    drop(scene.server.command(&["SAVE"]));
-    scene.server.restart();
-    scene.leader_is_refused("LOADING");
-    eventually("a server that has loaded", || scene.server.info("persistence", "loading").as_deref() == Some("0"));
-    scene.ends_as_it_began();
+    drop(candidates.server.command(&["EVAL", fill, "0"]));
+    drop(candidates.server.command(&["SAVE"]));
+    candidates.server.restart();
+    candidates.leader_is_refused("LOADING");
+    eventually("a server that has loaded", || candidates.server.info("persistence", "loading").as_deref() == Some("0"));
+    candidates.ends_as_it_began();
 }
 
 pub(crate) fn case_67_a_server_that_became_a_replica_for_a_while_costs_nothing() {
-    let scene = on(RedisOptions::default());
+    let candidates = on(RedisOptions::default());
     // Of a primary that never answers.
-    drop(scene.server.command(&["REPLICAOF", "127.0.0.1", "1"]));
-    scene.leader_is_refused("READONLY");
-    drop(scene.server.command(&["REPLICAOF", "NO", "ONE"]));
-    scene.ends_as_it_began();
+    drop(candidates.server.command(&["REPLICAOF", "127.0.0.1", "1"]));
+    candidates.leader_is_refused("READONLY");
+    drop(candidates.server.command(&["REPLICAOF", "NO", "ONE"]));
+    candidates.ends_as_it_began();
 }
 
 pub(crate) fn case_67_a_server_that_misses_its_replicas_costs_nothing() {
-    let scene = on(RedisOptions::default());
-    set(&scene, "min-replicas-to-write", "1");
-    scene.leader_is_refused("NOREPLICAS");
-    set(&scene, "min-replicas-to-write", "0");
-    scene.ends_as_it_began();
+    let candidates = on(RedisOptions::default());
+    set(&candidates, "min-replicas-to-write", "1");
+    candidates.leader_is_refused("NOREPLICAS");
+    set(&candidates, "min-replicas-to-write", "0");
+    candidates.ends_as_it_began();
 }
 
 pub(crate) fn case_67_a_server_that_cannot_save_costs_nothing() {
-    let scene = on(RedisOptions::default().line("enable-protected-configs local"));
-    let gone = scene.site.path("gone");
+    let candidates = on(RedisOptions::default().line("enable-protected-configs local"));
+    let gone = candidates.scenario.path("gone");
     std::fs::create_dir(&gone).unwrap();
-    set(&scene, "dir", gone.to_str().unwrap());
+    set(&candidates, "dir", gone.to_str().unwrap());
     std::fs::remove_dir(&gone).unwrap();
-    set(&scene, "save", "3600 1000000");
-    drop(scene.server.command(&["BGSAVE"]));
-    scene.leader_is_refused("MISCONF");
-    set(&scene, "stop-writes-on-bgsave-error", "no");
-    scene.ends_as_it_began();
+    set(&candidates, "save", "3600 1000000");
+    drop(candidates.server.command(&["BGSAVE"]));
+    candidates.leader_is_refused("MISCONF");
+    set(&candidates, "stop-writes-on-bgsave-error", "no");
+    candidates.ends_as_it_began();
 }
 
 /// The scripts are gone, and are brought again in the same breath.
 pub(crate) fn case_67_a_server_that_forgot_all_scripts_costs_nothing() {
-    let scene = on(RedisOptions::default());
-    drop(scene.server.command(&["SCRIPT", "FLUSH"]));
-    assert!(!Process::open(scene.first.pid).is_dead());
-    goes_on(&scene.site, &scene.first);
-    assert!(scene.site.events().iter().all(|event| event["event"] != "error"), "{:#?}", scene.site.events());
-    scene.ends_as_it_began();
+    let candidates = on(RedisOptions::default());
+    drop(candidates.server.command(&["SCRIPT", "FLUSH"]));
+    assert!(!ProcessHandle::open(candidates.first.pid).is_dead());
+    goes_on(&candidates.scenario, &candidates.first);
+    assert!(
+        candidates.scenario.events().iter().all(|event| event["event"] != "error"),
+        "{:#?}",
+        candidates.scenario.events()
+    );
+    candidates.ends_as_it_began();
 }

@@ -1,10 +1,10 @@
 //! What a command starts dies with it, and the command dies with nothing but its guard.
 
 use rustix::process::Signal;
-use tenure_testkit::process::Process;
+use tenure_testkit::process::ProcessHandle;
 use tenure_testkit::stores::Backend;
 
-use crate::site;
+use crate::scenario;
 
 /// The worker runs as a child of a shell, and both in one group.
 const AS_CHILD: &str = "\"$@\" & echo main $$; wait; wait";
@@ -21,31 +21,31 @@ pub(crate) fn case_24_a_command_that_daemonised_is_dead_before_the_next_one_star
 
 fn nothing_is_left_of(store: &dyn Backend, script: &str) {
     for signal in [Signal::KILL, Signal::TERM] {
-        let site = site(store);
-        let leader = site.candidate_with("a", &[], &["sh", "-c", script, "sh"]);
-        let main = site.words.find("the shell", |line| line.strip_prefix("main ")?.parse().ok());
-        let (main, worker) = (Process::open(main), Process::open(site.next_start().pid));
+        let scenario = scenario(store);
+        let leader = scenario.candidate_with("a", &[], &["sh", "-c", script, "sh"]);
+        let main = scenario.words.find("the shell", |line| line.strip_prefix("main ")?.parse().ok());
+        let (main, worker) = (ProcessHandle::open(main), ProcessHandle::open(scenario.next_start().pid));
         assert!(!main.is_dead() && !worker.is_dead());
-        let next = site.candidate("b");
+        let next = scenario.candidate("b");
         next.stands_by();
         leader.signal(signal);
-        assert_eq!(site.next_start().candidate, "b");
+        assert_eq!(scenario.next_start().candidate, "b");
         assert!(main.is_dead() && worker.is_dead());
-        site.judge();
+        scenario.judge();
     }
 }
 
 /// The kernel kills a command with the *thread* that forked it. Threads of `tenure` come and go, so none of them may be
 /// that one.
 pub(crate) fn case_27_no_thread_that_ends_takes_the_command_along(store: &dyn Backend) {
-    let site = site(store);
-    let leader = site.candidate("a");
-    let worker = Process::open(site.next_start().pid);
+    let scenario = scenario(store);
+    let leader = scenario.candidate("a");
+    let worker = ProcessHandle::open(scenario.next_start().pid);
     let guard = worker.parent();
     assert_eq!(guard.parent().pid, leader.running.process.pid);
     assert_eq!(guard.threads().len(), 1, "a thread that is not the only one may end before its process does");
     assert!(leader.running.process.threads().len() > 1, "there are no threads here that could end");
     // Longer than a lease lives that is not renewed, and than any thread for one task.
-    assert!(!worker.ends_within(site.pace().more_than_a_lease()));
-    assert_eq!(site.journal().starts(), 1);
+    assert!(!worker.ends_within(scenario.pace().more_than_a_lease()));
+    assert_eq!(scenario.journal().starts(), 1);
 }

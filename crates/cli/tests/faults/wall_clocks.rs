@@ -4,48 +4,48 @@ use jiff::Timestamp;
 use rustix::process::Signal;
 use serde_json::Value;
 use tenure_testkit::bound::{boot_ns, within_ns};
-use tenure_testkit::candidate::Candidate;
-use tenure_testkit::pace::Pace;
-use tenure_testkit::process::Process;
-use tenure_testkit::site::{ELECTION, Site};
+use tenure_testkit::candidate::CandidateProcess;
+use tenure_testkit::pace::LeasePace;
+use tenure_testkit::process::ProcessHandle;
+use tenure_testkit::scenario::{ELECTION, Scenario};
 use tenure_testkit::stores::Backend;
-use tenure_testkit::wall_clock::WallClock;
+use tenure_testkit::wall_clock::FakeWallClock;
 use tenure_testkit::worker;
 
-use crate::{site, until_told};
+use crate::{scenario, until_told};
 
 const HOUR_S: i64 = 3_600;
 
 /// The clock of one candidate jumps while it leads, and back while it stands by. The other one's is right.
 pub(crate) fn case_07_the_wall_clock_of_a_candidate_has_no_say(store: &dyn Backend) {
     for jump_s in [HOUR_S, -HOUR_S] {
-        let site = site(store);
+        let scenario = scenario(store);
         // Its own: that of the store stays true.
-        let clock = WallClock::at(site.path("clock-of-a"));
-        let mut jumpy = under(&clock, &site, "a");
-        let first = site.next_start();
+        let clock = FakeWallClock::at(scenario.path("clock-of-a"));
+        let mut jumpy = under(&clock, &scenario, "a");
+        let first = scenario.next_start();
         let elected = jumpy.event("elected");
-        let mut steady = site.candidate("b");
+        let mut steady = scenario.candidate("b");
         steady.stands_by();
         clock.jump_to(jump_s);
         // Longer than a lease lives that is not renewed.
-        assert!(!Process::open(first.pid).ends_within(site.pace().more_than_a_lease()));
-        assert_eq!(site.finish(["resign", ELECTION]).code, Some(0));
+        assert!(!ProcessHandle::open(first.pid).ends_within(scenario.pace().more_than_a_lease()));
+        assert_eq!(scenario.finish(["resign", ELECTION]).code, Some(0));
         assert_jump(&elected, &jumpy.event("lost"), jump_s);
 
-        let second = site.next_start();
+        let second = scenario.next_start();
         assert_eq!(second.candidate, "b");
         jumpy.stands_by();
         clock.jump_to(0);
-        assert!(!Process::open(second.pid).ends_within(site.pace().more_than_a_lease()));
+        assert!(!ProcessHandle::open(second.pid).ends_within(scenario.pace().more_than_a_lease()));
         let asked_ns = boot_ns();
         steady.signal(Signal::TERM);
         let third = jumpy.event("elected");
         assert_jump(&elected, &third, 0);
-        within_ns("hand-over", asked_ns, third["boot_ns"].as_u64().unwrap(), site.pace().failover_max(2));
-        assert_eq!(site.next_start().candidate, "a");
-        assert_eq!((site.journal().starts(), steady.code()), (3, 143));
-        site.judge();
+        within_ns("hand-over", asked_ns, third["boot_ns"].as_u64().unwrap(), scenario.pace().max_failover(2));
+        assert_eq!(scenario.next_start().candidate, "a");
+        assert_eq!((scenario.journal().starts(), steady.code()), (3, 143));
+        scenario.judge();
         jumpy.signal(Signal::TERM);
         assert_eq!(jumpy.code(), 143);
     }
@@ -57,29 +57,33 @@ pub(crate) fn case_08_the_wall_clock_of_the_store_has_no_say(store: &dyn Backend
     let jumps = if store.abilities().trusts_wall_clock { &[-HOUR_S][..] } else { &[HOUR_S, -HOUR_S] };
     for &jump_s in jumps {
         // Nobody may lose a lease here because the machine is busy, so there is time for several renewals more.
-        let site = site(store).paced(Pace::from_millis(6_000, 500, 300));
+        let scenario = scenario(store).paced(LeasePace::from_millis(6_000, 500, 300));
         let start = |id| {
-            if store.abilities().embedded { under(site.place.wall_clock(), &site, id) } else { site.candidate(id) }
+            if store.abilities().embedded {
+                under(scenario.place.wall_clock(), &scenario, id)
+            } else {
+                scenario.candidate(id)
+            }
         };
         let leader = start("a");
-        let first = site.next_start();
+        let first = scenario.next_start();
         let elected = leader.event("elected");
         let mut next = start("b");
         next.stands_by();
-        site.place.wall_clock().jump_to(jump_s);
-        let worker = Process::open(first.pid);
-        assert!(!worker.ends_within(site.pace().more_than_a_lease()));
-        assert_eq!((&site.status()["leader"], &site.status()["term"]), (&"a".into(), &elected["term"]));
+        scenario.place.wall_clock().jump_to(jump_s);
+        let worker = ProcessHandle::open(first.pid);
+        assert!(!worker.ends_within(scenario.pace().more_than_a_lease()));
+        assert_eq!((&scenario.status()["leader"], &scenario.status()["term"]), (&"a".into(), &elected["term"]));
         let killed_ns = boot_ns();
         leader.signal(Signal::KILL);
         let taken = next.event("elected");
-        within_ns("takeover", killed_ns, taken["boot_ns"].as_u64().unwrap(), site.pace().failover_max(2));
+        within_ns("takeover", killed_ns, taken["boot_ns"].as_u64().unwrap(), scenario.pace().max_failover(2));
         if store.abilities().embedded {
             assert_jump(&elected, &taken, jump_s);
         }
-        assert_eq!(site.next_start().candidate, "b");
+        assert_eq!(scenario.next_start().candidate, "b");
         assert!(worker.is_dead());
-        site.judge();
+        scenario.judge();
         next.signal(Signal::TERM);
         assert_eq!(next.code(), 143);
     }
@@ -87,55 +91,58 @@ pub(crate) fn case_08_the_wall_clock_of_the_store_has_no_say(store: &dyn Backend
 
 /// The lease of a dead leader must not last for as long as the clock was set back.
 pub(crate) fn case_08_a_wall_clock_that_is_set_back_behind_a_dead_leader_costs_one_more_lease(store: &dyn Backend) {
-    let site = site(store);
-    let leader = site.candidate("a");
-    let first = site.next_start();
-    let next = site.candidate("b");
+    let scenario = scenario(store);
+    let leader = scenario.candidate("a");
+    let first = scenario.next_start();
+    let next = scenario.candidate("b");
     next.stands_by();
     let killed_ns = boot_ns();
     leader.signal(Signal::KILL);
-    site.place.wall_clock().jump_to(-HOUR_S);
-    let second = site.next_start();
+    scenario.place.wall_clock().jump_to(-HOUR_S);
+    let second = scenario.next_start();
     assert_eq!(second.candidate, "b");
     assert!(second.term > first.term, "{second:?} after {first:?}");
-    within_ns("takeover", killed_ns, second.boot_ns, site.pace().failover_max(2) * 2);
-    site.judge();
+    within_ns("takeover", killed_ns, second.boot_ns, scenario.pace().max_failover(2) * 2);
+    scenario.judge();
 }
 
 /// Where leases run out by the store's wall clock, one that is set forward ends them all, and the leader learns it by its
 /// next renewal. Whoever stood by before has seen the jump, and waits until the old leader has surely stopped.
 pub(crate) fn case_08_a_wall_clock_that_is_set_forward_ends_a_leadership_early_or_not_at_all(store: &dyn Backend) {
-    let site = site(store);
-    let leader =
-        if store.abilities().embedded { under(site.place.wall_clock(), &site, "a") } else { site.candidate("a") };
-    let first = site.next_start();
-    let worker = Process::open(first.pid);
-    let next = site.candidate("b");
+    let scenario = scenario(store);
+    let leader = if store.abilities().embedded {
+        under(scenario.place.wall_clock(), &scenario, "a")
+    } else {
+        scenario.candidate("a")
+    };
+    let first = scenario.next_start();
+    let worker = ProcessHandle::open(first.pid);
+    let next = scenario.candidate("b");
     next.stands_by();
-    site.place.wall_clock().jump_to(60);
+    scenario.place.wall_clock().jump_to(60);
     let jumped_ns = boot_ns();
     if !store.abilities().trusts_wall_clock {
-        assert!(!worker.ends_within(site.pace().more_than_a_lease()));
-        assert_eq!(site.status()["leader"], "a");
-        site.judge();
+        assert!(!worker.ends_within(scenario.pace().more_than_a_lease()));
+        assert_eq!(scenario.status()["leader"], "a");
+        scenario.judge();
         return;
     }
     let lost = leader.event("lost");
     assert!(["revoked", "superseded"].map(Value::from).contains(&lost["reason"]), "{lost}");
     worker.await_end("the work of the leader whose lease ran out early");
-    within_ns("life after the jump", jumped_ns, site.journal().last_seen_ns(first.pid), until_told(&site));
-    let second = site.next_start();
+    within_ns("life after the jump", jumped_ns, scenario.journal().last_seen_ns(first.pid), until_told(&scenario));
+    let second = scenario.next_start();
     assert!(second.term > first.term, "{second:?} after {first:?}");
     // The clock is wrong for good now, and all is well: what counts is that it goes on.
-    assert!(!Process::open(second.pid).ends_within(site.pace().more_than_a_lease()));
-    assert_eq!(site.journal().starts(), 2);
-    site.judge();
+    assert!(!ProcessHandle::open(second.pid).ends_within(scenario.pace().more_than_a_lease()));
+    assert_eq!(scenario.journal().starts(), 2);
+    scenario.judge();
 }
 
-fn under(clock: &WallClock, site: &Site, id: &str) -> Candidate {
-    let mut command = site.candidate_command(id, &[], &worker::command());
+fn under(clock: &FakeWallClock, scenario: &Scenario, id: &str) -> CandidateProcess {
+    let mut command = scenario.candidate_command(id, &[], &worker::command());
     clock.govern(&mut command);
-    site.start(&mut command)
+    scenario.start(&mut command)
 }
 
 /// Checks that the fault was there at all: between the two events the wall clock went on by this much more than time did.

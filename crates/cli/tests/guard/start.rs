@@ -6,40 +6,40 @@ use std::os::unix::fs::PermissionsExt;
 use std::{env, fs, io};
 
 use rustix::process::{Signal, getsid, kill_process};
-use tenure_cli::supervise::{Exit, Report, SpawnFailure, clock};
+use tenure_cli::supervise::{CommandExit, GuardReport, SpawnFailure, clock};
 use tenure_core::Instant;
 
-use crate::support::Bench;
+use crate::support::GuardBench;
 
 #[tokio::test]
 async fn the_exit_code_of_the_command_is_reported() {
-    let mut bench = Bench::new();
+    let mut bench = GuardBench::new();
     bench.start("exit 42").await;
-    assert_eq!(bench.report().await, Report::Ended(Exit::Code(42)));
+    assert_eq!(bench.report().await, GuardReport::Ended(CommandExit::Code(42)));
 }
 
 #[tokio::test]
 async fn the_signal_that_ended_the_command_is_reported() {
-    let mut bench = Bench::new();
+    let mut bench = GuardBench::new();
     // The guard survives this signal, and the command must not have inherited that.
     bench.start("kill -TERM $$; exit 0").await;
-    assert_eq!(bench.report().await, Report::Ended(Exit::Signal(Signal::TERM.as_raw())));
+    assert_eq!(bench.report().await, GuardReport::Ended(CommandExit::Signal(Signal::TERM.as_raw())));
 }
 
 #[tokio::test]
 async fn a_program_that_does_not_exist_is_reported_as_not_found() {
-    let mut bench = Bench::new();
+    let mut bench = GuardBench::new();
     let mut work = bench.script("");
     work.program = "/nowhere/to/be/found".into();
     bench.supervisor.start(&work).unwrap();
     let report = bench.report().await;
-    let Report::SpawnFailed { kind: SpawnFailure::NotFound, message } = report else { panic!("{report:?}") };
+    let GuardReport::SpawnFailed { kind: SpawnFailure::NotFound, message } = report else { panic!("{report:?}") };
     assert!(message.contains("/nowhere/to/be/found"), "{message}");
 }
 
 #[tokio::test]
 async fn a_file_that_is_no_program_is_reported_as_not_executable() {
-    let mut bench = Bench::new();
+    let mut bench = GuardBench::new();
     let file = bench.path("file");
     fs::write(&file, "#!/bin/sh\n").unwrap();
     fs::set_permissions(&file, fs::Permissions::from_mode(0o600)).unwrap();
@@ -47,35 +47,35 @@ async fn a_file_that_is_no_program_is_reported_as_not_executable() {
     work.program = file.into();
     bench.supervisor.start(&work).unwrap();
     let report = bench.report().await;
-    assert!(matches!(report, Report::SpawnFailed { kind: SpawnFailure::NotExecutable, .. }), "{report:?}");
+    assert!(matches!(report, GuardReport::SpawnFailed { kind: SpawnFailure::NotExecutable, .. }), "{report:?}");
 }
 
 #[tokio::test]
 async fn a_command_whose_trust_has_ended_is_not_started() {
-    let mut bench = Bench::new();
+    let mut bench = GuardBench::new();
     let mut work = bench.script("echo started > $WORDS");
     work.trust.stop_at = clock::now();
     bench.supervisor.start(&work).unwrap();
     let report = bench.report().await;
-    assert!(matches!(report, Report::SpawnFailed { kind: SpawnFailure::TrustEnded, .. }), "{report:?}");
+    assert!(matches!(report, GuardReport::SpawnFailed { kind: SpawnFailure::TrustEnded, .. }), "{report:?}");
     assert!(bench.words.are_all_read());
 }
 
 #[tokio::test]
 async fn arguments_that_are_too_long_are_refused_and_harm_nothing() {
-    let mut bench = Bench::new();
+    let mut bench = GuardBench::new();
     let mut work = bench.script("exit 5");
     work.args.push("x".repeat(300_000).into());
     let refusal = bench.supervisor.start(&work).unwrap_err();
     assert_eq!(refusal.kind(), io::ErrorKind::ArgumentListTooLong);
     assert!(refusal.to_string().contains("put long arguments into a file"), "{refusal}");
     bench.start("exit 5").await;
-    assert_eq!(bench.report().await, Report::Ended(Exit::Code(5)));
+    assert_eq!(bench.report().await, GuardReport::Ended(CommandExit::Code(5)));
 }
 
 #[tokio::test]
 async fn the_longest_arguments_that_are_allowed_arrive_whole() {
-    let mut bench = Bench::new();
+    let mut bench = GuardBench::new();
     let mut work = bench.script("echo ${#0} > $WORDS");
     work.args.push("x".repeat(120_000).into());
     bench.start_work(&work).await;
@@ -84,19 +84,19 @@ async fn the_longest_arguments_that_are_allowed_arrive_whole() {
 
 #[tokio::test]
 async fn after_one_command_has_ended_the_next_can_start_but_not_before() {
-    let mut bench = Bench::new();
+    let mut bench = GuardBench::new();
     bench.start("sleep 600").await;
     let second = bench.script("exit 2");
     assert_eq!(bench.supervisor.start(&second).unwrap_err().kind(), io::ErrorKind::ResourceBusy);
     bench.supervisor.terminate(Instant::ZERO).unwrap();
-    assert_eq!(bench.report().await, Report::Stopped(Exit::Signal(Signal::KILL.as_raw())));
+    assert_eq!(bench.report().await, GuardReport::Stopped(CommandExit::Signal(Signal::KILL.as_raw())));
     bench.start_work(&second).await;
-    assert_eq!(bench.report().await, Report::Ended(Exit::Code(2)));
+    assert_eq!(bench.report().await, GuardReport::Ended(CommandExit::Code(2)));
 }
 
 #[tokio::test]
 async fn variables_are_set_and_removed_and_need_not_be_text() {
-    let mut bench = Bench::new();
+    let mut bench = GuardBench::new();
     assert!(env::var_os("CARGO_MANIFEST_DIR").is_some(), "the test needs a variable to remove");
     let mut work = bench.script(
         "printf '%s %s ' $TENURE_TERM ${CARGO_MANIFEST_DIR-removed} > $WORDS; \
@@ -114,7 +114,7 @@ async fn the_command_inherits_nothing_but_its_standard_streams() {
     // Something that the guard inherits without knowing of it.
     let _inheritable = rustix::pipe::pipe().unwrap();
     let (_, life_line) = rustix::pipe::pipe().unwrap();
-    let mut bench = Bench::with_life_line(Some(life_line));
+    let mut bench = GuardBench::with_life_line(Some(life_line));
     // The kernel closes what is not inherited while the program is loaded, so it has to run before one can look; and a
     // word of this shell's own would come while it has more files open, so that another one says it.
     let command = bench.start("sh -c 'echo ready > $WORDS'; sleep 600; exit").await;
@@ -127,7 +127,7 @@ async fn the_command_inherits_nothing_but_its_standard_streams() {
 
 #[tokio::test]
 async fn the_guard_has_a_session_of_its_own_and_survives_the_signals_of_a_terminal() {
-    let mut bench = Bench::new();
+    let mut bench = GuardBench::new();
     let command =
         bench.start("trap 'echo heard > $WORDS' USR1; echo ready > $WORDS; while :; do sleep 600 & wait; done").await;
     assert_eq!(bench.words.next().await, "ready");

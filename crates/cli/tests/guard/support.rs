@@ -10,20 +10,20 @@ use std::time::Duration;
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use rustix::fs::{CWD, FileType, Mode, mknodat};
 use tempfile::TempDir;
-use tenure_cli::supervise::{Report, Supervisor, Trust, Work, clock};
+use tenure_cli::supervise::{CommandSpec, GuardReport, Supervisor, TrustDeadlines, clock};
 use tenure_core::Instant;
-use tenure_testkit::process::Process;
+use tenure_testkit::process::ProcessHandle;
 use tokio::net::unix::pipe;
 
 /// The commands of a test can write words into the file `$WORDS`, and can read a line from `$GO` to wait for the test.
-pub(crate) struct Bench {
+pub(crate) struct GuardBench {
     pub(crate) supervisor: Supervisor,
     pub(crate) words: Words,
     go: File,
     directory: TempDir,
 }
 
-impl Bench {
+impl GuardBench {
     pub(crate) fn new() -> Self {
         Self::with_life_line(None)
     }
@@ -37,8 +37,8 @@ impl Bench {
     }
 
     /// A shell script as work, trusted for as long as a test takes.
-    pub(crate) fn script(&self, script: &str) -> Work {
-        Work {
+    pub(crate) fn script(&self, script: &str) -> CommandSpec {
+        CommandSpec {
             program: "sh".into(),
             args: vec!["-c".into(), script.into()],
             env_set: vec![("WORDS".into(), self.path("words").into()), ("GO".into(), self.path("go").into())],
@@ -50,24 +50,24 @@ impl Bench {
     }
 
     /// Starts a shell script and returns its process.
-    pub(crate) async fn start(&mut self, script: &str) -> Process {
+    pub(crate) async fn start(&mut self, script: &str) -> ProcessHandle {
         let work = self.script(script);
         self.start_work(&work).await
     }
 
-    pub(crate) async fn start_work(&mut self, work: &Work) -> Process {
+    pub(crate) async fn start_work(&mut self, work: &CommandSpec) -> ProcessHandle {
         self.supervisor.start(work).unwrap();
         let report = self.report().await;
-        let Report::Started { pid } = report else { panic!("not started: {report:?}") };
-        Process::open(i32::try_from(pid).unwrap())
+        let GuardReport::Started { pid } = report else { panic!("not started: {report:?}") };
+        ProcessHandle::open(i32::try_from(pid).unwrap())
     }
 
     /// The next report, after those that the command is about to be started, and that what was killed takes a moment to be
     /// gone.
-    pub(crate) async fn report(&mut self) -> Report {
+    pub(crate) async fn report(&mut self) -> GuardReport {
         loop {
             let report = within_patience(self.supervisor.next()).await;
-            if !matches!(report, Report::Starting | Report::Held { dead: false, .. }) {
+            if !matches!(report, GuardReport::Starting | GuardReport::Held { dead: false, .. }) {
                 return report;
             }
         }
@@ -122,8 +122,8 @@ impl Words {
     }
 
     /// The process whose id is the next line.
-    pub(crate) async fn next_process(&mut self) -> Process {
-        Process::open(self.next().await.parse().unwrap())
+    pub(crate) async fn next_process(&mut self) -> ProcessHandle {
+        ProcessHandle::open(self.next().await.parse().unwrap())
     }
 
     pub(crate) fn are_all_read(&mut self) -> bool {
@@ -151,8 +151,8 @@ pub(crate) fn is_readable(descriptor: &OwnedFd, timeout: Duration) -> bool {
 }
 
 /// Trust that asks the command to end after `stop` and ends it after `kill`, counted from now.
-pub(crate) fn trust_for(stop: Duration, kill: Duration) -> Trust {
-    Trust { stop_at: after(stop), kill_at: after(kill) }
+pub(crate) fn trust_for(stop: Duration, kill: Duration) -> TrustDeadlines {
+    TrustDeadlines { stop_at: after(stop), kill_at: after(kill) }
 }
 
 pub(crate) fn after(duration: Duration) -> Instant {

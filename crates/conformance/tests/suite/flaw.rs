@@ -76,6 +76,10 @@ pub(crate) enum Flaw {
     MessagesMakeElections,
     SendsNoMessageHints,
     ListsWithoutLimit,
+    /// Only elections that were ever led have a count.
+    CountsElectionsOnly,
+    /// What was set aside is not counted.
+    CountsNothingAside,
     BroadcastsReachOneListener,
     BroadcastsAreKept,
     BroadcastsReachAllElections,
@@ -199,6 +203,8 @@ pub(crate) const FLAWS: &[(Flaw, &str)] = &[
     (Flaw::MessagesMakeElections, "messages_alone_make_no_election"),
     (Flaw::SendsNoMessageHints, "a_message_is_hinted_to_the_leader"),
     (Flaw::ListsWithoutLimit, "lists_stop_at_their_limit"),
+    (Flaw::CountsElectionsOnly, "messages_to_elections_that_nobody_led_are_counted"),
+    (Flaw::CountsNothingAside, "what_lies_aside_is_counted_and_what_was_handled_is_not"),
     (Flaw::BroadcastsReachOneListener, "a_broadcast_reaches_every_listener"),
     (Flaw::BroadcastsAreKept, "nothing_is_kept_for_those_who_come_later"),
     (Flaw::BroadcastsReachAllElections, "a_broadcast_stays_in_its_election"),

@@ -8,8 +8,8 @@ use std::time::Duration;
 use futures_util::future::BoxFuture;
 use futures_util::stream::{self, BoxStream, StreamExt};
 use tenure::store::{
-    Broadcast, Bulletin, Campaign, Capabilities, ElectionKey, Finding, Forgetting, Hint, Interest, JobLedger, Mailbox,
-    Observation, Renew, Replies, Resign, Transition, Use,
+    Broadcast, Campaign, Capabilities, ElectionKey, Finding, Forgetting, Hint, Interest, JobLedger, Mailbox,
+    Observation, PubSub, Renew, Replies, Resign, Transition, Use,
 };
 use tenure::testing::VirtualClock;
 use tenure::{Clock, MemoryStore, Store, StoreError, store::StoreErrorKind};
@@ -26,7 +26,7 @@ pub(crate) struct Flawed {
     pub(crate) inner: MemoryStore,
     clock: Arc<VirtualClock>,
     flaw: Option<Flaw>,
-    seen: Arc<Mutex<BTreeMap<ElectionKey, Seen>>>,
+    seen: Arc<Mutex<BTreeMap<ElectionKey, SeenTraffic>>>,
     /// How many ever wanted hints.
     listeners: Arc<AtomicUsize>,
     /// What was said, and how many ever listened.
@@ -35,8 +35,8 @@ pub(crate) struct Flawed {
 
 /// What went by, so that a flaw can act on it.
 #[derive(Debug, Clone, Default)]
-struct Seen {
-    holder: Option<Holder>,
+struct SeenTraffic {
+    holder: Option<SeenHolder>,
     waiting: Vec<Nonce>,
     handover: Option<Handover>,
     /// What is taken off the terms shown.
@@ -44,7 +44,7 @@ struct Seen {
 }
 
 #[derive(Debug, Clone, Copy)]
-struct Holder {
+struct SeenHolder {
     nonce: Nonce,
     term: Term,
     since: Instant,
@@ -78,11 +78,11 @@ impl Flawed {
         self.seen(key).holder.map(|holder| (holder.nonce, holder.term))
     }
 
-    fn seen(&self, key: &ElectionKey) -> Seen {
+    fn seen(&self, key: &ElectionKey) -> SeenTraffic {
         self.seen.lock().unwrap().get(key).cloned().unwrap_or_default()
     }
 
-    fn note(&self, key: &ElectionKey, note: impl FnOnce(&mut Seen)) {
+    fn note(&self, key: &ElectionKey, note: impl FnOnce(&mut SeenTraffic)) {
         note(self.seen.lock().unwrap().entry(key.clone()).or_default());
     }
 
@@ -128,7 +128,7 @@ impl Flawed {
     fn bend_reply(&self, request: &Campaign, reply: CampaignReply) -> CampaignReply {
         match reply {
             CampaignReply::Granted { term } => {
-                let holder = Some(Holder { nonce: request.nonce, term, since: self.clock.now() });
+                let holder = Some(SeenHolder { nonce: request.nonce, term, since: self.clock.now() });
                 self.note(&request.key, |seen| seen.holder = holder);
                 let shown = Term::new(term.get() - self.seen(&request.key).off).unwrap();
                 CampaignReply::Granted { term: shown }
@@ -324,7 +324,7 @@ impl Store for Flawed {
         Some(self)
     }
 
-    fn bulletin(&self) -> Option<&dyn Bulletin> {
+    fn pubsub(&self) -> Option<&dyn PubSub> {
         Some(self)
     }
 

@@ -1,7 +1,9 @@
 //! Bends what is asked of the ledger of the reference store, and what it answers.
 
 use futures_util::future::BoxFuture;
-use tenure::store::ledger::{Act, Claim, Claimed, Finish, JOBS_MAX, JobOrder, JobReport, Open, Opened, Outcome, Run};
+use tenure::store::ledger::{
+    Act, Claim, Claimed, Finish, JOBS_MAX, JobOrder, JobReport, OpenJobs, Opened, RunOutcome, RunReport,
+};
 use tenure::store::{ElectionKey, JobLedger, Renew, Replies, StoreError};
 use tenure::{JobName, Store};
 
@@ -9,7 +11,7 @@ use crate::flaw::Flaw;
 use crate::flawed::Flawed;
 
 impl Flawed {
-    async fn open_all(&self, request: &Open) -> Result<Opened, StoreError> {
+    async fn open_all(&self, request: &OpenJobs) -> Result<Opened, StoreError> {
         let mut request = request.clone();
         if let (true, Some((nonce, term))) = (self.has(Flaw::OpeningIgnoresNonceAndTerm), self.holder(&request.key)) {
             (request.nonce, request.term) = (nonce, term);
@@ -99,11 +101,11 @@ impl Flawed {
         is_refused.then_some(Claimed::Decided { mark: claim.tick })
     }
 
-    async fn run_of(&self, claim: &Claim) -> Option<Run> {
+    async fn run_of(&self, claim: &Claim) -> Option<RunReport> {
         self.runs_of(&claim.key, &claim.job).await.into_iter().find(|run| run.tick == claim.tick)
     }
 
-    async fn runs_of(&self, key: &ElectionKey, job: &JobName) -> Vec<Run> {
+    async fn runs_of(&self, key: &ElectionKey, job: &JobName) -> Vec<RunReport> {
         let known = self.inner.jobs(key, usize::MAX).await.unwrap();
         known.into_iter().find(|report| report.job == *job).map(|report| report.runs).unwrap_or_default()
     }
@@ -117,10 +119,10 @@ impl Flawed {
 
     async fn finish_one(&self, finish: &Finish) -> Result<bool, StoreError> {
         let mut finish = finish.clone();
-        if let (true, Outcome::Failed { why }) = (self.has(Flaw::FailuresAreTrimmed), &mut finish.outcome) {
+        if let (true, RunOutcome::Failed { why }) = (self.has(Flaw::FailuresAreTrimmed), &mut finish.outcome) {
             *why = why.trim().to_owned();
         }
-        if let (true, Outcome::NotBegun, Some((nonce, term))) =
+        if let (true, RunOutcome::NotBegun, Some((nonce, term))) =
             (self.has(Flaw::AnybodyGivesBack), &finish.outcome, self.holder(&finish.key))
         {
             (finish.nonce, finish.term) = (nonce, term);
@@ -134,7 +136,7 @@ impl Flawed {
 }
 
 impl JobLedger for Flawed {
-    fn open<'a>(&'a self, request: &'a Open) -> BoxFuture<'a, Result<Opened, StoreError>> {
+    fn open<'a>(&'a self, request: &'a OpenJobs) -> BoxFuture<'a, Result<Opened, StoreError>> {
         Box::pin(self.open_all(request))
     }
 
@@ -163,10 +165,10 @@ impl JobLedger for Flawed {
         })
     }
 
-    fn jobs<'a>(&'a self, key: &'a ElectionKey, runs_max: usize) -> BoxFuture<'a, Result<Vec<JobReport>, StoreError>> {
+    fn jobs<'a>(&'a self, key: &'a ElectionKey, max_runs: usize) -> BoxFuture<'a, Result<Vec<JobReport>, StoreError>> {
         Box::pin(async move {
-            let runs_max = if self.has(Flaw::RunsWithoutLimit) { usize::MAX } else { runs_max };
-            let mut jobs = self.inner.jobs(key, runs_max).await?;
+            let max_runs = if self.has(Flaw::RunsWithoutLimit) { usize::MAX } else { max_runs };
+            let mut jobs = self.inner.jobs(key, max_runs).await?;
             if self.has(Flaw::JobsOutOfOrder) {
                 jobs.reverse();
             }
@@ -211,10 +213,10 @@ impl JobLedger for Flawed {
     }
 }
 
-fn is_unbegun(run: &Run) -> bool {
-    run.end.as_ref().is_some_and(|end| end.outcome == Outcome::NotBegun)
+fn is_unbegun(run: &RunReport) -> bool {
+    run.end.as_ref().is_some_and(|end| end.outcome == RunOutcome::NotBegun)
 }
 
-fn count_unbegun(runs: &[Run]) -> u64 {
+fn count_unbegun(runs: &[RunReport]) -> u64 {
     runs.iter().filter(|run| is_unbegun(run)).map(|_| 1).sum()
 }

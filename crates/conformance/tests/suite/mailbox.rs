@@ -3,13 +3,13 @@
 use std::sync::Arc;
 
 use futures_util::future::BoxFuture;
-use tenure::store::mailbox::Fate;
+use tenure::store::mailbox::AckOutcome;
 use tenure::store::{
-    Campaign, ElectionKey, Line, Mailbox, MailboxPromises, Message, Post, Receive, Received, Renew, Replies, Resign,
-    Settle, Settled, StoreErrorKind,
+    Ack, AckReply, Campaign, ElectionKey, Mailbox, MailboxPromises, Message, MessageCount, NewMessage, OrderingKey,
+    Receive, Received, Renew, Replies, Resign, StoreErrorKind,
 };
-use tenure::{CandidateId, ChannelName, MessageId, Metadata, Shelf, Store, StoreError};
-use tenure_core::{LossReason, Nonce, Priority};
+use tenure::{CandidateId, ChannelName, MessageId, MessageState, Metadata, Store, StoreError};
+use tenure_core::{ElectionName, LossReason, Namespace, Nonce, Priority};
 
 use crate::flaw::Flaw;
 use crate::flawed::Flawed;
@@ -18,46 +18,50 @@ use crate::flawed::Flawed;
 const ALL: usize = 20_000;
 
 impl Flawed {
-    async fn post_one(&self, post: &Post) -> Result<(), StoreError> {
-        let post = self.bend_post(post).await;
-        if self.has(Flaw::DropsMessagesWithoutLeader) && self.observe_inner(&post.key).await.lease.is_none() {
+    async fn send_one(&self, new_message: &NewMessage) -> Result<(), StoreError> {
+        let new_message = self.bend_new_message(new_message).await;
+        if self.has(Flaw::DropsMessagesWithoutLeader) && self.observe_inner(&new_message.key).await.lease.is_none() {
             return Ok(());
         }
-        if self.has(Flaw::MessagesMakeElections) && self.observe_inner(&post.key).await.lease.is_none() {
-            self.hold_an_election(&post.key).await;
+        if self.has(Flaw::MessagesMakeElections) && self.observe_inner(&new_message.key).await.lease.is_none() {
+            self.hold_an_election(&new_message.key).await;
         }
-        match self.inner.send(std::slice::from_ref(&post)).await.remove(0) {
+        match self.inner.send(std::slice::from_ref(&new_message)).await.remove(0) {
             Err(error) if self.has(Flaw::NeverFull) && error.kind() == StoreErrorKind::Full => Ok(()),
             reply => reply,
         }
     }
 
-    async fn bend_post(&self, post: &Post) -> Post {
-        let mut post = Post { key: self.bend_key(&post.key), id: self.bend_id(post.id), ..post.clone() };
-        post.channel = self.bend_channel(&post.channel);
+    async fn bend_new_message(&self, new_message: &NewMessage) -> NewMessage {
+        let mut new_message = NewMessage {
+            key: self.bend_key(&new_message.key),
+            id: self.bend_id(new_message.id),
+            ..new_message.clone()
+        };
+        new_message.channel = self.bend_channel(&new_message.channel);
         match self.flaw() {
             Some(Flaw::SendsTwice) => {
-                let first = self.inner.list(&post.key, Shelf::Waiting, 10).await.unwrap();
-                if first.iter().any(|message| message.id == post.id) {
-                    post.id = MessageId::random();
+                let first = self.inner.list(&new_message.key, MessageState::Pending, 10).await.unwrap();
+                if first.iter().any(|message| message.id == new_message.id) {
+                    new_message.id = MessageId::random();
                 }
             }
             Some(Flaw::PayloadsAreReformatted) => {
-                let value: Option<serde_json::Value> = serde_json::from_str(&post.payload).ok();
-                post.payload = value.map_or(Arc::clone(&post.payload), |value| value.to_string().into());
+                let value: Option<serde_json::Value> = serde_json::from_str(&new_message.payload).ok();
+                new_message.payload = value.map_or(Arc::clone(&new_message.payload), |value| value.to_string().into());
             }
             Some(Flaw::LargePayloadsAreCut) => {
-                let kept = post.payload.len().min(self.promises().payload_max);
-                post.payload = post.payload[..kept].into();
+                let kept = new_message.payload.len().min(self.promises().max_payload);
+                new_message.payload = new_message.payload[..kept].into();
             }
             Some(_) | None => {}
         }
-        post
+        new_message
     }
 
     pub(crate) async fn hold_an_election(&self, key: &ElectionKey) {
         let (key, nonce) = (key.clone(), Nonce::from_bits(1));
-        let ttl = self.inner.capabilities().ttl_min;
+        let ttl = self.inner.capabilities().min_ttl;
         let campaign = Campaign {
             key: key.clone(),
             candidate: CandidateId::new("postmaster").unwrap(),
@@ -95,9 +99,9 @@ impl Flawed {
         }
         let received = self.inner.receive(&request).await?;
         if let (Received::Messages(messages), Some(Flaw::ReceivingRemoves)) = (&received, self.flaw()) {
-            let fates = messages.iter().map(|message| (message.id, Fate::Done)).collect();
+            let outcomes = messages.iter().map(|message| (message.id, AckOutcome::Done)).collect();
             let Receive { key, nonce, term, .. } = request;
-            self.inner.settle(&Settle { key, nonce, term, fates }).await?;
+            self.inner.ack(&Ack { key, nonce, term, outcomes }).await?;
         }
         Ok(received)
     }
@@ -113,15 +117,15 @@ impl Flawed {
     async fn peek(&self, request: &Receive) -> Vec<Message> {
         let mut messages = self.waiting(&request.key).await;
         messages.retain(|message| {
-            let is_held_back = |line: &Line| line.channel == message.channel && line.sender == message.sender;
+            let is_held_back = |line: &OrderingKey| line.channel == message.channel && line.sender == message.sender;
             request.channels.contains(&message.channel) && !request.except.iter().any(is_held_back)
         });
         messages.truncate(request.limit);
         messages
     }
 
-    async fn settle_one(&self, request: &Settle) -> Result<Settled, StoreError> {
-        let mut request = Settle { key: self.bend_key(&request.key), ..request.clone() };
+    async fn ack_one(&self, request: &Ack) -> Result<AckReply, StoreError> {
+        let mut request = Ack { key: self.bend_key(&request.key), ..request.clone() };
         request.nonce = self.bend_nonce(request.nonce);
         if let Some((nonce, term)) = self.holder(&request.key) {
             let is_stale = request.term < term;
@@ -131,20 +135,23 @@ impl Flawed {
         }
         let needs_attempts = self.has(Flaw::AttemptsAreCountedTwice);
         let waiting = if needs_attempts { self.waiting(&request.key).await } else { Vec::new() };
-        for (id, fate) in &mut request.fates {
+        for (id, outcome) in &mut request.outcomes {
             *id = self.bend_id(*id);
             let attempts = waiting.iter().find(|message| message.id == *id).map_or(0, |message| message.attempts);
-            self.bend_fate(fate, attempts);
+            self.bend_outcome(outcome, attempts);
         }
-        self.inner.settle(&request).await
+        self.inner.ack(&request).await
     }
 
-    fn bend_fate(&self, fate: &mut Fate, attempts: u32) {
-        match (self.flaw(), &mut *fate) {
-            (Some(Flaw::AttemptsAreCountedTwice), Fate::Failed { attempt, .. }) => *attempt = attempts + 1,
-            (Some(Flaw::ReasonsAreForgotten), Fate::Failed { why, .. } | Fate::SetAside { why, .. }) => why.clear(),
-            (Some(Flaw::FailedMessagesAreLost), Fate::Failed { .. })
-            | (Some(Flaw::SetAsideIsLost), Fate::SetAside { .. }) => *fate = Fate::Done,
+    fn bend_outcome(&self, outcome: &mut AckOutcome, attempts: u32) {
+        match (self.flaw(), &mut *outcome) {
+            (Some(Flaw::AttemptsAreCountedTwice), AckOutcome::Failed { attempt, .. }) => *attempt = attempts + 1,
+            (
+                Some(Flaw::ReasonsAreForgotten),
+                AckOutcome::Failed { why, .. } | AckOutcome::DeadLettered { why, .. },
+            ) => why.clear(),
+            (Some(Flaw::FailedMessagesAreLost), AckOutcome::Failed { .. })
+            | (Some(Flaw::SetAsideIsLost), AckOutcome::DeadLettered { .. }) => *outcome = AckOutcome::Done,
             (Some(_) | None, _) => {}
         }
     }
@@ -153,20 +160,20 @@ impl Flawed {
         let key = self.bend_key(key);
         let ids: Option<Vec<MessageId>> = ids.map(|ids| ids.iter().map(|id| self.bend_id(*id)).collect());
         let ids = ids.filter(|_| !self.has(Flaw::PutsBackAll));
-        let aside = self.inner.list(&key, Shelf::Aside, ALL).await?;
+        let aside = self.inner.list(&key, MessageState::DeadLetter, ALL).await?;
         let count = self.inner.requeue(&key, ids.as_deref()).await?;
         if let (true, Some((nonce, term))) = (self.has(Flaw::PutBackKeepsAttempts), self.holder(&key)) {
             let fail = |message: &Message| {
                 let why = message.last_error.clone().unwrap_or_default();
-                (message.id, Fate::Failed { attempt: message.attempts, why })
+                (message.id, AckOutcome::Failed { attempt: message.attempts, why })
             };
-            self.inner.settle(&Settle { key, nonce, term, fates: aside.iter().map(fail).collect() }).await?;
+            self.inner.ack(&Ack { key, nonce, term, outcomes: aside.iter().map(fail).collect() }).await?;
         }
         Ok(count)
     }
 
     async fn waiting(&self, key: &ElectionKey) -> Vec<Message> {
-        self.inner.list(key, Shelf::Waiting, ALL).await.unwrap()
+        self.inner.list(key, MessageState::Pending, ALL).await.unwrap()
     }
 
     fn bend_id(&self, id: MessageId) -> MessageId {
@@ -185,15 +192,15 @@ impl Mailbox for Flawed {
         self.inner.promises()
     }
 
-    fn send<'a>(&'a self, batch: &'a [Post]) -> BoxFuture<'a, Replies<()>> {
+    fn send<'a>(&'a self, batch: &'a [NewMessage]) -> BoxFuture<'a, Replies<()>> {
         Box::pin(async move {
             let mut batch = batch.to_vec();
             if self.has(Flaw::SendsOutOfOrder) {
                 batch.reverse();
             }
             let mut replies = Vec::new();
-            for post in &batch {
-                replies.push(self.post_one(post).await);
+            for new_message in &batch {
+                replies.push(self.send_one(new_message).await);
             }
             replies
         })
@@ -203,19 +210,41 @@ impl Mailbox for Flawed {
         Box::pin(self.receive_one(request))
     }
 
-    fn settle<'a>(&'a self, request: &'a Settle) -> BoxFuture<'a, Result<Settled, StoreError>> {
-        Box::pin(self.settle_one(request))
+    fn ack<'a>(&'a self, request: &'a Ack) -> BoxFuture<'a, Result<AckReply, StoreError>> {
+        Box::pin(self.ack_one(request))
     }
 
     fn list<'a>(
         &'a self,
         key: &'a ElectionKey,
-        shelf: Shelf,
+        state: MessageState,
         limit: usize,
     ) -> BoxFuture<'a, Result<Vec<Message>, StoreError>> {
         Box::pin(async move {
             let limit = if self.has(Flaw::ListsWithoutLimit) { ALL } else { limit };
-            self.inner.list(&self.bend_key(key), shelf, limit).await
+            self.inner.list(&self.bend_key(key), state, limit).await
+        })
+    }
+
+    fn counts<'a>(
+        &'a self,
+        namespace: &'a Namespace,
+        only: Option<&'a ElectionName>,
+    ) -> BoxFuture<'a, Result<Vec<MessageCount>, StoreError>> {
+        Box::pin(async move {
+            let mut counts = self.inner.counts(namespace, only).await?;
+            match self.flaw() {
+                Some(Flaw::CountsElectionsOnly) => {
+                    let known = self.inner.elections(namespace).await?;
+                    counts.retain(|count| known.contains(&count.election));
+                }
+                Some(Flaw::CountsNothingAside) => {
+                    counts.retain(|count| count.waiting > 0);
+                    counts.iter_mut().for_each(|count| count.aside = 0);
+                }
+                Some(_) | None => {}
+            }
+            Ok(counts)
         })
     }
 

@@ -3,12 +3,13 @@
 
 #![expect(clippy::unwrap_used, reason = "all of this is a test, its helpers too")]
 
-mod bulletin;
 mod flaw;
 mod flawed;
 mod ledger;
 mod mailbox;
 mod memory;
+mod pubsub;
+mod slow;
 
 use std::collections::BTreeSet;
 use std::panic::AssertUnwindSafe;

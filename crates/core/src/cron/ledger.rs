@@ -4,8 +4,8 @@ use std::collections::{BTreeMap, VecDeque};
 use std::sync::Arc;
 
 use super::request::{
-    Act, Claim, Claimed, EARLY_MAX, Finish, JOBS_MAX, JobOrder, JobReport, JobStanding, OpenJob, Opened, Outcome, Run,
-    RunEnd,
+    Act, Claim, Claimed, EARLY_MAX, Finish, JOBS_MAX, JobOrder, JobReport, JobStanding, OpenJob, Opened, RunEnd,
+    RunOutcome, RunReport,
 };
 use super::tick::Tick;
 use crate::id::JobName;
@@ -52,7 +52,7 @@ pub struct RunRecord {
     /// Owns it, together with the term.
     pub nonce: Nonce,
     /// What people are told.
-    pub run: Run,
+    pub run: RunReport,
 }
 
 impl Ledger {
@@ -135,7 +135,7 @@ impl Ledger {
 
     /// All jobs in order of their names, each with at most so many runs, the newest first.
     #[must_use]
-    pub fn report(&self, runs_max: usize) -> Vec<JobReport> {
+    pub fn report(&self, max_runs: usize) -> Vec<JobReport> {
         let report = |(job, record): (&JobName, &JobRecord)| JobReport {
             job: job.clone(),
             schedule: Arc::clone(&record.schedule),
@@ -145,7 +145,7 @@ impl Ledger {
             skipped: record.skipped,
             paused_at_unix_ms: record.paused_at_unix_ms,
             requested: record.requested,
-            runs: record.runs.iter().rev().take(runs_max).map(|known| known.run.clone()).collect(),
+            runs: record.runs.iter().rev().take(max_runs).map(|known| known.run.clone()).collect(),
         };
         self.jobs.iter().map(report).collect()
     }
@@ -216,7 +216,7 @@ impl JobRecord {
 
 impl RunRecord {
     fn new(claim: &Claim, unix_ms: u64) -> Self {
-        let run = Run {
+        let run = RunReport {
             tick: claim.tick,
             term: claim.term,
             candidate: claim.candidate.clone(),
@@ -231,7 +231,7 @@ impl RunRecord {
     }
 
     fn is_unbegun(&self) -> bool {
-        self.run.end.as_ref().is_some_and(|end| end.outcome == Outcome::NotBegun)
+        self.run.end.as_ref().is_some_and(|end| end.outcome == RunOutcome::NotBegun)
     }
 
     fn is_of(&self, tick: Tick, nonce: Nonce, term: Term) -> bool {

@@ -22,10 +22,10 @@ mod tick;
 
 pub use self::calendar::{Calendar, Every};
 pub use self::ledger::{JobRecord, Ledger, RUNS_MAX, RunRecord};
-pub use self::planner::{Planner, Step};
-pub use self::policy::{Interrupted, Missed, Overlap, Passed, Policy, RETRY_AFTER_MAX, UnknownPolicy};
+pub use self::planner::{Planner, PlannerStep};
+pub use self::policy::{Interrupted, JobPolicy, Missed, Overlap, Passed, RETRY_AFTER_MAX, UnknownPolicy};
 pub use self::request::{
-    Act, Claim, Claimed, EARLY_MAX, Finish, JOBS_MAX, JobOrder, JobReport, JobStanding, Open, OpenJob, Opened, Outcome,
-    Run, RunEnd,
+    Act, Claim, Claimed, EARLY_MAX, Finish, JOBS_MAX, JobOrder, JobReport, JobStanding, OpenJob, OpenJobs, Opened,
+    RunEnd, RunOutcome, RunReport,
 };
 pub use self::tick::Tick;

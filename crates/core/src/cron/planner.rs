@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use super::calendar::Calendar;
 use super::correction::Correction;
-use super::policy::{Interrupted, Missed, Overlap, Passed, Policy};
+use super::policy::{Interrupted, JobPolicy, Missed, Overlap, Passed};
 use super::request::{Act, Claimed, JobStanding};
 use super::tick::Tick;
 
@@ -16,7 +16,7 @@ use super::tick::Tick;
 /// not granted did not happen.
 #[derive(Debug, Clone)]
 pub struct Planner {
-    policy: Policy,
+    policy: JobPolicy,
     mark: Tick,
     /// How many runs go on.
     running: usize,
@@ -45,7 +45,7 @@ enum Undone {
 
 /// What to do next.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Step {
+pub enum PlannerStep {
     /// Nothing, until a run ends or it is so late.
     Wait {
         /// In milliseconds since the Unix epoch; `None` if only the end of a run can change anything.
@@ -79,7 +79,7 @@ const COUNT_MAX: u64 = 1_000;
 impl Planner {
     /// Goes on where the last leader has left off.
     #[must_use]
-    pub fn new(policy: Policy, standing: JobStanding) -> Self {
+    pub fn new(policy: JobPolicy, standing: JobStanding) -> Self {
         let mut planner = Self {
             policy,
             mark: standing.mark,
@@ -139,20 +139,20 @@ impl Planner {
 
     /// What to do at this moment of the wall clock, in milliseconds since the Unix epoch. Once the ledger has said that the
     /// clock is ahead of the store's, that is allowed for.
-    pub fn next(&mut self, calendar: &dyn Calendar, unix_ms: u64) -> Step {
+    pub fn next(&mut self, calendar: &dyn Calendar, unix_ms: u64) -> PlannerStep {
         let corrected_ms = self.correction.read(unix_ms);
         match self.plan(calendar, corrected_ms) {
-            Step::Wait { until_unix_ms } => {
-                Step::Wait { until_unix_ms: until_unix_ms.map(|until| self.correction.shown_at(until)) }
+            PlannerStep::Wait { until_unix_ms } => {
+                PlannerStep::Wait { until_unix_ms: until_unix_ms.map(|until| self.correction.shown_at(until)) }
             }
-            step @ (Step::Pass { .. } | Step::Run { .. }) => {
+            step @ (PlannerStep::Pass { .. } | PlannerStep::Run { .. }) => {
                 self.correction.asked(unix_ms);
                 step
             }
         }
     }
 
-    fn plan(&mut self, calendar: &dyn Calendar, unix_ms: u64) -> Step {
+    fn plan(&mut self, calendar: &dyn Calendar, unix_ms: u64) -> PlannerStep {
         if self.is_paused {
             return WAIT;
         }
@@ -163,10 +163,10 @@ impl Planner {
         }
         if let (Some((&tick, _)), true) = (self.again.first_key_value(), self.policy.enabled) {
             if unix_ms < tick.unix_ms() {
-                return Step::Wait { until_unix_ms: Some(tick.unix_ms()) };
+                return PlannerStep::Wait { until_unix_ms: Some(tick.unix_ms()) };
             }
             let late = Some(tick.age_at(unix_ms));
-            let run = Step::Run { tick, act: Act::RunAgain, missed: 0, late };
+            let run = PlannerStep::Run { tick, act: Act::RunAgain, missed: 0, late };
             return if self.may_begin() { run } else { WAIT };
         }
         let Some(tick) = calendar.next_after(self.mark) else {
@@ -174,16 +174,16 @@ impl Planner {
         };
         let due_ms = self.policy.due_ms(tick);
         if unix_ms < due_ms {
-            return self.on_request(tick, unix_ms).unwrap_or(Step::Wait { until_unix_ms: Some(due_ms) });
+            return self.on_request(tick, unix_ms).unwrap_or(PlannerStep::Wait { until_unix_ms: Some(due_ms) });
         }
         if !self.policy.enabled {
             let last = self.last_due(calendar, tick, unix_ms);
-            return Step::Pass { tick: last, count: count(calendar, tick, last), why: Passed::Disabled };
+            return PlannerStep::Pass { tick: last, count: count(calendar, tick, last), why: Passed::Disabled };
         }
         if self.is_late(tick, unix_ms) { self.catch_up(calendar, tick, unix_ms) } else { self.on_time(tick) }
     }
 
-    /// What the ledger has said to a [`Step::Run`] or [`Step::Pass`].
+    /// What the ledger has said to a [`PlannerStep::Run`] or [`PlannerStep::Pass`].
     pub fn claimed(&mut self, tick: Tick, act: Act, reply: Claimed) {
         match reply {
             Claimed::Granted => {
@@ -242,66 +242,67 @@ impl Planner {
 
     /// Whether a tick is so late that it counts as missed. With jitter, it may be due at any moment up to that.
     fn is_late(&self, tick: Tick, unix_ms: u64) -> bool {
-        tick.age_at(unix_ms) > self.policy.jitter.saturating_add(self.policy.late_max)
+        tick.age_at(unix_ms) > self.policy.jitter.saturating_add(self.policy.max_late)
     }
 
     /// A run that somebody asked for, while the next tick of the calendar is not due. It has a second of its own, between the
     /// mark and that tick: nothing of the calendar is decided with it. If there is none, the tick itself will do.
-    fn on_request(&self, next: Tick, unix_ms: u64) -> Option<Step> {
+    fn on_request(&self, next: Tick, unix_ms: u64) -> Option<PlannerStep> {
         let requested = self.requested.filter(|_| self.may_begin())?;
         let latest = Tick::from_unix_s(next.unix_s().saturating_sub(1));
         let tick = Tick::at_or_before_ms(unix_ms).min(latest);
         let first = requested.max(Tick::from_unix_s(self.mark.unix_s() + 1));
         if tick >= first {
-            return Some(Step::Run { tick, act: Act::Run, missed: 0, late: None });
+            return Some(PlannerStep::Run { tick, act: Act::Run, missed: 0, late: None });
         }
-        (first <= latest).then(|| Step::Wait { until_unix_ms: Some(first.unix_ms().min(self.policy.due_ms(next))) })
+        (first <= latest)
+            .then(|| PlannerStep::Wait { until_unix_ms: Some(first.unix_ms().min(self.policy.due_ms(next))) })
     }
 
-    fn on_time(&mut self, tick: Tick) -> Step {
+    fn on_time(&mut self, tick: Tick) -> PlannerStep {
         if self.may_begin() {
-            return Step::Run { tick, act: Act::Run, missed: 0, late: None };
+            return PlannerStep::Run { tick, act: Act::Run, missed: 0, late: None };
         }
         if self.policy.waits_its_turn() {
             self.queued.get_or_insert(tick);
             return WAIT;
         }
-        Step::Pass { tick, count: 1, why: Passed::Overlap }
+        PlannerStep::Pass { tick, count: 1, why: Passed::Overlap }
     }
 
     /// The first tick after the mark is late; others may be, too.
-    fn catch_up(&self, calendar: &dyn Calendar, first: Tick, unix_ms: u64) -> Step {
+    fn catch_up(&self, calendar: &dyn Calendar, first: Tick, unix_ms: u64) -> PlannerStep {
         let is_queued = self.queued.is_some();
         match self.policy.missed {
             Missed::Skip if !is_queued => {
-                let patience = self.policy.jitter.saturating_add(self.policy.late_max) + Duration::from_millis(1);
+                let patience = self.policy.jitter.saturating_add(self.policy.max_late) + Duration::from_millis(1);
                 let last = last_until(calendar, first, before(unix_ms, patience));
-                Step::Pass { tick: last, count: count(calendar, first, last), why: Passed::Missed }
+                PlannerStep::Pass { tick: last, count: count(calendar, first, last), why: Passed::Missed }
             }
             Missed::Skip | Missed::Once => {
                 let last = self.last_due(calendar, first, unix_ms);
                 if last.age_at(unix_ms) > self.policy.window && !is_queued {
-                    return Step::Pass { tick: last, count: count(calendar, first, last), why: Passed::Missed };
+                    return PlannerStep::Pass { tick: last, count: count(calendar, first, last), why: Passed::Missed };
                 }
                 self.run_late(last, count(calendar, first, last) - 1, unix_ms)
             }
             Missed::All if first.age_at(unix_ms) > self.policy.window => {
                 let too_old = before(unix_ms, self.policy.window.saturating_add(Duration::from_millis(1)));
                 let last = last_until(calendar, first, too_old);
-                Step::Pass { tick: last, count: count(calendar, first, last), why: Passed::Missed }
+                PlannerStep::Pass { tick: last, count: count(calendar, first, last), why: Passed::Missed }
             }
             Missed::All => self.run_late(first, 0, unix_ms),
         }
     }
 
-    fn run_late(&self, tick: Tick, missed: u64, unix_ms: u64) -> Step {
+    fn run_late(&self, tick: Tick, missed: u64, unix_ms: u64) -> PlannerStep {
         let late = Some(Duration::from_millis(unix_ms.saturating_sub(self.policy.due_ms(tick))));
         if self.may_begin() {
-            Step::Run { tick, act: Act::Run, missed, late }
+            PlannerStep::Run { tick, act: Act::Run, missed, late }
         } else if self.policy.waits_its_turn() {
             WAIT
         } else {
-            Step::Pass { tick, count: missed + 1, why: Passed::Overlap }
+            PlannerStep::Pass { tick, count: missed + 1, why: Passed::Overlap }
         }
     }
 
@@ -311,7 +312,7 @@ impl Planner {
     }
 }
 
-const WAIT: Step = Step::Wait { until_unix_ms: None };
+const WAIT: PlannerStep = PlannerStep::Wait { until_unix_ms: None };
 
 fn before(unix_ms: u64, by: Duration) -> Tick {
     Tick::at_or_before_ms(unix_ms.saturating_sub(u64::try_from(by.as_millis()).unwrap_or(u64::MAX)))

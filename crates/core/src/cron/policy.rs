@@ -9,7 +9,7 @@ use super::tick::Tick;
 use crate::id::JobName;
 
 /// What becomes of ticks at which nobody fired: because nobody led, because the store was away, or because whoever had
-/// claimed one [gave it back](super::Outcome::NotBegun).
+/// claimed one [gave it back](super::RunOutcome::NotBegun).
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default)]
 pub enum Missed {
     /// Nothing: the job fires at its next tick.
@@ -71,7 +71,7 @@ pub const RETRY_AFTER_MAX: Duration = Duration::from_secs(60 * 60);
 
 /// Everything a planner has to know of a job besides its calendar.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Policy {
+pub struct JobPolicy {
     /// Which job.
     pub job: JobName,
     /// What becomes of missed ticks.
@@ -79,7 +79,7 @@ pub struct Policy {
     /// How old a missed tick may be and still be wanted.
     pub window: Duration,
     /// By how much a tick may be late and still be on time.
-    pub late_max: Duration,
+    pub max_late: Duration,
     /// What becomes of ticks during a run.
     pub overlap: Overlap,
     /// What becomes of runs that were cut off.
@@ -94,7 +94,7 @@ pub struct Policy {
     pub enabled: bool,
 }
 
-impl Policy {
+impl JobPolicy {
     /// What most jobs want: a missed tick fires once within a day, runs do not overlap, and nothing is run twice.
     #[must_use]
     pub fn new(job: JobName) -> Self {
@@ -102,7 +102,7 @@ impl Policy {
             job,
             missed: Missed::default(),
             window: Duration::from_secs(24 * 60 * 60),
-            late_max: Duration::from_secs(1),
+            max_late: Duration::from_secs(1),
             overlap: Overlap::default(),
             interrupted: Interrupted::default(),
             jitter: Duration::ZERO,
@@ -112,7 +112,7 @@ impl Policy {
         }
     }
 
-    /// Whether it may run ticks that were claimed and [never begun](super::Outcome::NotBegun): all of them if it wants all
+    /// Whether it may run ticks that were claimed and [never begun](super::RunOutcome::NotBegun): all of them if it wants all
     /// that were missed or cut off, otherwise the latest, unless it wants nothing that is late.
     #[must_use]
     pub fn wants_unbegun(&self) -> bool {
@@ -209,12 +209,12 @@ mod tests {
 
     #[test]
     fn what_failed_is_tried_again_after_twice_as_long_each_time() {
-        let policy = |retries, retry_after| Policy {
+        let policy = |retries, retry_after| JobPolicy {
             retries,
             retry_after: Duration::from_secs(retry_after),
-            ..Policy::new(JobName::new("report").unwrap())
+            ..JobPolicy::new(JobName::new("report").unwrap())
         };
-        let waits = |policy: Policy| -> Vec<u64> {
+        let waits = |policy: JobPolicy| -> Vec<u64> {
             (0..).map_while(|retried| policy.next_retry(retried)).map(|wait| wait.as_secs()).collect()
         };
         assert_eq!(waits(policy(0, 30)), [0_u64; 0]);
@@ -226,11 +226,11 @@ mod tests {
 
     #[test]
     fn jitter_is_the_same_for_everybody_and_within_its_bound() {
-        let policy = |name: &str, jitter| Policy {
+        let policy = |name: &str, jitter| JobPolicy {
             jitter: Duration::from_secs(jitter),
-            ..Policy::new(JobName::new(name).unwrap())
+            ..JobPolicy::new(JobName::new(name).unwrap())
         };
-        let delays = |policy: &Policy| -> Vec<u64> {
+        let delays = |policy: &JobPolicy| -> Vec<u64> {
             (0..100).map(Tick::from_unix_s).map(|tick| policy.due_ms(tick) - tick.unix_ms()).collect()
         };
         assert_eq!(delays(&policy("report", 0)), [0; 100]);

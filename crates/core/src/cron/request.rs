@@ -17,7 +17,7 @@ pub const EARLY_MAX: Duration = Duration::from_secs(1);
 
 /// Begin to lead: say which jobs there are, and hear what is decided already.
 #[derive(Debug, Clone)]
-pub struct Open {
+pub struct OpenJobs {
     /// In which election.
     pub key: ElectionKey,
     /// Owns the lease.
@@ -40,7 +40,7 @@ pub struct OpenJob {
     pub from: Tick,
 }
 
-/// What became of an [`Open`].
+/// What became of an [`OpenJobs`].
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Opened {
     /// How each job stands, in the order of the request.
@@ -58,7 +58,7 @@ pub struct JobStanding {
     pub mark: Tick,
     /// The ticks of runs of earlier terms whose end was never told, the oldest first.
     pub interrupted: Vec<Tick>,
-    /// The ticks that were claimed under earlier terms and [given back](Outcome::NotBegun), the oldest first.
+    /// The ticks that were claimed under earlier terms and [given back](RunOutcome::NotBegun), the oldest first.
     pub unbegun: Vec<Tick>,
     /// Whether somebody has [paused](JobOrder::Pause) it.
     pub is_paused: bool,
@@ -105,7 +105,7 @@ pub enum Act {
     /// It is run, by whoever asks and nobody else.
     Run,
     /// It is run once more, if a leader of an earlier term has claimed it, and has never told its end or has
-    /// [given it back](Outcome::NotBegun).
+    /// [given it back](RunOutcome::NotBegun).
     RunAgain,
     /// It is passed over because it was missed.
     Pass,
@@ -163,12 +163,12 @@ pub struct Finish {
     /// How often it was tried again.
     pub retries: u32,
     /// How it ended.
-    pub outcome: Outcome,
+    pub outcome: RunOutcome,
 }
 
 /// How a run ended.
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
-pub enum Outcome {
+pub enum RunOutcome {
     /// Well.
     Succeeded,
     /// With an error.
@@ -196,7 +196,7 @@ pub struct JobReport {
     pub mark: Tick,
     /// How often it has fired.
     pub fired: u64,
-    /// How many ticks nobody fired because they were missed, those included that were [given back](Outcome::NotBegun) and not
+    /// How many ticks nobody fired because they were missed, those included that were [given back](RunOutcome::NotBegun) and not
     /// run since.
     pub missed: u64,
     /// How many ticks were passed over because a run went on, or because the job was not enabled.
@@ -206,12 +206,12 @@ pub struct JobReport {
     /// When somebody asked for a [run now](JobOrder::RunNow) that nobody has begun yet.
     pub requested: Option<Tick>,
     /// Its latest runs, the newest first.
-    pub runs: Vec<Run>,
+    pub runs: Vec<RunReport>,
 }
 
 /// A run, for people.
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
-pub struct Run {
+pub struct RunReport {
     /// For which tick.
     pub tick: Tick,
     /// Under which term.
@@ -234,5 +234,5 @@ pub struct RunEnd {
     /// How often it was tried again.
     pub retries: u32,
     /// How it ended.
-    pub outcome: Outcome,
+    pub outcome: RunOutcome,
 }

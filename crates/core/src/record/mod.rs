@@ -29,7 +29,7 @@ mod rules;
 mod watch;
 
 pub(crate) use rules::looks_after;
-pub use watch::{RANK_MAX, WATCHED_BEFORE, Watch};
+pub use watch::{ProcessWatch, RANK_MAX, WATCHED_BEFORE};
 
 use std::time::Duration;
 
@@ -98,7 +98,7 @@ pub struct StandByRecord {
     pub nonce: Nonce,
     /// A label.
     pub candidate: CandidateId,
-    /// How keen it is.
+    /// Its priority.
     pub priority: Priority,
     /// Since when, on the store's clock.
     pub since: Instant,
@@ -187,7 +187,7 @@ impl LeaseRecord {
 }
 
 impl StandByRecord {
-    /// The keenest first, then whoever has waited longest.
+    /// The highest priority first, then whoever has waited longest.
     fn order(&self) -> (std::cmp::Reverse<Priority>, Instant, Nonce) {
         (std::cmp::Reverse(self.priority), self.since, self.nonce)
     }

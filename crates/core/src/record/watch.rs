@@ -7,7 +7,7 @@ use crate::lease::Nonce;
 
 /// A process whose end concerns a stand-by.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Watch {
+pub struct ProcessWatch {
     /// Which.
     pub process: ProcessToken,
     /// How long after its end the stand-by looks, because others go first.
@@ -29,13 +29,13 @@ impl Record {
     /// The nearest one's end it follows up at once. All others see the leader's, too: each looks a moment after the one
     /// before it, and nobody later than a reservation.
     #[must_use]
-    pub fn watches(&self, nonce: Nonce, rank: u32, at: &Moment<'_>) -> Vec<Watch> {
+    pub fn watches(&self, nonce: Nonce, rank: u32, at: &Moment<'_>) -> Vec<ProcessWatch> {
         let Some(own) = self.standing_by.iter().find(|stand_by| stand_by.nonce == nonce) else { return Vec::new() };
-        let mut watches: Vec<Watch> = Vec::new();
+        let mut watches: Vec<ProcessWatch> = Vec::new();
         let mut add =
             |process: ProcessToken, after: Duration| match watches.iter_mut().find(|watch| watch.process == process) {
                 Some(watch) => watch.after = watch.after.min(after),
-                None if process != at.process => watches.push(Watch { process, after }),
+                None if process != at.process => watches.push(ProcessWatch { process, after }),
                 None => {}
             };
         if let Some(leader) = self.leads_or_will() {

@@ -4,8 +4,8 @@ use std::time::Duration;
 
 use super::following::HINT_GAP;
 use super::{Following, Leading, Release, State, Then};
-use crate::context::{Context, Pending};
-use crate::input::{CampaignReply, Failure, Held};
+use crate::context::{Context, PendingRequest};
+use crate::input::{CampaignReply, Held, WriteOutcome};
 use crate::lease::{Nonce, Term};
 use crate::mutant::Mutant;
 use crate::output::{LossReason, RequestId, Verb};
@@ -15,7 +15,7 @@ use crate::timer::Timer;
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
 pub(crate) struct Campaigning {
     following: Following,
-    pending: Pending,
+    pending: PendingRequest,
     /// A hint came meanwhile: what is being answered may be old.
     look_again: bool,
     /// The application wants to leave; wait for the answer, because it may be a grant.
@@ -40,7 +40,7 @@ impl Campaigning {
         self,
         ctx: &mut Context,
         request: RequestId,
-        reply: Result<CampaignReply, Failure>,
+        reply: Result<CampaignReply, WriteOutcome>,
     ) -> State {
         if request != self.pending.id && !ctx.has(Mutant::LatestSend) {
             // Late or duplicated: whatever it says, a later campaign under the same nonce will say it again.
@@ -50,9 +50,9 @@ impl Campaigning {
         match reply {
             Ok(CampaignReply::Granted { term }) => self.granted(ctx, term),
             Ok(CampaignReply::Held(held)) => self.held(ctx, &held),
-            Err(Failure::Unknown) => self.unheard(ctx),
-            Err(Failure::Unusable) => self.unusable(ctx),
-            Err(Failure::Refused | Failure::NotSent | Failure::Replaced) => {
+            Err(WriteOutcome::Unknown) => self.unheard(ctx),
+            Err(WriteOutcome::Unusable) => self.unusable(ctx),
+            Err(WriteOutcome::Refused | WriteOutcome::NotSent | WriteOutcome::Replaced) => {
                 ctx.forget_observed();
                 self.failed(ctx)
             }
@@ -84,7 +84,7 @@ impl Campaigning {
         if self.stopping {
             return release(LossReason::Stopped).send(ctx, Then::Stop);
         }
-        if !ctx.well {
+        if !ctx.healthy {
             return release(LossReason::Unhealthy).send(ctx, Then::Follow);
         }
         if ctx.now >= ctx.trust_by(self.pending).stop_at {

@@ -6,7 +6,7 @@ use crate::elector::Unreleased;
 use crate::id::CandidateId;
 use crate::lease::{Nonce, Term};
 use crate::mutant::Mutant;
-use crate::output::{LossReason, Output, Problem};
+use crate::output::{Anomaly, LossReason, Output};
 use crate::time::Instant;
 use crate::timer::Timer;
 
@@ -106,7 +106,7 @@ impl Draining {
 
     /// The lease is over and the work still runs. Campaigning again would run two of it in one process.
     pub(crate) fn on_lapse_timer(self, ctx: &mut Context) -> State {
-        ctx.emit(Output::Report(Problem::StuckWork { term: self.term }));
+        ctx.emit(Output::Report(Anomaly::StuckWork { term: self.term }));
         match self.then {
             Then::Stop => super::resigning::leave(ctx),
             Then::Follow | Then::FollowOnceHeard if ctx.has(Mutant::CampaignsBesideOwnWork) => {

@@ -56,11 +56,11 @@ impl Following {
         following.wait(ctx, delay)
     }
 
-    /// Waits; a priority below the keenest waits a little longer. With nothing to wait for, campaigns at once.
+    /// Waits; a priority below the highest waits a little longer. With nothing to wait for, campaigns at once.
     pub(super) fn wait(mut self, ctx: &mut Context, delay: Duration) -> State {
         self.is_hinted = false;
         let delay = delay + ctx.candidate.priority.delay();
-        if delay.is_zero() && ctx.well {
+        if delay.is_zero() && ctx.healthy {
             return Campaigning::send(ctx, self);
         }
         ctx.timers.set(Timer::Campaign, ctx.now + delay);
@@ -88,7 +88,7 @@ impl Following {
 
     /// The moment has come. Unwell candidates let it pass.
     pub(crate) fn on_campaign_timer(self, ctx: &mut Context) -> State {
-        if ctx.well { Campaigning::send(ctx, self) } else { State::Following(self) }
+        if ctx.healthy { Campaigning::send(ctx, self) } else { State::Following(self) }
     }
 
     /// Something may have changed: look now, but not in a tight loop.

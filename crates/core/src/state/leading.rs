@@ -2,12 +2,12 @@
 
 use super::following::HINT_GAP;
 use super::{Draining, State, Then};
-use crate::context::{Context, Pending};
+use crate::context::{Context, PendingRequest};
 use crate::id::CandidateId;
-use crate::input::{Failure, RenewReply};
+use crate::input::{RenewReply, WriteOutcome};
 use crate::lease::{Nonce, Term};
 use crate::mutant::Mutant;
-use crate::output::{LossReason, Output, Problem, RequestId, Trust, Verb};
+use crate::output::{Anomaly, LossReason, Output, RequestId, Trust, Verb};
 use crate::time::Instant;
 use crate::timer::Timer;
 
@@ -17,7 +17,7 @@ pub(crate) struct Leading {
     pub(super) nonce: Nonce,
     pub(super) term: Term,
     pub(super) trust: Trust,
-    pending: Option<Pending>,
+    pending: Option<PendingRequest>,
     /// Renewals that failed in a row.
     failures: u32,
     /// When the last campaign or renewal was sent.
@@ -27,7 +27,7 @@ pub(crate) struct Leading {
 }
 
 impl Leading {
-    pub(crate) fn begin(ctx: &mut Context, nonce: Nonce, term: Term, granted: Pending) -> State {
+    pub(crate) fn begin(ctx: &mut Context, nonce: Nonce, term: Term, granted: PendingRequest) -> State {
         let trust = ctx.trust_by(granted);
         let asked_at = granted.sent_at;
         let leading = Self { nonce, term, trust, pending: None, failures: 0, asked_at, look_again: false };
@@ -52,9 +52,9 @@ impl Leading {
         mut self,
         ctx: &mut Context,
         request: RequestId,
-        reply: Result<RenewReply, Failure>,
+        reply: Result<RenewReply, WriteOutcome>,
     ) -> State {
-        let answered = |pending: &mut Pending| pending.id == request || ctx.has(Mutant::LatestSend);
+        let answered = |pending: &mut PendingRequest| pending.id == request || ctx.has(Mutant::LatestSend);
         let Some(pending) = self.pending.take_if(answered) else {
             return State::Leading(self);
         };
@@ -68,12 +68,14 @@ impl Leading {
                 }
             }
             Ok(RenewReply::NotHolder { current }) => self.overthrown(ctx, current),
-            Err(Failure::Replaced) => {
+            Err(WriteOutcome::Replaced) => {
                 let state = Draining::replaced(ctx, &self);
-                ctx.emit(Output::Report(Problem::Replaced { term: self.term }));
+                ctx.emit(Output::Report(Anomaly::Replaced { term: self.term }));
                 state
             }
-            Err(Failure::Refused | Failure::NotSent | Failure::Unknown | Failure::Unusable) => self.failed(ctx),
+            Err(WriteOutcome::Refused | WriteOutcome::NotSent | WriteOutcome::Unknown | WriteOutcome::Unusable) => {
+                self.failed(ctx)
+            }
         }
     }
 
@@ -133,7 +135,7 @@ impl Leading {
     }
 
     /// Trust never shrinks.
-    fn extend(&mut self, ctx: &mut Context, answered: Pending) {
+    fn extend(&mut self, ctx: &mut Context, answered: PendingRequest) {
         let trust = ctx.trust_by(answered);
         if trust.until > self.trust.until {
             self.trust = trust;
@@ -153,7 +155,7 @@ impl Leading {
     fn failed(mut self, ctx: &mut Context) -> State {
         #[cfg(mutants)]
         if ctx.has(Mutant::WindowRestarts) {
-            self.extend(ctx, Pending { id: ctx.last_request(), sent_at: ctx.now });
+            self.extend(ctx, PendingRequest { id: ctx.last_request(), sent_at: ctx.now });
             ctx.timers.set(Timer::Stop, self.trust.stop_at);
         }
         self.failures = self.failures.saturating_add(1);
@@ -176,10 +178,10 @@ impl Leading {
             ctx.timers.clear_all_but_health();
             return super::resigning::stand_again(ctx, reason, 0);
         }
-        // First the loss, then why: whoever hears of the trouble must not find leadership in place.
+        // First the loss, then why: whoever hears of the anomaly must not find leadership in place.
         let state = Draining::at_once(ctx, &self, reason);
         if let (LossReason::Regressed, Some(shown)) = (reason, current) {
-            ctx.emit(Output::Report(Problem::Regressed { seen: self.term, shown }));
+            ctx.emit(Output::Report(Anomaly::Regressed { seen: self.term, shown }));
         }
         state
     }

@@ -3,9 +3,9 @@
 use std::time::Duration;
 
 use super::{Following, State, Then};
-use crate::context::{Context, Pending};
+use crate::context::{Context, PendingRequest};
 use crate::id::CandidateId;
-use crate::input::Failure;
+use crate::input::WriteOutcome;
 use crate::lease::{Nonce, Term};
 use crate::mutant::Mutant;
 use crate::output::{LossReason, Output, RequestId, Verb};
@@ -28,7 +28,7 @@ pub(crate) struct Release {
 pub(crate) struct Resigning {
     release: Release,
     /// `None` while a failed attempt backs off.
-    pending: Option<Pending>,
+    pending: Option<PendingRequest>,
     attempts: u32,
     then: Then,
 }
@@ -66,7 +66,7 @@ impl Resigning {
         self.release.nonce
     }
 
-    pub(crate) fn on_reply(mut self, ctx: &mut Context, request: RequestId, reply: Result<(), Failure>) -> State {
+    pub(crate) fn on_reply(mut self, ctx: &mut Context, request: RequestId, reply: Result<(), WriteOutcome>) -> State {
         if self.pending.take_if(|pending| pending.id == request).is_none() {
             return State::Resigning(self);
         }

@@ -1,6 +1,6 @@
 use super::*;
 
-impl Bench {
+impl ElectorBench {
     /// What ran it has broken down, just now.
     fn begin_anew(&mut self, unreleased: Option<Unreleased>) -> Vec<Output> {
         self.drawn += 1;
@@ -18,7 +18,7 @@ impl Bench {
 
 #[test]
 fn a_leader_loses_its_term_and_releases_it_when_its_work_has_ended() {
-    let mut bench = Bench::leading();
+    let mut bench = ElectorBench::leading();
     let lease = bench.lease(false);
     let outputs = bench.begin_anew(Some(lease));
     let kill_at = bench.now + timing().grace();
@@ -32,7 +32,7 @@ fn a_leader_loses_its_term_and_releases_it_when_its_work_has_ended() {
 
 #[test]
 fn a_loss_that_was_told_is_not_told_again() {
-    let mut bench = Bench::leading();
+    let mut bench = ElectorBench::leading();
     let lease = bench.lease(true);
     assert_eq!(bench.begin_anew(Some(lease)), []);
     assert!(bench.is_draining());
@@ -43,7 +43,7 @@ fn a_loss_that_was_told_is_not_told_again() {
 
 #[test]
 fn work_has_no_more_time_than_its_lease_had() {
-    let mut bench = Bench::leading();
+    let mut bench = ElectorBench::leading();
     let lease = bench.lease(false);
     bench.now = lease.trust.stop_at;
     let lost = Output::Lost { term: term(5), reason: LossReason::Unhealthy, kill_at: lease.trust.kill_at };
@@ -52,7 +52,7 @@ fn work_has_no_more_time_than_its_lease_had() {
 
 #[test]
 fn what_a_campaign_may_have_won_is_withdrawn_first() {
-    let (mut bench, campaign) = Bench::campaigning();
+    let (mut bench, campaign) = ElectorBench::campaigning();
     let withdrawal = only_request(&bench.begin_anew(None));
     let nonce = campaign_nonce(&campaign);
     assert!(matches!(withdrawal.verb, Verb::Resign { nonce: of, term: None, .. } if of == nonce));
@@ -63,25 +63,25 @@ fn what_a_campaign_may_have_won_is_withdrawn_first() {
 
 #[test]
 fn terms_that_were_seen_stay_seen() {
-    let mut bench = Bench::leading();
+    let mut bench = ElectorBench::leading();
     let lease = bench.lease(false);
     bench.begin_anew(Some(lease));
     let resign = only_request(&bench.feed(Input::WorkEnded { term: term(5) }));
     bench.reply(resign.id, Reply::Resign(Ok(())));
     let campaign = only_request(&bench.wake());
     let outputs = bench.reply(campaign.id, granted(5));
-    assert!(outputs.contains(&Output::Report(Problem::Regressed { seen: term(5), shown: term(5) })), "{outputs:?}");
+    assert!(outputs.contains(&Output::Report(Anomaly::Regressed { seen: term(5), shown: term(5) })), "{outputs:?}");
     assert!(bench.elector.leads_under().is_none());
 }
 
 #[test]
 fn an_unwell_candidate_stays_unwell() {
-    let mut bench = Bench::following();
-    bench.feed(Input::Health { well: false });
+    let mut bench = ElectorBench::following();
+    bench.feed(Input::Health { healthy: false });
     let withdrawal = only_request(&bench.begin_anew(None));
     bench.reply(withdrawal.id, Reply::Resign(Ok(())));
     let until = bench.now + s(60);
     assert_eq!(bench.run_until(until), []);
-    let campaign = only_request(&bench.feed(Input::Health { well: true }));
+    let campaign = only_request(&bench.feed(Input::Health { healthy: true }));
     assert!(matches!(campaign.verb, Verb::Campaign { .. }));
 }

@@ -1,6 +1,6 @@
 //! Whatever happens to an elector, at whatever time. The checks themselves are in `world/monitor.rs`.
 
-use tenure_fuzz::{Fuzz, Tape};
+use tenure_fuzz::{Fuzz, InputTape};
 
 use super::world::{Monitor, failed};
 use super::*;
@@ -9,8 +9,8 @@ use super::*;
 #[test]
 fn fuzz_elector() {
     Fuzz::target("elector").cases(5_000).run(|input| {
-        let mut tape = Tape::new(input);
-        let mut stage = Stage::new(candidate(&mut tape));
+        let mut tape = InputTape::new(input);
+        let mut stage = FuzzedElector::new(candidate(&mut tape));
         for _ in 0..STEPS_MAX {
             if tape.is_at_end() {
                 break;
@@ -22,7 +22,7 @@ fn fuzz_elector() {
 }
 
 /// One elector on a clock that does what it likes.
-struct Stage {
+struct FuzzedElector {
     elector: Elector,
     monitor: Monitor,
     now: Instant,
@@ -34,13 +34,13 @@ struct Stage {
     drawn: u128,
 }
 
-impl Stage {
+impl FuzzedElector {
     fn new(candidate: Candidate) -> Self {
         let (elector, monitor) = (Elector::new(candidate), Monitor::default());
         Self { elector, monitor, now: Instant::ZERO, latest: Instant::ZERO, timeout: None, sent: Vec::new(), drawn: 0 }
     }
 
-    fn step(&mut self, tape: &mut Tape<'_>) {
+    fn step(&mut self, tape: &mut InputTape<'_>) {
         match tape.byte() % 8 {
             0 => self.now = self.now + ms(u64::from(tape.short())),
             1 => self.now = Instant::from_nanos(tape.number()),
@@ -55,7 +55,7 @@ impl Stage {
         self.feed(input, Draw { nonce, spread: tape.word() });
     }
 
-    fn input(&mut self, tape: &mut Tape<'_>) -> Input {
+    fn input(&mut self, tape: &mut InputTape<'_>) -> Input {
         match tape.byte() % 16 {
             0 | 1 => Input::Start,
             2 | 3 => Input::Timeout,
@@ -66,7 +66,7 @@ impl Stage {
             }
             7 => Input::WorkEnded { term: a_term(tape) },
             8 => Input::WorkEnded { term: self.monitor.running().unwrap_or(term(1)) },
-            9 => Input::Health { well: tape.flag() },
+            9 => Input::Health { healthy: tape.flag() },
             10 if tape.once_in(4) => Input::Stop,
             11 => Input::Reply { request: self.any_request(tape), reply: any_reply(tape) },
             // Mostly an answer to what was asked last.
@@ -78,7 +78,7 @@ impl Stage {
     }
 
     /// Often one that was asked only just now, or will be asked next.
-    fn any_request(&self, tape: &mut Tape<'_>) -> RequestId {
+    fn any_request(&self, tape: &mut InputTape<'_>) -> RequestId {
         let last = self.sent.last().map_or(0, |request| request.id.0);
         RequestId(if tape.flag() { tape.number() } else { last.saturating_add(u64::from(tape.byte() % 3)) })
     }
@@ -117,7 +117,7 @@ impl Stage {
     }
 }
 
-fn candidate(tape: &mut Tape<'_>) -> Candidate {
+fn candidate(tape: &mut InputTape<'_>) -> Candidate {
     let mut duration = || Duration::from_nanos(tape.number());
     let wild =
         Timing::builder(duration()).renew_every(duration()).attempt_timeout(duration()).grace(duration()).build();
@@ -129,7 +129,7 @@ fn candidate(tape: &mut Tape<'_>) -> Candidate {
     }
 }
 
-fn any_reply(tape: &mut Tape<'_>) -> Reply {
+fn any_reply(tape: &mut InputTape<'_>) -> Reply {
     let verbs =
         [Verb::Campaign { nonce: Nonce::from_bits(0) }, Verb::Renew { nonce: Nonce::from_bits(0), term: term(1) }];
     match tape.byte() % 5 {
@@ -139,7 +139,7 @@ fn any_reply(tape: &mut Tape<'_>) -> Reply {
     }
 }
 
-fn reply_to(verb: &Verb, tape: &mut Tape<'_>) -> Reply {
+fn reply_to(verb: &Verb, tape: &mut InputTape<'_>) -> Reply {
     if tape.once_in(8) {
         return failed(verb, a_failure(tape));
     }
@@ -167,17 +167,23 @@ fn reply_to(verb: &Verb, tape: &mut Tape<'_>) -> Reply {
     }
 }
 
-fn a_failure(tape: &mut Tape<'_>) -> Failure {
-    tape.pick(&[Failure::Refused, Failure::NotSent, Failure::Unknown, Failure::Replaced, Failure::Unusable])
+fn a_failure(tape: &mut InputTape<'_>) -> WriteOutcome {
+    tape.pick(&[
+        WriteOutcome::Refused,
+        WriteOutcome::NotSent,
+        WriteOutcome::Unknown,
+        WriteOutcome::Replaced,
+        WriteOutcome::Unusable,
+    ])
 }
 
 /// Often a small one, so that terms meet again.
-fn a_term(tape: &mut Tape<'_>) -> Term {
+fn a_term(tape: &mut InputTape<'_>) -> Term {
     let number = if tape.flag() { u64::from(tape.byte()) } else { tape.number() };
     Term::new(number).unwrap_or(term(1))
 }
 
-fn a_name(tape: &mut Tape<'_>) -> CandidateId {
+fn a_name(tape: &mut InputTape<'_>) -> CandidateId {
     id(tape.pick(&["me", "rival", "other"]))
 }
 

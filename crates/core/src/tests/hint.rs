@@ -2,14 +2,14 @@ use super::*;
 
 #[test]
 fn a_follower_looks_at_once() {
-    let mut bench = Bench::following();
+    let mut bench = ElectorBench::following();
     bench.pass(s(1));
     assert!(matches!(only_request(&bench.feed(Input::Hint)).verb, Verb::Campaign { .. }));
 }
 
 #[test]
 fn a_lower_priority_looks_a_little_later_however_often_it_is_told() {
-    let mut bench = Bench::idle(|candidate| candidate.priority = Priority::new(8).unwrap());
+    let mut bench = ElectorBench::idle(|candidate| candidate.priority = Priority::new(8).unwrap());
     bench.feed(Input::Start);
     let request = only_request(&bench.wake());
     bench.reply(request.id, held(4, s(10)));
@@ -23,7 +23,7 @@ fn a_lower_priority_looks_a_little_later_however_often_it_is_told() {
 
 #[test]
 fn an_answer_that_a_hint_overtook_is_checked_again() {
-    let mut bench = Bench::following();
+    let mut bench = ElectorBench::following();
     bench.pass(s(1));
     let first = only_request(&bench.feed(Input::Hint));
     assert_eq!(bench.feed(Input::Hint), []);
@@ -36,7 +36,7 @@ fn an_answer_that_a_hint_overtook_is_checked_again() {
 }
 
 /// How many campaigns a storm of hints, one per answer, causes within a second when every answer takes a millisecond.
-fn campaigns_in_a_storm(bench: &mut Bench, answer: &Reply) -> usize {
+fn campaigns_in_a_storm(bench: &mut ElectorBench, answer: &Reply) -> usize {
     let end = bench.now + s(1);
     let mut sent = 0;
     while bench.now < end {
@@ -59,25 +59,25 @@ fn campaigns_in_a_storm(bench: &mut Bench, answer: &Reply) -> usize {
 
 #[test]
 fn hints_that_lead_to_nothing_are_not_followed_in_a_tight_loop() {
-    let sent = campaigns_in_a_storm(&mut Bench::following(), &held(4, s(10)));
+    let sent = campaigns_in_a_storm(&mut ElectorBench::following(), &held(4, s(10)));
     assert!((10..=200).contains(&sent), "{sent} campaigns in a second");
 }
 
 #[test]
 fn neither_are_hints_about_a_reservation() {
-    let sent = campaigns_in_a_storm(&mut Bench::following(), &reserved(s(1)));
+    let sent = campaigns_in_a_storm(&mut ElectorBench::following(), &reserved(s(1)));
     assert!((10..=200).contains(&sent), "{sent} campaigns in a second");
 }
 
 #[test]
 fn hints_do_not_defeat_the_back_off() {
-    let sent = campaigns_in_a_storm(&mut Bench::following(), &Reply::Campaign(Err(Failure::NotSent)));
+    let sent = campaigns_in_a_storm(&mut ElectorBench::following(), &Reply::Campaign(Err(WriteOutcome::NotSent)));
     assert!((2..=17).contains(&sent), "{sent} campaigns in a second");
 }
 
 #[test]
 fn whoever_resigned_does_not_race_its_successor_because_of_the_hint_its_own_release_caused() {
-    let (mut bench, resign) = Bench::resigning();
+    let (mut bench, resign) = ElectorBench::resigning();
     bench.reply(resign.id, Reply::Resign(Ok(())));
     assert_eq!(bench.feed(Input::Hint), []);
     assert_eq!(bench.sleeps(), Some(ms(1_200)));
@@ -85,14 +85,14 @@ fn whoever_resigned_does_not_race_its_successor_because_of_the_hint_its_own_rele
 
 #[test]
 fn a_hint_to_a_leader_makes_it_renew_now() {
-    let mut bench = Bench::leading();
+    let mut bench = ElectorBench::leading();
     bench.pass(ms(100));
     assert!(is_renew(&only_request(&bench.feed(Input::Hint))));
 }
 
 #[test]
 fn a_renewal_that_a_hint_overtook_is_followed_by_another() {
-    let mut bench = Bench::leading();
+    let mut bench = ElectorBench::leading();
     let renewal = only_request(&bench.wake());
     assert_eq!(bench.feed(Input::Hint), []);
     bench.pass(ms(2));
@@ -105,7 +105,7 @@ fn a_renewal_that_a_hint_overtook_is_followed_by_another() {
 
 #[test]
 fn hints_to_a_leader_are_not_followed_in_a_tight_loop() {
-    let mut bench = Bench::leading();
+    let mut bench = ElectorBench::leading();
     let end = bench.now + s(1);
     let mut sent = 0;
     while bench.now < end {
@@ -120,14 +120,14 @@ fn hints_to_a_leader_are_not_followed_in_a_tight_loop() {
 
 #[test]
 fn nor_do_they_defeat_the_back_off_of_a_leader() {
-    let mut bench = Bench::leading();
+    let mut bench = ElectorBench::leading();
     let end = bench.now + s(1);
     let mut sent = 0;
     while bench.now < end {
         bench.pass(ms(1));
         for request in requests(&bench.feed(Input::Hint)) {
             sent += 1;
-            bench.reply(request.id, Reply::Renew(Err(Failure::NotSent)));
+            bench.reply(request.id, Reply::Renew(Err(WriteOutcome::NotSent)));
         }
     }
     assert!((2..=17).contains(&sent), "{sent} renewals in a second");
@@ -135,8 +135,8 @@ fn nor_do_they_defeat_the_back_off_of_a_leader() {
 
 #[test]
 fn whoever_is_on_the_way_out_does_not_look() {
-    let (resigning, _) = Bench::resigning();
-    for mut bench in [Bench::draining(), resigning] {
+    let (resigning, _) = ElectorBench::resigning();
+    for mut bench in [ElectorBench::draining(), resigning] {
         let before = bench.clone();
         assert_eq!(bench.feed(Input::Hint), []);
         assert_eq!(bench.elector.state(), before.elector.state());

@@ -7,13 +7,13 @@ use crate::record::{Effects, Moment, ProcessToken, RESERVATION, Record, WOKEN_BY
 use crate::tests::*;
 
 /// One election in a store that sees deaths. Candidates are numbers; each is a process of its own.
-struct Line {
+struct StandByLine {
     record: Record,
     now: Instant,
     gone: RefCell<BTreeSet<u128>>,
 }
 
-impl Line {
+impl StandByLine {
     /// One leads, and the others stand by in the order of their numbers.
     fn of(count: u128) -> Self {
         let mut line = Self { record: Record::default(), now: Instant::ZERO, gone: RefCell::default() };
@@ -89,7 +89,7 @@ fn key() -> ElectionKey {
 
 #[test]
 fn a_resignation_wakes_a_bounded_number_one_after_the_other() {
-    let mut line = Line::of(100);
+    let mut line = StandByLine::of(100);
     let woken = line.resigns(0, None);
     let numbers: Vec<u128> = woken.iter().map(|(number, _)| *number).collect();
     assert_eq!(numbers, (1..=16).collect::<Vec<_>>());
@@ -101,7 +101,7 @@ fn a_resignation_wakes_a_bounded_number_one_after_the_other() {
 
 #[test]
 fn the_dead_are_neither_woken_nor_waited_for() {
-    let mut line = Line::of(30);
+    let mut line = StandByLine::of(30);
     (1..10).for_each(|number| line.dies(number));
     let woken = line.resigns(0, None);
     assert_eq!((woken[0].0, woken.len()), (10, 16));
@@ -110,7 +110,7 @@ fn the_dead_are_neither_woken_nor_waited_for() {
 
 #[test]
 fn a_process_is_woken_once() {
-    let mut line = Line::of(10);
+    let mut line = StandByLine::of(10);
     let one = line.record.standing_by[0].process;
     line.record.standing_by.iter_mut().for_each(|stand_by| stand_by.process = one);
     assert_eq!(line.resigns(0, None), [(1, Duration::ZERO)]);
@@ -118,7 +118,7 @@ fn a_process_is_woken_once() {
 
 #[test]
 fn while_an_absent_successor_is_waited_for_all_others_come_after_it() {
-    let mut line = Line::of(4);
+    let mut line = StandByLine::of(4);
     let woken = line.resigns(0, Some("absent"));
     assert_eq!(woken[0], (1, RESERVATION));
     assert!(!line.takes(1));
@@ -128,7 +128,7 @@ fn while_an_absent_successor_is_waited_for_all_others_come_after_it() {
 
 #[test]
 fn a_named_successor_that_is_known_to_be_gone_is_passed_over() {
-    let mut line = Line::of(4);
+    let mut line = StandByLine::of(4);
     line.dies(2);
     assert_eq!(line.resigns(0, Some("2"))[0], (1, Duration::ZERO));
     assert!(line.takes(1));
@@ -136,7 +136,7 @@ fn a_named_successor_that_is_known_to_be_gone_is_passed_over() {
 
 #[test]
 fn a_successor_that_leaves_passes_the_lease_on() {
-    let mut line = Line::of(5);
+    let mut line = StandByLine::of(5);
     line.resigns(0, None);
     line.pass(ms(300));
     let woken = line.resigns(1, None);
@@ -147,7 +147,7 @@ fn a_successor_that_leaves_passes_the_lease_on() {
 
 #[test]
 fn somebody_else_who_leaves_passes_nothing_on() {
-    let mut line = Line::of(5);
+    let mut line = StandByLine::of(5);
     assert_eq!(line.resigns(1, None), []);
     line.resigns(0, None);
     assert_eq!(line.resigns(3, None), []);
@@ -159,7 +159,7 @@ fn somebody_else_who_leaves_passes_nothing_on() {
 
 #[test]
 fn the_first_in_line_takes_over_from_the_dead() {
-    let mut line = Line::of(5);
+    let mut line = StandByLine::of(5);
     line.dies(0);
     line.dies(1);
     let (reply, woken) = line.campaigns(3);
@@ -171,7 +171,7 @@ fn the_first_in_line_takes_over_from_the_dead() {
 
 #[test]
 fn a_newcomer_does_not_take_what_the_dead_left_to_the_line() {
-    let mut line = Line::of(3);
+    let mut line = StandByLine::of(3);
     line.dies(0);
     assert!(!line.takes(7));
     assert!(line.takes(1));
@@ -179,7 +179,7 @@ fn a_newcomer_does_not_take_what_the_dead_left_to_the_line() {
 
 #[test]
 fn a_successor_that_does_not_answer_costs_one_reservation() {
-    let mut line = Line::of(5);
+    let mut line = StandByLine::of(5);
     line.dies(0);
     assert!(!line.takes(2));
     line.pass(RESERVATION);
@@ -188,7 +188,7 @@ fn a_successor_that_does_not_answer_costs_one_reservation() {
 
 #[test]
 fn a_successor_that_dies_leaves_the_lease_to_the_next_in_line() {
-    let mut line = Line::of(5);
+    let mut line = StandByLine::of(5);
     line.resigns(0, None);
     line.dies(1);
     assert!(!line.takes(4));
@@ -197,14 +197,14 @@ fn a_successor_that_dies_leaves_the_lease_to_the_next_in_line() {
 
 #[test]
 fn a_lease_that_ran_out_is_anybodys() {
-    let mut line = Line::of(5);
+    let mut line = StandByLine::of(5);
     line.pass(s(31));
     assert!(line.takes(4));
 }
 
 #[test]
 fn a_stand_by_watches_the_leader_and_the_two_before_it() {
-    let line = Line::of(6);
+    let line = StandByLine::of(6);
     assert_eq!(line.watched_by(1, 0), [(0, Duration::ZERO)]);
     assert_eq!(line.watched_by(2, 1), [(0, ms(5)), (1, Duration::ZERO)]);
     assert_eq!(line.watched_by(5, 4), [(0, ms(20)), (4, Duration::ZERO), (3, ms(5))]);
@@ -212,7 +212,7 @@ fn a_stand_by_watches_the_leader_and_the_two_before_it() {
 
 #[test]
 fn the_dead_are_not_watched_and_leave_the_line() {
-    let mut line = Line::of(6);
+    let mut line = StandByLine::of(6);
     line.dies(4);
     line.dies(3);
     assert_eq!(line.watched_by(5, 2), [(0, ms(10)), (2, Duration::ZERO), (1, ms(5))]);
@@ -222,7 +222,7 @@ fn the_dead_are_not_watched_and_leave_the_line() {
 
 #[test]
 fn nobody_watches_its_own_process_or_one_twice() {
-    let mut line = Line::of(6);
+    let mut line = StandByLine::of(6);
     line.record.standing_by[3].process = ProcessToken(0);
     line.record.standing_by[2].process = ProcessToken(5);
     assert_eq!(line.watched_by(5, 4), [(0, Duration::ZERO)]);
@@ -230,14 +230,14 @@ fn nobody_watches_its_own_process_or_one_twice() {
 
 #[test]
 fn whoever_the_lease_is_kept_for_is_watched_by_those_before_it_too() {
-    let mut line = Line::of(4);
+    let mut line = StandByLine::of(4);
     line.resigns(0, Some("3"));
     assert_eq!(line.watched_by(1, 0), [(3, Duration::ZERO)]);
 }
 
 #[test]
 fn however_long_the_line_is_everybody_looks_within_a_reservation_and_not_at_once() {
-    let mut line = Line::of(2);
+    let mut line = StandByLine::of(2);
     let mut looks = BTreeSet::new();
     for rank in 0..400_u32 {
         // As random as nonces are.

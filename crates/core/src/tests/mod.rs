@@ -1,4 +1,4 @@
-//! One file per input, then properties over all of them. Every test runs on [`Bench`]: an elector and its clock.
+//! One file per input, then properties over all of them. Every test runs on [`ElectorBench`]: an elector and its clock.
 
 mod begin_anew;
 mod fuzz_elector;
@@ -24,7 +24,7 @@ use crate::*;
 
 /// An elector on a bench: it is fed inputs at chosen instants, and every feeding gives back what it asked for.
 #[derive(Debug, Clone)]
-struct Bench {
+struct ElectorBench {
     elector: Elector,
     now: Instant,
     /// The instant of the last `Output::Timeout`.
@@ -35,7 +35,7 @@ struct Bench {
     spread: u32,
 }
 
-impl Bench {
+impl ElectorBench {
     /// A candidate that has not been started. It begins at second 100, so that no arithmetic saturates at zero.
     fn idle(change: impl FnOnce(&mut Candidate)) -> Self {
         let mut candidate = Candidate { id: id("me"), timing: timing(), priority: Priority::MAX, health_within: None };

@@ -2,7 +2,7 @@ use super::*;
 
 #[test]
 fn a_leader_joins_the_renewals_of_others_when_halfway_there() {
-    let mut bench = Bench::leading();
+    let mut bench = ElectorBench::leading();
     bench.pass(ms(999));
     assert_eq!(bench.feed(Input::Opportunity), []);
     bench.pass(ms(1));
@@ -17,7 +17,7 @@ fn a_leader_joins_the_renewals_of_others_when_halfway_there() {
 
 #[test]
 fn one_renewal_at_a_time() {
-    let mut bench = Bench::leading();
+    let mut bench = ElectorBench::leading();
     only_request(&bench.wake());
     bench.pass(ms(999));
     assert_eq!(bench.feed(Input::Opportunity), []);
@@ -25,19 +25,19 @@ fn one_renewal_at_a_time() {
 
 #[test]
 fn back_off_is_not_cut_short() {
-    let mut bench = Bench::leading();
+    let mut bench = ElectorBench::leading();
     let renewal = only_request(&bench.wake());
     bench.pass(ms(999));
-    bench.reply(renewal.id, Reply::Renew(Err(Failure::Unknown)));
+    bench.reply(renewal.id, Reply::Renew(Err(WriteOutcome::Unknown)));
     bench.pass(ms(10));
     assert_eq!(bench.feed(Input::Opportunity), []);
 }
 
 #[test]
 fn it_means_nothing_to_anybody_else() {
-    let (campaigning, _) = Bench::campaigning();
-    let (resigning, _) = Bench::resigning();
-    for mut bench in [campaigning, Bench::following(), Bench::draining(), resigning] {
+    let (campaigning, _) = ElectorBench::campaigning();
+    let (resigning, _) = ElectorBench::resigning();
+    for mut bench in [campaigning, ElectorBench::following(), ElectorBench::draining(), resigning] {
         let before = bench.clone();
         assert_eq!(bench.feed(Input::Opportunity), []);
         assert_eq!(bench.elector.state(), before.elector.state());

@@ -4,7 +4,7 @@ use proptest::collection::vec;
 use proptest::prelude::*;
 use proptest::test_runner::RngSeed;
 
-use super::world::{Clock, Op, World};
+use super::world::{Op, TestClock, TestWorld};
 use super::*;
 
 /// The same runs every time, unless `PROPTEST_RNG_SEED` and `PROPTEST_CASES` say otherwise.
@@ -18,10 +18,10 @@ fn config() -> ProptestConfig {
 }
 
 /// As fast and as slow as is allowed, or true, or anything between.
-fn clock() -> impl Strategy<Value = Clock> {
+fn clock() -> impl Strategy<Value = TestClock> {
     let rho = i32::try_from(Drift::ONE_NINTH.ppb()).unwrap();
     (prop_oneof![Just(0), Just(rho), Just(-rho), -rho..=rho], 0..1_u64 << 50)
-        .prop_map(|(rate, zero)| Clock::new(rate, zero))
+        .prop_map(|(rate, zero)| TestClock::new(rate, zero))
 }
 
 fn candidates() -> impl Strategy<Value = [Candidate; 2]> {
@@ -50,14 +50,19 @@ fn honest() -> BoxedStrategy<Op> {
         2 => feed(|_| Input::Hint),
         1 => feed(|_| Input::Opportunity),
         1 => feed(|named| Input::Resign { term: None, successor: named.then(|| id("b")) }),
-        2 => feed(|well| Input::Health { well }),
+        2 => feed(|healthy| Input::Health { healthy }),
     ]
     .boxed()
 }
 
 fn any_reply() -> impl Strategy<Value = Reply> {
     let failure = || {
-        prop_oneof![Just(Failure::Refused), Just(Failure::Unknown), Just(Failure::Replaced), Just(Failure::Unusable)]
+        prop_oneof![
+            Just(WriteOutcome::Refused),
+            Just(WriteOutcome::Unknown),
+            Just(WriteOutcome::Replaced),
+            Just(WriteOutcome::Unusable)
+        ]
     };
     prop_oneof![
         (1..9_u64).prop_map(granted),
@@ -99,7 +104,7 @@ proptest! {
     fn two_candidates_never_act_at_once(
         store in clock(), clocks in [clock(), clock()], candidates in candidates(), ops in vec(honest(), 1..40), tape in tape(),
     ) {
-        let mut world = World::new(store, &clocks, &candidates, tape);
+        let mut world = TestWorld::new(store, &clocks, &candidates, tape);
         for op in ops {
             world.play(op);
         }
@@ -112,7 +117,7 @@ proptest! {
     fn an_elector_keeps_its_contract_whatever_happens(
         store in clock(), clocks in [clock(), clock()], candidates in candidates(), ops in vec(anything(), 1..60), tape in tape(),
     ) {
-        let mut world = World::new(store, &clocks, &candidates, tape);
+        let mut world = TestWorld::new(store, &clocks, &candidates, tape);
         for op in ops {
             world.play(op);
         }

@@ -2,7 +2,7 @@ use super::*;
 
 #[test]
 fn trust_is_extended_from_the_sending_of_this_very_request() {
-    let mut bench = Bench::leading();
+    let mut bench = ElectorBench::leading();
     let renewal = only_request(&bench.wake());
     let sent_at = bench.now;
     bench.pass(ms(900));
@@ -18,7 +18,7 @@ fn trust_is_extended_from_the_sending_of_this_very_request() {
 
 #[test]
 fn an_answer_to_an_earlier_renewal_extends_nothing() {
-    let mut bench = Bench::leading();
+    let mut bench = ElectorBench::leading();
     let trust = bench.trust();
     let first = only_request(&bench.wake());
     bench.wake();
@@ -30,7 +30,7 @@ fn an_answer_to_an_earlier_renewal_extends_nothing() {
 
 #[test]
 fn late_duplicate_and_foreign_answers_are_ignored() {
-    let mut bench = Bench::leading();
+    let mut bench = ElectorBench::leading();
     let renewal = only_request(&bench.wake());
     for (request, reply) in [
         (RequestId(renewal.id.0 + 1), renewed()),
@@ -44,7 +44,7 @@ fn late_duplicate_and_foreign_answers_are_ignored() {
     }
     bench.reply(renewal.id, renewed());
     let trust = bench.trust();
-    for reply in [renewed(), not_holder(None), Reply::Renew(Err(Failure::Replaced))] {
+    for reply in [renewed(), not_holder(None), Reply::Renew(Err(WriteOutcome::Replaced))] {
         assert_eq!(bench.reply(renewal.id, reply), [], "a duplicate");
         assert_eq!(bench.trust(), trust);
     }
@@ -52,8 +52,8 @@ fn late_duplicate_and_foreign_answers_are_ignored() {
 
 #[test]
 fn failures_are_retried_sooner_than_a_renewal_is_due() {
-    for failure in [Failure::Refused, Failure::NotSent, Failure::Unknown] {
-        let mut bench = Bench::leading();
+    for failure in [WriteOutcome::Refused, WriteOutcome::NotSent, WriteOutcome::Unknown] {
+        let mut bench = ElectorBench::leading();
         bench.spread = u32::MAX;
         let trust = bench.trust();
         let mut pauses = Vec::new();
@@ -69,9 +69,9 @@ fn failures_are_retried_sooner_than_a_renewal_is_due() {
 
 #[test]
 fn a_success_ends_the_back_off() {
-    let mut bench = Bench::leading();
+    let mut bench = ElectorBench::leading();
     let renewal = only_request(&bench.wake());
-    bench.reply(renewal.id, Reply::Renew(Err(Failure::Unknown)));
+    bench.reply(renewal.id, Reply::Renew(Err(WriteOutcome::Unknown)));
     let renewal = only_request(&bench.wake());
     bench.reply(renewal.id, renewed());
     assert_eq!(bench.sleeps(), Some(ms(1_800)));
@@ -80,7 +80,7 @@ fn a_success_ends_the_back_off() {
 #[test]
 fn a_renewal_that_took_a_whole_interval_is_followed_by_the_next_at_once() {
     let slow = Timing::builder(s(15)).renew_every(s(2)).attempt_timeout(s(2)).grace(s(2)).build().unwrap();
-    let mut bench = Bench::leading_as(|candidate| candidate.timing = slow);
+    let mut bench = ElectorBench::leading_as(|candidate| candidate.timing = slow);
     let renewal = only_request(&bench.wake());
     bench.pass(ms(1_999));
     bench.reply(renewal.id, renewed());
@@ -90,14 +90,14 @@ fn a_renewal_that_took_a_whole_interval_is_followed_by_the_next_at_once() {
 
 #[test]
 fn whoever_is_overthrown_kills_at_once_and_releases_nothing() {
-    let regressed = Output::Report(Problem::Regressed { seen: term(5), shown: term(2) });
+    let regressed = Output::Report(Anomaly::Regressed { seen: term(5), shown: term(2) });
     for (reply, reason, report) in [
         (not_holder(Some(6)), LossReason::Superseded, None),
         (not_holder(Some(5)), LossReason::Revoked, None),
         (not_holder(None), LossReason::Revoked, None),
         (not_holder(Some(2)), LossReason::Regressed, Some(regressed)),
     ] {
-        let mut bench = Bench::leading();
+        let mut bench = ElectorBench::leading();
         let renewal = only_request(&bench.wake());
         let outputs = bench.reply(renewal.id, reply);
         let expected: Vec<Output> = [lost(5, reason, bench.now), kill(5)].into_iter().chain(report).collect();
@@ -111,10 +111,10 @@ fn whoever_is_overthrown_kills_at_once_and_releases_nothing() {
 
 #[test]
 fn a_store_that_was_replaced_is_told_when_the_work_has_ended() {
-    let mut bench = Bench::leading();
+    let mut bench = ElectorBench::leading();
     let renewal = only_request(&bench.wake());
-    let outputs = bench.reply(renewal.id, Reply::Renew(Err(Failure::Replaced)));
-    let replaced = Output::Report(Problem::Replaced { term: term(5) });
+    let outputs = bench.reply(renewal.id, Reply::Renew(Err(WriteOutcome::Replaced)));
+    let replaced = Output::Report(Anomaly::Replaced { term: term(5) });
     assert_eq!(outputs, [lost(5, LossReason::Regressed, bench.now), kill(5), replaced]);
     let resignation = only_request(&bench.feed(Input::WorkEnded { term: term(5) }));
     assert!(is_resign(&resignation), "{resignation:?}");
@@ -125,17 +125,17 @@ fn a_store_that_was_replaced_is_told_when_the_work_has_ended() {
 
 #[test]
 fn the_term_that_superseded_it_must_be_surpassed() {
-    let mut bench = Bench::leading();
+    let mut bench = ElectorBench::leading();
     let renewal = only_request(&bench.wake());
     bench.reply(renewal.id, not_holder(Some(8)));
     let campaign = only_request(&bench.feed(Input::WorkEnded { term: term(5) }));
     let outputs = bench.reply(campaign.id, granted(8));
-    assert!(outputs.contains(&Output::Report(Problem::Regressed { seen: term(8), shown: term(8) })), "{outputs:?}");
+    assert!(outputs.contains(&Output::Report(Anomaly::Regressed { seen: term(8), shown: term(8) })), "{outputs:?}");
 }
 
 #[test]
 fn a_requested_handover_resigns_for_the_named_successor() {
-    let mut bench = Bench::leading();
+    let mut bench = ElectorBench::leading();
     let renewal = only_request(&bench.wake());
     let handover = Some(Handover { successor: Some(id("next")) });
     let outputs = bench.reply(renewal.id, Reply::Renew(Ok(RenewReply::Renewed { handover })));

@@ -1,10 +1,10 @@
 use super::*;
 
-const UNKNOWN: Reply = Reply::Resign(Err(Failure::Unknown));
+const UNKNOWN: Reply = Reply::Resign(Err(WriteOutcome::Unknown));
 
 #[test]
 fn after_a_release_others_go_first() {
-    let (mut bench, resign) = Bench::resigning();
+    let (mut bench, resign) = ElectorBench::resigning();
     assert_eq!(bench.reply(resign.id, Reply::Resign(Ok(()))), []);
     assert_eq!(bench.sleeps(), Some(ms(1_200)));
     assert!(matches!(only_request(&bench.wake()).verb, Verb::Campaign { .. }));
@@ -12,7 +12,7 @@ fn after_a_release_others_go_first() {
 
 #[test]
 fn a_failed_release_is_tried_once_more() {
-    let (mut bench, first) = Bench::resigning();
+    let (mut bench, first) = ElectorBench::resigning();
     assert_eq!(bench.reply(first.id, UNKNOWN), []);
     let second = only_request(&bench.wake());
     assert_eq!(second.verb, first.verb);
@@ -22,7 +22,7 @@ fn a_failed_release_is_tried_once_more() {
 
 #[test]
 fn a_release_without_an_answer_is_not_waited_for() {
-    let (mut bench, _) = Bench::resigning();
+    let (mut bench, _) = ElectorBench::resigning();
     let begun = bench.now;
     let mut sent = 0;
     while !bench.is_following() {
@@ -34,7 +34,7 @@ fn a_release_without_an_answer_is_not_waited_for() {
 
 #[test]
 fn foreign_answers_are_ignored() {
-    let (mut bench, resign) = Bench::resigning();
+    let (mut bench, resign) = ElectorBench::resigning();
     for (request, reply) in [
         (RequestId(resign.id.0 - 1), Reply::Resign(Ok(()))),
         (RequestId(resign.id.0 + 1), UNKNOWN),
@@ -50,7 +50,7 @@ fn foreign_answers_are_ignored() {
 
 #[test]
 fn an_expired_leader_that_released_stands_again_at_once() {
-    let mut bench = Bench::leading();
+    let mut bench = ElectorBench::leading();
     bench.now = bench.trust().stop_at;
     bench.feed(Input::Timeout);
     let resign = only_request(&bench.feed(Input::WorkEnded { term: term(5) }));

@@ -2,7 +2,7 @@ use super::*;
 
 #[test]
 fn the_work_gets_its_grace_and_the_lease_is_kept_until_it_ended() {
-    let mut bench = Bench::leading();
+    let mut bench = ElectorBench::leading();
     let trust = bench.trust();
     let kill_at = bench.now + timing().grace();
     assert_eq!(
@@ -19,7 +19,7 @@ fn the_work_gets_its_grace_and_the_lease_is_kept_until_it_ended() {
 
 #[test]
 fn the_grace_never_reaches_beyond_what_can_be_trusted() {
-    let mut bench = Bench::leading();
+    let mut bench = ElectorBench::leading();
     let trust = bench.trust();
     bench.now = trust.stop_at - Duration::from_nanos(1);
     let outputs = bench.feed(Input::Resign { term: None, successor: None });
@@ -29,7 +29,7 @@ fn the_grace_never_reaches_beyond_what_can_be_trusted() {
 
 #[test]
 fn too_late_is_expired() {
-    let mut bench = Bench::leading();
+    let mut bench = ElectorBench::leading();
     bench.now = bench.trust().stop_at;
     let outputs = bench.feed(Input::Resign { term: None, successor: None });
     assert!(matches!(outputs[..], [Output::Lost { reason: LossReason::Expired, .. }]), "{outputs:?}");
@@ -37,7 +37,7 @@ fn too_late_is_expired() {
 
 #[test]
 fn a_renewal_under_way_brings_nothing_back() {
-    let mut bench = Bench::leading();
+    let mut bench = ElectorBench::leading();
     let renewal = only_request(&bench.wake());
     bench.feed(Input::Resign { term: None, successor: None });
     assert_eq!(bench.reply(renewal.id, renewed()), []);
@@ -47,9 +47,9 @@ fn a_renewal_under_way_brings_nothing_back() {
 
 #[test]
 fn it_is_ignored_unless_leading() {
-    let (campaigning, _) = Bench::campaigning();
-    let (resigning, _) = Bench::resigning();
-    for mut bench in [campaigning, Bench::following(), Bench::draining(), resigning] {
+    let (campaigning, _) = ElectorBench::campaigning();
+    let (resigning, _) = ElectorBench::resigning();
+    for mut bench in [campaigning, ElectorBench::following(), ElectorBench::draining(), resigning] {
         let before = bench.clone();
         assert_eq!(bench.feed(Input::Resign { term: None, successor: Some(id("next")) }), []);
         assert_eq!(bench.elector.state(), before.elector.state());
@@ -58,7 +58,7 @@ fn it_is_ignored_unless_leading() {
 
 #[test]
 fn a_resignation_of_another_term_is_ignored() {
-    let mut bench = Bench::leading();
+    let mut bench = ElectorBench::leading();
     assert_eq!(bench.feed(Input::Resign { term: Some(term(4)), successor: None }), []);
     assert!(bench.elector.leads_under().is_some());
     let outputs = bench.feed(Input::Resign { term: Some(term(5)), successor: None });

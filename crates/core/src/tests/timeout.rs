@@ -3,7 +3,7 @@ use super::*;
 #[test]
 fn a_leader_renews_in_time_and_with_bounded_jitter() {
     for (spread, due) in [(0, ms(1_800)), (u32::MAX, ms(2_200))] {
-        let (mut bench, request) = Bench::campaigning();
+        let (mut bench, request) = ElectorBench::campaigning();
         bench.spread = spread;
         bench.reply(request.id, granted(5));
         assert_eq!(bench.sleeps(), Some(due));
@@ -16,7 +16,7 @@ fn a_leader_renews_in_time_and_with_bounded_jitter() {
 
 #[test]
 fn a_renewal_without_an_answer_is_tried_again_soon() {
-    let mut bench = Bench::leading();
+    let mut bench = ElectorBench::leading();
     let first = only_request(&bench.wake());
     assert_eq!(bench.sleeps(), Some(timing().attempt_timeout()));
     assert_eq!(bench.wake(), []);
@@ -27,7 +27,7 @@ fn a_renewal_without_an_answer_is_tried_again_soon() {
 
 #[test]
 fn leadership_survives_as_many_failed_renewals_as_promised() {
-    let mut bench = Bench::leading();
+    let mut bench = ElectorBench::leading();
     bench.spread = u32::MAX;
     for _ in 0..timing().survives() {
         only_request(&bench.wake());
@@ -40,7 +40,7 @@ fn leadership_survives_as_many_failed_renewals_as_promised() {
 
 #[test]
 fn not_renewed_in_time_is_lost_with_the_grace_that_is_left() {
-    let mut bench = Bench::leading();
+    let mut bench = ElectorBench::leading();
     let trust = bench.trust();
     let before = bench.run_until(trust.stop_at - Duration::from_nanos(1));
     assert!(before.iter().all(|output| matches!(output, Output::Send(request) if is_renew(request))), "{before:?}");
@@ -50,13 +50,13 @@ fn not_renewed_in_time_is_lost_with_the_grace_that_is_left() {
     assert_eq!(bench.timeout, Some(trust.kill_at));
     assert_eq!(bench.wake(), [kill(5)]);
     assert_eq!(bench.timeout, Some(trust.until));
-    assert_eq!(bench.wake(), [Output::Report(Problem::StuckWork { term: term(5) })]);
+    assert_eq!(bench.wake(), [Output::Report(Anomaly::StuckWork { term: term(5) })]);
     assert_eq!(bench.timeout, None, "nothing but the end of the work matters now");
 }
 
 #[test]
 fn a_pause_into_the_grace_leaves_only_the_rest_of_it() {
-    let mut bench = Bench::leading();
+    let mut bench = ElectorBench::leading();
     let trust = bench.trust();
     bench.now = trust.stop_at + s(1);
     assert_eq!(bench.feed(Input::Timeout), [lost(5, LossReason::Expired, trust.kill_at)]);
@@ -65,7 +65,7 @@ fn a_pause_into_the_grace_leaves_only_the_rest_of_it() {
 
 #[test]
 fn a_pause_past_the_grace_kills_at_once() {
-    let mut bench = Bench::leading();
+    let mut bench = ElectorBench::leading();
     let trust = bench.trust();
     bench.now = trust.kill_at;
     assert_eq!(bench.feed(Input::Timeout), [lost(5, LossReason::Expired, trust.kill_at), kill(5)]);
@@ -73,18 +73,18 @@ fn a_pause_past_the_grace_kills_at_once() {
 
 #[test]
 fn a_pause_past_everything_tells_everything_in_order() {
-    let mut bench = Bench::leading();
+    let mut bench = ElectorBench::leading();
     let trust = bench.trust();
     bench.pass(s(3600));
     assert_eq!(bench.feed(Input::Timeout), [lost(5, LossReason::Expired, trust.kill_at), kill(5)]);
     // What ended the work during the pause gets a moment to say so before anybody is alarmed.
-    let stuck = Output::Report(Problem::StuckWork { term: term(5) });
+    let stuck = Output::Report(Anomaly::StuckWork { term: term(5) });
     assert_eq!(bench.run_until(bench.now + timing().reaction()), [stuck]);
 }
 
 #[test]
 fn a_pause_of_half_a_ttl_is_survived() {
-    let mut bench = Bench::leading();
+    let mut bench = ElectorBench::leading();
     bench.pass(ms(7_500));
     let renewal = only_request(&bench.feed(Input::Timeout));
     assert!(matches!(bench.reply(renewal.id, renewed())[..], [Output::Trusted { .. }]));
@@ -92,7 +92,7 @@ fn a_pause_of_half_a_ttl_is_survived() {
 
 #[test]
 fn a_renewal_answered_during_a_pause_does_not_save_the_leader() {
-    let mut bench = Bench::leading();
+    let mut bench = ElectorBench::leading();
     let renewal = only_request(&bench.wake());
     bench.now = bench.trust().stop_at;
     let outputs = bench.reply(renewal.id, renewed());
@@ -101,7 +101,7 @@ fn a_renewal_answered_during_a_pause_does_not_save_the_leader() {
 
 #[test]
 fn a_campaign_without_an_answer_is_tried_again_under_the_same_nonce() {
-    let (mut bench, first) = Bench::campaigning();
+    let (mut bench, first) = ElectorBench::campaigning();
     assert_eq!(bench.wake(), []);
     let second = only_request(&bench.wake());
     assert_eq!(campaign_nonce(&second), campaign_nonce(&first));
@@ -110,7 +110,7 @@ fn a_campaign_without_an_answer_is_tried_again_under_the_same_nonce() {
 
 #[test]
 fn a_candidate_that_is_not_heard_twice_releases_what_it_may_hold_until_it_is_answered() {
-    let (mut bench, first) = Bench::campaigning();
+    let (mut bench, first) = ElectorBench::campaigning();
     bench.wake();
     bench.wake();
     // The second attempt is not answered, either.
@@ -132,9 +132,9 @@ fn a_candidate_that_is_not_heard_twice_releases_what_it_may_hold_until_it_is_ans
 
 #[test]
 fn a_candidate_that_could_not_even_ask_goes_on_campaigning() {
-    let (mut bench, mut campaign) = Bench::campaigning();
+    let (mut bench, mut campaign) = ElectorBench::campaigning();
     for _ in 0..5 {
-        bench.reply(campaign.id, Reply::Campaign(Err(Failure::NotSent)));
+        bench.reply(campaign.id, Reply::Campaign(Err(WriteOutcome::NotSent)));
         let next = only_request(&bench.wake());
         assert_eq!(campaign_nonce(&next), campaign_nonce(&campaign));
         campaign = next;
@@ -143,7 +143,7 @@ fn a_candidate_that_could_not_even_ask_goes_on_campaigning() {
 
 #[test]
 fn a_candidate_that_is_not_heard_still_leaves_in_a_bounded_time() {
-    let (mut bench, _) = Bench::campaigning();
+    let (mut bench, _) = ElectorBench::campaigning();
     for _ in 0..8 {
         bench.wake();
     }
@@ -155,7 +155,7 @@ fn a_candidate_that_is_not_heard_still_leaves_in_a_bounded_time() {
 
 #[test]
 fn back_off_grows_up_to_a_renewal_interval() {
-    let (mut bench, _) = Bench::campaigning();
+    let (mut bench, _) = ElectorBench::campaigning();
     bench.spread = u32::MAX;
     let pauses: Vec<Duration> = (0..8)
         .map(|_| {
@@ -172,7 +172,7 @@ fn back_off_grows_up_to_a_renewal_interval() {
 #[test]
 fn back_off_is_spread_between_half_and_all_of_it() {
     for (spread, pause) in [(0, ms(62) + Duration::from_micros(500)), (u32::MAX, ms(125))] {
-        let (mut bench, _) = Bench::campaigning();
+        let (mut bench, _) = ElectorBench::campaigning();
         bench.spread = spread;
         bench.wake();
         assert_eq!(bench.sleeps(), Some(pause));
@@ -181,15 +181,15 @@ fn back_off_is_spread_between_half_and_all_of_it() {
 
 #[test]
 fn a_follower_sleeps_until_the_known_end_of_the_lease() {
-    let mut bench = Bench::following();
+    let mut bench = ElectorBench::following();
     assert_eq!(bench.sleeps(), Some(s(10) + Timing::QUANTUM));
     only_request(&bench.wake());
 }
 
 #[test]
 fn an_early_call_changes_nothing() {
-    let (campaigning, _) = Bench::campaigning();
-    for mut bench in [campaigning, Bench::following(), Bench::leading(), Bench::draining()] {
+    let (campaigning, _) = ElectorBench::campaigning();
+    for mut bench in [campaigning, ElectorBench::following(), ElectorBench::leading(), ElectorBench::draining()] {
         let before = bench.clone();
         bench.now = bench.timeout.unwrap() - Duration::from_nanos(1);
         assert_eq!(bench.feed(Input::Timeout), []);

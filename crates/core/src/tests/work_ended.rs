@@ -4,7 +4,7 @@ const ENDED: fn(u64) -> Input = |number| Input::WorkEnded { term: term(number) }
 
 #[test]
 fn the_lease_is_released_then_and_not_before() {
-    let mut bench = Bench::draining();
+    let mut bench = ElectorBench::draining();
     let resign = only_request(&bench.feed(ENDED(5)));
     assert!(matches!(resign.verb, Verb::Resign { term: Some(t), reason: LossReason::Resigned, .. } if t == term(5)));
     assert_eq!(bench.feed(ENDED(5)), [], "once");
@@ -12,7 +12,7 @@ fn the_lease_is_released_then_and_not_before() {
 
 #[test]
 fn work_of_another_term_does_not_count() {
-    let mut bench = Bench::draining();
+    let mut bench = ElectorBench::draining();
     for number in [4, 6] {
         assert_eq!(bench.feed(ENDED(number)), []);
         assert!(bench.is_draining());
@@ -21,7 +21,7 @@ fn work_of_another_term_does_not_count() {
 
 #[test]
 fn it_is_ignored_while_leading() {
-    let mut bench = Bench::leading();
+    let mut bench = ElectorBench::leading();
     let before = bench.clone();
     assert_eq!(bench.feed(ENDED(5)), []);
     assert_eq!(bench.elector.state(), before.elector.state());
@@ -29,7 +29,7 @@ fn it_is_ignored_while_leading() {
 
 #[test]
 fn a_killed_work_is_not_killed_again() {
-    let mut bench = Bench::draining();
+    let mut bench = ElectorBench::draining();
     assert_eq!(bench.wake(), [kill(5)]);
     let resign = only_request(&bench.feed(ENDED(5)));
     let outputs = bench.run_until(bench.now + s(5));
@@ -39,7 +39,7 @@ fn a_killed_work_is_not_killed_again() {
 
 #[test]
 fn an_expired_lease_is_released_while_there_is_trust_left() {
-    let mut bench = Bench::leading();
+    let mut bench = ElectorBench::leading();
     let until = bench.trust().until;
     bench.now = bench.trust().stop_at;
     bench.feed(Input::Timeout);
@@ -50,7 +50,7 @@ fn an_expired_lease_is_released_while_there_is_trust_left() {
 
 #[test]
 fn a_lease_that_ran_out_is_left_alone() {
-    let mut bench = Bench::leading();
+    let mut bench = ElectorBench::leading();
     bench.now = bench.trust().until;
     bench.feed(Input::Timeout);
     let campaign = only_request(&bench.feed(ENDED(5)));
@@ -59,7 +59,7 @@ fn a_lease_that_ran_out_is_left_alone() {
 
 #[test]
 fn whoever_resigned_lets_others_go_first_even_when_it_could_not_release() {
-    let mut bench = Bench::draining();
+    let mut bench = ElectorBench::draining();
     bench.run_until(bench.now + s(60));
     assert_eq!(bench.feed(ENDED(5)), []);
     assert_eq!(bench.sleeps(), Some(ms(1_200)));
@@ -67,10 +67,10 @@ fn whoever_resigned_lets_others_go_first_even_when_it_could_not_release() {
 
 #[test]
 fn stuck_work_is_not_campaigned_beside() {
-    let mut bench = Bench::draining();
+    let mut bench = ElectorBench::draining();
     let outputs = bench.run_until(bench.now + s(3_600));
-    assert_eq!(outputs, [kill(5), Output::Report(Problem::StuckWork { term: term(5) })]);
-    for input in [Input::Hint, Input::Opportunity, Input::Health { well: true }, Input::Start, Input::Timeout] {
+    assert_eq!(outputs, [kill(5), Output::Report(Anomaly::StuckWork { term: term(5) })]);
+    for input in [Input::Hint, Input::Opportunity, Input::Health { healthy: true }, Input::Start, Input::Timeout] {
         assert_eq!(bench.feed(input), []);
         assert!(bench.is_draining());
     }

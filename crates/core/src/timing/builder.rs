@@ -108,7 +108,7 @@ impl TimingBuilder {
     }
 
     fn skeleton(&self) -> Timing {
-        let reaction = self.reaction.unwrap_or((self.ttl / DEFAULTS.reaction_per_ttl).min(DEFAULTS.reaction_max));
+        let reaction = self.reaction.unwrap_or((self.ttl / DEFAULTS.reaction_per_ttl).min(DEFAULTS.max_reaction));
         Timing {
             ttl: self.ttl,
             renew_every: Duration::ZERO,
@@ -138,7 +138,7 @@ fn check(timing: Timing) -> Result<Timing, TimingError> {
             hold: timing.hold(),
             reaction: timing.reaction,
             grace: timing.grace,
-            renew_every_max: scale(
+            max_renew_every: scale(
                 usable.saturating_sub(timing.attempt_timeout),
                 100,
                 2 * (100 + Timing::JITTER_PERCENT),

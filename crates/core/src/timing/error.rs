@@ -56,7 +56,7 @@ pub enum TimingError {
     "ttl {ttl:?} is too short for renew {renew_every:?}: surviving {survives} failed renewal(s) needs \
      {next} * {renew_every:?} * 1.1 + attempt timeout {attempt_timeout:.3?} = {needed:.3?}, but only {usable:.3?} can be \
      used (hold {hold:.3?} - reaction {reaction:.3?} - grace {grace:.3?}); renew more often (at most every \
-     {renew_every_max:.3?}), shorten the grace, or lengthen the ttl",
+     {max_renew_every:.3?}), shorten the grace, or lengthen the ttl",
     next = survives + 1
 )]
 pub struct TooTight {
@@ -79,5 +79,5 @@ pub struct TooTight {
     /// The time for work to stop.
     pub grace: Duration,
     /// The longest renewal interval that would do.
-    pub renew_every_max: Duration,
+    pub max_renew_every: Duration,
 }

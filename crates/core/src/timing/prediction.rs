@@ -15,7 +15,7 @@ use super::{Timing, scale};
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Prediction {
     /// The longest time without a leader after a crash, once the store answers.
-    pub failover_max: Duration,
+    pub max_failover: Duration,
     /// The longest store outage that never costs leadership.
     pub outage_survived: Duration,
     /// Requests to the store per minute by one leader and its followers, when nothing happens.
@@ -35,7 +35,7 @@ impl Timing {
         let looks = (followers - behind_first) / between_looks
             + behind_first / (between_looks + self.stagger_min().as_secs_f64() * 1.5);
         Prediction {
-            failover_max: self.drift.stretch(self.ttl) + self.stagger_min() * 2 + self.attempt_timeout,
+            max_failover: self.drift.stretch(self.ttl) + self.stagger_min() * 2 + self.attempt_timeout,
             outage_survived: outage,
             requests_per_minute: 60.0 * (1.0 / self.renew_every.as_secs_f64() + looks),
         }

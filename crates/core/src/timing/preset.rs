@@ -16,12 +16,12 @@ pub struct Defaults {
     /// The reaction bound is the ttl divided by this: an idle machine needs a few milliseconds, a busy one more.
     pub reaction_per_ttl: u32,
     /// The reaction bound is at most this: a machine that needs longer is not running.
-    pub reaction_max: Duration,
+    pub max_reaction: Duration,
 }
 
 /// The one place where defaults are written down.
 pub const DEFAULTS: Defaults =
-    Defaults { survives: 2, grace_per_ttl: 10, reaction_per_ttl: 30, reaction_max: Duration::from_millis(200) };
+    Defaults { survives: 2, grace_per_ttl: 10, reaction_per_ttl: 30, max_reaction: Duration::from_millis(200) };
 
 /// A timing by name.
 ///

@@ -65,8 +65,8 @@ fn an_interval_the_message_suggests_is_accepted() {
     let TimingError::TooTight(tight) = builder.renew_every(seconds(5.0)).build().unwrap_err() else {
         panic!("too tight")
     };
-    let TooTight { renew_every_max, attempt_timeout, grace, .. } = *tight;
-    builder.renew_every(renew_every_max).attempt_timeout(attempt_timeout).grace(grace).build().unwrap();
+    let TooTight { max_renew_every, attempt_timeout, grace, .. } = *tight;
+    builder.renew_every(max_renew_every).attempt_timeout(attempt_timeout).grace(grace).build().unwrap();
 }
 
 #[test]
@@ -118,7 +118,7 @@ fn trust_ends_in_order() {
 fn a_group_of_ten_at_thirty_seconds_asks_less_than_every_other_second() {
     let prediction = Preset::Normal.timing().predict(10);
     assert!(prediction.requests_per_minute <= 30.0, "{prediction:?}");
-    assert!(prediction.failover_max > seconds(30.0));
+    assert!(prediction.max_failover > seconds(30.0));
     assert!(prediction.outage_survived > seconds(5.0), "{prediction:?}");
 }
 

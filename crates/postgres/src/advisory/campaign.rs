@@ -7,29 +7,29 @@ use std::time::Duration;
 use tenure_core::{CampaignReply, Held};
 use tenure_store::{Campaign, Replies};
 
-use super::super::error::Fault;
-use super::book::{Hold, Lock};
+use super::super::error::PostgresStoreError;
+use super::expiry::tidy;
+use super::held_locks::{ElectionLock, HeldLock};
+use super::holder_wait::{PAUSE, WAITERS_MAX};
 use super::label;
-use super::locks::{self, Sight};
+use super::locks::{self, LockSight};
 use super::notice::{Notice, notify};
-use super::office::Office;
 use super::session::LockSession;
-use super::warden::tidy;
-use super::watchman::{PAUSE, WAITERS_MAX};
+use super::shared::AdvisoryShared;
 
 /// How many locks a statement tries: many at once would hold up the renewals behind it.
 const AT_ONCE: usize = 500;
 
 /// What the server was asked, and said.
 struct Findings {
-    sights: HashMap<i64, Result<Sight, Fault>>,
+    sights: HashMap<i64, Result<LockSight, PostgresStoreError>>,
     /// Whether the session has shown that it is alive, for those who find again what they hold.
-    is_alive: Result<(), Fault>,
+    is_alive: Result<(), PostgresStoreError>,
 }
 
 /// Goes on to the end even if nobody waits for it any more: otherwise a lock could be held for nobody.
 pub(super) async fn campaign(
-    office: Arc<Office>,
+    shared: Arc<AdvisoryShared>,
     session: Arc<LockSession>,
     batch: Vec<Campaign>,
 ) -> Replies<CampaignReply> {
@@ -39,17 +39,17 @@ pub(super) async fn campaign(
         Err(fault) => Findings { sights: HashMap::new(), is_alive: Err(fault) },
     };
     for (holder, key) in session.take_freed() {
-        office.standing().given_back(&key, holder);
+        shared.waiters().given_back(&key, holder);
     }
     let mut led = Vec::new();
-    let reply = |request: &Campaign| decide(&office, &session, request, &findings, &mut led);
-    let replies: Vec<Result<CampaignReply, Fault>> = batch.iter().map(reply).collect();
+    let reply = |request: &Campaign| decide(&shared, &session, request, &findings, &mut led);
+    let replies: Vec<Result<CampaignReply, PostgresStoreError>> = batch.iter().map(reply).collect();
     session.changed.notify_one();
     if !led.is_empty() {
         let session = Arc::clone(&session);
         tokio::spawn(async move { notify(&session, &led).await });
     }
-    replies.into_iter().map(|reply| reply.map_err(|fault| office.tell(fault))).collect()
+    replies.into_iter().map(|reply| reply.map_err(|fault| shared.tell(fault))).collect()
 }
 
 /// Tries each lock that nobody here holds, once. The server would give it to this session a second time, and count it
@@ -59,8 +59,8 @@ async fn find(session: &LockSession, batch: &[Campaign]) -> Findings {
     let (mut locks, mut ttl, mut label) = (Vec::new(), Duration::ZERO, None);
     let mut finds_again = None;
     for request in batch {
-        let lock = Lock::of(&request.key);
-        match session.book().holder(lock.id, now) {
+        let lock = ElectionLock::of(&request.key);
+        match session.held_locks().holder(lock.id, now) {
             Some(hold) if hold.nonce == request.nonce => finds_again = finds_again.max(Some(request.ttl)),
             Some(_) => {}
             None => {
@@ -95,60 +95,60 @@ async fn find(session: &LockSession, batch: &[Campaign]) -> Findings {
 }
 
 /// What was taken belongs to the first who asked for it.
-fn note(session: &LockSession, batch: &[Campaign], seen: &HashMap<i64, Sight>) {
+fn note(session: &LockSession, batch: &[Campaign], seen: &HashMap<i64, LockSight>) {
     let now = session.now();
-    let mut book = session.book();
+    let mut held_locks = session.held_locks();
     for request in batch {
-        let id = Lock::of(&request.key).id;
-        if let (Some(Sight::Taken(term)), None) = (seen.get(&id), book.holder(id, now)) {
-            book.add(Hold::new(request, *term, now));
+        let id = ElectionLock::of(&request.key).id;
+        if let (Some(LockSight::Taken(term)), None) = (seen.get(&id), held_locks.holder(id, now)) {
+            held_locks.add(HeldLock::new(request, *term, now));
         }
     }
 }
 
 fn decide(
-    office: &Office,
+    shared: &AdvisoryShared,
     session: &LockSession,
     request: &Campaign,
     findings: &Findings,
     led: &mut Vec<Notice>,
-) -> Result<CampaignReply, Fault> {
-    let (lock, now) = (Lock::of(&request.key), session.now());
+) -> Result<CampaignReply, PostgresStoreError> {
+    let (lock, now) = (ElectionLock::of(&request.key), session.now());
     let sight = findings.sights.get(&lock.id).cloned().transpose()?;
-    let mut book = session.book();
-    if let Some(hold) = book.holder(lock.id, now).cloned() {
+    let mut held_locks = session.held_locks();
+    if let Some(hold) = held_locks.holder(lock.id, now).cloned() {
         if hold.nonce != request.nonce {
-            return Ok(CampaignReply::Held(office.standing().kept_out_by_own(request, hold.leader, now)));
+            return Ok(CampaignReply::Held(shared.waiters().kept_out_by_own(request, hold.leader, now)));
         }
         let term = hold.leader.term;
-        let is_new = matches!(sight, Some(Sight::Taken(_)));
+        let is_new = matches!(sight, Some(LockSight::Taken(_)));
         if !is_new {
             findings.is_alive.clone()?;
-            book.prolong(lock.id, request.nonce, request.ttl, now);
+            held_locks.prolong(lock.id, request.nonce, request.ttl, now);
         }
-        if let Some(remaining) = office.standing().holds_back(&request.key, is_new, now) {
+        if let Some(remaining) = shared.waiters().holds_back(&request.key, is_new, now) {
             // It is kept, and found again by its nonce when it may be used.
             return Ok(CampaignReply::Held(Held { leader: None, remaining, rank: 0 }));
         }
-        if office.standing().last_term(&request.key) != Some(term) {
+        if shared.waiters().last_term(&request.key) != Some(term) {
             led.push(Notice::Led(request.key.clone()));
         }
-        office.standing().granted(&request.key, request.nonce, term);
+        shared.waiters().granted(&request.key, request.nonce, term);
         return Ok(CampaignReply::Granted { term });
     }
-    let mut standing = office.standing();
+    let mut waiters = shared.waiters();
     match sight {
-        Some(Sight::Held(holder)) => {
-            let held = standing.kept_out(request, Some(&holder), now);
+        Some(LockSight::Held(holder)) => {
+            let held = waiters.kept_out(request, Some(&holder), now);
             if holder.waiters < WAITERS_MAX && !request.stand_by_for.is_zero() {
-                office.posts.add(holder.pid, lock.id, request.ttl, PAUSE);
+                shared.awaited.add(holder.pid, lock.id, request.ttl, PAUSE);
             }
             Ok(CampaignReply::Held(held))
         }
-        Some(Sight::Vacant | Sight::Taken(_)) => Ok(CampaignReply::Held(standing.kept_out(request, None, now))),
+        Some(LockSight::Vacant | LockSight::Taken(_)) => Ok(CampaignReply::Held(waiters.kept_out(request, None, now))),
         None => {
             findings.is_alive.clone()?;
-            Ok(CampaignReply::Held(standing.kept_out(request, None, now)))
+            Ok(CampaignReply::Held(waiters.kept_out(request, None, now)))
         }
     }
 }

@@ -2,17 +2,17 @@
 
 use tenure_store::Finding;
 
-use super::super::roll_call;
-use super::office::Office;
+use super::super::examine_hosts;
+use super::shared::AdvisoryShared;
 
 /// Connects, takes a lock that nobody else uses for the length of one statement, and says what it found.
-pub(super) async fn examine(office: &Office) -> Vec<Finding> {
-    let place = office.endpoint.place();
-    let session = match office.session().await {
+pub(super) async fn examine(shared: &AdvisoryShared) -> Vec<Finding> {
+    let place = shared.endpoint.place();
+    let session = match shared.session().await {
         Ok(session) => session,
         Err(fault) => {
-            let mut findings = vec![Finding::bad("reach", office.tell(fault).to_string())];
-            findings.extend(roll_call::findings(&office.endpoint).await);
+            let mut findings = vec![Finding::bad("reach", shared.tell(fault).to_string())];
+            findings.extend(examine_hosts::findings(&shared.endpoint).await);
             return findings;
         }
     };
@@ -35,9 +35,9 @@ pub(super) async fn examine(office: &Office) -> Vec<Finding> {
                 format!("the role {role} can take advisory locks; so can every role that can log in"),
             )
         }
-        Err(fault) => Finding::bad("locks", office.tell(fault).to_string()),
+        Err(fault) => Finding::bad("locks", shared.tell(fault).to_string()),
     });
-    findings.extend(roll_call::findings(&office.endpoint).await);
+    findings.extend(examine_hosts::findings(&shared.endpoint).await);
     findings.push(Finding::warning(
         "promises",
         "the server frees a lock at once when it ends the session, and the leader learns of it a moment later; use \

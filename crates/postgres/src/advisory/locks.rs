@@ -9,24 +9,24 @@ use tenure_store::StoreErrorKind;
 use tokio_postgres::Row;
 use tokio_postgres::types::{FromSql, Type};
 
-use super::super::error::Fault;
-use super::book::{Hold, Lock};
+use super::super::error::PostgresStoreError;
+use super::held_locks::{ElectionLock, HeldLock};
 use super::session::LockSession;
 
 /// What the server says about one lock.
 #[derive(Debug, Clone)]
-pub(super) enum Sight {
+pub(super) enum LockSight {
     /// It is ours from now on.
     Taken(Term),
     /// Nobody holds it, or nobody who could lead.
     Vacant,
     /// A session of the server holds it.
-    Held(Holder),
+    Held(LockHolder),
 }
 
 /// Who holds a lock.
 #[derive(Debug, Clone)]
-pub(super) struct Holder {
+pub(super) struct LockHolder {
     pub(super) pid: i32,
     /// What its session is called.
     pub(super) label: Option<String>,
@@ -48,10 +48,10 @@ const PURGE: &str = include_str!("sql/purge.sql");
 /// Tries these locks. None of them is held by this session, or it would be counted twice.
 pub(super) async fn take(
     session: &LockSession,
-    locks: &[Lock],
+    locks: &[ElectionLock],
     label: &str,
     ttl: Duration,
-) -> Result<HashMap<i64, Sight>, Fault> {
+) -> Result<HashMap<i64, LockSight>, PostgresStoreError> {
     let (ids, tags) = columns(locks);
     let (guard, before) = (session.guard(Some(ttl)), session.guard(None));
     let answer = session
@@ -79,13 +79,16 @@ pub(super) async fn take(
         return Err(session.condemn(STRANGER.to_owned()));
     }
     let sights = sights(&rows)?;
-    let is_any_taken = sights.values().any(|sight| matches!(sight, Sight::Taken(_)));
+    let is_any_taken = sights.values().any(|sight| matches!(sight, LockSight::Taken(_)));
     session.guard_ms.store(if is_any_taken { guard } else { before }, Ordering::SeqCst);
     Ok(sights)
 }
 
 /// Looks at these locks without touching them.
-pub(super) async fn look(session: &LockSession, locks: &[Lock]) -> Result<HashMap<i64, Sight>, Fault> {
+pub(super) async fn look(
+    session: &LockSession,
+    locks: &[ElectionLock],
+) -> Result<HashMap<i64, LockSight>, PostgresStoreError> {
     let (ids, tags) = columns(locks);
     let rows = session.ask(LOOK, &[(&ids, Type::INT8_ARRAY), (&tags, Type::INT4_ARRAY)]).await?;
     sights(&rows)
@@ -93,12 +96,12 @@ pub(super) async fn look(session: &LockSession, locks: &[Lock]) -> Result<HashMa
 
 /// Shows that the session is alive, and thereby that it holds what it holds. `ttl` is the longest one that is asked for.
 /// Returns how many wait for its end.
-pub(super) async fn beat(session: &LockSession, ttl: Option<Duration>) -> Result<i64, Fault> {
+pub(super) async fn beat(session: &LockSession, ttl: Option<Duration>) -> Result<i64, PostgresStoreError> {
     let guard = session.guard(ttl);
     let is_longer = guard > session.guard_ms.load(Ordering::SeqCst);
     let setting = if is_longer { guard.to_string() } else { String::new() };
     let rows = session.ask(BEAT, &[(&session.marker, Type::TEXT), (&setting, Type::TEXT)]).await?;
-    let row = rows.first().ok_or_else(|| Fault::Nonsense("nothing".to_owned()))?;
+    let row = rows.first().ok_or_else(|| PostgresStoreError::Nonsense("nothing".to_owned()))?;
     if !get::<bool>(row, "is_ours")? {
         return Err(session.condemn(STRANGER.to_owned()));
     }
@@ -114,11 +117,15 @@ pub(super) async fn beat(session: &LockSession, ttl: Option<Duration>) -> Result
 
 /// Frees these locks. The book does not have them any more. What is sent behind it finds the number of this release in the
 /// session, if it has freed all of them.
-pub(super) async fn release(session: &LockSession, holds: &[Hold], release: &str) -> Result<(), Fault> {
+pub(super) async fn release(
+    session: &LockSession,
+    holds: &[HeldLock],
+    release: &str,
+) -> Result<(), PostgresStoreError> {
     if holds.is_empty() {
         return Ok(());
     }
-    let locks: Vec<Lock> = holds.iter().map(|hold| hold.lock).collect();
+    let locks: Vec<ElectionLock> = holds.iter().map(|hold| hold.lock).collect();
     let (ids, tags) = columns(&locks);
     let terms: Vec<i64> = holds.iter().map(|hold| i64::try_from(hold.leader.term.get()).unwrap_or(i64::MAX)).collect();
     let guard = session.guard(None);
@@ -136,7 +143,8 @@ pub(super) async fn release(session: &LockSession, holds: &[Hold], release: &str
         )
         .await;
     let rows = answer.inspect_err(|_| session.is_unsure.store(true, Ordering::SeqCst))?;
-    let released = rows.iter().map(|row| get::<bool>(row, "is_released")).collect::<Result<Vec<bool>, Fault>>()?;
+    let released =
+        rows.iter().map(|row| get::<bool>(row, "is_released")).collect::<Result<Vec<bool>, PostgresStoreError>>()?;
     if released.len() < holds.len() || released.contains(&false) {
         return Err(session.condemn(STRANGER.to_owned()));
     }
@@ -146,7 +154,7 @@ pub(super) async fn release(session: &LockSession, holds: &[Hold], release: &str
 
 /// Compares what the session holds with what it should. What is too much is freed; if something is missing, the session is
 /// given up. Must be called by whoever has the turn.
-pub(super) async fn audit(session: &LockSession) -> Result<(), Fault> {
+pub(super) async fn audit(session: &LockSession) -> Result<(), PostgresStoreError> {
     let rows = session.ask(AUDIT, &[(&session.marker, Type::TEXT), (&false, Type::BOOL)]).await?;
     let (mut locks, mut marks) = (HashSet::new(), HashSet::new());
     for row in &rows {
@@ -157,7 +165,7 @@ pub(super) async fn audit(session: &LockSession) -> Result<(), Fault> {
         }
     }
     let (mut is_complete, now) = (true, session.now());
-    for hold in session.book().holds() {
+    for hold in session.held_locks().holds() {
         marks.remove(&(hold.lock.tag, lower_half(hold.leader.term)));
         is_complete &= locks.remove(&hold.lock.id) || hold.lapses_at <= now;
     }
@@ -181,7 +189,7 @@ pub(super) async fn audit(session: &LockSession) -> Result<(), Fault> {
 pub(super) async fn all(
     session: &LockSession,
     tag_of: impl Fn(i64) -> i32 + Send,
-) -> Result<HashMap<i64, bool>, Fault> {
+) -> Result<HashMap<i64, bool>, PostgresStoreError> {
     let rows = session.ask(AUDIT, &[(&session.marker, Type::TEXT), (&true, Type::BOOL)]).await?;
     let mut marks = HashSet::new();
     for row in &rows {
@@ -199,28 +207,28 @@ pub(super) async fn all(
     Ok(locks)
 }
 
-fn columns(locks: &[Lock]) -> (Vec<i64>, Vec<i32>) {
+fn columns(locks: &[ElectionLock]) -> (Vec<i64>, Vec<i32>) {
     locks.iter().map(|lock| (lock.id, lock.tag)).unzip()
 }
 
-fn sights(rows: &[Row]) -> Result<HashMap<i64, Sight>, Fault> {
+fn sights(rows: &[Row]) -> Result<HashMap<i64, LockSight>, PostgresStoreError> {
     rows.iter().map(|row| Ok((get(row, "id")?, sight(row)?))).collect()
 }
 
-fn sight(row: &Row) -> Result<Sight, Fault> {
+fn sight(row: &Row) -> Result<LockSight, PostgresStoreError> {
     if get(row, "is_taken")? {
         let number: i64 = get(row, "term")?;
         let term = u64::try_from(number).ok().and_then(Term::new);
-        return term.map(Sight::Taken).ok_or_else(|| {
+        return term.map(LockSight::Taken).ok_or_else(|| {
             let message = format!("there is no term for transaction {number}");
-            Fault::Unusable(StoreErrorKind::Full, message)
+            PostgresStoreError::Unusable(StoreErrorKind::Full, message)
         });
     }
-    let Some(pid) = get::<Option<i32>>(row, "pid")? else { return Ok(Sight::Vacant) };
+    let Some(pid) = get::<Option<i32>>(row, "pid")? else { return Ok(LockSight::Vacant) };
     let next: i64 = get(row, "next_transaction")?;
     let next = u64::try_from(next).unwrap_or_default();
     let mark: Option<i64> = get(row, "mark")?;
-    Ok(Sight::Held(Holder {
+    Ok(LockSight::Held(LockHolder {
         pid,
         label: get(row, "label")?,
         term: mark.and_then(|mark| Term::new(whole_term(u64::try_from(mark).ok()?, next))),
@@ -244,8 +252,8 @@ fn whole_term(mark: u64, next: u64) -> u64 {
     latest.saturating_sub(back)
 }
 
-fn get<'a, T: FromSql<'a>>(row: &'a Row, column: &str) -> Result<T, Fault> {
-    row.try_get(column).map_err(|error| Fault::Nonsense(tenure_store::with_causes(&error)))
+fn get<'a, T: FromSql<'a>>(row: &'a Row, column: &str) -> Result<T, PostgresStoreError> {
+    row.try_get(column).map_err(|error| PostgresStoreError::Nonsense(tenure_store::with_causes(&error)))
 }
 
 /// What is wrong when a session is not the one it was.

@@ -3,24 +3,25 @@
 use std::sync::Arc;
 
 use futures_util::future::BoxFuture;
-use tenure_core::{ChannelName, Nonce, Term};
+use tenure_core::{ChannelName, ElectionName, Namespace, Nonce, Term};
 use tenure_store::mailbox::{
-    Mailbox, MailboxPromises, Message, MessageId, Post, Receive, Received, Settle, Settled, Shelf, WAITING_MAX,
+    Ack, AckReply, MAX_PENDING, Mailbox, MailboxPromises, Message, MessageCount, MessageId, MessageState, NewMessage,
+    Receive, Received,
 };
 use tenure_store::{ElectionKey, Replies, StoreError, StoreErrorKind};
 use tokio_postgres::types::Type;
 
-use super::super::error::Fault;
+use super::super::error::PostgresStoreError;
 use super::super::identifier::Identifier;
 use super::AdvisoryStore;
-use super::book::Lock;
+use super::held_locks::ElectionLock;
 use super::session::LockSession;
 
 const PROMISES: MailboxPromises = MailboxPromises {
     durable: false,
     // What the server takes as a notification.
-    payload_max: 7_999,
-    waiting_max: WAITING_MAX,
+    max_payload: 7_999,
+    max_pending: MAX_PENDING,
     statement: "Messages are notifications: they reach whoever leads this moment and has asked for their channel, at most \
                 once, and are lost if nobody does or if the leader dies.",
 };
@@ -30,12 +31,12 @@ impl Mailbox for AdvisoryStore {
         PROMISES
     }
 
-    fn send<'a>(&'a self, batch: &'a [Post]) -> BoxFuture<'a, Replies<()>> {
+    fn send<'a>(&'a self, batch: &'a [NewMessage]) -> BoxFuture<'a, Replies<()>> {
         Box::pin(async move {
             let mut replies = Vec::with_capacity(batch.len());
             // One by one: the server makes one of two that are the same in one transaction.
-            for post in batch {
-                replies.push(self.pass_on(post).await);
+            for new_message in batch {
+                replies.push(self.pass_on(new_message).await);
             }
             replies
         })
@@ -47,20 +48,20 @@ impl Mailbox for AdvisoryStore {
                 return Ok(Received::NotHolder);
             };
             let listening = listen(&session, &request.key, request.term, &request.channels).await;
-            listening.map_err(|fault| self.desk.office().tell(fault))?;
+            listening.map_err(|fault| self.inner.shared().tell(fault))?;
             session.absorb();
-            let mut letters = session.letters();
-            let messages = letters.of(&request.key, Some(request.term)).map(|messages| messages.receive(request));
+            let mut inbox = session.inbox();
+            let messages = inbox.of(&request.key, Some(request.term)).map(|messages| messages.receive(request));
             Ok(Received::Messages(messages.unwrap_or_default()))
         })
     }
 
-    fn settle<'a>(&'a self, request: &'a Settle) -> BoxFuture<'a, Result<Settled, StoreError>> {
+    fn ack<'a>(&'a self, request: &'a Ack) -> BoxFuture<'a, Result<AckReply, StoreError>> {
         let session = self.session_of(&request.key, request.nonce, request.term);
-        let settled = session.map_or(Settled::NotHolder, |session| {
-            let mut letters = session.letters();
-            let messages = letters.of(&request.key, Some(request.term));
-            Settled::Accepted { dropped: messages.map_or(0, |messages| messages.settle(request)) }
+        let settled = session.map_or(AckReply::NotHolder, |session| {
+            let mut inbox = session.inbox();
+            let messages = inbox.of(&request.key, Some(request.term));
+            AckReply::Accepted { dropped: messages.map_or(0, |messages| messages.ack(request)) }
         });
         Box::pin(async move { Ok(settled) })
     }
@@ -69,13 +70,24 @@ impl Mailbox for AdvisoryStore {
     fn list<'a>(
         &'a self,
         key: &'a ElectionKey,
-        shelf: Shelf,
+        state: MessageState,
         limit: usize,
     ) -> BoxFuture<'a, Result<Vec<Message>, StoreError>> {
-        let session = self.desk.office().living_session();
-        let list = |session: Arc<LockSession>| Some(session.letters().of(key, None)?.list(shelf, limit));
+        let session = self.inner.shared().living_session();
+        let list = |session: Arc<LockSession>| Some(session.inbox().of(key, None)?.list(state, limit));
         let messages = session.and_then(list).unwrap_or_default();
         Box::pin(async move { Ok(messages) })
+    }
+
+    /// Those in this process, too.
+    fn counts<'a>(
+        &'a self,
+        namespace: &'a Namespace,
+        only: Option<&'a ElectionName>,
+    ) -> BoxFuture<'a, Result<Vec<MessageCount>, StoreError>> {
+        let session = self.inner.shared().living_session();
+        let counts = session.map(|session| session.inbox().counts(namespace, only)).unwrap_or_default();
+        Box::pin(async move { Ok(counts) })
     }
 
     fn requeue<'a>(
@@ -83,52 +95,57 @@ impl Mailbox for AdvisoryStore {
         key: &'a ElectionKey,
         ids: Option<&'a [MessageId]>,
     ) -> BoxFuture<'a, Result<u64, StoreError>> {
-        let session = self.desk.office().living_session();
-        let requeue = |session: Arc<LockSession>| Some(session.letters().of(key, None)?.requeue(ids));
+        let session = self.inner.shared().living_session();
+        let requeue = |session: Arc<LockSession>| Some(session.inbox().of(key, None)?.requeue(ids));
         let count = session.and_then(requeue).unwrap_or_default();
         if count > 0 {
-            self.desk.hint_messages(key);
+            self.inner.hint_messages(key);
         }
         Box::pin(async move { Ok(count) })
     }
 }
 
 impl AdvisoryStore {
-    async fn pass_on(&self, post: &Post) -> Result<(), StoreError> {
-        PROMISES.check_payload(&post.payload)?;
-        let office = self.desk.office();
+    async fn pass_on(&self, new_message: &NewMessage) -> Result<(), StoreError> {
+        PROMISES.check_payload(&new_message.payload)?;
+        let shared = self.inner.shared();
         let send = async {
-            let session = office.session().await?;
-            let (channel, payload) = (post.channel.as_str(), &*post.payload);
+            let session = shared.session().await?;
+            let (channel, payload) = (new_message.channel.as_str(), &*new_message.payload);
             session.ask("SELECT pg_catalog.pg_notify($1, $2)", &[(&channel, Type::TEXT), (&payload, Type::TEXT)]).await
         };
-        send.await.map(drop).map_err(|fault| office.tell(fault))
+        send.await.map(drop).map_err(|fault| shared.tell(fault))
     }
 
     /// The session, if it holds this election for this candidate under this term.
     fn session_of(&self, key: &ElectionKey, nonce: Nonce, term: Term) -> Option<Arc<LockSession>> {
-        let session = self.desk.office().living_session()?;
-        let is_held = session.book().is_held_by(Lock::of(key).id, nonce, term, session.now());
+        let session = self.inner.shared().living_session()?;
+        let is_held = session.held_locks().is_held_by(ElectionLock::of(key).id, nonce, term, session.now());
         is_held.then_some(session)
     }
 }
 
 /// Asks the server for what this leader wants to hear and was not asked for yet.
-async fn listen(session: &LockSession, key: &ElectionKey, term: Term, channels: &[ChannelName]) -> Result<(), Fault> {
-    let new = session.letters().open(key, term, channels);
+async fn listen(
+    session: &LockSession,
+    key: &ElectionKey,
+    term: Term,
+    channels: &[ChannelName],
+) -> Result<(), PostgresStoreError> {
+    let new = session.inbox().open(key, term, channels);
     if new.is_empty() {
         return Ok(());
     }
     session.run(&statements("LISTEN", &new)?).await?;
-    session.letters().listen(new);
+    session.inbox().listen(new);
     Ok(())
 }
 
 /// Stops listening to what no leader of this session wants to hear any more.
 pub(super) async fn close(session: &LockSession, elections: &[ElectionKey]) {
     let idle: Vec<ChannelName> = {
-        let mut letters = session.letters();
-        elections.iter().flat_map(|key| letters.close(key)).collect()
+        let mut inbox = session.inbox();
+        elections.iter().flat_map(|key| inbox.close(key)).collect()
     };
     if let Ok(statements) = statements("UNLISTEN", &idle)
         && !idle.is_empty()
@@ -139,10 +156,11 @@ pub(super) async fn close(session: &LockSession, elections: &[ElectionKey]) {
 }
 
 /// The name of a channel cannot be a parameter, so it is quoted.
-fn statements(word: &str, channels: &[ChannelName]) -> Result<String, Fault> {
+fn statements(word: &str, channels: &[ChannelName]) -> Result<String, PostgresStoreError> {
     let statement = |channel: &ChannelName| {
-        let name = Identifier::new(channel.as_str())
-            .map_err(|why| Fault::Unusable(StoreErrorKind::Configuration, format!("the channel {channel}: {why}")))?;
+        let name = Identifier::new(channel.as_str()).map_err(|why| {
+            PostgresStoreError::Unusable(StoreErrorKind::Configuration, format!("the channel {channel}: {why}"))
+        })?;
         Ok(format!("{word} {name};"))
     };
     channels.iter().map(statement).collect()

@@ -1,22 +1,22 @@
 //! Advisory locks.
 
-mod book;
-mod bulletin;
 mod campaign;
-mod desk;
-mod dial;
+mod connector;
 mod examine;
+mod expiry;
+mod held_locks;
+mod holder_wait;
+mod inbox;
 mod label;
-mod letters;
+mod lease;
 mod locks;
 mod mailbox;
 mod notice;
-mod office;
+mod pubsub;
 mod push;
 mod session;
-mod standing;
-mod warden;
-mod watchman;
+mod shared;
+mod waiters;
 
 use std::fmt;
 
@@ -25,24 +25,24 @@ use futures_util::stream::BoxStream;
 use tenure_core::{CampaignReply, CandidateId, ElectionName, Namespace, RenewReply};
 use tenure_store::clock::Clock;
 use tenure_store::{
-    Bulletin, Campaign, Capabilities, ElectionKey, Feature, Finding, Hint, Interest, Mailbox, Observation, Renew,
+    Campaign, Capabilities, ElectionKey, Feature, Finding, Hint, Interest, Mailbox, Observation, PubSub, Renew,
     Replies, Resign, Store, StoreError, Transition,
 };
 
-use self::desk::Desk;
+use self::lease::AdvisoryInner;
 use super::config::PostgresConfig;
-use super::error::Fault;
+use super::error::PostgresStoreError;
 
 #[doc = include_str!("docs.md")]
 pub struct AdvisoryStore {
-    desk: Desk,
+    inner: AdvisoryInner,
 }
 
 impl AdvisoryStore {
     /// Uses this server. The first connection is made when it is needed, so a server that is away is no error.
     #[must_use]
     pub fn open(config: &PostgresConfig) -> Self {
-        Self { desk: Desk::new(config, Clock::boottime()) }
+        Self { inner: AdvisoryInner::new(config, Clock::boottime()) }
     }
 }
 
@@ -64,23 +64,23 @@ impl Store for AdvisoryStore {
     }
 
     fn campaign<'a>(&'a self, batch: &'a [Campaign]) -> BoxFuture<'a, Replies<CampaignReply>> {
-        Box::pin(self.desk.campaign(batch))
+        Box::pin(self.inner.campaign(batch))
     }
 
     fn renew<'a>(&'a self, batch: &'a [Renew]) -> BoxFuture<'a, Replies<RenewReply>> {
-        Box::pin(self.desk.renew(batch))
+        Box::pin(self.inner.renew(batch))
     }
 
     fn resign<'a>(&'a self, batch: &'a [Resign]) -> BoxFuture<'a, Replies<()>> {
-        Box::pin(self.desk.resign(batch))
+        Box::pin(self.inner.resign(batch))
     }
 
     fn observe<'a>(&'a self, batch: &'a [ElectionKey]) -> BoxFuture<'a, Replies<Observation>> {
-        Box::pin(self.desk.observe(batch))
+        Box::pin(self.inner.observe(batch))
     }
 
     fn elections<'a>(&'a self, namespace: &'a Namespace) -> BoxFuture<'a, Result<Vec<ElectionName>, StoreError>> {
-        Box::pin(self.desk.elections(namespace))
+        Box::pin(self.inner.elections(namespace))
     }
 
     fn request_handover<'a>(
@@ -88,7 +88,7 @@ impl Store for AdvisoryStore {
         key: &'a ElectionKey,
         successor: Option<&'a CandidateId>,
     ) -> BoxFuture<'a, Result<bool, StoreError>> {
-        Box::pin(self.desk.request_handover(key, successor))
+        Box::pin(self.inner.request_handover(key, successor))
     }
 
     /// Always empty: there is no table to keep a history in.
@@ -101,24 +101,24 @@ impl Store for AdvisoryStore {
     }
 
     fn watch(&self, interest: Interest) -> BoxStream<'static, Hint> {
-        self.desk.watch(interest)
+        self.inner.watch(interest)
     }
 
     fn mailbox(&self) -> Option<&dyn Mailbox> {
         Some(self)
     }
 
-    fn bulletin(&self) -> Option<&dyn Bulletin> {
+    fn pubsub(&self) -> Option<&dyn PubSub> {
         Some(self)
     }
 
     fn examine(&self) -> BoxFuture<'_, Vec<Finding>> {
-        Box::pin(examine::examine(self.desk.office()))
+        Box::pin(examine::examine(self.inner.shared()))
     }
 }
 
 impl fmt::Debug for AdvisoryStore {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_tuple("AdvisoryStore").field(self.desk.office().endpoint.place()).finish()
+        f.debug_tuple("AdvisoryStore").field(self.inner.shared().endpoint.place()).finish()
     }
 }

@@ -1,25 +1,25 @@
-//! Hints and broadcasts: what the session hears, and what the watchman sees.
+//! Hints and broadcasts: what the session hears, and what the wait for holders sees.
 
 use std::sync::{Arc, Weak};
 use std::time::Duration;
 
 use tenure_core::record::RESERVATION;
-use tenure_store::remote::hub::{Ear, Hub, Source};
+use tenure_store::remote::push_hub::{PushHub, PushSink, PushSource};
 use tenure_store::{ElectionKey, Hint, Interest};
 
-use super::super::bulletin::Attendance;
-use super::bulletin::PLACE;
+use super::super::pubsub::ChannelSubscriptions;
+use super::holder_wait;
 use super::notice::Notice;
-use super::office::Office;
-use super::session::{Heard, LockSession};
-use super::watchman;
+use super::pubsub::PLACE;
+use super::session::{Arrival, LockSession};
+use super::shared::AdvisoryShared;
 
 /// Those who watch.
-pub(super) type Push = Hub<Voice>;
+pub(super) type AdvisoryPushHub = PushHub<AdvisoryPushSource>;
 
 /// Where hints come from. It does not keep the session: that ends with the handle.
-pub(super) struct Voice {
-    office: Weak<Office>,
+pub(super) struct AdvisoryPushSource {
+    shared: Weak<AdvisoryShared>,
 }
 
 /// All who stand by look who leads, after a change, but not all at once.
@@ -33,116 +33,123 @@ const ANSWER_TIMEOUT: Duration = Duration::from_secs(2);
 /// How long those who stand by let the one of them go first that the server has woken. It is less than what a priority counts.
 const COURTESY: Duration = Duration::from_millis(15);
 
-impl Voice {
-    pub(super) fn new(office: Weak<Office>) -> Self {
-        Self { office }
+impl AdvisoryPushSource {
+    pub(super) fn new(shared: Weak<AdvisoryShared>) -> Self {
+        Self { shared }
     }
 }
 
-impl Source for Voice {
-    async fn listen(&self, ear: &Ear) -> bool {
-        let Some(office) = self.office.upgrade() else { return false };
-        let Ok(session) = office.session().await else { return false };
-        drop(office);
-        ear.now_heard(Interest::Own);
+impl PushSource for AdvisoryPushSource {
+    async fn listen(&self, push_sink: &PushSink) -> bool {
+        let Some(shared) = self.shared.upgrade() else { return false };
+        let Ok(session) = shared.session().await else { return false };
+        drop(shared);
+        push_sink.now_heard(Interest::Own);
         tokio::select! {
-            () = self.hear(&session, ear) => {}
-            () = watchman::watch(&self.office, ear) => {}
+            () = self.hear(&session, push_sink) => {}
+            () = holder_wait::watch(&self.shared, push_sink) => {}
         }
         // Whatever the session held is lost, and whoever trusts in it must hear of it now.
-        ear.deafened();
-        ear.tell(Interest::Own, Hint::anywhere());
+        push_sink.deafened();
+        push_sink.tell(Interest::Own, Hint::anywhere());
         true
     }
 }
 
-impl Voice {
+impl AdvisoryPushSource {
     /// Until the session ends, or nobody watches.
-    async fn hear(&self, session: &Arc<LockSession>, ear: &Ear) {
-        let mut wanted = ear.wanted();
+    async fn hear(&self, session: &Arc<LockSession>, push_sink: &PushSink) {
+        let mut wanted = push_sink.wanted();
         let mut told = Vec::new();
-        let mut broadcasts = Attendance::default();
-        let mut missed = Missed::default();
+        let mut broadcasts = ChannelSubscriptions::default();
+        let mut missed = VanishedLeaders::default();
         loop {
             let now_wanted = *wanted.borrow_and_update();
             for interest in [Interest::All, Interest::Messages] {
                 if now_wanted.wants(interest) && !told.contains(&interest) {
-                    ear.now_heard(interest);
+                    push_sink.now_heard(interest);
                 }
             }
             told = [Interest::All, Interest::Messages].into_iter().filter(|what| now_wanted.wants(*what)).collect();
-            if !attend(session, ear, &mut broadcasts).await {
+            if !update_subscriptions(session, push_sink, &mut broadcasts).await {
                 return;
             }
             tokio::select! {
                 heard = session.hear() => match heard {
-                    Some(Heard::Notice(from, notice)) => self.pass_on(session, ear, from, &notice, &mut missed),
-                    Some(Heard::Letter(key)) => ear.tell(Interest::Messages, Hint::at(key)),
-                    Some(Heard::Broadcast(channel, payload)) => {
-                        broadcasts.pass_on(&channel, &payload, ear.audience());
+                    Some(Arrival::Notice(from, notice)) => self.pass_on(session, push_sink, from, &notice, &mut missed),
+                    Some(Arrival::Letter(key)) => push_sink.tell(Interest::Messages, Hint::at(key)),
+                    Some(Arrival::Broadcast(channel, payload)) => {
+                        broadcasts.pass_on(&channel, &payload, push_sink.subscribers());
                     }
                     None => return,
                 },
-                (holder, key) = missed.next() => self.look_after(ear, holder, &key),
+                (holder, key) = missed.next() => self.look_after(push_sink, holder, &key),
                 changed = wanted.changed() => if changed.is_err() { return },
             }
         }
     }
 
     /// Nobody has told that it leads, and somebody here still waits for whoever is gone.
-    fn look_after(&self, ear: &Ear, holder: i32, key: &ElectionKey) {
-        let Some(office) = self.office.upgrade() else { return };
-        if office.standing().waiting_for(holder, office.clock.now()).contains(key) {
-            ear.tell(Interest::Own, Hint::at(key.clone()));
+    fn look_after(&self, push_sink: &PushSink, holder: i32, key: &ElectionKey) {
+        let Some(shared) = self.shared.upgrade() else { return };
+        if shared.waiters().waiting_for(holder, shared.clock.now()).contains(key) {
+            push_sink.tell(Interest::Own, Hint::at(key.clone()));
         }
     }
 
-    fn pass_on(&self, session: &LockSession, ear: &Ear, from: i32, notice: &Notice, missed: &mut Missed) {
-        let Some(office) = self.office.upgrade() else { return };
+    fn pass_on(
+        &self,
+        session: &LockSession,
+        push_sink: &PushSink,
+        from: i32,
+        notice: &Notice,
+        missed: &mut VanishedLeaders,
+    ) {
+        let Some(shared) = self.shared.upgrade() else { return };
         if let Some(key) = notice.key() {
-            office.standing().heard_of(key);
+            shared.waiters().heard_of(key);
         }
-        let waits = |key, successor| office.standing().waits(key, successor, office.clock.now());
+        let waits = |key, successor| shared.waiters().waits(key, successor, shared.clock.now());
         match notice {
             Notice::Freed(key, successor) => {
-                if office.standing().given_back(key, from) {
-                    ear.tell(Interest::Own, Hint::at(key.clone()));
+                if shared.waiters().given_back(key, from) {
+                    push_sink.tell(Interest::Own, Hint::at(key.clone()));
                 }
                 if let Some(is_first) = waits(key, successor.as_ref()) {
-                    let is_others = office.standing().was_watched(key) && !office.posts.is_waiting_for(from);
+                    let is_others = shared.waiters().was_watched(key) && !shared.awaited.is_waiting_for(from);
                     let after = match (is_first, successor) {
                         (false, _) => RESERVATION,
                         // One of all who stand by was woken by the server: it goes first, and the others see who leads.
                         (true, None) if is_others => COURTESY.mul_f64(1.0 + part()),
                         (true, _) => Duration::ZERO,
                     };
-                    ear.tell(Interest::Own, Hint { key: Some(key.clone()), after });
+                    push_sink.tell(Interest::Own, Hint { key: Some(key.clone()), after });
                 }
-                ear.tell(Interest::All, Hint::at(key.clone()));
+                push_sink.tell(Interest::All, Hint::at(key.clone()));
             }
             Notice::Led(key) => {
                 missed.forget(key);
                 if waits(key, None).is_some() {
                     let after = SPREAD.mul_f64(part().max(0.01));
-                    ear.tell(Interest::Own, Hint { key: Some(key.clone()), after });
+                    push_sink.tell(Interest::Own, Hint { key: Some(key.clone()), after });
                 }
-                ear.tell(Interest::All, Hint::at(key.clone()));
+                push_sink.tell(Interest::All, Hint::at(key.clone()));
             }
             Notice::Gone(holder) => {
-                let keys = office.standing().waiting_for(*holder, office.clock.now());
+                let keys = shared.waiters().waiting_for(*holder, shared.clock.now());
                 missed.add(*holder, keys);
             }
             Notice::Unwatched(holder) => {
-                let lock = office.standing().lock_of(*holder, office.clock.now());
+                let lock = shared.waiters().lock_of(*holder, shared.clock.now());
                 if let Some((id, ttl)) = lock {
-                    office.posts.add(*holder, id, ttl, SPREAD);
+                    shared.awaited.add(*holder, id, ttl, SPREAD);
                 }
             }
             Notice::Asked(key, ..) => {
                 let id = super::super::identifier::lock_id(key);
-                let is_held_here = session.book().holder(id, session.now()).is_some();
+                let is_held_here = session.held_locks().holder(id, session.now()).is_some();
                 if is_held_here {
-                    ear.tell(Interest::Own, Hint::at(key.clone()));
+                    push_sink.tell(Interest::Own, Hint::at(key.clone()));
                 }
             }
         }
@@ -151,11 +158,11 @@ impl Voice {
 
 /// Elections whose leader is gone, and when to look for the next one if it has not told by then.
 #[derive(Default)]
-struct Missed {
+struct VanishedLeaders {
     due: Vec<(tokio::time::Instant, i32, ElectionKey)>,
 }
 
-impl Missed {
+impl VanishedLeaders {
     /// Each of those who waited tells of it; once is enough.
     fn add(&mut self, holder: i32, keys: Vec<ElectionKey>) {
         let at = tokio::time::Instant::now() + MISSED.mul_f64(1.0 + part());
@@ -187,13 +194,17 @@ pub(super) fn part() -> f64 {
 }
 
 /// Asks for the broadcasts that somebody listens to, and for no others. Returns whether the session can still be used.
-async fn attend(session: &LockSession, ear: &Ear, broadcasts: &mut Attendance) -> bool {
-    while let Some(change) = broadcasts.change(PLACE, ear.audience()) {
+async fn update_subscriptions(
+    session: &LockSession,
+    push_sink: &PushSink,
+    broadcasts: &mut ChannelSubscriptions,
+) -> bool {
+    while let Some(change) = broadcasts.change(PLACE, push_sink.subscribers()) {
         let made = tokio::time::timeout(ANSWER_TIMEOUT, session.run(&change.sql)).await;
         if !matches!(made, Ok(Ok(()))) {
             return false;
         }
-        broadcasts.changed(change, ear.audience());
+        broadcasts.changed(change, push_sink.subscribers());
     }
     true
 }

@@ -14,11 +14,11 @@ use tokio::sync::Notify;
 use tokio_postgres::types::{ToSql, Type};
 use tokio_postgres::{AsyncMessage, Row};
 
-use super::super::connect::{Facts, Messages, Session};
-use super::super::error::Fault;
+use super::super::connect::{Notifications, ServerFacts, Session};
+use super::super::error::PostgresStoreError;
 use super::super::identifier::is_own_channel;
-use super::book::Book;
-use super::letters::Letters;
+use super::held_locks::HeldLocks;
+use super::inbox::SessionInbox;
 use super::notice::{Notice, channel_name};
 
 /// A session, and what it holds.
@@ -32,9 +32,9 @@ pub(super) struct LockSession {
     pub(super) clock: Clock,
     /// Whoever changes what is locked goes through here, one at a time.
     pub(super) turn: tokio::sync::Mutex<()>,
-    book: Mutex<Book>,
-    inbox: Mutex<Inbox>,
-    letters: Mutex<Letters>,
+    held_locks: Mutex<HeldLocks>,
+    arrivals: Mutex<ArrivalQueue>,
+    inbox: Mutex<SessionInbox>,
     /// After how long without a request the server ends this session, in milliseconds; 0 is never.
     pub(super) guard_ms: AtomicU32,
     /// How often it has shown that it is alive.
@@ -48,20 +48,20 @@ pub(super) struct LockSession {
     /// Tells whoever gives back what has lapsed.
     pub(super) changed: Notify,
     is_closed: AtomicBool,
-    fate: OnceLock<String>,
+    ended_by: OnceLock<String>,
 }
 
 /// What has arrived and was not looked at.
-struct Inbox {
-    messages: Messages,
-    heard: VecDeque<Heard>,
+struct ArrivalQueue {
+    messages: Notifications,
+    heard: VecDeque<Arrival>,
     /// Who has given what back, for whoever takes it next.
     freed: VecDeque<(i32, ElectionKey)>,
 }
 
 /// Something that has arrived.
 #[derive(Debug)]
-pub(super) enum Heard {
+pub(super) enum Arrival {
     /// A notice, from this server process.
     Notice(i32, Notice),
     /// A message to the leader of an election, which is this process.
@@ -76,15 +76,15 @@ const PATIENCE: Duration = Duration::from_secs(3);
 const GUARD_MARGIN: Duration = Duration::from_millis(500);
 
 impl LockSession {
-    pub(super) fn new(wire: Session, messages: Messages, marker: String, clock: Clock) -> Self {
+    pub(super) fn new(wire: Session, messages: Notifications, marker: String, clock: Clock) -> Self {
         Self {
             wire,
             marker,
             clock,
             turn: tokio::sync::Mutex::new(()),
-            book: Mutex::default(),
-            inbox: Mutex::new(Inbox { messages, heard: VecDeque::new(), freed: VecDeque::new() }),
-            letters: Mutex::default(),
+            held_locks: Mutex::default(),
+            arrivals: Mutex::new(ArrivalQueue { messages, heard: VecDeque::new(), freed: VecDeque::new() }),
+            inbox: Mutex::default(),
             guard_ms: AtomicU32::new(0),
             beats: AtomicU32::new(0),
             waiters: AtomicI64::new(0),
@@ -92,11 +92,11 @@ impl LockSession {
             is_unsure: AtomicBool::new(false),
             changed: Notify::new(),
             is_closed: AtomicBool::new(false),
-            fate: OnceLock::new(),
+            ended_by: OnceLock::new(),
         }
     }
 
-    pub(super) fn facts(&self) -> Facts {
+    pub(super) fn facts(&self) -> ServerFacts {
         self.wire.facts()
     }
 
@@ -104,8 +104,8 @@ impl LockSession {
         self.clock.now()
     }
 
-    pub(super) fn book(&self) -> MutexGuard<'_, Book> {
-        self.book.lock().unwrap_or_else(PoisonError::into_inner)
+    pub(super) fn held_locks(&self) -> MutexGuard<'_, HeldLocks> {
+        self.held_locks.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     /// Whether all that it held is lost.
@@ -120,36 +120,40 @@ impl LockSession {
     }
 
     /// It is not what it was, so nothing that it seems to hold counts.
-    pub(super) fn condemn(&self, why: String) -> Fault {
-        let why = self.fate.get_or_init(|| why).clone();
+    pub(super) fn condemn(&self, why: String) -> PostgresStoreError {
+        let why = self.ended_by.get_or_init(|| why).clone();
         log!(error, "the session is given up: {why}");
         self.close();
-        Fault::Replaced(why)
+        PostgresStoreError::Replaced(why)
     }
 
     /// Why nothing more is asked of it.
-    pub(super) fn obituary(&self) -> Fault {
-        match self.fate.get() {
-            Some(why) => Fault::Replaced(why.clone()),
-            None => Fault::Unusable(StoreErrorKind::Unavailable, "the session has ended".to_owned()),
+    pub(super) fn obituary(&self) -> PostgresStoreError {
+        match self.ended_by.get() {
+            Some(why) => PostgresStoreError::Replaced(why.clone()),
+            None => PostgresStoreError::Unusable(StoreErrorKind::Unavailable, "the session has ended".to_owned()),
         }
     }
 
     /// Asks, and ends the session if there is no answer and nothing to be lost by it.
-    pub(super) async fn ask(&self, sql: &str, parameters: &[(&(dyn ToSql + Sync), Type)]) -> Result<Vec<Row>, Fault> {
+    pub(super) async fn ask(
+        &self,
+        sql: &str,
+        parameters: &[(&(dyn ToSql + Sync), Type)],
+    ) -> Result<Vec<Row>, PostgresStoreError> {
         if self.is_over() {
             return Err(self.obituary());
         }
         let mut answer = std::pin::pin!(self.wire.query(sql, parameters));
         loop {
             if let Ok(answer) = tokio::time::timeout(PATIENCE, &mut answer).await {
-                if matches!(answer, Err(Fault::Lost(_))) {
+                if matches!(answer, Err(PostgresStoreError::Lost(_))) {
                     // The server may say so a moment before it is seen that the connection is broken.
                     self.close();
                 }
                 return answer;
             }
-            if !self.book().is_trusted(self.now()) {
+            if !self.held_locks().is_trusted(self.now()) {
                 log!(debug, "the server does not answer; another connection is tried");
                 self.close();
             }
@@ -164,21 +168,21 @@ impl LockSession {
     /// What the server has to wait for, in milliseconds, so that nobody loses a lock in which it may trust: the longest
     /// ttl, since all locks end with the session.
     pub(super) fn guard(&self, more: Option<Duration>) -> u32 {
-        let longest = self.book().ttl_max().max(more);
+        let longest = self.held_locks().ttl_max().max(more);
         let guard = longest.map_or(0, |ttl| ttl.saturating_add(GUARD_MARGIN).as_millis());
         u32::try_from(guard).unwrap_or(u32::MAX).min(i32::MAX.unsigned_abs())
     }
 
     /// The next thing that has arrived; none when the session has ended. Cancel safe.
-    pub(super) async fn hear(&self) -> Option<Heard> {
+    pub(super) async fn hear(&self) -> Option<Arrival> {
         poll_fn(|context| {
-            let mut inbox = self.inbox();
+            let mut arrivals = self.arrivals();
             loop {
-                if let Some(heard) = inbox.heard.pop_front() {
+                if let Some(heard) = arrivals.heard.pop_front() {
                     return Poll::Ready(Some(heard));
                 }
-                match inbox.messages.poll_recv(context) {
-                    Poll::Ready(Some(message)) => self.sort(&mut inbox, &message),
+                match arrivals.messages.poll_recv(context) {
+                    Poll::Ready(Some(message)) => self.sort(&mut arrivals, &message),
                     Poll::Ready(None) => return Poll::Ready(None),
                     Poll::Pending => return Poll::Pending,
                 }
@@ -190,57 +194,57 @@ impl LockSession {
     /// Who has given what back since this was last asked, as far as it has arrived.
     pub(super) fn take_freed(&self) -> Vec<(i32, ElectionKey)> {
         self.absorb();
-        self.inbox().freed.drain(..).collect()
+        self.arrivals().freed.drain(..).collect()
     }
 
     /// Looks at what has arrived before the last answer.
     pub(super) fn absorb(&self) {
-        let mut inbox = self.inbox();
-        while let Ok(message) = inbox.messages.try_recv() {
-            self.sort(&mut inbox, &message);
+        let mut arrivals = self.arrivals();
+        while let Ok(message) = arrivals.messages.try_recv() {
+            self.sort(&mut arrivals, &message);
         }
     }
 
     /// A request to hand over waits for the next renewal; everything else waits for those who listen.
-    fn sort(&self, inbox: &mut Inbox, message: &AsyncMessage) {
+    fn sort(&self, arrivals: &mut ArrivalQueue, message: &AsyncMessage) {
         let AsyncMessage::Notification(told) = message else { return };
         if told.channel() != channel_name() && is_own_channel(told.channel()) {
-            inbox.keep(Heard::Broadcast(told.channel().to_owned(), told.payload().to_owned()));
+            arrivals.keep(Arrival::Broadcast(told.channel().to_owned(), told.payload().to_owned()));
             return;
         }
         if told.channel() != channel_name() {
-            let led = self.book().led(self.now());
-            inbox.heard.extend(self.letters().deliver(told, &led).into_iter().map(Heard::Letter));
+            let led = self.held_locks().led(self.now());
+            arrivals.heard.extend(self.inbox().deliver(told, &led).into_iter().map(Arrival::Letter));
             return;
         }
         let Some(notice) = Notice::read(told) else { return };
         if let Notice::Asked(key, term, handover) = &notice {
             let id = super::super::identifier::lock_id(key);
-            self.book().ask(id, *term, handover.clone(), self.now());
+            self.held_locks().ask(id, *term, handover.clone(), self.now());
         }
         if let Notice::Freed(key, _) = &notice {
-            inbox.freed.push_back((told.process_id(), key.clone()));
+            arrivals.freed.push_back((told.process_id(), key.clone()));
         }
-        inbox.keep(Heard::Notice(told.process_id(), notice));
-        if inbox.freed.len() > HEARD_MAX {
-            inbox.freed.pop_front();
+        arrivals.keep(Arrival::Notice(told.process_id(), notice));
+        if arrivals.freed.len() > HEARD_MAX {
+            arrivals.freed.pop_front();
         }
     }
 
-    pub(super) fn letters(&self) -> MutexGuard<'_, Letters> {
-        self.letters.lock().unwrap_or_else(PoisonError::into_inner)
+    pub(super) fn inbox(&self) -> MutexGuard<'_, SessionInbox> {
+        self.inbox.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     /// Runs statements that have no parameters.
-    pub(super) async fn run(&self, sql: &str) -> Result<(), Fault> {
+    pub(super) async fn run(&self, sql: &str) -> Result<(), PostgresStoreError> {
         if self.is_over() {
             return Err(self.obituary());
         }
         self.wire.run(sql).await.map(drop)
     }
 
-    fn inbox(&self) -> MutexGuard<'_, Inbox> {
-        self.inbox.lock().unwrap_or_else(PoisonError::into_inner)
+    fn arrivals(&self) -> MutexGuard<'_, ArrivalQueue> {
+        self.arrivals.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     pub(super) fn is_unsure(&self) -> bool {
@@ -248,8 +252,8 @@ impl LockSession {
     }
 }
 
-impl Inbox {
-    fn keep(&mut self, heard: Heard) {
+impl ArrivalQueue {
+    fn keep(&mut self, heard: Arrival) {
         self.heard.push_back(heard);
         if self.heard.len() > HEARD_MAX {
             self.heard.pop_front();

@@ -3,24 +3,24 @@
 use std::time::{Duration, Instant};
 
 use tenure_store::clock::unix_ms;
-use tenure_store::{Finding, StoreError, Verdict};
+use tenure_store::{Finding, Severity, StoreError};
 use tokio_postgres::Row;
 
-use super::super::connect::Facts;
-use super::super::roll_call;
-use super::desk::Desk;
+use super::super::connect::ServerFacts;
+use super::super::examine_hosts;
+use super::leases::LeaseInner;
 
 /// Clocks that differ by more than this are worth a word. Nothing is decided by it: leases only need a clock that does not
 /// jump.
 const CLOCK_DIFFERENCE: Duration = Duration::from_secs(5);
 
 /// Connects, reads, writes, and looks at how the server is set up.
-pub(super) async fn examine(desk: &Desk) -> Vec<Finding> {
-    let mut findings = look(desk).await;
-    findings.extend(roll_call::findings(desk.endpoint()).await);
+pub(super) async fn examine(inner: &LeaseInner) -> Vec<Finding> {
+    let mut findings = look(inner).await;
+    findings.extend(examine_hosts::findings(inner.endpoint()).await);
     // They were logged when the store was opened.
-    findings.extend(desk.warnings().iter().map(|warning| Finding::warning("address", warning.clone())));
-    findings.push(match desk.touch().await {
+    findings.extend(inner.warnings().iter().map(|warning| Finding::warning("address", warning.clone())));
+    findings.push(match inner.touch().await {
         Ok(()) => Finding::good("writable", "a write was committed"),
         Err(error) => Finding::bad("writable", error.to_string()),
     });
@@ -28,26 +28,26 @@ pub(super) async fn examine(desk: &Desk) -> Vec<Finding> {
 }
 
 /// Logs what somebody should look at. Whoever never runs `tenure doctor` hears of it here.
-pub(super) async fn warn(desk: &Desk) {
-    for finding in look(desk).await {
+pub(super) async fn warn(inner: &LeaseInner) {
+    for finding in look(inner).await {
         // Whoever listens says by itself, and once, that it hears nothing.
-        if finding.verdict != Verdict::Good && finding.check != PUSHES {
-            log!(warn, store = desk.place(), check = finding.check, "{}", finding.detail);
+        if finding.severity != Severity::Good && finding.check != PUSHES {
+            log!(warn, store = inner.place(), check = finding.check, "{}", finding.detail);
         }
     }
 }
 
 /// What can be found out without a trace.
-async fn look(desk: &Desk) -> Vec<Finding> {
+async fn look(inner: &LeaseInner) -> Vec<Finding> {
     let before = Instant::now();
-    match desk.survey(SURVEY).await {
+    match inner.survey(SURVEY).await {
         Ok((row, facts)) => {
-            let reach = format!("{} answers in {:.1} ms", desk.place(), before.elapsed().as_secs_f64() * 1_000.0);
+            let reach = format!("{} answers in {:.1} ms", inner.place(), before.elapsed().as_secs_f64() * 1_000.0);
             let mut findings = vec![Finding::good("reach", reach)];
             let about = [version, encryption, durability, replication, clock];
             findings.extend(about.iter().map(|look| look(&row)));
             findings.push(timeline(facts));
-            findings.push(pushes(desk, facts.is_pooled));
+            findings.push(pushes(inner, facts.is_pooled));
             findings
         }
         Err(error) => vec![unreachable(&error)],
@@ -130,7 +130,7 @@ fn replication(row: &Row) -> Finding {
     }
 }
 
-fn timeline(facts: Facts) -> Finding {
+fn timeline(facts: ServerFacts) -> Finding {
     match facts.history {
         None => Finding::warning(
             "terms",
@@ -152,8 +152,8 @@ fn clock(row: &Row) -> Finding {
     Finding::good("clock", detail)
 }
 
-fn pushes(desk: &Desk, is_pooled: bool) -> Finding {
-    match (desk.hears_nothing(), is_pooled) {
+fn pushes(inner: &LeaseInner, is_pooled: bool) -> Finding {
+    match (inner.hears_nothing(), is_pooled) {
         (true, _) => Finding::warning(
             PUSHES,
             "notifications do not arrive, so candidates look for changes by themselves; a pooler in transaction mode is \

@@ -3,25 +3,27 @@
 use std::sync::Arc;
 
 use futures_util::future::BoxFuture;
+use tenure_core::ElectionName;
+use tenure_core::Namespace;
 use tenure_store::mailbox::{
-    ASIDE_MAX, ChannelName, Fate, Line, Mailbox, MailboxPromises, Message, MessageId, PAYLOAD_MAX, Post, Receive,
-    Received, Sender, Settle, Settled, Shelf, WAITING_MAX,
+    Ack, AckOutcome, AckReply, ChannelName, MAX_DEAD_LETTERS, MAX_PAYLOAD, MAX_PENDING, Mailbox, MailboxPromises,
+    Message, MessageCount, MessageId, MessageState, NewMessage, OrderingKey, Receive, Received, Sender,
 };
 use tenure_store::{ElectionKey, Replies, StoreError};
 use tokio_postgres::Row;
 use tokio_postgres::types::{ToSql, Type};
 
 use super::super::connect::Parameters;
-use super::super::error::Fault;
+use super::super::error::PostgresStoreError;
 use super::super::value::Bits;
 use super::PostgresStore;
-use super::desk::{Desk, id, number, spread};
+use super::leases::{LeaseInner, id, number, spread};
 use super::reply::get;
 
 const PROMISES: MailboxPromises = MailboxPromises {
     durable: true,
-    payload_max: PAYLOAD_MAX,
-    waiting_max: WAITING_MAX,
+    max_payload: MAX_PAYLOAD,
+    max_pending: MAX_PENDING,
     statement: "Messages wait in a table; once accepted they outlast crashes, but a failover to a standby that lags behind \
                 can lose the last ones.",
 };
@@ -31,25 +33,33 @@ impl Mailbox for PostgresStore {
         PROMISES
     }
 
-    fn send<'a>(&'a self, batch: &'a [Post]) -> BoxFuture<'a, Replies<()>> {
-        Box::pin(self.desk.send(batch))
+    fn send<'a>(&'a self, batch: &'a [NewMessage]) -> BoxFuture<'a, Replies<()>> {
+        Box::pin(self.inner.send(batch))
     }
 
     fn receive<'a>(&'a self, request: &'a Receive) -> BoxFuture<'a, Result<Received, StoreError>> {
-        Box::pin(self.desk.receive(request))
+        Box::pin(self.inner.receive(request))
     }
 
-    fn settle<'a>(&'a self, request: &'a Settle) -> BoxFuture<'a, Result<Settled, StoreError>> {
-        Box::pin(self.desk.settle(request))
+    fn ack<'a>(&'a self, request: &'a Ack) -> BoxFuture<'a, Result<AckReply, StoreError>> {
+        Box::pin(self.inner.ack(request))
     }
 
     fn list<'a>(
         &'a self,
         key: &'a ElectionKey,
-        shelf: Shelf,
+        state: MessageState,
         limit: usize,
     ) -> BoxFuture<'a, Result<Vec<Message>, StoreError>> {
-        Box::pin(self.desk.messages(key, shelf, limit))
+        Box::pin(self.inner.messages(key, state, limit))
+    }
+
+    fn counts<'a>(
+        &'a self,
+        namespace: &'a Namespace,
+        only: Option<&'a ElectionName>,
+    ) -> BoxFuture<'a, Result<Vec<MessageCount>, StoreError>> {
+        Box::pin(self.inner.message_counts(namespace, only))
     }
 
     fn requeue<'a>(
@@ -57,32 +67,37 @@ impl Mailbox for PostgresStore {
         key: &'a ElectionKey,
         ids: Option<&'a [MessageId]>,
     ) -> BoxFuture<'a, Result<u64, StoreError>> {
-        Box::pin(self.desk.requeue(key, ids))
+        Box::pin(self.inner.requeue(key, ids))
     }
 }
 
-impl Desk {
-    async fn send(&self, batch: &[Post]) -> Replies<()> {
-        let mut replies: Replies<()> = batch.iter().map(|post| PROMISES.check_payload(&post.payload)).collect();
+impl LeaseInner {
+    async fn send(&self, batch: &[NewMessage]) -> Replies<()> {
+        let mut replies: Replies<()> =
+            batch.iter().map(|new_message| PROMISES.check_payload(&new_message.payload)).collect();
         let fits: Vec<usize> = (0..batch.len()).filter(|place| replies[*place].is_ok()).collect();
         if fits.is_empty() {
             return replies;
         }
-        let posts = || fits.iter().map(|place| &batch[*place]);
-        let elections: Vec<Bits> = posts().map(|post| id(&post.key)).collect();
-        let ids: Vec<Bits> = posts().map(|post| Bits(post.id.to_bits())).collect();
-        let channels: Vec<&str> = posts().map(|post| post.channel.as_str()).collect();
-        let senders: Vec<&str> = posts().map(|post| post.sender.as_str()).collect();
-        let payloads: Vec<&str> = posts().map(|post| &*post.payload).collect();
-        let parameters: [(&(dyn ToSql + Sync), Type); 6] = [
+        let new_messages = || fits.iter().map(|place| &batch[*place]);
+        let elections: Vec<Bits> = new_messages().map(|new_message| id(&new_message.key)).collect();
+        let ids: Vec<Bits> = new_messages().map(|new_message| Bits(new_message.id.to_bits())).collect();
+        let channels: Vec<&str> = new_messages().map(|new_message| new_message.channel.as_str()).collect();
+        let senders: Vec<&str> = new_messages().map(|new_message| new_message.sender.as_str()).collect();
+        let payloads: Vec<&str> = new_messages().map(|new_message| &*new_message.payload).collect();
+        let namespaces: Vec<&str> = new_messages().map(|new_message| new_message.key.namespace.as_str()).collect();
+        let names: Vec<&str> = new_messages().map(|new_message| new_message.key.name.as_str()).collect();
+        let parameters: [(&(dyn ToSql + Sync), Type); 8] = [
             (&elections, Type::UUID_ARRAY),
             (&ids, Type::UUID_ARRAY),
             (&channels, Type::TEXT_ARRAY),
             (&senders, Type::TEXT_ARRAY),
             (&payloads, Type::TEXT_ARRAY),
-            (&(PROMISES.waiting_max as i64), Type::INT8),
+            (&(PROMISES.max_pending as i64), Type::INT8),
+            (&namespaces, Type::TEXT_ARRAY),
+            (&names, Type::TEXT_ARRAY),
         ];
-        match self.ask_and_wake("send($1, $2, $3, $4, $5, $6)", &parameters, &elections).await {
+        match self.ask_and_wake("send($1, $2, $3, $4, $5, $6, $7, $8)", &parameters, &elections).await {
             Ok(rows) => {
                 let refused: Vec<i32> = rows.first().and_then(|row| row.try_get(1).ok()).unwrap_or_default();
                 for place in refused.into_iter().filter_map(|place| usize::try_from(place - 1).ok()) {
@@ -101,7 +116,7 @@ impl Desk {
 
     async fn receive(&self, request: &Receive) -> Result<Received, StoreError> {
         let channels: Vec<&str> = request.channels.iter().map(ChannelName::as_str).collect();
-        let except = |part: fn(&Line) -> &str| request.except.iter().map(part).collect::<Vec<&str>>();
+        let except = |part: fn(&OrderingKey) -> &str| request.except.iter().map(part).collect::<Vec<&str>>();
         let (except_channels, except_senders) =
             (except(|line| line.channel.as_str()), except(|line| line.sender.as_str()));
         let parameters: [(&(dyn ToSql + Sync), Type); 7] = [
@@ -122,16 +137,16 @@ impl Desk {
         }
     }
 
-    async fn settle(&self, request: &Settle) -> Result<Settled, StoreError> {
-        let ids: Vec<Bits> = request.fates.iter().map(|(id, _)| Bits(id.to_bits())).collect();
-        let (mut fates, mut attempts, mut reasons) = (Vec::new(), Vec::new(), Vec::new());
-        for (_, fate) in &request.fates {
-            let (word, attempt, why) = match fate {
-                Fate::Done => ("done", 0, None),
-                Fate::Failed { attempt, why } => ("failed", *attempt, Some(printable(why))),
-                Fate::SetAside { attempt, why } => ("aside", *attempt, Some(printable(why))),
+    async fn ack(&self, request: &Ack) -> Result<AckReply, StoreError> {
+        let ids: Vec<Bits> = request.outcomes.iter().map(|(id, _)| Bits(id.to_bits())).collect();
+        let (mut outcomes, mut attempts, mut reasons) = (Vec::new(), Vec::new(), Vec::new());
+        for (_, outcome) in &request.outcomes {
+            let (word, attempt, why) = match outcome {
+                AckOutcome::Done => ("done", 0, None),
+                AckOutcome::Failed { attempt, why } => ("failed", *attempt, Some(printable(why))),
+                AckOutcome::DeadLettered { attempt, why } => ("aside", *attempt, Some(printable(why))),
             };
-            fates.push(word);
+            outcomes.push(word);
             attempts.push(i32::try_from(attempt).unwrap_or(i32::MAX));
             reasons.push(why);
         }
@@ -140,31 +155,47 @@ impl Desk {
             (&Bits(request.nonce.to_bits()), Type::UUID),
             (&number(request.term.get()), Type::INT8),
             (&ids, Type::UUID_ARRAY),
-            (&fates, Type::TEXT_ARRAY),
+            (&outcomes, Type::TEXT_ARRAY),
             (&attempts, Type::INT4_ARRAY),
             (&reasons, Type::TEXT_ARRAY),
-            (&(ASIDE_MAX as i64), Type::INT8),
+            (&(MAX_DEAD_LETTERS as i64), Type::INT8),
         ];
         let rows =
             self.ask(&self.sql("SELECT {call}, {schema}.settle($1, $2, $3, $4, $5, $6, $7, $8)"), &parameters).await?;
         let dropped: Option<Vec<Bits>> = rows.first().and_then(|row| row.try_get(1).ok()).unwrap_or_default();
-        let Some(dropped) = dropped else { return Ok(Settled::NotHolder) };
+        let Some(dropped) = dropped else { return Ok(AckReply::NotHolder) };
         for Bits(bits) in &dropped {
             let id = MessageId::from_bits(*bits);
             log!(warn, %id, election = %request.key, "dropped a message that was set aside: too many are");
         }
-        Ok(Settled::Accepted { dropped: dropped.len() as u64 })
+        Ok(AckReply::Accepted { dropped: dropped.len() as u64 })
     }
 
-    async fn messages(&self, key: &ElectionKey, shelf: Shelf, at_most: usize) -> Result<Vec<Message>, StoreError> {
-        let is_aside = match shelf {
-            Shelf::Waiting => false,
-            Shelf::Aside => true,
+    async fn messages(
+        &self,
+        key: &ElectionKey,
+        state: MessageState,
+        at_most: usize,
+    ) -> Result<Vec<Message>, StoreError> {
+        let is_aside = match state {
+            MessageState::Pending => false,
+            MessageState::DeadLetter => true,
         };
         let parameters: [(&(dyn ToSql + Sync), Type); 3] =
             [(&id(key), Type::UUID), (&is_aside, Type::BOOL), (&limit(at_most), Type::INT8)];
         let rows = self.ask(&self.sql("SELECT {call}, * FROM {schema}.messages($1, $2, $3)"), &parameters).await?;
         self.read_messages(&rows)
+    }
+
+    async fn message_counts(
+        &self,
+        namespace: &Namespace,
+        only: Option<&ElectionName>,
+    ) -> Result<Vec<MessageCount>, StoreError> {
+        let only = only.map(|name| id(&ElectionKey { namespace: namespace.clone(), name: name.clone() }));
+        let parameters: [(&(dyn ToSql + Sync), Type); 2] = [(&namespace.as_str(), Type::TEXT), (&only, Type::UUID)];
+        let rows = self.ask(&self.sql("SELECT {call}, * FROM {schema}.count_messages($1, $2)"), &parameters).await?;
+        rows.iter().map(message_count).collect::<Result<_, PostgresStoreError>>().map_err(|fault| self.tell(fault))
     }
 
     async fn requeue(&self, key: &ElectionKey, ids: Option<&[MessageId]>) -> Result<u64, StoreError> {
@@ -189,14 +220,21 @@ impl Desk {
     }
 
     fn read_messages(&self, rows: &[Row]) -> Result<Vec<Message>, StoreError> {
-        rows.iter().map(message).collect::<Result<_, Fault>>().map_err(|fault| self.tell(fault))
+        rows.iter().map(message).collect::<Result<_, PostgresStoreError>>().map_err(|fault| self.tell(fault))
     }
 }
 
-fn message(row: &Row) -> Result<Message, Fault> {
+fn message_count(row: &Row) -> Result<MessageCount, PostgresStoreError> {
+    let count = |column: &str| get::<i64>(row, column).map(|count| u64::try_from(count).unwrap_or_default());
+    let election = ElectionName::new(get::<&str>(row, "name")?)
+        .map_err(|error| PostgresStoreError::Nonsense(error.to_string()))?;
+    Ok(MessageCount { election, waiting: count("waiting")?, aside: count("aside")? })
+}
+
+fn message(row: &Row) -> Result<Message, PostgresStoreError> {
     let (Bits(id), payload): (Bits, &str) = (get(row, "id")?, get(row, "payload")?);
     let (sent_at, attempts): (i64, i32) = (get(row, "sent_at_ms")?, get(row, "attempts")?);
-    let name = |error: tenure_core::NameError| Fault::Nonsense(error.to_string());
+    let name = |error: tenure_core::NameError| PostgresStoreError::Nonsense(error.to_string());
     Ok(Message {
         id: MessageId::from_bits(id),
         channel: ChannelName::new(get::<&str>(row, "channel")?).map_err(name)?,

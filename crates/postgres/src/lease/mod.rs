@@ -1,11 +1,11 @@
 //! Leases in a table.
 
-mod bulletin;
-mod desk;
-mod dial;
+mod connector;
 mod examine;
-mod ledger;
+mod jobs;
+mod leases;
 mod mailbox;
+mod pubsub;
 mod push;
 mod reply;
 mod schema;
@@ -21,24 +21,24 @@ use futures_util::stream::BoxStream;
 use tenure_core::{CampaignReply, CandidateId, ElectionName, Namespace, RenewReply};
 use tenure_store::clock::Clock;
 use tenure_store::{
-    Bulletin, Campaign, Capabilities, ElectionKey, Finding, Forgetting, Hint, Interest, JobLedger, Mailbox,
-    Observation, Renew, Replies, Resign, Store, StoreError, Transition,
+    Campaign, Capabilities, ElectionKey, Finding, Forgetting, Hint, Interest, JobLedger, Mailbox, Observation, PubSub,
+    Renew, Replies, Resign, Store, StoreError, Transition,
 };
 
-use self::desk::Desk;
+use self::leases::LeaseInner;
 pub use self::schema::Migration;
 use super::config::PostgresConfig;
 
 /// Elections in a table of PostgreSQL.
 ///
 /// ```no_run
-/// use tenure::Tenure;
+/// use tenure::Client;
 ///
-/// let tenure = Tenure::open("postgres://app@db.example/shop")?;
+/// let client = Client::open("postgres://app@db.example/shop")?;
 /// # Ok::<(), tenure::Error>(())
 /// ```
 pub struct PostgresStore {
-    desk: Arc<Desk>,
+    inner: Arc<LeaseInner>,
     is_known: AtomicBool,
 }
 
@@ -60,14 +60,14 @@ impl PostgresStore {
     }
 
     fn start(config: &PostgresConfig, clock: Clock) -> Self {
-        Self { desk: Arc::new(Desk::new(config, clock)), is_known: AtomicBool::new(false) }
+        Self { inner: Arc::new(LeaseInner::new(config, clock)), is_known: AtomicBool::new(false) }
     }
 
     /// Looks at the server in the background, once. Nobody waits for it.
     fn get_to_know(&self) {
         if !self.is_known.swap(true, Ordering::Relaxed) {
-            let desk = Arc::clone(&self.desk);
-            tokio::spawn(async move { tokio::time::timeout(LOOK_LIMIT, examine::warn(&desk)).await });
+            let inner = Arc::clone(&self.inner);
+            tokio::spawn(async move { tokio::time::timeout(LOOK_LIMIT, examine::warn(&inner)).await });
         }
     }
 }
@@ -76,12 +76,12 @@ impl Store for PostgresStore {
     fn capabilities(&self) -> Capabilities {
         let statement = "One leader as long as the primary keeps what it has confirmed and its wall clock does not jump; a \
                          failover to a standby that lags behind can make two, and terms grow even then.";
-        Capabilities::new("postgres", statement).with_pushes(!self.desk.hears_nothing())
+        Capabilities::new("postgres", statement).with_pushes(!self.inner.hears_nothing())
     }
 
     fn campaign<'a>(&'a self, batch: &'a [Campaign]) -> BoxFuture<'a, Replies<CampaignReply>> {
         Box::pin(async move {
-            let replies = self.desk.campaign(batch).await;
+            let replies = self.inner.campaign(batch).await;
             if replies.iter().any(Result::is_ok) {
                 self.get_to_know();
             }
@@ -90,19 +90,19 @@ impl Store for PostgresStore {
     }
 
     fn renew<'a>(&'a self, batch: &'a [Renew]) -> BoxFuture<'a, Replies<RenewReply>> {
-        Box::pin(self.desk.renew(batch))
+        Box::pin(self.inner.renew(batch))
     }
 
     fn resign<'a>(&'a self, batch: &'a [Resign]) -> BoxFuture<'a, Replies<()>> {
-        Box::pin(self.desk.resign(batch))
+        Box::pin(self.inner.resign(batch))
     }
 
     fn observe<'a>(&'a self, batch: &'a [ElectionKey]) -> BoxFuture<'a, Replies<Observation>> {
-        Box::pin(self.desk.observe(batch))
+        Box::pin(self.inner.observe(batch))
     }
 
     fn elections<'a>(&'a self, namespace: &'a Namespace) -> BoxFuture<'a, Result<Vec<ElectionName>, StoreError>> {
-        Box::pin(self.desk.elections(namespace))
+        Box::pin(self.inner.elections(namespace))
     }
 
     fn request_handover<'a>(
@@ -110,26 +110,26 @@ impl Store for PostgresStore {
         key: &'a ElectionKey,
         successor: Option<&'a CandidateId>,
     ) -> BoxFuture<'a, Result<bool, StoreError>> {
-        Box::pin(self.desk.request_handover(key, successor))
+        Box::pin(self.inner.request_handover(key, successor))
     }
 
     fn history<'a>(&'a self, key: &'a ElectionKey, limit: usize) -> BoxFuture<'a, Result<Vec<Transition>, StoreError>> {
-        Box::pin(self.desk.history(key, limit))
+        Box::pin(self.inner.history(key, limit))
     }
 
     fn forget<'a>(&'a self, key: &'a ElectionKey, idle_for: Duration) -> BoxFuture<'a, Result<Forgetting, StoreError>> {
-        Box::pin(self.desk.forget(key, idle_for))
+        Box::pin(self.inner.forget(key, idle_for))
     }
 
     fn watch(&self, interest: Interest) -> BoxStream<'static, Hint> {
-        self.desk.watch(interest)
+        self.inner.watch(interest)
     }
 
     fn mailbox(&self) -> Option<&dyn Mailbox> {
         Some(self)
     }
 
-    fn bulletin(&self) -> Option<&dyn Bulletin> {
+    fn pubsub(&self) -> Option<&dyn PubSub> {
         Some(self)
     }
 
@@ -138,12 +138,12 @@ impl Store for PostgresStore {
     }
 
     fn examine(&self) -> BoxFuture<'_, Vec<Finding>> {
-        Box::pin(examine::examine(&self.desk))
+        Box::pin(examine::examine(&self.inner))
     }
 }
 
 impl fmt::Debug for PostgresStore {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_tuple("PostgresStore").field(&self.desk.place()).finish()
+        f.debug_tuple("PostgresStore").field(&self.inner.place()).finish()
     }
 }

@@ -5,25 +5,25 @@ use std::sync::atomic::{AtomicBool, AtomicI32, Ordering};
 use std::time::Duration;
 
 use tenure_core::{ElectionName, Namespace};
-use tenure_store::remote::hub::{Ear, Hub, Source};
+use tenure_store::remote::push_hub::{PushHub, PushSink, PushSource};
 use tenure_store::{ElectionKey, Hint, Interest, StoreError, StoreErrorKind};
 use tokio_postgres::types::Type;
 use tokio_postgres::{AsyncMessage, Notification, SimpleQueryMessage};
 
-use super::super::bulletin::{Attendance, TELL};
-use super::super::connect::{Messages, Session};
+use super::super::connect::{Notifications, Session};
 use super::super::endpoint::Endpoint;
 use super::super::identifier::channel;
-use super::desk::Wake;
-use super::dial::Node;
+use super::super::pubsub::{ChannelSubscriptions, TELL};
+use super::connector::LeaseConnection;
+use super::leases::WakeChannel;
 
 /// Those who watch this schema.
-pub(super) type Push = Hub<Channels>;
+pub(super) type LeasePushHub = PushHub<LeasePushSource>;
 
 /// What a process listens to.
-pub(super) struct Channels {
+pub(super) struct LeasePushSource {
     endpoint: Endpoint,
-    node: Arc<Node>,
+    node: Arc<LeaseConnection>,
     schema: String,
     /// Wakes this process.
     wake: String,
@@ -42,8 +42,8 @@ const ERRANDS_MAX: usize = 200;
 /// As a payload: proves that what is sent arrives.
 const PROBE: &str = "probe";
 
-impl Channels {
-    pub(super) fn new(endpoint: Endpoint, node: Arc<Node>, schema: &str) -> Self {
+impl LeasePushSource {
+    pub(super) fn new(endpoint: Endpoint, node: Arc<LeaseConnection>, schema: &str) -> Self {
         let process = format!("{:016x}", getrandom::u64().unwrap_or_else(|_| u64::from(std::process::id())));
         Self {
             endpoint,
@@ -57,9 +57,9 @@ impl Channels {
     }
 
     /// How this process can be woken, if it would be heard.
-    pub(super) fn wake_channel(&self, is_heard: bool) -> Wake<'_> {
+    pub(super) fn wake_channel(&self, is_heard: bool) -> WakeChannel<'_> {
         let listener = self.listener.load(Ordering::SeqCst);
-        if is_heard { Wake { channel: &self.wake, listener } } else { Wake { channel: "", listener: 0 } }
+        if is_heard { WakeChannel { channel: &self.wake, listener } } else { WakeChannel { channel: "", listener: 0 } }
     }
 
     /// Notifications do not arrive here, although they were asked for.
@@ -100,13 +100,14 @@ impl Channels {
     }
 }
 
-impl Source for Channels {
-    async fn listen(&self, ear: &Ear) -> bool {
+impl PushSource for LeasePushSource {
+    async fn listen(&self, push_sink: &PushSink) -> bool {
         let Ok(Ok((session, messages))) = tokio::time::timeout(ANSWER_TIMEOUT, self.endpoint.connect()).await else {
             return false;
         };
-        let broadcasts = Attendance::default();
-        let mut listening = Listening { channels: self, ear, session, messages, hears_changes: false, broadcasts };
+        let broadcasts = ChannelSubscriptions::default();
+        let mut listening =
+            ListenConnection { channels: self, push_sink, session, messages, hears_changes: false, broadcasts };
         let heard = listening.run().await;
         self.listener.store(0, Ordering::SeqCst);
         heard
@@ -114,17 +115,17 @@ impl Source for Channels {
 }
 
 /// One connection, from its making to its end.
-struct Listening<'a> {
-    channels: &'a Channels,
-    ear: &'a Ear,
+struct ListenConnection<'a> {
+    channels: &'a LeasePushSource,
+    push_sink: &'a PushSink,
     session: Session,
-    messages: Messages,
+    messages: Notifications,
     /// Whether it listens to all changes.
     hears_changes: bool,
-    broadcasts: Attendance,
+    broadcasts: ChannelSubscriptions,
 }
 
-impl Listening<'_> {
+impl ListenConnection<'_> {
     /// Returns whether anything was ever heard.
     async fn run(&mut self) -> bool {
         // Nobody knows whether they would arrive while the server cannot be reached at all.
@@ -143,15 +144,15 @@ impl Listening<'_> {
         self.channels.is_in_vain.store(false, Ordering::Relaxed);
         self.channels.listener.store(self.session.facts().pid, Ordering::SeqCst);
         for interest in [Interest::Own, Interest::Messages] {
-            self.ear.now_heard(interest);
+            self.push_sink.now_heard(interest);
         }
-        let (node, mut wanted) = (&self.channels.node, self.ear.wanted());
+        let (node, mut wanted) = (&self.channels.node, self.push_sink.wanted());
         loop {
             let now_wanted = *wanted.borrow_and_update();
             if now_wanted.is_nothing() {
                 return true;
             }
-            if !self.hear_changes(now_wanted.wants(Interest::All)).await || !self.attend().await {
+            if !self.hear_changes(now_wanted.wants(Interest::All)).await || !self.update_subscriptions().await {
                 break;
             }
             tokio::select! {
@@ -160,7 +161,7 @@ impl Listening<'_> {
                 _ = wanted.changed() => {}
             }
         }
-        self.ear.deafened();
+        self.push_sink.deafened();
         true
     }
 
@@ -184,20 +185,20 @@ impl Listening<'_> {
         }
         self.hears_changes = is_wanted;
         if is_wanted {
-            self.ear.now_heard(Interest::All);
+            self.push_sink.now_heard(Interest::All);
         }
         true
     }
 
     /// Asks for the broadcasts that somebody listens to, and for no others. Returns whether the connection can still be used.
-    async fn attend(&mut self) -> bool {
-        let audience = self.ear.audience();
-        while let Some(change) = self.broadcasts.change(&self.channels.schema, audience) {
+    async fn update_subscriptions(&mut self) -> bool {
+        let subscribers = self.push_sink.subscribers();
+        while let Some(change) = self.broadcasts.change(&self.channels.schema, subscribers) {
             let made = tokio::time::timeout(ANSWER_TIMEOUT, self.session.run(&change.sql)).await;
             if !matches!(made, Ok(Ok(_))) {
                 return false;
             }
-            self.broadcasts.changed(change, audience);
+            self.broadcasts.changed(change, subscribers);
         }
         true
     }
@@ -255,7 +256,7 @@ impl Listening<'_> {
 
     fn pass_on(&self, message: &AsyncMessage) {
         let AsyncMessage::Notification(told) = message else { return };
-        if self.broadcasts.pass_on(told.channel(), told.payload(), self.ear.audience()) {
+        if self.broadcasts.pass_on(told.channel(), told.payload(), self.push_sink.subscribers()) {
             return;
         }
         let Some((is_message, hint)) = read(told) else { return };
@@ -264,7 +265,7 @@ impl Listening<'_> {
             (true, false) => Interest::Own,
             (false, _) => Interest::All,
         };
-        self.ear.tell(interest, hint);
+        self.push_sink.tell(interest, hint);
     }
 
     /// The connection for requests is new; this one may have gone the way of its predecessor, and not have noticed.
@@ -274,12 +275,12 @@ impl Listening<'_> {
 
     /// Once, and again after it has worked meanwhile.
     fn complain(&self) {
-        let audience = self.ear.audience();
-        audience.elections().iter().for_each(|key| audience.deafened(key, &self.silence()));
+        let subscribers = self.push_sink.subscribers();
+        subscribers.elections().iter().for_each(|key| subscribers.deafened(key, &self.silence()));
         if !self.channels.is_in_vain.swap(true, Ordering::Relaxed) {
             // Whoever waits for one has to begin to look by itself.
             for interest in [Interest::Own, Interest::All, Interest::Messages] {
-                self.ear.tell(interest, Hint::anywhere());
+                self.push_sink.tell(interest, Hint::anywhere());
             }
             log!(
                 warn,

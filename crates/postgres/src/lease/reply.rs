@@ -9,12 +9,12 @@ use tenure_store::{Change, Forgetting, Lease, Observation, StandBy, Transition, 
 use tokio_postgres::Row;
 use tokio_postgres::types::FromSql;
 
-use super::super::error::Fault;
+use super::super::error::PostgresStoreError;
 use super::super::value::duration;
 
 /// What became of a campaign.
 #[derive(Debug, Clone)]
-pub(super) enum Outcome {
+pub(super) enum LeaseCampaignOutcome {
     Granted {
         term: Term,
         /// The ttl of the lease before, if that ran out.
@@ -37,12 +37,12 @@ pub(super) enum Outcome {
 const REMAINING_MIN: Duration = Duration::from_millis(1);
 
 /// Puts one answer where it belongs.
-pub(super) fn campaign(row: &Row, replies: &mut [Option<Outcome>]) -> Result<(), Fault> {
+pub(super) fn campaign(row: &Row, replies: &mut [Option<LeaseCampaignOutcome>]) -> Result<(), PostgresStoreError> {
     let verdict: &str = get(row, "verdict")?;
     let outcome = match verdict {
         "granted" => {
             let ran_out: Option<i64> = get(row, "ran_out_us")?;
-            Outcome::Granted {
+            LeaseCampaignOutcome::Granted {
                 term: term(get(row, "term")?)?,
                 ran_out: ran_out.map(duration),
                 is_new: get(row, "is_new")?,
@@ -55,18 +55,21 @@ pub(super) fn campaign(row: &Row, replies: &mut [Option<Outcome>]) -> Result<(),
                 remaining: duration(get(row, "remaining_us")?).max(REMAINING_MIN),
                 rank: u32::try_from(rank).unwrap_or_default(),
             };
-            Outcome::Held { held, is_foreign: get::<Option<bool>>(row, "is_foreign")?.unwrap_or_default() }
+            LeaseCampaignOutcome::Held { held, is_foreign: get::<Option<bool>>(row, "is_foreign")?.unwrap_or_default() }
         }
-        "busy" => Outcome::Busy,
-        "exhausted" => Outcome::Exhausted,
-        other => return Err(Fault::Nonsense(format!("{other:?} to a campaign"))),
+        "busy" => LeaseCampaignOutcome::Busy,
+        "exhausted" => LeaseCampaignOutcome::Exhausted,
+        other => return Err(PostgresStoreError::Nonsense(format!("{other:?} to a campaign"))),
     };
     *slot(row, replies)? = Some(outcome);
     Ok(())
 }
 
 /// Changes the replies that are not simply "renewed", and returns the server's clock.
-pub(super) fn renewals(rows: &[Row], replies: &mut [Result<RenewReply, Fault>]) -> Result<u64, Fault> {
+pub(super) fn renewals(
+    rows: &[Row],
+    replies: &mut [Result<RenewReply, PostgresStoreError>],
+) -> Result<u64, PostgresStoreError> {
     let mut now_ms = None;
     for row in rows {
         let (verdict, number): (&str, Option<i64>) = (get(row, "verdict")?, get(row, "term")?);
@@ -81,15 +84,15 @@ pub(super) fn renewals(rows: &[Row], replies: &mut [Result<RenewReply, Fault>]) 
                 let handover = Handover { successor: successor.and_then(|id| CandidateId::new(id).ok()) };
                 *slot(row, replies)? = Ok(RenewReply::Renewed { handover: Some(handover) });
             }
-            "busy" => *slot(row, replies)? = Err(Fault::Busy),
-            other => return Err(Fault::Nonsense(format!("{other:?} to a renewal"))),
+            "busy" => *slot(row, replies)? = Err(PostgresStoreError::Busy),
+            other => return Err(PostgresStoreError::Nonsense(format!("{other:?} to a renewal"))),
         }
     }
     let now_ms = now_ms.and_then(|now_ms| u64::try_from(now_ms).ok());
-    now_ms.ok_or_else(|| Fault::Nonsense("renewals without its clock".to_owned()))
+    now_ms.ok_or_else(|| PostgresStoreError::Nonsense("renewals without its clock".to_owned()))
 }
 
-pub(super) fn observation(row: &Row, observations: &mut [Observation]) -> Result<(), Fault> {
+pub(super) fn observation(row: &Row, observations: &mut [Observation]) -> Result<(), PostgresStoreError> {
     let last_term: i64 = get(row, "last_term")?;
     let lease = match leader(row, "last_term")? {
         Some(leader) => {
@@ -109,7 +112,7 @@ pub(super) fn observation(row: &Row, observations: &mut [Observation]) -> Result
     Ok(())
 }
 
-pub(super) fn forgetting(told: &str) -> Result<Forgetting, Fault> {
+pub(super) fn forgetting(told: &str) -> Result<Forgetting, PostgresStoreError> {
     Ok(match told {
         "forgotten" => Forgetting::Forgotten,
         "unknown" => Forgetting::Unknown,
@@ -117,11 +120,13 @@ pub(super) fn forgetting(told: &str) -> Result<Forgetting, Fault> {
         "stood by" => Forgetting::InUse(Use::StoodBy),
         "messages" => Forgetting::InUse(Use::Messages),
         "recent" => Forgetting::InUse(Use::Recent),
-        other => return Err(Fault::Nonsense(format!("{other:?} when it was asked to forget an election"))),
+        other => {
+            return Err(PostgresStoreError::Nonsense(format!("{other:?} when it was asked to forget an election")));
+        }
     })
 }
 
-pub(super) fn transition(row: &Row) -> Result<Transition, Fault> {
+pub(super) fn transition(row: &Row) -> Result<Transition, PostgresStoreError> {
     let (change, reason): (&str, String) = (get(row, "change")?, get(row, "reason")?);
     Ok(Transition {
         at_unix_ms: natural(get(row, "at_ms")?),
@@ -130,13 +135,13 @@ pub(super) fn transition(row: &Row) -> Result<Transition, Fault> {
         change: match change {
             "elected" => Change::Elected,
             "lost" => Change::Lost,
-            other => return Err(Fault::Nonsense(format!("a history of {other:?}"))),
+            other => return Err(PostgresStoreError::Nonsense(format!("a history of {other:?}"))),
         },
         reason,
     })
 }
 
-fn stand_bys(row: &Row) -> Result<Vec<StandBy>, Fault> {
+fn stand_bys(row: &Row) -> Result<Vec<StandBy>, PostgresStoreError> {
     let candidates: Option<Vec<&str>> = get(row, "stand_bys")?;
     let priorities: Option<Vec<i32>> = get(row, "priorities")?;
     let since: Option<Vec<i64>> = get(row, "stand_by_since_ms")?;
@@ -148,7 +153,7 @@ fn stand_bys(row: &Row) -> Result<Vec<StandBy>, Fault> {
     lines.map(stand_by).collect()
 }
 
-fn leader(row: &Row, term_column: &str) -> Result<Option<Leader>, Fault> {
+fn leader(row: &Row, term_column: &str) -> Result<Option<Leader>, PostgresStoreError> {
     let Some(id) = get::<Option<&str>>(row, "leader")? else { return Ok(None) };
     let metadata: Option<&str> = get(row, "metadata")?;
     // What others have published is for people: what is no map of texts is shown as none.
@@ -163,26 +168,26 @@ fn leader(row: &Row, term_column: &str) -> Result<Option<Leader>, Fault> {
 }
 
 /// The place of an answer, counted from one.
-pub(super) fn slot<'a, T>(row: &Row, slots: &'a mut [T]) -> Result<&'a mut T, Fault> {
+pub(super) fn slot<'a, T>(row: &Row, slots: &'a mut [T]) -> Result<&'a mut T, PostgresStoreError> {
     let place: i32 = get(row, "place")?;
     let slot = usize::try_from(place).ok().and_then(|place| slots.get_mut(place.checked_sub(1)?));
-    slot.ok_or_else(|| Fault::Nonsense(format!("about request {place}, which there is not")))
+    slot.ok_or_else(|| PostgresStoreError::Nonsense(format!("about request {place}, which there is not")))
 }
 
-pub(super) fn get<'a, T: FromSql<'a>>(row: &'a Row, column: &str) -> Result<T, Fault> {
-    row.try_get(column).map_err(|error| Fault::Nonsense(tenure_store::with_causes(&error)))
+pub(super) fn get<'a, T: FromSql<'a>>(row: &'a Row, column: &str) -> Result<T, PostgresStoreError> {
+    row.try_get(column).map_err(|error| PostgresStoreError::Nonsense(tenure_store::with_causes(&error)))
 }
 
-pub(super) fn term(number: i64) -> Result<Term, Fault> {
+pub(super) fn term(number: i64) -> Result<Term, PostgresStoreError> {
     let term = u64::try_from(number).ok().and_then(Term::new);
-    term.ok_or_else(|| Fault::Nonsense(format!("the term {number}")))
+    term.ok_or_else(|| PostgresStoreError::Nonsense(format!("the term {number}")))
 }
 
 /// Participants of another kind may call themselves what nobody here can; they are shown by something that comes close.
-pub(super) fn candidate(id: &str) -> Result<CandidateId, Fault> {
+pub(super) fn candidate(id: &str) -> Result<CandidateId, PostgresStoreError> {
     let printable = || id.chars().filter(|c| !c.is_control()).take(50).collect::<String>();
     let id = CandidateId::new(id).or_else(|_| CandidateId::new(printable()));
-    id.or_else(|_| CandidateId::new("?")).map_err(|error| Fault::Nonsense(error.to_string()))
+    id.or_else(|_| CandidateId::new("?")).map_err(|error| PostgresStoreError::Nonsense(error.to_string()))
 }
 
 pub(super) fn natural(number: i64) -> u64 {

@@ -4,11 +4,11 @@ use tenure_store::{StoreError, StoreErrorKind};
 use tokio_postgres::error::SqlState;
 
 use super::super::config::PostgresConfig;
-use super::super::error::Fault;
+use super::super::error::PostgresStoreError;
 use super::super::identifier::Identifier;
 
 /// What the schema has to be for this version of the library.
-pub(super) const VERSION: i32 = 6;
+pub(super) const VERSION: i32 = 7;
 
 const PREPARATION: &str = include_str!("sql/prepare.sql");
 const PROTECTION: &str = include_str!("sql/protect.sql");
@@ -16,13 +16,14 @@ const GRANT: &str = include_str!("sql/grant.sql");
 const COMPAT: &str = include_str!("sql/compat.sql");
 /// What makes each version of the one before, as far as putting functions in the place of others does not. Schemas of every
 /// version are about, so a step is never changed; another one is added.
-const STEPS: [(i32, &str); 6] = [
+const STEPS: [(i32, &str); 7] = [
     (1, include_str!("sql/tables.sql")),
     (2, include_str!("sql/version_2.sql")),
     (3, include_str!("sql/version_3.sql")),
     (4, include_str!("sql/version_4.sql")),
     (5, include_str!("sql/version_5.sql")),
-    (VERSION, include_str!("sql/version_6.sql")),
+    (6, include_str!("sql/version_6.sql")),
+    (VERSION, include_str!("sql/version_7.sql")),
 ];
 /// In the order in which they need each other.
 const FUNCTIONS: &[&str] = &[
@@ -130,7 +131,7 @@ impl Migration {
             let (session, _) = endpoint.connect().await?;
             session.run(&self.script()).await.map(drop)
         };
-        migrate.await.map_err(|fault: Fault| advised(fault).about(endpoint.place()))
+        migrate.await.map_err(|fault: PostgresStoreError| advised(fault).about(endpoint.place()))
     }
 }
 
@@ -140,9 +141,9 @@ fn identifier(what: &str, name: &str) -> Result<Identifier, StoreError> {
 }
 
 /// The same with what to do about it, if the user or the schema is what is wrong. Nothing was changed then.
-fn advised(fault: Fault) -> Fault {
+fn advised(fault: PostgresStoreError) -> PostgresStoreError {
     let told = match &fault {
-        Fault::Refused(error) => error.as_db_error(),
+        PostgresStoreError::Refused(error) => error.as_db_error(),
         _ => None,
     };
     let Some(told) = told else { return fault };
@@ -157,11 +158,11 @@ fn advised(fault: Fault) -> Fault {
             "whoever owns it can run code with the rights of others here. Run `tenure migrate` as its owner; or look at what is \
              there, and drop it or hand it over with ALTER … OWNER TO",
         ),
-        &SqlState::UNDEFINED_OBJECT => (StoreErrorKind::Configuration, "create it first"),
+        &SqlState::UNDEFINED_OBJECT => (StoreErrorKind::Missing, "create it first"),
         code if code.code() == NEWER => (StoreErrorKind::Schema, "use that one"),
         _ => return fault,
     };
-    Fault::Unusable(kind, format!("{} ({}); {advice}", told.message(), told.code().code()))
+    PostgresStoreError::Unusable(kind, format!("{} ({}); {advice}", told.message(), told.code().code()))
 }
 
 /// Puts names where they belong, all in one go: a name may look like a place for another.

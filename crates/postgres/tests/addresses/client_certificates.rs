@@ -3,7 +3,7 @@
 use std::fs;
 
 use tenure::store::StoreErrorKind::{Configuration, Denied};
-use tenure_testkit::certificates::{Certificates, Identity};
+use tenure_testkit::certificates::{CertificateFiles, Certificates};
 use tenure_testkit::postgres::{PostgresOptions, PostgresServer, TlsClients};
 
 use crate::support::{file, refused, set_mode, trusting, visited};
@@ -20,7 +20,7 @@ fn address(server: &PostgresServer, certificates: &Certificates, options: &str) 
     format!("postgres://tenure@localhost:{}/postgres?{}&{options}", server.port(), trusting(certificates))
 }
 
-fn identity(client: &Identity) -> String {
+fn identity(client: &CertificateFiles) -> String {
     format!("sslcert={}&sslkey={}", client.certificate.display(), client.key.display())
 }
 
@@ -56,7 +56,7 @@ async fn keys_that_cannot_be_used_are_named_with_the_reason() {
         let named = key.display().to_string();
         refused(&address(&server, &certificates, &options), Configuration, &[why, &named, "sslkey"]).await;
     }
-    let foreign = Identity { key: another.key, ..own.clone() };
+    let foreign = CertificateFiles { key: another.key, ..own.clone() };
     let words = ["sslcert and sslkey cannot be used"];
     refused(&address(&server, &certificates, &identity(&foreign)), Configuration, &words).await;
 

@@ -14,9 +14,9 @@ const CANARY: &str = "canary-51c9";
 
 /// Everything that this program logs.
 #[derive(Clone, Default)]
-struct Journal(Arc<Mutex<Vec<u8>>>);
+struct CapturedLog(Arc<Mutex<Vec<u8>>>);
 
-impl Journal {
+impl CapturedLog {
     /// Begins to write, once in a program.
     fn begin() -> Self {
         let journal = Self::default();
@@ -37,7 +37,7 @@ impl Journal {
     }
 }
 
-impl log::Log for Journal {
+impl log::Log for CapturedLog {
     fn enabled(&self, _: &log::Metadata<'_>) -> bool {
         true
     }
@@ -49,7 +49,7 @@ impl log::Log for Journal {
     fn flush(&self) {}
 }
 
-impl io::Write for Journal {
+impl io::Write for CapturedLog {
     fn write(&mut self, text: &[u8]) -> io::Result<usize> {
         self.add(text);
         Ok(text.len())
@@ -66,7 +66,7 @@ async fn nobody_is_told_a_password() {
     server.create_role("known", CANARY);
     server.sql("GRANT CREATE ON DATABASE postgres TO known");
     // Not before: the kit says the password in the statement that makes the role.
-    let journal = Journal::begin();
+    let journal = CapturedLog::begin();
     let passfile = file(&directory, "passwords", 0o600, format!("*:*:*:*:{CANARY}\n"));
     let readable = file(&directory, "readable", 0o644, format!("*:*:*:*:{CANARY}\n"));
     let place = format!("127.0.0.1:{}/postgres", server.port());

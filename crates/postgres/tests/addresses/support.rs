@@ -8,7 +8,7 @@ use tempfile::TempDir;
 use tenure::StoreError;
 use tenure::store::StoreErrorKind;
 use tenure::store::postgres::{Migration, PostgresConfig};
-use tenure_testkit::certificates::{Certificates, Identity};
+use tenure_testkit::certificates::{CertificateFiles, Certificates};
 use tenure_testkit::postgres::{PASSWORD, PostgresOptions, PostgresServer, TlsClients};
 
 /// Logs in and does something there: it makes the schema.
@@ -40,7 +40,7 @@ pub(crate) fn was_visited(server: &PostgresServer) -> bool {
     server.value("SELECT to_regnamespace('tenure') IS NOT NULL").as_deref() == Some("t")
 }
 
-pub(crate) fn encrypting(server: &Identity, certificates: &Certificates) -> PostgresServer {
+pub(crate) fn encrypting(server: &CertificateFiles, certificates: &Certificates) -> PostgresServer {
     let options = PostgresOptions::default();
     PostgresServer::start_with(options.tls(server, certificates.authority(), TlsClients::MayBeUnknown))
 }

@@ -59,20 +59,20 @@ fn every_property_holds() {
     let capabilities =
         tenure::store::open(&"postgres+advisory://127.0.0.1/none".parse().unwrap()).unwrap().capabilities();
     let more = [SESSIONS, BROADCASTS, NO_LEDGER].concat();
-    let properties: Vec<suite::Named> = expected_of(&capabilities).copied().chain(more).collect();
+    let properties: Vec<suite::NamedProperty> = expected_of(&capabilities).copied().chain(more).collect();
     // Before the first one begins: what waits for an answer must not wait for a database that is being made.
-    let databases: Vec<Locks> =
-        properties.iter().map(|_| Locks { url: SERVER.new_database().url_as(ROLE, PASSWORD) }).collect();
+    let databases: Vec<AdvisoryFixture> =
+        properties.iter().map(|_| AdvisoryFixture { url: SERVER.new_database().url_as(ROLE, PASSWORD) }).collect();
     let databases = Mutex::new(databases);
     suite::every_property_holds(&properties, 8, async || databases.lock().unwrap().pop().unwrap());
 }
 
 /// A database of its own.
-struct Locks {
+struct AdvisoryFixture {
     url: String,
 }
 
-impl Fixture for Locks {
+impl Fixture for AdvisoryFixture {
     fn open(&self) -> BoxFuture<'_, Arc<dyn Store>> {
         let url = self.url.replacen("postgres://", "postgres+advisory://", 1);
         Box::pin(async move { tenure::store::open(&url.parse().unwrap()).unwrap() })

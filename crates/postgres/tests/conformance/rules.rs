@@ -5,12 +5,12 @@ use std::sync::Arc;
 use tenure::store::postgres::{Migration, PostgresConfig, PostgresStore};
 use tenure_testkit::postgres::{PostgresOptions, PostgresServer};
 use tenure_testkit::rules;
-use tenure_testkit::wall_clock::WallClock;
+use tenure_testkit::wall_clock::FakeWallClock;
 
 #[tokio::test]
 async fn postgres_answers_as_the_reference_does() {
     let directory = tempfile::tempdir().unwrap();
-    let wall_clock = WallClock::at(directory.path().join("clock"));
+    let wall_clock = FakeWallClock::at(directory.path().join("clock"));
     let server =
         PostgresServer::start_with(PostgresOptions::default().role("app", "app-password").wall_clock(&wall_clock));
     let config = |url: &str| PostgresConfig::from_url(&url.parse().unwrap()).unwrap();

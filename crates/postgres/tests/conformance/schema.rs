@@ -15,21 +15,21 @@ pub(crate) const PASSWORD: &str = "app-password";
 
 /// Tries all properties but these with the server at this address.
 pub(crate) fn every_property_holds(owner: &str, candidates: &str, except: &[&str]) {
-    let mut properties: Vec<suite::Named> = [ALL, MESSAGES, BROADCASTS, LEDGER].concat();
+    let mut properties: Vec<suite::NamedProperty> = [ALL, MESSAGES, BROADCASTS, LEDGER].concat();
     let all = properties.len();
     properties.retain(|(name, _)| !except.contains(name));
     assert_eq!(properties.len() + except.len(), all, "an exception that is no property");
-    suite::every_property_holds(&properties, AT_A_TIME, async || Schema::new(owner, candidates).await);
+    suite::every_property_holds(&properties, AT_A_TIME, async || SchemaFixture::new(owner, candidates).await);
 }
 
 /// Each has connections of its own, and a login takes tens of milliseconds of processor time.
 const AT_A_TIME: usize = 8;
 
-struct Schema {
+struct SchemaFixture {
     url: String,
 }
 
-impl Schema {
+impl SchemaFixture {
     async fn new(owner: &str, candidates: &str) -> Self {
         static USED: AtomicU64 = AtomicU64::new(1);
         let schema = format!("schema {}", USED.fetch_add(1, Ordering::Relaxed));
@@ -39,7 +39,7 @@ impl Schema {
     }
 }
 
-impl Fixture for Schema {
+impl Fixture for SchemaFixture {
     fn open(&self) -> BoxFuture<'_, Arc<dyn Store>> {
         Box::pin(async {
             let store = tenure::store::open(&self.url.parse().unwrap()).unwrap();

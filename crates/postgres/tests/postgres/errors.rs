@@ -6,10 +6,12 @@ use rustix::process::Signal;
 use tenure::store::postgres::{Migration, PostgresConfig};
 use tenure::store::{ElectionKey, Interest, StoreErrorKind};
 use tenure::{StoreError, with_causes};
-use tenure_core::Failure;
-use tenure_testkit::postgres::{PostgresServer, Session, Standby};
+use tenure_core::WriteOutcome;
+use tenure_testkit::postgres::{PostgresServer, SqlSession, Standby};
 
-use crate::support::{APP, PASSWORD, POSTGRES, Place, Stander, assert_told, held, migrate, open, options, until};
+use crate::support::{
+    APP, OwnDatabase, PASSWORD, POSTGRES, StoreCandidate, assert_told, held, migrate, open, options, until,
+};
 
 #[track_caller]
 fn assert_discreet(error: &StoreError) {
@@ -21,20 +23,20 @@ const WRONG: &str = "wrong-password";
 
 /// What a candidate is told that asks there.
 async fn told_at(url: &str) -> StoreError {
-    let error = Stander::new(&open(url), "e", "a").refused().await;
+    let error = StoreCandidate::new(&open(url), "e", "a").refused().await;
     assert_discreet(&error);
     error
 }
 
 #[tokio::test]
 async fn addresses_that_do_not_work() {
-    let place = Place::new().await;
+    let place = OwnDatabase::new().await;
     let table: [(String, StoreErrorKind, &[&str]); 5] = [
         (place.database.url_as(APP, WRONG), StoreErrorKind::Denied, &["28P01", "check the user, the password"]),
         (place.database.url_as("nobody", PASSWORD), StoreErrorKind::Denied, &["28P01", "check the user"]),
         (
             POSTGRES.url_for(APP, PASSWORD, "nowhere"),
-            StoreErrorKind::Configuration,
+            StoreErrorKind::Missing,
             &["\"nowhere\" does not exist", "create the database"],
         ),
         (
@@ -51,35 +53,35 @@ async fn addresses_that_do_not_work() {
     ];
     for (url, kind, words) in &table {
         let error = told_at(url).await;
-        assert_told(&error, *kind, Failure::NotSent, words);
+        assert_told(&error, *kind, WriteOutcome::NotSent, words);
         assert_eq!(with_causes(&error), error.to_string(), "nothing is said twice");
     }
 }
 
 #[tokio::test]
 async fn a_role_that_was_granted_nothing() {
-    let place = Place::empty();
+    let place = OwnDatabase::empty();
     Migration::new(&place.owner()).run().await.unwrap();
     let words = ["may not use the schema \"tenure\"", "tenure migrate --role"];
-    assert_told(&told_at(&place.url()).await, StoreErrorKind::Denied, Failure::NotSent, &words);
+    assert_told(&told_at(&place.url()).await, StoreErrorKind::Denied, WriteOutcome::NotSent, &words);
 
     // Half of the rights are as good as none.
     place.database.sql(&format!("GRANT USAGE ON SCHEMA tenure TO {APP}"));
-    assert_told(&told_at(&place.url()).await, StoreErrorKind::Denied, Failure::NotSent, &words);
+    assert_told(&told_at(&place.url()).await, StoreErrorKind::Denied, WriteOutcome::NotSent, &words);
     Migration::new(&place.owner()).role(APP).unwrap().run().await.unwrap();
-    let candidate = Stander::new(&place.store(), "e", "a");
+    let candidate = StoreCandidate::new(&place.store(), "e", "a");
     let term = candidate.granted().await;
     place.database.sql(&format!("REVOKE ALL ON ALL FUNCTIONS IN SCHEMA tenure FROM {APP}"));
     let error = candidate.renew(term).await.unwrap_err();
     // It surely had no effect.
-    assert_told(&error, StoreErrorKind::Denied, Failure::Refused, &words);
+    assert_told(&error, StoreErrorKind::Denied, WriteOutcome::Refused, &words);
 }
 
 #[tokio::test]
 async fn a_server_that_is_going_or_has_gone() {
     let server = PostgresServer::start_with(options());
     migrate(&server.url()).await;
-    let candidate = Stander::new(&open(&server.url_as(APP, PASSWORD)), "e", "a");
+    let candidate = StoreCandidate::new(&open(&server.url_as(APP, PASSWORD)), "e", "a");
     let term = candidate.granted().await;
     // It waits for its clients, and takes no new ones.
     server.process().signal(Signal::TERM);
@@ -87,17 +89,22 @@ async fn a_server_that_is_going_or_has_gone() {
         Some(candidate_elsewhere(&server).await).filter(|error| error.to_string().contains("57P03"))
     })
     .await;
-    assert_told(&error, StoreErrorKind::Unavailable, Failure::NotSent, &["shutting down", "it will be tried again"]);
+    assert_told(
+        &error,
+        StoreErrorKind::Unavailable,
+        WriteOutcome::NotSent,
+        &["shutting down", "it will be tried again"],
+    );
     candidate.keeps(term).await;
 
     server.kill();
     let error = candidate.renew(term).await.unwrap_err();
     assert_eq!(error.kind(), StoreErrorKind::Unavailable, "{error}");
     let error = until("a refusal", async || {
-        candidate.renew(term).await.err().filter(|error| error.failure() == Failure::NotSent)
+        candidate.renew(term).await.err().filter(|error| error.failure() == WriteOutcome::NotSent)
     })
     .await;
-    assert_told(&error, StoreErrorKind::Unavailable, Failure::NotSent, &["cannot connect"]);
+    assert_told(&error, StoreErrorKind::Unavailable, WriteOutcome::NotSent, &["cannot connect"]);
     assert_discreet(&error);
     server.restart();
     until("the server", async || candidate.renew(term).await.ok()).await;
@@ -105,7 +112,7 @@ async fn a_server_that_is_going_or_has_gone() {
 }
 
 async fn candidate_elsewhere(server: &PostgresServer) -> StoreError {
-    match Stander::new(&open(&server.url_as(APP, PASSWORD)), "other", "b").campaign().await {
+    match StoreCandidate::new(&open(&server.url_as(APP, PASSWORD)), "other", "b").campaign().await {
         Ok(reply) => panic!("{reply:?} from a server that goes"),
         Err(error) => error,
     }
@@ -116,33 +123,33 @@ async fn a_server_without_room() {
     let server = PostgresServer::start_with(options().max_connections(8));
     migrate(&server.url()).await;
     let url = server.url_as(APP, PASSWORD);
-    let mut taken: Vec<Session> = Vec::new();
+    let mut taken: Vec<SqlSession> = Vec::new();
     let error = until("a server without room", async || {
         // Again and again, since connections that were closed before make room a little later.
-        while let Ok(session) = Session::open(&url) {
+        while let Ok(session) = SqlSession::open(&url) {
             taken.push(session);
         }
-        Stander::new(&open(&url), "e", "a").campaign().await.err()
+        StoreCandidate::new(&open(&url), "e", "a").campaign().await.err()
     })
     .await;
     let words = ["53300", "raise max_connections", "two connections"];
-    assert_told(&error, StoreErrorKind::Unavailable, Failure::NotSent, &words);
+    assert_told(&error, StoreErrorKind::Unavailable, WriteOutcome::NotSent, &words);
     assert_discreet(&error);
     drop(taken);
-    let candidate = Stander::new(&open(&url), "e", "a");
+    let candidate = StoreCandidate::new(&open(&url), "e", "a");
     until("a connection", async || candidate.campaign().await.ok()).await;
 }
 
 #[tokio::test]
 async fn a_database_that_takes_no_writes() {
-    let place = Place::new().await;
-    let leader = Stander::new(&place.store(), "e", "a");
+    let place = OwnDatabase::new().await;
+    let leader = StoreCandidate::new(&place.store(), "e", "a");
     let term = leader.granted().await;
     place.database.sql(&format!("ALTER DATABASE {} SET default_transaction_read_only = on", place.database.name));
     let error = told_at(&place.url()).await;
-    assert_told(&error, StoreErrorKind::ReadOnly, Failure::Refused, &["25006", "takes no writes"]);
+    assert_told(&error, StoreErrorKind::ReadOnly, WriteOutcome::Refused, &["25006", "takes no writes"]);
     leader.keeps(term).await;
-    assert_eq!(Stander::new(&place.store(), "e", "b").observe().await.lease.unwrap().leader.term, term);
+    assert_eq!(StoreCandidate::new(&place.store(), "e", "b").observe().await.lease.unwrap().leader.term, term);
 }
 
 #[tokio::test]
@@ -151,14 +158,14 @@ async fn a_standby() {
     migrate(&primary.url()).await;
     let standby = Standby::of(&primary);
     let error = told_at(&standby.url_as(APP, PASSWORD)).await;
-    assert_told(&error, StoreErrorKind::ReadOnly, Failure::NotSent, &["it is a standby", "on the primary"]);
+    assert_told(&error, StoreErrorKind::ReadOnly, WriteOutcome::NotSent, &["it is a standby", "on the primary"]);
 }
 
 /// A trigger raises what a server without a disk does: filling one would harm others.
 #[tokio::test]
 async fn a_full_disk() {
-    let place = Place::new().await;
-    let leader = Stander::new(&place.store(), "e", "a");
+    let place = OwnDatabase::new().await;
+    let leader = StoreCandidate::new(&place.store(), "e", "a");
     let term = leader.granted().await;
     place.database.sql(
         "CREATE FUNCTION full_disk() RETURNS trigger LANGUAGE plpgsql AS $$ BEGIN
@@ -166,18 +173,22 @@ async fn a_full_disk() {
          CREATE TRIGGER full_disk BEFORE INSERT OR UPDATE ON tenure.election FOR EACH ROW EXECUTE FUNCTION full_disk()",
     );
     let error = leader.renew(term).await.unwrap_err();
-    assert_told(&error, StoreErrorKind::Full, Failure::Refused, &["could not extend file", "53100"]);
-    assert_eq!(Stander::new(&leader.store, "other", "b").refused().await.kind(), StoreErrorKind::Full);
-    assert_eq!(Stander::new(&leader.store, "e", "b").held().await.leader.unwrap().term, term, "nothing was taken away");
+    assert_told(&error, StoreErrorKind::Full, WriteOutcome::Refused, &["could not extend file", "53100"]);
+    assert_eq!(StoreCandidate::new(&leader.store, "other", "b").refused().await.kind(), StoreErrorKind::Full);
+    assert_eq!(
+        StoreCandidate::new(&leader.store, "e", "b").held().await.leader.unwrap().term,
+        term,
+        "nothing was taken away"
+    );
     place.database.sql("DROP FUNCTION full_disk CASCADE");
     leader.keeps(term).await;
 }
 
 #[tokio::test]
 async fn a_row_that_somebody_keeps_locked_costs_nobody_else() {
-    let place = Place::new().await;
+    let place = OwnDatabase::new().await;
     let store = place.store();
-    let [blocked, free] = ["blocked", "free"].map(|election| Stander::new(&store, election, "a"));
+    let [blocked, free] = ["blocked", "free"].map(|election| StoreCandidate::new(&store, election, "a"));
     let terms = [blocked.granted().await, free.granted().await];
     let mut session = place.database.session();
     session.run("BEGIN; SELECT FROM tenure.election WHERE name = 'blocked' FOR UPDATE").unwrap();
@@ -185,10 +196,10 @@ async fn a_row_that_somebody_keeps_locked_costs_nobody_else() {
     let mut replies = store.renew(&[blocked.renewal(terms[0]), free.renewal(terms[1])]).await;
     assert!(replies.pop().unwrap().is_ok());
     let words = ["another transaction holds a lock", "pg_locks", "idle in transaction"];
-    assert_told(&replies.pop().unwrap().unwrap_err(), StoreErrorKind::Unavailable, Failure::Refused, &words);
+    assert_told(&replies.pop().unwrap().unwrap_err(), StoreErrorKind::Unavailable, WriteOutcome::Refused, &words);
     let error = blocked.resign().await.unwrap_err();
-    assert_told(&error, StoreErrorKind::Unavailable, Failure::Refused, &words);
-    let newcomer = Stander::new(&store, "new", "b");
+    assert_told(&error, StoreErrorKind::Unavailable, WriteOutcome::Refused, &words);
+    let newcomer = StoreCandidate::new(&store, "new", "b");
     let mut replies = store.campaign(&[blocked.request(), newcomer.request()]).await;
     crate::support::granted(replies.pop().unwrap());
     let waits = held(replies.pop().unwrap());
@@ -199,8 +210,8 @@ async fn a_row_that_somebody_keeps_locked_costs_nobody_else() {
 }
 
 /// Ends a request of the application while the server works on it, with this function.
-async fn interrupted(place: &Place, with: &str) -> StoreError {
-    let candidate = Stander::new(&place.store(), "e", "a");
+async fn interrupted(place: &OwnDatabase, with: &str) -> StoreError {
+    let candidate = StoreCandidate::new(&place.store(), "e", "a");
     candidate.granted().await;
     let mut session = place.database.session();
     session.run("BEGIN; LOCK TABLE tenure.election IN ACCESS EXCLUSIVE MODE").unwrap();
@@ -222,14 +233,14 @@ async fn interrupted(place: &Place, with: &str) -> StoreError {
 
 #[tokio::test]
 async fn a_request_that_somebody_cancels() {
-    let error = interrupted(&Place::new().await, "pg_cancel_backend").await;
-    assert_told(&error, StoreErrorKind::Unavailable, Failure::Refused, &["57014"]);
+    let error = interrupted(&OwnDatabase::new().await, "pg_cancel_backend").await;
+    assert_told(&error, StoreErrorKind::Unavailable, WriteOutcome::Refused, &["57014"]);
 }
 
 #[tokio::test]
 async fn a_session_that_somebody_ends() {
-    let error = interrupted(&Place::new().await, "pg_terminate_backend").await;
-    assert_told(&error, StoreErrorKind::Unavailable, Failure::Unknown, &["the connection was lost", "57P01"]);
+    let error = interrupted(&OwnDatabase::new().await, "pg_terminate_backend").await;
+    assert_told(&error, StoreErrorKind::Unavailable, WriteOutcome::Unknown, &["the connection was lost", "57P01"]);
 }
 
 #[test]
@@ -242,8 +253,8 @@ fn an_address_that_makes_no_sense_does_not_show_its_password() {
 
 #[tokio::test]
 async fn a_connection_that_was_given_up_does_not_stay_open() {
-    let place = Place::new().await;
-    let candidate = Stander::new(&place.store(), "e", "a");
+    let place = OwnDatabase::new().await;
+    let candidate = StoreCandidate::new(&place.store(), "e", "a");
     let _hints = candidate.store.watch(Interest::Own);
     let term = candidate.granted().await;
     let sessions = || {
@@ -253,7 +264,7 @@ async fn a_connection_that_was_given_up_does_not_stay_open() {
         Some(sessions()).filter(|sessions| sessions.len() == 2)
     })
     .await;
-    let mut session = Session::open(&place.database.url()).unwrap();
+    let mut session = SqlSession::open(&place.database.url()).unwrap();
     session.run("BEGIN; LOCK TABLE tenure.election IN ACCESS EXCLUSIVE MODE").unwrap();
     tokio::time::timeout(Duration::from_millis(50), candidate.campaign()).await.expect_err("it is locked");
     session.run("ROLLBACK").unwrap();

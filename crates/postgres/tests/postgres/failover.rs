@@ -3,11 +3,11 @@
 use std::process::Command;
 use std::time::Duration;
 
-use tenure::{EventKind, Tenure, Timing, Trouble};
-use tenure_core::{Problem, RenewReply};
+use tenure::{Client, ElectionError, EventKind, Timing};
+use tenure_core::{Anomaly, RenewReply};
 use tenure_testkit::postgres::{PostgresServer, Standby, StopMode};
 
-use crate::support::{APP, PASSWORD, PATIENCE, Stander, id, migrate, open, options, term_of, until};
+use crate::support::{APP, PASSWORD, PATIENCE, StoreCandidate, id, migrate, open, options, term_of, until};
 
 #[tokio::test]
 async fn after_a_failover_that_forgets_terms_are_greater_and_handles_follow() {
@@ -16,7 +16,7 @@ async fn after_a_failover_that_forgets_terms_are_greater_and_handles_follow() {
     let standby = Standby::of(&primary);
     let hosts = format!("127.0.0.1:{},127.0.0.1:{}", primary.port(), standby.port());
     let store = open(&format!("postgres://{APP}:{PASSWORD}@{hosts}/postgres"));
-    let (first, second) = (Stander::new(&store, "e", "first"), Stander::new(&store, "e", "second"));
+    let (first, second) = (StoreCandidate::new(&store, "e", "first"), StoreCandidate::new(&store, "e", "second"));
     let kept = first.granted().await;
     assert_eq!(kept.get(), (1 << 40) + 1, "the first term of the first timeline");
     standby.await_all_of(&primary);
@@ -25,7 +25,7 @@ async fn after_a_failover_that_forgets_terms_are_greater_and_handles_follow() {
     first.resign().await.unwrap();
     let lost = second.granted().await;
     assert!(lost > kept);
-    let unknown = Stander::new(&store, "unknown", "first");
+    let unknown = StoreCandidate::new(&store, "unknown", "first");
     let forgotten = unknown.granted().await;
     primary.kill();
     standby.promote();
@@ -37,7 +37,7 @@ async fn after_a_failover_that_forgets_terms_are_greater_and_handles_follow() {
     let next = second.granted().await;
     assert_eq!(next.get(), (2 << 40) + 1, "the first term of the second timeline");
     assert_eq!(unknown.granted().await.get(), (2 << 40) + 1);
-    let third = Stander::new(&open(&standby.url_as(APP, PASSWORD)), "e", "third");
+    let third = StoreCandidate::new(&open(&standby.url_as(APP, PASSWORD)), "e", "third");
     assert_eq!(third.held().await.leader.unwrap().candidate, id("second"));
 }
 
@@ -47,7 +47,7 @@ async fn a_standby_alone_is_named_as_such_and_the_primary_is_found_beside_it() {
     migrate(&primary.url()).await;
     let standby = Standby::of(&primary);
     let hosts = format!("127.0.0.1:{},127.0.0.1:{}", standby.port(), primary.port());
-    let both = Stander::new(&open(&format!("postgres://{APP}:{PASSWORD}@{hosts}/postgres")), "e", "a");
+    let both = StoreCandidate::new(&open(&format!("postgres://{APP}:{PASSWORD}@{hosts}/postgres")), "e", "a");
     let term = both.granted().await;
     both.keeps(term).await;
     assert_eq!(term_of(&both.campaign().await.unwrap()), Some(term));
@@ -66,9 +66,9 @@ async fn who_has_seen_a_higher_term_does_not_trust_a_restored_backup() {
     copy(&data, &backup);
     server.restart();
 
-    let tenure = Tenure::open(&server.url_as(APP, PASSWORD)).unwrap();
+    let client = Client::open(&server.url_as(APP, PASSWORD)).unwrap();
     let timing = Timing::from_ttl(Duration::from_secs(2)).unwrap();
-    let election = tenure.election("e").unwrap().timing(timing).start().unwrap();
+    let election = client.election("e").unwrap().timing(timing).start().unwrap();
     let first = election.elected().await.unwrap().term();
     election.resign().await.unwrap();
     let second = until("another term", async || election.leadership().filter(|now| now.term() > first)).await.term();
@@ -80,7 +80,7 @@ async fn who_has_seen_a_higher_term_does_not_trust_a_restored_backup() {
     let regression = async {
         loop {
             let event = events.next().await.expect("events go on");
-            if let EventKind::Error { trouble: Trouble::Problem(Problem::Regressed { seen, shown }) } = event.kind {
+            if let EventKind::Error { error: ElectionError::Anomaly(Anomaly::Regressed { seen, shown }) } = event.kind {
                 return (seen, shown);
             }
         }

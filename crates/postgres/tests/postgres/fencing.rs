@@ -8,10 +8,10 @@ use futures_util::future::join_all;
 use tenure::Term;
 use tenure::fencing::{PostgresFence, PostgresFenceError};
 use tenure::store::postgres::{Migration, PostgresConfig};
-use tenure_testkit::postgres::{Database, PostgresOptions, PostgresServer};
+use tenure_testkit::postgres::{PostgresDatabase, PostgresOptions, PostgresServer};
 use tokio_postgres::{Client, IsolationLevel, NoTls};
 
-use tenure_testkit::stander::{Stander, granted, open, term_of, until};
+use tenure_testkit::store_candidate::{StoreCandidate, granted, open, term_of, until};
 
 const APP: &str = "app";
 const PASSWORD: &str = "app-password";
@@ -20,11 +20,11 @@ static POSTGRES: LazyLock<PostgresServer> =
     LazyLock::new(|| PostgresServer::start_with(PostgresOptions::default().role(APP, PASSWORD).max_connections(200)));
 
 /// A database with a table of payouts in which nothing but the fence keeps an invoice from being paid twice.
-struct Shop {
-    database: Database<'static>,
+struct PayoutDatabase {
+    database: PostgresDatabase<'static>,
 }
 
-impl Shop {
+impl PayoutDatabase {
     async fn new() -> Self {
         let database = POSTGRES.new_database();
         let config = PostgresConfig::from_url(&database.url().parse().unwrap()).unwrap();
@@ -40,8 +40,8 @@ impl Shop {
     }
 
     /// A candidate on a handle of its own.
-    fn candidate(&self, name: &str) -> Stander {
-        Stander::new(&open(&self.url()), "payouts", name)
+    fn candidate(&self, name: &str) -> StoreCandidate {
+        StoreCandidate::new(&open(&self.url()), "payouts", name)
     }
 
     async fn client(&self) -> Client {
@@ -75,7 +75,7 @@ async fn pay(client: &mut Client, term: Term, invoice: i64) -> Result<(), Postgr
 
 #[tokio::test]
 async fn a_term_that_is_over_pays_nothing() {
-    let shop = Shop::new().await;
+    let shop = PayoutDatabase::new().await;
     let (old, new, mut client) = (shop.candidate("old"), shop.candidate("new"), shop.client().await);
     let first = old.granted().await;
     pay(&mut client, first, 1).await.unwrap();
@@ -102,7 +102,7 @@ async fn a_term_that_is_over_pays_nothing() {
 /// As drivers do that prepare statements and infer the types of parameters.
 #[tokio::test]
 async fn the_statement_works_with_any_driver() {
-    let shop = Shop::new().await;
+    let shop = PayoutDatabase::new().await;
     let (leader, mut client) = (shop.candidate("a"), shop.client().await);
     let fence = fence(leader.granted().await);
     for (term, is_stale) in [(fence.term(), false), (fence.term() - 1, true)] {
@@ -116,7 +116,7 @@ async fn the_statement_works_with_any_driver() {
 
 #[tokio::test]
 async fn elections_namespaces_and_schemas_are_told_apart_and_other_errors_are_not_stale() {
-    let shop = Shop::new().await;
+    let shop = PayoutDatabase::new().await;
     let (leader, client) = (shop.candidate("a"), shop.client().await);
     let fence = fence(leader.granted().await);
     fence.check(&client).await.unwrap();
@@ -129,7 +129,7 @@ async fn elections_namespaces_and_schemas_are_told_apart_and_other_errors_are_no
 
 #[tokio::test]
 async fn while_a_fenced_transaction_is_open_nobody_else_is_elected_and_the_leader_renews() {
-    let shop = Shop::new().await;
+    let shop = PayoutDatabase::new().await;
     let (leader, follower) =
         (shop.candidate("leader").with_ttl(Duration::from_millis(500)), shop.candidate("follower"));
     let mut client = shop.client().await;
@@ -153,7 +153,7 @@ async fn while_a_fenced_transaction_is_open_nobody_else_is_elected_and_the_leade
 
 #[tokio::test]
 async fn a_transaction_that_is_forgotten_is_ended() {
-    let shop = Shop::new().await;
+    let shop = PayoutDatabase::new().await;
     let (leader, follower) =
         (shop.candidate("leader").with_ttl(Duration::from_millis(500)), shop.candidate("follower"));
     let (mut bounded, mut client) = (shop.client().await, shop.client().await);
@@ -178,7 +178,7 @@ async fn a_transaction_that_is_forgotten_is_ended() {
 #[tokio::test]
 async fn in_fifty_failovers_every_invoice_is_paid_once() {
     const FAILOVERS: usize = 50;
-    let shop = Shop::new().await;
+    let shop = PayoutDatabase::new().await;
     let (elected, stale) = (Cell::new(0), Cell::new(0));
     let run = async |name: &str| {
         let (candidate, mut client) = (shop.candidate(name).with_ttl(Duration::from_millis(20)), shop.client().await);
@@ -225,7 +225,7 @@ async fn pay_the_next(client: &mut Client, term: Term, pause: Duration) -> bool 
 async fn under_stricter_isolation_a_term_that_is_over_pays_nothing_either() {
     for level in [IsolationLevel::ReadCommitted, IsolationLevel::RepeatableRead, IsolationLevel::Serializable] {
         for renewals in [0, 1, 3] {
-            let shop = Shop::new().await;
+            let shop = PayoutDatabase::new().await;
             let (old, new, mut client) = (shop.candidate("old"), shop.candidate("new"), shop.client().await);
             let term = old.granted().await;
             let transaction = client.build_transaction().isolation_level(level).start().await.unwrap();
@@ -254,7 +254,7 @@ async fn under_stricter_isolation_a_term_that_is_over_pays_nothing_either() {
 async fn under_any_isolation_the_fence_holds_whatever_was_renewed_before_and_after_it() {
     for level in [IsolationLevel::ReadCommitted, IsolationLevel::RepeatableRead, IsolationLevel::Serializable] {
         for renewals in [0, 1, 3] {
-            let shop = Shop::new().await;
+            let shop = PayoutDatabase::new().await;
             let (old, new, mut client) = (shop.candidate("old"), shop.candidate("new"), shop.client().await);
             let term = old.granted().await;
             let transaction = client.build_transaction().isolation_level(level).start().await.unwrap();
@@ -278,7 +278,7 @@ async fn under_any_isolation_the_fence_holds_whatever_was_renewed_before_and_aft
 
 #[tokio::test]
 async fn a_role_may_be_let_through_the_fence_and_nothing_else() {
-    let shop = Shop::new().await;
+    let shop = PayoutDatabase::new().await;
     let term = granted(shop.candidate("leader").campaign().await);
     let role = format!("payer_{}", shop.database.name);
     POSTGRES.create_role(&role, PASSWORD);

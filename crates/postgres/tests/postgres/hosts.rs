@@ -2,21 +2,21 @@
 
 use std::time::{Duration, Instant};
 
-use tenure::store::{StoreErrorKind, Verdict};
+use tenure::store::{Severity, StoreErrorKind};
 use tenure_core::CampaignReply;
 use tenure_testkit::eventually;
 use tenure_testkit::postgres::{PostgresServer, Standby};
 use tenure_testkit::proxy::Proxy;
 
-use crate::support::{APP, PASSWORD, Stander, id, migrate, open, options, term_of, until};
+use crate::support::{APP, PASSWORD, StoreCandidate, id, migrate, open, options, term_of, until};
 
 /// A primary and its standby, which has all that the primary has.
-struct Pair {
+struct ReplicatedServers {
     primary: PostgresServer,
     standby: Standby,
 }
 
-impl Pair {
+impl ReplicatedServers {
     async fn start() -> Self {
         let primary = PostgresServer::start_with(options());
         migrate(&primary.url()).await;
@@ -49,8 +49,8 @@ fn url(ports: &[u16]) -> String {
 
 #[tokio::test]
 async fn an_old_primary_that_comes_back_is_not_taken_for_the_one_that_took_its_place() {
-    let pair = Pair::start().await;
-    let leader = Stander::at(&pair.old_first(), "e", "leader");
+    let pair = ReplicatedServers::start().await;
+    let leader = StoreCandidate::at(&pair.old_first(), "e", "leader");
     leader.granted().await;
     leader.resign().await.unwrap();
     pair.standby.await_all_of(&pair.primary);
@@ -60,7 +60,7 @@ async fn an_old_primary_that_comes_back_is_not_taken_for_the_one_that_took_its_p
     assert_eq!(term.get() >> 40, 2, "it leads on the second timeline");
     pair.primary.restart();
     for address in [pair.old_first(), pair.new_first()] {
-        let fresh = Stander::at(&address, "e", "fresh");
+        let fresh = StoreCandidate::at(&address, "e", "fresh");
         assert_eq!(fresh.held().await.leader.unwrap().candidate, id("leader"), "{address}");
     }
     leader.keeps(term).await;
@@ -68,8 +68,8 @@ async fn an_old_primary_that_comes_back_is_not_taken_for_the_one_that_took_its_p
 
 #[tokio::test]
 async fn who_has_seen_a_timeline_does_not_go_below_it_when_a_connection_is_cut() {
-    let pair = Pair::start().await;
-    let candidate = Stander::at(&pair.old_first(), "e", "candidate");
+    let pair = ReplicatedServers::start().await;
+    let candidate = StoreCandidate::at(&pair.old_first(), "e", "candidate");
     candidate.granted().await;
     candidate.resign().await.unwrap();
     pair.standby.await_all_of(&pair.primary);
@@ -97,12 +97,12 @@ async fn who_has_seen_a_timeline_does_not_go_below_it_when_a_connection_is_cut()
 
 #[tokio::test]
 async fn who_hangs_on_a_primary_whose_synchronous_standby_was_promoted_moves_on() {
-    let pair = Pair::start().await;
+    let pair = ReplicatedServers::start().await;
     pair.primary.sql("ALTER SYSTEM SET synchronous_standby_names = '*'");
     pair.primary.sql("SELECT pg_reload_conf()");
     let is_synchronous = || pair.primary.sql("SELECT FROM pg_stat_replication WHERE sync_state = 'sync'").len() == 1;
     eventually("a standby that confirms", is_synchronous);
-    let candidate = Stander::at(&pair.old_first(), "e", "candidate");
+    let candidate = StoreCandidate::at(&pair.old_first(), "e", "candidate");
     let before = candidate.granted().await;
     pair.standby.cut();
     pair.standby.promote();
@@ -116,17 +116,17 @@ async fn who_hangs_on_a_primary_whose_synchronous_standby_was_promoted_moves_on(
     };
     let term = until("a grant by the new primary", attempt).await;
     assert_eq!(term, before, "the lease was confirmed, and is still there");
-    let fresh = Stander::at(&pair.old_first(), "e", "fresh");
+    let fresh = StoreCandidate::at(&pair.old_first(), "e", "fresh");
     assert_eq!(fresh.held().await.leader.unwrap().candidate, id("candidate"));
     assert!(hung_at.elapsed() < Duration::from_secs(10), "{:?}", hung_at.elapsed());
 }
 
 #[tokio::test]
 async fn who_could_reach_only_the_old_primary_moves_when_the_new_one_is_there() {
-    let pair = Pair::split().await;
+    let pair = ReplicatedServers::split().await;
     let link = Proxy::before(pair.standby.address()).unwrap();
     link.refuse();
-    let candidate = Stander::at(&url(&[pair.primary.port(), link.address().port()]), "e", "candidate");
+    let candidate = StoreCandidate::at(&url(&[pair.primary.port(), link.address().port()]), "e", "candidate");
     let stale = candidate.granted().await;
     assert_eq!(stale.get() >> 40, 1, "nobody could know better");
     link.heal();
@@ -137,28 +137,28 @@ async fn who_could_reach_only_the_old_primary_moves_when_the_new_one_is_there() 
 
 #[tokio::test]
 async fn the_doctor_complains_of_two_primaries_and_names_the_one_to_stop() {
-    let pair = Pair::split().await;
+    let pair = ReplicatedServers::split().await;
     let findings = open(&pair.old_first()).examine().await;
     let hosts = findings.iter().find(|finding| finding.check == "hosts").unwrap();
     let old = format!("127.0.0.1:{} (timeline 1)", pair.primary.port());
-    assert!(hosts.verdict == Verdict::Bad && hosts.detail.contains(&old), "{hosts:?}");
+    assert!(hosts.severity == Severity::Bad && hosts.detail.contains(&old), "{hosts:?}");
 
     pair.primary.kill();
     let findings = open(&pair.old_first()).examine().await;
     let hosts = findings.iter().find(|finding| finding.check == "hosts").unwrap();
-    assert!(hosts.verdict == Verdict::Warning && hosts.detail.contains("cannot be asked"), "{hosts:?}");
+    assert!(hosts.severity == Severity::Warning && hosts.detail.contains("cannot be asked"), "{hosts:?}");
 }
 
 /// Timelines cannot tell them apart, so terms have to.
 #[tokio::test]
 async fn of_two_that_were_promoted_alike_the_one_that_forgot_is_left_when_the_other_is_there() {
-    let pair = Pair::start().await;
+    let pair = ReplicatedServers::start().await;
     let other = Standby::of(&pair.primary);
     pair.primary.kill();
     pair.standby.promote();
     other.promote();
     let address = url(&[pair.standby.port(), other.port()]);
-    let candidate = Stander::at(&address, "e", "candidate");
+    let candidate = StoreCandidate::at(&address, "e", "candidate");
     candidate.granted().await;
     candidate.resign().await.unwrap();
     let term = candidate.granted().await;

@@ -2,21 +2,21 @@
 
 use std::time::Duration;
 
-use tenure::Tenure;
+use tenure::Client;
 use tenure::store::postgres::Migration;
 use tenure::store::{Change, StoreErrorKind};
-use tenure_core::Failure;
+use tenure_core::WriteOutcome;
 
-use crate::recipe::{Foreigner, STYLES, Style};
-use crate::support::{APP, PATIENCE, Place, Stander, TTL, assert_told, id, term_of, until};
+use crate::recipe::{CallStyle, LeaseForeigner, STYLES};
+use crate::support::{APP, OwnDatabase, PATIENCE, StoreCandidate, TTL, assert_told, id, term_of, until};
 
 /// Longer than any test, in seconds.
 const LONG: i32 = 600;
 /// The shortest there is.
 const SHORT: i32 = 1;
 
-async fn place() -> Place {
-    let place = Place::empty();
+async fn place() -> OwnDatabase {
+    let place = OwnDatabase::empty();
     Migration::new(&place.owner()).role(APP).unwrap().compat("public").unwrap().run().await.unwrap();
     place
 }
@@ -26,9 +26,9 @@ async fn a_foreign_leader_is_respected_until_its_timeout() {
     let place = place().await;
     for style in STYLES {
         let service = format!("{style:?}");
-        let foreigner = Foreigner::new(&place, style, "foreign", SHORT).await.in_service(&service);
+        let foreigner = LeaseForeigner::new(&place, style, "foreign", SHORT).await.in_service(&service);
         assert!(foreigner.tries().await && foreigner.beats().await && foreigner.tries().await);
-        let candidate = Stander::new(&place.store(), &service, "ours");
+        let candidate = StoreCandidate::new(&place.store(), &service, "ours");
         let lease = candidate.observe().await.lease;
         let reply = candidate.campaign().await.unwrap();
         // On a machine that is too busy its lease may be over already.
@@ -46,8 +46,8 @@ async fn a_foreign_leader_is_respected_until_its_timeout() {
 #[tokio::test]
 async fn a_foreign_leader_that_beats_keeps_leading() {
     let place = place().await;
-    let foreigner = Foreigner::new(&place, Style::Named, "foreign", LONG).await;
-    let candidate = Stander::new(&place.store(), "e", "ours");
+    let foreigner = LeaseForeigner::new(&place, CallStyle::Named, "foreign", LONG).await;
+    let candidate = StoreCandidate::new(&place.store(), "e", "ours");
     assert!(foreigner.tries().await);
     let seen = candidate.held().await.leader.unwrap();
     let shown = foreigner.reads().await;
@@ -63,8 +63,8 @@ async fn our_leader_is_respected_until_its_lease_ends() {
     let place = place().await;
     for style in STYLES {
         let service = format!("{style:?}");
-        let foreigner = Foreigner::new(&place, style, "foreign", LONG).await.in_service(&service);
-        let candidate = Stander::new(&place.store(), &service, "ours");
+        let foreigner = LeaseForeigner::new(&place, style, "foreign", LONG).await.in_service(&service);
+        let candidate = StoreCandidate::new(&place.store(), &service, "ours");
         let first = candidate.granted().await;
         assert!(!foreigner.tries().await && !foreigner.beats().await && !foreigner.steps_down().await);
         candidate.resign().await.unwrap();
@@ -85,8 +85,9 @@ async fn our_leader_is_respected_until_its_lease_ends() {
 #[tokio::test]
 async fn a_reservation_keeps_foreign_participants_out_as_it_does_others() {
     let place = place().await;
-    let foreigner = Foreigner::new(&place, Style::Positional, "foreign", LONG).await;
-    let (leader, successor) = (Stander::new(&place.store(), "e", "leader"), Stander::new(&place.store(), "e", "next"));
+    let foreigner = LeaseForeigner::new(&place, CallStyle::Positional, "foreign", LONG).await;
+    let (leader, successor) =
+        (StoreCandidate::new(&place.store(), "e", "leader"), StoreCandidate::new(&place.store(), "e", "next"));
     leader.granted().await;
     successor.held().await;
     leader.resign().await.unwrap();
@@ -101,14 +102,14 @@ async fn a_reservation_keeps_foreign_participants_out_as_it_does_others() {
 #[tokio::test]
 async fn a_candidate_looks_again_soon_after_a_foreign_leader_and_takes_over_when_it_steps_down() {
     let place = place().await;
-    let foreigner = Foreigner::new(&place, Style::Positional, "foreign", LONG).await;
+    let foreigner = LeaseForeigner::new(&place, CallStyle::Positional, "foreign", LONG).await;
     assert!(foreigner.tries().await);
-    let candidate = Stander::new(&place.store(), "e", "ours").with_ttl(Duration::from_secs(3));
+    let candidate = StoreCandidate::new(&place.store(), "e", "ours").with_ttl(Duration::from_secs(3));
     let held = candidate.held().await;
     assert!(held.remaining <= Duration::from_millis(300), "nobody tells it: {held:?}");
 
-    let tenure = Tenure::open(&place.url()).unwrap();
-    let election = tenure.election("e").unwrap().start().unwrap();
+    let client = Client::open(&place.url()).unwrap();
+    let election = client.election("e").unwrap().start().unwrap();
     until("a candidate that stands by", async || {
         candidate
             .observe()
@@ -131,14 +132,14 @@ async fn a_candidate_looks_again_soon_after_a_foreign_leader_and_takes_over_when
 #[tokio::test]
 async fn the_timeout_of_the_holder_counts_and_not_that_of_the_challenger() {
     let place = place().await;
-    let holder = Foreigner::new(&place, Style::Positional, "holder", LONG).await;
+    let holder = LeaseForeigner::new(&place, CallStyle::Positional, "holder", LONG).await;
     assert!(holder.tries().await);
     for timeout_s in [0, -LONG, i32::MIN] {
-        let robber = Foreigner::new(&place, Style::Named, "robber", timeout_s).await;
+        let robber = LeaseForeigner::new(&place, CallStyle::Named, "robber", timeout_s).await;
         assert!(!robber.tries().await, "{timeout_s}");
     }
     assert!(holder.beats().await);
-    let ours = Stander::new(&place.store(), "e", "ours");
+    let ours = StoreCandidate::new(&place.store(), "e", "ours");
     assert!(ours.observe().await.lease.unwrap().remaining > Some(TTL / 2));
 }
 
@@ -146,10 +147,10 @@ async fn the_timeout_of_the_holder_counts_and_not_that_of_the_challenger() {
 async fn terms_never_fall() {
     let place = place().await;
     let foreigners = [
-        Foreigner::new(&place, Style::Positional, "one", LONG).await,
-        Foreigner::new(&place, Style::Named, "two", LONG).await,
+        LeaseForeigner::new(&place, CallStyle::Positional, "one", LONG).await,
+        LeaseForeigner::new(&place, CallStyle::Named, "two", LONG).await,
     ];
-    let ours = Stander::new(&place.store(), "e", "ours");
+    let ours = StoreCandidate::new(&place.store(), "e", "ours");
     let (mut terms, mut own) = (Vec::new(), Vec::new());
     for _ in 0..3 {
         for foreigner in &foreigners {
@@ -171,8 +172,8 @@ async fn terms_never_fall() {
 async fn two_first_starts_at_once_raise_nothing() {
     let place = place().await;
     let mut pair = [
-        Foreigner::new(&place, Style::Positional, "one", LONG).await,
-        Foreigner::new(&place, Style::Named, "two", LONG).await,
+        LeaseForeigner::new(&place, CallStyle::Positional, "one", LONG).await,
+        LeaseForeigner::new(&place, CallStyle::Named, "two", LONG).await,
     ];
     for round in 0..300 {
         pair = pair.map(|foreigner| foreigner.in_service(&format!("service {round}")));
@@ -185,8 +186,8 @@ async fn two_first_starts_at_once_raise_nothing() {
 #[tokio::test]
 async fn who_waited_for_the_row_decides_by_the_time_after_it() {
     let place = place().await;
-    let holder = Foreigner::new(&place, Style::Positional, "holder", LONG).await;
-    let challenger = Foreigner::new(&place, Style::Positional, "challenger", LONG).await;
+    let holder = LeaseForeigner::new(&place, CallStyle::Positional, "holder", LONG).await;
+    let challenger = LeaseForeigner::new(&place, CallStyle::Positional, "challenger", LONG).await;
     assert!(holder.tries().await);
     for (meanwhile, is_elected) in [
         ("expires_at = clock_timestamp() + interval '600 seconds'", false),
@@ -213,8 +214,8 @@ async fn who_waited_for_the_row_decides_by_the_time_after_it() {
 #[tokio::test]
 async fn the_same_id_is_not_the_same_candidate() {
     let place = place().await;
-    let foreigner = Foreigner::new(&place, Style::Named, "worker-1", LONG).await;
-    let ours = Stander::new(&place.store(), "e", "worker-1");
+    let foreigner = LeaseForeigner::new(&place, CallStyle::Named, "worker-1", LONG).await;
+    let ours = StoreCandidate::new(&place.store(), "e", "worker-1");
     assert!(foreigner.tries().await);
     let term = ours.held().await.leader.unwrap().term;
     ours.has_lost(term).await;
@@ -230,12 +231,17 @@ async fn the_same_id_is_not_the_same_candidate() {
 #[tokio::test]
 async fn foreign_leaders_are_seen_remembered_and_left_alone() {
     let place = place().await;
-    let foreigner = Foreigner::new(&place, Style::Positional, "foreign", LONG).await;
-    let ours = Stander::new(&place.store(), "e", "ours");
+    let foreigner = LeaseForeigner::new(&place, CallStyle::Positional, "foreign", LONG).await;
+    let ours = StoreCandidate::new(&place.store(), "e", "ours");
     assert!(foreigner.tries().await);
     let seen = ours.observe().await.lease.unwrap().leader.term;
     let error = ours.store.request_handover(&ours.key, None).await.unwrap_err();
-    assert_told(&error, StoreErrorKind::Other, Failure::Refused, &["cannot be asked to hand over", "stop it instead"]);
+    assert_told(
+        &error,
+        StoreErrorKind::Other,
+        WriteOutcome::Refused,
+        &["cannot be asked to hand over", "stop it instead"],
+    );
     assert!(foreigner.beats().await && foreigner.steps_down().await);
     let next = ours.granted().await;
     let history = ours.store.history(&ours.key, 10).await.unwrap();
@@ -251,15 +257,15 @@ async fn odd_foreign_names_break_nothing() {
     let place = place().await;
     let long = "x".repeat(255);
     for odd in ["a\nb\u{1b}[31m", &long, " ", "", "'; DROP TABLE x; --", "🦀"] {
-        let foreigner = Foreigner::new(&place, Style::Positional, odd, LONG).await;
+        let foreigner = LeaseForeigner::new(&place, CallStyle::Positional, odd, LONG).await;
         assert!(foreigner.tries().await, "{odd:?}");
-        let ours = Stander::new(&place.store(), "e", "ours");
+        let ours = StoreCandidate::new(&place.store(), "e", "ours");
         let seen = ours.held().await.leader.unwrap();
         assert_eq!(ours.observe().await.lease.unwrap().leader, seen);
         ours.store.history(&ours.key, 100).await.unwrap();
         ours.resign().await.unwrap();
         assert!(foreigner.steps_down().await, "{odd:?}");
-        let service = Foreigner::new(&place, Style::Named, "a", LONG).await.in_service(odd);
+        let service = LeaseForeigner::new(&place, CallStyle::Named, "a", LONG).await.in_service(odd);
         assert!(service.tries().await, "{odd:?}");
         ours.store.elections(&ours.key.namespace).await.unwrap();
     }

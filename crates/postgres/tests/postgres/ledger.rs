@@ -4,16 +4,16 @@ use std::time::Duration;
 
 use tenure::store::StoreErrorKind;
 use tenure::store::ledger::{Claimed, Opened, Tick};
-use tenure_core::Failure;
+use tenure_core::WriteOutcome;
 use tenure_testkit::postgres::PostgresServer;
 
-use crate::support::{APP, PASSWORD, Place, Stander, assert_told, migrate, open, options, until};
+use crate::support::{APP, OwnDatabase, PASSWORD, StoreCandidate, assert_told, migrate, open, options, until};
 
 #[tokio::test]
 async fn a_row_that_somebody_keeps_locked_costs_no_tick_of_others() {
-    let place = Place::new().await;
+    let place = OwnDatabase::new().await;
     let store = place.store();
-    let [blocked, free] = ["blocked", "free"].map(|election| Stander::new(&store, election, "a"));
+    let [blocked, free] = ["blocked", "free"].map(|election| StoreCandidate::new(&store, election, "a"));
     let terms = [blocked.granted().await, free.granted().await];
     blocked.open_job(terms[0]).await.unwrap();
     free.open_job(terms[1]).await.unwrap();
@@ -33,7 +33,7 @@ async fn a_row_that_somebody_keeps_locked_costs_no_tick_of_others() {
         let mut replies = store.ledger().unwrap().claim(&batch).await;
         for waiting in [replies.remove(2), replies.remove(0)] {
             let words = ["another transaction holds a lock", "pg_locks"];
-            assert_told(&waiting.unwrap_err(), StoreErrorKind::Unavailable, Failure::Refused, &words);
+            assert_told(&waiting.unwrap_err(), StoreErrorKind::Unavailable, WriteOutcome::Refused, &words);
         }
         assert_eq!(replies.remove(0).unwrap(), Claimed::Granted);
         session.run("ROLLBACK").unwrap();
@@ -43,8 +43,9 @@ async fn a_row_that_somebody_keeps_locked_costs_no_tick_of_others() {
 
 #[tokio::test]
 async fn a_take_over_waits_for_a_claim_and_a_renewal_does_not() {
-    let place = Place::new().await;
-    let (leader, other) = (Stander::new(&place.store(), "e", "a"), Stander::new(&place.store(), "e", "b"));
+    let place = OwnDatabase::new().await;
+    let (leader, other) =
+        (StoreCandidate::new(&place.store(), "e", "a"), StoreCandidate::new(&place.store(), "e", "b"));
     let term = leader.granted().await;
     leader.open_job(term).await.unwrap();
     // As a claim does it, and then takes its time.
@@ -52,7 +53,7 @@ async fn a_take_over_waits_for_a_claim_and_a_renewal_does_not() {
     session.run("BEGIN; SELECT FROM tenure.election WHERE name = 'e' FOR KEY SHARE").unwrap();
     leader.keeps(term).await;
     let error = leader.resign().await.unwrap_err();
-    assert_told(&error, StoreErrorKind::Unavailable, Failure::Refused, &["another transaction holds a lock"]);
+    assert_told(&error, StoreErrorKind::Unavailable, WriteOutcome::Refused, &["another transaction holds a lock"]);
     session.run("COMMIT").unwrap();
     leader.resign().await.unwrap();
     other.granted().await;
@@ -61,8 +62,8 @@ async fn a_take_over_waits_for_a_claim_and_a_renewal_does_not() {
 
 #[tokio::test]
 async fn a_lease_that_runs_out_while_a_lock_is_waited_for_opens_nothing() {
-    let place = Place::new().await;
-    let leader = Stander::new(&place.store(), "e", "a").with_ttl(Duration::from_millis(800));
+    let place = OwnDatabase::new().await;
+    let leader = StoreCandidate::new(&place.store(), "e", "a").with_ttl(Duration::from_millis(800));
     let term = leader.granted().await;
     let mut session = place.database.session();
     session.run("BEGIN; SELECT FROM tenure.election WHERE name = 'e' FOR UPDATE").unwrap();
@@ -87,8 +88,8 @@ async fn a_lease_that_runs_out_while_a_lock_is_waited_for_opens_nothing() {
 
 #[tokio::test]
 async fn opening_jobs_once_more_writes_nothing() {
-    let place = Place::new().await;
-    let leader = Stander::new(&place.store(), "e", "a");
+    let place = OwnDatabase::new().await;
+    let leader = StoreCandidate::new(&place.store(), "e", "a");
     let term = leader.granted().await;
     leader.open_job(term).await.unwrap();
     let row = || place.value("SELECT ctid FROM tenure.job").unwrap();
@@ -103,7 +104,7 @@ async fn marks_survive_the_death_of_the_server() {
     migrate(&server.url()).await;
     // Whatever the role has set.
     server.sql("ALTER ROLE app SET synchronous_commit = off");
-    let leader = Stander::new(&open(&server.url_as(APP, PASSWORD)), "e", "leader");
+    let leader = StoreCandidate::new(&open(&server.url_as(APP, PASSWORD)), "e", "leader");
     let term = leader.granted().await;
     leader.open_job(term).await.unwrap();
     for second in [190, 200] {

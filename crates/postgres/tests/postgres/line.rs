@@ -6,17 +6,17 @@ use std::time::Duration;
 use futures_util::stream::BoxStream;
 use tenure::Store;
 use tenure::store::{Campaign, Hint, Interest, RESERVATION};
-use tenure_testkit::postgres::Session;
+use tenure_testkit::postgres::SqlSession;
 
-use crate::support::{Place, Stander, held, key, next, until};
+use crate::support::{OwnDatabase, StoreCandidate, held, key, next, until};
 
 /// Rows of those who stand by that a statement of this transaction has read.
 const READ: &str =
     "SELECT coalesce(sum(seq_tup_read + idx_tup_fetch), 0) FROM pg_stat_xact_user_tables WHERE relname = 'stand_by'";
 
 /// How many rows of those who stand by this statement reads. Nothing of it stays.
-fn rows_read(session: &mut Session, sql: &str) -> u64 {
-    let number = |session: &mut Session| session.run(READ).unwrap()[0][0].as_ref().unwrap().parse::<u64>().unwrap();
+fn rows_read(session: &mut SqlSession, sql: &str) -> u64 {
+    let number = |session: &mut SqlSession| session.run(READ).unwrap()[0][0].as_ref().unwrap().parse::<u64>().unwrap();
     session.run("BEGIN").unwrap();
     let before = number(session);
     session.run(sql).unwrap();
@@ -27,10 +27,10 @@ fn rows_read(session: &mut Session, sql: &str) -> u64 {
 
 #[tokio::test]
 async fn no_step_of_a_hand_over_looks_through_the_whole_line() {
-    let place = Place::new().await;
-    let leader = Stander::new(&place.store(), "e", "leader");
+    let place = OwnDatabase::new().await;
+    let leader = StoreCandidate::new(&place.store(), "e", "leader");
     let term = leader.granted().await.get();
-    let mut session = Session::open(&place.database.url()).unwrap();
+    let mut session = SqlSession::open(&place.database.url()).unwrap();
     session
         .run(
             "INSERT INTO tenure.stand_by
@@ -71,13 +71,14 @@ async fn no_step_of_a_hand_over_looks_through_the_whole_line() {
 
 #[tokio::test]
 async fn a_leader_clears_away_those_who_are_gone_a_few_at_a_time() {
-    let place = Place::new().await;
-    let leader = Stander::new(&place.store(), "e", "leader");
+    let place = OwnDatabase::new().await;
+    let leader = StoreCandidate::new(&place.store(), "e", "leader");
     let term = leader.granted().await;
     let store = place.store();
-    let crowd: Vec<Stander> = (0..100).map(|n| Stander::new(&store, "e", &format!("gone{n}"))).collect();
+    let crowd: Vec<StoreCandidate> = (0..100).map(|n| StoreCandidate::new(&store, "e", &format!("gone{n}"))).collect();
     let moment = Duration::from_millis(1);
-    let requests: Vec<_> = crowd.iter().map(|stander| Campaign { stand_by_for: moment, ..stander.request() }).collect();
+    let requests: Vec<_> =
+        crowd.iter().map(|candidate| Campaign { stand_by_for: moment, ..candidate.request() }).collect();
     store.campaign(&requests).await.into_iter().for_each(|reply| drop(held(reply)));
     until("their end", async || leader.observe().await.standing_by.is_empty().then_some(())).await;
     let left = || place.value("SELECT count(*) FROM tenure.stand_by").unwrap().parse::<u64>().unwrap();
@@ -92,7 +93,7 @@ async fn a_leader_clears_away_those_who_are_gone_a_few_at_a_time() {
 }
 
 /// A handle that can be woken when somebody of it stands by.
-async fn awake(place: &Place) -> (Arc<dyn Store>, BoxStream<'static, Hint>) {
+async fn awake(place: &OwnDatabase) -> (Arc<dyn Store>, BoxStream<'static, Hint>) {
     let store = place.store();
     let mut changes = store.watch(Interest::All);
     let hints = store.watch(Interest::Own);
@@ -101,10 +102,10 @@ async fn awake(place: &Place) -> (Arc<dyn Store>, BoxStream<'static, Hint>) {
 }
 
 /// Stands by so that the server can wake it.
-async fn stands_by(place: &Place, stander: &Stander) {
+async fn stands_by(place: &OwnDatabase, candidate: &StoreCandidate) {
     until("a stand-by that can be woken", async || {
-        stander.held().await;
-        let sql = format!("SELECT channel FROM tenure.stand_by WHERE candidate = '{}'", stander.id);
+        candidate.held().await;
+        let sql = format!("SELECT channel FROM tenure.stand_by WHERE candidate = '{}'", candidate.id);
         place.value(&sql).filter(|channel| !channel.is_empty())
     })
     .await;
@@ -113,13 +114,13 @@ async fn stands_by(place: &Place, stander: &Stander) {
 #[tokio::test]
 async fn the_first_sixteen_in_line_are_woken_one_after_the_other() {
     const WOKEN: usize = 16;
-    let place = Place::new().await;
-    let leader = Stander::new(&place.store(), "e", "leader");
+    let place = OwnDatabase::new().await;
+    let leader = StoreCandidate::new(&place.store(), "e", "leader");
     leader.granted().await;
     let mut followers = Vec::new();
     for number in 0..WOKEN + 1 {
         let (store, hints) = awake(&place).await;
-        let follower = Stander::new(&store, "e", &format!("follower{number}"));
+        let follower = StoreCandidate::new(&store, "e", &format!("follower{number}"));
         stands_by(&place, &follower).await;
         followers.push((follower, hints));
     }

@@ -21,4 +21,4 @@ mod support;
 mod takeover;
 mod view;
 
-use tenure_testkit::{hearing, stander};
+use tenure_testkit::{broadcast_listener, store_candidate};

@@ -6,31 +6,31 @@ use std::sync::Arc;
 
 use futures_util::future::join_all;
 use tenure::Store;
-use tenure::store::StoreErrorKind;
 use tenure::store::ledger::{Claimed, JobStanding, Opened, Tick};
 use tenure::store::postgres::{Migration, PostgresConfig, PostgresStore};
-use tenure_core::Failure;
+use tenure::store::{MessageId, NewMessage, StoreErrorKind};
+use tenure_core::WriteOutcome;
 
-use crate::support::{APP, Place, Stander, assert_told, config, id};
+use crate::support::{APP, OwnDatabase, StoreCandidate, assert_told, config, id, key};
 
 #[tokio::test]
 async fn ten_at_once_make_one_schema() {
-    let place = Place::empty();
+    let place = OwnDatabase::empty();
     let migration = Migration::new(&place.owner()).role(APP).unwrap();
     for result in join_all((0..10).map(|_| migration.run())).await {
         result.unwrap();
     }
     assert_eq!(place.value("SELECT count(*) FROM pg_namespace WHERE nspname = 'tenure'").unwrap(), "1");
-    assert_eq!(place.value("SELECT version FROM tenure.version").unwrap(), "6");
-    Stander::new(&place.store(), "e", "a").granted().await;
+    assert_eq!(place.value("SELECT version FROM tenure.version").unwrap(), "7");
+    StoreCandidate::new(&place.store(), "e", "a").granted().await;
 }
 
 #[tokio::test]
 async fn running_it_again_changes_nothing() {
-    let place = Place::empty();
+    let place = OwnDatabase::empty();
     let migration = Migration::new(&place.owner()).role(APP).unwrap().compat("public").unwrap();
     migration.run().await.unwrap();
-    let leader = Stander::new(&place.store(), "e", "a");
+    let leader = StoreCandidate::new(&place.store(), "e", "a");
     let term = leader.granted().await;
     let before = shape(&place);
     assert!(before.len() > 30, "{before:#?}");
@@ -41,37 +41,37 @@ async fn running_it_again_changes_nothing() {
 
 #[tokio::test]
 async fn what_psql_runs_is_the_same() {
-    let [by_hand, by_us] = [Place::empty(), Place::empty()];
-    let migration = |place: &Place| Migration::new(&place.owner()).role(APP).unwrap().compat("public").unwrap();
+    let [by_hand, by_us] = [OwnDatabase::empty(), OwnDatabase::empty()];
+    let migration = |place: &OwnDatabase| Migration::new(&place.owner()).role(APP).unwrap().compat("public").unwrap();
     migration(&by_us).run().await.unwrap();
     for _ in 0..2 {
         psql(&by_hand.database.url(), &migration(&by_hand).script());
         assert_eq!(shape(&by_hand), shape(&by_us));
     }
-    Stander::new(&by_hand.store(), "e", "a").granted().await;
+    StoreCandidate::new(&by_hand.store(), "e", "a").granted().await;
 }
 
 #[tokio::test]
 async fn who_may_not_is_told_who_may() {
-    let place = Place::empty();
+    let place = OwnDatabase::empty();
     let error = Migration::new(&config(&place.url())).run().await.unwrap_err();
     let words = ["permission denied", "as the owner of the database", "tenure migrate --print"];
-    assert_told(&error, StoreErrorKind::Denied, Failure::NotSent, &words);
+    assert_told(&error, StoreErrorKind::Denied, WriteOutcome::NotSent, &words);
     assert_eq!(place.value("SELECT to_regnamespace('tenure')"), None, "nothing is left behind");
 }
 
 #[tokio::test]
 async fn a_role_that_is_missing_is_named() {
-    let place = Place::empty();
+    let place = OwnDatabase::empty();
     let migration = Migration::new(&place.owner()).role("nobody").unwrap();
     let error = migration.run().await.unwrap_err();
-    assert_told(&error, StoreErrorKind::Configuration, Failure::NotSent, &["\"nobody\"", "create it first"]);
+    assert_told(&error, StoreErrorKind::Missing, WriteOutcome::NotSent, &["\"nobody\"", "create it first"]);
     assert_eq!(place.value("SELECT to_regnamespace('tenure')"), None, "all or nothing");
 }
 
 #[tokio::test]
 async fn any_name_that_the_server_takes_will_do() {
-    let place = Place::empty();
+    let place = OwnDatabase::empty();
     let longest = "ü".repeat(31) + "x";
     assert_eq!(longest.len(), 63);
     let names = [
@@ -103,7 +103,7 @@ async fn any_name_that_the_server_takes_will_do() {
 
 #[tokio::test]
 async fn names_that_the_server_would_cut_short_are_refused() {
-    let place = Place::empty();
+    let place = OwnDatabase::empty();
     for (name, why) in [("x".repeat(64), "63 bytes"), ("ü".repeat(32), "63 bytes"), (String::new(), "empty")] {
         let refusals = [
             place.owner().schema(&name).map(drop),
@@ -111,28 +111,33 @@ async fn names_that_the_server_would_cut_short_are_refused() {
             Migration::new(&place.owner()).compat(&name).map(drop),
         ];
         for refusal in refusals {
-            assert_told(&refusal.unwrap_err(), StoreErrorKind::Configuration, Failure::NotSent, &[why]);
+            assert_told(&refusal.unwrap_err(), StoreErrorKind::Configuration, WriteOutcome::NotSent, &[why]);
         }
     }
     let url = format!("{}?schema={}", place.url(), "x".repeat(64));
     let error = PostgresConfig::from_url(&url.parse().unwrap()).unwrap_err();
-    assert_told(&error, StoreErrorKind::Configuration, Failure::NotSent, &["63 bytes"]);
+    assert_told(&error, StoreErrorKind::Configuration, WriteOutcome::NotSent, &["63 bytes"]);
 }
 
 #[tokio::test]
 async fn the_schema_of_another_version_is_left_alone() {
-    let place = Place::new().await;
+    let place = OwnDatabase::new().await;
     place.database.sql("UPDATE tenure.version SET version = 99");
     let before = shape(&place);
     let error = Migration::new(&place.owner()).role(APP).unwrap().run().await.unwrap_err();
-    assert_told(&error, StoreErrorKind::Schema, Failure::NotSent, &["newer version of tenure", "use that one"]);
+    assert_told(&error, StoreErrorKind::Schema, WriteOutcome::NotSent, &["newer version of tenure", "use that one"]);
     assert_eq!(shape(&place), before);
-    let error = Stander::new(&place.store(), "e", "a").refused().await;
-    assert_told(&error, StoreErrorKind::Schema, Failure::NotSent, &["newer version of tenure", "99", "use that one"]);
+    let error = StoreCandidate::new(&place.store(), "e", "a").refused().await;
+    assert_told(
+        &error,
+        StoreErrorKind::Schema,
+        WriteOutcome::NotSent,
+        &["newer version of tenure", "99", "use that one"],
+    );
 
     place.database.sql("UPDATE tenure.version SET version = 0");
-    let error = Stander::new(&place.store(), "e", "a").refused().await;
-    assert_told(&error, StoreErrorKind::Schema, Failure::NotSent, &["version 0", "run `tenure migrate`"]);
+    let error = StoreCandidate::new(&place.store(), "e", "a").refused().await;
+    assert_told(&error, StoreErrorKind::Schema, WriteOutcome::NotSent, &["version 0", "run `tenure migrate`"]);
 }
 
 /// What the first version had in place of the present function.
@@ -171,8 +176,8 @@ const JOBS_OF_VERSION_2: &str = "
 
 #[tokio::test]
 async fn the_second_version_is_brought_up_to_date_with_its_jobs_and_its_roles() {
-    let place = Place::new().await;
-    let (before, leader) = (shape(&place), Stander::new(&place.store(), "e", "a"));
+    let place = OwnDatabase::new().await;
+    let (before, leader) = (shape(&place), StoreCandidate::new(&place.store(), "e", "a"));
     let term = leader.granted().await;
     leader.open_job(term).await.unwrap();
     assert_eq!(leader.claim(term, 200).await.unwrap(), Claimed::Granted);
@@ -190,7 +195,7 @@ async fn the_second_version_is_brought_up_to_date_with_its_jobs_and_its_roles() 
         assert_eq!(functions(&after), functions(&before));
     }
     let store = place.store();
-    let leader = Stander { store: Arc::clone(&store), ..leader };
+    let leader = StoreCandidate { store: Arc::clone(&store), ..leader };
     assert!(leader.give_back(term, 200).await.unwrap());
     let jobs = store.ledger().unwrap().jobs(&leader.key, 10).await.unwrap();
     assert_eq!((jobs.len(), jobs[0].fired, jobs[0].missed, jobs[0].runs.len()), (1, 0, 1, 1));
@@ -198,20 +203,20 @@ async fn the_second_version_is_brought_up_to_date_with_its_jobs_and_its_roles() 
 
 #[tokio::test]
 async fn the_first_version_is_brought_up_to_date_with_its_jobs_and_its_roles() {
-    let place = Place::new().await;
-    let (before, leader) = (shape(&place), Stander::new(&place.store(), "e", "a"));
+    let place = OwnDatabase::new().await;
+    let (before, leader) = (shape(&place), StoreCandidate::new(&place.store(), "e", "a"));
     let term = leader.granted().await;
     leader.open_job(term).await.unwrap();
     for second in [200, 300] {
         assert_eq!(leader.claim(term, second).await.unwrap(), Claimed::Granted);
     }
     place.database.sql(OPEN_JOBS_OF_VERSION_1);
-    let error = Stander::new(&place.store(), "e", "b").refused().await;
+    let error = StoreCandidate::new(&place.store(), "e", "b").refused().await;
     assert_told(
         &error,
         StoreErrorKind::Schema,
-        Failure::NotSent,
-        &["version 1, and 6 is needed", "run `tenure migrate`"],
+        WriteOutcome::NotSent,
+        &["version 1, and 7 is needed", "run `tenure migrate`"],
     );
 
     // No role is named: whoever could call the functions still can.
@@ -219,7 +224,7 @@ async fn the_first_version_is_brought_up_to_date_with_its_jobs_and_its_roles() {
         Migration::new(&place.owner()).run().await.unwrap();
         assert_eq!(shape(&place), before);
     }
-    let leader = Stander { store: place.store(), ..leader };
+    let leader = StoreCandidate { store: place.store(), ..leader };
     assert!(leader.give_back(term, 200).await.unwrap());
     leader.resign().await.unwrap();
     let next = leader.granted().await;
@@ -232,7 +237,7 @@ async fn the_first_version_is_brought_up_to_date_with_its_jobs_and_its_roles() {
 
 #[tokio::test]
 async fn the_first_version_is_brought_up_to_date_for_its_owner_alone_and_without_jobs() {
-    let [unshared, jobless] = [Place::empty(), Place::empty()];
+    let [unshared, jobless] = [OwnDatabase::empty(), OwnDatabase::empty()];
     for place in [&unshared, &jobless] {
         Migration::new(&place.owner()).run().await.unwrap();
         let before = shape(place);
@@ -246,12 +251,56 @@ async fn the_first_version_is_brought_up_to_date_for_its_owner_alone_and_without
     }
 }
 
+/// What the sixth version had in place of the present function, and without the names of mailboxes.
+const MAILBOX_OF_VERSION_6: &str = "
+    DROP FUNCTION tenure.send, tenure.count_messages;
+    ALTER TABLE tenure.mailbox DROP COLUMN namespace, DROP COLUMN name;
+    CREATE FUNCTION tenure.send(uuid[], uuid[], text[], text[], text[], bigint) RETURNS integer[]
+    LANGUAGE sql AS 'SELECT NULL::integer[]';
+    ALTER FUNCTION tenure.send OWNER TO tenure;
+    REVOKE ALL ON FUNCTION tenure.send FROM PUBLIC;
+    GRANT EXECUTE ON FUNCTION tenure.send TO app;
+    UPDATE tenure.version SET version = 6";
+
+#[tokio::test]
+async fn the_sixth_version_is_brought_up_to_date_with_the_names_of_its_mailboxes() {
+    let place = OwnDatabase::new().await;
+    let before = shape(&place);
+    let leader = StoreCandidate::new(&place.store(), "led", "a");
+    leader.granted().await;
+    let send = async |election: &str| {
+        let sender = tenure::Sender::from(id("a"));
+        let (key, channel) = (key(election), tenure::ChannelName::new("c").unwrap());
+        let new_message = NewMessage { key, id: MessageId::random(), channel, sender, payload: Arc::from("1") };
+        place.store().mailbox().unwrap().send(&[new_message]).await.remove(0).unwrap();
+    };
+    let counted = async || {
+        let counts = place.store().mailbox().unwrap().counts(&leader.key.namespace, None).await.unwrap();
+        counts.into_iter().map(|count| (count.election.to_string(), count.waiting)).collect::<Vec<_>>()
+    };
+    send("led").await;
+    send("unknown").await;
+    place.database.sql(MAILBOX_OF_VERSION_6);
+    // No role is named: whoever could send still can, and count.
+    for _ in 0..2 {
+        Migration::new(&place.owner()).run().await.unwrap();
+        // A column that comes back has another number.
+        let is_number = |line: &&String| line.starts_with("tenure.mailbox ");
+        let after = shape(&place);
+        let changed = before.iter().filter(|line| !is_number(line) && !after.contains(line));
+        assert_eq!(changed.collect::<Vec<_>>(), Vec::<&String>::new());
+    }
+    assert_eq!(counted().await, [("led".to_owned(), 1)]);
+    send("unknown").await;
+    assert_eq!(counted().await, [("led".to_owned(), 1), ("unknown".to_owned(), 2)], "its name is known by now");
+}
+
 #[tokio::test]
 async fn schemas_of_one_database_do_not_meet() {
-    let place = Place::new().await;
+    let place = OwnDatabase::new().await;
     let elsewhere = place.owner().schema("elsewhere").unwrap();
     Migration::new(&elsewhere).role(APP).unwrap().run().await.unwrap();
-    let here = Stander::new(&place.store(), "e", "here");
+    let here = StoreCandidate::new(&place.store(), "e", "here");
     here.granted().await;
     holds_an_election(&config(&place.url()).schema("elsewhere").unwrap()).await;
     let history = here.store.history(&here.key, 10).await.unwrap();
@@ -261,7 +310,7 @@ async fn schemas_of_one_database_do_not_meet() {
 /// Goes through all that a store can do.
 async fn holds_an_election(config: &PostgresConfig) {
     let store: Arc<dyn Store> = Arc::new(PostgresStore::open(config));
-    let (first, second) = (Stander::new(&store, "e", "first"), Stander::new(&store, "e", "second"));
+    let (first, second) = (StoreCandidate::new(&store, "e", "first"), StoreCandidate::new(&store, "e", "second"));
     let term = first.granted().await;
     first.keeps(term).await;
     assert_eq!(second.held().await.leader.unwrap().term, term);
@@ -274,7 +323,7 @@ async fn holds_an_election(config: &PostgresConfig) {
 }
 
 /// All that the migration makes, in words.
-fn shape(place: &Place) -> Vec<String> {
+fn shape(place: &OwnDatabase) -> Vec<String> {
     let sql = "SELECT line FROM (
             SELECT pg_get_functiondef(p.oid) || coalesce(proacl::text, 'everybody') AS line, pronamespace AS place
             FROM pg_proc AS p WHERE prokind = 'f' AND pronamespace <> 'pg_catalog'::regnamespace

@@ -2,11 +2,11 @@
 
 use std::time::Duration;
 
-use tenure::store::Verdict;
+use tenure::store::Severity;
 use tenure_testkit::eventually;
 use tenure_testkit::postgres::{PostgresServer, Standby};
 
-use crate::support::{APP, PASSWORD, Place, Stander, migrate, open, options, until};
+use crate::support::{APP, OwnDatabase, PASSWORD, StoreCandidate, migrate, open, options, until};
 
 #[tokio::test]
 async fn what_was_granted_survives_the_death_of_the_server() {
@@ -14,7 +14,7 @@ async fn what_was_granted_survives_the_death_of_the_server() {
     migrate(&server.url()).await;
     // Whatever the role has set.
     server.sql("ALTER ROLE app SET synchronous_commit = off");
-    let leader = Stander::new(&open(&server.url_as(APP, PASSWORD)), "e", "leader");
+    let leader = StoreCandidate::new(&open(&server.url_as(APP, PASSWORD)), "e", "leader");
     let term = leader.granted().await;
     server.kill();
 
@@ -36,7 +36,7 @@ async fn what_was_granted_survives_the_death_of_the_server() {
 /// What is in force when a transaction ends is what counts.
 #[tokio::test]
 async fn whatever_is_set_all_that_counts_is_committed_at_least_as_a_synchronous_standby_needs_it() {
-    let place = Place::new().await;
+    let place = OwnDatabase::new().await;
     place.database.sql(
         "CREATE TABLE commits (level text); \
          CREATE FUNCTION note() RETURNS trigger LANGUAGE plpgsql SECURITY DEFINER AS \
@@ -51,7 +51,7 @@ async fn whatever_is_set_all_that_counts_is_committed_at_least_as_a_synchronous_
     let settings = ["off", "local", "remote_write", "on", "remote_apply"];
     for (setting, expected) in settings.into_iter().zip(["on", "on", "on", "on", "remote_apply"]) {
         place.database.sql(&format!("ALTER DATABASE {} SET synchronous_commit = {setting}", place.database.name));
-        let leader = Stander::new(&place.store(), setting, "leader");
+        let leader = StoreCandidate::new(&place.store(), setting, "leader");
         let term = leader.granted().await;
         leader.keeps(term).await;
         leader.open_job(term).await.unwrap();
@@ -77,11 +77,11 @@ async fn what_only_the_primary_has_is_no_grant_where_standbys_confirm() {
     primary.sql("ALTER ROLE app SET synchronous_commit = local");
     let hosts = format!("127.0.0.1:{},127.0.0.1:{}", primary.port(), standby.port());
     let address = format!("postgres://{APP}:{PASSWORD}@{hosts}/postgres");
-    let (first, second) = (Stander::at(&address, "e", "first"), Stander::at(&address, "e", "second"));
+    let (first, second) = (StoreCandidate::at(&address, "e", "first"), StoreCandidate::at(&address, "e", "second"));
     let term = first.granted().await;
     let findings = first.store.examine().await;
     let replication = findings.iter().find(|finding| finding.check == "replication").unwrap();
-    assert!(replication.verdict == Verdict::Warning && replication.detail.contains("local"), "{replication:?}");
+    assert!(replication.severity == Severity::Warning && replication.detail.contains("local"), "{replication:?}");
     first.resign().await.unwrap();
 
     standby.cut();
@@ -104,7 +104,7 @@ async fn a_wait_for_a_standby_that_somebody_cancels_grants_nothing() {
         server.sql("SELECT pg_reload_conf()");
         eventually("the setting", || server.value("SHOW synchronous_standby_names").as_deref() == Some(names));
     };
-    let candidate = Stander::at(&server.url_as(APP, PASSWORD), "e", "candidate");
+    let candidate = StoreCandidate::at(&server.url_as(APP, PASSWORD), "e", "candidate");
     candidate.observe().await;
     confirm("nobody");
     // It waits for a standby that there is not, and everybody sees that it has committed when it is cancelled.

@@ -2,23 +2,23 @@
 
 use tenure::store::StoreErrorKind;
 use tenure::store::postgres::Migration;
-use tenure_core::Failure;
-use tenure_testkit::postgres::{PgBouncer, PoolMode, PostgresServer, Session};
+use tenure_core::WriteOutcome;
+use tenure_testkit::postgres::{PgBouncer, PoolMode, PostgresServer, SqlSession};
 
-use crate::support::{APP, PASSWORD, POSTGRES, Place, Stander, assert_told, config, migrate, options};
+use crate::support::{APP, OwnDatabase, PASSWORD, POSTGRES, StoreCandidate, assert_told, config, migrate, options};
 
 /// A role that may create things in `public`, and what has run there in the name of others.
 struct Mallory {
     name: String,
-    session: Session,
+    session: SqlSession,
 }
 
 impl Mallory {
-    fn in_database(place: &Place) -> Self {
+    fn in_database(place: &OwnDatabase) -> Self {
         let name = format!("mallory_{}", place.database.name);
         POSTGRES.create_role(&name, PASSWORD);
         place.database.sql(&format!("GRANT CREATE ON SCHEMA public TO {name}"));
-        let mut session = Session::open(&place.database.url_as(&name, PASSWORD)).unwrap();
+        let mut session = SqlSession::open(&place.database.url_as(&name, PASSWORD)).unwrap();
         session.run(TRAP).unwrap();
         Self { name, session }
     }
@@ -59,7 +59,7 @@ const BETTER_MATCHES: &str = "
 
 #[tokio::test]
 async fn a_migration_runs_nothing_that_others_have_left_about() {
-    let place = Place::empty();
+    let place = OwnDatabase::empty();
     let mut mallory = Mallory::in_database(&place);
     mallory.run(BETTER_MATCHES);
     place.database.sql("GRANT CREATE ON SCHEMA public TO tenure");
@@ -69,7 +69,7 @@ async fn a_migration_runs_nothing_that_others_have_left_about() {
     }
     assert_eq!(mallory.victims(), Vec::<String>::new());
     // Whoever runs it by hand has a path of their own.
-    let mut owner = Session::open(&place.database.url()).unwrap();
+    let mut owner = SqlSession::open(&place.database.url()).unwrap();
     owner.run("SET search_path = public, pg_catalog").unwrap();
     owner.run(&migration.script()).unwrap();
     assert_eq!(mallory.victims(), Vec::<String>::new());
@@ -83,22 +83,22 @@ const FOR_CANDIDATES: &str = "
 
 #[tokio::test]
 async fn a_candidate_runs_nothing_that_other_candidates_have_left_about() {
-    let place = Place::new().await;
+    let place = OwnDatabase::new().await;
     let mut mallory = Mallory::in_database(&place);
     Migration::new(&place.owner()).role(&mallory.name).unwrap().run().await.unwrap();
     mallory.run(BETTER_MATCHES);
     mallory.run(FOR_CANDIDATES);
-    let leader = Stander::new(&place.store(), "e", "leader");
+    let leader = StoreCandidate::new(&place.store(), "e", "leader");
     let term = leader.granted().await;
     leader.keeps(term).await;
-    Stander::new(&leader.store, "e", "other").held().await;
+    StoreCandidate::new(&leader.store, "e", "other").held().await;
     leader.observe().await;
     leader.open_job(term).await.unwrap();
     leader.claim(term, 110).await.unwrap();
     leader.store.examine().await;
     leader.resign().await.unwrap();
     let advisory = place.url().replacen("postgres://", "postgres+advisory://", 1);
-    let locker = Stander::at(&advisory, "7", "locker");
+    let locker = StoreCandidate::at(&advisory, "7", "locker");
     let term = locker.granted().await;
     locker.keeps(term).await;
     locker.store.examine().await;
@@ -114,10 +114,10 @@ async fn behind_a_pooler_a_candidate_runs_nothing_of_others_either() {
     server.sql(&format!("GRANT CREATE ON SCHEMA public TO {APP}"));
     server.sql(&[TRAP, BETTER_MATCHES, FOR_CANDIDATES].concat());
     let pooler = PgBouncer::start(&server, PoolMode::Transaction, 3);
-    let leader = Stander::at(&pooler.url_as(APP, PASSWORD), "e", "leader");
+    let leader = StoreCandidate::at(&pooler.url_as(APP, PASSWORD), "e", "leader");
     let term = leader.granted().await;
     leader.keeps(term).await;
-    Stander::new(&leader.store, "e", "other").held().await;
+    StoreCandidate::new(&leader.store, "e", "other").held().await;
     leader.store.examine().await;
     leader.resign().await.unwrap();
     assert_eq!(server.sql("SELECT who FROM caught"), Vec::<Vec<Option<String>>>::new());
@@ -138,17 +138,17 @@ async fn what_somebody_else_owns_is_not_built_upon() {
             "tenure.be_durable()",
         ),
     ] {
-        let place = Place::empty();
+        let place = OwnDatabase::empty();
         let mallory = Mallory::in_database(&place);
         place.database.sql(&left_about.replace("{mallory}", &mallory.name));
         let error = Migration::new(&place.owner()).run().await.unwrap_err();
-        assert_told(&error, StoreErrorKind::Denied, Failure::NotSent, &[named, &mallory.name, "OWNER TO"]);
+        assert_told(&error, StoreErrorKind::Denied, WriteOutcome::NotSent, &[named, &mallory.name, "OWNER TO"]);
     }
 }
 
 #[tokio::test]
 async fn a_trigger_that_others_have_put_on_a_table_of_ours_stops_the_migration() {
-    let place = Place::new().await;
+    let place = OwnDatabase::new().await;
     let mut mallory = Mallory::in_database(&place);
     place
         .database
@@ -158,14 +158,14 @@ async fn a_trigger_that_others_have_put_on_a_table_of_ours_stops_the_migration()
          CREATE TRIGGER trap BEFORE INSERT OR UPDATE ON tenure.version FOR EACH ROW EXECUTE FUNCTION public.trap()",
     );
     let error = Migration::new(&place.owner()).run().await.unwrap_err();
-    assert_told(&error, StoreErrorKind::Denied, Failure::NotSent, &["trigger trap on tenure.version"]);
+    assert_told(&error, StoreErrorKind::Denied, WriteOutcome::NotSent, &["trigger trap on tenure.version"]);
     assert_eq!(mallory.victims(), Vec::<String>::new());
 }
 
 /// A table of the recipe may be somebody else's, and is read by whoever migrates.
 #[tokio::test]
 async fn a_recipe_that_would_run_code_of_its_owner_is_not_taken_over() {
-    let place = Place::empty();
+    let place = OwnDatabase::empty();
     let mut mallory = Mallory::in_database(&place);
     mallory.run(
         "CREATE TYPE public.trap AS ENUM ('a'); \
@@ -180,19 +180,19 @@ async fn a_recipe_that_would_run_code_of_its_owner_is_not_taken_over() {
     place.database.sql(&format!("ALTER ROLE {admin} SUPERUSER"));
     let administrator = config(&place.database.url_as(&admin, PASSWORD));
     let error = Migration::new(&administrator).compat("public").unwrap().run().await.unwrap_err();
-    assert_told(&error, StoreErrorKind::Denied, Failure::NotSent, &["leader_election", &mallory.name]);
+    assert_told(&error, StoreErrorKind::Denied, WriteOutcome::NotSent, &["leader_election", &mallory.name]);
     assert_eq!(mallory.victims(), Vec::<String>::new());
 
     mallory.run("DROP TABLE public.leader_election; CREATE VIEW public.leader_election AS SELECT 1 AS term");
     let error = Migration::new(&administrator).compat("public").unwrap().run().await.unwrap_err();
-    assert_told(&error, StoreErrorKind::Denied, Failure::NotSent, &["leader_election", &mallory.name]);
+    assert_told(&error, StoreErrorKind::Denied, WriteOutcome::NotSent, &["leader_election", &mallory.name]);
 }
 
 #[tokio::test]
 async fn rights_that_everything_new_gets_are_not_left_on_tables_and_helpers() {
-    let place = Place::empty();
+    let place = OwnDatabase::empty();
     let mallory = Mallory::in_database(&place);
-    let mut owner = Session::open(&place.database.url()).unwrap();
+    let mut owner = SqlSession::open(&place.database.url()).unwrap();
     for what in ["TABLES", "FUNCTIONS", "SCHEMAS"] {
         owner.run(&format!("ALTER DEFAULT PRIVILEGES GRANT ALL ON {what} TO {}, PUBLIC", mallory.name)).unwrap();
     }
@@ -206,7 +206,7 @@ async fn rights_that_everything_new_gets_are_not_left_on_tables_and_helpers() {
         mallory.name
     );
     assert_eq!(place.database.sql(&open), Vec::<Vec<Option<String>>>::new());
-    Stander::new(&place.store(), "e", "leader").granted().await;
+    StoreCandidate::new(&place.store(), "e", "leader").granted().await;
 
     // What an administrator grants later stays.
     place.database.sql(&format!("GRANT SELECT ON tenure.election TO {}", mallory.name));
@@ -218,7 +218,7 @@ async fn rights_that_everything_new_gets_are_not_left_on_tables_and_helpers() {
 /// They look at whatever their caller's path leads to, so only functions that have a path of their own may call them.
 #[tokio::test]
 async fn functions_without_a_path_of_their_own_can_be_called_by_none_but_their_owner() {
-    let place = Place::new().await;
+    let place = OwnDatabase::new().await;
     let callable = format!(
         "SELECT oid::regprocedure FROM pg_proc WHERE pronamespace = 'tenure'::regnamespace \
          AND NOT coalesce(proconfig::text LIKE '%search_path=pg_catalog, pg_temp%', false) \

@@ -3,9 +3,9 @@
 use std::time::Duration;
 
 use tenure::store::Interest;
-use tenure_testkit::postgres::{PgBouncer, PoolMode, PostgresServer, Session};
+use tenure_testkit::postgres::{PgBouncer, PoolMode, PostgresServer, SqlSession};
 
-use crate::support::{APP, PASSWORD, Stander, TTL, id, migrate, next, open, options, until};
+use crate::support::{APP, PASSWORD, StoreCandidate, TTL, id, migrate, next, open, options, until};
 
 async fn server() -> PostgresServer {
     let server = PostgresServer::start_with(options());
@@ -22,7 +22,8 @@ async fn elections_are_held_however_few_connections_there_are() {
         let handles = [0, 1].map(|_| open(&pooler.url_as(APP, PASSWORD)));
         // Those who watch listen, too, as long as they do not know that it is in vain.
         let _hints = handles.each_ref().map(|handle| handle.watch(Interest::Own));
-        let [first, second] = [0, 1].map(|place| Stander::new(&handles[place], &election, ["first", "second"][place]));
+        let [first, second] =
+            [0, 1].map(|place| StoreCandidate::new(&handles[place], &election, ["first", "second"][place]));
         let mut last = None;
         for _ in 0..5 {
             let term = first.granted().await;
@@ -49,7 +50,8 @@ async fn sessions_that_are_kept_hear_of_changes() {
     let server = server().await;
     let pooler = PgBouncer::start(&server, PoolMode::Session, 20);
     let handles = [0, 1].map(|_| open(&pooler.url_as(APP, PASSWORD)));
-    let (first, second) = (Stander::new(&handles[0], "e", "first"), Stander::new(&handles[1], "e", "second"));
+    let (first, second) =
+        (StoreCandidate::new(&handles[0], "e", "first"), StoreCandidate::new(&handles[1], "e", "second"));
     let (mut hints, mut changes) = (handles[1].watch(Interest::Own), handles[1].watch(Interest::All));
     assert_eq!(next(&mut changes).await.key, None, "it listens");
     first.granted().await;
@@ -66,14 +68,15 @@ async fn nothing_of_ours_stays_on_a_connection_that_others_use() {
     let server = server().await;
     for pool_size in [1, 3] {
         let pooler = PgBouncer::start(&server, PoolMode::Transaction, pool_size);
-        let mut others = Session::open(&pooler.url_as(APP, PASSWORD)).unwrap();
+        let mut others = SqlSession::open(&pooler.url_as(APP, PASSWORD)).unwrap();
         let settings =
             "SELECT name, setting FROM pg_settings WHERE name <> 'application_name' AND name NOT LIKE 'plpgsql.%'";
         let before = others.run(settings).unwrap();
         let store = open(&pooler.url_as(APP, PASSWORD));
         let hints = store.watch(Interest::All);
         let election = format!("pool of {pool_size}");
-        let (first, second) = (Stander::new(&store, &election, "first"), Stander::new(&store, &election, "second"));
+        let (first, second) =
+            (StoreCandidate::new(&store, &election, "first"), StoreCandidate::new(&store, &election, "second"));
         let term = first.granted().await;
         first.keeps(term).await;
         second.held().await;
@@ -85,8 +88,8 @@ async fn nothing_of_ours_stays_on_a_connection_that_others_use() {
         drop(hints);
 
         // With transactions open at the same time, each connection of the pool is seen once.
-        let mut sessions: Vec<Session> =
-            (0..pool_size).map(|_| Session::open(&pooler.url_as(APP, PASSWORD)).unwrap()).collect();
+        let mut sessions: Vec<SqlSession> =
+            (0..pool_size).map(|_| SqlSession::open(&pooler.url_as(APP, PASSWORD)).unwrap()).collect();
         for session in &mut sessions {
             session.run("BEGIN").unwrap();
             let left: Vec<_> = session.run(settings).unwrap().into_iter().filter(|row| !before.contains(row)).collect();

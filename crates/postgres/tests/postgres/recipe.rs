@@ -3,30 +3,30 @@
 use tokio_postgres::types::ToSql;
 use tokio_postgres::{Client, Error};
 
-use crate::support::{Place, client};
+use crate::support::{OwnDatabase, client};
 
 /// How a client writes its calls.
 #[derive(Debug, Clone, Copy)]
-pub(crate) enum Style {
+pub(crate) enum CallStyle {
     /// As the one in Python does.
     Positional,
     /// As the one in TypeScript does, through an HTTP gateway.
     Named,
 }
 
-pub(crate) const STYLES: [Style; 2] = [Style::Positional, Style::Named];
+pub(crate) const STYLES: [CallStyle; 2] = [CallStyle::Positional, CallStyle::Named];
 
 /// One participant in the election `e`.
-pub(crate) struct Foreigner {
+pub(crate) struct LeaseForeigner {
     client: Client,
-    style: Style,
+    style: CallStyle,
     id: String,
     service: String,
     timeout_s: i32,
 }
 
-impl Foreigner {
-    pub(crate) async fn new(place: &Place, style: Style, id: &str, timeout_s: i32) -> Self {
+impl LeaseForeigner {
+    pub(crate) async fn new(place: &OwnDatabase, style: CallStyle, id: &str, timeout_s: i32) -> Self {
         let client = client(&place.url()).await;
         Self { client, style, id: id.to_owned(), service: "e".to_owned(), timeout_s }
     }
@@ -42,8 +42,8 @@ impl Foreigner {
 
     pub(crate) async fn try_become_leader(&self) -> Result<bool, Error> {
         let sql = match self.style {
-            Style::Positional => "SELECT try_become_leader($1, $2, $3)",
-            Style::Named => {
+            CallStyle::Positional => "SELECT try_become_leader($1, $2, $3)",
+            CallStyle::Named => {
                 "SELECT try_become_leader(p_service_name => $1, p_candidate_id => $2, p_timeout_seconds => $3)"
             }
         };
@@ -52,16 +52,16 @@ impl Foreigner {
 
     pub(crate) async fn beats(&self) -> bool {
         let sql = match self.style {
-            Style::Positional => "SELECT leader_heartbeat($1, $2)",
-            Style::Named => "SELECT leader_heartbeat(p_service_name => $1, p_leader_id => $2)",
+            CallStyle::Positional => "SELECT leader_heartbeat($1, $2)",
+            CallStyle::Named => "SELECT leader_heartbeat(p_service_name => $1, p_leader_id => $2)",
         };
         self.ask(sql, &[&self.service, &self.id]).await.unwrap()
     }
 
     pub(crate) async fn steps_down(&self) -> bool {
         let sql = match self.style {
-            Style::Positional => "SELECT step_down($1, $2)",
-            Style::Named => "SELECT step_down(p_service_name => $1, p_leader_id => $2)",
+            CallStyle::Positional => "SELECT step_down($1, $2)",
+            CallStyle::Named => "SELECT step_down(p_service_name => $1, p_leader_id => $2)",
         };
         self.ask(sql, &[&self.service, &self.id]).await.unwrap()
     }

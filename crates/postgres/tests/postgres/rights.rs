@@ -1,13 +1,13 @@
 //! What a role may that holds elections, and what it may not.
 
-use tenure_testkit::postgres::Session;
+use tenure_testkit::postgres::SqlSession;
 
-use crate::support::{APP, PASSWORD, POSTGRES, Place, Stander};
+use crate::support::{APP, OwnDatabase, PASSWORD, POSTGRES, StoreCandidate};
 
 #[tokio::test]
 async fn no_table_is_open_and_nothing_can_be_made() {
-    let place = Place::new().await;
-    Stander::new(&place.store(), "e", "a").granted().await;
+    let place = OwnDatabase::new().await;
+    StoreCandidate::new(&place.store(), "e", "a").granted().await;
     let tables = names(
         &place,
         "SELECT oid::regclass FROM pg_class WHERE relkind = 'r' AND relnamespace = 'tenure'::regnamespace",
@@ -53,10 +53,10 @@ async fn no_table_is_open_and_nothing_can_be_made() {
 /// Functions that work with the rights of whoever calls them are useless to this role.
 #[tokio::test]
 async fn helpers_write_nothing_for_those_who_call_them_directly() {
-    let place = Place::new().await;
-    let leader = Stander::new(&place.store(), "e", "a");
+    let place = OwnDatabase::new().await;
+    let leader = StoreCandidate::new(&place.store(), "e", "a");
     leader.granted().await;
-    Stander::new(&leader.store, "e", "b").held().await;
+    StoreCandidate::new(&leader.store, "e", "b").held().await;
     let (election, zero) = ("tenure.election_id('default', 'e')", "'00000000-0000-0000-0000-000000000000'::uuid");
     let row = format!(
         "ROW({election}, 'default', 'e', 0, NULL, NULL, NULL, NULL, NULL, NULL, NULL, false, NULL, NULL, NULL, NULL, 0)::tenure.election"
@@ -86,7 +86,7 @@ async fn helpers_write_nothing_for_those_who_call_them_directly() {
 
 #[tokio::test]
 async fn every_function_with_more_rights_than_its_caller_looks_at_nothing_of_the_callers() {
-    let place = Place::new().await;
+    let place = OwnDatabase::new().await;
     let unsafe_ones = "SELECT oid::regprocedure FROM pg_proc WHERE prosecdef AND pronamespace = 'tenure'::regnamespace \
                        AND NOT coalesce(proconfig::text LIKE '%search_path=pg_catalog, pg_temp%', false)";
     assert_eq!(names(&place, unsafe_ones), Vec::<String>::new());
@@ -95,35 +95,35 @@ async fn every_function_with_more_rights_than_its_caller_looks_at_nothing_of_the
     // A table of the caller's own that has the name of ours is not taken for it.
     let mut app = place.session();
     app.run("CREATE TEMP TABLE version AS SELECT 7 AS version; SET search_path = pg_temp, tenure").unwrap();
-    assert_eq!(app.run("SELECT tenure.schema_version()").unwrap()[0][0].as_deref(), Some("6"));
+    assert_eq!(app.run("SELECT tenure.schema_version()").unwrap()[0][0].as_deref(), Some("7"));
 }
 
 #[tokio::test]
 async fn everybody_else_has_no_rights() {
-    let place = Place::new().await;
+    let place = OwnDatabase::new().await;
     let stranger = format!("stranger_{}", place.database.name);
     POSTGRES.create_role(&stranger, PASSWORD);
     let open = format!(
         "SELECT oid::regprocedure FROM pg_proc WHERE pronamespace = 'tenure'::regnamespace AND has_function_privilege('{stranger}', oid, 'EXECUTE')"
     );
     assert_eq!(names(&place, &open), Vec::<String>::new());
-    let mut session = Session::open(&place.database.url_as(&stranger, PASSWORD)).unwrap();
+    let mut session = SqlSession::open(&place.database.url_as(&stranger, PASSWORD)).unwrap();
     for statement in ["SELECT tenure.schema_version()", "SELECT FROM tenure.version", "SELECT tenure.touch()"] {
         assert_denied(&mut session, statement);
     }
 }
 
-fn names(place: &Place, sql: &str) -> Vec<String> {
+fn names(place: &OwnDatabase, sql: &str) -> Vec<String> {
     place.database.sql(sql).into_iter().flatten().flatten().collect()
 }
 
-fn contents(place: &Place) -> Vec<String> {
+fn contents(place: &OwnDatabase) -> Vec<String> {
     let rows = |table| names(place, &format!("SELECT t::text FROM tenure.{table} AS t ORDER BY 1"));
     ["election", "stand_by", "transition", "version"].into_iter().flat_map(rows).collect()
 }
 
 #[track_caller]
-fn assert_denied(session: &mut Session, statement: &str) {
+fn assert_denied(session: &mut SqlSession, statement: &str) {
     let error = session.run(statement).err().unwrap_or_else(|| panic!("{statement}: was not refused"));
     assert_eq!(error.code(), Some("42501"), "{statement}: {error}");
 }

@@ -4,10 +4,10 @@ use std::sync::{Arc, LazyLock};
 
 use tenure::Store;
 use tenure::store::postgres::{Migration, PostgresConfig};
-use tenure_testkit::postgres::{Database, PostgresOptions, PostgresServer, Session};
+use tenure_testkit::postgres::{PostgresDatabase, PostgresOptions, PostgresServer, SqlSession};
 use tokio_postgres::{Client, NoTls};
 
-pub(crate) use crate::stander::*;
+pub(crate) use crate::store_candidate::*;
 
 /// The role that candidates log in as. It owns nothing.
 pub(crate) const APP: &str = "app";
@@ -31,11 +31,11 @@ pub(crate) async fn migrate(owner: &str) {
 }
 
 /// A database of its own.
-pub(crate) struct Place {
-    pub(crate) database: Database<'static>,
+pub(crate) struct OwnDatabase {
+    pub(crate) database: PostgresDatabase<'static>,
 }
 
-impl Place {
+impl OwnDatabase {
     /// Without a schema.
     pub(crate) fn empty() -> Self {
         Self { database: POSTGRES.new_database() }
@@ -62,8 +62,8 @@ impl Place {
     }
 
     /// A connection as candidates have it.
-    pub(crate) fn session(&self) -> Session {
-        Session::open(&self.url()).unwrap()
+    pub(crate) fn session(&self) -> SqlSession {
+        SqlSession::open(&self.url()).unwrap()
     }
 
     /// The only value that a statement of the superuser returns.

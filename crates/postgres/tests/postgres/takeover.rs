@@ -1,10 +1,10 @@
 //! A table of the leader-election recipe that is there already.
 
 use tenure::store::postgres::Migration;
-use tenure_testkit::postgres::Session;
+use tenure_testkit::postgres::SqlSession;
 
-use crate::recipe::{Foreigner, Style};
-use crate::support::{APP, PASSWORD, POSTGRES, Place, Stander, config, id};
+use crate::recipe::{CallStyle, LeaseForeigner};
+use crate::support::{APP, OwnDatabase, PASSWORD, POSTGRES, StoreCandidate, config, id};
 
 /// The recipe's own tables and functions, as far as they matter here.
 const RECIPE: &str = "
@@ -24,10 +24,10 @@ const RECIPE: &str = "
 
 #[tokio::test]
 async fn rows_terms_and_rights_are_taken_over() {
-    let place = Place::empty();
+    let place = OwnDatabase::empty();
     let reader = format!("reader_{}", place.database.name);
     POSTGRES.create_role(&reader, PASSWORD);
-    let mut owner = Session::open(&place.database.url()).unwrap();
+    let mut owner = SqlSession::open(&place.database.url()).unwrap();
     place.database.sql("GRANT CREATE ON SCHEMA public TO tenure");
     owner.run(RECIPE).unwrap();
     owner.run(&format!("GRANT ALL ON leader_election TO {APP}; GRANT SELECT ON leader_election TO {reader}")).unwrap();
@@ -40,7 +40,7 @@ async fn rows_terms_and_rights_are_taken_over() {
         assert_eq!(rows(&mut owner), before);
         Migration::new(&place.owner()).role(APP).unwrap().compat("public").unwrap().run().await.unwrap();
     }
-    let mut readers = Session::open(&place.database.url_as(&reader, PASSWORD)).unwrap();
+    let mut readers = SqlSession::open(&place.database.url_as(&reader, PASSWORD)).unwrap();
     assert_eq!(rows(&mut readers), before);
     for forbidden in [
         "SELECT step_down('e', 'old')",
@@ -50,26 +50,26 @@ async fn rows_terms_and_rights_are_taken_over() {
         assert_eq!(readers.run(forbidden).unwrap_err().code(), Some("42501"), "{forbidden}");
     }
 
-    let old = Foreigner::new(&place, Style::Named, "old", 30).await;
-    let ours = Stander::new(&place.store(), "e", "ours");
+    let old = LeaseForeigner::new(&place, CallStyle::Named, "old", 30).await;
+    let ours = StoreCandidate::new(&place.store(), "e", "ours");
     assert_eq!(ours.held().await.leader.unwrap().candidate, id("old"));
     assert!(old.beats().await, "it goes on as if nothing had happened");
     assert_eq!(old.reads().await, Some(("old".to_owned(), 7)));
     assert!(old.steps_down().await);
     assert!(ours.granted().await.get() > 7);
-    let dead = Stander::new(&place.store(), "dead", "ours");
+    let dead = StoreCandidate::new(&place.store(), "dead", "ours");
     assert!(dead.granted().await.get() > 3, "nobody waits for who is gone");
 }
 
 /// Without a word: its functions run with the rights of their owner.
 #[tokio::test]
 async fn a_recipe_of_another_owner_works_after_an_administrator_has_taken_it_over() {
-    let place = Place::empty();
+    let place = OwnDatabase::empty();
     let (admin, client) = (format!("admin_{}", place.database.name), format!("client_{}", place.database.name));
     POSTGRES.create_role(&admin, PASSWORD);
     POSTGRES.create_role(&client, PASSWORD);
     place.database.sql(&format!("ALTER ROLE {admin} SUPERUSER; GRANT CREATE ON SCHEMA public TO {client}"));
-    let mut owner = Session::open(&place.database.url_as(&client, PASSWORD)).unwrap();
+    let mut owner = SqlSession::open(&place.database.url_as(&client, PASSWORD)).unwrap();
     owner.run(RECIPE).unwrap();
 
     let administrator = config(&place.database.url_as(&admin, PASSWORD));
@@ -82,7 +82,7 @@ async fn a_recipe_of_another_owner_works_after_an_administrator_has_taken_it_ove
 }
 
 /// What the table of old shows.
-fn rows(session: &mut Session) -> Vec<Vec<Option<String>>> {
+fn rows(session: &mut SqlSession) -> Vec<Vec<Option<String>>> {
     session
         .run("SELECT service_name, leader_id, term, last_heartbeat, metadata::jsonb FROM leader_election ORDER BY 1")
         .unwrap()

@@ -2,31 +2,31 @@
 
 use std::time::Duration;
 
-use tenure::Tenure;
+use tenure::Client;
 use tenure::store::Change;
 use tenure::store::postgres::Migration;
-use tenure_testkit::postgres::Session;
+use tenure_testkit::postgres::SqlSession;
 
-use crate::recipe::{Foreigner, Style};
-use crate::support::{APP, Place, Stander, until};
+use crate::recipe::{CallStyle, LeaseForeigner};
+use crate::support::{APP, OwnDatabase, StoreCandidate, until};
 
-async fn place() -> Place {
-    let place = Place::empty();
+async fn place() -> OwnDatabase {
+    let place = OwnDatabase::empty();
     place.database.sql("GRANT CREATE ON SCHEMA public TO tenure");
     Migration::new(&place.owner()).role(APP).unwrap().compat("public").unwrap().run().await.unwrap();
     place
 }
 
-fn owner(place: &Place) -> Session {
-    Session::open(&place.database.url()).unwrap()
+fn owner(place: &OwnDatabase) -> SqlSession {
+    SqlSession::open(&place.database.url()).unwrap()
 }
 
 #[tokio::test]
 async fn a_row_that_is_deleted_by_hand_ends_a_foreign_leadership_and_nothing_else() {
     let place = place().await;
-    let foreigner = Foreigner::new(&place, Style::Named, "foreign", 600).await;
+    let foreigner = LeaseForeigner::new(&place, CallStyle::Named, "foreign", 600).await;
     assert!(foreigner.tries().await);
-    let ours = Stander::new(&place.store(), "e", "ours");
+    let ours = StoreCandidate::new(&place.store(), "e", "ours");
     let before = ours.held().await.leader.unwrap().term;
     owner(&place).run("DELETE FROM leader_election WHERE service_name = 'e'").unwrap();
     assert_eq!(foreigner.reads().await, None);
@@ -43,12 +43,12 @@ async fn a_row_that_is_deleted_by_hand_ends_a_foreign_leadership_and_nothing_els
 #[tokio::test]
 async fn a_row_of_ours_that_is_deleted_by_hand_is_handed_over_and_two_never_lead() {
     let place = place().await;
-    let tenure = Tenure::open(&place.url()).unwrap();
-    let election = tenure.election("e").unwrap().start().unwrap();
+    let client = Client::open(&place.url()).unwrap();
+    let election = client.election("e").unwrap().start().unwrap();
     let first = election.elected().await.unwrap();
     let mut owner = owner(&place);
     owner.run("DELETE FROM leader_election").unwrap();
-    let foreigner = Foreigner::new(&place, Style::Named, "foreign", 600).await;
+    let foreigner = LeaseForeigner::new(&place, CallStyle::Named, "foreign", 600).await;
     until("the end of the first leadership", async || {
         let takes = foreigner.tries().await;
         assert!(!takes || !first.is_valid(), "two lead");
@@ -61,7 +61,7 @@ async fn a_row_of_ours_that_is_deleted_by_hand_is_handed_over_and_two_never_lead
 #[tokio::test]
 async fn whatever_is_deleted_terms_do_not_fall_and_somebody_can_lead() {
     let place = place().await;
-    let ours = Stander::new(&place.store(), "e", "ours");
+    let ours = StoreCandidate::new(&place.store(), "e", "ours");
     ours.granted().await;
     ours.resign().await.unwrap();
     let before = ours.granted().await;
@@ -76,7 +76,7 @@ async fn whatever_is_deleted_terms_do_not_fall_and_somebody_can_lead() {
 #[tokio::test]
 async fn what_cannot_be_written_by_hand_is_refused_with_a_sentence() {
     let place = place().await;
-    let foreigner = Foreigner::new(&place, Style::Named, "foreign", 600).await;
+    let foreigner = LeaseForeigner::new(&place, CallStyle::Named, "foreign", 600).await;
     assert!(foreigner.tries().await);
     let mut owner = owner(&place);
     for (statement, words) in [
@@ -100,11 +100,11 @@ async fn what_cannot_be_written_by_hand_is_refused_with_a_sentence() {
 #[tokio::test]
 async fn metadata_stay_when_another_client_of_the_recipe_takes_over() {
     let place = place().await;
-    let first = Foreigner::new(&place, Style::Named, "first", 1).await;
+    let first = LeaseForeigner::new(&place, CallStyle::Named, "first", 1).await;
     assert!(first.tries().await);
     let mut owner = owner(&place);
     owner.run("UPDATE leader_election SET metadata = '{\"pid\": 12}'").unwrap();
-    let second = Foreigner::new(&place, Style::Positional, "second", 600).await;
+    let second = LeaseForeigner::new(&place, CallStyle::Positional, "second", 600).await;
     until("the end of the first lease", async || second.tries().await.then_some(())).await;
     let kept = owner.run("SELECT leader_id, metadata::text FROM leader_election").unwrap();
     assert_eq!(kept, [[Some("second".to_owned()), Some("{\"pid\": 12}".to_owned())]]);
@@ -117,7 +117,7 @@ const TABLE: &str = "CREATE TABLE public.leader_election (
 
 #[tokio::test]
 async fn how_long_a_lease_that_was_taken_over_lasts_is_learned_from_those_who_know() {
-    let place = Place::empty();
+    let place = OwnDatabase::empty();
     place.database.sql("GRANT CREATE ON SCHEMA public TO tenure");
     let mut owner = owner(&place);
     owner.run(TABLE).unwrap();
@@ -130,12 +130,12 @@ async fn how_long_a_lease_that_was_taken_over_lasts_is_learned_from_those_who_kn
         .unwrap();
     Migration::new(&place.owner()).role(APP).unwrap().compat("public").unwrap().run().await.unwrap();
     let ttl = async |service: &str| {
-        let lease = Stander::new(&place.store(), service, "ours").observe().await.lease.unwrap();
+        let lease = StoreCandidate::new(&place.store(), service, "ours").observe().await.lease.unwrap();
         assert_eq!(lease.leader.candidate.as_str(), "old");
         lease.ttl.unwrap()
     };
     let foreigner = async |name: &str, service: &str, timeout| {
-        Foreigner::new(&place, Style::Named, name, timeout).await.in_service(service)
+        LeaseForeigner::new(&place, CallStyle::Named, name, timeout).await.in_service(service)
     };
     assert_eq!(ttl("beats").await, Duration::from_secs(90), "nobody has told yet");
     assert!(foreigner("old", "beats", 30).await.beats().await);
@@ -151,13 +151,13 @@ async fn how_long_a_lease_that_was_taken_over_lasts_is_learned_from_those_who_kn
 
 #[tokio::test]
 async fn terms_that_fit_do_not_fall_in_a_view_that_was_there_before() {
-    let place = Place::empty();
+    let place = OwnDatabase::empty();
     place.database.sql("GRANT CREATE ON SCHEMA public TO tenure");
     let mut owner = owner(&place);
     owner.run(TABLE).unwrap();
     owner.run("INSERT INTO public.leader_election VALUES ('e', 'foreign', 41, now(), '{\"a\": 1}')").unwrap();
     Migration::new(&place.owner()).role(APP).unwrap().compat("public").unwrap().run().await.unwrap();
-    let foreigner = Foreigner::new(&place, Style::Named, "foreign", 600).await;
+    let foreigner = LeaseForeigner::new(&place, CallStyle::Named, "foreign", 600).await;
     assert_eq!(foreigner.reads().await, Some(("foreign".to_owned(), 41)));
 
     // As an earlier version left it.

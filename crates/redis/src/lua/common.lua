@@ -19,7 +19,7 @@ local TERM_MAX = 9007199254740992
 local KEENEST = 10
 -- So many who have lost their place are cleared away in one step. Each of them was added in a step of its own.
 local DROPPED_MAX = 32
--- Beyond any time in milliseconds for some centuries, so that the keener go first and then those who came first.
+-- Beyond any time in milliseconds for some centuries, so that higher priorities go first and then those who came first.
 local PRIORITY_STEP = 8796093022208
 
 -- Whether this step has changed anything: an error after that leaves the caller in doubt.

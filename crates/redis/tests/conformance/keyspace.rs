@@ -10,23 +10,23 @@ use tenure::conformance::{ALL, BROADCASTS, Fixture, LEDGER, MESSAGES, suite};
 
 /// How many properties are tried at the same time.
 #[derive(Clone, Copy)]
-pub(crate) enum Pace {
+pub(crate) enum PropertyPace {
     Brisk = 16,
     /// Each connection takes tens of milliseconds of processor time, or there are many of them.
     Calm = 4,
 }
 
 /// Tries all properties with the servers at this address and these options.
-pub(crate) fn every_property_holds(address: &str, options: &[&str], pace: Pace) {
-    let properties: Vec<suite::Named> = [ALL, MESSAGES, BROADCASTS, LEDGER].concat();
-    suite::every_property_holds(&properties, pace as usize, async || Keyspace::new(address, options));
+pub(crate) fn every_property_holds(address: &str, options: &[&str], pace: PropertyPace) {
+    let properties: Vec<suite::NamedProperty> = [ALL, MESSAGES, BROADCASTS, LEDGER].concat();
+    suite::every_property_holds(&properties, pace as usize, async || KeyspaceFixture::new(address, options));
 }
 
-struct Keyspace {
+struct KeyspaceFixture {
     url: String,
 }
 
-impl Keyspace {
+impl KeyspaceFixture {
     fn new(address: &str, options: &[&str]) -> Self {
         static USED: AtomicU64 = AtomicU64::new(1);
         let prefix = format!("prefix=tenure:{}", USED.fetch_add(1, Ordering::Relaxed));
@@ -35,7 +35,7 @@ impl Keyspace {
     }
 }
 
-impl Fixture for Keyspace {
+impl Fixture for KeyspaceFixture {
     fn open(&self) -> BoxFuture<'_, Arc<dyn Store>> {
         Box::pin(async { tenure::store::open(&self.url.parse().unwrap()).unwrap() })
     }

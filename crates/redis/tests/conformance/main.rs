@@ -8,35 +8,35 @@ mod rules;
 use std::sync::LazyLock;
 
 use tenure_testkit::certificates::Certificates;
-use tenure_testkit::redis::{Cluster, Flavour, RedisOptions, RedisServer, Sentinels, TlsClients};
+use tenure_testkit::redis::{Flavour, RedisCluster, RedisOptions, RedisServer, SentinelGroup, TlsClients};
 
-use self::keyspace::{Pace, every_property_holds};
+use self::keyspace::{PropertyPace, every_property_holds};
 
 static REDIS: LazyLock<RedisServer> = LazyLock::new(RedisServer::start);
 
 #[test]
 fn on_redis_with_resp2() {
-    every_property_holds(&REDIS.url(), &["protocol=resp2"], Pace::Brisk);
+    every_property_holds(&REDIS.url(), &["protocol=resp2"], PropertyPace::Brisk);
 }
 
 #[test]
 fn on_redis_with_resp3() {
-    every_property_holds(&REDIS.url(), &["protocol=resp3"], Pace::Brisk);
+    every_property_holds(&REDIS.url(), &["protocol=resp3"], PropertyPace::Brisk);
 }
 
 #[test]
 fn on_valkey() {
-    every_property_holds(&RedisServer::start_with(RedisOptions::new(Flavour::Valkey)).url(), &[], Pace::Brisk);
+    every_property_holds(&RedisServer::start_with(RedisOptions::new(Flavour::Valkey)).url(), &[], PropertyPace::Brisk);
 }
 
 #[test]
 fn on_a_primary_with_sentinels() {
-    every_property_holds(&Sentinels::start().url(), &[], Pace::Brisk);
+    every_property_holds(&SentinelGroup::start().url(), &[], PropertyPace::Brisk);
 }
 
 #[test]
 fn on_a_cluster() {
-    every_property_holds(&Cluster::start().url(), &[], Pace::Calm);
+    every_property_holds(&RedisCluster::start().url(), &[], PropertyPace::Calm);
 }
 
 #[test]
@@ -47,11 +47,11 @@ fn on_an_encrypted_server_that_demands_certificates() {
     let server = RedisServer::start_with(options);
     let files = [("tls_ca", &authority.certificate), ("tls_cert", &client.certificate), ("tls_key", &client.key)];
     let files = files.map(|(name, path)| format!("{name}={}", path.display()));
-    every_property_holds(&server.url(), &files.each_ref().map(String::as_str), Pace::Calm);
+    every_property_holds(&server.url(), &files.each_ref().map(String::as_str), PropertyPace::Calm);
 }
 
 #[test]
 fn as_a_user_with_the_fewest_rights() {
     let server = rights::server_with_user(rights::NEEDED);
-    every_property_holds(&server.url_as(rights::USER, rights::PASSWORD), &[], Pace::Brisk);
+    every_property_holds(&server.url_as(rights::USER, rights::PASSWORD), &[], PropertyPace::Brisk);
 }

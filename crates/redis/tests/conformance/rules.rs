@@ -5,12 +5,12 @@ use std::sync::Arc;
 use tenure::store::redis::{RedisConfig, RedisStore};
 use tenure_testkit::redis::{RedisOptions, RedisServer};
 use tenure_testkit::rules;
-use tenure_testkit::wall_clock::WallClock;
+use tenure_testkit::wall_clock::FakeWallClock;
 
 #[tokio::test]
 async fn redis_answers_as_the_reference_does() {
     let directory = tempfile::tempdir().unwrap();
-    let wall_clock = WallClock::at(directory.path().join("clock"));
+    let wall_clock = FakeWallClock::at(directory.path().join("clock"));
     let server = RedisServer::start_with(RedisOptions::default().wall_clock(&wall_clock));
     let config = RedisConfig::from_url(&server.url().parse().unwrap()).unwrap();
     let mut connection = server.connection();

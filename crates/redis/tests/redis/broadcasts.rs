@@ -2,39 +2,40 @@
 
 use std::time::Duration;
 
-use tenure::store::{Heard, Interest, StoreErrorKind};
-use tenure_testkit::redis::{RedisOptions, RedisServer, Sentinels};
+use tenure::store::{Interest, PubSubEvent, StoreErrorKind};
+use tenure_testkit::redis::{RedisOptions, RedisServer, SentinelGroup};
 
-use crate::hearing::{Hearing, say};
+use crate::broadcast_listener::{BroadcastListener, say};
 use crate::support::{key, listeners, next, open, until};
 
 #[tokio::test]
 async fn a_connection_that_was_killed_is_made_again_and_broadcasts_are_heard_again() {
     let server = RedisServer::start();
     let (one, other) = (open(&server.url()), open(&server.url()));
-    let mut hearings = [Hearing::new(&*one, &key("e")).await, Hearing::new(&*one, &key("f")).await];
+    let mut listeners =
+        [BroadcastListener::new(&*one, &key("e")).await, BroadcastListener::new(&*one, &key("f")).await];
     server.command(&["CLIENT", "KILL", "TYPE", "pubsub"]);
-    for hearing in &mut hearings {
-        hearing.resumes().await;
+    for listener in &mut listeners {
+        listener.resumes().await;
     }
     say(&*other, &key("e"), "1").await.unwrap();
     say(&*other, &key("f"), "2").await.unwrap();
-    assert_eq!((hearings[0].payload().await, hearings[1].payload().await), ("1".to_owned(), "2".to_owned()));
+    assert_eq!((listeners[0].payload().await, listeners[1].payload().await), ("1".to_owned(), "2".to_owned()));
 }
 
 #[tokio::test]
 async fn after_a_failover_broadcasts_are_heard_again() {
-    let sentinels = Sentinels::start();
+    let sentinels = SentinelGroup::start();
     let (one, other) = (open(&sentinels.url()), open(&sentinels.url()));
-    let mut hearing = Hearing::new(&*one, &key("e")).await;
+    let mut listener = BroadcastListener::new(&*one, &key("e")).await;
     say(&*other, &key("e"), "0").await.unwrap();
-    assert_eq!(hearing.payload().await, "0");
+    assert_eq!(listener.payload().await, "0");
     sentinels.primary().kill();
     // It may listen to more than one server until all agree on the primary, and what is said meanwhile may be lost.
     until("a primary that passes it on", async || {
         say(&*other, &key("e"), "1").await.ok()?;
-        let heard = tokio::time::timeout(Duration::from_secs(1), hearing.next()).await.ok()?;
-        matches!(heard, Heard::Broadcast(broadcast) if &*broadcast.payload == "1").then_some(())
+        let heard = tokio::time::timeout(Duration::from_secs(1), listener.next()).await.ok()?;
+        matches!(heard, PubSubEvent::Broadcast(broadcast) if &*broadcast.payload == "1").then_some(())
     })
     .await;
 }
@@ -44,12 +45,12 @@ async fn however_many_elections_are_listened_to_there_is_one_connection_for_push
     let server = RedisServer::start();
     let store = open(&server.url());
     let _hints = store.watch(Interest::Own);
-    let mut hearings = Vec::new();
+    let mut listeners = Vec::new();
     for number in 0..50 {
-        hearings.push(Hearing::new(&*store, &key(&format!("e{number}"))).await);
+        listeners.push(BroadcastListener::new(&*store, &key(&format!("e{number}"))).await);
     }
     say(&*store, &key("e49"), "1").await.unwrap();
-    assert_eq!(hearings[49].payload().await, "1");
+    assert_eq!(listeners[49].payload().await, "1");
     assert_eq!(clients(&server, "pubsub"), 1);
     // The one that asks is there, too.
     assert!(clients(&server, "normal") <= 2);
@@ -58,10 +59,10 @@ async fn however_many_elections_are_listened_to_there_is_one_connection_for_push
         redis::from_redis_value::<Vec<String>>(channels).unwrap().len()
     };
     assert_eq!(subscribed(), 50);
-    hearings.truncate(1);
+    listeners.truncate(1);
     until("the others to be left", async || (subscribed() == 1).then_some(())).await;
     say(&*store, &key("e0"), "2").await.unwrap();
-    assert_eq!(hearings[0].payload().await, "2");
+    assert_eq!(listeners[0].payload().await, "2");
 }
 
 #[tokio::test]
@@ -70,8 +71,8 @@ async fn who_may_not_hear_is_told_and_hints_go_on() {
     let server = RedisServer::start_with(RedisOptions::default().user(&format!("deaf {rights}")));
     let store = open(&server.url_as("deaf", "secret"));
     let mut changes = store.watch(Interest::All);
-    let mut hearing = Hearing::begin(&*store, &key("e"));
-    let Heard::Deaf(error) = hearing.next().await else { panic!("it may not listen") };
+    let mut listener = BroadcastListener::begin(&*store, &key("e"));
+    let PubSubEvent::Deaf(error) = listener.next().await else { panic!("it may not listen") };
     assert_eq!(error.kind(), StoreErrorKind::Denied, "{error}");
     assert_eq!(next(&mut changes).await.key, None, "it hears of changes");
     let refusal = say(&*store, &key("e"), "1").await.unwrap_err();
@@ -86,10 +87,10 @@ async fn a_pattern_that_tells_no_namespaces_apart_has_no_broadcasts_to_others() 
     let store = open(&format!("{}?key_pattern={{name}}", server.url()));
     let elsewhere = tenure::store::ElectionKey { namespace: "other".parse().unwrap(), ..key("e") };
     assert_eq!(say(&*store, &elsewhere, "1").await.unwrap_err().kind(), StoreErrorKind::Configuration);
-    assert!(matches!(Hearing::begin(&*store, &elsewhere).next().await, Heard::Deaf(_)));
-    let mut hearing = Hearing::new(&*store, &key("e")).await;
+    assert!(matches!(BroadcastListener::begin(&*store, &elsewhere).next().await, PubSubEvent::Deaf(_)));
+    let mut listener = BroadcastListener::new(&*store, &key("e")).await;
     say(&*store, &key("e"), "1").await.unwrap();
-    assert_eq!(hearing.payload().await, "1");
+    assert_eq!(listener.payload().await, "1");
 }
 
 fn clients(server: &RedisServer, kind: &str) -> usize {

@@ -3,23 +3,25 @@
 use std::time::{Duration, Instant};
 
 use tenure::store::StoreErrorKind;
-use tenure_core::{Failure, RenewReply};
+use tenure_core::{RenewReply, WriteOutcome};
 use tenure_testkit::bound::within;
-use tenure_testkit::redis::{Cluster, RedisServer};
+use tenure_testkit::redis::{RedisCluster, RedisServer};
 
-use crate::support::{Stander, assert_told, granted, held, open, term_of, until};
+use crate::support::{StoreCandidate, assert_told, granted, held, open, term_of, until};
 
 #[tokio::test]
 async fn a_batch_over_all_slots_is_answered_in_order_in_one_round_trip_per_node() {
-    let cluster = Cluster::start();
+    let cluster = RedisCluster::start();
     let (store, other) = (open(&cluster.url()), open(&cluster.url()));
-    let leaders: Vec<_> = (0..300).map(|n| Stander::new(&store, &format!("e{n}"), &format!("leader{n}"))).collect();
-    let requests: Vec<_> = leaders.iter().map(Stander::request).collect();
+    let leaders: Vec<_> =
+        (0..300).map(|n| StoreCandidate::new(&store, &format!("e{n}"), &format!("leader{n}"))).collect();
+    let requests: Vec<_> = leaders.iter().map(StoreCandidate::request).collect();
     let terms: Vec<_> = store.campaign(&requests).await.into_iter().map(granted).collect();
     let renewals: Vec<_> = leaders.iter().zip(&terms).map(|(leader, term)| leader.renewal(*term)).collect();
     store.renew(&renewals).await.into_iter().for_each(|reply| drop(reply.unwrap()));
 
-    let followers: Vec<_> = (0..300).map(|n| Stander::new(&other, &format!("e{n}"), "follower").request()).collect();
+    let followers: Vec<_> =
+        (0..300).map(|n| StoreCandidate::new(&other, &format!("e{n}"), "follower").request()).collect();
     for (n, reply) in other.campaign(&followers).await.into_iter().enumerate() {
         assert_eq!(held(reply).leader.unwrap().candidate.to_string(), format!("leader{n}"));
     }
@@ -43,8 +45,8 @@ async fn a_batch_over_all_slots_is_answered_in_order_in_one_round_trip_per_node(
 
 #[tokio::test]
 async fn a_lease_is_renewed_throughout_while_its_slot_moves() {
-    let cluster = Cluster::start();
-    let leader = Stander::new(&open(&cluster.url()), "e", "leader");
+    let cluster = RedisCluster::start();
+    let leader = StoreCandidate::new(&open(&cluster.url()), "e", "leader");
     let term = leader.granted().await;
     leader.keeps(term).await;
     let slot = cluster.slot_of(LEASE);
@@ -59,7 +61,12 @@ async fn a_lease_is_renewed_throughout_while_its_slot_moves() {
         match leader.renew(term).await {
             Ok(reply) => assert!(matches!(reply, tenure_core::RenewReply::Renewed { .. }), "{reply:?}"),
             Err(error) => {
-                assert_told(&error, StoreErrorKind::Unavailable, Failure::Refused, &["TRYAGAIN", "takes a moment"]);
+                assert_told(
+                    &error,
+                    StoreErrorKind::Unavailable,
+                    WriteOutcome::Refused,
+                    &["TRYAGAIN", "takes a moment"],
+                );
                 refused += 1;
             }
         }
@@ -70,8 +77,8 @@ async fn a_lease_is_renewed_throughout_while_its_slot_moves() {
     leader.keeps(term).await;
     assert_eq!(to.calls("asking") - asked, 1);
     // Some keys of an election need not exist, and a node cannot tell those from keys that are elsewhere.
-    let follower = Stander::new(&leader.store, "e", "follower");
-    assert_told(&follower.refused().await, StoreErrorKind::Unavailable, Failure::Refused, &["TRYAGAIN"]);
+    let follower = StoreCandidate::new(&leader.store, "e", "follower");
+    assert_told(&follower.refused().await, StoreErrorKind::Unavailable, WriteOutcome::Refused, &["TRYAGAIN"]);
     moving.finish();
     let before = from.calls("evalsha");
     leader.keeps(term).await;
@@ -83,10 +90,10 @@ async fn a_lease_is_renewed_throughout_while_its_slot_moves() {
 
 #[tokio::test]
 async fn looking_for_a_slot_that_has_moved_costs_no_connection() {
-    let cluster = Cluster::start();
+    let cluster = RedisCluster::start();
     let store = open(&cluster.url());
-    let candidates: Vec<_> = (0..30).map(|n| Stander::new(&store, &format!("e{n}"), "a")).collect();
-    let requests: Vec<_> = candidates.iter().map(Stander::request).collect();
+    let candidates: Vec<_> = (0..30).map(|n| StoreCandidate::new(&store, &format!("e{n}"), "a")).collect();
+    let requests: Vec<_> = candidates.iter().map(StoreCandidate::request).collect();
     let terms: Vec<_> = store.campaign(&requests).await.into_iter().map(granted).collect();
     let renewals: Vec<_> = candidates.iter().zip(&terms).map(|(leader, term)| leader.renewal(*term)).collect();
     let connections = || cluster.nodes()[..3].iter().map(connections_of).collect::<Vec<_>>();
@@ -106,8 +113,8 @@ async fn looking_for_a_slot_that_has_moved_costs_no_connection() {
 
 #[tokio::test]
 async fn a_cluster_with_a_slot_that_nobody_serves_says_so() {
-    let cluster = Cluster::start();
-    let leader = Stander::new(&open(&cluster.url()), "e", "leader");
+    let cluster = RedisCluster::start();
+    let leader = StoreCandidate::new(&open(&cluster.url()), "e", "leader");
     let term = leader.granted().await;
     let owner = cluster.owner_of(LEASE);
     // Another slot than the one of the election: the cluster wants all of them to be served.
@@ -118,7 +125,7 @@ async fn a_cluster_with_a_slot_that_nobody_serves_says_so() {
     assert_told(
         &error,
         StoreErrorKind::Unavailable,
-        Failure::Refused,
+        WriteOutcome::Refused,
         &["CLUSTERDOWN", "parts of the cluster are down"],
     );
 
@@ -129,31 +136,31 @@ async fn a_cluster_with_a_slot_that_nobody_serves_says_so() {
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn a_primary_that_was_killed_is_left_for_its_replica() {
-    let cluster = Cluster::start();
+    let cluster = RedisCluster::start();
     let store = open(&cluster.url());
-    let leader = Stander::new(&store, "e", "leader");
+    let leader = StoreCandidate::new(&store, "e", "leader");
     let term = leader.granted().await;
     cluster.owner_of(LEASE).kill();
     until("an answer of the replica", async || {
         tokio::time::timeout(Duration::from_secs(1), leader.renew(term)).await.ok()?.ok()
     })
     .await;
-    let next = Stander::new(&store, "another", "next");
+    let next = StoreCandidate::new(&store, "another", "next");
     assert!(until("a grant", async || next.campaign().await.ok().as_ref().and_then(term_of)).await > term);
     assert!(cluster.owner_of(LEASE).is_primary());
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn a_primary_that_hangs_is_left_and_does_not_hold_up_the_others() {
-    let cluster = Cluster::start();
+    let cluster = RedisCluster::start();
     let store = open(&cluster.url());
     let owner = cluster.owner_of(LEASE);
-    let leader = Stander::new(&store, "e", "leader");
+    let leader = StoreCandidate::new(&store, "e", "leader");
     leader.granted().await;
-    let elsewhere: Vec<Stander> = (0..50)
+    let elsewhere: Vec<StoreCandidate> = (0..50)
         .map(|n| format!("other{n}"))
         .filter(|name| cluster.owner_of(&format!("tenure:default:{name}")).port() != owner.port())
-        .map(|name| Stander::new(&store, &name, "leader"))
+        .map(|name| StoreCandidate::new(&store, &name, "leader"))
         .take(2)
         .collect();
     let term = elsewhere[0].granted().await;
@@ -176,12 +183,12 @@ async fn a_primary_that_hangs_is_left_and_does_not_hold_up_the_others() {
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn whoever_shares_a_batch_with_a_node_that_hangs_is_answered() {
-    let cluster = Cluster::start();
+    let cluster = RedisCluster::start();
     let store = open(&cluster.url());
     let owner = cluster.owner_of(LEASE);
     let is_elsewhere = |name: &String| cluster.owner_of(&format!("tenure:default:{name}")).port() != owner.port();
     let name = (0..50).map(|n| format!("other{n}")).find(is_elsewhere).unwrap();
-    let (here, elsewhere) = (Stander::new(&store, "e", "here"), Stander::new(&store, &name, "elsewhere"));
+    let (here, elsewhere) = (StoreCandidate::new(&store, "e", "here"), StoreCandidate::new(&store, &name, "elsewhere"));
     let renewals = [here.renewal(here.granted().await), elsewhere.renewal(elsewhere.granted().await)];
 
     let _paused = owner.pause();
@@ -189,7 +196,7 @@ async fn whoever_shares_a_batch_with_a_node_that_hangs_is_answered() {
     let replies = store.renew(&renewals).await;
     within("the answers to a batch", asked.elapsed(), Duration::from_secs(2));
     let silence = replies[0].as_ref().unwrap_err();
-    assert_told(silence, StoreErrorKind::TimedOut, Failure::Unknown, &["does not answer, and others do"]);
+    assert_told(silence, StoreErrorKind::TimedOut, WriteOutcome::Unknown, &["does not answer, and others do"]);
     assert_eq!(replies[1].as_ref().unwrap(), &RenewReply::Renewed { handover: None });
 }
 

@@ -4,14 +4,14 @@ use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use tenure::store::{Interest, StoreErrorKind};
-use tenure::{Store, StoreError, Tenure};
-use tenure_core::{Failure, Term};
+use tenure::{Client, Store, StoreError};
+use tenure_core::{Term, WriteOutcome};
 use tenure_testkit::bound::within;
 use tenure_testkit::redis::{Flavour, RedisOptions, RedisServer};
 
-use crate::messages::{mailbox, post, send, set_aside};
+use crate::messages::{mailbox, new_message, send, set_aside};
 use crate::rights::{NEEDED, PASSWORD, USER, server_with_user};
-use crate::support::{Stander, assert_told, key, open, term_of, until};
+use crate::support::{StoreCandidate, assert_told, key, open, term_of, until};
 
 /// What nothing is decided by, so that no call fails without it: elections are held, but not listed, or nobody is woken.
 const MISSED_IN_SILENCE: [&str; 4] = ["+sadd", "+subscribe", "+unsubscribe", "+ping"];
@@ -67,7 +67,7 @@ async fn without_the_right_to_ping_the_connection_is_made_anew() {
     let (server, store) = server_without("+ping");
     let _own = store.watch(Interest::Own);
     until("a subscription", async || (channels(&server).len() == 1).then_some(())).await;
-    Stander::new(&store, "e", "a").granted().await;
+    StoreCandidate::new(&store, "e", "a").granted().await;
     server.command(&["CLIENT", "KILL", "USER", USER, "TYPE", "normal"]);
     until("a ping that is refused", async || {
         // The first one may find out that the connection is gone.
@@ -81,12 +81,12 @@ async fn without_the_right_to_ping_the_connection_is_made_anew() {
 #[tokio::test]
 async fn a_password_that_is_missing_or_wrong_is_told_from_a_server_that_is_away() {
     let server = RedisServer::start_with(RedisOptions::default().password("canary"));
-    let without_password = Stander::new(&open(&format!("redis://{}", server.address())), "e", "a");
+    let without_password = StoreCandidate::new(&open(&format!("redis://{}", server.address())), "e", "a");
     let error = without_password.refused().await;
-    assert_told(&error, StoreErrorKind::Denied, Failure::NotSent, &["NOAUTH", "check user, password and rights"]);
-    let wrong = Stander::new(&open(&format!("redis://:wrong-canary@{}", server.address())), "e", "a");
+    assert_told(&error, StoreErrorKind::Denied, WriteOutcome::NotSent, &["NOAUTH", "check user, password and rights"]);
+    let wrong = StoreCandidate::new(&open(&format!("redis://:wrong-canary@{}", server.address())), "e", "a");
     let error = wrong.refused().await;
-    assert_told(&error, StoreErrorKind::Denied, Failure::NotSent, &["check user, password and rights"]);
+    assert_told(&error, StoreErrorKind::Denied, WriteOutcome::NotSent, &["check user, password and rights"]);
     assert!(!format!("{error} {error:?} {:?}", wrong.store).contains("canary"), "{error:?}");
 
     server.command(&["ACL", "SETUSER", "default", ">wrong-canary"]);
@@ -98,8 +98,8 @@ async fn a_password_that_is_missing_or_wrong_is_told_from_a_server_that_is_away(
 #[tokio::test]
 async fn rights_that_are_given_later_need_no_new_handle() {
     let (server, store) = server_without("+evalsha");
-    let candidate = Stander::new(&store, "e", "a");
-    assert_told(&candidate.refused().await, StoreErrorKind::Denied, Failure::Refused, &["NOPERM", "evalsha"]);
+    let candidate = StoreCandidate::new(&store, "e", "a");
+    assert_told(&candidate.refused().await, StoreErrorKind::Denied, WriteOutcome::Refused, &["NOPERM", "evalsha"]);
     server.command(&["ACL", "SETUSER", USER, "+evalsha"]);
     candidate.granted().await;
 }
@@ -107,12 +107,12 @@ async fn rights_that_are_given_later_need_no_new_handle() {
 #[tokio::test]
 async fn without_the_right_to_subscribe_a_resignation_is_found_by_looking() {
     let (server, _store) = server_without("+subscribe");
-    let tenures = [0, 1].map(|_| Tenure::open(&server.url_as(USER, PASSWORD)).unwrap());
-    let start = |tenure: &Tenure| tenure.election("e").unwrap().start().unwrap();
+    let tenures = [0, 1].map(|_| Client::open(&server.url_as(USER, PASSWORD)).unwrap());
+    let start = |client: &Client| client.election("e").unwrap().start().unwrap();
     let leader = start(&tenures[0]);
     until("a leader", async || leader.is_leader().then_some(())).await;
     let follower = start(&tenures[1]);
-    let observer = Stander::at(&server.url(), "e", "observer");
+    let observer = StoreCandidate::at(&server.url(), "e", "observer");
     until("a follower", async || (observer.observe().await.standing_by.len() == 1).then_some(())).await;
     let begun = Instant::now();
     leader.stop().await;
@@ -142,7 +142,7 @@ async fn each_right_is_missed(flavour: Flavour) {
 
 /// All verbs, so that every right is needed by one of them.
 async fn all_that_fails(store: &Arc<dyn Store>) -> Vec<StoreError> {
-    let (leader, follower) = (Stander::new(store, "e", "leader"), Stander::new(store, "e", "follower"));
+    let (leader, follower) = (StoreCandidate::new(store, "e", "leader"), StoreCandidate::new(store, "e", "follower"));
     let mut errors = Vec::new();
     // The second one finds what the first was granted.
     let mut term = Term::new(1).unwrap();
@@ -156,17 +156,17 @@ async fn all_that_fails(store: &Arc<dyn Store>) -> Vec<StoreError> {
     errors.extend(store.request_handover(&key("e"), None).await.err());
     errors.extend(store.history(&key("e"), 10).await.err());
     errors.extend(store.elections(&key("e").namespace).await.err());
-    let message = post("e", "1");
+    let message = new_message("e", "1");
     errors.extend(send(store, &message).await.err());
     errors.extend(leader.try_receive(term).await.err());
-    errors.extend(leader.settle(term, message.id, set_aside()).await.err());
+    errors.extend(leader.ack(term, message.id, set_aside()).await.err());
     errors.extend(mailbox(store).requeue(&key("e"), None).await.err());
     errors.extend(leader.open_job(term).await.err());
     errors.extend(leader.claim(term, 200).await.err());
     errors.extend(store.ledger().unwrap().jobs(&key("e"), 10).await.err());
     errors.extend(leader.resign().await.err());
     errors.extend(follower.resign().await.err());
-    let abandoned = Stander::new(store, "f", "leader");
+    let abandoned = StoreCandidate::new(store, "f", "leader");
     errors.extend(abandoned.campaign().await.err());
     errors.extend(abandoned.resign().await.err());
     errors.extend(store.forget(&key("f"), Duration::ZERO).await.err());

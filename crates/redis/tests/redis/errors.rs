@@ -4,21 +4,22 @@ use std::fs;
 use std::thread;
 
 use tenure::store::StoreErrorKind;
-use tenure_core::Failure;
+use tenure_core::WriteOutcome;
 use tenure_testkit::redis::{RedisOptions, RedisServer};
 
-use crate::support::{Stander, assert_told, granted, open, until};
+use crate::support::{StoreCandidate, assert_told, granted, open, until};
 
 #[tokio::test]
 async fn a_server_without_memory_grants_nothing_and_takes_nothing_away() {
     let server = RedisServer::start();
     let store = open(&server.url());
-    let (leader, follower) = (Stander::new(&store, "held", "leader"), Stander::new(&store, "held", "follower"));
-    let newcomer = Stander::new(&store, "free", "newcomer");
+    let (leader, follower) =
+        (StoreCandidate::new(&store, "held", "leader"), StoreCandidate::new(&store, "held", "follower"));
+    let newcomer = StoreCandidate::new(&store, "free", "newcomer");
     let term = leader.granted().await;
 
     server.command(&["CONFIG", "SET", "maxmemory", "1"]);
-    assert_told(&newcomer.refused().await, StoreErrorKind::Full, Failure::Refused, &["OOM", "raise maxmemory"]);
+    assert_told(&newcomer.refused().await, StoreErrorKind::Full, WriteOutcome::Refused, &["OOM", "raise maxmemory"]);
     leader.keeps(term).await;
     assert_eq!(follower.held().await.leader.unwrap().term, term);
     assert_eq!(leader.observe().await.lease.unwrap().leader.term, term);
@@ -34,7 +35,7 @@ async fn a_server_without_memory_grants_nothing_and_takes_nothing_away() {
 #[tokio::test]
 async fn a_server_that_cannot_save_takes_no_writes() {
     let server = RedisServer::start();
-    let leader = Stander::new(&open(&server.url()), "e", "leader");
+    let leader = StoreCandidate::new(&open(&server.url()), "e", "leader");
     let term = leader.granted().await;
     // A directory is where the file should be.
     let in_the_way = server.directory().join("dump.rdb");
@@ -52,9 +53,9 @@ async fn a_server_that_cannot_save_takes_no_writes() {
 
     saves("err").await;
     let error = leader.renew(term).await.unwrap_err();
-    assert_told(&error, StoreErrorKind::ReadOnly, Failure::Refused, &["MISCONF", "look at its disk"]);
-    let error = Stander::new(&leader.store, "free", "newcomer").refused().await;
-    assert_told(&error, StoreErrorKind::ReadOnly, Failure::Refused, &["MISCONF"]);
+    assert_told(&error, StoreErrorKind::ReadOnly, WriteOutcome::Refused, &["MISCONF", "look at its disk"]);
+    let error = StoreCandidate::new(&leader.store, "free", "newcomer").refused().await;
+    assert_told(&error, StoreErrorKind::ReadOnly, WriteOutcome::Refused, &["MISCONF"]);
     assert_eq!(leader.observe().await.lease.unwrap().leader.term, term);
 
     fs::remove_dir(&in_the_way).unwrap();
@@ -67,7 +68,7 @@ async fn a_server_that_loads_its_data_answers_when_it_has_finished() {
     // It looks at its connections after every few bytes, and takes its time with every key.
     let lines = ["enable-debug-command yes", "loading-process-events-interval-bytes 1024"];
     let server = RedisServer::start_with(lines.into_iter().fold(RedisOptions::default(), RedisOptions::line));
-    let leader = Stander::new(&open(&server.url()), "e", "leader");
+    let leader = StoreCandidate::new(&open(&server.url()), "e", "leader");
     let term = leader.granted().await;
     server.command(&["DEBUG", "POPULATE", "20000"]);
     server.command(&["SAVE"]);
@@ -77,10 +78,10 @@ async fn a_server_that_loads_its_data_answers_when_it_has_finished() {
     server.restart();
     let error = until("a connection", async || {
         // The first one may find out that the connection is gone.
-        leader.renew(term).await.err().filter(|error| error.failure() == Failure::Refused)
+        leader.renew(term).await.err().filter(|error| error.failure() == WriteOutcome::Refused)
     })
     .await;
-    assert_told(&error, StoreErrorKind::Unavailable, Failure::Refused, &["LOADING", "when it has finished"]);
+    assert_told(&error, StoreErrorKind::Unavailable, WriteOutcome::Refused, &["LOADING", "when it has finished"]);
 
     server.command(&["CONFIG", "SET", "key-load-delay", "0"]);
     until("the end of loading", async || leader.renew(term).await.ok()).await;
@@ -90,13 +91,13 @@ async fn a_server_that_loads_its_data_answers_when_it_has_finished() {
 #[tokio::test]
 async fn a_replica_takes_no_writes() {
     let (primary, server) = (RedisServer::start(), RedisServer::start());
-    let candidate = Stander::new(&open(&server.url()), "e", "a");
+    let candidate = StoreCandidate::new(&open(&server.url()), "e", "a");
     candidate.granted().await;
     server.command(&["REPLICAOF", "127.0.0.1", &primary.port().to_string()]);
     until("a replica", async || server.follows().then_some(())).await;
 
     let error = candidate.refused().await;
-    assert_told(&error, StoreErrorKind::ReadOnly, Failure::Refused, &["READONLY", "elections need the primary"]);
+    assert_told(&error, StoreErrorKind::ReadOnly, WriteOutcome::Refused, &["READONLY", "elections need the primary"]);
 
     server.command(&["REPLICAOF", "NO", "ONE"]);
     candidate.granted().await;
@@ -105,12 +106,12 @@ async fn a_replica_takes_no_writes() {
 #[tokio::test]
 async fn a_primary_that_wants_replicas_takes_no_writes_without_them() {
     let server = RedisServer::start();
-    let leader = Stander::new(&open(&server.url()), "e", "a");
+    let leader = StoreCandidate::new(&open(&server.url()), "e", "a");
     let term = leader.granted().await;
 
     server.command(&["CONFIG", "SET", "min-replicas-to-write", "1"]);
     let error = leader.renew(term).await.unwrap_err();
-    assert_told(&error, StoreErrorKind::Unavailable, Failure::Refused, &["NOREPLICAS", "too few replicas"]);
+    assert_told(&error, StoreErrorKind::Unavailable, WriteOutcome::Refused, &["NOREPLICAS", "too few replicas"]);
 
     server.command(&["CONFIG", "SET", "min-replicas-to-write", "0"]);
     leader.keeps(term).await;
@@ -119,7 +120,7 @@ async fn a_primary_that_wants_replicas_takes_no_writes_without_them() {
 #[tokio::test]
 async fn a_server_that_is_busy_with_a_script_of_somebody_says_so() {
     let server = RedisServer::start();
-    let leader = Stander::new(&open(&server.url()), "e", "a");
+    let leader = StoreCandidate::new(&open(&server.url()), "e", "a");
     let term = leader.granted().await;
     server.command(&["CONFIG", "SET", "busy-reply-threshold", "1"]);
     let mut connection = server.connection();
@@ -129,7 +130,7 @@ async fn a_server_that_is_busy_with_a_script_of_somebody_says_so() {
     until("a server that is busy", async || server.try_command(&["PING"]).err()).await;
 
     let error = leader.renew(term).await.unwrap_err();
-    assert_told(&error, StoreErrorKind::Unavailable, Failure::Refused, &["BUSY", "SCRIPT KILL"]);
+    assert_told(&error, StoreErrorKind::Unavailable, WriteOutcome::Refused, &["BUSY", "SCRIPT KILL"]);
 
     server.command(&["SCRIPT", "KILL"]);
     assert!(endless.join().unwrap().is_err(), "the script was killed");
@@ -139,7 +140,7 @@ async fn a_server_that_is_busy_with_a_script_of_somebody_says_so() {
 #[tokio::test]
 async fn a_server_that_forgot_the_scripts_is_brought_them_without_a_word() {
     let server = RedisServer::start();
-    let leader = Stander::new(&open(&server.url()), "e", "a");
+    let leader = StoreCandidate::new(&open(&server.url()), "e", "a");
     let term = leader.granted().await;
     leader.keeps(term).await;
     server.command(&["SCRIPT", "FLUSH"]);
@@ -156,11 +157,16 @@ async fn an_election_whose_key_is_something_else_leaves_the_others_alone() {
     let server = RedisServer::start();
     let store = open(&server.url());
     server.command(&["HSET", "tenure:default:middle", "field", "value"]);
-    let candidates = ["first", "middle", "last"].map(|election| Stander::new(&store, election, "a"));
-    let requests = candidates.each_ref().map(Stander::request);
+    let candidates = ["first", "middle", "last"].map(|election| StoreCandidate::new(&store, election, "a"));
+    let requests = candidates.each_ref().map(StoreCandidate::request);
     let mut replies = store.campaign(&requests).await;
     let error = replies.remove(1).unwrap_err();
-    assert_told(&error, StoreErrorKind::Corrupt, Failure::Refused, &["WRONGTYPE", "choose another prefix or name"]);
+    assert_told(
+        &error,
+        StoreErrorKind::Corrupt,
+        WriteOutcome::Refused,
+        &["WRONGTYPE", "choose another prefix or name"],
+    );
     assert_eq!(replies.into_iter().map(granted).count(), 2);
 
     server.command(&["DEL", "tenure:default:middle"]);

@@ -3,7 +3,7 @@
 use redis::{Connection, RedisResult, cmd};
 use tenure::Term;
 use tenure::fencing::{RedisFence, is_stale};
-use tenure_testkit::redis::{Cluster, RedisServer};
+use tenure_testkit::redis::{RedisCluster, RedisServer};
 
 fn write(connection: &mut Connection, fence: &RedisFence, term: u64, value: &str) -> RedisResult<Vec<String>> {
     let set = cmd("SET").arg("report").arg(value).clone();
@@ -52,7 +52,7 @@ fn another_error_is_not_taken_for_a_stale_term() {
 
 #[test]
 fn in_a_cluster_the_fence_is_on_the_node_of_its_key() {
-    let cluster = Cluster::start();
+    let cluster = RedisCluster::start();
     let fence = RedisFence::around("report");
     let mut connection = cluster.owner_of("report").connection();
     assert_eq!(write(&mut connection, &fence, 3, "three").unwrap(), ["OK", "three"]);

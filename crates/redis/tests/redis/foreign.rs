@@ -6,14 +6,14 @@ use redis::Connection;
 use tenure_testkit::redis::RedisServer;
 
 /// One such participant.
-pub(crate) struct Foreigner {
+pub(crate) struct RedisForeigner {
     connection: Connection,
     key: String,
     id: Vec<u8>,
     ttl: Duration,
 }
 
-impl Foreigner {
+impl RedisForeigner {
     pub(crate) fn new(server: &RedisServer, key: &str, id: impl Into<Vec<u8>>, ttl: Duration) -> Self {
         Self { connection: server.connection(), key: key.to_owned(), id: id.into(), ttl }
     }

@@ -2,14 +2,14 @@
 
 use std::time::{Duration, Instant};
 
-use tenure::store::{Change, StoreErrorKind, Verdict};
-use tenure::{Tenure, Timing};
-use tenure_core::Failure;
+use tenure::store::{Change, Severity, StoreErrorKind};
+use tenure::{Client, Timing};
+use tenure_core::WriteOutcome;
 use tenure_testkit::bound::within;
 use tenure_testkit::redis::RedisServer;
 
-use crate::foreign::Foreigner;
-use crate::support::{PATIENCE, Stander, TTL, assert_told, id, key, next, open, term_of, until};
+use crate::foreign::RedisForeigner;
+use crate::support::{PATIENCE, StoreCandidate, TTL, assert_told, id, key, next, open, term_of, until};
 
 /// The lease of a participant that is waited for.
 const SHORT: Duration = Duration::from_millis(500);
@@ -58,10 +58,10 @@ async fn a_foreign_leader_that_releases_is_followed_long_before_its_lease_would_
     for_each_make(async |table| {
         let mut foreigner = table.foreigner("foreign", TTL);
         assert!(foreigner.acquires());
-        let tenures = [0, 1].map(|_| Tenure::open(&table.url()).unwrap());
+        let tenures = [0, 1].map(|_| Client::open(&table.url()).unwrap());
         let timing = Timing::from_ttl(Duration::from_secs(3)).unwrap();
-        let candidates = tenures.each_ref().map(|tenure| {
-            let candidacy = tenure.election(table.election).unwrap().timing(timing);
+        let candidates = tenures.each_ref().map(|client| {
+            let candidacy = client.election(table.election).unwrap().timing(timing);
             candidacy.start().unwrap()
         });
         let observer = table.candidate("observer");
@@ -86,7 +86,7 @@ async fn a_lease_of_ours_that_lost_its_expiry_gets_it_again() {
         let term = gone.granted().await;
         assert_eq!(table.server.command(&["PERSIST", LEASE]), redis::Value::Int(1));
         let words = [LEASE, "\"gone\"", "had lost its expiry"];
-        assert_told(&follower.refused().await, StoreErrorKind::Corrupt, Failure::Unknown, &words);
+        assert_told(&follower.refused().await, StoreErrorKind::Corrupt, WriteOutcome::Unknown, &words);
         table.is_in_order("gone");
         assert!(follower.granted_soon().await > term);
 
@@ -105,16 +105,16 @@ async fn a_foreign_lease_without_an_expiry_is_told_of() {
         table.server.command(&["SET", LEASE, "foreign"]);
         let candidate = table.candidate("ours");
         let words = [LEASE, "\"foreign\"", "has no expiry", "DEL app:leader:mix"];
-        assert_told(&candidate.refused().await, StoreErrorKind::Corrupt, Failure::Refused, &words);
+        assert_told(&candidate.refused().await, StoreErrorKind::Corrupt, WriteOutcome::Refused, &words);
         // It is not told every time.
         assert_eq!(candidate.held().await.leader.unwrap().candidate, id("foreign"));
         let findings = candidate.store.examine().await;
         let finding = findings.iter().find(|finding| finding.check == "expiry").unwrap();
-        assert!(finding.verdict == Verdict::Bad && finding.detail.contains(LEASE), "{finding:?}");
+        assert!(finding.severity == Severity::Bad && finding.detail.contains(LEASE), "{finding:?}");
         table.server.command(&["DEL", LEASE]);
         candidate.granted().await;
         let findings = candidate.store.examine().await;
-        assert!(findings.iter().any(|finding| finding.check == "expiry" && finding.verdict == Verdict::Good));
+        assert!(findings.iter().any(|finding| finding.check == "expiry" && finding.severity == Severity::Good));
     })
     .await;
 }
@@ -224,7 +224,7 @@ async fn odd_foreign_ids_break_nothing() {
         let multibyte = "🦀".repeat(300);
         let odd: [&[u8]; 6] = [b"a\nb\0c\x1b[31m", long.as_bytes(), b"\xff\xfe", multibyte.as_bytes(), b"a b  c", b" "];
         for foreign in odd {
-            let mut foreigner = Foreigner::new(&table.server, LEASE, foreign, TTL);
+            let mut foreigner = RedisForeigner::new(&table.server, LEASE, foreign, TTL);
             let candidate = table.candidate("ours");
             assert!(foreigner.acquires());
             let seen = candidate.held().await.leader.unwrap();
@@ -256,7 +256,7 @@ async fn a_foreign_leader_cannot_be_asked_to_hand_over() {
         // Before and after it was met by somebody of ours.
         for _ in 0..2 {
             let error = candidate.store.request_handover(&candidate.key, None).await.unwrap_err();
-            assert_told(&error, StoreErrorKind::Other, Failure::Refused, &["cannot be asked to hand over"]);
+            assert_told(&error, StoreErrorKind::Other, WriteOutcome::Refused, &["cannot be asked to hand over"]);
             candidate.held().await;
         }
         assert!(foreigner.renews());
@@ -281,14 +281,14 @@ async fn a_foreign_take_over_is_told_to_whoever_watches_everything() {
 #[tokio::test]
 async fn a_lock_is_shared_with_those_who_put_lock_before_its_name() {
     let server = RedisServer::start();
-    let tenure = Tenure::open(&format!("{}?key_pattern=lock:{{name}}", server.url())).unwrap();
-    let lock = || tenure.lock("order-42").unwrap().timing(Timing::from_ttl(Duration::from_secs(3)).unwrap());
-    let mut foreigner = Foreigner::new(&server, "lock:order-42", "0123456789abcdef", TTL);
+    let client = Client::open(&format!("{}?key_pattern=lock:{{name}}", server.url())).unwrap();
+    let lock = || client.lock("order-42").unwrap().timing(Timing::from_ttl(Duration::from_secs(3)).unwrap());
+    let mut foreigner = RedisForeigner::new(&server, "lock:order-42", "0123456789abcdef", TTL);
     assert!(foreigner.acquires());
     assert!(lock().try_acquire().await.unwrap().is_none());
-    let patient = lock().wait_max(PATIENCE);
+    let patient = lock().max_wait(PATIENCE);
     let waiting = tokio::spawn(async move { patient.acquire().await });
-    let observer = Stander::at(&format!("{}?key_pattern=lock:{{name}}", server.url()), "order-42", "observer");
+    let observer = StoreCandidate::at(&format!("{}?key_pattern=lock:{{name}}", server.url()), "order-42", "observer");
     until("somebody who waits", async || (!observer.observe().await.standing_by.is_empty()).then_some(())).await;
     assert!(foreigner.releases());
     let guard = waiting.await.unwrap().unwrap();
@@ -298,15 +298,15 @@ async fn a_lock_is_shared_with_those_who_put_lock_before_its_name() {
 }
 
 /// A server and an election that is shared.
-struct Table {
+struct SharedElection {
     server: RedisServer,
     options: &'static str,
     election: &'static str,
 }
 
-impl Table {
-    fn foreigner(&self, name: &str, ttl: Duration) -> Foreigner {
-        Foreigner::new(&self.server, LEASE, name, ttl)
+impl SharedElection {
+    fn foreigner(&self, name: &str, ttl: Duration) -> RedisForeigner {
+        RedisForeigner::new(&self.server, LEASE, name, ttl)
     }
 
     fn url(&self) -> String {
@@ -315,8 +315,8 @@ impl Table {
     }
 
     /// A candidate of ours on a handle of its own.
-    fn candidate(&self, name: &str) -> Stander {
-        let candidate = Stander::new(&open(&self.url()), self.election, name);
+    fn candidate(&self, name: &str) -> StoreCandidate {
+        let candidate = StoreCandidate::new(&open(&self.url()), self.election, name);
         assert_eq!(candidate.key, key(self.election));
         candidate
     }
@@ -331,8 +331,8 @@ impl Table {
 }
 
 /// Each on a server of its own.
-async fn for_each_make(check: impl AsyncFn(Table)) {
+async fn for_each_make(check: impl AsyncFn(SharedElection)) {
     for (options, election) in MAKES {
-        check(Table { server: RedisServer::start(), options, election }).await;
+        check(SharedElection { server: RedisServer::start(), options, election }).await;
     }
 }

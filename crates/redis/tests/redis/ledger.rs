@@ -1,16 +1,16 @@
 //! Jobs on servers that restart, run out of memory, and are looked into.
 
 use tenure::store::StoreErrorKind;
-use tenure::store::ledger::{Claimed, JobStanding, Opened, Outcome, Tick};
-use tenure_core::Failure;
+use tenure::store::ledger::{Claimed, JobStanding, Opened, RunOutcome, Tick};
+use tenure_core::WriteOutcome;
 use tenure_testkit::redis::{RedisOptions, RedisServer};
 
-use crate::support::{Stander, assert_told, job, open, until};
+use crate::support::{StoreCandidate, assert_told, job, open, until};
 
 #[tokio::test]
 async fn marks_survive_the_death_of_a_persistent_server() {
     let server = RedisServer::start_with(RedisOptions::default().persistent());
-    let leader = Stander::new(&open(&server.url()), "e", "leader");
+    let leader = StoreCandidate::new(&open(&server.url()), "e", "leader");
     let term = leader.granted().await;
     leader.open_job(term).await.unwrap();
     assert_eq!(leader.claim(term, 200).await.unwrap(), Claimed::Granted);
@@ -26,9 +26,9 @@ async fn marks_survive_the_death_of_a_persistent_server() {
 #[tokio::test]
 async fn what_an_older_version_has_written_down_is_read() {
     let server = RedisServer::start();
-    let leader = Stander::new(&open(&server.url()), "e", "leader");
+    let leader = StoreCandidate::new(&open(&server.url()), "e", "leader");
     let term = leader.granted().await;
-    let [jobs, runs] = ["{tenure:default:e}:jobs", "{tenure:default:e}:runs"];
+    let [jobs, runs] = ["{client:default:e}:jobs", "{client:default:e}:runs"];
     server.command(&["HSET", jobs, "backup", "300 3 1 150*,200*,300 daily"]);
     let earlier = format!("{:032x} 1 150500 somebody", 7);
     let mine = format!("{:032x} {term} 200500 leader", leader.nonce.to_bits());
@@ -49,7 +49,7 @@ async fn what_an_older_version_has_written_down_is_read() {
     assert_eq!(leader.open_job(next).await.unwrap(), standing(vec![second]));
     let report = leader.jobs().await.remove(0);
     let outcomes: Vec<_> = report.runs.iter().map(|run| run.end.clone().map(|end| end.outcome)).collect();
-    assert_eq!(outcomes, [Some(Outcome::Cancelled), Some(Outcome::NotBegun), None]);
+    assert_eq!(outcomes, [Some(RunOutcome::Cancelled), Some(RunOutcome::NotBegun), None]);
     assert_eq!((&*report.schedule, report.fired, report.missed), ("daily", 2, 2));
     for second in [150, 200] {
         assert_eq!(leader.claim_again(next, second).await.unwrap(), Claimed::Granted);
@@ -60,7 +60,7 @@ async fn what_an_older_version_has_written_down_is_read() {
 #[tokio::test]
 async fn a_server_without_memory_decides_nothing() {
     let server = RedisServer::start();
-    let leader = Stander::new(&open(&server.url()), "e", "leader");
+    let leader = StoreCandidate::new(&open(&server.url()), "e", "leader");
     let term = leader.granted().await;
     leader.open_job(term).await.unwrap();
     assert_eq!(leader.claim(term, 200).await.unwrap(), Claimed::Granted);
@@ -68,7 +68,7 @@ async fn a_server_without_memory_decides_nothing() {
 
     server.command(&["CONFIG", "SET", "maxmemory", "1"]);
     for error in [leader.claim(term, 300).await.unwrap_err(), leader.give_back(term, 200).await.unwrap_err()] {
-        assert_told(&error, StoreErrorKind::Full, Failure::Refused, &["OOM", "raise maxmemory"]);
+        assert_told(&error, StoreErrorKind::Full, WriteOutcome::Refused, &["OOM", "raise maxmemory"]);
     }
     assert_eq!(leader.claim(term, 200).await.unwrap(), Claimed::Granted, "what was granted is found again");
     assert_eq!(leader.jobs().await, before, "what was refused changed nothing");
@@ -79,7 +79,7 @@ async fn a_server_without_memory_decides_nothing() {
 #[tokio::test]
 async fn jobs_do_not_expire_and_leave_nothing_behind() {
     let server = RedisServer::start();
-    let leader = Stander::new(&open(&server.url()), "e", "leader");
+    let leader = StoreCandidate::new(&open(&server.url()), "e", "leader");
     let term = leader.granted().await;
     leader.open_job(term).await.unwrap();
     for second in [200, 300] {
@@ -89,11 +89,11 @@ async fn jobs_do_not_expire_and_leave_nothing_behind() {
     leader.resign().await.unwrap();
     let next = leader.granted().await;
     assert_eq!(leader.claim_again(next, 300).await.unwrap(), Claimed::Granted);
-    for key in ["{tenure:default:e}:jobs", "{tenure:default:e}:runs"] {
+    for key in ["{client:default:e}:jobs", "{client:default:e}:runs"] {
         assert_eq!(server.command(&["TTL", key]), redis::Value::Int(-1), "{key}");
     }
     assert!(leader.store.ledger().unwrap().forget(&leader.key, &job()).await.unwrap());
-    for key in ["{tenure:default:e}:jobs", "{tenure:default:e}:runs"] {
+    for key in ["{client:default:e}:jobs", "{client:default:e}:runs"] {
         assert_eq!(server.command(&["EXISTS", key]), redis::Value::Int(0), "{key}");
     }
 }

@@ -6,7 +6,7 @@ use std::time::Duration;
 use tenure::Store;
 use tenure_testkit::redis::RedisServer;
 
-use crate::support::{Stander, awake, held, open, until};
+use crate::support::{StoreCandidate, awake, held, open, until};
 
 /// How many commands the server has run, those of scripts among them, without those that ask.
 fn commands(server: &RedisServer) -> u64 {
@@ -18,8 +18,8 @@ fn commands(server: &RedisServer) -> u64 {
     told.lines().filter_map(calls).sum()
 }
 
-async fn stand_by(handle: &Arc<dyn Store>, standers: &[Stander]) {
-    let requests: Vec<_> = standers.iter().map(Stander::request).collect();
+async fn stand_by(handle: &Arc<dyn Store>, candidates: &[StoreCandidate]) {
+    let requests: Vec<_> = candidates.iter().map(StoreCandidate::request).collect();
     handle.campaign(&requests).await.into_iter().for_each(|reply| drop(held(reply)));
 }
 
@@ -28,11 +28,12 @@ async fn cost_with(crowd: usize) -> [u64; 5] {
     let server = RedisServer::start();
     let handle = open(&server.url());
     let _hints = awake(&handle).await;
-    let leader = Stander::new(&open(&server.url()), "e", "leader");
+    let leader = StoreCandidate::new(&open(&server.url()), "e", "leader");
     let term = leader.granted().await;
-    let crowd: Vec<Stander> = (0..crowd).map(|n| Stander::new(&handle, "e", &format!("follower{n}"))).collect();
+    let crowd: Vec<StoreCandidate> =
+        (0..crowd).map(|n| StoreCandidate::new(&handle, "e", &format!("follower{n}"))).collect();
     stand_by(&handle, &crowd).await;
-    let last = Stander::new(&handle, "e", "last");
+    let last = StoreCandidate::new(&handle, "e", "last");
     last.held().await;
     let mut seen = commands(&server);
     let mut since = || {
@@ -63,19 +64,20 @@ async fn no_step_of_a_hand_over_costs_more_the_more_stand_by() {
 async fn whoever_lost_its_place_is_cleared_away_bit_by_bit_and_not_all_at_once() {
     let server = RedisServer::start();
     let handle = open(&server.url());
-    let leader = Stander::new(&handle, "e", "leader");
+    let leader = StoreCandidate::new(&handle, "e", "leader");
     leader.granted().await;
-    let brief: Vec<Stander> = (0..200).map(|n| Stander::new(&handle, "e", &format!("brief{n}"))).collect();
+    let brief: Vec<StoreCandidate> =
+        (0..200).map(|n| StoreCandidate::new(&handle, "e", &format!("brief{n}"))).collect();
     let moment = Duration::from_millis(1);
     let requests: Vec<_> =
-        brief.iter().map(|stander| tenure::store::Campaign { stand_by_for: moment, ..stander.request() }).collect();
+        brief.iter().map(|candidate| tenure::store::Campaign { stand_by_for: moment, ..candidate.request() }).collect();
     handle.campaign(&requests).await.into_iter().for_each(|reply| drop(held(reply)));
     until("their end", async || leader.observe().await.standing_by.is_empty().then_some(())).await;
 
-    let follower = Stander::new(&handle, "e", "follower");
+    let follower = StoreCandidate::new(&handle, "e", "follower");
     let size = |key: &str| -> u64 { redis::from_redis_value(server.command(&["ZCARD", key])).unwrap() };
     let mut steps = 0;
-    while size("{tenure:default:e}:line") > 1 {
+    while size("{client:default:e}:line") > 1 {
         let before = commands(&server);
         follower.held().await;
         let cost = commands(&server) - before;

@@ -2,12 +2,12 @@
 
 use std::time::Duration;
 
-use tenure::{Event, EventKind, Tenure, Timing};
+use tenure::{Client, Event, EventKind, Timing};
 use tenure_testkit::bound::within;
-use tenure_testkit::proxy::{Direction, Fault, Proxy};
+use tenure_testkit::proxy::{Direction, Proxy, ProxyFault};
 use tenure_testkit::redis::RedisServer;
 
-use crate::support::{Stander, TTL, granted, open, until};
+use crate::support::{StoreCandidate, TTL, granted, open, until};
 
 #[tokio::test]
 async fn a_grant_whose_answer_was_lost_costs_one_round_trip() {
@@ -15,10 +15,10 @@ async fn a_grant_whose_answer_was_lost_costs_one_round_trip() {
     let proxy = Proxy::before(server.address()).unwrap();
     let store = open(&format!("redis://{}", proxy.address()));
     // From here on there is a connection, and the server knows the script.
-    Stander::new(&store, "another", "a").granted().await;
-    let candidate = Stander::new(&store, "e", "a");
+    StoreCandidate::new(&store, "another", "a").granted().await;
+    let candidate = StoreCandidate::new(&store, "e", "a");
 
-    proxy.inject_next(1, Direction::Replies, Fault::Swallow);
+    proxy.inject_next(1, Direction::Replies, ProxyFault::Swallow);
     let mut counts = proxy.changes();
     tokio::select! {
         reply = candidate.campaign() => panic!("the answer was not lost: {reply:?}"),
@@ -38,7 +38,7 @@ async fn a_grant_whose_answer_was_lost_costs_one_round_trip() {
 async fn a_network_that_was_away_for_a_moment_is_used_again_at_once() {
     let server = RedisServer::start();
     let proxy = Proxy::before(server.address()).unwrap();
-    let leader = Stander::new(&open(&format!("redis://{}", proxy.address())), "e", "a");
+    let leader = StoreCandidate::new(&open(&format!("redis://{}", proxy.address())), "e", "a");
     let term = leader.granted().await;
 
     proxy.black_hole();
@@ -59,9 +59,9 @@ async fn a_server_that_answers_nonsense_is_asked_less_and_less_often() {
     // Nobody ever had this term. Whoever campaigns is answered nonsense, and whoever resigns is not.
     server.command(&["SET", LEASE, "somebody", "PX", "600000"]);
     server.command(&["HSET", ELECTION, "holder", "somebody", "term", "0", "since", "1"]);
-    let tenure = Tenure::open(&server.url()).unwrap();
+    let client = Client::open(&server.url()).unwrap();
     let timing = Timing::from_ttl(Duration::from_secs(2)).unwrap();
-    let election = tenure.election("e").unwrap().timing(timing).start().unwrap();
+    let election = client.election("e").unwrap().timing(timing).start().unwrap();
     let mut events = election.events();
     let is_error = |event: &Event| matches!(event.kind, EventKind::Error { .. });
     let mut count = 0;
@@ -83,14 +83,14 @@ async fn a_server_that_comes_back_finds_no_queue() {
     let server = RedisServer::start();
     let proxy = Proxy::before(server.address()).unwrap();
     let store = open(&format!("redis://{}", proxy.address()));
-    let candidates: Vec<Stander> = (0..50).map(|n| Stander::new(&store, &format!("e{n}"), "a")).collect();
-    let requests: Vec<_> = candidates.iter().map(Stander::request).collect();
+    let candidates: Vec<StoreCandidate> = (0..50).map(|n| StoreCandidate::new(&store, &format!("e{n}"), "a")).collect();
+    let requests: Vec<_> = candidates.iter().map(StoreCandidate::request).collect();
     let terms: Vec<_> = store.campaign(&requests).await.into_iter().map(granted).collect();
     candidates[0].keeps(terms[0]).await;
     let before = server.calls("evalsha");
 
     // Nothing is lost: it all arrives when the network is back, as it does over TCP.
-    proxy.inject(Direction::Requests, Fault::Hold);
+    proxy.inject(Direction::Requests, ProxyFault::Hold);
     for _ in 0..20 {
         for (candidate, term) in candidates.iter().zip(&terms) {
             let answer = tokio::time::timeout(Duration::from_millis(1), candidate.renew(*term)).await;
@@ -107,4 +107,4 @@ async fn a_server_that_comes_back_finds_no_queue() {
 }
 
 const LEASE: &str = "tenure:default:e";
-const ELECTION: &str = "{tenure:default:e}:election";
+const ELECTION: &str = "{client:default:e}:election";

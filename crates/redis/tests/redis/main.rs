@@ -23,4 +23,4 @@ mod support;
 mod tls;
 mod wait_replicas;
 
-use tenure_testkit::{hearing, stander};
+use tenure_testkit::{broadcast_listener, store_candidate};

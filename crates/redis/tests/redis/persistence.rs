@@ -2,19 +2,19 @@
 
 use std::time::Duration;
 
-use tenure::{EventKind, Events, Tenure, Timing, Trouble};
-use tenure_core::Problem;
+use tenure::{Client, ElectionError, EventKind, Events, Timing};
+use tenure_core::Anomaly;
 use tenure_testkit::redis::{RedisOptions, RedisServer};
 use tenure_testkit::scratch::Scratch;
-use tenure_testkit::wall_clock::WallClock;
+use tenure_testkit::wall_clock::FakeWallClock;
 
-use crate::support::{PATIENCE, Stander, key, open, until};
+use crate::support::{PATIENCE, StoreCandidate, key, open, until};
 
 #[tokio::test]
 async fn after_everything_was_flushed_the_leader_has_lost_and_terms_go_on_growing() {
     let server = RedisServer::start();
     let store = open(&server.url());
-    let (leader, follower) = (Stander::new(&store, "e", "leader"), Stander::new(&store, "e", "follower"));
+    let (leader, follower) = (StoreCandidate::new(&store, "e", "leader"), StoreCandidate::new(&store, "e", "follower"));
     let term = leader.granted().await;
     follower.held().await;
 
@@ -28,20 +28,20 @@ async fn after_everything_was_flushed_the_leader_has_lost_and_terms_go_on_growin
 #[tokio::test]
 async fn after_a_restart_without_persistence_terms_go_on_growing() {
     let server = RedisServer::start();
-    let leader = Stander::new(&open(&server.url()), "e", "leader");
+    let leader = StoreCandidate::new(&open(&server.url()), "e", "leader");
     let term = leader.granted().await;
 
     server.restart();
     let shown = until("an answer", async || leader.renew(term).await.ok()).await;
     assert_eq!(shown, tenure_core::RenewReply::NotHolder { current: None });
-    assert!(Stander::new(&leader.store, "e", "follower").granted().await > term);
+    assert!(StoreCandidate::new(&leader.store, "e", "follower").granted().await > term);
 }
 
 #[tokio::test]
 async fn what_a_persistent_server_confirmed_survives_its_death() {
     let server = RedisServer::start_with(RedisOptions::default().persistent());
     let store = open(&server.url());
-    let (leader, follower) = (Stander::new(&store, "e", "leader"), Stander::new(&store, "e", "follower"));
+    let (leader, follower) = (StoreCandidate::new(&store, "e", "leader"), StoreCandidate::new(&store, "e", "follower"));
     let term = leader.granted().await;
     follower.held().await;
     let before = leader.observe().await;
@@ -59,7 +59,7 @@ async fn what_a_persistent_server_confirmed_survives_its_death() {
 async fn a_lease_that_was_evicted_is_granted_under_a_higher_term() {
     let server = RedisServer::start();
     let store = open(&server.url());
-    let (leader, follower) = (Stander::new(&store, "e", "leader"), Stander::new(&store, "e", "follower"));
+    let (leader, follower) = (StoreCandidate::new(&store, "e", "leader"), StoreCandidate::new(&store, "e", "follower"));
     let term = leader.granted().await;
     server.command(&["CONFIG", "SET", "maxmemory-policy", "volatile-lru"]);
     // The lease is the only key that may go.
@@ -80,10 +80,10 @@ async fn a_lease_that_was_evicted_is_granted_under_a_higher_term() {
 async fn a_lease_whose_record_was_evicted_runs_out_as_if_it_were_foreign() {
     let server = RedisServer::start();
     let store = open(&server.url());
-    let (leader, follower) = (Stander::new(&store, "e", "leader"), Stander::new(&store, "e", "follower"));
+    let (leader, follower) = (StoreCandidate::new(&store, "e", "leader"), StoreCandidate::new(&store, "e", "follower"));
     let term = leader.granted().await;
     // What a policy that spares no key does.
-    server.command(&["DEL", "{tenure:default:e}:election"]);
+    server.command(&["DEL", "{client:default:e}:election"]);
 
     assert_eq!(leader.has_lost(term).await, None);
     let seen = follower.held().await.leader.unwrap();
@@ -96,12 +96,12 @@ async fn a_lease_whose_record_was_evicted_runs_out_as_if_it_were_foreign() {
 #[tokio::test]
 async fn terms_of_a_server_that_lost_its_data_and_its_time_are_refused() {
     let scratch = Scratch::new();
-    let clock = WallClock::at(scratch.path().join("clock"));
+    let clock = FakeWallClock::at(scratch.path().join("clock"));
     let server = RedisServer::start_with(RedisOptions::default().wall_clock(&clock));
-    let tenures = [0, 1].map(|_| Tenure::open(&server.url()).unwrap());
+    let tenures = [0, 1].map(|_| Client::open(&server.url()).unwrap());
     let timing = Timing::from_ttl(Duration::from_secs(2)).unwrap();
-    let [first, second] = tenures.each_ref().map(|tenure| {
-        let election = tenure.election("e").unwrap().timing(timing).start().unwrap();
+    let [first, second] = tenures.each_ref().map(|client| {
+        let election = client.election("e").unwrap().timing(timing).start().unwrap();
         let events = election.events();
         (election, events)
     });
@@ -123,7 +123,9 @@ async fn terms_of_a_server_that_lost_its_data_and_its_time_are_refused() {
     server.command(&["FLUSHALL"]);
     for (candidate, events) in &mut candidates {
         let regression = first_of(events, |event| match event {
-            EventKind::Error { trouble: Trouble::Problem(Problem::Regressed { seen, shown }) } => Some((seen, shown)),
+            EventKind::Error { error: ElectionError::Anomaly(Anomaly::Regressed { seen, shown }) } => {
+                Some((seen, shown))
+            }
             _ => None,
         });
         let (seen, shown) = regression.await;

@@ -4,19 +4,19 @@ use std::time::{Duration, Instant};
 
 use tenure::StoreError;
 use tenure::store::ledger::Claimed;
-use tenure::store::{Hint, StoreErrorKind, Verdict};
-use tenure_core::{CampaignReply, Failure, RenewReply};
+use tenure::store::{Hint, Severity, StoreErrorKind};
+use tenure_core::{CampaignReply, RenewReply, WriteOutcome};
 use tenure_testkit::bound::within;
-use tenure_testkit::proxy::{Direction, Fault, Proxy};
-use tenure_testkit::redis::{RedisOptions, RedisServer, Sentinels};
+use tenure_testkit::proxy::{Direction, Proxy, ProxyFault};
+use tenure_testkit::redis::{RedisOptions, RedisServer, SentinelGroup};
 
-use crate::support::{Stander, assert_told, awake, listeners, next, open, term_of, until};
+use crate::support::{StoreCandidate, assert_told, awake, listeners, next, open, term_of, until};
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn a_primary_that_was_killed_is_left_for_the_new_one() {
-    let sentinels = Sentinels::start();
+    let sentinels = SentinelGroup::start();
     let store = open(&sentinels.url());
-    let leader = Stander::new(&store, "e", "leader");
+    let leader = StoreCandidate::new(&store, "e", "leader");
     let term = leader.granted().await;
     leader.keeps(term).await;
     let old = sentinels.primary();
@@ -25,7 +25,7 @@ async fn a_primary_that_was_killed_is_left_for_the_new_one() {
     old.kill();
     let new = sentinels.await_new_primary(old.port());
     until("an answer", async || briefly(leader.renew(term)).await.ok()).await;
-    let another = Stander::new(&store, "another", "leader");
+    let another = StoreCandidate::new(&store, "another", "leader");
     another.granted().await;
     assert_eq!(next(&mut hints).await, Hint::anywhere(), "nobody knows what was said meanwhile");
     listeners(new, 1).await;
@@ -34,19 +34,19 @@ async fn a_primary_that_was_killed_is_left_for_the_new_one() {
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn a_primary_that_was_replaced_while_it_stood_still_is_not_believed() {
-    not_believed(Sentinels::start()).await;
+    not_believed(SentinelGroup::start()).await;
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn a_primary_that_needs_replicas_is_not_believed_either() {
     let lines = ["min-replicas-to-write 1", "min-replicas-max-lag 2"];
-    not_believed(Sentinels::start_with(lines.into_iter().fold(RedisOptions::default(), RedisOptions::line))).await;
+    not_believed(SentinelGroup::start_with(lines.into_iter().fold(RedisOptions::default(), RedisOptions::line))).await;
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn a_sentinel_that_hangs_holds_nobody_up() {
-    let sentinels = Sentinels::start();
-    let leader = Stander::new(&open(&sentinels.url()), "e", "leader");
+    let sentinels = SentinelGroup::start();
+    let leader = StoreCandidate::new(&open(&sentinels.url()), "e", "leader");
     let term = leader.granted().await;
     let _paused = sentinels.sentinels()[0].pause();
     let begun = Instant::now();
@@ -59,35 +59,35 @@ async fn a_sentinel_that_hangs_holds_nobody_up() {
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn sentinels_that_are_slow_still_let_somebody_lead() {
-    let sentinels = Sentinels::start();
+    let sentinels = SentinelGroup::start();
     let slow: Vec<Proxy> = sentinels.sentinels().iter().map(|node| Proxy::before(node.address()).unwrap()).collect();
-    slow.iter().for_each(|proxy| proxy.inject(Direction::Replies, Fault::Delay(Duration::from_millis(300))));
+    slow.iter().for_each(|proxy| proxy.inject(Direction::Replies, ProxyFault::Delay(Duration::from_millis(300))));
     let hosts: Vec<String> = slow.iter().map(|proxy| proxy.address().to_string()).collect();
-    let url = format!("redis+sentinel://{}/{}", hosts.join(","), Sentinels::NAME);
-    Stander::at(&url, "e", "leader").granted().await;
+    let url = format!("redis+sentinel://{}/{}", hosts.join(","), SentinelGroup::NAME);
+    StoreCandidate::at(&url, "e", "leader").granted().await;
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn a_sentinel_has_one_vote_however_often_it_is_named() {
-    let sentinels = Sentinels::start();
+    let sentinels = SentinelGroup::start();
     let [first, second, _] = sentinels.sentinels() else { panic!("there are three sentinels") };
-    let url = |hosts: &[String]| format!("redis+sentinel://{}/{}", hosts.join(","), Sentinels::NAME);
+    let url = |hosts: &[String]| format!("redis+sentinel://{}/{}", hosts.join(","), SentinelGroup::NAME);
     let names = [first.address().to_string(), format!("localhost:{}", first.port())];
     // Alone it is all there are.
-    Stander::new(&open(&url(&[&names[..], &names[..]].concat())), "alone", "a").granted().await;
+    StoreCandidate::new(&open(&url(&[&names[..], &names[..]].concat())), "alone", "a").granted().await;
 
     let store = open(&url(&[&names[..], &[second.address().to_string()]].concat()));
-    Stander::new(&store, "both", "a").granted().await;
+    StoreCandidate::new(&store, "both", "a").granted().await;
     let paused = second.pause();
-    let error = Stander::new(&store, "one", "a").refused().await;
-    assert_told(&error, StoreErrorKind::Unavailable, Failure::Unusable, &["too few sentinels confirm"]);
+    let error = StoreCandidate::new(&store, "one", "a").refused().await;
+    assert_told(&error, StoreErrorKind::Unavailable, WriteOutcome::Unusable, &["too few sentinels confirm"]);
     drop(paused);
     let finding = until("a sentinel that answers again", async || {
         let findings = store.examine().await.into_iter();
-        findings.into_iter().find(|finding| finding.check == "sentinels" && finding.verdict != Verdict::Bad)
+        findings.into_iter().find(|finding| finding.check == "sentinels" && finding.severity != Severity::Bad)
     });
     let finding = finding.await;
-    assert!(finding.verdict == Verdict::Warning && finding.detail.contains("name each sentinel once"), "{finding:?}");
+    assert!(finding.severity == Severity::Warning && finding.detail.contains("name each sentinel once"), "{finding:?}");
 }
 
 #[tokio::test]
@@ -95,37 +95,47 @@ async fn what_keeps_sentinels_from_naming_a_primary_is_told() {
     let strict = RedisServer::start_with(RedisOptions::default().password("secret"));
     for more in ["", "?sentinel_password=wrong"] {
         let url = format!("redis+sentinel://{}/tenure{more}", strict.address());
-        let error = Stander::at(&url, "e", "a").refused().await;
-        assert_told(&error, StoreErrorKind::Denied, Failure::NotSent, &["check sentinel_user and sentinel_password"]);
+        let error = StoreCandidate::at(&url, "e", "a").refused().await;
+        assert_told(
+            &error,
+            StoreErrorKind::Denied,
+            WriteOutcome::NotSent,
+            &["check sentinel_user and sentinel_password"],
+        );
         assert!(!error.to_string().contains("wrong"), "{error}");
     }
     let proxy = Proxy::before(strict.address()).unwrap();
     proxy.refuse();
-    let error = Stander::at(&format!("redis+sentinel://{}/tenure", proxy.address()), "e", "a").refused().await;
+    let error = StoreCandidate::at(&format!("redis+sentinel://{}/tenure", proxy.address()), "e", "a").refused().await;
     let words = ["can be asked for the primary", "Connection refused", "check their addresses"];
-    assert_told(&error, StoreErrorKind::Unavailable, Failure::NotSent, &words);
+    assert_told(&error, StoreErrorKind::Unavailable, WriteOutcome::NotSent, &words);
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn a_name_that_no_sentinel_knows_and_a_sentinel_in_place_of_a_server_are_told() {
-    let sentinels = Sentinels::start();
-    let url = sentinels.url().replace(Sentinels::NAME, "other");
-    let error = Stander::at(&url, "e", "a").refused().await;
+    let sentinels = SentinelGroup::start();
+    let url = sentinels.url().replace(SentinelGroup::NAME, "other");
+    let error = StoreCandidate::at(&url, "e", "a").refused().await;
     let words = ["knows a primary called \"other\"", "check the name"];
-    assert_told(&error, StoreErrorKind::Unavailable, Failure::NotSent, &words);
+    assert_told(&error, StoreErrorKind::Unavailable, WriteOutcome::NotSent, &words);
 
     let store = open(&format!("redis://{}", sentinels.sentinels()[0].address()));
-    let error = Stander::new(&store, "e", "a").refused().await;
-    assert_told(&error, StoreErrorKind::Unsupported, Failure::Refused, &["if it is a sentinel, use redis+sentinel://"]);
+    let error = StoreCandidate::new(&store, "e", "a").refused().await;
+    assert_told(
+        &error,
+        StoreErrorKind::Unsupported,
+        WriteOutcome::Refused,
+        &["if it is a sentinel, use redis+sentinel://"],
+    );
     let finding = store.examine().await.into_iter().find(|finding| finding.check == "role").unwrap();
-    assert!(finding.verdict == Verdict::Bad && finding.detail.contains("redis+sentinel://"), "{finding:?}");
+    assert!(finding.severity == Severity::Bad && finding.detail.contains("redis+sentinel://"), "{finding:?}");
 }
 
 /// The old primary does not know at first that it was replaced, and neither do those who are connected to it.
-async fn not_believed(sentinels: Sentinels) {
+async fn not_believed(sentinels: SentinelGroup) {
     let store = open(&sentinels.url());
-    let leader = Stander::new(&store, "e", "leader");
-    let newcomer = Stander::new(&store, "free", "newcomer");
+    let leader = StoreCandidate::new(&store, "e", "leader");
+    let newcomer = StoreCandidate::new(&store, "free", "newcomer");
     let term = until("a grant", async || briefly(leader.campaign()).await.ok().as_ref().and_then(term_of)).await;
     until("a job", async || briefly(leader.open_job(term)).await.ok()).await;
     let old = sentinels.primary();

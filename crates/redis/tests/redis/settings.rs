@@ -3,10 +3,10 @@
 use tenure::store::redis::{RedisConfig, RedisStore};
 use tenure::store::{Store, StoreErrorKind};
 use tenure::{StoreError, StoreUrl};
-use tenure_core::Failure;
+use tenure_core::WriteOutcome;
 use tenure_testkit::redis::{RedisOptions, RedisServer};
 
-use crate::support::{Stander, assert_told, key, open};
+use crate::support::{StoreCandidate, assert_told, key, open};
 
 #[tokio::test]
 async fn a_client_of_the_application_is_used_as_it_is() {
@@ -16,14 +16,14 @@ async fn a_client_of_the_application_is_used_as_it_is() {
     assert!(!format!("{config:?}").contains("canary"), "{config:?}");
     let store: std::sync::Arc<dyn Store> = std::sync::Arc::new(RedisStore::open(&config).unwrap());
     assert!(!format!("{store:?}").contains("canary"), "{store:?}");
-    Stander::new(&store, "mix", "a").granted().await;
+    StoreCandidate::new(&store, "mix", "a").granted().await;
     assert_eq!(
         keys_in(&server, 3),
         ["app::elections:default", "app:leader:mix", "{app:leader:mix}:election", "{app:leader:mix}:history"]
     );
 
     let plain: std::sync::Arc<dyn Store> = std::sync::Arc::new(RedisStore::from_client(client).unwrap());
-    Stander::new(&plain, "mix", "a").granted().await;
+    StoreCandidate::new(&plain, "mix", "a").granted().await;
     assert!(keys_in(&server, 3).contains(&"tenure:default:mix".to_owned()));
 }
 
@@ -37,7 +37,7 @@ async fn keys_are_named_as_the_pattern_says() {
         ("?prefix=app&key_pattern={prefix}:leader:{name}", "mix", "app:leader:mix"),
         ("?key_pattern={{tag}}:{namespace}:{name}", "e", "{tag}:default:e"),
     ] {
-        let candidate = Stander::new(&open(&format!("{}{options}", server.url())), name, "somebody");
+        let candidate = StoreCandidate::new(&open(&format!("{}{options}", server.url())), name, "somebody");
         candidate.granted().await;
         let value: String = redis::from_redis_value(server.command(&["GET", lease])).unwrap();
         assert_eq!(value, "somebody", "{lease}");
@@ -50,7 +50,7 @@ async fn prefixes_and_databases_keep_elections_apart() {
     let server = RedisServer::start();
     let urls = ["", "/1", "?prefix=other", "/1?prefix=other"].map(|ending| format!("{}{ending}", server.url()));
     for url in &urls {
-        let candidate = Stander::new(&open(url), "e", "a");
+        let candidate = StoreCandidate::new(&open(url), "e", "a");
         candidate.granted().await;
         assert_eq!(candidate.store.elections(&key("e").namespace).await.unwrap(), [key("e").name]);
     }
@@ -98,7 +98,7 @@ fn addresses_that_cannot_be_used_say_why_and_keep_the_password() {
         ("redis://us%FFer:canary@host", "UTF-8"),
     ] {
         let error = refusal(&url.parse().unwrap());
-        assert_told(&error, StoreErrorKind::Configuration, Failure::NotSent, &[why]);
+        assert_told(&error, StoreErrorKind::Configuration, WriteOutcome::NotSent, &[why]);
         assert!(!format!("{error} {error:?}").contains("canary"), "{url}: {error:?}");
     }
 }
@@ -108,12 +108,12 @@ async fn an_error_of_a_connection_keeps_the_password() {
     let server = RedisServer::start();
     let url = format!("redis://user:canary@{}", server.address());
     server.kill();
-    let candidate = Stander::new(&open(&url), "e", "a");
+    let candidate = StoreCandidate::new(&open(&url), "e", "a");
     let error = candidate.refused().await;
     assert_told(
         &error,
         StoreErrorKind::Unavailable,
-        Failure::NotSent,
+        WriteOutcome::NotSent,
         &["cannot connect", &server.address().to_string()],
     );
     assert!(!format!("{error} {error:?} {:?}", candidate.store).contains("canary"), "{error:?}");

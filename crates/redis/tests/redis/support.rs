@@ -7,7 +7,7 @@ use tenure::Store;
 use tenure::store::{Hint, Interest};
 use tenure_testkit::redis::RedisServer;
 
-pub(crate) use crate::stander::*;
+pub(crate) use crate::store_candidate::*;
 
 /// The hints of a handle that can be woken, and knows it. What the server says of its subscribers tells only the first.
 pub(crate) async fn awake(store: &Arc<dyn Store>) -> BoxStream<'static, Hint> {

@@ -6,10 +6,10 @@ use std::time::Duration;
 
 use rusqlite::Connection;
 use tempfile::TempDir;
-use tenure::store::mailbox::Fate;
+use tenure::store::mailbox::AckOutcome;
 use tenure::store::sqlite::SqliteStore;
 use tenure::store::{
-    Campaign, ElectionKey, Interest, Mailbox, MessageId, Post, Receive, Renew, Replies, Resign, Settle, Shelf,
+    Ack, Campaign, ElectionKey, Interest, Mailbox, MessageId, MessageState, NewMessage, Receive, Renew, Replies, Resign,
 };
 use tenure::{Store, StoreError};
 use tenure_core::{CandidateId, ChannelName, ElectionName, LossReason, Namespace, Nonce, Priority, Sender, Term};
@@ -73,9 +73,9 @@ async fn populate(store: &SqliteStore) {
     store.resign(&[resign("reserved", 1, Some("two")), resign("free", 1, None)]).await;
     drop(store.watch(Interest::All));
     for id in [1, 2, 3] {
-        store.send(&[post("led", id)]).await.remove(0).unwrap();
+        store.send(&[new_message("led", id)]).await.remove(0).unwrap();
     }
-    check(store.settle(&settle("led", 1)).await);
+    check(store.ack(&ack("led", 1)).await);
 }
 
 async fn ask_everything(store: &SqliteStore) {
@@ -103,16 +103,16 @@ async fn ask_everything(store: &SqliteStore) {
 }
 
 async fn ask_the_mailbox(store: &SqliteStore) {
-    check_all(store.send(&ELECTIONS.map(|election| post(election, 4))).await);
+    check_all(store.send(&ELECTIONS.map(|election| new_message(election, 4))).await);
     for election in ELECTIONS {
         for nonce in [1, 2] {
             let (key, nonce, term) = (key(election), Nonce::from_bits(nonce), Term::new(1).unwrap());
             let request = Receive { key, nonce, term, channels: vec![channel()], except: Vec::new(), limit: 10 };
             check(store.receive(&request).await);
         }
-        check(store.settle(&settle(election, 1)).await);
-        for shelf in [Shelf::Waiting, Shelf::Aside] {
-            check(store.list(&key(election), shelf, 10).await);
+        check(store.ack(&ack(election, 1)).await);
+        for state in [MessageState::Pending, MessageState::DeadLetter] {
+            check(store.list(&key(election), state, 10).await);
         }
         check(store.requeue(&key(election), None).await);
     }
@@ -147,17 +147,21 @@ fn resign(election: &str, nonce: u128, successor: Option<&str>) -> Resign {
     Resign { key, nonce, term: None, successor, reason: LossReason::Resigned }
 }
 
-fn post(election: &str, id: u128) -> Post {
+fn new_message(election: &str, id: u128) -> NewMessage {
     let (key, id, sender) = (key(election), MessageId::from_bits(id), Sender::new("one").unwrap());
-    Post { key, id, channel: channel(), sender, payload: Arc::from("[1]") }
+    NewMessage { key, id, channel: channel(), sender, payload: Arc::from("[1]") }
 }
 
 /// One of each, of messages 1 to 3.
-fn settle(election: &str, nonce: u128) -> Settle {
+fn ack(election: &str, nonce: u128) -> Ack {
     let why = || "no".to_owned();
-    let fates = [Fate::Done, Fate::Failed { attempt: 1, why: why() }, Fate::SetAside { attempt: 2, why: why() }];
-    let fates = (1..).map(MessageId::from_bits).zip(fates).collect();
-    Settle { key: key(election), nonce: Nonce::from_bits(nonce), term: Term::new(1).unwrap(), fates }
+    let outcomes = [
+        AckOutcome::Done,
+        AckOutcome::Failed { attempt: 1, why: why() },
+        AckOutcome::DeadLettered { attempt: 2, why: why() },
+    ];
+    let outcomes = (1..).map(MessageId::from_bits).zip(outcomes).collect();
+    Ack { key: key(election), nonce: Nonce::from_bits(nonce), term: Term::new(1).unwrap(), outcomes }
 }
 
 fn channel() -> ChannelName {

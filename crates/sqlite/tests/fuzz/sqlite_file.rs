@@ -3,7 +3,7 @@
 use std::path::Path;
 
 use tenure::store::sqlite::SqliteStore;
-use tenure_fuzz::{Fuzz, Tape};
+use tenure_fuzz::{Fuzz, InputTape};
 
 use crate::database::Pristine;
 
@@ -15,14 +15,14 @@ fn fuzz_sqlite_file() {
     Fuzz::target("sqlite-file").cases(100).cost(500).run(|input| {
         let directory = tempfile::tempdir_in(pristine.directory.path()).unwrap();
         let path = directory.path().join("damaged.db");
-        damage(&path, intact.clone(), Tape::new(input));
+        damage(&path, intact.clone(), InputTape::new(input));
         if let Ok(store) = SqliteStore::open(&path) {
             pristine.ask_everything(&store);
         }
     });
 }
 
-fn damage(path: &Path, mut bytes: Vec<u8>, mut tape: Tape<'_>) {
+fn damage(path: &Path, mut bytes: Vec<u8>, mut tape: InputTape<'_>) {
     let mut log = Vec::new();
     for _ in 0..DAMAGES_MAX {
         if tape.is_at_end() {

@@ -5,7 +5,7 @@ use std::cell::Cell;
 use rusqlite::Connection;
 use rusqlite::types::Value;
 use tenure::store::sqlite::SqliteStore;
-use tenure_fuzz::{Fuzz, Tape};
+use tenure_fuzz::{Fuzz, InputTape};
 
 use crate::database::{Pristine, connect};
 
@@ -25,7 +25,7 @@ fn fuzz_sqlite_values() {
             restore(&connection);
             SqliteStore::open(&path).unwrap()
         });
-        let mut tape = Tape::new(input);
+        let mut tape = InputTape::new(input);
         for _ in 0..CHANGES_MAX {
             if !tape.is_at_end() {
                 change(&connection, &mut tape);
@@ -70,7 +70,7 @@ fn restore(connection: &Connection) {
     connection.execute_batch(&format!("BEGIN IMMEDIATE; {tables} COMMIT")).unwrap();
 }
 
-fn change(connection: &Connection, tape: &mut Tape<'_>) {
+fn change(connection: &Connection, tape: &mut InputTape<'_>) {
     let (table, columns) = tape.pick(COLUMNS);
     let column = tape.pick(columns);
     let sql = match tape.byte() % 16 {
@@ -86,7 +86,7 @@ fn change(connection: &Connection, tape: &mut Tape<'_>) {
     let _ = statement.execute(rusqlite::params_from_iter(parameters));
 }
 
-fn value(tape: &mut Tape<'_>) -> Value {
+fn value(tape: &mut InputTape<'_>) -> Value {
     match tape.byte() % 8 {
         0 => Value::Null,
         1 => Value::Real(f64::from_bits(tape.number())),

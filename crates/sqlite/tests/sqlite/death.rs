@@ -7,7 +7,7 @@ use tenure::Store;
 use tenure::store::Interest;
 use tenure::store::sqlite::SqliteStore;
 
-use crate::support::{Other, Stander, history, key, next, pipes, place};
+use crate::support::{Other, SqliteCandidate, history, key, next, pipes, place};
 
 #[tokio::test]
 async fn who_stands_by_takes_over_from_a_killed_leader_at_once() {
@@ -16,7 +16,7 @@ async fn who_stands_by_takes_over_from_a_killed_leader_at_once() {
     let first: u64 = leader.line().unwrap().parse().unwrap();
     let store = SqliteStore::open(&path).unwrap();
     let mut hints = store.watch(Interest::Own);
-    let follower = Stander::new(&store, "e", "follower");
+    let follower = SqliteCandidate::new(&store, "e", "follower");
     assert_eq!(follower.held().await.rank, 0);
 
     leader.kill();
@@ -36,7 +36,7 @@ async fn a_leader_that_died_before_anybody_looked_is_missed_too() {
     leader.line().unwrap();
     leader.kill();
     let store = SqliteStore::open(&path).unwrap();
-    Stander::new(&store, "e", "late").granted().await;
+    SqliteCandidate::new(&store, "e", "late").granted().await;
     assert_eq!(history(&store, "e").await[1].reason, "died");
 }
 
@@ -47,7 +47,7 @@ async fn a_stopped_process_keeps_its_lease() {
     leader.line().unwrap();
     leader.signal(Signal::STOP);
     let store = SqliteStore::open(&path).unwrap();
-    let held = Stander::new(&store, "e", "follower").held().await;
+    let held = SqliteCandidate::new(&store, "e", "follower").held().await;
     assert_eq!(held.leader.unwrap().candidate.as_str(), "other");
     leader.signal(Signal::CONT);
 }
@@ -60,7 +60,7 @@ async fn the_lease_lasts_as_long_as_anybody_holds_the_life_line() {
     leader.line().unwrap();
     let store = SqliteStore::open(&path).unwrap();
     let mut hints = store.watch(Interest::Own);
-    let follower = Stander::new(&store, "e", "follower");
+    let follower = SqliteCandidate::new(&store, "e", "follower");
     follower.held().await;
 
     leader.kill();
@@ -75,8 +75,8 @@ async fn the_lease_lasts_as_long_as_anybody_holds_the_life_line() {
 async fn closing_a_store_is_not_a_death() {
     let (_directory, path) = place();
     let (one, other) = (SqliteStore::open(&path).unwrap(), SqliteStore::open(&path).unwrap());
-    Stander::new(&one, "e", "one").granted().await;
-    let follower = Stander::new(&other, "e", "other");
+    SqliteCandidate::new(&one, "e", "one").granted().await;
+    let follower = SqliteCandidate::new(&other, "e", "other");
     let mut hints = other.watch(Interest::Own);
     follower.held().await;
     drop(one);
@@ -89,12 +89,12 @@ async fn closing_a_store_is_not_a_death() {
 async fn a_dead_stand_by_is_passed_over() {
     let (_directory, path) = place();
     let store = SqliteStore::open(&path).unwrap();
-    let leader = Stander::new(&store, "e", "leader");
+    let leader = SqliteCandidate::new(&store, "e", "leader");
     leader.granted().await;
     let mut first = Other::start("stand by", &path);
     assert_eq!(first.line().unwrap(), "0");
     let second_store = SqliteStore::open(&path).unwrap();
-    let second = Stander::new(&second_store, "e", "second");
+    let second = SqliteCandidate::new(&second_store, "e", "second");
     assert_eq!(second.held().await.rank, 1);
     first.kill();
     assert_eq!(second.held().await.rank, 0);
@@ -110,7 +110,7 @@ async fn pipes_of_the_dead_are_removed_when_they_prove_nothing_any_more() {
     leader.kill();
     let store = SqliteStore::open(&path).unwrap();
     assert_eq!(pipes(&path), 2, "the death of a leader must stay visible");
-    Stander::new(&store, "e", "next").granted().await;
+    SqliteCandidate::new(&store, "e", "next").granted().await;
     assert_eq!(pipes(&path), 4);
     let _other = SqliteStore::open(&path).unwrap();
     assert_eq!(pipes(&path), 2);
@@ -131,17 +131,17 @@ async fn who_only_looks_leaves_no_trace() {
 async fn a_pipe_that_was_put_in_place_of_another_proves_nothing() {
     let (_directory, path) = place();
     let (one, other) = (SqliteStore::open(&path).unwrap(), SqliteStore::open(&path).unwrap());
-    Stander::new(&one, "e", "one").granted().await;
+    SqliteCandidate::new(&one, "e", "one").granted().await;
     let pipes = std::fs::read_dir(format!("{}-tenure", path.display())).unwrap();
     let life = pipes.map(|entry| entry.unwrap().path()).find(|path| path.extension().unwrap() == "life").unwrap();
     std::fs::remove_file(&life).unwrap();
-    Stander::new(&other, "e", "other").held().await;
+    SqliteCandidate::new(&other, "e", "other").held().await;
     let mode = rustix::fs::Mode::RUSR | rustix::fs::Mode::WUSR;
     rustix::fs::mknodat(rustix::fs::CWD, &life, rustix::fs::FileType::Fifo, mode, 0).unwrap();
-    Stander::new(&other, "e", "other").held().await;
+    SqliteCandidate::new(&other, "e", "other").held().await;
     std::fs::remove_file(&life).unwrap();
     std::fs::write(&life, "").unwrap();
-    Stander::new(&other, "e", "other").held().await;
+    SqliteCandidate::new(&other, "e", "other").held().await;
 }
 
 #[tokio::test]
@@ -151,6 +151,6 @@ async fn a_time_namespace_does_not_shift_leases() {
     let mut leader = Other::start_under(&elsewhere, "lead", &path);
     leader.line().expect("these tests run as root: unshare --time must work");
     let store = SqliteStore::open(&path).unwrap();
-    let held = Stander::new(&store, "e", "follower").held().await;
+    let held = SqliteCandidate::new(&store, "e", "follower").held().await;
     assert!(held.remaining <= crate::support::TTL && held.remaining > crate::support::TTL / 2, "{held:?}");
 }

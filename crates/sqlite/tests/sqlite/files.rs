@@ -8,12 +8,12 @@ use std::time::Instant;
 use rusqlite::Connection;
 use tempfile::TempDir;
 use tenure::store::sqlite::SqliteStore;
-use tenure::store::{Mailbox, StoreErrorKind, Verdict};
+use tenure::store::{Mailbox, Severity, StoreErrorKind};
 use tenure::{Store, StoreUrl};
-use tenure_core::{Failure, RenewReply};
+use tenure_core::{RenewReply, WriteOutcome};
 
-use crate::messages::post;
-use crate::support::{PATIENCE, Stander, history, key, place};
+use crate::messages::new_message;
+use crate::support::{PATIENCE, SqliteCandidate, history, key, place};
 
 #[test]
 fn many_may_open_a_new_file_at_once() {
@@ -35,7 +35,7 @@ async fn an_address_opens_a_file() {
     let url: StoreUrl = format!("sqlite://{}", path.display()).parse().unwrap();
     let store = tenure::store::open(&url).unwrap();
     assert!(path.exists());
-    assert!(store.examine().await.iter().all(|finding| finding.verdict != Verdict::Bad));
+    assert!(store.examine().await.iter().all(|finding| finding.severity != Severity::Bad));
     let error = tenure::store::open(&"sqlite:".parse().unwrap()).unwrap_err();
     assert_eq!(error.kind(), StoreErrorKind::Configuration);
 }
@@ -44,7 +44,7 @@ async fn an_address_opens_a_file() {
 fn a_missing_directory_is_an_error_that_names_it() {
     let (directory, _) = place();
     let error = SqliteStore::open(directory.path().join("missing/elections.db")).unwrap_err();
-    assert_eq!(error.kind(), StoreErrorKind::Configuration);
+    assert_eq!(error.kind(), StoreErrorKind::Missing);
     assert!(error.to_string().contains("missing"), "{error}");
 }
 
@@ -105,24 +105,24 @@ async fn a_file_that_was_deleted_or_replaced_is_noticed_until_whoever_led_has_st
             let _ = std::fs::remove_file(format!("{}{suffix}", path.display()));
         }
         let store = SqliteStore::open(&path).unwrap();
-        let stander = Stander::new(&store, "e", "one");
-        let term = stander.granted().await;
+        let candidate = SqliteCandidate::new(&store, "e", "one");
+        let term = candidate.granted().await;
         replace();
         if n == 3 {
             // Without its pipes the store goes on; others then wait for the ttl.
-            stander.renew(term).await.unwrap();
+            candidate.renew(term).await.unwrap();
             continue;
         }
-        let error = stander.renew(term).await.unwrap_err();
-        assert_eq!((error.kind(), error.failure()), (StoreErrorKind::Replaced, Failure::Replaced), "{n}: {error}");
+        let error = candidate.renew(term).await.unwrap_err();
+        assert_eq!((error.kind(), error.failure()), (StoreErrorKind::Replaced, WriteOutcome::Replaced), "{n}: {error}");
         // Until it says that it has stopped, it may be at work still, and nobody else can lead.
-        let error = stander.renew(term).await.unwrap_err();
-        assert_eq!((error.kind(), error.failure()), (StoreErrorKind::Replaced, Failure::Replaced), "{n}: {error}");
-        stander.resign().await.unwrap();
-        assert!(matches!(stander.renew(term).await.unwrap(), RenewReply::NotHolder { .. }), "{n}");
-        assert!(stander.granted().await > term, "{n}");
+        let error = candidate.renew(term).await.unwrap_err();
+        assert_eq!((error.kind(), error.failure()), (StoreErrorKind::Replaced, WriteOutcome::Replaced), "{n}: {error}");
+        candidate.resign().await.unwrap();
+        assert!(matches!(candidate.renew(term).await.unwrap(), RenewReply::NotHolder { .. }), "{n}");
+        assert!(candidate.granted().await > term, "{n}");
         let other = SqliteStore::open(&path).unwrap();
-        Stander::new(&other, "e", "other").held().await;
+        SqliteCandidate::new(&other, "e", "other").held().await;
     }
 }
 
@@ -131,26 +131,26 @@ async fn a_full_disk_is_told_and_got_over() {
     let disk = SmallDisk::new();
     let path = disk.path().join("elections.db");
     let store = SqliteStore::open(&path).unwrap();
-    let stander = Stander::new(&store, "e", "one");
-    let term = stander.granted().await;
+    let candidate = SqliteCandidate::new(&store, "e", "one");
+    let term = candidate.granted().await;
     let filler = disk.path().join("filler");
     let _ = std::fs::write(&filler, vec![0; 64 << 20]);
 
     let mut error = None;
     for n in 0..1_000 {
-        if let Err(full) = Stander::new(&store, &format!("e{n}"), "one").campaign().await {
+        if let Err(full) = SqliteCandidate::new(&store, &format!("e{n}"), "one").campaign().await {
             error = Some(full);
             break;
         }
     }
     let error = error.expect("the disk is full");
-    assert_eq!((error.kind(), error.failure()), (StoreErrorKind::Full, Failure::Refused), "{error}");
-    let large = post(&key("e"), &format!("\"{}\"", "x".repeat(60_000)));
+    assert_eq!((error.kind(), error.failure()), (StoreErrorKind::Full, WriteOutcome::Refused), "{error}");
+    let large = new_message(&key("e"), &format!("\"{}\"", "x".repeat(60_000)));
     let error = store.send(&[large]).await.remove(0).unwrap_err();
-    assert_eq!((error.kind(), error.failure()), (StoreErrorKind::Full, Failure::Refused), "{error}");
+    assert_eq!((error.kind(), error.failure()), (StoreErrorKind::Full, WriteOutcome::Refused), "{error}");
     store.observe(&[key("e")]).await.remove(0).unwrap();
     std::fs::remove_file(&filler).unwrap();
-    assert_eq!(stander.renew(term).await.unwrap(), RenewReply::Renewed { handover: None });
+    assert_eq!(candidate.renew(term).await.unwrap(), RenewReply::Renewed { handover: None });
 }
 
 #[tokio::test]
@@ -160,17 +160,17 @@ async fn an_examination_writes_and_so_notices_a_full_disk() {
     let find = async |check: &str| {
         let findings = store.examine().await;
         let finding = findings.iter().find(|finding| finding.check == check);
-        finding.map(|finding| (finding.verdict, finding.detail.clone())).unwrap()
+        finding.map(|finding| (finding.severity, finding.detail.clone())).unwrap()
     };
-    let (verdict, detail) = find("writable").await;
+    let (severity, detail) = find("writable").await;
     let took = detail.strip_prefix("a durable write took ").and_then(|rest| rest.split(' ').next()).unwrap();
     assert!(took.parse::<f64>().unwrap() > 0.0, "{detail}");
-    assert_eq!(verdict, Verdict::Warning, "a file in memory does not outlive a reboot: {detail}");
+    assert_eq!(severity, Severity::Warning, "a file in memory does not outlive a reboot: {detail}");
     let left = || std::fs::read_dir(disk.path()).unwrap().count();
     let before = left();
     let _ = std::fs::write(disk.path().join("filler"), vec![0; 64 << 20]);
-    let (verdict, detail) = find("writable").await;
-    assert_eq!(verdict, Verdict::Bad, "{detail}");
+    let (severity, detail) = find("writable").await;
+    assert_eq!(severity, Severity::Bad, "{detail}");
     assert!(detail.contains("full") || detail.contains("No space left"), "{detail}");
     assert_eq!(left(), before + 1, "only the filler is new");
 }
@@ -182,13 +182,13 @@ async fn an_examination_tells_what_others_may_do() {
     let store = SqliteStore::open(&path).unwrap();
     let chmod = |path: &Path, mode| std::fs::set_permissions(path, std::fs::Permissions::from_mode(mode)).unwrap();
     let rights = async || store.examine().await.into_iter().find(|finding| finding.check == "rights").unwrap();
-    assert_eq!(rights().await.verdict, Verdict::Good);
-    for (mode, verdict) in [(0o777, Verdict::Warning), (0o770, Verdict::Warning), (0o1777, Verdict::Good)] {
+    assert_eq!(rights().await.severity, Severity::Good);
+    for (mode, severity) in [(0o777, Severity::Warning), (0o770, Severity::Warning), (0o1777, Severity::Good)] {
         chmod(directory.path(), mode);
-        assert_eq!(rights().await.verdict, verdict, "{mode:o}");
+        assert_eq!(rights().await.severity, severity, "{mode:o}");
     }
     chmod(&path, 0o644);
-    assert_eq!(rights().await.verdict, Verdict::Warning);
+    assert_eq!(rights().await.severity, Severity::Warning);
 }
 
 #[tokio::test]
@@ -196,7 +196,7 @@ async fn a_read_only_disk_is_told() {
     let disk = SmallDisk::new();
     let path = disk.path().join("elections.db");
     let store = SqliteStore::open(&path).unwrap();
-    Stander::new(&store, "e", "one").granted().await;
+    SqliteCandidate::new(&store, "e", "one").granted().await;
     drop(store);
     // The thread of the store closes its files some time after.
     let until = Instant::now() + PATIENCE;
@@ -213,17 +213,17 @@ async fn a_read_only_disk_is_told() {
 async fn after_a_reboot_all_leases_are_over() {
     let (_directory, path) = place();
     let store = SqliteStore::open(&path).unwrap();
-    let stander = Stander::new(&store, "e", "one");
-    let term = stander.granted().await;
+    let candidate = SqliteCandidate::new(&store, "e", "one");
+    let term = candidate.granted().await;
     sql(&path, "UPDATE machine SET boot_id = 'another'");
     // While a process of this kernel is alive there was no reboot, whatever a container says.
     let error = SqliteStore::open(&path).unwrap_err();
     assert_eq!(error.kind(), StoreErrorKind::Configuration, "{error}");
-    assert_eq!(stander.renew(term).await.unwrap_err().kind(), StoreErrorKind::Configuration);
+    assert_eq!(candidate.renew(term).await.unwrap_err().kind(), StoreErrorKind::Configuration);
 
     std::fs::remove_dir_all(format!("{}-tenure", path.display())).unwrap();
     let other = SqliteStore::open(&path).unwrap();
-    assert!(Stander::new(&other, "e", "other").granted().await > term);
+    assert!(SqliteCandidate::new(&other, "e", "other").granted().await > term);
     assert_eq!(history(&other, "e").await[1].reason, "expired");
 }
 
@@ -253,12 +253,12 @@ async fn a_record_that_makes_no_sense_spoils_only_its_own_election() {
     ] {
         let (_directory, path) = place();
         let (store, other) = (SqliteStore::open(&path).unwrap(), SqliteStore::open(&path).unwrap());
-        let stander = Stander::new(&store, "e", "one");
-        stander.granted().await;
-        let follower = Stander::new(&other, "e", "two");
+        let candidate = SqliteCandidate::new(&store, "e", "one");
+        candidate.granted().await;
+        let follower = SqliteCandidate::new(&other, "e", "two");
         follower.held().await;
         sql(&path, nonsense);
-        let fine = Stander::new(&other, "fine", "two");
+        let fine = SqliteCandidate::new(&other, "fine", "two");
         let replies = other.campaign(&[follower.request(), fine.request()]).await;
         assert_eq!(replies[0].as_ref().unwrap_err().kind(), StoreErrorKind::Corrupt, "{nonsense}");
         assert!(replies[1].is_ok(), "{nonsense}");
@@ -271,9 +271,9 @@ async fn damage_to_the_file_is_an_error_and_nothing_worse() {
     let (directory, path) = place();
     let store = SqliteStore::open(&path).unwrap();
     for n in 0..50 {
-        let stander = Stander::new(&store, &format!("e{n}"), "one");
-        stander.granted().await;
-        stander.resign().await.unwrap();
+        let candidate = SqliteCandidate::new(&store, &format!("e{n}"), "one");
+        candidate.granted().await;
+        candidate.resign().await.unwrap();
     }
     sql(&path, "PRAGMA wal_checkpoint(TRUNCATE)");
     let sound = std::fs::read(&path).unwrap();
@@ -291,8 +291,8 @@ async fn damage_to_the_file_is_an_error_and_nothing_worse() {
         std::fs::write(&copy, damaged).unwrap();
         let Ok(store) = SqliteStore::open(&copy) else { continue };
         for n in 0..50 {
-            let stander = Stander::new(&store, &format!("e{n}"), "one");
-            for error in [stander.campaign().await.err(), stander.resign().await.err()].into_iter().flatten() {
+            let candidate = SqliteCandidate::new(&store, &format!("e{n}"), "one");
+            for error in [candidate.campaign().await.err(), candidate.resign().await.err()].into_iter().flatten() {
                 assert!(!error.to_string().contains("broke down"), "{n}: {error}");
             }
         }
@@ -305,15 +305,15 @@ async fn damage_to_the_file_is_an_error_and_nothing_worse() {
 async fn history_is_bounded() {
     let (_directory, path) = place();
     let store = SqliteStore::open(&path).unwrap();
-    Stander::new(&store, "e", "one").granted().await;
+    SqliteCandidate::new(&store, "e", "one").granted().await;
     sql(
         &path,
         "WITH RECURSIVE n(i) AS (SELECT 2 UNION ALL SELECT i + 1 FROM n WHERE i < 1200)
          INSERT INTO history SELECT election, i, 0, 1, 'x', 'lost', 'x' FROM n, lease",
     );
-    let stander = Stander::new(&store, "e", "one");
+    let candidate = SqliteCandidate::new(&store, "e", "one");
     sql(&path, "UPDATE lease SET expires_at_ns = 0");
-    stander.granted().await;
+    candidate.granted().await;
     let history = store.history(&key("e"), 5_000).await.unwrap();
     assert_eq!((history.len(), history[0].reason.as_str()), (1_000, "granted"));
 }

@@ -7,7 +7,7 @@ use tenure::store::sqlite::SqliteStore;
 use tenure::store::{Interest, RESERVATION, Renew, WOKEN_BY_RESIGNATION};
 use tenure_core::RenewReply;
 
-use crate::support::{Stander, TTL, key, next, place};
+use crate::support::{SqliteCandidate, TTL, key, next, place};
 
 #[tokio::test]
 async fn a_resignation_wakes_those_first_in_line_one_after_the_other() {
@@ -15,14 +15,14 @@ async fn a_resignation_wakes_those_first_in_line_one_after_the_other() {
     let open = || SqliteStore::open(&path).unwrap();
     let (leader, last) = (open(), open());
     let line: Vec<SqliteStore> = (0..WOKEN_BY_RESIGNATION).map(|_| open()).collect();
-    let resigning = Stander::new(&leader, "e", "leader");
+    let resigning = SqliteCandidate::new(&leader, "e", "leader");
     resigning.granted().await;
     let mut hints = Vec::new();
     for (rank, store) in line.iter().chain([&last]).enumerate() {
-        assert_eq!(Stander::new(store, "e", "follower").held().await.rank as usize, rank);
+        assert_eq!(SqliteCandidate::new(store, "e", "follower").held().await.rank as usize, rank);
         hints.push(store.watch(Interest::Own));
     }
-    Stander::new(&last, "another", "last").granted().await;
+    SqliteCandidate::new(&last, "another", "last").granted().await;
 
     resigning.resign().await.unwrap();
     let mut delays = Vec::new();
@@ -42,9 +42,9 @@ async fn a_resignation_wakes_those_first_in_line_one_after_the_other() {
 async fn every_stream_of_a_store_hears_the_hint() {
     let (_directory, path) = place();
     let (one, other) = (SqliteStore::open(&path).unwrap(), SqliteStore::open(&path).unwrap());
-    let leader = Stander::new(&one, "e", "one");
+    let leader = SqliteCandidate::new(&one, "e", "one");
     leader.granted().await;
-    Stander::new(&other, "e", "other").held().await;
+    SqliteCandidate::new(&other, "e", "other").held().await;
     let mut streams: Vec<_> = (0..5).map(|_| other.watch(Interest::Own)).collect();
     leader.resign().await.unwrap();
     for stream in streams.iter_mut().rev() {
@@ -60,13 +60,13 @@ async fn a_watcher_of_everything_hears_of_grants_and_resignations() {
     let mut own = other.watch(Interest::Own);
     // The same thread does this after it has registered the watcher.
     other.observe(&[key("e")]).await.remove(0).unwrap();
-    let leader = Stander::new(&one, "e", "one");
+    let leader = SqliteCandidate::new(&one, "e", "one");
     leader.granted().await;
     assert_eq!(next(&mut all).await.key, Some(key("e")));
     leader.resign().await.unwrap();
     assert_eq!(next(&mut all).await.key, Some(key("e")));
     // Who asked only for its own has heard nothing of this.
-    Stander::new(&other, "mine", "other").granted().await;
+    SqliteCandidate::new(&other, "mine", "other").granted().await;
     one.request_handover(&key("mine"), None).await.unwrap();
     assert_eq!(next(&mut own).await.key, Some(key("mine")));
 }
@@ -75,7 +75,7 @@ async fn a_watcher_of_everything_hears_of_grants_and_resignations() {
 async fn a_request_to_hand_over_reaches_the_leader_with_its_next_renewal() {
     let (_directory, path) = place();
     let (one, other) = (SqliteStore::open(&path).unwrap(), SqliteStore::open(&path).unwrap());
-    let leader = Stander::new(&one, "e", "one");
+    let leader = SqliteCandidate::new(&one, "e", "one");
     let term = leader.granted().await;
     for _ in 0..2 {
         assert_eq!(leader.renew(term).await.unwrap(), RenewReply::Renewed { handover: None });
@@ -92,15 +92,15 @@ async fn a_request_to_hand_over_reaches_the_leader_with_its_next_renewal() {
 async fn a_thousand_leases_are_renewed_in_one_batch() {
     let (_directory, path) = place();
     let store = SqliteStore::open(&path).unwrap();
-    let standers: Vec<_> = (0..1_000).map(|n| Stander::new(&store, &format!("e{n}"), "one")).collect();
-    let batch: Vec<_> = standers.iter().map(Stander::request).collect();
+    let candidates: Vec<_> = (0..1_000).map(|n| SqliteCandidate::new(&store, &format!("e{n}"), "one")).collect();
+    let batch: Vec<_> = candidates.iter().map(SqliteCandidate::request).collect();
     let terms: Vec<_> = store.campaign(&batch).await;
-    let mut renewals: Vec<_> = standers
+    let mut renewals: Vec<_> = candidates
         .iter()
         .zip(&terms)
-        .map(|(stander, reply)| {
+        .map(|(candidate, reply)| {
             let tenure_core::CampaignReply::Granted { term } = reply.as_ref().unwrap() else { panic!() };
-            Renew { key: stander.key.clone(), nonce: stander.nonce, term: *term, ttl: TTL }
+            Renew { key: candidate.key.clone(), nonce: candidate.nonce, term: *term, ttl: TTL }
         })
         .collect();
     // One that is not held, in the middle of the others.

@@ -4,13 +4,13 @@ use std::path::Path;
 
 use rusqlite::Connection;
 use tenure::JobName;
-use tenure::store::ledger::{Act, Claim, Claimed, Finish, JobStanding, Open, OpenJob, Opened, Outcome, Tick};
+use tenure::store::ledger::{Act, Claim, Claimed, Finish, JobStanding, OpenJob, OpenJobs, Opened, RunOutcome, Tick};
 use tenure::store::sqlite::SqliteStore;
-use tenure::store::{JobLedger, Mailbox, Shelf, StoreErrorKind};
+use tenure::store::{JobLedger, Mailbox, MessageState, StoreErrorKind};
 use tenure_core::Term;
 
-use crate::messages::{post, send};
-use crate::support::{Stander, key, place};
+use crate::messages::{new_message, send};
+use crate::support::{SqliteCandidate, key, place};
 
 const SECOND_VERSION: [&str; 2] = [include_str!("../../src/schema.sql"), include_str!("../../src/schema_messages.sql")];
 
@@ -21,13 +21,13 @@ async fn a_file_of_the_second_version_is_brought_up_to_date() {
     let store = SqliteStore::open(&path).unwrap();
     let version: i64 = old.pragma_query_value(None, "user_version", |row| row.get(0)).unwrap();
     assert_eq!(version, 7);
-    let leader = Stander::new(&store, "e", "one");
+    let leader = SqliteCandidate::new(&store, "e", "one");
     let term = leader.granted().await;
     assert_eq!(term.get(), 8, "what it held is still there");
     assert_eq!(opened(&leader, term, 100).await.mark, Tick::from_unix_s(100));
     assert_eq!(claimed(&leader, term, 200).await, Claimed::Granted);
-    send(&store, &[post(&key("e"), "1")]).await;
-    assert_eq!(store.list(&key("e"), Shelf::Waiting, 10).await.unwrap().len(), 1);
+    send(&store, &[new_message(&key("e"), "1")]).await;
+    assert_eq!(store.list(&key("e"), MessageState::Pending, 10).await.unwrap().len(), 1);
     // A program of the second version that has the file open goes on.
     assert_eq!(old.execute("UPDATE election SET last_term = 9 WHERE name = 'e'", ()).unwrap(), 1);
 }
@@ -36,7 +36,7 @@ async fn a_file_of_the_second_version_is_brought_up_to_date() {
 async fn what_is_written_down_outlasts_the_store() {
     let (_directory, path) = place();
     let store = SqliteStore::open(&path).unwrap();
-    let leader = Stander::new(&store, "e", "one");
+    let leader = SqliteCandidate::new(&store, "e", "one");
     let term = leader.granted().await;
     opened(&leader, term, 100).await;
     assert_eq!(claimed(&leader, term, 200).await, Claimed::Granted);
@@ -45,7 +45,7 @@ async fn what_is_written_down_outlasts_the_store() {
     drop(store);
     let store = SqliteStore::open(&path).unwrap();
     assert_eq!(store.jobs(&key("e"), 10).await.unwrap(), before);
-    let next = Stander::new(&store, "e", "other");
+    let next = SqliteCandidate::new(&store, "e", "other");
     let term = next.granted().await;
     let standing = opened(&next, term, 999).await;
     assert_eq!((standing.mark.unix_s(), standing.interrupted), (200, vec![Tick::from_unix_s(200)]));
@@ -65,7 +65,7 @@ async fn a_row_that_makes_no_sense_spoils_only_its_own_election() {
     ] {
         let (_directory, path) = place();
         let store = SqliteStore::open(&path).unwrap();
-        let (leader, fine) = (Stander::new(&store, "e", "one"), Stander::new(&store, "fine", "one"));
+        let (leader, fine) = (SqliteCandidate::new(&store, "e", "one"), SqliteCandidate::new(&store, "fine", "one"));
         let terms = [leader.granted().await, fine.granted().await];
         for (player, term) in [(&leader, terms[0]), (&fine, terms[1])] {
             opened(player, term, 100).await;
@@ -96,16 +96,16 @@ fn job() -> JobName {
     JobName::new("backup").unwrap()
 }
 
-async fn opened(leader: &Stander<'_>, term: Term, from: u64) -> JobStanding {
+async fn opened(leader: &SqliteCandidate<'_>, term: Term, from: u64) -> JobStanding {
     let jobs = vec![OpenJob { job: job(), schedule: "daily".into(), from: Tick::from_unix_s(from) }];
-    let request = Open { key: leader.key.clone(), nonce: leader.nonce, term, jobs };
+    let request = OpenJobs { key: leader.key.clone(), nonce: leader.nonce, term, jobs };
     match JobLedger::open(leader.store, &request).await.unwrap() {
         Opened::Jobs(mut standings) => standings.remove(0),
         refusal @ (Opened::TooMany | Opened::NotHolder) => panic!("{refusal:?}"),
     }
 }
 
-fn claim(leader: &Stander<'_>, term: Term, second: u64) -> Claim {
+fn claim(leader: &SqliteCandidate<'_>, term: Term, second: u64) -> Claim {
     Claim {
         key: leader.key.clone(),
         nonce: leader.nonce,
@@ -118,11 +118,11 @@ fn claim(leader: &Stander<'_>, term: Term, second: u64) -> Claim {
     }
 }
 
-async fn claimed(leader: &Stander<'_>, term: Term, second: u64) -> Claimed {
+async fn claimed(leader: &SqliteCandidate<'_>, term: Term, second: u64) -> Claimed {
     leader.store.claim(&[claim(leader, term, second)]).await.remove(0).unwrap()
 }
 
-fn end(leader: &Stander<'_>, term: Term) -> Finish {
+fn end(leader: &SqliteCandidate<'_>, term: Term) -> Finish {
     Finish {
         key: leader.key.clone(),
         nonce: leader.nonce,
@@ -131,6 +131,6 @@ fn end(leader: &Stander<'_>, term: Term) -> Finish {
         tick: Tick::from_unix_s(200),
         took: std::time::Duration::from_secs(1),
         retries: 0,
-        outcome: Outcome::Succeeded,
+        outcome: RunOutcome::Succeeded,
     }
 }

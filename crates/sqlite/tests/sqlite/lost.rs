@@ -7,10 +7,10 @@ use std::time::{Duration, Instant};
 use rustix::process::Signal;
 use tenure::store::sqlite::SqliteStore;
 use tenure::store::{StoreError, StoreErrorKind};
-use tenure::{Election, Tenure, Timing};
+use tenure::{Candidacy, Client, Timing};
 use tenure_core::CampaignReply;
 
-use crate::support::{Other, PATIENCE, Stander, place};
+use crate::support::{Other, PATIENCE, SqliteCandidate, place};
 
 /// What "at once" means on a machine that has other things to do as well.
 const AT_ONCE: Duration = Duration::from_secs(3);
@@ -48,7 +48,7 @@ async fn whoever_leads_by_a_lost_file_stops_before_anybody_else_leads() {
     for (harm, act) in HARMS {
         let (_directory, path) = place();
         let store = SqliteStore::open(&path).unwrap();
-        let leader = Stander::new(&store, "e", "one");
+        let leader = SqliteCandidate::new(&store, "e", "one");
         for _ in 0..3 {
             leader.granted().await;
             leader.resign().await.unwrap();
@@ -56,7 +56,7 @@ async fn whoever_leads_by_a_lost_file_stops_before_anybody_else_leads() {
         let term = leader.granted().await;
         act(&path);
         let other = SqliteStore::open(&path).unwrap();
-        let successor = Stander::new(&other, "e", "other");
+        let successor = SqliteCandidate::new(&other, "e", "other");
         let error = successor.campaign().await.unwrap_err();
         assert_eq!(error.kind(), StoreErrorKind::Unavailable, "{harm}: {error}");
         assert!(error.to_string().contains("deleted or replaced"), "{harm}: {error}");
@@ -73,13 +73,13 @@ async fn whoever_leads_by_a_lost_file_stops_before_anybody_else_leads() {
 async fn whoever_else_asks_first_does_not_keep_the_news_from_the_leader() {
     let (_directory, path) = place();
     let store = SqliteStore::open(&path).unwrap();
-    let (leader, other) = (Stander::new(&store, "e", "one"), Stander::new(&store, "f", "other"));
+    let (leader, other) = (SqliteCandidate::new(&store, "e", "one"), SqliteCandidate::new(&store, "f", "other"));
     let term = leader.granted().await;
     fs::remove_file(&path).unwrap();
     assert_eq!(other.campaign().await.unwrap_err().kind(), StoreErrorKind::Replaced);
     assert_eq!(leader.renew(term).await.unwrap_err().kind(), StoreErrorKind::Replaced);
     // Whoever stands again has ended what it did before.
-    let again = Stander::new(&store, "e", "one");
+    let again = SqliteCandidate::new(&store, "e", "one");
     assert!(again.granted().await > term);
 }
 
@@ -90,7 +90,7 @@ async fn a_leader_that_died_is_not_waited_for() {
     leader.line().unwrap();
     fs::remove_file(&path).unwrap();
     let store = SqliteStore::open(&path).unwrap();
-    let successor = Stander::new(&store, "e", "successor");
+    let successor = SqliteCandidate::new(&store, "e", "successor");
     successor.campaign().await.unwrap_err();
     leader.kill();
     successor.granted().await;
@@ -105,7 +105,7 @@ async fn a_stopped_leader_is_waited_for_until_its_lease_has_run_out() {
     fs::remove_file(&path).unwrap();
     let since = Instant::now();
     let store = SqliteStore::open(&path).unwrap();
-    let successor = Stander::new(&store, "e", "successor");
+    let successor = SqliteCandidate::new(&store, "e", "successor");
     granted(|| successor.campaign()).await;
     assert!(since.elapsed() >= Duration::from_secs(1), "{:?}", since.elapsed());
     leader.signal(Signal::CONT);
@@ -115,7 +115,7 @@ async fn a_stopped_leader_is_waited_for_until_its_lease_has_run_out() {
 async fn stand_bys_of_a_lost_file_are_not_waited_for() {
     let (_directory, path) = place();
     let store = SqliteStore::open(&path).unwrap();
-    let leader = Stander::new(&store, "e", "leader");
+    let leader = SqliteCandidate::new(&store, "e", "leader");
     leader.granted().await;
     let mut follower = Other::start("stand by", &path);
     follower.line().unwrap();
@@ -123,7 +123,7 @@ async fn stand_bys_of_a_lost_file_are_not_waited_for() {
     fs::remove_file(&path).unwrap();
     leader.resign().await.unwrap_err();
     let other = SqliteStore::open(&path).unwrap();
-    Stander::new(&other, "e", "other").granted().await;
+    SqliteCandidate::new(&other, "e", "other").granted().await;
     follower.signal(Signal::CONT);
 }
 
@@ -181,9 +181,9 @@ async fn somebody_leads_again_soon_after_a_file_was_lost_and_terms_grow() {
     }
 }
 
-fn candidate(path: &Path) -> Election {
-    let tenure = Tenure::with_store(SqliteStore::open(path).unwrap()).unwrap();
-    tenure.election("e").unwrap().timing(Timing::default()).start().unwrap()
+fn candidate(path: &Path) -> Candidacy {
+    let client = Client::with_store(SqliteStore::open(path).unwrap()).unwrap();
+    client.election("e").unwrap().timing(Timing::default()).start().unwrap()
 }
 
 /// Campaigns until it succeeds.

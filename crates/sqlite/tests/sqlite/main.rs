@@ -15,4 +15,4 @@ mod roles;
 mod strangers;
 mod support;
 
-use tenure_testkit::hearing;
+use tenure_testkit::broadcast_listener;

@@ -5,22 +5,22 @@ use std::process::Command;
 
 use tenure::Store;
 use tenure::store::sqlite::SqliteStore;
-use tenure::store::{Interest, StoreErrorKind, Verdict};
-use tenure_core::Failure;
+use tenure::store::{Interest, Severity, StoreErrorKind};
+use tenure_core::WriteOutcome;
 
-use crate::support::{Other, Stander, history, key, next, place};
+use crate::support::{Other, SqliteCandidate, history, key, next, place};
 
 #[tokio::test]
 async fn a_file_that_is_mounted_by_itself_is_refused() {
     let (directory, path) = place();
     let store = SqliteStore::open(&path).unwrap();
-    let leader = Stander::new(&store, "e", "one");
+    let leader = SqliteCandidate::new(&store, "e", "one");
     let term = leader.granted().await;
     let elsewhere = directory.path().join("elsewhere.db");
     std::fs::write(&elsewhere, "").unwrap();
     let _mount = Mount::bind(&path, &elsewhere);
     let error = SqliteStore::open(&elsewhere).unwrap_err();
-    assert_eq!((error.kind(), error.failure()), (StoreErrorKind::Configuration, Failure::Refused), "{error}");
+    assert_eq!((error.kind(), error.failure()), (StoreErrorKind::Configuration, WriteOutcome::Refused), "{error}");
     assert!(error.to_string().contains("mount the directory"), "{error}");
     assert!(!beside(&elsewhere, "-wal").exists() && !beside(&elsewhere, "-tenure").exists());
     leader.renew(term).await.unwrap();
@@ -30,7 +30,7 @@ async fn a_file_that_is_mounted_by_itself_is_refused() {
 async fn a_link_in_the_place_of_the_file_ends_its_leases_and_lets_nobody_else_lead() {
     let (directory, path) = place();
     let store = SqliteStore::open(&path).unwrap();
-    let leader = Stander::new(&store, "e", "one");
+    let leader = SqliteCandidate::new(&store, "e", "one");
     let term = leader.granted().await;
     let moved = directory.path().join("moved.db");
     std::fs::rename(&path, &moved).unwrap();
@@ -57,7 +57,7 @@ async fn a_link_in_the_place_of_the_file_ends_its_leases_and_lets_nobody_else_le
 async fn a_mount_over_the_file_of_a_leader_ends_its_leases() {
     let (directory, path) = place();
     let store = SqliteStore::open(&path).unwrap();
-    let leader = Stander::new(&store, "e", "one");
+    let leader = SqliteCandidate::new(&store, "e", "one");
     let term = leader.granted().await;
     for name in ["elections.db", "elections.db-wal", "elections.db-shm"] {
         let file = directory.path().join(name);
@@ -76,7 +76,7 @@ async fn a_file_with_another_name_is_refused_even_if_that_was_made_later() {
     for name in ["elections.db", "elections.db-wal", "elections.db-shm"] {
         let (directory, path) = place();
         let store = SqliteStore::open(&path).unwrap();
-        let leader = Stander::new(&store, "e", "one");
+        let leader = SqliteCandidate::new(&store, "e", "one");
         let term = leader.granted().await;
         let link = directory.path().join("link.db");
         std::fs::hard_link(directory.path().join(name), &link).unwrap();
@@ -90,7 +90,7 @@ async fn a_file_with_another_name_is_refused_even_if_that_was_made_later() {
             assert!(is_told, "{name}: {error}");
         }
         let error = leader.renew(term).await.unwrap_err();
-        assert_eq!((error.kind(), error.failure()), (StoreErrorKind::Configuration, Failure::Refused), "{error}");
+        assert_eq!((error.kind(), error.failure()), (StoreErrorKind::Configuration, WriteOutcome::Refused), "{error}");
         std::fs::remove_file(&link).unwrap();
         leader.renew(term).await.unwrap();
     }
@@ -108,14 +108,14 @@ async fn a_directory_may_be_reached_by_several_paths() {
     let mut leader = Other::start("lead", &elsewhere.join("elections.db"));
     leader.line().unwrap();
     let store = SqliteStore::open(&path).unwrap();
-    let follower = Stander::new(&store, "e", "follower");
+    let follower = SqliteCandidate::new(&store, "e", "follower");
     let mut hints = store.watch(Interest::Own);
     follower.held().await;
     leader.kill();
     next(&mut hints).await;
     follower.granted().await;
     assert_eq!(history(&store, "e").await[1].reason, "died");
-    assert!(store.examine().await.iter().all(|finding| finding.verdict != Verdict::Bad));
+    assert!(store.examine().await.iter().all(|finding| finding.severity != Severity::Bad));
 }
 
 #[tokio::test]
@@ -124,9 +124,9 @@ async fn symbolic_links_lead_to_one_store_even_before_the_file_is_there() {
     let link = directory.path().join("link.db");
     std::os::unix::fs::symlink("elections.db", &link).unwrap();
     let by_link = SqliteStore::open(&link).unwrap();
-    let term = Stander::new(&by_link, "e", "one").granted().await;
+    let term = SqliteCandidate::new(&by_link, "e", "one").granted().await;
     let store = SqliteStore::open(&path).unwrap();
-    assert_eq!(Stander::new(&store, "e", "two").held().await.leader.unwrap().term, term);
+    assert_eq!(SqliteCandidate::new(&store, "e", "two").held().await.leader.unwrap().term, term);
     assert!(beside(&path, "-tenure").is_dir() && !beside(&link, "-tenure").exists());
 }
 

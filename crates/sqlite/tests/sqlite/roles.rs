@@ -14,7 +14,7 @@ use tenure::store::{Campaign, Hint, Interest};
 use tenure_core::CampaignReply;
 
 use crate::messages;
-use crate::support::{Stander, key};
+use crate::support::{SqliteCandidate, key};
 
 /// Not a test: the entry of processes that tests start. Without a role it does nothing.
 #[tokio::test]
@@ -45,14 +45,14 @@ fn open(path: &Path) {
 /// Leads until told to end.
 async fn lead(path: &Path) {
     let store = SqliteStore::open(path).unwrap();
-    println!("\n@{}", Stander::new(&store, "e", "other").granted().await);
+    println!("\n@{}", SqliteCandidate::new(&store, "e", "other").granted().await);
     wait();
 }
 
 /// Has a lease that is not renewed, and waits to be ended.
 async fn lead_for_a_second(path: &Path) {
     let store = SqliteStore::open(path).unwrap();
-    let request = Campaign { ttl: Duration::from_secs(1), ..Stander::new(&store, "e", "other").request() };
+    let request = Campaign { ttl: Duration::from_secs(1), ..SqliteCandidate::new(&store, "e", "other").request() };
     let reply = store.campaign(&[request]).await.remove(0).unwrap();
     println!("\n@{reply:?}");
     wait();
@@ -65,14 +65,14 @@ async fn lead_with_a_guard(path: &Path) {
     fcntl_setfd(&life_line, FdFlags::empty()).unwrap();
     let guard = Command::new("sleep").arg("600").stdin(Stdio::null()).stdout(Stdio::null()).spawn().unwrap();
     println!("\n@{}", guard.id());
-    println!("\n@{}", Stander::new(&store, "e", "other").granted().await);
+    println!("\n@{}", SqliteCandidate::new(&store, "e", "other").granted().await);
     wait();
 }
 
 /// Stands by until told to end.
 async fn stand_by(path: &Path) {
     let store = SqliteStore::open(path).unwrap();
-    println!("\n@{:?}", Stander::new(&store, "e", "other").held().await.rank);
+    println!("\n@{:?}", SqliteCandidate::new(&store, "e", "other").held().await.rank);
     wait();
 }
 
@@ -80,7 +80,7 @@ async fn stand_by(path: &Path) {
 async fn send(path: &Path) {
     let store = SqliteStore::open(path).unwrap();
     for number in 0.. {
-        messages::send(&store, &[messages::post(&key("e"), &format!("{number}"))]).await;
+        messages::send(&store, &[messages::new_message(&key("e"), &format!("{number}"))]).await;
         println!("\n@{number}");
     }
 }
@@ -91,8 +91,8 @@ async fn lead_and_listen(path: &Path) {
     let told = |what: &'static str| move |hint: Hint| (what, hint);
     let (of_messages, own) = (store.watch(Interest::Messages), store.watch(Interest::Own));
     let mut hints = select(own.map(told("election")), of_messages.map(told("messages of")));
-    Stander::new(&store, "f", "other").granted().await;
-    println!("\n@{}", Stander::new(&store, "e", "other").granted().await);
+    SqliteCandidate::new(&store, "f", "other").granted().await;
+    println!("\n@{}", SqliteCandidate::new(&store, "e", "other").granted().await);
     while let Some((what, hint)) = hints.next().await {
         println!("\n@{what} {}", hint.key.unwrap().name);
     }
@@ -103,8 +103,8 @@ async fn hammer(path: &Path) {
     let store = SqliteStore::open(path).unwrap();
     let mut failed = 0;
     loop {
-        let stander = Stander::new(&store, "e", "hammer");
-        match stander.campaign().await {
+        let candidate = SqliteCandidate::new(&store, "e", "hammer");
+        match candidate.campaign().await {
             Ok(CampaignReply::Granted { term }) => println!("\n@{term}"),
             Ok(CampaignReply::Held(_)) => {}
             Err(error) => {
@@ -112,7 +112,7 @@ async fn hammer(path: &Path) {
                 assert!(failed < 10, "{error}");
             }
         }
-        let _ = stander.resign().await;
+        let _ = candidate.resign().await;
     }
 }
 

@@ -11,7 +11,7 @@ use tempfile::TempDir;
 use tenure::store::StoreErrorKind;
 use tenure::store::sqlite::SqliteStore;
 
-use crate::support::{Other, Stander, history, place};
+use crate::support::{Other, SqliteCandidate, history, place};
 
 const NOBODY: u32 = 65534;
 
@@ -34,7 +34,7 @@ async fn pipes_are_made_in_no_directory_of_another_user() {
         make(&beside(&path, "-tenure"));
         let error = match SqliteStore::open(&path) {
             Err(error) => error,
-            Ok(store) => Stander::new(&store, "e", "one").campaign().await.unwrap_err(),
+            Ok(store) => SqliteCandidate::new(&store, "e", "one").campaign().await.unwrap_err(),
         };
         assert_eq!(error.kind(), StoreErrorKind::Denied, "{number}: {error}");
         assert!(error.to_string().contains("elections.db-tenure"), "{number}: {error}");
@@ -48,7 +48,7 @@ async fn a_directory_that_was_put_in_place_of_the_pipes_proves_no_death() {
     let mut leader = Other::start("lead", &path);
     leader.line().unwrap();
     let store = SqliteStore::open(&path).unwrap();
-    let follower = Stander::new(&store, "e", "follower");
+    let follower = SqliteCandidate::new(&store, "e", "follower");
     follower.held().await;
     leader.kill();
     // The pipe itself tells of a death; but whoever may have put it there does not.

@@ -40,14 +40,14 @@ pub(crate) fn key(name: &str) -> ElectionKey {
 }
 
 /// A candidate of one store, with a nonce of its own.
-pub(crate) struct Stander<'a> {
+pub(crate) struct SqliteCandidate<'a> {
     pub(crate) store: &'a SqliteStore,
     pub(crate) key: ElectionKey,
     pub(crate) id: CandidateId,
     pub(crate) nonce: Nonce,
 }
 
-impl<'a> Stander<'a> {
+impl<'a> SqliteCandidate<'a> {
     pub(crate) fn new(store: &'a SqliteStore, election: &str, id: &str) -> Self {
         static USED: AtomicU64 = AtomicU64::new(1);
         let number = USED.fetch_add(1, Ordering::Relaxed);

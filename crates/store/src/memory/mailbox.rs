@@ -3,35 +3,36 @@
 use std::collections::BTreeMap;
 
 use futures_util::future::{BoxFuture, ready};
+use tenure_core::{ElectionName, Namespace};
 
 use super::MemoryStore;
 use crate::clock::unix_ms;
 use crate::mailbox::{
-    ASIDE_MAX, Fate, Mailbox, MailboxPromises, Message, MessageId, PAYLOAD_MAX, Post, Receive, Received, Settle,
-    Settled, Shelf, WAITING_MAX,
+    Ack, AckOutcome, AckReply, MAX_DEAD_LETTERS, MAX_PAYLOAD, MAX_PENDING, Mailbox, MailboxPromises, Message,
+    MessageCount, MessageId, MessageState, NewMessage, Receive, Received,
 };
 use crate::{ElectionKey, Replies, StoreError};
 
 const PROMISES: MailboxPromises = MailboxPromises {
     durable: true,
-    payload_max: PAYLOAD_MAX,
-    waiting_max: WAITING_MAX,
+    max_payload: MAX_PAYLOAD,
+    max_pending: MAX_PENDING,
     statement: "Messages wait inside this process, and are forgotten when it ends.",
 };
 
 /// The messages to the leader of one election, kept in this process.
 #[derive(Debug, Default)]
-pub struct Messages {
+pub struct MemoryMailbox {
     /// By the place in line.
     waiting: BTreeMap<u64, Message>,
     /// By the order in which they were set aside.
     aside: BTreeMap<u64, Message>,
     /// Where each of them lies.
-    places: BTreeMap<MessageId, (Shelf, u64)>,
+    places: BTreeMap<MessageId, (MessageState, u64)>,
     last_place: u64,
 }
 
-impl Messages {
+impl MemoryMailbox {
     /// Whether any waits.
     #[must_use]
     pub fn are_waiting(&self) -> bool {
@@ -42,24 +43,24 @@ impl Messages {
     ///
     /// # Errors
     /// When its payload is too large, or too many wait.
-    pub fn send(&mut self, post: &Post) -> Result<(), StoreError> {
-        PROMISES.check_payload(&post.payload)?;
-        if self.places.contains_key(&post.id) {
+    pub fn send(&mut self, new_message: &NewMessage) -> Result<(), StoreError> {
+        PROMISES.check_payload(&new_message.payload)?;
+        if self.places.contains_key(&new_message.id) {
             return Ok(());
         }
-        if self.waiting.len() >= PROMISES.waiting_max {
-            return Err(PROMISES.full(&post.key));
+        if self.waiting.len() >= PROMISES.max_pending {
+            return Err(PROMISES.full(&new_message.key));
         }
         let message = Message {
-            id: post.id,
-            channel: post.channel.clone(),
-            sender: post.sender.clone(),
-            payload: post.payload.clone(),
+            id: new_message.id,
+            channel: new_message.channel.clone(),
+            sender: new_message.sender.clone(),
+            payload: new_message.payload.clone(),
             sent_at_unix_ms: unix_ms(),
             attempts: 0,
             last_error: None,
         };
-        self.put(Shelf::Waiting, message);
+        self.put(MessageState::Pending, message);
         Ok(())
     }
 
@@ -67,33 +68,34 @@ impl Messages {
     #[must_use]
     pub fn receive(&self, request: &Receive) -> Vec<Message> {
         let is_wanted = |message: &&Message| {
-            let is_held_back = |line: &crate::Line| line.channel == message.channel && line.sender == message.sender;
+            let is_held_back =
+                |line: &crate::OrderingKey| line.channel == message.channel && line.sender == message.sender;
             request.channels.contains(&message.channel) && !request.except.iter().any(is_held_back)
         };
         self.waiting.values().filter(is_wanted).take(request.limit).cloned().collect()
     }
 
     /// What became of those that were received. Returns how many of those set aside were dropped.
-    pub fn settle(&mut self, request: &Settle) -> u64 {
-        for (id, fate) in &request.fates {
-            let Some((Shelf::Waiting, place)) = self.places.get(id).copied() else { continue };
-            match fate {
-                Fate::Done => drop(self.take(Shelf::Waiting, place)),
-                Fate::Failed { attempt, why } => {
+    pub fn ack(&mut self, request: &Ack) -> u64 {
+        for (id, outcome) in &request.outcomes {
+            let Some((MessageState::Pending, place)) = self.places.get(id).copied() else { continue };
+            match outcome {
+                AckOutcome::Done => drop(self.take(MessageState::Pending, place)),
+                AckOutcome::Failed { attempt, why } => {
                     if let Some(message) = self.waiting.get_mut(&place) {
                         fail(message, *attempt, why);
                     }
                 }
-                Fate::SetAside { attempt, why } => {
-                    if let Some(mut message) = self.take(Shelf::Waiting, place) {
+                AckOutcome::DeadLettered { attempt, why } => {
+                    if let Some(mut message) = self.take(MessageState::Pending, place) {
                         fail(&mut message, *attempt, why);
-                        self.put(Shelf::Aside, message);
+                        self.put(MessageState::DeadLetter, message);
                     }
                 }
             }
         }
         let mut dropped = 0;
-        while self.aside.len() > ASIDE_MAX
+        while self.aside.len() > MAX_DEAD_LETTERS
             && let Some((_, message)) = self.aside.pop_first()
         {
             log!(warn, id = %message.id, "dropped a message that was set aside: too many are");
@@ -110,36 +112,43 @@ impl Messages {
             self.aside.iter().filter(|(_, message)| wanted(message)).map(|(place, _)| *place).collect();
         let mut count = 0;
         for place in places {
-            if let Some(message) = self.take(Shelf::Aside, place) {
-                self.put(Shelf::Waiting, Message { attempts: 0, last_error: None, ..message });
+            if let Some(message) = self.take(MessageState::DeadLetter, place) {
+                self.put(MessageState::Pending, Message { attempts: 0, last_error: None, ..message });
                 count += 1;
             }
         }
         count
     }
 
-    /// The first ones on a shelf.
-    pub fn list(&mut self, shelf: Shelf, limit: usize) -> Vec<Message> {
-        self.shelf(shelf).values().take(limit).cloned().collect()
+    /// The first ones in a state.
+    pub fn list(&mut self, state: MessageState, limit: usize) -> Vec<Message> {
+        self.state(state).values().take(limit).cloned().collect()
     }
 
-    fn put(&mut self, shelf: Shelf, message: Message) {
+    /// How many there are, if any are.
+    #[must_use]
+    pub fn count(&self, election: &ElectionName) -> Option<MessageCount> {
+        let [waiting, aside] = [&self.waiting, &self.aside].map(|state| state.len() as u64);
+        (waiting + aside > 0).then(|| MessageCount { election: election.clone(), waiting, aside })
+    }
+
+    fn put(&mut self, state: MessageState, message: Message) {
         self.last_place += 1;
         let place = self.last_place;
-        self.places.insert(message.id, (shelf, place));
-        self.shelf(shelf).insert(place, message);
+        self.places.insert(message.id, (state, place));
+        self.state(state).insert(place, message);
     }
 
-    fn take(&mut self, shelf: Shelf, place: u64) -> Option<Message> {
-        let message = self.shelf(shelf).remove(&place)?;
+    fn take(&mut self, state: MessageState, place: u64) -> Option<Message> {
+        let message = self.state(state).remove(&place)?;
         self.places.remove(&message.id);
         Some(message)
     }
 
-    fn shelf(&mut self, shelf: Shelf) -> &mut BTreeMap<u64, Message> {
-        match shelf {
-            Shelf::Waiting => &mut self.waiting,
-            Shelf::Aside => &mut self.aside,
+    fn state(&mut self, state: MessageState) -> &mut BTreeMap<u64, Message> {
+        match state {
+            MessageState::Pending => &mut self.waiting,
+            MessageState::DeadLetter => &mut self.aside,
         }
     }
 }
@@ -155,10 +164,10 @@ impl Mailbox for MemoryStore {
         PROMISES
     }
 
-    fn send<'a>(&'a self, batch: &'a [Post]) -> BoxFuture<'a, Replies<()>> {
-        let step = |post: &Post| {
-            self.with_kept(&post.key, |kept| kept.messages.send(post))?;
-            self.hint_messages(&post.key);
+    fn send<'a>(&'a self, batch: &'a [NewMessage]) -> BoxFuture<'a, Replies<()>> {
+        let step = |new_message: &NewMessage| {
+            self.with_kept(&new_message.key, |kept| kept.messages.send(new_message))?;
+            self.hint_messages(&new_message.key);
             Ok(())
         };
         Box::pin(ready(batch.iter().map(step).collect()))
@@ -169,18 +178,26 @@ impl Mailbox for MemoryStore {
         Box::pin(ready(Ok(held.map_or(Received::NotHolder, Received::Messages))))
     }
 
-    fn settle<'a>(&'a self, request: &'a Settle) -> BoxFuture<'a, Result<Settled, StoreError>> {
-        let held = self.if_held(&request.key, request.nonce, request.term, |kept| kept.messages.settle(request));
-        Box::pin(ready(Ok(held.map_or(Settled::NotHolder, |dropped| Settled::Accepted { dropped }))))
+    fn ack<'a>(&'a self, request: &'a Ack) -> BoxFuture<'a, Result<AckReply, StoreError>> {
+        let held = self.if_held(&request.key, request.nonce, request.term, |kept| kept.messages.ack(request));
+        Box::pin(ready(Ok(held.map_or(AckReply::NotHolder, |dropped| AckReply::Accepted { dropped }))))
     }
 
     fn list<'a>(
         &'a self,
         key: &'a ElectionKey,
-        shelf: Shelf,
+        state: MessageState,
         limit: usize,
     ) -> BoxFuture<'a, Result<Vec<Message>, StoreError>> {
-        Box::pin(ready(Ok(self.with_kept(key, |kept| kept.messages.list(shelf, limit)))))
+        Box::pin(ready(Ok(self.with_kept(key, |kept| kept.messages.list(state, limit)))))
+    }
+
+    fn counts<'a>(
+        &'a self,
+        namespace: &'a Namespace,
+        only: Option<&'a ElectionName>,
+    ) -> BoxFuture<'a, Result<Vec<MessageCount>, StoreError>> {
+        Box::pin(ready(Ok(self.message_counts(namespace, only))))
     }
 
     fn requeue<'a>(

@@ -1,8 +1,8 @@
 //! The reference store: inside one process, for tests, examples and as the measure of all others.
 
-mod bulletin;
-mod ledger;
+mod jobs;
 mod mailbox;
+mod pubsub;
 
 use std::collections::{BTreeMap, VecDeque};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
@@ -15,41 +15,41 @@ use tenure_core::record::{Effects, Moment, ProcessToken, Record};
 use tenure_core::{CampaignReply, CandidateId, ElectionName, Namespace, Nonce, RenewReply, Term};
 use tokio::sync::broadcast;
 
-pub use self::mailbox::Messages;
-use crate::audience::Audience;
+pub use self::mailbox::MemoryMailbox;
 use crate::clock::Clock;
+use crate::subscribers::Subscribers;
 use crate::{
-    Bulletin, Campaign, Capabilities, ElectionKey, Finding, Forgetting, Hint, Interest, JobLedger, Mailbox,
-    Observation, Renew, Replies, Resign, Store, StoreError, Transition, Use,
+    Campaign, Capabilities, ElectionKey, Finding, Forgetting, Hint, Interest, JobLedger, Mailbox, MessageCount,
+    Observation, PubSub, Renew, Replies, Resign, Store, StoreError, Transition, Use,
 };
 
 /// Keeps elections in memory. Clones share them, so several candidates of one process can meet.
 ///
 /// ```
-/// use tenure::{MemoryStore, Tenure};
+/// use tenure::{MemoryStore, Client};
 ///
 /// let store = MemoryStore::new();
-/// let one = Tenure::with_store(store.clone())?;
-/// let other = Tenure::with_store(store)?;
+/// let one = Client::with_store(store.clone())?;
+/// let other = Client::with_store(store)?;
 /// # Ok::<(), tenure::Error>(())
 /// ```
 #[derive(Debug, Clone)]
 pub struct MemoryStore {
     clock: Clock,
-    elections: Arc<Mutex<BTreeMap<ElectionKey, Kept>>>,
+    elections: Arc<Mutex<BTreeMap<ElectionKey, StoredElection>>>,
     /// The highest term that was forgotten, by namespace. Locked while `elections` is, and never the other way round.
     forgotten: Arc<Mutex<BTreeMap<Namespace, Term>>>,
     hints: broadcast::Sender<Hint>,
     message_hints: broadcast::Sender<Hint>,
-    audience: Arc<Audience>,
+    subscribers: Arc<Subscribers>,
 }
 
 /// All that is kept of one election.
 #[derive(Debug, Default)]
-struct Kept {
+struct StoredElection {
     record: Record,
     history: VecDeque<Transition>,
-    messages: Messages,
+    messages: MemoryMailbox,
     ledger: Ledger,
 }
 
@@ -73,7 +73,7 @@ impl MemoryStore {
             forgotten: Arc::default(),
             hints,
             message_hints,
-            audience: Arc::default(),
+            subscribers: Arc::default(),
         }
     }
 
@@ -126,15 +126,28 @@ impl MemoryStore {
     }
 
     /// One atomic step on what is kept beside the lease of one election.
-    fn with_kept<T>(&self, key: &ElectionKey, act: impl FnOnce(&mut Kept) -> T) -> T {
+    fn with_kept<T>(&self, key: &ElectionKey, act: impl FnOnce(&mut StoredElection) -> T) -> T {
         act(self.elections().entry(key.clone()).or_default())
     }
 
     /// The same for whoever leads; `None` for whoever does not.
-    fn if_held<T>(&self, key: &ElectionKey, nonce: Nonce, term: Term, act: impl FnOnce(&mut Kept) -> T) -> Option<T> {
+    fn if_held<T>(
+        &self,
+        key: &ElectionKey,
+        nonce: Nonce,
+        term: Term,
+        act: impl FnOnce(&mut StoredElection) -> T,
+    ) -> Option<T> {
         let mut elections = self.elections();
         let kept = elections.get_mut(key)?;
         kept.record.is_held_by(nonce, term, &self.moment()).then(|| act(kept))
+    }
+
+    fn message_counts(&self, namespace: &Namespace, only: Option<&ElectionName>) -> Vec<MessageCount> {
+        let elections = self.elections();
+        let wanted = |key: &ElectionKey| key.namespace == *namespace && only.is_none_or(|name| *name == key.name);
+        let counts = elections.iter().filter(|(key, _)| wanted(key));
+        counts.filter_map(|(key, kept)| kept.messages.count(&key.name)).collect()
     }
 
     fn hint_messages(&self, key: &ElectionKey) {
@@ -148,8 +161,8 @@ impl MemoryStore {
     }
 
     /// Those who listen to broadcasts, through whichever clone.
-    fn audience(&self) -> &Arc<Audience> {
-        &self.audience
+    fn subscribers(&self) -> &Arc<Subscribers> {
+        &self.subscribers
     }
 
     fn moment(&self) -> Moment<'static> {
@@ -162,7 +175,7 @@ impl MemoryStore {
     }
 
     /// A panic elsewhere cannot have left a record half changed: every step is made of plain assignments.
-    fn elections(&self) -> MutexGuard<'_, BTreeMap<ElectionKey, Kept>> {
+    fn elections(&self) -> MutexGuard<'_, BTreeMap<ElectionKey, StoredElection>> {
         self.elections.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
@@ -180,7 +193,7 @@ impl Store for MemoryStore {
             statement: "Elections inside one process only; everything is forgotten when it ends.",
             pushes: true,
             sees_death: false,
-            ttl_min: Duration::from_millis(1),
+            min_ttl: Duration::from_millis(1),
             lacks: &[],
         }
     }
@@ -218,7 +231,7 @@ impl Store for MemoryStore {
     fn elections<'a>(&'a self, namespace: &'a Namespace) -> BoxFuture<'a, Result<Vec<ElectionName>, StoreError>> {
         let elections = self.elections();
         // A record without a term was only asked about: nobody ever campaigned there.
-        let had_candidate = |kept: &Kept| kept.record.last_term.is_some();
+        let had_candidate = |kept: &StoredElection| kept.record.last_term.is_some();
         let here = elections.iter().filter(|(key, kept)| key.namespace == *namespace && had_candidate(kept));
         Box::pin(ready(Ok(here.map(|(key, _)| key.name.clone()).collect())))
     }
@@ -265,7 +278,7 @@ impl Store for MemoryStore {
         Some(self)
     }
 
-    fn bulletin(&self) -> Option<&dyn Bulletin> {
+    fn pubsub(&self) -> Option<&dyn PubSub> {
         Some(self)
     }
 

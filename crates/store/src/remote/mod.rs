@@ -3,7 +3,7 @@
 
 pub mod cryptography;
 pub mod envelope;
-pub mod hub;
-pub mod keeper;
+pub mod push_hub;
+pub mod raw_url;
+pub mod reconnecting;
 pub mod server_clock;
-pub mod written;

@@ -16,20 +16,20 @@ use crate::clock::Clock;
 /// What is known of the clocks of all servers of one store.
 pub struct ServerClock {
     clock: Clock,
-    seen: Mutex<Seen>,
+    seen: Mutex<ClockReadings>,
 }
 
 #[derive(Default)]
-struct Seen {
+struct ClockReadings {
     /// The last reading of each clock there is.
-    readings: HashMap<String, Reading>,
+    readings: HashMap<String, ClockOffset>,
     jumped_at: Option<Instant>,
     /// Until when leases must not be used that ran out in a jump.
     held_back: HashMap<ElectionKey, Instant>,
 }
 
 /// By how much a server's clock is ahead of ours, which began at another time: not less, and not more than this.
-struct Reading {
+struct ClockOffset {
     ahead_min_ms: i128,
     ahead_max_ms: i128,
     at: Instant,
@@ -55,7 +55,7 @@ impl ServerClock {
     pub fn read(&self, which: &str, unix_ms: u64, sent: Instant) {
         let at = self.clock.now();
         let ahead_of = |instant: Instant| i128::from(unix_ms) - i128::from(instant.as_nanos() / 1_000_000);
-        let reading = Reading { ahead_min_ms: ahead_of(at), ahead_max_ms: ahead_of(sent) + 1, at };
+        let reading = ClockOffset { ahead_min_ms: ahead_of(at), ahead_max_ms: ahead_of(sent) + 1, at };
         let mut seen = self.seen();
         if let Some(last) = seen.readings.get(which) {
             let tolerance = TOLERANCE + at.saturating_since(last.at) / RATE_TOLERANCE;
@@ -88,7 +88,7 @@ impl ServerClock {
     }
 
     /// Nobody panics while holding it.
-    fn seen(&self) -> MutexGuard<'_, Seen> {
+    fn seen(&self) -> MutexGuard<'_, ClockReadings> {
         self.seen.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
@@ -104,13 +104,13 @@ mod tests {
 
     const TTL: Duration = Duration::from_secs(30);
 
-    struct World {
+    struct ClockWorld {
         local: Arc<VirtualClock>,
         server: ServerClock,
         election: ElectionKey,
     }
 
-    impl World {
+    impl ClockWorld {
         fn new() -> Self {
             let local = VirtualClock::new();
             let server = ServerClock::new(Clock::controlled_by(&local));
@@ -127,7 +127,7 @@ mod tests {
 
     #[test]
     fn a_lease_that_ran_out_in_a_jump_is_held_back_until_it_would_have_run_out() {
-        let world = World::new();
+        let world = ClockWorld::new();
         world.reads(1_000_000, Duration::ZERO);
         world.local.advance(Duration::from_secs(10));
         world.reads(1_070_000, Duration::ZERO);
@@ -143,7 +143,7 @@ mod tests {
 
     #[test]
     fn a_lease_that_was_given_up_is_not_held_back() {
-        let world = World::new();
+        let world = ClockWorld::new();
         world.reads(1_000_000, Duration::ZERO);
         world.reads(1_070_000, Duration::ZERO);
         assert_eq!(world.server.holds_back(&world.election, None), None);
@@ -151,7 +151,7 @@ mod tests {
 
     #[test]
     fn slow_answers_drift_and_clocks_that_go_back_are_no_jumps() {
-        let world = World::new();
+        let world = ClockWorld::new();
         world.reads(1_000_000, Duration::ZERO);
         // Read just before it arrived, and read just after it was sent.
         world.reads(1_005_000, Duration::from_secs(5));

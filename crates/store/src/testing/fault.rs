@@ -28,13 +28,15 @@ pub enum Operation {
     Send,
     /// [`Mailbox::receive`](crate::Mailbox::receive).
     Receive,
-    /// [`Mailbox::settle`](crate::Mailbox::settle).
+    /// [`Mailbox::ack`](crate::Mailbox::ack).
     Settle,
     /// [`Mailbox::list`](crate::Mailbox::list).
     ListMessages,
+    /// [`Mailbox::counts`](crate::Mailbox::counts).
+    CountMessages,
     /// [`Mailbox::requeue`](crate::Mailbox::requeue).
     Requeue,
-    /// [`Bulletin::broadcast`](crate::Bulletin::broadcast).
+    /// [`PubSub::broadcast`](crate::PubSub::broadcast).
     Broadcast,
     /// [`JobLedger::open`](crate::JobLedger::open).
     OpenJobs,
@@ -52,7 +54,7 @@ pub enum Operation {
 
 impl Operation {
     /// All of them.
-    pub const ALL: [Self; 20] = [
+    pub const ALL: [Self; 21] = [
         Self::Campaign,
         Self::Renew,
         Self::Resign,
@@ -65,6 +67,7 @@ impl Operation {
         Self::Receive,
         Self::Settle,
         Self::ListMessages,
+        Self::CountMessages,
         Self::Requeue,
         Self::Broadcast,
         Self::OpenJobs,

@@ -1,8 +1,8 @@
 //! A store whose requests and replies go astray when a test says so.
 
-mod bulletin;
-mod ledger;
+mod jobs;
 mod mailbox;
+mod pubsub;
 
 use std::collections::{BTreeMap, VecDeque};
 use std::future::{pending, ready};
@@ -19,8 +19,8 @@ use tokio::sync::{oneshot, watch};
 use super::{Fault, Operation};
 use crate::clock::Clock;
 use crate::{
-    Bulletin, Campaign, Capabilities, ElectionKey, Finding, Forgetting, Hint, Interest, JobLedger, Mailbox,
-    Observation, Renew, Replies, Resign, Store, StoreError, StoreErrorKind, Transition,
+    Campaign, Capabilities, ElectionKey, Finding, Forgetting, Hint, Interest, JobLedger, Mailbox, Observation, PubSub,
+    Renew, Replies, Resign, Store, StoreError, StoreErrorKind, Transition,
 };
 
 /// Wraps a store and does to its calls what a network would do on a bad day, when it is told to.
@@ -32,7 +32,7 @@ use crate::{
 ///
 /// use tenure::store::{ElectionKey, MemoryStore, Store};
 /// use tenure::testing::{Fault, FaultyStore, Operation};
-/// use tenure_core::{ElectionName, Failure, Namespace};
+/// use tenure_core::{ElectionName, WriteOutcome, Namespace};
 ///
 /// let store = FaultyStore::new(Arc::new(MemoryStore::new()));
 /// let keys = ["a", "b"].map(|name| ElectionKey {
@@ -42,7 +42,7 @@ use crate::{
 ///
 /// store.inject(Operation::Observe, Fault::LoseReply);
 /// let replies = store.observe(&keys).await;
-/// assert_eq!(replies[0].as_ref().expect_err("lost").failure(), Failure::Unknown);
+/// assert_eq!(replies[0].as_ref().expect_err("lost").failure(), WriteOutcome::Unknown);
 ///
 /// store.heal();
 /// assert!(store.observe(&keys).await.iter().all(Result::is_ok));
@@ -57,7 +57,7 @@ use crate::{
 pub struct FaultyStore {
     inner: Arc<dyn Store>,
     clock: Clock,
-    plan: Mutex<BTreeMap<Operation, Plan>>,
+    plan: Mutex<BTreeMap<Operation, FaultPlan>>,
     /// Grows with every release; whoever is held waits for it to change.
     releases: watch::Sender<u64>,
     hints_dropped: Arc<AtomicBool>,
@@ -67,7 +67,7 @@ pub struct FaultyStore {
 
 /// What is to happen to the calls of one operation, and what has.
 #[derive(Debug, Default)]
-struct Plan {
+struct FaultPlan {
     lasting: Option<Fault>,
     once: VecDeque<Fault>,
     calls: usize,
@@ -162,7 +162,7 @@ impl FaultyStore {
     }
 
     /// Counts the call when it is made, and lets happen to it what is to happen.
-    fn call<T: Answer>(
+    fn call<T: FaultableReply>(
         &self,
         operation: Operation,
         requests: usize,
@@ -215,7 +215,7 @@ impl FaultyStore {
     }
 
     /// A test that panicked elsewhere left the plan as it was: it is made of plain assignments.
-    fn plan(&self) -> MutexGuard<'_, BTreeMap<Operation, Plan>> {
+    fn plan(&self) -> MutexGuard<'_, BTreeMap<Operation, FaultPlan>> {
         self.plan.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
@@ -312,8 +312,8 @@ impl Store for FaultyStore {
         self.inner.mailbox().map(|_| self as _)
     }
 
-    fn bulletin(&self) -> Option<&dyn Bulletin> {
-        self.inner.bulletin().map(|_| self as _)
+    fn pubsub(&self) -> Option<&dyn PubSub> {
+        self.inner.pubsub().map(|_| self as _)
     }
 
     fn ledger(&self) -> Option<&dyn JobLedger> {
@@ -330,24 +330,24 @@ impl Store for FaultyStore {
 }
 
 /// What an operation answers, with a way to say that it failed.
-trait Answer: Send + 'static {
+trait FaultableReply: Send + 'static {
     fn failed(error: &StoreError, requests: usize) -> Self;
 }
 
-impl<T: Send + 'static> Answer for Result<T, StoreError> {
+impl<T: Send + 'static> FaultableReply for Result<T, StoreError> {
     fn failed(error: &StoreError, _requests: usize) -> Self {
         Err(error.clone())
     }
 }
 
-impl<T: Send + 'static> Answer for Replies<T> {
+impl<T: Send + 'static> FaultableReply for Replies<T> {
     fn failed(error: &StoreError, requests: usize) -> Self {
         std::iter::repeat_with(|| Err(error.clone())).take(requests).collect()
     }
 }
 
 /// Executes after the next release, in a task of its own: a request under way does not care whether its sender waits.
-async fn late<T: Answer>(
+async fn late<T: FaultableReply>(
     mut releases: watch::Receiver<u64>,
     execute: impl FnOnce() -> BoxFuture<'static, T> + Send + 'static,
 ) -> T {

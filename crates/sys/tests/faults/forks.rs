@@ -2,8 +2,8 @@
 
 use std::time::Duration;
 
-use tenure::{Error, Tenure};
-use tenure_testkit::place::Place;
+use tenure::{Client, Error};
+use tenure_testkit::place::TestPlace;
 use tenure_testkit::stores::Backend;
 
 use super::child::exit_code_of_fork;
@@ -14,11 +14,11 @@ fn broken(statements: &[bool]) -> u8 {
 }
 
 pub(crate) fn case_18_a_forked_child_never_leads_and_never_waits(store: &dyn Backend) {
-    never_leads_and_never_waits(&Place::on(store)).unwrap();
+    never_leads_and_never_waits(&TestPlace::on(store)).unwrap();
 }
 
-fn never_leads_and_never_waits(place: &Place) -> Result<(), Error> {
-    let tenure = Tenure::open(&place.url())?;
+fn never_leads_and_never_waits(place: &TestPlace) -> Result<(), Error> {
+    let tenure = Client::open(&place.url())?;
     let election = tenure.election("x")?.start()?;
     let leadership = election.wait_elected()?;
     let work = leadership.begin_work();
@@ -52,11 +52,11 @@ fn never_leads_and_never_waits(place: &Place) -> Result<(), Error> {
 }
 
 pub(crate) fn case_18_dropping_what_a_forked_child_inherited_changes_nothing_for_the_parent(store: &dyn Backend) {
-    dropping_changes_nothing(&Place::on(store)).unwrap();
+    dropping_changes_nothing(&TestPlace::on(store)).unwrap();
 }
 
-fn dropping_changes_nothing(place: &Place) -> Result<(), Error> {
-    let tenure = Tenure::open(&place.url())?;
+fn dropping_changes_nothing(place: &TestPlace) -> Result<(), Error> {
+    let tenure = Client::open(&place.url())?;
     let election = tenure.election("x")?.start()?;
     let leadership = election.wait_elected()?;
     let inherited = std::cell::RefCell::new(Some((election, leadership.begin_work())));

@@ -4,45 +4,45 @@ use std::sync::Arc;
 
 use tenure_core::ChannelName;
 
-use super::board::Line;
-use crate::callback::{Registered, run_to_end};
-use crate::driver::Command;
-use crate::event::Trouble;
+use super::queues::ReaderQueue;
+use crate::callback::{Callback, run_to_end};
+use crate::driver::DriverCommand;
+use crate::event::ElectionError;
+use crate::on_demand_thread::OnDemandThread;
 use crate::phase::Phase;
 use crate::shared::Shared;
-use crate::shift::Shift;
 use crate::store::Broadcast;
 
 /// What the application does with the broadcasts on one channel.
-pub(crate) struct Handler {
-    callback: Registered<Broadcast>,
-    line: Arc<Line>,
+pub(crate) struct BroadcastHandler {
+    callback: Callback<Broadcast>,
+    line: Arc<ReaderQueue>,
     /// Futures of the application may need the runtime it was started on.
     runtime: Option<tokio::runtime::Handle>,
-    shift: Shift,
+    on_demand: OnDemandThread,
 }
 
-impl Handler {
-    pub(crate) fn new(channel: ChannelName, callback: Registered<Broadcast>) -> Self {
+impl BroadcastHandler {
+    pub(crate) fn new(channel: ChannelName, callback: Callback<Broadcast>) -> Self {
         let runtime = tokio::runtime::Handle::try_current().ok();
-        Self { callback, line: Arc::new(Line::new(channel)), runtime, shift: Shift::default() }
+        Self { callback, line: Arc::new(ReaderQueue::new(channel)), runtime, on_demand: OnDemandThread::default() }
     }
 
-    pub(super) fn line(&self) -> &Arc<Line> {
+    pub(super) fn line(&self) -> &Arc<ReaderQueue> {
         &self.line
     }
 
     /// There is something to handle.
     pub(super) fn wake(self: &Arc<Self>, shared: &Arc<Shared>) {
         let (handler, on_thread) = (Arc::clone(self), Arc::clone(shared));
-        if let Err(error) = self.shift.begin("tenure-broadcast", move || handler.run(&on_thread)) {
+        if let Err(error) = self.on_demand.begin("tenure-broadcast", move || handler.run(&on_thread)) {
             // What waits is found with the next one.
             report(shared, format!("could not be run: {error}"));
         }
     }
 
     fn run(&self, shared: &Shared) {
-        while let Some(broadcast) = self.shift.next(|| self.take(shared)) {
+        while let Some(broadcast) = self.on_demand.next(|| self.take(shared)) {
             let Broadcast { id, channel, .. } = broadcast.clone();
             if let Some(failure) = run_to_end(|| self.callback.call(broadcast), self.runtime.as_ref()) {
                 report(shared, format!("{failure} (channel {channel}, broadcast {id})"));
@@ -58,5 +58,5 @@ impl Handler {
 }
 
 fn report(shared: &Shared, message: String) {
-    shared.send(Command::Trouble(shared.id, Trouble::Callback { callback: "broadcast", message }));
+    shared.send(DriverCommand::Error(shared.id, ElectionError::Callback { callback: "broadcast", message }));
 }

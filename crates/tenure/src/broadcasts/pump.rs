@@ -14,10 +14,10 @@ use crate::store::Store;
 
 /// Runs until the candidate has left the election.
 pub(crate) async fn run(shared: Arc<Shared>, store: Arc<dyn Store>) {
-    let (Some(board), Some(bulletin)) = (shared.board(), store.bulletin()) else { return };
-    let mut heard = bulletin.listen(&shared.key);
+    let (Some(broadcast_queues), Some(pubsub)) = (shared.broadcast_queues(), store.pubsub()) else { return };
+    let mut heard = pubsub.listen(&shared.key);
     let mut stopped = pin!(shared.phase().wait_until(|phase| matches!(phase, Phase::Stopped)));
     while let Either::Left((Some(heard), _)) = select(heard.next(), &mut stopped).await {
-        board.hear(&shared, heard);
+        broadcast_queues.hear(&shared, heard);
     }
 }

@@ -9,7 +9,7 @@ use futures_util::future::{Either, select};
 use futures_util::stream::unfold;
 use tenure_core::ChannelName;
 
-use super::board::Line;
+use super::queues::ReaderQueue;
 use crate::blocking::block_on;
 use crate::contain::shielded;
 use crate::phase::Phase;
@@ -17,17 +17,17 @@ use crate::shared::Shared;
 use crate::store::Broadcast;
 
 /// What is broadcast to all candidates of an election on one channel, as this candidate hears it. Made by
-/// [`Election::broadcasts`](crate::Election::broadcasts).
+/// [`Candidacy::broadcasts`](crate::Candidacy::broadcasts).
 ///
 /// Every reader gets every broadcast, whether or not its candidate leads. At most a thousand wait to be read; beyond that
-/// the oldest are dropped, which is [reported](crate::Trouble::BroadcastsMissed).
+/// the oldest are dropped, which is [reported](crate::ElectionError::BroadcastsMissed).
 ///
 /// ```
-/// # let tenure = tenure::Tenure::open("memory:")?;
-/// let election = tenure.election("nightly-report")?.start()?;
+/// # let client = tenure::Client::open("memory:")?;
+/// let election = client.election("nightly-report")?.start()?;
 /// let mut reloads = election.broadcasts("reload")?;
 /// reloads.listening_blocking();
-/// tenure.broadcast_blocking("nightly-report", "reload", &["prices"])?;
+/// client.broadcast_blocking("nightly-report", "reload", &["prices"])?;
 ///
 /// let heard = reloads.next_blocking().expect("the election has not been stopped");
 /// let tables: Vec<String> = heard.json()?;
@@ -36,15 +36,15 @@ use crate::store::Broadcast;
 /// ```
 pub struct Broadcasts {
     shared: Arc<Shared>,
-    line: Arc<Line>,
+    line: Arc<ReaderQueue>,
 }
 
 impl Broadcasts {
     /// Begins to read. The candidacy must have a board.
     pub(crate) fn new(shared: Arc<Shared>, channel: ChannelName) -> Self {
-        let line = match shared.board() {
-            Some(board) => board.open(&channel),
-            None => Arc::new(Line::new(channel)),
+        let line = match shared.broadcast_queues() {
+            Some(broadcast_queues) => broadcast_queues.open(&channel),
+            None => Arc::new(ReaderQueue::new(channel)),
         };
         Self { shared, line }
     }
@@ -64,13 +64,13 @@ impl Broadcasts {
         }
         let mut stopped = pin!(self.shared.phase().wait_until(|phase| matches!(phase, Phase::Stopped)));
         loop {
-            let mut rung = pin!(self.line.bell.notified());
+            let mut notified = pin!(self.line.notify.notified());
             // Listening begins before looking, so that nothing falls between the two.
-            rung.as_mut().enable();
+            notified.as_mut().enable();
             if let Some(broadcast) = self.line.take(&self.shared) {
                 return Some(broadcast);
             }
-            if let Either::Right(_) = select(pin!(shielded(rung)), &mut stopped).await {
+            if let Either::Right(_) = select(pin!(shielded(notified)), &mut stopped).await {
                 return None;
             }
         }
@@ -84,8 +84,10 @@ impl Broadcasts {
     /// Waits until this candidate hears what is said, which takes about one round trip after it has begun to listen. What was
     /// said before is not heard. Returns at once when the election has been stopped. Cancel safe.
     pub async fn listening(&self) {
-        let Some(board) = self.shared.board().filter(|_| self.shared.is_same_process()) else { return };
-        let mut listening = board.listening();
+        let Some(broadcast_queues) = self.shared.broadcast_queues().filter(|_| self.shared.is_same_process()) else {
+            return;
+        };
+        let mut listening = broadcast_queues.listening();
         let stopped = pin!(self.shared.phase().wait_until(|phase| matches!(phase, Phase::Stopped)));
         select(pin!(shielded(listening.wait_for(|is_listening| *is_listening))), stopped).await;
     }
@@ -103,8 +105,8 @@ impl Broadcasts {
 
 impl Drop for Broadcasts {
     fn drop(&mut self) {
-        if let Some(board) = self.shared.board() {
-            board.close(&self.line);
+        if let Some(broadcast_queues) = self.shared.broadcast_queues() {
+            broadcast_queues.close(&self.line);
         }
     }
 }

@@ -6,12 +6,12 @@ use serde::Serialize;
 use tenure_core::ChannelName;
 
 use crate::blocking::block_on;
+use crate::client::Client;
 use crate::error::Error;
 use crate::messages::{SENDING_LIMIT, checked_json, send_until_known, written_json};
-use crate::store::{Broadcast, Bulletin, BulletinPromises, MessageId, Store, StoreError, StoreErrorKind};
-use crate::tenure::Tenure;
+use crate::store::{Broadcast, MessageId, PubSub, PubSubPromises, Store, StoreError, StoreErrorKind};
 
-impl Tenure {
+impl Client {
     /// Tells all candidates of an election something, those of this process included. Returns when the store has taken it,
     /// whether or not anybody listens.
     ///
@@ -22,18 +22,18 @@ impl Tenure {
     ///
     /// # Errors
     /// When a name breaks the rule for names, the payload cannot be written as JSON or is
-    /// [too large](BulletinPromises::payload_max), the store cannot broadcast, or it fails. After an error whose
-    /// [outcome is unknown](crate::Failure::Unknown) it may have been heard.
+    /// [too large](PubSubPromises::max_payload), the store cannot broadcast, or it fails. After an error whose
+    /// [outcome is unknown](crate::WriteOutcome::Unknown) it may have been heard.
     ///
     /// ```
     /// # #[tokio::main(flavor = "current_thread")]
     /// # async fn main() -> Result<(), tenure::Error> {
-    /// let tenure = tenure::Tenure::open("memory:")?;
-    /// let election = tenure.election("nightly-report")?.start()?;
+    /// let client = tenure::Client::open("memory:")?;
+    /// let election = client.election("nightly-report")?.start()?;
     /// let mut reloads = election.broadcasts("reload")?;
     /// reloads.listening().await;
     ///
-    /// let id = tenure.broadcast("nightly-report", "reload", "prices").await?;
+    /// let id = client.broadcast("nightly-report", "reload", "prices").await?;
     /// let heard = reloads.next().await.expect("the election has not been stopped");
     /// assert_eq!((heard.id, &*heard.payload), (id, r#""prices""#));
     /// # Ok(())
@@ -79,26 +79,26 @@ impl Tenure {
 
     /// What the store promises of broadcasts; `None` when it has none.
     #[must_use]
-    pub fn bulletin(&self) -> Option<BulletinPromises> {
-        self.store().bulletin().map(Bulletin::promises)
+    pub fn pubsub(&self) -> Option<PubSubPromises> {
+        self.store().pubsub().map(PubSub::promises)
     }
 
     /// # Errors
     /// When the store cannot broadcast.
-    pub(crate) fn check_bulletin(&self) -> Result<(), Error> {
-        Ok(bulletin(self.store()).map(drop)?)
+    pub(crate) fn check_pubsub(&self) -> Result<(), Error> {
+        Ok(pubsub(self.store()).map(drop)?)
     }
 
     async fn broadcast_text(&self, name: &str, channel: &str, text: String) -> Result<MessageId, Error> {
         let (key, channel) = (self.key(name)?, ChannelName::new(channel)?);
-        bulletin(self.store())?.promises().check_payload(&text)?;
+        pubsub(self.store())?.promises().check_payload(&text)?;
         let (id, sender) = (MessageId::random(), self.own_sender().clone());
         let batch: Arc<[Broadcast]> = Arc::new([Broadcast { key, id, channel, sender, payload: text.into() }]);
         let tell = move |store: Arc<dyn Store>| {
             let batch = Arc::clone(&batch);
             async move {
-                match bulletin(&*store) {
-                    Ok(bulletin) => bulletin.broadcast(&batch).await,
+                match pubsub(&*store) {
+                    Ok(pubsub) => pubsub.broadcast(&batch).await,
                     Err(error) => vec![Err(error)],
                 }
             }
@@ -109,8 +109,8 @@ impl Tenure {
     }
 }
 
-fn bulletin(store: &dyn Store) -> Result<&dyn Bulletin, StoreError> {
-    store.bulletin().ok_or_else(|| {
+fn pubsub(store: &dyn Store) -> Result<&dyn PubSub, StoreError> {
+    store.pubsub().ok_or_else(|| {
         let message = format!("the {} store cannot broadcast; use one that can", store.capabilities().name);
         StoreError::refused(StoreErrorKind::Unsupported, message)
     })

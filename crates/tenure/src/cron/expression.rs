@@ -17,7 +17,7 @@ pub(super) struct Expression {
 }
 
 /// What may stand in a field besides numbers and signs.
-struct Field {
+struct CronField {
     name: &'static str,
     range: &'static str,
     /// In their order; the first means this number.
@@ -28,11 +28,11 @@ struct Field {
     special: &'static str,
 }
 
-const FIELDS: [Field; 6] = [
-    Field { name: "second", range: "0-59", names: &[], first: 0, last: 59, special: "" },
-    Field { name: "minute", range: "0-59", names: &[], first: 0, last: 59, special: "" },
-    Field { name: "hour", range: "0-23", names: &[], first: 0, last: 23, special: "" },
-    Field {
+const FIELDS: [CronField; 6] = [
+    CronField { name: "second", range: "0-59", names: &[], first: 0, last: 59, special: "" },
+    CronField { name: "minute", range: "0-59", names: &[], first: 0, last: 59, special: "" },
+    CronField { name: "hour", range: "0-23", names: &[], first: 0, last: 23, special: "" },
+    CronField {
         name: "day of the month",
         range: "1-31, or L for the last",
         names: &[],
@@ -40,8 +40,8 @@ const FIELDS: [Field; 6] = [
         last: 31,
         special: "LW?",
     },
-    Field { name: "month", range: "1-12 or JAN-DEC", names: &MONTHS, first: 1, last: 12, special: "" },
-    Field { name: "day of the week", range: "0-7 or SUN-SAT", names: &WEEKDAYS, first: 0, last: 7, special: "L#?" },
+    CronField { name: "month", range: "1-12 or JAN-DEC", names: &MONTHS, first: 1, last: 12, special: "" },
+    CronField { name: "day of the week", range: "0-7 or SUN-SAT", names: &WEEKDAYS, first: 0, last: 7, special: "L#?" },
 ];
 const MONTHS: [&str; 12] = ["JAN", "FEB", "MAR", "APR", "MAY", "JUN", "JUL", "AUG", "SEP", "OCT", "NOV", "DEC"];
 const WEEKDAYS: [&str; 7] = ["SUN", "MON", "TUE", "WED", "THU", "FRI", "SAT"];
@@ -101,7 +101,7 @@ fn nickname(text: &str) -> Result<&'static str, ScheduleError> {
     known.map(|(_, meaning)| *meaning).ok_or_else(|| ScheduleError::Nickname { text: text.to_owned() })
 }
 
-impl Field {
+impl CronField {
     /// Replaces names by numbers, and refuses what belongs to no field or to another.
     fn in_numbers(&self, text: &str) -> Result<String, ScheduleError> {
         let upper = text.to_ascii_uppercase();

@@ -3,14 +3,15 @@
 use std::time::Duration;
 
 use tenure_core::JobName;
-use tenure_core::cron::{Interrupted, Missed, OpenJob, Overlap, Policy, Tick};
+use tenure_core::cron::{Interrupted, JobPolicy, Missed, OpenJob, Overlap, Tick};
 
 use super::schedule::Schedule;
+use super::written::written;
 use super::zone;
 use crate::error::Error;
 
 /// Something to do by the calendar, once across all candidates of an election. Give it to
-/// [`ElectionBuilder::job`](crate::ElectionBuilder::job).
+/// [`CandidacyBuilder::job`](crate::CandidacyBuilder::job).
 ///
 /// ```
 /// use std::time::Duration;
@@ -29,7 +30,7 @@ use crate::error::Error;
 #[must_use = "a job is given to ElectionBuilder::job"]
 pub struct Job {
     schedule: Schedule,
-    policy: Policy,
+    policy: JobPolicy,
     timeout: Option<Duration>,
 }
 
@@ -44,7 +45,7 @@ impl Job {
 
     /// A job with a schedule that was read before.
     pub fn with_schedule(name: JobName, schedule: Schedule) -> Self {
-        Self { schedule, policy: Policy::new(name), timeout: None }
+        Self { schedule, policy: JobPolicy::new(name), timeout: None }
     }
 
     /// The time zone the expression is meant in, such as `Europe/Berlin`. Default: UTC.
@@ -96,8 +97,8 @@ impl Job {
     }
 
     /// By how much a tick may be late without counting as missed. Default: a second.
-    pub fn late_max(mut self, late_max: Duration) -> Self {
-        self.policy.late_max = late_max;
+    pub fn max_late(mut self, max_late: Duration) -> Self {
+        self.policy.max_late = max_late;
         self
     }
 
@@ -137,7 +138,7 @@ impl Job {
 
     /// What it wants to happen when not all goes by the calendar.
     #[must_use]
-    pub fn policy(&self) -> &Policy {
+    pub fn policy(&self) -> &JobPolicy {
         &self.policy
     }
 
@@ -154,6 +155,6 @@ impl Job {
 
     /// How it is made known to a ledger that has not seen it yet, at this moment of the wall clock.
     pub(super) fn open_from(&self, unix_ms: u64) -> OpenJob {
-        OpenJob { job: self.name().clone(), schedule: self.schedule.text(), from: Tick::at_or_before_ms(unix_ms) }
+        OpenJob { job: self.name().clone(), schedule: written(self), from: Tick::at_or_before_ms(unix_ms) }
     }
 }

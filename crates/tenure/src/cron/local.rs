@@ -13,9 +13,9 @@ pub(super) const BEGINNING: i64 = -1;
 
 /// The clocks on the walls of one time zone.
 #[derive(Debug, Clone)]
-pub(super) struct Local(TimeZone);
+pub(super) struct ZonedClock(TimeZone);
 
-impl Local {
+impl ZonedClock {
     pub(super) fn new(zone: TimeZone) -> Self {
         Self(zone)
     }

@@ -9,12 +9,12 @@
 //!
 //! # Example
 //! ```
-//! use tenure::Tenure;
+//! use tenure::Client;
 //! use tenure::cron::Job;
 //! # let (sender, receiver) = std::sync::mpsc::channel();
 //!
-//! let tenure = Tenure::open("memory:")?; // sqlite:PATH lets the processes of one machine share the jobs
-//! let election = tenure
+//! let client = Client::open("memory:")?; // sqlite:PATH lets the processes of one machine share the jobs
+//! let election = client
 //!     .election("housekeeping")?
 //!     .job(Job::new("sweep", "* * * * * *")?, move |run| {
 //!         println!("{} is due, under term {}", run.job(), run.term());
@@ -26,33 +26,36 @@
 //! # Ok::<(), tenure::Error>(())
 //! ```
 
-mod agenda;
+mod admin;
 mod claims;
-mod endings;
+mod due_queue;
 mod error;
+mod event;
 mod expression;
+mod finish;
 mod job;
+mod job_set;
 mod local;
-mod look;
-mod news;
 mod retries;
-mod roster;
 mod run;
 mod schedule;
 mod scheduler;
 mod term;
-mod wall;
+mod wall_clock;
+mod written;
 mod zone;
 
 pub use tenure_core::cron::{
-    Calendar, Interrupted, JobReport, Missed, Outcome, Overlap, Passed, Policy, Run, RunEnd, Tick, UnknownPolicy,
+    Calendar, Interrupted, JobPolicy, JobReport, Missed, Overlap, Passed, RunEnd, RunOutcome, RunReport, Tick,
+    UnknownPolicy,
 };
 
 pub use self::error::ScheduleError;
+pub use self::event::{JobError, JobEvent};
 pub use self::job::Job;
-pub use self::news::{JobNews, JobTrouble};
-pub use self::roster::Jobs;
-pub(crate) use self::roster::Roster;
+pub(crate) use self::job_set::JobSet;
+pub use self::job_set::Jobs;
 pub use self::run::JobRun;
 pub use self::schedule::Schedule;
 pub(crate) use self::scheduler::run as scheduler;
+pub use self::written::WrittenSchedule;

@@ -6,12 +6,12 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
 use futures_util::future::{Either, select};
-use tenure_core::cron::{Outcome as RunOutcome, Tick};
+use tenure_core::cron::{RunOutcome, Tick};
 use tenure_core::{JobName, Term};
 use tokio_util::sync::CancellationToken;
 
 use crate::blocking::{block_on, block_on_for};
-use crate::callback::{Outcome, Registered};
+use crate::callback::{Callback, CallbackOutcome};
 use crate::contain::contain;
 use crate::inside;
 use crate::leadership::Leadership;
@@ -22,10 +22,10 @@ use crate::reason::storable;
 ///
 /// Clones speak of the same run.
 #[derive(Debug, Clone)]
-pub struct JobRun(Arc<Details>);
+pub struct JobRun(Arc<RunDetails>);
 
 #[derive(Debug)]
-struct Details {
+struct RunDetails {
     job: JobName,
     tick: Tick,
     again: bool,
@@ -33,13 +33,13 @@ struct Details {
     missed: u64,
     retries: u32,
     leadership: Leadership,
-    limit: Limit,
+    limit: RunLimit,
     is_given_back: AtomicBool,
 }
 
 /// How a run is told that it has taken too long.
 #[derive(Debug, Clone, Default)]
-pub(super) struct Limit {
+pub(super) struct RunLimit {
     /// It has to stop.
     pub(super) passed: CancellationToken,
     /// It has had the time to.
@@ -58,10 +58,10 @@ pub(super) struct Begin {
 }
 
 impl JobRun {
-    pub(super) fn new(begin: Begin, leadership: Leadership, limit: Limit) -> Self {
+    pub(super) fn new(begin: Begin, leadership: Leadership, limit: RunLimit) -> Self {
         let Begin { job, tick, again, late, missed, retries } = begin;
         let is_given_back = AtomicBool::new(false);
-        Self(Arc::new(Details { job, tick, again, late, missed, retries, leadership, limit, is_given_back }))
+        Self(Arc::new(RunDetails { job, tick, again, late, missed, retries, leadership, limit, is_given_back }))
     }
 
     /// Which job.
@@ -147,7 +147,7 @@ impl JobRun {
 
     /// Says that nothing of this run was begun, and nothing will be: a later leader may run the tick, if its job wants ticks
     /// that were missed. For handlers that only hand the work on, and find that it is too late for that; whatever such a
-    /// handler returns, the run counts as [never begun](super::Outcome::NotBegun).
+    /// handler returns, the run counts as [never begun](super::RunOutcome::NotBegun).
     ///
     /// Whoever is not sure that nothing was done must not say it: the tick would be run twice.
     pub fn give_back(&self) {
@@ -155,14 +155,14 @@ impl JobRun {
     }
 
     /// Runs the handler to its end on this thread.
-    pub(super) fn perform(&self, handler: &Registered<Self>, runtime: Option<&tokio::runtime::Handle>) -> RunOutcome {
+    pub(super) fn perform(&self, handler: &Callback<Self>, runtime: Option<&tokio::runtime::Handle>) -> RunOutcome {
         // The process may have been paused since the tick was claimed.
         if self.0.leadership.is_cancelled() {
             return RunOutcome::NotBegun;
         }
         let finish = || match handler.call(self.clone()) {
-            Outcome::Now(failure) => Some(failure),
-            Outcome::Later(future) => match runtime {
+            CallbackOutcome::Now(failure) => Some(failure),
+            CallbackOutcome::Later(future) => match runtime {
                 Some(runtime) => runtime.block_on(self.while_allowed(future)),
                 None => block_on(self.while_allowed(future)),
             },

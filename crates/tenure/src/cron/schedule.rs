@@ -8,7 +8,7 @@ use tenure_core::cron::{Calendar, Tick};
 
 use super::error::ScheduleError;
 use super::expression::Expression;
-use super::local::Local;
+use super::local::ZonedClock;
 use super::zone;
 
 /// When a job is due: a cron expression, and the time zone it is meant in.
@@ -42,7 +42,7 @@ use super::zone;
 #[derive(Clone)]
 pub struct Schedule {
     expression: Expression,
-    local: Local,
+    local: ZonedClock,
     /// The same text for the same schedule, as far as that is easy to tell.
     text: Arc<str>,
 }
@@ -92,7 +92,7 @@ impl Schedule {
     }
 
     fn of(expression: Expression, zone: jiff::tz::TimeZone) -> Self {
-        let local = Local::new(zone);
+        let local = ZonedClock::new(zone);
         let text = format!("{} {}", expression.text, local.zone_name()).into();
         Self { expression, local, text }
     }

@@ -12,13 +12,13 @@ use futures_util::future::{BoxFuture, Either, select};
 use tenure_core::cron::{Finish, Tick};
 use tenure_core::{Input, Instant, Timing};
 
+use super::event::{JobError, JobEvent};
 use super::job::Job;
-use super::news::{JobNews, JobTrouble};
-use super::roster::{Roster, RunId, Running, Slot, Stage};
-use super::term::{Term, Wish};
-use super::wall::Wall;
-use crate::driver::Command;
-use crate::event::{EventKind, Trouble};
+use super::job_set::{JobSet, JobSlot, OngoingRun, RunId, RunStage};
+use super::term::{JobTerm, PlannedClaim};
+use super::wall_clock::WallClock;
+use crate::driver::DriverCommand;
+use crate::event::{ElectionError, EventKind};
 use crate::leadership::{Leadership, Work};
 use crate::phase::Phase;
 use crate::retry::{retry_after, spread};
@@ -35,9 +35,9 @@ const SLEEP_LONGEST: Duration = Duration::from_secs(10);
 const FAILURES_COUNTED: u32 = 6;
 
 /// Runs until the candidate has left the election.
-pub(crate) async fn run(shared: Arc<Shared>, store: Arc<dyn Store>, timing: Timing, roster: Arc<Roster>) {
+pub(crate) async fn run(shared: Arc<Shared>, store: Arc<dyn Store>, timing: Timing, job_set: Arc<JobSet>) {
     let Some(ledger) = store.ledger() else { return };
-    let mut scheduler = Scheduler::new(&shared, ledger, &roster, &timing);
+    let mut scheduler = Scheduler::new(&shared, ledger, &job_set, &timing);
     loop {
         let led = |phase: &Phase| match phase {
             Phase::Leading(grant) => Some(Some(Arc::clone(grant))),
@@ -51,7 +51,7 @@ pub(crate) async fn run(shared: Arc<Shared>, store: Arc<dyn Store>, timing: Timi
         let Some(grant) = grant else { return scheduler.tell_last().await };
         let leadership = Leadership::new(Arc::clone(&shared), Arc::clone(&grant));
         if let Some(nonce) = grant.nonce() {
-            let mut term = Term::new(leadership.clone(), nonce);
+            let mut term = JobTerm::new(leadership.clone(), nonce);
             select(pin!(scheduler.serve(&mut term)), pin!(leadership.overdue())).await;
             scheduler.end(term);
         }
@@ -63,18 +63,18 @@ pub(crate) async fn run(shared: Arc<Shared>, store: Arc<dyn Store>, timing: Timi
 pub(super) struct Scheduler<'a> {
     pub(super) shared: &'a Arc<Shared>,
     pub(super) ledger: &'a dyn JobLedger,
-    pub(super) roster: &'a Arc<Roster>,
-    pub(super) slots: Vec<Slot>,
+    pub(super) job_set: &'a Arc<JobSet>,
+    pub(super) slots: Vec<JobSlot>,
     /// Which edition of the jobs they are.
     edition: u64,
     patience: Duration,
     pub(super) grace: Duration,
     pub(super) ttl: Duration,
-    pub(super) wall: Wall,
-    pub(super) running: BTreeMap<RunId, Running>,
-    pub(super) untold: VecDeque<Untold>,
+    pub(super) wall_clock: WallClock,
+    pub(super) running: BTreeMap<RunId, OngoingRun>,
+    pub(super) untold: VecDeque<UnreportedEnd>,
     /// Ticks that were given back and that the store did not know, each with the moment to tell it again.
-    pub(super) doubted: VecDeque<(Instant, Untold)>,
+    pub(super) doubted: VecDeque<(Instant, UnreportedEnd)>,
     /// A tick was given back since this was looked at last.
     pub(super) gave_back: bool,
     failures: u32,
@@ -82,7 +82,7 @@ pub(super) struct Scheduler<'a> {
 }
 
 /// The end of a run that the store has not been told.
-pub(super) struct Untold {
+pub(super) struct UnreportedEnd {
     pub(super) finish: Finish,
     /// Keeps the lease from being released until it is.
     pub(super) work: Option<Arc<Work>>,
@@ -93,7 +93,7 @@ pub(super) struct Untold {
 }
 
 /// Why nothing came of a call to the store.
-pub(super) enum Setback {
+pub(super) enum LedgerCallError {
     /// It failed.
     Store(StoreError),
     /// It says that somebody else holds the lease.
@@ -102,20 +102,20 @@ pub(super) enum Setback {
     TooMany,
 }
 
-pub(super) type Progress = Result<(), Setback>;
+pub(super) type LedgerCallResult = Result<(), LedgerCallError>;
 
 impl<'a> Scheduler<'a> {
-    fn new(shared: &'a Arc<Shared>, ledger: &'a dyn JobLedger, roster: &'a Arc<Roster>, timing: &Timing) -> Self {
+    fn new(shared: &'a Arc<Shared>, ledger: &'a dyn JobLedger, job_set: &'a Arc<JobSet>, timing: &Timing) -> Self {
         Self {
             shared,
             ledger,
-            roster,
+            job_set,
             slots: Vec::new(),
             edition: 0,
             patience: timing.attempt_timeout(),
             grace: timing.grace(),
             ttl: timing.ttl(),
-            wall: Wall::new(shared.clock.clone()),
+            wall_clock: WallClock::new(shared.clock.clone()),
             running: BTreeMap::new(),
             untold: VecDeque::new(),
             doubted: VecDeque::new(),
@@ -133,11 +133,11 @@ impl<'a> Scheduler<'a> {
     /// Takes over the jobs that are new or changed, and lets go of those that are gone; returns whether there were any. Runs that
     /// go on are not concerned.
     fn take_jobs(&mut self) -> bool {
-        let Some((jobs, edition)) = self.roster.newer_than(self.edition) else { return false };
+        let Some((jobs, edition)) = self.job_set.newer_than(self.edition) else { return false };
         self.edition = edition;
         self.slots.iter_mut().for_each(|slot| slot.is_current = false);
         for (job, handler) in jobs.0 {
-            let new = Slot { job: Arc::new(job), handler, is_current: true };
+            let new = JobSlot { job: Arc::new(job), handler, is_current: true };
             match self.slots.iter_mut().find(|slot| slot.job.name() == new.job.name()) {
                 Some(slot) => *slot = new,
                 None => self.slots.push(new),
@@ -147,7 +147,7 @@ impl<'a> Scheduler<'a> {
     }
 
     /// Runs until it is dropped.
-    async fn serve(&mut self, term: &mut Term) {
+    async fn serve(&mut self, term: &mut JobTerm) {
         loop {
             let now = self.shared.clock.now();
             if self.take_jobs() {
@@ -195,7 +195,7 @@ impl<'a> Scheduler<'a> {
     }
 
     /// One call to the store; `None` when there is nothing to ask or tell.
-    async fn step(&mut self, term: &mut Term) -> Option<Progress> {
+    async fn step(&mut self, term: &mut JobTerm) -> Option<LedgerCallResult> {
         if let Some(progress) = self.tell().await {
             return Some(progress);
         }
@@ -211,31 +211,31 @@ impl<'a> Scheduler<'a> {
         if term.learn_at().is_some_and(|at| gave_back || at <= now) {
             return Some(self.learn(term).await);
         }
-        let look = self.wall.look();
+        let look = self.wall_clock.look();
         if look.was_set {
             term.look_at_all();
             self.report_marks(term, look.unix_ms);
         }
-        let wishes = self.wishes(term, look.unix_ms).await;
-        if wishes.is_empty() || !term.hold() { None } else { Some(self.claim(term, &wishes).await) }
+        let planned_claims = self.planned_claims(term, look.unix_ms).await;
+        if planned_claims.is_empty() || !term.hold() { None } else { Some(self.claim(term, &planned_claims).await) }
     }
 
     /// What to claim now. Counting what was missed takes time, and no lease must wait for it.
-    async fn wishes(&self, term: &mut Term, unix_ms: u64) -> Vec<Wish> {
-        let mut wishes = Vec::new();
-        while wishes.len() < TOGETHER {
-            let few = term.wishes(|index| self.job(index), unix_ms, PLANNED_AT_A_STRETCH);
+    async fn planned_claims(&self, term: &mut JobTerm, unix_ms: u64) -> Vec<PlannedClaim> {
+        let mut planned_claims = Vec::new();
+        while planned_claims.len() < TOGETHER {
+            let few = term.planned_claims(|index| self.job(index), unix_ms, PLANNED_AT_A_STRETCH);
             if few.is_empty() {
                 break;
             }
-            wishes.extend(few);
+            planned_claims.extend(few);
             tokio::task::yield_now().await;
         }
-        wishes
+        planned_claims
     }
 
     /// Waits until a run ends, or until it is time to try, to look or to tell again.
-    async fn wait(&self, term: Option<&Term>) {
+    async fn wait(&self, term: Option<&JobTerm>) {
         let now = self.shared.clock.now();
         let look = term.filter(|term| !term.leadership.is_cancelled()).map(|term| {
             let due_ms = if term.is_open() { term.next_look().unwrap_or(u64::MAX) } else { 0 };
@@ -246,14 +246,14 @@ impl<'a> Scheduler<'a> {
         let tell = (!self.untold.is_empty()).then_some(self.not_before);
         let tell_again = self.doubted.front().map(|(at, _)| self.not_before.max(*at));
         let limit = self.running.values().filter_map(|running| running.deadline).min();
-        let is_resting = self.running.values().any(|running| running.stage == Stage::Resting);
+        let is_resting = self.running.values().any(|running| running.stage == RunStage::Resting);
         let lost = pin!(async {
             match term.filter(|term| (term.is_held() || is_resting) && !term.leadership.is_cancelled()) {
                 Some(term) => term.leadership.cancelled().await,
                 None => std::future::pending().await,
             }
         });
-        let ended = pin!(self.roster.ended_some.notified());
+        let ended = pin!(self.job_set.ended_some.notified());
         let changed = select(ended, lost);
         match [look, tell, tell_again, limit].into_iter().flatten().min() {
             Some(at) => {
@@ -265,16 +265,16 @@ impl<'a> Scheduler<'a> {
         }
     }
 
-    fn went(&mut self, progress: Progress) {
+    fn went(&mut self, progress: LedgerCallResult) {
         let Err(setback) = progress else {
             self.failures = 0;
             return;
         };
         match setback {
-            Setback::Store(error) => self.report(Trouble::Store(error)),
+            LedgerCallError::Store(error) => self.report(ElectionError::Store(error)),
             // The elector finds out for itself whether it is so; this makes it ask now.
-            Setback::NotHolder => self.shared.send(Command::Input(self.shared.id, Input::Hint)),
-            Setback::TooMany => self.trouble(JobTrouble::TooMany),
+            LedgerCallError::NotHolder => self.shared.send(DriverCommand::Input(self.shared.id, Input::Hint)),
+            LedgerCallError::TooMany => self.error(JobError::TooMany),
         }
         self.failures = self.failures.saturating_add(1).min(FAILURES_COUNTED);
         self.not_before = self.shared.clock.now() + retry_after(self.failures, spread());
@@ -292,19 +292,19 @@ impl<'a> Scheduler<'a> {
         replies
     }
 
-    pub(super) fn news(&self, index: usize, tick: Tick, news: JobNews) {
+    pub(super) fn job_event(&self, index: usize, tick: Tick, job_event: JobEvent) {
         if let Some(job) = self.job(index) {
-            let kind = EventKind::Job { job: job.name().clone(), tick, news };
-            self.shared.send(Command::Job(self.shared.id, Box::new(kind)));
+            let kind = EventKind::Job { job: job.name().clone(), tick, job_event };
+            self.shared.send(DriverCommand::Job(self.shared.id, Box::new(kind)));
         }
     }
 
-    pub(super) fn trouble(&self, trouble: JobTrouble) {
-        self.report(Trouble::Job(trouble));
+    pub(super) fn error(&self, error: JobError) {
+        self.report(ElectionError::Job(error));
     }
 
-    fn report(&self, trouble: Trouble) {
-        self.shared.send(Command::Trouble(self.shared.id, trouble));
+    fn report(&self, error: ElectionError) {
+        self.shared.send(DriverCommand::Error(self.shared.id, error));
     }
 }
 

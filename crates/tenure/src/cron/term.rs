@@ -5,10 +5,10 @@ use std::collections::BTreeSet;
 use std::sync::Arc;
 use std::time::Duration;
 
-use tenure_core::cron::{Act, Claimed, JobStanding, Passed, Planner, Step, Tick};
+use tenure_core::cron::{Act, Claimed, JobStanding, Passed, Planner, PlannerStep, Tick};
 use tenure_core::{Instant, Nonce};
 
-use super::agenda::Agenda;
+use super::due_queue::DueQueue;
 use super::job::Job;
 use crate::leadership::{Leadership, Work};
 
@@ -23,7 +23,7 @@ const LEARN_EVERY: Duration = Duration::from_secs(10);
 
 /// What is to be claimed.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) struct Wish {
+pub(super) struct PlannedClaim {
     /// Of which job.
     pub(super) index: usize,
     pub(super) tick: Tick,
@@ -39,14 +39,14 @@ pub(super) struct Wish {
 
 /// One leadership.
 #[derive(Debug)]
-pub(super) struct Term {
+pub(super) struct JobTerm {
     pub(super) leadership: Leadership,
     pub(super) nonce: Nonce,
     /// By job; `None` until the ledger has told how they stand.
     planners: Option<Vec<Planner>>,
-    agenda: Agenda,
+    due: DueQueue,
     /// What has been asked and not been answered.
-    asked: Vec<Wish>,
+    asked: Vec<PlannedClaim>,
     /// Runs of which nobody knows whether they were claimed, because the answer was lost.
     doubtful: BTreeSet<(usize, Tick)>,
     /// Runs that are not begun under this term any more: telling so may be under way.
@@ -62,13 +62,13 @@ pub(super) struct Term {
     pub(super) told_of_clock: bool,
 }
 
-impl Term {
+impl JobTerm {
     pub(super) fn new(leadership: Leadership, nonce: Nonce) -> Self {
         Self {
             leadership,
             nonce,
             planners: None,
-            agenda: Agenda::default(),
+            due: DueQueue::default(),
             asked: Vec::new(),
             doubtful: BTreeSet::new(),
             given_back: BTreeSet::new(),
@@ -103,7 +103,7 @@ impl Term {
                 planner.still_running();
             }
         }
-        self.agenda = Agenda::new(planners.len());
+        self.due = DueQueue::new(planners.len());
         self.ahead.resize(planners.len(), false);
         self.planners = Some(planners);
     }
@@ -124,7 +124,7 @@ impl Term {
         for (index, standing) in standings.into_iter().enumerate() {
             if let Some(planner) = self.planner(index) {
                 planner.learn(standing);
-                self.agenda.set(index, Some(0));
+                self.due.set(index, Some(0));
             }
         }
     }
@@ -133,51 +133,57 @@ impl Term {
     pub(super) fn ended(&mut self, index: usize) {
         if let Some(planner) = self.planner(index) {
             planner.ended();
-            self.agenda.set(index, Some(0));
+            self.due.set(index, Some(0));
         }
     }
 
     /// The wall clock was set: everything may be due, or have a mark in the future.
     pub(super) fn look_at_all(&mut self) {
-        self.agenda.all_now();
+        self.due.all_now();
     }
 
     /// When there may be something to claim, in milliseconds since the Unix epoch.
     pub(super) fn next_look(&self) -> Option<u64> {
-        self.agenda.next()
+        self.due.next()
     }
 
     /// What to claim now, at most so much.
-    pub(super) fn wishes(&mut self, job: impl Fn(usize) -> Option<Arc<Job>>, unix_ms: u64, max: usize) -> Vec<Wish> {
-        let mut wishes = Vec::new();
-        while wishes.len() < max
-            && let Some(index) = self.agenda.first_due(unix_ms)
+    pub(super) fn planned_claims(
+        &mut self,
+        job: impl Fn(usize) -> Option<Arc<Job>>,
+        unix_ms: u64,
+        max: usize,
+    ) -> Vec<PlannedClaim> {
+        let mut planned_claims = Vec::new();
+        while planned_claims.len() < max
+            && let Some(index) = self.due.first_due(unix_ms)
         {
             let planner = self.planners.as_mut().and_then(|planners| planners.get_mut(index));
             let (Some(planner), Some(job)) = (planner, job(index)) else {
-                self.agenda.set(index, None);
+                self.due.set(index, None);
                 continue;
             };
             let tick = Tick::default();
-            let wish = Wish { index, tick, act: Act::Pass, again: false, missed: 0, late: None, passed: None };
+            let planned =
+                PlannedClaim { index, tick, act: Act::Pass, again: false, missed: 0, late: None, passed: None };
             let next = match planner.next(job.schedule(), unix_ms) {
-                Step::Wait { until_unix_ms } => {
-                    self.agenda.set(index, until_unix_ms);
+                PlannerStep::Wait { until_unix_ms } => {
+                    self.due.set(index, until_unix_ms);
                     continue;
                 }
-                Step::Pass { tick, count, why } => {
-                    Wish { tick, act: why.act(), missed: count, passed: Some((count, why)), ..wish }
+                PlannerStep::Pass { tick, count, why } => {
+                    PlannedClaim { tick, act: why.act(), missed: count, passed: Some((count, why)), ..planned }
                 }
-                Step::Run { tick, act, missed, late } => {
+                PlannerStep::Run { tick, act, missed, late } => {
                     let again = act == Act::RunAgain && !planner.never_began(tick);
-                    Wish { tick, act, again, missed, late, ..wish }
+                    PlannedClaim { tick, act, again, missed, late, ..planned }
                 }
             };
             // It is looked at again when there is an answer.
-            self.agenda.set(index, None);
-            wishes.push(next);
+            self.due.set(index, None);
+            planned_claims.push(next);
         }
-        wishes
+        planned_claims
     }
 
     /// Whether it is time to ask how jobs stand: somebody may have forgotten those that had a mark in the future.
@@ -221,43 +227,43 @@ impl Term {
     }
 
     /// This is being asked. If no answer is taken in, nobody knows what became of it.
-    pub(super) fn ask(&mut self, wishes: &[Wish]) {
-        self.asked = wishes.to_vec();
+    pub(super) fn ask(&mut self, planned_claims: &[PlannedClaim]) {
+        self.asked = planned_claims.to_vec();
     }
 
     /// What the ledger has said. Returns the ticks that may have been claimed before, and are not wanted any more.
-    pub(super) fn answered(&mut self, wish: &Wish, reply: Claimed) -> Vec<Tick> {
-        self.settle(wish);
-        if let Some(planner) = self.planner(wish.index) {
-            planner.claimed(wish.tick, wish.act, reply);
+    pub(super) fn answered(&mut self, planned: &PlannedClaim, reply: Claimed) -> Vec<Tick> {
+        self.settle(planned);
+        if let Some(planner) = self.planner(planned.index) {
+            planner.claimed(planned.tick, planned.act, reply);
         }
         match reply {
             Claimed::Granted | Claimed::Decided { .. } => {
                 // The same tick is run now, or was decided by somebody else; if it is passed over, it may still count as begun.
-                if wish.act.is_run() {
-                    self.doubtful.remove(&(wish.index, wish.tick));
+                if planned.act.is_run() {
+                    self.doubtful.remove(&(planned.index, planned.tick));
                 }
-                self.take_unwanted(wish.index)
+                self.take_unwanted(planned.index)
             }
             Claimed::Early { .. } | Claimed::Paused | Claimed::Unopened | Claimed::NotHolder => Vec::new(),
         }
     }
 
     /// The question surely had no effect, and so no tick is unwanted.
-    pub(super) fn refused(&mut self, wish: &Wish) -> Vec<Tick> {
-        self.settle(wish);
+    pub(super) fn refused(&mut self, planned: &PlannedClaim) -> Vec<Tick> {
+        self.settle(planned);
         Vec::new()
     }
 
     /// The question may have had its effect. Returns the ticks of which the same is true, and that are not wanted any more.
-    pub(super) fn unanswered(&mut self, wish: &Wish) -> Vec<Tick> {
-        self.settle(wish);
-        if !wish.act.is_run() {
+    pub(super) fn unanswered(&mut self, planned: &PlannedClaim) -> Vec<Tick> {
+        self.settle(planned);
+        if !planned.act.is_run() {
             return Vec::new();
         }
-        self.doubtful.remove(&(wish.index, wish.tick));
-        let unwanted = self.take_unwanted(wish.index);
-        self.doubtful.insert((wish.index, wish.tick));
+        self.doubtful.remove(&(planned.index, planned.tick));
+        let unwanted = self.take_unwanted(planned.index);
+        self.doubtful.insert((planned.index, planned.tick));
         unwanted
     }
 
@@ -275,22 +281,22 @@ impl Term {
     }
 
     /// Begins work on a tick that was granted; `None` when it is too late for that.
-    pub(super) fn begin(&self, wish: &Wish) -> Option<Work> {
+    pub(super) fn begin(&self, planned: &PlannedClaim) -> Option<Work> {
         // A job that was forgotten begins anew, perhaps with a tick that it had let go of.
-        if self.given_back.contains(&(wish.index, wish.tick)) { None } else { self.leadership.begin_work() }
+        if self.given_back.contains(&(planned.index, planned.tick)) { None } else { self.leadership.begin_work() }
     }
 
     /// All ticks of which nobody knows whether they were claimed.
     pub(super) fn take_doubtful(&mut self) -> BTreeSet<(usize, Tick)> {
-        let asked = std::mem::take(&mut self.asked).into_iter().filter(|wish| wish.act.is_run());
+        let asked = std::mem::take(&mut self.asked).into_iter().filter(|planned| planned.act.is_run());
         let mut doubtful = std::mem::take(&mut self.doubtful);
-        doubtful.extend(asked.map(|wish| (wish.index, wish.tick)));
+        doubtful.extend(asked.map(|planned| (planned.index, planned.tick)));
         doubtful
     }
 
-    fn settle(&mut self, wish: &Wish) {
-        self.asked.retain(|asked| asked.index != wish.index);
-        self.agenda.set(wish.index, Some(0));
+    fn settle(&mut self, planned: &PlannedClaim) {
+        self.asked.retain(|asked| asked.index != planned.index);
+        self.due.set(planned.index, Some(0));
     }
 
     fn planner(&mut self, index: usize) -> Option<&mut Planner> {

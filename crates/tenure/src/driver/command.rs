@@ -7,48 +7,48 @@ use futures_util::future::BoxFuture;
 use tenure_core::Input;
 use tokio::sync::mpsc::UnboundedSender;
 
-use super::Entry;
-use crate::event::{Subscriber, Trouble};
+use super::DrivenCandidacy;
+use crate::event::{ElectionError, Subscriber};
 use crate::store::Store;
 
 /// Identifies one candidacy of this process, for ever.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub(crate) struct EntryId(pub(crate) u64);
+pub(crate) struct CandidacyId(pub(crate) u64);
 
-pub(crate) type CommandSender = UnboundedSender<Command>;
+pub(crate) type CommandSender = UnboundedSender<DriverCommand>;
 
 /// Something to do with the store on the driver's runtime.
 pub(crate) type StoreCall = Box<dyn FnOnce(Arc<dyn Store>) -> BoxFuture<'static, ()> + Send>;
 
-pub(crate) enum Command {
+pub(crate) enum DriverCommand {
     /// Stand in an election.
-    Add(Box<Entry>),
+    Add(Box<DrivenCandidacy>),
     /// Something happened on the application's side.
-    Input(EntryId, Input),
+    Input(CandidacyId, Input),
     /// Something went wrong on the application's side.
-    Trouble(EntryId, Trouble),
+    Error(CandidacyId, ElectionError),
     /// Somebody wants to hear of events.
-    Subscribe(EntryId, Subscriber),
+    Subscribe(CandidacyId, Subscriber),
     /// Somebody reads messages.
-    Listen(EntryId),
+    Listen(CandidacyId),
     /// Somebody wants to hear broadcasts.
-    Hear(EntryId),
+    Hear(CandidacyId),
     /// There are jobs to be run by the calendar.
     #[cfg(feature = "cron")]
-    Schedule(EntryId, Arc<crate::cron::Roster>),
+    Schedule(CandidacyId, Arc<crate::cron::JobSet>),
     /// Something happened to a job.
     #[cfg(feature = "cron")]
-    Job(EntryId, Box<crate::event::EventKind>),
+    Job(CandidacyId, Box<crate::event::EventKind>),
     /// Use the store.
     Call(StoreCall),
 }
 
-impl fmt::Debug for Command {
+impl fmt::Debug for DriverCommand {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(match self {
             Self::Add(_) => "Add",
             Self::Input(..) => "Input",
-            Self::Trouble(..) => "Trouble",
+            Self::Error(..) => "Trouble",
             Self::Subscribe(..) => "Subscribe",
             Self::Listen(_) => "Listen",
             Self::Hear(_) => "Hear",

@@ -3,12 +3,12 @@
 //! It has a runtime of its own, so an application that blocks its threads, its event loop or its interpreter lock
 //! keeps its leases. Everything it does is small and bounded; what the application runs, runs elsewhere.
 
-mod calls;
-mod chance;
+mod batcher;
+mod candidacy;
 mod command;
-mod entry;
-mod gathering;
-mod schedule;
+mod deadline_queue;
+mod entropy;
+mod in_flight;
 mod supervisor;
 mod tasks;
 
@@ -17,18 +17,18 @@ use std::sync::Arc;
 
 use futures_util::stream::BoxStream;
 use futures_util::{FutureExt, StreamExt};
-use tenure_core::{Failure, Input, Instant, Reply};
+use tenure_core::{Input, Instant, Reply, WriteOutcome};
 use tokio::sync::mpsc::UnboundedReceiver;
 
-use self::calls::{Calls, Done};
-use self::chance::Chance;
-pub(crate) use self::command::{Command, CommandSender, EntryId, StoreCall};
-pub(crate) use self::entry::Entry;
-use self::gathering::Address;
-use self::schedule::Schedule;
+use self::batcher::Requester;
+pub(crate) use self::candidacy::DrivenCandidacy;
+pub(crate) use self::command::{CandidacyId, CommandSender, DriverCommand, StoreCall};
+use self::deadline_queue::DeadlineQueue;
+use self::entropy::Entropy;
+use self::in_flight::{AnsweredBatch, InFlight};
 pub(crate) use self::supervisor::start;
 use crate::clock::{Alarm, Clock};
-use crate::event::Trouble;
+use crate::event::ElectionError;
 use crate::metrics;
 use crate::store::{ElectionKey, Hint, Interest, Store};
 
@@ -36,16 +36,16 @@ use crate::store::{ElectionKey, Hint, Interest, Store};
 pub(crate) struct Driver {
     clock: Clock,
     alarm: Alarm,
-    chance: Chance,
-    commands: UnboundedReceiver<Command>,
+    entropy: Entropy,
+    commands: UnboundedReceiver<DriverCommand>,
     hints: BoxStream<'static, Hint>,
     /// Silent until somebody reads messages.
     message_hints: Option<BoxStream<'static, Hint>>,
     store: Arc<dyn Store>,
-    calls: Calls,
-    entries: HashMap<EntryId, Box<Entry>>,
-    by_key: BTreeSet<(ElectionKey, EntryId)>,
-    schedule: Schedule,
+    in_flight: InFlight,
+    candidacies: HashMap<CandidacyId, Box<DrivenCandidacy>>,
+    by_key: BTreeSet<(ElectionKey, CandidacyId)>,
+    schedule: DeadlineQueue,
     /// Hints to be followed later.
     later: Vec<(Instant, Hint)>,
     /// Nobody can send commands any more.
@@ -61,19 +61,19 @@ const HINTS_LATER: usize = 1_024;
 
 impl Driver {
     /// Must be called on the runtime it will run on.
-    fn new(store: Arc<dyn Store>, clock: Clock, commands: UnboundedReceiver<Command>) -> std::io::Result<Self> {
+    fn new(store: Arc<dyn Store>, clock: Clock, commands: UnboundedReceiver<DriverCommand>) -> std::io::Result<Self> {
         Ok(Self {
             alarm: clock.alarm()?,
-            chance: Chance::default(),
+            entropy: Entropy::default(),
             commands,
             hints: store.watch(Interest::Own),
             message_hints: None,
-            calls: Calls::new(Arc::clone(&store), clock.clone()),
+            in_flight: InFlight::new(Arc::clone(&store), clock.clone()),
             store,
             clock,
-            entries: HashMap::new(),
+            candidacies: HashMap::new(),
             by_key: BTreeSet::new(),
-            schedule: Schedule::default(),
+            schedule: DeadlineQueue::default(),
             later: Vec::new(),
             orphaned: false,
         })
@@ -81,12 +81,12 @@ impl Driver {
 
     /// Runs until every handle is dropped and every candidate has left.
     async fn run(&mut self) {
-        while !(self.orphaned && self.entries.is_empty() && self.calls.is_idle()) {
+        while !(self.orphaned && self.candidacies.is_empty() && self.in_flight.is_idle()) {
             let next = self.schedule.next().into_iter().chain(self.later.iter().map(|(at, _)| *at)).min();
             tokio::select! {
                 biased;
                 () = self.alarm.wait_until(next) => self.fire_due(),
-                done = self.calls.next() => self.finish(done),
+                done = self.in_flight.next() => self.finish(done),
                 command = self.commands.recv(), if !self.orphaned => self.take_commands(command),
                 Some(hint) = self.hints.next() => self.hint(hint),
                 Some(hint) = next_of(&mut self.message_hints) => self.look_for_messages(&hint),
@@ -99,7 +99,7 @@ impl Driver {
 
     /// Nobody leads from here on. It does nothing that could fail.
     fn fail_closed(&self) {
-        self.entries.values().for_each(|entry| entry.fail_closed());
+        self.candidacies.values().for_each(|candidacy| candidacy.fail_closed());
     }
 
     /// Begins anew after a panic. Whatever was under way is given up, and every candidacy begins afresh: its lease is released
@@ -107,24 +107,24 @@ impl Driver {
     ///
     /// Tasks beside the elections go on, and so does all that the store has on this runtime.
     fn begin_anew(&mut self, why: &str) {
-        self.schedule = Schedule::default();
+        self.schedule = DeadlineQueue::default();
         self.later.clear();
-        self.calls = Calls::new(Arc::clone(&self.store), self.clock.clone());
+        self.in_flight = InFlight::new(Arc::clone(&self.store), self.clock.clone());
         // A stream that panicked must not be asked again.
         self.hints = self.store.watch(Interest::Own);
         if self.message_hints.is_some() {
             self.message_hints = Some(self.store.watch(Interest::Messages));
         }
-        let ids: Vec<EntryId> = self.entries.keys().copied().collect();
+        let ids: Vec<CandidacyId> = self.candidacies.keys().copied().collect();
         for id in ids {
-            let Some(entry) = self.entries.get_mut(&id) else { continue };
-            let due = entry.begin_anew(self.clock.now(), why, &mut self.chance, &mut self.calls);
+            let Some(candidacy) = self.candidacies.get_mut(&id) else { continue };
+            let due = candidacy.begin_anew(self.clock.now(), why, &mut self.entropy, &mut self.in_flight);
             self.schedule.change(id, None, due);
-            if entry.is_stopped() {
+            if candidacy.is_stopped() {
                 self.remove(id);
             }
         }
-        self.by_key = self.entries.values().map(|entry| (entry.key().clone(), entry.id())).collect();
+        self.by_key = self.candidacies.values().map(|candidacy| (candidacy.key().clone(), candidacy.id())).collect();
         self.flush();
     }
 
@@ -135,21 +135,21 @@ impl Driver {
             self.follow(&hint);
         }
         // Bounded, so that electors that want to be called again at once cannot keep the driver from everything else.
-        for _ in 0..self.entries.len() {
+        for _ in 0..self.candidacies.len() {
             let Some(id) = self.schedule.first_due(now) else { return };
             self.feed(id, Input::Timeout);
         }
     }
 
-    fn take_commands(&mut self, first: Option<Command>) {
+    fn take_commands(&mut self, first: Option<DriverCommand>) {
         let Some(first) = first else {
             self.orphaned = true;
             return;
         };
-        self.obey(first);
+        self.on_command(first);
         for _ in 1..COMMANDS_PER_ROUND {
             let Ok(command) = self.commands.try_recv() else { break };
-            self.obey(command);
+            self.on_command(command);
         }
         self.take_hints();
     }
@@ -166,51 +166,51 @@ impl Driver {
         }
     }
 
-    fn obey(&mut self, command: Command) {
+    fn on_command(&mut self, command: DriverCommand) {
         match command {
-            Command::Add(entry) => {
-                let id = entry.id();
-                self.by_key.insert((entry.key().clone(), id));
-                self.entries.insert(id, entry);
+            DriverCommand::Add(candidacy) => {
+                let id = candidacy.id();
+                self.by_key.insert((candidacy.key().clone(), id));
+                self.candidacies.insert(id, candidacy);
                 self.feed(id, Input::Start);
             }
-            Command::Input(id, Input::Stop) => self.stop(id),
-            Command::Input(id, input) => self.feed(id, input),
-            Command::Trouble(id, trouble) => {
-                if let Some(entry) = self.entries.get_mut(&id) {
-                    entry.trouble(self.clock.now(), trouble);
+            DriverCommand::Input(id, Input::Stop) => self.stop(id),
+            DriverCommand::Input(id, input) => self.feed(id, input),
+            DriverCommand::Error(id, error) => {
+                if let Some(candidacy) = self.candidacies.get_mut(&id) {
+                    candidacy.error(self.clock.now(), error);
                 }
             }
-            Command::Subscribe(id, subscriber) => {
-                if let Some(entry) = self.entries.get_mut(&id) {
-                    entry.subscribe(self.clock.now(), subscriber);
+            DriverCommand::Subscribe(id, subscriber) => {
+                if let Some(candidacy) = self.candidacies.get_mut(&id) {
+                    candidacy.subscribe(self.clock.now(), subscriber);
                 }
             }
-            Command::Listen(id) => self.listen(id),
-            Command::Hear(id) => self.hear(id),
+            DriverCommand::Listen(id) => self.listen(id),
+            DriverCommand::Hear(id) => self.hear(id),
             #[cfg(feature = "cron")]
-            Command::Schedule(id, roster) => {
+            DriverCommand::Schedule(id, job_set) => {
                 // In a task of its own, that ends with the candidacy or with the driver.
-                if let Some(entry) = self.entries.get(&id) {
-                    entry.spawn_scheduler(&self.store, roster);
+                if let Some(candidacy) = self.candidacies.get(&id) {
+                    candidacy.spawn_scheduler(&self.store, job_set);
                 }
             }
             #[cfg(feature = "cron")]
-            Command::Job(id, news) => {
-                if let Some(entry) = self.entries.get_mut(&id) {
-                    entry.job(self.clock.now(), *news);
+            DriverCommand::Job(id, job_event) => {
+                if let Some(candidacy) = self.candidacies.get_mut(&id) {
+                    candidacy.job(self.clock.now(), *job_event);
                 }
             }
-            Command::Call(call) => self.calls.call(call),
+            DriverCommand::Call(call) => self.in_flight.call(call),
         }
     }
 
     /// Those who try and give up may come faster than the store answers. Whoever has not asked yet never stood in line, and
     /// need not be taken out of it.
-    fn stop(&mut self, id: EntryId) {
+    fn stop(&mut self, id: CandidacyId) {
         self.feed(id, Input::Stop);
-        if let Some(unsent) = self.calls.withdraw_campaign(id) {
-            self.reply(unsent, Reply::Campaign(Err(Failure::NotSent)));
+        if let Some(unsent) = self.in_flight.withdraw_campaign(id) {
+            self.reply(unsent, Reply::Campaign(Err(WriteOutcome::NotSent)));
         }
     }
 
@@ -230,80 +230,80 @@ impl Driver {
     }
 
     /// A hint may concern several candidates of this process, and it may be wrong.
-    fn concerned(&self, hint: &Hint) -> Vec<EntryId> {
+    fn concerned(&self, hint: &Hint) -> Vec<CandidacyId> {
         match &hint.key {
             Some(key) => {
-                let from_here = self.by_key.range((key.clone(), EntryId(0))..);
+                let from_here = self.by_key.range((key.clone(), CandidacyId(0))..);
                 from_here.take_while(|(other, _)| other == key).map(|(_, id)| *id).collect()
             }
-            None => self.entries.keys().copied().collect(),
+            None => self.candidacies.keys().copied().collect(),
         }
     }
 
     /// Lets messages be fetched for a candidate, in a task of its own that ends with the candidacy or with the driver.
-    fn listen(&mut self, id: EntryId) {
-        let Some(entry) = self.entries.get(&id) else { return };
+    fn listen(&mut self, id: CandidacyId) {
+        let Some(candidacy) = self.candidacies.get(&id) else { return };
         self.message_hints.get_or_insert_with(|| self.store.watch(Interest::Messages));
-        entry.spawn_pump(&self.store);
+        candidacy.spawn_pump(&self.store);
     }
 
     /// Lets broadcasts be heard by a candidate, likewise.
-    fn hear(&self, id: EntryId) {
-        if let Some(entry) = self.entries.get(&id) {
-            entry.spawn_ear(&self.store);
+    fn hear(&self, id: CandidacyId) {
+        if let Some(candidacy) = self.candidacies.get(&id) {
+            candidacy.spawn_listener(&self.store);
         }
     }
 
     fn look_for_messages(&self, hint: &Hint) {
         for id in self.concerned(hint) {
-            if let Some(entry) = self.entries.get(&id) {
-                entry.look_for_messages();
+            if let Some(candidacy) = self.candidacies.get(&id) {
+                candidacy.look_for_messages();
             }
         }
     }
 
-    fn finish(&mut self, done: Option<Done>) {
+    fn finish(&mut self, done: Option<AnsweredBatch>) {
         let now = self.clock.now();
-        for (address, reply, error) in done.into_iter().flat_map(Done::into_replies) {
-            if let (Some(error), Some(entry)) = (error, self.entries.get_mut(&address.entry)) {
-                entry.trouble(now, Trouble::Store(error));
+        for (address, reply, error) in done.into_iter().flat_map(AnsweredBatch::into_replies) {
+            if let (Some(error), Some(candidacy)) = (error, self.candidacies.get_mut(&address.candidacy)) {
+                candidacy.error(now, ElectionError::Store(error));
             }
             self.reply(address, reply);
         }
     }
 
-    fn reply(&mut self, address: Address, reply: Reply) {
-        self.feed(address.entry, Input::Reply { request: address.request, reply });
+    fn reply(&mut self, address: Requester, reply: Reply) {
+        self.feed(address.candidacy, Input::Reply { request: address.request, reply });
     }
 
     /// Lets one elector take in what happened, and carries out what it wants.
-    fn feed(&mut self, id: EntryId, input: Input) {
-        let Some(entry) = self.entries.get_mut(&id) else { return };
+    fn feed(&mut self, id: CandidacyId, input: Input) {
+        let Some(candidacy) = self.candidacies.get_mut(&id) else { return };
         // The time is read before anything is sent: trust counts from here.
         let now = self.clock.now();
-        let before = entry.due();
-        let after = entry.handle(now, input, &mut self.chance, &mut self.calls);
+        let before = candidacy.due();
+        let after = candidacy.handle(now, input, &mut self.entropy, &mut self.in_flight);
         self.schedule.change(id, before, after);
-        if entry.is_stopped() {
+        if candidacy.is_stopped() {
             self.remove(id);
         }
     }
 
-    fn remove(&mut self, id: EntryId) {
-        let Some(entry) = self.entries.remove(&id) else { return };
-        self.schedule.change(id, entry.due(), None);
-        self.by_key.remove(&(entry.key().clone(), id));
+    fn remove(&mut self, id: CandidacyId) {
+        let Some(candidacy) = self.candidacies.remove(&id) else { return };
+        self.schedule.change(id, candidacy.due(), None);
+        self.by_key.remove(&(candidacy.key().clone(), id));
     }
 
     /// Sends what has gathered. A renewal that goes out takes along all that are halfway to theirs.
     fn flush(&mut self) {
-        if self.calls.is_about_to_renew() {
-            let ids: Vec<EntryId> = self.entries.keys().copied().collect();
+        if self.in_flight.is_about_to_renew() {
+            let ids: Vec<CandidacyId> = self.candidacies.keys().copied().collect();
             for id in ids {
                 self.feed(id, Input::Opportunity);
             }
         }
-        self.calls.flush();
+        self.in_flight.flush();
     }
 }
 

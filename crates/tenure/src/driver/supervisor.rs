@@ -7,7 +7,7 @@ use std::time::{Duration, Instant};
 use tokio::runtime::{Builder, Runtime};
 use tokio::sync::mpsc::UnboundedReceiver;
 
-use super::{Command, Driver};
+use super::{Driver, DriverCommand};
 use crate::clock::Clock;
 use crate::contain::contain;
 use crate::disposal;
@@ -22,7 +22,7 @@ const BREAKDOWNS_COUNTED: u32 = 6;
 /// Starts the driver on a thread of its own, and returns when it runs.
 ///
 /// Its runtime is made there, too: one that is given up on a thread that belongs to another runtime would panic.
-pub(crate) fn start(store: Arc<dyn Store>, clock: Clock, commands: UnboundedReceiver<Command>) -> io::Result<()> {
+pub(crate) fn start(store: Arc<dyn Store>, clock: Clock, commands: UnboundedReceiver<DriverCommand>) -> io::Result<()> {
     let (told, begun) = mpsc::sync_channel(1);
     std::thread::Builder::new().name("tenure-driver".to_owned()).spawn(move || {
         disposal::leave_to_others();

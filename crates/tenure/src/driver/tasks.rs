@@ -4,9 +4,9 @@ use std::sync::Arc;
 
 use tenure_core::Input;
 
-use super::Command;
+use super::DriverCommand;
 use crate::contain::contain_async;
-use crate::event::Trouble;
+use crate::event::ElectionError;
 use crate::retry::{retry_after, spread};
 use crate::shared::Shared;
 
@@ -20,8 +20,8 @@ where
         let mut failures = 0_u32;
         while let Err(message) = contain_async(async { begin().await }).await {
             failures = failures.saturating_add(1);
-            shared.send(Command::Trouble(shared.id, Trouble::Panicked { what, message }));
-            shared.send(Command::Input(shared.id, Input::Resign { term: None, successor: None }));
+            shared.send(DriverCommand::Error(shared.id, ElectionError::Panicked { what, message }));
+            shared.send(DriverCommand::Input(shared.id, Input::Resign { term: None, successor: None }));
             shared.clock.sleep_until(shared.clock.now() + retry_after(failures, spread())).await;
         }
     });

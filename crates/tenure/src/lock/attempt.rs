@@ -4,35 +4,35 @@ use std::pin::pin;
 use std::time::Duration;
 
 use futures_util::future::{Either, select};
-use tenure_core::{CandidateId, Problem};
+use tenure_core::{Anomaly, CandidateId};
 
 use super::LockGuard;
-use crate::election::{Election, ElectionBuilder};
+use crate::candidacy::{Candidacy, CandidacyBuilder};
 use crate::error::Error;
-use crate::event::{EventKind, Events, Trouble};
+use crate::event::{ElectionError, EventKind, Events};
 use crate::leadership::Work;
 use crate::store::{StoreError, StoreErrorKind};
 
 /// Stands in the election of the lock. Dropping it leaves the line in the background.
-pub(super) struct Attempt {
+pub(super) struct LockAttempt {
     /// None once the lock is held.
-    election: Option<Election>,
+    election: Option<Candidacy>,
     events: Events,
-    heard: Heard,
+    heard: LastReply,
 }
 
 /// What the store last said.
-enum Heard {
+enum LastReply {
     Nothing,
     /// Somebody holds the lock, or it is reserved for somebody.
     Taken(Option<CandidateId>),
     Failed(StoreError),
 }
 
-impl Attempt {
-    pub(super) fn begin(candidacy: ElectionBuilder) -> Result<Self, Error> {
+impl LockAttempt {
+    pub(super) fn begin(candidacy: CandidacyBuilder) -> Result<Self, Error> {
         let (election, events) = candidacy.start_with_events()?;
-        Ok(Self { election: Some(election), events, heard: Heard::Nothing })
+        Ok(Self { election: Some(election), events, heard: LastReply::Nothing })
     }
 
     /// Waits until the lock is held, whatever the store says meanwhile. Cancel safe.
@@ -51,9 +51,9 @@ impl Attempt {
                 return Ok(Some(guard));
             }
             match &self.heard {
-                Heard::Nothing => {}
-                Heard::Taken(_) => return Ok(None),
-                Heard::Failed(error) => return Err(error.clone().into()),
+                LastReply::Nothing => {}
+                LastReply::Taken(_) => return Ok(None),
+                LastReply::Failed(error) => return Err(error.clone().into()),
             }
         }
     }
@@ -61,9 +61,11 @@ impl Attempt {
     /// Why the lock was not had in all that time.
     pub(super) fn gives_up(self, waited: Duration) -> Error {
         match (self.heard, self.election) {
-            (Heard::Taken(holder), Some(election)) => Error::LockBusy { name: election.name().clone(), holder, waited },
-            (Heard::Failed(error), _) => error.into(),
-            (Heard::Nothing | Heard::Taken(_), _) => Error::silence(waited),
+            (LastReply::Taken(holder), Some(election)) => {
+                Error::LockBusy { name: election.name().clone(), holder, waited }
+            }
+            (LastReply::Failed(error), _) => error.into(),
+            (LastReply::Nothing | LastReply::Taken(_), _) => Error::silence(waited),
         }
     }
 
@@ -77,11 +79,11 @@ impl Attempt {
         };
         let Some(event) = next else { return Ok(self.take()) };
         match event.kind {
-            EventKind::Observed { leader } => self.heard = Heard::Taken(leader.map(|leader| leader.candidate)),
-            EventKind::Error { trouble: Trouble::Store(error) } => self.heard = Heard::Failed(error),
-            EventKind::Error { trouble: Trouble::Problem(problem @ Problem::Regressed { .. }) } => {
-                let error = StoreError::refused(StoreErrorKind::Replaced, problem.to_string());
-                self.heard = Heard::Failed(error);
+            EventKind::Observed { leader } => self.heard = LastReply::Taken(leader.map(|leader| leader.candidate)),
+            EventKind::Error { error: ElectionError::Store(error) } => self.heard = LastReply::Failed(error),
+            EventKind::Error { error: ElectionError::Anomaly(anomaly @ Anomaly::Regressed { .. }) } => {
+                let error = StoreError::refused(StoreErrorKind::Replaced, anomaly.to_string());
+                self.heard = LastReply::Failed(error);
             }
             EventKind::Stopped => return Err(Error::Stopped),
             _ => {}

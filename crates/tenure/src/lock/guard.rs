@@ -2,7 +2,7 @@
 
 use tenure_core::{ElectionName, LossReason, Term};
 
-use crate::election::Election;
+use crate::candidacy::Candidacy;
 use crate::error::Error;
 use crate::leadership::{Leadership, Work};
 
@@ -15,12 +15,12 @@ use crate::leadership::{Leadership, Work};
 #[derive(Debug)]
 pub struct LockGuard {
     // Dropped in this order: a candidate that leaves does not campaign again when its work has ended.
-    election: Election,
+    election: Candidacy,
     work: Work,
 }
 
 impl LockGuard {
-    pub(super) fn new(election: Election, work: Work) -> Self {
+    pub(super) fn new(election: Candidacy, work: Work) -> Self {
         Self { election, work }
     }
 
@@ -80,7 +80,7 @@ impl LockGuard {
 }
 
 /// Nobody says why when the clock is the first to know; then it was not renewed in time.
-fn loss(election: &Election, leadership: &Leadership) -> Error {
+fn loss(election: &Candidacy, leadership: &Leadership) -> Error {
     let reason = leadership.loss().unwrap_or(LossReason::Expired);
     Error::LockLost { name: election.name().clone(), term: leadership.term(), reason }
 }

@@ -15,13 +15,13 @@ use std::time::Duration;
 use futures_util::future::{Either, select};
 use tenure_core::{CandidateId, ElectionName, Preset, Priority, Timing};
 
-use self::attempt::Attempt;
+use self::attempt::LockAttempt;
 pub use self::guard::LockGuard;
-use crate::election::ElectionBuilder;
+use crate::candidacy::CandidacyBuilder;
+use crate::client::Client;
 use crate::error::Error;
-use crate::tenure::Tenure;
 
-/// A lock that one holder has at a time, among all processes that share the store. Made by [`Tenure::lock`].
+/// A lock that one holder has at a time, among all processes that share the store. Made by [`Client::lock`].
 ///
 /// It is a description: making one costs nothing, and it may be acquired any number of times. Each acquisition has a term
 /// above all earlier ones, which is the fencing token. Whoever waits is served in order of arrival where the store can do
@@ -35,10 +35,10 @@ use crate::tenure::Tenure;
 ///
 /// ```
 /// use std::time::Duration;
-/// use tenure::Tenure;
+/// use tenure::Client;
 ///
-/// let tenure = Tenure::open("memory:")?;
-/// let lock = tenure.lock("migrate")?.wait_max(Duration::from_secs(10));
+/// let client = Client::open("memory:")?;
+/// let lock = client.lock("migrate")?.max_wait(Duration::from_secs(10));
 /// let guard = lock.acquire_blocking()?;
 /// println!("migrating under term {}", guard.term());
 /// assert!(lock.try_acquire_blocking()?.is_none(), "one holder at a time");
@@ -48,19 +48,19 @@ use crate::tenure::Tenure;
 #[derive(Clone)]
 #[must_use = "a lock is not held before it is acquired"]
 pub struct Lock {
-    tenure: Tenure,
-    candidacy: ElectionBuilder,
-    wait_max: Option<Duration>,
+    client: Client,
+    candidacy: CandidacyBuilder,
+    max_wait: Option<Duration>,
 }
 
 impl Lock {
-    pub(crate) fn new(tenure: Tenure, candidacy: ElectionBuilder) -> Self {
-        Self { tenure, candidacy: candidacy.as_lock(), wait_max: None }
+    pub(crate) fn new(client: Client, candidacy: CandidacyBuilder) -> Self {
+        Self { client, candidacy: candidacy.as_lock(), max_wait: None }
     }
 
     /// How long [`acquire`](Self::acquire) and [`with_lock`](Self::with_lock) wait at most. Default: without limit.
-    pub fn wait_max(mut self, limit: Duration) -> Self {
-        self.wait_max = Some(limit);
+    pub fn max_wait(mut self, limit: Duration) -> Self {
+        self.max_wait = Some(limit);
         self
     }
 
@@ -81,7 +81,7 @@ impl Lock {
         self
     }
 
-    /// How keen it is: keener ones are served first. Default: the keenest.
+    /// Its priority: higher ones are served first. Default: the highest.
     pub fn priority(mut self, priority: Priority) -> Self {
         self.candidacy = self.candidacy.priority(priority);
         self
@@ -101,15 +101,15 @@ impl Lock {
 
     /// Waits until the lock is had. Waiting costs the store what a stand-by costs it, and no more.
     ///
-    /// Without a [limit](Self::wait_max) it waits for as long as it takes; no outage of the store ends that. Dropping the
+    /// Without a [limit](Self::max_wait) it waits for as long as it takes; no outage of the store ends that. Dropping the
     /// future leaves the line at once, in the background.
     ///
     /// # Errors
     /// [`Error::LockBusy`] when the limit is over, or [`Error::Store`] when it is and the store could not be asked; when
-    /// the candidacy cannot begin, as [`ElectionBuilder::start`] tells.
+    /// the candidacy cannot begin, as [`CandidacyBuilder::start`] tells.
     pub async fn acquire(&self) -> Result<LockGuard, Error> {
-        let mut attempt = Attempt::begin(self.candidacy.clone())?;
-        let Some(limit) = self.wait_max else { return attempt.held().await };
+        let mut attempt = LockAttempt::begin(self.candidacy.clone())?;
+        let Some(limit) = self.max_wait else { return attempt.held().await };
         match self.within(limit, attempt.held()).await {
             Some(held) => held,
             None => Err(attempt.gives_up(limit)),
@@ -122,17 +122,17 @@ impl Lock {
     /// Dropping the future leaves the line at once, in the background.
     ///
     /// # Errors
-    /// When the store fails or does not answer; when the candidacy cannot begin, as [`ElectionBuilder::start`] tells.
+    /// When the store fails or does not answer; when the candidacy cannot begin, as [`CandidacyBuilder::start`] tells.
     pub async fn try_acquire(&self) -> Result<Option<LockGuard>, Error> {
         let limit = self.candidacy.first_answer_within();
-        let mut attempt = Attempt::begin(self.candidacy.clone().without_standing_by())?;
+        let mut attempt = LockAttempt::begin(self.candidacy.clone().without_standing_by())?;
         let answer = self.within(limit, attempt.answered()).await;
         answer.unwrap_or_else(|| Err(Error::silence(limit)))
     }
 
     /// Polls the future first, so that what came at the last moment counts.
     async fn within<F: Future>(&self, limit: Duration, future: F) -> Option<F::Output> {
-        match select(pin!(future), pin!(self.tenure.sleep(limit))).await {
+        match select(pin!(future), pin!(self.client.sleep(limit))).await {
             Either::Left((output, _)) => Some(output),
             Either::Right(_) => None,
         }
@@ -141,6 +141,6 @@ impl Lock {
 
 impl fmt::Debug for Lock {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("Lock").field("name", self.name()).field("wait_max", &self.wait_max).finish_non_exhaustive()
+        f.debug_struct("Lock").field("name", self.name()).field("max_wait", &self.max_wait).finish_non_exhaustive()
     }
 }

@@ -22,8 +22,8 @@ impl Lock {
     ///
     /// ```
     /// # tokio::runtime::Builder::new_current_thread().build().unwrap().block_on(async {
-    /// let tenure = tenure::Tenure::open("memory:")?;
-    /// let lock = tenure.lock("migrate")?;
+    /// let client = tenure::Client::open("memory:")?;
+    /// let lock = client.lock("migrate")?;
     /// let done = lock.with_lock(async |leadership| format!("migrated under term {}", leadership.term())).await?;
     /// assert_eq!(done, "migrated under term 1");
     /// # Ok::<(), tenure::Error>(())

@@ -12,7 +12,7 @@ use serde::de::DeserializeOwned;
 use tenure_core::{ChannelName, Term};
 use tokio::sync::Notify;
 
-use super::desk::Outcome;
+use super::term_inbox::HandlingOutcome;
 use crate::blocking::block_on;
 use crate::contain::shielded;
 use crate::leadership::{Leadership, Work};
@@ -21,16 +21,16 @@ use crate::shared::Shared;
 use crate::store::Message;
 
 /// One channel of messages to whoever leads, as this candidate reads it. Made by
-/// [`Election::channel`](crate::Election::channel).
+/// [`Candidacy::channel`](crate::Candidacy::channel).
 ///
 /// It is silent while this candidate does not lead, and begins again when it does. Several readers of one channel share
 /// its messages. Dropping the last one ends the reading: what was not taken waits in the store.
 ///
 /// ```
-/// # let tenure = tenure::Tenure::open("memory:")?;
-/// let election = tenure.election("nightly-report")?.start()?;
+/// # let client = tenure::Client::open("memory:")?;
+/// let election = client.election("nightly-report")?.start()?;
 /// let mut refreshes = election.channel("refresh")?;
-/// tenure.send_blocking("nightly-report", "refresh", &["monday", "tuesday"])?;
+/// client.send_blocking("nightly-report", "refresh", &["monday", "tuesday"])?;
 ///
 /// let delivery = refreshes.next_blocking().expect("the election has not been stopped");
 /// let days: Vec<String> = delivery.json()?;
@@ -41,14 +41,14 @@ use crate::store::Message;
 pub struct Channel {
     shared: Arc<Shared>,
     name: ChannelName,
-    bell: Arc<Notify>,
+    notify: Arc<Notify>,
 }
 
 impl Channel {
     /// Begins to read. The candidacy must have an inbox.
     pub(crate) fn new(shared: Arc<Shared>, name: ChannelName) -> Self {
-        let bell = shared.inbox().map(|inbox| inbox.open(&name)).unwrap_or_default();
-        Self { shared, name, bell }
+        let notify = shared.inbox().map(|inbox| inbox.open(&name)).unwrap_or_default();
+        Self { shared, name, notify }
     }
 
     /// The channel's name.
@@ -64,13 +64,13 @@ impl Channel {
         let inbox = self.shared.inbox().filter(|_| self.shared.is_same_process())?;
         let mut stopped = pin!(self.shared.phase().wait_until(|phase| matches!(phase, Phase::Stopped)));
         loop {
-            let mut rung = pin!(self.bell.notified());
+            let mut notified = pin!(self.notify.notified());
             // Listening begins before looking, so that no message falls between the two.
-            rung.as_mut().enable();
+            notified.as_mut().enable();
             if let Some(delivery) = inbox.take(&self.shared, &self.name) {
                 return Some(delivery);
             }
-            if let Either::Right(_) = select(pin!(shielded(rung)), &mut stopped).await {
+            if let Either::Right(_) = select(pin!(shielded(notified)), &mut stopped).await {
                 return None;
             }
         }
@@ -149,17 +149,17 @@ impl Delivery {
 
     /// It was handled. The store is told in the background, for as long as this term lasts.
     pub fn done(mut self) {
-        self.settle(Outcome::Done);
+        self.settle(HandlingOutcome::Done);
     }
 
     /// It could not be handled now. It is tried again after a while, or set aside after too many attempts.
     pub fn failed(mut self, why: impl Into<String>) {
-        self.settle(Outcome::Failed(why.into()));
+        self.settle(HandlingOutcome::Failed(why.into()));
     }
 
     /// It was not finished, because the leadership ended.
     pub(super) fn interrupted(mut self) {
-        self.settle(Outcome::Interrupted);
+        self.settle(HandlingOutcome::Interrupted);
     }
 
     /// Runs a future until it is done or its time is over.
@@ -170,7 +170,7 @@ impl Delivery {
         }
     }
 
-    fn settle(&mut self, outcome: Outcome) {
+    fn settle(&mut self, outcome: HandlingOutcome) {
         let shared = self.leadership.shared();
         if let (Some(work), Some(inbox)) = (self.work.take(), shared.inbox()) {
             inbox.finish(shared, &self.message, outcome, work);
@@ -182,8 +182,8 @@ impl Drop for Delivery {
     fn drop(&mut self) {
         if self.work.is_some() {
             let interrupted = self.leadership.is_cancelled();
-            let dropped = || Outcome::Failed("it was dropped without a word".to_owned());
-            self.settle(if interrupted { Outcome::Interrupted } else { dropped() });
+            let dropped = || HandlingOutcome::Failed("it was dropped without a word".to_owned());
+            self.settle(if interrupted { HandlingOutcome::Interrupted } else { dropped() });
         }
     }
 }

@@ -6,31 +6,31 @@ use tenure_core::ChannelName;
 
 use super::delivery::Delivery;
 use crate::blocking::block_on;
-use crate::callback::{Outcome, Registered};
+use crate::callback::{Callback, CallbackOutcome};
 use crate::contain::contain;
-use crate::driver::Command;
-use crate::event::Trouble;
+use crate::driver::DriverCommand;
+use crate::event::ElectionError;
 use crate::inside;
 use crate::leadership::Leadership;
+use crate::on_demand_thread::OnDemandThread;
 use crate::shared::Shared;
-use crate::shift::Shift;
 use crate::store::Message;
 
 /// What the application does with the messages of one channel.
-pub(crate) struct Handler {
-    callback: Registered<(Message, Leadership)>,
+pub(crate) struct MessageHandler {
+    callback: Callback<(Message, Leadership)>,
     /// Futures of the application may need the runtime it was started on.
     runtime: Option<tokio::runtime::Handle>,
-    shift: Shift,
+    on_demand: OnDemandThread,
 }
 
-impl Handler {
-    pub(crate) fn new(callback: Registered<(Message, Leadership)>) -> Self {
-        Self { callback, runtime: tokio::runtime::Handle::try_current().ok(), shift: Shift::default() }
+impl MessageHandler {
+    pub(crate) fn new(callback: Callback<(Message, Leadership)>) -> Self {
+        Self { callback, runtime: tokio::runtime::Handle::try_current().ok(), on_demand: OnDemandThread::default() }
     }
 
     pub(super) fn is_running(&self) -> bool {
-        self.shift.is_on()
+        self.on_demand.is_on()
     }
 
     /// There is something to handle. A thread that runs already will find it.
@@ -42,7 +42,7 @@ impl Handler {
                 handler.run(&shared, &channel);
             }
         };
-        if let Err(error) = self.shift.begin("tenure-message", run) {
+        if let Err(error) = self.on_demand.begin("tenure-message", run) {
             // What waits is found at the next look.
             report(&on_failure, format!("could not be run: {error}"));
         }
@@ -50,7 +50,7 @@ impl Handler {
 
     fn run(&self, shared: &Arc<Shared>, channel: &ChannelName) {
         let take = || shared.inbox().and_then(|inbox| inbox.take(shared, channel));
-        while let Some(delivery) = self.shift.next(take) {
+        while let Some(delivery) = self.on_demand.next(take) {
             self.handle(shared, delivery);
         }
     }
@@ -58,8 +58,8 @@ impl Handler {
     fn handle(&self, shared: &Arc<Shared>, delivery: Delivery) {
         let argument = (delivery.message().clone(), delivery.leadership().clone());
         let finish = || match self.callback.call(argument) {
-            Outcome::Now(failure) => Some(failure),
-            Outcome::Later(future) => {
+            CallbackOutcome::Now(failure) => Some(failure),
+            CallbackOutcome::Later(future) => {
                 let bounded = delivery.while_valid(future);
                 match &self.runtime {
                     Some(runtime) => runtime.block_on(bounded),
@@ -90,5 +90,5 @@ impl Handler {
 }
 
 fn report(shared: &Shared, message: String) {
-    shared.send(Command::Trouble(shared.id, Trouble::Callback { callback: "message", message }));
+    shared.send(DriverCommand::Error(shared.id, ElectionError::Callback { callback: "message", message }));
 }

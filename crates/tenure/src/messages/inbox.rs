@@ -8,10 +8,10 @@ use tenure_core::{ChannelName, Instant};
 use tokio::sync::Notify;
 
 use super::delivery::Delivery;
-use super::desk::{Desk, Outcome, Policy};
-use super::handler::Handler;
-use crate::driver::Command;
-use crate::event::Trouble;
+use super::handler::MessageHandler;
+use super::term_inbox::{HandlingOutcome, RetryPolicy, TermInbox};
+use crate::driver::DriverCommand;
+use crate::event::ElectionError;
 use crate::leadership::{Leadership, Work};
 use crate::retry::spread;
 use crate::shared::{Grant, Shared};
@@ -19,24 +19,24 @@ use crate::store::Message;
 
 /// What one candidacy has received. It is part of what the driver and the application share, and so are its methods.
 pub(crate) struct Inbox {
-    state: Mutex<State>,
+    state: Mutex<InboxState>,
     /// Wakes whoever fetches.
     pub(super) changed: Notify,
-    pub(super) handlers: BTreeMap<ChannelName, Handler>,
-    attempts_max: u32,
+    pub(super) handlers: BTreeMap<ChannelName, MessageHandler>,
+    max_attempts: u32,
 }
 
 #[derive(Default)]
-struct State {
-    desk: Desk<Work>,
+struct InboxState {
+    term_inbox: TermInbox<Work>,
     grant: Option<Arc<Grant>>,
     /// Wakes those who read a channel.
-    bells: BTreeMap<ChannelName, Arc<Notify>>,
+    notifies: BTreeMap<ChannelName, Arc<Notify>>,
 }
 
 impl Inbox {
-    pub(crate) fn new(handlers: BTreeMap<ChannelName, Handler>, attempts_max: u32) -> Self {
-        let inbox = Self { state: Mutex::default(), changed: Notify::new(), handlers, attempts_max };
+    pub(crate) fn new(handlers: BTreeMap<ChannelName, MessageHandler>, max_attempts: u32) -> Self {
+        let inbox = Self { state: Mutex::default(), changed: Notify::new(), handlers, max_attempts };
         for channel in inbox.handlers.keys() {
             inbox.open(channel);
         }
@@ -45,14 +45,14 @@ impl Inbox {
 
     /// Messages may wait in the store.
     pub(crate) fn look(&self) {
-        self.state().desk.look();
+        self.state().term_inbox.look();
         self.changed.notify_one();
     }
 
     /// How many messages are here that nobody has finished handling.
     #[cfg(feature = "metrics")]
     pub(crate) fn waiting(&self) -> usize {
-        self.state().desk.waiting()
+        self.state().term_inbox.waiting()
     }
 
     /// How many handlers run now.
@@ -60,24 +60,24 @@ impl Inbox {
         self.handlers.values().filter(|handler| handler.is_running()).count()
     }
 
-    /// Somebody reads a channel. The bell rings when there may be something on it.
+    /// Somebody reads a channel. It is notified when there may be something on it.
     pub(super) fn open(&self, channel: &ChannelName) -> Arc<Notify> {
         let mut state = self.state();
-        state.desk.open(channel);
-        let bell = Arc::clone(state.bells.entry(channel.clone()).or_default());
+        state.term_inbox.open(channel);
+        let notify = Arc::clone(state.notifies.entry(channel.clone()).or_default());
         drop(state);
         self.changed.notify_one();
-        bell
+        notify
     }
 
     pub(super) fn close(&self, channel: &ChannelName) {
-        self.state().desk.close(channel);
+        self.state().term_inbox.close(channel);
         self.changed.notify_one();
     }
 
     pub(super) fn begin(&self, grant: &Arc<Grant>) {
         let mut state = self.state();
-        state.desk.begin(grant.term);
+        state.term_inbox.begin(grant.term);
         state.grant = Some(Arc::clone(grant));
     }
 
@@ -85,46 +85,46 @@ impl Inbox {
     pub(super) fn end(&self) -> Vec<Work> {
         let mut state = self.state();
         state.grant = None;
-        state.desk.end()
+        state.term_inbox.end()
     }
 
     /// For whoever fetches, one step at a time.
-    pub(super) fn with_desk<T>(&self, act: impl FnOnce(&mut Desk<Work>) -> T) -> T {
-        act(&mut self.state().desk)
+    pub(super) fn with_term_inbox<T>(&self, act: impl FnOnce(&mut TermInbox<Work>) -> T) -> T {
+        act(&mut self.state().term_inbox)
     }
 
     /// Hands out the next message on a channel, if there is one and it is not too late to begin with it.
     pub(super) fn take(&self, shared: &Arc<Shared>, channel: &ChannelName) -> Option<Delivery> {
         let mut state = self.state();
-        if !state.desk.has_ready(channel) {
+        if !state.term_inbox.has_ready(channel) {
             return None;
         }
         let leadership = Leadership::new(Arc::clone(shared), Arc::clone(state.grant.as_ref()?));
         let work = leadership.begin_work()?;
-        let message = state.desk.take(channel)?;
-        if state.desk.has_ready(channel) {
-            // One ring may have been for two messages.
-            state.ring(channel);
+        let message = state.term_inbox.take(channel)?;
+        if state.term_inbox.has_ready(channel) {
+            // One notification may have been for two messages.
+            state.notify(channel);
         }
         Some(Delivery::new(message, leadership, work))
     }
 
     /// Takes note of what became of a message.
-    pub(super) fn finish(&self, shared: &Shared, message: &Message, outcome: Outcome, work: Work) {
+    pub(super) fn finish(&self, shared: &Shared, message: &Message, outcome: HandlingOutcome, work: Work) {
         let term = work.leadership().term();
-        let policy = Policy { now: shared.clock.now(), attempts_max: self.attempts_max, spread: spread() };
+        let policy = RetryPolicy { now: shared.clock.now(), max_attempts: self.max_attempts, spread: spread() };
         let given_up = {
             let mut state = self.state();
-            let given_up = state.desk.finish(term, message, outcome, Some(work), policy);
-            if state.desk.has_ready(&message.channel) {
-                state.ring(&message.channel);
+            let given_up = state.term_inbox.finish(term, message, outcome, Some(work), policy);
+            if state.term_inbox.has_ready(&message.channel) {
+                state.notify(&message.channel);
             }
             given_up
         };
         self.changed.notify_one();
         if let Some(given_up) = given_up {
             let (channel, id, attempts, why) = (given_up.channel, given_up.id, given_up.attempts, given_up.why);
-            shared.send(Command::Trouble(shared.id, Trouble::SetAside { channel, id, attempts, why }));
+            shared.send(DriverCommand::Error(shared.id, ElectionError::DeadLettered { channel, id, attempts, why }));
         }
     }
 
@@ -132,9 +132,9 @@ impl Inbox {
     pub(super) fn ripen(&self, shared: &Arc<Shared>, now: Instant) {
         let ready = {
             let mut state = self.state();
-            state.desk.ripen(now);
-            let ready = state.desk.ready();
-            ready.iter().for_each(|channel| state.ring(channel));
+            state.term_inbox.ripen(now);
+            let ready = state.term_inbox.ready();
+            ready.iter().for_each(|channel| state.notify(channel));
             ready
         };
         for channel in ready {
@@ -145,15 +145,15 @@ impl Inbox {
     }
 
     /// A panic elsewhere cannot have left it half changed: every step is made of plain assignments.
-    fn state(&self) -> MutexGuard<'_, State> {
+    fn state(&self) -> MutexGuard<'_, InboxState> {
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
-impl State {
-    fn ring(&self, channel: &ChannelName) {
-        if let Some(bell) = self.bells.get(channel) {
-            bell.notify_one();
+impl InboxState {
+    fn notify(&self, channel: &ChannelName) {
+        if let Some(notify) = self.notifies.get(channel) {
+            notify.notify_one();
         }
     }
 }

@@ -9,15 +9,15 @@ use std::time::Duration;
 use futures_util::future::{BoxFuture, select};
 use tenure_core::{Input, Instant, Nonce, Timing};
 
-use super::desk::Desk;
 use super::inbox::Inbox;
-use crate::driver::Command;
-use crate::event::Trouble;
+use super::term_inbox::TermInbox;
+use crate::driver::DriverCommand;
+use crate::event::ElectionError;
 use crate::leadership::Leadership;
 use crate::phase::Phase;
 use crate::retry::{retry_after, spread};
 use crate::shared::Shared;
-use crate::store::{Mailbox, Receive, Received, Settle, Settled, Store, StoreError, StoreErrorKind};
+use crate::store::{Ack, AckReply, Mailbox, Receive, Received, Store, StoreError, StoreErrorKind};
 
 /// How many messages are asked for at once.
 const RECEIVED_TOGETHER: usize = 64;
@@ -39,7 +39,7 @@ pub(crate) async fn run(shared: Arc<Shared>, store: Arc<dyn Store>, timing: Timi
         let leadership = Leadership::new(Arc::clone(&shared), Arc::clone(&grant));
         inbox.begin(&grant);
         if let Some(nonce) = grant.nonce() {
-            let term = Term {
+            let term = MessageTerm {
                 shared: &shared,
                 inbox,
                 mailbox,
@@ -56,7 +56,7 @@ pub(crate) async fn run(shared: Arc<Shared>, store: Arc<dyn Store>, timing: Timi
 }
 
 /// One term of leadership.
-struct Term<'a> {
+struct MessageTerm<'a> {
     shared: &'a Arc<Shared>,
     inbox: &'a Inbox,
     mailbox: &'a dyn Mailbox,
@@ -67,7 +67,7 @@ struct Term<'a> {
 }
 
 /// What a call to the store came to.
-enum Step {
+enum PumpStep {
     /// Well.
     Good,
     /// The store failed.
@@ -76,7 +76,7 @@ enum Step {
     NotHolder,
 }
 
-impl Term<'_> {
+impl MessageTerm<'_> {
     /// How long to wait for a push. Whether there are any may turn out late.
     fn look_every(&self) -> Duration {
         if self.store.capabilities().pushes { self.ttl } else { self.ttl.min(LOOK_EVERY_UNPUSHED) }
@@ -99,7 +99,7 @@ impl Term<'_> {
                 }
             };
             match step {
-                Some(Step::Good) => {
+                Some(PumpStep::Good) => {
                     failures = 0;
                     continue;
                 }
@@ -107,9 +107,9 @@ impl Term<'_> {
                     self.wait(now, not_before, look_at).await;
                     continue;
                 }
-                Some(Step::Failed(error)) => self.report(Trouble::Store(error)),
+                Some(PumpStep::Failed(error)) => self.report(ElectionError::Store(error)),
                 // The elector finds out for itself whether it is so; this makes it ask now.
-                Some(Step::NotHolder) => self.shared.send(Command::Input(self.shared.id, Input::Hint)),
+                Some(PumpStep::NotHolder) => self.shared.send(DriverCommand::Input(self.shared.id, Input::Hint)),
             }
             failures = failures.saturating_add(1);
             not_before = self.shared.clock.now() + retry_after(failures, spread());
@@ -117,25 +117,25 @@ impl Term<'_> {
     }
 
     /// Tells the store what became of messages; `None` when there is nothing to tell.
-    async fn tell(&self, patience: Duration) -> Option<Step> {
-        let fates = self.inbox.with_desk(Desk::tell);
-        if fates.is_empty() {
+    async fn tell(&self, patience: Duration) -> Option<PumpStep> {
+        let outcomes = self.inbox.with_term_inbox(TermInbox::tell);
+        if outcomes.is_empty() {
             return None;
         }
         let (key, nonce, term) = (self.shared.key.clone(), self.nonce, self.leadership.term());
-        let request = Settle { key, nonce, term, fates };
-        let step = match self.in_time(patience, self.mailbox.settle(&request)).await {
-            Ok(Settled::Accepted { dropped }) => {
-                drop(self.inbox.with_desk(Desk::told));
+        let request = Ack { key, nonce, term, outcomes };
+        let step = match self.in_time(patience, self.mailbox.ack(&request)).await {
+            Ok(AckReply::Accepted { dropped }) => {
+                drop(self.inbox.with_term_inbox(TermInbox::told));
                 if dropped > 0 {
-                    self.report(Trouble::AsideDropped { count: dropped });
+                    self.report(ElectionError::DeadLettersDropped { count: dropped });
                 }
-                return Some(Step::Good);
+                return Some(PumpStep::Good);
             }
-            Ok(Settled::NotHolder) => Step::NotHolder,
-            Err(error) => Step::Failed(error),
+            Ok(AckReply::NotHolder) => PumpStep::NotHolder,
+            Err(error) => PumpStep::Failed(error),
         };
-        self.inbox.with_desk(Desk::untold);
+        self.inbox.with_term_inbox(TermInbox::untold);
         Some(step)
     }
 
@@ -146,25 +146,25 @@ impl Term<'_> {
         }
         if now >= *look_at {
             *look_at = now + self.look_every();
-            self.inbox.with_desk(Desk::look);
+            self.inbox.with_term_inbox(TermInbox::look);
         }
-        self.inbox.with_desk(|desk| desk.wants_look())
+        self.inbox.with_term_inbox(|term_inbox| term_inbox.wants_look())
     }
 
     /// Fetches messages; `None` when there is no room for any.
-    async fn fetch(&self, patience: Duration) -> Option<Step> {
-        let (channels, except) = self.inbox.with_desk(Desk::ask)?;
+    async fn fetch(&self, patience: Duration) -> Option<PumpStep> {
+        let (channels, except) = self.inbox.with_term_inbox(TermInbox::ask)?;
         let (key, nonce, term) = (self.shared.key.clone(), self.nonce, self.leadership.term());
         let request = Receive { key, nonce, term, channels, except, limit: RECEIVED_TOGETHER };
         Some(match self.in_time(patience, self.mailbox.receive(&request)).await {
             Ok(Received::Messages(messages)) => {
                 let more = messages.len() >= RECEIVED_TOGETHER;
-                self.inbox.with_desk(|desk| desk.arrived(messages, more));
-                Step::Good
+                self.inbox.with_term_inbox(|term_inbox| term_inbox.arrived(messages, more));
+                PumpStep::Good
             }
             failed => {
-                self.inbox.with_desk(Desk::look);
-                failed.map_or_else(Step::Failed, |_| Step::NotHolder)
+                self.inbox.with_term_inbox(TermInbox::look);
+                failed.map_or_else(PumpStep::Failed, |_| PumpStep::NotHolder)
             }
         })
     }
@@ -172,7 +172,7 @@ impl Term<'_> {
     /// Waits until something changed here, or until it is time to try, to look or to tell again.
     async fn wait(&self, now: Instant, not_before: Instant, look_at: Instant) {
         let is_over = self.leadership.is_cancelled();
-        let retry = self.inbox.with_desk(|desk| desk.next_retry());
+        let retry = self.inbox.with_term_inbox(|term_inbox| term_inbox.next_retry());
         let times = [Some(look_at).filter(|_| !is_over), retry.filter(|_| !is_over), Some(not_before)];
         let next = times.into_iter().flatten().filter(|at| *at > now).min();
         let changed = pin!(self.inbox.changed.notified());
@@ -196,7 +196,7 @@ impl Term<'_> {
         })
     }
 
-    fn report(&self, trouble: Trouble) {
-        self.shared.send(Command::Trouble(self.shared.id, trouble));
+    fn report(&self, error: ElectionError) {
+        self.shared.send(DriverCommand::Error(self.shared.id, error));
     }
 }

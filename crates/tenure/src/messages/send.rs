@@ -4,15 +4,16 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use serde::Serialize;
-use tenure_core::{ChannelName, Failure, Sender};
+use tenure_core::{ChannelName, ElectionName, Sender, WriteOutcome};
 
 use crate::blocking::block_on;
+use crate::client::Client;
 use crate::error::Error;
 use crate::retry::{retry_after, spread};
 use crate::store::{
-    Mailbox, MailboxPromises, Message, MessageId, Post, Replies, Shelf, Store, StoreError, StoreErrorKind,
+    Mailbox, MailboxPromises, Message, MessageCount, MessageId, MessageState, NewMessage, Replies, Store, StoreError,
+    StoreErrorKind,
 };
-use crate::tenure::Tenure;
 
 /// How long a message is sent again and again before its sender hears of a failure.
 const SEND_LIMIT: Duration = Duration::from_secs(10);
@@ -21,7 +22,7 @@ const ATTEMPT_LIMIT: Duration = Duration::from_secs(3);
 /// How long all of it may take.
 pub(crate) const SENDING_LIMIT: Duration = Duration::from_secs(13);
 
-impl Tenure {
+impl Client {
     /// Sends a message to whoever leads an election, now or later. Returns when the store has it.
     ///
     /// It is handled at least once, if the store's [mailbox](crate::store::MailboxPromises) promises that; in order with
@@ -33,15 +34,15 @@ impl Tenure {
     /// # Errors
     /// When a name breaks the rule for names, the payload cannot be written as JSON or is too large, the store has no
     /// mailbox, too many messages wait already, or the store fails. After an error whose
-    /// [outcome is unknown](crate::Failure::Unknown) the message may have been sent; with
+    /// [outcome is unknown](crate::WriteOutcome::Unknown) the message may have been sent; with
     /// [`send_with_id`](Self::send_with_id) it can be repeated without harm.
     ///
     /// ```
     /// # #[tokio::main(flavor = "current_thread")]
     /// # async fn main() -> Result<(), tenure::Error> {
-    /// let tenure = tenure::Tenure::open("memory:")?;
-    /// let id = tenure.send("nightly-report", "refresh", &["monday"]).await?;
-    /// let waiting = tenure.messages("nightly-report", tenure::Shelf::Waiting, 10).await?;
+    /// let client = tenure::Client::open("memory:")?;
+    /// let id = client.send("nightly-report", "refresh", &["monday"]).await?;
+    /// let waiting = client.messages("nightly-report", tenure::MessageState::Pending, 10).await?;
     /// assert_eq!((waiting[0].id, &*waiting[0].payload), (id, r#"["monday"]"#));
     /// # Ok(())
     /// # }
@@ -109,11 +110,32 @@ impl Tenure {
     ///
     /// # Errors
     /// When the name breaks the rule for names, the store has no mailbox, or it fails.
-    pub async fn messages(&self, name: &str, shelf: Shelf, limit: usize) -> Result<Vec<Message>, Error> {
+    pub async fn messages(&self, name: &str, state: MessageState, limit: usize) -> Result<Vec<Message>, Error> {
         let key = self.key(name)?;
         self.check_mailbox()?;
-        let look = async move |store: Arc<dyn Store>| mailbox(&*store)?.list(&key, shelf, limit).await;
+        let look = async move |store: Arc<dyn Store>| mailbox(&*store)?.list(&key, state, limit).await;
         Ok(self.on_driver(look).await??)
+    }
+
+    /// How many messages there are: in this election, or in each of the namespace that has any, in order of their names.
+    /// Among them are elections that nobody ever led, because a name was mistyped, say. Cancel safe.
+    ///
+    /// ```
+    /// # #[tokio::main(flavor = "current_thread")] async fn main() -> Result<(), tenure::Error> {
+    /// let client = tenure::Client::open("memory:")?;
+    /// client.send("nightly-reprot", "refresh", "monday").await?;
+    /// let counts = client.message_counts(None).await?;
+    /// assert_eq!((counts[0].election.as_str(), counts[0].waiting), ("nightly-reprot", 1));
+    /// # Ok(()) }
+    /// ```
+    ///
+    /// # Errors
+    /// When the name breaks the rule for names, the store has no mailbox, or it fails.
+    pub async fn message_counts(&self, name: Option<&str>) -> Result<Vec<MessageCount>, Error> {
+        let (namespace, only) = (self.own_namespace().clone(), name.map(ElectionName::new).transpose()?);
+        self.check_mailbox()?;
+        let count = async move |store: Arc<dyn Store>| mailbox(&*store)?.counts(&namespace, only.as_ref()).await;
+        Ok(self.on_driver(count).await??)
     }
 
     /// Puts messages that were set aside back in line: these, or all of them. Returns how many.
@@ -145,8 +167,8 @@ impl Tenure {
         let (key, channel) = (self.key(name)?, ChannelName::new(channel)?);
         let promises = mailbox(self.store())?.promises();
         promises.check_payload(&text)?;
-        let post = Post { key, id, channel, sender: self.own_sender().clone(), payload: text.into() };
-        let batch: Arc<[Post]> = Arc::new([post]);
+        let new_message = NewMessage { key, id, channel, sender: self.own_sender().clone(), payload: text.into() };
+        let batch: Arc<[NewMessage]> = Arc::new([new_message]);
         let send = move |store: Arc<dyn Store>| {
             let batch = Arc::clone(&batch);
             async move {
@@ -206,7 +228,7 @@ where
 fn may_pass(error: &StoreError, is_kept: bool) -> bool {
     let is_away = matches!(error.kind(), StoreErrorKind::Unavailable | StoreErrorKind::TimedOut);
     match error.failure() {
-        Failure::Unknown => is_kept,
+        WriteOutcome::Unknown => is_kept,
         _ => is_away,
     }
 }

@@ -7,10 +7,10 @@ use std::sync::Arc;
 use tenure_core::ElectionName;
 
 use super::per_process::PerProcess;
-use super::{Purpose, list};
+use super::{CandidacyPurpose, list};
 
 /// How many classes a process has at most; what comes later is [`OTHER`].
-pub const CLASSES_MAX: usize = 64;
+pub const MAX_CLASSES: usize = 64;
 
 /// The class of all elections that found no room, or whose name begins with a colon.
 pub const OTHER: &str = "other";
@@ -22,7 +22,7 @@ const CHARS_MAX: usize = 64;
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) struct Class {
     text: Arc<str>,
-    purpose: Purpose,
+    purpose: CandidacyPurpose,
 }
 
 /// Classes are never given up: counters that were once shown must not vanish, or become others.
@@ -34,7 +34,7 @@ pub(super) fn known() -> BTreeSet<Class> {
 }
 
 impl Class {
-    fn admit(text: &str, purpose: Purpose) -> Self {
+    fn admit(text: &str, purpose: CandidacyPurpose) -> Self {
         let printable = |c: char| if c.is_control() { char::REPLACEMENT_CHARACTER } else { c };
         let text: String = text.chars().take(CHARS_MAX).map(printable).collect();
         let mut known = KNOWN.lock();
@@ -47,9 +47,9 @@ impl Class {
 
     /// An empty label is the same as none, and the last place is kept for all that find none. Locks and elections of one class
     /// share its place.
-    fn among(known: &BTreeSet<Self>, text: &str, purpose: Purpose) -> Self {
+    fn among(known: &BTreeSet<Self>, text: &str, purpose: CandidacyPurpose) -> Self {
         let others: BTreeSet<&str> = known.iter().map(|class| &*class.text).filter(|text| *text != OTHER).collect();
-        let has_room = others.contains(text) || others.len() < CLASSES_MAX - 1;
+        let has_room = others.contains(text) || others.len() < MAX_CLASSES - 1;
         let text = if text.is_empty() || !has_room { OTHER } else { text };
         Self { text: Arc::from(text), purpose }
     }
@@ -80,7 +80,7 @@ impl Classifier {
         Self(Some(Arc::new(rule)))
     }
 
-    pub(crate) fn class_of(&self, name: &ElectionName, purpose: Purpose) -> Class {
+    pub(crate) fn class_of(&self, name: &ElectionName, purpose: CandidacyPurpose) -> Class {
         match &self.0 {
             Some(rule) => Class::admit(&rule(name), purpose),
             None => Class::admit(name.as_str().split(':').next().unwrap_or_default(), purpose),
@@ -104,7 +104,8 @@ mod tests {
 
     #[test]
     fn the_class_is_what_comes_before_the_first_colon() {
-        let class = |name: &str| Classifier::by_name().class_of(&ElectionName::new(name).unwrap(), Purpose::Election);
+        let class =
+            |name: &str| Classifier::by_name().class_of(&ElectionName::new(name).unwrap(), CandidacyPurpose::Election);
         assert_eq!(text(&class("mail:7:a")), "mail");
         assert_eq!(text(&class("nightly-report")), "nightly-report");
         assert_eq!(text(&class(":7")), OTHER);
@@ -114,19 +115,23 @@ mod tests {
     #[test]
     fn an_application_may_have_a_rule_of_its_own() {
         let classifier = Classifier::by(|name| format!("{}\n", name.as_str().len()));
-        assert_eq!(text(&classifier.class_of(&ElectionName::new("abc").unwrap(), Purpose::Lock)), "3\u{fffd}");
+        assert_eq!(text(&classifier.class_of(&ElectionName::new("abc").unwrap(), CandidacyPurpose::Lock)), "3\u{fffd}");
     }
 
     #[test]
     fn there_are_only_so_many_classes() {
         let mut known = BTreeSet::new();
         for number in 0..1_000 {
-            for purpose in [Purpose::Election, Purpose::Lock] {
+            for purpose in [CandidacyPurpose::Election, CandidacyPurpose::Lock] {
                 known.insert(Class::among(&known, &number.to_string(), purpose));
             }
         }
-        assert_eq!(known.len(), 2 * CLASSES_MAX);
-        assert_eq!(text(&Class::among(&known, "1000", Purpose::Lock)), OTHER);
-        assert_eq!(text(&Class::among(&known, "5", Purpose::Election)), "5", "a class that is known keeps its place");
+        assert_eq!(known.len(), 2 * MAX_CLASSES);
+        assert_eq!(text(&Class::among(&known, "1000", CandidacyPurpose::Lock)), OTHER);
+        assert_eq!(
+            text(&Class::among(&known, "5", CandidacyPurpose::Election)),
+            "5",
+            "a class that is known keeps its place"
+        );
     }
 }

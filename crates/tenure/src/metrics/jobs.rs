@@ -5,15 +5,15 @@ use std::sync::Arc;
 
 use metrics::Label as KeyLabel;
 use tenure_core::JobName;
-use tenure_core::cron::{Outcome, Passed};
+use tenure_core::cron::{Passed, RunOutcome};
 
 use super::class::{Class, OTHER};
 use super::list::{self, CRON_TICKS, JOB_LAST_SUCCESS, JOB_RUNS, JOB_SECONDS};
 use super::per_process::PerProcess;
-use crate::cron::JobNews;
+use crate::cron::JobEvent;
 
 /// How many jobs of a process have series of their own; those that come later are [`OTHER`] together.
-pub const JOBS_SHOWN_MAX: usize = 128;
+pub const MAX_JOBS_SHOWN: usize = 128;
 
 /// Jobs are never given up: counters that were once shown must not vanish, or become others.
 static SHOWN: PerProcess<BTreeSet<(Class, Arc<str>)>> = PerProcess::new();
@@ -27,25 +27,25 @@ pub(super) fn begin(class: &Class, job: &JobName) {
 }
 
 /// Counts the ticks and the runs that something is told of.
-pub(super) fn count(class: &Class, unix_ms: u64, job: &JobName, news: &JobNews) {
-    match news {
-        JobNews::Fired { late, missed, .. } => {
+pub(super) fn count(class: &Class, unix_ms: u64, job: &JobName, job_event: &JobEvent) {
+    match job_event {
+        JobEvent::Fired { late, missed, .. } => {
             CRON_TICKS.count(class, if late.is_some() { "late" } else { "fired" }, 1);
             CRON_TICKS.count(class, "missed", *missed);
         }
-        JobNews::Passed { count, why: Passed::Missed } => CRON_TICKS.count(class, "missed", *count),
-        JobNews::Passed { count, why: Passed::Overlap | Passed::Disabled } => {
+        JobEvent::Passed { count, why: Passed::Missed } => CRON_TICKS.count(class, "missed", *count),
+        JobEvent::Passed { count, why: Passed::Overlap | Passed::Disabled } => {
             CRON_TICKS.count(class, "skipped", *count);
         }
         // It goes on: what counts is how it ends.
-        JobNews::Retrying { .. } => {}
-        JobNews::Ended { took, outcome } => {
+        JobEvent::Retrying { .. } => {}
+        JobEvent::Ended { took, outcome } => {
             let job = KeyLabel::new("job", shown(class, job));
             JOB_RUNS.count_with(class, job.clone(), word(outcome), 1);
-            if *outcome != Outcome::NotBegun {
+            if *outcome != RunOutcome::NotBegun {
                 JOB_SECONDS.record_with(class, job.clone(), *took);
             }
-            if *outcome == Outcome::Succeeded {
+            if *outcome == RunOutcome::Succeeded {
                 JOB_LAST_SUCCESS.set_with(class, job, list::seconds(unix_ms));
             }
         }
@@ -59,7 +59,7 @@ fn shown(class: &Class, job: &JobName) -> Arc<str> {
 
 fn admit(shown: &mut BTreeSet<(Class, Arc<str>)>, class: &Class, job: &JobName) -> Arc<str> {
     let wanted = (class.clone(), Arc::from(job.as_str()));
-    if !shown.contains(&wanted) && shown.len() >= JOBS_SHOWN_MAX {
+    if !shown.contains(&wanted) && shown.len() >= MAX_JOBS_SHOWN {
         return Arc::from(OTHER);
     }
     let label = Arc::clone(&wanted.1);
@@ -68,13 +68,13 @@ fn admit(shown: &mut BTreeSet<(Class, Arc<str>)>, class: &Class, job: &JobName) 
 }
 
 /// The word for an outcome.
-fn word(outcome: &Outcome) -> &'static str {
+fn word(outcome: &RunOutcome) -> &'static str {
     match outcome {
-        Outcome::Succeeded => "succeeded",
-        Outcome::Failed { .. } => "failed",
-        Outcome::TimedOut => "timed_out",
-        Outcome::Cancelled => "cancelled",
-        Outcome::NotBegun => "not_begun",
+        RunOutcome::Succeeded => "succeeded",
+        RunOutcome::Failed { .. } => "failed",
+        RunOutcome::TimedOut => "timed_out",
+        RunOutcome::Cancelled => "cancelled",
+        RunOutcome::NotBegun => "not_begun",
     }
 }
 
@@ -84,14 +84,14 @@ mod tests {
 
     use metrics_exporter_prometheus::PrometheusBuilder;
     use tenure_core::ElectionName;
-    use tenure_core::cron::Outcome;
+    use tenure_core::cron::RunOutcome;
 
-    use super::super::Purpose;
+    use super::super::CandidacyPurpose;
     use super::super::class::Classifier;
     use super::*;
 
     fn class(name: &str) -> Class {
-        Classifier::by_name().class_of(&ElectionName::new(name).unwrap(), Purpose::Election)
+        Classifier::by_name().class_of(&ElectionName::new(name).unwrap(), CandidacyPurpose::Election)
     }
 
     fn job(name: &str) -> JobName {
@@ -103,17 +103,17 @@ mod tests {
         let exporter = PrometheusBuilder::new().build_recorder();
         ::metrics::with_local_recorder(&exporter, || {
             let class = class("jobs:nightly");
-            let fired = |late, missed| JobNews::Fired { late, missed, again: false };
-            for news in [
+            let fired = |late, missed| JobEvent::Fired { late, missed, again: false };
+            for job_event in [
                 fired(None, 0),
                 fired(None, 0),
                 fired(Some(Duration::from_secs(3)), 4),
-                JobNews::Passed { count: 5, why: Passed::Missed },
-                JobNews::Passed { count: 1, why: Passed::Overlap },
-                JobNews::Passed { count: 2, why: Passed::Disabled },
-                JobNews::Ended { took: Duration::ZERO, outcome: Outcome::Succeeded },
+                JobEvent::Passed { count: 5, why: Passed::Missed },
+                JobEvent::Passed { count: 1, why: Passed::Overlap },
+                JobEvent::Passed { count: 2, why: Passed::Disabled },
+                JobEvent::Ended { took: Duration::ZERO, outcome: RunOutcome::Succeeded },
             ] {
-                count(&class, 0, &job("sweep"), &news);
+                count(&class, 0, &job("sweep"), &job_event);
             }
         });
         let page = exporter.handle().render();
@@ -131,9 +131,9 @@ mod tests {
         ::metrics::with_local_recorder(&exporter, || {
             let class = class("runs");
             begin(&class, &job("sweep"));
-            for outcome in [Outcome::Succeeded, Outcome::TimedOut, Outcome::Failed { why: "no".to_owned() }] {
-                let news = JobNews::Ended { took: Duration::from_secs(2), outcome };
-                count(&class, 1_700_000_000_500, &job("sweep"), &news);
+            for outcome in [RunOutcome::Succeeded, RunOutcome::TimedOut, RunOutcome::Failed { why: "no".to_owned() }] {
+                let job_event = JobEvent::Ended { took: Duration::from_secs(2), outcome };
+                count(&class, 1_700_000_000_500, &job("sweep"), &job_event);
             }
         });
         let page = exporter.handle().render();
@@ -153,8 +153,8 @@ mod tests {
     fn only_so_many_jobs_have_series_of_their_own() {
         let (class, mut shown) = (class("many"), BTreeSet::new());
         let mut label = |name: &str| admit(&mut shown, &class, &job(name));
-        let labels: BTreeSet<Arc<str>> = (0..2 * JOBS_SHOWN_MAX).map(|number| label(&format!("j{number}"))).collect();
-        assert_eq!(labels.len(), JOBS_SHOWN_MAX + 1);
+        let labels: BTreeSet<Arc<str>> = (0..2 * MAX_JOBS_SHOWN).map(|number| label(&format!("j{number}"))).collect();
+        assert_eq!(labels.len(), MAX_JOBS_SHOWN + 1);
         assert_eq!(&*label("j200"), OTHER);
         assert_eq!(&*label("j5"), "j5", "a job that is shown keeps its place");
     }

@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use metrics::{Label as KeyLabel, Unit};
-use tenure_core::{LossReason, Problem};
+use tenure_core::{Anomaly, LossReason};
 
 use super::class::Class;
 use crate::contain::contain;
@@ -16,7 +16,7 @@ pub struct Metric {
     /// Its name.
     pub name: &'static str,
     /// Whether it counts, shows a value, or sorts values.
-    pub kind: Kind,
+    pub kind: MetricKind,
     /// A label of its own, beside those that [`labels`](Self::labels) names.
     pub label: Option<Label>,
     /// Whether it is told of each job, by the label `job`.
@@ -38,7 +38,7 @@ pub struct Label {
 
 /// The kind of a metric.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Kind {
+pub enum MetricKind {
     /// It only grows.
     Counter,
     /// It shows what is true now.
@@ -179,25 +179,27 @@ pub(super) const PANICKED: &str = "panicked";
 pub(super) const ELECTED: &str = "elected";
 
 const fn counter(name: &'static str, help: &'static str) -> Metric {
-    Metric { name, kind: Kind::Counter, label: None, is_per_job: false, buckets: &[], help }
+    Metric { name, kind: MetricKind::Counter, label: None, is_per_job: false, buckets: &[], help }
 }
 
 const fn gauge(name: &'static str, help: &'static str) -> Metric {
-    Metric { name, kind: Kind::Gauge, label: None, is_per_job: false, buckets: &[], help }
+    Metric { name, kind: MetricKind::Gauge, label: None, is_per_job: false, buckets: &[], help }
 }
 
 const fn histogram(name: &'static str, buckets: &'static [f64], help: &'static str) -> Metric {
-    Metric { name, kind: Kind::Histogram, label: None, is_per_job: false, buckets, help }
+    Metric { name, kind: MetricKind::Histogram, label: None, is_per_job: false, buckets, help }
 }
 
 /// Makes all that counts known for a class: what appears with its first count looks as if it had not changed.
 pub(super) fn begin(class: &Class) {
     for metric in ALL.iter().filter(|metric| !metric.is_per_job) {
         match (metric.kind, metric.label) {
-            (Kind::Counter, None) => metric.add(class, None, 0),
-            (Kind::Counter, Some(label)) => label.values.iter().for_each(|value| metric.add(class, Some(value), 0)),
-            (Kind::Histogram, _) => publish(|| drop(metrics::histogram!(metric.name, metric.labels_of(class)))),
-            (Kind::Gauge, _) => {}
+            (MetricKind::Counter, None) => metric.add(class, None, 0),
+            (MetricKind::Counter, Some(label)) => {
+                label.values.iter().for_each(|value| metric.add(class, Some(value), 0));
+            }
+            (MetricKind::Histogram, _) => publish(|| drop(metrics::histogram!(metric.name, metric.labels_of(class)))),
+            (MetricKind::Gauge, _) => {}
         }
     }
 }
@@ -206,9 +208,9 @@ impl Metric {
     pub(super) fn describe(&self) {
         let unit = if self.name.ends_with("_seconds") { Unit::Seconds } else { Unit::Count };
         match self.kind {
-            Kind::Counter => metrics::describe_counter!(self.name, unit, self.help),
-            Kind::Gauge => metrics::describe_gauge!(self.name, unit, self.help),
-            Kind::Histogram => metrics::describe_histogram!(self.name, unit, self.help),
+            MetricKind::Counter => metrics::describe_counter!(self.name, unit, self.help),
+            MetricKind::Gauge => metrics::describe_gauge!(self.name, unit, self.help),
+            MetricKind::Histogram => metrics::describe_histogram!(self.name, unit, self.help),
         }
     }
 
@@ -300,6 +302,7 @@ pub(super) fn kind_word(kind: StoreErrorKind) -> &'static str {
         StoreErrorKind::Denied => "denied",
         StoreErrorKind::Replaced => "replaced",
         StoreErrorKind::Configuration => "configuration",
+        StoreErrorKind::Missing => "missing",
         StoreErrorKind::TimedOut => "timed_out",
         // A kind that a newer contract adds has no series yet.
         _ => "other",
@@ -307,12 +310,12 @@ pub(super) fn kind_word(kind: StoreErrorKind) -> &'static str {
 }
 
 /// The word for a problem.
-pub(super) fn problem_word(problem: &Problem) -> &'static str {
-    match problem {
-        Problem::Regressed { .. } => "regressed",
-        Problem::Replaced { .. } => "replaced",
-        Problem::DuplicateId { .. } => "duplicate_id",
-        Problem::StuckWork { .. } => "stuck_work",
+pub(super) fn problem_word(anomaly: &Anomaly) -> &'static str {
+    match anomaly {
+        Anomaly::Regressed { .. } => "regressed",
+        Anomaly::Replaced { .. } => "replaced",
+        Anomaly::DuplicateId { .. } => "duplicate_id",
+        Anomaly::StuckWork { .. } => "stuck_work",
         _ => "other",
     }
 }
@@ -328,8 +331,8 @@ mod tests {
         let names: BTreeSet<&str> = ALL.iter().map(|metric| metric.name).collect();
         assert_eq!(names.len(), ALL.len());
         for metric in ALL {
-            assert_eq!(metric.kind == Kind::Counter, metric.name.ends_with("_total"), "{}", metric.name);
-            assert_eq!(metric.kind == Kind::Histogram, !metric.buckets.is_empty(), "{}", metric.name);
+            assert_eq!(metric.kind == MetricKind::Counter, metric.name.ends_with("_total"), "{}", metric.name);
+            assert_eq!(metric.kind == MetricKind::Histogram, !metric.buckets.is_empty(), "{}", metric.name);
             assert!(metric.buckets.is_sorted() && metric.help.ends_with('.'), "{}", metric.name);
         }
     }

@@ -6,7 +6,7 @@
 //!
 //! ```
 //! use metrics_exporter_prometheus::{Matcher, PrometheusBuilder};
-//! use tenure::{Tenure, metrics};
+//! use tenure::{Client, metrics};
 //!
 //! let mut exporter = PrometheusBuilder::new();
 //! for metric in metrics::ALL.iter().filter(|metric| !metric.buckets.is_empty()) {
@@ -15,8 +15,8 @@
 //! let exporter = exporter.install_recorder()?;
 //! metrics::describe();
 //!
-//! let tenure = Tenure::open("memory:")?;
-//! let election = tenure.election("nightly-report")?.start()?;
+//! let client = Client::open("memory:")?;
+//! let election = client.election("nightly-report")?.start()?;
 //! election.wait_elected()?;
 //!
 //! metrics::refresh(); // before every rendering: the clock decides what is true
@@ -28,22 +28,20 @@
 //! # Classes
 //! All metrics have the label `key_class`, and never the name of an election: an application with an election per
 //! customer would drown its monitoring. The class is the part of the name before the first colon, so that `mail:7` and
-//! `mail:8` are both `mail`, or what [`Tenure::key_class`](crate::Tenure::key_class) makes of the name. A process has at
-//! most [`CLASSES_MAX`] classes; elections that come later are all counted as [`OTHER`]. Several elections of one class
+//! `mail:8` are both `mail`, or what [`Client::key_class`](crate::Client::key_class) makes of the name. A process has at
+//! most [`MAX_CLASSES`] classes; elections that come later are all counted as [`OTHER`]. Several elections of one class
 //! add up.
 //!
 //! All whose name begins with `tenure_` have the label `key_kind` as well: `election`, or `lock` for what
-//! [`Tenure::lock`](crate::Tenure::lock) acquires. Nobody leads a lock most of the time, and that is no reason to wake anybody.
+//! [`Client::lock`](crate::Client::lock) acquires. Nobody leads a lock most of the time, and that is no reason to wake anybody.
 //!
 //! # What is true when
 //! Counters and histograms are written when something happens. Gauges depend on the clock as well: a process that was
 //! paused may have lost its leadership without having noticed. So [`refresh`] computes them from the clock, as
-//! [`Election::is_leader`](crate::Election::is_leader) does, and an exporter that calls it before it renders never shows a
+//! [`Candidacy::is_leader`](crate::Candidacy::is_leader) does, and an exporter that calls it before it renders never shows a
 //! leader that is none. They are also written when an election begins, ends or is renewed, for exporters that cannot call
 //! anything.
 
-#[cfg(feature = "metrics")]
-mod board;
 #[cfg(feature = "metrics")]
 mod class;
 #[cfg(all(feature = "cron", feature = "metrics"))]
@@ -56,27 +54,29 @@ mod off;
 mod per_process;
 #[cfg(feature = "metrics")]
 mod recorder;
+#[cfg(feature = "metrics")]
+mod registry;
 
 #[cfg(feature = "metrics")]
-pub use self::class::{CLASSES_MAX, OTHER};
+pub use self::class::{MAX_CLASSES, OTHER};
 #[cfg(all(feature = "cron", feature = "metrics"))]
-pub use self::jobs::JOBS_SHOWN_MAX;
+pub use self::jobs::MAX_JOBS_SHOWN;
 #[cfg(feature = "metrics")]
-pub use self::list::{ALL, Kind, Label, Metric};
+pub use self::list::{ALL, Label, Metric, MetricKind};
 
 #[cfg(feature = "metrics")]
 pub(crate) use self::{
-    board::settle,
     class::{Class, Classifier},
     recorder::Recorder,
+    registry::settle,
 };
 
 #[cfg(not(feature = "metrics"))]
-pub(crate) use self::off::{Class, Classifier, Recorder, settle};
+pub(crate) use self::off::{NoClass as Class, NoClassifier as Classifier, NoRecorder as Recorder, settle};
 
 /// What a candidacy is for: the value of the label `key_kind`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Default)]
-pub(crate) enum Purpose {
+pub(crate) enum CandidacyPurpose {
     /// Somebody leads for as long as it can.
     #[default]
     Election,
@@ -85,7 +85,7 @@ pub(crate) enum Purpose {
 }
 
 #[cfg(feature = "metrics")]
-impl Purpose {
+impl CandidacyPurpose {
     const fn as_str(self) -> &'static str {
         match self {
             Self::Election => "election",
@@ -107,5 +107,5 @@ pub fn describe() {
 #[cfg(feature = "metrics")]
 pub fn refresh() {
     class::known().iter().for_each(list::begin);
-    board::publish();
+    registry::publish();
 }

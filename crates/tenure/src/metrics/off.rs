@@ -4,32 +4,32 @@ use std::sync::Arc;
 
 use tenure_core::{ElectionName, Input, Instant, LossReason, Request};
 
-use super::Purpose;
-use crate::event::Trouble;
+use super::CandidacyPurpose;
+use crate::event::ElectionError;
 use crate::shared::Shared;
 
 #[derive(Debug, Clone, Copy)]
-pub(crate) struct Class;
+pub(crate) struct NoClass;
 
 #[derive(Debug, Clone, Copy)]
-pub(crate) struct Classifier;
+pub(crate) struct NoClassifier;
 
-impl Classifier {
+impl NoClassifier {
     pub(crate) fn by_name() -> Self {
         Self
     }
 
-    pub(crate) fn class_of(self, _name: &ElectionName, _purpose: Purpose) -> Class {
-        Class
+    pub(crate) fn class_of(self, _name: &ElectionName, _purpose: CandidacyPurpose) -> NoClass {
+        NoClass
     }
 }
 
 #[derive(Debug)]
-pub(crate) struct Recorder;
+pub(crate) struct NoRecorder;
 
-impl Recorder {
+impl NoRecorder {
     pub(crate) fn new(shared: &Arc<Shared>) -> Self {
-        let Class = shared.class;
+        let NoClass = shared.class;
         Self
     }
 
@@ -43,13 +43,13 @@ impl Recorder {
 
     pub(crate) fn lost(&self, _reason: LossReason) {}
 
-    pub(crate) fn trouble(&self, _trouble: &Trouble) {}
+    pub(crate) fn error(&self, _error: &ElectionError) {}
 
     #[cfg(feature = "cron")]
     pub(crate) fn has_jobs(&self, _jobs: impl Iterator<Item = tenure_core::JobName>) {}
 
     #[cfg(feature = "cron")]
-    pub(crate) fn job(&self, _unix_ms: u64, _job: &tenure_core::JobName, _news: &crate::cron::JobNews) {}
+    pub(crate) fn job(&self, _unix_ms: u64, _job: &tenure_core::JobName, _news: &crate::cron::JobEvent) {}
 }
 
 pub(crate) fn settle() {}

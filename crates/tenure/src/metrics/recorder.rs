@@ -4,17 +4,17 @@ use std::sync::Arc;
 
 use tenure_core::{CampaignReply, Input, Instant, LossReason, RenewReply, Reply, Request, RequestId, Verb};
 
-use super::board::{self, Seat};
 use super::class::Class;
 use super::list::{self, ELECTED};
-use crate::event::Trouble;
+use super::registry::{self, CandidacyKey};
+use crate::event::ElectionError;
 use crate::shared::Shared;
 
 /// Takes note of what happens to one candidacy. Without the feature `metrics` it is empty, and so is all it does.
 #[derive(Debug)]
 pub(crate) struct Recorder {
     class: Class,
-    seat: Seat,
+    candidacy_key: CandidacyKey,
     /// The renewal under way, and when it was sent.
     renewal: Option<(RequestId, Instant)>,
     /// The last campaign, and when it was sent.
@@ -25,8 +25,14 @@ pub(crate) struct Recorder {
 
 impl Recorder {
     pub(crate) fn new(shared: &Arc<Shared>) -> Self {
-        board::changed();
-        Self { class: shared.class.clone(), seat: board::sit(shared), renewal: None, campaign: None, vacant_from: None }
+        registry::changed();
+        Self {
+            class: shared.class.clone(),
+            candidacy_key: registry::sit(shared),
+            renewal: None,
+            campaign: None,
+            vacant_from: None,
+        }
     }
 
     /// A request goes to the store.
@@ -71,42 +77,42 @@ impl Recorder {
             // It was free when it was asked for, at the latest: whoever held it may have resigned.
             list::FAILOVER_SECONDS.record(&self.class, now.saturating_since(vacant.min(sent_at)));
         }
-        board::changed();
+        registry::changed();
     }
 
     /// Leadership was prolonged.
     pub(crate) fn renewed(&self) {
         list::RENEWALS.increment(&self.class);
-        board::changed();
+        registry::changed();
     }
 
     /// Leadership ended.
     pub(crate) fn lost(&self, reason: LossReason) {
         list::LOST.increment(&self.class);
         list::TRANSITIONS.count(&self.class, reason.as_str(), 1);
-        board::changed();
+        registry::changed();
     }
 
     /// Something went wrong.
-    pub(crate) fn trouble(&self, trouble: &Trouble) {
-        match trouble {
-            Trouble::Store(error) => list::STORE_ERRORS.count(&self.class, list::kind_word(error.kind()), 1),
-            Trouble::Problem(problem) => list::PROBLEMS.count(&self.class, list::problem_word(problem), 1),
-            Trouble::Panicked { .. } => list::PROBLEMS.count(&self.class, list::PANICKED, 1),
-            Trouble::Callback { .. }
-            | Trouble::WaitsForItself { .. }
-            | Trouble::SetAside { .. }
-            | Trouble::AsideDropped { .. }
-            | Trouble::BroadcastsMissed { .. } => {}
+    pub(crate) fn error(&self, error: &ElectionError) {
+        match error {
+            ElectionError::Store(error) => list::STORE_ERRORS.count(&self.class, list::kind_word(error.kind()), 1),
+            ElectionError::Anomaly(anomaly) => list::PROBLEMS.count(&self.class, list::problem_word(anomaly), 1),
+            ElectionError::Panicked { .. } => list::PROBLEMS.count(&self.class, list::PANICKED, 1),
+            ElectionError::Callback { .. }
+            | ElectionError::WaitsForItself { .. }
+            | ElectionError::DeadLettered { .. }
+            | ElectionError::DeadLettersDropped { .. }
+            | ElectionError::BroadcastsMissed { .. } => {}
             #[cfg(feature = "cron")]
-            Trouble::Job(_) => {}
+            ElectionError::Job(_) => {}
         }
     }
 
     /// Something happened to a tick of a job.
     #[cfg(feature = "cron")]
-    pub(crate) fn job(&self, unix_ms: u64, job: &tenure_core::JobName, news: &crate::cron::JobNews) {
-        super::jobs::count(&self.class, unix_ms, job, news);
+    pub(crate) fn job(&self, unix_ms: u64, job: &tenure_core::JobName, job_event: &crate::cron::JobEvent) {
+        super::jobs::count(&self.class, unix_ms, job, job_event);
     }
 
     /// It has jobs that may run.
@@ -118,7 +124,7 @@ impl Recorder {
 
 impl Drop for Recorder {
     fn drop(&mut self) {
-        board::leave(self.seat);
-        board::changed();
+        registry::leave(self.candidacy_key);
+        registry::changed();
     }
 }

@@ -7,10 +7,10 @@ use futures_util::future::join_all;
 use tenure::JobName;
 use tenure::store::JobLedger;
 use tenure::store::ledger::{
-    Act, Claim, Claimed, Finish, JobOrder, JobReport, Open, OpenJob, Opened, Outcome, RUNS_MAX, Tick,
+    Act, Claim, Claimed, Finish, JobOrder, JobReport, OpenJob, OpenJobs, Opened, RUNS_MAX, RunOutcome, Tick,
 };
 
-use super::stores::{Player, Stores, World};
+use super::stores::{AgreementPlayer, AgreementWorld, Stores};
 
 const SEEDS: u64 = 4;
 /// Enough for more runs than are kept.
@@ -23,9 +23,9 @@ const REMEMBERED: usize = 10;
 #[tokio::test]
 async fn every_ledger_answers_as_the_reference_does() {
     let stores = Stores::start().await;
-    let (mut seen, mut fullest) = (Seen::default(), 0);
+    let (mut seen, mut fullest) = (AgreementCounts::default(), 0);
     for seed in 0..SEEDS {
-        let mut game = Game::new(World::new(&stores.all, seed), seen);
+        let mut game = Game::new(AgreementWorld::new(&stores.all, seed), seen);
         for step in 0..STEPS {
             game.step(step).await;
         }
@@ -39,16 +39,16 @@ async fn every_ledger_answers_as_the_reference_does() {
 
 /// One history, in all stores.
 struct Game<'a> {
-    world: World<'a>,
+    world: AgreementWorld<'a>,
     /// The latest that were granted or given back.
     ticks: VecDeque<(JobName, Tick)>,
     given_back: BTreeSet<(JobName, Tick)>,
-    seen: Seen,
+    seen: AgreementCounts,
 }
 
 /// How much there was to agree about.
 #[derive(Debug, Clone, Copy, Default)]
-struct Seen {
+struct AgreementCounts {
     granted: usize,
     given_back: usize,
     /// After they were given back.
@@ -56,7 +56,7 @@ struct Seen {
 }
 
 impl<'a> Game<'a> {
-    fn new(world: World<'a>, seen: Seen) -> Self {
+    fn new(world: AgreementWorld<'a>, seen: AgreementCounts) -> Self {
         Self { world, ticks: VecDeque::new(), given_back: BTreeSet::new(), seen }
     }
 
@@ -66,8 +66,8 @@ impl<'a> Game<'a> {
             6..26 => self.claim(step).await,
             26..34 => self.finish(step).await,
             34..37 => {
-                let runs_max = usize::try_from(self.world.below(5)).unwrap();
-                self.look(runs_max).await;
+                let max_runs = usize::try_from(self.world.below(5)).unwrap();
+                self.look(max_runs).await;
             }
             37 if self.world.below(20) == 0 => self.forget().await,
             37 if self.world.below(4) == 0 => self.steer().await,
@@ -88,7 +88,7 @@ impl<'a> Game<'a> {
         let key = self.world.key.clone();
         let request = |store: usize| {
             let (key, jobs) = (key.clone(), jobs.clone());
-            Open { key, nonce: player.nonce, term: player.terms[store], jobs }
+            OpenJobs { key, nonce: player.nonce, term: player.terms[store], jobs }
         };
         let answers = self.ask(async |store, ledger| same_second(ledger.open(&request(store)).await.unwrap())).await;
         self.world.agreed(&format!("open {jobs:?} as {}", player.candidate), answers);
@@ -101,7 +101,7 @@ impl<'a> Game<'a> {
             (0..count).map(|_| (self.tick(step, 2), self.act(), self.world.below(3))).collect();
         let key = self.world.key.clone();
         let request = |store: usize, ((job, tick), act, missed): &((JobName, Tick), Act, u64)| {
-            let Player { candidate, nonce, terms, .. } = player.clone();
+            let AgreementPlayer { candidate, nonce, terms, .. } = player.clone();
             let (key, term, job) = (key.clone(), terms[store], job.clone());
             Claim { key, nonce, term, candidate, job, tick: *tick, act: *act, missed: *missed }
         };
@@ -124,9 +124,10 @@ impl<'a> Game<'a> {
     async fn finish(&mut self, step: u64) {
         let player = self.world.player();
         let count = self.world.below(4) + 1;
-        let drawn: Vec<((JobName, Tick), Outcome)> = (0..count).map(|_| (self.tick(step, 5), self.outcome())).collect();
+        let drawn: Vec<((JobName, Tick), RunOutcome)> =
+            (0..count).map(|_| (self.tick(step, 5), self.outcome())).collect();
         let key = self.world.key.clone();
-        let request = |store: usize, ((job, tick), outcome): &((JobName, Tick), Outcome)| {
+        let request = |store: usize, ((job, tick), outcome): &((JobName, Tick), RunOutcome)| {
             let (key, term, job, outcome) = (key.clone(), player.terms[store], job.clone(), outcome.clone());
             let (took, retries) = (Duration::from_nanos(7), u32::from(tick.unix_s().is_multiple_of(3)));
             Finish { key, nonce: player.nonce, term, job, tick: *tick, took, retries, outcome }
@@ -139,17 +140,17 @@ impl<'a> Game<'a> {
             .await;
         let told = self.world.agreed(&format!("finish {drawn:?} as {}", player.candidate), answers);
         for ((tick, outcome), is_written) in drawn.into_iter().zip(told) {
-            if is_written && outcome == Outcome::NotBegun && self.given_back.insert(tick.clone()) {
+            if is_written && outcome == RunOutcome::NotBegun && self.given_back.insert(tick.clone()) {
                 self.seen.given_back += 1;
                 self.remember(tick);
             }
         }
     }
 
-    async fn look(&mut self, runs_max: usize) -> Vec<JobReport> {
+    async fn look(&mut self, max_runs: usize) -> Vec<JobReport> {
         let key = self.world.key.clone();
-        let answers = self.ask(async |_, ledger| comparable(ledger.jobs(&key, runs_max).await.unwrap())).await;
-        self.world.agreed(&format!("jobs with at most {runs_max} runs"), answers)
+        let answers = self.ask(async |_, ledger| comparable(ledger.jobs(&key, max_runs).await.unwrap())).await;
+        self.world.agreed(&format!("jobs with at most {max_runs} runs"), answers)
     }
 
     /// Mostly nothing is paused.
@@ -207,13 +208,13 @@ impl<'a> Game<'a> {
         }
     }
 
-    fn outcome(&mut self) -> Outcome {
+    fn outcome(&mut self) -> RunOutcome {
         match self.world.below(7) {
-            0 => Outcome::Succeeded,
-            1 => Outcome::Failed { why: format!("number {}", self.world.below(9)) },
-            2 => Outcome::TimedOut,
-            3 => Outcome::Cancelled,
-            _ => Outcome::NotBegun,
+            0 => RunOutcome::Succeeded,
+            1 => RunOutcome::Failed { why: format!("number {}", self.world.below(9)) },
+            2 => RunOutcome::TimedOut,
+            3 => RunOutcome::Cancelled,
+            _ => RunOutcome::NotBegun,
         }
     }
 }

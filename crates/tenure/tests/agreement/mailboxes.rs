@@ -3,11 +3,11 @@
 use std::sync::Arc;
 
 use futures_util::future::join_all;
-use tenure::store::mailbox::Fate;
-use tenure::store::{Line, Mailbox, Message, MessageId, Post, Receive, Received, Settle, Shelf};
+use tenure::store::mailbox::AckOutcome;
+use tenure::store::{Ack, Mailbox, Message, MessageId, MessageState, NewMessage, OrderingKey, Receive, Received};
 use tenure_core::{ChannelName, Sender};
 
-use super::stores::{Stores, World};
+use super::stores::{AgreementWorld, Stores};
 
 const SEEDS: u64 = 25;
 const STEPS: usize = 120;
@@ -19,7 +19,7 @@ async fn every_mailbox_answers_as_the_reference_does() {
     let stores = Stores::start().await;
     let mut received = 0;
     for seed in 0..SEEDS {
-        let mut world = World::new(&stores.all, seed);
+        let mut world = AgreementWorld::new(&stores.all, seed);
         for _ in 0..STEPS {
             received += world.step().await;
         }
@@ -27,13 +27,13 @@ async fn every_mailbox_answers_as_the_reference_does() {
     assert!(received > 500, "{received} messages show little");
 }
 
-impl World<'_> {
+impl AgreementWorld<'_> {
     /// Returns how many messages were received.
     async fn step(&mut self) -> usize {
         match self.below(12) {
             0..4 => self.send().await,
             4..6 => return self.receive().await,
-            6..9 => self.settle().await,
+            6..9 => self.ack().await,
             9 => self.requeue().await,
             10 => self.list().await,
             _ => self.change_leader().await,
@@ -43,7 +43,7 @@ impl World<'_> {
 
     async fn send(&mut self) {
         let count = self.below(3) + 1;
-        let batch: Vec<Post> = (0..count).map(|_| self.post()).collect();
+        let batch: Vec<NewMessage> = (0..count).map(|_| self.new_message()).collect();
         let answers =
             self.ask(async |_, mailbox| mailbox.send(&batch).await.into_iter().all(|reply| reply.is_ok())).await;
         assert!(self.agreed(&format!("send {batch:?}"), answers), "there is room");
@@ -51,8 +51,11 @@ impl World<'_> {
 
     async fn receive(&mut self) -> usize {
         let player = self.player();
-        let except =
-            if self.below(2) == 0 { vec![Line { channel: self.channel(), sender: self.sender() }] } else { Vec::new() };
+        let except = if self.below(2) == 0 {
+            vec![OrderingKey { channel: self.channel(), sender: self.sender() }]
+        } else {
+            Vec::new()
+        };
         let channels = if self.below(3) == 0 { vec![self.channel()] } else { ["a", "b"].map(channel).to_vec() };
         let limit = usize::try_from(self.below(6)).unwrap();
         let asked = format!("receive {channels:?} except {except:?} at most {limit}");
@@ -74,17 +77,17 @@ impl World<'_> {
         self.agreed(&asked, answers).map_or(0, |messages| messages.len())
     }
 
-    async fn settle(&mut self) {
+    async fn ack(&mut self) {
         let player = self.player();
         let count = self.below(4);
-        let fates: Vec<(MessageId, Fate)> = (0..count).map(|_| (self.id(), self.fate())).collect();
+        let outcomes: Vec<(MessageId, AckOutcome)> = (0..count).map(|_| (self.id(), self.outcome())).collect();
         let key = self.key.clone();
         let request = |store: usize| {
-            let (key, fates) = (key.clone(), fates.clone());
-            Settle { key, nonce: player.nonce, term: player.terms[store], fates }
+            let (key, outcomes) = (key.clone(), outcomes.clone());
+            Ack { key, nonce: player.nonce, term: player.terms[store], outcomes }
         };
-        let answers = self.ask(async |store, mailbox| mailbox.settle(&request(store)).await.unwrap()).await;
-        self.agreed(&format!("settle {fates:?}"), answers);
+        let answers = self.ask(async |store, mailbox| mailbox.ack(&request(store)).await.unwrap()).await;
+        self.agreed(&format!("settle {outcomes:?}"), answers);
     }
 
     async fn requeue(&mut self) {
@@ -98,10 +101,14 @@ impl World<'_> {
     async fn list(&mut self) {
         let limit = usize::try_from(self.below(8)).unwrap();
         let key = self.key.clone();
-        for shelf in [Shelf::Waiting, Shelf::Aside] {
+        for state in [MessageState::Pending, MessageState::DeadLetter] {
             let answers =
-                self.ask(async |_, mailbox| without_times(mailbox.list(&key, shelf, limit).await.unwrap())).await;
-            self.agreed(&format!("list {shelf:?} at most {limit}"), answers);
+                self.ask(async |_, mailbox| without_times(mailbox.list(&key, state, limit).await.unwrap())).await;
+            self.agreed(&format!("list {state:?} at most {limit}"), answers);
+        }
+        for only in [None, Some(&key.name)] {
+            let answers = self.ask(async |_, mailbox| mailbox.counts(&key.namespace, only).await.unwrap()).await;
+            self.agreed(&format!("count in {only:?}"), answers);
         }
     }
 
@@ -109,18 +116,18 @@ impl World<'_> {
         join_all(self.stores.iter().enumerate().map(|(number, store)| act(number, store.mailbox().unwrap()))).await
     }
 
-    fn post(&mut self) -> Post {
+    fn new_message(&mut self) -> NewMessage {
         let (key, id, payload) = (self.key.clone(), self.id(), Arc::from(self.below(1_000).to_string()));
-        Post { key, id, channel: self.channel(), sender: self.sender(), payload }
+        NewMessage { key, id, channel: self.channel(), sender: self.sender(), payload }
     }
 
-    fn fate(&mut self) -> Fate {
+    fn outcome(&mut self) -> AckOutcome {
         let attempt = u32::try_from(self.below(5)).unwrap();
         let why = format!("attempt {attempt}");
         match self.below(3) {
-            0 => Fate::Done,
-            1 => Fate::Failed { attempt, why },
-            _ => Fate::SetAside { attempt, why },
+            0 => AckOutcome::Done,
+            1 => AckOutcome::Failed { attempt, why },
+            _ => AckOutcome::DeadLettered { attempt, why },
         }
     }
 

@@ -39,16 +39,16 @@ impl Stores {
     }
 }
 
-pub(crate) struct World<'a> {
+pub(crate) struct AgreementWorld<'a> {
     pub(crate) stores: &'a [Arc<dyn Store>],
     pub(crate) key: ElectionKey,
     chance: u64,
-    players: [Player; 2],
+    players: [AgreementPlayer; 2],
     log: Vec<String>,
 }
 
 #[derive(Clone)]
-pub(crate) struct Player {
+pub(crate) struct AgreementPlayer {
     pub(crate) candidate: CandidateId,
     pub(crate) nonce: Nonce,
     leads: bool,
@@ -56,10 +56,10 @@ pub(crate) struct Player {
     pub(crate) terms: Vec<Term>,
 }
 
-impl<'a> World<'a> {
+impl<'a> AgreementWorld<'a> {
     pub(crate) fn new(stores: &'a [Arc<dyn Store>], seed: u64) -> Self {
         let terms = vec![Term::new(1).unwrap(); stores.len()];
-        let player = |number: u128| Player {
+        let player = |number: u128| AgreementPlayer {
             candidate: CandidateId::new(format!("candidate {number}")).unwrap(),
             nonce: Nonce::from_bits(number),
             leads: false,
@@ -107,7 +107,7 @@ impl<'a> World<'a> {
             });
         }
         assert_eq!(terms.len(), self.stores.len(), "the lease is free");
-        self.players[chosen] = Player { leads: true, terms, ..self.players[chosen].clone() };
+        self.players[chosen] = AgreementPlayer { leads: true, terms, ..self.players[chosen].clone() };
     }
 
     /// The answer of all.
@@ -121,7 +121,7 @@ impl<'a> World<'a> {
     }
 
     /// Somebody who asks.
-    pub(crate) fn player(&mut self) -> Player {
+    pub(crate) fn player(&mut self) -> AgreementPlayer {
         // Mostly whoever leads: the others are told nothing.
         let chosen = usize::try_from(self.below(2)).unwrap();
         let leader = self.players.iter().position(|player| player.leads);

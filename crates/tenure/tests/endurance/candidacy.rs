@@ -5,15 +5,15 @@ use std::thread::JoinHandle;
 use std::time::Duration;
 
 use tenure::cron::{Job, JobRun, Missed};
-use tenure::{CandidateId, Election, Tenure};
-use tenure_testkit::pace::Pace;
-use tenure_testkit::site::ELECTION;
+use tenure::{Candidacy, CandidateId, Client};
+use tenure_testkit::pace::LeasePace;
+use tenure_testkit::scenario::ELECTION;
 
 use crate::events;
-use crate::journal::{Journal, Side};
+use crate::journal::{RunJournal, Side};
 
 /// Short leases, so that many of them are lost.
-pub(crate) const PACE: Pace = Pace::from_millis(3_000, 500, 500);
+pub(crate) const PACE: LeasePace = LeasePace::from_millis(3_000, 500, 500);
 
 /// One job of each kind, named after it.
 pub(crate) const JOBS: [Missed; 3] = [Missed::All, Missed::Skip, Missed::Once];
@@ -21,17 +21,17 @@ pub(crate) const JOBS: [Missed; 3] = [Missed::All, Missed::Skip, Missed::Once];
 /// Where candidates write what they do.
 #[derive(Debug, Clone)]
 pub(crate) struct Files {
-    pub(crate) journal: Journal,
+    pub(crate) journal: RunJournal,
     pub(crate) events: PathBuf,
 }
 
 /// A candidate that stands.
-pub(crate) struct Candidacy {
-    election: Election,
+pub(crate) struct EnduringCandidate {
+    election: Candidacy,
     events: JoinHandle<()>,
 }
 
-impl Candidacy {
+impl EnduringCandidate {
     /// Leaves the election, and has told everything when this returns.
     pub(crate) fn end(self) {
         self.election.stop_blocking();
@@ -41,8 +41,8 @@ impl Candidacy {
 }
 
 /// Stands in the election under this label.
-pub(crate) fn start(tenure: &Tenure, label: &str, files: &Files) -> Candidacy {
-    let mut builder = tenure.election(ELECTION).unwrap().timing(PACE.timing());
+pub(crate) fn start(client: &Client, label: &str, files: &Files) -> EnduringCandidate {
+    let mut builder = client.election(ELECTION).unwrap().timing(PACE.timing());
     builder = builder.candidate(CandidateId::new(label).unwrap());
     for missed in JOBS {
         let (journal, label) = (files.journal.clone(), label.to_owned());
@@ -50,7 +50,7 @@ pub(crate) fn start(tenure: &Tenure, label: &str, files: &Files) -> Candidacy {
     }
     let election = builder.start().unwrap();
     let events = events::write_down(&election, files.events.clone());
-    Candidacy { election, events }
+    EnduringCandidate { election, events }
 }
 
 /// Each second, and otherwise as jobs are that say nothing more.
@@ -58,7 +58,7 @@ fn job(missed: Missed) -> Job {
     Job::new(&missed.to_string(), "* * * * * *").unwrap().missed(missed)
 }
 
-fn work(journal: &Journal, label: &str, run: &JobRun) -> Result<(), &'static str> {
+fn work(journal: &RunJournal, label: &str, run: &JobRun) -> Result<(), &'static str> {
     if !journal.write(Side::Begin, label, run) {
         // What it would do takes time, and can be called off.
         let _ = run.wait_cancelled_for(length(run));

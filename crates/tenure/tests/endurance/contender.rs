@@ -2,9 +2,9 @@
 
 use std::sync::Arc;
 
-use tenure::Tenure;
+use tenure::Client;
 
-use crate::strike::Kind;
+use crate::strike::StrikeKind;
 
 /// A candidate, and after its end the one that takes its place.
 pub(crate) trait Contender {
@@ -12,7 +12,7 @@ pub(crate) trait Contender {
     fn label(&self) -> String;
 
     /// Does this to it. It has happened when this returns.
-    fn strike(&mut self, kind: Kind);
+    fn strike(&mut self, kind: StrikeKind);
 
     /// Undoes what was done; in the place of one that has ended another one begins.
     fn mend(&mut self);
@@ -22,11 +22,11 @@ pub(crate) trait Contender {
 }
 
 /// All who stand, and what can befall them.
-pub(crate) struct Crew {
+pub(crate) struct Contenders {
     /// A view of the store that nothing befalls.
-    pub(crate) watcher: Arc<Tenure>,
+    pub(crate) watcher: Arc<Client>,
     pub(crate) contenders: Vec<Box<dyn Contender>>,
-    pub(crate) kinds: &'static [Kind],
+    pub(crate) kinds: &'static [StrikeKind],
 }
 
 /// So many stand, so that one can lead while two cannot.

@@ -4,15 +4,15 @@ use std::path::{Path, PathBuf};
 use std::thread::{self, JoinHandle};
 
 use serde_json::{Value, json};
-use tenure::{Election, Event, EventKind};
+use tenure::{Candidacy, Event, EventKind};
 use tenure_history::{History, Limits};
 use tenure_testkit::bound::boot_ns;
-use tenure_testkit::site::ELECTION;
+use tenure_testkit::scenario::ELECTION;
 
 use crate::journal::append;
 
 /// Writes down what an election tells, until it has nothing more to tell.
-pub(crate) fn write_down(election: &Election, path: PathBuf) -> JoinHandle<()> {
+pub(crate) fn write_down(election: &Candidacy, path: PathBuf) -> JoinHandle<()> {
     let (mut events, candidate) = (election.events(), election.candidate().to_string());
     thread::spawn(move || {
         let mut trusted_until = None;

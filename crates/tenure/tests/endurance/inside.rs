@@ -4,22 +4,26 @@ use std::sync::Arc;
 
 use tenure::store::{StoreError, StoreErrorKind};
 use tenure::testing::{Fault, FaultyStore};
-use tenure::{Clock, MemoryStore, Tenure};
+use tenure::{Client, Clock, MemoryStore};
 
-use crate::candidacy::{self, Candidacy, Files};
-use crate::contender::{Contender, Crew, PLACES};
-use crate::strike::Kind;
+use crate::candidacy::{self, EnduringCandidate, Files};
+use crate::contender::{Contender, Contenders, PLACES};
+use crate::strike::StrikeKind;
 
-pub(crate) fn crew(files: &Files) -> Crew {
+pub(crate) fn contenders(files: &Files) -> Contenders {
     let memory = Arc::new(MemoryStore::new());
-    let watcher = Tenure::with_store_and_clock(Arc::clone(&memory) as _, Clock::boottime()).unwrap();
+    let watcher = Client::with_store_and_clock(Arc::clone(&memory) as _, Clock::boottime()).unwrap();
     let contender = |place: &&'static str| -> Box<dyn Contender> {
         let store = FaultyStore::new(Arc::clone(&memory) as _);
         let mut insider = Insider { place, generation: 0, store, files: files.clone(), candidacy: None };
         insider.mend();
         Box::new(insider)
     };
-    Crew { watcher: Arc::new(watcher), contenders: PLACES.iter().map(contender).collect(), kinds: Kind::OF_THREADS }
+    Contenders {
+        watcher: Arc::new(watcher),
+        contenders: PLACES.iter().map(contender).collect(),
+        kinds: StrikeKind::OF_THREADS,
+    }
 }
 
 struct Insider {
@@ -28,7 +32,7 @@ struct Insider {
     store: Arc<FaultyStore>,
     files: Files,
     /// None while the place is empty.
-    candidacy: Option<Candidacy>,
+    candidacy: Option<EnduringCandidate>,
 }
 
 impl Contender for Insider {
@@ -36,16 +40,16 @@ impl Contender for Insider {
         format!("{}-{}", self.place, self.generation)
     }
 
-    fn strike(&mut self, kind: Kind) {
+    fn strike(&mut self, kind: StrikeKind) {
         match kind {
-            Kind::BlackHole => self.store.inject_everywhere(&Fault::BlackHole),
-            Kind::Deaf => self.store.inject_everywhere(&Fault::SwallowReply),
-            Kind::Refused => {
+            StrikeKind::BlackHole => self.store.inject_everywhere(&Fault::BlackHole),
+            StrikeKind::Deaf => self.store.inject_everywhere(&Fault::SwallowReply),
+            StrikeKind::Refused => {
                 let refused = StoreError::not_sent(StoreErrorKind::Unavailable, "refused on purpose");
                 self.store.inject_everywhere(&Fault::Fail(refused));
             }
-            Kind::Leave => self.leave(),
-            Kind::Kill | Kind::Pause => panic!("this would befall the test itself"),
+            StrikeKind::Leave => self.leave(),
+            StrikeKind::Kill | StrikeKind::Pause => panic!("this would befall the test itself"),
         }
     }
 
@@ -53,8 +57,8 @@ impl Contender for Insider {
         self.store.heal();
         if self.candidacy.is_none() {
             self.generation += 1;
-            let tenure = Tenure::with_store_and_clock(Arc::clone(&self.store) as _, Clock::boottime()).unwrap();
-            self.candidacy = Some(candidacy::start(&tenure, &self.label(), &self.files));
+            let client = Client::with_store_and_clock(Arc::clone(&self.store) as _, Clock::boottime()).unwrap();
+            self.candidacy = Some(candidacy::start(&client, &self.label(), &self.files));
         }
     }
 

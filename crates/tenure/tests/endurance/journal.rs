@@ -10,7 +10,7 @@ use crate::stamp::Stamp;
 
 /// The beginning or the end of a run.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(crate) struct Line {
+pub(crate) struct JournalLine {
     pub(crate) side: Side,
     pub(crate) job: String,
     /// In seconds since the Unix epoch.
@@ -31,9 +31,9 @@ pub(crate) enum Side {
 
 /// Where it is written.
 #[derive(Debug, Clone)]
-pub(crate) struct Journal(PathBuf);
+pub(crate) struct RunJournal(PathBuf);
 
-impl Journal {
+impl RunJournal {
     pub(crate) fn at(path: PathBuf) -> Self {
         Self(path)
     }
@@ -47,7 +47,7 @@ impl Journal {
     pub(crate) fn write(&self, side: Side, candidate: &str, run: &JobRun) -> bool {
         let at = Stamp::now();
         let told = run.is_cancelled();
-        let line = Line {
+        let line = JournalLine {
             side,
             job: run.job().to_string(),
             tick: run.tick().unix_s(),
@@ -62,13 +62,15 @@ impl Journal {
     }
 
     /// All lines so far. One that cannot be read is torn, and lines are written in one piece.
-    pub(crate) fn read(&self) -> Vec<Line> {
+    pub(crate) fn read(&self) -> Vec<JournalLine> {
         let text = std::fs::read_to_string(&self.0).unwrap_or_default();
-        text.lines().map(|line| Line::parse(line).unwrap_or_else(|| panic!("a line in pieces: {line:?}"))).collect()
+        text.lines()
+            .map(|line| JournalLine::parse(line).unwrap_or_else(|| panic!("a line in pieces: {line:?}")))
+            .collect()
     }
 }
 
-impl Line {
+impl JournalLine {
     fn to_text(&self) -> String {
         let Self { side, job, tick, term, candidate, pid, at, told } = self;
         let side = match side {
@@ -108,8 +110,9 @@ pub(crate) fn append(path: &Path, line: &str) {
 fn a_line_is_read_as_it_was_written() {
     let at = Stamp { boot_ns: 5, unix_ms: 6 };
     let candidate = "a-1".to_owned();
-    let line = Line { side: Side::Begin, job: "all".to_owned(), tick: 1, term: 2, candidate, pid: 4, at, told: true };
-    assert_eq!(Line::parse(line.to_text().trim_end()), Some(line));
-    assert_eq!(Line::parse("begin all 1 2 a-1 4 5 6"), None);
-    assert_eq!(Line::parse("middle all 1 2 a-1 4 5 6 true"), None);
+    let line =
+        JournalLine { side: Side::Begin, job: "all".to_owned(), tick: 1, term: 2, candidate, pid: 4, at, told: true };
+    assert_eq!(JournalLine::parse(line.to_text().trim_end()), Some(line));
+    assert_eq!(JournalLine::parse("begin all 1 2 a-1 4 5 6"), None);
+    assert_eq!(JournalLine::parse("middle all 1 2 a-1 4 5 6 true"), None);
 }

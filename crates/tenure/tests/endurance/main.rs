@@ -6,21 +6,21 @@
 
 #![allow(clippy::panic, clippy::unwrap_used, reason = "all of this is a test, its helpers too")]
 
-mod books;
 mod candidacy;
-mod chance;
 mod contender;
 mod events;
 mod inside;
 mod journal;
 mod judge;
+mod observed;
 mod ordeal;
 mod outside;
+mod rng;
 mod stamp;
 mod strike;
 
 use tenure::store::postgres::{Migration, PostgresConfig};
-use tenure_testkit::place::Place;
+use tenure_testkit::place::TestPlace;
 use tenure_testkit::stores::{Postgres, Redis, Sqlite};
 
 use crate::ordeal::Ordeal;
@@ -28,26 +28,26 @@ use crate::ordeal::Ordeal;
 /// Threads of one process that share a store in its memory: nobody is killed there, and nobody paused.
 #[test]
 fn memory() {
-    Ordeal::new("memory").endure(inside::crew);
+    Ordeal::new("memory").endure(inside::contenders);
 }
 
 /// Processes that share a file. There is no network to cut.
 #[test]
 fn sqlite() {
-    let place = Place::on(&Sqlite);
-    Ordeal::new("sqlite").endure(|files| outside::crew(&place, files));
+    let place = TestPlace::on(&Sqlite);
+    Ordeal::new("sqlite").endure(|files| outside::contenders(&place, files));
 }
 
 #[test]
 fn redis() {
-    let place = Place::on(&Redis);
-    Ordeal::new("redis").endure(|files| outside::crew_over_a_network(&place, files));
+    let place = TestPlace::on(&Redis);
+    Ordeal::new("redis").endure(|files| outside::contenders_over_a_network(&place, files));
 }
 
 #[test]
 fn postgres() {
-    let place = Place::on(&Postgres { tables });
-    Ordeal::new("postgres").endure(|files| outside::crew_over_a_network(&place, files));
+    let place = TestPlace::on(&Postgres { tables });
+    Ordeal::new("postgres").endure(|files| outside::contenders_over_a_network(&place, files));
 }
 
 /// The tables that the library makes.

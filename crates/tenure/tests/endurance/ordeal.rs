@@ -5,18 +5,18 @@ use std::thread;
 use std::time::{Duration, Instant};
 
 use tenure_testkit::bound::boot_ns;
-use tenure_testkit::site::ELECTION;
+use tenure_testkit::scenario::ELECTION;
 use tenure_testkit::{PATIENCE, eventually_within};
 
-use crate::books::Books;
 use crate::candidacy::{Files, JOBS};
-use crate::chance::Chance;
-use crate::contender::{Crew, PLACES};
+use crate::contender::{Contenders, PLACES};
 use crate::events;
-use crate::journal::Journal;
+use crate::journal::RunJournal;
 use crate::judge::Evidence;
+use crate::observed::ObservedJobs;
+use crate::rng::EnduranceRng;
 use crate::stamp::{Stamp, unix_ms};
-use crate::strike::{Kind, Strike};
+use crate::strike::{Strike, StrikeKind};
 
 /// How long candidates are struck.
 const SECONDS: &str = "TENURE_ENDURE_SECONDS";
@@ -39,7 +39,7 @@ pub(crate) struct Ordeal {
     lasts: Duration,
     seed: u64,
     aim: Aim,
-    chance: Chance,
+    rng: EnduranceRng,
 }
 
 /// At which moments faults come.
@@ -52,9 +52,9 @@ enum Aim {
 }
 
 /// What goes on.
-struct State {
-    crew: Crew,
-    books: Books,
+struct OrdealState {
+    contenders: Contenders,
+    observed: ObservedJobs,
     strikes: Vec<Strike>,
     /// By contender: which strike it suffers, and when that ends.
     down: Vec<Option<(usize, Instant)>>,
@@ -70,22 +70,22 @@ impl Ordeal {
             Ok("anywhere") => Aim::Anywhere,
             Ok(other) => panic!("{AIM} is {other:?}"),
         };
-        Self { store, lasts, seed, aim, chance: Chance::of(seed) }
+        Self { store, lasts, seed, aim, rng: EnduranceRng::of(seed) }
     }
 
-    /// Lets a crew go through it, and judges.
-    pub(crate) fn endure(mut self, crew: impl FnOnce(&Files) -> Crew) {
+    /// Lets contenders go through it, and judges.
+    pub(crate) fn endure(mut self, contenders: impl FnOnce(&Files) -> Contenders) {
         self.say("begin", &format!("{} s, seed {}", self.lasts.as_secs(), self.seed));
         let directory = tempfile::tempdir().unwrap();
         let path = |name| directory.path().join(name);
-        let files = Files { journal: Journal::at(path("journal")), events: path("events") };
-        let crew = crew(&files);
-        let down = crew.contenders.iter().map(|_| None).collect();
-        let mut state = State { crew, books: Books::default(), strikes: Vec::new(), down };
+        let files = Files { journal: RunJournal::at(path("journal")), events: path("events") };
+        let contenders = contenders(&files);
+        let down = contenders.contenders.iter().map(|_| None).collect();
+        let mut state = OrdealState { contenders, observed: ObservedJobs::default(), strikes: Vec::new(), down };
         self.torment(&mut state, &files);
         let left_at_unix_ms = Some(state.come_to_rest(&files));
         let evidence = Evidence { left_at_unix_ms, ..state.evidence(&files) };
-        let struck = Kind::tally(evidence.strikes.iter().map(|strike| strike.kind));
+        let struck = StrikeKind::tally(evidence.strikes.iter().map(|strike| strike.kind));
         let verdict = evidence.judge(&JOBS);
         let (lasted, faults) = (self.lasts.as_secs(), evidence.strikes.len());
         self.say("result", &format!("{lasted} s, seed {}: {verdict}; {faults} faults: {struck}", self.seed));
@@ -95,7 +95,7 @@ impl Ordeal {
     }
 
     /// Strikes whoever leads, every few seconds.
-    fn torment(&mut self, state: &mut State, files: &Files) {
+    fn torment(&mut self, state: &mut OrdealState, files: &Files) {
         let began = Instant::now();
         let [mut copied, mut told] = [began; 2];
         // Counted from when somebody is seen to lead, so that everybody does for a while.
@@ -103,7 +103,7 @@ impl Ordeal {
         while began.elapsed() < self.lasts {
             state.mend_those_whose_time_is_over();
             if copied.elapsed() >= COPY_EVERY {
-                (copied, _) = (Instant::now(), state.books.copy(&state.crew.watcher));
+                (copied, _) = (Instant::now(), state.observed.copy(&state.contenders.watcher));
             }
             if told.elapsed() >= TELL_EVERY {
                 told = Instant::now();
@@ -116,8 +116,8 @@ impl Ordeal {
             let next = leader.map_or(look, |_| *planned.get_or_insert_with(|| self.next_strike()));
             wait_until(next.min(look));
             if let (Some(index), true) = (leader, Instant::now() >= next) {
-                let kind = self.chance.pick(state.crew.kinds);
-                state.strike(index, kind, kind.lasts(&mut self.chance));
+                let kind = self.rng.pick(state.contenders.kinds);
+                state.strike(index, kind, kind.lasts(&mut self.rng));
                 planned = None;
             }
         }
@@ -125,8 +125,7 @@ impl Ordeal {
 
     /// In a moment.
     fn next_strike(&mut self) -> Instant {
-        let (wait, is_aimed, after_ms) =
-            (self.chance.between(300, 4_000), self.chance.once_in(2), self.chance.between(0, 25));
+        let (wait, is_aimed, after_ms) = (self.rng.between(300, 4_000), self.rng.once_in(2), self.rng.between(0, 25));
         let next = Instant::now() + Duration::from_millis(wait);
         let past_second_ms = (unix_ms() + wait) % 1_000;
         let is_aimed = is_aimed && self.aim == Aim::Claim;
@@ -140,18 +139,18 @@ impl Ordeal {
     }
 }
 
-impl State {
+impl OrdealState {
     /// Who leads and is not suffering, if the store knows.
     fn leader(&self) -> Option<usize> {
         let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap();
-        let seen = runtime.block_on(self.crew.watcher.observe(ELECTION)).ok()?;
+        let seen = runtime.block_on(self.contenders.watcher.observe(ELECTION)).ok()?;
         let label = seen.lease?.leader.candidate.to_string();
-        let index = self.crew.contenders.iter().position(|contender| contender.label() == label)?;
+        let index = self.contenders.contenders.iter().position(|contender| contender.label() == label)?;
         self.down[index].is_none().then_some(index)
     }
 
-    fn strike(&mut self, index: usize, kind: Kind, lasts: Duration) {
-        let contender = &mut self.crew.contenders[index];
+    fn strike(&mut self, index: usize, kind: StrikeKind, lasts: Duration) {
+        let contender = &mut self.contenders.contenders[index];
         let (candidate, from) = (contender.label(), Stamp::now());
         contender.strike(kind);
         let done = Stamp::now();
@@ -171,15 +170,15 @@ impl State {
         let Some((strike, _)) = self.down[index].take() else { return };
         let strike = &mut self.strikes[strike];
         // Right before it goes on: what it does next comes after this.
-        if !matches!(strike.kind, Kind::Kill | Kind::Leave) {
+        if !matches!(strike.kind, StrikeKind::Kill | StrikeKind::Leave) {
             strike.until = Stamp::now();
         }
-        self.crew.contenders[index].mend();
+        self.contenders.contenders[index].mend();
     }
 
     fn evidence(&self, files: &Files) -> Evidence {
-        let (books, strikes) = (self.books.clone(), self.strikes.clone());
-        Evidence { lines: files.journal.read(), books, strikes, left_at_unix_ms: None }
+        let (observed, strikes) = (self.observed.clone(), self.strikes.clone());
+        Evidence { lines: files.journal.read(), observed, strikes, left_at_unix_ms: None }
     }
 
     /// Undoes everything, waits until all that was due has been decided and what was given back has been run, and lets
@@ -189,18 +188,19 @@ impl State {
         let now_s = unix_ms() / 1_000;
         eventually_within(PATIENCE * 4, "all jobs to catch up", || {
             wait_until(Instant::now() + LOOK_EVERY);
-            self.books.copy(&self.crew.watcher) && JOBS.iter().all(|missed| self.books.mark(*missed) >= Some(now_s))
+            self.observed.copy(&self.contenders.watcher)
+                && JOBS.iter().all(|missed| self.observed.mark(*missed) >= Some(now_s))
         });
         // Whoever leads looks every ten seconds for what was given back late. The judge says what is missing after that.
         let calm_until = Instant::now() + CALM_MAX;
         while Instant::now() < calm_until && !JOBS.iter().all(|missed| self.evidence(files).is_settled(*missed)) {
             wait_until(Instant::now() + LOOK_EVERY);
-            self.books.copy(&self.crew.watcher);
+            self.observed.copy(&self.contenders.watcher);
         }
         let left_at = unix_ms();
         // That, too, may come between a claim and its work.
-        (0..self.down.len()).for_each(|index| self.strike(index, Kind::Leave, Duration::ZERO));
-        eventually_within(PATIENCE, "the books", || self.books.copy(&self.crew.watcher));
+        (0..self.down.len()).for_each(|index| self.strike(index, StrikeKind::Leave, Duration::ZERO));
+        eventually_within(PATIENCE, "the books", || self.observed.copy(&self.contenders.watcher));
         left_at
     }
 }

@@ -6,19 +6,19 @@ use std::process::{Command, Stdio};
 use std::sync::Arc;
 
 use rustix::process::Signal;
-use tenure::Tenure;
-use tenure_testkit::place::Place;
+use tenure::Client;
+use tenure_testkit::place::TestPlace;
 use tenure_testkit::process::Paused;
-use tenure_testkit::proxy::{Direction, Fault};
-use tenure_testkit::running::Running;
+use tenure_testkit::proxy::{Direction, ProxyFault};
+use tenure_testkit::running::RunningProcess;
 use tenure_testkit::stores::Detour;
-use tenure_testkit::{nursery, role};
+use tenure_testkit::{role, tied_processes};
 
 use crate::candidacy::{self, Files};
-use crate::contender::{Contender, Crew, PLACES};
+use crate::contender::{Contender, Contenders, PLACES};
 use crate::events;
-use crate::journal::Journal;
-use crate::strike::Kind;
+use crate::journal::RunJournal;
+use crate::strike::StrikeKind;
 
 const STORE: &str = "ENDURANCE_STORE";
 const LABEL: &str = "ENDURANCE_LABEL";
@@ -28,24 +28,29 @@ const EVENTS: &str = "ENDURANCE_EVENTS";
 /// What a candidate's process does, until its standard input is closed.
 pub(crate) fn stand() {
     let path = |name| env::var_os(name).unwrap().into();
-    let files = Files { journal: Journal::at(path(JOURNAL)), events: path(EVENTS) };
-    let tenure = Tenure::open(&env::var(STORE).unwrap()).unwrap();
-    let candidacy = candidacy::start(&tenure, &env::var(LABEL).unwrap(), &files);
+    let files = Files { journal: RunJournal::at(path(JOURNAL)), events: path(EVENTS) };
+    let client = Client::open(&env::var(STORE).unwrap()).unwrap();
+    let candidacy = candidacy::start(&client, &env::var(LABEL).unwrap(), &files);
     io::stdin().read_to_end(&mut Vec::new()).unwrap();
     candidacy.end();
 }
 
 /// Processes that all go the same way to the store.
-pub(crate) fn crew(place: &Place, files: &Files) -> Crew {
-    crew_with(place, files, Kind::OF_PROCESSES, || None)
+pub(crate) fn contenders(place: &TestPlace, files: &Files) -> Contenders {
+    contenders_with(place, files, StrikeKind::OF_PROCESSES, || None)
 }
 
 /// Processes that can be cut off, each for itself.
-pub(crate) fn crew_over_a_network(place: &Place, files: &Files) -> Crew {
-    crew_with(place, files, Kind::OVER_A_NETWORK, || Some(place.endpoint().detour()))
+pub(crate) fn contenders_over_a_network(place: &TestPlace, files: &Files) -> Contenders {
+    contenders_with(place, files, StrikeKind::OVER_A_NETWORK, || Some(place.endpoint().detour()))
 }
 
-fn crew_with(place: &Place, files: &Files, kinds: &'static [Kind], detour: impl Fn() -> Option<Detour>) -> Crew {
+fn contenders_with(
+    place: &TestPlace,
+    files: &Files,
+    kinds: &'static [StrikeKind],
+    detour: impl Fn() -> Option<Detour>,
+) -> Contenders {
     let contender = |name: &&'static str| -> Box<dyn Contender> {
         let detour = detour();
         let url = detour.as_ref().map_or_else(|| place.url(), |detour| detour.url.clone());
@@ -54,8 +59,8 @@ fn crew_with(place: &Place, files: &Files, kinds: &'static [Kind], detour: impl 
         outsider.mend();
         Box::new(outsider)
     };
-    let watcher = Arc::new(Tenure::open(&place.url()).unwrap());
-    Crew { watcher, contenders: PLACES.iter().map(contender).collect(), kinds }
+    let watcher = Arc::new(Client::open(&place.url()).unwrap());
+    Contenders { watcher, contenders: PLACES.iter().map(contender).collect(), kinds }
 }
 
 struct Outsider {
@@ -65,7 +70,7 @@ struct Outsider {
     detour: Option<Detour>,
     files: Files,
     /// None while the place is empty.
-    process: Option<Running>,
+    process: Option<RunningProcess>,
     paused: Option<Paused>,
 }
 
@@ -77,7 +82,7 @@ impl Outsider {
         command.args(&words[1..]).env(STORE, &self.url).env(LABEL, self.label());
         command.env(JOURNAL, self.files.journal.path()).env(EVENTS, &self.files.events);
         command.stdin(Stdio::piped()).stdout(Stdio::null());
-        self.process = Some(nursery::start(command).unwrap());
+        self.process = Some(tied_processes::start(command).unwrap());
     }
 
     fn kill(&mut self) {
@@ -98,17 +103,17 @@ impl Contender for Outsider {
         format!("{}-{}", self.place, self.generation)
     }
 
-    fn strike(&mut self, kind: Kind) {
+    fn strike(&mut self, kind: StrikeKind) {
         match kind {
-            Kind::Kill => self.kill(),
-            Kind::Pause => self.paused = self.process.as_ref().map(|running| running.process.pause()),
-            Kind::BlackHole => self.detour().proxy.black_hole(),
-            Kind::Refused => {
+            StrikeKind::Kill => self.kill(),
+            StrikeKind::Pause => self.paused = self.process.as_ref().map(|running| running.process.pause()),
+            StrikeKind::BlackHole => self.detour().proxy.black_hole(),
+            StrikeKind::Refused => {
                 self.detour().proxy.refuse();
                 self.detour().proxy.reset();
             }
-            Kind::Deaf => self.detour().proxy.inject(Direction::Replies, Fault::Swallow),
-            Kind::Leave => self.leave(),
+            StrikeKind::Deaf => self.detour().proxy.inject(Direction::Replies, ProxyFault::Swallow),
+            StrikeKind::Leave => self.leave(),
         }
     }
 

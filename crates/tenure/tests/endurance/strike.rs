@@ -3,12 +3,12 @@
 use std::collections::BTreeMap;
 use std::time::Duration;
 
-use crate::chance::Chance;
+use crate::rng::EnduranceRng;
 use crate::stamp::Stamp;
 
 /// What befalls a candidate.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
-pub(crate) enum Kind {
+pub(crate) enum StrikeKind {
     /// `kill -9`. Another process takes its place after a while.
     Kill,
     /// It stands still, and goes on.
@@ -23,7 +23,7 @@ pub(crate) enum Kind {
     Leave,
 }
 
-impl Kind {
+impl StrikeKind {
     /// Without a network.
     pub(crate) const OF_PROCESSES: &[Self] = &[Self::Kill, Self::Pause];
     /// With one.
@@ -52,9 +52,9 @@ impl Kind {
     }
 
     /// How long it lasts: mostly longer than a lease of three seconds, and sometimes so short that it need not cost one.
-    pub(crate) fn lasts(self, chance: &mut Chance) -> Duration {
-        let is_short = matches!(self, Self::Kill | Self::Leave) || chance.once_in(4);
-        let ms = if is_short { chance.between(100, 1_500) } else { chance.between(3_500, 6_000) };
+    pub(crate) fn lasts(self, rng: &mut EnduranceRng) -> Duration {
+        let is_short = matches!(self, Self::Kill | Self::Leave) || rng.once_in(4);
+        let ms = if is_short { rng.between(100, 1_500) } else { rng.between(3_500, 6_000) };
         Duration::from_millis(ms)
     }
 }
@@ -62,7 +62,7 @@ impl Kind {
 /// What befell whom, and when.
 #[derive(Debug, Clone)]
 pub(crate) struct Strike {
-    pub(crate) kind: Kind,
+    pub(crate) kind: StrikeKind,
     pub(crate) candidate: String,
     /// Right before it.
     pub(crate) from: Stamp,

@@ -5,22 +5,22 @@ use std::thread;
 use std::time::{Duration, Instant};
 
 use tenure::testing::Fault;
-use tenure::{Election, Leadership, Timing};
+use tenure::{Candidacy, Leadership, Timing};
 use tenure_testkit::bound::within;
-use tenure_testkit::pace::Pace;
+use tenure_testkit::pace::LeasePace;
 use tenure_testkit::stores::Backend;
 
-use crate::support::{Ground, elected};
+use crate::support::{TimedStore, elected};
 
 /// The only thread of the application's runtime does not come back from the callback. What the callback sees meanwhile is
 /// told afterwards.
 pub(crate) fn case_10_a_runtime_whose_only_thread_is_blocked_keeps_its_lease_and_knows_when_it_has_lost_it(
     store: &dyn Backend,
 ) {
-    let ground = Ground::new(store, Pace::SHORT);
+    let ground = TimedStore::new(store, LeasePace::SHORT);
     let timing = ground.timing;
     let (faults, builder) = ground.candidate_at_risk("a");
-    let handle: Arc<OnceLock<Election>> = Arc::default();
+    let handle: Arc<OnceLock<Candidacy>> = Arc::default();
     let (report, reported) = mpsc::channel();
     let (its_handle, its_faults) = (Arc::clone(&handle), Arc::clone(&faults));
     let callback = move |leadership: Leadership| {
@@ -52,7 +52,7 @@ pub(crate) fn case_10_a_runtime_whose_only_thread_is_blocked_keeps_its_lease_and
 pub(crate) fn case_19_an_application_that_is_blocked_keeps_its_lease_and_knows_when_it_has_lost_it(
     store: &dyn Backend,
 ) {
-    let ground = Ground::new(store, Pace::SHORT);
+    let ground = TimedStore::new(store, LeasePace::SHORT);
     let (faults, builder) = ground.candidate_at_risk("a");
     let election = builder.start().unwrap();
     let leadership = elected(&election);

@@ -3,19 +3,19 @@
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::{Arc, Mutex, OnceLock, mpsc};
 
-use tenure::{Election, Error, EventKind, LossReason, Problem, Trouble};
+use tenure::{Anomaly, Candidacy, ElectionError, Error, EventKind, LossReason};
 use tenure_testkit::bound::{within, within_ns};
 use tenure_testkit::eventually;
-use tenure_testkit::pace::Pace;
+use tenure_testkit::pace::LeasePace;
 use tenure_testkit::stores::Backend;
 
-use crate::support::{Ground, Told, elected};
+use crate::support::{EventLog, TimedStore, elected};
 
 pub(crate) fn case_11_a_panic_in_the_work_is_passed_on_and_gives_the_lease_back_at_once(store: &dyn Backend) {
     // A lease that is not given back would last longer than any test.
-    let ground = Ground::new(store, Pace::PATIENT);
+    let ground = TimedStore::new(store, LeasePace::PATIENT);
     let election = ground.candidate("a").start().unwrap();
-    let told = Told::by(&election);
+    let told = EventLog::by(&election);
     let panicking = || election.run_while_leader_blocking(|_| panic!("on purpose"));
     let panic = catch_unwind(AssertUnwindSafe(panicking)).map(|result: Result<(), Error>| result).unwrap_err();
     assert_eq!(panic.downcast_ref(), Some(&"on purpose"));
@@ -23,20 +23,20 @@ pub(crate) fn case_11_a_panic_in_the_work_is_passed_on_and_gives_the_lease_back_
     assert_eq!(reason, LossReason::Resigned);
     election.stop_blocking();
     let next = ground.candidate("b").start().unwrap();
-    let told = Told::by(&next);
+    let told = EventLog::by(&next);
     within_ns(
         "the next leader after a panic",
         lost.at.as_nanos(),
         told.election().at.as_nanos(),
-        Pace::SHORT.failover_max(2),
+        LeasePace::SHORT.max_failover(2),
     );
 }
 
 pub(crate) fn case_11_a_panic_in_a_callback_is_told_and_does_not_end_leadership(store: &dyn Backend) {
-    let ground = Ground::new(store, Pace::SHORT);
+    let ground = TimedStore::new(store, LeasePace::SHORT);
     let election = ground.candidate("a").on_elected(|_| -> () { panic!("on purpose") }).start().unwrap();
-    let told = Told::by(&election);
-    assert_eq!(told.trouble(), "the elected callback panicked: on purpose");
+    let told = EventLog::by(&election);
+    assert_eq!(told.error(), "the elected callback panicked: on purpose");
     let leadership = election.leadership().expect("it leads");
     let until = leadership.trusted_until();
     eventually("a renewal", || leadership.trusted_until() > until);
@@ -44,13 +44,13 @@ pub(crate) fn case_11_a_panic_in_a_callback_is_told_and_does_not_end_leadership(
 }
 
 pub(crate) fn case_12_work_that_does_not_stop_keeps_the_lease_until_it_has_run_out(store: &dyn Backend) {
-    let ground = Ground::new(store, Pace::SHORT);
+    let ground = TimedStore::new(store, LeasePace::SHORT);
     let election = ground.candidate("a").start().unwrap();
-    let told = Told::by(&election);
+    let told = EventLog::by(&election);
     let leadership = elected(&election);
     let work = leadership.begin_work().unwrap();
     let rival = ground.candidate("b").start().unwrap();
-    let rival_told = Told::by(&rival);
+    let rival_told = EventLog::by(&rival);
     let until = leadership.trusted_until();
     election.request_resign();
     let (lost, _) = told.loss();
@@ -59,16 +59,16 @@ pub(crate) fn case_12_work_that_does_not_stop_keeps_the_lease_until_it_has_run_o
 
     let taken = rival_told.election();
     assert!(taken.at >= until, "the lease was released under work that still runs");
-    within("takeover from work that hangs", taken.at.saturating_since(lost.at), Pace::SHORT.failover_max(2));
-    let stuck = Trouble::Problem(Problem::StuckWork { term: leadership.term() });
-    told.find("stuck work", |kind| matches!(kind, EventKind::Error { trouble } if *trouble == stuck).then_some(()));
+    within("takeover from work that hangs", taken.at.saturating_since(lost.at), LeasePace::SHORT.max_failover(2));
+    let stuck = ElectionError::Anomaly(Anomaly::StuckWork { term: leadership.term() });
+    told.find("stuck work", |kind| matches!(kind, EventKind::Error { error } if *error == stuck).then_some(()));
     assert!(!election.is_leader() && rival.is_leader());
     drop(work);
 }
 
 pub(crate) fn case_14_leadership_is_over_before_a_slow_lost_callback_begins(store: &dyn Backend) {
-    let ground = Ground::new(store, Pace::SHORT);
-    let handle: Arc<OnceLock<Election>> = Arc::default();
+    let ground = TimedStore::new(store, LeasePace::SHORT);
+    let handle: Arc<OnceLock<Candidacy>> = Arc::default();
     let its_handle = Arc::clone(&handle);
     let (began, begun) = mpsc::channel();
     let (finish, finished) = mpsc::channel::<()>();
@@ -80,7 +80,7 @@ pub(crate) fn case_14_leadership_is_over_before_a_slow_lost_callback_begins(stor
     let election = handle.get_or_init(|| ground.candidate("a").on_lost(tidy_up).start().unwrap());
     let leadership = elected(election);
     let rival = ground.candidate("b").start().unwrap();
-    let rival_told = Told::by(&rival);
+    let rival_told = EventLog::by(&rival);
     let until = leadership.trusted_until();
     election.request_resign();
     assert!(!begun.recv().unwrap(), "it still led when the callback began");

@@ -3,12 +3,12 @@
 use std::time::Duration;
 
 use redis::from_redis_value;
-use tenure::{CandidateId, Election, Tenure};
+use tenure::{Candidacy, CandidateId, Client};
 use tenure_testkit::bound::within;
 use tenure_testkit::eventually;
-use tenure_testkit::pace::Pace;
+use tenure_testkit::pace::LeasePace;
 use tenure_testkit::redis::RedisServer;
-use tenure_testkit::site::ELECTION;
+use tenure_testkit::scenario::ELECTION;
 
 use crate::support::elected;
 
@@ -19,22 +19,22 @@ const CANDIDATES: usize = 50;
 /// A lease that is not given back would last longer than the test, so whoever is not woken does not come.
 pub(crate) fn case_43_of_a_thousand_followers_one_is_woken_by_a_resignation_and_wins() {
     let server = RedisServer::start();
-    let timing = Pace::PATIENT.timing();
-    let stand = |tenure: &Tenure, id: String| {
-        let candidacy = tenure.election(ELECTION).unwrap().timing(timing);
+    let timing = LeasePace::PATIENT.timing();
+    let stand = |client: &Client, id: String| {
+        let candidacy = client.election(ELECTION).unwrap().timing(timing);
         candidacy.candidate(CandidateId::new(id).unwrap()).start().unwrap()
     };
-    let tenure = Tenure::open(&server.url()).unwrap();
-    let leader = stand(&tenure, "first".to_owned());
+    let client = Client::open(&server.url()).unwrap();
+    let leader = stand(&client, "first".to_owned());
     let first = elected(&leader);
-    let crowd: Vec<Election> = (0..PROCESSES)
+    let crowd: Vec<Candidacy> = (0..PROCESSES)
         .flat_map(|process| {
-            let tenure = Tenure::open(&server.url()).unwrap();
-            (0..CANDIDATES).map(|number| stand(&tenure, format!("{process}-{number}"))).collect::<Vec<_>>()
+            let client = Client::open(&server.url()).unwrap();
+            (0..CANDIDATES).map(|number| stand(&client, format!("{process}-{number}"))).collect::<Vec<_>>()
         })
         .collect();
     let standing: fn(&RedisServer) -> usize =
-        |server| from_redis_value(server.command(&["HLEN", "{tenure:default:nightly}:standing"])).unwrap();
+        |server| from_redis_value(server.command(&["HLEN", "{client:default:nightly}:standing"])).unwrap();
     eventually("a thousand who stand by", || standing(&server) == crowd.len());
     let listening = || from_redis_value::<Vec<String>>(server.command(&["PUBSUB", "CHANNELS"])).unwrap().len();
     eventually("processes that can be woken", || listening() > PROCESSES);
@@ -50,12 +50,12 @@ pub(crate) fn case_43_of_a_thousand_followers_one_is_woken_by_a_resignation_and_
     leader.resign_blocking().unwrap();
     let leaders = || crowd.iter().filter(|election| election.is_leader()).count();
     eventually("a winner", || leaders() > 0);
-    within("leadership for one of a thousand", started.elapsed(), Pace::SHORT.failover_max(2));
+    within("leadership for one of a thousand", started.elapsed(), LeasePace::SHORT.max_failover(2));
     // Waits because the others, if they were woken, would come now; fifteen are told to look after a second, one after the
     // other.
     std::thread::sleep(Duration::from_secs(2));
     assert_eq!(leaders(), 1);
-    let winner = crowd.iter().find_map(Election::leadership).unwrap();
+    let winner = crowd.iter().find_map(Candidacy::leadership).unwrap();
     assert!(winner.term() > first.term());
     let asked = scripts(&server) - known;
     println!("{asked} scripts ran for {} followers of one resignation", crowd.len());

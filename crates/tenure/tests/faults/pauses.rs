@@ -8,17 +8,17 @@ use std::time::Duration;
 
 use rustix::process::Signal;
 use tenure::testing::VirtualClock;
-use tenure::{Clock, EventKind, LossReason, Tenure};
+use tenure::{Client, Clock, EventKind, LossReason};
 use tenure_testkit::PATIENCE;
 use tenure_testkit::bound::{boot_ns, within_ns};
 use tenure_testkit::eventually;
-use tenure_testkit::pace::Pace;
+use tenure_testkit::pace::LeasePace;
 use tenure_testkit::role;
-use tenure_testkit::running::Running;
-use tenure_testkit::site::ELECTION;
+use tenure_testkit::running::RunningProcess;
+use tenure_testkit::scenario::ELECTION;
 use tenure_testkit::stores::Backend;
 
-use crate::support::{Ground, Told, elected};
+use crate::support::{EventLog, TimedStore, elected};
 
 const STORE: &str = "WITNESS_STORE";
 const ANSWERS: &str = "WITNESS_ANSWERS";
@@ -26,8 +26,8 @@ const ANSWERS: &str = "WITNESS_ANSWERS";
 /// A process that leads and asks without a break whether it does. It writes down each answer that differs from the one
 /// before, and each that comes after a pause.
 pub(crate) fn witness() {
-    let tenure = Tenure::open(&env::var(STORE).unwrap()).unwrap();
-    let election = tenure.election(ELECTION).unwrap().timing(Pace::SHORT.timing());
+    let client = Client::open(&env::var(STORE).unwrap()).unwrap();
+    let election = client.election(ELECTION).unwrap().timing(LeasePace::SHORT.timing());
     let election = election.on_lost(|(_, reason)| println!("\nlost {}", reason.as_str())).start().unwrap();
     elected(&election);
     println!("\nleads");
@@ -47,20 +47,20 @@ pub(crate) fn witness() {
 const PAUSE_NS: u64 = 100_000_000;
 
 pub(crate) fn case_01_the_first_answer_after_a_pause_is_no(store: &dyn Backend) {
-    let ground = Ground::new(store, Pace::SHORT);
+    let ground = TimedStore::new(store, LeasePace::SHORT);
     let words = role::command("witness");
     let mut command = Command::new(&words[0]);
     command.args(&words[1..]).env(STORE, ground.place.url()).env(ANSWERS, ground.place.path("answers"));
-    let witness = Running::start(&mut command);
+    let witness = RunningProcess::start(&mut command);
     let says = |word: &str| witness.stdout().find(word, |line| (line == word).then_some(()));
     says("leads");
     let next = ground.candidate("b").start().unwrap();
-    let told = Told::by(&next);
+    let told = EventLog::by(&next);
     told.find("who leads", |kind| matches!(kind, EventKind::Observed { leader: Some(_) }).then_some(()));
     let stopped_ns = boot_ns();
     witness.signal(Signal::STOP);
     let elected = told.election();
-    within_ns("takeover from a stopped leader", stopped_ns, elected.at.as_nanos(), Pace::SHORT.failover_max(2));
+    within_ns("takeover from a stopped leader", stopped_ns, elected.at.as_nanos(), LeasePace::SHORT.max_failover(2));
     let three_leases = ground.timing.ttl() * 3;
     assert!(!witness.process.ends_within(three_leases.saturating_sub(Duration::from_nanos(boot_ns() - stopped_ns))));
     let resumed_ns = boot_ns();
@@ -82,10 +82,10 @@ pub(crate) fn case_01_the_first_answer_after_a_pause_is_no(store: &dyn Backend) 
 
 /// In a suspend the clock of leases goes on, and that of ordinary timers does not.
 pub(crate) fn case_05_a_suspend_that_outlasts_the_lease_ends_leadership_before_anything_runs(store: &dyn Backend) {
-    let ground = Ground::new(store, Pace::PATIENT);
+    let ground = TimedStore::new(store, LeasePace::PATIENT);
     let hands = VirtualClock::new();
     let election = ground.stand(&tenure_on(&ground, &hands), "a").start().unwrap();
-    let told = Told::by(&election);
+    let told = EventLog::by(&election);
     let leadership = elected(&election);
     assert!(election.is_leader() && leadership.is_valid());
     hands.advance(ground.timing.ttl());
@@ -95,10 +95,10 @@ pub(crate) fn case_05_a_suspend_that_outlasts_the_lease_ends_leadership_before_a
 }
 
 pub(crate) fn case_05_a_suspend_that_the_lease_outlasts_ends_nothing(store: &dyn Backend) {
-    let ground = Ground::new(store, Pace::PATIENT);
+    let ground = TimedStore::new(store, LeasePace::PATIENT);
     let hands = VirtualClock::new();
     let election = ground.stand(&tenure_on(&ground, &hands), "a").start().unwrap();
-    let told = Told::by(&election);
+    let told = EventLog::by(&election);
     let leadership = elected(&election);
     let until = leadership.trusted_until();
     hands.advance(ground.timing.hold() / 2);
@@ -109,7 +109,7 @@ pub(crate) fn case_05_a_suspend_that_the_lease_outlasts_ends_nothing(store: &dyn
 }
 
 /// A driver whose clock jumps when the test says so, on a store that keeps its own time.
-fn tenure_on(ground: &Ground, hands: &std::sync::Arc<VirtualClock>) -> Tenure {
+fn tenure_on(ground: &TimedStore, hands: &std::sync::Arc<VirtualClock>) -> Client {
     let store = tenure::store::open(&ground.place.url().parse().unwrap()).unwrap();
-    Tenure::with_store_and_clock(store, Clock::controlled_by(hands)).unwrap()
+    Client::with_store_and_clock(store, Clock::controlled_by(hands)).unwrap()
 }

@@ -2,23 +2,23 @@
 
 use std::time::{Duration, Instant};
 
-use tenure::{CandidateId, Election, Tenure, Timing};
+use tenure::{Candidacy, CandidateId, Client, Timing};
 use tenure_testkit::bound::within;
 use tenure_testkit::eventually;
-use tenure_testkit::pace::Pace;
+use tenure_testkit::pace::LeasePace;
 use tenure_testkit::postgres::{APP, PgBouncer, PoolMode, PostgresOptions, PostgresServer};
-use tenure_testkit::site::ELECTION;
+use tenure_testkit::scenario::ELECTION;
 use tenure_testkit::stores::StoreServer;
 
 use crate::postgres::STORE;
-use crate::support::{Told, elected};
+use crate::support::{EventLog, elected};
 
 /// So many processes stand by, and so many candidates in each.
 const PROCESSES: usize = 10;
 const CANDIDATES: usize = 30;
 
-fn stand(tenure: &Tenure, timing: Timing, id: String) -> Election {
-    let candidacy = tenure.election(ELECTION).unwrap().timing(timing);
+fn stand(client: &Client, timing: Timing, id: String) -> Candidacy {
+    let candidacy = client.election(ELECTION).unwrap().timing(timing);
     candidacy.candidate(CandidateId::new(id).unwrap()).start().unwrap()
 }
 
@@ -26,13 +26,13 @@ fn stand(tenure: &Tenure, timing: Timing, id: String) -> Election {
 pub(crate) fn case_43_of_three_hundred_followers_with_few_connections_one_is_woken_and_wins() {
     let server = STORE.serve(PostgresOptions::default().max_connections(30).setting("log_statement", "all"));
     let url = StoreServer::url(&server);
-    let timing = Pace::PATIENT.timing();
-    let leader = stand(&Tenure::open(&url).unwrap(), timing, "first".to_owned());
+    let timing = LeasePace::PATIENT.timing();
+    let leader = stand(&Client::open(&url).unwrap(), timing, "first".to_owned());
     let first = elected(&leader);
-    let crowd: Vec<Election> = (0..PROCESSES)
+    let crowd: Vec<Candidacy> = (0..PROCESSES)
         .flat_map(|process| {
-            let tenure = Tenure::open(&url).unwrap();
-            (0..CANDIDATES).map(|number| stand(&tenure, timing, format!("{process}-{number}"))).collect::<Vec<_>>()
+            let client = Client::open(&url).unwrap();
+            (0..CANDIDATES).map(|number| stand(&client, timing, format!("{process}-{number}"))).collect::<Vec<_>>()
         })
         .collect();
     let count = |sql: &str| server.value(sql).unwrap().parse::<usize>().unwrap();
@@ -47,11 +47,11 @@ pub(crate) fn case_43_of_three_hundred_followers_with_few_connections_one_is_wok
     leader.resign_blocking().unwrap();
     let leaders = || crowd.iter().filter(|election| election.is_leader()).count();
     eventually("a winner", || leaders() > 0);
-    within("leadership for one of three hundred", started.elapsed(), Pace::SHORT.failover_max(2));
+    within("leadership for one of three hundred", started.elapsed(), LeasePace::SHORT.max_failover(2));
     // Waits because the others, if they were woken, would come now; one more is told to look when a second is over.
     std::thread::sleep(Duration::from_secs(2));
     assert_eq!(leaders(), 1);
-    let winner = crowd.iter().find_map(Election::leadership).unwrap();
+    let winner = crowd.iter().find_map(Candidacy::leadership).unwrap();
     assert!(winner.term() > first.term());
     let asked = campaigns(&server) - known;
     println!("{asked} statements campaigned for {} followers of one resignation", crowd.len());
@@ -69,16 +69,16 @@ pub(crate) fn case_47_those_who_come_and_go_behind_a_pooler_leave_no_answers_to_
     let server = STORE.serve(PostgresOptions::default());
     let pooler = PgBouncer::start(&server, PoolMode::Transaction, 2);
     let url = StoreServer::url(&pooler);
-    let timing = Pace::PATIENT.timing();
+    let timing = LeasePace::PATIENT.timing();
     let come_and_go = |visitor: usize| {
         for round in 0..10 {
-            let tenure = Tenure::open(&url).unwrap();
+            let client = Client::open(&url).unwrap();
             let name = format!("{ELECTION}-{visitor}");
-            let election = tenure.election(&name).unwrap().timing(timing).start().unwrap();
-            let told = Told::by(&election);
+            let election = client.election(&name).unwrap().timing(timing).start().unwrap();
+            let told = EventLog::by(&election);
             drop(elected(&election));
             election.resign_blocking().unwrap_or_else(|error| panic!("round {round}: {error}"));
-            assert_eq!(told.troubles_so_far(), Vec::<String>::new(), "round {round} of visitor {visitor}");
+            assert_eq!(told.errors_so_far(), Vec::<String>::new(), "round {round} of visitor {visitor}");
         }
     };
     std::thread::scope(|scope| {

@@ -3,34 +3,34 @@
 
 use std::time::{Duration, Instant};
 
-use tenure::{CandidateId, Election, LossReason, Tenure};
+use tenure::{Candidacy, CandidateId, Client, LossReason};
 use tenure_testkit::eventually;
-use tenure_testkit::pace::Pace;
+use tenure_testkit::pace::LeasePace;
 use tenure_testkit::postgres::{PostgresOptions, PostgresServer};
-use tenure_testkit::site::ELECTION;
+use tenure_testkit::scenario::ELECTION;
 use tenure_testkit::stores::StoreServer;
 
 use crate::postgres::STORE;
-use crate::support::{Told, elected};
+use crate::support::{EventLog, elected};
 
 const OTHER: &str = "other";
 
 /// Two processes with a candidate each in two elections, both led by the first.
-struct Offices {
+struct TwoElections {
     server: PostgresServer,
     /// In one, then in the other.
-    leader: [Election; 2],
-    next: [Election; 2],
+    leader: [Candidacy; 2],
+    next: [Candidacy; 2],
 }
 
-impl Offices {
-    fn new(pace: Pace) -> Self {
+impl TwoElections {
+    fn new(pace: LeasePace) -> Self {
         let server = STORE.serve(PostgresOptions::default());
         let timing = pace.timing();
         let process = |id: &str| {
-            let tenure = Tenure::open(&StoreServer::url(&server)).unwrap();
+            let client = Client::open(&StoreServer::url(&server)).unwrap();
             [ELECTION, OTHER].map(|name| {
-                let candidacy = tenure.election(name).unwrap().timing(timing);
+                let candidacy = client.election(name).unwrap().timing(timing);
                 candidacy.candidate(CandidateId::new(id).unwrap()).start().unwrap()
             })
         };
@@ -56,7 +56,7 @@ impl Offices {
         while began.elapsed() < lasts {
             for (one, two) in self.leader.iter().zip(&self.next) {
                 // The first is asked once more, since it may have stopped between two questions.
-                let leads = [one, two, one].map(Election::is_leader);
+                let leads = [one, two, one].map(Candidacy::is_leader);
                 assert_ne!(leads, [true; 3], "two lead in {}", one.name());
             }
             // Waits because nothing tells of two leaders; one looks as often as is cheap.
@@ -67,18 +67,18 @@ impl Offices {
 
 /// Somebody looks at the row of one election for longer than its lease lasts, with a lock that keeps all others out.
 pub(crate) fn case_55_a_row_that_somebody_keeps_locked_costs_one_election_and_no_other() {
-    let offices = Offices::new(Pace::SHORT);
-    let [nightly, other] = &offices.leader;
-    let (told, other_told) = (Told::by(nightly), Told::by(other));
-    let terms = offices.leader.each_ref().map(|election| elected(election).term());
+    let elections = TwoElections::new(LeasePace::SHORT);
+    let [nightly, other] = &elections.leader;
+    let (told, other_told) = (EventLog::by(nightly), EventLog::by(other));
+    let terms = elections.leader.each_ref().map(|election| elected(election).term());
     let lock = "SELECT FROM tenure.election WHERE name = 'nightly' FOR UPDATE";
-    offices.while_locked(lock, Duration::from_secs(4));
-    let trouble = told.trouble();
-    assert!(trouble.contains("another transaction holds a lock on this election"), "{trouble}");
+    elections.while_locked(lock, Duration::from_secs(4));
+    let error = told.error();
+    assert!(error.contains("another transaction holds a lock on this election"), "{error}");
     assert_eq!(told.loss().1, LossReason::Expired);
-    eventually("a leader", || offices.leader[0].is_leader() || offices.next[0].is_leader());
+    eventually("a leader", || elections.leader[0].is_leader() || elections.next[0].is_leader());
     let terms_now =
-        [&offices.leader[0], &offices.next[0]].map(|election| election.leadership().map(|held| held.term()));
+        [&elections.leader[0], &elections.next[0]].map(|election| election.leadership().map(|held| held.term()));
     assert!(terms_now.iter().flatten().all(|term| *term > terms[0]), "{terms_now:?} after {terms:?}");
     assert_eq!(other.leadership().map(|held| held.term()), Some(terms[1]), "the other election was lost");
     assert!(!other_told.has_lost());
@@ -86,12 +86,12 @@ pub(crate) fn case_55_a_row_that_somebody_keeps_locked_costs_one_election_and_no
 
 /// The whole table, for less time than leases last.
 pub(crate) fn case_55_a_table_that_is_locked_for_a_while_costs_nothing() {
-    let pace = Pace::from_millis(9_000, 1_000, 300);
-    let offices = Offices::new(pace);
-    let terms = offices.leader.each_ref().map(|election| elected(election).term());
-    offices.while_locked("LOCK TABLE tenure.election", Duration::from_secs(3));
+    let pace = LeasePace::from_millis(9_000, 1_000, 300);
+    let elections = TwoElections::new(pace);
+    let terms = elections.leader.each_ref().map(|election| elected(election).term());
+    elections.while_locked("LOCK TABLE tenure.election", Duration::from_secs(3));
     // Longer than a lease lives that is not renewed.
-    offices.never_two_for(pace.more_than_a_lease());
-    let now = offices.leader.each_ref().map(|election| election.leadership().map(|held| held.term()));
+    elections.never_two_for(pace.more_than_a_lease());
+    let now = elections.leader.each_ref().map(|election| election.leadership().map(|held| held.term()));
     assert_eq!(now, terms.map(Some));
 }

@@ -5,52 +5,54 @@ use std::sync::mpsc::{Receiver, channel};
 use std::time::Instant;
 
 use tenure::testing::FaultyStore;
-use tenure::{CandidateId, Clock, Election, ElectionBuilder, Event, EventKind, Leadership, LossReason, Tenure, Timing};
+use tenure::{
+    Candidacy, CandidacyBuilder, CandidateId, Client, Clock, Event, EventKind, Leadership, LossReason, Timing,
+};
 use tenure_testkit::PATIENCE;
-use tenure_testkit::pace::Pace;
-use tenure_testkit::place::Place;
-use tenure_testkit::site::ELECTION;
+use tenure_testkit::pace::LeasePace;
+use tenure_testkit::place::TestPlace;
+use tenure_testkit::scenario::ELECTION;
 use tenure_testkit::stores::Backend;
 
 /// A store, and the timing of all candidates in it.
-pub(crate) struct Ground {
-    pub(crate) place: Place,
+pub(crate) struct TimedStore {
+    pub(crate) place: TestPlace,
     pub(crate) timing: Timing,
 }
 
-impl Ground {
-    pub(crate) fn new(store: &dyn Backend, pace: Pace) -> Self {
-        Self { place: Place::on(store), timing: pace.timing() }
+impl TimedStore {
+    pub(crate) fn new(store: &dyn Backend, pace: LeasePace) -> Self {
+        Self { place: TestPlace::on(store), timing: pace.timing() }
     }
 
     /// A candidacy with a driver of its own.
-    pub(crate) fn candidate(&self, id: &str) -> ElectionBuilder {
-        self.stand(&Tenure::open(&self.place.url()).unwrap(), id)
+    pub(crate) fn candidate(&self, id: &str) -> CandidacyBuilder {
+        self.stand(&Client::open(&self.place.url()).unwrap(), id)
     }
 
     /// The same, cut off from the store when the test says so.
-    pub(crate) fn candidate_at_risk(&self, id: &str) -> (Arc<FaultyStore>, ElectionBuilder) {
+    pub(crate) fn candidate_at_risk(&self, id: &str) -> (Arc<FaultyStore>, CandidacyBuilder) {
         let store = FaultyStore::new(tenure::store::open(&self.place.url().parse().unwrap()).unwrap());
-        let tenure = Tenure::with_store_and_clock(Arc::clone(&store) as _, Clock::boottime()).unwrap();
-        (store, self.stand(&tenure, id))
+        let client = Client::with_store_and_clock(Arc::clone(&store) as _, Clock::boottime()).unwrap();
+        (store, self.stand(&client, id))
     }
 
-    pub(crate) fn stand(&self, tenure: &Tenure, id: &str) -> ElectionBuilder {
-        tenure.election(ELECTION).unwrap().timing(self.timing).candidate(CandidateId::new(id).unwrap())
+    pub(crate) fn stand(&self, client: &Client, id: &str) -> CandidacyBuilder {
+        client.election(ELECTION).unwrap().timing(self.timing).candidate(CandidateId::new(id).unwrap())
     }
 }
 
 /// Waits until it leads.
-pub(crate) fn elected(election: &Election) -> Leadership {
+pub(crate) fn elected(election: &Candidacy) -> Leadership {
     election.wait_elected_for(PATIENCE).unwrap().expect("nobody was elected in all that time")
 }
 
 /// What an election tells, kept until a test asks.
-pub(crate) struct Told(Receiver<Event>);
+pub(crate) struct EventLog(Receiver<Event>);
 
-impl Told {
+impl EventLog {
     /// Begins to listen.
-    pub(crate) fn by(election: &Election) -> Self {
+    pub(crate) fn by(election: &Candidacy) -> Self {
         let (sender, receiver) = channel();
         let mut events = election.events();
         std::thread::spawn(move || while events.next_blocking().is_some_and(|event| sender.send(event).is_ok()) {});
@@ -80,10 +82,10 @@ impl Told {
     }
 
     /// What went wrong according to what nobody has looked at yet.
-    pub(crate) fn troubles_so_far(&self) -> Vec<String> {
-        let trouble =
-            |event: Event| if let EventKind::Error { trouble } = event.kind { Some(trouble.to_string()) } else { None };
-        self.0.try_iter().filter_map(trouble).collect()
+    pub(crate) fn errors_so_far(&self) -> Vec<String> {
+        let error =
+            |event: Event| if let EventKind::Error { error } = event.kind { Some(error.to_string()) } else { None };
+        self.0.try_iter().filter_map(error).collect()
     }
 
     /// When leadership began.
@@ -92,10 +94,10 @@ impl Told {
     }
 
     /// What went wrong, in words.
-    pub(crate) fn trouble(&self) -> String {
+    pub(crate) fn error(&self) -> String {
         self.find(
             "a trouble",
-            |kind| if let EventKind::Error { trouble } = kind { Some(trouble.to_string()) } else { None },
+            |kind| if let EventKind::Error { error } = kind { Some(error.to_string()) } else { None },
         )
         .1
     }

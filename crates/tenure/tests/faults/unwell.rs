@@ -4,29 +4,29 @@ use std::time::Duration;
 
 use tenure::LossReason;
 use tenure_testkit::bound::{boot_ns, within, within_ns};
-use tenure_testkit::pace::Pace;
+use tenure_testkit::pace::LeasePace;
 use tenure_testkit::stores::Backend;
 
-use crate::support::{Ground, Told, elected};
+use crate::support::{EventLog, TimedStore, elected};
 
 const GATE: Duration = Duration::from_secs(1);
 
 pub(crate) fn case_13_a_leader_that_hangs_and_still_renews_gives_the_lease_back(store: &dyn Backend) {
     // A lease that is not given back would last longer than any test.
-    let ground = Ground::new(store, Pace::PATIENT);
-    let election = ground.candidate("a").health_gate(GATE).start().unwrap();
-    let told = Told::by(&election);
+    let ground = TimedStore::new(store, LeasePace::PATIENT);
+    let election = ground.candidate("a").require_heartbeat(GATE).start().unwrap();
+    let told = EventLog::by(&election);
     elected(&election);
     let rival = ground.candidate("b").start().unwrap();
-    let rival_told = Told::by(&rival);
-    election.feed();
+    let rival_told = EventLog::by(&rival);
+    election.heartbeat();
     let fed_ns = boot_ns();
     let (lost, reason) = told.loss();
     assert_eq!(reason, LossReason::Unhealthy);
     let hung_for = Duration::from_nanos(lost.at.as_nanos() - fed_ns);
     assert!(hung_for > GATE / 2, "it was not given its time: {hung_for:?}");
-    within("step-down of a leader that hangs", hung_for, GATE + Pace::SHORT.failover_max(2));
+    within("step-down of a leader that hangs", hung_for, GATE + LeasePace::SHORT.max_failover(2));
     let taken = rival_told.election();
-    within_ns("takeover from it", lost.at.as_nanos(), taken.at.as_nanos(), Pace::SHORT.failover_max(2));
+    within_ns("takeover from it", lost.at.as_nanos(), taken.at.as_nanos(), LeasePace::SHORT.max_failover(2));
     assert!(!election.is_leader() && rival.is_leader());
 }

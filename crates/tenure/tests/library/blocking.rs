@@ -3,20 +3,20 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use tenure::{Error, MemoryStore, Tenure, Timing};
+use tenure::{Client, Error, MemoryStore, Timing};
 
 use crate::support::{Lab, id};
 
 #[test]
 fn threads_take_turns() {
-    let tenure = Tenure::with_store(MemoryStore::new()).unwrap();
+    let client = Client::with_store(MemoryStore::new()).unwrap();
     let timing = Timing::from_ttl(Duration::from_secs(10)).unwrap();
     let leading = Arc::new(std::sync::Mutex::new(()));
     let threads = (0..4).map(|number| {
-        let (tenure, leading) = (tenure.clone(), Arc::clone(&leading));
+        let (client, leading) = (client.clone(), Arc::clone(&leading));
         std::thread::spawn(move || {
             let candidate = id(&format!("thread-{number}"));
-            let election = tenure.election("turns").unwrap().timing(timing).candidate(candidate).start().unwrap();
+            let election = client.election("turns").unwrap().timing(timing).candidate(candidate).start().unwrap();
             let term = election.run_while_leader_blocking(|leadership| {
                 let _alone = leading.try_lock().expect("nobody else leads");
                 leadership.term()

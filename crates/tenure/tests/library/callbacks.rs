@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use tenure::store::{StoreError, StoreErrorKind};
 use tenure::testing::{Fault, Operation};
-use tenure::{EventKind, LossReason, Trouble};
+use tenure::{ElectionError, EventKind, LossReason};
 
 use crate::support::{Lab, block_on, elected, eventually, next, timing};
 
@@ -34,8 +34,8 @@ fn errors_are_told_and_do_not_end_the_candidacy() {
     let (told, heard) = mpsc::channel();
     let error = StoreError::refused(StoreErrorKind::Full, "no room");
     lab.store.inject_once(Operation::Campaign, Fault::Fail(error.clone()));
-    let election = lab.candidate("a").on_error(move |trouble| told.send(trouble)).start().unwrap();
-    assert_eq!(heard.recv().unwrap(), Trouble::Store(error));
+    let election = lab.candidate("a").on_error(move |error| told.send(error)).start().unwrap();
+    assert_eq!(heard.recv().unwrap(), ElectionError::Store(error));
     lab.pass(timing().renew_every());
     assert!(election.is_leader());
 }
@@ -78,9 +78,9 @@ fn async_ones_run_on_the_runtime_they_were_started_on() {
                 Err("on purpose")
             }
         };
-        let on_error = move |trouble| {
+        let on_error = move |error| {
             let erred = erred.clone();
-            async move { erred.send(trouble) }
+            async move { erred.send(error) }
         };
         lab.candidate("a").on_elected_async(on_elected).on_error_async(on_error).start().unwrap()
     });
@@ -102,8 +102,8 @@ fn panics_and_errors_are_reported_and_change_nothing() {
     let mut events = lab.events(&election);
     let mut told = || {
         let event = next(&mut events, |kind| matches!(kind, EventKind::Error { .. }));
-        let EventKind::Error { trouble } = event.kind else { unreachable!() };
-        trouble.to_string()
+        let EventKind::Error { error } = event.kind else { unreachable!() };
+        error.to_string()
     };
     let first = [told(), told()];
     assert!(first.contains(&"the elected callback panicked: elected on purpose".to_owned()), "{first:?}");
@@ -112,7 +112,7 @@ fn panics_and_errors_are_reported_and_change_nothing() {
     assert_eq!(election.leadership().expect("it goes on leading").term().get(), 1);
     election.resign_blocking().unwrap();
     assert_eq!(told(), "the lost callback failed: lost on purpose");
-    assert_eq!(block_on(lab.tenure.observe("x")).unwrap().lease, None);
+    assert_eq!(block_on(lab.client.observe("x")).unwrap().lease, None);
 }
 
 #[test]
@@ -125,7 +125,7 @@ fn one_that_hangs_delays_neither_renewals_nor_other_elections() {
     };
     let hanging = elected(lab.candidate("a").on_elected(hang).on_lost(|_| ()));
     let leadership = hanging.leadership().unwrap();
-    let other = lab.tenure.election("y").unwrap().timing(timing()).start().unwrap();
+    let other = lab.client.election("y").unwrap().timing(timing()).start().unwrap();
     lab.pass(timing().ttl() * 3);
     assert!(!leadership.is_cancelled() && hanging.is_leader(), "renewals go on");
     assert!(other.is_leader());

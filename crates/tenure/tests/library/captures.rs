@@ -5,7 +5,7 @@ use std::thread;
 use std::time::Duration;
 
 use tenure::cron::Job;
-use tenure::{ChannelName, Election, ElectionBuilder};
+use tenure::{Candidacy, CandidacyBuilder, ChannelName};
 
 use crate::support::{Lab, PATIENCE, elected, eventually, timing};
 
@@ -32,7 +32,7 @@ fn channel() -> ChannelName {
 }
 
 /// A candidacy with everything that an application can give it to call.
-fn with_everything<C: Send + Sync + 'static>(builder: ElectionBuilder, capture: impl Fn() -> C) -> ElectionBuilder {
+fn with_everything<C: Send + Sync + 'static>(builder: CandidacyBuilder, capture: impl Fn() -> C) -> CandidacyBuilder {
     let [a, b, c, d, e, f] = [(); 6].map(|()| capture());
     builder
         .on_elected(move |_| keep(&a))
@@ -44,15 +44,15 @@ fn with_everything<C: Send + Sync + 'static>(builder: ElectionBuilder, capture: 
 }
 
 /// Another election of the same thread, which has nothing to do with all this.
-fn bystander(lab: &Lab) -> Election {
-    elected(lab.tenure.election("y").unwrap().timing(timing()))
+fn bystander(lab: &Lab) -> Candidacy {
+    elected(lab.client.election("y").unwrap().timing(timing()))
 }
 
-fn goes_on(lab: &Lab, bystander: &Election) {
+fn goes_on(lab: &Lab, bystander: &Candidacy) {
     let term = bystander.leadership().expect("it leads").term();
     lab.pass(timing().ttl() * 2);
     assert_eq!(bystander.leadership().expect("it goes on leading").term(), term);
-    elected(lab.tenure.election("z").unwrap().timing(timing())).stop_blocking();
+    elected(lab.client.election("z").unwrap().timing(timing())).stop_blocking();
 }
 
 #[test]
@@ -122,5 +122,5 @@ fn a_capture_that_takes_long_to_drop_costs_no_other_election_its_lease() {
     let is_leader = bystander.is_leader();
     drop(finish);
     assert!(is_leader, "{} renewals", lab.store.calls(tenure::testing::Operation::Renew) - renewed);
-    eventually("the next candidate", || lab.tenure.election("z").unwrap().start().is_ok());
+    eventually("the next candidate", || lab.client.election("z").unwrap().start().is_ok());
 }

@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use tenure::testing::Operation;
-use tenure::{CandidateId, Error, ErrorKind, Namespace, Tenure, Timing};
+use tenure::{CandidateId, Client, Error, ErrorKind, Namespace, Timing};
 
 use crate::support::{Lab, block_on, id, timing};
 
@@ -11,12 +11,12 @@ use crate::support::{Lab, block_on, id, timing};
 fn names_that_break_the_rule_are_refused() {
     let lab = Lab::new();
     for name in ["", "with\nnewline", &"x".repeat(10_000)] {
-        let error = lab.tenure.election(name).unwrap_err();
+        let error = lab.client.election(name).unwrap_err();
         assert_eq!(error.kind(), ErrorKind::Invalid, "{name:?}");
         assert!(CandidateId::new(name).is_err() && Namespace::new(name).is_err());
-        assert!(matches!(block_on(lab.tenure.observe(name)), Err(Error::Name(_))));
-        assert!(matches!(block_on(lab.tenure.history(name, 1)), Err(Error::Name(_))));
-        assert!(matches!(block_on(lab.tenure.request_handover(name, None)), Err(Error::Name(_))));
+        assert!(matches!(block_on(lab.client.observe(name)), Err(Error::Name(_))));
+        assert!(matches!(block_on(lab.client.history(name, 1)), Err(Error::Name(_))));
+        assert!(matches!(block_on(lab.client.request_handover(name, None)), Err(Error::Name(_))));
     }
     assert_eq!(Operation::ALL.map(|operation| lab.store.calls(operation)), [0; Operation::ALL.len()]);
 }
@@ -43,7 +43,7 @@ fn a_ttl_below_what_the_store_can_keep_is_refused() {
     impl Store for Slow {
         fn capabilities(&self) -> Capabilities {
             let mut capabilities = self.0.capabilities();
-            capabilities.ttl_min = Duration::from_secs(2);
+            capabilities.min_ttl = Duration::from_secs(2);
             capabilities
         }
         fn campaign<'a>(&'a self, _: &'a [Campaign]) -> BoxFuture<'a, Replies<tenure_core::CampaignReply>> {
@@ -85,27 +85,27 @@ fn a_ttl_below_what_the_store_can_keep_is_refused() {
             self.0.examine()
         }
     }
-    let tenure = Tenure::with_store(Slow(tenure::MemoryStore::new())).unwrap();
+    let client = Client::with_store(Slow(tenure::MemoryStore::new())).unwrap();
     let short = Timing::from_ttl(Duration::from_secs(1)).unwrap();
-    let error = tenure.election("x").unwrap().timing(short).start().unwrap_err();
+    let error = client.election("x").unwrap().timing(short).start().unwrap_err();
     assert!(matches!(error, Error::TtlTooShort { .. }), "{error}");
     assert_eq!(error.kind(), ErrorKind::Invalid);
     assert!(error.to_string().contains("1s") && error.to_string().contains("2s"), "{error}");
 
     // The same store serves a test of its own: one that always panics is one that always fails.
-    let election = tenure.election("x").unwrap().timing(timing()).start().unwrap();
+    let election = client.election("x").unwrap().timing(timing()).start().unwrap();
     assert!(election.wait_elected_for(Duration::from_millis(50)).unwrap().is_none());
-    assert!(block_on(tenure.examine()).is_ok());
+    assert!(block_on(client.examine()).is_ok());
     election.stop_blocking();
     assert!(matches!(election.wait_elected(), Err(Error::Stopped)));
     assert_eq!(election.events().next_blocking(), None);
-    assert!(tenure.election("x").unwrap().start().is_ok());
+    assert!(client.election("x").unwrap().start().is_ok());
 }
 
 #[test]
 fn urls_that_cannot_be_understood_are_refused() {
     for url in ["", "nonsense", "nosuch:thing"] {
-        assert!(Tenure::open(url).is_err(), "{url:?}");
+        assert!(Client::open(url).is_err(), "{url:?}");
     }
 }
 
@@ -116,7 +116,7 @@ fn everybody_can_see_who_leads_and_what_it_says_of_itself() {
     leader.wait_elected().unwrap();
     let follower = lab.candidate("b").metadata("zone", "us-1").start().unwrap();
     lab.settle();
-    let seen = block_on(lab.tenure.observe("x")).unwrap();
+    let seen = block_on(lab.client.observe("x")).unwrap();
     let lease = seen.lease.unwrap();
     assert_eq!((lease.leader.candidate, lease.ttl), (id("a"), Some(timing().ttl())));
     assert_eq!(lease.leader.metadata["zone"], "eu-1");
@@ -124,7 +124,7 @@ fn everybody_can_see_who_leads_and_what_it_says_of_itself() {
     assert_eq!(seen.standing_by.len(), 1);
     let told = follower.current_leader_blocking().unwrap().unwrap();
     assert_eq!((told.candidate, told.term), (id("a"), leader.leadership().unwrap().term()));
-    let all = block_on(lab.tenure.observe_all()).unwrap();
+    let all = block_on(lab.client.observe_all()).unwrap();
     assert_eq!(all.len(), 1);
     assert_eq!(all[0].0, *leader.name());
 }
@@ -133,7 +133,7 @@ fn everybody_can_see_who_leads_and_what_it_says_of_itself() {
 fn namespaces_keep_elections_apart() {
     let lab = Lab::new();
     let here = lab.leader("a");
-    let elsewhere = lab.tenure.namespace(Namespace::new("other").unwrap());
+    let elsewhere = lab.client.namespace(Namespace::new("other").unwrap());
     let there = elsewhere.election("x").unwrap().timing(timing()).start().unwrap();
     there.wait_elected().unwrap();
     assert!(here.is_leader() && there.is_leader());

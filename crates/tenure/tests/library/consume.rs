@@ -6,19 +6,19 @@ use std::num::NonZeroUsize;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Mutex, mpsc};
 
-use tenure::{Election, Error, Leadership};
+use tenure::{Candidacy, Error, Leadership};
 use tenure_testkit::eventually;
 
 use crate::support::{Lab, block_on, timing};
 
 /// A queue that is never closed, and that tells how often it was asked.
 #[derive(Default)]
-struct Queue {
+struct CountingQueue {
     items: Mutex<VecDeque<u32>>,
     asked: AtomicUsize,
 }
 
-impl Queue {
+impl CountingQueue {
     fn of(items: impl IntoIterator<Item = u32>) -> Self {
         Self { items: Mutex::new(items.into_iter().collect()), asked: AtomicUsize::new(0) }
     }
@@ -36,8 +36,8 @@ impl Queue {
 }
 
 fn consume(
-    election: &Election,
-    queue: &Queue,
+    election: &Candidacy,
+    queue: &CountingQueue,
     mut handle: impl FnMut(u32, &Leadership) -> Result<(), String>,
 ) -> Result<Result<(), String>, Error> {
     block_on(election.consume(|| queue.fetch(), |item, leadership| std::future::ready(handle(item, &leadership))))
@@ -56,7 +56,7 @@ fn items_are_handled_in_order_until_the_queue_ends_and_then_it_resigns() {
     assert_eq!(block_on(election.consume(fetch, handle)).unwrap(), Ok(()));
     assert_eq!(handled, [(1, 1), (2, 1), (3, 1)]);
     assert!(!election.is_leader());
-    assert_eq!(block_on(lab.tenure.observe("x")).unwrap().lease, None);
+    assert_eq!(block_on(lab.client.observe("x")).unwrap().lease, None);
 }
 
 #[test]
@@ -64,7 +64,7 @@ fn nothing_is_fetched_without_leading() {
     let lab = Lab::new();
     let leader = lab.leader("a");
     let follower = lab.candidate("b").start().unwrap();
-    let queue = Queue::of([1]);
+    let queue = CountingQueue::of([1]);
     let (handled, items) = mpsc::channel();
     std::thread::scope(|scope| {
         let consuming = scope.spawn(|| {
@@ -86,14 +86,14 @@ fn nothing_is_fetched_without_leading() {
 fn what_is_being_handled_is_finished_within_the_grace_and_nothing_more_is_fetched() {
     let lab = Lab::new();
     let election = lab.leader("a");
-    let queue = Queue::of([1, 2]);
+    let queue = CountingQueue::of([1, 2]);
     let (said, says) = mpsc::channel();
     std::thread::scope(|scope| {
         let consuming = scope.spawn(|| {
             let handle = async |item, leadership: Leadership| {
                 said.send(format!("began {item}")).unwrap();
                 leadership.cancelled().await;
-                let lease = lab.tenure.observe("x").await.unwrap().lease;
+                let lease = lab.client.observe("x").await.unwrap().lease;
                 said.send(format!("finished {item}, held: {}", lease.is_some())).unwrap();
                 Ok::<(), String>(())
             };
@@ -115,21 +115,21 @@ fn what_is_being_handled_is_finished_within_the_grace_and_nothing_more_is_fetche
 
 #[test]
 fn what_is_not_finished_within_the_grace_is_dropped_before_the_lease_is_released() {
-    struct Witness<'a>(&'a Lab, mpsc::Sender<bool>);
-    impl Drop for Witness<'_> {
+    struct ConsumeWitness<'a>(&'a Lab, mpsc::Sender<bool>);
+    impl Drop for ConsumeWitness<'_> {
         fn drop(&mut self) {
-            let lease = block_on(self.0.tenure.observe("x")).unwrap().lease;
+            let lease = block_on(self.0.client.observe("x")).unwrap().lease;
             self.1.send(lease.is_some()).unwrap();
         }
     }
     let lab = Lab::new();
     let election = lab.leader("a");
-    let queue = Queue::of([1]);
+    let queue = CountingQueue::of([1]);
     let ((began, begun), (dropped, drops)) = (mpsc::channel(), mpsc::channel());
     std::thread::scope(|scope| {
         let consuming = scope.spawn(|| {
             let handle = async |_, _| {
-                let _witness = Witness(&lab, dropped.clone());
+                let _witness = ConsumeWitness(&lab, dropped.clone());
                 began.send(()).unwrap();
                 pending::<Result<(), String>>().await
             };
@@ -150,7 +150,7 @@ fn what_is_not_finished_within_the_grace_is_dropped_before_the_lease_is_released
 fn an_item_that_fails_ends_it_with_its_error() {
     let lab = Lab::new();
     let election = lab.leader("a");
-    let queue = Queue::of(1..=9);
+    let queue = CountingQueue::of(1..=9);
     let result = consume(&election, &queue, |item, _| if item < 3 { Ok(()) } else { Err(format!("item {item}")) });
     assert_eq!(result.unwrap(), Err("item 3".to_owned()));
     assert!(!election.is_leader());
@@ -161,7 +161,7 @@ fn an_item_that_fails_ends_it_with_its_error() {
 fn an_item_that_fails_in_its_grace_is_told_all_the_same() {
     let lab = Lab::new();
     let election = lab.leader("a");
-    let queue = Queue::of([1]);
+    let queue = CountingQueue::of([1]);
     let handle = async |_, leadership: Leadership| {
         election.request_resign();
         leadership.cancelled().await;
@@ -174,15 +174,15 @@ fn an_item_that_fails_in_its_grace_is_told_all_the_same() {
 fn only_so_many_are_handled_at_a_time_and_all_are_finished_after_a_failure() {
     let lab = Lab::new();
     let election = lab.leader("a");
-    let queue = Queue::of(1..=9);
+    let queue = CountingQueue::of(1..=9);
     let (running, finished) = (AtomicUsize::new(0), AtomicUsize::new(0));
-    let gate = tokio::sync::Notify::new();
+    let held_runs = tokio::sync::Notify::new();
     let limit = NonZeroUsize::new(3).unwrap();
     std::thread::scope(|scope| {
         let consuming = scope.spawn(|| {
             let handle = async |item, _| {
                 running.fetch_add(1, Ordering::SeqCst);
-                gate.notified().await;
+                held_runs.notified().await;
                 finished.fetch_add(1, Ordering::SeqCst);
                 if item == 4 { Err("item 4") } else { Ok(()) }
             };
@@ -192,7 +192,7 @@ fn only_so_many_are_handled_at_a_time_and_all_are_finished_after_a_failure() {
         assert_eq!(queue.asked(), 3, "there is no room for more");
         // One by one, in the order of their waiting: the first makes room for the fourth, which fails in its turn.
         for done in 1..=6 {
-            gate.notify_one();
+            held_runs.notify_one();
             eventually("its end", || finished.load(Ordering::SeqCst) == done);
             eventually("the next", || running.load(Ordering::SeqCst) == (3 + done).min(6));
         }

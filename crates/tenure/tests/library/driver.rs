@@ -4,14 +4,14 @@ use std::sync::{Arc, Weak};
 use std::time::Duration;
 
 use tenure::testing::{Fault, FaultyStore, Operation};
-use tenure::{EventKind, Tenure};
+use tenure::{Client, EventKind};
 
 use crate::support::{Lab, block_on, eventually, next, timing};
 
 /// Lets go of everything but the driver's own hold on the store.
-fn let_go(lab: Lab) -> (Tenure, Weak<FaultyStore>) {
-    let Lab { store, tenure, .. } = lab;
-    (tenure, Arc::downgrade(&store))
+fn let_go(lab: Lab) -> (Client, Weak<FaultyStore>) {
+    let Lab { store, client, .. } = lab;
+    (client, Arc::downgrade(&store))
 }
 
 fn ends(driver: &Weak<FaultyStore>) {
@@ -20,9 +20,9 @@ fn ends(driver: &Weak<FaultyStore>) {
 
 #[test]
 fn it_ends_with_the_last_handle() {
-    let (tenure, driver) = let_go(Lab::new());
-    let clone = tenure.clone();
-    drop(tenure);
+    let (client, driver) = let_go(Lab::new());
+    let clone = client.clone();
+    drop(client);
     block_on(clone.examine()).unwrap();
     drop(clone);
     ends(&driver);
@@ -33,14 +33,14 @@ fn it_ends_after_a_look_that_nobody_waited_for() {
     let lab = Lab::new();
     lab.store.inject(Operation::Observe, Fault::HoldReply);
     let store = Arc::clone(&lab.store);
-    let (tenure, driver) = let_go(lab);
+    let (client, driver) = let_go(lab);
     {
-        let mut look = Box::pin(tenure.observe("x"));
+        let mut look = Box::pin(client.observe("x"));
         let waker = std::task::Waker::noop();
         assert!(look.as_mut().poll(&mut std::task::Context::from_waker(waker)).is_pending());
         eventually("the look", || store.calls(Operation::Observe) == 1);
     }
-    drop(tenure);
+    drop(client);
     // Waits because nobody is left whom the driver could tell that it has noticed.
     std::thread::sleep(Duration::from_millis(50));
     store.release();
@@ -50,11 +50,11 @@ fn it_ends_after_a_look_that_nobody_waited_for() {
 
 #[test]
 fn it_ends_although_somebody_once_asked_for_hints() {
-    let (tenure, driver) = let_go(Lab::new());
-    let hints = tenure.hints();
-    block_on(tenure.examine()).unwrap();
+    let (client, driver) = let_go(Lab::new());
+    let hints = client.hints();
+    block_on(client.examine()).unwrap();
     drop(hints);
-    drop(tenure);
+    drop(client);
     ends(&driver);
 }
 
@@ -63,8 +63,8 @@ fn an_election_outlives_the_handle_it_was_made_from() {
     let lab = Lab::new();
     let election = lab.leader("a");
     let hands = Arc::clone(&lab.hands);
-    let (tenure, driver) = let_go(lab);
-    drop(tenure);
+    let (client, driver) = let_go(lab);
+    drop(client);
     let mut events = election.events();
     next(&mut events, |kind| matches!(kind, EventKind::Elected { .. }));
     hands.advance(timing().renew_every() * 2);

@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use tenure::testing::{Fault, Operation};
-use tenure::{CandidateId, ElectionName, EventKind, Events, LossReason, Namespace, Problem, Store, Trouble};
+use tenure::{Anomaly, CandidateId, ElectionError, ElectionName, EventKind, Events, LossReason, Namespace, Store};
 
 use crate::support::{Lab, block_on, elected, id, next, timing};
 
@@ -67,7 +67,7 @@ fn reasons_of_a_loss() {
     assert_eq!(lost(&mut events), LossReason::Unhealthy);
     election.set_health(true);
     again();
-    assert!(block_on(lab.tenure.request_handover("x", None)).unwrap());
+    assert!(block_on(lab.client.request_handover("x", None)).unwrap());
     lab.pass(timing().renew_every() * 2);
     assert_eq!(lost(&mut events), LossReason::Requested);
     again();
@@ -167,8 +167,8 @@ fn two_candidates_with_one_id_are_warned_about() {
     let second = rival.candidate("twin").start().unwrap();
     let mut events = second.events();
     let told = next(&mut events, |kind| matches!(kind, EventKind::Error { .. }));
-    let trouble = Trouble::Problem(Problem::DuplicateId { candidate: CandidateId::new("twin").unwrap() });
-    assert_eq!(told.kind, EventKind::Error { trouble });
+    let error = ElectionError::Anomaly(Anomaly::DuplicateId { candidate: CandidateId::new("twin").unwrap() });
+    assert_eq!(told.kind, EventKind::Error { error });
     assert!(!second.is_leader());
 }
 

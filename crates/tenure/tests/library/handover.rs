@@ -57,13 +57,13 @@ fn an_operator_can_ask_for_it() {
     lab.pass(SOON);
     let second = lab.candidate("c").start().unwrap();
     lab.pass(SOON);
-    assert!(block_on(lab.tenure.request_handover("x", Some(id("c")))).unwrap());
+    assert!(block_on(lab.client.request_handover("x", Some(id("c")))).unwrap());
     lab.pass(SOON);
     assert!(second.is_leader() && !first.is_leader() && !leader.is_leader(), "pushed, not polled");
-    assert!(block_on(lab.tenure.request_handover("x", None)).unwrap());
+    assert!(block_on(lab.client.request_handover("x", None)).unwrap());
     lab.pass(SOON);
     assert!(first.is_leader());
-    assert!(!block_on(lab.tenure.request_handover("nobody-leads", None)).unwrap());
+    assert!(!block_on(lab.client.request_handover("nobody-leads", None)).unwrap());
 }
 
 #[test]
@@ -72,12 +72,12 @@ fn an_operator_is_heard_although_the_push_is_lost() {
     let leader = lab.leader("a");
     lab.pass(SOON);
     lab.store.drop_hints(true);
-    assert!(block_on(lab.tenure.request_handover("x", None)).unwrap());
+    assert!(block_on(lab.client.request_handover("x", None)).unwrap());
     lab.pass(SOON);
     assert!(leader.is_leader());
     lab.pass(timing().renew_every() * 2);
     let reasons: Vec<String> =
-        block_on(lab.tenure.history("x", 10)).unwrap().into_iter().map(|transition| transition.reason).collect();
+        block_on(lab.client.history("x", 10)).unwrap().into_iter().map(|transition| transition.reason).collect();
     assert!(reasons.contains(&"requested".to_owned()), "{reasons:?}");
 }
 

@@ -12,7 +12,7 @@ const GATE: Duration = Duration::from_secs(10);
 #[test]
 fn a_gate_that_is_not_fed_ends_leadership_and_feeding_begins_it_anew() {
     let lab = Lab::new();
-    let election = elected(lab.candidate("a").health_gate(GATE));
+    let election = elected(lab.candidate("a").require_heartbeat(GATE));
     let mut events = lab.events(&election);
     lab.pass(GATE - Duration::from_millis(100));
     assert!(election.is_leader());
@@ -21,7 +21,7 @@ fn a_gate_that_is_not_fed_ends_leadership_and_feeding_begins_it_anew() {
     assert!(matches!(lost.kind, EventKind::Lost { reason: LossReason::Unhealthy, .. }));
     lab.pass(timing().ttl() * 2);
     assert!(!election.is_leader(), "unwell, it does not campaign");
-    election.feed();
+    election.heartbeat();
     lab.pass(Duration::from_secs(2));
     assert!(election.is_leader());
 }
@@ -29,11 +29,11 @@ fn a_gate_that_is_not_fed_ends_leadership_and_feeding_begins_it_anew() {
 #[test]
 fn a_gate_that_is_fed_stays_open() {
     let lab = Lab::new();
-    let election = elected(lab.candidate("a").health_gate(GATE));
+    let election = elected(lab.candidate("a").require_heartbeat(GATE));
     let leadership = election.leadership().unwrap();
     for _ in 0..20 {
         lab.pass(GATE * 9 / 10);
-        election.feed();
+        election.heartbeat();
         lab.settle();
     }
     assert!(!leadership.is_cancelled());
@@ -42,9 +42,9 @@ fn a_gate_that_is_fed_stays_open() {
 #[test]
 fn a_gate_that_is_fed_all_the_time_stays_open_until_it_is_not() {
     let lab = Lab::new();
-    let election = elected(lab.candidate("a").health_gate(GATE));
+    let election = elected(lab.candidate("a").require_heartbeat(GATE));
     for _ in 0..400 {
-        election.feed();
+        election.heartbeat();
         lab.pass(Duration::from_millis(100));
     }
     assert!(election.is_leader());
@@ -75,19 +75,19 @@ fn feeding_without_a_gate_undoes_an_earlier_no() {
     election.set_health(false);
     lab.pass(timing().ttl());
     assert!(!election.is_leader());
-    election.feed();
+    election.heartbeat();
     lab.pass(Duration::from_secs(2));
     assert!(election.is_leader());
 }
 
-/// What is fed on every turn of a loop must cost the driver nothing: it has a lease to keep.
+/// What is called on every turn of a loop must cost the driver nothing: it has a lease to keep.
 #[test]
 fn feeding_in_a_tight_loop_does_not_flood_the_driver() {
     let lab = Lab::new();
     let election = lab.leader("a");
-    let held_up = crate::support::HeldUp::new(&lab.tenure);
+    let held_up = crate::support::HeldUp::new(&lab.client);
     for _ in 0..3_000_000 {
-        election.feed();
+        election.heartbeat();
     }
     drop(held_up);
     let before = std::time::Instant::now();

@@ -3,9 +3,9 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use tenure::cron::{JobTrouble, Missed, Outcome};
+use tenure::cron::{JobError, Missed, RunOutcome};
 use tenure::testing::{Fault, FaultyStore, Operation, VirtualClock};
-use tenure::{Clock, MemoryStore, Tenure, Trouble};
+use tenure::{Client, Clock, ElectionError, MemoryStore};
 
 use crate::job_support::{MINUTE, Notes, SECOND, at, at_ms, minutely, pass_idly, report};
 use crate::support::{Lab, block_on, elected, eventually, next_trouble, timing};
@@ -33,12 +33,12 @@ fn a_mark_that_is_far_in_the_future_is_reported_once_with_what_to_do() {
     pass_idly(&lab, MINUTE);
     lab.hands.set_unix_ms(at_ms(0));
     pass_idly(&lab, SECOND * 30);
-    let trouble = next_trouble(&mut events, |_| true);
-    assert!(matches!(&trouble, Trouble::Job(JobTrouble::MarkAhead { mark, .. }) if *mark == at(7_260)), "{trouble}");
-    assert!(trouble.to_string().contains("2030-01-01T02:01:00Z"), "{trouble}");
-    assert!(trouble.to_string().contains("tenure cron forget"), "{trouble}");
+    let error = next_trouble(&mut events, |_| true);
+    assert!(matches!(&error, ElectionError::Job(JobError::MarkAhead { mark, .. }) if *mark == at(7_260)), "{error}");
+    assert!(error.to_string().contains("2030-01-01T02:01:00Z"), "{error}");
+    assert!(error.to_string().contains("tenure cron forget"), "{error}");
     assert_eq!(notes.ticks(), [7_260]);
-    lab.tenure.forget_job_blocking("x", "report").unwrap();
+    lab.client.forget_job_blocking("x", "report").unwrap();
     pass_idly(&lab, MINUTE * 2 + SECOND * 30);
     assert!(notes.ticks().ends_with(&[120, 180]), "{:?}", notes.ticks());
 }
@@ -76,7 +76,7 @@ struct Apart {
     hands: Arc<VirtualClock>,
     stores: Arc<VirtualClock>,
     store: Arc<FaultyStore>,
-    tenure: Tenure,
+    client: Client,
 }
 
 impl Apart {
@@ -87,8 +87,8 @@ impl Apart {
         let memory = MemoryStore::with_clock(Clock::controlled_by(&stores));
         let clock = Clock::controlled_by(&hands);
         let store = FaultyStore::with_clock(Arc::new(memory), clock.clone());
-        let tenure = Tenure::with_store_and_clock(Arc::clone(&store) as _, clock).unwrap();
-        Self { hands, stores, store, tenure }
+        let client = Client::with_store_and_clock(Arc::clone(&store) as _, clock).unwrap();
+        Self { hands, stores, store, client }
     }
 
     fn pass(&self, time: Duration) {
@@ -97,15 +97,15 @@ impl Apart {
             self.stores.advance(step);
             self.hands.advance(step);
             for _ in 0..2 {
-                block_on(self.tenure.examine()).unwrap();
+                block_on(self.client.examine()).unwrap();
             }
             let ended = || {
-                let jobs = block_on(self.tenure.jobs("x", 10)).unwrap();
+                let jobs = block_on(self.client.jobs("x", 10)).unwrap();
                 jobs.iter().flat_map(|job| &job.runs).all(|run| run.end.is_some())
             };
             eventually("all runs to end", ended);
             for _ in 0..2 {
-                block_on(self.tenure.examine()).unwrap();
+                block_on(self.client.examine()).unwrap();
             }
         }
     }
@@ -117,7 +117,7 @@ fn a_clock_that_is_ahead_fires_by_the_stores_and_is_reported_once() {
     let notes = Notes::default();
     let (tell, told) = std::sync::mpsc::channel();
     // The first thing that happens is too early for a subscription to events.
-    let builder = apart.tenure.election("x").unwrap().timing(timing()).on_error(move |trouble| tell.send(trouble));
+    let builder = apart.client.election("x").unwrap().timing(timing()).on_error(move |error| tell.send(error));
     let _election = elected(builder.job(minutely(), notes.handler()));
     let mut seen = Vec::new();
     for _ in 0..60 * 5 {
@@ -130,8 +130,8 @@ fn a_clock_that_is_ahead_fires_by_the_stores_and_is_reported_once() {
     for (tick, at_store) in &seen {
         assert!((at_ms(*tick).saturating_sub(1_000)..at_ms(*tick + 2)).contains(at_store), "{tick}: {at_store}");
     }
-    let troubles: Vec<Trouble> = told.try_iter().collect();
-    let [Trouble::Job(JobTrouble::ClockAhead { by })] = &troubles[..] else { panic!("{troubles:?}") };
+    let errors: Vec<ElectionError> = told.try_iter().collect();
+    let [ElectionError::Job(JobError::ClockAhead { by })] = &errors[..] else { panic!("{errors:?}") };
     assert!(*by >= SECOND * 299 && *by <= SECOND * 301, "{by:?}");
     let claims = apart.store.requests(Operation::Claim);
     assert!(claims <= 40, "{claims} claims for five ticks");
@@ -142,11 +142,11 @@ fn a_tick_that_was_asked_for_too_early_is_run_when_it_is_due_though_the_refusal_
     let apart = Apart::new(SECOND * 185);
     let notes = Notes::default();
     apart.store.inject_once(Operation::Claim, Fault::LoseReply);
-    let builder = apart.tenure.election("x").unwrap().timing(timing());
+    let builder = apart.client.election("x").unwrap().timing(timing());
     let _election = elected(builder.job(minutely().missed(Missed::Once), notes.handler()));
     apart.pass(MINUTE * 4);
     assert_eq!(notes.ticks(), [60, 120, 180, 240]);
     let ends: Vec<_> =
-        block_on(apart.tenure.jobs("x", 10)).unwrap()[0].runs.iter().map(|run| run.end.clone()).collect();
-    assert!(ends.iter().flatten().all(|end| end.outcome == Outcome::Succeeded), "{ends:?}");
+        block_on(apart.client.jobs("x", 10)).unwrap()[0].runs.iter().map(|run| run.end.clone()).collect();
+    assert!(ends.iter().flatten().all(|end| end.outcome == RunOutcome::Succeeded), "{ends:?}");
 }

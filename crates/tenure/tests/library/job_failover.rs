@@ -3,8 +3,8 @@
 use std::sync::mpsc::{Sender, channel};
 use std::time::Duration;
 
-use tenure::Election;
-use tenure::cron::{Interrupted, Job, JobRun, Missed, Outcome};
+use tenure::Candidacy;
+use tenure::cron::{Interrupted, Job, JobRun, Missed, RunOutcome};
 use tenure::testing::Fault;
 
 use crate::job_support::{MINUTE, Notes, SECOND, kept_runs, minutely, outcomes, pair, pass_idly, pass_until, report};
@@ -41,7 +41,7 @@ fn a_hand_over_between_two_ticks_loses_none_and_repeats_none() {
     assert_eq!(notes.ticks(), [60, 120, 180, 240]);
     let terms: Vec<u64> = notes.runs().iter().map(|run| run.term().get()).collect();
     assert!(terms.is_sorted_by(|one, next| one < next), "{terms:?}");
-    assert_eq!(outcomes(&lab), [(); 4].map(|()| Some(Outcome::Succeeded)));
+    assert_eq!(outcomes(&lab), [(); 4].map(|()| Some(RunOutcome::Succeeded)));
 }
 
 /// The leader vanishes for five ticks, and for as long nobody leads.
@@ -99,22 +99,22 @@ fn a_job_with_another_schedule_has_missed_nothing() {
 }
 
 /// Tells that it was dropped.
-struct Flag(Sender<()>);
+struct DropFlag(Sender<()>);
 
-impl Drop for Flag {
+impl Drop for DropFlag {
     fn drop(&mut self) {
         let _ = self.0.send(());
     }
 }
 
 /// A run goes on when its leader is cut off from the store for longer than its lease.
-fn cut_off_mid_run(job: &Job, notes: &Notes) -> (Lab, Lab, Election) {
+fn cut_off_mid_run(job: &Job, notes: &Notes) -> (Lab, Lab, Candidacy) {
     let lab = Lab::new();
     let (dropped, is_dropped) = channel();
     let (noted, job_of_first) = (notes.clone(), job.clone());
     let _leader = elected(lab.candidate("a").job_async(job_of_first, move |run: JobRun| {
         noted.note(&run);
-        let flag = Flag(dropped.clone());
+        let flag = DropFlag(dropped.clone());
         async move {
             let _flag = flag;
             std::future::pending::<()>().await;
@@ -148,7 +148,7 @@ fn a_run_that_was_cut_off_is_run_again_if_the_job_wants_that() {
     notes.wait_for(2);
     assert_eq!(notes.ticks()[..2], [60, 60]);
     assert!(notes.runs()[1].is_again() && notes.runs()[1].term() > notes.runs()[0].term());
-    eventually("it to end", || outcomes(&rival)[0] == Some(Outcome::Succeeded));
+    eventually("it to end", || outcomes(&rival)[0] == Some(RunOutcome::Succeeded));
 }
 
 /// Lets time pass where one run stays open for ever.
@@ -174,7 +174,7 @@ fn a_run_that_is_told_to_stop_and_fails_was_cancelled() {
     lab.pass(MINUTE);
     notes.wait_for(1);
     election.stop_blocking();
-    assert_eq!(outcomes(&lab), [Some(Outcome::Cancelled)]);
+    assert_eq!(outcomes(&lab), [Some(RunOutcome::Cancelled)]);
 }
 
 #[test]
@@ -194,5 +194,5 @@ fn a_run_that_was_handed_over_is_run_again_if_the_job_wants_that() {
     let _second = elected(lab.candidate("b").job(job, notes.handler()));
     pass_idly(&lab, SECOND);
     assert_eq!(notes.ticks(), [60, 60]);
-    assert_eq!(outcomes(&lab), [Some(Outcome::Succeeded)]);
+    assert_eq!(outcomes(&lab), [Some(RunOutcome::Succeeded)]);
 }

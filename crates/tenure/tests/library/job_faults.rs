@@ -2,8 +2,8 @@
 
 use std::time::Duration;
 
-use tenure::Trouble;
-use tenure::cron::{Missed, Outcome, Overlap};
+use tenure::ElectionError;
+use tenure::cron::{Missed, Overlap, RunOutcome};
 use tenure::testing::{Fault, Operation};
 
 use crate::job_support::{MINUTE, Notes, SECOND, minutely, outcomes, pass_idly, pass_until, report, secondly};
@@ -18,7 +18,7 @@ fn a_claim_whose_answer_was_lost_fires_once() {
         lab.pass(SECOND * 30);
         lab.store.inject_once(Operation::Claim, fault.clone());
         pass_until(&lab, "the run", || !notes.runs().is_empty());
-        pass_until(&lab, "its end", || outcomes(&lab) == [Some(Outcome::Succeeded)]);
+        pass_until(&lab, "its end", || outcomes(&lab) == [Some(RunOutcome::Succeeded)]);
         lab.pass(SECOND * 30);
         assert_eq!(notes.ticks(), [60], "{fault:?}");
         assert_eq!(report(&lab).unwrap().fired, 1, "{fault:?}");
@@ -46,7 +46,7 @@ fn answers_that_are_lost_again_and_again_fire_each_tick_at_most_once() {
     assert!(ticks.is_sorted_by(|one, next| one < next), "{ticks:?}");
     let (first, last) = (ticks[0], *ticks.last().unwrap());
     assert_eq!(ticks, (first..=last).collect::<Vec<u64>>(), "none is left out");
-    assert!(outcomes(&lab).iter().all(|outcome| *outcome == Some(Outcome::Succeeded)));
+    assert!(outcomes(&lab).iter().all(|outcome| *outcome == Some(RunOutcome::Succeeded)));
 }
 
 #[test]
@@ -66,7 +66,7 @@ fn a_tick_of_which_nobody_knows_whether_it_was_claimed_does_not_look_as_if_it_ra
     lab.store.heal();
     pass_until(&lab, "the next tick", || notes.ticks().ends_with(&[120]));
     assert_eq!(notes.ticks(), [120]);
-    pass_until(&lab, "both ends", || outcomes(&lab) == [Some(Outcome::NotBegun), Some(Outcome::Succeeded)]);
+    pass_until(&lab, "both ends", || outcomes(&lab) == [Some(RunOutcome::NotBegun), Some(RunOutcome::Succeeded)]);
 }
 
 #[test]
@@ -80,10 +80,10 @@ fn an_end_is_told_until_the_store_has_it() {
     notes.wait_for(1);
     pass_until(&lab, "several attempts", || lab.store.calls(Operation::Finish) >= 3);
     assert_eq!(outcomes(&lab), [None]);
-    let trouble = next_trouble(&mut events, |_| true);
-    assert!(matches!(trouble, Trouble::Store(_)), "{trouble}");
+    let error = next_trouble(&mut events, |_| true);
+    assert!(matches!(error, ElectionError::Store(_)), "{error}");
     lab.store.heal();
-    pass_until(&lab, "the end to be told", || outcomes(&lab) == [Some(Outcome::Succeeded)]);
+    pass_until(&lab, "the end to be told", || outcomes(&lab) == [Some(RunOutcome::Succeeded)]);
 }
 
 #[test]
@@ -98,7 +98,7 @@ fn an_end_is_told_even_after_the_leadership() {
     election.request_resign();
     pass_until(&lab, "the release", || !election.is_leader() && lab.store.calls(Operation::Resign) > 0);
     lab.store.heal();
-    pass_until(&lab, "the end to be told", || outcomes(&lab) == [Some(Outcome::Succeeded)]);
+    pass_until(&lab, "the end to be told", || outcomes(&lab) == [Some(RunOutcome::Succeeded)]);
 }
 
 #[test]

@@ -2,8 +2,8 @@
 
 use std::time::Duration;
 
-use tenure::Election;
-use tenure::cron::{Interrupted, Job, JobRun, Missed, Outcome};
+use tenure::Candidacy;
+use tenure::cron::{Interrupted, Job, JobRun, Missed, RunOutcome};
 use tenure::testing::{Fault, Operation};
 
 use crate::job_support::{MINUTE, Notes, SECOND, at_ms, kept_runs, minutely, outcomes, pair, pass_until, report};
@@ -14,7 +14,7 @@ fn all() -> Job {
 }
 
 /// The first of two has claimed its first tick, and waits for the answer.
-fn claimed(job: &Job, notes: &Notes) -> (Lab, Election, Lab, Election) {
+fn claimed(job: &Job, notes: &Notes) -> (Lab, Candidacy, Lab, Candidacy) {
     let (lab, leader, rival, follower) = pair(job, notes);
     lab.pass(SECOND * 59);
     lab.store.inject_once(Operation::Claim, Fault::HoldReply);
@@ -23,7 +23,7 @@ fn claimed(job: &Job, notes: &Notes) -> (Lab, Election, Lab, Election) {
 }
 
 /// The same, of one that has no rival.
-fn claimed_alone(job: &Job, notes: &Notes) -> (Lab, Election) {
+fn claimed_alone(job: &Job, notes: &Notes) -> (Lab, Candidacy) {
     let lab = Lab::new();
     let leader = elected(lab.candidate("a").job(job.clone(), notes.handler()));
     lab.pass(SECOND * 59);
@@ -33,7 +33,7 @@ fn claimed_alone(job: &Job, notes: &Notes) -> (Lab, Election) {
 }
 
 /// Whoever claimed the tick hears nothing from the store any more, and loses its leadership. It has not begun the run.
-fn cut_off_after_claim(job: &Job, notes: &Notes) -> (Lab, Election, Lab, Election) {
+fn cut_off_after_claim(job: &Job, notes: &Notes) -> (Lab, Candidacy, Lab, Candidacy) {
     let (lab, leader, rival, follower) = claimed(job, notes);
     lab.store.inject_everywhere(&Fault::BlackHole);
     pass_until(&lab, "the loss", || !leader.is_leader());
@@ -62,7 +62,7 @@ fn a_tick_whose_leader_resigns_before_it_begins_is_run_by_the_next() {
     assert_eq!(lab.store.calls(Operation::Resign), 0, "the lease is kept until the tick is given back");
     lab.store.release();
     pass_both_until(&lab, &rival, "the next leader", || follower.is_leader());
-    pass_both_until(&lab, &rival, "the run", || outcomes(&rival) == [Some(Outcome::Succeeded)]);
+    pass_both_until(&lab, &rival, "the run", || outcomes(&rival) == [Some(RunOutcome::Succeeded)]);
     let runs = notes.runs();
     assert_eq!((notes.ticks(), fired(&rival)), (vec![60], 1));
     assert!(!runs[0].is_again(), "nobody has begun it before");
@@ -77,9 +77,9 @@ fn a_tick_whose_leader_stops_before_it_begins_is_given_back_before_it_has_stoppe
     lab.settle();
     lab.store.release();
     leader.stop_blocking();
-    assert_eq!((outcomes(&lab), fired(&lab)), (vec![Some(Outcome::NotBegun)], 0));
+    assert_eq!((outcomes(&lab), fired(&lab)), (vec![Some(RunOutcome::NotBegun)], 0));
     let _next = elected(lab.candidate("b").job(all(), notes.handler()));
-    pass_until(&lab, "the run", || outcomes(&lab) == [Some(Outcome::Succeeded)]);
+    pass_until(&lab, "the run", || outcomes(&lab) == [Some(RunOutcome::Succeeded)]);
     assert_eq!((notes.ticks(), fired(&lab)), (vec![60], 1));
 }
 
@@ -93,7 +93,7 @@ fn a_claim_whose_answer_was_lost_is_given_back_before_its_leader_has_stopped() {
     pass_until(&lab, "the claim", || outcomes(&lab) == [None]);
     leader.request_stop();
     pass_until(&lab, "the release", || lab.store.calls(Operation::Resign) > 0);
-    assert_eq!((outcomes(&lab), fired(&lab)), (vec![Some(Outcome::NotBegun)], 0));
+    assert_eq!((outcomes(&lab), fired(&lab)), (vec![Some(RunOutcome::NotBegun)], 0));
     leader.stop_blocking();
     assert_eq!(notes.ticks(), [0; 0]);
 }
@@ -103,7 +103,7 @@ fn a_tick_whose_leader_is_cut_off_is_run_once_by_the_next() {
     let notes = Notes::default();
     let (lab, _leader, rival, _follower) = cut_off_after_claim(&all(), &notes);
     lab.store.heal();
-    pass_both_until(&lab, &rival, "the run", || outcomes(&rival)[0] == Some(Outcome::Succeeded));
+    pass_both_until(&lab, &rival, "the run", || outcomes(&rival)[0] == Some(RunOutcome::Succeeded));
     lab.pass(SECOND * 2);
     assert_eq!((notes.ticks()[0], notes.ticks().iter().filter(|tick| **tick == 60).count()), (60, 1));
 }
@@ -122,7 +122,7 @@ fn what_a_paused_leader_gives_back_late_is_run_by_whoever_leads_by_then() {
     pass_both_until(&lab, &rival, "the run", || notes.ticks() == [60]);
     assert!(lab.hands.now().saturating_since(told) <= SECOND * 11);
     pass_both_until(&lab, &rival, "the next tick", || {
-        outcomes(&rival) == [Some(Outcome::Succeeded), Some(Outcome::Succeeded)]
+        outcomes(&rival) == [Some(RunOutcome::Succeeded), Some(RunOutcome::Succeeded)]
     });
     assert_eq!((notes.ticks(), fired(&rival)), (vec![60, 120], 2));
 }
@@ -140,10 +140,10 @@ fn a_claim_that_arrives_after_its_leadership_is_given_back_all_the_same() {
     pass_until(&lab, "it to be told in vain", || lab.store.calls(Operation::Finish) >= 2);
     assert_eq!(outcomes(&rival), []);
     lab.store.release();
-    pass_both_until(&lab, &rival, "it to be given back", || outcomes(&rival) == [Some(Outcome::NotBegun)]);
+    pass_both_until(&lab, &rival, "it to be given back", || outcomes(&rival) == [Some(RunOutcome::NotBegun)]);
     assert!(!follower.is_leader());
     lab.store.heal();
-    pass_both_until(&lab, &rival, "the run", || outcomes(&rival) == [Some(Outcome::Succeeded)]);
+    pass_both_until(&lab, &rival, "the run", || outcomes(&rival) == [Some(RunOutcome::Succeeded)]);
     assert_eq!((notes.ticks(), fired(&rival)), (vec![60], 1));
 }
 
@@ -175,7 +175,7 @@ fn a_tick_that_is_given_back_twice_is_run_once() {
     leader.request_resign();
     lab.settle();
     lab.store.release();
-    pass_both_until(&lab, &rival, "the run", || outcomes(&rival) == [Some(Outcome::Succeeded)]);
+    pass_both_until(&lab, &rival, "the run", || outcomes(&rival) == [Some(RunOutcome::Succeeded)]);
     lab.pass(SECOND * 15);
     assert_eq!((notes.ticks(), fired(&rival)), (vec![60], 1));
 }
@@ -192,7 +192,7 @@ fn whoever_comes_back_runs_what_it_gave_back_itself() {
     pass_until(&lab, "another term", || leader.is_leader());
     assert_eq!((notes.ticks(), outcomes(&lab)), (vec![], vec![None]));
     lab.store.heal();
-    pass_until(&lab, "the run", || outcomes(&lab) == [Some(Outcome::Succeeded)]);
+    pass_until(&lab, "the run", || outcomes(&lab) == [Some(RunOutcome::Succeeded)]);
     assert_eq!((notes.ticks(), fired(&lab)), (vec![60], 1));
 }
 
@@ -208,10 +208,10 @@ fn a_clock_that_is_set_back_runs_once_what_was_asked_for_in_vain() {
     assert_eq!(lab.store.calls(Operation::Finish), 0, "neither is decided, and what is given back is not begun");
     lab.hands.set_unix_ms(at_ms(70));
     lab.store.heal();
-    pass_until(&lab, "the run", || outcomes(&lab) == [Some(Outcome::Succeeded)]);
+    pass_until(&lab, "the run", || outcomes(&lab) == [Some(RunOutcome::Succeeded)]);
     assert_eq!((notes.ticks(), fired(&lab)), (vec![60], 1));
     leader.stop_blocking();
-    assert_eq!(outcomes(&lab), [Some(Outcome::Succeeded)]);
+    assert_eq!(outcomes(&lab), [Some(RunOutcome::Succeeded)]);
 }
 
 #[test]
@@ -241,7 +241,7 @@ fn check_policy(job: &Job, wanted: bool) {
         assert_eq!((notes.ticks(), fired(&lab)), (vec![60], 1), "{job:?}");
     } else {
         assert_eq!((notes.ticks(), fired(&lab)), (vec![], 0), "{job:?}");
-        assert_eq!(outcomes(&lab), [Some(Outcome::NotBegun)], "{job:?}");
+        assert_eq!(outcomes(&lab), [Some(RunOutcome::NotBegun)], "{job:?}");
     }
 }
 
@@ -259,9 +259,9 @@ fn a_handler_that_finds_it_too_late_gives_its_tick_back() {
     lab.pass(MINUTE);
     notes.wait_for(1);
     leader.stop_blocking();
-    assert_eq!((outcomes(&lab), fired(&lab)), (vec![Some(Outcome::NotBegun)], 0));
+    assert_eq!((outcomes(&lab), fired(&lab)), (vec![Some(RunOutcome::NotBegun)], 0));
     let _next = elected(lab.candidate("b").job(all(), notes.handler()));
-    pass_until(&lab, "the run", || outcomes(&lab) == [Some(Outcome::Succeeded)]);
+    pass_until(&lab, "the run", || outcomes(&lab) == [Some(RunOutcome::Succeeded)]);
     assert_eq!((notes.ticks(), fired(&lab)), (vec![60, 60], 1));
 }
 
@@ -278,7 +278,7 @@ fn a_run_that_has_begun_is_never_given_back() {
     lab.pass(MINUTE);
     notes.wait_for(1);
     leader.stop_blocking();
-    assert_eq!((outcomes(&lab), fired(&lab)), (vec![Some(Outcome::Cancelled)], 1));
+    assert_eq!((outcomes(&lab), fired(&lab)), (vec![Some(RunOutcome::Cancelled)], 1));
     let _next = elected(lab.candidate("b").job(all(), notes.handler()));
     lab.pass(SECOND * 12);
     assert_eq!(notes.ticks(), [60]);

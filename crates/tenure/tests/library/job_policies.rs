@@ -4,20 +4,20 @@ use std::sync::mpsc::{Receiver, Sender, channel};
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
-use tenure::cron::{Job, JobNews, JobRun, JobTrouble, Outcome, Overlap, Passed};
-use tenure::{EventKind, Trouble};
+use tenure::cron::{Job, JobError, JobEvent, JobRun, Overlap, Passed, RunOutcome};
+use tenure::{ElectionError, EventKind};
 
 use crate::job_support::{MINUTE, Notes, SECOND, at, minutely, outcomes, pass_until};
 use crate::support::{Lab, block_on, elected, eventually, next, next_trouble, timing};
 
 /// A handler whose runs end when a test says so.
-struct Gate {
+struct HeldRuns {
     notes: Notes,
     open: Sender<()>,
     opened: Arc<Mutex<Receiver<()>>>,
 }
 
-impl Gate {
+impl HeldRuns {
     fn new() -> Self {
         let (open, opened) = channel();
         Self { notes: Notes::default(), open, opened: Arc::new(Mutex::new(opened)) }
@@ -37,13 +37,13 @@ impl Gate {
 }
 
 /// A lab whose first run goes on while two more ticks come.
-fn busy(job: Job) -> (Lab, tenure::Election, Gate) {
-    let (lab, gate) = (Lab::new(), Gate::new());
-    let election = elected(lab.candidate("a").job(job, gate.handler()));
+fn busy(job: Job) -> (Lab, tenure::Candidacy, HeldRuns) {
+    let (lab, held_runs) = (Lab::new(), HeldRuns::new());
+    let election = elected(lab.candidate("a").job(job, held_runs.handler()));
     lab.pass(MINUTE);
-    gate.notes.wait_for(1);
+    held_runs.notes.wait_for(1);
     lab.pass(MINUTE * 2);
-    (lab, election, gate)
+    (lab, election, held_runs)
 }
 
 fn ended(lab: &Lab, count: usize) -> bool {
@@ -52,49 +52,49 @@ fn ended(lab: &Lab, count: usize) -> bool {
 
 #[test]
 fn ticks_during_a_run_are_passed_over() {
-    let (lab, election, gate) = busy(minutely());
+    let (lab, election, held_runs) = busy(minutely());
     let mut events = lab.events(&election);
-    gate.let_one_end();
+    held_runs.let_one_end();
     eventually("the run to end", || ended(&lab, 1));
     lab.pass(SECOND * 30);
-    assert_eq!(gate.notes.ticks(), [60], "nothing is made up for");
+    assert_eq!(held_runs.notes.ticks(), [60], "nothing is made up for");
     lab.pass(SECOND * 30);
-    gate.notes.wait_for(2);
-    assert_eq!(gate.notes.ticks(), [60, 240]);
+    held_runs.notes.wait_for(2);
+    assert_eq!(held_runs.notes.ticks(), [60, 240]);
     lab.pass(MINUTE);
-    let passed = |kind: &EventKind| matches!(kind, EventKind::Job { news: JobNews::Passed { .. }, .. });
-    let EventKind::Job { tick, news, .. } = next(&mut events, passed).kind else { unreachable!() };
-    assert_eq!((tick, news), (at(300), JobNews::Passed { count: 1, why: Passed::Overlap }));
-    gate.let_one_end();
+    let passed = |kind: &EventKind| matches!(kind, EventKind::Job { job_event: JobEvent::Passed { .. }, .. });
+    let EventKind::Job { tick, job_event, .. } = next(&mut events, passed).kind else { unreachable!() };
+    assert_eq!((tick, job_event), (at(300), JobEvent::Passed { count: 1, why: Passed::Overlap }));
+    held_runs.let_one_end();
 }
 
 #[test]
 fn of_ticks_that_wait_for_a_run_the_latest_fires() {
-    let (lab, _election, gate) = busy(minutely().overlap(Overlap::Queue));
-    assert_eq!(gate.notes.ticks(), [60]);
-    gate.let_one_end();
-    gate.notes.wait_for(2);
-    assert_eq!(gate.notes.ticks(), [60, 180]);
-    assert_eq!(gate.notes.runs()[1].missed(), 1, "the one between was passed over with it");
-    gate.let_one_end();
+    let (lab, _election, held_runs) = busy(minutely().overlap(Overlap::Queue));
+    assert_eq!(held_runs.notes.ticks(), [60]);
+    held_runs.let_one_end();
+    held_runs.notes.wait_for(2);
+    assert_eq!(held_runs.notes.ticks(), [60, 180]);
+    assert_eq!(held_runs.notes.runs()[1].missed(), 1, "the one between was passed over with it");
+    held_runs.let_one_end();
     eventually("both to end", || ended(&lab, 2));
 }
 
 #[test]
 fn ticks_may_fire_beside_a_run() {
-    let (lab, _election, gate) = busy(minutely().overlap(Overlap::Allow));
-    gate.notes.wait_for(3);
-    assert_eq!(gate.notes.ticks(), [60, 120, 180]);
+    let (lab, _election, held_runs) = busy(minutely().overlap(Overlap::Allow));
+    held_runs.notes.wait_for(3);
+    assert_eq!(held_runs.notes.ticks(), [60, 120, 180]);
     for _ in 0..3 {
-        gate.let_one_end();
+        held_runs.let_one_end();
     }
     eventually("all to end", || ended(&lab, 3));
 }
 
 #[test]
 fn a_future_that_takes_too_long_is_told_and_then_dropped() {
-    struct Flag(Sender<Duration>, JobRun);
-    impl Drop for Flag {
+    struct DropNotice(Sender<Duration>, JobRun);
+    impl Drop for DropNotice {
         fn drop(&mut self) {
             let _ = self.0.send(self.1.leadership().remaining());
         }
@@ -104,7 +104,7 @@ fn a_future_that_takes_too_long_is_told_and_then_dropped() {
     let (told, is_told) = channel();
     let job = minutely().timeout(SECOND * 5);
     let election = elected(lab.candidate("a").job_async(job, move |run: JobRun| {
-        let (flag, told) = (Flag(dropped.clone(), run.clone()), told.clone());
+        let (flag, told) = (DropNotice(dropped.clone(), run.clone()), told.clone());
         async move {
             let _flag = flag;
             run.cancelled().await;
@@ -120,17 +120,17 @@ fn a_future_that_takes_too_long_is_told_and_then_dropped() {
     assert!(is_dropped.try_recv().is_err(), "it has the grace to end by itself");
     lab.pass(timing().grace());
     is_dropped.recv().unwrap();
-    eventually("the store to be told", || outcomes(&lab) == [Some(Outcome::TimedOut)]);
-    let trouble = next_trouble(&mut events, |_| true);
-    assert_eq!(trouble.to_string(), "job report, due 2030-01-01T00:01:00Z, took too long and was ended");
+    eventually("the store to be told", || outcomes(&lab) == [Some(RunOutcome::TimedOut)]);
+    let error = next_trouble(&mut events, |_| true);
+    assert_eq!(error.to_string(), "job report, due 2030-01-01T00:01:00Z, took too long and was ended");
     assert!(election.is_leader(), "it goes on leading");
 }
 
 #[test]
 fn a_blocking_handler_that_takes_too_long_is_told_and_reported() {
     let lab = Lab::new();
-    let gate = Gate::new();
-    let handler = gate.handler();
+    let held_runs = HeldRuns::new();
+    let handler = held_runs.handler();
     let job = minutely().timeout(SECOND * 5);
     let election = elected(lab.candidate("a").job(job, move |run: JobRun| {
         run.wait_cancelled();
@@ -138,44 +138,44 @@ fn a_blocking_handler_that_takes_too_long_is_told_and_reported() {
     }));
     let mut events = lab.events(&election);
     lab.pass(MINUTE + SECOND * 5);
-    gate.notes.wait_for(1);
-    assert!(gate.notes.runs()[0].wait_cancelled_for(Duration::ZERO));
+    held_runs.notes.wait_for(1);
+    assert!(held_runs.notes.runs()[0].wait_cancelled_for(Duration::ZERO));
     lab.pass(timing().grace() + SECOND * 2);
-    let stuck = next_trouble(&mut events, |trouble| matches!(trouble, Trouble::Job(_)));
-    assert!(matches!(stuck, Trouble::Job(JobTrouble::Stuck { .. })), "{stuck}");
-    gate.let_one_end();
-    eventually("the store to be told", || outcomes(&lab) == [Some(Outcome::TimedOut)]);
+    let stuck = next_trouble(&mut events, |error| matches!(error, ElectionError::Job(_)));
+    assert!(matches!(stuck, ElectionError::Job(JobError::Stuck { .. })), "{stuck}");
+    held_runs.let_one_end();
+    eventually("the store to be told", || outcomes(&lab) == [Some(RunOutcome::TimedOut)]);
 }
 
 #[test]
 fn a_resignation_waits_for_a_run_and_for_its_end_to_be_told() {
     let lab = Lab::new();
-    let gate = Gate::new();
-    let election = elected(lab.candidate("a").job(minutely(), gate.handler()));
+    let held_runs = HeldRuns::new();
+    let election = elected(lab.candidate("a").job(minutely(), held_runs.handler()));
     lab.pass(MINUTE);
-    gate.notes.wait_for(1);
-    let run = &gate.notes.runs()[0];
+    held_runs.notes.wait_for(1);
+    let run = &held_runs.notes.runs()[0];
     election.request_resign();
     run.wait_cancelled();
     lab.pass(SECOND);
-    assert!(block_on(lab.tenure.observe("x")).unwrap().lease.is_some(), "not released under it");
-    gate.let_one_end();
-    eventually("the release", || block_on(lab.tenure.observe("x")).unwrap().lease.is_none());
-    assert_eq!(outcomes(&lab), [Some(Outcome::Succeeded)], "told before the release");
+    assert!(block_on(lab.client.observe("x")).unwrap().lease.is_some(), "not released under it");
+    held_runs.let_one_end();
+    eventually("the release", || block_on(lab.client.observe("x")).unwrap().lease.is_none());
+    assert_eq!(outcomes(&lab), [Some(RunOutcome::Succeeded)], "told before the release");
 }
 
 #[test]
 fn nothing_fires_while_the_leadership_ends() {
     let lab = Lab::new();
-    let gate = Gate::new();
+    let held_runs = HeldRuns::new();
     let job = minutely().overlap(Overlap::Allow);
-    let election = elected(lab.candidate("a").job(job, gate.handler()));
+    let election = elected(lab.candidate("a").job(job, held_runs.handler()));
     lab.pass(MINUTE);
-    gate.notes.wait_for(1);
+    held_runs.notes.wait_for(1);
     lab.pass(SECOND * 59);
     election.request_resign();
-    gate.notes.runs()[0].wait_cancelled();
+    held_runs.notes.runs()[0].wait_cancelled();
     pass_until(&lab, "the next tick", || lab.hands.unix_ms() > at(121).unix_ms());
-    assert_eq!(gate.notes.ticks(), [60]);
-    gate.let_one_end();
+    assert_eq!(held_runs.notes.ticks(), [60]);
+    held_runs.let_one_end();
 }

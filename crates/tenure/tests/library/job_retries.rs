@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use tenure::EventKind;
-use tenure::cron::{Interrupted, Job, JobNews, JobRun, Outcome};
+use tenure::cron::{Interrupted, Job, JobEvent, JobRun, RunOutcome};
 
 use crate::job_support::{MINUTE, Notes, SECOND, at, kept_runs, minutely, outcomes, pass_until};
 use crate::support::{Lab, elected, eventually, next};
@@ -21,8 +21,8 @@ fn retried() -> Job {
     minutely().retries(2).retry_after(SECOND * 10)
 }
 
-fn failed() -> Option<Outcome> {
-    Some(Outcome::Failed { why: "failed: no luck".to_owned() })
+fn failed() -> Option<RunOutcome> {
+    Some(RunOutcome::Failed { why: "failed: no luck".to_owned() })
 }
 
 #[test]
@@ -32,17 +32,18 @@ fn a_run_that_failed_is_tried_again_after_twice_as_long_each_time() {
     let mut events = lab.events(&election);
     lab.pass(MINUTE);
     for (retry, after) in [(1, SECOND * 10), (2, SECOND * 20)] {
-        let is_retrying = |kind: &EventKind| matches!(kind, EventKind::Job { news: JobNews::Retrying { .. }, .. });
-        let EventKind::Job { tick, news, .. } = next(&mut events, is_retrying).kind else { unreachable!() };
+        let is_retrying =
+            |kind: &EventKind| matches!(kind, EventKind::Job { job_event: JobEvent::Retrying { .. }, .. });
+        let EventKind::Job { tick, job_event, .. } = next(&mut events, is_retrying).kind else { unreachable!() };
         let why = "failed: no luck".to_owned();
-        assert_eq!((tick, news), (at(60), JobNews::Retrying { retry, after, why }));
+        assert_eq!((tick, job_event), (at(60), JobEvent::Retrying { retry, after, why }));
         assert_eq!(outcomes(&lab), [None], "it still goes on");
         lab.pass(after - Duration::from_millis(1));
         assert_eq!(notes.ticks().len(), usize::try_from(retry).unwrap());
         lab.pass(Duration::from_millis(1));
         notes.wait_for(usize::try_from(retry).unwrap() + 1);
     }
-    eventually("the run to end", || outcomes(&lab) == [Some(Outcome::Succeeded)]);
+    eventually("the run to end", || outcomes(&lab) == [Some(RunOutcome::Succeeded)]);
     assert_eq!(notes.ticks(), [60; 3]);
     assert_eq!(notes.runs().iter().map(JobRun::retries).collect::<Vec<_>>(), [0, 1, 2]);
     assert_eq!(kept_runs(&lab)[0].end.as_ref().unwrap().retries, 2);
@@ -58,12 +59,12 @@ fn a_run_that_keeps_failing_has_failed() {
 }
 
 /// A leader that stops while its run waits to be tried again, and what it has told of it.
-fn stopped_between_attempts(job: Job) -> Vec<Option<Outcome>> {
+fn stopped_between_attempts(job: Job) -> Vec<Option<RunOutcome>> {
     let (lab, notes) = (Lab::new(), Notes::default());
     let election = elected(lab.candidate("a").job(job, failing(&notes, u32::MAX)));
     let mut events = lab.events(&election);
     lab.pass(MINUTE);
-    next(&mut events, |kind| matches!(kind, EventKind::Job { news: JobNews::Retrying { .. }, .. }));
+    next(&mut events, |kind| matches!(kind, EventKind::Job { job_event: JobEvent::Retrying { .. }, .. }));
     election.stop_blocking();
     assert_eq!(notes.ticks(), [60]);
     outcomes(&lab)
@@ -90,7 +91,7 @@ fn a_run_that_took_too_long_is_not_tried_again() {
     lab.pass(MINUTE);
     notes.wait_for(1);
     lab.pass(SECOND * 5);
-    eventually("the run to end", || outcomes(&lab) == [Some(Outcome::TimedOut)]);
+    eventually("the run to end", || outcomes(&lab) == [Some(RunOutcome::TimedOut)]);
     lab.pass(SECOND * 40);
     assert_eq!(notes.ticks(), [60]);
 }

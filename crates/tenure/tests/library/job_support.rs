@@ -3,8 +3,8 @@
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
-use tenure::Election;
-use tenure::cron::{Job, JobReport, JobRun, Outcome, Run, Tick};
+use tenure::Candidacy;
+use tenure::cron::{Job, JobReport, JobRun, RunOutcome, RunReport, Tick};
 
 use crate::support::{Lab, block_on, elected, eventually};
 
@@ -66,7 +66,7 @@ impl Notes {
 }
 
 /// Two processes that stand in the same election with the same job, of which the first leads.
-pub(crate) fn pair(job: &Job, notes: &Notes) -> (Lab, Election, Lab, Election) {
+pub(crate) fn pair(job: &Job, notes: &Notes) -> (Lab, Candidacy, Lab, Candidacy) {
     let lab = Lab::new();
     let leader = elected(lab.candidate("a").job(job.clone(), notes.handler()));
     let rival = lab.rival();
@@ -77,18 +77,18 @@ pub(crate) fn pair(job: &Job, notes: &Notes) -> (Lab, Election, Lab, Election) {
 
 /// What the store knows of the one job of the election that all tests hold.
 pub(crate) fn report(lab: &Lab) -> Option<JobReport> {
-    block_on(lab.tenure.jobs("x", 100)).unwrap().pop()
+    block_on(lab.client.jobs("x", 100)).unwrap().pop()
 }
 
 /// Its runs, the oldest first.
-pub(crate) fn kept_runs(lab: &Lab) -> Vec<Run> {
+pub(crate) fn kept_runs(lab: &Lab) -> Vec<RunReport> {
     let mut runs = report(lab).map(|report| report.runs).unwrap_or_default();
     runs.reverse();
     runs
 }
 
 /// How its runs ended; `None` for those of which it is not known.
-pub(crate) fn outcomes(lab: &Lab) -> Vec<Option<Outcome>> {
+pub(crate) fn outcomes(lab: &Lab) -> Vec<Option<RunOutcome>> {
     kept_runs(lab).into_iter().map(|run| run.end.map(|end| end.outcome)).collect()
 }
 

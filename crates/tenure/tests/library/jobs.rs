@@ -4,9 +4,9 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::Duration;
 
-use tenure::cron::{Job, JobNews, JobTrouble, Outcome, Passed};
+use tenure::cron::{Job, JobError, JobEvent, Passed, RunOutcome};
 use tenure::testing::Operation;
-use tenure::{Error, EventKind, Trouble};
+use tenure::{ElectionError, Error, EventKind};
 
 use crate::job_support::{
     MINUTE, Notes, SECOND, at, kept_runs, minutely, outcomes, pass_idly, pass_until, report, secondly,
@@ -23,7 +23,7 @@ fn a_job_fires_at_each_tick_and_its_runs_are_written_down() {
     let run = &notes.runs()[0];
     assert_eq!((run.job().as_str(), run.tick(), run.term()), ("report", at(60), election.leadership().unwrap().term()));
     assert_eq!((run.is_late(), run.late_by(), run.missed(), run.is_again()), (false, None, 0, false));
-    assert_eq!(outcomes(&lab), [(); 3].map(|()| Some(Outcome::Succeeded)));
+    assert_eq!(outcomes(&lab), [(); 3].map(|()| Some(RunOutcome::Succeeded)));
     let report = report(&lab).unwrap();
     assert_eq!((report.fired, report.missed, &*report.schedule), (3, 0, "* * * * * UTC"));
     assert_eq!(kept_runs(&lab)[0].candidate.as_str(), "a");
@@ -59,7 +59,7 @@ fn a_future_runs_where_the_candidacy_was_started_or_anywhere() {
         elected(builder)
     };
     pass_idly(&lab, MINUTE);
-    assert_eq!(outcomes(&lab), [Some(Outcome::Succeeded)]);
+    assert_eq!(outcomes(&lab), [Some(RunOutcome::Succeeded)]);
     election.stop_blocking();
     let _without = elected(lab.candidate("a").job_async(minutely(), move |run| {
         elsewhere.note(&run);
@@ -82,12 +82,15 @@ fn an_error_or_a_panic_is_how_a_run_ended_and_nothing_more() {
     let mut events = lab.events(&election);
     let term = election.leadership().unwrap().term();
     pass_idly(&lab, MINUTE * 3);
-    let failed = |why: &str| Some(Outcome::Failed { why: why.to_owned() });
-    assert_eq!(outcomes(&lab), [failed("failed: no paper"), failed("panicked: on purpose"), Some(Outcome::Succeeded)]);
-    let trouble = next_trouble(&mut events, |_| true);
-    assert_eq!(trouble.to_string(), "job report, due 2030-01-01T00:01:00Z, failed: no paper");
-    let trouble = next_trouble(&mut events, |_| true);
-    assert!(trouble.to_string().ends_with("panicked: on purpose"), "{trouble}");
+    let failed = |why: &str| Some(RunOutcome::Failed { why: why.to_owned() });
+    assert_eq!(
+        outcomes(&lab),
+        [failed("failed: no paper"), failed("panicked: on purpose"), Some(RunOutcome::Succeeded)]
+    );
+    let error = next_trouble(&mut events, |_| true);
+    assert_eq!(error.to_string(), "job report, due 2030-01-01T00:01:00Z, failed: no paper");
+    let error = next_trouble(&mut events, |_| true);
+    assert!(error.to_string().ends_with("panicked: on purpose"), "{error}");
     assert_eq!(election.leadership().unwrap().term(), term, "it goes on leading");
 }
 
@@ -97,14 +100,14 @@ fn events_tell_what_happens_to_each_tick() {
     let election = elected(lab.candidate("a").job(minutely(), |_| ()));
     let mut events = lab.events(&election);
     pass_idly(&lab, MINUTE);
-    let mut news = || match next(&mut events, |kind| matches!(kind, EventKind::Job { .. })).kind {
-        EventKind::Job { job, tick, news } => (job.to_string(), tick, news),
+    let mut job_event = || match next(&mut events, |kind| matches!(kind, EventKind::Job { .. })).kind {
+        EventKind::Job { job, tick, job_event } => (job.to_string(), tick, job_event),
         _ => unreachable!("only jobs are of interest"),
     };
-    assert_eq!(news(), ("report".to_owned(), at(60), JobNews::Fired { late: None, missed: 0, again: false }));
-    let (_, tick, ended) = news();
+    assert_eq!(job_event(), ("report".to_owned(), at(60), JobEvent::Fired { late: None, missed: 0, again: false }));
+    let (_, tick, ended) = job_event();
     assert_eq!(tick, at(60));
-    assert!(matches!(ended, JobNews::Ended { outcome: Outcome::Succeeded, .. }), "{ended:?}");
+    assert!(matches!(ended, JobEvent::Ended { outcome: RunOutcome::Succeeded, .. }), "{ended:?}");
 }
 
 #[test]
@@ -115,8 +118,8 @@ fn a_job_that_is_not_enabled_passes_over_its_ticks() {
     let mut events = lab.events(&election);
     pass_idly(&lab, MINUTE * 2);
     let passed = next(&mut events, |kind| matches!(kind, EventKind::Job { .. }));
-    let EventKind::Job { news, .. } = passed.kind else { unreachable!() };
-    assert_eq!(news, JobNews::Passed { count: 1, why: Passed::Disabled });
+    let EventKind::Job { job_event, .. } = passed.kind else { unreachable!() };
+    assert_eq!(job_event, JobEvent::Passed { count: 1, why: Passed::Disabled });
     election.stop_blocking();
     let _enabled = elected(lab.candidate("a").job(minutely(), notes.handler()));
     pass_idly(&lab, MINUTE);
@@ -148,9 +151,9 @@ fn a_job_that_was_forgotten_begins_anew() {
     let notes = Notes::default();
     let _election = elected(lab.candidate("a").job(minutely(), notes.handler()));
     pass_idly(&lab, MINUTE);
-    assert!(lab.tenure.forget_job_blocking("x", "report").unwrap());
-    assert!(!lab.tenure.forget_job_blocking("x", "other").unwrap());
-    assert_eq!(lab.tenure.jobs_blocking("x", 10).unwrap(), []);
+    assert!(lab.client.forget_job_blocking("x", "report").unwrap());
+    assert!(!lab.client.forget_job_blocking("x", "other").unwrap());
+    assert_eq!(lab.client.jobs_blocking("x", 10).unwrap(), []);
     pass_idly(&lab, MINUTE * 2);
     let report = report(&lab).unwrap();
     assert!(notes.ticks().ends_with(&[180]), "{:?}", notes.ticks());
@@ -179,19 +182,19 @@ fn an_election_that_had_too_many_jobs_is_told_what_to_do() {
         })
     };
     let first = elected(with("old", 1_000));
-    eventually("the jobs to be known", || block_on(lab.tenure.jobs("x", 0)).unwrap().len() == 1_000);
+    eventually("the jobs to be known", || block_on(lab.client.jobs("x", 0)).unwrap().len() == 1_000);
     first.stop_blocking();
     let second = elected(with("new", 1));
     let mut events = lab.events(&second);
     lab.pass(SECOND);
-    let trouble = next_trouble(&mut events, |_| true);
-    assert_eq!(trouble, Trouble::Job(JobTrouble::TooMany));
-    assert!(trouble.to_string().contains("tenure cron forget"), "{trouble}");
+    let error = next_trouble(&mut events, |_| true);
+    assert_eq!(error, ElectionError::Job(JobError::TooMany));
+    assert!(error.to_string().contains("tenure cron forget"), "{error}");
     for job in ["old-0", "old-1"] {
-        assert!(lab.tenure.forget_job_blocking("x", job).unwrap());
+        assert!(lab.client.forget_job_blocking("x", job).unwrap());
     }
     pass_until(&lab, "the new job", || {
-        block_on(lab.tenure.jobs("x", 0)).unwrap().iter().any(|known| known.job.as_str() == "new-0")
+        block_on(lab.client.jobs("x", 0)).unwrap().iter().any(|known| known.job.as_str() == "new-0")
     });
 }
 

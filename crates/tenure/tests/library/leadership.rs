@@ -18,7 +18,7 @@ fn it_ends_by_the_clock_although_nothing_of_the_driver_runs() {
     let EventKind::Elected { trust, .. } = elected.kind else { unreachable!() };
     let leadership = election.leadership().unwrap();
     lab.store.inject_everywhere(&Fault::BlackHole);
-    let _held_up = HeldUp::new(&lab.tenure);
+    let _held_up = HeldUp::new(&lab.client);
 
     lab.hands.advance(trust.stop_at.saturating_since(lab.hands.now()) - TICK);
     assert!(election.is_leader() && election.leadership().is_some());
@@ -98,7 +98,7 @@ fn nobody_is_told_of_a_leadership_that_is_over() {
     let lab = Lab::new();
     let election = lab.leader("a");
     let term = election.leadership().unwrap().term();
-    let held_up = HeldUp::new(&lab.tenure);
+    let held_up = HeldUp::new(&lab.client);
     lab.hands.advance(timing().ttl());
     let mut waiting = Box::pin(election.elected());
     let mut context = std::task::Context::from_waker(std::task::Waker::noop());

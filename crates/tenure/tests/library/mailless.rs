@@ -1,4 +1,4 @@
-//! A store without mailbox, bulletin and ledger: whoever needs one is told at once, and everything else works.
+//! A store without mailbox, pub/sub and ledger: whoever needs one is told at once, and everything else works.
 
 use std::sync::Arc;
 
@@ -8,7 +8,9 @@ use tenure::store::{
     Campaign, Capabilities, ElectionKey, Finding, Hint, Interest, Observation, Renew, Replies, Resign, StoreErrorKind,
     Transition,
 };
-use tenure::{CandidateId, ChannelName, ElectionName, Error, MemoryStore, Namespace, Shelf, Store, StoreError, Tenure};
+use tenure::{
+    CandidateId, ChannelName, Client, ElectionName, Error, MemoryStore, MessageState, Namespace, Store, StoreError,
+};
 use tenure_core::{CampaignReply, RenewReply};
 
 use crate::support::block_on;
@@ -64,13 +66,13 @@ impl Store for Mailless {
 
 #[test]
 fn messages_are_refused_with_a_word_and_elections_go_on() {
-    let tenure = Tenure::with_store(Mailless(MemoryStore::new())).unwrap();
-    let election = tenure.election("x").unwrap().start().unwrap();
-    let handler = tenure.election("x").unwrap().on_message(ChannelName::new("refresh").unwrap(), |_| ()).start();
+    let client = Client::with_store(Mailless(MemoryStore::new())).unwrap();
+    let election = client.election("x").unwrap().start().unwrap();
+    let handler = client.election("x").unwrap().on_message(ChannelName::new("refresh").unwrap(), |_| ()).start();
     let refusals = [
-        tenure.send_blocking("x", "refresh", &1).unwrap_err(),
-        block_on(tenure.messages("x", Shelf::Waiting, 1)).unwrap_err(),
-        block_on(tenure.requeue("x", None)).unwrap_err(),
+        client.send_blocking("x", "refresh", &1).unwrap_err(),
+        block_on(client.messages("x", MessageState::Pending, 1)).unwrap_err(),
+        block_on(client.requeue("x", None)).unwrap_err(),
         election.channel("refresh").unwrap_err(),
         handler.unwrap_err(),
     ];
@@ -79,9 +81,9 @@ fn messages_are_refused_with_a_word_and_elections_go_on() {
         assert_eq!(error.kind(), StoreErrorKind::Unsupported, "{refusal}");
         assert!(refusal.to_string().contains("the memory store keeps no messages"), "{refusal}");
     }
-    let handler = tenure.election("x").unwrap().on_broadcast(ChannelName::new("reload").unwrap(), |_| ()).start();
+    let handler = client.election("x").unwrap().on_broadcast(ChannelName::new("reload").unwrap(), |_| ()).start();
     let refusals = [
-        tenure.broadcast_blocking("x", "reload", &1).unwrap_err(),
+        client.broadcast_blocking("x", "reload", &1).unwrap_err(),
         election.broadcasts("reload").unwrap_err(),
         handler.unwrap_err(),
     ];
@@ -90,19 +92,19 @@ fn messages_are_refused_with_a_word_and_elections_go_on() {
         assert_eq!(error.kind(), StoreErrorKind::Unsupported, "{refusal}");
         assert!(refusal.to_string().contains("the memory store cannot broadcast"), "{refusal}");
     }
-    assert_eq!(tenure.bulletin(), None);
+    assert_eq!(client.pubsub(), None);
     election.wait_elected().unwrap();
     assert!(Arc::new(Mailless(MemoryStore::new())).mailbox().is_none());
 }
 
 #[test]
 fn jobs_are_refused_with_a_word() {
-    let tenure = Tenure::with_store(Mailless(MemoryStore::new())).unwrap();
+    let client = Client::with_store(Mailless(MemoryStore::new())).unwrap();
     let job = tenure::cron::Job::new("report", "@daily").unwrap();
     let refusals = [
-        tenure.election("x").unwrap().job(job, |_| ()).start().unwrap_err(),
-        tenure.jobs_blocking("x", 1).unwrap_err(),
-        tenure.forget_job_blocking("x", "report").unwrap_err(),
+        client.election("x").unwrap().job(job, |_| ()).start().unwrap_err(),
+        client.jobs_blocking("x", 1).unwrap_err(),
+        client.forget_job_blocking("x", "report").unwrap_err(),
     ];
     for refusal in refusals {
         let Error::Store(error) = &refusal else { panic!("{refusal:?}") };

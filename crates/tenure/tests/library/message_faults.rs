@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use tenure::store::{StoreError, StoreErrorKind};
 use tenure::testing::{Fault, Operation, VirtualClock};
-use tenure::{ChannelName, Clock, MemoryStore, Message, Sender, Shelf, Tenure, Trouble};
+use tenure::{ChannelName, Client, Clock, ElectionError, MemoryStore, Message, MessageState, Sender};
 
 use crate::support::{Lab, block_on, eventually, id, lying, next_trouble, timing};
 
@@ -17,9 +17,9 @@ fn what_a_crashed_leader_did_not_settle_goes_to_the_next() {
     let rival = lab.rival();
     let next = rival.candidate("b").start().unwrap();
     let mut next_channel = next.channel("refresh").unwrap();
-    let ids = [1, 2].map(|number| rival.tenure.send_blocking("x", "refresh", &number).unwrap());
+    let ids = [1, 2].map(|number| rival.client.send_blocking("x", "refresh", &number).unwrap());
     channel.next_blocking().unwrap().done();
-    eventually("the first to be settled", || lying(&rival, Shelf::Waiting) == ["2"]);
+    eventually("the first to be settled", || lying(&rival, MessageState::Pending) == ["2"]);
     let held = channel.next_blocking().unwrap();
     assert_eq!(held.message().id, ids[1]);
 
@@ -34,9 +34,9 @@ fn what_a_crashed_leader_did_not_settle_goes_to_the_next() {
     lab.store.heal();
     held.done();
     lab.pass(timing().attempt_timeout());
-    assert_eq!(lying(&rival, Shelf::Waiting), ["2"]);
+    assert_eq!(lying(&rival, MessageState::Pending), ["2"]);
     delivery.done();
-    eventually("the second to be settled", || lying(&rival, Shelf::Waiting).is_empty());
+    eventually("the second to be settled", || lying(&rival, MessageState::Pending).is_empty());
 }
 
 #[test]
@@ -44,9 +44,9 @@ fn a_delivery_that_is_dropped_is_a_failed_attempt() {
     let lab = Lab::new();
     let election = lab.leader("a");
     let mut channel = election.channel("refresh").unwrap();
-    lab.tenure.send_blocking("x", "refresh", &1).unwrap();
+    lab.client.send_blocking("x", "refresh", &1).unwrap();
     drop(channel.next_blocking().unwrap());
-    let first = || block_on(lab.tenure.messages("x", Shelf::Waiting, 1)).unwrap().remove(0);
+    let first = || block_on(lab.client.messages("x", MessageState::Pending, 1)).unwrap().remove(0);
     eventually("the attempt to be written down", || first().attempts == 1);
     assert!(first().last_error.unwrap().contains("dropped"));
     lab.pass(Duration::from_secs(1));
@@ -63,15 +63,15 @@ fn a_settlement_whose_reply_was_lost_is_repeated_and_counts_once() {
     let mut events = lab.events(&election);
     let mut channel = election.channel("refresh").unwrap();
     lab.store.inject_once(Operation::Settle, Fault::LoseReply);
-    lab.tenure.send_blocking("x", "refresh", &1).unwrap();
+    lab.client.send_blocking("x", "refresh", &1).unwrap();
     channel.next_blocking().unwrap().failed("once");
-    next_trouble(&mut events, |trouble| matches!(trouble, Trouble::Store(_)));
+    next_trouble(&mut events, |error| matches!(error, ElectionError::Store(_)));
     lab.pass(Duration::from_secs(1));
     eventually("it to be told again", || lab.store.calls(Operation::Settle) == 2);
     let again = channel.next_blocking().unwrap();
     assert_eq!(again.message().attempts, 1);
     again.done();
-    eventually("it to be settled", || lying(&lab, Shelf::Waiting).is_empty());
+    eventually("it to be settled", || lying(&lab, MessageState::Pending).is_empty());
 }
 
 #[test]
@@ -80,8 +80,8 @@ fn a_message_that_is_done_is_not_handled_again_while_the_store_does_not_take_it(
     let election = lab.leader("a");
     let refusal = StoreError::refused(StoreErrorKind::ReadOnly, "read only");
     lab.store.inject(Operation::Settle, Fault::Fail(refusal));
-    lab.tenure.send_blocking("x", "refresh", &1).unwrap();
-    lab.tenure.send_blocking("x", "refresh", &2).unwrap();
+    lab.client.send_blocking("x", "refresh", &1).unwrap();
+    lab.client.send_blocking("x", "refresh", &2).unwrap();
     let mut channel = election.channel("refresh").unwrap();
     for number in ["1", "2"] {
         let delivery = channel.next_blocking().unwrap();
@@ -90,10 +90,10 @@ fn a_message_that_is_done_is_not_handled_again_while_the_store_does_not_take_it(
     }
     lab.pass(timing().renew_every());
     assert!(futures_util::FutureExt::now_or_never(channel.next()).is_none());
-    assert_eq!(lying(&lab, Shelf::Waiting), ["1", "2"]);
+    assert_eq!(lying(&lab, MessageState::Pending), ["1", "2"]);
     lab.store.heal();
     lab.pass(Duration::from_secs(31));
-    eventually("both to be settled", || lying(&lab, Shelf::Waiting).is_empty());
+    eventually("both to be settled", || lying(&lab, MessageState::Pending).is_empty());
     assert!(election.is_leader());
 }
 
@@ -105,10 +105,10 @@ fn a_store_that_fails_is_left_in_peace_and_found_again() {
     let refusal = StoreError::refused(StoreErrorKind::Unavailable, "away");
     lab.store.inject(Operation::Receive, Fault::Fail(refusal));
     let mut channel = election.channel("refresh").unwrap();
-    let trouble = next_trouble(&mut events, |_| true);
-    assert_eq!(trouble.to_string(), "away");
+    let error = next_trouble(&mut events, |_| true);
+    assert_eq!(error.to_string(), "away");
     for number in 0..100 {
-        lab.tenure.send_blocking("x", "refresh", &number).unwrap();
+        lab.client.send_blocking("x", "refresh", &number).unwrap();
     }
     lab.store.forget_counts();
     lab.pass(Duration::from_secs(60));
@@ -127,7 +127,7 @@ fn a_store_that_hangs_keeps_nobody_from_stopping() {
     let lab = Lab::new();
     let election = lab.leader("a");
     let mut channel = election.channel("refresh").unwrap();
-    lab.tenure.send_blocking("x", "refresh", &1).unwrap();
+    lab.client.send_blocking("x", "refresh", &1).unwrap();
     let delivery = channel.next_blocking().unwrap();
     lab.store.inject(Operation::Settle, Fault::BlackHole);
     lab.store.inject(Operation::Receive, Fault::BlackHole);
@@ -142,7 +142,7 @@ fn a_store_that_hangs_keeps_nobody_from_stopping() {
         let took = lab.hands.now().saturating_since(started);
         assert!(took <= timing().grace() + timing().reaction() + timing().attempt_timeout() * 3, "{took:?}");
     });
-    assert_eq!(lying(&lab, Shelf::Waiting), ["1"], "nobody knows, so the next leader gets it");
+    assert_eq!(lying(&lab, MessageState::Pending), ["1"], "nobody knows, so the next leader gets it");
 }
 
 #[test]
@@ -150,7 +150,7 @@ fn a_leader_that_the_store_does_not_know_any_more_finds_out() {
     let lab = Lab::new();
     let election = lab.leader("a");
     let mut channel = election.channel("refresh").unwrap();
-    lab.tenure.send_blocking("x", "refresh", &1).unwrap();
+    lab.client.send_blocking("x", "refresh", &1).unwrap();
     let delivery = channel.next_blocking().unwrap();
     // The lease runs out in the store while nothing of this process runs: another store on the same clock would do.
     lab.store.inject(Operation::Renew, Fault::BlackHole);
@@ -162,20 +162,20 @@ fn a_leader_that_the_store_does_not_know_any_more_finds_out() {
     let again = channel.next_blocking().unwrap();
     assert_eq!(again.message().attempts, 0, "handled again under a new term, because it was not settled");
     again.done();
-    eventually("it to be settled", || lying(&lab, Shelf::Waiting).is_empty());
+    eventually("it to be settled", || lying(&lab, MessageState::Pending).is_empty());
 }
 
 #[test]
 fn a_store_that_says_somebody_else_leads_is_believed_and_messages_go_on_under_the_next_term() {
     let (hands, store_hands) = (VirtualClock::new(), VirtualClock::new());
     let memory = MemoryStore::with_clock(Clock::controlled_by(&store_hands));
-    let tenure = Tenure::with_store_and_clock(Arc::new(memory), Clock::controlled_by(&hands)).unwrap();
-    let election = tenure.election("x").unwrap().timing(timing()).start().unwrap();
+    let client = Client::with_store_and_clock(Arc::new(memory), Clock::controlled_by(&hands)).unwrap();
+    let election = client.election("x").unwrap().timing(timing()).start().unwrap();
     let first = election.wait_elected().unwrap();
     let mut channel = election.channel("refresh").unwrap();
     // Of two clocks one is far off: the lease has run out there, and not here.
     store_hands.advance(timing().ttl() * 2);
-    tenure.send_blocking("x", "refresh", &1).unwrap();
+    client.send_blocking("x", "refresh", &1).unwrap();
     let mut delivery = None;
     eventually("the message to be handed out", || {
         hands.advance(Duration::from_millis(50));
@@ -185,7 +185,7 @@ fn a_store_that_says_somebody_else_leads_is_believed_and_messages_go_on_under_th
     let delivery = delivery.unwrap();
     assert!(first.is_cancelled() && delivery.term() > first.term());
     delivery.done();
-    let waiting = || block_on(tenure.messages("x", Shelf::Waiting, 1)).unwrap();
+    let waiting = || block_on(client.messages("x", MessageState::Pending, 1)).unwrap();
     eventually("it to be settled", || waiting().is_empty());
 }
 
@@ -208,10 +208,10 @@ fn nothing_is_lost_and_nothing_overtakes_while_leaders_come_and_go() {
     let candidates: Vec<_> = candidates.collect();
     std::thread::scope(|scope| {
         for sender in 0..SENDERS {
-            let tenure = lab.tenure.sender(Sender::from(id(&format!("{sender}"))));
+            let client = lab.client.sender(Sender::from(id(&format!("{sender}"))));
             scope.spawn(move || {
                 for number in 0..EACH {
-                    tenure.send_blocking("x", "refresh", &number).unwrap();
+                    client.send_blocking("x", "refresh", &number).unwrap();
                 }
             });
         }
@@ -226,7 +226,7 @@ fn nothing_is_lost_and_nothing_overtakes_while_leaders_come_and_go() {
     });
     eventually("all to be handled", || {
         lab.pass(Duration::from_millis(50));
-        lying(&lab, Shelf::Waiting).is_empty()
+        lying(&lab, MessageState::Pending).is_empty()
     });
     let handled = handled.lock().unwrap();
     let expected: Vec<String> = (0..EACH).map(|number| number.to_string()).collect();
@@ -240,5 +240,5 @@ fn nothing_is_lost_and_nothing_overtakes_while_leaders_come_and_go() {
         }
         assert_eq!(first_time, expected.iter().collect::<Vec<_>>(), "sender {sender}");
     }
-    assert_eq!(lying(&lab, Shelf::Aside), [""; 0]);
+    assert_eq!(lying(&lab, MessageState::DeadLetter), [""; 0]);
 }

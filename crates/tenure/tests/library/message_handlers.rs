@@ -5,7 +5,7 @@ use std::sync::{Arc, Mutex, mpsc};
 use std::time::Duration;
 
 use tenure::testing::Operation;
-use tenure::{ChannelName, Election, Message, Sender, Shelf, Trouble};
+use tenure::{Candidacy, ChannelName, ElectionError, Message, MessageState, Sender};
 
 use crate::support::{Lab, block_on, elected, eventually, id, lying, next_trouble, timing};
 
@@ -15,11 +15,14 @@ fn channel(name: &str) -> ChannelName {
 
 /// Sends under a label of its own.
 fn send(lab: &Lab, sender: &str, channel: &str, payload: &str) {
-    lab.tenure.sender(Sender::from(id(sender))).send_blocking("x", channel, payload).unwrap();
+    lab.client.sender(Sender::from(id(sender))).send_blocking("x", channel, payload).unwrap();
 }
 
 /// A leader whose handler fails for some messages, and what it was given.
-fn picky(lab: &Lab, refuses: impl Fn(&Message) -> bool + Send + Sync + 'static) -> (Election, Arc<Mutex<Vec<String>>>) {
+fn picky(
+    lab: &Lab,
+    refuses: impl Fn(&Message) -> bool + Send + Sync + 'static,
+) -> (Candidacy, Arc<Mutex<Vec<String>>>) {
     let given = Arc::new(Mutex::new(Vec::new()));
     let noted = Arc::clone(&given);
     let handle = move |(message, _): (Message, tenure::Leadership)| {
@@ -44,7 +47,7 @@ fn a_handler_is_given_each_message_once() {
     for payload in ["1", "2", "3"] {
         send(&lab, "s", "refresh", payload);
     }
-    eventually("all to be handled", || lying(&lab, Shelf::Waiting).is_empty());
+    eventually("all to be handled", || lying(&lab, MessageState::Pending).is_empty());
     lab.pass(timing().ttl());
     assert_eq!(*given.lock().unwrap(), ["\"1\"", "\"2\"", "\"3\""]);
     election.stop_blocking();
@@ -60,7 +63,7 @@ fn a_failing_message_holds_back_its_own_sender_only_and_is_tried_again() {
     eventually("the first attempt", || !given.lock().unwrap().is_empty());
     send(&lab, "t", "refresh", "other");
     eventually("another sender to be served", || given.lock().unwrap().contains(&"\"other\"".to_owned()));
-    pass_until(&lab, "all to be handled", || lying(&lab, Shelf::Waiting).is_empty());
+    pass_until(&lab, "all to be handled", || lying(&lab, MessageState::Pending).is_empty());
     let given = given.lock().unwrap();
     let of_sender: Vec<&str> = given.iter().map(String::as_str).filter(|payload| *payload != "\"other\"").collect();
     assert_eq!(of_sender, ["\"bad\"", "\"bad\"", "\"bad\"", "\"later\""]);
@@ -74,20 +77,20 @@ fn a_message_that_always_fails_is_set_aside_and_can_be_put_back() {
     let (election, given) = picky(&lab, move |_| is_broken.load(Ordering::Acquire) == 1);
     let mut events = lab.events(&election);
     send(&lab, "s", "refresh", "bad");
-    pass_until(&lab, "it to be set aside", || !lying(&lab, Shelf::Aside).is_empty());
+    pass_until(&lab, "it to be set aside", || !lying(&lab, MessageState::DeadLetter).is_empty());
     assert_eq!(given.lock().unwrap().len(), 5, "as often as the default says");
-    assert_eq!(lying(&lab, Shelf::Waiting), [""; 0]);
-    let aside = block_on(lab.tenure.messages("x", Shelf::Aside, 10)).unwrap();
+    assert_eq!(lying(&lab, MessageState::Pending), [""; 0]);
+    let aside = block_on(lab.client.messages("x", MessageState::DeadLetter, 10)).unwrap();
     assert_eq!((aside[0].attempts, aside[0].last_error.as_deref()), (5, Some("failed: not this one")));
-    let trouble = next_trouble(&mut events, |trouble| matches!(trouble, Trouble::SetAside { .. }));
-    let Trouble::SetAside { id, attempts, .. } = &trouble else { unreachable!() };
+    let error = next_trouble(&mut events, |error| matches!(error, ElectionError::DeadLettered { .. }));
+    let ElectionError::DeadLettered { id, attempts, .. } = &error else { unreachable!() };
     assert_eq!((*id, *attempts), (aside[0].id, 5));
-    assert!(trouble.to_string().contains("tenure messages"), "it says what to do: {trouble}");
+    assert!(error.to_string().contains("tenure messages"), "it says what to do: {error}");
 
     broken.store(0, Ordering::Release);
-    assert_eq!(block_on(lab.tenure.requeue("x", Some(&[aside[0].id]))).unwrap(), 1);
+    assert_eq!(block_on(lab.client.requeue("x", Some(&[aside[0].id]))).unwrap(), 1);
     pass_until(&lab, "it to be handled", || {
-        lying(&lab, Shelf::Waiting).is_empty() && lying(&lab, Shelf::Aside).is_empty()
+        lying(&lab, MessageState::Pending).is_empty() && lying(&lab, MessageState::DeadLetter).is_empty()
     });
     assert_eq!(given.lock().unwrap().len(), 6);
 }
@@ -99,7 +102,7 @@ fn retries_wait_longer_each_time() {
     send(&lab, "s", "refresh", "bad");
     eventually("the first attempt", || given.lock().unwrap().len() == 1);
     eventually("the store to hear of it", || {
-        block_on(lab.tenure.messages("x", Shelf::Waiting, 1)).unwrap()[0].attempts == 1
+        block_on(lab.client.messages("x", MessageState::Pending, 1)).unwrap()[0].attempts == 1
     });
     let before = lab.hands.now();
     pass_until(&lab, "the fourth attempt", || given.lock().unwrap().len() == 4);
@@ -116,9 +119,9 @@ fn the_number_of_attempts_may_be_chosen() {
         noted.fetch_add(1, Ordering::AcqRel);
         Err("never")
     };
-    let _election = elected(lab.candidate("a").on_message(channel("refresh"), handle).attempts_max(1));
+    let _election = elected(lab.candidate("a").on_message(channel("refresh"), handle).max_attempts(1));
     send(&lab, "s", "refresh", "bad");
-    eventually("it to be set aside", || lying(&lab, Shelf::Aside) == ["\"bad\""]);
+    eventually("it to be set aside", || lying(&lab, MessageState::DeadLetter) == ["\"bad\""]);
     assert_eq!(given.load(Ordering::Acquire), 1);
 }
 
@@ -130,9 +133,9 @@ fn a_panic_is_a_failed_attempt_and_nothing_more() {
     let mut events = lab.events(&election);
     let term = election.leadership().unwrap().term();
     send(&lab, "s", "refresh", "bad");
-    let trouble = next_trouble(&mut events, |_| true);
-    assert!(trouble.to_string().contains("the message callback panicked: on purpose (channel refresh"), "{trouble}");
-    pass_until(&lab, "the second attempt", || lying(&lab, Shelf::Waiting).is_empty());
+    let error = next_trouble(&mut events, |_| true);
+    assert!(error.to_string().contains("the message callback panicked: on purpose (channel refresh"), "{error}");
+    pass_until(&lab, "the second attempt", || lying(&lab, MessageState::Pending).is_empty());
     assert_eq!(election.leadership().unwrap().term(), term, "it goes on leading");
 }
 
@@ -147,7 +150,7 @@ fn async_handlers_need_no_runtime() {
     let election = elected(lab.candidate("a").on_message_async(channel("refresh"), handle));
     send(&lab, "s", "refresh", "1");
     assert_eq!(heard.recv().unwrap(), ("\"1\"".to_owned(), election.leadership().unwrap().term()));
-    eventually("it to be settled", || lying(&lab, Shelf::Waiting).is_empty());
+    eventually("it to be settled", || lying(&lab, MessageState::Pending).is_empty());
 }
 
 #[test]
@@ -177,9 +180,9 @@ fn a_handler_that_hangs_stops_nothing_else() {
         // At most the grace, the reaction bound and the rest of the lease.
         pass_until(&lab, "it to be stopped", || stopping.is_finished());
     });
-    let trouble = next_trouble(&mut events, |trouble| matches!(trouble, Trouble::Callback { .. }));
-    assert!(trouble.to_string().contains("has not returned"), "{trouble}");
-    assert_eq!(lying(&lab, Shelf::Waiting), ["\"hangs\"", "\"waits\""], "the next leader gets them");
+    let error = next_trouble(&mut events, |error| matches!(error, ElectionError::Callback { .. }));
+    assert!(error.to_string().contains("has not returned"), "{error}");
+    assert_eq!(lying(&lab, MessageState::Pending), ["\"hangs\"", "\"waits\""], "the next leader gets them");
     drop(release);
 }
 
@@ -217,7 +220,7 @@ fn a_resignation_waits_for_a_handler_and_what_it_did_is_settled() {
     send(&lab, "s", "refresh", "1");
     has_begun.recv().unwrap();
     election.resign_blocking().unwrap();
-    assert_eq!(lying(&lab, Shelf::Waiting), [""; 0], "it was told before the lease was released");
+    assert_eq!(lying(&lab, MessageState::Pending), [""; 0], "it was told before the lease was released");
 }
 
 #[test]

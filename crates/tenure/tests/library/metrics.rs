@@ -6,7 +6,7 @@ use std::time::Duration;
 use metrics_exporter_prometheus::{Matcher, PrometheusBuilder, PrometheusHandle};
 use tenure::store::{StoreError, StoreErrorKind};
 use tenure::testing::{Fault, Operation};
-use tenure::{ChannelName, ElectionBuilder, Tenure, Timing, metrics};
+use tenure::{CandidacyBuilder, ChannelName, Client, Timing, metrics};
 
 use crate::support::{HeldUp, Lab, elected, eventually, id, timing};
 
@@ -32,10 +32,10 @@ impl Page {
         Self(Self::of(class).0, "lock")
     }
 
-    fn candidate(&self, lab: &Lab, name: &str) -> ElectionBuilder {
+    fn candidate(&self, lab: &Lab, name: &str) -> CandidacyBuilder {
         let class = self.0;
-        let tenure = lab.tenure.key_class(move |_| class.to_owned());
-        tenure.election("x").unwrap().timing(timing()).candidate(id(name))
+        let client = lab.client.key_class(move |_| class.to_owned());
+        client.election("x").unwrap().timing(timing()).candidate(id(name))
     }
 
     /// The value of a metric whose labels, but for the class, are written like this.
@@ -83,7 +83,7 @@ fn a_paused_process_shows_no_leader_when_its_time_is_over() {
     let election = elected(page.candidate(&lab, "a"));
     lab.settle();
     assert_eq!(page.get("tenure_is_leader"), 1.0);
-    let paused = HeldUp::new(&lab.tenure);
+    let paused = HeldUp::new(&lab.client);
     let stop_in = Duration::from_secs_f64(page.get("tenure_expiry_seconds"));
     lab.hands.advance(stop_in - Duration::from_millis(1));
     assert!(election.is_leader() && page.get("tenure_is_leader") == 1.0, "not a moment too early");
@@ -99,10 +99,10 @@ fn a_paused_process_shows_no_leader_when_its_time_is_over() {
 #[test]
 fn elections_of_one_class_add_up() {
     let (lab, page) = (Lab::new(), Page::of("several"));
-    let tenure = lab.tenure.key_class(|_| "several".to_owned());
+    let client = lab.client.key_class(|_| "several".to_owned());
     let long = Timing::from_ttl(Duration::from_secs(90)).unwrap();
-    let first = elected(tenure.election("first").unwrap().timing(long));
-    let second = elected(tenure.election("second").unwrap().timing(timing()));
+    let first = elected(client.election("first").unwrap().timing(long));
+    let second = elected(client.election("second").unwrap().timing(timing()));
     lab.settle();
     assert_eq!((page.get("tenure_is_leader"), page.get("leader_acquired_total")), (2.0, 2.0));
     assert!(page.get("tenure_expiry_seconds") < 21.0, "the shortest counts");
@@ -184,7 +184,7 @@ fn messages_wait_until_they_are_handled() {
     let channel = ChannelName::new("refresh").unwrap();
     // Sent before anybody leads, so that they are fetched together: a line is fetched again when it is settled.
     for payload in ["1", "2", "3"] {
-        lab.tenure.send_blocking("x", "refresh", payload).unwrap();
+        lab.client.send_blocking("x", "refresh", payload).unwrap();
     }
     let election = elected(page.candidate(&lab, "a").on_message(channel, handle));
     eventually("all to be fetched", || page.get("tenure_messages_waiting") == 3.0);
@@ -200,13 +200,13 @@ fn messages_wait_until_they_are_handled() {
 fn a_real_store_is_measured_by_a_real_clock() {
     let page = Page::of("on disk");
     let place = tempfile::tempdir().unwrap();
-    let tenure = Tenure::open(&format!("sqlite:{}", place.path().join("a.db").display())).unwrap();
-    let tenure = tenure.key_class(|_| "on disk".to_owned());
+    let client = Client::open(&format!("sqlite:{}", place.path().join("a.db").display())).unwrap();
+    let client = client.key_class(|_| "on disk".to_owned());
     let short = Timing::from_ttl(Duration::from_secs(5)).unwrap();
-    let first = elected(tenure.election("x").unwrap().timing(short));
+    let first = elected(client.election("x").unwrap().timing(short));
     eventually("a renewal", || page.get("leader_renewals_total") > 0.0);
     assert!(page.get("tenure_renewal_seconds_sum") > 0.0);
-    let second = tenure.election("x").unwrap().timing(short).start().unwrap();
+    let second = client.election("x").unwrap().timing(short).start().unwrap();
     let mut events = second.events();
     crate::support::next(&mut events, |kind| matches!(kind, tenure::EventKind::Observed { leader: Some(_) }));
     first.stop_blocking();
@@ -220,9 +220,9 @@ fn a_real_store_is_measured_by_a_real_clock() {
 #[test]
 fn locks_are_told_from_elections() {
     let (lab, elections, locks) = (Lab::new(), Page::of("both"), Page::of_locks("both"));
-    let tenure = lab.tenure.key_class(|_| "both".to_owned());
-    let election = elected(tenure.election("x").unwrap().timing(timing()));
-    let guard = tenure.lock("y").unwrap().timing(timing()).acquire_blocking().unwrap();
+    let client = lab.client.key_class(|_| "both".to_owned());
+    let election = elected(client.election("x").unwrap().timing(timing()));
+    let guard = client.lock("y").unwrap().timing(timing()).acquire_blocking().unwrap();
     lab.settle();
     assert_eq!((elections.get("tenure_is_leader"), locks.get("tenure_is_leader")), (1.0, 1.0));
     guard.release_blocking().unwrap();
@@ -236,8 +236,8 @@ fn locks_are_told_from_elections() {
 #[test]
 fn a_lock_alone_shows_no_election_without_a_leader() {
     let (lab, locks) = (Lab::new(), Page::of_locks("locks only"));
-    let tenure = lab.tenure.key_class(|_| "locks only".to_owned());
-    let lock = tenure.lock("y").unwrap().timing(timing());
+    let client = lab.client.key_class(|_| "locks only".to_owned());
+    let lock = client.lock("y").unwrap().timing(timing());
     lock.acquire_blocking().unwrap().release_blocking().unwrap();
     lab.settle();
     assert_eq!(locks.get("tenure_is_leader"), 0.0);

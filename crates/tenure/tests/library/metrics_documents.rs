@@ -4,7 +4,7 @@ use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 
 use serde_json::Value;
-use tenure::metrics::{ALL, Kind, Label, Metric};
+use tenure::metrics::{ALL, Label, Metric, MetricKind};
 use tenure_testkit::promtool::promtool;
 
 const RULES: &str = "deploy/prometheus/tenure-alerts.yml";
@@ -30,8 +30,8 @@ fn names(text: &str) -> BTreeSet<&str> {
 fn is_shown_as(metric: &Metric, name: &str) -> bool {
     let part = name.strip_prefix(metric.name);
     match metric.kind {
-        Kind::Histogram => part.is_some_and(|part| ["_bucket", "_sum", "_count"].contains(&part)),
-        Kind::Counter | Kind::Gauge => part == Some(""),
+        MetricKind::Histogram => part.is_some_and(|part| ["_bucket", "_sum", "_count"].contains(&part)),
+        MetricKind::Counter | MetricKind::Gauge => part == Some(""),
     }
 }
 

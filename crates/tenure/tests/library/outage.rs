@@ -4,11 +4,11 @@ use std::time::Duration;
 
 use tenure::store::{Change, StoreError, StoreErrorKind};
 use tenure::testing::{Fault, Operation};
-use tenure::{EventKind, LossReason, Timing, Trouble};
+use tenure::{ElectionError, EventKind, LossReason, Timing};
 
 use crate::support::{Lab, block_on, id, next, timing};
 
-const KINDS: [StoreErrorKind; 9] = [
+const KINDS: [StoreErrorKind; 10] = [
     StoreErrorKind::Unavailable,
     StoreErrorKind::ReadOnly,
     StoreErrorKind::Full,
@@ -16,12 +16,13 @@ const KINDS: [StoreErrorKind; 9] = [
     StoreErrorKind::Corrupt,
     StoreErrorKind::Denied,
     StoreErrorKind::Configuration,
+    StoreErrorKind::Missing,
     StoreErrorKind::TimedOut,
     StoreErrorKind::Other,
 ];
 
 fn elections_held(lab: &Lab) -> usize {
-    let history = block_on(lab.tenure.history("x", 100)).unwrap();
+    let history = block_on(lab.client.history("x", 100)).unwrap();
     history.iter().filter(|transition| transition.change == Change::Elected).count()
 }
 
@@ -81,7 +82,7 @@ fn every_kind_of_error_is_reported_and_survived() {
         lab.store.inject_once(Operation::Renew, Fault::Fail(error.clone()));
         lab.pass(timing().renew_every() * 2);
         let told = next(&mut events, |kind| matches!(kind, EventKind::Error { .. }));
-        let EventKind::Error { trouble: Trouble::Store(told) } = told.kind else { panic!("{told:?}") };
+        let EventKind::Error { error: ElectionError::Store(told) } = told.kind else { panic!("{told:?}") };
         assert_eq!((told.kind(), told.failure()), (error.kind(), error.failure()));
         assert_eq!(election.leadership().expect("one failure is survived").term().get(), 1);
     }
@@ -116,14 +117,14 @@ fn a_request_that_was_given_up_is_never_sent() {
     let lab = Lab::new();
     let slow = Timing::from_ttl(Duration::from_secs(300)).unwrap();
     lab.store.inject_once(Operation::Campaign, Fault::BlackHole);
-    let _first = lab.tenure.election("other").unwrap().timing(slow).start().unwrap();
+    let _first = lab.client.election("other").unwrap().timing(slow).start().unwrap();
     lab.settle();
     let election = lab.candidate("a").start().unwrap();
     lab.settle();
     election.request_stop();
     lab.pass(slow.attempt_timeout() + Duration::from_secs(1));
     assert!(election.wait_elected_for(Duration::ZERO).is_err(), "it has left");
-    assert_eq!(block_on(lab.tenure.observe("x")).unwrap().lease, None, "and left nothing behind");
+    assert_eq!(block_on(lab.client.observe("x")).unwrap().lease, None, "and left nothing behind");
 }
 
 #[test]
@@ -131,8 +132,8 @@ fn patience_with_one_election_costs_no_other_its_lease() {
     let lab = Lab::new();
     let slow = Timing::from_ttl(Duration::from_secs(600)).unwrap();
     let fast = Timing::from_ttl(Duration::from_secs(15)).unwrap();
-    let patient = lab.tenure.election("patient").unwrap().timing(slow).candidate(id("p")).start().unwrap();
-    let hasty = lab.tenure.election("hasty").unwrap().timing(fast).candidate(id("h")).start().unwrap();
+    let patient = lab.client.election("patient").unwrap().timing(slow).candidate(id("p")).start().unwrap();
+    let hasty = lab.client.election("hasty").unwrap().timing(fast).candidate(id("h")).start().unwrap();
     lab.pass(Duration::from_secs(1));
     let (one, other) = (patient.leadership().unwrap(), hasty.leadership().unwrap());
     // From here on the patient one joins the renewals of the hasty one, and the batch of both gets no answer.

@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use tenure::{EventKind, MemoryStore, Tenure, Timing};
+use tenure::{Client, EventKind, MemoryStore, Timing};
 
 use crate::support::{block_on, id};
 
@@ -12,8 +12,8 @@ fn timing() -> Timing {
 }
 
 async fn a_whole_life() {
-    let tenure = Tenure::with_store(MemoryStore::new()).unwrap();
-    let start = |name| tenure.election("x").unwrap().timing(timing()).candidate(id(name)).start().unwrap();
+    let client = Client::with_store(MemoryStore::new()).unwrap();
+    let start = |name| client.election("x").unwrap().timing(timing()).candidate(id(name)).start().unwrap();
     let one = start("one");
     let first = one.elected().await.unwrap();
     let other = start("other");

@@ -3,7 +3,7 @@
 use std::sync::{Mutex, mpsc};
 use std::time::Duration;
 
-use tenure::{EventKind, Problem, Trouble};
+use tenure::{Anomaly, ElectionError, EventKind};
 
 use crate::support::{Lab, block_on, elected, eventually, next, timing};
 
@@ -26,8 +26,8 @@ fn a_resignation_waits_for_the_grace_and_then_lets_the_lease_lapse() {
 
         lab.pass(leadership.remaining());
         let report = next(&mut events, |kind| matches!(kind, EventKind::Error { .. }));
-        let EventKind::Error { trouble } = report.kind else { unreachable!() };
-        assert_eq!(trouble, Trouble::Problem(Problem::StuckWork { term: leadership.term() }));
+        let EventKind::Error { error } = report.kind else { unreachable!() };
+        assert_eq!(error, ElectionError::Anomaly(Anomaly::StuckWork { term: leadership.term() }));
         resigning.join().unwrap().unwrap();
     });
     lab.pass(timing().ttl());
@@ -46,7 +46,7 @@ fn nothing_campaigns_until_it_has_ended() {
     election.request_resign();
     lab.pass(timing().ttl() * 4);
     assert!(!election.is_leader());
-    assert_eq!(block_on(lab.tenure.observe("x")).unwrap().lease, None);
+    assert_eq!(block_on(lab.client.observe("x")).unwrap().lease, None);
     drop(work);
     lab.pass(Duration::from_secs(2));
     assert!(election.leadership().expect("it stands again").term() > leadership.term());
@@ -79,11 +79,11 @@ fn an_elected_callback_that_does_not_return_counts_as_work() {
     let leadership = election.leadership().unwrap();
     election.request_resign();
     lab.settle();
-    assert!(block_on(lab.tenure.observe("x")).unwrap().lease.is_some(), "not released under it");
+    assert!(block_on(lab.client.observe("x")).unwrap().lease.is_some(), "not released under it");
     lab.pass(timing().grace());
     let told = next(&mut events, |kind| matches!(kind, EventKind::Error { .. }));
-    let EventKind::Error { trouble: Trouble::Callback { callback, .. } } = told.kind else { panic!("{told:?}") };
+    let EventKind::Error { error: ElectionError::Callback { callback, .. } } = told.kind else { panic!("{told:?}") };
     assert_eq!(callback, "elected");
     drop(finish);
-    eventually("the release", || block_on(lab.tenure.observe("x")).unwrap().lease.is_none() && !leadership.is_valid());
+    eventually("the release", || block_on(lab.client.observe("x")).unwrap().lease.is_none() && !leadership.is_valid());
 }

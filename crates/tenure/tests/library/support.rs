@@ -9,8 +9,8 @@ use std::time::Duration;
 
 use tenure::testing::{FaultyStore, VirtualClock};
 use tenure::{
-    CandidateId, Clock, Election, ElectionBuilder, Event, EventKind, Events, MemoryStore, Shelf, Tenure, Timing,
-    Trouble,
+    Candidacy, CandidacyBuilder, CandidateId, Client, Clock, ElectionError, Event, EventKind, Events, MemoryStore,
+    MessageState, Timing,
 };
 pub(crate) use tenure_testkit::eventually;
 
@@ -19,7 +19,7 @@ pub(crate) struct Lab {
     pub(crate) hands: Arc<VirtualClock>,
     pub(crate) memory: MemoryStore,
     pub(crate) store: Arc<FaultyStore>,
-    pub(crate) tenure: Tenure,
+    pub(crate) client: Client,
 }
 
 impl Lab {
@@ -37,17 +37,17 @@ impl Lab {
     fn on(hands: &Arc<VirtualClock>, memory: &MemoryStore) -> Self {
         let clock = Clock::controlled_by(hands);
         let store = FaultyStore::with_clock(Arc::new(memory.clone()), clock.clone());
-        let tenure = Tenure::with_store_and_clock(Arc::clone(&store) as _, clock).unwrap();
-        Self { hands: Arc::clone(hands), memory: memory.clone(), store, tenure }
+        let client = Client::with_store_and_clock(Arc::clone(&store) as _, clock).unwrap();
+        Self { hands: Arc::clone(hands), memory: memory.clone(), store, client }
     }
 
     /// A candidacy in the election that all tests hold.
-    pub(crate) fn candidate(&self, name: &str) -> ElectionBuilder {
-        self.tenure.election("x").unwrap().timing(timing()).candidate(id(name))
+    pub(crate) fn candidate(&self, name: &str) -> CandidacyBuilder {
+        self.client.election("x").unwrap().timing(timing()).candidate(id(name))
     }
 
     /// A candidate that leads.
-    pub(crate) fn leader(&self, name: &str) -> Election {
+    pub(crate) fn leader(&self, name: &str) -> Candidacy {
         elected(self.candidate(name))
     }
 
@@ -55,12 +55,12 @@ impl Lab {
     /// answered, before it obeys.
     pub(crate) fn settle(&self) {
         for _ in 0..2 {
-            block_on(self.tenure.examine()).unwrap();
+            block_on(self.client.examine()).unwrap();
         }
     }
 
     /// Events from this very instant on.
-    pub(crate) fn events(&self, election: &Election) -> Events {
+    pub(crate) fn events(&self, election: &Candidacy) -> Events {
         let events = election.events();
         self.settle();
         events
@@ -80,7 +80,7 @@ impl Lab {
 }
 
 /// Starts a candidacy and waits until it leads.
-pub(crate) fn elected(builder: ElectionBuilder) -> Election {
+pub(crate) fn elected(builder: CandidacyBuilder) -> Candidacy {
     let election = builder.start().unwrap();
     election.wait_elected_for(PATIENCE).unwrap().expect("a lone candidate is elected");
     election
@@ -98,17 +98,17 @@ pub(crate) fn id(text: &str) -> CandidateId {
 /// How long a test waits, in real time, for what must happen.
 pub(crate) const PATIENCE: Duration = Duration::from_secs(20);
 
-/// What lies on a shelf of the election that all tests hold, by payload.
-pub(crate) fn lying(lab: &Lab, shelf: Shelf) -> Vec<String> {
-    let messages = block_on(lab.tenure.messages("x", shelf, 100)).unwrap();
+/// The messages in a state, of the election that all tests hold, by payload.
+pub(crate) fn lying(lab: &Lab, state: MessageState) -> Vec<String> {
+    let messages = block_on(lab.client.messages("x", state, 100)).unwrap();
     messages.iter().map(|message| message.payload.to_string()).collect()
 }
 
-/// Skips to the next trouble of interest.
-pub(crate) fn next_trouble(events: &mut Events, wanted: impl Fn(&Trouble) -> bool) -> Trouble {
-    let event = next(events, |kind| matches!(kind, EventKind::Error { trouble } if wanted(trouble)));
+/// Skips to the next error of interest.
+pub(crate) fn next_trouble(events: &mut Events, wanted: impl Fn(&ElectionError) -> bool) -> ElectionError {
+    let event = next(events, |kind| matches!(kind, EventKind::Error { error } if wanted(error)));
     match event.kind {
-        EventKind::Error { trouble } => trouble,
+        EventKind::Error { error } => error,
         _ => unreachable!("only troubles are of interest"),
     }
 }
@@ -125,13 +125,13 @@ pub(crate) fn next(events: &mut Events, wanted: impl Fn(&EventKind) -> bool) -> 
 
 /// A small executor of another make than tokio's.
 pub(crate) fn block_on<F: Future>(future: F) -> F::Output {
-    struct Unpark(Thread);
-    impl Wake for Unpark {
+    struct UnparkThread(Thread);
+    impl Wake for UnparkThread {
         fn wake(self: Arc<Self>) {
             self.0.unpark();
         }
     }
-    let waker = Waker::from(Arc::new(Unpark(thread::current())));
+    let waker = Waker::from(Arc::new(UnparkThread(thread::current())));
     let mut future = pin!(future);
     loop {
         if let Poll::Ready(output) = future.as_mut().poll(&mut Context::from_waker(&waker)) {
@@ -148,9 +148,9 @@ pub(crate) struct HeldUp {
 
 impl HeldUp {
     /// Waking whoever waits for an answer is the driver's last act before the answer is read, and here it takes long.
-    pub(crate) fn new(tenure: &Tenure) -> Self {
-        struct Hold(mpsc::Sender<()>, Mutex<mpsc::Receiver<()>>);
-        impl Wake for Hold {
+    pub(crate) fn new(client: &Client) -> Self {
+        struct HoldDriver(mpsc::Sender<()>, Mutex<mpsc::Receiver<()>>);
+        impl Wake for HoldDriver {
             fn wake(self: Arc<Self>) {
                 self.0.send(()).unwrap();
                 let _ = self.1.lock().unwrap().recv();
@@ -158,9 +158,9 @@ impl HeldUp {
         }
         let (caught, is_caught) = mpsc::channel();
         let (until_dropped, dropped) = mpsc::channel();
-        let waker = Waker::from(Arc::new(Hold(caught, Mutex::new(dropped))));
+        let waker = Waker::from(Arc::new(HoldDriver(caught, Mutex::new(dropped))));
         loop {
-            let mut answer = pin!(tenure.examine());
+            let mut answer = pin!(client.examine());
             // An answer that is there already leaves nobody to be woken.
             if answer.as_mut().poll(&mut Context::from_waker(&waker)).is_pending() {
                 is_caught.recv().unwrap();

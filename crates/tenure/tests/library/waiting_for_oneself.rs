@@ -4,15 +4,15 @@ use std::sync::{Arc, Mutex, OnceLock, mpsc};
 use std::time::Duration;
 
 use tenure::cron::Job;
-use tenure::{ChannelName, Election, Error, ErrorKind, Trouble};
+use tenure::{Candidacy, ChannelName, ElectionError, Error, ErrorKind};
 
 use crate::support::{Lab, PATIENCE, block_on, elected, next_trouble, timing};
 
 /// An election that its own callbacks can reach.
-type Own = Arc<OnceLock<Election>>;
+type Own = Arc<OnceLock<Candidacy>>;
 
-fn says_so(trouble: &Trouble) -> bool {
-    matches!(trouble, Trouble::WaitsForItself { .. })
+fn says_so(error: &ElectionError) -> bool {
+    matches!(error, ElectionError::WaitsForItself { .. })
 }
 
 /// What a callback that resigns hears, and whether it was waited for.
@@ -36,9 +36,9 @@ fn stopping_in_ones_own_callback_returns_at_once_and_is_told() {
     heard.recv_timeout(PATIENCE).unwrap();
     // The clock stands still: nothing has run out.
     own.wait().stop_blocking();
-    assert_eq!(block_on(lab.tenure.observe("x")).unwrap().lease, None);
-    let trouble = next_trouble(&mut events, says_so);
-    assert!(trouble.to_string().contains("request_stop"), "{trouble}");
+    assert_eq!(block_on(lab.client.observe("x")).unwrap().lease, None);
+    let error = next_trouble(&mut events, says_so);
+    assert!(error.to_string().contains("request_stop"), "{error}");
 }
 
 #[test]
@@ -60,13 +60,13 @@ fn resigning_where_the_resignation_waits_is_an_error_and_happens_all_the_same() 
             "message" => builder.on_message(channel.clone(), move |_| resign()),
             _ => builder.job(job(), move |_| resign()),
         };
-        lab.tenure.send_blocking("x", "refresh", "7").unwrap();
+        lab.client.send_blocking("x", "refresh", "7").unwrap();
         own.set(elected(builder)).unwrap();
         lab.pass(Duration::from_secs(2));
         let error = heard.recv_timeout(PATIENCE).unwrap().unwrap_err();
         assert_eq!(error.kind(), ErrorKind::WaitsForItself, "{place}: {error}");
         assert!(error.to_string().contains("request_resign"), "{error}");
-        let ended = || block_on(lab.tenure.history("x", 10)).unwrap().iter().any(|it| it.reason == "resigned");
+        let ended = || block_on(lab.client.history("x", 10)).unwrap().iter().any(|it| it.reason == "resigned");
         tenure_testkit::eventually("the resignation", ended);
     }
 }
@@ -82,7 +82,7 @@ fn work_cannot_wait_for_its_own_end_either() {
     let election = lab.leader("a");
     let resigned = block_on(election.run_while_leader(async |_| election.resign().await)).unwrap();
     assert!(matches!(resigned, Err(Error::WaitsForItself)));
-    let election = elected(lab.tenure.election("y").unwrap().timing(timing()));
+    let election = elected(lab.client.election("y").unwrap().timing(timing()));
     block_on(election.run_if_leader_async(async |_| election.stop().await)).unwrap();
     election.stop_blocking();
 }
@@ -90,7 +90,7 @@ fn work_cannot_wait_for_its_own_end_either() {
 #[test]
 fn another_election_may_be_waited_for() {
     let lab = Lab::new();
-    let other = Arc::new(elected(lab.tenure.election("y").unwrap().timing(timing())));
+    let other = Arc::new(elected(lab.client.election("y").unwrap().timing(timing())));
     let (told, heard) = mpsc::channel();
     let in_callback = Arc::clone(&other);
     let election = elected(lab.candidate("a").on_elected(move |_| {

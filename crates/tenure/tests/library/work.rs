@@ -12,11 +12,11 @@ use tenure::{Error, Leadership, Term};
 use crate::support::{Lab, block_on, eventually, timing};
 
 /// Says when it is dropped, and whether the lease was still held then.
-struct Witness<'a>(&'a Lab, mpsc::Sender<bool>);
+struct DropWitness<'a>(&'a Lab, mpsc::Sender<bool>);
 
-impl Drop for Witness<'_> {
+impl Drop for DropWitness<'_> {
     fn drop(&mut self) {
-        let lease = block_on(self.0.tenure.observe("x")).unwrap().lease;
+        let lease = block_on(self.0.client.observe("x")).unwrap().lease;
         self.1.send(lease.is_some()).unwrap();
     }
 }
@@ -72,7 +72,7 @@ fn the_lease_is_released_only_after_an_overdue_future_is_gone() {
     std::thread::scope(|scope| {
         scope.spawn(|| {
             block_on(election.run_while_leader(async |_| {
-                let _witness = Witness(&lab, dropped.clone());
+                let _witness = DropWitness(&lab, dropped.clone());
                 began.send(()).unwrap();
                 pending::<()>().await;
             }))
@@ -94,8 +94,8 @@ fn its_result_is_returned_and_the_lease_released() {
     let term = block_on(election.run_while_leader(async |leadership| leadership.term())).unwrap();
     assert_eq!(term.get(), 1);
     assert!(!election.is_leader());
-    assert_eq!(block_on(lab.tenure.observe("x")).unwrap().lease, None);
-    assert_eq!(block_on(lab.tenure.history("x", 1)).unwrap()[0].reason, "resigned");
+    assert_eq!(block_on(lab.client.observe("x")).unwrap().lease, None);
+    assert_eq!(block_on(lab.client.history("x", 1)).unwrap()[0].reason, "resigned");
 }
 
 #[test]
@@ -107,7 +107,7 @@ fn a_panic_in_it_is_passed_on_and_resigns() {
     assert_eq!(panic.downcast_ref(), Some(&"on purpose"));
     lab.settle();
     assert!(!election.is_leader());
-    assert_eq!(block_on(lab.tenure.observe("x")).unwrap().lease, None);
+    assert_eq!(block_on(lab.client.observe("x")).unwrap().lease, None);
 }
 
 #[test]
@@ -117,7 +117,7 @@ fn dropping_the_caller_drops_the_work_and_resigns() {
     let (dropped, drops) = mpsc::channel();
     {
         let mut running = Box::pin(election.run_while_leader(async |_| {
-            let _witness = Witness(&lab, dropped.clone());
+            let _witness = DropWitness(&lab, dropped.clone());
             pending::<()>().await;
         }));
         let mut context = std::task::Context::from_waker(std::task::Waker::noop());
@@ -126,7 +126,7 @@ fn dropping_the_caller_drops_the_work_and_resigns() {
     assert!(drops.recv().unwrap());
     lab.settle();
     assert!(!election.is_leader());
-    assert_eq!(block_on(lab.tenure.observe("x")).unwrap().lease, None);
+    assert_eq!(block_on(lab.client.observe("x")).unwrap().lease, None);
 }
 
 #[test]
@@ -151,7 +151,7 @@ fn a_single_piece_is_waited_for_and_dropped_when_overdue() {
         let (lab, election) = (&lab, &election);
         let running = scope.spawn(move || {
             block_on(election.run_if_leader_async(async |_| {
-                let _witness = Witness(lab, dropped);
+                let _witness = DropWitness(lab, dropped);
                 began.send(()).unwrap();
                 pending::<()>().await;
             }))

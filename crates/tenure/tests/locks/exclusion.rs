@@ -5,12 +5,12 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Instant;
 
 use tenure::{Namespace, Term};
-use tenure_testkit::pace::Pace;
+use tenure_testkit::pace::LeasePace;
 
-use crate::ground::{Ground, LOCK, had, wants};
+use crate::ground::{EmptyStore, LOCK, had, wants};
 
 /// Two holders in each of three processes, several times each.
-pub(crate) fn one_holder_at_a_time_and_terms_that_grow(ground: &Ground) {
+pub(crate) fn one_holder_at_a_time_and_terms_that_grow(ground: &EmptyStore) {
     const TURNS: usize = 4;
     let processes = [ground.process(), ground.process(), ground.process()];
     let (held, terms) = (AtomicBool::new(false), Mutex::new(Vec::<Term>::new()));
@@ -36,7 +36,7 @@ pub(crate) fn one_holder_at_a_time_and_terms_that_grow(ground: &Ground) {
     assert!(terms.is_sorted_by(|one, next| one < next), "{terms:?}");
 }
 
-pub(crate) fn trying_takes_what_is_free_and_never_waits(ground: &Ground) {
+pub(crate) fn trying_takes_what_is_free_and_never_waits(ground: &EmptyStore) {
     let (first, second) = (ground.wants("a"), ground.wants("b"));
     let guard = first.try_acquire_blocking().unwrap().expect("it is free");
     let began = Instant::now();
@@ -44,14 +44,14 @@ pub(crate) fn trying_takes_what_is_free_and_never_waits(ground: &Ground) {
         assert!(lock.try_acquire_blocking().unwrap().is_none(), "it has a holder");
     }
     // Nobody could wait out the lease.
-    assert!(began.elapsed() < Pace::PATIENT.timing().ttl() / 2);
+    assert!(began.elapsed() < LeasePace::PATIENT.timing().ttl() / 2);
     let term = guard.term();
     guard.release_blocking().unwrap();
     let guard = second.try_acquire_blocking().unwrap().expect("it is free again");
     assert!(guard.term() > term);
 }
 
-pub(crate) fn a_release_lets_the_next_one_in_long_before_the_lease_would_have_run_out(ground: &Ground) {
+pub(crate) fn a_release_lets_the_next_one_in_long_before_the_lease_would_have_run_out(ground: &EmptyStore) {
     let (first, second) = (ground.wants("a"), ground.wants("b"));
     let mut guard = had(&first);
     for next in [&second, &first, &second] {
@@ -65,7 +65,7 @@ pub(crate) fn a_release_lets_the_next_one_in_long_before_the_lease_would_have_ru
     }
 }
 
-pub(crate) fn locks_of_other_names_and_namespaces_are_others(ground: &Ground) {
+pub(crate) fn locks_of_other_names_and_namespaces_are_others(ground: &EmptyStore) {
     let process = ground.process();
     let elsewhere = process.namespace(Namespace::new(format!("elsewhere-{}", std::process::id())).unwrap());
     let guards = [(&process, LOCK), (&process, "other"), (&elsewhere, LOCK)]

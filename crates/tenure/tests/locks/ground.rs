@@ -5,8 +5,8 @@ use std::sync::{Arc, LazyLock};
 
 use tempfile::TempDir;
 use tenure::store::postgres::{Migration, PostgresConfig};
-use tenure::{CandidateId, Clock, Lock, LockGuard, MemoryStore, Namespace, Store, Tenure};
-use tenure_testkit::pace::Pace;
+use tenure::{CandidateId, Client, Clock, Lock, LockGuard, MemoryStore, Namespace, Store};
+use tenure_testkit::pace::LeasePace;
 use tenure_testkit::postgres::{PostgresOptions, PostgresServer};
 use tenure_testkit::redis::RedisServer;
 
@@ -14,13 +14,13 @@ use tenure_testkit::redis::RedisServer;
 pub(crate) const LOCK: &str = "migrate";
 
 /// A store with nothing in it.
-pub(crate) struct Ground {
+pub(crate) struct EmptyStore {
     open: Box<dyn Fn() -> Arc<dyn Store> + Send + Sync>,
     namespace: Namespace,
     _directory: Option<TempDir>,
 }
 
-impl Ground {
+impl EmptyStore {
     fn new(open: impl Fn() -> Arc<dyn Store> + Send + Sync + 'static) -> Self {
         static USED: AtomicU64 = AtomicU64::new(1);
         let namespace = format!("ground-{}", USED.fetch_add(1, Ordering::Relaxed));
@@ -32,9 +32,9 @@ impl Ground {
     }
 
     /// A handle and a thread of its own, as another process would have.
-    pub(crate) fn process(&self) -> Tenure {
-        let tenure = Tenure::with_store_and_clock((self.open)(), Clock::boottime()).unwrap();
-        tenure.namespace(self.namespace.clone())
+    pub(crate) fn process(&self) -> Client {
+        let client = Client::with_store_and_clock((self.open)(), Clock::boottime()).unwrap();
+        client.namespace(self.namespace.clone())
     }
 
     /// One who wants the lock, in a process of its own. Its lease is one that no test can wait out.
@@ -44,43 +44,43 @@ impl Ground {
 }
 
 /// One more who wants the lock, in this process.
-pub(crate) fn wants(process: &Tenure, holder: &str) -> Lock {
-    let lock = process.lock(LOCK).unwrap().timing(Pace::PATIENT.timing());
+pub(crate) fn wants(process: &Client, holder: &str) -> Lock {
+    let lock = process.lock(LOCK).unwrap().timing(LeasePace::PATIENT.timing());
     lock.candidate(CandidateId::new(holder).unwrap())
 }
 
 /// Has it at once, or fails.
 pub(crate) fn had(lock: &Lock) -> LockGuard {
-    lock.clone().wait_max(tenure_testkit::PATIENCE).acquire_blocking().unwrap()
+    lock.clone().max_wait(tenure_testkit::PATIENCE).acquire_blocking().unwrap()
 }
 
-pub(crate) fn memory() -> Ground {
+pub(crate) fn memory() -> EmptyStore {
     let store = MemoryStore::new();
-    Ground::new(move || Arc::new(store.clone()))
+    EmptyStore::new(move || Arc::new(store.clone()))
 }
 
-pub(crate) fn sqlite() -> Ground {
+pub(crate) fn sqlite() -> EmptyStore {
     let directory = tempfile::tempdir().unwrap();
     let url = format!("sqlite:{}", directory.path().join("locks.db").display());
-    Ground { _directory: Some(directory), ..Ground::at(url) }
+    EmptyStore { _directory: Some(directory), ..EmptyStore::at(url) }
 }
 
-pub(crate) fn redis() -> Ground {
+pub(crate) fn redis() -> EmptyStore {
     static SERVER: LazyLock<RedisServer> = LazyLock::new(RedisServer::start);
-    Ground::at(SERVER.url())
+    EmptyStore::at(SERVER.url())
 }
 
-pub(crate) fn postgres() -> Ground {
+pub(crate) fn postgres() -> EmptyStore {
     static MIGRATED: LazyLock<String> = LazyLock::new(|| {
         let config = PostgresConfig::from_url(&POSTGRES.url().parse().unwrap()).unwrap();
         POSTGRES.sql(&Migration::new(&config).role(ROLE).unwrap().script());
         POSTGRES.url_as(ROLE, PASSWORD)
     });
-    Ground::at(MIGRATED.clone())
+    EmptyStore::at(MIGRATED.clone())
 }
 
-pub(crate) fn advisory() -> Ground {
-    Ground::at(POSTGRES.url_as(ROLE, PASSWORD).replacen("postgres://", "postgres+advisory://", 1))
+pub(crate) fn advisory() -> EmptyStore {
+    EmptyStore::at(POSTGRES.url_as(ROLE, PASSWORD).replacen("postgres://", "postgres+advisory://", 1))
 }
 
 static POSTGRES: LazyLock<PostgresServer> =

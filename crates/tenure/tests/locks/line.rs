@@ -5,29 +5,29 @@ use std::sync::mpsc;
 use std::task::{Context, Waker};
 use std::time::Duration;
 
-use tenure::{Error, ErrorKind, LockGuard, Tenure};
+use tenure::{Client, Error, ErrorKind, LockGuard};
 use tenure_testkit::eventually;
 
-use crate::ground::{Ground, LOCK, had, wants};
+use crate::ground::{EmptyStore, LOCK, had, wants};
 
-type Waiting<'a> = Pin<Box<dyn Future<Output = Result<LockGuard, Error>> + 'a>>;
+type LockWaiter<'a> = Pin<Box<dyn Future<Output = Result<LockGuard, Error>> + 'a>>;
 
 /// Who stands in line, the next one first.
-fn line(process: &Tenure) -> Vec<String> {
+fn line(process: &Client) -> Vec<String> {
     let runtime = tokio::runtime::Builder::new_current_thread().build().unwrap();
     let observed = runtime.block_on(process.observe(LOCK)).unwrap();
     observed.standing_by.iter().map(|stand_by| stand_by.candidate.to_string()).collect()
 }
 
-fn await_line(process: &Tenure, expected: &[&str]) {
+fn await_line(process: &Client, expected: &[&str]) {
     eventually("the line", || line(process) == expected);
 }
 
-pub(crate) fn a_wait_has_a_limit(ground: &Ground) {
+pub(crate) fn a_wait_has_a_limit(ground: &EmptyStore) {
     let guard = had(&ground.wants("a"));
     // Longer each time: on a busy machine the store may not have answered within the first.
     let mut waits = [300, 3_000, 20_000].map(Duration::from_millis).into_iter().map(|limit| {
-        let error = ground.wants("b").wait_max(limit).acquire_blocking().unwrap_err();
+        let error = ground.wants("b").max_wait(limit).acquire_blocking().unwrap_err();
         assert!(matches!(error.kind(), ErrorKind::LockBusy | ErrorKind::Store), "{error}");
         (limit, error)
     });
@@ -37,7 +37,7 @@ pub(crate) fn a_wait_has_a_limit(ground: &Ground) {
     assert!(guard.is_held());
 }
 
-pub(crate) fn waiters_are_served_in_order_of_arrival(ground: &Ground) {
+pub(crate) fn waiters_are_served_in_order_of_arrival(ground: &EmptyStore) {
     const WAITERS: [&str; 5] = ["b", "c", "d", "e", "f"];
     let (process, guard) = (ground.process(), had(&ground.wants("a")));
     let (served, order) = mpsc::channel();
@@ -59,10 +59,10 @@ pub(crate) fn waiters_are_served_in_order_of_arrival(ground: &Ground) {
     assert!(terms.is_sorted_by(|one, next| one < next), "{terms:?}");
 }
 
-pub(crate) fn whoever_stops_waiting_is_not_served(ground: &Ground) {
+pub(crate) fn whoever_stops_waiting_is_not_served(ground: &EmptyStore) {
     let (process, guard) = (ground.process(), had(&ground.wants("a")));
     let (first, second) = (ground.wants("b"), ground.wants("c"));
-    let mut waiting: Waiting<'_> = Box::pin(first.acquire());
+    let mut waiting: LockWaiter<'_> = Box::pin(first.acquire());
     assert!(waiting.as_mut().poll(&mut Context::from_waker(Waker::noop())).is_pending());
     await_line(&process, &["b"]);
     std::thread::scope(|scope| {
@@ -76,7 +76,7 @@ pub(crate) fn whoever_stops_waiting_is_not_served(ground: &Ground) {
 }
 
 /// They come faster than a store answers, from one process and from several.
-pub(crate) fn whoever_gives_up_leaves_the_line_however_many_do(ground: &Ground) {
+pub(crate) fn whoever_gives_up_leaves_the_line_however_many_do(ground: &EmptyStore) {
     const TASKS: usize = 30;
     const TRIES: usize = 100;
     let (process, guard) = (ground.process(), had(&ground.wants("a")));
@@ -84,7 +84,7 @@ pub(crate) fn whoever_gives_up_leaves_the_line_however_many_do(ground: &Ground) 
     std::thread::scope(|scope| {
         for task in 0..TASKS {
             let own = (task % 10 == 0).then(|| ground.process());
-            let lock = wants(own.as_ref().unwrap_or(&shared), "b").wait_max(Duration::from_millis(1));
+            let lock = wants(own.as_ref().unwrap_or(&shared), "b").max_wait(Duration::from_millis(1));
             scope.spawn(move || (0..TRIES).for_each(|_| drop(lock.acquire_blocking().unwrap_err())));
         }
     });
@@ -98,7 +98,7 @@ pub(crate) fn whoever_gives_up_leaves_the_line_however_many_do(ground: &Ground) 
     });
 }
 
-pub(crate) fn whoever_tries_stands_in_no_line(ground: &Ground) {
+pub(crate) fn whoever_tries_stands_in_no_line(ground: &EmptyStore) {
     let (process, guard) = (ground.process(), had(&ground.wants("a")));
     assert!(ground.wants("b").try_acquire_blocking().unwrap().is_none());
     await_line(&process, &[]);

@@ -3,20 +3,20 @@
 use std::future::pending;
 use std::sync::mpsc;
 
-use tenure::{Error, LossReason, Tenure};
+use tenure::{Client, Error, LossReason};
 use tenure_testkit::PATIENCE;
-use tenure_testkit::pace::Pace;
+use tenure_testkit::pace::LeasePace;
 
-use crate::ground::{Ground, LOCK, had, wants};
+use crate::ground::{EmptyStore, LOCK, had, wants};
 
-fn ask_for_it(process: &Tenure) {
+fn ask_for_it(process: &Client) {
     let runtime = tokio::runtime::Builder::new_current_thread().build().unwrap();
     assert!(runtime.block_on(process.request_handover(LOCK, None)).unwrap(), "nobody has it");
 }
 
-pub(crate) fn work_is_told_when_the_lock_is_lost_and_dropped_when_it_does_not_end(ground: &Ground) {
+pub(crate) fn work_is_told_when_the_lock_is_lost_and_dropped_when_it_does_not_end(ground: &EmptyStore) {
     let (process, operator) = (ground.process(), ground.process());
-    let lock = wants(&process, "a").timing(Pace::SHORT.timing());
+    let lock = wants(&process, "a").timing(LeasePace::SHORT.timing());
     let (told, tells) = mpsc::channel();
     std::thread::scope(|scope| {
         let working = scope.spawn(move || {
@@ -36,9 +36,9 @@ pub(crate) fn work_is_told_when_the_lock_is_lost_and_dropped_when_it_does_not_en
     });
 }
 
-pub(crate) fn a_lost_lock_is_somebody_elses_only_after_its_guard_is_gone(ground: &Ground) {
+pub(crate) fn a_lost_lock_is_somebody_elses_only_after_its_guard_is_gone(ground: &EmptyStore) {
     // Its next renewal tells it, should the hint come before it is listened to.
-    let often = Pace::from_millis(600_000, 1_000, 100_000).timing();
+    let often = LeasePace::from_millis(600_000, 1_000, 100_000).timing();
     let (first, second) = (ground.wants("a").timing(often), ground.wants("b"));
     let guard = had(&first);
     ask_for_it(&ground.process());

@@ -2,24 +2,24 @@
 
 use std::error::Error;
 
-use super::kind::Kind;
-use super::load::Look;
-use super::server::{LOCKS_PER_TRANSACTION, Server};
-use crate::elections::{Cpu, Renewing, demand_memory};
+use super::kind::PostgresStoreKind;
+use super::load::PostgresCounters;
+use super::server::{BenchPostgres, LOCKS_PER_TRANSACTION};
+use crate::elections::{Cpu, RenewalCost, demand_memory};
 use crate::figures::Bench;
 use crate::scale::Scale;
-use crate::table::Table;
+use crate::table::FigureTable;
 
-pub(super) fn run(kinds: &[Kind], bench: &mut Bench<'_>) -> Result<(), Box<dyn Error>> {
+pub(super) fn run(kinds: &[PostgresStoreKind], bench: &mut Bench<'_>) -> Result<(), Box<dyn Error>> {
     let Bench { scale, table, .. } = bench;
     for &count in scale.elections {
-        let floor = Watched::play("batches", Kind::Lease, scale, count)?;
+        let floor = PostgresRenewalCost::play("batches", PostgresStoreKind::Lease, scale, count)?;
         let singles = match count <= scale.singles_max {
-            true => Some(Watched::play("singles", Kind::Lease, scale, count)?),
+            true => Some(PostgresRenewalCost::play("singles", PostgresStoreKind::Lease, scale, count)?),
             false => None,
         };
         for &kind in kinds {
-            let ours = Watched::play("leader", kind, scale, count)?;
+            let ours = PostgresRenewalCost::play("leader", kind, scale, count)?;
             ours.describe(kind, count, &floor, table);
             if let Some(singles) = &singles {
                 let what = format!("{count} elections{}: CPU beside a statement for each", kind.suffix());
@@ -31,28 +31,28 @@ pub(super) fn run(kinds: &[Kind], bench: &mut Bench<'_>) -> Result<(), Box<dyn E
 }
 
 /// What renewals have cost.
-struct Watched(Renewing<Look>);
+struct PostgresRenewalCost(RenewalCost<PostgresCounters>);
 
-impl Watched {
-    fn play(role: &str, kind: Kind, scale: &Scale, count: u32) -> Result<Self, Box<dyn Error>> {
-        let mut server = Server::start()?;
+impl PostgresRenewalCost {
+    fn play(role: &str, kind: PostgresStoreKind, scale: &Scale, count: u32) -> Result<Self, Box<dyn Error>> {
+        let mut server = BenchPostgres::start()?;
         let url = server.url(kind);
-        Ok(Self(Renewing::watch(role, &url, count, scale, || server.look())?))
+        Ok(Self(RenewalCost::watch(role, &url, count, scale, || server.look())?))
     }
 
     fn cpu(&self) -> Cpu {
-        let Renewing { before, after, .. } = &self.0;
+        let RenewalCost { before, after, .. } = &self.0;
         self.0.cpu(after.work.since(&before.work).cpu)
     }
 
     /// Bytes of the log per second.
     fn wal(&self) -> f64 {
-        let Renewing { before, after, .. } = &self.0;
+        let RenewalCost { before, after, .. } = &self.0;
         (after.wal - before.wal) / after.work.since(&before.work).seconds
     }
 
-    fn describe(&self, kind: Kind, count: u32, floor: &Self, table: &mut Table) {
-        let Renewing { before, after, client_bytes, .. } = &self.0;
+    fn describe(&self, kind: PostgresStoreKind, count: u32, floor: &Self, table: &mut FigureTable) {
+        let RenewalCost { before, after, client_bytes, .. } = &self.0;
         let what = format!("{count} elections{}", kind.suffix());
         table.fact(
             format!("{what}: in one process, renewed each second"),

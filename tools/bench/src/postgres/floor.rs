@@ -6,12 +6,12 @@ use std::error::Error;
 use tenure::{Clock, Instant};
 use tokio_postgres::{AsyncMessage, Client, Statement};
 
-use super::wire::{Wire, connect, connect_to_listen};
-use crate::floor::{Ended, Holder};
+use super::wire::{PostgresWire, connect, connect_to_listen};
+use crate::floor::{FloorHolder, ThreadEnd};
 use crate::runtime::runtime;
 
 /// How something is handed over. Each statement returns one row that is true if it worked.
-struct Way {
+struct HandoverStatements {
     /// Has it, whoever had it before.
     enter: &'static str,
     release: &'static str,
@@ -20,7 +20,7 @@ struct Way {
     is_of_a_session: bool,
 }
 
-const LEASE: Way = Way {
+const LEASE: HandoverStatements = HandoverStatements {
     enter: "UPDATE floor_lease SET holder = 1, expires_at = clock_timestamp() + interval '1 minute' WHERE id = 0
         RETURNING true",
     release: "UPDATE floor_lease SET holder = NULL, expires_at = NULL WHERE id = 0 AND holder = 1 RETURNING true",
@@ -29,7 +29,7 @@ const LEASE: Way = Way {
     is_of_a_session: false,
 };
 
-const LOCK: Way = Way {
+const LOCK: HandoverStatements = HandoverStatements {
     enter: "SELECT true FROM pg_advisory_lock(7041)",
     release: "SELECT pg_advisory_unlock(7041)",
     take: "SELECT pg_try_advisory_lock(7041)",
@@ -39,24 +39,24 @@ const LOCK: Way = Way {
 const PUSH: &str = "SELECT set_config('synchronous_commit', 'off', true), pg_notify('floor_released', '')";
 const LISTEN: &str = "LISTEN floor_released";
 
-pub(super) fn enter_lease(url: &str) -> Result<Box<dyn Holder>, Box<dyn Error>> {
+pub(super) fn enter_lease(url: &str) -> Result<Box<dyn FloorHolder>, Box<dyn Error>> {
     BareHolder::enter(url, &LEASE)
 }
 
-pub(super) fn enter_lock(url: &str) -> Result<Box<dyn Holder>, Box<dyn Error>> {
+pub(super) fn enter_lock(url: &str) -> Result<Box<dyn FloorHolder>, Box<dyn Error>> {
     BareHolder::enter(url, &LOCK)
 }
 
-pub(super) fn wait_for_lease(url: &str, ready: &mut dyn FnMut(), taken: &mut dyn FnMut(Instant) -> bool) -> Ended {
+pub(super) fn wait_for_lease(url: &str, ready: &mut dyn FnMut(), taken: &mut dyn FnMut(Instant) -> bool) -> ThreadEnd {
     runtime()?.block_on(wait(url, &LEASE, ready, taken))
 }
 
-pub(super) fn wait_for_lock(url: &str, ready: &mut dyn FnMut(), taken: &mut dyn FnMut(Instant) -> bool) -> Ended {
+pub(super) fn wait_for_lock(url: &str, ready: &mut dyn FnMut(), taken: &mut dyn FnMut(Instant) -> bool) -> ThreadEnd {
     runtime()?.block_on(wait(url, &LOCK, ready, taken))
 }
 
 struct BareHolder {
-    wire: Wire,
+    wire: PostgresWire,
     enter: Statement,
     release: Statement,
     push: Statement,
@@ -64,15 +64,15 @@ struct BareHolder {
 }
 
 impl BareHolder {
-    fn enter(url: &str, way: &Way) -> Result<Box<dyn Holder>, Box<dyn Error>> {
-        let wire = Wire::open(url)?;
+    fn enter(url: &str, way: &HandoverStatements) -> Result<Box<dyn FloorHolder>, Box<dyn Error>> {
+        let wire = PostgresWire::open(url)?;
         let (enter, release, push) = (wire.prepare(way.enter)?, wire.prepare(way.release)?, wire.prepare(PUSH)?);
         wire.wait(succeeds(&wire.client, &enter))?;
         Ok(Box::new(Self { wire, enter, release, push, is_of_a_session: way.is_of_a_session }))
     }
 }
 
-impl Holder for BareHolder {
+impl FloorHolder for BareHolder {
     fn release(&mut self) -> Result<(), Box<dyn Error>> {
         let client = &self.wire.client;
         // Both travel together.
@@ -89,7 +89,12 @@ impl Holder for BareHolder {
     }
 }
 
-async fn wait(url: &str, way: &Way, ready: &mut dyn FnMut(), taken: &mut dyn FnMut(Instant) -> bool) -> Ended {
+async fn wait(
+    url: &str,
+    way: &HandoverStatements,
+    ready: &mut dyn FnMut(),
+    taken: &mut dyn FnMut(Instant) -> bool,
+) -> ThreadEnd {
     let client = connect(url).await?;
     let (take, release) = (client.prepare(way.take).await?, client.prepare(way.release).await?);
     let (listener, mut messages) = connect_to_listen(url).await?;

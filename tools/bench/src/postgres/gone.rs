@@ -9,16 +9,16 @@ use tenure_history::{History, Limits};
 use tenure_testkit::netns::Namespace;
 use tenure_testkit::postgres::PostgresOptions;
 
-use super::kind::Kind;
-use super::server::Server;
+use super::kind::PostgresStoreKind;
+use super::server::BenchPostgres;
 use crate::figures::Bench;
 use crate::outages::overlap_ns;
 use crate::processes::millis;
-use crate::stage::{Stage, TTL};
+use crate::stage::{ElectProcesses, TTL};
 use crate::stats::Samples;
 
-pub(super) fn run(kind: Kind, bench: &mut Bench<'_>) -> Result<(), Box<dyn Error>> {
-    let Bench { scale, tenure, table } = bench;
+pub(super) fn run(kind: PostgresStoreKind, bench: &mut Bench<'_>) -> Result<(), Box<dyn Error>> {
+    let Bench { scale, client, table } = bench;
     let (mut took, mut overlap, mut is_good) = (Samples::default(), 0, true);
     for run in 1..=scale.cuts {
         eprintln!("a host that is gone{}: run {run} of {}", kind.suffix(), scale.cuts);
@@ -26,8 +26,8 @@ pub(super) fn run(kind: Kind, bench: &mut Bench<'_>) -> Result<(), Box<dyn Error
         let options = PostgresOptions::default()
             .setting("listen_addresses", &format!("127.0.0.1,{}", host.outside()))
             .access_rule(&format!("host all all {}/32 scram-sha-256", host.inside()));
-        let server = Server::start_with(options)?;
-        let mut stage = Stage::empty(tenure);
+        let server = BenchPostgres::start_with(options)?;
+        let mut stage = ElectProcesses::empty(client);
         let through_the_link = SocketAddr::from((host.outside(), server.address().port()));
         // This server has no certificate, and only this host can see what is on the link.
         let url = format!("{}?sslmode=disable", server.url_at(kind, through_the_link));

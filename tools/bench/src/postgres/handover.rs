@@ -4,19 +4,19 @@ use std::error::Error;
 use std::time::Duration;
 
 use super::blocked::Blocked;
-use super::kind::Kind;
-use super::server::Server;
+use super::kind::PostgresStoreKind;
+use super::server::BenchPostgres;
 use super::wire::Repeated;
 use crate::figures::Bench;
-use crate::floor::Floor;
+use crate::floor::HandoverFloor;
 use crate::handover::{CANDIDATES, Candidates, Contestant, IDLE, take_turns};
 use crate::locks::Holders;
 use crate::stats::Samples;
 
-pub(super) fn run(kinds: &[Kind], bench: &mut Bench<'_>) -> Result<(), Box<dyn Error>> {
+pub(super) fn run(kinds: &[PostgresStoreKind], bench: &mut Bench<'_>) -> Result<(), Box<dyn Error>> {
     let Bench { scale, table, .. } = bench;
-    let server = Server::start()?;
-    let url = server.url(Kind::Lease);
+    let server = BenchPostgres::start()?;
+    let url = server.url(PostgresStoreKind::Lease);
     let (mut round_trip, mut write) = (Repeated::round_trip(&url)?, Repeated::write(&url)?);
     let hot_round_trip = repeat(scale.pings, &mut round_trip)?;
     let hot_write = repeat(scale.writes, &mut write)?;
@@ -29,7 +29,7 @@ pub(super) fn run(kinds: &[Kind], bench: &mut Bench<'_>) -> Result<(), Box<dyn E
     for &kind in kinds {
         eprintln!("hand-overs in one process{}: {} of each", kind.suffix(), scale.handovers);
         let what = kind.suffix();
-        let (mut floor, mut blocked) = (Floor::raise(&server.url(kind))?, Blocked::raise(&url)?);
+        let (mut floor, mut blocked) = (HandoverFloor::raise(&server.url(kind))?, Blocked::raise(&url)?);
         let mut ours = Candidates::raise(&server.url(kind), TTL, CANDIDATES)?;
         let mut locks = Holders::raise(&server.url(kind), TTL)?;
         take_turns(1, [&mut floor, &mut blocked, &mut ours, &mut locks])?;

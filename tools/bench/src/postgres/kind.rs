@@ -6,14 +6,14 @@ use super::older::{self, Older};
 
 /// A store on PostgreSQL.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
-pub(super) enum Kind {
+pub(super) enum PostgresStoreKind {
     /// Leases in a table.
     Lease,
     /// Advisory locks.
     Advisory,
 }
 
-impl Kind {
+impl PostgresStoreKind {
     /// The scheme of its addresses.
     pub(super) fn scheme(self) -> &'static str {
         match self {

@@ -18,8 +18,8 @@ use std::error::Error;
 
 use clap::{Args, ValueEnum};
 
-use self::kind::Kind;
-use self::server::Server;
+use self::kind::PostgresStoreKind;
+use self::server::BenchPostgres;
 use crate::figures::{self, Bench};
 use crate::roles::Bare;
 use crate::{group, outages};
@@ -27,16 +27,16 @@ use crate::{group, outages};
 /// What to measure.
 #[derive(Debug, Args)]
 #[group(skip)]
-pub(crate) struct Options {
+pub(crate) struct PostgresFigureOptions {
     #[command(flatten)]
-    common: figures::Options<Figure>,
+    common: figures::FigureOptions<PostgresFigure>,
     /// Which of the two stores; both when none is named.
     #[arg(long = "store", value_name = "STORE")]
-    stores: Vec<Kind>,
+    stores: Vec<PostgresStoreKind>,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
-enum Figure {
+enum PostgresFigure {
     /// Raw round trips and writes, and hand-overs in one process beside bare ones.
     Handover,
     /// Takeover after kill -9, hand-over and start of whole processes.
@@ -65,42 +65,42 @@ pub(crate) const BARE_LEASE: Bare = Bare {
 pub(crate) const BARE_LOCK: Bare = Bare { enter: floor::enter_lock, wait: floor::wait_for_lock, ..BARE_LEASE };
 
 /// Measures, and prints a table.
-pub(crate) fn run(options: Options) -> Result<(), Box<dyn Error>> {
-    let kinds = if options.stores.is_empty() { Kind::value_variants().to_vec() } else { options.stores };
+pub(crate) fn run(options: PostgresFigureOptions) -> Result<(), Box<dyn Error>> {
+    let kinds = if options.stores.is_empty() { PostgresStoreKind::value_variants().to_vec() } else { options.stores };
     options.common.measure("PostgreSQL", |figure, bench| match figure {
-        Figure::Handover => handover::run(&kinds, bench),
-        Figure::Processes => processes::run(&kinds, bench),
-        Figure::Gone => kinds.iter().try_for_each(|kind| gone::run(*kind, bench)),
-        Figure::Outages => kinds.iter().try_for_each(|kind| strike(*kind, bench)),
-        Figure::Group => watch_groups(&kinds, bench),
-        Figure::Elections => elections::run(&kinds, bench),
-        Figure::Crowd => kinds.iter().try_for_each(|kind| crowd::run(*kind, bench)),
+        PostgresFigure::Handover => handover::run(&kinds, bench),
+        PostgresFigure::Processes => processes::run(&kinds, bench),
+        PostgresFigure::Gone => kinds.iter().try_for_each(|kind| gone::run(*kind, bench)),
+        PostgresFigure::Outages => kinds.iter().try_for_each(|kind| strike(*kind, bench)),
+        PostgresFigure::Group => watch_groups(&kinds, bench),
+        PostgresFigure::Elections => elections::run(&kinds, bench),
+        PostgresFigure::Crowd => kinds.iter().try_for_each(|kind| crowd::run(*kind, bench)),
     })
 }
 
-fn strike(kind: Kind, bench: &mut Bench<'_>) -> Result<(), Box<dyn Error>> {
-    let server = Server::start()?;
-    let place = outages::Place {
+fn strike(kind: PostgresStoreKind, bench: &mut Bench<'_>) -> Result<(), Box<dyn Error>> {
+    let server = BenchPostgres::start()?;
+    let place = outages::ReachableServer {
         what: kind.suffix(),
         address: server.address(),
         url_at: &|address| server.url_at(kind, address),
         // A lock ends with its session.
-        outlives_connections: kind == Kind::Lease,
+        outlives_connections: kind == PostgresStoreKind::Lease,
         older: kind.older().outages,
     };
     outages::run(&place, bench)
 }
 
 /// The groups do not disturb each other: each has a server of its own, and waits nearly all of the time.
-fn watch_groups(kinds: &[Kind], bench: &mut Bench<'_>) -> Result<(), Box<dyn Error>> {
+fn watch_groups(kinds: &[PostgresStoreKind], bench: &mut Bench<'_>) -> Result<(), Box<dyn Error>> {
     let scale = bench.scale;
-    let watch = |kind: Kind| -> Result<_, Box<dyn Error>> {
-        let mut server = Server::start()?;
+    let watch = |kind: PostgresStoreKind| -> Result<_, Box<dyn Error>> {
+        let mut server = BenchPostgres::start()?;
         let url = server.url(kind);
         group::watch(kind.suffix(), &url, scale, || server.look())
     };
     let watched = std::thread::scope(|scope| {
-        let watch = |kind: &Kind| {
+        let watch = |kind: &PostgresStoreKind| {
             let kind = *kind;
             scope.spawn(move || watch(kind).map_err(|error| error.to_string()))
         };

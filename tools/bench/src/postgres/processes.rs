@@ -6,8 +6,8 @@ use std::time::Duration;
 
 use tenure::{Clock, Instant};
 
-use super::kind::Kind;
-use super::server::Server;
+use super::kind::PostgresStoreKind;
+use super::server::BenchPostgres;
 use super::wire::Repeated;
 use crate::figures::Bench;
 use crate::floor;
@@ -15,22 +15,22 @@ use crate::handover::{Contestant, IDLE};
 use crate::processes::Measured;
 use crate::stage::TTL;
 use crate::stats::Samples;
-use crate::table::Table;
+use crate::table::FigureTable;
 
-pub(super) fn run(kinds: &[Kind], bench: &mut Bench<'_>) -> Result<(), Box<dyn Error>> {
-    let Bench { scale, tenure, table } = bench;
-    let mut all: Vec<Watched> = kinds.iter().map(|_| Watched::default()).collect();
+pub(super) fn run(kinds: &[PostgresStoreKind], bench: &mut Bench<'_>) -> Result<(), Box<dyn Error>> {
+    let Bench { scale, client, table } = bench;
+    let mut all: Vec<ProcessFigures> = kinds.iter().map(|_| ProcessFigures::default()).collect();
     for run in 1..=scale.runs {
         eprintln!("processes: run {run} of {}", scale.runs);
-        let mut server = Server::start()?;
+        let mut server = BenchPostgres::start()?;
         for (kind, watched) in kinds.iter().zip(&mut all) {
             let url = server.url(*kind);
-            watched.ours.one_run(tenure, &url, |killed| match kind {
-                Kind::Lease => expiry(&mut server),
-                Kind::Advisory => Ok(killed),
+            watched.ours.one_run(client, &url, |killed| match kind {
+                PostgresStoreKind::Lease => expiry(&mut server),
+                PostgresStoreKind::Advisory => Ok(killed),
             })?;
             watched.floor_ms.push(floor::between_processes(&url)?);
-            let mut write = Repeated::write(&server.url(Kind::Lease))?;
+            let mut write = Repeated::write(&server.url(PostgresStoreKind::Lease))?;
             std::thread::sleep(IDLE);
             watched.write_ms.push(write.once()?.as_secs_f64() * 1e3);
         }
@@ -41,19 +41,19 @@ pub(super) fn run(kinds: &[Kind], bench: &mut Bench<'_>) -> Result<(), Box<dyn E
 
 /// What all runs have shown.
 #[derive(Default)]
-struct Watched {
+struct ProcessFigures {
     ours: Measured,
     floor_ms: Samples,
     write_ms: Samples,
 }
 
-impl Watched {
-    fn describe(self, kind: Kind, runs: usize, table: &mut Table) {
+impl ProcessFigures {
+    fn describe(self, kind: PostgresStoreKind, runs: usize, table: &mut FigureTable) {
         let Measured { start, takeover, handover, resident, .. } = self.ours;
         let (what, older) = (kind.suffix(), kind.older());
         let since = match kind {
-            Kind::Lease => "after the expiry of the lease",
-            Kind::Advisory => "after the kill",
+            PostgresStoreKind::Lease => "after the expiry of the lease",
+            PostgresStoreKind::Advisory => "after the kill",
         };
         table.demand(
             format!("takeover after kill -9 at a ttl of {TTL}, {since}, {runs} runs{what}"),
@@ -86,7 +86,7 @@ impl Watched {
 }
 
 /// When the lease of the leader that was just killed ends, by the store.
-fn expiry(server: &mut Server) -> Result<Instant, Box<dyn Error>> {
+fn expiry(server: &mut BenchPostgres) -> Result<Instant, Box<dyn Error>> {
     // A renewal that was under way has arrived by then, and no lease is as short.
     std::thread::sleep(Duration::from_millis(200));
     let asked = Clock::boottime().now();

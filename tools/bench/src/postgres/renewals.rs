@@ -4,7 +4,7 @@ use std::error::Error;
 
 use tokio_postgres::Statement;
 
-use super::wire::Wire;
+use super::wire::PostgresWire;
 use crate::elections::TTL;
 use crate::renewals::{Renewals, Round};
 
@@ -38,9 +38,9 @@ fn start(
     url: &str,
     count: u32,
     renew: &str,
-    round: impl Fn(&Wire, &Statement, &Vec<i64>) -> Round + Send + 'static,
+    round: impl Fn(&PostgresWire, &Statement, &Vec<i64>) -> Round + Send + 'static,
 ) -> Result<Renewals, Box<dyn Error>> {
-    let wire = Wire::open(url)?;
+    let wire = PostgresWire::open(url)?;
     let ids: Vec<i64> = (1..=i64::from(count)).collect();
     let insert = "INSERT INTO floor_lease SELECT id, 1, 1, clock_timestamp() + $2 * interval '1 second'
         FROM unnest($1::bigint[]) AS made (id)";

@@ -4,20 +4,20 @@ use std::error::Error;
 use std::net::SocketAddr;
 
 use tenure::store::postgres::{Migration, PostgresConfig};
-use tenure_testkit::postgres::{PostgresOptions, PostgresServer, Session};
+use tenure_testkit::postgres::{PostgresOptions, PostgresServer, SqlSession};
 
-use super::kind::Kind;
-use super::load::Look;
+use super::kind::PostgresStoreKind;
+use super::load::PostgresCounters;
 use crate::runtime::runtime;
 
 /// A server that writes to its disk, with a role that may hold elections and nothing else.
-pub(super) struct Server {
+pub(super) struct BenchPostgres {
     server: PostgresServer,
     /// Open all the time, so that looking at the server costs it little.
-    superuser: Session,
+    superuser: SqlSession,
 }
 
-impl Server {
+impl BenchPostgres {
     /// One that listens where only this host can reach it.
     pub(super) fn start() -> Result<Self, Box<dyn Error>> {
         Self::start_with(PostgresOptions::default())
@@ -40,13 +40,13 @@ impl Server {
     }
 
     /// Where candidates find this store.
-    pub(super) fn url(&self, kind: Kind) -> String {
+    pub(super) fn url(&self, kind: PostgresStoreKind) -> String {
         self.url_at(kind, self.address())
     }
 
     /// Where candidates find this store who reach the server at this address.
     #[expect(clippy::unused_self, reason = "the role and its password are those of this server")]
-    pub(super) fn url_at(&self, kind: Kind, address: SocketAddr) -> String {
+    pub(super) fn url_at(&self, kind: PostgresStoreKind, address: SocketAddr) -> String {
         format!("{}://{ROLE}:{PASSWORD}@{address}/postgres", kind.scheme())
     }
 
@@ -54,8 +54,8 @@ impl Server {
         self.server.address()
     }
 
-    pub(super) fn look(&mut self) -> Result<Look, Box<dyn Error>> {
-        Look::at(&self.server.process(), &mut self.superuser)
+    pub(super) fn look(&mut self) -> Result<PostgresCounters, Box<dyn Error>> {
+        PostgresCounters::at(&self.server.process(), &mut self.superuser)
     }
 
     /// The one number that this statement of the superuser returns.

@@ -14,12 +14,12 @@ use crate::handover::Contestant;
 use crate::runtime::runtime;
 
 /// One connection on a runtime of its own, as a handle of the library has.
-pub(super) struct Wire {
+pub(super) struct PostgresWire {
     runtime: Runtime,
     pub(super) client: Client,
 }
 
-impl Wire {
+impl PostgresWire {
     pub(super) fn open(url: &str) -> Result<Self, Box<dyn Error>> {
         let runtime = runtime()?;
         let client = runtime.block_on(connect(url))?;
@@ -40,7 +40,7 @@ impl Wire {
 
 /// One statement again and again.
 pub(super) struct Repeated {
-    wire: Wire,
+    wire: PostgresWire,
     statement: Statement,
 }
 
@@ -56,7 +56,7 @@ impl Repeated {
     }
 
     fn new(url: &str, sql: &str) -> Result<Self, Box<dyn Error>> {
-        let wire = Wire::open(url)?;
+        let wire = PostgresWire::open(url)?;
         let statement = wire.prepare(sql)?;
         Ok(Self { wire, statement })
     }

@@ -4,23 +4,23 @@ use std::error::Error;
 
 use tenure_testkit::redis::RedisServer;
 
-use super::load::Look;
-use crate::elections::{Renewing, demand_memory};
+use super::load::RedisCounters;
+use crate::elections::{RenewalCost, demand_memory};
 use crate::figures::Bench;
 use crate::scale::Scale;
-use crate::table::Table;
+use crate::table::FigureTable;
 
 pub(super) fn run(bench: &mut Bench<'_>) -> Result<(), Box<dyn Error>> {
     let Bench { scale, table, .. } = bench;
     for &count in scale.elections {
-        let batches = Watched::play("batches", scale, count)?;
-        let ours = Watched::play("leader", scale, count)?;
+        let batches = RedisRenewalCost::play("batches", scale, count)?;
+        let ours = RedisRenewalCost::play("leader", scale, count)?;
         let what = format!("{count} elections in one process, renewed each second");
         let cpu = ours.cpu();
         table.fact(what, cpu.to_string(), format!("one script per 1,000 leases, {}", batches.cpu()));
         cpu.compare(batches.cpu(), &format!("{count} elections"), table);
         if count <= scale.singles_max {
-            let singles = Watched::play("singles", scale, count)?;
+            let singles = RedisRenewalCost::play("singles", scale, count)?;
             let what = format!("{count} elections: CPU beside a call for each");
             table.fact(what, cpu.to_string(), singles.cpu().to_string());
         }
@@ -30,27 +30,27 @@ pub(super) fn run(bench: &mut Bench<'_>) -> Result<(), Box<dyn Error>> {
 }
 
 /// What renewals have cost.
-struct Watched {
-    renewing: Renewing<Look>,
+struct RedisRenewalCost {
+    renewing: RenewalCost<RedisCounters>,
     /// Before there were any.
-    empty: Look,
+    empty: RedisCounters,
 }
 
-impl Watched {
+impl RedisRenewalCost {
     fn play(role: &str, scale: &Scale, count: u32) -> Result<Self, Box<dyn Error>> {
         let server = RedisServer::start();
-        let empty = Look::at(&server)?;
-        let renewing = Renewing::watch(role, &server.url(), count, scale, || Look::at(&server))?;
+        let empty = RedisCounters::at(&server)?;
+        let renewing = RenewalCost::watch(role, &server.url(), count, scale, || RedisCounters::at(&server))?;
         Ok(Self { renewing, empty })
     }
 
     fn cpu(&self) -> crate::elections::Cpu {
-        let Renewing { before, after, .. } = &self.renewing;
+        let RenewalCost { before, after, .. } = &self.renewing;
         self.renewing.cpu(after.since(before).cpu)
     }
 
-    fn describe(&self, count: u32, table: &mut Table) {
-        let Renewing { before, after, client_bytes, .. } = &self.renewing;
+    fn describe(&self, count: u32, table: &mut FigureTable) {
+        let RenewalCost { before, after, client_bytes, .. } = &self.renewing;
         let load = after.since(before);
         table.fact(
             format!("{count} elections: scripts called per second"),

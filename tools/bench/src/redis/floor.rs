@@ -7,22 +7,22 @@ use futures_util::StreamExt;
 use redis::{Client, Script};
 use tenure::{Clock, Instant};
 
-use super::wire::{Wire, connect};
-use crate::floor::{self, Ended};
+use super::wire::{RedisWire, connect};
+use crate::floor::{self, ThreadEnd};
 use crate::handover::TTL;
 use crate::runtime::runtime;
 
 /// Whoever has the lease.
-struct Holder(Wire);
+struct RedisHolder(RedisWire);
 
 /// Takes the lease from whoever has it.
-pub(super) fn enter(url: &str) -> Result<Box<dyn floor::Holder>, Box<dyn Error>> {
-    let mut wire = Wire::open(url)?;
+pub(super) fn enter(url: &str) -> Result<Box<dyn floor::FloorHolder>, Box<dyn Error>> {
+    let mut wire = RedisWire::open(url)?;
     wire.ask::<()>(redis::cmd("SET").arg(LEASE).arg(HOLDER).arg("PX").arg(ttl_ms()))?;
-    Ok(Box::new(Holder(wire)))
+    Ok(Box::new(RedisHolder(wire)))
 }
 
-impl floor::Holder for Holder {
+impl floor::FloorHolder for RedisHolder {
     /// The waiter takes it under the same name.
     fn release(&mut self) -> Result<(), Box<dyn Error>> {
         let released: u32 = self.0.invoke(RELEASE.key(LEASE).arg(HOLDER).arg(CHANNEL))?;
@@ -31,7 +31,7 @@ impl floor::Holder for Holder {
 }
 
 /// Takes the lease whenever it is told to, until nobody wants to know.
-pub(super) fn wait(url: &str, ready: &mut dyn FnMut(), taken: &mut dyn FnMut(Instant) -> bool) -> Ended {
+pub(super) fn wait(url: &str, ready: &mut dyn FnMut(), taken: &mut dyn FnMut(Instant) -> bool) -> ThreadEnd {
     let client = Client::open(url)?;
     runtime()?.block_on(async {
         let mut connection = connect(&client).await?;

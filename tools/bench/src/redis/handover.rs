@@ -4,9 +4,9 @@ use std::error::Error;
 
 use tenure_testkit::redis::RedisServer;
 
-use super::wire::{Ping, Wire};
+use super::wire::{Ping, RedisWire};
 use crate::figures::Bench;
-use crate::floor::Floor;
+use crate::floor::HandoverFloor;
 use crate::handover::{CANDIDATES, Candidates, Contestant, IDLE, TTL, take_turns};
 use crate::locks::Holders;
 use crate::stats::Samples;
@@ -15,12 +15,12 @@ pub(super) fn run(bench: &mut Bench<'_>) -> Result<(), Box<dyn Error>> {
     let Bench { scale, table, .. } = bench;
     eprintln!("hand-overs in one process: {} of each kind", scale.handovers);
     let server = RedisServer::start();
-    let mut ping = Ping(Wire::open(&server.url())?);
+    let mut ping = Ping(RedisWire::open(&server.url())?);
     let mut hot = Samples::default();
     for _ in 0..scale.pings {
         hot.push_micros(ping.once()?);
     }
-    let mut floor = Floor::raise(&server.url())?;
+    let mut floor = HandoverFloor::raise(&server.url())?;
     let mut ours = Candidates::raise(&server.url(), TTL, CANDIDATES)?;
     let mut locks = Holders::raise(&server.url(), TTL)?;
     // The first ones bring their scripts to the server.

@@ -6,10 +6,10 @@ use std::time::Instant;
 
 use tenure_testkit::redis::RedisServer;
 
-use crate::work::Work;
+use crate::work::ServerWork;
 
 /// All counters of a server at one instant.
-pub(super) struct Look {
+pub(super) struct RedisCounters {
     at: Instant,
     facts: HashMap<String, String>,
 }
@@ -27,7 +27,7 @@ pub(super) struct Load {
     pub(super) commands: f64,
 }
 
-impl Look {
+impl RedisCounters {
     pub(super) fn at(server: &RedisServer) -> Result<Self, Box<dyn Error>> {
         let text: String = redis::from_redis_value(server.command(&["INFO", "all"]))?;
         let fact = |line: &str| line.split_once(':').map(|(name, value)| (name.to_owned(), value.to_owned()));
@@ -58,9 +58,9 @@ impl Look {
     }
 
     /// What every server tells.
-    pub(super) fn work(&self) -> Work {
+    pub(super) fn work(&self) -> ServerWork {
         let pushes = Some(self.calls("publish"));
-        Work { at: self.at, cpu: self.cpu(), calls: self.scripts(), pushes }
+        ServerWork { at: self.at, cpu: self.cpu(), calls: self.scripts(), pushes }
     }
 
     fn cpu(&self) -> f64 {

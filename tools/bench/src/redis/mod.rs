@@ -14,8 +14,8 @@ use std::error::Error;
 use clap::ValueEnum;
 use tenure_testkit::redis::RedisServer;
 
-use self::load::Look;
-use crate::figures::{Bench, Options};
+use self::load::RedisCounters;
+use crate::figures::{Bench, FigureOptions};
 use crate::roles::Bare;
 use crate::{group, outages};
 
@@ -24,7 +24,7 @@ pub(crate) const BARE: Bare =
     Bare { in_batches: renewals::in_batches, one_by_one: renewals::one_by_one, enter: floor::enter, wait: floor::wait };
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
-pub(crate) enum Figure {
+pub(crate) enum RedisFigure {
     /// Raw round trips, and hand-overs in one process beside a bare push and acquisition.
     Handover,
     /// Takeover after kill -9, hand-over and start of whole processes.
@@ -40,17 +40,17 @@ pub(crate) enum Figure {
 }
 
 /// Measures, and prints a table.
-pub(crate) fn run(options: Options<Figure>) -> Result<(), Box<dyn Error>> {
+pub(crate) fn run(options: FigureOptions<RedisFigure>) -> Result<(), Box<dyn Error>> {
     options.measure("Redis", |figure, bench| match figure {
-        Figure::Handover => handover::run(bench),
-        Figure::Processes => processes::run(bench),
-        Figure::Elections => elections::run(bench),
-        Figure::Group => watch_group(bench),
-        Figure::Crowd => crowd::run(bench),
-        Figure::Outages => {
+        RedisFigure::Handover => handover::run(bench),
+        RedisFigure::Processes => processes::run(bench),
+        RedisFigure::Elections => elections::run(bench),
+        RedisFigure::Group => watch_group(bench),
+        RedisFigure::Crowd => crowd::run(bench),
+        RedisFigure::Outages => {
             let server = RedisServer::start();
             let url_at = |address| format!("redis://{address}");
-            let place = outages::Place {
+            let place = outages::ReachableServer {
                 what: "",
                 address: server.address(),
                 url_at: &url_at,
@@ -64,7 +64,7 @@ pub(crate) fn run(options: Options<Figure>) -> Result<(), Box<dyn Error>> {
 
 fn watch_group(bench: &mut Bench<'_>) -> Result<(), Box<dyn Error>> {
     let server = RedisServer::start();
-    let [before, after] = group::watch("", &server.url(), bench.scale, || Look::at(&server))?;
+    let [before, after] = group::watch("", &server.url(), bench.scale, || RedisCounters::at(&server))?;
     let load = after.since(&before);
     let detail = format!("with {:.2} commands in and outside of scripts", load.commands / load.seconds);
     group::describe("", load.scripts / load.seconds, &detail, "", bench.scale, bench.table)

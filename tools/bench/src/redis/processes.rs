@@ -7,7 +7,7 @@ use std::time::{Duration, SystemTime};
 use tenure::{Clock, Instant};
 use tenure_testkit::redis::RedisServer;
 
-use super::wire::{Ping, Wire};
+use super::wire::{Ping, RedisWire};
 use crate::figures::Bench;
 use crate::floor;
 use crate::handover::{Contestant, IDLE};
@@ -16,15 +16,15 @@ use crate::stage::TTL;
 use crate::stats::Samples;
 
 pub(super) fn run(bench: &mut Bench<'_>) -> Result<(), Box<dyn Error>> {
-    let Bench { scale, tenure, table } = bench;
+    let Bench { scale, client, table } = bench;
     let mut measured = Measured::default();
     let (mut floor_ms, mut round_trip_ms) = (Samples::default(), Samples::default());
     for run in 1..=scale.runs {
         eprintln!("processes: run {run} of {}", scale.runs);
         let server = RedisServer::start();
-        measured.one_run(tenure, &server.url(), |_| expiry(&server))?;
+        measured.one_run(client, &server.url(), |_| expiry(&server))?;
         floor_ms.push(floor::between_processes(&server.url())?);
-        let mut ping = Ping(Wire::open(&server.url())?);
+        let mut ping = Ping(RedisWire::open(&server.url())?);
         std::thread::sleep(IDLE);
         round_trip_ms.push(ping.once()?.as_secs_f64() * 1e3);
     }

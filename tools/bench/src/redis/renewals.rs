@@ -5,7 +5,7 @@ use std::sync::LazyLock;
 
 use redis::{Pipeline, RedisResult, Script};
 
-use super::wire::Wire;
+use super::wire::RedisWire;
 use crate::elections::TTL;
 use crate::renewals::Renewals;
 
@@ -32,9 +32,9 @@ pub(super) fn one_by_one(url: &str, count: u32) -> Result<Renewals, Box<dyn Erro
 fn start(
     url: &str,
     count: u32,
-    round: impl Fn(&mut Wire, &[String]) -> RedisResult<u32> + Send + 'static,
+    round: impl Fn(&mut RedisWire, &[String]) -> RedisResult<u32> + Send + 'static,
 ) -> Result<Renewals, Box<dyn Error>> {
-    let mut wire = Wire::open(url)?;
+    let mut wire = RedisWire::open(url)?;
     let leases: Vec<String> = (0..count).map(|index| format!("floor:{index}")).collect();
     let mut pipeline = Pipeline::new();
     for lease in &leases {

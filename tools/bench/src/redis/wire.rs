@@ -12,12 +12,12 @@ use crate::runtime::runtime;
 use tenure::Clock;
 
 /// One connection on a runtime of its own, as a handle of the library has.
-pub(super) struct Wire {
+pub(super) struct RedisWire {
     runtime: Runtime,
     connection: MultiplexedConnection,
 }
 
-impl Wire {
+impl RedisWire {
     pub(super) fn open(url: &str) -> Result<Self, Box<dyn Error>> {
         let runtime = runtime()?;
         let connection = runtime.block_on(connect(&Client::open(url)?))?;
@@ -38,7 +38,7 @@ impl Wire {
 }
 
 /// A raw round trip.
-pub(super) struct Ping(pub(super) Wire);
+pub(super) struct Ping(pub(super) RedisWire);
 
 impl Contestant for Ping {
     fn once(&mut self) -> Result<Duration, Box<dyn Error>> {

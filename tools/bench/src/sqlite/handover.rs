@@ -18,7 +18,7 @@ const HANDOVERS: usize = 100;
 
 pub(crate) fn run() -> Result<(), Box<dyn Error>> {
     let directory = tempfile::tempdir()?;
-    let mut floor = Floor::raise(&directory.path().join("floor.db"))?;
+    let mut floor = SqliteFloor::raise(&directory.path().join("floor.db"))?;
     let url = format!("sqlite:{}", directory.path().join("tenure.db").display());
     let mut ours = Candidates::raise(&url, TTL, CANDIDATES)?;
     let mut locks = Holders::raise(&url, TTL)?;
@@ -36,14 +36,14 @@ pub(crate) fn run() -> Result<(), Box<dyn Error>> {
 }
 
 /// Two connections, and a thread that waits for a byte.
-struct Floor {
+struct SqliteFloor {
     holder: Connection,
     push: PipeWriter,
     taken: Receiver<Instant>,
     waiter: JoinHandle<rusqlite::Result<()>>,
 }
 
-impl Floor {
+impl SqliteFloor {
     fn raise(path: &Path) -> Result<Self, Box<dyn Error>> {
         floor::create(path, 1)?;
         let (mut pushed, push) = pipe()?;
@@ -67,7 +67,7 @@ impl Floor {
     }
 }
 
-impl Contestant for Floor {
+impl Contestant for SqliteFloor {
     fn once(&mut self) -> Result<Duration, Box<dyn Error>> {
         let began = Clock::boottime().now();
         floor::release(&mut self.holder)?;

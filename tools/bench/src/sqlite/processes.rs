@@ -7,13 +7,13 @@ use crate::processes::Measured;
 
 const RUNS: usize = 20;
 
-pub(crate) fn run(tenure: &Path) -> Result<(), Box<dyn Error>> {
+pub(crate) fn run(client: &Path) -> Result<(), Box<dyn Error>> {
     let mut measured = Measured::default();
     for _ in 0..RUNS {
         let directory = tempfile::tempdir()?;
         let store = format!("sqlite:{}", directory.path().join("bench.db").display());
         // The kernel tells the others at once.
-        measured.one_run(tenure, &store, Ok)?;
+        measured.one_run(client, &store, Ok)?;
     }
     let Measured { first_start, start, takeover, handover, resident } = measured;
     println!("## Processes on SQLite, {RUNS} runs each: p50, worst");

@@ -11,9 +11,9 @@ use std::fmt;
 
 use serde::Serialize;
 
-use crate::event::Source;
-use crate::leadership::Leadership;
-use crate::life::Life;
+use crate::event::LineSource;
+use crate::leadership::ObservedLeadership;
+use crate::life::ProcessLife;
 use crate::verdict::Limits;
 
 pub use self::registers::Register;
@@ -23,20 +23,20 @@ pub(crate) use self::takeovers::{all as takeovers, by_reason};
 
 /// Something that must not happen.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
-pub struct Violation {
+pub struct HistoryViolation {
     /// What it offends.
     pub check: Check,
     /// What happened, in a sentence.
     pub message: String,
     /// The lines that prove it.
-    pub lines: Vec<Source>,
+    pub lines: Vec<LineSource>,
     /// From when to when, on `CLOCK_BOOTTIME`, if it took time.
     pub between_boot_ns: Option<(u64, u64)>,
 }
 
-impl fmt::Display for Violation {
+impl fmt::Display for HistoryViolation {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let lines: Vec<String> = self.lines.iter().map(Source::to_string).collect();
+        let lines: Vec<String> = self.lines.iter().map(LineSource::to_string).collect();
         write!(f, "{}: {} ({})", self.check.as_str(), self.message, lines.join(", "))
     }
 }
@@ -77,16 +77,16 @@ impl Check {
 
 /// All checks of one election.
 pub(crate) fn violations(
-    lives: &[Life<'_>],
-    leaderships: &[Leadership],
+    lives: &[ProcessLife<'_>],
+    leaderships: &[ObservedLeadership],
     takeovers: &[Takeover],
     limits: &Limits,
-) -> Vec<Violation> {
+) -> Vec<HistoryViolation> {
     let mut violations = overlap::check(leaderships);
     violations.extend(ends::check(leaderships));
     violations.extend(terms::check(leaderships));
     violations.extend(lives.iter().flat_map(alternation::check));
-    violations.extend(limits.failover_max.iter().flat_map(|max| takeovers::check(lives, leaderships, takeovers, *max)));
+    violations.extend(limits.max_failover.iter().flat_map(|max| takeovers::check(lives, leaderships, takeovers, *max)));
     violations
 }
 

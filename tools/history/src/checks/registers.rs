@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use serde::Serialize;
 
-use super::{Check, Violation};
+use super::{Check, HistoryViolation};
 use crate::event::Accepted;
 
 /// What a resource took.
@@ -19,7 +19,7 @@ pub struct Register {
     /// How many of them came from an older term than one before.
     pub stale: usize,
     /// The stale ones, where none may be. One that does not check terms shows what the others were spared.
-    pub violations: Vec<Violation>,
+    pub violations: Vec<HistoryViolation>,
 }
 
 /// Judges each resource by itself.
@@ -51,8 +51,8 @@ fn register(resource: &str, mut writes: Vec<&Accepted>) -> Register {
     }
 }
 
-fn violation(resource: &str, newer: &Accepted, write: &Accepted) -> Violation {
-    Violation {
+fn violation(resource: &str, newer: &Accepted, write: &Accepted) -> HistoryViolation {
+    HistoryViolation {
         check: Check::Fencing,
         message: format!("{resource} took a write of term {} after one of term {}", write.term, newer.term),
         lines: vec![newer.source.clone(), write.source.clone()],

@@ -5,10 +5,10 @@ use std::time::Duration;
 
 use serde::Serialize;
 
-use super::{Check, Violation};
-use crate::event::Source;
-use crate::leadership::{Ending, Leadership};
-use crate::life::Life;
+use super::{Check, HistoryViolation};
+use crate::event::LineSource;
+use crate::leadership::{Ending, ObservedLeadership};
+use crate::life::ProcessLife;
 use crate::show::span;
 
 /// A change of leaders between which nobody led.
@@ -25,7 +25,7 @@ pub struct Takeover {
     /// How long nobody led.
     pub took_ns: u64,
     /// The lines that tell of the end and of the beginning.
-    pub lines: Vec<Source>,
+    pub lines: Vec<LineSource>,
 }
 
 /// How a number of takeovers are spread.
@@ -71,9 +71,9 @@ impl std::fmt::Display for Spread {
 }
 
 /// All takeovers. There is none from an end that nothing tells of, and none into an overlap.
-pub(crate) fn all(leaderships: &[Leadership]) -> Vec<Takeover> {
+pub(crate) fn all(leaderships: &[ObservedLeadership]) -> Vec<Takeover> {
     let mut takeovers = Vec::new();
-    let mut last: Option<&Leadership> = None;
+    let mut last: Option<&ObservedLeadership> = None;
     for next in leaderships {
         takeovers.extend(last.and_then(|last| takeover(last, next)));
         last = last.filter(|last| last.end.boot_ns > next.end.boot_ns).or(Some(next));
@@ -93,13 +93,13 @@ pub(crate) fn by_reason(takeovers: &[Takeover]) -> BTreeMap<String, Spread> {
 
 /// None takes longer than it may, and none fails to come while candidates go on.
 pub(super) fn check(
-    lives: &[Life<'_>],
-    leaderships: &[Leadership],
+    lives: &[ProcessLife<'_>],
+    leaderships: &[ObservedLeadership],
     takeovers: &[Takeover],
     max: Duration,
-) -> Vec<Violation> {
+) -> Vec<HistoryViolation> {
     let max_ns = u64::try_from(max.as_nanos()).unwrap_or(u64::MAX);
-    let slow = takeovers.iter().filter(|takeover| takeover.took_ns > max_ns).map(|takeover| Violation {
+    let slow = takeovers.iter().filter(|takeover| takeover.took_ns > max_ns).map(|takeover| HistoryViolation {
         check: Check::Takeover,
         message: format!(
             "it took {} from the end of term {} ({}) to term {}, and at most {} are allowed",
@@ -115,7 +115,7 @@ pub(super) fn check(
     slow.chain(nobody(lives, leaderships, max_ns)).collect()
 }
 
-fn takeover(last: &Leadership, next: &Leadership) -> Option<Takeover> {
+fn takeover(last: &ObservedLeadership, next: &ObservedLeadership) -> Option<Takeover> {
     let took_ns = next.start_boot_ns.checked_sub(last.end.boot_ns)?;
     (last.end.how != Ending::Untold).then(|| Takeover {
         reason: last.end.how.reason().to_owned(),
@@ -128,12 +128,12 @@ fn takeover(last: &Leadership, next: &Leadership) -> Option<Takeover> {
 }
 
 /// The last leader is gone, and long after that there still are lines, but none of a next leader.
-fn nobody(lives: &[Life<'_>], leaderships: &[Leadership], max_ns: u64) -> Option<Violation> {
+fn nobody(lives: &[ProcessLife<'_>], leaderships: &[ObservedLeadership], max_ns: u64) -> Option<HistoryViolation> {
     let last = leaderships.iter().max_by_key(|leadership| leadership.end.boot_ns)?;
     let heard = lives.iter().flat_map(|life| &life.events).max_by_key(|event| event.boot_ns)?;
     let alone_ns = heard.boot_ns.saturating_sub(last.end.boot_ns);
     let missing = alone_ns > max_ns && last.end.how != Ending::Untold;
-    missing.then(|| Violation {
+    missing.then(|| HistoryViolation {
         check: Check::Takeover,
         message: format!(
             "nobody led after the end of term {} ({}), although lines go on for {}; at most {} are allowed",

@@ -5,21 +5,21 @@ use std::time::Duration;
 use super::Check;
 use crate::history::History;
 use crate::leadership::Ending;
-use crate::verdict::{Limits, Verdict};
+use crate::verdict::{HistoryVerdict, Limits};
 
-fn judge_within(lines: &[String], failover_max: Option<Duration>) -> Verdict {
+fn judge_within(lines: &[String], max_failover: Option<Duration>) -> HistoryVerdict {
     let history = History::parse(lines);
-    let verdict = history.verdict(&Limits { failover_max });
+    let verdict = history.verdict(&Limits { max_failover });
     assert!(verdict.malformed.is_empty(), "{:?}", verdict.malformed);
     verdict
 }
 
-fn judge(lines: &[String]) -> Verdict {
+fn judge(lines: &[String]) -> HistoryVerdict {
     judge_within(lines, None)
 }
 
 /// Which checks were offended, and by which lines.
-fn offended(verdict: &Verdict) -> Vec<(Check, Vec<usize>)> {
+fn offended(verdict: &HistoryVerdict) -> Vec<(Check, Vec<usize>)> {
     verdict.violations().map(|v| (v.check, v.lines.iter().map(|source| source.line).collect())).collect()
 }
 

@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use super::axis::Axis;
 use super::markup::{escape, shorten};
 use crate::checks::Check;
-use crate::leadership::{Ending, Leadership};
+use crate::leadership::{Ending, ObservedLeadership};
 use crate::show::span;
 use crate::verdict::ElectionVerdict;
 
@@ -133,8 +133,8 @@ impl<'a> Canvas<'a> {
         }
     }
 
-    fn bar(&mut self, leadership: &Leadership) {
-        let Leadership { candidate, term, start_boot_ns, end, .. } = leadership;
+    fn bar(&mut self, leadership: &ObservedLeadership) {
+        let ObservedLeadership { candidate, term, start_boot_ns, end, .. } = leadership;
         let lane = self.lanes.get(candidate.as_str()).copied().unwrap_or_default();
         let guess = if matches!(end.how, Ending::Lapsed | Ending::Untold) { " fill-opacity=\"0.6\"" } else { "" };
         let colour = COLOURS[lane % COLOURS.len()];

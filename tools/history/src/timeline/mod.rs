@@ -5,7 +5,7 @@ mod drawing;
 mod markup;
 mod page;
 
-use crate::verdict::Verdict;
+use crate::verdict::HistoryVerdict;
 
 pub use page::html;
 
@@ -13,7 +13,7 @@ use drawing::Drawing;
 
 /// All elections below each other, as one SVG file. It loads nothing from anywhere, and all text in it is escaped.
 #[must_use]
-pub fn svg(verdict: &Verdict) -> String {
+pub fn svg(verdict: &HistoryVerdict) -> String {
     let drawings: Vec<Drawing> = verdict.elections.iter().map(Drawing::of).collect();
     let width = drawings.iter().map(|drawing| drawing.width).max().unwrap_or_default();
     let height: usize = drawings.iter().map(|drawing| drawing.height).sum();

@@ -2,13 +2,13 @@
 
 use super::drawing::{Drawing, document};
 use super::markup::escape;
-use crate::checks::{Spread, Violation};
+use crate::checks::{HistoryViolation, Spread};
 use crate::show::span;
-use crate::verdict::{ElectionVerdict, Verdict};
+use crate::verdict::{ElectionVerdict, HistoryVerdict};
 
 /// A page that stands alone: no scripts, nothing loaded from anywhere, all text escaped.
 #[must_use]
-pub fn html(verdict: &Verdict) -> String {
+pub fn html(verdict: &HistoryVerdict) -> String {
     let elections: String = verdict.elections.iter().map(election).collect();
     let registers: String = verdict
         .registers
@@ -26,7 +26,7 @@ pub fn html(verdict: &Verdict) -> String {
 
 const HEAD: &str = include_str!("head.html");
 
-fn badge(verdict: &Verdict) -> String {
+fn badge(verdict: &HistoryVerdict) -> String {
     match verdict.violations().count() {
         0 if verdict.is_good() => "<span class=\"badge good\">good</span>".to_owned(),
         0 => "<span class=\"badge bad\">not all could be read</span>".to_owned(),
@@ -45,7 +45,7 @@ fn election(verdict: &ElectionVerdict) -> String {
     )
 }
 
-fn violations(violations: &[Violation]) -> String {
+fn violations(violations: &[HistoryViolation]) -> String {
     if violations.is_empty() {
         return "<p>No two leaders overlapped, and terms only grew.</p>\n".to_owned();
     }

@@ -1,6 +1,6 @@
 //! When the faults are over, exactly one comes to lead.
 
-use super::{Invariant, Seen};
+use super::{Invariant, Occurrence};
 use crate::assumption::Assumption;
 use crate::world::View;
 
@@ -15,8 +15,8 @@ impl Invariant for AfterHealing {
         &[]
     }
 
-    fn see(&mut self, world: &View<'_>, seen: &Seen<'_>) -> Result<(), String> {
-        if !matches!(seen, Seen::LongHealed) {
+    fn see(&mut self, world: &View<'_>, seen: &Occurrence<'_>) -> Result<(), String> {
+        if !matches!(seen, Occurrence::LongHealed) {
             return Ok(());
         }
         match world.nodes().filter(|node| world.is_trusted(*node)).count() {

@@ -3,25 +3,25 @@
 
 use tenure_core::{Term, Verb};
 
-use super::{Invariant, Seen};
+use super::{Invariant, Occurrence};
 use crate::assumption::Assumption;
 use crate::world::View;
 
 #[derive(Default)]
 pub(crate) struct Alternation {
-    processes: Vec<Process>,
+    processes: Vec<ProcessTerms>,
 }
 
 #[derive(Default, Clone)]
-struct Process {
+struct ProcessTerms {
     leads: Option<Term>,
     last: Option<Term>,
 }
 
 impl Alternation {
-    fn process(&mut self, node: usize) -> &mut Process {
+    fn process(&mut self, node: usize) -> &mut ProcessTerms {
         if self.processes.len() <= node {
-            self.processes.resize(node + 1, Process::default());
+            self.processes.resize(node + 1, ProcessTerms::default());
         }
         &mut self.processes[node]
     }
@@ -43,10 +43,12 @@ impl Invariant for Alternation {
         &[]
     }
 
-    fn see(&mut self, world: &View<'_>, seen: &Seen<'_>) -> Result<(), String> {
+    fn see(&mut self, world: &View<'_>, seen: &Occurrence<'_>) -> Result<(), String> {
         match *seen {
-            Seen::Started { node } | Seen::Crashed { node } => *self.process(node) = Process::default(),
-            Seen::Elected { node, term } => {
+            Occurrence::Started { node } | Occurrence::Crashed { node } => {
+                *self.process(node) = ProcessTerms::default();
+            }
+            Occurrence::Elected { node, term } => {
                 let process = self.process(node);
                 if let Some(leads) = process.leads.replace(term) {
                     return Err(format!("{} is elected under {term} while it leads under {leads}", world.name(node)));
@@ -57,14 +59,14 @@ impl Invariant for Alternation {
                     return Err(format!("{} is elected under {term} after {last}", world.name(node)));
                 }
             }
-            Seen::Lost { node, term, .. } => {
+            Occurrence::Lost { node, term, .. } => {
                 let leads = self.process(node).leads.take();
                 if leads != Some(term) {
                     return Err(format!("{} loses term {term} while it leads under {leads:?}", world.name(node)));
                 }
             }
-            Seen::Trusted { node, term } => self.leads(world, node, term, "trusts")?,
-            Seen::Sent { node, request } => {
+            Occurrence::Trusted { node, term } => self.leads(world, node, term, "trusts")?,
+            Occurrence::Sent { node, request } => {
                 if let Verb::Renew { term, .. } = request.verb {
                     self.leads(world, node, term, "renews")?;
                 }

@@ -3,7 +3,7 @@
 use tenure_core::Term;
 use tenure_core::cron::Claimed;
 
-use super::{Invariant, Seen};
+use super::{Invariant, Occurrence};
 use crate::assumption::Assumption;
 use crate::store::{JobReply, JobRequest};
 use crate::world::View;
@@ -23,10 +23,10 @@ impl Invariant for ClaimsByHolder {
         &[Assumption::StoreRemembers]
     }
 
-    fn see(&mut self, _: &View<'_>, seen: &Seen<'_>) -> Result<(), String> {
+    fn see(&mut self, _: &View<'_>, seen: &Occurrence<'_>) -> Result<(), String> {
         match *seen {
-            Seen::Elected { term, .. } => self.newest = self.newest.max(Some(term)),
-            Seen::Served(served) => {
+            Occurrence::Elected { term, .. } => self.newest = self.newest.max(Some(term)),
+            Occurrence::Served(served) => {
                 if let (JobRequest::Claim(claim), JobReply::Claimed(Claimed::Granted)) = (served.request, served.reply)
                     && let Some(newest) = self.newest.filter(|newest| claim.term < *newest)
                 {

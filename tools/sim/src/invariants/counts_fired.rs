@@ -6,10 +6,10 @@ use std::collections::BTreeSet;
 use tenure_core::cron::{Claimed, Tick};
 use tenure_core::{JobName, Term};
 
-use super::{Invariant, Seen};
+use super::{Invariant, Occurrence};
 use crate::assumption::Assumption;
 use crate::store::{JobReply, JobRequest};
-use crate::world::{Run, Served, View};
+use crate::world::{ServedJobRequest, SimJobRun, View};
 
 #[derive(Default)]
 pub(crate) struct CountsFired {
@@ -18,7 +18,7 @@ pub(crate) struct CountsFired {
 }
 
 impl CountsFired {
-    fn serve(&mut self, world: &View<'_>, served: &Served<'_>) -> Result<(), String> {
+    fn serve(&mut self, world: &View<'_>, served: &ServedJobRequest<'_>) -> Result<(), String> {
         let job = match (served.request, served.reply) {
             (JobRequest::Claim(claim), JobReply::Claimed(Claimed::Granted)) if claim.act.is_run() => {
                 self.taken.insert((claim.job.clone(), claim.tick, claim.term));
@@ -41,7 +41,7 @@ impl CountsFired {
         Err(format!("{job} has fired {fired} times by the store's count, and {taken} of its ticks are taken"))
     }
 
-    fn begin(&self, world: &View<'_>, run: &Run) -> Result<(), String> {
+    fn begin(&self, world: &View<'_>, run: &SimJobRun) -> Result<(), String> {
         let (job, tick, term) = (&world.jobs[run.job].policy.job, run.tick, run.term);
         if self.taken.contains(&(job.clone(), tick, term)) {
             return Ok(());
@@ -59,10 +59,10 @@ impl Invariant for CountsFired {
         &[Assumption::StoreRemembers]
     }
 
-    fn see(&mut self, world: &View<'_>, seen: &Seen<'_>) -> Result<(), String> {
+    fn see(&mut self, world: &View<'_>, seen: &Occurrence<'_>) -> Result<(), String> {
         match *seen {
-            Seen::Served(served) => self.serve(world, served),
-            Seen::RunBegan(run) => self.begin(world, run),
+            Occurrence::Served(served) => self.serve(world, served),
+            Occurrence::RunBegan(run) => self.begin(world, run),
             _ => Ok(()),
         }
     }

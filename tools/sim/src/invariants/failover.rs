@@ -1,13 +1,13 @@
 //! When a leader dies, another one leads within the time that the timing predicts.
 
-use super::{Invariant, Seen};
+use super::{Invariant, Occurrence};
 use crate::assumption::Assumption;
-use crate::clock::True;
+use crate::clock::SimTime;
 use crate::world::View;
 
 #[derive(Default)]
 pub(crate) struct Failover {
-    killed_at: Option<True>,
+    killed_at: Option<SimTime>,
 }
 
 impl Invariant for Failover {
@@ -19,19 +19,19 @@ impl Invariant for Failover {
         &[Assumption::StoreClockIsNotSet, Assumption::StoreRemembers]
     }
 
-    fn see(&mut self, world: &View<'_>, seen: &Seen<'_>) -> Result<(), String> {
+    fn see(&mut self, world: &View<'_>, seen: &Occurrence<'_>) -> Result<(), String> {
         match *seen {
-            Seen::LeaderKilled => self.killed_at = Some(world.now),
-            Seen::Elected { .. } => {
+            Occurrence::LeaderKilled => self.killed_at = Some(world.now),
+            Occurrence::Elected { .. } => {
                 if let Some(killed_at) = self.killed_at.take() {
                     let took = world.now - killed_at;
-                    if took > world.failover_max {
-                        let [took, most] = [took, world.failover_max].map(|nanos| nanos as f64 / 1e9);
+                    if took > world.max_failover {
+                        let [took, most] = [took, world.max_failover].map(|nanos| nanos as f64 / 1e9);
                         return Err(format!("{took:.3} s without a leader; predicted {most:.3} s at most"));
                     }
                 }
             }
-            Seen::LongWithoutLeader if self.killed_at.is_some() => {
+            Occurrence::LongWithoutLeader if self.killed_at.is_some() => {
                 return Err("nobody took over from a leader that died".to_owned());
             }
             _ => (),

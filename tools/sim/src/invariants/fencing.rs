@@ -3,7 +3,7 @@
 
 use tenure_core::Term;
 
-use super::{Invariant, Seen};
+use super::{Invariant, Occurrence};
 use crate::assumption::Assumption;
 use crate::world::View;
 
@@ -22,8 +22,8 @@ impl Invariant for Fencing {
         &[Assumption::StoreRemembers]
     }
 
-    fn see(&mut self, world: &View<'_>, seen: &Seen<'_>) -> Result<(), String> {
-        let Seen::Written { node, life, term } = *seen else { return Ok(()) };
+    fn see(&mut self, world: &View<'_>, seen: &Occurrence<'_>) -> Result<(), String> {
+        let Occurrence::Written { node, life, term } = *seen else { return Ok(()) };
         match self.newest {
             // Refused, as it should be.
             Some((newest, ..)) if term < newest => Ok(()),

@@ -6,10 +6,10 @@ use std::collections::BTreeMap;
 use tenure_core::Term;
 use tenure_core::cron::{Act, Interrupted, Tick};
 
-use super::{Invariant, Seen};
+use super::{Invariant, Occurrence};
 use crate::assumption::Assumption;
 use crate::store::{JobReply, JobRequest};
-use crate::world::{Run, View};
+use crate::world::{SimJobRun, View};
 
 #[derive(Default)]
 pub(crate) struct FiresOnce {
@@ -26,7 +26,7 @@ struct Fired {
 }
 
 impl FiresOnce {
-    fn begin(&mut self, world: &View<'_>, run: &Run) -> Result<(), String> {
+    fn begin(&mut self, world: &View<'_>, run: &SimJobRun) -> Result<(), String> {
         let policy = &world.jobs[run.job].policy;
         let is_again = run.act == Act::RunAgain;
         let now = Fired { term: run.term, is_again, is_told: false };
@@ -57,10 +57,10 @@ impl Invariant for FiresOnce {
         &[Assumption::StoreRemembers]
     }
 
-    fn see(&mut self, world: &View<'_>, seen: &Seen<'_>) -> Result<(), String> {
+    fn see(&mut self, world: &View<'_>, seen: &Occurrence<'_>) -> Result<(), String> {
         match seen {
-            Seen::RunBegan(run) => self.begin(world, run),
-            Seen::Served(served) => {
+            Occurrence::RunBegan(run) => self.begin(world, run),
+            Occurrence::Served(served) => {
                 if let (JobRequest::Finish(finish), JobReply::Finished(true)) = (served.request, served.reply) {
                     let job = world.jobs.iter().position(|job| job.policy.job == finish.job);
                     let known = job.and_then(|job| self.fired.get_mut(&(job, finish.tick)));

@@ -1,6 +1,6 @@
 //! A job is fired only by a process that trusts itself at that very instant, under the term of the run.
 
-use super::{Invariant, Seen};
+use super::{Invariant, Occurrence};
 use crate::assumption::Assumption;
 use crate::world::View;
 
@@ -15,8 +15,8 @@ impl Invariant for FiresWhileLeading {
         &[]
     }
 
-    fn see(&mut self, world: &View<'_>, seen: &Seen<'_>) -> Result<(), String> {
-        let Seen::RunBegan(run) = *seen else { return Ok(()) };
+    fn see(&mut self, world: &View<'_>, seen: &Occurrence<'_>) -> Result<(), String> {
+        let Occurrence::RunBegan(run) = *seen else { return Ok(()) };
         let trusts = world.trusts_under(run.of.node);
         if trusts == Some(run.term) {
             return Ok(());

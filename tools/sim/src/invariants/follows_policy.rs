@@ -5,12 +5,12 @@ use std::time::Duration;
 
 use tenure_core::cron::{Act, Calendar, Claim, Claimed, Interrupted, Missed, Overlap, Tick};
 
-use super::{Invariant, Seen};
+use super::{Invariant, Occurrence};
 use crate::assumption::Assumption;
 use crate::clock::SECOND;
-use crate::job::Job;
+use crate::job::SimJob;
 use crate::store::{JobReply, JobRequest};
-use crate::world::{Run, Served, View};
+use crate::world::{ServedJobRequest, SimJobRun, View};
 
 pub(crate) struct FollowsPolicy;
 
@@ -28,10 +28,10 @@ impl Invariant for FollowsPolicy {
         &[Assumption::StoreRemembers]
     }
 
-    fn see(&mut self, world: &View<'_>, seen: &Seen<'_>) -> Result<(), String> {
+    fn see(&mut self, world: &View<'_>, seen: &Occurrence<'_>) -> Result<(), String> {
         match seen {
-            Seen::RunBegan(run) => begins_in_time(world, run),
-            Seen::Served(served) => {
+            Occurrence::RunBegan(run) => begins_in_time(world, run),
+            Occurrence::Served(served) => {
                 let (JobRequest::Claim(claim), JobReply::Claimed(Claimed::Granted)) = (served.request, served.reply)
                 else {
                     return Ok(());
@@ -52,7 +52,7 @@ impl Invariant for FollowsPolicy {
 }
 
 /// A job that does not want missed ticks does not fire late, unless it waited for a run to end.
-fn begins_in_time(world: &View<'_>, run: &Run) -> Result<(), String> {
+fn begins_in_time(world: &View<'_>, run: &SimJobRun) -> Result<(), String> {
     let job = &world.jobs[run.job];
     let may_wait = job.policy.overlap == Overlap::Queue;
     if job.policy.missed != Missed::Skip || run.act != Act::Run || may_wait || !is_settled(world) {
@@ -73,9 +73,9 @@ fn is_settled(world: &View<'_>) -> bool {
 /// Whoever fires all leaves out none; whoever fires once fires for the latest.
 fn is_right_to_run(
     world: &View<'_>,
-    job: &Job,
+    job: &SimJob,
     claim: &Claim,
-    served: &Served<'_>,
+    served: &ServedJobRequest<'_>,
     mark: Option<Tick>,
 ) -> Result<(), String> {
     let (name, tick) = (&job.policy.job, claim.tick);
@@ -98,7 +98,7 @@ fn is_right_to_run(
 }
 
 /// Whoever wants neither what was cut off nor what is late does not want what was given back either.
-fn is_right_to_run_again(job: &Job, claim: &Claim) -> Result<(), String> {
+fn is_right_to_run_again(job: &SimJob, claim: &Claim) -> Result<(), String> {
     if job.policy.interrupted == Interrupted::Again || job.policy.missed != Missed::Skip {
         return Ok(());
     }
@@ -106,7 +106,12 @@ fn is_right_to_run_again(job: &Job, claim: &Claim) -> Result<(), String> {
 }
 
 /// A tick is passed over because the job is not enabled, beside a run, or because it is too old.
-fn is_right_to_pass(job: &Job, claim: &Claim, served: &Served<'_>, mark: Option<Tick>) -> Result<(), String> {
+fn is_right_to_pass(
+    job: &SimJob,
+    claim: &Claim,
+    served: &ServedJobRequest<'_>,
+    mark: Option<Tick>,
+) -> Result<(), String> {
     // Whoever wants all ticks leaves out none because of a run: it waits.
     let may_skip = job.policy.overlap == Overlap::Skip && job.policy.missed != Missed::All;
     let beside_run = served.asked.is_running && may_skip;

@@ -5,20 +5,20 @@ use std::time::Duration;
 use tenure_core::Term;
 use tenure_core::cron::{Act, Claimed, Interrupted, Missed, Tick};
 
-use super::{Invariant, Seen};
+use super::{Invariant, Occurrence};
 use crate::assumption::Assumption;
-use crate::clock::{SECOND, True};
-use crate::job::Job;
+use crate::clock::{SECOND, SimTime};
+use crate::job::SimJob;
 use crate::store::{JobReply, JobRequest};
-use crate::world::{Served, View};
+use crate::world::{ServedJobRequest, View};
 
 #[derive(Default)]
 pub(crate) struct GivenBackRuns {
     /// Who was elected last, and when.
-    elected: Option<(usize, Term, True)>,
+    elected: Option<(usize, Term, SimTime)>,
     /// By job: how often it has fired by the store's count, and when a tick was last given back, or taken once more.
-    standings: Vec<(u64, True)>,
-    looked_at: True,
+    standings: Vec<(u64, SimTime)>,
+    looked_at: SimTime,
 }
 
 /// Looking at every instant would take longer than the rest of the simulation.
@@ -29,7 +29,7 @@ const OPENED_AFTER: u64 = 11 * SECOND;
 const SETTLING: u64 = 65 * SECOND;
 
 impl GivenBackRuns {
-    fn serve(&mut self, world: &View<'_>, served: &Served<'_>) {
+    fn serve(&mut self, world: &View<'_>, served: &ServedJobRequest<'_>) {
         self.standings.resize(served.fired.len(), (0, 0));
         let again = match (served.request, served.reply) {
             (JobRequest::Claim(claim), JobReply::Claimed(Claimed::Granted)) if claim.act == Act::RunAgain => {
@@ -67,7 +67,7 @@ impl GivenBackRuns {
 
 /// A tick that was given back, has been due for so long, and is to be run by whoever leads, all that by every clock. What was
 /// given back under its own term is for the next one.
-fn wanted(world: &View<'_>, node: usize, term: Term, job: &Job, longest: Duration) -> Option<Tick> {
+fn wanted(world: &View<'_>, node: usize, term: Term, job: &SimJob, longest: Duration) -> Option<Tick> {
     let policy = &job.policy;
     let wants_all = policy.missed == Missed::All || policy.interrupted == Interrupted::Again;
     if !policy.enabled || !wants_all {
@@ -90,11 +90,11 @@ impl Invariant for GivenBackRuns {
         &[Assumption::StoreClockIsNotSet, Assumption::StoreRemembers]
     }
 
-    fn see(&mut self, world: &View<'_>, seen: &Seen<'_>) -> Result<(), String> {
+    fn see(&mut self, world: &View<'_>, seen: &Occurrence<'_>) -> Result<(), String> {
         match *seen {
-            Seen::Elected { node, term } => self.elected = Some((node, term, world.now)),
-            Seen::Served(served) => self.serve(world, served),
-            Seen::Passing if world.now >= self.looked_at + LOOK_EVERY => {
+            Occurrence::Elected { node, term } => self.elected = Some((node, term, world.now)),
+            Occurrence::Served(served) => self.serve(world, served),
+            Occurrence::Passing if world.now >= self.looked_at + LOOK_EVERY => {
                 self.looked_at = world.now;
                 return self.look(world);
             }

@@ -2,19 +2,19 @@
 
 use tenure_core::cron::{Calendar, Claimed, Tick};
 
-use super::{Invariant, Seen};
+use super::{Invariant, Occurrence};
 use crate::assumption::Assumption;
-use crate::clock::{MILLI, SECOND, True};
+use crate::clock::{MILLI, SECOND, SimTime};
 use crate::store::{JobReply, JobRequest};
 use crate::world::View;
 
 #[derive(Default)]
 pub(crate) struct JobsLive {
     /// Who was elected last, and when.
-    elected: Option<(usize, True)>,
+    elected: Option<(usize, SimTime)>,
     /// By job: its mark, and when something was last decided.
-    standings: Vec<(Option<Tick>, True)>,
-    looked_at: True,
+    standings: Vec<(Option<Tick>, SimTime)>,
+    looked_at: SimTime,
 }
 
 /// Looking at every instant would take longer than the rest of the simulation.
@@ -62,10 +62,10 @@ impl Invariant for JobsLive {
         &[Assumption::StoreClockIsNotSet, Assumption::StoreRemembers]
     }
 
-    fn see(&mut self, world: &View<'_>, seen: &Seen<'_>) -> Result<(), String> {
+    fn see(&mut self, world: &View<'_>, seen: &Occurrence<'_>) -> Result<(), String> {
         match *seen {
-            Seen::Elected { node, .. } => self.elected = Some((node, world.now)),
-            Seen::Served(served) => {
+            Occurrence::Elected { node, .. } => self.elected = Some((node, world.now)),
+            Occurrence::Served(served) => {
                 self.standings.resize(served.after.len(), (None, 0));
                 let granted = match (served.request, served.reply) {
                     (JobRequest::Claim(claim), JobReply::Claimed(Claimed::Granted)) => Some(&claim.job),
@@ -78,7 +78,7 @@ impl Invariant for JobsLive {
                     }
                 }
             }
-            Seen::Passing if world.now >= self.looked_at + LOOK_EVERY => {
+            Occurrence::Passing if world.now >= self.looked_at + LOOK_EVERY => {
                 self.looked_at = world.now;
                 return self.look(world);
             }

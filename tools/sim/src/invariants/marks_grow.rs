@@ -2,7 +2,7 @@
 
 use tenure_core::cron::Tick;
 
-use super::{Invariant, Seen};
+use super::{Invariant, Occurrence};
 use crate::assumption::Assumption;
 use crate::world::View;
 
@@ -21,8 +21,8 @@ impl Invariant for MarksGrow {
         &[Assumption::StoreRemembers]
     }
 
-    fn see(&mut self, world: &View<'_>, seen: &Seen<'_>) -> Result<(), String> {
-        let Seen::Served(served) = seen else { return Ok(()) };
+    fn see(&mut self, world: &View<'_>, seen: &Occurrence<'_>) -> Result<(), String> {
+        let Occurrence::Served(served) = seen else { return Ok(()) };
         self.highest.resize(served.after.len(), None);
         for ((highest, mark), job) in self.highest.iter_mut().zip(served.after).zip(world.jobs) {
             if mark < highest {

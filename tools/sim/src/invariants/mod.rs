@@ -32,8 +32,8 @@ use std::fmt;
 use tenure_core::{LossReason, Request, Term};
 
 use crate::assumption::{Assumption, Broken};
-use crate::clock::True;
-use crate::world::{Run, Served, View};
+use crate::clock::SimTime;
+use crate::world::{ServedJobRequest, SimJobRun, View};
 
 /// Something that can be checked while the world goes on.
 pub(crate) trait Invariant {
@@ -44,12 +44,12 @@ pub(crate) trait Invariant {
     fn rests_on(&self) -> &'static [Assumption];
 
     /// Takes in what happened; an error says what is wrong.
-    fn see(&mut self, world: &View<'_>, seen: &Seen<'_>) -> Result<(), String>;
+    fn see(&mut self, world: &View<'_>, seen: &Occurrence<'_>) -> Result<(), String>;
 }
 
 /// One thing that happened, at the present true time. Candidates are known by their index.
 #[derive(Debug, Clone, Copy)]
-pub(crate) enum Seen<'a> {
+pub(crate) enum Occurrence<'a> {
     /// A process began to stand.
     Started { node: usize },
     /// A process died.
@@ -85,9 +85,9 @@ pub(crate) enum Seen<'a> {
     /// Enough time has passed since for somebody else to lead.
     LongWithoutLeader,
     /// A run of a job began.
-    RunBegan(&'a Run),
+    RunBegan(&'a SimJobRun),
     /// The store has served a request about jobs.
-    Served(&'a Served<'a>),
+    Served(&'a ServedJobRequest<'a>),
     /// Time passes.
     Passing,
     /// The end of the run.
@@ -96,13 +96,13 @@ pub(crate) enum Seen<'a> {
 
 /// A promise that was not kept.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Violation {
+pub struct InvariantViolation {
     /// Which.
     pub invariant: &'static str,
     /// How.
     pub message: String,
     /// When, in true nanoseconds since the beginning.
-    pub at: True,
+    pub at: SimTime,
 }
 
 /// All of them.
@@ -130,7 +130,7 @@ impl Invariants {
                 Box::new(after_healing::AfterHealing),
                 Box::<failover::Failover>::default(),
                 Box::<succession::Succession>::default(),
-                Box::<order::Order>::default(),
+                Box::<order::SuccessionOrder>::default(),
                 Box::<claims_by_holder::ClaimsByHolder>::default(),
                 Box::<fires_once::FiresOnce>::default(),
                 Box::new(fires_while_leading::FiresWhileLeading),
@@ -157,12 +157,12 @@ impl Invariants {
         &mut self,
         world: &View<'_>,
         broken: Broken,
-        seen: &Seen<'_>,
-    ) -> Result<Option<Violation>, Violation> {
+        seen: &Occurrence<'_>,
+    ) -> Result<Option<InvariantViolation>, InvariantViolation> {
         let mut unclaimed = None;
         for invariant in &mut self.all {
             let Err(message) = invariant.see(world, seen) else { continue };
-            let violation = Violation { invariant: invariant.name(), message, at: world.now };
+            let violation = InvariantViolation { invariant: invariant.name(), message, at: world.now };
             if !broken.has_any_of(invariant.rests_on()) {
                 return Err(violation);
             }
@@ -175,7 +175,7 @@ impl Invariants {
     }
 }
 
-impl fmt::Display for Violation {
+impl fmt::Display for InvariantViolation {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let seconds = self.at as f64 / 1e9;
         write!(f, "{} is broken after {seconds:.3} s: {}", self.invariant, self.message)

@@ -2,7 +2,7 @@
 
 use tenure_core::cron::{Claimed, EARLY_MAX};
 
-use super::{Invariant, Seen};
+use super::{Invariant, Occurrence};
 use crate::assumption::Assumption;
 use crate::store::{JobReply, JobRequest};
 use crate::world::View;
@@ -18,8 +18,8 @@ impl Invariant for NeverEarly {
         &[]
     }
 
-    fn see(&mut self, world: &View<'_>, seen: &Seen<'_>) -> Result<(), String> {
-        let Seen::Served(served) = seen else { return Ok(()) };
+    fn see(&mut self, world: &View<'_>, seen: &Occurrence<'_>) -> Result<(), String> {
+        let Occurrence::Served(served) = seen else { return Ok(()) };
         for ((before, after), job) in served.before.iter().zip(served.after).zip(world.jobs) {
             if let Some(mark) = after.filter(|_| after > before)
                 && mark.ahead_of(served.store_ms) > EARLY_MAX

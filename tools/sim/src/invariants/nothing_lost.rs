@@ -5,44 +5,44 @@ use std::collections::{BTreeMap, BTreeSet};
 use tenure_core::Term;
 use tenure_core::cron::{Claimed as Reply, Tick};
 
-use super::{Invariant, Seen};
+use super::{Invariant, Occurrence};
 use crate::assumption::Assumption;
-use crate::clock::{SECOND, True};
+use crate::clock::{SECOND, SimTime};
 use crate::store::{JobReply, JobRequest};
-use crate::world::{Life, Served, View};
+use crate::world::{Incarnation, ServedJobRequest, View};
 
 #[derive(Default)]
 pub(crate) struct NothingLost {
     /// Ticks that were granted and have not begun.
-    granted: BTreeMap<Claimed, Grant>,
-    begun: BTreeSet<Claimed>,
+    granted: BTreeMap<ClaimKey, GrantedTick>,
+    begun: BTreeSet<ClaimKey>,
     /// The numbers of requests that were refused.
     refused: BTreeSet<u64>,
-    looked_at: True,
+    looked_at: SimTime,
 }
 
 /// By job, tick and term.
-type Claimed = (usize, Tick, Term);
+type ClaimKey = (usize, Tick, Term);
 
-struct Grant {
-    to: Life,
+struct GrantedTick {
+    to: Incarnation,
     /// The number of the request.
     id: u64,
     /// When it was made, or when its leadership ended if that was later.
-    since: True,
+    since: SimTime,
 }
 
 /// Looking at every instant would take longer than the rest of the simulation.
 const LOOK_EVERY: u64 = SECOND / 2;
 
 impl NothingLost {
-    fn serve(&mut self, world: &View<'_>, served: &Served<'_>) {
+    fn serve(&mut self, world: &View<'_>, served: &ServedJobRequest<'_>) {
         let (JobRequest::Claim(claim), JobReply::Claimed(reply)) = (served.request, served.reply) else { return };
         let Some(job) = world.jobs.iter().position(|job| job.policy.job == claim.job) else { return };
         let (claimed, id) = ((job, claim.tick, claim.term), served.id);
         match reply {
             Reply::Granted if claim.act.is_run() && !self.begun.contains(&claimed) && !self.refused.contains(&id) => {
-                self.granted.insert(claimed, Grant { to: served.from, id, since: world.now });
+                self.granted.insert(claimed, GrantedTick { to: served.from, id, since: world.now });
             }
             Reply::Granted | Reply::Decided { .. } => (),
             // Requests come twice here, which connections rule out: whoever hears that one copy was refused cannot know that
@@ -56,10 +56,10 @@ impl NothingLost {
 
     fn look(&mut self, world: &View<'_>) -> Result<(), String> {
         // What the store knows of it tells the rest: it was given back, taken over, or is too long ago.
-        let is_open = |(job, tick, term): &Claimed| world.is_open(&world.jobs[*job].policy.job, *tick, *term);
+        let is_open = |(job, tick, term): &ClaimKey| world.is_open(&world.jobs[*job].policy.job, *tick, *term);
         self.granted.retain(|claimed, grant| world.lives(grant.to) && is_open(claimed));
         let quiet_since = world.disturbed_at.max(world.jobs_disturbed_at);
-        for ((job, tick, term), Grant { to, since, .. }) in &self.granted {
+        for ((job, tick, term), GrantedTick { to, since, .. }) in &self.granted {
             let is_over = world.leads_under(to.node) != Some(*term) && world.is_answered(to.node);
             let longest = 5 * world.attempt(to.node) + 2 * SECOND;
             if is_over && world.now > quiet_since.max(*since).max(world.away_until(to.node)) + longest {
@@ -82,20 +82,20 @@ impl Invariant for NothingLost {
         &[Assumption::StoreClockIsNotSet, Assumption::StoreRemembers]
     }
 
-    fn see(&mut self, world: &View<'_>, seen: &Seen<'_>) -> Result<(), String> {
+    fn see(&mut self, world: &View<'_>, seen: &Occurrence<'_>) -> Result<(), String> {
         match *seen {
-            Seen::Served(served) => self.serve(world, served),
-            Seen::RunBegan(run) => {
+            Occurrence::Served(served) => self.serve(world, served),
+            Occurrence::RunBegan(run) => {
                 self.granted.remove(&(run.job, run.tick, run.term));
                 self.begun.insert((run.job, run.tick, run.term));
             }
             // It knows now that nothing more begins.
-            Seen::Lost { node, term, .. } => {
+            Occurrence::Lost { node, term, .. } => {
                 let ended =
                     self.granted.iter_mut().filter(|((.., under), grant)| *under == term && grant.to.node == node);
                 ended.for_each(|(_, grant)| grant.since = world.now);
             }
-            Seen::Passing if world.now >= self.looked_at + LOOK_EVERY => {
+            Occurrence::Passing if world.now >= self.looked_at + LOOK_EVERY => {
                 self.looked_at = world.now;
                 return self.look(world);
             }

@@ -1,6 +1,6 @@
 //! At most one candidate trusts itself at any true instant.
 
-use super::{Invariant, Seen};
+use super::{Invariant, Occurrence};
 use crate::assumption::Assumption;
 use crate::world::View;
 
@@ -17,9 +17,11 @@ impl Invariant for OneLeader {
 
     /// Trust only begins, or goes on, with an election or a renewal: whoever else is trusted then is one too many. It
     /// does not matter whether the other one is running: nothing tells it that it must not act when it wakes.
-    fn see(&mut self, world: &View<'_>, seen: &Seen<'_>) -> Result<(), String> {
+    fn see(&mut self, world: &View<'_>, seen: &Occurrence<'_>) -> Result<(), String> {
         let (node, term) = match *seen {
-            Seen::Elected { node, term } | Seen::Trusted { node, term } | Seen::Acted { node, term } => (node, term),
+            Occurrence::Elected { node, term }
+            | Occurrence::Trusted { node, term }
+            | Occurrence::Acted { node, term } => (node, term),
             _ => return Ok(()),
         };
         match world.others(node).find(|other| world.is_trusted(*other)) {

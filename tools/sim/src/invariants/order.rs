@@ -3,18 +3,18 @@
 
 use tenure_core::record::RESERVATION;
 
-use super::{Invariant, Seen};
+use super::{Invariant, Occurrence};
 use crate::assumption::Assumption;
-use crate::clock::True;
+use crate::clock::SimTime;
 use crate::world::{View, nanos};
 
 #[derive(Default)]
-pub(crate) struct Order {
+pub(crate) struct SuccessionOrder {
     /// Who comes next, and since when.
-    next: Option<(usize, True)>,
+    next: Option<(usize, SimTime)>,
 }
 
-impl Invariant for Order {
+impl Invariant for SuccessionOrder {
     fn name(&self) -> &'static str {
         "order"
     }
@@ -23,23 +23,25 @@ impl Invariant for Order {
         &[Assumption::StoreRemembers, Assumption::WorkCanBeKilled]
     }
 
-    fn see(&mut self, world: &View<'_>, seen: &Seen<'_>) -> Result<(), String> {
+    fn see(&mut self, world: &View<'_>, seen: &Occurrence<'_>) -> Result<(), String> {
         match *seen {
             // A lease that runs out meanwhile is anybody's.
-            Seen::HolderDied if world.is_calm() && world.lease_left() > RESERVATION * 2 => {
+            Occurrence::HolderDied if world.is_calm() && world.lease_left() > RESERVATION * 2 => {
                 self.next = world.line().first().map(|first| (*first, world.now));
             }
             // The next one after it is not looked at: it may be anybody who has not heard of it yet.
-            Seen::Crashed { node } | Seen::ToldToStop { node } if self.next.is_some_and(|(next, _)| next == node) => {
+            Occurrence::Crashed { node } | Occurrence::ToldToStop { node }
+                if self.next.is_some_and(|(next, _)| next == node) =>
+            {
                 self.next = None;
             }
-            Seen::Released => self.next = None,
-            Seen::Granted { node } => {
+            Occurrence::Released => self.next = None,
+            Occurrence::Granted { node } => {
                 let Some((next, since)) = self.next.take() else { return Ok(()) };
                 // On the fastest clock there is.
                 let kept_until = since + nanos(RESERVATION.mul_f64(8.0 / 9.0));
                 // Whoever was not heard of for too long has lost its place.
-                let has_place = world.line().contains(&next) && !world.is_keener(node, next);
+                let has_place = world.line().contains(&next) && !world.has_higher_priority(node, next);
                 if node != next && world.now < kept_until && has_place {
                     return Err(format!("{} leads although {} comes before it", world.name(node), world.name(next)));
                 }

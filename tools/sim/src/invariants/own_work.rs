@@ -1,6 +1,6 @@
 //! No process is elected beside work of its own that has not ended.
 
-use super::{Invariant, Seen};
+use super::{Invariant, Occurrence};
 use crate::assumption::Assumption;
 use crate::world::View;
 
@@ -15,8 +15,8 @@ impl Invariant for OwnWork {
         &[]
     }
 
-    fn see(&mut self, world: &View<'_>, seen: &Seen<'_>) -> Result<(), String> {
-        let Seen::Elected { node, term } = *seen else { return Ok(()) };
+    fn see(&mut self, world: &View<'_>, seen: &Occurrence<'_>) -> Result<(), String> {
+        let Occurrence::Elected { node, term } = *seen else { return Ok(()) };
         match world.works_under(node) {
             None => Ok(()),
             Some(old) => {

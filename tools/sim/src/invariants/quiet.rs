@@ -1,8 +1,8 @@
 //! Nobody floods the store, whatever happens.
 
-use super::{Invariant, Seen};
+use super::{Invariant, Occurrence};
 use crate::assumption::Assumption;
-use crate::clock::{SECOND, True};
+use crate::clock::{SECOND, SimTime};
 use crate::world::View;
 
 /// A bucket per candidate: every request takes one out, and time fills it again.
@@ -14,7 +14,7 @@ pub(crate) struct Quiet {
 #[derive(Clone, Copy)]
 struct Bucket {
     left: u64,
-    at: True,
+    at: SimTime,
 }
 
 /// Hints may be followed once in ten milliseconds, and nothing else is asked as often.
@@ -30,8 +30,8 @@ impl Invariant for Quiet {
         &[]
     }
 
-    fn see(&mut self, world: &View<'_>, seen: &Seen<'_>) -> Result<(), String> {
-        let Seen::Sent { node, .. } = *seen else { return Ok(()) };
+    fn see(&mut self, world: &View<'_>, seen: &Occurrence<'_>) -> Result<(), String> {
+        let Occurrence::Sent { node, .. } = *seen else { return Ok(()) };
         if self.buckets.len() <= node {
             self.buckets.resize(node + 1, Bucket { left: DEPTH, at: world.now });
         }

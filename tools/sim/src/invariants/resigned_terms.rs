@@ -2,7 +2,7 @@
 
 use tenure_core::{Term, Verb};
 
-use super::{Invariant, Seen};
+use super::{Invariant, Occurrence};
 use crate::assumption::Assumption;
 use crate::world::View;
 
@@ -27,12 +27,12 @@ impl Invariant for ResignedTerms {
         &[]
     }
 
-    fn see(&mut self, world: &View<'_>, seen: &Seen<'_>) -> Result<(), String> {
+    fn see(&mut self, world: &View<'_>, seen: &Occurrence<'_>) -> Result<(), String> {
         let (node, term, what) = match *seen {
-            Seen::Elected { node, term } => (node, term, "is elected"),
-            Seen::Trusted { node, term } => (node, term, "is trusted"),
-            Seen::Acted { node, term } => (node, term, "acts"),
-            Seen::Sent { node, request } => match request.verb {
+            Occurrence::Elected { node, term } => (node, term, "is elected"),
+            Occurrence::Trusted { node, term } => (node, term, "is trusted"),
+            Occurrence::Acted { node, term } => (node, term, "acts"),
+            Occurrence::Sent { node, request } => match request.verb {
                 Verb::Renew { term, .. } => (node, term, "renews"),
                 Verb::Resign { term: Some(term), .. } => {
                     self.released.retain(|(of, _, _)| *of != node);

@@ -3,9 +3,9 @@
 
 use tenure_core::cron::Overlap;
 
-use super::{Invariant, Seen};
+use super::{Invariant, Occurrence};
 use crate::assumption::Assumption;
-use crate::world::{Run, View};
+use crate::world::{SimJobRun, View};
 
 pub(crate) struct RunsAlone;
 
@@ -18,10 +18,10 @@ impl Invariant for RunsAlone {
         &Assumption::ALL
     }
 
-    fn see(&mut self, world: &View<'_>, seen: &Seen<'_>) -> Result<(), String> {
-        let Seen::RunBegan(run) = *seen else { return Ok(()) };
+    fn see(&mut self, world: &View<'_>, seen: &Occurrence<'_>) -> Result<(), String> {
+        let Occurrence::RunBegan(run) = *seen else { return Ok(()) };
         let policy = &world.jobs[run.job].policy;
-        let is_rival = |other: &&Run| {
+        let is_rival = |other: &&SimJobRun| {
             let is_other = other.id != run.id && other.job == run.job;
             is_other && (policy.overlap != Overlap::Allow || other.tick == run.tick) && world.goes_on(other)
         };

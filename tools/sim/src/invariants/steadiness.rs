@@ -2,7 +2,7 @@
 
 use tenure_core::LossReason;
 
-use super::{Invariant, Seen};
+use super::{Invariant, Occurrence};
 use crate::assumption::Assumption;
 use crate::world::View;
 
@@ -21,11 +21,11 @@ impl Invariant for Steadiness {
         &[Assumption::StoreClockIsNotSet, Assumption::StoreRemembers]
     }
 
-    fn see(&mut self, world: &View<'_>, seen: &Seen<'_>) -> Result<(), String> {
+    fn see(&mut self, world: &View<'_>, seen: &Occurrence<'_>) -> Result<(), String> {
         match *seen {
-            Seen::LongHealed => self.is_due = true,
-            Seen::LeaderKilled | Seen::ToldToStop { .. } => self.is_due = false,
-            Seen::Lost { node, term, reason } if self.is_due && reason != LossReason::Requested => {
+            Occurrence::LongHealed => self.is_due = true,
+            Occurrence::LeaderKilled | Occurrence::ToldToStop { .. } => self.is_due = false,
+            Occurrence::Lost { node, term, reason } if self.is_due && reason != LossReason::Requested => {
                 return Err(format!(
                     "{} loses term {term} ({}) although all is well",
                     world.name(node),

@@ -1,15 +1,15 @@
 //! When a leader resigns, or dies where deaths are seen, somebody soon leads: however many of those next in line have
 //! left, died or stand still.
 
-use super::{Invariant, Seen};
+use super::{Invariant, Occurrence};
 use crate::assumption::Assumption;
-use crate::clock::True;
+use crate::clock::SimTime;
 use crate::world::View;
 
 #[derive(Default)]
 pub(crate) struct Succession {
     /// Since when nobody leads, and until when somebody has to.
-    due: Option<(True, True)>,
+    due: Option<(SimTime, SimTime)>,
 }
 
 impl Invariant for Succession {
@@ -26,20 +26,20 @@ impl Invariant for Succession {
         ]
     }
 
-    fn see(&mut self, world: &View<'_>, seen: &Seen<'_>) -> Result<(), String> {
+    fn see(&mut self, world: &View<'_>, seen: &Occurrence<'_>) -> Result<(), String> {
         match *seen {
-            Seen::Released | Seen::HolderDied => {
+            Occurrence::Released | Occurrence::HolderDied => {
                 self.begin(world, if world.line_answers() { world.prompt_max } else { world.succession_max });
             }
-            Seen::Granted { .. } | Seen::Elected { .. } => self.due = None,
-            Seen::Passing => {
+            Occurrence::Granted { .. } | Occurrence::Elected { .. } => self.due = None,
+            Occurrence::Passing => {
                 let Some((since, until)) = self.due else { return Ok(()) };
                 if world.upset_at() >= since {
                     self.due = None;
                 } else if world.now > until {
                     self.due = None;
-                    let well: Vec<usize> = world.line().into_iter().filter(|node| world.is_well(*node)).collect();
-                    if let Some(first) = well.first() {
+                    let healthy: Vec<usize> = world.line().into_iter().filter(|node| world.is_healthy(*node)).collect();
+                    if let Some(first) = healthy.first() {
                         let seconds = (world.now - since) as f64 / 1e9;
                         let name = world.name(*first);
                         return Err(format!("nobody has led for {seconds:.1} s although {name} stands by and is well"));

@@ -3,7 +3,7 @@
 
 use tenure_core::Term;
 
-use super::{Invariant, Seen};
+use super::{Invariant, Occurrence};
 use crate::assumption::Assumption;
 use crate::world::View;
 
@@ -21,8 +21,8 @@ impl Invariant for TermsGrow {
         &[Assumption::ClocksGoOn, Assumption::StoreClockIsNotSet, Assumption::StoreRemembers]
     }
 
-    fn see(&mut self, world: &View<'_>, seen: &Seen<'_>) -> Result<(), String> {
-        let Seen::Elected { node, term } = *seen else { return Ok(()) };
+    fn see(&mut self, world: &View<'_>, seen: &Occurrence<'_>) -> Result<(), String> {
+        let Occurrence::Elected { node, term } = *seen else { return Ok(()) };
         match self.highest.replace(term) {
             Some(highest) if term <= highest => {
                 Err(format!("{} is elected under term {term} after somebody was under {highest}", world.name(node)))

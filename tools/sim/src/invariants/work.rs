@@ -1,6 +1,6 @@
 //! Work runs nowhere else while it runs here, from its beginning to the end of its grace.
 
-use super::{Invariant, Seen};
+use super::{Invariant, Occurrence};
 use crate::assumption::Assumption;
 use crate::world::View;
 
@@ -15,8 +15,8 @@ impl Invariant for WorkIsAlone {
         &Assumption::ALL
     }
 
-    fn see(&mut self, world: &View<'_>, seen: &Seen<'_>) -> Result<(), String> {
-        let Seen::Works { node, term } = *seen else { return Ok(()) };
+    fn see(&mut self, world: &View<'_>, seen: &Occurrence<'_>) -> Result<(), String> {
+        let Occurrence::Works { node, term } = *seen else { return Ok(()) };
         match world.others(node).find(|other| world.works(*other)) {
             None => Ok(()),
             Some(other) => {

@@ -2,13 +2,13 @@
 
 use std::time::Duration;
 
-use super::clock::True;
-use super::state::{Body, Message, Node, Phase, State, Work};
-use super::world::World;
+use super::clock::ModelTime;
+use super::state::{Body, ModelMessage, ModelNode, ModelState, ModelWork, WorkPhase};
+use super::world::ModelWorld;
 
 /// One thing that happens.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Action {
+pub(super) enum ModelAction {
     /// Time passes until then.
     Wait(u64),
     /// A candidate that is due is called.
@@ -38,14 +38,14 @@ pub(super) enum Action {
     Leave(usize),
 }
 
-impl World {
+impl ModelWorld {
     /// Everything that can happen in this state.
-    pub(super) fn possible(&self, state: &State, actions: &mut Vec<Action>) {
+    pub(super) fn possible(&self, state: &ModelState, actions: &mut Vec<ModelAction>) {
         if state.steps_left == 0 || !state.signs.is_lawful() {
             return;
         }
         let wakes = (0..state.nodes.len()).filter(|index| self.must_wake(state, *index));
-        actions.extend(wakes.map(Action::Wake));
+        actions.extend(wakes.map(ModelAction::Wake));
         arrivals(state, actions);
         for (index, node) in state.nodes.iter().enumerate() {
             decisions(state, index, node, actions);
@@ -56,18 +56,18 @@ impl World {
     }
 
     /// Time stands still until all that is due has been done: only a pause makes anybody late.
-    pub(super) fn is_overdue(&self, state: &State) -> bool {
+    pub(super) fn is_overdue(&self, state: &ModelState) -> bool {
         self.next_due(state).is_some_and(|due| due <= state.now)
     }
 
     /// When somebody must be called, or have seen its work end, who is not paused.
-    pub(super) fn next_due(&self, state: &State) -> Option<True> {
+    pub(super) fn next_due(&self, state: &ModelState) -> Option<ModelTime> {
         let clocks = self.clocks.iter();
         clocks.zip(&state.nodes).filter_map(|(clock, node)| node.due().map(|at| clock.when(at))).min()
     }
 
     /// Whether a candidate is to be called now.
-    pub(super) fn must_wake(&self, state: &State, index: usize) -> bool {
+    pub(super) fn must_wake(&self, state: &ModelState, index: usize) -> bool {
         let node = &state.nodes[index];
         !node.paused && node.timeout.is_some_and(|at| at <= self.clocks[index].at(state.now))
     }
@@ -78,24 +78,24 @@ impl World {
     /// Nothing changes by itself between two such instants. When exactly a message arrives between them decides only
     /// when the lease or the trust ends that counts from there: beats make for some choice, and the ends and deadlines
     /// are the moments at which one that is too early or too late does harm.
-    fn waits(&self, state: &State, actions: &mut Vec<Action>) {
+    fn waits(&self, state: &ModelState, actions: &mut Vec<ModelAction>) {
         let horizon = nanos(self.options.horizon);
-        let mut instants: Vec<True> = self.next_due(state).into_iter().collect();
+        let mut instants: Vec<ModelTime> = self.next_due(state).into_iter().collect();
         instants.extend(self.ends_at_store(state).chain(self.ends_in_pauses(state)).chain(self.next_beat(state)));
         instants.retain(|at| state.now < *at && *at <= horizon);
         instants.sort_unstable();
         instants.dedup();
-        actions.extend(instants.into_iter().map(Action::Wait));
+        actions.extend(instants.into_iter().map(ModelAction::Wait));
     }
 
-    fn ends_at_store(&self, state: &State) -> impl Iterator<Item = True> {
+    fn ends_at_store(&self, state: &ModelState) -> impl Iterator<Item = ModelTime> {
         let lease = state.record.lease.as_ref().map(|lease| lease.expires_at);
         let reservation = state.record.reservation.as_ref().map(|reservation| reservation.until);
         [lease, reservation].into_iter().flatten().map(|at| self.store_clock.when(at))
     }
 
     /// The deadlines that a paused candidate misses.
-    fn ends_in_pauses(&self, state: &State) -> impl Iterator<Item = True> {
+    fn ends_in_pauses(&self, state: &ModelState) -> impl Iterator<Item = ModelTime> {
         let paused = self.clocks.iter().zip(&state.nodes).filter(|(_, node)| node.paused);
         paused.flat_map(|(clock, node)| {
             let trust = node.elector.leads_under().map(|(_, trust)| trust);
@@ -105,13 +105,13 @@ impl World {
         })
     }
 
-    fn next_beat(&self, state: &State) -> Option<True> {
+    fn next_beat(&self, state: &ModelState) -> Option<ModelTime> {
         let beat = nanos(self.options.beat).max(1);
         (state.now / beat + 1).checked_mul(beat)
     }
 }
 
-fn arrivals(state: &State, actions: &mut Vec<Action>) {
+fn arrivals(state: &ModelState, actions: &mut Vec<ModelAction>) {
     for (message, under_way) in state.messages.iter().enumerate() {
         let is_copy = message > 0 && state.messages[message - 1] == *under_way;
         let node = &state.nodes[under_way.node];
@@ -119,39 +119,39 @@ fn arrivals(state: &State, actions: &mut Vec<Action>) {
         if is_copy || (node.paused && !to_store) {
             continue;
         }
-        actions.push(Action::Arrive { message, again: false });
+        actions.push(ModelAction::Arrive { message, again: false });
         if state.left.duplicates > 0 && *under_way.body != Body::Hint {
-            actions.push(Action::Arrive { message, again: true });
+            actions.push(ModelAction::Arrive { message, again: true });
         }
         if state.left.breaks > 0 && !node.paused && is_waited_for(node, under_way) {
-            actions.push(Action::Break(message));
+            actions.push(ModelAction::Break(message));
         }
     }
 }
 
 /// Nobody notices that something breaks that nobody waits for.
-fn is_waited_for(node: &Node, message: &Message) -> bool {
+fn is_waited_for(node: &ModelNode, message: &ModelMessage) -> bool {
     let id = message.body.request();
     message.incarnation == node.incarnation && id.is_some() && node.asked.map(|asked| asked.id) == id
 }
 
-fn decisions(state: &State, index: usize, node: &Node, actions: &mut Vec<Action>) {
+fn decisions(state: &ModelState, index: usize, node: &ModelNode, actions: &mut Vec<ModelAction>) {
     let left = &state.left;
     let mut offer = |possible: bool, action| actions.extend(possible.then_some(action));
-    offer(node.paused, Action::Resume(index));
-    offer(left.crashes > 0 && !node.stopped, Action::Crash(index));
+    offer(node.paused, ModelAction::Resume(index));
+    offer(left.crashes > 0 && !node.stopped, ModelAction::Crash(index));
     if node.paused {
         return;
     }
     let leads = node.elector.leads_under().is_some();
-    let ends = matches!(node.work, Some(Work { phase: Phase::Stopping | Phase::Dying { .. }, .. }));
-    offer(ends, Action::WorkEnds(index));
-    offer(left.pauses > 0 && !node.stopped, Action::Pause(index));
-    offer(left.resignations > 0 && leads, Action::Resign(index));
-    offer(left.hints > 0 && !node.stopped, Action::Hint(index));
-    offer(left.departures > 0 && !node.stopped, Action::Leave(index));
+    let ends = matches!(node.work, Some(ModelWork { phase: WorkPhase::Stopping | WorkPhase::Dying { .. }, .. }));
+    offer(ends, ModelAction::WorkEnds(index));
+    offer(left.pauses > 0 && !node.stopped, ModelAction::Pause(index));
+    offer(left.resignations > 0 && leads, ModelAction::Resign(index));
+    offer(left.hints > 0 && !node.stopped, ModelAction::Hint(index));
+    offer(left.departures > 0 && !node.stopped, ModelAction::Leave(index));
 }
 
-fn nanos(duration: Duration) -> True {
+fn nanos(duration: Duration) -> ModelTime {
     u64::try_from(duration.as_nanos()).unwrap_or(u64::MAX)
 }

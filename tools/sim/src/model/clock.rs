@@ -3,11 +3,11 @@
 use tenure_core::{Drift, Instant, Timing};
 
 /// True time, in nanoseconds since the history began.
-pub(super) type True = u64;
+pub(super) type ModelTime = u64;
 
 /// A clock with a rate of its own.
 #[derive(Debug, Clone, Copy)]
-pub(super) struct Clock {
+pub(super) struct ModelClock {
     /// Nanoseconds it counts in a true second.
     rate: u64,
     /// It shows multiples of this.
@@ -16,7 +16,7 @@ pub(super) struct Clock {
 
 const SECOND: u64 = 1_000_000_000;
 
-impl Clock {
+impl ModelClock {
     /// As slow as allowed: trust in a lease lasts longest on it.
     pub(super) fn slow(drift: Drift) -> Self {
         Self { rate: SECOND - u64::from(drift.ppb()), grain: 1 }
@@ -38,13 +38,13 @@ impl Clock {
     }
 
     /// What it shows at a true time.
-    pub(super) fn at(self, now: True) -> Instant {
+    pub(super) fn at(self, now: ModelTime) -> Instant {
         let counted = wide(now, self.rate, SECOND);
         Instant::from_nanos(counted - counted % self.grain)
     }
 
     /// The first true time at which it shows `at`, or more.
-    pub(super) fn when(self, at: Instant) -> True {
+    pub(super) fn when(self, at: Instant) -> ModelTime {
         let shown = at.as_nanos().div_ceil(self.grain).saturating_mul(self.grain);
         let counted = (u128::from(shown) * u128::from(SECOND)).div_ceil(u128::from(self.rate));
         u64::try_from(counted).unwrap_or(u64::MAX)
@@ -63,7 +63,8 @@ mod tests {
     #[test]
     fn a_clock_shows_an_instant_exactly_from_when_it_says() {
         let drift = Drift::default();
-        for clock in [Clock::slow(drift), Clock::EXACT, Clock::fast(drift), Clock::of_store(drift)] {
+        for clock in [ModelClock::slow(drift), ModelClock::EXACT, ModelClock::fast(drift), ModelClock::of_store(drift)]
+        {
             for nanos in [1, 999_999, 1_000_000, 7_198_999_999, 9_000_000_000] {
                 let instant = Instant::from_nanos(nanos);
                 let when = clock.when(instant);
@@ -75,6 +76,6 @@ mod tests {
 
     #[test]
     fn the_clock_of_a_store_is_coarse() {
-        assert_eq!(Clock::of_store(Drift::default()).at(899_999), Instant::ZERO);
+        assert_eq!(ModelClock::of_store(Drift::default()).at(899_999), Instant::ZERO);
     }
 }

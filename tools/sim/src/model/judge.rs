@@ -4,10 +4,10 @@ use tenure_core::record::Record;
 use tenure_core::{Instant, Request, Term, Verb};
 
 use super::laws::Law;
-use super::state::Node;
-use super::step::Step;
+use super::state::ModelNode;
+use super::step::ModelStep;
 
-impl Step<'_> {
+impl ModelStep<'_> {
     pub(super) fn require(&mut self, holds: bool, law: Law) {
         if !holds {
             self.state.signs.breaks(law);
@@ -15,7 +15,7 @@ impl Step<'_> {
     }
 
     /// Of an elector that was called just now.
-    pub(super) fn judge_called(&mut self, node: &Node, now: Instant) {
+    pub(super) fn judge_called(&mut self, node: &ModelNode, now: Instant) {
         let in_time = node.elector.leads_under().is_none_or(|(_, trust)| now < trust.stop_at);
         self.require(in_time, Law::StopsInTime);
     }
@@ -58,50 +58,50 @@ impl Step<'_> {
 mod tests {
     use super::*;
     use crate::mistake::{Mistake, ProcessMistake};
-    use crate::model::action::Action;
-    use crate::model::options::Options;
-    use crate::model::state::State;
-    use crate::model::world::World;
+    use crate::model::action::ModelAction;
+    use crate::model::options::ModelOptions;
+    use crate::model::state::ModelState;
+    use crate::model::world::ModelWorld;
 
     /// When the second candidate, which knows how long the lease runs, finds that it has run out.
     const LEASE_IS_OVER: u64 = 9_100_000_000;
 
-    fn roomy() -> Options {
-        Options { depth: 12, ..Options::default() }
+    fn roomy() -> ModelOptions {
+        ModelOptions { depth: 12, ..ModelOptions::default() }
     }
 
-    fn world(mistake: ProcessMistake) -> World {
-        World::new(&Options { mistake: Some(Mistake::Process(mistake)), ..roomy() })
+    fn world(mistake: ProcessMistake) -> ModelWorld {
+        ModelWorld::new(&ModelOptions { mistake: Some(Mistake::Process(mistake)), ..roomy() })
     }
 
-    fn arrive(message: usize) -> Action {
-        Action::Arrive { message, again: false }
+    fn arrive(message: usize) -> ModelAction {
+        ModelAction::Arrive { message, again: false }
     }
 
     /// What is under way to and from the last candidate comes last, and its newest request at the very end.
-    fn newest(state: &State) -> Action {
+    fn newest(state: &ModelState) -> ModelAction {
         arrive(state.messages.len() - 1)
     }
 
     /// The first candidate leads, as the second hears, and its lease runs out; the second comes to lead.
-    fn overthrow(world: &World, meanwhile: &[Action]) -> State {
+    fn overthrow(world: &ModelWorld, meanwhile: &[ModelAction]) -> ModelState {
         let mut state = world.beginning();
         for _ in 0..2 {
-            state = Step::take(world, &state, arrive(0));
+            state = ModelStep::take(world, &state, arrive(0));
         }
         for _ in 0..2 {
-            state = Step::take(world, &state, newest(&state));
+            state = ModelStep::take(world, &state, newest(&state));
         }
-        for action in [meanwhile, &[Action::Wait(LEASE_IS_OVER)]].concat() {
-            state = Step::take(world, &state, action);
+        for action in [meanwhile, &[ModelAction::Wait(LEASE_IS_OVER)]].concat() {
+            state = ModelStep::take(world, &state, action);
         }
-        let granted = Step::take(world, &state, newest(&state));
-        Step::take(world, &granted, newest(&granted))
+        let granted = ModelStep::take(world, &state, newest(&state));
+        ModelStep::take(world, &granted, newest(&granted))
     }
 
     #[test]
     fn two_that_trust_themselves_are_noticed_at_once() {
-        let state = overthrow(&world(ProcessMistake::CachedAnswer), &[Action::Pause(0)]);
+        let state = overthrow(&world(ProcessMistake::CachedAnswer), &[ModelAction::Pause(0)]);
         assert!(state.signs.has_broken(Law::OneTrusts), "{:?}", state.signs);
     }
 
@@ -110,15 +110,15 @@ mod tests {
         let world = world(ProcessMistake::NoKill);
         let state = overthrow(&world, &[]);
         assert!(state.signs.is_lawful(), "no time has passed: {:?}", state.signs);
-        let later = Step::take(&world, &state, Action::Wait(LEASE_IS_OVER + 1));
+        let later = ModelStep::take(&world, &state, ModelAction::Wait(LEASE_IS_OVER + 1));
         assert!(later.signs.has_broken(Law::OneWorks), "{:?}", later.signs);
     }
 
     #[test]
     fn a_leader_that_stops_in_time_is_no_offence() {
-        let world = World::new(&roomy());
-        let state = overthrow(&world, &[Action::Wait(LEASE_IS_OVER), Action::WorkEnds(0)]);
-        let later = Step::take(&world, &state, Action::Wait(LEASE_IS_OVER + 1));
+        let world = ModelWorld::new(&roomy());
+        let state = overthrow(&world, &[ModelAction::Wait(LEASE_IS_OVER), ModelAction::WorkEnds(0)]);
+        let later = ModelStep::take(&world, &state, ModelAction::Wait(LEASE_IS_OVER + 1));
         assert!(state.elected > Term::new(1) && later.signs.is_lawful(), "{:?}", later.signs);
     }
 }

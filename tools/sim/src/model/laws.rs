@@ -33,7 +33,7 @@ pub enum Law {
 
 /// What some history must show: a search that never met it has proved nothing about it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub enum Situation {
+pub enum ModelSituation {
     /// A lease ran out, and another candidate came to lead.
     Takeover,
     /// A leader resigned, and the successor for whom the lease was reserved came to lead.
@@ -91,7 +91,7 @@ impl Law {
     }
 }
 
-impl Situation {
+impl ModelSituation {
     /// All of them.
     pub const ALL: [Self; 9] = [
         Self::Takeover,
@@ -128,7 +128,7 @@ impl fmt::Display for Law {
     }
 }
 
-impl fmt::Display for Situation {
+impl fmt::Display for ModelSituation {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(self.as_str())
     }
@@ -146,7 +146,7 @@ impl Signs {
         self.broken |= 1 << law as u16;
     }
 
-    pub(super) fn shows(&mut self, situation: Situation) {
+    pub(super) fn shows(&mut self, situation: ModelSituation) {
         self.shown |= 1 << situation as u16;
     }
 
@@ -158,7 +158,7 @@ impl Signs {
         self.broken & 1 << law as u16 != 0
     }
 
-    pub(super) fn has_shown(self, situation: Situation) -> bool {
+    pub(super) fn has_shown(self, situation: ModelSituation) -> bool {
         self.shown & 1 << situation as u16 != 0
     }
 }

@@ -39,9 +39,9 @@ mod world;
 
 use crate::mistake::{Mistake, ProcessMistake, StoreMistake};
 
-pub use laws::{Law, Situation};
-pub use options::{Budgets, Options};
-pub use report::{Progress, Report, Violation};
+pub use laws::{Law, ModelSituation};
+pub use options::{Budgets, ModelOptions};
+pub use report::{LawViolation, SearchProgress, SearchReport};
 
 /// Whether the model can be told to make this mistake.
 #[must_use]
@@ -73,11 +73,11 @@ pub fn can_make(mistake: Mistake) -> bool {
 ///
 /// # Panics
 /// When asked to make a mistake that it [cannot make](can_make): nothing would be proved by not noticing it.
-pub fn check(options: &Options, mut progress: impl FnMut(&Progress)) -> Report {
+pub fn check(options: &ModelOptions, mut progress: impl FnMut(&SearchProgress)) -> SearchReport {
     assert!(options.mistake.is_none_or(can_make), "the model cannot make this mistake");
     let report = search::run(options, &mut progress);
     let Some(first) = &report.violation else { return report };
-    let shallower = (1..first.steps).map(|depth| Options { depth, ..options.clone() });
+    let shallower = (1..first.steps).map(|depth| ModelOptions { depth, ..options.clone() });
     let shortest = shallower.into_iter().find_map(|options| search::run(&options, &mut progress).violation);
-    Report { violation: shortest.or_else(|| report.violation.clone()), ..report }
+    SearchReport { violation: shortest.or_else(|| report.violation.clone()), ..report }
 }

@@ -6,7 +6,7 @@ use crate::mistake::Mistake;
 
 /// What is searched: every history of so many candidates with at most so many steps, within these limits.
 #[derive(Debug, Clone)]
-pub struct Options {
+pub struct ModelOptions {
     /// How many stand in the election.
     pub candidates: u8,
     /// Steps of a history: arrivals, faults, decisions of an application, and leaps in time. What must happen before time
@@ -49,7 +49,7 @@ pub struct Budgets {
 }
 
 /// Deep enough to see every situation that must be seen once, with one fault of any kind.
-impl Default for Options {
+impl Default for ModelOptions {
     fn default() -> Self {
         Self {
             candidates: 2,

@@ -2,23 +2,23 @@
 
 use std::time::Duration;
 
-use tenure_core::{Input, Instant, Output, Problem, Request, Term, Trust, Verb};
+use tenure_core::{Anomaly, Input, Instant, Output, Request, Term, Trust, Verb};
 
-use super::laws::{Law, Situation};
-use super::shared::Shared;
-use super::state::{Asked, Body, Message, Node, Origin, Phase, Work};
-use super::step::Step;
+use super::laws::{Law, ModelSituation};
+use super::shared::Interned;
+use super::state::{AwaitedRequest, Body, ModelMessage, ModelNode, ModelWork, Origin, WorkPhase};
+use super::step::ModelStep;
 use crate::mistake::ProcessMistake;
 use crate::words::{name, wanted};
 
-impl Step<'_> {
+impl ModelStep<'_> {
     /// Gives an elector its input, and carries out what it wants.
     pub(super) fn feed(&mut self, index: usize, input: Input) {
         let now = self.clock(index);
         if self.state.nodes[index].asked.is_some_and(|asked| asked.given_up_at <= now) {
             self.gives_up(index);
         }
-        let mut node = Node::clone(&self.state.nodes[index]);
+        let mut node = ModelNode::clone(&self.state.nodes[index]);
         node.elector.handle(now, input, node.draw(index));
         node.timeout = loop {
             match node.elector.poll_output() {
@@ -27,10 +27,10 @@ impl Step<'_> {
             }
         };
         self.judge_called(&node, now);
-        self.state.nodes[index] = Shared::new(node);
+        self.state.nodes[index] = Interned::new(node);
     }
 
-    fn carry_out(&mut self, index: usize, node: &mut Node, now: Instant, output: Output) {
+    fn carry_out(&mut self, index: usize, node: &mut ModelNode, now: Instant, output: Output) {
         self.note(|| format!("{} {}", name(index), wanted(&output, now)));
         self.require(!node.stopped, Law::StoppedIsSilent);
         match output {
@@ -39,17 +39,17 @@ impl Step<'_> {
             Output::Trusted { term, trust } => {
                 self.require(node.runs(term), Law::Alternates);
                 self.require(node.resigned < Some(term), Law::LostStaysLost);
-                node.work = Some(Work { term, until: trust.until, phase: Phase::Running });
-                self.show(self.has_outlived_grant(), Situation::RenewedBeyondFirstLease);
+                node.work = Some(ModelWork { term, until: trust.until, phase: WorkPhase::Running });
+                self.show(self.has_outlived_grant(), ModelSituation::RenewedBeyondFirstLease);
             }
             Output::Lost { term, .. } => {
                 self.require(node.runs(term), Law::Alternates);
                 if let Some(work) = &mut node.work {
-                    work.phase = Phase::Stopping;
+                    work.phase = WorkPhase::Stopping;
                 }
             }
             Output::KillWork { .. } => self.kill(node, now),
-            Output::Report(Problem::Regressed { .. } | Problem::Replaced { .. }) => {
+            Output::Report(Anomaly::Regressed { .. } | Anomaly::Replaced { .. }) => {
                 self.require(false, Law::NoFalseAlarm);
             }
             Output::Stopped => node.stopped = true,
@@ -57,7 +57,7 @@ impl Step<'_> {
         }
     }
 
-    fn ask(&mut self, index: usize, node: &mut Node, now: Instant, request: Request) {
+    fn ask(&mut self, index: usize, node: &mut ModelNode, now: Instant, request: Request) {
         let mut nonce = None;
         match request.verb {
             Verb::Campaign { nonce: own } => {
@@ -73,36 +73,36 @@ impl Step<'_> {
             }
         }
         let given_up_at = now + self.world.timing.attempt_timeout();
-        node.asked = Some(Asked { id: request.id, given_up_at, nonce });
+        node.asked = Some(AwaitedRequest { id: request.id, given_up_at, nonce });
         node.last_request = request.id;
-        let body = Shared::new(Body::Request(request));
-        let message = Message { node: index, incarnation: node.incarnation, body };
+        let body = Interned::new(Body::Request(request));
+        let message = ModelMessage { node: index, incarnation: node.incarnation, body };
         self.state.send(message, self.world.options.link);
     }
 
-    fn elected(&mut self, node: &mut Node, term: Term, trust: Trust) {
+    fn elected(&mut self, node: &mut ModelNode, term: Term, trust: Trust) {
         self.require(node.work.is_none(), Law::Alternates);
         self.require(node.resigned < Some(term), Law::LostStaysLost);
         self.require(self.state.elected < Some(term), Law::TermsGrow);
         self.state.elected = self.state.elected.max(Some(term));
-        node.work = Some(Work { term, until: trust.until, phase: Phase::Running });
-        self.show(std::mem::take(&mut node.fell), Situation::LeadsAfterCrash);
+        node.work = Some(ModelWork { term, until: trust.until, phase: WorkPhase::Running });
+        self.show(std::mem::take(&mut node.fell), ModelSituation::LeadsAfterCrash);
         if let Some(grant) = self.state.grant.filter(|grant| grant.term == term) {
-            self.show(grant.origin == Origin::Expired, Situation::Takeover);
-            self.show(grant.origin == Origin::Reserved, Situation::HandOver);
-            self.show(grant.request != node.answered, Situation::GhostFound);
+            self.show(grant.origin == Origin::Expired, ModelSituation::Takeover);
+            self.show(grant.origin == Origin::Reserved, ModelSituation::HandOver);
+            self.show(grant.request != node.answered, ModelSituation::GhostFound);
         }
     }
 
     /// Work that is killed in time is gone when its trust ends. If that has passed, whoever guards it has ended it.
-    fn kill(&mut self, node: &mut Node, now: Instant) {
+    fn kill(&mut self, node: &mut ModelNode, now: Instant) {
         let Some(work) = &mut node.work else { return };
         if self.world.makes(ProcessMistake::NoKill) {
             work.until = Instant::FAR_FUTURE;
             return;
         }
         let by = (now + self.world.timing.reaction()).min(work.until).max(now);
-        work.phase = Phase::Dying { by };
+        work.phase = WorkPhase::Dying { by };
     }
 
     /// Whether the lease would have run out by now, had it not been renewed.
@@ -118,15 +118,15 @@ impl Step<'_> {
 mod tests {
     use super::*;
     use crate::model::laws::Signs;
-    use crate::model::options::Options;
-    use crate::model::world::World;
+    use crate::model::options::ModelOptions;
+    use crate::model::world::ModelWorld;
     use tenure_core::{LossReason, Nonce, RequestId};
 
     /// What the last of these outputs breaks, if a candidate that has not begun wanted them.
     fn broken(outputs: &[Output]) -> Vec<Law> {
-        let world = World::new(&Options::default());
-        let mut step = Step::from(&world, world.beginning());
-        let mut node = Node::clone(&step.state.nodes[0]);
+        let world = ModelWorld::new(&ModelOptions::default());
+        let mut step = ModelStep::from(&world, world.beginning());
+        let mut node = ModelNode::clone(&step.state.nodes[0]);
         for output in outputs {
             step.state.signs = Signs::default();
             step.carry_out(0, &mut node, Instant::ZERO, output.clone());
@@ -207,7 +207,7 @@ mod tests {
 
     #[test]
     fn an_alarm_is_false_and_the_end_is_the_end() {
-        let alarm = Output::Report(Problem::Regressed { seen: term(2), shown: term(1) });
+        let alarm = Output::Report(Anomaly::Regressed { seen: term(2), shown: term(1) });
         assert_eq!(broken(&[alarm]), [Law::NoFalseAlarm]);
         assert_eq!(broken(&[Output::Stopped, campaign()]), [Law::StoppedIsSilent]);
     }

@@ -3,12 +3,12 @@
 use std::fmt;
 use std::time::Duration;
 
-use super::laws::{Law, Situation};
+use super::laws::{Law, ModelSituation};
 use crate::tally::grouped;
 
 /// How far a search has come.
 #[derive(Debug, Clone, Copy)]
-pub struct Progress {
+pub struct SearchProgress {
     /// States that differ from each other.
     pub unique: usize,
     /// States that were computed, most of them more than once.
@@ -19,22 +19,22 @@ pub struct Progress {
 
 /// What a search found.
 #[derive(Debug, Clone)]
-pub struct Report {
+pub struct SearchReport {
     /// How many candidates stood in the election.
     pub candidates: u8,
     /// The most steps of a history.
     pub depth: u8,
     /// How much was searched, and how long that took.
-    pub progress: Progress,
+    pub progress: SearchProgress,
     /// The first history that was found to break a law, if one was. The search ends with it.
-    pub violation: Option<Violation>,
+    pub violation: Option<LawViolation>,
     /// What was seen to happen.
-    pub reached: Vec<Situation>,
+    pub reached: Vec<ModelSituation>,
 }
 
 /// A history that breaks a law.
 #[derive(Debug, Clone)]
-pub struct Violation {
+pub struct LawViolation {
     /// What its last step broke.
     pub laws: Vec<Law>,
     /// Each step, in words.
@@ -43,7 +43,7 @@ pub struct Violation {
     pub steps: u8,
 }
 
-impl Report {
+impl SearchReport {
     /// No law was broken, and everything that must be seen was seen.
     #[must_use]
     pub fn is_good(&self) -> bool {
@@ -51,18 +51,18 @@ impl Report {
     }
 
     /// What should have been seen to happen, but was not.
-    pub fn missed(&self) -> impl Iterator<Item = Situation> {
-        Situation::ALL.into_iter().filter(|situation| !self.reached.contains(situation))
+    pub fn missed(&self) -> impl Iterator<Item = ModelSituation> {
+        ModelSituation::ALL.into_iter().filter(|situation| !self.reached.contains(situation))
     }
 }
 
-impl fmt::Display for Progress {
+impl fmt::Display for SearchProgress {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "{} states ({} generated)", grouped(self.unique as u64), grouped(self.generated as u64))
     }
 }
 
-impl fmt::Display for Violation {
+impl fmt::Display for LawViolation {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         for law in &self.laws {
             writeln!(f, "violated after {} steps: {law}", self.steps)?;
@@ -72,7 +72,7 @@ impl fmt::Display for Violation {
 }
 
 /// The violation, if any, what was missed, if anything, and one line that sums up.
-impl fmt::Display for Report {
+impl fmt::Display for SearchReport {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         if let Some(violation) = &self.violation {
             write!(f, "{violation}")?;
@@ -86,7 +86,7 @@ impl fmt::Display for Report {
             self.depth,
             self.candidates,
             self.reached.len(),
-            Situation::ALL.len(),
+            ModelSituation::ALL.len(),
             if self.violation.is_some() { "VIOLATED" } else { "no violation" },
             self.progress.elapsed.as_secs_f64(),
         )
@@ -97,9 +97,10 @@ impl fmt::Display for Report {
 mod tests {
     use super::*;
 
-    fn report() -> Report {
-        let progress = Progress { unique: 1_234_567, generated: 4_567_890, elapsed: Duration::from_millis(11_200) };
-        Report { candidates: 2, depth: 17, progress, violation: None, reached: Situation::ALL.to_vec() }
+    fn report() -> SearchReport {
+        let progress =
+            SearchProgress { unique: 1_234_567, generated: 4_567_890, elapsed: Duration::from_millis(11_200) };
+        SearchReport { candidates: 2, depth: 17, progress, violation: None, reached: ModelSituation::ALL.to_vec() }
     }
 
     #[test]
@@ -115,7 +116,7 @@ mod tests {
     #[test]
     fn a_situation_that_was_missed_is_named_and_is_not_good() {
         let mut report = report();
-        report.reached.retain(|situation| *situation != Situation::Takeover);
+        report.reached.retain(|situation| *situation != ModelSituation::Takeover);
         assert!(!report.is_good());
         assert!(report.to_string().starts_with("not reached: takeover after expiry\n"), "{report}");
     }
@@ -123,7 +124,8 @@ mod tests {
     #[test]
     fn a_violation_is_told_step_by_step_and_is_not_good() {
         let path = vec!["t=0.000s a pauses".to_owned()];
-        let report = Report { violation: Some(Violation { laws: vec![Law::OneTrusts], path, steps: 1 }), ..report() };
+        let report =
+            SearchReport { violation: Some(LawViolation { laws: vec![Law::OneTrusts], path, steps: 1 }), ..report() };
         assert!(!report.is_good());
         let text = report.to_string();
         assert!(text.starts_with("violated after 1 steps: at most one candidate trusts itself\n  t=0.000s a pauses\n"));

@@ -1,27 +1,27 @@
 //! One state of the modelled world. Whatever can make a difference later is in it, and nothing else.
 
 use tenure_core::record::Record;
-use tenure_core::{Draw, Elector, Failure, Instant, Nonce, Reply, Request, RequestId, Term, Verb};
+use tenure_core::{Draw, Elector, Instant, Nonce, Reply, Request, RequestId, Term, Verb, WriteOutcome};
 
-use super::clock::True;
+use super::clock::ModelTime;
 use super::laws::Signs;
 use super::options::Budgets;
-use super::shared::Shared;
+use super::shared::Interned;
 
 /// The world at one instant.
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
-pub(super) struct State {
-    pub(super) now: True,
+pub(super) struct ModelState {
+    pub(super) now: ModelTime,
     /// Steps that may still be taken. It belongs to the state, so that one that is met with many steps left is not
     /// taken for one that was met with few, in whatever order the search goes.
     pub(super) steps_left: u8,
     pub(super) left: Budgets,
-    pub(super) record: Shared<Record>,
-    pub(super) nodes: Vec<Shared<Node>>,
+    pub(super) record: Interned<Record>,
+    pub(super) nodes: Vec<Interned<ModelNode>>,
     /// What is under way, sorted, because its order means nothing: anything may arrive next.
-    pub(super) messages: Vec<Message>,
+    pub(super) messages: Vec<ModelMessage>,
     /// The last grant of a new term.
-    pub(super) grant: Option<Grant>,
+    pub(super) grant: Option<ModelGrant>,
     /// The last term under which anybody was elected.
     pub(super) elected: Option<Term>,
     pub(super) signs: Signs,
@@ -29,7 +29,7 @@ pub(super) struct State {
 
 /// A candidate: its process and its work.
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
-pub(super) struct Node {
+pub(super) struct ModelNode {
     pub(super) elector: Elector,
     /// Grows with every crash.
     pub(super) incarnation: u8,
@@ -37,8 +37,8 @@ pub(super) struct Node {
     pub(super) fell: bool,
     pub(super) paused: bool,
     pub(super) timeout: Option<Instant>,
-    pub(super) work: Option<Work>,
-    pub(super) asked: Option<Asked>,
+    pub(super) work: Option<ModelWork>,
+    pub(super) asked: Option<AwaitedRequest>,
     pub(super) last_request: RequestId,
     /// The last request that was answered in time.
     pub(super) answered: RequestId,
@@ -49,15 +49,15 @@ pub(super) struct Node {
 
 /// What a leader does.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
-pub(super) struct Work {
+pub(super) struct ModelWork {
     pub(super) term: Term,
     /// When whoever guards it has seen to its end, even if its candidate sleeps.
     pub(super) until: Instant,
-    pub(super) phase: Phase,
+    pub(super) phase: WorkPhase,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
-pub(super) enum Phase {
+pub(super) enum WorkPhase {
     Running,
     /// Was told to stop, and does so sooner or later.
     Stopping,
@@ -69,7 +69,7 @@ pub(super) enum Phase {
 
 /// The request whose answer is waited for.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
-pub(super) struct Asked {
+pub(super) struct AwaitedRequest {
     pub(super) id: RequestId,
     pub(super) given_up_at: Instant,
     /// Of a campaign.
@@ -78,7 +78,7 @@ pub(super) struct Asked {
 
 /// How a term was granted.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
-pub(super) struct Grant {
+pub(super) struct ModelGrant {
     pub(super) term: Term,
     pub(super) request: RequestId,
     pub(super) origin: Origin,
@@ -96,10 +96,10 @@ pub(super) enum Origin {
 
 /// Something under way between one incarnation of a candidate and the store.
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
-pub(super) struct Message {
+pub(super) struct ModelMessage {
     pub(super) node: usize,
     pub(super) incarnation: u8,
-    pub(super) body: Shared<Body>,
+    pub(super) body: Interned<Body>,
 }
 
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
@@ -109,9 +109,9 @@ pub(super) enum Body {
     Reply(RequestId, Reply),
 }
 
-impl State {
+impl ModelState {
     /// Puts something under way. A link that is full loses what was sent first.
-    pub(super) fn send(&mut self, message: Message, capacity: usize) {
+    pub(super) fn send(&mut self, message: ModelMessage, capacity: usize) {
         if *message.body == Body::Hint && self.messages.contains(&message) {
             // A second one would say nothing new.
             return;
@@ -128,7 +128,7 @@ impl State {
     }
 }
 
-impl Node {
+impl ModelNode {
     pub(super) fn new(elector: Elector) -> Self {
         Self {
             elector,
@@ -154,13 +154,13 @@ impl Node {
 
     /// Whether it leads under this term, as far as its application was told.
     pub(super) fn runs(&self, term: Term) -> bool {
-        self.work.is_some_and(|work| work.term == term && work.phase == Phase::Running)
+        self.work.is_some_and(|work| work.term == term && work.phase == WorkPhase::Running)
     }
 
     /// When it must be called, or must have seen its work end. Nothing is due to one that sleeps.
     pub(super) fn due(&self) -> Option<Instant> {
         let death = match self.work {
-            Some(Work { phase: Phase::Dying { by }, .. }) => Some(by),
+            Some(ModelWork { phase: WorkPhase::Dying { by }, .. }) => Some(by),
             _ => None,
         };
         if self.paused { None } else { [self.timeout, death].into_iter().flatten().min() }
@@ -172,8 +172,8 @@ impl Node {
         self.work.is_some_and(|work| {
             !self.paused
                 || match work.phase {
-                    Phase::Running | Phase::Stopping => now < work.until,
-                    Phase::Dying { by } => now < by,
+                    WorkPhase::Running | WorkPhase::Stopping => now < work.until,
+                    WorkPhase::Dying { by } => now < by,
                 }
         })
     }
@@ -198,20 +198,20 @@ impl Body {
         let reply = match self {
             Self::Hint => return None,
             Self::Request(Request { verb: Verb::Campaign { .. }, .. }) | Self::Reply(_, Reply::Campaign(_)) => {
-                Reply::Campaign(Err(Failure::Unknown))
+                Reply::Campaign(Err(WriteOutcome::Unknown))
             }
             Self::Request(Request { verb: Verb::Renew { .. }, .. }) | Self::Reply(_, Reply::Renew(_)) => {
-                Reply::Renew(Err(Failure::Unknown))
+                Reply::Renew(Err(WriteOutcome::Unknown))
             }
             Self::Request(Request { verb: Verb::Resign { .. }, .. }) | Self::Reply(_, Reply::Resign(_)) => {
-                Reply::Resign(Err(Failure::Unknown))
+                Reply::Resign(Err(WriteOutcome::Unknown))
             }
         };
         self.request().map(|id| (id, reply))
     }
 }
 
-impl Message {
+impl ModelMessage {
     /// The oldest first, as far as that is known.
     fn order(&self) -> (usize, u8, u64, u64) {
         let id = self.body.request().map_or(0, |id| id.0);

@@ -5,74 +5,74 @@ use std::time::Duration;
 use tenure_core::record::{ProcessToken, Record};
 use tenure_core::{CampaignReply, Input, Instant, Reply, Request, RequestId};
 
-use super::action::Action;
-use super::laws::{Signs, Situation};
-use super::shared::Shared;
-use super::state::{Body, Message, Node, Phase, State, Work};
-use super::store::{self, Asked};
-use super::world::World;
+use super::action::ModelAction;
+use super::laws::{ModelSituation, Signs};
+use super::shared::Interned;
+use super::state::{Body, ModelMessage, ModelNode, ModelState, ModelWork, WorkPhase};
+use super::store::{self, ModelCaller};
+use super::world::ModelWorld;
 use crate::words::{name, told};
 
 /// A step that is being taken.
-pub(super) struct Step<'a> {
-    pub(super) world: &'a World,
-    pub(super) state: State,
+pub(super) struct ModelStep<'a> {
+    pub(super) world: &'a ModelWorld,
+    pub(super) state: ModelState,
     /// What happened, in words, if anybody wants to know.
     notes: Option<Vec<String>>,
 }
 
-impl<'a> Step<'a> {
-    pub(super) fn from(world: &'a World, state: State) -> Self {
+impl<'a> ModelStep<'a> {
+    pub(super) fn from(world: &'a ModelWorld, state: ModelState) -> Self {
         Self { world, state, notes: None }
     }
 
     /// The state after an action.
-    pub(super) fn take(world: &'a World, before: &State, action: Action) -> State {
+    pub(super) fn take(world: &'a ModelWorld, before: &ModelState, action: ModelAction) -> ModelState {
         let mut step = Self::from(world, before.clone());
         step.act(action);
         step.end()
     }
 
     /// What happens when an action is taken, in words.
-    pub(super) fn tell(world: &'a World, before: &State, action: Action) -> Vec<String> {
+    pub(super) fn tell(world: &'a ModelWorld, before: &ModelState, action: ModelAction) -> Vec<String> {
         let mut step = Self { world, state: before.clone(), notes: Some(Vec::new()) };
         step.act(action);
         step.notes.unwrap_or_default()
     }
 
-    pub(super) fn end(mut self) -> State {
+    pub(super) fn end(mut self) -> ModelState {
         self.judge_trust();
         self.state
     }
 
-    fn act(&mut self, action: Action) {
+    fn act(&mut self, action: ModelAction) {
         self.state.signs = Signs::default();
-        let forced = matches!(action, Action::Wake(_)) || self.is_forced(action);
+        let forced = matches!(action, ModelAction::Wake(_)) || self.is_forced(action);
         self.state.steps_left -= u8::from(!forced);
         match action {
-            Action::Wait(until) => self.wait(until),
-            Action::Wake(index) => self.feed(index, Input::Timeout),
-            Action::Arrive { message, again } => self.arrive(message, again),
-            Action::Break(message) => self.break_off(message),
-            Action::Pause(index) => {
+            ModelAction::Wait(until) => self.wait(until),
+            ModelAction::Wake(index) => self.feed(index, Input::Timeout),
+            ModelAction::Arrive { message, again } => self.arrive(message, again),
+            ModelAction::Break(message) => self.break_off(message),
+            ModelAction::Pause(index) => {
                 self.state.left.spend(|left| &mut left.pauses);
                 self.note(|| format!("{} pauses", name(index)));
                 self.change(index, |node| node.paused = true);
             }
-            Action::Resume(index) => self.resume(index),
-            Action::Crash(index) => self.crash(index),
-            Action::Resign(index) => {
+            ModelAction::Resume(index) => self.resume(index),
+            ModelAction::Crash(index) => self.crash(index),
+            ModelAction::Resign(index) => {
                 self.state.left.resignations -= 1;
                 self.note(|| format!("{} resigns", name(index)));
                 self.feed(index, Input::Resign { term: None, successor: None });
             }
-            Action::WorkEnds(index) => self.work_ends(index),
-            Action::Hint(index) => {
+            ModelAction::WorkEnds(index) => self.work_ends(index),
+            ModelAction::Hint(index) => {
                 self.state.left.spend(|left| &mut left.hints);
                 self.note(|| format!("{} is told to look", name(index)));
                 self.feed(index, Input::Hint);
             }
-            Action::Leave(index) => {
+            ModelAction::Leave(index) => {
                 self.state.left.departures -= 1;
                 self.note(|| format!("{} leaves", name(index)));
                 self.feed(index, Input::Stop);
@@ -81,10 +81,10 @@ impl<'a> Step<'a> {
     }
 
     /// The death of work that was killed is due, like a timer.
-    fn is_forced(&self, action: Action) -> bool {
-        let Action::WorkEnds(index) = action else { return false };
+    fn is_forced(&self, action: ModelAction) -> bool {
+        let ModelAction::WorkEnds(index) = action else { return false };
         let now = self.clock(index);
-        matches!(self.state.nodes[index].work, Some(Work { phase: Phase::Dying { by }, .. }) if by <= now)
+        matches!(self.state.nodes[index].work, Some(ModelWork { phase: WorkPhase::Dying { by }, .. }) if by <= now)
     }
 
     /// Leaps, unless something comes up that must be done first.
@@ -119,10 +119,10 @@ impl<'a> Step<'a> {
         }
     }
 
-    fn serve(&mut self, message: &Message, request: &Request) {
+    fn serve(&mut self, message: &ModelMessage, request: &Request) {
         let index = message.node;
         let mut record = Record::clone(&self.state.record);
-        let asked = Asked {
+        let asked = ModelCaller {
             node: index,
             process: token(message.node, message.incarnation),
             now: self.world.store_clock.at(self.state.now),
@@ -130,7 +130,7 @@ impl<'a> Step<'a> {
         let served = store::serve(self.world, &mut record, &asked, request);
         self.note(|| format!("the store answers {} #{}: {}", name(index), request.id.0, told(&served.reply)));
         self.judge_lease(&record, request);
-        self.state.record = Shared::new(record);
+        self.state.record = Interned::new(record);
         self.state.grant = served.grant.or(self.state.grant);
         // What an earlier incarnation asked has effects, but nobody hears of them.
         if message.incarnation == self.state.nodes[index].incarnation {
@@ -160,8 +160,8 @@ impl<'a> Step<'a> {
         self.feed(index, Input::Reply { request: id, reply: reply.clone() });
         let Reply::Campaign(Ok(CampaignReply::Granted { term })) = *reply else { return };
         if self.state.elected == elected {
-            self.show(is_late, Situation::LateGrantIgnored);
-            self.show(resigned == Some(term), Situation::DuplicateGrantIgnored);
+            self.show(is_late, ModelSituation::LateGrantIgnored);
+            self.show(resigned == Some(term), ModelSituation::DuplicateGrantIgnored);
         }
     }
 
@@ -178,7 +178,7 @@ impl<'a> Step<'a> {
     fn resume(&mut self, index: usize) {
         self.note(|| format!("{} goes on", name(index)));
         let leads = self.state.nodes[index].elector.leads_under().map(|(term, _)| term);
-        self.show(leads.is_some() && leads < self.state.elected, Situation::ResumedTooLate);
+        self.show(leads.is_some() && leads < self.state.elected, ModelSituation::ResumedTooLate);
         self.change(index, |node| node.paused = false);
     }
 
@@ -187,14 +187,14 @@ impl<'a> Step<'a> {
         self.note(|| format!("{} crashes and starts again", name(index)));
         self.gives_up(index);
         let dead = &self.state.nodes[index];
-        let next = Node {
+        let next = ModelNode {
             incarnation: dead.incarnation + 1,
             fell: dead.fell || dead.elector.leads_under().is_some(),
-            ..Node::new(self.world.elector(index))
+            ..ModelNode::new(self.world.elector(index))
         };
-        let is_lost = |message: &Message| message.node == index && !message.body.is_request();
+        let is_lost = |message: &ModelMessage| message.node == index && !message.body.is_request();
         self.state.messages.retain(|message| !is_lost(message));
-        self.state.nodes[index] = Shared::new(next);
+        self.state.nodes[index] = Interned::new(next);
         self.feed(index, Input::Start);
     }
 
@@ -212,26 +212,26 @@ impl<'a> Step<'a> {
         let lease = self.state.record.lease.as_ref().filter(|lease| now < lease.expires_at);
         let is_ghost =
             lease.is_some_and(|lease| Some(lease.nonce) == asked.nonce && self.state.elected < Some(lease.leader.term));
-        self.show(is_ghost, Situation::GhostLease);
+        self.show(is_ghost, ModelSituation::GhostLease);
         self.change(index, |node| node.asked = None);
     }
 
     fn send(&mut self, node: usize, body: Body) {
         let incarnation = self.state.nodes[node].incarnation;
-        self.state.send(Message { node, incarnation, body: Shared::new(body) }, self.world.options.link);
+        self.state.send(ModelMessage { node, incarnation, body: Interned::new(body) }, self.world.options.link);
     }
 
-    pub(super) fn change(&mut self, index: usize, change: impl FnOnce(&mut Node)) {
-        let mut node = Node::clone(&self.state.nodes[index]);
+    pub(super) fn change(&mut self, index: usize, change: impl FnOnce(&mut ModelNode)) {
+        let mut node = ModelNode::clone(&self.state.nodes[index]);
         change(&mut node);
-        self.state.nodes[index] = Shared::new(node);
+        self.state.nodes[index] = Interned::new(node);
     }
 
     pub(super) fn clock(&self, index: usize) -> Instant {
         self.world.clocks[index].at(self.state.now)
     }
 
-    pub(super) fn show(&mut self, is_shown: bool, situation: Situation) {
+    pub(super) fn show(&mut self, is_shown: bool, situation: ModelSituation) {
         if is_shown {
             self.state.signs.shows(situation);
         }

@@ -3,31 +3,31 @@
 use tenure_core::record::{Effects, Moment, ProcessToken, Record};
 use tenure_core::{CampaignReply, Change, Instant, Reply, Request, Verb};
 
-use super::state::{Grant, Origin};
-use super::world::World;
+use super::state::{ModelGrant, Origin};
+use super::world::ModelWorld;
 use crate::mistake::Mistake;
-use crate::store::Desk;
+use crate::store::LeaseStep;
 
 /// What became of a request.
-pub(super) struct Served {
+pub(super) struct ServedRequest {
     pub(super) reply: Reply,
     /// A new term, if one was granted.
-    pub(super) grant: Option<Grant>,
+    pub(super) grant: Option<ModelGrant>,
     pub(super) wake: Vec<ProcessToken>,
 }
 
 /// Who asks, and when on the store's clock.
-pub(super) struct Asked {
+pub(super) struct ModelCaller {
     pub(super) node: usize,
     pub(super) process: ProcessToken,
     pub(super) now: Instant,
 }
 
 /// One atomic step of the store. It cannot see processes die: leases end by being released or by running out.
-pub(super) fn serve(world: &World, record: &mut Record, asked: &Asked, request: &Request) -> Served {
+pub(super) fn serve(world: &ModelWorld, record: &mut Record, asked: &ModelCaller, request: &Request) -> ServedRequest {
     let kept = record.reservation.as_ref().and_then(|reservation| reservation.nonce);
     let candidate = &world.candidates[asked.node];
-    let mut desk = Desk {
+    let mut step = LeaseStep {
         record,
         at: Moment { now: asked.now, unix_ms: 0, process: asked.process, is_gone: &|_| false },
         key: &world.key,
@@ -39,20 +39,20 @@ pub(super) fn serve(world: &World, record: &mut Record, asked: &Asked, request: 
             _ => None,
         },
     };
-    let (reply, effects) = desk.serve(&request.verb);
+    let (reply, effects) = step.serve(&request.verb);
     let was_kept = matches!(request.verb, Verb::Campaign { nonce } if kept == Some(nonce));
     let grant = granted(world, asked.node, request, &reply, &effects, was_kept);
-    Served { reply, grant, wake: effects.wake.iter().map(|wake| wake.process).collect() }
+    ServedRequest { reply, grant, wake: effects.wake.iter().map(|wake| wake.process).collect() }
 }
 
 fn granted(
-    world: &World,
+    world: &ModelWorld,
     node: usize,
     request: &Request,
     reply: &Reply,
     effects: &Effects,
     was_kept: bool,
-) -> Option<Grant> {
+) -> Option<ModelGrant> {
     let Reply::Campaign(Ok(CampaignReply::Granted { term })) = *reply else { return None };
     effects.transitions.iter().find(|transition| transition.change == Change::Elected)?;
     let mine = &world.candidates[node].id;
@@ -64,5 +64,5 @@ fn granted(
     } else {
         Origin::Free
     };
-    Some(Grant { term, request: request.id, origin })
+    Some(ModelGrant { term, request: request.id, origin })
 }

@@ -7,58 +7,58 @@ use tenure_core::{
     Candidate, CandidateId, ElectionKey, Elector, Input, NameError, Priority, Term, Timing, TimingError,
 };
 
-use super::clock::Clock;
+use super::clock::ModelClock;
 use super::laws::Signs;
-use super::options::Options;
-use super::shared::Shared;
-use super::state::{Node, State};
-use super::step::Step;
+use super::options::ModelOptions;
+use super::shared::Interned;
+use super::state::{ModelNode, ModelState};
+use super::step::ModelStep;
 use crate::mistake::{Mistake, ProcessMistake};
 use crate::store::key;
 use crate::words::name;
 
 /// The modelled world, apart from what changes in it.
-pub(super) struct World {
-    pub(super) options: Options,
+pub(super) struct ModelWorld {
+    pub(super) options: ModelOptions,
     pub(super) timing: Timing,
     pub(super) key: ElectionKey,
     pub(super) candidates: Vec<Candidate>,
-    pub(super) clocks: Vec<Clock>,
-    pub(super) store_clock: Clock,
+    pub(super) clocks: Vec<ModelClock>,
+    pub(super) store_clock: ModelClock,
 }
 
-impl World {
-    pub(super) fn new(options: &Options) -> Self {
+impl ModelWorld {
+    pub(super) fn new(options: &ModelOptions) -> Self {
         let timing = timing().expect("the durations keep the inequality");
         let drift = timing.drift();
         // The store is as fast as allowed. So the first candidate, as slow as allowed, has no margin left at all, and
         // each of the others has some.
-        let clocks = [Clock::slow(drift), Clock::EXACT, Clock::fast(drift)];
+        let clocks = [ModelClock::slow(drift), ModelClock::EXACT, ModelClock::fast(drift)];
         Self {
             options: options.clone(),
             timing,
             key: key(),
             candidates: candidates(options.candidates, timing).expect("a letter is a name"),
             clocks: clocks.into_iter().cycle().take(options.candidates.into()).collect(),
-            store_clock: Clock::of_store(drift),
+            store_clock: ModelClock::of_store(drift),
         }
     }
 
     /// Everybody has just begun to stand in the election.
-    pub(super) fn beginning(&self) -> State {
-        let nodes = (0..self.candidates.len()).map(|index| Shared::new(Node::new(self.elector(index))));
-        let empty = State {
+    pub(super) fn beginning(&self) -> ModelState {
+        let nodes = (0..self.candidates.len()).map(|index| Interned::new(ModelNode::new(self.elector(index))));
+        let empty = ModelState {
             now: 0,
             steps_left: self.options.depth,
             left: self.options.budgets.tidied(),
-            record: Shared::new(Record::default()),
+            record: Interned::new(Record::default()),
             nodes: nodes.collect(),
             messages: Vec::new(),
             grant: None,
             elected: None,
             signs: Signs::default(),
         };
-        let mut start = Step::from(self, empty);
+        let mut start = ModelStep::from(self, empty);
         for index in 0..self.candidates.len() {
             start.feed(index, Input::Start);
         }
@@ -75,7 +75,7 @@ impl World {
     }
 
     /// The term under which a candidate would say that it leads, if asked now.
-    pub(super) fn trusts(&self, state: &State, index: usize) -> Option<Term> {
+    pub(super) fn trusts(&self, state: &ModelState, index: usize) -> Option<Term> {
         let (term, trust) = state.nodes[index].elector.leads_under()?;
         let holds = self.clocks[index].at(state.now) < trust.until || self.makes(ProcessMistake::CachedAnswer);
         holds.then_some(term)

@@ -1,42 +1,42 @@
 //! A store: the real rules of an election's record, on a machine that is simulated.
 
-mod desk;
-mod ledger;
+mod jobs;
+mod lease;
 
 use std::collections::VecDeque;
 use std::sync::Arc;
 use std::time::Duration;
 
 use tenure_core::cron::{JobRecord, Ledger, RunRecord, Tick};
-use tenure_core::record::{Effects, Moment, ProcessToken, Record, Wake, Watch};
+use tenure_core::record::{Effects, Moment, ProcessToken, ProcessWatch, Record, Wake};
 use tenure_core::{CampaignReply, Candidate, ElectionKey, Instant, JobName, Nonce, Reply, Term, Verb};
 
-use crate::clock::{Clock, MILLI, SECOND, True};
-use crate::kind::Kind;
+use crate::clock::{MILLI, SECOND, SimClock, SimTime};
+use crate::kind::StoreKind;
 use crate::mistake::{LedgerMistake, Mistake, StoreMistake};
 
-pub(crate) use desk::{Desk, key};
-use ledger::is_back;
-pub(crate) use ledger::{JobReply, JobRequest, LedgerDesk};
+use jobs::is_back;
+pub(crate) use jobs::{JobReply, JobRequest, LedgerStep};
+pub(crate) use lease::{LeaseStep, key};
 
 /// The store of one run.
-pub(crate) struct Store {
-    kind: Kind,
+pub(crate) struct SimStore {
+    kind: StoreKind,
     mistake: Option<StoreMistake>,
     ledger_mistake: Option<LedgerMistake>,
     /// The clock that leases run on; that of the candidates' own machine if there is none.
-    pub(crate) clock: Option<Clock>,
-    kept: Kept,
+    pub(crate) clock: Option<SimClock>,
+    kept: SimRecords,
     /// What a copy may still believe, the oldest first.
-    past: VecDeque<(True, Kept)>,
+    past: VecDeque<(SimTime, SimRecords)>,
     /// The primary before the last failover, as those see it who still talk to it.
-    old_primary: Option<Kept>,
+    old_primary: Option<SimRecords>,
     key: ElectionKey,
 }
 
 /// Everything that is written down.
 #[derive(Clone, Default)]
-struct Kept {
+struct SimRecords {
     record: Record,
     /// Shared with what copies believe until it changes.
     ledger: Arc<Ledger>,
@@ -44,7 +44,7 @@ struct Kept {
 
 /// Who asks, and when.
 pub(crate) struct Caller<'a> {
-    pub(crate) now: True,
+    pub(crate) now: SimTime,
     /// What the clock that leases run on shows.
     pub(crate) shown: Instant,
     pub(crate) process: ProcessToken,
@@ -57,7 +57,7 @@ pub(crate) struct Caller<'a> {
 }
 
 /// What a store answers, and whom it wakes.
-pub(crate) struct Answer {
+pub(crate) struct StoreAnswer {
     pub(crate) reply: Reply,
     pub(crate) wake: Vec<Wake>,
     /// A new term was granted.
@@ -65,7 +65,7 @@ pub(crate) struct Answer {
     /// The lease was released, or whoever it was kept for has left.
     pub(crate) released: bool,
     /// Whose end the one that asked waits for from now on, where ends are seen.
-    pub(crate) watches: Vec<Watch>,
+    pub(crate) watches: Vec<ProcessWatch>,
 }
 
 /// What the quorum's leases last at least.
@@ -75,27 +75,27 @@ const LAG_MAX: u64 = 5 * SECOND;
 /// Some date of the wall clock's, for terms that follow it.
 pub(crate) const EPOCH_MS: u64 = 1_700_000_000_000;
 
-impl Store {
-    pub(crate) fn new(kind: Kind, mistake: Option<Mistake>, clock: Option<Clock>) -> Self {
+impl SimStore {
+    pub(crate) fn new(kind: StoreKind, mistake: Option<Mistake>, clock: Option<SimClock>) -> Self {
         let (mistake, ledger_mistake) = match mistake {
             Some(Mistake::Store(mistake)) => (Some(mistake), None),
             Some(Mistake::Ledger(mistake)) => (None, Some(mistake)),
             _ => (None, None),
         };
-        let (kept, past) = (Kept::default(), VecDeque::new());
+        let (kept, past) = (SimRecords::default(), VecDeque::new());
         Self { kind, mistake, ledger_mistake, clock, kept, past, old_primary: None, key: key() }
     }
 
     /// How long a lease of this ttl really lasts here, at most, on the store's clock.
-    pub(crate) fn lease_max(kind: Kind, ttl: Duration) -> Duration {
+    pub(crate) fn lease_max(kind: StoreKind, ttl: Duration) -> Duration {
         match kind {
-            Kind::Quorum => raised(ttl) + Duration::from_millis(600),
-            Kind::Embedded | Kind::Steady | Kind::WallClock | Kind::Replicated => ttl,
+            StoreKind::Quorum => raised(ttl) + Duration::from_millis(600),
+            StoreKind::Embedded | StoreKind::Steady | StoreKind::WallClock | StoreKind::Replicated => ttl,
         }
     }
 
     /// One atomic step.
-    pub(crate) fn serve(&mut self, caller: &Caller<'_>, verb: &Verb) -> Answer {
+    pub(crate) fn serve(&mut self, caller: &Caller<'_>, verb: &Verb) -> StoreAnswer {
         self.keep_for_copy(caller.now);
         let shown = self.reads(caller);
         let (ttl, mistake) = (self.ttl(caller), self.mistake);
@@ -106,29 +106,29 @@ impl Store {
             _ => &mut self.kept.record,
         };
         let (last_term, was_led) = (record.last_term, record.lease.is_some());
-        let mut desk = Desk {
+        let mut step = LeaseStep {
             record,
             at: Moment { now: shown, unix_ms: 0, process: caller.process, is_gone: caller.is_gone },
             key: &self.key,
             candidate: caller.candidate,
             ttl,
-            terms_above: date.filter(|_| self.kind == Kind::Replicated),
+            terms_above: date.filter(|_| self.kind == StoreKind::Replicated),
             mistake,
         };
-        let (reply, effects) = desk.serve(verb);
+        let (reply, effects) = step.serve(verb);
         let granted = match reply {
             Reply::Campaign(Ok(CampaignReply::Granted { term })) if Some(term) > last_term => Some(term),
             _ => None,
         };
         let is_resignation = matches!(verb, Verb::Resign { .. });
-        let released = is_resignation && (was_led && desk.record.lease.is_none() || !effects.wake.is_empty());
+        let released = is_resignation && (was_led && step.record.lease.is_none() || !effects.wake.is_empty());
         let watches = match (&reply, verb) {
             (Reply::Campaign(Ok(CampaignReply::Held(held))), Verb::Campaign { nonce }) if self.kind.sees_death() => {
-                desk.watches(*nonce, held.rank)
+                step.watches(*nonce, held.rank)
             }
             _ => Vec::new(),
         };
-        Answer { reply, wake: effects.wake, granted, released, watches }
+        StoreAnswer { reply, wake: effects.wake, granted, released, watches }
     }
 
     /// Those who stand by, the next one first, at this moment of its clock.
@@ -162,7 +162,7 @@ impl Store {
         let (nonce, term) = request.asker();
         let is_held = kept.record.is_held_by(nonce, term, &at);
         let ledger = Arc::make_mut(&mut kept.ledger);
-        LedgerDesk { ledger, unix_ms, is_held, mistake }.serve(request)
+        LedgerStep { ledger, unix_ms, is_held, mistake }.serve(request)
     }
 
     /// Up to which tick a job is decided, as whoever asks sees it.
@@ -214,7 +214,7 @@ impl Store {
     }
 
     /// The copy takes over, with what it had got `lag` ago.
-    pub(crate) fn fail_over(&mut self, now: True, lag: u64) {
+    pub(crate) fn fail_over(&mut self, now: SimTime, lag: u64) {
         self.keep_for_copy(now);
         let behind = self.past.partition_point(|(at, _)| *at <= now.saturating_sub(lag));
         let copy = self.past.get(behind.saturating_sub(1)).map(|(_, kept)| kept.clone()).unwrap_or_default();
@@ -231,7 +231,7 @@ impl Store {
 
     /// Somebody put an empty store in its place.
     pub(crate) fn replace(&mut self) {
-        self.kept = Kept::default();
+        self.kept = SimRecords::default();
         self.past.clear();
     }
 
@@ -243,11 +243,11 @@ impl Store {
 
     fn ttl(&self, caller: &Caller<'_>) -> Duration {
         let ttl = caller.candidate.timing.ttl();
-        if self.kind == Kind::Quorum { raised(ttl) + caller.lateness } else { ttl }
+        if self.kind == StoreKind::Quorum { raised(ttl) + caller.lateness } else { ttl }
     }
 
-    fn keep_for_copy(&mut self, now: True) {
-        if self.kind != Kind::Replicated {
+    fn keep_for_copy(&mut self, now: SimTime) {
+        if self.kind != StoreKind::Replicated {
             return;
         }
         self.past.push_back((now, self.kept.clone()));

@@ -3,25 +3,25 @@
 use tenure_core::Input;
 use tenure_core::cron::Missed;
 
-use super::node::Link;
-use super::queue::Event;
+use super::node::SimLink;
+use super::queue::SimEvent;
 use super::view::nanos;
-use super::{Outcome, World};
+use super::{SimOutcome, SimWorld};
 use crate::clock::SECOND;
-use crate::invariants::Seen;
-use crate::job::Job;
-use crate::options::Style;
+use crate::invariants::Occurrence;
+use crate::job::SimJob;
+use crate::options::WorkStyle;
 use crate::tally::Situation;
 
 /// Longer than what was given back may lie there.
 const CATCHING_UP_MAX: u64 = 200 * SECOND;
 
-impl World {
-    pub(super) fn heal(&mut self) -> Outcome {
+impl SimWorld {
+    pub(super) fn heal(&mut self) -> SimOutcome {
         self.mend();
         self.leave_one_unheard();
         self.run_until(self.now + self.healing_time())?;
-        self.see(&Seen::LongHealed)?;
+        self.see(&Occurrence::LongHealed)?;
         // Nothing happens, and so nothing changes.
         self.run_until(self.now + 2 * nanos(self.options.ttl_max()))?;
         self.let_jobs_catch_up()?;
@@ -37,8 +37,9 @@ impl World {
         self.disturb();
         self.say(|_| "* all is mended".to_owned());
         // What a pause has held back must not make anybody ill again.
-        let ill = |event: &Event| matches!(event, Event::AtProcess { input: Input::Health { well: false }, .. });
-        self.queue.retain(|event| !matches!(event, Event::Fault(_) | Event::Go { .. }) && !ill(event));
+        let ill =
+            |event: &SimEvent| matches!(event, SimEvent::AtProcess { input: Input::Health { healthy: false }, .. });
+        self.queue.retain(|event| !matches!(event, SimEvent::Fault(_) | SimEvent::Go { .. }) && !ill(event));
         self.store_down_until = self.now;
         self.store_slow_until = self.now;
         for machine in &mut self.machines {
@@ -52,17 +53,17 @@ impl World {
                 work.is_stubborn = false;
                 let (of, term, is_ending) = (work.of, work.term, work.is_ending);
                 // What waited for the end of a suspend would wait until the end that it was to have.
-                if process.contender.style == Style::Guarded {
-                    self.queue.put(self.now, Event::Guard { of, term });
+                if process.contender.style == WorkStyle::Guarded {
+                    self.queue.put(self.now, SimEvent::Guard { of, term });
                 }
                 if is_ending || self.nodes[node].told != Some(term) {
-                    self.queue.put(self.now, Event::WorkEnds { of, term });
+                    self.queue.put(self.now, SimEvent::WorkEnds { of, term });
                 }
             }
-            self.queue.put(self.now, Event::Resume { node });
-            self.queue.put(self.now, Event::Restart { node });
+            self.queue.put(self.now, SimEvent::Resume { node });
+            self.queue.put(self.now, SimEvent::Restart { node });
             let of = self.nodes[node].life(node);
-            self.queue.put(self.now, Event::Recover { of });
+            self.queue.put(self.now, SimEvent::Recover { of });
         }
         self.mend_links();
         self.set_alarms();
@@ -70,14 +71,14 @@ impl World {
 
     fn mend_links(&mut self) {
         for node in &mut self.nodes {
-            node.link = Link::default();
+            node.link = SimLink::default();
         }
     }
 
     /// Now and then one candidate's requests arrive, but no answer ever reaches it. The others must not suffer from it.
     fn leave_one_unheard(&mut self) {
-        if self.options.kind.is_remote() && self.chance.percent(30) {
-            let node = self.chance.index(self.nodes.len());
+        if self.options.kind.is_remote() && self.rng.percent(30) {
+            let node = self.rng.index(self.nodes.len());
             self.nodes[node].link.answers_cut_until = u64::MAX;
             self.say(|world| format!("* {} still hears no answers", world.name(node)));
         }
@@ -96,7 +97,7 @@ impl World {
     }
 
     /// Whatever was given back and is wanted is run, however long that may take.
-    fn let_jobs_catch_up(&mut self) -> Outcome {
+    fn let_jobs_catch_up(&mut self) -> SimOutcome {
         let until = self.now + CATCHING_UP_MAX;
         while self.now < until && self.has_something_back() {
             self.run_until(self.now + SECOND)?;
@@ -105,7 +106,7 @@ impl World {
     }
 
     fn has_something_back(&self) -> bool {
-        let wants = |job: &&Job| job.policy.missed == Missed::All && job.policy.enabled;
+        let wants = |job: &&SimJob| job.policy.missed == Missed::All && job.policy.enabled;
         self.options.jobs.iter().filter(wants).any(|job| self.store.given_back(&job.policy.job).next().is_some())
     }
 
@@ -114,34 +115,34 @@ impl World {
     }
 
     /// The leader resigns; with somebody standing by, that one leads soon.
-    fn hand_over(&mut self) -> Outcome {
+    fn hand_over(&mut self) -> SimOutcome {
         let Some(leader) = self.leading() else { return Ok(()) };
-        self.see(&Seen::LeaderKilled)?;
+        self.see(&Occurrence::LeaderKilled)?;
         self.feed(leader, Input::Resign { term: None, successor: None })?;
-        self.run_until(self.now + self.failover_max() + SECOND)?;
-        self.see(&Seen::LongWithoutLeader)?;
+        self.run_until(self.now + self.max_failover() + SECOND)?;
+        self.see(&Occurrence::LongWithoutLeader)?;
         if self.leading().is_some_and(|next| next != leader) {
             self.count(Situation::Handover);
         }
         Ok(())
     }
 
-    fn kill_leader(&mut self) -> Outcome {
+    fn kill_leader(&mut self) -> SimOutcome {
         let Some(leader) = self.leading() else { return Ok(()) };
         self.count(Situation::LeaderCrash);
         self.die(leader)?;
-        self.see(&Seen::LeaderKilled)?;
-        self.run_until(self.now + self.failover_max() + SECOND)?;
-        self.see(&Seen::LongWithoutLeader)
+        self.see(&Occurrence::LeaderKilled)?;
+        self.run_until(self.now + self.max_failover() + SECOND)?;
+        self.see(&Occurrence::LongWithoutLeader)
     }
 
     /// The store is gone for good, and everybody leaves all the same.
-    fn stop_all(&mut self) -> Outcome {
+    fn stop_all(&mut self) -> SimOutcome {
         self.store_down_until = u64::MAX;
         self.store_refuses = false;
         for node in 0..self.nodes.len() {
             if self.nodes[node].elector.is_some() {
-                self.see(&Seen::ToldToStop { node })?;
+                self.see(&Occurrence::ToldToStop { node })?;
                 self.feed(node, Input::Stop)?;
             }
         }

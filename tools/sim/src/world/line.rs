@@ -5,76 +5,76 @@ use tenure_core::record::RESERVATION;
 
 use super::network::{is_gone, life_of};
 use super::process::RESTS;
-use super::queue::{Event, Life};
+use super::queue::{Incarnation, SimEvent};
 use super::view::nanos;
-use super::{Outcome, World};
+use super::{SimOutcome, SimWorld};
 use crate::clock::{MILLI, SECOND};
-use crate::fault::Fault;
-use crate::invariants::Seen;
+use crate::fault::FaultClass;
+use crate::invariants::Occurrence;
 use crate::tally::Situation;
 
 /// What befalls those first in line.
 #[derive(Clone, Copy)]
-enum Fate {
+enum StandByFate {
     StandStill,
     Die,
     Leave,
 }
 
-impl World {
+impl SimWorld {
     /// Those first in line go, at least one stays, and when all is calm again the leader goes.
-    pub(super) fn strike_head_of_line(&mut self) -> Outcome {
+    pub(super) fn strike_head_of_line(&mut self) -> SimOutcome {
         let line = self.line();
         let Some(leader) = self.leader.filter(|leader| self.is_there(*leader)) else { return Ok(()) };
         let Some(most) = line.len().checked_sub(1).filter(|most| *most > 0) else { return Ok(()) };
         let (calm, ttl) = (self.calm(), nanos(self.options.ttl_max()));
-        let chance = self.chance_of(Fault::HeadOfLine);
-        let count = 1 + chance.index(most.min(3));
-        let fate = chance.pick(&[Fate::StandStill, Fate::Die, Fate::Leave]);
-        let leaves = chance.percent(50);
-        let at = self.now + 2 * calm + self.chance_of(Fault::HeadOfLine).up_to(ttl);
+        let rng = self.chance_of(FaultClass::HeadOfLine);
+        let count = 1 + rng.index(most.min(3));
+        let fate = rng.pick(&[StandByFate::StandStill, StandByFate::Die, StandByFate::Leave]);
+        let leaves = rng.percent(50);
+        let at = self.now + 2 * calm + self.chance_of(FaultClass::HeadOfLine).up_to(ttl);
         let away = at - self.now + ttl + 5 * SECOND;
         for node in line.into_iter().take(count) {
             match fate {
-                Fate::StandStill => self.pause(node, away),
-                Fate::Die => self.strike_dead(node, away)?,
-                Fate::Leave => self.leave(node, away)?,
+                StandByFate::StandStill => self.pause(node, away),
+                StandByFate::Die => self.strike_dead(node, away)?,
+                StandByFate::Leave => self.leave(node, away)?,
             }
         }
         self.count(Situation::HeadOfLineGone);
-        self.queue.put(at, Event::Go { of: leader, away, leaves });
+        self.queue.put(at, SimEvent::Go { of: leader, away, leaves });
         Ok(())
     }
 
     /// All is well, but those first in line do not answer when the leader goes: they stand still, or died with it, or the
     /// successor leaves before it hears that it is one.
-    pub(super) fn lose_head_of_line(&mut self) -> Outcome {
+    pub(super) fn lose_head_of_line(&mut self) -> SimOutcome {
         self.run_until(self.now + 2 * self.calm())?;
         let line = self.line();
         let (Some(leader), Some(most)) = (self.leading(), line.len().checked_sub(1).filter(|most| *most > 0)) else {
             return Ok(());
         };
-        let count = 1 + self.chance.index(most.min(3));
-        let fate = self.chance.pick(&[Fate::StandStill, Fate::Die, Fate::Leave]);
-        let leaves = matches!(fate, Fate::Leave) || self.chance.percent(50);
+        let count = 1 + self.rng.index(most.min(3));
+        let fate = self.rng.pick(&[StandByFate::StandStill, StandByFate::Die, StandByFate::Leave]);
+        let leaves = matches!(fate, StandByFate::Leave) || self.rng.percent(50);
         let (limit, now) = (self.succession_max() + 2 * SECOND, self.now);
         for &node in line.iter().take(count) {
             match fate {
-                Fate::StandStill => self.pause(node, limit),
-                Fate::Die => self.go(self.nodes[node].life(node), limit, false)?,
-                Fate::Leave => self.successor_leaves = true,
+                StandByFate::StandStill => self.pause(node, limit),
+                StandByFate::Die => self.go(self.nodes[node].life(node), limit, false)?,
+                StandByFate::Leave => self.successor_leaves = true,
             }
         }
         self.count(Situation::HeadOfLineGone);
         self.go(self.nodes[leader].life(leader), limit, leaves)?;
-        self.run_until(now + limit + self.failover_max() + 2 * RESTS)
+        self.run_until(now + limit + self.max_failover() + 2 * RESTS)
     }
 
-    pub(super) fn let_successor_leave(&mut self) -> Outcome {
+    pub(super) fn let_successor_leave(&mut self) -> SimOutcome {
         let first = self.line().first().copied().filter(|_| self.successor_leaves);
         let Some(node) = first else { return Ok(()) };
         self.successor_leaves = false;
-        self.see(&Seen::ToldToStop { node })?;
+        self.see(&Occurrence::ToldToStop { node })?;
         self.feed(node, Input::Stop)
     }
 
@@ -86,19 +86,19 @@ impl World {
     }
 
     /// A process dies or leaves, if it is still there, and comes back later.
-    pub(super) fn go(&mut self, of: Life, away: u64, leaves: bool) -> Outcome {
+    pub(super) fn go(&mut self, of: Incarnation, away: u64, leaves: bool) -> SimOutcome {
         if !self.is_there(of) {
             return Ok(());
         }
         if leaves {
             return self.leave(of.node, away);
         }
-        self.queue.put(self.now + away, Event::Restart { node: of.node });
+        self.queue.put(self.now + away, SimEvent::Restart { node: of.node });
         self.die(of.node)
     }
 
     /// Where ends are seen, whoever waits for one hears of it, each at its time.
-    pub(super) fn tell_of_ends(&mut self) -> Outcome {
+    pub(super) fn tell_of_ends(&mut self) -> SimOutcome {
         if !self.options.kind.sees_death() {
             return Ok(());
         }
@@ -109,8 +109,8 @@ impl World {
             let after: Vec<u64> = ended.map(|watch| nanos(watch.after)).collect();
             self.nodes[node].watches = watches;
             for after in after {
-                let at = self.now + after + self.chance.up_to(MILLI);
-                self.queue.put(at, Event::AtProcess { to, input: Input::Hint, sent: self.now });
+                let at = self.now + after + self.rng.up_to(MILLI);
+                self.queue.put(at, SimEvent::AtProcess { to, input: Input::Hint, sent: self.now });
             }
         }
         let holder = self.store.holder(self.store_shows());
@@ -119,7 +119,7 @@ impl World {
             && is_gone(&self.nodes, life_of(process))
         {
             self.ended = Some(term);
-            self.see(&Seen::HolderDied)?;
+            self.see(&Occurrence::HolderDied)?;
         }
         Ok(())
     }
@@ -136,7 +136,7 @@ impl World {
         nanos((RESERVATION * 2).mul_f64(9.0 / 8.0)) + self.prompt_max()
     }
 
-    /// The least keen wait 150 ms longer, those behind others a few steps of 5 ms, alarms ring late, and some answers are
+    /// Those of the lowest priority wait 150 ms longer, those behind others a few steps of 5 ms, alarms ring late, and some answers are
     /// slow.
     pub(super) fn prompt_max(&self) -> u64 {
         let timings = self.options.candidates.iter().map(|contender| &contender.candidate.timing);
@@ -144,7 +144,7 @@ impl World {
         250 * MILLI + nanos(slow) + 10 * self.options.latency
     }
 
-    fn is_there(&self, of: Life) -> bool {
+    fn is_there(&self, of: Incarnation) -> bool {
         self.nodes[of.node].life == of.life && self.nodes[of.node].elector.is_some()
     }
 }

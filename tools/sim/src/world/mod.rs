@@ -14,50 +14,50 @@ mod work;
 use tenure_core::Drift;
 
 use crate::assumption::{Assumption, Broken};
-use crate::chance::Chance;
-use crate::clock::{Clock, Rate, SECOND, True};
-use crate::fault::Fault;
-use crate::invariants::{Invariants, Seen, Violation};
-use crate::options::Options;
-use crate::store::Store;
+use crate::clock::{Rate, SECOND, SimClock, SimTime};
+use crate::fault::FaultClass;
+use crate::invariants::{InvariantViolation, Invariants, Occurrence};
+use crate::options::SimOptions;
+use crate::rng::SimRng;
+use crate::store::SimStore;
 use crate::tally::{Situation, Tally};
 use crate::timeline::Timeline;
 
-use jobs::Jobs;
-pub(crate) use jobs::{Run, Served};
-use node::{Machine, Node};
-pub(crate) use queue::Life;
-use queue::{Event, Queue};
+use jobs::SimJobs;
+pub(crate) use jobs::{ServedJobRequest, SimJobRun};
+use node::{Machine, SimNode};
+pub(crate) use queue::Incarnation;
+use queue::{EventQueue, SimEvent};
 pub(crate) use view::{View, nanos};
 
 /// The world of one run.
-pub(crate) struct World {
-    now: True,
-    options: Options,
+pub(crate) struct SimWorld {
+    now: SimTime,
+    options: SimOptions,
     machines: Vec<Machine>,
-    nodes: Vec<Node>,
-    store: Store,
+    nodes: Vec<SimNode>,
+    store: SimStore,
     /// Until when nobody reaches the store, and whether that is noticed.
-    store_down_until: True,
+    store_down_until: SimTime,
     store_refuses: bool,
     /// Until when the store takes its time, and how much at most.
-    store_slow_until: True,
+    store_slow_until: SimTime,
     store_slow_by: u64,
-    queue: Queue,
-    jobs: Jobs,
-    chance: Chance,
-    fault_chance: Vec<Chance>,
+    queue: EventQueue,
+    jobs: SimJobs,
+    rng: SimRng,
+    fault_chance: Vec<SimRng>,
     broken: Broken,
-    disturbed_at: True,
+    disturbed_at: SimTime,
     /// Until when a message that was hit on its way may make somebody late.
-    jolted_at: True,
+    jolted_at: SimTime,
     /// Whoever the next lease that is released is kept for leaves before it hears of it.
     successor_leaves: bool,
     /// The term of the last holder whose end was seen.
     ended: Option<tenure_core::Term>,
     healed: bool,
     /// Who was elected last.
-    leader: Option<queue::Life>,
+    leader: Option<queue::Incarnation>,
     /// The newest term that any write carried.
     newest_write: Option<tenure_core::Term>,
     invariants: Invariants,
@@ -66,34 +66,34 @@ pub(crate) struct World {
 }
 
 /// Why a run ended before its end.
-pub(crate) type Outcome = Result<(), Violation>;
+pub(crate) type SimOutcome = Result<(), InvariantViolation>;
 
-impl World {
-    pub(crate) fn new(options: Options, timeline: Timeline) -> Self {
-        let mut chance = Chance::of(options.seed, 1);
-        let mut wall_chance = Jobs::chance(&options);
+impl SimWorld {
+    pub(crate) fn new(options: SimOptions, timeline: Timeline) -> Self {
+        let mut rng = SimRng::of(options.seed, 1);
+        let mut wall_chance = SimJobs::rng(&options);
         let machines = if options.kind.is_remote() { options.candidates.len() } else { 1 };
         // The worst there can be: a fast store, and by turns those who hold on too long and those who come too early.
-        let opposed = chance.percent(25);
-        let part = |chance: &mut Chance, slow| match (opposed, slow) {
+        let opposed = rng.percent(25);
+        let part = |rng: &mut SimRng, slow| match (opposed, slow) {
             (true, true) => -1000,
             (true, false) => 1000,
-            (false, _) => part(chance),
+            (false, _) => part(rng),
         };
         let machines = (0..machines).map(|index| {
-            let clock = clock(&mut chance, |chance| part(chance, index % 2 == 0));
+            let clock = clock(&mut rng, |rng| part(rng, index % 2 == 0));
             let wall = jobs::wall(options.walls, &mut wall_chance);
             Machine { clock, wall, suspended_until: 0 }
         });
         let machines: Vec<Machine> = machines.collect();
         let nodes = options.candidates.iter().enumerate().map(|(index, contender)| {
             let machine = if options.kind.is_remote() { index } else { 0 };
-            Node::new(contender.clone(), machine)
+            SimNode::new(contender.clone(), machine)
         });
         let nodes = nodes.collect();
-        let own_clock = options.kind.is_remote().then(|| clock(&mut chance, |chance| part(chance, false)));
-        let store = Store::new(options.kind, options.mistake, own_clock);
-        let streams = (2..).take(Fault::ALL.len());
+        let own_clock = options.kind.is_remote().then(|| clock(&mut rng, |rng| part(rng, false)));
+        let store = SimStore::new(options.kind, options.mistake, own_clock);
+        let streams = (2..).take(FaultClass::ALL.len());
         Self {
             now: SECOND,
             machines,
@@ -103,10 +103,10 @@ impl World {
             store_refuses: false,
             store_slow_until: 0,
             store_slow_by: 0,
-            queue: Queue::default(),
-            jobs: Jobs::new(&options, wall_chance),
-            chance,
-            fault_chance: streams.map(|stream| Chance::of(options.seed, stream)).collect(),
+            queue: EventQueue::default(),
+            jobs: SimJobs::new(&options, wall_chance),
+            rng,
+            fault_chance: streams.map(|stream| SimRng::of(options.seed, stream)).collect(),
             broken: Broken::default(),
             disturbed_at: 0,
             jolted_at: 0,
@@ -123,15 +123,15 @@ impl World {
     }
 
     /// Turmoil, then peace; ends early with the first promise that is broken.
-    pub(crate) fn run(&mut self) -> Outcome {
+    pub(crate) fn run(&mut self) -> SimOutcome {
         for node in 0..self.nodes.len() {
-            let at = self.now + self.chance.up_to(self.options.latency * 3);
-            self.queue.put(at, Event::Restart { node });
+            let at = self.now + self.rng.up_to(self.options.latency * 3);
+            self.queue.put(at, SimEvent::Restart { node });
         }
         self.schedule_turmoil();
         self.run_until(self.now + self.options.turmoil)?;
         self.heal()?;
-        self.see(&Seen::End)
+        self.see(&Occurrence::End)
     }
 
     pub(crate) fn into_parts(mut self) -> (Tally, Timeline) {
@@ -140,32 +140,32 @@ impl World {
         (self.tally, self.timeline)
     }
 
-    fn run_until(&mut self, end: True) -> Outcome {
+    fn run_until(&mut self, end: SimTime) -> SimOutcome {
         while let Some(at) = self.next_at().filter(|at| *at <= end) {
             self.now = self.now.max(at);
             self.tally.events += 1;
             let is_of_jobs = self.step(at)?;
             self.tell_of_ends()?;
             if !is_of_jobs {
-                self.see(&Seen::Passing)?;
+                self.see(&Occurrence::Passing)?;
             }
         }
         self.now = self.now.max(end);
         Ok(())
     }
 
-    fn next_at(&self) -> Option<True> {
+    fn next_at(&self) -> Option<SimTime> {
         let wakes = self.nodes.iter().filter_map(|node| node.wake_at);
         wakes.chain(self.queue.next_at()).min()
     }
 
     /// Whatever arrives comes before an alarm of the same instant: electors must not depend on being woken first. Returns
     /// whether only jobs were concerned.
-    fn step(&mut self, at: True) -> Result<bool, Violation> {
+    fn step(&mut self, at: SimTime) -> Result<bool, InvariantViolation> {
         if self.queue.next_at().is_some_and(|next| next <= at)
             && let Some(event) = self.queue.take()
         {
-            let is_of_jobs = matches!(event, Event::Jobs(_));
+            let is_of_jobs = matches!(event, SimEvent::Jobs(_));
             return self.happen(event).map(|()| is_of_jobs);
         }
         match (0..self.nodes.len()).find(|node| self.nodes[*node].wake_at.is_some_and(|wake| wake <= at)) {
@@ -174,36 +174,36 @@ impl World {
         }
     }
 
-    fn happen(&mut self, event: Event) -> Outcome {
+    fn happen(&mut self, event: SimEvent) -> SimOutcome {
         match event {
-            Event::AtStore { from, request, sent } => self.serve(from, &request, sent),
-            Event::AtProcess { to, input, sent } => self.deliver(to, input, sent),
-            Event::Act { by, term } => self.act_again(by, term),
-            Event::Guard { of, term } => self.guard(of, term),
-            Event::WorkEnds { of, term } => self.work_ends(of, term),
-            Event::WorkGoesOn { of, term } => self.work_goes_on(of, term),
-            Event::Write { by, term } => self.write(by, term),
-            Event::Fault(fault) => self.strike(fault),
-            Event::Resume { node } => self.resume(node),
-            Event::ClockGoesOn { machine } => {
+            SimEvent::AtStore { from, request, sent } => self.serve(from, &request, sent),
+            SimEvent::AtProcess { to, input, sent } => self.deliver(to, input, sent),
+            SimEvent::Act { by, term } => self.act_again(by, term),
+            SimEvent::Guard { of, term } => self.guard(of, term),
+            SimEvent::WorkEnds { of, term } => self.work_ends(of, term),
+            SimEvent::WorkGoesOn { of, term } => self.work_goes_on(of, term),
+            SimEvent::Write { by, term } => self.write(by, term),
+            SimEvent::Fault(fault) => self.strike(fault),
+            SimEvent::Resume { node } => self.resume(node),
+            SimEvent::ClockGoesOn { machine } => {
                 self.machines[machine].clock.go_on(self.now);
                 self.set_alarms();
                 self.disturb();
                 Ok(())
             }
-            Event::Restart { node } => self.start(node),
-            Event::Go { of, away, leaves } => self.go(of, away, leaves),
-            Event::Recover { of } => self.recover(of),
-            Event::Eased => {
+            SimEvent::Restart { node } => self.start(node),
+            SimEvent::Go { of, away, leaves } => self.go(of, away, leaves),
+            SimEvent::Recover { of } => self.recover(of),
+            SimEvent::Eased => {
                 self.disturb();
                 Ok(())
             }
-            Event::Jobs(event) => self.happen_to_jobs(event),
+            SimEvent::Jobs(event) => self.happen_to_jobs(event),
         }
     }
 
     /// Shows what happened to all invariants.
-    fn see(&mut self, seen: &Seen<'_>) -> Outcome {
+    fn see(&mut self, seen: &Occurrence<'_>) -> SimOutcome {
         let view = View {
             now: self.now,
             disturbed_at: self.disturbed_at,
@@ -214,7 +214,7 @@ impl World {
             sees_death: self.options.kind.sees_death(),
             shown: self.store_shows(),
             patience: self.patience(),
-            failover_max: self.failover_max(),
+            max_failover: self.max_failover(),
             store_is_well: self.now >= self.store_down_until.max(self.store_slow_until),
             nodes: &self.nodes,
             machines: &self.machines,
@@ -259,32 +259,32 @@ impl World {
 
     /// A lease that nobody uses, another that a candidate took and could not hear of, and some time to notice.
     fn patience(&self) -> u64 {
-        let lease = Store::lease_max(self.options.kind, self.options.ttl_max());
+        let lease = SimStore::lease_max(self.options.kind, self.options.ttl_max());
         nanos(lease * 3) + 5 * SECOND
     }
 
     /// What the timing predicts, in true time; with what the kind of store and the network add.
-    fn failover_max(&self) -> u64 {
+    fn max_failover(&self) -> u64 {
         let ttl = self.options.ttl_max();
-        let added = Store::lease_max(self.options.kind, ttl).saturating_sub(ttl);
+        let added = SimStore::lease_max(self.options.kind, ttl).saturating_sub(ttl);
         let timings = self.options.candidates.iter().map(|contender| &contender.candidate.timing);
-        let predicted = timings.map(|timing| timing.predict(2).failover_max).max().unwrap_or_default();
-        // The followers' clocks may be slow, too, and the least keen wait 150 ms longer.
+        let predicted = timings.map(|timing| timing.predict(2).max_failover).max().unwrap_or_default();
+        // The followers' clocks may be slow, too, and those of the lowest priority wait 150 ms longer.
         nanos((predicted + added).mul_f64(9.0 / 8.0)) + SECOND / 5 + 4 * self.options.latency
     }
 }
 
-fn clock(chance: &mut Chance, part: impl FnOnce(&mut Chance) -> i32) -> Clock {
-    let shown = chance.up_to(1 << 50);
-    Clock::new(shown, Rate::drifting(Drift::ONE_NINTH, part(chance)))
+fn clock(rng: &mut SimRng, part: impl FnOnce(&mut SimRng) -> i32) -> SimClock {
+    let shown = rng.up_to(1 << 50);
+    SimClock::new(shown, Rate::drifting(Drift::ONE_NINTH, part(rng)))
 }
 
 /// How wrong a clock is: not at all, as much as is allowed, or something between.
-fn part(chance: &mut Chance) -> i32 {
-    match chance.below(4) {
+fn part(rng: &mut SimRng) -> i32 {
+    match rng.below(4) {
         0 => 0,
         1 => 1000,
         2 => -1000,
-        _ => i32::try_from(chance.below(2001)).unwrap_or_default() - 1000,
+        _ => i32::try_from(rng.below(2001)).unwrap_or_default() - 1000,
     }
 }

@@ -1,67 +1,67 @@
 //! A candidate: its process, the machine under it, its work, and its line to the store.
 
-use tenure_core::record::Watch;
+use tenure_core::record::ProcessWatch;
 use tenure_core::{Elector, Instant, Standing, Term};
 
-use super::queue::Life;
-use crate::clock::{Clock, True};
-use crate::options::Contender;
+use super::queue::Incarnation;
+use crate::clock::{SimClock, SimTime};
+use crate::options::SimCandidate;
 
 /// A machine. Candidates of an embedded store share one.
 pub(crate) struct Machine {
-    pub(crate) clock: Clock,
+    pub(crate) clock: SimClock,
     /// By which jobs are due, and nothing else.
-    pub(crate) wall: Clock,
-    pub(crate) suspended_until: True,
+    pub(crate) wall: SimClock,
+    pub(crate) suspended_until: SimTime,
 }
 
 /// One candidate.
-pub(crate) struct Node {
-    pub(crate) contender: Contender,
+pub(crate) struct SimNode {
+    pub(crate) contender: SimCandidate,
     pub(crate) machine: usize,
     /// `None` while there is no process.
     pub(crate) elector: Option<Elector>,
     pub(crate) life: u32,
-    pub(crate) paused_until: True,
+    pub(crate) paused_until: SimTime,
     /// When the elector wants to be called again, on its own clock and in true time.
     pub(crate) timeout: Option<Instant>,
-    pub(crate) wake_at: Option<True>,
+    pub(crate) wake_at: Option<SimTime>,
     /// By how much the alarm rings late.
     pub(crate) lag: u64,
     /// The term that the application was last told it leads under.
     pub(crate) told: Option<Term>,
-    pub(crate) work: Option<Work>,
-    pub(crate) link: Link,
+    pub(crate) work: Option<SimWork>,
+    pub(crate) link: SimLink,
     pub(crate) is_ill: bool,
     /// Whose end it waits for.
-    pub(crate) watches: Vec<Watch>,
+    pub(crate) watches: Vec<ProcessWatch>,
 }
 
 /// Work under a term.
-pub(crate) struct Work {
-    pub(crate) of: Life,
+pub(crate) struct SimWork {
+    pub(crate) of: Incarnation,
     pub(crate) term: Term,
     /// When it must be gone, on its machine's clock.
     pub(crate) kill_at: Instant,
     /// Until then nobody can blame it: it was away, and has only just come back.
-    pub(crate) excused_until: True,
+    pub(crate) excused_until: SimTime,
     pub(crate) is_stubborn: bool,
     pub(crate) is_ending: bool,
 }
 
 /// The way between a candidate and the store.
 #[derive(Default)]
-pub(crate) struct Link {
-    pub(crate) requests_cut_until: True,
-    pub(crate) answers_cut_until: True,
+pub(crate) struct SimLink {
+    pub(crate) requests_cut_until: SimTime,
+    pub(crate) answers_cut_until: SimTime,
     /// Whoever cannot send knows it.
     pub(crate) refuses: bool,
     /// It talks to a primary that was deposed.
-    pub(crate) at_old_primary_until: True,
+    pub(crate) at_old_primary_until: SimTime,
 }
 
-impl Node {
-    pub(crate) fn new(contender: Contender, machine: usize) -> Self {
+impl SimNode {
+    pub(crate) fn new(contender: SimCandidate, machine: usize) -> Self {
         Self {
             contender,
             machine,
@@ -73,18 +73,18 @@ impl Node {
             lag: 0,
             told: None,
             work: None,
-            link: Link::default(),
+            link: SimLink::default(),
             is_ill: false,
             watches: Vec::new(),
         }
     }
 
-    pub(crate) fn life(&self, node: usize) -> Life {
-        Life { node, life: self.life }
+    pub(crate) fn life(&self, node: usize) -> Incarnation {
+        Incarnation { node, life: self.life }
     }
 
     /// Until when it stands still, if it does.
-    pub(crate) fn away_until(&self, machines: &[Machine]) -> True {
+    pub(crate) fn away_until(&self, machines: &[Machine]) -> SimTime {
         self.paused_until.max(machines[self.machine].suspended_until)
     }
 
@@ -104,7 +104,7 @@ impl Node {
         self.elector.as_ref().is_some_and(|elector| elector.standing() == Standing::Following)
     }
 
-    pub(crate) fn is_cut_off(&self, now: True) -> bool {
+    pub(crate) fn is_cut_off(&self, now: SimTime) -> bool {
         now < self.link.requests_cut_until.max(self.link.answers_cut_until).max(self.link.at_old_primary_until)
     }
 }

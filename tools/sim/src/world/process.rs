@@ -1,13 +1,13 @@
 //! What a process does around its elector: feeds it, carries out what it asks for, and asks it whether it leads.
 
-use tenure_core::{Draw, Elector, Input, Nonce, Output, Problem};
+use tenure_core::{Anomaly, Draw, Elector, Input, Nonce, Output};
 
-use super::node::Work;
-use super::queue::{Event, Life};
+use super::node::SimWork;
+use super::queue::{Incarnation, SimEvent};
 use super::view::nanos;
-use super::{Outcome, World};
+use super::{SimOutcome, SimWorld};
 use crate::clock::{MILLI, SECOND};
-use crate::invariants::Seen;
+use crate::invariants::Occurrence;
 use crate::mistake::{Mistake, ProcessMistake};
 use crate::tally::Situation;
 use crate::words;
@@ -15,9 +15,9 @@ use crate::words;
 /// How long whoever left stays away when all is well.
 pub(super) const RESTS: u64 = 10 * SECOND;
 
-impl World {
+impl SimWorld {
     /// A process begins to stand.
-    pub(super) fn start(&mut self, node: usize) -> Outcome {
+    pub(super) fn start(&mut self, node: usize) -> SimOutcome {
         if self.nodes[node].elector.is_some() {
             return Ok(());
         }
@@ -35,18 +35,18 @@ impl World {
         process.watches.clear();
         self.disturb();
         self.say(|world| format!("{} starts", world.name(node)));
-        self.see(&Seen::Started { node })?;
+        self.see(&Occurrence::Started { node })?;
         self.feed(node, Input::Start)
     }
 
     /// A process is gone, and nothing else may be expected for a while.
-    pub(super) fn crash(&mut self, node: usize) -> Outcome {
+    pub(super) fn crash(&mut self, node: usize) -> SimOutcome {
         self.disturb();
         self.die(node)
     }
 
     /// A process is gone from one instant to the next. What it had started is ended by its guard.
-    pub(super) fn die(&mut self, node: usize) -> Outcome {
+    pub(super) fn die(&mut self, node: usize) -> SimOutcome {
         if self.nodes[node].elector.take().is_none() {
             return Ok(());
         }
@@ -54,19 +54,19 @@ impl World {
         (process.timeout, process.wake_at) = (None, None);
         process.told = None;
         self.say(|world| format!("{} dies", world.name(node)));
-        self.see(&Seen::Crashed { node })?;
+        self.see(&Occurrence::Crashed { node })?;
         self.orphan_work(node)
     }
 
     /// Something reaches a process, or waits until it is there again.
-    pub(super) fn deliver(&mut self, to: Life, input: Input, sent: u64) -> Outcome {
+    pub(super) fn deliver(&mut self, to: Incarnation, input: Input, sent: u64) -> SimOutcome {
         let node = &self.nodes[to.node];
         if node.life != to.life || node.elector.is_none() {
             return Ok(());
         }
         let away_until = node.away_until(&self.machines);
         if self.now < away_until {
-            self.queue.put(away_until, Event::AtProcess { to, input, sent });
+            self.queue.put(away_until, SimEvent::AtProcess { to, input, sent });
             return Ok(());
         }
         if let Input::Reply { .. } = input
@@ -77,13 +77,13 @@ impl World {
         self.feed(to.node, input)
     }
 
-    pub(super) fn feed(&mut self, node: usize, input: Input) -> Outcome {
+    pub(super) fn feed(&mut self, node: usize, input: Input) -> SimOutcome {
         if input != Input::Timeout {
             self.say(|world| format!("{} {}", world.name(node), words::heard(&input)));
         }
         let draw = Draw {
-            nonce: Nonce::from_bits(u128::from(self.chance.next()) << 64 | u128::from(self.chance.next())),
-            spread: u32::try_from(self.chance.below(1 << 32)).unwrap_or_default(),
+            nonce: Nonce::from_bits(u128::from(self.rng.next()) << 64 | u128::from(self.rng.next())),
+            spread: u32::try_from(self.rng.below(1 << 32)).unwrap_or_default(),
         };
         let process = &mut self.nodes[node];
         let shown = self.machines[process.machine].clock.at(self.now);
@@ -98,7 +98,7 @@ impl World {
         };
         // Alarms ring late, but not by more than half of what is allowed for; killing takes the other half.
         let lag_max = if self.healed { MILLI } else { nanos(process.contender.candidate.timing.reaction()) / 2 };
-        process.lag = if self.chance.percent(50) { 0 } else { self.chance.up_to(lag_max) };
+        process.lag = if self.rng.percent(50) { 0 } else { self.rng.up_to(lag_max) };
         self.set_alarm(node);
         for output in outputs {
             self.carry_out(node, output)?;
@@ -121,7 +121,7 @@ impl World {
         self.nodes[node].wake_at = wake_at;
     }
 
-    fn carry_out(&mut self, node: usize, output: Output) -> Outcome {
+    fn carry_out(&mut self, node: usize, output: Output) -> SimOutcome {
         if !matches!(output, Output::Send(_)) {
             self.say(|world| {
                 let shown = world.machines[world.nodes[node].machine].clock.at(world.now);
@@ -130,23 +130,24 @@ impl World {
         }
         match output {
             Output::Send(request) => {
-                self.see(&Seen::Sent { node, request: &request })?;
+                self.see(&Occurrence::Sent { node, request: &request })?;
                 self.send(node, &request);
                 Ok(())
             }
             Output::Elected { term, trust } => {
                 self.count_election(node);
-                self.see(&Seen::Elected { node, term })?;
+                self.see(&Occurrence::Elected { node, term })?;
                 let of = self.nodes[node].life(node);
                 let is_stubborn = self.draws_stubborn_work();
                 self.nodes[node].told = Some(term);
-                let work = Work { of, term, kill_at: trust.kill_at, excused_until: 0, is_stubborn, is_ending: false };
+                let work =
+                    SimWork { of, term, kill_at: trust.kill_at, excused_until: 0, is_stubborn, is_ending: false };
                 self.begin_work(node, work)?;
                 self.begin_jobs(node, term);
                 Ok(())
             }
             Output::Trusted { term, trust } => {
-                self.see(&Seen::Trusted { node, term })?;
+                self.see(&Occurrence::Trusted { node, term })?;
                 if let Some(work) = self.work_under(node, term) {
                     work.kill_at = trust.kill_at;
                 }
@@ -154,7 +155,7 @@ impl World {
             }
             Output::Lost { term, reason, kill_at } => {
                 self.nodes[node].told = None;
-                self.see(&Seen::Lost { node, term, reason })?;
+                self.see(&Occurrence::Lost { node, term, reason })?;
                 self.end_jobs(node, term);
                 self.ask_work_to_end(node, term, kill_at);
                 Ok(())
@@ -163,17 +164,17 @@ impl World {
                 self.kill_work(node, term);
                 Ok(())
             }
-            Output::Report(Problem::Regressed { .. }) => {
+            Output::Report(Anomaly::Regressed { .. }) => {
                 self.count(Situation::Regression);
                 Ok(())
             }
             Output::Stopped => {
-                self.see(&Seen::Stopped { node })?;
+                self.see(&Occurrence::Stopped { node })?;
                 self.nodes[node].elector = None;
                 self.nodes[node].wake_at = None;
                 self.nodes[node].timeout = None;
                 if self.healed && self.now >= self.store_down_until {
-                    self.queue.put(self.now + RESTS, Event::Restart { node });
+                    self.queue.put(self.now + RESTS, SimEvent::Restart { node });
                 }
                 self.orphan_work(node)
             }
@@ -190,31 +191,31 @@ impl World {
     }
 
     /// The application asks whether it leads. If so it acts, and what it does takes its time to arrive.
-    pub(super) fn act(&mut self, node: usize) -> Outcome {
+    pub(super) fn act(&mut self, node: usize) -> SimOutcome {
         let process = &self.nodes[node];
         let shown = self.machines[process.machine].clock.at(self.now);
         let cached = Mistake::is_process(self.options.mistake, ProcessMistake::CachedAnswer);
         let answer = if cached { process.told } else { process.leads_at(shown) };
         let Some(term) = answer else { return Ok(()) };
         self.count(Situation::Act);
-        self.see(&Seen::Acted { node, term })?;
-        let longest = if self.chance.percent(10) { nanos(self.options.ttl_max()) } else { self.options.latency };
-        let at = self.now + self.chance.up_to(longest);
+        self.see(&Occurrence::Acted { node, term })?;
+        let longest = if self.rng.percent(10) { nanos(self.options.ttl_max()) } else { self.options.latency };
+        let at = self.now + self.rng.up_to(longest);
         let by = self.nodes[node].life(node);
-        self.queue.put(at, Event::Write { by, term });
+        self.queue.put(at, SimEvent::Write { by, term });
         Ok(())
     }
 
-    pub(super) fn write(&mut self, by: Life, term: tenure_core::Term) -> Outcome {
+    pub(super) fn write(&mut self, by: Incarnation, term: tenure_core::Term) -> SimOutcome {
         if self.newest_write.is_some_and(|newest| term < newest) {
             self.count(Situation::StaleWrite);
         }
         self.newest_write = self.newest_write.max(Some(term));
-        self.see(&Seen::Written { node: by.node, life: by.life, term })
+        self.see(&Occurrence::Written { node: by.node, life: by.life, term })
     }
 
     /// A process goes on. The first thing that runs may be the application, before any deadline is looked at.
-    pub(super) fn resume(&mut self, node: usize) -> Outcome {
+    pub(super) fn resume(&mut self, node: usize) -> SimOutcome {
         self.excuse_work(node);
         let process = &self.nodes[node];
         if process.away_until(&self.machines) > self.now {
@@ -231,11 +232,12 @@ impl World {
         self.act(node)
     }
 
-    pub(super) fn recover(&mut self, of: Life) -> Outcome {
+    pub(super) fn recover(&mut self, of: Incarnation) -> SimOutcome {
         self.disturb();
         if self.nodes[of.node].life == of.life {
             self.nodes[of.node].is_ill = false;
-            self.queue.put(self.now, Event::AtProcess { to: of, input: Input::Health { well: true }, sent: self.now });
+            self.queue
+                .put(self.now, SimEvent::AtProcess { to: of, input: Input::Health { healthy: true }, sent: self.now });
         }
         Ok(())
     }

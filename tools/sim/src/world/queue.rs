@@ -5,29 +5,29 @@ use std::collections::BinaryHeap;
 
 use tenure_core::{Input, Request, Term};
 
-use super::jobs::JobEvent;
-use crate::clock::True;
-use crate::fault::Fault;
+use super::jobs::SimJobEvent;
+use crate::clock::SimTime;
+use crate::fault::FaultClass;
 
 /// Something that will happen.
 #[derive(Debug, Clone)]
-pub(crate) enum Event {
+pub(crate) enum SimEvent {
     /// A request reaches the store.
-    AtStore { from: Life, request: Request, sent: True },
+    AtStore { from: Incarnation, request: Request, sent: SimTime },
     /// Something reaches a process.
-    AtProcess { to: Life, input: Input, sent: True },
+    AtProcess { to: Incarnation, input: Input, sent: SimTime },
     /// The application asks whether it leads, and acts if so; as long as it works under this term.
-    Act { by: Life, term: Term },
+    Act { by: Incarnation, term: Term },
     /// The guard looks whether the time of the work is over.
-    Guard { of: Life, term: Term },
+    Guard { of: Incarnation, term: Term },
     /// Work ends.
-    WorkEnds { of: Life, term: Term },
+    WorkEnds { of: Incarnation, term: Term },
     /// Work that was away has had the time to be ended.
-    WorkGoesOn { of: Life, term: Term },
+    WorkGoesOn { of: Incarnation, term: Term },
     /// A write reaches a resource.
-    Write { by: Life, term: Term },
+    Write { by: Incarnation, term: Term },
     /// A fault of this class happens.
-    Fault(Fault),
+    Fault(FaultClass),
     /// A process, or the machine it is on, goes on.
     Resume { node: usize },
     /// The clock of a machine goes on.
@@ -35,76 +35,76 @@ pub(crate) enum Event {
     /// A process that died, or left, begins again.
     Restart { node: usize },
     /// A process dies or leaves, and begins again after so long.
-    Go { of: Life, away: u64, leaves: bool },
+    Go { of: Incarnation, away: u64, leaves: bool },
     /// An application is well again.
-    Recover { of: Life },
+    Recover { of: Incarnation },
     /// Something that was wrong is over.
     Eased,
     /// Something happens to jobs.
-    Jobs(JobEvent),
+    Jobs(SimJobEvent),
 }
 
 /// One process: a candidate, and how often it was started.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) struct Life {
+pub(crate) struct Incarnation {
     pub(crate) node: usize,
     pub(crate) life: u32,
 }
 
 #[derive(Default)]
-pub(crate) struct Queue {
-    heap: BinaryHeap<Reverse<Entry>>,
+pub(crate) struct EventQueue {
+    heap: BinaryHeap<Reverse<QueuedEvent>>,
     /// Of what happens at the same instant the first that was put in is the first that comes out.
     put: u64,
 }
 
-struct Entry {
-    at: True,
+struct QueuedEvent {
+    at: SimTime,
     order: u64,
-    event: Event,
+    event: SimEvent,
 }
 
-impl Queue {
-    pub(crate) fn put(&mut self, at: True, event: Event) {
+impl EventQueue {
+    pub(crate) fn put(&mut self, at: SimTime, event: SimEvent) {
         self.put += 1;
-        self.heap.push(Reverse(Entry { at, order: self.put, event }));
+        self.heap.push(Reverse(QueuedEvent { at, order: self.put, event }));
     }
 
-    pub(crate) fn next_at(&self) -> Option<True> {
+    pub(crate) fn next_at(&self) -> Option<SimTime> {
         self.heap.peek().map(|Reverse(entry)| entry.at)
     }
 
     /// Forgets what should not happen any more.
-    pub(crate) fn retain(&mut self, mut keep: impl FnMut(&Event) -> bool) {
+    pub(crate) fn retain(&mut self, mut keep: impl FnMut(&SimEvent) -> bool) {
         self.heap.retain(|Reverse(entry)| keep(&entry.event));
     }
 
-    pub(crate) fn take(&mut self) -> Option<Event> {
+    pub(crate) fn take(&mut self) -> Option<SimEvent> {
         self.heap.pop().map(|Reverse(entry)| entry.event)
     }
 }
 
-impl Entry {
-    fn key(&self) -> (True, u64) {
+impl QueuedEvent {
+    fn key(&self) -> (SimTime, u64) {
         (self.at, self.order)
     }
 }
 
-impl PartialEq for Entry {
+impl PartialEq for QueuedEvent {
     fn eq(&self, other: &Self) -> bool {
         self.key() == other.key()
     }
 }
 
-impl Eq for Entry {}
+impl Eq for QueuedEvent {}
 
-impl PartialOrd for Entry {
+impl PartialOrd for QueuedEvent {
     fn partial_cmp(&self, other: &Self) -> Option<Ordering> {
         Some(self.cmp(other))
     }
 }
 
-impl Ord for Entry {
+impl Ord for QueuedEvent {
     fn cmp(&self, other: &Self) -> Ordering {
         self.key().cmp(&other.key())
     }

@@ -6,26 +6,26 @@ use tenure_core::cron::Tick;
 use tenure_core::record::ProcessToken;
 use tenure_core::{Elector, Instant, JobName, Nonce, Term, Timing};
 
-use super::jobs::Run;
+use super::jobs::SimJobRun;
 use super::network::life_of;
-use super::node::{Machine, Node};
-use super::queue::Life;
-use crate::clock::{Clock, MILLI, True};
-use crate::job::Job;
-use crate::options::Style;
-use crate::store::Store;
+use super::node::{Machine, SimNode};
+use super::queue::Incarnation;
+use crate::clock::{MILLI, SimClock, SimTime};
+use crate::job::SimJob;
+use crate::options::WorkStyle;
+use crate::store::SimStore;
 
 /// The world at one instant.
 pub(crate) struct View<'a> {
-    pub(crate) now: True,
+    pub(crate) now: SimTime,
     /// When something last began or ceased to be wrong.
-    pub(crate) disturbed_at: True,
+    pub(crate) disturbed_at: SimTime,
     /// Until when a message that was hit on its way may make somebody late.
-    pub(crate) jolted_at: True,
+    pub(crate) jolted_at: SimTime,
     /// How long it may take until somebody leads when nothing new goes wrong.
     pub(crate) patience: u64,
     /// How long it may take until somebody leads after a leader died, when all else is well.
-    pub(crate) failover_max: u64,
+    pub(crate) max_failover: u64,
     /// How long nothing must have gone wrong for everybody to wait for nothing but its turn.
     pub(crate) calm: u64,
     /// How long it may take until somebody leads when the leader has gone and those next in line do not answer.
@@ -38,16 +38,16 @@ pub(crate) struct View<'a> {
     pub(super) shown: Instant,
     /// Whether everybody who is not cut off is answered.
     pub(crate) store_is_well: bool,
-    pub(crate) jobs: &'a [Job],
+    pub(crate) jobs: &'a [SimJob],
     /// Runs of jobs that go on.
-    pub(crate) runs: &'a [Run],
+    pub(crate) runs: &'a [SimJobRun],
     /// When something last went wrong that only jobs notice.
-    pub(crate) jobs_disturbed_at: True,
+    pub(crate) jobs_disturbed_at: SimTime,
     /// When a wall clock was last set.
-    pub(crate) wall_set_at: True,
-    pub(crate) store_wall: &'a Clock,
-    pub(super) store: &'a Store,
-    pub(super) nodes: &'a [Node],
+    pub(crate) wall_set_at: SimTime,
+    pub(crate) store_wall: &'a SimClock,
+    pub(super) store: &'a SimStore,
+    pub(super) nodes: &'a [SimNode],
     pub(super) machines: &'a [Machine],
 }
 
@@ -102,7 +102,7 @@ impl View<'_> {
     }
 
     /// When it last stood still, or until when it does.
-    pub(crate) fn away_until(&self, node: usize) -> True {
+    pub(crate) fn away_until(&self, node: usize) -> SimTime {
         self.nodes[node].away_until(self.machines)
     }
 
@@ -112,7 +112,7 @@ impl View<'_> {
         process.leads_at(self.machines[process.machine].clock.at(self.now))
     }
 
-    pub(crate) fn lives(&self, of: Life) -> bool {
+    pub(crate) fn lives(&self, of: Incarnation) -> bool {
         let process = &self.nodes[of.node];
         process.life == of.life && process.elector.is_some()
     }
@@ -138,7 +138,7 @@ impl View<'_> {
     }
 
     /// Whether a run really runs, and cannot be excused by having been away.
-    pub(crate) fn goes_on(&self, run: &Run) -> bool {
+    pub(crate) fn goes_on(&self, run: &SimJobRun) -> bool {
         let work = self.nodes[run.of.node].work.as_ref();
         let is_covered = work.is_some_and(|work| work.of == run.of && work.term == run.term);
         !is_covered || self.works(run.of.node)
@@ -149,8 +149,8 @@ impl View<'_> {
         let node = &self.nodes[node];
         let machine = &self.machines[node.machine];
         let stands_still = match node.contender.style {
-            Style::Guarded => self.now < machine.suspended_until,
-            Style::Library => self.now < node.away_until(self.machines),
+            WorkStyle::Guarded => self.now < machine.suspended_until,
+            WorkStyle::Library => self.now < node.away_until(self.machines),
         };
         node.work.as_ref().is_some_and(|work| !stands_still && self.now >= work.excused_until)
     }
@@ -162,7 +162,7 @@ impl View<'_> {
     }
 
     /// Whether it could lead if it were elected.
-    pub(crate) fn is_well(&self, node: usize) -> bool {
+    pub(crate) fn is_healthy(&self, node: usize) -> bool {
         let node = &self.nodes[node];
         self.store_is_well
             && node.is_following()
@@ -177,7 +177,7 @@ impl View<'_> {
     }
 
     /// When something last went wrong, with messages or otherwise.
-    pub(crate) fn upset_at(&self) -> True {
+    pub(crate) fn upset_at(&self) -> SimTime {
         self.disturbed_at.max(self.jolted_at)
     }
 
@@ -195,13 +195,13 @@ impl View<'_> {
                 return self.sees_death;
             }
             let elector = self.nodes[of.node].elector.as_ref();
-            self.is_well(of.node) && elector.and_then(Elector::stands_under) == Some(nonce)
+            self.is_healthy(of.node) && elector.and_then(Elector::stands_under) == Some(nonce)
         };
         self.store.line(self.shown).all(answers)
     }
 
-    /// Whether one candidate is keener than another, and so comes before it whenever it comes.
-    pub(crate) fn is_keener(&self, one: usize, other: usize) -> bool {
+    /// Whether one candidate has a higher priority than another, and so comes before it whenever it comes.
+    pub(crate) fn has_higher_priority(&self, one: usize, other: usize) -> bool {
         self.nodes[one].contender.candidate.priority > self.nodes[other].contender.candidate.priority
     }
 
@@ -212,7 +212,7 @@ impl View<'_> {
     }
 
     /// When a candidate that was told to leave at `told` must have left, unless it was away.
-    pub(crate) fn leaves_by(&self, node: usize, told: True) -> True {
+    pub(crate) fn leaves_by(&self, node: usize, told: SimTime) -> SimTime {
         let node = &self.nodes[node];
         let timing = &node.contender.candidate.timing;
         let longest = leaving_max(timing);

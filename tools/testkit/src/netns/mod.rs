@@ -12,7 +12,7 @@ use std::sync::atomic::{AtomicU32, Ordering};
 
 pub use ip::NetnsError;
 use ip::{check_capabilities, ip};
-use pair::Pair;
+use pair::AddressPair;
 use remains::{Name, Remains, sweep};
 
 /// Whether namespaces can be made here; the error says what is missing. It is tried, because only that is proof.
@@ -41,12 +41,12 @@ pub fn available() -> Result<(), NetnsError> {
 #[derive(Debug)]
 pub struct Namespace {
     remains: Remains,
-    pair: Pair,
+    pair: AddressPair,
 }
 
 /// One of the two ways over the link.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Way {
+pub enum LinkDirection {
     /// From this process's network into the namespace.
     Inward,
     /// From the namespace to this process's network.
@@ -69,7 +69,7 @@ impl Namespace {
         ip(&["netns", "add", name])?;
         ip(&["link", "add", name, "type", "veth", "peer", "name", INNER_LINK, "netns", name])?;
         ip(&["link", "set", name, "up"])?;
-        let pair = Pair::claim(name, number)?;
+        let pair = AddressPair::claim(name, number)?;
         let (inside, outside) = (pair.inside().to_string(), pair.outside().to_string());
         ip(&["address", "add", &outside, "dev", name])?;
         ip(&["-netns", name, "address", "add", &inside, "peer", &outside, "dev", INNER_LINK])?;
@@ -102,7 +102,7 @@ impl Namespace {
     }
 
     /// Loses all that goes one way, without a sign at either end. For silence on both sides, lose both ways.
-    pub fn lose(&self, way: Way) -> Result<(), NetnsError> {
+    pub fn lose(&self, way: LinkDirection) -> Result<(), NetnsError> {
         // A frame to a neighbour that does not exist crosses the link, and is ignored.
         let (place, neighbour, link) = self.neighbour(way);
         let entry = ["neighbour", "replace", &neighbour, "lladdr", NOBODY, "dev", link, "nud", "permanent"];
@@ -112,7 +112,7 @@ impl Namespace {
     /// Puts the cable back, and loses nothing any more.
     pub fn restore(&self) -> Result<(), NetnsError> {
         ip(&["-netns", self.name(), "link", "set", INNER_LINK, "up"])?;
-        for way in [Way::Inward, Way::Outward] {
+        for way in [LinkDirection::Inward, LinkDirection::Outward] {
             let (place, neighbour, link) = self.neighbour(way);
             // Flushing is content with nothing to flush, and asks for the true address when the next frame goes out.
             ip(&[&place[..], &["neighbour", "flush", "to", &neighbour, "dev", link, "nud", "all"]].concat())?;
@@ -126,10 +126,10 @@ impl Namespace {
     }
 
     /// Where frames that go this way are addressed, to whom, and over which link.
-    fn neighbour(&self, way: Way) -> (Vec<&str>, String, &str) {
+    fn neighbour(&self, way: LinkDirection) -> (Vec<&str>, String, &str) {
         match way {
-            Way::Inward => (Vec::new(), self.inside().to_string(), self.name()),
-            Way::Outward => (vec!["-netns", self.name()], self.outside().to_string(), INNER_LINK),
+            LinkDirection::Inward => (Vec::new(), self.inside().to_string(), self.name()),
+            LinkDirection::Outward => (vec!["-netns", self.name()], self.outside().to_string(), INNER_LINK),
         }
     }
 }

@@ -6,9 +6,9 @@ use super::ip::{NetnsError, ip};
 
 /// Two neighbouring addresses.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct Pair(u32);
+pub(super) struct AddressPair(u32);
 
-impl Pair {
+impl AddressPair {
     /// Finds a pair that no other namespace has. The kernel decides: only one route to an address can be added.
     pub(super) fn claim(link: &str, number: u32) -> Result<Self, NetnsError> {
         // Different processes begin at different places, so that most find a free pair at once.
@@ -45,7 +45,7 @@ mod tests {
 
     #[test]
     fn addresses_stay_in_their_range() {
-        assert_eq!(Pair(0).outside(), Ipv4Addr::new(198, 18, 0, 0));
-        assert_eq!(Pair(PAIRS - 1).inside(), Ipv4Addr::new(198, 19, 255, 255));
+        assert_eq!(AddressPair(0).outside(), Ipv4Addr::new(198, 18, 0, 0));
+        assert_eq!(AddressPair(PAIRS - 1).inside(), Ipv4Addr::new(198, 19, 255, 255));
     }
 }

@@ -10,14 +10,14 @@ use rustix::process::geteuid;
 
 /// Somebody who is not root.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Account {
+pub(super) enum UnprivilegedUser {
     /// Whoever runs the tests.
     Oneself,
     /// Another one, since root runs the tests.
     Other { uid: u32, gid: u32 },
 }
 
-impl Account {
+impl UnprivilegedUser {
     pub(super) fn of_servers() -> Self {
         if !geteuid().is_root() {
             return Self::Oneself;
@@ -96,15 +96,15 @@ mod tests {
     #[test]
     fn users_are_found_by_their_whole_name() {
         let users = "root:x:0:0:root:/root:/bin/sh\npostgres2:x:7:8::/:/bin/sh\npostgres:x:101:104:a,,,:/:/bin/sh\n";
-        assert_eq!(Account::named("postgres", users), Some(Account::Other { uid: 101, gid: 104 }));
-        assert_eq!(Account::named("post", users), None);
+        assert_eq!(UnprivilegedUser::named("postgres", users), Some(UnprivilegedUser::Other { uid: 101, gid: 104 }));
+        assert_eq!(UnprivilegedUser::named("post", users), None);
     }
 
     #[test]
     fn temporary_directories_let_others_pass_and_show_them_nothing() {
         let directory = tempfile::tempdir().unwrap();
         fs::set_permissions(directory.path(), fs::Permissions::from_mode(0o700)).unwrap();
-        Account::Other { uid: 1, gid: 1 }.let_pass(&directory.path().join("inside"));
+        UnprivilegedUser::Other { uid: 1, gid: 1 }.let_pass(&directory.path().join("inside"));
         assert_eq!(fs::metadata(directory.path()).unwrap().permissions().mode() & 0o777, 0o711);
     }
 }

@@ -4,13 +4,13 @@ use std::net::{Ipv4Addr, SocketAddr};
 
 use rustix::process::Signal;
 
-use super::account::Account;
+use super::account::UnprivilegedUser;
 use super::programs::program;
 use super::server::{PostgresServer, url};
 use super::{PASSWORD, ROLE};
-use crate::home::{Home, Launch, PORT_IS_TAKEN, on_free_port};
-use crate::process::{Paused, Process};
-use crate::running::Running;
+use crate::process::{Paused, ProcessHandle};
+use crate::running::RunningProcess;
+use crate::service_dir::{Launch, PORT_IS_TAKEN, ServiceDir, on_free_port};
 
 /// When a client gives the connection back to the others.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -25,9 +25,9 @@ pub enum PoolMode {
 
 /// A PgBouncer on a free port of the loopback interface. It ends when it is dropped, and with this process at the latest.
 pub struct PgBouncer {
-    running: Running,
+    running: RunningProcess,
     port: u16,
-    home: Home,
+    service_dir: ServiceDir,
 }
 
 impl PgBouncer {
@@ -41,22 +41,22 @@ impl PgBouncer {
     /// The same, with these startup parameters of clients ignored. Without this it refuses clients that send `options`.
     #[must_use]
     pub fn start_ignoring(server: &PostgresServer, mode: PoolMode, pool_size: u16, ignored: &[&str]) -> Self {
-        let (account, home) = (Account::of_servers(), Home::at(None));
-        account.own(home.path());
-        account.let_pass(home.path());
-        account.write(&home.join(USERS), users(server));
+        let (account, service_dir) = (UnprivilegedUser::of_servers(), ServiceDir::at(None));
+        account.own(service_dir.path());
+        account.let_pass(service_dir.path());
+        account.write(&service_dir.join(USERS), users(server));
         let (port, running) = on_free_port(|port| {
             let ignored: Vec<&str> = ["extra_float_digits"].iter().chain(ignored).copied().collect();
-            let text = configuration(&home, server, mode, pool_size, port) + &ignored.join(", ") + "\n";
-            account.write(&home.join(CONFIGURATION), text);
+            let text = configuration(&service_dir, server, mode, pool_size, port) + &ignored.join(", ") + "\n";
+            account.write(&service_dir.join(CONFIGURATION), text);
             let mut command = account.command(&program("pgbouncer"));
-            command.arg(home.join(CONFIGURATION)).current_dir("/");
+            command.arg(service_dir.join(CONFIGURATION)).current_dir("/");
             let launch = Launch { command, orphaned: Signal::KILL, obstacles: &[PORT_IS_TAKEN] };
             // It says this after it listens.
-            let known = home.log().len();
-            home.launch(launch, |_| home.log()[known..].contains("process up"))
+            let known = service_dir.log().len();
+            service_dir.launch(launch, |_| service_dir.log()[known..].contains("process up"))
         });
-        Self { running, port, home }
+        Self { running, port, service_dir }
     }
 
     /// The port on which it listens.
@@ -92,12 +92,12 @@ impl PgBouncer {
     /// All that it has logged.
     #[must_use]
     pub fn log(&self) -> String {
-        self.home.log()
+        self.service_dir.log()
     }
 
     /// Its process.
     #[must_use]
-    pub fn process(&self) -> Process {
+    pub fn process(&self) -> ProcessHandle {
         self.running.process.clone()
     }
 
@@ -107,7 +107,13 @@ impl PgBouncer {
     }
 }
 
-fn configuration(home: &Home, server: &PostgresServer, mode: PoolMode, pool_size: u16, port: u16) -> String {
+fn configuration(
+    service_dir: &ServiceDir,
+    server: &PostgresServer,
+    mode: PoolMode,
+    pool_size: u16,
+    port: u16,
+) -> String {
     let mode = match mode {
         PoolMode::Session => "session",
         PoolMode::Transaction => "transaction",
@@ -120,7 +126,7 @@ fn configuration(home: &Home, server: &PostgresServer, mode: PoolMode, pool_size
          auth_type = scram-sha-256\nauth_file = {}\nignore_startup_parameters = ",
         server.directory().display(),
         server.port(),
-        home.join(USERS).display()
+        service_dir.join(USERS).display()
     )
 }
 

@@ -1,17 +1,17 @@
 //! A database of a server that several tests share.
 
 use super::server::PostgresServer;
-use super::session::{Rows, Session};
+use super::session::{Rows, SqlSession};
 use super::{PASSWORD, ROLE};
 
 /// A database. It stays until its server goes.
-pub struct Database<'a> {
+pub struct PostgresDatabase<'a> {
     /// Its name.
     pub name: String,
     server: &'a PostgresServer,
 }
 
-impl<'a> Database<'a> {
+impl<'a> PostgresDatabase<'a> {
     pub(super) fn new(server: &'a PostgresServer, name: &str) -> Self {
         Self { name: name.to_owned(), server }
     }
@@ -35,7 +35,7 @@ impl<'a> Database<'a> {
 
     /// A connection of the superuser.
     #[must_use]
-    pub fn session(&self) -> Session {
+    pub fn session(&self) -> SqlSession {
         self.server.session(&self.name)
     }
 

@@ -13,12 +13,12 @@ mod standby;
 mod template;
 
 pub use self::bouncer::{PgBouncer, PoolMode};
-pub use self::database::Database;
+pub use self::database::PostgresDatabase;
 pub use self::framing::message_length;
 pub use self::options::PostgresOptions;
 pub use self::processes::PausedServer;
 pub use self::server::{PostgresServer, StopMode};
-pub use self::session::{Rows, Session, SqlError};
+pub use self::session::{Rows, SqlError, SqlSession};
 pub use self::standby::Standby;
 pub use crate::certificates::TlsClients;
 

@@ -4,16 +4,16 @@ use std::fmt::Write;
 use std::fs;
 use std::path::{Path, PathBuf};
 
-use super::account::Account;
-use crate::certificates::{Identity, Tls, TlsClients};
-use crate::home::Home;
-use crate::wall_clock::WallClock;
+use super::account::UnprivilegedUser;
+use crate::certificates::{CertificateFiles, Tls, TlsClients};
+use crate::service_dir::ServiceDir;
+use crate::wall_clock::FakeWallClock;
 
 /// What a [`PostgresServer`](super::PostgresServer) is to be like. It holds passwords, and so cannot be printed.
 #[derive(Clone)]
 pub struct PostgresOptions {
     pub(super) directory: Option<PathBuf>,
-    pub(super) wall_clock: Option<WallClock>,
+    pub(super) wall_clock: Option<FakeWallClock>,
     pub(super) roles: Vec<(String, String)>,
     tls: Option<Tls>,
     is_durable: bool,
@@ -60,7 +60,7 @@ impl PostgresOptions {
     /// With nothing but encrypted connections, as this server, from such clients of this authority. They need their
     /// passwords, too; an [access rule](Self::access_rule) can have it otherwise.
     #[must_use]
-    pub fn tls(self, server: &Identity, authority: &Identity, clients: TlsClients) -> Self {
+    pub fn tls(self, server: &CertificateFiles, authority: &CertificateFiles, clients: TlsClients) -> Self {
         let tls = Tls { server: server.clone(), authority: authority.clone(), clients };
         Self { tls: Some(tls), ..self }
     }
@@ -73,7 +73,7 @@ impl PostgresOptions {
 
     /// With this for the time of day.
     #[must_use]
-    pub fn wall_clock(self, wall_clock: &WallClock) -> Self {
+    pub fn wall_clock(self, wall_clock: &FakeWallClock) -> Self {
         Self { wall_clock: Some(wall_clock.clone()), ..self }
     }
 
@@ -83,28 +83,28 @@ impl PostgresOptions {
     }
 
     /// Writes what the server reads when it starts.
-    pub(super) fn write(&self, home: &Home, port: u16) {
-        let account = Account::of_servers();
-        account.write(&home.join(CONFIGURATION), self.configuration(home, port));
-        account.write(&home.join(ACCESS), self.access());
-        account.write(&home.join(USER_NAMES), "");
+    pub(super) fn write(&self, service_dir: &ServiceDir, port: u16) {
+        let account = UnprivilegedUser::of_servers();
+        account.write(&service_dir.join(CONFIGURATION), self.configuration(service_dir, port));
+        account.write(&service_dir.join(ACCESS), self.access());
+        account.write(&service_dir.join(USER_NAMES), "");
         let Some(tls) = &self.tls else { return };
         let files =
             [(&tls.server.certificate, CERTIFICATE), (&tls.server.key, KEY), (&tls.authority.certificate, TRUSTED)];
         for (file, name) in files {
-            account.write(&home.join(name), fs::read(file).unwrap());
+            account.write(&service_dir.join(name), fs::read(file).unwrap());
         }
     }
 
-    fn configuration(&self, home: &Home, port: u16) -> String {
+    fn configuration(&self, service_dir: &ServiceDir, port: u16) -> String {
         let mut text = String::new();
         let mut set = |name: &str, value: &dyn ToString| {
             writeln!(text, "{name} = '{}'", value.to_string().replace('\'', "''")).unwrap();
         };
-        let path = |name: &str| home.join(name).display().to_string();
+        let path = |name: &str| service_dir.join(name).display().to_string();
         set("listen_addresses", &"127.0.0.1");
         set("port", &port);
-        set("unix_socket_directories", &home.path().display());
+        set("unix_socket_directories", &service_dir.path().display());
         set("hba_file", &path(ACCESS));
         set("ident_file", &path(USER_NAMES));
         set("max_connections", &self.connections_max);
@@ -180,10 +180,10 @@ mod tests {
 
     #[test]
     fn values_survive_in_the_configuration() {
-        let home = Home::at(None);
-        let text = PostgresOptions::default().setting("cluster_name", "it's").configuration(&home, 1);
+        let service_dir = ServiceDir::at(None);
+        let text = PostgresOptions::default().setting("cluster_name", "it's").configuration(&service_dir, 1);
         assert!(text.ends_with("cluster_name = 'it''s'\n"), "{text}");
         assert!(text.contains("fsync = 'off'\n"), "{text}");
-        assert!(!PostgresOptions::default().durable().configuration(&home, 1).contains("fsync"));
+        assert!(!PostgresOptions::default().durable().configuration(&service_dir, 1).contains("fsync"));
     }
 }

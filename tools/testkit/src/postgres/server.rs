@@ -11,16 +11,16 @@ use std::time::Duration;
 use rustix::process::Signal;
 use tokio_postgres::Config;
 
-use super::account::Account;
+use super::account::UnprivilegedUser;
 use super::options::{CONFIGURATION, PostgresOptions};
 use super::processes::{PausedServer, end_all, kill_all};
 use super::programs::program;
-use super::session::{Rows, Session, SqlError};
-use super::{Database, PASSWORD, ROLE, template};
-use crate::home::{Home, Launch, PORT_IS_TAKEN, on_free_port};
+use super::session::{Rows, SqlError, SqlSession};
+use super::{PASSWORD, PostgresDatabase, ROLE, template};
 use crate::percent::percent_encoded;
-use crate::process::Process;
-use crate::running::Running;
+use crate::process::ProcessHandle;
+use crate::running::RunningProcess;
+use crate::service_dir::{Launch, PORT_IS_TAKEN, ServiceDir, on_free_port};
 use crate::{PATIENCE, eventually};
 
 /// How a server is asked to stop.
@@ -37,10 +37,10 @@ pub enum StopMode {
 /// A server on a free port of the loopback interface. It ends when it is dropped, and with this process at the latest, so
 /// that the tests of a program may share one in a `static`, with a [database](Self::new_database) each.
 pub struct PostgresServer {
-    running: Mutex<Running>,
+    running: Mutex<RunningProcess>,
     options: PostgresOptions,
     port: u16,
-    home: Home,
+    service_dir: ServiceDir,
     databases: AtomicU32,
 }
 
@@ -68,18 +68,18 @@ impl PostgresServer {
     /// One that is like this, with the data that this puts into the directory which it is given. A directory of the test
     /// that has data keeps them.
     pub(super) fn start_on(options: PostgresOptions, provide: impl FnOnce(&Path)) -> Self {
-        let (home, account) = (Home::at(options.directory.as_deref()), Account::of_servers());
-        account.own(home.path());
-        account.let_pass(home.path());
-        let data = home.join(DATA);
+        let (service_dir, account) = (ServiceDir::at(options.directory.as_deref()), UnprivilegedUser::of_servers());
+        account.own(service_dir.path());
+        account.let_pass(service_dir.path());
+        let data = service_dir.join(DATA);
         if !data.exists() {
             provide(&data);
         }
         let (port, running) = on_free_port(|port| {
-            options.write(&home, port);
-            launch(&options, &home)
+            options.write(&service_dir, port);
+            launch(&options, &service_dir)
         });
-        Self { running: Mutex::new(running), options, port, home, databases: AtomicU32::new(0) }
+        Self { running: Mutex::new(running), options, port, service_dir, databases: AtomicU32::new(0) }
     }
 
     /// The port on which it listens, encrypted or not.
@@ -116,7 +116,7 @@ impl PostgresServer {
     /// The directory where it keeps all it has.
     #[must_use]
     pub fn directory(&self) -> &Path {
-        self.home.path()
+        self.service_dir.path()
     }
 
     /// What it returns to these statements, which the superuser runs in the database `postgres`. They do not go through the
@@ -143,7 +143,7 @@ impl PostgresServer {
 
     /// A connection of the superuser to this database, for what has to hang on one: transactions, locks.
     #[must_use]
-    pub fn session(&self, database: &str) -> Session {
+    pub fn session(&self, database: &str) -> SqlSession {
         self.superuser_in(database, PATIENCE).unwrap_or_else(|error| panic!("{error}, and the log is:\n{}", self.log()))
     }
 
@@ -153,33 +153,33 @@ impl PostgresServer {
     }
 
     /// Adds a database that belongs to the role `tenure`.
-    pub fn create_database(&self, name: &str) -> Database<'_> {
+    pub fn create_database(&self, name: &str) -> PostgresDatabase<'_> {
         self.format("CREATE DATABASE %I OWNER %I", &[name, ROLE]);
-        Database::new(self, name)
+        PostgresDatabase::new(self, name)
     }
 
     /// A database that nobody has used, as [`create_database`](Self::create_database) makes it.
-    pub fn new_database(&self) -> Database<'_> {
+    pub fn new_database(&self) -> PostgresDatabase<'_> {
         self.create_database(&format!("test_{}", self.databases.fetch_add(1, Ordering::Relaxed)))
     }
 
     /// All that it has logged, before restarts, too.
     #[must_use]
     pub fn log(&self) -> String {
-        self.home.log()
+        self.service_dir.log()
     }
 
     /// Its first process, which listens and starts all others, or the last one if it was killed.
     #[must_use]
-    pub fn process(&self) -> Process {
+    pub fn process(&self) -> ProcessHandle {
         self.running().process.clone()
     }
 
     /// The processes that serve connections of clients now.
     #[must_use]
-    pub fn backends(&self) -> Vec<Process> {
+    pub fn backends(&self) -> Vec<ProcessHandle> {
         let pids = "SELECT pid FROM pg_stat_activity WHERE backend_type = 'client backend' AND pid <> pg_backend_pid()";
-        self.sql(pids).iter().flatten().flatten().map(|pid| Process::open(pid.parse().unwrap())).collect()
+        self.sql(pids).iter().flatten().flatten().map(|pid| ProcessHandle::open(pid.parse().unwrap())).collect()
     }
 
     /// Lets it stand still, with all that serves its connections, until what is returned is dropped. The connections stay.
@@ -212,7 +212,7 @@ impl PostgresServer {
         self.kill();
         let mut started = None;
         eventually("the port of a server that restarts", || {
-            started = launch(&self.options, &self.home);
+            started = launch(&self.options, &self.service_dir);
             started.is_some()
         });
         *self.running() = started.unwrap();
@@ -241,13 +241,13 @@ impl PostgresServer {
         self.session("postgres").run_formatted(format, words).unwrap_or_else(|error| panic!("{format}: {error}"));
     }
 
-    fn superuser_in(&self, database: &str, patience: Duration) -> Result<Session, SqlError> {
+    fn superuser_in(&self, database: &str, patience: Duration) -> Result<SqlSession, SqlError> {
         let mut config = Config::new();
-        config.host_path(self.home.path()).port(self.port).user("postgres").dbname(database);
-        Session::with(&config, patience)
+        config.host_path(self.service_dir.path()).port(self.port).user("postgres").dbname(database);
+        SqlSession::with(&config, patience)
     }
 
-    fn running(&self) -> MutexGuard<'_, Running> {
+    fn running(&self) -> MutexGuard<'_, RunningProcess> {
         self.running.lock().unwrap_or_else(std::sync::PoisonError::into_inner)
     }
 }
@@ -255,7 +255,7 @@ impl PostgresServer {
 impl Drop for PostgresServer {
     fn drop(&mut self) {
         end_all(&self.running().process);
-        remove_shared_memory(&self.home);
+        remove_shared_memory(&self.service_dir);
     }
 }
 
@@ -267,30 +267,30 @@ pub(super) fn url(address: SocketAddr, role: &str, password: &str, database: &st
 
 /// Starts a server with the configuration in its directory, and waits until it answers. None if somebody has its port, or
 /// its data, which can only be processes of its predecessor that are about to end.
-fn launch(options: &PostgresOptions, home: &Home) -> Option<Running> {
-    let account = Account::of_servers();
+fn launch(options: &PostgresOptions, service_dir: &ServiceDir) -> Option<RunningProcess> {
+    let account = UnprivilegedUser::of_servers();
     let mut command = account.command(&program("postgres"));
-    command.arg("-D").arg(home.join(DATA)).arg("-c");
-    command.arg(format!("config_file={}", home.join(CONFIGURATION).display())).current_dir("/");
+    command.arg("-D").arg(service_dir.join(DATA)).arg("-c");
+    command.arg(format!("config_file={}", service_dir.join(CONFIGURATION).display())).current_dir("/");
     if let Some(clock) = &options.wall_clock {
         account.let_pass(clock.file());
-        clock.govern_from(home.path(), &mut command);
+        clock.govern_from(service_dir.path(), &mut command);
     }
     // It ends its other processes then, also those that stand still, and gives its memory back.
     let launch = Launch { command, orphaned: Signal::QUIT, obstacles: &[PORT_IS_TAKEN, "is still in use"] };
-    home.launch(launch, |running| is_up(home, &running.process))
+    service_dir.launch(launch, |running| is_up(service_dir, &running.process))
 }
 
 /// Whether this process says so in the file that it keeps about itself. Asking it would fill its log with refusals.
-fn is_up(home: &Home, process: &Process) -> bool {
-    let lines = lock_file(home);
+fn is_up(service_dir: &ServiceDir, process: &ProcessHandle) -> bool {
+    let lines = lock_file(service_dir);
     let is_own = lines.first().is_some_and(|pid| *pid == process.pid.as_raw_nonzero().to_string());
     is_own && lines.get(7).is_some_and(|state| state.trim() == "ready")
 }
 
 /// One that is killed leaves some memory that belongs to no process; the next server on the same data would remove it.
-fn remove_shared_memory(home: &Home) {
-    let lines = lock_file(home);
+fn remove_shared_memory(service_dir: &ServiceDir) {
+    let lines = lock_file(service_dir);
     if let Some(id) = lines.get(6).and_then(|keys| keys.split_whitespace().nth(1)) {
         // It is gone already if this fails.
         let _ = Command::new("ipcrm").args(["-m", id]).stdout(Stdio::null()).stderr(Stdio::null()).status();
@@ -299,8 +299,8 @@ fn remove_shared_memory(home: &Home) {
 
 /// What a server keeps about itself while it runs: its process in the first line, its memory in the 7th, its state in the
 /// 8th.
-fn lock_file(home: &Home) -> Vec<String> {
-    let text = fs::read_to_string(home.join(DATA).join("postmaster.pid")).unwrap_or_default();
+fn lock_file(service_dir: &ServiceDir) -> Vec<String> {
+    let text = fs::read_to_string(service_dir.join(DATA).join("postmaster.pid")).unwrap_or_default();
     text.lines().map(str::to_owned).collect()
 }
 

@@ -36,14 +36,14 @@ impl SqlError {
 
 /// A connection that stays open, with all that hangs on it: a transaction, locks, settings. It blocks its thread while the
 /// server works, and can be used inside of asynchronous tests all the same.
-pub struct Session {
+pub struct SqlSession {
     /// None only while it is dropped.
     runtime: Option<Runtime>,
     client: Client,
     patience: Duration,
 }
 
-impl Session {
+impl SqlSession {
     /// Connects to this address, as `postgres://…`, without encryption.
     ///
     /// # Errors
@@ -107,7 +107,7 @@ impl Session {
     }
 }
 
-impl Drop for Session {
+impl Drop for SqlSession {
     fn drop(&mut self) {
         // In an asynchronous test nobody may wait for the end of a runtime.
         self.runtime.take().unwrap().shutdown_background();

@@ -4,7 +4,7 @@ use std::fs;
 use std::ops::Deref;
 use std::path::Path;
 
-use super::account::Account;
+use super::account::UnprivilegedUser;
 use super::options::PostgresOptions;
 use super::programs::program;
 use super::server::PostgresServer;
@@ -71,7 +71,7 @@ impl Deref for Standby {
 
 /// Copies what a server has while it runs.
 fn back_up(primary: &PostgresServer, data: &Path) {
-    let account = Account::of_servers();
+    let account = UnprivilegedUser::of_servers();
     let mut copy = account.command(&program("pg_basebackup"));
     copy.arg("--host").arg(primary.directory()).args(["--port", &primary.port().to_string(), "--username=postgres"]);
     copy.args(["--wal-method=stream", "--checkpoint=fast", "--no-sync", "--pgdata"]).arg(data).current_dir("/");

@@ -10,7 +10,7 @@ use std::sync::OnceLock;
 use rustix::process::geteuid;
 use tempfile::TempDir;
 
-use super::account::Account;
+use super::account::UnprivilegedUser;
 use super::programs::program;
 use super::{PASSWORD, ROLE};
 use crate::scratch::Scratch;
@@ -18,7 +18,7 @@ use crate::scratch::Scratch;
 /// Gives a new server its data, in a directory that is not there yet.
 pub(super) fn copy_to(data: &Path) {
     static TEMPLATE: OnceLock<PathBuf> = OnceLock::new();
-    Account::of_servers().copy(TEMPLATE.get_or_init(find_or_make), data);
+    UnprivilegedUser::of_servers().copy(TEMPLATE.get_or_init(find_or_make), data);
 }
 
 /// Makes it once for all test programs of a build. What another user has made cannot be read, and what another version of
@@ -30,7 +30,7 @@ fn find_or_make() -> PathBuf {
     if !kept.exists() {
         let made = make();
         let copied = TempDir::new_in(env!("OUT_DIR")).unwrap();
-        Account::Oneself.copy(&made.path().join(DATA), &copied.path().join(DATA));
+        UnprivilegedUser::Oneself.copy(&made.path().join(DATA), &copied.path().join(DATA));
         // As a whole or not at all. Another test program may have been faster, with the same result.
         if let Err(error) = fs::rename(copied.path().join(DATA), &kept) {
             assert!(kept.exists(), "{} cannot be made: {error}", kept.display());
@@ -47,7 +47,7 @@ fn version() -> String {
 }
 
 fn make() -> Scratch {
-    let (account, scratch) = (Account::of_servers(), Scratch::new());
+    let (account, scratch) = (UnprivilegedUser::of_servers(), Scratch::new());
     account.own(scratch.path());
     account.let_pass(scratch.path());
     let data = scratch.path().join(DATA);

@@ -10,11 +10,11 @@ use tokio::net::tcp::{ReadHalf, WriteHalf};
 use tokio::sync::mpsc::{Receiver, Sender, channel};
 use tokio::time::{Instant, sleep_until};
 
-use super::link::Link;
-use super::{Direction, Fault, Stretch, Traffic};
+use super::link::ProxyLink;
+use super::{Direction, ProxyFault, Stretch, Traffic};
 
 /// Carries bytes both ways until both ends have closed, one is broken, or an order to reset comes after these.
-pub(super) async fn serve(link: Arc<Link>, mut client: TcpStream, resets: u64) {
+pub(super) async fn serve(link: Arc<ProxyLink>, mut client: TcpStream, resets: u64) {
     let mut server = None;
     let is_whole = tokio::select! {
         result = carry(&link, &mut client, &mut server) => result.is_ok(),
@@ -32,7 +32,7 @@ pub(super) async fn serve(link: Arc<Link>, mut client: TcpStream, resets: u64) {
     });
 }
 
-async fn carry(link: &Link, client: &mut TcpStream, server: &mut Option<TcpStream>) -> io::Result<()> {
+async fn carry(link: &ProxyLink, client: &mut TcpStream, server: &mut Option<TcpStream>) -> io::Result<()> {
     let server = server.insert(TcpStream::connect(link.upstream).await?);
     client.set_nodelay(true)?;
     server.set_nodelay(true)?;
@@ -44,7 +44,7 @@ async fn carry(link: &Link, client: &mut TcpStream, server: &mut Option<TcpStrea
 
 /// One direction of one connection.
 struct Lane<'a> {
-    link: &'a Link,
+    link: &'a ProxyLink,
     direction: Direction,
     /// How many orders to half-close had been given before it began.
     half_closes: u64,
@@ -60,7 +60,7 @@ struct Parcel {
 }
 
 impl<'a> Lane<'a> {
-    fn new(link: &'a Link, direction: Direction) -> Self {
+    fn new(link: &'a ProxyLink, direction: Direction) -> Self {
         Self { link, direction, half_closes: link.plan.borrow().course(direction).half_closes }
     }
 
@@ -107,13 +107,13 @@ impl<'a> Lane<'a> {
         let mut parcel = Parcel { bytes, due: None, held_at: None, is_followed_by_reset: false };
         match fault {
             None => {}
-            Some(Fault::Delay(delay)) => parcel.due = Some(Instant::now() + delay),
-            Some(Fault::Hold) => parcel.held_at = Some(releases),
-            Some(Fault::Swallow) => parcel.bytes.clear(),
-            Some(Fault::Duplicate) => parcel.bytes.extend_from_within(..),
-            Some(Fault::Repeat) if before.is_empty() => {}
-            Some(Fault::Repeat) => parcel.bytes.clone_from(before),
-            Some(Fault::Truncate(rest)) => {
+            Some(ProxyFault::Delay(delay)) => parcel.due = Some(Instant::now() + delay),
+            Some(ProxyFault::Hold) => parcel.held_at = Some(releases),
+            Some(ProxyFault::Swallow) => parcel.bytes.clear(),
+            Some(ProxyFault::Duplicate) => parcel.bytes.extend_from_within(..),
+            Some(ProxyFault::Repeat) if before.is_empty() => {}
+            Some(ProxyFault::Repeat) => parcel.bytes.clone_from(before),
+            Some(ProxyFault::Truncate(rest)) => {
                 parcel.bytes.truncate(rest);
                 parcel.is_followed_by_reset = true;
             }
@@ -137,9 +137,10 @@ impl<'a> Lane<'a> {
         };
         self.count(|traffic| traffic.closes += 1);
         match lasting {
-            Some(Fault::Swallow) => pending().await,
-            Some(Fault::Hold) => self.released(releases).await,
-            None | Some(Fault::Delay(_) | Fault::Duplicate | Fault::Repeat | Fault::Truncate(_)) => {}
+            Some(ProxyFault::Swallow) => pending().await,
+            Some(ProxyFault::Hold) => self.released(releases).await,
+            None
+            | Some(ProxyFault::Delay(_) | ProxyFault::Duplicate | ProxyFault::Repeat | ProxyFault::Truncate(_)) => {}
         }
         Ok(())
     }

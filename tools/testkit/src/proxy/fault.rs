@@ -28,7 +28,7 @@ pub struct Stretch {
 /// What happens to a chunk: what one read brought, or one frame if the proxy knows the protocol's frames.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
-pub enum Fault {
+pub enum ProxyFault {
     /// It arrives this much later. Chunks keep their order, and are all late by the same time, not one after another.
     Delay(Duration),
     /// It waits, and what comes after it too, until the direction is [cleared](super::Proxy::clear). So a test says

@@ -6,14 +6,14 @@ use std::time::Duration;
 
 use tokio::sync::watch;
 
-use super::{Counts, Direction, Fault, Framing, Stretch};
+use super::{Counts, Direction, Framing, ProxyFault, Stretch};
 
 /// The middle of a proxy.
 #[derive(Debug)]
-pub(super) struct Link {
+pub(super) struct ProxyLink {
     pub(super) upstream: SocketAddr,
     pub(super) framing: Option<Framing>,
-    pub(super) plan: watch::Sender<Plan>,
+    pub(super) plan: watch::Sender<ProxyPlan>,
     pub(super) counts: watch::Sender<Counts>,
     /// Whether new connections are taken now; the plan only says whether they shall be.
     pub(super) is_listening: watch::Sender<bool>,
@@ -21,14 +21,14 @@ pub(super) struct Link {
 
 /// What the test wants. Numbers that only grow are orders: whoever began at a smaller number obeys.
 #[derive(Debug, Default)]
-pub(super) struct Plan {
+pub(super) struct ProxyPlan {
     pub(super) is_stopped: bool,
     pub(super) is_refusing: bool,
     pub(super) is_down: bool,
     pub(super) rhythm: Option<Rhythm>,
     pub(super) resets: u64,
-    requests: Course,
-    replies: Course,
+    requests: DirectionPlan,
+    replies: DirectionPlan,
 }
 
 /// How long a flapping link is down, and how long it is up.
@@ -40,22 +40,22 @@ pub(super) struct Rhythm {
 
 /// What is to happen in one direction.
 #[derive(Debug, Default)]
-pub(super) struct Course {
-    pub(super) lasting: Option<Fault>,
+pub(super) struct DirectionPlan {
+    pub(super) lasting: Option<ProxyFault>,
     /// Faults for one chunk each, which come before the lasting one.
-    pub(super) strikes: VecDeque<Fault>,
+    pub(super) strikes: VecDeque<ProxyFault>,
     pub(super) releases: u64,
     pub(super) half_closes: u64,
 }
 
-impl Link {
+impl ProxyLink {
     pub(super) fn new(upstream: SocketAddr, framing: Option<Framing>) -> Self {
         let (plan, counts) = (watch::Sender::default(), watch::Sender::default());
         Self { upstream, framing, plan, counts, is_listening: watch::Sender::new(false) }
     }
 
     /// The fault of a chunk that has just arrived, and the number that a release must pass to free it.
-    pub(super) fn next_fault(&self, direction: Direction) -> (Option<Fault>, u64) {
+    pub(super) fn next_fault(&self, direction: Direction) -> (Option<ProxyFault>, u64) {
         let mut next = (None, 0);
         self.plan.send_if_modified(|plan| {
             let course = plan.course_mut(direction);
@@ -67,7 +67,7 @@ impl Link {
     }
 
     /// Waits for the plan to be as `is_met` wants it.
-    pub(super) async fn planned(&self, is_met: impl FnMut(&Plan) -> bool) {
+    pub(super) async fn planned(&self, is_met: impl FnMut(&ProxyPlan) -> bool) {
         // The sender is ours, so it cannot be gone.
         let _ = self.plan.subscribe().wait_for(is_met).await;
     }
@@ -82,15 +82,15 @@ impl Link {
     }
 }
 
-impl Plan {
-    pub(super) fn course(&self, direction: Direction) -> &Course {
+impl ProxyPlan {
+    pub(super) fn course(&self, direction: Direction) -> &DirectionPlan {
         match direction {
             Direction::Requests => &self.requests,
             Direction::Replies => &self.replies,
         }
     }
 
-    pub(super) fn course_mut(&mut self, direction: Direction) -> &mut Course {
+    pub(super) fn course_mut(&mut self, direction: Direction) -> &mut DirectionPlan {
         match direction {
             Direction::Requests => &mut self.requests,
             Direction::Replies => &mut self.replies,
@@ -98,7 +98,7 @@ impl Plan {
     }
 }
 
-impl Course {
+impl DirectionPlan {
     /// Ends all faults and lets go of what they held.
     pub(super) fn clear(&mut self) {
         self.lasting = None;

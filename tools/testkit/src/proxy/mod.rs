@@ -3,8 +3,8 @@
 mod connection;
 mod counts;
 mod fault;
-mod gate;
 mod link;
+mod listener;
 
 use std::io;
 use std::net::{Ipv4Addr, SocketAddr};
@@ -17,9 +17,9 @@ use tokio::runtime::{Builder, Handle};
 use tokio::sync::watch;
 
 pub use counts::{Counts, Traffic};
-pub use fault::{Direction, Fault, Stretch};
-use gate::Gate;
-use link::{Course, Link, Plan, Rhythm};
+pub use fault::{Direction, ProxyFault, Stretch};
+use link::{DirectionPlan, ProxyLink, ProxyPlan, Rhythm};
+use listener::ProxyListener;
 
 use crate::PATIENCE;
 
@@ -35,7 +35,7 @@ pub type Framing = fn(Stretch, &[u8]) -> Option<usize>;
 /// use std::io::{Read, Write};
 /// use std::net::{TcpListener, TcpStream};
 ///
-/// use tenure_testkit::proxy::{Direction, Fault, Proxy};
+/// use tenure_testkit::proxy::{Direction, ProxyFault, Proxy};
 ///
 /// // A server that answers one request.
 /// let server = TcpListener::bind("127.0.0.1:0")?;
@@ -48,7 +48,7 @@ pub type Framing = fn(Stretch, &[u8]) -> Option<usize>;
 ///     std::io::Result::Ok(request)
 /// });
 ///
-/// proxy.inject(Direction::Replies, Fault::Swallow);
+/// proxy.inject(Direction::Replies, ProxyFault::Swallow);
 /// let mut client = TcpStream::connect(proxy.address())?;
 /// client.write_all(b"do!")?;
 ///
@@ -65,21 +65,21 @@ pub type Framing = fn(Stretch, &[u8]) -> Option<usize>;
 /// | a bad day | how to have it | cases of the fault catalogue |
 /// |---|---|---|
 /// | nothing flows, and nobody is told | [`black_hole`](Self::black_hole) | 31, 32 |
-/// | the reply comes too late | [`Fault::Hold`] or [`Fault::Delay`] on replies | 34, 35 |
-/// | the reply comes twice | [`Fault::Duplicate`] on replies, with a [framing](Self::with_framing) | 36 |
-/// | the reply is that to the request before | [`Fault::Repeat`] on replies, with a framing | 36 |
-/// | executed, but the reply is lost | [`Fault::Swallow`] for the next reply | 37 |
-/// | a slow server | [`Fault::Delay`] | 38 |
-/// | requests pass, replies are lost | [`Fault::Swallow`] on replies | 39 |
+/// | the reply comes too late | [`ProxyFault::Hold`] or [`ProxyFault::Delay`] on replies | 34, 35 |
+/// | the reply comes twice | [`ProxyFault::Duplicate`] on replies, with a [framing](Self::with_framing) | 36 |
+/// | the reply is that to the request before | [`ProxyFault::Repeat`] on replies, with a framing | 36 |
+/// | executed, but the reply is lost | [`ProxyFault::Swallow`] for the next reply | 37 |
+/// | a slow server | [`ProxyFault::Delay`] | 38 |
+/// | requests pass, replies are lost | [`ProxyFault::Swallow`] on replies | 39 |
 /// | a flapping link | [`flap`](Self::flap) | 40 |
-/// | a server that is gone, or restarts | [`refuse`](Self::refuse), [`reset`](Self::reset), [`half_close`](Self::half_close), [`Fault::Truncate`] | |
+/// | a server that is gone, or restarts | [`refuse`](Self::refuse), [`reset`](Self::reset), [`half_close`](Self::half_close), [`ProxyFault::Truncate`] | |
 ///
 /// A proxy cannot make a connection half-open for the kernel at either end: it acknowledges what it swallows. Where
 /// that matters (31 to 33), cut a link of a [namespace](crate::netns).
 #[derive(Debug)]
 pub struct Proxy {
     address: SocketAddr,
-    link: Arc<Link>,
+    link: Arc<ProxyLink>,
     runtime: Handle,
     patience: Duration,
     /// None only while it is dropped.
@@ -89,18 +89,18 @@ pub struct Proxy {
 impl Proxy {
     /// Starts a proxy that treats what one read brings as a chunk.
     pub fn before(upstream: SocketAddr) -> io::Result<Self> {
-        Self::start(Ipv4Addr::LOCALHOST, Link::new(upstream, None))
+        Self::start(Ipv4Addr::LOCALHOST, ProxyLink::new(upstream, None))
     }
 
     /// Starts a proxy that knows where a message ends.
     pub fn with_framing(upstream: SocketAddr, framing: Framing) -> io::Result<Self> {
-        Self::start(Ipv4Addr::LOCALHOST, Link::new(upstream, Some(framing)))
+        Self::start(Ipv4Addr::LOCALHOST, ProxyLink::new(upstream, Some(framing)))
     }
 
     /// Starts a proxy at another address of this host than the loopback interface's: that of its end of a link to a
     /// [namespace](crate::netns), from where the loopback interface cannot be reached.
     pub fn at(host: Ipv4Addr, upstream: SocketAddr) -> io::Result<Self> {
-        Self::start(host, Link::new(upstream, None))
+        Self::start(host, ProxyLink::new(upstream, None))
     }
 
     /// Changes how long the waits below last before they fail. Without this it is [`PATIENCE`].
@@ -115,23 +115,23 @@ impl Proxy {
     }
 
     /// Does this to every chunk of one direction from now on, instead of what was done before.
-    pub fn inject(&self, direction: Direction, fault: Fault) {
+    pub fn inject(&self, direction: Direction, fault: ProxyFault) {
         self.change_course(direction, |course| course.lasting = Some(fault));
     }
 
     /// Does this to the next chunks of one direction, over all connections, and then what was done before.
-    pub fn inject_next(&self, chunks: usize, direction: Direction, fault: Fault) {
+    pub fn inject_next(&self, chunks: usize, direction: Direction, fault: ProxyFault) {
         self.change_course(direction, |course| course.strikes.extend(std::iter::repeat_n(fault, chunks)));
     }
 
     /// Swallows everything, in both directions. New connections are accepted, and nothing flows there either.
     pub fn black_hole(&self) {
-        Direction::BOTH.into_iter().for_each(|direction| self.inject(direction, Fault::Swallow));
+        Direction::BOTH.into_iter().for_each(|direction| self.inject(direction, ProxyFault::Swallow));
     }
 
     /// Ends all faults of one direction, and lets go of what was held.
     pub fn clear(&self, direction: Direction) {
-        self.change_course(direction, Course::clear);
+        self.change_course(direction, DirectionPlan::clear);
     }
 
     /// Ends all faults, lets go of what was held, and accepts connections again. What is lost stays lost.
@@ -221,25 +221,25 @@ impl Proxy {
         self.await_counts("bytes to hold", move |counts| counts.traffic(direction).waiting >= bytes);
     }
 
-    fn start(host: Ipv4Addr, link: Link) -> io::Result<Self> {
-        let gate = Gate::reserve(host)?;
-        let address = gate.address()?;
+    fn start(host: Ipv4Addr, link: ProxyLink) -> io::Result<Self> {
+        let listener = ProxyListener::reserve(host)?;
+        let address = listener.address()?;
         let runtime = Builder::new_current_thread().enable_all().build()?;
         let handle = runtime.handle().clone();
         let link = Arc::new(link);
         let serving = Arc::clone(&link);
         let thread = thread::Builder::new().name("proxy".to_owned());
-        let thread = thread.spawn(move || runtime.block_on(gate.serve(serving)))?;
+        let thread = thread.spawn(move || runtime.block_on(listener.serve(serving)))?;
         let proxy = Self { address, link, runtime: handle, patience: PATIENCE, thread: Some(thread) };
         proxy.heal();
         Ok(proxy)
     }
 
-    fn change(&self, change: impl FnOnce(&mut Plan)) {
+    fn change(&self, change: impl FnOnce(&mut ProxyPlan)) {
         self.link.plan.send_modify(change);
     }
 
-    fn change_course(&self, direction: Direction, change: impl FnOnce(&mut Course)) {
+    fn change_course(&self, direction: Direction, change: impl FnOnce(&mut DirectionPlan)) {
         self.change(|plan| change(plan.course_mut(direction)));
     }
 

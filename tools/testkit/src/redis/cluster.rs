@@ -9,12 +9,12 @@ use super::server::RedisServer;
 use crate::eventually;
 
 /// Three primaries, which share the slots, and a replica of each.
-pub struct Cluster {
+pub struct RedisCluster {
     nodes: Vec<RedisServer>,
     credentials: String,
 }
 
-impl Cluster {
+impl RedisCluster {
     /// With nodes that keep nothing and let everybody in.
     #[must_use]
     pub fn start() -> Self {
@@ -126,7 +126,7 @@ impl Cluster {
 
 /// A slot on its way from one primary to another. If it is dropped, it stays where it is: halfway.
 pub struct SlotMove<'a> {
-    cluster: &'a Cluster,
+    cluster: &'a RedisCluster,
     slot: String,
     from: &'a RedisServer,
     to: &'a RedisServer,

@@ -6,9 +6,9 @@ mod options;
 mod sentinels;
 mod server;
 
-pub use self::cluster::{Cluster, SlotMove};
+pub use self::cluster::{RedisCluster, SlotMove};
 pub use self::framing::message_length;
 pub use self::options::{Flavour, RedisOptions};
-pub use self::sentinels::Sentinels;
+pub use self::sentinels::SentinelGroup;
 pub use self::server::RedisServer;
 pub use crate::certificates::TlsClients;

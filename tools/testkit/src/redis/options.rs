@@ -3,10 +3,10 @@
 use std::fmt::Write;
 use std::path::{Path, PathBuf};
 
-use crate::certificates::{Identity, Tls, TlsClients};
+use crate::certificates::{CertificateFiles, Tls, TlsClients};
 use crate::percent::percent_encoded;
 use crate::ports::free_port;
-use crate::wall_clock::WallClock;
+use crate::wall_clock::FakeWallClock;
 
 /// Which program serves.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -32,7 +32,7 @@ pub struct RedisOptions {
     pub(super) flavour: Flavour,
     pub(super) password: Option<String>,
     pub(super) directory: Option<PathBuf>,
-    pub(super) wall_clock: Option<WallClock>,
+    pub(super) wall_clock: Option<FakeWallClock>,
     pub(super) is_sentinel: bool,
     pub(super) tls: Option<Tls>,
     is_persistent: bool,
@@ -88,7 +88,7 @@ impl RedisOptions {
 
     /// With nothing but encrypted connections, as this server, from such clients of this authority.
     #[must_use]
-    pub fn tls(self, server: &Identity, authority: &Identity, clients: TlsClients) -> Self {
+    pub fn tls(self, server: &CertificateFiles, authority: &CertificateFiles, clients: TlsClients) -> Self {
         let tls = Tls { server: server.clone(), authority: authority.clone(), clients };
         Self { tls: Some(tls), ..self }
     }
@@ -101,7 +101,7 @@ impl RedisOptions {
 
     /// With this for the time of day.
     #[must_use]
-    pub fn wall_clock(self, wall_clock: &WallClock) -> Self {
+    pub fn wall_clock(self, wall_clock: &FakeWallClock) -> Self {
         Self { wall_clock: Some(wall_clock.clone()), ..self }
     }
 

@@ -7,13 +7,13 @@ use super::server::RedisServer;
 use crate::{PATIENCE, eventually, eventually_within};
 
 /// One primary, two replicas and three sentinels, two of which have to agree.
-pub struct Sentinels {
+pub struct SentinelGroup {
     sentinels: Vec<RedisServer>,
     nodes: Vec<RedisServer>,
     credentials: String,
 }
 
-impl Sentinels {
+impl SentinelGroup {
     /// The name under which the sentinels know the primary.
     pub const NAME: &str = "tenure";
 
@@ -92,7 +92,7 @@ impl Sentinels {
 }
 
 fn start_sentinels(options: RedisOptions, primary: &RedisServer, password: Option<&str>) -> Vec<RedisServer> {
-    let name = Sentinels::NAME;
+    let name = SentinelGroup::NAME;
     let lines = [
         format!("sentinel monitor {name} 127.0.0.1 {} 2", primary.port()),
         format!("sentinel down-after-milliseconds {name} 1000"),
@@ -120,9 +120,9 @@ fn start_sentinels(options: RedisOptions, primary: &RedisServer, password: Optio
 
 /// Whether a sentinel could replace the primary now.
 fn knows_all(sentinel: &RedisServer) -> bool {
-    let primary = sentinel.command(&["SENTINEL", "MASTER", Sentinels::NAME]);
+    let primary = sentinel.command(&["SENTINEL", "MASTER", SentinelGroup::NAME]);
     let primary: HashMap<String, String> = redis::from_redis_value(primary).unwrap();
-    let replicas = sentinel.command(&["SENTINEL", "REPLICAS", Sentinels::NAME]);
+    let replicas = sentinel.command(&["SENTINEL", "REPLICAS", SentinelGroup::NAME]);
     let replicas: Vec<HashMap<String, String>> = redis::from_redis_value(replicas).unwrap();
     let follows = |replica: &HashMap<String, String>| {
         replica["flags"] == "slave" && replica["master-link-status"] == "ok" && replica["role-reported"] == "slave"
@@ -134,7 +134,7 @@ fn knows_all(sentinel: &RedisServer) -> bool {
 }
 
 fn named_by(sentinel: &RedisServer) -> Option<u16> {
-    let address = sentinel.ask_briefly(&["SENTINEL", "GET-MASTER-ADDR-BY-NAME", Sentinels::NAME])?;
+    let address = sentinel.ask_briefly(&["SENTINEL", "GET-MASTER-ADDR-BY-NAME", SentinelGroup::NAME])?;
     let [_, port]: [String; 2] = redis::from_redis_value(address).unwrap();
     Some(port.parse().unwrap())
 }

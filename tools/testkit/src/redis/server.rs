@@ -11,19 +11,19 @@ use redis::{Connection, ConnectionAddr, IntoConnectionInfo, RedisConnectionInfo,
 use rustix::process::Signal;
 
 use super::options::{CONFIGURATION, RedisOptions, SOCKET};
-use crate::home::{Home, Launch, PORT_IS_TAKEN, on_free_port};
 use crate::percent::percent_encoded;
-use crate::process::{Paused, Process};
-use crate::running::Running;
+use crate::process::{Paused, ProcessHandle};
+use crate::running::RunningProcess;
+use crate::service_dir::{Launch, PORT_IS_TAKEN, ServiceDir, on_free_port};
 use crate::{PATIENCE, eventually};
 
 /// A server on a free port of the loopback interface. It ends when it is dropped, and with this process at the latest, so
 /// that the tests of a program may share one in a `static`.
 pub struct RedisServer {
-    running: Mutex<Running>,
+    running: Mutex<RunningProcess>,
     options: RedisOptions,
     port: u16,
-    home: Home,
+    service_dir: ServiceDir,
 }
 
 impl RedisServer {
@@ -36,12 +36,12 @@ impl RedisServer {
     /// One that is like this. It answers when this returns, but may still be reading what it had kept.
     #[must_use]
     pub fn start_with(options: RedisOptions) -> Self {
-        let home = Home::at(options.directory.as_deref());
+        let service_dir = ServiceDir::at(options.directory.as_deref());
         let (port, running) = on_free_port(|port| {
-            options.write(home.path(), port);
-            launch(&options, &home)
+            options.write(service_dir.path(), port);
+            launch(&options, &service_dir)
         });
-        Self { running: Mutex::new(running), options, port, home }
+        Self { running: Mutex::new(running), options, port, service_dir }
     }
 
     /// The port on which it listens, encrypted or not.
@@ -71,13 +71,13 @@ impl RedisServer {
     /// The directory where it keeps all it has.
     #[must_use]
     pub fn directory(&self) -> &Path {
-        self.home.path()
+        self.service_dir.path()
     }
 
     /// A connection of somebody who may do anything. It does not go through the port, so it needs no certificates.
     #[must_use]
     pub fn connection(&self) -> Connection {
-        connect(&self.options, self.home.path(), PATIENCE)
+        connect(&self.options, self.service_dir.path(), PATIENCE)
             .unwrap_or_else(|error| panic!("{error}, and the log is:\n{}", self.log()))
     }
 
@@ -91,7 +91,7 @@ impl RedisServer {
     /// # Errors
     /// The server refused, or did not answer in time.
     pub fn try_command(&self, words: &[&str]) -> RedisResult<Value> {
-        ask(&mut connect(&self.options, self.home.path(), PATIENCE)?, words)
+        ask(&mut connect(&self.options, self.service_dir.path(), PATIENCE)?, words)
     }
 
     /// What it tells of itself under `INFO SECTION`, as the value behind this name.
@@ -121,12 +121,12 @@ impl RedisServer {
     /// All that it has logged, before restarts, too.
     #[must_use]
     pub fn log(&self) -> String {
-        self.home.log()
+        self.service_dir.log()
     }
 
     /// Its process, or the last one if it was killed.
     #[must_use]
-    pub fn process(&self) -> Process {
+    pub fn process(&self) -> ProcessHandle {
         self.running().process.clone()
     }
 
@@ -159,7 +159,7 @@ impl RedisServer {
         end(&mut running);
         let mut started = None;
         eventually("the port of a server that restarts", || {
-            started = launch(&self.options, &self.home);
+            started = launch(&self.options, &self.service_dir);
             started.is_some()
         });
         *running = started.unwrap();
@@ -167,7 +167,7 @@ impl RedisServer {
 
     /// What it answers, if it does so soon: one that is paused must not keep those waiting who ask all of several.
     pub(super) fn ask_briefly(&self, words: &[&str]) -> Option<Value> {
-        let mut connection = connect(&self.options, self.home.path(), Duration::from_secs(1)).ok()?;
+        let mut connection = connect(&self.options, self.service_dir.path(), Duration::from_secs(1)).ok()?;
         ask(&mut connection, words).ok()
     }
 
@@ -187,7 +187,7 @@ impl RedisServer {
         answer.map(|text| redis::from_redis_value(text).unwrap()).unwrap_or_default()
     }
 
-    fn running(&self) -> MutexGuard<'_, Running> {
+    fn running(&self) -> MutexGuard<'_, RunningProcess> {
         self.running.lock().unwrap()
     }
 
@@ -198,11 +198,11 @@ impl RedisServer {
 }
 
 /// Starts a server with the configuration in this directory, and waits until it answers. None if somebody has its port.
-fn launch(options: &RedisOptions, home: &Home) -> Option<Running> {
+fn launch(options: &RedisOptions, service_dir: &ServiceDir) -> Option<RunningProcess> {
     // One that was killed leaves its socket.
-    let _ = fs::remove_file(home.join(SOCKET));
+    let _ = fs::remove_file(service_dir.join(SOCKET));
     let mut command = Command::new(options.flavour.program());
-    command.arg(home.join(CONFIGURATION));
+    command.arg(service_dir.join(CONFIGURATION));
     if options.is_sentinel {
         command.arg("--sentinel");
     }
@@ -210,10 +210,12 @@ fn launch(options: &RedisOptions, home: &Home) -> Option<Running> {
         clock.govern(&mut command);
     }
     let launch = Launch { command, orphaned: Signal::KILL, obstacles: &[PORT_IS_TAKEN] };
-    home.launch(launch, |_| connect(options, home.path(), PATIENCE).is_ok_and(|mut connection| is_up(&mut connection)))
+    service_dir.launch(launch, |_| {
+        connect(options, service_dir.path(), PATIENCE).is_ok_and(|mut connection| is_up(&mut connection))
+    })
 }
 
-fn end(running: &mut Running) {
+fn end(running: &mut RunningProcess) {
     running.process.signal(Signal::KILL);
     running.process.await_end("a server");
     running.child().wait().unwrap();

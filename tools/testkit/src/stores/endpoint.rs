@@ -9,14 +9,14 @@ use crate::proxy::{Framing, Proxy};
 
 /// A port, and the store address that leads there.
 #[derive(Debug, Clone)]
-pub struct Endpoint {
+pub struct StoreEndpoint {
     address: SocketAddr,
     before: String,
     after: String,
     framing: Framing,
 }
 
-impl Endpoint {
+impl StoreEndpoint {
     /// Where a server listens that candidates find under this address, and how its messages are told apart.
     #[must_use]
     pub fn new(address: SocketAddr, url: &str, framing: Framing) -> Self {

@@ -11,11 +11,11 @@ mod sqlite;
 use std::any::Any;
 use std::path::Path;
 
-pub use self::endpoint::{Detour, Endpoint};
+pub use self::endpoint::{Detour, StoreEndpoint};
 pub use self::postgres::{Postgres, PostgresAdvisory};
 pub use self::redis::Redis;
 pub use self::sqlite::Sqlite;
-use crate::wall_clock::WallClock;
+use crate::wall_clock::FakeWallClock;
 
 /// A kind of store.
 pub trait Backend: Sync {
@@ -24,7 +24,7 @@ pub trait Backend: Sync {
 
     /// Starts an empty one that keeps all it has in this directory, listens on free ports of the loopback interface, and
     /// ends when it is dropped. Its processes, if it has any, see this wall clock.
-    fn start(&self, directory: &Path, wall_clock: &WallClock) -> Box<dyn StoreServer>;
+    fn start(&self, directory: &Path, wall_clock: &FakeWallClock) -> Box<dyn StoreServer>;
 }
 
 /// What sets a store apart from others.
@@ -49,7 +49,7 @@ pub trait StoreServer {
     fn stall(&self) -> Box<dyn Any>;
 
     /// Where it listens; none unless it is reached over a network.
-    fn endpoint(&self) -> Option<Endpoint> {
+    fn endpoint(&self) -> Option<StoreEndpoint> {
         None
     }
 }

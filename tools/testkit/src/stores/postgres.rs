@@ -3,11 +3,11 @@
 use std::any::Any;
 use std::path::Path;
 
-use super::{Abilities, Backend, Endpoint, StoreServer};
+use super::{Abilities, Backend, StoreEndpoint, StoreServer};
 use crate::postgres::{
-    APP, APP_PASSWORD, PgBouncer, PostgresOptions, PostgresServer, Session, Standby, message_length,
+    APP, APP_PASSWORD, PgBouncer, PostgresOptions, PostgresServer, SqlSession, Standby, message_length,
 };
-use crate::wall_clock::WallClock;
+use crate::wall_clock::FakeWallClock;
 
 /// A server in the directory of the test, with the tables of the store.
 #[derive(Debug)]
@@ -22,7 +22,7 @@ impl Postgres {
     #[must_use]
     pub fn serve(&self, options: PostgresOptions) -> PostgresServer {
         let server = PostgresServer::start_with(options.role(APP, APP_PASSWORD));
-        let made = Session::open(&server.url()).and_then(|mut owner| owner.run(&(self.tables)(APP)));
+        let made = SqlSession::open(&server.url()).and_then(|mut owner| owner.run(&(self.tables)(APP)));
         made.unwrap_or_else(|error| panic!("no tables: {error}"));
         server
     }
@@ -33,7 +33,7 @@ impl Backend for Postgres {
         Abilities { sees_death: false, embedded: false, trusts_wall_clock: true, by_session: false }
     }
 
-    fn start(&self, directory: &Path, wall_clock: &WallClock) -> Box<dyn StoreServer> {
+    fn start(&self, directory: &Path, wall_clock: &FakeWallClock) -> Box<dyn StoreServer> {
         // What it has confirmed outlives its processes, and nothing here ends the kernel, which has it.
         let options = PostgresOptions::default().wall_clock(wall_clock);
         Box::new(self.serve(options.directory(&directory.join("postgres"))))
@@ -49,16 +49,16 @@ impl Backend for PostgresAdvisory {
         Abilities { sees_death: true, embedded: false, trusts_wall_clock: false, by_session: true }
     }
 
-    fn start(&self, directory: &Path, wall_clock: &WallClock) -> Box<dyn StoreServer> {
+    fn start(&self, directory: &Path, wall_clock: &FakeWallClock) -> Box<dyn StoreServer> {
         let options = PostgresOptions::default().role(APP, APP_PASSWORD).wall_clock(wall_clock);
-        Box::new(Locks(PostgresServer::start_with(options.directory(&directory.join("postgres")))))
+        Box::new(AdvisoryServer(PostgresServer::start_with(options.directory(&directory.join("postgres")))))
     }
 }
 
 /// A server as those see it who want locks.
-struct Locks(PostgresServer);
+struct AdvisoryServer(PostgresServer);
 
-impl StoreServer for Locks {
+impl StoreServer for AdvisoryServer {
     fn url(&self) -> String {
         StoreServer::url(&self.0).replacen("postgres:", "postgres+advisory:", 1)
     }
@@ -67,8 +67,8 @@ impl StoreServer for Locks {
         StoreServer::stall(&self.0)
     }
 
-    fn endpoint(&self) -> Option<Endpoint> {
-        Some(Endpoint::new(self.0.address(), &self.url(), message_length))
+    fn endpoint(&self) -> Option<StoreEndpoint> {
+        Some(StoreEndpoint::new(self.0.address(), &self.url(), message_length))
     }
 }
 
@@ -84,8 +84,8 @@ impl StoreServer for PostgresServer {
         Box::new(self.pause())
     }
 
-    fn endpoint(&self) -> Option<Endpoint> {
-        Some(Endpoint::new(self.address(), &StoreServer::url(self), message_length))
+    fn endpoint(&self) -> Option<StoreEndpoint> {
+        Some(StoreEndpoint::new(self.address(), &StoreServer::url(self), message_length))
     }
 }
 
@@ -99,7 +99,7 @@ impl StoreServer for Standby {
         StoreServer::stall(&**self)
     }
 
-    fn endpoint(&self) -> Option<Endpoint> {
+    fn endpoint(&self) -> Option<StoreEndpoint> {
         StoreServer::endpoint(&**self)
     }
 }

@@ -4,9 +4,9 @@ use std::any::Any;
 use std::path::Path;
 use std::rc::Rc;
 
-use super::{Abilities, Backend, Endpoint, StoreServer};
-use crate::redis::{Cluster, RedisOptions, RedisServer, Sentinels, message_length};
-use crate::wall_clock::WallClock;
+use super::{Abilities, Backend, StoreEndpoint, StoreServer};
+use crate::redis::{RedisCluster, RedisOptions, RedisServer, SentinelGroup, message_length};
+use crate::wall_clock::FakeWallClock;
 
 /// A server in the directory of the test.
 #[derive(Debug)]
@@ -17,7 +17,7 @@ impl Backend for Redis {
         Abilities { sees_death: false, embedded: false, trusts_wall_clock: true, by_session: false }
     }
 
-    fn start(&self, directory: &Path, wall_clock: &WallClock) -> Box<dyn StoreServer> {
+    fn start(&self, directory: &Path, wall_clock: &FakeWallClock) -> Box<dyn StoreServer> {
         let options = RedisOptions::default().persistent().wall_clock(wall_clock);
         Box::new(RedisServer::start_with(options.directory(&directory.join("redis"))))
     }
@@ -33,13 +33,13 @@ impl StoreServer for RedisServer {
         Box::new(self.pause())
     }
 
-    fn endpoint(&self) -> Option<Endpoint> {
+    fn endpoint(&self) -> Option<StoreEndpoint> {
         let (address, url) = (self.address(), Self::url(self));
-        Some(Endpoint::new(address, &url, message_length))
+        Some(StoreEndpoint::new(address, &url, message_length))
     }
 }
 
-impl StoreServer for Sentinels {
+impl StoreServer for SentinelGroup {
     fn url(&self) -> String {
         Self::url(self)
     }
@@ -50,7 +50,7 @@ impl StoreServer for Sentinels {
     }
 }
 
-impl StoreServer for Cluster {
+impl StoreServer for RedisCluster {
     fn url(&self) -> String {
         Self::url(self)
     }
@@ -71,7 +71,7 @@ impl<S: StoreServer + ?Sized> StoreServer for Rc<S> {
         S::stall(self)
     }
 
-    fn endpoint(&self) -> Option<Endpoint> {
+    fn endpoint(&self) -> Option<StoreEndpoint> {
         S::endpoint(self)
     }
 }

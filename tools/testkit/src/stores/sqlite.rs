@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 use rusqlite::Connection;
 
 use super::{Abilities, Backend, StoreServer};
-use crate::wall_clock::WallClock;
+use crate::wall_clock::FakeWallClock;
 
 /// A database in the directory of the test.
 #[derive(Debug)]
@@ -17,16 +17,16 @@ impl Backend for Sqlite {
         Abilities { sees_death: true, embedded: true, trusts_wall_clock: false, by_session: false }
     }
 
-    fn start(&self, directory: &Path, _wall_clock: &WallClock) -> Box<dyn StoreServer> {
-        Box::new(Database { path: directory.join("tenure.db") })
+    fn start(&self, directory: &Path, _wall_clock: &FakeWallClock) -> Box<dyn StoreServer> {
+        Box::new(SqliteDatabase { path: directory.join("tenure.db") })
     }
 }
 
-struct Database {
+struct SqliteDatabase {
     path: PathBuf,
 }
 
-impl StoreServer for Database {
+impl StoreServer for SqliteDatabase {
     fn url(&self) -> String {
         format!("sqlite:{}", self.path.display())
     }

@@ -5,8 +5,8 @@ use std::net::{SocketAddr, TcpStream};
 use std::time::Duration;
 
 use tenure_testkit::PATIENCE;
-use tenure_testkit::netns::{Namespace, Way};
-use tenure_testkit::running::Running;
+use tenure_testkit::netns::{LinkDirection, Namespace};
+use tenure_testkit::running::RunningProcess;
 
 use crate::support::{has_said, namespace, says, start_in};
 
@@ -42,7 +42,7 @@ fn a_server_behind_a_cut_link_does_not_learn_that_its_client_has_left() {
 fn requests_that_are_lost_are_not_executed() {
     let namespace = namespace();
     let (server, mut client) = connected(&namespace);
-    namespace.lose(Way::Inward).unwrap();
+    namespace.lose(LinkDirection::Inward).unwrap();
     client.send("b");
     client.expect_silence();
     assert!(!has_said(&server, "b"));
@@ -55,7 +55,7 @@ fn requests_that_are_lost_are_not_executed() {
 fn replies_that_are_lost_leave_the_request_executed() {
     let namespace = namespace();
     let (server, mut client) = connected(&namespace);
-    namespace.lose(Way::Outward).unwrap();
+    namespace.lose(LinkDirection::Outward).unwrap();
     client.send("b");
     assert_eq!(says(&server), "b");
     client.expect_silence();
@@ -82,12 +82,12 @@ fn many_namespaces_live_side_by_side() {
 }
 
 /// A server inside and a client outside, which have talked once.
-fn connected(namespace: &Namespace) -> (Running, Client) {
+fn connected(namespace: &Namespace) -> (RunningProcess, LinkClient) {
     let server = start_in(namespace, "server");
     let address = SocketAddr::from((namespace.inside(), says(&server).parse().unwrap()));
     let stream = TcpStream::connect_timeout(&address, PATIENCE).unwrap();
     assert_eq!(stream.local_addr().unwrap().ip(), namespace.outside());
-    let mut client = Client { address, stream: BufReader::new(stream) };
+    let mut client = LinkClient { address, stream: BufReader::new(stream) };
     client.send("a");
     assert_eq!((says(&server), client.line()), ("a".to_owned(), "=a\n".to_owned()));
     (server, client)
@@ -97,12 +97,12 @@ fn connect_error(address: SocketAddr) -> ErrorKind {
     TcpStream::connect_timeout(&address, SILENCE).unwrap_err().kind()
 }
 
-struct Client {
+struct LinkClient {
     address: SocketAddr,
     stream: BufReader<TcpStream>,
 }
 
-impl Client {
+impl LinkClient {
     fn send(&mut self, line: &str) {
         self.stream.get_mut().write_all(format!("{line}\n").as_bytes()).unwrap();
     }

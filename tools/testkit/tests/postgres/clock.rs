@@ -1,12 +1,12 @@
 //! A server whose time of day jumps.
 
 use tenure_testkit::postgres::{PostgresOptions, PostgresServer};
-use tenure_testkit::wall_clock::WallClock;
+use tenure_testkit::wall_clock::FakeWallClock;
 
 #[test]
 fn its_time_jumps_forth_and_back_on_all_connections() {
     let directory = tempfile::tempdir().unwrap();
-    let clock = WallClock::at(directory.path().join("clock"));
+    let clock = FakeWallClock::at(directory.path().join("clock"));
     let server = PostgresServer::start_with(PostgresOptions::default().wall_clock(&clock));
     let seconds = "SELECT extract(epoch FROM clock_timestamp())::bigint";
     let mut open = server.session("postgres");

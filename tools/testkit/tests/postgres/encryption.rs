@@ -2,8 +2,8 @@
 
 use std::process::Command;
 
-use tenure_testkit::certificates::{Certificates, Identity};
-use tenure_testkit::postgres::{PASSWORD, PostgresOptions, PostgresServer, Session, TlsClients};
+use tenure_testkit::certificates::{CertificateFiles, Certificates};
+use tenure_testkit::postgres::{PASSWORD, PostgresOptions, PostgresServer, SqlSession, TlsClients};
 
 #[test]
 fn a_good_certificate_is_accepted_by_whoever_trusts_its_authority() {
@@ -17,7 +17,7 @@ fn a_good_certificate_is_accepted_by_whoever_trusts_its_authority() {
 fn nobody_comes_in_without_encryption() {
     let certificates = Certificates::new();
     let server = encrypting(&certificates.server(), &certificates, TlsClients::MayBeUnknown);
-    let refused = Session::open(&server.url()).err().unwrap();
+    let refused = SqlSession::open(&server.url()).err().unwrap();
     assert_eq!(refused.code(), Some("28000"), "{refused}");
     assert!(refused.to_string().contains("no encryption"), "{refused}");
     assert_eq!(server.value("SHOW ssl").as_deref(), Some("on"));
@@ -57,19 +57,19 @@ fn a_rule_of_the_test_can_let_certificates_be_enough() {
     );
 }
 
-fn encrypting(identity: &Identity, certificates: &Certificates, clients: TlsClients) -> PostgresServer {
+fn encrypting(identity: &CertificateFiles, certificates: &Certificates, clients: TlsClients) -> PostgresServer {
     PostgresServer::start_with(PostgresOptions::default().tls(identity, certificates.authority(), clients))
 }
 
 /// Whether the connection is encrypted of one who trusts this authority, and is this client, if any; or why there is none.
-fn ask(server: &PostgresServer, trusted: &Certificates, client: Option<&Identity>) -> Result<String, String> {
+fn ask(server: &PostgresServer, trusted: &Certificates, client: Option<&CertificateFiles>) -> Result<String, String> {
     let mut psql = Command::new("psql");
     psql.args(["-X", "-A", "-t", "-c", "SELECT ssl FROM pg_stat_ssl WHERE pid = pg_backend_pid()"]);
     psql.env("PGHOST", "127.0.0.1").env("PGPORT", server.port().to_string()).env("PGDATABASE", "postgres");
     psql.env("PGUSER", "tenure").env("PGPASSWORD", PASSWORD).env("PGSSLMODE", "verify-full");
     psql.env("PGSSLROOTCERT", &trusted.authority().certificate);
     // A file that is not there means none, whatever whoever runs the tests may have.
-    let none = Identity { certificate: "/nonexistent".into(), key: "/nonexistent".into() };
+    let none = CertificateFiles { certificate: "/nonexistent".into(), key: "/nonexistent".into() };
     let client = client.unwrap_or(&none);
     psql.env("PGSSLCERT", &client.certificate).env("PGSSLKEY", &client.key);
     let output = psql.output().unwrap();

@@ -7,19 +7,19 @@ use std::sync::OnceLock;
 
 use rustix::process::Signal;
 use tenure_testkit::postgres::{PostgresOptions, PostgresServer};
-use tenure_testkit::process::Process;
+use tenure_testkit::process::ProcessHandle;
 use tenure_testkit::role;
-use tenure_testkit::running::Running;
+use tenure_testkit::running::RunningProcess;
 
 #[test]
 fn dropping_it_ends_its_processes_and_removes_its_directory_and_its_memory() {
     let server = PostgresServer::start();
     let _session = server.session("postgres");
     let (processes, directory, memory) = (all_of(&server), server.directory().to_owned(), memory_of(&server));
-    assert!(processes.len() > 3 && !processes.iter().any(Process::is_dead));
+    assert!(processes.len() > 3 && !processes.iter().any(ProcessHandle::is_dead));
     assert!(directory.exists() && has_memory(&memory));
     drop(server);
-    assert!(processes.iter().all(Process::is_dead));
+    assert!(processes.iter().all(ProcessHandle::is_dead));
     assert!(!directory.exists() && !has_memory(&memory));
 }
 
@@ -30,7 +30,7 @@ fn one_that_is_paused_ends_just_so() {
     let processes = all_of(&server);
     let _pause = server.pause();
     drop(server);
-    assert!(processes.iter().all(Process::is_dead));
+    assert!(processes.iter().all(ProcessHandle::is_dead));
 }
 
 #[test]
@@ -61,24 +61,24 @@ fn a_panic_ends_it() {
     });
     let processes = receiver.recv().unwrap();
     assert!(panics.join().is_err());
-    assert!(processes.iter().all(Process::is_dead));
+    assert!(processes.iter().all(ProcessHandle::is_dead));
 }
 
 #[test]
 fn one_in_a_static_ends_with_the_process_and_the_next_one_removes_its_directory() {
-    let mut owned = Owned::start("owner of a server");
+    let mut owned = OwnedServer::start("owner of a server");
     // The end of its input lets it end.
     drop(owned.owner.child().stdin.take());
     assert_eq!(owned.owner.code(), 0);
     let directory = owned.expect_end();
-    let next = Owned::start("owner of a server");
+    let next = OwnedServer::start("owner of a server");
     assert!(!Path::new(&directory).exists() && Path::new(&next.directory).exists());
     next.clear();
 }
 
 #[test]
 fn one_in_a_static_ends_with_the_process_that_is_killed() {
-    let mut owned = Owned::start("owner of a server");
+    let mut owned = OwnedServer::start("owner of a server");
     owned.owner.signal(Signal::KILL);
     owned.owner.exit();
     owned.clear();
@@ -86,7 +86,7 @@ fn one_in_a_static_ends_with_the_process_that_is_killed() {
 
 #[test]
 fn one_that_stands_still_ends_with_the_process_that_is_killed() {
-    let mut owned = Owned::start("owner of a server that stands still");
+    let mut owned = OwnedServer::start("owner of a server that stands still");
     owned.owner.signal(Signal::KILL);
     owned.owner.exit();
     owned.clear();
@@ -113,20 +113,20 @@ fn own(treat: impl FnOnce(&PostgresServer)) {
 }
 
 /// A server of another process.
-struct Owned {
-    owner: Running,
-    processes: Vec<Process>,
+struct OwnedServer {
+    owner: RunningProcess,
+    processes: Vec<ProcessHandle>,
     memory: String,
     directory: String,
 }
 
-impl Owned {
+impl OwnedServer {
     fn start(role: &str) -> Self {
         let words = role::command(role);
-        let owner = Running::start(Command::new(&words[0]).args(&words[1..]).stdin(Stdio::piped()));
+        let owner = RunningProcess::start(Command::new(&words[0]).args(&words[1..]).stdin(Stdio::piped()));
         let (processes, memory, directory) = owner.stdout().find("the server of an owner", |line| {
             let mut words = line.split_once("server ")?.1.splitn(3, ' ');
-            let pids = words.next()?.split(',').map(|pid| pid.parse().map(Process::open));
+            let pids = words.next()?.split(',').map(|pid| pid.parse().map(ProcessHandle::open));
             Some((pids.collect::<Result<Vec<_>, _>>().ok()?, words.next()?.to_owned(), words.next()?.to_owned()))
         });
         Self { owner, processes, memory, directory }
@@ -149,7 +149,7 @@ impl Owned {
     }
 }
 
-fn all_of(server: &PostgresServer) -> Vec<Process> {
+fn all_of(server: &PostgresServer) -> Vec<ProcessHandle> {
     server.process().children().into_iter().chain([server.process()]).collect()
 }
 

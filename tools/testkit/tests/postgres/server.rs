@@ -3,13 +3,13 @@
 use std::net::TcpListener;
 use std::time::Duration;
 
-use tenure_testkit::postgres::{PostgresOptions, PostgresServer, Session, SqlError, StopMode};
+use tenure_testkit::postgres::{PostgresOptions, PostgresServer, SqlError, SqlSession, StopMode};
 use tenure_testkit::{PATIENCE, eventually};
 
 #[test]
 fn it_answers_on_its_port() {
     let server = PostgresServer::start();
-    let mut session = Session::open(&server.url()).unwrap();
+    let mut session = SqlSession::open(&server.url()).unwrap();
     let rows = session.run("SELECT current_user, NULL; SELECT current_database()").unwrap();
     let text = |text: &str| Some(text.to_owned());
     assert_eq!(rows, [vec![text("tenure"), None], vec![text("postgres")]]);
@@ -22,9 +22,9 @@ fn it_answers_on_its_port() {
 fn databases_know_nothing_of_each_other() {
     let server = PostgresServer::start();
     let [first, second] = [server.new_database(), server.new_database()];
-    Session::open(&first.url()).unwrap().run("CREATE TABLE a (b int)").unwrap();
+    SqlSession::open(&first.url()).unwrap().run("CREATE TABLE a (b int)").unwrap();
     assert!(first.sql("SELECT * FROM a").is_empty());
-    let missing = Session::open(&second.url()).unwrap().run("SELECT * FROM a").unwrap_err();
+    let missing = SqlSession::open(&second.url()).unwrap().run("SELECT * FROM a").unwrap_err();
     assert_eq!(missing.code(), Some("42P01"), "{missing}");
     assert_ne!(first.name, second.name);
 }
@@ -33,9 +33,9 @@ fn databases_know_nothing_of_each_other() {
 fn only_passwords_open_it_and_the_kit_comes_in_anyhow() {
     let password = "p@ss:/w'ord";
     let server = PostgresServer::start_with(PostgresOptions::default().role("a role", password));
-    let mut session = Session::open(&server.url_as("a role", password)).unwrap();
+    let mut session = SqlSession::open(&server.url_as("a role", password)).unwrap();
     assert_eq!(session.run("SELECT current_user").unwrap(), [[Some("a role".to_owned())]]);
-    let refused = Session::open(&server.url_as("a role", "another")).err().unwrap();
+    let refused = SqlSession::open(&server.url_as("a role", "another")).err().unwrap();
     assert_eq!(refused.code(), Some("28P01"), "{refused}");
     assert_eq!(server.value("SELECT current_user").as_deref(), Some("postgres"));
 }
@@ -67,7 +67,7 @@ fn after_a_kill_it_restarts_on_the_same_port_with_its_data() {
     server.restart();
     assert_ne!(server.process().pid, killed.pid);
     assert_eq!(server.value("SELECT b FROM a").as_deref(), Some("1"));
-    assert!(Session::open(&server.url()).is_ok());
+    assert!(SqlSession::open(&server.url()).is_ok());
     assert!(server.log().contains("automatic recovery in progress"), "{}", server.log());
 }
 

@@ -2,8 +2,8 @@
 
 use std::time::Duration;
 
-use tenure_testkit::place::Place;
-use tenure_testkit::postgres::{APP, ROLE, Session, SqlError};
+use tenure_testkit::place::TestPlace;
+use tenure_testkit::postgres::{APP, ROLE, SqlError, SqlSession};
 use tenure_testkit::stores::{Backend, Postgres};
 
 const STORE: Postgres =
@@ -11,8 +11,8 @@ const STORE: Postgres =
 
 #[test]
 fn candidates_may_do_what_was_granted_and_own_nothing() {
-    let place = Place::on(&STORE);
-    let mut session = Session::open(&place.url()).unwrap();
+    let place = TestPlace::on(&STORE);
+    let mut session = SqlSession::open(&place.url()).unwrap();
     let who = session.run("SELECT current_user, tableowner FROM pg_tables WHERE tablename = 'leases'").unwrap();
     assert_eq!(who, [[APP, ROLE].map(|name| Some(name.to_owned()))]);
     assert_eq!(session.run("DROP TABLE leases").unwrap_err().code(), Some("42501"));
@@ -20,10 +20,10 @@ fn candidates_may_do_what_was_granted_and_own_nothing() {
 
 #[test]
 fn it_has_tables_answers_nothing_while_it_stalls_and_forgets_nothing() {
-    let place = Place::on(&STORE);
-    let mut session = Session::open(&place.url()).unwrap();
+    let place = TestPlace::on(&STORE);
+    let mut session = SqlSession::open(&place.url()).unwrap();
     session.run("INSERT INTO leases VALUES (7)").unwrap();
-    let mut impatient = Session::open(&place.url()).unwrap().with_patience(Duration::from_millis(50));
+    let mut impatient = SqlSession::open(&place.url()).unwrap().with_patience(Duration::from_millis(50));
     let stall = place.stall();
     let silent = impatient.run("SELECT term FROM leases").unwrap_err();
     assert!(matches!(silent, SqlError::Silent(_)), "{silent}");
@@ -33,8 +33,8 @@ fn it_has_tables_answers_nothing_while_it_stalls_and_forgets_nothing() {
 
 #[test]
 fn its_wall_clock_is_that_of_the_place() {
-    let place = Place::on(&STORE);
-    let mut session = Session::open(&place.url()).unwrap();
+    let place = TestPlace::on(&STORE);
+    let mut session = SqlSession::open(&place.url()).unwrap();
     let mut seconds = || {
         let rows = session.run("SELECT extract(epoch FROM clock_timestamp())::bigint").unwrap();
         rows[0][0].as_ref().unwrap().parse::<i64>().unwrap()
@@ -46,12 +46,13 @@ fn its_wall_clock_is_that_of_the_place() {
 
 #[test]
 fn each_place_has_a_store_of_its_own_and_other_ways_lead_there() {
-    let [first, second] = [Place::on(&STORE), Place::on(&STORE)];
+    let [first, second] = [TestPlace::on(&STORE), TestPlace::on(&STORE)];
     assert_ne!(first.url(), second.url());
     assert!(first.path("postgres").exists());
     let detour = first.endpoint().detour();
-    Session::open(&detour.url).unwrap().run("INSERT INTO leases VALUES (7)").unwrap();
-    let count = |place: &Place| Session::open(&place.url()).unwrap().run("SELECT term FROM leases").unwrap().len();
+    SqlSession::open(&detour.url).unwrap().run("INSERT INTO leases VALUES (7)").unwrap();
+    let count =
+        |place: &TestPlace| SqlSession::open(&place.url()).unwrap().run("SELECT term FROM leases").unwrap().len();
     assert_eq!([count(&first), count(&second)], [1, 0]);
     let abilities = STORE.abilities();
     assert!(!abilities.sees_death && !abilities.embedded && abilities.trusts_wall_clock);

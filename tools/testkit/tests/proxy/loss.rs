@@ -2,18 +2,18 @@
 
 use std::io::ErrorKind;
 
-use tenure_testkit::proxy::{Direction, Fault};
+use tenure_testkit::proxy::{Direction, ProxyFault};
 
-use crate::support::{Client, Event, scene, scene_of_lines};
+use crate::support::{EchoClient, EchoEvent, scene, scene_of_lines};
 
 #[test]
 fn without_a_fault_everything_passes_and_is_counted() {
     let (server, proxy) = scene();
-    let mut client = Client::of(&proxy);
+    let mut client = EchoClient::of(&proxy);
     client.exchange("a");
     server.asked("a");
     client.finish();
-    assert_eq!(server.next(), Event::Ended(Ok(())));
+    assert_eq!(server.next(), EchoEvent::Ended(Ok(())));
     assert_eq!(client.line().unwrap(), "");
     proxy.await_counts("the end of the connection", |counts| counts.open == 0);
     let counts = proxy.counts();
@@ -26,8 +26,8 @@ fn without_a_fault_everything_passes_and_is_counted() {
 #[test]
 fn a_lost_reply_leaves_its_request_executed() {
     let (server, proxy) = scene();
-    let mut client = Client::of(&proxy);
-    proxy.inject_next(1, Direction::Replies, Fault::Swallow);
+    let mut client = EchoClient::of(&proxy);
+    proxy.inject_next(1, Direction::Replies, ProxyFault::Swallow);
     client.send("a\n");
     server.asked("a");
     proxy.await_swallowed(Direction::Replies, 3);
@@ -39,8 +39,8 @@ fn a_lost_reply_leaves_its_request_executed() {
 #[test]
 fn replies_are_lost_until_told_otherwise() {
     let (server, proxy) = scene();
-    let mut client = Client::of(&proxy);
-    proxy.inject(Direction::Replies, Fault::Swallow);
+    let mut client = EchoClient::of(&proxy);
+    proxy.inject(Direction::Replies, ProxyFault::Swallow);
     for (line, swallowed) in [("a", 3), ("b", 6)] {
         client.send(&format!("{line}\n"));
         server.asked(line);
@@ -54,13 +54,13 @@ fn replies_are_lost_until_told_otherwise() {
 #[test]
 fn a_black_hole_swallows_both_ways_and_on_new_connections() {
     let (server, proxy) = scene();
-    let mut clients = [Client::of(&proxy)];
+    let mut clients = [EchoClient::of(&proxy)];
     clients[0].exchange("a");
     server.asked("a");
     proxy.black_hole();
     clients[0].send("b\n");
     proxy.await_swallowed(Direction::Requests, 2);
-    let mut late = Client::of(&proxy);
+    let mut late = EchoClient::of(&proxy);
     proxy.await_connections(2);
     late.send("c\n");
     proxy.await_swallowed(Direction::Requests, 4);
@@ -74,7 +74,7 @@ fn a_black_hole_swallows_both_ways_and_on_new_connections() {
 #[test]
 fn a_black_hole_hides_that_a_client_has_left() {
     let (server, proxy) = scene();
-    let mut client = Client::of(&proxy);
+    let mut client = EchoClient::of(&proxy);
     client.exchange("a");
     server.asked("a");
     proxy.black_hole();
@@ -84,7 +84,7 @@ fn a_black_hole_hides_that_a_client_has_left() {
     proxy.await_swallowed(Direction::Requests, 2);
     proxy.await_counts("the close", |counts| counts.requests.closes == 1);
     proxy.heal();
-    let mut other = Client::of(&proxy);
+    let mut other = EchoClient::of(&proxy);
     other.exchange("c");
     server.asked("c");
     assert_eq!(proxy.counts().open, 2);
@@ -93,22 +93,22 @@ fn a_black_hole_hides_that_a_client_has_left() {
 #[test]
 fn a_truncated_chunk_is_followed_by_a_reset() {
     let (server, proxy) = scene();
-    let mut client = Client::of(&proxy);
-    proxy.inject_next(1, Direction::Replies, Fault::Truncate(2));
+    let mut client = EchoClient::of(&proxy);
+    proxy.inject_next(1, Direction::Replies, ProxyFault::Truncate(2));
     client.send("abc\n");
     server.asked("abc");
     assert_eq!(client.rest(), ("=a".to_owned(), Err(ErrorKind::ConnectionReset)));
-    assert_eq!(server.next(), Event::Ended(Err(ErrorKind::ConnectionReset)));
+    assert_eq!(server.next(), EchoEvent::Ended(Err(ErrorKind::ConnectionReset)));
     proxy.await_counts("the reset", |counts| counts.resets == 1);
     assert_eq!((proxy.counts().replies.delivered, proxy.counts().replies.swallowed), (2, 3));
-    Client::of(&proxy).exchange("d");
+    EchoClient::of(&proxy).exchange("d");
 }
 
 #[test]
 fn a_framing_joins_what_belongs_together_and_parts_what_does_not() {
     let (server, proxy) = scene_of_lines();
-    let mut client = Client::of(&proxy);
-    proxy.inject_next(1, Direction::Requests, Fault::Swallow);
+    let mut client = EchoClient::of(&proxy);
+    proxy.inject_next(1, Direction::Requests, ProxyFault::Swallow);
     client.send("first ");
     proxy.await_counts("the first half", |counts| counts.requests.arrived == 6);
     client.send("line\nsecond line\nrest");

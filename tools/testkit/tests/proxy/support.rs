@@ -9,35 +9,35 @@ use tenure_testkit::PATIENCE;
 use tenure_testkit::proxy::{Proxy, Stretch};
 
 /// A server and a proxy in front of it.
-pub(crate) fn scene() -> (Server, Proxy) {
-    let server = Server::start();
+pub(crate) fn scene() -> (EchoServer, Proxy) {
+    let server = EchoServer::start();
     let proxy = Proxy::before(server.address).unwrap();
     (server, proxy)
 }
 
 /// The same, with a proxy that knows that a line is a message.
-pub(crate) fn scene_of_lines() -> (Server, Proxy) {
-    let server = Server::start();
+pub(crate) fn scene_of_lines() -> (EchoServer, Proxy) {
+    let server = EchoServer::start();
     let line = |_: Stretch, bytes: &[u8]| bytes.iter().position(|byte| *byte == b'\n').map(|at| at + 1);
     let proxy = Proxy::with_framing(server.address, line).unwrap();
     (server, proxy)
 }
 
 /// Answers each line `x` with `=x`, and tells the test what it sees. It accepts connections until the tests end.
-pub(crate) struct Server {
+pub(crate) struct EchoServer {
     pub(crate) address: SocketAddr,
-    events: Receiver<Event>,
+    events: Receiver<EchoEvent>,
 }
 
 /// What a server sees.
 #[derive(Debug, PartialEq, Eq)]
-pub(crate) enum Event {
+pub(crate) enum EchoEvent {
     Asked(String),
     /// A client has closed its side, or the connection broke.
     Ended(Result<(), ErrorKind>),
 }
 
-impl Server {
+impl EchoServer {
     fn start() -> Self {
         let listener = TcpListener::bind("127.0.0.1:0").unwrap();
         let address = listener.local_addr().unwrap();
@@ -48,19 +48,19 @@ impl Server {
                 thread::spawn(move || {
                     let end = answer(&connection, &events).map_err(|error| error.kind());
                     // A test that has ended wants to know no more.
-                    let _ = events.send(Event::Ended(end));
+                    let _ = events.send(EchoEvent::Ended(end));
                 });
             }
         });
         Self { address, events }
     }
 
-    pub(crate) fn next(&self) -> Event {
+    pub(crate) fn next(&self) -> EchoEvent {
         self.events.recv_timeout(PATIENCE).unwrap()
     }
 
     pub(crate) fn asked(&self, line: &str) {
-        assert_eq!(self.next(), Event::Asked(line.to_owned()));
+        assert_eq!(self.next(), EchoEvent::Asked(line.to_owned()));
     }
 
     pub(crate) fn has_seen_nothing(&self) -> bool {
@@ -68,11 +68,11 @@ impl Server {
     }
 }
 
-fn answer(connection: &TcpStream, events: &Sender<Event>) -> io::Result<()> {
+fn answer(connection: &TcpStream, events: &Sender<EchoEvent>) -> io::Result<()> {
     for line in BufReader::new(connection).lines() {
         let line = line?;
         let reply = format!("={line}\n");
-        let _ = events.send(Event::Asked(line));
+        let _ = events.send(EchoEvent::Asked(line));
         let mut connection = connection;
         connection.write_all(reply.as_bytes())?;
     }
@@ -80,9 +80,9 @@ fn answer(connection: &TcpStream, events: &Sender<Event>) -> io::Result<()> {
 }
 
 /// Sends lines and reads what comes back.
-pub(crate) struct Client(BufReader<TcpStream>);
+pub(crate) struct EchoClient(BufReader<TcpStream>);
 
-impl Client {
+impl EchoClient {
     pub(crate) fn of(proxy: &Proxy) -> Self {
         Self::connect(proxy).unwrap()
     }

@@ -2,7 +2,7 @@
 
 use redis::Value;
 use tenure_testkit::redis::{RedisOptions, RedisServer};
-use tenure_testkit::wall_clock::WallClock;
+use tenure_testkit::wall_clock::FakeWallClock;
 
 #[test]
 fn its_time_jumps_forth_and_back() {
@@ -27,9 +27,9 @@ fn a_jump_lets_a_key_expire_at_once() {
     assert_eq!(server.command(&["EXISTS", "key"]), Value::Int(0));
 }
 
-fn server_under_a_clock() -> (tempfile::TempDir, WallClock, RedisServer) {
+fn server_under_a_clock() -> (tempfile::TempDir, FakeWallClock, RedisServer) {
     let directory = tempfile::tempdir().unwrap();
-    let clock = WallClock::at(directory.path().join("clock"));
+    let clock = FakeWallClock::at(directory.path().join("clock"));
     let server = RedisServer::start_with(RedisOptions::default().wall_clock(&clock));
     (directory, clock, server)
 }

@@ -2,13 +2,13 @@
 
 use redis::Value;
 use tenure_testkit::eventually;
-use tenure_testkit::redis::{Cluster, RedisOptions, RedisServer};
+use tenure_testkit::redis::{RedisCluster, RedisOptions, RedisServer};
 
 use crate::support::set_everywhere;
 
 #[test]
 fn each_key_has_an_owner_and_others_tell_who() {
-    let cluster = Cluster::start();
+    let cluster = RedisCluster::start();
     let ports: Vec<_> = cluster.nodes().iter().map(RedisServer::port).collect();
     let [a, b, c] = ports[..3] else { panic!("{ports:?}") };
     assert_eq!(cluster.url(), format!("redis+cluster://127.0.0.1:{a},127.0.0.1:{b},127.0.0.1:{c}"));
@@ -26,7 +26,7 @@ fn each_key_has_an_owner_and_others_tell_who() {
 
 #[test]
 fn a_slot_that_is_on_its_way_answers_as_clusters_do() {
-    let cluster = Cluster::start_with(RedisOptions::default().password("secret"));
+    let cluster = RedisCluster::start_with(RedisOptions::default().password("secret"));
     let (from, to) = (cluster.owner_of("{a}"), cluster.owner_of("{b}"));
     from.command(&["MSET", "{a}1", "x", "{a}2", "y"]);
     let moving = cluster.move_slot(cluster.slot_of("{a}"), from, to);
@@ -48,7 +48,7 @@ fn a_slot_that_is_on_its_way_answers_as_clusters_do() {
 
 #[test]
 fn a_primary_that_hangs_is_replaced_by_its_replica() {
-    let cluster = Cluster::start();
+    let cluster = RedisCluster::start();
     let (old, replica) = (&cluster.nodes()[1], &cluster.nodes()[4]);
     set_everywhere(old, "c", 1);
     let _pause = old.pause();

@@ -1,7 +1,7 @@
 //! Servers that encrypt: with certificates that are good, and with such as no client may accept.
 
 use redis::{Client, ClientTlsConfig, RedisResult, TlsCertificates};
-use tenure_testkit::certificates::{Certificates, Identity};
+use tenure_testkit::certificates::{CertificateFiles, Certificates};
 use tenure_testkit::redis::{RedisOptions, RedisServer, TlsClients};
 
 #[test]
@@ -50,16 +50,16 @@ fn a_server_may_demand_a_certificate_of_its_clients() {
     assert!(ping(&server, &certificates, None).is_err());
 }
 
-fn encrypting(identity: &Identity, certificates: &Certificates) -> RedisServer {
+fn encrypting(identity: &CertificateFiles, certificates: &Certificates) -> RedisServer {
     encrypting_for(identity, certificates, TlsClients::MayBeUnknown)
 }
 
-fn encrypting_for(identity: &Identity, certificates: &Certificates, clients: TlsClients) -> RedisServer {
+fn encrypting_for(identity: &CertificateFiles, certificates: &Certificates, clients: TlsClients) -> RedisServer {
     RedisServer::start_with(RedisOptions::default().tls(identity, certificates.authority(), clients))
 }
 
 /// Asks as one who trusts this authority, and is this client, if any.
-fn ping(server: &RedisServer, trusted: &Certificates, client: Option<&Identity>) -> RedisResult<String> {
+fn ping(server: &RedisServer, trusted: &Certificates, client: Option<&CertificateFiles>) -> RedisResult<String> {
     let client_tls =
         client.map(|client| ClientTlsConfig { client_cert: client.certificate_pem(), client_key: client.key_pem() });
     let certificates = TlsCertificates { client_tls, root_cert: Some(trusted.authority().certificate_pem()) };

@@ -6,10 +6,10 @@ use std::process::{Command, Stdio};
 use std::sync::OnceLock;
 
 use rustix::process::Signal;
-use tenure_testkit::process::Process;
+use tenure_testkit::process::ProcessHandle;
 use tenure_testkit::redis::{RedisOptions, RedisServer};
 use tenure_testkit::role;
-use tenure_testkit::running::Running;
+use tenure_testkit::running::RunningProcess;
 
 #[test]
 fn dropping_it_ends_its_process_and_removes_its_directory() {
@@ -78,14 +78,14 @@ pub(crate) fn own_a_server() {
     stdin().read_to_end(&mut Vec::new()).unwrap();
 }
 
-fn start_owner() -> (Running, Process, String) {
+fn start_owner() -> (RunningProcess, ProcessHandle, String) {
     let words = role::command("owner of a server");
-    let owner = Running::start(Command::new(&words[0]).args(&words[1..]).stdin(Stdio::piped()));
+    let owner = RunningProcess::start(Command::new(&words[0]).args(&words[1..]).stdin(Stdio::piped()));
     let (pid, directory) = owner.stdout().find("the server of an owner", |line| {
         let (pid, directory) = line.split_once("server ")?.1.split_once(' ')?;
         Some((pid.parse().ok()?, directory.to_owned()))
     });
-    (owner, Process::open(pid), directory)
+    (owner, ProcessHandle::open(pid), directory)
 }
 
 /// A further owner removes what one has left that is gone. What it leaves itself is removed here.

@@ -2,13 +2,13 @@
 
 use redis::Value;
 use tenure_testkit::eventually;
-use tenure_testkit::redis::{RedisOptions, RedisServer, Sentinels};
+use tenure_testkit::redis::{RedisOptions, RedisServer, SentinelGroup};
 
 use crate::support::set_everywhere;
 
 #[test]
 fn a_primary_that_is_killed_is_replaced_and_follows_when_it_is_back() {
-    let servers = Sentinels::start();
+    let servers = SentinelGroup::start();
     let old = servers.primary();
     assert_eq!(old.port(), servers.nodes()[0].port());
     set_everywhere(old, "key", 2);
@@ -27,7 +27,7 @@ fn a_primary_that_is_killed_is_replaced_and_follows_when_it_is_back() {
 
 #[test]
 fn the_address_names_all_sentinels() {
-    let servers = Sentinels::start();
+    let servers = SentinelGroup::start();
     let ports: Vec<_> = servers.sentinels().iter().map(RedisServer::port).collect();
     let [a, b, c] = ports[..] else { panic!("{ports:?}") };
     assert_eq!(servers.url(), format!("redis+sentinel://127.0.0.1:{a},127.0.0.1:{b},127.0.0.1:{c}/tenure"));
@@ -36,7 +36,7 @@ fn the_address_names_all_sentinels() {
 #[test]
 fn a_primary_without_replicas_can_be_told_to_refuse_writes_and_passwords_reach_everybody() {
     let options = RedisOptions::default().password("secret").line("min-replicas-to-write 1");
-    let servers = Sentinels::start_with(options.line("min-replicas-max-lag 2"));
+    let servers = SentinelGroup::start_with(options.line("min-replicas-max-lag 2"));
     assert!(servers.url().starts_with("redis+sentinel://:secret@127.0.0.1:"));
     let primary = servers.primary();
     eventually("a write", || primary.try_command(&["SET", "key", "value"]).is_ok());

@@ -3,12 +3,12 @@
 use std::time::Duration;
 
 use redis::Client;
-use tenure_testkit::place::Place;
+use tenure_testkit::place::TestPlace;
 use tenure_testkit::stores::{Backend, Redis};
 
 #[test]
 fn it_answers_nothing_while_it_stalls_and_forgets_nothing() {
-    let place = Place::on(&Redis);
+    let place = TestPlace::on(&Redis);
     let mut connection = Client::open(place.url()).unwrap().get_connection().unwrap();
     redis::cmd("SET").arg("key").arg("value").exec(&mut connection).unwrap();
     let mut impatient = Client::open(place.url()).unwrap().get_connection().unwrap();
@@ -21,7 +21,7 @@ fn it_answers_nothing_while_it_stalls_and_forgets_nothing() {
 
 #[test]
 fn its_wall_clock_is_that_of_the_place() {
-    let place = Place::on(&Redis);
+    let place = TestPlace::on(&Redis);
     let mut connection = Client::open(place.url()).unwrap().get_connection().unwrap();
     let mut seconds = || redis::cmd("TIME").query::<[i64; 2]>(&mut connection).unwrap()[0];
     let before = seconds();
@@ -31,7 +31,7 @@ fn its_wall_clock_is_that_of_the_place() {
 
 #[test]
 fn each_place_has_a_store_of_its_own_which_does_not_see_death() {
-    let [first, second] = [Place::on(&Redis), Place::on(&Redis)];
+    let [first, second] = [TestPlace::on(&Redis), TestPlace::on(&Redis)];
     assert_ne!(first.url(), second.url());
     assert!(first.path("redis").exists());
     let abilities = Redis.abilities();

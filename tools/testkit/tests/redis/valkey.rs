@@ -1,8 +1,8 @@
 //! Valkey wherever Redis is.
 
 use redis::Value;
-use tenure_testkit::redis::{Cluster, Flavour, RedisOptions, RedisServer, Sentinels};
-use tenure_testkit::wall_clock::WallClock;
+use tenure_testkit::redis::{Flavour, RedisCluster, RedisOptions, RedisServer, SentinelGroup};
+use tenure_testkit::wall_clock::FakeWallClock;
 
 use crate::support::set_everywhere;
 
@@ -13,7 +13,7 @@ fn options() -> RedisOptions {
 #[test]
 fn a_server_answers_keeps_its_data_and_sees_its_clock_jump() {
     let directory = tempfile::tempdir().unwrap();
-    let clock = WallClock::at(directory.path().join("clock"));
+    let clock = FakeWallClock::at(directory.path().join("clock"));
     let server = RedisServer::start_with(options().persistent().password("secret").wall_clock(&clock));
     assert_eq!(server.info("server", "server_name").as_deref(), Some("valkey"));
     server.command(&["SET", "key", "value", "EX", "30"]);
@@ -26,7 +26,7 @@ fn a_server_answers_keeps_its_data_and_sees_its_clock_jump() {
 
 #[test]
 fn sentinels_replace_a_primary() {
-    let servers = Sentinels::start_with(options());
+    let servers = SentinelGroup::start_with(options());
     let old = servers.primary();
     set_everywhere(old, "key", 2);
     let _pause = old.pause();
@@ -36,7 +36,7 @@ fn sentinels_replace_a_primary() {
 
 #[test]
 fn a_cluster_shares_its_keys() {
-    let cluster = Cluster::start_with(options());
+    let cluster = RedisCluster::start_with(options());
     for key in ["a", "b", "c"] {
         cluster.owner_of(key).command(&["SET", key, "value"]);
     }

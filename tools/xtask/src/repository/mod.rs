@@ -9,6 +9,7 @@ mod sleeps;
 mod source;
 mod store_skeleton;
 mod tree;
+mod unique_types;
 mod unsafe_code;
 mod workspace_lints;
 
@@ -32,4 +33,5 @@ const RULES: &[fn(&Tree) -> Vec<String>] = &[
     sleeps::check,
     store_skeleton::check,
     links::check,
+    unique_types::check,
 ];

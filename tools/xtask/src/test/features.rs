@@ -3,12 +3,12 @@
 
 use std::fs;
 
-use crate::job::Job;
+use crate::job::RunningPart;
 use crate::manifest;
 use crate::process;
 
 /// Checks each feature set of the library, then what the core, the library and its tests depend on.
-pub(crate) fn run(job: &mut Job<'_>) -> Result<(), String> {
+pub(crate) fn run(job: &mut RunningPart<'_>) -> Result<(), String> {
     let path = job.root().join("crates/tenure/Cargo.toml");
     let toml = fs::read_to_string(&path).map_err(|error| format!("cannot read {}: {error}", path.display()))?;
     for selection in selections(&toml) {

@@ -16,14 +16,14 @@ use std::time::Instant;
 use clap::Args;
 use clap::builder::PossibleValuesParser;
 
-use crate::job::{Job, Priority};
+use crate::job::{PartPriority, RunningPart};
 use crate::screen::Screen;
-use parts::{PARTS, Part, When};
-use summary::{Entry, Outcome};
+use parts::{PARTS, TestPart, When};
+use summary::{PartOutcome, PartSummary};
 
 /// What to run, and how much of it to show.
 #[derive(Args)]
-pub(crate) struct Options {
+pub(crate) struct TestOptions {
     /// Run only this part; may be given more than once, the order stays the same
     #[arg(long, value_name = "NAME", value_parser = PossibleValuesParser::new(PARTS.iter().map(|part| part.name)))]
     only: Vec<String>,
@@ -39,21 +39,21 @@ pub(crate) struct Options {
 }
 
 /// Runs the chosen parts and ends with one summary.
-pub(crate) fn run(root: &Path, options: &Options) -> Result<ExitCode, String> {
+pub(crate) fn run(root: &Path, options: &TestOptions) -> Result<ExitCode, String> {
     let mut screen = Screen::stdout(options.verbose);
     if options.list {
         PARTS.iter().for_each(|part| screen.line(&format!("{:12} {}", part.name, part.about)));
         return Ok(ExitCode::SUCCESS);
     }
-    let chosen: Vec<&Part> =
+    let chosen: Vec<&TestPart> =
         PARTS.iter().filter(|part| options.only.is_empty() || options.only.iter().any(|n| n == part.name)).collect();
     let entries = run_parts(root, &chosen, options.keep_going, &mut screen);
     summary::lines(&entries).iter().for_each(|line| screen.line(line));
     Ok(if summary::is_success(&entries) { ExitCode::SUCCESS } else { ExitCode::FAILURE })
 }
 
-fn run_parts(root: &Path, parts: &[&Part], keep_going: bool, screen: &mut Screen) -> Vec<Entry> {
-    let mut entries: Vec<Entry> = parts.iter().map(|part| Entry::not_run(part.name)).collect();
+fn run_parts(root: &Path, parts: &[&TestPart], keep_going: bool, screen: &mut Screen) -> Vec<PartSummary> {
+    let mut entries: Vec<PartSummary> = parts.iter().map(|part| PartSummary::not_run(part.name)).collect();
     let last_in_order = parts.iter().rposition(|part| part.when == When::InOrder).unwrap_or(0);
     let is_beside = |index: &usize| parts[*index].when == When::Beside && *index < last_in_order;
     let (beside, in_order): (Vec<usize>, Vec<usize>) = (0..parts.len()).partition(is_beside);
@@ -68,7 +68,7 @@ fn run_parts(root: &Path, parts: &[&Part], keep_going: bool, screen: &mut Screen
                 lane = Some(scope.spawn(|| run_beside(root, parts, &beside, keep_going)));
             }
             screen.begin(&title(parts, index));
-            entries[index] = run_part(root, parts[index], screen, Priority::Normal);
+            entries[index] = run_part(root, parts[index], screen, PartPriority::Normal);
         }
         if let Some(lane) = lane {
             screen.progress("waiting for what runs beside the others");
@@ -81,25 +81,30 @@ fn run_parts(root: &Path, parts: &[&Part], keep_going: bool, screen: &mut Screen
 }
 
 /// Runs these parts one after the other without a word, and gives what they would have shown meanwhile.
-fn run_beside(root: &Path, parts: &[&Part], chosen: &[usize], keep_going: bool) -> (Vec<(usize, Entry)>, String) {
+fn run_beside(
+    root: &Path,
+    parts: &[&TestPart],
+    chosen: &[usize],
+    keep_going: bool,
+) -> (Vec<(usize, PartSummary)>, String) {
     let (mut screen, paper) = Screen::on_paper();
-    let mut ended: Vec<(usize, Entry)> = Vec::new();
+    let mut ended: Vec<(usize, PartSummary)> = Vec::new();
     for &index in chosen {
-        if keep_going || ended.iter().all(|(_, entry)| entry.outcome != Outcome::Failed) {
+        if keep_going || ended.iter().all(|(_, entry)| entry.outcome != PartOutcome::Failed) {
             screen.begin(&title(parts, index));
-            ended.push((index, run_part(root, parts[index], &mut screen, Priority::Least)));
+            ended.push((index, run_part(root, parts[index], &mut screen, PartPriority::Least)));
         }
     }
     (ended, paper.text())
 }
 
-fn title(parts: &[&Part], index: usize) -> String {
+fn title(parts: &[&TestPart], index: usize) -> String {
     format!("[{}/{}] {}", index + 1, parts.len(), parts[index].name)
 }
 
-fn run_part(root: &Path, part: &Part, screen: &mut Screen, priority: Priority) -> Entry {
+fn run_part(root: &Path, part: &TestPart, screen: &mut Screen, priority: PartPriority) -> PartSummary {
     let started = Instant::now();
-    let mut job = Job::new(root, screen).with_priority(priority);
+    let mut job = RunningPart::new(root, screen).with_priority(priority);
     let result = (part.run)(&mut job);
     let (tally, log) = job.finish();
     // A skipped test proves nothing, so it fails its part even though cargo is content.
@@ -107,8 +112,8 @@ fn run_part(root: &Path, part: &Part, screen: &mut Screen, priority: Priority) -
         0 => Ok(()),
         ignored => Err(format!("{ignored} test(s) are ignored, and no test may be skipped")),
     });
-    let outcome = if result.is_ok() { Outcome::Passed } else { Outcome::Failed };
-    let entry = Entry { name: part.name, outcome, took: started.elapsed(), tally };
+    let outcome = if result.is_ok() { PartOutcome::Passed } else { PartOutcome::Failed };
+    let entry = PartSummary { name: part.name, outcome, took: started.elapsed(), tally };
     screen.end(&entry.result());
     if let Err(problem) = result {
         screen.failure(&log, &format!("{}: {problem}", part.name));
@@ -120,10 +125,10 @@ fn run_part(root: &Path, part: &Part, screen: &mut Screen, priority: Priority) -
 mod tests {
     use super::*;
 
-    const GOOD: Part = Part { name: "good", about: "", when: When::InOrder, run: |_| Ok(()) };
-    const BAD: Part = Part { name: "bad", about: "", when: When::InOrder, run: |_| Err("it broke".to_owned()) };
-    const BAD_BESIDE: Part = Part { when: When::Beside, ..BAD };
-    const LAZY: Part = Part {
+    const GOOD: TestPart = TestPart { name: "good", about: "", when: When::InOrder, run: |_| Ok(()) };
+    const BAD: TestPart = TestPart { name: "bad", about: "", when: When::InOrder, run: |_| Err("it broke".to_owned()) };
+    const BAD_BESIDE: TestPart = TestPart { when: When::Beside, ..BAD };
+    const LAZY: TestPart = TestPart {
         name: "lazy",
         about: "",
         when: When::InOrder,
@@ -133,30 +138,43 @@ mod tests {
         },
     };
 
-    fn outcomes(parts: &[&Part], keep_going: bool) -> Vec<Outcome> {
+    fn outcomes(parts: &[&TestPart], keep_going: bool) -> Vec<PartOutcome> {
         let mut screen = Screen::to(Box::new(std::io::sink()), false, false);
         run_parts(Path::new("."), parts, keep_going, &mut screen).iter().map(|entry| entry.outcome).collect()
     }
 
     #[test]
     fn the_first_failure_stops_the_run() {
-        assert_eq!(outcomes(&[&GOOD, &BAD, &GOOD], false), [Outcome::Passed, Outcome::Failed, Outcome::NotRun]);
+        assert_eq!(
+            outcomes(&[&GOOD, &BAD, &GOOD], false),
+            [PartOutcome::Passed, PartOutcome::Failed, PartOutcome::NotRun]
+        );
     }
 
     #[test]
     fn keep_going_runs_every_part() {
-        assert_eq!(outcomes(&[&BAD, &GOOD], true), [Outcome::Failed, Outcome::Passed]);
+        assert_eq!(outcomes(&[&BAD, &GOOD], true), [PartOutcome::Failed, PartOutcome::Passed]);
     }
 
     #[test]
     fn what_runs_beside_others_is_waited_for_and_counts() {
-        assert_eq!(outcomes(&[&GOOD, &BAD_BESIDE, &GOOD], false), [Outcome::Passed, Outcome::Failed, Outcome::Passed]);
-        assert_eq!(outcomes(&[&BAD, &BAD_BESIDE, &GOOD], false), [Outcome::Failed, Outcome::NotRun, Outcome::NotRun]);
-        assert_eq!(outcomes(&[&GOOD, &BAD_BESIDE], false), [Outcome::Passed, Outcome::Failed], "nothing is beside it");
+        assert_eq!(
+            outcomes(&[&GOOD, &BAD_BESIDE, &GOOD], false),
+            [PartOutcome::Passed, PartOutcome::Failed, PartOutcome::Passed]
+        );
+        assert_eq!(
+            outcomes(&[&BAD, &BAD_BESIDE, &GOOD], false),
+            [PartOutcome::Failed, PartOutcome::NotRun, PartOutcome::NotRun]
+        );
+        assert_eq!(
+            outcomes(&[&GOOD, &BAD_BESIDE], false),
+            [PartOutcome::Passed, PartOutcome::Failed],
+            "nothing is beside it"
+        );
     }
 
     #[test]
     fn an_ignored_test_fails_its_part() {
-        assert_eq!(outcomes(&[&LAZY], false), [Outcome::Failed]);
+        assert_eq!(outcomes(&[&LAZY], false), [PartOutcome::Failed]);
     }
 }

@@ -4,11 +4,11 @@ use std::fs;
 use std::path::Path;
 use std::process::Command;
 
-use crate::job::Job;
+use crate::job::RunningPart;
 use crate::manifest;
 
 /// Compares the workspace's version with the README, the clippy configurations and the running compiler.
-pub(crate) fn run(job: &mut Job<'_>) -> Result<(), String> {
+pub(crate) fn run(job: &mut RunningPart<'_>) -> Result<(), String> {
     let root = job.root();
     let workspace = read(&root.join("Cargo.toml"))?;
     let stated = manifest::value(&workspace, "workspace.package", "rust-version")

@@ -3,7 +3,7 @@
 use std::fs;
 
 use super::parts::prove;
-use crate::job::Job;
+use crate::job::RunningPart;
 use crate::process;
 use crate::proof;
 
@@ -13,7 +13,7 @@ const TABLE: &str = "docs/how-we-know.md";
 const HEAD: &str = "| mutant |";
 
 /// Nothing else builds what can make mistakes, so the lints see it here, and so do the tests of the model.
-pub(crate) fn run(job: &mut Job<'_>) -> Result<(), String> {
+pub(crate) fn run(job: &mut RunningPart<'_>) -> Result<(), String> {
     let mutated = |arguments: &str| {
         let mut command = process::cargo();
         command.args(arguments.split(' ')).args(["--locked", "--package", "tenure-sim", "--profile", "sim"]);

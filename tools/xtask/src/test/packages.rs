@@ -5,10 +5,10 @@ use std::path::PathBuf;
 use std::process::{Command, Stdio};
 use std::{env, fs};
 
-use crate::job::Job;
+use crate::job::RunningPart;
 
 /// Probes for each requirement, installs what is missing, and probes again.
-pub(crate) fn run(job: &mut Job<'_>) -> Result<(), String> {
+pub(crate) fn run(job: &mut RunningPart<'_>) -> Result<(), String> {
     let missing = missing();
     if missing.is_empty() {
         return Ok(());
@@ -143,7 +143,7 @@ impl Means {
     }
 }
 
-fn install(job: &mut Job<'_>, prefix: &[&str], packages: &[&str]) -> Result<(), String> {
+fn install(job: &mut RunningPart<'_>, prefix: &[&str], packages: &[&str]) -> Result<(), String> {
     let words = [prefix, &["sh", SCRIPT], packages].concat();
     job.command(Command::new(words[0]).args(&words[1..])).map(drop)
 }

@@ -1,17 +1,17 @@
 //! The parts of `cargo xtask test`, in the order in which they run: what fails fast comes first.
 
 use super::{features, msrv, mutants, packages, programs};
-use crate::job::Job;
+use crate::job::RunningPart;
 use crate::process;
 use crate::proof;
 use crate::repository;
 
 /// One named part; it fails with a sentence that says why.
-pub(crate) struct Part {
+pub(crate) struct TestPart {
     pub(crate) name: &'static str,
     pub(crate) about: &'static str,
     pub(crate) when: When,
-    pub(crate) run: fn(&mut Job<'_>) -> Result<(), String>,
+    pub(crate) run: fn(&mut RunningPart<'_>) -> Result<(), String>,
 }
 
 /// When a part runs.
@@ -23,81 +23,81 @@ pub(crate) enum When {
     Beside,
 }
 
-pub(crate) const PARTS: &[Part] = &[
-    Part {
+pub(crate) const PARTS: &[TestPart] = &[
+    TestPart {
         name: "packages",
         about: "install the system packages the other parts need",
         when: When::InOrder,
         run: packages::run,
     },
-    Part {
+    TestPart {
         name: "repository",
         about: "the tree's own rules: sizes, banned words, links, folder skeletons",
         when: When::InOrder,
         run: repository_rules,
     },
-    Part {
+    TestPart {
         name: "msrv",
         about: "every place that states the minimum Rust version agrees",
         when: When::InOrder,
         run: msrv::run,
     },
-    Part {
+    TestPart {
         name: "format",
         about: "cargo fmt changes nothing",
         when: When::InOrder,
         run: |job| job.cargo("fmt --all --check -- --color never"),
     },
-    Part {
+    TestPart {
         name: "lints",
         about: "clippy has nothing to say about any target",
         when: When::InOrder,
         run: |job| job.cargo("clippy --locked --workspace --all-targets --all-features -- -D warnings"),
     },
-    Part {
+    TestPart {
         name: "unit",
         about: "tests inside the crates",
         when: When::InOrder,
         run: |job| programs::run(job, "--lib --bins"),
     },
-    Part {
+    TestPart {
         name: "simulation",
         about: "100,000 simulated elections with jobs under faults break no promise",
         when: When::Beside,
         run: |job| prove(job, &["sim", "--seeds", "100000"]).map(drop),
     },
-    Part {
+    TestPart {
         name: "model",
         about: "every history of a few steps, millions of states, breaks no law",
         when: When::Beside,
         run: |job| prove(job, &["model"]).map(drop),
     },
-    Part {
+    TestPart {
         name: "mutants",
         about: "every known mistake, made on purpose, is caught, and every invariant catches one",
         when: When::Beside,
         run: mutants::run,
     },
-    Part {
+    TestPart {
         name: "integration",
         about: "tests against the crates' public faces",
         when: When::InOrder,
         run: |job| programs::run(job, "--test *"),
     },
-    Part {
+    TestPart {
         name: "examples",
         about: "every example builds",
         when: When::InOrder,
         run: |job| job.cargo("build --locked --workspace --all-features --examples"),
     },
-    Part {
+    TestPart {
         name: "doctests",
         about: "examples in the documentation run",
         when: When::InOrder,
         run: |job| job.cargo("test --locked --workspace --all-features --no-fail-fast --doc"),
     },
-    Part { name: "docs", about: "the documentation builds without a warning", when: When::InOrder, run: docs },
-    Part {
+    TestPart { name: "docs", about: "the documentation builds without a warning", when: When::InOrder, run: docs },
+    TestPart {
         name: "features",
         about: "the library builds with each feature alone, and the core stays pure",
         when: When::InOrder,
@@ -105,7 +105,7 @@ pub(crate) const PARTS: &[Part] = &[
     },
 ];
 
-fn repository_rules(job: &mut Job<'_>) -> Result<(), String> {
+fn repository_rules(job: &mut RunningPart<'_>) -> Result<(), String> {
     let violations = repository::check(job.root())?;
     violations.iter().for_each(|violation| job.say(violation));
     match violations.len() {
@@ -115,14 +115,14 @@ fn repository_rules(job: &mut Job<'_>) -> Result<(), String> {
 }
 
 /// Runs one way of proving, shows its closing line, and gives back all that it printed.
-pub(crate) fn prove(job: &mut Job<'_>, arguments: &[&str]) -> Result<String, String> {
+pub(crate) fn prove(job: &mut RunningPart<'_>, arguments: &[&str]) -> Result<String, String> {
     let printed = job.command(&mut proof::command(job.root(), arguments))?;
     job.announce(printed.lines().last().unwrap_or_default());
     Ok(printed)
 }
 
 /// The library and the command are both called `tenure`, so that one run would write both to the same place at once.
-fn docs(job: &mut Job<'_>) -> Result<(), String> {
+fn docs(job: &mut RunningPart<'_>) -> Result<(), String> {
     for targets in ["--bins", "--lib"] {
         let mut command = process::cargo();
         command.args(["doc", "--locked", "--workspace", "--all-features", "--no-deps", targets]);

@@ -10,19 +10,19 @@ use std::time::{Duration, Instant};
 
 use serde_json::Value;
 
-use crate::job::Job;
+use crate::job::RunningPart;
 use crate::process;
-use crate::silence::Watch;
+use crate::silence::SilenceWatch;
 
 /// Builds the chosen targets of all crates once, and runs every test in them.
 ///
 /// All features are on, because a test whose feature is off would be skipped silently. Every program runs to its end,
 /// because the first failure is seldom the whole story.
-pub(crate) fn run(job: &mut Job<'_>, targets: &str) -> Result<(), String> {
+pub(crate) fn run(job: &mut RunningPart<'_>, targets: &str) -> Result<(), String> {
     let mut build = process::cargo();
     build.args(["test", "--locked", "--workspace", "--all-features", "--no-run"]).args(targets.split(' '));
     let messages = job.messages(build.arg("--message-format=json-render-diagnostics"))?;
-    let programs: Vec<Program> = longest_first(messages.lines().filter_map(Program::of_message).collect());
+    let programs: Vec<TestProgram> = longest_first(messages.lines().filter_map(TestProgram::of_message).collect());
     if programs.is_empty() {
         return Err(format!("cargo built no test program for {targets}"));
     }
@@ -34,7 +34,7 @@ pub(crate) fn run(job: &mut Job<'_>, targets: &str) -> Result<(), String> {
 }
 
 /// Runs all of them, a few at a time, and names those that failed. The output of each is kept in one piece.
-fn side_by_side(job: &mut Job<'_>, programs: &[Program]) -> Vec<String> {
+fn side_by_side(job: &mut RunningPart<'_>, programs: &[TestProgram]) -> Vec<String> {
     let waiting = Mutex::new(programs.iter());
     let (reports, reported) = mpsc::channel();
     let mut failed = Vec::new();
@@ -70,13 +70,13 @@ enum Report {
 
 /// A program with tests in it.
 #[derive(Debug, PartialEq, Eq)]
-struct Program {
+struct TestProgram {
     name: String,
     file: PathBuf,
     directory: PathBuf,
 }
 
-impl Program {
+impl TestProgram {
     /// From what cargo says of one thing that it has built.
     fn of_message(line: &str) -> Option<Self> {
         let message: Value = serde_json::from_str(line).ok()?;
@@ -95,7 +95,7 @@ impl Program {
     fn run(&self, reports: &Sender<Report>) {
         let started = Instant::now();
         let mut lines = vec![String::new(), format!("     Running {}", self.name)];
-        let ended = process::run_watched(&mut self.command(), Watch::over_program(SILENCE), |_, line| {
+        let ended = process::run_watched(&mut self.command(), SilenceWatch::over_program(SILENCE), |_, line| {
             lines.push(line.to_owned());
             // Nobody listens any more when the whole run is being ended.
             let _ = reports.send(Report::Line(line.to_owned()));
@@ -124,7 +124,7 @@ impl Program {
 }
 
 /// By the number of tests: a long one that begins last would be waited for alone.
-fn longest_first(mut programs: Vec<Program>) -> Vec<Program> {
+fn longest_first(mut programs: Vec<TestProgram>) -> Vec<TestProgram> {
     programs.sort_by_cached_key(|program| std::cmp::Reverse(program.number_of_tests()));
     programs
 }
@@ -145,18 +145,19 @@ mod tests {
     fn a_test_program_is_found_among_what_cargo_says() {
         let said = r#"{"reason":"compiler-artifact","manifest_path":"/w/crates/a/Cargo.toml","target":{"name":"t"},
             "profile":{"test":true},"executable":"/w/target/t-1"}"#;
-        let expected = Program { name: "a/t".into(), file: "/w/target/t-1".into(), directory: "/w/crates/a".into() };
-        assert_eq!(Program::of_message(said), Some(expected));
-        assert_eq!(Program::of_message(&said.replace("true", "false")), None, "a program without tests");
-        assert_eq!(Program::of_message("   Compiling a v0.1.0"), None);
+        let expected =
+            TestProgram { name: "a/t".into(), file: "/w/target/t-1".into(), directory: "/w/crates/a".into() };
+        assert_eq!(TestProgram::of_message(said), Some(expected));
+        assert_eq!(TestProgram::of_message(&said.replace("true", "false")), None, "a program without tests");
+        assert_eq!(TestProgram::of_message("   Compiling a v0.1.0"), None);
     }
 
     #[test]
     fn all_run_and_the_failed_ones_are_named() {
         let mut screen = Screen::to(Box::new(std::io::sink()), false, false);
-        let mut job = Job::new(Path::new("."), &mut screen);
-        let program = |file: &str| Program { name: file.to_owned(), file: file.into(), directory: "/".into() };
-        let programs: Vec<Program> = ["true", "false", "true", "no-such-program", "true"].map(program).into();
+        let mut job = RunningPart::new(Path::new("."), &mut screen);
+        let program = |file: &str| TestProgram { name: file.to_owned(), file: file.into(), directory: "/".into() };
+        let programs: Vec<TestProgram> = ["true", "false", "true", "no-such-program", "true"].map(program).into();
         let failed = side_by_side(&mut job, &programs);
         let (_, log) = job.finish();
         assert_eq!(failed.len(), 2, "{failed:?}");

@@ -2,17 +2,17 @@
 
 use std::time::Duration;
 
-use crate::tally::Tally;
+use crate::tally::TestTally;
 
 /// What became of a part.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Outcome {
+pub(crate) enum PartOutcome {
     Passed,
     Failed,
     NotRun,
 }
 
-impl Outcome {
+impl PartOutcome {
     fn word(self) -> &'static str {
         match self {
             Self::Passed => "ok",
@@ -23,23 +23,23 @@ impl Outcome {
 }
 
 /// A part in the summary.
-pub(crate) struct Entry {
+pub(crate) struct PartSummary {
     pub(crate) name: &'static str,
-    pub(crate) outcome: Outcome,
+    pub(crate) outcome: PartOutcome,
     pub(crate) took: Duration,
-    pub(crate) tally: Tally,
+    pub(crate) tally: TestTally,
 }
 
-impl Entry {
+impl PartSummary {
     pub(crate) fn not_run(name: &'static str) -> Self {
-        Self { name, outcome: Outcome::NotRun, took: Duration::ZERO, tally: Tally::default() }
+        Self { name, outcome: PartOutcome::NotRun, took: Duration::ZERO, tally: TestTally::default() }
     }
 
     /// Its result on one line: the outcome, the seconds and, if it ran tests, their number.
     pub(crate) fn result(&self) -> String {
         match self.outcome {
-            Outcome::NotRun => self.outcome.word().to_owned(),
-            Outcome::Passed | Outcome::Failed => {
+            PartOutcome::NotRun => self.outcome.word().to_owned(),
+            PartOutcome::Passed | PartOutcome::Failed => {
                 format!("{}, {:.1} s{}", self.outcome.word(), self.took.as_secs_f64(), self.tests())
             }
         }
@@ -48,8 +48,8 @@ impl Entry {
     /// The same in columns.
     fn row(&self) -> String {
         match self.outcome {
-            Outcome::NotRun => format!("  {:12} {}", self.name, self.outcome.word()),
-            Outcome::Passed | Outcome::Failed => {
+            PartOutcome::NotRun => format!("  {:12} {}", self.name, self.outcome.word()),
+            PartOutcome::Passed | PartOutcome::Failed => {
                 let seconds = self.took.as_secs_f64();
                 format!("  {:12} {:6} {seconds:7.1} s{}", self.name, self.outcome.word(), self.tests())
             }
@@ -57,7 +57,7 @@ impl Entry {
     }
 
     fn tests(&self) -> String {
-        let Tally { passed, failed, ignored } = self.tally;
+        let TestTally { passed, failed, ignored } = self.tally;
         match passed + failed + ignored {
             0 => String::new(),
             all => format!(", {passed} of {all} tests passed"),
@@ -68,24 +68,24 @@ impl Entry {
     /// the closing line must never say that nothing failed when something did.
     fn failures(&self) -> u64 {
         let tests = self.tally.failed + self.tally.ignored;
-        if self.outcome == Outcome::Failed { tests.max(1) } else { tests }
+        if self.outcome == PartOutcome::Failed { tests.max(1) } else { tests }
     }
 }
 
 /// True as long as no part has failed.
-pub(crate) fn is_success(entries: &[Entry]) -> bool {
-    entries.iter().all(|entry| entry.outcome != Outcome::Failed)
+pub(crate) fn is_success(entries: &[PartSummary]) -> bool {
+    entries.iter().all(|entry| entry.outcome != PartOutcome::Failed)
 }
 
 /// The summary's lines; the last one, alone, counts single tests.
-pub(crate) fn lines(entries: &[Entry]) -> Vec<String> {
+pub(crate) fn lines(entries: &[PartSummary]) -> Vec<String> {
     let mut lines = vec![String::new(), "Summary".to_owned()];
-    lines.extend(entries.iter().map(Entry::row));
-    if entries.iter().any(|entry| entry.outcome == Outcome::NotRun) {
+    lines.extend(entries.iter().map(PartSummary::row));
+    if entries.iter().any(|entry| entry.outcome == PartOutcome::NotRun) {
         lines.push("Stopped at the first failure; --keep-going runs the rest too.".to_owned());
     }
     let passed: u64 = entries.iter().map(|entry| entry.tally.passed).sum();
-    let failed: u64 = entries.iter().map(Entry::failures).sum();
+    let failed: u64 = entries.iter().map(PartSummary::failures).sum();
     lines.extend([String::new(), format!("{passed} passed, {failed} failed")]);
     lines
 }
@@ -94,36 +94,36 @@ pub(crate) fn lines(entries: &[Entry]) -> Vec<String> {
 mod tests {
     use super::*;
 
-    fn entry(outcome: Outcome, passed: u64, failed: u64, ignored: u64) -> Entry {
-        let tally = Tally { passed, failed, ignored };
-        Entry { name: "part", outcome, took: Duration::from_millis(1234), tally }
+    fn entry(outcome: PartOutcome, passed: u64, failed: u64, ignored: u64) -> PartSummary {
+        let tally = TestTally { passed, failed, ignored };
+        PartSummary { name: "part", outcome, took: Duration::from_millis(1234), tally }
     }
 
-    fn closing_line(entries: &[Entry]) -> String {
+    fn closing_line(entries: &[PartSummary]) -> String {
         lines(entries).pop().unwrap()
     }
 
     #[test]
     fn the_closing_line_sums_tests() {
-        let entries = [entry(Outcome::Passed, 3, 0, 0), entry(Outcome::Passed, 4, 0, 0)];
+        let entries = [entry(PartOutcome::Passed, 3, 0, 0), entry(PartOutcome::Passed, 4, 0, 0)];
         assert_eq!(closing_line(&entries), "7 passed, 0 failed");
         assert!(is_success(&entries));
     }
 
     #[test]
     fn ignored_tests_and_parts_without_tests_count_as_failed() {
-        assert_eq!(closing_line(&[entry(Outcome::Failed, 3, 1, 2)]), "3 passed, 3 failed");
-        assert_eq!(closing_line(&[entry(Outcome::Failed, 0, 0, 0)]), "0 passed, 1 failed");
+        assert_eq!(closing_line(&[entry(PartOutcome::Failed, 3, 1, 2)]), "3 passed, 3 failed");
+        assert_eq!(closing_line(&[entry(PartOutcome::Failed, 0, 0, 0)]), "0 passed, 1 failed");
     }
 
     #[test]
     fn parts_show_outcome_and_seconds() {
-        let all = lines(&[entry(Outcome::Failed, 1, 1, 0), Entry::not_run("last")]).join("\n");
+        let all = lines(&[entry(PartOutcome::Failed, 1, 1, 0), PartSummary::not_run("last")]).join("\n");
         assert!(
             all.contains("  part         FAILED     1.2 s, 1 of 2 tests passed\n  last         not run\n"),
             "{all}"
         );
         assert!(all.contains("--keep-going"));
-        assert_eq!(entry(Outcome::Passed, 0, 0, 0).result(), "ok, 1.2 s");
+        assert_eq!(entry(PartOutcome::Passed, 0, 0, 0).result(), "ok, 1.2 s");
     }
 }

@@ -9,8 +9,8 @@ use tenure::cron::{Job, Schedule, Tick};
 
 use super::source::{looks_like_an_expression, schedule, text_of};
 use crate::args::CheckArgs;
-use crate::crontab::{Crontab, Problem, Problems};
-use crate::exit::{Exit, Failure};
+use crate::crontab::{Crontab, CrontabError, CrontabErrors};
+use crate::exit::{CommandError, Exit};
 use crate::job::shown;
 use crate::output::{json_line, print, table, timestamp};
 
@@ -19,14 +19,14 @@ const SHOWN: usize = 5;
 
 /// A crontab as `tenure cron check --json` prints it.
 #[derive(Debug, Serialize)]
-struct CheckLine {
+struct CrontabCheckLine {
     election: Option<String>,
-    jobs: Vec<JobLine>,
-    errors: Vec<Problem>,
+    jobs: Vec<CheckedJobLine>,
+    errors: Vec<CrontabError>,
 }
 
 #[derive(Debug, Serialize)]
-struct JobLine {
+struct CheckedJobLine {
     /// None if there is only an expression.
     job: Option<String>,
     schedule: String,
@@ -45,32 +45,32 @@ struct NextLine {
     fires_at: String,
 }
 
-pub(super) fn execute(args: &CheckArgs) -> Result<Exit, Failure> {
+pub(super) fn execute(args: &CheckArgs) -> Result<Exit, CommandError> {
     let from = args.from.unwrap_or_else(Timestamp::now);
     let after = Tick::from_unix_s(u64::try_from(from.as_second()).unwrap_or_default());
     let is_expression = looks_like_an_expression(&args.target);
     if args.tz.is_some() && !is_expression {
         let message = "--tz is for an expression; in a file, write `time-zone = \"…\"`";
-        return Err(Failure::new(Exit::Usage, message));
+        return Err(CommandError::new(Exit::Usage, message));
     }
     if is_expression {
         let schedule = schedule(text_of(&args.target)?, args.tz.as_deref())?;
         let next = schedule.ticks_after(after).take(SHOWN).map(|tick| next_line(&schedule, tick, tick.unix_ms()));
-        let job = JobLine { next: next.collect(), ..job_line(&schedule) };
-        tell(args.json, &CheckLine { election: None, jobs: vec![job], errors: Vec::new() })?;
+        let job = CheckedJobLine { next: next.collect(), ..job_line(&schedule) };
+        tell(args.json, &CrontabCheckLine { election: None, jobs: vec![job], errors: Vec::new() })?;
         return Ok(Exit::Success);
     }
-    let (crontab, problems) = Crontab::read(Path::new(&args.target));
-    let Problems { problems: errors, .. } = problems.clone();
+    let (crontab, found) = Crontab::read(Path::new(&args.target));
+    let CrontabErrors { errors, .. } = found.clone();
     if errors.is_empty() || args.json {
         let jobs = crontab.entries.iter().map(|entry| of_job(&entry.job, after)).collect();
-        tell(args.json, &CheckLine { election: Some(crontab.election), jobs, errors })?;
+        tell(args.json, &CrontabCheckLine { election: Some(crontab.election), jobs, errors })?;
     }
-    problems.check()?;
+    found.check()?;
     Ok(Exit::Success)
 }
 
-fn tell(json: bool, line: &CheckLine) -> Result<(), Failure> {
+fn tell(json: bool, line: &CrontabCheckLine) -> Result<(), CommandError> {
     if json {
         return print(|out| json_line(out, line));
     }
@@ -83,7 +83,7 @@ fn tell(json: bool, line: &CheckLine) -> Result<(), Failure> {
     })
 }
 
-fn rows(job: &JobLine) -> Vec<Vec<String>> {
+fn rows(job: &CheckedJobLine) -> Vec<Vec<String>> {
     let row = |local: &str, fires_at: &str| {
         let name = job.job.as_deref().unwrap_or("-");
         [name, &job.schedule, &job.time_zone, local, fires_at].map(str::to_owned).to_vec()
@@ -94,9 +94,9 @@ fn rows(job: &JobLine) -> Vec<Vec<String>> {
     job.next.iter().map(|next| row(&next.local, &next.fires_at)).collect()
 }
 
-fn of_job(job: &Job, after: Tick) -> JobLine {
+fn of_job(job: &Job, after: Tick) -> CheckedJobLine {
     let next = job.next_ticks(after, SHOWN).map(|tick| next_line(job.schedule(), tick, job.policy().due_ms(tick)));
-    JobLine {
+    CheckedJobLine {
         job: Some(job.name().to_string()),
         enabled: job.policy().enabled,
         next: next.collect(),
@@ -104,8 +104,8 @@ fn of_job(job: &Job, after: Tick) -> JobLine {
     }
 }
 
-fn job_line(schedule: &Schedule) -> JobLine {
-    JobLine {
+fn job_line(schedule: &Schedule) -> CheckedJobLine {
+    CheckedJobLine {
         job: None,
         schedule: schedule.expression().to_owned(),
         time_zone: schedule.time_zone().to_owned(),

@@ -4,7 +4,7 @@ use serde::Serialize;
 use tenure::JobName;
 
 use crate::args::{ForgetArgs, Global};
-use crate::exit::{Exit, Failure};
+use crate::exit::{CommandError, Exit};
 use crate::options::open_to_look_for;
 use crate::output::{json_line, print};
 
@@ -16,11 +16,11 @@ struct ForgottenLine<'a> {
     forgotten: bool,
 }
 
-pub(super) async fn execute(global: &Global, args: &ForgetArgs) -> Result<Exit, Failure> {
+pub(super) async fn execute(global: &Global, args: &ForgetArgs) -> Result<Exit, CommandError> {
     let ForgetArgs { election, job, json } = args;
     JobName::new(job).map_err(tenure::Error::from)?;
-    let tenure = open_to_look_for(global, election)?;
-    let forgotten = tenure.forget_job(election, job).await?;
+    let client = open_to_look_for(global, election)?;
+    let forgotten = client.forget_job(election, job).await?;
     if *json {
         print(|out| json_line(out, &ForgottenLine { election, job, forgotten }))?;
     } else if forgotten {
@@ -35,7 +35,7 @@ pub(super) async fn execute(global: &Global, args: &ForgetArgs) -> Result<Exit, 
 }
 
 /// Nobody has led with this job.
-pub(super) fn unknown(election: &str, job: &str) -> Failure {
+pub(super) fn unknown(election: &str, job: &str) -> CommandError {
     let message = format!("{election} has no job {job}; `tenure cron status {election}` shows those that it has");
-    Failure::new(Exit::Failure, message)
+    CommandError::new(Exit::Failure, message)
 }

@@ -5,72 +5,72 @@ use std::path::Path;
 use std::sync::Arc;
 
 use tenure::cron::{Job, JobRun, Jobs};
-use tenure::{Election, Event, EventKind, Events};
+use tenure::{Candidacy, Event, EventKind, Events};
 use tokio::sync::mpsc::error::SendError;
 use tokio::sync::mpsc::{UnboundedReceiver, UnboundedSender, unbounded_channel};
 use tokio::sync::oneshot;
 
-use super::super::guarded::{told_of, until};
-use super::super::teller::Teller;
-use super::crew::Crew;
+use super::super::event_printer::EventPrinter;
+use super::super::guarded::{env_for, until};
+use super::guard_pool::GuardPool;
 use super::source::crontab;
 use crate::args::{CronRunArgs, Global};
-use crate::crontab::{Action, Crontab, Entry};
-use crate::exit::{Exit, Failure};
+use crate::crontab::{Crontab, CrontabEntry, JobCommand};
+use crate::exit::{CommandError, Exit};
 use crate::metrics;
-use crate::options::{Candidacy, credentials, open_for};
-use crate::signals::{Asked, Signals};
-use crate::voice::say;
+use crate::options::{CandidacyOptions, credentials, open_for};
+use crate::signals::{SignalRequest, Signals};
+use crate::stderr_writer::say;
 
 /// A run that is to begin.
-pub(super) struct Ask {
+pub(super) struct RunRequest {
     pub(super) run: JobRun,
-    pub(super) action: Arc<Action>,
+    pub(super) action: Arc<JobCommand>,
     /// Told when nothing of the run is left: how it ended.
-    pub(super) done: oneshot::Sender<Verdict>,
+    pub(super) done: oneshot::Sender<RunResult>,
 }
 
 /// How a run has ended: well, or why not.
-pub(super) type Verdict = Result<(), String>;
+pub(super) type RunResult = Result<(), String>;
 
-pub(super) async fn execute(global: &Global, mut args: CronRunArgs) -> Result<Exit, Failure> {
+pub(super) async fn execute(global: &Global, mut args: CronRunArgs) -> Result<Exit, CommandError> {
     let file = args.command.is_empty().then(|| args.target.clone()).flatten();
     let told_election = args.election.clone();
     let crontab = crontab(&mut args)?;
-    let candidacy = Candidacy::new(&args.candidate)?;
+    let candidacy = CandidacyOptions::new(&args.candidate)?;
     let timing = candidacy.timing;
     let mut signals = Signals::listen()?;
     let _served = metrics::serve(&args.report.metrics)?;
-    let tenure = open_for(global, &crontab.election)?;
+    let client = open_for(global, &crontab.election)?;
     let (sender, asks) = unbounded_channel();
-    let described = candidacy.describe(&tenure, &crontab.election)?;
-    let source = file.map(|file| Source { file, told_election, asks: sender.clone() });
+    let described = candidacy.describe(&client, &crontab.election)?;
+    let source = file.map(|file| JobSource { file, told_election, asks: sender.clone() });
     let described = crontab.entries.into_iter().fold(described, |election, entry| {
         let (job, handler) = job_of(entry, &sender);
         election.job(job, handler)
     });
-    let mut crew = Crew::launch(&tenure, timing, credentials(global, &args.environment))?;
+    let mut pool = GuardPool::launch(&client, timing, credentials(global, &args.environment))?;
     let election = described.start()?;
-    crew.tell_of(told_of(&election));
+    pool.tell_of(env_for(&election));
     let mut events = election.events();
-    let teller = Teller::new(&crontab.election, election.candidate(), args.report);
-    let mut cron = Cron { teller, election: &election, source, asks, crew, end: None };
+    let printer = EventPrinter::new(&crontab.election, election.candidate(), args.report);
+    let mut cron = CronSession { printer, election: &election, source, asks, pool, end: None };
     let exit = cron.until_the_end(&mut events, &mut signals).await;
-    cron.crew.shutdown().await;
+    cron.pool.shutdown().await;
     exit
 }
 
 /// A job whose handler asks for its command to be run, and waits for the end of all of it. So a run goes on until nothing is
 /// left of it, whatever ended it.
 fn job_of(
-    entry: Entry,
-    asks: &UnboundedSender<Ask>,
-) -> (Job, impl Fn(JobRun) -> Verdict + Send + Sync + 'static + use<>) {
+    entry: CrontabEntry,
+    asks: &UnboundedSender<RunRequest>,
+) -> (Job, impl Fn(JobRun) -> RunResult + Send + Sync + 'static + use<>) {
     let (asks, action) = (asks.clone(), Arc::new(entry.action));
-    let handler = move |run| -> Verdict {
+    let handler = move |run| -> RunResult {
         let (done, verdict) = oneshot::channel();
         let ended = || "was not run: tenure is about to end".to_owned();
-        if let Err(SendError(ask)) = asks.send(Ask { run, action: Arc::clone(&action), done }) {
+        if let Err(SendError(ask)) = asks.send(RunRequest { run, action: Arc::clone(&action), done }) {
             ask.run.give_back();
             return Err(ended());
         }
@@ -80,18 +80,18 @@ fn job_of(
 }
 
 /// Where the jobs come from, to look there again.
-struct Source {
+struct JobSource {
     file: OsString,
     /// What the command line says of the election.
     told_election: Option<String>,
-    asks: UnboundedSender<Ask>,
+    asks: UnboundedSender<RunRequest>,
 }
 
-impl Source {
+impl JobSource {
     /// Reads the file again. An error leaves everything as it is.
-    fn reload(&self, election: &Election) -> Result<usize, String> {
-        let (crontab, problems) = Crontab::read(Path::new(&self.file));
-        problems.check().map_err(|failure| failure.message)?;
+    fn reload(&self, election: &Candidacy) -> Result<usize, String> {
+        let (crontab, errors) = Crontab::read(Path::new(&self.file));
+        errors.check().map_err(|failure| failure.message)?;
         let named = self.told_election.as_ref().unwrap_or(&crontab.election);
         if named != election.name().as_str() {
             let file = self.file.display();
@@ -109,58 +109,58 @@ impl Source {
 }
 
 /// One `tenure cron` from its first campaign to its end.
-struct Cron<'a> {
-    teller: Teller,
-    election: &'a Election,
+struct CronSession<'a> {
+    printer: EventPrinter,
+    election: &'a Candidacy,
     /// The file of jobs, if there is one.
-    source: Option<Source>,
-    asks: UnboundedReceiver<Ask>,
-    crew: Crew,
+    source: Option<JobSource>,
+    asks: UnboundedReceiver<RunRequest>,
+    pool: GuardPool,
     /// Set when the end has begun.
     end: Option<Exit>,
 }
 
-impl Cron<'_> {
-    async fn until_the_end(&mut self, events: &mut Events, signals: &mut Signals) -> Result<Exit, Failure> {
+impl CronSession<'_> {
+    async fn until_the_end(&mut self, events: &mut Events, signals: &mut Signals) -> Result<Exit, CommandError> {
         loop {
             tokio::select! {
                 event = events.next() => match event {
                     None => return Ok(self.end.unwrap_or(Exit::Internal)),
                     Some(event) if event.kind == EventKind::Stopped => return Ok(self.end.unwrap_or(Exit::Internal)),
-                    Some(event) => self.heed(&event),
+                    Some(event) => self.on_event(&event),
                 },
-                Some(ask) = self.asks.recv() => self.crew.begin(ask),
-                Some(ended) = self.crew.next_end() => ended?,
+                Some(ask) = self.asks.recv() => self.pool.begin(ask),
+                Some(ended) = self.pool.next_end() => ended?,
                 asked = signals.end_or_hang_up() => match (asked, &self.source) {
-                    (Asked::PassOn(_), Some(source)) if self.end.is_none() => self.reload(source),
-                    (Asked::End(signal) | Asked::PassOn(signal), _) => self.obey(signal),
+                    (SignalRequest::PassOn(_), Some(source)) if self.end.is_none() => self.reload(source),
+                    (SignalRequest::End(signal) | SignalRequest::PassOn(signal), _) => self.on_signal(signal),
                 },
             }
         }
     }
 
-    fn heed(&mut self, event: &Event) {
-        self.teller.tell(event);
+    fn on_event(&mut self, event: &Event) {
+        self.printer.tell(event);
         match &event.kind {
             EventKind::Elected { term, trust } | EventKind::Renewed { term, trust } => {
-                self.crew.trust(*term, until(*trust));
+                self.pool.trust(*term, until(*trust));
             }
-            EventKind::Lost { term, kill_at, .. } => self.crew.lost(*term, *kill_at),
+            EventKind::Lost { term, kill_at, .. } => self.pool.lost(*term, *kill_at),
             _ => {}
         }
     }
 
-    fn reload(&self, source: &Source) {
+    fn reload(&self, source: &JobSource) {
         match source.reload(self.election) {
             Ok(count) => say(&format!("{} was read again: {count} job(s)", source.file.display())),
             Err(why) => say(&format!("the jobs stay as they are: {why}")),
         }
     }
 
-    fn obey(&mut self, signal: i32) {
+    fn on_signal(&mut self, signal: i32) {
         if self.end.is_some() {
             // Asked twice: no more patience with the commands. The lease is still released in order.
-            self.crew.hurry();
+            self.pool.hurry();
         }
         self.end.get_or_insert(Exit::Signalled(signal));
         self.election.request_stop();

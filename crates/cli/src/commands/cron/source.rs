@@ -8,18 +8,18 @@ use tenure::JobName;
 use tenure::cron::{Job, Schedule};
 
 use crate::args::{CronRunArgs, JobArgs};
-use crate::crontab::{Action, Crontab, Entry, Settings};
-use crate::exit::{Exit, Failure};
+use crate::crontab::{Crontab, CrontabEntry, JobCommand, JobSettings};
+use crate::exit::{CommandError, Exit};
 
 /// The jobs that the arguments mean.
 ///
 /// # Errors
 /// When it is not clear which, or they cannot be used.
-pub(super) fn crontab(args: &mut CronRunArgs) -> Result<Crontab, Failure> {
+pub(super) fn crontab(args: &mut CronRunArgs) -> Result<Crontab, CommandError> {
     let Some(target) = &args.target else {
         let message = "say which jobs to run: a file (`tenure cron crontab.toml`), or an expression with a command \
                        (`tenure cron \"*/5 * * * *\" -- CMD`)";
-        return Err(Failure::new(Exit::Usage, message));
+        return Err(CommandError::new(Exit::Usage, message));
     };
     let mut crontab = if args.command.is_empty() {
         of_file(target)?
@@ -48,47 +48,48 @@ pub(super) fn looks_like_an_expression(target: &OsStr) -> bool {
 }
 
 /// An expression, which is text.
-pub(super) fn text_of(target: &OsStr) -> Result<&str, Failure> {
-    target.to_str().ok_or_else(|| Failure::new(Exit::Usage, "a cron expression is text, and this is not UTF-8"))
+pub(super) fn text_of(target: &OsStr) -> Result<&str, CommandError> {
+    target.to_str().ok_or_else(|| CommandError::new(Exit::Usage, "a cron expression is text, and this is not UTF-8"))
 }
 
 /// A schedule, with what else may have been meant.
-pub(super) fn schedule(expression: &str, zone: Option<&str>) -> Result<Schedule, Failure> {
+pub(super) fn schedule(expression: &str, zone: Option<&str>) -> Result<Schedule, CommandError> {
     Schedule::new(expression, zone.unwrap_or("UTC")).map_err(|error| {
         let is_file = Path::new(expression).is_file();
         let hint = if is_file { "; if you mean the file of this name, leave out `-- CMD`" } else { "" };
-        Failure::new(Exit::Usage, format!("{error}{hint}"))
+        CommandError::new(Exit::Usage, format!("{error}{hint}"))
     })
 }
 
-fn of_file(target: &OsStr) -> Result<Crontab, Failure> {
+fn of_file(target: &OsStr) -> Result<Crontab, CommandError> {
     if looks_like_an_expression(target) {
         let shown = target.display();
         let message =
             format!("{shown:?} is no file; if it is an expression, say what to run: `tenure cron {shown:?} -- CMD`");
-        return Err(Failure::new(Exit::Usage, message));
+        return Err(CommandError::new(Exit::Usage, message));
     }
-    let (crontab, problems) = Crontab::read(Path::new(target));
-    problems.check()?;
+    let (crontab, errors) = Crontab::read(Path::new(target));
+    errors.check()?;
     Ok(crontab)
 }
 
-fn of_expression(expression: &str, args: &JobArgs, command: Vec<OsString>) -> Result<Crontab, Failure> {
+fn of_expression(expression: &str, args: &JobArgs, command: Vec<OsString>) -> Result<Crontab, CommandError> {
     let name = args.name.clone().map_or_else(|| name_for(&command), Ok)?;
     let name = JobName::new(&name).map_err(tenure::Error::from)?;
     let election = format!("cron-{name}");
     let JobArgs { missed, window, overlap, interrupted, timeout, jitter, retries, retry_after, .. } = *args;
     let settings =
-        Settings { missed, window, overlap, interrupted, timeout, jitter, retries, retry_after, enabled: None };
+        JobSettings { missed, window, overlap, interrupted, timeout, jitter, retries, retry_after, enabled: None };
     let job = settings.apply(Job::with_schedule(name, schedule(expression, args.tz.as_deref())?));
-    let action = Action { command, ..Action::default() };
-    Ok(Crontab { election, entries: vec![Entry { job, action }], ..Crontab::default() })
+    let action = JobCommand { command, ..JobCommand::default() };
+    Ok(Crontab { election, entries: vec![CrontabEntry { job, action }], ..Crontab::default() })
 }
 
 /// The name of the program. Two commands of `sh -c` must not be taken for the same job, so a number tells arguments apart.
-fn name_for(command: &[OsString]) -> Result<String, Failure> {
+fn name_for(command: &[OsString]) -> Result<String, CommandError> {
     let program = command.first().and_then(|program| Path::new(program).file_name()).and_then(OsStr::to_str);
-    let program = program.ok_or_else(|| Failure::new(Exit::Usage, "the job needs a name; give it one with --name"))?;
+    let program =
+        program.ok_or_else(|| CommandError::new(Exit::Usage, "the job needs a name; give it one with --name"))?;
     let arguments = command.get(1..).unwrap_or_default();
     Ok(if arguments.is_empty() { program.to_owned() } else { format!("{program}-{:08x}", number_of(arguments)) })
 }

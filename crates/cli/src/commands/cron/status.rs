@@ -6,13 +6,13 @@ use std::os::unix::ffi::OsStrExt;
 use std::path::Path;
 
 use serde::Serialize;
-use tenure::cron::{Calendar, Job, JobReport, Schedule, Tick};
-use tenure::{Clock, ElectionName, Tenure, Term};
+use tenure::cron::{Calendar, Job, JobReport, Tick, WrittenSchedule};
+use tenure::{Client, Clock, ElectionName, Term};
 
 use crate::args::{CronStatusArgs, Global};
 use crate::crontab::Crontab;
 use crate::duration::show;
-use crate::exit::{Exit, Failure};
+use crate::exit::{CommandError, Exit};
 use crate::job::{RunLine, shown};
 use crate::message::on_one_line;
 use crate::options::{open_to_look, store_shown};
@@ -20,13 +20,15 @@ use crate::output::{json_line, print, table, timestamp};
 
 /// A job as `tenure cron status --json` prints it.
 #[derive(Debug, Serialize)]
-struct JobLine {
+struct JobStatusLine {
     election: String,
     job: String,
     /// Expression and time zone.
     schedule: String,
-    /// Its next tick by the calendar.
+    /// Its next tick by the calendar, if it fires then: not while it is paused or disabled.
     next: Option<String>,
+    /// Whether its configuration lets it fire at all.
+    enabled: bool,
     fired: u64,
     missed: u64,
     skipped: u64,
@@ -38,16 +40,17 @@ struct JobLine {
     runs: Vec<RunLine>,
 }
 
-pub(super) async fn execute(global: &Global, args: &CronStatusArgs) -> Result<Exit, Failure> {
+pub(super) async fn execute(global: &Global, args: &CronStatusArgs) -> Result<Exit, CommandError> {
     let (election, jobs) = which(args.target.as_deref())?;
-    let tenure = open_to_look(global)?;
+    let client = open_to_look(global)?;
+    client.check_ledger()?;
     let names = match election {
         Some(name) => vec![name],
-        None => tenure.observe_all().await?.into_iter().map(|(name, _)| name.to_string()).collect(),
+        None => client.observe_all().await?.into_iter().map(|(name, _)| name.to_string()).collect(),
     };
     let mut lines = Vec::new();
     for name in &names {
-        lines.extend(look(&tenure, name, &jobs, args.runs.unwrap_or(1)).await?);
+        lines.extend(look(&client, name, &jobs, args.runs.unwrap_or(1)).await?);
     }
     if args.json {
         print(|out| json_line(out, &lines))?;
@@ -69,45 +72,49 @@ pub(super) async fn execute(global: &Global, args: &CronStatusArgs) -> Result<Ex
 }
 
 /// Which election is meant, and the jobs of its file if it was given.
-fn which(target: Option<&OsStr>) -> Result<(Option<String>, Vec<Job>), Failure> {
+fn which(target: Option<&OsStr>) -> Result<(Option<String>, Vec<Job>), CommandError> {
     let Some(target) = target else { return Ok((None, Vec::new())) };
     let is_file = target.as_bytes().ends_with(b".toml") || target.as_bytes().contains(&b'/');
     if is_file {
-        let (crontab, problems) = Crontab::read(Path::new(target));
-        problems.check()?;
+        let (crontab, errors) = Crontab::read(Path::new(target));
+        errors.check()?;
         return Ok((Some(crontab.election), crontab.entries.into_iter().map(|entry| entry.job).collect()));
     }
-    let name = target.to_str().ok_or_else(|| Failure::new(Exit::Usage, "the name of an election is UTF-8"))?;
+    let name = target.to_str().ok_or_else(|| CommandError::new(Exit::Usage, "the name of an election is UTF-8"))?;
     ElectionName::new(name).map_err(tenure::Error::from)?;
     Ok((Some(name.to_owned()), Vec::new()))
 }
 
 /// The jobs that an election has or had, and those of its file that it has not had yet.
-async fn look(tenure: &Tenure, name: &str, jobs: &[Job], runs_max: usize) -> Result<Vec<JobLine>, Failure> {
-    let reports = tenure.jobs(name, runs_max).await?;
+async fn look(client: &Client, name: &str, jobs: &[Job], max_runs: usize) -> Result<Vec<JobStatusLine>, CommandError> {
+    let reports = client.jobs(name, max_runs).await?;
     // Asked later: whoever leads then leads under no earlier term than any run it was just told of.
-    let leads = tenure.observe(name).await?.lease.map(|lease| lease.leader.term);
+    let leads = client.observe(name).await?.lease.map(|lease| lease.leader.term);
     let now = Tick::at_or_before_ms(Clock::boottime().unix_ms());
     let known = |job: &Job| (job.name().to_string(), untold(name, job, now));
-    let mut lines: BTreeMap<String, JobLine> = jobs.iter().map(known).collect();
+    let mut lines: BTreeMap<String, JobStatusLine> = jobs.iter().map(known).collect();
     for report in &reports {
         let line = told(name, report, leads, now);
         lines.insert(line.job.clone(), line);
     }
-    for job in jobs.iter().filter(|job| !job.policy().enabled) {
-        if let Some(line) = lines.get_mut(job.name().as_str()) {
-            line.next = None;
+    for job in jobs {
+        // The file was asked about, and its last leader may have had another one.
+        let is_enabled = job.policy().enabled;
+        if let Some(line) = lines.get_mut(job.name().as_str()).filter(|line| line.enabled != is_enabled) {
+            line.enabled = is_enabled;
+            line.next = coming(is_enabled && line.paused_at.is_none(), || job.schedule().next_after(now));
         }
     }
     Ok(lines.into_values().collect())
 }
 
-fn untold(election: &str, job: &Job, now: Tick) -> JobLine {
-    JobLine {
+fn untold(election: &str, job: &Job, now: Tick) -> JobStatusLine {
+    JobStatusLine {
         election: election.to_owned(),
         job: job.name().to_string(),
         schedule: job.schedule().to_string(),
-        next: job.schedule().next_after(now).map(shown),
+        next: coming(job.policy().enabled, || job.schedule().next_after(now)),
+        enabled: job.policy().enabled,
         fired: 0,
         missed: 0,
         skipped: 0,
@@ -117,14 +124,14 @@ fn untold(election: &str, job: &Job, now: Tick) -> JobLine {
     }
 }
 
-fn told(election: &str, report: &JobReport, leads: Option<Term>, now: Tick) -> JobLine {
-    // As it was written down: the expression, which has spaces, and the time zone, which has none.
-    let schedule = report.schedule.rsplit_once(' ').and_then(|(expression, zone)| Schedule::new(expression, zone).ok());
-    JobLine {
+fn told(election: &str, report: &JobReport, leads: Option<Term>, now: Tick) -> JobStatusLine {
+    let schedule = WrittenSchedule::of(report);
+    JobStatusLine {
         election: election.to_owned(),
         job: report.job.to_string(),
-        schedule: report.schedule.to_string(),
-        next: schedule.and_then(|schedule| schedule.next_after(report.mark.max(now))).map(shown),
+        schedule: schedule.text().to_owned(),
+        next: coming(report.paused_at_unix_ms.is_none(), || schedule.next_after(report.mark.max(now))),
+        enabled: schedule.is_enabled(),
         fired: report.fired,
         missed: report.missed,
         skipped: report.skipped,
@@ -134,7 +141,7 @@ fn told(election: &str, report: &JobReport, leads: Option<Term>, now: Tick) -> J
     }
 }
 
-fn row(line: &JobLine) -> Vec<String> {
+fn row(line: &JobStatusLine) -> Vec<String> {
     let last = line.runs.first();
     vec![
         line.election.clone(),
@@ -151,15 +158,21 @@ fn row(line: &JobLine) -> Vec<String> {
 }
 
 /// When it fires next, for people.
-fn next(line: &JobLine) -> String {
+fn next(line: &JobStatusLine) -> String {
     match (&line.paused_at, &line.requested_at, &line.next) {
-        (Some(_), ..) => "paused".to_owned(),
+        (Some(_), ..) => "- (paused)".to_owned(),
         (None, Some(_), _) => "now".to_owned(),
+        (None, None, _) if !line.enabled => "- (disabled)".to_owned(),
         (None, None, next) => next.clone().unwrap_or_else(dash),
     }
 }
 
-fn run_rows(line: &JobLine) -> Vec<Vec<String>> {
+/// The next tick of a job that fires then.
+fn coming(fires: bool, next: impl FnOnce() -> Option<Tick>) -> Option<String> {
+    fires.then(next).flatten().map(shown)
+}
+
+fn run_rows(line: &JobStatusLine) -> Vec<Vec<String>> {
     let row = |run: &RunLine| {
         vec![
             line.election.clone(),

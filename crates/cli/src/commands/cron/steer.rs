@@ -5,13 +5,13 @@ use tenure::JobName;
 
 use super::forget::unknown;
 use crate::args::{Global, SteerArgs};
-use crate::exit::{Exit, Failure};
+use crate::exit::{CommandError, Exit};
 use crate::options::open_for;
 use crate::output::{json_line, print};
 
 /// What is wanted.
 #[derive(Debug, Clone, Copy)]
-pub(super) enum Order {
+pub(super) enum SteerOrder {
     RunNow,
     Pause,
     Resume,
@@ -26,20 +26,20 @@ struct SteeredLine<'a> {
     known: bool,
 }
 
-pub(super) async fn execute(global: &Global, args: &SteerArgs, order: Order) -> Result<Exit, Failure> {
+pub(super) async fn execute(global: &Global, args: &SteerArgs, order: SteerOrder) -> Result<Exit, CommandError> {
     let SteerArgs { election, job, json } = args;
     JobName::new(job).map_err(tenure::Error::from)?;
-    let tenure = open_for(global, election)?;
+    let client = open_for(global, election)?;
     let (word, known, said) = match order {
-        Order::RunNow => {
+        SteerOrder::RunNow => {
             let said = "is to run once; `tenure cron status` shows when it has";
-            ("run-now", tenure.run_job_now(election, job).await?, said)
+            ("run-now", client.run_job_now(election, job).await?, said)
         }
-        Order::Pause => {
+        SteerOrder::Pause => {
             let said = "is paused; no tick of it fires until it is resumed";
-            ("pause", tenure.pause_job(election, job).await?, said)
+            ("pause", client.pause_job(election, job).await?, said)
         }
-        Order::Resume => ("resume", tenure.resume_job(election, job).await?, "is resumed"),
+        SteerOrder::Resume => ("resume", client.resume_job(election, job).await?, "is resumed"),
     };
     if *json {
         print(|out| json_line(out, &SteeredLine { election, job, order: word, known }))?;

@@ -25,10 +25,10 @@ use rustix::time::{
 use tenure_core::Instant;
 
 use self::task::Task;
-use super::cage::Cage;
+use super::cgroup::Cgroup;
 use super::clock::{self, NANOS_PER_SECOND};
-use super::message::{Order, Report, SpawnFailure, Work};
-use super::packet::{self, Received};
+use super::message::{CommandSpec, GuardOrder, GuardReport, SpawnFailure};
+use super::packet::{self, PacketRead};
 use super::procfs;
 
 /// The hidden command with which `tenure` starts itself as a guard.
@@ -37,8 +37,8 @@ pub const COMMAND: &str = "__guard";
 /// Runs the guard, whose orders come from its standard input, until `tenure` is gone and nothing is left to guard. The
 /// argument, if there is one, is the control group for its commands.
 #[must_use]
-pub fn run(cage: Option<OsString>) -> ExitCode {
-    match prepare().and_then(|()| Guard::new(cage)).and_then(Guard::serve) {
+pub fn run(cgroup: Option<OsString>) -> ExitCode {
+    match prepare().and_then(|()| Guard::new(cgroup)).and_then(Guard::serve) {
         Ok(()) => ExitCode::SUCCESS,
         Err(error) => {
             // Nobody may be left to read it.
@@ -69,19 +69,19 @@ struct Guard {
     /// Held, never used: that it closes tells a rival that everything is dead.
     life_line: Option<OwnedFd>,
     /// What commands live in, where there can be such a thing. It is removed with the guard.
-    cage: Option<Cage>,
+    cgroup: Option<Cgroup>,
     task: Option<Task>,
     /// Whether `tenure` is gone, so that only the end of the task is waited for.
     closing: bool,
 }
 
 impl Guard {
-    fn new(cage: Option<OsString>) -> io::Result<Self> {
+    fn new(cgroup: Option<OsString>) -> io::Result<Self> {
         let timer = timerfd_create(TimerfdClockId::Boottime, TimerfdFlags::CLOEXEC | TimerfdFlags::NONBLOCK)?;
         let control = rustix::stdio::stdin();
         // One that is gone already is not worth failing for: `tenure` is gone as well, or descendants are found without it.
-        let cage = cage.and_then(|path| Cage::open(Path::new(&path)).ok());
-        Ok(Self { control, timer, stdin: None, life_line: None, cage, task: None, closing: false })
+        let cgroup = cgroup.and_then(|path| Cgroup::open(Path::new(&path)).ok());
+        Ok(Self { control, timer, stdin: None, life_line: None, cgroup, task: None, closing: false })
     }
 
     fn serve(mut self) -> io::Result<()> {
@@ -109,47 +109,47 @@ impl Guard {
                 return;
             }
             match packet::receive(self.control) {
-                Ok(Received::Message(order, files)) => self.obey(order, files),
+                Ok(PacketRead::Message(order, files)) => self.on_order(order, files),
                 Err(error) if error.kind() == io::ErrorKind::WouldBlock => return,
                 Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
-                Ok(Received::Closed) | Err(_) => self.close(),
+                Ok(PacketRead::Closed) | Err(_) => self.close(),
             }
         }
     }
 
-    fn obey(&mut self, order: Order, files: Vec<OwnedFd>) {
+    fn on_order(&mut self, order: GuardOrder, files: Vec<OwnedFd>) {
         match (order, &mut self.task) {
-            (Order::Hold, _) => {
+            (GuardOrder::Hold, _) => {
                 let mut files = files.into_iter();
                 self.stdin = files.next();
                 self.life_line = files.next();
             }
-            (Order::Start(work), None) => self.start(&work),
+            (GuardOrder::Start(work), None) => self.start(&work),
             // Two commands at once would break the promise that one report speaks for everything.
-            (Order::Start(_), Some(_)) => self.close(),
-            (Order::Trust(trust), Some(task)) => task.schedule.trust(trust),
-            (Order::Terminate { kill_at }, Some(task)) => task.schedule.terminate(kill_at),
-            (Order::Signal(number), Some(task)) => task.forward(number),
+            (GuardOrder::Start(_), Some(_)) => self.close(),
+            (GuardOrder::Trust(trust), Some(task)) => task.schedule.trust(trust),
+            (GuardOrder::Terminate { kill_at }, Some(task)) => task.schedule.terminate(kill_at),
+            (GuardOrder::Signal(number), Some(task)) => task.forward(number),
             // The command ended while the order was under way.
-            (Order::Trust(_) | Order::Terminate { .. } | Order::Signal(_), None) => {}
+            (GuardOrder::Trust(_) | GuardOrder::Terminate { .. } | GuardOrder::Signal(_), None) => {}
         }
     }
 
-    fn start(&mut self, work: &Work) {
+    fn start(&mut self, work: &CommandSpec) {
         if clock::now() >= work.trust.stop_at {
             let message = "the trust in this term ended before the command could start".to_owned();
-            return self.report(&Report::SpawnFailed { kind: SpawnFailure::TrustEnded, message });
+            return self.report(&GuardReport::SpawnFailed { kind: SpawnFailure::TrustEnded, message });
         }
         // Nothing begins that `tenure` does not know of: it would take it for one that never began, and begin it again.
-        if packet::send(self.control, &Report::Starting, &[]).is_err() {
+        if packet::send(self.control, &GuardReport::Starting, &[]).is_err() {
             return self.close();
         }
-        match Task::spawn(work, self.stdin.as_ref().map(AsFd::as_fd), self.cage.as_ref()) {
+        match Task::spawn(work, self.stdin.as_ref().map(AsFd::as_fd), self.cgroup.as_ref()) {
             Ok(task) => {
-                self.report(&Report::Started { pid: task.main_id() });
+                self.report(&GuardReport::Started { pid: task.main_id() });
                 self.task = Some(task);
             }
-            Err((kind, message)) => self.report(&Report::SpawnFailed { kind, message }),
+            Err((kind, message)) => self.report(&GuardReport::SpawnFailed { kind, message }),
         }
     }
 
@@ -163,15 +163,15 @@ impl Guard {
     /// Does what is due for the task, and reports its end.
     fn tend(&mut self) {
         let Some(task) = &mut self.task else { return };
-        for report in task.tend(clock::now(), self.cage.as_ref()) {
-            if !matches!(report, Report::Held { .. }) {
+        for report in task.tend(clock::now(), self.cgroup.as_ref()) {
+            if !matches!(report, GuardReport::Held { .. }) {
                 self.task = None;
             }
             self.report(&report);
         }
     }
 
-    fn report(&self, report: &Report) {
+    fn report(&self, report: &GuardReport) {
         // It fails only when `tenure` is gone, which the next look for orders will show: there are few reports per order,
         // so the buffer never fills.
         let _ = packet::send(self.control, report, &[]);

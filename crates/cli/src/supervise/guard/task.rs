@@ -11,21 +11,21 @@ use rustix::io::Errno;
 use rustix::process::{Pid, PidfdFlags, Signal, getpid, kill_process_group, pidfd_open};
 use tenure_core::Instant;
 
-use super::super::cage::Cage;
-use super::super::message::{Exit, Report, SpawnFailure, Work};
-use super::super::tree::{Reaped, Tree, exit_of, exit_of_dead, hunt, is_dead, own_children, reap};
-use super::schedule::{Due, Schedule};
+use super::super::cgroup::Cgroup;
+use super::super::message::{CommandExit, CommandSpec, GuardReport, SpawnFailure};
+use super::super::tree::{ProcessTree, Reaped, exit_of, exit_of_dead, hunt, is_dead, own_children, reap};
+use super::schedule::{CommandDeadlines, DueAction};
 
 /// One run of a command, until nothing of it is left.
 pub(super) struct Task {
     /// When it stops; orders may change that.
-    pub(super) schedule: Schedule,
+    pub(super) schedule: CommandDeadlines,
     /// The command's first process, which leads its process group.
     main: Pid,
     /// Becomes readable when it ends. Where there is none (no descriptor was free), its end is looked for.
     main_ended: Option<OwnedFd>,
     /// How the first process ended, once it has.
-    exit: Option<Exit>,
+    exit: Option<CommandExit>,
     /// Whether it was stopped before it had ended.
     stopped: bool,
     grace: Duration,
@@ -41,9 +41,9 @@ pub(super) struct Task {
 
 impl Task {
     pub(super) fn spawn(
-        work: &Work,
+        work: &CommandSpec,
         stdin: Option<BorrowedFd<'_>>,
-        cage: Option<&Cage>,
+        cgroup: Option<&Cgroup>,
     ) -> Result<Self, (SpawnFailure, String)> {
         let failed = |error: io::Error| (kind_of(&error), format!("cannot run {}: {error}", shown(work)));
         let stdin = stdin.map(|stdin| stdin.try_clone_to_owned()).transpose().map_err(failed)?;
@@ -59,13 +59,13 @@ impl Task {
         command.stdin(stdin.map_or_else(Stdio::null, Stdio::from)).process_group(0);
         // The guard has one thread, so this means: with the guard.
         tenure_sys::die_with_parent(&mut command);
-        // Without a descriptor to spare the command is found by its ancestors alone, as where there is no cage.
-        if let Some(entrance) = cage.and_then(|cage| cage.entrance().ok()) {
+        // Without a descriptor to spare the command is found by its ancestors alone, as where there is no control group.
+        if let Some(entrance) = cgroup.and_then(|cgroup| cgroup.entrance().ok()) {
             tenure_sys::join_control_group(&mut command, entrance.into());
         }
         let main = Pid::from_child(&command.spawn().map_err(failed)?);
         Ok(Self {
-            schedule: Schedule::new(work.trust),
+            schedule: CommandDeadlines::new(work.trust),
             main,
             main_ended: pidfd_open(main, PidfdFlags::empty()).ok(),
             exit: None,
@@ -99,7 +99,7 @@ impl Task {
 
     /// Reaps who has ended and does what is due. Returns what there is to report: at last how the command ended, once
     /// nothing of it is left.
-    pub(super) fn tend(&mut self, now: Instant, cage: Option<&Cage>) -> Vec<Report> {
+    pub(super) fn tend(&mut self, now: Instant, cgroup: Option<&Cgroup>) -> Vec<GuardReport> {
         self.look_again = (self.look_again * 2).min(LOOK_AGAIN_MAX);
         if self.reap() {
             // Everyone was reaped here, the first process too.
@@ -110,12 +110,12 @@ impl Task {
             self.schedule.terminate(now + self.grace);
         }
         let due = self.schedule.due(now);
-        self.stopped |= due != Due::Nothing && self.exit.is_none();
+        self.stopped |= due != DueAction::Nothing && self.exit.is_none();
         match due {
-            Due::Nothing => {}
-            Due::Stop => self.stop(),
-            Due::Kill => {
-                if self.kill(cage) {
+            DueAction::Nothing => {}
+            DueAction::Stop => self.stop(),
+            DueAction::Kill => {
+                if self.kill(cgroup) {
                     return self.end().into_iter().collect();
                 }
                 if !self.killed {
@@ -134,8 +134,8 @@ impl Task {
         left.iter().copied().find(|&pid| !is_dead(pid)).or(left.first().copied()).unwrap_or(self.main)
     }
 
-    fn end(&self) -> Option<Report> {
-        self.exit.map(if self.stopped { Report::Stopped } else { Report::Ended })
+    fn end(&self) -> Option<GuardReport> {
+        self.exit.map(if self.stopped { GuardReport::Stopped } else { GuardReport::Ended })
     }
 
     /// Takes note that the first process has ended although it cannot be reaped, because somebody traces it who may or
@@ -151,16 +151,16 @@ impl Task {
     }
 
     /// How the first process ended, which cannot be asked. What is not known must not pass for a success.
-    fn exit_of_held(&self) -> Exit {
-        exit_of_dead(self.main).unwrap_or(Exit::Signal(Signal::KILL.as_raw()))
+    fn exit_of_held(&self) -> CommandExit {
+        exit_of_dead(self.main).unwrap_or(CommandExit::Signal(Signal::KILL.as_raw()))
     }
 
     /// Looks whether there are only such left as nobody can end, once there is time for it.
-    fn give_up_on_the_held(&mut self, now: Instant) -> Vec<Report> {
+    fn give_up_on_the_held(&mut self, now: Instant) -> Vec<GuardReport> {
         if self.exit.is_none() && !self.killed {
             return Vec::new();
         }
-        let mut left = Tree::below(getpid()).members().unwrap_or_default();
+        let mut left = ProcessTree::below(getpid()).members().unwrap_or_default();
         // Those that `/proc` hides are among the children.
         left.extend(own_children().unwrap_or_default());
         left.sort_unstable_by_key(|pid| pid.as_raw_nonzero());
@@ -210,7 +210,7 @@ impl Task {
     }
 
     fn stop(&self) {
-        let tree = Tree::below(getpid());
+        let tree = ProcessTree::below(getpid());
         if tree.signal(Signal::TERM).is_err() {
             // Better twice than not at all: this way needs neither `/proc` nor a free descriptor.
             self.forward(Signal::TERM.as_raw());
@@ -220,22 +220,22 @@ impl Task {
     }
 
     /// Kills everything, and says whether nothing is left already.
-    fn kill(&mut self, cage: Option<&Cage>) -> bool {
+    fn kill(&mut self, cgroup: Option<&Cgroup>) -> bool {
         // These first: each is one atomic step, and needs neither `/proc` nor a free descriptor.
         self.forward(Signal::KILL.as_raw());
-        let _ = cage.map(Cage::kill);
+        let _ = cgroup.map(Cgroup::kill);
         // Then whoever is in neither. Whoever is left after an error is killed when we look again.
         let none_left = hunt(|_| false, || self.reap()).unwrap_or(false);
         // To look at every process takes time, which those who die at once do not need.
         if !none_left && self.killed {
-            let _ = Tree::below(getpid()).kill();
+            let _ = ProcessTree::below(getpid()).kill();
         }
         none_left
     }
 }
 
-fn held(pid: Pid, dead: bool) -> Report {
-    Report::Held { pid: pid.as_raw_nonzero().get().unsigned_abs(), dead }
+fn held(pid: Pid, dead: bool) -> GuardReport {
+    GuardReport::Held { pid: pid.as_raw_nonzero().get().unsigned_abs(), dead }
 }
 
 fn is_readable(descriptor: &OwnedFd) -> bool {
@@ -244,7 +244,7 @@ fn is_readable(descriptor: &OwnedFd) -> bool {
 }
 
 /// The program, and where it runs: the error may be about either.
-fn shown(work: &Work) -> String {
+fn shown(work: &CommandSpec) -> String {
     let program = work.program.display();
     work.directory.as_ref().map_or(program.to_string(), |directory| format!("{program} in {}", directory.display()))
 }

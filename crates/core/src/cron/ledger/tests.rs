@@ -1,7 +1,7 @@
 use std::time::Duration;
 
 use super::*;
-use crate::cron::Outcome;
+use crate::cron::RunOutcome;
 use crate::id::{CandidateId, ElectionName, Namespace};
 use crate::request::ElectionKey;
 
@@ -36,7 +36,7 @@ fn claim(leader: u64, tick: u64, act: Act) -> Claim {
 
 fn finish(leader: u64, tick: u64) -> Finish {
     let Claim { key, nonce, term, job, tick, .. } = claim(leader, tick, Act::Run);
-    Finish { key, nonce, term, job, tick, took: Duration::from_secs(1), retries: 0, outcome: Outcome::Succeeded }
+    Finish { key, nonce, term, job, tick, took: Duration::from_secs(1), retries: 0, outcome: RunOutcome::Succeeded }
 }
 
 fn open(from: u64, schedule: &str) -> [OpenJob; 1] {
@@ -172,7 +172,7 @@ fn a_run_that_was_cut_off_is_found_and_taken_over_once() {
 }
 
 fn give_back(leader: u64, tick: u64) -> Finish {
-    Finish { took: Duration::ZERO, outcome: Outcome::NotBegun, ..finish(leader, tick) }
+    Finish { took: Duration::ZERO, outcome: RunOutcome::NotBegun, ..finish(leader, tick) }
 }
 
 fn unbegun(ledger: &mut Ledger, under: u64) -> Vec<u64> {
@@ -234,7 +234,7 @@ fn what_was_told_first_counts_also_of_a_tick_that_is_given_back() {
     }
     let report = &ledger.report(9)[0];
     let outcomes: Vec<_> = report.runs.iter().rev().map(|run| run.end.clone().unwrap().outcome).collect();
-    assert_eq!((outcomes, report.fired), (vec![Outcome::Succeeded, Outcome::NotBegun], 1));
+    assert_eq!((outcomes, report.fired), (vec![RunOutcome::Succeeded, RunOutcome::NotBegun], 1));
     assert_eq!(unbegun(&mut ledger, 2), [30]);
 }
 
@@ -245,9 +245,9 @@ fn an_end_is_told_by_whoever_claimed_the_run_and_the_first_counts() {
     assert!(!ledger.finish(&finish(2, 20), NOW));
     assert!(!ledger.finish(&finish(1, 21), NOW));
     assert!(ledger.finish(&finish(1, 20), NOW));
-    let late = Finish { outcome: Outcome::TimedOut, ..finish(1, 20) };
+    let late = Finish { outcome: RunOutcome::TimedOut, ..finish(1, 20) };
     assert!(ledger.finish(&late, NOW + 5));
-    let end = RunEnd { at_unix_ms: NOW, took: Duration::from_secs(1), retries: 0, outcome: Outcome::Succeeded };
+    let end = RunEnd { at_unix_ms: NOW, took: Duration::from_secs(1), retries: 0, outcome: RunOutcome::Succeeded };
     assert_eq!(ledger.report(9)[0].runs[0].end, Some(end));
 }
 

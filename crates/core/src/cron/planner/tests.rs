@@ -17,43 +17,43 @@ fn standing(mark: u64) -> JobStanding {
     JobStanding { mark: at(mark), interrupted: Vec::new(), unbegun: Vec::new(), is_paused: false, requested: None }
 }
 
-fn policy(missed: Missed, overlap: Overlap) -> Policy {
-    Policy { missed, overlap, ..Policy::new(JobName::new("report").unwrap()) }
+fn policy(missed: Missed, overlap: Overlap) -> JobPolicy {
+    JobPolicy { missed, overlap, ..JobPolicy::new(JobName::new("report").unwrap()) }
 }
 
 fn planner(missed: Missed, overlap: Overlap, mark: u64) -> Planner {
     Planner::new(policy(missed, overlap), standing(mark))
 }
 
-fn run(seconds: u64) -> Step {
-    Step::Run { tick: at(seconds), act: Act::Run, missed: 0, late: None }
+fn run(seconds: u64) -> PlannerStep {
+    PlannerStep::Run { tick: at(seconds), act: Act::Run, missed: 0, late: None }
 }
 
-fn late(seconds: u64, missed: u64, late_ms: u64) -> Step {
-    Step::Run { tick: at(seconds), act: Act::Run, missed, late: Some(Duration::from_millis(late_ms)) }
+fn late(seconds: u64, missed: u64, late_ms: u64) -> PlannerStep {
+    PlannerStep::Run { tick: at(seconds), act: Act::Run, missed, late: Some(Duration::from_millis(late_ms)) }
 }
 
-fn pass(seconds: u64, count: u64, why: Passed) -> Step {
-    Step::Pass { tick: at(seconds), count, why }
+fn pass(seconds: u64, count: u64, why: Passed) -> PlannerStep {
+    PlannerStep::Pass { tick: at(seconds), count, why }
 }
 
 /// The ledger grants whatever is asked for.
-fn grant(planner: &mut Planner, step: Step) {
+fn grant(planner: &mut Planner, step: PlannerStep) {
     match step {
-        Step::Run { tick, act, .. } => planner.claimed(tick, act, Claimed::Granted),
-        Step::Pass { tick, .. } => planner.claimed(tick, Act::Pass, Claimed::Granted),
-        Step::Wait { .. } => {}
+        PlannerStep::Run { tick, act, .. } => planner.claimed(tick, act, Claimed::Granted),
+        PlannerStep::Pass { tick, .. } => planner.claimed(tick, Act::Pass, Claimed::Granted),
+        PlannerStep::Wait { .. } => {}
     }
 }
 
 #[test]
 fn a_tick_runs_when_it_is_due_and_not_before() {
     let mut job = planner(Missed::Once, Overlap::Skip, 0);
-    assert_eq!(job.next(&MINUTE, 59_999), Step::Wait { until_unix_ms: Some(60_000) });
+    assert_eq!(job.next(&MINUTE, 59_999), PlannerStep::Wait { until_unix_ms: Some(60_000) });
     assert_eq!(job.next(&MINUTE, 60_000), run(60));
     assert_eq!(job.next(&MINUTE, 60_001), run(60), "nothing is decided before the ledger says so");
     grant(&mut job, run(60));
-    assert_eq!(job.next(&MINUTE, 60_001), Step::Wait { until_unix_ms: Some(120_000) });
+    assert_eq!(job.next(&MINUTE, 60_001), PlannerStep::Wait { until_unix_ms: Some(120_000) });
     assert_eq!(job.mark(), at(60));
 }
 
@@ -62,7 +62,7 @@ fn a_tick_that_somebody_else_has_decided_is_let_be() {
     let mut job = planner(Missed::All, Overlap::Skip, 0);
     assert_eq!(job.next(&MINUTE, 60_000), run(60));
     job.claimed(at(60), Act::Run, Claimed::Decided { mark: at(120) });
-    assert_eq!(job.next(&MINUTE, 120_000), Step::Wait { until_unix_ms: Some(180_000) });
+    assert_eq!(job.next(&MINUTE, 120_000), PlannerStep::Wait { until_unix_ms: Some(180_000) });
     assert_eq!(job.next(&MINUTE, 180_000), run(180), "and nothing is running");
 }
 
@@ -76,7 +76,10 @@ fn what_was_missed_follows_the_policy() {
         let step = all.next(&MINUTE, now);
         assert_eq!(step, late(tick, 0, now - tick * 1000));
         grant(&mut all, step);
-        assert_eq!(all.next(&MINUTE, now), if tick < 180 { WAIT } else { Step::Wait { until_unix_ms: Some(240_000) } });
+        assert_eq!(
+            all.next(&MINUTE, now),
+            if tick < 180 { WAIT } else { PlannerStep::Wait { until_unix_ms: Some(240_000) } }
+        );
         all.ended();
     }
 }
@@ -95,7 +98,7 @@ fn a_little_late_is_on_time() {
 #[test]
 fn what_is_older_than_the_window_is_not_wanted() {
     let window = Duration::from_secs(120);
-    let with = |missed| Planner::new(Policy { window, ..policy(missed, Overlap::Skip) }, standing(0));
+    let with = |missed| Planner::new(JobPolicy { window, ..policy(missed, Overlap::Skip) }, standing(0));
     assert_eq!(with(Missed::Once).next(&MINUTE, 299_000), late(240, 3, 59_000));
     let mut all = with(Missed::All);
     assert_eq!(all.next(&MINUTE, 299_000), pass(120, 2, Passed::Missed));
@@ -155,7 +158,7 @@ fn whoever_wants_all_ticks_loses_none_to_a_run_that_goes_on() {
     job.ended();
     assert_eq!(job.next(&MINUTE, 250_000), late(180, 0, 70_000));
     let mut narrow =
-        Planner::new(Policy { window: Duration::from_secs(60), ..policy(Missed::All, Overlap::Skip) }, standing(0));
+        Planner::new(JobPolicy { window: Duration::from_secs(60), ..policy(Missed::All, Overlap::Skip) }, standing(0));
     grant(&mut narrow, run(60));
     assert_eq!(narrow.next(&MINUTE, 120_000), WAIT);
     assert_eq!(narrow.next(&MINUTE, 190_000), pass(120, 1, Passed::Missed), "but not for longer than they are wanted");
@@ -179,16 +182,16 @@ fn a_job_that_is_paused_waits_and_has_missed_its_ticks_when_it_is_resumed() {
 
 #[test]
 fn a_run_that_was_asked_for_decides_no_tick_of_the_calendar() {
-    let asked = |mark, second, policy: Policy| {
+    let asked = |mark, second, policy: JobPolicy| {
         Planner::new(policy, JobStanding { requested: Some(at(second)), ..standing(mark) })
     };
     let usual = policy(Missed::All, Overlap::Skip);
     let mut job = asked(60, 70, usual.clone());
-    assert_eq!(job.next(&MINUTE, 69_000), Step::Wait { until_unix_ms: Some(70_000) }, "its clock is behind");
+    assert_eq!(job.next(&MINUTE, 69_000), PlannerStep::Wait { until_unix_ms: Some(70_000) }, "its clock is behind");
     assert_eq!(job.next(&MINUTE, 75_500), run(75));
     grant(&mut job, run(75));
     job.ended();
-    assert_eq!(job.next(&MINUTE, 76_000), Step::Wait { until_unix_ms: Some(120_000) }, "once");
+    assert_eq!(job.next(&MINUTE, 76_000), PlannerStep::Wait { until_unix_ms: Some(120_000) }, "once");
     let mut late_leader = asked(60, 70, usual.clone());
     assert_eq!(late_leader.next(&MINUTE, 185_000), late(120, 0, 65_000), "what was missed comes first");
     grant(&mut late_leader, late(120, 0, 65_000));
@@ -196,41 +199,41 @@ fn a_run_that_was_asked_for_decides_no_tick_of_the_calendar() {
     assert_eq!(late_leader.next(&MINUTE, 185_000), late(180, 0, 5_000), "and is what was asked for");
     let mut busy = asked(60, 61, usual.clone());
     busy.still_running();
-    assert_eq!(busy.next(&MINUTE, 75_000), Step::Wait { until_unix_ms: Some(120_000) });
-    assert_eq!(asked(60, 60, usual.clone()).next(&SECOND, 60_500), Step::Wait { until_unix_ms: Some(61_000) });
-    let jittered = Policy { jitter: Duration::from_secs(30), ..usual };
+    assert_eq!(busy.next(&MINUTE, 75_000), PlannerStep::Wait { until_unix_ms: Some(120_000) });
+    assert_eq!(asked(60, 60, usual.clone()).next(&SECOND, 60_500), PlannerStep::Wait { until_unix_ms: Some(61_000) });
+    let jittered = JobPolicy { jitter: Duration::from_secs(30), ..usual };
     let due = jittered.due_ms(at(120));
     let mut spread = asked(60, 121, jittered);
     assert_eq!(
         spread.next(&MINUTE, 121_000.min(due - 1)),
-        Step::Wait { until_unix_ms: Some(due) },
+        PlannerStep::Wait { until_unix_ms: Some(due) },
         "its tick comes first"
     );
 }
 
 #[test]
 fn a_job_that_is_not_enabled_misses_nothing() {
-    let mut job = Planner::new(Policy { enabled: false, ..policy(Missed::All, Overlap::Skip) }, standing(0));
+    let mut job = Planner::new(JobPolicy { enabled: false, ..policy(Missed::All, Overlap::Skip) }, standing(0));
     assert_eq!(job.next(&MINUTE, 200_000), pass(180, 3, Passed::Disabled));
     grant(&mut job, pass(180, 3, Passed::Disabled));
-    assert_eq!(job.next(&MINUTE, 200_000), Step::Wait { until_unix_ms: Some(240_000) });
+    assert_eq!(job.next(&MINUTE, 200_000), PlannerStep::Wait { until_unix_ms: Some(240_000) });
 }
 
 #[test]
 fn a_run_that_was_cut_off_is_run_again_only_on_request() {
     let cut_off = JobStanding { interrupted: vec![at(60), at(120)], ..standing(120) };
     let mut leave = Planner::new(policy(Missed::Once, Overlap::Skip), cut_off.clone());
-    assert_eq!(leave.next(&MINUTE, 130_000), Step::Wait { until_unix_ms: Some(180_000) });
-    let again = Policy { interrupted: Interrupted::Again, ..policy(Missed::Once, Overlap::Skip) };
+    assert_eq!(leave.next(&MINUTE, 130_000), PlannerStep::Wait { until_unix_ms: Some(180_000) });
+    let again = JobPolicy { interrupted: Interrupted::Again, ..policy(Missed::Once, Overlap::Skip) };
     let mut again = Planner::new(again, cut_off);
     for tick in [60, 120] {
         let step = again.next(&MINUTE, 130_000);
         let late = Some(Duration::from_secs(130 - tick));
-        assert_eq!(step, Step::Run { tick: at(tick), act: Act::RunAgain, missed: 0, late });
+        assert_eq!(step, PlannerStep::Run { tick: at(tick), act: Act::RunAgain, missed: 0, late });
         grant(&mut again, step);
         again.ended();
     }
-    assert_eq!(again.next(&MINUTE, 130_000), Step::Wait { until_unix_ms: Some(180_000) });
+    assert_eq!(again.next(&MINUTE, 130_000), PlannerStep::Wait { until_unix_ms: Some(180_000) });
 }
 
 /// Ticks of whole minutes that were claimed and given back.
@@ -238,9 +241,9 @@ fn given_back(mark: u64, ticks: &[u64]) -> JobStanding {
     JobStanding { unbegun: ticks.iter().copied().map(at).collect(), ..standing(mark) }
 }
 
-fn again(seconds: u64, late_ms: u64) -> Step {
+fn again(seconds: u64, late_ms: u64) -> PlannerStep {
     let late = Some(Duration::from_millis(late_ms));
-    Step::Run { tick: at(seconds), act: Act::RunAgain, missed: 0, late }
+    PlannerStep::Run { tick: at(seconds), act: Act::RunAgain, missed: 0, late }
 }
 
 #[test]
@@ -252,23 +255,27 @@ fn whoever_wants_all_ticks_runs_those_that_were_given_back() {
         grant(&mut job, step);
         assert_eq!(
             job.next(&MINUTE, 190_000),
-            if tick == 60 { WAIT } else { Step::Wait { until_unix_ms: Some(240_000) } }
+            if tick == 60 { WAIT } else { PlannerStep::Wait { until_unix_ms: Some(240_000) } }
         );
         job.ended();
     }
     let window = Duration::from_secs(100);
-    let narrow = Policy { window, ..policy(Missed::All, Overlap::Skip) };
+    let narrow = JobPolicy { window, ..policy(Missed::All, Overlap::Skip) };
     assert_eq!(Planner::new(narrow, given_back(180, &[60, 180])).next(&MINUTE, 190_000), again(180, 10_000));
-    let disabled = Policy { enabled: false, ..policy(Missed::All, Overlap::Skip) };
+    let disabled = JobPolicy { enabled: false, ..policy(Missed::All, Overlap::Skip) };
     let step = Planner::new(disabled, given_back(180, &[180])).next(&MINUTE, 190_000);
-    assert_eq!(step, Step::Wait { until_unix_ms: Some(240_000) });
+    assert_eq!(step, PlannerStep::Wait { until_unix_ms: Some(240_000) });
 }
 
 #[test]
 fn of_ticks_that_were_given_back_the_latest_is_run_unless_another_is_due() {
     let once = |ticks| Planner::new(policy(Missed::Once, Overlap::Skip), given_back(180, ticks));
     assert_eq!(once(&[120, 180]).next(&MINUTE, 190_000), again(180, 10_000));
-    assert_eq!(once(&[120]).next(&MINUTE, 190_000), Step::Wait { until_unix_ms: Some(240_000) }, "a later one was run");
+    assert_eq!(
+        once(&[120]).next(&MINUTE, 190_000),
+        PlannerStep::Wait { until_unix_ms: Some(240_000) },
+        "a later one was run"
+    );
     assert_eq!(once(&[180]).next(&MINUTE, 240_000), run(240));
     assert_eq!(once(&[180]).next(&MINUTE, 310_000), late(300, 1, 10_000));
 }
@@ -277,8 +284,9 @@ fn of_ticks_that_were_given_back_the_latest_is_run_unless_another_is_due() {
 fn whoever_wants_nothing_late_lets_go_of_what_was_given_back() {
     let skip = policy(Missed::Skip, Overlap::Skip);
     let mut job = Planner::new(skip.clone(), given_back(180, &[180]));
-    assert_eq!(job.next(&MINUTE, 180_500), Step::Wait { until_unix_ms: Some(240_000) });
-    let mut at_least_once = Planner::new(Policy { interrupted: Interrupted::Again, ..skip }, given_back(180, &[120]));
+    assert_eq!(job.next(&MINUTE, 180_500), PlannerStep::Wait { until_unix_ms: Some(240_000) });
+    let mut at_least_once =
+        Planner::new(JobPolicy { interrupted: Interrupted::Again, ..skip }, given_back(180, &[120]));
     assert_eq!(
         at_least_once.next(&MINUTE, 180_500),
         again(120, 60_500),
@@ -288,7 +296,7 @@ fn whoever_wants_nothing_late_lets_go_of_what_was_given_back() {
 
 #[test]
 fn what_was_cut_off_and_what_was_given_back_is_run_in_order() {
-    let policy = Policy { interrupted: Interrupted::Again, ..policy(Missed::All, Overlap::Allow) };
+    let policy = JobPolicy { interrupted: Interrupted::Again, ..policy(Missed::All, Overlap::Allow) };
     let mut job = Planner::new(policy, JobStanding { interrupted: vec![at(120)], ..given_back(240, &[60, 180]) });
     for tick in [60, 120, 180] {
         assert_eq!(job.never_began(at(tick)), tick != 120);
@@ -296,7 +304,7 @@ fn what_was_cut_off_and_what_was_given_back_is_run_in_order() {
         assert_eq!(step, again(tick, 250_000 - tick * 1000));
         grant(&mut job, step);
     }
-    assert_eq!(job.next(&MINUTE, 250_000), Step::Wait { until_unix_ms: Some(300_000) });
+    assert_eq!(job.next(&MINUTE, 250_000), PlannerStep::Wait { until_unix_ms: Some(300_000) });
 }
 
 #[test]
@@ -328,20 +336,21 @@ fn a_leader_learns_what_was_given_back_late() {
 fn only_what_was_claimed_before_may_be_given_back() {
     let cut_off = |ticks: &[u64]| JobStanding { interrupted: ticks.iter().copied().map(at).collect(), ..standing(120) };
     let all = policy(Missed::All, Overlap::Skip);
-    let waits = |policy: &Policy, standing, unix_ms| Planner::new(policy.clone(), standing).may_be_given_back(unix_ms);
+    let waits =
+        |policy: &JobPolicy, standing, unix_ms| Planner::new(policy.clone(), standing).may_be_given_back(unix_ms);
     assert!(!waits(&all, standing(120), 130_000), "all have ended");
     assert!(!waits(&all, given_back(120, &[120]), 130_000), "it is there");
     assert!(waits(&all, cut_off(&[60]), 130_000));
-    let narrow = Policy { window: Duration::from_secs(30), ..all.clone() };
+    let narrow = JobPolicy { window: Duration::from_secs(30), ..all.clone() };
     assert!(waits(&narrow, cut_off(&[60, 120]), 130_000) && !waits(&narrow, cut_off(&[60]), 130_000));
     let once = policy(Missed::Once, Overlap::Skip);
     assert!(waits(&once, cut_off(&[60, 120]), 130_000) && !waits(&once, cut_off(&[60]), 130_000));
     assert!(!waits(&policy(Missed::Skip, Overlap::Skip), cut_off(&[120]), 130_000));
     assert!(
-        !waits(&Policy { interrupted: Interrupted::Again, ..all.clone() }, cut_off(&[120]), 130_000),
+        !waits(&JobPolicy { interrupted: Interrupted::Again, ..all.clone() }, cut_off(&[120]), 130_000),
         "it is run now"
     );
-    assert!(!waits(&Policy { enabled: false, ..all.clone() }, cut_off(&[120]), 130_000));
+    assert!(!waits(&JobPolicy { enabled: false, ..all.clone() }, cut_off(&[120]), 130_000));
     let mut job = Planner::new(all, cut_off(&[120]));
     job.learn(given_back(120, &[120]));
     assert!(!job.may_be_given_back(130_000));
@@ -349,11 +358,11 @@ fn only_what_was_claimed_before_may_be_given_back() {
 
 #[test]
 fn jitter_is_waited_for_and_is_not_late() {
-    let jittered = Policy { jitter: Duration::from_secs(30), ..policy(Missed::Skip, Overlap::Skip) };
+    let jittered = JobPolicy { jitter: Duration::from_secs(30), ..policy(Missed::Skip, Overlap::Skip) };
     let due = jittered.due_ms(at(60));
     assert!((60_000..=90_000).contains(&due) && due != 60_000, "{due}");
     let mut job = Planner::new(jittered, standing(0));
-    assert_eq!(job.next(&MINUTE, due - 1), Step::Wait { until_unix_ms: Some(due) });
+    assert_eq!(job.next(&MINUTE, due - 1), PlannerStep::Wait { until_unix_ms: Some(due) });
     assert_eq!(job.next(&MINUTE, due), run(60));
     assert_eq!(job.next(&MINUTE, 91_000), run(60));
     assert_eq!(job.next(&MINUTE, 91_001), pass(60, 1, Passed::Missed));
@@ -362,7 +371,7 @@ fn jitter_is_waited_for_and_is_not_late() {
 #[test]
 fn a_mark_from_a_clock_that_was_ahead_is_waited_for() {
     let mut job = planner(Missed::All, Overlap::Skip, 600);
-    assert_eq!(job.next(&MINUTE, 30_000), Step::Wait { until_unix_ms: Some(660_000) });
+    assert_eq!(job.next(&MINUTE, 30_000), PlannerStep::Wait { until_unix_ms: Some(660_000) });
 }
 
 /// Ten seconds ahead of the store, second by second on the leader's clock: which ticks run, and when on the store's clock.
@@ -373,9 +382,9 @@ fn runs_of_a_fast_leader(missed: Missed, calendar: Every) -> Vec<(u64, u64)> {
         let mut steps = 0;
         loop {
             let (tick, act) = match job.next(&calendar, store_ms + 10_000) {
-                Step::Wait { .. } => break,
-                Step::Pass { tick, .. } => (tick, Act::Pass),
-                Step::Run { tick, act, .. } => (tick, act),
+                PlannerStep::Wait { .. } => break,
+                PlannerStep::Pass { tick, .. } => (tick, Act::Pass),
+                PlannerStep::Run { tick, act, .. } => (tick, act),
             };
             let by = tick.ahead_of(store_ms);
             let early = by > super::super::request::EARLY_MAX;
@@ -407,12 +416,12 @@ fn a_leader_whose_clock_is_ahead_fires_by_the_stores() {
 
 #[test]
 fn a_run_that_was_cut_off_is_not_run_again_before_its_tick() {
-    let again = Policy { interrupted: Interrupted::Again, ..policy(Missed::Once, Overlap::Skip) };
+    let again = JobPolicy { interrupted: Interrupted::Again, ..policy(Missed::Once, Overlap::Skip) };
     let mut job = Planner::new(again, JobStanding { interrupted: vec![at(60)], ..standing(60) });
-    assert_eq!(job.next(&MINUTE, 50_000), Step::Wait { until_unix_ms: Some(60_000) });
-    assert!(matches!(job.next(&MINUTE, 60_000), Step::Run { act: Act::RunAgain, .. }));
+    assert_eq!(job.next(&MINUTE, 50_000), PlannerStep::Wait { until_unix_ms: Some(60_000) });
+    assert!(matches!(job.next(&MINUTE, 60_000), PlannerStep::Run { act: Act::RunAgain, .. }));
     job.claimed(at(60), Act::RunAgain, Claimed::Early { by: Duration::from_secs(8) });
-    assert!(matches!(job.next(&MINUTE, 60_000), Step::Wait { until_unix_ms: Some(67_000..68_001) }));
+    assert!(matches!(job.next(&MINUTE, 60_000), PlannerStep::Wait { until_unix_ms: Some(67_000..68_001) }));
 }
 
 #[test]
@@ -436,9 +445,9 @@ proptest! {
             now = if back { now - by.min(now) / 4 } else { now + by };
             loop {
                 let step = job.next(&SECOND, now);
-                if let Step::Wait { .. } = step { break };
-                prop_assert!(matches!(step, Step::Run { .. }), "{step:?}");
-                let Step::Run { tick, .. } = step else { break };
+                if let PlannerStep::Wait { .. } = step { break };
+                prop_assert!(matches!(step, PlannerStep::Run { .. }), "{step:?}");
+                let PlannerStep::Run { tick, .. } = step else { break };
                 prop_assert_eq!(tick, at(expected));
                 prop_assert!(tick.unix_ms() <= now);
                 expected += 1;
@@ -447,7 +456,7 @@ proptest! {
                 job.ended();
             }
             if goes_on {
-                let waits = matches!(job.next(&SECOND, now), Step::Wait { .. });
+                let waits = matches!(job.next(&SECOND, now), PlannerStep::Wait { .. });
                 prop_assert!(waits, "never two at once");
                 job.ended();
             } else {

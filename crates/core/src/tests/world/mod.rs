@@ -9,53 +9,53 @@ use std::collections::BTreeMap;
 
 use super::*;
 pub(super) use monitor::Monitor;
-use store::Store;
+use store::TestStore;
 
 /// True time, in nanoseconds.
-pub(super) type True = u64;
+pub(super) type TrueTime = u64;
 
 const MILLI: u64 = 1_000_000;
 
 /// Electors in one election.
-pub(super) struct World {
-    now: True,
-    store: Store,
-    nodes: Vec<Node>,
-    events: BTreeMap<(True, u64), Event>,
+pub(super) struct TestWorld {
+    now: TrueTime,
+    store: TestStore,
+    nodes: Vec<TestNode>,
+    events: BTreeMap<(TrueTime, u64), TestEvent>,
     scheduled: u64,
-    tape: Tape,
+    tape: ChanceTape,
     healed: bool,
     /// Whether everybody has kept the contract so far.
     honest: bool,
 }
 
 /// One candidate: its process, its clock and what must be true of it.
-struct Node {
+struct TestNode {
     elector: Elector,
-    clock: Clock,
+    clock: TestClock,
     monitor: Monitor,
     timeout: Option<Instant>,
-    paused_until: True,
+    paused_until: TrueTime,
     /// Calls in a row that asked to be called again in no time.
     restless: u32,
 }
 
 /// A clock that runs at its own rate from its own zero.
 #[derive(Debug, Clone, Copy)]
-pub(super) struct Clock {
+pub(super) struct TestClock {
     /// Nanoseconds it counts in a true second.
     rate: u32,
     zero: u64,
 }
 
 /// Something that is on its way.
-enum Event {
+enum TestEvent {
     AtStore { node: usize, request: Request },
     AtNode { node: usize, input: Input },
 }
 
 /// Chance: a tape that is read round and round.
-struct Tape {
+struct ChanceTape {
     numbers: Vec<u16>,
     read: usize,
 }
@@ -81,25 +81,25 @@ pub(super) enum Op {
     Flush,
 }
 
-impl Clock {
+impl TestClock {
     /// `drift` is how much faster than true time it runs, in parts per billion.
     pub(super) fn new(drift: i32, zero: u64) -> Self {
         Self { rate: 1_000_000_000_u32.checked_add_signed(drift).unwrap(), zero }
     }
 
-    fn at(self, now: True) -> Instant {
+    fn at(self, now: TrueTime) -> Instant {
         let counted = u128::from(now) * u128::from(self.rate) / 1_000_000_000;
         Instant::from_nanos(self.zero + u64::try_from(counted).unwrap())
     }
 
     /// The first true time at which it shows `at`, or more.
-    fn when(self, at: Instant) -> True {
+    fn when(self, at: Instant) -> TrueTime {
         let counted = u128::from(at.as_nanos().saturating_sub(self.zero)) * 1_000_000_000;
         u64::try_from(counted.div_ceil(u128::from(self.rate))).unwrap_or(u64::MAX)
     }
 }
 
-impl Tape {
+impl ChanceTape {
     fn next(&mut self) -> u64 {
         self.read += 1;
         u64::from(self.numbers[self.read % self.numbers.len()])
@@ -123,9 +123,9 @@ impl Tape {
     }
 }
 
-impl World {
-    pub(super) fn new(store: Clock, clocks: &[Clock], candidates: &[Candidate], tape: Vec<u16>) -> Self {
-        let nodes = clocks.iter().zip(candidates).map(|(clock, candidate)| Node {
+impl TestWorld {
+    pub(super) fn new(store: TestClock, clocks: &[TestClock], candidates: &[Candidate], tape: Vec<u16>) -> Self {
+        let nodes = clocks.iter().zip(candidates).map(|(clock, candidate)| TestNode {
             elector: Elector::new(candidate.clone()),
             clock: *clock,
             monitor: Monitor::default(),
@@ -135,11 +135,11 @@ impl World {
         });
         let mut world = Self {
             now: 0,
-            store: Store::new(store, candidates[0].timing.ttl()),
+            store: TestStore::new(store, candidates[0].timing.ttl()),
             nodes: nodes.collect(),
             events: BTreeMap::new(),
             scheduled: 0,
-            tape: Tape { numbers: tape, read: 0 },
+            tape: ChanceTape { numbers: tape, read: 0 },
             healed: false,
             honest: true,
         };
@@ -158,10 +158,10 @@ impl World {
                 node.paused_until = node.paused_until.max(self.now + millis * MILLI);
             }
             Op::Crash { node } => self.crash(node),
-            Op::Feed { node, input } => self.schedule(0, Event::AtNode { node, input }),
+            Op::Feed { node, input } => self.schedule(0, TestEvent::AtNode { node, input }),
             Op::Handover => self.store.ask_for_handover(self.now),
             Op::Forge { node, request, reply } => {
-                self.schedule(0, Event::AtNode { node, input: Input::Reply { request, reply } });
+                self.schedule(0, TestEvent::AtNode { node, input: Input::Reply { request, reply } });
             }
             Op::Seize => self.store.seize(self.now),
             Op::Flush => self.store.flush(),
@@ -173,18 +173,19 @@ impl World {
     pub(super) fn heal(&mut self) {
         self.healed = true;
         // What a pause has held back must not make anybody ill again.
-        let ill = |event: &Event| matches!(event, Event::AtNode { input: Input::Health { well: false }, .. });
+        let ill =
+            |event: &TestEvent| matches!(event, TestEvent::AtNode { input: Input::Health { healthy: false }, .. });
         self.events.retain(|_, event| !ill(event));
         for node in 0..self.nodes.len() {
             self.nodes[node].paused_until = self.now;
-            self.schedule(0, Event::AtNode { node, input: Input::Health { well: true } });
+            self.schedule(0, TestEvent::AtNode { node, input: Input::Health { healthy: true } });
             if let Some(term) = self.nodes[node].monitor.running() {
-                self.schedule(0, Event::AtNode { node, input: Input::WorkEnded { term } });
+                self.schedule(0, TestEvent::AtNode { node, input: Input::WorkEnded { term } });
             }
         }
         // What is still on its way may arrive for another twenty seconds.
         self.run_fed(90);
-        let leads = |node: &Node| node.elector.leads_under().is_some();
+        let leads = |node: &TestNode| node.elector.leads_under().is_some();
         let leaders: Vec<usize> = (0..self.nodes.len()).filter(|node| leads(&self.nodes[*node])).collect();
         let [leader] = leaders[..] else { panic!("one leads when all is well, and not {leaders:?}") };
         self.nodes[leader].paused_until = self.now + 60_000 * MILLI;
@@ -199,7 +200,7 @@ impl World {
         while self.now < end {
             for node in 0..self.nodes.len() {
                 if self.nodes[node].elector.candidate().health_within.is_some() {
-                    self.schedule(0, Event::AtNode { node, input: Input::Health { well: true } });
+                    self.schedule(0, TestEvent::AtNode { node, input: Input::Health { healthy: true } });
                 }
             }
             self.run_until(end.min(self.now + 10_000 * MILLI));
@@ -230,11 +231,12 @@ impl World {
 
     /// No two nodes may act at this instant. Checked whenever one begins to, or goes on.
     fn overlaps(&self) -> bool {
-        let acting = |node: &&Node| node.monitor.acts_until().is_some_and(|until| self.now < node.clock.when(until));
+        let acting =
+            |node: &&TestNode| node.monitor.acts_until().is_some_and(|until| self.now < node.clock.when(until));
         self.nodes.iter().filter(acting).count() > 1
     }
 
-    fn run_until(&mut self, end: True) {
+    fn run_until(&mut self, end: TrueTime) {
         self.run_while(|world| world.next_at().is_some_and(|at| at <= end));
         self.now = self.now.max(end);
     }
@@ -245,12 +247,12 @@ impl World {
         }
     }
 
-    fn next_at(&self) -> Option<True> {
+    fn next_at(&self) -> Option<TrueTime> {
         let wakes = (0..self.nodes.len()).filter_map(|node| self.wake_at(node));
         wakes.chain(self.events.keys().map(|(at, _)| *at).next()).min()
     }
 
-    fn wake_at(&self, node: usize) -> Option<True> {
+    fn wake_at(&self, node: usize) -> Option<TrueTime> {
         let node = &self.nodes[node];
         node.timeout.map(|at| node.clock.when(at).max(node.paused_until).max(self.now))
     }
@@ -265,11 +267,11 @@ impl World {
             return self.feed(node, Input::Timeout);
         };
         match event.remove() {
-            Event::AtStore { node, request } => self.serve(node, &request),
-            Event::AtNode { node, input } => {
+            TestEvent::AtStore { node, request } => self.serve(node, &request),
+            TestEvent::AtNode { node, input } => {
                 let paused_until = self.nodes[node].paused_until;
                 if paused_until > self.now {
-                    self.schedule(paused_until - self.now, Event::AtNode { node, input });
+                    self.schedule(paused_until - self.now, TestEvent::AtNode { node, input });
                 } else {
                     self.feed(node, input);
                 }
@@ -277,14 +279,14 @@ impl World {
         }
     }
 
-    fn schedule(&mut self, delay: u64, event: Event) {
+    fn schedule(&mut self, delay: u64, event: TestEvent) {
         self.scheduled += 1;
         self.events.insert((self.now + delay, self.scheduled), event);
     }
 
     fn crash(&mut self, node: usize) {
         let candidate = self.nodes[node].elector.candidate().clone();
-        self.events.retain(|_, event| !matches!(event, Event::AtNode { node: at, .. } if *at == node));
+        self.events.retain(|_, event| !matches!(event, TestEvent::AtNode { node: at, .. } if *at == node));
         let node_after = &mut self.nodes[node];
         node_after.elector = Elector::new(candidate);
         node_after.monitor = Monitor::default();
@@ -324,12 +326,12 @@ impl World {
             Output::Lost { term, .. } => {
                 if !self.tape.chance(20) || self.healed {
                     let delay = if self.healed { 0 } else { self.tape.next() * 4_000 * MILLI / 65_536 };
-                    self.schedule(delay, Event::AtNode { node, input: Input::WorkEnded { term } });
+                    self.schedule(delay, TestEvent::AtNode { node, input: Input::WorkEnded { term } });
                 }
             }
             Output::KillWork { term } => {
                 if !self.tape.chance(20) || self.healed {
-                    self.schedule(MILLI, Event::AtNode { node, input: Input::WorkEnded { term } });
+                    self.schedule(MILLI, TestEvent::AtNode { node, input: Input::WorkEnded { term } });
                 }
             }
             Output::Elected { .. } | Output::Trusted { .. } => {
@@ -342,21 +344,21 @@ impl World {
     /// A request may be lost, late, executed twice, or known not to have been sent.
     fn send(&mut self, node: usize, request: Request) {
         if self.healed {
-            return self.schedule(MILLI, Event::AtStore { node, request });
+            return self.schedule(MILLI, TestEvent::AtStore { node, request });
         }
         if self.tape.chance(5) {
-            let input = Input::Reply { request: request.id, reply: failed(&request.verb, Failure::NotSent) };
-            return self.schedule(0, Event::AtNode { node, input });
+            let input = Input::Reply { request: request.id, reply: failed(&request.verb, WriteOutcome::NotSent) };
+            return self.schedule(0, TestEvent::AtNode { node, input });
         }
         if self.tape.chance(10) {
             return;
         }
         if self.tape.chance(5) {
             let delay = self.tape.delay();
-            self.schedule(delay, Event::AtStore { node, request: request.clone() });
+            self.schedule(delay, TestEvent::AtStore { node, request: request.clone() });
         }
         let delay = self.tape.delay();
-        self.schedule(delay, Event::AtStore { node, request });
+        self.schedule(delay, TestEvent::AtStore { node, request });
     }
 
     /// Its answer may be lost, late, duplicated, or replaced by a doubt.
@@ -365,12 +367,12 @@ impl World {
         let mut reply = self.store.serve(self.now, &candidate, &request.verb);
         if self.healed {
             let input = Input::Reply { request: request.id, reply };
-            return self.schedule(MILLI, Event::AtNode { node, input });
+            return self.schedule(MILLI, TestEvent::AtNode { node, input });
         }
         if self.tape.chance(5) {
-            reply = failed(&request.verb, Failure::Unknown);
+            reply = failed(&request.verb, WriteOutcome::Unknown);
         } else if matches!(reply, Reply::Campaign(Ok(CampaignReply::Granted { .. }))) && self.tape.chance(5) {
-            reply = failed(&request.verb, Failure::Unusable);
+            reply = failed(&request.verb, WriteOutcome::Unusable);
         }
         let copies = if self.tape.chance(10) {
             0
@@ -382,12 +384,12 @@ impl World {
         for _ in 0..copies {
             let delay = self.tape.delay();
             let input = Input::Reply { request: request.id, reply: reply.clone() };
-            self.schedule(delay, Event::AtNode { node, input });
+            self.schedule(delay, TestEvent::AtNode { node, input });
         }
     }
 }
 
-pub(super) fn failed(verb: &Verb, failure: Failure) -> Reply {
+pub(super) fn failed(verb: &Verb, failure: WriteOutcome) -> Reply {
     match verb {
         Verb::Campaign { .. } => Reply::Campaign(Err(failure)),
         Verb::Renew { .. } => Reply::Renew(Err(failure)),

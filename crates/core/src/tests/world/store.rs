@@ -1,21 +1,21 @@
 //! A store that decides by the real rules, on a clock of its own. Its leases end as early as the contract allows.
 
-use super::{Clock, True};
+use super::{TestClock, TrueTime};
 use crate::record::{Effects, Moment, ProcessToken, Record};
 use crate::tests::*;
 
-pub(super) struct Store {
-    clock: Clock,
+pub(super) struct TestStore {
+    clock: TestClock,
     ttl: Duration,
     record: Record,
 }
 
-impl Store {
-    pub(super) fn new(clock: Clock, ttl: Duration) -> Self {
+impl TestStore {
+    pub(super) fn new(clock: TestClock, ttl: Duration) -> Self {
         Self { clock, ttl: ttl - Timing::QUANTUM, record: Record::default() }
     }
 
-    pub(super) fn serve(&mut self, now: True, candidate: &CandidateId, verb: &Verb) -> Reply {
+    pub(super) fn serve(&mut self, now: TrueTime, candidate: &CandidateId, verb: &Verb) -> Reply {
         let (at, ttl) = (self.moment(now), self.ttl);
         let mut effects = Effects::default();
         match verb.clone() {
@@ -34,13 +34,13 @@ impl Store {
         }
     }
 
-    pub(super) fn ask_for_handover(&mut self, now: True) {
+    pub(super) fn ask_for_handover(&mut self, now: TrueTime) {
         let at = self.moment(now);
         self.record.request_handover(Some(&id("b")), &at, &mut Effects::default());
     }
 
     /// Gives the lease to somebody who did not ask, whoever has it.
-    pub(super) fn seize(&mut self, now: True) {
+    pub(super) fn seize(&mut self, now: TrueTime) {
         let request = self.campaign(&id("thief"), Nonce::from_bits(0));
         self.record.lease = None;
         self.record.reservation = None;
@@ -52,7 +52,7 @@ impl Store {
         self.record = Record::default();
     }
 
-    fn moment(&self, now: True) -> Moment<'static> {
+    fn moment(&self, now: TrueTime) -> Moment<'static> {
         Moment { now: self.clock.at(now), unix_ms: 0, process: ProcessToken::default(), is_gone: &|_| false }
     }
 

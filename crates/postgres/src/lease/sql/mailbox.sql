@@ -1,6 +1,7 @@
 -- Leaves messages for whoever leads, in the order of the batch. Returns the places of those for which there is no room.
 CREATE OR REPLACE FUNCTION {schema}.send(
-    p_elections uuid[], p_ids uuid[], p_channels text[], p_senders text[], p_payloads text[], p_waiting_max bigint
+    p_elections uuid[], p_ids uuid[], p_channels text[], p_senders text[], p_payloads text[], p_waiting_max bigint,
+    p_namespaces text[], p_names text[]
 ) RETURNS integer[]
 LANGUAGE plpgsql SECURITY DEFINER SET search_path = pg_catalog, pg_temp SET lock_timeout = '2s' AS $$
 DECLARE
@@ -10,8 +11,10 @@ DECLARE
 BEGIN
     PERFORM {schema}.be_durable();
     -- Everybody locks in the same order, so that nobody waits in a circle.
-    INSERT INTO {schema}.mailbox (election) SELECT DISTINCT e FROM unnest(p_elections) AS e ORDER BY e
-    ON CONFLICT DO NOTHING;
+    INSERT INTO {schema}.mailbox AS b (election, namespace, name)
+    SELECT DISTINCT ON (asked.election) asked.election, asked.namespace, asked.name
+    FROM unnest(p_elections, p_namespaces, p_names) AS asked (election, namespace, name) ORDER BY asked.election
+    ON CONFLICT (election) DO UPDATE SET namespace = excluded.namespace, name = excluded.name WHERE b.name IS NULL;
     PERFORM FROM {schema}.mailbox WHERE election = ANY (p_elections) ORDER BY election FOR UPDATE;
     FOR i IN 1 .. cardinality(p_ids) LOOP
         CONTINUE WHEN EXISTS (SELECT FROM {schema}.message WHERE election = p_elections[i] AND id = p_ids[i]);
@@ -120,6 +123,17 @@ CREATE OR REPLACE FUNCTION {schema}.messages(p_election uuid, p_is_aside boolean
 LANGUAGE sql STABLE SECURITY DEFINER SET search_path = pg_catalog, pg_temp AS $$
     SELECT id, channel, sender, payload, {schema}.unix_ms(sent_at), attempts, last_error FROM {schema}.message
     WHERE election = p_election AND is_aside = p_is_aside ORDER BY place LIMIT p_limit
+$$;
+
+-- How many messages this election has, or each of the namespace that has any.
+CREATE OR REPLACE FUNCTION {schema}.count_messages(p_namespace text, p_only uuid)
+RETURNS TABLE (name text, waiting bigint, aside bigint)
+LANGUAGE sql STABLE SECURITY DEFINER SET search_path = pg_catalog, pg_temp AS $$
+    SELECT b.name, b.waiting, (SELECT count(*) FROM {schema}.message AS m WHERE m.election = b.election AND m.is_aside)
+    FROM {schema}.mailbox AS b
+    WHERE b.namespace = p_namespace AND (p_only IS NULL OR b.election = p_only)
+        AND EXISTS (SELECT FROM {schema}.message AS m WHERE m.election = b.election)
+    ORDER BY b.name
 $$;
 
 -- Puts messages that were set aside back in line: these, or all. Returns how many.

@@ -2,9 +2,9 @@
 
 use std::sync::mpsc::channel;
 
-use tenure::{ChannelName, Tenure};
-use tenure_testkit::hearing::{Hearing, say};
-use tenure_testkit::stander::key;
+use tenure::{ChannelName, Client};
+use tenure_testkit::broadcast_listener::{BroadcastListener, say};
+use tenure_testkit::store_candidate::key;
 
 use super::support::{ROLE, SERVER, open, url};
 
@@ -12,27 +12,28 @@ use super::support::{ROLE, SERVER, open, url};
 async fn when_the_session_is_ended_broadcasts_are_heard_again_over_the_next() {
     let database = SERVER.new_database();
     let (one, other) = (open(&url(&database)), open(&url(&database)));
-    let mut hearings = [Hearing::new(&*one, &key("e")).await, Hearing::new(&*one, &key("4242")).await];
+    let mut listeners =
+        [BroadcastListener::new(&*one, &key("e")).await, BroadcastListener::new(&*one, &key("4242")).await];
     say(&*other, &key("e"), "0").await.unwrap();
-    assert_eq!(hearings[0].payload().await, "0");
+    assert_eq!(listeners[0].payload().await, "0");
     let sessions = format!("FROM pg_stat_activity WHERE datname = current_database() AND usename = '{ROLE}'");
     assert_eq!(database.sql(&format!("SELECT pid {sessions}")).len(), 2, "one for each handle");
     database.sql(&format!("SELECT pg_terminate_backend(pid) {sessions} AND query LIKE 'LISTEN %'"));
-    for hearing in &mut hearings {
-        hearing.resumes().await;
+    for listener in &mut listeners {
+        listener.resumes().await;
     }
     say(&*other, &key("e"), "1").await.unwrap();
     say(&*other, &key("4242"), "2").await.unwrap();
-    assert_eq!((hearings[0].payload().await, hearings[1].payload().await), ("1".to_owned(), "2".to_owned()));
+    assert_eq!((listeners[0].payload().await, listeners[1].payload().await), ("1".to_owned(), "2".to_owned()));
 }
 
 #[test]
 fn messages_and_broadcasts_on_the_same_channel_do_not_meet() {
     let database = SERVER.new_database();
-    let tenure = Tenure::open(&url(&database)).unwrap();
+    let client = Client::open(&url(&database)).unwrap();
     let reload = ChannelName::new("reload").unwrap();
     let ((told, messages), (said, broadcasts)) = (channel(), channel());
-    let election = tenure
+    let election = client
         .election("4242")
         .unwrap()
         .on_message(reload.clone(), move |(message, _)| told.send(message.payload.to_string()))
@@ -41,11 +42,11 @@ fn messages_and_broadcasts_on_the_same_channel_do_not_meet() {
         .unwrap();
     election.wait_elected().unwrap();
     election.broadcasts("reload").unwrap().listening_blocking();
-    tenure.broadcast_blocking("4242", "reload", "to all").unwrap();
+    client.broadcast_blocking("4242", "reload", "to all").unwrap();
     assert_eq!(broadcasts.recv().unwrap(), "\"to all\"");
     // The leader may only just have begun to listen to messages.
     let first = loop {
-        tenure.send_blocking("4242", "reload", "to the leader").unwrap();
+        client.send_blocking("4242", "reload", "to the leader").unwrap();
         if let Ok(first) = messages.recv_timeout(std::time::Duration::from_millis(200)) {
             break first;
         }

@@ -3,18 +3,18 @@
 use std::time::{Duration, Instant};
 
 use futures_util::StreamExt;
-use tenure::Tenure;
+use tenure::Client;
 use tenure::store::Interest;
-use tenure_testkit::postgres::Session;
+use tenure_testkit::postgres::SqlSession;
 
-use super::support::{PASSWORD, PATIENCE, ROLE, SERVER, Stander, lockers, locks, until, url};
+use super::support::{PASSWORD, PATIENCE, ROLE, SERVER, StoreCandidate, lockers, locks, until, url};
 
 #[tokio::test]
 async fn a_leader_that_is_gone_is_missed_at_once() {
     let database = SERVER.new_database();
-    let leader = Stander::at(&url(&database), "1", "leader");
+    let leader = StoreCandidate::at(&url(&database), "1", "leader");
     let term = leader.granted().await;
-    let follower = Stander::at(&url(&database), "1", "follower");
+    let follower = StoreCandidate::at(&url(&database), "1", "follower");
     let mut hints = follower.store.watch(Interest::Own);
     wait_for_it(&follower, &database).await;
     while futures_util::FutureExt::now_or_never(hints.next()).is_some() {}
@@ -30,9 +30,10 @@ async fn a_few_of_many_wait_and_only_for_a_while() {
     const WAITERS: usize = 5;
     let database = SERVER.new_database();
     let ttl = Duration::from_secs(4);
-    let leader = Stander::at(&url(&database), "1", "leader");
+    let leader = StoreCandidate::at(&url(&database), "1", "leader");
     leader.granted().await;
-    let followers: Vec<Stander> = (0..8).map(|_| Stander::at(&url(&database), "1", "follower").with_ttl(ttl)).collect();
+    let followers: Vec<StoreCandidate> =
+        (0..8).map(|_| StoreCandidate::at(&url(&database), "1", "follower").with_ttl(ttl)).collect();
     let _hints: Vec<_> = followers.iter().map(|follower| follower.store.watch(Interest::Own)).collect();
     for follower in &followers {
         follower.held().await;
@@ -55,16 +56,16 @@ async fn a_few_of_many_wait_and_only_for_a_while() {
 #[tokio::test]
 async fn a_waiter_that_is_dead_keeps_nothing() {
     let database = SERVER.new_database();
-    let leader = Stander::at(&url(&database), "1", "leader");
+    let leader = StoreCandidate::at(&url(&database), "1", "leader");
     leader.granted().await;
-    let follower = Stander::at(&url(&database), "1", "follower");
+    let follower = StoreCandidate::at(&url(&database), "1", "follower");
     let hints = follower.store.watch(Interest::Own);
     wait_for_it(&follower, &database).await;
     // It is gone, and its server process has not noticed.
     let waiter = lockers(&database, "NOT granted").remove(0);
     drop((follower, hints));
     leader.resign().await.unwrap();
-    let mut other = Session::open(&database.url_as(ROLE, PASSWORD)).unwrap();
+    let mut other = SqlSession::open(&database.url_as(ROLE, PASSWORD)).unwrap();
     until(&format!("the lock that process {waiter} waited for"), async || {
         (other.run("SELECT pg_try_advisory_lock(1)").unwrap()[0][0].as_deref() == Some("t")).then_some(())
     })
@@ -75,16 +76,16 @@ async fn a_waiter_that_is_dead_keeps_nothing() {
 async fn a_leader_that_resigns_is_succeeded_at_once() {
     let database = SERVER.new_database();
     // Whoever has resigned lets others go first for a while, so there is a fresh one for each round.
-    let tenures = [(); 6].map(|()| Tenure::open(&url(&database)).unwrap());
-    let elections = tenures.each_ref().map(|tenure| tenure.election("nightly").unwrap().start().unwrap());
-    let leader = async || until("a leader", async || elections.iter().position(tenure::Election::is_leader)).await;
+    let tenures = [(); 6].map(|()| Client::open(&url(&database)).unwrap());
+    let elections = tenures.each_ref().map(|client| client.election("nightly").unwrap().start().unwrap());
+    let leader = async || until("a leader", async || elections.iter().position(tenure::Candidacy::is_leader)).await;
     let mut took = Vec::new();
     for _ in 0..5 {
         let before = leader().await;
         let resigned_at = Instant::now();
         elections[before].resign().await.unwrap();
         until("another leader", async || {
-            elections.iter().position(tenure::Election::is_leader).filter(|now| *now != before)
+            elections.iter().position(tenure::Candidacy::is_leader).filter(|now| *now != before)
         })
         .await;
         took.push(resigned_at.elapsed());
@@ -96,7 +97,7 @@ async fn a_leader_that_resigns_is_succeeded_at_once() {
 }
 
 /// Campaigns until it waits for the lock.
-async fn wait_for_it(follower: &Stander, database: &tenure_testkit::postgres::Database<'_>) {
+async fn wait_for_it(follower: &StoreCandidate, database: &tenure_testkit::postgres::PostgresDatabase<'_>) {
     follower.held().await;
     until("the one who waits", async || {
         follower.held().await;

@@ -1,16 +1,16 @@
 //! Elections that are shared with participants that know nothing but `pg_try_advisory_lock` and a number.
 
 use tenure::store::Interest;
-use tenure_testkit::postgres::{Database, Session};
+use tenure_testkit::postgres::{PostgresDatabase, SqlSession};
 
-use super::support::{PASSWORD, ROLE, SERVER, Stander, until, url};
+use super::support::{PASSWORD, ROLE, SERVER, StoreCandidate, until, url};
 
 /// A participant of another make: a session of its own, on which it tries for the lock now and then.
-struct Foreigner(Session);
+struct AdvisoryForeigner(SqlSession);
 
-impl Foreigner {
-    fn new(database: &Database<'_>) -> Self {
-        Self(Session::open(&database.url_as(ROLE, PASSWORD)).unwrap())
+impl AdvisoryForeigner {
+    fn new(database: &PostgresDatabase<'_>) -> Self {
+        Self(SqlSession::open(&database.url_as(ROLE, PASSWORD)).unwrap())
     }
 
     fn tries(&mut self, lock: i64) -> bool {
@@ -30,8 +30,8 @@ impl Foreigner {
 async fn a_foreign_leader_is_respected_and_followed() {
     for lock in [4242, -7, i64::MIN, i64::MAX] {
         let database = SERVER.new_database();
-        let mut foreigner = Foreigner::new(&database);
-        let candidate = Stander::at(&url(&database), &lock.to_string(), "ours");
+        let mut foreigner = AdvisoryForeigner::new(&database);
+        let candidate = StoreCandidate::at(&url(&database), &lock.to_string(), "ours");
         assert!(foreigner.tries(lock));
         let first = candidate.held().await.leader.unwrap();
         assert_eq!(candidate.held().await.leader.unwrap(), first, "it has one term as long as it leads");
@@ -48,9 +48,9 @@ async fn a_foreign_leader_is_respected_and_followed() {
 #[tokio::test]
 async fn a_foreign_leader_that_is_gone_is_missed_at_once() {
     let database = SERVER.new_database();
-    let mut foreigner = Foreigner::new(&database);
+    let mut foreigner = AdvisoryForeigner::new(&database);
     assert!(foreigner.tries(99));
-    let candidate = Stander::at(&url(&database), "99", "ours");
+    let candidate = StoreCandidate::at(&url(&database), "99", "ours");
     let mut hints = candidate.store.watch(Interest::Own);
     candidate.held().await;
     until("the one who waits", async || {
@@ -67,8 +67,8 @@ async fn a_foreign_leader_that_is_gone_is_missed_at_once() {
 #[tokio::test]
 async fn a_foreign_participant_is_kept_out_until_we_resign_or_are_gone() {
     let database = SERVER.new_database();
-    let mut foreigner = Foreigner::new(&database);
-    let candidate = Stander::at(&url(&database), "4242", "ours");
+    let mut foreigner = AdvisoryForeigner::new(&database);
+    let candidate = StoreCandidate::at(&url(&database), "4242", "ours");
     let first = candidate.granted().await;
     assert!(!foreigner.tries(4242));
     candidate.resign().await.unwrap();
@@ -84,9 +84,9 @@ async fn a_foreign_participant_is_kept_out_until_we_resign_or_are_gone() {
 #[tokio::test]
 async fn another_namespace_is_another_lock() {
     let database = SERVER.new_database();
-    let mut foreigner = Foreigner::new(&database);
+    let mut foreigner = AdvisoryForeigner::new(&database);
     assert!(foreigner.tries(4242));
-    let mut candidate = Stander::at(&url(&database), "4242", "ours");
+    let mut candidate = StoreCandidate::at(&url(&database), "4242", "ours");
     candidate.key.namespace = tenure_core::Namespace::new("staging").unwrap();
     candidate.granted().await;
 }

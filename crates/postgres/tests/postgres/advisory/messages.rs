@@ -6,8 +6,8 @@ use std::sync::mpsc::{Receiver, channel};
 use std::time::Duration;
 
 use tenure::store::StoreErrorKind;
-use tenure::{ChannelName, Election, Error, Shelf, Tenure};
-use tenure_testkit::postgres::Session;
+use tenure::{Candidacy, ChannelName, Client, Error, MessageState};
+use tenure_testkit::postgres::SqlSession;
 use tokio_postgres::{AsyncMessage, NoTls};
 
 use super::support::{PASSWORD, PATIENCE, ROLE, SERVER, until, url};
@@ -16,12 +16,12 @@ use super::support::{PASSWORD, PATIENCE, ROLE, SERVER, until, url};
 const ODD: &str = r#"My "Events"; DROP TABLE t; --"#;
 
 /// Stands in election 4242, and passes on the payloads of the messages it gets.
-fn candidate(tenure: &Tenure, channel_name: &str) -> (Election, Receiver<String>) {
+fn candidate(client: &Client, channel_name: &str) -> (Candidacy, Receiver<String>) {
     let (sender, receiver) = channel();
     let handler = move |(message, _): (tenure::Message, _)| {
         sender.send(message.payload.to_string()).unwrap();
     };
-    let election = tenure.election("4242").unwrap().on_message(ChannelName::new(channel_name).unwrap(), handler);
+    let election = client.election("4242").unwrap().on_message(ChannelName::new(channel_name).unwrap(), handler);
     (election.start().unwrap(), receiver)
 }
 
@@ -44,11 +44,11 @@ fn quoted(text: &str) -> String {
 #[test]
 fn what_others_notify_reaches_the_leader_and_nobody_else() {
     let database = SERVER.new_database();
-    let (one, other) = (Tenure::open(&url(&database)).unwrap(), Tenure::open(&url(&database)).unwrap());
+    let (one, other) = (Client::open(&url(&database)).unwrap(), Client::open(&url(&database)).unwrap());
     let (leader, heard) = candidate(&one, ODD);
     let leadership = leader.wait_elected().unwrap();
     let (_follower, elsewhere) = candidate(&other, ODD);
-    let mut foreigner = Session::open(&database.url_as(ROLE, PASSWORD)).unwrap();
+    let mut foreigner = SqlSession::open(&database.url_as(ROLE, PASSWORD)).unwrap();
     let mut notify = |payload: &str| {
         foreigner.run(&format!("SELECT pg_notify({}, {})", quoted(ODD), quoted(payload))).unwrap();
     };
@@ -67,9 +67,9 @@ fn what_others_notify_reaches_the_leader_and_nobody_else() {
 #[tokio::test]
 async fn what_we_send_reaches_a_leader_of_another_make_as_plain_json() {
     let database = SERVER.new_database();
-    let tenure = Tenure::open(&url(&database)).unwrap();
+    let client = Client::open(&url(&database)).unwrap();
     database.sql("CREATE TABLE t ()");
-    let (client, mut connection) = tokio_postgres::connect(&database.url_as(ROLE, PASSWORD), NoTls).await.unwrap();
+    let (postgres, mut connection) = tokio_postgres::connect(&database.url_as(ROLE, PASSWORD), NoTls).await.unwrap();
     let reader = tokio::spawn(async move {
         loop {
             match poll_fn(|context| connection.poll_message(context)).await.unwrap().unwrap() {
@@ -78,10 +78,10 @@ async fn what_we_send_reaches_a_leader_of_another_make_as_plain_json() {
             }
         }
     });
-    client.batch_execute("SELECT pg_try_advisory_lock(4242)").await.unwrap();
-    client.batch_execute(&format!("LISTEN \"{}\"", ODD.replace('"', "\"\""))).await.unwrap();
+    postgres.batch_execute("SELECT pg_try_advisory_lock(4242)").await.unwrap();
+    postgres.batch_execute(&format!("LISTEN \"{}\"", ODD.replace('"', "\"\""))).await.unwrap();
     let text = r#"{"say": "'); DROP TABLE t; --"}"#;
-    tenure.send_json("4242", ODD, text).await.unwrap();
+    client.send_json("4242", ODD, text).await.unwrap();
     assert_eq!(tokio::time::timeout(2 * PATIENCE, reader).await.unwrap().unwrap(), text);
     assert_eq!(database.sql("SELECT count(*) FROM t").len(), 1, "the table is still there");
 }
@@ -89,36 +89,36 @@ async fn what_we_send_reaches_a_leader_of_another_make_as_plain_json() {
 #[tokio::test]
 async fn a_payload_is_as_long_as_the_server_takes_and_no_longer() {
     let database = SERVER.new_database();
-    let tenure = Tenure::open(&url(&database)).unwrap();
+    let client = Client::open(&url(&database)).unwrap();
     let text = |length: usize| format!("\"{}\"", "x".repeat(length - 2));
-    tenure.send_json("4242", "events", &text(7_999)).await.unwrap();
-    match tenure.send_json("4242", "events", &text(8_000)).await.unwrap_err() {
+    client.send_json("4242", "events", &text(7_999)).await.unwrap();
+    match client.send_json("4242", "events", &text(8_000)).await.unwrap_err() {
         Error::Store(error) => assert_eq!(error.kind(), StoreErrorKind::TooLarge, "{error}"),
         other => panic!("{other}"),
     }
-    assert!(!tenure.mailbox().unwrap().durable);
+    assert!(!client.mailbox().unwrap().durable);
 }
 
 #[tokio::test]
 async fn what_cannot_be_handled_is_set_aside_in_the_leaders_memory_and_can_be_put_back() {
     let database = SERVER.new_database();
-    let tenure = Tenure::open(&url(&database)).unwrap();
+    let client = Client::open(&url(&database)).unwrap();
     let (sender, receiver) = channel();
     let handler = move |(message, _): (tenure::Message, _)| {
         sender.send(message.attempts).unwrap();
         Err::<(), &str>("never")
     };
-    let election = tenure.election("4242").unwrap().on_message(ChannelName::new("events").unwrap(), handler);
-    let election = election.attempts_max(2).start().unwrap();
+    let election = client.election("4242").unwrap().on_message(ChannelName::new("events").unwrap(), handler);
+    let election = election.max_attempts(2).start().unwrap();
     election.elected().await.unwrap();
     let aside = until("a message that was set aside", async || {
-        tenure.send("4242", "events", &1).await.unwrap();
-        let aside = tenure.messages("4242", Shelf::Aside, 10).await.unwrap();
+        client.send("4242", "events", &1).await.unwrap();
+        let aside = client.messages("4242", MessageState::DeadLetter, 10).await.unwrap();
         aside.into_iter().next()
     })
     .await;
     assert_eq!((aside.attempts, aside.last_error.as_deref()), (2, Some("failed: never")));
     assert!(receiver.try_iter().count() >= 2, "it was tried again before that");
-    assert_eq!(tenure.requeue("4242", Some(&[aside.id])).await.unwrap(), 1);
+    assert_eq!(client.requeue("4242", Some(&[aside.id])).await.unwrap(), 1);
     election.stop().await;
 }

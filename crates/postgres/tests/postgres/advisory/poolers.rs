@@ -4,7 +4,7 @@ use tenure::store::StoreErrorKind;
 use tenure_core::CampaignReply;
 use tenure_testkit::postgres::{PgBouncer, PoolMode, PostgresServer};
 
-use super::support::{PASSWORD, ROLE, Stander, advisory, options};
+use super::support::{PASSWORD, ROLE, StoreCandidate, advisory, options};
 
 #[tokio::test]
 async fn a_pooler_that_lends_sessions_is_refused() {
@@ -12,7 +12,7 @@ async fn a_pooler_that_lends_sessions_is_refused() {
         let server = PostgresServer::start_with(options());
         let bouncer = PgBouncer::start(&server, mode, size);
         let url = advisory(&bouncer.url_as(ROLE, PASSWORD));
-        let candidates: Vec<Stander> = (0..4).map(|_| Stander::at(&url, "1", "one")).collect();
+        let candidates: Vec<StoreCandidate> = (0..4).map(|_| StoreCandidate::at(&url, "1", "one")).collect();
         for _ in 0..3 {
             let mut leaders = 0;
             for candidate in &candidates {
@@ -20,7 +20,7 @@ async fn a_pooler_that_lends_sessions_is_refused() {
                     Ok(CampaignReply::Granted { .. }) => leaders += 1,
                     Ok(CampaignReply::Held(_)) => {}
                     Err(error) => {
-                        assert_eq!(error.kind(), StoreErrorKind::Configuration, "{error}");
+                        assert_eq!(error.kind(), StoreErrorKind::Unsupported, "{error}");
                         assert!(error.to_string().contains("session mode"), "{error}");
                     }
                 }
@@ -37,7 +37,7 @@ async fn a_pooler_that_keeps_sessions_is_as_good_as_none() {
     let server = PostgresServer::start_with(options());
     let bouncer = PgBouncer::start(&server, PoolMode::Session, 10);
     let url = advisory(&bouncer.url_as(ROLE, PASSWORD));
-    let (one, other) = (Stander::at(&url, "1", "one"), Stander::at(&url, "1", "other"));
+    let (one, other) = (StoreCandidate::at(&url, "1", "one"), StoreCandidate::at(&url, "1", "other"));
     let term = one.granted().await;
     other.held().await;
     one.keeps(term).await;

@@ -7,11 +7,11 @@ use std::time::Duration;
 use futures_util::StreamExt;
 use rustix::process::{Pid, Signal, kill_process};
 use tenure::store::Interest;
-use tenure::{Clock, Tenure, Timing};
+use tenure::{Client, Clock, Timing};
 use tenure_testkit::netns::Namespace;
 use tenure_testkit::postgres::PostgresServer;
 
-use super::support::{PASSWORD, PATIENCE, ROLE, SERVER, Stander, advisory, locks, options, until, url};
+use super::support::{PASSWORD, PATIENCE, ROLE, SERVER, StoreCandidate, advisory, locks, options, until, url};
 
 const TTL: Duration = Duration::from_secs(3);
 /// So many of those who stand by wait for the end of the leader.
@@ -21,9 +21,9 @@ const WAITERS: usize = 5;
 #[tokio::test]
 async fn role() {
     let Ok(url) = std::env::var("TENURE_TEST_URL") else { return };
-    let tenure = Tenure::open(&url).unwrap();
+    let client = Client::open(&url).unwrap();
     let timing = Timing::from_ttl(TTL).unwrap();
-    let election = tenure.election("1").unwrap().timing(timing).start().unwrap();
+    let election = client.election("1").unwrap().timing(timing).start().unwrap();
     until("leadership", async || election.is_leader().then_some(())).await;
     println!("\n@leads");
     // Each answer is for the instant before it: whoever is stopped in between says nothing wrong.
@@ -39,12 +39,12 @@ async fn role() {
 }
 
 /// This test program once more, as a candidate. It is killed when dropped.
-struct Candidate {
+struct ChildCandidate {
     child: Child,
     lines: Box<dyn Iterator<Item = String>>,
 }
 
-impl Candidate {
+impl ChildCandidate {
     fn start(mut command: Command, url: &str) -> Self {
         command.args(["--exact", "advisory::processes::role", "--nocapture"]).env("TENURE_TEST_URL", url);
         let mut child = command.stdout(Stdio::piped()).spawn().unwrap();
@@ -72,7 +72,7 @@ impl Candidate {
     }
 }
 
-impl Drop for Candidate {
+impl Drop for ChildCandidate {
     fn drop(&mut self) {
         self.child.kill().unwrap();
         self.child.wait().unwrap();
@@ -82,8 +82,8 @@ impl Drop for Candidate {
 #[tokio::test]
 async fn a_killed_leader_is_missed_at_once() {
     let database = SERVER.new_database();
-    let leader = Candidate::here(&url(&database)).leads();
-    let follower = Stander::at(&url(&database), "1", "follower");
+    let leader = ChildCandidate::here(&url(&database)).leads();
+    let follower = StoreCandidate::at(&url(&database), "1", "follower");
     let mut hints = follower.store.watch(Interest::Own);
     until("the one who waits", async || {
         follower.held().await;
@@ -102,8 +102,8 @@ async fn a_killed_leader_is_missed_at_once() {
 #[tokio::test]
 async fn a_stopped_leader_is_succeeded_and_knows_it_when_it_goes_on() {
     let database = SERVER.new_database();
-    let mut leader = Candidate::here(&url(&database)).leads();
-    let follower = Stander::at(&url(&database), "1", "follower");
+    let mut leader = ChildCandidate::here(&url(&database)).leads();
+    let follower = StoreCandidate::at(&url(&database), "1", "follower");
     follower.held().await;
     let stopped_at = Clock::boottime().now();
     leader.signal(Signal::STOP);
@@ -123,8 +123,8 @@ async fn a_leader_whose_host_is_gone_is_succeeded_after_its_ttl_and_not_before()
     let near = advisory(&server.url_as(ROLE, PASSWORD));
     // The server does not encrypt, and whoever comes from another host has to be told.
     let far = near.replace("127.0.0.1", &elsewhere.outside().to_string()) + "?sslmode=disable";
-    let mut leader = Candidate::start(elsewhere.command(std::env::current_exe().unwrap()), &far).leads();
-    let follower = Stander::at(&near, "1", "follower");
+    let mut leader = ChildCandidate::start(elsewhere.command(std::env::current_exe().unwrap()), &far).leads();
+    let follower = StoreCandidate::at(&near, "1", "follower");
     follower.held().await;
     elsewhere.cut().unwrap();
     let cut_at = Clock::boottime().now();
@@ -140,12 +140,15 @@ async fn a_leader_whose_host_is_gone_is_succeeded_after_its_ttl_and_not_before()
 }
 
 /// A leader, processes that wait for its end, and one more who stands by and would not look by itself during any test.
-async fn a_leader_that_is_waited_for(url: &str, waits: impl Fn() -> usize) -> (Stander, Vec<Candidate>, Stander) {
-    let leader = Stander::at(url, "1", "leader");
+async fn a_leader_that_is_waited_for(
+    url: &str,
+    waits: impl Fn() -> usize,
+) -> (StoreCandidate, Vec<ChildCandidate>, StoreCandidate) {
+    let leader = StoreCandidate::at(url, "1", "leader");
     leader.granted().await;
-    let waiters: Vec<Candidate> = (0..WAITERS).map(|_| Candidate::here(url)).collect();
+    let waiters: Vec<ChildCandidate> = (0..WAITERS).map(|_| ChildCandidate::here(url)).collect();
     until("those who wait", async || (waits() == WAITERS).then_some(())).await;
-    (leader, waiters, Stander::at(url, "1", "last"))
+    (leader, waiters, StoreCandidate::at(url, "1", "last"))
 }
 
 #[tokio::test]

@@ -2,7 +2,7 @@
 
 use std::time::{Duration, Instant};
 
-use tenure::{Election, Tenure};
+use tenure::{Candidacy, Client};
 use tenure_testkit::postgres::PostgresServer;
 
 use super::support::{PASSWORD, ROLE, advisory, options, until};
@@ -12,9 +12,9 @@ use super::support::{PASSWORD, ROLE, advisory, options, until};
 async fn nothing_happens_at_little_cost() {
     let server = PostgresServer::start_with(options().setting("log_statement", "all"));
     let url = advisory(&server.url_as(ROLE, PASSWORD));
-    let tenures: Vec<Tenure> = (0..10).map(|_| Tenure::open(&url).unwrap()).collect();
-    let elections: Vec<_> = tenures.iter().map(|tenure| tenure.election("nightly").unwrap().start().unwrap()).collect();
-    until("a leader", async || elections.iter().any(Election::is_leader).then_some(())).await;
+    let tenures: Vec<Client> = (0..10).map(|_| Client::open(&url).unwrap()).collect();
+    let elections: Vec<_> = tenures.iter().map(|client| client.election("nightly").unwrap().start().unwrap()).collect();
+    until("a leader", async || elections.iter().any(Candidacy::is_leader).then_some(())).await;
     let count = || {
         server.log().lines().filter(|line| line.contains("LOG:  execute") || line.contains("LOG:  statement")).count()
     };
@@ -26,6 +26,6 @@ async fn nothing_happens_at_little_cost() {
     let statements = u32::try_from(count() - before).unwrap();
     let per_second = f64::from(statements) / began_at.elapsed().as_secs_f64();
     println!("{per_second:.2} statements per second of one leader and nine followers");
-    assert!(elections.iter().any(Election::is_leader), "somebody leads all the time");
+    assert!(elections.iter().any(Candidacy::is_leader), "somebody leads all the time");
     assert!(per_second <= 0.95, "{statements} statements");
 }

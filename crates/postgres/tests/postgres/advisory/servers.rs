@@ -6,12 +6,13 @@ use futures_util::StreamExt;
 use tenure::store::{Interest, StoreErrorKind};
 use tenure_testkit::postgres::{PostgresServer, Standby, StopMode};
 
-use super::support::{PASSWORD, PATIENCE, ROLE, SERVER, Stander, advisory, lockers, options, url};
+use super::support::{PASSWORD, PATIENCE, ROLE, SERVER, StoreCandidate, advisory, lockers, options, url};
 
 #[tokio::test]
 async fn a_session_that_is_terminated_is_missed_at_once_and_terms_grow() {
     let database = SERVER.new_database();
-    let (one, other) = (Stander::at(&url(&database), "1", "one"), Stander::at(&url(&database), "1", "other"));
+    let (one, other) =
+        (StoreCandidate::at(&url(&database), "1", "one"), StoreCandidate::at(&url(&database), "1", "other"));
     let (mut one_hears, mut other_hears) = (one.store.watch(Interest::Own), other.store.watch(Interest::Own));
     let mut players = [(&one, &mut one_hears), (&other, &mut other_hears)];
     let (mut last, mut slowest, mut total) = (None, std::time::Duration::ZERO, std::time::Duration::ZERO);
@@ -43,7 +44,7 @@ async fn a_session_that_is_terminated_is_missed_at_once_and_terms_grow() {
 async fn a_server_that_restarts_keeps_no_locks_and_gives_higher_terms() {
     let server = PostgresServer::start_with(options());
     let url = advisory(&server.url_as(ROLE, PASSWORD));
-    let candidate = Stander::at(&url, "1", "one");
+    let candidate = StoreCandidate::at(&url, "1", "one");
     let mut last = candidate.granted().await;
     for mode in [Some(StopMode::Fast), Some(StopMode::Immediate), None] {
         match mode {
@@ -62,11 +63,11 @@ async fn a_server_that_restarts_keeps_no_locks_and_gives_higher_terms() {
 #[tokio::test]
 async fn a_standby_is_refused_until_it_is_promoted() {
     let primary = PostgresServer::start_with(options().durable());
-    let leader = Stander::at(&advisory(&primary.url_as(ROLE, PASSWORD)), "1", "leader");
+    let leader = StoreCandidate::at(&advisory(&primary.url_as(ROLE, PASSWORD)), "1", "leader");
     let term = leader.granted().await;
     let standby = Standby::of(&primary);
     standby.await_all_of(&primary);
-    let candidate = Stander::at(&advisory(&standby.url_as(ROLE, PASSWORD)), "1", "candidate");
+    let candidate = StoreCandidate::at(&advisory(&standby.url_as(ROLE, PASSWORD)), "1", "candidate");
     let error = candidate.campaign().await.unwrap_err();
     assert_eq!(error.kind(), StoreErrorKind::ReadOnly, "{error}");
     assert!(error.to_string().contains("standby"), "{error}");
@@ -80,9 +81,9 @@ async fn a_standby_is_refused_until_it_is_promoted() {
 #[tokio::test]
 async fn a_server_that_does_not_answer_takes_nothing_from_a_leader_that_trusts() {
     let server = PostgresServer::start_with(options());
-    let leader = Stander::at(&advisory(&server.url_as(ROLE, PASSWORD)), "1", "leader");
+    let leader = StoreCandidate::at(&advisory(&server.url_as(ROLE, PASSWORD)), "1", "leader");
     let term = leader.granted().await;
-    let other = Stander::new(&leader.store, "2", "other");
+    let other = StoreCandidate::new(&leader.store, "2", "other");
     let paused = server.pause();
     // Waits because nothing that is asked is answered, and longer than a session without locks would be kept.
     let asked = tokio::time::timeout(std::time::Duration::from_secs(4), other.campaign()).await;

@@ -2,7 +2,7 @@
 
 use std::time::{Duration, Instant};
 
-use super::support::{SERVER, Stander, locks, until, url};
+use super::support::{SERVER, StoreCandidate, locks, until, url};
 
 /// A runtime that nobody drives is a process that is stopped, as far as the server can see.
 #[test]
@@ -10,12 +10,12 @@ fn a_process_that_stands_still_loses_its_locks_after_its_ttl_and_not_before() {
     let database = SERVER.new_database();
     let ttl = Duration::from_secs(3);
     let stopped = tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap();
-    let leader = Stander::at(&url(&database), "1", "leader").with_ttl(ttl);
+    let leader = StoreCandidate::at(&url(&database), "1", "leader").with_ttl(ttl);
     let sent_at = Instant::now();
     let term = stopped.block_on(leader.granted());
     // What others do at the same time.
     let running = tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap();
-    let rival = Stander::at(&url(&database), "1", "rival");
+    let rival = StoreCandidate::at(&url(&database), "1", "rival");
     let next = running.block_on(rival.granted_soon());
     let took = sent_at.elapsed();
     println!("a leader that stood still was succeeded after {took:?} of a ttl of {ttl:?}");
@@ -30,15 +30,15 @@ fn the_longest_ttl_of_a_process_decides() {
     let database = SERVER.new_database();
     let (short, long) = (Duration::from_secs(1), Duration::from_secs(5));
     let stopped = tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap();
-    let patient = Stander::at(&url(&database), "1", "leader").with_ttl(long);
-    let hasty = Stander::new(&patient.store, "2", "leader").with_ttl(short);
+    let patient = StoreCandidate::at(&url(&database), "1", "leader").with_ttl(long);
+    let hasty = StoreCandidate::new(&patient.store, "2", "leader").with_ttl(short);
     let sent_at = Instant::now();
     stopped.block_on(async {
         patient.granted().await;
         hasty.granted().await;
     });
     let running = tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap();
-    running.block_on(Stander::at(&url(&database), "1", "rival").granted_soon());
+    running.block_on(StoreCandidate::at(&url(&database), "1", "rival").granted_soon());
     assert!(sent_at.elapsed() >= long, "{:?}", sent_at.elapsed());
 }
 
@@ -46,8 +46,8 @@ fn the_longest_ttl_of_a_process_decides() {
 #[tokio::test]
 async fn what_is_not_renewed_is_given_back() {
     let database = SERVER.new_database();
-    let leader = Stander::at(&url(&database), "1", "leader").with_ttl(Duration::from_millis(300));
-    let other = Stander::new(&leader.store, "2", "leader");
+    let leader = StoreCandidate::at(&url(&database), "1", "leader").with_ttl(Duration::from_millis(300));
+    let other = StoreCandidate::new(&leader.store, "2", "leader");
     let (brief, long) = (leader.granted().await, other.granted().await);
     until("the end of the lease", async || (locks(&database, "true") == 1).then_some(())).await;
     leader.has_lost(brief).await;

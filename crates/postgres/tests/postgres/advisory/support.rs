@@ -2,9 +2,9 @@
 
 use std::sync::LazyLock;
 
-use tenure_testkit::postgres::{Database, PostgresOptions, PostgresServer};
+use tenure_testkit::postgres::{PostgresDatabase, PostgresOptions, PostgresServer};
 
-pub(crate) use tenure_testkit::stander::{PATIENCE, Stander, id, open, until};
+pub(crate) use tenure_testkit::store_candidate::{PATIENCE, StoreCandidate, id, open, until};
 
 /// A role that may do nothing but log in.
 pub(crate) const ROLE: &str = "candidate";
@@ -21,7 +21,7 @@ pub(crate) fn options() -> PostgresOptions {
 }
 
 /// Where candidates find this database.
-pub(crate) fn url(database: &Database<'_>) -> String {
+pub(crate) fn url(database: &PostgresDatabase<'_>) -> String {
     advisory(&database.url_as(ROLE, PASSWORD))
 }
 
@@ -30,12 +30,12 @@ pub(crate) fn advisory(url: &str) -> String {
 }
 
 /// How many advisory locks there are in this database, marks not among them.
-pub(crate) fn locks(database: &Database<'_>, condition: &str) -> usize {
+pub(crate) fn locks(database: &PostgresDatabase<'_>, condition: &str) -> usize {
     lockers(database, &format!("objsubid = 1 AND {condition}")).len()
 }
 
 /// The server processes that have advisory locks in this database, or wait for them.
-pub(crate) fn lockers(database: &Database<'_>, condition: &str) -> Vec<String> {
+pub(crate) fn lockers(database: &PostgresDatabase<'_>, condition: &str) -> Vec<String> {
     let sql = format!(
         "SELECT pid FROM pg_locks WHERE locktype = 'advisory' AND {condition} \
          AND database = (SELECT oid FROM pg_database WHERE datname = current_database())"

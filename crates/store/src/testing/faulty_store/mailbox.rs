@@ -3,21 +3,22 @@
 use std::sync::Arc;
 
 use futures_util::future::BoxFuture;
+use tenure_core::{ElectionName, Namespace};
 
 use super::{FaultyStore, Operation};
 use crate::{
-    ElectionKey, Mailbox, MailboxPromises, Message, MessageId, Post, Receive, Received, Replies, Settle, Settled,
-    Shelf, Store, StoreError, StoreErrorKind,
+    Ack, AckReply, ElectionKey, Mailbox, MailboxPromises, Message, MessageCount, MessageId, MessageState, NewMessage,
+    Receive, Received, Replies, Store, StoreError, StoreErrorKind,
 };
 
 impl Mailbox for FaultyStore {
     fn promises(&self) -> MailboxPromises {
-        let none = MailboxPromises { durable: false, payload_max: 0, waiting_max: 0, statement: NONE };
+        let none = MailboxPromises { durable: false, max_payload: 0, max_pending: 0, statement: NONE };
         self.inner.mailbox().map_or(none, Mailbox::promises)
     }
 
-    fn send<'a>(&'a self, batch: &'a [Post]) -> BoxFuture<'a, Replies<()>> {
-        let batch: Arc<[Post]> = batch.into();
+    fn send<'a>(&'a self, batch: &'a [NewMessage]) -> BoxFuture<'a, Replies<()>> {
+        let batch: Arc<[NewMessage]> = batch.into();
         self.call(Operation::Send, batch.len(), move |inner| {
             let batch = Arc::clone(&batch);
             Box::pin(async move {
@@ -37,24 +38,36 @@ impl Mailbox for FaultyStore {
         })
     }
 
-    fn settle<'a>(&'a self, request: &'a Settle) -> BoxFuture<'a, Result<Settled, StoreError>> {
+    fn ack<'a>(&'a self, request: &'a Ack) -> BoxFuture<'a, Result<AckReply, StoreError>> {
         let request = request.clone();
-        self.call(Operation::Settle, request.fates.len(), move |inner| {
+        self.call(Operation::Settle, request.outcomes.len(), move |inner| {
             let request = request.clone();
-            Box::pin(async move { mailbox(&*inner)?.settle(&request).await })
+            Box::pin(async move { mailbox(&*inner)?.ack(&request).await })
         })
     }
 
     fn list<'a>(
         &'a self,
         key: &'a ElectionKey,
-        shelf: Shelf,
+        state: MessageState,
         limit: usize,
     ) -> BoxFuture<'a, Result<Vec<Message>, StoreError>> {
         let key = key.clone();
         self.call(Operation::ListMessages, 1, move |inner| {
             let key = key.clone();
-            Box::pin(async move { mailbox(&*inner)?.list(&key, shelf, limit).await })
+            Box::pin(async move { mailbox(&*inner)?.list(&key, state, limit).await })
+        })
+    }
+
+    fn counts<'a>(
+        &'a self,
+        namespace: &'a Namespace,
+        only: Option<&'a ElectionName>,
+    ) -> BoxFuture<'a, Result<Vec<MessageCount>, StoreError>> {
+        let (namespace, only) = (namespace.clone(), only.cloned());
+        self.call(Operation::CountMessages, 1, move |inner| {
+            let (namespace, only) = (namespace.clone(), only.clone());
+            Box::pin(async move { mailbox(&*inner)?.counts(&namespace, only.as_ref()).await })
         })
     }
 

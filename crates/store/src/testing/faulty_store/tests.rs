@@ -1,13 +1,13 @@
 use std::time::Duration;
 
 use futures_util::FutureExt;
-use tenure_core::{Failure, JobName, Metadata, Nonce, Priority, Term};
+use tenure_core::{JobName, Metadata, Nonce, Priority, Term, WriteOutcome};
 
 use super::*;
 use crate::testing::VirtualClock;
 use crate::{
-    Mailbox, MemoryStore, MessageId, Post, Receive, Received, Shelf,
-    ledger::{Act, Claim, Claimed, JobLedger, Open, OpenJob, Opened, Tick},
+    Mailbox, MemoryStore, MessageId, MessageState, NewMessage, Receive, Received,
+    ledger::{Act, Claim, Claimed, JobLedger, OpenJob, OpenJobs, Opened, Tick},
     mailbox::{ChannelName, Sender},
 };
 
@@ -43,7 +43,7 @@ async fn leads(store: &dyn Store) -> bool {
     store.observe(&[key()]).await[0].as_ref().unwrap().lease.is_some()
 }
 
-fn failure<T: std::fmt::Debug>(reply: &Result<T, StoreError>) -> Failure {
+fn failure<T: std::fmt::Debug>(reply: &Result<T, StoreError>) -> WriteOutcome {
     reply.as_ref().unwrap_err().failure()
 }
 
@@ -51,7 +51,7 @@ fn failure<T: std::fmt::Debug>(reply: &Result<T, StoreError>) -> Failure {
 async fn a_lost_request_is_not_executed() {
     let (store, inner, _) = scene();
     store.inject(Operation::Campaign, Fault::LoseRequest);
-    assert_eq!(failure(&store.campaign(&[campaign(1)]).await[0]), Failure::NotSent);
+    assert_eq!(failure(&store.campaign(&[campaign(1)]).await[0]), WriteOutcome::NotSent);
     assert!(!leads(&inner).await);
 }
 
@@ -60,7 +60,7 @@ async fn a_request_with_a_lost_reply_is_executed() {
     let (store, inner, _) = scene();
     store.inject(Operation::Campaign, Fault::LoseReply);
     let replies = store.campaign(&[campaign(1), campaign(2)]).await;
-    assert_eq!(replies.iter().map(failure).collect::<Vec<_>>(), [Failure::Unknown, Failure::Unknown]);
+    assert_eq!(replies.iter().map(failure).collect::<Vec<_>>(), [WriteOutcome::Unknown, WriteOutcome::Unknown]);
     assert!(leads(&inner).await);
 }
 
@@ -158,7 +158,7 @@ async fn faults_strike_the_operation_they_were_meant_for() {
     let (store, _, _) = scene();
     store.inject(Operation::Renew, Fault::LoseRequest);
     assert!(store.campaign(&[campaign(1)]).await[0].is_ok());
-    assert_eq!(failure(&store.renew(&[renewal()]).await[0]), Failure::NotSent);
+    assert_eq!(failure(&store.renew(&[renewal()]).await[0]), WriteOutcome::NotSent);
     store.clear(Operation::Renew);
     assert!(store.renew(&[renewal()]).await[0].is_ok());
 }
@@ -168,8 +168,8 @@ async fn what_is_injected_once_strikes_once_and_first() {
     let (store, _, _) = scene();
     store.inject(Operation::Campaign, Fault::LoseReply);
     store.inject_once(Operation::Campaign, Fault::LoseRequest);
-    assert_eq!(failure(&store.campaign(&[campaign(1)]).await[0]), Failure::NotSent);
-    assert_eq!(failure(&store.campaign(&[campaign(1)]).await[0]), Failure::Unknown);
+    assert_eq!(failure(&store.campaign(&[campaign(1)]).await[0]), WriteOutcome::NotSent);
+    assert_eq!(failure(&store.campaign(&[campaign(1)]).await[0]), WriteOutcome::Unknown);
 }
 
 #[tokio::test]
@@ -199,7 +199,7 @@ async fn calls_and_requests_are_counted() {
 #[tokio::test]
 async fn messages_go_astray_as_well() {
     let (store, inner, _) = scene();
-    let post = |payload: &str| Post {
+    let new_message = |payload: &str| NewMessage {
         key: key(),
         id: MessageId::random(),
         channel: ChannelName::new("refresh").unwrap(),
@@ -209,14 +209,14 @@ async fn messages_go_astray_as_well() {
     let faulty = Store::mailbox(&*store).unwrap();
     store.inject_once(Operation::Send, Fault::LoseRequest);
     store.inject_once(Operation::Send, Fault::LoseReply);
-    let replies = faulty.send(&[post("1"), post("2")]).await;
-    assert_eq!(replies.iter().map(failure).collect::<Vec<_>>(), [Failure::NotSent, Failure::NotSent]);
-    assert_eq!(failure(&faulty.send(&[post("3")]).await[0]), Failure::Unknown);
+    let replies = faulty.send(&[new_message("1"), new_message("2")]).await;
+    assert_eq!(replies.iter().map(failure).collect::<Vec<_>>(), [WriteOutcome::NotSent, WriteOutcome::NotSent]);
+    assert_eq!(failure(&faulty.send(&[new_message("3")]).await[0]), WriteOutcome::Unknown);
     assert_eq!((store.calls(Operation::Send), store.requests(Operation::Send)), (2, 3));
-    let waiting = inner.list(&key(), Shelf::Waiting, 10).await.unwrap();
+    let waiting = inner.list(&key(), MessageState::Pending, 10).await.unwrap();
     assert_eq!(waiting.iter().map(|message| &*message.payload).collect::<Vec<_>>(), ["3"]);
     store.inject(Operation::ListMessages, Fault::LoseReply);
-    assert_eq!(failure(&faulty.list(&key(), Shelf::Waiting, 10).await), Failure::Unknown);
+    assert_eq!(failure(&faulty.list(&key(), MessageState::Pending, 10).await), WriteOutcome::Unknown);
     store.heal();
     let request = Receive {
         key: key(),
@@ -228,7 +228,7 @@ async fn messages_go_astray_as_well() {
     };
     assert_eq!(faulty.receive(&request).await.unwrap(), Received::NotHolder);
     assert_eq!(faulty.promises(), Mailbox::promises(&inner));
-    assert_eq!(store.bulletin().unwrap().promises(), Bulletin::promises(&inner));
+    assert_eq!(store.pubsub().unwrap().promises(), PubSub::promises(&inner));
 }
 
 #[tokio::test]
@@ -238,9 +238,9 @@ async fn what_is_asked_of_a_ledger_goes_astray_as_well() {
     store.campaign(&[campaign(1)]).await;
     let (nonce, term, job) = (Nonce::from_bits(1), Term::new(1).unwrap(), JobName::new("backup").unwrap());
     let jobs = vec![OpenJob { job: job.clone(), schedule: "daily".into(), from: Tick::from_unix_s(1) }];
-    let open = Open { key: key(), nonce, term, jobs };
+    let open = OpenJobs { key: key(), nonce, term, jobs };
     store.inject_once(Operation::OpenJobs, Fault::LoseRequest);
-    assert_eq!(failure(&faulty.open(&open).await), Failure::NotSent);
+    assert_eq!(failure(&faulty.open(&open).await), WriteOutcome::NotSent);
     assert_eq!(inner.jobs(&key(), 9).await.unwrap(), []);
     assert!(matches!(faulty.open(&open).await.unwrap(), Opened::Jobs(_)));
     let candidate = CandidateId::new("one").unwrap();
@@ -256,11 +256,11 @@ async fn what_is_asked_of_a_ledger_goes_astray_as_well() {
     };
     store.inject_once(Operation::Claim, Fault::LoseReply);
     let lost = faulty.claim(&[claim(2), claim(3)]).await;
-    assert_eq!(lost.iter().map(failure).collect::<Vec<_>>(), [Failure::Unknown, Failure::Unknown]);
+    assert_eq!(lost.iter().map(failure).collect::<Vec<_>>(), [WriteOutcome::Unknown, WriteOutcome::Unknown]);
     assert_eq!(inner.jobs(&key(), 9).await.unwrap()[0].fired, 2, "it was executed");
     assert_eq!(*faulty.claim(&[claim(3)]).await[0].as_ref().unwrap(), Claimed::Granted);
     assert_eq!((store.calls(Operation::Claim), store.requests(Operation::Claim)), (2, 3));
     store.inject(Operation::ForgetJob, Fault::LoseRequest);
-    assert_eq!(failure(&faulty.forget(&key(), &job).await), Failure::NotSent);
+    assert_eq!(failure(&faulty.forget(&key(), &job).await), WriteOutcome::NotSent);
     assert_eq!(faulty.jobs(&key(), 1).await.unwrap()[0].runs.len(), 1);
 }

@@ -11,15 +11,15 @@ use std::time::Duration;
 
 use tenure::cron::Missed;
 
-use crate::books::{Account, Books, Claim, End};
-use crate::journal::{Line, Side};
-use crate::strike::{Kind, Strike};
+use crate::journal::{JournalLine, Side};
+use crate::observed::{ClaimEnd, ObservedClaim, ObservedJob, ObservedJobs};
+use crate::strike::{Strike, StrikeKind};
 
 /// All that is known of what happened.
 #[derive(Debug, Clone, Default)]
 pub(crate) struct Evidence {
-    pub(crate) lines: Vec<Line>,
-    pub(crate) books: Books,
+    pub(crate) lines: Vec<JournalLine>,
+    pub(crate) observed: ObservedJobs,
     pub(crate) strikes: Vec<Strike>,
     /// When everybody was told to leave, on the wall clock: what is given back after that, nobody can run.
     pub(crate) left_at_unix_ms: Option<u64>,
@@ -46,7 +46,7 @@ pub(crate) struct Count {
 
 /// What the judge says.
 #[derive(Debug, Default)]
-pub(crate) struct Verdict {
+pub(crate) struct JudgeVerdict {
     pub(crate) counts: BTreeMap<String, Count>,
     pub(crate) violations: Vec<String>,
 }
@@ -58,18 +58,18 @@ const DELAY_MAX: Duration = Duration::from_secs(4);
 
 impl Evidence {
     /// Judges the jobs, each of which is named after what it does with missed ticks.
-    pub(crate) fn judge(&self, jobs: &[Missed]) -> Verdict {
-        let mut verdict = Verdict { violations: self.books.contradictions.clone(), ..Verdict::default() };
+    pub(crate) fn judge(&self, jobs: &[Missed]) -> JudgeVerdict {
+        let mut verdict = JudgeVerdict { violations: self.observed.contradictions.clone(), ..JudgeVerdict::default() };
         for missed in jobs {
             self.judge_job(*missed, &mut verdict);
         }
         verdict
     }
 
-    fn judge_job(&self, missed: Missed, verdict: &mut Verdict) {
+    fn judge_job(&self, missed: Missed, verdict: &mut JudgeVerdict) {
         let job = missed.to_string();
         let [begins, ends] = [Side::Begin, Side::End].map(|side| self.lines_of(&job, side));
-        let Some(account) = self.books.jobs.get(&job) else {
+        let Some(account) = self.observed.jobs.get(&job) else {
             return verdict.violations.push(format!("{job} was never opened"));
         };
         let mut wrong = once_each(&begins, "began");
@@ -98,15 +98,16 @@ impl Evidence {
         verdict.counts.insert(job, count);
     }
 
-    fn lines_of(&self, job: &str, side: Side) -> Vec<&Line> {
+    fn lines_of(&self, job: &str, side: Side) -> Vec<&JournalLine> {
         self.lines.iter().filter(|line| line.side == side && line.job == job).collect()
     }
 
     /// Ticks that fired although they were to be passed over by then. Whoever stood still between its claim and its work is
     /// late, and knows that it must not do anything any more.
-    fn too_late(&self, begins: &[&Line], account: &Account) -> Vec<String> {
+    fn too_late(&self, begins: &[&JournalLine], account: &ObservedJob) -> Vec<String> {
         let latest = |tick: u64| tick * 1_000 + ms(LATE_MAX + DELAY_MAX);
-        let stood_still = |begin: &Line| begin.told && self.strikes.iter().any(|strike| strike.paused_before(begin));
+        let stood_still =
+            |begin: &JournalLine| begin.told && self.strikes.iter().any(|strike| strike.paused_before(begin));
         let begun = begins.iter().filter(|begin| begin.at.unix_ms > latest(begin.tick) && !stood_still(begin));
         let begun = begun.map(|begin| format!("tick {} began late: {begin:?}", begin.tick));
         let claims = account.claims.iter().flat_map(|(tick, claims)| claims.iter().map(move |claim| (tick, claim)));
@@ -120,36 +121,38 @@ fn ms(duration: Duration) -> u64 {
 }
 
 /// What happened to a tick more than once.
-fn once_each(lines: &[&Line], what: &str) -> Vec<String> {
-    let mut by_tick: BTreeMap<u64, Vec<&Line>> = BTreeMap::new();
+fn once_each(lines: &[&JournalLine], what: &str) -> Vec<String> {
+    let mut by_tick: BTreeMap<u64, Vec<&JournalLine>> = BTreeMap::new();
     lines.iter().for_each(|line| by_tick.entry(line.tick).or_default().push(line));
     let twice = by_tick.iter().filter(|(_, lines)| lines.len() > 1);
     twice.map(|(tick, lines)| format!("tick {tick} {what} {} times: {lines:?}", lines.len())).collect()
 }
 
 /// Work that began without its tick being claimed for it.
-fn unclaimed(begin: &Line, account: &Account) -> Option<String> {
+fn unclaimed(begin: &JournalLine, account: &ObservedJob) -> Option<String> {
     let tick = begin.tick;
     let last = account.claims.get(&tick).and_then(|claims| claims.last());
     match last {
-        Some(claim) if claim.end == End::GivenBack => Some(format!("tick {tick} was given back, and run: {begin:?}")),
+        Some(claim) if claim.end == ClaimEnd::GivenBack => {
+            Some(format!("tick {tick} was given back, and run: {begin:?}"))
+        }
         Some(claim) if claim.term == begin.term && claim.candidate == begin.candidate => None,
         claim => Some(format!("tick {tick} was run by somebody else than who claimed it: {claim:?}, {begin:?}")),
     }
 }
 
 /// A later claim that was made under an earlier term.
-fn out_of_order(account: &Account) -> Vec<String> {
-    let mut claims: Vec<&Claim> = account.claims.values().flatten().collect();
+fn out_of_order(account: &ObservedJob) -> Vec<String> {
+    let mut claims: Vec<&ObservedClaim> = account.claims.values().flatten().collect();
     claims.sort_by_key(|claim| (claim.at_unix_ms, claim.term));
     let fallen = claims.windows(2).filter(|pair| pair[1].term < pair[0].term);
     fallen.map(|pair| format!("the term fell: {:?}, {:?}", pair[0], pair[1])).collect()
 }
 
 /// Ticks that nobody claimed, where that must not be, and claims that the evidence lacks.
-fn gaps(account: &Account, missed: Missed) -> Vec<String> {
+fn gaps(account: &ObservedJob, missed: Missed) -> Vec<String> {
     let mut wrong = Vec::new();
-    let taken = account.last_claims().filter(|(_, claim)| claim.end != End::GivenBack).count();
+    let taken = account.last_claims().filter(|(_, claim)| claim.end != ClaimEnd::GivenBack).count();
     if account.fired != taken as u64 {
         wrong.push(format!("the store counts {} ticks, and {taken} were seen", account.fired));
     }
@@ -169,24 +172,24 @@ fn gaps(account: &Account, missed: Missed) -> Vec<String> {
     wrong
 }
 
-fn due(account: &Account) -> usize {
+fn due(account: &ObservedJob) -> usize {
     let first = account.claims.keys().next().copied().unwrap_or(account.mark);
     usize::try_from((account.mark + 1).saturating_sub(first)).unwrap()
 }
 
 impl Strike {
     /// Whether it is a pause that ended not long before this line was written by whoever was paused.
-    fn paused_before(&self, line: &Line) -> bool {
+    fn paused_before(&self, line: &JournalLine) -> bool {
         let latest = self.until.boot_ns + u64::try_from(DELAY_MAX.as_nanos()).unwrap();
         self.is_pause_of(&line.candidate) && (self.until.boot_ns..=latest).contains(&line.at.boot_ns)
     }
 
     fn is_pause_of(&self, candidate: &str) -> bool {
-        self.kind == Kind::Pause && self.candidate == candidate
+        self.kind == StrikeKind::Pause && self.candidate == candidate
     }
 }
 
-impl fmt::Display for Verdict {
+impl fmt::Display for JudgeVerdict {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         for (job, count) in &self.counts {
             let Count { due, run, run_after_return, twice, lost, returned, passed } = count;

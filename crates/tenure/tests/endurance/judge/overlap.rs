@@ -1,18 +1,18 @@
 //! Whether two runs of one job went on at once.
 
 use super::Evidence;
-use crate::journal::Line;
-use crate::strike::{Kind, Strike};
+use crate::journal::JournalLine;
+use crate::strike::{Strike, StrikeKind};
 
 /// When a run went on, by the clock that all processes share.
 struct Span<'a> {
-    begin: &'a Line,
+    begin: &'a JournalLine,
     until_ns: u64,
 }
 
 impl Evidence {
     /// Pairs of runs that went on at once, and runs of which nobody knows when they ended.
-    pub(super) fn overlaps(&self, begins: &[&Line], ends: &[&Line]) -> Vec<String> {
+    pub(super) fn overlaps(&self, begins: &[&JournalLine], ends: &[&JournalLine]) -> Vec<String> {
         let mut wrong = Vec::new();
         let mut spans = Vec::new();
         for begin in begins {
@@ -39,19 +39,19 @@ impl Evidence {
 
     /// Until when a run may have done anything. One that was killed did nothing afterwards; nor did one that stood still, and
     /// knew when it went on that it had to stop.
-    fn until_ns(&self, begin: &Line, ends: &[&Line]) -> Option<u64> {
+    fn until_ns(&self, begin: &JournalLine, ends: &[&JournalLine]) -> Option<u64> {
         let own = ends.iter().find(|end| end.tick == begin.tick && end.candidate == begin.candidate);
-        let of = |kind: Kind| {
+        let of = |kind: StrikeKind| {
             let is_of = move |strike: &&Strike| strike.kind == kind && strike.candidate == begin.candidate;
             self.strikes.iter().filter(is_of).filter(|strike| strike.done.boot_ns >= begin.at.boot_ns)
         };
         // It may still have begun while it was being struck.
         let cut_short = |strike: &Strike| strike.from.boot_ns.max(begin.at.boot_ns);
-        let Some(end) = own else { return of(Kind::Kill).map(cut_short).next() };
+        let Some(end) = own else { return of(StrikeKind::Kill).map(cut_short).next() };
         if begin.told && self.strikes.iter().any(|strike| strike.paused_before(begin)) {
             return Some(begin.at.boot_ns);
         }
-        let pause = of(Kind::Pause).find(|strike| strike.done.boot_ns <= end.at.boot_ns).filter(|_| end.told);
+        let pause = of(StrikeKind::Pause).find(|strike| strike.done.boot_ns <= end.at.boot_ns).filter(|_| end.told);
         Some(pause.map_or(end.at.boot_ns, cut_short))
     }
 }

@@ -5,9 +5,9 @@ use std::time::Duration;
 use tenure::cron::Missed;
 
 use super::{Evidence, ms};
-use crate::books::{Account, Claim, End};
-use crate::journal::{Line, Side};
-use crate::strike::{Kind, Strike};
+use crate::journal::{JournalLine, Side};
+use crate::observed::{ClaimEnd, ObservedClaim, ObservedJob};
+use crate::strike::{Strike, StrikeKind};
 
 /// What became of them.
 #[derive(Debug, Default)]
@@ -26,22 +26,22 @@ const ON_ITS_WAY_MAX: Duration = Duration::from_secs(2);
 impl Evidence {
     /// Whoever lives gives back what it does not begin, and where every tick is wanted the next leader runs it. So only a leader
     /// that was killed may leave a claim of which nothing was told.
-    pub(super) fn unbegun(&self, begins: &[&Line], account: &Account, missed: Missed) -> Unbegun {
+    pub(super) fn unbegun(&self, begins: &[&JournalLine], account: &ObservedJob, missed: Missed) -> Unbegun {
         let mut unbegun = Unbegun::default();
         let is_begun = |tick| begins.iter().any(|begin| begin.tick == tick);
         for (tick, claim) in account.last_claims().filter(|(tick, _)| !is_begun(*tick)) {
             match claim.end {
-                End::Untold if self.was_killed(claim) => unbegun.lost += 1,
-                End::GivenBack if missed != Missed::All || self.nobody_was_left(claim) => unbegun.returned += 1,
-                End::GivenBack => {
+                ClaimEnd::Untold if self.was_killed(claim) => unbegun.lost += 1,
+                ClaimEnd::GivenBack if missed != Missed::All || self.nobody_was_left(claim) => unbegun.returned += 1,
+                ClaimEnd::GivenBack => {
                     unbegun.unexplained.push(format!("tick {tick} was given back, and not run: {claim:?}"));
                 }
-                End::Untold | End::Ran => {
+                ClaimEnd::Untold | ClaimEnd::Ran => {
                     unbegun.unexplained.push(format!("tick {tick} never began, and nobody was killed: {claim:?}"));
                 }
             }
         }
-        let kills = self.strikes.iter().filter(|strike| strike.kind == Kind::Kill).count();
+        let kills = self.strikes.iter().filter(|strike| strike.kind == StrikeKind::Kill).count();
         if unbegun.lost > kills {
             unbegun.unexplained.push(format!("{} ticks were lost by {kills} kills", unbegun.lost));
         }
@@ -52,21 +52,24 @@ impl Evidence {
     pub(crate) fn is_settled(&self, missed: Missed) -> bool {
         let job = missed.to_string();
         let begins = self.lines_of(&job, Side::Begin);
-        self.books.jobs.get(&job).is_some_and(|account| self.unbegun(&begins, account, missed).unexplained.is_empty())
+        self.observed
+            .jobs
+            .get(&job)
+            .is_some_and(|account| self.unbegun(&begins, account, missed).unexplained.is_empty())
     }
 
-    fn was_killed(&self, claim: &Claim) -> bool {
-        self.strikes.iter().any(|strike| strike.kind == Kind::Kill && strike.comes_right_after(claim))
+    fn was_killed(&self, claim: &ObservedClaim) -> bool {
+        self.strikes.iter().any(|strike| strike.kind == StrikeKind::Kill && strike.comes_right_after(claim))
     }
 
-    fn nobody_was_left(&self, claim: &Claim) -> bool {
+    fn nobody_was_left(&self, claim: &ObservedClaim) -> bool {
         self.left_at_unix_ms.is_some_and(|left| claim.at_unix_ms + ms(ON_ITS_WAY_MAX) >= left)
     }
 }
 
 impl Strike {
     /// Whether it befell whoever made this claim before the work could begin. The claim may still reach the store after it.
-    fn comes_right_after(&self, claim: &Claim) -> bool {
+    fn comes_right_after(&self, claim: &ObservedClaim) -> bool {
         let is_on_its_way = claim.at_unix_ms + ms(ON_ITS_WAY_MAX) >= self.from.unix_ms
             && claim.at_unix_ms <= self.done.unix_ms + ms(ON_ITS_WAY_MAX);
         self.candidate == claim.candidate && is_on_its_way

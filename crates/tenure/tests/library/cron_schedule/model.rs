@@ -7,7 +7,7 @@ use jiff::tz::TimeZone;
 
 /// An expression of six numeric fields, read in the plainest way.
 #[derive(Debug)]
-pub(crate) struct Model {
+pub(crate) struct ExpressionModel {
     fields: Vec<Vec<i8>>,
     /// Both days have to be right.
     both_days: bool,
@@ -18,7 +18,7 @@ pub(crate) struct Model {
 
 const RANGES: [(i8, i8); 6] = [(0, 59), (0, 59), (0, 23), (1, 31), (1, 12), (0, 7)];
 
-impl Model {
+impl ExpressionModel {
     pub(crate) fn new(expression: &str) -> Self {
         let mut texts: Vec<&str> = expression.split_whitespace().collect();
         let step = if texts.len() == 5 { 60 } else { 1 };

@@ -6,7 +6,7 @@ use proptest::prelude::*;
 use proptest::test_runner::RngSeed;
 use tenure::cron::{Calendar, Schedule, Tick};
 
-use super::model::Model;
+use super::model::ExpressionModel;
 
 /// Whole hours, half hours, two hours, the other way round in winter, none at all, and no more since.
 const ZONES: [&str; 9] = [
@@ -98,7 +98,7 @@ fn every_schedule_is_as_the_model_says_around_every_change_of_the_clocks() {
     for name in ZONES {
         let (local, changes) = (zone(name), changes(name));
         for expression in EXPRESSIONS {
-            let (schedule, model) = (Schedule::new(expression, name).unwrap(), Model::new(expression));
+            let (schedule, model) = (Schedule::new(expression, name).unwrap(), ExpressionModel::new(expression));
             for change in &changes {
                 let (from, until) = around(*change);
                 let expected = model.ticks(&local, from, until);
@@ -118,7 +118,7 @@ fn every_second_is_as_the_model_says_around_changes_of_the_clocks() {
         for change in changes(name).into_iter().take(4) {
             let (from, until) = (change - 3 * 60 * 60, change + 4 * 60 * 60);
             for expression in expressions {
-                let (schedule, model) = (Schedule::new(expression, name).unwrap(), Model::new(expression));
+                let (schedule, model) = (Schedule::new(expression, name).unwrap(), ExpressionModel::new(expression));
                 let expected = model.ticks(&local, from, until);
                 assert_eq!(ticks(&schedule, from, until), expected, "{expression} {name} around {change}");
             }
@@ -129,7 +129,7 @@ fn every_second_is_as_the_model_says_around_changes_of_the_clocks() {
 #[test]
 fn a_whole_year_is_as_the_model_says() {
     for (name, expression) in [("Europe/Berlin", "30 2 * * *"), ("Australia/Lord_Howe", "*/30 * * * *")] {
-        let (schedule, model) = (Schedule::new(expression, name).unwrap(), Model::new(expression));
+        let (schedule, model) = (Schedule::new(expression, name).unwrap(), ExpressionModel::new(expression));
         let (from, until) = (YEARS.0, YEARS.0 + 366 * DAY);
         let expected = model.ticks(&zone(name), from, until);
         assert_eq!(ticks(&schedule, from, until), expected, "{expression} {name}");
@@ -180,7 +180,7 @@ proptest! {
         name in proptest::sample::select(&ZONES[..]),
         change in any::<proptest::sample::Index>(),
     ) {
-        let (schedule, model) = (Schedule::new(&expression, name).unwrap(), Model::new(&expression));
+        let (schedule, model) = (Schedule::new(&expression, name).unwrap(), ExpressionModel::new(&expression));
         let changes = changes(name);
         let change = changes[change.index(changes.len())];
         let (from, until) = around(change);

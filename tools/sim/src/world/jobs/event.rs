@@ -2,41 +2,41 @@
 
 use std::sync::Arc;
 
-use super::{Asked, Run};
+use super::{JobRequestContext, SimJobRun};
 use crate::store::{JobReply, JobRequest};
-use crate::world::queue::{Event, Life};
-use crate::world::{Outcome, World};
+use crate::world::queue::{Incarnation, SimEvent};
+use crate::world::{SimOutcome, SimWorld};
 
 /// Something that will happen.
 #[derive(Debug, Clone)]
-pub(crate) enum JobEvent {
+pub(crate) enum SimJobEvent {
     /// Whoever leads looks what is due; only the last that was put in counts.
-    Look { of: Life, look: u64 },
+    Look { of: Incarnation, look: u64 },
     /// A request reaches the store.
-    AtStore { from: Life, id: u64, request: Arc<JobRequest>, asked: Asked },
+    AtStore { from: Incarnation, id: u64, request: Arc<JobRequest>, asked: JobRequestContext },
     /// An answer reaches a process.
-    Heard { to: Life, id: u64, reply: JobReply },
+    Heard { to: Incarnation, id: u64, reply: JobReply },
     /// The time of a run is over.
-    RunEnds { of: Life, run: u64 },
+    RunEnds { of: Incarnation, run: u64 },
     /// A process sees that a run has ended, by itself or with its leadership.
-    RunSeenToEnd { run: Arc<Run>, is_cut_off: bool },
+    RunSeenToEnd { run: Arc<SimJobRun>, is_cut_off: bool },
     /// The end of a run is told once more, unless the store has confirmed it.
-    TellEnd { of: Life, id: u64 },
+    TellEnd { of: Incarnation, id: u64 },
 }
 
-impl World {
-    pub(in crate::world) fn happen_to_jobs(&mut self, event: JobEvent) -> Outcome {
+impl SimWorld {
+    pub(in crate::world) fn happen_to_jobs(&mut self, event: SimJobEvent) -> SimOutcome {
         if let Some(node) = self.keeps_waiting(&event) {
             self.jobs.held.push((node, event));
             return Ok(());
         }
         match event {
-            JobEvent::Look { of, look } => self.look(of, look),
-            JobEvent::AtStore { from, id, request, asked } => self.serve_jobs(from, id, &request, asked),
-            JobEvent::Heard { to, id, reply } => self.hear_of_jobs(to, id, &reply),
-            JobEvent::RunEnds { run, .. } => self.end_run_in_time(run),
-            JobEvent::RunSeenToEnd { run, is_cut_off } => self.see_run_end(&run, is_cut_off),
-            JobEvent::TellEnd { of, id } => {
+            SimJobEvent::Look { of, look } => self.look(of, look),
+            SimJobEvent::AtStore { from, id, request, asked } => self.serve_jobs(from, id, &request, asked),
+            SimJobEvent::Heard { to, id, reply } => self.hear_of_jobs(to, id, &reply),
+            SimJobEvent::RunEnds { run, .. } => self.end_run_in_time(run),
+            SimJobEvent::RunSeenToEnd { run, is_cut_off } => self.see_run_end(&run, is_cut_off),
+            SimJobEvent::TellEnd { of, id } => {
                 self.tell_end(of, id);
                 Ok(())
             }
@@ -44,13 +44,13 @@ impl World {
     }
 
     /// Who has to be there for it, and is not.
-    fn keeps_waiting(&self, event: &JobEvent) -> Option<usize> {
+    fn keeps_waiting(&self, event: &SimJobEvent) -> Option<usize> {
         let node = match event {
-            JobEvent::AtStore { .. } => return None,
-            JobEvent::RunEnds { of, .. } => return Some(of.node).filter(|node| self.stands_still(*node)),
-            JobEvent::Look { of, .. } | JobEvent::TellEnd { of, .. } => of.node,
-            JobEvent::Heard { to, .. } => to.node,
-            JobEvent::RunSeenToEnd { run, .. } => run.of.node,
+            SimJobEvent::AtStore { .. } => return None,
+            SimJobEvent::RunEnds { of, .. } => return Some(of.node).filter(|node| self.stands_still(*node)),
+            SimJobEvent::Look { of, .. } | SimJobEvent::TellEnd { of, .. } => of.node,
+            SimJobEvent::Heard { to, .. } => to.node,
+            SimJobEvent::RunSeenToEnd { run, .. } => run.of.node,
         };
         (self.now < self.nodes[node].away_until(&self.machines)).then_some(node)
     }
@@ -60,7 +60,7 @@ impl World {
         let (mine, others): (Vec<_>, Vec<_>) = self.jobs.held.drain(..).partition(|(of, _)| *of == node);
         self.jobs.held = others;
         for (_, event) in mine {
-            self.queue.put(self.now, Event::Jobs(event));
+            self.queue.put(self.now, SimEvent::Jobs(event));
         }
     }
 }

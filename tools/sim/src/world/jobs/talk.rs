@@ -5,18 +5,18 @@ use std::time::Duration;
 
 use tenure_core::cron::{Act, Claimed, Passed, Tick};
 
-use super::{Asked, JobEvent, Served};
-use crate::clock::True;
-use crate::fault::Fault;
-use crate::invariants::Seen;
+use super::{JobRequestContext, ServedJobRequest, SimJobEvent};
+use crate::clock::SimTime;
+use crate::fault::FaultClass;
+use crate::invariants::Occurrence;
 use crate::store::{JobReply, JobRequest};
 use crate::tally::Situation;
-use crate::world::queue::{Event, Life};
-use crate::world::{Outcome, World};
+use crate::world::queue::{Incarnation, SimEvent};
+use crate::world::{SimOutcome, SimWorld};
 
-impl World {
+impl SimWorld {
     /// A request leaves, if it can. Returns its number.
-    pub(super) fn ask(&mut self, from: Life, request: JobRequest, asked: Asked) -> u64 {
+    pub(super) fn ask(&mut self, from: Incarnation, request: JobRequest, asked: JobRequestContext) -> u64 {
         let id = self.jobs.number();
         self.say(|world| format!("{} {} (job request {id})", world.name(from.node), said(&request)));
         let link = &self.nodes[from.node].link;
@@ -25,23 +25,29 @@ impl World {
         let request = Arc::new(request);
         if (cut && link.refuses) || (down && self.store_refuses) {
             self.answer_jobs(from, id, &JobReply::Failed);
-        } else if cut || down || self.by_chance_of_jobs(|world| world.is_hit(Fault::Loss)) {
+        } else if cut || down || self.by_chance_of_jobs(|world| world.is_hit(FaultClass::Loss)) {
             self.disturb_jobs();
         } else {
             let slow_by = if self.now < self.store_slow_until { self.store_slow_by } else { 0 };
             for _ in 0..self.by_chance_of_jobs(Self::copies) {
-                let takes = self.by_chance_of_jobs(|world| world.chance.up_to(slow_by) + world.latency());
+                let takes = self.by_chance_of_jobs(|world| world.rng.up_to(slow_by) + world.latency());
                 let at = self.arrival(takes);
                 let request = Arc::clone(&request);
-                self.queue.put(at, Event::Jobs(JobEvent::AtStore { from, id, request, asked }));
+                self.queue.put(at, SimEvent::Jobs(SimJobEvent::AtStore { from, id, request, asked }));
             }
         }
         id
     }
 
     /// The store takes its step, and answers.
-    pub(super) fn serve_jobs(&mut self, from: Life, id: u64, request: &JobRequest, asked: Asked) -> Outcome {
-        if self.by_chance_of_jobs(|world| world.is_hit(Fault::StoreErrors)) {
+    pub(super) fn serve_jobs(
+        &mut self,
+        from: Incarnation,
+        id: u64,
+        request: &JobRequest,
+        asked: JobRequestContext,
+    ) -> SimOutcome {
+        if self.by_chance_of_jobs(|world| world.is_hit(FaultClass::StoreErrors)) {
             self.answer_jobs(from, id, &JobReply::Failed);
             return Ok(());
         }
@@ -62,14 +68,23 @@ impl World {
         if was_given_back && fired != fired_before {
             self.count(Situation::GivenBackTaken);
         }
-        let served =
-            Served { from, id, request, reply: &reply, asked, before: &before, after: &after, fired: &fired, store_ms };
-        self.see(&Seen::Served(&served))?;
+        let served = ServedJobRequest {
+            from,
+            id,
+            request,
+            reply: &reply,
+            asked,
+            before: &before,
+            after: &after,
+            fired: &fired,
+            store_ms,
+        };
+        self.see(&Occurrence::Served(&served))?;
         self.answer_jobs(from, id, &reply);
         Ok(())
     }
 
-    fn count_served(&mut self, request: &JobRequest, reply: &JobReply, asked: Asked, is_new: bool) {
+    fn count_served(&mut self, request: &JobRequest, reply: &JobReply, asked: JobRequestContext, is_new: bool) {
         let act = match request {
             JobRequest::Claim(claim) => Some(claim.act),
             JobRequest::Open(_) | JobRequest::Finish(_) => None,
@@ -95,23 +110,23 @@ impl World {
     }
 
     /// An answer leaves, if it can.
-    fn answer_jobs(&mut self, to: Life, id: u64, reply: &JobReply) {
+    fn answer_jobs(&mut self, to: Incarnation, id: u64, reply: &JobReply) {
         if matches!(reply, JobReply::Failed) {
             self.disturb_jobs();
         }
         let cut = self.now < self.nodes[to.node].link.answers_cut_until;
-        if cut || self.by_chance_of_jobs(|world| world.is_hit(Fault::Loss)) {
+        if cut || self.by_chance_of_jobs(|world| world.is_hit(FaultClass::Loss)) {
             return self.disturb_jobs();
         }
         for _ in 0..self.by_chance_of_jobs(Self::copies) {
             let takes = self.by_chance_of_jobs(|world| world.latency() + world.slowness(to.node));
             let at = self.arrival(takes);
-            self.queue.put(at, Event::Jobs(JobEvent::Heard { to, id, reply: reply.clone() }));
+            self.queue.put(at, SimEvent::Jobs(SimJobEvent::Heard { to, id, reply: reply.clone() }));
         }
     }
 
     /// What takes longer than usual disturbs.
-    fn arrival(&mut self, takes: u64) -> True {
+    fn arrival(&mut self, takes: u64) -> SimTime {
         if takes > self.options.latency {
             self.disturb_jobs();
         }
@@ -124,9 +139,9 @@ impl World {
 
     /// The same chance as elsewhere, out of a stream of its own.
     pub(super) fn by_chance_of_jobs<T>(&mut self, draw: impl FnOnce(&mut Self) -> T) -> T {
-        std::mem::swap(&mut self.chance, &mut self.jobs.chance);
+        std::mem::swap(&mut self.rng, &mut self.jobs.rng);
         let drawn = draw(self);
-        std::mem::swap(&mut self.chance, &mut self.jobs.chance);
+        std::mem::swap(&mut self.rng, &mut self.jobs.rng);
         drawn
     }
 }

@@ -4,33 +4,33 @@ use std::time::Duration;
 
 use tenure_core::{Drift, Instant};
 
-use super::Jobs;
-use crate::chance::Chance;
-use crate::clock::{Clock, MILLI, Rate, SECOND, True};
-use crate::fault::Fault;
-use crate::job::Walls;
+use super::SimJobs;
+use crate::clock::{MILLI, Rate, SECOND, SimClock, SimTime};
+use crate::fault::FaultClass;
+use crate::job::WallClockSpread;
+use crate::rng::SimRng;
 use crate::store::EPOCH_MS;
 use crate::tally::Situation;
 use crate::world::node::Machine;
-use crate::world::{World, part};
+use crate::world::{SimWorld, part};
 
 /// A wall clock, as wrong as they are in this run.
-pub(in crate::world) fn wall(walls: Walls, chance: &mut Chance) -> Clock {
-    let offset = walls.offset(chance);
+pub(in crate::world) fn wall(walls: WallClockSpread, rng: &mut SimRng) -> SimClock {
+    let offset = walls.offset(rng);
     let shown = (EPOCH_MS * MILLI).saturating_add_signed(offset);
     // A fifth of what the clocks of leases may be wrong is still far more than a wall clock ever is.
-    let part = if walls == Walls::Alike { 0 } else { part(chance) / 5 };
-    Clock::new(shown, Rate::drifting(Drift::ONE_NINTH, part))
+    let part = if walls == WallClockSpread::Alike { 0 } else { part(rng) / 5 };
+    SimClock::new(shown, Rate::drifting(Drift::ONE_NINTH, part))
 }
 
-impl Jobs {
+impl SimJobs {
     /// The store's.
-    pub(in crate::world) fn wall<'a>(&'a self, machines: &'a [Machine]) -> &'a Clock {
+    pub(in crate::world) fn wall<'a>(&'a self, machines: &'a [Machine]) -> &'a SimClock {
         self.wall.as_ref().unwrap_or(&machines[0].wall)
     }
 }
 
-impl World {
+impl SimWorld {
     pub(in crate::world) fn wall_ms(&self, node: usize) -> u64 {
         self.machines[self.nodes[node].machine].wall.at(self.now).as_nanos() / MILLI
     }
@@ -39,18 +39,18 @@ impl World {
         self.jobs.wall(&self.machines).at(self.now).as_nanos() / MILLI
     }
 
-    pub(super) fn when_wall_shows(&self, node: usize, unix_ms: u64) -> True {
+    pub(super) fn when_wall_shows(&self, node: usize, unix_ms: u64) -> SimTime {
         let at = Instant::from_nanos(unix_ms.saturating_mul(MILLI));
-        self.machines[self.nodes[node].machine].wall.when(at).unwrap_or(True::MAX)
+        self.machines[self.nodes[node].machine].wall.when(at).unwrap_or(SimTime::MAX)
     }
 
     /// Somebody sets the wall clock of this candidate's machine, or of the store.
     pub(in crate::world) fn step_wall(&mut self, node: usize) {
-        let chance = self.chance_of(Fault::WallStep);
-        let by = chance.pick(&[SECOND / 2, 3 * SECOND, 20 * SECOND, 3_600 * SECOND]);
+        let rng = self.chance_of(FaultClass::WallStep);
+        let by = rng.pick(&[SECOND / 2, 3 * SECOND, 20 * SECOND, 3_600 * SECOND]);
         let by = i64::try_from(by).unwrap_or_default();
-        let by = if chance.percent(50) { by } else { -by };
-        if chance.percent(30) { self.step_store_wall(by) } else { self.step_wall_of(node, by) }
+        let by = if rng.percent(50) { by } else { -by };
+        if rng.percent(30) { self.step_store_wall(by) } else { self.step_wall_of(node, by) }
     }
 
     /// The clock that leases run on may be the wall clock, and is set with it.

@@ -1,0 +1,124 @@
+//! The guards of `tenure cron`: one for each run that goes on, and some that wait for the next.
+
+use std::ffi::OsString;
+
+use tenure::{Client, Instant, Term, Timing};
+use tokio::sync::watch;
+use tokio::task::JoinSet;
+
+use super::super::guarded::{Guarded, Stdin};
+use super::run::RunRequest;
+use super::supervise_run::supervise_run;
+use crate::exit::{CommandError, Exit};
+use crate::supervise::TrustDeadlines;
+
+/// A guard that waits takes a process and little memory; more than this are rarely wanted again.
+const WAITING_MAX: usize = 8;
+
+/// All guards.
+pub(super) struct GuardPool {
+    client: Client,
+    timing: Timing,
+    /// Variables that neither guards nor commands get.
+    hidden: Vec<OsString>,
+    /// What all commands are told.
+    told: Vec<(OsString, OsString)>,
+    leadership: watch::Sender<SharedLeadership>,
+    busy: JoinSet<Result<Guarded, CommandError>>,
+    waiting: Vec<Guarded>,
+}
+
+/// What all running commands have to know of the leadership.
+#[derive(Debug, Clone, Copy, Default)]
+pub(super) struct SharedLeadership {
+    leading: Option<(Term, TrustDeadlines)>,
+    lost: Option<(Term, Instant)>,
+    /// Whether nobody has patience any more.
+    pub(super) hurry: bool,
+}
+
+impl SharedLeadership {
+    /// The newest trust in a term, if it leads and there is any patience.
+    pub(super) fn trust_in(&self, term: Term) -> Option<TrustDeadlines> {
+        self.leading.filter(|(leading, _)| *leading == term && !self.hurry).map(|(_, trust)| trust)
+    }
+
+    /// When what runs under a term is killed, if it is lost.
+    pub(super) fn kill_at(&self, term: Term) -> Option<Instant> {
+        self.lost.filter(|(lost, _)| *lost == term).map(|(_, kill_at)| kill_at)
+    }
+}
+
+impl GuardPool {
+    /// A pool with one guard, so that whoever cannot have one learns it at once.
+    pub(super) fn launch(client: &Client, timing: Timing, hidden: Vec<OsString>) -> Result<Self, CommandError> {
+        let first = Guarded::launch(client, Stdin::Empty, timing, hidden.clone())?;
+        Ok(Self {
+            client: client.clone(),
+            timing,
+            hidden,
+            told: Vec::new(),
+            leadership: watch::Sender::default(),
+            busy: JoinSet::new(),
+            waiting: vec![first],
+        })
+    }
+
+    /// What all commands are told from here on.
+    pub(super) fn tell_of(&mut self, told: Vec<(OsString, OsString)>) {
+        self.told = told;
+    }
+
+    /// Begins a run.
+    pub(super) fn begin(&mut self, ask: RunRequest) {
+        let guarded = match self.waiting.pop() {
+            Some(guarded) => Ok(guarded),
+            None => Guarded::launch(&self.client, Stdin::Empty, self.timing, self.hidden.clone()),
+        };
+        match guarded {
+            Ok(guarded) => {
+                let (told, leadership) = (self.told.clone(), self.leadership.subscribe());
+                self.busy.spawn(supervise_run(guarded, self.timing.grace(), ask, told, leadership));
+            }
+            // Whoever asked is gone only if all is about to end.
+            Err(failure) => drop(ask.done.send(Err(failure.message))),
+        }
+    }
+
+    /// Takes back the guard of a run that has ended; `None` if none goes on. Cancel safe.
+    ///
+    /// # Errors
+    /// When a guard died and there cannot be another.
+    pub(super) async fn next_end(&mut self) -> Option<Result<(), CommandError>> {
+        let ended = self.busy.join_next().await?;
+        Some(ended.unwrap_or_else(|error| Err(CommandError::new(Exit::Internal, error.to_string()))).map(|guarded| {
+            if self.waiting.len() < WAITING_MAX {
+                self.waiting.push(guarded);
+            }
+        }))
+    }
+
+    /// A term leads, and is trusted so far.
+    pub(super) fn trust(&mut self, term: Term, trust: TrustDeadlines) {
+        self.leadership.send_modify(|leadership| leadership.leading = Some((term, trust)));
+    }
+
+    /// A term is lost.
+    pub(super) fn lost(&mut self, term: Term, kill_at: Instant) {
+        self.leadership.send_modify(|leadership| (leadership.leading, leadership.lost) = (None, Some((term, kill_at))));
+    }
+
+    /// All commands are to be killed now.
+    pub(super) fn hurry(&mut self) {
+        self.leadership.send_modify(|leadership| leadership.hurry = true);
+    }
+
+    /// Ends all guards, and with them whatever they run.
+    pub(super) async fn shutdown(mut self) {
+        self.hurry();
+        while self.next_end().await.is_some() {}
+        for guarded in self.waiting {
+            guarded.shutdown().await;
+        }
+    }
+}

@@ -1,0 +1,63 @@
+//! Telling on standard error what happens, as it was asked for.
+
+use tenure::cron::JobError;
+use tenure::{CandidateId, ElectionError, Event, EventKind, LossReason, Term};
+
+use crate::args::ReportArgs;
+use crate::output::{CommandEnd, EventLines, json_line, sentence};
+use crate::stderr_writer::{StderrWriter, say};
+
+/// Tells of the events of one candidacy.
+pub(super) struct EventPrinter {
+    election: String,
+    report: ReportArgs,
+    lines: EventLines,
+}
+
+impl EventPrinter {
+    pub(super) fn new(election: &str, candidate: &CandidateId, report: ReportArgs) -> Self {
+        let lines = EventLines::new(election, candidate, report.renewals);
+        Self { election: election.to_owned(), report, lines }
+    }
+
+    pub(super) fn tell(&mut self, event: &Event) {
+        let ReportArgs { json, quiet, .. } = self.report;
+        if is_told_as_an_end(event) && !quiet {
+            return;
+        }
+        if json {
+            if let Some(line) = self.lines.line(event) {
+                // It never fails, and never waits for a reader.
+                let _ = json_line(&mut StderrWriter, &line);
+            }
+        } else if !quiet || matches!(event.kind, EventKind::Error { .. }) {
+            let expected = matches!(event.kind, EventKind::Lost { reason: LossReason::Stopped, .. });
+            if let Some(sentence) = sentence(&self.election, event).filter(|_| !expected) {
+                say(&sentence);
+            }
+        }
+    }
+
+    /// Tells how a command ended by itself. If it is not to be started again, the exit code tells people enough.
+    pub(super) fn exited(&self, term: Term, end: &CommandEnd) {
+        if self.report.json {
+            // It never fails, and never waits for a reader.
+            let _ = json_line(&mut StderrWriter, &self.lines.exited(term, end));
+        } else if end.restart_in.is_some() && !self.report.quiet {
+            say(&end.sentence());
+        }
+    }
+
+    /// Tells a person why it ends like this, unless it is a program that listens, or nobody.
+    pub(super) fn explain(&self, why: &str) {
+        if !self.report.json && !self.report.quiet {
+            say(why);
+        }
+    }
+}
+
+/// The end of a run says the same and more.
+fn is_told_as_an_end(event: &Event) -> bool {
+    let EventKind::Error { error: ElectionError::Job(error) } = &event.kind else { return false };
+    matches!(error, JobError::Failed { .. } | JobError::TimedOut { .. })
+}

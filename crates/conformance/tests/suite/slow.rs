@@ -1,0 +1,60 @@
+//! What a slow machine does to a property.
+
+use std::cell::Cell;
+use std::sync::Arc;
+use std::time::Duration;
+
+use futures_util::future::BoxFuture;
+use tenure_conformance::{ALL, Fixture, prove};
+use tenure_store::RESERVATION;
+use tenure_store::testing::{Fault, FaultyStore, Operation};
+use tenure_store::{MemoryStore, Store};
+
+/// A store whose clock is the real one.
+struct RealTime(Arc<FaultyStore>);
+
+impl RealTime {
+    fn new() -> Self {
+        Self(FaultyStore::new(Arc::new(MemoryStore::new())))
+    }
+}
+
+impl Fixture for RealTime {
+    fn open(&self) -> BoxFuture<'_, Arc<dyn Store>> {
+        Box::pin(async { Arc::clone(&self.0) as Arc<dyn Store> })
+    }
+
+    fn advance(&self, by: Duration) -> BoxFuture<'_, ()> {
+        // Waits because the real clock cannot be moved.
+        Box::pin(tokio::time::sleep(by))
+    }
+}
+
+/// Proves a property that looks at a reservation, on stores with these faults, one after the other, and then on one with
+/// none. Returns how many were needed, too.
+fn prove_with(faults: &[Fault]) -> (usize, Result<(), String>) {
+    let property = ALL.iter().find(|(name, _)| *name == "nobody_else_is_granted_a_reserved_lease").unwrap();
+    let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap();
+    let made = Cell::new(0);
+    let proof = runtime.block_on(prove(property, async || {
+        let fixture = RealTime::new();
+        if let Some(fault) = faults.get(made.replace(made.get() + 1)) {
+            fixture.0.inject(Operation::Resign, fault.clone());
+        }
+        fixture
+    }));
+    (made.get(), proof)
+}
+
+#[test]
+fn what_ran_out_before_it_was_looked_at_is_looked_at_again() {
+    let late = Fault::DelayReply(RESERVATION);
+    assert_eq!(prove_with(&[late.clone(), late]), (3, Ok(())));
+}
+
+#[test]
+fn what_fails_in_time_has_failed() {
+    let (tries, proof) = prove_with(&[Fault::LoseReply]);
+    assert_eq!(tries, 1, "{proof:?}");
+    assert!(proof.is_err());
+}

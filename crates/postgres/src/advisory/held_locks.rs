@@ -1,0 +1,131 @@
+//! What one session holds, as this process remembers it. The server knows only that the session holds it, not for whom.
+
+use std::collections::HashMap;
+use std::time::Duration;
+
+use tenure_core::{Handover, Instant, Leader, Nonce, Term};
+use tenure_store::{Campaign, ElectionKey};
+
+use super::super::identifier::{lock_id, lock_tag};
+
+/// The lock of an election.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub(super) struct ElectionLock {
+    pub(super) id: i64,
+    /// Marks it as one of ours, together with the term.
+    pub(super) tag: i32,
+}
+
+impl ElectionLock {
+    pub(super) fn of(key: &ElectionKey) -> Self {
+        Self { id: lock_id(key), tag: lock_tag(key) }
+    }
+}
+
+/// One lock that is held.
+#[derive(Debug, Clone)]
+pub(super) struct HeldLock {
+    pub(super) key: ElectionKey,
+    pub(super) lock: ElectionLock,
+    pub(super) nonce: Nonce,
+    pub(super) leader: Leader,
+    pub(super) ttl: Duration,
+    /// From here on nobody uses it, and it is given back.
+    pub(super) lapses_at: Instant,
+    /// Somebody asked for it.
+    pub(super) handover: Option<Handover>,
+}
+
+impl HeldLock {
+    pub(super) fn new(request: &Campaign, term: Term, now: Instant) -> Self {
+        let leader = Leader {
+            candidate: request.candidate.clone(),
+            term,
+            since_unix_ms: Some(tenure_store::clock::unix_ms()),
+            metadata: std::sync::Arc::clone(&request.metadata),
+        };
+        Self {
+            key: request.key.clone(),
+            lock: ElectionLock::of(&request.key),
+            nonce: request.nonce,
+            leader,
+            ttl: request.ttl,
+            lapses_at: now + request.ttl,
+            handover: None,
+        }
+    }
+}
+
+/// All that a session holds, by the number of the lock.
+#[derive(Debug, Default)]
+pub(super) struct HeldLocks {
+    holds: HashMap<i64, HeldLock>,
+}
+
+impl HeldLocks {
+    pub(super) fn add(&mut self, hold: HeldLock) {
+        self.holds.insert(hold.lock.id, hold);
+    }
+
+    /// Who holds this lock here and has not lapsed.
+    pub(super) fn holder(&self, id: i64, now: Instant) -> Option<&HeldLock> {
+        self.holds.get(&id).filter(|hold| now < hold.lapses_at)
+    }
+
+    /// Whether this very candidate does, under this term.
+    pub(super) fn is_held_by(&self, id: i64, nonce: Nonce, term: Term, now: Instant) -> bool {
+        self.holder(id, now).is_some_and(|hold| hold.nonce == nonce && hold.leader.term == term)
+    }
+
+    /// Runs for another ttl from now. Returns whether there was anything to prolong.
+    pub(super) fn prolong(&mut self, id: i64, nonce: Nonce, ttl: Duration, now: Instant) -> bool {
+        let hold = self.holds.get_mut(&id).filter(|hold| hold.nonce == nonce && now < hold.lapses_at);
+        let Some(hold) = hold else { return false };
+        hold.ttl = ttl;
+        hold.lapses_at = now + ttl;
+        true
+    }
+
+    /// Somebody wants the leader of this term to hand over. It may be the leader no more.
+    pub(super) fn ask(&mut self, id: i64, term: Term, handover: Handover, now: Instant) {
+        let hold = self.holds.get_mut(&id).filter(|hold| hold.leader.term == term && now < hold.lapses_at);
+        if let Some(hold) = hold {
+            hold.handover = Some(handover);
+        }
+    }
+
+    pub(super) fn take(&mut self, id: i64, nonce: Nonce, term: Option<Term>) -> Option<HeldLock> {
+        let hold = self.holds.get(&id)?;
+        let is_meant = hold.nonce == nonce && term.is_none_or(|term| term == hold.leader.term);
+        if is_meant { self.holds.remove(&id) } else { None }
+    }
+
+    /// Takes what has lapsed.
+    pub(super) fn take_lapsed(&mut self, now: Instant) -> Vec<HeldLock> {
+        self.holds.extract_if(|_, hold| hold.lapses_at <= now).map(|(_, hold)| hold).collect()
+    }
+
+    /// When the next one lapses.
+    pub(super) fn next_lapse(&self) -> Option<Instant> {
+        self.holds.values().map(|hold| hold.lapses_at).min()
+    }
+
+    /// Whether anybody may still trust in something that this session holds.
+    pub(super) fn is_trusted(&self, now: Instant) -> bool {
+        self.holds.values().any(|hold| now < hold.lapses_at)
+    }
+
+    pub(super) fn ttl_max(&self) -> Option<Duration> {
+        self.holds.values().map(|hold| hold.ttl).max()
+    }
+
+    /// The elections that are led from here, each under its term.
+    pub(super) fn led(&self, now: Instant) -> Vec<(ElectionKey, Term)> {
+        let led = self.holds.values().filter(|hold| now < hold.lapses_at);
+        led.map(|hold| (hold.key.clone(), hold.leader.term)).collect()
+    }
+
+    pub(super) fn holds(&self) -> impl Iterator<Item = &HeldLock> {
+        self.holds.values()
+    }
+}

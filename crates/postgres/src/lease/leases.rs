@@ -1,0 +1,393 @@
+//! Where requests are taken, sent, and answered.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use futures_util::future::join_all;
+use futures_util::stream::BoxStream;
+use tenure_core::{CampaignReply, CandidateId, ElectionName, Held, Namespace, RenewReply};
+use tenure_store::clock::Clock;
+use tenure_store::remote::server_clock::ServerClock;
+use tenure_store::{
+    Campaign, ElectionKey, Forgetting, Hint, Interest, Observation, PubSubEvent, Renew, Replies, Resign, StoreError,
+    Transition,
+};
+use tokio_postgres::Row;
+use tokio_postgres::types::{ToSql, Type};
+
+use super::super::config::PostgresConfig;
+use super::super::connect::{Parameters, ServerFacts};
+use super::super::endpoint::Endpoint;
+use super::super::error::PostgresStoreError;
+use super::super::identifier::{Identifier, election_id};
+use super::super::value::{Bits, micros};
+use super::connector::{self, LeaseConnection, LeaseConnector};
+use super::push::{LeasePushHub, LeasePushSource};
+use super::reply::{self, LeaseCampaignOutcome};
+use super::terms::Terms;
+
+/// One open store.
+pub(super) struct LeaseInner {
+    endpoint: Endpoint,
+    /// What the address asks for and is unwise.
+    warnings: Vec<String>,
+    schema: Identifier,
+    node: Arc<LeaseConnection>,
+    push: Arc<LeasePushHub>,
+    server_clock: ServerClock,
+    terms: Terms,
+}
+
+const CAMPAIGN: &str = "SELECT {call}, c.now_ms, r.* FROM {schema}.campaign($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11) AS c, \
+    pg_catalog.unnest(c.replies) AS r";
+const RESIGN: &str = "SELECT {call}, {schema}.resign($1, $2, $3, $4, $5)";
+const ANNOUNCE: &str = "SELECT {schema}.announce($1, $2)";
+
+/// How many elections a statement campaigns in: many at once would hold up the renewals behind them.
+const CAMPAIGNS_AT_ONCE: usize = 200;
+/// How many leases a statement renews.
+const RENEWALS_AT_ONCE: usize = 10_000;
+/// How long nobody asks again after a row that somebody else keeps locked.
+const BUSY_PAUSE: Duration = Duration::from_millis(100);
+
+impl LeaseInner {
+    pub(super) fn new(config: &PostgresConfig, clock: Clock) -> Self {
+        let endpoint = config.endpoint();
+        let schema = config.schema_identifier().clone();
+        let node = Arc::new(LeaseConnection::new(LeaseConnector::new(endpoint.clone(), schema.clone())));
+        let push =
+            Arc::new(LeasePushHub::new(LeasePushSource::new(endpoint.clone(), Arc::clone(&node), schema.as_str())));
+        Self {
+            endpoint,
+            warnings: config.warnings().to_vec(),
+            schema,
+            node,
+            push,
+            server_clock: ServerClock::new(clock),
+            terms: Terms::default(),
+        }
+    }
+
+    pub(super) fn place(&self) -> &str {
+        self.endpoint.place()
+    }
+
+    pub(super) fn endpoint(&self) -> &Endpoint {
+        &self.endpoint
+    }
+
+    pub(super) fn schema_name(&self) -> &str {
+        self.schema.as_str()
+    }
+
+    pub(super) fn warnings(&self) -> &[String] {
+        &self.warnings
+    }
+
+    pub(super) fn watch(&self, interest: Interest) -> BoxStream<'static, Hint> {
+        self.push.watch(interest)
+    }
+
+    pub(super) fn listen(&self, key: &ElectionKey) -> BoxStream<'static, PubSubEvent> {
+        self.push.listen_to(key)
+    }
+
+    pub(super) async fn campaign(&self, batch: &[Campaign]) -> Replies<CampaignReply> {
+        let wake = self.push.source().wake_channel(self.push.is_heard());
+        let chunks = batch.chunks(CAMPAIGNS_AT_ONCE).map(|chunk| self.campaign_chunk(chunk, wake));
+        let replies: Vec<Result<LeaseCampaignOutcome, StoreError>> =
+            join_all(chunks).await.into_iter().flatten().collect();
+        let granted = |(request, reply): (&Campaign, &Result<LeaseCampaignOutcome, StoreError>)| match reply {
+            Ok(LeaseCampaignOutcome::Granted { is_new: true, .. }) => Some(request.key.clone()),
+            _ => None,
+        };
+        let granted: Vec<ElectionKey> = batch.iter().zip(&replies).filter_map(granted).collect();
+        self.push.source().announce(&granted);
+        if batch.iter().zip(&replies).any(|(request, reply)| self.is_regressed(request, reply)) {
+            self.endpoint.regressed();
+        }
+        let judge = |(request, reply): (&Campaign, Result<LeaseCampaignOutcome, StoreError>)| {
+            reply.map(|outcome| self.judge(request, outcome))
+        };
+        let replies: Replies<CampaignReply> = batch.iter().zip(replies).map(judge).collect();
+        if wake.channel.is_empty() && replies.iter().any(Result::is_ok) {
+            self.push.stood_by_unheard();
+        }
+        replies
+    }
+
+    pub(super) async fn renew(&self, batch: &[Renew]) -> Replies<RenewReply> {
+        let chunks = batch.chunks(RENEWALS_AT_ONCE).map(|chunk| self.renew_chunk(chunk));
+        join_all(chunks).await.into_iter().flatten().collect()
+    }
+
+    pub(super) async fn resign(&self, batch: &[Resign]) -> Replies<()> {
+        let chunks = batch.chunks(CAMPAIGNS_AT_ONCE).map(|chunk| self.resign_chunk(chunk));
+        join_all(chunks).await.into_iter().flatten().collect()
+    }
+
+    pub(super) async fn observe(&self, batch: &[ElectionKey]) -> Replies<Observation> {
+        let ids: Vec<Bits> = batch.iter().map(id).collect();
+        let sql = self.sql("SELECT {call}, * FROM {schema}.observe($1)");
+        let rows = self.ask(&sql, &[(&ids, Type::UUID_ARRAY)]).await;
+        let read = |rows: Vec<Row>| {
+            let mut observations = vec![Observation::default(); batch.len()];
+            for row in &rows {
+                reply::observation(row, &mut observations)?;
+            }
+            Ok(observations)
+        };
+        spread(rows.and_then(|rows| read(rows).map_err(|fault| self.tell(fault))), batch.len())
+    }
+
+    pub(super) async fn elections(&self, namespace: &Namespace) -> Result<Vec<ElectionName>, StoreError> {
+        let sql = self.sql("SELECT {call}, * FROM {schema}.elections($1)");
+        let rows = self.ask(&sql, &[(&namespace.as_str(), Type::TEXT)]).await?;
+        // Participants of another kind may have used names that nobody here can.
+        Ok(rows.iter().filter_map(|row| ElectionName::new(row.try_get::<_, &str>(1).ok()?).ok()).collect())
+    }
+
+    pub(super) async fn history(&self, key: &ElectionKey, limit: usize) -> Result<Vec<Transition>, StoreError> {
+        let limit = i64::try_from(limit).unwrap_or(i64::MAX);
+        let sql = self.sql("SELECT {call}, * FROM {schema}.history($1, $2)");
+        let rows = self.ask(&sql, &[(&id(key), Type::UUID), (&limit, Type::INT8)]).await?;
+        rows.iter().map(reply::transition).collect::<Result<_, PostgresStoreError>>().map_err(|fault| self.tell(fault))
+    }
+
+    pub(super) async fn forget(&self, key: &ElectionKey, idle_for: Duration) -> Result<Forgetting, StoreError> {
+        let sql = self.sql("SELECT {call}, {schema}.forget($1, $2)");
+        let rows = self.ask(&sql, &[(&id(key), Type::UUID), (&micros(idle_for), Type::INT8)]).await?;
+        let told = rows.first().and_then(|row| row.try_get::<_, &str>(1).ok()).unwrap_or_default();
+        reply::forgetting(told).map_err(|fault| self.tell(fault))
+    }
+
+    pub(super) async fn request_handover(
+        &self,
+        key: &ElectionKey,
+        successor: Option<&CandidateId>,
+    ) -> Result<bool, StoreError> {
+        let successor = successor.map(CandidateId::as_str);
+        let sql = self.sql("SELECT {call}, * FROM {schema}.request_handover($1, $2)");
+        let rows = self.ask(&sql, &[(&id(key), Type::UUID), (&successor, Type::TEXT)]).await?;
+        let Some(row) = rows.first() else { return Ok(false) };
+        let channel: Option<&str> = row.try_get(1).unwrap_or_default();
+        self.push.source().wake(channel.ok_or_else(|| self.tell(PostgresStoreError::Foreign))?, key);
+        Ok(true)
+    }
+
+    /// Writes something that changes nothing.
+    pub(super) async fn touch(&self) -> Result<(), StoreError> {
+        self.ask(&self.sql("SELECT {call}, {schema}.touch()"), &[]).await.map(drop)
+    }
+
+    /// One row, and what the server tells everybody of itself.
+    pub(super) async fn survey(&self, sql: &str) -> Result<(Row, ServerFacts), StoreError> {
+        let sql = self.sql(sql);
+        let link = self.node.link().await.map_err(|fault| self.tell(fault))?;
+        let row = self.ask(&sql, &[]).await?.pop();
+        let row = row.ok_or_else(|| self.tell(PostgresStoreError::Nonsense("nothing about itself".to_owned())))?;
+        Ok((row, link.connection().facts()))
+    }
+
+    /// Notifications do not arrive.
+    pub(super) fn hears_nothing(&self) -> bool {
+        self.push.source().is_in_vain()
+    }
+
+    async fn campaign_chunk(&self, batch: &[Campaign], wake: WakeChannel<'_>) -> Replies<LeaseCampaignOutcome> {
+        let ids: Vec<Bits> = batch.iter().map(|request| id(&request.key)).collect();
+        let namespaces: Vec<&str> = batch.iter().map(|request| request.key.namespace.as_str()).collect();
+        let names: Vec<&str> = batch.iter().map(|request| request.key.name.as_str()).collect();
+        let candidates: Vec<&str> = batch.iter().map(|request| request.candidate.as_str()).collect();
+        let nonces: Vec<Bits> = batch.iter().map(|request| Bits(request.nonce.to_bits())).collect();
+        let ttls: Vec<i64> = batch.iter().map(|request| micros(request.ttl)).collect();
+        let priorities: Vec<i32> = batch.iter().map(|request| request.priority.level().into()).collect();
+        // A map of texts can always be written as JSON.
+        let json = |request: &Campaign| serde_json::to_string(&*request.metadata).unwrap_or_default();
+        let metadata: Vec<String> = batch.iter().map(json).collect();
+        let fresh: Vec<i64> = batch.iter().map(|request| micros(request.stand_by_for)).collect();
+        let sql = self.sql(CAMPAIGN);
+        let sent = self.server_clock.now();
+        let rows = self
+            .ask(
+                &sql,
+                &[
+                    (&ids, Type::UUID_ARRAY),
+                    (&namespaces, Type::TEXT_ARRAY),
+                    (&names, Type::TEXT_ARRAY),
+                    (&candidates, Type::TEXT_ARRAY),
+                    (&nonces, Type::UUID_ARRAY),
+                    (&ttls, Type::INT8_ARRAY),
+                    (&priorities, Type::INT4_ARRAY),
+                    (&metadata, Type::TEXT_ARRAY),
+                    (&fresh, Type::INT8_ARRAY),
+                    (&wake.channel, Type::TEXT),
+                    (&wake.listener, Type::INT4),
+                ],
+            )
+            .await;
+        let rows = match rows {
+            Ok(rows) => rows,
+            Err(error) => return spread(Err(error), batch.len()),
+        };
+        if let Some(now_ms) = rows.first().and_then(|row| row.try_get::<_, i64>("now_ms").ok()) {
+            self.server_clock.read(self.place(), u64::try_from(now_ms).unwrap_or_default(), sent);
+        }
+        let mut replies: Vec<Option<LeaseCampaignOutcome>> = vec![None; batch.len()];
+        for row in &rows {
+            if let Err(fault) = reply::campaign(row, &mut replies) {
+                return spread(Err(self.tell(fault)), batch.len());
+            }
+        }
+        let missing = || self.tell(PostgresStoreError::Nonsense("fewer elections than it was asked for".to_owned()));
+        replies.into_iter().map(|reply| reply.ok_or_else(missing)).collect()
+    }
+
+    async fn renew_chunk(&self, batch: &[Renew]) -> Replies<RenewReply> {
+        let ids: Vec<Bits> = batch.iter().map(|request| id(&request.key)).collect();
+        let nonces: Vec<Bits> = batch.iter().map(|request| Bits(request.nonce.to_bits())).collect();
+        let terms: Vec<i64> = batch.iter().map(|request| number(request.term.get())).collect();
+        let ttls: Vec<i64> = batch.iter().map(|request| micros(request.ttl)).collect();
+        let sql = self.sql("SELECT {call}, * FROM {schema}.renew($1, $2, $3, $4, $5)");
+        let sent = self.server_clock.now();
+        let parameters: [(&(dyn ToSql + Sync), Type); 5] = [
+            (&ids, Type::UUID_ARRAY),
+            (&nonces, Type::UUID_ARRAY),
+            (&terms, Type::INT8_ARRAY),
+            (&ttls, Type::INT8_ARRAY),
+            (&self.push.source().wake_channel(self.push.is_heard()).channel, Type::TEXT),
+        ];
+        let read = |rows: Vec<Row>| {
+            let mut replies = vec![Ok(RenewReply::Renewed { handover: None }); batch.len()];
+            let now_ms = reply::renewals(&rows, &mut replies)?;
+            self.server_clock.read(self.place(), now_ms, sent);
+            Ok(replies.into_iter().map(|reply| reply.map_err(|fault| self.tell(fault))).collect())
+        };
+        match self.ask(&sql, &parameters).await {
+            Ok(rows) => read(rows).unwrap_or_else(|fault| spread(Err(self.tell(fault)), batch.len())),
+            Err(error) => spread(Err(error), batch.len()),
+        }
+    }
+
+    async fn resign_chunk(&self, batch: &[Resign]) -> Replies<()> {
+        let ids: Vec<Bits> = batch.iter().map(|request| id(&request.key)).collect();
+        let nonces: Vec<Bits> = batch.iter().map(|request| Bits(request.nonce.to_bits())).collect();
+        let terms: Vec<Option<i64>> = batch.iter().map(|request| request.term.map(|term| number(term.get()))).collect();
+        let successors: Vec<Option<&str>> =
+            batch.iter().map(|request| request.successor.as_ref().map(CandidateId::as_str)).collect();
+        let reasons: Vec<&str> = batch.iter().map(|request| request.reason.as_str()).collect();
+        let resign = self.sql(RESIGN);
+        let announce = self.sql(ANNOUNCE);
+        let announcement: [(&(dyn ToSql + Sync), Type); 2] =
+            [(&ids, Type::UUID_ARRAY), (&self.push.source().changes_channel(), Type::TEXT)];
+        let parameters: [(&(dyn ToSql + Sync), Type); 5] = [
+            (&ids, Type::UUID_ARRAY),
+            (&nonces, Type::UUID_ARRAY),
+            (&terms, Type::INT8_ARRAY),
+            (&successors, Type::TEXT_ARRAY),
+            (&reasons, Type::TEXT_ARRAY),
+        ];
+        match self.ask_and_mention(&resign, &parameters, &announce, &announcement).await {
+            Ok(rows) => {
+                let busy: Vec<i32> = rows.first().and_then(|row| row.try_get(1).ok()).unwrap_or_default();
+                let is_busy = |place: usize| busy.iter().any(|busy| usize::try_from(*busy) == Ok(place));
+                let reply = |place| if is_busy(place) { Err(self.tell(PostgresStoreError::Busy)) } else { Ok(()) };
+                (1..=batch.len()).map(reply).collect()
+            }
+            Err(error) => spread(Err(error), batch.len()),
+        }
+    }
+
+    /// Whether the server has forgotten a term that it, or another one, has shown before.
+    fn is_regressed(&self, request: &Campaign, reply: &Result<LeaseCampaignOutcome, StoreError>) -> bool {
+        let term = match reply {
+            Ok(LeaseCampaignOutcome::Granted { term, .. }) => Some(*term),
+            Ok(LeaseCampaignOutcome::Held { held, .. }) => held.leader.as_ref().map(|leader| leader.term),
+            Ok(LeaseCampaignOutcome::Busy | LeaseCampaignOutcome::Exhausted) | Err(_) => None,
+        };
+        term.is_some_and(|term| self.terms.falls(&request.key, term))
+    }
+
+    fn judge(&self, request: &Campaign, outcome: LeaseCampaignOutcome) -> CampaignReply {
+        match outcome {
+            LeaseCampaignOutcome::Granted { term, ran_out, .. } => {
+                match self.server_clock.holds_back(&request.key, ran_out) {
+                    // It is kept, and found again by its nonce when it may be used.
+                    Some(remaining) => CampaignReply::Held(Held { leader: None, remaining, rank: 0 }),
+                    None => CampaignReply::Granted { term },
+                }
+            }
+            LeaseCampaignOutcome::Held { held, is_foreign } => {
+                // Whoever will not be told of a resignation has to look for it.
+                let is_untold = is_foreign || self.push.source().is_in_vain();
+                let look_again = if is_untold { look_again_after(request.ttl) } else { Duration::MAX };
+                let remaining = held.remaining.min(look_again);
+                CampaignReply::Held(Held { remaining, ..held })
+            }
+            LeaseCampaignOutcome::Busy => {
+                log!(warn, election = %request.key,
+                    "another transaction holds a lock on this election, so nobody can be elected; look for it in pg_locks"
+                );
+                CampaignReply::Held(Held { leader: None, remaining: BUSY_PAUSE, rank: 0 })
+            }
+            LeaseCampaignOutcome::Exhausted => {
+                CampaignReply::Held(Held { leader: None, remaining: Duration::MAX, rank: 0 })
+            }
+        }
+    }
+
+    pub(super) async fn ask(&self, sql: &str, parameters: &Parameters<'_>) -> Result<Vec<Row>, StoreError> {
+        connector::ask(&self.node, sql, parameters).await.map_err(|fault| self.tell(fault))
+    }
+
+    /// The same, with a second statement behind it whose answer nobody waits for.
+    pub(super) async fn ask_and_mention(
+        &self,
+        sql: &str,
+        parameters: &Parameters<'_>,
+        mention: &str,
+        mentioned: &Parameters<'_>,
+    ) -> Result<Vec<Row>, StoreError> {
+        let rows = connector::ask_and_mention(&self.node, sql, parameters, mention, mentioned).await;
+        rows.map_err(|fault| self.tell(fault))
+    }
+
+    /// Puts the name of the schema where it belongs.
+    pub(super) fn sql(&self, template: &str) -> String {
+        template.replace("{schema}", &self.schema.to_string())
+    }
+
+    pub(super) fn tell(&self, fault: PostgresStoreError) -> StoreError {
+        fault.advised(&self.schema).about(self.place())
+    }
+}
+
+/// How a process can be woken.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct WakeChannel<'a> {
+    /// Empty if it cannot.
+    pub(super) channel: &'a str,
+    /// The server process that listens.
+    pub(super) listener: i32,
+}
+
+/// Often enough to take over soon, and rarely enough not to be felt.
+fn look_again_after(ttl: Duration) -> Duration {
+    (ttl / 10).clamp(Duration::from_millis(100), Duration::from_secs(3))
+}
+
+pub(super) fn id(key: &ElectionKey) -> Bits {
+    Bits(election_id(key))
+}
+
+/// Terms fit into 53 bits.
+pub(super) fn number(term: u64) -> i64 {
+    i64::try_from(term).unwrap_or(i64::MAX)
+}
+
+pub(super) fn spread<T: Clone>(result: Result<Vec<T>, StoreError>, count: usize) -> Replies<T> {
+    match result {
+        Ok(values) => values.into_iter().map(Ok).collect(),
+        Err(error) => vec![Err(error); count],
+    }
+}

@@ -1,0 +1,124 @@
+//! Between rows and broadcasts.
+
+use std::collections::BTreeSet;
+
+use rusqlite::{Connection, Row, params};
+use tenure_core::record::ProcessToken;
+use tenure_core::{ChannelName, ElectionName, Instant, Namespace, Sender};
+use tenure_store::{Broadcast, ElectionKey};
+
+use super::error::SqliteStoreError;
+use super::value::{from_instant, from_process, nonsense, to_message_id, to_process};
+
+/// Whoever has not read a broadcast by then is away.
+const KEPT_FOR_NS: u64 = 60_000_000_000;
+/// More are not kept, however fast they come.
+const KEPT_MAX: i64 = 1_000;
+
+/// Writes one down for those who listen. Returns who does; nothing is written for nobody.
+pub(super) fn add(
+    connection: &Connection,
+    broadcast: &Broadcast,
+    now: Instant,
+) -> Result<Vec<ProcessToken>, SqliteStoreError> {
+    let (namespace, name) = (broadcast.key.namespace.as_str(), broadcast.key.name.as_str());
+    let mut statement = connection.prepare_cached(include_str!("sql/listener_all.sql"))?;
+    let listeners = statement.query_and_then([namespace, name], |row| to_process(&row.get::<_, Vec<u8>>(0)?))?;
+    let listeners: Vec<ProcessToken> = listeners.collect::<Result<_, SqliteStoreError>>()?;
+    if !listeners.is_empty() {
+        connection.prepare_cached(include_str!("sql/broadcast_add.sql"))?.execute(params![
+            namespace,
+            name,
+            from_instant(now),
+            broadcast.id.to_bits().to_be_bytes(),
+            broadcast.channel.as_str(),
+            broadcast.sender.as_str(),
+            &*broadcast.payload,
+        ])?;
+    }
+    Ok(listeners)
+}
+
+/// Removes what is too old, and what is too much.
+pub(super) fn trim(connection: &Connection, now: Instant) -> Result<(), SqliteStoreError> {
+    let oldest = Instant::from_nanos(now.as_nanos().saturating_sub(KEPT_FOR_NS));
+    let mut statement = connection.prepare_cached(include_str!("sql/broadcast_trim.sql"))?;
+    statement.execute([from_instant(oldest), KEPT_MAX])?;
+    Ok(())
+}
+
+/// The number of the latest one, whether or not it is still there.
+pub(super) fn last(connection: &Connection) -> Result<i64, SqliteStoreError> {
+    let mut statement = connection.prepare_cached(include_str!("sql/broadcast_last.sql"))?;
+    Ok(statement.query_row((), |row| row.get(0))?)
+}
+
+/// What was said to these elections after that number, and the number of the last one.
+pub(super) fn after(
+    connection: &Connection,
+    number: i64,
+    elections: &BTreeSet<ElectionKey>,
+) -> Result<(Vec<Broadcast>, i64), SqliteStoreError> {
+    let mut statement = connection.prepare_cached(include_str!("sql/broadcast_after.sql"))?;
+    let mut rows = statement.query([number])?;
+    let (mut said, mut last) = (Vec::new(), number);
+    while let Some(row) = rows.next()? {
+        last = row.get(0)?;
+        match key_in(row) {
+            Ok(key) if elections.contains(&key) => match broadcast_in(row, key) {
+                Err(fault) if fault.is_of_one_election() => {}
+                broadcast => said.push(broadcast?),
+            },
+            Err(fault) if !fault.is_of_one_election() => return Err(fault),
+            // It is for others, or nobody can have said it.
+            Ok(_) | Err(_) => {}
+        }
+    }
+    Ok((said, last))
+}
+
+/// A process listens to an election from now on.
+pub(super) fn listen(
+    connection: &Connection,
+    key: &ElectionKey,
+    process: ProcessToken,
+) -> Result<(), SqliteStoreError> {
+    execute(connection, include_str!("sql/listener_add.sql"), key, process)
+}
+
+/// A process listens to an election no longer.
+pub(super) fn unlisten(
+    connection: &Connection,
+    key: &ElectionKey,
+    process: ProcessToken,
+) -> Result<(), SqliteStoreError> {
+    execute(connection, include_str!("sql/listener_delete.sql"), key, process)
+}
+
+fn execute(
+    connection: &Connection,
+    sql: &str,
+    key: &ElectionKey,
+    process: ProcessToken,
+) -> Result<(), SqliteStoreError> {
+    let mut statement = connection.prepare_cached(sql)?;
+    statement.execute(params![key.namespace.as_str(), key.name.as_str(), from_process(process)])?;
+    Ok(())
+}
+
+/// Columns are numbered in the order of `broadcast_after.sql`.
+fn key_in(row: &Row<'_>) -> Result<ElectionKey, SqliteStoreError> {
+    let namespace = Namespace::new(row.get::<_, String>(1)?).map_err(|error| nonsense(&error.to_string()))?;
+    let name = ElectionName::new(row.get::<_, String>(2)?).map_err(|error| nonsense(&error.to_string()))?;
+    Ok(ElectionKey { namespace, name })
+}
+
+fn broadcast_in(row: &Row<'_>, key: ElectionKey) -> Result<Broadcast, SqliteStoreError> {
+    Ok(Broadcast {
+        key,
+        id: to_message_id(&row.get::<_, Vec<u8>>(3)?)?,
+        channel: ChannelName::new(row.get::<_, String>(4)?).map_err(|error| nonsense(&error.to_string()))?,
+        sender: Sender::new(row.get::<_, String>(5)?).map_err(|error| nonsense(&error.to_string()))?,
+        payload: row.get(6)?,
+    })
+}

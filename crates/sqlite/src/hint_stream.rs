@@ -1,0 +1,85 @@
+//! The stream of hints that a watcher polls.
+
+use std::os::fd::OwnedFd;
+use std::sync::Arc;
+
+use futures_util::stream::{BoxStream, StreamExt, unfold};
+use tenure_store::{Hint, Interest};
+use tokio::io::unix::AsyncFd;
+use tokio::sync::broadcast::{self, error::RecvError};
+
+use super::wake_listener::{WakeListener, WakeNews};
+
+/// Hints for one watcher. `while_watching` is dropped with the stream.
+pub(super) fn hints<T: Send + 'static>(
+    wake_listener: &Arc<WakeListener>,
+    interest: Interest,
+    while_watching: T,
+) -> BoxStream<'static, Hint> {
+    let listener = HintStream {
+        news: wake_listener.subscribe(interest),
+        wake_listener: Arc::clone(wake_listener),
+        descriptor: Descriptor::New,
+        interest,
+        _while_watching: while_watching,
+    };
+    unfold(listener, |mut listener| async { Some((listener.next().await, listener)) }).boxed()
+}
+
+struct HintStream<T> {
+    news: broadcast::Receiver<WakeNews>,
+    wake_listener: Arc<WakeListener>,
+    descriptor: Descriptor,
+    interest: Interest,
+    _while_watching: T,
+}
+
+/// Registered on the runtime that polls the stream, which may not be the one it was made on.
+pub(super) enum Descriptor {
+    New,
+    Registered(AsyncFd<OwnedFd>),
+    /// Then hints come only from this process, and everybody looks again when a lease runs out.
+    Unusable,
+}
+
+impl<T> HintStream<T> {
+    async fn next(&mut self) -> Hint {
+        loop {
+            tokio::select! {
+                biased;
+                news = self.news.recv() => match news {
+                    // Whoever watches everything hears of its own candidates, too.
+                    Ok(WakeNews { interest: Interest::All, .. }) if self.interest != Interest::All => {}
+                    Ok(WakeNews { hint, .. }) => return hint,
+                    Err(RecvError::Lagged(_)) => return Hint::anywhere(),
+                    Err(RecvError::Closed) => std::future::pending().await,
+                },
+                () = self.descriptor.take(&self.wake_listener) => {}
+            }
+        }
+    }
+}
+
+impl Descriptor {
+    /// Completes after something happened and was told to all watchers. Safe to cancel.
+    pub(super) async fn take(&mut self, wake_listener: &WakeListener) {
+        if let Self::New = self {
+            *self = match wake_listener.descriptor().and_then(tenure_sys::async_fd) {
+                Ok(descriptor) => Self::Registered(descriptor),
+                Err(error) => {
+                    log!(warn, %error, "cannot wait for hints from other processes");
+                    Self::Unusable
+                }
+            };
+        }
+        let Self::Registered(descriptor) = self else { return std::future::pending().await };
+        match descriptor.readable().await {
+            Ok(mut ready) => {
+                if wake_listener.take() {
+                    ready.clear_ready();
+                }
+            }
+            Err(_) => *self = Self::Unusable,
+        }
+    }
+}

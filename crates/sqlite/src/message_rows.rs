@@ -1,0 +1,185 @@
+//! Between rows and messages.
+
+use std::collections::HashSet;
+
+use rusqlite::{Connection, OptionalExtension, Row, params};
+use tenure_core::{ChannelName, ElectionName, Namespace, Sender};
+use tenure_store::ElectionKey;
+use tenure_store::mailbox::{
+    AckOutcome, MAX_DEAD_LETTERS, Message, MessageCount, MessageId, MessageState, NewMessage, Receive,
+};
+
+use super::error::SqliteStoreError;
+use super::value::{from_u64, nonsense, to_message_id, to_u32, to_u64};
+
+/// The messages of one election.
+pub(super) struct MessageRows<'a> {
+    connection: &'a Connection,
+    mailbox: i64,
+    waiting: u64,
+}
+
+impl<'a> MessageRows<'a> {
+    /// Those of an election that ever got any.
+    pub(super) fn find(connection: &'a Connection, key: &ElectionKey) -> Result<Option<Self>, SqliteStoreError> {
+        let mut statement = connection.prepare_cached(include_str!("sql/mailbox_find.sql"))?;
+        let names = [key.namespace.as_str(), key.name.as_str()];
+        let row = statement.query_row(names, |row| Ok((row.get(0)?, row.get(1)?))).optional()?;
+        row.map(|(mailbox, waiting)| Ok(Self { connection, mailbox, waiting: to_u64(waiting)? })).transpose()
+    }
+
+    pub(super) fn find_or_create(connection: &'a Connection, key: &ElectionKey) -> Result<Self, SqliteStoreError> {
+        if let Some(found) = Self::find(connection, key)? {
+            return Ok(found);
+        }
+        let mut statement = connection.prepare_cached(include_str!("sql/mailbox_create.sql"))?;
+        let mailbox = statement.insert([key.namespace.as_str(), key.name.as_str()])?;
+        Ok(Self { connection, mailbox, waiting: 0 })
+    }
+
+    pub(super) fn waiting(&self) -> u64 {
+        self.waiting
+    }
+
+    /// Whether it waits or lies aside.
+    pub(super) fn contains(&self, id: MessageId) -> Result<bool, SqliteStoreError> {
+        let mut statement = self.connection.prepare_cached(include_str!("sql/message_find.sql"))?;
+        Ok(statement.exists(params![self.mailbox, from_id(id)])?)
+    }
+
+    /// Puts a message at the end of the line.
+    pub(super) fn add(&mut self, new_message: &NewMessage, unix_ms: u64) -> Result<(), SqliteStoreError> {
+        self.connection.prepare_cached(include_str!("sql/message_add.sql"))?.execute(params![
+            self.mailbox,
+            from_id(new_message.id),
+            new_message.channel.as_str(),
+            new_message.sender.as_str(),
+            from_u64(unix_ms),
+            &*new_message.payload,
+        ])?;
+        self.now_waiting(self.waiting.saturating_add(1))
+    }
+
+    /// The first that are wanted.
+    pub(super) fn wanted(&self, request: &Receive) -> Result<Vec<Message>, SqliteStoreError> {
+        let channels: HashSet<&str> = request.channels.iter().map(ChannelName::as_str).collect();
+        let held_back: HashSet<(&str, &str)> =
+            request.except.iter().map(|line| (line.channel.as_str(), line.sender.as_str())).collect();
+        let mut line = self.connection.prepare_cached(include_str!("sql/message_line.sql"))?;
+        let mut message_at = self.connection.prepare_cached(include_str!("sql/message_at.sql"))?;
+        let mut rows = line.query([self.mailbox])?;
+        let mut wanted = Vec::new();
+        while wanted.len() < request.limit
+            && let Some(row) = rows.next()?
+        {
+            let channel = row.get_ref(1)?.as_str().map_err(rusqlite::Error::from)?;
+            let sender = row.get_ref(2)?.as_str().map_err(rusqlite::Error::from)?;
+            if channels.contains(channel) && !held_back.contains(&(channel, sender)) {
+                let place: i64 = row.get(0)?;
+                wanted.extend(message_at.query_and_then([place], message_in)?.next().transpose()?);
+            }
+        }
+        Ok(wanted)
+    }
+
+    pub(super) fn on_shelf(&self, state: MessageState, limit: usize) -> Result<Vec<Message>, SqliteStoreError> {
+        let limit = i64::try_from(limit).unwrap_or(i64::MAX);
+        let mut statement = self.connection.prepare_cached(include_str!("sql/message_shelf.sql"))?;
+        statement.query_and_then(params![self.mailbox, state == MessageState::DeadLetter, limit], message_in)?.collect()
+    }
+
+    /// Returns the messages that were dropped because too many lie aside.
+    pub(super) fn ack(&mut self, outcomes: &[(MessageId, AckOutcome)]) -> Result<Vec<MessageId>, SqliteStoreError> {
+        let statement = |sql| self.connection.prepare_cached(sql);
+        let mut left = 0;
+        let mut is_any_aside = false;
+        for (id, outcome) in outcomes {
+            let (mailbox, id) = (self.mailbox, from_id(*id));
+            match outcome {
+                AckOutcome::Done => {
+                    left += statement(include_str!("sql/message_done.sql"))?.execute(params![mailbox, id])?;
+                }
+                AckOutcome::Failed { attempt, why } => {
+                    let mut failed = statement(include_str!("sql/message_failed.sql"))?;
+                    failed.execute(params![mailbox, id, attempt, why])?;
+                }
+                AckOutcome::DeadLettered { attempt, why } => {
+                    let mut set_aside = statement(include_str!("sql/message_set_aside.sql"))?;
+                    left += set_aside.execute(params![mailbox, id, attempt, why])?;
+                    is_any_aside = true;
+                }
+            }
+        }
+        if left > 0 {
+            self.now_waiting(self.waiting.saturating_sub(u64::try_from(left).unwrap_or(u64::MAX)))?;
+        }
+        if is_any_aside { self.trim() } else { Ok(Vec::new()) }
+    }
+
+    /// Puts messages that lie aside at the end of the line. Returns how many.
+    pub(super) fn put_back(&mut self, ids: Option<&HashSet<MessageId>>) -> Result<u64, SqliteStoreError> {
+        let mut aside = self.connection.prepare_cached(include_str!("sql/aside_all.sql"))?;
+        let rows = aside.query_and_then([self.mailbox], |row| {
+            Ok((row.get::<_, i64>(0)?, to_message_id(&row.get::<_, Vec<u8>>(1)?)?))
+        })?;
+        let aside: Vec<(i64, MessageId)> = rows.collect::<Result<_, SqliteStoreError>>()?;
+        let mut count = 0;
+        for (place, _) in aside.iter().filter(|(_, id)| ids.is_none_or(|ids| ids.contains(id))) {
+            self.connection.prepare_cached(include_str!("sql/message_put_back.sql"))?.execute([place])?;
+            count += 1;
+        }
+        if count > 0 {
+            self.now_waiting(self.waiting.saturating_add(count))?;
+        }
+        Ok(count)
+    }
+
+    fn trim(&self) -> Result<Vec<MessageId>, SqliteStoreError> {
+        let kept = i64::try_from(MAX_DEAD_LETTERS).unwrap_or(i64::MAX);
+        let mut statement = self.connection.prepare_cached(include_str!("sql/aside_trim.sql"))?;
+        let dropped =
+            statement.query_and_then([self.mailbox, kept], |row| to_message_id(&row.get::<_, Vec<u8>>(0)?))?;
+        dropped.collect()
+    }
+
+    fn now_waiting(&mut self, waiting: u64) -> Result<(), SqliteStoreError> {
+        self.waiting = waiting;
+        let mut statement = self.connection.prepare_cached(include_str!("sql/mailbox_put.sql"))?;
+        statement.execute([self.mailbox, from_u64(waiting)])?;
+        Ok(())
+    }
+}
+
+/// How many messages this election has, or each of the namespace that has any.
+pub(super) fn counts(
+    connection: &Connection,
+    namespace: &Namespace,
+    only: Option<&ElectionName>,
+) -> Result<Vec<MessageCount>, SqliteStoreError> {
+    let mut statement = connection.prepare_cached(include_str!("sql/mailbox_counts.sql"))?;
+    let counts = statement.query_and_then(params![namespace.as_str(), only.map(ElectionName::as_str)], |row| {
+        Ok(MessageCount {
+            election: ElectionName::new(row.get::<_, String>(0)?).map_err(|error| nonsense(&error.to_string()))?,
+            waiting: to_u64(row.get(1)?)?,
+            aside: to_u64(row.get(2)?)?,
+        })
+    })?;
+    counts.collect()
+}
+
+/// Columns are numbered in the order of `message_at.sql` and `message_shelf.sql`.
+fn message_in(row: &Row<'_>) -> Result<Message, SqliteStoreError> {
+    Ok(Message {
+        id: to_message_id(&row.get::<_, Vec<u8>>(0)?)?,
+        channel: ChannelName::new(row.get::<_, String>(1)?).map_err(|error| nonsense(&error.to_string()))?,
+        sender: Sender::new(row.get::<_, String>(2)?).map_err(|error| nonsense(&error.to_string()))?,
+        payload: row.get(3)?,
+        sent_at_unix_ms: to_u64(row.get(4)?)?,
+        attempts: to_u32(row.get(5)?)?,
+        last_error: row.get(6)?,
+    })
+}
+
+fn from_id(id: MessageId) -> [u8; 16] {
+    id.to_bits().to_be_bytes()
+}

@@ -1,0 +1,68 @@
+//! The way to the thread that owns the connection.
+
+use std::sync::mpsc::{Receiver, SyncSender, TrySendError, sync_channel};
+
+use tenure_store::{StoreError, StoreErrorKind};
+use tokio::sync::oneshot;
+
+use super::db_thread::DbThread;
+
+pub(super) type DbRequest = Box<dyn FnOnce(&mut DbThread) + Send>;
+
+/// Where requests go in. The thread ends when this is dropped.
+#[derive(Debug)]
+pub(super) struct RequestQueue(SyncSender<DbRequest>);
+
+/// Far more than one driver ever has under way; it bounds what a stuck disk can pile up.
+const REQUESTS_MAX: usize = 1_024;
+
+impl RequestQueue {
+    pub(super) fn new() -> (Self, Receiver<DbRequest>) {
+        let (sender, requests) = sync_channel(REQUESTS_MAX);
+        (Self(sender), requests)
+    }
+
+    /// Has the thread do this and waits for it. When dropped before the thread has come to it, nothing is done.
+    pub(super) async fn run<T: Send + 'static>(
+        &self,
+        act: impl FnOnce(&mut DbThread) -> T + Send + 'static,
+    ) -> Result<T, StoreError> {
+        let (reply, answer) = oneshot::channel();
+        self.send(move |db_thread| {
+            if !reply.is_closed() {
+                // Whoever asked may have stopped waiting meanwhile.
+                let _ = reply.send(act(db_thread));
+            }
+        })?;
+        let lost = |_| StoreError::unknown(StoreErrorKind::Other, "the thread of the SQLite store broke down");
+        answer.await.map_err(lost)
+    }
+
+    /// Has the thread do this some time.
+    pub(super) fn send(&self, act: impl FnOnce(&mut DbThread) + Send + 'static) -> Result<(), StoreError> {
+        self.0.try_send(Box::new(act)).map_err(|error| match error {
+            TrySendError::Full(_) => StoreError::not_sent(
+                StoreErrorKind::Unavailable,
+                format!("{REQUESTS_MAX} requests wait for the SQLite store already; is its disk stuck?"),
+            ),
+            TrySendError::Disconnected(_) => {
+                StoreError::not_sent(StoreErrorKind::Other, "the thread of the SQLite store broke down")
+            }
+        })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::SqliteStore;
+
+    #[test]
+    fn a_job_that_panics_costs_nobody_else_anything() {
+        let place = tempfile::tempdir().unwrap();
+        let store = SqliteStore::open(place.path().join("a.db")).unwrap();
+        let runtime = tokio::runtime::Builder::new_current_thread().build().unwrap();
+        let error = runtime.block_on(store.requests.run(|_| -> () { panic!("on purpose") })).unwrap_err();
+        assert!(error.to_string().contains("broke down"), "{error}");
+        runtime.block_on(store.requests.run(|db_thread| db_thread.on_file(|_, _| Ok(())))).unwrap().unwrap();
+    }
+}

@@ -1,0 +1,127 @@
+//! Those who listen to broadcasts through this store, and what the database thread has to know of them.
+
+use std::fmt;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Arc, Mutex, OnceLock, PoisonError, Weak};
+
+use futures_util::stream::{BoxStream, StreamExt};
+use tenure_store::subscribers::Subscribers;
+use tenure_store::{ElectionKey, PubSubEvent};
+use tokio::task::JoinHandle;
+
+use super::hint_stream::Descriptor;
+use super::request_queue::RequestQueue;
+use super::wake_listener::WakeListener;
+
+/// What was said is read by the database thread, before its next request; here it is told that there is something to read, and that
+/// listeners have come or gone.
+#[derive(Default)]
+pub(super) struct Subscriptions {
+    subscribers: Arc<Subscribers>,
+    has_changed: AtomicBool,
+    is_called: AtomicBool,
+    requests: OnceLock<Weak<RequestQueue>>,
+    /// Reads the wake pipe while nobody else may.
+    porter: Mutex<Option<JoinHandle<()>>>,
+}
+
+impl Subscriptions {
+    /// The database thread takes its requests from here.
+    pub(super) fn serve(&self, requests: &Arc<RequestQueue>) {
+        let _ = self.requests.set(Arc::downgrade(requests));
+    }
+
+    pub(super) fn subscribers(&self) -> &Subscribers {
+        &self.subscribers
+    }
+
+    /// A stream of what is broadcast to an election. Must be called on a runtime.
+    pub(super) fn listen(
+        self: &Arc<Self>,
+        wake_listener: &Arc<WakeListener>,
+        key: &ElectionKey,
+    ) -> BoxStream<'static, PubSubEvent> {
+        self.read_wake_pipe(wake_listener);
+        let listener = self.subscribers.join(key, SubscriptionGuard(Arc::clone(self)));
+        self.change();
+        listener.boxed()
+    }
+
+    /// There may be something to read.
+    pub(super) fn call(&self) {
+        if !self.is_called.swap(true, Ordering::AcqRel) {
+            self.wake_db_thread();
+        }
+    }
+
+    /// There still may be, when the database thread comes to it.
+    pub(super) fn call_later(&self) {
+        self.is_called.store(true, Ordering::Release);
+    }
+
+    /// Whether there was, since this was last asked.
+    pub(super) fn take_call(&self) -> bool {
+        self.is_called.swap(false, Ordering::AcqRel)
+    }
+
+    /// Who listens has to be written down anew.
+    pub(super) fn change(&self) {
+        self.has_changed.store(true, Ordering::Release);
+        self.wake_db_thread();
+    }
+
+    /// The same, when the database thread comes to it.
+    pub(super) fn change_later(&self) {
+        self.has_changed.store(true, Ordering::Release);
+    }
+
+    /// Whether it had to be, since this was last asked.
+    pub(super) fn take_change(&self) -> bool {
+        self.has_changed.swap(false, Ordering::AcqRel)
+    }
+
+    /// A thread that has too much to do looks before its next request all the same.
+    fn wake_db_thread(&self) {
+        if let Some(requests) = self.requests.get().and_then(Weak::upgrade) {
+            let _ = requests.send(|_| ());
+        }
+    }
+
+    /// One task for all listeners: each would need a descriptor of its own.
+    fn read_wake_pipe(&self, wake_listener: &Arc<WakeListener>) {
+        let mut porter = self.porter.lock().unwrap_or_else(PoisonError::into_inner);
+        // The runtime it ran on may be gone.
+        if porter.as_ref().is_none_or(JoinHandle::is_finished) {
+            let wake_listener = Arc::downgrade(wake_listener);
+            *porter = Some(tokio::spawn(async move {
+                let mut descriptor = Descriptor::New;
+                while let Some(wake_listener) = wake_listener.upgrade() {
+                    descriptor.take(&wake_listener).await;
+                }
+            }));
+        }
+    }
+
+    /// The store is closed.
+    pub(super) fn end(&self) {
+        let mut porter = self.porter.lock().unwrap_or_else(PoisonError::into_inner);
+        if let Some(porter) = porter.take() {
+            porter.abort();
+        }
+    }
+}
+
+impl fmt::Debug for Subscriptions {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Hearing").field("audience", &self.subscribers).finish_non_exhaustive()
+    }
+}
+
+/// A stream that is alive.
+struct SubscriptionGuard(Arc<Subscriptions>);
+
+impl Drop for SubscriptionGuard {
+    fn drop(&mut self) {
+        self.0.change();
+    }
+}

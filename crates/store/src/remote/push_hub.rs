@@ -1,0 +1,288 @@
+//! Hints from a server to those who watch, and broadcasts to those who listen, over one connection of their own.
+
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Arc, Mutex, PoisonError};
+use std::time::Duration;
+
+use futures_util::stream::{BoxStream, StreamExt, unfold};
+use tokio::sync::{broadcast, watch};
+use tokio::task::JoinHandle;
+
+use crate::subscribers::Subscribers;
+use crate::{ElectionKey, Hint, Interest, PubSubEvent};
+
+/// The other end of a connection for pushes.
+pub trait PushSource: Send + Sync + 'static {
+    /// Connects, listens, and passes on what comes, until the connection is of no use any more or nobody watches. Returns
+    /// whether it ever was of use.
+    fn listen(&self, push_sink: &PushSink) -> impl Future<Output = bool> + Send;
+}
+
+/// Those who watch or listen. The connection is there as long as there are any.
+pub struct PushHub<S: PushSource> {
+    source: Arc<S>,
+    push_sink: Arc<PushSink>,
+    listener: Mutex<Option<JoinHandle<()>>>,
+}
+
+/// What a source needs to know of those who watch, and how to reach them.
+pub struct PushSink {
+    wanted: watch::Sender<PushDemand>,
+    hints: broadcast::Sender<(Interest, Hint)>,
+    /// Apart from the others: however many messages come, nobody else lags behind for it.
+    message_hints: broadcast::Sender<(Interest, Hint)>,
+    /// Those who listen to broadcasts.
+    subscribers: Arc<Subscribers>,
+    /// Whether the server has confirmed that it will wake us.
+    is_heard: AtomicBool,
+    /// Somebody stood by while it was not so, and could not be woken.
+    is_deaf: AtomicBool,
+}
+
+/// How many streams want to hear what.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub struct PushDemand {
+    own: usize,
+    all: usize,
+    messages: usize,
+    broadcasts: usize,
+}
+
+const HINTS_KEPT: usize = 256;
+const BACK_OFF_FIRST: Duration = Duration::from_millis(50);
+const BACK_OFF_MAX: Duration = Duration::from_secs(2);
+
+impl<S: PushSource> PushHub<S> {
+    /// Nobody watches yet, and so there is no connection.
+    pub fn new(source: S) -> Self {
+        let [hints, message_hints] = [(); 2].map(|()| broadcast::Sender::new(HINTS_KEPT));
+        let push_sink = PushSink {
+            wanted: watch::Sender::default(),
+            hints,
+            message_hints,
+            subscribers: Arc::default(),
+            is_heard: AtomicBool::new(false),
+            is_deaf: AtomicBool::new(false),
+        };
+        Self { source: Arc::new(source), push_sink: Arc::new(push_sink), listener: Mutex::default() }
+    }
+
+    /// The other end, for what is asked of it directly.
+    pub fn source(&self) -> &S {
+        &self.source
+    }
+
+    /// Whether the server has confirmed that it will wake us.
+    pub fn is_heard(&self) -> bool {
+        self.push_sink.is_heard.load(Ordering::SeqCst)
+    }
+
+    /// Whether somebody wants to be woken, and would not be.
+    pub fn is_unheard(&self) -> bool {
+        self.push_sink.wanted.borrow().wants(Interest::Own) && !self.is_heard()
+    }
+
+    /// Somebody stood by while nobody would have heard the server. It will be told to ask again when somebody does.
+    pub fn stood_by_unheard(&self) {
+        self.push_sink.is_deaf.store(true, Ordering::SeqCst);
+        // The server may have confirmed while the campaign was under way, and then nobody else tells it.
+        if self.is_heard() {
+            self.push_sink.look_again_if_deaf();
+        }
+    }
+
+    /// Passes on a hint of this process's own.
+    pub fn tell(&self, interest: Interest, hint: Hint) {
+        self.push_sink.tell(interest, hint);
+    }
+
+    /// A stream of hints. Must be called on a runtime.
+    pub fn watch(self: &Arc<Self>, interest: Interest) -> BoxStream<'static, Hint> {
+        let hints = self.push_sink.hints(interest).subscribe();
+        self.push_sink.wanted.send_modify(|wanted| *wanted.count(interest) += 1);
+        self.listen();
+        let watcher = Watcher { hub: Arc::clone(self), interest };
+        unfold((hints, watcher), |(mut hints, watcher)| async {
+            loop {
+                match hints.recv().await {
+                    Ok((interest, hint)) if interest == watcher.interest => return Some((hint, (hints, watcher))),
+                    Ok(_) => {}
+                    Err(broadcast::error::RecvError::Lagged(_)) => return Some((Hint::anywhere(), (hints, watcher))),
+                    Err(broadcast::error::RecvError::Closed) => return None,
+                }
+            }
+        })
+        .boxed()
+    }
+
+    /// A stream of what is broadcast to an election. Must be called on a runtime.
+    pub fn listen_to(self: &Arc<Self>, key: &ElectionKey) -> BoxStream<'static, PubSubEvent> {
+        let listener = self.push_sink.subscribers.join(key, Subscription(Arc::clone(self)));
+        self.push_sink.wanted.send_modify(|wanted| wanted.broadcasts += 1);
+        self.listen();
+        listener.boxed()
+    }
+
+    fn listen(&self) {
+        let mut listener = self.listener.lock().unwrap_or_else(PoisonError::into_inner);
+        // The runtime it ran on may be gone.
+        if listener.as_ref().is_none_or(JoinHandle::is_finished) {
+            *listener = Some(tokio::spawn(listen(Arc::clone(&self.source), Arc::clone(&self.push_sink))));
+        }
+    }
+}
+
+impl<S: PushSource> Drop for PushHub<S> {
+    fn drop(&mut self) {
+        let mut listener = self.listener.lock().unwrap_or_else(PoisonError::into_inner);
+        if let Some(listener) = listener.take() {
+            listener.abort();
+        }
+    }
+}
+
+/// A stream that is alive.
+struct Watcher<S: PushSource> {
+    hub: Arc<PushHub<S>>,
+    interest: Interest,
+}
+
+impl<S: PushSource> Drop for Watcher<S> {
+    fn drop(&mut self) {
+        self.hub.push_sink.wanted.send_modify(|wanted| *wanted.count(self.interest) -= 1);
+    }
+}
+
+/// A stream of broadcasts that is alive.
+struct Subscription<S: PushSource>(Arc<PushHub<S>>);
+
+impl<S: PushSource> Drop for Subscription<S> {
+    fn drop(&mut self) {
+        self.0.push_sink.wanted.send_modify(|wanted| wanted.broadcasts -= 1);
+    }
+}
+
+impl PushDemand {
+    /// Whether anybody wants to hear of this.
+    pub fn wants(mut self, interest: Interest) -> bool {
+        *self.count(interest) > 0
+    }
+
+    /// Nobody wants to hear anything.
+    pub fn is_nothing(self) -> bool {
+        self == Self::default()
+    }
+
+    fn count(&mut self, interest: Interest) -> &mut usize {
+        match interest {
+            Interest::Own => &mut self.own,
+            Interest::All => &mut self.all,
+            Interest::Messages => &mut self.messages,
+        }
+    }
+}
+
+impl PushSink {
+    /// What is wanted, now and when it changes.
+    pub fn wanted(&self) -> watch::Receiver<PushDemand> {
+        self.wanted.subscribe()
+    }
+
+    /// Those who listen to broadcasts. When they come or go, what is [wanted](Self::wanted) changes.
+    pub fn subscribers(&self) -> &Subscribers {
+        &self.subscribers
+    }
+
+    /// Passes on a hint. Nobody may be listening any more, and that is fine.
+    pub fn tell(&self, interest: Interest, hint: Hint) {
+        let _ = self.hints(interest).send((interest, hint));
+    }
+
+    fn hints(&self, interest: Interest) -> &broadcast::Sender<(Interest, Hint)> {
+        match interest {
+            Interest::Own | Interest::All => &self.hints,
+            Interest::Messages => &self.message_hints,
+        }
+    }
+
+    /// The server has confirmed that from now on it tells of this. Whatever happened before went unheard.
+    pub fn now_heard(&self, interest: Interest) {
+        match interest {
+            Interest::Own => {
+                self.is_heard.store(true, Ordering::SeqCst);
+                self.look_again_if_deaf();
+            }
+            Interest::All | Interest::Messages => self.tell(interest, Hint::anywhere()),
+        }
+    }
+
+    /// From now on the server does not wake us.
+    pub fn not_heard(&self) {
+        self.is_heard.store(false, Ordering::SeqCst);
+    }
+
+    /// Whoever stands by now cannot be woken, and has to ask again afterwards.
+    pub fn deafened(&self) {
+        self.is_deaf.store(true, Ordering::SeqCst);
+    }
+
+    /// Sends those who stood by unheard to ask again. Whichever comes last, their standing by or the confirmation that
+    /// they will be woken, calls this; so each writes its own flag first, and all agree on the order.
+    fn look_again_if_deaf(&self) {
+        if self.is_deaf.swap(false, Ordering::SeqCst) {
+            self.tell(Interest::Own, Hint::anywhere());
+        }
+    }
+}
+
+async fn listen<S: PushSource>(source: Arc<S>, push_sink: Arc<PushSink>) {
+    let mut wanted = push_sink.wanted();
+    let mut back_off = BACK_OFF_FIRST;
+    // Ends with the hub, which holds the other end.
+    while wanted.wait_for(|wanted| !wanted.is_nothing()).await.is_ok() {
+        let has_heard = source.listen(&push_sink).await;
+        push_sink.not_heard();
+        push_sink.subscribers.interrupted();
+        back_off = if has_heard { BACK_OFF_FIRST } else { (back_off * 2).min(BACK_OFF_MAX) };
+        tokio::time::sleep(back_off).await;
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use futures_util::FutureExt;
+
+    use super::*;
+
+    struct Silence;
+
+    impl PushSource for Silence {
+        async fn listen(&self, _ear: &PushSink) -> bool {
+            false
+        }
+    }
+
+    #[tokio::test]
+    async fn however_many_messages_come_no_elector_is_woken() {
+        let hub = Arc::new(PushHub::new(Silence));
+        let (mut own, mut messages) = (hub.watch(Interest::Own), hub.watch(Interest::Messages));
+        for _ in 0..=HINTS_KEPT {
+            hub.push_sink.tell(Interest::Messages, Hint::anywhere());
+        }
+        assert_eq!(messages.next().now_or_never(), Some(Some(Hint::anywhere())));
+        assert_eq!(own.next().now_or_never(), None);
+    }
+
+    /// The campaign went out without a channel, and its answer was read after the subscription was confirmed.
+    #[test]
+    fn who_stood_by_while_the_subscription_was_confirmed_is_told_to_ask_again() {
+        let hub = PushHub::new(Silence);
+        let mut hints = hub.push_sink.hints.subscribe();
+        assert!(!hub.is_heard());
+        hub.push_sink.now_heard(Interest::Own);
+        assert!(hints.try_recv().is_err(), "nobody stood by yet");
+        hub.stood_by_unheard();
+        assert_eq!(hints.try_recv().unwrap(), (Interest::Own, Hint::anywhere()));
+        assert!(hints.try_recv().is_err(), "once is enough");
+    }
+}

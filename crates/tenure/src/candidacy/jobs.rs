@@ -1,0 +1,86 @@
+//! Jobs by the calendar, from the candidacy's side.
+
+use std::future::Future;
+use std::sync::{Arc, PoisonError};
+
+use super::{Candidacy, CandidacyBuilder};
+use crate::callback::{Callback, CallbackResult};
+use crate::client::Client;
+use crate::cron::{Job, JobRun, JobSet, Jobs};
+use crate::driver::DriverCommand;
+use crate::error::Error;
+
+impl CandidacyBuilder {
+    /// Runs a job by the calendar while this candidate leads. Each tick fires at most once, whoever leads.
+    ///
+    /// All candidates of an election should have the same jobs: whoever leads runs those it knows. The handler runs on a
+    /// thread of its own. An error or a panic in it is how the run has ended: it is written down and
+    /// [reported](crate::EventKind::Error), and changes nothing else. When the leadership ends, or the run has taken too
+    /// long, the handler is told through [`JobRun::cancelled`]; a resignation waits for it, for at most the grace.
+    ///
+    /// ```
+    /// use tenure::Client;
+    /// use tenure::cron::Job;
+    /// # let (sender, receiver) = std::sync::mpsc::channel();
+    ///
+    /// let client = Client::open("memory:")?;
+    /// let election = client
+    ///     .election("housekeeping")?
+    ///     .job(Job::new("sweep", "*/2 * * * * *")?, move |run| {
+    ///         println!("{} is due, under term {}", run.job(), run.term());
+    /// #       sender.send(()).ok();
+    ///     })
+    ///     .start()?;
+    /// # receiver.recv().ok();
+    /// # election.stop_blocking();
+    /// # Ok::<(), tenure::Error>(())
+    /// ```
+    pub fn job<R: CallbackResult>(mut self, job: Job, handler: impl Fn(JobRun) -> R + Send + Sync + 'static) -> Self {
+        self.jobs.push((job, Callback::sync(handler)));
+        self
+    }
+
+    /// [`job`](Self::job) with a future, which runs on the runtime `start` was called on, if there is one. It is dropped when
+    /// it was told to stop and the grace is over.
+    pub fn job_async<F>(mut self, job: Job, handler: impl Fn(JobRun) -> F + Send + Sync + 'static) -> Self
+    where
+        F: Future<Output: CallbackResult> + Send + 'static,
+    {
+        self.jobs.push((job, Callback::future(handler)));
+        self
+    }
+}
+
+impl Candidacy {
+    /// These are the jobs it was started with.
+    pub(super) fn has_jobs(&self, job_set: Option<Arc<JobSet>>) {
+        *self.job_set.lock().unwrap_or_else(PoisonError::into_inner) = job_set;
+    }
+
+    /// Replaces the jobs of this candidacy, without leaving the election: those that are new begin at the present, those that have
+    /// changed go on where they were (at the present if they are due at other times), and those that are gone do not fire any
+    /// more. Runs that go on are not concerned. Do the same for all candidates of the election.
+    ///
+    /// # Errors
+    /// When two jobs have the same name, there are too many, or the store has no ledger. Nothing is changed then.
+    pub fn set_jobs(&self, jobs: Jobs) -> Result<(), Error> {
+        let mut known = self.job_set.lock().unwrap_or_else(PoisonError::into_inner);
+        if let Some(job_set) = &*known {
+            return job_set.replace(jobs);
+        }
+        *known = job_set(&self.client, jobs)?;
+        if let Some(job_set) = &*known {
+            self.shared.send(DriverCommand::Schedule(self.shared.id, Arc::clone(job_set)));
+        }
+        Ok(())
+    }
+}
+
+/// Jobs run on the runtime that is there when the candidacy begins.
+pub(super) fn job_set(client: &Client, jobs: Jobs) -> Result<Option<Arc<JobSet>>, Error> {
+    if jobs.0.is_empty() {
+        return Ok(None);
+    }
+    client.check_ledger()?;
+    Ok(Some(Arc::new(JobSet::new(jobs)?)))
+}

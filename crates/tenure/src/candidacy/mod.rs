@@ -1,0 +1,237 @@
+//! A candidacy that runs.
+
+mod blocking;
+mod broadcasts;
+mod builder;
+mod consume;
+#[cfg(feature = "cron")]
+mod jobs;
+mod messages;
+mod work;
+
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::time::Duration;
+
+use tenure_core::{CandidateId, ElectionName, Input, Leader, Term};
+
+pub use self::builder::CandidacyBuilder;
+use crate::client::Client;
+use crate::driver::DriverCommand;
+use crate::error::Error;
+use crate::event::{ElectionError, Events, subscription};
+use crate::inside;
+use crate::leadership::Leadership;
+use crate::phase::Phase;
+use crate::shared::Shared;
+
+/// One candidate in one election, from [`CandidacyBuilder::start`] to [`stop`](Self::stop).
+///
+/// Dropping it leaves the election in the background: work is told to stop, and the lease is released when it has. A
+/// process that ends right away may be gone before that; call [`stop`](Self::stop) to wait for it.
+///
+/// A child process made by `fork` never leads, whatever its parent does.
+#[derive(Debug)]
+pub struct Candidacy {
+    shared: Arc<Shared>,
+    client: Client,
+    health_within: Option<Duration>,
+    heartbeat_at: AtomicU64,
+    /// Its jobs, if it has had any.
+    #[cfg(feature = "cron")]
+    job_set: std::sync::Mutex<Option<Arc<crate::cron::JobSet>>>,
+}
+
+impl Candidacy {
+    pub(crate) fn new(shared: Arc<Shared>, client: Client, health_within: Option<Duration>) -> Self {
+        Self {
+            shared,
+            client,
+            health_within,
+            heartbeat_at: AtomicU64::new(0),
+            #[cfg(feature = "cron")]
+            job_set: std::sync::Mutex::default(),
+        }
+    }
+
+    /// Whether this candidate may begin leader's work this very moment.
+    ///
+    /// The clock is asked on every call, so the answer is right even when the process was paused, swapped out or
+    /// suspended since the last one. It costs about as much as reading the clock and takes no lock, so it may be called
+    /// in a tight loop from any number of threads.
+    #[inline]
+    #[must_use]
+    pub fn is_leader(&self) -> bool {
+        self.shared.is_leader()
+    }
+
+    /// The current leadership, if this candidate leads.
+    #[must_use]
+    pub fn leadership(&self) -> Option<Leadership> {
+        // Asked first: in a forked child nothing else may be touched.
+        if !self.is_leader() {
+            return None;
+        }
+        self.shared.phase().read(|phase| self.leadership_in(phase))
+    }
+
+    /// The candidate's label.
+    #[must_use]
+    pub fn candidate(&self) -> &CandidateId {
+        &self.shared.candidate
+    }
+
+    /// The election's name.
+    #[must_use]
+    pub fn name(&self) -> &ElectionName {
+        &self.shared.key.name
+    }
+
+    /// Who leads now, according to the store. Cancel safe.
+    ///
+    /// # Errors
+    /// When the store fails.
+    pub async fn current_leader(&self) -> Result<Option<Leader>, Error> {
+        let observation = self.client.observe(self.name().as_str()).await?;
+        Ok(observation.lease.map(|lease| lease.leader))
+    }
+
+    /// Everything that happens from here on. If this candidate leads already, or has seen who does, that comes first.
+    #[must_use]
+    pub fn events(&self) -> Events {
+        let (subscriber, events) = subscription();
+        self.shared.send(DriverCommand::Subscribe(self.shared.id, subscriber));
+        events
+    }
+
+    /// Waits until this candidate leads. Cancel safe.
+    ///
+    /// The clock is asked before it returns: whoever was paused does not hear of a leadership that is over.
+    ///
+    /// # Errors
+    /// When the election is stopped.
+    pub async fn elected(&self) -> Result<Leadership, Error> {
+        if !self.shared.is_same_process() {
+            return Err(Error::Stopped);
+        }
+        let decided = |phase: &Phase| match phase {
+            Phase::Stopped => Some(None),
+            // The clock decides. When the time of a leadership is over, its phase is about to change, or it is being renewed.
+            Phase::Standing | Phase::Leading(_) | Phase::Leaving { .. } if !self.is_leader() => None,
+            Phase::Standing | Phase::Leading(_) | Phase::Leaving { .. } => self.leadership_in(phase).map(Some),
+        };
+        self.shared.phase().wait_for(decided).await.ok_or(Error::Stopped)
+    }
+
+    /// Hands over: work is stopped and waited for, the lease is released and reserved for whoever has stood by
+    /// longest. This candidate goes on standing, and campaigns again after a moment.
+    ///
+    /// Completes when the lease is released or left to lapse. Dropping the future does not take the resignation back.
+    ///
+    /// # Errors
+    /// When this candidate does not lead; [`Error::WaitsForItself`] inside a callback, a handler or work of this candidacy,
+    /// whose end the resignation waits for: it has begun then, and [`request_resign`](Self::request_resign) does the same.
+    pub async fn resign(&self) -> Result<(), Error> {
+        self.hand_over(None).await
+    }
+
+    /// Hands over to a candidate by its id: for a moment nobody else can be granted the lease.
+    ///
+    /// Completes when the lease is released or left to lapse. Dropping the future does not take the resignation back.
+    ///
+    /// # Errors
+    /// When this candidate does not lead; [`Error::WaitsForItself`] inside a callback, a handler or work of this candidacy,
+    /// whose end the resignation waits for: it has begun then, and [`request_resign`](Self::request_resign) does the same.
+    pub async fn resign_to(&self, successor: CandidateId) -> Result<(), Error> {
+        self.hand_over(Some(successor)).await
+    }
+
+    /// Leaves the election: work is stopped and waited for, the lease is released.
+    ///
+    /// Returns within a bounded time, whatever the store does: at most the grace, the reaction bound and three attempts.
+    /// Work that outlives its grace is waited for until its lease has run out, and no longer.
+    /// Safe to call more than once. Dropping the future does not call it off.
+    ///
+    /// Inside a callback, a handler or work of this very candidacy it would wait for itself: there it begins to leave, returns
+    /// at once, and [says so](crate::ElectionError::WaitsForItself). Use [`request_stop`](Self::request_stop) there.
+    pub async fn stop(&self) {
+        if !self.shared.is_same_process() {
+            return;
+        }
+        self.request_stop();
+        if inside::is_inside(&self.shared) {
+            self.shared.send(DriverCommand::Error(self.shared.id, ElectionError::WaitsForItself { verb: "stop" }));
+            return;
+        }
+        self.shared.phase().wait_until(|phase| matches!(phase, Phase::Stopped)).await;
+    }
+
+    /// Begins to [`resign`](Self::resign) without waiting for it. Does nothing unless this candidate leads.
+    pub fn request_resign(&self) {
+        self.shared.send(DriverCommand::Input(self.shared.id, Input::Resign { term: None, successor: None }));
+    }
+
+    /// Begins to [`stop`](Self::stop) without waiting for it; [`EventKind::Stopped`](crate::EventKind::Stopped) tells
+    /// when it has.
+    pub fn request_stop(&self) {
+        self.shared.send(DriverCommand::Input(self.shared.id, Input::Stop));
+    }
+
+    /// Says that the application is well. With a [required heartbeat](CandidacyBuilder::require_heartbeat) it must be said at least
+    /// as often as the gate demands; without one it undoes an earlier `set_health(false)`.
+    ///
+    /// Cheap enough to be called on every turn of a loop.
+    pub fn heartbeat(&self) {
+        let now = self.shared.clock.now().as_nanos();
+        // Saying again what is known would only keep the driver busy; without a gate it stays known.
+        let enough = self.health_within.and_then(|within| u64::try_from(within.as_nanos() / 8).ok());
+        let heartbeat_at = self.heartbeat_at.load(Ordering::Relaxed);
+        if heartbeat_at == 0 || now.saturating_sub(heartbeat_at) >= enough.unwrap_or(u64::MAX) {
+            self.set_health(true);
+        }
+    }
+
+    /// Says whether the application is well. Unwell, it resigns and does not campaign until it is well again.
+    pub fn set_health(&self, healthy: bool) {
+        let heartbeat_at = if healthy { self.shared.clock.now().as_nanos() } else { 0 };
+        self.heartbeat_at.store(heartbeat_at, Ordering::Relaxed);
+        self.shared.send(DriverCommand::Input(self.shared.id, Input::Health { healthy }));
+    }
+
+    async fn hand_over(&self, successor: Option<CandidateId>) -> Result<(), Error> {
+        let Some(term) = self.leadership().map(|leadership| leadership.term()) else { return Err(Error::NotLeading) };
+        self.shared.send(DriverCommand::Input(self.shared.id, Input::Resign { term: Some(term), successor }));
+        match self.released(term).await {
+            Err(Error::WaitsForItself) => Err(Error::WaitsForItself),
+            // Released, left to lapse, or left with the election.
+            Ok(()) | Err(_) => Ok(()),
+        }
+    }
+
+    /// Waits until the lease of this term is released or left to lapse.
+    async fn released(&self, term: Term) -> Result<(), Error> {
+        if inside::is_inside(&self.shared) {
+            return Err(Error::WaitsForItself);
+        }
+        let over = |phase: &Phase| match phase {
+            Phase::Leading(grant) => (grant.term != term).then_some(Ok(())),
+            Phase::Leaving { lapsed, .. } => lapsed.then_some(Ok(())),
+            Phase::Standing => Some(Ok(())),
+            Phase::Stopped => Some(Err(Error::Stopped)),
+        };
+        self.shared.phase().wait_for(over).await
+    }
+
+    fn leadership_in(&self, phase: &Phase) -> Option<Leadership> {
+        match phase {
+            Phase::Leading(grant) => Some(Leadership::new(Arc::clone(&self.shared), Arc::clone(grant))),
+            Phase::Standing | Phase::Leaving { .. } | Phase::Stopped => None,
+        }
+    }
+}
+
+impl Drop for Candidacy {
+    fn drop(&mut self) {
+        self.request_stop();
+    }
+}

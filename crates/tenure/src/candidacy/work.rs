@@ -1,0 +1,139 @@
+//! Work that runs only while its candidate leads.
+
+use std::future::Future;
+use std::pin::pin;
+
+use futures_util::future::{Either, OptionFuture, select};
+
+use super::Candidacy;
+use crate::blocking::block_on;
+use crate::error::Error;
+use crate::inside;
+use crate::leadership::Leadership;
+
+impl Candidacy {
+    /// Runs work while this candidate leads, and again each time it is elected anew.
+    ///
+    /// The work is started with the [`Leadership`] it runs under. When that ends, [`Leadership::cancelled`] completes
+    /// and the work has the grace to return; a future that is still not done is dropped. Only then is the lease
+    /// released, and this candidate stands again. When the work returns while still leading, the leadership is
+    /// resigned and its result returned.
+    ///
+    /// The work runs in the caller's task, so it needs no runtime but its own. A future that blocks its thread cannot
+    /// be dropped; it is reported as stuck.
+    ///
+    /// Dropping this future drops the work at once and resigns.
+    ///
+    /// # Errors
+    /// When the election is stopped.
+    pub async fn run_while_leader<T, F>(&self, mut work: impl FnMut(Leadership) -> F) -> Result<T, Error>
+    where
+        F: Future<Output = T>,
+    {
+        loop {
+            let leadership = self.elected().await?;
+            match self.run_under(&leadership, &mut work).await {
+                // Whether somebody else leads by now does not matter to work that has ended.
+                (WorkEnd::Leading(result), _) => return Ok(result),
+                (WorkEnd::Late(_) | WorkEnd::Overdue, released) => released?,
+            }
+        }
+    }
+
+    /// Runs work under a term until it ends or its time is over. Then gives the term up, and waits until it is released or
+    /// left to lapse. Dropping the future drops the work and resigns.
+    pub(super) async fn run_under<T, F>(
+        &self,
+        leadership: &Leadership,
+        work: impl FnOnce(Leadership) -> F,
+    ) -> (WorkEnd<T>, Result<(), Error>)
+    where
+        F: Future<Output = T>,
+    {
+        let ended = {
+            // Dropped in reverse order: the future first, and what holds the lease last.
+            let _resign = ResignOnDrop(leadership);
+            let begun = leadership.begin_work();
+            let running = begun.as_ref().map(|_| {
+                let _inside = inside::enter(&self.shared);
+                work(leadership.clone())
+            });
+            let running = pin!(inside::within(&self.shared, OptionFuture::from(running)));
+            let overdue = pin!(leadership.overdue());
+            match select(running, overdue).await {
+                Either::Left((Some(result), _)) if !leadership.is_cancelled() => WorkEnd::Leading(result),
+                Either::Left((Some(result), _)) => WorkEnd::Late(result),
+                Either::Left((None, _)) | Either::Right(_) => WorkEnd::Overdue,
+            }
+        };
+        (ended, self.released(leadership.term()).await)
+    }
+
+    /// [`run_while_leader`](Self::run_while_leader) for plain threads.
+    ///
+    /// The work is asked to stop through its [`Leadership`], for example by
+    /// [`wait_cancelled_for`](Leadership::wait_cancelled_for); nothing can end it by force.
+    ///
+    /// # Errors
+    /// When the election is stopped.
+    pub fn run_while_leader_blocking<T>(&self, mut work: impl FnMut(Leadership) -> T) -> Result<T, Error> {
+        block_on(self.run_while_leader(|leadership| {
+            let result = work(leadership);
+            async { result }
+        }))
+    }
+
+    /// Runs `f` if this candidate leads, and makes a resignation wait for it.
+    ///
+    /// ```
+    /// # let client = tenure::Client::open("memory:")?;
+    /// # let election = client.election("report")?.start()?;
+    /// # election.wait_elected()?;
+    /// let sent = election.run_if_leader(|leadership| format!("report under term {}", leadership.term()));
+    /// assert!(sent.is_some());
+    /// # Ok::<(), tenure::Error>(())
+    /// ```
+    pub fn run_if_leader<T>(&self, f: impl FnOnce(&Leadership) -> T) -> Option<T> {
+        let leadership = self.leadership()?;
+        let _work = leadership.begin_work()?;
+        let _inside = inside::enter(&self.shared);
+        Some(f(&leadership))
+    }
+
+    /// Runs a future if this candidate leads, and makes a resignation wait for it. The future is dropped when the
+    /// leadership ends and the grace is over; the result is `None` then, too.
+    ///
+    /// Dropping this future drops the work at once; leadership is kept.
+    pub async fn run_if_leader_async<T, F>(&self, f: impl FnOnce(Leadership) -> F) -> Option<T>
+    where
+        F: Future<Output = T>,
+    {
+        let leadership = self.leadership()?;
+        let _work = leadership.begin_work()?;
+        let running = pin!(inside::within(&self.shared, async { f(leadership.clone()).await }));
+        let overdue = pin!(leadership.overdue());
+        match select(running, overdue).await {
+            Either::Left((result, _)) => Some(result),
+            Either::Right(_) => None,
+        }
+    }
+}
+
+/// How work under a term ended.
+pub(super) enum WorkEnd<T> {
+    /// By itself, while leading.
+    Leading(T),
+    /// By itself, after it was told to stop.
+    Late(T),
+    /// It was dropped, or could not even begin.
+    Overdue,
+}
+
+/// A leader whose work has ended, or was dropped, must not go on leading without it.
+struct ResignOnDrop<'a>(&'a Leadership);
+
+impl Drop for ResignOnDrop<'_> {
+    fn drop(&mut self) {
+        self.0.give_up();
+    }
+}

@@ -1,0 +1,219 @@
+//! The jobs of one candidacy, between the driver that lets them begin and the application that runs them.
+
+use std::collections::BTreeSet;
+use std::fmt;
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+
+use tenure_core::cron::{Finish, JOBS_MAX, RunOutcome, Tick};
+use tenure_core::{Instant, JobName};
+use tokio::sync::Notify;
+
+use super::job::Job;
+use super::run::{Begin, JobRun, RunLimit};
+use crate::callback::{Callback, CallbackResult};
+use crate::error::Error;
+use crate::leadership::Work;
+
+/// Jobs and their handlers, to [replace](crate::Candidacy::set_jobs) those of a candidacy.
+#[derive(Clone, Default)]
+#[must_use = "jobs are given to Election::set_jobs"]
+pub struct Jobs(pub(crate) Vec<(Job, Callback<JobRun>)>);
+
+impl Jobs {
+    /// None at all.
+    pub fn new() -> Self {
+        Self::default()
+    }
+
+    /// With another job, as [`CandidacyBuilder::job`](crate::CandidacyBuilder::job).
+    pub fn job<R: CallbackResult>(mut self, job: Job, handler: impl Fn(JobRun) -> R + Send + Sync + 'static) -> Self {
+        self.0.push((job, Callback::sync(handler)));
+        self
+    }
+
+    /// With another job, as [`CandidacyBuilder::job_async`](crate::CandidacyBuilder::job_async).
+    pub fn job_async<F>(mut self, job: Job, handler: impl Fn(JobRun) -> F + Send + Sync + 'static) -> Self
+    where
+        F: Future<Output: CallbackResult> + Send + 'static,
+    {
+        self.0.push((job, Callback::future(handler)));
+        self
+    }
+
+    /// # Errors
+    /// When two jobs have the same name, or there are too many.
+    fn check(self) -> Result<Self, Error> {
+        let mut names: BTreeSet<&JobName> = BTreeSet::new();
+        if let Some((twin, _)) = self.0.iter().find(|(job, _)| !names.insert(job.name())) {
+            return Err(Error::SameJob { job: twin.name().clone() });
+        }
+        if self.0.len() > JOBS_MAX {
+            return Err(Error::TooManyJobs { count: self.0.len() });
+        }
+        Ok(self)
+    }
+}
+
+/// What is to be run from now on, and the runs that have ended.
+pub(crate) struct JobSet {
+    jobs: Mutex<JobSetVersion>,
+    /// Futures of the application may need the runtime it was started on.
+    runtime: Option<tokio::runtime::Handle>,
+    last_run: AtomicU64,
+    ended: Mutex<Vec<EndedRun>>,
+    /// Wakes the scheduler.
+    pub(super) ended_some: Notify,
+}
+
+/// The jobs as they are now. They are kept: a scheduler that begins anew after a breakdown has seen none of them.
+struct JobSetVersion {
+    jobs: Jobs,
+    /// How often they were replaced, from one on.
+    number: u64,
+}
+
+/// Identifies a run within a candidacy.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub(super) struct RunId(pub(super) u64);
+
+/// A run that has ended, or an attempt of it.
+#[derive(Debug)]
+pub(super) struct EndedRun {
+    pub(super) run: RunId,
+    /// What the store is to be told.
+    pub(super) finish: Finish,
+    /// Keeps the lease from being released until it is.
+    pub(super) work: Option<Work>,
+}
+
+impl JobSet {
+    /// # Errors
+    /// When two jobs have the same name, or there are too many.
+    pub(crate) fn new(jobs: Jobs) -> Result<Self, Error> {
+        let jobs = Mutex::new(JobSetVersion { jobs: jobs.check()?, number: 1 });
+        let runtime = tokio::runtime::Handle::try_current().ok();
+        Ok(Self { jobs, runtime, last_run: AtomicU64::new(0), ended: Mutex::default(), ended_some: Notify::new() })
+    }
+
+    /// These jobs from now on.
+    ///
+    /// # Errors
+    /// As [`new`](Self::new); nothing is changed then.
+    pub(crate) fn replace(&self, jobs: Jobs) -> Result<(), Error> {
+        let jobs = jobs.check()?;
+        let mut edition = self.edition();
+        let number = edition.number + 1;
+        *edition = JobSetVersion { jobs, number };
+        drop(edition);
+        self.ended_some.notify_one();
+        Ok(())
+    }
+
+    /// The jobs as they are now, with their number, if they are others than those of `seen`.
+    pub(super) fn newer_than(&self, seen: u64) -> Option<(Jobs, u64)> {
+        let edition = self.edition();
+        (edition.number != seen).then(|| (edition.jobs.clone(), edition.number))
+    }
+
+    /// What its jobs are called.
+    pub(crate) fn names(&self) -> Vec<JobName> {
+        self.edition().jobs.0.iter().map(|(job, _)| job.name().clone()).collect()
+    }
+
+    fn edition(&self) -> MutexGuard<'_, JobSetVersion> {
+        self.jobs.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Runs a job on a thread of its own. `finish` says who it is; its outcome follows.
+    pub(super) fn begin(
+        self: &Arc<Self>,
+        handler: Callback<JobRun>,
+        id: RunId,
+        run: JobRun,
+        mut finish: Finish,
+        work: Work,
+    ) {
+        let (job_set, unbegun) = (Arc::clone(self), finish.clone());
+        let perform = move || {
+            let clock = run.leadership().shared().clock.clone();
+            let began = clock.now();
+            finish.outcome = run.perform(&handler, job_set.runtime.as_ref());
+            finish.took += clock.now().saturating_since(began);
+            // What the handler was given ends before the run does.
+            drop(run);
+            job_set.tell(EndedRun { run: id, finish, work: Some(work) });
+        };
+        if let Err(error) = std::thread::Builder::new().name("tenure-job".to_owned()).spawn(perform) {
+            let outcome = RunOutcome::Failed { why: format!("could not be run: {error}") };
+            self.tell(EndedRun { run: id, finish: Finish { outcome, ..unbegun }, work: None });
+        }
+    }
+
+    /// An id that no run has had, under whichever scheduler.
+    pub(super) fn next_run(&self) -> RunId {
+        RunId(self.last_run.fetch_add(1, Ordering::Relaxed) + 1)
+    }
+
+    /// The runs that have ended since this was asked last.
+    pub(super) fn take_ended(&self) -> Vec<EndedRun> {
+        std::mem::take(&mut *self.ended())
+    }
+
+    fn tell(&self, ended: EndedRun) {
+        self.ended().push(ended);
+        self.ended_some.notify_one();
+    }
+
+    fn ended(&self) -> MutexGuard<'_, Vec<EndedRun>> {
+        self.ended.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+impl fmt::Debug for Jobs {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_list().entries(self.0.iter().map(|(job, _)| job.name())).finish()
+    }
+}
+
+impl fmt::Debug for JobSet {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Roster").finish_non_exhaustive()
+    }
+}
+
+/// A job that a candidacy has or had. It keeps its place, so that runs of it can be told apart.
+pub(super) struct JobSlot {
+    pub(super) job: Arc<Job>,
+    pub(super) handler: Callback<JobRun>,
+    /// Whether it has it still.
+    pub(super) is_current: bool,
+}
+
+/// A run that goes on.
+#[derive(Debug)]
+pub(super) struct OngoingRun {
+    pub(super) index: usize,
+    pub(super) tick: Tick,
+    pub(super) limit: RunLimit,
+    pub(super) stage: RunStage,
+    /// When the stage ends.
+    pub(super) deadline: Option<Instant>,
+    /// What the run is told of itself.
+    pub(super) begin: Begin,
+    /// What is known of a run that has failed and waits to be tried again.
+    pub(super) rest: Option<EndedRun>,
+}
+
+/// How much time a run still has.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum RunStage {
+    /// Enough.
+    Allowed,
+    /// It was told to stop.
+    Told,
+    /// If it is a future, it is being dropped.
+    Overdue,
+    /// It has failed, and is tried again when the stage ends.
+    Resting,
+}

@@ -1,0 +1,374 @@
+//! One candidacy inside the driver: an elector, and everybody who listens to it.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use tenure_core::{
+    Anomaly, Elector, Input, Instant, Leader, LossReason, Metadata, Output, Request, Standing, Term, Trust, Unreleased,
+    Verb,
+};
+
+use super::CandidacyId;
+use super::batcher::Requester;
+use super::entropy::Entropy;
+use super::in_flight::InFlight;
+use super::tasks;
+use crate::broadcasts;
+use crate::callback::CallbackRunner;
+use crate::clock::unix_ms;
+use crate::event::{ElectionError, Event, EventKind, Subscriber};
+use crate::leadership::Leadership;
+use crate::messages::{self, Inbox};
+use crate::metrics::Recorder;
+use crate::phase::Phase;
+use crate::shared::{Grant, Shared};
+use crate::store::{Campaign, ElectionKey, Renew, Resign, Store};
+
+#[derive(Debug)]
+pub(crate) struct DrivenCandidacy {
+    elector: Elector,
+    metadata: Metadata,
+    /// For how long each campaign that is not granted counts as standing by.
+    stand_by_for: Duration,
+    shared: Arc<Shared>,
+    grant: Option<Arc<Grant>>,
+    /// Until when the grant may be acted under.
+    trust: Option<Trust>,
+    /// It was told to leave.
+    is_leaving: bool,
+    /// Who was last seen to lead, if anybody.
+    observed: Option<Option<Box<Leader>>>,
+    subscribers: Vec<Subscriber>,
+    callbacks: Option<Arc<CallbackRunner>>,
+    recorder: Recorder,
+    due: Option<Instant>,
+}
+
+impl DrivenCandidacy {
+    pub(crate) fn new(
+        elector: Elector,
+        metadata: Metadata,
+        shared: Arc<Shared>,
+        callbacks: Option<Arc<CallbackRunner>>,
+    ) -> Self {
+        let ttl = elector.candidate().timing.ttl();
+        Self {
+            elector,
+            metadata,
+            // A stand-by looks about once per ttl of the leader; one that has missed a look is not fresh.
+            stand_by_for: ttl + ttl / 2,
+            recorder: Recorder::new(&shared),
+            shared,
+            grant: None,
+            trust: None,
+            is_leaving: false,
+            observed: None,
+            subscribers: Vec::new(),
+            callbacks,
+            due: None,
+        }
+    }
+
+    /// It leaves after its first answer: a place in line would be somebody else's loss until it is known to have left.
+    pub(crate) fn never_stands_by(&mut self) {
+        self.stand_by_for = Duration::ZERO;
+    }
+
+    pub(crate) fn id(&self) -> CandidacyId {
+        self.shared.id
+    }
+
+    /// When it wants to be called again.
+    pub(crate) fn due(&self) -> Option<Instant> {
+        self.due
+    }
+
+    pub(crate) fn key(&self) -> &ElectionKey {
+        &self.shared.key
+    }
+
+    /// Fetches its messages, for as long as it stands.
+    pub(crate) fn spawn_pump(&self, store: &Arc<dyn Store>) {
+        let (shared, store, timing) = (Arc::clone(&self.shared), Arc::clone(store), self.elector.candidate().timing);
+        let begin = move || messages::pump(Arc::clone(&shared), Arc::clone(&store), timing);
+        tasks::spawn(Arc::clone(&self.shared), "the task that fetches messages", begin);
+    }
+
+    /// Hears broadcasts for it, for as long as it stands.
+    pub(crate) fn spawn_listener(&self, store: &Arc<dyn Store>) {
+        let (shared, store) = (Arc::clone(&self.shared), Arc::clone(store));
+        let begin = move || broadcasts::pump(Arc::clone(&shared), Arc::clone(&store));
+        tasks::spawn(Arc::clone(&self.shared), "the task that hears broadcasts", begin);
+    }
+
+    /// Lets its jobs begin, for as long as it stands.
+    #[cfg(feature = "cron")]
+    pub(crate) fn spawn_scheduler(&self, store: &Arc<dyn Store>, job_set: Arc<crate::cron::JobSet>) {
+        self.recorder.has_jobs(job_set.names().into_iter());
+        let (shared, store, timing) = (Arc::clone(&self.shared), Arc::clone(store), self.elector.candidate().timing);
+        let begin =
+            move || crate::cron::scheduler(Arc::clone(&shared), Arc::clone(&store), timing, Arc::clone(&job_set));
+        tasks::spawn(Arc::clone(&self.shared), "the task that runs jobs", begin);
+    }
+
+    /// Everything that happens to a job passes through here.
+    #[cfg(feature = "cron")]
+    pub(crate) fn job(&mut self, now: Instant, job_event: EventKind) {
+        log!(debug, election = %self.shared.key, candidate = %self.shared.candidate, ?job_event, "a job");
+        if let EventKind::Job { job, job_event, .. } = &job_event {
+            self.recorder.job(self.shared.clock.unix_ms(), job, job_event);
+        }
+        self.tell(now, job_event);
+    }
+
+    /// Messages may wait for it.
+    pub(crate) fn look_for_messages(&self) {
+        if let Some(inbox) = self.shared.inbox() {
+            inbox.look();
+        }
+    }
+
+    pub(crate) fn is_stopped(&self) -> bool {
+        self.elector.standing() == Standing::Stopped
+    }
+
+    /// A new subscriber first hears where things stand, so that it cannot miss an election that was over before it
+    /// came.
+    pub(crate) fn subscribe(&mut self, now: Instant, mut subscriber: Subscriber) {
+        let standing = match (self.elector.leads_under(), &self.observed) {
+            (Some((term, trust)), _) => Some(EventKind::Elected { term, trust }),
+            (None, Some(leader)) => Some(EventKind::Observed { leader: leader.as_deref().cloned() }),
+            (None, None) => None,
+        };
+        if standing.is_none_or(|kind| subscriber.tell(&Event { at: now, at_unix_ms: unix_ms(), kind })) {
+            self.subscribers.push(subscriber);
+        }
+    }
+
+    /// Feeds the elector and carries out its outputs. Returns when it wants to be called again.
+    pub(crate) fn handle(
+        &mut self,
+        now: Instant,
+        input: Input,
+        entropy: &mut Entropy,
+        in_flight: &mut InFlight,
+    ) -> Option<Instant> {
+        self.recorder.heard(now, &input);
+        self.is_leaving |= input == Input::Stop;
+        self.elector.handle(now, input, entropy.draw());
+        self.carry_out(now, entropy, in_flight)
+    }
+
+    /// Nobody leads by this candidacy from here on.
+    pub(crate) fn fail_closed(&self) {
+        self.shared.fail_closed();
+    }
+
+    /// Begins anew after the driver broke down in the middle of something. Returns when it wants to be called again.
+    pub(crate) fn begin_anew(
+        &mut self,
+        now: Instant,
+        why: &str,
+        entropy: &mut Entropy,
+        in_flight: &mut InFlight,
+    ) -> Option<Instant> {
+        let unreleased = self.unreleased();
+        self.elector.begin_anew(now, entropy.draw(), unreleased);
+        self.carry_out(now, entropy, in_flight);
+        self.error(now, ElectionError::Panicked { what: "the thread that holds elections", message: why.to_owned() });
+        // What it was told meanwhile may be lost: that it shall leave, and that its work has ended.
+        if self.is_leaving {
+            self.handle(now, Input::Stop, entropy, in_flight);
+        }
+        if let Some((Unreleased { term, .. }, grant)) = unreleased.zip(self.grant.as_ref())
+            && grant.work().close()
+        {
+            self.handle(now, Input::WorkEnded { term }, entropy, in_flight);
+        }
+        self.due
+    }
+
+    /// The lease that may still be there, as the application was told.
+    fn unreleased(&self) -> Option<Unreleased> {
+        let (grant, trust) = self.grant.as_ref().zip(self.trust)?;
+        let is_lost = self.shared.phase().read(|phase| match phase {
+            Phase::Leading(leading) => (leading.term == grant.term).then_some(false),
+            Phase::Leaving { term, .. } => (*term == grant.term).then_some(true),
+            Phase::Standing | Phase::Stopped => None,
+        })?;
+        Some(Unreleased { nonce: grant.nonce()?, term: grant.term, trust, is_lost })
+    }
+
+    /// Does what the elector wants done. Returns when it wants to be called again.
+    fn carry_out(&mut self, now: Instant, entropy: &mut Entropy, in_flight: &mut InFlight) -> Option<Instant> {
+        let mut ended = None;
+        loop {
+            match self.elector.poll_output() {
+                Output::Timeout(due) => match ended.take() {
+                    Some(term) => self.elector.handle(now, Input::WorkEnded { term }, entropy.draw()),
+                    None => {
+                        if self.elector.standing() == Standing::Following {
+                            self.shared.standing();
+                        }
+                        self.due = due;
+                        return due;
+                    }
+                },
+                Output::Send(request) => self.send(now, request, in_flight),
+                Output::Elected { term, trust } => self.elected(now, term, trust),
+                Output::Trusted { term, trust } => self.trusted(now, term, trust),
+                Output::Lost { term, reason, kill_at } => {
+                    let idle = self.lost(now, term, reason, kill_at);
+                    ended = idle.then_some(term);
+                }
+                Output::KillWork { term } => self.kill_work(now, term),
+                Output::Observed { leader } => {
+                    self.observed = Some(leader.clone().map(Box::new));
+                    self.tell(now, EventKind::Observed { leader });
+                }
+                Output::Report(anomaly) => {
+                    if let Anomaly::StuckWork { term } = anomaly {
+                        self.shared.lapsed(term);
+                    }
+                    self.error(now, ElectionError::Anomaly(anomaly));
+                }
+                Output::Stopped => self.stopped(now),
+                other => log!(error, ?other, "an output this version does not know"),
+            }
+        }
+    }
+
+    /// Tells everybody of an error.
+    pub(crate) fn error(&mut self, now: Instant, error: ElectionError) {
+        log!(warn, election = %self.shared.key, candidate = %self.shared.candidate, "{error}");
+        self.recorder.error(&error);
+        if let Some(runner) = &self.callbacks
+            && !matches!(error, ElectionError::Callback { callback: "error", .. })
+        {
+            runner.call("error", runner.callbacks.error.as_ref(), error.clone(), None);
+        }
+        self.tell(now, EventKind::Error { error });
+    }
+
+    fn send(&mut self, now: Instant, request: Request, in_flight: &mut InFlight) {
+        self.recorder.asked(now, &request);
+        let candidate = self.elector.candidate();
+        let timing = &candidate.timing;
+        let from = Requester { candidacy: self.shared.id, request: request.id };
+        let patience = now + timing.attempt_timeout();
+        let key = self.shared.key.clone();
+        match request.verb {
+            Verb::Campaign { nonce } => {
+                let request = Campaign {
+                    key,
+                    candidate: candidate.id.clone(),
+                    nonce,
+                    ttl: timing.ttl(),
+                    priority: candidate.priority,
+                    metadata: Metadata::clone(&self.metadata),
+                    stand_by_for: self.stand_by_for,
+                };
+                in_flight.campaign(from, request, patience);
+            }
+            Verb::Renew { nonce, term } => {
+                in_flight.renew(from, Renew { key, nonce, term, ttl: timing.ttl() }, patience);
+            }
+            Verb::Resign { nonce, term, successor, reason } => {
+                // Whoever comes next may be granted the lease as soon as this is sent.
+                if let Some(grant) = &self.grant {
+                    grant.distrust();
+                }
+                in_flight.resign(from, Resign { key, nonce, term, successor, reason }, patience);
+            }
+        }
+    }
+
+    fn elected(&mut self, now: Instant, term: Term, trust: Trust) {
+        log!(info, election = %self.shared.key, candidate = %self.shared.candidate, %term, "elected");
+        self.recorder.elected(now);
+        self.observed = None;
+        let grant = Arc::new(Grant::new(term, self.elector.nonce()));
+        (self.grant, self.trust) = (Some(Arc::clone(&grant)), Some(trust));
+        self.shared.elected(Arc::clone(&grant), trust);
+        if let Some(runner) = &self.callbacks {
+            let leadership = Leadership::new(Arc::clone(&self.shared), grant);
+            // What it does under this term has to end before the lease is released.
+            let work = leadership.hold();
+            runner.call("elected", runner.callbacks.elected.as_ref(), leadership, work);
+        }
+        self.tell(now, EventKind::Elected { term, trust });
+    }
+
+    fn trusted(&mut self, now: Instant, term: Term, trust: Trust) {
+        self.trust = Some(trust);
+        if let Some(grant) = &self.grant {
+            self.shared.renewed(grant, trust);
+        }
+        log!(trace, election = %self.shared.key, %term, "renewed");
+        self.recorder.renewed();
+        self.tell(now, EventKind::Renewed { term, trust });
+    }
+
+    /// Returns whether there is no work to wait for.
+    fn lost(&mut self, now: Instant, term: Term, reason: LossReason, kill_at: Instant) -> bool {
+        let reason_word = reason.as_str();
+        log!(info, election = %self.shared.key, candidate = %self.shared.candidate, %term, reason_word, "lost");
+        if let Some(grant) = &self.grant {
+            // Before anybody is told to stop, so that whoever is can say why.
+            grant.lost_because(reason);
+        }
+        self.shared.lost(term);
+        self.recorder.lost(reason);
+        let Some(grant) = &self.grant else { return true };
+        if kill_at <= now {
+            grant.distrust();
+        }
+        if let Some(runner) = &self.callbacks
+            && runner.callbacks.lost.is_some()
+        {
+            let work = Leadership::new(Arc::clone(&self.shared), Arc::clone(grant)).hold();
+            runner.call("lost", runner.callbacks.lost.as_ref(), (term, reason), work);
+        }
+        let idle = grant.work().close();
+        self.tell(now, EventKind::Lost { term, reason, kill_at });
+        idle
+    }
+
+    fn kill_work(&mut self, now: Instant, term: Term) {
+        self.shared.killed(term);
+        let hung = self.callbacks.as_ref().and_then(|runner| runner.running());
+        if let Some(callback) = hung {
+            let message = "has not returned although its time is over".to_owned();
+            self.error(now, ElectionError::Callback { callback, message });
+        }
+        let hung = self.shared.inbox().map_or(0, Inbox::running_handlers);
+        if hung > 0 {
+            let message = format!("has not returned although its time is over, on {hung} channel(s)");
+            self.error(now, ElectionError::Callback { callback: "message", message });
+        }
+    }
+
+    fn stopped(&mut self, now: Instant) {
+        log!(info, election = %self.shared.key, candidate = %self.shared.candidate, "left the election");
+        if let Some(grant) = &self.grant {
+            grant.distrust();
+        }
+        self.shared.stopped();
+        self.tell(now, EventKind::Stopped);
+    }
+
+    fn tell(&mut self, now: Instant, kind: EventKind) {
+        if self.subscribers.is_empty() {
+            return;
+        }
+        let event = Event { at: now, at_unix_ms: unix_ms(), kind };
+        self.subscribers.retain_mut(|subscriber| subscriber.tell(&event));
+    }
+}
+
+impl Drop for DrivenCandidacy {
+    /// Nobody must wait for a candidacy that nobody runs any more, whether it was stopped or its driver died.
+    fn drop(&mut self) {
+        self.shared.stopped();
+    }
+}

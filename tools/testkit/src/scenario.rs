@@ -1,0 +1,256 @@
+//! A place for one test, and the candidates it starts there.
+
+use std::cell::RefCell;
+use std::ffi::{OsStr, OsString};
+use std::io::{PipeWriter, pipe};
+use std::os::unix::ffi::OsStrExt;
+use std::path::{Path, PathBuf};
+use std::process::{Command, Stdio};
+use std::time::{Duration, Instant};
+
+use serde_json::Value;
+use tenure_history::{History, Limits};
+
+use crate::PATIENCE;
+use crate::candidate::{self, CandidateProcess};
+use crate::lines::{Lines, PrintedLines};
+use crate::pace::LeasePace;
+use crate::place::TestPlace;
+use crate::running::{FinishedProcess, RunningProcess};
+use crate::stores::{Backend, Detour};
+use crate::worker::{self, WorkerJournal, WorkerStart};
+
+/// What `tenure` reads from the environment.
+const SETTINGS: [&str; 8] = [
+    "TENURE_STORE",
+    "TENURE_NAMESPACE",
+    "TENURE_LOG",
+    "XDG_STATE_HOME",
+    "MUTEX_REDIS_HOST",
+    "MUTEX_REDIS_SENTINEL_HOST",
+    "REDIS_HOST",
+    "REDIS_SENTINEL_HOST",
+];
+
+/// The election of a test that needs only one.
+pub const ELECTION: &str = "nightly";
+
+/// A place with candidates: their events, and what their commands print.
+pub struct Scenario {
+    /// What the commands print.
+    pub words: Lines,
+    /// Where it all happens.
+    pub place: TestPlace,
+    words_in: PipeWriter,
+    program: PathBuf,
+    pace: LeasePace,
+    events: RefCell<Vec<PrintedLines>>,
+}
+
+impl Scenario {
+    /// A scenario on a store of this kind, for candidates of this `tenure`.
+    #[must_use]
+    pub fn new(backend: &dyn Backend, program: &Path) -> Self {
+        Self::at(TestPlace::on(backend), program)
+    }
+
+    /// A scenario at this place.
+    #[must_use]
+    pub fn at(place: TestPlace, program: &Path) -> Self {
+        let (words, words_in) = pipe().unwrap();
+        Self {
+            words: Lines::of(words),
+            place,
+            words_in,
+            program: program.to_owned(),
+            pace: LeasePace::SHORT,
+            events: RefCell::default(),
+        }
+    }
+
+    /// With leases of this pace.
+    #[must_use]
+    pub fn paced(self, pace: LeasePace) -> Self {
+        Self { pace, ..self }
+    }
+
+    /// The pace of all candidates.
+    #[must_use]
+    pub fn pace(&self) -> LeasePace {
+        self.pace
+    }
+
+    /// A file of this name, which no other test has.
+    #[must_use]
+    pub fn path(&self, name: &str) -> PathBuf {
+        self.place.path(name)
+    }
+
+    /// Where candidates find the store.
+    #[must_use]
+    pub fn store(&self) -> String {
+        self.place.url()
+    }
+
+    /// `tenure` with nothing but these arguments, and none of the settings of whoever runs the tests.
+    pub fn bare<I: AsRef<OsStr>>(&self, args: impl IntoIterator<Item = I>) -> Command {
+        self.dressed(Command::new(&self.program), args)
+    }
+
+    fn dressed<I: AsRef<OsStr>>(&self, mut command: Command, args: impl IntoIterator<Item = I>) -> Command {
+        for setting in SETTINGS {
+            command.env_remove(setting);
+        }
+        command.env("HOME", self.path("home")).current_dir(self.path("")).stdin(Stdio::null()).args(args);
+        command
+    }
+
+    /// `tenure` on the store of this scenario.
+    pub fn tenure<I: AsRef<OsStr>>(&self, args: impl IntoIterator<Item = I>) -> Command {
+        let mut command = self.bare(["--store", &self.store()]);
+        command.args(args);
+        command
+    }
+
+    /// Runs `tenure` on the store of this scenario to its end.
+    pub fn finish<I: AsRef<OsStr>>(&self, args: impl IntoIterator<Item = I>) -> FinishedProcess {
+        RunningProcess::start(&mut self.tenure(args)).finish()
+    }
+
+    /// Runs `tenure` and reads what it prints as JSON.
+    #[must_use]
+    pub fn json(&self, args: &[&str]) -> Value {
+        let finished = self.finish(args);
+        assert_eq!(finished.code, Some(0), "{args:?}: {finished:?}");
+        serde_json::from_str(&finished.stdout).unwrap_or_else(|error| panic!("{args:?}: {error}: {finished:?}"))
+    }
+
+    /// What `tenure status` says of the election.
+    #[must_use]
+    pub fn status(&self) -> Value {
+        let args = ["status", ELECTION, "--json"];
+        let finished = self.finish(args);
+        if finished.code == Some(69) && finished.stderr.contains("no such file") {
+            // The first candidate has not made it yet.
+            return Value::Null;
+        }
+        assert_eq!(finished.code, Some(0), "{args:?}: {finished:?}");
+        let status = serde_json::from_str::<Value>(&finished.stdout);
+        status.unwrap_or_else(|error| panic!("{args:?}: {error}: {finished:?}"))[0].take()
+    }
+
+    /// A `tenure elect`.
+    #[must_use]
+    pub fn elect(&self, id: &str) -> CandidateProcess {
+        self.elect_with(id, ELECTION, &[])
+    }
+
+    /// A `tenure elect` in this election, with these options.
+    #[must_use]
+    pub fn elect_with(&self, id: &str, election: &str, options: &[&str]) -> CandidateProcess {
+        let mut command = self.tenure(["elect", election, "--id", id]);
+        self.listened_to(CandidateProcess::elect(command.args(self.pace.options()).args(options)))
+    }
+
+    /// A `tenure run` whose command is the worker.
+    #[must_use]
+    pub fn candidate(&self, id: &str) -> CandidateProcess {
+        self.candidate_with(id, &[], &[])
+    }
+
+    /// A `tenure run` whose command is `wrapper`, which is given the worker to start.
+    #[must_use]
+    pub fn candidate_with(&self, id: &str, options: &[&str], wrapper: &[&str]) -> CandidateProcess {
+        let command: Vec<OsString> = wrapper.iter().map(OsString::from).chain(worker::command()).collect();
+        self.candidate_running(id, options, &command)
+    }
+
+    /// A `tenure run` whose command is the worker, and that takes this way to the store.
+    #[must_use]
+    pub fn candidate_by(&self, detour: &Detour, id: &str) -> CandidateProcess {
+        let command = self.dressed(detour.command(&self.program), ["--store", &detour.url]);
+        self.start(&mut self.running(command, id, &[], &worker::command()))
+    }
+
+    /// A `tenure run` of this very command. What the command prints is to be found in `words`.
+    #[must_use]
+    pub fn candidate_running<I: AsRef<OsStr>>(&self, id: &str, options: &[&str], run: &[I]) -> CandidateProcess {
+        self.start(&mut self.candidate_command(id, options, run))
+    }
+
+    /// The same, not started yet.
+    pub fn candidate_command<I: AsRef<OsStr>>(&self, id: &str, options: &[&str], run: &[I]) -> Command {
+        self.running(self.tenure::<&str>([]), id, options, run)
+    }
+
+    fn running<I: AsRef<OsStr>>(&self, mut command: Command, id: &str, options: &[&str], run: &[I]) -> Command {
+        command.args(["run", ELECTION, "--json", "--renewals", "--id", id]);
+        command.args(self.pace.options()).args(options).arg("--").args(run);
+        command.env(worker::JOURNAL, self.path("journal")).stdout(self.words_in.try_clone().unwrap());
+        command
+    }
+
+    /// Starts a candidate.
+    #[must_use]
+    pub fn start(&self, command: &mut Command) -> CandidateProcess {
+        self.listened_to(CandidateProcess::run(command))
+    }
+
+    /// Waits for the next worker to start, whoever's it is.
+    pub fn next_start(&self) -> WorkerStart {
+        self.words.find("the start of a worker", WorkerStart::parse)
+    }
+
+    /// What the workers have written so far.
+    #[must_use]
+    pub fn journal(&self) -> WorkerJournal {
+        WorkerJournal::read(&self.path("journal"))
+    }
+
+    /// All events that its candidates have told so far, each candidate's in order.
+    #[must_use]
+    pub fn events(&self) -> Vec<Value> {
+        let records = self.events.borrow();
+        records.iter().flat_map(PrintedLines::lines).filter_map(|line| candidate::parse(&line)).collect()
+    }
+
+    /// Checks what holds whatever has happened here: no two workers at once, no two leaders by what they told, and terms
+    /// that grow. Returns the smallest gap between two workers.
+    pub fn judge(&self) -> Duration {
+        let deadline = Instant::now() + PATIENCE;
+        loop {
+            let lines = self.events().into_iter().map(|event| event.to_string());
+            let verdict = History::parse(lines).verdict(&Limits::default());
+            if verdict.is_good() {
+                return self.journal().assert_disjoint();
+            }
+            assert!(Instant::now() < deadline, "{verdict}");
+            // Waits because what one process said first may be read after what another one said later.
+            std::thread::sleep(Duration::from_millis(20));
+        }
+    }
+
+    /// The processes that are left of all candidates of this scenario, their guards and their commands.
+    #[must_use]
+    pub fn survivors(&self) -> Vec<i32> {
+        let journal = self.path("journal");
+        let is_ours = |pid: &i32| {
+            let environment = std::fs::read(format!("/proc/{pid}/environ")).unwrap_or_default();
+            environment.split(|&byte| byte == 0).any(|variable| variable.ends_with(journal.as_os_str().as_bytes()))
+        };
+        let processes =
+            std::fs::read_dir("/proc").unwrap().filter_map(|entry| entry.unwrap().file_name().to_str()?.parse().ok());
+        processes.filter(is_ours).collect()
+    }
+
+    fn listened_to(&self, candidate: CandidateProcess) -> CandidateProcess {
+        self.events.borrow_mut().push(candidate.record());
+        candidate
+    }
+}
+
+/// A shell script as a command.
+#[must_use]
+pub fn sh(script: &str) -> [&str; 3] {
+    ["sh", "-c", script]
+}
