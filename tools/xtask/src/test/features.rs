@@ -7,13 +7,16 @@ use crate::job::RunningPart;
 use crate::manifest;
 use crate::process;
 
-/// Checks each feature set of the library, then what the core, the library and its tests depend on.
+/// Checks each feature set of the library and each crate alone, then what the core, the library and its tests depend on.
 pub(crate) fn run(job: &mut RunningPart<'_>) -> Result<(), String> {
     let path = job.root().join("crates/tenure/Cargo.toml");
     let toml = fs::read_to_string(&path).map_err(|error| format!("cannot read {}: {error}", path.display()))?;
     for selection in selections(&toml) {
         // Clippy instead of check, because only it can turn warnings into errors without a rebuild of everything.
         job.cargo(&format!("clippy --locked -p tenure {selection} -- -D warnings"))?;
+    }
+    for package in ALONE {
+        job.cargo(&format!("clippy --locked -p {package} -- -D warnings"))?;
     }
     for Lightness { what, tree, without } in LIGHT {
         let mut command = process::cargo();
@@ -26,6 +29,18 @@ pub(crate) fn run(job: &mut RunningPart<'_>) -> Result<(), String> {
     }
     Ok(())
 }
+
+/// What others depend on by itself: it must name all that it needs, and not have it because somebody else wants it, too.
+const ALONE: &[&str] = &[
+    "tenure-core",
+    "tenure-sys",
+    "tenure-store",
+    "tenure-conformance",
+    "tenure-sqlite",
+    "tenure-redis",
+    "tenure-postgres",
+    "tenure-cli",
+];
 
 /// What must stay light, how cargo shows what it depends on, and what that must not be.
 struct Lightness {
