@@ -191,10 +191,10 @@ pub struct ReportArgs {
     /// Report events as JSON lines on standard error.
     #[arg(long)]
     pub json: bool,
-    /// Report renewals, too.
+    /// Report each renewal, and each attempt that failed, too.
     #[arg(long, requires = "json")]
     pub renewals: bool,
-    /// Report errors only.
+    /// Report errors only, and when the store answers again.
     #[arg(long, short, conflicts_with = "json")]
     pub quiet: bool,
     /// Where to serve metrics.
@@ -269,7 +269,7 @@ pub struct ElectArgs {
     /// Print what is broadcast to all candidates on this channel, whoever leads; may be given several times.
     #[arg(long, value_name = "CHANNEL")]
     pub broadcasts: Vec<String>,
-    /// Print renewals, too.
+    /// Print each renewal, and each attempt that failed, too.
     #[arg(long)]
     pub renewals: bool,
     /// Where to serve metrics.

@@ -9,6 +9,7 @@ use clap::Parser;
 use tenure_cli::args::Cli;
 use tenure_cli::commands::execute;
 use tenure_cli::exit::{CommandError, Exit};
+use tenure_cli::log::Sparing;
 use tenure_cli::stderr_writer::{self, StderrWriter};
 use tenure_cli::supervise::{guard, init, procfs};
 use tracing_subscriber::EnvFilter;
@@ -41,7 +42,12 @@ fn run(cli: Cli, is_alone: bool) -> Result<Exit, CommandError> {
         CommandError::new(Exit::Usage, format!("cannot use the log filter {:?}: {error}", cli.global.log))
     })?;
     let colours = std::io::stderr().is_terminal();
-    tracing_subscriber::fmt().with_env_filter(filter).with_ansi(colours).with_writer(|| StderrWriter).init();
+    tracing_subscriber::fmt()
+        .with_env_filter(filter)
+        .with_ansi(colours)
+        .event_format(Sparing::default())
+        .with_writer(|| StderrWriter)
+        .init();
     // The permanent main thread runs everything: a guard started from a thread that ends would end with it.
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build()?;
     if cli.command.starts_commands() {

@@ -6,12 +6,13 @@ use std::time::Duration;
 use jiff::Timestamp;
 use serde::Serialize;
 use tenure::store::{Observation, Transition};
-use tenure::{CandidateId, Clock, Event, EventKind, Instant, Term};
+use tenure::{CandidateId, Clock, ElectionError, Event, EventKind, Instant, Term};
 
 use crate::duration::show;
 use crate::exit::{CommandError, Exit};
 use crate::job::{self, JobFields};
 use crate::message::printable;
+use crate::repeats::{RepeatedCause, Repeats, Spell, Telling};
 use crate::supervise::CommandExit;
 
 /// Turns the events of one candidacy into lines.
@@ -22,17 +23,69 @@ pub struct EventLines {
     renewals: bool,
     /// The end of the newest trust; unknown when events were missed.
     trusted_until: Option<Instant>,
+    repeats: Repeats,
+}
+
+/// What is to be told of an event.
+struct Noted {
+    /// What is over by it.
+    over: Option<Spell>,
+    /// What to tell if it is an error.
+    telling: Telling,
 }
 
 impl EventLines {
     /// Renewals are no news to most readers, so they have to be asked for.
     #[must_use]
     pub fn new(election: &str, candidate: &CandidateId, renewals: bool) -> Self {
-        Self { election: election.to_owned(), candidate: candidate.to_string(), renewals, trusted_until: None }
+        let (election, candidate) = (election.to_owned(), candidate.to_string());
+        Self { election, candidate, renewals, trusted_until: None, repeats: Repeats::default() }
     }
 
-    /// Describes the next event; `None` for what was not asked for.
-    pub fn line<'a>(&'a mut self, event: &'a Event) -> Option<EventLine<'a>> {
+    /// Describes the next event: in no lines if it was not asked for or was told a moment ago, in two if it ends a time in
+    /// which the store failed. Whoever wants to see each renewal sees each failure, too.
+    pub fn lines<'a>(&'a mut self, event: &'a Event) -> Vec<EventLine<'a>> {
+        let Noted { over, telling } = self.note(event);
+        let spell = match telling {
+            Telling::Not if !self.renewals => return Vec::new(),
+            Telling::Still(spell) if !self.renewals => Some(spell),
+            Telling::First | Telling::Still(_) | Telling::Not => None,
+        };
+        self.trust(event);
+        let over = over.map(|over| EventLine { event: "recovered", ..self.empty(event).with(Some(over)) });
+        over.into_iter().chain(self.line(event).map(|line| line.with(spell))).collect()
+    }
+
+    /// Describes the next event in sentences, as often: what is over by it, and what it is. Renewals are no news to people.
+    pub fn sentences(&mut self, event: &Event) -> (Option<String>, Option<String>) {
+        let Noted { over, telling } = self.note(event);
+        let over = over.map(|over| format!("{}: {}", self.election, over.is_over()));
+        let sentence = match &event.kind {
+            EventKind::Error { error } => {
+                telling.sentence(&error.to_string()).map(|told| format!("{}: {told}", self.election))
+            }
+            _ => sentence(&self.election, event),
+        };
+        (over, sentence)
+    }
+
+    fn note(&mut self, event: &Event) -> Noted {
+        let nothing = Noted { over: None, telling: Telling::First };
+        match &event.kind {
+            EventKind::Error { error } => {
+                let cause =
+                    if matches!(error, ElectionError::Store(_)) { RepeatedCause::Store } else { RepeatedCause::Other };
+                Noted { telling: self.repeats.failed(event.at, cause, &error.to_string()), ..nothing }
+            }
+            // Each of them is what the store has said.
+            EventKind::Elected { .. } | EventKind::Renewed { .. } | EventKind::Observed { .. } => {
+                Noted { over: self.repeats.answered(event.at), ..nothing }
+            }
+            _ => nothing,
+        }
+    }
+
+    fn trust(&mut self, event: &Event) {
         match &event.kind {
             EventKind::Elected { trust, .. } | EventKind::Renewed { trust, .. } => {
                 self.trusted_until = Some(trust.until);
@@ -40,6 +93,10 @@ impl EventLines {
             EventKind::Missed { .. } => self.trusted_until = None,
             _ => {}
         }
+    }
+
+    /// One event, whatever was told before; `None` for what was not asked for.
+    fn line<'a>(&'a self, event: &'a Event) -> Option<EventLine<'a>> {
         let line = self.empty(event);
         Some(match &event.kind {
             EventKind::Elected { term, .. } => {
@@ -104,6 +161,8 @@ impl EventLines {
             boot_ns: at.as_nanos(),
             leader: None,
             trusted_until_boot_ns: None,
+            attempts: None,
+            lasting_ms: None,
             job: None,
             exit: None,
         }
@@ -133,12 +192,24 @@ pub struct EventLine<'a> {
     /// was paused says only afterwards that it lost, and was no leader from here on.
     #[serde(skip_serializing_if = "Option::is_none")]
     trusted_until_boot_ns: Option<u64>,
+    /// Of `recovered`, and of an `error` that was told before: how many attempts failed, and for how long.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    attempts: Option<u64>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    lasting_ms: Option<u64>,
     /// Of `fired`, `ended`, `missed` and `skipped`.
     #[serde(flatten)]
     job: Option<JobFields>,
     /// Of `exited`.
     #[serde(flatten)]
     exit: Option<ExitFields>,
+}
+
+impl EventLine<'_> {
+    fn with(self, spell: Option<Spell>) -> Self {
+        let lasting_ms = spell.map(|spell| job::millis(spell.lasting));
+        Self { attempts: spell.map(|spell| spell.attempts), lasting_ms, ..self }
+    }
 }
 
 /// What an `exited` has besides what all events have.
@@ -183,8 +254,7 @@ impl CommandEnd {
 }
 
 /// An event in one sentence; `None` for what people need not know.
-#[must_use]
-pub fn sentence(election: &str, event: &Event) -> Option<String> {
+fn sentence(election: &str, event: &Event) -> Option<String> {
     Some(match &event.kind {
         EventKind::Elected { term, .. } => format!("leading {election}, term {term}"),
         EventKind::Lost { term, reason, .. } => format!("lost {election}, term {term}: {}", reason.as_str()),
@@ -192,7 +262,6 @@ pub fn sentence(election: &str, event: &Event) -> Option<String> {
             format!("standing by for {election}; {} leads, term {}", leader.candidate, leader.term)
         }
         EventKind::Observed { leader: None } => format!("standing by for {election}; nobody leads"),
-        EventKind::Error { error } => format!("{election}: {error}"),
         EventKind::Job { job, tick, job_event } => return job::sentence(job, *tick, job_event),
         _ => return None,
     })
@@ -355,7 +424,8 @@ pub fn table(to: &mut dyn Write, headings: &[&str], rows: &[Vec<String>]) -> io:
 
 #[cfg(test)]
 mod tests {
-    use tenure::{LossReason, Trust};
+    use tenure::store::StoreErrorKind;
+    use tenure::{LossReason, StoreError, Trust};
 
     use super::*;
 
@@ -376,7 +446,8 @@ mod tests {
         let mut lines = EventLines::new("nightly", &CandidateId::new("a").unwrap(), renewals);
         let mut print = |kind| {
             let event = Event { at: at(1), at_unix_ms: 0, kind };
-            lines.line(&event).map(|line| (line.event.to_owned(), line.trusted_until_boot_ns))
+            let told = lines.lines(&event).pop();
+            told.map(|line| (line.event.to_owned(), line.trusted_until_boot_ns))
         };
         kinds.into_iter().filter_map(&mut print).collect()
     }
@@ -411,6 +482,34 @@ mod tests {
         let line = |event: &str, until| (event.to_owned(), Some(until));
         assert_eq!(printed(false, kinds()), [line("elected", 10), line("lost", 20)]);
         assert_eq!(printed(true, kinds()), [line("elected", 10), line("renewed", 20), line("lost", 20)]);
+    }
+
+    #[test]
+    fn an_error_is_told_once_and_then_that_it_is_over() {
+        let error = || EventKind::Error {
+            error: ElectionError::Store(StoreError::not_sent(StoreErrorKind::Unavailable, "refused")),
+        };
+        let elected = || EventKind::Elected { term: term(), trust: trust(10) };
+        let kinds = || [error(), error(), error(), elected(), error(), error()];
+        let lines = |renewals| {
+            let mut lines = EventLines::new("nightly", &CandidateId::new("a").unwrap(), renewals);
+            let told = |kind| {
+                let event = Event { at: at(1), at_unix_ms: 0, kind };
+                lines.lines(&event).iter().map(|line| (line.event.to_owned(), line.attempts)).collect::<Vec<_>>()
+            };
+            kinds().into_iter().flat_map(told).collect::<Vec<_>>()
+        };
+        let line = |event: &str, attempts| (event.to_owned(), attempts);
+        assert_eq!(lines(false), [line("error", None), line("recovered", Some(3)), line("elected", None)]);
+        let each = |count| vec![line("error", None); count];
+        let over = vec![line("recovered", Some(3)), line("elected", None)];
+        assert_eq!(lines(true), [each(3), over, each(2)].concat(), "whoever wants each renewal wants each failure");
+        let mut told = EventLines::new("nightly", &CandidateId::new("a").unwrap(), false);
+        let sentences = kinds().map(|kind| told.sentences(&Event { at: at(1), at_unix_ms: 0, kind }));
+        assert_eq!(sentences[0], (None, Some("nightly: refused".to_owned())));
+        assert_eq!(sentences[1], (None, None));
+        let over = "nightly: the store answers again, after 3 attempts in 0ms that failed".to_owned();
+        assert_eq!(sentences[3], (Some(over), Some("leading nightly, term 7".to_owned())));
     }
 
     #[test]

@@ -123,7 +123,7 @@ fn read(source: &LineSource, line: &[u8]) -> Result<Parsed, String> {
     let NamedEvent { event: Some(name) } = serde_json::from_slice(line).map_err(says)? else {
         return Ok(Parsed::Unknown);
     };
-    let known = ["elected", "renewed", "lost", "stopped", "killed", "observed", "error", "accepted"];
+    let known = ["elected", "renewed", "lost", "stopped", "killed", "observed", "error", "recovered", "accepted"];
     if !known.contains(&name.as_str()) {
         return Ok(Parsed::Unknown);
     }

@@ -45,8 +45,10 @@ Examples:
   tenure forget --abandoned-for 720h";
 
 pub(super) const ELECT: &str = "\
-Each line has event (elected, lost, observed, error, stopped; renewed with --renewals), election, candidate, pid, term,
-reason, at and boot_ns. elected, renewed and lost also have trusted_until_boot_ns. tenure-history judges such lines.
+Each line has event (elected, lost, observed, error, recovered, stopped; renewed with --renewals), election, candidate, pid,
+term, reason, at and boot_ns. elected, renewed and lost also have trusted_until_boot_ns. tenure-history judges such lines.
+A store that fails is asked again and again. The first error is printed at once; the same one again only after 1s, then after
+twice as long each time, with attempts (how many failed) and lasting_ms. When the store answers again, recovered has both, too.
 With --channel, a line with the event message has channel, id, sender, payload, attempts and sent_at as well. A message
 that was printed may come again under a later term if its settlement did not reach the store; its id tells.
 With --broadcasts, a line with the event listening says that broadcasts on a channel are heard from now on, and a line with

@@ -31,7 +31,8 @@ pub(super) async fn execute(global: &Global, args: &ElectArgs) -> Result<Exit, C
         let written = tokio::select! {
             event = events.next() => {
                 let Some(event) = event else { return end };
-                let written = lines.line(&event).map_or(Ok(()), |line| json_line(&mut io::stdout(), &line));
+                let told = lines.lines(&event);
+                let written = told.iter().try_for_each(|line| json_line(&mut io::stdout(), line));
                 if event.kind == EventKind::Stopped {
                     return is_read(written).and(end);
                 }

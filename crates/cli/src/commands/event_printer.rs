@@ -4,12 +4,11 @@ use tenure::cron::JobError;
 use tenure::{CandidateId, ElectionError, Event, EventKind, LossReason, Term};
 
 use crate::args::ReportArgs;
-use crate::output::{CommandEnd, EventLines, json_line, sentence};
+use crate::output::{CommandEnd, EventLines, json_line};
 use crate::stderr_writer::{StderrWriter, say};
 
 /// Tells of the events of one candidacy.
 pub(super) struct EventPrinter {
-    election: String,
     report: ReportArgs,
     lines: EventLines,
 }
@@ -17,7 +16,7 @@ pub(super) struct EventPrinter {
 impl EventPrinter {
     pub(super) fn new(election: &str, candidate: &CandidateId, report: ReportArgs) -> Self {
         let lines = EventLines::new(election, candidate, report.renewals);
-        Self { election: election.to_owned(), report, lines }
+        Self { report, lines }
     }
 
     pub(super) fn tell(&mut self, event: &Event) {
@@ -26,15 +25,18 @@ impl EventPrinter {
             return;
         }
         if json {
-            if let Some(line) = self.lines.line(event) {
+            for line in self.lines.lines(event) {
                 // It never fails, and never waits for a reader.
                 let _ = json_line(&mut StderrWriter, &line);
             }
-        } else if !quiet || matches!(event.kind, EventKind::Error { .. }) {
-            let expected = matches!(event.kind, EventKind::Lost { reason: LossReason::Stopped, .. });
-            if let Some(sentence) = sentence(&self.election, event).filter(|_| !expected) {
-                say(&sentence);
-            }
+            return;
+        }
+        let (over, sentence) = self.lines.sentences(event);
+        let is_error = matches!(event.kind, EventKind::Error { .. });
+        let expected = matches!(event.kind, EventKind::Lost { reason: LossReason::Stopped, .. });
+        // Whoever was told of an error is told that it is over.
+        for sentence in over.into_iter().chain(sentence.filter(|_| is_error || !quiet && !expected)) {
+            say(&sentence);
         }
     }
 

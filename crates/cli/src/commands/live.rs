@@ -16,6 +16,7 @@ use crate::duration::show;
 use crate::exit::{CommandError, Exit};
 use crate::options::{open_to_look, open_to_look_for};
 use crate::output::{is_read, now, table};
+use crate::repeats::{RepeatedCause, Repeats};
 use crate::signals::Signals;
 use crate::stderr_writer::say;
 
@@ -38,13 +39,24 @@ pub(super) async fn execute(global: &Global, name: Option<&str>) -> Result<Exit,
     gaps::tell(&client, &[shown(name), &[Feature::History]].concat());
     // Listening begins before looking, so that nothing falls between the two.
     let mut hints = client.hints();
-    let mut known = Known::default();
+    let (mut known, mut repeats) = (Known::default(), Repeats::default());
     loop {
-        match look(&client, name, &mut known).await {
-            Ok(rows) if !is_read(draw(&rows))? => return Ok(Exit::Success),
-            Ok(_) => {}
+        let looked = look(&client, name, &mut known).await;
+        let now = Clock::boottime().now();
+        match looked {
+            Ok(rows) => {
+                if let Some(spell) = repeats.answered(now) {
+                    say(&spell.is_over());
+                }
+                if !is_read(draw(&rows))? {
+                    return Ok(Exit::Success);
+                }
+            }
             // Who watches wants to see how it goes on.
-            Err(failure) => say(&failure.message),
+            Err(CommandError { message, .. }) => {
+                let telling = repeats.failed(now, RepeatedCause::Store, &message);
+                telling.sentence(&message).iter().for_each(|sentence| say(sentence));
+            }
         }
         tokio::select! {
             signal = signals.end() => return Ok(Exit::Signalled(signal)),

@@ -12,9 +12,11 @@ use super::gaps;
 use super::status::observe;
 use crate::args::{Global, WatchArgs};
 use crate::exit::{CommandError, Exit};
+use crate::job::millis;
 use crate::message::printable;
 use crate::options::{open_to_look, open_to_look_for};
 use crate::output::{is_read, json_line, now};
+use crate::repeats::{RepeatedCause, Repeats, Spell, Telling};
 use crate::signals::Signals;
 use crate::stderr_writer::say;
 
@@ -22,12 +24,30 @@ use crate::stderr_writer::say;
 #[derive(Debug, Serialize)]
 struct ChangeLine<'a> {
     event: &'static str,
-    election: &'a str,
+    /// Of an `error` it is the one that was asked about, if one was.
+    election: Option<&'a str>,
     candidate: Option<&'a str>,
     term: Option<u64>,
     reason: Option<&'a str>,
     at: String,
     boot_ns: u64,
+    /// Of `recovered`, and of an `error` that was told before.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    attempts: Option<u64>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    lasting_ms: Option<u64>,
+}
+
+impl<'a> ChangeLine<'a> {
+    fn new(event: &'static str, election: Option<&'a str>) -> Self {
+        let (at, boot_ns) = (now(), Clock::boottime().now().as_nanos());
+        let (candidate, term, reason) = (None, None, None);
+        Self { event, election, candidate, term, reason, at, boot_ns, attempts: None, lasting_ms: None }
+    }
+
+    fn with(self, spell: Spell) -> Self {
+        Self { attempts: Some(spell.attempts), lasting_ms: Some(millis(spell.lasting)), ..self }
+    }
 }
 
 /// The pause before looking again at a store that failed.
@@ -45,6 +65,7 @@ pub(super) async fn execute(global: &Global, args: &WatchArgs) -> Result<Exit, C
     // Listening begins before looking, so that nothing falls between the two.
     let mut hints = client.hints();
     let mut known: BTreeMap<String, KnownLeader> = BTreeMap::new();
+    let mut failures = Failures { json: args.json, name: args.name.as_deref(), repeats: Repeats::default() };
     let mut observed = observe(&client, args.name.as_deref()).await?;
     let asked: &[Feature] = &[Feature::Records, Feature::History];
     gaps::tell(&client, if args.name.is_some() { &asked[1..] } else { asked });
@@ -70,14 +91,52 @@ pub(super) async fn execute(global: &Global, args: &WatchArgs) -> Result<Exit, C
             _ = hints.recv() => while hints.try_recv().is_ok() {},
             () = tokio::time::sleep(next_look(&observed, client.capabilities().pushes)) => {}
         }
-        match observe(&client, args.name.as_deref()).await {
+        let looked = observe(&client, args.name.as_deref()).await;
+        if !is_read(failures.note(looked.as_ref().err()))? {
+            return Ok(Exit::Success);
+        }
+        match looked {
             Ok(seen) => observed = seen,
             // Who watches wants to see how it goes on.
-            Err(failure) => {
-                say(&failure.message);
-                tokio::time::sleep(AFTER_FAILURE).await;
-            }
+            Err(_) => tokio::time::sleep(AFTER_FAILURE).await,
         }
+    }
+}
+
+/// Tells of looks that fail, and that they do no more.
+struct Failures<'a> {
+    json: bool,
+    /// The election that was asked about, if it is one.
+    name: Option<&'a str>,
+    repeats: Repeats,
+}
+
+impl Failures<'_> {
+    /// Tells what there is to tell of the last look: as a part of the stream, or to whoever reads standard error.
+    fn note(&mut self, failure: Option<&CommandError>) -> io::Result<()> {
+        let now = Clock::boottime().now();
+        let (line, sentence) = match failure {
+            Some(CommandError { message, .. }) => {
+                let telling = self.repeats.failed(now, RepeatedCause::Store, message);
+                let line = ChangeLine { reason: Some(message), ..ChangeLine::new("error", self.name) };
+                let line = match telling {
+                    Telling::First => Some(line),
+                    Telling::Still(spell) => Some(line.with(spell)),
+                    Telling::Not => None,
+                };
+                (line, telling.sentence(message))
+            }
+            None => {
+                let over = self.repeats.answered(now);
+                (over.map(|over| ChangeLine::new("recovered", self.name).with(over)), over.map(Spell::is_over))
+            }
+        };
+        match (line, sentence) {
+            (Some(line), _) if self.json => json_line(&mut io::stdout(), &line)?,
+            (_, Some(sentence)) => say(&sentence),
+            (_, None) => {}
+        }
+        Ok(())
     }
 }
 
@@ -115,18 +174,14 @@ fn report(json: bool, election: &str, ended: Option<&EndedLeadership>, leader: &
 }
 
 fn report_json(election: &str, ended: Option<&EndedLeadership>, leader: &KnownLeader) -> io::Result<()> {
-    let (at, boot_ns) = (now(), Clock::boottime().now().as_nanos());
     if let Some(EndedLeadership { candidate, term, reason }) = ended {
-        let (candidate, reason, at) = (Some(candidate.as_str()), reason.as_deref(), at.clone());
-        let line = ChangeLine { event: "lost", election, candidate, term: *term, reason, at, boot_ns };
-        json_line(&mut io::stdout(), &line)?;
+        let (candidate, reason, lost) =
+            (Some(candidate.as_str()), reason.as_deref(), ChangeLine::new("lost", Some(election)));
+        json_line(&mut io::stdout(), &ChangeLine { candidate, term: *term, reason, ..lost })?;
     }
     let candidate = leader.as_ref().map(|(candidate, _)| candidate.as_str());
     let term = leader.as_ref().and_then(|(_, term)| *term);
-    json_line(
-        &mut io::stdout(),
-        &ChangeLine { event: "observed", election, candidate, term, reason: None, at, boot_ns },
-    )
+    json_line(&mut io::stdout(), &ChangeLine { candidate, term, ..ChangeLine::new("observed", Some(election)) })
 }
 
 fn report_text(election: &str, ended: Option<&EndedLeadership>, leader: &KnownLeader) -> io::Result<()> {

@@ -27,6 +27,7 @@ mod messages;
 mod metrics;
 mod migrate;
 mod mistyped;
+mod outages;
 mod reference;
 mod resign;
 mod run;

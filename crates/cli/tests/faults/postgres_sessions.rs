@@ -177,7 +177,8 @@ pub(crate) fn case_61_a_server_without_free_connections_keeps_the_leader_and_let
     assert_eq!(SqlError::code(&refusal), Some("53300"));
     let full_ns = boot_ns();
     eventually("two more renewals", || renewals_since(&candidates.scenario, full_ns) >= 2);
-    let late = candidates.scenario.elect("c");
+    // With each failure, and not only now and then how many there were.
+    let late = candidates.scenario.elect_with("c", ELECTION, &["--renewals"]);
     refused(&late, "53300");
     // Waits because those who try again in a hot loop would do so now.
     assert!(!late.running.process.ends_within(Duration::from_secs(2)));

@@ -3,7 +3,7 @@
 use tenure_testkit::redis::{RedisOptions, RedisServer};
 
 /// The rights of a user that holds elections with the prefix `tenure` on one server, as in `ACL SETUSER NAME on >PASSWORD …`.
-pub(crate) const NEEDED: &str = "~tenure:* ~{client:* &tenure:* +eval +evalsha +time +get +set +del +pexpire +pttl +hget \
+pub(crate) const NEEDED: &str = "~tenure:* ~{tenure:* &tenure:* +eval +evalsha +time +get +set +del +pexpire +pttl +hget \
                                  +hmget +hset +hdel +hlen +hkeys +zadd +zrem +zrank +zrange +zrangebyscore +zscore +lpush \
                                  +ltrim +lrange +sadd +smembers +srem +xadd +xdel +xlen +xrange +publish +subscribe \
                                  +unsubscribe +ping";

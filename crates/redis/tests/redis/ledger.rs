@@ -28,7 +28,7 @@ async fn what_an_older_version_has_written_down_is_read() {
     let server = RedisServer::start();
     let leader = StoreCandidate::new(&open(&server.url()), "e", "leader");
     let term = leader.granted().await;
-    let [jobs, runs] = ["{client:default:e}:jobs", "{client:default:e}:runs"];
+    let [jobs, runs] = ["{tenure:default:e}:jobs", "{tenure:default:e}:runs"];
     server.command(&["HSET", jobs, "backup", "300 3 1 150*,200*,300 daily"]);
     let earlier = format!("{:032x} 1 150500 somebody", 7);
     let mine = format!("{:032x} {term} 200500 leader", leader.nonce.to_bits());
@@ -89,11 +89,11 @@ async fn jobs_do_not_expire_and_leave_nothing_behind() {
     leader.resign().await.unwrap();
     let next = leader.granted().await;
     assert_eq!(leader.claim_again(next, 300).await.unwrap(), Claimed::Granted);
-    for key in ["{client:default:e}:jobs", "{client:default:e}:runs"] {
+    for key in ["{tenure:default:e}:jobs", "{tenure:default:e}:runs"] {
         assert_eq!(server.command(&["TTL", key]), redis::Value::Int(-1), "{key}");
     }
     assert!(leader.store.ledger().unwrap().forget(&leader.key, &job()).await.unwrap());
-    for key in ["{client:default:e}:jobs", "{client:default:e}:runs"] {
+    for key in ["{tenure:default:e}:jobs", "{tenure:default:e}:runs"] {
         assert_eq!(server.command(&["EXISTS", key]), redis::Value::Int(0), "{key}");
     }
 }

@@ -77,7 +77,7 @@ async fn whoever_lost_its_place_is_cleared_away_bit_by_bit_and_not_all_at_once()
     let follower = StoreCandidate::new(&handle, "e", "follower");
     let size = |key: &str| -> u64 { redis::from_redis_value(server.command(&["ZCARD", key])).unwrap() };
     let mut steps = 0;
-    while size("{client:default:e}:line") > 1 {
+    while size("{tenure:default:e}:line") > 1 {
         let before = commands(&server);
         follower.held().await;
         let cost = commands(&server) - before;

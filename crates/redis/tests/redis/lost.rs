@@ -107,4 +107,4 @@ async fn a_server_that_comes_back_finds_no_queue() {
 }
 
 const LEASE: &str = "tenure:default:e";
-const ELECTION: &str = "{client:default:e}:election";
+const ELECTION: &str = "{tenure:default:e}:election";

@@ -87,7 +87,7 @@ async fn what_was_put_back_is_still_the_same_message() {
     for message in [&first, &second] {
         leader.ack(term, message.id, AckOutcome::Done).await.unwrap();
     }
-    assert_eq!(server.command(&["EXISTS", "{client:default:e}:contents"]), redis::Value::Int(0), "nothing is left");
+    assert_eq!(server.command(&["EXISTS", "{tenure:default:e}:contents"]), redis::Value::Int(0), "nothing is left");
     send(&store, &first).await.unwrap();
     assert_eq!(listed(&store, MessageState::Pending).await, ["1"], "what was handled is forgotten");
 }
@@ -184,7 +184,7 @@ async fn a_message_costs_the_same_however_many_wait() {
 async fn keys_that_are_something_else_leave_the_others_alone() {
     let server = RedisServer::start();
     let store = open(&server.url());
-    server.command(&["SET", "{client:default:middle}:messages", "mine"]);
+    server.command(&["SET", "{tenure:default:middle}:messages", "mine"]);
     let mut replies = mailbox(&store).send(&["first", "middle", "last"].map(|name| new_message(name, "1"))).await;
     let error = replies.remove(1).unwrap_err();
     assert_told(

@@ -83,7 +83,7 @@ async fn a_lease_whose_record_was_evicted_runs_out_as_if_it_were_foreign() {
     let (leader, follower) = (StoreCandidate::new(&store, "e", "leader"), StoreCandidate::new(&store, "e", "follower"));
     let term = leader.granted().await;
     // What a policy that spares no key does.
-    server.command(&["DEL", "{client:default:e}:election"]);
+    server.command(&["DEL", "{tenure:default:e}:election"]);
 
     assert_eq!(leader.has_lost(term).await, None);
     let seen = follower.held().await.leader.unwrap();

@@ -56,7 +56,7 @@ async fn a_grant_that_is_given_back_late_does_not_end_the_leadership_after_it() 
     let ours = client.election("e").unwrap().candidate(id("ours")).timing(timing).start().unwrap();
     // It has nothing more to ask before that lease ends.
     until("a follower that can be woken", async || {
-        let followers = primary.command(&["HVALS", "{client:default:e}:standing"]);
+        let followers = primary.command(&["HVALS", "{tenure:default:e}:standing"]);
         let followers: Vec<String> = redis::from_redis_value(followers).unwrap();
         followers.iter().any(|follower| !follower.starts_with(' ')).then_some(())
     })
@@ -111,7 +111,7 @@ async fn a_message_that_no_replica_has_is_in_doubt_and_may_be_sent_again() {
     let following = format!("replicaof 127.0.0.1 {}", primary.port());
     let replica = RedisServer::start_with(RedisOptions::default().line(following));
     until("a message that is confirmed", async || send(&store, &message).await.ok()).await;
-    assert_eq!(replica.command(&["XLEN", "{client:default:e}:messages"]), redis::Value::Int(1));
+    assert_eq!(replica.command(&["XLEN", "{tenure:default:e}:messages"]), redis::Value::Int(1));
 }
 
 #[tokio::test]
@@ -128,7 +128,7 @@ async fn a_tick_that_no_replica_has_is_in_doubt_and_may_be_claimed_again() {
     let replica = RedisServer::start_with(RedisOptions::default().line(following));
     let claimed = until("a claim that is confirmed", async || leader.claim(term, 200).await.ok()).await;
     assert_eq!((claimed, leader.jobs().await[0].fired), (Claimed::Granted, 1));
-    assert_eq!(replica.command(&["HLEN", "{client:default:e}:jobs"]), redis::Value::Int(1));
+    assert_eq!(replica.command(&["HLEN", "{tenure:default:e}:jobs"]), redis::Value::Int(1));
 }
 
 #[tokio::test]
@@ -147,7 +147,7 @@ async fn a_tick_is_given_back_when_a_replica_knows_of_it() {
     assert!(until("an answer that is confirmed", async || leader.give_back(term, 200).await.ok()).await);
     assert_eq!(leader.jobs().await[0].fired, 0, "told twice, it counts once");
     let copied: String =
-        redis::from_redis_value(replica.command(&["HGET", "{client:default:e}:jobs", "backup"])).unwrap();
+        redis::from_redis_value(replica.command(&["HGET", "{tenure:default:e}:jobs", "backup"])).unwrap();
     assert_eq!(copied, "200 0 1 200! daily");
 }
 

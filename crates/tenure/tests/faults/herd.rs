@@ -34,7 +34,7 @@ pub(crate) fn case_43_of_a_thousand_followers_one_is_woken_by_a_resignation_and_
         })
         .collect();
     let standing: fn(&RedisServer) -> usize =
-        |server| from_redis_value(server.command(&["HLEN", "{client:default:nightly}:standing"])).unwrap();
+        |server| from_redis_value(server.command(&["HLEN", "{tenure:default:nightly}:standing"])).unwrap();
     eventually("a thousand who stand by", || standing(&server) == crowd.len());
     let listening = || from_redis_value::<Vec<String>>(server.command(&["PUBSUB", "CHANNELS"])).unwrap().len();
     eventually("processes that can be woken", || listening() > PROCESSES);

@@ -1,0 +1,265 @@
+//! Errors that come again and again, told so often as tells that they go on, and no more.
+//!
+//! A store that is away is asked again and again, and fails in the same way each time. The first failure is told at once;
+//! then only one that reads differently, and now and then how often it has failed so far. All that is told of such errors
+//! passes through here: events of candidacies, looks of `watch` and `status --watch`, and the log.
+
+use std::fmt;
+use std::time::Duration;
+
+use tenure::Instant;
+
+use crate::duration::show;
+
+/// What has been told already.
+#[derive(Debug, Default)]
+pub struct Repeats {
+    known: Vec<RepeatCount>,
+}
+
+/// What to tell of an error.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Telling {
+    /// All of it: it is new.
+    First,
+    /// That it still goes on.
+    Still(Spell),
+    /// Nothing: it was told a moment ago.
+    Not,
+}
+
+/// How long something has failed, and how often.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Spell {
+    /// The attempts that failed.
+    pub attempts: u64,
+    /// From the first of them until now.
+    pub lasting: Duration,
+}
+
+/// What fails, as whoever notices it knows.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum RepeatedCause {
+    /// The store: it is over when the store answers.
+    Store,
+    /// Something else, of which nobody tells that it is over.
+    Other,
+}
+
+/// After so long it is told again that it still fails, and then after twice as long, and so on.
+const SOONEST: Duration = Duration::from_secs(1);
+const LATEST: Duration = Duration::from_secs(3600);
+/// A store that fails on and off is told of less and less often, too, but never less than this.
+const LATEST_SPELL: Duration = Duration::from_secs(600);
+/// What was not heard of for so long is new when it comes again.
+const FORGOTTEN_AFTER: Duration = Duration::from_secs(7200);
+/// More different errors than this at a time are told each time.
+const KEPT: usize = 16;
+
+#[derive(Debug)]
+struct RepeatCount {
+    text: String,
+    cause: RepeatedCause,
+    /// The first failure of the present spell, and how many there were.
+    began: Instant,
+    attempts: u64,
+    last: Instant,
+    /// When it was told of last, and how long nothing is told after that: in the same spell, and in one that begins anew.
+    told: Instant,
+    wait: Duration,
+    spell_wait: Duration,
+    /// The present spell has been told of.
+    is_told: bool,
+    /// It is over: the next failure begins another spell.
+    is_over: bool,
+}
+
+impl Repeats {
+    /// Notes a failure, and says what to tell of it.
+    pub fn failed(&mut self, now: Instant, cause: RepeatedCause, text: &str) -> Telling {
+        self.known.retain(|known| now.saturating_since(known.last) < FORGOTTEN_AFTER);
+        if let Some(known) = self.known.iter_mut().find(|known| known.text == text && known.cause == cause) {
+            return known.failed_again(now);
+        }
+        if self.known.len() >= KEPT {
+            let oldest = self.known.iter().enumerate().min_by_key(|(_, known)| known.last).map(|(place, _)| place);
+            oldest.map(|place| self.known.swap_remove(place));
+        }
+        self.known.push(RepeatCount::new(now, cause, text));
+        Telling::First
+    }
+
+    /// The store has answered. Returns what is over by that, if it was told of.
+    pub fn answered(&mut self, now: Instant) -> Option<Spell> {
+        let mut over: Option<(Instant, u64)> = None;
+        for known in self.known.iter_mut().filter(|known| known.cause == RepeatedCause::Store && !known.is_over) {
+            known.is_over = true;
+            if known.is_told {
+                let (began, attempts) = over.unwrap_or((known.began, 0));
+                over = Some((began.min(known.began), attempts.saturating_add(known.attempts)));
+            }
+        }
+        over.map(|(began, attempts)| Spell { attempts, lasting: now.saturating_since(began) })
+    }
+}
+
+impl RepeatCount {
+    fn new(now: Instant, cause: RepeatedCause, text: &str) -> Self {
+        Self {
+            text: text.to_owned(),
+            cause,
+            began: now,
+            attempts: 1,
+            last: now,
+            told: now,
+            wait: SOONEST,
+            spell_wait: SOONEST,
+            is_told: true,
+            is_over: false,
+        }
+    }
+
+    fn failed_again(&mut self, now: Instant) -> Telling {
+        self.last = now;
+        if std::mem::take(&mut self.is_over) {
+            (self.began, self.attempts, self.is_told) = (now, 0, false);
+        }
+        self.attempts = self.attempts.saturating_add(1);
+        let since_told = now.saturating_since(self.told);
+        if self.is_told {
+            if since_told < self.wait {
+                return Telling::Not;
+            }
+            self.wait = (self.wait * 2).min(LATEST);
+        } else {
+            if since_told < self.spell_wait {
+                return Telling::Not;
+            }
+            let is_on_and_off = since_told < self.spell_wait * 4;
+            self.spell_wait = if is_on_and_off { (self.spell_wait * 2).min(LATEST_SPELL) } else { SOONEST };
+            (self.wait, self.is_told) = (SOONEST, true);
+        }
+        self.told = now;
+        if self.attempts == 1 {
+            return Telling::First;
+        }
+        Telling::Still(Spell { attempts: self.attempts, lasting: now.saturating_since(self.began) })
+    }
+}
+
+impl Telling {
+    /// The sentence to tell, if there is one.
+    #[must_use]
+    pub fn sentence(self, text: &str) -> Option<String> {
+        match self {
+            Self::First => Some(text.to_owned()),
+            Self::Still(spell) => Some(format!("still failing after {spell}: {text}")),
+            Self::Not => None,
+        }
+    }
+}
+
+impl Spell {
+    /// That it is over.
+    #[must_use]
+    pub fn is_over(self) -> String {
+        format!("the store answers again, after {self} that failed")
+    }
+}
+
+impl fmt::Display for Spell {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let s = if self.attempts == 1 { "" } else { "s" };
+        write!(f, "{} attempt{s} in {}", self.attempts, show(self.lasting))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn at(seconds: u64) -> Instant {
+        Instant::ZERO + Duration::from_secs(1_000 + seconds)
+    }
+
+    /// The seconds at which something is told, if it fails in each of these.
+    fn told(repeats: &mut Repeats, seconds: impl Iterator<Item = u64>) -> Vec<u64> {
+        seconds.filter(|second| repeats.failed(at(*second), RepeatedCause::Store, "refused") != Telling::Not).collect()
+    }
+
+    #[test]
+    fn a_failure_is_told_at_once_and_then_at_growing_intervals() {
+        let mut repeats = Repeats::default();
+        assert_eq!(told(&mut repeats, 0..200), [0, 1, 3, 7, 15, 31, 63, 127]);
+        let after_days = told(&mut repeats, 200..7 * 86_400);
+        assert!(after_days.windows(2).all(|pair| pair[1] - pair[0] <= 3600), "{after_days:?}");
+        assert!(after_days.len() < 200, "{}", after_days.len());
+    }
+
+    #[test]
+    fn it_says_how_often_and_for_how_long() {
+        let mut repeats = Repeats::default();
+        assert_eq!(repeats.failed(at(0), RepeatedCause::Store, "refused"), Telling::First);
+        assert_eq!(repeats.failed(at(0), RepeatedCause::Store, "refused"), Telling::Not);
+        let still = repeats.failed(at(130), RepeatedCause::Store, "refused");
+        assert_eq!(still.sentence("refused").unwrap(), "still failing after 3 attempts in 2m10s: refused");
+        let over = repeats.answered(at(131)).unwrap();
+        assert_eq!(over.is_over(), "the store answers again, after 3 attempts in 2m11s that failed");
+        assert_eq!(repeats.answered(at(132)), None, "once");
+    }
+
+    #[test]
+    fn another_text_is_news_and_the_old_one_is_not_when_it_comes_back() {
+        let mut repeats = Repeats::default();
+        let tells = |repeats: &mut Repeats, second, text| repeats.failed(at(second), RepeatedCause::Store, text);
+        assert_eq!(tells(&mut repeats, 0, "refused"), Telling::First);
+        assert_eq!(tells(&mut repeats, 0, "no answer"), Telling::First);
+        for _ in 0..100 {
+            assert_eq!(tells(&mut repeats, 0, "refused"), Telling::Not);
+            assert_eq!(tells(&mut repeats, 0, "no answer"), Telling::Not);
+        }
+        assert_eq!(repeats.answered(at(5)), Some(Spell { attempts: 202, lasting: Duration::from_secs(5) }));
+    }
+
+    #[test]
+    fn after_a_long_outage_the_next_one_is_told_at_once() {
+        let mut repeats = Repeats::default();
+        told(&mut repeats, 0..10_000);
+        assert!(repeats.answered(at(10_000)).is_some());
+        assert_eq!(repeats.failed(at(10_060), RepeatedCause::Store, "refused"), Telling::First);
+    }
+
+    #[test]
+    fn what_fails_on_and_off_is_told_less_and_less_often() {
+        let mut repeats = Repeats::default();
+        let mut lines = 0;
+        for second in 0..3600 {
+            lines += usize::from(repeats.failed(at(second), RepeatedCause::Store, "refused") != Telling::Not);
+            lines += usize::from(repeats.answered(at(second)).is_some());
+        }
+        assert!((10..50).contains(&lines), "{lines} lines in an hour");
+        // When it has been well for a while, it is news.
+        assert_eq!(repeats.failed(at(7000), RepeatedCause::Store, "refused"), Telling::First);
+    }
+
+    #[test]
+    fn an_answer_ends_nothing_that_has_nothing_to_do_with_the_store() {
+        let mut repeats = Repeats::default();
+        assert_eq!(repeats.failed(at(0), RepeatedCause::Other, "the same id"), Telling::First);
+        assert_eq!(repeats.answered(at(1)), None);
+        assert_eq!(repeats.failed(at(0), RepeatedCause::Other, "the same id"), Telling::Not);
+    }
+
+    #[test]
+    fn little_is_kept() {
+        let mut repeats = Repeats::default();
+        for number in 0..1_000 {
+            assert_eq!(repeats.failed(at(number), RepeatedCause::Store, &number.to_string()), Telling::First);
+        }
+        assert!(repeats.known.len() <= KEPT);
+        assert_eq!(
+            repeats.failed(at(1_000), RepeatedCause::Store, "999"),
+            Telling::Still(Spell { attempts: 2, lasting: Duration::from_secs(1) })
+        );
+    }
+}
