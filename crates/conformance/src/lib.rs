@@ -203,8 +203,8 @@ pub async fn prove<F: Fixture + 'static>(
     (name, property): &(&str, PropertyFn),
     fixture: impl AsyncFn() -> F,
 ) -> Result<(), String> {
-    for left in (0..TRIALS).rev() {
-        let (property, fixture, trial) = (*property, fixture().await, Arc::<PropertyTrial>::default());
+    for number in 1..=TRIALS {
+        let (property, fixture, trial) = (*property, fixture().await, Arc::new(PropertyTrial::new(number)));
         // A clock that is moved by hand runs out of nothing by itself.
         let is_real = !fixture.slack().is_zero();
         let proceedings = async move { tokio::time::timeout(PATIENCE, property(&fixture)).await };
@@ -214,7 +214,7 @@ pub async fn prove<F: Fixture + 'static>(
             Ok(Err(_)) => return Err(format!("{name}: no end after {PATIENCE:?}")),
             Err(failure) => {
                 let why = text_of(failure);
-                if !is_real || !trial.is_void() || left == 0 {
+                if !is_real || !trial.is_void() || number == TRIALS {
                     return Err(format!("{name}: {why}"));
                 }
                 println!("{name} is tried again: something ran out before it was looked at ({why})");

@@ -176,22 +176,27 @@ impl Player {
 
 /// Goes on until something that takes `span` is surely over.
 pub(super) async fn pass(fixture: &dyn Fixture, span: Duration) {
-    let_pass(fixture, span + fixture.slack() + TICK).await;
+    let_pass(fixture, span + slack(fixture) + TICK).await;
 }
 
 /// Goes on until something that takes `span` is about to end, but surely has not ended.
 pub(super) async fn almost_pass(fixture: &dyn Fixture, span: Duration) {
-    let_pass(fixture, span.saturating_sub(fixture.slack() + TICK)).await;
+    let_pass(fixture, span.saturating_sub(slack(fixture) + TICK)).await;
 }
 
 /// Goes on from where [`almost_pass`] stopped until the same span is surely over.
 pub(super) async fn pass_the_rest(fixture: &dyn Fixture) {
-    let_pass(fixture, (fixture.slack() + TICK) * 2).await;
+    let_pass(fixture, (slack(fixture) + TICK) * 2).await;
 }
 
 /// Lets just so much time go by that any store can tell what came first.
 pub(super) async fn a_little_later(fixture: &dyn Fixture) {
     let_pass(fixture, TICK * 10).await;
+}
+
+/// How much time may go by on its own.
+pub(super) fn slack(fixture: &dyn Fixture) -> Duration {
+    fixture.slack() * trial::leisure()
 }
 
 async fn let_pass(fixture: &dyn Fixture, time: Duration) {
@@ -201,7 +206,7 @@ async fn let_pass(fixture: &dyn Fixture, time: Duration) {
 
 /// The shortest ttl used: short, so that a real server need not be waited for long, but never below what it can keep.
 pub(super) fn unit(store: &dyn Store) -> Duration {
-    store.capabilities().min_ttl.max(Duration::from_secs(1))
+    store.capabilities().min_ttl.max(Duration::from_secs(1)) * trial::leisure()
 }
 
 /// An election in the default namespace.

@@ -1,6 +1,11 @@
 //! All properties at once, because each of them waits most of the time.
 
+use std::sync::Arc;
+use std::time::{Duration, Instant};
+
 use futures_util::{StreamExt, stream};
+use tenure_core::Namespace;
+use tenure_store::Store;
 use tokio::sync::Semaphore;
 
 use super::{Fixture, PropertyFn, prove};
@@ -10,6 +15,8 @@ pub type NamedProperty = (&'static str, PropertyFn);
 
 /// How many properties are tried at the same time in all tests of a program, however many of those run side by side.
 static PLACES: Semaphore = Semaphore::const_new(48);
+/// A connection takes processor time, and if many were made at once all of them would take long.
+static DOORS: Semaphore = Semaphore::const_new(4);
 
 /// Tries these properties, so many at the same time, each with a fixture of its own, and names all that do not hold. More
 /// at a time would keep the processors so busy that answers come late.
@@ -32,4 +39,18 @@ pub fn every_property_holds<F: Fixture + 'static>(
     let failures: Vec<String> = runtime.block_on(failures.collect());
     let count = properties.len();
     assert!(failures.is_empty(), "{} of {count} do not hold:\n{}", failures.len(), failures.join("\n"));
+}
+
+/// The same handle when it has a connection: on a busy machine that takes its time, and properties measure theirs.
+///
+/// # Panics
+/// When it has none within most of a minute.
+pub async fn connected(store: Arc<dyn Store>) -> Arc<dyn Store> {
+    const PATIENCE: Duration = Duration::from_secs(50);
+    let _door = DOORS.acquire().await;
+    let began = Instant::now();
+    while let Err(error) = store.elections(&Namespace::default()).await {
+        assert!(began.elapsed() < PATIENCE, "{error}");
+    }
+    store
 }

@@ -2,14 +2,17 @@
 //!
 //! On a real server leases and reservations run on while a property looks at them. Each property is written for a machine
 //! on which its steps take less time than the [slack](super::Fixture::slack); on one that is busy, something may have run
-//! out before the property gets to look at it. Then what it saw says nothing of the store, and it is tried again.
+//! out before the property gets to look at it. Then what it saw says nothing of the store, and it is tried again, with more
+//! time for everything whose length is not given.
 
 use std::sync::{Mutex, PoisonError};
 use std::time::{Duration, Instant};
 
 /// What a property has begun that runs for a time.
-#[derive(Debug, Default)]
+#[derive(Debug)]
 pub(super) struct PropertyTrial {
+    /// 1 for the first one.
+    number: u32,
     course: Mutex<Course>,
 }
 
@@ -45,7 +48,16 @@ pub(super) fn passes(time: Duration) {
     with(|course| course.passed += time);
 }
 
+/// How many times as long as usual everything takes whose length a property chooses.
+pub(super) fn leisure() -> u32 {
+    TRIAL.try_with(|trial| trial.number).unwrap_or(1)
+}
+
 impl PropertyTrial {
+    pub(super) fn new(number: u32) -> Self {
+        Self { number, course: Mutex::default() }
+    }
+
     /// Whether something has run out already that the property meant to find running.
     pub(super) fn is_void(&self) -> bool {
         let course = self.course.lock().unwrap_or_else(PoisonError::into_inner);

@@ -45,10 +45,12 @@ enum CallTarget {
 const SLOTS: u16 = 16_384;
 /// A slot that is moved twice while a call is under way is a wonder; more than that is a loop.
 const REDIRECTIONS_MAX: usize = 5;
-/// Nodes of a cluster are near each other, and answer at about the same time, unless our own machine is very busy.
+/// Nodes of a cluster are near each other, and answer at about the same time.
 const LAGGARD_PATIENCE: Duration = Duration::from_millis(250);
-/// A node that does not answer must not use up the time of the others.
-const MAP_PATIENCE: Duration = Duration::from_millis(500);
+/// On a machine that is busy, or far from them, all take long, and differ by more.
+const LAGGARD_FACTOR: u32 = 3;
+/// All are asked side by side, and one answer is enough. A connection may have to be made first.
+const MAP_PATIENCE: Duration = Duration::from_secs(2);
 const SURVEY_PATIENCE: Duration = Duration::from_secs(2);
 
 impl Cluster {
@@ -330,8 +332,9 @@ fn silence() -> RedisStoreError {
 /// The results of all visits, but for those to nodes that are silent while others have answered: leaders whose elections are
 /// elsewhere must not lose their time, and so their leases, with a node that hangs.
 async fn without_laggards<T>(mut visits: FuturesUnordered<impl Future<Output = Vec<T>>>) -> Vec<T> {
+    let began = tokio::time::Instant::now();
     let mut results = visits.next().await.unwrap_or_default();
-    let deadline = tokio::time::Instant::now() + LAGGARD_PATIENCE;
+    let deadline = tokio::time::Instant::now() + LAGGARD_PATIENCE.max(began.elapsed() * LAGGARD_FACTOR);
     while let Ok(Some(more)) = tokio::time::timeout_at(deadline, visits.next()).await {
         results.extend(more);
     }
@@ -370,6 +373,25 @@ impl Drop for AbandonedRound<'_> {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    /// Which of two visits are waited for, if they take this long.
+    async fn waited_for(visits_ms: [u64; 2]) -> Vec<u64> {
+        let visit = |took_ms| async move {
+            tokio::time::sleep(Duration::from_millis(took_ms)).await;
+            vec![took_ms]
+        };
+        without_laggards(visits_ms.into_iter().map(visit).collect()).await
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn nobody_waits_for_a_node_that_takes_much_longer_than_the_others() {
+        for awaited in [[1, 200], [300, 1_100]] {
+            assert_eq!(waited_for(awaited).await, awaited);
+        }
+        for [first, laggard] in [[1, 300], [300, 1_300]] {
+            assert_eq!(waited_for([first, laggard]).await, [first]);
+        }
+    }
 
     #[test]
     fn slots_are_those_of_the_specification() {

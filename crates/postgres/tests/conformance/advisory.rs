@@ -61,10 +61,11 @@ fn every_property_holds() {
     let more = [SESSIONS, BROADCASTS, NO_LEDGER].concat();
     let properties: Vec<suite::NamedProperty> = expected_of(&capabilities).copied().chain(more).collect();
     // Before the first one begins: what waits for an answer must not wait for a database that is being made.
-    let databases: Vec<AdvisoryFixture> =
-        properties.iter().map(|_| AdvisoryFixture { url: SERVER.new_database().url_as(ROLE, PASSWORD) }).collect();
+    let databases: Vec<AdvisoryFixture> = properties.iter().map(|_| AdvisoryFixture::new()).collect();
     let databases = Mutex::new(databases);
-    suite::every_property_holds(&properties, 8, async || databases.lock().unwrap().pop().unwrap());
+    // One that is tried again needs another.
+    let next = || databases.lock().unwrap().pop().unwrap_or_else(AdvisoryFixture::new);
+    suite::every_property_holds(&properties, 8, async || next());
 }
 
 /// A database of its own.
@@ -72,10 +73,16 @@ struct AdvisoryFixture {
     url: String,
 }
 
+impl AdvisoryFixture {
+    fn new() -> Self {
+        let url = SERVER.new_database().url_as(ROLE, PASSWORD);
+        Self { url: url.replacen("postgres://", "postgres+advisory://", 1) }
+    }
+}
+
 impl Fixture for AdvisoryFixture {
     fn open(&self) -> BoxFuture<'_, Arc<dyn Store>> {
-        let url = self.url.replacen("postgres://", "postgres+advisory://", 1);
-        Box::pin(async move { tenure::store::open(&url.parse().unwrap()).unwrap() })
+        Box::pin(suite::connected(tenure::store::open(&self.url.parse().unwrap()).unwrap()))
     }
 
     fn advance(&self, by: Duration) -> BoxFuture<'_, ()> {

@@ -5,9 +5,9 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Duration;
 
 use futures_util::future::BoxFuture;
+use tenure::Store;
 use tenure::conformance::{ALL, BROADCASTS, Fixture, LEDGER, MESSAGES, suite};
 use tenure::store::postgres::{Migration, PostgresConfig};
-use tenure::{Namespace, Store};
 
 /// The role that candidates log in as. It owns nothing.
 pub(crate) const APP: &str = "app";
@@ -41,12 +41,7 @@ impl SchemaFixture {
 
 impl Fixture for SchemaFixture {
     fn open(&self) -> BoxFuture<'_, Arc<dyn Store>> {
-        Box::pin(async {
-            let store = tenure::store::open(&self.url.parse().unwrap()).unwrap();
-            // A login takes its time on a busy machine, and properties measure theirs.
-            store.elections(&Namespace::default()).await.unwrap();
-            store
-        })
+        Box::pin(suite::connected(tenure::store::open(&self.url.parse().unwrap()).unwrap()))
     }
 
     fn advance(&self, by: Duration) -> BoxFuture<'_, ()> {

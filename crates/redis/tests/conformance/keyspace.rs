@@ -37,7 +37,7 @@ impl KeyspaceFixture {
 
 impl Fixture for KeyspaceFixture {
     fn open(&self) -> BoxFuture<'_, Arc<dyn Store>> {
-        Box::pin(async { tenure::store::open(&self.url.parse().unwrap()).unwrap() })
+        Box::pin(suite::connected(tenure::store::open(&self.url.parse().unwrap()).unwrap()))
     }
 
     fn advance(&self, by: Duration) -> BoxFuture<'_, ()> {

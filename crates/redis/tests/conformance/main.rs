@@ -31,12 +31,14 @@ fn on_valkey() {
 
 #[test]
 fn on_a_primary_with_sentinels() {
-    every_property_holds(&SentinelGroup::start().url(), &[], PropertyPace::Brisk);
+    let sentinels = SentinelGroup::start().steady();
+    every_property_holds(&sentinels.url(), &[], PropertyPace::Brisk);
 }
 
 #[test]
 fn on_a_cluster() {
-    every_property_holds(&RedisCluster::start().url(), &[], PropertyPace::Calm);
+    let cluster = RedisCluster::start().steady();
+    every_property_holds(&cluster.url(), &[], PropertyPace::Calm);
 }
 
 #[test]
