@@ -43,7 +43,6 @@ pub async fn answers_as_the_reference_does(
 struct RulesWorld {
     now_ms: Box<dyn FnMut() -> u64>,
     wall_clock: FakeWallClock,
-    offset_s: i64,
     local: Arc<VirtualClock>,
     began_ms: u64,
     moved: Duration,
@@ -72,11 +71,13 @@ impl RulesWorld {
     ) -> Self {
         let local = VirtualClock::new();
         let clock = Clock::controlled_by(&local);
+        let began_ms = now_ms();
+        // Or as much time would go by on the server, and not here, as the machine takes for each step.
+        wall_clock.stop_at(Duration::from_millis(began_ms));
         Self {
-            began_ms: now_ms(),
+            began_ms,
             now_ms,
             wall_clock,
-            offset_s: 0,
             moved: Duration::ZERO,
             memory: MemoryStore::with_clock(clock.clone()),
             other: open(clock),
@@ -124,13 +125,13 @@ impl RulesWorld {
     /// Moves both clocks on: by nothing, past a reservation, past a lease, or past everything.
     fn pass_time(&mut self) {
         let jump_s = [0, 0, 0, 10, 40][usize::try_from(self.below(5)).unwrap()];
-        self.offset_s += jump_s;
-        self.wall_clock.jump_to(self.offset_s);
-        // Waits because whoever comes first is told by the millisecond.
-        std::thread::sleep(Duration::from_millis(2));
-        let shown = Duration::from_millis((self.now_ms)() - self.began_ms);
-        self.local.advance(shown - self.moved);
-        self.moved = shown;
+        // Whoever comes first is told by the millisecond.
+        let by = Duration::from_secs(jump_s) + Duration::from_millis(2);
+        self.moved += by;
+        self.local.advance(by);
+        let shown = Duration::from_millis(self.began_ms) + self.moved;
+        self.wall_clock.stop_at(shown);
+        assert_eq!(u128::from((self.now_ms)()), shown.as_millis(), "the clock of the server does as it is told");
     }
 
     async fn campaign(&mut self, player: usize) {

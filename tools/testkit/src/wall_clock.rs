@@ -4,6 +4,7 @@ use std::fs;
 use std::os::unix::fs::{FileExt, PermissionsExt};
 use std::path::{Path, PathBuf};
 use std::process::Command;
+use std::time::Duration;
 
 /// What the processes under it take for the time of day. Every other clock of theirs stays true.
 ///
@@ -23,9 +24,19 @@ impl FakeWallClock {
 
     /// Lets it be wrong by this many seconds, at once.
     pub fn jump_to(&self, offset_s: i64) {
+        self.write(0, offset_s);
+    }
+
+    /// Lets it stand still from now on, and show this much since the Unix epoch. What is decided by it does not depend on
+    /// how fast the machine is.
+    pub fn stop_at(&self, unix: Duration) {
+        self.write(1, i64::try_from(unix.as_nanos()).unwrap());
+    }
+
+    /// In place and as one number, since processes look at this very file whenever they want.
+    fn write(&self, position: u64, number: i64) {
         let file = fs::OpenOptions::new().write(true).create(true).truncate(false).open(&self.file).unwrap();
-        // In place and as one number, since processes look at this very file whenever they want.
-        file.write_all_at(&offset_s.to_ne_bytes(), 0).unwrap();
+        file.write_all_at(&number.to_ne_bytes(), position * size_of::<i64>() as u64).unwrap();
     }
 
     /// Lets a command, and all that it starts, look at this clock.
@@ -77,6 +88,20 @@ mod tests {
         for jump in [3_600, -3_600] {
             clock.jump_to(jump);
             assert!((seen() - before - jump).abs() < 600, "the clock did not jump by {jump} s");
+        }
+    }
+
+    #[test]
+    fn the_time_of_day_stands_still() {
+        let directory = tempfile::tempdir().unwrap();
+        let clock = FakeWallClock::at(directory.path().join("clock"));
+        clock.jump_to(60);
+        for unix in [Duration::new(1_893_456_000, 123_456_789), Duration::new(1_000_000_000, 1)] {
+            clock.stop_at(unix);
+            let mut date = Command::new("date");
+            clock.govern(date.arg("+%s %N"));
+            let seen = String::from_utf8(date.output().unwrap().stdout).unwrap();
+            assert_eq!(seen.trim(), format!("{} {:09}", unix.as_secs(), unix.subsec_nanos()));
         }
     }
 }
