@@ -128,6 +128,9 @@ pub struct CandidateArgs {
     /// Published while leading; may be given several times.
     #[arg(long, value_name = "KEY=VALUE", value_parser = key_value)]
     pub metadata: Vec<(String, String)>,
+    /// Exit with 69 when the store cannot be used at the start, instead of trying on. Later failures are survived as always.
+    #[arg(long)]
+    pub fail_fast: bool,
     /// The durations.
     #[command(flatten)]
     pub timing: TimingArgs,

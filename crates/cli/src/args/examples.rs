@@ -6,6 +6,7 @@ Examples:
   tenure run queue --preset fast --restart always -- ./consume --queue mail
   tenure run queue --metrics 127.0.0.1:9095 -- ./consume
   tenure --store sqlite:/var/lib/app/tenure.db run migrate --no-wait -- ./migrate
+  tenure --store postgres://app@db.example/shop run queue --fail-fast -- ./consume
 
 The command gets TENURE_ELECTION, TENURE_CANDIDATE and TENURE_TERM, and not what tenure may log in to its store with:
 TENURE_STORE; with PostgreSQL also PGPASSWORD, PGPASSFILE, PGSSLCERT and PGSSLKEY; with the Redis of the environment also

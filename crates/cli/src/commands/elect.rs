@@ -5,6 +5,7 @@ use std::io;
 use tenure::{Broadcast, Candidacy, ChannelName, Delivery, EventKind};
 use tokio::sync::mpsc;
 
+use super::beginning::{Beginning, NotedStart, WhatNow};
 use crate::args::{ElectArgs, Global};
 use crate::exit::{CommandError, Exit};
 use crate::message::{BroadcastLine, DeliveryLine};
@@ -27,10 +28,16 @@ pub(super) async fn execute(global: &Global, args: &ElectArgs) -> Result<Exit, C
     let mut broadcasts = broadcasts(&election, &args.broadcasts)?;
     let mut lines = EventLines::new(&args.name, election.candidate(), args.renewals);
     let mut end = Ok(Exit::Success);
+    let what_now = if args.candidate.fail_fast { WhatNow::FailsFast } else { WhatNow::GoesOn };
+    let mut beginning = Beginning::new(global, what_now);
     loop {
         let written = tokio::select! {
-            event = events.next() => {
+            event = beginning.next(&mut events) => {
                 let Some(event) = event else { return end };
+                if let (NotedStart::Unusable(why), true) = (beginning.note(&event), beginning.gives_up()) {
+                    end = end.and(Err(CommandError::new(Exit::StoreUnavailable, format!("{}: {why}", args.name))));
+                    election.request_stop();
+                }
                 let told = lines.lines(&event);
                 let written = told.iter().try_for_each(|line| json_line(&mut io::stdout(), line));
                 if event.kind == EventKind::Stopped {

@@ -3,23 +3,27 @@
 use tenure::cron::JobError;
 use tenure::{CandidateId, ElectionError, Event, EventKind, LossReason, Term};
 
+use super::beginning::{Beginning, NotedStart};
 use crate::args::ReportArgs;
 use crate::output::{CommandEnd, EventLines, json_line};
 use crate::stderr_writer::{StderrWriter, say};
 
 /// Tells of the events of one candidacy.
 pub(super) struct EventPrinter {
+    election: String,
     report: ReportArgs,
     lines: EventLines,
+    pub(super) beginning: Beginning,
 }
 
 impl EventPrinter {
-    pub(super) fn new(election: &str, candidate: &CandidateId, report: ReportArgs) -> Self {
+    pub(super) fn new(election: &str, candidate: &CandidateId, report: ReportArgs, beginning: Beginning) -> Self {
         let lines = EventLines::new(election, candidate, report.renewals);
-        Self { report, lines }
+        Self { election: election.to_owned(), report, lines, beginning }
     }
 
     pub(super) fn tell(&mut self, event: &Event) {
+        let noted = self.beginning.note(event);
         let ReportArgs { json, quiet, .. } = self.report;
         if is_told_as_an_end(event) && !quiet {
             return;
@@ -31,7 +35,10 @@ impl EventPrinter {
             }
             return;
         }
-        let (over, sentence) = self.lines.sentences(event);
+        let (over, mut sentence) = self.lines.sentences(event);
+        if let NotedStart::Unusable(why) = noted {
+            sentence = Some(format!("{}: {why}", self.election));
+        }
         let is_error = matches!(event.kind, EventKind::Error { .. });
         let expected = matches!(event.kind, EventKind::Lost { reason: LossReason::Stopped, .. });
         // Whoever was told of an error is told that it is over.

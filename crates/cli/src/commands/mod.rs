@@ -1,6 +1,7 @@
 //! One file per command.
 
 mod backoff;
+mod beginning;
 mod broadcast;
 mod completions;
 mod cron;

@@ -5,6 +5,7 @@ use std::ffi::OsString;
 use tenure::{Anomaly, Candidacy, Clock, ElectionError, Event, EventKind, Events, Instant, Leader, Term};
 
 use super::backoff::Backoff;
+use super::beginning::{Beginning, WhatNow};
 use super::event_printer::EventPrinter;
 use super::guarded::{CommandUpdate, Guarded, Program, Stdin, env_for, reach, until};
 use super::lock::LockWait;
@@ -40,6 +41,21 @@ pub(super) enum RunPurpose {
     Lock(LockWait),
 }
 
+impl RunPurpose {
+    /// What becomes of it when the store cannot be used at the start.
+    fn without_a_store(&self, fail_fast: bool) -> WhatNow {
+        let ends = match self {
+            Self::Lead { no_wait, .. } => *no_wait,
+            Self::Lock(wait) => wait.ends_with_an_answer(),
+        };
+        match (fail_fast, ends) {
+            (true, _) => WhatNow::FailsFast,
+            (false, true) => WhatNow::Ends,
+            (false, false) => WhatNow::GoesOn,
+        }
+    }
+}
+
 /// Runs a command while its candidate leads.
 pub(super) async fn carry_out(global: &Global, candidate: &CandidateArgs, plan: RunPlan) -> Result<Exit, CommandError> {
     let candidacy = CandidacyOptions::new(candidate)?;
@@ -47,6 +63,7 @@ pub(super) async fn carry_out(global: &Global, candidate: &CandidateArgs, plan: 
     let mut signals = Signals::listen()?;
     let _served = metrics::serve(&plan.report.metrics)?;
     let client = open_for(global, &plan.name)?;
+    let beginning = Beginning::new(global, plan.purpose.without_a_store(candidate.fail_fast));
     let guarded = Guarded::launch(&client, Stdin::Own, timing, credentials(global, &plan.environment))?;
     let described = candidacy.describe(&client, &plan.name)?;
     let described = match &plan.purpose {
@@ -57,7 +74,7 @@ pub(super) async fn carry_out(global: &Global, candidate: &CandidateArgs, plan: 
     let election = described.start()?;
     let mut events = election.events();
     let mut run = RunSession {
-        printer: EventPrinter::new(&plan.name, election.candidate(), plan.report.clone()),
+        printer: EventPrinter::new(&plan.name, election.candidate(), plan.report.clone(), beginning),
         plan,
         election: &election,
         guarded,
@@ -97,7 +114,7 @@ impl RunSession<'_> {
         loop {
             let (given_up_at, rests_until) = (self.given_up_at(), self.rests_until);
             tokio::select! {
-                event = events.next() => match event {
+                event = self.printer.beginning.next(events) => match event {
                     None => return Ok(self.end.unwrap_or(Exit::Internal)),
                     Some(event) if event.kind == EventKind::Stopped => return Ok(self.end.unwrap_or(Exit::Internal)),
                     Some(event) => self.on_event(&event),
@@ -116,6 +133,9 @@ impl RunSession<'_> {
     /// The election says something.
     fn on_event(&mut self, event: &Event) {
         self.printer.tell(event);
+        if self.printer.beginning.gives_up() {
+            self.finish(Exit::StoreUnavailable);
+        }
         match &event.kind {
             EventKind::Elected { term, trust } => {
                 self.leading = Some((*term, until(*trust)));

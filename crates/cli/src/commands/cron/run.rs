@@ -10,6 +10,7 @@ use tokio::sync::mpsc::error::SendError;
 use tokio::sync::mpsc::{UnboundedReceiver, UnboundedSender, unbounded_channel};
 use tokio::sync::oneshot;
 
+use super::super::beginning::{Beginning, WhatNow};
 use super::super::event_printer::EventPrinter;
 use super::super::guarded::{env_for, until};
 use super::guard_pool::GuardPool;
@@ -53,7 +54,9 @@ pub(super) async fn execute(global: &Global, mut args: CronRunArgs) -> Result<Ex
     let election = described.start()?;
     pool.tell_of(env_for(&election));
     let mut events = election.events();
-    let printer = EventPrinter::new(&crontab.election, election.candidate(), args.report);
+    let what_now = if args.candidate.fail_fast { WhatNow::FailsFast } else { WhatNow::GoesOn };
+    let beginning = Beginning::new(global, what_now);
+    let printer = EventPrinter::new(&crontab.election, election.candidate(), args.report, beginning);
     let mut cron = CronSession { printer, election: &election, source, asks, pool, end: None };
     let exit = cron.until_the_end(&mut events, &mut signals).await;
     cron.pool.shutdown().await;
@@ -124,7 +127,7 @@ impl CronSession<'_> {
     async fn until_the_end(&mut self, events: &mut Events, signals: &mut Signals) -> Result<Exit, CommandError> {
         loop {
             tokio::select! {
-                event = events.next() => match event {
+                event = self.printer.beginning.next(events) => match event {
                     None => return Ok(self.end.unwrap_or(Exit::Internal)),
                     Some(event) if event.kind == EventKind::Stopped => return Ok(self.end.unwrap_or(Exit::Internal)),
                     Some(event) => self.on_event(&event),
@@ -141,6 +144,10 @@ impl CronSession<'_> {
 
     fn on_event(&mut self, event: &Event) {
         self.printer.tell(event);
+        if self.printer.beginning.gives_up() {
+            self.end.get_or_insert(Exit::StoreUnavailable);
+            self.election.request_stop();
+        }
         match &event.kind {
             EventKind::Elected { term, trust } | EventKind::Renewed { term, trust } => {
                 self.pool.trust(*term, until(*trust));
