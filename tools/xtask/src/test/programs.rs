@@ -130,7 +130,7 @@ fn longest_first(mut programs: Vec<TestProgram>) -> Vec<TestProgram> {
 }
 
 /// Chosen by measuring: more of them make tests wait for the processors instead of for what they test.
-const AT_A_TIME: usize = 3;
+const AT_A_TIME: usize = 2;
 const TESTS_AT_A_TIME: &str = "4";
 
 /// The longest that a test program works without a word is some minutes, on a slow machine.
