@@ -50,8 +50,12 @@ impl ProcessHandle {
         assert!(self.ends_within(PATIENCE), "waited for the end of {what}, process {:?}", self.pid);
     }
 
-    /// Sends a signal, unless the process is gone.
+    /// Sends a signal, unless the process is gone. One that stops it has taken effect when this returns.
     pub fn signal(&self, signal: Signal) {
+        signal_all([self], signal);
+    }
+
+    fn send(&self, signal: Signal) {
         if let Some(handle) = &self.handle {
             // An error means that it has ended, as tests expect of some.
             let _ = pidfd_send_signal(handle, signal);
@@ -77,7 +81,13 @@ impl ProcessHandle {
     /// Where the kernel tells of its threads.
     #[must_use]
     pub fn threads(&self) -> Vec<PathBuf> {
-        std::fs::read_dir(self.folder().join("task")).unwrap().map(|thread| thread.unwrap().path()).collect()
+        // One that ends meanwhile has none.
+        std::fs::read_dir(self.folder().join("task"))
+            .into_iter()
+            .flatten()
+            .flatten()
+            .map(|thread| thread.path())
+            .collect()
     }
 
     /// The process that started it, while that lives.
@@ -98,9 +108,13 @@ impl ProcessHandle {
     pub fn pause(&self) -> Paused {
         let paused = Paused(self.clone());
         self.signal(Signal::STOP);
+        paused
+    }
+
+    /// A thread that is stopped goes on until it is scheduled again, and may send a request before.
+    fn await_standstill(&self) {
         let stands = |thread: &PathBuf| statistics(thread).is_none_or(|fields| fields[0] == "T");
         eventually("a process that stands still", || self.is_dead() || self.threads().iter().all(stands));
-        paused
     }
 
     /// The processor time that it has used so far, in steps of the kernel's clock, which are some milliseconds.
@@ -152,9 +166,12 @@ impl Drop for Victim {
     }
 }
 
-/// Sends a signal to each of these, one right after the other.
+/// Sends a signal to each of these, one right after the other. One that stops them has taken effect when this returns.
 pub fn signal_all<const N: usize>(processes: [&ProcessHandle; N], signal: Signal) {
-    processes.iter().for_each(|process| process.signal(signal));
+    processes.iter().for_each(|process| process.send(signal));
+    if signal == Signal::STOP {
+        processes.iter().for_each(|process| process.await_standstill());
+    }
 }
 
 /// What the kernel says of a process or thread after its name, beginning with its state; none if it is gone.
