@@ -61,9 +61,12 @@ async fn when_the_guard_is_killed_its_death_is_reported_once_everything_is_dead(
 #[tokio::test]
 async fn what_a_guard_reported_is_heard_although_it_died_with_orders_that_it_had_not_read() {
     let mut bench = GuardBench::new();
-    let work = bench.script("echo $$ > $WORDS; exec sleep 1000");
+    let work = bench.script("trap 'echo heard > $WORDS' USR1; echo $$ > $WORDS; while :; do sleep 1; done");
     bench.supervisor.start(&work).unwrap();
     let guard = bench.words.next_process().await.parent();
+    // The guard reads orders only after it has reported the start, so that this one is behind the report.
+    bench.supervisor.signal(rustix::process::Signal::USR1.as_raw()).unwrap();
+    assert_eq!(bench.words.next().await, "heard");
     let _stopped = guard.pause();
     for _ in 0..3 {
         bench.supervisor.trust(work.trust).unwrap();
