@@ -6,6 +6,7 @@ mod mutants;
 mod packages;
 mod parts;
 mod programs;
+mod scratch;
 mod summary;
 
 use std::path::Path;
