@@ -69,7 +69,7 @@ fn is_replaced_and_comes_back(
 
 pub(crate) fn case_31_an_outage_of_less_than_half_a_lease_costs_nothing(store: &dyn Backend) {
     for cut in [Proxy::black_hole, refuse] {
-        let scenario = scenario(store);
+        let scenario = scenario(store).paced(LeasePace::from_millis(9_000, 500, 300));
         let detour = scenario.place.endpoint().detour();
         let (_leader, first) = leader_by(&scenario, &detour);
         let _next = follower(&scenario, "b");
@@ -81,7 +81,7 @@ pub(crate) fn case_31_an_outage_of_less_than_half_a_lease_costs_nothing(store: &
         let cut_ns = boot_ns();
         cut(&detour.proxy);
         let worker = ProcessHandle::open(first.pid);
-        let outage = Duration::from_millis(1_200);
+        let outage = Duration::from_millis(3_600);
         let ended = worker.ends_within(outage.saturating_sub(Duration::from_nanos(boot_ns() - cut_ns)));
         assert!(!ended || store.abilities().by_session);
         detour.proxy.heal();
@@ -151,7 +151,7 @@ pub(crate) fn case_37_a_grant_whose_answer_was_lost_costs_an_attempt_and_not_a_l
     let scenario = scenario(store).paced(LeasePace::PATIENT);
     assert_eq!(scenario.finish(["run", ELECTION, "--", "true"]).code, Some(0), "the store knows its scripts");
     let detour = scenario.place.endpoint().detour();
-    detour.proxy.inject(Direction::Replies, ProxyFault::Delay(Duration::from_millis(300)));
+    detour.proxy.inject(Direction::Replies, ProxyFault::Delay(Duration::from_millis(600)));
     let candidate = scenario.candidate_by(&detour, "a");
     eventually("a grant", || scenario.status()["leader"] == "a");
     detour.proxy.black_hole();

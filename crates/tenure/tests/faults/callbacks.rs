@@ -36,7 +36,7 @@ pub(crate) fn case_11_a_panic_in_a_callback_is_told_and_does_not_end_leadership(
     let ground = TimedStore::new(store, LeasePace::SHORT);
     let election = ground.candidate("a").on_elected(|_| -> () { panic!("on purpose") }).start().unwrap();
     let told = EventLog::by(&election);
-    assert_eq!(told.error(), "the elected callback panicked: on purpose");
+    told.error_with("the elected callback panicked: on purpose");
     let leadership = election.leadership().expect("it leads");
     let until = leadership.trusted_until();
     eventually("a renewal", || leadership.trusted_until() > until);

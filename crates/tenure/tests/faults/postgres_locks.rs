@@ -67,14 +67,13 @@ impl TwoElections {
 
 /// Somebody looks at the row of one election for longer than its lease lasts, with a lock that keeps all others out.
 pub(crate) fn case_55_a_row_that_somebody_keeps_locked_costs_one_election_and_no_other() {
-    let elections = TwoElections::new(LeasePace::SHORT);
+    let elections = TwoElections::new(LeasePace::from_millis(6_000, 500, 300));
     let [nightly, other] = &elections.leader;
     let (told, other_told) = (EventLog::by(nightly), EventLog::by(other));
     let terms = elections.leader.each_ref().map(|election| elected(election).term());
     let lock = "SELECT FROM tenure.election WHERE name = 'nightly' FOR UPDATE";
-    elections.while_locked(lock, Duration::from_secs(4));
-    let error = told.error();
-    assert!(error.contains("another transaction holds a lock on this election"), "{error}");
+    elections.while_locked(lock, Duration::from_secs(8));
+    told.error_with("another transaction holds a lock on this election");
     assert_eq!(told.loss().1, LossReason::Expired);
     eventually("a leader", || elections.leader[0].is_leader() || elections.next[0].is_leader());
     let terms_now =

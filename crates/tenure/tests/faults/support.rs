@@ -93,12 +93,9 @@ impl EventLog {
         self.find("an election", |kind| matches!(kind, EventKind::Elected { .. }).then_some(())).0
     }
 
-    /// What went wrong, in words.
-    pub(crate) fn error(&self) -> String {
-        self.find(
-            "a trouble",
-            |kind| if let EventKind::Error { error } = kind { Some(error.to_string()) } else { None },
-        )
-        .1
+    /// Waits for an error in whose words this is found. A busy machine may add others.
+    pub(crate) fn error_with(&self, words: &str) {
+        let is_it = |kind: &EventKind| matches!(kind, EventKind::Error { error } if error.to_string().contains(words));
+        self.find(words, |kind| is_it(kind).then_some(()));
     }
 }
