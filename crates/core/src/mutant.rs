@@ -56,6 +56,8 @@ pub enum Mutant {
     CampaignsUnheard,
     /// A follower waits to be told that the lease is free.
     WaitsForHints,
+    /// A follower sleeps for as long as the leader's lease lasts, and loses its place in line.
+    OversleepsPlace,
     /// A few failures in a row end the candidacy.
     GivesUp,
     /// Leadership that was denied by the store ends without a word.
@@ -78,7 +80,7 @@ impl Context {
 #[cfg(mutants)]
 impl Mutant {
     /// All of them.
-    pub const ALL: [Self; 22] = [
+    pub const ALL: [Self; 23] = [
         Self::TrustFromReply,
         Self::NoDriftMargin,
         Self::OneSidedMargin,
@@ -97,6 +99,7 @@ impl Mutant {
         Self::NonceKept,
         Self::CampaignsUnheard,
         Self::WaitsForHints,
+        Self::OversleepsPlace,
         Self::GivesUp,
         Self::SilentLoss,
         Self::NoBackOff,

@@ -110,8 +110,8 @@ fn mistakes_of_processes_are_caught() {
 }
 
 /// The depth at which each is caught by a few faults, and by which law. What is missing harms nobody's safety in this
-/// world: `campaigns-unheard`, `waits-for-hints`, `gives-up`, `no-back-off` and `waits-for-release` keep leaders from
-/// coming or going, and `accepts-old-term` and `silent-loss` need a store that breaks its promises.
+/// world: `campaigns-unheard`, `waits-for-hints`, `oversleeps-place`, `gives-up`, `no-back-off` and `waits-for-release`
+/// keep leaders from coming or going, and `accepts-old-term` and `silent-loss` need a store that breaks its promises.
 #[cfg(mutants)]
 #[test]
 fn mistakes_of_electors_are_caught() {

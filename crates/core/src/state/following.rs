@@ -78,7 +78,8 @@ impl Following {
         };
         // Whoever is not heard of for longer loses its place in line, however long the leader's lease may be. And a clock
         // that is wrong by years must not make us wait for years.
-        let remaining = held.remaining.min(timing.ttl());
+        let remaining =
+            if ctx.has(Mutant::OversleepsPlace) { held.remaining } else { held.remaining.min(timing.ttl()) };
         // A store may count down to zero and still keep the lease for a while (etcd: half a second).
         if ctx.has(Mutant::WaitsForHints) {
             return State::Following(self);

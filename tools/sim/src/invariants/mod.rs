@@ -10,6 +10,7 @@ mod fires_once;
 mod fires_while_leading;
 mod follows_policy;
 mod given_back_runs;
+mod in_line;
 mod jobs_live;
 mod marks_grow;
 mod never_early;
@@ -131,6 +132,7 @@ impl Invariants {
                 Box::<failover::Failover>::default(),
                 Box::<succession::Succession>::default(),
                 Box::<order::SuccessionOrder>::default(),
+                Box::<in_line::InLine>::default(),
                 Box::<claims_by_holder::ClaimsByHolder>::default(),
                 Box::<fires_once::FiresOnce>::default(),
                 Box::new(fires_while_leading::FiresWhileLeading),

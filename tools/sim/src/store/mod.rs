@@ -139,6 +139,11 @@ impl SimStore {
         line.into_iter().map(|stand_by| (stand_by.process, stand_by.nonce))
     }
 
+    /// Whether the last grant was to this nonce.
+    pub(crate) fn is_granted_to(&self, nonce: Nonce) -> bool {
+        self.kept.record.lease.as_ref().is_some_and(|lease| lease.nonce == nonce)
+    }
+
     /// What is left of the lease at this moment of its clock.
     pub(crate) fn lease_left(&self, shown: Instant) -> Duration {
         self.kept.record.lease.as_ref().map_or(Duration::ZERO, |lease| lease.expires_at.saturating_since(shown))

@@ -36,10 +36,7 @@ impl SimWorld {
         self.healed = true;
         self.disturb();
         self.say(|_| "* all is mended".to_owned());
-        // What a pause has held back must not make anybody ill again.
-        let ill =
-            |event: &SimEvent| matches!(event, SimEvent::AtProcess { input: Input::Health { healthy: false }, .. });
-        self.queue.retain(|event| !matches!(event, SimEvent::Fault(_) | SimEvent::Go { .. }) && !ill(event));
+        self.queue.retain(|event| !matches!(event, SimEvent::Fault(_) | SimEvent::Go { .. }));
         self.store_down_until = self.now;
         self.store_slow_until = self.now;
         for machine in &mut self.machines {

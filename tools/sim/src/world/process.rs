@@ -69,6 +69,11 @@ impl SimWorld {
             self.queue.put(away_until, SimEvent::AtProcess { to, input, sent });
             return Ok(());
         }
+        let input = match input {
+            // An application says how it is, and not how it was when it stood still.
+            Input::Health { .. } => Input::Health { healthy: !node.is_ill },
+            input => input,
+        };
         if let Input::Reply { .. } = input
             && self.now - sent > nanos(node.contender.candidate.timing.attempt_timeout().mul_f64(1.15))
         {

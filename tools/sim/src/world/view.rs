@@ -52,7 +52,7 @@ pub(crate) struct View<'a> {
 }
 
 impl View<'_> {
-    pub(crate) fn nodes(&self) -> impl Iterator<Item = usize> + use<> {
+    pub(crate) fn nodes(&self) -> std::ops::Range<usize> {
         0..self.nodes.len()
     }
 
@@ -209,6 +209,13 @@ impl View<'_> {
     pub(crate) fn line(&self) -> Vec<usize> {
         let lives = self.store.line(self.shown).map(|(process, _)| life_of(process)).filter(|of| self.lives(*of));
         lives.map(|of| of.node).collect()
+    }
+
+    /// Whether the store knows that it stands by, or has just granted it the lease.
+    pub(crate) fn is_in_line(&self, node: usize) -> bool {
+        let nonce = self.nodes[node].elector.as_ref().and_then(Elector::stands_under);
+        let mut line = self.store.line(self.shown).map(|(_, nonce)| nonce);
+        nonce.is_some_and(|nonce| self.store.is_granted_to(nonce) || line.any(|of| of == nonce))
     }
 
     /// When a candidate that was told to leave at `told` must have left, unless it was away.
