@@ -56,6 +56,10 @@ pub(super) async fn only_what_was_not_used_for_so_long_is_forgotten(fixture: &dy
     assert_eq!((newest.change, newest.term, newest.reason.as_str()), (Change::Lost, term, "expired"));
     assert_eq!(forgets(&one, AGES).await, Forgetting::InUse(Use::Recent));
     is_gone(&one).await;
+    one.again().wins().await;
+    pass(fixture, one.ttl).await;
+    // Its end is written down in the same step, and is not recent to whoever waits for nothing.
+    is_gone(&one).await;
 }
 
 pub(super) async fn what_was_never_led_is_unknown(fixture: &dyn Fixture) {

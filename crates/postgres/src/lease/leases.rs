@@ -156,7 +156,8 @@ impl LeaseInner {
 
     pub(super) async fn forget(&self, key: &ElectionKey, idle_for: Duration) -> Result<Forgetting, StoreError> {
         let sql = self.sql("SELECT {call}, {schema}.forget($1, $2)");
-        let rows = self.ask(&sql, &[(&id(key), Type::UUID), (&micros(idle_for), Type::INT8)]).await?;
+        let idle_us = if idle_for.is_zero() { 0 } else { micros(idle_for) };
+        let rows = self.ask(&sql, &[(&id(key), Type::UUID), (&idle_us, Type::INT8)]).await?;
         let told = rows.first().and_then(|row| row.try_get::<_, &str>(1).ok()).unwrap_or_default();
         reply::forgetting(told).map_err(|fault| self.tell(fault))
     }
