@@ -2,6 +2,7 @@
 
 use std::time::Duration;
 
+use tenure::store::Forgetting;
 use tenure::testing::Operation;
 use tenure::{Error, Priority};
 
@@ -122,4 +123,17 @@ fn a_crashed_leader_is_followed_when_its_lease_runs_out() {
         waited += Duration::from_millis(50);
         assert!(waited <= timing().ttl() + Duration::from_millis(100), "{waited:?}");
     }
+}
+
+#[test]
+fn an_election_that_is_forgotten_while_its_candidate_pauses_goes_on_above_its_terms() {
+    let lab = Lab::new();
+    let candidate = lab.leader("a");
+    let term = candidate.leadership().unwrap().term();
+    candidate.resign_blocking().unwrap();
+    lab.settle();
+    assert_eq!(block_on(lab.client.observe("x")).unwrap().standing_by, [], "it pauses after its resignation");
+    assert_eq!(block_on(lab.client.forget("x")).unwrap(), Forgetting::Forgotten);
+    lab.pass(4 * SOON);
+    assert!(candidate.leadership().unwrap().term() > term, "terms must not fall");
 }
