@@ -38,7 +38,7 @@ pub const EXIT_CODES: &str = "\
 Exit codes:
   0        success; for `run` and `lock`, the command's own code
   1        what was asked for is not so (no leader to ask, no such message or job, a check of `doctor` failed,
-           `status --leads` names a candidate that does not lead)
+           `status --leads` names a candidate that does not lead), or the record of an election is damaged
   2        the command line, a name, a duration, a message or a crontab cannot be used; nothing was done
   69       the store cannot be reached or used: it does not answer, refuses the login, or there is no such database,
            schema or directory; for commands that only look or ask, also: there is no such file; `run`, `lock`, `cron`
@@ -110,6 +110,7 @@ impl From<tenure::Error> for CommandError {
         let exit = match &error {
             tenure::Error::Store(store) if is_bad_address(store) => Exit::Usage,
             tenure::Error::Store(store) if store.kind() == StoreErrorKind::TooLarge => Exit::Usage,
+            tenure::Error::Store(store) if store.damaged_record().is_some() => Exit::Failure,
             error => match error.kind() {
                 tenure::ErrorKind::Invalid => Exit::Usage,
                 tenure::ErrorKind::Store => Exit::StoreUnavailable,

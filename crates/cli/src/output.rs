@@ -290,6 +290,9 @@ pub struct StatusLine {
     pub messages_waiting: Option<u64>,
     /// How many messages were set aside.
     pub messages_aside: Option<u64>,
+    /// What is wrong with its record, if it is damaged: then nothing is known of what is `null`.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub damaged: Option<String>,
 }
 
 impl StatusLine {
@@ -310,6 +313,7 @@ impl StatusLine {
             standing_by: observed.standing_by.iter().map(|stand_by| stand_by.candidate.to_string()).collect(),
             messages_waiting: messages.map(|(waiting, _)| waiting),
             messages_aside: messages.map(|(_, aside)| aside),
+            damaged: None,
         }
     }
 }

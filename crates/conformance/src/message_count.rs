@@ -45,7 +45,8 @@ async fn counts(player: &Player, namespace: &str, only: Option<&str>) -> Vec<(St
     let namespace = key_in(namespace, "any").namespace;
     let only = only.map(|name| ElectionName::new(name).expect("a valid name"));
     let counts = player.mailbox().counts(&namespace, only.as_ref()).await.expect("an answer");
-    counts.into_iter().map(|count| (count.election.as_str().to_owned(), count.waiting, count.aside)).collect()
+    let counts = counts.into_iter().map(|count| count.expect("nothing is damaged"));
+    counts.map(|count| (count.election.as_str().to_owned(), count.waiting, count.aside)).collect()
 }
 
 fn owned((name, waiting, aside): (&str, u64, u64)) -> (String, u64, u64) {

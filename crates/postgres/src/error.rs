@@ -3,7 +3,8 @@
 use std::error::Error as _;
 use std::sync::Arc;
 
-use tenure_store::{StoreError, StoreErrorKind};
+use tenure_core::WriteOutcome;
+use tenure_store::{ElectionKey, StoreError, StoreErrorKind};
 use tokio_postgres::Error;
 use tokio_postgres::error::{DbError, SqlState};
 
@@ -39,6 +40,12 @@ pub(super) enum PostgresStoreError {
     /// The leader is a participant that knows nothing of handing over.
     #[error("the leader is not of this kind, and cannot be asked to hand over; stop it instead")]
     Foreign,
+    /// A row that no function of ours has written; nothing was changed.
+    #[error("{0}")]
+    Damage(String),
+    /// The same, where it is known whose it is.
+    #[error("{what}")]
+    Damaged { election: ElectionKey, outcome: WriteOutcome, what: String },
     /// An answer that no function of ours gives.
     #[error("the server answered {0}, which makes no sense")]
     Nonsense(String),
@@ -54,6 +61,16 @@ impl PostgresStoreError {
         }
     }
 
+    /// The same of an answer that is about this election alone, if its rows in this table are what is wrong.
+    pub(super) fn in_record_of(self, key: &ElectionKey, table: &str) -> Self {
+        let (outcome, what) = match self {
+            Self::Damage(what) => (WriteOutcome::Refused, what),
+            Self::Nonsense(what) => (WriteOutcome::Unknown, what),
+            fault => return fault,
+        };
+        Self::Damaged { election: key.clone(), outcome, what: format!("in its rows of the table {table}: {what}") }
+    }
+
     /// The public error about the server at `place`.
     pub(super) fn about(self, place: &str) -> StoreError {
         let message = format!("PostgreSQL at {place}: {self}");
@@ -67,6 +84,10 @@ impl PostgresStoreError {
             Self::Busy => StoreError::refused(StoreErrorKind::Unavailable, message),
             Self::Foreign => StoreError::refused(StoreErrorKind::Other, message),
             Self::Nonsense(_) => StoreError::unknown(StoreErrorKind::Corrupt, message),
+            Self::Damage(_) => StoreError::refused(StoreErrorKind::Corrupt, message),
+            Self::Damaged { election, outcome, what } => {
+                StoreError::damaged(&format!("PostgreSQL at {place}"), &election, outcome, &what)
+            }
         }
     }
 
@@ -80,6 +101,8 @@ impl PostgresStoreError {
             | Self::Busy
             | Self::Foreign
             | Self::Replaced(_)
+            | Self::Damage(_)
+            | Self::Damaged { .. }
             | Self::Nonsense(_) => true,
         }
     }

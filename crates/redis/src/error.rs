@@ -4,7 +4,8 @@ use std::sync::Arc;
 
 use redis::{RedisError, ServerError};
 
-use tenure_store::{StoreError, StoreErrorKind};
+use tenure_core::WriteOutcome;
+use tenure_store::{ElectionKey, StoreError, StoreErrorKind};
 
 /// One fault of this backend. Where it happened is added when it leaves the backend.
 #[derive(Debug, Clone, thiserror::Error)]
@@ -27,6 +28,9 @@ pub(super) enum RedisStoreError {
     /// An answer that no script of ours gives.
     #[error("the server answered {0}, which makes no sense")]
     Nonsense(String),
+    /// What the server keeps of one election is not what was written there.
+    #[error("{what}")]
+    Damaged { election: ElectionKey, outcome: WriteOutcome, what: String },
     /// No sentinel, or not enough of them, knows where to go.
     #[error("{0}")]
     NoPrimary(String),
@@ -67,6 +71,32 @@ impl RedisStoreError {
         }
     }
 
+    /// The same of a command that is about this key.
+    pub(super) fn at_key(self, key: &str) -> Self {
+        match self {
+            Self::Refused { text } if ErrorCode::of(&text) == ErrorCode::WrongType => {
+                Self::refused(format!("WRONGTYPE of the key {key:?}"))
+            }
+            fault => fault,
+        }
+    }
+
+    /// The same of an answer that is about this election, if its keys are what is wrong.
+    pub(super) fn in_record_of(self, election: &ElectionKey) -> Self {
+        let is_damage = |text: &str| matches!(ErrorCode::of(text), ErrorCode::Damaged | ErrorCode::WrongType);
+        let (outcome, text) = match &self {
+            Self::Refused { text } if is_damage(text) => (WriteOutcome::Refused, text),
+            Self::CutShort { text } if is_damage(text) => (WriteOutcome::Unknown, text),
+            Self::Nonsense(text) => (WriteOutcome::Unknown, text),
+            _ => return self,
+        };
+        let what = match &self {
+            Self::Nonsense(answer) => format!("its fields make no sense, and the answer is {answer}"),
+            _ => text.trim_start_matches("DAMAGED ").to_owned(),
+        };
+        Self::Damaged { election: election.clone(), outcome, what }
+    }
+
     /// Whether the server knows what was asked, and does not let us.
     pub(super) fn is_denied(&self) -> bool {
         match self {
@@ -87,7 +117,7 @@ impl RedisStoreError {
             // The grant has to be given back where it came from. After that another server is looked for.
             Self::Unusable(_) => false,
             Self::Connect(_) | Self::Lost(_) | Self::Silent | Self::Unconfirmed(_) => false,
-            Self::Mended { .. } | Self::Endless { .. } => false,
+            Self::Mended { .. } | Self::Endless { .. } | Self::Damaged { .. } => false,
         }
     }
 
@@ -105,6 +135,9 @@ impl RedisStoreError {
             Self::Refused { text } => StoreError::refused(ErrorCode::of(&text).kind(), message),
             Self::CutShort { text } => StoreError::unknown(ErrorCode::of(&text).kind(), message),
             Self::Nonsense(_) => StoreError::unknown(StoreErrorKind::Corrupt, message),
+            Self::Damaged { election, outcome, what } => {
+                StoreError::damaged(&format!("Redis at {place}"), &election, outcome, &what)
+            }
             Self::NoPrimary(_) => StoreError::not_sent(StoreErrorKind::Unavailable, message),
             Self::Unwelcome(_) => StoreError::not_sent(StoreErrorKind::Denied, message),
             Self::Unusable(_) => StoreError::unusable(StoreErrorKind::Unavailable, message),
@@ -130,6 +163,7 @@ enum ErrorCode {
     Moved,
     TryAgain,
     WrongType,
+    Damaged,
     NoSuchCommand,
     NoSuchDatabase,
     HungUp,
@@ -141,6 +175,10 @@ enum ErrorCode {
 
 impl ErrorCode {
     fn of(text: &str) -> Self {
+        // The first word is ours; the others are those of Lua, about fields that are no numbers, say.
+        if text.starts_with("DAMAGED ") || text.contains(": attempt to ") {
+            return Self::Damaged;
+        }
         // What a script may not do is refused in words only: the first are those of Redis, the others those of Valkey.
         if ["The user executing the script can't", "ACL failure in script"].iter().any(|words| text.contains(words)) {
             return Self::Denied;
@@ -186,7 +224,7 @@ impl ErrorCode {
             | Self::Moved
             | Self::TryAgain => StoreErrorKind::Unavailable,
             Self::Denied => StoreErrorKind::Denied,
-            Self::WrongType => StoreErrorKind::Corrupt,
+            Self::WrongType | Self::Damaged => StoreErrorKind::Corrupt,
             Self::NoSuchCommand => StoreErrorKind::Unsupported,
             Self::NoSuchDatabase => StoreErrorKind::Missing,
             Self::HungUp | Self::Silent | Self::UnknownAuthority | Self::OtherName => StoreErrorKind::Unavailable,
@@ -210,7 +248,7 @@ impl ErrorCode {
             Self::MasterDown => "the replica has lost its primary: ",
             Self::Moved => "the server is part of a cluster; use an address that begins with redis+cluster: ",
             Self::TryAgain => "the election is being moved to another node; that takes a moment: ",
-            Self::WrongType => "a key of this election holds something else; choose another prefix or name: ",
+            Self::WrongType => "the key holds something else; remove it, or choose another prefix or name: ",
             Self::NoSuchCommand => {
                 "this server keeps no elections; if it is a sentinel, use redis+sentinel://HOST:26379/NAME, where NAME is what \
                  it calls the primary: "
@@ -230,7 +268,7 @@ impl ErrorCode {
                  tls_ca=FILE: "
             }
             Self::OtherName => "its certificate is for another host; use a name that is in it: ",
-            Self::Other => "",
+            Self::Damaged | Self::Other => "",
         }
     }
 }

@@ -234,7 +234,7 @@ impl RedisInner {
         let list = list.key(&self.keys, namespace);
         let mut command = cmd("SMEMBERS");
         command.arg(&list);
-        let names = self.texts(list, command).await?;
+        let names = self.texts(list, command).await.map_err(|fault| self.tell(fault))?;
         let mut names: Vec<ElectionName> = names.into_iter().filter_map(|name| ElectionName::new(name).ok()).collect();
         names.sort();
         Ok(names)
@@ -267,7 +267,7 @@ impl RedisInner {
         };
         let mut command = cmd("LRANGE");
         command.arg(&history).arg(0).arg(limit - 1);
-        let lines = self.texts(history, command).await?;
+        let lines = self.texts(history, command).await.map_err(|fault| self.tell(fault.in_record_of(key)))?;
         Ok(lines.iter().filter_map(|line| lease_reply::transition(line)).collect())
     }
 
@@ -363,10 +363,10 @@ impl RedisInner {
     }
 
     /// A list or a set of texts.
-    async fn texts(&self, key: String, command: Cmd) -> Result<Vec<String>, StoreError> {
-        let calls = [Call { route: key, order: CallCommand::Plain(command) }];
+    async fn texts(&self, key: String, command: Cmd) -> Result<Vec<String>, RedisStoreError> {
+        let calls = [Call { route: key.clone(), order: CallCommand::Plain(command) }];
         let read = |answer: CallAnswer| match answer.value {
-            Value::ServerError(error) => Err(RedisStoreError::server(&error)),
+            Value::ServerError(error) => Err(RedisStoreError::server(&error).at_key(&key)),
             value => {
                 let texts = redis::from_redis_value::<Vec<Vec<u8>>>(value);
                 let texts = texts.map_err(|error| RedisStoreError::Nonsense(error.to_string()))?;
@@ -374,7 +374,7 @@ impl RedisInner {
             }
         };
         let answer = self.deployment.run(&calls, None).await.pop();
-        answer.map_or(Ok(Vec::new()), |answer| answer.and_then(read)).map_err(|fault| self.tell(fault))
+        answer.map_or(Ok(Vec::new()), |answer| answer.and_then(read))
     }
 
     /// Sends a batch and brings the answers in order. `beside` goes along in the same round trip.
@@ -406,7 +406,8 @@ impl RedisInner {
                 Ok(CallReplies { answers, unix_ms, replicas, server }) => {
                     self.server_clock.read(self.deployment.clock_of(&server), unix_ms, sent);
                     for ((position, _), value) in group.iter().zip(answers) {
-                        let reply = V::read(&value);
+                        let election = V::election(&batch[*position]);
+                        let reply = V::read(&value).map_err(|fault| fault.in_record_of(election));
                         let reply = reply.map(|value| VerbReply { value, replicas, server: Arc::clone(&server) });
                         replies[*position] = Some(reply.map_err(|fault| self.tell(fault)));
                     }

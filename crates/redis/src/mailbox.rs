@@ -58,7 +58,7 @@ impl Mailbox for RedisStore {
         &'a self,
         namespace: &'a Namespace,
         only: Option<&'a ElectionName>,
-    ) -> BoxFuture<'a, Result<Vec<MessageCount>, StoreError>> {
+    ) -> BoxFuture<'a, Result<Replies<MessageCount>, StoreError>> {
         Box::pin(self.inner.message_counts(namespace, only))
     }
 
@@ -95,7 +95,7 @@ impl RedisInner {
         &self,
         namespace: &Namespace,
         only: Option<&ElectionName>,
-    ) -> Result<Vec<MessageCount>, StoreError> {
+    ) -> Result<Replies<MessageCount>, StoreError> {
         let names = match only {
             Some(name) => vec![name.clone()],
             None => self.listed(List::Mailboxes, namespace).await?,
@@ -105,9 +105,11 @@ impl RedisInner {
         let counted = self.ask(&Counting, &keys, Vec::new(), None).await.into_values();
         let mut counts = Vec::new();
         for (key, counted) in keys.into_iter().zip(counted) {
-            let (waiting, aside) = counted?;
-            if waiting + aside > 0 {
-                counts.push(MessageCount { election: key.name, waiting, aside });
+            match counted {
+                Ok((0, 0)) => {}
+                Ok((waiting, aside)) => counts.push(Ok(MessageCount { election: key.name, waiting, aside })),
+                Err(error) if error.damaged_record().is_some() => counts.push(Err(error)),
+                Err(error) => return Err(error),
             }
         }
         Ok(counts)

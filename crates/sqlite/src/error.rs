@@ -6,7 +6,8 @@ use std::time::Duration;
 
 use rusqlite::ffi;
 use rusqlite::{Error as SqliteError, ErrorCode};
-use tenure_store::{StoreError, StoreErrorKind};
+use tenure_core::WriteOutcome;
+use tenure_store::{ElectionKey, StoreError, StoreErrorKind};
 
 use super::access::FileFlaw;
 
@@ -24,6 +25,9 @@ pub(super) enum SqliteStoreError {
     /// A value that tenure never wrote. It concerns one election, not the file.
     #[error("the database holds {0}, which tenure never wrote; restore it or start with a new file")]
     Nonsense(String),
+    /// The same, where it is known whose it is.
+    #[error("{what}")]
+    Damaged { election: ElectionKey, what: String },
     #[error("it was made by a newer tenure (its schema is version {found}, this program knows up to {known}); upgrade")]
     Newer { found: i64, known: i64 },
     #[error("it is the database of another program and was left as it is; use a file of its own for tenure")]
@@ -66,7 +70,15 @@ impl SqliteStoreError {
 
     /// Whether only one election of a batch is affected.
     pub(super) fn is_of_one_election(&self) -> bool {
-        matches!(self, Self::Nonsense(_))
+        matches!(self, Self::Nonsense(_) | Self::Damaged { .. })
+    }
+
+    /// The same of a value that was found in this place, in what is kept of this election.
+    pub(super) fn in_record_of(self, key: &ElectionKey, place: &str) -> Self {
+        match self {
+            Self::Nonsense(what) => Self::Damaged { election: key.clone(), what: format!("{place} holds {what}") },
+            fault => fault,
+        }
     }
 
     /// Whether somebody else has the file locked just now.
@@ -83,6 +95,10 @@ impl SqliteStoreError {
             Self::Commit(source) | Self::Sqlite(source) => StoreError::refused(kind, message).caused_by(source),
             Self::Io { source, .. } => StoreError::refused(kind, message).caused_by(source),
             Self::Replaced => StoreError::replaced(message),
+            Self::Damaged { election, what } => {
+                let place = format!("SQLite store {}", path.display());
+                StoreError::damaged(&place, &election, WriteOutcome::Refused, &what)
+            }
             Self::Nonsense(_)
             | Self::Newer { .. }
             | Self::Foreign
@@ -100,7 +116,7 @@ impl SqliteStoreError {
         match self {
             Self::Sqlite(error) | Self::Commit(error) => kind_of(error),
             Self::Io { source, .. } => kind_of_io(source.kind()),
-            Self::Nonsense(_) => StoreErrorKind::Corrupt,
+            Self::Nonsense(_) | Self::Damaged { .. } => StoreErrorKind::Corrupt,
             Self::Newer { .. } => StoreErrorKind::Schema,
             Self::Replaced => StoreErrorKind::Replaced,
             Self::Awaited { .. } => StoreErrorKind::Unavailable,
@@ -174,7 +190,10 @@ fn advice(error: &SqliteError) -> &'static str {
         StoreErrorKind::ReadOnly => "the file or its file system is read-only; elections need to write",
         StoreErrorKind::Denied => "the file cannot be opened; check its permissions and those of its directory",
         StoreErrorKind::Unavailable => "other processes keep the file locked; try again",
-        StoreErrorKind::Corrupt => "the file is damaged or not a database at all; restore it or start with a new file",
+        StoreErrorKind::Corrupt => {
+            "the file or its -wal file is damaged, or not a database at all (`tenure doctor` tells more); restore both from a \
+             backup, or stop all that use it and start with a new file"
+        }
         _ => "SQLite reports an error",
     }
 }

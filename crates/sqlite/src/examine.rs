@@ -36,6 +36,7 @@ impl DbThread {
                     "name",
                     "the file has one name and is not mounted by itself; mount directories, not files",
                 ),
+                integrity(database)?,
                 rights(database)?,
                 writable(database),
                 space(database),
@@ -49,6 +50,18 @@ impl DbThread {
             Err(error) => vec![Finding::bad("reach", describe(&error)), clock],
         }
     }
+}
+
+/// Whether its pages fit together. One flaw is enough to know that it has to be restored.
+fn integrity(database: &Database) -> Result<Finding, SqliteStoreError> {
+    let found: String =
+        database.read(|connection| Ok(connection.query_one("PRAGMA quick_check(1)", (), |row| row.get(0))?))?;
+    if found == "ok" {
+        return Ok(Finding::good("integrity", "the pages of the file fit together"));
+    }
+    let found = found.split_whitespace().collect::<Vec<_>>().join(" ");
+    let detail = format!("the file is damaged: {found}; restore it from a backup, or start with a new file");
+    Ok(Finding::bad("integrity", detail))
 }
 
 /// What others may do to the file and around it.

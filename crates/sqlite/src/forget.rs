@@ -3,6 +3,7 @@
 use std::time::Duration;
 
 use rusqlite::{OptionalExtension, params};
+use tenure_core::Term;
 use tenure_core::record::{Forgetting, Record, Use};
 use tenure_store::{ElectionKey, StoreError};
 
@@ -11,7 +12,7 @@ use super::error::SqliteStoreError;
 use super::history;
 use super::stand_by_rows::Need;
 use super::transaction::{ElectionResult, Transaction};
-use super::value::from_u64;
+use super::value::{from_instant, from_u64};
 
 impl DbThread {
     /// It waits for the disk: a power failure must not take back how high the terms were and keep the rest forgotten.
@@ -23,14 +24,14 @@ impl DbThread {
 
 impl Transaction<'_> {
     fn forget(&mut self, key: &ElectionKey, idle_for: Duration) -> ElectionResult<Forgetting> {
-        let names = [key.namespace.as_str(), key.name.as_str()];
         let found = match self.find(key, Need::Everybody)? {
             Ok(Some(found)) => found,
             Ok(None) => return Ok(Ok(Forgetting::Unknown)),
-            Err(fault) => return Ok(Err(fault)),
+            // Nobody knows since when it is idle.
+            Err(fault) if !idle_for.is_zero() => return Ok(Err(fault)),
+            Err(_) => return self.forget_damaged(key).map(Ok),
         };
-        let mut waiting = self.connection().prepare_cached(include_str!("sql/election_waiting.sql"))?;
-        if waiting.query_one(names, |row| row.get::<_, i64>(0))? > 0 {
+        if self.has_messages(key)? {
             return Ok(Ok(Forgetting::InUse(Use::Messages)));
         }
         let (used, record) = self.step(key, &found, Record::lay_down)?;
@@ -40,14 +41,43 @@ impl Transaction<'_> {
         if let Some(used) = used.or(is_recent.then_some(Use::Recent)) {
             return Ok(Ok(Forgetting::InUse(used)));
         }
-        if let Some(term) = record.last_term {
+        self.remove(key, found.election, record.last_term.map(Term::get))?;
+        Ok(Ok(Forgetting::Forgotten))
+    }
+
+    /// Removes what cannot be read as a record, unless somebody leads or stands by as far as the rows tell. Every grant has
+    /// left its term in the history; where not even that can be read, terms go on above the time, which no count reaches.
+    fn forget_damaged(&self, key: &ElectionKey) -> Result<Forgetting, SqliteStoreError> {
+        if self.has_messages(key)? {
+            return Ok(Forgetting::InUse(Use::Messages));
+        }
+        let mut statement = self.connection().prepare_cached(include_str!("sql/election_salvage.sql"))?;
+        let values = params![key.namespace.as_str(), key.name.as_str(), from_instant(self.now())];
+        let (election, is_led, is_stood_by, last_term) = statement.query_one(values, |row| {
+            Ok((row.get(0)?, row.get::<_, bool>(1)?, row.get::<_, bool>(2)?, row.get::<_, Option<i64>>(3)?))
+        })?;
+        if is_led || is_stood_by {
+            return Ok(Forgetting::InUse(if is_led { Use::Led } else { Use::StoodBy }));
+        }
+        let last_term = last_term.and_then(|term| u64::try_from(term).ok()).unwrap_or_else(|| self.unix_ms());
+        self.remove(key, election, Some(last_term))?;
+        Ok(Forgetting::Forgotten)
+    }
+
+    fn has_messages(&self, key: &ElectionKey) -> Result<bool, SqliteStoreError> {
+        let mut waiting = self.connection().prepare_cached(include_str!("sql/election_waiting.sql"))?;
+        Ok(waiting.query_one([key.namespace.as_str(), key.name.as_str()], |row| row.get::<_, i64>(0))? > 0)
+    }
+
+    fn remove(&self, key: &ElectionKey, election: i64, last_term: Option<u64>) -> Result<(), SqliteStoreError> {
+        if let Some(term) = last_term {
             let mut statement = self.connection().prepare_cached(include_str!("sql/forgotten_put.sql"))?;
-            statement.execute(params![key.namespace.as_str(), from_u64(term.get())])?;
+            statement.execute(params![key.namespace.as_str(), from_u64(term)])?;
         }
         for statement in include_str!("sql/election_forget.sql").split_inclusive(";\n") {
-            self.connection().prepare_cached(statement)?.execute([found.election])?;
+            self.connection().prepare_cached(statement)?.execute([election])?;
         }
-        Ok(Ok(Forgetting::Forgotten))
+        Ok(())
     }
 }
 

@@ -49,5 +49,5 @@ pub(super) fn latest(
             reason: row.get(4)?,
         })
     })?;
-    rows.collect()
+    rows.collect::<Result<_, SqliteStoreError>>().map_err(|fault| fault.in_record_of(key, "the table history"))
 }

@@ -88,9 +88,10 @@ impl DbThread {
     fn report_jobs(&mut self, key: &ElectionKey, max_runs: usize) -> Result<Vec<JobReport>, StoreError> {
         self.on_file(|_, database| {
             database.read(|connection| {
-                let jobs = job_rows::all(connection, key)?.into_iter();
-                let jobs = jobs.map(|known| known.with_latest_runs(connection, max_runs));
-                Ok(ledger_of(jobs.collect::<Result<Vec<_>, SqliteStoreError>>()?.iter()).report(max_runs))
+                let closer = |known: JobRow| known.with_latest_runs(connection, max_runs);
+                let jobs: Result<Vec<JobRow>, SqliteStoreError> =
+                    job_rows::all(connection, key).and_then(|jobs| jobs.into_iter().map(closer).collect());
+                Ok(ledger_of(jobs.map_err(of_jobs(key))?.iter()).report(max_runs))
             })
         })
     }
@@ -125,8 +126,9 @@ impl Transaction<'_> {
         let look_closer = |known: JobRow| {
             if named.contains(&known.job) { known.with_undone_runs(connection) } else { Ok(known) }
         };
-        let before: Vec<JobRow> =
-            job_rows::all(connection, key)?.into_iter().map(look_closer).collect::<Result<_, SqliteStoreError>>()?;
+        let before: Vec<JobRow> = job_rows::all(connection, key)
+            .and_then(|jobs| jobs.into_iter().map(look_closer).collect())
+            .map_err(of_jobs(key))?;
         let mut ledger = ledger_of(before.iter());
         let opened = ledger.open(jobs, *term, self.unix_ms());
         for known in &before {
@@ -142,7 +144,7 @@ impl Transaction<'_> {
     }
 
     fn claim(&self, claim: &Claim) -> ElectionResult<Claimed> {
-        of_one_election(|| {
+        of_one_election(&claim.key, || {
             if !self.is_held_by(&claim.key, claim.nonce, claim.term)? {
                 return Ok(Claimed::NotHolder);
             }
@@ -153,7 +155,7 @@ impl Transaction<'_> {
     }
 
     fn finish(&self, finish: &Finish) -> ElectionResult<bool> {
-        of_one_election(|| {
+        of_one_election(&finish.key, || {
             let known = job_rows::find(self.connection(), &finish.key, &finish.job)?;
             let known = known.map(|known| known.with_run(self.connection(), finish.tick)).transpose()?;
             self.change(known, |ledger| ledger.finish(finish, self.unix_ms()))
@@ -178,9 +180,14 @@ fn ledger_of<'a>(jobs: impl Iterator<Item = &'a JobRow>) -> Ledger {
 }
 
 /// A row that makes no sense is an error of one election. It is read before anything is written.
-fn of_one_election<T>(act: impl FnOnce() -> Result<T, SqliteStoreError>) -> ElectionResult<T> {
-    match act() {
+fn of_one_election<T>(key: &ElectionKey, act: impl FnOnce() -> Result<T, SqliteStoreError>) -> ElectionResult<T> {
+    match act().map_err(of_jobs(key)) {
         Err(fault) if !fault.is_of_one_election() => Err(fault),
         answer => Ok(answer),
     }
+}
+
+/// Says whose jobs they are that make no sense.
+fn of_jobs(key: &ElectionKey) -> impl Fn(SqliteStoreError) -> SqliteStoreError {
+    |fault| fault.in_record_of(key, "the table job or run")
 }

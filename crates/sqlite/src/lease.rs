@@ -113,11 +113,10 @@ impl DbThread {
         self.on_file(|_, database| {
             database.read(|connection| {
                 let mut statement = connection.prepare_cached(include_str!("sql/election_names.sql"))?;
-                let names = statement.query_and_then([namespace.as_str()], |row| {
-                    let name: String = row.get(0)?;
-                    ElectionName::new(name).map_err(|error| SqliteStoreError::Nonsense(error.to_string()))
-                })?;
-                names.collect()
+                let names = statement.query_map([namespace.as_str()], |row| row.get::<_, String>(0))?;
+                // What is no name cannot be asked for by it, and hides no other.
+                let names = names.filter_map(|name| name.map(|name| ElectionName::new(name).ok()).transpose());
+                Ok(names.collect::<Result<_, _>>()?)
             })
         })
     }

@@ -57,7 +57,7 @@ impl Mailbox for SqliteStore {
         &'a self,
         namespace: &'a Namespace,
         only: Option<&'a ElectionName>,
-    ) -> BoxFuture<'a, Result<Vec<MessageCount>, StoreError>> {
+    ) -> BoxFuture<'a, Result<Replies<MessageCount>, StoreError>> {
         let (namespace, only) = (namespace.clone(), only.cloned());
         Box::pin(async move {
             self.requests.run(move |db_thread| db_thread.message_counts(&namespace, only.as_ref())).await?
@@ -107,9 +107,10 @@ impl DbThread {
 
     fn messages(&mut self, key: &ElectionKey, state: MessageState, limit: usize) -> Result<Vec<Message>, StoreError> {
         self.on_file(|_, database| {
-            database.read(|connection| match MessageRows::find(connection, key)? {
-                Some(messages) => messages.on_shelf(state, limit),
-                None => Ok(Vec::new()),
+            database.read(|connection| {
+                let messages = MessageRows::find(connection, key)
+                    .and_then(|messages| messages.map(|messages| messages.on_shelf(state, limit)).transpose());
+                Ok(messages.map_err(of_messages(key))?.unwrap_or_default())
             })
         })
     }
@@ -118,8 +119,10 @@ impl DbThread {
         &mut self,
         namespace: &Namespace,
         only: Option<&ElectionName>,
-    ) -> Result<Vec<MessageCount>, StoreError> {
-        self.on_file(|_, database| database.read(|connection| message_rows::counts(connection, namespace, only)))
+    ) -> Result<Replies<MessageCount>, StoreError> {
+        let counts =
+            self.on_file(|_, database| database.read(|connection| message_rows::counts(connection, namespace, only)))?;
+        Ok(counts.into_iter().map(|count| count.map_err(|fault| fault.about(self.path()))).collect())
     }
 
     fn requeue(&mut self, key: &ElectionKey, ids: Option<&HashSet<MessageId>>) -> Result<u64, StoreError> {
@@ -136,7 +139,7 @@ impl Transaction<'_> {
             return Ok(Ok(Err(refusal)));
         }
         let mut messages = match MessageRows::find_or_create(self.connection(), &new_message.key) {
-            Err(fault) if fault.is_of_one_election() => return Ok(Err(fault)),
+            Err(fault) if fault.is_of_one_election() => return Ok(Err(of_messages(&new_message.key)(fault))),
             found => found?,
         };
         if messages.contains(new_message.id)? {
@@ -153,8 +156,9 @@ impl Transaction<'_> {
         if !self.is_held_by(&request.key, request.nonce, request.term)? {
             return Ok(Received::NotHolder);
         }
-        let messages = MessageRows::find(self.connection(), &request.key)?;
-        Ok(Received::Messages(messages.map(|messages| messages.wanted(request)).transpose()?.unwrap_or_default()))
+        let messages = MessageRows::find(self.connection(), &request.key)
+            .and_then(|messages| messages.map(|messages| messages.wanted(request)).transpose());
+        Ok(Received::Messages(messages.map_err(of_messages(&request.key))?.unwrap_or_default()))
     }
 
     fn ack(&self, request: &Ack) -> Result<AckReply, SqliteStoreError> {
@@ -177,4 +181,9 @@ impl Transaction<'_> {
         }
         Ok(count)
     }
+}
+
+/// Says whose messages they are that make no sense.
+fn of_messages(key: &ElectionKey) -> impl Fn(SqliteStoreError) -> SqliteStoreError {
+    |fault| fault.in_record_of(key, "the table mailbox or message")
 }

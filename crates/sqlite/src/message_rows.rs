@@ -155,16 +155,19 @@ pub(super) fn counts(
     connection: &Connection,
     namespace: &Namespace,
     only: Option<&ElectionName>,
-) -> Result<Vec<MessageCount>, SqliteStoreError> {
+) -> Result<Vec<Result<MessageCount, SqliteStoreError>>, SqliteStoreError> {
     let mut statement = connection.prepare_cached(include_str!("sql/mailbox_counts.sql"))?;
-    let counts = statement.query_and_then(params![namespace.as_str(), only.map(ElectionName::as_str)], |row| {
-        Ok(MessageCount {
-            election: ElectionName::new(row.get::<_, String>(0)?).map_err(|error| nonsense(&error.to_string()))?,
-            waiting: to_u64(row.get(1)?)?,
-            aside: to_u64(row.get(2)?)?,
-        })
-    })?;
-    counts.collect()
+    let mut rows = statement.query(params![namespace.as_str(), only.map(ElectionName::as_str)])?;
+    let mut counts = Vec::new();
+    while let Some(row) = rows.next()? {
+        // What is no name cannot be asked for by it, and hides no other.
+        let Ok(election) = ElectionName::new(row.get::<_, String>(0)?) else { continue };
+        let key = ElectionKey { namespace: namespace.clone(), name: election.clone() };
+        let count = |column| to_u64(row.get(column)?).map_err(|fault| fault.in_record_of(&key, "the table mailbox"));
+        let counted = count(1).and_then(|waiting| Ok((waiting, count(2)?)));
+        counts.push(counted.map(|(waiting, aside)| MessageCount { election, waiting, aside }));
+    }
+    Ok(counts)
 }
 
 /// Columns are numbered in the order of `message_at.sql` and `message_shelf.sql`.

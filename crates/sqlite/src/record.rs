@@ -1,7 +1,7 @@
 //! Between rows and the record of an election.
 
 use rusqlite::{Connection, Row, params};
-use tenure_core::{CandidateId, Handover, Leader};
+use tenure_core::{CandidateId, Handover, Leader, Term};
 use tenure_store::ElectionKey;
 
 use super::error::SqliteStoreError;
@@ -27,11 +27,14 @@ pub(super) fn find(connection: &Connection, key: &ElectionKey) -> Result<Option<
     let mut statement = connection.prepare_cached(include_str!("sql/election_find.sql"))?;
     let mut rows = statement.query([key.namespace.as_str(), key.name.as_str()])?;
     let Some(row) = rows.next()? else { return Ok(None) };
-    let election = row.get(0)?;
+    let election: i64 = row.get(0)?;
+    let found_in = |tables: &'static str| {
+        move |fault: SqliteStoreError| fault.in_record_of(key, &format!("row {election} of {tables}"))
+    };
     let record = Record {
-        last_term: row.get::<_, Option<i64>>(1)?.map(to_term).transpose()?,
-        lease: lease_in(row)?,
-        reservation: reservation_in(row)?,
+        last_term: last_term_in(row).map_err(found_in("the table election"))?,
+        lease: lease_in(row).map_err(found_in("the tables lease and leader"))?,
+        reservation: reservation_in(row).map_err(found_in("the table election"))?,
         standing_by: Vec::new(),
     };
     Ok(Some(ElectionRow { election, record, hidden: 0 }))
@@ -113,6 +116,10 @@ fn save_stand_by(connection: &Connection, election: i64, stand_by: &StandByRecor
 }
 
 // Columns are numbered in the order of `election_find.sql`: names would be searched for in every row.
+
+fn last_term_in(row: &Row<'_>) -> Result<Option<Term>, SqliteStoreError> {
+    row.get::<_, Option<i64>>(1)?.map(to_term).transpose()
+}
 
 fn lease_in(row: &Row<'_>) -> Result<Option<LeaseRecord>, SqliteStoreError> {
     let (term, candidate) = (row.get::<_, Option<i64>>(5)?, row.get::<_, Option<String>>(10)?);

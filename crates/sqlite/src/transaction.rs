@@ -202,7 +202,8 @@ impl<'a> Transaction<'a> {
     /// A record that makes no sense is an error of one election. Nothing of it has been written by then.
     pub(super) fn find(&self, key: &ElectionKey, need: Need<'_>) -> ElectionResult<Option<ElectionRow>> {
         let load = |mut found: ElectionRow| {
-            self.at(|at| stand_by_rows::load(self.connection, &mut found, need, at))?;
+            let loaded = self.at(|at| stand_by_rows::load(self.connection, &mut found, need, at));
+            loaded.map_err(|fault| fault.in_record_of(key, "the table stand_by"))?;
             Ok(found)
         };
         let found = record::find(self.connection, key).and_then(|found| found.map(load).transpose());

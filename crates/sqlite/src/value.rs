@@ -35,7 +35,7 @@ pub(super) fn from_metadata(metadata: &Metadata) -> Result<String, SqliteStoreEr
 }
 
 pub(super) fn to_u64(number: i64) -> Result<u64, SqliteStoreError> {
-    u64::try_from(number).map_err(|_| nonsense("a negative number"))
+    u64::try_from(number).map_err(|_| nonsense(&format!("the negative number {number}")))
 }
 
 pub(super) fn to_u32(number: i64) -> Result<u32, SqliteStoreError> {
@@ -51,7 +51,10 @@ pub(super) fn to_duration(number: i64) -> Result<Duration, SqliteStoreError> {
 }
 
 pub(super) fn to_term(number: i64) -> Result<Term, SqliteStoreError> {
-    to_u64(number).ok().and_then(Term::new).ok_or_else(|| nonsense("a term out of range"))
+    to_u64(number)
+        .ok()
+        .and_then(Term::new)
+        .ok_or_else(|| nonsense(&format!("the term {number}, which is out of range")))
 }
 
 pub(super) fn to_nonce(bytes: &[u8]) -> Result<Nonce, SqliteStoreError> {

@@ -4,7 +4,7 @@ use std::error::Error as StdError;
 use std::fmt;
 use std::sync::Arc;
 
-use tenure_core::WriteOutcome;
+use tenure_core::{ElectionKey, WriteOutcome};
 
 /// An operation of a store that did not succeed.
 ///
@@ -15,6 +15,7 @@ pub struct StoreError {
     failure: WriteOutcome,
     message: Arc<str>,
     source: Option<Arc<dyn StdError + Send + Sync>>,
+    damaged: Option<Arc<ElectionKey>>,
 }
 
 /// What went wrong, for programs.
@@ -76,6 +77,24 @@ impl StoreError {
         Self::new(kind, WriteOutcome::Unusable, message)
     }
 
+    /// The store keeps something of this election that tenure never wrote, and the others are as they should be. `place` is
+    /// the store, and `what` says which key, or which row of which table, holds what.
+    pub fn damaged(place: &str, key: &ElectionKey, failure: WriteOutcome, what: &str) -> Self {
+        let ElectionKey { namespace, name } = key;
+        let message = format!(
+            "{place}: the record of election {name} in namespace {namespace} is damaged: {what}. Restore it from a backup, \
+             or remove it with `tenure forget {name}`, by which its terms do not fall; `tenure doctor` finds all that are \
+             damaged"
+        );
+        Self { damaged: Some(Arc::new(key.clone())), ..Self::new(StoreErrorKind::Corrupt, failure, message) }
+    }
+
+    /// The election whose record is [damaged](Self::damaged), if that is all that is wrong.
+    #[must_use]
+    pub fn damaged_record(&self) -> Option<&ElectionKey> {
+        self.damaged.as_deref()
+    }
+
     /// Keeps the cause.
     #[must_use]
     pub fn caused_by(mut self, source: impl StdError + Send + Sync + 'static) -> Self {
@@ -96,7 +115,7 @@ impl StoreError {
     }
 
     fn new(kind: StoreErrorKind, failure: WriteOutcome, message: impl Into<String>) -> Self {
-        Self { kind, failure, message: Arc::from(message.into()), source: None }
+        Self { kind, failure, message: Arc::from(message.into()), source: None, damaged: None }
     }
 }
 

@@ -99,7 +99,8 @@ pub trait Store: Send + Sync + fmt::Debug + 'static {
     /// Releases each lease.
     fn resign<'a>(&'a self, batch: &'a [Resign]) -> BoxFuture<'a, Replies<()>>;
 
-    /// Looks at each election without taking part.
+    /// Looks at each election without taking part. A record that holds what was never written by tenure is an error of its
+    /// election alone: [`StoreError::damaged`].
     fn observe<'a>(&'a self, batch: &'a [ElectionKey]) -> BoxFuture<'a, Replies<Observation>>;
 
     /// The elections that ever had a candidate, in order of their names.
@@ -116,7 +117,9 @@ pub trait Store: Send + Sync + fmt::Debug + 'static {
     fn history<'a>(&'a self, key: &'a ElectionKey, limit: usize) -> BoxFuture<'a, Result<Vec<Transition>, StoreError>>;
 
     /// Removes all that is kept of an election that nobody uses: its history, its jobs, the messages that were set aside.
-    /// An election that changed within `idle_for` counts as used. Whatever is still in use is left as it is.
+    /// An election that changed within `idle_for` counts as used. Whatever is still in use is left as it is. A record that is
+    /// damaged is removed if `idle_for` is zero, and nobody leads or stands by as far as it can be read; its terms go on
+    /// above the highest that it still tells.
     fn forget<'a>(&'a self, key: &'a ElectionKey, idle_for: Duration) -> BoxFuture<'a, Result<Forgetting, StoreError>> {
         let _ = (key, idle_for);
         let message = format!("the {} store keeps nothing that could be forgotten", self.capabilities().name);

@@ -65,12 +65,12 @@ pub trait Mailbox: Send + Sync {
 
     /// How many messages there are: in this election, or in each of the namespace, in order of their names. Those in which
     /// none waits or lies aside are left out. It is how messages to a name that nobody ever led are found. For people: it
-    /// needs no lease.
+    /// needs no lease. A record that is [damaged](StoreError::damaged) is an error in its place, and hides no other.
     fn counts<'a>(
         &'a self,
         namespace: &'a Namespace,
         only: Option<&'a ElectionName>,
-    ) -> BoxFuture<'a, Result<Vec<MessageCount>, StoreError>>;
+    ) -> BoxFuture<'a, Result<Replies<MessageCount>, StoreError>>;
 
     /// Puts messages that were set aside back in line, at its end and in the order in which they lie there, as if they
     /// had never been tried: these, or all of them. Returns how many. It works even when the line is full.

@@ -162,18 +162,24 @@ impl Client {
         self.on_driver(look).await?.unwrap_or_else(|| Ok(Observation::default())).map_err(Error::from)
     }
 
-    /// Looks at all elections of this namespace that ever had a candidate, in two round trips. Cancel safe.
+    /// Looks at all elections of this namespace that ever had a candidate, in two round trips. A record that is
+    /// [damaged](StoreError::damaged) is an error in its place, and hides no other. Cancel safe.
     ///
     /// # Errors
     /// When the store fails.
-    pub async fn observe_all(&self) -> Result<Vec<(ElectionName, Observation)>, Error> {
+    pub async fn observe_all(&self) -> Result<Vec<(ElectionName, Result<Observation, StoreError>)>, Error> {
         let namespace = self.namespace.clone();
         let look = async move |store: Arc<dyn Store>| {
             let names = store.elections(&namespace).await?;
             let key = |name: &ElectionName| ElectionKey { namespace: namespace.clone(), name: name.clone() };
             let keys: Vec<ElectionKey> = names.iter().map(key).collect();
             let seen = store.observe(&keys).await;
-            names.into_iter().zip(seen).map(|(name, seen)| Ok((name, seen?))).collect::<Result<Vec<_>, StoreError>>()
+            // What fails for another reason has failed for more than one.
+            let one = |(name, seen): (ElectionName, Result<Observation, StoreError>)| match seen {
+                Err(error) if error.damaged_record().is_none() => Err(error),
+                seen => Ok((name, seen)),
+            };
+            names.into_iter().zip(seen).map(one).collect::<Result<Vec<_>, StoreError>>()
         };
         Ok(self.on_driver(look).await??)
     }
@@ -201,7 +207,8 @@ impl Client {
 
     /// Removes all that the store keeps of an election or a lock that nobody uses: its history, its jobs, the messages
     /// that were set aside. Terms do not fall by it: if it is ever led again, its terms go on above those that were
-    /// forgotten.
+    /// forgotten. So they do if a candidate pauses after its leadership, and is not seen meanwhile: its next campaign begins
+    /// the election anew. A record that is [damaged](StoreError::damaged) is removed even if it cannot be read.
     ///
     /// Dropping the future does not take the request back.
     ///
@@ -222,6 +229,8 @@ impl Client {
     }
 
     /// The same for every election and lock of this namespace that nobody has used for `idle_for`. Returns their names.
+    /// Those whose records are [damaged](StoreError::damaged) stay unless `idle_for` is zero: nobody knows when they were
+    /// used.
     ///
     /// Dropping the future does not bring back what is forgotten already.
     ///
@@ -232,8 +241,10 @@ impl Client {
         let names = self.on_driver(async move |store: Arc<dyn Store>| store.elections(&namespace).await).await??;
         let mut forgotten = Vec::new();
         for name in names {
-            if self.forget_idle(self.key_of(name.clone()), idle_for).await? == Forgetting::Forgotten {
-                forgotten.push(name);
+            match self.forget_idle(self.key_of(name.clone()), idle_for).await {
+                Ok(Forgetting::Forgotten) => forgotten.push(name),
+                Err(Error::Store(error)) if error.damaged_record().is_some() => log!(warn, "{error}"),
+                told => drop(told?),
             }
         }
         Ok(forgotten)

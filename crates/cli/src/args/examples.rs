@@ -41,6 +41,12 @@ Its history, its jobs and the messages that were set aside go with it. It is ref
 stands by, or messages wait for the next leader. Terms do not fall by it: if the name is ever led again, its terms go on
 above those that were forgotten.
 
+A candidate that has just lost its leadership pauses for a second before it stands in line again, and is seen by nobody
+meanwhile. If the election is forgotten then, its next campaign begins it anew, under a higher term.
+
+A record that is damaged is removed by its name, even if it cannot be read, unless somebody leads or stands by as far as it
+can; its terms go on above the highest that it still tells.
+
 Examples:
   tenure forget tenant-4711
   tenure forget --abandoned-for 720h";

@@ -1,11 +1,13 @@
 //! `tenure doctor`: checks of the store and of the timing.
 
+use std::collections::BTreeMap;
 use std::path::Path;
 
 use serde::Serialize;
-use tenure::store::Severity;
-use tenure::{Client, Prediction, Timing};
+use tenure::store::{Severity, StoreError};
+use tenure::{Client, MessageState, Prediction, Timing};
 
+use super::gaps::keeps_messages;
 use crate::args::{DoctorArgs, Global};
 use crate::duration::show;
 use crate::exit::{CommandError, Exit};
@@ -14,6 +16,9 @@ use crate::options::{open_to_look, timing};
 use crate::output::{json_line, print};
 use crate::supervise::cgroup::Cgroup;
 use crate::supervise::procfs;
+
+/// More elections than these are not read one by one: each takes three requests.
+const RECORDS_READ_MAX: usize = 1_000;
 
 /// One check as `tenure doctor --json` prints it.
 #[derive(Debug, Serialize)]
@@ -116,7 +121,46 @@ async fn store_checks(client: &Client) -> Vec<DoctorLine> {
         }
         Err(error) => checks.push(check("store", Severity::Bad, error.to_string())),
     }
+    match record_checks(client).await {
+        Ok(found) => checks.extend(found),
+        // What keeps all of them from being read may have been told above.
+        Err(error) if checks.iter().all(|check| check.verdict != word(Severity::Bad)) => {
+            checks.push(check("records", Severity::Bad, error.to_string()));
+        }
+        Err(_) => {}
+    }
     checks
+}
+
+/// Whether all that is kept of the elections of this namespace can be read.
+async fn record_checks(client: &Client) -> Result<Vec<DoctorLine>, tenure::Error> {
+    let mut damaged: BTreeMap<String, String> = BTreeMap::new();
+    let mut note = |error: Option<&StoreError>| {
+        if let Some((error, key)) = error.and_then(|error| Some((error, error.damaged_record()?))) {
+            damaged.entry(key.name.to_string()).or_insert_with(|| error.to_string());
+        }
+    };
+    let observed = client.observe_all().await?;
+    let keeps_messages = keeps_messages(client);
+    if keeps_messages {
+        client.message_counts(None).await?.iter().for_each(|count| note(count.as_ref().err()));
+    }
+    for (name, seen) in observed.iter().take(RECORDS_READ_MAX) {
+        let name = name.as_str();
+        note(seen.as_ref().err());
+        let mut looks = vec![client.history(name, 1).await.err(), client.jobs(name, 1).await.err()];
+        if keeps_messages {
+            looks.push(client.messages(name, MessageState::Pending, 1).await.err());
+        }
+        for look in looks.iter().flatten() {
+            note(if let tenure::Error::Store(error) = look { Some(error) } else { None });
+        }
+    }
+    if damaged.is_empty() {
+        let detail = format!("those of {} election(s) can be read", observed.len().min(RECORDS_READ_MAX));
+        return Ok(vec![check("records", Severity::Good, detail)]);
+    }
+    Ok(damaged.into_values().map(|damage| check("records", Severity::Bad, damage)).collect())
 }
 
 fn check(name: &str, verdict: Severity, detail: String) -> DoctorLine {

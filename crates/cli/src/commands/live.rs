@@ -100,26 +100,36 @@ async fn look(client: &Client, name: Option<&str>, known: &mut Known) -> Result<
     let details = &mut known.details;
     let mut rows = Vec::with_capacity(standings.len());
     for (position, standing) in standings.iter().enumerate() {
-        let (name, seen) = (&standing.name, &standing.seen);
+        let (name, seen) = (&standing.name, standing.observation());
         let term = seen.lease.as_ref().map(|lease| lease.leader.term);
         let is_current = |known: &ElectionDetails| known.term == term && known.looked_at.elapsed() < DETAILS_EVERY;
-        if position < DETAILED_MAX && !details.get(name).is_some_and(is_current) {
-            details.insert(name.clone(), look_closer(client, name, seen).await?);
+        let mut damage = standing.damage().map(ToString::to_string);
+        if damage.is_none() && position < DETAILED_MAX && !details.get(name).is_some_and(is_current) {
+            match look_closer(client, name, &seen).await {
+                Ok(looked_at) => drop(details.insert(name.clone(), looked_at)),
+                Err(tenure::Error::Store(error)) if error.damaged_record().is_some() => {
+                    damage = Some(error.to_string());
+                }
+                Err(error) => return Err(error.into()),
+            }
         }
         let mut row = row(standing);
-        row.extend(details.get(name).map(ElectionDetails::cells).unwrap_or_default());
+        match damage {
+            Some(damage) => row.extend([damage, "-".to_owned()]),
+            None => row.extend(details.get(name).map(ElectionDetails::cells).unwrap_or_default()),
+        }
         rows.push(row);
     }
     details.retain(|known, _| standings.iter().any(|standing| standing.name == *known));
     Ok(rows)
 }
 
-async fn look_closer(client: &Client, name: &str, seen: &Observation) -> Result<ElectionDetails, CommandError> {
+async fn look_closer(client: &Client, name: &str, seen: &Observation) -> Result<ElectionDetails, tenure::Error> {
     let history = client.history(name, 4).await?;
     let jobs = match client.jobs(name, 1).await {
         Ok(jobs) => count_of(&jobs),
         Err(tenure::Error::Store(error)) if error.kind() == StoreErrorKind::Unsupported => "-".to_owned(),
-        Err(error) => return Err(error.into()),
+        Err(error) => return Err(error),
     };
     Ok(ElectionDetails {
         looked_at: Instant::now(),

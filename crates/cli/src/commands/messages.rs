@@ -9,6 +9,7 @@ use crate::exit::{CommandError, Exit};
 use crate::message::{MessageLine, on_one_line};
 use crate::options::{open_to_look, open_to_look_for, store_shown};
 use crate::output::{json_line, print, table};
+use crate::stderr_writer::say;
 
 /// What was put back, as `tenure messages --requeue --json` prints it.
 #[derive(Debug, Serialize)]
@@ -63,7 +64,16 @@ pub(super) async fn execute(global: &Global, args: &MessagesArgs) -> Result<Exit
 async fn count(global: &Global, args: &MessagesArgs) -> Result<Exit, CommandError> {
     let client = open_to_look(global)?;
     gaps::tell_of_messages(&client);
-    let counts = client.message_counts(None).await?;
+    let (mut counts, mut exit) = (Vec::new(), Exit::Success);
+    for count in client.message_counts(None).await? {
+        match count {
+            Ok(count) => counts.push(count),
+            Err(damage) => {
+                say(&damage.to_string());
+                exit = Exit::Failure;
+            }
+        }
+    }
     let shown = &counts[..counts.len().min(args.limit.get())];
     if args.json {
         let lines: Vec<CountLine<'_>> = shown.iter().map(CountLine::from).collect();
@@ -77,7 +87,7 @@ async fn count(global: &Global, args: &MessagesArgs) -> Result<Exit, CommandErro
         let rows: Vec<Vec<String>> = shown.iter().map(row).collect();
         print(|out| table(out, &["ELECTION", "WAITING", "SET ASIDE"], &rows))?;
     }
-    Ok(Exit::Success)
+    Ok(exit)
 }
 
 async fn requeue(client: &Client, name: &str, json: bool, ids: Option<&Vec<MessageId>>) -> Result<Exit, CommandError> {

@@ -2,8 +2,8 @@
 
 use std::collections::BTreeMap;
 
-use tenure::store::{Feature, Observation};
-use tenure::{CandidateId, Client};
+use tenure::store::{Feature, Observation, StoreError};
+use tenure::{CandidateId, Client, MessageCount};
 
 use super::{gaps, live};
 use crate::args::{Global, StatusArgs};
@@ -11,17 +11,34 @@ use crate::duration::show;
 use crate::exit::{CommandError, Exit};
 use crate::options::{open_to_look, open_to_look_for, store_shown};
 use crate::output::{StatusLine, json_line, print, table};
+use crate::stderr_writer::say;
 
 /// An election, and what is known of it.
 pub(super) struct StatusEntry {
     pub(super) name: String,
-    pub(super) seen: Observation,
+    seen: Result<Observation, StoreError>,
     /// How many messages wait and were set aside; nothing where the store keeps none.
-    messages: Option<(u64, u64)>,
+    messages: Option<MessageTally>,
 }
 
-/// How many messages of elections wait and were set aside, by their names; nothing where the store keeps none.
-pub(super) type Messages = Option<BTreeMap<String, (u64, u64)>>;
+/// How many messages wait and were set aside, or why that cannot be read.
+type MessageTally = Result<(u64, u64), StoreError>;
+
+/// The same of elections, by their names; nothing where the store keeps none.
+pub(super) type Messages = Option<BTreeMap<String, MessageTally>>;
+
+impl StatusEntry {
+    /// What could be read of it.
+    pub(super) fn observation(&self) -> Observation {
+        self.seen.clone().unwrap_or_default()
+    }
+
+    /// What is wrong with its record, if it is damaged.
+    pub(super) fn damage(&self) -> Option<&StoreError> {
+        let messages = self.messages.as_ref().and_then(|messages| messages.as_ref().err());
+        self.seen.as_ref().err().or(messages)
+    }
+}
 
 pub(super) const HEADINGS: [&str; 7] = ["ELECTION", "LEADER", "TERM", "REMAINING", "SINCE", "MESSAGES", "STANDING BY"];
 
@@ -51,9 +68,13 @@ pub(super) async fn execute(global: &Global, args: &StatusArgs) -> Result<Exit, 
         let rows: Vec<Vec<String>> = standings.iter().map(row).collect();
         print(|out| table(out, &HEADINGS, &rows))?;
     }
-    let leads = |standing: &StatusEntry| standing.seen.lease.as_ref().map(|lease| lease.leader.candidate.clone());
-    let is_so = asked_about
-        .is_none_or(|candidate| standings.iter().any(|standing| leads(standing).as_ref() == Some(&candidate)));
+    let damaged: Vec<&StoreError> = standings.iter().filter_map(StatusEntry::damage).collect();
+    damaged.iter().for_each(|damage| say(&damage.to_string()));
+    let leads = |standing: &StatusEntry| standing.observation().lease.map(|lease| lease.leader.candidate);
+    let is_so = match asked_about {
+        Some(candidate) => standings.iter().any(|standing| leads(standing).as_ref() == Some(&candidate)),
+        None => damaged.is_empty(),
+    };
     Ok(if is_so { Exit::Success } else { Exit::Failure })
 }
 
@@ -64,9 +85,12 @@ pub(super) fn shown(name: Option<&str>) -> &'static [Feature] {
 }
 
 /// One election, or all that ever had a candidate.
-pub(super) async fn observe(client: &Client, name: Option<&str>) -> Result<Vec<(String, Observation)>, CommandError> {
+pub(super) async fn observe(
+    client: &Client,
+    name: Option<&str>,
+) -> Result<Vec<(String, Result<Observation, StoreError>)>, CommandError> {
     match name {
-        Some(name) => Ok(vec![(name.to_owned(), client.observe(name).await?)]),
+        Some(name) => Ok(vec![(name.to_owned(), Ok(client.observe(name).await?))]),
         None => Ok(client.observe_all().await?.into_iter().map(|(name, seen)| (name.to_string(), seen)).collect()),
     }
 }
@@ -77,45 +101,57 @@ pub(super) async fn messages(client: &Client, name: Option<&str>) -> Result<Mess
         return Ok(None);
     }
     let counts = client.message_counts(name).await?;
-    Ok(Some(counts.into_iter().map(|count| (count.election.to_string(), (count.waiting, count.aside))).collect()))
+    let named = |count: Result<MessageCount, StoreError>| match count {
+        Ok(count) => Some((count.election.to_string(), Ok((count.waiting, count.aside)))),
+        Err(damage) => Some((damage.damaged_record()?.name.to_string(), Err(damage))),
+    };
+    Ok(Some(counts.into_iter().filter_map(named).collect()))
 }
 
 /// Elections with their messages, in order of their names. In a list of all, those that only messages were sent to are shown,
 /// too: nobody would find them otherwise.
-pub(super) fn standings(observed: Vec<(String, Observation)>, messages: &Messages, is_list: bool) -> Vec<StatusEntry> {
-    let mut all: BTreeMap<String, Observation> = observed.into_iter().collect();
+pub(super) fn standings(
+    observed: Vec<(String, Result<Observation, StoreError>)>,
+    messages: &Messages,
+    is_list: bool,
+) -> Vec<StatusEntry> {
+    let mut all: BTreeMap<String, Result<Observation, StoreError>> = observed.into_iter().collect();
     if let (Some(messages), true) = (messages, is_list) {
         for name in messages.keys() {
-            all.entry(name.clone()).or_default();
+            all.entry(name.clone()).or_insert_with(|| Ok(Observation::default()));
         }
     }
-    let standing = |(name, seen): (String, Observation)| {
-        let count = |counts: &BTreeMap<String, (u64, u64)>| counts.get(&name).copied().unwrap_or_default();
+    let standing = |(name, seen): (String, Result<Observation, StoreError>)| {
+        let count = |counts: &BTreeMap<String, MessageTally>| counts.get(&name).cloned().unwrap_or(Ok((0, 0)));
         StatusEntry { messages: messages.as_ref().map(count), name, seen }
     };
     all.into_iter().map(standing).collect()
 }
 
 fn line(standing: &StatusEntry) -> StatusLine {
-    StatusLine::new(&standing.name, &standing.seen, standing.messages)
+    let messages = standing.messages.as_ref().and_then(|messages| messages.as_ref().ok());
+    let damage = standing.damage().map(ToString::to_string);
+    StatusLine { damaged: damage, ..StatusLine::new(&standing.name, &standing.observation(), messages.copied()) }
 }
 
 /// One election as a row under these [headings](HEADINGS).
 pub(super) fn row(standing: &StatusEntry) -> Vec<String> {
     let line = line(standing);
     let dash = || "-".to_owned();
+    let damaged = || "(damaged)".to_owned();
     let reserved = line.reserved_for.map(|candidate| format!("(reserved for {candidate})"));
     vec![
         line.election,
-        line.leader.or(reserved).unwrap_or_else(dash),
+        line.leader.or(reserved).unwrap_or_else(if standing.seen.is_err() { damaged } else { dash }),
         line.term.map_or_else(dash, |term| term.to_string()),
-        standing.seen.lease.as_ref().and_then(|lease| lease.remaining).map_or_else(dash, show),
+        standing.observation().lease.and_then(|lease| lease.remaining).map_or_else(dash, show),
         line.since.unwrap_or_else(dash),
-        match standing.messages.unwrap_or_default() {
-            (0, 0) => dash(),
-            (waiting, 0) => format!("{waiting} waiting"),
-            (0, aside) => format!("{aside} set aside"),
-            (waiting, aside) => format!("{waiting} waiting, {aside} set aside"),
+        match standing.messages {
+            Some(Err(_)) => damaged(),
+            None | Some(Ok((0, 0))) => dash(),
+            Some(Ok((waiting, 0))) => format!("{waiting} waiting"),
+            Some(Ok((0, aside))) => format!("{aside} set aside"),
+            Some(Ok((waiting, aside))) => format!("{waiting} waiting, {aside} set aside"),
         },
         if line.standing_by.is_empty() { dash() } else { line.standing_by.join(", ") },
     ]

@@ -1,11 +1,11 @@
 //! `tenure watch`: changes of leadership as they happen.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::io::{self, Write};
 use std::time::Duration;
 
 use serde::Serialize;
-use tenure::store::{Change, Feature, Observation, Transition};
+use tenure::store::{Change, Feature, Observation, StoreError, Transition};
 use tenure::{Client, Clock};
 
 use super::gaps;
@@ -65,12 +65,23 @@ pub(super) async fn execute(global: &Global, args: &WatchArgs) -> Result<Exit, C
     // Listening begins before looking, so that nothing falls between the two.
     let mut hints = client.hints();
     let mut known: BTreeMap<String, KnownLeader> = BTreeMap::new();
-    let mut failures = Failures { json: args.json, name: args.name.as_deref(), repeats: Repeats::default() };
+    let mut failures =
+        Failures { json: args.json, name: args.name.as_deref(), repeats: Repeats::default(), damaged: BTreeSet::new() };
     let mut observed = observe(&client, args.name.as_deref()).await?;
     let asked: &[Feature] = &[Feature::Records, Feature::History];
     gaps::tell(&client, if args.name.is_some() { &asked[1..] } else { asked });
     loop {
         for (name, seen) in &observed {
+            let seen = match seen {
+                Ok(seen) => seen,
+                // Nothing is known of it, so nothing has changed.
+                Err(damage) => {
+                    if !is_read(failures.note_damage(name, damage))? {
+                        return Ok(Exit::Success);
+                    }
+                    continue;
+                }
+            };
             let now = leader_of(seen);
             if known.get(name) != Some(&now) {
                 let ended = match known.get(name).cloned().flatten() {
@@ -109,9 +120,25 @@ struct Failures<'a> {
     /// The election that was asked about, if it is one.
     name: Option<&'a str>,
     repeats: Repeats,
+    /// The elections whose damaged records were told of.
+    damaged: BTreeSet<String>,
 }
 
 impl Failures<'_> {
+    /// Tells, once, of an election whose record cannot be read.
+    fn note_damage(&mut self, election: &str, damage: &StoreError) -> io::Result<()> {
+        if !self.damaged.insert(election.to_owned()) {
+            return Ok(());
+        }
+        let reason = damage.to_string();
+        if self.json {
+            let line = ChangeLine { reason: Some(&reason), ..ChangeLine::new("error", Some(election)) };
+            return json_line(&mut io::stdout(), &line);
+        }
+        say(&reason);
+        Ok(())
+    }
+
     /// Tells what there is to tell of the last look: as a part of the stream, or to whoever reads standard error.
     fn note(&mut self, failure: Option<&CommandError>) -> io::Result<()> {
         let now = Clock::boottime().now();
@@ -141,11 +168,11 @@ impl Failures<'_> {
 }
 
 /// The next known expiry is when something may have changed without anybody saying so.
-fn next_look(observed: &[(String, Observation)], pushes: bool) -> Duration {
+fn next_look(observed: &[(String, Result<Observation, StoreError>)], pushes: bool) -> Duration {
     const AFTER_EXPIRY: Duration = Duration::from_millis(20);
     // Participants of another make tell nobody, and neither does whoever changes a store by hand.
     let longest = Duration::from_secs(if pushes { 2 } else { 1 });
-    let expiries = observed.iter().filter_map(|(_, seen)| seen.lease.as_ref()?.remaining);
+    let expiries = observed.iter().filter_map(|(_, seen)| seen.as_ref().ok()?.lease.as_ref()?.remaining);
     expiries.map(|remaining| remaining + AFTER_EXPIRY).chain([longest]).min().unwrap_or(longest)
 }
 

@@ -12,6 +12,7 @@ mod cron_orders;
 mod cron_reload;
 mod crontab;
 mod crowd;
+mod damaged;
 mod default_store;
 mod doctor;
 mod elect;

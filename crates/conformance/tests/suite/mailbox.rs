@@ -230,17 +230,17 @@ impl Mailbox for Flawed {
         &'a self,
         namespace: &'a Namespace,
         only: Option<&'a ElectionName>,
-    ) -> BoxFuture<'a, Result<Vec<MessageCount>, StoreError>> {
+    ) -> BoxFuture<'a, Result<Replies<MessageCount>, StoreError>> {
         Box::pin(async move {
             let mut counts = self.inner.counts(namespace, only).await?;
             match self.flaw() {
                 Some(Flaw::CountsElectionsOnly) => {
                     let known = self.inner.elections(namespace).await?;
-                    counts.retain(|count| known.contains(&count.election));
+                    counts.retain(|count| count.as_ref().is_ok_and(|count| known.contains(&count.election)));
                 }
                 Some(Flaw::CountsNothingAside) => {
-                    counts.retain(|count| count.waiting > 0);
-                    counts.iter_mut().for_each(|count| count.aside = 0);
+                    counts.retain(|count| count.as_ref().is_ok_and(|count| count.waiting > 0));
+                    counts.iter_mut().flatten().for_each(|count| count.aside = 0);
                 }
                 Some(_) | None => {}
             }

@@ -84,10 +84,10 @@ impl Mailbox for AdvisoryStore {
         &'a self,
         namespace: &'a Namespace,
         only: Option<&'a ElectionName>,
-    ) -> BoxFuture<'a, Result<Vec<MessageCount>, StoreError>> {
+    ) -> BoxFuture<'a, Result<Replies<MessageCount>, StoreError>> {
         let session = self.inner.shared().living_session();
         let counts = session.map(|session| session.inbox().counts(namespace, only)).unwrap_or_default();
-        Box::pin(async move { Ok(counts) })
+        Box::pin(async move { Ok(counts.into_iter().map(Ok).collect()) })
     }
 
     fn requeue<'a>(

@@ -146,7 +146,7 @@ impl LeaseInner {
     async fn jobs(&self, key: &ElectionKey, max_runs: usize) -> Result<Vec<JobReport>, StoreError> {
         let parameters: [(&(dyn ToSql + Sync), Type); 2] = [(&id(key), Type::UUID), (&limit(max_runs), Type::INT8)];
         let rows = self.ask(&self.sql("SELECT {call}, * FROM {schema}.jobs($1, $2)"), &parameters).await?;
-        reports(&rows).map_err(|fault| self.tell(fault))
+        reports(&rows).map_err(|fault| self.tell(fault.in_record_of(key, "job or run")))
     }
 
     async fn steer_job(&self, key: &ElectionKey, job: &JobName, order: JobOrder) -> Result<bool, StoreError> {

@@ -131,13 +131,16 @@ impl LeaseInner {
         let sql = self.sql("SELECT {call}, * FROM {schema}.observe($1)");
         let rows = self.ask(&sql, &[(&ids, Type::UUID_ARRAY)]).await;
         let read = |rows: Vec<Row>| {
-            let mut observations = vec![Observation::default(); batch.len()];
+            let mut seen = vec![Ok(Observation::default()); batch.len()];
             for row in &rows {
-                reply::observation(row, &mut observations)?;
+                *reply::slot(row, &mut seen)? = reply::observation(row);
             }
-            Ok(observations)
+            Ok(seen)
         };
-        spread(rows.and_then(|rows| read(rows).map_err(|fault| self.tell(fault))), batch.len())
+        match rows.and_then(|rows| read(rows).map_err(|fault| self.tell(fault))) {
+            Ok(seen) => batch.iter().zip(seen).map(|(key, seen)| self.of_election(key, seen)).collect(),
+            Err(error) => spread(Err(error), batch.len()),
+        }
     }
 
     pub(super) async fn elections(&self, namespace: &Namespace) -> Result<Vec<ElectionName>, StoreError> {
@@ -151,7 +154,10 @@ impl LeaseInner {
         let limit = i64::try_from(limit).unwrap_or(i64::MAX);
         let sql = self.sql("SELECT {call}, * FROM {schema}.history($1, $2)");
         let rows = self.ask(&sql, &[(&id(key), Type::UUID), (&limit, Type::INT8)]).await?;
-        rows.iter().map(reply::transition).collect::<Result<_, PostgresStoreError>>().map_err(|fault| self.tell(fault))
+        rows.iter()
+            .map(reply::transition)
+            .collect::<Result<_, PostgresStoreError>>()
+            .map_err(|fault| self.tell(fault.in_record_of(key, "transition")))
     }
 
     pub(super) async fn forget(&self, key: &ElectionKey, idle_for: Duration) -> Result<Forgetting, StoreError> {
@@ -159,7 +165,7 @@ impl LeaseInner {
         let idle_us = if idle_for.is_zero() { 0 } else { micros(idle_for) };
         let rows = self.ask(&sql, &[(&id(key), Type::UUID), (&idle_us, Type::INT8)]).await?;
         let told = rows.first().and_then(|row| row.try_get::<_, &str>(1).ok()).unwrap_or_default();
-        reply::forgetting(told).map_err(|fault| self.tell(fault))
+        self.of_election(key, reply::forgetting(told))
     }
 
     pub(super) async fn request_handover(
@@ -234,14 +240,18 @@ impl LeaseInner {
         if let Some(now_ms) = rows.first().and_then(|row| row.try_get::<_, i64>("now_ms").ok()) {
             self.server_clock.read(self.place(), u64::try_from(now_ms).unwrap_or_default(), sent);
         }
-        let mut replies: Vec<Option<LeaseCampaignOutcome>> = vec![None; batch.len()];
+        let mut replies: Vec<Option<Result<LeaseCampaignOutcome, PostgresStoreError>>> = vec![None; batch.len()];
         for row in &rows {
-            if let Err(fault) = reply::campaign(row, &mut replies) {
-                return spread(Err(self.tell(fault)), batch.len());
+            match reply::slot(row, &mut replies) {
+                Ok(slot) => *slot = Some(reply::campaign(row)),
+                Err(fault) => return spread(Err(self.tell(fault)), batch.len()),
             }
         }
         let missing = || self.tell(PostgresStoreError::Nonsense("fewer elections than it was asked for".to_owned()));
-        replies.into_iter().map(|reply| reply.ok_or_else(missing)).collect()
+        let answer = |(request, reply): (&Campaign, Option<Result<LeaseCampaignOutcome, PostgresStoreError>>)| {
+            reply.map_or_else(|| Err(missing()), |reply| self.of_election(&request.key, reply))
+        };
+        batch.iter().zip(replies).map(answer).collect()
     }
 
     async fn renew_chunk(&self, batch: &[Renew]) -> Replies<RenewReply> {
@@ -356,6 +366,11 @@ impl LeaseInner {
     /// Puts the name of the schema where it belongs.
     pub(super) fn sql(&self, template: &str) -> String {
         template.replace("{schema}", &self.schema.to_string())
+    }
+
+    /// What a row has told of this election.
+    fn of_election<T>(&self, key: &ElectionKey, told: Result<T, PostgresStoreError>) -> Result<T, StoreError> {
+        told.map_err(|fault| self.tell(fault.in_record_of(key, "election")))
     }
 
     pub(super) fn tell(&self, fault: PostgresStoreError) -> StoreError {

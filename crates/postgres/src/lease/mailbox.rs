@@ -58,7 +58,7 @@ impl Mailbox for PostgresStore {
         &'a self,
         namespace: &'a Namespace,
         only: Option<&'a ElectionName>,
-    ) -> BoxFuture<'a, Result<Vec<MessageCount>, StoreError>> {
+    ) -> BoxFuture<'a, Result<Replies<MessageCount>, StoreError>> {
         Box::pin(self.inner.message_counts(namespace, only))
     }
 
@@ -133,7 +133,7 @@ impl LeaseInner {
             .await?;
         match rows.split_first() {
             None => Ok(Received::NotHolder),
-            Some((_, rows)) => Ok(Received::Messages(self.read_messages(rows)?)),
+            Some((_, rows)) => Ok(Received::Messages(self.read_messages(&request.key, rows)?)),
         }
     }
 
@@ -184,18 +184,25 @@ impl LeaseInner {
         let parameters: [(&(dyn ToSql + Sync), Type); 3] =
             [(&id(key), Type::UUID), (&is_aside, Type::BOOL), (&limit(at_most), Type::INT8)];
         let rows = self.ask(&self.sql("SELECT {call}, * FROM {schema}.messages($1, $2, $3)"), &parameters).await?;
-        self.read_messages(&rows)
+        self.read_messages(key, &rows)
     }
 
     async fn message_counts(
         &self,
         namespace: &Namespace,
         only: Option<&ElectionName>,
-    ) -> Result<Vec<MessageCount>, StoreError> {
+    ) -> Result<Replies<MessageCount>, StoreError> {
         let only = only.map(|name| id(&ElectionKey { namespace: namespace.clone(), name: name.clone() }));
         let parameters: [(&(dyn ToSql + Sync), Type); 2] = [(&namespace.as_str(), Type::TEXT), (&only, Type::UUID)];
         let rows = self.ask(&self.sql("SELECT {call}, * FROM {schema}.count_messages($1, $2)"), &parameters).await?;
-        rows.iter().map(message_count).collect::<Result<_, PostgresStoreError>>().map_err(|fault| self.tell(fault))
+        // Participants of another kind may have used names that nobody here can.
+        let named = |row: &Row| Some((ElectionName::new(get::<&str>(row, "name").ok()?).ok()?, message_count(row)));
+        let answer = |(election, count): (ElectionName, Result<(u64, u64), PostgresStoreError>)| {
+            let key = ElectionKey { namespace: namespace.clone(), name: election.clone() };
+            let (waiting, aside) = count.map_err(|fault| self.tell(fault.in_record_of(&key, "mailbox")))?;
+            Ok(MessageCount { election, waiting, aside })
+        };
+        Ok(rows.iter().filter_map(named).map(answer).collect())
     }
 
     async fn requeue(&self, key: &ElectionKey, ids: Option<&[MessageId]>) -> Result<u64, StoreError> {
@@ -219,16 +226,19 @@ impl LeaseInner {
         self.ask_and_mention(&sql, parameters, &wake, &woken).await
     }
 
-    fn read_messages(&self, rows: &[Row]) -> Result<Vec<Message>, StoreError> {
-        rows.iter().map(message).collect::<Result<_, PostgresStoreError>>().map_err(|fault| self.tell(fault))
+    fn read_messages(&self, key: &ElectionKey, rows: &[Row]) -> Result<Vec<Message>, StoreError> {
+        let messages = rows.iter().map(message).collect::<Result<_, PostgresStoreError>>();
+        messages.map_err(|fault| self.tell(fault.in_record_of(key, "message")))
     }
 }
 
-fn message_count(row: &Row) -> Result<MessageCount, PostgresStoreError> {
-    let count = |column: &str| get::<i64>(row, column).map(|count| u64::try_from(count).unwrap_or_default());
-    let election = ElectionName::new(get::<&str>(row, "name")?)
-        .map_err(|error| PostgresStoreError::Nonsense(error.to_string()))?;
-    Ok(MessageCount { election, waiting: count("waiting")?, aside: count("aside")? })
+/// How many wait, and how many lie aside.
+fn message_count(row: &Row) -> Result<(u64, u64), PostgresStoreError> {
+    let count = |column: &str| {
+        let count: i64 = get(row, column)?;
+        u64::try_from(count).map_err(|_| PostgresStoreError::Damage(format!("{column} is {count}")))
+    };
+    Ok((count("waiting")?, count("aside")?))
 }
 
 fn message(row: &Row) -> Result<Message, PostgresStoreError> {

@@ -36,10 +36,10 @@ pub(super) enum LeaseCampaignOutcome {
 /// Nobody looks again before; at once would be a busy loop.
 const REMAINING_MIN: Duration = Duration::from_millis(1);
 
-/// Puts one answer where it belongs.
-pub(super) fn campaign(row: &Row, replies: &mut [Option<LeaseCampaignOutcome>]) -> Result<(), PostgresStoreError> {
+/// What became of one campaign.
+pub(super) fn campaign(row: &Row) -> Result<LeaseCampaignOutcome, PostgresStoreError> {
     let verdict: &str = get(row, "verdict")?;
-    let outcome = match verdict {
+    Ok(match verdict {
         "granted" => {
             let ran_out: Option<i64> = get(row, "ran_out_us")?;
             LeaseCampaignOutcome::Granted {
@@ -59,10 +59,9 @@ pub(super) fn campaign(row: &Row, replies: &mut [Option<LeaseCampaignOutcome>]) 
         }
         "busy" => LeaseCampaignOutcome::Busy,
         "exhausted" => LeaseCampaignOutcome::Exhausted,
+        "damaged" => return Err(PostgresStoreError::Damage(get(row, "metadata")?)),
         other => return Err(PostgresStoreError::Nonsense(format!("{other:?} to a campaign"))),
-    };
-    *slot(row, replies)? = Some(outcome);
-    Ok(())
+    })
 }
 
 /// Changes the replies that are not simply "renewed", and returns the server's clock.
@@ -92,7 +91,7 @@ pub(super) fn renewals(
     now_ms.ok_or_else(|| PostgresStoreError::Nonsense("renewals without its clock".to_owned()))
 }
 
-pub(super) fn observation(row: &Row, observations: &mut [Observation]) -> Result<(), PostgresStoreError> {
+pub(super) fn observation(row: &Row) -> Result<Observation, PostgresStoreError> {
     let last_term: i64 = get(row, "last_term")?;
     let lease = match leader(row, "last_term")? {
         Some(leader) => {
@@ -103,13 +102,12 @@ pub(super) fn observation(row: &Row, observations: &mut [Observation]) -> Result
         None => None,
     };
     let reserved_for: Option<&str> = get(row, "reserved_for")?;
-    *slot(row, observations)? = Observation {
+    Ok(Observation {
         lease,
-        last_term: term(last_term).ok(),
+        last_term: if last_term == 0 { None } else { Some(term(last_term)?) },
         reserved_for: reserved_for.and_then(|id| CandidateId::new(id).ok()),
         standing_by: stand_bys(row)?,
-    };
-    Ok(())
+    })
 }
 
 pub(super) fn forgetting(told: &str) -> Result<Forgetting, PostgresStoreError> {
@@ -120,6 +118,7 @@ pub(super) fn forgetting(told: &str) -> Result<Forgetting, PostgresStoreError> {
         "stood by" => Forgetting::InUse(Use::StoodBy),
         "messages" => Forgetting::InUse(Use::Messages),
         "recent" => Forgetting::InUse(Use::Recent),
+        "damaged" => return Err(PostgresStoreError::Damage("nobody can tell since when it is idle".to_owned())),
         other => {
             return Err(PostgresStoreError::Nonsense(format!("{other:?} when it was asked to forget an election")));
         }

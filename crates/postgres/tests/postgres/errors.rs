@@ -10,7 +10,7 @@ use tenure_core::WriteOutcome;
 use tenure_testkit::postgres::{PostgresServer, SqlSession, Standby};
 
 use crate::support::{
-    APP, OwnDatabase, PASSWORD, POSTGRES, StoreCandidate, assert_told, held, migrate, open, options, until,
+    APP, OwnDatabase, PASSWORD, POSTGRES, StoreCandidate, assert_told, granted, held, migrate, open, options, until,
 };
 
 #[track_caller]
@@ -274,4 +274,24 @@ async fn a_connection_that_was_given_up_does_not_stay_open() {
         (now.len() == 2 && now != before).then_some(())
     })
     .await;
+}
+
+#[tokio::test]
+async fn a_row_that_was_never_written_like_this_leaves_the_others_alone() {
+    let place = OwnDatabase::new().await;
+    let store = place.store();
+    let candidates = ["first", "middle", "last"].map(|election| StoreCandidate::new(&store, election, "a"));
+    let term = candidates[1].granted().await;
+    candidates[1].resign().await.unwrap();
+    for (damage, words) in [("last_term = -5", "last_term is -5"), ("leader = 'x', expires_at = NULL", "is null")] {
+        place.database.sql(&format!("UPDATE tenure.election SET {damage} WHERE name = 'middle'"));
+        let requests = candidates.each_ref().map(StoreCandidate::request);
+        let mut replies = store.campaign(&requests).await;
+        let error = replies.remove(1).unwrap_err();
+        let words = ["election middle", "the table election", words, "tenure forget middle"];
+        assert_told(&error, StoreErrorKind::Corrupt, WriteOutcome::Refused, &words);
+        assert_eq!(error.damaged_record().map(|key| key.name.as_str()), Some("middle"));
+        assert_eq!(replies.into_iter().map(granted).count(), 2);
+        place.database.sql(&format!("UPDATE tenure.election SET last_term = {term} WHERE name = 'middle'"));
+    }
 }

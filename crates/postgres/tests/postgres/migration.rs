@@ -276,7 +276,7 @@ async fn the_sixth_version_is_brought_up_to_date_with_the_names_of_its_mailboxes
     };
     let counted = async || {
         let counts = place.store().mailbox().unwrap().counts(&leader.key.namespace, None).await.unwrap();
-        counts.into_iter().map(|count| (count.election.to_string(), count.waiting)).collect::<Vec<_>>()
+        counts.into_iter().flatten().map(|count| (count.election.to_string(), count.waiting)).collect::<Vec<_>>()
     };
     send("led").await;
     send("unknown").await;

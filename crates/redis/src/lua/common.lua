@@ -45,6 +45,13 @@ local function claim_of(nonce, term, ttl)
   return string.format('%s %.0f %s', nonce, term, ttl)
 end
 
+-- A number of ours; an error that names its place if somebody has put something else there.
+local function number_in(election, field, text)
+  local number = tonumber(text or 0)
+  if number and number >= 0 and number <= TERM_MAX and number == math.floor(number) then return number end
+  error(string.format('DAMAGED the field %s of the key %q is %q', field, election, text), 0)
+end
+
 -- Everything that is known of an election besides its lease. A holder that is recorded here need not hold it any more;
 -- one without a nonce is a foreign participant.
 local function recall(election)
@@ -53,9 +60,9 @@ local function recall(election)
   local nonce, ttl
   if known[3] then nonce, ttl = string.match(known[3], '^(%S+) %S+ (%S+)$') end
   return {
-    term = tonumber(known[1] or 0), holder = known[2], nonce = nonce, ttl = ttl, since = known[4], metadata = known[5],
-    wake = known[6], reserved = known[7], reserved_nonce = known[8], reserved_until = tonumber(known[9] or 0),
-    forgotten = known[10],
+    term = number_in(election, 'term', known[1]), holder = known[2], nonce = nonce, ttl = ttl, since = known[4],
+    metadata = known[5], wake = known[6], reserved = known[7], reserved_nonce = known[8],
+    reserved_until = number_in(election, 'reserved_until', known[9]), forgotten = known[10],
   }
 end
 
@@ -131,19 +138,39 @@ local function is_fresh(k, nonce)
   return fresh_until and now < tonumber(fresh_until)
 end
 
+-- What each key of an election holds, by the end of its name. The lease, which is a string, may have any name.
+local TYPES = {
+  election = 'hash', line = 'zset', fresh = 'zset', standing = 'hash', history = 'list', names = 'zset',
+  messages = 'stream', aside = 'stream', contents = 'hash', jobs = 'hash', runs = 'hash',
+}
+
+-- Names the first of these keys that somebody has put something else into; nothing if they are as they should be, or if the
+-- user may not ask.
+local function misfit(k, keys)
+  for i = 1, keys do
+    local wanted = i == 1 and 'string' or TYPES[string.match(KEYS[k + i], '%l+$')]
+    local found = redis.pcall('TYPE', KEYS[k + i]).ok
+    if found and found ~= 'none' and found ~= wanted then
+      return string.format('DAMAGED the key %q is a %s where a %s should be', KEYS[k + i], found, wanted)
+    end
+  end
+end
+
 -- The answer to one election, whatever goes wrong with it.
-local function answer(step, k, a)
+local function answer(step, keys, k, a)
   wrote = false
   local done, reply = pcall(step, k, a)
   if done then return reply end
-  return { -1, wrote and 1 or 0, text_of(reply) }
+  local text = text_of(reply)
+  if string.find(text, 'WRONGTYPE', 1, true) then text = misfit(k, keys) or text end
+  return { -1, wrote and 1 or 0, text }
 end
 
 -- Answers for all elections of the batch. `head` arguments come before those of the first election.
 local function each(keys, head, arguments, step)
   local replies = {}
   for i = 0, #KEYS / keys - 1 do
-    replies[i + 1] = answer(step, i * keys, head + i * arguments)
+    replies[i + 1] = answer(step, keys, i * keys, head + i * arguments)
   end
   return { ARGV[1], now, replies }
 end

@@ -22,7 +22,7 @@ for i = 0, #KEYS / 2 - 1 do
     and redis.pcall('PEXPIRE', KEYS[k + 1], ARGV[a + 2]) == 1 then
     replies[i + 1] = 1
   else
-    replies[i + 1] = answer(renew, k, a)
+    replies[i + 1] = answer(renew, 2, k, a)
   end
 end
 return { ARGV[1], now, replies }

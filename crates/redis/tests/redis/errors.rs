@@ -165,7 +165,7 @@ async fn an_election_whose_key_is_something_else_leaves_the_others_alone() {
         &error,
         StoreErrorKind::Corrupt,
         WriteOutcome::Refused,
-        &["WRONGTYPE", "choose another prefix or name"],
+        &["election middle", "\"tenure:default:middle\" is a hash", "tenure forget middle"],
     );
     assert_eq!(replies.into_iter().map(granted).count(), 2);
 

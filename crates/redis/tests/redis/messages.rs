@@ -191,7 +191,7 @@ async fn keys_that_are_something_else_leave_the_others_alone() {
         &error,
         StoreErrorKind::Corrupt,
         WriteOutcome::Refused,
-        &["WRONGTYPE", "choose another prefix or name"],
+        &["election middle", "\"{tenure:default:middle}:messages\" is a string", "tenure forget middle"],
     );
     assert!(replies.iter().all(Result::is_ok), "{replies:?}");
 }

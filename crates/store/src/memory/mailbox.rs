@@ -196,8 +196,8 @@ impl Mailbox for MemoryStore {
         &'a self,
         namespace: &'a Namespace,
         only: Option<&'a ElectionName>,
-    ) -> BoxFuture<'a, Result<Vec<MessageCount>, StoreError>> {
-        Box::pin(ready(Ok(self.message_counts(namespace, only))))
+    ) -> BoxFuture<'a, Result<Replies<MessageCount>, StoreError>> {
+        Box::pin(ready(Ok(self.message_counts(namespace, only).into_iter().map(Ok).collect())))
     }
 
     fn requeue<'a>(

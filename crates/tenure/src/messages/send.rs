@@ -118,20 +118,22 @@ impl Client {
     }
 
     /// How many messages there are: in this election, or in each of the namespace that has any, in order of their names.
-    /// Among them are elections that nobody ever led, because a name was mistyped, say. Cancel safe.
+    /// Among them are elections that nobody ever led, because a name was mistyped, say. A record that is
+    /// [damaged](StoreError::damaged) is an error in its place, and hides no other. Cancel safe.
     ///
     /// ```
     /// # #[tokio::main(flavor = "current_thread")] async fn main() -> Result<(), tenure::Error> {
     /// let client = tenure::Client::open("memory:")?;
     /// client.send("nightly-reprot", "refresh", "monday").await?;
     /// let counts = client.message_counts(None).await?;
-    /// assert_eq!((counts[0].election.as_str(), counts[0].waiting), ("nightly-reprot", 1));
+    /// let count = counts[0].as_ref().expect("a record that can be read");
+    /// assert_eq!((count.election.as_str(), count.waiting), ("nightly-reprot", 1));
     /// # Ok(()) }
     /// ```
     ///
     /// # Errors
     /// When the name breaks the rule for names, the store has no mailbox, or it fails.
-    pub async fn message_counts(&self, name: Option<&str>) -> Result<Vec<MessageCount>, Error> {
+    pub async fn message_counts(&self, name: Option<&str>) -> Result<Replies<MessageCount>, Error> {
         let (namespace, only) = (self.own_namespace().clone(), name.map(ElectionName::new).transpose()?);
         self.check_mailbox()?;
         let count = async move |store: Arc<dyn Store>| mailbox(&*store)?.counts(&namespace, only.as_ref()).await;

@@ -107,7 +107,11 @@ impl AgreementWorld<'_> {
             self.agreed(&format!("list {state:?} at most {limit}"), answers);
         }
         for only in [None, Some(&key.name)] {
-            let answers = self.ask(async |_, mailbox| mailbox.counts(&key.namespace, only).await.unwrap()).await;
+            let count = async |_, mailbox: &dyn Mailbox| {
+                let counts = mailbox.counts(&key.namespace, only).await.unwrap();
+                counts.into_iter().map(Result::unwrap).collect::<Vec<_>>()
+            };
+            let answers = self.ask(count).await;
             self.agreed(&format!("count in {only:?}"), answers);
         }
     }

@@ -17,6 +17,7 @@ use crate::job::{RunLine, shown};
 use crate::message::on_one_line;
 use crate::options::{open_to_look, store_shown};
 use crate::output::{json_line, print, table, timestamp};
+use crate::stderr_writer::say;
 
 /// A job as `tenure cron status --json` prints it.
 #[derive(Debug, Serialize)]
@@ -49,8 +50,16 @@ pub(super) async fn execute(global: &Global, args: &CronStatusArgs) -> Result<Ex
         None => client.observe_all().await?.into_iter().map(|(name, _)| name.to_string()).collect(),
     };
     let mut lines = Vec::new();
+    let mut exit = Exit::Success;
     for name in &names {
-        lines.extend(look(&client, name, &jobs, args.runs.unwrap_or(1)).await?);
+        match look(&client, name, &jobs, args.runs.unwrap_or(1)).await {
+            Ok(found) => lines.extend(found),
+            Err(tenure::Error::Store(error)) if error.damaged_record().is_some() => {
+                say(&error.to_string());
+                exit = Exit::Failure;
+            }
+            Err(error) => return Err(error.into()),
+        }
     }
     if args.json {
         print(|out| json_line(out, &lines))?;
@@ -68,7 +77,7 @@ pub(super) async fn execute(global: &Global, args: &CronStatusArgs) -> Result<Ex
             ["ELECTION", "JOB", "SCHEDULE", "LAST RUN", "OUTCOME", "TOOK", "NEXT", "FIRED", "MISSED", "SKIPPED"];
         print(|out| table(out, &headings, &rows))?;
     }
-    Ok(Exit::Success)
+    Ok(exit)
 }
 
 /// Which election is meant, and the jobs of its file if it was given.
@@ -86,7 +95,7 @@ fn which(target: Option<&OsStr>) -> Result<(Option<String>, Vec<Job>), CommandEr
 }
 
 /// The jobs that an election has or had, and those of its file that it has not had yet.
-async fn look(client: &Client, name: &str, jobs: &[Job], max_runs: usize) -> Result<Vec<JobStatusLine>, CommandError> {
+async fn look(client: &Client, name: &str, jobs: &[Job], max_runs: usize) -> Result<Vec<JobStatusLine>, tenure::Error> {
     let reports = client.jobs(name, max_runs).await?;
     // Asked later: whoever leads then leads under no earlier term than any run it was just told of.
     let leads = client.observe(name).await?.lease.map(|lease| lease.leader.term);

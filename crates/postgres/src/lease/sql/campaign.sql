@@ -85,6 +85,20 @@ BEGIN
 END
 $$;
 
+-- What is wrong with the row of an election, if it is none that was written here. Nobody is granted a term by one: it could
+-- be a term that somebody had before.
+CREATE OR REPLACE FUNCTION {schema}.damage_of(e {schema}.election) RETURNS text
+LANGUAGE plpgsql IMMUTABLE AS $$
+BEGIN
+    IF e.last_term NOT BETWEEN 0 AND 9007199254740992 THEN
+        RETURN 'last_term is ' || e.last_term;
+    ELSIF e.leader IS NOT NULL AND (e.ttl_us IS NULL OR e.expires_at IS NULL OR e.since IS NULL) THEN
+        RETURN 'somebody leads, and ttl_us, expires_at or since is null';
+    END IF;
+    RETURN NULL;
+END
+$$;
+
 -- One step on one election. Followers do not lock out the leader's renewals, and do not wait for them; whoever takes or
 -- releases the lease waits for them, and they for it, so that no stand-by is overlooked.
 CREATE OR REPLACE FUNCTION {schema}.campaign_in(
@@ -102,6 +116,11 @@ BEGIN
     IF NOT FOUND THEN
         INSERT INTO {schema}.election (id, namespace, name) VALUES (p_id, p_namespace, p_name) ON CONFLICT DO NOTHING;
         SELECT * INTO e FROM {schema}.election WHERE id = p_id;
+    END IF;
+    reply.metadata := {schema}.damage_of(e);
+    IF reply.metadata IS NOT NULL THEN
+        reply.verdict := 'damaged';
+        RETURN reply;
     END IF;
     at := clock_timestamp();
     IF e.nonce = p_nonce

@@ -1,14 +1,20 @@
--- Removes all that is kept of an election that nobody uses, and says what became of it.
+-- Removes all that is kept of an election that nobody uses, and says what became of it. What is damaged is removed if it need
+-- not be idle. Every grant has left its term among the transitions; where there are none, terms go on above all that this
+-- timeline can have given.
 CREATE OR REPLACE FUNCTION {schema}.forget(p_id uuid, p_idle_us bigint) RETURNS text
 LANGUAGE plpgsql SECURITY DEFINER SET search_path = pg_catalog, pg_temp SET lock_timeout = '2s' AS $$
 DECLARE
     e {schema}.election;
     at timestamptz;
     changed_at timestamptz;
+    highest bigint;
 BEGIN
     SELECT * INTO e FROM {schema}.election WHERE id = p_id FOR UPDATE;
     IF NOT FOUND OR e.last_term = 0 THEN
         RETURN 'unknown';
+    END IF;
+    IF p_idle_us > 0 AND {schema}.damage_of(e) IS NOT NULL THEN
+        RETURN 'damaged';
     END IF;
     PERFORM {schema}.be_durable();
     at := clock_timestamp();
@@ -35,7 +41,11 @@ BEGIN
     IF changed_at > at - p_idle_us * interval '1 microsecond' THEN
         RETURN 'recent';
     END IF;
-    INSERT INTO {schema}.forgotten AS f (namespace, last_term) VALUES (e.namespace, e.last_term)
+    SELECT max(known.term) INTO highest FROM (
+        SELECT e.last_term UNION ALL SELECT t.term FROM {schema}.transition AS t WHERE t.election = p_id
+    ) AS known (term) WHERE known.term BETWEEN 1 AND 9007199254740992;
+    INSERT INTO {schema}.forgotten AS f (namespace, last_term)
+    VALUES (e.namespace, coalesce(highest, ({schema}.timeline() + 1) << 40))
     ON CONFLICT (namespace) DO UPDATE SET last_term = greatest(f.last_term, excluded.last_term);
     DELETE FROM {schema}.run WHERE election = p_id;
     DELETE FROM {schema}.job WHERE election = p_id;

@@ -8,12 +8,14 @@ DECLARE
 BEGIN
     RETURN QUERY
     SELECT asked.place::integer, e.last_term, lease.leader, {schema}.unix_ms(lease.since), lease.metadata,
-        least({schema}.micros_until(lease.expires_at, at), lease.ttl_us), lease.ttl_us,
+        CASE WHEN lease.expires_at IS NOT NULL THEN least({schema}.micros_until(lease.expires_at, at), lease.ttl_us) END,
+        lease.ttl_us,
         CASE WHEN lease.id IS NULL AND {schema}.is_reserved(e, at) THEN e.reserved_for END,
         waiting.candidates, waiting.priorities, waiting.since_ms
     FROM unnest(p_ids) WITH ORDINALITY AS asked (id, place)
     JOIN {schema}.election AS e ON e.id = asked.id
-    LEFT JOIN {schema}.election AS lease ON lease.id = e.id AND lease.leader IS NOT NULL AND at < lease.expires_at
+    LEFT JOIN {schema}.election AS lease ON lease.id = e.id AND lease.leader IS NOT NULL
+        AND (lease.expires_at IS NULL OR at < lease.expires_at)
     CROSS JOIN LATERAL (
         SELECT array_agg(s.candidate ORDER BY s.priority DESC, s.since, s.nonce) AS candidates,
             array_agg(s.priority ORDER BY s.priority DESC, s.since, s.nonce) AS priorities,
@@ -26,7 +28,7 @@ $$;
 
 CREATE OR REPLACE FUNCTION {schema}.elections(p_namespace text) RETURNS SETOF text
 LANGUAGE sql STABLE SECURITY DEFINER SET search_path = pg_catalog, pg_temp AS $$
-    SELECT name FROM {schema}.election WHERE namespace = p_namespace AND last_term > 0 ORDER BY name
+    SELECT name FROM {schema}.election WHERE namespace = p_namespace AND last_term <> 0 ORDER BY name
 $$;
 
 CREATE OR REPLACE FUNCTION {schema}.history(p_id uuid, p_limit bigint) RETURNS TABLE (

@@ -63,7 +63,7 @@ impl Mailbox for FaultyStore {
         &'a self,
         namespace: &'a Namespace,
         only: Option<&'a ElectionName>,
-    ) -> BoxFuture<'a, Result<Vec<MessageCount>, StoreError>> {
+    ) -> BoxFuture<'a, Result<Replies<MessageCount>, StoreError>> {
         let (namespace, only) = (namespace.clone(), only.cloned());
         self.call(Operation::CountMessages, 1, move |inner| {
             let (namespace, only) = (namespace.clone(), only.clone());
