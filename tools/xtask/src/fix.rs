@@ -4,6 +4,7 @@ use std::path::Path;
 
 use crate::process;
 use crate::repository::Tree;
+use crate::test::outside;
 
 /// Applies clippy's own fixes, formats the result, writes what is generated, and names the changed files.
 pub(crate) fn run(root: &Path) -> Result<(), String> {
@@ -11,6 +12,7 @@ pub(crate) fn run(root: &Path) -> Result<(), String> {
     // Clippy comes first because its fixes are not formatted.
     process::run_cargo(root, "clippy --fix --allow-dirty --allow-staged --workspace --all-targets --all-features")?;
     process::run_cargo(root, "fmt --all")?;
+    process::run_cargo(root, &format!("fmt --manifest-path {}", outside::MANIFEST))?;
     write_reference(root)?;
     let changed = changed_files(&before, &Tree::read(root)?);
     if changed.is_empty() {

@@ -3,7 +3,7 @@
 use std::env;
 use std::ffi::OsString;
 use std::io::{self, BufRead, BufReader, Read};
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::process::{Child, Command, ExitStatus, Stdio};
 use std::sync::mpsc::{self, RecvTimeoutError, Sender};
 use std::thread;
@@ -21,6 +21,11 @@ pub(crate) enum Stream {
 /// The cargo that runs us, so that a toolchain chosen with `cargo +name` holds for the children too.
 pub(crate) fn cargo() -> Command {
     Command::new(env::var_os("CARGO").unwrap_or_else(|| OsString::from("cargo")))
+}
+
+/// Where cargo puts what it builds in this workspace.
+pub(crate) fn target_directory(root: &Path) -> PathBuf {
+    env::var_os("CARGO_TARGET_DIR").map_or_else(|| root.join("target"), PathBuf::from)
 }
 
 /// How a command would be typed.

@@ -1,7 +1,7 @@
 //! `cargo xtask sim`, `model` and `mutants`: the proof by simulation and by exhaustion.
 
 use std::env;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::process::{Command, ExitCode};
 
 use clap::Args;
@@ -42,8 +42,7 @@ pub(crate) fn command(root: &Path, arguments: &[&str]) -> Command {
 
 /// Makes a cargo command build what can make mistakes on purpose, apart from everything else.
 pub(crate) fn mutate(root: &Path, command: &mut Command) {
-    let target = env::var_os("CARGO_TARGET_DIR").map_or_else(|| root.join("target"), PathBuf::from);
-    command.arg("--target-dir").arg(target.join("mutants"));
+    command.arg("--target-dir").arg(process::target_directory(root).join("mutants"));
     let flags = env::var("RUSTFLAGS").unwrap_or_default();
     command.env("RUSTFLAGS", format!("{flags} --cfg mutants").trim_start());
 }

@@ -3,6 +3,7 @@
 mod features;
 mod msrv;
 mod mutants;
+pub(crate) mod outside;
 mod packages;
 mod parts;
 mod programs;

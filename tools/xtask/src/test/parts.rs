@@ -1,6 +1,6 @@
 //! The parts of `cargo xtask test`, in the order in which they run: what fails fast comes first.
 
-use super::{features, msrv, mutants, packages, programs};
+use super::{features, msrv, mutants, outside, packages, programs};
 use crate::job::RunningPart;
 use crate::process;
 use crate::proof;
@@ -102,6 +102,12 @@ pub(crate) const PARTS: &[TestPart] = &[
         about: "the library builds with each feature alone, and the core stays pure",
         when: When::InOrder,
         run: features::run,
+    },
+    TestPart {
+        name: "outside",
+        about: "a project outside of the workspace uses the library beside sqlx",
+        when: When::InOrder,
+        run: outside::run,
     },
 ];
 
