@@ -8,6 +8,7 @@ mod packages;
 mod parts;
 mod programs;
 mod scratch;
+mod publish;
 mod summary;
 
 use std::path::Path;

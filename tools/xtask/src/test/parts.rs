@@ -1,6 +1,6 @@
 //! The parts of `cargo xtask test`, in the order in which they run: what fails fast comes first.
 
-use super::{features, msrv, mutants, outside, packages, programs};
+use super::{features, msrv, mutants, outside, packages, programs, publish};
 use crate::job::RunningPart;
 use crate::process;
 use crate::proof;
@@ -41,6 +41,12 @@ pub(crate) const PARTS: &[TestPart] = &[
         about: "every place that states the minimum Rust version agrees",
         when: When::InOrder,
         run: msrv::run,
+    },
+    TestPart {
+        name: "publish",
+        about: "every crate for users can be packaged, and says all that a registry shows",
+        when: When::InOrder,
+        run: publish::run,
     },
     TestPart {
         name: "format",
