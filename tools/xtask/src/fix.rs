@@ -1,10 +1,14 @@
 //! `cargo xtask fix`: the only command here that writes to the tree.
 
+use std::fs;
 use std::path::Path;
 
+use crate::crate_counts;
 use crate::process;
 use crate::repository::Tree;
 use crate::test::outside;
+
+const WRITTEN: &str = "docs/cli.md and the counts of crates";
 
 /// Applies clippy's own fixes, formats the result, writes what is generated, and names the changed files.
 pub(crate) fn run(root: &Path) -> Result<(), String> {
@@ -14,11 +18,12 @@ pub(crate) fn run(root: &Path) -> Result<(), String> {
     process::run_cargo(root, "fmt --all")?;
     process::run_cargo(root, &format!("fmt --manifest-path {}", outside::MANIFEST))?;
     write_reference(root)?;
+    write_crate_counts(root)?;
     let changed = changed_files(&before, &Tree::read(root)?);
     if changed.is_empty() {
-        println!("Ran clippy --fix and cargo fmt, and wrote docs/cli.md: nothing needed a change.");
+        println!("Ran clippy --fix and cargo fmt, and wrote {WRITTEN}: nothing needed a change.");
     } else {
-        println!("Ran clippy --fix and cargo fmt, and wrote docs/cli.md; changed {} file(s):", changed.len());
+        println!("Ran clippy --fix and cargo fmt, and wrote {WRITTEN}; changed {} file(s):", changed.len());
         changed.iter().for_each(|path| println!("  {path}"));
     }
     Ok(())
@@ -33,6 +38,14 @@ fn write_reference(root: &Path) -> Result<(), String> {
         Ok(status) => Err(format!("`{}` ended with {status}", process::describe(&command))),
         Err(error) => Err(format!("cannot run `{}`: {error}", process::describe(&command))),
     }
+}
+
+fn write_crate_counts(root: &Path) -> Result<(), String> {
+    let (page, written) = crate_counts::page(root, |command| process::output(command.current_dir(root)))?;
+    if page == written {
+        return Ok(());
+    }
+    fs::write(root.join(crate_counts::PAGE), written).map_err(|error| format!("cannot write the page: {error}"))
 }
 
 fn changed_files(before: &Tree, after: &Tree) -> Vec<String> {

@@ -1,6 +1,7 @@
 //! The project's own commands, run as `cargo xtask …`: `test` only reads the tree, `fix` writes to it.
 
 mod bench;
+mod crate_counts;
 mod deny;
 mod endure;
 mod faults;

@@ -65,6 +65,16 @@ pub(crate) fn run_cargo(root: &Path, arguments: &str) -> Result<(), String> {
     }
 }
 
+/// What a command that only tells something wrote to its standard output.
+pub(crate) fn output(command: &mut Command) -> Result<String, String> {
+    let typed = describe(command);
+    match command.stderr(Stdio::inherit()).output() {
+        Ok(output) if output.status.success() => Ok(String::from_utf8_lossy(&output.stdout).into_owned()),
+        Ok(output) => Err(format!("`{typed}` ended with {}", output.status)),
+        Err(error) => Err(format!("cannot run `{typed}`: {error}")),
+    }
+}
+
 /// Runs `command` to its end, calling `on_line` for each line in the order of arrival. What hangs is ended.
 pub(crate) fn run(command: &mut Command, on_line: impl FnMut(Stream, &str)) -> io::Result<ExitStatus> {
     run_watched(command, SilenceWatch::new(silence::LIMIT), on_line)

@@ -1,8 +1,10 @@
 //! Proves that features only add: the library builds with none, with each alone and with all, depends on nothing of those
-//! that are off, the core on none of what they bring, and tests of the library on nothing of the command.
+//! that are off, the core on none of what they bring, and tests of the library on nothing of the command. The page about
+//! costs says how many crates each of them compiles.
 
 use std::fs;
 
+use crate::crate_counts;
 use crate::job::RunningPart;
 use crate::manifest;
 use crate::process;
@@ -27,7 +29,10 @@ pub(crate) fn run(job: &mut RunningPart<'_>) -> Result<(), String> {
             found => return Err(format!("{what} must not depend on {}", found.join(", "))),
         }
     }
-    Ok(())
+    match crate_counts::page(job.root(), |command| job.messages(command))? {
+        (page, written) if page == written => Ok(()),
+        _ => Err(format!("{} counts other crates than cargo does; `cargo xtask fix` writes them", crate_counts::PAGE)),
+    }
 }
 
 /// What others depend on by itself: it must name all that it needs, and not have it because somebody else wants it, too.
