@@ -53,13 +53,6 @@ fn migrate_under_lock() {
     assert_eq!(said, "step 0 under term 1\nstep 1 under term 1\n2 of 2 steps done\n");
 }
 
-#[test]
-fn plain_threads() {
-    let said = run("plain_threads", "2");
-    assert!(said.contains("turn 1 under term 1"), "{said}");
-    assert!(said.contains("Elected") && said.ends_with("Stopped\n"), "{said}");
-}
-
 #[tokio::test]
 async fn payouts() {
     let server = PostgresServer::start_with(PostgresOptions::default().role("app", "app-password"));

@@ -7,8 +7,8 @@ pub(crate) mod outside;
 mod packages;
 mod parts;
 mod programs;
-mod scratch;
 mod publish;
+mod scratch;
 mod summary;
 
 use std::path::Path;

@@ -92,9 +92,9 @@ pub(crate) const PARTS: &[TestPart] = &[
     },
     TestPart {
         name: "examples",
-        about: "every example builds",
+        about: "every example and every program builds",
         when: When::InOrder,
-        run: |job| job.cargo("build --locked --workspace --all-features --examples"),
+        run: |job| job.cargo("build --locked --workspace --all-features --examples --bins"),
     },
     TestPart {
         name: "doctests",

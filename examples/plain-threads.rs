@@ -1,25 +1,15 @@
-//! Leader election without any async runtime.
-//!
-//! Run two of them, then end one with Ctrl-C, or kill it, and watch the other take over:
-//!
-//! ```text
-//! cargo run --example plain_threads -- sqlite:demo.db
-//! cargo run --example plain_threads -- sqlite:demo.db
-//! ```
-//!
-//! A second argument makes it end by itself after that many turns of work.
+//! Leader election without an async runtime. Run two, then end one with Ctrl-C, or kill it, and watch the other take over:
+//! `cargo run --bin plain-threads -- sqlite:demo.db`. A second argument makes it end after that many turns of work.
 
-use std::env;
-use std::thread;
-use std::time::Duration;
+use std::{env, thread, time::Duration};
 
 use tenure::{Client, Preset};
 
 fn main() -> Result<(), Box<dyn std::error::Error>> {
-    let url = env::args().nth(1).unwrap_or_else(|| "memory:".to_owned());
+    let store = env::args().nth(1).unwrap_or_else(|| "memory:".to_owned());
     let turns = env::args().nth(2).map(|text| text.parse()).transpose()?.unwrap_or(u64::MAX);
 
-    let client = Client::open(&url)?;
+    let client = Client::open(&store)?;
     let election = client.election("plain-threads")?.preset(Preset::Fast).start()?;
     let mut events = election.events();
     let watcher = thread::spawn(move || {
