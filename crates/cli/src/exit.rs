@@ -42,7 +42,8 @@ Exit codes:
   2        the command line, a name, a duration, a message or a crontab cannot be used; nothing was done
   69       the store cannot be reached or used: it does not answer, refuses the login, or there is no such database,
            schema or directory; for commands that only look or ask, also: there is no such file; `run`, `lock`, `cron`
-           and `elect` try on, unless told not to (`--fail-fast` at the start, `--no-wait`)
+           and `elect` try on, unless told not to (`--fail-fast` at the start, `--no-wait`), or unless a SQLite file
+           cannot be opened at the start
   70       an internal error; please report it
   75       somebody else leads, and waiting was not wanted (`--no-wait`) or not enough
   76       the lock was lost while the command ran; the command was stopped

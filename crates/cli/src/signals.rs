@@ -1,5 +1,6 @@
 //! Signals to `tenure` itself.
 
+use tenure_sys::is_ignored;
 use tokio::signal::unix::{Signal, SignalKind, signal};
 
 use crate::exit::CommandError;
@@ -18,7 +19,8 @@ pub enum SignalRequest {
 pub struct Signals {
     terminate: Signal,
     interrupt: Signal,
-    hang_up: Signal,
+    /// None where it is ignored: `nohup` asks for a program that a closed terminal does not end.
+    hang_up: Option<Signal>,
     quit: Signal,
     user_1: Signal,
     user_2: Signal,
@@ -34,7 +36,7 @@ impl Signals {
         Ok(Self {
             terminate: signal(SignalKind::terminate())?,
             interrupt: signal(SignalKind::interrupt())?,
-            hang_up: signal(SignalKind::hangup())?,
+            hang_up: if is_ignored(rustix::process::Signal::HUP)? { None } else { Some(signal(SignalKind::hangup())?) },
             quit: signal(SignalKind::quit())?,
             user_1: signal(SignalKind::user_defined1())?,
             user_2: signal(SignalKind::user_defined2())?,
@@ -48,7 +50,7 @@ impl Signals {
         tokio::select! {
             _ = self.terminate.recv() => SignalRequest::End(number(&SignalKind::terminate())),
             _ = self.interrupt.recv() => SignalRequest::End(number(&SignalKind::interrupt())),
-            _ = self.hang_up.recv() => SignalRequest::PassOn(number(&SignalKind::hangup())),
+            () = hung_up(&mut self.hang_up) => SignalRequest::PassOn(number(&SignalKind::hangup())),
             _ = self.quit.recv() => SignalRequest::PassOn(number(&SignalKind::quit())),
             _ = self.user_1.recv() => SignalRequest::PassOn(number(&SignalKind::user_defined1())),
             _ = self.user_2.recv() => SignalRequest::PassOn(number(&SignalKind::user_defined2())),
@@ -75,6 +77,13 @@ impl Signals {
                 SignalRequest::PassOn(_) => {}
             }
         }
+    }
+}
+
+async fn hung_up(signal: &mut Option<Signal>) {
+    match signal {
+        Some(signal) => drop(signal.recv().await),
+        None => std::future::pending().await,
     }
 }
 

@@ -16,16 +16,24 @@ pub fn outlive_signals(signals: &[Signal]) -> io::Result<()> {
     signals.iter().try_for_each(|&signal| outlive(signal))
 }
 
-fn outlive(signal: Signal) -> io::Result<()> {
+/// Whether this process ignores a signal, as `nohup` makes it ignore SIGHUP.
+///
+/// # Errors
+/// When the kernel knows no such signal.
+pub fn is_ignored(signal: Signal) -> io::Result<bool> {
     // SAFETY: all-zero bytes are a valid `sigaction`: no flags, an empty mask, the default action.
     let mut action: libc::sigaction = unsafe { mem::zeroed() };
     // SAFETY: `action` is a valid place for the current action; passing no new action changes nothing.
     check(unsafe { libc::sigaction(signal.as_raw(), ptr::null(), &mut action) })?;
-    if action.sa_sigaction == libc::SIG_IGN && signal != Signal::CHILD {
+    Ok(action.sa_sigaction == libc::SIG_IGN)
+}
+
+fn outlive(signal: Signal) -> io::Result<()> {
+    if is_ignored(signal)? && signal != Signal::CHILD {
         return Ok(());
     }
-    // SAFETY: as above.
-    action = unsafe { mem::zeroed() };
+    // SAFETY: all-zero bytes are a valid `sigaction`: no flags, an empty mask, the default action.
+    let mut action: libc::sigaction = unsafe { mem::zeroed() };
     action.sa_sigaction = do_nothing as extern "C" fn(libc::c_int) as libc::sighandler_t;
     // SAFETY: `action` is fully initialised, and its handler has the signature that the absent SA_SIGINFO promises and
     // does nothing, which is safe at any point of the program.

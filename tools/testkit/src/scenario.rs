@@ -183,6 +183,14 @@ impl Scenario {
         self.running(self.tenure::<&str>([]), id, options, run)
     }
 
+    /// The same, as `nohup` starts it: with a SIGHUP that is ignored.
+    pub fn candidate_without_hang_up<I: AsRef<OsStr>>(&self, id: &str, run: &[I]) -> Command {
+        let mut command = Command::new("env");
+        command.arg("--ignore-signal=HUP").arg(&self.program);
+        let command = self.dressed(command, ["--store", &self.store()]);
+        self.running(command, id, &[], run)
+    }
+
     fn running<I: AsRef<OsStr>>(&self, mut command: Command, id: &str, options: &[&str], run: &[I]) -> Command {
         command.args(["run", ELECTION, "--json", "--renewals", "--id", id]);
         command.args(self.pace.options()).args(options).arg("--").args(run);

@@ -22,6 +22,7 @@ fn list_names_every_part_and_runs_none() {
             "packages",
             "repository",
             "msrv",
+            "publish",
             "format",
             "lints",
             "unit",
@@ -32,7 +33,8 @@ fn list_names_every_part_and_runs_none() {
             "examples",
             "doctests",
             "docs",
-            "features"
+            "features",
+            "outside"
         ]
     );
 }

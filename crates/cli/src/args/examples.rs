@@ -11,9 +11,10 @@ Examples:
 The command gets TENURE_ELECTION, TENURE_CANDIDATE and TENURE_TERM, and not what tenure may log in to its store with:
 TENURE_STORE; with PostgreSQL also PGPASSWORD, PGPASSFILE, PGSSLCERT and PGSSLKEY; with the Redis of the environment also
 MUTEX_REDIS_PASSWORD. --keep-env NAME lets it have one of these. When leadership ends it and all its descendants get
-SIGTERM, then SIGKILL, before anybody else may lead. SIGTERM or SIGINT to tenure stops the command, resigns and exits;
-SIGHUP, SIGQUIT, SIGUSR1, SIGUSR2 and SIGWINCH are passed on to the command. Without one to pass them on to, SIGHUP and
-SIGQUIT end tenure.";
+SIGTERM, then SIGKILL, before anybody else may lead; SIGKILL at once if the lease is gone already, as after a suspend or when
+the store has lost it. SIGTERM or SIGINT to tenure stops the command, resigns and exits; SIGHUP, SIGQUIT, SIGUSR1, SIGUSR2 and
+SIGWINCH are passed on to the command. Without one to pass them on to, SIGHUP and SIGQUIT end tenure. A SIGHUP that is ignored
+at the start, as under nohup, stays ignored.";
 
 pub(super) const STATUS: &str = "\
 Examples:

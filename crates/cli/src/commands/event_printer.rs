@@ -22,6 +22,10 @@ impl EventPrinter {
         Self { election: election.to_owned(), report, lines, beginning }
     }
 
+    pub(super) fn is_json(&self) -> bool {
+        self.report.json
+    }
+
     pub(super) fn tell(&mut self, event: &Event) {
         let noted = self.beginning.note(event);
         let ReportArgs { json, quiet, .. } = self.report;

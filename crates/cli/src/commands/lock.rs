@@ -12,6 +12,8 @@ pub(super) async fn execute(global: &Global, args: LockArgs) -> Result<Exit, Com
     let LockArgs { name, candidate, wait, no_wait, report, environment, command } = args;
     let limit = match wait {
         _ if no_wait => WaitLimit::FirstAnswer,
+        // The store is asked once, however short the wait.
+        Some(Duration::ZERO) => WaitLimit::FirstAnswer,
         Some(limit) => WaitLimit::After(limit),
         None => WaitLimit::Never,
     };
@@ -71,7 +73,10 @@ impl LockWait {
             (LockReply::Taken(holder), WaitLimit::FirstAnswer | WaitLimit::Never) => {
                 let by =
                     holder.as_ref().map_or("is about to be somebody's".to_owned(), |id| format!("is held by {id}"));
-                (Exit::NotElected, format!("the lock {name} {by}; leave out --no-wait to wait for it"))
+                (
+                    Exit::NotElected,
+                    format!("the lock {name} {by}; leave out --no-wait, or give --wait more time, to wait for it"),
+                )
             }
             (LockReply::Nothing | LockReply::Failed, _) => {
                 let what = format!("the store could not be asked for the lock {name}; see what is wrong with it");

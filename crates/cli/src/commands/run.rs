@@ -42,13 +42,17 @@ pub(super) enum RunPurpose {
 }
 
 impl RunPurpose {
-    /// What becomes of it when the store cannot be used at the start.
-    fn without_a_store(&self, fail_fast: bool) -> WhatNow {
-        let ends = match self {
+    /// Whether the first answer of the store ends it, unless that is a grant.
+    fn only_asks(&self) -> bool {
+        match self {
             Self::Lead { no_wait, .. } => *no_wait,
             Self::Lock(wait) => wait.ends_with_an_answer(),
-        };
-        match (fail_fast, ends) {
+        }
+    }
+
+    /// What becomes of it when the store cannot be used at the start.
+    fn without_a_store(&self, fail_fast: bool) -> WhatNow {
+        match (fail_fast, self.only_asks()) {
             (true, _) => WhatNow::FailsFast,
             (false, true) => WhatNow::Ends,
             (false, false) => WhatNow::GoesOn,
@@ -132,7 +136,11 @@ impl RunSession<'_> {
 
     /// The election says something.
     fn on_event(&mut self, event: &Event) {
-        self.printer.tell(event);
+        // People are told by the verdict who leads: a candidate that only asks does not stand by.
+        let is_verdict = self.plan.purpose.only_asks() && matches!(event.kind, EventKind::Observed { .. });
+        if !is_verdict || self.printer.is_json() {
+            self.printer.tell(event);
+        }
         if self.printer.beginning.gives_up() {
             self.finish(Exit::StoreUnavailable);
         }
@@ -166,7 +174,12 @@ impl RunSession<'_> {
     /// Somebody else leads, or is about to.
     fn observed(&mut self, leader: Option<&Leader>) {
         match &mut self.plan.purpose {
-            RunPurpose::Lead { no_wait: true, .. } if leader.is_some() => self.finish(Exit::NotElected),
+            RunPurpose::Lead { no_wait: true, .. } => {
+                let Some(Leader { candidate, term, .. }) = leader else { return };
+                let name = self.election.name();
+                self.printer.explain(&format!("{candidate} leads {name}, term {term}; leave out --no-wait to stand by"));
+                self.finish(Exit::NotElected);
+            }
             RunPurpose::Lead { .. } => {}
             RunPurpose::Lock(wait) => {
                 wait.taken_by(leader);

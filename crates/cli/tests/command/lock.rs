@@ -76,8 +76,11 @@ fn a_lock_that_is_not_free_ends_with_75_when_waiting_is_not_wanted_or_not_enough
     let (_holder, worker) = holder(&scenario, "a");
     let finished = lock(&scenario, &["--no-wait"], &["true"]);
     assert_eq!(finished.code, Some(75), "{finished:?}");
-    let told = format!("the lock {ELECTION} is held by a; leave out --no-wait to wait for it");
+    let told = format!("the lock {ELECTION} is held by a; leave out --no-wait, or give --wait more time, to wait for it");
     assert!(finished.stderr.contains(&told), "{finished:?}");
+    assert!(!finished.stderr.contains("standing by"), "{finished:?}");
+    let finished = lock(&scenario, &["--wait", "0s"], &["true"]);
+    assert_eq!(finished.code, Some(75), "{finished:?}");
     let finished = lock(&scenario, &["--wait", "2s"], &["true"]);
     assert_eq!(finished.code, Some(75), "{finished:?}");
     let told = format!("the lock {ELECTION} was not had within 2s: a holds it; wait longer");
@@ -90,6 +93,12 @@ fn a_lock_that_is_not_free_ends_with_75_when_waiting_is_not_wanted_or_not_enough
     assert_eq!(lock(&scenario, &["--id", "a", "--wait", "2s"], &["true"]).code, Some(75));
     assert!(!worker.is_dead());
     assert_eq!(lock(&scenario, &["--wait", "1s", "--no-wait"], &["true"]).code, Some(2));
+}
+
+#[test]
+fn a_free_lock_is_had_without_any_time_to_wait() {
+    let scenario = scenario();
+    assert_eq!(lock(&scenario, &["--wait", "0s"], &["true"]).code, Some(0));
 }
 
 #[test]

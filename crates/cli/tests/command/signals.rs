@@ -41,3 +41,17 @@ fn other_signals_reach_the_command() {
         assert_eq!(scenario.words.next(name), format!("got {name}"));
     }
 }
+
+/// As `nohup` starts it.
+#[test]
+fn a_closed_terminal_that_is_ignored_at_the_start_stays_ignored() {
+    let scenario = scenario();
+    let script = "trap 'echo got USR1' USR1; echo ready $$; while :; do sleep 1; done";
+    let mut leader = scenario.start(&mut scenario.candidate_without_hang_up("a", &sh(script)));
+    scenario.words.find("the command to be ready", |line| line.starts_with("ready").then_some(()));
+    leader.signal(Signal::HUP);
+    leader.signal(Signal::USR1);
+    assert_eq!(scenario.words.next("USR1"), "got USR1");
+    leader.signal(Signal::TERM);
+    assert_eq!(leader.code(), 143);
+}

@@ -87,14 +87,20 @@ async fn nothing_of_ours_stays_on_a_connection_that_others_use() {
         first.resign().await.unwrap();
         drop(hints);
 
-        // With transactions open at the same time, each connection of the pool is seen once.
         let mut sessions: Vec<SqlSession> =
             (0..pool_size).map(|_| SqlSession::open(&pooler.url_as(APP, PASSWORD)).unwrap()).collect();
-        for session in &mut sessions {
-            session.run("BEGIN").unwrap();
-            let left: Vec<_> = session.run(settings).unwrap().into_iter().filter(|row| !before.contains(row)).collect();
-            assert!(left.is_empty(), "this differs: {left:?}");
-            assert_eq!(session.run("SELECT pg_listening_channels()").unwrap(), Vec::<Vec<Option<String>>>::new());
-        }
+        // The handle may be finding out just now whether it hears anything, and tidies up after itself.
+        until("connections without a trace of ours", async || {
+            let mut traces = Vec::new();
+            // With transactions open at the same time, each connection of the pool is seen once.
+            for session in &mut sessions {
+                session.run("BEGIN").unwrap();
+                traces.extend(session.run(settings).unwrap().into_iter().filter(|row| !before.contains(row)));
+                traces.extend(session.run("SELECT pg_listening_channels()").unwrap());
+            }
+            sessions.iter_mut().for_each(|session| drop(session.run("ROLLBACK").unwrap()));
+            traces.is_empty().then_some(())
+        })
+        .await;
     }
 }
