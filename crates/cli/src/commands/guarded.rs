@@ -154,6 +154,8 @@ impl Guarded {
                     say(&format!("process {pid} of the command is dead but{}; it is not waited for", holder(pid)));
                     continue;
                 }
+                // Between the guard and its supervisor.
+                GuardReport::Heard => continue,
                 GuardReport::Held { pid, dead: false } => {
                     // The guard is well, and goes on trying.
                     self.overdue_at = None;

@@ -177,7 +177,8 @@ impl RunSession<'_> {
             RunPurpose::Lead { no_wait: true, .. } => {
                 let Some(Leader { candidate, term, .. }) = leader else { return };
                 let name = self.election.name();
-                self.printer.explain(&format!("{candidate} leads {name}, term {term}; leave out --no-wait to stand by"));
+                self.printer
+                    .explain(&format!("{candidate} leads {name}, term {term}; leave out --no-wait to stand by"));
                 self.finish(Exit::NotElected);
             }
             RunPurpose::Lead { .. } => {}

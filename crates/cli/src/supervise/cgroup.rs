@@ -1,8 +1,8 @@
 //! The control group that the commands of one guard live in, where the machine lets us make one.
 //!
 //! No process leaves it by forking, however fast, and the kernel kills all of it in one step. It limits nothing and counts
-//! nothing: only `cgroup.procs` and `cgroup.kill` are used. Whoever keeps one holds a lock on its directory, so that one
-//! whose keepers were all killed can be told, from any pid namespace, from one that is in use.
+//! nothing: only `cgroup.procs` and `cgroup.kill` are used. The guard holds a lock on its directory, so that one whose guard was
+//! killed can be told, from any pid namespace, from one that is in use.
 
 use std::ffi::OsStr;
 use std::fs::{self, File};
@@ -17,7 +17,7 @@ use rustix::fs::{FlockOperation, flock, statfs};
 pub struct Cgroup {
     path: PathBuf,
     /// Held for its lock.
-    _directory: File,
+    lock: Option<File>,
     /// Opened beforehand: when it is needed, no descriptor may be free.
     kill: File,
     procs: File,
@@ -54,7 +54,7 @@ impl Cgroup {
         let write = |name: &str| File::options().write(true).open(path.join(name));
         Ok(Self {
             path: path.to_owned(),
-            _directory: directory,
+            lock: Some(directory),
             kill: write("cgroup.kill")?,
             procs: write("cgroup.procs")?,
         })
@@ -72,6 +72,11 @@ impl Cgroup {
     /// When the kernel refuses.
     pub fn kill(&self) -> io::Result<()> {
         (&self.kill).write_all(b"1")
+    }
+
+    /// Does not keep it in use any more: others who hold it do.
+    pub(crate) fn unlock(&mut self) {
+        self.lock = None;
     }
 
     /// What a process writes 0 to, in order to go in.
@@ -95,7 +100,7 @@ fn remove(path: &Path) {
     let _ = fs::remove_dir(path);
 }
 
-/// Ends and removes what keepers that were killed, all of them, left behind: whoever leads next must not work beside it.
+/// Ends and removes what guards that were killed left behind: the next leader must not work beside it.
 pub fn sweep() {
     // Where there are no control groups, nothing was left in one.
     let Ok(home) = home() else { return };

@@ -97,6 +97,8 @@ pub enum GuardReport {
         /// Whether it is dead, so that it cannot do anything any more and is not waited for. Otherwise it is.
         dead: bool,
     },
+    /// The guard has taken in an extension of trust, and so is there to act on it. Only the supervisor hears this.
+    Heard,
     /// The guard died, and everything it guarded is dead. Only the supervisor says this, never the guard.
     #[serde(skip)]
     GuardDied,

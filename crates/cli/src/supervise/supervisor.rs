@@ -19,6 +19,7 @@ use super::guard;
 use super::message::{CommandSpec, GuardOrder, GuardReport, TrustDeadlines};
 use super::packet::{self, PacketRead};
 use super::registry;
+use crate::stderr_writer::say;
 
 /// A guard and the line to it.
 ///
@@ -39,6 +40,8 @@ pub struct Supervisor {
     busy: bool,
     /// Whether the guard is well, but cannot end its command.
     stuck: bool,
+    /// When a guard that has not taken in an extension of trust is not believed to be there any more.
+    heard_by: Option<tokio::time::Instant>,
 }
 
 impl Supervisor {
@@ -71,7 +74,7 @@ impl Supervisor {
         // From here on the guard alone holds it.
         drop(life_line);
         let control = UnixStream::from_std(net::UnixStream::from(ours))?;
-        Ok(Self { control, guard, busy: false, stuck: false })
+        Ok(Self { control, guard, busy: false, stuck: false, heard_by: None })
     }
 
     /// Lets the guard start a command. [`next`](Self::next) says whether it did.
@@ -94,7 +97,11 @@ impl Supervisor {
     /// # Errors
     /// As told at [`Supervisor`].
     pub fn trust(&mut self, trust: TrustDeadlines) -> io::Result<()> {
-        self.order(&GuardOrder::Trust(trust))
+        self.order(&GuardOrder::Trust(trust))?;
+        if self.busy {
+            self.heard_by.get_or_insert_with(|| tokio::time::Instant::now() + HEARD_WITHIN);
+        }
+        Ok(())
     }
 
     /// Lets the guard ask the command to end now, and end it at `kill_at`: at once if that is past.
@@ -127,10 +134,30 @@ impl Supervisor {
     ///
     /// After [`GuardReport::GuardDied`] there is nothing left but to launch another; asked again, it says the same again.
     ///
+    /// A guard that was stopped would let the command go on if this process were killed as well: it is killed, and the command
+    /// with it, when it has not taken in an extension of trust for two seconds.
+    ///
     /// Cancel safe: a call that is dropped loses no report, and the next one goes on where it was.
     pub async fn next(&mut self) -> GuardReport {
-        match self.receive().await {
+        let received = loop {
+            let heard_by = self.heard_by;
+            tokio::select! {
+                // What has been said counts, however late it is heard: this process may have been stopped, too.
+                biased;
+                received = self.receive() => break received,
+                () = reach(heard_by) => {
+                    self.heard_by = None;
+                    say("the guard process does not answer; it is killed, and the command with it");
+                    // An error means that it has just ended.
+                    let _ = self.guard.kill();
+                }
+            }
+        };
+        match received {
             Ok(PacketRead::Message(report, _)) => {
+                if report == GuardReport::Starting {
+                    self.guard.leave_cgroup_to_guard();
+                }
                 self.busy =
                     matches!(report, GuardReport::Starting | GuardReport::Started { .. } | GuardReport::Held { .. });
                 self.stuck = matches!(report, GuardReport::Held { dead: false, .. });
@@ -173,12 +200,13 @@ impl Supervisor {
         packet::send(&self.control, order, &[])
     }
 
-    async fn receive(&self) -> io::Result<PacketRead<GuardReport>> {
+    async fn receive(&mut self) -> io::Result<PacketRead<GuardReport>> {
         loop {
             self.control.readable().await?;
             match self.control.try_io(Interest::READABLE, || packet::receive(&self.control)) {
                 // The readiness was stale, and the next turn waits for a new one.
                 Err(error) if error.kind() == io::ErrorKind::WouldBlock => {}
+                Ok(PacketRead::Message(GuardReport::Heard, _)) => self.heard_by = None,
                 outcome => return outcome,
             }
         }
@@ -203,6 +231,14 @@ impl GuardProcess {
             command.env_remove(name);
         }
         Ok(Self { child: Some(registry::spawn(&mut command)?), cgroup })
+    }
+
+    /// From here on its control group is in use for as long as the guard lives, and no longer. Were this process to be stopped
+    /// and its guard killed, the next leader must find what they left behind.
+    fn leave_cgroup_to_guard(&mut self) {
+        if let Some(cgroup) = &mut self.cgroup {
+            cgroup.unlock();
+        }
     }
 
     fn kill(&mut self) -> io::Result<()> {
@@ -247,6 +283,16 @@ impl Drop for GuardProcess {
     }
 }
 
+/// Completes at this time; never without one.
+async fn reach(at: Option<tokio::time::Instant>) {
+    match at {
+        Some(at) => tokio::time::sleep_until(at).await,
+        None => std::future::pending().await,
+    }
+}
+
+/// Far longer than a guard takes to hear of something, on a machine that is busy.
+const HEARD_WITHIN: Duration = Duration::from_secs(2);
 /// Far longer than a guard takes to kill all it guards, and no longer than anybody likes to wait for an end.
 const ANSWER_WITHIN: Duration = Duration::from_secs(1);
 /// Longer than any process takes to die that can.

@@ -110,9 +110,25 @@ fn what_a_tenure_and_its_guard_left_behind_when_both_were_killed_is_ended_by_the
 
 #[test]
 fn what_a_killed_leader_left_behind_is_ended_before_the_next_leader_works() {
+    is_ended_before_the_next_leader_works(|leader, guard| {
+        guard.signal(Signal::STOP);
+        leader.signal(Signal::KILL);
+        guard.signal(Signal::KILL);
+    });
+}
+
+#[test]
+fn what_a_killed_guard_of_a_stopped_leader_left_behind_is_ended_before_the_next_leader_works() {
+    is_ended_before_the_next_leader_works(|leader, guard| {
+        leader.signal(Signal::STOP);
+        guard.signal(Signal::KILL);
+    });
+}
+
+fn is_ended_before_the_next_leader_works(strike: impl Fn(&ProcessHandle, &ProcessHandle)) {
     let scenario = scenario();
     let work = sh("(echo child; exec sleep 600) & echo $!; wait");
-    let mut leader = scenario.candidate_running("a", &[], &work);
+    let leader = scenario.candidate_running("a", &[], &work);
     let words = || {
         let ids = [scenario.words.next("a word"), scenario.words.next("another")];
         ProcessHandle::open(ids.iter().find_map(|word| word.parse().ok()).unwrap())
@@ -121,11 +137,10 @@ fn what_a_killed_leader_left_behind_is_ended_before_the_next_leader_works() {
     let is_contained = scenario.finish(["doctor"]).stdout.contains("which the kernel ends whole");
     let _next = scenario.candidate_running("b", &[], &work);
     eventually("somebody to stand by", || scenario.status()["standing_by"] != serde_json::json!([]));
-    let guard = leader.running.process.only_child();
-    guard.signal(Signal::STOP);
-    leader.signal(Signal::KILL);
-    guard.signal(Signal::KILL);
-    assert_eq!(leader.running.exit().code(), None);
+    let leader = Victim(leader.running.process.clone());
+    let guard = leader.0.only_child();
+    strike(&leader.0, &guard);
+    guard.await_end("the guard");
     let next = Victim(words());
     assert!(!next.0.is_dead());
     assert_eq!(child.0.is_dead(), is_contained, "a child of the command is no daemon, and lives on all the same");

@@ -77,3 +77,17 @@ fn a_stopped_guard_does_not_let_a_new_leader_lead_without_its_command() {
     assert!(guard.0.is_dead());
     scenario.judge();
 }
+
+#[test]
+fn a_stopped_guard_is_noticed_while_leading() {
+    let scenario = scenario();
+    let _leader = scenario.candidate("a");
+    let worker = ProcessHandle::open(scenario.next_start().pid);
+    let guard = Victim(worker.parent());
+    guard.0.signal(Signal::STOP);
+    guard.0.await_end("a guard that takes in no trust");
+    worker.await_end("the command of a guard that was stopped");
+    // Under the same leader, or the next one: the work goes on with a guard that is there.
+    scenario.next_start();
+    scenario.judge();
+}

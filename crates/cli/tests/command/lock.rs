@@ -76,7 +76,8 @@ fn a_lock_that_is_not_free_ends_with_75_when_waiting_is_not_wanted_or_not_enough
     let (_holder, worker) = holder(&scenario, "a");
     let finished = lock(&scenario, &["--no-wait"], &["true"]);
     assert_eq!(finished.code, Some(75), "{finished:?}");
-    let told = format!("the lock {ELECTION} is held by a; leave out --no-wait, or give --wait more time, to wait for it");
+    let told =
+        format!("the lock {ELECTION} is held by a; leave out --no-wait, or give --wait more time, to wait for it");
     assert!(finished.stderr.contains(&told), "{finished:?}");
     assert!(!finished.stderr.contains("standing by"), "{finished:?}");
     let finished = lock(&scenario, &["--wait", "0s"], &["true"]);
