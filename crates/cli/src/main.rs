@@ -15,6 +15,8 @@ use tenure_cli::supervise::{guard, init, procfs};
 use tracing_subscriber::EnvFilter;
 
 fn main() -> ExitCode {
+    // One that stays blocked could not end us. An error means that nothing was blocked, or that nothing can be done about it.
+    let _ = tenure_sys::unblock_signals();
     let mut arguments: VecDeque<_> = env::args_os().collect();
     let first = arguments.get(1).cloned().unwrap_or_default();
     if first == guard::COMMAND {

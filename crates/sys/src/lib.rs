@@ -24,5 +24,5 @@ pub mod sqlite;
 pub use async_fd::async_fd;
 pub use descriptors::keep_descriptors_from_children;
 pub use fork::ForkMarker;
-pub use signals::{is_ignored, outlive_signals};
+pub use signals::{is_ignored, outlive_signals, unblock_signals};
 pub use spawn::{die_with_parent, join_control_group, signal_with_parent};

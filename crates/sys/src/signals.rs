@@ -16,6 +16,21 @@ pub fn outlive_signals(signals: &[Signal]) -> io::Result<()> {
     signals.iter().try_for_each(|&signal| outlive(signal))
 }
 
+/// Lets every signal reach this thread and those that it starts, whatever whoever started the process has blocked.
+///
+/// # Errors
+/// When the kernel refuses.
+pub fn unblock_signals() -> io::Result<()> {
+    let mut none = mem::MaybeUninit::<libc::sigset_t>::uninit();
+    // SAFETY: it is a valid place for a set of signals, which this makes empty.
+    check(unsafe { libc::sigemptyset(none.as_mut_ptr()) })?;
+    // SAFETY: the set was initialised above; where the old mask would go, null says that nobody wants it.
+    match unsafe { libc::pthread_sigmask(libc::SIG_SETMASK, none.as_ptr(), ptr::null_mut()) } {
+        0 => Ok(()),
+        error => Err(io::Error::from_raw_os_error(error)),
+    }
+}
+
 /// Whether this process ignores a signal, as `nohup` makes it ignore SIGHUP.
 ///
 /// # Errors
@@ -65,5 +80,25 @@ mod tests {
     #[test]
     fn what_cannot_be_caught_is_an_error() {
         assert!(outlive_signals(&[Signal::KILL]).is_err());
+    }
+
+    #[test]
+    fn what_was_blocked_arrives_once_it_is_not_any_more() {
+        let mut usr2 = mem::MaybeUninit::<libc::sigset_t>::uninit();
+        outlive_signals(&[Signal::USR2]).unwrap();
+        // SAFETY: it is a valid place for a set of signals, initialised before it is used; the old mask is not asked for.
+        unsafe {
+            libc::sigemptyset(usr2.as_mut_ptr());
+            libc::sigaddset(usr2.as_mut_ptr(), libc::SIGUSR2);
+            libc::pthread_sigmask(libc::SIG_BLOCK, usr2.as_ptr(), ptr::null_mut());
+        }
+        let blocked = || {
+            let status = std::fs::read_to_string("/proc/thread-self/status").unwrap();
+            let mask = status.lines().find_map(|line| line.strip_prefix("SigBlk:")).unwrap().trim().to_owned();
+            u64::from_str_radix(&mask, 16).unwrap() & (1 << (libc::SIGUSR2 - 1)) != 0
+        };
+        assert!(blocked());
+        unblock_signals().unwrap();
+        assert!(!blocked());
     }
 }

@@ -1,5 +1,6 @@
 //! A file of jobs that is read again.
 
+use rustix::fs::{CWD, FileType, Mode};
 use rustix::process::Signal;
 use tenure_testkit::running::RunningProcess;
 use tenure_testkit::scenario::Scenario;
@@ -39,6 +40,25 @@ fn jobs_are_added_changed_and_removed_and_runs_go_on() {
     running.stdout().find("the job that was changed", |line| (line == "new").then_some(()));
     let later: Vec<String> = (0..4).map(|_| running.stdout().next("later runs")).collect();
     assert!(later.iter().all(|line| line == "new" || line == "added"), "{later:?}");
+}
+
+#[test]
+fn a_file_that_cannot_be_read_at_once_keeps_nothing_from_going_on() {
+    let scenario = scenario();
+    write(&scenario, &job("kept", "echo old"));
+    let mut running = start(&scenario);
+    running.stdout().next("a run");
+    let file = scenario.path("jobs.toml");
+    std::fs::remove_file(&file).unwrap();
+    rustix::fs::mknodat(CWD, &file, FileType::Fifo, Mode::RUSR | Mode::WUSR, 0).unwrap();
+    running.signal(Signal::HUP);
+    for _ in 0..2 {
+        assert_eq!(running.stdout().next("a later run"), "old");
+    }
+    running.signal(Signal::HUP);
+    said(&running, "the jobs stay as they are: jobs.toml is still being read");
+    running.signal(Signal::TERM);
+    assert_eq!(running.code(), 143);
 }
 
 #[test]

@@ -1,5 +1,7 @@
 //! The schema: what a database needs so that elections can be held in it.
 
+use std::time::Duration;
+
 use tenure_store::{StoreError, StoreErrorKind};
 use tokio_postgres::error::SqlState;
 
@@ -128,12 +130,21 @@ impl Migration {
     pub async fn run(&self) -> Result<(), StoreError> {
         let endpoint = self.config.endpoint();
         let migrate = async {
-            let (session, _) = endpoint.connect().await?;
+            let connected = tokio::time::timeout(CONNECT_WITHIN, endpoint.connect()).await;
+            let (session, _) = connected.unwrap_or_else(|_| Err(silence()))?;
+            // It may wait for others who use the tables.
             session.run(&self.script()).await.map(drop)
         };
         migrate.await.map_err(|fault: PostgresStoreError| advised(fault).about(endpoint.place()))
     }
 }
+
+fn silence() -> PostgresStoreError {
+    let message = format!("the server did not answer within {CONNECT_WITHIN:?}");
+    PostgresStoreError::Unusable(StoreErrorKind::TimedOut, message)
+}
+
+const CONNECT_WITHIN: Duration = Duration::from_secs(10);
 
 fn identifier(what: &str, name: &str) -> Result<Identifier, StoreError> {
     Identifier::new(name)

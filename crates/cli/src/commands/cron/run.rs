@@ -1,8 +1,9 @@
 //! The candidacy of `tenure cron`.
 
 use std::ffi::OsString;
-use std::path::Path;
+use std::path::PathBuf;
 use std::sync::Arc;
+use std::thread;
 
 use tenure::cron::{Job, JobRun, Jobs};
 use tenure::{Candidacy, Event, EventKind, Events};
@@ -16,7 +17,7 @@ use super::super::guarded::{env_for, until};
 use super::guard_pool::GuardPool;
 use super::source::crontab;
 use crate::args::{CronRunArgs, Global};
-use crate::crontab::{Crontab, CrontabEntry, JobCommand};
+use crate::crontab::{Crontab, CrontabEntry, CrontabErrors, JobCommand};
 use crate::exit::{CommandError, Exit};
 use crate::metrics;
 use crate::options::{CandidacyOptions, credentials, open_for};
@@ -45,7 +46,7 @@ pub(super) async fn execute(global: &Global, mut args: CronRunArgs) -> Result<Ex
     let client = open_for(global, &crontab.election)?;
     let (sender, asks) = unbounded_channel();
     let described = candidacy.describe(&client, &crontab.election)?;
-    let source = file.map(|file| JobSource { file, told_election, asks: sender.clone() });
+    let source = file.map(|file| JobSource { file, told_election, asks: sender.clone(), reading: None });
     let described = crontab.entries.into_iter().fold(described, |election, entry| {
         let (job, handler) = job_of(entry, &sender);
         election.job(job, handler)
@@ -88,12 +89,27 @@ struct JobSource {
     /// What the command line says of the election.
     told_election: Option<String>,
     asks: UnboundedSender<RunRequest>,
+    /// What is in the file, when it has been read.
+    reading: Option<oneshot::Receiver<(Crontab, CrontabErrors)>>,
 }
 
 impl JobSource {
-    /// Reads the file again. An error leaves everything as it is.
-    fn reload(&self, election: &Candidacy) -> Result<usize, String> {
-        let (crontab, errors) = Crontab::read(Path::new(&self.file));
+    /// Begins to read the file again, on a thread of its own: a file server may hang, and the lease must not wait for it.
+    fn read(&mut self) -> Result<(), String> {
+        if self.reading.is_some() {
+            return Err(format!("{} is still being read", self.file.display()));
+        }
+        let (sender, reading) = oneshot::channel();
+        let file = PathBuf::from(&self.file);
+        // Nobody listens any more when the session has ended.
+        let read = move || drop(sender.send(Crontab::read(&file)));
+        thread::Builder::new().name("crontab".to_owned()).spawn(read).map_err(|error| error.to_string())?;
+        self.reading = Some(reading);
+        Ok(())
+    }
+
+    /// Takes over what was read. An error leaves everything as it is.
+    fn take_over(&self, election: &Candidacy, (crontab, errors): (Crontab, CrontabErrors)) -> Result<usize, String> {
         errors.check().map_err(|failure| failure.message)?;
         let named = self.told_election.as_ref().unwrap_or(&crontab.election);
         if named != election.name().as_str() {
@@ -108,6 +124,25 @@ impl JobSource {
             jobs.job(job, handler)
         });
         election.set_jobs(jobs).map(|()| count).map_err(|error| error.to_string())
+    }
+}
+
+/// Completes when the file has been read; never if it is not being read.
+async fn was_read(source: &mut Option<JobSource>) -> (Crontab, CrontabErrors) {
+    let Some(source) = source else { return std::future::pending().await };
+    let Some(reading) = &mut source.reading else { return std::future::pending().await };
+    let read = reading.await;
+    source.reading = None;
+    match read {
+        Ok(read) => read,
+        Err(_) => std::future::pending().await,
+    }
+}
+
+/// Says what keeps the jobs from being changed, if anything does.
+fn stays(outcome: Result<(), String>) {
+    if let Err(why) = outcome {
+        say(&format!("the jobs stay as they are: {why}"));
     }
 }
 
@@ -134,8 +169,9 @@ impl CronSession<'_> {
                 },
                 Some(ask) = self.asks.recv() => self.pool.begin(ask),
                 Some(ended) = self.pool.next_end() => ended?,
-                asked = signals.end_or_hang_up() => match (asked, &self.source) {
-                    (SignalRequest::PassOn(_), Some(source)) if self.end.is_none() => self.reload(source),
+                read = was_read(&mut self.source) => self.take_over(read),
+                asked = signals.end_or_hang_up() => match (asked, &mut self.source) {
+                    (SignalRequest::PassOn(_), Some(source)) if self.end.is_none() => stays(source.read()),
                     (SignalRequest::End(signal) | SignalRequest::PassOn(signal), _) => self.on_signal(signal),
                 },
             }
@@ -157,11 +193,11 @@ impl CronSession<'_> {
         }
     }
 
-    fn reload(&self, source: &JobSource) {
-        match source.reload(self.election) {
-            Ok(count) => say(&format!("{} was read again: {count} job(s)", source.file.display())),
-            Err(why) => say(&format!("the jobs stay as they are: {why}")),
-        }
+    fn take_over(&self, read: (Crontab, CrontabErrors)) {
+        let Some(source) = &self.source else { return };
+        stays(source.take_over(self.election, read).map(|count| {
+            say(&format!("{} was read again: {count} job(s)", source.file.display()));
+        }));
     }
 
     fn on_signal(&mut self, signal: i32) {
