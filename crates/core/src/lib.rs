@@ -23,11 +23,11 @@
 
 mod candidate;
 mod context;
-pub mod cron;
 pub mod duration;
 mod elector;
 mod id;
 mod input;
+pub mod jobs;
 mod lease;
 mod mutant;
 mod output;

@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use rusqlite::{Connection, Params, Row, params};
 use tenure_core::JobName;
-use tenure_core::cron::{JobRecord, RUNS_MAX, RunEnd, RunOutcome, RunRecord, RunReport, Tick};
+use tenure_core::jobs::{JobRecord, RUNS_MAX, RunEnd, RunOutcome, RunRecord, RunReport, Tick};
 use tenure_store::{ElectionKey, outcome};
 
 use super::error::SqliteStoreError;

@@ -5,7 +5,7 @@ use std::collections::BTreeSet;
 
 use futures_util::future::BoxFuture;
 use tenure_core::JobName;
-use tenure_core::cron::Ledger;
+use tenure_core::jobs::Ledger;
 use tenure_store::ledger::{Claim, Claimed, Finish, JobLedger, JobOrder, JobReport, OpenJobs, Opened, RunOutcome};
 use tenure_store::{ElectionKey, Replies, StoreError};
 

@@ -2,7 +2,7 @@
 
 use futures_util::future::BoxFuture;
 use tenure_core::JobName;
-pub use tenure_core::cron::{
+pub use tenure_core::jobs::{
     Act, Claim, Claimed, EARLY_MAX, Finish, JOBS_MAX, JobOrder, JobReport, JobStanding, OpenJob, OpenJobs, Opened,
     RUNS_MAX, RunEnd, RunOutcome, RunReport, Tick,
 };
@@ -38,7 +38,7 @@ use super::{ElectionKey, Replies, StoreError};
 /// - A ledger touches nothing else: no lease, no term, no history, no list of elections, and nobody is woken.
 /// - Futures may be dropped at any time; the write may or may not have happened then.
 ///
-/// The rules are written out in [`tenure_core::cron::Ledger`], for stores that decide in their own process.
+/// The rules are written out in [`tenure_core::jobs::Ledger`], for stores that decide in their own process.
 pub trait JobLedger: Send + Sync {
     /// Makes jobs known, and tells how each of them stands. One atomic step.
     fn open<'a>(&'a self, request: &'a OpenJobs) -> BoxFuture<'a, Result<Opened, StoreError>>;

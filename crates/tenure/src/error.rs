@@ -52,7 +52,7 @@ pub enum Error {
     },
     /// The election has more jobs than a ledger keeps.
     #[cfg(feature = "cron")]
-    #[error("this election has {count} jobs, and at most {max} are kept; spread them over several elections", max = tenure_core::cron::JOBS_MAX)]
+    #[error("this election has {count} jobs, and at most {max} are kept; spread them over several elections", max = tenure_core::jobs::JOBS_MAX)]
     TooManyJobs {
         /// How many.
         count: usize,

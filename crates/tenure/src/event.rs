@@ -62,7 +62,7 @@ pub enum EventKind {
         /// Of which job.
         job: tenure_core::JobName,
         /// Which tick.
-        tick: tenure_core::cron::Tick,
+        tick: tenure_core::jobs::Tick,
         /// What.
         job_event: crate::cron::JobEvent,
     },

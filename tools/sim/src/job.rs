@@ -5,7 +5,7 @@ use std::num::NonZeroU64;
 use std::time::Duration;
 
 use tenure_core::JobName;
-use tenure_core::cron::{Every, Interrupted, JobPolicy, Missed, Overlap};
+use tenure_core::jobs::{Every, Interrupted, JobPolicy, Missed, Overlap};
 
 use crate::clock::{MILLI, SECOND};
 use crate::kind::StoreKind;

@@ -2,7 +2,7 @@
 
 use tenure::ElectionName;
 use tenure::cron::Schedule;
-use tenure_core::cron::JOBS_MAX;
+use tenure_core::jobs::JOBS_MAX;
 use toml::de::DeTable;
 
 use super::entry::entry;

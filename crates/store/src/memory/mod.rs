@@ -10,7 +10,7 @@ use std::time::Duration;
 
 use futures_util::future::{BoxFuture, ready};
 use futures_util::stream::{BoxStream, StreamExt, unfold};
-use tenure_core::cron::Ledger;
+use tenure_core::jobs::Ledger;
 use tenure_core::record::{Effects, Moment, ProcessToken, Record};
 use tenure_core::{CampaignReply, CandidateId, ElectionName, Namespace, Nonce, RenewReply, Term};
 use tokio::sync::broadcast;

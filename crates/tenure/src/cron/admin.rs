@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use tenure_core::JobName;
-use tenure_core::cron::{JobOrder, JobReport};
+use tenure_core::jobs::{JobOrder, JobReport};
 
 use crate::blocking::block_on;
 use crate::client::Client;

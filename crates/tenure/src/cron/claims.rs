@@ -1,7 +1,7 @@
 //! Claiming ticks, and letting their runs begin.
 
 use tenure_core::WriteOutcome;
-use tenure_core::cron::{Claim, Claimed, Finish, JobStanding, OpenJobs, Opened, Tick};
+use tenure_core::jobs::{Claim, Claimed, Finish, JobStanding, OpenJobs, Opened, Tick};
 
 use super::event::{JobError, JobEvent};
 use super::finish::GivenBackTick;

@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use jiff::Timestamp;
 use tenure_core::JobName;
-use tenure_core::cron::{JOBS_MAX, Passed, RunOutcome, Tick};
+use tenure_core::jobs::{JOBS_MAX, Passed, RunOutcome, Tick};
 
 /// What happened to a tick of a job.
 #[derive(Debug, Clone, PartialEq, Eq)]

@@ -3,7 +3,7 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use tenure_core::cron::{Finish, Interrupted, RunOutcome, Tick};
+use tenure_core::jobs::{Finish, Interrupted, RunOutcome, Tick};
 use tenure_core::{Instant, Nonce};
 
 use super::event::{JobError, JobEvent};

@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use tenure_core::JobName;
-use tenure_core::cron::{Interrupted, JobPolicy, Missed, OpenJob, Overlap, Tick};
+use tenure_core::jobs::{Interrupted, JobPolicy, Missed, OpenJob, Overlap, Tick};
 
 use super::schedule::Schedule;
 use super::written::written;

@@ -5,7 +5,7 @@ use std::fmt;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
-use tenure_core::cron::{Finish, JOBS_MAX, RunOutcome, Tick};
+use tenure_core::jobs::{Finish, JOBS_MAX, RunOutcome, Tick};
 use tenure_core::{Instant, JobName};
 use tokio::sync::Notify;
 

@@ -4,7 +4,7 @@
 use croner::Cron;
 use jiff::Timestamp;
 use jiff::tz::{AmbiguousOffset, Offset, TimeZone};
-use tenure_core::cron::Tick;
+use tenure_core::jobs::Tick;
 
 /// No schedule is followed beyond the year 4999.
 pub(super) const END: i64 = 95_617_584_000;

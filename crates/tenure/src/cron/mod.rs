@@ -45,7 +45,7 @@ mod wall_clock;
 mod written;
 mod zone;
 
-pub use tenure_core::cron::{
+pub use tenure_core::jobs::{
     Calendar, Interrupted, JobPolicy, JobReport, Missed, Overlap, Passed, RunEnd, RunOutcome, RunReport, Tick,
     UnknownPolicy,
 };

@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use tenure_core::Instant;
-use tenure_core::cron::{Interrupted, RunOutcome};
+use tenure_core::jobs::{Interrupted, RunOutcome};
 
 use super::event::JobEvent;
 use super::job_set::{EndedRun, OngoingRun, RunId, RunStage};

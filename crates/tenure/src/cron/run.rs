@@ -6,7 +6,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
 use futures_util::future::{Either, select};
-use tenure_core::cron::{RunOutcome, Tick};
+use tenure_core::jobs::{RunOutcome, Tick};
 use tenure_core::{JobName, Term};
 use tokio_util::sync::CancellationToken;
 

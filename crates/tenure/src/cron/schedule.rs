@@ -4,7 +4,7 @@ use std::fmt;
 use std::str::FromStr;
 use std::sync::Arc;
 
-use tenure_core::cron::{Calendar, Tick};
+use tenure_core::jobs::{Calendar, Tick};
 
 use super::error::ScheduleError;
 use super::expression::Expression;

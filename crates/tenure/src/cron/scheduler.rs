@@ -9,7 +9,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use futures_util::future::{BoxFuture, Either, select};
-use tenure_core::cron::{Finish, Tick};
+use tenure_core::jobs::{Finish, Tick};
 use tenure_core::{Input, Instant, Timing};
 
 use super::event::{JobError, JobEvent};

@@ -5,7 +5,7 @@ use std::collections::BTreeSet;
 use std::sync::Arc;
 use std::time::Duration;
 
-use tenure_core::cron::{Act, Claimed, JobStanding, Passed, Planner, PlannerStep, Tick};
+use tenure_core::jobs::{Act, Claimed, JobStanding, Passed, Planner, PlannerStep, Tick};
 use tenure_core::{Instant, Nonce};
 
 use super::due_queue::DueQueue;

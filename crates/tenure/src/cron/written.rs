@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use tenure_core::cron::{Calendar, JobReport, Tick};
+use tenure_core::jobs::{Calendar, JobReport, Tick};
 
 use super::job::Job;
 use super::schedule::Schedule;

@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use metrics::Label as KeyLabel;
 use tenure_core::JobName;
-use tenure_core::cron::{Passed, RunOutcome};
+use tenure_core::jobs::{Passed, RunOutcome};
 
 use super::class::{Class, OTHER};
 use super::list::{self, CRON_TICKS, JOB_LAST_SUCCESS, JOB_RUNS, JOB_SECONDS};
@@ -84,7 +84,7 @@ mod tests {
 
     use metrics_exporter_prometheus::PrometheusBuilder;
     use tenure_core::ElectionName;
-    use tenure_core::cron::RunOutcome;
+    use tenure_core::jobs::RunOutcome;
 
     use super::super::CandidacyPurpose;
     use super::super::class::Classifier;

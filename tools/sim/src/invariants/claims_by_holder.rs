@@ -1,7 +1,7 @@
 //! A tick is granted only under the newest term: to a leader that was followed by another it would be lost.
 
 use tenure_core::Term;
-use tenure_core::cron::Claimed;
+use tenure_core::jobs::Claimed;
 
 use super::{Invariant, Occurrence};
 use crate::assumption::Assumption;

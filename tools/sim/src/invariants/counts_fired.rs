@@ -3,7 +3,7 @@
 
 use std::collections::BTreeSet;
 
-use tenure_core::cron::{Claimed, Tick};
+use tenure_core::jobs::{Claimed, Tick};
 use tenure_core::{JobName, Term};
 
 use super::{Invariant, Occurrence};

@@ -4,7 +4,7 @@
 use std::collections::BTreeMap;
 
 use tenure_core::Term;
-use tenure_core::cron::{Act, Interrupted, Tick};
+use tenure_core::jobs::{Act, Interrupted, Tick};
 
 use super::{Invariant, Occurrence};
 use crate::assumption::Assumption;

@@ -3,7 +3,7 @@
 
 use std::time::Duration;
 
-use tenure_core::cron::{Act, Calendar, Claim, Claimed, Interrupted, Missed, Overlap, Tick};
+use tenure_core::jobs::{Act, Calendar, Claim, Claimed, Interrupted, Missed, Overlap, Tick};
 
 use super::{Invariant, Occurrence};
 use crate::assumption::Assumption;

@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use tenure_core::Term;
-use tenure_core::cron::{Act, Claimed, Interrupted, Missed, Tick};
+use tenure_core::jobs::{Act, Claimed, Interrupted, Missed, Tick};
 
 use super::{Invariant, Occurrence};
 use crate::assumption::Assumption;

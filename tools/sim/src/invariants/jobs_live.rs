@@ -1,6 +1,6 @@
 //! While somebody leads and nothing new goes wrong, no job is left behind: what is due is decided.
 
-use tenure_core::cron::{Calendar, Claimed, Tick};
+use tenure_core::jobs::{Calendar, Claimed, Tick};
 
 use super::{Invariant, Occurrence};
 use crate::assumption::Assumption;

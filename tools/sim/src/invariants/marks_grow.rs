@@ -1,6 +1,6 @@
 //! The mark of a job never falls, whoever leads and whatever clocks say.
 
-use tenure_core::cron::Tick;
+use tenure_core::jobs::Tick;
 
 use super::{Invariant, Occurrence};
 use crate::assumption::Assumption;

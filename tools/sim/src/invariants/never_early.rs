@@ -1,6 +1,6 @@
 //! No tick is granted or decided while the store's wall clock is before it by more than is put up with.
 
-use tenure_core::cron::{Claimed, EARLY_MAX};
+use tenure_core::jobs::{Claimed, EARLY_MAX};
 
 use super::{Invariant, Occurrence};
 use crate::assumption::Assumption;

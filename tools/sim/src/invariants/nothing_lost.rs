@@ -3,7 +3,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use tenure_core::Term;
-use tenure_core::cron::{Claimed as Reply, Tick};
+use tenure_core::jobs::{Claimed as Reply, Tick};
 
 use super::{Invariant, Occurrence};
 use crate::assumption::Assumption;

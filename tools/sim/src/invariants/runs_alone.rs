@@ -1,7 +1,7 @@
 //! Runs of one job do not overlap in true time unless the job allows it, and a run that is run again never overlaps the
 //! first.
 
-use tenure_core::cron::Overlap;
+use tenure_core::jobs::Overlap;
 
 use super::{Invariant, Occurrence};
 use crate::assumption::Assumption;

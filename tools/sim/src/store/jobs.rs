@@ -1,6 +1,6 @@
 //! One request about jobs at a store: the real rules of its ledger, and the mistakes it can be made to make.
 
-use tenure_core::cron::{
+use tenure_core::jobs::{
     Act, Claim, Claimed, Finish, JobRecord, Ledger, OpenJobs, Opened, RunOutcome, RunRecord, Tick,
 };
 use tenure_core::{JobName, Nonce, Term};

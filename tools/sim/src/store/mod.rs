@@ -7,7 +7,7 @@ use std::collections::VecDeque;
 use std::sync::Arc;
 use std::time::Duration;
 
-use tenure_core::cron::{JobRecord, Ledger, RunRecord, Tick};
+use tenure_core::jobs::{JobRecord, Ledger, RunRecord, Tick};
 use tenure_core::record::{Effects, Moment, ProcessToken, ProcessWatch, Record, Wake};
 use tenure_core::{CampaignReply, Candidate, ElectionKey, Instant, JobName, Nonce, Reply, Term, Verb};
 

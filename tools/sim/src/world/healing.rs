@@ -1,7 +1,7 @@
 //! Peace: whatever was wrong is mended, and then everything has to work as it should.
 
 use tenure_core::Input;
-use tenure_core::cron::Missed;
+use tenure_core::jobs::Missed;
 
 use super::node::SimLink;
 use super::queue::SimEvent;

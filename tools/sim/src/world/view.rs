@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use tenure_core::cron::Tick;
+use tenure_core::jobs::Tick;
 use tenure_core::record::ProcessToken;
 use tenure_core::{Elector, Instant, JobName, Nonce, Term, Timing};
 

@@ -4,7 +4,7 @@ use std::collections::BTreeSet;
 use std::time::Duration;
 
 use tenure_core::Term;
-use tenure_core::cron::{Finish, RunOutcome, Tick};
+use tenure_core::jobs::{Finish, RunOutcome, Tick};
 
 use super::scheduler::{PendingClaim, SimScheduler};
 use crate::mistake::JobMistake;

@@ -7,7 +7,7 @@ mod scheduler;
 mod talk;
 mod walls;
 
-use tenure_core::cron::{Act, Finish, Passed, Tick};
+use tenure_core::jobs::{Act, Finish, Passed, Tick};
 use tenure_core::{Nonce, Term};
 
 use super::queue::Incarnation;

@@ -4,7 +4,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use tenure_core::Term;
-use tenure_core::cron::{Act, Finish, RunOutcome};
+use tenure_core::jobs::{Act, Finish, RunOutcome};
 
 use super::scheduler::{PendingClaim, SimScheduler};
 use super::{RunEndReport, SimJobEvent, SimJobRun};

@@ -3,7 +3,7 @@
 use std::collections::BTreeSet;
 use std::sync::Arc;
 
-use tenure_core::cron::{
+use tenure_core::jobs::{
     Act, Calendar, Claim, Claimed, Interrupted, JobPolicy, JobStanding, Missed, OpenJob, OpenJobs, Opened, Overlap,
     Passed, Planner, PlannerStep, Tick,
 };

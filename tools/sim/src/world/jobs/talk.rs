@@ -3,7 +3,7 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use tenure_core::cron::{Act, Claimed, Passed, Tick};
+use tenure_core::jobs::{Act, Claimed, Passed, Tick};
 
 use super::{JobRequestContext, ServedJobRequest, SimJobEvent};
 use crate::clock::SimTime;

@@ -1,8 +1,8 @@
 use std::time::Duration;
 
 use super::*;
-use crate::cron::RunOutcome;
 use crate::id::{CandidateId, ElectionName, Namespace};
+use crate::jobs::RunOutcome;
 use crate::request::ElectionKey;
 
 fn key() -> ElectionKey {
