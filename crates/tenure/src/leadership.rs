@@ -73,13 +73,17 @@ impl Leadership {
     /// Completes when the work has had its time: whatever still runs under this term must be ended by force. Cancel
     /// safe.
     pub async fn overdue(&self) {
-        let over = |phase: &Phase| match phase {
+        if self.shared.is_same_process() {
+            self.shared.phase().wait_until(|phase| self.is_over(phase)).await;
+        }
+    }
+
+    /// Whether the work has had its time by then.
+    pub(crate) fn is_over(&self, phase: &Phase) -> bool {
+        match phase {
             Phase::Leading(grant) => grant.term != self.term(),
             Phase::Leaving { term, killed, .. } => *killed || *term != self.term(),
             Phase::Standing | Phase::Stopped => true,
-        };
-        if self.shared.is_same_process() {
-            self.shared.phase().wait_until(over).await;
         }
     }
 

@@ -4,7 +4,8 @@
 //! it, it claims the tick in a [`Ledger`] that the store keeps. The ledger remembers up to which tick everything is decided,
 //! its *mark*, and the mark only grows. So no tick fires twice, whatever clocks and leaders do, and the next leader sees
 //! from the mark what was missed. Whoever has claimed a tick and sees that it cannot begin any more gives it back, and a
-//! later leader may run it.
+//! later leader may run it. All of that is one machine, the [`JobEngine`]: feed it [`JobInput`]s with the time, and carry out its
+//! [`JobOutput`]s.
 //!
 //! ```text
 //!          mark                          now
@@ -14,14 +15,24 @@
 
 mod calendar;
 mod correction;
+mod engine;
+mod event;
 mod ledger;
+mod mutant;
 mod planner;
 mod policy;
 mod request;
 mod tick;
 
 pub use self::calendar::{Calendar, Every};
+pub use self::engine::{
+    CallId, EndedAttempt, JobAlarm, JobAttempt, JobEngine, JobInput, JobMoment, JobOutput, JobSpec, LedgerCall,
+    LedgerReply, RunId,
+};
+pub use self::event::{JobAnomaly, JobEvent};
 pub use self::ledger::{JobRecord, Ledger, RUNS_MAX, RunRecord};
+#[cfg(mutants)]
+pub use self::mutant::JobMutant;
 pub use self::planner::{Planner, PlannerStep};
 pub use self::policy::{Interrupted, JobPolicy, Missed, Overlap, Passed, RETRY_AFTER_MAX, UnknownPolicy};
 pub use self::request::{

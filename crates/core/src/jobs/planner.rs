@@ -5,6 +5,8 @@ use std::time::Duration;
 
 use super::calendar::Calendar;
 use super::correction::Correction;
+#[cfg(mutants)]
+use super::mutant::JobMutant;
 use super::policy::{Interrupted, JobPolicy, Missed, Overlap, Passed};
 use super::request::{Act, Claimed, JobStanding};
 use super::tick::Tick;
@@ -32,6 +34,8 @@ pub struct Planner {
     requested: Option<Tick>,
     /// What the ledger has said of the clock.
     correction: Correction,
+    #[cfg(mutants)]
+    mutant: Option<JobMutant>,
 }
 
 /// Why a tick that is decided may be run all the same.
@@ -90,6 +94,8 @@ impl Planner {
             is_paused: false,
             requested: None,
             correction: Correction::default(),
+            #[cfg(mutants)]
+            mutant: None,
         };
         planner.learn(standing);
         planner
@@ -240,6 +246,11 @@ impl Planner {
         self.running == 0 || self.policy.overlap == Overlap::Allow
     }
 
+    #[cfg(not(mutants))]
+    fn waits_its_turn(&self) -> bool {
+        self.policy.waits_its_turn()
+    }
+
     /// Whether a tick is so late that it counts as missed. With jitter, it may be due at any moment up to that.
     fn is_late(&self, tick: Tick, unix_ms: u64) -> bool {
         tick.age_at(unix_ms) > self.policy.jitter.saturating_add(self.policy.max_late)
@@ -263,7 +274,7 @@ impl Planner {
         if self.may_begin() {
             return PlannerStep::Run { tick, act: Act::Run, missed: 0, late: None };
         }
-        if self.policy.waits_its_turn() {
+        if self.waits_its_turn() {
             self.queued.get_or_insert(tick);
             return WAIT;
         }
@@ -299,7 +310,7 @@ impl Planner {
         let late = Some(Duration::from_millis(unix_ms.saturating_sub(self.policy.due_ms(tick))));
         if self.may_begin() {
             PlannerStep::Run { tick, act: Act::Run, missed, late }
-        } else if self.policy.waits_its_turn() {
+        } else if self.waits_its_turn() {
             WAIT
         } else {
             PlannerStep::Pass { tick, count: missed + 1, why: Passed::Overlap }
@@ -309,6 +320,19 @@ impl Planner {
     /// The last tick that is due whatever its jitter; `first` if that is later.
     fn last_due(&self, calendar: &dyn Calendar, first: Tick, unix_ms: u64) -> Tick {
         last_until(calendar, first, before(unix_ms, self.policy.jitter))
+    }
+}
+
+#[cfg(mutants)]
+impl Planner {
+    /// Makes this planner make a mistake, if it is one of planners.
+    pub(super) fn mutate(&mut self, mutant: Option<JobMutant>) {
+        self.mutant = mutant;
+    }
+
+    fn waits_its_turn(&self) -> bool {
+        let skips = self.mutant == Some(JobMutant::SkipsInsteadOfAll) && self.policy.overlap == Overlap::Skip;
+        self.policy.waits_its_turn() && !skips
     }
 }
 

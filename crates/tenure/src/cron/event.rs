@@ -1,49 +1,11 @@
-//! What is told of jobs.
+//! What goes wrong with jobs.
 
 use std::fmt;
 use std::time::Duration;
 
 use jiff::Timestamp;
 use tenure_core::JobName;
-use tenure_core::jobs::{JOBS_MAX, Passed, RunOutcome, Tick};
-
-/// What happened to a tick of a job.
-#[derive(Debug, Clone, PartialEq, Eq)]
-#[non_exhaustive]
-pub enum JobEvent {
-    /// It fired.
-    Fired {
-        /// By how much it was late, if that is more than the job puts up with.
-        late: Option<Duration>,
-        /// How many ticks before it were missed, and passed over with it.
-        missed: u64,
-        /// Whether it is the run of an earlier leader once more, which was cut off.
-        again: bool,
-    },
-    /// It was passed over.
-    Passed {
-        /// How many ticks, with all before it that were.
-        count: u64,
-        /// Why.
-        why: Passed,
-    },
-    /// Its run has failed, and is tried again.
-    Retrying {
-        /// How often it will have been tried again then.
-        retry: u32,
-        /// How long until then.
-        after: Duration,
-        /// What it said.
-        why: String,
-    },
-    /// Its run has ended.
-    Ended {
-        /// How long it took.
-        took: Duration,
-        /// How.
-        outcome: RunOutcome,
-    },
-}
+use tenure_core::jobs::{JOBS_MAX, Tick};
 
 /// What went wrong with a job. The others go on.
 #[derive(Debug, Clone, PartialEq, Eq)]

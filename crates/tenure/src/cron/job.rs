@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use tenure_core::JobName;
-use tenure_core::jobs::{Interrupted, JobPolicy, Missed, OpenJob, Overlap, Tick};
+use tenure_core::jobs::{Interrupted, JobPolicy, JobSpec, Missed, Overlap, Tick};
 
 use super::schedule::Schedule;
 use super::written::written;
@@ -153,8 +153,13 @@ impl Job {
         self.schedule.ticks_after(after).take(count)
     }
 
-    /// How it is made known to a ledger that has not seen it yet, at this moment of the wall clock.
-    pub(super) fn open_from(&self, unix_ms: u64) -> OpenJob {
-        OpenJob { job: self.name().clone(), schedule: written(self), from: Tick::at_or_before_ms(unix_ms) }
+    /// How it is made known to an engine.
+    pub(super) fn spec(&self) -> JobSpec<Schedule> {
+        JobSpec {
+            policy: self.policy.clone(),
+            calendar: self.schedule.clone(),
+            schedule: written(self),
+            timeout: self.timeout,
+        }
     }
 }

@@ -4,13 +4,14 @@ use std::collections::BTreeSet;
 use std::fmt;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::time::Duration;
 
-use tenure_core::jobs::{Finish, JOBS_MAX, RunOutcome, Tick};
-use tenure_core::{Instant, JobName};
+use tenure_core::JobName;
+use tenure_core::jobs::{EndedAttempt, JOBS_MAX, RunId, RunOutcome};
 use tokio::sync::Notify;
 
 use super::job::Job;
-use super::run::{Begin, JobRun, RunLimit};
+use super::run::JobRun;
 use crate::callback::{Callback, CallbackResult};
 use crate::error::Error;
 use crate::leadership::Work;
@@ -60,7 +61,7 @@ pub(crate) struct JobSet {
     jobs: Mutex<JobSetVersion>,
     /// Futures of the application may need the runtime it was started on.
     runtime: Option<tokio::runtime::Handle>,
-    last_run: AtomicU64,
+    last_scheduler: AtomicU64,
     ended: Mutex<Vec<EndedRun>>,
     /// Wakes the scheduler.
     pub(super) ended_some: Notify,
@@ -73,18 +74,11 @@ struct JobSetVersion {
     number: u64,
 }
 
-/// Identifies a run within a candidacy.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub(super) struct RunId(pub(super) u64);
-
-/// A run that has ended, or an attempt of it.
+/// An attempt of a run that has ended, and whose it is.
 #[derive(Debug)]
 pub(super) struct EndedRun {
-    pub(super) run: RunId,
-    /// What the store is to be told.
-    pub(super) finish: Finish,
-    /// Keeps the lease from being released until it is.
-    pub(super) work: Option<Work>,
+    pub(super) scheduler: u64,
+    pub(super) attempt: EndedAttempt,
 }
 
 impl JobSet {
@@ -93,7 +87,13 @@ impl JobSet {
     pub(crate) fn new(jobs: Jobs) -> Result<Self, Error> {
         let jobs = Mutex::new(JobSetVersion { jobs: jobs.check()?, number: 1 });
         let runtime = tokio::runtime::Handle::try_current().ok();
-        Ok(Self { jobs, runtime, last_run: AtomicU64::new(0), ended: Mutex::default(), ended_some: Notify::new() })
+        Ok(Self {
+            jobs,
+            runtime,
+            last_scheduler: AtomicU64::new(0),
+            ended: Mutex::default(),
+            ended_some: Notify::new(),
+        })
     }
 
     /// These jobs from now on.
@@ -125,34 +125,36 @@ impl JobSet {
         self.jobs.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Runs a job on a thread of its own. `finish` says who it is; its outcome follows.
+    /// Runs a job on a thread of its own, for the scheduler of this number. The lease is kept until it has ended.
     pub(super) fn begin(
         self: &Arc<Self>,
         handler: Callback<JobRun>,
-        id: RunId,
-        run: JobRun,
-        mut finish: Finish,
-        work: Work,
+        scheduler: u64,
+        run: RunId,
+        job_run: JobRun,
+        work: Arc<Work>,
     ) {
-        let (job_set, unbegun) = (Arc::clone(self), finish.clone());
+        let job_set = Arc::clone(self);
         let perform = move || {
-            let clock = run.leadership().shared().clock.clone();
+            let clock = job_run.leadership().shared().clock.clone();
             let began = clock.now();
-            finish.outcome = run.perform(&handler, job_set.runtime.as_ref());
-            finish.took += clock.now().saturating_since(began);
+            let outcome = job_run.perform(&handler, job_set.runtime.as_ref());
+            let took = clock.now().saturating_since(began);
             // What the handler was given ends before the run does.
-            drop(run);
-            job_set.tell(EndedRun { run: id, finish, work: Some(work) });
+            drop(job_run);
+            job_set.tell(EndedRun { scheduler, attempt: EndedAttempt { run, took, outcome, may_retry: true } });
+            drop(work);
         };
         if let Err(error) = std::thread::Builder::new().name("tenure-job".to_owned()).spawn(perform) {
             let outcome = RunOutcome::Failed { why: format!("could not be run: {error}") };
-            self.tell(EndedRun { run: id, finish: Finish { outcome, ..unbegun }, work: None });
+            let attempt = EndedAttempt { run, took: Duration::ZERO, outcome, may_retry: false };
+            self.tell(EndedRun { scheduler, attempt });
         }
     }
 
-    /// An id that no run has had, under whichever scheduler.
-    pub(super) fn next_run(&self) -> RunId {
-        RunId(self.last_run.fetch_add(1, Ordering::Relaxed) + 1)
+    /// A number that no scheduler has had.
+    pub(super) fn next_scheduler(&self) -> u64 {
+        self.last_scheduler.fetch_add(1, Ordering::Relaxed) + 1
     }
 
     /// The runs that have ended since this was asked last.
@@ -160,7 +162,7 @@ impl JobSet {
         std::mem::take(&mut *self.ended())
     }
 
-    fn tell(&self, ended: EndedRun) {
+    pub(super) fn tell(&self, ended: EndedRun) {
         self.ended().push(ended);
         self.ended_some.notify_one();
     }
@@ -180,40 +182,4 @@ impl fmt::Debug for JobSet {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("Roster").finish_non_exhaustive()
     }
-}
-
-/// A job that a candidacy has or had. It keeps its place, so that runs of it can be told apart.
-pub(super) struct JobSlot {
-    pub(super) job: Arc<Job>,
-    pub(super) handler: Callback<JobRun>,
-    /// Whether it has it still.
-    pub(super) is_current: bool,
-}
-
-/// A run that goes on.
-#[derive(Debug)]
-pub(super) struct OngoingRun {
-    pub(super) index: usize,
-    pub(super) tick: Tick,
-    pub(super) limit: RunLimit,
-    pub(super) stage: RunStage,
-    /// When the stage ends.
-    pub(super) deadline: Option<Instant>,
-    /// What the run is told of itself.
-    pub(super) begin: Begin,
-    /// What is known of a run that has failed and waits to be tried again.
-    pub(super) rest: Option<EndedRun>,
-}
-
-/// How much time a run still has.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum RunStage {
-    /// Enough.
-    Allowed,
-    /// It was told to stop.
-    Told,
-    /// If it is a future, it is being dropped.
-    Overdue,
-    /// It has failed, and is tried again when the stage ends.
-    Resting,
 }

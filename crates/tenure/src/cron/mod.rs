@@ -27,31 +27,25 @@
 //! ```
 
 mod admin;
-mod claims;
-mod due_queue;
 mod error;
 mod event;
 mod expression;
-mod finish;
 mod job;
 mod job_set;
 mod local;
-mod retries;
 mod run;
 mod schedule;
 mod scheduler;
-mod term;
-mod wall_clock;
 mod written;
 mod zone;
 
 pub use tenure_core::jobs::{
-    Calendar, Interrupted, JobPolicy, JobReport, Missed, Overlap, Passed, RunEnd, RunOutcome, RunReport, Tick,
-    UnknownPolicy,
+    Calendar, Interrupted, JobEvent, JobPolicy, JobReport, Missed, Overlap, Passed, RunEnd, RunOutcome, RunReport,
+    Tick, UnknownPolicy,
 };
 
 pub use self::error::ScheduleError;
-pub use self::event::{JobError, JobEvent};
+pub use self::event::JobError;
 pub use self::job::Job;
 pub(crate) use self::job_set::JobSet;
 pub use self::job_set::Jobs;

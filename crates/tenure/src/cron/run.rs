@@ -6,7 +6,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
 use futures_util::future::{Either, select};
-use tenure_core::jobs::{RunOutcome, Tick};
+use tenure_core::jobs::{JobAttempt, RunOutcome, Tick};
 use tenure_core::{JobName, Term};
 use tokio_util::sync::CancellationToken;
 
@@ -26,12 +26,7 @@ pub struct JobRun(Arc<RunDetails>);
 
 #[derive(Debug)]
 struct RunDetails {
-    job: JobName,
-    tick: Tick,
-    again: bool,
-    late: Option<Duration>,
-    missed: u64,
-    retries: u32,
+    attempt: JobAttempt,
     leadership: Leadership,
     limit: RunLimit,
     is_given_back: AtomicBool,
@@ -46,35 +41,23 @@ pub(super) struct RunLimit {
     pub(super) overdue: CancellationToken,
 }
 
-/// What is known of a run before it begins.
-#[derive(Debug, Clone)]
-pub(super) struct Begin {
-    pub(super) job: JobName,
-    pub(super) tick: Tick,
-    pub(super) again: bool,
-    pub(super) late: Option<Duration>,
-    pub(super) missed: u64,
-    pub(super) retries: u32,
-}
-
 impl JobRun {
-    pub(super) fn new(begin: Begin, leadership: Leadership, limit: RunLimit) -> Self {
-        let Begin { job, tick, again, late, missed, retries } = begin;
+    pub(super) fn new(attempt: JobAttempt, leadership: Leadership, limit: RunLimit) -> Self {
         let is_given_back = AtomicBool::new(false);
-        Self(Arc::new(RunDetails { job, tick, again, late, missed, retries, leadership, limit, is_given_back }))
+        Self(Arc::new(RunDetails { attempt, leadership, limit, is_given_back }))
     }
 
     /// Which job.
     #[must_use]
     pub fn job(&self) -> &JobName {
-        &self.0.job
+        &self.0.attempt.job
     }
 
     /// For which tick: when it was due by the calendar. Together with the job it identifies the run for ever, so it can be
     /// given to whatever must not do a thing twice.
     #[must_use]
     pub fn tick(&self) -> Tick {
-        self.0.tick
+        self.0.attempt.tick
     }
 
     /// The term it runs under: the fencing token.
@@ -92,32 +75,32 @@ impl JobRun {
     /// Whether it is later than the job puts up with: nobody led when it was due, or the run before took long.
     #[must_use]
     pub fn is_late(&self) -> bool {
-        self.0.late.is_some()
+        self.0.attempt.late.is_some()
     }
 
     /// By how much it was late when it was claimed, if that is more than the job puts up with.
     #[must_use]
     pub fn late_by(&self) -> Option<Duration> {
-        self.0.late
+        self.0.attempt.late
     }
 
     /// How many ticks before it were missed, and are passed over with it.
     #[must_use]
     pub fn missed(&self) -> u64 {
-        self.0.missed
+        self.0.attempt.missed
     }
 
     /// How often this run was tried before, under this leadership, and failed: [`Job::retries`](super::Job::retries).
     #[must_use]
     pub fn retries(&self) -> u32 {
-        self.0.retries
+        self.0.attempt.retries
     }
 
     /// Whether an earlier leader has begun this run, and was gone before it ended:
     /// [`Interrupted::Again`](super::Interrupted::Again).
     #[must_use]
     pub fn is_again(&self) -> bool {
-        self.0.again
+        self.0.attempt.again
     }
 
     /// Whether it has to stop, or had to: because the leadership ended, or because it took too long. The clock is asked on

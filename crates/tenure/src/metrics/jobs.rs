@@ -49,6 +49,8 @@ pub(super) fn count(class: &Class, unix_ms: u64, job: &JobName, job_event: &JobE
                 JOB_LAST_SUCCESS.set_with(class, job, list::seconds(unix_ms));
             }
         }
+        // What is counted has a name here.
+        _ => {}
     }
 }
 

@@ -3,7 +3,7 @@
 use std::collections::BTreeSet;
 
 /// At most one moment of the wall clock per job, the earliest first.
-#[derive(Debug, Default)]
+#[derive(Debug, Clone, Default)]
 pub(super) struct DueQueue {
     due: BTreeSet<(u64, usize)>,
     /// By job.
