@@ -33,7 +33,7 @@ pub enum WallClockSpread {
     Far,
 }
 
-/// What is drawn from the stream of its own that jobs have: a run without jobs has the same elections.
+/// The stream of its own that jobs draw from: a run without jobs has the same candidates, clocks and faults.
 pub(crate) const STREAM: u64 = 100;
 
 impl SimJob {

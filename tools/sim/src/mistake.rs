@@ -1,13 +1,13 @@
 //! Every known mistake, wherever it is made: in the elector, in a store, in what surrounds an elector, or around jobs.
 //!
-//! Those of the elector exist only in builds with `--cfg mutants`. The others need no such care: they are made by
+//! Those of electors and engines exist only in builds with `--cfg mutants`. The others need no such care: they are made by
 //! parts of the simulation, which nobody ships.
 
 use std::fmt;
 use std::str::FromStr;
 
 #[cfg(mutants)]
-use tenure_core::Mutant;
+use tenure_core::{Mutant, jobs::JobMutant};
 
 /// A known mistake.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
@@ -21,7 +21,10 @@ pub enum Mistake {
     Process(ProcessMistake),
     /// Made by the ledger of jobs.
     Ledger(LedgerMistake),
-    /// Made by whoever fires jobs.
+    /// Made by the engines of jobs.
+    #[cfg(mutants)]
+    Engine(JobMutant),
+    /// Made by whatever surrounds an engine.
     Job(JobMistake),
 }
 
@@ -94,25 +97,15 @@ pub enum LedgerMistake {
     GivenBackCounts,
 }
 
-/// A mistake that whoever fires jobs can make.
+/// A mistake that can be made around the engine of jobs.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum JobMistake {
-    /// A run begins when its tick is claimed, before the ledger has granted it.
-    RunsUnclaimed,
-    /// A claim that is not answered counts as granted.
-    SilenceGrants,
-    /// A grant is not matched with the claim that is under way.
-    TakesAnyGrant,
-    /// A grant that comes when leadership is over begins a run.
-    RunsAfterLoss,
     /// Runs go on when the work of their leadership has ended.
     RunsOutliveWork,
     /// Runs overlap although the job forbids it.
     IgnoresOverlap,
     /// Of several missed ticks only the latest fires although the job wants all.
     OnceInsteadOfAll,
-    /// A tick that comes due during a run is left out although the job wants all.
-    SkipsInsteadOfAll,
     /// All missed ticks fire although the job wants one.
     AllInsteadOfOnce,
     /// A missed tick fires although the job wants none.
@@ -123,16 +116,6 @@ pub enum JobMistake {
     AgainUnasked,
     /// What the ledger says of a clock that is ahead is not heeded.
     TrustsFastClock,
-    /// A claim that was not answered is waited for, for ever.
-    AsksOnce,
-    /// A run that was cut off is given back as if it had never begun.
-    GivesBackBegun,
-    /// A tick is given back although the same leader may still claim and begin it, while word of it is on its way.
-    GivesBackWanted,
-    /// A tick is given back once, although its claim may reach the store after that.
-    GivesBackOnce,
-    /// A leader does not look for ticks that were given back after its leadership began.
-    NeverOpensAgain,
 }
 
 /// No mistake has this name.
@@ -149,6 +132,8 @@ impl Mistake {
         all.extend(StoreMistake::ALL.map(Self::Store));
         all.extend(ProcessMistake::ALL.map(Self::Process));
         all.extend(LedgerMistake::ALL.map(Self::Ledger));
+        #[cfg(mutants)]
+        all.extend(JobMutant::ALL.map(Self::Engine));
         all.extend(JobMistake::ALL.map(Self::Job));
         all
     }
@@ -162,6 +147,8 @@ impl Mistake {
             Self::Store(mistake) => format!("{mistake:?}"),
             Self::Process(mistake) => format!("{mistake:?}"),
             Self::Ledger(mistake) => format!("{mistake:?}"),
+            #[cfg(mutants)]
+            Self::Engine(mutant) => format!("{mutant:?}"),
             Self::Job(mistake) => format!("{mistake:?}"),
         };
         kebab(&name)
@@ -212,25 +199,15 @@ impl LedgerMistake {
 }
 
 impl JobMistake {
-    const ALL: [Self; 18] = [
-        Self::RunsUnclaimed,
-        Self::SilenceGrants,
-        Self::TakesAnyGrant,
-        Self::RunsAfterLoss,
+    const ALL: [Self; 8] = [
         Self::RunsOutliveWork,
         Self::IgnoresOverlap,
         Self::OnceInsteadOfAll,
-        Self::SkipsInsteadOfAll,
         Self::AllInsteadOfOnce,
         Self::OnceInsteadOfSkip,
         Self::SkipInsteadOfOnce,
         Self::AgainUnasked,
         Self::TrustsFastClock,
-        Self::AsksOnce,
-        Self::GivesBackBegun,
-        Self::GivesBackWanted,
-        Self::GivesBackOnce,
-        Self::NeverOpensAgain,
     ];
 }
 

@@ -24,8 +24,6 @@ pub struct Planner {
     running: usize,
     /// Ticks that are decided and may be run all the same.
     again: BTreeMap<Tick, Undone>,
-    /// The latest tick that an earlier leader has claimed and not told the end of.
-    open: Option<Tick>,
     /// The first tick that had to wait for a run to end.
     queued: Option<Tick>,
     /// Whether somebody has paused the job.
@@ -89,7 +87,6 @@ impl Planner {
             mark: standing.mark,
             running: 0,
             again: BTreeMap::new(),
-            open: None,
             queued: None,
             is_paused: false,
             requested: None,
@@ -107,7 +104,6 @@ impl Planner {
     /// The mark stays as it is. If that of the ledger is higher, a claim of this leadership moved it and the answer was lost:
     /// it has to be found again, not passed over.
     pub fn learn(&mut self, standing: JobStanding) {
-        self.open = standing.interrupted.last().copied();
         (self.is_paused, self.requested) = (standing.is_paused, standing.requested);
         // What this planner runs itself is in neither list.
         let cut_off = match self.policy.interrupted {
@@ -123,18 +119,6 @@ impl Planner {
     #[must_use]
     pub fn mark(&self) -> Tick {
         self.mark
-    }
-
-    /// Whether an earlier leader may still give back a tick that this job would run. Then it is worth while to ask how the
-    /// job stands, and to [learn](Self::learn) it. Nobody gives back what was not claimed when this leadership began.
-    #[must_use]
-    pub fn may_be_given_back(&self, unix_ms: u64) -> bool {
-        let is_wanted = |tick: Tick| {
-            tick.age_at(unix_ms) <= self.policy.window && (self.policy.missed == Missed::All || tick == self.mark)
-        };
-        // What was cut off and is run again anyway need not be waited for.
-        let waits = self.policy.wants_unbegun() && self.policy.interrupted == Interrupted::Leave;
-        waits && self.open.is_some_and(is_wanted)
     }
 
     /// Whether this tick was claimed before, and surely never begun.

@@ -59,7 +59,8 @@ fn begins_in_time(world: &View<'_>, run: &SimJobRun) -> Result<(), String> {
         return Ok(());
     }
     let late = run.tick.age_at(run.asked.wall_ms.min(run.asked.store_ms));
-    let late = late + Duration::from_nanos(world.now - run.asked.at);
+    // A machine that was paused with its clock cannot know better.
+    let late = late + world.shows(run.of.node).saturating_since(run.asked.shown);
     if late <= job.patience() + SLACK + Duration::from_nanos(world.attempt(run.of.node)) {
         return Ok(());
     }

@@ -64,6 +64,8 @@ pub fn can_make(mistake: Mistake) -> bool {
         Mistake::Process(ProcessMistake::ClockStopsInSuspend) => false,
         // There are no jobs.
         Mistake::Ledger(_) | Mistake::Job(_) => false,
+        #[cfg(mutants)]
+        Mistake::Engine(_) => false,
         Mistake::Store(_) | Mistake::Process(_) => true,
     }
 }

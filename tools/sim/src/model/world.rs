@@ -70,6 +70,8 @@ impl ModelWorld {
         match self.options.mistake {
             #[cfg(mutants)]
             Some(Mistake::Elector(mutant)) => elector.mutated(mutant),
+            #[cfg(mutants)]
+            Some(Mistake::Engine(_)) => elector,
             Some(Mistake::Store(_) | Mistake::Process(_) | Mistake::Ledger(_) | Mistake::Job(_)) | None => elector,
         }
     }

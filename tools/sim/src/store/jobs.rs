@@ -3,7 +3,7 @@
 use tenure_core::jobs::{
     Act, Claim, Claimed, Finish, JobRecord, Ledger, OpenJobs, Opened, RunOutcome, RunRecord, Tick,
 };
-use tenure_core::{JobName, Nonce, Term};
+use tenure_core::{JobName, Nonce, Term, WriteOutcome};
 
 use crate::mistake::LedgerMistake;
 
@@ -23,7 +23,7 @@ pub(crate) enum JobReply {
     /// Whether it is written down.
     Finished(bool),
     /// The store could not be asked, or could not answer.
-    Failed,
+    Failed(WriteOutcome),
 }
 
 /// Where a request about jobs is served.

@@ -46,7 +46,16 @@ pub(crate) struct SimWork {
     /// Until then nobody can blame it: it was away, and has only just come back.
     pub(crate) excused_until: SimTime,
     pub(crate) is_stubborn: bool,
+    /// It is being killed.
     pub(crate) is_ending: bool,
+    /// It has ended by itself, and the lease is kept for what is still to be told of jobs.
+    pub(crate) is_done: bool,
+}
+
+impl SimWork {
+    pub(crate) fn new(of: Incarnation, term: Term, kill_at: Instant, is_stubborn: bool) -> Self {
+        Self { of, term, kill_at, excused_until: 0, is_stubborn, is_ending: false, is_done: false }
+    }
 }
 
 /// The way between a candidate and the store.

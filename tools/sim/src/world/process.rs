@@ -36,6 +36,7 @@ impl SimWorld {
         self.disturb();
         self.say(|world| format!("{} starts", world.name(node)));
         self.see(&Occurrence::Started { node })?;
+        self.start_jobs(node)?;
         self.feed(node, Input::Start)
     }
 
@@ -54,6 +55,7 @@ impl SimWorld {
         (process.timeout, process.wake_at) = (None, None);
         process.told = None;
         self.say(|world| format!("{} dies", world.name(node)));
+        self.stop_jobs(node, false)?;
         self.see(&Occurrence::Crashed { node })?;
         self.orphan_work(node)
     }
@@ -115,6 +117,7 @@ impl SimWorld {
         for node in 0..self.nodes.len() {
             self.set_alarm(node);
         }
+        self.set_job_alarms();
     }
 
     /// When it will be woken, if its clock goes on as it does.
@@ -145,11 +148,9 @@ impl SimWorld {
                 let of = self.nodes[node].life(node);
                 let is_stubborn = self.draws_stubborn_work();
                 self.nodes[node].told = Some(term);
-                let work =
-                    SimWork { of, term, kill_at: trust.kill_at, excused_until: 0, is_stubborn, is_ending: false };
+                let work = SimWork::new(of, term, trust.kill_at, is_stubborn);
                 self.begin_work(node, work)?;
-                self.begin_jobs(node, term);
-                Ok(())
+                self.begin_jobs(node, term)
             }
             Output::Trusted { term, trust } => {
                 self.see(&Occurrence::Trusted { node, term })?;
@@ -161,11 +162,11 @@ impl SimWorld {
             Output::Lost { term, reason, kill_at } => {
                 self.nodes[node].told = None;
                 self.see(&Occurrence::Lost { node, term, reason })?;
-                self.end_jobs(node, term);
                 self.ask_work_to_end(node, term, kill_at);
-                Ok(())
+                self.stop_beginning_jobs(node)
             }
             Output::KillWork { term } => {
+                self.end_jobs(self.nodes[node].life(node), term);
                 self.kill_work(node, term);
                 Ok(())
             }
@@ -175,6 +176,7 @@ impl SimWorld {
             }
             Output::Stopped => {
                 self.see(&Occurrence::Stopped { node })?;
+                self.stop_jobs(node, true)?;
                 self.nodes[node].elector = None;
                 self.nodes[node].wake_at = None;
                 self.nodes[node].timeout = None;

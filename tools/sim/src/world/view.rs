@@ -68,6 +68,11 @@ impl View<'_> {
         self.nodes[node].life
     }
 
+    /// What a candidate's clock shows.
+    pub(crate) fn shows(&self, node: usize) -> Instant {
+        self.machines[self.nodes[node].machine].clock.at(self.now)
+    }
+
     /// Whether a candidate trusts itself, running or not.
     pub(crate) fn is_trusted(&self, node: usize) -> bool {
         let node = &self.nodes[node];

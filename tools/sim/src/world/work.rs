@@ -88,8 +88,17 @@ impl SimWorld {
             self.queue.put(away_until, SimEvent::WorkEnds { of, term });
             return Ok(());
         }
-        self.nodes[of.node].work = None;
         self.cut_off_runs(of, term);
+        let keeps_lease = self.keeps_lease(of, term);
+        if let Some(work) = &mut self.nodes[of.node].work
+            && keeps_lease
+            && !work.is_ending
+        {
+            work.is_done = true;
+            return Ok(());
+        }
+        self.nodes[of.node].work = None;
+        self.end_jobs(of, term);
         self.say(|world| format!("{}'s work of term {term} ends", world.name(of.node)));
         self.deliver(of, Input::WorkEnded { term }, self.now)
     }

@@ -48,9 +48,9 @@ impl<C: Calendar> JobEngine<C> {
             }
             Err(WriteOutcome::Unknown) if planned.act.is_run() => {
                 self.give_back_unwanted(key.job);
-                if self.is_asked(key) {
+                if self.is_asked(key) && !self.has(JobMutant::GivesBackWanted) {
                     self.set_stage(key, TickStage::Doubtful);
-                } else if self.ticks.get(&key).is_some_and(super::TickRecord::is_given_back) {
+                } else if self.is_asked(key) || self.ticks.get(&key).is_some_and(super::TickRecord::is_given_back) {
                     self.abandon(key, true);
                 }
             }
@@ -121,8 +121,7 @@ impl<C: Calendar> JobEngine<C> {
     /// given back is not begun under this term.
     fn give_back_unwanted(&mut self, job: usize) {
         let Some(mark) = self.mark(job) else { return };
-        let any = self.has(JobMutant::GivesBackWanted);
-        let is_unwanted = |key: &TickKey| key.job == job && (key.tick <= mark || any);
+        let is_unwanted = |key: &TickKey| key.job == job && key.tick <= mark;
         self.give_back_where(is_unwanted);
     }
 

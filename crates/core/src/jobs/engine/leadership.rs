@@ -153,9 +153,10 @@ impl<C: Calendar> JobEngine<C> {
         let open =
             |spec: &super::JobSpec<C>| OpenJob { job: spec.policy.job.clone(), schedule: spec.schedule.clone(), from };
         let jobs = self.slots.iter().filter(|slot| slot.is_current).map(|slot| open(&slot.spec)).collect();
+        let learn_at = self.next_learn();
         let Some(leadership) = &mut self.leadership else { return };
         // Should it fail, ticks that are due do not wait for it.
-        leadership.learn_at = self.now + LEARN_EVERY;
+        leadership.learn_at = learn_at;
         // All jobs are looked at when it is answered.
         leadership.planned.clear();
         leadership.due.all_now();
@@ -183,10 +184,15 @@ impl<C: Calendar> JobEngine<C> {
             self.open(standings);
             self.report_marks(unix_ms);
         }
+        let learn_at = self.next_learn();
         if let Some(leadership) = &mut self.leadership {
-            leadership.learn_at = self.now + LEARN_EVERY;
+            leadership.learn_at = learn_at;
         }
         Ok(())
+    }
+
+    fn next_learn(&self) -> Instant {
+        if self.has(JobMutant::NeverOpensAgain) { Instant::FAR_FUTURE } else { self.now + LEARN_EVERY }
     }
 
     /// The ledger has told how the jobs stand. Of some, runs of an earlier leadership may still go on here.

@@ -226,14 +226,13 @@ impl<C: Calendar> JobEngine<C> {
             return;
         }
         // Nothing begins any more.
-        let Some(leadership) = self.leadership.as_mut().filter(|leadership| !leadership.is_ending) else { return };
+        let Some(leadership) = self.led() else { return };
+        let learn_at = leadership.learn_at;
         if !leadership.is_open || leadership.doubts_marks(self.now) {
             return self.ask_standings(false);
         }
-        if std::mem::take(&mut self.gave_back) {
-            leadership.learn_at = self.now;
-        }
-        if leadership.learn_at <= self.now && !self.has(JobMutant::NeverOpensAgain) {
+        let gave_back = std::mem::take(&mut self.gave_back) && !self.has(JobMutant::NeverOpensAgain);
+        if gave_back || learn_at <= self.now {
             return self.ask_standings(true);
         }
         self.plan();
@@ -282,14 +281,12 @@ impl<C: Calendar> JobEngine<C> {
 
     /// A call that was not answered in time is not waited for any longer, and may have had its effect.
     fn give_up_call(&mut self) {
-        let (now, patience) = (self.now, self.patience);
-        let Some(pending) = self.call.take_if(|pending| now >= pending.sent_at + patience) else { return };
+        if self.gives_up_at().is_none_or(|at| self.now < at) {
+            return;
+        }
+        let Some(pending) = self.call.take() else { return };
         let went = match &pending.question {
             Question::Open { .. } => Err(Setback::Unanswered),
-            Question::Claim(_) if self.has(JobMutant::AsksOnce) => {
-                self.call = Some(pending);
-                return;
-            }
             Question::Claim(planned) if self.has(JobMutant::SilenceGrants) => {
                 self.claimed(planned, &vec![Ok(Claimed::Granted); planned.len()], pending.unix_ms)
             }
@@ -297,6 +294,13 @@ impl<C: Calendar> JobEngine<C> {
             Question::Finish(keys) => self.finished(keys, &[], pending.sent_at),
         };
         self.went(went);
+    }
+
+    /// When the call that is under way is not waited for any longer.
+    fn gives_up_at(&self) -> Option<Instant> {
+        let pending = self.call.as_ref()?;
+        let waits = self.has(JobMutant::AsksOnce) && matches!(pending.question, Question::Claim(_));
+        (!waits).then(|| pending.sent_at + self.patience)
     }
 
     fn went(&mut self, went: Result<(), Setback>) {
@@ -320,7 +324,7 @@ impl<C: Calendar> JobEngine<C> {
     /// When something may have to be done.
     fn alarm(&self) -> JobAlarm {
         let (mut at, mut unix_ms) = (Vec::new(), None);
-        at.extend(self.call.as_ref().map(|pending| pending.sent_at + self.patience));
+        at.extend(self.gives_up_at());
         if self.has_left {
             return JobAlarm { at: at.into_iter().min(), unix_ms };
         }

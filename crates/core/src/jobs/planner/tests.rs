@@ -333,30 +333,6 @@ fn a_leader_learns_what_was_given_back_late() {
 }
 
 #[test]
-fn only_what_was_claimed_before_may_be_given_back() {
-    let cut_off = |ticks: &[u64]| JobStanding { interrupted: ticks.iter().copied().map(at).collect(), ..standing(120) };
-    let all = policy(Missed::All, Overlap::Skip);
-    let waits =
-        |policy: &JobPolicy, standing, unix_ms| Planner::new(policy.clone(), standing).may_be_given_back(unix_ms);
-    assert!(!waits(&all, standing(120), 130_000), "all have ended");
-    assert!(!waits(&all, given_back(120, &[120]), 130_000), "it is there");
-    assert!(waits(&all, cut_off(&[60]), 130_000));
-    let narrow = JobPolicy { window: Duration::from_secs(30), ..all.clone() };
-    assert!(waits(&narrow, cut_off(&[60, 120]), 130_000) && !waits(&narrow, cut_off(&[60]), 130_000));
-    let once = policy(Missed::Once, Overlap::Skip);
-    assert!(waits(&once, cut_off(&[60, 120]), 130_000) && !waits(&once, cut_off(&[60]), 130_000));
-    assert!(!waits(&policy(Missed::Skip, Overlap::Skip), cut_off(&[120]), 130_000));
-    assert!(
-        !waits(&JobPolicy { interrupted: Interrupted::Again, ..all.clone() }, cut_off(&[120]), 130_000),
-        "it is run now"
-    );
-    assert!(!waits(&JobPolicy { enabled: false, ..all.clone() }, cut_off(&[120]), 130_000));
-    let mut job = Planner::new(all, cut_off(&[120]));
-    job.learn(given_back(120, &[120]));
-    assert!(!job.may_be_given_back(130_000));
-}
-
-#[test]
 fn jitter_is_waited_for_and_is_not_late() {
     let jittered = JobPolicy { jitter: Duration::from_secs(30), ..policy(Missed::Skip, Overlap::Skip) };
     let due = jittered.due_ms(at(60));

@@ -2,6 +2,9 @@
 
 use std::sync::Arc;
 
+use tenure_core::Term;
+use tenure_core::jobs::CallId;
+
 use super::{JobRequestContext, SimJobRun};
 use crate::store::{JobReply, JobRequest};
 use crate::world::queue::{Incarnation, SimEvent};
@@ -10,18 +13,24 @@ use crate::world::{SimOutcome, SimWorld};
 /// Something that will happen.
 #[derive(Debug, Clone)]
 pub(crate) enum SimJobEvent {
-    /// Whoever leads looks what is due; only the last that was put in counts.
+    /// The alarm of an engine rings; only the last that was set counts.
     Look { of: Incarnation, look: u64 },
-    /// A request reaches the store.
-    AtStore { from: Incarnation, id: u64, request: Arc<JobRequest>, asked: JobRequestContext },
+    /// A call reaches the store. Its number is that of the first request; each has a number of its own.
+    AtStore {
+        from: Incarnation,
+        call: CallId,
+        number: u64,
+        requests: Arc<[JobRequest]>,
+        asked: Arc<[JobRequestContext]>,
+    },
     /// An answer reaches a process.
-    Heard { to: Incarnation, id: u64, reply: JobReply },
+    Heard { to: Incarnation, call: CallId, requests: Arc<[JobRequest]>, replies: Arc<[JobReply]> },
+    /// The work of a leadership has had its time, or has ended.
+    Over { of: Incarnation, term: Term },
     /// The time of a run is over.
     RunEnds { of: Incarnation, run: u64 },
     /// A process sees that a run has ended, by itself or with its leadership.
     RunSeenToEnd { run: Arc<SimJobRun>, is_cut_off: bool },
-    /// The end of a run is told once more, unless the store has confirmed it.
-    TellEnd { of: Incarnation, id: u64 },
 }
 
 impl SimWorld {
@@ -32,14 +41,13 @@ impl SimWorld {
         }
         match event {
             SimJobEvent::Look { of, look } => self.look(of, look),
-            SimJobEvent::AtStore { from, id, request, asked } => self.serve_jobs(from, id, &request, asked),
-            SimJobEvent::Heard { to, id, reply } => self.hear_of_jobs(to, id, &reply),
+            SimJobEvent::AtStore { from, call, number, requests, asked } => {
+                self.serve_jobs(from, call, number, &requests, &asked)
+            }
+            SimJobEvent::Heard { to, call, requests, replies } => self.hear_of_jobs(to, call, &requests, &replies),
+            SimJobEvent::Over { of, term } => self.over(of, term),
             SimJobEvent::RunEnds { run, .. } => self.end_run_in_time(run),
             SimJobEvent::RunSeenToEnd { run, is_cut_off } => self.see_run_end(&run, is_cut_off),
-            SimJobEvent::TellEnd { of, id } => {
-                self.tell_end(of, id);
-                Ok(())
-            }
         }
     }
 
@@ -48,7 +56,7 @@ impl SimWorld {
         let node = match event {
             SimJobEvent::AtStore { .. } => return None,
             SimJobEvent::RunEnds { of, .. } => return Some(of.node).filter(|node| self.stands_still(*node)),
-            SimJobEvent::Look { of, .. } | SimJobEvent::TellEnd { of, .. } => of.node,
+            SimJobEvent::Look { of, .. } | SimJobEvent::Over { of, .. } => of.node,
             SimJobEvent::Heard { to, .. } => to.node,
             SimJobEvent::RunSeenToEnd { run, .. } => run.of.node,
         };

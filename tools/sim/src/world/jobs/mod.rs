@@ -1,14 +1,13 @@
-//! Jobs: whoever leads asks the real planner of each what to do, claims it in the ledger, and runs what it is granted.
+//! Jobs: each process runs the real engine, whose calls go to the ledger, and runs what it begins.
 
+mod driving;
 mod event;
-mod giving;
 mod runs;
-mod scheduler;
 mod talk;
 mod walls;
 
-use tenure_core::jobs::{Act, Finish, Passed, Tick};
-use tenure_core::{Nonce, Term};
+use tenure_core::jobs::{Act, RunId, Tick};
+use tenure_core::{Instant, Term};
 
 use super::queue::Incarnation;
 use crate::clock::{SimClock, SimTime};
@@ -17,20 +16,18 @@ use crate::options::SimOptions;
 use crate::rng::SimRng;
 use crate::store::{JobReply, JobRequest};
 
+use driving::SimEngine;
 pub(super) use event::SimJobEvent;
-use scheduler::SimScheduler;
 pub(super) use walls::wall;
 
 /// Everything about jobs, wherever it is.
 pub(crate) struct SimJobs {
-    /// A stream of its own: elections do not depend on whether there are jobs.
+    /// A stream of its own: elections draw the same whether or not there are jobs.
     rng: SimRng,
     /// By candidate.
-    foremen: Vec<Option<SimScheduler>>,
+    engines: Vec<Option<SimEngine>>,
     /// Those that go on.
     pub(super) runs: Vec<SimJobRun>,
-    /// Ends of runs that the store has not confirmed yet.
-    ends: Vec<RunEndReport>,
     /// What waits until a process is there again.
     held: Vec<(usize, SimJobEvent)>,
     /// How many requests and runs there were.
@@ -47,8 +44,9 @@ pub(crate) struct SimJobs {
 pub(crate) struct SimJobRun {
     pub(crate) id: u64,
     pub(crate) of: Incarnation,
+    /// What its engine knows it as.
+    pub(crate) run: RunId,
     pub(crate) term: Term,
-    pub(crate) nonce: Nonce,
     pub(crate) job: usize,
     pub(crate) tick: Tick,
     pub(crate) act: Act,
@@ -60,17 +58,14 @@ pub(crate) struct SimJobRun {
 /// The circumstances of a request, for those who judge it.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct JobRequestContext {
-    pub(crate) at: SimTime,
+    /// What the clock of whoever asks showed.
+    pub(crate) shown: Instant,
     /// What the wall clock of whoever asks showed.
     pub(crate) wall_ms: u64,
     /// What that of the store showed at the same time.
     pub(crate) store_ms: u64,
     /// Whether a run of this job went on, as far as whoever asks knows.
     pub(crate) is_running: bool,
-    /// Whether it was late.
-    pub(crate) is_late: bool,
-    /// Why a tick is to be passed over.
-    pub(crate) passed: Option<Passed>,
 }
 
 /// One request about jobs, as the store has served it.
@@ -90,26 +85,13 @@ pub(crate) struct ServedJobRequest<'a> {
     pub(crate) store_ms: u64,
 }
 
-/// The end of a run, as long as it has to be told.
-struct RunEndReport {
-    id: u64,
-    finish: Finish,
-    /// How often it is still told.
-    left: u32,
-    /// Until when its claim may yet reach the store and be granted: not to know of it before that means nothing.
-    claimable_until: SimTime,
-    /// When it was told last.
-    told_at: SimTime,
-}
-
 impl SimJobs {
     pub(super) fn new(options: &SimOptions, mut rng: SimRng) -> Self {
         let wall = options.kind.is_remote().then(|| walls::wall(options.walls, &mut rng));
         Self {
             rng,
-            foremen: options.candidates.iter().map(|_| None).collect(),
+            engines: options.candidates.iter().map(|_| None).collect(),
             runs: Vec::new(),
-            ends: Vec::new(),
             held: Vec::new(),
             numbers: 0,
             wall,
@@ -123,8 +105,10 @@ impl SimJobs {
         SimRng::of(options.seed, job::STREAM + 1)
     }
 
-    fn number(&mut self) -> u64 {
-        self.numbers += 1;
-        self.numbers
+    /// The first of so many numbers that nothing else has.
+    fn numbers(&mut self, count: usize) -> u64 {
+        let first = self.numbers + 1;
+        self.numbers += u64::try_from(count).unwrap_or_default();
+        first
     }
 }

@@ -2,10 +2,10 @@
 
 use std::time::Duration;
 
-use tenure_core::{Drift, Instant};
+use tenure_core::Drift;
 
 use super::SimJobs;
-use crate::clock::{MILLI, Rate, SECOND, SimClock, SimTime};
+use crate::clock::{MILLI, Rate, SECOND, SimClock};
 use crate::fault::FaultClass;
 use crate::job::WallClockSpread;
 use crate::rng::SimRng;
@@ -37,11 +37,6 @@ impl SimWorld {
 
     pub(in crate::world) fn store_wall_ms(&self) -> u64 {
         self.jobs.wall(&self.machines).at(self.now).as_nanos() / MILLI
-    }
-
-    pub(super) fn when_wall_shows(&self, node: usize, unix_ms: u64) -> SimTime {
-        let at = Instant::from_nanos(unix_ms.saturating_mul(MILLI));
-        self.machines[self.nodes[node].machine].wall.when(at).unwrap_or(SimTime::MAX)
     }
 
     /// Somebody sets the wall clock of this candidate's machine, or of the store.

@@ -152,7 +152,7 @@ impl EngineCourse {
 }
 
 proptest! {
-    #![proptest_config(ProptestConfig { cases: 2_000, ..ProptestConfig::default() })]
+    #![proptest_config(ProptestConfig { cases: 500, ..ProptestConfig::default() })]
 
     #[test]
     fn what_is_claimed_begins_once_or_is_given_back(
