@@ -80,7 +80,8 @@ pub enum Command {
     /// Remove all that the store keeps of elections and locks that nobody uses.
     #[command(after_help = examples::FORGET)]
     Forget(ForgetElectionArgs),
-    /// Make the tables that a store needs, or bring them up to date; only PostgreSQL has any.
+    /// Make the tables that a store needs, or bring them up to date (only PostgreSQL has any); raise the terms of a store that
+    /// takes the place of another.
     #[command(after_help = examples::MIGRATE)]
     Migrate(MigrateArgs),
     /// Send a message to whoever leads, now or later.
@@ -255,6 +256,13 @@ pub struct MigrateArgs {
     /// schema, and take over its table leader_election.
     #[arg(long, value_name = "SCHEMA", num_args = 0..=1, default_missing_value = "public")]
     pub compat: Option<String>,
+    /// Also make the next term of every election in the namespace greater than N, as after a move from a store whose terms went
+    /// up to N. Terms never fall by it, and whoever leads goes on. Any store but postgres+advisory can do it.
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u64).range(1..tenure::Term::MAX), conflicts_with = "print")]
+    pub raise_terms_above: Option<u64>,
+    /// Raise the terms of this election only; may be given several times.
+    #[arg(long, value_name = "NAME", requires = "raise_terms_above", allow_negative_numbers = true)]
+    pub election: Vec<String>,
 }
 
 /// Arguments of `tenure elect`.

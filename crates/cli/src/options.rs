@@ -25,9 +25,17 @@ pub fn open(global: &Global) -> Result<Client, CommandError> {
         Some(url) => Client::open(url)?,
         // By its path: the name of a home directory need not fit into an address. A Redis that happens to be in the
         // environment, as in many containers, is not taken for the one that is meant: `--store env:` asks for it.
-        None => Client::with_store(SqliteStore::open(default_database()?).map_err(tenure::Error::from)?)?,
+        None => Client::with_store(open_default_store()?)?,
     };
     Ok(client.namespace(namespace))
+}
+
+/// Opens the default store, and makes it if it is not there.
+///
+/// # Errors
+/// When no directory is known for it, or it cannot be opened.
+pub fn open_default_store() -> Result<SqliteStore, CommandError> {
+    Ok(SqliteStore::open(default_database()?).map_err(tenure::Error::from)?)
 }
 
 /// The same for commands that only look, which make no file.

@@ -97,6 +97,7 @@ mod no_messages;
 mod nonce;
 mod observe;
 mod player;
+mod raise_terms;
 mod renew;
 mod resign;
 mod session;

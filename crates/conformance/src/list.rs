@@ -130,6 +130,14 @@ macro_rules! __conformance_properties {
                 observing_changes_nothing
                 observations_keep_the_order_of_the_batch
             }
+            raise_terms {
+                terms_go_on_above_those_of_another_store
+                an_election_that_is_yet_to_begin_begins_above
+                terms_are_raised_in_a_whole_namespace
+                raising_terms_disturbs_no_leader
+                raising_terms_never_lowers_them
+                what_was_raised_is_not_forgotten
+            }
             renew {
                 a_renewed_lease_runs_from_its_renewal
                 renewal_needs_nonce_and_term

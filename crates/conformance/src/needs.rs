@@ -79,6 +79,12 @@ const NEEDS: &[(Feature, &[&str])] = &[
             "an_election_in_use_is_not_forgotten",
             "only_what_was_not_used_for_so_long_is_forgotten",
             "what_was_never_led_is_unknown",
+            "terms_go_on_above_those_of_another_store",
+            "an_election_that_is_yet_to_begin_begins_above",
+            "terms_are_raised_in_a_whole_namespace",
+            "raising_terms_disturbs_no_leader",
+            "raising_terms_never_lowers_them",
+            "what_was_raised_is_not_forgotten",
         ],
     ),
     (

@@ -136,6 +136,10 @@ pub(super) fn request_handover(answer: &Value) -> Result<bool, RedisStoreError> 
     }
 }
 
+pub(super) fn raise_terms(answer: &Value) -> Result<bool, RedisStoreError> {
+    Ok(ReplyFields::of(answer)?.number(0)? == 1)
+}
+
 pub(super) fn forget(answer: &Value) -> Result<Forgetting, RedisStoreError> {
     Ok(match ReplyFields::of(answer)?.number(0)? {
         0 => Forgetting::Unknown,

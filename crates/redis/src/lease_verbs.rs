@@ -4,7 +4,7 @@ use std::fmt::Write;
 use std::time::Duration;
 
 use redis::{Cmd, Value};
-use tenure_core::{CandidateId, Nonce, RenewReply};
+use tenure_core::{CandidateId, Nonce, RenewReply, Term};
 use tenure_store::{Campaign, ElectionKey, Forgetting, Renew, Resign};
 
 use super::error::RedisStoreError;
@@ -240,6 +240,34 @@ impl ScriptVerb for ForgetElectionVerb {
 
     fn read(answer: &Value) -> Result<Forgetting, RedisStoreError> {
         lease_reply::forget(answer)
+    }
+}
+
+pub(super) struct RaiseTermsVerb {
+    pub(super) above: Term,
+}
+
+impl ScriptVerb for RaiseTermsVerb {
+    type Request = ElectionKey;
+    type Reply = bool;
+    const BESIDE: &'static [&'static str] = &["election"];
+
+    fn script() -> &'static Script {
+        &script::RAISE_TERMS
+    }
+
+    fn election(request: &ElectionKey) -> &ElectionKey {
+        request
+    }
+
+    fn pack_head(&self, command: &mut Cmd) {
+        command.arg(self.above.get());
+    }
+
+    fn pack(&self, _request: &ElectionKey, _command: &mut Cmd) {}
+
+    fn read(answer: &Value) -> Result<bool, RedisStoreError> {
+        lease_reply::raise_terms(answer)
     }
 }
 

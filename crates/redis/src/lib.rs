@@ -27,6 +27,7 @@ mod mailbox_verbs;
 mod parse;
 mod pubsub;
 mod push;
+mod raise_terms;
 mod reminders;
 mod script;
 mod sentinel;
@@ -39,7 +40,7 @@ use std::time::Duration;
 
 use futures_util::future::BoxFuture;
 use futures_util::stream::BoxStream;
-use tenure_core::{CampaignReply, CandidateId, ElectionName, Namespace, RenewReply};
+use tenure_core::{CampaignReply, CandidateId, ElectionName, Namespace, RenewReply, Term};
 use tenure_store::clock::Clock;
 use tenure_store::{
     Campaign, Capabilities, ElectionKey, Finding, Forgetting, Hint, Interest, JobLedger, Mailbox, Observation, PubSub,
@@ -167,6 +168,15 @@ impl Store for RedisStore {
 
     fn forget<'a>(&'a self, key: &'a ElectionKey, idle_for: Duration) -> BoxFuture<'a, Result<Forgetting, StoreError>> {
         Box::pin(self.inner.forget(key, idle_for))
+    }
+
+    fn raise_terms<'a>(
+        &'a self,
+        namespace: &'a Namespace,
+        only: Option<&'a ElectionName>,
+        above: Term,
+    ) -> BoxFuture<'a, Result<u64, StoreError>> {
+        Box::pin(self.inner.raise_terms(namespace, only, above))
     }
 
     fn watch(&self, interest: Interest) -> BoxStream<'static, Hint> {

@@ -23,6 +23,7 @@ pub(super) static RESIGN: LazyLock<Script> = script!("lua/resign.lua");
 pub(super) static OBSERVE: LazyLock<Script> = script!("lua/observe.lua");
 pub(super) static REQUEST_HANDOVER: LazyLock<Script> = script!("lua/request_handover.lua");
 pub(super) static FORGET: LazyLock<Script> = script!("lua/forget.lua");
+pub(super) static RAISE_TERMS: LazyLock<Script> = script!("lua/raise_terms.lua");
 pub(super) static SEND: LazyLock<Script> = script!("lua/mailbox.lua" "lua/send.lua");
 pub(super) static RECEIVE: LazyLock<Script> = script!("lua/mailbox.lua" "lua/receive.lua");
 pub(super) static SETTLE: LazyLock<Script> = script!("lua/mailbox.lua" "lua/settle.lua");

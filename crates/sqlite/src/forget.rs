@@ -25,8 +25,8 @@ impl DbThread {
 impl Transaction<'_> {
     fn forget(&mut self, key: &ElectionKey, idle_for: Duration) -> ElectionResult<Forgetting> {
         let found = match self.find(key, Need::Everybody)? {
-            Ok(Some(found)) => found,
-            Ok(None) => return Ok(Ok(Forgetting::Unknown)),
+            Ok(Some(found)) if found.record.last_term.is_some() => found,
+            Ok(_) => return Ok(Ok(Forgetting::Unknown)),
             // Nobody knows since when it is idle.
             Err(fault) if !idle_for.is_zero() => return Ok(Err(fault)),
             Err(_) => return self.forget_damaged(key).map(Ok),
@@ -41,7 +41,7 @@ impl Transaction<'_> {
         if let Some(used) = used.or(is_recent.then_some(Use::Recent)) {
             return Ok(Ok(Forgetting::InUse(used)));
         }
-        self.remove(key, found.election, record.last_term.map(Term::get))?;
+        self.remove(key, found.election, record.highest_taken().map(Term::get))?;
         Ok(Ok(Forgetting::Forgotten))
     }
 

@@ -33,6 +33,7 @@ mod peer_rows;
 mod pipe_dir;
 mod post_commit;
 mod pubsub;
+mod raise_terms;
 mod record;
 mod request_queue;
 mod schema;
@@ -53,7 +54,7 @@ use std::time::Duration;
 
 use futures_util::future::BoxFuture;
 use futures_util::stream::BoxStream;
-use tenure_core::{CampaignReply, CandidateId, ElectionName, Namespace, RenewReply};
+use tenure_core::{CampaignReply, CandidateId, ElectionName, Namespace, RenewReply, Term};
 use tenure_store::clock::Clock;
 use tenure_store::{
     Campaign, Capabilities, ElectionKey, Finding, Forgetting, Hint, Interest, JobLedger, Mailbox, Observation, PubSub,
@@ -213,6 +214,17 @@ impl Store for SqliteStore {
     fn forget<'a>(&'a self, key: &'a ElectionKey, idle_for: Duration) -> BoxFuture<'a, Result<Forgetting, StoreError>> {
         let key = key.clone();
         Box::pin(async move { self.requests.run(move |db_thread| db_thread.forget(&key, idle_for)).await? })
+    }
+
+    fn raise_terms<'a>(
+        &'a self,
+        namespace: &'a Namespace,
+        only: Option<&'a ElectionName>,
+        above: Term,
+    ) -> BoxFuture<'a, Result<u64, StoreError>> {
+        let (namespace, only) = (namespace.clone(), only.cloned());
+        let raise = move |db_thread: &mut DbThread| db_thread.raise_terms(&namespace, only.as_ref(), above);
+        Box::pin(async move { self.requests.run(raise).await? })
     }
 
     fn watch(&self, interest: Interest) -> BoxStream<'static, Hint> {

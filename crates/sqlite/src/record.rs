@@ -32,7 +32,8 @@ pub(super) fn find(connection: &Connection, key: &ElectionKey) -> Result<Option<
         move |fault: SqliteStoreError| fault.in_record_of(key, &format!("row {election} of {tables}"))
     };
     let record = Record {
-        last_term: last_term_in(row).map_err(found_in("the table election"))?,
+        last_term: term_in(row, 1).map_err(found_in("the table election"))?,
+        terms_above: term_in(row, 15).map_err(found_in("the table election"))?,
         lease: lease_in(row).map_err(found_in("the tables lease and leader"))?,
         reservation: reservation_in(row).map_err(found_in("the table election"))?,
         standing_by: Vec::new(),
@@ -117,8 +118,8 @@ fn save_stand_by(connection: &Connection, election: i64, stand_by: &StandByRecor
 
 // Columns are numbered in the order of `election_find.sql`: names would be searched for in every row.
 
-fn last_term_in(row: &Row<'_>) -> Result<Option<Term>, SqliteStoreError> {
-    row.get::<_, Option<i64>>(1)?.map(to_term).transpose()
+fn term_in(row: &Row<'_>, column: usize) -> Result<Option<Term>, SqliteStoreError> {
+    row.get::<_, Option<i64>>(column)?.map(to_term).transpose()
 }
 
 fn lease_in(row: &Row<'_>) -> Result<Option<LeaseRecord>, SqliteStoreError> {

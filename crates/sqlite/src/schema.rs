@@ -5,17 +5,18 @@ use rusqlite::{Connection, Transaction, TransactionBehavior};
 use super::error::SqliteStoreError;
 
 /// What this program can read and write.
-pub(super) const VERSION: i64 = 7;
+pub(super) const VERSION: i64 = 8;
 /// What makes each version of the one before, beginning with an empty file. Files of every version are about, so a step is
 /// never changed; another one is added.
-const STEPS: [(i64, &str); 7] = [
+const STEPS: [(i64, &str); 8] = [
     (1, include_str!("schema.sql")),
     (2, include_str!("schema_messages.sql")),
     (3, include_str!("schema_broadcasts.sql")),
     (4, include_str!("schema_jobs.sql")),
     (5, include_str!("schema_job_orders.sql")),
     (6, include_str!("schema_forgotten.sql")),
-    (VERSION, include_str!("schema_line.sql")),
+    (7, include_str!("schema_line.sql")),
+    (VERSION, include_str!("schema_terms_above.sql")),
 ];
 const APPLICATION_ID: i64 = 0x7465_6E75;
 

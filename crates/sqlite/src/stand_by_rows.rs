@@ -236,6 +236,7 @@ mod tests {
             reservation,
             standing_by: (1..=waiting).map(stand_by).collect(),
             last_term: None,
+            terms_above: None,
         };
         let transaction = connection.unchecked_transaction().unwrap();
         record::save(&transaction, &found, &after).unwrap();

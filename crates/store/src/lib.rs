@@ -81,7 +81,8 @@ pub type Replies<T> = Vec<Result<T, StoreError>>;
 ///   resignation was sent for it: that may arrive late, and would end whatever the nonce was granted meanwhile.
 /// - The **holder's** ttl rules, not the challenger's.
 /// - Terms never fall, whatever happens to the lease, and not by **`forget`** either: what is removed of an election
-///   leaves behind how high its terms were, if only as one number for the whole namespace.
+///   leaves behind how high its terms were, if only as one number for the whole namespace. **`raise_terms`** makes them
+///   go on above those of another store.
 /// - An **error** says what became of the write. When in doubt it is [`WriteOutcome::Unknown`].
 /// - A **hint** is never the truth. It may be lost, late or duplicated without harm.
 /// - Futures may be dropped at any time; the write may or may not have happened then.
@@ -123,6 +124,21 @@ pub trait Store: Send + Sync + fmt::Debug + 'static {
     fn forget<'a>(&'a self, key: &'a ElectionKey, idle_for: Duration) -> BoxFuture<'a, Result<Forgetting, StoreError>> {
         let _ = (key, idle_for);
         let message = format!("the {} store keeps nothing that could be forgotten", self.capabilities().name);
+        Box::pin(ready(Err(StoreError::refused(StoreErrorKind::Unsupported, message))))
+    }
+
+    /// Makes the next term of this election, or of every election of the namespace, greater than `above`: another store has
+    /// given terms up to there. Elections that nobody has stood in yet are among them. Terms never fall by it, and a lease that
+    /// runs stays as it is. Returns how many elections that are known, or named here, have a higher next term now. A store that
+    /// cannot do it changes nothing, and says so.
+    fn raise_terms<'a>(
+        &'a self,
+        namespace: &'a Namespace,
+        only: Option<&'a ElectionName>,
+        above: Term,
+    ) -> BoxFuture<'a, Result<u64, StoreError>> {
+        let _ = (namespace, only, above);
+        let message = format!("the {} store keeps no terms that could be raised", self.capabilities().name);
         Box::pin(ready(Err(StoreError::refused(StoreErrorKind::Unsupported, message))))
     }
 

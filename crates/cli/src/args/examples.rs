@@ -73,6 +73,8 @@ Examples:
   tenure --store postgres://admin@db.example/shop migrate --role app
   tenure --store postgres://admin@db.example/shop migrate --role app --print | psql -d shop
   tenure --store postgres://admin@db.example/shop?schema=elections migrate --compat
+  tenure --store postgres://admin@db.example/shop migrate --role app --raise-terms-above 4711
+  tenure --store redis://cache.example migrate --raise-terms-above 4711 --election nightly
 
 It may be run again, by many at once, and by whoever may create a schema. The roles need no other right on the database:
 they call functions, and touch no table.";

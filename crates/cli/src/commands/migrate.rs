@@ -1,30 +1,46 @@
-//! `tenure migrate`: the tables of a store.
+//! `tenure migrate`: the tables of a store, and terms that go on above those of another.
 
-use tenure::StoreUrl;
+use std::sync::Arc;
+
 use tenure::store::postgres::{Migration, PostgresConfig};
+use tenure::store::{self, Store};
+use tenure::{ElectionName, Namespace, StoreUrl, Term};
 
 use crate::args::{Global, MigrateArgs};
 use crate::exit::{CommandError, Exit};
+use crate::options::open_default_store;
 use crate::output::print;
 
 pub(super) async fn execute(global: &Global, args: &MigrateArgs) -> Result<Exit, CommandError> {
-    let Some(address) = &global.store else {
-        return nothing_to_do("the default store");
-    };
-    let url: StoreUrl = address.parse().map_err(tenure::Error::from)?;
-    if !matches!(url.scheme(), "postgres" | "postgresql") {
+    let raising = Raising::new(global, args)?;
+    let url: Option<StoreUrl> = global.store.as_deref().map(str::parse).transpose().map_err(tenure::Error::from)?;
+    match &url {
+        Some(url) if matches!(url.scheme(), "postgres" | "postgresql") => migrate(url, args).await?,
         // Says what is wrong with an address that no store understands.
-        drop(tenure::Client::open(address)?);
-        return nothing_to_do(url.scheme());
+        Some(url) if raising.is_none() => {
+            drop(store::open(url).map_err(tenure::Error::from)?);
+            nothing_to_do(url.scheme())?;
+        }
+        None if raising.is_none() => nothing_to_do("the default store")?,
+        Some(_) | None => {}
     }
-    let migration = describe(&url, args).map_err(tenure::Error::from)?;
-    if args.print {
-        print(|out| out.write_all(migration.script().as_bytes()))?;
-    } else {
-        migration.run().await.map_err(tenure::Error::from)?;
-        print(|out| writeln!(out, "the schema of {url} is up to date"))?;
+    if let Some(raising) = raising {
+        let store = match &url {
+            Some(url) => store::open(url).map_err(tenure::Error::from)?,
+            None => Arc::new(open_default_store()?),
+        };
+        raising.run(&store).await?;
     }
     Ok(Exit::Success)
+}
+
+async fn migrate(url: &StoreUrl, args: &MigrateArgs) -> Result<(), CommandError> {
+    let migration = describe(url, args).map_err(tenure::Error::from)?;
+    if args.print {
+        return print(|out| out.write_all(migration.script().as_bytes()));
+    }
+    migration.run().await.map_err(tenure::Error::from)?;
+    print(|out| writeln!(out, "the schema of {url} is up to date"))
 }
 
 fn describe(url: &StoreUrl, args: &MigrateArgs) -> Result<Migration, tenure::store::StoreError> {
@@ -38,7 +54,37 @@ fn describe(url: &StoreUrl, args: &MigrateArgs) -> Result<Migration, tenure::sto
     }
 }
 
-fn nothing_to_do(store: &str) -> Result<Exit, CommandError> {
-    print(|out| writeln!(out, "{store} needs no migration: it makes by itself what it needs"))?;
-    Ok(Exit::Success)
+fn nothing_to_do(store: &str) -> Result<(), CommandError> {
+    print(|out| writeln!(out, "{store} needs no migration: it makes by itself what it needs"))
+}
+
+/// What is to be raised, checked before anything is changed.
+struct Raising {
+    above: Term,
+    namespace: Namespace,
+    /// All of the namespace if there are none.
+    elections: Vec<ElectionName>,
+}
+
+impl Raising {
+    fn new(global: &Global, args: &MigrateArgs) -> Result<Option<Self>, CommandError> {
+        let Some(above) = args.raise_terms_above.and_then(Term::new) else { return Ok(None) };
+        let namespace = Namespace::new(&global.namespace).map_err(tenure::Error::from)?;
+        let elections = args.election.iter().map(ElectionName::new).collect::<Result<_, _>>();
+        Ok(Some(Self { above, namespace, elections: elections.map_err(tenure::Error::from)? }))
+    }
+
+    async fn run(&self, store: &Arc<dyn Store>) -> Result<(), CommandError> {
+        let Self { above, namespace, elections } = self;
+        let raise = async |only| store.raise_terms(namespace, only, *above).await.map_err(tenure::Error::from);
+        if elections.is_empty() {
+            let raised = raise(None).await?;
+            print(|out| writeln!(out, "every next term in namespace {namespace} is above {above}; {raised} raised"))?;
+        }
+        for name in elections {
+            let change = if raise(Some(name)).await? == 0 { "was so before" } else { "raised" };
+            print(|out| writeln!(out, "the next term of {name} is above {above}; {change}"))?;
+        }
+        Ok(())
+    }
 }

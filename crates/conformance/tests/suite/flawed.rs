@@ -332,6 +332,38 @@ impl Store for Flawed {
         Some(self)
     }
 
+    fn raise_terms<'a>(
+        &'a self,
+        namespace: &'a Namespace,
+        only: Option<&'a ElectionName>,
+        above: Term,
+    ) -> BoxFuture<'a, Result<u64, StoreError>> {
+        Box::pin(async move {
+            let raise = async |only: Option<ElectionName>| {
+                Store::raise_terms(&self.inner, namespace, only.as_ref(), above).await
+            };
+            let only = only.cloned();
+            match self.flaw {
+                Some(Flaw::RaisesNoTerms) => Ok(1),
+                Some(Flaw::RaisesOnlyKnownTerms) => {
+                    for name in self.inner.elections(namespace).await? {
+                        raise(Some(name)).await?;
+                    }
+                    Ok(1)
+                }
+                Some(Flaw::RaisesEveryTerm) => raise(None).await,
+                Some(Flaw::MiscountsRaisedTerms) => raise(only).await.map(|raised| raised + 1),
+                Some(Flaw::RaisingEndsALeadership) => {
+                    for name in self.inner.elections(namespace).await? {
+                        self.evict(&ElectionKey { namespace: namespace.clone(), name }).await;
+                    }
+                    raise(only).await
+                }
+                Some(_) | None => raise(only).await,
+            }
+        })
+    }
+
     fn forget<'a>(&'a self, key: &'a ElectionKey, idle_for: Duration) -> BoxFuture<'a, Result<Forgetting, StoreError>> {
         Box::pin(async move {
             let key = self.bend_key(key);

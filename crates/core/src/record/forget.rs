@@ -3,6 +3,7 @@
 use std::fmt;
 
 use super::{Effects, Moment, Record};
+use crate::lease::Term;
 
 /// What became of a request to forget an election.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
@@ -42,6 +43,12 @@ impl fmt::Display for Use {
 }
 
 impl Record {
+    /// The highest term that is not to be granted any more. It outlasts all else that is known of an election.
+    #[must_use]
+    pub fn highest_taken(&self) -> Option<Term> {
+        self.last_term.max(self.terms_above)
+    }
+
     /// What speaks against forgetting this election now. A lease that ran out without a word is ended here, so that its
     /// age counts from a moment that is written down.
     pub fn lay_down(&mut self, at: &Moment<'_>, effects: &mut Effects) -> Option<Use> {

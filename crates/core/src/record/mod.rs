@@ -55,6 +55,8 @@ pub const WOKEN_BY_RESIGNATION: usize = 16;
 pub struct Record {
     /// The highest term ever granted.
     pub last_term: Option<Term>,
+    /// Terms begin above this one, although nobody may have had it: another store has given it.
+    pub terms_above: Option<Term>,
     /// The last lease that was not released, running or run out.
     pub lease: Option<LeaseRecord>,
     /// For whom a lease that was released is kept.

@@ -42,7 +42,7 @@ impl Record {
             let rank = self.stand_by(request, at);
             return CampaignReply::Held(Held { leader: None, remaining, rank });
         }
-        match Term::after(self.last_term) {
+        match Term::after(self.highest_taken()) {
             Some(term) => self.grant(request, term, at, effects),
             // After 2^53 grants there is nothing left to give: nobody leads rather than somebody twice.
             None => CampaignReply::Held(Held { leader: None, remaining: Duration::MAX, rank: 0 }),

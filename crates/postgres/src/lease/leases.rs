@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use futures_util::future::join_all;
 use futures_util::stream::BoxStream;
-use tenure_core::{CampaignReply, CandidateId, ElectionName, Held, Namespace, RenewReply};
+use tenure_core::{CampaignReply, CandidateId, ElectionName, Held, Namespace, RenewReply, Term};
 use tenure_store::clock::Clock;
 use tenure_store::remote::server_clock::ServerClock;
 use tenure_store::{
@@ -166,6 +166,22 @@ impl LeaseInner {
         let rows = self.ask(&sql, &[(&id(key), Type::UUID), (&idle_us, Type::INT8)]).await?;
         let told = rows.first().and_then(|row| row.try_get::<_, &str>(1).ok()).unwrap_or_default();
         self.of_election(key, reply::forgetting(told))
+    }
+
+    pub(super) async fn raise_terms(
+        &self,
+        namespace: &Namespace,
+        only: Option<&ElectionName>,
+        above: Term,
+    ) -> Result<u64, StoreError> {
+        let sql = self.sql("SELECT {call}, {schema}.raise_terms($1, $2, $3, $4)");
+        let id = only.map(|name| id(&ElectionKey { namespace: namespace.clone(), name: name.clone() }));
+        let (namespace, name, above) = (namespace.as_str(), only.map(ElectionName::as_str), number(above.get()));
+        let parameters: [(&(dyn ToSql + Sync), Type); 4] =
+            [(&namespace, Type::TEXT), (&name, Type::TEXT), (&id, Type::UUID), (&above, Type::INT8)];
+        let rows = self.ask(&sql, &parameters).await?;
+        let raised = rows.first().and_then(|row| u64::try_from(row.try_get::<_, i64>(1).ok()?).ok());
+        raised.ok_or_else(|| self.tell(PostgresStoreError::Nonsense("not how many terms were raised".to_owned())))
     }
 
     pub(super) async fn request_handover(

@@ -10,7 +10,7 @@ use super::super::error::PostgresStoreError;
 use super::super::identifier::Identifier;
 
 /// What the schema has to be for this version of the library.
-pub(super) const VERSION: i32 = 7;
+pub(super) const VERSION: i32 = 8;
 
 const PREPARATION: &str = include_str!("sql/prepare.sql");
 const PROTECTION: &str = include_str!("sql/protect.sql");
@@ -18,14 +18,15 @@ const GRANT: &str = include_str!("sql/grant.sql");
 const COMPAT: &str = include_str!("sql/compat.sql");
 /// What makes each version of the one before, as far as putting functions in the place of others does not. Schemas of every
 /// version are about, so a step is never changed; another one is added.
-const STEPS: [(i32, &str); 7] = [
+const STEPS: [(i32, &str); 8] = [
     (1, include_str!("sql/tables.sql")),
     (2, include_str!("sql/version_2.sql")),
     (3, include_str!("sql/version_3.sql")),
     (4, include_str!("sql/version_4.sql")),
     (5, include_str!("sql/version_5.sql")),
     (6, include_str!("sql/version_6.sql")),
-    (VERSION, include_str!("sql/version_7.sql")),
+    (7, include_str!("sql/version_7.sql")),
+    (VERSION, include_str!("sql/version_8.sql")),
 ];
 /// In the order in which they need each other.
 const FUNCTIONS: &[&str] = &[
@@ -38,6 +39,7 @@ const FUNCTIONS: &[&str] = &[
     include_str!("sql/ledger.sql"),
     include_str!("sql/fence.sql"),
     include_str!("sql/forget.sql"),
+    include_str!("sql/raise_terms.sql"),
 ];
 
 /// Makes the schema of a database, or brings it up to date. It may be run again and by many at once.

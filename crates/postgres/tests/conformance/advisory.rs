@@ -41,7 +41,7 @@ fn what_is_left_out_is_what_a_lock_cannot_have() {
         (Feature::Labels, 1),
         (Feature::Metadata, 1),
         (Feature::StandBys, 28),
-        (Feature::Records, 6),
+        (Feature::Records, 12),
         (Feature::History, 6),
         (Feature::Handles, 1),
     ];

@@ -21,7 +21,7 @@ async fn ten_at_once_make_one_schema() {
         result.unwrap();
     }
     assert_eq!(place.value("SELECT count(*) FROM pg_namespace WHERE nspname = 'tenure'").unwrap(), "1");
-    assert_eq!(place.value("SELECT version FROM tenure.version").unwrap(), "7");
+    assert_eq!(place.value("SELECT version FROM tenure.version").unwrap(), "8");
     StoreCandidate::new(&place.store(), "e", "a").granted().await;
 }
 
@@ -216,7 +216,7 @@ async fn the_first_version_is_brought_up_to_date_with_its_jobs_and_its_roles() {
         &error,
         StoreErrorKind::Schema,
         WriteOutcome::NotSent,
-        &["version 1, and 7 is needed", "run `tenure migrate`"],
+        &["version 1, and 8 is needed", "run `tenure migrate`"],
     );
 
     // No role is named: whoever could call the functions still can.

@@ -59,7 +59,7 @@ async fn helpers_write_nothing_for_those_who_call_them_directly() {
     StoreCandidate::new(&leader.store, "e", "b").held().await;
     let (election, zero) = ("tenure.election_id('default', 'e')", "'00000000-0000-0000-0000-000000000000'::uuid");
     let row = format!(
-        "ROW({election}, 'default', 'e', 0, NULL, NULL, NULL, NULL, NULL, NULL, NULL, false, NULL, NULL, NULL, NULL, 0)::tenure.election"
+        "ROW({election}, 'default', 'e', 0, NULL, NULL, NULL, NULL, NULL, NULL, NULL, false, NULL, NULL, NULL, NULL, 0, 0)::tenure.election"
     );
     let before = contents(&place);
     let mut app = place.session();
@@ -95,7 +95,7 @@ async fn every_function_with_more_rights_than_its_caller_looks_at_nothing_of_the
     // A table of the caller's own that has the name of ours is not taken for it.
     let mut app = place.session();
     app.run("CREATE TEMP TABLE version AS SELECT 7 AS version; SET search_path = pg_temp, tenure").unwrap();
-    assert_eq!(app.run("SELECT tenure.schema_version()").unwrap()[0][0].as_deref(), Some("7"));
+    assert_eq!(app.run("SELECT tenure.schema_version()").unwrap()[0][0].as_deref(), Some("8"));
 }
 
 #[tokio::test]

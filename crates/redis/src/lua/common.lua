@@ -56,14 +56,20 @@ end
 -- one without a nonce is a foreign participant.
 local function recall(election)
   local known = redis.call('HMGET', election, 'term', 'holder', 'claim', 'since', 'metadata', 'wake', 'reserved',
-    'reserved_nonce', 'reserved_until', 'forgotten')
+    'reserved_nonce', 'reserved_until', 'forgotten', 'above')
   local nonce, ttl
   if known[3] then nonce, ttl = string.match(known[3], '^(%S+) %S+ (%S+)$') end
   return {
     term = number_in(election, 'term', known[1]), holder = known[2], nonce = nonce, ttl = ttl, since = known[4],
     metadata = known[5], wake = known[6], reserved = known[7], reserved_nonce = known[8],
     reserved_until = number_in(election, 'reserved_until', known[9]), forgotten = known[10],
+    above = number_in(election, 'above', known[11]),
   }
+end
+
+-- Terms are never below the time, nor below those that another store has given.
+local function next_term(known)
+  return math.max(known.term + 1, known.above + 1, now)
 end
 
 -- An election that was forgotten begins anew: what is left of it would end with its expiry.

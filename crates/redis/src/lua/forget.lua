@@ -21,6 +21,7 @@ local function salvage(k)
   local claim, newest = readable(false, 'HGET', KEYS[k + 2], 'claim'), readable({}, 'LRANGE', KEYS[k + 6], 0, 0)[1]
   local texts = {
     readable(false, 'HGET', KEYS[k + 2], 'term') or '',
+    readable(false, 'HGET', KEYS[k + 2], 'above') or '',
     string.match(claim or '', '^%S+ (%d+) ') or '',
     string.match(newest or '', '^%d+ (%d+) ') or '',
   }
@@ -29,7 +30,7 @@ local function salvage(k)
     local term = string.match(text, '^%d+$') and tonumber(text) or 0
     if term <= TERM_MAX then highest = math.max(highest, term) end
   end
-  return { term = highest }
+  return { term = highest, above = 0 }
 end
 
 return each(12, 2, 0, function(k)
@@ -52,7 +53,9 @@ return each(12, 2, 0, function(k)
   local changed_at = newest and tonumber(string.match(newest, '^%d+')) or 0
   if now - changed_at < tonumber(ARGV[2]) then return { 5 } end
   for i = 1, 12 do write('DEL', KEYS[k + i]) end
-  write('HSET', election, 'term', string.format('%.0f', known.term), 'forgotten', 1)
-  write('PEXPIRE', election, REMEMBERED)
+  local highest = math.max(known.term, known.above)
+  write('HSET', election, 'term', string.format('%.0f', highest), 'forgotten', 1)
+  -- Until the time has reached it, nothing else keeps terms from falling.
+  write('PEXPIRE', election, string.format('%.0f', REMEMBERED + math.max(highest - now, 0)))
   return { 1 }
 end)

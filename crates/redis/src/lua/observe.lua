@@ -38,7 +38,7 @@ return each(7, 2, 0, function(k)
   local seen = { known.forgotten and 0 or known.term, reserved or false, standing }
   if holder then
     -- The term of a foreign leader is made when the first candidate meets it. Until then it is one that nobody had.
-    if known.holder ~= holder then known = { term = known.term + 1, since = now } end
+    if known.holder ~= holder then known = { term = math.max(known.term, known.above) + 1, since = now } end
     local left = remaining(lease, tonumber(ARGV[2]), known.ttl)
     -- One of ours gets its expiry again from the next candidate that sees it.
     local is_endless = not known.ttl and redis.call('PTTL', lease) == -1

@@ -1,1 +1,1 @@
-SELECT name FROM election WHERE namespace = ?1 ORDER BY name
+SELECT name FROM election WHERE namespace = ?1 AND last_term IS NOT NULL ORDER BY name

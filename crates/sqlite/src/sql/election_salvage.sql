@@ -5,6 +5,7 @@ SELECT
     (
         SELECT max(term) FROM (
             SELECT last_term AS term
+            UNION ALL SELECT election.terms_above
             UNION ALL SELECT lease.term FROM lease WHERE lease.election = election.id
             UNION ALL SELECT history.term FROM history WHERE history.election = election.id
         ) WHERE term BETWEEN 1 AND 9007199254740992

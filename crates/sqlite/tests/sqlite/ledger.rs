@@ -20,7 +20,7 @@ async fn a_file_of_the_second_version_is_brought_up_to_date() {
     let old = second_version(&path);
     let store = SqliteStore::open(&path).unwrap();
     let version: i64 = old.pragma_query_value(None, "user_version", |row| row.get(0)).unwrap();
-    assert_eq!(version, 7);
+    assert_eq!(version, 8);
     let leader = SqliteCandidate::new(&store, "e", "one");
     let term = leader.granted().await;
     assert_eq!(term.get(), 8, "what it held is still there");

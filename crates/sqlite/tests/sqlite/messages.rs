@@ -179,7 +179,7 @@ async fn a_file_of_the_first_version_is_brought_up_to_date() {
     let version = |connection: &Connection| -> i64 {
         connection.pragma_query_value(None, "user_version", |row| row.get(0)).unwrap()
     };
-    assert_eq!(version(&old), 7);
+    assert_eq!(version(&old), 8);
     let store = SqliteStore::open(&path).unwrap();
     assert_eq!(store.elections(&key("e").namespace).await.unwrap(), [key("e").name]);
     let leader = SqliteCandidate::new(&store, "e", "one");

@@ -119,10 +119,25 @@ impl MemoryStore {
             return Forgetting::InUse(used);
         }
         let mut forgotten = self.forgotten();
-        let highest = forgotten.get(&key.namespace).copied().max(kept.record.last_term);
+        let highest = forgotten.get(&key.namespace).copied().max(kept.record.highest_taken());
         highest.map(|highest| forgotten.insert(key.namespace.clone(), highest));
         elections.remove(key);
         Forgetting::Forgotten
+    }
+
+    fn raise_terms(&self, namespace: &Namespace, only: Option<&ElectionName>, above: Term) -> u64 {
+        let mut elections = self.elections();
+        if let Some(name) = only {
+            elections.entry(ElectionKey { namespace: namespace.clone(), name: name.clone() }).or_default();
+        } else {
+            let mut forgotten = self.forgotten();
+            let highest = forgotten.get(namespace).copied().max(Some(above));
+            highest.map(|highest| forgotten.insert(namespace.clone(), highest));
+        }
+        let is_meant = |key: &ElectionKey| key.namespace == *namespace && only.is_none_or(|name| *name == key.name);
+        let records = elections.iter_mut().filter(|(key, _)| is_meant(key)).map(|(_, kept)| &mut kept.record);
+        let lower = records.filter(|record| record.highest_taken() < Some(above));
+        lower.map(|record| record.terms_above = Some(above)).count() as u64
     }
 
     /// One atomic step on what is kept beside the lease of one election.
@@ -253,6 +268,15 @@ impl Store for MemoryStore {
 
     fn forget<'a>(&'a self, key: &'a ElectionKey, idle_for: Duration) -> BoxFuture<'a, Result<Forgetting, StoreError>> {
         Box::pin(ready(Ok(self.forget(key, idle_for))))
+    }
+
+    fn raise_terms<'a>(
+        &'a self,
+        namespace: &'a Namespace,
+        only: Option<&'a ElectionName>,
+        above: Term,
+    ) -> BoxFuture<'a, Result<u64, StoreError>> {
+        Box::pin(ready(Ok(self.raise_terms(namespace, only, above))))
     }
 
     fn watch(&self, interest: Interest) -> BoxStream<'static, Hint> {

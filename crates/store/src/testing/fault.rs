@@ -24,6 +24,8 @@ pub enum Operation {
     History,
     /// [`Store::forget`](crate::Store::forget).
     Forget,
+    /// [`Store::raise_terms`](crate::Store::raise_terms).
+    RaiseTerms,
     /// [`Mailbox::send`](crate::Mailbox::send).
     Send,
     /// [`Mailbox::receive`](crate::Mailbox::receive).
@@ -54,7 +56,7 @@ pub enum Operation {
 
 impl Operation {
     /// All of them.
-    pub const ALL: [Self; 21] = [
+    pub const ALL: [Self; 22] = [
         Self::Campaign,
         Self::Renew,
         Self::Resign,
@@ -63,6 +65,7 @@ impl Operation {
         Self::RequestHandover,
         Self::History,
         Self::Forget,
+        Self::RaiseTerms,
         Self::Send,
         Self::Receive,
         Self::Settle,

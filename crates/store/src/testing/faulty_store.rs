@@ -13,7 +13,7 @@ use std::time::Duration;
 
 use futures_util::future::BoxFuture;
 use futures_util::stream::{BoxStream, StreamExt};
-use tenure_core::{CampaignReply, CandidateId, ElectionName, Namespace, RenewReply};
+use tenure_core::{CampaignReply, CandidateId, ElectionName, Namespace, RenewReply, Term};
 use tokio::sync::{oneshot, watch};
 
 use super::{Fault, Operation};
@@ -290,6 +290,19 @@ impl Store for FaultyStore {
         self.call(Operation::Forget, 1, move |inner| {
             let key = key.clone();
             Box::pin(async move { inner.forget(&key, idle_for).await })
+        })
+    }
+
+    fn raise_terms<'a>(
+        &'a self,
+        namespace: &'a Namespace,
+        only: Option<&'a ElectionName>,
+        above: Term,
+    ) -> BoxFuture<'a, Result<u64, StoreError>> {
+        let (namespace, only) = (namespace.clone(), only.cloned());
+        self.call(Operation::RaiseTerms, 1, move |inner| {
+            let (namespace, only) = (namespace.clone(), only.clone());
+            Box::pin(async move { inner.raise_terms(&namespace, only.as_ref(), above).await })
         })
     }
 

@@ -26,7 +26,7 @@ DECLARE
     lowest bigint := CASE WHEN e.last_term = 0
         THEN (SELECT f.last_term FROM {schema}.forgotten AS f WHERE f.namespace = e.namespace)
         ELSE e.last_term END;
-    new_term bigint := greatest(lowest, {schema}.timeline() << 40) + 1;
+    new_term bigint := greatest(lowest, e.terms_above, {schema}.timeline() << 40) + 1;
     recorded bigint := e.transitions;
 BEGIN
     -- After 2^53 grants there is nothing left to give: nobody leads rather than somebody twice.

@@ -42,7 +42,7 @@ BEGIN
         RETURN 'recent';
     END IF;
     SELECT max(known.term) INTO highest FROM (
-        SELECT e.last_term UNION ALL SELECT t.term FROM {schema}.transition AS t WHERE t.election = p_id
+        SELECT e.last_term UNION ALL SELECT e.terms_above UNION ALL SELECT t.term FROM {schema}.transition AS t WHERE t.election = p_id
     ) AS known (term) WHERE known.term BETWEEN 1 AND 9007199254740992;
     INSERT INTO {schema}.forgotten AS f (namespace, last_term)
     VALUES (e.namespace, coalesce(highest, ({schema}.timeline() + 1) << 40))
