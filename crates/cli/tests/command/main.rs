@@ -29,6 +29,7 @@ mod metrics;
 mod migrate;
 mod mistyped;
 mod outages;
+mod pages;
 mod raise_terms;
 mod reference;
 mod resign;
