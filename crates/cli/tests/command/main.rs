@@ -38,6 +38,7 @@ mod secrets;
 mod signals;
 mod support;
 mod tracers;
+mod tutorial;
 mod unusable_stores;
 
 tenure_testkit::roles! { "worker" => tenure_testkit::worker::work }

@@ -1,0 +1,40 @@
+//! The test of docs/tutorial.md, step 6, as a reader would have it in a project.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use tenure::testing::{Fault, FaultyStore, VirtualClock};
+use tenure::{Client, Clock, MemoryStore};
+
+#[test]
+fn a_leader_that_is_cut_off_stops_and_is_replaced() -> Result<(), tenure::Error> {
+    // One clock, moved by hand, for the store and for both candidates.
+    let hands = VirtualClock::new();
+    let clock = Clock::controlled_by(&hands);
+    let memory = MemoryStore::with_clock(clock.clone());
+
+    // The first candidate reaches the store through something that can fail; the second directly.
+    let flaky = FaultyStore::with_clock(Arc::new(memory.clone()), clock.clone());
+    let first = Client::with_store_and_clock(flaky.clone(), clock.clone())?;
+    let second = Client::with_store_and_clock(Arc::new(memory), clock)?;
+
+    let first = first.election("report")?.start()?;
+    let old = first.wait_elected()?;
+    let second = second.election("report")?.start()?;
+
+    // From here on nothing the first one sends arrives, and nothing comes back.
+    flaky.inject_everywhere(&Fault::BlackHole);
+    let mut new = None;
+    for _second in 0..600 {
+        hands.advance(Duration::from_secs(1));
+        new = second.wait_elected_for(Duration::from_millis(20))?;
+        if new.is_some() {
+            break;
+        }
+    }
+
+    assert!(!first.is_leader(), "it knows by its clock alone");
+    assert!(!old.is_valid());
+    assert!(new.expect("somebody takes over").term() > old.term());
+    Ok(())
+}
