@@ -7,6 +7,7 @@ use std::time::Duration;
 
 use tenure_core::{
     Candidate, CandidateId, ChannelName, ElectionName, Elector, LossReason, Metadata, Preset, Priority, Term, Timing,
+    TimingError,
 };
 
 use super::Candidacy;
@@ -47,7 +48,8 @@ pub struct CandidacyBuilder {
     client: Client,
     name: ElectionName,
     candidate: Option<CandidateId>,
-    timing: Timing,
+    /// What is wrong with it is reported at the start.
+    timing: Result<Timing, TimingError>,
     priority: Priority,
     metadata: BTreeMap<String, String>,
     health_within: Option<Duration>,
@@ -70,7 +72,7 @@ impl CandidacyBuilder {
             client,
             name,
             candidate: None,
-            timing: Timing::default(),
+            timing: Ok(Timing::default()),
             priority: Priority::default(),
             metadata: BTreeMap::new(),
             health_within: None,
@@ -93,13 +95,31 @@ impl CandidacyBuilder {
 
     /// The durations. Default: [`Preset::Normal`].
     pub fn timing(mut self, timing: Timing) -> Self {
-        self.timing = timing;
+        self.timing = Ok(timing);
         self
     }
 
     /// The durations, by name.
     pub fn preset(self, preset: Preset) -> Self {
         self.timing(preset.timing())
+    }
+
+    /// How long the store keeps a lease that is not renewed; all other durations are [derived](Timing::from_ttl) from it. A
+    /// longer one survives longer outages of the store, and leaves the election without a leader for longer after a crash.
+    ///
+    /// [`start`](Self::start) fails when it is outside of [`Timing::TTL_MIN`] to [`Timing::TTL_MAX`].
+    ///
+    /// ```
+    /// use std::time::Duration;
+    ///
+    /// let client = tenure::Client::open("memory:")?;
+    /// let election = client.election("nightly-report")?.ttl(Duration::from_secs(30)).start()?;
+    /// # election.stop_blocking();
+    /// # Ok::<(), tenure::Error>(())
+    /// ```
+    pub fn ttl(mut self, ttl: Duration) -> Self {
+        self.timing = Timing::from_ttl(ttl);
+        self
     }
 
     /// Its priority. Default: the highest.
@@ -190,7 +210,7 @@ impl CandidacyBuilder {
     /// Begins the candidacy. It returns at once; being elected takes as long as it takes.
     ///
     /// # Errors
-    /// When the metadata are too large, the ttl is too short for the store, the store lacks what is asked of it (a mailbox for
+    /// When the ttl is out of range or too short for the store, the metadata are too large, the store lacks what is asked of it (a mailbox for
     /// messages, pub/sub for broadcasts, a ledger for jobs), two jobs have the same name, or the driver is gone.
     pub fn start(self) -> Result<Candidacy, Error> {
         self.start_told(None)
@@ -208,8 +228,8 @@ impl CandidacyBuilder {
 
     /// How long the first campaign may take until it is answered or given up: it may have to wait for one that is under
     /// way.
-    pub(crate) fn first_answer_within(&self) -> Duration {
-        self.priority.delay() + self.timing.attempt_timeout() * 2
+    pub(crate) fn first_answer_within(&self) -> Result<Duration, Error> {
+        Ok(self.priority.delay() + self.timing.clone()?.attempt_timeout() * 2)
     }
 
     fn start_told(self, subscriber: Option<Subscriber>) -> Result<Candidacy, Error> {
@@ -218,7 +238,8 @@ impl CandidacyBuilder {
         if bytes > Error::METADATA_BYTES_MAX {
             return Err(Error::Metadata { bytes });
         }
-        let (ttl, min) = (self.timing.ttl(), self.client.capabilities().min_ttl);
+        let timing = self.timing?;
+        let (ttl, min) = (timing.ttl(), self.client.capabilities().min_ttl);
         if ttl < min {
             return Err(Error::TtlTooShort { ttl, min });
         }
@@ -247,7 +268,7 @@ impl CandidacyBuilder {
         let job_set = super::jobs::job_set(&self.client, crate::cron::Jobs(self.jobs))?;
         let elector = Elector::new(Candidate {
             id: candidate,
-            timing: self.timing,
+            timing,
             priority: self.priority,
             health_within: self.health_within,
         });
@@ -285,6 +306,6 @@ fn shared_metadata(metadata: BTreeMap<String, String>) -> Metadata {
 
 impl std::fmt::Debug for CandidacyBuilder {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.debug_struct("ElectionBuilder").field("name", &self.name).finish_non_exhaustive()
+        f.debug_struct("CandidacyBuilder").field("name", &self.name).finish_non_exhaustive()
     }
 }

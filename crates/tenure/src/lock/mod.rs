@@ -75,6 +75,15 @@ impl Lock {
         self.timing(preset.timing())
     }
 
+    /// How long the store keeps a lease that is not renewed; all other durations are [derived](Timing::from_ttl) from it. The
+    /// lock of a holder that crashed is free after it at the latest.
+    ///
+    /// Acquiring fails when it is outside of [`Timing::TTL_MIN`] to [`Timing::TTL_MAX`].
+    pub fn ttl(mut self, ttl: Duration) -> Self {
+        self.candidacy = self.candidacy.ttl(ttl);
+        self
+    }
+
     /// The holder's label. Default: host name, process id and a random suffix, another one each time.
     pub fn candidate(mut self, id: CandidateId) -> Self {
         self.candidacy = self.candidacy.candidate(id);
@@ -124,7 +133,7 @@ impl Lock {
     /// # Errors
     /// When the store fails or does not answer; when the candidacy cannot begin, as [`CandidacyBuilder::start`] tells.
     pub async fn try_acquire(&self) -> Result<Option<LockGuard>, Error> {
-        let limit = self.candidacy.first_answer_within();
+        let limit = self.candidacy.first_answer_within()?;
         let mut attempt = LockAttempt::begin(self.candidacy.clone().without_standing_by())?;
         let answer = self.within(limit, attempt.answered()).await;
         answer.unwrap_or_else(|| Err(Error::silence(limit)))

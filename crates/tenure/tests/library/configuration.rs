@@ -103,6 +103,37 @@ fn a_ttl_below_what_the_store_can_keep_is_refused() {
 }
 
 #[test]
+fn the_ttl_alone_derives_all_durations_and_is_checked_at_the_start() {
+    let lab = Lab::new();
+    let ttl = Duration::from_secs(45);
+    let leader = lab.client.election("x").unwrap().ttl(ttl).start().unwrap();
+    let leadership = leader.wait_elected().unwrap();
+    assert_eq!(leadership.remaining(), Timing::from_ttl(ttl).unwrap().hold());
+    assert_eq!(block_on(lab.client.observe("x")).unwrap().lease.unwrap().ttl, Some(ttl));
+    let held = lab.client.lock("y").unwrap().ttl(ttl).acquire_blocking().unwrap();
+    assert_eq!(block_on(lab.client.observe("y")).unwrap().lease.unwrap().ttl, Some(ttl));
+    held.release_blocking().unwrap();
+
+    for ttl in [Duration::ZERO, Duration::from_millis(1), Timing::TTL_MAX + Duration::from_secs(1)] {
+        let campaigns = lab.store.calls(Operation::Campaign);
+        let lock = lab.client.lock("z").unwrap().ttl(ttl);
+        let refused = [
+            lab.client.election("z").unwrap().ttl(ttl).start().unwrap_err(),
+            lock.acquire_blocking().unwrap_err(),
+            lock.try_acquire_blocking().unwrap_err(),
+        ];
+        for error in refused {
+            assert!(matches!(error, Error::Timing(_)) && error.kind() == ErrorKind::Invalid, "{error}");
+        }
+        lab.settle();
+        assert_eq!(lab.store.calls(Operation::Campaign), campaigns);
+    }
+    // What is said last counts.
+    let mended = lab.client.election("z").unwrap().ttl(Duration::ZERO).timing(timing()).start().unwrap();
+    mended.wait_elected().unwrap();
+}
+
+#[test]
 fn urls_that_cannot_be_understood_are_refused() {
     for url in ["", "nonsense", "nosuch:thing"] {
         assert!(Client::open(url).is_err(), "{url:?}");
