@@ -16,10 +16,9 @@ use crate::identifier::Identifier;
 ///
 /// ```no_run
 /// use tenure::Leadership;
-/// use tenure::fencing::PostgresFence;
 ///
 /// async fn pay(client: &mut tokio_postgres::Client, leadership: &Leadership) -> Result<(), Box<dyn std::error::Error>> {
-///     let fence = PostgresFence::new("payouts", leadership.term());
+///     let fence = leadership.postgres_fence();
 ///     let transaction = client.transaction().await?;
 ///     fence.check(&transaction).await?;
 ///     transaction.execute("INSERT INTO payouts (invoice) VALUES ($1)", &[&7_i64]).await?;
@@ -48,8 +47,8 @@ impl PostgresFence {
 
     /// Guards what is done under this term of this election, in the namespace `default` and the schema `tenure`.
     ///
-    /// Take the term from the leadership under which the work is done; a process that was only
-    /// told a number makes it with [`Term::new`].
+    /// `Leadership::postgres_fence` fills in election, namespace and term; this is for a process that was only told them, and
+    /// makes the term with [`Term::new`].
     #[must_use]
     pub fn new(election: impl Into<String>, term: Term) -> Self {
         Self {

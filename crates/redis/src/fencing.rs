@@ -3,7 +3,7 @@
 use redis::{Arg, Cmd, RedisError, cmd};
 use tenure_core::Term;
 
-/// Guards a key in Redis or Valkey: what is written through it under a term fails once a higher term was here.
+/// Guards a key in Redis or Valkey: what is written through it fails once a higher term was here.
 ///
 /// It makes commands and leaves the sending to you: any connection will do, blocking or async, to one server or to a
 /// cluster. Comparing, remembering and writing are one atomic step. The highest term is kept beside the key, in
@@ -12,15 +12,15 @@ use tenure_core::Term;
 /// ```no_run
 /// use redis::cmd;
 /// use tenure::Client;
-/// use tenure::fencing::{RedisFence, is_stale};
+/// use tenure::fencing::is_stale;
 ///
 /// let client = Client::open("redis://127.0.0.1:6379/")?;
 /// let election = client.election("nightly-report")?.start()?;
 /// let leadership = election.wait_elected()?;
 ///
 /// let mut connection = redis::Client::open("redis://127.0.0.1:6379/")?.get_connection()?;
-/// let fence = RedisFence::around("report");
-/// let write = fence.guard(leadership.term(), &[cmd("SET").arg("report").arg("all is well").clone()]);
+/// let fence = leadership.redis_fence("report");
+/// let write = fence.guard(&[cmd("SET").arg("report").arg("all is well").clone()]);
 /// match write.query::<Vec<String>>(&mut connection) {
 ///     Ok(replies) => println!("written: {replies:?}"),
 ///     Err(error) if is_stale(&error) => println!("somebody else leads by now: {error}"),
@@ -36,24 +36,26 @@ use tenure_core::Term;
 pub struct RedisFence {
     fence: String,
     key: String,
+    term: Term,
 }
 
 impl RedisFence {
-    /// Guards this key. In a cluster, other keys may be written with it if they are in the same hash slot.
+    /// Guards this key with this term. `Leadership::redis_fence` fills in the term; a process that was only told a number makes
+    /// it with [`Term::new`]. In a cluster, other keys may be written with it if they are in the same hash slot.
     #[must_use]
-    pub fn around(key: impl Into<String>) -> Self {
+    pub fn around(key: impl Into<String>, term: Term) -> Self {
         let key = key.into();
         // A key with a hash tag shares its slot with what begins with it; any other shares it with what has it as tag.
         let fence = if key.contains(['{', '}']) { format!("{key}:fence") } else { format!("{{{key}}}:fence") };
-        Self { fence, key }
+        Self { fence, key, term }
     }
 
     /// One command that runs all of these, or none of them if a higher term was here. It answers with the list of their
     /// answers; if the term is over, with an error that [`is_stale`] recognises. Then the work has to stop.
     #[must_use]
-    pub fn guard(&self, term: Term, commands: &[Cmd]) -> Cmd {
+    pub fn guard(&self, commands: &[Cmd]) -> Cmd {
         let mut guarded = cmd("EVAL");
-        guarded.arg(include_str!("lua/fence.lua")).arg(2).arg(&self.fence).arg(&self.key).arg(term.get());
+        guarded.arg(include_str!("lua/fence.lua")).arg(2).arg(&self.fence).arg(&self.key).arg(self.term.get());
         for command in commands {
             guarded.arg(command.args_iter().len());
             for word in command.args_iter() {
@@ -82,7 +84,7 @@ mod tests {
 
     #[test]
     fn the_fence_is_where_the_key_is() {
-        let fence_of = |key: &str| RedisFence::around(key).fence;
+        let fence_of = |key: &str| RedisFence::around(key, Term::new(7).unwrap()).fence;
         assert_eq!(fence_of("report"), "{report}:fence");
         assert_eq!(fence_of("{app}:report"), "{app}:report:fence");
     }

@@ -19,7 +19,6 @@ use std::env;
 use std::error::Error;
 use std::time::Duration;
 
-use tenure::fencing::PostgresFence;
 use tenure::{Client, Leadership, Preset};
 use tokio_postgres::NoTls;
 
@@ -66,7 +65,7 @@ async fn pay(
     leadership: &Leadership,
     invoice: i64,
 ) -> Result<(), Box<dyn Error>> {
-    let fence = PostgresFence::new("payouts", leadership.term());
+    let fence = leadership.postgres_fence();
     let transaction = database.transaction().await?;
     fence.check(&transaction).await?;
     let insert = "INSERT INTO payouts SELECT id, amount, $2 FROM invoices WHERE id = $1";

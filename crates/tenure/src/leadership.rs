@@ -31,6 +31,24 @@ impl Leadership {
         self.grant.term
     }
 
+    /// A fence for a transaction in the PostgreSQL database of the election: it fails unless this term is still the newest.
+    ///
+    /// Election, namespace and term are filled in. Elections in another schema than `tenure` need
+    /// [`in_schema`](crate::fencing::PostgresFence::in_schema).
+    #[cfg(feature = "postgres")]
+    #[must_use]
+    pub fn postgres_fence(&self) -> crate::fencing::PostgresFence {
+        let key = &self.shared.key;
+        crate::fencing::PostgresFence::new(key.name.as_str(), self.term()).in_namespace(key.namespace.as_str())
+    }
+
+    /// A fence around a key in Redis, with this term filled in: what is written through it fails once a higher term was here.
+    #[cfg(feature = "redis")]
+    #[must_use]
+    pub fn redis_fence(&self, key: impl Into<String>) -> crate::fencing::RedisFence {
+        crate::fencing::RedisFence::around(key, self.term())
+    }
+
     /// Whether this term may still be acted under, this very moment.
     ///
     /// True a little longer than [`Candidacy::is_leader`](crate::Candidacy::is_leader), which is false as soon as work

@@ -37,16 +37,16 @@ async fn a_term_that_is_over_pays_nothing() {
     let client = Client::open(&server.url()).unwrap();
 
     let first = client.election("payouts").unwrap().start().unwrap();
-    let old = first.elected().await.unwrap().term();
-    assert!(worker::pay(&pool, old, 7).await.unwrap());
+    let old = first.elected().await.unwrap();
+    assert!(worker::pay(&pool, &old, 7).await.unwrap());
     first.stop().await;
 
     let second = client.election("payouts").unwrap().start().unwrap();
-    let new = second.elected().await.unwrap().term();
-    assert!(!worker::pay(&pool, old, 8).await.unwrap(), "a newer leader was elected");
-    assert!(worker::pay(&pool, new, 9).await.unwrap());
-    let number = |term: tenure::Term| i64::try_from(term.get()).unwrap();
-    assert_eq!(paid(&pool).await, [(7, number(old)), (9, number(new))]);
+    let new = second.elected().await.unwrap();
+    assert!(!worker::pay(&pool, &old, 8).await.unwrap(), "a newer leader was elected");
+    assert!(worker::pay(&pool, &new, 9).await.unwrap());
+    let number = |leadership: &tenure::Leadership| i64::try_from(leadership.term().get()).unwrap();
+    assert_eq!(paid(&pool).await, [(7, number(&old)), (9, number(&new))]);
     second.stop().await;
 }
 

@@ -2,8 +2,8 @@
 
 use std::time::Duration;
 
-use tenure::EventKind;
 use tenure::testing::{Fault, Operation};
+use tenure::{EventKind, Namespace};
 
 use crate::support::{HeldUp, Lab, PATIENCE, block_on, next, timing};
 
@@ -107,4 +107,24 @@ fn nobody_is_told_of_a_leadership_that_is_over() {
     drop((waiting, held_up));
     let leadership = election.wait_elected_for(PATIENCE).unwrap().expect("it is elected again");
     assert!(leadership.is_valid() && leadership.term() > term);
+}
+
+#[test]
+fn a_fence_is_of_the_election_the_namespace_and_the_term_that_are_led() {
+    let lab = Lab::new();
+    let shop = lab.client.namespace(Namespace::new("shop").unwrap());
+    let terms = [1, 2].map(|term| {
+        let election = shop.election("payouts").unwrap().timing(timing()).start().unwrap();
+        let leadership = election.wait_elected().unwrap();
+        let fence = leadership.postgres_fence();
+        assert_eq!((fence.election(), fence.namespace(), fence.term()), ("payouts", "shop", term));
+        let guarded = leadership.redis_fence("report").guard(&[]);
+        election.stop_blocking();
+        String::from_utf8(guarded.get_packed_command()).unwrap()
+    });
+    // Behind the script: the number of keys, the two keys, the term.
+    for (written, term) in terms.iter().zip(["1", "2"]) {
+        let words: Vec<&str> = written.lines().collect();
+        assert!(words.ends_with(&["{report}:fence", "$6", "report", "$1", term]), "{written}");
+    }
 }

@@ -2,7 +2,7 @@
 //! The database needs `tenure migrate` and a table `payouts (invoice bigint, term bigint)`.
 
 use sqlx::{AssertSqlSafe, PgPool};
-use tenure::{Client, Term, fencing::PostgresFence};
+use tenure::{Client, Leadership, fencing::PostgresFence};
 
 #[tokio::main]
 async fn main() -> Result<(), Box<dyn std::error::Error>> {
@@ -11,7 +11,7 @@ async fn main() -> Result<(), Box<dyn std::error::Error>> {
     let election = Client::open(&url)?.election("payouts")?.start()?;
     let leadership = election.elected().await?;
     for invoice in 1..=3 {
-        if !pay(&pool, leadership.term(), invoice).await? {
+        if !pay(&pool, &leadership, invoice).await? {
             return Err("somebody else leads by now".into());
         }
         println!("paid invoice {invoice} under term {}", leadership.term());
@@ -21,8 +21,8 @@ async fn main() -> Result<(), Box<dyn std::error::Error>> {
 }
 
 /// However long this process was paused before: either it still leads when this commits, or nothing is paid.
-pub async fn pay(pool: &PgPool, term: Term, invoice: i64) -> sqlx::Result<bool> {
-    let fence = PostgresFence::new("payouts", term);
+pub async fn pay(pool: &PgPool, leadership: &Leadership, invoice: i64) -> sqlx::Result<bool> {
+    let fence = leadership.postgres_fence();
     let mut transaction = pool.begin().await?;
     let check = sqlx::query(AssertSqlSafe(fence.sql()));
     let check = check.bind(fence.election()).bind(fence.term()).bind(fence.namespace());
