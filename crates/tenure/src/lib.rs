@@ -151,7 +151,7 @@ use tenure_store::{clock, contain};
 
 pub use broadcasts::Broadcasts;
 pub use callback::CallbackResult;
-pub use candidacy::{Candidacy, CandidacyBuilder};
+pub use candidacy::{Candidacy, CandidacyBuilder, CandidacyState, StoreOutage};
 pub use client::Client;
 pub use error::{Error, ErrorKind};
 pub use event::{ElectionError, Event, EventKind, Events};

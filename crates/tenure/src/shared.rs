@@ -2,11 +2,11 @@
 
 use std::collections::BTreeMap;
 use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
-use std::sync::{Arc, OnceLock};
+use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 #[cfg(feature = "metrics")]
 use std::time::Duration;
 
-use tenure_core::{CandidateId, ChannelName, Instant, LossReason, Nonce, Term, Trust};
+use tenure_core::{CandidateId, ChannelName, Instant, Leader, LossReason, Nonce, Term, Trust};
 use tenure_sys::ForkMarker;
 
 use crate::broadcasts::{self, BroadcastQueues};
@@ -15,7 +15,7 @@ use crate::driver::{CandidacyId, CommandSender, DriverCommand};
 use crate::messages::{Inbox, MessageHandler};
 use crate::metrics::Class;
 use crate::phase::{Phase, PhaseCell};
-use crate::store::ElectionKey;
+use crate::store::{ElectionKey, StoreError};
 
 /// One candidacy, as the application sees it.
 #[derive(Debug)]
@@ -31,6 +31,7 @@ pub(crate) struct Shared {
     /// Leadership may begin new work before this instant; zero when there is none.
     lead_until: AtomicU64,
     phase: PhaseCell,
+    last_heard: LastHeard,
     /// Messages are for those who ask for them: most candidates never do.
     inbox: OnceLock<Box<Inbox>>,
     max_attempts: u32,
@@ -60,6 +61,7 @@ impl Shared {
             fork,
             lead_until: AtomicU64::new(0),
             phase,
+            last_heard: LastHeard::default(),
             inbox: OnceLock::new(),
             max_attempts,
             broadcast_queues: OnceLock::new(),
@@ -88,6 +90,10 @@ impl Shared {
 
     pub(crate) fn phase(&self) -> &PhaseCell {
         &self.phase
+    }
+
+    pub(crate) fn last_heard(&self) -> &LastHeard {
+        &self.last_heard
     }
 
     /// The messages of this candidacy, if anybody reads them.
@@ -175,6 +181,50 @@ impl Shared {
 
     pub(crate) fn is_same_process(&self) -> bool {
         self.fork.is_same_process()
+    }
+}
+
+/// What the store last said to one candidacy. Small, because most of them follow and hear nothing for long.
+#[derive(Debug, Default)]
+pub(crate) struct LastHeard(Mutex<Heard>);
+
+#[derive(Debug, Default)]
+struct Heard {
+    /// Who was last seen to lead, if anybody was; `None` before the first look, and since this candidate led itself.
+    leader: Option<Option<Box<Leader>>>,
+    /// Since when requests fail, and why the last one did.
+    outage: Option<Box<(Instant, StoreError)>>,
+}
+
+impl LastHeard {
+    /// Who was last seen to lead, and whether anything is known at all.
+    pub(crate) fn observed(&self) -> Option<Option<Leader>> {
+        self.read(|heard| heard.leader.as_ref().map(|leader| leader.as_deref().cloned()))
+    }
+
+    pub(crate) fn leader(&self) -> Option<Leader> {
+        self.observed().flatten()
+    }
+
+    pub(crate) fn saw(&self, leader: Option<Option<Leader>>) {
+        self.read(|heard| heard.leader = leader.map(|leader| leader.map(Box::new)));
+    }
+
+    /// Since when requests fail, and why the last one did.
+    pub(crate) fn outage(&self) -> Option<(Instant, StoreError)> {
+        self.read(|heard| heard.outage.as_deref().cloned())
+    }
+
+    /// A request was answered, or failed.
+    pub(crate) fn answered(&self, now: Instant, error: Option<&StoreError>) {
+        self.read(|heard| {
+            let since = heard.outage.as_ref().map_or(now, |outage| outage.0);
+            heard.outage = error.map(|error| Box::new((since, error.clone())));
+        });
+    }
+
+    fn read<T>(&self, read: impl FnOnce(&mut Heard) -> T) -> T {
+        read(&mut self.0.lock().unwrap_or_else(PoisonError::into_inner))
     }
 }
 

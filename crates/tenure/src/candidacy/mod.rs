@@ -7,6 +7,7 @@ mod consume;
 #[cfg(feature = "cron")]
 mod jobs;
 mod messages;
+mod state;
 mod work;
 
 use std::sync::Arc;
@@ -16,6 +17,7 @@ use std::time::Duration;
 use tenure_core::{CandidateId, ElectionName, Input, Leader, Term};
 
 pub use self::builder::CandidacyBuilder;
+pub use self::state::{CandidacyState, StoreOutage};
 use crate::client::Client;
 use crate::driver::DriverCommand;
 use crate::error::Error;

@@ -4,8 +4,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use tenure_core::{
-    Anomaly, Elector, Input, Instant, Leader, LossReason, Metadata, Output, Request, Standing, Term, Trust, Unreleased,
-    Verb,
+    Anomaly, Elector, Input, Instant, LossReason, Metadata, Output, Request, Standing, Term, Trust, Unreleased, Verb,
 };
 
 use super::CandidacyId;
@@ -22,7 +21,7 @@ use crate::messages::{self, Inbox};
 use crate::metrics::Recorder;
 use crate::phase::Phase;
 use crate::shared::{Grant, Shared};
-use crate::store::{Campaign, ElectionKey, Renew, Resign, Store};
+use crate::store::{Campaign, ElectionKey, Renew, Resign, Store, StoreError};
 
 #[derive(Debug)]
 pub(crate) struct DrivenCandidacy {
@@ -36,8 +35,6 @@ pub(crate) struct DrivenCandidacy {
     trust: Option<Trust>,
     /// It was told to leave.
     is_leaving: bool,
-    /// Who was last seen to lead, if anybody.
-    observed: Option<Option<Box<Leader>>>,
     subscribers: Vec<Subscriber>,
     callbacks: Option<Arc<CallbackRunner>>,
     recorder: Recorder,
@@ -62,7 +59,6 @@ impl DrivenCandidacy {
             grant: None,
             trust: None,
             is_leaving: false,
-            observed: None,
             subscribers: Vec::new(),
             callbacks,
             due: None,
@@ -135,9 +131,9 @@ impl DrivenCandidacy {
     /// A new subscriber first hears where things stand, so that it cannot miss an election that was over before it
     /// came.
     pub(crate) fn subscribe(&mut self, now: Instant, mut subscriber: Subscriber) {
-        let standing = match (self.elector.leads_under(), &self.observed) {
+        let standing = match (self.elector.leads_under(), self.shared.last_heard().observed()) {
             (Some((term, trust)), _) => Some(EventKind::Elected { term, trust }),
-            (None, Some(leader)) => Some(EventKind::Observed { leader: leader.as_deref().cloned() }),
+            (None, Some(leader)) => Some(EventKind::Observed { leader }),
             (None, None) => None,
         };
         if standing.is_none_or(|kind| subscriber.tell(&Event { at: now, at_unix_ms: unix_ms(), kind })) {
@@ -223,7 +219,7 @@ impl DrivenCandidacy {
                 }
                 Output::KillWork { term } => self.kill_work(now, term),
                 Output::Observed { leader } => {
-                    self.observed = Some(leader.clone().map(Box::new));
+                    self.shared.last_heard().saw(Some(leader.clone()));
                     self.tell(now, EventKind::Observed { leader });
                 }
                 Output::Report(anomaly) => {
@@ -235,6 +231,14 @@ impl DrivenCandidacy {
                 Output::Stopped => self.stopped(now),
                 other => log!(error, ?other, "an output this version does not know"),
             }
+        }
+    }
+
+    /// A request was answered, or failed.
+    pub(crate) fn answered(&mut self, now: Instant, error: Option<StoreError>) {
+        self.shared.last_heard().answered(now, error.as_ref());
+        if let Some(error) = error {
+            self.error(now, ElectionError::Store(error));
         }
     }
 
@@ -286,7 +290,7 @@ impl DrivenCandidacy {
     fn elected(&mut self, now: Instant, term: Term, trust: Trust) {
         log!(info, election = %self.shared.key, candidate = %self.shared.candidate, %term, "elected");
         self.recorder.elected(now);
-        self.observed = None;
+        self.shared.last_heard().saw(None);
         let grant = Arc::new(Grant::new(term, self.elector.nonce()));
         (self.grant, self.trust) = (Some(Arc::clone(&grant)), Some(trust));
         self.shared.elected(Arc::clone(&grant), trust);

@@ -28,7 +28,6 @@ use self::entropy::Entropy;
 use self::in_flight::{AnsweredBatch, InFlight};
 pub(crate) use self::supervisor::start;
 use crate::clock::{Alarm, Clock};
-use crate::event::ElectionError;
 use crate::metrics;
 use crate::store::{ElectionKey, Hint, Interest, Store};
 
@@ -265,8 +264,8 @@ impl Driver {
     fn finish(&mut self, done: Option<AnsweredBatch>) {
         let now = self.clock.now();
         for (address, reply, error) in done.into_iter().flat_map(AnsweredBatch::into_replies) {
-            if let (Some(error), Some(candidacy)) = (error, self.candidacies.get_mut(&address.candidacy)) {
-                candidacy.error(now, ElectionError::Store(error));
+            if let Some(candidacy) = self.candidacies.get_mut(&address.candidacy) {
+                candidacy.answered(now, error);
             }
             self.reply(address, reply);
         }

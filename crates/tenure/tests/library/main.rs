@@ -34,6 +34,7 @@ mod metrics;
 mod metrics_documents;
 mod outage;
 mod runtimes;
+mod state;
 mod stop;
 mod stuck;
 mod supervision;

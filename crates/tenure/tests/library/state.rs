@@ -1,0 +1,68 @@
+//! Where a candidacy stands, as probes are told.
+
+use std::time::Duration;
+
+use tenure::CandidacyState;
+use tenure::testing::{Fault, Operation};
+
+use crate::support::{HeldUp, Lab, id, timing};
+
+const TICK: Duration = Duration::from_nanos(1);
+
+#[test]
+fn probes_are_told_who_leads_without_a_request() {
+    let lab = Lab::new();
+    let (leader, rival) = (lab.leader("a"), lab.rival());
+    let follower = rival.candidate("b").start().unwrap();
+    rival.settle();
+    let requests = rival.store.calls(Operation::Observe);
+    let CandidacyState::Following { leader: Some(seen) } = follower.state() else { panic!("{}", follower.state()) };
+    let term = leader.leadership().unwrap().term();
+    assert_eq!((seen.candidate, seen.term), (id("a"), term));
+    assert_eq!(rival.store.calls(Operation::Observe), requests);
+    assert_eq!(follower.state().to_string(), "following a, the leader of term 1");
+    assert_eq!(leader.state(), CandidacyState::Leading { term });
+    assert_eq!(leader.state().to_string(), "leading under term 1");
+
+    // Work that has not ended keeps the lease.
+    let work = leader.leadership().unwrap().begin_work().unwrap();
+    leader.request_resign();
+    lab.settle();
+    assert_eq!(leader.state(), CandidacyState::Draining { term });
+    drop(work);
+    lab.settle();
+    assert_eq!(leader.state(), CandidacyState::Following { leader: None });
+    leader.stop_blocking();
+    assert_eq!(leader.state(), CandidacyState::Stopped);
+}
+
+#[test]
+fn whether_it_leads_is_decided_by_the_clock_although_nothing_of_the_driver_runs() {
+    let lab = Lab::new();
+    let election = lab.leader("a");
+    let leadership = election.leadership().unwrap();
+    let _held_up = HeldUp::new(&lab.client);
+    lab.hands.advance(leadership.remaining() - timing().reaction() - timing().grace() - TICK);
+    assert_eq!(election.state(), CandidacyState::Leading { term: leadership.term() });
+    lab.hands.advance(TICK);
+    assert!(!election.is_leader());
+    assert_eq!(election.state(), CandidacyState::Draining { term: leadership.term() });
+}
+
+#[test]
+fn an_outage_of_the_store_lasts_from_its_first_error_to_its_next_answer() {
+    let lab = Lab::new();
+    let election = lab.leader("a");
+    assert!(election.store_outage().is_none());
+    lab.store.inject_everywhere(&Fault::LoseRequest);
+    lab.pass(timing().renew_every() * 2);
+    let outage = election.store_outage().expect("renewals have failed");
+    assert!(election.is_leader(), "it has time left");
+    assert!(outage.lasting <= timing().renew_every() * 2, "{outage}");
+    assert!(outage.to_string().contains(&outage.last_error.to_string()), "{outage}");
+    lab.pass(Duration::from_secs(1));
+    assert!(election.store_outage().unwrap().lasting >= outage.lasting + Duration::from_secs(1));
+    lab.store.heal();
+    lab.pass(timing().renew_every());
+    assert!(election.store_outage().is_none() && election.is_leader());
+}
