@@ -22,7 +22,8 @@ pub fn open(global: &Global) -> Result<Client, CommandError> {
     let namespace =
         Namespace::new(&global.namespace).map_err(|error| CommandError::new(Exit::Usage, error.to_string()))?;
     let client = match &global.store {
-        Some(url) => Client::open(url)?,
+        // Candidates wait for a store that is away, and say so; `--fail-fast` decides how long.
+        Some(url) => Client::open_lazy(url)?,
         // By its path: the name of a home directory need not fit into an address. A Redis that happens to be in the
         // environment, as in many containers, is not taken for the one that is meant: `--store env:` asks for it.
         None => Client::with_store(open_default_store()?)?,

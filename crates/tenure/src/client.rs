@@ -14,6 +14,7 @@ use tenure_core::{CandidateId, ElectionName, Namespace, Sender};
 use tenure_sys::ForkMarker;
 use tokio::sync::{mpsc, oneshot};
 
+use crate::blocking::block_on;
 use crate::candidacy::CandidacyBuilder;
 use crate::clock::Clock;
 use crate::contain::shielded;
@@ -23,8 +24,8 @@ use crate::identity::default_candidate_id;
 use crate::lock::Lock;
 use crate::metrics::{CandidacyPurpose, Class, Classifier};
 use crate::store::{
-    self, Capabilities, ElectionKey, Finding, Forgetting, Hint, Interest, Observation, Store, StoreError, StoreUrl,
-    Transition,
+    self, Capabilities, ElectionKey, Finding, Forgetting, Hint, Interest, Observation, Store, StoreError,
+    StoreErrorKind, StoreUrl, Transition,
 };
 
 /// A store, with one thread that holds all elections of this process in it.
@@ -57,22 +58,43 @@ pub struct Client {
     fork: ForkMarker,
 }
 
+/// Observed to find out whether a store can be used. It need not exist.
+const CHECKED_ELECTION: &str = "tenure";
+
 /// How long looking at the store may take; campaigns and renewals have limits of their own.
 const LOOK_LIMIT: Duration = Duration::from_secs(5);
 
 impl Client {
-    /// Opens the store behind a URL, such as `sqlite:app.db`. Elections are in the namespace `default`.
+    /// Opens the store behind a URL, such as `sqlite:app.db`, and checks that it can be used. Elections are in the namespace
+    /// `default`.
+    ///
+    /// The store is asked once, for at most five seconds, during which this thread waits; it may be one of an async runtime. A
+    /// service that has to start while its store is away uses [`open_lazy`](Self::open_lazy). So does one whose Redis user may
+    /// read the keys of certain namespaces only: what is looked at is in the namespace `default`.
     ///
     /// # Errors
-    /// When the URL cannot be understood, the store cannot be opened, or no thread can be started.
+    /// When the URL cannot be understood, the store cannot be used (unreachable, wrong password, missing rights or schema), or
+    /// no thread can be started.
     pub fn open(url: &str) -> Result<Self, Error> {
+        let client = Self::open_lazy(url)?;
+        client.check_usable(url)?;
+        Ok(client)
+    }
+
+    /// Opens the store behind a URL without asking it anything: a server may be unreachable, and no error of it ends a
+    /// candidacy. [`ElectionError::Store`](crate::ElectionError::Store) and
+    /// [`Candidacy::store_outage`](crate::Candidacy::store_outage) tell what is wrong.
+    ///
+    /// # Errors
+    /// When the URL cannot be understood, the file of a SQLite store cannot be opened, or no thread can be started.
+    pub fn open_lazy(url: &str) -> Result<Self, Error> {
         Self::with_arc(store::open(&url.parse::<StoreUrl>()?)?, Clock::boottime())
     }
 
-    /// The same for somebody who only wants to look: where [`Client::open`] would make a file, this makes none.
+    /// [`open_lazy`](Self::open_lazy) for an application that only looks: where it would make a file, this makes none.
     ///
     /// # Errors
-    /// As [`Client::open`], and when there is no such file.
+    /// As [`open_lazy`](Self::open_lazy), and when there is no such file.
     pub fn open_existing(url: &str) -> Result<Self, Error> {
         Self::with_arc(store::open_existing(&url.parse::<StoreUrl>()?)?, Clock::boottime())
     }
@@ -278,6 +300,20 @@ impl Client {
         };
         let _ = self.command(DriverCommand::Call(Box::new(move |store| Box::pin(forward(store)))));
         receiver
+    }
+
+    /// Asks the store for the least that it can be asked for. What is wrong with one record is not wrong with the store.
+    fn check_usable(&self, url: &str) -> Result<(), Error> {
+        match block_on(self.observe(CHECKED_ELECTION)) {
+            Ok(_) => Ok(()),
+            Err(Error::Store(error)) if error.damaged_record().is_some() => Ok(()),
+            // It has not even said what is wrong, so it is named here.
+            Err(Error::Store(error)) if error.kind() == StoreErrorKind::TimedOut => {
+                let store = url.parse::<StoreUrl>()?;
+                Err(StoreError::unknown(StoreErrorKind::TimedOut, format!("{store}: {error}")).into())
+            }
+            Err(error) => Err(error),
+        }
     }
 
     /// How metrics call an election.
