@@ -38,7 +38,8 @@
 //!
 //! Async applications use [`Candidacy::run_while_leader`], [`Candidacy::elected`] and [`Candidacy::events`]. Whoever only
 //! wants to skip work when not leading asks [`Candidacy::is_leader`] or calls [`Candidacy::run_if_leader`].
-//! [`Candidacy::consume`] empties a queue while leading.
+//! [`Candidacy::consume`] empties a queue while leading. A candidacy whose work has ended pauses until it is asked to lead again:
+//! nobody leads without working. [`Candidacy::state`] tells a readiness probe where it stands.
 //!
 //! # Messages
 //! [`Client::send`] reaches whoever leads, now or later, at least once and in order per sender. The leader gets messages
@@ -81,8 +82,8 @@
 //! # Cancellation
 //! Every async method says what dropping its future does. Waiting ([`Candidacy::elected`], [`Leadership::cancelled`],
 //! [`Events::next`]) is cancel safe. [`Candidacy::resign`] and [`Candidacy::stop`] go on in the background. Dropping
-//! [`Candidacy::run_while_leader`] drops the work and resigns. Dropping an [`Candidacy`] leaves the election in the
-//! background; a process that ends at once may be gone before the lease is released.
+//! [`Candidacy::run_while_leader`] drops the work, resigns and pauses the candidacy. Dropping a [`Candidacy`] leaves the
+//! election in the background; a process that ends at once may be gone before the lease is released.
 //!
 //! # Features
 //! | feature | default | what it adds |

@@ -10,6 +10,7 @@ use tenure_core::{CandidateId, ChannelName, Instant, Leader, LossReason, Nonce, 
 use tenure_sys::ForkMarker;
 
 use crate::broadcasts::{self, BroadcastQueues};
+use crate::candidacy::Asks;
 use crate::clock::Clock;
 use crate::driver::{CandidacyId, CommandSender, DriverCommand};
 use crate::messages::{Inbox, MessageHandler};
@@ -32,6 +33,7 @@ pub(crate) struct Shared {
     lead_until: AtomicU64,
     phase: PhaseCell,
     last_heard: LastHeard,
+    asks: Asks,
     /// Messages are for those who ask for them: most candidates never do.
     inbox: OnceLock<Box<Inbox>>,
     max_attempts: u32,
@@ -62,6 +64,7 @@ impl Shared {
             lead_until: AtomicU64::new(0),
             phase,
             last_heard: LastHeard::default(),
+            asks: Asks::default(),
             inbox: OnceLock::new(),
             max_attempts,
             broadcast_queues: OnceLock::new(),
@@ -90,6 +93,10 @@ impl Shared {
 
     pub(crate) fn phase(&self) -> &PhaseCell {
         &self.phase
+    }
+
+    pub(crate) fn asks(&self) -> &Asks {
+        &self.asks
     }
 
     pub(crate) fn last_heard(&self) -> &LastHeard {

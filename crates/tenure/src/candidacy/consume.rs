@@ -7,13 +7,14 @@ use std::pin::pin;
 use futures_util::StreamExt;
 use futures_util::stream::FuturesUnordered;
 
-use super::Candidacy;
 use super::work::WorkEnd;
+use super::{Ask, Candidacy};
 use crate::error::Error;
 use crate::leadership::Leadership;
 
 impl Candidacy {
-    /// Consumes a queue while this candidate leads, one item at a time, and again each time it is elected anew.
+    /// Consumes a queue while this candidate leads, one item at a time, and again each time it is elected anew, until the queue
+    /// ends; then it resigns and pauses.
     ///
     /// `fetch` gives the next item, or `None` at the end of the queue. It is called only while leading, and its future is
     /// dropped when the leadership ends: it must be cancel safe, as receiving from a channel is. `handle` is given each
@@ -21,10 +22,11 @@ impl Candidacy {
     /// its future is dropped, and it is up to the queue to give the item out again. The lease is released only after
     /// that, so no two candidates consume at the same time.
     ///
-    /// Completes when the queue has ended or an item has failed, and resigns. The inner result is that of `handle`.
+    /// Completes when the queue has ended or an item has failed, resigns, and does not stand any more until it is asked to, as
+    /// [`run_while_leader`](Self::run_while_leader) does. The inner result is that of `handle`.
     /// Panics are passed on.
     ///
-    /// Dropping this future drops what is being handled at once, and resigns.
+    /// Dropping this future drops what is being handled at once, resigns and pauses.
     ///
     /// ```
     /// # tokio::runtime::Builder::new_current_thread().build().unwrap().block_on(async {
@@ -73,13 +75,17 @@ impl Candidacy {
         F: Future<Output = Option<I>>,
         H: Future<Output = Result<(), E>>,
     {
+        let ask = Ask::to_work(&self.shared);
         loop {
             let leadership = self.elected().await?;
             let (fetch, handle) = (&mut fetch, &mut handle);
-            match self.run_under(&leadership, |leadership| consume_under(leadership, limit, fetch, handle)).await {
-                (WorkEnd::Leading(Some(result)) | WorkEnd::Late(Some(result)), _) => return Ok(result),
-                (WorkEnd::Leading(None) | WorkEnd::Late(None) | WorkEnd::Overdue, released) => released?,
+            let ended = self.run_under(&leadership, |leadership| consume_under(leadership, limit, fetch, handle)).await;
+            if let WorkEnd::Leading(Some(result)) | WorkEnd::Late(Some(result)) = ended {
+                drop(ask);
+                let _ = self.released(leadership.term()).await;
+                return Ok(result);
             }
+            self.released(leadership.term()).await?;
         }
     }
 }

@@ -1,5 +1,6 @@
 //! A candidacy that runs.
 
+mod ask;
 mod blocking;
 mod broadcasts;
 mod builder;
@@ -16,6 +17,8 @@ use std::time::Duration;
 
 use tenure_core::{CandidateId, ElectionName, Input, Leader, Term};
 
+use self::ask::Ask;
+pub(crate) use self::ask::Asks;
 pub use self::builder::CandidacyBuilder;
 pub use self::state::{CandidacyState, StoreOutage};
 use crate::client::Client;
@@ -106,7 +109,8 @@ impl Candidacy {
         events
     }
 
-    /// Waits until this candidate leads. Cancel safe.
+    /// Waits until this candidate leads, and lets it stand again if it has [paused](crate::CandidacyState::Paused). Cancel
+    /// safe. The leadership is kept until it is lost or [resigned](Self::resign).
     ///
     /// The clock is asked before it returns: whoever was paused does not hear of a leadership that is over.
     ///
@@ -122,7 +126,10 @@ impl Candidacy {
             Phase::Standing | Phase::Leading(_) | Phase::Leaving { .. } if !self.is_leader() => None,
             Phase::Standing | Phase::Leading(_) | Phase::Leaving { .. } => self.leadership_in(phase).map(Some),
         };
-        self.shared.phase().wait_for(decided).await.ok_or(Error::Stopped)
+        let ask = Ask::to_wait(&self.shared);
+        let leadership = self.shared.phase().wait_for(decided).await.ok_or(Error::Stopped)?;
+        ask.fulfilled();
+        Ok(leadership)
     }
 
     /// Hands over: work is stopped and waited for, the lease is released and reserved for whoever has stood by

@@ -29,6 +29,8 @@ pub enum CandidacyState {
         /// The term that has ended.
         term: Term,
     },
+    /// This candidate does not stand, because the work that it was to [run](Candidacy::run_while_leader) has ended.
+    Paused,
     /// This candidate has left the election.
     Stopped,
 }
@@ -42,6 +44,7 @@ impl fmt::Display for CandidacyState {
             }
             Self::Following { leader: None } => f.write_str("following; no leader is known"),
             Self::Draining { term } => write!(f, "draining: term {term} has ended, and its work or its lease has not"),
+            Self::Paused => f.write_str("paused: its work has ended, and it does not stand until it is asked to"),
             Self::Stopped => f.write_str("stopped"),
         }
     }
@@ -94,6 +97,7 @@ impl Candidacy {
             Phase::Leading(grant) => Some(CandidacyState::Draining { term: grant.term }),
             Phase::Leaving { term, .. } => Some(CandidacyState::Draining { term: *term }),
             Phase::Stopped => Some(CandidacyState::Stopped),
+            Phase::Standing if self.shared.asks().is_paused() => Some(CandidacyState::Paused),
             Phase::Standing => None,
         });
         known.unwrap_or_else(|| CandidacyState::Following { leader: self.shared.last_heard().leader() })

@@ -5,24 +5,31 @@ use std::pin::pin;
 
 use futures_util::future::{Either, OptionFuture, select};
 
-use super::Candidacy;
+use super::{Ask, Candidacy};
 use crate::blocking::block_on;
 use crate::error::Error;
 use crate::inside;
 use crate::leadership::Leadership;
 
 impl Candidacy {
-    /// Runs work while this candidate leads, and again each time it is elected anew.
+    /// Runs work while this candidate leads, again each time it is elected anew, until the work returns; then it resigns and
+    /// pauses.
     ///
     /// The work is started with the [`Leadership`] it runs under. When that ends, [`Leadership::cancelled`] completes
     /// and the work has the grace to return; a future that is still not done is dropped. Only then is the lease
     /// released, and this candidate stands again. When the work returns while still leading, the leadership is
     /// resigned and its result returned.
     ///
+    /// **A candidate whose work has ended does not stand any more**, so that it does not lead with nobody working: another one
+    /// leads, if there is one. It is [paused](crate::CandidacyState::Paused) until the next call of this method,
+    /// [`consume`](Self::consume), [`elected`](Self::elected) or [`stand`](Self::stand); meanwhile neither its jobs nor its
+    /// handlers of messages run. So it is when the work panics and when this future is dropped. While somebody else waits to lead
+    /// by the same candidacy, it goes on standing for them.
+    ///
     /// The work runs in the caller's task, so it needs no runtime but its own. A future that blocks its thread cannot
     /// be dropped; it is reported as stuck.
     ///
-    /// Dropping this future drops the work at once and resigns.
+    /// Dropping this future drops the work at once, resigns and pauses.
     ///
     /// # Errors
     /// When the election is stopped.
@@ -30,43 +37,53 @@ impl Candidacy {
     where
         F: Future<Output = T>,
     {
+        let ask = Ask::to_work(&self.shared);
         loop {
             let leadership = self.elected().await?;
-            match self.run_under(&leadership, &mut work).await {
+            let ended = self.run_under(&leadership, &mut work).await;
+            if let WorkEnd::Leading(result) = ended {
+                // Before it is released, so that it cannot be elected again in between.
+                drop(ask);
                 // Whether somebody else leads by now does not matter to work that has ended.
-                (WorkEnd::Leading(result), _) => return Ok(result),
-                (WorkEnd::Late(_) | WorkEnd::Overdue, released) => released?,
+                let _ = self.released(leadership.term()).await;
+                return Ok(result);
             }
+            self.released(leadership.term()).await?;
         }
     }
 
-    /// Runs work under a term until it ends or its time is over. Then gives the term up, and waits until it is released or
-    /// left to lapse. Dropping the future drops the work and resigns.
+    /// Lets this candidate stand again if it has [paused](crate::CandidacyState::Paused) because its work has ended. For those
+    /// who only ask [`is_leader`](Self::is_leader): all that wait to lead do it by themselves.
+    pub fn stand(&self) {
+        if self.shared.is_same_process() {
+            Ask::to_wait(&self.shared).fulfilled();
+        }
+    }
+
+    /// Runs work under a term until it ends or its time is over, and gives the term up. Dropping the future drops the work and
+    /// resigns.
     pub(super) async fn run_under<T, F>(
         &self,
         leadership: &Leadership,
         work: impl FnOnce(Leadership) -> F,
-    ) -> (WorkEnd<T>, Result<(), Error>)
+    ) -> WorkEnd<T>
     where
         F: Future<Output = T>,
     {
-        let ended = {
-            // Dropped in reverse order: the future first, and what holds the lease last.
-            let _resign = ResignOnDrop(leadership);
-            let begun = leadership.begin_work();
-            let running = begun.as_ref().map(|_| {
-                let _inside = inside::enter(&self.shared);
-                work(leadership.clone())
-            });
-            let running = pin!(inside::within(&self.shared, OptionFuture::from(running)));
-            let overdue = pin!(leadership.overdue());
-            match select(running, overdue).await {
-                Either::Left((Some(result), _)) if !leadership.is_cancelled() => WorkEnd::Leading(result),
-                Either::Left((Some(result), _)) => WorkEnd::Late(result),
-                Either::Left((None, _)) | Either::Right(_) => WorkEnd::Overdue,
-            }
-        };
-        (ended, self.released(leadership.term()).await)
+        // Dropped in reverse order: the future first, and what holds the lease last.
+        let _resign = ResignOnDrop(leadership);
+        let begun = leadership.begin_work();
+        let running = begun.as_ref().map(|_| {
+            let _inside = inside::enter(&self.shared);
+            work(leadership.clone())
+        });
+        let running = pin!(inside::within(&self.shared, OptionFuture::from(running)));
+        let overdue = pin!(leadership.overdue());
+        match select(running, overdue).await {
+            Either::Left((Some(result), _)) if !leadership.is_cancelled() => WorkEnd::Leading(result),
+            Either::Left((Some(result), _)) => WorkEnd::Late(result),
+            Either::Left((None, _)) | Either::Right(_) => WorkEnd::Overdue,
+        }
     }
 
     /// [`run_while_leader`](Self::run_while_leader) for plain threads.

@@ -35,6 +35,10 @@ pub(crate) struct DrivenCandidacy {
     trust: Option<Trust>,
     /// It was told to leave.
     is_leaving: bool,
+    /// What the application last said of its health.
+    is_healthy: bool,
+    /// Nobody works by it: to its elector it is not healthy.
+    is_paused: bool,
     subscribers: Vec<Subscriber>,
     callbacks: Option<Arc<CallbackRunner>>,
     recorder: Recorder,
@@ -59,6 +63,8 @@ impl DrivenCandidacy {
             grant: None,
             trust: None,
             is_leaving: false,
+            is_healthy: true,
+            is_paused: false,
             subscribers: Vec::new(),
             callbacks,
             due: None,
@@ -151,8 +157,45 @@ impl DrivenCandidacy {
     ) -> Option<Instant> {
         self.recorder.heard(now, &input);
         self.is_leaving |= input == Input::Stop;
+        let input = match input {
+            Input::Health { healthy } => {
+                self.is_healthy = healthy;
+                Input::Health { healthy: healthy && !self.is_paused }
+            }
+            other => other,
+        };
         self.elector.handle(now, input, entropy.draw());
         self.carry_out(now, entropy, in_flight)
+    }
+
+    /// Gives up what it leads, and does not campaign until it is to [resume](Self::resume).
+    pub(crate) fn pause(&mut self, now: Instant, entropy: &mut Entropy, in_flight: &mut InFlight) -> Option<Instant> {
+        self.is_paused = true;
+        log!(info, election = %self.shared.key, candidate = %self.shared.candidate, "paused: its work has ended");
+        // Before it is not healthy any more, so that this is told as the reason.
+        self.handle(now, Input::Resign { term: None, successor: None }, entropy, in_flight);
+        self.elector.handle(now, Input::Health { healthy: false }, entropy.draw());
+        self.carry_out(now, entropy, in_flight)
+    }
+
+    /// One that stands by under a nonce which the store knows would be waited for: the nonce is withdrawn, as after a
+    /// breakdown, and the next campaign has another.
+    pub(crate) fn leave_the_line(
+        &mut self,
+        now: Instant,
+        entropy: &mut Entropy,
+        in_flight: &mut InFlight,
+    ) -> Option<Instant> {
+        if !self.is_leaving && self.elector.standing() == Standing::Following {
+            self.elector.begin_anew(now, entropy.draw(), None);
+        }
+        self.carry_out(now, entropy, in_flight)
+    }
+
+    /// Stands again. Whoever asks for that is as healthy as the application has last said.
+    pub(crate) fn resume(&mut self, now: Instant, entropy: &mut Entropy, in_flight: &mut InFlight) -> Option<Instant> {
+        self.is_paused = false;
+        self.handle(now, Input::Health { healthy: self.is_healthy }, entropy, in_flight)
     }
 
     /// Nobody leads by this candidacy from here on.

@@ -25,6 +25,10 @@ pub(crate) enum DriverCommand {
     Add(Box<DrivenCandidacy>),
     /// Something happened on the application's side.
     Input(CandidacyId, Input),
+    /// Nobody works by this candidacy: do not stand until told to.
+    Pause(CandidacyId),
+    /// Somebody wants to lead by it again.
+    Resume(CandidacyId),
     /// Something went wrong on the application's side.
     Error(CandidacyId, ElectionError),
     /// Somebody wants to hear of events.
@@ -48,6 +52,8 @@ impl fmt::Debug for DriverCommand {
         f.write_str(match self {
             Self::Add(_) => "Add",
             Self::Input(..) => "Input",
+            Self::Pause(_) => "Pause",
+            Self::Resume(_) => "Resume",
             Self::Error(..) => "Trouble",
             Self::Subscribe(..) => "Subscribe",
             Self::Listen(_) => "Listen",

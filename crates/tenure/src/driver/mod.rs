@@ -175,6 +175,8 @@ impl Driver {
             }
             DriverCommand::Input(id, Input::Stop) => self.stop(id),
             DriverCommand::Input(id, input) => self.feed(id, input),
+            DriverCommand::Pause(id) => self.pause(id),
+            DriverCommand::Resume(id) => self.change(id, DrivenCandidacy::resume),
             DriverCommand::Error(id, error) => {
                 if let Some(candidacy) = self.candidacies.get_mut(&id) {
                     candidacy.error(self.clock.now(), error);
@@ -277,11 +279,29 @@ impl Driver {
 
     /// Lets one elector take in what happened, and carries out what it wants.
     fn feed(&mut self, id: CandidacyId, input: Input) {
+        self.change(id, |candidacy, now, entropy, in_flight| candidacy.handle(now, input, entropy, in_flight));
+    }
+
+    /// A campaign that was not sent yet need not be sent, nor be taken back.
+    fn pause(&mut self, id: CandidacyId) {
+        self.change(id, DrivenCandidacy::pause);
+        if let Some(unsent) = self.in_flight.withdraw_campaign(id) {
+            self.reply(unsent, Reply::Campaign(Err(WriteOutcome::NotSent)));
+        }
+        self.change(id, DrivenCandidacy::leave_the_line);
+    }
+
+    /// Lets something happen to one candidacy, after which it may want to be called at another time.
+    fn change(
+        &mut self,
+        id: CandidacyId,
+        happen: impl FnOnce(&mut DrivenCandidacy, Instant, &mut Entropy, &mut InFlight) -> Option<Instant>,
+    ) {
         let Some(candidacy) = self.candidacies.get_mut(&id) else { return };
         // The time is read before anything is sent: trust counts from here.
         let now = self.clock.now();
         let before = candidacy.due();
-        let after = candidacy.handle(now, input, &mut self.entropy, &mut self.in_flight);
+        let after = happen(candidacy, now, &mut self.entropy, &mut self.in_flight);
         self.schedule.change(id, before, after);
         if candidacy.is_stopped() {
             self.remove(id);

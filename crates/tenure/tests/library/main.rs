@@ -33,6 +33,7 @@ mod message_sending;
 mod metrics;
 mod metrics_documents;
 mod outage;
+mod pausing;
 mod runtimes;
 mod state;
 mod stop;
