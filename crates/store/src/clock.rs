@@ -16,7 +16,7 @@ use tenure_core::Instant;
 use tokio::io::unix::AsyncFd;
 
 #[cfg(feature = "testing")]
-use crate::testing::VirtualClock;
+use crate::testing::{Deadline, VirtualClock};
 
 /// Tells the time, and waits for it.
 ///
@@ -45,6 +45,16 @@ impl Clock {
     #[must_use]
     pub fn controlled_by(clock: &Arc<VirtualClock>) -> Self {
         Self(ClockSource::Virtual(Arc::clone(clock)))
+    }
+
+    /// The clock that a test moves, if this is controlled by one.
+    #[cfg(feature = "testing")]
+    #[must_use]
+    pub fn virtual_clock(&self) -> Option<&Arc<VirtualClock>> {
+        match &self.0 {
+            ClockSource::Boottime => None,
+            ClockSource::Virtual(clock) => Some(clock),
+        }
     }
 
     /// The time now.
@@ -107,7 +117,7 @@ impl Clock {
                 Bell::Timer(tenure_sys::async_fd(timerfd_create(TimerfdClockId::Boottime, flags)?)?)
             }
             #[cfg(feature = "testing")]
-            ClockSource::Virtual(clock) => Bell::Virtual(Arc::clone(clock)),
+            ClockSource::Virtual(clock) => Bell::Virtual(Deadline::new(clock)),
         }))
     }
 }
@@ -139,15 +149,15 @@ pub struct Alarm(Bell);
 enum Bell {
     Timer(AsyncFd<OwnedFd>),
     #[cfg(feature = "testing")]
-    Virtual(Arc<VirtualClock>),
+    Virtual(Deadline),
 }
 
 impl Alarm {
     /// Completes when the time has come; never without one. Safe to cancel.
     pub async fn wait_until(&mut self, at: Option<Instant>) {
-        let Some(at) = at else { return std::future::pending().await };
         match &mut self.0 {
             Bell::Timer(timer) => {
+                let Some(at) = at else { return std::future::pending().await };
                 if timerfd_settime(&*timer, TimerfdTimerFlags::ABSTIME, &once_at(at)).is_ok()
                     && let Ok(mut ready) = timer.readable().await
                 {
@@ -155,7 +165,7 @@ impl Alarm {
                 }
             }
             #[cfg(feature = "testing")]
-            Bell::Virtual(clock) => clock.sleep_until(at).await,
+            Bell::Virtual(deadline) => deadline.wait_until(at).await,
         }
     }
 }

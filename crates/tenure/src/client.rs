@@ -113,7 +113,11 @@ impl Client {
     /// When no thread can be started.
     #[cfg(feature = "testing")]
     pub fn with_store_and_clock(store: Arc<dyn Store>, clock: Clock) -> Result<Self, Error> {
-        Self::with_arc(store, clock)
+        let client = Self::with_arc(store, clock)?;
+        if let Some(clock) = client.clock.virtual_clock() {
+            clock.attach(driver::settling(&client.commands));
+        }
+        Ok(client)
     }
 
     /// The same store and thread, for elections in another namespace.

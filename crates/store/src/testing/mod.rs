@@ -6,4 +6,5 @@ mod virtual_clock;
 
 pub use fault::{Fault, Operation};
 pub use faulty_store::FaultyStore;
+pub(crate) use virtual_clock::Deadline;
 pub use virtual_clock::VirtualClock;

@@ -9,6 +9,8 @@ mod command;
 mod deadline_queue;
 mod entropy;
 mod in_flight;
+#[cfg(feature = "testing")]
+mod settling;
 mod supervisor;
 mod tasks;
 
@@ -26,6 +28,8 @@ pub(crate) use self::command::{CandidacyId, CommandSender, DriverCommand, StoreC
 use self::deadline_queue::DeadlineQueue;
 use self::entropy::Entropy;
 use self::in_flight::{AnsweredBatch, InFlight};
+#[cfg(feature = "testing")]
+pub(crate) use self::settling::settling;
 pub(crate) use self::supervisor::start;
 use crate::clock::{Alarm, Clock};
 use crate::metrics;

@@ -10,6 +10,7 @@ mod configuration;
 mod consume;
 mod cron_schedule;
 mod driver;
+mod driving;
 mod election;
 mod events;
 mod handover;
