@@ -8,6 +8,7 @@ use std::time::Duration;
 use tenure::testing::Operation;
 use tenure::{Candidacy, CandidacyState, Error};
 
+use crate::job_support::{MINUTE, Notes, kept_runs, minutely, pair, pass_idly};
 use crate::support::{Lab, PATIENCE, block_on, id};
 
 const LONG: Duration = Duration::from_secs(120);
@@ -118,4 +119,15 @@ fn it_goes_on_standing_for_those_who_wait_to_lead_by_it() {
     assert_eq!(leader.candidate(), &id("a"));
     candidacy.stop_blocking();
     assert_eq!(candidacy.state(), CandidacyState::Stopped);
+}
+
+#[test]
+fn its_jobs_go_to_the_next_leader_with_the_lease() {
+    let (lab, first, rival, second) = pair(&minutely(), &Notes::default());
+    pass_idly(&lab, MINUTE);
+    block_on(first.run_while_leader(async |_| ())).unwrap();
+    second.wait_elected_for(PATIENCE).unwrap().expect("the next in line leads");
+    pass_idly(&rival, MINUTE * 2);
+    let ran_by: Vec<String> = kept_runs(&lab).into_iter().map(|run| run.candidate.to_string()).collect();
+    assert_eq!((ran_by, first.state()), (["a", "b", "b"].map(str::to_owned).to_vec(), CandidacyState::Paused));
 }
