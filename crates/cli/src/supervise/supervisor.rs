@@ -144,7 +144,10 @@ impl Supervisor {
             tokio::select! {
                 // What has been said counts, however late it is heard: this process may have been stopped, too.
                 biased;
-                received = self.receive() => break received,
+                received = self.receive() => match received {
+                    Ok(PacketRead::Message(GuardReport::Heard, _)) => self.heard_by = None,
+                    received => break received,
+                },
                 () = reach(heard_by) => {
                     self.heard_by = None;
                     say("the guard process does not answer; it is killed, and the command with it");
@@ -183,7 +186,9 @@ impl Supervisor {
         let _ = rustix::net::shutdown(&self.control, Shutdown::Write);
         let closed = async {
             while let Ok(PacketRead::Message(report, _)) = self.receive().await {
-                self.stuck = matches!(report, GuardReport::Held { dead: false, .. });
+                if report != GuardReport::Heard {
+                    self.stuck = matches!(report, GuardReport::Held { dead: false, .. });
+                }
             }
         };
         if tokio::time::timeout(ANSWER_WITHIN, closed).await.is_err() {
@@ -200,13 +205,12 @@ impl Supervisor {
         packet::send(&self.control, order, &[])
     }
 
-    async fn receive(&mut self) -> io::Result<PacketRead<GuardReport>> {
+    async fn receive(&self) -> io::Result<PacketRead<GuardReport>> {
         loop {
             self.control.readable().await?;
             match self.control.try_io(Interest::READABLE, || packet::receive(&self.control)) {
                 // The readiness was stale, and the next turn waits for a new one.
                 Err(error) if error.kind() == io::ErrorKind::WouldBlock => {}
-                Ok(PacketRead::Message(GuardReport::Heard, _)) => self.heard_by = None,
                 outcome => return outcome,
             }
         }

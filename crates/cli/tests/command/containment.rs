@@ -102,7 +102,8 @@ fn what_a_tenure_and_its_guard_left_behind_when_both_were_killed_is_ended_by_the
     guard.signal(Signal::KILL);
     assert_eq!(leader.running.exit().code(), None);
     guard.await_end("the guard");
-    assert!(!daemon.is_dead());
+    // Any other leader of this machine may have ended it by now.
+    assert!(is_contained || !daemon.is_dead());
     assert_eq!(scenario.finish(["run", "another", "--", "true"]).code, Some(0));
     assert_eq!(daemon.is_dead(), is_contained);
     daemon.signal(Signal::KILL);

@@ -118,3 +118,18 @@ async fn a_guard_that_was_paused_hears_the_newest_trust_before_it_acts_on_the_ol
     assert_eq!(bench.words.next().await, "heard");
     assert!(!command.is_dead());
 }
+
+#[tokio::test]
+async fn a_guard_that_answers_is_left_alone_and_one_that_does_not_is_killed() {
+    let mut bench = GuardBench::new();
+    let command = bench.start("exec sleep 600").await;
+    bench.supervisor.trust(trust_for(Duration::from_secs(100), Duration::from_secs(200))).unwrap();
+    // Waits because only time tells that nothing happens: longer than an answer is waited for.
+    assert!(tokio::time::timeout(Duration::from_secs(3), bench.supervisor.next()).await.is_err());
+    assert!(!command.is_dead());
+    let guard = command.parent();
+    let _stopped = guard.pause();
+    bench.supervisor.trust(trust_for(Duration::from_secs(100), Duration::from_secs(200))).unwrap();
+    assert_eq!(bench.report().await, GuardReport::GuardDied);
+    assert!(command.is_dead() && guard.is_dead());
+}

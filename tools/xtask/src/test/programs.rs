@@ -112,7 +112,9 @@ impl TestProgram {
 
     /// As cargo would run it.
     fn command(&self) -> Command {
-        let mut command = Command::new(&self.file);
+        // Signals that are ignored where this was started, as under nohup, would be ignored in all that tests start.
+        let mut command = Command::new("env");
+        command.arg("--default-signal").arg(&self.file);
         command.current_dir(&self.directory).env("CARGO_MANIFEST_DIR", &self.directory);
         command.args(["--test-threads", TESTS_AT_A_TIME]);
         if let Some(directory) = scratch::directory() {

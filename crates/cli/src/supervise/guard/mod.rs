@@ -127,14 +127,16 @@ impl Guard {
             (GuardOrder::Start(work), None) => self.start(&work),
             // Two commands at once would break the promise that one report speaks for everything.
             (GuardOrder::Start(_), Some(_)) => self.close(),
-            (GuardOrder::Trust(trust), Some(task)) => {
-                task.schedule.trust(trust);
+            (GuardOrder::Trust(trust), task) => {
+                if let Some(task) = task {
+                    task.schedule.trust(trust);
+                }
                 self.report(&GuardReport::Heard);
             }
             (GuardOrder::Terminate { kill_at }, Some(task)) => task.schedule.terminate(kill_at),
             (GuardOrder::Signal(number), Some(task)) => task.forward(number),
             // The command ended while the order was under way.
-            (GuardOrder::Trust(_) | GuardOrder::Terminate { .. } | GuardOrder::Signal(_), None) => {}
+            (GuardOrder::Terminate { .. } | GuardOrder::Signal(_), None) => {}
         }
     }
 
