@@ -12,7 +12,7 @@ use tokio::signal::{ctrl_c, unix::SignalKind, unix::signal};
 async fn main() -> Result<(), Box<dyn Error>> {
     let [_, store, address] =
         <[String; 3]>::try_from(env::args().collect::<Vec<_>>()).map_err(|_| "usage: axum-service STORE ADDRESS")?;
-    let election = Arc::new(Client::open(&store)?.election("service")?.start()?);
+    let election = Arc::new(Client::open(&store)?.election("service")?.candidate().start()?);
     let asked = election.clone();
     let routes = Router::new().route("/leader", get(async move || asked.is_leader().to_string()));
     let listener = TcpListener::bind(&address).await?;

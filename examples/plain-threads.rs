@@ -10,7 +10,7 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
     let turns = env::args().nth(2).map(|text| text.parse()).transpose()?.unwrap_or(u64::MAX);
 
     let client = Client::open(&store)?;
-    let election = client.election("plain-threads")?.preset(Preset::Fast).start()?;
+    let election = client.election("plain-threads")?.candidate().preset(Preset::Fast).start()?;
     let mut events = election.events();
     let watcher = thread::spawn(move || {
         while let Some(event) = events.next_blocking() {

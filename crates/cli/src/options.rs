@@ -134,9 +134,9 @@ impl CandidacyOptions {
     /// # Errors
     /// When the name cannot be used.
     pub fn describe(self, client: &Client, name: &str) -> Result<CandidacyBuilder, CommandError> {
-        let mut election = client.election(name)?.timing(self.timing).priority(self.priority);
+        let mut election = client.election(name)?.candidate().timing(self.timing).priority(self.priority);
         if let Some(id) = self.id {
-            election = election.candidate(id);
+            election = election.id(id);
         }
         Ok(self.metadata.into_iter().fold(election, |election, (key, value)| election.metadata(key, value)))
     }

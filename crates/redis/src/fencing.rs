@@ -15,7 +15,7 @@ use tenure_core::Term;
 /// use tenure::fencing::is_stale;
 ///
 /// let client = Client::open("redis://127.0.0.1:6379/")?;
-/// let election = client.election("nightly-report")?.start()?;
+/// let election = client.election("nightly-report")?.candidate().start()?;
 /// let leadership = election.wait_elected()?;
 ///
 /// let mut connection = redis::Client::open("redis://127.0.0.1:6379/")?.get_connection()?;

@@ -29,6 +29,7 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
     let client = Client::open(&url)?;
     let election = client
         .election("housekeeping")?
+        .candidate()
         .preset(Preset::Fast)
         .job(job, move |run| {
             sweep(&run);

@@ -22,6 +22,7 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
     let client = Client::open(&url)?;
     let election = client
         .election("cron-worker")?
+        .candidate()
         .preset(Preset::Fast)
         .on_lost(|(term, reason)| println!("lost term {term}: {}", reason.as_str()))
         .start()?;

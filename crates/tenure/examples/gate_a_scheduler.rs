@@ -20,7 +20,7 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
     let ticks = env::args().nth(2).map(|text| text.parse()).transpose()?.unwrap_or(u64::MAX);
 
     let client = Client::open(&url)?;
-    let election = client.election("gate-a-scheduler")?.preset(Preset::Fast).start()?;
+    let election = client.election("gate-a-scheduler")?.candidate().preset(Preset::Fast).start()?;
     schedule(ticks, |tick| {
         if election.is_leader() {
             println!("tick {tick}: report sent");

@@ -30,7 +30,7 @@ async fn main() -> Result<(), Box<dyn Error>> {
     tokio::spawn(connection);
 
     let client = Client::open(&url)?;
-    let election = client.election("payouts")?.preset(Preset::Fast).start()?;
+    let election = client.election("payouts")?.candidate().preset(Preset::Fast).start()?;
     println!("{} stands by", election.candidate());
     let leadership = election.elected().await?;
     let paid = pay_what_is_due(&mut database, &leadership, limit.unwrap_or(u64::MAX)).await?;

@@ -22,7 +22,7 @@ async fn main() -> Result<(), Box<dyn std::error::Error>> {
     let items = env::args().nth(2).map(|text| text.parse()).transpose()?.unwrap_or(u64::MAX);
 
     let client = Client::open(&url)?;
-    let election = client.election("queue-consumer")?.preset(Preset::Fast).start()?;
+    let election = client.election("queue-consumer")?.candidate().preset(Preset::Fast).start()?;
     println!("{} stands by", election.candidate());
 
     // Stands for a queue that all instances share.

@@ -10,22 +10,22 @@ use std::time::Duration;
 
 use futures_util::StreamExt;
 use futures_util::future::{Either, select};
-use tenure_core::{CandidateId, ElectionName, Namespace, Sender};
+use tenure_core::{ElectionName, Namespace, Sender};
 use tenure_sys::ForkMarker;
 use tokio::sync::{mpsc, oneshot};
 
 use crate::blocking::block_on;
-use crate::candidacy::CandidacyBuilder;
 use crate::clock::Clock;
 use crate::contain::shielded;
 use crate::driver::{self, CandidacyId, CommandSender, DriverCommand};
+use crate::election::Election;
 use crate::error::Error;
 use crate::identity::default_candidate_id;
 use crate::lock::Lock;
 use crate::metrics::{CandidacyPurpose, Class, Classifier};
 use crate::store::{
     self, Capabilities, ElectionKey, Finding, Forgetting, Hint, Interest, Observation, Store, StoreError,
-    StoreErrorKind, StoreUrl, Transition,
+    StoreErrorKind, StoreUrl,
 };
 
 /// A store, with one thread that holds all elections of this process in it.
@@ -40,7 +40,7 @@ use crate::store::{
 /// use tenure::Client;
 ///
 /// let client = Client::open("memory:")?;
-/// let election = client.election("nightly-report")?.start()?;
+/// let election = client.election("nightly-report")?.candidate().start()?;
 /// let leadership = election.wait_elected();
 /// println!("leading under term {}", leadership?.term());
 /// election.stop_blocking();
@@ -140,7 +140,7 @@ impl Client {
     ///     name if name.starts_with("customer-") => "customer".to_owned(),
     ///     name => name.to_owned(),
     /// });
-    /// let election = client.election("customer-4711")?.start()?;
+    /// let election = client.election("customer-4711")?.candidate().start()?;
     /// # election.stop_blocking();
     /// # Ok::<(), tenure::Error>(())
     /// ```
@@ -150,12 +150,12 @@ impl Client {
         Self { classifier: Classifier::by(class), ..self.clone() }
     }
 
-    /// Begins to describe a candidacy.
+    /// An election by its name, to stand in, to look at, or to send to. Nothing is asked of the store.
     ///
     /// # Errors
     /// When the name breaks the rule for names.
-    pub fn election(&self, name: &str) -> Result<CandidacyBuilder, Error> {
-        Ok(CandidacyBuilder::new(self.clone(), ElectionName::new(name)?))
+    pub fn election(&self, name: &str) -> Result<Election, Error> {
+        Ok(Election::new(self.clone(), ElectionName::new(name)?))
     }
 
     /// Describes a lock: an election whose leader leaves when its work is done.
@@ -163,7 +163,7 @@ impl Client {
     /// # Errors
     /// When the name breaks the rule for names.
     pub fn lock(&self, name: &str) -> Result<Lock, Error> {
-        Ok(Lock::new(self.clone(), self.election(name)?))
+        Ok(Lock::new(self.clone(), self.election(name)?.candidate()))
     }
 
     /// What the store can promise.
@@ -176,16 +176,6 @@ impl Client {
     #[must_use]
     pub fn life_line(&self) -> Option<OwnedFd> {
         self.store.life_line()
-    }
-
-    /// Looks at one election. Cancel safe.
-    ///
-    /// # Errors
-    /// When the name breaks the rule for names, or the store fails.
-    pub async fn observe(&self, name: &str) -> Result<Observation, Error> {
-        let key = self.key(name)?;
-        let look = async move |store: Arc<dyn Store>| store.observe(&[key]).await.pop();
-        self.on_driver(look).await?.unwrap_or_else(|| Ok(Observation::default())).map_err(Error::from)
     }
 
     /// Looks at all elections of this namespace that ever had a candidate, in two round trips. A record that is
@@ -210,50 +200,6 @@ impl Client {
         Ok(self.on_driver(look).await??)
     }
 
-    /// The latest changes of leadership, newest first. Cancel safe.
-    ///
-    /// # Errors
-    /// When the name breaks the rule for names, or the store fails.
-    pub async fn history(&self, name: &str, limit: usize) -> Result<Vec<Transition>, Error> {
-        let key = self.key(name)?;
-        Ok(self.on_driver(async move |store: Arc<dyn Store>| store.history(&key, limit).await).await??)
-    }
-
-    /// Asks whoever leads to hand over, to `successor` if one is named. Returns whether there is a leader to ask.
-    ///
-    /// Dropping the future does not take the request back.
-    ///
-    /// # Errors
-    /// When the name breaks the rule for names, or the store fails.
-    pub async fn request_handover(&self, name: &str, successor: Option<CandidateId>) -> Result<bool, Error> {
-        let key = self.key(name)?;
-        let ask = async move |store: Arc<dyn Store>| store.request_handover(&key, successor.as_ref()).await;
-        Ok(self.on_driver(ask).await??)
-    }
-
-    /// Removes all that the store keeps of an election or a lock that nobody uses: its history, its jobs, the messages
-    /// that were set aside. Terms do not fall by it: if it is ever led again, its terms go on above those that were
-    /// forgotten. So they do if a candidate pauses after its leadership, and is not seen meanwhile: its next campaign begins
-    /// the election anew. A record that is [damaged](StoreError::damaged) is removed even if it cannot be read.
-    ///
-    /// Dropping the future does not take the request back.
-    ///
-    /// ```
-    /// # #[tokio::main(flavor = "current_thread")] async fn main() -> Result<(), tenure::Error> {
-    /// use tenure::{Client, store::Forgetting};
-    ///
-    /// let client = Client::open("memory:")?;
-    /// client.lock("tenant-4711")?.acquire().await?.release().await;
-    /// assert_eq!(client.forget("tenant-4711").await?, Forgetting::Forgotten);
-    /// # Ok(()) }
-    /// ```
-    ///
-    /// # Errors
-    /// When the name breaks the rule for names, or the store fails or keeps nothing.
-    pub async fn forget(&self, name: &str) -> Result<Forgetting, Error> {
-        self.forget_idle(self.key(name)?, Duration::ZERO).await
-    }
-
     /// The same for every election and lock of this namespace that nobody has used for `idle_for`. Returns their names.
     /// Those whose records are [damaged](StoreError::damaged) stay unless `idle_for` is zero: nobody knows when they were
     /// used.
@@ -276,7 +222,7 @@ impl Client {
         Ok(forgotten)
     }
 
-    async fn forget_idle(&self, key: ElectionKey, idle_for: Duration) -> Result<Forgetting, Error> {
+    pub(crate) async fn forget_idle(&self, key: ElectionKey, idle_for: Duration) -> Result<Forgetting, Error> {
         Ok(self.on_driver(async move |store: Arc<dyn Store>| store.forget(&key, idle_for).await).await??)
     }
 
@@ -308,7 +254,7 @@ impl Client {
 
     /// Asks the store for the least that it can be asked for. What is wrong with one record is not wrong with the store.
     fn check_usable(&self, url: &str) -> Result<(), Error> {
-        match block_on(self.observe(CHECKED_ELECTION)) {
+        match self.election(CHECKED_ELECTION).and_then(|election| block_on(election.observe())) {
             Ok(_) => Ok(()),
             Err(Error::Store(error)) if error.damaged_record().is_some() => Ok(()),
             // It has not even said what is wrong, so it is named here.
@@ -375,10 +321,6 @@ impl Client {
 
     pub(crate) fn with_sender(&self, sender: Sender) -> Self {
         Self { sender, ..self.clone() }
-    }
-
-    pub(crate) fn key(&self, name: &str) -> Result<ElectionKey, Error> {
-        Ok(self.key_of(ElectionName::new(name)?))
     }
 
     /// Uses the store on the driver's runtime, so that the application needs none.

@@ -26,13 +26,13 @@
 //! use tenure::Client;
 //!
 //! let client = Client::open("memory:")?; // sqlite:PATH lets the processes of one machine meet
-//! let election = client.election("nightly-report")?.start()?;
-//! let report = election.run_while_leader_blocking(|leadership| {
+//! let candidacy = client.election("nightly-report")?.candidate().start()?;
+//! let report = candidacy.run_while_leader_blocking(|leadership| {
 //!     // Ask leadership.is_cancelled() between two steps of longer work.
 //!     format!("report of term {}", leadership.term())
 //! })?;
 //! assert_eq!(report, "report of term 1");
-//! election.stop_blocking();
+//! candidacy.stop_blocking();
 //! # Ok::<(), tenure::Error>(())
 //! ```
 //!
@@ -42,7 +42,7 @@
 //! nobody leads without working. [`Candidacy::state`] tells a readiness probe where it stands.
 //!
 //! # Messages
-//! [`Client::send`] reaches whoever leads, now or later, at least once and in order per sender. The leader gets messages
+//! [`Election::send`] reaches whoever leads, now or later, at least once and in order per sender. The leader gets messages
 //! through [`CandidacyBuilder::on_message`] or [`Candidacy::channel`]. What it did not settle goes to the next leader.
 //!
 //! # Locks
@@ -114,6 +114,7 @@ mod client;
 pub mod cron;
 mod disposal;
 mod driver;
+mod election;
 mod error;
 mod event;
 #[cfg(any(feature = "postgres", feature = "redis"))]
@@ -154,6 +155,7 @@ pub use broadcasts::Broadcasts;
 pub use callback::CallbackResult;
 pub use candidacy::{Candidacy, CandidacyBuilder, CandidacyState, StoreOutage};
 pub use client::Client;
+pub use election::Election;
 pub use error::{Error, ErrorKind};
 pub use event::{ElectionError, Event, EventKind, Events};
 pub use leadership::{Leadership, Work};

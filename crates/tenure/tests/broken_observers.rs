@@ -96,7 +96,7 @@ fn observers_that_panic_end_no_election() {
     let place = tempfile::tempdir().unwrap();
     let client = Client::open(&format!("sqlite:{}", place.path().join("a.db").display())).unwrap();
     let timing = Timing::from_ttl(Duration::from_secs(3)).unwrap();
-    let election = client.election("x").unwrap().timing(timing).start().unwrap();
+    let election = client.election("x").unwrap().candidate().timing(timing).start().unwrap();
     let leadership = election.wait_elected_for(Duration::from_secs(20)).unwrap().expect("it is elected");
     let mut events = election.events();
     let mut renewals = 0;

@@ -9,7 +9,7 @@ use tenure::{Client, metrics};
 fn many_elections_have_few_classes() {
     let exporter = PrometheusBuilder::new().install_recorder().unwrap();
     let client = Client::open("memory:").unwrap();
-    let start = |name: String| client.election(&name).unwrap().start().unwrap();
+    let start = |name: String| client.election(&name).unwrap().candidate().start().unwrap();
     let elections: Vec<_> = (0..300).map(|number| start(format!("kind-{}:{number}", number % 100))).collect();
     for election in &elections {
         election.wait_elected().unwrap();

@@ -26,7 +26,7 @@ fn runs_of_jobs_are_counted_by_how_they_ended() {
         if number.is_multiple_of(2) { Ok(()) } else { Err("an odd one") }
     };
     let job = Job::new("often", "* * * * * *").unwrap();
-    let election = client.election("jobs").unwrap().job(job, run).start().unwrap();
+    let election = client.election("jobs").unwrap().candidate().job(job, run).start().unwrap();
     eventually("counters", || runs("timed_out") == Some(0.0) && runs("cancelled") == Some(0.0));
     eventually("a run of both kinds", || runs("succeeded") >= Some(1.0) && runs("failed") >= Some(1.0));
     let last = value("tenure_job_last_success_timestamp_seconds", "").unwrap();

@@ -12,9 +12,9 @@ fn gauges_follow_events() {
         eventually(&line, || exporter.render().lines().any(|shown| shown == line));
     };
     let client = Client::open("memory:").unwrap();
-    let first = client.election("x:1").unwrap().start().unwrap();
+    let first = client.election("x:1").unwrap().candidate().start().unwrap();
     shows(1);
-    let second = client.election("x:2").unwrap().start().unwrap();
+    let second = client.election("x:2").unwrap().candidate().start().unwrap();
     shows(2);
     first.stop_blocking();
     shows(1);

@@ -85,7 +85,7 @@ fn it_may_be_opened_on_the_only_thread_of_a_runtime() {
     let place = tempfile::tempdir().unwrap();
     let url = format!("sqlite:{}", place.path().join("a.db").display());
     tokio::runtime::Builder::new_current_thread().build().unwrap().block_on(async {
-        let candidacy = Client::open(&url).unwrap().election("x").unwrap().start().unwrap();
+        let candidacy = Client::open(&url).unwrap().election("x").unwrap().candidate().start().unwrap();
         candidacy.elected().await.unwrap();
         candidacy.stop().await;
     });

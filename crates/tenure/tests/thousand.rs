@@ -31,7 +31,8 @@ async fn they_share_a_thread_and_their_requests() {
         }
     };
 
-    let start = |number| client.election(&format!("election-{number}")).unwrap().timing(timing).start().unwrap();
+    let start =
+        |number| client.election(&format!("election-{number}")).unwrap().candidate().timing(timing).start().unwrap();
     let elections: Vec<Candidacy> = (0..MANY).map(start).collect();
     for election in &elections {
         election.elected().await.unwrap();

@@ -17,9 +17,9 @@ fn a_leader_that_is_cut_off_stops_and_is_replaced() -> Result<(), tenure::Error>
     let first = Client::with_store_and_clock(flaky.clone(), clock.clone())?;
     let second = Client::with_store_and_clock(Arc::new(memory), clock)?;
 
-    let first = first.election("report")?.start()?;
+    let first = first.election("report")?.candidate().start()?;
     let old = first.wait_elected()?;
-    let second = second.election("report")?.start()?;
+    let second = second.election("report")?.candidate().start()?;
 
     // From here on nothing the first one sends arrives, and nothing comes back.
     flaky.inject_everywhere(&Fault::BlackHole);

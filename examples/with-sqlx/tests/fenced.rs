@@ -36,12 +36,12 @@ async fn a_term_that_is_over_pays_nothing() {
     let pool = prepare(&server.url()).await;
     let client = Client::open(&server.url()).unwrap();
 
-    let first = client.election("payouts").unwrap().start().unwrap();
+    let first = client.election("payouts").unwrap().candidate().start().unwrap();
     let old = first.elected().await.unwrap();
     assert!(worker::pay(&pool, &old, 7).await.unwrap());
     first.stop().await;
 
-    let second = client.election("payouts").unwrap().start().unwrap();
+    let second = client.election("payouts").unwrap().candidate().start().unwrap();
     let new = second.elected().await.unwrap();
     assert!(!worker::pay(&pool, &old, 8).await.unwrap(), "a newer leader was elected");
     assert!(worker::pay(&pool, &new, 9).await.unwrap());

@@ -33,7 +33,7 @@ impl Elections {
         let client = Client::open(url)?;
         let names: Vec<String> = (0..count).map(|index| format!("election-{index}")).collect();
         let bytes_before = resident_bytes()?;
-        let start = |name: &String| client.election(name)?.timing(timing).start();
+        let start = |name: &String| client.election(name)?.candidate().timing(timing).start();
         let elections: Vec<Candidacy> = names.iter().map(start).collect::<Result<_, _>>()?;
         for election in &elections {
             election.wait_elected_for(PATIENCE)?.ok_or("not elected in time")?;

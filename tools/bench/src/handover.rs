@@ -61,7 +61,7 @@ impl Candidates {
         let (sender, elected) = channel();
         let mut candidates = Vec::new();
         for index in 0..count {
-            let election = handles[index % groups].election("bench")?.timing(timing).start()?;
+            let election = handles[index % groups].election("bench")?.candidate().timing(timing).start()?;
             let mut events = election.events();
             let sender = sender.clone();
             std::thread::spawn(move || {

@@ -16,7 +16,7 @@ const ROUNDS: usize = 31;
 pub(crate) fn run() -> Result<(), Box<dyn Error>> {
     println!("## is_leader(), ns per call (median of {ROUNDS} rounds of {CALLS} calls)");
     let client = Client::with_store(MemoryStore::new())?;
-    let election = client.election("bench")?.start()?;
+    let election = client.election("bench")?.candidate().start()?;
     election.wait_elected()?;
     let word = AtomicU64::new(1);
     let clock = Clock::boottime();

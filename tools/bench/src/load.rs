@@ -21,7 +21,7 @@ pub(crate) fn run() -> Result<(), Box<dyn Error>> {
     for _ in 0..CANDIDATES {
         let handle: Arc<dyn Store> = store.clone();
         let client = Client::with_store_and_clock(handle, clock.clone())?;
-        elections.push(client.election("bench")?.timing(timing).start()?);
+        elections.push(client.election("bench")?.candidate().timing(timing).start()?);
     }
     let advance = |steps: u32| {
         for _ in 0..steps {

@@ -10,7 +10,7 @@ use crate::stderr_writer::say;
 
 pub(super) async fn execute(global: &Global, args: &SendArgs) -> Result<Exit, CommandError> {
     let (client, payload) = prepare(global, args)?;
-    let id = client.broadcast_json(&args.name, &args.channel, &payload).await?;
+    let id = client.election(&args.name)?.broadcast_json(&args.channel, &payload).await?;
     report(args, id)?;
     if !gaps::lacks(&client, Feature::Records) {
         warn_of_a_stranger(global, &client, &args.name, "nobody heard it. The name may be mistyped").await;

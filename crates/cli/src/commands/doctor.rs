@@ -148,9 +148,10 @@ async fn record_checks(client: &Client) -> Result<Vec<DoctorLine>, tenure::Error
     for (name, seen) in observed.iter().take(RECORDS_READ_MAX) {
         let name = name.as_str();
         note(seen.as_ref().err());
-        let mut looks = vec![client.history(name, 1).await.err(), client.jobs(name, 1).await.err()];
+        let election = client.election(name)?;
+        let mut looks = vec![election.history(1).await.err(), election.jobs(1).await.err()];
         if keeps_messages {
-            looks.push(client.messages(name, MessageState::Pending, 1).await.err());
+            looks.push(election.messages(MessageState::Pending, 1).await.err());
         }
         for look in looks.iter().flatten() {
             note(if let tenure::Error::Store(error) = look { Some(error) } else { None });

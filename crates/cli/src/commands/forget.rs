@@ -25,7 +25,7 @@ pub(super) async fn execute(global: &Global, args: &ForgetElectionArgs) -> Resul
 }
 
 async fn forget(global: &Global, name: &str) -> Result<Vec<String>, CommandError> {
-    match open_to_look_for(global, name)?.forget(name).await? {
+    match open_to_look_for(global, name)?.election(name)?.forget().await? {
         Forgetting::Forgotten => Ok(vec![name.to_owned()]),
         Forgetting::InUse(used) => Err(CommandError::new(Exit::Failure, format!("{name} is not forgotten: {used}"))),
         _ => {

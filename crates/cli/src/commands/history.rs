@@ -10,7 +10,7 @@ use crate::output::{TransitionLine, json_line, print, table};
 
 pub(super) async fn execute(global: &Global, args: &HistoryArgs) -> Result<Exit, CommandError> {
     let client = open_to_look_for(global, &args.name)?;
-    let history = client.history(&args.name, args.limit.get()).await?;
+    let history = client.election(&args.name)?.history(args.limit.get()).await?;
     gaps::tell(&client, &[Feature::History]);
     let lines: Vec<TransitionLine> = history.iter().map(TransitionLine::from).collect();
     if args.json {

@@ -125,8 +125,9 @@ async fn look(client: &Client, name: Option<&str>, known: &mut Known) -> Result<
 }
 
 async fn look_closer(client: &Client, name: &str, seen: &Observation) -> Result<ElectionDetails, tenure::Error> {
-    let history = client.history(name, 4).await?;
-    let jobs = match client.jobs(name, 1).await {
+    let election = client.election(name)?;
+    let history = election.history(4).await?;
+    let jobs = match election.jobs(1).await {
         Ok(jobs) => count_of(&jobs),
         Err(tenure::Error::Store(error)) if error.kind() == StoreErrorKind::Unsupported => "-".to_owned(),
         Err(error) => return Err(error),

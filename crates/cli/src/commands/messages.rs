@@ -45,7 +45,7 @@ pub(super) async fn execute(global: &Global, args: &MessagesArgs) -> Result<Exit
         return requeue(&client, name, args.json, (!args.requeue_all).then_some(&ids)).await;
     }
     let state = if args.aside { MessageState::DeadLetter } else { MessageState::Pending };
-    let messages = client.messages(name, state, args.limit.get()).await?;
+    let messages = client.election(name)?.messages(state, args.limit.get()).await?;
     let lines: Vec<MessageLine> = messages.iter().map(MessageLine::from).collect();
     if args.json {
         print(|out| json_line(out, &lines))?;
@@ -91,7 +91,7 @@ async fn count(global: &Global, args: &MessagesArgs) -> Result<Exit, CommandErro
 }
 
 async fn requeue(client: &Client, name: &str, json: bool, ids: Option<&Vec<MessageId>>) -> Result<Exit, CommandError> {
-    let requeued = client.requeue(name, ids.map(Vec::as_slice)).await?;
+    let requeued = client.election(name)?.requeue(ids.map(Vec::as_slice)).await?;
     if json {
         print(|out| json_line(out, &RequeuedLine { election: name, requeued }))?;
     } else {

@@ -30,7 +30,7 @@ pub(super) async fn execute(global: &Global, args: &ResignArgs) -> Result<Exit, 
     let to = args.to.as_ref().map(CandidateId::new).transpose().map_err(tenure::Error::from)?;
     let client = open_to_look_for(global, &args.name)?;
     let mut hints = client.hints();
-    let before = client.observe(&args.name).await?;
+    let before = client.election(&args.name)?.observe().await?;
     let started = Instant::now();
     let Some(old) = &before.lease else { return Err(nobody_leads(&args.name)) };
     if to.as_ref() == Some(&old.leader.candidate) {
@@ -42,11 +42,11 @@ pub(super) async fn execute(global: &Global, args: &ResignArgs) -> Result<Exit, 
         check_stands_by(&args.name, to, &before)?;
     }
     let asked_for = to.clone();
-    if !client.request_handover(&args.name, to).await? {
+    if !client.election(&args.name)?.request_handover(to).await? {
         return Err(nobody_leads(&args.name));
     }
     loop {
-        let seen = client.observe(&args.name).await?;
+        let seen = client.election(&args.name)?.observe().await?;
         let term_now = seen.lease.as_ref().map(|lease| lease.leader.term);
         let took = started.elapsed();
         // Where nobody knows who stands by, somebody who does is given the time to take over.

@@ -24,7 +24,7 @@ struct SentLine<'a> {
 
 pub(super) async fn execute(global: &Global, args: &SendArgs) -> Result<Exit, CommandError> {
     let (client, payload) = prepare(global, args)?;
-    let id = client.send_json(&args.name, &args.channel, &payload).await?;
+    let id = client.election(&args.name)?.send_json(&args.channel, &payload).await?;
     report(args, id)?;
     if gaps::keeps_messages(&client) {
         let kept = "the message waits until somebody leads it. If the name is mistyped, `tenure messages` lists where \
@@ -40,7 +40,8 @@ pub(super) async fn execute(global: &Global, args: &SendArgs) -> Result<Exit, Co
 /// Says that an election is not known to the store, where stores know such things: its name may be mistyped.
 pub(super) async fn warn_of_a_stranger(global: &Global, client: &Client, name: &str, what_now: &str) {
     // What was asked for is done: that it cannot be told who is there is no failure.
-    let Ok(seen) = client.observe(name).await else { return };
+    let Ok(election) = client.election(name) else { return };
+    let Ok(seen) = election.observe().await else { return };
     if seen == Observation::default() {
         let (namespace, store) = (&global.namespace, store_shown(global));
         say(&format!("nobody has ever stood in {name} in namespace {namespace} of {store}: {what_now}"));
@@ -49,7 +50,8 @@ pub(super) async fn warn_of_a_stranger(global: &Global, client: &Client, name: &
 
 /// Whether nobody leads, as far as is known.
 pub(super) async fn nobody_leads(client: &Client, name: &str) -> bool {
-    client.observe(name).await.is_ok_and(|seen| seen.lease.is_none())
+    let Ok(election) = client.election(name) else { return false };
+    election.observe().await.is_ok_and(|seen| seen.lease.is_none())
 }
 
 /// Checks what is to be sent before anything is opened.

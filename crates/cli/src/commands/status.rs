@@ -90,7 +90,7 @@ pub(super) async fn observe(
     name: Option<&str>,
 ) -> Result<Vec<(String, Result<Observation, StoreError>)>, CommandError> {
     match name {
-        Some(name) => Ok(vec![(name.to_owned(), Ok(client.observe(name).await?))]),
+        Some(name) => Ok(vec![(name.to_owned(), Ok(client.election(name)?.observe().await?))]),
         None => Ok(client.observe_all().await?.into_iter().map(|(name, seen)| (name.to_string(), seen)).collect()),
     }
 }

@@ -184,7 +184,7 @@ fn leader_of(seen: &Observation) -> KnownLeader {
 /// Why a leadership ended, if the store has written it down.
 async fn reason(client: &Client, election: &str, term: Option<u64>) -> Option<String> {
     const NEWEST: usize = 16;
-    let history = client.history(election, NEWEST).await.ok()?;
+    let history = client.election(election).ok()?.history(NEWEST).await.ok()?;
     let is_it = |change: &&Transition| change.change == Change::Lost && Some(change.term.get()) == term;
     history.iter().find(is_it).map(|change| change.reason.clone())
 }

@@ -118,7 +118,7 @@ fn what_was_set_aside_is_shown_and_put_back() {
     let id = send(&scenario, "refresh", r#""cannot be handled""#);
     let tenure = Client::open(&scenario.store()).unwrap();
     let refuse = |_| Err("no such\ntable");
-    let builder = tenure.election(ELECTION).unwrap().max_attempts(1);
+    let builder = tenure.election(ELECTION).unwrap().candidate().max_attempts(1);
     let election = builder.on_message(ChannelName::new("refresh").unwrap(), refuse).start().unwrap();
     let aside = || scenario.json(&["messages", ELECTION, "--aside", "--json"]);
     eventually("it to be set aside", || aside() != json!([]));
@@ -171,5 +171,8 @@ fn messages_make_no_election_and_keep_to_their_namespace() {
     assert_eq!(scenario.json(&["--namespace", "other", "messages", ELECTION, "--json"]), json!([]));
     let tenure = Client::open(&scenario.store()).unwrap();
     let runtime = tokio::runtime::Builder::new_current_thread().build().unwrap();
-    assert_eq!(runtime.block_on(tenure.messages(ELECTION, MessageState::Pending, 10)).unwrap().len(), 1);
+    assert_eq!(
+        runtime.block_on(tenure.election(ELECTION).unwrap().messages(MessageState::Pending, 10)).unwrap().len(),
+        1
+    );
 }

@@ -68,7 +68,7 @@ async fn who_has_seen_a_higher_term_does_not_trust_a_restored_backup() {
 
     let client = Client::open(&server.url_as(APP, PASSWORD)).unwrap();
     let timing = Timing::from_ttl(Duration::from_secs(2)).unwrap();
-    let election = client.election("e").unwrap().timing(timing).start().unwrap();
+    let election = client.election("e").unwrap().candidate().timing(timing).start().unwrap();
     let first = election.elected().await.unwrap().term();
     election.resign().await.unwrap();
     let second = until("another term", async || election.leadership().filter(|now| now.term() > first)).await.term();

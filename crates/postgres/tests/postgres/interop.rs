@@ -109,7 +109,7 @@ async fn a_candidate_looks_again_soon_after_a_foreign_leader_and_takes_over_when
     assert!(held.remaining <= Duration::from_millis(300), "nobody tells it: {held:?}");
 
     let client = Client::open(&place.url()).unwrap();
-    let election = client.election("e").unwrap().start().unwrap();
+    let election = client.election("e").unwrap().candidate().start().unwrap();
     until("a candidate that stands by", async || {
         candidate
             .observe()

@@ -108,7 +108,7 @@ async fn rights_that_are_given_later_need_no_new_handle() {
 async fn without_the_right_to_subscribe_a_resignation_is_found_by_looking() {
     let (server, _store) = server_without("+subscribe");
     let tenures = [0, 1].map(|_| Client::open(&server.url_as(USER, PASSWORD)).unwrap());
-    let start = |client: &Client| client.election("e").unwrap().start().unwrap();
+    let start = |client: &Client| client.election("e").unwrap().candidate().start().unwrap();
     let leader = start(&tenures[0]);
     until("a leader", async || leader.is_leader().then_some(())).await;
     let follower = start(&tenures[1]);

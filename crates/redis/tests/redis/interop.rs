@@ -61,7 +61,7 @@ async fn a_foreign_leader_that_releases_is_followed_long_before_its_lease_would_
         let tenures = [0, 1].map(|_| Client::open(&table.url()).unwrap());
         let timing = Timing::from_ttl(Duration::from_secs(3)).unwrap();
         let candidates = tenures.each_ref().map(|client| {
-            let candidacy = client.election(table.election).unwrap().timing(timing);
+            let candidacy = client.election(table.election).unwrap().candidate().timing(timing);
             candidacy.start().unwrap()
         });
         let observer = table.candidate("observer");

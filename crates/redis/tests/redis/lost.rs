@@ -61,7 +61,7 @@ async fn a_server_that_answers_nonsense_is_asked_less_and_less_often() {
     server.command(&["HSET", ELECTION, "holder", "somebody", "term", "0", "since", "1"]);
     let client = Client::open(&server.url()).unwrap();
     let timing = Timing::from_ttl(Duration::from_secs(2)).unwrap();
-    let election = client.election("e").unwrap().timing(timing).start().unwrap();
+    let election = client.election("e").unwrap().candidate().timing(timing).start().unwrap();
     let mut events = election.events();
     let is_error = |event: &Event| matches!(event.kind, EventKind::Error { .. });
     let mut count = 0;

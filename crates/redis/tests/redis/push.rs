@@ -16,12 +16,12 @@ async fn a_leader_that_was_elected_before_it_could_be_woken_hears_of_a_request_a
     for n in 0..4 {
         let name = format!("e{n}");
         let client = Client::open(&server.url()).unwrap();
-        let leader = client.election(&name).unwrap().start().unwrap();
+        let leader = client.election(&name).unwrap().candidate().start().unwrap();
         leader.elected().await.unwrap();
         let wake = || server.command(&["HGET", &format!("{{tenure:default:{name}}}:election"), "wake"]);
         until("a channel", async || (wake() != redis::Value::BulkString(Vec::new())).then_some(())).await;
         let begun = Instant::now();
-        assert!(client.request_handover(&name, None).await.unwrap());
+        assert!(client.election(&name).unwrap().request_handover(None).await.unwrap());
         until("a hand-over", async || (!leader.is_leader()).then_some(())).await;
         // It renews every six seconds or so.
         within("a request", begun.elapsed(), Duration::from_secs(3));

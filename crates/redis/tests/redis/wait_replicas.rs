@@ -53,7 +53,7 @@ async fn a_grant_that_is_given_back_late_does_not_end_the_leadership_after_it() 
     brief.granted().await;
     let client = Client::open(&format!("redis://{}?wait_replicas=1", proxy.address())).unwrap();
     let timing = Timing::from_ttl(Duration::from_secs(6)).unwrap();
-    let ours = client.election("e").unwrap().candidate(id("ours")).timing(timing).start().unwrap();
+    let ours = client.election("e").unwrap().candidate().id(id("ours")).timing(timing).start().unwrap();
     // It has nothing more to ask before that lease ends.
     until("a follower that can be woken", async || {
         let followers = primary.command(&["HVALS", "{tenure:default:e}:standing"]);

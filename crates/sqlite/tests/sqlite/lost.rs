@@ -183,7 +183,7 @@ async fn somebody_leads_again_soon_after_a_file_was_lost_and_terms_grow() {
 
 fn candidate(path: &Path) -> Candidacy {
     let client = Client::with_store(SqliteStore::open(path).unwrap()).unwrap();
-    client.election("e").unwrap().timing(Timing::default()).start().unwrap()
+    client.election("e").unwrap().candidate().timing(Timing::default()).start().unwrap()
 }
 
 /// Campaigns until it succeeds.

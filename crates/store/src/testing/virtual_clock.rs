@@ -108,7 +108,7 @@ impl VirtualClock {
     /// let hands = VirtualClock::new();
     /// let clock = Clock::controlled_by(&hands);
     /// let store = FaultyStore::with_clock(Arc::new(MemoryStore::with_clock(clock.clone())), clock.clone());
-    /// let candidacy = Client::with_store_and_clock(store.clone(), clock)?.election("report")?.start()?;
+    /// let candidacy = Client::with_store_and_clock(store.clone(), clock)?.election("report")?.candidate().start()?;
     /// hands.drive(candidacy.elected()).await?;
     /// store.inject_everywhere(&Fault::BlackHole);
     /// hands.drive(candidacy.stop()).await; // without a word of the store, which takes a while

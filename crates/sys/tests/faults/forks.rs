@@ -19,7 +19,7 @@ pub(crate) fn case_18_a_forked_child_never_leads_and_never_waits(store: &dyn Bac
 
 fn never_leads_and_never_waits(place: &TestPlace) -> Result<(), Error> {
     let tenure = Client::open(&place.url())?;
-    let election = tenure.election("x")?.start()?;
+    let election = tenure.election("x")?.candidate().start()?;
     let leadership = election.wait_elected()?;
     let work = leadership.begin_work();
     assert!(election.is_leader() && leadership.is_valid() && work.is_some());
@@ -40,7 +40,7 @@ fn never_leads_and_never_waits(place: &TestPlace) -> Result<(), Error> {
             matches!(election.wait_elected(), Err(Error::Stopped)),
             matches!(election.resign_blocking(), Err(Error::NotLeading)),
             matches!(election.current_leader_blocking(), Err(Error::Driver(_))),
-            matches!(tenure.election("y").and_then(|builder| builder.start()), Err(Error::Driver(_))),
+            matches!(tenure.election("y").and_then(|builder| builder.candidate().start()), Err(Error::Driver(_))),
         ])
     });
     assert_eq!(code, 0, "it waits for what cannot come");
@@ -57,7 +57,7 @@ pub(crate) fn case_18_dropping_what_a_forked_child_inherited_changes_nothing_for
 
 fn dropping_changes_nothing(place: &TestPlace) -> Result<(), Error> {
     let tenure = Client::open(&place.url())?;
-    let election = tenure.election("x")?.start()?;
+    let election = tenure.election("x")?.candidate().start()?;
     let leadership = election.wait_elected()?;
     let inherited = std::cell::RefCell::new(Some((election, leadership.begin_work())));
     assert_eq!(exit_code_of_fork(|| u8::from(inherited.take().is_none())), 0);

@@ -24,10 +24,10 @@ use crate::store::Broadcast;
 ///
 /// ```
 /// # let client = tenure::Client::open("memory:")?;
-/// let election = client.election("nightly-report")?.start()?;
+/// let election = client.election("nightly-report")?.candidate().start()?;
 /// let mut reloads = election.broadcasts("reload")?;
 /// reloads.listening_blocking();
-/// client.broadcast_blocking("nightly-report", "reload", &["prices"])?;
+/// client.election("nightly-report")?.broadcast_blocking("reload", &["prices"])?;
 ///
 /// let heard = reloads.next_blocking().expect("the election has not been stopped");
 /// let tables: Vec<String> = heard.json()?;

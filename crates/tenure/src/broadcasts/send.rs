@@ -7,11 +7,12 @@ use tenure_core::ChannelName;
 
 use crate::blocking::block_on;
 use crate::client::Client;
+use crate::election::Election;
 use crate::error::Error;
 use crate::messages::{SENDING_LIMIT, checked_json, send_until_known, written_json};
 use crate::store::{Broadcast, MessageId, PubSub, PubSubPromises, Store, StoreError, StoreErrorKind};
 
-impl Client {
+impl Election {
     /// Tells all candidates of an election something, those of this process included. Returns when the store has taken it,
     /// whether or not anybody listens.
     ///
@@ -29,70 +30,48 @@ impl Client {
     /// # #[tokio::main(flavor = "current_thread")]
     /// # async fn main() -> Result<(), tenure::Error> {
     /// let client = tenure::Client::open("memory:")?;
-    /// let election = client.election("nightly-report")?.start()?;
+    /// let election = client.election("nightly-report")?.candidate().start()?;
     /// let mut reloads = election.broadcasts("reload")?;
     /// reloads.listening().await;
     ///
-    /// let id = client.broadcast("nightly-report", "reload", "prices").await?;
+    /// let id = client.election("nightly-report")?.broadcast("reload", "prices").await?;
     /// let heard = reloads.next().await.expect("the election has not been stopped");
     /// assert_eq!((heard.id, &*heard.payload), (id, r#""prices""#));
     /// # Ok(())
     /// # }
     /// ```
-    pub async fn broadcast<T: Serialize + ?Sized>(
-        &self,
-        name: &str,
-        channel: &str,
-        payload: &T,
-    ) -> Result<MessageId, Error> {
-        self.broadcast_text(name, channel, written_json(payload)?).await
+    pub async fn broadcast<T: Serialize + ?Sized>(&self, channel: &str, payload: &T) -> Result<MessageId, Error> {
+        self.broadcast_text(channel, written_json(payload)?).await
     }
 
     /// [`broadcast`](Self::broadcast) for text that is JSON already. It is heard byte for byte.
     ///
     /// # Errors
     /// As [`broadcast`](Self::broadcast), and when the text is not JSON.
-    pub async fn broadcast_json(&self, name: &str, channel: &str, json: &str) -> Result<MessageId, Error> {
-        self.broadcast_text(name, channel, checked_json(json)?).await
+    pub async fn broadcast_json(&self, channel: &str, json: &str) -> Result<MessageId, Error> {
+        self.broadcast_text(channel, checked_json(json)?).await
     }
 
     /// [`broadcast`](Self::broadcast) for plain threads.
     ///
     /// # Errors
     /// As [`broadcast`](Self::broadcast).
-    pub fn broadcast_blocking<T: Serialize + ?Sized>(
-        &self,
-        name: &str,
-        channel: &str,
-        payload: &T,
-    ) -> Result<MessageId, Error> {
-        block_on(self.broadcast(name, channel, payload))
+    pub fn broadcast_blocking<T: Serialize + ?Sized>(&self, channel: &str, payload: &T) -> Result<MessageId, Error> {
+        block_on(self.broadcast(channel, payload))
     }
 
     /// [`broadcast_json`](Self::broadcast_json) for plain threads.
     ///
     /// # Errors
     /// As [`broadcast_json`](Self::broadcast_json).
-    pub fn broadcast_json_blocking(&self, name: &str, channel: &str, json: &str) -> Result<MessageId, Error> {
-        block_on(self.broadcast_json(name, channel, json))
+    pub fn broadcast_json_blocking(&self, channel: &str, json: &str) -> Result<MessageId, Error> {
+        block_on(self.broadcast_json(channel, json))
     }
 
-    /// What the store promises of broadcasts; `None` when it has none.
-    #[must_use]
-    pub fn pubsub(&self) -> Option<PubSubPromises> {
-        self.store().pubsub().map(PubSub::promises)
-    }
-
-    /// # Errors
-    /// When the store cannot broadcast.
-    pub(crate) fn check_pubsub(&self) -> Result<(), Error> {
-        Ok(pubsub(self.store()).map(drop)?)
-    }
-
-    async fn broadcast_text(&self, name: &str, channel: &str, text: String) -> Result<MessageId, Error> {
-        let (key, channel) = (self.key(name)?, ChannelName::new(channel)?);
-        pubsub(self.store())?.promises().check_payload(&text)?;
-        let (id, sender) = (MessageId::random(), self.own_sender().clone());
+    async fn broadcast_text(&self, channel: &str, text: String) -> Result<MessageId, Error> {
+        let (key, channel) = (self.key(), ChannelName::new(channel)?);
+        pubsub(self.client().store())?.promises().check_payload(&text)?;
+        let (id, sender) = (MessageId::random(), self.client().own_sender().clone());
         let batch: Arc<[Broadcast]> = Arc::new([Broadcast { key, id, channel, sender, payload: text.into() }]);
         let tell = move |store: Arc<dyn Store>| {
             let batch = Arc::clone(&batch);
@@ -104,8 +83,22 @@ impl Client {
             }
         };
         // Nobody would recognise the second copy of one that may have been heard.
-        self.on_driver_for(SENDING_LIMIT, move |store| send_until_known(store, false, tell)).await??;
+        self.client().on_driver_for(SENDING_LIMIT, move |store| send_until_known(store, false, tell)).await??;
         Ok(id)
+    }
+}
+
+impl Client {
+    /// What the store promises of broadcasts; `None` when it has none.
+    #[must_use]
+    pub fn pubsub(&self) -> Option<PubSubPromises> {
+        self.store().pubsub().map(PubSub::promises)
+    }
+
+    /// # Errors
+    /// When the store cannot broadcast.
+    pub(crate) fn check_pubsub(&self) -> Result<(), Error> {
+        Ok(pubsub(self.store()).map(drop)?)
     }
 }
 

@@ -14,7 +14,7 @@ use crate::error::Error;
 use crate::store::Broadcast;
 
 impl CandidacyBuilder {
-    /// Called with each [broadcast](crate::Client::broadcast) on a channel, whether or not this candidate leads; one at a time
+    /// Called with each [broadcast](crate::Election::broadcast) on a channel, whether or not this candidate leads; one at a time
     /// per channel, on a thread of its own.
     ///
     /// A panic or an error is reported and changes nothing else. A handler that is slow holds up neither renewals nor other
@@ -28,13 +28,14 @@ impl CandidacyBuilder {
     /// let client = Client::open("memory:")?;
     /// let election = client
     ///     .election("nightly-report")?
+    ///     .candidate()
     ///     .on_broadcast(ChannelName::new("reload")?, move |broadcast| {
     ///         println!("{} wants all to reload {}", broadcast.sender, broadcast.payload);
     /// #       sender.send(()).ok();
     ///     })
     ///     .start()?;
     /// # election.broadcasts("reload")?.listening_blocking();
-    /// client.broadcast_blocking("nightly-report", "reload", "prices")?;
+    /// client.election("nightly-report")?.broadcast_blocking("reload", "prices")?;
     /// # receiver.recv().ok();
     /// # election.stop_blocking();
     /// # Ok::<(), tenure::Error>(())
@@ -63,7 +64,7 @@ impl CandidacyBuilder {
 }
 
 impl Candidacy {
-    /// Begins to read what is [broadcast](crate::Client::broadcast) to all candidates of this election on a channel.
+    /// Begins to read what is [broadcast](crate::Election::broadcast) to all candidates of this election on a channel.
     ///
     /// # Errors
     /// When the name breaks the rule for names, or the store cannot broadcast.

@@ -24,7 +24,7 @@ use crate::metrics::CandidacyPurpose;
 use crate::shared::Shared;
 use crate::store::{Broadcast, Message};
 
-/// A candidacy that has not begun. Made by [`Client::election`].
+/// A candidacy that has not begun. Made by [`Election::candidate`](crate::Election::candidate).
 ///
 /// ```
 /// use std::time::Duration;
@@ -33,7 +33,8 @@ use crate::store::{Broadcast, Message};
 /// let client = Client::open("memory:")?;
 /// let election = client
 ///     .election("nightly-report")?
-///     .candidate(CandidateId::new("worker-7")?)
+///     .candidate()
+///     .id(CandidateId::new("worker-7")?)
 ///     .metadata("zone", "eu-1")
 ///     .preset(Preset::Fast)
 ///     .on_elected(|leadership| println!("elected: term {}", leadership.term()))
@@ -88,7 +89,7 @@ impl CandidacyBuilder {
     }
 
     /// The candidate's label. Default: host name, process id and a random suffix.
-    pub fn candidate(mut self, id: CandidateId) -> Self {
+    pub fn id(mut self, id: CandidateId) -> Self {
         self.candidate = Some(id);
         self
     }
@@ -113,7 +114,7 @@ impl CandidacyBuilder {
     /// use std::time::Duration;
     ///
     /// let client = tenure::Client::open("memory:")?;
-    /// let election = client.election("nightly-report")?.ttl(Duration::from_secs(30)).start()?;
+    /// let election = client.election("nightly-report")?.candidate().ttl(Duration::from_secs(30)).start()?;
     /// # election.stop_blocking();
     /// # Ok::<(), tenure::Error>(())
     /// ```

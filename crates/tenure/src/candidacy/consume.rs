@@ -31,7 +31,7 @@ impl Candidacy {
     /// ```
     /// # tokio::runtime::Builder::new_current_thread().build().unwrap().block_on(async {
     /// let client = tenure::Client::open("memory:")?;
-    /// let election = client.election("mail-queue")?.start()?;
+    /// let election = client.election("mail-queue")?.candidate().start()?;
     /// let (sender, queue) = tokio::sync::mpsc::channel(10);
     /// # for mail in ["one", "two"] { sender.send(mail).await? }
     /// # drop(sender);

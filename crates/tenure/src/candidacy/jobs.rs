@@ -26,6 +26,7 @@ impl CandidacyBuilder {
     /// let client = Client::open("memory:")?;
     /// let election = client
     ///     .election("housekeeping")?
+    ///     .candidate()
     ///     .job(Job::new("sweep", "*/2 * * * * *")?, move |run| {
     ///         println!("{} is due, under term {}", run.job(), run.term());
     /// #       sender.send(()).ok();

@@ -29,12 +29,13 @@ impl CandidacyBuilder {
     /// let client = Client::open("memory:")?;
     /// let election = client
     ///     .election("nightly-report")?
+    ///     .candidate()
     ///     .on_message(ChannelName::new("refresh")?, move |(message, leadership)| {
     ///         println!("refresh {} under term {}", message.payload, leadership.term());
     /// #       sender.send(()).ok();
     ///     })
     ///     .start()?;
-    /// client.send_blocking("nightly-report", "refresh", "monday")?;
+    /// client.election("nightly-report")?.send_blocking("refresh", "monday")?;
     /// # receiver.recv().ok();
     /// # election.stop_blocking();
     /// # Ok::<(), tenure::Error>(())

@@ -23,6 +23,7 @@ pub use self::builder::CandidacyBuilder;
 pub use self::state::{CandidacyState, StoreOutage};
 use crate::client::Client;
 use crate::driver::DriverCommand;
+use crate::election::Election;
 use crate::error::Error;
 use crate::event::{ElectionError, Events, subscription};
 use crate::inside;
@@ -97,7 +98,7 @@ impl Candidacy {
     /// # Errors
     /// When the store fails.
     pub async fn current_leader(&self) -> Result<Option<Leader>, Error> {
-        let observation = self.client.observe(self.name().as_str()).await?;
+        let observation = Election::new(self.client.clone(), self.name().clone()).observe().await?;
         Ok(observation.lease.map(|lease| lease.leader))
     }
 

@@ -77,7 +77,7 @@ impl Candidacy {
     /// use tenure::CandidacyState;
     ///
     /// let client = tenure::Client::open("memory:")?;
-    /// let election = client.election("nightly-report")?.start()?;
+    /// let election = client.election("nightly-report")?.candidate().start()?;
     /// let term = election.wait_elected()?.term();
     /// assert_eq!(election.state(), CandidacyState::Leading { term });
     /// println!("{}", election.state());

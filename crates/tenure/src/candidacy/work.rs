@@ -104,7 +104,7 @@ impl Candidacy {
     ///
     /// ```
     /// # let client = tenure::Client::open("memory:")?;
-    /// # let election = client.election("report")?.start()?;
+    /// # let election = client.election("report")?.candidate().start()?;
     /// # election.wait_elected()?;
     /// let sent = election.run_if_leader(|leadership| format!("report under term {}", leadership.term()));
     /// assert!(sent.is_some());

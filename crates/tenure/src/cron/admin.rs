@@ -7,19 +7,20 @@ use tenure_core::jobs::{JobOrder, JobReport};
 
 use crate::blocking::block_on;
 use crate::client::Client;
+use crate::election::Election;
 use crate::error::Error;
 use crate::store::{JobLedger, Store, StoreError, StoreErrorKind};
 
-impl Client {
+impl Election {
     /// The jobs an election has or had, in order of their names, each with its latest runs, the newest first. Cancel safe.
     ///
     /// # Errors
-    /// When the name breaks the rule for names, the store has no ledger, or it fails.
-    pub async fn jobs(&self, name: &str, max_runs: usize) -> Result<Vec<JobReport>, Error> {
-        let key = self.key(name)?;
-        self.check_ledger()?;
+    /// When the store has no ledger, or it fails.
+    pub async fn jobs(&self, max_runs: usize) -> Result<Vec<JobReport>, Error> {
+        let key = self.key();
+        self.client().check_ledger()?;
         let look = async move |store: Arc<dyn Store>| ledger(&*store)?.jobs(&key, max_runs).await;
-        Ok(self.on_driver(look).await??)
+        Ok(self.client().on_driver(look).await??)
     }
 
     /// Pauses a job, whoever leads: no tick of it fires until it is [resumed](Self::resume_job), and a run that goes on goes on.
@@ -30,8 +31,8 @@ impl Client {
     ///
     /// # Errors
     /// When a name breaks the rule for names, the store has no ledger, or it fails.
-    pub async fn pause_job(&self, name: &str, job: &str) -> Result<bool, Error> {
-        self.steer_job(name, job, JobOrder::Pause).await
+    pub async fn pause_job(&self, job: &str) -> Result<bool, Error> {
+        self.steer_job(job, JobOrder::Pause).await
     }
 
     /// Resumes a job that was [paused](Self::pause_job). Whoever leads notices within ten seconds. Returns whether the job is
@@ -41,8 +42,8 @@ impl Client {
     ///
     /// # Errors
     /// As [`pause_job`](Self::pause_job).
-    pub async fn resume_job(&self, name: &str, job: &str) -> Result<bool, Error> {
-        self.steer_job(name, job, JobOrder::Resume).await
+    pub async fn resume_job(&self, job: &str) -> Result<bool, Error> {
+        self.steer_job(job, JobOrder::Resume).await
     }
 
     /// Asks for a run of a job now, once, by whoever leads: within ten seconds, when a run that goes on has ended, or when the job
@@ -53,39 +54,39 @@ impl Client {
     ///
     /// # Errors
     /// As [`pause_job`](Self::pause_job).
-    pub async fn run_job_now(&self, name: &str, job: &str) -> Result<bool, Error> {
-        self.steer_job(name, job, JobOrder::RunNow).await
+    pub async fn run_job_now(&self, job: &str) -> Result<bool, Error> {
+        self.steer_job(job, JobOrder::RunNow).await
     }
 
     /// [`pause_job`](Self::pause_job) for plain threads.
     ///
     /// # Errors
     /// As [`pause_job`](Self::pause_job).
-    pub fn pause_job_blocking(&self, name: &str, job: &str) -> Result<bool, Error> {
-        block_on(self.pause_job(name, job))
+    pub fn pause_job_blocking(&self, job: &str) -> Result<bool, Error> {
+        block_on(self.pause_job(job))
     }
 
     /// [`resume_job`](Self::resume_job) for plain threads.
     ///
     /// # Errors
     /// As [`pause_job`](Self::pause_job).
-    pub fn resume_job_blocking(&self, name: &str, job: &str) -> Result<bool, Error> {
-        block_on(self.resume_job(name, job))
+    pub fn resume_job_blocking(&self, job: &str) -> Result<bool, Error> {
+        block_on(self.resume_job(job))
     }
 
     /// [`run_job_now`](Self::run_job_now) for plain threads.
     ///
     /// # Errors
     /// As [`pause_job`](Self::pause_job).
-    pub fn run_job_now_blocking(&self, name: &str, job: &str) -> Result<bool, Error> {
-        block_on(self.run_job_now(name, job))
+    pub fn run_job_now_blocking(&self, job: &str) -> Result<bool, Error> {
+        block_on(self.run_job_now(job))
     }
 
-    async fn steer_job(&self, name: &str, job: &str, order: JobOrder) -> Result<bool, Error> {
-        let (key, job) = (self.key(name)?, JobName::new(job)?);
-        self.check_ledger()?;
+    async fn steer_job(&self, job: &str, order: JobOrder) -> Result<bool, Error> {
+        let (key, job) = (self.key(), JobName::new(job)?);
+        self.client().check_ledger()?;
         let steer = async move |store: Arc<dyn Store>| ledger(&*store)?.steer(&key, &job, order).await;
-        Ok(self.on_driver(steer).await??)
+        Ok(self.client().on_driver(steer).await??)
     }
 
     /// Forgets a job, up to where its ticks are decided, and its runs. Returns whether it was known.
@@ -97,29 +98,31 @@ impl Client {
     ///
     /// # Errors
     /// When a name breaks the rule for names, the store has no ledger, or it fails.
-    pub async fn forget_job(&self, name: &str, job: &str) -> Result<bool, Error> {
-        let (key, job) = (self.key(name)?, JobName::new(job)?);
-        self.check_ledger()?;
+    pub async fn forget_job(&self, job: &str) -> Result<bool, Error> {
+        let (key, job) = (self.key(), JobName::new(job)?);
+        self.client().check_ledger()?;
         let forget = async move |store: Arc<dyn Store>| ledger(&*store)?.forget(&key, &job).await;
-        Ok(self.on_driver(forget).await??)
+        Ok(self.client().on_driver(forget).await??)
     }
 
     /// [`jobs`](Self::jobs) for plain threads.
     ///
     /// # Errors
     /// As [`jobs`](Self::jobs).
-    pub fn jobs_blocking(&self, name: &str, max_runs: usize) -> Result<Vec<JobReport>, Error> {
-        block_on(self.jobs(name, max_runs))
+    pub fn jobs_blocking(&self, max_runs: usize) -> Result<Vec<JobReport>, Error> {
+        block_on(self.jobs(max_runs))
     }
 
     /// [`forget_job`](Self::forget_job) for plain threads.
     ///
     /// # Errors
     /// As [`forget_job`](Self::forget_job).
-    pub fn forget_job_blocking(&self, name: &str, job: &str) -> Result<bool, Error> {
-        block_on(self.forget_job(name, job))
+    pub fn forget_job_blocking(&self, job: &str) -> Result<bool, Error> {
+        block_on(self.forget_job(job))
     }
+}
 
+impl Client {
     /// Whether the store keeps jobs at all. Asks nobody.
     ///
     /// # Errors

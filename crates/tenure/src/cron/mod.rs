@@ -16,6 +16,7 @@
 //! let client = Client::open("memory:")?; // sqlite:PATH lets the processes of one machine share the jobs
 //! let election = client
 //!     .election("housekeeping")?
+//!     .candidate()
 //!     .job(Job::new("sweep", "* * * * * *")?, move |run| {
 //!         println!("{} is due, under term {}", run.job(), run.term());
 //! #       sender.send(()).ok();

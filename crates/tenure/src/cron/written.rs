@@ -19,9 +19,9 @@ const DISABLED: &str = " (disabled)";
 /// use tenure::Client;
 ///
 /// let client = Client::open("memory:")?;
-/// let election = client.election("reports")?.job(Job::new("nightly", "0 4 * * *")?.enabled(false), |_| ()).start()?;
-/// # while client.jobs("reports", 1).await?.is_empty() { tokio::task::yield_now().await; }
-/// let jobs = client.jobs("reports", 1).await?;
+/// let election = client.election("reports")?.candidate().job(Job::new("nightly", "0 4 * * *")?.enabled(false), |_| ()).start()?;
+/// # while client.election("reports")?.jobs(1).await?.is_empty() { tokio::task::yield_now().await; }
+/// let jobs = client.election("reports")?.jobs(1).await?;
 /// let written = WrittenSchedule::of(&jobs[0]);
 /// assert_eq!((written.text(), written.is_enabled()), ("0 4 * * * UTC", false));
 /// assert_eq!(written.next_after(Tick::from_unix_s(0)), None);

@@ -85,8 +85,8 @@ impl Lock {
     }
 
     /// The holder's label. Default: host name, process id and a random suffix, another one each time.
-    pub fn candidate(mut self, id: CandidateId) -> Self {
-        self.candidacy = self.candidacy.candidate(id);
+    pub fn id(mut self, id: CandidateId) -> Self {
+        self.candidacy = self.candidacy.id(id);
         self
     }
 

@@ -28,9 +28,9 @@ use crate::store::Message;
 ///
 /// ```
 /// # let client = tenure::Client::open("memory:")?;
-/// let election = client.election("nightly-report")?.start()?;
+/// let election = client.election("nightly-report")?.candidate().start()?;
 /// let mut refreshes = election.channel("refresh")?;
-/// client.send_blocking("nightly-report", "refresh", &["monday", "tuesday"])?;
+/// client.election("nightly-report")?.send_blocking("refresh", &["monday", "tuesday"])?;
 ///
 /// let delivery = refreshes.next_blocking().expect("the election has not been stopped");
 /// let days: Vec<String> = delivery.json()?;

@@ -8,6 +8,7 @@ use tenure_core::{ChannelName, ElectionName, Sender, WriteOutcome};
 
 use crate::blocking::block_on;
 use crate::client::Client;
+use crate::election::Election;
 use crate::error::Error;
 use crate::retry::{retry_after, spread};
 use crate::store::{
@@ -22,11 +23,11 @@ const ATTEMPT_LIMIT: Duration = Duration::from_secs(3);
 /// How long all of it may take.
 pub(crate) const SENDING_LIMIT: Duration = Duration::from_secs(13);
 
-impl Client {
+impl Election {
     /// Sends a message to whoever leads an election, now or later. Returns when the store has it.
     ///
     /// It is handled at least once, if the store's [mailbox](crate::store::MailboxPromises) promises that; in order with
-    /// the others of the same [sender](Self::sender) on the same channel. While the outcome is unknown it is sent
+    /// the others of the same [sender](crate::Client::sender) on the same channel. While the outcome is unknown it is sent
     /// again under the same id, which makes no second copy, for ten seconds.
     ///
     /// Dropping the future does not take the message back, and what is sent after that may overtake it.
@@ -41,21 +42,16 @@ impl Client {
     /// # #[tokio::main(flavor = "current_thread")]
     /// # async fn main() -> Result<(), tenure::Error> {
     /// let client = tenure::Client::open("memory:")?;
-    /// let id = client.send("nightly-report", "refresh", &["monday"]).await?;
-    /// let waiting = client.messages("nightly-report", tenure::MessageState::Pending, 10).await?;
+    /// let id = client.election("nightly-report")?.send("refresh", &["monday"]).await?;
+    /// let waiting = client.election("nightly-report")?.messages(tenure::MessageState::Pending, 10).await?;
     /// assert_eq!((waiting[0].id, &*waiting[0].payload), (id, r#"["monday"]"#));
     /// # Ok(())
     /// # }
     /// ```
-    pub async fn send<T: Serialize + ?Sized>(
-        &self,
-        name: &str,
-        channel: &str,
-        payload: &T,
-    ) -> Result<MessageId, Error> {
+    pub async fn send<T: Serialize + ?Sized>(&self, channel: &str, payload: &T) -> Result<MessageId, Error> {
         let text = written_json(payload)?;
         let id = MessageId::random();
-        self.send_text(id, name, channel, text).await?;
+        self.send_text(id, channel, text).await?;
         Ok(id)
     }
 
@@ -63,9 +59,9 @@ impl Client {
     ///
     /// # Errors
     /// As [`send`](Self::send), and when the text is not JSON.
-    pub async fn send_json(&self, name: &str, channel: &str, json: &str) -> Result<MessageId, Error> {
+    pub async fn send_json(&self, channel: &str, json: &str) -> Result<MessageId, Error> {
         let id = MessageId::random();
-        self.send_with_id(id, name, channel, json).await?;
+        self.send_with_id(id, channel, json).await?;
         Ok(id)
     }
 
@@ -74,47 +70,79 @@ impl Client {
     ///
     /// # Errors
     /// As [`send_json`](Self::send_json).
-    pub async fn send_with_id(&self, id: MessageId, name: &str, channel: &str, json: &str) -> Result<(), Error> {
-        self.send_text(id, name, channel, checked_json(json)?).await
+    pub async fn send_with_id(&self, id: MessageId, channel: &str, json: &str) -> Result<(), Error> {
+        self.send_text(id, channel, checked_json(json)?).await
     }
 
     /// [`send`](Self::send) for plain threads.
     ///
     /// # Errors
     /// As [`send`](Self::send).
-    pub fn send_blocking<T: Serialize + ?Sized>(
-        &self,
-        name: &str,
-        channel: &str,
-        payload: &T,
-    ) -> Result<MessageId, Error> {
-        block_on(self.send(name, channel, payload))
+    pub fn send_blocking<T: Serialize + ?Sized>(&self, channel: &str, payload: &T) -> Result<MessageId, Error> {
+        block_on(self.send(channel, payload))
     }
 
     /// [`send_json`](Self::send_json) for plain threads.
     ///
     /// # Errors
     /// As [`send_json`](Self::send_json).
-    pub fn send_json_blocking(&self, name: &str, channel: &str, json: &str) -> Result<MessageId, Error> {
-        block_on(self.send_json(name, channel, json))
-    }
-
-    /// The same store and thread, for messages under another label. Default: host name, process id and a random
-    /// suffix.
-    #[must_use]
-    pub fn sender(&self, sender: Sender) -> Self {
-        self.with_sender(sender)
+    pub fn send_json_blocking(&self, channel: &str, json: &str) -> Result<MessageId, Error> {
+        block_on(self.send_json(channel, json))
     }
 
     /// The first messages that wait for the leader of an election, or that were set aside. Cancel safe.
     ///
     /// # Errors
-    /// When the name breaks the rule for names, the store has no mailbox, or it fails.
-    pub async fn messages(&self, name: &str, state: MessageState, limit: usize) -> Result<Vec<Message>, Error> {
-        let key = self.key(name)?;
-        self.check_mailbox()?;
+    /// When the store has no mailbox, or it fails.
+    pub async fn messages(&self, state: MessageState, limit: usize) -> Result<Vec<Message>, Error> {
+        let key = self.key();
+        self.client().check_mailbox()?;
         let look = async move |store: Arc<dyn Store>| mailbox(&*store)?.list(&key, state, limit).await;
-        Ok(self.on_driver(look).await??)
+        Ok(self.client().on_driver(look).await??)
+    }
+
+    /// Puts messages that were set aside back in line: these, or all of them. Returns how many.
+    ///
+    /// Dropping the future does not call it off.
+    ///
+    /// # Errors
+    /// When the store has no mailbox, or it fails.
+    pub async fn requeue(&self, ids: Option<&[MessageId]>) -> Result<u64, Error> {
+        let (key, ids) = (self.key(), ids.map(<[MessageId]>::to_vec));
+        self.client().check_mailbox()?;
+        let put_back = async move |store: Arc<dyn Store>| mailbox(&*store)?.requeue(&key, ids.as_deref()).await;
+        Ok(self.client().on_driver(put_back).await??)
+    }
+
+    async fn send_text(&self, id: MessageId, channel: &str, text: String) -> Result<(), Error> {
+        let (key, channel) = (self.key(), ChannelName::new(channel)?);
+        let promises = mailbox(self.client().store())?.promises();
+        promises.check_payload(&text)?;
+        let new_message =
+            NewMessage { key, id, channel, sender: self.client().own_sender().clone(), payload: text.into() };
+        let batch: Arc<[NewMessage]> = Arc::new([new_message]);
+        let send = move |store: Arc<dyn Store>| {
+            let batch = Arc::clone(&batch);
+            async move {
+                match mailbox(&*store) {
+                    Ok(mailbox) => mailbox.send(&batch).await,
+                    Err(error) => vec![Err(error)],
+                }
+            }
+        };
+        Ok(self
+            .client()
+            .on_driver_for(SENDING_LIMIT, move |store| send_until_known(store, promises.durable, send))
+            .await??)
+    }
+}
+
+impl Client {
+    /// The same store and thread, for messages under another label. Default: host name, process id and a random
+    /// suffix.
+    #[must_use]
+    pub fn sender(&self, sender: Sender) -> Self {
+        self.with_sender(sender)
     }
 
     /// How many messages there are: in this election, or in each of the namespace that has any, in order of their names.
@@ -124,7 +152,7 @@ impl Client {
     /// ```
     /// # #[tokio::main(flavor = "current_thread")] async fn main() -> Result<(), tenure::Error> {
     /// let client = tenure::Client::open("memory:")?;
-    /// client.send("nightly-reprot", "refresh", "monday").await?;
+    /// client.election("nightly-reprot")?.send("refresh", "monday").await?;
     /// let counts = client.message_counts(None).await?;
     /// let count = counts[0].as_ref().expect("a record that can be read");
     /// assert_eq!((count.election.as_str(), count.waiting), ("nightly-reprot", 1));
@@ -140,19 +168,6 @@ impl Client {
         Ok(self.on_driver(count).await??)
     }
 
-    /// Puts messages that were set aside back in line: these, or all of them. Returns how many.
-    ///
-    /// Dropping the future does not call it off.
-    ///
-    /// # Errors
-    /// When the name breaks the rule for names, the store has no mailbox, or it fails.
-    pub async fn requeue(&self, name: &str, ids: Option<&[MessageId]>) -> Result<u64, Error> {
-        let (key, ids) = (self.key(name)?, ids.map(<[MessageId]>::to_vec));
-        self.check_mailbox()?;
-        let put_back = async move |store: Arc<dyn Store>| mailbox(&*store)?.requeue(&key, ids.as_deref()).await;
-        Ok(self.on_driver(put_back).await??)
-    }
-
     /// What the store promises of messages; `None` when it keeps none.
     #[must_use]
     pub fn mailbox(&self) -> Option<MailboxPromises> {
@@ -163,24 +178,6 @@ impl Client {
     /// When the store has no mailbox.
     pub(crate) fn check_mailbox(&self) -> Result<(), Error> {
         Ok(mailbox(self.store()).map(drop)?)
-    }
-
-    async fn send_text(&self, id: MessageId, name: &str, channel: &str, text: String) -> Result<(), Error> {
-        let (key, channel) = (self.key(name)?, ChannelName::new(channel)?);
-        let promises = mailbox(self.store())?.promises();
-        promises.check_payload(&text)?;
-        let new_message = NewMessage { key, id, channel, sender: self.own_sender().clone(), payload: text.into() };
-        let batch: Arc<[NewMessage]> = Arc::new([new_message]);
-        let send = move |store: Arc<dyn Store>| {
-            let batch = Arc::clone(&batch);
-            async move {
-                match mailbox(&*store) {
-                    Ok(mailbox) => mailbox.send(&batch).await,
-                    Err(error) => vec![Err(error)],
-                }
-            }
-        };
-        Ok(self.on_driver_for(SENDING_LIMIT, move |store| send_until_known(store, promises.durable, send)).await??)
     }
 }
 

@@ -16,7 +16,7 @@
 //! metrics::describe();
 //!
 //! let client = Client::open("memory:")?;
-//! let election = client.election("nightly-report")?.start()?;
+//! let election = client.election("nightly-report")?.candidate().start()?;
 //! election.wait_elected()?;
 //!
 //! metrics::refresh(); // before every rendering: the clock decides what is true

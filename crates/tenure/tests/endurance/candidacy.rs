@@ -42,8 +42,8 @@ impl EnduringCandidate {
 
 /// Stands in the election under this label.
 pub(crate) fn start(client: &Client, label: &str, files: &Files) -> EnduringCandidate {
-    let mut builder = client.election(ELECTION).unwrap().timing(PACE.timing());
-    builder = builder.candidate(CandidateId::new(label).unwrap());
+    let mut builder = client.election(ELECTION).unwrap().candidate().timing(PACE.timing());
+    builder = builder.id(CandidateId::new(label).unwrap());
     for missed in JOBS {
         let (journal, label) = (files.journal.clone(), label.to_owned());
         builder = builder.job(job(missed), move |run| work(&journal, &label, &run));

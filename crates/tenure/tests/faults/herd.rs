@@ -21,8 +21,8 @@ pub(crate) fn case_43_of_a_thousand_followers_one_is_woken_by_a_resignation_and_
     let server = RedisServer::start();
     let timing = LeasePace::PATIENT.timing();
     let stand = |client: &Client, id: String| {
-        let candidacy = client.election(ELECTION).unwrap().timing(timing);
-        candidacy.candidate(CandidateId::new(id).unwrap()).start().unwrap()
+        let candidacy = client.election(ELECTION).unwrap().candidate().timing(timing);
+        candidacy.id(CandidateId::new(id).unwrap()).start().unwrap()
     };
     let client = Client::open(&server.url()).unwrap();
     let leader = stand(&client, "first".to_owned());

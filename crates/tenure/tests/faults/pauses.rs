@@ -27,7 +27,7 @@ const ANSWERS: &str = "WITNESS_ANSWERS";
 /// before, and each that comes after a pause.
 pub(crate) fn witness() {
     let client = Client::open(&env::var(STORE).unwrap()).unwrap();
-    let election = client.election(ELECTION).unwrap().timing(LeasePace::SHORT.timing());
+    let election = client.election(ELECTION).unwrap().candidate().timing(LeasePace::SHORT.timing());
     let election = election.on_lost(|(_, reason)| println!("\nlost {}", reason.as_str())).start().unwrap();
     elected(&election);
     println!("\nleads");

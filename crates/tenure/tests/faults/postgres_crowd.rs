@@ -18,8 +18,8 @@ const PROCESSES: usize = 10;
 const CANDIDATES: usize = 30;
 
 fn stand(client: &Client, timing: Timing, id: String) -> Candidacy {
-    let candidacy = client.election(ELECTION).unwrap().timing(timing);
-    candidacy.candidate(CandidateId::new(id).unwrap()).start().unwrap()
+    let candidacy = client.election(ELECTION).unwrap().candidate().timing(timing);
+    candidacy.id(CandidateId::new(id).unwrap()).start().unwrap()
 }
 
 /// A lease that is not given back would last longer than the test, so whoever is not woken does not come.
@@ -74,7 +74,7 @@ pub(crate) fn case_47_those_who_come_and_go_behind_a_pooler_leave_no_answers_to_
         for round in 0..10 {
             let client = Client::open(&url).unwrap();
             let name = format!("{ELECTION}-{visitor}");
-            let election = client.election(&name).unwrap().timing(timing).start().unwrap();
+            let election = client.election(&name).unwrap().candidate().timing(timing).start().unwrap();
             let told = EventLog::by(&election);
             drop(elected(&election));
             election.resign_blocking().unwrap_or_else(|error| panic!("round {round}: {error}"));

@@ -30,8 +30,8 @@ impl TwoElections {
         let process = |id: &str| {
             let client = Client::open(&StoreServer::url(&server)).unwrap();
             [ELECTION, OTHER].map(|name| {
-                let candidacy = client.election(name).unwrap().timing(timing);
-                candidacy.candidate(CandidateId::new(id).unwrap()).start().unwrap()
+                let candidacy = client.election(name).unwrap().candidate().timing(timing);
+                candidacy.id(CandidateId::new(id).unwrap()).start().unwrap()
             })
         };
         let leader = process("a");

@@ -38,7 +38,7 @@ impl TimedStore {
     }
 
     pub(crate) fn stand(&self, client: &Client, id: &str) -> CandidacyBuilder {
-        client.election(ELECTION).unwrap().timing(self.timing).candidate(CandidateId::new(id).unwrap())
+        client.election(ELECTION).unwrap().candidate().timing(self.timing).id(CandidateId::new(id).unwrap())
     }
 }
 

@@ -16,7 +16,7 @@ fn threads_take_turns() {
         let (client, leading) = (client.clone(), Arc::clone(&leading));
         std::thread::spawn(move || {
             let candidate = id(&format!("thread-{number}"));
-            let election = client.election("turns").unwrap().timing(timing).candidate(candidate).start().unwrap();
+            let election = client.election("turns").unwrap().candidate().timing(timing).id(candidate).start().unwrap();
             let term = election.run_while_leader_blocking(|leadership| {
                 let _alone = leading.try_lock().expect("nobody else leads");
                 leadership.term()

@@ -36,7 +36,8 @@ fn leaders_and_followers_of_all_processes_hear_it_and_so_do_all_readers() {
     let follower = rival.candidate("b").start().unwrap();
     let mut readers = [reader(&election, "reload"), reader(&election, "reload"), reader(&follower, "reload")];
     let sender = Sender::from(id("office"));
-    let said = rival.client.sender(sender.clone()).broadcast_blocking("x", "reload", &["prices"]).unwrap();
+    let said =
+        rival.client.sender(sender.clone()).election("x").unwrap().broadcast_blocking("reload", &["prices"]).unwrap();
     for reader in &mut readers {
         let heard = reader.next_blocking().unwrap();
         assert_eq!((heard.id, &heard.sender, heard.channel.as_str()), (said, &sender, "reload"));
@@ -51,10 +52,15 @@ fn leaders_and_followers_of_all_processes_hear_it_and_so_do_all_readers() {
 fn only_the_channel_and_the_election_that_were_named_are_told() {
     let (lab, election) = leader();
     let mut reloads = reader(&election, "reload");
-    lab.client.broadcast_blocking("x", "Reload", &1).unwrap();
-    lab.client.broadcast_blocking("y", "reload", &2).unwrap();
-    lab.client.namespace(tenure::Namespace::new("other").unwrap()).broadcast_blocking("x", "reload", &3).unwrap();
-    lab.client.broadcast_json_blocking("x", "reload", "{ \"a\" : 1 }").unwrap();
+    lab.client.election("x").unwrap().broadcast_blocking("Reload", &1).unwrap();
+    lab.client.election("y").unwrap().broadcast_blocking("reload", &2).unwrap();
+    lab.client
+        .namespace(tenure::Namespace::new("other").unwrap())
+        .election("x")
+        .unwrap()
+        .broadcast_blocking("reload", &3)
+        .unwrap();
+    lab.client.election("x").unwrap().broadcast_json_blocking("reload", "{ \"a\" : 1 }").unwrap();
     assert_eq!(&*reloads.next_blocking().unwrap().payload, "{ \"a\" : 1 }", "byte for byte, and nothing before");
 }
 
@@ -70,7 +76,7 @@ fn a_handler_is_given_everything_in_order_whoever_leads() {
         .unwrap();
     reader(&follower, "other");
     for number in 0..100 {
-        lab.client.broadcast_blocking("x", "reload", &number).unwrap();
+        lab.client.election("x").unwrap().broadcast_blocking("reload", &number).unwrap();
     }
     let expected: Vec<String> = (0..100).map(|number: u32| number.to_string()).collect();
     assert_eq!(heard.iter().take(100).collect::<Vec<_>>(), expected);
@@ -86,7 +92,7 @@ fn async_handlers_need_no_runtime() {
     };
     let election = elected(lab.candidate("a").on_broadcast_async(channel("reload"), handle));
     reader(&election, "reload");
-    lab.client.broadcast_blocking("x", "reload", &1).unwrap();
+    lab.client.election("x").unwrap().broadcast_blocking("reload", &1).unwrap();
     assert_eq!(heard.recv().unwrap(), "1");
 }
 
@@ -107,7 +113,7 @@ fn a_panic_or_an_error_is_reported_and_the_next_one_is_handled() {
     let mut events = lab.events(&election);
     let term = election.leadership().unwrap().term();
     for number in 1..=3 {
-        lab.client.broadcast_blocking("x", "reload", &number).unwrap();
+        lab.client.election("x").unwrap().broadcast_blocking("reload", &number).unwrap();
     }
     for expected in ["the broadcast callback panicked: on purpose (channel reload", "failed: not this one"] {
         let error = next_trouble(&mut events, |_| true).to_string();
@@ -132,14 +138,14 @@ fn a_handler_that_hangs_holds_up_nothing_and_the_oldest_are_dropped() {
     let mut others = reader(&election, "reload");
     let mut events = lab.events(&election);
     let term = election.leadership().unwrap().term();
-    let say = |payload: u32| lab.client.broadcast_blocking("x", "stuck", &payload).unwrap();
+    let say = |payload: u32| lab.client.election("x").unwrap().broadcast_blocking("stuck", &payload).unwrap();
     say(0);
     has_begun.recv().unwrap();
     // A thousand may wait; three more do not fit.
     for number in 1..=1_003 {
         say(number);
     }
-    lab.client.broadcast_blocking("x", "reload", &1).unwrap();
+    lab.client.election("x").unwrap().broadcast_blocking("reload", &1).unwrap();
     assert_eq!(payloads(&mut others, "1"), ["1"]);
     lab.pass(timing().ttl() * 2);
     assert_eq!(election.leadership().unwrap().term(), term, "renewals go on");
@@ -158,15 +164,15 @@ fn a_handler_that_hangs_holds_up_nothing_and_the_oldest_are_dropped() {
 #[test]
 fn nothing_is_heard_before_listening_began_or_after_the_reader_is_gone() {
     let (lab, election) = leader();
-    lab.client.broadcast_blocking("x", "reload", &1).unwrap();
+    lab.client.election("x").unwrap().broadcast_blocking("reload", &1).unwrap();
     let (mut first, mut stays) = (reader(&election, "reload"), reader(&election, "reload"));
-    lab.client.broadcast_blocking("x", "reload", &2).unwrap();
+    lab.client.election("x").unwrap().broadcast_blocking("reload", &2).unwrap();
     assert_eq!(payloads(&mut first, "2"), ["2"]);
     drop(first);
-    lab.client.broadcast_blocking("x", "reload", &3).unwrap();
+    lab.client.election("x").unwrap().broadcast_blocking("reload", &3).unwrap();
     assert_eq!(payloads(&mut stays, "3"), ["2", "3"]);
     let mut second = reader(&election, "reload");
-    lab.client.broadcast_blocking("x", "reload", &4).unwrap();
+    lab.client.election("x").unwrap().broadcast_blocking("reload", &4).unwrap();
     assert_eq!(payloads(&mut second, "4"), ["4"]);
 }
 
@@ -175,7 +181,7 @@ fn a_reader_ends_with_the_election_after_what_it_has_heard() {
     let (lab, election) = leader();
     let mut reloads = reader(&election, "reload");
     let mut witness = reader(&election, "reload");
-    lab.client.broadcast_blocking("x", "reload", &1).unwrap();
+    lab.client.election("x").unwrap().broadcast_blocking("reload", &1).unwrap();
     witness.next_blocking().unwrap();
     election.stop_blocking();
     assert_eq!(reloads.next_blocking().unwrap().payload.as_ref(), "1");
@@ -190,15 +196,17 @@ fn what_cannot_be_sent_is_refused_with_a_word() {
     let (lab, election) = leader();
     let max = lab.client.pubsub().unwrap().max_payload;
     let text = |bytes: usize| "x".repeat(bytes - 2);
-    lab.client.broadcast_blocking("x", "reload", &text(max)).unwrap();
-    let Error::Store(error) = lab.client.broadcast_blocking("x", "reload", &text(max + 1)).unwrap_err() else {
+    lab.client.election("x").unwrap().broadcast_blocking("reload", &text(max)).unwrap();
+    let Error::Store(error) =
+        lab.client.election("x").unwrap().broadcast_blocking("reload", &text(max + 1)).unwrap_err()
+    else {
         panic!("a refusal of the store")
     };
     assert_eq!(error.kind(), StoreErrorKind::TooLarge);
     for invalid in [
-        lab.client.broadcast_json_blocking("x", "reload", "no json").unwrap_err(),
-        lab.client.broadcast_json_blocking("x", "", "1").unwrap_err(),
-        lab.client.broadcast_json_blocking("", "reload", "1").unwrap_err(),
+        lab.client.election("x").unwrap().broadcast_json_blocking("reload", "no json").unwrap_err(),
+        lab.client.election("x").unwrap().broadcast_json_blocking("", "1").unwrap_err(),
+        lab.client.election("").unwrap_err(),
         election.broadcasts("two\nlines").unwrap_err(),
     ] {
         assert_eq!(invalid.kind(), ErrorKind::Invalid, "{invalid}");
@@ -211,15 +219,15 @@ fn what_surely_was_not_sent_is_sent_again_and_what_may_have_been_heard_is_not() 
     let (lab, election) = leader();
     let mut reloads = reader(&election, "reload");
     lab.store.inject_once(Operation::Broadcast, Fault::LoseRequest);
-    lab.client.broadcast_blocking("x", "reload", &1).unwrap();
+    lab.client.election("x").unwrap().broadcast_blocking("reload", &1).unwrap();
     assert_eq!(lab.store.calls(Operation::Broadcast), 2);
     lab.store.inject_once(Operation::Broadcast, Fault::LoseReply);
-    let error = lab.client.broadcast_blocking("x", "reload", &2).unwrap_err();
+    let error = lab.client.election("x").unwrap().broadcast_blocking("reload", &2).unwrap_err();
     assert!(matches!(&error, Error::Store(error) if error.failure() == tenure::WriteOutcome::Unknown), "{error}");
     assert_eq!(lab.store.calls(Operation::Broadcast), 3);
     lab.store.inject_once(Operation::Broadcast, Fault::Fail(StoreError::refused(StoreErrorKind::Denied, "no")));
-    assert!(block_on(lab.client.broadcast("x", "reload", &3)).is_err());
-    lab.client.broadcast_blocking("x", "reload", &4).unwrap();
+    assert!(block_on(lab.client.election("x").unwrap().broadcast("reload", &3)).is_err());
+    lab.client.election("x").unwrap().broadcast_blocking("reload", &4).unwrap();
     assert_eq!(payloads(&mut reloads, "4"), ["1", "2", "4"], "at most once");
 }
 

@@ -112,7 +112,7 @@ fn panics_and_errors_are_reported_and_change_nothing() {
     assert_eq!(election.leadership().expect("it goes on leading").term().get(), 1);
     election.resign_blocking().unwrap();
     assert_eq!(told(), "the lost callback failed: lost on purpose");
-    assert_eq!(block_on(lab.client.observe("x")).unwrap().lease, None);
+    assert_eq!(block_on(lab.client.election("x").unwrap().observe()).unwrap().lease, None);
 }
 
 #[test]
@@ -125,7 +125,7 @@ fn one_that_hangs_delays_neither_renewals_nor_other_elections() {
     };
     let hanging = elected(lab.candidate("a").on_elected(hang).on_lost(|_| ()));
     let leadership = hanging.leadership().unwrap();
-    let other = lab.client.election("y").unwrap().timing(timing()).start().unwrap();
+    let other = lab.client.election("y").unwrap().candidate().timing(timing()).start().unwrap();
     lab.pass(timing().ttl() * 3);
     assert!(!leadership.is_cancelled() && hanging.is_leader(), "renewals go on");
     assert!(other.is_leader());

@@ -45,14 +45,14 @@ fn with_everything<C: Send + Sync + 'static>(builder: CandidacyBuilder, capture:
 
 /// Another election of the same thread, which has nothing to do with all this.
 fn bystander(lab: &Lab) -> Candidacy {
-    elected(lab.client.election("y").unwrap().timing(timing()))
+    elected(lab.client.election("y").unwrap().candidate().timing(timing()))
 }
 
 fn goes_on(lab: &Lab, bystander: &Candidacy) {
     let term = bystander.leadership().expect("it leads").term();
     lab.pass(timing().ttl() * 2);
     assert_eq!(bystander.leadership().expect("it goes on leading").term(), term);
-    elected(lab.client.election("z").unwrap().timing(timing())).stop_blocking();
+    elected(lab.client.election("z").unwrap().candidate().timing(timing())).stop_blocking();
 }
 
 #[test]
@@ -122,5 +122,5 @@ fn a_capture_that_takes_long_to_drop_costs_no_other_election_its_lease() {
     let is_leader = bystander.is_leader();
     drop(finish);
     assert!(is_leader, "{} renewals", lab.store.calls(tenure::testing::Operation::Renew) - renewed);
-    eventually("the next candidate", || lab.client.election("z").unwrap().start().is_ok());
+    eventually("the next candidate", || lab.client.election("z").unwrap().candidate().start().is_ok());
 }

@@ -11,12 +11,10 @@ use crate::support::{Lab, block_on, id, timing};
 fn names_that_break_the_rule_are_refused() {
     let lab = Lab::new();
     for name in ["", "with\nnewline", &"x".repeat(10_000)] {
-        let error = lab.client.election(name).unwrap_err();
-        assert_eq!(error.kind(), ErrorKind::Invalid, "{name:?}");
+        for error in [lab.client.election(name).unwrap_err(), lab.client.lock(name).unwrap_err()] {
+            assert!(matches!(error, Error::Name(_)) && error.kind() == ErrorKind::Invalid, "{name:?}");
+        }
         assert!(CandidateId::new(name).is_err() && Namespace::new(name).is_err());
-        assert!(matches!(block_on(lab.client.observe(name)), Err(Error::Name(_))));
-        assert!(matches!(block_on(lab.client.history(name, 1)), Err(Error::Name(_))));
-        assert!(matches!(block_on(lab.client.request_handover(name, None)), Err(Error::Name(_))));
     }
     assert_eq!(Operation::ALL.map(|operation| lab.store.calls(operation)), [0; Operation::ALL.len()]);
 }
@@ -87,38 +85,38 @@ fn a_ttl_below_what_the_store_can_keep_is_refused() {
     }
     let client = Client::with_store(Slow(tenure::MemoryStore::new())).unwrap();
     let short = Timing::from_ttl(Duration::from_secs(1)).unwrap();
-    let error = client.election("x").unwrap().timing(short).start().unwrap_err();
+    let error = client.election("x").unwrap().candidate().timing(short).start().unwrap_err();
     assert!(matches!(error, Error::TtlTooShort { .. }), "{error}");
     assert_eq!(error.kind(), ErrorKind::Invalid);
     assert!(error.to_string().contains("1s") && error.to_string().contains("2s"), "{error}");
 
     // The same store serves a test of its own: one that always panics is one that always fails.
-    let election = client.election("x").unwrap().timing(timing()).start().unwrap();
+    let election = client.election("x").unwrap().candidate().timing(timing()).start().unwrap();
     assert!(election.wait_elected_for(Duration::from_millis(50)).unwrap().is_none());
     assert!(block_on(client.examine()).is_ok());
     election.stop_blocking();
     assert!(matches!(election.wait_elected(), Err(Error::Stopped)));
     assert_eq!(election.events().next_blocking(), None);
-    assert!(client.election("x").unwrap().start().is_ok());
+    assert!(client.election("x").unwrap().candidate().start().is_ok());
 }
 
 #[test]
 fn the_ttl_alone_derives_all_durations_and_is_checked_at_the_start() {
     let lab = Lab::new();
     let ttl = Duration::from_secs(45);
-    let leader = lab.client.election("x").unwrap().ttl(ttl).start().unwrap();
+    let leader = lab.client.election("x").unwrap().candidate().ttl(ttl).start().unwrap();
     let leadership = leader.wait_elected().unwrap();
     assert_eq!(leadership.remaining(), Timing::from_ttl(ttl).unwrap().hold());
-    assert_eq!(block_on(lab.client.observe("x")).unwrap().lease.unwrap().ttl, Some(ttl));
+    assert_eq!(block_on(lab.client.election("x").unwrap().observe()).unwrap().lease.unwrap().ttl, Some(ttl));
     let held = lab.client.lock("y").unwrap().ttl(ttl).acquire_blocking().unwrap();
-    assert_eq!(block_on(lab.client.observe("y")).unwrap().lease.unwrap().ttl, Some(ttl));
+    assert_eq!(block_on(lab.client.election("y").unwrap().observe()).unwrap().lease.unwrap().ttl, Some(ttl));
     held.release_blocking().unwrap();
 
     for ttl in [Duration::ZERO, Duration::from_millis(1), Timing::TTL_MAX + Duration::from_secs(1)] {
         let campaigns = lab.store.calls(Operation::Campaign);
         let lock = lab.client.lock("z").unwrap().ttl(ttl);
         let refused = [
-            lab.client.election("z").unwrap().ttl(ttl).start().unwrap_err(),
+            lab.client.election("z").unwrap().candidate().ttl(ttl).start().unwrap_err(),
             lock.acquire_blocking().unwrap_err(),
             lock.try_acquire_blocking().unwrap_err(),
         ];
@@ -129,7 +127,7 @@ fn the_ttl_alone_derives_all_durations_and_is_checked_at_the_start() {
         assert_eq!(lab.store.calls(Operation::Campaign), campaigns);
     }
     // What is said last counts.
-    let mended = lab.client.election("z").unwrap().ttl(Duration::ZERO).timing(timing()).start().unwrap();
+    let mended = lab.client.election("z").unwrap().candidate().ttl(Duration::ZERO).timing(timing()).start().unwrap();
     mended.wait_elected().unwrap();
 }
 
@@ -147,7 +145,7 @@ fn everybody_can_see_who_leads_and_what_it_says_of_itself() {
     leader.wait_elected().unwrap();
     let follower = lab.candidate("b").metadata("zone", "us-1").start().unwrap();
     lab.settle();
-    let seen = block_on(lab.client.observe("x")).unwrap();
+    let seen = block_on(lab.client.election("x").unwrap().observe()).unwrap();
     let lease = seen.lease.unwrap();
     assert_eq!((lease.leader.candidate, lease.ttl), (id("a"), Some(timing().ttl())));
     assert_eq!(lease.leader.metadata["zone"], "eu-1");
@@ -165,7 +163,7 @@ fn namespaces_keep_elections_apart() {
     let lab = Lab::new();
     let here = lab.leader("a");
     let elsewhere = lab.client.namespace(Namespace::new("other").unwrap());
-    let there = elsewhere.election("x").unwrap().timing(timing()).start().unwrap();
+    let there = elsewhere.election("x").unwrap().candidate().timing(timing()).start().unwrap();
     there.wait_elected().unwrap();
     assert!(here.is_leader() && there.is_leader());
     assert_ne!(here.candidate(), there.candidate());

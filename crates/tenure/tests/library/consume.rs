@@ -56,7 +56,7 @@ fn items_are_handled_in_order_until_the_queue_ends_and_then_it_resigns() {
     assert_eq!(block_on(election.consume(fetch, handle)).unwrap(), Ok(()));
     assert_eq!(handled, [(1, 1), (2, 1), (3, 1)]);
     assert!(!election.is_leader());
-    assert_eq!(block_on(lab.client.observe("x")).unwrap().lease, None);
+    assert_eq!(block_on(lab.client.election("x").unwrap().observe()).unwrap().lease, None);
 }
 
 #[test]
@@ -93,7 +93,7 @@ fn what_is_being_handled_is_finished_within_the_grace_and_nothing_more_is_fetche
             let handle = async |item, leadership: Leadership| {
                 said.send(format!("began {item}")).unwrap();
                 leadership.cancelled().await;
-                let lease = lab.client.observe("x").await.unwrap().lease;
+                let lease = lab.client.election("x").unwrap().observe().await.unwrap().lease;
                 said.send(format!("finished {item}, held: {}", lease.is_some())).unwrap();
                 Ok::<(), String>(())
             };
@@ -118,7 +118,7 @@ fn what_is_not_finished_within_the_grace_is_dropped_before_the_lease_is_released
     struct ConsumeWitness<'a>(&'a Lab, mpsc::Sender<bool>);
     impl Drop for ConsumeWitness<'_> {
         fn drop(&mut self) {
-            let lease = block_on(self.0.client.observe("x")).unwrap().lease;
+            let lease = block_on(self.0.client.election("x").unwrap().observe()).unwrap().lease;
             self.1.send(lease.is_some()).unwrap();
         }
     }

@@ -35,7 +35,8 @@ fn it_ends_after_a_look_that_nobody_waited_for() {
     let store = Arc::clone(&lab.store);
     let (client, driver) = let_go(lab);
     {
-        let mut look = Box::pin(client.observe("x"));
+        let election = client.election("x").unwrap();
+        let mut look = Box::pin(election.observe());
         let waker = std::task::Waker::noop();
         assert!(look.as_mut().poll(&mut std::task::Context::from_waker(waker)).is_pending());
         eventually("the look", || store.calls(Operation::Observe) == 1);

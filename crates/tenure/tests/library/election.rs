@@ -16,9 +16,9 @@ fn id(text: &str) -> CandidateId {
 #[test]
 fn one_of_two_leads_and_the_other_takes_over_when_it_leaves() {
     let client = Client::with_store(MemoryStore::new()).unwrap();
-    let first = client.election("x").unwrap().timing(short()).candidate(id("first")).start().unwrap();
+    let first = client.election("x").unwrap().candidate().timing(short()).id(id("first")).start().unwrap();
     let one = first.wait_elected().unwrap();
-    let second = client.election("x").unwrap().timing(short()).candidate(id("second")).start().unwrap();
+    let second = client.election("x").unwrap().candidate().timing(short()).id(id("second")).start().unwrap();
     assert!(first.is_leader() && one.is_valid());
     assert_eq!(second.current_leader_blocking().unwrap().unwrap().candidate, id("first"));
     assert!(!second.is_leader());
@@ -33,7 +33,7 @@ fn one_of_two_leads_and_the_other_takes_over_when_it_leaves() {
 fn resigning_waits_for_work_and_tells_why() {
     let client = Client::with_store(MemoryStore::new()).unwrap();
     let (sender, lost) = mpsc::channel();
-    let election = client.election("x").unwrap().timing(short());
+    let election = client.election("x").unwrap().candidate().timing(short());
     let election = election.on_lost(move |(_, reason)| sender.send(reason)).start().unwrap();
     let leadership = election.wait_elected().unwrap();
     let work = leadership.begin_work().unwrap();

@@ -67,7 +67,7 @@ fn reasons_of_a_loss() {
     assert_eq!(lost(&mut events), LossReason::Unhealthy);
     election.set_health(true);
     again();
-    assert!(block_on(lab.client.request_handover("x", None)).unwrap());
+    assert!(block_on(lab.client.election("x").unwrap().request_handover(None)).unwrap());
     lab.pass(timing().renew_every() * 2);
     assert_eq!(lost(&mut events), LossReason::Requested);
     again();

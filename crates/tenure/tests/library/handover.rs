@@ -58,13 +58,13 @@ fn an_operator_can_ask_for_it() {
     lab.pass(SOON);
     let second = lab.candidate("c").start().unwrap();
     lab.pass(SOON);
-    assert!(block_on(lab.client.request_handover("x", Some(id("c")))).unwrap());
+    assert!(block_on(lab.client.election("x").unwrap().request_handover(Some(id("c")))).unwrap());
     lab.pass(SOON);
     assert!(second.is_leader() && !first.is_leader() && !leader.is_leader(), "pushed, not polled");
-    assert!(block_on(lab.client.request_handover("x", None)).unwrap());
+    assert!(block_on(lab.client.election("x").unwrap().request_handover(None)).unwrap());
     lab.pass(SOON);
     assert!(first.is_leader());
-    assert!(!block_on(lab.client.request_handover("nobody-leads", None)).unwrap());
+    assert!(!block_on(lab.client.election("nobody-leads").unwrap().request_handover(None)).unwrap());
 }
 
 #[test]
@@ -73,12 +73,15 @@ fn an_operator_is_heard_although_the_push_is_lost() {
     let leader = lab.leader("a");
     lab.pass(SOON);
     lab.store.drop_hints(true);
-    assert!(block_on(lab.client.request_handover("x", None)).unwrap());
+    assert!(block_on(lab.client.election("x").unwrap().request_handover(None)).unwrap());
     lab.pass(SOON);
     assert!(leader.is_leader());
     lab.pass(timing().renew_every() * 2);
-    let reasons: Vec<String> =
-        block_on(lab.client.history("x", 10)).unwrap().into_iter().map(|transition| transition.reason).collect();
+    let reasons: Vec<String> = block_on(lab.client.election("x").unwrap().history(10))
+        .unwrap()
+        .into_iter()
+        .map(|transition| transition.reason)
+        .collect();
     assert!(reasons.contains(&"requested".to_owned()), "{reasons:?}");
 }
 
@@ -132,8 +135,12 @@ fn an_election_that_is_forgotten_while_its_candidate_pauses_goes_on_above_its_te
     let term = candidate.leadership().unwrap().term();
     candidate.resign_blocking().unwrap();
     lab.settle();
-    assert_eq!(block_on(lab.client.observe("x")).unwrap().standing_by, [], "it pauses after its resignation");
-    assert_eq!(block_on(lab.client.forget("x")).unwrap(), Forgetting::Forgotten);
+    assert_eq!(
+        block_on(lab.client.election("x").unwrap().observe()).unwrap().standing_by,
+        [],
+        "it pauses after its resignation"
+    );
+    assert_eq!(block_on(lab.client.election("x").unwrap().forget()).unwrap(), Forgetting::Forgotten);
     lab.pass(4 * SOON);
     assert!(candidate.leadership().unwrap().term() > term, "terms must not fall");
 }

@@ -38,7 +38,7 @@ fn a_mark_that_is_far_in_the_future_is_reported_once_with_what_to_do() {
     assert!(error.to_string().contains("2030-01-01T02:01:00Z"), "{error}");
     assert!(error.to_string().contains("tenure cron forget"), "{error}");
     assert_eq!(notes.ticks(), [7_260]);
-    lab.client.forget_job_blocking("x", "report").unwrap();
+    lab.client.election("x").unwrap().forget_job_blocking("report").unwrap();
     pass_idly(&lab, MINUTE * 2 + SECOND * 30);
     assert!(notes.ticks().ends_with(&[120, 180]), "{:?}", notes.ticks());
 }
@@ -100,7 +100,7 @@ impl Apart {
                 block_on(self.client.examine()).unwrap();
             }
             let ended = || {
-                let jobs = block_on(self.client.jobs("x", 10)).unwrap();
+                let jobs = block_on(self.client.election("x").unwrap().jobs(10)).unwrap();
                 jobs.iter().flat_map(|job| &job.runs).all(|run| run.end.is_some())
             };
             eventually("all runs to end", ended);
@@ -117,7 +117,8 @@ fn a_clock_that_is_ahead_fires_by_the_stores_and_is_reported_once() {
     let notes = Notes::default();
     let (tell, told) = std::sync::mpsc::channel();
     // The first thing that happens is too early for a subscription to events.
-    let builder = apart.client.election("x").unwrap().timing(timing()).on_error(move |error| tell.send(error));
+    let builder =
+        apart.client.election("x").unwrap().candidate().timing(timing()).on_error(move |error| tell.send(error));
     let _election = elected(builder.job(minutely(), notes.handler()));
     let mut seen = Vec::new();
     for _ in 0..60 * 5 {
@@ -142,11 +143,14 @@ fn a_tick_that_was_asked_for_too_early_is_run_when_it_is_due_though_the_refusal_
     let apart = Apart::new(SECOND * 185);
     let notes = Notes::default();
     apart.store.inject_once(Operation::Claim, Fault::LoseReply);
-    let builder = apart.client.election("x").unwrap().timing(timing());
+    let builder = apart.client.election("x").unwrap().candidate().timing(timing());
     let _election = elected(builder.job(minutely().missed(Missed::Once), notes.handler()));
     apart.pass(MINUTE * 4);
     assert_eq!(notes.ticks(), [60, 120, 180, 240]);
-    let ends: Vec<_> =
-        block_on(apart.client.jobs("x", 10)).unwrap()[0].runs.iter().map(|run| run.end.clone()).collect();
+    let ends: Vec<_> = block_on(apart.client.election("x").unwrap().jobs(10)).unwrap()[0]
+        .runs
+        .iter()
+        .map(|run| run.end.clone())
+        .collect();
     assert!(ends.iter().flatten().all(|end| end.outcome == RunOutcome::Succeeded), "{ends:?}");
 }

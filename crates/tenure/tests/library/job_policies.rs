@@ -158,9 +158,9 @@ fn a_resignation_waits_for_a_run_and_for_its_end_to_be_told() {
     election.request_resign();
     run.wait_cancelled();
     lab.pass(SECOND);
-    assert!(block_on(lab.client.observe("x")).unwrap().lease.is_some(), "not released under it");
+    assert!(block_on(lab.client.election("x").unwrap().observe()).unwrap().lease.is_some(), "not released under it");
     held_runs.let_one_end();
-    eventually("the release", || block_on(lab.client.observe("x")).unwrap().lease.is_none());
+    eventually("the release", || block_on(lab.client.election("x").unwrap().observe()).unwrap().lease.is_none());
     assert_eq!(outcomes(&lab), [Some(RunOutcome::Succeeded)], "told before the release");
 }
 

@@ -23,7 +23,7 @@ fn jobs_can_be_replaced_without_leaving_the_election() {
     added.wait_for(1);
     assert_eq!((first.ticks(), second.ticks(), added.ticks()), (vec![60, 60], vec![120], vec![120]));
     lab.pass(SECOND * 30);
-    let known = block_on(lab.client.jobs("x", 9)).unwrap();
+    let known = block_on(lab.client.election("x").unwrap().jobs(9)).unwrap();
     let fired: Vec<_> = known.iter().map(|job| (job.job.as_str(), job.fired)).collect();
     assert_eq!(fired, [("added", 1), ("gone", 1), ("report", 2)]);
     let twins = Jobs::new().job(named("a"), |_| ()).job(named("a"), |_| ());
@@ -36,7 +36,7 @@ fn a_candidate_without_jobs_may_get_some() {
     let election = elected(lab.candidate("a"));
     election.set_jobs(Jobs::new().job(minutely(), notes.handler())).unwrap();
     lab.settle();
-    eventually("the job", || !block_on(lab.client.jobs("x", 0)).unwrap().is_empty());
+    eventually("the job", || !block_on(lab.client.election("x").unwrap().jobs(0)).unwrap().is_empty());
     lab.pass(MINUTE);
     notes.wait_for(1);
     assert_eq!(notes.ticks(), [60]);

@@ -77,7 +77,7 @@ pub(crate) fn pair(job: &Job, notes: &Notes) -> (Lab, Candidacy, Lab, Candidacy)
 
 /// What the store knows of the one job of the election that all tests hold.
 pub(crate) fn report(lab: &Lab) -> Option<JobReport> {
-    block_on(lab.client.jobs("x", 100)).unwrap().pop()
+    block_on(lab.client.election("x").unwrap().jobs(100)).unwrap().pop()
 }
 
 /// Its runs, the oldest first.

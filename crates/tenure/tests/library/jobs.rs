@@ -151,9 +151,9 @@ fn a_job_that_was_forgotten_begins_anew() {
     let notes = Notes::default();
     let _election = elected(lab.candidate("a").job(minutely(), notes.handler()));
     pass_idly(&lab, MINUTE);
-    assert!(lab.client.forget_job_blocking("x", "report").unwrap());
-    assert!(!lab.client.forget_job_blocking("x", "other").unwrap());
-    assert_eq!(lab.client.jobs_blocking("x", 10).unwrap(), []);
+    assert!(lab.client.election("x").unwrap().forget_job_blocking("report").unwrap());
+    assert!(!lab.client.election("x").unwrap().forget_job_blocking("other").unwrap());
+    assert_eq!(lab.client.election("x").unwrap().jobs_blocking(10).unwrap(), []);
     pass_idly(&lab, MINUTE * 2);
     let report = report(&lab).unwrap();
     assert!(notes.ticks().ends_with(&[180]), "{:?}", notes.ticks());
@@ -182,7 +182,7 @@ fn an_election_that_had_too_many_jobs_is_told_what_to_do() {
         })
     };
     let first = elected(with("old", 1_000));
-    eventually("the jobs to be known", || block_on(lab.client.jobs("x", 0)).unwrap().len() == 1_000);
+    eventually("the jobs to be known", || block_on(lab.client.election("x").unwrap().jobs(0)).unwrap().len() == 1_000);
     first.stop_blocking();
     let second = elected(with("new", 1));
     let mut events = lab.events(&second);
@@ -191,10 +191,10 @@ fn an_election_that_had_too_many_jobs_is_told_what_to_do() {
     assert_eq!(error, ElectionError::Job(JobError::TooMany));
     assert!(error.to_string().contains("tenure cron forget"), "{error}");
     for job in ["old-0", "old-1"] {
-        assert!(lab.client.forget_job_blocking("x", job).unwrap());
+        assert!(lab.client.election("x").unwrap().forget_job_blocking(job).unwrap());
     }
     pass_until(&lab, "the new job", || {
-        block_on(lab.client.jobs("x", 0)).unwrap().iter().any(|known| known.job.as_str() == "new-0")
+        block_on(lab.client.election("x").unwrap().jobs(0)).unwrap().iter().any(|known| known.job.as_str() == "new-0")
     });
 }
 

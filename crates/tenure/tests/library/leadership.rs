@@ -114,7 +114,7 @@ fn a_fence_is_of_the_election_the_namespace_and_the_term_that_are_led() {
     let lab = Lab::new();
     let shop = lab.client.namespace(Namespace::new("shop").unwrap());
     let terms = [1, 2].map(|term| {
-        let election = shop.election("payouts").unwrap().timing(timing()).start().unwrap();
+        let election = shop.election("payouts").unwrap().candidate().timing(timing()).start().unwrap();
         let leadership = election.wait_elected().unwrap();
         let fence = leadership.postgres_fence();
         assert_eq!((fence.election(), fence.namespace(), fence.term()), ("payouts", "shop", term));

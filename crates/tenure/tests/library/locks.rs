@@ -17,7 +17,7 @@ const SOON: Duration = Duration::from_millis(500);
 
 impl Lab {
     fn lock(&self, holder: &str) -> Lock {
-        self.client.lock("x").unwrap().timing(timing()).candidate(id(holder))
+        self.client.lock("x").unwrap().timing(timing()).id(id(holder))
     }
 
     fn holder(&self, name: &str) -> LockGuard {
@@ -25,13 +25,13 @@ impl Lab {
     }
 
     fn holder_in_store(&self) -> Option<String> {
-        let lease = block_on(self.client.observe("x")).unwrap().lease;
+        let lease = block_on(self.client.election("x").unwrap().observe()).unwrap().lease;
         lease.map(|lease| lease.leader.candidate.to_string())
     }
 
     /// Who stands in line, the next one first.
     fn line(&self) -> Vec<String> {
-        let observed = block_on(self.client.observe("x")).unwrap();
+        let observed = block_on(self.client.election("x").unwrap().observe()).unwrap();
         observed.standing_by.iter().map(|stand_by| stand_by.candidate.to_string()).collect()
     }
 }
@@ -65,7 +65,7 @@ fn it_is_had_worked_under_and_released() {
     }));
     assert_eq!(term.unwrap().get(), 1);
     assert_eq!(lab.holder_in_store(), None);
-    assert_eq!(block_on(lab.client.history("x", 1)).unwrap()[0].reason, "stopped");
+    assert_eq!(block_on(lab.client.election("x").unwrap().history(1)).unwrap()[0].reason, "stopped");
 }
 
 #[test]
@@ -147,7 +147,7 @@ fn work_that_ends_in_its_grace_was_protected() {
         assert!(poll(&mut running).is_pending());
     }
     lab.settle();
-    assert!(block_on(lab.client.request_handover("x", None)).unwrap());
+    assert!(block_on(lab.client.election("x").unwrap().request_handover(None)).unwrap());
     let result = ends_within(&lab, timing().ttl(), running).unwrap();
     assert_eq!(result, (true, Some(LossReason::Requested)));
     assert_eq!(lab.holder_in_store(), None);
@@ -168,7 +168,7 @@ fn work_that_ends_after_its_lease_was_not_protected() {
 fn a_holder_that_has_lost_it_does_not_campaign_again() {
     let lab = Lab::new();
     let guard = lab.holder("a");
-    assert!(block_on(lab.client.request_handover("x", None)).unwrap());
+    assert!(block_on(lab.client.election("x").unwrap().request_handover(None)).unwrap());
     lab.pass(SOON);
     guard.wait_lost();
     assert!(!guard.is_held() && guard.leadership().is_valid(), "in its grace");
@@ -221,7 +221,7 @@ fn trying_behind_a_campaign_that_hangs_ends_all_the_same() {
     let lab = Lab::new();
     lab.store.inject_everywhere(&Fault::BlackHole);
     let patient = tenure::Preset::Patient.timing();
-    let _other = lab.client.election("other").unwrap().timing(patient).start().unwrap();
+    let _other = lab.client.election("other").unwrap().candidate().timing(patient).start().unwrap();
     lab.settle();
     let lock = lab.lock("a");
     let limit = timing().attempt_timeout() * 2;
@@ -242,7 +242,7 @@ fn a_lock_that_is_reserved_counts_as_taken() {
     rival.store.inject_everywhere(&Fault::BlackHole);
     guard.release_blocking().unwrap();
     assert!(lab.lock("c").try_acquire_blocking().unwrap().is_none());
-    assert_eq!(block_on(lab.client.observe("x")).unwrap().reserved_for, Some(id("b")));
+    assert_eq!(block_on(lab.client.election("x").unwrap().observe()).unwrap().reserved_for, Some(id("b")));
 }
 
 #[test]

@@ -67,12 +67,13 @@ impl Store for Mailless {
 #[test]
 fn messages_are_refused_with_a_word_and_elections_go_on() {
     let client = Client::with_store(Mailless(MemoryStore::new())).unwrap();
-    let election = client.election("x").unwrap().start().unwrap();
-    let handler = client.election("x").unwrap().on_message(ChannelName::new("refresh").unwrap(), |_| ()).start();
+    let election = client.election("x").unwrap().candidate().start().unwrap();
+    let handler =
+        client.election("x").unwrap().candidate().on_message(ChannelName::new("refresh").unwrap(), |_| ()).start();
     let refusals = [
-        client.send_blocking("x", "refresh", &1).unwrap_err(),
-        block_on(client.messages("x", MessageState::Pending, 1)).unwrap_err(),
-        block_on(client.requeue("x", None)).unwrap_err(),
+        client.election("x").unwrap().send_blocking("refresh", &1).unwrap_err(),
+        block_on(client.election("x").unwrap().messages(MessageState::Pending, 1)).unwrap_err(),
+        block_on(client.election("x").unwrap().requeue(None)).unwrap_err(),
         election.channel("refresh").unwrap_err(),
         handler.unwrap_err(),
     ];
@@ -81,9 +82,10 @@ fn messages_are_refused_with_a_word_and_elections_go_on() {
         assert_eq!(error.kind(), StoreErrorKind::Unsupported, "{refusal}");
         assert!(refusal.to_string().contains("the memory store keeps no messages"), "{refusal}");
     }
-    let handler = client.election("x").unwrap().on_broadcast(ChannelName::new("reload").unwrap(), |_| ()).start();
+    let handler =
+        client.election("x").unwrap().candidate().on_broadcast(ChannelName::new("reload").unwrap(), |_| ()).start();
     let refusals = [
-        client.broadcast_blocking("x", "reload", &1).unwrap_err(),
+        client.election("x").unwrap().broadcast_blocking("reload", &1).unwrap_err(),
         election.broadcasts("reload").unwrap_err(),
         handler.unwrap_err(),
     ];
@@ -102,9 +104,9 @@ fn jobs_are_refused_with_a_word() {
     let client = Client::with_store(Mailless(MemoryStore::new())).unwrap();
     let job = tenure::cron::Job::new("report", "@daily").unwrap();
     let refusals = [
-        client.election("x").unwrap().job(job, |_| ()).start().unwrap_err(),
-        client.jobs_blocking("x", 1).unwrap_err(),
-        client.forget_job_blocking("x", "report").unwrap_err(),
+        client.election("x").unwrap().candidate().job(job, |_| ()).start().unwrap_err(),
+        client.election("x").unwrap().jobs_blocking(1).unwrap_err(),
+        client.election("x").unwrap().forget_job_blocking("report").unwrap_err(),
     ];
     for refusal in refusals {
         let Error::Store(error) = &refusal else { panic!("{refusal:?}") };

@@ -17,7 +17,7 @@ fn what_a_crashed_leader_did_not_settle_goes_to_the_next() {
     let rival = lab.rival();
     let next = rival.candidate("b").start().unwrap();
     let mut next_channel = next.channel("refresh").unwrap();
-    let ids = [1, 2].map(|number| rival.client.send_blocking("x", "refresh", &number).unwrap());
+    let ids = [1, 2].map(|number| rival.client.election("x").unwrap().send_blocking("refresh", &number).unwrap());
     channel.next_blocking().unwrap().done();
     eventually("the first to be settled", || lying(&rival, MessageState::Pending) == ["2"]);
     let held = channel.next_blocking().unwrap();
@@ -44,9 +44,9 @@ fn a_delivery_that_is_dropped_is_a_failed_attempt() {
     let lab = Lab::new();
     let election = lab.leader("a");
     let mut channel = election.channel("refresh").unwrap();
-    lab.client.send_blocking("x", "refresh", &1).unwrap();
+    lab.client.election("x").unwrap().send_blocking("refresh", &1).unwrap();
     drop(channel.next_blocking().unwrap());
-    let first = || block_on(lab.client.messages("x", MessageState::Pending, 1)).unwrap().remove(0);
+    let first = || block_on(lab.client.election("x").unwrap().messages(MessageState::Pending, 1)).unwrap().remove(0);
     eventually("the attempt to be written down", || first().attempts == 1);
     assert!(first().last_error.unwrap().contains("dropped"));
     lab.pass(Duration::from_secs(1));
@@ -63,7 +63,7 @@ fn a_settlement_whose_reply_was_lost_is_repeated_and_counts_once() {
     let mut events = lab.events(&election);
     let mut channel = election.channel("refresh").unwrap();
     lab.store.inject_once(Operation::Settle, Fault::LoseReply);
-    lab.client.send_blocking("x", "refresh", &1).unwrap();
+    lab.client.election("x").unwrap().send_blocking("refresh", &1).unwrap();
     channel.next_blocking().unwrap().failed("once");
     next_trouble(&mut events, |error| matches!(error, ElectionError::Store(_)));
     lab.pass(Duration::from_secs(1));
@@ -80,8 +80,8 @@ fn a_message_that_is_done_is_not_handled_again_while_the_store_does_not_take_it(
     let election = lab.leader("a");
     let refusal = StoreError::refused(StoreErrorKind::ReadOnly, "read only");
     lab.store.inject(Operation::Settle, Fault::Fail(refusal));
-    lab.client.send_blocking("x", "refresh", &1).unwrap();
-    lab.client.send_blocking("x", "refresh", &2).unwrap();
+    lab.client.election("x").unwrap().send_blocking("refresh", &1).unwrap();
+    lab.client.election("x").unwrap().send_blocking("refresh", &2).unwrap();
     let mut channel = election.channel("refresh").unwrap();
     for number in ["1", "2"] {
         let delivery = channel.next_blocking().unwrap();
@@ -108,7 +108,7 @@ fn a_store_that_fails_is_left_in_peace_and_found_again() {
     let error = next_trouble(&mut events, |_| true);
     assert_eq!(error.to_string(), "away");
     for number in 0..100 {
-        lab.client.send_blocking("x", "refresh", &number).unwrap();
+        lab.client.election("x").unwrap().send_blocking("refresh", &number).unwrap();
     }
     lab.store.forget_counts();
     lab.pass(Duration::from_secs(60));
@@ -127,7 +127,7 @@ fn a_store_that_hangs_keeps_nobody_from_stopping() {
     let lab = Lab::new();
     let election = lab.leader("a");
     let mut channel = election.channel("refresh").unwrap();
-    lab.client.send_blocking("x", "refresh", &1).unwrap();
+    lab.client.election("x").unwrap().send_blocking("refresh", &1).unwrap();
     let delivery = channel.next_blocking().unwrap();
     lab.store.inject(Operation::Settle, Fault::BlackHole);
     lab.store.inject(Operation::Receive, Fault::BlackHole);
@@ -150,7 +150,7 @@ fn a_leader_that_the_store_does_not_know_any_more_finds_out() {
     let lab = Lab::new();
     let election = lab.leader("a");
     let mut channel = election.channel("refresh").unwrap();
-    lab.client.send_blocking("x", "refresh", &1).unwrap();
+    lab.client.election("x").unwrap().send_blocking("refresh", &1).unwrap();
     let delivery = channel.next_blocking().unwrap();
     // The lease runs out in the store while nothing of this process runs: another store on the same clock would do.
     lab.store.inject(Operation::Renew, Fault::BlackHole);
@@ -170,12 +170,12 @@ fn a_store_that_says_somebody_else_leads_is_believed_and_messages_go_on_under_th
     let (hands, store_hands) = (VirtualClock::new(), VirtualClock::new());
     let memory = MemoryStore::with_clock(Clock::controlled_by(&store_hands));
     let client = Client::with_store_and_clock(Arc::new(memory), Clock::controlled_by(&hands)).unwrap();
-    let election = client.election("x").unwrap().timing(timing()).start().unwrap();
+    let election = client.election("x").unwrap().candidate().timing(timing()).start().unwrap();
     let first = election.wait_elected().unwrap();
     let mut channel = election.channel("refresh").unwrap();
     // Of two clocks one is far off: the lease has run out there, and not here.
     store_hands.advance(timing().ttl() * 2);
-    client.send_blocking("x", "refresh", &1).unwrap();
+    client.election("x").unwrap().send_blocking("refresh", &1).unwrap();
     let mut delivery = None;
     eventually("the message to be handed out", || {
         hands.advance(Duration::from_millis(50));
@@ -185,7 +185,7 @@ fn a_store_that_says_somebody_else_leads_is_believed_and_messages_go_on_under_th
     let delivery = delivery.unwrap();
     assert!(first.is_cancelled() && delivery.term() > first.term());
     delivery.done();
-    let waiting = || block_on(client.messages("x", MessageState::Pending, 1)).unwrap();
+    let waiting = || block_on(client.election("x").unwrap().messages(MessageState::Pending, 1)).unwrap();
     eventually("it to be settled", || waiting().is_empty());
 }
 
@@ -211,7 +211,7 @@ fn nothing_is_lost_and_nothing_overtakes_while_leaders_come_and_go() {
             let client = lab.client.sender(Sender::from(id(&format!("{sender}"))));
             scope.spawn(move || {
                 for number in 0..EACH {
-                    client.send_blocking("x", "refresh", &number).unwrap();
+                    client.election("x").unwrap().send_blocking("refresh", &number).unwrap();
                 }
             });
         }

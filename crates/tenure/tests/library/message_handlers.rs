@@ -15,7 +15,7 @@ fn channel(name: &str) -> ChannelName {
 
 /// Sends under a label of its own.
 fn send(lab: &Lab, sender: &str, channel: &str, payload: &str) {
-    lab.client.sender(Sender::from(id(sender))).send_blocking("x", channel, payload).unwrap();
+    lab.client.sender(Sender::from(id(sender))).election("x").unwrap().send_blocking(channel, payload).unwrap();
 }
 
 /// A leader whose handler fails for some messages, and what it was given.
@@ -80,7 +80,7 @@ fn a_message_that_always_fails_is_set_aside_and_can_be_put_back() {
     pass_until(&lab, "it to be set aside", || !lying(&lab, MessageState::DeadLetter).is_empty());
     assert_eq!(given.lock().unwrap().len(), 5, "as often as the default says");
     assert_eq!(lying(&lab, MessageState::Pending), [""; 0]);
-    let aside = block_on(lab.client.messages("x", MessageState::DeadLetter, 10)).unwrap();
+    let aside = block_on(lab.client.election("x").unwrap().messages(MessageState::DeadLetter, 10)).unwrap();
     assert_eq!((aside[0].attempts, aside[0].last_error.as_deref()), (5, Some("failed: not this one")));
     let error = next_trouble(&mut events, |error| matches!(error, ElectionError::DeadLettered { .. }));
     let ElectionError::DeadLettered { id, attempts, .. } = &error else { unreachable!() };
@@ -88,7 +88,7 @@ fn a_message_that_always_fails_is_set_aside_and_can_be_put_back() {
     assert!(error.to_string().contains("tenure messages"), "it says what to do: {error}");
 
     broken.store(0, Ordering::Release);
-    assert_eq!(block_on(lab.client.requeue("x", Some(&[aside[0].id]))).unwrap(), 1);
+    assert_eq!(block_on(lab.client.election("x").unwrap().requeue(Some(&[aside[0].id]))).unwrap(), 1);
     pass_until(&lab, "it to be handled", || {
         lying(&lab, MessageState::Pending).is_empty() && lying(&lab, MessageState::DeadLetter).is_empty()
     });
@@ -102,7 +102,7 @@ fn retries_wait_longer_each_time() {
     send(&lab, "s", "refresh", "bad");
     eventually("the first attempt", || given.lock().unwrap().len() == 1);
     eventually("the store to hear of it", || {
-        block_on(lab.client.messages("x", MessageState::Pending, 1)).unwrap()[0].attempts == 1
+        block_on(lab.client.election("x").unwrap().messages(MessageState::Pending, 1)).unwrap()[0].attempts == 1
     });
     let before = lab.hands.now();
     pass_until(&lab, "the fourth attempt", || given.lock().unwrap().len() == 4);

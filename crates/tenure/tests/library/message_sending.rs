@@ -16,7 +16,7 @@ fn payload(delivery: &Delivery) -> &str {
 #[test]
 fn a_message_sent_before_anybody_led_reaches_the_first_leader() {
     let lab = Lab::new();
-    let sent = lab.client.send_blocking("x", "refresh", &["monday"]).unwrap();
+    let sent = lab.client.election("x").unwrap().send_blocking("refresh", &["monday"]).unwrap();
     let election = lab.leader("a");
     let mut channel = election.channel("refresh").unwrap();
     let delivery = channel.next_blocking().unwrap();
@@ -35,7 +35,7 @@ fn messages_come_in_the_order_in_which_one_sender_sent_them() {
     let mut channel = election.channel("refresh").unwrap();
     let rival = lab.rival();
     for number in 0..200 {
-        rival.client.send_blocking("x", "refresh", &number).unwrap();
+        rival.client.election("x").unwrap().send_blocking("refresh", &number).unwrap();
     }
     for number in 0..200 {
         let delivery = channel.next_blocking().unwrap();
@@ -50,7 +50,7 @@ fn a_stream_of_messages_ends_when_the_election_is_stopped() {
     let lab = Lab::new();
     let election = lab.leader("a");
     let mut stream = Box::pin(election.channel("refresh").unwrap().into_stream());
-    lab.client.send_blocking("x", "refresh", "last words").unwrap();
+    lab.client.election("x").unwrap().send_blocking("refresh", "last words").unwrap();
     block_on(stream.next()).unwrap().done();
     election.stop_blocking();
     assert!(block_on(stream.next()).is_none());
@@ -64,7 +64,7 @@ fn only_the_leader_is_given_messages() {
     let rival = lab.rival();
     let follower = rival.candidate("b").start().unwrap();
     let mut unheard = follower.channel("refresh").unwrap();
-    lab.client.send_blocking("x", "refresh", "news").unwrap();
+    lab.client.election("x").unwrap().send_blocking("refresh", "news").unwrap();
     lab.pass(timing().renew_every());
     rival.settle();
     assert!(!follower.is_leader());
@@ -76,11 +76,11 @@ fn only_the_leader_is_given_messages() {
 #[test]
 fn senders_have_a_label_and_may_choose_it() {
     let lab = Lab::new();
-    lab.client.send_blocking("x", "refresh", &1).unwrap();
-    lab.client.send_blocking("x", "refresh", &2).unwrap();
+    lab.client.election("x").unwrap().send_blocking("refresh", &1).unwrap();
+    lab.client.election("x").unwrap().send_blocking("refresh", &2).unwrap();
     let named = lab.client.sender(Sender::from(id("office")));
-    named.send_blocking("x", "refresh", &3).unwrap();
-    let waiting = block_on(lab.client.messages("x", MessageState::Pending, 10)).unwrap();
+    named.election("x").unwrap().send_blocking("refresh", &3).unwrap();
+    let waiting = block_on(lab.client.election("x").unwrap().messages(MessageState::Pending, 10)).unwrap();
     assert_eq!(waiting[0].sender, waiting[1].sender, "a handle has one label");
     assert_eq!(waiting[2].sender.as_str(), "office");
 }
@@ -89,9 +89,9 @@ fn senders_have_a_label_and_may_choose_it() {
 fn namespaces_keep_their_messages_apart() {
     let lab = Lab::new();
     let other = lab.client.namespace(tenure::Namespace::new("other").unwrap());
-    other.send_blocking("x", "refresh", &1).unwrap();
+    other.election("x").unwrap().send_blocking("refresh", &1).unwrap();
     assert_eq!(lying(&lab, MessageState::Pending), [""; 0]);
-    assert_eq!(block_on(other.messages("x", MessageState::Pending, 10)).unwrap().len(), 1);
+    assert_eq!(block_on(other.election("x").unwrap().messages(MessageState::Pending, 10)).unwrap().len(), 1);
 }
 
 #[test]
@@ -99,7 +99,7 @@ fn a_lost_reply_makes_no_second_copy() {
     let lab = Lab::new();
     lab.store.inject_once(Operation::Send, Fault::LoseReply);
     lab.store.inject_once(Operation::Send, Fault::LoseReply);
-    lab.client.send_blocking("x", "refresh", "once").unwrap();
+    lab.client.election("x").unwrap().send_blocking("refresh", "once").unwrap();
     assert_eq!(lab.store.calls(Operation::Send), 3, "sent until the outcome was known");
     assert_eq!(lying(&lab, MessageState::Pending), ["\"once\""]);
 }
@@ -108,7 +108,7 @@ fn a_lost_reply_makes_no_second_copy() {
 fn a_lost_request_is_sent_again() {
     let lab = Lab::new();
     lab.store.inject_once(Operation::Send, Fault::LoseRequest);
-    lab.client.send_blocking("x", "refresh", "once").unwrap();
+    lab.client.election("x").unwrap().send_blocking("refresh", "once").unwrap();
     assert_eq!(lying(&lab, MessageState::Pending), ["\"once\""]);
 }
 
@@ -116,7 +116,7 @@ fn a_lost_request_is_sent_again() {
 fn a_refusal_is_told_at_once() {
     let lab = Lab::new();
     lab.store.inject(Operation::Send, Fault::Fail(StoreError::refused(StoreErrorKind::Full, "no room")));
-    let refusal = lab.client.send_blocking("x", "refresh", &1).unwrap_err();
+    let refusal = lab.client.election("x").unwrap().send_blocking("refresh", &1).unwrap_err();
     assert_eq!((refusal.kind(), refusal.to_string().as_str()), (ErrorKind::Store, "no room"));
     assert_eq!(lab.store.calls(Operation::Send), 1);
 }
@@ -125,24 +125,24 @@ fn a_refusal_is_told_at_once() {
 fn what_cannot_be_sent_is_refused_before_anything_is() {
     let lab = Lab::new();
     let invalid = [
-        lab.client.send_json_blocking("x", "refresh", "{\"a\":"),
-        lab.client.send_json_blocking("x", "refresh", ""),
-        lab.client.send_json_blocking("x", "refresh", "1 2"),
-        lab.client.send_blocking("", "refresh", &1),
-        lab.client.send_blocking("x", "", &1),
-        lab.client.send_blocking("x", &"c".repeat(64), &1),
-        lab.client.send_blocking("x", "two\nlines", &1),
+        lab.client.election("x").unwrap().send_json_blocking("refresh", "{\"a\":"),
+        lab.client.election("x").unwrap().send_json_blocking("refresh", ""),
+        lab.client.election("x").unwrap().send_json_blocking("refresh", "1 2"),
+        lab.client.election("").and_then(|election| election.send_blocking("refresh", &1)),
+        lab.client.election("x").unwrap().send_blocking("", &1),
+        lab.client.election("x").unwrap().send_blocking(&"c".repeat(64), &1),
+        lab.client.election("x").unwrap().send_blocking("two\nlines", &1),
     ];
     for refusal in invalid {
         let refusal = refusal.unwrap_err();
         assert_eq!(refusal.kind(), ErrorKind::Invalid, "{refusal}");
     }
-    let large = lab.client.send_blocking("x", "refresh", &"x".repeat(64 * 1024)).unwrap_err();
+    let large = lab.client.election("x").unwrap().send_blocking("refresh", &"x".repeat(64 * 1024)).unwrap_err();
     let Error::Store(error) = &large else { panic!("{large:?}") };
     assert_eq!(error.kind(), StoreErrorKind::TooLarge, "{large}");
     assert!(large.to_string().contains("65536"), "{large}");
     assert_eq!(lab.store.calls(Operation::Send), 0);
-    lab.client.send_blocking("x", "refresh", &"x".repeat(64 * 1024 - 2)).unwrap();
+    lab.client.election("x").unwrap().send_blocking("refresh", &"x".repeat(64 * 1024 - 2)).unwrap();
 }
 
 #[test]
@@ -150,7 +150,7 @@ fn the_same_id_may_be_sent_again_and_the_text_is_kept() {
     let lab = Lab::new();
     let id = MessageId::random();
     for _ in 0..2 {
-        block_on(lab.client.send_with_id(id, "x", "refresh", "{ \"b\" : 1e2 }")).unwrap();
+        block_on(lab.client.election("x").unwrap().send_with_id(id, "refresh", "{ \"b\" : 1e2 }")).unwrap();
     }
     assert_eq!(lying(&lab, MessageState::Pending), ["{ \"b\" : 1e2 }"]);
 }
@@ -161,7 +161,7 @@ fn several_readers_of_a_channel_share_its_messages() {
     let election = lab.leader("a");
     let (mut one, mut other) = (election.channel("refresh").unwrap(), election.channel("refresh").unwrap());
     for sender in ["s", "t"] {
-        lab.client.sender(Sender::from(id(sender))).send_blocking("x", "refresh", sender).unwrap();
+        lab.client.sender(Sender::from(id(sender))).election("x").unwrap().send_blocking("refresh", sender).unwrap();
     }
     std::thread::scope(|scope| {
         let readers = [scope.spawn(|| one.next_blocking()), scope.spawn(|| other.next_blocking())];
@@ -181,8 +181,8 @@ fn a_channel_that_is_closed_gives_its_messages_back() {
     let lab = Lab::new();
     let election = lab.leader("a");
     let mut first = election.channel("refresh").unwrap();
-    lab.client.send_blocking("x", "refresh", &1).unwrap();
-    lab.client.send_blocking("x", "refresh", &2).unwrap();
+    lab.client.election("x").unwrap().send_blocking("refresh", &1).unwrap();
+    lab.client.election("x").unwrap().send_blocking("refresh", &2).unwrap();
     first.next_blocking().unwrap().done();
     drop(first);
     let mut second = election.channel("refresh").unwrap();
@@ -196,11 +196,11 @@ fn a_hint_that_was_lost_costs_no_more_than_a_ttl() {
     let lab = Lab::new();
     let election = lab.leader("a");
     let mut channel = election.channel("refresh").unwrap();
-    lab.client.send_blocking("x", "refresh", &1).unwrap();
+    lab.client.election("x").unwrap().send_blocking("refresh", &1).unwrap();
     channel.next_blocking().unwrap().done();
     eventually("it to be settled", || lying(&lab, MessageState::Pending).is_empty());
     lab.store.drop_hints(true);
-    lab.client.send_blocking("x", "refresh", &2).unwrap();
+    lab.client.election("x").unwrap().send_blocking("refresh", &2).unwrap();
     lab.pass(timing().ttl() + Duration::from_secs(1));
     let delivery = channel.next_blocking().unwrap();
     assert_eq!(payload(&delivery), "2");

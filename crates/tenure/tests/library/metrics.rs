@@ -35,7 +35,7 @@ impl Page {
     fn candidate(&self, lab: &Lab, name: &str) -> CandidacyBuilder {
         let class = self.0;
         let client = lab.client.key_class(move |_| class.to_owned());
-        client.election("x").unwrap().timing(timing()).candidate(id(name))
+        client.election("x").unwrap().candidate().timing(timing()).id(id(name))
     }
 
     /// The value of a metric whose labels, but for the class, are written like this.
@@ -101,8 +101,8 @@ fn elections_of_one_class_add_up() {
     let (lab, page) = (Lab::new(), Page::of("several"));
     let client = lab.client.key_class(|_| "several".to_owned());
     let long = Timing::from_ttl(Duration::from_secs(90)).unwrap();
-    let first = elected(client.election("first").unwrap().timing(long));
-    let second = elected(client.election("second").unwrap().timing(timing()));
+    let first = elected(client.election("first").unwrap().candidate().timing(long));
+    let second = elected(client.election("second").unwrap().candidate().timing(timing()));
     lab.settle();
     assert_eq!((page.get("tenure_is_leader"), page.get("leader_acquired_total")), (2.0, 2.0));
     assert!(page.get("tenure_expiry_seconds") < 21.0, "the shortest counts");
@@ -184,7 +184,7 @@ fn messages_wait_until_they_are_handled() {
     let channel = ChannelName::new("refresh").unwrap();
     // Sent before anybody leads, so that they are fetched together: a line is fetched again when it is settled.
     for payload in ["1", "2", "3"] {
-        lab.client.send_blocking("x", "refresh", payload).unwrap();
+        lab.client.election("x").unwrap().send_blocking("refresh", payload).unwrap();
     }
     let election = elected(page.candidate(&lab, "a").on_message(channel, handle));
     eventually("all to be fetched", || page.get("tenure_messages_waiting") == 3.0);
@@ -203,10 +203,10 @@ fn a_real_store_is_measured_by_a_real_clock() {
     let client = Client::open(&format!("sqlite:{}", place.path().join("a.db").display())).unwrap();
     let client = client.key_class(|_| "on disk".to_owned());
     let short = Timing::from_ttl(Duration::from_secs(5)).unwrap();
-    let first = elected(client.election("x").unwrap().timing(short));
+    let first = elected(client.election("x").unwrap().candidate().timing(short));
     eventually("a renewal", || page.get("leader_renewals_total") > 0.0);
     assert!(page.get("tenure_renewal_seconds_sum") > 0.0);
-    let second = client.election("x").unwrap().timing(short).start().unwrap();
+    let second = client.election("x").unwrap().candidate().timing(short).start().unwrap();
     let mut events = second.events();
     crate::support::next(&mut events, |kind| matches!(kind, tenure::EventKind::Observed { leader: Some(_) }));
     first.stop_blocking();
@@ -221,7 +221,7 @@ fn a_real_store_is_measured_by_a_real_clock() {
 fn locks_are_told_from_elections() {
     let (lab, elections, locks) = (Lab::new(), Page::of("both"), Page::of_locks("both"));
     let client = lab.client.key_class(|_| "both".to_owned());
-    let election = elected(client.election("x").unwrap().timing(timing()));
+    let election = elected(client.election("x").unwrap().candidate().timing(timing()));
     let guard = client.lock("y").unwrap().timing(timing()).acquire_blocking().unwrap();
     lab.settle();
     assert_eq!((elections.get("tenure_is_leader"), locks.get("tenure_is_leader")), (1.0, 1.0));

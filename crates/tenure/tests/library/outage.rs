@@ -22,7 +22,7 @@ const KINDS: [StoreErrorKind; 10] = [
 ];
 
 fn elections_held(lab: &Lab) -> usize {
-    let history = block_on(lab.client.history("x", 100)).unwrap();
+    let history = block_on(lab.client.election("x").unwrap().history(100)).unwrap();
     history.iter().filter(|transition| transition.change == Change::Elected).count()
 }
 
@@ -117,14 +117,14 @@ fn a_request_that_was_given_up_is_never_sent() {
     let lab = Lab::new();
     let slow = Timing::from_ttl(Duration::from_secs(300)).unwrap();
     lab.store.inject_once(Operation::Campaign, Fault::BlackHole);
-    let _first = lab.client.election("other").unwrap().timing(slow).start().unwrap();
+    let _first = lab.client.election("other").unwrap().candidate().timing(slow).start().unwrap();
     lab.settle();
     let election = lab.candidate("a").start().unwrap();
     lab.settle();
     election.request_stop();
     lab.pass(slow.attempt_timeout() + Duration::from_secs(1));
     assert!(election.wait_elected_for(Duration::ZERO).is_err(), "it has left");
-    assert_eq!(block_on(lab.client.observe("x")).unwrap().lease, None, "and left nothing behind");
+    assert_eq!(block_on(lab.client.election("x").unwrap().observe()).unwrap().lease, None, "and left nothing behind");
 }
 
 #[test]
@@ -132,8 +132,8 @@ fn patience_with_one_election_costs_no_other_its_lease() {
     let lab = Lab::new();
     let slow = Timing::from_ttl(Duration::from_secs(600)).unwrap();
     let fast = Timing::from_ttl(Duration::from_secs(15)).unwrap();
-    let patient = lab.client.election("patient").unwrap().timing(slow).candidate(id("p")).start().unwrap();
-    let hasty = lab.client.election("hasty").unwrap().timing(fast).candidate(id("h")).start().unwrap();
+    let patient = lab.client.election("patient").unwrap().candidate().timing(slow).id(id("p")).start().unwrap();
+    let hasty = lab.client.election("hasty").unwrap().candidate().timing(fast).id(id("h")).start().unwrap();
     lab.pass(Duration::from_secs(1));
     let (one, other) = (patient.leadership().unwrap(), hasty.leadership().unwrap());
     // From here on the patient one joins the renewals of the hasty one, and the batch of both gets no answer.

@@ -15,7 +15,7 @@ const LONG: Duration = Duration::from_secs(120);
 
 /// Who stands by, as the store knows it.
 fn line(lab: &Lab) -> usize {
-    block_on(lab.client.observe("x")).unwrap().standing_by.len()
+    block_on(lab.client.election("x").unwrap().observe()).unwrap().standing_by.len()
 }
 
 fn polled<F: Future>(future: Pin<&mut F>) -> bool {
@@ -52,9 +52,9 @@ fn alone_it_leaves_the_lease_free_until_it_is_asked_again() {
     let candidacy = lab.candidate("a").start().unwrap();
     for _ in 0..2 {
         block_on(candidacy.run_while_leader(async |_| ())).unwrap();
-        assert_eq!(block_on(lab.client.history("x", 1)).unwrap()[0].reason, "resigned");
+        assert_eq!(block_on(lab.client.election("x").unwrap().history(1)).unwrap()[0].reason, "resigned");
         rests(&lab, &candidacy);
-        assert_eq!(block_on(lab.client.observe("x")).unwrap().lease, None);
+        assert_eq!(block_on(lab.client.election("x").unwrap().observe()).unwrap().lease, None);
     }
     block_on(candidacy.consume(async || None::<()>, async |(), _| Ok::<(), Error>(()))).unwrap().unwrap();
     rests(&lab, &candidacy);
@@ -80,7 +80,7 @@ fn a_panic_in_its_work_lets_others_lead() {
     let panicking = || block_on(candidacy.run_while_leader(async |_| -> () { panic!("on purpose") }));
     catch_unwind(AssertUnwindSafe(panicking)).unwrap_err();
     rests(&lab, &candidacy);
-    assert_eq!(block_on(lab.client.observe("x")).unwrap().lease, None);
+    assert_eq!(block_on(lab.client.election("x").unwrap().observe()).unwrap().lease, None);
 }
 
 #[test]

@@ -13,7 +13,7 @@ fn timing() -> Timing {
 
 async fn a_whole_life() {
     let client = Client::with_store(MemoryStore::new()).unwrap();
-    let start = |name| client.election("x").unwrap().timing(timing()).candidate(id(name)).start().unwrap();
+    let start = |name| client.election("x").unwrap().candidate().timing(timing()).id(id(name)).start().unwrap();
     let one = start("one");
     let first = one.elected().await.unwrap();
     let other = start("other");

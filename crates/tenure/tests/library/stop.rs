@@ -77,7 +77,7 @@ fn of_a_candidate_whose_grant_is_under_way_releases_it() {
     lab.settle();
     lab.store.release();
     election.stop_blocking();
-    assert_eq!(block_on(lab.client.observe("x")).unwrap().lease, None);
+    assert_eq!(block_on(lab.client.election("x").unwrap().observe()).unwrap().lease, None);
 }
 
 #[test]
@@ -91,8 +91,8 @@ fn of_a_leader_is_told_and_releases_the_lease() {
     assert_eq!(events.next_blocking().map(|event| event.kind), Some(EventKind::Stopped));
     assert_eq!(events.next_blocking(), None);
     assert_eq!(election.events().next_blocking(), None, "nothing follows");
-    assert_eq!(block_on(lab.client.observe("x")).unwrap().lease, None);
-    let history = block_on(lab.client.history("x", 1)).unwrap();
+    assert_eq!(block_on(lab.client.election("x").unwrap().observe()).unwrap().lease, None);
+    let history = block_on(lab.client.election("x").unwrap().history(1)).unwrap();
     assert_eq!(history[0].reason, "stopped");
 }
 
@@ -104,7 +104,7 @@ fn dropping_an_election_releases_the_lease() {
     drop(election);
     leadership.wait_cancelled();
     lab.settle();
-    assert_eq!(block_on(lab.client.observe("x")).unwrap().lease, None);
+    assert_eq!(block_on(lab.client.election("x").unwrap().observe()).unwrap().lease, None);
     assert!(!leadership.is_valid());
 }
 
@@ -116,8 +116,8 @@ fn dropping_an_election_waits_for_its_work() {
     drop(election);
     lab.settle();
     assert!(work.leadership().is_cancelled());
-    assert!(block_on(lab.client.observe("x")).unwrap().lease.is_some());
+    assert!(block_on(lab.client.election("x").unwrap().observe()).unwrap().lease.is_some());
     drop(work);
     lab.settle();
-    assert_eq!(block_on(lab.client.observe("x")).unwrap().lease, None);
+    assert_eq!(block_on(lab.client.election("x").unwrap().observe()).unwrap().lease, None);
 }

@@ -46,7 +46,7 @@ fn nothing_campaigns_until_it_has_ended() {
     election.request_resign();
     lab.pass(timing().ttl() * 4);
     assert!(!election.is_leader());
-    assert_eq!(block_on(lab.client.observe("x")).unwrap().lease, None);
+    assert_eq!(block_on(lab.client.election("x").unwrap().observe()).unwrap().lease, None);
     drop(work);
     lab.pass(Duration::from_secs(2));
     assert!(election.leadership().expect("it stands again").term() > leadership.term());
@@ -79,11 +79,13 @@ fn an_elected_callback_that_does_not_return_counts_as_work() {
     let leadership = election.leadership().unwrap();
     election.request_resign();
     lab.settle();
-    assert!(block_on(lab.client.observe("x")).unwrap().lease.is_some(), "not released under it");
+    assert!(block_on(lab.client.election("x").unwrap().observe()).unwrap().lease.is_some(), "not released under it");
     lab.pass(timing().grace());
     let told = next(&mut events, |kind| matches!(kind, EventKind::Error { .. }));
     let EventKind::Error { error: ElectionError::Callback { callback, .. } } = told.kind else { panic!("{told:?}") };
     assert_eq!(callback, "elected");
     drop(finish);
-    eventually("the release", || block_on(lab.client.observe("x")).unwrap().lease.is_none() && !leadership.is_valid());
+    eventually("the release", || {
+        block_on(lab.client.election("x").unwrap().observe()).unwrap().lease.is_none() && !leadership.is_valid()
+    });
 }

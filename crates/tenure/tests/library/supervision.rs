@@ -16,8 +16,8 @@ fn break_down(lab: &Lab) {
     static LAST: AtomicUsize = AtomicUsize::new(0);
     let name = format!("elsewhere-{}", LAST.fetch_add(1, Ordering::Relaxed));
     let rival = lab.rival();
-    let first = elected(rival.client.election(&name).unwrap().timing(timing()).candidate(id("r")));
-    let waiting = lab.client.election(&name).unwrap().timing(timing()).candidate(id("w")).start().unwrap();
+    let first = elected(rival.client.election(&name).unwrap().candidate().timing(timing()).id(id("r")));
+    let waiting = lab.client.election(&name).unwrap().candidate().timing(timing()).id(id("w")).start().unwrap();
     let mut events = waiting.events();
     next(&mut events, |kind| matches!(kind, EventKind::Observed { leader: Some(_) }));
     lab.store.break_hints(1);
@@ -56,7 +56,7 @@ fn reader(lab: &Lab) -> (Candidacy, Events, mpsc::Receiver<String>) {
 #[test]
 fn everybody_stops_leading_and_is_told_and_leads_again() {
     let lab = Lab::new();
-    let elections = ["x", "y"].map(|name| elected(lab.client.election(name).unwrap().timing(timing())));
+    let elections = ["x", "y"].map(|name| elected(lab.client.election(name).unwrap().candidate().timing(timing())));
     let mut events = elections.each_ref().map(|election| lab.events(election));
     let leaderships = elections.each_ref().map(|election| election.leadership().unwrap());
     break_down(&lab);
@@ -83,7 +83,8 @@ fn the_lease_is_not_released_before_the_work_has_ended() {
     loss(&mut events);
     lab.settle();
     assert!(work.leadership().is_valid(), "what has begun may be finished");
-    let holder = |lab: &Lab| block_on(lab.client.observe("x")).unwrap().lease.map(|lease| lease.leader.term);
+    let holder =
+        |lab: &Lab| block_on(lab.client.election("x").unwrap().observe()).unwrap().lease.map(|lease| lease.leader.term);
     assert_eq!(holder(&lab), Some(work.leadership().term()));
     drop(work);
     eventually("the release", || holder(&lab).is_none());
@@ -101,7 +102,7 @@ fn a_candidate_that_was_leaving_leaves() {
     drop(work);
     election.stop_blocking();
     assert!(election.wait_elected().is_err());
-    assert_eq!(block_on(lab.client.observe("x")).unwrap().lease, None);
+    assert_eq!(block_on(lab.client.election("x").unwrap().observe()).unwrap().lease, None);
 }
 
 #[test]
@@ -139,7 +140,7 @@ fn messages_are_handled_after_it() {
     break_down(&lab);
     loss(&mut events);
     leads_again(&lab, &election);
-    lab.client.send_blocking("x", "refresh", "7").unwrap();
+    lab.client.election("x").unwrap().send_blocking("refresh", "7").unwrap();
     assert!(heard.recv_timeout(PATIENCE).unwrap().contains('7'));
 }
 
@@ -156,12 +157,16 @@ fn a_call_of_the_store_that_panics_is_a_call_that_failed() {
     assert_eq!(error.to_string(), "the store panicked: the store panicked on purpose");
     assert!(election.is_leader(), "one failed renewal is survived");
     lab.store.inject_once(Operation::Observe, Fault::Panic);
-    assert!(block_on(lab.client.observe("x")).is_err());
-    assert!(block_on(lab.client.observe("x")).unwrap().lease.is_some());
+    assert!(block_on(lab.client.election("x").unwrap().observe()).is_err());
+    assert!(block_on(lab.client.election("x").unwrap().observe()).unwrap().lease.is_some());
     lab.store.inject_once(Operation::Resign, Fault::Panic);
     election.request_resign();
     lab.pass(Duration::from_secs(1));
-    assert_eq!(block_on(lab.client.observe("x")).unwrap().lease, None, "the second attempt was heard");
+    assert_eq!(
+        block_on(lab.client.election("x").unwrap().observe()).unwrap().lease,
+        None,
+        "the second attempt was heard"
+    );
 }
 
 #[test]
@@ -169,7 +174,7 @@ fn a_task_that_panics_is_told_of_and_begins_anew() {
     let lab = Lab::new();
     let (_election, mut events, heard) = reader(&lab);
     lab.store.inject_once(Operation::Receive, Fault::Panic);
-    lab.client.send_blocking("x", "refresh", "7").unwrap();
+    lab.client.election("x").unwrap().send_blocking("refresh", "7").unwrap();
     let error = next_trouble(&mut events, is_panic);
     assert!(error.to_string().starts_with("the task that fetches messages panicked"), "{error}");
     eventually("the message", || {
@@ -207,7 +212,7 @@ fn a_waker_that_panics_ends_nothing() {
     let lab = Lab::new();
     let election = lab.leader("a");
     let term = election.leadership().unwrap().term();
-    let other = lab.client.election("x").unwrap().timing(Timing::default()).start().unwrap();
+    let other = lab.client.election("x").unwrap().candidate().timing(Timing::default()).start().unwrap();
     let (mut events, waker) = (lab.events(&election), Waker::from(Arc::new(DropBomb)));
     let mut waiting = Box::pin(other.elected());
     assert!(waiting.as_mut().poll(&mut Context::from_waker(&waker)).is_pending());

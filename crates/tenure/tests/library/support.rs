@@ -43,7 +43,7 @@ impl Lab {
 
     /// A candidacy in the election that all tests hold.
     pub(crate) fn candidate(&self, name: &str) -> CandidacyBuilder {
-        self.client.election("x").unwrap().timing(timing()).candidate(id(name))
+        self.client.election("x").unwrap().candidate().timing(timing()).id(id(name))
     }
 
     /// A candidate that leads.
@@ -100,7 +100,7 @@ pub(crate) const PATIENCE: Duration = Duration::from_secs(20);
 
 /// The messages in a state, of the election that all tests hold, by payload.
 pub(crate) fn lying(lab: &Lab, state: MessageState) -> Vec<String> {
-    let messages = block_on(lab.client.messages("x", state, 100)).unwrap();
+    let messages = block_on(lab.client.election("x").unwrap().messages(state, 100)).unwrap();
     messages.iter().map(|message| message.payload.to_string()).collect()
 }
 

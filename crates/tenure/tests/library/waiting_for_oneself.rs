@@ -36,7 +36,7 @@ fn stopping_in_ones_own_callback_returns_at_once_and_is_told() {
     heard.recv_timeout(PATIENCE).unwrap();
     // The clock stands still: nothing has run out.
     own.wait().stop_blocking();
-    assert_eq!(block_on(lab.client.observe("x")).unwrap().lease, None);
+    assert_eq!(block_on(lab.client.election("x").unwrap().observe()).unwrap().lease, None);
     let error = next_trouble(&mut events, says_so);
     assert!(error.to_string().contains("request_stop"), "{error}");
 }
@@ -60,13 +60,15 @@ fn resigning_where_the_resignation_waits_is_an_error_and_happens_all_the_same() 
             "message" => builder.on_message(channel.clone(), move |_| resign()),
             _ => builder.job(job(), move |_| resign()),
         };
-        lab.client.send_blocking("x", "refresh", "7").unwrap();
+        lab.client.election("x").unwrap().send_blocking("refresh", "7").unwrap();
         own.set(elected(builder)).unwrap();
         lab.pass(Duration::from_secs(2));
         let error = heard.recv_timeout(PATIENCE).unwrap().unwrap_err();
         assert_eq!(error.kind(), ErrorKind::WaitsForItself, "{place}: {error}");
         assert!(error.to_string().contains("request_resign"), "{error}");
-        let ended = || block_on(lab.client.history("x", 10)).unwrap().iter().any(|it| it.reason == "resigned");
+        let ended = || {
+            block_on(lab.client.election("x").unwrap().history(10)).unwrap().iter().any(|it| it.reason == "resigned")
+        };
         tenure_testkit::eventually("the resignation", ended);
     }
 }
@@ -82,7 +84,7 @@ fn work_cannot_wait_for_its_own_end_either() {
     let election = lab.leader("a");
     let resigned = block_on(election.run_while_leader(async |_| election.resign().await)).unwrap();
     assert!(matches!(resigned, Err(Error::WaitsForItself)));
-    let election = elected(lab.client.election("y").unwrap().timing(timing()));
+    let election = elected(lab.client.election("y").unwrap().candidate().timing(timing()));
     block_on(election.run_if_leader_async(async |_| election.stop().await)).unwrap();
     election.stop_blocking();
 }
@@ -90,7 +92,7 @@ fn work_cannot_wait_for_its_own_end_either() {
 #[test]
 fn another_election_may_be_waited_for() {
     let lab = Lab::new();
-    let other = Arc::new(elected(lab.client.election("y").unwrap().timing(timing())));
+    let other = Arc::new(elected(lab.client.election("y").unwrap().candidate().timing(timing())));
     let (told, heard) = mpsc::channel();
     let in_callback = Arc::clone(&other);
     let election = elected(lab.candidate("a").on_elected(move |_| {

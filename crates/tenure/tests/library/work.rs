@@ -16,7 +16,7 @@ struct DropWitness<'a>(&'a Lab, mpsc::Sender<bool>);
 
 impl Drop for DropWitness<'_> {
     fn drop(&mut self) {
-        let lease = block_on(self.0.client.observe("x")).unwrap().lease;
+        let lease = block_on(self.0.client.election("x").unwrap().observe()).unwrap().lease;
         self.1.send(lease.is_some()).unwrap();
     }
 }
@@ -94,8 +94,8 @@ fn its_result_is_returned_and_the_lease_released() {
     let term = block_on(election.run_while_leader(async |leadership| leadership.term())).unwrap();
     assert_eq!(term.get(), 1);
     assert!(!election.is_leader());
-    assert_eq!(block_on(lab.client.observe("x")).unwrap().lease, None);
-    assert_eq!(block_on(lab.client.history("x", 1)).unwrap()[0].reason, "resigned");
+    assert_eq!(block_on(lab.client.election("x").unwrap().observe()).unwrap().lease, None);
+    assert_eq!(block_on(lab.client.election("x").unwrap().history(1)).unwrap()[0].reason, "resigned");
 }
 
 #[test]
@@ -107,7 +107,7 @@ fn a_panic_in_it_is_passed_on_and_resigns() {
     assert_eq!(panic.downcast_ref(), Some(&"on purpose"));
     lab.settle();
     assert!(!election.is_leader());
-    assert_eq!(block_on(lab.client.observe("x")).unwrap().lease, None);
+    assert_eq!(block_on(lab.client.election("x").unwrap().observe()).unwrap().lease, None);
 }
 
 #[test]
@@ -126,7 +126,7 @@ fn dropping_the_caller_drops_the_work_and_resigns() {
     assert!(drops.recv().unwrap());
     lab.settle();
     assert!(!election.is_leader());
-    assert_eq!(block_on(lab.client.observe("x")).unwrap().lease, None);
+    assert_eq!(block_on(lab.client.election("x").unwrap().observe()).unwrap().lease, None);
 }
 
 #[test]

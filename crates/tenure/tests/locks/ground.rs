@@ -46,7 +46,7 @@ impl EmptyStore {
 /// One more who wants the lock, in this process.
 pub(crate) fn wants(process: &Client, holder: &str) -> Lock {
     let lock = process.lock(LOCK).unwrap().timing(LeasePace::PATIENT.timing());
-    lock.candidate(CandidateId::new(holder).unwrap())
+    lock.id(CandidateId::new(holder).unwrap())
 }
 
 /// Has it at once, or fails.

@@ -15,7 +15,7 @@ type LockWaiter<'a> = Pin<Box<dyn Future<Output = Result<LockGuard, Error>> + 'a
 /// Who stands in line, the next one first.
 fn line(process: &Client) -> Vec<String> {
     let runtime = tokio::runtime::Builder::new_current_thread().build().unwrap();
-    let observed = runtime.block_on(process.observe(LOCK)).unwrap();
+    let observed = runtime.block_on(process.election(LOCK).unwrap().observe()).unwrap();
     observed.standing_by.iter().map(|stand_by| stand_by.candidate.to_string()).collect()
 }
 

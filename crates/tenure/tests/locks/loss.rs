@@ -11,7 +11,7 @@ use crate::ground::{EmptyStore, LOCK, had, wants};
 
 fn ask_for_it(process: &Client) {
     let runtime = tokio::runtime::Builder::new_current_thread().build().unwrap();
-    assert!(runtime.block_on(process.request_handover(LOCK, None)).unwrap(), "nobody has it");
+    assert!(runtime.block_on(process.election(LOCK).unwrap().request_handover(None)).unwrap(), "nobody has it");
 }
 
 pub(crate) fn work_is_told_when_the_lock_is_lost_and_dropped_when_it_does_not_end(ground: &EmptyStore) {

@@ -8,7 +8,7 @@ use tenure::{Client, Leadership, fencing::PostgresFence};
 async fn main() -> Result<(), Box<dyn std::error::Error>> {
     let url = std::env::var("DATABASE_URL")?;
     let pool = PgPool::connect(&url).await?;
-    let election = Client::open(&url)?.election("payouts")?.start()?;
+    let election = Client::open(&url)?.election("payouts")?.candidate().start()?;
     let leadership = election.elected().await?;
     for invoice in 1..=3 {
         if !pay(&pool, &leadership, invoice).await? {

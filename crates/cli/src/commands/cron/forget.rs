@@ -20,7 +20,7 @@ pub(super) async fn execute(global: &Global, args: &ForgetArgs) -> Result<Exit, 
     let ForgetArgs { election, job, json } = args;
     JobName::new(job).map_err(tenure::Error::from)?;
     let client = open_to_look_for(global, election)?;
-    let forgotten = client.forget_job(election, job).await?;
+    let forgotten = client.election(election)?.forget_job(job).await?;
     if *json {
         print(|out| json_line(out, &ForgottenLine { election, job, forgotten }))?;
     } else if forgotten {

@@ -96,9 +96,10 @@ fn which(target: Option<&OsStr>) -> Result<(Option<String>, Vec<Job>), CommandEr
 
 /// The jobs that an election has or had, and those of its file that it has not had yet.
 async fn look(client: &Client, name: &str, jobs: &[Job], max_runs: usize) -> Result<Vec<JobStatusLine>, tenure::Error> {
-    let reports = client.jobs(name, max_runs).await?;
+    let election = client.election(name)?;
+    let reports = election.jobs(max_runs).await?;
     // Asked later: whoever leads then leads under no earlier term than any run it was just told of.
-    let leads = client.observe(name).await?.lease.map(|lease| lease.leader.term);
+    let leads = election.observe().await?.lease.map(|lease| lease.leader.term);
     let now = Tick::at_or_before_ms(Clock::boottime().unix_ms());
     let known = |job: &Job| (job.name().to_string(), untold(name, job, now));
     let mut lines: BTreeMap<String, JobStatusLine> = jobs.iter().map(known).collect();

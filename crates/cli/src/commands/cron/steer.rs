@@ -33,13 +33,13 @@ pub(super) async fn execute(global: &Global, args: &SteerArgs, order: SteerOrder
     let (word, known, said) = match order {
         SteerOrder::RunNow => {
             let said = "is to run once; `tenure cron status` shows when it has";
-            ("run-now", client.run_job_now(election, job).await?, said)
+            ("run-now", client.election(election)?.run_job_now(job).await?, said)
         }
         SteerOrder::Pause => {
             let said = "is paused; no tick of it fires until it is resumed";
-            ("pause", client.pause_job(election, job).await?, said)
+            ("pause", client.election(election)?.pause_job(job).await?, said)
         }
-        SteerOrder::Resume => ("resume", client.resume_job(election, job).await?, "is resumed"),
+        SteerOrder::Resume => ("resume", client.election(election)?.resume_job(job).await?, "is resumed"),
     };
     if *json {
         print(|out| json_line(out, &SteeredLine { election, job, order: word, known }))?;

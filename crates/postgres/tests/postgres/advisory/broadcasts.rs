@@ -36,17 +36,18 @@ fn messages_and_broadcasts_on_the_same_channel_do_not_meet() {
     let election = client
         .election("4242")
         .unwrap()
+        .candidate()
         .on_message(reload.clone(), move |(message, _)| told.send(message.payload.to_string()))
         .on_broadcast(reload, move |broadcast| said.send(broadcast.payload.to_string()))
         .start()
         .unwrap();
     election.wait_elected().unwrap();
     election.broadcasts("reload").unwrap().listening_blocking();
-    client.broadcast_blocking("4242", "reload", "to all").unwrap();
+    client.election("4242").unwrap().broadcast_blocking("reload", "to all").unwrap();
     assert_eq!(broadcasts.recv().unwrap(), "\"to all\"");
     // The leader may only just have begun to listen to messages.
     let first = loop {
-        client.send_blocking("4242", "reload", "to the leader").unwrap();
+        client.election("4242").unwrap().send_blocking("reload", "to the leader").unwrap();
         if let Ok(first) = messages.recv_timeout(std::time::Duration::from_millis(200)) {
             break first;
         }

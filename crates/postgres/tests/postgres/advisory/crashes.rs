@@ -77,7 +77,7 @@ async fn a_leader_that_resigns_is_succeeded_at_once() {
     let database = SERVER.new_database();
     // Whoever has resigned lets others go first for a while, so there is a fresh one for each round.
     let tenures = [(); 6].map(|()| Client::open(&url(&database)).unwrap());
-    let elections = tenures.each_ref().map(|client| client.election("nightly").unwrap().start().unwrap());
+    let elections = tenures.each_ref().map(|client| client.election("nightly").unwrap().candidate().start().unwrap());
     let leader = async || until("a leader", async || elections.iter().position(tenure::Candidacy::is_leader)).await;
     let mut took = Vec::new();
     for _ in 0..5 {

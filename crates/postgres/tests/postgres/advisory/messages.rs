@@ -21,7 +21,8 @@ fn candidate(client: &Client, channel_name: &str) -> (Candidacy, Receiver<String
     let handler = move |(message, _): (tenure::Message, _)| {
         sender.send(message.payload.to_string()).unwrap();
     };
-    let election = client.election("4242").unwrap().on_message(ChannelName::new(channel_name).unwrap(), handler);
+    let election =
+        client.election("4242").unwrap().candidate().on_message(ChannelName::new(channel_name).unwrap(), handler);
     (election.start().unwrap(), receiver)
 }
 
@@ -81,7 +82,7 @@ async fn what_we_send_reaches_a_leader_of_another_make_as_plain_json() {
     postgres.batch_execute("SELECT pg_try_advisory_lock(4242)").await.unwrap();
     postgres.batch_execute(&format!("LISTEN \"{}\"", ODD.replace('"', "\"\""))).await.unwrap();
     let text = r#"{"say": "'); DROP TABLE t; --"}"#;
-    client.send_json("4242", ODD, text).await.unwrap();
+    client.election("4242").unwrap().send_json(ODD, text).await.unwrap();
     assert_eq!(tokio::time::timeout(2 * PATIENCE, reader).await.unwrap().unwrap(), text);
     assert_eq!(database.sql("SELECT count(*) FROM t").len(), 1, "the table is still there");
 }
@@ -91,8 +92,8 @@ async fn a_payload_is_as_long_as_the_server_takes_and_no_longer() {
     let database = SERVER.new_database();
     let client = Client::open(&url(&database)).unwrap();
     let text = |length: usize| format!("\"{}\"", "x".repeat(length - 2));
-    client.send_json("4242", "events", &text(7_999)).await.unwrap();
-    match client.send_json("4242", "events", &text(8_000)).await.unwrap_err() {
+    client.election("4242").unwrap().send_json("events", &text(7_999)).await.unwrap();
+    match client.election("4242").unwrap().send_json("events", &text(8_000)).await.unwrap_err() {
         Error::Store(error) => assert_eq!(error.kind(), StoreErrorKind::TooLarge, "{error}"),
         other => panic!("{other}"),
     }
@@ -108,17 +109,18 @@ async fn what_cannot_be_handled_is_set_aside_in_the_leaders_memory_and_can_be_pu
         sender.send(message.attempts).unwrap();
         Err::<(), &str>("never")
     };
-    let election = client.election("4242").unwrap().on_message(ChannelName::new("events").unwrap(), handler);
+    let election =
+        client.election("4242").unwrap().candidate().on_message(ChannelName::new("events").unwrap(), handler);
     let election = election.max_attempts(2).start().unwrap();
     election.elected().await.unwrap();
     let aside = until("a message that was set aside", async || {
-        client.send("4242", "events", &1).await.unwrap();
-        let aside = client.messages("4242", MessageState::DeadLetter, 10).await.unwrap();
+        client.election("4242").unwrap().send("events", &1).await.unwrap();
+        let aside = client.election("4242").unwrap().messages(MessageState::DeadLetter, 10).await.unwrap();
         aside.into_iter().next()
     })
     .await;
     assert_eq!((aside.attempts, aside.last_error.as_deref()), (2, Some("failed: never")));
     assert!(receiver.try_iter().count() >= 2, "it was tried again before that");
-    assert_eq!(client.requeue("4242", Some(&[aside.id])).await.unwrap(), 1);
+    assert_eq!(client.election("4242").unwrap().requeue(Some(&[aside.id])).await.unwrap(), 1);
     election.stop().await;
 }

@@ -23,7 +23,7 @@ async fn role() {
     let Ok(url) = std::env::var("TENURE_TEST_URL") else { return };
     let client = Client::open(&url).unwrap();
     let timing = Timing::from_ttl(TTL).unwrap();
-    let election = client.election("1").unwrap().timing(timing).start().unwrap();
+    let election = client.election("1").unwrap().candidate().timing(timing).start().unwrap();
     until("leadership", async || election.is_leader().then_some(())).await;
     println!("\n@leads");
     // Each answer is for the instant before it: whoever is stopped in between says nothing wrong.

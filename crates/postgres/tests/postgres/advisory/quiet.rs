@@ -13,7 +13,8 @@ async fn nothing_happens_at_little_cost() {
     let server = PostgresServer::start_with(options().setting("log_statement", "all"));
     let url = advisory(&server.url_as(ROLE, PASSWORD));
     let tenures: Vec<Client> = (0..10).map(|_| Client::open(&url).unwrap()).collect();
-    let elections: Vec<_> = tenures.iter().map(|client| client.election("nightly").unwrap().start().unwrap()).collect();
+    let elections: Vec<_> =
+        tenures.iter().map(|client| client.election("nightly").unwrap().candidate().start().unwrap()).collect();
     until("a leader", async || elections.iter().any(Candidacy::is_leader).then_some(())).await;
     let count = || {
         server.log().lines().filter(|line| line.contains("LOG:  execute") || line.contains("LOG:  statement")).count()
