@@ -135,7 +135,7 @@ impl Supervisor {
     /// After [`GuardReport::GuardDied`] there is nothing left but to launch another; asked again, it says the same again.
     ///
     /// A guard that was stopped would let the command go on if this process were killed as well: it is killed, and the command
-    /// with it, when it has not taken in an extension of trust for two seconds.
+    /// with it, when it has not taken in an extension of trust for four seconds.
     ///
     /// Cancel safe: a call that is dropped loses no report, and the next one goes on where it was.
     pub async fn next(&mut self) -> GuardReport {
@@ -296,7 +296,7 @@ async fn reach(at: Option<tokio::time::Instant>) {
 }
 
 /// Far longer than a guard takes to hear of something, on a machine that is busy.
-const HEARD_WITHIN: Duration = Duration::from_secs(2);
+const HEARD_WITHIN: Duration = Duration::from_secs(4);
 /// Far longer than a guard takes to kill all it guards, and no longer than anybody likes to wait for an end.
 const ANSWER_WITHIN: Duration = Duration::from_secs(1);
 /// Longer than any process takes to die that can.

@@ -69,7 +69,7 @@ fn each_tick_fires_once(scenario: &Scenario) {
 fn commands_of_a_file_are_told_of_their_run_and_nothing_of_the_store() {
     let scenario = scenario();
     std::fs::create_dir(scenario.path("below")).unwrap();
-    let text = "election = 'nightly'\nttl = '3s'\nrenew = '500ms'\ngrace = '300ms'\n\
+    let text = "election = 'nightly'\nttl = '30s'\nrenew = '500ms'\ngrace = '300ms'\n\
                 [jobs.told]\nschedule = '* * * * * *'\ndirectory = 'below'\nenv = { GIVEN = 'given', KEPT = 'mine' }\n\
                 command = 'echo $TENURE_ELECTION $TENURE_CANDIDATE $TENURE_TERM $TENURE_JOB $TENURE_TICK \
                 [$TENURE_STORE] $GIVEN $KEPT $(basename $(pwd)) [$(cat)]'\n";
