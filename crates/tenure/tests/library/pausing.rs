@@ -39,7 +39,7 @@ fn when_its_work_has_returned_another_candidate_leads_and_keeps_the_lease() {
     let second = rival.candidate("b").start().unwrap();
     rival.settle();
     block_on(first.run_while_leader(async |_| ())).unwrap();
-    second.wait_elected_for(PATIENCE).unwrap().expect("the next in line leads");
+    lab.hands.block_on(second.elected()).unwrap();
     rests(&lab, &first);
     rival.settle();
     assert!(second.is_leader());
@@ -126,7 +126,7 @@ fn its_jobs_go_to_the_next_leader_with_the_lease() {
     let (lab, first, rival, second) = pair(&minutely(), &Notes::default());
     pass_idly(&lab, MINUTE);
     block_on(first.run_while_leader(async |_| ())).unwrap();
-    second.wait_elected_for(PATIENCE).unwrap().expect("the next in line leads");
+    lab.hands.block_on(second.elected()).unwrap();
     pass_idly(&rival, MINUTE * 2);
     let ran_by: Vec<String> = kept_runs(&lab).into_iter().map(|run| run.candidate.to_string()).collect();
     assert_eq!((ran_by, first.state()), (["a", "b", "b"].map(str::to_owned).to_vec(), CandidacyState::Paused));
