@@ -89,28 +89,26 @@ fn a_file_of_another_program_is_left_alone() {
 
 #[tokio::test]
 async fn a_file_that_was_deleted_or_replaced_is_noticed_until_whoever_led_has_stopped() {
-    let (directory, path) = place();
-    let new = directory.path().join("new.db");
-    let replace: [&dyn Fn(); 4] = [
-        &|| std::fs::remove_file(&path).unwrap(),
-        &|| {
+    let beside = |path: &Path, suffix: &str| PathBuf::from(format!("{}{suffix}", path.display()));
+    let replace: [&dyn Fn(&Path); 4] = [
+        &|path| std::fs::remove_file(path).unwrap(),
+        &|path| {
             // As a restore must do it: with the old -wal left beside it, SQLite would replay that into the new file.
-            std::fs::write(&new, "").unwrap();
-            std::fs::rename(&new, &path).unwrap();
-            std::fs::remove_file(format!("{}-wal", path.display())).unwrap();
-            std::fs::remove_file(format!("{}-shm", path.display())).unwrap();
+            std::fs::write(beside(path, "-new"), "").unwrap();
+            std::fs::rename(beside(path, "-new"), path).unwrap();
+            std::fs::remove_file(beside(path, "-wal")).unwrap();
+            std::fs::remove_file(beside(path, "-shm")).unwrap();
         },
-        &|| std::fs::remove_file(format!("{}-wal", path.display())).unwrap(),
-        &|| std::fs::remove_dir_all(format!("{}-tenure", path.display())).unwrap(),
+        &|path| std::fs::remove_file(beside(path, "-wal")).unwrap(),
+        &|path| std::fs::remove_dir_all(beside(path, "-tenure")).unwrap(),
     ];
     for (n, replace) in replace.into_iter().enumerate() {
-        for suffix in ["", "-wal", "-shm"] {
-            let _ = std::fs::remove_file(format!("{}{suffix}", path.display()));
-        }
+        // Each in a place of its own: the store before is closed in the background.
+        let (_directory, path) = place();
         let store = SqliteStore::open(&path).unwrap();
         let candidate = SqliteCandidate::new(&store, "e", "one");
         let term = candidate.granted().await;
-        replace();
+        replace(&path);
         if n == 3 {
             // Without its pipes the store goes on; others then wait for the ttl.
             candidate.renew(term).await.unwrap();
