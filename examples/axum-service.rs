@@ -12,8 +12,8 @@ use tokio::signal::{ctrl_c, unix::SignalKind, unix::signal};
 async fn main() -> Result<(), Box<dyn Error>> {
     let [_, store, address] =
         <[String; 3]>::try_from(env::args().collect::<Vec<_>>()).map_err(|_| "usage: axum-service STORE ADDRESS")?;
-    let election = Arc::new(Client::open(&store)?.election("service")?.candidate().start()?);
-    let asked = election.clone();
+    let candidacy = Arc::new(Client::open(&store)?.election("service")?.candidate().start()?);
+    let asked = candidacy.clone();
     let routes = Router::new().route("/leader", get(async move || asked.is_leader().to_string()));
     let listener = TcpListener::bind(&address).await?;
     println!("listening on {}", listener.local_addr()?);
@@ -21,10 +21,10 @@ async fn main() -> Result<(), Box<dyn Error>> {
     let shutdown = async move { tokio::select!(_ = terminate.recv() => {}, _ = ctrl_c() => {}) };
     let serving = async {
         let served = axum::serve(listener, routes).with_graceful_shutdown(shutdown).await;
-        election.stop().await; // ends the work, then releases the lease
+        candidacy.stop().await; // ends the work, then releases the lease
         served
     };
-    let (served, _stopped) = tokio::join!(serving, election.run_while_leader(work));
+    let (served, _stopped) = tokio::join!(serving, candidacy.run_while_leader(work));
     Ok(served?)
 }
 

@@ -3,22 +3,23 @@
 
 use std::{env, thread, time::Duration};
 
-use tenure::{Client, Preset};
+use tenure::Preset;
+use tenure::blocking::Client;
 
 fn main() -> Result<(), Box<dyn std::error::Error>> {
     let store = env::args().nth(1).unwrap_or_else(|| "memory:".to_owned());
     let turns = env::args().nth(2).map(|text| text.parse()).transpose()?.unwrap_or(u64::MAX);
 
     let client = Client::open(&store)?;
-    let election = client.election("plain-threads")?.candidate().preset(Preset::Fast).start()?;
-    let mut events = election.events();
+    let candidacy = client.election("plain-threads")?.candidate().preset(Preset::Fast).start()?;
+    let events = candidacy.events();
     let watcher = thread::spawn(move || {
-        while let Some(event) = events.next_blocking() {
-            println!("{:?}", event.kind);
+        for event in events {
+            println!("{event}");
         }
     });
 
-    election.run_while_leader_blocking(|leadership| {
+    candidacy.run_while_leader(|leadership| {
         for turn in 0..turns {
             println!("turn {turn} under term {}", leadership.term());
             // Sleeps for a while, but not when it is time to stop.
@@ -27,7 +28,7 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
             }
         }
     })?;
-    election.stop_blocking();
+    candidacy.stop();
     watcher.join().map_err(|_| "the watcher panicked")?;
     Ok(())
 }

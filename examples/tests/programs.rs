@@ -57,7 +57,7 @@ fn plain_threads_work_and_end() {
     assert!(output.status.success(), "{output:?}");
     let said = String::from_utf8(output.stdout).unwrap();
     assert!(said.contains("turn 1 under term 1"), "{said}");
-    assert!(said.contains("Elected") && said.ends_with("Stopped\n"), "{said}");
+    assert!(said.contains("elected: term 1") && said.ends_with("stopped\n"), "{said}");
 }
 
 #[test]

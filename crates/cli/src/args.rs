@@ -8,6 +8,7 @@ use std::num::NonZeroUsize;
 use std::time::Duration;
 
 use clap::{Args, Parser, Subcommand, ValueEnum};
+use tenure_sys::StandardStream;
 
 pub use self::cron::{
     CheckArgs, CronArgs, CronCommand, CronRunArgs, CronStatusArgs, ForgetArgs, JobArgs, RETRIES_MAX, SteerArgs,
@@ -21,7 +22,7 @@ use crate::metrics::MetricsArgs;
 #[command(
     name = "tenure",
     version,
-    about = "Runs a program in one of many places at a time, and fails over by itself.",
+    about = "Leader election for any program: run it on one machine at a time, with automatic failover.",
     after_help = EXIT_CODES,
     propagate_version = true,
     subcommand_required = true,
@@ -31,7 +32,7 @@ pub struct Cli {
     /// Options of every command.
     #[command(flatten)]
     pub global: Global,
-    /// What to do.
+    /// The subcommand.
     #[command(subcommand)]
     pub command: Command,
 }
@@ -39,21 +40,21 @@ pub struct Cli {
 /// Options of every command.
 #[derive(Debug, Args)]
 pub struct Global {
-    /// The store: sqlite:PATH, postgres://HOST/DATABASE (also postgres+advisory), redis://HOST:PORT (also rediss,
-    /// redis+sentinel, redis+cluster), env: (the Redis of MUTEX_REDIS_HOST or REDIS_HOST, under the keys of LeaderService)
-    /// or memory:.
+    /// Address of the store: sqlite:PATH, postgres://HOST/DATABASE (also postgres+advisory), redis://HOST:PORT (also rediss,
+    /// redis+sentinel, redis+cluster), env: (the Redis server of MUTEX_REDIS_HOST or REDIS_HOST, with the keys of
+    /// LeaderService) or memory:.
     /// Default: a SQLite file in your state directory.
     #[arg(long, value_name = "URL", env = "TENURE_STORE", hide_env_values = true, global = true)]
     pub store: Option<String>,
-    /// Elections of the same name in different namespaces do not meet.
+    /// Namespace of the elections; the same name in two namespaces is two elections.
     #[arg(long, value_name = "NS", env = "TENURE_NAMESPACE", default_value = "default", global = true)]
     pub namespace: String,
-    /// What to log to standard error: error, warn, info, debug, trace, or a filter such as tenure=debug.
+    /// Log level or filter for standard error: error, warn, info, debug, trace, or a filter such as tenure=debug.
     #[arg(long, value_name = "FILTER", env = "TENURE_LOG", default_value = "error,tenure::store=warn", global = true)]
     pub log: String,
 }
 
-/// What to do.
+/// The subcommands.
 #[derive(Debug, Subcommand)]
 pub enum Command {
     /// Run a command only while leading.
@@ -62,51 +63,49 @@ pub enum Command {
     /// Run a command once, under a lock.
     #[command(after_help = examples::LOCK)]
     Lock(LockArgs),
-    /// Run jobs by the calendar, each once across all instances.
+    /// Run jobs on a cron schedule, each tick once across all instances.
     #[command(after_help = cron::EXAMPLES)]
     Cron(Box<CronArgs>),
     /// Campaign without a command; print one JSON line per event.
     #[command(after_help = examples::ELECT)]
     Elect(ElectArgs),
-    /// Show who leads; with --leads, answer whether a candidate does by the exit code.
+    /// Show the leader of each election; with --leads, tell by the exit code whether a candidate leads.
     #[command(after_help = examples::STATUS)]
     Status(StatusArgs),
-    /// Show changes of leadership as they happen, until interrupted.
+    /// Print changes of leadership as they happen, until interrupted.
     Watch(WatchArgs),
     /// Show past changes of leadership, newest first.
     History(HistoryArgs),
     /// Ask the leader to hand over.
     Resign(ResignArgs),
-    /// Remove all that the store keeps of elections and locks that nobody uses.
+    /// Remove unused elections and locks from the store, with all their data.
     #[command(after_help = examples::FORGET)]
     Forget(ForgetElectionArgs),
-    /// Make the tables that a store needs, or bring them up to date (only PostgreSQL has any); raise the terms of a store that
-    /// takes the place of another.
+    /// Create or upgrade the tables of the store (PostgreSQL only); raise the terms of a store that replaces another one.
     #[command(after_help = examples::MIGRATE)]
     Migrate(MigrateArgs),
-    /// Send a message to whoever leads, now or later.
+    /// Send a message to the leader, present or future.
     #[command(after_help = examples::SEND)]
     Send(SendArgs),
-    /// Tell all candidates that listen something, at most once.
+    /// Send a message to all listening candidates, at most once.
     #[command(after_help = examples::BROADCAST)]
     Broadcast(SendArgs),
-    /// Show the messages that wait for the leader, or that were set aside; put them back in line.
+    /// List the messages that wait for the leader or were set aside; requeue those set aside.
     #[command(after_help = examples::MESSAGES)]
     Messages(MessagesArgs),
-    /// Check the store and the timing; exit with 1 when something is wrong.
+    /// Check the store and the timing; exit with 1 if a check fails.
     Doctor(DoctorArgs),
-    /// Three candidates, a crash and a hand-over, to look at; on the store that is named, or else on a SQLite file that
-    /// is removed afterwards.
+    /// Watch three candidates go through a crash and a hand-over, on the given store or on a temporary SQLite file.
     Demo,
-    /// Print completions for a shell.
+    /// Print a completion script for a shell.
     Completions {
-        /// Which shell.
+        /// The shell.
         shell: clap_complete::Shell,
     },
 }
 
 impl Command {
-    /// Whether it starts commands of others, under guards.
+    /// Whether this subcommand starts the user's commands, under guards.
     #[must_use]
     pub fn starts_commands(&self) -> bool {
         match self {
@@ -115,21 +114,34 @@ impl Command {
             _ => false,
         }
     }
+
+    /// What it tells programs, and acts as if they had heard it.
+    #[must_use]
+    pub fn prints_to(&self) -> Option<StandardStream> {
+        let of_events = |report: &ReportArgs| report.json.then_some(StandardStream::Error);
+        match self {
+            // Standard output is that of their commands.
+            Self::Run(args) => of_events(&args.report),
+            Self::Lock(args) => of_events(&args.report),
+            Self::Cron(args) if args.action.is_none() => of_events(&args.run.report),
+            _ => Some(StandardStream::Output),
+        }
+    }
 }
 
-/// Who stands, and with which timing.
+/// The candidate and its timing.
 #[derive(Debug, Args)]
 pub struct CandidateArgs {
-    /// The candidate's label; must differ between instances. Default: host name, process id, random suffix.
+    /// Candidate id; must differ between instances. Default: host name, process id and a random suffix.
     #[arg(long, value_name = "ID")]
     pub id: Option<String>,
-    /// Priority of the candidate, 0 to 10; lower ones wait a little on a vacancy.
+    /// Priority, 0 to 10; candidates with a lower one wait a little longer before campaigning.
     #[arg(long, value_name = "N", default_value_t = 10, value_parser = clap::value_parser!(u8).range(0..=10))]
     pub priority: u8,
-    /// Published while leading; may be given several times.
+    /// Metadata to publish while leading; repeatable.
     #[arg(long, value_name = "KEY=VALUE", value_parser = key_value)]
     pub metadata: Vec<(String, String)>,
-    /// Exit with 69 when the store cannot be used at the start, instead of trying on. Later failures are survived as always.
+    /// Exit with 69 if the store cannot be used at startup, instead of retrying. Later failures are retried in any case.
     #[arg(long)]
     pub fail_fast: bool,
     /// The durations.
@@ -140,16 +152,16 @@ pub struct CandidateArgs {
 /// The durations.
 #[derive(Debug, Clone, Default, Args)]
 pub struct TimingArgs {
-    /// Durations by name: fast (ttl 15s), normal (30s, the default) or patient (90s).
+    /// Named set of durations: fast (ttl 15s), normal (30s, the default) or patient (90s).
     #[arg(long, value_name = "NAME", conflicts_with = "ttl")]
     pub preset: Option<String>,
-    /// How long a lease lasts without renewal, such as 15s or 500ms. The rest is derived from it.
+    /// Lifetime of a lease without renewal, such as 15s or 500ms. The other durations are derived from it.
     #[arg(long, value_name = "DURATION", value_parser = duration)]
     pub ttl: Option<Duration>,
-    /// How often to renew.
+    /// Interval between renewals.
     #[arg(long, value_name = "DURATION", value_parser = duration)]
     pub renew: Option<Duration>,
-    /// How long work may take to stop before it is killed.
+    /// Time that work has to stop before it is killed.
     #[arg(long, value_name = "DURATION", value_parser = duration)]
     pub grace: Option<Duration>,
 }
@@ -160,20 +172,20 @@ pub struct RunArgs {
     /// The election.
     #[arg(allow_negative_numbers = true)]
     pub name: String,
-    /// Who stands.
+    /// The candidate.
     #[command(flatten)]
     pub candidate: CandidateArgs,
-    /// What to do when the command ends by itself; resigns first in any case. After a run of less than 10s the command is
-    /// left alone for a moment, up to 30s after many in a row.
+    /// What to do when the command exits by itself; tenure resigns first in any case. After a run of less than 10s it waits
+    /// before the next start, up to 30s after many short runs in a row.
     #[arg(long, value_enum, default_value_t = Restart::No)]
     pub restart: Restart,
-    /// Exit with 75 when somebody else leads, instead of standing by.
+    /// Exit with 75 if another candidate leads, instead of standing by.
     #[arg(long)]
     pub no_wait: bool,
-    /// What to tell.
+    /// Reports on standard error.
     #[command(flatten)]
     pub report: ReportArgs,
-    /// What the command is given.
+    /// The command's environment.
     #[command(flatten)]
     pub environment: EnvironmentArgs,
     /// The command and its arguments.
@@ -181,24 +193,24 @@ pub struct RunArgs {
     pub command: Vec<OsString>,
 }
 
-/// What the commands of `tenure run`, `tenure lock` and `tenure cron` are given.
+/// The environment of commands of `tenure run`, `tenure lock` and `tenure cron`.
 #[derive(Debug, Clone, Args)]
 pub struct EnvironmentArgs {
-    /// Let commands have this variable, although it carries credentials of the store; may be given several times.
+    /// Keep this variable in the command's environment although it carries store credentials; repeatable.
     #[arg(long, value_name = "NAME")]
     pub keep_env: Vec<OsString>,
 }
 
-/// What `tenure run`, `tenure lock` and `tenure cron` tell on standard error.
+/// What `tenure run`, `tenure lock` and `tenure cron` report on standard error.
 #[derive(Debug, Clone, Args)]
 pub struct ReportArgs {
     /// Report events as JSON lines on standard error.
     #[arg(long)]
     pub json: bool,
-    /// Report each renewal, and each attempt that failed, too.
+    /// Also report each renewal and each failed attempt.
     #[arg(long, requires = "json")]
     pub renewals: bool,
-    /// Report errors only, and when the store answers again.
+    /// Report only errors and recoveries of the store.
     #[arg(long, short, conflicts_with = "json")]
     pub quiet: bool,
     /// Where to serve metrics.
@@ -212,19 +224,19 @@ pub struct LockArgs {
     /// The lock.
     #[arg(allow_negative_numbers = true)]
     pub name: String,
-    /// Who wants it.
+    /// The candidate.
     #[command(flatten)]
     pub candidate: CandidateArgs,
-    /// How long to wait for the lock, such as 30s; then exit with 75. Default: for ever.
+    /// Time to wait for the lock, such as 30s; exit with 75 after that. Default: no limit.
     #[arg(long, value_name = "DURATION", value_parser = duration, conflicts_with = "no_wait")]
     pub wait: Option<Duration>,
-    /// Exit with 75 when the lock is not free, instead of waiting for it.
+    /// Exit with 75 if the lock is not free, instead of waiting for it.
     #[arg(long)]
     pub no_wait: bool,
-    /// What to tell.
+    /// Reports on standard error.
     #[command(flatten)]
     pub report: ReportArgs,
-    /// What the command is given.
+    /// The command's environment.
     #[command(flatten)]
     pub environment: EnvironmentArgs,
     /// The command and its arguments.
@@ -232,12 +244,12 @@ pub struct LockArgs {
     pub command: Vec<OsString>,
 }
 
-/// When to campaign again after the command has ended by itself.
+/// When to campaign again after the command has exited by itself.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
 pub enum Restart {
     /// Exit with the command's code.
     No,
-    /// Campaign again unless it ended with 0.
+    /// Campaign again unless the exit code is 0.
     OnFailure,
     /// Campaign again.
     Always,
@@ -249,18 +261,18 @@ pub struct MigrateArgs {
     /// Print the SQL instead of running it.
     #[arg(long)]
     pub print: bool,
-    /// A role that shall be able to hold elections, and do nothing else; may be given several times.
+    /// Grant this role the right to hold elections, and nothing else; repeatable.
     #[arg(long, value_name = "ROLE")]
     pub role: Vec<String>,
     /// Also add the functions of the `leader-election` recipe (try_become_leader, leader_heartbeat, step_down) to this
-    /// schema, and take over its table leader_election.
+    /// schema, and adopt its table leader_election.
     #[arg(long, value_name = "SCHEMA", num_args = 0..=1, default_missing_value = "public")]
     pub compat: Option<String>,
-    /// Also make the next term of every election in the namespace greater than N, as after a move from a store whose terms went
-    /// up to N. Terms never fall by it, and whoever leads goes on. Any store but postgres+advisory can do it.
+    /// Also make the next term of every election in the namespace greater than N, for instance after a move from a store whose
+    /// terms went up to N. Never lowers a term or ends a leadership. Works on every store but postgres+advisory.
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u64).range(1..tenure::Term::MAX), conflicts_with = "print")]
     pub raise_terms_above: Option<u64>,
-    /// Raise the terms of this election only; may be given several times.
+    /// Raise the terms of this election only; repeatable.
     #[arg(long, value_name = "NAME", requires = "raise_terms_above", allow_negative_numbers = true)]
     pub election: Vec<String>,
 }
@@ -271,22 +283,22 @@ pub struct ElectArgs {
     /// The election.
     #[arg(allow_negative_numbers = true)]
     pub name: String,
-    /// Who stands.
+    /// The candidate.
     #[command(flatten)]
     pub candidate: CandidateArgs,
-    /// Print the messages on this channel while leading, and settle each once it is printed; may be given several times.
+    /// Print the messages on this channel while leading, and acknowledge each one after printing it; repeatable.
     #[arg(long, value_name = "CHANNEL")]
     pub channel: Vec<String>,
-    /// Print what is broadcast to all candidates on this channel, whoever leads; may be given several times.
+    /// Print the broadcasts on this channel, leading or not; repeatable.
     #[arg(long, value_name = "CHANNEL")]
     pub broadcasts: Vec<String>,
-    /// Print each renewal, and each attempt that failed, too.
+    /// Also print each renewal and each failed attempt.
     #[arg(long)]
     pub renewals: bool,
     /// Where to serve metrics.
     #[command(flatten)]
     pub metrics: MetricsArgs,
-    /// Print JSON, as it does without being asked.
+    /// Print JSON, which is the default here.
     #[arg(long)]
     pub json: bool,
 }
@@ -294,13 +306,13 @@ pub struct ElectArgs {
 /// Arguments of `tenure status`.
 #[derive(Debug, Args)]
 pub struct StatusArgs {
-    /// Only this election. Default: all of the namespace that anybody ever stood in, or that messages wait for.
+    /// Show only this election. Default: all in the namespace that ever had a candidate or have waiting messages.
     #[arg(allow_negative_numbers = true)]
     pub name: Option<String>,
-    /// Exit with 0 if this candidate leads the election, with 1 if it does not.
+    /// Exit with 0 if this candidate leads the election, and with 1 if not.
     #[arg(long, value_name = "CANDIDATE", requires = "name")]
     pub leads: Option<String>,
-    /// Keep the table up to date until interrupted, with the last change and its reason, and jobs.
+    /// Keep updating the table until interrupted; adds the last change with its reason, and jobs.
     #[arg(long, conflicts_with_all = ["json", "leads"])]
     pub watch: bool,
     /// Print JSON.
@@ -311,7 +323,7 @@ pub struct StatusArgs {
 /// Arguments of `tenure watch`.
 #[derive(Debug, Args)]
 pub struct WatchArgs {
-    /// Only this election. Default: all of the namespace.
+    /// Watch only this election. Default: all in the namespace.
     #[arg(allow_negative_numbers = true)]
     pub name: Option<String>,
     /// Print JSON.
@@ -325,7 +337,7 @@ pub struct HistoryArgs {
     /// The election.
     #[arg(allow_negative_numbers = true)]
     pub name: String,
-    /// How many changes at most.
+    /// Maximum number of changes to show.
     #[arg(long, short = 'n', value_name = "N", default_value_t = NonZeroUsize::MIN.saturating_add(19))]
     pub limit: NonZeroUsize,
     /// Print JSON.
@@ -339,10 +351,10 @@ pub struct ResignArgs {
     /// The election.
     #[arg(allow_negative_numbers = true)]
     pub name: String,
-    /// Who should lead next.
+    /// Candidate to hand over to.
     #[arg(long, value_name = "CANDIDATE")]
     pub to: Option<String>,
-    /// How long to wait for the hand-over.
+    /// Time to wait for the hand-over.
     #[arg(long, value_name = "DURATION", value_parser = duration, default_value = "30s")]
     pub wait: Duration,
     /// Print JSON.
@@ -356,7 +368,7 @@ pub struct ForgetElectionArgs {
     /// The election or lock.
     #[arg(allow_negative_numbers = true, required_unless_present = "abandoned_for")]
     pub name: Option<String>,
-    /// Forget all of the namespace that nobody has used for so long, such as 720h.
+    /// Forget all elections and locks in the namespace that were unused for this long, such as 720h.
     #[arg(long, value_name = "DURATION", value_parser = duration, conflicts_with = "name")]
     pub abandoned_for: Option<Duration>,
     /// Print JSON.
@@ -372,11 +384,10 @@ pub struct SendArgs {
     pub name: String,
     /// The channel.
     pub channel: String,
-    /// The message: JSON text of at most 64 KiB (less where the store says so), or - to read it from standard input.
+    /// The message: JSON of at most 64 KiB (some stores allow less), or - to read it from standard input.
     #[arg(value_name = "JSON", allow_negative_numbers = true)]
     pub payload: String,
-    /// The sender's label; messages of one sender on one channel keep their order. Default: host name, process id,
-    /// random suffix.
+    /// Sender id; messages from one sender on one channel stay in order. Default: host name, process id and a random suffix.
     #[arg(long, value_name = "ID")]
     pub sender: Option<String>,
     /// Print JSON.
@@ -387,19 +398,19 @@ pub struct SendArgs {
 /// Arguments of `tenure messages`.
 #[derive(Debug, Args)]
 pub struct MessagesArgs {
-    /// The election. Default: how many messages each election of the namespace has.
+    /// The election. Without one, the message counts of all elections in the namespace are shown.
     #[arg(allow_negative_numbers = true)]
     pub name: Option<String>,
-    /// Show those that were set aside after too many attempts, instead of those that wait.
+    /// List the messages set aside after too many attempts, instead of the waiting ones.
     #[arg(long, requires = "name")]
     pub aside: bool,
-    /// How many messages at most, or how many elections.
+    /// Maximum number of messages, or of elections, to show.
     #[arg(long, short = 'n', value_name = "N", default_value_t = NonZeroUsize::MIN.saturating_add(99))]
     pub limit: NonZeroUsize,
-    /// Put these messages, which were set aside, back in line.
+    /// Requeue these messages, which were set aside.
     #[arg(long, value_name = "ID", num_args = 1.., requires = "name", conflicts_with_all = ["aside", "requeue_all"])]
     pub requeue: Vec<String>,
-    /// Put all messages that were set aside back in line.
+    /// Requeue all messages that were set aside.
     #[arg(long, requires = "name", conflicts_with = "aside")]
     pub requeue_all: bool,
     /// Print JSON.
@@ -410,10 +421,10 @@ pub struct MessagesArgs {
 /// Arguments of `tenure doctor`.
 #[derive(Debug, Args)]
 pub struct DoctorArgs {
-    /// The durations to judge.
+    /// The durations to check.
     #[command(flatten)]
     pub timing: TimingArgs,
-    /// How many candidates to predict for.
+    /// Number of candidates to predict the load for.
     #[arg(long, value_name = "N", default_value_t = 3, value_parser = clap::value_parser!(u32).range(1..))]
     pub candidates: u32,
     /// Print JSON.

@@ -6,30 +6,34 @@ use tenure::store::{StoreError, StoreErrorKind};
 
 use crate::supervise::{CommandExit, SpawnFailure};
 
-/// How `tenure` ends.
+/// The ways in which `tenure` ends.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Exit {
     /// All went well.
     Success,
-    /// What was asked for is not so: no such leader, a check that failed.
+    /// A negative result: no such leader, a failed check.
     Failure,
-    /// The command line, a name, a duration, a message or a crontab cannot be used. Nothing was done.
+    /// Invalid command line, name, duration, message or crontab. Nothing was done.
     Usage,
     /// The store cannot be reached or used.
     StoreUnavailable,
-    /// Something that should never happen.
+    /// An internal error.
     Internal,
-    /// Somebody else leads, and waiting was not wanted or not enough.
+    /// The system provides too few file descriptors or processes.
+    NoResources,
+    /// Output cannot be written, or was closed from the beginning.
+    OutputFailed,
+    /// Another candidate leads, and waiting was not wanted or not enough.
     NotElected,
-    /// The lock was lost while the command ran, which was stopped.
+    /// The lock was lost while the command ran; the command was stopped.
     LockLost,
     /// The command exists but cannot be executed.
     NotExecutable,
     /// There is no such command.
     NotFound,
-    /// `tenure` was ended by this signal; it stopped the command and resigned before it went.
+    /// `tenure` was ended by this signal, after it stopped the command and resigned.
     Signalled(i32),
-    /// The command ended by itself, like this.
+    /// The command exited by itself, with this status.
     Command(CommandExit),
 }
 
@@ -37,22 +41,29 @@ pub enum Exit {
 pub const EXIT_CODES: &str = "\
 Exit codes:
   0        success; for `run` and `lock`, the command's own code
-  1        what was asked for is not so (no leader to ask, no such message or job, a check of `doctor` failed,
-           `status --leads` names a candidate that does not lead), or the record of an election is damaged
-  2        the command line, a name, a duration, a message or a crontab cannot be used; nothing was done
-  69       the store cannot be reached or used: it does not answer, refuses the login, or there is no such database,
-           schema or directory; for commands that only look or ask, also: there is no such file; `run`, `lock`, `cron`
-           and `elect` try on, unless told not to (`--fail-fast` at the start, `--no-wait`), or unless a SQLite file
-           cannot be opened at the start
-  70       an internal error; please report it
-  75       somebody else leads, and waiting was not wanted (`--no-wait`) or not enough
+  1        negative result (no leader to ask, no such message or job, a failed check of `doctor`,
+           `status --leads` names a candidate that does not lead), or the record of an election is
+           damaged
+  2        invalid command line, name, duration, message or crontab; nothing was done
+  69       the store cannot be reached or used: no answer, login refused, or no such database,
+           schema or directory; for commands that only read or ask, also: no such file. `run`,
+           `lock`, `cron` and `elect` keep trying, unless told otherwise (`--fail-fast` at startup,
+           `--no-wait`), or unless a SQLite file cannot be opened at startup
+  70       internal error; please report it
+  71       the system provides too few file descriptors at startup (nothing was done), or no further
+           process for the command; `run --restart always` and `on-failure` keep trying
+  74       standard output was closed at startup or cannot be written to; for `elect`, also: its
+           reader has gone away. With `run --json`, `lock --json` and `cron --json`: standard error
+           was closed at startup, or events could not be written there and the code would be 0
+  75       another candidate leads, and `--no-wait` was given or the waiting time is over
   76       the lock was lost while the command ran; the command was stopped
   126      the command cannot be executed
   127      the command was not found
-  128+N    ended by signal N: `tenure` itself (after it stopped the command and resigned), or the command";
+  128+N    ended by signal N: `tenure` itself (after it stopped the command and resigned), or the
+           command";
 
 impl Exit {
-    /// The number.
+    /// The exit code of the process.
     #[must_use]
     pub fn code(self) -> u8 {
         match self {
@@ -61,6 +72,8 @@ impl Exit {
             Self::Usage => 2,
             Self::StoreUnavailable => 69,
             Self::Internal => 70,
+            Self::NoResources => 71,
+            Self::OutputFailed => 74,
             Self::NotElected => 75,
             Self::LockLost => 76,
             Self::NotExecutable => 126,
@@ -85,22 +98,23 @@ impl From<SpawnFailure> for Exit {
         match failure {
             SpawnFailure::NotFound => Self::NotFound,
             SpawnFailure::NotExecutable => Self::NotExecutable,
+            SpawnFailure::NoResources => Self::NoResources,
             SpawnFailure::TrustEnded | SpawnFailure::Other => Self::Internal,
         }
     }
 }
 
-/// An end with something to say about it.
+/// An exit code with a message for the user.
 #[derive(Debug)]
 pub struct CommandError {
     /// The exit code.
     pub exit: Exit,
-    /// What was wrong, with which value, and what to do.
+    /// The error with the offending value, and what to do about it.
     pub message: String,
 }
 
 impl CommandError {
-    /// An end with this code and this message.
+    /// Creates an error with this code and this message.
     pub fn new(exit: Exit, message: impl Into<String>) -> Self {
         Self { exit, message: message.into() }
     }

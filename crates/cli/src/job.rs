@@ -16,7 +16,7 @@ pub fn shown(tick: Tick) -> String {
     timestamp_in_seconds(tick.unix_s())
 }
 
-/// What an event of a job has besides what all events have.
+/// The additional fields of events about jobs.
 #[derive(Debug, Default, Serialize)]
 pub struct JobFields {
     job: String,
@@ -39,7 +39,7 @@ pub struct JobFields {
 }
 
 impl JobFields {
-    /// Describes it, with the name of the event and its reason; `None` for what nobody asked about.
+    /// Returns the name of the event, its reason and its fields; `None` for events that are not shown.
     #[must_use]
     pub fn new(job: &JobName, tick: Tick, job_event: &JobEvent) -> Option<(&'static str, Option<String>, Self)> {
         let fields = Self { job: job.to_string(), tick: shown(tick), ..Self::default() };
@@ -58,14 +58,14 @@ impl JobFields {
             }
             JobEvent::Ended { took, outcome } => {
                 let took_ms = Some(millis(*took));
-                ("ended", why(outcome), Self { took_ms, outcome: Some(name(outcome)), ..fields })
+                ("ended", outcome.why().map(str::to_owned), Self { took_ms, outcome: Some(outcome.label()), ..fields })
             }
             _ => return None,
         })
     }
 }
 
-/// What happened to a job in one sentence; `None` for what people need not know.
+/// Describes an event about a job in one sentence; `None` for events that people need not know.
 #[must_use]
 pub fn sentence(job: &JobName, tick: Tick, job_event: &JobEvent) -> Option<String> {
     let tick = shown(tick);
@@ -77,25 +77,31 @@ pub fn sentence(job: &JobName, tick: Tick, job_event: &JobEvent) -> Option<Strin
             format!("job {job} fired{again}, due {tick}{late}{missed}")
         }
         JobEvent::Passed { count, why: Passed::Missed } => {
-            format!("job {job}: {count} tick(s) up to {tick} were missed and are not wanted any more")
+            format!("job {job}: {count} tick(s) up to {tick} were missed and will not run")
         }
         JobEvent::Passed { why: Passed::Overlap, .. } => {
-            format!("job {job}, due {tick}, is passed over: its last run still goes on")
+            format!("job {job}, due {tick}, skipped: its previous run is still going")
+        }
+        JobEvent::Passed { count, why: Passed::Replaced } => {
+            format!(
+                "job {job}: {count} tick(s) up to {tick} waited for the last run to end; a later one takes their place"
+            )
         }
         JobEvent::Retrying { retry, after, why } => {
             let (why, after) = (printable(why), show(*after));
-            format!("job {job}, due {tick}, {why}; it is tried again in {after} (retry {retry})")
+            format!("job {job}, due {tick}, {why}; retrying in {after} (retry {retry})")
         }
         JobEvent::Ended { took, outcome } => {
             let took = show(*took);
             match outcome {
                 RunOutcome::Succeeded => format!("job {job}, due {tick}, succeeded after {took}"),
                 RunOutcome::Failed { why } => format!("job {job}, due {tick}, {} after {took}", printable(why)),
-                RunOutcome::TimedOut => format!("job {job}, due {tick}, took too long and was ended after {took}"),
+                RunOutcome::TimedOut => format!("job {job}, due {tick}, timed out and was stopped after {took}"),
                 RunOutcome::Cancelled => {
-                    format!("job {job}, due {tick}, was ended after {took}: the leadership is over")
+                    format!("job {job}, due {tick}, was stopped after {took}: the leadership ended")
                 }
-                RunOutcome::NotBegun => format!("job {job}, due {tick}, is given back: it never began"),
+                RunOutcome::NotBegun => format!("job {job}, due {tick}, never started; its tick was given back"),
+                other => format!("job {job}, due {tick}, ended after {took}: {other}"),
             }
         }
         _ => return None,
@@ -105,28 +111,29 @@ pub fn sentence(job: &JobName, tick: Tick, job_event: &JobEvent) -> Option<Strin
 /// A run as `tenure cron status --json` prints it.
 #[derive(Debug, Clone, Serialize)]
 pub struct RunLine {
-    /// When it was due.
+    /// The due time.
     pub tick: String,
-    /// Under which term it ran.
+    /// The term it ran under.
     pub term: u64,
-    /// Who ran it.
+    /// The candidate that ran it.
     pub candidate: String,
-    /// When it began, on the store's wall clock.
+    /// The start time, on the store's wall clock.
     pub began_at: String,
-    /// When its end was told.
+    /// The time at which its outcome was reported.
     pub ended_at: Option<String>,
-    /// How long it took.
+    /// The duration of the run.
     pub took_ms: Option<u64>,
-    /// How often it was tried again.
+    /// The number of retries.
     pub retries: Option<u32>,
-    /// How it ended: `succeeded`, `failed`, `timed_out`, `cancelled`, `not_begun` or `interrupted`; `running` if it has not.
+    /// The outcome: `succeeded`, `failed`, `timed_out`, `cancelled`, `not_begun` or `interrupted`; `running` before it
+    /// has ended.
     pub outcome: &'static str,
-    /// Why it failed.
+    /// The reason of a failure.
     pub reason: Option<String>,
 }
 
 impl RunLine {
-    /// Describes a run. Without an end it goes on only if its term still leads.
+    /// Describes a run. A run without an outcome still goes on only if its term still leads.
     #[must_use]
     pub fn new(run: &RunReport, leads: Option<tenure::Term>) -> Self {
         let end = run.end.as_ref();
@@ -139,34 +146,15 @@ impl RunLine {
             ended_at: end.map(|end| timestamp(end.at_unix_ms)),
             took_ms: end.map(|end| millis(end.took)),
             retries: end.map(|end| end.retries),
-            outcome: end.map_or(without_end, |end| name(&end.outcome)),
-            reason: end.and_then(|end| why(&end.outcome)),
+            outcome: end.map_or(without_end, |end| end.outcome.label()),
+            reason: end.and_then(|end| end.outcome.why().map(str::to_owned)),
         }
     }
 
-    /// How it ended, for people.
+    /// The outcome, for people.
     #[must_use]
     pub fn outcome_in_words(&self) -> &'static str {
-        if self.outcome == NOT_BEGUN { "not begun, given back" } else { self.outcome }
-    }
-}
-
-const NOT_BEGUN: &str = "not_begun";
-
-fn name(outcome: &RunOutcome) -> &'static str {
-    match outcome {
-        RunOutcome::Succeeded => "succeeded",
-        RunOutcome::Failed { .. } => "failed",
-        RunOutcome::TimedOut => "timed_out",
-        RunOutcome::Cancelled => "cancelled",
-        RunOutcome::NotBegun => NOT_BEGUN,
-    }
-}
-
-fn why(outcome: &RunOutcome) -> Option<String> {
-    match outcome {
-        RunOutcome::Failed { why } => Some(why.clone()),
-        RunOutcome::Succeeded | RunOutcome::TimedOut | RunOutcome::Cancelled | RunOutcome::NotBegun => None,
+        if self.outcome == RunOutcome::NotBegun.label() { "not started, given back" } else { self.outcome }
     }
 }
 
@@ -174,7 +162,9 @@ fn reason(why: Passed) -> &'static str {
     match why {
         Passed::Missed => "missed",
         Passed::Overlap => "overlap",
+        Passed::Replaced => "replaced",
         Passed::Disabled => "disabled",
+        _ => "other",
     }
 }
 

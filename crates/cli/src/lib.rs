@@ -13,5 +13,7 @@ pub mod options;
 pub mod output;
 pub mod repeats;
 pub mod signals;
+pub mod start;
 pub mod stderr_writer;
+pub mod stdout_writer;
 pub mod supervise;

@@ -10,8 +10,10 @@ use tenure_cli::args::Cli;
 use tenure_cli::commands::execute;
 use tenure_cli::exit::{CommandError, Exit};
 use tenure_cli::log::Sparing;
-use tenure_cli::stderr_writer::{self, StderrWriter};
+use tenure_cli::start;
+use tenure_cli::stderr_writer::{self, LogWriter};
 use tenure_cli::supervise::{guard, init, procfs};
+use tenure_sys::StandardStream;
 use tracing_subscriber::EnvFilter;
 
 fn main() -> ExitCode {
@@ -35,20 +37,26 @@ fn main() -> ExitCode {
         }
         exit
     });
-    stderr_writer::flush();
-    exit.into()
+    let is_told = stderr_writer::flush();
+    // A failure says more about the command than about its events.
+    let events_are_lost = stderr_writer::is_for_programs() && !is_told && exit.code() == 0;
+    if events_are_lost { Exit::OutputFailed.into() } else { exit.into() }
 }
 
 fn run(cli: Cli, is_alone: bool) -> Result<Exit, CommandError> {
+    if cli.command.prints_to() == Some(StandardStream::Error) {
+        stderr_writer::write_for_programs();
+    }
+    start::check(&cli.command)?;
     let filter = EnvFilter::try_new(&cli.global.log).map_err(|error| {
         CommandError::new(Exit::Usage, format!("cannot use the log filter {:?}: {error}", cli.global.log))
     })?;
-    let colours = std::io::stderr().is_terminal();
+    let colours = std::io::stderr().is_terminal() && !stderr_writer::is_for_programs();
     tracing_subscriber::fmt()
         .with_env_filter(filter)
         .with_ansi(colours)
         .event_format(Sparing::default())
-        .with_writer(|| StderrWriter)
+        .with_writer(|| LogWriter)
         .init();
     // The permanent main thread runs everything: a guard started from a thread that ends would end with it.
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build()?;

@@ -56,11 +56,11 @@ pub struct DeliveryLine<'a> {
 impl<'a> DeliveryLine<'a> {
     /// Describes a message that this candidate is to handle.
     #[must_use]
-    pub fn new(election: &'a Candidacy, delivery: &Delivery) -> Self {
+    pub fn new(candidacy: &'a Candidacy, delivery: &Delivery) -> Self {
         Self {
             event: "message",
-            election: election.name().as_str(),
-            candidate: election.candidate().as_str(),
+            election: candidacy.name().as_str(),
+            candidate: candidacy.candidate().as_str(),
             pid: std::process::id(),
             term: delivery.term().get(),
             at: now(),
@@ -94,11 +94,11 @@ struct BroadcastFields {
 impl<'a> BroadcastLine<'a> {
     /// Says that this candidate hears what is broadcast on a channel.
     #[must_use]
-    pub fn listening(election: &'a Candidacy, channel: &ChannelName) -> Self {
+    pub fn listening(candidacy: &'a Candidacy, channel: &ChannelName) -> Self {
         Self {
             event: "listening",
-            election: election.name().as_str(),
-            candidate: election.candidate().as_str(),
+            election: candidacy.name().as_str(),
+            candidate: candidacy.candidate().as_str(),
             pid: std::process::id(),
             at: now(),
             boot_ns: Clock::boottime().now().as_nanos(),
@@ -109,10 +109,10 @@ impl<'a> BroadcastLine<'a> {
 
     /// Describes what this candidate has heard.
     #[must_use]
-    pub fn new(election: &'a Candidacy, broadcast: &Broadcast) -> Self {
+    pub fn new(candidacy: &'a Candidacy, broadcast: &Broadcast) -> Self {
         let Broadcast { id, channel, sender, payload, .. } = broadcast;
         let said = BroadcastFields { id: id.to_string(), sender: sender.to_string(), payload: embedded(payload) };
-        Self { event: "broadcast", said: Some(said), ..Self::listening(election, channel) }
+        Self { event: "broadcast", said: Some(said), ..Self::listening(candidacy, channel) }
     }
 }
 
@@ -138,7 +138,8 @@ fn compact(json: &str) -> String {
     json.chars().filter(keeps).collect()
 }
 
-/// Text that may hold anything, on one line: control characters, which could move the cursor, are escaped.
+/// Text that may hold anything, on one line: characters that could move the cursor, or show the text in another order, are
+/// escaped.
 #[must_use]
 pub fn printable(text: &str) -> String {
     text.chars().flat_map(|c| escape(c).collect::<Vec<char>>()).collect()
@@ -152,9 +153,13 @@ pub fn on_one_line(text: &str) -> String {
     if text.chars().nth(SHOWN_CHARS).is_some() { format!("{escaped}…") } else { escaped }
 }
 
-/// Control characters could move the cursor.
 fn escape(c: char) -> Box<dyn Iterator<Item = char>> {
-    if c.is_control() { Box::new(c.escape_default()) } else { Box::new(std::iter::once(c)) }
+    if c.is_control() || is_bidi_control(c) { Box::new(c.escape_default()) } else { Box::new(std::iter::once(c)) }
+}
+
+/// Whether the character changes the direction of the text around it: a terminal would show another name than it is.
+fn is_bidi_control(c: char) -> bool {
+    matches!(c, '\u{61c}' | '\u{200e}' | '\u{200f}' | '\u{202a}'..='\u{202e}' | '\u{2066}'..='\u{2069}')
 }
 
 #[cfg(test)]
@@ -178,6 +183,15 @@ mod tests {
     #[test]
     fn what_is_no_json_is_shown_as_text() {
         assert_eq!(embedded("no\njson").get(), r#""no\njson""#);
+    }
+
+    #[test]
+    fn text_cannot_turn_the_direction_of_what_is_shown() {
+        let controls = ['\u{61c}', '\u{200e}', '\u{200f}', '\u{202a}', '\u{202e}', '\u{2066}', '\u{2069}'];
+        for control in controls {
+            assert_eq!(printable(&format!("a{control}b")), format!("a\\u{{{:x}}}b", u32::from(control)));
+        }
+        assert_eq!(printable("שלום, مرحبا, 日本 \u{200d}"), "שלום, مرحبا, 日本 \u{200d}", "letters are shown");
     }
 
     #[test]

@@ -1,9 +1,10 @@
-//! From arguments to what the library takes: checked, completed, and with messages that say what to do.
+//! Converts arguments into the library's types: checked, completed, and with errors that say what to do.
 
 use std::ffi::OsString;
 use std::fs::DirBuilder;
 use std::os::unix::fs::DirBuilderExt;
 use std::path::PathBuf;
+use std::sync::Arc;
 
 use tenure::store::sqlite::SqliteStore;
 use tenure::{CandidacyBuilder, CandidateId, Client, Namespace, Preset, Priority, StoreUrl, Timing};
@@ -21,17 +22,17 @@ const DEFAULT_NAME: &str = "tenure.db";
 pub fn open(global: &Global) -> Result<Client, CommandError> {
     let namespace =
         Namespace::new(&global.namespace).map_err(|error| CommandError::new(Exit::Usage, error.to_string()))?;
-    let client = match &global.store {
+    let client = Client::builder().namespace(namespace);
+    Ok(match &global.store {
         // Candidates wait for a store that is away, and say so; `--fail-fast` decides how long.
-        Some(url) => Client::open_lazy(url)?,
+        Some(url) => client.open_lazy(url)?,
         // By its path: the name of a home directory need not fit into an address. A Redis that happens to be in the
         // environment, as in many containers, is not taken for the one that is meant: `--store env:` asks for it.
-        None => Client::with_store(open_default_store()?)?,
-    };
-    Ok(client.namespace(namespace))
+        None => client.with_store(Arc::new(open_default_store()?))?,
+    })
 }
 
-/// Opens the default store, and makes it if it is not there.
+/// Opens the default store, and creates it if it is missing.
 ///
 /// # Errors
 /// When no directory is known for it, or it cannot be opened.
@@ -39,21 +40,21 @@ pub fn open_default_store() -> Result<SqliteStore, CommandError> {
     Ok(SqliteStore::open(default_database()?).map_err(tenure::Error::from)?)
 }
 
-/// The same for commands that only look, which make no file.
+/// Opens the store for commands that only look and create no file.
 ///
 /// # Errors
 /// As [`open`], and when there is no such file.
 pub fn open_to_look(global: &Global) -> Result<Client, CommandError> {
     let namespace =
         Namespace::new(&global.namespace).map_err(|error| CommandError::new(Exit::Usage, error.to_string()))?;
-    let client = match &global.store {
-        Some(url) => Client::open_existing(url)?,
+    let client = Client::builder().namespace(namespace);
+    Ok(match &global.store {
+        Some(url) => client.open_existing(url)?,
         None => {
             let store = SqliteStore::open_existing(default_directory()?.join(DEFAULT_NAME));
-            Client::with_store(store.map_err(tenure::Error::from)?)?
+            client.with_store(Arc::new(store.map_err(tenure::Error::from)?))?
         }
-    };
-    Ok(client.namespace(namespace))
+    })
 }
 
 /// The store that the options name, for people.
@@ -68,7 +69,7 @@ pub fn store_shown(global: &Global) -> String {
     }
 }
 
-/// The variables that may carry credentials of the store that these options name, except for those to keep. Neither guards
+/// The variables that may carry credentials of the store in these options, except for those to keep. Neither guards
 /// nor commands get them.
 #[must_use]
 pub fn credentials(global: &Global, environment: &EnvironmentArgs) -> Vec<OsString> {
@@ -134,11 +135,11 @@ impl CandidacyOptions {
     /// # Errors
     /// When the name cannot be used.
     pub fn describe(self, client: &Client, name: &str) -> Result<CandidacyBuilder, CommandError> {
-        let mut election = client.election(name)?.candidate().timing(self.timing).priority(self.priority);
+        let mut candidacy = client.election(name)?.candidate().timing(self.timing).priority(self.priority);
         if let Some(id) = self.id {
-            election = election.id(id);
+            candidacy = candidacy.id(id);
         }
-        Ok(self.metadata.into_iter().fold(election, |election, (key, value)| election.metadata(key, value)))
+        Ok(self.metadata.into_iter().fold(candidacy, |candidacy, (key, value)| candidacy.metadata(key, value)))
     }
 }
 
@@ -168,8 +169,10 @@ pub fn timing(args: &TimingArgs) -> Result<Timing, CommandError> {
 fn default_database() -> Result<PathBuf, CommandError> {
     let directory = default_directory()?;
     DirBuilder::new().recursive(true).mode(0o700).create(&directory).map_err(|error| {
-        let message =
-            format!("cannot make {} for the default store: {error}; name a store with --store", directory.display());
+        let message = format!(
+            "cannot create {} for the default store: {error}; choose a store with --store",
+            directory.display()
+        );
         CommandError::new(Exit::StoreUnavailable, message)
     })?;
     Ok(directory.join(DEFAULT_NAME))
@@ -179,7 +182,7 @@ fn default_directory() -> Result<PathBuf, CommandError> {
     let from = |variable: &str| std::env::var_os(variable).map(PathBuf::from).filter(|path| path.is_absolute());
     let state = from("XDG_STATE_HOME").or_else(|| from("HOME").map(|home| home.join(".local/state")));
     let Some(state) = state else {
-        let message = "there is no home directory for the default store; name a store with --store or TENURE_STORE";
+        let message = "no home directory for the default store; choose a store with --store or TENURE_STORE";
         return Err(CommandError::new(Exit::StoreUnavailable, message));
     };
     Ok(state.join("tenure"))

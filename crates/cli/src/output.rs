@@ -1,7 +1,7 @@
 //! What is printed, for people and for programs.
 
 use std::io::{self, Write};
-use std::time::Duration;
+use std::time::{Duration, SystemTime};
 
 use jiff::Timestamp;
 use serde::Serialize;
@@ -42,8 +42,8 @@ impl EventLines {
         Self { election, candidate, renewals, trusted_until: None, repeats: Repeats::default() }
     }
 
-    /// Describes the next event: in no lines if it was not asked for or was told a moment ago, in two if it ends a time in
-    /// which the store failed. Whoever wants to see each renewal sees each failure, too.
+    /// Describes the next event: in no lines if it was not asked for or was just reported, in two if it ends a failure
+    /// of the store. With each renewal, each failure is shown, too.
     pub fn lines<'a>(&'a mut self, event: &'a Event) -> Vec<EventLine<'a>> {
         let Noted { over, telling } = self.note(event);
         let spell = match telling {
@@ -56,7 +56,8 @@ impl EventLines {
         over.into_iter().chain(self.line(event).map(|line| line.with(spell))).collect()
     }
 
-    /// Describes the next event in sentences, as often: what is over by it, and what it is. Renewals are no news to people.
+    /// Describes the next event in sentences, as often: the failure that it ends, and the event itself. Renewals are
+    /// not reported to people.
     pub fn sentences(&mut self, event: &Event) -> (Option<String>, Option<String>) {
         let Noted { over, telling } = self.note(event);
         let over = over.map(|over| format!("{}: {}", self.election, over.is_over()));
@@ -125,14 +126,14 @@ impl EventLines {
             }
             EventKind::Missed { count } => EventLine {
                 event: "error",
-                reason: Some(format!("{count} events were not read in time and are lost")),
+                reason: Some(format!("{count} events were not read in time and were dropped")),
                 ..line
             },
             _ => return None,
         })
     }
 
-    /// Describes the end of a command that ended by itself under this term.
+    /// Describes the end of a command that exited by itself under this term.
     #[must_use]
     pub fn exited(&self, term: Term, end: &CommandEnd) -> EventLine<'_> {
         let (exit_code, signal) = match end.exit {
@@ -146,7 +147,7 @@ impl EventLines {
     }
 
     fn empty(&self, event: &Event) -> EventLine<'_> {
-        self.at(event.at_unix_ms, event.at)
+        self.at(since_epoch(event.time), event.at)
     }
 
     fn at(&self, at_unix_ms: u64, at: Instant) -> EventLine<'_> {
@@ -225,24 +226,24 @@ struct ExitFields {
     restart_in_ms: Option<u64>,
 }
 
-/// How a command ended by itself.
+/// The end of a command that exited by itself.
 #[derive(Debug, Clone, Copy)]
 pub struct CommandEnd {
     /// Its exit code, or the signal.
     pub exit: CommandExit,
-    /// How long it ran.
+    /// The duration of the run.
     pub took: Duration,
-    /// How long it is left alone before it is started again; `None` if it is not.
+    /// The pause before it is started again; `None` if it is not.
     pub restart_in: Option<Duration>,
 }
 
 impl CommandEnd {
-    /// The same in one sentence.
+    /// Describes it in one sentence.
     #[must_use]
     pub fn sentence(&self) -> String {
         let how = match self.exit {
-            CommandExit::Code(code) => format!("the command ended with exit code {code}"),
-            CommandExit::Signal(signal) => format!("the command was ended by signal {signal}"),
+            CommandExit::Code(code) => format!("the command exited with code {code}"),
+            CommandExit::Signal(signal) => format!("the command was killed by signal {signal}"),
         };
         let again = match self.restart_in {
             None => String::new(),
@@ -272,31 +273,31 @@ fn sentence(election: &str, event: &Event) -> Option<String> {
 pub struct StatusLine {
     /// The election.
     pub election: String,
-    /// Who leads, if anybody.
+    /// The leader, if there is one.
     pub leader: Option<String>,
     /// The term of the leader, or of the last one.
     pub term: Option<u64>,
-    /// How long the lease still runs unless renewed.
+    /// The time until the lease expires unless renewed.
     pub remaining_ms: Option<u64>,
-    /// Since when it leads.
+    /// The start of the leadership.
     pub since: Option<String>,
     /// What the leader published.
     pub metadata: serde_json::Value,
-    /// For whom the lease is reserved, if it is.
+    /// The candidate that the lease is reserved for, if any.
     pub reserved_for: Option<String>,
     /// Who stands by, the next one first.
     pub standing_by: Vec<String>,
-    /// How many messages wait for the leader; unknown where the store keeps none.
+    /// The number of messages waiting for the leader; unknown if the store keeps none.
     pub messages_waiting: Option<u64>,
-    /// How many messages were set aside.
+    /// The number of messages that were set aside.
     pub messages_aside: Option<u64>,
-    /// What is wrong with its record, if it is damaged: then nothing is known of what is `null`.
+    /// What is wrong with the record, if it is damaged: then fields that are `null` are unknown.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub damaged: Option<String>,
 }
 
 impl StatusLine {
-    /// Describes what was observed, and how many messages wait and were set aside, if that is known.
+    /// Describes an observation, with the numbers of waiting messages and of those set aside, if known.
     #[must_use]
     pub fn new(election: &str, observed: &Observation, messages: Option<(u64, u64)>) -> Self {
         let lease = observed.lease.as_ref();
@@ -345,6 +346,12 @@ impl From<&Transition> for TransitionLine {
     }
 }
 
+/// A time in milliseconds since the Unix epoch.
+fn since_epoch(time: SystemTime) -> u64 {
+    let since = time.duration_since(SystemTime::UNIX_EPOCH).unwrap_or_default();
+    u64::try_from(since.as_millis()).unwrap_or(u64::MAX)
+}
+
 /// Milliseconds since the Unix epoch as RFC 3339 in UTC.
 #[must_use]
 pub fn timestamp(unix_ms: u64) -> String {
@@ -353,7 +360,7 @@ pub fn timestamp(unix_ms: u64) -> String {
     format!("{:.3}", Timestamp::from_millisecond(millis).unwrap_or(Timestamp::MAX))
 }
 
-/// The same for whole seconds since then, without the part that is always zero.
+/// Formats whole seconds since the epoch, without the fraction that is always zero.
 #[must_use]
 pub fn timestamp_in_seconds(unix_s: u64) -> String {
     let seconds = i64::try_from(unix_s).unwrap_or(i64::MAX);
@@ -380,7 +387,7 @@ pub fn print(write: impl FnOnce(&mut dyn Write) -> io::Result<()>) -> Result<(),
     is_read(write(&mut stdout).and_then(|()| stdout.flush())).map(drop)
 }
 
-/// Whether standard output is still read by anybody, as the last attempt to write to it tells.
+/// Whether standard output still has a reader, judging by the last write.
 ///
 /// # Errors
 /// When it cannot be written to for another reason.
@@ -388,7 +395,7 @@ pub fn is_read(written: io::Result<()>) -> Result<bool, CommandError> {
     match written {
         Ok(()) => Ok(true),
         Err(error) if error.kind() == io::ErrorKind::BrokenPipe => Ok(false),
-        Err(error) => Err(CommandError::new(Exit::Internal, format!("cannot write to standard output: {error}"))),
+        Err(error) => Err(CommandError::new(Exit::OutputFailed, format!("cannot write to standard output: {error}"))),
     }
 }
 
@@ -449,7 +456,7 @@ mod tests {
     fn printed(renewals: bool, kinds: impl IntoIterator<Item = EventKind>) -> Vec<(String, Option<u64>)> {
         let mut lines = EventLines::new("nightly", &CandidateId::new("a").unwrap(), renewals);
         let mut print = |kind| {
-            let event = Event { at: at(1), at_unix_ms: 0, kind };
+            let event = Event { at: at(1), time: SystemTime::UNIX_EPOCH, kind };
             let told = lines.lines(&event).pop();
             told.map(|line| (line.event.to_owned(), line.trusted_until_boot_ns))
         };
@@ -474,11 +481,18 @@ mod tests {
         assert_eq!(texts[0], "1970-01-01T00:00:01.000Z");
     }
 
+    /// The term is made up, and the leadership is not.
+    fn elected(seconds: u64) -> EventKind {
+        let client = tenure::blocking::Client::open("memory:").unwrap();
+        let candidacy = client.election("nightly").unwrap().candidate().start().unwrap();
+        EventKind::Elected { term: term(), trust: trust(seconds), leadership: candidacy.elected().unwrap() }
+    }
+
     #[test]
     fn a_loss_tells_the_newest_trust_even_if_renewals_are_not_printed() {
         let kinds = || {
             [
-                EventKind::Elected { term: term(), trust: trust(10) },
+                elected(10),
                 EventKind::Renewed { term: term(), trust: trust(20) },
                 EventKind::Lost { term: term(), reason: LossReason::Expired, kill_at: at(15) },
             ]
@@ -493,12 +507,11 @@ mod tests {
         let error = || EventKind::Error {
             error: ElectionError::Store(StoreError::not_sent(StoreErrorKind::Unavailable, "refused")),
         };
-        let elected = || EventKind::Elected { term: term(), trust: trust(10) };
-        let kinds = || [error(), error(), error(), elected(), error(), error()];
+        let kinds = || [error(), error(), error(), elected(10), error(), error()];
         let lines = |renewals| {
             let mut lines = EventLines::new("nightly", &CandidateId::new("a").unwrap(), renewals);
             let told = |kind| {
-                let event = Event { at: at(1), at_unix_ms: 0, kind };
+                let event = Event { at: at(1), time: SystemTime::UNIX_EPOCH, kind };
                 lines.lines(&event).iter().map(|line| (line.event.to_owned(), line.attempts)).collect::<Vec<_>>()
             };
             kinds().into_iter().flat_map(told).collect::<Vec<_>>()
@@ -509,10 +522,10 @@ mod tests {
         let over = vec![line("recovered", Some(3)), line("elected", None)];
         assert_eq!(lines(true), [each(3), over, each(2)].concat(), "whoever wants each renewal wants each failure");
         let mut told = EventLines::new("nightly", &CandidateId::new("a").unwrap(), false);
-        let sentences = kinds().map(|kind| told.sentences(&Event { at: at(1), at_unix_ms: 0, kind }));
+        let sentences = kinds().map(|kind| told.sentences(&Event { at: at(1), time: SystemTime::UNIX_EPOCH, kind }));
         assert_eq!(sentences[0], (None, Some("nightly: refused".to_owned())));
         assert_eq!(sentences[1], (None, None));
-        let over = "nightly: the store answers again, after 3 attempts in 0ms that failed".to_owned();
+        let over = "nightly: the store answers again, after 3 failed attempts in 0ms".to_owned();
         assert_eq!(sentences[3], (Some(over), Some("leading nightly, term 7".to_owned())));
     }
 
@@ -521,7 +534,7 @@ mod tests {
         let told = printed(
             false,
             [
-                EventKind::Elected { term: term(), trust: trust(10) },
+                elected(10),
                 EventKind::Missed { count: 3 },
                 EventKind::Lost { term: term(), reason: LossReason::Expired, kill_at: at(15) },
             ],

@@ -1,30 +1,32 @@
-//! Errors that come again and again, told so often as tells that they go on, and no more.
+//! Repeated errors, reported often enough to show that they continue, and no more.
 //!
 //! A store that is away is asked again and again, and fails in the same way each time. The first failure is told at once;
-//! then only one that reads differently, and now and then how often it has failed so far. All that is told of such errors
+//! then only one of another shape (times, durations and other numbers in it do not count), and now and then how often it has
+//! failed so far. All that is told of such errors
 //! passes through here: events of candidacies, looks of `watch` and `status --watch`, and the log.
 
 use std::fmt;
+use std::net::{IpAddr, SocketAddr};
 use std::time::Duration;
 
 use tenure::Instant;
 
 use crate::duration::show;
 
-/// What has been told already.
+/// The errors reported so far.
 #[derive(Debug, Default)]
 pub struct Repeats {
     known: Vec<RepeatCount>,
 }
 
-/// What to tell of an error.
+/// How to report an error.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Telling {
-    /// All of it: it is new.
+    /// In full: it is new.
     First,
-    /// That it still goes on.
+    /// As continuing.
     Still(Spell),
-    /// Nothing: it was told a moment ago.
+    /// Not at all: it was just reported.
     Not,
 }
 
@@ -37,12 +39,12 @@ pub struct Spell {
     pub lasting: Duration,
 }
 
-/// What fails, as whoever notices it knows.
+/// The failing part.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum RepeatedCause {
-    /// The store: it is over when the store answers.
+    /// The store: the failure is over when the store answers.
     Store,
-    /// Something else, of which nobody tells that it is over.
+    /// Anything else; its end is not noticed.
     Other,
 }
 
@@ -58,7 +60,7 @@ const KEPT: usize = 16;
 
 #[derive(Debug)]
 struct RepeatCount {
-    text: String,
+    shape: String,
     cause: RepeatedCause,
     /// The first failure of the present spell, and how many there were.
     began: Instant,
@@ -75,21 +77,22 @@ struct RepeatCount {
 }
 
 impl Repeats {
-    /// Notes a failure, and says what to tell of it.
+    /// Notes a failure, and returns how to report it.
     pub fn failed(&mut self, now: Instant, cause: RepeatedCause, text: &str) -> Telling {
         self.known.retain(|known| now.saturating_since(known.last) < FORGOTTEN_AFTER);
-        if let Some(known) = self.known.iter_mut().find(|known| known.text == text && known.cause == cause) {
+        let shape = shape(text);
+        if let Some(known) = self.known.iter_mut().find(|known| known.shape == shape && known.cause == cause) {
             return known.failed_again(now);
         }
         if self.known.len() >= KEPT {
             let oldest = self.known.iter().enumerate().min_by_key(|(_, known)| known.last).map(|(place, _)| place);
             oldest.map(|place| self.known.swap_remove(place));
         }
-        self.known.push(RepeatCount::new(now, cause, text));
+        self.known.push(RepeatCount::new(now, cause, shape));
         Telling::First
     }
 
-    /// The store has answered. Returns what is over by that, if it was told of.
+    /// Notes that the store has answered. Returns the failure that this ends, if it was reported.
     pub fn answered(&mut self, now: Instant) -> Option<Spell> {
         let mut over: Option<(Instant, u64)> = None;
         for known in self.known.iter_mut().filter(|known| known.cause == RepeatedCause::Store && !known.is_over) {
@@ -104,9 +107,9 @@ impl Repeats {
 }
 
 impl RepeatCount {
-    fn new(now: Instant, cause: RepeatedCause, text: &str) -> Self {
+    fn new(now: Instant, cause: RepeatedCause, shape: String) -> Self {
         Self {
-            text: text.to_owned(),
+            shape,
             cause,
             began: now,
             attempts: 1,
@@ -147,8 +150,20 @@ impl RepeatCount {
     }
 }
 
+/// The text without what may differ each time: words that begin with a digit, as times, durations, ports and process ids do.
+/// Addresses count, and so does what is quoted: that is a name.
+fn shape(text: &str) -> String {
+    let word = |word: &str| {
+        let bare = word.trim_matches(|c: char| matches!(c, '(' | ')' | '[' | ']' | ',' | ';' | ':' | '.'));
+        let is_address = || bare.parse::<IpAddr>().is_ok() || bare.parse::<SocketAddr>().is_ok();
+        if bare.starts_with(|c: char| c.is_ascii_digit()) && !is_address() { "0".to_owned() } else { word.to_owned() }
+    };
+    // Fields of the log are written name=value.
+    text.split_inclusive([' ', '\n', '=']).map(|part| word(part.trim_end()) + &part[part.trim_end().len()..]).collect()
+}
+
 impl Telling {
-    /// The sentence to tell, if there is one.
+    /// The sentence to report, if any.
     #[must_use]
     pub fn sentence(self, text: &str) -> Option<String> {
         match self {
@@ -160,17 +175,20 @@ impl Telling {
 }
 
 impl Spell {
-    /// That it is over.
+    /// Says in a sentence that it is over.
     #[must_use]
     pub fn is_over(self) -> String {
-        format!("the store answers again, after {self} that failed")
+        format!("the store answers again, after {} failed {} in {}", self.attempts, self.noun(), show(self.lasting))
+    }
+
+    fn noun(self) -> &'static str {
+        if self.attempts == 1 { "attempt" } else { "attempts" }
     }
 }
 
 impl fmt::Display for Spell {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let s = if self.attempts == 1 { "" } else { "s" };
-        write!(f, "{} attempt{s} in {}", self.attempts, show(self.lasting))
+        write!(f, "{} {} in {}", self.attempts, self.noun(), show(self.lasting))
     }
 }
 
@@ -204,7 +222,7 @@ mod tests {
         let still = repeats.failed(at(130), RepeatedCause::Store, "refused");
         assert_eq!(still.sentence("refused").unwrap(), "still failing after 3 attempts in 2m10s: refused");
         let over = repeats.answered(at(131)).unwrap();
-        assert_eq!(over.is_over(), "the store answers again, after 3 attempts in 2m11s that failed");
+        assert_eq!(over.is_over(), "the store answers again, after 3 failed attempts in 2m11s");
         assert_eq!(repeats.answered(at(132)), None, "once");
     }
 
@@ -219,6 +237,32 @@ mod tests {
             assert_eq!(tells(&mut repeats, 0, "no answer"), Telling::Not);
         }
         assert_eq!(repeats.answered(at(5)), Some(Spell { attempts: 202, lasting: Duration::from_secs(5) }));
+    }
+
+    #[test]
+    fn a_time_or_a_number_that_changes_makes_no_other_error() {
+        let alike = [
+            ["no answer within 1.5s", "no answer within 750ms"],
+            ["the clock is ahead by 3m2s.", "the clock is ahead by 12s."],
+            ["refused at 2030-01-01T00:00:00.123Z (process 17)", "refused at 2030-01-01T00:00:01Z (process 18)"],
+            ["WARN tenure: lost term=17 by=3", "WARN tenure: lost term=18 by=44"],
+        ];
+        for [one, other] in alike {
+            assert_eq!(shape(one), shape(other));
+        }
+        let different = [
+            ["cannot connect to 10.0.0.1:6379", "cannot connect to 10.0.0.2:6379"],
+            ["lost election=\"2029\"", "lost election=\"2030\""],
+            ["the lock of app-1", "the lock of app-2"],
+            ["refused: no such user", "refused: no such database"],
+        ];
+        for [one, other] in different {
+            assert_ne!(shape(one), shape(other));
+        }
+        let mut repeats = Repeats::default();
+        let failed = |repeats: &mut Repeats, text: &str| repeats.failed(at(0), RepeatedCause::Other, text);
+        assert_eq!(failed(&mut repeats, "the clock is ahead by 1s"), Telling::First);
+        assert_eq!(failed(&mut repeats, "the clock is ahead by 2s"), Telling::Not);
     }
 
     #[test]
@@ -254,11 +298,11 @@ mod tests {
     fn little_is_kept() {
         let mut repeats = Repeats::default();
         for number in 0..1_000 {
-            assert_eq!(repeats.failed(at(number), RepeatedCause::Store, &number.to_string()), Telling::First);
+            assert_eq!(repeats.failed(at(number), RepeatedCause::Store, &format!("n{number}")), Telling::First);
         }
         assert!(repeats.known.len() <= KEPT);
         assert_eq!(
-            repeats.failed(at(1_000), RepeatedCause::Store, "999"),
+            repeats.failed(at(1_000), RepeatedCause::Store, "n999"),
             Telling::Still(Spell { attempts: 2, lasting: Duration::from_secs(1) })
         );
     }

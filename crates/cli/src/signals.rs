@@ -28,7 +28,7 @@ pub struct Signals {
 }
 
 impl Signals {
-    /// Begins to listen; from here on none of them ends the process by itself.
+    /// Starts to listen; from here on no signal ends the process by itself.
     ///
     /// # Errors
     /// When the kernel does not let us.

@@ -1,4 +1,4 @@
-//! Requests whose answer nobody heard, and requests that arrive twice.
+//! Requests whose answer was lost, and requests that arrive twice.
 
 use futures_util::FutureExt;
 use tenure_core::RenewReply;

@@ -1,11 +1,11 @@
-//! What players say to all candidates of an election, and what they hear.
+//! Sending and receiving broadcasts in tests.
 
 use std::sync::Arc;
 use std::time::Duration;
 
 use futures_util::stream::{BoxStream, StreamExt};
 use tenure_core::Sender;
-use tenure_store::{Broadcast, MessageId, PubSub, PubSubEvent};
+use tenure_store::{Broadcast, PubSub, PubSubEvent, random_message_id};
 
 use super::correspondence::{CHANNEL, channel};
 use super::player::{Player, all};
@@ -29,7 +29,7 @@ impl Player {
     pub(super) fn announces_on(&self, name: &str, payload: &str) -> Broadcast {
         Broadcast {
             key: self.key.clone(),
-            id: MessageId::random(),
+            id: random_message_id(),
             channel: channel(name),
             sender: Sender::from(self.candidate.clone()),
             payload: Arc::from(payload),

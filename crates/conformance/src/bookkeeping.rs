@@ -1,4 +1,4 @@
-//! What leaders have written down of their jobs.
+//! Ledger requests of leaders in tests.
 
 use std::sync::Arc;
 use std::time::Duration;

@@ -1,4 +1,4 @@
-//! Broadcasts: whoever listens hears them, once and in order, and nobody else does.
+//! Broadcasts reach every listener once and in order, and nobody else.
 
 use std::collections::BTreeSet;
 

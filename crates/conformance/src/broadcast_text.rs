@@ -1,4 +1,4 @@
-//! Whatever is said is heard as it was said.
+//! Any payload arrives exactly as it was sent.
 
 use tenure_core::{CHANNEL_BYTES_MAX, NAME_BYTES_MAX, WriteOutcome};
 use tenure_store::{Broadcast, MessageId, StoreErrorKind};

@@ -1,4 +1,4 @@
-//! What a store says of itself.
+//! The capabilities that a store claims.
 
 use tenure_store::Severity;
 

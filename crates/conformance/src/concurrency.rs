@@ -1,4 +1,4 @@
-//! Many at once.
+//! Concurrent requests.
 
 use futures_util::future::join_all;
 use tenure_core::{CampaignReply, RenewReply, Term};

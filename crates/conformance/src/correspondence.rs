@@ -7,7 +7,7 @@ use tenure_store::StoreError;
 use tenure_store::mailbox::AckOutcome;
 use tenure_store::{
     Ack, AckReply, Mailbox, MailboxPromises, Message, MessageId, MessageState, NewMessage, OrderingKey, Receive,
-    Received,
+    Received, random_message_id,
 };
 
 use super::player::{Player, all};
@@ -35,7 +35,7 @@ impl Player {
     pub(super) fn writes_on(&self, name: &str, payload: &str) -> NewMessage {
         NewMessage {
             key: self.key.clone(),
-            id: MessageId::random(),
+            id: random_message_id(),
             channel: channel(name),
             sender: Sender::from(self.candidate.clone()),
             payload: Arc::from(payload),

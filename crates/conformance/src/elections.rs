@@ -1,4 +1,4 @@
-//! Which elections there are.
+//! Listing elections.
 
 use tenure_core::Term;
 

@@ -1,4 +1,4 @@
-//! Forgetting what nobody uses.
+//! Forgetting unused elections.
 
 use std::time::Duration;
 

@@ -1,4 +1,4 @@
-//! What happened before.
+//! The history of transitions.
 
 use tenure_core::{LossReason, Term};
 use tenure_store::{Change, Resign, Transition};

@@ -1,4 +1,4 @@
-//! A ledger touches nothing else, and nobody else's.
+//! A ledger touches nothing but the jobs of its own election.
 
 use tenure_store::ledger::{Opened, RunOutcome};
 

@@ -1,4 +1,4 @@
-//! Many want the same tick at once.
+//! Concurrent claims of the same tick.
 
 use futures_util::future::{join, join_all};
 use tenure_store::ledger::{Act, Claim, Claimed, Finish, OpenJob, RunOutcome};

@@ -1,4 +1,4 @@
-//! Whoever claimed a run may tell its end, and nobody else.
+//! Only the claimer of a run may report its outcome.
 
 use std::time::Duration;
 

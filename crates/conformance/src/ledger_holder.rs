@@ -1,4 +1,4 @@
-//! Only whoever leads opens jobs and claims ticks.
+//! Only the leader opens jobs and claims ticks.
 
 use tenure_core::Term;
 use tenure_store::ledger::{Act, Claim, Claimed, OpenJobs, Opened};

@@ -1,4 +1,4 @@
-//! What people are told of jobs, and what is forgotten.
+//! Reports about jobs, and forgetting them.
 
 use tenure_store::ledger::{Act, Claim, Claimed, RUNS_MAX, RunOutcome};
 

@@ -1,4 +1,4 @@
-//! Runs whose leader was gone before their end.
+//! Runs whose leader went away before they ended.
 
 use tenure_core::Term;
 use tenure_store::ledger::{Act, Claimed, RunOutcome};

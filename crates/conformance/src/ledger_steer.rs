@@ -1,4 +1,4 @@
-//! What somebody wants of a job, whoever leads.
+//! Orders about jobs, whichever candidate leads.
 
 use tenure_store::ledger::{Act, Claim, Claimed, JobOrder, RunOutcome};
 

@@ -1,4 +1,4 @@
-//! Ticks that were claimed and given back, because their runs never began.
+//! Ticks that were claimed and given back, because their runs never started.
 
 use tenure_core::Term;
 use tenure_store::ledger::{Act, Claimed, Finish, RunOutcome};

@@ -7,9 +7,8 @@
 //! use std::sync::Arc;
 //! use std::time::Duration;
 //!
-//! use futures_util::future::BoxFuture;
 //! use tenure::conformance::Fixture;
-//! use tenure::store::Store;
+//! use tenure::store::{Store, async_trait};
 //! use tenure::testing::VirtualClock;
 //! use tenure::{Clock, MemoryStore};
 //!
@@ -26,13 +25,14 @@
 //!     }
 //! }
 //!
+//! #[async_trait]
 //! impl Fixture for Memory {
-//!     fn open(&self) -> BoxFuture<'_, Arc<dyn Store>> {
-//!         Box::pin(async { Arc::new(self.store.clone()) as Arc<dyn Store> })
+//!     async fn open(&self) -> Arc<dyn Store> {
+//!         Arc::new(self.store.clone())
 //!     }
 //!
-//!     fn advance(&self, by: Duration) -> BoxFuture<'_, ()> {
-//!         Box::pin(async move { self.clock.advance(by) })
+//!     async fn advance(&self, by: Duration) {
+//!         self.clock.advance(by);
 //!     }
 //!
 //!     fn slack(&self) -> Duration {
@@ -113,23 +113,24 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use futures_util::future::BoxFuture;
-use tenure_store::Store;
+use tenure_store::{Store, async_trait};
 use tokio::task::JoinError;
 
 pub use self::list::{ALL, BROADCASTS, LEDGER, MESSAGES, NO_BROADCASTS, NO_LEDGER, NO_MESSAGES, SESSIONS};
 pub use self::needs::{expected_of, left_out};
 use self::trial::{PropertyTrial, TRIAL};
 
-/// One property: completes when it holds, panics when it does not.
+/// A property: completes if it holds, and panics if it does not.
 pub type PropertyFn = for<'a> fn(&'a dyn Fixture) -> BoxFuture<'a, ()>;
 
-/// An empty place to keep leases in, made afresh for every property.
+/// An empty place for leases, made afresh for every property.
+#[async_trait]
 pub trait Fixture: Send + Sync {
     /// Opens a new handle, as another process would: it shares the data with the other handles and nothing else.
-    fn open(&self) -> BoxFuture<'_, Arc<dyn Store>>;
+    async fn open(&self) -> Arc<dyn Store>;
 
     /// Lets the store's clock go on by this much: a virtual clock at once, a real one by waiting.
-    fn advance(&self, by: Duration) -> BoxFuture<'_, ()>;
+    async fn advance(&self, by: Duration);
 
     /// How much the store's clock may go on by itself while a property runs a few operations, plus how late the
     /// store may notice that a lease ran out. A clock that stands still needs none. When it has gone on by so much more that
@@ -180,7 +181,7 @@ macro_rules! conformance_tests {
     };
 }
 
-/// Runs one property by its name, on a runtime of its own.
+/// Runs one property by its name, on its own runtime.
 ///
 /// # Panics
 /// When the property does not hold within a minute, or there is none of this name.
@@ -195,7 +196,8 @@ pub fn run<F: Fixture + 'static>(name: &str, fixture: impl Fn() -> F) {
     }
 }
 
-/// Tries a property, and again with another fixture if the machine was too slow to tell. Says why it does not hold.
+/// Checks a property, and repeats it with another fixture if the machine was too slow for a verdict. Returns why it
+/// does not hold.
 ///
 /// # Errors
 /// When it does not hold, has no end within a minute, or nothing could be told of it however often it was tried.

@@ -2,30 +2,30 @@
 
 use super::PropertyFn;
 
-/// Every property of elections with its name, for programs that want to run them their own way.
+/// All properties of elections with their names, for programs that run them in their own way.
 pub const ALL: &[(&str, PropertyFn)] = crate::__conformance_properties!([listed]);
 
 /// Every property of messages with its name. A store that has a [mailbox](tenure_store::Store::mailbox) passes these,
 /// too, if messages wait in it; one that only passes messages on needs tests of its own.
 pub const MESSAGES: &[(&str, PropertyFn)] = crate::__conformance_message_properties!([listed]);
 
-/// What a store without a mailbox passes instead of [`MESSAGES`]: that it has none.
+/// The properties of a store without a mailbox, instead of [`MESSAGES`]: that it has none.
 pub const NO_MESSAGES: &[(&str, PropertyFn)] = crate::__conformance_no_message_properties!([listed]);
 
 /// Every property of broadcasts with its name. A store that has [pub/sub](tenure_store::Store::pubsub) passes these,
 /// too.
 pub const BROADCASTS: &[(&str, PropertyFn)] = crate::__conformance_broadcast_properties!([listed]);
 
-/// What a store without pub/sub passes instead of [`BROADCASTS`]: that it has none.
+/// The properties of a store without pub/sub, instead of [`BROADCASTS`]: that it has none.
 pub const NO_BROADCASTS: &[(&str, PropertyFn)] = crate::__conformance_no_broadcast_properties!([listed]);
 
-/// Every property of jobs with its name. A store that has a [ledger](tenure_store::Store::ledger) passes these, too.
+/// All properties of jobs with their names. A store with a [ledger](tenure_store::Store::ledger) passes these, too.
 pub const LEDGER: &[(&str, PropertyFn)] = crate::__conformance_ledger_properties!([listed]);
 
-/// What a store without a ledger passes instead of [`LEDGER`]: that it has none.
+/// The properties of a store without a ledger, instead of [`LEDGER`]: that it has none.
 pub const NO_LEDGER: &[(&str, PropertyFn)] = crate::__conformance_no_ledger_properties!([listed]);
 
-/// What a store passes, too, whose leases end with the handle they were granted through.
+/// Additional properties of a store whose leases end with the handle they were granted through.
 pub const SESSIONS: &[(&str, PropertyFn)] = crate::__conformance_session_properties!([listed]);
 
 /// Calls the macro in brackets with the arguments that follow and with every property by file and name. A function that
@@ -137,6 +137,7 @@ macro_rules! __conformance_properties {
                 raising_terms_disturbs_no_leader
                 raising_terms_never_lowers_them
                 what_was_raised_is_not_forgotten
+                terms_are_not_raised_to_their_end
             }
             renew {
                 a_renewed_lease_runs_from_its_renewal

@@ -175,6 +175,11 @@ pub(super) async fn a_full_line_refuses_more(fixture: &dyn Fixture) {
 
 pub(super) async fn an_election_that_messages_wait_for_is_not_forgotten(fixture: &dyn Fixture) {
     let one = Player::new(fixture, "one").await;
+    let unled = one.in_election(key("unled"));
+    unled.sends("1").await;
+    let told = unled.store.forget(&unled.key, Duration::ZERO).await.expect("an answer");
+    assert_eq!(told, Forgetting::InUse(Use::Messages), "it waits for the first leader");
+    assert_eq!(unled.lists(MessageState::Pending).await.len(), 1);
     let term = one.wins().await;
     let id = one.sends("1").await;
     one.resigns(term).await;

@@ -1,7 +1,7 @@
 //! What became of messages: only whoever leads may say it, and it is kept.
 
 use tenure_store::mailbox::AckOutcome;
-use tenure_store::{Ack, AckReply, MessageId, MessageState};
+use tenure_store::{Ack, AckReply, MessageState, random_message_id};
 
 use super::Fixture;
 use super::correspondence::{failed, ids, set_aside};
@@ -113,7 +113,7 @@ pub(super) async fn settling_what_is_gone_changes_nothing(fixture: &dyn Fixture)
     let term = one.wins().await;
     one.acks(term, vec![(gone, AckOutcome::Done), (aside, set_aside(1, "no"))]).await;
     for outcome in [AckOutcome::Done, failed(7, "late"), set_aside(7, "late")] {
-        let outcomes = [gone, aside, MessageId::random()].map(|id| (id, outcome.clone()));
+        let outcomes = [gone, aside, random_message_id()].map(|id| (id, outcome.clone()));
         one.acks(term, outcomes.into()).await;
     }
     one.acks(term, Vec::new()).await;

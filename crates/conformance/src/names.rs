@@ -1,4 +1,4 @@
-//! Any text that is a name stays that very name.
+//! Every valid name is kept unchanged.
 
 use std::collections::BTreeMap;
 use std::slice::from_ref;

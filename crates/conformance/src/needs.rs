@@ -1,16 +1,16 @@
-//! Which properties need what not every store has.
+//! Properties that need a feature which not every store has.
 
 use tenure_store::{Capabilities, Feature};
 
 use super::{ALL, PropertyFn};
 
-/// The properties in [`ALL`] that a store of these capabilities has to pass.
+/// The properties in [`ALL`] that a store with these capabilities has to pass.
 pub fn expected_of(capabilities: &Capabilities) -> impl Iterator<Item = &'static (&'static str, PropertyFn)> {
     let lacks = capabilities.lacks;
     ALL.iter().filter(move |(name, _)| missing(name, lacks).is_none())
 }
 
-/// The properties in [`ALL`] that it need not pass, and what it lacks for each.
+/// The properties in [`ALL`] that a store with these capabilities need not pass, and the missing feature for each.
 pub fn left_out(capabilities: &Capabilities) -> impl Iterator<Item = (&'static str, Feature)> {
     let lacks = capabilities.lacks;
     ALL.iter().filter_map(move |(name, _)| Some((*name, missing(name, lacks)?)))

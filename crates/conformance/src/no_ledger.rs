@@ -1,4 +1,4 @@
-//! A store without a ledger says so, so that nobody takes a suite that was not run for one that was passed.
+//! A store without a ledger says so, so that a suite that was not run is not mistaken for one that passed.
 
 use super::Fixture;
 use super::player::Player;

@@ -1,4 +1,4 @@
-//! The nonce owns, the label does not.
+//! Ownership by nonce, not by candidate id.
 
 use tenure_core::Nonce;
 

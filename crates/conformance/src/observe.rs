@@ -1,4 +1,4 @@
-//! Looking without taking part.
+//! Observing without taking part.
 
 use std::sync::Arc;
 

@@ -1,4 +1,4 @@
-//! A candidate with a handle of its own, so that properties read like the sentences they are named after.
+//! A candidate with its own handle, so that properties read like the sentences they are named after.
 
 use std::sync::Arc;
 use std::time::Duration;

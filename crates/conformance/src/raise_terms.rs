@@ -1,4 +1,4 @@
-//! Going on above the terms of another store.
+//! Raising terms above those of another store.
 
 use tenure_core::{ElectionName, Term};
 
@@ -79,6 +79,18 @@ pub(super) async fn what_was_raised_is_not_forgotten(fixture: &dyn Fixture) {
     pass(fixture, one.ttl).await;
     is_gone(&one).await;
     assert!(one.again().wins().await > beyond(first));
+}
+
+pub(super) async fn terms_are_not_raised_to_their_end(fixture: &dyn Fixture) {
+    let one = Player::new(fixture, "one").await;
+    for above in [Term::MAX_RAISED + 1, Term::MAX - 1, Term::MAX] {
+        let above = Term::new(above).expect("a term");
+        for only in [Some(&one.key.name), None] {
+            let refused = one.store.raise_terms(&one.key.namespace, only, above).await;
+            assert!(refused.is_err(), "an election would have few terms above {above} left: {refused:?}");
+        }
+    }
+    assert!(one.wins().await.get() < Term::MAX_RAISED, "nothing was raised");
 }
 
 /// So far above a term that no store comes there by itself.

@@ -1,4 +1,4 @@
-//! Keeping a lease.
+//! Renewing a lease.
 
 use tenure_core::Term;
 

@@ -1,4 +1,4 @@
-//! Waiting one's turn.
+//! Standing by.
 
 use std::time::Duration;
 

@@ -1,4 +1,4 @@
-//! Who comes next after a resignation.
+//! The successor after a resignation.
 
 use tenure_store::RESERVATION;
 

@@ -1,4 +1,4 @@
-//! All properties at once, because each of them waits most of the time.
+//! Runs all properties concurrently, because each of them mostly waits.
 
 use std::sync::Arc;
 use std::time::{Duration, Instant};
@@ -18,7 +18,7 @@ static PLACES: Semaphore = Semaphore::const_new(48);
 /// A connection takes processor time, and if many were made at once all of them would take long.
 static DOORS: Semaphore = Semaphore::const_new(4);
 
-/// Tries these properties, so many at the same time, each with a fixture of its own, and names all that do not hold. More
+/// Checks these properties, `at_a_time` concurrently, each with its own fixture, and names all that do not hold. More
 /// at a time would keep the processors so busy that answers come late.
 ///
 /// # Panics
@@ -41,7 +41,7 @@ pub fn every_property_holds<F: Fixture + 'static>(
     assert!(failures.is_empty(), "{} of {count} do not hold:\n{}", failures.len(), failures.join("\n"));
 }
 
-/// The same handle when it has a connection: on a busy machine that takes its time, and properties measure theirs.
+/// Returns the handle once it has a connection: on a busy machine that takes a while, and properties measure time.
 ///
 /// # Panics
 /// When it has none within most of a minute.

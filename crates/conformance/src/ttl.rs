@@ -1,4 +1,4 @@
-//! How long a lease runs.
+//! The lifetime of a lease.
 
 use std::time::Duration;
 

@@ -1,4 +1,4 @@
-//! Hints. A store that says it does not push is not asked for any, and a single hint may always be lost.
+//! Hints. They are not required of a store that does not claim to push, and a single hint may always be lost.
 
 use std::time::Duration;
 

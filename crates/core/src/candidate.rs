@@ -1,5 +1,6 @@
 //! What is fixed about one candidacy.
 
+use std::fmt;
 use std::time::Duration;
 
 use crate::id::CandidateId;
@@ -14,7 +15,8 @@ pub struct Candidate {
     pub timing: Timing,
     /// Its priority.
     pub priority: Priority,
-    /// The application must say that it is well at least this often, or it counts as unwell.
+    /// The interval within which the application must report that it is healthy; without a report it counts as
+    /// unhealthy.
     pub health_within: Option<Duration>,
 }
 
@@ -28,6 +30,8 @@ pub struct Candidate {
 ///
 /// assert_eq!(Priority::default(), Priority::MAX);
 /// assert!(Priority::new(11).is_none());
+/// assert_eq!(Priority::try_from(5_u8).map(Priority::level), Ok(5));
+/// assert!(Priority::try_from(-1_i32).unwrap_err().to_string().contains("0 to 10"));
 /// ```
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Priority(u8);
@@ -50,10 +54,40 @@ impl Priority {
         self.0
     }
 
-    /// How long it waits on a vacancy before it campaigns.
+    /// The delay before campaigning on a vacancy.
     #[must_use]
     pub fn delay(self) -> Duration {
         Self::STEP * u32::from(Self::MAX.0 - self.0)
+    }
+}
+
+/// A number that is no priority.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
+#[error("priority {level} is out of range; use 0 to {max}", max = Priority::MAX.0)]
+pub struct PriorityError {
+    level: i64,
+}
+
+impl TryFrom<u8> for Priority {
+    type Error = PriorityError;
+
+    fn try_from(level: u8) -> Result<Self, PriorityError> {
+        Self::new(level).ok_or(PriorityError { level: level.into() })
+    }
+}
+
+impl TryFrom<i32> for Priority {
+    type Error = PriorityError;
+
+    /// What a number in the source code is unless it says otherwise.
+    fn try_from(level: i32) -> Result<Self, PriorityError> {
+        u8::try_from(level).ok().and_then(Self::new).ok_or(PriorityError { level: level.into() })
+    }
+}
+
+impl fmt::Display for Priority {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        self.0.fmt(f)
     }
 }
 

@@ -1,4 +1,4 @@
-//! What every state needs: the candidate, the clock, the timers, the outbox, and what was learnt of the store.
+//! The context of every state: the candidate, the clock, the timers, the outbox, and the facts learnt about the store.
 
 use std::collections::VecDeque;
 use std::time::Duration;

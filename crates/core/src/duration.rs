@@ -31,7 +31,7 @@ pub fn parse(text: &str) -> Result<Duration, String> {
     }
 }
 
-/// Writes a duration as [`parse`] reads it, rounded for people.
+/// Formats a duration as [`parse`] reads it, rounded for people.
 #[must_use]
 pub fn show(duration: Duration) -> String {
     let rounded = |unit: u128| (duration.as_nanos() + unit / 2) / unit;
@@ -77,7 +77,7 @@ const UNITS: &[(&str, u128)] = &[("h", 60 * MINUTE), ("m", MINUTE), ("s", SECOND
 const FRACTION_DIGITS_MAX: usize = 18;
 
 const EXPECTED: &str = "write a number and a unit, such as 15s, 500ms, 2m or 1h";
-const TOO_LONG: &str = "that is too long for a duration";
+const TOO_LONG: &str = "the duration is too long";
 
 #[cfg(test)]
 mod tests {

@@ -49,20 +49,20 @@ pub struct Elector {
     pub(crate) ctx: Context,
 }
 
-/// A lease that was not released when whatever runs its elector broke down.
+/// A lease that was not released when the code that ran its elector broke down.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Unreleased {
-    /// What owns it.
+    /// The nonce that owns it.
     pub nonce: Nonce,
     /// Its term.
     pub term: Term,
-    /// Until when it may be acted under.
+    /// Until when the leader may act under it.
     pub trust: Trust,
     /// Whether [`Output::Lost`] was carried out for it.
     pub is_lost: bool,
 }
 
-/// Where a candidacy stands, as far as its surroundings need to know.
+/// The phase of a candidacy, as far as the caller needs to know.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum Standing {
     /// Not started.
@@ -84,7 +84,7 @@ impl Elector {
         Self { state: State::Idle, ctx: Context::new(candidate) }
     }
 
-    /// Takes in what happened at `now`.
+    /// Handles an input at `now`.
     pub fn handle(&mut self, now: Instant, input: Input, draw: Draw) {
         self.ctx.now = now.max(self.ctx.now);
         self.ctx.draw = draw;
@@ -127,8 +127,8 @@ impl Elector {
         };
     }
 
-    /// Begins anew at `now`, because whatever runs it broke down in the middle of something: its state and its timers may
-    /// be half changed, and requests may be under way of which nobody waits for an answer. Outputs follow as after
+    /// Starts over at `now`, because the code that runs the elector broke down: its state and its timers may be half
+    /// changed, and answers to requests in flight may never be delivered. Outputs follow as after
     /// [`handle`](Self::handle).
     ///
     /// What was learnt of terms stays, and whether the application is well. A lease that was not released is drained and
@@ -152,8 +152,8 @@ impl Elector {
         self.ctx.next_output().unwrap_or_else(|| Output::Timeout(self.ctx.timers.next()))
     }
 
-    /// The term and the trust of a leader that has not lost it yet. Whether the trust still holds is for the reader's
-    /// clock to say.
+    /// The term and the trust of a leader that has not lost it yet. Whether the trust still holds is up to the
+    /// reader's clock.
     #[must_use]
     pub fn leads_under(&self) -> Option<(Term, Trust)> {
         match &self.state {
@@ -167,8 +167,8 @@ impl Elector {
         }
     }
 
-    /// What owns the lease of a leader that has not lost it yet, for requests beside the elector's own. It is a secret:
-    /// whoever knows it owns the lease.
+    /// The nonce that owns the lease of a leader that has not lost it yet, for requests beside the elector's own. It
+    /// is a secret: every process that knows it owns the lease.
     #[must_use]
     pub fn nonce(&self) -> Option<Nonce> {
         match &self.state {
@@ -182,8 +182,8 @@ impl Elector {
         }
     }
 
-    /// Under which nonce it stands by, or asks to. What the store keeps under another one is left from a candidacy that was
-    /// given up, and nobody answers for it.
+    /// The nonce under which the candidate stands by, or asks to. Any other nonce of it in the store is left over from
+    /// an abandoned candidacy.
     #[must_use]
     pub fn stands_under(&self) -> Option<Nonce> {
         match &self.state {
@@ -193,7 +193,7 @@ impl Elector {
         }
     }
 
-    /// Where the candidacy stands.
+    /// The phase of the candidacy.
     #[must_use]
     pub fn standing(&self) -> Standing {
         match &self.state {

@@ -5,7 +5,7 @@ use std::fmt;
 use std::str::FromStr;
 use std::sync::Arc;
 
-/// The longest name, in bytes. Every store can hold it, and a log line stays readable.
+/// The maximum length of a name, in bytes. Every store can hold it, and a log line stays readable.
 pub const NAME_BYTES_MAX: usize = 200;
 
 /// The longest name of a channel, in bytes: as long as the names of channels may be where servers have such.
@@ -13,7 +13,7 @@ pub const CHANNEL_BYTES_MAX: usize = 63;
 
 /// Why a name was refused. The offending text is quoted with its control characters escaped, and cut when it is long.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
-#[error("{what} {text} is not usable: {fault}")]
+#[error("invalid {what} {text}: {fault}")]
 pub struct NameError {
     what: &'static str,
     text: String,
@@ -36,7 +36,7 @@ pub enum NameFault {
     #[error("it is empty; give it at least one character")]
     Empty,
     /// The text is longer than a name of its kind may be.
-    #[error("it has {bytes} bytes and at most {max} are allowed")]
+    #[error("it has {bytes} bytes, but at most {max} are allowed")]
     TooLong {
         /// How long it is.
         bytes: usize,
@@ -44,7 +44,7 @@ pub enum NameFault {
         max: usize,
     },
     /// The text holds a control character, such as a line break or a NUL.
-    #[error("it holds the control character U+{0:04X}; use printable characters only")]
+    #[error("it contains the control character U+{0:04X}; use printable characters only")]
     Control(u32),
 }
 
@@ -79,6 +79,36 @@ macro_rules! name_type {
             }
         }
 
+        impl TryFrom<&str> for $name {
+            type Error = NameError;
+
+            fn try_from(text: &str) -> Result<Self, NameError> {
+                Self::new(text)
+            }
+        }
+
+        impl TryFrom<&String> for $name {
+            type Error = NameError;
+
+            fn try_from(text: &String) -> Result<Self, NameError> {
+                Self::new(text)
+            }
+        }
+
+        impl TryFrom<String> for $name {
+            type Error = NameError;
+
+            fn try_from(text: String) -> Result<Self, NameError> {
+                Self::new(text)
+            }
+        }
+
+        impl From<&$name> for $name {
+            fn from(name: &$name) -> Self {
+                name.clone()
+            }
+        }
+
         impl fmt::Display for $name {
             fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
                 f.write_str(&self.0)
@@ -107,13 +137,13 @@ name_type!(
     NAME_BYTES_MAX
 );
 name_type!(
-    /// A label of one participant. It identifies a candidate to people; ownership is never decided by it.
+    /// The id of a candidate, for people; ownership is never decided by it.
     CandidateId,
     "candidate id",
     NAME_BYTES_MAX
 );
 name_type!(
-    /// A set of elections that share a store without meeting elections of the same name elsewhere in it.
+    /// A set of elections within a store. The same name in two namespaces is two elections.
     Namespace,
     "namespace",
     NAME_BYTES_MAX
@@ -212,10 +242,20 @@ mod tests {
     }
 
     #[test]
+    fn names_are_made_from_what_people_have() {
+        let name = Sender::new("a").unwrap();
+        assert_eq!(Sender::try_from("a"), Ok(name.clone()));
+        assert_eq!(Sender::try_from("a".to_owned()), Ok(name.clone()));
+        assert_eq!(Sender::try_from(&"a".to_owned()), Ok(name.clone()));
+        assert_eq!(Sender::from(&name), name);
+        assert_eq!(Sender::try_from("").unwrap_err().fault(), NameFault::Empty);
+    }
+
+    #[test]
     fn the_message_is_short_and_escaped() {
         let message = CandidateId::new("x\n".repeat(600_000)).unwrap_err().to_string();
         assert!(message.len() < 300, "{message}");
-        assert!(message.starts_with(r#"candidate id "x\nx\n"#), "{message}");
+        assert!(message.starts_with(r#"invalid candidate id "x\nx\n"#), "{message}");
     }
 
     #[test]

@@ -1,12 +1,13 @@
 //! Everything that can happen to an elector.
 
+use std::fmt;
 use std::time::Duration;
 
 use crate::id::CandidateId;
 use crate::lease::{Leader, Nonce, Term};
 use crate::output::RequestId;
 
-/// One thing that happened. Give it to [`Elector::handle`](crate::Elector::handle).
+/// An event for an elector. Pass it to [`Elector::handle`](crate::Elector::handle).
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
 #[non_exhaustive]
 pub enum Input {
@@ -14,7 +15,7 @@ pub enum Input {
     Start,
     /// The instant of the last [`Output::Timeout`](crate::Output::Timeout) has come.
     Timeout,
-    /// The store answered a request, or it is known that it will not.
+    /// The store answered a request, or will certainly not answer.
     Reply {
         /// The request that was answered.
         request: RequestId,
@@ -23,7 +24,8 @@ pub enum Input {
     },
     /// Something may have changed in the store. May be late, lost, duplicated or wrong.
     Hint,
-    /// Renewals of other elections are about to go to the same store: whoever is halfway to its own may join them.
+    /// Renewals of other elections are about to go to the same store: a leader halfway to its own renewal may join
+    /// them.
     Opportunity,
     /// The application wants to hand over. Ignored unless leading.
     Resign {
@@ -32,12 +34,12 @@ pub enum Input {
         /// Who should lead next, if the application cares.
         successor: Option<CandidateId>,
     },
-    /// All work under this term has ended. Ignored unless it was told to stop.
+    /// All work under this term has ended. Ignored unless the work was told to stop.
     WorkEnded {
         /// The term the work ran under.
         term: Term,
     },
-    /// The application says whether it is well.
+    /// The application reports whether it is healthy.
     Health {
         /// False makes a leader resign and keeps a follower from campaigning.
         healthy: bool,
@@ -60,8 +62,8 @@ pub enum Reply {
 /// What became of a campaign.
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
 pub enum CampaignReply {
-    /// The lease is ours, under this term, for a whole ttl from this request on. It also answers a campaign under a
-    /// nonce that holds the lease already, whose ttl then begins anew: a reply that was lost is recognised by it.
+    /// The lease is granted under this term, for a whole ttl from this request on. This also answers a campaign under
+    /// a nonce that already holds the lease, whose ttl then starts over: that is how a lost reply is recovered.
     Granted {
         /// The new term.
         term: Term,
@@ -73,13 +75,13 @@ pub enum CampaignReply {
 /// A lease in other hands.
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
 pub struct Held {
-    /// Who leads; nobody while the lease is reserved for a successor.
+    /// The leader; `None` while the lease is reserved for a successor.
     pub leader: Option<Leader>,
-    /// How long the lease, or the reservation, still runs on the store's clock. Nobody looks again before, unless
-    /// hinted to: a store that cannot tell says how long it wants to be left in peace.
+    /// The time until the lease, or the reservation, expires on the store's clock. Candidates do not ask again before
+    /// that, unless hinted to: a store that does not know it gives the time to wait before asking again.
     pub remaining: Duration,
-    /// How many candidates stand by before this one. The first is there the instant the lease runs out; the others
-    /// give it a little time, so that a vacancy is not a stampede.
+    /// The number of candidates that stand by before this one. The first campaigns the instant the lease expires; the
+    /// others leave it a little time, so that a vacancy is not a stampede.
     pub rank: u32,
 }
 
@@ -91,7 +93,7 @@ pub enum RenewReply {
         /// Somebody asked the leader to hand over.
         handover: Option<Handover>,
     },
-    /// The lease is not ours any more.
+    /// This candidate does not hold the lease any more.
     NotHolder {
         /// The term the store shows now, if it shows one.
         current: Option<Term>,
@@ -101,11 +103,11 @@ pub enum RenewReply {
 /// An operator's request that the leader hand over.
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
 pub struct Handover {
-    /// To whom, if it matters.
+    /// The candidate to hand over to, if it matters.
     pub successor: Option<CandidateId>,
 }
 
-/// Why there is no answer, and so what became of the write.
+/// Why there is no answer, and so the outcome of the write.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 #[non_exhaustive]
 pub enum WriteOutcome {
@@ -115,17 +117,30 @@ pub enum WriteOutcome {
     NotSent,
     /// Nobody knows. It counts as possibly written.
     Unknown,
-    /// The store is not the one it was: its file was replaced, its data restored or flushed.
+    /// The store was replaced by another one: its file was replaced, its data restored or flushed.
     Replaced,
-    /// A campaign was granted, and the grant must not be relied on: too few copies of the store have it, say. Whoever
-    /// campaigned gives it back, and campaigns again under another nonce: the store itself never resigns anything.
+    /// A campaign was granted, but the grant must not be relied on, for instance because too few copies of the store
+    /// have it. The candidate gives it back, and campaigns again under another nonce: the store itself never resigns
+    /// anything.
     Unusable,
 }
 
-/// Chance, as an argument: enough of it for one call of `handle`.
+impl fmt::Display for WriteOutcome {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            Self::Refused => "refused: nothing was written",
+            Self::NotSent => "not sent: nothing was written",
+            Self::Unknown => "unknown: it may have been written",
+            Self::Replaced => "replaced: the store is not the one it was",
+            Self::Unusable => "unusable: the grant must be given back",
+        })
+    }
+}
+
+/// Randomness as an argument: enough for one call of `handle`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub struct Draw {
-    /// Used when this call begins a candidacy that needs a nonce of its own.
+    /// The nonce for a candidacy that starts in this call.
     pub nonce: Nonce,
     /// Used to spread timers: 0 means the earliest, `u32::MAX` the latest.
     pub spread: u32,

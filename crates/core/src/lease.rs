@@ -1,4 +1,4 @@
-//! What a lease is made of: the term that fences, the nonce that owns, and the public view of who leads.
+//! The parts of a lease: the term that fences, the nonce that owns, and the public view of the leader.
 
 use std::collections::BTreeMap;
 use std::fmt;
@@ -28,6 +28,9 @@ pub struct Term(NonZeroU64);
 impl Term {
     /// The largest term: the largest integer that every JSON reader keeps exactly.
     pub const MAX: u64 = 1 << 53;
+
+    /// The highest term that terms may be [raised](crate::record) above by hand: half of all of them are left to grant.
+    pub const MAX_RAISED: u64 = 1 << 52;
 
     /// The term of this number, unless it is 0 or beyond [`Term::MAX`].
     #[must_use]
@@ -66,7 +69,7 @@ impl fmt::Debug for Term {
     }
 }
 
-/// 128 random bits that own a grant. Whoever knows them owns it, so they are never printed.
+/// 128 random bits that own a grant. Every process that knows them owns it, so they are never printed.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Nonce(u128);
 
@@ -90,17 +93,17 @@ impl fmt::Debug for Nonce {
     }
 }
 
-/// Who leads, as a store tells it.
+/// The leader, as a store reports it.
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
 pub struct Leader {
     /// The leader's label.
     pub candidate: CandidateId,
-    /// The term it leads under. One that takes part without drawing terms is shown with one that is below all that will be
-    /// granted after it.
+    /// The term it leads under. A participant that draws no terms is shown with a term below all that will be granted
+    /// after it.
     pub term: Term,
-    /// When it was granted that term: milliseconds since the Unix epoch on the store's wall clock. For people only, and none
-    /// where the store does not know.
+    /// When it was granted that term, in milliseconds since the Unix epoch on the store's wall clock. For people only;
+    /// `None` if the store does not know.
     pub since_unix_ms: Option<u64>,
-    /// What it published about itself.
+    /// The metadata it has published.
     pub metadata: Metadata,
 }

@@ -29,8 +29,10 @@ mod id;
 mod input;
 pub mod jobs;
 mod lease;
+pub mod messages;
 mod mutant;
 mod output;
+mod reason;
 pub mod record;
 mod request;
 mod retry;
@@ -38,11 +40,12 @@ mod state;
 mod time;
 mod timer;
 mod timing;
+mod wall_time;
 
 #[cfg(test)]
 mod tests;
 
-pub use candidate::{Candidate, Priority};
+pub use candidate::{Candidate, Priority, PriorityError};
 pub use elector::{Elector, Standing, Unreleased};
 pub use id::{
     CHANNEL_BYTES_MAX, CandidateId, ChannelName, ElectionName, JobName, NAME_BYTES_MAX, NameError, NameFault,
@@ -53,6 +56,7 @@ pub use lease::{Leader, Metadata, Nonce, Term};
 #[cfg(mutants)]
 pub use mutant::Mutant;
 pub use output::{Anomaly, LossReason, Output, Request, RequestId, Trust, Verb};
+pub use reason::{REASON_CHARS_MAX, storable};
 pub use request::{Campaign, Change, ElectionKey, Lease, Observation, Renew, Resign, StandBy, Transition};
 pub use retry::{RETRY_FIRST, retry_after};
 pub use time::Instant;

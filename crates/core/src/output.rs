@@ -1,10 +1,12 @@
-//! Everything an elector can ask for or tell.
+//! The requests and reports of an elector.
+
+use std::fmt;
 
 use crate::id::CandidateId;
 use crate::lease::{Leader, Nonce, Term};
 use crate::time::Instant;
 
-/// One thing to do or to tell. Taken from [`Elector::poll_output`](crate::Elector::poll_output).
+/// An action or a report of an elector. Taken from [`Elector::poll_output`](crate::Elector::poll_output).
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
 #[non_exhaustive]
 pub enum Output {
@@ -27,8 +29,8 @@ pub enum Output {
         /// How long it may be acted under now.
         trust: Trust,
     },
-    /// Leadership ended. The work must begin to stop now, and
-    /// [`Input::WorkEnded`](crate::Input::WorkEnded) is expected when it has.
+    /// Leadership ended. The work must start to stop now, and [`Input::WorkEnded`](crate::Input::WorkEnded) is
+    /// expected when it has.
     Lost {
         /// The term that ended.
         term: Term,
@@ -42,12 +44,12 @@ pub enum Output {
         /// The term.
         term: Term,
     },
-    /// Somebody else leads, or nobody does; told when it changed, and when the store is heard again.
+    /// Another candidate leads, or none; reported on each change, and when the store answers again.
     Observed {
         /// Who, if anybody.
         leader: Option<Leader>,
     },
-    /// Something is wrong that somebody should look at.
+    /// An anomaly that needs attention.
     Report(Anomaly),
     /// The last output ever: the elector has left the election.
     Stopped,
@@ -69,7 +71,7 @@ pub struct Request {
 /// The store verbs an elector uses. Election, candidate, ttl, priority and metadata are known to its driver.
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
 pub enum Verb {
-    /// Take the lease if it is free; else stand by and learn who has it.
+    /// Take the lease if it is free; otherwise stand by and learn who holds it.
     Campaign {
         /// Owns the grant.
         nonce: Nonce,
@@ -102,7 +104,7 @@ pub struct Trust {
     pub stop_at: Instant,
     /// Work that still runs is killed here.
     pub kill_at: Instant,
-    /// From here on somebody else may lead.
+    /// From here on another candidate may lead.
     pub until: Instant,
 }
 
@@ -112,13 +114,13 @@ pub struct Trust {
 pub enum LossReason {
     /// It could not be renewed in time.
     Expired,
-    /// The store says that somebody else holds the lease.
+    /// The store reports that another candidate holds the lease.
     Superseded,
     /// The store no longer knows the lease.
     Revoked,
-    /// The application is not well, or what ran its candidacy broke down.
+    /// The application is unhealthy, or the code that ran its candidacy broke down.
     Unhealthy,
-    /// An operator asked for it.
+    /// An operator requested it.
     Requested,
     /// The application resigned.
     Resigned,
@@ -126,7 +128,7 @@ pub enum LossReason {
     Stopped,
     /// The store went back in time, or is another one.
     Regressed,
-    /// It was granted, if at all, without the candidate's hearing of it.
+    /// It was granted, if at all, without the candidate's knowledge.
     Unheard,
     /// It was granted, and was not to be relied on.
     Withdrawn,
@@ -151,11 +153,17 @@ impl LossReason {
     }
 }
 
-/// Something worth waking somebody for.
+impl fmt::Display for LossReason {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(self.as_str())
+    }
+}
+
+/// An anomaly of the store or of the work, which an operator should know of.
 #[derive(Debug, Clone, PartialEq, Eq, Hash, thiserror::Error)]
 #[non_exhaustive]
 pub enum Anomaly {
-    /// The store shows a lower term than it did before: flushed, restored, or failed over to a stale copy.
+    /// The store shows a lower term than before: flushed, restored, or failed over to a stale copy.
     #[error(
         "the store shows term {shown} after it had shown term {seen}: it was flushed, restored or failed over to a stale \
          copy; leadership is refused until its terms are above {seen} again"
@@ -166,8 +174,8 @@ pub enum Anomaly {
         /// The term it shows now.
         shown: Term,
     },
-    /// The store says that it is not the one it was.
-    #[error("the store was replaced by another one; leadership under term {term} is given up")]
+    /// The store reports that it was replaced by another one.
+    #[error("the store was replaced by another one; giving up the leadership of term {term}")]
     Replaced {
         /// The term that was given up.
         term: Term,
@@ -181,10 +189,10 @@ pub enum Anomaly {
         /// The id.
         candidate: CandidateId,
     },
-    /// The work did not end in time; its lease has run out under it.
+    /// The work did not end in time; its lease expired while it ran.
     #[error(
         "the work of term {term} still runs although its lease has ended: another leader may run beside it; this \
-         instance does not campaign again until it has ended"
+         instance does not campaign again until the work has ended"
     )]
     StuckWork {
         /// The term of the work.

@@ -1,4 +1,4 @@
-//! What is asked of a store, and what it tells.
+//! Requests to a store, and the replies.
 
 use std::fmt;
 use std::time::Duration;
@@ -13,7 +13,7 @@ use crate::output::LossReason;
 pub struct ElectionKey {
     /// The namespace.
     pub namespace: Namespace,
-    /// The name inside it.
+    /// The name within it.
     pub name: ElectionName,
 }
 
@@ -32,13 +32,14 @@ pub struct Campaign {
     pub candidate: CandidateId,
     /// Owns the grant, and identifies the stand-by.
     pub nonce: Nonce,
-    /// How long the lease runs.
+    /// The lifetime of the lease.
     pub ttl: Duration,
     /// Its priority.
     pub priority: Priority,
-    /// What it publishes about itself.
+    /// The metadata to publish.
     pub metadata: Metadata,
-    /// How long it counts as standing by if nothing more is heard of it. Zero: it does not stand by, only asks.
+    /// How long the candidate counts as standing by without another campaign. Zero: it only asks, and does not stand
+    /// by.
     pub stand_by_for: Duration,
 }
 
@@ -51,7 +52,7 @@ pub struct Renew {
     pub nonce: Nonce,
     /// The exact term.
     pub term: Term,
-    /// How long the lease runs from now.
+    /// The lifetime of the lease from now.
     pub ttl: Duration,
 }
 
@@ -62,22 +63,22 @@ pub struct Resign {
     pub key: ElectionKey,
     /// Owns the grant.
     pub nonce: Nonce,
-    /// The exact term; `None` for whatever this nonce owns.
+    /// The exact term; `None` for any that this nonce owns.
     pub term: Option<Term>,
-    /// For whom to reserve it.
+    /// The candidate to reserve the lease for.
     pub successor: Option<CandidateId>,
     /// For the history.
     pub reason: LossReason,
 }
 
-/// An election as it is now.
+/// The present state of an election.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct Observation {
     /// The lease that runs, if one does.
     pub lease: Option<Lease>,
     /// The highest term ever granted.
     pub last_term: Option<Term>,
-    /// For whom the lease is reserved, if it is.
+    /// The candidate that the lease is reserved for, if any.
     pub reserved_for: Option<CandidateId>,
     /// Who stands by, the next one first.
     pub standing_by: Vec<StandBy>,
@@ -86,17 +87,17 @@ pub struct Observation {
 /// A lease that runs.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Lease {
-    /// Who holds it.
+    /// The holder.
     pub leader: Leader,
-    /// The term it is held under; none if its holder takes part without drawing terms.
+    /// The term it is held under; `None` if its holder draws no terms.
     pub term: Option<Term>,
-    /// How long it still runs unless renewed; none where only its holder knows.
+    /// The time until it expires unless renewed; `None` if only its holder knows.
     pub remaining: Option<Duration>,
-    /// How long it runs when renewed; none where only its holder knows.
+    /// Its lifetime when renewed; `None` if only its holder knows.
     pub ttl: Option<Duration>,
 }
 
-/// A candidate that would lead if it could.
+/// A candidate that stands by.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct StandBy {
     /// Its label.
@@ -124,6 +125,7 @@ pub struct Transition {
 
 /// What a [`Transition`] was.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[non_exhaustive]
 pub enum Change {
     /// Leadership began.
     Elected,
@@ -139,5 +141,11 @@ impl Change {
             Self::Elected => "elected",
             Self::Lost => "lost",
         }
+    }
+}
+
+impl fmt::Display for Change {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(self.as_str())
     }
 }

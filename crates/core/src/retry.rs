@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-/// How long after the first failure; it doubles with every further one.
+/// The delay after the first failure; it doubles with every further one.
 pub const RETRY_FIRST: Duration = Duration::from_millis(100);
 /// The longest wait.
 const RETRY_LONGEST: Duration = Duration::from_secs(30);

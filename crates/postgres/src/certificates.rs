@@ -47,7 +47,7 @@ pub(super) fn identity(settings: &UrlSettings<'_>) -> Result<Option<ClientCertif
     let (certificate, key) = match (certificate, key) {
         (Some(certificate), Some(key)) => (certificate, key),
         _ if settings.get("sslcert").is_none() && settings.get("sslkey").is_none() => return Ok(None),
-        _ => return Err("sslcert and sslkey belong together".to_owned()),
+        _ => return Err("sslcert and sslkey must be given together".to_owned()),
     };
     Ok(Some(ClientCertificate { chain: certificates(settings, &certificate)?, key: private_key(settings, &key)? }))
 }
@@ -65,7 +65,7 @@ fn certificates(settings: &UrlSettings<'_>, file: &NamedFile) -> Result<Vec<Cert
     let found: Result<Vec<_>, _> = CertificateDer::pem_slice_iter(&text).collect();
     match found {
         Ok(found) if !found.is_empty() => Ok(found),
-        Ok(_) | Err(_) => Err(format!("{} ({}) holds no certificates in PEM", file.path.display(), file.source)),
+        Ok(_) | Err(_) => Err(format!("{} ({}) contains no PEM certificates", file.path.display(), file.source)),
     }
 }
 
@@ -75,7 +75,7 @@ fn private_key(settings: &UrlSettings<'_>, file: &NamedFile) -> Result<PrivateKe
     // The same as PostgreSQL's own clients demand: a key of root may be for a group.
     let others = if kind.owner == 0 { 0o037 } else { 0o077 };
     if kind.mode & others != 0 {
-        return Err(about("is a key that others may use; chmod 0600 it, or 0640 if it is root's"));
+        return Err(about("is a key that other users can read; chmod 0600, or 0640 if root owns it"));
     }
     let text = read(settings, file)?;
     PrivateKeyDer::from_pem_slice(&text).map_err(|_| {
@@ -83,7 +83,7 @@ fn private_key(settings: &UrlSettings<'_>, file: &NamedFile) -> Result<PrivateKe
         about(if is_encrypted {
             "is encrypted, which is not supported; decrypt it (openssl pkey)"
         } else {
-            "holds no private key in PEM"
+            "contains no PEM private key"
         })
     })
 }

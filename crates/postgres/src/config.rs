@@ -10,7 +10,7 @@ use super::identifier::Identifier;
 use super::server::ServerAddress;
 use super::{driver, parse};
 
-/// Where the server is, how to present oneself there, and in which schema elections are kept.
+/// Configuration of a PostgreSQL store: servers, credentials and the schema of the elections.
 ///
 /// ```
 /// use tenure::store::postgres::PostgresConfig;
@@ -29,9 +29,9 @@ pub struct PostgresConfig {
 pub(super) const SCHEMA: &str = "tenure";
 
 impl PostgresConfig {
-    /// What an address says, and the environment where it is silent; see the [table](crate#addresses) of
-    /// options and variables. Certificates and password files are read here, and not again. What is used but unwise is
-    /// logged as a warning.
+    /// Reads an address, and the environment for everything it leaves out; see the [table](crate#addresses) of options
+    /// and variables. Certificates and password files are read here, and not again. Unwise settings are logged as
+    /// warnings.
     ///
     /// ```
     /// use tenure::store::postgres::PostgresConfig;
@@ -52,8 +52,8 @@ impl PostgresConfig {
         Ok(config)
     }
 
-    /// The servers of a configuration that the application has already. It counts alone: neither the environment nor
-    /// password files are looked at.
+    /// Uses the servers of an existing configuration of the application. Nothing else is read: neither the environment
+    /// nor password files.
     ///
     /// Connections are encrypted with `tls`. Without it they are as with an [address](Self::from_url): checked with the
     /// certificates of the system, unless the server is on this machine or `ssl_mode` is `Disable`. There is no falling

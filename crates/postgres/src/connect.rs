@@ -1,4 +1,4 @@
-//! Connections: how one is made, what is asked of it, and how its end is noticed.
+//! Connections: making them, sending queries, and noticing their end.
 
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Arc, Weak};
@@ -90,7 +90,7 @@ impl ServerAddress {
             let mut messages = messages;
             while let Some(message) = messages.next().await {
                 if is_unconfirmed(&message) {
-                    log!(warn, "a wait for a standby was cancelled; what it was to confirm is asked for again");
+                    log!(warn, "a wait for a standby was cancelled; asking again for its confirmation");
                     break;
                 }
                 // Nobody may want to know, but somebody has to read.
@@ -167,7 +167,7 @@ impl Session {
         }
         let _turn = self.0.turn.lock().await;
         if self.0.is_left.load(Ordering::Relaxed) {
-            let message = "somebody gave up waiting for an answer, and the connection with it";
+            let message = "an earlier request on this connection was abandoned without an answer";
             return Err(PostgresStoreError::Unusable(StoreErrorKind::Unavailable, message.to_owned()));
         }
         let left = PooledQuery(&self.0.is_left);
@@ -185,7 +185,7 @@ impl Session {
         let sql = sql.replace("{call}", &format!("${}::bigint AS call", parameters.len()));
         let rows = self.query(&sql, &parameters).await?;
         if rows.iter().any(|row| row.try_get::<_, i64>("call").ok() != Some(call)) {
-            return Err(PostgresStoreError::Nonsense("what somebody else was to be told".to_owned()));
+            return Err(PostgresStoreError::Nonsense("the answer to another request".to_owned()));
         }
         Ok(rows)
     }
@@ -216,8 +216,10 @@ impl SessionRef {
 impl ServerFacts {
     /// As people are told.
     pub(super) fn timeline_words(&self) -> String {
-        self.history
-            .map_or_else(|| "it tells no timeline".to_owned(), |history| format!("timeline {}", history.timeline))
+        self.history.map_or_else(
+            || "it does not report its timeline".to_owned(),
+            |history| format!("timeline {}", history.timeline),
+        )
     }
 }
 
@@ -322,7 +324,7 @@ async fn greet(client: &Client) -> Result<ServerFacts, PostgresStoreError> {
         history: timeline.map(|timeline| ServerHistory { system: system.unwrap_or_default(), timeline }),
     };
     if facts.version < VERSION_MIN {
-        let message = format!("its version is {}, and at least 14 is needed", facts.version / 10_000);
+        let message = format!("its version is {}, but at least 14 is needed", facts.version / 10_000);
         return Err(PostgresStoreError::Unusable(StoreErrorKind::Unsupported, message));
     }
     Ok(facts)

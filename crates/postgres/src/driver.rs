@@ -1,4 +1,4 @@
-//! From a configuration of the driver that an application has already to ours.
+//! Conversion from an existing configuration of the driver.
 
 use std::time::Duration;
 
@@ -57,7 +57,7 @@ fn places(driver: &Config) -> Result<Vec<HostAddress>, String> {
         return Err("it names no host".to_owned());
     }
     if !fits(hosts.len(), 0) || !fits(addresses.len(), 0) || !fits(ports.len(), 1) {
-        return Err("it does not have as many hosts, addresses and ports".to_owned());
+        return Err("the numbers of hosts, addresses and ports differ".to_owned());
     }
     let place = |position: usize| {
         let port = ports.get(position).or(ports.first()).copied().unwrap_or(PORT);
@@ -147,7 +147,7 @@ mod tests {
     fn what_cannot_be_used_is_refused() {
         let refused = |driver: &Config| read(driver, None, &FakeEnvironment::default()).err().unwrap_or_default();
         assert!(refused(&Config::new()).contains("no host"));
-        assert!(refused(Config::new().host("a").port(1).port(2)).contains("as many"));
+        assert!(refused(Config::new().host("a").port(1).port(2)).contains("ports differ"));
         let read_only = TargetSessionAttrs::ReadOnly;
         assert!(refused(Config::new().host("localhost").target_session_attrs(read_only)).contains("standby"));
     }

@@ -54,6 +54,11 @@ impl Endpoint {
         &self.place
     }
 
+    /// Whether there is one server only.
+    pub(super) fn is_alone(&self) -> bool {
+        self.servers.len() == 1
+    }
+
     /// Connects to the primary, and returns what it says without being asked, too. Of several that take writes it is the one
     /// on the highest timeline, and never one below a timeline that was seen before.
     pub(super) async fn connect(&self) -> ConnectedSession {
@@ -64,7 +69,7 @@ impl Endpoint {
             match answer.and_then(primary) {
                 Ok(connected) => primaries.push((server, connected)),
                 Err(fault) => {
-                    log!(debug, server = %self.servers[server], error = %fault, "a server cannot be used");
+                    log!(debug, server = %self.servers[server], error = %fault, "cannot use a server");
                     // What a server says tells more than that another one says nothing.
                     told = told.filter(PostgresStoreError::is_answer).or(Some(fault));
                 }
@@ -98,11 +103,7 @@ impl Endpoint {
     /// The server that is used shows less than one has shown before: another one is tried, if there is one.
     pub(super) fn regressed(&self) {
         if self.servers.len() > 1 && self.known.leave_all() {
-            log!(
-                warn,
-                store = &*self.place,
-                "the server shows a term below one that was seen before; another host is tried"
-            );
+            log!(warn, store = &*self.place, "the server shows a term below one seen before; trying another host");
         }
     }
 
@@ -145,8 +146,8 @@ impl Endpoint {
             log!(
                 warn,
                 store = &*self.place,
-                "several hosts take writes: {}; the one on the highest timeline is used, and the others should be stopped, \
-                 or made standbys of it",
+                "several hosts take writes: {}; using the one on the highest timeline. Stop the others, or make them \
+                 standbys of it",
                 shown.join(", ")
             );
         }
@@ -167,7 +168,7 @@ impl Endpoint {
             if self.known.supersedes(session.facts()) {
                 log!(warn, store = &*self.place,
                     server = %self.servers[server],
-                    "another host has been promoted ({}); connections to the old primary are given up",
+                    "another host has been promoted ({}); closing connections to the old primary",
                     session.facts().timeline_words()
                 );
             }

@@ -1,4 +1,5 @@
-//! What an address is read in: variables, files, and who one is. Tests of the parser make their own.
+//! The surroundings in which an address is read: variables, files and the current user. Tests of the parser make their
+//! own.
 
 use std::io;
 use std::os::unix::fs::MetadataExt;
@@ -75,8 +76,7 @@ impl Environment for ProcessEnvironment {
         roots.add_parsable_certificates(rustls_native_certs::load_native_certs().certs);
         if roots.is_empty() {
             return Err(
-                "this system has no certificates of authorities; install them (ca-certificates), or name a file \
-                        with sslrootcert"
+                "this system has no CA certificates; install them (ca-certificates), or give a file with sslrootcert"
                     .to_owned(),
             );
         }

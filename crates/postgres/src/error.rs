@@ -1,4 +1,4 @@
-//! What can go wrong with a PostgreSQL server, and how it is told.
+//! Errors of PostgreSQL servers, and their messages.
 
 use std::error::Error as _;
 use std::sync::Arc;
@@ -38,7 +38,7 @@ pub(super) enum PostgresStoreError {
     )]
     Busy,
     /// The leader is a participant that knows nothing of handing over.
-    #[error("the leader is not of this kind, and cannot be asked to hand over; stop it instead")]
+    #[error("the leader is not a tenure candidate and cannot be asked to hand over; stop it instead")]
     Foreign,
     /// A row that no function of ours has written; nothing was changed.
     #[error("{0}")]
@@ -47,7 +47,7 @@ pub(super) enum PostgresStoreError {
     #[error("{what}")]
     Damaged { election: ElectionKey, outcome: WriteOutcome, what: String },
     /// An answer that no function of ours gives.
-    #[error("the server answered {0}, which makes no sense")]
+    #[error("unexpected answer from the server: {0}")]
     Nonsense(String),
 }
 
@@ -122,13 +122,13 @@ impl PostgresStoreError {
         let advice = match error.code() {
             Some(&SqlState::INVALID_SCHEMA_NAME | &SqlState::UNDEFINED_TABLE | &SqlState::UNDEFINED_FUNCTION) => {
                 format!(
-                    "there are no elections in the schema {schema}; make them with `tenure migrate`, as a user who may \
-                 create them"
+                    "there are no elections in the schema {schema}; create them with `tenure migrate`, as a user with \
+                     the right to do so"
                 )
             }
             Some(&SqlState::INSUFFICIENT_PRIVILEGE) => format!(
-                "this user may not use the schema {schema}; let a user who may grant it run `tenure migrate --role \
-                 USER`, or GRANT USAGE ON SCHEMA {schema} and EXECUTE ON ALL FUNCTIONS IN SCHEMA {schema} TO it"
+                "this user may not use the schema {schema}; have a user who can grant access run `tenure migrate --role \
+                 USER`, or GRANT USAGE ON SCHEMA {schema} and EXECUTE ON ALL FUNCTIONS IN SCHEMA {schema} TO USER"
             ),
             _ => return self,
         };
@@ -185,12 +185,25 @@ fn words(error: &Error) -> String {
         return found + advice;
     };
     let advice = match told.code().code() {
-        "25006" => "; the database takes no writes: a standby, default_transaction_read_only, or a full disk",
+        "25006" => "; the database is read-only: a standby, default_transaction_read_only, or a full disk",
         "28P01" | "28000" => "; check the user, the password (PGPASSWORD, PGPASSFILE) and pg_hba.conf",
-        "3D000" => "; create the database, or name another one in the address",
+        "3D000" => "; create the database, or choose another one in the address",
+        "40001" | "40P01" => "; conflict with another transaction: try again",
+        "42501" => {
+            "; use a role with the right to do so: `tenure migrate --role USER` grants USER the rights for elections"
+        }
+        "53100" => "; free space on the server's disk",
         "53300" => "; raise max_connections or close others: each process needs two connections",
         "53200" => "; raise max_locks_per_transaction, or use the lease table",
-        "57P03" => "; it will be tried again",
+        "55P03" => {
+            "; another transaction holds a lock that is needed: look for it in pg_locks, and for sessions that are idle in \
+             transaction, end it, and try again"
+        }
+        "57014" => {
+            "; the statement was cancelled, or statement_timeout of this user or database is too short: raise it"
+        }
+        "57P03" => "; retrying",
+        "XX001" | "XX002" => "; the database is damaged: restore it from a backup",
         _ => "",
     };
     format!("{} ({}){advice}", told.message(), told.code().code())
@@ -199,9 +212,9 @@ fn words(error: &Error) -> String {
 /// The driver has only words for what is wrong with encryption.
 fn advice_on_encryption(found: &str) -> &'static str {
     if found.contains("does not support TLS") {
-        "; turn ssl on there, or set sslmode=disable in the address if nobody can listen in between"
+        "; turn ssl on there, or set sslmode=disable in the address if the network is trusted"
     } else if found.contains("UnknownIssuer") {
-        "; name the authority that signed it with sslrootcert"
+        "; give the certificate of its authority with sslrootcert"
     } else {
         ""
     }

@@ -39,8 +39,8 @@ fn judge(hosts: &[(String, Result<ServerFacts, PostgresStoreError>)]) -> Finding
         return Finding::warning(
             CHECK,
             format!(
-                "these hosts cannot be asked: {}. If one of them has been promoted, whoever starts now cannot know, and leads \
-                 on the old primary until it can be asked",
+                "these hosts do not answer: {}. If one of them has been promoted, a candidate that starts now cannot \
+                 know, and leads on the old primary until it answers",
                 silent.join(", ")
             ),
         );

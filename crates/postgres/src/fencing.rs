@@ -7,8 +7,8 @@ use tokio_postgres::{Error, GenericClient};
 
 use crate::identifier::Identifier;
 
-/// Guards a transaction in the database where the election is held: it fails unless its term is still the newest, and
-/// nobody else is elected until it has ended.
+/// Guards a transaction in the database of the election: it fails unless its term is still the newest, and no other
+/// candidate is elected until it has ended.
 ///
 /// Call it in the transaction that writes, before it writes. Then there is no gap between the comparison and the write:
 /// either the term is the newest at the commit, or nothing was written. The leader's renewals go on meanwhile; a candidate
@@ -45,7 +45,7 @@ impl PostgresFence {
     /// The SQLSTATE of the error that a term gets which is not the newest.
     pub const STALE: &str = "TE001";
 
-    /// Guards what is done under this term of this election, in the namespace `default` and the schema `tenure`.
+    /// Guards work under this term of this election, in the namespace `default` and the schema `tenure`.
     ///
     /// `Leadership::postgres_fence` fills in election, namespace and term; this is for a process that was only told them, and
     /// makes the term with [`Term::new`].

@@ -1,4 +1,4 @@
-//! The hosts that an address names, or those that are meant when it names none.
+//! The hosts of an address, or the default ones if it has none.
 
 use std::net::IpAddr;
 use std::path::{Path, PathBuf};
@@ -59,14 +59,14 @@ pub(super) fn places(settings: &UrlSettings<'_>) -> Result<Vec<HostAddress>, Str
     };
     let count = hosts.len().max(addresses.len()).max(1);
     if !hosts.is_empty() && !addresses.is_empty() && hosts.len() != addresses.len() {
-        return Err("there are as many addresses in hostaddr as names in host".to_owned());
+        return Err("hostaddr must have as many addresses as host has names".to_owned());
     }
     let ports = match settings.get("port") {
         Some(Setting { value, source }) => value.split(',').map(|text| port(text, source)).collect::<Result<_, _>>()?,
         None => vec![PORT],
     };
     if ports.len() != 1 && ports.len() != count {
-        return Err("there is one port for each host, or one for all".to_owned());
+        return Err("give one port for each host, or one for all".to_owned());
     }
     let place = |position: usize| {
         let name = hosts.get(position).map(String::as_str).filter(|name| !name.is_empty());
@@ -90,16 +90,20 @@ fn usual_host(settings: &UrlSettings<'_>) -> Host {
 fn address(text: &str, source: &str) -> Result<Option<IpAddr>, String> {
     match text {
         "" => Ok(None),
-        text => text.parse().map(Some).map_err(|_| format!("{source} is an address such as 192.0.2.1 or 2001:db8::1")),
+        text => {
+            text.parse().map(Some).map_err(|_| format!("{source} must be an address such as 192.0.2.1 or 2001:db8::1"))
+        }
     }
 }
 
 fn port(text: &str, source: &str) -> Result<u16, String> {
     match text {
         "" => Ok(PORT),
-        text => {
-            text.parse().ok().filter(|port| *port > 0).ok_or_else(|| format!("{source} is a port number, as in 5432"))
-        }
+        text => text
+            .parse()
+            .ok()
+            .filter(|port| *port > 0)
+            .ok_or_else(|| format!("{source} must be a port number, such as 5432")),
     }
 }
 
@@ -155,11 +159,11 @@ mod tests {
     #[test]
     fn hosts_that_cannot_be_are_refused_without_repeating_them() {
         for (url, why) in [
-            ("postgres://db:canary", "port is a port number"),
-            ("postgres://db:0", "port is a port number"),
-            ("postgres://db:65536", "port is a port number"),
+            ("postgres://db:canary", "port must be a port number"),
+            ("postgres://db:0", "port must be a port number"),
+            ("postgres://db:65536", "port must be a port number"),
             ("postgres://a,b,c?port=1,2", "one port for each"),
-            ("postgres://db?hostaddr=canary", "hostaddr is an address"),
+            ("postgres://db?hostaddr=canary", "hostaddr must be an address"),
             ("postgres://a,b?hostaddr=192.0.2.1", "as many"),
         ] {
             let error = read(url, &FakeEnvironment::default()).unwrap_err();

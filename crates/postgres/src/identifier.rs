@@ -19,8 +19,8 @@ impl Identifier {
     pub(crate) fn new(name: &str) -> Result<Self, &'static str> {
         match name {
             "" => Err("it is empty"),
-            name if name.contains('\0') => Err("it holds a NUL"),
-            name if name.len() > IDENTIFIER_MAX => Err("it has more than 63 bytes"),
+            name if name.contains('\0') => Err("it contains a NUL"),
+            name if name.len() > IDENTIFIER_MAX => Err("it is longer than 63 bytes"),
             name => Ok(Self(name.to_owned())),
         }
     }

@@ -74,8 +74,8 @@ impl KnownServers {
                 log!(
                     warn,
                     store = place,
-                    "this is another server than before (its system identifier is {}, and was {}): what it knows of elections \
-                     may differ",
+                    "this is another server than before (its system identifier is {}, and was {}): its elections may \
+                     differ",
                     shown.system,
                     highest.system
                 );
@@ -180,8 +180,9 @@ impl Drop for ServerProbing<'_> {
 
 fn outdated(shown: ServerHistory, highest: ServerHistory) -> String {
     format!(
-        "it is on timeline {}, and timeline {} was seen before: it is an old primary that came back, and others lead on the new \
-         one. Make it a standby of that (pg_rewind), or stop it; if it was restored on purpose, start this program anew",
+        "it is on timeline {}, and timeline {} was seen before: it is an old primary that came back, and elections are \
+         held on the new one. Make it a standby of the new one (pg_rewind), or stop it; if it was restored on \
+         purpose, restart this program",
         shown.timeline, highest.timeline
     )
 }

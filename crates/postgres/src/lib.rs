@@ -27,4 +27,4 @@ mod value;
 
 pub use self::advisory::AdvisoryStore;
 pub use self::config::PostgresConfig;
-pub use self::lease::{Migration, PostgresStore};
+pub use self::lease::{Migration, MigrationOutcome, PostgresStore};

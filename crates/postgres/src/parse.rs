@@ -32,7 +32,7 @@ fn servers(settings: &UrlSettings<'_>, warnings: &mut Vec<String>) -> Result<Vec
     refuse_standbys(settings)?;
     let mut template = applied(settings)?;
     let user = settings.value("user").or_else(|| settings.environment.user());
-    let user = user.ok_or("it names no user, and the system does not know who runs this")?;
+    let user = user.ok_or("it names no user, and the name of the current user is unknown")?;
     let database = settings.value("dbname").unwrap_or_else(|| user.clone());
     template.user(&user).dbname(&database);
 
@@ -64,7 +64,7 @@ fn refuse_standbys(settings: &UrlSettings<'_>) -> Result<(), String> {
         "read-only" | "standby" | "prefer-standby" => {
             Err(format!("{}: elections are held on the primary, and never on a standby; use primary", setting.source))
         }
-        _ => Err(format!("{} is one of any, read-write, primary", setting.source)),
+        _ => Err(format!("{} must be one of any, read-write, primary", setting.source)),
     }
 }
 
@@ -202,7 +202,7 @@ mod tests {
     #[test]
     fn a_server_that_anybody_could_be_is_worth_a_warning() {
         let warnings = |text| read(text, &FakeEnvironment::default()).map(|config| config.warnings().to_vec());
-        assert!(warnings("postgres://db?sslmode=require").unwrap()[0].contains("believes any server"));
+        assert!(warnings("postgres://db?sslmode=require").unwrap()[0].contains("trusts any server"));
         assert_eq!(warnings("postgres://db"), Ok(vec![]));
         assert_eq!(warnings("postgres://%2Frun?sslmode=require"), Ok(vec![]));
     }
@@ -225,24 +225,24 @@ mod tests {
         for (text, why) in [
             ("postgres://db?sslmode=prefer", "verify-full"),
             ("postgres://db?sslmode=allow", "verify-full"),
-            ("postgres://db?sslmode=canary", "sslmode is one of disable, require, verify-ca, verify-full"),
+            ("postgres://db?sslmode=canary", "sslmode must be one of disable, require, verify-ca, verify-full"),
             ("postgres://db?sslmode=verify-ca", "needs sslrootcert"),
             ("postgres://db?sslmode=verify-ca&sslrootcert=system", "needs sslrootcert"),
             ("postgres://db?sslmode=require&sslrootcert=system", "needs sslmode=verify-full"),
             ("postgres://db?sslrootcert=/nowhere", "cannot read /nowhere, the file of sslrootcert"),
-            ("postgres://db?sslrootcert=/text", "/text (sslrootcert) holds no certificates"),
-            ("postgres://db?sslcert=/text", "belong together"),
-            ("postgres://db?sslkey=/text", "belong together"),
-            ("postgres://db?sslcert=/text&sslkey=/text", "/text (sslcert) holds no certificates"),
+            ("postgres://db?sslrootcert=/text", "/text (sslrootcert) contains no PEM certificates"),
+            ("postgres://db?sslcert=/text", "must be given together"),
+            ("postgres://db?sslkey=/text", "must be given together"),
+            ("postgres://db?sslcert=/text&sslkey=/text", "/text (sslcert) contains no PEM certificates"),
             ("postgres://%5Bx%5D/", "no certificate can be for"),
             ("postgres://db?target_session_attrs=standby", "never on a standby"),
             ("postgres://db?target_session_attrs=read-only", "never on a standby"),
-            ("postgres://db?target_session_attrs=canary", "is one of any, read-write, primary"),
+            ("postgres://db?target_session_attrs=canary", "must be one of any, read-write, primary"),
             ("postgres://localhost?channel_binding=require", "encrypted"),
-            ("postgres://db?channel_binding=canary", "channel_binding is one of"),
-            ("postgres://db?load_balance_hosts=canary", "load_balance_hosts is one of"),
-            ("postgres://db?connect_timeout=canary", "connect_timeout is a number"),
-            ("postgres://db?tcp_user_timeout=canary", "tcp_user_timeout is a number"),
+            ("postgres://db?channel_binding=canary", "channel_binding must be one of"),
+            ("postgres://db?load_balance_hosts=canary", "load_balance_hosts must be one of"),
+            ("postgres://db?connect_timeout=canary", "connect_timeout must be a number"),
+            ("postgres://db?tcp_user_timeout=canary", "tcp_user_timeout must be a number"),
             ("postgres://db?schema=canaryxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxx", "63 bytes"),
         ] {
             let environment = FakeEnvironment::default().file("/text", 0o600, "canary");

@@ -42,23 +42,24 @@ impl Passfile {
             Ok(kind) => kind,
             Err(error) => {
                 // That the usual one is missing is usual.
-                let named = source.map(|source| format!("the password file {shown} ({source}) is not used: {error}"));
+                let named = source.map(|source| format!("ignoring the password file {shown} ({source}): {error}"));
                 warnings.extend(named);
                 return Self::default();
             }
         };
         if !kind.is_plain {
-            warnings.push(format!("the password file {shown} is not used: it is not a plain file"));
+            warnings.push(format!("ignoring the password file {shown}: it is not a regular file"));
             return Self::default();
         }
         if kind.mode & 0o077 != 0 {
-            warnings.push(format!("the password file {shown} is not used: others may read it; chmod 0600 it"));
+            warnings
+                .push(format!("ignoring the password file {shown}: other users can read it; restrict it: chmod 0600"));
             return Self::default();
         }
         match settings.environment.read(&path) {
             Ok(text) => Self::of(&String::from_utf8_lossy(&text)),
             Err(error) => {
-                warnings.push(format!("the password file {shown} is not used: {error}"));
+                warnings.push(format!("ignoring the password file {shown}: {error}"));
                 Self::default()
             }
         }
@@ -164,7 +165,7 @@ mod tests {
             ([("PGPASSFILE", "/p")], 0o640, "chmod"),
             ([("PGPASSFILE", "/p")], 0o604, "chmod"),
             ([("PGPASSFILE", "/missing")], 0o600, "PGPASSFILE"),
-            ([("PGPASSFILE", "/directory")], 0o600, "plain file"),
+            ([("PGPASSFILE", "/directory")], 0o600, "regular file"),
         ] {
             let (password, warnings) = read(&variables, "/p", mode);
             assert_eq!(password, None, "{variables:?} {mode:o}");

@@ -1,4 +1,4 @@
-//! Broadcasts as notifications: each election has a channel of its own, and whoever listens to it hears them.
+//! Broadcasts as notifications, on one channel per election.
 
 use std::collections::BTreeMap;
 
@@ -13,8 +13,8 @@ use super::identifier::channel;
 pub(super) const PROMISES: PubSubPromises = PubSubPromises {
     // What the server takes as a notification, without what else has to be in it.
     max_payload: 7_999 - ENVELOPE_BYTES_MAX,
-    statement: "Broadcasts are notifications: they reach the candidates that are connected at that moment, at most once, and \
-                behind a pooler in transaction mode nobody hears any.",
+    statement: "Broadcasts are notifications: they reach the candidates that are connected at that moment, at most \
+         once; behind a pooler in transaction mode they do not arrive.",
 };
 
 /// Sends notifications, and does not wait for them to reach a disk. With several arrays `unnest` is always the server's own.

@@ -1,4 +1,4 @@
-//! One of the servers that an address names, as the driver wants to have it.
+//! One server of an address, in the form that the driver needs.
 
 use std::fmt;
 use std::time::Duration;
@@ -36,14 +36,14 @@ impl ServerAddress {
             (Encryption::On(_), Host::Tcp(name)) => {
                 let name = rustls::pki_types::ServerName::try_from(name.as_str());
                 name.map_err(
-                    |_| "it names a host that no certificate can be for; give its name, and its address in hostaddr",
+                    |_| "no certificate can be for its host; give the host's name, and its address in hostaddr",
                 )?;
                 SslMode::Require
             }
             (Encryption::On(_), Host::Unix(_)) => SslMode::Require,
         });
         if config.get_channel_binding() == ChannelBinding::Require && matches!(encryption, Encryption::Off) {
-            return Err("channel_binding=require needs a connection that is encrypted; set sslmode".to_owned());
+            return Err("channel_binding=require needs an encrypted connection; set sslmode".to_owned());
         }
         Ok(Self { config, encryption })
     }

@@ -81,10 +81,10 @@ impl<'a> UrlSettings<'a> {
         }
         let Some((name, _)) = OPTIONS.iter().find(|(known, _)| *known == name) else {
             let names: Vec<&str> = OPTIONS.iter().map(|(name, _)| *name).collect();
-            return Err(format!("it has an option that there is not; there are {}", names.join(", ")));
+            return Err(format!("it has an unknown option; known are {}", names.join(", ")));
         };
         if value.contains('\0') {
-            return Err(format!("{name}: it holds a NUL"));
+            return Err(format!("{name}: it contains a NUL"));
         }
         if !value.is_empty() {
             self.raw_url.insert(name, value);
@@ -112,18 +112,18 @@ impl<'a> UrlSettings<'a> {
         let found = choices.iter().find(|(choice, _)| *choice == value);
         found.map(|(_, meaning)| Some(*meaning)).ok_or_else(|| {
             let words: Vec<&str> = choices.iter().map(|(choice, _)| *choice).collect();
-            format!("{source} is one of {}", words.join(", "))
+            format!("{source} must be one of {}", words.join(", "))
         })
     }
 
     /// What is said where a number is expected.
     pub(super) fn number(&self, name: &'static str) -> Result<Option<i32>, String> {
         let Some(Setting { value, source }) = self.get(name) else { return Ok(None) };
-        value.trim().parse().map(Some).map_err(|_| format!("{source} is a number"))
+        value.trim().parse().map(Some).map_err(|_| format!("{source} must be a number"))
     }
 }
 
-const NO_SERVICES: &str = "service files are not read; write what the service says into the address";
+const NO_SERVICES: &str = "service files are not supported; write the settings of the service into the address";
 
 /// `HOST:PORT,HOST:PORT` as the options `host` and `port` have it.
 fn hosts_and_ports(text: &str) -> Result<(Option<String>, Option<String>), String> {
@@ -132,8 +132,10 @@ fn hosts_and_ports(text: &str) -> Result<(Option<String>, Option<String>), Strin
         let is_bare = !place.contains(':') || place.ends_with(']');
         let (host, port) = if is_bare { (place, "") } else { place.rsplit_once(':').unwrap_or((place, "")) };
         let host = match host.strip_prefix('[') {
-            Some(host) => host.strip_suffix(']').ok_or("an IPv6 address is in brackets, as in [::1]:5432")?,
-            None if host.contains(':') => return Err("an IPv6 address is in brackets, as in [::1]:5432".to_owned()),
+            Some(host) => host.strip_suffix(']').ok_or("an IPv6 address must be in brackets, as in [::1]:5432")?,
+            None if host.contains(':') => {
+                return Err("an IPv6 address must be in brackets, as in [::1]:5432".to_owned());
+            }
             None => host,
         };
         hosts.push(decoded(host)?);
@@ -172,7 +174,7 @@ mod tests {
             ("postgres:canary", "two slashes"),
             ("postgres://canary::1:5", "brackets"),
             ("postgres://[canary/x", "brackets"),
-            ("postgres:///?canary=1", "there are application_name, channel_binding"),
+            ("postgres:///?canary=1", "known are application_name, channel_binding"),
             ("postgres:///?sslpassword=canary", "openssl pkey"),
             ("postgres:///?service=canary", "service files"),
             ("postgres:///?user=canary%00", "NUL"),
@@ -192,8 +194,8 @@ mod tests {
     fn choices_and_numbers_name_who_said_them() {
         let environment = FakeEnvironment::new(&[("PGSSLMODE", "canary"), ("PGCONNECT_TIMEOUT", "canary")]);
         let settings = UrlSettings::of(&"postgres://?keepalives=7".parse().unwrap(), &environment).unwrap();
-        assert_eq!(settings.choice("sslmode", &[("a", 1), ("b", 2)]), Err("PGSSLMODE is one of a, b".to_owned()));
-        assert_eq!(settings.number("connect_timeout"), Err("PGCONNECT_TIMEOUT is a number".to_owned()));
+        assert_eq!(settings.choice("sslmode", &[("a", 1), ("b", 2)]), Err("PGSSLMODE must be one of a, b".to_owned()));
+        assert_eq!(settings.number("connect_timeout"), Err("PGCONNECT_TIMEOUT must be a number".to_owned()));
         assert_eq!(settings.number("keepalives"), Ok(Some(7)));
         assert_eq!(settings.choice("channel_binding", &[("a", 1)]), Ok(None));
     }

@@ -39,8 +39,8 @@ impl Mode {
             && matches!(setting.value.as_str(), "prefer" | "allow")
         {
             return Err(format!(
-                "{}: {} lets whoever sits in between turn encryption off; use verify-full, or disable if that is \
-                 what you want",
+                "{}: {} lets a man in the middle turn encryption off; use verify-full, or disable if you want no \
+                 encryption",
                 setting.source, setting.value
             ));
         }
@@ -83,8 +83,8 @@ pub(super) fn encryption(
         (Mode::VerifyCa | Mode::Require, Some(roots)) => CertificateCheck::Authority(roots),
         (Mode::VerifyCa, None) => {
             return Err(
-                "sslmode=verify-ca needs sslrootcert=FILE: somebody else's certificate of an authority that the \
-                        system trusts would do"
+                "sslmode=verify-ca needs sslrootcert=FILE: otherwise any certificate of an authority that the system \
+                 trusts is accepted"
                     .to_owned(),
             );
         }
@@ -93,7 +93,7 @@ pub(super) fn encryption(
         }
         (Mode::Require, None) => {
             warnings.push(
-                "sslmode=require without sslrootcert believes any server: whoever sits in between can read and change \
+                "sslmode=require without sslrootcert trusts any server: a man in the middle can read and change \
                  everything; use verify-full"
                     .to_owned(),
             );
@@ -123,7 +123,7 @@ enum CertificateCheck {
 }
 
 fn connector(check: CertificateCheck, identity: Option<ClientCertificate>) -> Result<Encryption, String> {
-    let unusable = |error: Error| format!("encryption cannot be set up: {error}");
+    let unusable = |error: Error| format!("cannot set up encryption: {error}");
     let provider = choose_cryptography();
     // These are TLS 1.2 and 1.3.
     let builder = ClientConfig::builder_with_provider(Arc::clone(&provider));
@@ -142,7 +142,7 @@ fn connector(check: CertificateCheck, identity: Option<ClientCertificate>) -> Re
     let config = match identity {
         Some(ClientCertificate { chain, key }) => builder
             .with_client_auth_cert(chain, key)
-            .map_err(|error| format!("sslcert and sslkey cannot be used: {error}"))?,
+            .map_err(|error| format!("cannot use sslcert and sslkey: {error}"))?,
         None => builder.with_no_client_auth(),
     };
     Ok(given_encryption(config))

@@ -1,4 +1,4 @@
-//! Where servers are, and how to present oneself there.
+//! Addresses of servers, and the credentials for them.
 
 use std::fmt;
 use std::str::FromStr;

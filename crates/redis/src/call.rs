@@ -1,4 +1,4 @@
-//! One command for the server, as long as it has not been answered.
+//! One command to the server, until it is answered.
 
 use redis::{Cmd, Value, cmd};
 

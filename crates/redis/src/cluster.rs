@@ -1,4 +1,4 @@
-//! A cluster: which server has which keys, and what to do when they move.
+//! A cluster: which server has which keys, and how to follow when they move.
 
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -31,6 +31,8 @@ struct KnownNodes {
     nodes: HashMap<HostPort, Arc<RedisConnection>>,
     /// The last slot of each range, and its owner.
     slots: BTreeMap<u16, HostPort>,
+    /// Nodes that were asked before, whether they have answered or not.
+    met: BTreeSet<HostPort>,
 }
 
 /// Where a call goes next.
@@ -47,8 +49,12 @@ const SLOTS: u16 = 16_384;
 const REDIRECTIONS_MAX: usize = 5;
 /// Nodes of a cluster are near each other, and answer at about the same time.
 const LAGGARD_PATIENCE: Duration = Duration::from_millis(250);
+/// A node that was never asked before has to be connected to first.
+const STRANGER_PATIENCE: Duration = Duration::from_secs(1);
 /// On a machine that is busy, or far from them, all take long, and differ by more.
 const LAGGARD_FACTOR: u32 = 3;
+/// A node that has much to do is no laggard. This is what one call may take, about ten times of what it does.
+const LAGGARD_PATIENCE_PER_CALL: Duration = Duration::from_micros(500);
 /// All are asked side by side, and one answer is enough. A connection may have to be made first.
 const MAP_PATIENCE: Duration = Duration::from_secs(2);
 const SURVEY_PATIENCE: Duration = Duration::from_secs(2);
@@ -100,7 +106,8 @@ impl Cluster {
             open = again;
         }
         doubt.dispelled = true;
-        let missing = || Err(RedisStoreError::NoPrimary("the cluster sends us from node to node".to_owned()));
+        let missing =
+            || Err(RedisStoreError::NoPrimary("the nodes of the cluster keep redirecting to each other".to_owned()));
         results.into_iter().map(|result| result.unwrap_or_else(missing)).collect()
     }
 
@@ -173,6 +180,8 @@ impl Cluster {
             }
         }
         let mut awaited: BTreeSet<usize> = by_server.values().flatten().copied().collect();
+        let calls_max = by_server.values().map(Vec::len).max().unwrap_or_default();
+        let patience = self.known().patience_with(by_server.keys().map(|(address, _)| address), calls_max);
         let visits = by_server.into_iter().map(|((address, asks), positions)| async move {
             let chosen: Vec<&Call> = positions.iter().map(|&position| &calls[position]).collect();
             let answers = self.visit(&address, &chosen, asks, wait).await;
@@ -182,7 +191,7 @@ impl Cluster {
             };
             positions.into_iter().zip(results).collect::<Vec<_>>()
         });
-        let answered = without_laggards(visits.collect()).await;
+        let answered = without_laggards(visits.collect(), patience).await;
         for (position, _) in &answered {
             awaited.remove(position);
         }
@@ -255,7 +264,7 @@ impl Cluster {
     async fn learn_slots(&self) -> Result<(), RedisStoreError> {
         let (asked, map) = self.ask_for_slots().await?;
         let ranges =
-            parse_slots(&map, &asked).ok_or_else(|| RedisStoreError::Nonsense("a strange map of slots".to_owned()))?;
+            parse_slots(&map, &asked).ok_or_else(|| RedisStoreError::Nonsense("an invalid slot map".to_owned()))?;
         let mut known = self.known();
         known.slots.clear();
         for (first, last, owner) in ranges {
@@ -264,6 +273,7 @@ impl Cluster {
         // Nodes that own nothing any more are left, so that their connections close.
         let owners: Vec<HostPort> = known.slots.values().cloned().collect();
         known.nodes.retain(|address, _| owners.contains(address) || self.seeds.contains(address));
+        known.met.retain(|address| owners.contains(address));
         Ok(())
     }
 
@@ -300,6 +310,14 @@ impl Cluster {
 }
 
 impl KnownNodes {
+    /// How much longer than the first of these nodes the others may take to answer. None has more calls than `calls_max`.
+    fn patience_with<'n>(&mut self, nodes: impl Iterator<Item = &'n HostPort>, calls_max: usize) -> Duration {
+        // All of them are met by this, so none may be passed over.
+        let strangers = nodes.filter(|address| self.met.insert((*address).clone())).count();
+        let for_calls = LAGGARD_PATIENCE_PER_CALL * u32::try_from(calls_max).unwrap_or(u32::MAX);
+        for_calls + if strangers > 0 { STRANGER_PATIENCE } else { LAGGARD_PATIENCE }
+    }
+
     /// Gives a range of slots to a node. What is left of another range around it stays with its owner.
     fn assign(&mut self, first: u16, last: u16, owner: HostPort) {
         let around = self.slots.range(last..).next().map(|(_, address)| address.clone());
@@ -331,10 +349,10 @@ fn silence() -> RedisStoreError {
 
 /// The results of all visits, but for those to nodes that are silent while others have answered: leaders whose elections are
 /// elsewhere must not lose their time, and so their leases, with a node that hangs.
-async fn without_laggards<T>(mut visits: FuturesUnordered<impl Future<Output = Vec<T>>>) -> Vec<T> {
+async fn without_laggards<T>(mut visits: FuturesUnordered<impl Future<Output = Vec<T>>>, patience: Duration) -> Vec<T> {
     let began = tokio::time::Instant::now();
     let mut results = visits.next().await.unwrap_or_default();
-    let deadline = tokio::time::Instant::now() + LAGGARD_PATIENCE.max(began.elapsed() * LAGGARD_FACTOR);
+    let deadline = tokio::time::Instant::now() + patience.max(began.elapsed() * LAGGARD_FACTOR);
     while let Ok(Some(more)) = tokio::time::timeout_at(deadline, visits.next()).await {
         results.extend(more);
     }
@@ -380,7 +398,7 @@ mod tests {
             tokio::time::sleep(Duration::from_millis(took_ms)).await;
             vec![took_ms]
         };
-        without_laggards(visits_ms.into_iter().map(visit).collect()).await
+        without_laggards(visits_ms.into_iter().map(visit).collect(), LAGGARD_PATIENCE).await
     }
 
     #[tokio::test(start_paused = true)]
@@ -391,6 +409,17 @@ mod tests {
         for [first, laggard] in [[1, 300], [300, 1_300]] {
             assert_eq!(waited_for([first, laggard]).await, [first]);
         }
+    }
+
+    #[test]
+    fn a_node_that_is_asked_for_the_first_time_or_for_much_may_take_longer() {
+        let node = |port| HostPort { host: "h".to_owned(), port };
+        let mut known = KnownNodes::default();
+        assert_eq!(known.patience_with([node(1), node(2)].iter(), 0), STRANGER_PATIENCE);
+        assert_eq!(known.patience_with([node(1), node(2)].iter(), 0), LAGGARD_PATIENCE);
+        assert_eq!(known.patience_with([node(2), node(3)].iter(), 0), STRANGER_PATIENCE);
+        let busy = known.patience_with([node(1), node(3)].iter(), 1_000);
+        assert_eq!(busy, LAGGARD_PATIENCE + 1_000 * LAGGARD_PATIENCE_PER_CALL);
     }
 
     #[test]

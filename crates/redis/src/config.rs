@@ -1,4 +1,4 @@
-//! From what people write to servers, keys and options.
+//! Parses addresses and variables into servers, keys and options.
 
 use std::env;
 use std::fmt;
@@ -14,7 +14,7 @@ use super::keys::Keys;
 use super::parse::{self, SENTINEL_PORT, SERVER_PORT};
 use super::sentinel::Sentinels;
 
-/// Which servers, under which names, and how careful.
+/// Configuration of a [`RedisStore`](crate::RedisStore): servers, key names and safety options.
 ///
 /// ```
 /// use tenure::store::redis::{RedisConfig, RedisStore};
@@ -48,7 +48,7 @@ const KEY_PATTERN: &str = "{prefix}:{namespace}:{name}";
 const FOREIGN_KEY_PATTERN: &str = "{prefix}:leader:{name}";
 
 impl RedisConfig {
-    /// The server of a client that the application has already: the store connects as it would.
+    /// Uses the server of an existing client of the application, with the same settings.
     #[must_use]
     pub fn from_client(client: Client) -> Self {
         Self::of(Servers::Given(client))
@@ -88,14 +88,14 @@ impl RedisConfig {
         Self { prefix: prefix.into(), ..self }
     }
 
-    /// How the key of a lease is named: `{prefix}:{namespace}:{name}` by default. It must end with `{name}`; without
-    /// `{namespace}` there is only the namespace `default`. Braces of its own are written twice.
+    /// Sets the pattern of lease keys: `{prefix}:{namespace}:{name}` by default. It must end with `{name}`; without
+    /// `{namespace}` only the namespace `default` can be used. Literal braces must be doubled.
     #[must_use]
     pub fn key_pattern(self, pattern: impl Into<String>) -> Self {
         Self { key_pattern: pattern.into(), ..self }
     }
 
-    /// A lease counts as granted only when so many replicas have it; otherwise it is given back. 0 by default.
+    /// Requires this many replicas to confirm a lease; otherwise it is given back. 0 by default.
     #[must_use]
     pub fn wait_replicas(self, replicas: u32) -> Self {
         Self { wait_replicas: replicas, ..self }
@@ -131,7 +131,7 @@ impl RedisConfig {
                     Deployment::sentinel(Sentinels::new(clients, name.clone(), template.clone()))
                 }
                 Servers::Cluster { seeds, template } => {
-                    Deployment::Cluster(Cluster::new(seeds.clone(), template.clone()))
+                    Deployment::Cluster(Box::new(Cluster::new(seeds.clone(), template.clone())))
                 }
             })
         };
@@ -162,7 +162,8 @@ fn from_variables(variable: impl Fn(&str) -> Option<String>) -> Result<Option<Re
         None => Ok(default),
     };
     let servers = if let Some(host) = variable("SENTINEL_HOST") {
-        let name = variable("SENTINEL_NAME").ok_or("there is a sentinel, but no REDIS_SENTINEL_NAME to ask it for")?;
+        let name = variable("SENTINEL_NAME")
+            .ok_or("a sentinel is set, but REDIS_SENTINEL_NAME, the name of its primary, is not")?;
         let sentinels = vec![HostPort { host, port: port("SENTINEL_PORT", SENTINEL_PORT)? }];
         Servers::Sentinel { sentinels, name, sentinel_template: template.clone(), template }
     } else if let Some(host) = variable("HOST") {
@@ -171,9 +172,9 @@ fn from_variables(variable: impl Fn(&str) -> Option<String>) -> Result<Option<Re
         return Ok(None);
     };
     let prefix = variable("PREFIX").ok_or(
-        "the environment names a Redis, but neither MUTEX_REDIS_PREFIX nor REDIS_PREFIX is set; a LeaderService begins its keys \
-         with the name in its package.json then, and would not be met. Set one of the two to that name, or to app, which it \
-         takes where there is none",
+        "the environment names a Redis server, but neither MUTEX_REDIS_PREFIX nor REDIS_PREFIX is set; without them \
+         LeaderService starts its keys with the name in its package.json, and would use other keys. Set one of the \
+         two to that name, or to app, its default",
     )?;
     Ok(Some(RedisConfig::of(servers).prefix(prefix).key_pattern(FOREIGN_KEY_PATTERN)))
 }

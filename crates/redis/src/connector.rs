@@ -1,4 +1,4 @@
-//! One server, and the one connection to it that all commands share.
+//! One server, and the single connection to it that all commands share.
 
 use std::sync::Arc;
 
@@ -43,8 +43,14 @@ pub(super) async fn send_all(
             unanswered.answered();
             Ok(answers)
         }
-        Ok(answers) => Err(RedisStoreError::Nonsense(format!("{} times to {count} commands", answers.len()))),
-        Err(error) => Err(RedisStoreError::Lost(Arc::new(error))),
+        Ok(answers) => {
+            unanswered.failed();
+            Err(RedisStoreError::Nonsense(format!("{} times to {count} commands", answers.len())))
+        }
+        Err(error) => {
+            unanswered.failed();
+            Err(RedisStoreError::Lost(Arc::new(error)))
+        }
     }
 }
 
@@ -61,12 +67,23 @@ impl reconnecting::Connect for RedisConnector {
                 let role = redis::cmd("ROLE").query_async(&mut connection).await;
                 let role: Vec<Value> = role.map_err(|error| RedisStoreError::Connect(Arc::new(error)))?;
                 if role.first() != Some(&Value::BulkString(b"master".to_vec())) {
-                    let message = format!("the sentinels name {}, which is no primary (yet)", address_of(&client));
+                    let message = format!("the sentinels name {}, which is not a primary (yet)", address_of(&client));
                     return Err(RedisStoreError::NoPrimary(message));
                 }
                 Ok((address_of(&client), connection))
             }
         }
+    }
+
+    async fn answers_again(&self, connection: &MultiplexedConnection) -> bool {
+        let (Self::Fixed(_), Ok(token)) = (self, getrandom::u64()) else {
+            // The sentinels may name another server by now.
+            return false;
+        };
+        // Answers carry no number: only one that nobody else can get shows that none was lost or doubled.
+        let token = format!("{token:016x}");
+        let echo = redis::cmd("PING").arg(&token).query_async::<String>(&mut connection.clone()).await;
+        echo.is_ok_and(|echo| echo == token)
     }
 
     /// The client does not tell: the next request finds out.
@@ -79,7 +96,7 @@ impl reconnecting::Connect for RedisConnector {
     }
 
     fn given_up() -> RedisStoreError {
-        RedisStoreError::NoPrimary("the attempt to connect was given up".to_owned())
+        RedisStoreError::NoPrimary("the attempt to connect was abandoned".to_owned())
     }
 }
 

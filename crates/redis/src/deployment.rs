@@ -19,7 +19,7 @@ pub(super) enum Deployment {
     /// One of several servers, which sentinels watch.
     Sentinel { sentinels: Arc<Sentinels>, node: RedisConnection },
     /// Every server has some of the keys.
-    Cluster(Cluster),
+    Cluster(Box<Cluster>),
 }
 
 /// What came back for a call.

@@ -1,4 +1,4 @@
-//! What can go wrong with a Redis server, and how it is told.
+//! Errors of Redis servers, and their messages.
 
 use std::sync::Arc;
 
@@ -17,16 +17,16 @@ pub(super) enum RedisStoreError {
     #[error("the connection was lost: {0}")]
     Lost(Arc<RedisError>),
     /// No answer came, although others in the same cluster have answered.
-    #[error("the node of this election does not answer, and others do")]
+    #[error("the node of this election does not answer, although others do")]
     Silent,
     /// The server said no.
     #[error("{}{text}", ErrorCode::of(text).advice())]
     Refused { text: String },
     /// A step of a script failed after it had changed something.
-    #[error("a step was cut short: {}{text}", ErrorCode::of(text).advice())]
+    #[error("a script was interrupted: {}{text}", ErrorCode::of(text).advice())]
     CutShort { text: String },
     /// An answer that no script of ours gives.
-    #[error("the server answered {0}, which makes no sense")]
+    #[error("unexpected answer from the server: {0}")]
     Nonsense(String),
     /// What the server keeps of one election is not what was written there.
     #[error("{what}")]
@@ -38,18 +38,18 @@ pub(super) enum RedisStoreError {
     #[error("{0}")]
     Unwelcome(String),
     /// The lease was granted, and must not be used because of this.
-    #[error("{0}; what was granted is given back")]
+    #[error("{0}; the lease was granted and is given back")]
     Unusable(String),
     /// A lease of ours had lost its expiry, and has got it again.
     #[error(
-        "the lease {key:?} of {holder:?} had lost its expiry, as after PERSIST, and would have lasted for ever; it runs out \
-         in {left:.1} s now unless it is renewed. Look for whoever changes keys by hand"
+        "the lease {key:?} of {holder:?} had lost its expiry, as after PERSIST, and would never have ended; it now expires \
+         in {left:.1} s unless it is renewed. Find out who changes keys by hand"
     )]
     Mended { key: String, holder: String, left: f64 },
     /// A foreign lease has none.
     #[error(
-        "the key {key:?}, held by {holder:?}, has no expiry, and nobody can lead until somebody removes it; if its holder \
-         is gone, do so: DEL {key}"
+        "the key {key:?}, held by {holder:?}, has no expiry, and no candidate can lead until it is removed; if its holder \
+         is gone, remove it: DEL {key}"
     )]
     Endless { key: String, holder: String },
     /// It was written, but not where it should be as well.
@@ -91,10 +91,15 @@ impl RedisStoreError {
             _ => return self,
         };
         let what = match &self {
-            Self::Nonsense(answer) => format!("its fields make no sense, and the answer is {answer}"),
+            Self::Nonsense(answer) => format!("its fields are invalid; the answer is {answer}"),
             _ => text.trim_start_matches("DAMAGED ").to_owned(),
         };
         Self::Damaged { election: election.clone(), outcome, what }
+    }
+
+    /// Whether a key holds something else than it should.
+    pub(super) fn is_wrong_type(&self) -> bool {
+        matches!(self, Self::Refused { text } if ErrorCode::of(text) == ErrorCode::WrongType)
     }
 
     /// Whether the server knows what was asked, and does not let us.
@@ -235,39 +240,42 @@ impl ErrorCode {
     /// What to do about it, before the server's own words.
     fn advice(self) -> &'static str {
         match self {
-            Self::OutOfMemory => "the server is out of memory and takes nothing new; raise maxmemory or make room: ",
-            Self::Misconfigured => "the server cannot persist and refuses writes; look at its disk and its log: ",
-            Self::Loading => "the server is loading its data; it will answer when it has finished: ",
-            Self::ReadOnly => "this is a replica, and elections need the primary; use its address, or the sentinels': ",
-            Self::NoReplicas => "too few replicas are in step, and the server refuses writes until they are: ",
-            Self::Busy => "the server is busy with somebody's script; SCRIPT KILL ends it: ",
+            Self::OutOfMemory => {
+                "the server is out of memory and refuses writes; raise maxmemory or free some memory: "
+            }
+            Self::Misconfigured => "the server cannot persist and refuses writes; check its disk and its log: ",
+            Self::Loading => "the server is still loading its data: ",
+            Self::ReadOnly => {
+                "this is a replica, and elections need the primary; use its address, or those of the sentinels: "
+            }
+            Self::NoReplicas => "too few replicas are in sync, and the server refuses writes until they are: ",
+            Self::Busy => "the server is busy with a long-running script; SCRIPT KILL ends it: ",
             Self::Denied => {
-                "the server does not let us; check user, password and rights (ACL LOG tells what was refused): "
+                "permission denied by the server; check user, password and rights (ACL LOG shows the refusals): "
             }
             Self::ClusterDown => "parts of the cluster are down: ",
             Self::MasterDown => "the replica has lost its primary: ",
-            Self::Moved => "the server is part of a cluster; use an address that begins with redis+cluster: ",
-            Self::TryAgain => "the election is being moved to another node; that takes a moment: ",
-            Self::WrongType => "the key holds something else; remove it, or choose another prefix or name: ",
+            Self::Moved => "the server is part of a cluster; use an address that starts with redis+cluster: ",
+            Self::TryAgain => "the election is being moved to another node; wait a moment: ",
+            Self::WrongType => "the key holds another type of value; remove it, or choose another prefix or name: ",
             Self::NoSuchCommand => {
-                "this server keeps no elections; if it is a sentinel, use redis+sentinel://HOST:26379/NAME, where NAME is what \
-                 it calls the primary: "
+                "this server cannot hold elections; if it is a sentinel, use redis+sentinel://HOST:26379/NAME, where NAME is \
+                 its name for the primary: "
             }
             Self::NoSuchDatabase => {
-                "the server has no database of this number; name another one in the address, or raise `databases` there: "
+                "the server has no database with this number; choose another one in the address, or raise `databases` on the server: "
             }
             Self::HungUp => {
-                "the server hung up at once; check whether it speaks TLS, and then use rediss://, or not, and then use \
-                 redis://: "
+                "the server closed the connection at once; use rediss:// if it expects TLS, and redis:// if it does \
+                 not: "
             }
             Self::Silent => {
                 "no answer in time; check the host, the port, and whether the server speaks TLS (rediss://): "
             }
             Self::UnknownAuthority => {
-                "its certificate is signed by an authority that is not known here; name the authority's certificate with \
-                 tls_ca=FILE: "
+                "its certificate is signed by an unknown authority; give the authority's certificate with tls_ca=FILE: "
             }
-            Self::OtherName => "its certificate is for another host; use a name that is in it: ",
+            Self::OtherName => "its certificate is for another host; use a host name from the certificate: ",
             Self::Damaged | Self::Other => "",
         }
     }

@@ -1,4 +1,4 @@
-//! What `tenure doctor` is told about the servers, and what is logged at the first connection.
+//! Checks of the servers for `tenure doctor`, and for the log at the first connection.
 
 use std::time::{Duration, Instant};
 
@@ -11,6 +11,7 @@ use super::call::{Call, CallCommand};
 use super::deployment::Deployment;
 use super::error::RedisStoreError;
 use super::facts::RedisFacts;
+use super::index::List;
 use super::lease::RedisInner;
 use super::sentinel::Opinion;
 
@@ -26,6 +27,7 @@ const OLDEST: u32 = 6;
 pub(super) async fn examine(inner: &RedisInner) -> Vec<Finding> {
     let mut findings = look(inner).await;
     findings.push(Finding::good("keys", format!("the lease of an election is the key {}", inner.keys().example())));
+    findings.extend(lists(inner).await);
     findings.extend(expiry(inner).await);
     findings.push(writable(inner).await);
     findings
@@ -75,10 +77,11 @@ fn about(facts: &RedisFacts, replicas_wanted: u32) -> Vec<Finding> {
 fn version(facts: &RedisFacts) -> Finding {
     match facts.major_version() {
         Some(major) if major >= OLDEST => Finding::good("version", facts.describe()),
-        Some(_) => {
-            Finding::warning("version", format!("{} is older than what tenure is tested with", facts.describe()))
-        }
-        None => Finding::warning("version", "the server does not say which version it is"),
+        Some(_) => Finding::warning(
+            "version",
+            format!("{} is older than the versions tenure is tested with", facts.describe()),
+        ),
+        None => Finding::warning("version", "the server does not report its version"),
     }
 }
 
@@ -86,8 +89,8 @@ fn role(facts: &RedisFacts) -> Finding {
     match facts.get("role") {
         _ if facts.get("redis_mode") == Some("sentinel") => Finding::bad(
             "role",
-            "it is a sentinel, which keeps no elections; use redis+sentinel://HOST:26379/NAME, where NAME is what it calls \
-             the primary",
+            "it is a sentinel, which cannot hold elections; use redis+sentinel://HOST:26379/NAME, where NAME is its \
+             name for the primary",
         ),
         Some("master") => Finding::good("role", "it is a primary"),
         Some(_) => Finding::bad("role", "it is a replica, which cannot grant leases; use the address of its primary"),
@@ -98,20 +101,20 @@ fn role(facts: &RedisFacts) -> Finding {
 fn eviction(facts: &RedisFacts) -> Finding {
     let (limit, policy) = (facts.number("maxmemory"), facts.get("maxmemory_policy"));
     match (limit, policy) {
-        (Some(0), _) => Finding::good("eviction", "there is no memory limit, so nothing is evicted"),
+        (Some(0), _) => Finding::good("eviction", "no memory limit, so nothing is evicted"),
         (_, Some("noeviction")) => Finding::good("eviction", "nothing is evicted when memory is full"),
         (_, Some(policy)) if policy.starts_with("volatile") => Finding::warning(
             "eviction",
             format!(
-                "maxmemory-policy is {policy}: when memory is full it evicts keys that expire, and those are the leases; \
-                 two leaders are possible then. Set it to noeviction"
+                "maxmemory-policy is {policy}: when memory is full, keys with an expiry are evicted, among them \
+                 leases, and two leaders are possible. Set it to noeviction"
             ),
         ),
         (_, Some(policy)) => Finding::warning(
             "eviction",
             format!(
-                "maxmemory-policy is {policy}: when memory is full it evicts leases and terms; two leaders are possible \
-                 then. Set it to noeviction"
+                "maxmemory-policy is {policy}: when memory is full, leases and terms are evicted, and two leaders are \
+                 possible. Set it to noeviction"
             ),
         ),
         (_, None) => untold("eviction", "INFO"),
@@ -122,15 +125,15 @@ fn persistence(facts: &RedisFacts) -> Finding {
     match (facts.number("aof_enabled"), facts.setting("appendfsync")) {
         (Some(0), _) => Finding::warning(
             "persistence",
-            "appendonly is off: a restart forgets the leases of the last minutes, or all of them, and two leaders are \
+            "appendonly is off: a restart loses the leases of the last minutes, or all of them, and two leaders are \
              possible until the old one renews. Set appendonly yes and appendfsync always",
         ),
-        (Some(_), Some("always")) => Finding::good("persistence", "every write is on the disk before it is answered"),
+        (Some(_), Some("always")) => Finding::good("persistence", "every write is on disk before it is answered"),
         (Some(_), Some(policy)) => Finding::warning(
             "persistence",
             format!(
-                "appendfsync is {policy}: when the machine loses power, the leases of the last second may be forgotten, and \
-                 two leaders are possible until the old one renews. Set it to always"
+                "appendfsync is {policy}: a power failure may lose the leases of the last second, and two leaders are \
+                 possible until the old one renews. Set it to always"
             ),
         ),
         (Some(_), None) => untold("persistence", "CONFIG GET"),
@@ -144,17 +147,18 @@ fn replicas(facts: &RedisFacts, wanted: u32) -> Finding {
         return Finding::bad(
             "replicas",
             format!(
-                "{connected} replica(s) are connected, and wait_replicas={wanted} is asked for: nothing can be granted"
+                "{connected} replica(s) connected, but wait_replicas={wanted} asks for more: no lease can be granted"
             ),
         );
     }
     match (connected, facts.setting("min-replicas-to-write")) {
-        (0, _) => Finding::good("replicas", "there are none, so no failover can forget a lease"),
+        (0, _) => Finding::good("replicas", "none, so no failover can lose a lease"),
         (_, Some("0")) => Finding::warning(
             "replicas",
             format!(
-                "{connected} replica(s) follow asynchronously: a failover can forget a lease, and an old primary goes on \
-                 granting until it is told. Set min-replicas-to-write 1 and min-replicas-max-lag 2, and use wait_replicas=1"
+                "{connected} replica(s) follow asynchronously: a failover can lose a lease, and an old primary keeps \
+                 granting leases until it learns of it. Set min-replicas-to-write 1 and min-replicas-max-lag 2, and \
+                 use wait_replicas=1"
             ),
         ),
         (_, Some(least)) => Finding::good(
@@ -168,16 +172,16 @@ fn replicas(facts: &RedisFacts, wanted: u32) -> Finding {
 fn clock(facts: &RedisFacts) -> Finding {
     let Some(theirs) = facts.unix_ms() else { return untold("clock", "TIME") };
     let difference = Duration::from_millis(theirs.abs_diff(unix_ms()));
-    let detail = format!("the server's clock and ours differ by {:.1} s", difference.as_secs_f64());
+    let detail = format!("the clocks of the server and this machine differ by {:.1} s", difference.as_secs_f64());
     if difference < CLOCK_DIFFERENCE {
         Finding::good("clock", detail)
     } else {
-        Finding::warning("clock", format!("{detail}; leases run on the server's, so let NTP keep it from jumping"))
+        Finding::warning("clock", format!("{detail}; leases use the server's clock, so let NTP keep it from jumping"))
     }
 }
 
 fn untold(check: &'static str, command: &str) -> Finding {
-    Finding::warning(check, format!("cannot tell: the server does not let us use {command}"))
+    Finding::warning(check, format!("unknown: the server denies the use of {command}"))
 }
 
 /// Writes what nobody reads, and what is gone by itself.
@@ -201,6 +205,19 @@ async fn writable(inner: &RedisInner) -> Finding {
     }
 }
 
+/// What lists elections is nothing else. Where others take part, there is only this namespace.
+async fn lists(inner: &RedisInner) -> Vec<Finding> {
+    let mut findings = Vec::new();
+    for list in [List::Elections, List::Mailboxes] {
+        if let Err(fault) = inner.read_list(list, &Namespace::default()).await
+            && fault.is_wrong_type()
+        {
+            findings.push(Finding::bad("lists", fault.about(inner.place()).to_string()));
+        }
+    }
+    findings
+}
+
 /// A lease without an expiry blocks its election for ever. Where others take part, there is only this namespace.
 async fn expiry(inner: &RedisInner) -> Option<Finding> {
     let namespace = Namespace::default();
@@ -209,14 +226,14 @@ async fn expiry(inner: &RedisInner) -> Option<Finding> {
     let elections: Vec<ElectionKey> = names.iter().take(ELECTIONS_MAX).map(key).collect();
     let endless = inner.endless(&elections).await;
     Some(if endless.is_empty() {
-        Finding::good("expiry", format!("all leases of {} election(s) run out by themselves", elections.len()))
+        Finding::good("expiry", format!("all leases of {} election(s) have an expiry", elections.len()))
     } else {
         let keys = endless.join(", ");
         Finding::bad(
             "expiry",
             format!(
-                "these leases have no expiry, so nobody else can ever lead: {keys}. If their holders are gone, remove them \
-                 with DEL"
+                "these leases have no expiry, so no other candidate can ever lead: {keys}. If their holders are gone, \
+                 remove them with DEL"
             ),
         )
     })
@@ -233,8 +250,8 @@ async fn sentinels(inner: &RedisInner) -> Option<Finding> {
         (Opinion::Confirmed, namesakes) if namesakes > 0 => Finding::warning(
             "sentinels",
             format!(
-                "more than half of them name {primary} as the primary, but {namesakes} of those in the address are others of \
-                 them under another name, and do not count; name each sentinel once"
+                "more than half of them name {primary} as the primary, but {namesakes} of those in the address are the \
+                 same sentinels under another name, and do not count; give each sentinel once"
             ),
         ),
         (Opinion::Confirmed, _) => {
@@ -242,7 +259,7 @@ async fn sentinels(inner: &RedisInner) -> Option<Finding> {
         }
         (Opinion::Elsewhere | Opinion::Unclear, _) => Finding::bad(
             "sentinels",
-            format!("fewer than half of those in the address name {primary} as the primary: nothing can be granted"),
+            format!("fewer than half of those in the address name {primary} as the primary: no lease can be granted"),
         ),
     })
 }

@@ -1,4 +1,4 @@
-//! What servers tell about themselves.
+//! Facts that servers report about themselves.
 
 use std::collections::HashMap;
 

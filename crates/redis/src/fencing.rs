@@ -3,7 +3,7 @@
 use redis::{Arg, Cmd, RedisError, cmd};
 use tenure_core::Term;
 
-/// Guards a key in Redis or Valkey: what is written through it fails once a higher term was here.
+/// Guards a key in Redis or Valkey: writes through it fail once it has seen a higher term.
 ///
 /// It makes commands and leaves the sending to you: any connection will do, blocking or async, to one server or to a
 /// cluster. Comparing, remembering and writing are one atomic step. The highest term is kept beside the key, in
@@ -11,12 +11,12 @@ use tenure_core::Term;
 ///
 /// ```no_run
 /// use redis::cmd;
-/// use tenure::Client;
+/// use tenure::blocking::Client;
 /// use tenure::fencing::is_stale;
 ///
 /// let client = Client::open("redis://127.0.0.1:6379/")?;
-/// let election = client.election("nightly-report")?.candidate().start()?;
-/// let leadership = election.wait_elected()?;
+/// let candidacy = client.election("nightly-report")?.candidate().start()?;
+/// let leadership = candidacy.elected()?;
 ///
 /// let mut connection = redis::Client::open("redis://127.0.0.1:6379/")?.get_connection()?;
 /// let fence = leadership.redis_fence("report");
@@ -40,8 +40,8 @@ pub struct RedisFence {
 }
 
 impl RedisFence {
-    /// Guards this key with this term. `Leadership::redis_fence` fills in the term; a process that was only told a number makes
-    /// it with [`Term::new`]. In a cluster, other keys may be written with it if they are in the same hash slot.
+    /// Guards this key with this term. `Leadership::redis_fence` fills in the term; a process that only got the number
+    /// makes it with [`Term::new`]. In a cluster, other keys may be written with it if they are in the same hash slot.
     #[must_use]
     pub fn around(key: impl Into<String>, term: Term) -> Self {
         let key = key.into();

@@ -58,6 +58,14 @@ impl List {
         }
     }
 
+    /// Which keys beside a lease show that its election belongs on the list.
+    pub(super) fn companions(self) -> &'static [&'static str] {
+        match self {
+            Self::Elections => &["election"],
+            Self::Mailboxes => &["messages", "aside"],
+        }
+    }
+
     /// What takes an election off the list.
     pub(super) fn removal(self, keys: &Keys, election: &ElectionKey) -> Call {
         let list = self.key(keys, &election.namespace);

@@ -1,9 +1,8 @@
 //! The ledger: jobs and their ticks, as the servers keep them.
 
-use futures_util::future::BoxFuture;
 use tenure_core::JobName;
 use tenure_store::ledger::{Claim, Claimed, Finish, JobLedger, JobOrder, JobReport, OpenJobs, Opened, RunOutcome};
-use tenure_store::{ElectionKey, Replies, StoreError};
+use tenure_store::{ElectionKey, Replies, StoreError, async_trait};
 
 use super::RedisStore;
 use super::error::RedisStoreError;
@@ -11,34 +10,30 @@ use super::jobs_verbs::{ClaimVerb, FinishVerb, ForgetJobVerb, ListJobsVerb, Open
 use super::lease::{RedisInner, VerbReply};
 use super::sentinel::{Opinion, WHILE_LEADING};
 
+#[async_trait]
 impl JobLedger for RedisStore {
-    fn open<'a>(&'a self, request: &'a OpenJobs) -> BoxFuture<'a, Result<Opened, StoreError>> {
-        Box::pin(self.inner.open_jobs(request))
+    async fn open(&self, request: &OpenJobs) -> Result<Opened, StoreError> {
+        self.inner.open_jobs(request).await
     }
 
-    fn claim<'a>(&'a self, batch: &'a [Claim]) -> BoxFuture<'a, Replies<Claimed>> {
-        Box::pin(self.inner.claim(batch))
+    async fn claim(&self, batch: &[Claim]) -> Replies<Claimed> {
+        self.inner.claim(batch).await
     }
 
-    fn finish<'a>(&'a self, batch: &'a [Finish]) -> BoxFuture<'a, Replies<bool>> {
-        Box::pin(self.inner.finish(batch))
+    async fn finish(&self, batch: &[Finish]) -> Replies<bool> {
+        self.inner.finish(batch).await
     }
 
-    fn jobs<'a>(&'a self, key: &'a ElectionKey, max_runs: usize) -> BoxFuture<'a, Result<Vec<JobReport>, StoreError>> {
-        Box::pin(async move { self.inner.ask_one(&ListJobsVerb { max_runs }, key).await })
+    async fn jobs(&self, key: &ElectionKey, max_runs: usize) -> Result<Vec<JobReport>, StoreError> {
+        self.inner.ask_one(&ListJobsVerb { max_runs }, key).await
     }
 
-    fn steer<'a>(
-        &'a self,
-        key: &'a ElectionKey,
-        job: &'a JobName,
-        order: JobOrder,
-    ) -> BoxFuture<'a, Result<bool, StoreError>> {
-        Box::pin(async move { self.inner.ask_one(&SteerJobVerb { job, order }, key).await })
+    async fn steer(&self, key: &ElectionKey, job: &JobName, order: JobOrder) -> Result<bool, StoreError> {
+        self.inner.ask_one(&SteerJobVerb { job, order }, key).await
     }
 
-    fn forget<'a>(&'a self, key: &'a ElectionKey, job: &'a JobName) -> BoxFuture<'a, Result<bool, StoreError>> {
-        Box::pin(async move { self.inner.ask_one(&ForgetJobVerb { job }, key).await })
+    async fn forget(&self, key: &ElectionKey, job: &JobName) -> Result<bool, StoreError> {
+        self.inner.ask_one(&ForgetJobVerb { job }, key).await
     }
 }
 

@@ -1,12 +1,11 @@
-//! From what the scripts of jobs answer to what was asked.
+//! Decodes the replies of the scripts for jobs.
 
 use std::sync::Arc;
 use std::time::Duration;
 
 use redis::Value;
 use tenure_core::JobName;
-use tenure_store::ledger::{Claimed, JobReport, JobStanding, Opened, RunEnd, RunReport, Tick};
-use tenure_store::outcome;
+use tenure_store::ledger::{Claimed, JobReport, JobStanding, Opened, RunEnd, RunOutcome, RunReport, Tick};
 
 use super::error::RedisStoreError;
 use super::lease_reply::{ReplyFields, nonsense, number, text};
@@ -104,7 +103,7 @@ fn end(fields: &ReplyFields<'_>) -> Option<RunEnd> {
         at_unix_ms: fields.number(4).ok()?,
         took: Duration::from_nanos(fields.number(5).ok()?),
         retries: u32::try_from(fields.number(8).ok()?).ok()?,
-        outcome: outcome::from_words(&text(fields.optional(6)?), why.map(|why| why.as_ref().to_owned()))?,
+        outcome: RunOutcome::from_words(&text(fields.optional(6)?), why.map(|why| why.as_ref().to_owned()))?,
     })
 }
 

@@ -1,11 +1,11 @@
-//! What each verb of jobs sends to the server, and what comes back.
+//! The commands for each operation on jobs, and their replies.
 
 use redis::{Cmd, Value};
 use tenure_core::JobName;
+use tenure_store::ElectionKey;
 use tenure_store::ledger::{
     Act, Claim, Claimed, EARLY_MAX, Finish, JOBS_MAX, JobOrder, JobReport, OpenJob, OpenJobs, Opened, RUNS_MAX,
 };
-use tenure_store::{ElectionKey, outcome};
 
 use super::error::RedisStoreError;
 use super::jobs_reply as reply;
@@ -115,7 +115,7 @@ impl ScriptVerb for FinishVerb {
         pack_claim(request.nonce, request.term, command);
         command.arg(request.job.as_str()).arg(request.tick.unix_s());
         command.arg(u64::try_from(request.took.as_nanos()).unwrap_or(u64::MAX));
-        let (word, why) = outcome::to_words(&request.outcome);
+        let (word, why) = request.outcome.to_words();
         command.arg(word).arg(why.unwrap_or_default()).arg(request.retries);
     }
 
@@ -174,7 +174,7 @@ impl ScriptVerb for SteerJobVerb<'_> {
     fn pack_head(&self, _command: &mut Cmd) {}
 
     fn pack(&self, _request: &ElectionKey, command: &mut Cmd) {
-        command.arg(self.job.as_str()).arg(outcome::order_word(self.order));
+        command.arg(self.job.as_str()).arg(self.order.as_str());
     }
 
     fn read(answer: &Value) -> Result<bool, RedisStoreError> {

@@ -54,11 +54,13 @@ impl Keys {
             return Err(StoreError::not_sent(StoreErrorKind::Configuration, message));
         }
         let Some(parts) = parse(prefix, pattern) else {
-            return refused("besides {prefix}, {namespace} and {name}, braces are written twice, as {{ and }}");
+            return refused(
+                "braces other than those of {prefix}, {namespace} and {name} must be doubled, as {{ and }}",
+            );
         };
         let count = |wanted: &KeyPart| parts.iter().filter(|part| *part == wanted).count();
         if count(&KeyPart::Name) != 1 || count(&KeyPart::Namespace) > 1 {
-            return refused("it must hold {name} once, and {namespace} at most once");
+            return refused("it must contain {name} once, and {namespace} at most once");
         }
         if !matches!(parts.last(), Some(KeyPart::Name)) {
             return refused("it must end with {name}");
@@ -74,7 +76,7 @@ impl Keys {
     pub(super) fn lease(&self, key: &ElectionKey) -> Result<String, StoreError> {
         if !self.parts.contains(&KeyPart::Namespace) && key.namespace != Namespace::default() {
             let message = format!(
-                "the key pattern {:?} does not tell namespaces apart, so only the namespace {:?} can be used with it",
+                "the key pattern {:?} has no {{namespace}}, so only the namespace {:?} can be used with it",
                 self.pattern,
                 Namespace::default()
             );
@@ -83,8 +85,8 @@ impl Keys {
         let name = escaped(key.name.as_str(), IN_NAME);
         if !self.parts.contains(&KeyPart::Namespace) && matches!(name, Cow::Owned(_)) {
             let message = format!(
-                "the name {:?} cannot be used with the key pattern {:?}: {{, }} and % would be written as in {name:?}, and \
-                 participants of another make would look at another key; choose a name without them",
+                "the name {:?} cannot be used with the key pattern {:?}: {{, }} and % would be written as in {name:?}, \
+                 and other programs would use another key; choose a name without them",
                 key.name, self.pattern,
             );
             return Err(StoreError::not_sent(StoreErrorKind::Configuration, message));
@@ -127,6 +129,16 @@ impl Keys {
             }
         }
         Some(ElectionKey { namespace, name: name? })
+    }
+
+    /// The election beside whose lease there is this key, if it is one of this kind.
+    pub(super) fn election_of_companion(&self, key: &str, companion: &str) -> Option<ElectionKey> {
+        let lease = key.strip_suffix(companion)?.strip_suffix(':')?;
+        let bare = lease.strip_prefix('{').and_then(|lease| lease.strip_suffix('}'));
+        let is_companion = |election: &ElectionKey| {
+            self.lease(election).is_ok_and(|lease| companions(&lease, &[companion]).any(|name| name == key))
+        };
+        [bare, Some(lease)].into_iter().flatten().filter_map(|lease| self.election(lease)).find(is_companion)
     }
 
     /// The set of the elections of a namespace.

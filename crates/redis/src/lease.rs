@@ -1,4 +1,4 @@
-//! Where requests are taken, sent, and answered.
+//! Accepts, sends and answers requests about leases.
 
 use std::collections::HashSet;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
@@ -7,7 +7,7 @@ use std::time::Duration;
 
 use futures_util::stream::BoxStream;
 use redis::{Cmd, Value, cmd};
-use tenure_core::{CampaignReply, CandidateId, ElectionName, Held, Namespace, Nonce, RenewReply, WriteOutcome};
+use tenure_core::{CampaignReply, CandidateId, Held, Nonce, RenewReply, WriteOutcome};
 use tenure_store::clock::Clock;
 use tenure_store::remote::server_clock::ServerClock;
 use tenure_store::{
@@ -225,21 +225,6 @@ impl RedisInner {
         told.into_values().pop().unwrap_or(Ok(false))
     }
 
-    pub(super) async fn elections(&self, namespace: &Namespace) -> Result<Vec<ElectionName>, StoreError> {
-        self.listed(List::Elections, namespace).await
-    }
-
-    /// What is on a list, in order.
-    pub(super) async fn listed(&self, list: List, namespace: &Namespace) -> Result<Vec<ElectionName>, StoreError> {
-        let list = list.key(&self.keys, namespace);
-        let mut command = cmd("SMEMBERS");
-        command.arg(&list);
-        let names = self.texts(list, command).await.map_err(|fault| self.tell(fault))?;
-        let mut names: Vec<ElectionName> = names.into_iter().filter_map(|name| ElectionName::new(name).ok()).collect();
-        names.sort();
-        Ok(names)
-    }
-
     /// Off the list first: one that is listed although it is gone would be shown for ever, and one that is not is listed
     /// again by its next leader.
     pub(super) async fn forget(&self, key: &ElectionKey, idle_for: Duration) -> Result<Forgetting, StoreError> {
@@ -363,7 +348,7 @@ impl RedisInner {
     }
 
     /// A list or a set of texts.
-    async fn texts(&self, key: String, command: Cmd) -> Result<Vec<String>, RedisStoreError> {
+    pub(super) async fn texts(&self, key: String, command: Cmd) -> Result<Vec<String>, RedisStoreError> {
         let calls = [Call { route: key.clone(), order: CallCommand::Plain(command) }];
         let read = |answer: CallAnswer| match answer.value {
             Value::ServerError(error) => Err(RedisStoreError::server(&error).at_key(&key)),
@@ -445,7 +430,7 @@ impl RedisInner {
             }
         }
         let held_back = || {
-            let message = "earlier requests of the same batch could not be sent, and these must not overtake them";
+            let message = "not sent, because earlier requests of the same batch could not be sent";
             Err(StoreError::not_sent(StoreErrorKind::Unavailable, format!("Redis at {}: {message}", self.place)))
         };
         replies.extend(parts.flatten().map(|_| held_back()));
@@ -495,5 +480,5 @@ fn look_again_after(ttl: Duration, rank: u32) -> Duration {
 }
 
 fn replaced(server: &str) -> String {
-    format!("the sentinels have put another primary in the place of {server}")
+    format!("the sentinels have replaced the primary {server}")
 }

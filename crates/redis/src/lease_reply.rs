@@ -1,4 +1,4 @@
-//! From what the scripts answer to what was asked.
+//! Decodes the replies of the scripts for leases.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -131,7 +131,7 @@ pub(super) fn request_handover(answer: &Value) -> Result<bool, RedisStoreError> 
         0 => Ok(false),
         1 => Ok(true),
         _ => Err(RedisStoreError::refused(
-            "the leader is not of this kind, and cannot be asked to hand over; stop it instead",
+            "the leader is not a tenure candidate and cannot be asked to hand over; stop it instead",
         )),
     }
 }

@@ -1,4 +1,4 @@
-//! What each verb sends to the server, and what comes back.
+//! The commands for each operation on leases, and their replies.
 
 use std::fmt::Write;
 use std::time::Duration;

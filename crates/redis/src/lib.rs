@@ -21,6 +21,7 @@ mod keys;
 mod lease;
 mod lease_reply;
 mod lease_verbs;
+mod listing;
 mod mailbox;
 mod mailbox_reply;
 mod mailbox_verbs;
@@ -38,13 +39,12 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
-use futures_util::future::BoxFuture;
 use futures_util::stream::BoxStream;
 use tenure_core::{CampaignReply, CandidateId, ElectionName, Namespace, RenewReply, Term};
 use tenure_store::clock::Clock;
 use tenure_store::{
     Campaign, Capabilities, ElectionKey, Finding, Forgetting, Hint, Interest, JobLedger, Mailbox, Observation, PubSub,
-    Renew, Replies, Resign, Store, StoreError, Transition,
+    Renew, Replies, Resign, Store, StoreError, Transition, async_trait, check_raise,
 };
 
 pub use self::config::RedisConfig;
@@ -68,7 +68,7 @@ pub struct RedisStore {
 const LOOK_LIMIT: Duration = Duration::from_secs(10);
 
 impl RedisStore {
-    /// Uses these servers. The first connection is made when it is needed, so a server that is away is no error.
+    /// Opens a store on these servers. Connects on demand, so an unreachable server is not an error here.
     ///
     /// # Errors
     /// When the configuration contradicts itself.
@@ -76,7 +76,7 @@ impl RedisStore {
         Self::start(config, Clock::boottime())
     }
 
-    /// The same with another clock to compare the server's with.
+    /// Like [`RedisStore::open`], with another clock to compare the server's clock with.
     ///
     /// # Errors
     /// As [`RedisStore::open`].
@@ -85,7 +85,7 @@ impl RedisStore {
         Self::start(config, clock)
     }
 
-    /// The same as [`RedisStore::open`] with [`RedisConfig::from_client`], and nothing else to say.
+    /// Like [`RedisStore::open`] with [`RedisConfig::from_client`] and default options.
     ///
     /// # Errors
     /// As [`RedisStore::open`].
@@ -106,77 +106,73 @@ impl RedisStore {
     }
 }
 
+#[async_trait]
 impl Store for RedisStore {
     fn capabilities(&self) -> Capabilities {
         let (name, statement) = match self.inner.deployment() {
             Deployment::Standalone { .. } => (
                 "redis",
-                "One leader as long as the server keeps what it has confirmed and its wall clock does not jump; \
-                 eviction, FLUSHALL, a restart without appendfsync always, or a clock that is set forward can make two.",
+                "One leader as long as the server keeps its confirmed writes and its wall clock does not jump; \
+                 eviction, FLUSHALL, a restart without appendfsync always, or a clock set forward can lead to two.",
             ),
             Deployment::Sentinel { .. } => (
                 "redis with sentinels",
-                "For efficiency, not for correctness: replicas follow asynchronously, so a failover can forget a lease \
-                 that was granted, and for a moment there may be two leaders.",
+                "For efficiency, not for correctness: replicas follow asynchronously, so a failover can lose a granted \
+                 lease, and there may be two leaders for a moment.",
             ),
             Deployment::Cluster(_) => (
                 "redis cluster",
-                "For efficiency, not for correctness: replicas follow asynchronously, so a failover can forget a lease \
-                 that was granted, and for a moment there may be two leaders.",
+                "For efficiency, not for correctness: replicas follow asynchronously, so a failover can lose a granted \
+                 lease, and there may be two leaders for a moment.",
             ),
         };
         Capabilities::new(name, statement).with_pushes(true)
     }
 
-    fn campaign<'a>(&'a self, batch: &'a [Campaign]) -> BoxFuture<'a, Replies<CampaignReply>> {
-        Box::pin(async move {
-            let replies = self.inner.campaign(batch).await;
-            if replies.iter().any(Result::is_ok) {
-                self.get_to_know();
-            }
-            replies
-        })
+    async fn campaign(&self, batch: &[Campaign]) -> Replies<CampaignReply> {
+        let replies = self.inner.campaign(batch).await;
+        if replies.iter().any(Result::is_ok) {
+            self.get_to_know();
+        }
+        replies
     }
 
-    fn renew<'a>(&'a self, batch: &'a [Renew]) -> BoxFuture<'a, Replies<RenewReply>> {
-        Box::pin(self.inner.renew(batch))
+    async fn renew(&self, batch: &[Renew]) -> Replies<RenewReply> {
+        self.inner.renew(batch).await
     }
 
-    fn resign<'a>(&'a self, batch: &'a [Resign]) -> BoxFuture<'a, Replies<()>> {
-        Box::pin(self.inner.resign(batch))
+    async fn resign(&self, batch: &[Resign]) -> Replies<()> {
+        self.inner.resign(batch).await
     }
 
-    fn observe<'a>(&'a self, batch: &'a [ElectionKey]) -> BoxFuture<'a, Replies<Observation>> {
-        Box::pin(self.inner.observe(batch))
+    async fn observe(&self, batch: &[ElectionKey]) -> Replies<Observation> {
+        self.inner.observe(batch).await
     }
 
-    fn elections<'a>(&'a self, namespace: &'a Namespace) -> BoxFuture<'a, Result<Vec<ElectionName>, StoreError>> {
-        Box::pin(self.inner.elections(namespace))
+    async fn elections(&self, namespace: &Namespace) -> Result<Vec<ElectionName>, StoreError> {
+        self.inner.elections(namespace).await
     }
 
-    fn request_handover<'a>(
-        &'a self,
-        key: &'a ElectionKey,
-        successor: Option<&'a CandidateId>,
-    ) -> BoxFuture<'a, Result<bool, StoreError>> {
-        Box::pin(self.inner.request_handover(key, successor))
+    async fn request_handover(&self, key: &ElectionKey, successor: Option<&CandidateId>) -> Result<bool, StoreError> {
+        self.inner.request_handover(key, successor).await
     }
 
-    fn history<'a>(&'a self, key: &'a ElectionKey, limit: usize) -> BoxFuture<'a, Result<Vec<Transition>, StoreError>> {
-        Box::pin(self.inner.history(key, limit))
+    async fn history(&self, key: &ElectionKey, limit: usize) -> Result<Vec<Transition>, StoreError> {
+        self.inner.history(key, limit).await
     }
 
-    fn forget<'a>(&'a self, key: &'a ElectionKey, idle_for: Duration) -> BoxFuture<'a, Result<Forgetting, StoreError>> {
-        Box::pin(self.inner.forget(key, idle_for))
+    async fn forget(&self, key: &ElectionKey, idle_for: Duration) -> Result<Forgetting, StoreError> {
+        self.inner.forget(key, idle_for).await
     }
 
-    fn raise_terms<'a>(
-        &'a self,
-        namespace: &'a Namespace,
-        only: Option<&'a ElectionName>,
+    async fn raise_terms(
+        &self,
+        namespace: &Namespace,
+        only: Option<&ElectionName>,
         above: Term,
-    ) -> BoxFuture<'a, Result<u64, StoreError>> {
-        Box::pin(self.inner.raise_terms(namespace, only, above))
+    ) -> Result<u64, StoreError> {
+        check_raise(above)?;
+        self.inner.raise_terms(namespace, only, above).await
     }
 
     fn watch(&self, interest: Interest) -> BoxStream<'static, Hint> {
@@ -195,8 +191,8 @@ impl Store for RedisStore {
         Some(self)
     }
 
-    fn examine(&self) -> BoxFuture<'_, Vec<Finding>> {
-        Box::pin(examine::examine(&self.inner))
+    async fn examine(&self) -> Vec<Finding> {
+        examine::examine(&self.inner).await
     }
 }
 

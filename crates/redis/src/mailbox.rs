@@ -2,14 +2,13 @@
 
 use std::collections::VecDeque;
 
-use futures_util::future::BoxFuture;
 use tenure_core::ElectionName;
 use tenure_core::Namespace;
 use tenure_store::mailbox::{
     Ack, AckReply, MAX_PAYLOAD, MAX_PENDING, Mailbox, MailboxPromises, Message, MessageCount, MessageId, MessageState,
     NewMessage, Receive, Received,
 };
-use tenure_store::{ElectionKey, Replies, StoreError};
+use tenure_store::{ElectionKey, Replies, StoreError, async_trait};
 
 use super::RedisStore;
 use super::deployment::Deployment;
@@ -19,55 +18,43 @@ use super::lease::{RedisInner, VerbReply};
 use super::mailbox_verbs::{AckVerb, Counting, ListMessagesVerb, ReceiveVerb, RequeueVerb, SendVerb};
 use super::sentinel::Opinion;
 
+#[async_trait]
 impl Mailbox for RedisStore {
     fn promises(&self) -> MailboxPromises {
         promises(self.inner.deployment())
     }
 
-    fn send<'a>(&'a self, batch: &'a [NewMessage]) -> BoxFuture<'a, Replies<()>> {
-        Box::pin(self.inner.send(batch))
+    async fn send(&self, batch: &[NewMessage]) -> Replies<()> {
+        self.inner.send(batch).await
     }
 
-    fn receive<'a>(&'a self, request: &'a Receive) -> BoxFuture<'a, Result<Received, StoreError>> {
-        Box::pin(async move {
-            let found = self.inner.ask_one(&ReceiveVerb { wake: self.inner.wake_channel() }, request).await?;
-            Ok(found.map_or(Received::NotHolder, Received::Messages))
-        })
+    async fn receive(&self, request: &Receive) -> Result<Received, StoreError> {
+        let found = self.inner.ask_one(&ReceiveVerb { wake: self.inner.wake_channel() }, request).await?;
+        Ok(found.map_or(Received::NotHolder, Received::Messages))
     }
 
-    fn ack<'a>(&'a self, request: &'a Ack) -> BoxFuture<'a, Result<AckReply, StoreError>> {
-        Box::pin(async move {
-            let Some(dropped) = self.inner.ask_one(&AckVerb, request).await? else { return Ok(AckReply::NotHolder) };
-            for id in &dropped {
-                log!(warn, %id, election = %request.key, "dropped a message that was set aside: too many are");
-            }
-            Ok(AckReply::Accepted { dropped: dropped.len() as u64 })
-        })
+    async fn ack(&self, request: &Ack) -> Result<AckReply, StoreError> {
+        let Some(dropped) = self.inner.ask_one(&AckVerb, request).await? else { return Ok(AckReply::NotHolder) };
+        for id in &dropped {
+            log!(warn, %id, election = %request.key, "dropped a message that was set aside: too many are");
+        }
+        Ok(AckReply::Accepted { dropped: dropped.len() as u64 })
     }
 
-    fn list<'a>(
-        &'a self,
-        key: &'a ElectionKey,
-        state: MessageState,
-        limit: usize,
-    ) -> BoxFuture<'a, Result<Vec<Message>, StoreError>> {
-        Box::pin(async move { self.inner.ask_one(&ListMessagesVerb { state, limit }, key).await })
+    async fn list(&self, key: &ElectionKey, state: MessageState, limit: usize) -> Result<Vec<Message>, StoreError> {
+        self.inner.ask_one(&ListMessagesVerb { state, limit }, key).await
     }
 
-    fn counts<'a>(
-        &'a self,
-        namespace: &'a Namespace,
-        only: Option<&'a ElectionName>,
-    ) -> BoxFuture<'a, Result<Replies<MessageCount>, StoreError>> {
-        Box::pin(self.inner.message_counts(namespace, only))
+    async fn counts(
+        &self,
+        namespace: &Namespace,
+        only: Option<&ElectionName>,
+    ) -> Result<Replies<MessageCount>, StoreError> {
+        self.inner.message_counts(namespace, only).await
     }
 
-    fn requeue<'a>(
-        &'a self,
-        key: &'a ElectionKey,
-        ids: Option<&'a [MessageId]>,
-    ) -> BoxFuture<'a, Result<u64, StoreError>> {
-        Box::pin(async move { self.inner.ask_one(&RequeueVerb { ids }, key).await })
+    async fn requeue(&self, key: &ElectionKey, ids: Option<&[MessageId]>) -> Result<u64, StoreError> {
+        self.inner.ask_one(&RequeueVerb { ids }, key).await
     }
 }
 

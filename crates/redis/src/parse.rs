@@ -30,7 +30,9 @@ pub(super) fn url(url: &StoreUrl) -> Result<RedisConfig, String> {
     let tls = options.certificates(is_encrypted)?;
     let database = |text: &str| match text {
         "" => Ok(0),
-        number => number.parse::<i64>().map_err(|_| "what follows the host is the number of a database".to_owned()),
+        number => {
+            number.parse::<i64>().map_err(|_| "the part after the host must be the number of a database".to_owned())
+        }
     };
     let servers = match kind {
         "" => {
@@ -42,7 +44,7 @@ pub(super) fn url(url: &StoreUrl) -> Result<RedisConfig, String> {
         "sentinel" => {
             let (name, number) = raw_url.path.split_once('/').unwrap_or((raw_url.path, ""));
             if name.is_empty() {
-                return Err("the name of the primary comes after the sentinels, as in /mymaster".to_owned());
+                return Err("the name of the primary must follow the sentinels, as in /mymaster".to_owned());
             }
             let template = ServerTemplate { login: login.set_db(database(number)?), tls: tls.clone() };
             let sentinel_template = ServerTemplate { login: options.sentinel_login(), tls };
@@ -55,7 +57,7 @@ pub(super) fn url(url: &StoreUrl) -> Result<RedisConfig, String> {
             }
             Servers::Cluster { seeds: addresses(raw_url.hosts, SERVER_PORT)?, template: ServerTemplate { login, tls } }
         }
-        other => return Err(format!("there is no {other:?} of Redis; use +sentinel or +cluster, or neither")),
+        other => return Err(format!("unknown suffix {other:?}; use +sentinel or +cluster, or neither")),
     };
     Ok(options.apply(RedisConfig::of(servers)))
 }
@@ -91,13 +93,13 @@ impl UrlOptions {
             "prefix" => self.prefix = Some(value),
             "key_pattern" => self.key_pattern = Some(value),
             "wait_replicas" => {
-                self.wait_replicas = Some(value.parse().map_err(|_| "wait_replicas is a small number")?);
+                self.wait_replicas = Some(value.parse().map_err(|_| "wait_replicas must be a small number")?);
             }
             "protocol" => {
                 self.protocol = match value.as_str() {
                     "2" | "resp2" => ProtocolVersion::RESP2,
                     "3" | "resp3" => ProtocolVersion::RESP3,
-                    _ => return Err("protocol is resp2 or resp3".to_owned()),
+                    _ => return Err("protocol must be resp2 or resp3".to_owned()),
                 }
             }
             "tls_ca" => self.authority = Some(read_file(name, Path::new(&value))?),
@@ -107,8 +109,8 @@ impl UrlOptions {
             "sentinel_password" => self.sentinel_password = Some(value),
             _ => {
                 return Err(
-                    "it has an option that there is not; there are prefix, key_pattern, wait_replicas, protocol, \
-                            tls_ca, tls_cert, tls_key, sentinel_user and sentinel_password"
+                    "it has an unknown option; known are prefix, key_pattern, wait_replicas, protocol, tls_ca, \
+                     tls_cert, tls_key, sentinel_user and sentinel_password"
                         .to_owned(),
                 );
             }
@@ -126,14 +128,14 @@ impl UrlOptions {
         let client = match (self.certificate.take(), self.private_key.take()) {
             (Some(certificate), Some(key)) => Some((certificate, key)),
             (None, None) => None,
-            (Some(_), None) | (None, Some(_)) => return Err("tls_cert and tls_key belong together".to_owned()),
+            (Some(_), None) | (None, Some(_)) => return Err("tls_cert and tls_key must be given together".to_owned()),
         };
         let certificates = CertificateBundle { authority: self.authority.take(), client };
         let has_any = certificates.client.is_some() || certificates.authority.is_some();
         match is_encrypted {
             true => Ok(Some(certificates)),
             // Whoever names certificates means to use them.
-            false if has_any => Err("certificates need a scheme that encrypts: rediss, not redis".to_owned()),
+            false if has_any => Err("certificates need an encrypted scheme: rediss, not redis".to_owned()),
             false => Ok(None),
         }
     }
@@ -153,7 +155,8 @@ impl UrlOptions {
 fn address(text: &str, default_port: u16) -> Result<HostPort, String> {
     let is_bare = !text.contains(':') || text.ends_with(']');
     let with_port = if is_bare { format!("{text}:{default_port}") } else { text.to_owned() };
-    let address: HostPort = with_port.parse().map_err(|()| "a host is followed by a port number, as in host:6379")?;
+    let address: HostPort =
+        with_port.parse().map_err(|()| "the host must be followed by a port number, as in host:6379")?;
     if address.host.is_empty() { Err("it names no host".to_owned()) } else { Ok(address) }
 }
 
@@ -191,10 +194,10 @@ mod tests {
             ("redis+sentinel://a,b", "name of the primary"),
             ("redis+cluster://a/1", "database 0"),
             ("redis+ring://a", "+sentinel or +cluster"),
-            ("redis://db?wait=1", "there are prefix"),
+            ("redis://db?wait=1", "known are prefix"),
             ("redis://db?wait_replicas=many", "wait_replicas"),
             ("redis://db?tls_ca=/nowhere/ca.pem", "cannot read"),
-            ("rediss://db?tls_cert=/dev/null", "belong together"),
+            ("rediss://db?tls_cert=/dev/null", "must be given together"),
             ("redis://db?tls_ca=/dev/null", "rediss"),
         ] {
             let error = read(text).err().unwrap_or_else(|| panic!("{text} was accepted"));

@@ -1,12 +1,11 @@
-//! Pub/sub: what is published reaches whoever is subscribed.
+//! Pub/sub: broadcasts through PUBLISH and SUBSCRIBE.
 
-use futures_util::future::BoxFuture;
 use futures_util::stream::BoxStream;
 use redis::{Value, cmd};
 use tenure_store::mailbox::MAX_PAYLOAD;
 use tenure_store::pubsub::{Broadcast, PubSub, PubSubEvent, PubSubPromises};
 use tenure_store::remote::envelope;
-use tenure_store::{ElectionKey, Replies, StoreError};
+use tenure_store::{ElectionKey, Replies, StoreError, async_trait};
 
 use super::RedisStore;
 use super::call::{Call, CallCommand};
@@ -16,17 +15,18 @@ use super::lease::RedisInner;
 
 const PROMISES: PubSubPromises = PubSubPromises {
     max_payload: MAX_PAYLOAD,
-    statement: "Broadcasts are published: they reach the candidates that are connected at that moment, at most once, and \
-                one that the server does not pass on in time, or that falls into a failover, is lost.",
+    statement: "Broadcasts use PUBLISH: they reach the candidates that are connected at that moment, at most once; a \
+         broadcast that is delayed too long by the server, or sent during a failover, is lost.",
 };
 
+#[async_trait]
 impl PubSub for RedisStore {
     fn promises(&self) -> PubSubPromises {
         PROMISES
     }
 
-    fn broadcast<'a>(&'a self, batch: &'a [Broadcast]) -> BoxFuture<'a, Replies<()>> {
-        Box::pin(self.inner.broadcast(batch))
+    async fn broadcast(&self, batch: &[Broadcast]) -> Replies<()> {
+        self.inner.broadcast(batch).await
     }
 
     fn listen(&self, key: &ElectionKey) -> BoxStream<'static, PubSubEvent> {

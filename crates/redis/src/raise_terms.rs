@@ -56,8 +56,8 @@ impl RedisInner {
             return Ok(());
         }
         let message = format!(
-            "Redis at {}: the terms of elections that nobody has stood in yet begin at the time in milliseconds, which is \
-             {now_ms} and not safely above {above}; name each election whose terms are to be raised",
+            "Redis at {}: terms of new elections start at the time in milliseconds, which is {now_ms} and not safely \
+             above {above}; give the name of each election whose terms are to be raised",
             self.place()
         );
         Err(StoreError::refused(StoreErrorKind::Unsupported, message))

@@ -1,4 +1,4 @@
-//! What is told again from time to time, and not every time it is seen.
+//! Warnings that are repeated from time to time, not each time they apply.
 
 use std::collections::BTreeMap;
 use std::sync::{Mutex, PoisonError};

@@ -1,4 +1,4 @@
-//! Sentinels: who the primary is, and whether it still is.
+//! Sentinels: finding the primary, and checking that it still is the primary.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -79,15 +79,15 @@ impl Sentinels {
         let denied = poll.faults.iter().find(|fault| fault.is_denied());
         match (denied, poll.faults.first()) {
             (Some(fault), _) => RedisStoreError::Unwelcome(format!(
-                "the sentinels do not let us; check sentinel_user and sentinel_password in the address (those before the \
-                 hosts are for the servers): {fault}"
+                "permission denied by the sentinels; check sentinel_user and sentinel_password in the address (user \
+                 and password before the hosts are for the servers): {fault}"
             )),
             (None, Some(fault)) if poll.votes.is_empty() => RedisStoreError::NoPrimary(format!(
-                "none of the {count} sentinels can be asked for the primary; check their addresses. One of them: {fault}"
+                "none of the {count} sentinels can be reached; check their addresses. Error of one of them: {fault}"
             )),
             (None, _) => RedisStoreError::NoPrimary(format!(
                 "none of the {count} sentinels knows a primary called {name:?}; check the name, which follows the \
-                 sentinels in the address (SENTINEL MASTERS tells it)"
+                 sentinels in the address (SENTINEL MASTERS lists the names)"
             )),
         }
     }
@@ -143,7 +143,7 @@ impl Poll {
             while !is_enough(self)
                 && let Some(answer) = answers.next().await
             {
-                self.count(answer.unwrap_or_else(|_| Err(RedisStoreError::NoPrimary("it does not answer".to_owned()))));
+                self.count(answer.unwrap_or_else(|_| Err(RedisStoreError::NoPrimary("no answer".to_owned()))));
             }
         };
         if tokio::time::timeout(patience, take).await.is_err() && self.votes.is_empty() && self.faults.is_empty() {

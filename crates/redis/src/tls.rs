@@ -1,4 +1,4 @@
-//! Encryption, where it is built in.
+//! Encryption, if it is built in.
 
 use redis::{Client, ConnectionInfo, RedisResult};
 #[cfg(feature = "tls")]
@@ -10,8 +10,7 @@ use tenure_store::remote::cryptography::choose_cryptography;
 pub(super) const IS_BUILT_IN: bool = cfg!(feature = "tls");
 
 /// What to say where they cannot.
-const MISSING: &str =
-    "this program was built without encryption for Redis; build it with the feature redis-tls of tenure";
+const MISSING: &str = "this program was built without TLS for Redis; build it with the feature redis-tls of tenure";
 
 /// Refuses to encrypt where that is not built in.
 pub(super) fn check(is_encrypted: bool, is_built_in: bool) -> Result<(), String> {

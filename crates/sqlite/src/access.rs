@@ -1,4 +1,4 @@
-//! Whether a file is what it seems: of a user we trust, and with one name only.
+//! Checks that a file belongs to a trusted user and has only one name.
 //!
 //! Files of the database are only ever looked at by path. Opening them would be fatal: closing any descriptor of a file
 //! drops all locks that SQLite holds on it for this process.
@@ -18,25 +18,25 @@ use super::error::SqliteStoreError;
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub(super) enum FileFlaw {
     #[error(
-        "is mounted by itself, so whoever uses the same file under another path would elect another leader; mount the \
-         directory that holds it, not the file"
+        "is mounted by itself, and processes that use the same file under another path would elect another leader; \
+         mount its directory, not the file"
     )]
     MountRoot,
     #[error(
-        "has another name (a hard link), so whoever uses that one would elect another leader; remove the other name"
+        "has another name (a hard link), and processes that use it would elect another leader; remove the other name"
     )]
     Linked,
-    #[error("belongs to another user (uid {0}), who could take leases or forge deaths; use a path of one's own")]
+    #[error("belongs to another user (uid {0}), who could take leases or forge deaths; use another path")]
     Foreign(u32),
     #[error(
-        "can be written by other users (mode {found:04o}), who could take leases or forge deaths; chmod {wanted:04o} it"
+        "can be written by other users (mode {found:04o}), who could take leases or forge deaths; restrict it: chmod {wanted:04o}"
     )]
     Writable { found: u32, wanted: u32 },
     #[error("is not a {0}; remove it, or use another path")]
     NotA(&'static str),
     #[error(
-        "is a link that stands where a database was: {} is still there. Stop whoever uses it, and move the database back, or \
-         that along with it",
+        "is a link in the place of a database: {} is still there. Stop the processes that use it, and move the \
+         database back, or move that file along with it",
         .0.display()
     )]
     LeftBehind(PathBuf),

@@ -1,4 +1,4 @@
-//! From what people write to the files that are meant.
+//! Parses addresses and paths, and checks the file system.
 
 use std::ffi::OsString;
 use std::path::{Path, PathBuf};
@@ -9,7 +9,8 @@ use tenure_store::{StoreError, StoreErrorKind};
 
 use super::error::SqliteStoreError;
 
-/// The path in what follows the colon of `sqlite:PATH`. Also understood: `sqlite://PATH` and `sqlite:///ABSOLUTE`.
+/// Extracts the path from the part after the colon of `sqlite:PATH`. Also accepts `sqlite://PATH` and
+/// `sqlite:///ABSOLUTE`.
 ///
 /// # Errors
 /// When there is no path, or something that only looks like one.
@@ -22,21 +23,21 @@ pub fn path_of(rest: &str) -> Result<PathBuf, StoreError> {
     if looks_like_an_address(path) {
         // Not repeated: it may hold a password.
         return refused(
-            "what follows sqlite: looks like the address of a server, not like a path; leave out sqlite: if you mean a \
+            "the part after sqlite: looks like the address of a server, not like a path; leave out sqlite: for a \
              server, or write sqlite:./PATH if this is the name of a file"
                 .to_owned(),
         );
     }
     if path == ":memory:" {
         return refused(
-            "a database in memory cannot be shared; write memory: for a store inside one process".to_owned(),
+            "an in-memory database cannot be shared; use memory: for a store within one process".to_owned(),
         );
     }
     if let Some((file, _)) = path.split_once('?') {
         return refused(format!("the SQLite store has no options; write sqlite:{file}"));
     }
     if path.ends_with('/') {
-        return refused(format!("{path} is a directory; name a file in it"));
+        return refused(format!("{path} is a directory; give a file in it"));
     }
     Ok(PathBuf::from(path))
 }

@@ -1,4 +1,4 @@
-//! What comes before SQLite sees a file: making one that is missing, and waiting for those who lead by another.
+//! Steps before SQLite opens a file: creating a missing one, and waiting for leaders that rely on another one.
 
 use std::fs;
 use std::io;

@@ -1,4 +1,4 @@
-//! One open database file: how it is opened, and how a transaction runs in it.
+//! One open database file: opening it, and running transactions.
 
 use std::cell::RefCell;
 use std::collections::HashMap;

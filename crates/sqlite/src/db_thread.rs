@@ -1,4 +1,4 @@
-//! The thread that owns the connection. SQLite blocks, and those who ask must not.
+//! The thread that owns the connection. SQLite blocks, and callers must not.
 
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -234,7 +234,7 @@ impl DbThread {
             self.database = Some(database);
             return;
         }
-        log!(warn, path = %self.path.display(), %fault, "whoever leads by it has to stop");
+        log!(warn, path = %self.path.display(), %fault, "leaders that rely on this file must stop");
         if let Some(term) = self.held_leases.highest_term() {
             database.registry().raise_floor(term);
         }

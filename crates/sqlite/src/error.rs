@@ -1,4 +1,4 @@
-//! What can go wrong with a database file, and how it is told.
+//! Errors of database files, and their messages.
 
 use std::io;
 use std::path::{Path, PathBuf};
@@ -18,44 +18,46 @@ pub(super) enum SqliteStoreError {
     #[error("{}", advice(.0))]
     Sqlite(#[source] SqliteError),
     /// SQLite failed to commit.
-    #[error("the transaction could not be committed: {}", advice(.0))]
+    #[error("cannot commit the transaction: {}", advice(.0))]
     Commit(#[source] SqliteError),
     #[error("cannot {doing} {}", path.display())]
     Io { doing: &'static str, path: PathBuf, source: io::Error },
     /// A value that tenure never wrote. It concerns one election, not the file.
-    #[error("the database holds {0}, which tenure never wrote; restore it or start with a new file")]
+    #[error("the database contains {0}, which tenure never wrote; restore it or start with a new file")]
     Nonsense(String),
     /// The same, where it is known whose it is.
     #[error("{what}")]
     Damaged { election: ElectionKey, what: String },
-    #[error("it was made by a newer tenure (its schema is version {found}, this program knows up to {known}); upgrade")]
+    #[error(
+        "created by a newer version of tenure (schema version {found}; this program knows up to {known}); upgrade this program"
+    )]
     Newer { found: i64, known: i64 },
-    #[error("it is the database of another program and was left as it is; use a file of its own for tenure")]
+    #[error("this is the database of another program and was left unchanged; use a separate file for tenure")]
     Foreign,
     #[error("the file, or its -wal or -shm file, was deleted or replaced while it was in use")]
     Replaced,
     #[error(
-        "the file, or its -wal or -shm file, was deleted or replaced while {processes} process(es) could lead by it; it \
-         is used again when they have noticed or ended, in {at_most:.1?} at the latest"
+        "the file, or its -wal or -shm file, was deleted or replaced while {processes} process(es) could lead by it; \
+         waiting until they have noticed or ended, for {at_most:.1?} at most"
     )]
     Awaited { processes: usize, at_most: Duration },
-    #[error("there is no such file, and none was made: nobody ever was a candidate there, or the path is wrong")]
+    #[error("no such file, and none was created: it never had a candidate, or the path is wrong")]
     Missing,
     #[error("{} {flaw}", path.display())]
     Unfit { path: PathBuf, flaw: FileFlaw },
-    #[error("write-ahead logging is not possible there (the journal mode stayed {0:?}); put the file on a local disk")]
+    #[error("write-ahead logging is not possible here (the journal mode stayed {0:?}); put the file on a local disk")]
     NotWal(String),
     #[error(
-        "it is on {0}, where a file may be shared with other machines; elections in a file are safe on one machine \
-         only: put it on a local disk, or use a store that is made for several machines"
+        "the file is on {0} and may be shared with other machines; elections in a file are safe on one machine only: put \
+         it on a local disk, or use a store for several machines"
     )]
     Shared(&'static str),
     #[error(
-        "it is in use under another boot id: by another machine, or by a container that hides the machine's boot id; \
+        "the file is in use under another boot id: by another machine, or by a container that hides the machine's boot id; \
          all participants must see the same /proc/sys/kernel/random/boot_id"
     )]
     OtherBoot,
-    #[error("this process made a time namespace that it does not live in; its clock cannot be compared with others")]
+    #[error("this process created a time namespace but is not in it; its clock cannot be compared with others")]
     BetweenTimeNamespaces,
 }
 
@@ -186,13 +188,13 @@ fn may_have_happened(error: &SqliteError) -> bool {
 fn advice(error: &SqliteError) -> &'static str {
     #[expect(clippy::wildcard_enum_match_arm, reason = "the other kinds do not come from SQLite")]
     match kind_of(error) {
-        StoreErrorKind::Full => "the disk is full; make room",
+        StoreErrorKind::Full => "the disk is full; free some space",
         StoreErrorKind::ReadOnly => "the file or its file system is read-only; elections need to write",
         StoreErrorKind::Denied => "the file cannot be opened; check its permissions and those of its directory",
         StoreErrorKind::Unavailable => "other processes keep the file locked; try again",
         StoreErrorKind::Corrupt => {
-            "the file or its -wal file is damaged, or not a database at all (`tenure doctor` tells more); restore both from a \
-             backup, or stop all that use it and start with a new file"
+            "the file or its -wal file is damaged, or not a database at all (`tenure doctor` tells more); restore both \
+             from a backup, or stop all processes that use it and start with a new file"
         }
         _ => "SQLite reports an error",
     }

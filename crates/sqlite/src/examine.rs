@@ -1,4 +1,4 @@
-//! What `tenure doctor` is told about a database file.
+//! Checks of a database file for `tenure doctor`.
 
 use std::fs::{self, OpenOptions};
 use std::io::{self, Write};
@@ -57,7 +57,7 @@ fn integrity(database: &Database) -> Result<Finding, SqliteStoreError> {
     let found: String =
         database.read(|connection| Ok(connection.query_one("PRAGMA quick_check(1)", (), |row| row.get(0))?))?;
     if found == "ok" {
-        return Ok(Finding::good("integrity", "the pages of the file fit together"));
+        return Ok(Finding::good("integrity", "the pages of the file are consistent"));
     }
     let found = found.split_whitespace().collect::<Vec<_>>().join(" ");
     let detail = format!("the file is damaged: {found}; restore it from a backup, or start with a new file");
@@ -70,15 +70,17 @@ fn rights(database: &Database) -> Result<Finding, SqliteStoreError> {
     let directory = location.real.parent().unwrap_or(&location.real);
     let (file, around) = (FileStatus::at(&location.path)?, FileStatus::at(directory)?);
     if let Some(file) = file.filter(FileStatus::is_readable_by_others) {
-        let detail =
-            format!("other users may read the file (mode {:04o}) and take its leases; chmod 0600 it", file.mode());
+        let detail = format!(
+            "other users can read the file (mode {:04o}) and take its leases; restrict it: chmod 0600",
+            file.mode()
+        );
         return Ok(Finding::warning("rights", detail));
     }
     match around.filter(FileStatus::is_open_to_others) {
         Some(around) => {
             let detail = format!(
-                "other users may delete the file, because they may write to {} (mode {:04o}); use a directory of mode \
-                 0700",
+                "other users can delete the file, because they can write to {} (mode {:04o}); use a directory with \
+                 mode 0700",
                 directory.display(),
                 around.mode()
             );
@@ -140,7 +142,7 @@ fn space(database: &Database) -> Finding {
             let detail = format!("{} MiB free in {}", free >> 20, place.display());
             if free < SPACE_MIN { Finding::warning("space", detail) } else { Finding::good("space", detail) }
         }
-        Err(error) => Finding::warning("space", format!("cannot tell how much room is left: {error}")),
+        Err(error) => Finding::warning("space", format!("cannot determine the free space: {error}")),
     }
 }
 

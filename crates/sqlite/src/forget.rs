@@ -1,4 +1,4 @@
-//! Forgetting elections that nobody uses.
+//! Forgets unused elections.
 
 use std::time::Duration;
 
@@ -26,6 +26,7 @@ impl Transaction<'_> {
     fn forget(&mut self, key: &ElectionKey, idle_for: Duration) -> ElectionResult<Forgetting> {
         let found = match self.find(key, Need::Everybody)? {
             Ok(Some(found)) if found.record.last_term.is_some() => found,
+            Ok(_) if self.has_messages(key)? => return Ok(Ok(Forgetting::InUse(Use::Messages))),
             Ok(_) => return Ok(Ok(Forgetting::Unknown)),
             // Nobody knows since when it is idle.
             Err(fault) if !idle_for.is_zero() => return Ok(Err(fault)),

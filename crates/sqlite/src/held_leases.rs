@@ -1,4 +1,4 @@
-//! What this store's candidates may rely on, and what they have seen: it counts when the files are lost.
+//! The leases and terms that candidates of this store rely on: they count when the files are lost.
 
 use std::collections::HashMap;
 use std::time::Duration;

@@ -6,7 +6,7 @@ use std::sync::Arc;
 use rusqlite::{Connection, Params, Row, params};
 use tenure_core::JobName;
 use tenure_core::jobs::{JobRecord, RUNS_MAX, RunEnd, RunOutcome, RunRecord, RunReport, Tick};
-use tenure_store::{ElectionKey, outcome};
+use tenure_store::ElectionKey;
 
 use super::error::SqliteStoreError;
 use super::value::{
@@ -68,7 +68,7 @@ impl JobRow {
 
     /// Looks up the runs whose end was not told, and those that never began.
     pub(super) fn with_undone_runs(mut self, connection: &Connection) -> Result<Self, SqliteStoreError> {
-        let (never_begun, _) = outcome::to_words(&RunOutcome::NotBegun);
+        let (never_begun, _) = RunOutcome::NotBegun.to_words();
         let undone = params![self.row, never_begun];
         self.record.runs = runs(connection, include_str!("sql/run_undone.sql"), undone)?;
         Ok(self)
@@ -123,7 +123,7 @@ impl JobRow {
 
     fn save_run(&self, connection: &Connection, known: &RunRecord) -> Result<(), SqliteStoreError> {
         let RunReport { tick, term, candidate, began_at_unix_ms, end } = &known.run;
-        let words = end.as_ref().map(|end| outcome::to_words(&end.outcome));
+        let words = end.as_ref().map(|end| end.outcome.to_words());
         connection.prepare_cached(include_str!("sql/run_put.sql"))?.execute(params![
             self.row,
             from_u64(tick.unix_s()),
@@ -175,11 +175,11 @@ fn run_in(row: &Row<'_>) -> Result<RunRecord, SqliteStoreError> {
 
 fn end_in(row: &Row<'_>) -> Result<Option<RunEnd>, SqliteStoreError> {
     let Some(at_unix_ms) = row.get::<_, Option<i64>>(5)? else { return Ok(None) };
-    let outcome = outcome::from_words(&row.get::<_, String>(7)?, row.get(8)?);
+    let outcome = RunOutcome::from_words(&row.get::<_, String>(7)?, row.get(8)?);
     Ok(Some(RunEnd {
         at_unix_ms: to_u64(at_unix_ms)?,
         took: to_duration(row.get(6)?)?,
-        retries: u32::try_from(row.get::<_, i64>(9)?).map_err(|_| nonsense("a number of retries that is none"))?,
-        outcome: outcome.ok_or_else(|| nonsense("an outcome of a run that is none"))?,
+        retries: u32::try_from(row.get::<_, i64>(9)?).map_err(|_| nonsense("an invalid number of retries"))?,
+        outcome: outcome.ok_or_else(|| nonsense("an invalid outcome of a run"))?,
     }))
 }

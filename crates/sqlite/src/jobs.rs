@@ -1,13 +1,12 @@
-//! The ledger: jobs and their ticks, as the database thread writes them down. The rules are those of the core, applied to the
+//! The ledger of jobs and their ticks, on the database thread. The rules are those of the core, applied to the
 //! rows of the job that is asked about.
 
 use std::collections::BTreeSet;
 
-use futures_util::future::BoxFuture;
 use tenure_core::JobName;
 use tenure_core::jobs::Ledger;
 use tenure_store::ledger::{Claim, Claimed, Finish, JobLedger, JobOrder, JobReport, OpenJobs, Opened, RunOutcome};
-use tenure_store::{ElectionKey, Replies, StoreError};
+use tenure_store::{ElectionKey, Replies, StoreError, async_trait};
 
 use super::SqliteStore;
 use super::db_thread::DbThread;
@@ -15,38 +14,34 @@ use super::error::SqliteStoreError;
 use super::job_rows::{self, JobRow};
 use super::transaction::{ElectionResult, Transaction};
 
+#[async_trait]
 impl JobLedger for SqliteStore {
-    fn open<'a>(&'a self, request: &'a OpenJobs) -> BoxFuture<'a, Result<Opened, StoreError>> {
+    async fn open(&self, request: &OpenJobs) -> Result<Opened, StoreError> {
         let request = request.clone();
-        Box::pin(async move { self.requests.run(move |db_thread| db_thread.open_jobs(&request)).await? })
+        self.requests.run(move |db_thread| db_thread.open_jobs(&request)).await?
     }
 
-    fn claim<'a>(&'a self, batch: &'a [Claim]) -> BoxFuture<'a, Replies<Claimed>> {
-        self.run_batch(batch, DbThread::claim)
+    async fn claim(&self, batch: &[Claim]) -> Replies<Claimed> {
+        self.run_batch(batch, DbThread::claim).await
     }
 
-    fn finish<'a>(&'a self, batch: &'a [Finish]) -> BoxFuture<'a, Replies<bool>> {
-        self.run_batch(batch, DbThread::finish)
+    async fn finish(&self, batch: &[Finish]) -> Replies<bool> {
+        self.run_batch(batch, DbThread::finish).await
     }
 
-    fn jobs<'a>(&'a self, key: &'a ElectionKey, max_runs: usize) -> BoxFuture<'a, Result<Vec<JobReport>, StoreError>> {
+    async fn jobs(&self, key: &ElectionKey, max_runs: usize) -> Result<Vec<JobReport>, StoreError> {
         let key = key.clone();
-        Box::pin(async move { self.requests.run(move |db_thread| db_thread.report_jobs(&key, max_runs)).await? })
+        self.requests.run(move |db_thread| db_thread.report_jobs(&key, max_runs)).await?
     }
 
-    fn steer<'a>(
-        &'a self,
-        key: &'a ElectionKey,
-        job: &'a JobName,
-        order: JobOrder,
-    ) -> BoxFuture<'a, Result<bool, StoreError>> {
+    async fn steer(&self, key: &ElectionKey, job: &JobName, order: JobOrder) -> Result<bool, StoreError> {
         let (key, job) = (key.clone(), job.clone());
-        Box::pin(async move { self.requests.run(move |db_thread| db_thread.steer_job(&key, &job, order)).await? })
+        self.requests.run(move |db_thread| db_thread.steer_job(&key, &job, order)).await?
     }
 
-    fn forget<'a>(&'a self, key: &'a ElectionKey, job: &'a JobName) -> BoxFuture<'a, Result<bool, StoreError>> {
+    async fn forget(&self, key: &ElectionKey, job: &JobName) -> Result<bool, StoreError> {
         let (key, job) = (key.clone(), job.clone());
-        Box::pin(async move { self.requests.run(move |db_thread| db_thread.forget_job(&key, &job)).await? })
+        self.requests.run(move |db_thread| db_thread.forget_job(&key, &job)).await?
     }
 }
 

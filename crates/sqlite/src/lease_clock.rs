@@ -1,4 +1,4 @@
-//! The clock all participants of one file agree on: that of the machine, whatever namespaces they live in.
+//! The clock that all participants of one file share: the machine's, regardless of time namespaces.
 
 use std::fs;
 use std::io;

@@ -52,13 +52,12 @@ use std::sync::{Arc, Weak};
 use std::thread;
 use std::time::Duration;
 
-use futures_util::future::BoxFuture;
 use futures_util::stream::BoxStream;
 use tenure_core::{CampaignReply, CandidateId, ElectionName, Namespace, RenewReply, Term};
 use tenure_store::clock::Clock;
 use tenure_store::{
     Campaign, Capabilities, ElectionKey, Finding, Forgetting, Hint, Interest, JobLedger, Mailbox, Observation, PubSub,
-    Renew, Replies, Resign, Store, StoreError, Transition,
+    Renew, Replies, Resign, Store, StoreError, Transition, async_trait, check_raise,
 };
 
 use self::config::Location;
@@ -74,7 +73,7 @@ use self::wake_listener::WakeListener;
 
 pub use self::config::path_of;
 
-/// Elections in a file. Each open store counts as a process of its own.
+/// A store in a SQLite file. Each open store counts as a separate process.
 ///
 /// ```
 /// use tenure::store::sqlite::SqliteStore;
@@ -91,7 +90,7 @@ pub struct SqliteStore {
 }
 
 impl SqliteStore {
-    /// Opens the file at this path, and makes it if there is none. Its directory must exist.
+    /// Opens the file at this path, and creates it if it is missing. Its directory must exist.
     ///
     /// # Errors
     /// When it cannot be opened or written, belongs to another program or to a newer version of this one, or is on a
@@ -100,7 +99,7 @@ impl SqliteStore {
         Self::start(path.as_ref(), Clock::boottime(), Absence::Mended)
     }
 
-    /// Opens the file at this path for somebody who only wants to look, and makes nothing if there is none.
+    /// Opens an existing file, for programs that only look: creates nothing if it is missing.
     ///
     /// # Errors
     /// As [`SqliteStore::open`], and when there is no such file.
@@ -108,7 +107,7 @@ impl SqliteStore {
         Self::start(path.as_ref(), Clock::boottime(), Absence::Refused)
     }
 
-    /// The same with leases that run on this clock. All who use the file must use the same one.
+    /// Like [`open`](Self::open), with leases on this clock. All users of the file must use the same clock.
     ///
     /// # Errors
     /// As [`SqliteStore::open`].
@@ -148,83 +147,73 @@ impl SqliteStore {
     }
 
     /// One job for a whole batch; if it cannot be done, every request of the batch has failed.
-    fn run_batch<'a, R, T>(
-        &'a self,
-        batch: &'a [R],
-        act: fn(&mut DbThread, &[R]) -> Replies<T>,
-    ) -> BoxFuture<'a, Replies<T>>
+    async fn run_batch<R, T>(&self, batch: &[R], act: fn(&mut DbThread, &[R]) -> Replies<T>) -> Replies<T>
     where
         R: Clone + Send + Sync + 'static,
         T: Send + 'static,
     {
-        Box::pin(async move {
-            let requests = batch.to_vec();
-            match self.requests.run(move |db_thread| act(db_thread, &requests)).await {
-                Ok(replies) => replies,
-                Err(error) => batch.iter().map(|_| Err(error.clone())).collect(),
-            }
-        })
+        let requests = batch.to_vec();
+        match self.requests.run(move |db_thread| act(db_thread, &requests)).await {
+            Ok(replies) => replies,
+            Err(error) => batch.iter().map(|_| Err(error.clone())).collect(),
+        }
     }
 }
 
+#[async_trait]
 impl Store for SqliteStore {
     fn capabilities(&self) -> Capabilities {
-        let statement = "Elections among the processes of one machine; \
-                         a file that is copied or restored starts its terms over.";
+        let statement = "Elections among the processes of one machine; a copied or restored file starts its terms \
+             over.";
         Capabilities::new("sqlite", statement).with_pushes(true).with_sees_death(true)
     }
 
-    fn campaign<'a>(&'a self, batch: &'a [Campaign]) -> BoxFuture<'a, Replies<CampaignReply>> {
-        self.run_batch(batch, DbThread::stand)
+    async fn campaign(&self, batch: &[Campaign]) -> Replies<CampaignReply> {
+        self.run_batch(batch, DbThread::stand).await
     }
 
-    fn renew<'a>(&'a self, batch: &'a [Renew]) -> BoxFuture<'a, Replies<RenewReply>> {
-        self.run_batch(batch, DbThread::keep)
+    async fn renew(&self, batch: &[Renew]) -> Replies<RenewReply> {
+        self.run_batch(batch, DbThread::keep).await
     }
 
-    fn resign<'a>(&'a self, batch: &'a [Resign]) -> BoxFuture<'a, Replies<()>> {
-        self.run_batch(batch, DbThread::let_go)
+    async fn resign(&self, batch: &[Resign]) -> Replies<()> {
+        self.run_batch(batch, DbThread::let_go).await
     }
 
-    fn observe<'a>(&'a self, batch: &'a [ElectionKey]) -> BoxFuture<'a, Replies<Observation>> {
-        self.run_batch(batch, DbThread::observe)
+    async fn observe(&self, batch: &[ElectionKey]) -> Replies<Observation> {
+        self.run_batch(batch, DbThread::observe).await
     }
 
-    fn elections<'a>(&'a self, namespace: &'a Namespace) -> BoxFuture<'a, Result<Vec<ElectionName>, StoreError>> {
+    async fn elections(&self, namespace: &Namespace) -> Result<Vec<ElectionName>, StoreError> {
         let namespace = namespace.clone();
-        Box::pin(async move { self.requests.run(move |db_thread| db_thread.elections(&namespace)).await? })
+        self.requests.run(move |db_thread| db_thread.elections(&namespace)).await?
     }
 
-    fn request_handover<'a>(
-        &'a self,
-        key: &'a ElectionKey,
-        successor: Option<&'a CandidateId>,
-    ) -> BoxFuture<'a, Result<bool, StoreError>> {
+    async fn request_handover(&self, key: &ElectionKey, successor: Option<&CandidateId>) -> Result<bool, StoreError> {
         let (key, successor) = (key.clone(), successor.cloned());
-        Box::pin(async move {
-            self.requests.run(move |db_thread| db_thread.request_handover(&key, successor.as_ref())).await?
-        })
+        self.requests.run(move |db_thread| db_thread.request_handover(&key, successor.as_ref())).await?
     }
 
-    fn history<'a>(&'a self, key: &'a ElectionKey, limit: usize) -> BoxFuture<'a, Result<Vec<Transition>, StoreError>> {
+    async fn history(&self, key: &ElectionKey, limit: usize) -> Result<Vec<Transition>, StoreError> {
         let key = key.clone();
-        Box::pin(async move { self.requests.run(move |db_thread| db_thread.history(&key, limit)).await? })
+        self.requests.run(move |db_thread| db_thread.history(&key, limit)).await?
     }
 
-    fn forget<'a>(&'a self, key: &'a ElectionKey, idle_for: Duration) -> BoxFuture<'a, Result<Forgetting, StoreError>> {
+    async fn forget(&self, key: &ElectionKey, idle_for: Duration) -> Result<Forgetting, StoreError> {
         let key = key.clone();
-        Box::pin(async move { self.requests.run(move |db_thread| db_thread.forget(&key, idle_for)).await? })
+        self.requests.run(move |db_thread| db_thread.forget(&key, idle_for)).await?
     }
 
-    fn raise_terms<'a>(
-        &'a self,
-        namespace: &'a Namespace,
-        only: Option<&'a ElectionName>,
+    async fn raise_terms(
+        &self,
+        namespace: &Namespace,
+        only: Option<&ElectionName>,
         above: Term,
-    ) -> BoxFuture<'a, Result<u64, StoreError>> {
+    ) -> Result<u64, StoreError> {
+        check_raise(above)?;
         let (namespace, only) = (namespace.clone(), only.cloned());
         let raise = move |db_thread: &mut DbThread| db_thread.raise_terms(&namespace, only.as_ref(), above);
-        Box::pin(async move { self.requests.run(raise).await? })
+        self.requests.run(raise).await?
     }
 
     fn watch(&self, interest: Interest) -> BoxStream<'static, Hint> {
@@ -249,16 +238,14 @@ impl Store for SqliteStore {
 
     fn life_line(&self) -> Option<OwnedFd> {
         let life_line = self.own_pipes.life_line();
-        life_line.inspect_err(|fault| log!(warn, path = %self.path.display(), %fault, "no life line")).ok()
+        life_line.inspect_err(|fault| log!(warn, path = %self.path.display(), %fault, "cannot open a life line")).ok()
     }
 
-    fn examine(&self) -> BoxFuture<'_, Vec<Finding>> {
-        Box::pin(async move {
-            match self.requests.run(DbThread::examine).await {
-                Ok(findings) => findings,
-                Err(error) => vec![Finding::bad("reach", error.to_string())],
-            }
-        })
+    async fn examine(&self) -> Vec<Finding> {
+        match self.requests.run(DbThread::examine).await {
+            Ok(findings) => findings,
+            Err(error) => vec![Finding::bad("reach", error.to_string())],
+        }
     }
 }
 

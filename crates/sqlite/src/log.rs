@@ -1,4 +1,4 @@
-//! Telling the application's subscriber what happens.
+//! Reports to the application's `tracing` subscriber.
 
 /// `tracing::LEVEL!`, contained, under the name that applications know this store by.
 macro_rules! log {

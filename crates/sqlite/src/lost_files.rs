@@ -1,4 +1,4 @@
-//! Waiting for those who still trust a file that is not there any more.
+//! Waits for processes that still trust a file that is gone.
 //!
 //! A process that finds the database missing, or another one in its place, must not let anybody lead by it while a
 //! leader by the former one may not have noticed. Whoever leads leaves a [`Note`] of its files and of its ttl. From the

@@ -2,14 +2,13 @@
 
 use std::collections::{BTreeSet, HashSet};
 
-use futures_util::future::BoxFuture;
 use tenure_core::ElectionName;
 use tenure_core::Namespace;
 use tenure_store::mailbox::{
     Ack, AckReply, MAX_PAYLOAD, MAX_PENDING, Mailbox, MailboxPromises, Message, MessageCount, MessageId, MessageState,
-    NewMessage, Receive, Received,
+    NewMessage, Receive, Received, SendReply,
 };
-use tenure_store::{ElectionKey, Replies, StoreError};
+use tenure_store::{ElectionKey, Replies, StoreError, async_trait};
 
 use super::SqliteStore;
 use super::db_thread::DbThread;
@@ -24,53 +23,43 @@ const PROMISES: MailboxPromises = MailboxPromises {
     statement: "Messages wait in the file; once accepted they outlast crashes and power failures.",
 };
 
+#[async_trait]
 impl Mailbox for SqliteStore {
     fn promises(&self) -> MailboxPromises {
         PROMISES
     }
 
-    fn send<'a>(&'a self, batch: &'a [NewMessage]) -> BoxFuture<'a, Replies<()>> {
-        self.run_batch(batch, DbThread::send)
+    async fn send(&self, batch: &[NewMessage]) -> Replies<()> {
+        self.run_batch(batch, DbThread::send).await
     }
 
-    fn receive<'a>(&'a self, request: &'a Receive) -> BoxFuture<'a, Result<Received, StoreError>> {
+    async fn receive(&self, request: &Receive) -> Result<Received, StoreError> {
         let request = request.clone();
-        Box::pin(async move { self.requests.run(move |db_thread| db_thread.receive(&request)).await? })
+        self.requests.run(move |db_thread| db_thread.receive(&request)).await?
     }
 
-    fn ack<'a>(&'a self, request: &'a Ack) -> BoxFuture<'a, Result<AckReply, StoreError>> {
+    async fn ack(&self, request: &Ack) -> Result<AckReply, StoreError> {
         let request = request.clone();
-        Box::pin(async move { self.requests.run(move |db_thread| db_thread.ack(&request)).await? })
+        self.requests.run(move |db_thread| db_thread.ack(&request)).await?
     }
 
-    fn list<'a>(
-        &'a self,
-        key: &'a ElectionKey,
-        state: MessageState,
-        limit: usize,
-    ) -> BoxFuture<'a, Result<Vec<Message>, StoreError>> {
+    async fn list(&self, key: &ElectionKey, state: MessageState, limit: usize) -> Result<Vec<Message>, StoreError> {
         let key = key.clone();
-        Box::pin(async move { self.requests.run(move |db_thread| db_thread.messages(&key, state, limit)).await? })
+        self.requests.run(move |db_thread| db_thread.messages(&key, state, limit)).await?
     }
 
-    fn counts<'a>(
-        &'a self,
-        namespace: &'a Namespace,
-        only: Option<&'a ElectionName>,
-    ) -> BoxFuture<'a, Result<Replies<MessageCount>, StoreError>> {
+    async fn counts(
+        &self,
+        namespace: &Namespace,
+        only: Option<&ElectionName>,
+    ) -> Result<Replies<MessageCount>, StoreError> {
         let (namespace, only) = (namespace.clone(), only.cloned());
-        Box::pin(async move {
-            self.requests.run(move |db_thread| db_thread.message_counts(&namespace, only.as_ref())).await?
-        })
+        self.requests.run(move |db_thread| db_thread.message_counts(&namespace, only.as_ref())).await?
     }
 
-    fn requeue<'a>(
-        &'a self,
-        key: &'a ElectionKey,
-        ids: Option<&'a [MessageId]>,
-    ) -> BoxFuture<'a, Result<u64, StoreError>> {
+    async fn requeue(&self, key: &ElectionKey, ids: Option<&[MessageId]>) -> Result<u64, StoreError> {
         let (key, ids) = (key.clone(), ids.map(|ids| ids.iter().copied().collect::<HashSet<_>>()));
-        Box::pin(async move { self.requests.run(move |db_thread| db_thread.requeue(&key, ids.as_ref())).await? })
+        self.requests.run(move |db_thread| db_thread.requeue(&key, ids.as_ref())).await?
     }
 }
 
@@ -142,14 +131,12 @@ impl Transaction<'_> {
             Err(fault) if fault.is_of_one_election() => return Ok(Err(of_messages(&new_message.key)(fault))),
             found => found?,
         };
-        if messages.contains(new_message.id)? {
-            return Ok(Ok(Ok(())));
+        let pending = usize::try_from(messages.waiting()).unwrap_or(usize::MAX);
+        let reply = PROMISES.limits().admit(messages.contains(new_message.id)?, pending);
+        if reply == SendReply::Accepted {
+            messages.add(new_message, self.unix_ms())?;
         }
-        if messages.waiting() >= PROMISES.max_pending as u64 {
-            return Ok(Ok(Err(PROMISES.full(&new_message.key))));
-        }
-        messages.add(new_message, self.unix_ms())?;
-        Ok(Ok(Ok(())))
+        Ok(Ok(PROMISES.answer(new_message, reply)))
     }
 
     fn receive(&self, request: &Receive) -> Result<Received, SqliteStoreError> {
@@ -165,8 +152,9 @@ impl Transaction<'_> {
         if !self.is_held_by(&request.key, request.nonce, request.term)? {
             return Ok(AckReply::NotHolder);
         }
-        let messages = MessageRows::find(self.connection(), &request.key)?;
-        let dropped = messages.map(|mut messages| messages.ack(&request.outcomes)).transpose()?.unwrap_or_default();
+        let dropped = MessageRows::find(self.connection(), &request.key)
+            .and_then(|messages| messages.map(|mut messages| messages.ack(&request.outcomes)).transpose());
+        let dropped = dropped.map_err(of_messages(&request.key))?.unwrap_or_default();
         for id in &dropped {
             log!(warn, %id, election = %request.key, "dropped a message that was set aside: too many are");
         }

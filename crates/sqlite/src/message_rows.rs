@@ -6,7 +6,7 @@ use rusqlite::{Connection, OptionalExtension, Row, params};
 use tenure_core::{ChannelName, ElectionName, Namespace, Sender};
 use tenure_store::ElectionKey;
 use tenure_store::mailbox::{
-    AckOutcome, MAX_DEAD_LETTERS, Message, MessageCount, MessageId, MessageState, NewMessage, Receive,
+    AckOutcome, MAX_DEAD_LETTERS, Message, MessageCount, MessageId, MessageState, NewMessage, Receive, Settlement,
 };
 
 use super::error::SqliteStoreError;
@@ -45,6 +45,16 @@ impl<'a> MessageRows<'a> {
     pub(super) fn contains(&self, id: MessageId) -> Result<bool, SqliteStoreError> {
         let mut statement = self.connection.prepare_cached(include_str!("sql/message_find.sql"))?;
         Ok(statement.exists(params![self.mailbox, from_id(id)])?)
+    }
+
+    /// Its place, whether it waits or lies aside, and how many attempts have failed; `None` when it is not there.
+    fn standing(&self, id: MessageId) -> Result<Option<(i64, MessageState, u32)>, SqliteStoreError> {
+        let mut statement = self.connection.prepare_cached(include_str!("sql/message_find.sql"))?;
+        let mut rows = statement.query_and_then(params![self.mailbox, from_id(id)], |row| {
+            let state = if row.get(1)? { MessageState::DeadLetter } else { MessageState::Pending };
+            Ok::<_, SqliteStoreError>((row.get(0)?, state, to_u32(row.get(2)?)?))
+        })?;
+        rows.next().transpose()
     }
 
     /// Puts a message at the end of the line.
@@ -91,27 +101,28 @@ impl<'a> MessageRows<'a> {
     /// Returns the messages that were dropped because too many lie aside.
     pub(super) fn ack(&mut self, outcomes: &[(MessageId, AckOutcome)]) -> Result<Vec<MessageId>, SqliteStoreError> {
         let statement = |sql| self.connection.prepare_cached(sql);
-        let mut left = 0;
+        let mut left: u64 = 0;
         let mut is_any_aside = false;
         for (id, outcome) in outcomes {
-            let (mailbox, id) = (self.mailbox, from_id(*id));
-            match outcome {
-                AckOutcome::Done => {
-                    left += statement(include_str!("sql/message_done.sql"))?.execute(params![mailbox, id])?;
+            let Some((place, state, attempts)) = self.standing(*id)? else { continue };
+            match outcome.settle(state, attempts) {
+                None => {}
+                Some(Settlement::Removed) => {
+                    statement(include_str!("sql/message_done.sql"))?.execute([place])?;
+                    left += 1;
                 }
-                AckOutcome::Failed { attempt, why } => {
-                    let mut failed = statement(include_str!("sql/message_failed.sql"))?;
-                    failed.execute(params![mailbox, id, attempt, why])?;
+                Some(Settlement::Kept { attempts, why }) => {
+                    statement(include_str!("sql/message_failed.sql"))?.execute(params![place, attempts, why])?;
                 }
-                AckOutcome::DeadLettered { attempt, why } => {
-                    let mut set_aside = statement(include_str!("sql/message_set_aside.sql"))?;
-                    left += set_aside.execute(params![mailbox, id, attempt, why])?;
+                Some(Settlement::SetAside { attempts, why }) => {
+                    statement(include_str!("sql/message_set_aside.sql"))?.execute(params![place, attempts, why])?;
+                    left += 1;
                     is_any_aside = true;
                 }
             }
         }
         if left > 0 {
-            self.now_waiting(self.waiting.saturating_sub(u64::try_from(left).unwrap_or(u64::MAX)))?;
+            self.now_waiting(self.waiting.saturating_sub(left))?;
         }
         if is_any_aside { self.trim() } else { Ok(Vec::new()) }
     }

@@ -1,4 +1,4 @@
-//! What a process leaves beside its pipes for those who find other files at the path than it did.
+//! The note that a process leaves beside its pipes for processes that find other files at the same path.
 
 use std::time::Duration;
 

@@ -1,4 +1,4 @@
-//! This store's own pipes: the proof of its life and the pipe it can be woken through.
+//! This store's own pipes: one proves that it is alive, and one wakes it.
 
 use std::io;
 use std::os::fd::OwnedFd;

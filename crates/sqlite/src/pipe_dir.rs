@@ -1,4 +1,4 @@
-//! The directory of pipes, held open: whatever happens to its name, what is done here is done in this very directory.
+//! The directory of pipes, held open: all operations happen in this very directory, even if it is renamed.
 
 use std::io;
 use std::os::fd::OwnedFd;

@@ -1,4 +1,4 @@
-//! What is left to do when a transaction has been committed: nobody is woken for what did not happen.
+//! Actions to take after a commit: no process is woken for changes that were not committed.
 
 use std::collections::BTreeSet;
 

@@ -1,13 +1,12 @@
-//! Pub/sub: what is said to all is written down for a moment, and those who listen are woken to read it.
+//! Pub/sub: broadcasts are stored for a moment, and listeners are woken to read them.
 
 use std::collections::BTreeSet;
 use std::sync::Arc;
 
-use futures_util::future::BoxFuture;
 use futures_util::stream::BoxStream;
 use tenure_store::mailbox::MAX_PAYLOAD;
 use tenure_store::pubsub::{Broadcast, PubSub, PubSubEvent, PubSubPromises};
-use tenure_store::{ElectionKey, Replies, StoreError};
+use tenure_store::{ElectionKey, Replies, StoreError, async_trait};
 
 use super::SqliteStore;
 use super::broadcast_rows;
@@ -19,8 +18,8 @@ use super::transaction::Transaction;
 
 const PROMISES: PubSubPromises = PubSubPromises {
     max_payload: MAX_PAYLOAD,
-    statement: "Broadcasts reach the candidates of this machine that listen at that moment, at most once; a process that is \
-                stopped for a minute, or falls a thousand behind, misses some.",
+    statement: "Broadcasts reach the candidates of this machine that are listening at that moment, at most once; a \
+         process that is stopped for a minute, or falls a thousand broadcasts behind, misses some.",
 };
 
 /// What the database thread has written down and read of broadcasts, in the file that is open.
@@ -31,13 +30,14 @@ pub(super) struct BroadcastLog {
     last: i64,
 }
 
+#[async_trait]
 impl PubSub for SqliteStore {
     fn promises(&self) -> PubSubPromises {
         PROMISES
     }
 
-    fn broadcast<'a>(&'a self, batch: &'a [Broadcast]) -> BoxFuture<'a, Replies<()>> {
-        self.run_batch(batch, DbThread::broadcast)
+    async fn broadcast(&self, batch: &[Broadcast]) -> Replies<()> {
+        self.run_batch(batch, DbThread::broadcast).await
     }
 
     fn listen(&self, key: &ElectionKey) -> BoxStream<'static, PubSubEvent> {
@@ -127,7 +127,7 @@ impl DbThread {
                 said.into_iter().for_each(|broadcast| subscriptions.subscribers().tell(broadcast));
             }
             Err(error) => {
-                log!(debug, %error, "broadcasts cannot be read now");
+                log!(debug, %error, "cannot read broadcasts now");
                 subscriptions.call_later();
             }
         }

@@ -34,7 +34,7 @@ impl RequestQueue {
                 let _ = reply.send(act(db_thread));
             }
         })?;
-        let lost = |_| StoreError::unknown(StoreErrorKind::Other, "the thread of the SQLite store broke down");
+        let lost = |_| StoreError::unknown(StoreErrorKind::Other, "the thread of the SQLite store has panicked");
         answer.await.map_err(lost)
     }
 
@@ -43,10 +43,10 @@ impl RequestQueue {
         self.0.try_send(Box::new(act)).map_err(|error| match error {
             TrySendError::Full(_) => StoreError::not_sent(
                 StoreErrorKind::Unavailable,
-                format!("{REQUESTS_MAX} requests wait for the SQLite store already; is its disk stuck?"),
+                format!("{REQUESTS_MAX} requests are already waiting for the SQLite store; is its disk stuck?"),
             ),
             TrySendError::Disconnected(_) => {
-                StoreError::not_sent(StoreErrorKind::Other, "the thread of the SQLite store broke down")
+                StoreError::not_sent(StoreErrorKind::Other, "the thread of the SQLite store has panicked")
             }
         })
     }
@@ -62,7 +62,7 @@ mod tests {
         let store = SqliteStore::open(place.path().join("a.db")).unwrap();
         let runtime = tokio::runtime::Builder::new_current_thread().build().unwrap();
         let error = runtime.block_on(store.requests.run(|_| -> () { panic!("on purpose") })).unwrap_err();
-        assert!(error.to_string().contains("broke down"), "{error}");
+        assert!(error.to_string().contains("has panicked"), "{error}");
         runtime.block_on(store.requests.run(|db_thread| db_thread.on_file(|_, _| Ok(())))).unwrap().unwrap();
     }
 }

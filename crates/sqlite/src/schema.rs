@@ -1,4 +1,4 @@
-//! Making the tables, and telling our files from others.
+//! Creates the tables, and recognises foreign files.
 
 use rusqlite::{Connection, Transaction, TransactionBehavior};
 

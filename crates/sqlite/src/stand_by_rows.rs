@@ -1,4 +1,4 @@
-//! The rows of those who stand by. A step reads the ones it concerns, however long the line is.
+//! The rows of candidates that stand by. Each step reads only the rows it needs, however long the line is.
 
 use rusqlite::{Connection, Params, Row, params};
 use tenure_core::{Campaign, CandidateId, Instant, Nonce, Priority};

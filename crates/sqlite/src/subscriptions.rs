@@ -1,4 +1,4 @@
-//! Those who listen to broadcasts through this store, and what the database thread has to know of them.
+//! The listeners to broadcasts through this store, as the database thread needs them.
 
 use std::fmt;
 use std::sync::atomic::{AtomicBool, Ordering};

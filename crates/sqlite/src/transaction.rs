@@ -16,7 +16,7 @@ use super::record::{self, ElectionRow};
 use super::stand_by_rows::{self, Need};
 use super::value::{from_duration, from_instant, from_nonce, from_u64, to_process};
 use super::wake_listener::WakeFollower;
-use tenure_core::record::{Effects, Moment, ProcessToken, Record};
+use tenure_core::record::{Effects, Moment, ProcessToken, Record, TERMS_USED_UP};
 
 /// The outer error ends the transaction; the inner one is of this election only.
 pub(super) type ElectionResult<T> = Result<Result<T, SqliteStoreError>, SqliteStoreError>;
@@ -115,6 +115,10 @@ impl<'a> Transaction<'a> {
         if may_grant {
             // Terms that were given by a file that was lost are not given again.
             found.record.last_term = found.record.last_term.max(self.registry.floor()?);
+        }
+        if found.record.is_used_up() && self.at(|at| found.record.is_free_for(request, at)) {
+            let (election, what) = (request.key.clone(), TERMS_USED_UP.to_owned());
+            return Ok(Err(SqliteStoreError::Damaged { election, what }));
         }
         let (mut reply, record) =
             self.step(&request.key, &found, |record, at, effects| record.campaign(request, at, effects))?;

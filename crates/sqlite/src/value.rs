@@ -1,4 +1,5 @@
-//! Between values and columns. Nothing a file can hold makes decoding panic: what tenure never wrote is an error.
+//! Conversion between values and columns. No content of a file makes decoding panic: values that tenure never wrote
+//! are errors.
 
 use std::collections::BTreeMap;
 use std::time::Duration;
@@ -31,7 +32,7 @@ pub(super) fn from_process(process: ProcessToken) -> [u8; 16] {
 }
 
 pub(super) fn from_metadata(metadata: &Metadata) -> Result<String, SqliteStoreError> {
-    serde_json::to_string(&**metadata).map_err(|_| SqliteStoreError::Nonsense("metadata that are no JSON".to_owned()))
+    serde_json::to_string(&**metadata).map_err(|_| SqliteStoreError::Nonsense("metadata that is not JSON".to_owned()))
 }
 
 pub(super) fn to_u64(number: i64) -> Result<u64, SqliteStoreError> {
@@ -79,7 +80,7 @@ pub(super) fn to_priority(level: i64) -> Result<Priority, SqliteStoreError> {
 
 pub(super) fn to_metadata(text: &str) -> Result<Metadata, SqliteStoreError> {
     let metadata: BTreeMap<String, String> =
-        serde_json::from_str(text).map_err(|_| nonsense("metadata that are no JSON object of strings"))?;
+        serde_json::from_str(text).map_err(|_| nonsense("metadata that is not a JSON object of strings"))?;
     Ok(Metadata::new(metadata))
 }
 
@@ -87,7 +88,7 @@ pub(super) fn to_change(word: &str) -> Result<Change, SqliteStoreError> {
     [Change::Elected, Change::Lost]
         .into_iter()
         .find(|change| change.as_str() == word)
-        .ok_or_else(|| nonsense("a change of leadership that is none"))
+        .ok_or_else(|| nonsense("an invalid change of leadership"))
 }
 
 pub(super) fn nonsense(what: &str) -> SqliteStoreError {

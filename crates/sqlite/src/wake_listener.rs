@@ -1,4 +1,5 @@
-//! Everything that can wake a candidate of this store: the pipe that other processes write into, and the lives of those before it.
+//! Everything that can wake a candidate of this store: the pipe that other processes write into, and the deaths of
+//! processes before it.
 //!
 //! All of it hangs on one epoll descriptor. The database thread adds and removes what is waited for; each watcher polls
 //! the same descriptor on its own runtime, and whoever comes first takes what happened and tells all the others. So

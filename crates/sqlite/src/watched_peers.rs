@@ -1,4 +1,4 @@
-//! The lives that candidates of this store wait for: those of leaders, and of others who stand before them. One descriptor
+//! The processes that candidates of this store watch: leaders, and stand-bys before them. One descriptor
 //! per process, however many wait for it.
 
 use std::collections::{BTreeMap, HashMap};

@@ -18,7 +18,7 @@ use tokio::io::unix::AsyncFd;
 #[cfg(feature = "testing")]
 use crate::testing::{Deadline, VirtualClock};
 
-/// Tells the time, and waits for it.
+/// Shows the time and waits for deadlines.
 ///
 /// Outside of tests this is `CLOCK_BOOTTIME`, which goes on counting while the machine is suspended: a lease runs out
 /// in a closed laptop, too.
@@ -40,7 +40,7 @@ impl Clock {
         Self(ClockSource::Boottime)
     }
 
-    /// A clock that stands still until a test moves it.
+    /// A virtual clock, which stands still until a test moves it.
     #[cfg(feature = "testing")]
     #[must_use]
     pub fn controlled_by(clock: &Arc<VirtualClock>) -> Self {
@@ -68,8 +68,7 @@ impl Clock {
         }
     }
 
-    /// What the wall clock beside it shows, in milliseconds since the Unix epoch. It may be set, forward and back: no lease
-    /// depends on it.
+    /// The wall clock in milliseconds since the Unix epoch. It may be set forward or back; no lease depends on it.
     #[must_use]
     pub fn unix_ms(&self) -> u64 {
         match &self.0 {
@@ -132,7 +131,7 @@ impl fmt::Debug for Clock {
     }
 }
 
-/// Milliseconds since the Unix epoch; no lease ever depends on it.
+/// The wall clock in milliseconds since the Unix epoch; no lease ever depends on it.
 pub fn unix_ms() -> u64 {
     let since_epoch = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
     u64::try_from(since_epoch.as_millis()).unwrap_or(u64::MAX)

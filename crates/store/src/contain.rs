@@ -1,4 +1,4 @@
-//! Keeps panics of code that is not ours from breaking what runs it.
+//! Contains panics of foreign code, so that they do not break the thread that runs it.
 
 use std::any::Any;
 use std::future::poll_fn;
@@ -9,19 +9,19 @@ use std::task::{Context, Wake, Waker};
 
 use futures_util::FutureExt;
 
-/// Runs it, and says what it said if it panicked.
+/// Runs a function; if it panics, returns the message of the panic.
 ///
 /// Whatever it changed may be left half changed: use it where nothing is shared, or where every step is one assignment.
 pub fn contain<T>(act: impl FnOnce() -> T) -> Result<T, String> {
     catch_unwind(AssertUnwindSafe(act)).map_err(message_of)
 }
 
-/// The same for a future, which is not polled again after a panic. Cancel safe if the future is.
+/// Like [`contain`], for a future, which is not polled again after a panic. Cancel safe if the future is.
 pub async fn contain_async<F: Future>(future: F) -> Result<F::Output, String> {
     AssertUnwindSafe(future).catch_unwind().await.map_err(message_of)
 }
 
-/// What a panic said.
+/// The message of a panic.
 pub fn message_of(panic: Box<dyn Any + Send>) -> String {
     let text = panic.downcast_ref::<&str>().copied();
     let text = text.or_else(|| panic.downcast_ref::<String>().map(String::as_str)).unwrap_or("without a message");
@@ -33,7 +33,7 @@ pub fn message_of(panic: Box<dyn Any + Send>) -> String {
     text
 }
 
-/// Polls a future of ours under a waker that contains what the application's does. Cancel safe if the future is.
+/// Polls a future under a waker that contains panics of the application's waker. Cancel safe if the future is.
 ///
 /// The driver wakes whoever waits for it, and wakers are code of the application. One that panics must neither end an
 /// election nor keep others from being woken. That it is quick remains its duty, as of all wakers.
@@ -42,7 +42,7 @@ pub async fn shielded<F: Future>(future: F) -> F::Output {
     poll_fn(|context| future.as_mut().poll(&mut Context::from_waker(&shield(context.waker())))).await
 }
 
-/// A waker that contains what another does.
+/// Wraps a waker so that its panics are contained.
 pub fn shield(waker: &Waker) -> Waker {
     Waker::from(Arc::new(Shield(Some(waker.clone()))))
 }

@@ -1,4 +1,4 @@
-//! Errors of stores: what went wrong, and what became of the write.
+//! Store errors: the kind of failure, and the outcome of the write.
 
 use std::error::Error as StdError;
 use std::fmt;
@@ -6,7 +6,7 @@ use std::sync::Arc;
 
 use tenure_core::{ElectionKey, WriteOutcome};
 
-/// An operation of a store that did not succeed.
+/// A failed store operation.
 ///
 /// The message never carries credentials. The driver's own error is kept as the source.
 #[derive(Debug, Clone)]
@@ -18,7 +18,7 @@ pub struct StoreError {
     damaged: Option<Arc<ElectionKey>>,
 }
 
-/// What went wrong, for programs.
+/// The kind of a [`StoreError`], for programs.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 #[non_exhaustive]
 pub enum StoreErrorKind {
@@ -28,21 +28,21 @@ pub enum StoreErrorKind {
     ReadOnly,
     /// There is no room left.
     Full,
-    /// What was to be kept is larger than the store can keep.
+    /// The value is larger than the store can keep.
     TooLarge,
-    /// The store does not offer this at all.
+    /// The store does not offer this operation at all.
     Unsupported,
     /// The store was made by a newer version of tenure, or lacks a migration.
     Schema,
-    /// The store's data make no sense.
+    /// The data in the store is damaged.
     Corrupt,
-    /// The store does not let us.
+    /// Permission denied by the store.
     Denied,
-    /// The store is not the one it was.
+    /// The store was replaced by another one.
     Replaced,
-    /// The address or its options cannot be used, or the file that it names is not fit for elections.
+    /// The address or its options are invalid, or the file it names is not fit for elections.
     Configuration,
-    /// There is no such thing as the address names: no such database, file or directory.
+    /// The database, file or directory named by the address does not exist.
     Missing,
     /// No answer came in time.
     TimedOut,
@@ -50,65 +50,86 @@ pub enum StoreErrorKind {
     Other,
 }
 
+impl fmt::Display for StoreErrorKind {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            Self::Unavailable => "unavailable",
+            Self::ReadOnly => "read-only",
+            Self::Full => "full",
+            Self::TooLarge => "too large",
+            Self::Unsupported => "unsupported",
+            Self::Schema => "wrong schema",
+            Self::Corrupt => "corrupt",
+            Self::Denied => "permission denied",
+            Self::Replaced => "replaced",
+            Self::Configuration => "configuration",
+            Self::Missing => "missing",
+            Self::TimedOut => "timed out",
+            Self::Other => "other",
+        })
+    }
+}
+
 impl StoreError {
-    /// An error after which it is certain that nothing was written.
+    /// Creates an error after which certainly nothing was written.
     pub fn refused(kind: StoreErrorKind, message: impl Into<String>) -> Self {
         Self::new(kind, WriteOutcome::Refused, message)
     }
 
-    /// An error before anything was sent.
+    /// Creates an error that occurred before anything was sent.
     pub fn not_sent(kind: StoreErrorKind, message: impl Into<String>) -> Self {
         Self::new(kind, WriteOutcome::NotSent, message)
     }
 
-    /// An error after which nobody knows whether something was written.
+    /// Creates an error after which it is unknown whether anything was written.
     pub fn unknown(kind: StoreErrorKind, message: impl Into<String>) -> Self {
         Self::new(kind, WriteOutcome::Unknown, message)
     }
 
-    /// The store is not the one it was: nothing it says about earlier leases counts.
+    /// Creates the error of a store that was replaced by another one: its answers about earlier leases do not count.
     pub fn replaced(message: impl Into<String>) -> Self {
         Self::new(StoreErrorKind::Replaced, WriteOutcome::Replaced, message)
     }
 
-    /// A grant that must not be relied on, after a campaign. Whoever campaigned gives it back, and campaigns again under
-    /// another nonce.
+    /// Creates the error of a campaign whose grant must not be relied on. The candidate gives the lease back, and
+    /// campaigns again under another nonce.
     pub fn unusable(kind: StoreErrorKind, message: impl Into<String>) -> Self {
         Self::new(kind, WriteOutcome::Unusable, message)
     }
 
-    /// The store keeps something of this election that tenure never wrote, and the others are as they should be. `place` is
-    /// the store, and `what` says which key, or which row of which table, holds what.
+    /// Creates the error of a damaged record: the store holds data of this election that tenure never wrote; other
+    /// elections are not affected. `place` is the store, and `what` names the key, or the table and row, and its
+    /// content.
     pub fn damaged(place: &str, key: &ElectionKey, failure: WriteOutcome, what: &str) -> Self {
         let ElectionKey { namespace, name } = key;
         let message = format!(
             "{place}: the record of election {name} in namespace {namespace} is damaged: {what}. Restore it from a backup, \
-             or remove it with `tenure forget {name}`, by which its terms do not fall; `tenure doctor` finds all that are \
-             damaged"
+             or remove it with `tenure forget {name}`, which keeps its terms from falling; `tenure doctor` lists all \
+             damaged records"
         );
         Self { damaged: Some(Arc::new(key.clone())), ..Self::new(StoreErrorKind::Corrupt, failure, message) }
     }
 
-    /// The election whose record is [damaged](Self::damaged), if that is all that is wrong.
+    /// The election whose record is [damaged](Self::damaged), if nothing else is wrong.
     #[must_use]
     pub fn damaged_record(&self) -> Option<&ElectionKey> {
         self.damaged.as_deref()
     }
 
-    /// Keeps the cause.
+    /// Attaches the cause.
     #[must_use]
     pub fn caused_by(mut self, source: impl StdError + Send + Sync + 'static) -> Self {
         self.source = Some(Arc::new(source));
         self
     }
 
-    /// What went wrong.
+    /// The kind of failure.
     #[must_use]
     pub fn kind(&self) -> StoreErrorKind {
         self.kind
     }
 
-    /// What became of the write.
+    /// The outcome of the write.
     #[must_use]
     pub fn failure(&self) -> WriteOutcome {
         self.failure
@@ -131,8 +152,7 @@ impl StdError for StoreError {
     }
 }
 
-/// An error with its causes: what it means for us, and what the system told us. A cause that only repeats what was said is
-/// left out.
+/// Formats an error with all its causes. Causes that only repeat the message before them are left out.
 ///
 /// ```
 /// use std::io::{Error, ErrorKind};

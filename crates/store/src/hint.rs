@@ -1,13 +1,13 @@
-//! Pushes: that something may have changed, and who wants to hear of it.
+//! Hints that something may have changed, and the interest in them.
 
 use std::time::Duration;
 
 use tenure_core::ElectionKey;
 
-/// What a watcher wants to hear of.
+/// The kind of hints that a watcher is interested in.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Interest {
-    /// What concerns candidates that campaigned through this very store handle.
+    /// Hints for candidates that campaigned through this very store handle.
     Own,
     /// Every change of leadership.
     All,
@@ -16,23 +16,23 @@ pub enum Interest {
     Messages,
 }
 
-/// Something may have changed.
+/// A hint that something may have changed.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Hint {
-    /// Where; `None` means anywhere.
+    /// The election that may have changed; `None` means any.
     pub key: Option<ElectionKey>,
-    /// How long to wait before looking, because somebody else goes first.
+    /// Delay before looking, because another candidate goes first.
     pub after: Duration,
 }
 
 impl Hint {
-    /// Look there now.
+    /// A hint to look at this election now.
     #[must_use]
     pub fn at(key: ElectionKey) -> Self {
         Self { key: Some(key), after: Duration::ZERO }
     }
 
-    /// Look everywhere now.
+    /// A hint to look at all elections now.
     #[must_use]
     pub fn anywhere() -> Self {
         Self { key: None, after: Duration::ZERO }

@@ -1,15 +1,14 @@
-//! The ledger contract: where jobs and their ticks are written down, and what a store that has one must promise.
+//! The ledger contract: a store's record of jobs and their ticks, and the promises that come with it.
 
-use futures_util::future::BoxFuture;
 use tenure_core::JobName;
 pub use tenure_core::jobs::{
-    Act, Claim, Claimed, EARLY_MAX, Finish, JOBS_MAX, JobOrder, JobReport, JobStanding, OpenJob, OpenJobs, Opened,
-    RUNS_MAX, RunEnd, RunOutcome, RunReport, Tick,
+    Act, Claim, Claimed, EARLY_MAX, Finish, JOBS_MAX, JobOrder, JobRecord, JobReport, JobStanding, Ledger, OpenJob,
+    OpenJobs, Opened, RUNS_MAX, RunEnd, RunOutcome, RunRecord, RunReport, Tick,
 };
 
-use super::{ElectionKey, Replies, StoreError};
+use super::{ElectionKey, Replies, StoreError, async_trait};
 
-/// Where the jobs of elections are written down. Offered by a store through [`Store::ledger`](super::Store::ledger).
+/// The record of an election's jobs. Offered by a store through [`Store::ledger`](super::Store::ledger).
 ///
 /// # Contract
 /// - Each job of an election has a **mark**: all ticks up to it are decided. A mark never falls, whoever leads and whatever
@@ -38,30 +37,26 @@ use super::{ElectionKey, Replies, StoreError};
 /// - A ledger touches nothing else: no lease, no term, no history, no list of elections, and nobody is woken.
 /// - Futures may be dropped at any time; the write may or may not have happened then.
 ///
-/// The rules are written out in [`tenure_core::jobs::Ledger`], for stores that decide in their own process.
+/// The rules are written out in [`Ledger`], for stores that decide in their own process.
+#[async_trait]
 pub trait JobLedger: Send + Sync {
-    /// Makes jobs known, and tells how each of them stands. One atomic step.
-    fn open<'a>(&'a self, request: &'a OpenJobs) -> BoxFuture<'a, Result<Opened, StoreError>>;
+    /// Registers jobs and returns the state of each. One atomic step.
+    async fn open(&self, request: &OpenJobs) -> Result<Opened, StoreError>;
 
     /// Decides ticks. One atomic step each, in the order of the batch.
-    fn claim<'a>(&'a self, batch: &'a [Claim]) -> BoxFuture<'a, Replies<Claimed>>;
+    async fn claim(&self, batch: &[Claim]) -> Replies<Claimed>;
 
-    /// Tells how runs ended. One atomic step each. Returns whether it is written down: an end that somebody else tells, or
-    /// of a run that is not known any more, is not.
-    fn finish<'a>(&'a self, batch: &'a [Finish]) -> BoxFuture<'a, Replies<bool>>;
+    /// Records the outcomes of runs. One atomic step each. Returns whether the outcome was recorded: it is not if
+    /// another leader reports it, or if the run is no longer known.
+    async fn finish(&self, batch: &[Finish]) -> Replies<bool>;
 
-    /// All jobs in order of their names, each with at most so many runs. For people: it needs no lease.
-    fn jobs<'a>(&'a self, key: &'a ElectionKey, max_runs: usize) -> BoxFuture<'a, Result<Vec<JobReport>, StoreError>>;
+    /// Lists all jobs in order of their names, each with at most `max_runs` runs. For administration: needs no lease.
+    async fn jobs(&self, key: &ElectionKey, max_runs: usize) -> Result<Vec<JobReport>, StoreError>;
 
-    /// Does what somebody wants of a job. Returns whether it was known. For people: it needs no lease.
-    fn steer<'a>(
-        &'a self,
-        key: &'a ElectionKey,
-        job: &'a JobName,
-        order: JobOrder,
-    ) -> BoxFuture<'a, Result<bool, StoreError>>;
+    /// Carries out an order about a job. Returns whether the job is known. For administration: needs no lease.
+    async fn steer(&self, key: &ElectionKey, job: &JobName, order: JobOrder) -> Result<bool, StoreError>;
 
-    /// Forgets a job, its mark and its runs. Returns whether it was known. For people: if somebody leads whose
-    /// configuration still has the job, it begins anew.
-    fn forget<'a>(&'a self, key: &'a ElectionKey, job: &'a JobName) -> BoxFuture<'a, Result<bool, StoreError>>;
+    /// Forgets a job, its mark and its runs. Returns whether the job was known. For administration: if the
+    /// configuration of the current leader still has the job, it starts over.
+    async fn forget(&self, key: &ElectionKey, job: &JobName) -> Result<bool, StoreError>;
 }

@@ -1,8 +1,22 @@
-//! The contract between `tenure` and the stores in which elections are held, and what stores share.
+//! The contract between `tenure` and the stores that hold its elections, and code that stores share.
 //!
 //! Implement [`Store`] and run the conformance suite (`tenure-conformance`) on it; nothing else is needed to make every
-//! feature of `tenure` work on a new backend. [`MemoryStore`] is the reference. All that requests and answers are made of is
-//! here, and [`record`] has the rules by which elections are decided, for stores that can run them themselves.
+//! feature of `tenure` work on a new backend. [`MemoryStore`] is the reference.
+//!
+//! This crate re-exports everything that a store needs, so that it depends on no other crate of ours:
+//!
+//! | for | there is |
+//! |---|---|
+//! | the methods of the traits | [`async_trait`](macro@async_trait), [`stream`] and [`BoxStream`] |
+//! | requests, answers and ids | the root of this crate, [`mailbox`], [`ledger`] and [`pubsub`] |
+//! | deciding elections in your own process | [`record::Record`], the rules that every store is held to |
+//! | the same for messages and jobs | [`mailbox::MailboxRecord`], [`ledger::Ledger`] |
+//! | writing down outcomes and orders | [`ledger::RunOutcome::to_words`], [`ledger::JobOrder::as_str`] |
+//! | broadcasts | [`subscribers`], the fan-out to those who listen |
+//! | time and errors | [`Clock`], [`StoreError`] |
+//!
+//! Requests, and the answers that leaders act on, are exhaustive enums: a new one changes the contract, and code that does not
+//! know it must not compile. What people read is `#[non_exhaustive]`: findings, histories, outcomes of runs, kinds of errors.
 //!
 //! Applications depend on the crate `tenure`, which has all of this as `tenure::store`.
 //!
@@ -24,8 +38,8 @@ mod hint;
 pub mod ledger;
 pub mod mailbox;
 pub mod memory;
-pub mod outcome;
 pub mod pubsub;
+mod raise;
 #[cfg(feature = "remote")]
 pub mod remote;
 pub mod subscribers;
@@ -37,14 +51,15 @@ use std::fmt;
 use std::os::fd::OwnedFd;
 use std::time::Duration;
 
-use futures_util::future::{BoxFuture, ready};
-use futures_util::stream::BoxStream;
+pub use async_trait::async_trait;
+pub use futures_util::stream::{self, BoxStream};
 pub use tenure_core::record::{self, Forgetting, RESERVATION, Use, WOKEN_BY_RESIGNATION};
-pub use tenure_core::{Campaign, Change, ElectionKey, Lease, Observation, Renew, Resign, StandBy, Transition};
 pub use tenure_core::{
-    CampaignReply, CandidateId, ChannelName, ElectionName, Handover, Held, Instant, JobName, Leader, LossReason,
-    Metadata, Namespace, Nonce, Priority, RenewReply, Sender, Term, WriteOutcome,
+    CHANNEL_BYTES_MAX, CampaignReply, CandidateId, ChannelName, ElectionName, Handover, Held, Instant, JobName, Leader,
+    LossReason, Metadata, NAME_BYTES_MAX, NameError, NameFault, Namespace, Nonce, Priority, PriorityError, RenewReply,
+    Sender, Term, WriteOutcome,
 };
+pub use tenure_core::{Campaign, Change, ElectionKey, Lease, Observation, Renew, Resign, StandBy, Transition};
 
 pub use self::clock::Clock;
 pub use self::error::{StoreError, StoreErrorKind, with_causes};
@@ -52,16 +67,17 @@ pub use self::hint::{Hint, Interest};
 pub use self::ledger::JobLedger;
 pub use self::mailbox::{
     Ack, AckReply, Mailbox, MailboxPromises, Message, MessageCount, MessageId, MessageState, NewMessage, OrderingKey,
-    Receive, Received,
+    Receive, Received, random_message_id,
 };
 pub use self::memory::MemoryStore;
 pub use self::pubsub::{Broadcast, PubSub, PubSubEvent, PubSubPromises};
+pub use self::raise::check_raise;
 pub use self::url::StoreUrl;
 
 /// One answer per request of a batch, in the same order.
 pub type Replies<T> = Vec<Result<T, StoreError>>;
 
-/// A place where leases are kept.
+/// A place that keeps leases. Implement it with [`#[async_trait]`](macro@async_trait), as plain `async fn`s.
 ///
 /// # Contract
 /// - Each operation on each election of a batch is **one atomic step**, decided by the store's own clock. A batch is
@@ -85,136 +101,135 @@ pub type Replies<T> = Vec<Result<T, StoreError>>;
 ///   go on above those of another store.
 /// - An **error** says what became of the write. When in doubt it is [`WriteOutcome::Unknown`].
 /// - A **hint** is never the truth. It may be lost, late or duplicated without harm.
-/// - Futures may be dropped at any time; the write may or may not have happened then.
+/// - A call does **nothing before its future is first polled**. Futures may be dropped at any time; once polled, the write
+///   may or may not have happened then.
 /// - All methods are called on a tokio runtime with I/O and time enabled, and must not block its thread.
+#[async_trait]
 pub trait Store: Send + Sync + fmt::Debug + 'static {
-    /// What this store can promise and what not.
+    /// The promises of this store, and their limits.
     fn capabilities(&self) -> Capabilities;
 
-    /// Takes each lease if it is free; else stands by.
-    fn campaign<'a>(&'a self, batch: &'a [Campaign]) -> BoxFuture<'a, Replies<CampaignReply>>;
+    /// Takes each lease if it is free; otherwise stands by for it.
+    async fn campaign(&self, batch: &[Campaign]) -> Replies<CampaignReply>;
 
-    /// Keeps each lease.
-    fn renew<'a>(&'a self, batch: &'a [Renew]) -> BoxFuture<'a, Replies<RenewReply>>;
+    /// Renews each lease.
+    async fn renew(&self, batch: &[Renew]) -> Replies<RenewReply>;
 
     /// Releases each lease.
-    fn resign<'a>(&'a self, batch: &'a [Resign]) -> BoxFuture<'a, Replies<()>>;
+    async fn resign(&self, batch: &[Resign]) -> Replies<()>;
 
-    /// Looks at each election without taking part. A record that holds what was never written by tenure is an error of its
-    /// election alone: [`StoreError::damaged`].
-    fn observe<'a>(&'a self, batch: &'a [ElectionKey]) -> BoxFuture<'a, Replies<Observation>>;
+    /// Reads each election without taking part. Data in a record that tenure never wrote is an error of that election
+    /// alone: [`StoreError::damaged`].
+    async fn observe(&self, batch: &[ElectionKey]) -> Replies<Observation>;
 
-    /// The elections that ever had a candidate, in order of their names.
-    fn elections<'a>(&'a self, namespace: &'a Namespace) -> BoxFuture<'a, Result<Vec<ElectionName>, StoreError>>;
+    /// Lists the elections that ever had a candidate, in order of their names.
+    async fn elections(&self, namespace: &Namespace) -> Result<Vec<ElectionName>, StoreError>;
 
-    /// Leaves a request for the leader to hand over, which its next renewal brings it. Returns whether there is one.
-    fn request_handover<'a>(
-        &'a self,
-        key: &'a ElectionKey,
-        successor: Option<&'a CandidateId>,
-    ) -> BoxFuture<'a, Result<bool, StoreError>>;
+    /// Asks the leader to hand over; its next renewal brings it the request. Returns whether there is a leader.
+    async fn request_handover(&self, key: &ElectionKey, successor: Option<&CandidateId>) -> Result<bool, StoreError>;
 
-    /// The latest transitions, newest first, at most `limit`.
-    fn history<'a>(&'a self, key: &'a ElectionKey, limit: usize) -> BoxFuture<'a, Result<Vec<Transition>, StoreError>>;
+    /// The latest transitions, newest first, `limit` at most.
+    async fn history(&self, key: &ElectionKey, limit: usize) -> Result<Vec<Transition>, StoreError>;
 
-    /// Removes all that is kept of an election that nobody uses: its history, its jobs, the messages that were set aside.
-    /// An election that changed within `idle_for` counts as used. Whatever is still in use is left as it is. A record that is
-    /// damaged is removed if `idle_for` is zero, and nobody leads or stands by as far as it can be read; its terms go on
-    /// above the highest that it still tells.
-    fn forget<'a>(&'a self, key: &'a ElectionKey, idle_for: Duration) -> BoxFuture<'a, Result<Forgetting, StoreError>> {
+    /// Removes everything about an unused election: its history, its jobs, the messages that were set aside. An
+    /// election that changed within `idle_for` counts as used. An election in use is left unchanged. A damaged record
+    /// is removed if `idle_for` is zero and its readable part shows neither a leader nor a candidate that stands by;
+    /// terms continue above the highest readable one.
+    async fn forget(&self, key: &ElectionKey, idle_for: Duration) -> Result<Forgetting, StoreError> {
         let _ = (key, idle_for);
-        let message = format!("the {} store keeps nothing that could be forgotten", self.capabilities().name);
-        Box::pin(ready(Err(StoreError::refused(StoreErrorKind::Unsupported, message))))
+        let message = format!("the {} store keeps no records to forget", self.capabilities().name);
+        Err(StoreError::refused(StoreErrorKind::Unsupported, message))
     }
 
-    /// Makes the next term of this election, or of every election of the namespace, greater than `above`: another store has
-    /// given terms up to there. Elections that nobody has stood in yet are among them. Terms never fall by it, and a lease that
-    /// runs stays as it is. Returns how many elections that are known, or named here, have a higher next term now. A store that
-    /// cannot do it changes nothing, and says so.
-    fn raise_terms<'a>(
-        &'a self,
-        namespace: &'a Namespace,
-        only: Option<&'a ElectionName>,
+    /// Makes the next term of this election, or of every election of the namespace, greater than `above`, because
+    /// another store has granted terms up to there. This includes elections that have had no candidate yet. Never
+    /// lowers a term, and leaves current leases unchanged. Returns how many of the known or named elections have a
+    /// higher next term now. A store that does not support this, or that fails [`check_raise`], changes nothing and
+    /// returns an error.
+    async fn raise_terms(
+        &self,
+        namespace: &Namespace,
+        only: Option<&ElectionName>,
         above: Term,
-    ) -> BoxFuture<'a, Result<u64, StoreError>> {
+    ) -> Result<u64, StoreError> {
         let _ = (namespace, only, above);
-        let message = format!("the {} store keeps no terms that could be raised", self.capabilities().name);
-        Box::pin(ready(Err(StoreError::refused(StoreErrorKind::Unsupported, message))))
+        let message = format!("the {} store keeps no terms to raise", self.capabilities().name);
+        Err(StoreError::refused(StoreErrorKind::Unsupported, message))
     }
 
-    /// Hints that something changed. The stream ends never; errors of the connection behind it are healed silently.
+    /// Streams hints that something changed. The stream never ends; connection errors are retried in the background.
     fn watch(&self, interest: Interest) -> BoxStream<'static, Hint>;
 
-    /// A descriptor to be held open by whatever process does the leader's work. Where the store can see processes die,
-    /// it does not give a lease away before every holder of its life line is gone.
+    /// A descriptor to be held open by the process that does the leader's work. A store that can see processes die
+    /// does not grant the lease again before every holder of its life line is gone.
     fn life_line(&self) -> Option<OwnedFd> {
         None
     }
 
-    /// Where messages to leaders wait; `None` where the store has no such place.
+    /// The mailbox for messages to leaders; `None` if the store has none.
     fn mailbox(&self) -> Option<&dyn Mailbox> {
         None
     }
 
-    /// Where jobs and their ticks are written down; `None` where the store has no such place.
+    /// The ledger of jobs and their ticks; `None` if the store has none.
     fn ledger(&self) -> Option<&dyn JobLedger> {
         None
     }
 
-    /// How all candidates of an election are told something; `None` where the store cannot do that.
+    /// Broadcasts to all candidates of an election; `None` if the store has none.
     fn pubsub(&self) -> Option<&dyn PubSub> {
         None
     }
 
     /// Checks the store for `tenure doctor`: connects, reads, writes.
-    fn examine(&self) -> BoxFuture<'_, Vec<Finding>>;
+    async fn examine(&self) -> Vec<Finding>;
 }
 
-/// What a store can promise.
+/// The capabilities of a store.
 #[derive(Debug, Clone, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Capabilities {
     /// The kind of store, such as `sqlite`.
     pub name: &'static str,
-    /// In one plain sentence, what it can and cannot promise.
+    /// The promises of the store and their limits, in one plain sentence.
     pub statement: &'static str,
-    /// Whether followers are told of a resignation, instead of finding out when the lease would have run out.
+    /// Whether followers get a hint about a resignation, instead of noticing it when the lease would have expired.
     pub pushes: bool,
-    /// Whether the death of the leader's process is noticed before its lease runs out.
+    /// Whether the death of the leader's process is noticed before its lease expires.
     pub sees_death: bool,
-    /// The shortest ttl it can keep.
+    /// The shortest ttl that the store supports.
     pub min_ttl: Duration,
-    /// What the [contract](Store#contract) asks for, and this store cannot do. Empty for most.
+    /// Parts of the [contract](Store#contract) that this store does not support. Empty for most.
     pub lacks: &'static [Feature],
 }
 
 impl Capabilities {
-    /// Those of a store that keeps the whole contract and leases of a millisecond, and of whose changes nobody is told.
+    /// Capabilities of a store that keeps the whole contract, supports leases of a millisecond, and sends no hints.
     #[must_use]
     pub const fn new(name: &'static str, statement: &'static str) -> Self {
         let min_ttl = Duration::from_millis(1);
         Self { name, statement, pushes: false, sees_death: false, min_ttl, lacks: &[] }
     }
 
-    /// With [`pushes`](Self::pushes) set to this.
+    /// Sets [`pushes`](Self::pushes).
     #[must_use]
     pub const fn with_pushes(self, pushes: bool) -> Self {
         Self { pushes, ..self }
     }
 
-    /// With [`sees_death`](Self::sees_death) set to this.
+    /// Sets [`sees_death`](Self::sees_death).
     #[must_use]
     pub const fn with_sees_death(self, sees_death: bool) -> Self {
         Self { sees_death, ..self }
     }
 
-    /// With [`min_ttl`](Self::min_ttl) set to this.
+    /// Sets [`min_ttl`](Self::min_ttl).
     #[must_use]
     pub const fn with_ttl_min(self, min_ttl: Duration) -> Self {
         Self { min_ttl, ..self }
     }
 
-    /// With [`lacks`](Self::lacks) set to this.
+    /// Sets [`lacks`](Self::lacks).
     #[must_use]
     pub const fn with_lacks(self, lacks: &'static [Feature]) -> Self {
         Self { lacks, ..self }
@@ -226,52 +241,78 @@ impl Capabilities {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 #[non_exhaustive]
 pub enum Feature {
-    /// Others are told how long a lease still runs. Without it, [`Held::remaining`] is how
-    /// long the store wants to be left in peace, and [`Lease::remaining`] and [`Lease::ttl`] are zero.
+    /// Others can see how long a lease remains valid. Without this, [`Held::remaining`] is the time to wait before
+    /// asking the store again, and [`Lease::remaining`] and [`Lease::ttl`] are zero.
     Deadlines,
-    /// Others are told the exact id of each candidate. Without it, they are told one id for all candidates of a handle.
+    /// Others can see the exact id of each candidate. Without this, all candidates of a handle share one id.
     Labels,
-    /// Others are told what a leader has published about itself.
+    /// Others can see the metadata that a leader has published.
     Metadata,
-    /// It is known who stands by, and a lease that is resigned is reserved for one of them.
+    /// The candidates that stand by are known, and a resigned lease is reserved for one of them.
     StandBys,
-    /// Elections are listed, and their last terms are known, when nobody leads in them.
+    /// Elections are listed, and their last terms known, even without a leader.
     Records,
-    /// Transitions are written down.
+    /// Transitions are recorded.
     History,
-    /// A grant is found again by its nonce through another handle. Without it, it ends with its handle.
+    /// A grant can be found again by its nonce through another handle. Without this, it ends with its handle.
     Handles,
+}
+
+impl fmt::Display for Feature {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            Self::Deadlines => "how long leases still run",
+            Self::Labels => "candidate ids",
+            Self::Metadata => "metadata",
+            Self::StandBys => "who stands by",
+            Self::Records => "elections without a leader",
+            Self::History => "history",
+            Self::Handles => "grants of other handles",
+        })
+    }
 }
 
 /// One result of [`Store::examine`].
 #[derive(Debug, Clone, PartialEq, Eq)]
+#[non_exhaustive]
 pub struct Finding {
-    /// What was looked at, such as `writable`.
+    /// The name of the check, such as `writable`.
     pub check: &'static str,
-    /// Whether it is as it should be.
+    /// The verdict.
     pub severity: Severity,
-    /// What was found, and what to do about it.
+    /// The finding, and what to do about it.
     pub detail: String,
 }
 
-/// How bad a [`Finding`] is.
+/// The severity of a [`Finding`].
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+#[non_exhaustive]
 pub enum Severity {
-    /// As it should be.
+    /// In order.
     Good,
-    /// Works, but somebody should look at it.
+    /// Works, but needs attention.
     Warning,
-    /// Elections cannot be held like this.
+    /// Elections are impossible in this state.
     Bad,
 }
 
+impl fmt::Display for Severity {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            Self::Good => "good",
+            Self::Warning => "warning",
+            Self::Bad => "bad",
+        })
+    }
+}
+
 impl Finding {
-    /// A finding that is as it should be.
+    /// A finding that is in order.
     pub fn good(check: &'static str, detail: impl Into<String>) -> Self {
         Self { check, severity: Severity::Good, detail: detail.into() }
     }
 
-    /// A finding that somebody should look at.
+    /// A finding that needs attention.
     pub fn warning(check: &'static str, detail: impl Into<String>) -> Self {
         Self { check, severity: Severity::Warning, detail: detail.into() }
     }

@@ -1,4 +1,4 @@
-//! Telling the application's subscriber what happens.
+//! Reports to the application's `tracing` subscriber.
 
 /// `tracing::LEVEL!` with this target, whatever becomes of it: a subscriber is code of the application, and one that panics
 /// (because the pipe it writes to is closed, say) must end no election.

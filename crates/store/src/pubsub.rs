@@ -1,14 +1,13 @@
-//! The pub/sub contract: how all candidates of an election are told something, and what a store that can do it promises.
+//! The pub/sub contract: broadcasts to all candidates of an election, and the promises that come with them.
 
 use std::sync::Arc;
 
-use futures_util::future::BoxFuture;
 use futures_util::stream::BoxStream;
 use serde::de::DeserializeOwned;
 use tenure_core::{ChannelName, Sender};
 
 use super::mailbox::payload_too_large;
-use super::{ElectionKey, MessageId, Replies, StoreError};
+use super::{ElectionKey, MessageId, Replies, StoreError, async_trait};
 
 /// Tells all candidates of an election something. Offered by a store through [`Store::pubsub`](super::Store::pubsub).
 ///
@@ -23,19 +22,20 @@ use super::{ElectionKey, MessageId, Replies, StoreError};
 /// - Broadcasts touch nothing else: no lease, no term, no history, no list of elections, no message, and nobody is woken to
 ///   campaign. Listening is not standing by.
 /// - Futures may be dropped at any time; the broadcast may or may not have been made then.
+#[async_trait]
 pub trait PubSub: Send + Sync {
-    /// What this store can promise and what not.
+    /// The promises of this store, and their limits.
     fn promises(&self) -> PubSubPromises;
 
-    /// Tells everybody who listens, in the order of the batch. That nobody does is no error.
+    /// Sends broadcasts to all listeners, in the order of the batch. Having no listener is not an error.
     ///
     /// A payload beyond [`PubSubPromises::max_payload`] is refused with
     /// [`StoreErrorKind::TooLarge`](super::StoreErrorKind::TooLarge); the others of the batch are not concerned.
-    fn broadcast<'a>(&'a self, batch: &'a [Broadcast]) -> BoxFuture<'a, Replies<()>>;
+    async fn broadcast(&self, batch: &[Broadcast]) -> Replies<()>;
 
-    /// What is broadcast to an election, from [`PubSubEvent::Listening`] on. The stream never ends, but is silent
-    /// once the handle is gone; errors of the connection behind it are healed, and each time `Listening` comes again. Must be
-    /// called on a runtime.
+    /// Streams the broadcasts to an election, starting with [`PubSubEvent::Listening`]. The stream never ends, but
+    /// falls silent once the handle is gone; connection errors are retried in the background, and `Listening` is
+    /// repeated after each. Must be called on a runtime.
     fn listen(&self, key: &ElectionKey) -> BoxStream<'static, PubSubEvent>;
 }
 
@@ -44,12 +44,12 @@ pub trait PubSub: Send + Sync {
 pub struct PubSubPromises {
     /// The largest payload, in bytes.
     pub max_payload: usize,
-    /// In one plain sentence, what it can and cannot promise.
+    /// The promises of the store and their limits, in one plain sentence.
     pub statement: &'static str,
 }
 
 impl PubSubPromises {
-    /// The refusal of a payload that is too large for this store, if it is.
+    /// Returns the error for a payload that is too large for this store, if it is.
     ///
     /// # Errors
     /// When it is.
@@ -58,18 +58,18 @@ impl PubSubPromises {
     }
 }
 
-/// Something that all candidates of an election are told.
+/// A broadcast to all candidates of an election.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Broadcast {
     /// The candidates of which election.
     pub key: ElectionKey,
-    /// Which broadcast it is, so that what was sent and what was heard can be told to be the same.
+    /// The id of the broadcast, for matching sent and received ones.
     pub id: MessageId,
     /// On which channel.
     pub channel: ChannelName,
     /// From whom.
     pub sender: Sender,
-    /// JSON text, byte for byte as it was sent.
+    /// The payload: JSON, byte for byte as sent.
     pub payload: Arc<str>,
 }
 
@@ -83,16 +83,16 @@ impl Broadcast {
     }
 }
 
-/// What somebody who [listens](PubSub::listen) hears.
+/// An item of the stream of a [listener](PubSub::listen).
 #[derive(Debug, Clone)]
 #[non_exhaustive]
 pub enum PubSubEvent {
-    /// What is broadcast from now on is heard. What was broadcast before may have been missed.
+    /// Broadcasts are received from now on. Earlier ones may have been missed.
     Listening,
-    /// Somebody has said something.
+    /// A broadcast was received.
     Broadcast(Broadcast),
-    /// The listener was too slow: so many broadcasts were dropped here.
+    /// The listener was too slow: this many broadcasts were dropped here.
     Missed(u64),
-    /// Nothing is heard for now, and this is why.
+    /// No broadcasts are received for now, for this reason.
     Deaf(StoreError),
 }

@@ -1,4 +1,4 @@
-//! Those who listen to broadcasts through one handle, by election.
+//! The listeners to broadcasts through one handle, by election.
 
 use std::collections::BTreeMap;
 use std::pin::Pin;
@@ -57,18 +57,18 @@ impl Subscribers {
         BroadcastStream { heard: Some(heard), key: key.clone(), subscribers: Arc::clone(self), _on_leave: on_leave }
     }
 
-    /// The elections that somebody listens to.
+    /// The elections that have a listener.
     pub fn elections(&self) -> Vec<ElectionKey> {
         self.by_election().keys().cloned().collect()
     }
 
-    /// From now on everything that is broadcast to this election is [told](Self::tell).
+    /// Notes that broadcasts to this election arrive from now on.
     pub fn now_heard(&self, key: &ElectionKey) {
         let is_known = |state: &SubscriptionState| matches!(state, SubscriptionState::Listening);
         self.change(key, is_known, SubscriptionState::Listening, &PubSubEvent::Listening);
     }
 
-    /// Nothing is heard of this election, until it is said [otherwise](Self::now_heard).
+    /// Notes that broadcasts to this election do not arrive, until [`now_heard`](Self::now_heard) is called.
     pub fn deafened(&self, key: &ElectionKey, why: &StoreError) {
         let is_known = |state: &SubscriptionState| matches!(state, SubscriptionState::Deaf(known) if known.to_string() == why.to_string());
         self.change(key, is_known, SubscriptionState::Deaf(why.clone()), &PubSubEvent::Deaf(why.clone()));
@@ -83,7 +83,7 @@ impl Subscribers {
         }
     }
 
-    /// Somebody has said something.
+    /// Passes a broadcast on to the listeners of its election.
     pub fn tell(&self, broadcast: Broadcast) {
         if let Some(election) = self.by_election().get_mut(&broadcast.key) {
             election.tell(&PubSubEvent::Broadcast(broadcast));

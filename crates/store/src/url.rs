@@ -28,7 +28,7 @@ impl StoreUrl {
         &self.text[..self.colon]
     }
 
-    /// The whole text, password and all. Give it to the store's driver and to nobody else.
+    /// The whole text, including the password. Pass it to the store's driver only.
     #[must_use]
     pub fn expose(&self) -> &str {
         &self.text

@@ -7,7 +7,7 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use rustix::mm::{Advice, MapFlags, ProtFlags, madvise, mmap_anonymous, munmap};
 use rustix::process::getpid;
 
-/// Says whether it is still in the process it was made in.
+/// Detects whether it is still in the process in which it was made.
 ///
 /// A value that must not be believed in a forked child (a leadership, a lock) keeps a marker from its own birth and asks
 /// it on every use. Asking costs one load and one comparison: the marker compares with a word on a page that the kernel
@@ -29,7 +29,7 @@ pub struct ForkMarker {
 }
 
 impl ForkMarker {
-    /// A marker that holds in this process and in none forked from it.
+    /// Creates a marker of this process. In forked children it does not match.
     #[must_use]
     pub fn of_this_process() -> Self {
         static WORD: OnceLock<Option<&'static AtomicU64>> = OnceLock::new();

@@ -1,4 +1,4 @@
-//! Signals that a process lets pass without dying and without handing that down to the programs it starts.
+//! Signals: surviving them without passing that on to child programs, and unblocking them.
 
 use std::{io, mem, ptr};
 
@@ -16,7 +16,7 @@ pub fn outlive_signals(signals: &[Signal]) -> io::Result<()> {
     signals.iter().try_for_each(|&signal| outlive(signal))
 }
 
-/// Lets every signal reach this thread and those that it starts, whatever whoever started the process has blocked.
+/// Unblocks all signals for this thread and the threads it starts, whatever the parent process had blocked.
 ///
 /// # Errors
 /// When the kernel refuses.

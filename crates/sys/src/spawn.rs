@@ -8,7 +8,7 @@ use std::process::Command;
 use rustix::io::Errno;
 use rustix::process::{Pid, Signal, getpid, getppid, set_parent_process_death_signal};
 
-/// Lets the kernel kill the child with SIGKILL as soon as the process that spawns it ends, however it ends.
+/// Makes the kernel send SIGKILL to the child as soon as the process that spawned it ends, for whatever reason.
 ///
 /// Call this in the process that will spawn the command. Two limits come from the kernel:
 ///
@@ -20,8 +20,8 @@ pub fn die_with_parent(command: &mut Command) {
     signal_with_parent(command, Signal::KILL);
 }
 
-/// Lets the kernel send the child this signal as soon as the process that spawns it ends, for one that has to clear up
-/// before it ends, too. The limits of [`die_with_parent`] hold.
+/// Makes the kernel send the child this signal as soon as the process that spawned it ends, for a child that has to
+/// clean up first. The limits of [`die_with_parent`] apply.
 ///
 /// A command that changes the user may have this: the kernel forgets the signal when a process becomes somebody else, and
 /// the standard library does that first.
@@ -29,8 +29,8 @@ pub fn signal_with_parent(command: &mut Command, signal: Signal) {
     signal_with(command, signal, getpid());
 }
 
-/// Lets the child write `0` to this file before it becomes the program: the kernel then moves it into the control group
-/// that the file, a `cgroup.procs`, belongs to. If that fails, the program is run all the same.
+/// Makes the child write `0` to this file before it executes the program: the kernel then moves it into the control
+/// group of the file, a `cgroup.procs`. If that fails, the program runs nevertheless.
 pub fn join_control_group(command: &mut Command, procs: OwnedFd) {
     let join = move || {
         let _ = rustix::io::write(&procs, b"0");

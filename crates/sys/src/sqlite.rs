@@ -1,4 +1,4 @@
-//! What SQLite tells through its C interface alone.
+//! Facts that SQLite reveals only through its C interface.
 
 use rusqlite::{Connection, ffi};
 

@@ -13,8 +13,9 @@ use std::env;
 use std::sync::mpsc;
 use std::time::Duration;
 
+use tenure::Preset;
+use tenure::blocking::Client;
 use tenure::cron::{Job, JobRun, Missed};
-use tenure::{Client, Preset};
 
 fn main() -> Result<(), Box<dyn std::error::Error>> {
     let url = env::args().nth(1).unwrap_or_else(|| "memory:".to_owned());
@@ -27,7 +28,7 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
         .window(Duration::from_secs(60))
         .timeout(Duration::from_secs(10));
     let client = Client::open(&url)?;
-    let election = client
+    let candidacy = client
         .election("housekeeping")?
         .candidate()
         .preset(Preset::Fast)
@@ -37,11 +38,11 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
         })
         .on_error(|error| eprintln!("{error}"))
         .start()?;
-    println!("{} stands by", election.candidate());
+    println!("{} stands by", candidacy.candidate());
 
     // Ends early if the candidacy does.
     let swept = runs.iter().take(count).count();
-    election.stop_blocking();
+    candidacy.stop();
     println!("done after {swept} runs");
     Ok(())
 }

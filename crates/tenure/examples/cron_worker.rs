@@ -13,29 +13,30 @@ use std::env;
 use std::thread;
 use std::time::{Duration, Instant};
 
-use tenure::{Client, Leadership, Preset};
+use tenure::blocking::Client;
+use tenure::{Leadership, Preset};
 
 fn main() -> Result<(), Box<dyn std::error::Error>> {
     let url = env::args().nth(1).unwrap_or_else(|| "memory:".to_owned());
     let seconds = env::args().nth(2).map(|text| text.parse()).transpose()?;
 
     let client = Client::open(&url)?;
-    let election = client
+    let candidacy = client
         .election("cron-worker")?
         .candidate()
         .preset(Preset::Fast)
-        .on_lost(|(term, reason)| println!("lost term {term}: {}", reason.as_str()))
+        .on_lost(|term, reason| println!("lost term {term}: {reason}"))
         .start()?;
-    println!("{} stands by", election.candidate());
+    println!("{} stands by", candidacy.candidate());
 
     let started = Instant::now();
     while seconds.is_none_or(|seconds| started.elapsed() < Duration::from_secs(seconds)) {
         // Waits because the job is due once a second.
         thread::sleep(Duration::from_secs(1));
         // Nobody else can begin while this runs: a resignation waits for it.
-        election.run_if_leader(run_job);
+        candidacy.run_if_leader(run_job);
     }
-    election.stop_blocking();
+    candidacy.stop();
     Ok(())
 }
 

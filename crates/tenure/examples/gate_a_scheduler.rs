@@ -13,20 +13,21 @@ use std::env;
 use std::thread;
 use std::time::Duration;
 
-use tenure::{Client, Preset};
+use tenure::Preset;
+use tenure::blocking::Client;
 
 fn main() -> Result<(), Box<dyn std::error::Error>> {
     let url = env::args().nth(1).unwrap_or_else(|| "memory:".to_owned());
     let ticks = env::args().nth(2).map(|text| text.parse()).transpose()?.unwrap_or(u64::MAX);
 
     let client = Client::open(&url)?;
-    let election = client.election("gate-a-scheduler")?.candidate().preset(Preset::Fast).start()?;
+    let candidacy = client.election("gate-a-scheduler")?.candidate().preset(Preset::Fast).start()?;
     schedule(ticks, |tick| {
-        if election.is_leader() {
+        if candidacy.is_leader() {
             println!("tick {tick}: report sent");
         }
     });
-    election.stop_blocking();
+    candidacy.stop();
     Ok(())
 }
 

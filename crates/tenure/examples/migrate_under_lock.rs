@@ -12,7 +12,8 @@
 use std::env;
 use std::time::Duration;
 
-use tenure::{Client, Leadership, Preset};
+use tenure::blocking::Client;
+use tenure::{Leadership, Preset};
 
 fn main() -> Result<(), Box<dyn std::error::Error>> {
     let url = env::args().nth(1).unwrap_or_else(|| "memory:".to_owned());
@@ -20,7 +21,7 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
 
     let client = Client::open(&url)?;
     let lock = client.lock("migrate-under-lock")?.preset(Preset::Fast).max_wait(Duration::from_secs(60));
-    let done = lock.with_lock_blocking(|leadership| migrate(&leadership, steps))?;
+    let done = lock.with_lock(|leadership| migrate(&leadership, steps))?;
     println!("{done} of {steps} steps done");
     Ok(())
 }

@@ -30,12 +30,12 @@ async fn main() -> Result<(), Box<dyn Error>> {
     tokio::spawn(connection);
 
     let client = Client::open(&url)?;
-    let election = client.election("payouts")?.candidate().preset(Preset::Fast).start()?;
-    println!("{} stands by", election.candidate());
-    let leadership = election.elected().await?;
+    let candidacy = client.election("payouts")?.candidate().preset(Preset::Fast).start()?;
+    println!("{} stands by", candidacy.candidate());
+    let leadership = candidacy.elected().await?;
     let paid = pay_what_is_due(&mut database, &leadership, limit.unwrap_or(u64::MAX)).await?;
     println!("done after {paid} payouts");
-    election.stop().await;
+    candidacy.stop().await;
     Ok(())
 }
 

@@ -22,8 +22,8 @@ async fn main() -> Result<(), Box<dyn std::error::Error>> {
     let items = env::args().nth(2).map(|text| text.parse()).transpose()?.unwrap_or(u64::MAX);
 
     let client = Client::open(&url)?;
-    let election = client.election("queue-consumer")?.candidate().preset(Preset::Fast).start()?;
-    println!("{} stands by", election.candidate());
+    let candidacy = client.election("queue-consumer")?.candidate().preset(Preset::Fast).start()?;
+    println!("{} stands by", candidacy.candidate());
 
     // Stands for a queue that all instances share.
     let (sender, queue) = mpsc::channel(1);
@@ -37,9 +37,9 @@ async fn main() -> Result<(), Box<dyn std::error::Error>> {
     });
     let queue = Mutex::new(queue);
     // Asked only while leading, and dropped when that ends.
-    election.consume(|| async { queue.lock().await.recv().await }, consume).await??;
+    candidacy.consume(|| async { queue.lock().await.recv().await }, consume).await??;
     println!("done after {items} items");
-    election.stop().await;
+    candidacy.stop().await;
     Ok(())
 }
 

@@ -1,5 +1,4 @@
-//! Callbacks of the application: they run on threads of their own, one at a time per election, and nothing they do
-//! touches a lease.
+//! Callbacks of the application, run on threads of their own, one at a time per election, so that they never affect a lease.
 
 use std::collections::VecDeque;
 use std::fmt;
@@ -9,7 +8,7 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use futures_util::future::BoxFuture;
 use tenure_core::{LossReason, Term};
 
-use crate::blocking::block_on;
+use crate::block_on::block_on;
 use crate::contain::contain;
 use crate::disposal::dispose;
 use crate::driver::DriverCommand;
@@ -18,7 +17,7 @@ use crate::inside;
 use crate::leadership::{Leadership, Work};
 use crate::shared::Shared;
 
-/// What a callback may return: nothing, or a result whose error is reported.
+/// The return type of a callback: `()`, or a `Result` whose error is reported.
 pub trait CallbackResult: sealed::Sealed {
     #[doc(hidden)]
     fn into_failure(self) -> Option<String>;
@@ -50,7 +49,7 @@ pub(crate) enum CallbackOutcome {
 
 type CallbackFn<T> = Box<dyn Fn(T) -> CallbackOutcome + Send + Sync>;
 
-/// What the application wants to be told, and how.
+/// The callbacks that the application has registered.
 #[derive(Clone, Default)]
 pub(crate) struct Callbacks {
     pub(crate) elected: Option<Callback<Leadership>>,
@@ -64,8 +63,7 @@ impl Callbacks {
     }
 }
 
-/// Something of the application's that can be called. Whoever lets go of it last does not drop what it has captured, unless
-/// that can do no harm there.
+/// A callback of the application. Its captured values are dropped only on threads where that can do no harm.
 pub(crate) struct Callback<T: 'static>(Arc<OwnedCallback<T>>);
 
 /// None once it is being dropped.
@@ -220,7 +218,7 @@ impl fmt::Debug for CallbackRunner {
     }
 }
 
-/// Runs a callback to its end, and tells what went wrong with it.
+/// Runs a callback to its end, and returns its failure, if any.
 pub(crate) fn run_to_end(
     run: impl FnOnce() -> CallbackOutcome,
     runtime: Option<&tokio::runtime::Handle>,

@@ -1,6 +1,6 @@
-//! Dropping what belongs to the application, where it can do no harm.
+//! Drops values of the application on a thread where that can do no harm.
 //!
-//! What callbacks have captured is dropped with the last of whoever may call them, and that may be the driver. A drop may
+//! The captured values of a callback are dropped with its last owner, which may be the driver. A drop may
 //! take long, or panic, and a runtime must not be dropped inside another: so it is left to a thread of its own.
 
 use std::cell::RefCell;
@@ -49,7 +49,7 @@ impl Disposer {
         };
         if let Err(error) = self.on_demand.begin("tenure-disposal", run) {
             // It is found by the next thread that can be started.
-            log!(warn, %error, "what a callback has captured cannot be dropped now");
+            log!(warn, %error, "captured values of a callback cannot be dropped now");
         }
     }
 

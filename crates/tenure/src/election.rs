@@ -3,7 +3,7 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use tenure_core::{CandidateId, ElectionName};
+use tenure_core::{CandidateId, ElectionName, Sender};
 
 use crate::candidacy::CandidacyBuilder;
 use crate::client::Client;
@@ -12,7 +12,7 @@ use crate::store::{ElectionKey, Forgetting, Observation, Store, Transition};
 
 /// An election: a named contest for one lease. Made by [`Client::election`], which checks the name once.
 ///
-/// It is cheap to clone, and takes no part: [`candidate`](Self::candidate) describes a candidacy of this process.
+/// It is cheap to clone and does not stand itself: [`candidate`](Self::candidate) builds a candidacy of this process.
 ///
 /// ```
 /// # #[tokio::main(flavor = "current_thread")] async fn main() -> Result<(), tenure::Error> {
@@ -34,18 +34,28 @@ impl Election {
         Self { client, name }
     }
 
-    /// Its name.
+    /// Returns the name of the election.
     #[must_use]
     pub fn name(&self) -> &ElectionName {
         &self.name
     }
 
-    /// Begins to describe a candidacy of this process in it.
+    /// Returns the same election with another sender of messages. Default: the [client's](crate::ClientBuilder::sender).
+    ///
+    /// Broadcasts carry it, too.
+    ///
+    /// # Errors
+    /// When the label breaks the rule for names.
+    pub fn with_sender(&self, sender: impl TryInto<Sender, Error: Into<Error>>) -> Result<Self, Error> {
+        Ok(Self { client: self.client.sending_as(sender.try_into().map_err(Into::into)?), name: self.name.clone() })
+    }
+
+    /// Returns a builder of a candidacy of this process.
     pub fn candidate(&self) -> CandidacyBuilder {
         CandidacyBuilder::new(self.client.clone(), self.name.clone())
     }
 
-    /// Looks at one election. Cancel safe.
+    /// Asks the store for the current state of the election. Cancel safe.
     ///
     /// # Errors
     /// When the store fails.
@@ -55,7 +65,7 @@ impl Election {
         self.client().on_driver(look).await?.unwrap_or_else(|| Ok(Observation::default())).map_err(Error::from)
     }
 
-    /// The latest changes of leadership, newest first. Cancel safe.
+    /// Returns the latest changes of leadership, newest first. Cancel safe.
     ///
     /// # Errors
     /// When the store fails.
@@ -64,24 +74,42 @@ impl Election {
         Ok(self.client().on_driver(async move |store: Arc<dyn Store>| store.history(&key, limit).await).await??)
     }
 
-    /// Asks whoever leads to hand over, to `successor` if one is named. Returns whether there is a leader to ask.
+    /// Asks the leader to hand over. Returns whether there is a leader to ask.
     ///
-    /// Dropping the future does not take the request back.
+    /// Dropping the future does not cancel the request.
     ///
     /// # Errors
     /// When the store fails.
-    pub async fn request_handover(&self, successor: Option<CandidateId>) -> Result<bool, Error> {
+    pub async fn request_handover(&self) -> Result<bool, Error> {
+        self.ask_for_handover(None).await
+    }
+
+    /// Asks the leader to hand over to the candidate with this id. Returns whether there is a leader to ask.
+    ///
+    /// Dropping the future does not cancel the request.
+    ///
+    /// # Errors
+    /// When the id breaks the rule for names, or the store fails.
+    pub async fn request_handover_to(
+        &self,
+        successor: impl TryInto<CandidateId, Error: Into<Error>>,
+    ) -> Result<bool, Error> {
+        self.ask_for_handover(Some(successor.try_into().map_err(Into::into)?)).await
+    }
+
+    async fn ask_for_handover(&self, successor: Option<CandidateId>) -> Result<bool, Error> {
         let key = self.key();
         let ask = async move |store: Arc<dyn Store>| store.request_handover(&key, successor.as_ref()).await;
         Ok(self.client().on_driver(ask).await??)
     }
 
-    /// Removes all that the store keeps of an election or a lock that nobody uses: its history, its jobs, the messages
-    /// that were set aside. Terms do not fall by it: if it is ever led again, its terms go on above those that were
-    /// forgotten. So they do if a candidate pauses after its leadership, and is not seen meanwhile: its next campaign begins
-    /// the election anew. A record that is [damaged](crate::StoreError::damaged) is removed even if it cannot be read.
+    /// Removes the records of an unused election or lock: its history, its jobs, and its messages set aside.
     ///
-    /// Dropping the future does not take the request back.
+    /// Terms never fall: if the election is led again, its terms continue above the forgotten ones. The same holds for a
+    /// candidate that was paused after its leadership, and so was not seen: its next campaign begins the election anew. A
+    /// [damaged](crate::StoreError::damaged) record is removed even if it cannot be read.
+    ///
+    /// Dropping the future does not cancel the request.
     ///
     /// ```
     /// # #[tokio::main(flavor = "current_thread")] async fn main() -> Result<(), tenure::Error> {

@@ -1,42 +1,48 @@
-//! The one error of this crate.
+//! The error type of this crate.
 
+use std::convert::Infallible;
+use std::fmt;
 use std::io;
 use std::sync::Arc;
 use std::time::Duration;
 
-use tenure_core::{CandidateId, ElectionName, LossReason, NameError, Term, TimingError};
+use tenure_core::{CandidateId, ElectionName, LossReason, NameError, PriorityError, Term, TimingError};
 
 use crate::store::{StoreError, StoreErrorKind};
 
-/// What can go wrong for the application. Errors of the store during a candidacy never end it: they are
-/// [reported](crate::EventKind::Error) and survived.
+/// An error that is returned to the application.
+///
+/// Store errors during a candidacy never end it: they are [reported](crate::EventKind::Error), and the candidate tries again.
 #[derive(Debug, Clone, thiserror::Error)]
 #[non_exhaustive]
 pub enum Error {
     /// A name or an id breaks the rule for names.
     #[error(transparent)]
     Name(#[from] NameError),
+    /// A priority is out of range.
+    #[error(transparent)]
+    Priority(#[from] PriorityError),
     /// The durations do not fit together.
     #[error(transparent)]
     Timing(#[from] TimingError),
-    /// The metadata are larger than stores must keep.
-    #[error("the metadata have {bytes} bytes, and at most {max} are allowed; publish less", max = Error::METADATA_BYTES_MAX)]
+    /// The metadata are too large.
+    #[error("the metadata take {bytes} bytes; at most {max} are allowed; publish less", max = Error::METADATA_BYTES_MAX)]
     Metadata {
         /// The size of all keys and values together.
         bytes: usize,
     },
-    /// The store cannot keep leases as short as this.
-    #[error("ttl {ttl:?} is shorter than the {min:?} this store can keep; choose a longer one")]
+    /// The ttl is shorter than the store's minimum.
+    #[error("ttl {ttl:?} is shorter than this store's minimum of {min:?}; choose a longer one")]
     TtlTooShort {
-        /// The ttl that was asked for.
+        /// The requested ttl.
         ttl: Duration,
-        /// The shortest the store can keep.
+        /// The store's minimum.
         min: Duration,
     },
-    /// The payload of a message is no JSON.
+    /// The payload of a message is not JSON.
     #[error("the payload is not JSON: {message}")]
     Json {
-        /// What is wrong with it.
+        /// The parser's message.
         message: String,
     },
     /// A job's cron expression or time zone cannot be used.
@@ -45,58 +51,58 @@ pub enum Error {
     Schedule(#[from] crate::cron::ScheduleError),
     /// Two jobs of one election have the same name.
     #[cfg(feature = "cron")]
-    #[error("two jobs of this election have the name {job}; the ledger could not tell them apart; rename one")]
+    #[error("two jobs of this election are named {job}, and the ledger could not tell them apart; rename one")]
     SameJob {
         /// The name.
         job: tenure_core::JobName,
     },
     /// The election has more jobs than a ledger keeps.
     #[cfg(feature = "cron")]
-    #[error("this election has {count} jobs, and at most {max} are kept; spread them over several elections", max = tenure_core::jobs::JOBS_MAX)]
+    #[error("this election has {count} jobs; at most {max} are allowed; spread them over several elections", max = tenure_core::jobs::JOBS_MAX)]
     TooManyJobs {
-        /// How many.
+        /// The number of jobs.
         count: usize,
     },
-    /// The store failed.
+    /// The store failed or did not answer.
     #[error(transparent)]
     Store(#[from] StoreError),
-    /// Only a leader can do that.
-    #[error("this candidate does not lead")]
+    /// The candidate does not lead, and only a leader can do this.
+    #[error("this candidate does not lead the election")]
     NotLeading,
-    /// A resignation was to be waited for by what it waits for itself.
+    /// A callback, a handler or work of the candidacy tried to wait for a resignation that waits for it to end.
     #[error(
-        "a callback, a handler or work of this candidacy cannot wait for a resignation, which waits for it to end; the \
-         resignation has begun; call request_resign() there"
+        "a callback, handler or work of this candidacy cannot wait for a resignation, which waits for it to end; the \
+         resignation has begun; call request_resign() there instead"
     )]
     WaitsForItself,
-    /// The lock was not had in time.
-    #[error("the lock {name} was not had within {waited:?}: {}; wait longer, or see who has it with `tenure status {name}`", held_by(holder.as_ref()))]
+    /// Waiting for the lock timed out.
+    #[error("timed out after {waited:?} waiting for lock {name}, {}; wait longer, or see its holder with `tenure status {name}`", held_by(holder.as_ref()))]
     LockBusy {
-        /// The lock.
+        /// The name of the lock.
         name: ElectionName,
-        /// Who holds it; `None` when it is reserved for whoever is next in line.
+        /// The holder; `None` when the lock is reserved for the next candidate in line.
         holder: Option<CandidateId>,
-        /// For how long it was waited for.
+        /// The time spent waiting.
         waited: Duration,
     },
-    /// The lock was lost before the work under it had ended.
+    /// The lock was lost before the work under it ended.
     #[error(
-        "the lock {name} was lost under term {term} ({}) before the work had ended: what the work did last may not have \
-         been protected; let what it writes to check the term", reason.as_str()
+        "lock {name} was lost under term {term} ({}) before the work ended, and the last steps of the work may not have \
+         been protected; have the resources it writes to check the term", reason.as_str()
     )]
     LockLost {
-        /// The lock.
+        /// The name of the lock.
         name: ElectionName,
         /// The term that was lost.
         term: Term,
-        /// Why.
+        /// The reason.
         reason: LossReason,
     },
-    /// The election was stopped, and with it everything that waits for it.
+    /// The candidacy was stopped, and with it every wait for it.
     #[error("this candidate has left the election")]
     Stopped,
-    /// The thread that holds elections could not be started, or is gone.
-    #[error("the thread that holds elections cannot run: {0}")]
+    /// The election thread could not be started, or is gone.
+    #[error("the election thread cannot run: {0}")]
     Driver(Arc<io::Error>),
 }
 
@@ -104,35 +110,53 @@ pub enum Error {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 #[non_exhaustive]
 pub enum ErrorKind {
-    /// Something that was given cannot be used: a name, a duration, metadata, a payload, a schedule.
+    /// An argument is invalid: a name, a duration, metadata, a payload, a schedule.
     Invalid,
-    /// The store failed.
+    /// The store failed or did not answer.
     Store,
-    /// Only a leader can do that.
+    /// The candidate does not lead.
     NotLeading,
-    /// What was to be waited for waits itself for whoever asked.
+    /// The caller tried to wait for its own end.
     WaitsForItself,
-    /// The lock was not had in time.
+    /// Waiting for the lock timed out.
     LockBusy,
-    /// The lock was lost before the work under it had ended.
+    /// The lock was lost before the work under it ended.
     LockLost,
-    /// The election was stopped.
+    /// The candidacy was stopped.
     Stopped,
-    /// The machine does not let us run.
+    /// The election thread cannot run on this machine.
     Driver,
 }
 
+impl fmt::Display for ErrorKind {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            Self::Invalid => "invalid",
+            Self::Store => "store",
+            Self::NotLeading => "not leading",
+            Self::WaitsForItself => "waits for itself",
+            Self::LockBusy => "lock busy",
+            Self::LockLost => "lock lost",
+            Self::Stopped => "stopped",
+            Self::Driver => "driver",
+        })
+    }
+}
+
 impl Error {
-    /// The most metadata a candidate may publish, keys and values together.
+    /// Maximum size of a candidate's metadata, keys and values together.
     pub const METADATA_BYTES_MAX: usize = 4096;
 
-    /// Which kind of error this is.
+    /// Returns the kind of this error.
     #[must_use]
     pub fn kind(&self) -> ErrorKind {
         match self {
-            Self::Name(_) | Self::Timing(_) | Self::Metadata { .. } | Self::TtlTooShort { .. } | Self::Json { .. } => {
-                ErrorKind::Invalid
-            }
+            Self::Name(_)
+            | Self::Priority(_)
+            | Self::Timing(_)
+            | Self::Metadata { .. }
+            | Self::TtlTooShort { .. }
+            | Self::Json { .. } => ErrorKind::Invalid,
             #[cfg(feature = "cron")]
             Self::Schedule(_) | Self::SameJob { .. } | Self::TooManyJobs { .. } => ErrorKind::Invalid,
             Self::Store(_) => ErrorKind::Store,
@@ -145,15 +169,21 @@ impl Error {
         }
     }
 
-    /// Nothing was heard from the store in all that time.
+    /// The store did not answer within the limit.
     pub(crate) fn silence(limit: Duration) -> Self {
         StoreError::unknown(StoreErrorKind::TimedOut, format!("the store did not answer within {limit:?}")).into()
     }
 }
 
 fn held_by(holder: Option<&CandidateId>) -> String {
-    holder
-        .map_or_else(|| "it is reserved for whoever is next in line".to_owned(), |holder| format!("{holder} holds it"))
+    holder.map_or_else(|| "reserved for the next candidate in line".to_owned(), |holder| format!("held by {holder}"))
+}
+
+impl From<Infallible> for Error {
+    /// Lets functions that take a name also take one that was checked before.
+    fn from(never: Infallible) -> Self {
+        match never {}
+    }
 }
 
 impl From<io::Error> for Error {

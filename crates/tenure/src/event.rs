@@ -1,30 +1,37 @@
-//! What an application can watch happen.
+//! Events of a candidacy, for the application to watch.
 
 use std::fmt;
 use std::pin::Pin;
 use std::task::{Context, Poll};
+use std::time::SystemTime;
 
-use tenure_core::{Anomaly, ChannelName, Instant, Leader, LossReason, Term, Trust};
+use tenure_core::{Anomaly, ChannelName, ElectionName, Instant, Leader, LossReason, Term, Trust};
 use tokio::sync::mpsc;
 
-use crate::blocking::block_on;
 use crate::contain::{shield, shielded};
+use crate::leadership::Leadership;
 use crate::store::mailbox::MAX_DEAD_LETTERS;
 use crate::store::{MessageId, StoreError};
 use crate::with_causes;
 
-/// Something that happened to a candidacy.
+/// An event in the life of a candidacy.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Event {
-    /// When, on the candidate's own clock.
+    /// Time of the event on the candidate's own clock.
     pub at: Instant,
-    /// When, in milliseconds since the Unix epoch. For people only.
-    pub at_unix_ms: u64,
-    /// What.
+    /// Time of the event on the wall clock; for people only.
+    pub time: SystemTime,
+    /// The kind of event, and its details.
     pub kind: EventKind,
 }
 
-/// What happened.
+impl fmt::Display for Event {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        self.kind.fmt(f)
+    }
+}
+
+/// The kind of an [`Event`], and its details.
 #[derive(Debug, Clone, PartialEq)]
 #[non_exhaustive]
 pub enum EventKind {
@@ -32,105 +39,128 @@ pub enum EventKind {
     Elected {
         /// The term: the fencing token.
         term: Term,
-        /// Until when it may be acted under unless renewed.
+        /// How long it may be acted under unless renewed.
         trust: Trust,
+        /// The leadership, to work under.
+        leadership: Leadership,
     },
-    /// Leadership was prolonged.
+    /// Leadership was renewed.
     Renewed {
         /// The term, unchanged.
         term: Term,
-        /// Until when it may be acted under now.
+        /// How long it may be acted under now.
         trust: Trust,
     },
     /// Leadership ended; work must stop. Strictly alternates with `Elected`.
     Lost {
         /// The term that ended.
         term: Term,
-        /// Why.
+        /// The reason.
         reason: LossReason,
-        /// When work that still runs is ended by force.
+        /// The instant at which work that still runs is ended by force.
         kill_at: Instant,
     },
-    /// Somebody else leads now, or nobody.
+    /// Another candidate leads now, or none does.
     Observed {
-        /// Who.
+        /// The leader, if there is one.
         leader: Option<Leader>,
     },
-    /// Something happened to a tick of a job.
+    /// A tick of a job fired or was passed over, or its run is retried or has ended.
     #[cfg(feature = "cron")]
     Job {
-        /// Of which job.
+        /// The name of the job.
         job: tenure_core::JobName,
-        /// Which tick.
+        /// The tick.
         tick: tenure_core::jobs::Tick,
-        /// What.
+        /// The kind of job event.
         job_event: crate::cron::JobEvent,
     },
-    /// Something went wrong. The candidacy goes on.
+    /// An error occurred. The candidacy goes on.
     Error {
-        /// What.
+        /// The error.
         error: ElectionError,
     },
-    /// The candidate has left the election. Nothing follows.
+    /// The candidate has left the election. No event follows.
     Stopped,
-    /// The reader was too slow: this many events were dropped here.
+    /// The reader was too slow, and events were dropped here.
     Missed {
-        /// How many.
+        /// The number of dropped events.
         count: u64,
     },
 }
 
-/// What went wrong.
+impl fmt::Display for EventKind {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Elected { term, .. } => write!(f, "elected: term {term}"),
+            Self::Renewed { term, .. } => write!(f, "renewed: term {term}"),
+            Self::Lost { term, reason, .. } => write!(f, "lost term {term}: {reason}"),
+            Self::Observed { leader: Some(Leader { candidate, term, .. }) } => {
+                write!(f, "{candidate} leads under term {term}")
+            }
+            Self::Observed { leader: None } => f.write_str("nobody leads"),
+            #[cfg(feature = "cron")]
+            Self::Job { job, job_event, .. } => write!(f, "job {job}: {job_event}"),
+            Self::Error { error } => error.fmt(f),
+            Self::Stopped => f.write_str("stopped"),
+            Self::Missed { count } => write!(f, "{count} event(s) missed"),
+        }
+    }
+}
+
+/// An error during a candidacy, which goes on nevertheless.
 #[derive(Debug, Clone)]
 #[non_exhaustive]
 pub enum ElectionError {
-    /// The elector noticed it.
+    /// The elector found an anomaly.
     Anomaly(Anomaly),
-    /// The store failed.
+    /// The store failed or did not answer.
     Store(StoreError),
     /// A callback of the application panicked, failed or hung.
     Callback {
-        /// Which one: `elected`, `lost`, `error`, `message` or `broadcast`.
+        /// The callback: `elected`, `lost`, `error`, `message` or `broadcast`.
         callback: &'static str,
-        /// What it did.
+        /// How it failed.
         message: String,
     },
-    /// A part of this library panicked. Nobody leads by it any more, and it has begun anew.
+    /// A part of this library panicked and was restarted. Its leadership has ended.
     Panicked {
-        /// Which part.
+        /// The part that panicked.
         what: &'static str,
-        /// What the panic said.
+        /// The message of the panic.
         message: String,
     },
-    /// A callback, a handler or work of this candidacy was about to wait for the end of the candidacy, which waits for it.
+    /// A callback, a handler or work of this candidacy tried to wait for the end of the candidacy, which waits for it.
     WaitsForItself {
-        /// What it called.
+        /// The method it called.
         verb: &'static str,
     },
-    /// A message could not be handled, too often. It is kept for people.
+    /// A message was set aside for people after too many failed attempts.
     DeadLettered {
-        /// On which channel.
+        /// The election that it was sent to.
+        election: ElectionName,
+        /// The channel of the message.
         channel: ChannelName,
-        /// Which message.
+        /// The id of the message.
         id: MessageId,
-        /// How often it was tried.
+        /// The number of attempts.
         attempts: u32,
-        /// Why it failed the last time.
+        /// The reason of the last failure.
         why: String,
     },
-    /// Something is wrong with a job.
+    /// A job failed, or cannot fire as it should.
     #[cfg(feature = "cron")]
     Job(crate::cron::JobError),
-    /// So many messages have been set aside that the oldest of them were dropped.
+    /// Too many messages were set aside, and the oldest of them were dropped.
     DeadLettersDropped {
-        /// How many.
+        /// The number of dropped messages.
         count: u64,
     },
     /// Broadcasts came faster than they were read, and the oldest were dropped.
     BroadcastsMissed {
-        /// On which channel, if that is known.
+        /// The channel, if known.
         channel: Option<ChannelName>,
-        /// How many, since this was last said.
+        /// The number of dropped broadcasts since the last report.
         count: u64,
     },
 }
@@ -144,54 +174,49 @@ impl fmt::Display for ElectionError {
             Self::Callback { callback, message } => write!(f, "the {callback} callback {message}"),
             Self::WaitsForItself { verb } => write!(
                 f,
-                "{verb} was called by a callback, a handler or work of the same candidacy, which it waits for; it has begun and \
-                 was not waited for; call request_{verb}() there"
+                "{verb} was called inside a callback, handler or work of the same candidacy, which it waits for; it has begun, and \
+                 returned without waiting; call request_{verb}() there instead"
             ),
-            Self::Panicked { what, message } => write!(f, "{what} panicked, and begins anew: {message}"),
-            Self::DeadLettered { channel, id, attempts, why } => write!(
+            Self::Panicked { what, message } => write!(f, "{what} panicked and was restarted: {message}"),
+            Self::DeadLettered { election, channel, id, attempts, why } => write!(
                 f,
-                "message {id} on channel {channel} was set aside after {attempts} attempt(s): {why}; look at it with \
-                 `tenure messages NAME --aside`"
+                "message {id} on channel {channel} was set aside after {attempts} attempt(s): {why}; inspect it with \
+                 `tenure messages {election} --aside`"
             ),
             #[cfg(feature = "cron")]
             Self::Job(error) => error.fmt(f),
             Self::DeadLettersDropped { count } => {
-                write!(f, "{count} of the oldest messages set aside were dropped: only {MAX_DEAD_LETTERS} are kept")
+                write!(f, "dropped the {count} oldest message(s) set aside: at most {MAX_DEAD_LETTERS} are kept")
             }
             Self::BroadcastsMissed { channel: Some(channel), count } => {
-                write!(f, "{count} broadcast(s) on channel {channel} were dropped: whoever reads them is too slow")
+                write!(f, "dropped {count} broadcast(s) on channel {channel}: the reader is too slow")
             }
             Self::BroadcastsMissed { channel: None, count } => {
-                write!(f, "{count} broadcast(s) were dropped: they came faster than they could be taken in")
+                write!(f, "dropped {count} broadcast(s): they arrived faster than they could be received")
             }
         }
     }
 }
 
 impl PartialEq for ElectionError {
-    /// Troubles are equal when they read the same: errors of drivers cannot be compared otherwise.
+    /// Compares the texts: errors of database drivers cannot be compared otherwise.
     fn eq(&self, other: &Self) -> bool {
         self.to_string() == other.to_string()
     }
 }
 
-/// The events of one election from the moment of subscription on.
+/// A [`Stream`](https://docs.rs/futures-util/latest/futures_util/stream/trait.Stream.html) of the events of one candidacy, from the moment of subscription on.
 ///
-/// At most a thousand wait to be read; a slower reader is told how many it missed.
+/// At most a thousand events wait to be read; a slower reader is told how many it [missed](EventKind::Missed).
 #[derive(Debug)]
 pub struct Events(pub(crate) mpsc::Receiver<Event>);
 
 impl Events {
-    /// The next event; `None` after the last one.
+    /// Waits for the next event; `None` after the last one.
     ///
     /// Cancel safe: no event is lost when the future is dropped.
     pub async fn next(&mut self) -> Option<Event> {
         shielded(self.0.recv()).await
-    }
-
-    /// The next event, for plain threads; `None` after the last one.
-    pub fn next_blocking(&mut self) -> Option<Event> {
-        block_on(self.0.recv())
     }
 }
 
@@ -221,7 +246,7 @@ pub(crate) fn subscription() -> (Subscriber, Events) {
 }
 
 impl Subscriber {
-    /// Returns whether somebody still reads.
+    /// Sends an event, and returns whether a reader is still there.
     pub(crate) fn tell(&mut self, event: &Event) -> bool {
         let needed = 1 + usize::from(self.missed > 0);
         if self.sender.capacity() <= needed {

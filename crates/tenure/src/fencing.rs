@@ -1,7 +1,7 @@
-//! Making stale writes harmless, where `tenure` knows the resource.
+//! Fences that reject stale writes to PostgreSQL and Redis.
 //!
-//! A leader's write can still be in flight when its lease ends. Only a resource that compares terms can refuse it; the
-//! guide `docs/fencing.md` tells how to teach that to databases, services and scripts.
+//! A leader's write can still be in flight when its lease ends. Only a resource that compares terms can reject it; the
+//! guide `docs/fencing.md` shows how databases, services and scripts do that.
 
 #[cfg(feature = "postgres")]
 #[doc(inline)]

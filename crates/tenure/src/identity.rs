@@ -1,4 +1,4 @@
-//! A candidate id for those who did not choose one.
+//! The default candidate id.
 
 use tenure_core::CandidateId;
 

@@ -1,5 +1,5 @@
-//! Whose callback, handler or work runs on this thread: whoever waits there for the end of that candidacy, or of its term,
-//! waits for itself.
+//! Marks the callbacks, handlers and work of a candidacy on their threads: one that waits there for the end of that candidacy,
+//! or of its term, would wait for itself.
 
 use std::cell::RefCell;
 use std::future::poll_fn;

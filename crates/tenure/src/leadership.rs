@@ -1,20 +1,23 @@
 //! Leadership as a value.
 
+use std::fmt;
 use std::sync::Arc;
 use std::time::Duration;
 
 use tenure_core::{Input, Instant, LossReason, Term};
+use tokio_util::sync::CancellationToken;
 
-use crate::blocking::{block_on, block_on_for};
+use crate::block_on::{block_on, block_on_for};
 use crate::driver::DriverCommand;
 use crate::phase::Phase;
 use crate::shared::{Grant, Shared};
 
-/// One term of leadership. Only an election makes it, so whoever holds one did lead; whether it still does, the clock
-/// says on every call.
+/// One term of leadership, to work under.
 ///
-/// Clones speak of the same term. Keeping or dropping one changes nothing; it is [`Work`] that is waited for.
-#[derive(Debug, Clone)]
+/// Only an election makes it, so it proves that this candidate did lead; every call asks the clock whether it still does.
+///
+/// Clones are of the same term, and equal. Keeping or dropping one has no effect; a resignation waits for [`Work`] only.
+#[derive(Clone)]
 pub struct Leadership {
     shared: Arc<Shared>,
     grant: Arc<Grant>,
@@ -25,13 +28,13 @@ impl Leadership {
         Self { shared, grant }
     }
 
-    /// The term: the fencing token to give to whatever checks it.
+    /// Returns the term: the fencing token for resources that check it.
     #[must_use]
     pub fn term(&self) -> Term {
         self.grant.term
     }
 
-    /// A fence for a transaction in the PostgreSQL database of the election: it fails unless this term is still the newest.
+    /// Returns a fence for a transaction in the election's PostgreSQL database, which fails unless this term is still the newest.
     ///
     /// Election, namespace and term are filled in. Elections in another schema than `tenure` need
     /// [`in_schema`](crate::fencing::PostgresFence::in_schema).
@@ -42,17 +45,17 @@ impl Leadership {
         crate::fencing::PostgresFence::new(key.name.as_str(), self.term()).in_namespace(key.namespace.as_str())
     }
 
-    /// A fence around a key in Redis, with this term filled in: what is written through it fails once a higher term was here.
+    /// Returns a fence around a key in Redis with this term; writes through it fail once a higher term has been there.
     #[cfg(feature = "redis")]
     #[must_use]
     pub fn redis_fence(&self, key: impl Into<String>) -> crate::fencing::RedisFence {
         crate::fencing::RedisFence::around(key, self.term())
     }
 
-    /// Whether this term may still be acted under, this very moment.
+    /// Returns whether this term may be acted under at this instant.
     ///
     /// True a little longer than [`Candidacy::is_leader`](crate::Candidacy::is_leader), which is false as soon as work
-    /// has to stop: what has begun may be finished under a term that is still valid.
+    /// has to stop: work that has begun may be finished under a term that is still valid.
     #[inline]
     #[must_use]
     pub fn is_valid(&self) -> bool {
@@ -60,7 +63,7 @@ impl Leadership {
         self.shared.clock.now() < until && self.shared.is_same_process()
     }
 
-    /// How long it may still be acted under unless renewed; zero when it may not.
+    /// Returns how long this term may still be acted under unless renewed; zero when it may not.
     #[must_use]
     pub fn remaining(&self) -> Duration {
         if !self.shared.is_same_process() {
@@ -69,27 +72,57 @@ impl Leadership {
         self.trusted_until().saturating_since(self.shared.clock.now())
     }
 
-    /// Until when it may be acted under unless renewed, on the clock of this machine.
+    /// Returns the instant until which this term may be acted under unless renewed, on this machine's clock.
     #[must_use]
     pub fn trusted_until(&self) -> Instant {
         self.grant.trusted_until()
     }
 
-    /// Whether work under this term has to stop, or has stopped. The clock is asked on every call.
+    /// Returns whether work under this term has to stop. Every call asks the clock.
     #[must_use]
     pub fn is_cancelled(&self) -> bool {
         !self.shared.is_leader() || !self.shared.phase().read(|phase| self.leads(phase))
     }
 
-    /// Completes when work under this term has to stop. Cancel safe.
+    /// Waits until work under this term has to stop. Cancel safe.
     pub async fn cancelled(&self) {
         if self.shared.is_same_process() {
             self.shared.phase().wait_until(|phase| !self.leads(phase)).await;
         }
     }
 
-    /// Completes when the work has had its time: whatever still runs under this term must be ended by force. Cancel
-    /// safe.
+    /// Returns a token that is cancelled when work under this term has to stop, for services, task trackers and servers.
+    ///
+    /// Cancelling it by hand affects no other token and does not end the leadership.
+    ///
+    /// ```
+    /// # #[tokio::main(flavor = "current_thread")] async fn main() -> Result<(), tenure::Error> {
+    /// let client = tenure::Client::open("memory:")?;
+    /// let candidacy = client.election("nightly-report")?.candidate().start()?;
+    /// let token = candidacy.elected().await?.cancellation_token();
+    /// assert!(!token.is_cancelled());
+    /// candidacy.resign().await?;
+    /// token.cancelled().await;
+    /// # candidacy.stop().await;
+    /// # Ok(()) }
+    /// ```
+    #[must_use]
+    pub fn cancellation_token(&self) -> CancellationToken {
+        // A forked child may lock nothing, and never leads.
+        if !self.shared.is_same_process() {
+            let token = CancellationToken::new();
+            token.cancel();
+            return token;
+        }
+        let token = self.grant.token();
+        // Looked at after it was made: whoever ends the term looks in the opposite order.
+        if !self.shared.phase().read(|phase| self.leads(phase)) {
+            token.cancel();
+        }
+        token.child_token()
+    }
+
+    /// Waits until the grace is over, and work that still runs under this term must be ended by force. Cancel safe.
     pub async fn overdue(&self) {
         if self.shared.is_same_process() {
             self.shared.phase().wait_until(|phase| self.is_over(phase)).await;
@@ -105,24 +138,24 @@ impl Leadership {
         }
     }
 
-    /// Why this term ended; `None` while it leads, and where nobody is left to tell.
+    /// Returns why this term ended; `None` while it leads, and when the reason is not known.
     #[must_use]
     pub fn loss(&self) -> Option<LossReason> {
         self.grant.loss()
     }
 
-    /// Waits on this thread until work under this term has to stop.
+    /// Blocks this thread until work under this term has to stop.
     pub fn wait_cancelled(&self) {
         block_on(self.cancelled());
     }
 
-    /// Waits on this thread for at most `limit`. Returns whether work under this term has to stop.
+    /// Blocks this thread for at most `limit`, and returns whether work under this term has to stop.
     #[must_use]
     pub fn wait_cancelled_for(&self, limit: Duration) -> bool {
         block_on_for(self.cancelled(), limit).is_some()
     }
 
-    /// Begins work under this term; `None` when it is too late for that.
+    /// Begins work under this term; `None` when the term no longer allows it.
     ///
     /// While [`Work`] is held, a resignation waits for it before the lease is released, for at most the grace.
     #[must_use = "work that is dropped at once has ended"]
@@ -154,17 +187,37 @@ impl Leadership {
     }
 }
 
+impl PartialEq for Leadership {
+    /// Two are equal when they speak of the same term of the same candidacy.
+    fn eq(&self, other: &Self) -> bool {
+        Arc::ptr_eq(&self.shared, &other.shared) && self.term() == other.term()
+    }
+}
+
+impl Eq for Leadership {}
+
+impl fmt::Debug for Leadership {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let Shared { key, candidate, .. } = &*self.shared;
+        f.debug_struct("Leadership")
+            .field("election", &key.name)
+            .field("candidate", candidate)
+            .field("term", &self.term())
+            .finish_non_exhaustive()
+    }
+}
+
 /// Work in progress under a term. Drop it when the work has ended.
 ///
-/// Work that ends in a panic ends the leadership with it: the lease is handed over rather than kept by a process that
-/// does nothing under it.
+/// A panic of the work ends the leadership, too: the lease is handed over rather than kept by a process that does nothing
+/// under it.
 #[derive(Debug)]
 pub struct Work {
     leadership: Leadership,
 }
 
 impl Work {
-    /// The leadership it runs under.
+    /// Returns the leadership that the work runs under.
     #[must_use]
     pub fn leadership(&self) -> &Leadership {
         &self.leadership

@@ -1,4 +1,4 @@
-//! Telling the application's subscriber what happens.
+//! Logging to the application's `tracing` subscriber.
 
 /// `tracing::LEVEL!`, contained.
 macro_rules! log {

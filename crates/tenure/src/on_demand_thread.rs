@@ -3,7 +3,7 @@
 use std::io;
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
-/// Whether somebody is at work.
+/// A thread that runs only while there is work.
 #[derive(Debug, Default)]
 pub(crate) struct OnDemandThread(Mutex<bool>);
 
@@ -12,7 +12,7 @@ impl OnDemandThread {
         *self.running()
     }
 
-    /// There is something to do. A thread that runs already will find it.
+    /// Starts the thread, unless it runs already and will find the work by itself.
     pub(crate) fn begin(&self, name: &str, run: impl FnOnce() + Send + 'static) -> io::Result<()> {
         let mut running = self.running();
         if !*running {
@@ -22,8 +22,8 @@ impl OnDemandThread {
         Ok(())
     }
 
-    /// The next thing to do; without one, the thread has to end. Whoever begins a shift has made it ready before: under the
-    /// lock it is either found here, or the other finds that nothing runs.
+    /// Takes the next piece of work; without one, the thread has to end. Work is made ready before [`begin`](Self::begin): under
+    /// the lock either it is found here, or `begin` finds that nothing runs.
     pub(crate) fn next<T>(&self, take: impl FnOnce() -> Option<T>) -> Option<T> {
         let mut running = self.running();
         let next = take();

@@ -1,4 +1,4 @@
-//! Where a candidacy stands, and waiting until it stands elsewhere.
+//! The phase of a candidacy, and waiting for it to change.
 
 use std::fmt;
 use std::pin::pin;
@@ -10,7 +10,7 @@ use tokio::sync::Notify;
 use crate::contain::shielded;
 use crate::shared::Grant;
 
-/// Where a candidacy stands.
+/// The phase of a candidacy.
 #[derive(Debug, Clone)]
 pub(crate) enum Phase {
     Standing,
@@ -39,7 +39,10 @@ impl PhaseCell {
     }
 
     pub(crate) fn set(&self, phase: Phase) {
-        *self.phase.lock().unwrap_or_else(PoisonError::into_inner) = phase;
+        let before = std::mem::replace(&mut *self.phase.lock().unwrap_or_else(PoisonError::into_inner), phase);
+        if let Phase::Leading(grant) = before {
+            grant.cancel();
+        }
         self.notify();
     }
 

@@ -1,7 +1,5 @@
-//! How long to wait before something that failed is tried again.
+//! Delays between retries.
 
-#[cfg(test)]
-pub(crate) use tenure_core::RETRY_FIRST;
 pub(crate) use tenure_core::retry_after;
 
 /// Chance, to spread retries. Without randomness they come together, which costs a little time and nothing else.

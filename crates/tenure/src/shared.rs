@@ -1,4 +1,4 @@
-//! What the driver writes and the application reads: the truth about one candidacy.
+//! State of one candidacy, written by the driver and read by the application.
 
 use std::collections::BTreeMap;
 use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
@@ -8,10 +8,12 @@ use std::time::Duration;
 
 use tenure_core::{CandidateId, ChannelName, Instant, Leader, LossReason, Nonce, Term, Trust};
 use tenure_sys::ForkMarker;
+use tokio_util::sync::CancellationToken;
 
 use crate::broadcasts::{self, BroadcastQueues};
 use crate::candidacy::Asks;
 use crate::clock::Clock;
+use crate::contain::contain;
 use crate::driver::{CandidacyId, CommandSender, DriverCommand};
 use crate::messages::{Inbox, MessageHandler};
 use crate::metrics::Class;
@@ -34,10 +36,10 @@ pub(crate) struct Shared {
     phase: PhaseCell,
     last_heard: LastHeard,
     asks: Asks,
-    /// Messages are for those who ask for them: most candidates never do.
+    /// Made on demand: most candidates read no messages.
     inbox: OnceLock<Box<Inbox>>,
     max_attempts: u32,
-    /// So are broadcasts.
+    /// Made on demand, too.
     broadcast_queues: OnceLock<Box<BroadcastQueues>>,
 }
 
@@ -78,7 +80,7 @@ impl Shared {
         until != 0 && self.clock.now() < Instant::from_nanos(until) && self.fork.is_same_process()
     }
 
-    /// The term this candidate leads under this very moment, and for how long unless it is renewed.
+    /// Returns the term this candidate leads under at this instant, and for how long unless it is renewed.
     #[cfg(feature = "metrics")]
     pub(crate) fn leads_for(&self) -> Option<(Term, Duration)> {
         let until = Instant::from_nanos(self.lead_until.load(Ordering::Acquire));
@@ -113,7 +115,7 @@ impl Shared {
         let mut is_new = false;
         self.inbox.get_or_init(|| {
             is_new = true;
-            Box::new(Inbox::new(handlers(), self.max_attempts))
+            Box::new(Inbox::new(self.key.clone(), handlers(), self.max_attempts))
         });
         is_new
     }
@@ -191,7 +193,7 @@ impl Shared {
     }
 }
 
-/// What the store last said to one candidacy. Small, because most of them follow and hear nothing for long.
+/// The store's last answer to one candidacy. Small, because most of them follow and hear nothing for long.
 #[derive(Debug, Default)]
 pub(crate) struct LastHeard(Mutex<Heard>);
 
@@ -244,11 +246,27 @@ pub(crate) struct Grant {
     trusted_until: AtomicU64,
     work: WorkCount,
     loss: OnceLock<LossReason>,
+    /// Made on demand: most applications never ask for one.
+    token: OnceLock<CancellationToken>,
 }
 
 impl Grant {
     pub(crate) fn new(term: Term, nonce: Option<Nonce>) -> Self {
-        Self { term, nonce, trusted_until: AtomicU64::new(0), work: WorkCount::default(), loss: OnceLock::new() }
+        let (trusted_until, work) = (AtomicU64::new(0), WorkCount::default());
+        Self { term, nonce, trusted_until, work, loss: OnceLock::new(), token: OnceLock::new() }
+    }
+
+    /// Returns the token that is cancelled when the term is over. A caller that makes it must check afterwards whether the term
+    /// is over already.
+    pub(crate) fn token(&self) -> &CancellationToken {
+        self.token.get_or_init(CancellationToken::new)
+    }
+
+    /// The term is over. Wakers of the application may panic.
+    pub(crate) fn cancel(&self) {
+        if let Some(token) = self.token.get() {
+            let _ = contain(|| token.cancel());
+        }
     }
 
     pub(crate) fn nonce(&self) -> Option<Nonce> {
@@ -259,7 +277,7 @@ impl Grant {
         Instant::from_nanos(self.trusted_until.load(Ordering::Acquire))
     }
 
-    /// The lease is released, or may be somebody else's.
+    /// Ends all trust: the lease is released, or may be another candidate's.
     pub(crate) fn distrust(&self) {
         self.trusted_until.store(0, Ordering::Release);
     }

@@ -1,9 +1,9 @@
-//! The stores that elections can be held in, and the contract that they keep.
+//! The stores that hold elections, and the contract that they keep.
 //!
-//! Implement [`Store`] and run the conformance suite (feature `conformance`) on it; nothing else is needed to make
-//! every feature of this crate work on a new backend.
+//! To support a new backend, implement [`Store`] and run the conformance suite (feature `conformance`) on it; every feature of
+//! this crate then works on it.
 //!
-//! [`open`] leads from an address to a store.
+//! [`open`] opens the store of an address.
 
 use std::sync::Arc;
 
@@ -22,7 +22,7 @@ pub use tenure_store::{
     Interest, JobLedger, Lease, Mailbox, MailboxPromises, MemoryStore, Message, MessageCount, MessageId, MessageState,
     NewMessage, Observation, OrderingKey, PubSub, PubSubEvent, PubSubPromises, RESERVATION, Receive, Received, Renew,
     Replies, Resign, Severity, StandBy, Store, StoreError, StoreErrorKind, StoreUrl, Transition, Use,
-    WOKEN_BY_RESIGNATION, ledger, mailbox, pubsub,
+    WOKEN_BY_RESIGNATION, async_trait, check_raise, ledger, mailbox, pubsub, random_message_id,
 };
 
 #[cfg(feature = "postgres")]
@@ -58,7 +58,7 @@ pub fn open(url: &StoreUrl) -> Result<Arc<dyn Store>, StoreError> {
         #[cfg(feature = "redis")]
         "env" => match RedisConfig::from_environment()? {
             Some(config) if url.rest().is_empty() => Ok(Arc::new(RedisStore::open(&config)?)),
-            Some(_) => Err(configuration("nothing follows env: in the store address".to_owned())),
+            Some(_) => Err(configuration("the store address env: takes nothing after the colon".to_owned())),
             None => Err(configuration(
                 "the store address env: asks for the Redis of the environment, and none of MUTEX_REDIS_HOST, REDIS_HOST, \
                  MUTEX_REDIS_SENTINEL_HOST and REDIS_SENTINEL_HOST is set"
@@ -72,16 +72,16 @@ pub fn open(url: &StoreUrl) -> Result<Arc<dyn Store>, StoreError> {
             Ok(Arc::new(AdvisoryStore::open(&PostgresConfig::from_url(url)?)))
         }
         scheme => Err(configuration(format!(
-            "there is no store for the scheme {scheme:?}; use one of {}",
+            "unknown store scheme {scheme:?}; use one of {}",
             known_schemes()
         ))),
     }
 }
 
-/// Opens the store behind a URL for somebody who only wants to look: where [`open`] would make a file, this makes none.
+/// Opens the store behind a URL for reading: unlike [`open`], it never creates a file.
 ///
 /// # Errors
-/// As [`open`], and when there is no such file.
+/// As [`open`], and when the file does not exist.
 pub fn open_existing(url: &StoreUrl) -> Result<Arc<dyn Store>, StoreError> {
     match url.scheme() {
         #[cfg(feature = "sqlite")]

@@ -9,7 +9,8 @@ use std::thread;
 use std::time::Duration;
 
 use metrics::{Counter, CounterFn, Gauge, Histogram, Key, KeyName, Metadata, Recorder, SharedString, Unit};
-use tenure::{Client, Timing};
+use tenure::Timing;
+use tenure::blocking::Client;
 use tracing::span::{Attributes, Id, Record};
 use tracing::{Event, Subscriber};
 
@@ -96,16 +97,16 @@ fn observers_that_panic_end_no_election() {
     let place = tempfile::tempdir().unwrap();
     let client = Client::open(&format!("sqlite:{}", place.path().join("a.db").display())).unwrap();
     let timing = Timing::from_ttl(Duration::from_secs(3)).unwrap();
-    let election = client.election("x").unwrap().candidate().timing(timing).start().unwrap();
-    let leadership = election.wait_elected_for(Duration::from_secs(20)).unwrap().expect("it is elected");
-    let mut events = election.events();
+    let candidacy = client.election("x").unwrap().candidate().timing(timing).start().unwrap();
+    let leadership = candidacy.elected_timeout(Duration::from_secs(20)).unwrap().expect("it is elected");
+    let mut events = candidacy.events();
     let mut renewals = 0;
     while renewals < 2 {
-        let event = events.next_blocking().expect("events go on");
+        let event = events.next().expect("events go on");
         renewals += u32::from(matches!(event.kind, tenure::EventKind::Renewed { .. }));
     }
-    assert!(leadership.is_valid() && election.is_leader());
-    election.resign_blocking().unwrap();
-    election.stop_blocking();
+    assert!(leadership.is_valid() && candidacy.is_leader());
+    candidacy.resign().unwrap();
+    candidacy.stop();
     assert!(TOLD.load(Ordering::Relaxed) > 0 && COUNTED.load(Ordering::Relaxed) > 0, "they were told something");
 }

@@ -3,16 +3,17 @@
 use std::collections::BTreeSet;
 
 use metrics_exporter_prometheus::PrometheusBuilder;
-use tenure::{Client, metrics};
+use tenure::blocking::Client;
+use tenure::metrics;
 
 #[test]
 fn many_elections_have_few_classes() {
     let exporter = PrometheusBuilder::new().install_recorder().unwrap();
     let client = Client::open("memory:").unwrap();
     let start = |name: String| client.election(&name).unwrap().candidate().start().unwrap();
-    let elections: Vec<_> = (0..300).map(|number| start(format!("kind-{}:{number}", number % 100))).collect();
-    for election in &elections {
-        election.wait_elected().unwrap();
+    let candidacies: Vec<_> = (0..300).map(|number| start(format!("kind-{}:{number}", number % 100))).collect();
+    for candidacy in &candidacies {
+        candidacy.elected().unwrap();
     }
     metrics::refresh();
     let page = exporter.render();

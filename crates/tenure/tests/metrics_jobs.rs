@@ -5,8 +5,9 @@
 use std::sync::atomic::{AtomicU32, Ordering};
 
 use metrics_exporter_prometheus::PrometheusBuilder;
+use tenure::blocking::Client;
 use tenure::cron::{Job, JobRun};
-use tenure::{Client, metrics};
+use tenure::metrics;
 use tenure_testkit::eventually;
 
 #[test]
@@ -26,11 +27,11 @@ fn runs_of_jobs_are_counted_by_how_they_ended() {
         if number.is_multiple_of(2) { Ok(()) } else { Err("an odd one") }
     };
     let job = Job::new("often", "* * * * * *").unwrap();
-    let election = client.election("jobs").unwrap().candidate().job(job, run).start().unwrap();
+    let candidacy = client.election("jobs").unwrap().candidate().job(job, run).start().unwrap();
     eventually("counters", || runs("timed_out") == Some(0.0) && runs("cancelled") == Some(0.0));
     eventually("a run of both kinds", || runs("succeeded") >= Some(1.0) && runs("failed") >= Some(1.0));
     let last = value("tenure_job_last_success_timestamp_seconds", "").unwrap();
     assert!(last > 1_700_000_000.0, "{last}: by the wall clock");
     assert!(value("tenure_job_seconds_count", "") >= Some(2.0));
-    election.stop_blocking();
+    candidacy.stop();
 }

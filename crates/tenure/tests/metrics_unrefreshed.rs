@@ -1,7 +1,7 @@
 //! Gauges follow events even if nobody refreshes them, so in this process nobody does.
 
 use metrics_exporter_prometheus::PrometheusBuilder;
-use tenure::Client;
+use tenure::blocking::Client;
 use tenure_testkit::eventually;
 
 #[test]
@@ -16,8 +16,8 @@ fn gauges_follow_events() {
     shows(1);
     let second = client.election("x:2").unwrap().candidate().start().unwrap();
     shows(2);
-    first.stop_blocking();
+    first.stop();
     shows(1);
-    second.stop_blocking();
+    second.stop();
     shows(0);
 }

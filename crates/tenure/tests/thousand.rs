@@ -21,21 +21,21 @@ async fn they_share_a_thread_and_their_requests() {
     let hands = VirtualClock::new();
     let clock = Clock::controlled_by(&hands);
     let store = FaultyStore::with_clock(Arc::new(MemoryStore::with_clock(clock.clone())), clock.clone());
-    let client = Client::with_store_and_clock(Arc::clone(&store) as _, clock).unwrap();
+    let client = Client::builder().clock(clock).with_store(Arc::clone(&store) as _).unwrap();
     let timing = Timing::from_ttl(Duration::from_secs(30)).unwrap();
     let pass = async |time: Duration| {
         for _ in 0..time.as_millis() / 100 {
             hands.advance(Duration::from_millis(100));
-            client.examine().await.unwrap();
-            client.examine().await.unwrap();
+            client.store().examine().await.unwrap();
+            client.store().examine().await.unwrap();
         }
     };
 
     let start =
         |number| client.election(&format!("election-{number}")).unwrap().candidate().timing(timing).start().unwrap();
     let elections: Vec<Candidacy> = (0..MANY).map(start).collect();
-    for election in &elections {
-        election.elected().await.unwrap();
+    for candidacy in &elections {
+        candidacy.elected().await.unwrap();
     }
     assert_eq!(driver_threads(), 1);
     assert_eq!(store.requests(Operation::Campaign), MANY);
@@ -54,8 +54,8 @@ async fn they_share_a_thread_and_their_requests() {
     assert!(elections.iter().all(Candidacy::is_leader));
 
     elections.iter().for_each(Candidacy::request_stop);
-    for election in &elections {
-        election.stop().await;
+    for candidacy in &elections {
+        candidacy.stop().await;
     }
     assert_eq!(store.requests(Operation::Resign), MANY);
     assert!(store.calls(Operation::Resign) < MANY / 10, "{} calls", store.calls(Operation::Resign));

@@ -14,11 +14,11 @@ fn a_leader_that_is_cut_off_stops_and_is_replaced() -> Result<(), tenure::Error>
 
     // The first candidate reaches the store through something that can fail; the second directly.
     let flaky = FaultyStore::with_clock(Arc::new(memory.clone()), clock.clone());
-    let first = Client::with_store_and_clock(flaky.clone(), clock.clone())?;
-    let second = Client::with_store_and_clock(Arc::new(memory), clock)?;
+    let first = Client::builder().clock(clock.clone()).with_store(flaky.clone())?;
+    let second = Client::builder().clock(clock).with_store(Arc::new(memory))?;
 
     let first = first.election("report")?.candidate().start()?;
-    let old = first.wait_elected()?;
+    let old = hands.block_on(first.elected())?;
     let second = second.election("report")?.candidate().start()?;
 
     // From here on nothing the first one sends arrives, and nothing comes back.

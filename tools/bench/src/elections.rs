@@ -4,7 +4,8 @@ use std::error::Error;
 use std::fmt;
 use std::time::{Duration, Instant};
 
-use tenure::{Candidacy, Client, Timing};
+use tenure::Timing;
+use tenure::blocking::{Candidacy, Client};
 
 use crate::figures::pass;
 use crate::roles;
@@ -35,8 +36,8 @@ impl Elections {
         let bytes_before = resident_bytes()?;
         let start = |name: &String| client.election(name)?.candidate().timing(timing).start();
         let elections: Vec<Candidacy> = names.iter().map(start).collect::<Result<_, _>>()?;
-        for election in &elections {
-            election.wait_elected_for(PATIENCE)?.ok_or("not elected in time")?;
+        for candidacy in &elections {
+            candidacy.elected_timeout(PATIENCE)?.ok_or("not elected in time")?;
         }
         Ok(Self { elections, bytes_before, _tenure: client })
     }
@@ -48,11 +49,11 @@ impl Elections {
 
     /// Leaves all of them; fails if one was lost, because what was measured is worth nothing then.
     pub(crate) fn leave(self) -> Result<(), Box<dyn Error>> {
-        if self.elections.iter().any(|election| !election.is_leader()) {
+        if self.elections.iter().any(|candidacy| !candidacy.is_leader()) {
             return Err("an election was lost while it was measured".into());
         }
         self.elections.iter().for_each(Candidacy::request_stop);
-        self.elections.iter().for_each(Candidacy::stop_blocking);
+        self.elections.iter().for_each(Candidacy::stop);
         Ok(())
     }
 }

@@ -4,7 +4,8 @@ use std::error::Error;
 use std::sync::mpsc::{Receiver, channel};
 use std::time::Duration;
 
-use tenure::{Candidacy, Client, Clock, EventKind, Instant, Timing};
+use tenure::blocking::{Candidacy, Client};
+use tenure::{Clock, EventKind, Instant, Timing};
 
 use crate::stats::Samples;
 
@@ -61,17 +62,17 @@ impl Candidates {
         let (sender, elected) = channel();
         let mut candidates = Vec::new();
         for index in 0..count {
-            let election = handles[index % groups].election("bench")?.candidate().timing(timing).start()?;
-            let mut events = election.events();
+            let candidacy = handles[index % groups].election("bench")?.candidate().timing(timing).start()?;
+            let events = candidacy.events();
             let sender = sender.clone();
             std::thread::spawn(move || {
-                while let Some(event) = events.next_blocking() {
+                for event in events {
                     if matches!(event.kind, EventKind::Elected { .. }) && sender.send((index, event.at)).is_err() {
                         return;
                     }
                 }
             });
-            candidates.push(election);
+            candidates.push(candidacy);
         }
         let (leader, _) = elected.recv_timeout(PATIENCE)?;
         Ok(Self { candidates, elected, leader })
@@ -80,7 +81,7 @@ impl Candidates {
     /// Lets all of them leave.
     pub(crate) fn end(self) {
         self.candidates.iter().for_each(Candidacy::request_stop);
-        self.candidates.iter().for_each(Candidacy::stop_blocking);
+        self.candidates.iter().for_each(Candidacy::stop);
     }
 }
 

@@ -6,7 +6,8 @@ use std::sync::Barrier;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Instant;
 
-use tenure::{Client, Clock, MemoryStore};
+use tenure::blocking::Client;
+use tenure::{Clock, MemoryStore};
 
 use crate::stats::Samples;
 
@@ -16,8 +17,8 @@ const ROUNDS: usize = 31;
 pub(crate) fn run() -> Result<(), Box<dyn Error>> {
     println!("## is_leader(), ns per call (median of {ROUNDS} rounds of {CALLS} calls)");
     let client = Client::with_store(MemoryStore::new())?;
-    let election = client.election("bench")?.candidate().start()?;
-    election.wait_elected()?;
+    let candidacy = client.election("bench")?.candidate().start()?;
+    candidacy.elected()?;
     let word = AtomicU64::new(1);
     let clock = Clock::boottime();
     for threads in [1, 2] {
@@ -27,7 +28,7 @@ pub(crate) fn run() -> Result<(), Box<dyn Error>> {
         for _ in 0..ROUNDS {
             load.push(nanos_per_call(threads, || word.load(Ordering::Relaxed) != 0));
             let one_read = nanos_per_call(threads, || clock.now().as_nanos() != 0);
-            let one_ask = nanos_per_call(threads, || election.is_leader());
+            let one_ask = nanos_per_call(threads, || candidacy.is_leader());
             read.push(one_read);
             ask.push(one_ask);
             ratio.push(one_ask / one_read);
@@ -40,7 +41,7 @@ pub(crate) fn run() -> Result<(), Box<dyn Error>> {
             ratio.median()
         );
     }
-    election.stop_blocking();
+    candidacy.stop();
     Ok(())
 }
 

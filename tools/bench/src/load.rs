@@ -20,7 +20,7 @@ pub(crate) fn run() -> Result<(), Box<dyn Error>> {
     let mut elections: Vec<Candidacy> = Vec::new();
     for _ in 0..CANDIDATES {
         let handle: Arc<dyn Store> = store.clone();
-        let client = Client::with_store_and_clock(handle, clock.clone())?;
+        let client = Client::builder().clock(clock.clone()).with_store(handle)?;
         elections.push(client.election("bench")?.candidate().timing(timing).start()?);
     }
     let advance = |steps: u32| {
@@ -41,6 +41,6 @@ pub(crate) fn run() -> Result<(), Box<dyn Error>> {
     println!("## Store calls of one leader and nine followers at a ttl of 30 s");
     println!("{calls} calls in {seconds:.0} virtual seconds: {per_second:.3} per second");
     println!("predicted: {:.3} per second", timing.predict(CANDIDATES).requests_per_minute / 60.0);
-    println!("leaders at the end: {}", elections.iter().filter(|election| election.is_leader()).count());
+    println!("leaders at the end: {}", elections.iter().filter(|candidacy| candidacy.is_leader()).count());
     Ok(())
 }

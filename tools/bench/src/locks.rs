@@ -5,7 +5,8 @@ use std::sync::mpsc::{Receiver, channel};
 use std::thread::JoinHandle;
 use std::time::Duration;
 
-use tenure::{Client, Clock, Instant, LockGuard, Timing};
+use tenure::blocking::{Client, LockGuard};
+use tenure::{Clock, Instant, Timing};
 
 use crate::handover::{Contestant, PATIENCE};
 
@@ -30,7 +31,7 @@ impl Holders {
             let sender = sender.clone();
             waiters.push(std::thread::spawn(move || {
                 // Whoever had it goes to the end of the line.
-                while sender.send((lock.acquire_blocking()?, Clock::boottime().now())).is_ok() {}
+                while sender.send((lock.acquire()?, Clock::boottime().now())).is_ok() {}
                 Ok(())
             }));
         }

@@ -123,6 +123,10 @@ fn read(source: &LineSource, line: &[u8]) -> Result<Parsed, String> {
     let NamedEvent { event: Some(name) } = serde_json::from_slice(line).map_err(says)? else {
         return Ok(Parsed::Unknown);
     };
+    // What a person would have been told in words.
+    if name == "log" || name == "note" {
+        return Ok(Parsed::Text);
+    }
     let known = ["elected", "renewed", "lost", "stopped", "killed", "observed", "error", "recovered", "accepted"];
     if !known.contains(&name.as_str()) {
         return Ok(Parsed::Unknown);
@@ -203,7 +207,7 @@ mod tests {
 
     #[test]
     fn what_is_no_event_is_passed_over() {
-        for text in ["", "tenure: leading demo, term 1", "[1]", "\u{1b}[0m"] {
+        for text in ["", "tenure: leading demo, term 1", "[1]", "\u{1b}[0m", r#"{"event":"log","message":"WARN x"}"#] {
             assert!(matches!(parse(text), Ok(Parsed::Text)), "{text:?}");
         }
         for unknown in [r#"{"event":"moved","term":"x"}"#, r#"{"level":"INFO"}"#, "{}", r#" {"event":null}"#] {

@@ -7,6 +7,7 @@ mod gate;
 mod invariants;
 mod job;
 mod kind;
+mod mail;
 mod mistake;
 pub mod model;
 mod options;
@@ -27,7 +28,10 @@ pub use gate::{Trial, toothless};
 pub use invariants::InvariantViolation;
 pub use job::{SimJob, WallClockSpread};
 pub use kind::StoreKind;
-pub use mistake::{JobMistake, LedgerMistake, Mistake, ProcessMistake, StoreMistake, UnknownMistake};
+pub use mail::{SimMail, SimSender};
+pub use mistake::{
+    JobMistake, LedgerMistake, MailboxMistake, MessageMistake, Mistake, ProcessMistake, StoreMistake, UnknownMistake,
+};
 pub use options::{SimCandidate, SimOptions, WorkStyle};
 pub use progress::ProgressLine;
 pub use report::report;

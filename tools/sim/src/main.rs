@@ -167,7 +167,7 @@ fn search(arguments: &ModelArguments) -> bool {
 
 fn makeable(name: &str) -> Result<Mistake, String> {
     let mistake: Mistake = name.parse().map_err(|unknown: UnknownMistake| unknown.to_string())?;
-    let why = "it needs different ttls, clocks that stop, or jobs; the simulation has them";
+    let why = "it needs different ttls, clocks that stop, jobs or messages; the simulation has them";
     if model::can_make(mistake) { Ok(mistake) } else { Err(format!("the model cannot make this mistake: {why}")) }
 }
 

@@ -1,4 +1,5 @@
-//! Every known mistake, wherever it is made: in the elector, in a store, in what surrounds an elector, or around jobs.
+//! Every known mistake, wherever it is made: in the elector, in a store, in what surrounds an elector, around jobs, or
+//! around messages.
 //!
 //! Those of electors and engines exist only in builds with `--cfg mutants`. The others need no such care: they are made by
 //! parts of the simulation, which nobody ships.
@@ -7,7 +8,7 @@ use std::fmt;
 use std::str::FromStr;
 
 #[cfg(mutants)]
-use tenure_core::{Mutant, jobs::JobMutant};
+use tenure_core::{Mutant, jobs::JobMutant, messages::InboxMutant};
 
 /// A known mistake.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
@@ -26,6 +27,13 @@ pub enum Mistake {
     Engine(JobMutant),
     /// Made by whatever surrounds an engine.
     Job(JobMistake),
+    /// Made by the mailbox.
+    Mailbox(MailboxMistake),
+    /// Made by the inboxes of leaders.
+    #[cfg(mutants)]
+    Inbox(InboxMutant),
+    /// Made by senders.
+    Message(MessageMistake),
 }
 
 /// A mistake that a store can make.
@@ -118,6 +126,36 @@ pub enum JobMistake {
     TrustsFastClock,
 }
 
+/// A mistake that the mailbox of a store can make.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub enum MailboxMistake {
+    /// Messages are given to whoever asks, without looking who holds the lease.
+    ReceivesByAnyone,
+    /// The word of anybody counts, without looking who holds the lease.
+    AcksByAnyone,
+    /// A message that is sent once more is accepted once more.
+    AcceptsTwice,
+    /// A message leaves the line when it is received.
+    ReceivingTakesOut,
+    /// What became of messages is not written down.
+    AcksForgotten,
+    /// Of several words that come together only the first is written down.
+    AcksInPart,
+    /// A message that failed goes to the end of the line.
+    FailedGoesLast,
+    /// An attempt that is told twice counts twice.
+    AttemptsAdd,
+}
+
+/// A mistake that can be made by senders of messages.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub enum MessageMistake {
+    /// What may have been sent is sent again under a new id.
+    NewIdAgain,
+    /// The next message is sent although nobody knows what became of the one before it.
+    SendsOn,
+}
+
 /// No mistake has this name.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct UnknownMistake(String);
@@ -135,6 +173,10 @@ impl Mistake {
         #[cfg(mutants)]
         all.extend(JobMutant::ALL.map(Self::Engine));
         all.extend(JobMistake::ALL.map(Self::Job));
+        all.extend(MailboxMistake::ALL.map(Self::Mailbox));
+        #[cfg(mutants)]
+        all.extend(InboxMutant::ALL.map(Self::Inbox));
+        all.extend(MessageMistake::ALL.map(Self::Message));
         all
     }
 
@@ -150,6 +192,10 @@ impl Mistake {
             #[cfg(mutants)]
             Self::Engine(mutant) => format!("{mutant:?}"),
             Self::Job(mistake) => format!("{mistake:?}"),
+            Self::Mailbox(mistake) => format!("{mistake:?}"),
+            #[cfg(mutants)]
+            Self::Inbox(mutant) => format!("{mutant:?}"),
+            Self::Message(mistake) => format!("{mistake:?}"),
         };
         kebab(&name)
     }
@@ -209,6 +255,23 @@ impl JobMistake {
         Self::AgainUnasked,
         Self::TrustsFastClock,
     ];
+}
+
+impl MailboxMistake {
+    const ALL: [Self; 8] = [
+        Self::ReceivesByAnyone,
+        Self::AcksByAnyone,
+        Self::AcceptsTwice,
+        Self::ReceivingTakesOut,
+        Self::AcksForgotten,
+        Self::AcksInPart,
+        Self::FailedGoesLast,
+        Self::AttemptsAdd,
+    ];
+}
+
+impl MessageMistake {
+    const ALL: [Self; 2] = [Self::NewIdAgain, Self::SendsOn];
 }
 
 impl fmt::Display for Mistake {

@@ -9,6 +9,7 @@ use crate::clock::{MILLI, SECOND};
 use crate::fault::FaultClass;
 use crate::job::{self, SimJob, WallClockSpread};
 use crate::kind::StoreKind;
+use crate::mail::SimMail;
 use crate::mistake::Mistake;
 use crate::rng::SimRng;
 use crate::words::name;
@@ -24,6 +25,8 @@ pub struct SimOptions {
     pub candidates: Vec<SimCandidate>,
     /// What whoever leads does at certain times.
     pub jobs: Vec<SimJob>,
+    /// What whoever leads is sent, if anything.
+    pub mail: Option<SimMail>,
     /// How far wall clocks are apart.
     pub walls: WallClockSpread,
     /// What goes wrong.
@@ -98,6 +101,7 @@ impl SimOptions {
         Self {
             seed,
             kind,
+            mail: SimMail::of(seed, kind, candidates.len(), ttl),
             candidates,
             jobs: SimJob::all_of(&mut job_chance, kind),
             walls: WallClockSpread::of(&mut job_chance),
@@ -172,6 +176,9 @@ impl fmt::Display for SimOptions {
         }
         for job in &self.jobs {
             writeln!(f, "  {job}")?;
+        }
+        if let Some(mail) = &self.mail {
+            writeln!(f, "  messages    {mail}")?;
         }
         writeln!(f, "  wall clocks {:?}", self.walls)?;
         let faults: Vec<String> = self.faults.iter().map(ToString::to_string).collect();

@@ -62,10 +62,24 @@ pub enum Situation {
     WallSet,
     /// Those first in line were struck, and then the leader went.
     HeadOfLineGone,
+    /// A message was handled.
+    MessageHandled,
+    /// An attempt to handle a message failed.
+    HandlingFailed,
+    /// The end of a leadership cut the handling of a message short.
+    HandlingCutOff,
+    /// A message was set aside after too many attempts.
+    MessageSetAside,
+    /// A message that the store had already was sent again.
+    SentAgain,
+    /// The mailbox had no room for a message.
+    MailboxFull,
+    /// The mailbox said no to somebody who did not hold the lease.
+    MailOfOther,
 }
 
 /// Counts of one run, or of many.
-#[derive(Debug, Clone, Default, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Tally {
     /// Runs.
     pub runs: u64,
@@ -80,9 +94,16 @@ pub struct Tally {
     pub unclaimed: Vec<(&'static str, u64)>,
 }
 
+impl Default for Tally {
+    fn default() -> Self {
+        let situations = [0; Situation::ALL.len()];
+        Self { runs: 0, whole: 0, simulated: 0, events: 0, situations, unclaimed: Vec::new() }
+    }
+}
+
 impl Situation {
     /// All of them.
-    pub const ALL: [Self; 27] = [
+    pub const ALL: [Self; 34] = [
         Self::Election,
         Self::Takeover,
         Self::LostWhileAway,
@@ -110,6 +131,13 @@ impl Situation {
         Self::GivenBackTaken,
         Self::WallSet,
         Self::HeadOfLineGone,
+        Self::MessageHandled,
+        Self::HandlingFailed,
+        Self::HandlingCutOff,
+        Self::MessageSetAside,
+        Self::SentAgain,
+        Self::MailboxFull,
+        Self::MailOfOther,
     ];
 
     fn words(self) -> &'static str {
@@ -141,6 +169,13 @@ impl Situation {
             Self::GivenBackTaken => "ticks given back and granted again",
             Self::WallSet => "wall clocks set",
             Self::HeadOfLineGone => "leaders that went after those next in line",
+            Self::MessageHandled => "messages handled",
+            Self::HandlingFailed => "attempts to handle a message that failed",
+            Self::HandlingCutOff => "attempts to handle a message that were cut off",
+            Self::MessageSetAside => "messages set aside",
+            Self::SentAgain => "messages sent again that were there",
+            Self::MailboxFull => "messages for which there was no room",
+            Self::MailOfOther => "mailboxes closed to those who did not hold the lease",
         }
     }
 }

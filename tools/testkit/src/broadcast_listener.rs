@@ -6,7 +6,7 @@ use std::time::Duration;
 use futures_util::StreamExt;
 use futures_util::stream::BoxStream;
 use tenure::store::{Broadcast, ElectionKey, PubSubEvent};
-use tenure::{ChannelName, MessageId, Sender, Store, StoreError};
+use tenure::{ChannelName, Sender, Store, StoreError, random_message_id};
 
 /// Nothing here takes this long unless it is broken.
 const PATIENCE: Duration = Duration::from_secs(20);
@@ -54,7 +54,7 @@ impl BroadcastListener {
 pub async fn say(store: &dyn Store, key: &ElectionKey, payload: &str) -> Result<(), StoreError> {
     let broadcast = Broadcast {
         key: key.clone(),
-        id: MessageId::random(),
+        id: random_message_id(),
         channel: ChannelName::new("reload").unwrap(),
         sender: Sender::new("test").unwrap(),
         payload: Arc::from(payload),

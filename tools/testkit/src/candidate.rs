@@ -65,7 +65,9 @@ impl CandidateProcess {
     /// from right before the signal.
     pub fn note_kill(&self) {
         let record = self.record();
-        if let Some(last) = record.lines().iter().rev().find_map(|line| parse(line)) {
+        // Lines of the log say nothing of who wrote them.
+        let of_candidate = |line: &String| parse(line).filter(|event| event["candidate"].is_string());
+        if let Some(last) = record.lines().iter().rev().find_map(of_candidate) {
             let killed = json!({
                 "event": "killed",
                 "election": last["election"],

@@ -70,8 +70,9 @@ impl Scenario {
 
     /// With leases of this pace.
     #[must_use]
-    pub fn paced(self, pace: LeasePace) -> Self {
-        Self { pace, ..self }
+    pub fn paced(mut self, pace: LeasePace) -> Self {
+        self.pace = pace;
+        self
     }
 
     /// The pace of all candidates.
@@ -254,6 +255,17 @@ impl Scenario {
     fn listened_to(&self, candidate: CandidateProcess) -> CandidateProcess {
         self.events.borrow_mut().push(candidate.record());
         candidate
+    }
+}
+
+impl Drop for Scenario {
+    /// Shows what every candidate told if the test fails: mostly that is where the cause can be read.
+    fn drop(&mut self) {
+        if std::thread::panicking() {
+            for record in self.events.borrow().iter() {
+                eprintln!("a candidate told:\n  {}", record.lines().join("\n  "));
+            }
+        }
     }
 }
 

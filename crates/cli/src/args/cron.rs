@@ -16,60 +16,61 @@ use crate::duration::parse as duration;
 #[derive(Debug, Args)]
 #[command(args_conflicts_with_subcommands = true, arg_required_else_help = true)]
 pub struct CronArgs {
-    /// Something else than running jobs.
+    /// A subcommand, for anything but running jobs.
     #[command(subcommand)]
     pub action: Option<CronCommand>,
-    /// Which jobs to run.
+    /// The jobs to run.
     #[command(flatten)]
     pub run: CronRunArgs,
 }
 
-/// What there is to do about jobs besides running them.
+/// The subcommands of `tenure cron`.
 #[derive(Debug, Subcommand)]
 pub enum CronCommand {
-    /// Check a file or an expression, and show when its jobs fire next.
+    /// Check a crontab or an expression, and show when its jobs fire next.
     #[command(after_help = CHECK_EXAMPLES)]
     Check(CheckArgs),
-    /// Show the jobs of elections: how their last runs ended, and when they fire next.
+    /// Show the jobs of elections: the outcome of their last runs, and when they fire next.
     #[command(after_help = STATUS_EXAMPLES)]
     Status(CronStatusArgs),
-    /// Run a job once, as soon as may be, by whoever leads.
+    /// Have the leader run a job once, as soon as possible.
     #[command(after_help = RUN_NOW_EXAMPLES)]
     RunNow(SteerArgs),
-    /// Pause a job, whoever leads: no tick of it fires until it is resumed.
+    /// Pause a job: no tick fires until it is resumed, whoever leads.
     #[command(after_help = PAUSE_EXAMPLES)]
     Pause(SteerArgs),
-    /// Resume a job that was paused.
+    /// Resume a paused job.
     #[command(after_help = RESUME_EXAMPLES)]
     Resume(SteerArgs),
-    /// Forget a job: its runs, and up to where its ticks are decided.
+    /// Forget a job: its runs, and which of its ticks are already decided.
     #[command(after_help = FORGET_EXAMPLES)]
     Forget(ForgetArgs),
 }
 
-/// Which jobs to run.
+/// Arguments of `tenure cron` without a subcommand.
 #[derive(Debug, Args)]
 pub struct CronRunArgs {
-    /// A file of jobs; or, with `-- CMD`, a cron expression such as "*/5 * * * *".
+    /// Crontab file; or, with `-- CMD`, a cron expression such as "*/5 * * * *".
     #[arg(value_name = "FILE|EXPRESSION")]
     pub target: Option<OsString>,
-    /// The election. Default: what the file says, or else its name without .toml; for one job, its name after `cron-`.
+    /// The election. Default: the one named in the file, or else the file name without .toml; for a single job, `cron-` and the
+    /// job's name.
     #[arg(long, value_name = "NAME")]
     pub election: Option<String>,
-    /// Who stands.
+    /// The candidate.
     #[command(flatten)]
     pub candidate: CandidateArgs,
-    /// What to tell.
+    /// Reports on standard error.
     #[command(flatten)]
     pub report: ReportArgs,
-    /// What the commands are given.
+    /// The environment of the commands.
     #[command(flatten)]
     pub environment: EnvironmentArgs,
     // Last, because its heading counts for all that follows.
     /// The job, if there is an expression.
     #[command(flatten)]
     pub job: JobArgs,
-    /// What the job runs: the command and its arguments.
+    /// The job's command and its arguments.
     #[arg(last = true, value_name = "CMD")]
     pub command: Vec<OsString>,
 }
@@ -78,51 +79,52 @@ pub struct CronRunArgs {
 #[derive(Debug, Args)]
 #[command(next_help_heading = "Options of one job, with `-- CMD`")]
 pub struct JobArgs {
-    /// The time zone the expression is meant in, such as Europe/Berlin. Default: UTC.
+    /// Time zone of the expression, such as Europe/Berlin. Default: UTC.
     #[arg(long, value_name = "ZONE", visible_alias = "time-zone", requires = "command")]
     pub tz: Option<String>,
-    /// The job's name. Default: the name of the program, with a number that follows from its arguments if it has any.
+    /// Job name. Default: the name of the program, with a hash of its arguments if it has any.
     #[arg(long, value_name = "JOB", requires = "command")]
     pub name: Option<String>,
-    /// What becomes of ticks at which nobody led. Default: once.
+    /// What to do with ticks that came due without a leader. Default: once.
     #[arg(long, requires = "command", value_parser = policy::<Missed>(&["skip", "once", "all"]))]
     pub missed: Option<Missed>,
-    /// How old a missed tick may be and still be wanted. Default: 24h.
+    /// Maximum age at which a missed tick is still run. Default: 24h.
     #[arg(long, value_name = "DURATION", requires = "command", value_parser = duration)]
     pub window: Option<Duration>,
-    /// What becomes of a tick while the last run still goes on. Default: skip; with --missed all it waits.
+    /// What to do with a tick while the previous run is still going. Default: skip, which queues with --missed all.
     #[arg(long, requires = "command", value_parser = policy::<Overlap>(&["skip", "queue", "allow"]))]
     pub overlap: Option<Overlap>,
-    /// What becomes of a run that was cut off because its leader was gone. Default: leave.
+    /// What to do with a run that was cut off when its leader went away. Default: leave.
     #[arg(long, requires = "command", value_parser = policy::<Interrupted>(&["leave", "again"]))]
     pub interrupted: Option<Interrupted>,
-    /// How long a run may take. Then it gets SIGTERM, and SIGKILL after the grace. Default: as long as it leads.
+    /// Time limit of a run, after which it gets SIGTERM, and SIGKILL after the grace period. Default: none but the end
+    /// of the leadership.
     #[arg(long, value_name = "DURATION", requires = "command", value_parser = longer_than_nothing)]
     pub timeout: Option<Duration>,
-    /// Each tick fires up to this much later; by how much follows from the job and the tick.
+    /// Delay each tick by up to this much; the delay is derived from the job and the tick.
     #[arg(long, value_name = "DURATION", requires = "command", value_parser = duration)]
     pub jitter: Option<Duration>,
-    /// How often a run that failed is tried again, for the same tick. Default: 0.
+    /// Number of retries of a failed run, for the same tick. Default: 0.
     #[arg(long, value_name = "N", requires = "command", value_parser = clap::value_parser!(u32).range(..=i64::from(RETRIES_MAX)))]
     pub retries: Option<u32>,
-    /// How long after its first failure; twice as long after each that follows, up to an hour. Default: 30s.
+    /// Delay before the first retry; doubles with each further one, up to an hour. Default: 30s.
     #[arg(long, value_name = "DURATION", requires = "command", value_parser = duration)]
     pub retry_after: Option<Duration>,
 }
 
-/// A job that is tried more often never gives up.
+/// The greatest number of retries: a job with more would never give up.
 pub const RETRIES_MAX: u32 = 1_000;
 
 /// Arguments of `tenure cron check`.
 #[derive(Debug, Args)]
 pub struct CheckArgs {
-    /// A file of jobs, or a cron expression such as "*/5 * * * *".
+    /// Crontab file, or a cron expression such as "*/5 * * * *".
     #[arg(value_name = "FILE|EXPRESSION")]
     pub target: OsString,
-    /// The time zone an expression is meant in, such as Europe/Berlin. Default: UTC.
+    /// Time zone of the expression, such as Europe/Berlin. Default: UTC.
     #[arg(long, value_name = "ZONE", visible_alias = "time-zone")]
     pub tz: Option<String>,
-    /// Show what comes after this moment, such as 2030-03-30T12:00:00Z. Default: now.
+    /// Show the ticks after this time, such as 2030-03-30T12:00:00Z. Default: now.
     #[arg(long, value_name = "TIME")]
     pub from: Option<Timestamp>,
     /// Print JSON.
@@ -133,10 +135,10 @@ pub struct CheckArgs {
 /// Arguments of `tenure cron status`.
 #[derive(Debug, Args)]
 pub struct CronStatusArgs {
-    /// Only this election; or that of a file, if it ends with .toml or has a slash. Default: all of the namespace.
+    /// Show only this election, or that of a crontab (if it ends with .toml or has a slash). Default: all in the namespace.
     #[arg(value_name = "NAME|FILE")]
     pub target: Option<OsString>,
-    /// Show so many of each job's latest runs.
+    /// Show this many of each job's latest runs, instead of a summary.
     #[arg(long, value_name = "N")]
     pub runs: Option<usize>,
     /// Print JSON.
@@ -168,7 +170,7 @@ pub struct SteerArgs {
     pub json: bool,
 }
 
-/// The names of a policy, which completions can offer.
+/// Parses a policy by its name, from a list that completions can offer.
 fn policy<T>(names: &'static [&'static str]) -> impl TypedValueParser<Value = T>
 where
     T: FromStr<Err = UnknownPolicy> + Clone + Send + Sync + 'static,
@@ -177,8 +179,7 @@ where
 }
 
 fn longer_than_nothing(text: &str) -> Result<Duration, String> {
-    duration(text)
-        .and_then(|limit| if limit.is_zero() { Err("it must be longer than 0s".to_owned()) } else { Ok(limit) })
+    duration(text).and_then(|limit| if limit.is_zero() { Err("must be longer than 0s".to_owned()) } else { Ok(limit) })
 }
 
 pub(super) const EXAMPLES: &str = "\
@@ -187,9 +188,9 @@ Examples:
   tenure cron \"*/5 * * * *\" -- ./sweep
   tenure cron \"30 4 * * MON-FRI\" --tz Europe/Berlin --name report --timeout 1h -- ./report --full
 
-Start the same in several places: each tick fires once among them, and at most once whatever happens. With `-- CMD` the
-first argument is an expression, without it a file; a file called like a command of `tenure cron` is given as ./check. A file
-looks like this (docs/cron.md has all of it):
+Start the same command in several places: each tick fires once among them, and never more than once,
+whatever happens. With `-- CMD` the first argument is an expression, otherwise a file; write ./check
+for a file that is named like a subcommand. A crontab looks like this (see docs/cron.md):
 
   election = \"housekeeping\"
   time-zone = \"Europe/Berlin\"
@@ -203,20 +204,22 @@ looks like this (docs/cron.md has all of it):
   schedule = \"*/5 * * * *\"
   command = \"find /var/cache/app -mmin +60 -delete\"   # a string is run by /bin/sh -c
 
-Commands get TENURE_ELECTION, TENURE_CANDIDATE, TENURE_TERM, TENURE_JOB, TENURE_TICK (when it was due, such as
-2030-01-01T04:30:00Z) and TENURE_RETRY (how often it failed before, mostly 0), no input, and not the store's address. When leadership ends, all running commands and their
-descendants get SIGTERM, then SIGKILL, before anybody else may lead. SIGTERM or SIGINT to tenure does the same and exits;
-asked twice, it kills them at once. SIGHUP makes it read its file again: jobs are added, changed and removed, and runs go on.";
+Commands get TENURE_ELECTION, TENURE_CANDIDATE, TENURE_TERM, TENURE_JOB, TENURE_TICK (the due time,
+such as 2030-01-01T04:30:00Z) and TENURE_RETRY (the number of failures before, usually 0). They get
+no input, and not the address of the store. When leadership ends, all running commands and their
+descendants get SIGTERM, then SIGKILL, before another candidate can lead. On SIGTERM or SIGINT,
+tenure does the same and exits; a second signal kills them at once. On SIGHUP it reloads the file:
+jobs are added, changed and removed, and current runs continue.";
 
 const CHECK_EXAMPLES: &str = "\
-It exits with 2 and tells all that is wrong if the file or the expression cannot be used.
+Exits with 2 and lists all errors if the file or the expression cannot be used.
 
 Examples:
   tenure cron check crontab.toml
   tenure cron check \"30 2 * * *\" --tz Europe/Berlin --from 2030-03-30T00:00:00Z --json";
 
 const STATUS_EXAMPLES: &str = "\
-A run is interrupted if its leader was gone before it told how the run ended.
+A run is shown as interrupted if its leader went away before it recorded the outcome.
 
 Examples:
   tenure cron status
@@ -224,31 +227,33 @@ Examples:
   tenure cron status ./crontab.toml --json";
 
 const RUN_NOW_EXAMPLES: &str = "\
-It is written down in the store, and whoever leads runs the job within ten seconds: once, beside its calendar, under a tick of
-its own. A run that goes on is waited for, and so is the end of a pause. A tick that fires meanwhile counts as the run. `tenure
-cron status` shows its outcome. It exits with 1 if there is no such job.
+Stores the request; the leader runs the job within ten seconds: once, outside its schedule, with a
+tick of its own. It first waits for the end of a current run, or of a pause. A scheduled tick that
+fires in the meantime counts as the requested run. `tenure cron status` shows the outcome. Exits
+with 1 if there is no such job.
 
 Example:
   tenure cron run-now housekeeping backup";
 
 const PAUSE_EXAMPLES: &str = "\
-It is written down in the store, so it lasts over failovers and restarts. A run that goes on goes on. Ticks that come due meanwhile
-are missed: when the job is resumed they follow its `missed` and `window`, as if nobody had led. It exits with 1 if there is no such
-job.
+The pause is kept in the store, so it survives failovers and restarts. A current run continues.
+Ticks that come due during the pause count as missed: when the job is resumed, its `missed` and
+`window` apply as if there had been no leader. Exits with 1 if there is no such job.
 
 Example:
   tenure cron pause housekeeping backup";
 
 const RESUME_EXAMPLES: &str = "\
-Whoever leads notices within ten seconds. It exits with 1 if there is no such job.
+The leader notices within ten seconds. Exits with 1 if there is no such job.
 
 Example:
   tenure cron resume housekeeping backup";
 
 const FORGET_EXAMPLES: &str = "\
-Nothing of the job is kept. If somebody leads who has it, it begins anew: at the present, so that nothing counts as missed
-and no tick fires twice that is in the past. Use it for jobs that are gone from the configuration, and for one that does
-not fire because a clock that was wrong has decided its ticks far into the future. It exits with 1 if there is no such job.
+Removes everything the store keeps of the job. If the current leader has the job, it starts over at
+the present: nothing counts as missed, and no past tick fires twice. Use it for jobs that were
+removed from the configuration, and for a job that does not fire because a wrong clock has decided
+its ticks far into the future. Exits with 1 if there is no such job.
 
 Example:
   tenure cron forget housekeeping backup";

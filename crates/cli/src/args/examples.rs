@@ -8,13 +8,16 @@ Examples:
   tenure --store sqlite:/var/lib/app/tenure.db run migrate --no-wait -- ./migrate
   tenure --store postgres://app@db.example/shop run queue --fail-fast -- ./consume
 
-The command gets TENURE_ELECTION, TENURE_CANDIDATE and TENURE_TERM, and not what tenure may log in to its store with:
-TENURE_STORE; with PostgreSQL also PGPASSWORD, PGPASSFILE, PGSSLCERT and PGSSLKEY; with the Redis of the environment also
-MUTEX_REDIS_PASSWORD. --keep-env NAME lets it have one of these. When leadership ends it and all its descendants get
-SIGTERM, then SIGKILL, before anybody else may lead; SIGKILL at once if the lease is gone already, as after a suspend or when
-the store has lost it. SIGTERM or SIGINT to tenure stops the command, resigns and exits; SIGHUP, SIGQUIT, SIGUSR1, SIGUSR2 and
-SIGWINCH are passed on to the command. Without one to pass them on to, SIGHUP and SIGQUIT end tenure. A SIGHUP that is ignored
-at the start, as under nohup, stays ignored.";
+The command gets TENURE_ELECTION, TENURE_CANDIDATE and TENURE_TERM. Variables that may carry store
+credentials are removed from its environment: TENURE_STORE; with PostgreSQL also PGPASSWORD,
+PGPASSFILE, PGSSLCERT and PGSSLKEY; with `--store env:` also MUTEX_REDIS_PASSWORD. --keep-env NAME
+keeps one of them.
+
+When leadership ends, the command and all its descendants get SIGTERM, then SIGKILL, before another
+candidate can lead. They get SIGKILL at once if the lease is already gone, as after a suspend or
+when the store has lost it. On SIGTERM or SIGINT, tenure stops the command, resigns and exits.
+SIGHUP, SIGQUIT, SIGUSR1, SIGUSR2 and SIGWINCH are forwarded to the command; while no command runs,
+SIGHUP and SIGQUIT end tenure. A SIGHUP that was ignored at startup, as under nohup, stays ignored.";
 
 pub(super) const STATUS: &str = "\
 Examples:
@@ -29,38 +32,47 @@ Examples:
   tenure lock backup --wait 10m -- ./backup.sh
   tenure lock backup --no-wait --quiet -- ./backup.sh || echo skipped
 
-It waits for the lock, runs the command, releases the lock and exits with the command's code. Those who wait are served
-in order of arrival, except with postgres+advisory. When the lock is lost meanwhile (the store could not be reached for
-too long, or somebody asked for it with `tenure resign`), the command and all its descendants get SIGTERM, then SIGKILL,
-before anybody else has the lock; tenure exits with 76, and does not start the command again.
+Waits for the lock, runs the command, releases the lock and exits with the command's code. Waiting
+processes get the lock in order of arrival, except with postgres+advisory. If the lock is lost while
+the command runs (the store was unreachable for too long, or `tenure resign` asked for the lock),
+the command and all its descendants get SIGTERM, then SIGKILL, before another process gets the lock;
+tenure exits with 76 and does not start the command again.
 
-A lock is the election of its name: status, history, watch and resign work on it. Do not use one name for both lock and
-run. Environment and signals are as with run; TENURE_TERM is the fencing token.";
+A lock is an election with the same name: status, history, watch and resign work on it. Do not use
+one name for both lock and run. Environment and signals are as with run; TENURE_TERM is the fencing
+token.";
 
 pub(super) const FORGET: &str = "\
-Its history, its jobs and the messages that were set aside go with it. It is refused with exit code 1 while somebody leads,
-stands by, or messages wait for the next leader. Terms do not fall by it: if the name is ever led again, its terms go on
-above those that were forgotten.
+The history, the jobs and the messages set aside are removed as well. Refuses with exit code 1 while
+there is a leader, a candidate that stands by, or a message that waits for the next leader. Terms
+never decrease: if the name is used again, its terms continue above the forgotten ones.
 
-A candidate that has just lost its leadership pauses for a second before it stands in line again, and is seen by nobody
-meanwhile. If the election is forgotten then, its next campaign begins it anew, under a higher term.
+A candidate that has just lost its leadership pauses for a second before it stands by again, and is
+invisible meanwhile. If the election is forgotten in that second, the candidate's next campaign
+creates it anew, with a higher term.
 
-A record that is damaged is removed by its name, even if it cannot be read, unless somebody leads or stands by as far as it
-can; its terms go on above the highest that it still tells.
+A damaged record is removed if it is given by name, even if it cannot be read, unless its readable
+part shows a leader or a candidate that stands by; terms continue above the highest readable one.
 
 Examples:
   tenure forget tenant-4711
   tenure forget --abandoned-for 720h";
 
 pub(super) const ELECT: &str = "\
-Each line has event (elected, lost, observed, error, recovered, stopped; renewed with --renewals), election, candidate, pid,
-term, reason, at and boot_ns. elected, renewed and lost also have trusted_until_boot_ns. tenure-history judges such lines.
-A store that fails is asked again and again. The first error is printed at once; the same one again only after 1s, then after
-twice as long each time, with attempts (how many failed) and lasting_ms. When the store answers again, recovered has both, too.
-With --channel, a line with the event message has channel, id, sender, payload, attempts and sent_at as well. A message
-that was printed may come again under a later term if its settlement did not reach the store; its id tells.
-With --broadcasts, a line with the event listening says that broadcasts on a channel are heard from now on, and a line with
-the event broadcast has channel, id, sender and payload.
+Each line has event (elected, lost, observed, error, recovered, stopped; renewed with --renewals),
+election, candidate, pid, term, reason, at and boot_ns. elected, renewed and lost also have
+trusted_until_boot_ns. tenure-history checks such lines.
+
+A failing store is retried indefinitely. The first error is printed at once; the same error again
+after 1s, then after twice as long each time, with attempts (the number of failures) and lasting_ms.
+When the store answers again, recovered has both fields as well.
+
+With --channel, lines with the event message also have channel, id, sender, payload, attempts and
+sent_at. A message may be printed again under a later term if its acknowledgement did not reach the
+store; its id stays the same.
+
+With --broadcasts, a line with the event listening marks the time from which broadcasts on a channel
+are received; lines with the event broadcast have channel, id, sender and payload.
 
 Examples:
   tenure elect nightly --metadata zone=eu-1
@@ -76,21 +88,22 @@ Examples:
   tenure --store postgres://admin@db.example/shop migrate --role app --raise-terms-above 4711
   tenure --store redis://cache.example migrate --raise-terms-above 4711 --election nightly
 
-It may be run again, by many at once, and by whoever may create a schema. The roles need no other right on the database:
-they call functions, and touch no table.";
+Can be repeated, and run by several processes at once. Needs the right to create a schema. The roles
+need no other right on the database: they call functions and touch no table.";
 
 pub(super) const SEND: &str = "\
-It returns when the store has the message, and prints its id. A message waits until somebody leads and handles it. If nobody has
-ever stood in that election, a warning on standard error says so: the name may be mistyped. `tenure messages` lists where messages
-wait.
+Returns when the store has the message, and prints its id. A message waits until a leader handles
+it. If the election has never had a candidate, a warning on standard error says so: the name may be
+mistyped. `tenure messages` lists the elections with waiting messages.
 
 Examples:
   tenure send nightly refresh '{\"day\":\"monday\"}'
   ./describe-work | tenure send nightly refresh - --sender office";
 
 pub(super) const BROADCAST: &str = "\
-It returns when the store has taken it, and prints its id. Nothing is kept: who does not listen at that moment never hears
-of it. What must not be lost is sent to the leader with `tenure send`.
+Returns when the store has accepted the broadcast, and prints its id. Broadcasts are not kept:
+candidates that are not listening at that moment never get them. Use `tenure send` for messages that
+must not be lost.
 
 Examples:
   tenure broadcast nightly reload '[\"prices\"]'

@@ -1,4 +1,4 @@
-//! How long a command that ended by itself is left alone before it is started again.
+//! The pause before a command that exited by itself is started again.
 
 use std::hash::{BuildHasher, RandomState};
 use std::time::Duration;

@@ -1,6 +1,6 @@
-//! The time until the store first answers: nobody knows yet whether it can be used at all.
+//! The time until the store first answers, and it is unknown whether it can be used at all.
 
-use std::time::Duration;
+use std::time::{Duration, SystemTime};
 
 use tenure::store::{StoreError, StoreErrorKind};
 use tenure::{Clock, ElectionError, Event, EventKind, Events, Instant};
@@ -98,10 +98,10 @@ impl Beginning {
     /// What has happened when that time has come: nothing was heard, which is an event like others; or nothing.
     fn overdue(&self) -> Option<Event> {
         let StartState::Silent { .. } = self.standing else { return None };
-        let message = format!("the store has not answered within {}", show(SILENCE));
+        let message = format!("no answer from the store within {}", show(SILENCE));
         let error = ElectionError::Store(StoreError::unknown(StoreErrorKind::TimedOut, message));
         let clock = Clock::boottime();
-        Some(Event { at: clock.now(), at_unix_ms: clock.unix_ms(), kind: EventKind::Error { error } })
+        Some(Event { at: clock.now(), time: SystemTime::now(), kind: EventKind::Error { error } })
     }
 
     fn failed(&mut self, at: Instant, why: &ElectionError) -> NotedStart {
@@ -110,8 +110,7 @@ impl Beginning {
         }
         let ends = self.what_now == WhatNow::FailsFast;
         self.standing = if ends { StartState::Over { by: at + LEAVING } } else { StartState::Failed };
-        let goes_on =
-            if self.what_now == WhatNow::GoesOn { "; it is tried again (--fail-fast exits instead)" } else { "" };
+        let goes_on = if self.what_now == WhatNow::GoesOn { "; retrying (--fail-fast exits instead)" } else { "" };
         NotedStart::Unusable(format!("cannot use the store {}: {why}{goes_on}", self.store))
     }
 }
@@ -126,7 +125,7 @@ mod tests {
     }
 
     fn event(kind: EventKind) -> Event {
-        Event { at: Instant::ZERO, at_unix_ms: 0, kind }
+        Event { at: Instant::ZERO, time: SystemTime::UNIX_EPOCH, kind }
     }
 
     fn failure() -> Event {
@@ -141,7 +140,7 @@ mod tests {
     #[test]
     fn the_first_failure_says_which_store_and_why_and_what_happens_then() {
         for (what_now, gives_up, told) in [
-            (WhatNow::GoesOn, false, "cannot use the store redis://db: wrong password; it is tried again"),
+            (WhatNow::GoesOn, false, "cannot use the store redis://db: wrong password; retrying"),
             (WhatNow::FailsFast, true, "cannot use the store redis://db: wrong password"),
             (WhatNow::Ends, false, "cannot use the store redis://db: wrong password"),
         ] {
@@ -167,7 +166,7 @@ mod tests {
         assert_eq!(beginning.due(), Some(Instant::ZERO + SILENCE));
         let silence = beginning.overdue().expect("nothing was heard");
         let NotedStart::Unusable(why) = beginning.note(&silence) else { panic!("it is told") };
-        assert!(why.ends_with("the store has not answered within 6.0s"), "{why}");
+        assert!(why.ends_with("no answer from the store within 6.0s"), "{why}");
         assert!(beginning.gives_up() && beginning.due() == Some(silence.at + LEAVING) && beginning.overdue().is_none());
         // What comes too late does not call it off.
         beginning.note(&answer());

@@ -9,13 +9,19 @@ use crate::exit::{CommandError, Exit};
 use crate::stderr_writer::say;
 
 pub(super) async fn execute(global: &Global, args: &SendArgs) -> Result<Exit, CommandError> {
-    let (client, payload) = prepare(global, args)?;
-    let id = client.election(&args.name)?.broadcast_json(&args.channel, &payload).await?;
+    let (client, election, payload) = prepare(global, args)?;
+    let id = election.broadcast_json(&args.channel, &payload).await?;
     report(args, id)?;
     if !gaps::lacks(&client, Feature::Records) {
-        warn_of_a_stranger(global, &client, &args.name, "nobody heard it. The name may be mistyped").await;
+        warn_of_a_stranger(
+            global,
+            &client,
+            &args.name,
+            "no candidate received the broadcast. The name may be mistyped",
+        )
+        .await;
     } else if nobody_leads(&client, &args.name).await {
-        say(&format!("nobody leads {} now: maybe nobody heard it", args.name));
+        say(&format!("{} has no leader now: the broadcast may have reached no candidate", args.name));
     }
     Ok(Exit::Success)
 }

@@ -37,19 +37,19 @@ pub(super) async fn execute(global: &Global) -> Result<Exit, CommandError> {
     // Opened here, so that a store that cannot be used is told of once and not by each candidate.
     let url = store.parse::<StoreUrl>().map_err(tenure::Error::from)?;
     if url.scheme() == "memory" {
-        let message = "memory: is inside one process, and the demo has three; name another store, or none";
+        let message = "memory: works in one process only, and the demo starts three; use another store, or none";
         return Err(CommandError::new(Exit::Usage, message));
     }
-    let promises = Client::open(store)?.capabilities();
+    let promises = Client::open(store)?.store().capabilities();
     let mut stage = DemoCandidates::raise(store, &global.namespace, &election)?;
-    stage.say(&format!("Three processes stand in the election {election}, on {url}, with a ttl of 3 seconds."));
+    stage.say(&format!("Three processes campaign in the election {election}, on {url}, with a ttl of 3 seconds."));
     let first = stage.next_elected(None).await?;
     stage.look_on().await;
 
     let consequence = if promises.sees_death {
-        "its death is seen, nobody waits for the lease to run out."
+        "its death is detected, so the next one leads without waiting for the lease to expire."
     } else {
-        "nobody sees it, so the next one leads when the lease has run out."
+        "its death goes unnoticed, so the next one leads when the lease has expired."
     };
     stage.say(&format!("kill -9 {}: {consequence}", first.candidate));
     let killed_at = Clock::boottime().now().as_nanos();
@@ -64,7 +64,7 @@ pub(super) async fn execute(global: &Global) -> Result<Exit, CommandError> {
     let third = stage.next_elected(second.term).await?;
     stage.say(&took("Hand-over", &third, asked_at));
     stage.look_on().await;
-    stage.say("Every term is greater than the one before it: a resource that checks it refuses a stale leader.");
+    stage.say("Every term is greater than the one before it: a resource that checks the term refuses a stale leader.");
     Ok(Exit::Success)
 }
 
@@ -125,7 +125,10 @@ impl DemoCandidates {
                     return Err(CommandError::new(Exit::Internal, "the candidates of the demo ended unexpectedly"));
                 }
                 Err(_) => {
-                    return Err(CommandError::new(Exit::Internal, format!("nobody was elected within {LIMIT:?}")));
+                    return Err(CommandError::new(
+                        Exit::Internal,
+                        format!("no candidate was elected within {LIMIT:?}"),
+                    ));
                 }
             };
             self.show(&line);

@@ -1,8 +1,6 @@
 //! `tenure elect`: a candidate without a command; one JSON line per event, per message and per broadcast.
 
-use std::io;
-
-use tenure::{Broadcast, Candidacy, ChannelName, Delivery, EventKind};
+use tenure::{Broadcast, Candidacy, ChannelName, Delivery, Event, EventKind};
 use tokio::sync::mpsc;
 
 use super::beginning::{Beginning, NotedStart, WhatNow};
@@ -11,69 +9,111 @@ use crate::exit::{CommandError, Exit};
 use crate::message::{BroadcastLine, DeliveryLine};
 use crate::metrics;
 use crate::options::{CandidacyOptions, open_for};
-use crate::output::{EventLines, is_read, json_line};
+use crate::output::{EventLines, json_line};
 use crate::signals::Signals;
+use crate::stdout_writer::{Printed, StdoutWriter};
 
 pub(super) async fn execute(global: &Global, args: &ElectArgs) -> Result<Exit, CommandError> {
-    let candidacy = CandidacyOptions::new(&args.candidate)?;
+    let options = CandidacyOptions::new(&args.candidate)?;
     for channel in args.channel.iter().chain(&args.broadcasts) {
         ChannelName::new(channel).map_err(tenure::Error::from)?;
     }
     let mut signals = Signals::listen()?;
+    let output = StdoutWriter::start()?;
     let _served = metrics::serve(&args.metrics)?;
     let client = open_for(global, &args.name)?;
-    let election = candidacy.describe(&client, &args.name)?.start()?;
-    let mut events = election.events();
-    let mut deliveries = deliveries(&election, &args.channel)?;
-    let mut broadcasts = broadcasts(&election, &args.broadcasts)?;
-    let mut lines = EventLines::new(&args.name, election.candidate(), args.renewals);
-    let mut end = Ok(Exit::Success);
+    let candidacy = options.describe(&client, &args.name)?.start()?;
+    let participant = PrintingCandidate { args, output: &output, candidacy: &candidacy };
     let what_now = if args.candidate.fail_fast { WhatNow::FailsFast } else { WhatNow::GoesOn };
-    let mut beginning = Beginning::new(global, what_now);
-    loop {
-        let written = tokio::select! {
-            event = beginning.next(&mut events) => {
-                let Some(event) = event else { return end };
-                if let (NotedStart::Unusable(why), true) = (beginning.note(&event), beginning.gives_up()) {
-                    end = end.and(Err(CommandError::new(Exit::StoreUnavailable, format!("{}: {why}", args.name))));
-                    election.request_stop();
+    let printing = participant.print_all(Beginning::new(global, what_now));
+    tokio::pin!(printing);
+    let signal = tokio::select! {
+        ended = &mut printing => return ended.map(|()| Exit::Success),
+        signal = signals.end() => signal,
+    };
+    participant.leave();
+    printing.await.map(|()| Exit::Signalled(signal))
+}
+
+/// A candidacy that is printed.
+struct PrintingCandidate<'a> {
+    args: &'a ElectArgs,
+    output: &'a StdoutWriter,
+    candidacy: &'a Candidacy,
+}
+
+impl PrintingCandidate<'_> {
+    /// Leaves the election, whether or not the rest is read.
+    fn leave(&self) {
+        self.candidacy.request_stop();
+        self.output.leave();
+    }
+
+    /// Prints all that happens, until the candidacy has ended.
+    async fn print_all(&self, mut beginning: Beginning) -> Result<(), CommandError> {
+        let Self { args, output, candidacy } = self;
+        let mut events = candidacy.events();
+        let mut deliveries = deliveries(candidacy, &args.channel)?;
+        let mut broadcasts = broadcasts(candidacy, &args.broadcasts)?;
+        let mut lines = EventLines::new(&args.name, candidacy.candidate(), args.renewals);
+        let mut end = Ok(());
+        loop {
+            let printed = tokio::select! {
+                event = beginning.next(&mut events) => {
+                    let Some(event) = event else { return end };
+                    if let (NotedStart::Unusable(why), true) = (beginning.note(&event), beginning.gives_up()) {
+                        end = end.and(Err(CommandError::new(Exit::StoreUnavailable, format!("{}: {why}", args.name))));
+                        self.leave();
+                    }
+                    let printed = self.print_event(&mut lines, &event).await;
+                    if event.kind == EventKind::Stopped {
+                        return end.and(printed.map(drop));
+                    }
+                    printed
                 }
-                let told = lines.lines(&event);
-                let written = told.iter().try_for_each(|line| json_line(&mut io::stdout(), line));
-                if event.kind == EventKind::Stopped {
-                    return is_read(written).and(end);
+                Some(delivery) = deliveries.recv() => self.print_delivery(delivery).await,
+                Some(heard) = broadcasts.recv() => {
+                    let line = match &heard {
+                        BroadcastUpdate::Listening(channel) => BroadcastLine::listening(candidacy, channel),
+                        BroadcastUpdate::Broadcast(broadcast) => BroadcastLine::new(candidacy, broadcast),
+                    };
+                    output.print_json(&line).await
                 }
-                written
-            }
-            Some(delivery) = deliveries.recv() => {
-                // Only what has been written counts as handled.
-                let written = json_line(&mut io::stdout(), &DeliveryLine::new(&election, &delivery));
-                match &written {
-                    Ok(()) => delivery.done(),
-                    Err(error) => delivery.failed(format!("cannot write to standard output: {error}")),
+            };
+            match printed {
+                Ok(Printed::Written) => continue,
+                // Nobody reads: there is nobody to lead for.
+                Ok(Printed::ReaderGone) if !output.is_leaving() => {
+                    let message =
+                        format!("{}: standard output has no reader any more, so the candidacy ends", args.name);
+                    end = end.and(Err(CommandError::new(Exit::OutputFailed, message)));
                 }
-                written
+                Ok(Printed::ReaderGone | Printed::Abandoned) => {}
+                Err(failure) => end = end.and(Err(failure)),
             }
-            Some(heard) = broadcasts.recv() => {
-                let line = match &heard {
-                    BroadcastUpdate::Listening(channel) => BroadcastLine::listening(&election, channel),
-                    BroadcastUpdate::Broadcast(broadcast) => BroadcastLine::new(&election, broadcast),
-                };
-                json_line(&mut io::stdout(), &line)
-            }
-            signal = signals.end() => {
-                end = end.map(|_| Exit::Signalled(signal));
-                election.request_stop();
-                Ok(())
-            }
-        };
-        match is_read(written) {
-            Ok(true) => continue,
-            // Nobody reads: there is nobody to lead for.
-            Ok(false) => {}
-            Err(failure) => end = Err(failure),
+            self.leave();
         }
-        election.request_stop();
+    }
+
+    async fn print_event(&self, lines: &mut EventLines, event: &Event) -> Result<Printed, CommandError> {
+        let mut text = Vec::new();
+        for line in lines.lines(event) {
+            json_line(&mut text, &line)?;
+        }
+        self.output.print(text).await
+    }
+
+    /// Only a message that has been written counts as handled.
+    async fn print_delivery(&self, delivery: Delivery) -> Result<Printed, CommandError> {
+        let printed = self.output.print_json(&DeliveryLine::new(self.candidacy, &delivery)).await;
+        match &printed {
+            Ok(Printed::Written) => delivery.ack(),
+            Ok(Printed::ReaderGone) => delivery.nack("nobody reads standard output any more"),
+            // It was interrupted, as its leadership is over.
+            Ok(Printed::Abandoned) => drop(delivery),
+            Err(failure) => delivery.nack(&failure.message),
+        }
+        printed
     }
 }
 
@@ -84,10 +124,10 @@ enum BroadcastUpdate {
 }
 
 /// The broadcasts on all channels, one at a time.
-fn broadcasts(election: &Candidacy, channels: &[String]) -> Result<mpsc::Receiver<BroadcastUpdate>, CommandError> {
+fn broadcasts(candidacy: &Candidacy, channels: &[String]) -> Result<mpsc::Receiver<BroadcastUpdate>, CommandError> {
     let (sender, receiver) = mpsc::channel(1);
     for name in channels {
-        let mut reader = election.broadcasts(name)?;
+        let mut reader = candidacy.broadcasts(name)?;
         let sender = sender.clone();
         tokio::spawn(async move {
             reader.listening().await;
@@ -104,10 +144,10 @@ fn broadcasts(election: &Candidacy, channels: &[String]) -> Result<mpsc::Receive
 }
 
 /// The messages of all channels, one at a time.
-fn deliveries(election: &Candidacy, channels: &[String]) -> Result<mpsc::Receiver<Delivery>, CommandError> {
+fn deliveries(candidacy: &Candidacy, channels: &[String]) -> Result<mpsc::Receiver<Delivery>, CommandError> {
     let (sender, receiver) = mpsc::channel(1);
     for name in channels {
-        let mut channel = election.channel(name)?;
+        let mut channel = candidacy.channel(name)?;
         let sender = sender.clone();
         tokio::spawn(async move {
             while let Some(delivery) = channel.next().await {

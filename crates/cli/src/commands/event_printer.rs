@@ -1,4 +1,4 @@
-//! Telling on standard error what happens, as it was asked for.
+//! Reports events on standard error, in the requested form.
 
 use tenure::cron::JobError;
 use tenure::{CandidateId, ElectionError, Event, EventKind, LossReason, Term};

@@ -1,4 +1,4 @@
-//! A guard and the command it runs under a leadership: what `run`, `lock` and `cron` have in common.
+//! A guard and its command under a leadership: common to `run`, `lock` and `cron`.
 
 use std::ffi::OsString;
 use std::fs::File;
@@ -140,7 +140,7 @@ impl Guarded {
             return Ok(match report {
                 GuardReport::Starting => CommandUpdate::Starting,
                 GuardReport::Started { pid } => {
-                    tracing::info!(pid, "the command runs");
+                    tracing::info!(pid, "the command has started");
                     if self.leads() {
                         self.overdue_at = None;
                     }
@@ -151,7 +151,7 @@ impl Guarded {
                 GuardReport::Ended(exit) => CommandUpdate::Ended(exit),
                 GuardReport::Stopped(_) => CommandUpdate::Cut,
                 GuardReport::Held { pid, dead: true } => {
-                    say(&format!("process {pid} of the command is dead but{}; it is not waited for", holder(pid)));
+                    say(&format!("process {pid} of the command is dead but{}; not waiting for it", holder(pid)));
                     continue;
                 }
                 // Between the guard and its supervisor.
@@ -163,7 +163,7 @@ impl Guarded {
                     continue;
                 }
                 GuardReport::GuardDied => {
-                    let told = if self.work.is_some() { "; the command was ended with it" } else { "" };
+                    let told = if self.work.is_some() { "; the command was killed with it" } else { "" };
                     say(&format!("the guard process was killed{told}"));
                     self.supervisor = launch(&self.client, self.stdin, &self.hidden)?;
                     CommandUpdate::Cut
@@ -233,7 +233,7 @@ impl Guarded {
         self.tell_of_the_stuck();
         let Self { supervisor, work, .. } = self;
         if !supervisor.shutdown().await {
-            say("something of the command was killed but has not ended yet; it is not waited for");
+            say("a process of the command was killed but has not ended yet; not waiting for it");
             std::mem::forget(work);
         }
     }
@@ -257,9 +257,9 @@ impl Guarded {
     /// death is reported.
     fn replace_the_guard(&mut self) {
         self.overdue_at = None;
-        say("the guard process does not answer; it is killed, and the command with it");
+        say("the guard process does not answer; killing it, and the command with it");
         if let Err(error) = self.supervisor.kill_guard() {
-            tracing::error!(%error, "the guard cannot be killed");
+            tracing::error!(%error, "cannot kill the guard");
         }
     }
 
@@ -269,7 +269,7 @@ impl Guarded {
             return;
         }
         if let Err(error) = order(&mut self.supervisor) {
-            tracing::warn!(%error, "the guard did not take an order");
+            tracing::warn!(%error, "cannot send an order to the guard");
         }
     }
 }
@@ -285,9 +285,9 @@ fn holder(pid: u32) -> String {
 }
 
 /// What commands are told of the election they run in, besides the term.
-pub(super) fn env_for(election: &tenure::Candidacy) -> Vec<(OsString, OsString)> {
+pub(super) fn env_for(candidacy: &tenure::Candidacy) -> Vec<(OsString, OsString)> {
     let set = |name: &str, value: &str| (OsString::from(name), OsString::from(value));
-    vec![set("TENURE_ELECTION", election.name().as_str()), set("TENURE_CANDIDATE", election.candidate().as_str())]
+    vec![set("TENURE_ELECTION", candidacy.name().as_str()), set("TENURE_CANDIDATE", candidacy.candidate().as_str())]
 }
 
 /// What the guard has to know of the library's trust.
@@ -307,10 +307,10 @@ pub(super) async fn reach(at: Option<Instant>) {
 fn launch(client: &Client, stdin: Stdin, hidden: &[OsString]) -> Result<Supervisor, CommandError> {
     let program = Path::new("/proc/self/exe");
     let launched = match stdin {
-        Stdin::Own => Supervisor::launch(program, rustix::stdio::stdin(), client.life_line(), hidden),
+        Stdin::Own => Supervisor::launch(program, rustix::stdio::stdin(), client.store().life_line(), hidden),
         Stdin::Empty => {
             let empty = File::open("/dev/null");
-            empty.and_then(|empty| Supervisor::launch(program, empty.as_fd(), client.life_line(), hidden))
+            empty.and_then(|empty| Supervisor::launch(program, empty.as_fd(), client.store().life_line(), hidden))
         }
     };
     launched.map_err(|error| CommandError::new(Exit::Internal, format!("cannot start the guard process: {error}")))

@@ -18,7 +18,7 @@ pub(super) async fn execute(global: &Global, args: &HistoryArgs) -> Result<Exit,
     } else if lines.is_empty() {
         let (name, namespace, store) = (&args.name, &global.namespace, store_shown(global));
         let is_unknown = gaps::lacks(&client, Feature::History);
-        let what = if is_unknown { "no history is kept of" } else { "nobody has ever led" };
+        let what = if is_unknown { "the store keeps no history of" } else { "there has never been a leader of" };
         print(|out| writeln!(out, "{what} {name} in namespace {namespace} of {store}"))?;
     } else {
         let row = |line: TransitionLine| {

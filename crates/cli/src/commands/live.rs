@@ -1,8 +1,7 @@
 //! `tenure status --watch`: a table that is kept up to date.
 
 use std::collections::BTreeMap;
-use std::fmt::Write as _;
-use std::io::{self, IsTerminal, Write};
+use std::io::{self, IsTerminal};
 use std::time::{Duration, Instant};
 
 use tenure::cron::{JobReport, RunOutcome};
@@ -15,10 +14,11 @@ use crate::args::Global;
 use crate::duration::show;
 use crate::exit::{CommandError, Exit};
 use crate::options::{open_to_look, open_to_look_for};
-use crate::output::{is_read, now, table};
+use crate::output::{now, table};
 use crate::repeats::{RepeatedCause, Repeats};
 use crate::signals::Signals;
 use crate::stderr_writer::say;
+use crate::stdout_writer::{Printed, StdoutWriter};
 
 /// How often the table is drawn when nothing happens: leases count down.
 const EVERY: Duration = Duration::from_secs(1);
@@ -32,13 +32,22 @@ const MORE_HEADINGS: [&str; 2] = ["LAST CHANGE", "JOBS"];
 
 pub(super) async fn execute(global: &Global, name: Option<&str>) -> Result<Exit, CommandError> {
     let mut signals = Signals::listen()?;
+    // Neither the store nor a reader that does not read keeps it from ending.
+    tokio::select! {
+        signal = signals.end() => Ok(Exit::Signalled(signal)),
+        shown = show_all(global, name) => shown,
+    }
+}
+
+async fn show_all(global: &Global, name: Option<&str>) -> Result<Exit, CommandError> {
+    let output = StdoutWriter::start()?;
     let client = match name {
         Some(name) => open_to_look_for(global, name)?,
         None => open_to_look(global)?,
     };
     gaps::tell(&client, &[shown(name), &[Feature::History]].concat());
     // Listening begins before looking, so that nothing falls between the two.
-    let mut hints = client.hints();
+    let mut hints = client.store().hints();
     let (mut known, mut repeats) = (Known::default(), Repeats::default());
     loop {
         let looked = look(&client, name, &mut known).await;
@@ -48,7 +57,7 @@ pub(super) async fn execute(global: &Global, name: Option<&str>) -> Result<Exit,
                 if let Some(spell) = repeats.answered(now) {
                     say(&spell.is_over());
                 }
-                if !is_read(draw(&rows))? {
+                if output.print(drawn(&rows)?).await? != Printed::Written {
                     return Ok(Exit::Success);
                 }
             }
@@ -59,8 +68,7 @@ pub(super) async fn execute(global: &Global, name: Option<&str>) -> Result<Exit,
             }
         }
         tokio::select! {
-            signal = signals.end() => return Ok(Exit::Signalled(signal)),
-            _ = hints.recv() => while hints.try_recv().is_ok() {},
+            _ = hints.next() => while hints.try_next().is_some() {},
             () = tokio::time::sleep(EVERY) => {}
         }
     }
@@ -160,15 +168,11 @@ fn count_of(jobs: &[JobReport]) -> String {
 }
 
 /// On a terminal the table stays where it is; elsewhere one follows the other.
-fn draw(rows: &[Vec<String>]) -> io::Result<()> {
+fn drawn(rows: &[Vec<String>]) -> io::Result<Vec<u8>> {
     const CLEAR: &str = "\x1b[H\x1b[J";
-    let mut text = Vec::new();
-    table(&mut text, &[&HEADINGS[..], &MORE_HEADINGS].concat(), rows)?;
-    let mut screen = String::new();
     let clear = if io::stdout().is_terminal() { CLEAR } else { "" };
-    // Writing to a text never fails.
-    let _ = writeln!(screen, "{clear}{}\n{}", now(), String::from_utf8_lossy(&text));
-    let mut stdout = io::stdout().lock();
-    stdout.write_all(screen.as_bytes())?;
-    stdout.flush()
+    let mut screen = format!("{clear}{}\n", now()).into_bytes();
+    table(&mut screen, &[&HEADINGS[..], &MORE_HEADINGS].concat(), rows)?;
+    screen.push(b'\n');
+    Ok(screen)
 }

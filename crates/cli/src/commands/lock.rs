@@ -17,7 +17,8 @@ pub(super) async fn execute(global: &Global, args: LockArgs) -> Result<Exit, Com
         Some(limit) => WaitLimit::After(limit),
         None => WaitLimit::Never,
     };
-    let wait = LockWait { began: Clock::boottime().now(), limit, heard: LockReply::Nothing };
+    let wait =
+        LockWait { began: Clock::boottime().now(), limit, is_waiting_refused: no_wait, heard: LockReply::Nothing };
     carry_out(global, &candidate, RunPlan { name, command, report, environment, purpose: RunPurpose::Lock(wait) }).await
 }
 
@@ -25,6 +26,8 @@ pub(super) async fn execute(global: &Global, args: LockArgs) -> Result<Exit, Com
 pub(super) struct LockWait {
     began: Instant,
     limit: WaitLimit,
+    /// Whether `--no-wait` was given.
+    is_waiting_refused: bool,
     heard: LockReply,
 }
 
@@ -71,16 +74,17 @@ impl LockWait {
                 (Exit::NotElected, error.to_string())
             }
             (LockReply::Taken(holder), WaitLimit::FirstAnswer | WaitLimit::Never) => {
-                let by =
-                    holder.as_ref().map_or("is about to be somebody's".to_owned(), |id| format!("is held by {id}"));
-                (
-                    Exit::NotElected,
-                    format!("the lock {name} {by}; leave out --no-wait, or give --wait more time, to wait for it"),
-                )
+                let advice = if self.is_waiting_refused {
+                    "leave out --no-wait to wait for it"
+                } else {
+                    "give --wait more time to wait for it"
+                };
+                let by = holder.as_ref().map_or("is held or reserved".to_owned(), |id| format!("is held by {id}"));
+                (Exit::NotElected, format!("the lock {name} {by}; {advice}"))
             }
             (LockReply::Nothing | LockReply::Failed, _) => {
-                let what = format!("the store could not be asked for the lock {name}; see what is wrong with it");
-                (Exit::StoreUnavailable, format!("{what} with `tenure doctor`"))
+                let what = format!("the store did not answer the request for the lock {name}");
+                (Exit::StoreUnavailable, format!("{what}; run `tenure doctor` to find out why"))
             }
         }
     }

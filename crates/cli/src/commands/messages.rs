@@ -52,7 +52,7 @@ pub(super) async fn execute(global: &Global, args: &MessagesArgs) -> Result<Exit
     } else if lines.is_empty() {
         let what = if args.aside { "set aside" } else { "waiting" };
         let (namespace, store) = (&global.namespace, store_shown(global));
-        print(|out| writeln!(out, "no message is {what} in {name} in namespace {namespace} of {store}"))?;
+        print(|out| writeln!(out, "no messages {what} in {name} in namespace {namespace} of {store}"))?;
     } else {
         let rows: Vec<Vec<String>> = lines.iter().map(row).collect();
         print(|out| table(out, &["ID", "CHANNEL", "SENDER", "SENT", "ATTEMPTS", "PAYLOAD", "LAST ERROR"], &rows))?;
@@ -65,7 +65,7 @@ async fn count(global: &Global, args: &MessagesArgs) -> Result<Exit, CommandErro
     let client = open_to_look(global)?;
     gaps::tell_of_messages(&client);
     let (mut counts, mut exit) = (Vec::new(), Exit::Success);
-    for count in client.message_counts(None).await? {
+    for count in client.store().message_counts(None).await? {
         match count {
             Ok(count) => counts.push(count),
             Err(damage) => {
@@ -80,7 +80,7 @@ async fn count(global: &Global, args: &MessagesArgs) -> Result<Exit, CommandErro
         print(|out| json_line(out, &lines))?;
     } else if shown.is_empty() {
         let (namespace, store) = (&global.namespace, store_shown(global));
-        print(|out| writeln!(out, "no message is waiting or set aside in namespace {namespace} of {store}"))?;
+        print(|out| writeln!(out, "no messages waiting or set aside in namespace {namespace} of {store}"))?;
     } else {
         let row =
             |count: &MessageCount| vec![count.election.to_string(), count.waiting.to_string(), count.aside.to_string()];
@@ -95,10 +95,11 @@ async fn requeue(client: &Client, name: &str, json: bool, ids: Option<&Vec<Messa
     if json {
         print(|out| json_line(out, &RequeuedLine { election: name, requeued }))?;
     } else {
-        print(|out| writeln!(out, "{requeued} message(s) put back in line"))?;
+        print(|out| writeln!(out, "{requeued} message(s) requeued"))?;
     }
     if requeued == 0 && ids.is_some() {
-        let message = format!("none of these is set aside; `tenure messages {name} --aside` shows those that are");
+        let message =
+            format!("none of these messages is set aside; `tenure messages {name} --aside` lists those that are");
         return Err(CommandError::new(Exit::Failure, message));
     }
     Ok(Exit::Success)

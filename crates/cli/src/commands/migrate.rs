@@ -1,9 +1,9 @@
-//! `tenure migrate`: the tables of a store, and terms that go on above those of another.
+//! `tenure migrate`: creates the tables of a store, and raises terms above those of another one.
 
 use std::sync::Arc;
 
-use tenure::store::postgres::{Migration, PostgresConfig};
-use tenure::store::{self, Store};
+use tenure::store::postgres::{Migration, MigrationOutcome, PostgresConfig};
+use tenure::store::{self, Store, check_raise};
 use tenure::{ElectionName, Namespace, StoreUrl, Term};
 
 use crate::args::{Global, MigrateArgs};
@@ -39,8 +39,14 @@ async fn migrate(url: &StoreUrl, args: &MigrateArgs) -> Result<(), CommandError>
     if args.print {
         return print(|out| out.write_all(migration.script().as_bytes()));
     }
-    migration.run().await.map_err(tenure::Error::from)?;
-    print(|out| writeln!(out, "the schema of {url} is up to date"))
+    let done = match migration.run().await.map_err(tenure::Error::from)? {
+        MigrationOutcome::Created { version } => format!("created the schema of {url}, version {version}"),
+        MigrationOutcome::Upgraded { from, to } => format!("upgraded the schema of {url} from version {from} to {to}"),
+        MigrationOutcome::Unchanged { version } => format!("the schema of {url} was up to date: version {version}"),
+        _ => format!("the schema of {url} is up to date"),
+    };
+    let roles: String = args.role.iter().map(|role| format!("; {role} may use it")).collect();
+    print(|out| writeln!(out, "{done}{roles}"))
 }
 
 fn describe(url: &StoreUrl, args: &MigrateArgs) -> Result<Migration, tenure::store::StoreError> {
@@ -55,7 +61,7 @@ fn describe(url: &StoreUrl, args: &MigrateArgs) -> Result<Migration, tenure::sto
 }
 
 fn nothing_to_do(store: &str) -> Result<(), CommandError> {
-    print(|out| writeln!(out, "{store} needs no migration: it makes by itself what it needs"))
+    print(|out| writeln!(out, "{store} needs no migration: it creates what it needs by itself"))
 }
 
 /// What is to be raised, checked before anything is changed.
@@ -69,6 +75,7 @@ struct Raising {
 impl Raising {
     fn new(global: &Global, args: &MigrateArgs) -> Result<Option<Self>, CommandError> {
         let Some(above) = args.raise_terms_above.and_then(Term::new) else { return Ok(None) };
+        check_raise(above).map_err(tenure::Error::from)?;
         let namespace = Namespace::new(&global.namespace).map_err(tenure::Error::from)?;
         let elections = args.election.iter().map(ElectionName::new).collect::<Result<_, _>>();
         Ok(Some(Self { above, namespace, elections: elections.map_err(tenure::Error::from)? }))
@@ -79,10 +86,10 @@ impl Raising {
         let raise = async |only| store.raise_terms(namespace, only, *above).await.map_err(tenure::Error::from);
         if elections.is_empty() {
             let raised = raise(None).await?;
-            print(|out| writeln!(out, "every next term in namespace {namespace} is above {above}; {raised} raised"))?;
+            print(|out| writeln!(out, "all next terms in namespace {namespace} are above {above}; {raised} raised"))?;
         }
         for name in elections {
-            let change = if raise(Some(name)).await? == 0 { "was so before" } else { "raised" };
+            let change = if raise(Some(name)).await? == 0 { "it already was" } else { "raised" };
             print(|out| writeln!(out, "the next term of {name} is above {above}; {change}"))?;
         }
         Ok(())

@@ -26,7 +26,7 @@ mod watch;
 use crate::args::{Cli, Command};
 use crate::exit::{CommandError, Exit};
 
-/// Does what the command line says.
+/// Executes the command line.
 ///
 /// # Errors
 /// When it cannot; the failure says why and with which code to exit.

@@ -1,12 +1,13 @@
 //! `tenure resign`: ask the leader to hand over.
 
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 use serde::Serialize;
-use tenure::CandidateId;
 use tenure::store::{Feature, Observation};
+use tenure::{CandidateId, Clock};
 
 use crate::args::{Global, ResignArgs};
+use crate::duration::show;
 use crate::exit::{CommandError, Exit};
 use crate::options::open_to_look_for;
 use crate::output::{json_line, print};
@@ -26,36 +27,61 @@ struct HandoverLine<'a> {
 /// of one that was named.
 const UNKNOWN_LINE: Duration = Duration::from_secs(3);
 
+/// How much longer than it is waited for the hand-over a store may take that does not answer.
+const ANSWER_WITHIN: Duration = Duration::from_secs(1);
+
 pub(super) async fn execute(global: &Global, args: &ResignArgs) -> Result<Exit, CommandError> {
+    let limit = args.wait.saturating_add(ANSWER_WITHIN);
+    tokio::time::timeout(limit, hand_over(global, args)).await.unwrap_or_else(|_| {
+        let message = format!(
+            "the store has not answered within {}; the leader of {} may have been asked to hand over, or not: see `tenure \
+             status {}`",
+            show(limit),
+            args.name,
+            args.name
+        );
+        Err(CommandError::new(Exit::StoreUnavailable, message))
+    })
+}
+
+async fn hand_over(global: &Global, args: &ResignArgs) -> Result<Exit, CommandError> {
     let to = args.to.as_ref().map(CandidateId::new).transpose().map_err(tenure::Error::from)?;
     let client = open_to_look_for(global, &args.name)?;
-    let mut hints = client.hints();
+    let mut hints = client.store().hints();
     let before = client.election(&args.name)?.observe().await?;
-    let started = Instant::now();
+    // It counts through a suspend.
+    let clock = Clock::boottime();
+    let started = clock.now();
+    let elapsed = || clock.now().saturating_since(started);
     let Some(old) = &before.lease else { return Err(nobody_leads(&args.name)) };
     if to.as_ref() == Some(&old.leader.candidate) {
-        report(args, &old.leader, &before, started.elapsed())?;
+        report(args, &old.leader, &before, elapsed())?;
         return Ok(Exit::Success);
     }
-    let knows_the_line = !client.capabilities().lacks.contains(&Feature::StandBys);
+    let knows_the_line = !client.store().capabilities().lacks.contains(&Feature::StandBys);
     if let Some(to) = to.as_ref().filter(|_| knows_the_line) {
         check_stands_by(&args.name, to, &before)?;
     }
     let asked_for = to.clone();
-    if !client.election(&args.name)?.request_handover(to).await? {
+    let election = client.election(&args.name)?;
+    let is_led = match to {
+        Some(to) => election.request_handover_to(to).await?,
+        None => election.request_handover().await?,
+    };
+    if !is_led {
         return Err(nobody_leads(&args.name));
     }
     loop {
         let seen = client.election(&args.name)?.observe().await?;
         let term_now = seen.lease.as_ref().map(|lease| lease.leader.term);
-        let took = started.elapsed();
+        let took = elapsed();
         // Where nobody knows who stands by, somebody who does is given the time to take over.
         let nobody_comes = seen.standing_by.is_empty() && (knows_the_line || took >= UNKNOWN_LINE.min(args.wait));
         if term_now.is_some_and(|term| term != old.leader.term) || (term_now.is_none() && nobody_comes) {
             report(args, &old.leader, &seen, took)?;
             return check_successor(&args.name, asked_for.as_ref(), &seen);
         }
-        let Some(left) = args.wait.checked_sub(started.elapsed()).filter(|left| !left.is_zero()) else {
+        let Some(left) = args.wait.checked_sub(elapsed()).filter(|left| !left.is_zero()) else {
             let message = format!(
                 "{} was asked to hand over {} but still leads after {:?}; it may be stopped or cut off from the store, \
                  and is replaced when its lease runs out",
@@ -64,7 +90,7 @@ pub(super) async fn execute(global: &Global, args: &ResignArgs) -> Result<Exit, 
             return Err(CommandError::new(Exit::NotElected, message));
         };
         // A hint may be lost; looking now and then is the truth.
-        let _ = tokio::time::timeout(left.min(Duration::from_millis(500)), hints.recv()).await;
+        let _ = tokio::time::timeout(left.min(Duration::from_millis(500)), hints.next()).await;
     }
 }
 
@@ -83,13 +109,13 @@ fn report(args: &ResignArgs, from: &tenure::Leader, seen: &Observation, took: Du
     }
     print(|out| match leader {
         Some(leader) if leader.term == from.term => {
-            writeln!(out, "{} leads {} already, term {}; nothing was done", from.candidate, args.name, from.term)
+            writeln!(out, "{} already leads {}, term {}; nothing was done", from.candidate, args.name, from.term)
         }
         Some(leader) => {
             let (from, to, term) = (&from.candidate, &leader.candidate, leader.term);
             writeln!(out, "{from} handed over to {to}, term {term}, in {took:.1?}")
         }
-        None => writeln!(out, "{} resigned; nobody has taken over", from.candidate),
+        None => writeln!(out, "{} resigned; no candidate has taken over", from.candidate),
     })
 }
 
@@ -100,10 +126,10 @@ fn check_stands_by(name: &str, to: &CandidateId, seen: &Observation) -> Result<(
     }
     let others: Vec<&str> = seen.standing_by.iter().map(|stand_by| stand_by.candidate.as_str()).collect();
     let those = match others.as_slice() {
-        [] => "nobody does".to_owned(),
-        others => format!("those who do: {}", others.join(", ")),
+        [] => "no candidate does".to_owned(),
+        others => format!("standing by: {}", others.join(", ")),
     };
-    Err(CommandError::new(Exit::Failure, format!("{to} does not stand by for {name} ({those}); nobody was asked")))
+    Err(CommandError::new(Exit::Failure, format!("{to} does not stand by for {name} ({those}); nothing was done")))
 }
 
 /// Whether the one that was named leads now.
@@ -119,5 +145,5 @@ fn check_successor(name: &str, asked_for: Option<&CandidateId>, seen: &Observati
 }
 
 fn nobody_leads(name: &str) -> CommandError {
-    CommandError::new(Exit::Failure, format!("nobody leads {name}, so there is nobody to ask"))
+    CommandError::new(Exit::Failure, format!("{name} has no leader to ask"))
 }

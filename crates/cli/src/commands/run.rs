@@ -1,6 +1,7 @@
 //! `tenure run`: a command that runs only while leading. `tenure lock` is the same with other ends.
 
 use std::ffi::OsString;
+use std::time::Duration;
 
 use tenure::{Anomaly, Candidacy, Clock, ElectionError, Event, EventKind, Events, Instant, Leader, Term};
 
@@ -16,7 +17,11 @@ use crate::options::{CandidacyOptions, credentials, open_for};
 use crate::output::CommandEnd;
 use crate::signals::{SignalRequest, Signals, ends_without_command};
 use crate::stderr_writer::say;
-use crate::supervise::{CommandExit, TrustDeadlines};
+use crate::supervise::{CommandExit, SpawnFailure, TrustDeadlines};
+
+/// How long leaving may take when nothing was granted as far as is known, and nobody wants to wait any longer. A store that
+/// answers needs far less. With one that does not, a grant may still be on its way: nobody uses it, and it runs out by itself.
+const LEAVE_WITHIN: Duration = Duration::from_secs(1);
 
 pub(super) async fn execute(global: &Global, args: RunArgs) -> Result<Exit, CommandError> {
     let RunArgs { name, candidate, restart, no_wait, report, environment, command } = args;
@@ -62,25 +67,25 @@ impl RunPurpose {
 
 /// Runs a command while its candidate leads.
 pub(super) async fn carry_out(global: &Global, candidate: &CandidateArgs, plan: RunPlan) -> Result<Exit, CommandError> {
-    let candidacy = CandidacyOptions::new(candidate)?;
-    let timing = candidacy.timing;
+    let options = CandidacyOptions::new(candidate)?;
+    let timing = options.timing;
     let mut signals = Signals::listen()?;
     let _served = metrics::serve(&plan.report.metrics)?;
     let client = open_for(global, &plan.name)?;
     let beginning = Beginning::new(global, plan.purpose.without_a_store(candidate.fail_fast));
     let guarded = Guarded::launch(&client, Stdin::Own, timing, credentials(global, &plan.environment))?;
-    let described = candidacy.describe(&client, &plan.name)?;
+    let described = options.describe(&client, &plan.name)?;
     let described = match &plan.purpose {
         RunPurpose::Lead { .. } => described,
         RunPurpose::Lock(wait) if wait.ends_with_an_answer() => described.as_lock().without_standing_by(),
         RunPurpose::Lock(_) => described.as_lock(),
     };
-    let election = described.start()?;
-    let mut events = election.events();
+    let candidacy = described.start()?;
+    let mut events = candidacy.events();
     let mut run = RunSession {
-        printer: EventPrinter::new(&plan.name, election.candidate(), plan.report.clone(), beginning),
+        printer: EventPrinter::new(&plan.name, candidacy.candidate(), plan.report.clone(), beginning),
         plan,
-        election: &election,
+        candidacy: &candidacy,
         guarded,
         leading: None,
         missed: false,
@@ -88,6 +93,7 @@ pub(super) async fn carry_out(global: &Global, candidate: &CandidateArgs, plan: 
         backoff: Backoff::default(),
         rests_until: None,
         end: None,
+        gone_by: None,
     };
     let exit = run.until_the_end(&mut events, &mut signals).await;
     run.guarded.shutdown().await;
@@ -98,7 +104,7 @@ pub(super) async fn carry_out(global: &Global, candidate: &CandidateArgs, plan: 
 struct RunSession<'a> {
     printer: EventPrinter,
     plan: RunPlan,
-    election: &'a Candidacy,
+    candidacy: &'a Candidacy,
     guarded: Guarded,
     /// The term that leads, as far as was told, and the newest trust in it.
     leading: Option<(Term, TrustDeadlines)>,
@@ -111,12 +117,14 @@ struct RunSession<'a> {
     rests_until: Option<Instant>,
     /// Set when the end has begun.
     end: Option<Exit>,
+    /// When leaving is not waited for any longer, if nothing is held.
+    gone_by: Option<Instant>,
 }
 
 impl RunSession<'_> {
     async fn until_the_end(&mut self, events: &mut Events, signals: &mut Signals) -> Result<Exit, CommandError> {
         loop {
-            let (given_up_at, rests_until) = (self.given_up_at(), self.rests_until);
+            let (given_up_at, rests_until, gone_by) = (self.given_up_at(), self.rests_until, self.gone_by());
             tokio::select! {
                 event = self.printer.beginning.next(events) => match event {
                     None => return Ok(self.end.unwrap_or(Exit::Internal)),
@@ -126,6 +134,7 @@ impl RunSession<'_> {
                 job_event = self.guarded.next() => self.note(job_event?),
                 asked = signals.next() => self.on_signal(asked),
                 () = reach(given_up_at) => self.give_up(),
+                () = reach(gone_by) => return Ok(self.end.unwrap_or(Exit::Internal)),
                 () = reach(rests_until) => {
                     self.rests_until = None;
                     self.start();
@@ -142,10 +151,10 @@ impl RunSession<'_> {
             self.printer.tell(event);
         }
         if self.printer.beginning.gives_up() {
-            self.finish(Exit::StoreUnavailable);
+            self.leave_soon(Exit::StoreUnavailable);
         }
         match &event.kind {
-            EventKind::Elected { term, trust } => {
+            EventKind::Elected { term, trust, .. } => {
                 self.leading = Some((*term, until(*trust)));
                 self.start();
             }
@@ -176,10 +185,10 @@ impl RunSession<'_> {
         match &mut self.plan.purpose {
             RunPurpose::Lead { no_wait: true, .. } => {
                 let Some(Leader { candidate, term, .. }) = leader else { return };
-                let name = self.election.name();
+                let name = self.candidacy.name();
                 self.printer
                     .explain(&format!("{candidate} leads {name}, term {term}; leave out --no-wait to stand by"));
-                self.finish(Exit::NotElected);
+                self.leave_soon(Exit::NotElected);
             }
             RunPurpose::Lead { .. } => {}
             RunPurpose::Lock(wait) => {
@@ -194,7 +203,7 @@ impl RunSession<'_> {
     /// The store cannot be asked, and nothing runs.
     fn failed(&mut self) {
         match &mut self.plan.purpose {
-            RunPurpose::Lead { no_wait: true, .. } => self.finish(Exit::StoreUnavailable),
+            RunPurpose::Lead { no_wait: true, .. } => self.leave_soon(Exit::StoreUnavailable),
             RunPurpose::Lead { .. } => {}
             RunPurpose::Lock(wait) => {
                 wait.failed();
@@ -213,13 +222,24 @@ impl RunSession<'_> {
         }
     }
 
+    /// When this process goes without having left in order. What is held is given back, however long that takes.
+    fn gone_by(&self) -> Option<Instant> {
+        self.gone_by.filter(|_| self.leading.is_none() && !self.guarded.is_busy())
+    }
+
+    /// Nobody wants to wait any longer.
+    fn leave_soon(&mut self, exit: Exit) {
+        self.gone_by.get_or_insert(Clock::boottime().now() + LEAVE_WITHIN);
+        self.finish(exit);
+    }
+
     fn give_up(&mut self) {
         let RunPurpose::Lock(wait) = &self.plan.purpose else { return };
-        let (exit, why) = wait.verdict(self.election.name());
+        let (exit, why) = wait.verdict(self.candidacy.name());
         if self.end.is_none() {
             self.printer.explain(&why);
         }
-        self.finish(exit);
+        self.leave_soon(exit);
     }
 
     /// The guard says something.
@@ -230,13 +250,30 @@ impl RunSession<'_> {
             CommandUpdate::TooLate => self.go_on(),
             CommandUpdate::Failed(kind, message) => {
                 self.guarded.is_over();
-                say(&message);
-                self.finish(kind.into());
+                if kind != SpawnFailure::NoResources {
+                    say(&message);
+                    return self.finish(kind.into());
+                }
+                say(&format!(
+                    "{message}; raise the limit with `ulimit -u`, or TasksMax= of systemd, or end other processes"
+                ));
+                self.lacks_resources();
             }
             CommandUpdate::Ended(exit) => self.ended(exit),
             CommandUpdate::Cut if self.guarded.is_busy() => self.interrupted(),
             CommandUpdate::Cut => self.go_on(),
             CommandUpdate::Stuck => self.finish(Exit::Failure),
+        }
+    }
+
+    /// The command could not be started for now. If it is to be restarted, that is tried again, by a stand-by first.
+    fn lacks_resources(&mut self) {
+        match self.plan.purpose {
+            RunPurpose::Lead { restart: Restart::Always | Restart::OnFailure, .. } => {
+                self.rests_until = Some(Clock::boottime().now() + self.backoff.after(Duration::ZERO));
+                self.candidacy.request_resign();
+            }
+            RunPurpose::Lead { restart: Restart::No, .. } | RunPurpose::Lock(_) => self.finish(Exit::NoResources),
         }
     }
 
@@ -263,13 +300,13 @@ impl RunSession<'_> {
         if self.end.is_some() || self.guarded.is_busy() || self.rests_until.is_some() {
             return;
         }
-        let (Some((term, trust)), Some(leadership)) = (self.leading, self.election.leadership()) else { return };
+        let (Some((term, trust)), Some(leadership)) = (self.leading, self.candidacy.leadership()) else { return };
         if leadership.term() != term {
             // The election is ahead of its events; the one that tells of this term will start the command.
             return;
         }
         let Some(work) = leadership.begin_work() else { return };
-        let program = Program { command: &self.plan.command, env: env_for(self.election), directory: None };
+        let program = Program { command: &self.plan.command, env: env_for(self.candidacy), directory: None };
         if let Err(error) = self.guarded.start(program, work, trust) {
             say(&format!("cannot run {:?}: {error}", self.plan.command[0]));
             self.finish(Exit::NotExecutable);
@@ -296,7 +333,7 @@ impl RunSession<'_> {
         self.guarded.is_over();
         if again {
             // Somebody who stands by goes first, and need not wait.
-            self.election.request_resign();
+            self.candidacy.request_resign();
         } else {
             self.finish(Exit::Command(exit));
         }
@@ -311,7 +348,7 @@ impl RunSession<'_> {
                 if self.end.is_none() {
                     let name = &self.plan.name;
                     say(&format!(
-                        "the lock {name} was lost and the command stopped before it was done; it is not started again"
+                        "lost the lock {name} and stopped the command before it was done; not starting it again"
                     ));
                 }
                 self.finish(Exit::LockLost);
@@ -325,7 +362,7 @@ impl RunSession<'_> {
         let still_leads = self.guarded.leads();
         self.guarded.is_over();
         if still_leads {
-            self.election.request_resign();
+            self.candidacy.request_resign();
         } else {
             self.start();
         }
@@ -334,6 +371,6 @@ impl RunSession<'_> {
     /// Begins the end; the first reason for it is the one that is told.
     fn finish(&mut self, exit: Exit) {
         self.end.get_or_insert(exit);
-        self.election.request_stop();
+        self.candidacy.request_stop();
     }
 }

@@ -1,16 +1,17 @@
-//! `tenure send`: a message to whoever leads.
+//! `tenure send`: sends a message to the leader.
 
 use std::io::Read;
 
 use serde::Serialize;
+use serde_json::value::RawValue;
 use tenure::store::Observation;
 use tenure::store::mailbox::MAX_PAYLOAD;
-use tenure::{ChannelName, Client, MessageId, Sender};
+use tenure::{ChannelName, Client, Election, MessageId, Sender};
 
 use super::gaps;
 use crate::args::{Global, SendArgs};
 use crate::exit::{CommandError, Exit};
-use crate::options::{open_for, store_shown};
+use crate::options::{open_to_look_for, store_shown};
 use crate::output::{json_line, print};
 use crate::stderr_writer::say;
 
@@ -23,16 +24,19 @@ struct SentLine<'a> {
 }
 
 pub(super) async fn execute(global: &Global, args: &SendArgs) -> Result<Exit, CommandError> {
-    let (client, payload) = prepare(global, args)?;
-    let id = client.election(&args.name)?.send_json(&args.channel, &payload).await?;
+    let (client, election, payload) = prepare(global, args)?;
+    let id = election.send_json(&args.channel, &payload).await?;
     report(args, id)?;
     if gaps::keeps_messages(&client) {
-        let kept = "the message waits until somebody leads it. If the name is mistyped, `tenure messages` lists where \
+        let kept = "the message waits for its first leader. If the name is mistyped, `tenure messages` lists where \
                     messages wait";
         warn_of_a_stranger(global, &client, &args.name, kept).await;
     } else if nobody_leads(&client, &args.name).await {
-        let store = client.capabilities().name;
-        say(&format!("nobody leads {} now, and the {store} store keeps no messages: maybe nobody got it", args.name));
+        let store = client.store().capabilities().name;
+        say(&format!(
+            "{} has no leader now, and the {store} store keeps no messages: the message may be lost",
+            args.name
+        ));
     }
     Ok(Exit::Success)
 }
@@ -43,9 +47,14 @@ pub(super) async fn warn_of_a_stranger(global: &Global, client: &Client, name: &
     let Ok(election) = client.election(name) else { return };
     let Ok(seen) = election.observe().await else { return };
     if seen == Observation::default() {
-        let (namespace, store) = (&global.namespace, store_shown(global));
-        say(&format!("nobody has ever stood in {name} in namespace {namespace} of {store}: {what_now}"));
+        tell_of_a_stranger(global, name, what_now);
     }
+}
+
+/// Says that an election has never had a candidate, and what that means.
+pub(super) fn tell_of_a_stranger(global: &Global, name: &str, what_now: &str) {
+    let (namespace, store) = (&global.namespace, store_shown(global));
+    say(&format!("{name} in namespace {namespace} of {store} has never had a candidate: {what_now}"));
 }
 
 /// Whether nobody leads, as far as is known.
@@ -55,15 +64,30 @@ pub(super) async fn nobody_leads(client: &Client, name: &str) -> bool {
 }
 
 /// Checks what is to be sent before anything is opened.
-pub(super) fn prepare(global: &Global, args: &SendArgs) -> Result<(Client, String), CommandError> {
+pub(super) fn prepare(global: &Global, args: &SendArgs) -> Result<(Client, Election, String), CommandError> {
     ChannelName::new(&args.channel).map_err(tenure::Error::from)?;
     let sender = args.sender.as_ref().map(Sender::new).transpose().map_err(tenure::Error::from)?;
     let payload = if args.payload == "-" { from_stdin()? } else { args.payload.clone() };
-    let mut client = open_for(global, &args.name)?;
+    check_json(&payload)?;
+    // A mistyped path must not become a new file that swallows the message.
+    let client = open_to_look_for(global, &args.name)?;
+    let mut election = client.election(&args.name)?;
     if let Some(sender) = sender {
-        client = client.sender(sender);
+        election = election.with_sender(sender)?;
     }
-    Ok((client, payload))
+    Ok((client, election, payload))
+}
+
+/// Most who send something else mean a text, and the shell has taken its quotes.
+fn check_json(payload: &str) -> Result<(), CommandError> {
+    let parsed: Result<&RawValue, _> = serde_json::from_str(payload);
+    parsed.map(drop).map_err(|error| {
+        let message = format!(
+            "the message is not JSON: {error}. A text has quotes of its own, which the shell must leave: '\"like this\"'; \
+             an object looks like '{{\"day\": 1}}'"
+        );
+        CommandError::new(Exit::Usage, message)
+    })
 }
 
 /// Tells under which id it went out.
@@ -88,7 +112,7 @@ fn from_stdin() -> Result<String, CommandError> {
     let payload = without_break.strip_suffix(b"\r").unwrap_or(without_break);
     if payload.len() > MAX_PAYLOAD {
         let message = format!(
-            "the message on standard input is longer than {MAX_PAYLOAD} bytes; keep it elsewhere and send where it is"
+            "the message on standard input is longer than {MAX_PAYLOAD} bytes; store it elsewhere and send a reference"
         );
         return Err(usage(message));
     }

@@ -1,11 +1,11 @@
-//! `tenure status`: who leads.
+//! `tenure status`: shows the leaders.
 
 use std::collections::BTreeMap;
 
 use tenure::store::{Feature, Observation, StoreError};
 use tenure::{CandidateId, Client, MessageCount};
 
-use super::{gaps, live};
+use super::{gaps, live, send};
 use crate::args::{Global, StatusArgs};
 use crate::duration::show;
 use crate::exit::{CommandError, Exit};
@@ -68,6 +68,10 @@ pub(super) async fn execute(global: &Global, args: &StatusArgs) -> Result<Exit, 
         let rows: Vec<Vec<String>> = standings.iter().map(row).collect();
         print(|out| table(out, &HEADINGS, &rows))?;
     }
+    let is_stranger = |standing: &StatusEntry| standing.seen.as_ref().is_ok_and(|seen| *seen == Observation::default());
+    if let Some(name) = name.filter(|_| !gaps::lacks(&client, Feature::Records) && standings.iter().all(is_stranger)) {
+        send::tell_of_a_stranger(global, name, "`tenure status` without a name lists all that have");
+    }
     let damaged: Vec<&StoreError> = standings.iter().filter_map(StatusEntry::damage).collect();
     damaged.iter().for_each(|damage| say(&damage.to_string()));
     let leads = |standing: &StatusEntry| standing.observation().lease.map(|lease| lease.leader.candidate);
@@ -100,7 +104,7 @@ pub(super) async fn messages(client: &Client, name: Option<&str>) -> Result<Mess
     if !gaps::keeps_messages(client) {
         return Ok(None);
     }
-    let counts = client.message_counts(name).await?;
+    let counts = client.store().message_counts(name).await?;
     let named = |count: Result<MessageCount, StoreError>| match count {
         Ok(count) => Some((count.election.to_string(), Ok((count.waiting, count.aside)))),
         Err(damage) => Some((damage.damaged_record()?.name.to_string(), Err(damage))),

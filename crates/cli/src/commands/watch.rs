@@ -15,10 +15,11 @@ use crate::exit::{CommandError, Exit};
 use crate::job::millis;
 use crate::message::printable;
 use crate::options::{open_to_look, open_to_look_for};
-use crate::output::{is_read, json_line, now};
+use crate::output::{json_line, now};
 use crate::repeats::{RepeatedCause, Repeats, Spell, Telling};
 use crate::signals::Signals;
 use crate::stderr_writer::say;
+use crate::stdout_writer::{Printed, StdoutWriter};
 
 /// A change as `tenure watch --json` prints it.
 #[derive(Debug, Serialize)]
@@ -58,12 +59,21 @@ type KnownLeader = Option<(String, Option<u64>)>;
 
 pub(super) async fn execute(global: &Global, args: &WatchArgs) -> Result<Exit, CommandError> {
     let mut signals = Signals::listen()?;
+    // Neither the store nor a reader that does not read keeps it from ending.
+    tokio::select! {
+        signal = signals.end() => Ok(Exit::Signalled(signal)),
+        watched = watch(global, args) => watched,
+    }
+}
+
+async fn watch(global: &Global, args: &WatchArgs) -> Result<Exit, CommandError> {
+    let output = StdoutWriter::start()?;
     let client = match &args.name {
         Some(name) => open_to_look_for(global, name)?,
         None => open_to_look(global)?,
     };
     // Listening begins before looking, so that nothing falls between the two.
-    let mut hints = client.hints();
+    let mut hints = client.store().hints();
     let mut known: BTreeMap<String, KnownLeader> = BTreeMap::new();
     let mut failures =
         Failures { json: args.json, name: args.name.as_deref(), repeats: Repeats::default(), damaged: BTreeSet::new() };
@@ -76,7 +86,8 @@ pub(super) async fn execute(global: &Global, args: &WatchArgs) -> Result<Exit, C
                 Ok(seen) => seen,
                 // Nothing is known of it, so nothing has changed.
                 Err(damage) => {
-                    if !is_read(failures.note_damage(name, damage))? {
+                    let told = failures.note_damage(name, damage)?;
+                    if output.print(told).await? != Printed::Written {
                         return Ok(Exit::Success);
                     }
                     continue;
@@ -91,19 +102,20 @@ pub(super) async fn execute(global: &Global, args: &WatchArgs) -> Result<Exit, C
                     }
                     None => None,
                 };
-                if !is_read(report(args.json, name, ended.as_ref(), &now))? {
+                let told = report(args.json, name, ended.as_ref(), &now)?;
+                if output.print(told).await? != Printed::Written {
                     return Ok(Exit::Success);
                 }
                 known.insert(name.clone(), now);
             }
         }
         tokio::select! {
-            signal = signals.end() => return Ok(Exit::Signalled(signal)),
-            _ = hints.recv() => while hints.try_recv().is_ok() {},
-            () = tokio::time::sleep(next_look(&observed, client.capabilities().pushes)) => {}
+            _ = hints.next() => while hints.try_next().is_some() {},
+            () = tokio::time::sleep(next_look(&observed, client.store().capabilities().pushes)) => {}
         }
         let looked = observe(&client, args.name.as_deref()).await;
-        if !is_read(failures.note(looked.as_ref().err()))? {
+        let told = failures.note(looked.as_ref().err())?;
+        if output.print(told).await? != Printed::Written {
             return Ok(Exit::Success);
         }
         match looked {
@@ -125,22 +137,24 @@ struct Failures<'a> {
 }
 
 impl Failures<'_> {
-    /// Tells, once, of an election whose record cannot be read.
-    fn note_damage(&mut self, election: &str, damage: &StoreError) -> io::Result<()> {
+    /// Tells, once, of an election whose record cannot be read. Returns what is to be printed of it.
+    fn note_damage(&mut self, election: &str, damage: &StoreError) -> io::Result<Vec<u8>> {
+        let mut printed = Vec::new();
         if !self.damaged.insert(election.to_owned()) {
-            return Ok(());
+            return Ok(printed);
         }
         let reason = damage.to_string();
         if self.json {
             let line = ChangeLine { reason: Some(&reason), ..ChangeLine::new("error", Some(election)) };
-            return json_line(&mut io::stdout(), &line);
+            json_line(&mut printed, &line)?;
+        } else {
+            say(&reason);
         }
-        say(&reason);
-        Ok(())
+        Ok(printed)
     }
 
-    /// Tells what there is to tell of the last look: as a part of the stream, or to whoever reads standard error.
-    fn note(&mut self, failure: Option<&CommandError>) -> io::Result<()> {
+    /// Tells what there is to tell of the last look: as a part of the stream, which is returned, or on standard error.
+    fn note(&mut self, failure: Option<&CommandError>) -> io::Result<Vec<u8>> {
         let now = Clock::boottime().now();
         let (line, sentence) = match failure {
             Some(CommandError { message, .. }) => {
@@ -158,12 +172,13 @@ impl Failures<'_> {
                 (over.map(|over| ChangeLine::new("recovered", self.name).with(over)), over.map(Spell::is_over))
             }
         };
+        let mut printed = Vec::new();
         match (line, sentence) {
-            (Some(line), _) if self.json => json_line(&mut io::stdout(), &line)?,
+            (Some(line), _) if self.json => json_line(&mut printed, &line)?,
             (_, Some(sentence)) => say(&sentence),
             (_, None) => {}
         }
-        Ok(())
+        Ok(printed)
     }
 }
 
@@ -196,33 +211,35 @@ struct EndedLeadership {
     reason: Option<String>,
 }
 
-fn report(json: bool, election: &str, ended: Option<&EndedLeadership>, leader: &KnownLeader) -> io::Result<()> {
+fn report(json: bool, election: &str, ended: Option<&EndedLeadership>, leader: &KnownLeader) -> io::Result<Vec<u8>> {
     if json { report_json(election, ended, leader) } else { report_text(election, ended, leader) }
 }
 
-fn report_json(election: &str, ended: Option<&EndedLeadership>, leader: &KnownLeader) -> io::Result<()> {
+fn report_json(election: &str, ended: Option<&EndedLeadership>, leader: &KnownLeader) -> io::Result<Vec<u8>> {
+    let mut printed = Vec::new();
     if let Some(EndedLeadership { candidate, term, reason }) = ended {
         let (candidate, reason, lost) =
             (Some(candidate.as_str()), reason.as_deref(), ChangeLine::new("lost", Some(election)));
-        json_line(&mut io::stdout(), &ChangeLine { candidate, term: *term, reason, ..lost })?;
+        json_line(&mut printed, &ChangeLine { candidate, term: *term, reason, ..lost })?;
     }
     let candidate = leader.as_ref().map(|(candidate, _)| candidate.as_str());
     let term = leader.as_ref().and_then(|(_, term)| *term);
-    json_line(&mut io::stdout(), &ChangeLine { candidate, term, ..ChangeLine::new("observed", Some(election)) })
+    json_line(&mut printed, &ChangeLine { candidate, term, ..ChangeLine::new("observed", Some(election)) })?;
+    Ok(printed)
 }
 
-fn report_text(election: &str, ended: Option<&EndedLeadership>, leader: &KnownLeader) -> io::Result<()> {
+fn report_text(election: &str, ended: Option<&EndedLeadership>, leader: &KnownLeader) -> io::Result<Vec<u8>> {
     let at = now();
     let under = |term: &Option<u64>| term.map(|term| format!(" term {term}")).unwrap_or_default();
-    let mut out = io::stdout().lock();
+    let mut printed = Vec::new();
     if let Some(EndedLeadership { candidate, term, reason }) = ended {
-        let reason = printable(reason.as_deref().unwrap_or("nobody wrote down why"));
-        writeln!(out, "{at}  {election}: {candidate} lost{}: {reason}", under(term))?;
+        let reason = printable(reason.as_deref().unwrap_or("unknown reason"));
+        writeln!(printed, "{at}  {election}: {candidate} lost{}: {reason}", under(term))?;
     }
     match leader {
-        Some((candidate, None)) => writeln!(out, "{at}  {election}: {candidate} leads"),
-        Some((candidate, Some(term))) => writeln!(out, "{at}  {election}: {candidate} leads, term {term}"),
-        None => writeln!(out, "{at}  {election}: nobody leads"),
+        Some((candidate, None)) => writeln!(printed, "{at}  {election}: {candidate} leads"),
+        Some((candidate, Some(term))) => writeln!(printed, "{at}  {election}: {candidate} leads, term {term}"),
+        None => writeln!(printed, "{at}  {election}: nobody leads"),
     }?;
-    out.flush()
+    Ok(printed)
 }

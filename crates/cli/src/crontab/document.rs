@@ -16,14 +16,14 @@ const EVERYWHERE: &str = "UTC";
 /// Comes in every time zone, and so tells whether there is such a zone.
 const ALWAYS: &str = "@yearly";
 
-/// Reads the text of a crontab, whose election is this one unless it says otherwise.
+/// Parses the text of a crontab. `election` is the default election.
 #[must_use]
 pub fn parse(text: &str, election: &str) -> (Crontab, Vec<CrontabError>) {
     let mut reader = Reader::new(text);
     let (document, errors) = DeTable::parse_recoverable(text);
     for error in &errors {
         // Only the message: what toml shows of the line may be a secret.
-        reader.complain(error.span(), format!("this is not TOML: {}", error.message()));
+        reader.complain(error.span(), format!("invalid TOML: {}", error.message()));
     }
     let mut crontab = Crontab { election: election.to_owned(), ..Crontab::default() };
     if errors.is_empty() {
@@ -65,7 +65,7 @@ fn time_zone(reader: &mut Reader<'_>, key: &str, value: &Value<'_>) -> Option<St
 fn check_timing(reader: &mut Reader<'_>, document: &DeTable<'_>, crontab: &Crontab) {
     let at = |keys: &[&str]| keys.iter().find_map(|key| document.get(*key)).map(Value::span);
     if crontab.timing.preset.is_some() && crontab.timing.ttl.is_some() {
-        reader.complain(at(&["ttl"]), "`ttl` and `preset` exclude each other; leave out one of them");
+        reader.complain(at(&["ttl"]), "`ttl` and `preset` exclude each other; remove one of them");
     } else if let Err(failure) = options::timing(&crontab.timing) {
         reader.complain(at(&["preset", "ttl", "renew", "grace"]), failure.message);
     }

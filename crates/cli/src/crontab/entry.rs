@@ -129,7 +129,7 @@ fn command(value: &Value<'_>) -> Result<Vec<OsString>, String> {
         None => return Err(must_be(WANTED, value)),
     };
     match words.first() {
-        None => Err("is empty; say what to run".to_owned()),
+        None => Err("is empty; name a program to run".to_owned()),
         Some(program) if program.is_empty() => Err("names no program; its first word is empty".to_owned()),
         Some(_) => Ok(words.into_iter().map(OsString::from).collect()),
     }
@@ -141,9 +141,9 @@ fn env(reader: &mut Reader<'_>, key: &str, value: &Value<'_>) -> Vec<(OsString, 
     for (name, value) in table {
         let variable = name.as_ref().as_ref();
         let read = if variable.is_empty() || variable.contains(['=', '\0']) {
-            Err("is no name for a variable; it must not be empty nor hold = or NUL".to_owned())
+            Err("is not a valid variable name; it must not be empty or contain = or NUL".to_owned())
         } else if TOLD.contains(&variable) {
-            Err("is set by tenure itself; leave it out".to_owned())
+            Err("is set by tenure itself; remove it".to_owned())
         } else {
             text(value)
         };

@@ -7,7 +7,7 @@ use serde::Serialize;
 use crate::exit::{CommandError, Exit};
 use crate::message::{on_one_line, printable};
 
-/// One thing that is wrong, and what to do about it.
+/// One error of a crontab, with what to do about it.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub struct CrontabError {
     /// In which line.

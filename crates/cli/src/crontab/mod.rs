@@ -40,7 +40,7 @@ pub struct Crontab {
 pub struct CrontabEntry {
     /// The job.
     pub job: Job,
-    /// What it runs.
+    /// The job's command.
     pub action: JobCommand,
 }
 
@@ -49,9 +49,9 @@ pub struct CrontabEntry {
 pub struct JobCommand {
     /// The program and its arguments.
     pub command: Vec<OsString>,
-    /// Variables that are set for it.
+    /// Variables to set.
     pub env: Vec<(OsString, OsString)>,
-    /// Where it runs, if not where `tenure` does.
+    /// The working directory, if it is not that of `tenure`.
     pub directory: Option<OsString>,
 }
 
@@ -63,7 +63,7 @@ impl fmt::Debug for JobCommand {
 }
 
 impl Crontab {
-    /// Reads a file. What can be used of it is returned with the errors of the rest.
+    /// Reads a file. Returns the valid jobs together with the errors of the others.
     #[must_use]
     pub fn read(path: &Path) -> (Self, CrontabErrors) {
         let stem = path.file_stem().and_then(|stem| stem.to_str());
@@ -81,7 +81,7 @@ fn text_of(path: &Path) -> Result<String, String> {
     match read() {
         Err(error) => Err(format!("cannot be read: {error}")),
         Ok(_) if u64::try_from(bytes.len()).is_ok_and(|length| length > BYTES_MAX) => {
-            Err(format!("is longer than {BYTES_MAX} bytes; that is no crontab"))
+            Err(format!("is longer than {BYTES_MAX} bytes, the limit for a crontab"))
         }
         Ok(_) => String::from_utf8(bytes).map_err(|_| "is not UTF-8; save it as UTF-8".to_owned()),
     }

@@ -1,29 +1,29 @@
-//! What a job may say besides when it is due and what it runs.
+//! The optional settings of a job.
 
 use std::time::Duration;
 
 use tenure::cron::{Interrupted, Job, Missed, Overlap};
 
-/// The settings of a job; what is not set stays as the library has it.
+/// The settings of a job; unset ones have the defaults of the library.
 #[derive(Debug, Clone, Copy, Default)]
 pub struct JobSettings {
     /// What becomes of missed ticks.
     pub missed: Option<Missed>,
-    /// How old a missed tick may be.
+    /// The maximum age of a missed tick.
     pub window: Option<Duration>,
     /// What becomes of ticks during a run.
     pub overlap: Option<Overlap>,
     /// What becomes of runs that were cut off.
     pub interrupted: Option<Interrupted>,
-    /// How long a run may take.
+    /// The time limit of a run.
     pub timeout: Option<Duration>,
-    /// Up to how much later it fires.
+    /// The maximum delay of a tick.
     pub jitter: Option<Duration>,
-    /// How often a run that failed is tried again.
+    /// The number of retries of a failed run.
     pub retries: Option<u32>,
-    /// How long after its first failure.
+    /// The delay before the first retry.
     pub retry_after: Option<Duration>,
-    /// Whether it fires at all.
+    /// Whether the job is enabled.
     pub enabled: Option<bool>,
 }
 

@@ -54,7 +54,7 @@ impl<'t> Reader<'t> {
 
     /// A key that nobody knows here.
     pub(super) fn unknown(&mut self, key: &Spanned<impl AsRef<str>>, known: &[&str]) {
-        let message = format!("`{}` is not known here; use {}", on_one_line(key.as_ref().as_ref()), known.join(", "));
+        let message = format!("unknown key `{}`; use {}", on_one_line(key.as_ref().as_ref()), known.join(", "));
         self.complain(Some(key.span()), message);
     }
 
@@ -88,11 +88,13 @@ impl<'t> Reader<'t> {
 pub(super) fn text(value: &Value<'_>) -> Result<String, String> {
     match value.as_ref().as_str() {
         None => Err(must_be("a string", value)),
-        Some(text) if text.contains('\0') => Err("holds a NUL character, which no command can be given".to_owned()),
+        Some(text) if text.contains('\0') => {
+            Err("contains a NUL character, which cannot be passed to a command".to_owned())
+        }
         Some(text) => Ok(text.to_owned()),
     }
 }
 
 pub(super) fn must_be(what: &str, value: &Value<'_>) -> String {
-    format!("must be {what}, and is of the type {}", value.as_ref().type_str())
+    format!("must be {what}, but is of type {}", value.as_ref().type_str())
 }

@@ -1,11 +1,11 @@
-//! Where metrics are served.
+//! The address at which metrics are served.
 
 use std::fmt;
 use std::net::{IpAddr, Ipv4Addr, SocketAddr};
 use std::str::FromStr;
 
-/// An address to listen on. Without a host it is one that only this machine can reach: metrics tell strangers what runs
-/// here, so whoever wants them to be seen from elsewhere has to say so.
+/// An address to listen on. Without a host it can only be reached from this machine: metrics reveal to strangers what
+/// runs here, so access from elsewhere must be asked for.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct ListenAddress(pub SocketAddr);
 

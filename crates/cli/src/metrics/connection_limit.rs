@@ -80,7 +80,7 @@ impl Listener for ConnectionLimit {
                     return (self.slot(stream), from);
                 }
                 Err(error) => {
-                    tracing::debug!(%error, "a client of metrics was not let in");
+                    tracing::debug!(%error, "cannot accept a metrics client");
                     tokio::time::sleep(PAUSE).await;
                 }
             }

@@ -1,4 +1,4 @@
-//! The thread that serves metrics. It has a runtime of its own, so that nothing a client does holds up an election.
+//! The thread that serves metrics. It has its own runtime, so that no client can delay an election.
 
 use std::io;
 use std::net::{SocketAddr, TcpListener};
@@ -34,7 +34,7 @@ const TIDIED_EVERY: Duration = Duration::from_secs(5);
 const TEXT_FORMAT: &str = "text/plain; version=0.0.4; charset=utf-8";
 
 impl MetricsEndpoint {
-    /// Listens, and begins to gather what happens.
+    /// Listens, and starts to collect metrics.
     ///
     /// # Errors
     /// When the address cannot be listened on, or no thread can be started.
@@ -43,7 +43,7 @@ impl MetricsEndpoint {
         listener.set_nonblocking(true)?;
         let bound = listener.local_addr()?;
         let exporter = install().map_err(|error| {
-            CommandError::new(Exit::Internal, format!("cannot gather metrics: {error}; leave --metrics out"))
+            CommandError::new(Exit::Internal, format!("cannot collect metrics: {error}; leave out --metrics"))
         })?;
         let runtime = Builder::new_current_thread().enable_all().build()?;
         let (stop, stopped) = oneshot::channel();
@@ -53,7 +53,7 @@ impl MetricsEndpoint {
         Ok(Self { address: bound, running: Some((stop, thread)) })
     }
 
-    /// Where it listens.
+    /// The address it listens on.
     #[must_use]
     pub fn address(&self) -> SocketAddr {
         self.address
@@ -72,10 +72,10 @@ impl Drop for MetricsEndpoint {
 
 fn refused(address: &ListenAddress, error: &io::Error) -> CommandError {
     let advice = match error.kind() {
-        io::ErrorKind::AddrInUse => "something listens there already; take another port, or port 0 for a free one",
-        io::ErrorKind::AddrNotAvailable => "no interface of this machine has that address; take one that it has",
-        io::ErrorKind::PermissionDenied => "ports below 1024 need a right of their own; take a higher one",
-        _ => "take another address",
+        io::ErrorKind::AddrInUse => "the port is already in use; choose another one, or 0 for a free one",
+        io::ErrorKind::AddrNotAvailable => "no interface of this machine has that address; choose one of its own",
+        io::ErrorKind::PermissionDenied => "ports below 1024 need privileges; choose a higher one",
+        _ => "choose another address",
     };
     CommandError::new(Exit::Usage, format!("cannot serve metrics at {address}: {error}; {advice}"))
 }
@@ -100,7 +100,7 @@ fn run(runtime: &Runtime, listener: TcpListener, exporter: &PrometheusHandle, st
         }
     };
     if let Err(error) = runtime.block_on(serve) {
-        tracing::error!(%error, "metrics are not served any more");
+        tracing::error!(%error, "the metrics server has stopped");
     }
 }
 
@@ -119,7 +119,7 @@ fn router(exporter: PrometheusHandle) -> Router {
     };
     let text = |status, text: &str| std::future::ready(answer(status, "text/plain; charset=utf-8", text.to_owned()));
     let hint = move || text(StatusCode::OK, "tenure: metrics are at /metrics\n");
-    let nothing = move || text(StatusCode::NOT_FOUND, "there is nothing here; metrics are at /metrics\n");
+    let nothing = move || text(StatusCode::NOT_FOUND, "not found; metrics are at /metrics\n");
     Router::new()
         .route("/metrics", get(page))
         .route("/", get(hint))

@@ -1,4 +1,4 @@
-//! `--metrics`: what Prometheus reads, served by a thread of its own.
+//! `--metrics`: metrics for Prometheus, served by a separate thread.
 //!
 //! A command offers it by flattening [`MetricsArgs`] into its arguments and keeping what [`serve`] returns until it ends.
 
@@ -16,20 +16,20 @@ use crate::stderr_writer::say;
 /// The option of all commands that stand in elections.
 #[derive(Debug, Clone, Args)]
 pub struct MetricsArgs {
-    /// Serve metrics for Prometheus at http://ADDR/metrics, such as 127.0.0.1:9095. A port alone is bound on this machine
-    /// only; port 0 takes a free one, and the address is printed.
+    /// Serve Prometheus metrics at http://ADDR/metrics, such as 127.0.0.1:9095. A port alone listens on localhost only;
+    /// port 0 takes a free port and prints the address.
     #[arg(long, value_name = "ADDR")]
     pub metrics: Option<ListenAddress>,
 }
 
-/// Serves metrics if it was asked for, until the endpoint is dropped. Call it before anything stands in an election:
-/// what happens earlier is not counted.
+/// Serves metrics if requested, until the endpoint is dropped. Call it before any candidacy starts: earlier events are
+/// not counted.
 ///
 /// # Errors
 /// When the address cannot be listened on, or no thread can be started.
 pub fn serve(args: &MetricsArgs) -> Result<Option<MetricsEndpoint>, CommandError> {
     let Some(address) = &args.metrics else { return Ok(None) };
     let endpoint = MetricsEndpoint::start(address)?;
-    say(&format!("metrics are served at http://{}/metrics", endpoint.address()));
+    say(&format!("serving metrics at http://{}/metrics", endpoint.address()));
     Ok(Some(endpoint))
 }

@@ -1,4 +1,4 @@
-//! The control group that the commands of one guard live in, where the machine lets us make one.
+//! The control group for the commands of one guard, on machines that allow it.
 //!
 //! No process leaves it by forking, however fast, and the kernel kills all of it in one step. It limits nothing and counts
 //! nothing: only `cgroup.procs` and `cgroup.kill` are used. The guard holds a lock on its directory, so that one whose guard was
@@ -12,7 +12,7 @@ use std::time::{SystemTime, UNIX_EPOCH};
 
 use rustix::fs::{FlockOperation, flock, statfs};
 
-/// A control group, and the lock that says that it is in use.
+/// A control group, and the lock that marks it as in use.
 #[derive(Debug)]
 pub struct Cgroup {
     path: PathBuf,
@@ -60,13 +60,13 @@ impl Cgroup {
         })
     }
 
-    /// Where it is.
+    /// The path.
     #[must_use]
     pub fn path(&self) -> &Path {
         &self.path
     }
 
-    /// Kills everything in it, at once.
+    /// Kills all processes in it at once.
     ///
     /// # Errors
     /// When the kernel refuses.
@@ -100,7 +100,7 @@ fn remove(path: &Path) {
     let _ = fs::remove_dir(path);
 }
 
-/// Ends and removes what guards that were killed left behind: the next leader must not work beside it.
+/// Kills and removes leftovers of guards that were killed: the next leader must not work beside them.
 pub fn sweep() {
     // Where there are no control groups, nothing was left in one.
     let Ok(home) = home() else { return };
@@ -131,7 +131,7 @@ fn home() -> io::Result<PathBuf> {
 }
 
 fn none_to_be_had() -> io::Error {
-    io::Error::new(io::ErrorKind::Unsupported, "no hierarchy of version 2 is mounted that shows this process")
+    io::Error::new(io::ErrorKind::Unsupported, "no mounted cgroup v2 hierarchy shows this process")
 }
 
 /// The directory of the control group that these lines of `/proc/self/cgroup` and `/proc/self/mountinfo` tell of.

@@ -20,7 +20,7 @@ use crate::signals::{SignalRequest, Signals};
 /// The hidden word with which `tenure` starts itself once more, before the arguments that it was given.
 pub const COMMAND: &str = "__alone";
 
-/// Whether this process has children that it did not start, or will have some.
+/// Whether this process has or will have children that it did not start.
 #[must_use]
 pub fn is_needed() -> bool {
     getpid().is_init() || !matches!(waitid(WaitId::All, any_child()), Err(Errno::CHILD))

@@ -62,7 +62,9 @@ pub enum SpawnFailure {
     NotExecutable,
     /// The trust it was to run under had already ended.
     TrustEnded,
-    /// Anything else, such as too many processes.
+    /// The system gives no process, memory or file descriptor now.
+    NoResources,
+    /// Anything else.
     Other,
 }
 

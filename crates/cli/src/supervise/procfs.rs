@@ -1,4 +1,4 @@
-//! Whether `/proc` tells of the processes that this one can signal.
+//! Checks that `/proc` shows the processes that this one can signal.
 
 use std::{fs, io};
 
@@ -24,7 +24,7 @@ pub fn check() -> io::Result<()> {
             ))
         }
         Err(error) if error.kind() == io::ErrorKind::NotFound => refuse(
-            "there is no /proc, or it does not show this process, so a command's processes cannot be found".into(),
+            "/proc is missing or does not show this process, so the processes of a command cannot be found".into(),
         ),
         Err(error) => refuse(format!("/proc/self/status cannot be read ({error})")),
     }
@@ -37,7 +37,7 @@ fn ids_in(status: &str) -> Vec<&str> {
     field("NSpid:").or_else(|| field("Pid:")).unwrap_or_default().split_whitespace().collect()
 }
 
-const REMEDY: &str = "mount the one of this namespace: mount -t proc proc /proc (or unshare with --mount-proc)";
+const REMEDY: &str = "mount that of this namespace: mount -t proc proc /proc (or unshare with --mount-proc)";
 
 #[cfg(test)]
 mod tests {

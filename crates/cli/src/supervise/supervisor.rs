@@ -1,4 +1,4 @@
-//! The side of `tenure`: launching a guard, telling it what to do and hearing what became of it.
+//! The side of `tenure`: launches a guard, sends it orders and receives its reports.
 
 use std::ffi::OsString;
 use std::io;
@@ -21,7 +21,7 @@ use super::packet::{self, PacketRead};
 use super::registry;
 use crate::stderr_writer::say;
 
-/// A guard and the line to it.
+/// A guard, and the connection to it.
 ///
 /// It runs one command at a time: [`start`](Self::start), then [`trust`](Self::trust) after every renewal, until
 /// [`next`](Self::next) reports the end; after that, the next. Orders are sent without waiting; they fail with
@@ -77,7 +77,7 @@ impl Supervisor {
         Ok(Self { control, guard, busy: false, stuck: false, heard_by: None })
     }
 
-    /// Lets the guard start a command. [`next`](Self::next) says whether it did.
+    /// Orders the guard to start a command. [`next`](Self::next) says whether it did.
     ///
     /// # Errors
     /// `ResourceBusy` when the previous command has not been reported as ended, `ArgumentListTooLong` when the
@@ -92,7 +92,7 @@ impl Supervisor {
         Ok(())
     }
 
-    /// Tells the guard of an extension of trust. It replaces what the guard went by, unless the command is stopping.
+    /// Sends the guard an extension of trust. It replaces the previous one, unless the command is stopping.
     ///
     /// # Errors
     /// As told at [`Supervisor`].
@@ -104,7 +104,7 @@ impl Supervisor {
         Ok(())
     }
 
-    /// Lets the guard ask the command to end now, and end it at `kill_at`: at once if that is past.
+    /// Orders the guard to ask the command to stop now, and to kill it at `kill_at`: at once if that is past.
     ///
     /// # Errors
     /// As told at [`Supervisor`].
@@ -150,7 +150,7 @@ impl Supervisor {
                 },
                 () = reach(heard_by) => {
                     self.heard_by = None;
-                    say("the guard process does not answer; it is killed, and the command with it");
+                    say("the guard process does not answer; killing it, and the command with it");
                     // An error means that it has just ended.
                     let _ = self.guard.kill();
                 }
@@ -175,9 +175,9 @@ impl Supervisor {
         }
     }
 
-    /// Lets the guard kill everything at once, and waits until it has and is gone. One that does not answer in time, such
-    /// as one that was stopped, is killed, and the command with it. One that has reported that it cannot end the command is
-    /// left to wait for that end, with the life line in its hand.
+    /// Orders the guard to kill everything at once, and waits until it is done and gone. A guard that does not answer
+    /// in time, for instance because it was stopped, is killed, and the command with it. A guard that has reported
+    /// that it cannot end the command is left to wait for that end, holding the life line.
     ///
     /// Returns whether nothing is left, within a bounded time. If it is cancelled, the guard goes on without being waited
     /// for.
@@ -228,7 +228,8 @@ struct GuardProcess {
 
 impl GuardProcess {
     fn spawn(program: &Path, control: OwnedFd, hidden: &[OsString]) -> io::Result<Self> {
-        let cgroup = Cgroup::make().inspect_err(|error| tracing::debug!(%error, "commands get no control group")).ok();
+        let cgroup =
+            Cgroup::make().inspect_err(|error| tracing::debug!(%error, "commands run without a control group")).ok();
         let mut command = Command::new(program);
         command.arg(guard::COMMAND).args(cgroup.as_ref().map(Cgroup::path)).stdin(Stdio::from(control));
         for name in hidden {

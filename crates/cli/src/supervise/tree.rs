@@ -97,7 +97,7 @@ impl ProcessTree {
                 killed.insert(pid);
             }
         }
-        Err(io::Error::other("the processes multiply faster than they can be killed"))
+        Err(io::Error::other("processes are started faster than they can be killed"))
     }
 
     /// Signals a process through a descriptor that cannot come to mean another one, having checked that it is ours.

@@ -36,7 +36,7 @@ fn with_the_proc_of_another_pid_namespace_no_command_is_run() {
     for (script, sentence) in [
         // Which /proc there is, is decided by who mounted it.
         ("exec \"$@\"", "/proc shows another pid namespace"),
-        ("umount -l /proc; exec \"$@\"", "there is no /proc"),
+        ("umount -l /proc; exec \"$@\"", "/proc is missing"),
     ] {
         let finished = finish(&scenario, "-pfm", script, &run);
         assert_eq!((finished.code, finished.stdout.as_str()), (Some(126), ""), "{finished:?}");
@@ -95,7 +95,7 @@ fn what_a_tenure_and_its_guard_left_behind_when_both_were_killed_is_ended_by_the
     let daemon = "(setsid sh -c 'trap \"\" HUP TERM; echo $$; exec sleep 600' < /dev/null &); exec sleep 600";
     let mut leader = scenario.candidate_running("a", &[], &sh(daemon));
     let daemon = ProcessHandle::open(scenario.words.next("the daemon").parse().unwrap());
-    let is_contained = scenario.finish(["doctor"]).stdout.contains("which the kernel ends whole");
+    let is_contained = scenario.finish(["doctor"]).stdout.contains("which the kernel kills as a whole");
     let guard = leader.running.process.only_child();
     guard.signal(Signal::STOP);
     leader.signal(Signal::KILL);
@@ -135,7 +135,7 @@ fn is_ended_before_the_next_leader_works(strike: impl Fn(&ProcessHandle, &Proces
         ProcessHandle::open(ids.iter().find_map(|word| word.parse().ok()).unwrap())
     };
     let child = Victim(words());
-    let is_contained = scenario.finish(["doctor"]).stdout.contains("which the kernel ends whole");
+    let is_contained = scenario.finish(["doctor"]).stdout.contains("which the kernel kills as a whole");
     let _next = scenario.candidate_running("b", &[], &work);
     eventually("somebody to stand by", || scenario.status()["standing_by"] != serde_json::json!([]));
     let leader = Victim(leader.running.process.clone());

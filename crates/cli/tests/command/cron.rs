@@ -100,6 +100,8 @@ fn it_is_told_and_shown_how_runs_ended() {
         let (_, mut running) = every_second(&scenario, &["--id", "a", "--json"], &sh(script));
         let ended = event(&running, "ended");
         assert_eq!((&ended["outcome"], &ended["reason"]), (&"failed".into(), &why.into()), "{ended}");
+        let job = jobs(&scenario, 100)[0].take();
+        assert!(job["next"].as_str().unwrap() > job["runs"][0]["tick"].as_str().unwrap(), "{job}");
         running.signal(Signal::TERM);
         assert_eq!(running.exit().code(), Some(143));
         let job = jobs(&scenario, 100)[0].take();
@@ -109,7 +111,7 @@ fn it_is_told_and_shown_how_runs_ended() {
             (&"failed".into(), &why.into(), &"a".into())
         );
         assert_eq!(job["schedule"], "* * * * * * UTC");
-        assert!(job["next"].as_str().unwrap() > job["runs"][0]["tick"].as_str().unwrap(), "{job}");
+        assert_eq!((&job["next"], &job["idle"]), (&Value::Null, &"no_leader".into()), "{job}");
     }
 }
 
@@ -149,7 +151,8 @@ fn jobs_are_shown_for_people_by_election_and_by_file() {
         assert_eq!(finished.code, Some(0), "{finished:?}");
         finished.stdout
     };
-    assert_eq!(status(&[]), format!("no jobs have ever been led in namespace default of {}", scenario.store()));
+    assert_eq!(status(&[]), format!("no jobs in namespace default of {}", scenario.store()));
+    assert_eq!(status(&["mistyped"]), format!("no jobs of mistyped in namespace default of {}", scenario.store()));
     let (_, mut running) = every_second(&scenario, &["--id", "a"], &["true"]);
     running.stderr().find("the end of a run", |line| line.contains("succeeded").then_some(()));
     running.signal(Signal::TERM);
@@ -178,7 +181,7 @@ fn a_tick_that_was_given_back_is_shown_as_such() {
     assert_eq!((&job["runs"][0]["tick"], &job["runs"][0]["reason"]), (&"1970-01-01T00:03:20Z".into(), &Value::Null));
     for options in [&[][..], &["--runs", "3"]] {
         let shown = scenario.finish([&["cron", "status", "cron-test"], options].concat()).stdout;
-        assert!(shown.contains("  not begun, given back  ") && !shown.contains("not_begun"), "{shown}");
+        assert!(shown.contains("  not started, given back  ") && !shown.contains("not_begun"), "{shown}");
     }
 }
 
@@ -219,7 +222,7 @@ fn a_job_can_be_forgotten() {
     let forget = || scenario.finish(["cron", "forget", "cron-test", "test"]);
     let finished = forget();
     assert_eq!(finished.code, Some(0), "{finished:?}");
-    assert!(finished.stdout.contains("begins anew"), "{finished:?}");
+    assert!(finished.stdout.contains("starts it over at the present"), "{finished:?}");
     assert_eq!(jobs(&scenario, 1), Value::from(Vec::<Value>::new()));
     let finished = forget();
     assert_eq!(finished.code, Some(1), "{finished:?}");

@@ -91,3 +91,60 @@ fn a_job_that_nobody_knows_takes_no_orders() {
         assert!(refused.stderr.contains("cron-test has no job other"), "{refused:?}");
     }
 }
+
+/// What is shown of a job: with `--json`, and to people.
+fn shown(scenario: &Scenario, job: &str) -> (Value, String) {
+    let jobs = jobs(scenario, 1);
+    let of_job = |line: &&Value| line["job"] == job;
+    let line = jobs.as_array().unwrap().iter().find(of_job).unwrap_or_else(|| panic!("{job}: {jobs}")).clone();
+    let table = scenario.finish(["cron", "status", "cron-test"]).stdout;
+    (line, table.lines().find(|line| line.contains(&format!("  {job}  "))).unwrap_or_default().to_owned())
+}
+
+#[test]
+fn a_job_that_was_removed_is_not_due_and_is_not_to_be_run() {
+    let scenario = scenario();
+    let file = scenario.path("crontab.toml");
+    let write = |names: &[&str]| {
+        let jobs: String =
+            names.iter().map(|name| format!("[jobs.{name}]\nschedule = '@yearly'\ncommand = ['true']\n")).collect();
+        std::fs::write(&file, format!("election = 'cron-test'\n{jobs}")).unwrap();
+    };
+    write(&["kept", "gone"]);
+    let running =
+        RunningProcess::start(scenario.tenure(["cron"]).arg(&file).arg("--json").args(scenario.pace().options()));
+    event(&running, "elected");
+    eventually("the jobs", || jobs(&scenario, 1).as_array().unwrap().len() == 2);
+    assert!(shown(&scenario, "gone").0["next"].is_string());
+    write(&["kept"]);
+    running.signal(rustix::process::Signal::HUP);
+    eventually("the leader to tell of it", || shown(&scenario, "gone").0["idle"] == "removed");
+    let (line, row) = shown(&scenario, "gone");
+    assert_eq!((&line["next"], &line["schedule"]), (&Value::Null, &"0 0 1 1 * UTC".into()), "{line}");
+    assert!(row.contains(" - (removed) "), "{row}");
+    let (kept, _) = shown(&scenario, "kept");
+    assert!(kept["next"].is_string() && kept["idle"].is_null(), "{kept}");
+    let refused = scenario.finish(["cron", "run-now", "cron-test", "gone"]);
+    assert_eq!((refused.code, refused.stdout.as_str()), (Some(1), ""), "{refused:?}");
+    assert!(refused.stderr.contains("gone was removed from the jobs of cron-test"), "{refused:?}");
+    assert_eq!(shown(&scenario, "gone").0["requested_at"], Value::Null);
+    write(&["kept", "gone"]);
+    running.signal(rustix::process::Signal::HUP);
+    eventually("it to be back", || shown(&scenario, "gone").0["next"].is_string());
+}
+
+#[test]
+fn nothing_is_due_while_nobody_leads() {
+    let scenario = scenario();
+    let mut running = yearly(&scenario);
+    running.signal(rustix::process::Signal::TERM);
+    assert_eq!(running.code(), 143);
+    let (line, row) = shown(&scenario, "test");
+    assert_eq!((&line["next"], &line["idle"]), (&Value::Null, &"no_leader".into()), "{line}");
+    assert!(row.contains(" - (nobody leads) "), "{row}");
+    let ordered = scenario.finish(["cron", "run-now", "cron-test", "test"]);
+    assert_eq!(ordered.code, Some(0), "{ordered:?}");
+    assert!(ordered.stderr.contains("nobody leads cron-test now: test runs when somebody does"), "{ordered:?}");
+    let running = yearly(&scenario);
+    running.stdout().next("the run that was asked for");
+}

@@ -34,7 +34,7 @@ fn jobs_are_added_changed_and_removed_and_runs_go_on() {
     running.stdout().find("a run of each", |line| (line == "begun").then_some(()));
     write(&scenario, &[job("kept", "echo new"), job("added", "echo added")].concat());
     running.signal(Signal::HUP);
-    said(&running, "was read again: 2 job(s)");
+    said(&running, "jobs.toml: 2 job(s)");
     running.stdout().find("the run that went on", |line| (line == "long is done").then_some(()));
     running.stdout().find("the job that is new", |line| (line == "added").then_some(()));
     running.stdout().find("the job that was changed", |line| (line == "new").then_some(()));
@@ -56,7 +56,7 @@ fn a_file_that_cannot_be_read_at_once_keeps_nothing_from_going_on() {
         assert_eq!(running.stdout().next("a later run"), "old");
     }
     running.signal(Signal::HUP);
-    said(&running, "the jobs stay as they are: jobs.toml is still being read");
+    said(&running, "jobs not changed: jobs.toml is still being read");
     running.signal(Signal::TERM);
     assert_eq!(running.code(), 143);
 }
@@ -68,8 +68,8 @@ fn a_file_that_cannot_be_used_changes_nothing() {
     let mut running = start(&scenario);
     running.stdout().next("a run");
     for (wrong, why) in [
-        (job("kept", "echo new").replace("schedule", "shedule"), "jobs.toml:2: job kept: `shedule` is not known here"),
-        (format!("election = 'other'\n{}", job("kept", "echo new")), "names the election other now"),
+        (job("kept", "echo new").replace("schedule", "shedule"), "jobs.toml:2: job kept: unknown key `shedule`"),
+        (format!("election = 'other'\n{}", job("kept", "echo new")), "now names the election other"),
     ] {
         write(&scenario, &wrong);
         running.signal(Signal::HUP);

@@ -32,7 +32,7 @@ fn the_example_can_be_used() {
     let example = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../docs/crontab.toml");
     let finished = scenario.finish(["cron", "check", example.to_str().unwrap()]);
     assert_eq!(finished.code, Some(0), "{finished:?}");
-    assert!(finished.stdout.contains("in the election housekeeping; nothing is wrong"), "{finished:?}");
+    assert!(finished.stdout.contains("in the election housekeeping; no errors"), "{finished:?}");
 }
 
 #[test]
@@ -62,7 +62,7 @@ fn the_next_five_ticks_are_shown_in_the_zone_of_the_job_and_in_utc() {
     assert_eq!(off["enabled"], false);
     let shown = check(&scenario, text, &["--from", "2030-03-30T00:00:00Z"]).stdout;
     assert!(shown.contains("Sun 2030-03-31 03:00:00 +02:00  2030-03-31T01:00:00.000Z"), "{shown}");
-    assert!(shown.contains("never: not enabled"), "{shown}");
+    assert!(shown.contains("never: disabled"), "{shown}");
     assert_eq!(shown.matches("\nnight ").count(), 5, "{shown}");
 }
 
@@ -75,7 +75,7 @@ fn an_expression_can_be_checked_too() {
     assert!(finished.stdout.contains("Sun 2030-03-31 03:00:00 +02:00  2030-03-31T01:00:00.000Z"), "{finished:?}");
     for (arguments, word) in [
         (&["61 * * * *"][..], "minute"),
-        (&["0 0 30 2 *"], "never comes"),
+        (&["0 0 30 2 *"], "never matches"),
         (&["@sometimes"], "@hourly"),
         (&["* * * * *", "--tz", "Berlin"], "`Europe/Berlin`"),
         (&["* * * * *", "--from", "tomorrow"], "--from"),
@@ -110,24 +110,21 @@ fn all_that_is_wrong_is_told_with_its_line() {
     let words = [
         (1, "empty"),
         (2, "`Europe/Berlin`"),
-        (3, "`shedule` is not known here; use election,"),
+        (3, "unknown key `shedule`; use election,"),
         (4, "`ttl` cannot be \"3\": write a number and a unit"),
-        (
-            6,
-            "job a: `schedule` cannot be used: the minute of the cron expression cannot be \"*/99\": a step of 99 is larger",
-        ),
+        (6, "job a: `schedule` cannot be used: invalid minute \"*/99\" in the cron expression: a step of 99 is larger"),
         (7, "job a: `time-zone` cannot be used"),
         (8, "job a: `command` is empty"),
-        (9, "job a: `missed` cannot be used: \"sometimes\" is not known; use `skip`, `once` or `all`"),
-        (10, "job a: `window` must be a string, and is of the type integer"),
+        (9, "job a: `missed` cannot be used: unknown value \"sometimes\"; use `skip`, `once` or `all`"),
+        (10, "job a: `window` must be a string, but is of type integer"),
         (11, "job b: `schedule` is missing"),
         (11, "job b: `command` is missing"),
-        (12, "job b: `comand` is not known here; use schedule,"),
+        (12, "job b: unknown key `comand`; use schedule,"),
         (13, "job b: `timeout` must be longer than 0s"),
-        (14, "job b: `enabled` must be true or false, and is of the type string"),
-        (15, "job b: `env.A=B` is no name for a variable"),
+        (14, "job b: `enabled` must be true or false, but is of type string"),
+        (15, "job b: `env.A=B` is not a valid variable name"),
         (15, "job b: `env.TENURE_TERM` is set by tenure itself"),
-        (15, "job b: `env.C` must be a string, and is of the type integer"),
+        (15, "job b: `env.C` must be a string, but is of type integer"),
     ];
     for (line, word) in words {
         let prefix = format!("crontab.toml:{line}: ");
@@ -143,8 +140,8 @@ fn what_is_no_crontab_is_refused() {
         ("", "has no job; write a table [jobs.NAME]"),
         ("jobs = 1", "`jobs` must be a table"),
         ("[jobs]", "holds 0 jobs"),
-        ("[jobs.a", "crontab.toml:1: this is not TOML"),
-        ("\n\n[jobs.a]\nschedule = '@daily'\nschedule = '@daily'\n", "crontab.toml:5: this is not TOML: duplicate key"),
+        ("[jobs.a", "crontab.toml:1: invalid TOML"),
+        ("\n\n[jobs.a]\nschedule = '@daily'\nschedule = '@daily'\n", "crontab.toml:5: invalid TOML: duplicate key"),
         ("ttl = '15s'\npreset = 'fast'\n[jobs.a]\nschedule='@daily'\ncommand='x'", "exclude each other"),
         ("ttl = '3s'\nrenew = '2s'\n[jobs.a]\nschedule='@daily'\ncommand='x'", "crontab.toml:1: "),
         ("[jobs.a]\nschedule='@daily'\ncommand=\"a\\u0000b\"", "NUL"),
@@ -175,8 +172,8 @@ fn what_cannot_be_meant_is_told() {
     let scenario = scenario();
     std::fs::write(scenario.path("crontab.toml"), "").unwrap();
     for (arguments, word) in [
-        (&["*/5 * * * *"][..], "say what to run: `tenure cron \"*/5 * * * *\" -- CMD`"),
-        (&["crontab.toml", "--", "true"], "if you mean the file of this name, leave out `-- CMD`"),
+        (&["*/5 * * * *"][..], "add a command: `tenure cron \"*/5 * * * *\" -- CMD`"),
+        (&["crontab.toml", "--", "true"], "to use the file of this name, leave out `-- CMD`"),
         (&["no-such-file"], "no-such-file: cannot be read"),
         (&["--quiet"], "say which jobs to run"),
         (&["crontab.toml", "--tz", "UTC"], "CMD"),

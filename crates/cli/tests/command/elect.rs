@@ -44,7 +44,7 @@ fn what_the_store_warns_of_is_logged_without_being_asked_for() {
     let warning = leader
         .running
         .stderr()
-        .find("the warning", |line| line.contains("whoever leads by it has to stop").then(|| line.to_owned()));
+        .find("the warning", |line| line.contains("leaders that rely on this file must stop").then(|| line.to_owned()));
     assert!(warning.contains("tenure::store::sqlite"), "{warning}");
 }
 
@@ -88,15 +88,16 @@ fn renewals_are_printed_when_they_are_asked_for() {
 }
 
 #[test]
-fn it_ends_cleanly_when_nobody_reads_any_more() {
+fn it_leaves_when_nobody_reads_any_more_and_says_so() {
     let scenario = scenario();
     let mut unread = scenario.elect("a");
     unread.event("elected");
     unread.running.close_stdout();
     // Something to tell, so that it notices.
     assert_eq!(scenario.finish(["resign", ELECTION, "--json"]).code, Some(0));
-    assert_eq!(unread.code(), 0);
-    assert_eq!(unread.running.stderr().rest("standard error"), Vec::<String>::new());
+    assert_eq!(unread.code(), 74);
+    let told = unread.running.stderr().rest("standard error");
+    assert!(matches!(&told[..], [only] if only.contains("standard output has no reader any more")), "{told:?}");
     let next = scenario.elect("b");
     next.event("elected");
 }

@@ -9,7 +9,7 @@ use tenure_testkit::scenario::{ELECTION, Scenario};
 use crate::migrate::{APP, PASSWORD, POSTGRES};
 use crate::support::scenario;
 
-const SAYS: &str = "the postgres advisory store writes nothing down, so it cannot tell ";
+const SAYS: &str = "the postgres advisory store keeps no records, so it cannot tell ";
 
 fn advisory(database: &PostgresDatabase<'_>) -> String {
     database.url_as(APP, PASSWORD).replacen("postgres://", "postgres+advisory://", 1)
@@ -32,14 +32,14 @@ fn whoever_looks_at_advisory_locks_is_told_what_cannot_be_known() {
     let (scenario, database) = (scenario(), POSTGRES.new_database());
     let store = advisory(&database);
     let list = finish(&scenario, &store, &["status"]);
-    told(&list, &[SAYS, "which elections there are", "who stands by", "how long leases still run"]);
+    told(&list, &[SAYS, "which elections there are", "who stands by", "how long leases remain valid"]);
     assert!(list.stdout.starts_with("no elections are listed in namespace default"), "{list:?}");
     let one = finish(&scenario, &store, &["status", ELECTION]);
     told(&one, &[SAYS, "who stands by"]);
     assert!(!one.stderr.contains("which elections there are"), "it was named: {one:?}");
     let history = finish(&scenario, &store, &["history", ELECTION]);
-    told(&history, &[SAYS, "who led before and why that ended"]);
-    assert!(history.stdout.starts_with("no history is kept of nightly"), "{history:?}");
+    told(&history, &[SAYS, "who led before and why their leadership ended"]);
+    assert!(history.stdout.starts_with("the store keeps no history of nightly"), "{history:?}");
     told(&finish(&scenario, &store, &["messages", ELECTION]), &["the postgres advisory store keeps no messages"]);
     for look in [&["status", "--json"][..], &["history", ELECTION, "--json"], &["messages", ELECTION, "--json"]] {
         let finished = finish(&scenario, &store, look);
@@ -58,7 +58,7 @@ fn whoever_watches_advisory_locks_is_told_once() {
     let (scenario, database) = (scenario(), POSTGRES.new_database());
     let store = advisory(&database);
     for (args, word) in [
-        (&["watch", ELECTION, "--json"][..], "who led before and why that ended"),
+        (&["watch", ELECTION, "--json"][..], "who led before and why their leadership ended"),
         (&["watch"], "which elections there are"),
         (&["status", "--watch"], "who stands by"),
     ] {

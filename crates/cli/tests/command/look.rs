@@ -27,7 +27,7 @@ fn stand_by(scenario: &Scenario, election: &str, id: &str) -> CandidateProcess {
 #[test]
 fn whoever_only_looks_makes_no_file_and_is_told_which_one_is_missing() {
     let scenario = empty_site();
-    let looks: [&[&str]; 10] = [
+    let looks: [&[&str]; 12] = [
         &["status"],
         &["status", ELECTION, "--json"],
         &["history", ELECTION],
@@ -36,6 +36,8 @@ fn whoever_only_looks_makes_no_file_and_is_told_which_one_is_missing() {
         &["messages", ELECTION, "--requeue-all"],
         &["doctor"],
         &["resign", ELECTION],
+        &["send", ELECTION, "refresh", "1"],
+        &["broadcast", ELECTION, "refresh", "1"],
         &["cron", "status"],
         &["cron", "forget", ELECTION, "job"],
     ];
@@ -120,6 +122,11 @@ fn status_answers_by_its_exit_code_whether_a_candidate_leads() {
     assert_eq!(scenario.finish(["status", ELECTION, "--leads", "a"]).code, Some(0));
     assert_eq!(scenario.finish(["status", ELECTION, "--leads", "b"]).code, Some(1));
     assert_eq!(scenario.finish(["status", "never", "--leads", "a"]).code, Some(1));
+    let stranger = scenario.finish(["status", "never"]);
+    assert_eq!(stranger.code, Some(0), "{stranger:?}");
+    let told = format!("never in namespace default of {} has never had a candidate", scenario.store());
+    assert!(stranger.stderr.contains(&told), "{stranger:?}");
+    assert_eq!(scenario.finish(["status", ELECTION]).stderr, "");
     assert_eq!(scenario.finish(["status", "--leads", "a"]).code, Some(2), "of which election?");
 }
 
@@ -183,7 +190,7 @@ fn watch_is_told_of_an_election_that_begins_later_in_words() {
 #[test]
 fn history_gives_the_reasons() {
     let scenario = scenario();
-    assert!(scenario.finish(["history", ELECTION]).stdout.starts_with("nobody has ever led nightly"));
+    assert!(scenario.finish(["history", ELECTION]).stdout.starts_with("there has never been a leader of nightly"));
     let killed = leader(&scenario, ELECTION, "a");
     let asked = stand_by(&scenario, ELECTION, "b");
     killed.signal(Signal::KILL);

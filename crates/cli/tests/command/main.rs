@@ -17,6 +17,7 @@ mod default_store;
 mod doctor;
 mod elect;
 mod forget;
+mod full_output;
 mod gaps;
 mod gone_reader;
 mod guard_faults;
@@ -36,9 +37,11 @@ mod resign;
 mod run;
 mod secrets;
 mod signals;
+mod start;
 mod support;
 mod tracers;
 mod tutorial;
 mod unusable_stores;
+mod used_up_terms;
 
 tenure_testkit::roles! { "worker" => tenure_testkit::worker::work }

@@ -16,7 +16,7 @@ use crate::support::scenario;
 
 /// Where a command says that it serves metrics.
 fn address(running: &RunningProcess) -> String {
-    let of = |line: &str| Some(line.split_once("http://")?.1.strip_suffix("/metrics")?.to_owned());
+    let of = |line: &str| Some(line.split_once("http://")?.1.split_once("/metrics")?.0.to_owned());
     running.stderr().find("the address of metrics", of)
 }
 
@@ -99,8 +99,8 @@ fn addresses_that_cannot_be_used_are_refused_at_the_start() {
     let taken = TcpListener::bind("127.0.0.1:0").unwrap();
     let taken = taken.local_addr().unwrap().to_string();
     for (address, advice) in [
-        (taken.as_str(), "take another port"),
-        ("192.0.2.1:9095", "take one that it has"),
+        (taken.as_str(), "choose another one, or 0"),
+        ("192.0.2.1:9095", "choose one of its own"),
         ("example.org:9095", "such as 127.0.0.1:9095"),
         ("no port", "such as 127.0.0.1:9095"),
     ] {

@@ -30,7 +30,10 @@ fn are_found(store: &str) {
     assert_eq!((known.code, known.stderr.as_str()), (Some(0), ""), "it was led once: {known:?}");
     let warned = finish(&scenario, store, &["send", MISTYPED, "refresh", "{}", "--json"]);
     assert_eq!(warned.code, Some(0), "it is kept all the same: {warned:?}");
-    assert!(warned.stderr.contains("nobody has ever stood in nightly-reprot"), "{warned:?}");
+    assert!(
+        warned.stderr.contains("nightly-reprot in namespace ") && warned.stderr.contains("has never had a candidate"),
+        "{warned:?}"
+    );
     assert!(warned.stderr.contains("`tenure messages`"), "it says where to look: {warned:?}");
     assert_eq!(serde_json::from_str::<Value>(&warned.stdout).unwrap()["election"], MISTYPED);
 
@@ -49,9 +52,13 @@ fn are_found(store: &str) {
     let row = table.lines().find(|line| line.starts_with(MISTYPED)).unwrap_or_else(|| panic!("{table}"));
     assert!(row.contains("1 waiting"), "{table}");
 
+    let kept = finish(&scenario, store, &["forget", MISTYPED]);
+    assert_eq!(kept.code, Some(1), "{kept:?}");
+    assert!(kept.stderr.contains("nightly-reprot is not forgotten: messages wait for its next leader"), "{kept:?}");
+
     let heard = finish(&scenario, store, &["broadcast", MISTYPED, "reload", "1"]);
     assert_eq!(heard.code, Some(0), "{heard:?}");
-    assert!(heard.stderr.contains("nobody heard it"), "{heard:?}");
+    assert!(heard.stderr.contains("no candidate received the broadcast"), "{heard:?}");
     assert_eq!(finish(&scenario, store, &["broadcast", ELECTION, "reload", "1"]).stderr, "");
 }
 
@@ -81,9 +88,9 @@ fn where_messages_are_not_kept_nobody_may_have_got_it() {
     let store = database.url_as(APP, PASSWORD).replacen("postgres://", "postgres+advisory://", 1);
     let lost = finish(&scenario, &store, &["send", "7", "refresh", "1"]);
     assert_eq!(lost.code, Some(0), "{lost:?}");
-    assert!(lost.stderr.contains("nobody leads 7 now") && lost.stderr.contains("keeps no messages"), "{lost:?}");
+    assert!(lost.stderr.contains("7 has no leader now") && lost.stderr.contains("keeps no messages"), "{lost:?}");
     let unheard = finish(&scenario, &store, &["broadcast", "7", "refresh", "1"]);
-    assert!(unheard.stderr.contains("nobody leads 7 now"), "{unheard:?}");
+    assert!(unheard.stderr.contains("7 has no leader now"), "{unheard:?}");
     let mut leader = SqlSession::open(&database.url_as(APP, PASSWORD)).unwrap();
     leader.run("SELECT pg_advisory_lock(7)").unwrap();
     assert_eq!(finish(&scenario, &store, &["send", "7", "refresh", "1"]).stderr, "");

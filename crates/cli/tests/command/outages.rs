@@ -52,7 +52,7 @@ fn run_tells_of_an_outage_and_that_it_is_over() {
     fails(run.stderr());
     server.restart();
     let over = run.stderr().find("the end of it", |line| line.contains("answers again").then(|| line.to_owned()));
-    assert!(over.contains("nightly: the store answers again, after ") && over.contains(" that failed"), "{over}");
+    assert!(over.contains("nightly: the store answers again, after ") && over.contains(" failed attempt"), "{over}");
     assert_eq!(run.code(), 0);
 }
 
@@ -181,4 +181,22 @@ fn a_table_that_is_watched_tells_of_an_outage() {
         watch.signal(Signal::TERM);
         assert_eq!(watch.code(), 143, "{args:?}");
     }
+}
+
+#[test]
+fn nobody_waits_longer_for_a_store_that_hangs_than_was_said() {
+    let (scenario, server) = (scenario(), RedisServer::start());
+    let _paused = server.pause();
+    let began = std::time::Instant::now();
+    // One attempt at such a pace takes longer than the whole test may.
+    let options = ["--ttl", "600s", "--wait", "500ms"];
+    let mut lock = scenario.bare(["--store", &server.url(), "lock", ELECTION]);
+    let finished = RunningProcess::start(lock.args(options).args(["--", "true"])).finish();
+    assert_eq!(finished.code, Some(69), "{finished:?}");
+    assert!(finished.stderr.contains("the store did not answer the request for the lock"), "{finished:?}");
+    assert!(began.elapsed() < std::time::Duration::from_secs(15), "{:?}: {finished:?}", began.elapsed());
+    let mut resign = scenario.bare(["--store", &server.url(), "resign", ELECTION, "--wait", "500ms"]);
+    let finished = RunningProcess::start(&mut resign).finish();
+    assert_eq!(finished.code, Some(69), "{finished:?}");
+    assert!(finished.stderr.contains("the store has not answered within 1.5s"), "{finished:?}");
 }

@@ -86,6 +86,23 @@ fn events_are_json_lines_with_the_documented_fields() {
 }
 
 #[test]
+fn with_json_every_line_of_ours_is_an_object() {
+    let scenario = scenario();
+    let missing = ["--log", "trace", "--json"];
+    for (options, command, code) in [(&missing[..], "no-such-command", 127), (&["--json", "--log", "[["], "true", 2)] {
+        let finished = run(&scenario, options, &[command]);
+        assert_eq!(finished.code, Some(code), "{finished:?}");
+        let lines: Vec<Value> = finished
+            .stderr
+            .lines()
+            .map(|line| serde_json::from_str(line).unwrap_or_else(|error| panic!("{error}: {line}")))
+            .collect();
+        let message = lines.iter().find(|line| line["event"] == "note").unwrap_or_else(|| panic!("{finished:?}"));
+        assert!(message["message"].is_string() && message["at"].is_string(), "{message}");
+    }
+}
+
+#[test]
 fn renewals_are_told_as_json_and_only_so() {
     let scenario = scenario();
     let candidate = scenario.candidate("a");
@@ -130,6 +147,6 @@ fn people_are_told_how_a_command_that_is_restarted_has_ended() {
     let scenario = scenario();
     let finished =
         run(&scenario, &["--restart", "on-failure"], &sh("echo >> starts; [ $(wc -l < starts) = 2 ] || exit 3"));
-    assert!(finished.stderr.contains("tenure: the command ended with exit code 3 after "), "{finished:?}");
+    assert!(finished.stderr.contains("tenure: the command exited with code 3 after "), "{finished:?}");
     assert!(finished.stderr.contains("it starts again under the next term, in "), "{finished:?}");
 }

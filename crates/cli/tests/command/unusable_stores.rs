@@ -15,7 +15,7 @@ fn missing(scenario: &Scenario, redis: &RedisServer) -> Vec<(String, &'static st
     let advisory = table.replacen("postgres://", "postgres+advisory://", 1);
     vec![
         (format!("sqlite:{}", scenario.path("nowhere/tenure.db").display()), "nowhere"),
-        (format!("{}/99", redis.url()), "no database of this number"),
+        (format!("{}/99", redis.url()), "no database with this number"),
         (table, "create the database"),
         (advisory, "create the database"),
     ]
@@ -52,7 +52,8 @@ fn a_database_that_is_not_there_is_no_mistake_of_the_command_line() {
             let refused = finish(&scenario, &store, command);
             assert_eq!(refused.code, Some(69), "{store} {command:?}: {refused:?}");
             let is_told = refused.stderr.contains(word)
-                || is_advisory && ["keeps no jobs", "keeps nothing"].iter().any(|word| refused.stderr.contains(word));
+                || is_advisory
+                    && ["keeps no jobs", "keeps no records"].iter().any(|word| refused.stderr.contains(word));
             assert!(is_told, "{store} {command:?}: {refused:?}");
         }
         if store.starts_with("postgres:") {
@@ -76,7 +77,7 @@ fn unusable(scenario: &Scenario, redis: &RedisServer, database: &PostgresDatabas
         (nobody, "Connection refused"),
         (advisory(&wrong), "check the user, the password"),
         (wrong, "check the user, the password"),
-        (database.url_as(APP, PASSWORD), "make them with `tenure migrate`"),
+        (database.url_as(APP, PASSWORD), "create them with `tenure migrate`"),
     ]);
     stores
 }
@@ -96,7 +97,7 @@ fn whoever_is_to_fail_fast_exits_if_the_store_cannot_be_used_at_the_start() {
             assert_eq!(refused.code, Some(69), "{store} {command:?}: {refused:?}");
             let is_told = refused.stderr.contains(word) || refused.stderr.contains("keeps no jobs");
             assert!(is_told && !refused.stderr.contains("wrong-password"), "{store} {command:?}: {refused:?}");
-            assert!(!refused.stderr.contains("it is tried again"), "{store} {command:?}: {refused:?}");
+            assert!(!refused.stderr.contains("retrying"), "{store} {command:?}: {refused:?}");
         }
     }
 }
@@ -112,7 +113,7 @@ fn whoever_is_not_says_at_once_what_is_wrong_and_comes_in_when_it_is_mended() {
         let run = RunningProcess::start(&mut scenario.bare(["--store", &store, "run", ELECTION, "--", "true"]));
         let said = run.stderr().next("what is wrong");
         assert!(said.contains("nightly: cannot use the store ") && said.contains(word), "{store}: {said}");
-        assert!(said.ends_with("; it is tried again (--fail-fast exits instead)"), "{store}: {said}");
+        assert!(said.ends_with("; retrying (--fail-fast exits instead)"), "{store}: {said}");
         assert!(!said.contains("wrong-password") && !said.contains(PASSWORD), "{store}: {said}");
         if word.contains("tenure migrate") {
             let migrated = finish(&scenario, &database.url(), &["migrate", "--role", APP]);

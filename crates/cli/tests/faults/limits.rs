@@ -7,6 +7,7 @@ use std::process::Command;
 
 use rustix::process::Signal;
 use serde_json::Value;
+use tenure_testkit::candidate::CandidateProcess;
 use tenure_testkit::process::ProcessHandle;
 use tenure_testkit::running::RunningProcess;
 use tenure_testkit::scenario::sh;
@@ -43,23 +44,32 @@ const NOBODY: u32 = 65_534;
 pub(crate) fn case_26_a_process_that_cannot_be_forked_gives_the_lease_back_at_once(store: &dyn Backend) {
     let scenario = scenario(store);
     std::fs::set_permissions(scenario.path(""), std::fs::Permissions::from_mode(0o777)).unwrap();
-    let start = |id| scenario.start(scenario.candidate_command(id, &[], &worker::command()).uid(NOBODY).gid(NOBODY));
-    let leader = start("a");
+    let start = |id, options: &[&str]| {
+        scenario.start(scenario.candidate_command(id, options, &worker::command()).uid(NOBODY).gid(NOBODY))
+    };
+    let leader = start("a", &[]);
     let _first = scenario.next_start();
-    let mut poor = start("b");
+    let (mut poor, patient) = (start("b", &[]), start("c", &["--restart", "always"]));
     poor.stands_by();
-    let guard = poor.running.process.only_child();
+    patient.stands_by();
     // Only its own user may limit it, unless root has rights that containers take from it.
-    let mut limit = Command::new("prlimit");
-    limit.args(["--nproc=1", "--pid", &guard.pid.to_string()]).uid(NOBODY).gid(NOBODY);
-    assert!(limit.status().unwrap().success());
+    let limit = |candidate: &CandidateProcess, processes: &str| {
+        let guard = candidate.running.process.only_child().pid.to_string();
+        let mut limit = Command::new("prlimit");
+        limit.args([&format!("--nproc={processes}:"), "--pid", &guard]).uid(NOBODY).gid(NOBODY);
+        assert!(limit.status().unwrap().success());
+    };
+    limit(&poor, "1");
+    limit(&patient, "1");
     leader.signal(Signal::TERM);
-    let complaint =
-        poor.running.stderr().find("the complaint", |line| line.contains("cannot run").then(|| line.to_owned()));
-    assert!(complaint.contains("temporarily unavailable"), "{complaint}");
-    assert_eq!(poor.code(), 70);
-    let _next = start("c");
-    assert_eq!(scenario.next_start().candidate, "c", "the lease was kept");
+    for candidate in [&poor, &patient] {
+        let stderr = candidate.running.stderr();
+        let complaint = stderr.find("the complaint", |line| line.contains("cannot run").then(|| line.to_owned()));
+        assert!(complaint.contains("temporarily unavailable") && complaint.contains("ulimit -u"), "{complaint}");
+    }
+    assert_eq!(poor.code(), 71);
+    limit(&patient, "1000");
+    assert_eq!(scenario.next_start().candidate, "c", "the lease was kept, or is not tried for again");
     scenario.judge();
 }
 

@@ -67,7 +67,7 @@ fn errors(candidates: &TwoCandidates<PostgresServer>) -> usize {
 pub(crate) fn case_52_what_is_missing_is_named_and_not_asked_for_in_a_hot_loop() {
     let options = || PostgresOptions::default().role(APP, APP_PASSWORD).setting("log_connections", "on");
     for (tables, option, words) in [
-        ("", "", "there are no elections in the schema \"tenure\"; make them with `tenure migrate`"),
+        ("", "", "there are no elections in the schema \"tenure\"; create them with `tenure migrate`"),
         (&*tables_in("tenure", APP), "&schema=other", "there are no elections in the schema \"other\""),
         (&*tables_in("tenure", ROLE), "", "GRANT USAGE ON SCHEMA \"tenure\" and EXECUTE ON ALL FUNCTIONS"),
     ] {

@@ -5,11 +5,10 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
-use futures_util::future::BoxFuture;
 use futures_util::stream::{self, BoxStream, StreamExt};
 use tenure::store::{
     Broadcast, Campaign, Capabilities, ElectionKey, Finding, Forgetting, Hint, Interest, JobLedger, Mailbox,
-    Observation, PubSub, Renew, Replies, Resign, Transition, Use,
+    Observation, PubSub, Renew, Replies, Resign, Transition, Use, async_trait,
 };
 use tenure::testing::VirtualClock;
 use tenure::{Clock, MemoryStore, Store, StoreError, store::StoreErrorKind};
@@ -260,6 +259,7 @@ impl Flawed {
     }
 }
 
+#[async_trait]
 impl Store for Flawed {
     fn capabilities(&self) -> Capabilities {
         let mut capabilities = self.inner.capabilities();
@@ -269,55 +269,47 @@ impl Store for Flawed {
         capabilities
     }
 
-    fn campaign<'a>(&'a self, batch: &'a [Campaign]) -> BoxFuture<'a, Replies<CampaignReply>> {
+    async fn campaign(&self, batch: &[Campaign]) -> Replies<CampaignReply> {
         let steps = stream::iter(batch).then(|request| self.campaign_one(request));
-        Box::pin(async move { self.bend_batch(steps.collect().await) })
+        self.bend_batch(steps.collect().await)
     }
 
-    fn renew<'a>(&'a self, batch: &'a [Renew]) -> BoxFuture<'a, Replies<RenewReply>> {
+    async fn renew(&self, batch: &[Renew]) -> Replies<RenewReply> {
         let steps = stream::iter(batch).then(|request| self.renew_one(request));
-        Box::pin(async move { self.bend_batch(steps.collect().await) })
+        self.bend_batch(steps.collect().await)
     }
 
-    fn resign<'a>(&'a self, batch: &'a [Resign]) -> BoxFuture<'a, Replies<()>> {
+    async fn resign(&self, batch: &[Resign]) -> Replies<()> {
         let steps = stream::iter(batch).then(|request| self.resign_one(request));
-        Box::pin(async move { self.bend_batch(steps.collect().await) })
+        self.bend_batch(steps.collect().await)
     }
 
-    fn observe<'a>(&'a self, batch: &'a [ElectionKey]) -> BoxFuture<'a, Replies<Observation>> {
+    async fn observe(&self, batch: &[ElectionKey]) -> Replies<Observation> {
         let steps = stream::iter(batch).then(|key| self.observe_one(key)).map(Ok);
-        Box::pin(async move { self.bend_batch(steps.collect().await) })
+        self.bend_batch(steps.collect().await)
     }
 
-    fn elections<'a>(&'a self, namespace: &'a Namespace) -> BoxFuture<'a, Result<Vec<ElectionName>, StoreError>> {
-        Box::pin(async move { self.inner.elections(&self.bend_namespace(namespace)).await })
+    async fn elections(&self, namespace: &Namespace) -> Result<Vec<ElectionName>, StoreError> {
+        self.inner.elections(&self.bend_namespace(namespace)).await
     }
 
-    fn request_handover<'a>(
-        &'a self,
-        key: &'a ElectionKey,
-        successor: Option<&'a CandidateId>,
-    ) -> BoxFuture<'a, Result<bool, StoreError>> {
-        Box::pin(async move {
-            let key = self.bend_key(key);
-            self.note(&key, |seen| seen.handover = Some(Handover { successor: successor.cloned() }));
-            let asked = self.inner.request_handover(&key, successor).await?;
-            Ok(asked || self.has(Flaw::HandoverAlwaysPromised))
-        })
+    async fn request_handover(&self, key: &ElectionKey, successor: Option<&CandidateId>) -> Result<bool, StoreError> {
+        let key = self.bend_key(key);
+        self.note(&key, |seen| seen.handover = Some(Handover { successor: successor.cloned() }));
+        let asked = self.inner.request_handover(&key, successor).await?;
+        Ok(asked || self.has(Flaw::HandoverAlwaysPromised))
     }
 
-    fn history<'a>(&'a self, key: &'a ElectionKey, limit: usize) -> BoxFuture<'a, Result<Vec<Transition>, StoreError>> {
-        Box::pin(async move {
-            let limit = if self.has(Flaw::HistoryWithoutLimit) { usize::MAX } else { limit };
-            let mut lines = self.inner.history(&self.bend_key(key), limit).await?;
-            if self.has(Flaw::HistoryOldestFirst) {
-                lines.reverse();
-            }
-            if self.has(Flaw::HistoryWithoutReasons) {
-                lines.iter_mut().for_each(|line| line.reason.clear());
-            }
-            Ok(lines)
-        })
+    async fn history(&self, key: &ElectionKey, limit: usize) -> Result<Vec<Transition>, StoreError> {
+        let limit = if self.has(Flaw::HistoryWithoutLimit) { usize::MAX } else { limit };
+        let mut lines = self.inner.history(&self.bend_key(key), limit).await?;
+        if self.has(Flaw::HistoryOldestFirst) {
+            lines.reverse();
+        }
+        if self.has(Flaw::HistoryWithoutReasons) {
+            lines.iter_mut().for_each(|line| line.reason.clear());
+        }
+        Ok(lines)
     }
 
     fn mailbox(&self) -> Option<&dyn Mailbox> {
@@ -332,53 +324,48 @@ impl Store for Flawed {
         Some(self)
     }
 
-    fn raise_terms<'a>(
-        &'a self,
-        namespace: &'a Namespace,
-        only: Option<&'a ElectionName>,
+    async fn raise_terms(
+        &self,
+        namespace: &Namespace,
+        only: Option<&ElectionName>,
         above: Term,
-    ) -> BoxFuture<'a, Result<u64, StoreError>> {
-        Box::pin(async move {
-            let raise = async |only: Option<ElectionName>| {
-                Store::raise_terms(&self.inner, namespace, only.as_ref(), above).await
-            };
-            let only = only.cloned();
-            match self.flaw {
-                Some(Flaw::RaisesNoTerms) => Ok(1),
-                Some(Flaw::RaisesOnlyKnownTerms) => {
-                    for name in self.inner.elections(namespace).await? {
-                        raise(Some(name)).await?;
-                    }
-                    Ok(1)
+    ) -> Result<u64, StoreError> {
+        let raise =
+            async |only: Option<ElectionName>| Store::raise_terms(&self.inner, namespace, only.as_ref(), above).await;
+        let only = only.cloned();
+        match self.flaw {
+            Some(Flaw::RaisesNoTerms) => Ok(1),
+            Some(Flaw::RaisesOnlyKnownTerms) => {
+                for name in self.inner.elections(namespace).await? {
+                    raise(Some(name)).await?;
                 }
-                Some(Flaw::RaisesEveryTerm) => raise(None).await,
-                Some(Flaw::MiscountsRaisedTerms) => raise(only).await.map(|raised| raised + 1),
-                Some(Flaw::RaisingEndsALeadership) => {
-                    for name in self.inner.elections(namespace).await? {
-                        self.evict(&ElectionKey { namespace: namespace.clone(), name }).await;
-                    }
-                    raise(only).await
-                }
-                Some(_) | None => raise(only).await,
+                Ok(1)
             }
-        })
+            Some(Flaw::RaisesEveryTerm) => raise(None).await,
+            Some(Flaw::MiscountsRaisedTerms) => raise(only).await.map(|raised| raised + 1),
+            Some(Flaw::RaisingEndsALeadership) => {
+                for name in self.inner.elections(namespace).await? {
+                    self.evict(&ElectionKey { namespace: namespace.clone(), name }).await;
+                }
+                raise(only).await
+            }
+            Some(_) | None => raise(only).await,
+        }
     }
 
-    fn forget<'a>(&'a self, key: &'a ElectionKey, idle_for: Duration) -> BoxFuture<'a, Result<Forgetting, StoreError>> {
-        Box::pin(async move {
-            let key = self.bend_key(key);
-            let last_term = self.observe_inner(&key).await.last_term;
-            let idle_for = if self.has(Flaw::ForgetsWhateverItsAge) { Duration::ZERO } else { idle_for };
-            let forgotten = Store::forget(&self.inner, &key, idle_for).await?;
-            if forgotten == Forgetting::Forgotten && self.has(Flaw::TermsFallWhenForgotten) {
-                self.note(&key, |seen| seen.off = last_term.map_or(0, Term::get));
-            }
-            Ok(match forgotten {
-                Forgetting::InUse(Use::Messages) if self.has(Flaw::ForgetsThoughMessagesWait) => Forgetting::Forgotten,
-                Forgetting::InUse(_) if self.has(Flaw::ForgetsWhatIsUsed) => Forgetting::Forgotten,
-                Forgetting::Unknown if self.has(Flaw::ForgetsTheUnknown) => Forgetting::Forgotten,
-                forgotten => forgotten,
-            })
+    async fn forget(&self, key: &ElectionKey, idle_for: Duration) -> Result<Forgetting, StoreError> {
+        let key = self.bend_key(key);
+        let last_term = self.observe_inner(&key).await.last_term;
+        let idle_for = if self.has(Flaw::ForgetsWhateverItsAge) { Duration::ZERO } else { idle_for };
+        let forgotten = Store::forget(&self.inner, &key, idle_for).await?;
+        if forgotten == Forgetting::Forgotten && self.has(Flaw::TermsFallWhenForgotten) {
+            self.note(&key, |seen| seen.off = last_term.map_or(0, Term::get));
+        }
+        Ok(match forgotten {
+            Forgetting::InUse(Use::Messages) if self.has(Flaw::ForgetsThoughMessagesWait) => Forgetting::Forgotten,
+            Forgetting::InUse(_) if self.has(Flaw::ForgetsWhatIsUsed) => Forgetting::Forgotten,
+            Forgetting::Unknown if self.has(Flaw::ForgetsTheUnknown) => Forgetting::Forgotten,
+            forgotten => forgotten,
         })
     }
 
@@ -389,7 +376,7 @@ impl Store for Flawed {
         if self.has(Flaw::SendsNoHints) || is_deaf { stream::pending().boxed() } else { self.inner.watch(interest) }
     }
 
-    fn examine(&self) -> BoxFuture<'_, Vec<Finding>> {
-        self.inner.examine()
+    async fn examine(&self) -> Vec<Finding> {
+        self.inner.examine().await
     }
 }

@@ -1,10 +1,9 @@
 //! Bends what is asked of the ledger of the reference store, and what it answers.
 
-use futures_util::future::BoxFuture;
 use tenure::store::ledger::{
     Act, Claim, Claimed, Finish, JOBS_MAX, JobOrder, JobReport, OpenJobs, Opened, RunOutcome, RunReport,
 };
-use tenure::store::{ElectionKey, JobLedger, Renew, Replies, StoreError};
+use tenure::store::{ElectionKey, JobLedger, Renew, Replies, StoreError, async_trait};
 use tenure::{JobName, Store};
 
 use crate::flaw::Flaw;
@@ -135,81 +134,69 @@ impl Flawed {
     }
 }
 
+#[async_trait]
 impl JobLedger for Flawed {
-    fn open<'a>(&'a self, request: &'a OpenJobs) -> BoxFuture<'a, Result<Opened, StoreError>> {
-        Box::pin(self.open_all(request))
+    async fn open(&self, request: &OpenJobs) -> Result<Opened, StoreError> {
+        self.open_all(request).await
     }
 
-    fn claim<'a>(&'a self, batch: &'a [Claim]) -> BoxFuture<'a, Replies<Claimed>> {
-        Box::pin(async move {
-            let mut replies = Vec::new();
-            let is_reversed = self.has(Flaw::ClaimsOutOfOrder);
-            for position in 0..batch.len() {
-                let position = if is_reversed { batch.len() - 1 - position } else { position };
-                replies.push(self.claim_one(&batch[position]).await);
-            }
-            if is_reversed {
-                replies.reverse();
-            }
-            replies
-        })
+    async fn claim(&self, batch: &[Claim]) -> Replies<Claimed> {
+        let mut replies = Vec::new();
+        let is_reversed = self.has(Flaw::ClaimsOutOfOrder);
+        for position in 0..batch.len() {
+            let position = if is_reversed { batch.len() - 1 - position } else { position };
+            replies.push(self.claim_one(&batch[position]).await);
+        }
+        if is_reversed {
+            replies.reverse();
+        }
+        replies
     }
 
-    fn finish<'a>(&'a self, batch: &'a [Finish]) -> BoxFuture<'a, Replies<bool>> {
-        Box::pin(async move {
-            let mut replies = Vec::new();
-            for finish in batch {
-                replies.push(self.finish_one(finish).await);
-            }
-            replies
-        })
+    async fn finish(&self, batch: &[Finish]) -> Replies<bool> {
+        let mut replies = Vec::new();
+        for finish in batch {
+            replies.push(self.finish_one(finish).await);
+        }
+        replies
     }
 
-    fn jobs<'a>(&'a self, key: &'a ElectionKey, max_runs: usize) -> BoxFuture<'a, Result<Vec<JobReport>, StoreError>> {
-        Box::pin(async move {
-            let max_runs = if self.has(Flaw::RunsWithoutLimit) { usize::MAX } else { max_runs };
-            let mut jobs = self.inner.jobs(key, max_runs).await?;
-            if self.has(Flaw::JobsOutOfOrder) {
-                jobs.reverse();
-            }
-            if self.has(Flaw::UnbegunTicksHaveFired) {
-                jobs.iter_mut().for_each(|report| report.fired += count_unbegun(&report.runs));
-            }
-            if self.has(Flaw::UnbegunTicksAreNotMissed) {
-                jobs.iter_mut().for_each(|report| report.missed -= count_unbegun(&report.runs));
-            }
-            if self.has(Flaw::RunsOldestFirst) {
-                jobs.iter_mut().for_each(|report| report.runs.reverse());
-            }
-            Ok(jobs)
-        })
+    async fn jobs(&self, key: &ElectionKey, max_runs: usize) -> Result<Vec<JobReport>, StoreError> {
+        let max_runs = if self.has(Flaw::RunsWithoutLimit) { usize::MAX } else { max_runs };
+        let mut jobs = self.inner.jobs(key, max_runs).await?;
+        if self.has(Flaw::JobsOutOfOrder) {
+            jobs.reverse();
+        }
+        if self.has(Flaw::UnbegunTicksHaveFired) {
+            jobs.iter_mut().for_each(|report| report.fired += count_unbegun(&report.runs));
+        }
+        if self.has(Flaw::UnbegunTicksAreNotMissed) {
+            jobs.iter_mut().for_each(|report| report.missed -= count_unbegun(&report.runs));
+        }
+        if self.has(Flaw::RunsOldestFirst) {
+            jobs.iter_mut().for_each(|report| report.runs.reverse());
+        }
+        Ok(jobs)
     }
 
-    fn steer<'a>(
-        &'a self,
-        key: &'a ElectionKey,
-        job: &'a JobName,
-        order: JobOrder,
-    ) -> BoxFuture<'a, Result<bool, StoreError>> {
+    async fn steer(&self, key: &ElectionKey, job: &JobName, order: JobOrder) -> Result<bool, StoreError> {
         let order = match (self.flaw(), order) {
             (Some(Flaw::NothingIsPaused), JobOrder::Pause) => JobOrder::Resume,
             (Some(Flaw::PausedForEver), JobOrder::Resume) => JobOrder::Pause,
             (Some(Flaw::RunNowIsForgotten), JobOrder::RunNow) => JobOrder::Resume,
             (_, order) => order,
         };
-        self.inner.steer(key, job, order)
+        self.inner.steer(key, job, order).await
     }
 
-    fn forget<'a>(&'a self, key: &'a ElectionKey, job: &'a JobName) -> BoxFuture<'a, Result<bool, StoreError>> {
-        Box::pin(async move {
-            let is_known = JobLedger::forget(&self.inner, key, job).await?;
-            if self.has(Flaw::ForgetsAllJobs) {
-                for report in self.inner.jobs(key, 0).await? {
-                    JobLedger::forget(&self.inner, key, &report.job).await?;
-                }
+    async fn forget(&self, key: &ElectionKey, job: &JobName) -> Result<bool, StoreError> {
+        let is_known = JobLedger::forget(&self.inner, key, job).await?;
+        if self.has(Flaw::ForgetsAllJobs) {
+            for report in self.inner.jobs(key, 0).await? {
+                JobLedger::forget(&self.inner, key, &report.job).await?;
             }
-            Ok(is_known)
-        })
+        }
+        Ok(is_known)
     }
 }
 

@@ -2,13 +2,12 @@
 
 use std::sync::Arc;
 
-use futures_util::future::BoxFuture;
 use tenure::store::mailbox::AckOutcome;
 use tenure::store::{
     Ack, AckReply, Campaign, ElectionKey, Mailbox, MailboxPromises, Message, MessageCount, NewMessage, OrderingKey,
-    Receive, Received, Renew, Replies, Resign, StoreErrorKind,
+    Receive, Received, Renew, Replies, Resign, StoreErrorKind, async_trait,
 };
-use tenure::{CandidateId, ChannelName, MessageId, MessageState, Metadata, Store, StoreError};
+use tenure::{CandidateId, ChannelName, MessageId, MessageState, Metadata, Store, StoreError, random_message_id};
 use tenure_core::{ElectionName, LossReason, Namespace, Nonce, Priority};
 
 use crate::flaw::Flaw;
@@ -43,7 +42,7 @@ impl Flawed {
             Some(Flaw::SendsTwice) => {
                 let first = self.inner.list(&new_message.key, MessageState::Pending, 10).await.unwrap();
                 if first.iter().any(|message| message.id == new_message.id) {
-                    new_message.id = MessageId::random();
+                    new_message.id = random_message_id();
                 }
             }
             Some(Flaw::PayloadsAreReformatted) => {
@@ -187,72 +186,58 @@ impl Flawed {
     }
 }
 
+#[async_trait]
 impl Mailbox for Flawed {
     fn promises(&self) -> MailboxPromises {
         self.inner.promises()
     }
 
-    fn send<'a>(&'a self, batch: &'a [NewMessage]) -> BoxFuture<'a, Replies<()>> {
-        Box::pin(async move {
-            let mut batch = batch.to_vec();
-            if self.has(Flaw::SendsOutOfOrder) {
-                batch.reverse();
+    async fn send(&self, batch: &[NewMessage]) -> Replies<()> {
+        let mut batch = batch.to_vec();
+        if self.has(Flaw::SendsOutOfOrder) {
+            batch.reverse();
+        }
+        let mut replies = Vec::new();
+        for new_message in &batch {
+            replies.push(self.send_one(new_message).await);
+        }
+        replies
+    }
+
+    async fn receive(&self, request: &Receive) -> Result<Received, StoreError> {
+        self.receive_one(request).await
+    }
+
+    async fn ack(&self, request: &Ack) -> Result<AckReply, StoreError> {
+        self.ack_one(request).await
+    }
+
+    async fn list(&self, key: &ElectionKey, state: MessageState, limit: usize) -> Result<Vec<Message>, StoreError> {
+        let limit = if self.has(Flaw::ListsWithoutLimit) { ALL } else { limit };
+        self.inner.list(&self.bend_key(key), state, limit).await
+    }
+
+    async fn counts(
+        &self,
+        namespace: &Namespace,
+        only: Option<&ElectionName>,
+    ) -> Result<Replies<MessageCount>, StoreError> {
+        let mut counts = self.inner.counts(namespace, only).await?;
+        match self.flaw() {
+            Some(Flaw::CountsElectionsOnly) => {
+                let known = self.inner.elections(namespace).await?;
+                counts.retain(|count| count.as_ref().is_ok_and(|count| known.contains(&count.election)));
             }
-            let mut replies = Vec::new();
-            for new_message in &batch {
-                replies.push(self.send_one(new_message).await);
+            Some(Flaw::CountsNothingAside) => {
+                counts.retain(|count| count.as_ref().is_ok_and(|count| count.waiting > 0));
+                counts.iter_mut().flatten().for_each(|count| count.aside = 0);
             }
-            replies
-        })
+            Some(_) | None => {}
+        }
+        Ok(counts)
     }
 
-    fn receive<'a>(&'a self, request: &'a Receive) -> BoxFuture<'a, Result<Received, StoreError>> {
-        Box::pin(self.receive_one(request))
-    }
-
-    fn ack<'a>(&'a self, request: &'a Ack) -> BoxFuture<'a, Result<AckReply, StoreError>> {
-        Box::pin(self.ack_one(request))
-    }
-
-    fn list<'a>(
-        &'a self,
-        key: &'a ElectionKey,
-        state: MessageState,
-        limit: usize,
-    ) -> BoxFuture<'a, Result<Vec<Message>, StoreError>> {
-        Box::pin(async move {
-            let limit = if self.has(Flaw::ListsWithoutLimit) { ALL } else { limit };
-            self.inner.list(&self.bend_key(key), state, limit).await
-        })
-    }
-
-    fn counts<'a>(
-        &'a self,
-        namespace: &'a Namespace,
-        only: Option<&'a ElectionName>,
-    ) -> BoxFuture<'a, Result<Replies<MessageCount>, StoreError>> {
-        Box::pin(async move {
-            let mut counts = self.inner.counts(namespace, only).await?;
-            match self.flaw() {
-                Some(Flaw::CountsElectionsOnly) => {
-                    let known = self.inner.elections(namespace).await?;
-                    counts.retain(|count| count.as_ref().is_ok_and(|count| known.contains(&count.election)));
-                }
-                Some(Flaw::CountsNothingAside) => {
-                    counts.retain(|count| count.as_ref().is_ok_and(|count| count.waiting > 0));
-                    counts.iter_mut().flatten().for_each(|count| count.aside = 0);
-                }
-                Some(_) | None => {}
-            }
-            Ok(counts)
-        })
-    }
-
-    fn requeue<'a>(
-        &'a self,
-        key: &'a ElectionKey,
-        ids: Option<&'a [MessageId]>,
-    ) -> BoxFuture<'a, Result<u64, StoreError>> {
-        Box::pin(self.requeue_some(key, ids))
+    async fn requeue(&self, key: &ElectionKey, ids: Option<&[MessageId]>) -> Result<u64, StoreError> {
+        self.requeue_some(key, ids).await
     }
 }

@@ -17,11 +17,11 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use futures_util::FutureExt;
-use futures_util::future::BoxFuture;
 use tenure::Store;
 use tenure::conformance::{
     ALL, BROADCASTS, Fixture, LEDGER, MESSAGES, NO_BROADCASTS, NO_LEDGER, NO_MESSAGES, PropertyFn,
 };
+use tenure::store::async_trait;
 use tenure::testing::VirtualClock;
 
 use self::flaw::{FLAWS, Flaw};
@@ -40,13 +40,14 @@ impl FlawedFixture {
     }
 }
 
+#[async_trait]
 impl Fixture for FlawedFixture {
-    fn open(&self) -> BoxFuture<'_, Arc<dyn Store>> {
-        Box::pin(async { Arc::new(self.store.clone()) as Arc<dyn Store> })
+    async fn open(&self) -> Arc<dyn Store> {
+        Arc::new(self.store.clone())
     }
 
-    fn advance(&self, by: Duration) -> BoxFuture<'_, ()> {
-        Box::pin(async move { self.clock.advance(by) })
+    async fn advance(&self, by: Duration) {
+        self.clock.advance(by);
     }
 
     fn slack(&self) -> Duration {

@@ -3,8 +3,8 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use futures_util::future::BoxFuture;
 use tenure::conformance::Fixture;
+use tenure::store::async_trait;
 use tenure::testing::{Fault, FaultyStore, Operation, VirtualClock};
 use tenure::{Clock, MemoryStore, Store};
 
@@ -26,25 +26,24 @@ impl MemoryFixture {
     }
 }
 
+#[async_trait]
 impl Fixture for MemoryFixture {
-    fn open(&self) -> BoxFuture<'_, Arc<dyn Store>> {
-        Box::pin(async {
-            let store = FaultyStore::new(Arc::new(self.store.clone()));
-            if self.duplicated {
-                store.inject_everywhere(&Fault::Duplicate);
-                // It tells how many it put back, which is none the second time.
-                store.clear(Operation::Requeue);
-                // Nobody remembers what was said, so it would be heard twice.
-                store.clear(Operation::Broadcast);
-                // It tells whether there was something to forget, likewise.
-                store.clear(Operation::ForgetJob);
-            }
-            store as Arc<dyn Store>
-        })
+    async fn open(&self) -> Arc<dyn Store> {
+        let store = FaultyStore::new(Arc::new(self.store.clone()));
+        if self.duplicated {
+            store.inject_everywhere(&Fault::Duplicate);
+            // It tells how many it put back, which is none the second time.
+            store.clear(Operation::Requeue);
+            // Nobody remembers what was said, so it would be heard twice.
+            store.clear(Operation::Broadcast);
+            // It tells whether there was something to forget, likewise.
+            store.clear(Operation::ForgetJob);
+        }
+        store
     }
 
-    fn advance(&self, by: Duration) -> BoxFuture<'_, ()> {
-        Box::pin(async move { self.clock.advance(by) })
+    async fn advance(&self, by: Duration) {
+        self.clock.advance(by);
     }
 
     fn slack(&self) -> Duration {

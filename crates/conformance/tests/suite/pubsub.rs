@@ -2,9 +2,10 @@
 
 use std::sync::Arc;
 
-use futures_util::future::BoxFuture;
 use futures_util::stream::{self, BoxStream, StreamExt};
-use tenure::store::{Broadcast, ElectionKey, PubSub, PubSubEvent, PubSubPromises, Replies, StoreErrorKind};
+use tenure::store::{
+    Broadcast, ElectionKey, PubSub, PubSubEvent, PubSubPromises, Replies, StoreErrorKind, async_trait,
+};
 use tenure::{MessageId, Sender, StoreError};
 
 use crate::flaw::Flaw;
@@ -54,17 +55,18 @@ impl Flawed {
     }
 }
 
+#[async_trait]
 impl PubSub for Flawed {
     fn promises(&self) -> PubSubPromises {
         PubSub::promises(&self.inner)
     }
 
-    fn broadcast<'a>(&'a self, batch: &'a [Broadcast]) -> BoxFuture<'a, Replies<()>> {
+    async fn broadcast(&self, batch: &[Broadcast]) -> Replies<()> {
         let mut batch: Vec<&Broadcast> = batch.iter().collect();
         if self.has(Flaw::BroadcastsOutOfOrder) {
             batch.reverse();
         }
-        Box::pin(stream::iter(batch).then(|broadcast| self.broadcast_one(broadcast)).collect())
+        stream::iter(batch).then(|broadcast| self.broadcast_one(broadcast)).collect().await
     }
 
     fn listen(&self, key: &ElectionKey) -> BoxStream<'static, PubSubEvent> {

@@ -4,11 +4,10 @@ use std::cell::Cell;
 use std::sync::Arc;
 use std::time::Duration;
 
-use futures_util::future::BoxFuture;
 use tenure_conformance::{ALL, Fixture, prove};
 use tenure_store::RESERVATION;
 use tenure_store::testing::{Fault, FaultyStore, Operation};
-use tenure_store::{MemoryStore, Store};
+use tenure_store::{MemoryStore, Store, async_trait};
 
 /// A store whose clock is the real one.
 struct RealTime(Arc<FaultyStore>);
@@ -19,14 +18,15 @@ impl RealTime {
     }
 }
 
+#[async_trait]
 impl Fixture for RealTime {
-    fn open(&self) -> BoxFuture<'_, Arc<dyn Store>> {
-        Box::pin(async { Arc::clone(&self.0) as Arc<dyn Store> })
+    async fn open(&self) -> Arc<dyn Store> {
+        Arc::clone(&self.0) as Arc<dyn Store>
     }
 
-    fn advance(&self, by: Duration) -> BoxFuture<'_, ()> {
+    async fn advance(&self, by: Duration) {
         // Waits because the real clock cannot be moved.
-        Box::pin(tokio::time::sleep(by))
+        tokio::time::sleep(by).await;
     }
 }
 

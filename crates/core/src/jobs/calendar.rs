@@ -13,7 +13,7 @@ pub trait Calendar {
     fn last_until(&self, tick: Tick) -> Option<Tick>;
 }
 
-/// Due at every multiple of so many seconds since the Unix epoch. For tests and simulations.
+/// Due at every multiple of this many seconds since the Unix epoch. For tests and simulations.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Every(pub NonZeroU64);
 

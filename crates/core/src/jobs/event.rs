@@ -1,9 +1,10 @@
-//! What an engine tells of jobs.
+//! The events about jobs that an engine reports.
 
+use std::fmt;
 use std::time::Duration;
 
+use super::outcome::RunOutcome;
 use super::policy::Passed;
-use super::request::RunOutcome;
 use super::tick::Tick;
 use crate::id::JobName;
 
@@ -38,11 +39,24 @@ pub enum JobEvent {
     },
     /// Its run has ended.
     Ended {
-        /// How long it took.
+        /// How long its attempts took, without the waits between them.
         took: Duration,
         /// How.
         outcome: RunOutcome,
     },
+}
+
+impl fmt::Display for JobEvent {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Fired { again: true, .. } => f.write_str("fired again: its first run was cut off"),
+            Self::Fired { late: Some(late), .. } => write!(f, "fired {late:?} late"),
+            Self::Fired { .. } => f.write_str("fired"),
+            Self::Passed { count, why } => write!(f, "{count} tick(s) passed over: {why}"),
+            Self::Retrying { retry, after, why } => write!(f, "{why}; retry {retry} in {after:?}"),
+            Self::Ended { took, outcome } => write!(f, "{outcome} after {took:?}"),
+        }
+    }
 }
 
 /// Something about jobs that people should know of. The other jobs go on.

@@ -1,17 +1,18 @@
-//! What a store knows of the jobs of one election, and the rules by which it changes.
+//! A store's record of the jobs of one election, and the rules by which it changes.
 
 use std::collections::{BTreeMap, VecDeque};
 use std::sync::Arc;
 
+use super::outcome::RunOutcome;
 use super::request::{
     Act, Claim, Claimed, EARLY_MAX, Finish, JOBS_MAX, JobOrder, JobReport, JobStanding, OpenJob, Opened, RunEnd,
-    RunOutcome, RunReport,
+    RunReport,
 };
 use super::tick::Tick;
 use crate::id::JobName;
 use crate::lease::{Nonce, Term};
 
-/// How many runs of a job are kept. Older ones are forgotten.
+/// The maximum number of runs kept of a job. Older ones are forgotten.
 pub const RUNS_MAX: usize = 100;
 
 /// The jobs of one election.
@@ -28,35 +29,35 @@ pub struct Ledger {
 /// Everything a store knows of a job.
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
 pub struct JobRecord {
-    /// When it is due, as its last leader said.
+    /// The schedule, as reported by the last leader.
     pub schedule: Arc<str>,
     /// All ticks up to this one are decided.
     pub mark: Tick,
-    /// How often it has fired.
+    /// The number of ticks that fired.
     pub fired: u64,
-    /// How many ticks were missed, those included that were given back and not run since.
+    /// The number of missed ticks, including those given back and not run since.
     pub missed: u64,
-    /// How many ticks were passed over for another reason.
+    /// The number of ticks that were passed over for another reason.
     pub skipped: u64,
-    /// Since when it is paused.
+    /// The start of the present pause.
     pub paused_at_unix_ms: Option<u64>,
-    /// When somebody asked for a run that nobody has begun yet.
+    /// The time of a request for a run that has not started yet.
     pub requested: Option<Tick>,
     /// Its latest runs, the oldest first.
     pub runs: VecDeque<RunRecord>,
 }
 
-/// A run, and who owns it.
+/// A run and its owner.
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
 pub struct RunRecord {
-    /// Owns it, together with the term.
+    /// The nonce that owns it, together with the term.
     pub nonce: Nonce,
-    /// What people are told.
+    /// The public report.
     pub run: RunReport,
 }
 
 impl Ledger {
-    /// Makes jobs known, for whoever leads under this term, at this moment of the store's wall clock.
+    /// Registers jobs for the leader of this term, at this moment of the store's wall clock.
     pub fn open(&mut self, jobs: &[OpenJob], term: Term, unix_ms: u64) -> Opened {
         let new = jobs.iter().filter(|job| !self.jobs.contains_key(&job.job)).count();
         if self.jobs.len() + new > JOBS_MAX {
@@ -111,9 +112,9 @@ impl Ledger {
         }
     }
 
-    /// Writes down how a run ended. Returns whether it is written down: whoever did not claim the run, or tells too late,
-    /// is not heard. Told twice, the first counts. A run that never began has not fired: its tick is missed until a later
-    /// leader runs it.
+    /// Records the outcome of a run. Returns whether it was recorded: reports by others than the claimer of the run,
+    /// and late ones, are refused. If it is reported twice, the first report counts. A run that never started has not
+    /// fired: its tick is missed until a later leader runs it.
     pub fn finish(&mut self, finish: &Finish, unix_ms: u64) -> bool {
         let Some(record) = self.jobs.get_mut(&finish.job) else { return false };
         let own = |known: &&mut RunRecord| known.is_of(finish.tick, finish.nonce, finish.term);
@@ -133,7 +134,7 @@ impl Ledger {
         true
     }
 
-    /// All jobs in order of their names, each with at most so many runs, the newest first.
+    /// Lists all jobs in order of their names, each with at most `max_runs` runs, the newest first.
     #[must_use]
     pub fn report(&self, max_runs: usize) -> Vec<JobReport> {
         let report = |(job, record): (&JobName, &JobRecord)| JobReport {
@@ -150,7 +151,7 @@ impl Ledger {
         self.jobs.iter().map(report).collect()
     }
 
-    /// Does what somebody wants of a job, at this moment of the store's wall clock. Returns whether it is known.
+    /// Carries out an order about a job, at this moment of the store's wall clock. Returns whether the job is known.
     pub fn steer(&mut self, job: &JobName, order: JobOrder, unix_ms: u64) -> bool {
         let Some(record) = self.jobs.get_mut(job) else { return false };
         match order {
@@ -161,7 +162,7 @@ impl Ledger {
         true
     }
 
-    /// Forgets a job and its runs. Returns whether it was known.
+    /// Forgets a job and its runs. Returns whether the job was known.
     pub fn forget(&mut self, job: &JobName) -> bool {
         self.jobs.remove(job).is_some()
     }

@@ -19,6 +19,7 @@ mod engine;
 mod event;
 mod ledger;
 mod mutant;
+mod outcome;
 mod planner;
 mod policy;
 mod request;
@@ -33,10 +34,11 @@ pub use self::event::{JobAnomaly, JobEvent};
 pub use self::ledger::{JobRecord, Ledger, RUNS_MAX, RunRecord};
 #[cfg(mutants)]
 pub use self::mutant::JobMutant;
+pub use self::outcome::RunOutcome;
 pub use self::planner::{Planner, PlannerStep};
 pub use self::policy::{Interrupted, JobPolicy, Missed, Overlap, Passed, RETRY_AFTER_MAX, UnknownPolicy};
 pub use self::request::{
     Act, Claim, Claimed, EARLY_MAX, Finish, JOBS_MAX, JobOrder, JobReport, JobStanding, OpenJob, OpenJobs, Opened,
-    RunEnd, RunOutcome, RunReport,
+    RunEnd, RunReport,
 };
 pub use self::tick::Tick;

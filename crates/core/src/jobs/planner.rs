@@ -48,7 +48,7 @@ enum Undone {
 /// What to do next.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum PlannerStep {
-    /// Nothing, until a run ends or it is so late.
+    /// Nothing, until a run ends or this time has come.
     Wait {
         /// In milliseconds since the Unix epoch; `None` if only the end of a run can change anything.
         until_unix_ms: Option<u64>,
@@ -98,8 +98,8 @@ impl Planner {
         planner
     }
 
-    /// Hears how the job stands by now, under the same leadership: somebody may have given back a tick. No claim may be
-    /// under way meanwhile.
+    /// Updates the state of the job under the same leadership: a tick may have been given back. No claim may be in
+    /// flight meanwhile.
     ///
     /// The mark stays as it is. If that of the ledger is higher, a claim of this leadership moved it and the answer was lost:
     /// it has to be found again, not passed over.
@@ -127,8 +127,8 @@ impl Planner {
         self.again.get(&tick) == Some(&Undone::NeverBegun)
     }
 
-    /// What to do at this moment of the wall clock, in milliseconds since the Unix epoch. Once the ledger has said that the
-    /// clock is ahead of the store's, that is allowed for.
+    /// Decides what to do at this moment of the wall clock, in milliseconds since the Unix epoch. Once the ledger has
+    /// reported that the clock is ahead of the store's, that is compensated for.
     pub fn next(&mut self, calendar: &dyn Calendar, unix_ms: u64) -> PlannerStep {
         let corrected_ms = self.correction.read(unix_ms);
         match self.plan(calendar, corrected_ms) {
@@ -173,7 +173,7 @@ impl Planner {
         if self.is_late(tick, unix_ms) { self.catch_up(calendar, tick, unix_ms) } else { self.on_time(tick) }
     }
 
-    /// What the ledger has said to a [`PlannerStep::Run`] or [`PlannerStep::Pass`].
+    /// Notes the ledger's reply to a [`PlannerStep::Run`] or [`PlannerStep::Pass`].
     pub fn claimed(&mut self, tick: Tick, act: Act, reply: Claimed) {
         match reply {
             Claimed::Granted => {
@@ -197,7 +197,20 @@ impl Planner {
         self.queued.take_if(|queued| *queued <= self.mark);
     }
 
-    /// A run of an earlier leadership still goes on, in the same process.
+    /// The first tick that waits for a run to end.
+    #[must_use]
+    pub fn queued(&self) -> Option<Tick> {
+        self.queued
+    }
+
+    /// Notes that this tick waited for a run to end when the job was closed, under the same leadership: it is not missed. One
+    /// that is decided by now, or that the schedule does not have any more, waits for nothing.
+    pub fn wait_with(&mut self, queued: Tick, calendar: &dyn Calendar) {
+        let is_wanted = queued > self.mark && calendar.last_until(queued) == Some(queued);
+        self.queued = Some(queued).filter(|_| is_wanted && self.waits_its_turn());
+    }
+
+    /// Notes that a run of an earlier leadership still goes on in the same process.
     pub fn still_running(&mut self) {
         self.running += 1;
     }
@@ -266,17 +279,20 @@ impl Planner {
     }
 
     /// The first tick after the mark is late; others may be, too.
-    fn catch_up(&self, calendar: &dyn Calendar, first: Tick, unix_ms: u64) -> PlannerStep {
-        let is_queued = self.queued.is_some();
+    fn catch_up(&mut self, calendar: &dyn Calendar, first: Tick, unix_ms: u64) -> PlannerStep {
         match self.policy.missed {
-            Missed::Skip if !is_queued => {
+            Missed::Skip | Missed::Once if self.queued.is_some() => {
+                let last = self.last_due(calendar, first, unix_ms);
+                self.run_queued(calendar, first, last, unix_ms)
+            }
+            Missed::Skip => {
                 let patience = self.policy.jitter.saturating_add(self.policy.max_late) + Duration::from_millis(1);
                 let last = last_until(calendar, first, before(unix_ms, patience));
                 PlannerStep::Pass { tick: last, count: count(calendar, first, last), why: Passed::Missed }
             }
-            Missed::Skip | Missed::Once => {
+            Missed::Once => {
                 let last = self.last_due(calendar, first, unix_ms);
-                if last.age_at(unix_ms) > self.policy.window && !is_queued {
+                if last.age_at(unix_ms) > self.policy.window {
                     return PlannerStep::Pass { tick: last, count: count(calendar, first, last), why: Passed::Missed };
                 }
                 self.run_late(last, count(calendar, first, last) - 1, unix_ms)
@@ -287,6 +303,18 @@ impl Planner {
                 PlannerStep::Pass { tick: last, count: count(calendar, first, last), why: Passed::Missed }
             }
             Missed::All => self.run_late(first, 0, unix_ms),
+        }
+    }
+
+    /// Of the ticks that waited for a run to end, the last one is run. Those before it were not missed: it took their place.
+    fn run_queued(&mut self, calendar: &dyn Calendar, first: Tick, last: Tick, unix_ms: u64) -> PlannerStep {
+        let before_last = calendar.last_until(Tick::from_unix_s(last.unix_s().saturating_sub(1)));
+        match before_last.filter(|replaced| *replaced >= first && self.may_begin()) {
+            Some(replaced) => {
+                self.queued = Some(last);
+                PlannerStep::Pass { tick: replaced, count: count(calendar, first, replaced), why: Passed::Replaced }
+            }
+            None => self.run_late(last, 0, unix_ms),
         }
     }
 

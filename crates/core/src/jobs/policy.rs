@@ -8,9 +8,10 @@ use super::request::Act;
 use super::tick::Tick;
 use crate::id::JobName;
 
-/// What becomes of ticks at which nobody fired: because nobody led, because the store was away, or because whoever had
+/// What to do with ticks that did not fire: there was no leader, the store was unavailable, or the leader that had
 /// claimed one [gave it back](super::RunOutcome::NotBegun).
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default)]
+#[non_exhaustive]
 pub enum Missed {
     /// Nothing: the job fires at its next tick.
     Skip,
@@ -21,8 +22,9 @@ pub enum Missed {
     All,
 }
 
-/// What becomes of a tick while the job's last run still goes on.
+/// What to do with a tick while the job's previous run is still going.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default)]
+#[non_exhaustive]
 pub enum Overlap {
     /// It is passed over, and counted as skipped. A job that wants [`Missed::All`] leaves out none: its ticks wait for the run
     /// to end, as with [`Queue`](Self::Queue).
@@ -34,34 +36,49 @@ pub enum Overlap {
     Allow,
 }
 
-/// What becomes of a run whose leader was gone before it ended. Nobody knows how far it came.
+/// What to do with a run whose leader went away before it ended. Its progress is unknown.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default)]
+#[non_exhaustive]
 pub enum Interrupted {
     /// It stays so: a tick fires at most once. What was claimed and surely never begun follows [`Missed`].
     #[default]
     Leave,
-    /// The next leader runs it again: for jobs that may be run twice, and must not be run half.
+    /// The next leader runs it again: for jobs that may run twice, but must not stay half done.
     Again,
 }
 
 /// Why a tick was passed over.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+#[non_exhaustive]
 pub enum Passed {
-    /// It was missed, and the job does not want it any more.
+    /// It was missed, and the job's policy does not run it any more.
     Missed,
     /// The last run still went on.
     Overlap,
+    /// It waited for the last run to end, and a later tick took its place.
+    Replaced,
     /// The job is not enabled.
     Disabled,
 }
 
+impl fmt::Display for Passed {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            Self::Missed => "it was missed",
+            Self::Overlap => "the last run still went on",
+            Self::Disabled => "the job is not enabled",
+            Self::Replaced => "a later one took its place in the queue",
+        })
+    }
+}
+
 impl Passed {
-    /// How it is claimed: what was missed is counted apart.
+    /// How the tick is claimed: missed ones are counted separately.
     #[must_use]
     pub const fn act(self) -> Act {
         match self {
             Self::Missed => Act::Pass,
-            Self::Overlap | Self::Disabled => Act::Skip,
+            Self::Overlap | Self::Replaced | Self::Disabled => Act::Skip,
         }
     }
 }
@@ -72,11 +89,11 @@ pub const RETRY_AFTER_MAX: Duration = Duration::from_secs(60 * 60);
 /// Everything a planner has to know of a job besides its calendar.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct JobPolicy {
-    /// Which job.
+    /// The job.
     pub job: JobName,
     /// What becomes of missed ticks.
     pub missed: Missed,
-    /// How old a missed tick may be and still be wanted.
+    /// The maximum age at which a missed tick is still run.
     pub window: Duration,
     /// By how much a tick may be late and still be on time.
     pub max_late: Duration,
@@ -86,11 +103,11 @@ pub struct JobPolicy {
     pub interrupted: Interrupted,
     /// Each tick fires up to this much later, so that not all jobs of the world begin at once.
     pub jitter: Duration,
-    /// How often a run that failed is tried again, for the same tick.
+    /// The number of retries of a failed run, for the same tick.
     pub retries: u32,
-    /// How long after the first failure; twice as long after each that follows.
+    /// The delay before the first retry; doubles with each further one.
     pub retry_after: Duration,
-    /// A job that is not enabled passes over its ticks: they are not missed when it is enabled again.
+    /// Whether the job is enabled. A disabled job passes over its ticks: they are not missed when it is enabled again.
     pub enabled: bool,
 }
 
@@ -112,15 +129,15 @@ impl JobPolicy {
         }
     }
 
-    /// Whether it may run ticks that were claimed and [never begun](super::RunOutcome::NotBegun): all of them if it wants all
-    /// that were missed or cut off, otherwise the latest, unless it wants nothing that is late.
+    /// Whether it may run ticks that were claimed and [never started](super::RunOutcome::NotBegun): all of them if it
+    /// wants all missed or interrupted ones, otherwise the latest, unless it wants no late ones.
     #[must_use]
     pub fn wants_unbegun(&self) -> bool {
         self.enabled && (self.missed != Missed::Skip || self.interrupted == Interrupted::Again)
     }
 
-    /// How long to wait before a run is tried again that has failed and was tried again so often; `None` if that is enough. It
-    /// doubles each time, up to [`RETRY_AFTER_MAX`] or what the job says if that is longer.
+    /// The delay before the next retry of a run that was retried `retried` times; `None` if there are no retries left.
+    /// It doubles each time, up to [`RETRY_AFTER_MAX`] or the job's own delay if that is longer.
     #[must_use]
     pub fn next_retry(&self, retried: u32) -> Option<Duration> {
         let longest = RETRY_AFTER_MAX.max(self.retry_after);
@@ -134,8 +151,8 @@ impl JobPolicy {
         self.overlap != Overlap::Skip || self.missed == Missed::All
     }
 
-    /// When a tick fires, in milliseconds since the Unix epoch. The jitter follows from the job and the tick, so every
-    /// leader comes to the same.
+    /// The time at which a tick fires, in milliseconds since the Unix epoch. The jitter is derived from the job and
+    /// the tick, so it is the same for every leader.
     #[must_use]
     pub fn due_ms(&self, tick: Tick) -> u64 {
         let spread = u64::try_from(self.jitter.as_millis()).unwrap_or(u64::MAX).saturating_add(1);
@@ -155,7 +172,7 @@ fn scatter(job: &str, tick: Tick) -> u64 {
 
 /// A text that names no policy.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
-#[error("{text:?} is not known; use {known}")]
+#[error("unknown value {text:?}; use {known}")]
 pub struct UnknownPolicy {
     text: String,
     known: &'static str,
@@ -204,7 +221,7 @@ mod tests {
             assert_eq!(policy.to_string().parse(), Ok(policy));
         }
         let error = "sometimes".parse::<Missed>().unwrap_err();
-        assert_eq!(error.to_string(), "\"sometimes\" is not known; use `skip`, `once` or `all`");
+        assert_eq!(error.to_string(), "unknown value \"sometimes\"; use `skip`, `once` or `all`");
     }
 
     #[test]

@@ -1,21 +1,22 @@
-//! What a leader asks of a ledger, and what it is told.
+//! Requests of a leader to a ledger, and the replies.
 
 use std::sync::Arc;
 use std::time::Duration;
 
+use super::outcome::RunOutcome;
 use super::tick::Tick;
 use crate::id::{CandidateId, JobName};
 use crate::lease::{Nonce, Term};
 use crate::request::ElectionKey;
 
-/// How many jobs an election may have, those that are long gone from its configuration included.
+/// The maximum number of jobs of an election, including those that are gone from its configuration.
 pub const JOBS_MAX: usize = 1_000;
 
-/// By how much a tick may be ahead of the store's wall clock and still be claimed. A leader whose clock is fast waits for
-/// the store's.
+/// The maximum lead of a tick over the store's wall clock at which it can be claimed. A leader whose clock is fast
+/// waits for the store's.
 pub const EARLY_MAX: Duration = Duration::from_secs(1);
 
-/// Begin to lead: say which jobs there are, and hear what is decided already.
+/// Begins a leadership: registers the jobs, and asks which ticks are already decided.
 #[derive(Debug, Clone)]
 pub struct OpenJobs {
     /// In which election.
@@ -33,17 +34,17 @@ pub struct OpenJobs {
 pub struct OpenJob {
     /// Its name.
     pub job: JobName,
-    /// When it is due, as text: of a job that is due at other times than before nothing was missed.
+    /// The schedule as text: if it changed, nothing counts as missed.
     pub schedule: Arc<str>,
-    /// The present. Ticks up to it are not missed if the job is new, or is due at other times than before. The present of
-    /// the store counts if that is earlier.
+    /// The present. Ticks up to it are not missed if the job is new or its schedule has changed. If the store's clock
+    /// is earlier, that counts.
     pub from: Tick,
 }
 
 /// What became of an [`OpenJobs`].
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Opened {
-    /// How each job stands, in the order of the request.
+    /// The state of each job, in the order of the request.
     Jobs(Vec<JobStanding>),
     /// There would be more than [`JOBS_MAX`] jobs. Nothing was changed.
     TooMany,
@@ -51,30 +52,42 @@ pub enum Opened {
     NotHolder,
 }
 
-/// How a job stands when a leadership begins.
+/// The state of a job when a leadership begins.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct JobStanding {
     /// All ticks up to this one are decided.
     pub mark: Tick,
-    /// The ticks of runs of earlier terms whose end was never told, the oldest first.
+    /// The ticks of runs of earlier terms whose outcome was never reported, the oldest first.
     pub interrupted: Vec<Tick>,
     /// The ticks that were claimed under earlier terms and [given back](RunOutcome::NotBegun), the oldest first.
     pub unbegun: Vec<Tick>,
-    /// Whether somebody has [paused](JobOrder::Pause) it.
+    /// Whether the job is [paused](JobOrder::Pause).
     pub is_paused: bool,
-    /// When somebody asked for a [run now](JobOrder::RunNow) that nobody has begun yet.
+    /// The time of a request for a [run now](JobOrder::RunNow) that has not started yet.
     pub requested: Option<Tick>,
 }
 
-/// What somebody wants of a job, whoever leads.
+/// An operator's order about a job, whichever candidate leads.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum JobOrder {
-    /// No tick of it is claimed until it is resumed. What comes due meanwhile is missed.
+    /// No tick is claimed until the job is resumed. Ticks that come due meanwhile are missed.
     Pause,
     /// Its ticks are claimed again.
     Resume,
     /// It is run once as soon as may be, beside its calendar. A tick that is claimed at the same second or later counts as that.
     RunNow,
+}
+
+impl JobOrder {
+    /// The word used in requests to servers.
+    #[must_use]
+    pub const fn as_str(self) -> &'static str {
+        match self {
+            Self::Pause => "pause",
+            Self::Resume => "resume",
+            Self::RunNow => "run-now",
+        }
+    }
 }
 
 /// Decide a tick.
@@ -90,31 +103,31 @@ pub struct Claim {
     pub candidate: CandidateId,
     /// Of which job.
     pub job: JobName,
-    /// Which tick. All before it are decided with it.
+    /// The tick. All ticks before it are decided with it.
     pub tick: Tick,
     /// What is decided.
     pub act: Act,
-    /// How many ticks before it, or with it if it is not run, are left out. They count as [missed](JobReport::missed), or with
-    /// [`Act::Skip`] as [skipped](JobReport::skipped).
+    /// The number of ticks before it (or including it, if it is not run) that are left out. They count as
+    /// [missed](JobReport::missed), or with [`Act::Skip`] as [skipped](JobReport::skipped).
     pub missed: u64,
 }
 
 /// What is decided of a tick.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum Act {
-    /// It is run, by whoever asks and nobody else.
+    /// Run it; only the claimer may.
     Run,
-    /// It is run once more, if a leader of an earlier term has claimed it, and has never told its end or has
+    /// Run it once more, if a leader of an earlier term has claimed it, and has never reported its outcome or has
     /// [given it back](RunOutcome::NotBegun).
     RunAgain,
-    /// It is passed over because it was missed.
+    /// Pass over it because it was missed.
     Pass,
     /// It is passed over for another reason: the last run still went on, or the job is not enabled.
     Skip,
 }
 
 impl Act {
-    /// Whether a run follows from it.
+    /// Whether a run follows.
     #[must_use]
     pub const fn is_run(self) -> bool {
         matches!(self, Self::Run | Self::RunAgain)
@@ -124,8 +137,8 @@ impl Act {
 /// What became of a [`Claim`].
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum Claimed {
-    /// As was asked. A run that this very nonce and term had claimed before, and whose end was not told, is granted again:
-    /// that is how a leader finds a claim whose reply was lost.
+    /// Granted. A run that this very nonce and term had claimed before, and whose outcome was not reported, is granted
+    /// again: that is how a leader recovers a claim whose reply was lost.
     Granted,
     /// The tick was decided before.
     Decided {
@@ -145,7 +158,8 @@ pub enum Claimed {
     NotHolder,
 }
 
-/// Tell how a run ended. It needs no lease: whoever claimed the run may tell it, whoever leads by now.
+/// Reports the outcome of a run. Needs no lease: the claimer of the run may report it even if another candidate leads
+/// by now.
 #[derive(Debug, Clone)]
 pub struct Finish {
     /// In which election.
@@ -156,33 +170,14 @@ pub struct Finish {
     pub term: Term,
     /// Of which job.
     pub job: JobName,
-    /// Which tick.
+    /// The tick.
     pub tick: Tick,
-    /// How long it ran, on the clock of whoever ran it.
+    /// How long it ran, on the clock of the process that ran it.
     pub took: Duration,
-    /// How often it was tried again.
+    /// The number of retries.
     pub retries: u32,
-    /// How it ended.
+    /// The outcome.
     pub outcome: RunOutcome,
-}
-
-/// How a run ended.
-#[derive(Debug, Clone, PartialEq, Eq, Hash)]
-pub enum RunOutcome {
-    /// Well.
-    Succeeded,
-    /// With an error.
-    Failed {
-        /// Which one.
-        why: String,
-    },
-    /// It took too long, and was ended.
-    TimedOut,
-    /// The leadership ended, and the run with it.
-    Cancelled,
-    /// It was claimed and never begun: the tick is given back, and a later leader may still run it. Only whoever knows
-    /// that nothing of it was done tells this.
-    NotBegun,
 }
 
 /// A job, for people.
@@ -190,20 +185,22 @@ pub enum RunOutcome {
 pub struct JobReport {
     /// Its name.
     pub job: JobName,
-    /// When it is due, as its last leader said.
+    /// The schedule, as reported by the last leader.
     pub schedule: Arc<str>,
     /// All ticks up to this one are decided.
     pub mark: Tick,
-    /// How often it has fired.
+    /// The number of ticks that fired.
     pub fired: u64,
-    /// How many ticks nobody fired because they were missed, those included that were [given back](RunOutcome::NotBegun) and not
-    /// run since.
+    /// The number of ticks that did not fire because they were missed, including those [given
+    /// back](RunOutcome::NotBegun) and not run since.
     pub missed: u64,
-    /// How many ticks were passed over because a run went on, or because the job was not enabled.
+    /// The number of ticks passed over because a run was going, because a later one replaced them while they waited for its
+    /// end, or because the job was disabled.
     pub skipped: u64,
-    /// Since when it is [paused](JobOrder::Pause), in milliseconds since the Unix epoch on the store's wall clock.
+    /// The start of the present [pause](JobOrder::Pause), in milliseconds since the Unix epoch on the store's wall
+    /// clock.
     pub paused_at_unix_ms: Option<u64>,
-    /// When somebody asked for a [run now](JobOrder::RunNow) that nobody has begun yet.
+    /// The time of a request for a [run now](JobOrder::RunNow) that has not started yet.
     pub requested: Option<Tick>,
     /// Its latest runs, the newest first.
     pub runs: Vec<RunReport>,
@@ -218,21 +215,21 @@ pub struct RunReport {
     pub term: Term,
     /// By whom.
     pub candidate: CandidateId,
-    /// When it was claimed: milliseconds since the Unix epoch on the store's wall clock.
+    /// The time of the claim, in milliseconds since the Unix epoch on the store's wall clock.
     pub began_at_unix_ms: u64,
-    /// How it ended; `None` while it runs, or when its leader was gone before it ended.
+    /// The end of the run; `None` while it runs, or if its leader went away before it ended.
     pub end: Option<RunEnd>,
 }
 
 /// The end of a run.
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
 pub struct RunEnd {
-    /// When it was told: milliseconds since the Unix epoch on the store's wall clock.
+    /// The time of the report, in milliseconds since the Unix epoch on the store's wall clock.
     pub at_unix_ms: u64,
-    /// How long it ran, on the clock of whoever ran it.
+    /// How long it ran, on the clock of the process that ran it.
     pub took: Duration,
-    /// How often it was tried again.
+    /// The number of retries.
     pub retries: u32,
-    /// How it ended.
+    /// The outcome.
     pub outcome: RunOutcome,
 }

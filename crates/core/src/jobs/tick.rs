@@ -4,7 +4,7 @@ use std::fmt;
 use std::time::Duration;
 
 /// An instant at which a job is due: a whole second of the wall clock, since the Unix epoch. Together with the job it
-/// identifies one firing for ever.
+/// identifies one firing forever.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Default)]
 pub struct Tick(u64);
 
@@ -36,13 +36,13 @@ impl Tick {
         self.0 * 1000
     }
 
-    /// How long after it this is, in milliseconds since the Unix epoch; zero if it is before.
+    /// The time from the tick until `unix_ms`, in milliseconds since the Unix epoch; zero if that is before the tick.
     #[must_use]
     pub const fn age_at(self, unix_ms: u64) -> Duration {
         Duration::from_millis(unix_ms.saturating_sub(self.unix_ms()))
     }
 
-    /// How long before it this is, in milliseconds since the Unix epoch; zero if it is after.
+    /// The time from `unix_ms`, in milliseconds since the Unix epoch, until the tick; zero if that is after the tick.
     #[must_use]
     pub const fn ahead_of(self, unix_ms: u64) -> Duration {
         Duration::from_millis(self.unix_ms().saturating_sub(unix_ms))

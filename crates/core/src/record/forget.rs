@@ -9,21 +9,31 @@ use crate::lease::Term;
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 #[non_exhaustive]
 pub enum Forgetting {
-    /// Nothing is left of it, except that its next term, if there ever is one, is above all earlier ones.
+    /// Forgotten. Only the lower bound of its next term remains, above all earlier terms.
     Forgotten,
-    /// It was never led, or is forgotten already.
+    /// It was never led, or is forgotten already, and no message waits for it.
     Unknown,
     /// It is still used, so nothing was removed.
     InUse(Use),
+}
+
+impl fmt::Display for Forgetting {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Forgotten => f.write_str("forgotten"),
+            Self::Unknown => f.write_str("unknown"),
+            Self::InUse(usage) => write!(f, "in use: {usage}"),
+        }
+    }
 }
 
 /// What keeps an election from being forgotten.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 #[non_exhaustive]
 pub enum Use {
-    /// Somebody leads it, or it is reserved for a successor.
+    /// It has a leader, or is reserved for a successor.
     Led,
-    /// Somebody stands by for it.
+    /// A candidate stands by for it.
     StoodBy,
     /// Messages wait for its next leader.
     Messages,
@@ -34,8 +44,8 @@ pub enum Use {
 impl fmt::Display for Use {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(match self {
-            Self::Led => "somebody leads it",
-            Self::StoodBy => "somebody stands by for it",
+            Self::Led => "it has a leader",
+            Self::StoodBy => "a candidate stands by for it",
             Self::Messages => "messages wait for its next leader",
             Self::Recent => "it was used recently",
         })

@@ -1,4 +1,4 @@
-//! What a store knows of one election, and the rules by which it changes, as pure functions.
+//! A store's record of one election, and the rules by which it changes, as pure functions.
 //!
 //! Stores that decide in their own process run these rules on what they keep, and so does the simulation: what is
 //! proved of them there is proved of the stores.
@@ -42,12 +42,16 @@ use crate::time::Instant;
 
 pub use self::forget::{Forgetting, Use};
 
-/// How long a lease that was resigned stays reserved for its successor. A stand-by that died unnoticed costs this much
-/// time, not a whole ttl.
+/// The damage of an election that has no term left to grant.
+pub const TERMS_USED_UP: &str =
+    "its terms are used up, so no candidate can lead, not even after it is removed; without a backup, use another name";
+
+/// How long a resigned lease stays reserved for its successor. A stand-by that died unnoticed costs this much time,
+/// not a whole ttl.
 pub const RESERVATION: Duration = Duration::from_secs(1);
 
-/// How many of those first in line a resignation wakes, one after the other. A bounded number, so that a hand-over costs
-/// the same however long the line is; more than one, so that somebody leads although those in front do not answer.
+/// The number of first stand-bys that a resignation wakes, one after the other. Bounded, so that a hand-over costs the
+/// same however long the line is; more than one, so that the next one leads although those before it do not answer.
 pub const WOKEN_BY_RESIGNATION: usize = 16;
 
 /// Everything a store knows of an election.
@@ -55,28 +59,28 @@ pub const WOKEN_BY_RESIGNATION: usize = 16;
 pub struct Record {
     /// The highest term ever granted.
     pub last_term: Option<Term>,
-    /// Terms begin above this one, although nobody may have had it: another store has given it.
+    /// Terms start above this one, although it may never have been granted here: another store has granted it.
     pub terms_above: Option<Term>,
     /// The last lease that was not released, running or run out.
     pub lease: Option<LeaseRecord>,
     /// For whom a lease that was released is kept.
     pub reservation: Option<Reservation>,
-    /// Who would lead if it could, the next one first.
+    /// The candidates that stand by, the next one first.
     pub standing_by: Vec<StandByRecord>,
 }
 
 /// The lease, running or run out.
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
 pub struct LeaseRecord {
-    /// Who holds it, as others are told.
+    /// The holder, as shown to others.
     pub leader: Leader,
-    /// Owns it.
+    /// The nonce that owns it.
     pub nonce: Nonce,
     /// The holder's ttl.
     pub ttl: Duration,
-    /// When it runs out, on the store's clock.
+    /// When it expires, on the store's clock.
     pub expires_at: Instant,
-    /// Through which process it came.
+    /// The process it was requested through.
     pub process: ProcessToken,
     /// Somebody asked the holder to hand over.
     pub handover: Option<Handover>,
@@ -87,16 +91,16 @@ pub struct LeaseRecord {
 pub struct Reservation {
     /// A label.
     pub candidate: CandidateId,
-    /// Of the successor, if it stands by.
+    /// The nonce of the successor, if it stands by.
     pub nonce: Option<Nonce>,
-    /// When it ends, on the store's clock.
+    /// When it expires, on the store's clock.
     pub until: Instant,
 }
 
 /// A candidate that stands by.
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
 pub struct StandByRecord {
-    /// Owns it.
+    /// The nonce that owns it.
     pub nonce: Nonce,
     /// A label.
     pub candidate: CandidateId,
@@ -106,17 +110,17 @@ pub struct StandByRecord {
     pub since: Instant,
     /// Since when, for people.
     pub since_unix_ms: u64,
-    /// Until when it counts as standing by if nothing more is heard of it.
+    /// Until when it counts as standing by without another campaign.
     pub fresh_until: Instant,
-    /// Through which process it came.
+    /// The process it was requested through.
     pub process: ProcessToken,
 }
 
-/// Names a process, or rather one store handle in it, to stores that can see processes die.
+/// Identifies a process, or rather one store handle in it, to stores that can see processes die.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Default)]
 pub struct ProcessToken(pub u128);
 
-/// The store's clocks at the moment of decision, and what it can see of processes.
+/// The store's clocks at the moment of decision, and its knowledge of processes.
 pub struct Moment<'a> {
     /// The clock that leases run on.
     pub now: Instant,
@@ -137,7 +141,7 @@ pub struct Effects {
     pub wake: Vec<Wake>,
 }
 
-/// A process to be told that something changed.
+/// A process to be notified of a change.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Wake {
     /// Whom.
@@ -163,7 +167,7 @@ impl LeaseRecord {
         }
     }
 
-    /// Run out, or its holder is dead: either way nobody acts under it.
+    /// Whether it is expired, or its holder dead: in either case no process acts under it.
     #[must_use]
     pub fn is_over(&self, at: &Moment<'_>) -> bool {
         at.now >= self.expires_at || (self.process != at.process && (at.is_gone)(self.process))

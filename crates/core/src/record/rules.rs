@@ -25,7 +25,7 @@ impl Record {
         }
     }
 
-    /// Takes the lease if it is free; else stands by.
+    /// Takes the lease if it is free; otherwise stands by.
     pub fn campaign(&mut self, request: &Campaign, at: &Moment<'_>, effects: &mut Effects) -> CampaignReply {
         if let Some(lease) = self.lease.as_mut().filter(|lease| !lease.is_over(at)) {
             if lease.nonce == request.nonce {
@@ -44,12 +44,19 @@ impl Record {
         }
         match Term::after(self.highest_taken()) {
             Some(term) => self.grant(request, term, at, effects),
-            // After 2^53 grants there is nothing left to give: nobody leads rather than somebody twice.
+            // Nobody leads rather than somebody twice. A store reports this as an error.
             None => CampaignReply::Held(Held { leader: None, remaining: Duration::MAX, rank: 0 }),
         }
     }
 
-    /// Whether this nonce holds the lease under this term now: whoever does may renew it, and be given the leader's
+    /// Whether no term is left to grant. A store refuses campaigns for the free lease then, in these
+    /// [words](super::TERMS_USED_UP).
+    #[must_use]
+    pub fn is_used_up(&self) -> bool {
+        Term::after(self.highest_taken()).is_none()
+    }
+
+    /// Whether this nonce holds the lease under this term now: its owner may renew it, and fetch the leader's
     /// messages.
     #[must_use]
     pub fn is_held_by(&self, nonce: Nonce, term: Term, at: &Moment<'_>) -> bool {
@@ -57,7 +64,7 @@ impl Record {
         running.is_some_and(|lease| lease.nonce == nonce && lease.leader.term == term)
     }
 
-    /// Prolongs the lease if nonce and term match and it has not run out.
+    /// Renews the lease if nonce and term match and it has not expired.
     pub fn renew(&mut self, request: &Renew, at: &Moment<'_>) -> RenewReply {
         let is_held = self.is_held_by(request.nonce, request.term, at);
         match self.lease.as_mut().filter(|_| is_held) {
@@ -70,8 +77,8 @@ impl Record {
         }
     }
 
-    /// Releases the lease if nonce and term match, ends standing by, and reserves the lease for whoever comes next. A
-    /// successor that leaves passes on what was reserved for it.
+    /// Releases the lease if nonce and term match, ends standing by, and reserves the lease for the next in line. A
+    /// successor that leaves passes its reservation on.
     pub fn resign(&mut self, request: &Resign, at: &Moment<'_>, effects: &mut Effects) {
         self.standing_by.retain(|stand_by| stand_by.nonce != request.nonce);
         let passed_on = self.reservation.take_if(|reservation| reservation.nonce == Some(request.nonce));
@@ -99,7 +106,7 @@ impl Record {
         true
     }
 
-    /// The election as it is now.
+    /// The present state of the election.
     #[must_use]
     pub fn observe(&self, at: &Moment<'_>) -> Observation {
         let lease = self.lease.as_ref().filter(|lease| !lease.is_over(at)).map(|lease| Lease {

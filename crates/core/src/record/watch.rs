@@ -8,23 +8,25 @@ use crate::lease::Nonce;
 /// A process whose end concerns a stand-by.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct ProcessWatch {
-    /// Which.
+    /// The process.
     pub process: ProcessToken,
     /// How long after its end the stand-by looks, because others go first.
     pub after: Duration,
 }
 
-/// How many of those directly before it a stand-by watches: the nearest, and one more that may take over unnoticed.
+/// The number of stand-bys directly before it that a stand-by watches: the nearest, and one more that may take over
+/// unnoticed.
 pub const WATCHED_BEFORE: usize = 2;
-/// A store may count so many before a stand-by and no more.
+/// A store may count this many candidates before a stand-by, and no more.
 pub const RANK_MAX: u32 = 64;
 /// Between two of those who look after the same end.
 const STEP: Duration = Duration::from_millis(5);
 
 impl Record {
-    /// The processes whose end concerns a stand-by with so many before it: that of whoever leads or is about to, and
-    /// those of the two directly before it. So however many go, and in whatever order, whoever comes next notices: the
-    /// two before it may lead by now without its knowledge, and when they only stand still it still sees the leader die.
+    /// The processes whose end concerns a stand-by with `rank` candidates before it: that of the present or next
+    /// leader, and those of the two directly before it. So however many end, and in whatever order, the next in line
+    /// notices: the two before it may lead by now without its knowledge, and if they only stand still it still sees
+    /// the leader die.
     ///
     /// The nearest one's end it follows up at once. All others see the leader's, too: each looks a moment after the one
     /// before it, and nobody later than a reservation.

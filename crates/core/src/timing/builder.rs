@@ -1,10 +1,10 @@
-//! Derives what was not said from what was, then checks the inequality.
+//! Derives the durations that were not given, then checks the inequality.
 
 use std::time::Duration;
 
 use super::{DEFAULTS, Drift, Timing, TimingError, TooTight, renewals, scale};
 
-/// Collects the durations somebody cares about. Everything else is derived by [`TimingBuilder::build`].
+/// Collects the durations that are given explicitly. All others are derived by [`TimingBuilder::build`].
 #[derive(Debug, Clone, Copy)]
 #[must_use = "a builder does nothing until it is built"]
 pub struct TimingBuilder {
@@ -21,31 +21,31 @@ impl TimingBuilder {
         Self { ttl, renew_every: None, attempt_timeout: None, grace: None, reaction: None, drift: Drift::default() }
     }
 
-    /// How often a leader renews. Derived: as seldom as lets two renewals in a row fail.
+    /// Sets the interval between renewals. Default: the longest that lets two renewals in a row fail.
     pub fn renew_every(mut self, renew_every: Duration) -> Self {
         self.renew_every = Some(renew_every);
         self
     }
 
-    /// How long one call of the store may take. Derived: six tenths of the renewal interval, or what is left.
+    /// Sets the timeout of one store call. Default: six tenths of the renewal interval, or less if there is less time.
     pub fn attempt_timeout(mut self, attempt_timeout: Duration) -> Self {
         self.attempt_timeout = Some(attempt_timeout);
         self
     }
 
-    /// How long work may take to stop. Derived: a tenth of the ttl, or what is left.
+    /// Sets the time that work has to stop. Default: a tenth of the ttl, or less if there is less time.
     pub fn grace(mut self, grace: Duration) -> Self {
         self.grace = Some(grace);
         self
     }
 
-    /// The bound on our own reaction. Derived: a thirtieth of the ttl, at most 200 ms.
+    /// Sets the bound on this process's own reaction. Default: a thirtieth of the ttl, at most 200 ms.
     pub fn reaction(mut self, reaction: Duration) -> Self {
         self.reaction = Some(reaction);
         self
     }
 
-    /// The bound on the rates of clocks. Lower it only when you know how yours are disciplined.
+    /// Sets the bound on the rates of clocks. Lower it only if you know how yours are disciplined.
     pub fn drift(mut self, drift: Drift) -> Self {
         self.drift = drift;
         self

@@ -4,11 +4,11 @@ use std::time::Duration;
 
 use super::Timing;
 
-/// A timing that could not keep its promise. The message prints both sides and what to change.
+/// A timing that could not keep its promise. The message shows both sides of the inequality and what to change.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
 pub enum TimingError {
-    /// The ttl is outside of what any store is used with.
+    /// The ttl is outside the supported range.
     #[error("ttl {ttl:?} is out of range: choose one from {min:?} to {max:?}", min = Timing::TTL_MIN, max = Timing::TTL_MAX)]
     TtlOutOfRange {
         /// The ttl that was asked for.
@@ -66,7 +66,7 @@ pub struct TooTight {
     pub renew_every: Duration,
     /// The timeout of one store call.
     pub attempt_timeout: Duration,
-    /// How many failed renewals should be survived.
+    /// The number of failed renewals to survive.
     pub survives: u32,
     /// What that needs.
     pub needed: Duration,
@@ -74,7 +74,7 @@ pub struct TooTight {
     pub usable: Duration,
     /// The longest time a grant may be used.
     pub hold: Duration,
-    /// The bound on our own reaction.
+    /// The bound on this process's own reaction.
     pub reaction: Duration,
     /// The time for work to stop.
     pub grace: Duration,

@@ -107,36 +107,36 @@ impl Timing {
         Self::builder(ttl).build()
     }
 
-    /// Derives what is not said from what is.
+    /// Starts a builder, which derives the durations that are not given.
     pub fn builder(ttl: Duration) -> TimingBuilder {
         TimingBuilder::new(ttl)
     }
 
-    /// How long the store keeps a lease that is not renewed.
+    /// The lifetime of a lease without renewal.
     #[must_use]
     pub fn ttl(&self) -> Duration {
         self.ttl
     }
 
-    /// How often a leader renews.
+    /// The interval between renewals.
     #[must_use]
     pub fn renew_every(&self) -> Duration {
         self.renew_every
     }
 
-    /// How long one call of the store may take.
+    /// The timeout of one store call.
     #[must_use]
     pub fn attempt_timeout(&self) -> Duration {
         self.attempt_timeout
     }
 
-    /// How long work may take to stop before it is killed.
+    /// The time that work has to stop before it is killed.
     #[must_use]
     pub fn grace(&self) -> Duration {
         self.grace
     }
 
-    /// The bound on our own reaction: from a deadline passing to the kill being done.
+    /// The bound on this process's own reaction: from a deadline passing to the kill being done.
     #[must_use]
     pub fn reaction(&self) -> Duration {
         self.reaction
@@ -148,7 +148,7 @@ impl Timing {
         self.drift
     }
 
-    /// How many renewals in a row may fail without loss of leadership.
+    /// The number of renewals in a row that may fail without loss of leadership.
     #[must_use]
     pub fn survives(&self) -> u32 {
         self.survives

@@ -1,4 +1,4 @@
-//! What a timing means for the people who run it.
+//! The consequences of a timing for operators.
 
 use std::time::Duration;
 

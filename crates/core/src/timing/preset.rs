@@ -46,7 +46,7 @@ pub enum Preset {
 
 /// There is no preset of that name.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
-#[error("there is no preset {0:?}; choose fast (ttl 15 s), normal (30 s) or patient (90 s)")]
+#[error("unknown preset {0:?}; choose fast (ttl 15 s), normal (30 s) or patient (90 s)")]
 pub struct UnknownPreset(String);
 
 impl Preset {

@@ -1,4 +1,4 @@
-//! Campaigns: what is known here is answered here, and everything else is tried in one statement.
+//! Campaigns: answered from memory if possible; all others are tried in one statement.
 
 use std::collections::HashMap;
 use std::sync::Arc;

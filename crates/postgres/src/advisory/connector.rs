@@ -1,4 +1,4 @@
-//! How the session for locks is made, and when it is refused.
+//! Makes the session for locks, or refuses it.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -54,6 +54,11 @@ impl reconnecting::Connect for AdvisoryConnector {
         Ok((Arc::clone(self.endpoint.place()), session))
     }
 
+    /// A session that holds locks decides by itself when it has lost them, and is never taken out of use by a request.
+    async fn answers_again(&self, _session: &Arc<LockSession>) -> bool {
+        false
+    }
+
     fn is_closed(session: &Arc<LockSession>) -> bool {
         session.is_over()
     }
@@ -64,7 +69,7 @@ impl reconnecting::Connect for AdvisoryConnector {
     }
 
     fn given_up() -> PostgresStoreError {
-        PostgresStoreError::Unusable(StoreErrorKind::Unavailable, "the attempt to connect was given up".to_owned())
+        PostgresStoreError::Unusable(StoreErrorKind::Unavailable, "the attempt to connect was abandoned".to_owned())
     }
 }
 

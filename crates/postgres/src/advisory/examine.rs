@@ -1,4 +1,4 @@
-//! What `tenure doctor` is told.
+//! Checks for `tenure doctor`.
 
 use tenure_store::Finding;
 
@@ -19,9 +19,12 @@ pub(super) async fn examine(shared: &AdvisoryShared) -> Vec<Finding> {
     let facts = session.facts();
     let version = format!("{}.{}", facts.version / 10_000, facts.version % 10_000);
     let pooler = if facts.is_pooled {
-        Finding::warning("pooler", "there is a pooler in between; it keeps sessions apart now, and must go on doing so")
+        Finding::warning(
+            "pooler",
+            "the connection goes through a pooler, which now keeps sessions separate and must continue to do so",
+        )
     } else {
-        Finding::good("pooler", "the session reaches the server by itself")
+        Finding::good("pooler", "direct connection to the server")
     };
     let mut findings =
         vec![Finding::good("reach", format!("PostgreSQL {version} at {place} answers, and is the primary")), pooler];
@@ -32,7 +35,7 @@ pub(super) async fn examine(shared: &AdvisoryShared) -> Vec<Finding> {
             let role: String = rows.first().and_then(|row| row.try_get(1).ok()).unwrap_or_default();
             Finding::good(
                 "locks",
-                format!("the role {role} can take advisory locks; so can every role that can log in"),
+                format!("the role {role} can take advisory locks, as can every role that can log in"),
             )
         }
         Err(fault) => Finding::bad("locks", shared.tell(fault).to_string()),
@@ -41,7 +44,7 @@ pub(super) async fn examine(shared: &AdvisoryShared) -> Vec<Finding> {
     findings.push(Finding::warning(
         "promises",
         "the server frees a lock at once when it ends the session, and the leader learns of it a moment later; use \
-         postgres:// where two leaders for that moment would do harm",
+         postgres:// if two leaders for that moment would do harm",
     ));
     findings
 }

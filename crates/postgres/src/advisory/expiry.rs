@@ -1,4 +1,4 @@
-//! Gives back what has lapsed: a lock has no end of its own, and a lease must have one.
+//! Releases expired locks: an advisory lock never expires by itself, and a lease must.
 
 use std::sync::Weak;
 use std::time::Duration;
@@ -42,7 +42,7 @@ pub(super) async fn watch(session: Weak<LockSession>) {
 pub(super) async fn tidy(session: &LockSession) -> Result<(), super::PostgresStoreError> {
     let lapsed = session.held_locks().take_lapsed(session.now());
     if !lapsed.is_empty() {
-        log!(debug, count = lapsed.len(), "locks that were not renewed are given back");
+        log!(debug, count = lapsed.len(), "releasing locks that were not renewed");
         let release = session.next_release();
         locks::release(session, &lapsed, &release).await?;
         let notices: Vec<Notice> = lapsed.into_iter().map(|hold| Notice::Freed(hold.key, None)).collect();

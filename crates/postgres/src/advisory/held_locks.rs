@@ -1,4 +1,5 @@
-//! What one session holds, as this process remembers it. The server knows only that the session holds it, not for whom.
+//! The locks of one session, as this process remembers them. The server knows only that the session holds them, not
+//! for which candidate.
 
 use std::collections::HashMap;
 use std::time::Duration;

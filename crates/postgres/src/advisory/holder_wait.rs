@@ -118,7 +118,7 @@ pub(super) async fn watch(shared: &Weak<AdvisoryShared>, push_sink: &PushSink) {
         }
         let Some(shared) = shared.upgrade() else { return };
         if let Err(fault) = stand_watch(&shared, push_sink, &mut watch).await {
-            log!(debug, "nobody is woken when a leader is gone: {fault}");
+            log!(debug, "cannot watch for the end of a leader; trying again: {fault}");
             watch = None;
             shared.awaited.waits_for.store(0, Ordering::Relaxed);
             shared.awaited.awaited().clear();

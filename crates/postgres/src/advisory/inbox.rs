@@ -7,8 +7,11 @@ use serde::de::IgnoredAny;
 use tenure_core::{ChannelName, ElectionName, Namespace, Sender, Term};
 use tokio_postgres::Notification;
 
-use tenure_store::memory::MemoryMailbox;
-use tenure_store::{ElectionKey, MessageCount, MessageId, NewMessage};
+use tenure_store::clock::unix_ms;
+use tenure_store::mailbox::MailboxRecord;
+use tenure_store::{ElectionKey, MessageCount, NewMessage, random_message_id};
+
+use super::mailbox::PROMISES;
 
 /// What has arrived at one session.
 #[derive(Debug, Default)]
@@ -23,7 +26,7 @@ pub(super) struct SessionInbox {
 struct ElectionInbox {
     term: Term,
     channels: BTreeSet<ChannelName>,
-    messages: MemoryMailbox,
+    messages: MailboxRecord,
 }
 
 impl SessionInbox {
@@ -73,12 +76,13 @@ impl SessionInbox {
             }
             let new_message = NewMessage {
                 key: key.clone(),
-                id: MessageId::random(),
+                id: random_message_id(),
                 channel: channel.clone(),
                 sender: sender.clone(),
                 payload: Arc::clone(&payload),
             };
-            match election_inbox.messages.send(&new_message) {
+            let reply = election_inbox.messages.send(&new_message, PROMISES.limits(), unix_ms());
+            match PROMISES.answer(&new_message, reply) {
                 Ok(()) => delivered.push(key.clone()),
                 Err(error) => log!(warn, %channel, election = %key, "a message was lost: {error}"),
             }
@@ -87,7 +91,7 @@ impl SessionInbox {
     }
 
     /// The messages of this term, if there are any.
-    pub(super) fn of(&mut self, key: &ElectionKey, term: Option<Term>) -> Option<&mut MemoryMailbox> {
+    pub(super) fn of(&mut self, key: &ElectionKey, term: Option<Term>) -> Option<&mut MailboxRecord> {
         let election_inbox =
             self.boxes.get_mut(key).filter(|election_inbox| term.is_none_or(|term| term == election_inbox.term))?;
         Some(&mut election_inbox.messages)
@@ -106,6 +110,6 @@ impl SessionInbox {
 
 impl ElectionInbox {
     fn new(term: Term) -> Self {
-        Self { term, channels: BTreeSet::new(), messages: MemoryMailbox::default() }
+        Self { term, channels: BTreeSet::new(), messages: MailboxRecord::default() }
     }
 }

@@ -1,4 +1,4 @@
-//! Where requests are taken, sent, and answered.
+//! Accepts, sends and answers requests about leases.
 
 use std::future::poll_fn;
 use std::pin::pin;

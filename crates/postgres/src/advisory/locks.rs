@@ -1,4 +1,4 @@
-//! The statements about locks, and what the server answers.
+//! The statements about locks, and the answers of the server.
 
 use std::collections::{HashMap, HashSet};
 use std::sync::atomic::Ordering;
@@ -257,9 +257,9 @@ fn get<'a, T: FromSql<'a>>(row: &'a Row, column: &str) -> Result<T, PostgresStor
 }
 
 /// What is wrong when a session is not the one it was.
-pub(super) const STRANGER: &str = "statements do not reach the session they were meant for: there is a pooler in between that lends sessions from \
-     statement to statement, so locks would belong to nobody; connect to the server itself, let the pooler use session \
-     mode, or use the lease table (postgres://)";
+pub(super) const STRANGER: &str = "statements do not reach their session: a pooler assigns sessions per statement, so \
+     locks would have no owner; connect to the server directly, use the session mode of the pooler, or use the lease \
+     table (postgres://)";
 
 #[cfg(test)]
 mod tests {

@@ -2,13 +2,12 @@
 
 use std::sync::Arc;
 
-use futures_util::future::BoxFuture;
 use tenure_core::{ChannelName, ElectionName, Namespace, Nonce, Term};
 use tenure_store::mailbox::{
     Ack, AckReply, MAX_PENDING, Mailbox, MailboxPromises, Message, MessageCount, MessageId, MessageState, NewMessage,
     Receive, Received,
 };
-use tenure_store::{ElectionKey, Replies, StoreError, StoreErrorKind};
+use tenure_store::{ElectionKey, Replies, StoreError, StoreErrorKind, async_trait};
 use tokio_postgres::types::Type;
 
 use super::super::error::PostgresStoreError;
@@ -17,7 +16,7 @@ use super::AdvisoryStore;
 use super::held_locks::ElectionLock;
 use super::session::LockSession;
 
-const PROMISES: MailboxPromises = MailboxPromises {
+pub(super) const PROMISES: MailboxPromises = MailboxPromises {
     durable: false,
     // What the server takes as a notification.
     max_payload: 7_999,
@@ -26,82 +25,70 @@ const PROMISES: MailboxPromises = MailboxPromises {
                 once, and are lost if nobody does or if the leader dies.",
 };
 
+#[async_trait]
 impl Mailbox for AdvisoryStore {
     fn promises(&self) -> MailboxPromises {
         PROMISES
     }
 
-    fn send<'a>(&'a self, batch: &'a [NewMessage]) -> BoxFuture<'a, Replies<()>> {
-        Box::pin(async move {
-            let mut replies = Vec::with_capacity(batch.len());
-            // One by one: the server makes one of two that are the same in one transaction.
-            for new_message in batch {
-                replies.push(self.pass_on(new_message).await);
-            }
-            replies
-        })
+    async fn send(&self, batch: &[NewMessage]) -> Replies<()> {
+        let mut replies = Vec::with_capacity(batch.len());
+        // One by one: the server makes one of two that are the same in one transaction.
+        for new_message in batch {
+            replies.push(self.pass_on(new_message).await);
+        }
+        replies
     }
 
-    fn receive<'a>(&'a self, request: &'a Receive) -> BoxFuture<'a, Result<Received, StoreError>> {
-        Box::pin(async move {
-            let Some(session) = self.session_of(&request.key, request.nonce, request.term) else {
-                return Ok(Received::NotHolder);
-            };
-            let listening = listen(&session, &request.key, request.term, &request.channels).await;
-            listening.map_err(|fault| self.inner.shared().tell(fault))?;
-            session.absorb();
-            let mut inbox = session.inbox();
-            let messages = inbox.of(&request.key, Some(request.term)).map(|messages| messages.receive(request));
-            Ok(Received::Messages(messages.unwrap_or_default()))
-        })
+    async fn receive(&self, request: &Receive) -> Result<Received, StoreError> {
+        let Some(session) = self.session_of(&request.key, request.nonce, request.term) else {
+            return Ok(Received::NotHolder);
+        };
+        let listening = listen(&session, &request.key, request.term, &request.channels).await;
+        listening.map_err(|fault| self.inner.shared().tell(fault))?;
+        session.absorb();
+        let mut inbox = session.inbox();
+        let messages = inbox.of(&request.key, Some(request.term)).map(|messages| messages.receive(request));
+        Ok(Received::Messages(messages.unwrap_or_default()))
     }
 
-    fn ack<'a>(&'a self, request: &'a Ack) -> BoxFuture<'a, Result<AckReply, StoreError>> {
+    async fn ack(&self, request: &Ack) -> Result<AckReply, StoreError> {
         let session = self.session_of(&request.key, request.nonce, request.term);
         let settled = session.map_or(AckReply::NotHolder, |session| {
             let mut inbox = session.inbox();
             let messages = inbox.of(&request.key, Some(request.term));
-            AckReply::Accepted { dropped: messages.map_or(0, |messages| messages.ack(request)) }
+            AckReply::Accepted { dropped: messages.map_or(0, |messages| messages.ack(request).len() as u64) }
         });
-        Box::pin(async move { Ok(settled) })
+        Ok(settled)
     }
 
     /// Those that wait in this process: there is no other place.
-    fn list<'a>(
-        &'a self,
-        key: &'a ElectionKey,
-        state: MessageState,
-        limit: usize,
-    ) -> BoxFuture<'a, Result<Vec<Message>, StoreError>> {
+    async fn list(&self, key: &ElectionKey, state: MessageState, limit: usize) -> Result<Vec<Message>, StoreError> {
         let session = self.inner.shared().living_session();
         let list = |session: Arc<LockSession>| Some(session.inbox().of(key, None)?.list(state, limit));
         let messages = session.and_then(list).unwrap_or_default();
-        Box::pin(async move { Ok(messages) })
+        Ok(messages)
     }
 
     /// Those in this process, too.
-    fn counts<'a>(
-        &'a self,
-        namespace: &'a Namespace,
-        only: Option<&'a ElectionName>,
-    ) -> BoxFuture<'a, Result<Replies<MessageCount>, StoreError>> {
+    async fn counts(
+        &self,
+        namespace: &Namespace,
+        only: Option<&ElectionName>,
+    ) -> Result<Replies<MessageCount>, StoreError> {
         let session = self.inner.shared().living_session();
         let counts = session.map(|session| session.inbox().counts(namespace, only)).unwrap_or_default();
-        Box::pin(async move { Ok(counts.into_iter().map(Ok).collect()) })
+        Ok(counts.into_iter().map(Ok).collect())
     }
 
-    fn requeue<'a>(
-        &'a self,
-        key: &'a ElectionKey,
-        ids: Option<&'a [MessageId]>,
-    ) -> BoxFuture<'a, Result<u64, StoreError>> {
+    async fn requeue(&self, key: &ElectionKey, ids: Option<&[MessageId]>) -> Result<u64, StoreError> {
         let session = self.inner.shared().living_session();
         let requeue = |session: Arc<LockSession>| Some(session.inbox().of(key, None)?.requeue(ids));
         let count = session.and_then(requeue).unwrap_or_default();
         if count > 0 {
             self.inner.hint_messages(key);
         }
-        Box::pin(async move { Ok(count) })
+        Ok(count)
     }
 }
 

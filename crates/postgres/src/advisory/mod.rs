@@ -20,13 +20,12 @@ mod waiters;
 
 use std::fmt;
 
-use futures_util::future::BoxFuture;
 use futures_util::stream::BoxStream;
 use tenure_core::{CampaignReply, CandidateId, ElectionName, Namespace, RenewReply};
 use tenure_store::clock::Clock;
 use tenure_store::{
     Campaign, Capabilities, ElectionKey, Feature, Finding, Hint, Interest, Mailbox, Observation, PubSub, Renew,
-    Replies, Resign, Store, StoreError, Transition,
+    Replies, Resign, Store, StoreError, Transition, async_trait,
 };
 
 use self::lease::AdvisoryInner;
@@ -39,18 +38,20 @@ pub struct AdvisoryStore {
 }
 
 impl AdvisoryStore {
-    /// Uses this server. The first connection is made when it is needed, so a server that is away is no error.
+    /// Opens a store on this server. Connects on demand, so an unreachable server is not an error here.
     #[must_use]
     pub fn open(config: &PostgresConfig) -> Self {
         Self { inner: AdvisoryInner::new(config, Clock::boottime()) }
     }
 }
 
+#[async_trait]
 impl Store for AdvisoryStore {
     fn capabilities(&self) -> Capabilities {
-        let statement = "Fast, but weaker than the lease table: the server frees a lock at once when it ends the session \
-                         (terminated, restarted, failed over), and the leader learns of it a moment later, which those who \
-                         have seen it wait for and others do not, so there may be two; and whoever can log in can take any lock.";
+        let statement = "Fast, but weaker than the lease table: the server frees a lock at once when it ends the \
+             session (terminated, restarted, failed over), and the leader learns of it a moment later; candidates \
+             that have seen the leader wait for that moment and others do not, so there may be two leaders. Every \
+             role that can log in can take any lock.";
         let capabilities = Capabilities::new("postgres advisory", statement).with_pushes(true).with_sees_death(true);
         capabilities.with_lacks(&[
             Feature::Deadlines,
@@ -63,41 +64,33 @@ impl Store for AdvisoryStore {
         ])
     }
 
-    fn campaign<'a>(&'a self, batch: &'a [Campaign]) -> BoxFuture<'a, Replies<CampaignReply>> {
-        Box::pin(self.inner.campaign(batch))
+    async fn campaign(&self, batch: &[Campaign]) -> Replies<CampaignReply> {
+        self.inner.campaign(batch).await
     }
 
-    fn renew<'a>(&'a self, batch: &'a [Renew]) -> BoxFuture<'a, Replies<RenewReply>> {
-        Box::pin(self.inner.renew(batch))
+    async fn renew(&self, batch: &[Renew]) -> Replies<RenewReply> {
+        self.inner.renew(batch).await
     }
 
-    fn resign<'a>(&'a self, batch: &'a [Resign]) -> BoxFuture<'a, Replies<()>> {
-        Box::pin(self.inner.resign(batch))
+    async fn resign(&self, batch: &[Resign]) -> Replies<()> {
+        self.inner.resign(batch).await
     }
 
-    fn observe<'a>(&'a self, batch: &'a [ElectionKey]) -> BoxFuture<'a, Replies<Observation>> {
-        Box::pin(self.inner.observe(batch))
+    async fn observe(&self, batch: &[ElectionKey]) -> Replies<Observation> {
+        self.inner.observe(batch).await
     }
 
-    fn elections<'a>(&'a self, namespace: &'a Namespace) -> BoxFuture<'a, Result<Vec<ElectionName>, StoreError>> {
-        Box::pin(self.inner.elections(namespace))
+    async fn elections(&self, namespace: &Namespace) -> Result<Vec<ElectionName>, StoreError> {
+        self.inner.elections(namespace).await
     }
 
-    fn request_handover<'a>(
-        &'a self,
-        key: &'a ElectionKey,
-        successor: Option<&'a CandidateId>,
-    ) -> BoxFuture<'a, Result<bool, StoreError>> {
-        Box::pin(self.inner.request_handover(key, successor))
+    async fn request_handover(&self, key: &ElectionKey, successor: Option<&CandidateId>) -> Result<bool, StoreError> {
+        self.inner.request_handover(key, successor).await
     }
 
     /// Always empty: there is no table to keep a history in.
-    fn history<'a>(
-        &'a self,
-        _key: &'a ElectionKey,
-        _limit: usize,
-    ) -> BoxFuture<'a, Result<Vec<Transition>, StoreError>> {
-        Box::pin(async { Ok(Vec::new()) })
+    async fn history(&self, _key: &ElectionKey, _limit: usize) -> Result<Vec<Transition>, StoreError> {
+        Ok(Vec::new())
     }
 
     fn watch(&self, interest: Interest) -> BoxStream<'static, Hint> {
@@ -112,8 +105,8 @@ impl Store for AdvisoryStore {
         Some(self)
     }
 
-    fn examine(&self) -> BoxFuture<'_, Vec<Finding>> {
-        Box::pin(examine::examine(self.inner.shared()))
+    async fn examine(&self) -> Vec<Finding> {
+        examine::examine(self.inner.shared()).await
     }
 }
 

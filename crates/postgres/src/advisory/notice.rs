@@ -1,4 +1,4 @@
-//! What sessions tell each other: one channel for all, since changes of leadership are rare.
+//! Notifications between sessions: one channel for all, since changes of leadership are rare.
 
 use tenure_core::{CandidateId, ElectionName, Handover, Namespace, Term};
 use tenure_store::ElectionKey;

@@ -1,9 +1,8 @@
-//! Pub/sub: notifications to all who listen.
+//! Pub/sub: notifications to all listeners.
 
-use futures_util::future::BoxFuture;
 use futures_util::stream::BoxStream;
 use tenure_store::pubsub::{Broadcast, PubSub, PubSubEvent, PubSubPromises};
-use tenure_store::{ElectionKey, Replies};
+use tenure_store::{ElectionKey, Replies, async_trait};
 
 use super::super::pubsub::{Announcement, PROMISES, TELL};
 use super::AdvisoryStore;
@@ -11,13 +10,14 @@ use super::AdvisoryStore;
 /// Apart from the channels of lease tables in the same database.
 pub(super) const PLACE: &str = "postgres advisory";
 
+#[async_trait]
 impl PubSub for AdvisoryStore {
     fn promises(&self) -> PubSubPromises {
         PROMISES
     }
 
-    fn broadcast<'a>(&'a self, batch: &'a [Broadcast]) -> BoxFuture<'a, Replies<()>> {
-        Box::pin(self.announce(batch))
+    async fn broadcast(&self, batch: &[Broadcast]) -> Replies<()> {
+        self.announce(batch).await
     }
 
     fn listen(&self, key: &ElectionKey) -> BoxStream<'static, PubSubEvent> {

@@ -1,4 +1,4 @@
-//! Hints and broadcasts: what the session hears, and what the wait for holders sees.
+//! Hints and broadcasts, from notifications to the session and from the wait for holders.
 
 use std::sync::{Arc, Weak};
 use std::time::Duration;

@@ -122,7 +122,7 @@ impl LockSession {
     /// It is not what it was, so nothing that it seems to hold counts.
     pub(super) fn condemn(&self, why: String) -> PostgresStoreError {
         let why = self.ended_by.get_or_init(|| why).clone();
-        log!(error, "the session is given up: {why}");
+        log!(error, "closing the session: {why}");
         self.close();
         PostgresStoreError::Replaced(why)
     }
@@ -154,7 +154,7 @@ impl LockSession {
                 return answer;
             }
             if !self.held_locks().is_trusted(self.now()) {
-                log!(debug, "the server does not answer; another connection is tried");
+                log!(debug, "the server does not answer; trying another connection");
                 self.close();
             }
         }

@@ -1,4 +1,4 @@
-//! What a handle remembers of the elections it stands in: who waits here, for whom, and which terms were seen.
+//! A handle's memory of its elections: the candidates that wait here, for which holder, and the terms seen.
 
 use std::collections::HashMap;
 use std::time::Duration;

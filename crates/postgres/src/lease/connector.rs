@@ -41,17 +41,23 @@ impl reconnecting::Connect for LeaseConnector {
         let message = match found.cmp(&schema::VERSION) {
             std::cmp::Ordering::Equal => return Ok((Arc::clone(self.endpoint.place()), session)),
             std::cmp::Ordering::Less => format!(
-                "the schema {} has version {found}, and {} is needed; run `tenure migrate`",
+                "the schema {} has version {found}, but {} is needed; run `tenure migrate`",
                 self.schema,
                 schema::VERSION
             ),
             std::cmp::Ordering::Greater => format!(
-                "the schema {} was made by a newer version of tenure ({found}, and this one knows {}); use that one",
+                "the schema {} was created by a newer version of tenure ({found}; this one knows {}); upgrade this program",
                 self.schema,
                 schema::VERSION
             ),
         };
         Err(PostgresStoreError::Unusable(StoreErrorKind::Schema, message))
+    }
+
+    async fn answers_again(&self, session: &Session) -> bool {
+        // Of several servers another one may be the primary by now, and a pooler may have given the server to others.
+        let is_alone = self.endpoint.is_alone() && !session.facts().is_pooled;
+        is_alone && session.call("SELECT {call}", &[]).await.is_ok_and(|rows| rows.len() == 1)
     }
 
     fn is_closed(session: &Session) -> bool {
@@ -64,7 +70,7 @@ impl reconnecting::Connect for LeaseConnector {
     }
 
     fn given_up() -> PostgresStoreError {
-        PostgresStoreError::Unusable(StoreErrorKind::Unavailable, "the attempt to connect was given up".to_owned())
+        PostgresStoreError::Unusable(StoreErrorKind::Unavailable, "the attempt to connect was abandoned".to_owned())
     }
 }
 
@@ -79,6 +85,8 @@ pub(super) async fn ask(
     let answer = link.connection().call(sql, parameters).await;
     if is_answer(&answer) {
         unanswered.answered();
+    } else {
+        unanswered.failed();
     }
     answer
 }
@@ -112,6 +120,8 @@ pub(super) async fn ask_and_mention(
             // It had to wait for its turn.
             let _ = tokio::time::timeout(MENTION_TIMEOUT, behind).await;
         }
+    } else {
+        unanswered.failed();
     }
     answer
 }

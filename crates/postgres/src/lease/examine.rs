@@ -1,4 +1,4 @@
-//! What `tenure doctor` is told about the server, and what is logged at the first connection.
+//! Checks of the server for `tenure doctor`, and for the log at the first connection.
 
 use std::time::{Duration, Instant};
 
@@ -83,7 +83,7 @@ fn encryption(row: &Row) -> Finding {
     match (row.try_get("is_encrypted").unwrap_or(false), is_near) {
         (true, _) => Finding::good("encryption", "the connection is encrypted"),
         (false, true) => {
-            Finding::good("encryption", "the server is on this machine, and the connection is not encrypted")
+            Finding::good("encryption", "the connection is not encrypted, but the server is on this machine")
         }
         (false, false) => Finding::warning("encryption", "the connection is not encrypted; use sslmode=verify-full"),
     }
@@ -92,10 +92,7 @@ fn encryption(row: &Row) -> Finding {
 fn durability(row: &Row) -> Finding {
     let is_on = |setting| row.try_get(setting).unwrap_or(false);
     if is_on("has_fsync") && is_on("has_full_pages") {
-        return Finding::good(
-            "durability",
-            "what is confirmed survives a crash; grants and renewals wait for the disk",
-        );
+        return Finding::good("durability", "confirmed writes survive a crash; grants and renewals wait for the disk");
     }
     Finding::warning(
         "durability",
@@ -108,9 +105,7 @@ fn replication(row: &Row) -> Finding {
         (row.try_get::<_, i64>("replicas").unwrap_or_default(), row.try_get("is_synchronous").unwrap_or(false));
     let level: String = row.try_get("commit_level").unwrap_or_default();
     match (replicas, is_synchronous, level.as_str()) {
-        (0, false, _) => {
-            Finding::good("replication", "there is no standby now, so there is no failover that could forget")
-        }
+        (0, false, _) => Finding::good("replication", "no standby now, so no failover can lose a lease"),
         (_, true, "on" | "remote_apply") => Finding::good(
             "replication",
             format!("a standby confirms what is written before it counts (synchronous_commit is {level})"),
@@ -118,14 +113,15 @@ fn replication(row: &Row) -> Finding {
         (_, true, _) => Finding::warning(
             "replication",
             format!(
-                "synchronous_commit is {level} here, so a standby confirms too little, or nothing. Elections use on all the \
-                 same, but a failover can forget what a leader writes; set it to on for this role and this database"
+                "synchronous_commit is {level} here, so a standby confirms too little, or nothing. Elections use on in \
+                 any case, but a failover can lose a leader's own writes; set it to on for this role and this \
+                 database"
             ),
         ),
         (_, false, _) => Finding::warning(
             "replication",
-            "standbys follow asynchronously: a failover can forget the latest lease, and for a moment there may be two \
-             leaders; set synchronous_standby_names",
+            "standbys follow asynchronously: a failover can lose the latest lease, and there may be two leaders for a \
+             moment; set synchronous_standby_names",
         ),
     }
 }
@@ -134,7 +130,7 @@ fn timeline(facts: ServerFacts) -> Finding {
     match facts.history {
         None => Finding::warning(
             "terms",
-            "the server does not tell its timeline: after a failover that forgets, a term may be given twice",
+            "the server does not report its timeline: after a failover that loses writes, a term may be granted twice",
         ),
         Some(history) => {
             Finding::good("terms", format!("terms grow across failovers; the timeline is {}", history.timeline))
@@ -145,9 +141,12 @@ fn timeline(facts: ServerFacts) -> Finding {
 fn clock(row: &Row) -> Finding {
     let server = Duration::try_from_secs_f64(row.try_get("now_s").unwrap_or_default()).unwrap_or_default();
     let difference = server.abs_diff(Duration::from_millis(unix_ms()));
-    let detail = format!("the server's clock and ours differ by {:.1} s", difference.as_secs_f64());
+    let detail = format!("the clocks of the server and this machine differ by {:.1} s", difference.as_secs_f64());
     if difference > CLOCK_DIFFERENCE {
-        return Finding::warning("clock", format!("{detail}; one of them is wrong, and leases suffer when it is set"));
+        return Finding::warning(
+            "clock",
+            format!("{detail}; one of them is wrong, and setting it will disturb leases"),
+        );
     }
     Finding::good("clock", detail)
 }
@@ -156,14 +155,14 @@ fn pushes(inner: &LeaseInner, is_pooled: bool) -> Finding {
     match (inner.hears_nothing(), is_pooled) {
         (true, _) => Finding::warning(
             PUSHES,
-            "notifications do not arrive, so candidates look for changes by themselves; a pooler in transaction mode is \
-             the usual cause",
+            "notifications do not arrive, so candidates poll for changes; a pooler in transaction mode is the usual \
+             cause",
         ),
         (false, true) => Finding::warning(
             PUSHES,
-            "there is a pooler in between that keeps settings from the server; in transaction mode notifications do not \
-             arrive, and candidates look for changes by themselves",
+            "the connection goes through a pooler that withholds settings from the server; in transaction mode \
+             notifications do not arrive, and candidates poll for changes",
         ),
-        (false, false) => Finding::good(PUSHES, "the server is connected to directly"),
+        (false, false) => Finding::good(PUSHES, "direct connection to the server"),
     }
 }

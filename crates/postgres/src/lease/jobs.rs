@@ -3,13 +3,12 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use futures_util::future::BoxFuture;
 use tenure_core::JobName;
 use tenure_store::ledger::{
     Act, Claim, Claimed, EARLY_MAX, Finish, JOBS_MAX, JobLedger, JobOrder, JobReport, JobStanding, OpenJobs, Opened,
-    RUNS_MAX, RunEnd, RunReport, Tick,
+    RUNS_MAX, RunEnd, RunOutcome, RunReport, Tick,
 };
-use tenure_store::{ElectionKey, Replies, StoreError, outcome};
+use tenure_store::{ElectionKey, Replies, StoreError, async_trait};
 use tokio_postgres::Row;
 use tokio_postgres::types::{ToSql, Type};
 
@@ -20,34 +19,30 @@ use super::leases::{LeaseInner, id, number, spread};
 use super::mailbox::{limit, printable};
 use super::reply::{candidate, get, natural, slot, term};
 
+#[async_trait]
 impl JobLedger for PostgresStore {
-    fn open<'a>(&'a self, request: &'a OpenJobs) -> BoxFuture<'a, Result<Opened, StoreError>> {
-        Box::pin(self.inner.open_jobs(request))
+    async fn open(&self, request: &OpenJobs) -> Result<Opened, StoreError> {
+        self.inner.open_jobs(request).await
     }
 
-    fn claim<'a>(&'a self, batch: &'a [Claim]) -> BoxFuture<'a, Replies<Claimed>> {
-        Box::pin(self.inner.claim(batch))
+    async fn claim(&self, batch: &[Claim]) -> Replies<Claimed> {
+        self.inner.claim(batch).await
     }
 
-    fn finish<'a>(&'a self, batch: &'a [Finish]) -> BoxFuture<'a, Replies<bool>> {
-        Box::pin(async move { spread(self.inner.finish(batch).await, batch.len()) })
+    async fn finish(&self, batch: &[Finish]) -> Replies<bool> {
+        spread(self.inner.finish(batch).await, batch.len())
     }
 
-    fn jobs<'a>(&'a self, key: &'a ElectionKey, max_runs: usize) -> BoxFuture<'a, Result<Vec<JobReport>, StoreError>> {
-        Box::pin(self.inner.jobs(key, max_runs))
+    async fn jobs(&self, key: &ElectionKey, max_runs: usize) -> Result<Vec<JobReport>, StoreError> {
+        self.inner.jobs(key, max_runs).await
     }
 
-    fn steer<'a>(
-        &'a self,
-        key: &'a ElectionKey,
-        job: &'a JobName,
-        order: JobOrder,
-    ) -> BoxFuture<'a, Result<bool, StoreError>> {
-        Box::pin(self.inner.steer_job(key, job, order))
+    async fn steer(&self, key: &ElectionKey, job: &JobName, order: JobOrder) -> Result<bool, StoreError> {
+        self.inner.steer_job(key, job, order).await
     }
 
-    fn forget<'a>(&'a self, key: &'a ElectionKey, job: &'a JobName) -> BoxFuture<'a, Result<bool, StoreError>> {
-        Box::pin(self.inner.forget_job(key, job))
+    async fn forget(&self, key: &ElectionKey, job: &JobName) -> Result<bool, StoreError> {
+        self.inner.forget_job(key, job).await
     }
 }
 
@@ -114,11 +109,8 @@ impl LeaseInner {
         let ticks: Vec<i64> = batch.iter().map(|finish| number(finish.tick.unix_s())).collect();
         let took: Vec<i64> =
             batch.iter().map(|finish| i64::try_from(finish.took.as_nanos()).unwrap_or(i64::MAX)).collect();
-        let (outcomes, reasons): (Vec<&str>, Vec<Option<String>>) = batch
-            .iter()
-            .map(|finish| outcome::to_words(&finish.outcome))
-            .map(|(word, why)| (word, why.map(printable)))
-            .unzip();
+        let (outcomes, reasons): (Vec<&str>, Vec<Option<String>>) =
+            batch.iter().map(|finish| finish.outcome.to_words()).map(|(word, why)| (word, why.map(printable))).unzip();
         let retries: Vec<i64> = batch.iter().map(|finish| i64::from(finish.retries)).collect();
         let parameters: [(&(dyn ToSql + Sync), Type); 9] = [
             (&elections, Type::UUID_ARRAY),
@@ -150,7 +142,7 @@ impl LeaseInner {
     }
 
     async fn steer_job(&self, key: &ElectionKey, job: &JobName, order: JobOrder) -> Result<bool, StoreError> {
-        let word = outcome::order_word(order);
+        let word = order.as_str();
         let parameters: [(&(dyn ToSql + Sync), Type); 3] =
             [(&id(key), Type::UUID), (&job.as_str(), Type::TEXT), (&word, Type::TEXT)];
         let rows = self.ask(&self.sql("SELECT {call}, {schema}.steer_job($1, $2, $3)"), &parameters).await?;
@@ -178,7 +170,7 @@ fn word_for(act: Act) -> &'static str {
 
 fn opened(rows: &[Row], jobs: usize) -> Result<Opened, PostgresStoreError> {
     let Some((first, rows)) = rows.split_first() else {
-        return Err(PostgresStoreError::Nonsense("nothing to jobs".to_owned()));
+        return Err(PostgresStoreError::Nonsense("no answer about jobs".to_owned()));
     };
     match get(first, "verdict")? {
         "opened" => in_order(rows, jobs, standing).map(Opened::Jobs),
@@ -265,7 +257,7 @@ fn reports(rows: &[Row]) -> Result<Vec<JobReport>, PostgresStoreError> {
 fn end(row: &Row) -> Result<Option<RunEnd>, PostgresStoreError> {
     let Some(at) = get::<Option<i64>>(row, "ended_at_ms")? else { return Ok(None) };
     let (word, took): (&str, i64) = (get(row, "outcome")?, get(row, "took_ns")?);
-    let outcome = outcome::from_words(word, get(row, "why")?);
+    let outcome = RunOutcome::from_words(word, get(row, "why")?);
     Ok(Some(RunEnd {
         at_unix_ms: natural(at),
         took: Duration::from_nanos(natural(took)),

@@ -1,10 +1,11 @@
-//! Where requests are taken, sent, and answered.
+//! Accepts, sends and answers requests about leases.
 
 use std::sync::Arc;
 use std::time::Duration;
 
 use futures_util::future::join_all;
 use futures_util::stream::BoxStream;
+use tenure_core::record::TERMS_USED_UP;
 use tenure_core::{CampaignReply, CandidateId, ElectionName, Held, Namespace, RenewReply, Term};
 use tenure_store::clock::Clock;
 use tenure_store::remote::server_clock::ServerClock;
@@ -107,7 +108,7 @@ impl LeaseInner {
             self.endpoint.regressed();
         }
         let judge = |(request, reply): (&Campaign, Result<LeaseCampaignOutcome, StoreError>)| {
-            reply.map(|outcome| self.judge(request, outcome))
+            reply.and_then(|outcome| self.judge(request, outcome))
         };
         let replies: Replies<CampaignReply> = batch.iter().zip(replies).map(judge).collect();
         if wake.channel.is_empty() && replies.iter().any(Result::is_ok) {
@@ -181,7 +182,7 @@ impl LeaseInner {
             [(&namespace, Type::TEXT), (&name, Type::TEXT), (&id, Type::UUID), (&above, Type::INT8)];
         let rows = self.ask(&sql, &parameters).await?;
         let raised = rows.first().and_then(|row| u64::try_from(row.try_get::<_, i64>(1).ok()?).ok());
-        raised.ok_or_else(|| self.tell(PostgresStoreError::Nonsense("not how many terms were raised".to_owned())))
+        raised.ok_or_else(|| self.tell(PostgresStoreError::Nonsense("no number of raised terms".to_owned())))
     }
 
     pub(super) async fn request_handover(
@@ -208,7 +209,7 @@ impl LeaseInner {
         let sql = self.sql(sql);
         let link = self.node.link().await.map_err(|fault| self.tell(fault))?;
         let row = self.ask(&sql, &[]).await?.pop();
-        let row = row.ok_or_else(|| self.tell(PostgresStoreError::Nonsense("nothing about itself".to_owned())))?;
+        let row = row.ok_or_else(|| self.tell(PostgresStoreError::Nonsense("no facts about itself".to_owned())))?;
         Ok((row, link.connection().facts()))
     }
 
@@ -335,8 +336,8 @@ impl LeaseInner {
         term.is_some_and(|term| self.terms.falls(&request.key, term))
     }
 
-    fn judge(&self, request: &Campaign, outcome: LeaseCampaignOutcome) -> CampaignReply {
-        match outcome {
+    fn judge(&self, request: &Campaign, outcome: LeaseCampaignOutcome) -> Result<CampaignReply, StoreError> {
+        Ok(match outcome {
             LeaseCampaignOutcome::Granted { term, ran_out, .. } => {
                 match self.server_clock.holds_back(&request.key, ran_out) {
                     // It is kept, and found again by its nonce when it may be used.
@@ -353,14 +354,15 @@ impl LeaseInner {
             }
             LeaseCampaignOutcome::Busy => {
                 log!(warn, election = %request.key,
-                    "another transaction holds a lock on this election, so nobody can be elected; look for it in pg_locks"
+                    "another transaction holds a lock on this election, so no candidate can be elected; look for it in pg_locks"
                 );
                 CampaignReply::Held(Held { leader: None, remaining: BUSY_PAUSE, rank: 0 })
             }
             LeaseCampaignOutcome::Exhausted => {
-                CampaignReply::Held(Held { leader: None, remaining: Duration::MAX, rank: 0 })
+                let fault = PostgresStoreError::Damage(TERMS_USED_UP.to_owned());
+                return Err(self.tell(fault.in_record_of(&request.key, "election")));
             }
-        }
+        })
     }
 
     pub(super) async fn ask(&self, sql: &str, parameters: &Parameters<'_>) -> Result<Vec<Row>, StoreError> {

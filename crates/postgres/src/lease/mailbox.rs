@@ -2,14 +2,13 @@
 
 use std::sync::Arc;
 
-use futures_util::future::BoxFuture;
 use tenure_core::ElectionName;
 use tenure_core::Namespace;
 use tenure_store::mailbox::{
     Ack, AckOutcome, AckReply, ChannelName, MAX_DEAD_LETTERS, MAX_PAYLOAD, MAX_PENDING, Mailbox, MailboxPromises,
     Message, MessageCount, MessageId, MessageState, NewMessage, OrderingKey, Receive, Received, Sender,
 };
-use tenure_store::{ElectionKey, Replies, StoreError};
+use tenure_store::{ElectionKey, Replies, StoreError, async_trait};
 use tokio_postgres::Row;
 use tokio_postgres::types::{ToSql, Type};
 
@@ -28,46 +27,38 @@ const PROMISES: MailboxPromises = MailboxPromises {
                 can lose the last ones.",
 };
 
+#[async_trait]
 impl Mailbox for PostgresStore {
     fn promises(&self) -> MailboxPromises {
         PROMISES
     }
 
-    fn send<'a>(&'a self, batch: &'a [NewMessage]) -> BoxFuture<'a, Replies<()>> {
-        Box::pin(self.inner.send(batch))
+    async fn send(&self, batch: &[NewMessage]) -> Replies<()> {
+        self.inner.send(batch).await
     }
 
-    fn receive<'a>(&'a self, request: &'a Receive) -> BoxFuture<'a, Result<Received, StoreError>> {
-        Box::pin(self.inner.receive(request))
+    async fn receive(&self, request: &Receive) -> Result<Received, StoreError> {
+        self.inner.receive(request).await
     }
 
-    fn ack<'a>(&'a self, request: &'a Ack) -> BoxFuture<'a, Result<AckReply, StoreError>> {
-        Box::pin(self.inner.ack(request))
+    async fn ack(&self, request: &Ack) -> Result<AckReply, StoreError> {
+        self.inner.ack(request).await
     }
 
-    fn list<'a>(
-        &'a self,
-        key: &'a ElectionKey,
-        state: MessageState,
-        limit: usize,
-    ) -> BoxFuture<'a, Result<Vec<Message>, StoreError>> {
-        Box::pin(self.inner.messages(key, state, limit))
+    async fn list(&self, key: &ElectionKey, state: MessageState, limit: usize) -> Result<Vec<Message>, StoreError> {
+        self.inner.messages(key, state, limit).await
     }
 
-    fn counts<'a>(
-        &'a self,
-        namespace: &'a Namespace,
-        only: Option<&'a ElectionName>,
-    ) -> BoxFuture<'a, Result<Replies<MessageCount>, StoreError>> {
-        Box::pin(self.inner.message_counts(namespace, only))
+    async fn counts(
+        &self,
+        namespace: &Namespace,
+        only: Option<&ElectionName>,
+    ) -> Result<Replies<MessageCount>, StoreError> {
+        self.inner.message_counts(namespace, only).await
     }
 
-    fn requeue<'a>(
-        &'a self,
-        key: &'a ElectionKey,
-        ids: Option<&'a [MessageId]>,
-    ) -> BoxFuture<'a, Result<u64, StoreError>> {
-        Box::pin(self.inner.requeue(key, ids))
+    async fn requeue(&self, key: &ElectionKey, ids: Option<&[MessageId]>) -> Result<u64, StoreError> {
+        self.inner.requeue(key, ids).await
     }
 }
 

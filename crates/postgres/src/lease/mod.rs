@@ -16,17 +16,16 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
-use futures_util::future::BoxFuture;
 use futures_util::stream::BoxStream;
 use tenure_core::{CampaignReply, CandidateId, ElectionName, Namespace, RenewReply, Term};
 use tenure_store::clock::Clock;
 use tenure_store::{
     Campaign, Capabilities, ElectionKey, Finding, Forgetting, Hint, Interest, JobLedger, Mailbox, Observation, PubSub,
-    Renew, Replies, Resign, Store, StoreError, Transition,
+    Renew, Replies, Resign, Store, StoreError, Transition, async_trait, check_raise,
 };
 
 use self::leases::LeaseInner;
-pub use self::schema::Migration;
+pub use self::schema::{Migration, MigrationOutcome};
 use super::config::PostgresConfig;
 
 /// Elections in a table of PostgreSQL.
@@ -46,13 +45,13 @@ pub struct PostgresStore {
 const LOOK_LIMIT: Duration = Duration::from_secs(10);
 
 impl PostgresStore {
-    /// Uses this server. The first connection is made when it is needed, so a server that is away is no error.
+    /// Opens a store on this server. Connects on demand, so an unreachable server is not an error here.
     #[must_use]
     pub fn open(config: &PostgresConfig) -> Self {
         Self::start(config, Clock::boottime())
     }
 
-    /// The same with another clock to compare the server's with.
+    /// Like [`open`](Self::open), with another clock to compare the server's clock with.
     #[cfg(feature = "testing")]
     #[must_use]
     pub fn open_with_clock(config: &PostgresConfig, clock: Clock) -> Self {
@@ -72,62 +71,58 @@ impl PostgresStore {
     }
 }
 
+#[async_trait]
 impl Store for PostgresStore {
     fn capabilities(&self) -> Capabilities {
-        let statement = "One leader as long as the primary keeps what it has confirmed and its wall clock does not jump; a \
-                         failover to a standby that lags behind can make two, and terms grow even then.";
+        let statement = "One leader as long as the primary keeps its confirmed writes and its wall clock does not \
+             jump; a failover to a lagging standby can lead to two, and terms grow even then.";
         Capabilities::new("postgres", statement).with_pushes(!self.inner.hears_nothing())
     }
 
-    fn campaign<'a>(&'a self, batch: &'a [Campaign]) -> BoxFuture<'a, Replies<CampaignReply>> {
-        Box::pin(async move {
-            let replies = self.inner.campaign(batch).await;
-            if replies.iter().any(Result::is_ok) {
-                self.get_to_know();
-            }
-            replies
-        })
+    async fn campaign(&self, batch: &[Campaign]) -> Replies<CampaignReply> {
+        let replies = self.inner.campaign(batch).await;
+        if replies.iter().any(Result::is_ok) {
+            self.get_to_know();
+        }
+        replies
     }
 
-    fn renew<'a>(&'a self, batch: &'a [Renew]) -> BoxFuture<'a, Replies<RenewReply>> {
-        Box::pin(self.inner.renew(batch))
+    async fn renew(&self, batch: &[Renew]) -> Replies<RenewReply> {
+        self.inner.renew(batch).await
     }
 
-    fn resign<'a>(&'a self, batch: &'a [Resign]) -> BoxFuture<'a, Replies<()>> {
-        Box::pin(self.inner.resign(batch))
+    async fn resign(&self, batch: &[Resign]) -> Replies<()> {
+        self.inner.resign(batch).await
     }
 
-    fn observe<'a>(&'a self, batch: &'a [ElectionKey]) -> BoxFuture<'a, Replies<Observation>> {
-        Box::pin(self.inner.observe(batch))
+    async fn observe(&self, batch: &[ElectionKey]) -> Replies<Observation> {
+        self.inner.observe(batch).await
     }
 
-    fn elections<'a>(&'a self, namespace: &'a Namespace) -> BoxFuture<'a, Result<Vec<ElectionName>, StoreError>> {
-        Box::pin(self.inner.elections(namespace))
+    async fn elections(&self, namespace: &Namespace) -> Result<Vec<ElectionName>, StoreError> {
+        self.inner.elections(namespace).await
     }
 
-    fn request_handover<'a>(
-        &'a self,
-        key: &'a ElectionKey,
-        successor: Option<&'a CandidateId>,
-    ) -> BoxFuture<'a, Result<bool, StoreError>> {
-        Box::pin(self.inner.request_handover(key, successor))
+    async fn request_handover(&self, key: &ElectionKey, successor: Option<&CandidateId>) -> Result<bool, StoreError> {
+        self.inner.request_handover(key, successor).await
     }
 
-    fn history<'a>(&'a self, key: &'a ElectionKey, limit: usize) -> BoxFuture<'a, Result<Vec<Transition>, StoreError>> {
-        Box::pin(self.inner.history(key, limit))
+    async fn history(&self, key: &ElectionKey, limit: usize) -> Result<Vec<Transition>, StoreError> {
+        self.inner.history(key, limit).await
     }
 
-    fn forget<'a>(&'a self, key: &'a ElectionKey, idle_for: Duration) -> BoxFuture<'a, Result<Forgetting, StoreError>> {
-        Box::pin(self.inner.forget(key, idle_for))
+    async fn forget(&self, key: &ElectionKey, idle_for: Duration) -> Result<Forgetting, StoreError> {
+        self.inner.forget(key, idle_for).await
     }
 
-    fn raise_terms<'a>(
-        &'a self,
-        namespace: &'a Namespace,
-        only: Option<&'a ElectionName>,
+    async fn raise_terms(
+        &self,
+        namespace: &Namespace,
+        only: Option<&ElectionName>,
         above: Term,
-    ) -> BoxFuture<'a, Result<u64, StoreError>> {
-        Box::pin(self.inner.raise_terms(namespace, only, above))
+    ) -> Result<u64, StoreError> {
+        check_raise(above)?;
+        self.inner.raise_terms(namespace, only, above).await
     }
 
     fn watch(&self, interest: Interest) -> BoxStream<'static, Hint> {
@@ -146,8 +141,8 @@ impl Store for PostgresStore {
         Some(self)
     }
 
-    fn examine(&self) -> BoxFuture<'_, Vec<Finding>> {
-        Box::pin(examine::examine(&self.inner))
+    async fn examine(&self) -> Vec<Finding> {
+        examine::examine(&self.inner).await
     }
 }
 

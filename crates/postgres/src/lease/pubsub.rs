@@ -1,21 +1,21 @@
-//! Pub/sub: notifications to all who listen.
+//! Pub/sub: notifications to all listeners.
 
-use futures_util::future::BoxFuture;
 use futures_util::stream::BoxStream;
 use tenure_store::pubsub::{Broadcast, PubSub, PubSubEvent, PubSubPromises};
-use tenure_store::{ElectionKey, Replies};
+use tenure_store::{ElectionKey, Replies, async_trait};
 
 use super::super::pubsub::{Announcement, PROMISES, TELL};
 use super::PostgresStore;
 use super::leases::LeaseInner;
 
+#[async_trait]
 impl PubSub for PostgresStore {
     fn promises(&self) -> PubSubPromises {
         PROMISES
     }
 
-    fn broadcast<'a>(&'a self, batch: &'a [Broadcast]) -> BoxFuture<'a, Replies<()>> {
-        Box::pin(self.inner.broadcast(batch))
+    async fn broadcast(&self, batch: &[Broadcast]) -> Replies<()> {
+        self.inner.broadcast(batch).await
     }
 
     fn listen(&self, key: &ElectionKey) -> BoxStream<'static, PubSubEvent> {

@@ -94,7 +94,7 @@ impl LeasePushSource {
             let Ok(link) = node.link().await else { return };
             let sent = tokio::time::timeout(ANSWER_TIMEOUT, notify(link.connection(), &notifications)).await;
             if !matches!(sent, Ok(true)) {
-                log!(debug, "a notification could not be sent; those it was for will look by themselves");
+                log!(debug, "cannot send a notification; its receivers will poll instead");
             }
         });
     }
@@ -284,9 +284,9 @@ impl ListenConnection<'_> {
             }
             log!(
                 warn,
-                "PostgreSQL at {}: notifications do not arrive, so candidates look for changes by themselves, which takes \
-                 longer and costs more; a pooler in transaction mode is the usual cause: connect to the server itself, or \
-                 use session mode",
+                "PostgreSQL at {}: notifications do not arrive, so candidates poll for changes, which is slower and \
+                 costs more; a pooler in transaction mode is the usual cause: connect to the server directly, or use \
+                 session mode",
                 self.channels.endpoint.place()
             );
         }
@@ -295,8 +295,8 @@ impl ListenConnection<'_> {
     /// Why nobody hears a broadcast.
     fn silence(&self) -> StoreError {
         let message = format!(
-            "PostgreSQL at {}: notifications do not arrive, so broadcasts are not heard here; a pooler in transaction mode is \
-             the usual cause: connect to the server itself, or use session mode",
+            "PostgreSQL at {}: notifications do not arrive, so no broadcasts are received here; a pooler in \
+             transaction mode is the usual cause: connect to the server directly, or use session mode",
             self.channels.endpoint.place()
         );
         StoreError::not_sent(StoreErrorKind::Unsupported, message)

@@ -170,7 +170,7 @@ fn leader(row: &Row, term_column: &str) -> Result<Option<Leader>, PostgresStoreE
 pub(super) fn slot<'a, T>(row: &Row, slots: &'a mut [T]) -> Result<&'a mut T, PostgresStoreError> {
     let place: i32 = get(row, "place")?;
     let slot = usize::try_from(place).ok().and_then(|place| slots.get_mut(place.checked_sub(1)?));
-    slot.ok_or_else(|| PostgresStoreError::Nonsense(format!("about request {place}, which there is not")))
+    slot.ok_or_else(|| PostgresStoreError::Nonsense(format!("an answer to request {place}, which was not sent")))
 }
 
 pub(super) fn get<'a, T: FromSql<'a>>(row: &'a Row, column: &str) -> Result<T, PostgresStoreError> {

@@ -1,8 +1,9 @@
-//! The schema: what a database needs so that elections can be held in it.
+//! The schema: the tables and functions of elections in a database.
 
 use std::time::Duration;
 
 use tenure_store::{StoreError, StoreErrorKind};
+use tokio_postgres::SimpleQueryMessage;
 use tokio_postgres::error::SqlState;
 
 use super::super::config::PostgresConfig;
@@ -42,7 +43,7 @@ const FUNCTIONS: &[&str] = &[
     include_str!("sql/raise_terms.sql"),
 ];
 
-/// Makes the schema of a database, or brings it up to date. It may be run again and by many at once.
+/// Creates the schema of a database, or upgrades it. It may be run repeatedly and concurrently.
 ///
 /// ```no_run
 /// use tenure::store::postgres::{Migration, PostgresConfig};
@@ -67,7 +68,8 @@ impl Migration {
         Self { config: config.clone(), roles: Vec::new(), compat: None }
     }
 
-    /// Lets a role hold elections, and do nothing else: it may call the functions of the schema, and touch no table.
+    /// Grants a role the right to hold elections, and nothing else: it may call the functions of the schema, and touch
+    /// no table.
     ///
     /// # Errors
     /// When no role can have this name.
@@ -77,8 +79,8 @@ impl Migration {
     }
 
     /// Adds `try_become_leader`, `leader_heartbeat` and `step_down` to another schema (usually `public`), with the
-    /// signatures of the `leader-election` recipe for TypeScript and Python, so that its unmodified clients stand in the
-    /// same elections. A table `leader_election` that is there is taken over with its rows, and kept under the name
+    /// signatures of the `leader-election` recipe for TypeScript and Python, so that its unmodified clients take part
+    /// in the same elections. An existing table `leader_election` is adopted with its rows, and kept under the name
     /// `leader_election_before_tenure`.
     ///
     /// # Errors
@@ -87,7 +89,7 @@ impl Migration {
         Ok(Self { compat: Some(identifier("schema", schema)?), ..self })
     }
 
-    /// The SQL, for those who run it themselves.
+    /// The SQL of the migration, to be run by other means.
     #[must_use]
     pub fn script(&self) -> String {
         let schema = self.config.schema_identifier();
@@ -125,20 +127,63 @@ impl Migration {
         script + "COMMIT;\n"
     }
 
-    /// Runs it.
+    /// Runs the migration.
     ///
     /// # Errors
     /// When the server cannot be reached, or does not let this user make a schema.
-    pub async fn run(&self) -> Result<(), StoreError> {
+    pub async fn run(&self) -> Result<MigrationOutcome, StoreError> {
         let endpoint = self.config.endpoint();
         let migrate = async {
             let connected = tokio::time::timeout(CONNECT_WITHIN, endpoint.connect()).await;
             let (session, _) = connected.unwrap_or_else(|_| Err(silence()))?;
             // It may wait for others who use the tables.
-            session.run(&self.script()).await.map(drop)
+            let told = session.run(&self.script()).await?;
+            Ok(MigrationOutcome::from_version(version_before(&told)))
         };
         migrate.await.map_err(|fault: PostgresStoreError| advised(fault).about(endpoint.place()))
     }
+}
+
+/// What a migration did to the tables. Functions are replaced, and rights granted, each time.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum MigrationOutcome {
+    /// There were none, and they were created.
+    Created {
+        /// The version of the schema.
+        version: i32,
+    },
+    /// They were of an earlier version.
+    Upgraded {
+        /// That version.
+        from: i32,
+        /// The version of the schema now.
+        to: i32,
+    },
+    /// They were up to date.
+    Unchanged {
+        /// The version of the schema.
+        version: i32,
+    },
+}
+
+impl MigrationOutcome {
+    fn from_version(before: i32) -> Self {
+        match before {
+            0 => Self::Created { version: VERSION },
+            VERSION => Self::Unchanged { version: VERSION },
+            from => Self::Upgraded { from, to: VERSION },
+        }
+    }
+}
+
+/// The version that the script found; it says so in one row of its answer.
+fn version_before(told: &[SimpleQueryMessage]) -> i32 {
+    let found = told.iter().find_map(|message| match message {
+        SimpleQueryMessage::Row(row) => row.try_get("version_before").ok().flatten(),
+        _ => None,
+    });
+    found.and_then(|version| version.parse().ok()).unwrap_or(VERSION)
 }
 
 fn silence() -> PostgresStoreError {
@@ -163,16 +208,16 @@ fn advised(fault: PostgresStoreError) -> PostgresStoreError {
     let (kind, advice) = match told.code() {
         &SqlState::INSUFFICIENT_PRIVILEGE => (
             StoreErrorKind::Denied,
-            "run `tenure migrate` as the owner of the database, or of the schema if it is there; or run what `tenure \
-             migrate --print` prints as somebody who may",
+            "run `tenure migrate` as the owner of the database, or of the schema if it exists; or run the output of \
+             `tenure migrate --print` as a role with the rights to do so",
         ),
         code if code.code() == FOREIGN => (
             StoreErrorKind::Denied,
-            "whoever owns it can run code with the rights of others here. Run `tenure migrate` as its owner; or look at what is \
-             there, and drop it or hand it over with ALTER … OWNER TO",
+            "its owner can run code with the rights of other roles here. Run `tenure migrate` as that user; or check its \
+             content, and drop it or hand it over with ALTER … OWNER TO",
         ),
         &SqlState::UNDEFINED_OBJECT => (StoreErrorKind::Missing, "create it first"),
-        code if code.code() == NEWER => (StoreErrorKind::Schema, "use that one"),
+        code if code.code() == NEWER => (StoreErrorKind::Schema, "upgrade this program"),
         _ => return fault,
     };
     PostgresStoreError::Unusable(kind, format!("{} ({}); {advice}", told.message(), told.code().code()))

@@ -49,7 +49,7 @@ async fn keys_that_cannot_be_used_are_named_with_the_reason() {
         (file(&directory, "others-may-write", 0o660, &text), "chmod"),
         (file(&directory, "all-may-read", 0o644, &text), "chmod"),
         (file(&directory, "encrypted", 0o600, &encrypted), "openssl pkey"),
-        (file(&directory, "empty", 0o600, ""), "no private key"),
+        (file(&directory, "empty", 0o600, ""), "no PEM private key"),
         (directory.path().join("missing"), "cannot read"),
     ] {
         let options = format!("sslcert={}&sslkey={}", own.certificate.display(), key.display());
@@ -57,7 +57,7 @@ async fn keys_that_cannot_be_used_are_named_with_the_reason() {
         refused(&address(&server, &certificates, &options), Configuration, &[why, &named, "sslkey"]).await;
     }
     let foreign = CertificateFiles { key: another.key, ..own.clone() };
-    let words = ["sslcert and sslkey cannot be used"];
+    let words = ["cannot use sslcert and sslkey"];
     refused(&address(&server, &certificates, &identity(&foreign)), Configuration, &words).await;
 
     // Not in the way: a key that its owner may only read.

@@ -40,7 +40,7 @@ async fn a_server_of_another_authority_name_or_time_is_not_believed() {
     let (certificates, others) = (Certificates::new(), Certificates::new());
     let trusting = trusting(&certificates);
     for (identity, authority, word, is_believed_by_authority) in [
-        (others.server(), &others, "UnknownIssuer; name the authority that signed it with sslrootcert", false),
+        (others.server(), &others, "UnknownIssuer; give the certificate of its authority with sslrootcert", false),
         (certificates.server_expired(), &certificates, "expired", false),
         (certificates.server_elsewhere(), &certificates, "not valid for name", true),
     ] {

@@ -92,7 +92,7 @@ async fn nobody_is_told_a_password() {
     assert!(PostgresConfig::from_url(&unused.parse().unwrap()).is_ok());
 
     let text = journal.text();
-    assert!(text.contains("others may read it"), "our own words are missing");
+    assert!(text.contains("other users can read it"), "our own words are missing");
     assert!(text.contains("tokio_postgres"), "the words of the driver are missing");
     let with_canary: Vec<&str> = text.lines().filter(|line| line.contains(CANARY)).collect();
     assert!(with_canary.is_empty(), "{with_canary:?}");

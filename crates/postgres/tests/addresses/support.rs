@@ -17,7 +17,7 @@ pub(crate) async fn visit(url: &str) -> Result<(), StoreError> {
 }
 
 pub(crate) async fn visit_with(config: &PostgresConfig) -> Result<(), StoreError> {
-    Migration::new(config).run().await
+    Migration::new(config).run().await.map(drop)
 }
 
 /// Logs in, or fails the test.

@@ -5,10 +5,9 @@ use std::collections::BTreeMap;
 use std::sync::{Arc, LazyLock, Mutex};
 use std::time::Duration;
 
-use futures_util::future::BoxFuture;
 use tenure::Store;
 use tenure::conformance::{ALL, BROADCASTS, Fixture, NO_LEDGER, SESSIONS, expected_of, left_out, suite};
-use tenure::store::Feature;
+use tenure::store::{Feature, async_trait};
 use tenure_testkit::postgres::{PostgresOptions, PostgresServer};
 
 const ROLE: &str = "candidate";
@@ -80,14 +79,15 @@ impl AdvisoryFixture {
     }
 }
 
+#[async_trait]
 impl Fixture for AdvisoryFixture {
-    fn open(&self) -> BoxFuture<'_, Arc<dyn Store>> {
-        Box::pin(suite::connected(tenure::store::open(&self.url.parse().unwrap()).unwrap()))
+    async fn open(&self) -> Arc<dyn Store> {
+        suite::connected(tenure::store::open(&self.url.parse().unwrap()).unwrap()).await
     }
 
-    fn advance(&self, by: Duration) -> BoxFuture<'_, ()> {
+    async fn advance(&self, by: Duration) {
         // Waits because the clock of a real server cannot be moved.
-        Box::pin(tokio::time::sleep(by))
+        tokio::time::sleep(by).await;
     }
 
     fn slack(&self) -> Duration {

@@ -4,9 +4,9 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Duration;
 
-use futures_util::future::BoxFuture;
 use tenure::Store;
 use tenure::conformance::{ALL, BROADCASTS, Fixture, LEDGER, MESSAGES, suite};
+use tenure::store::async_trait;
 use tenure::store::postgres::{Migration, PostgresConfig};
 
 /// The role that candidates log in as. It owns nothing.
@@ -39,14 +39,15 @@ impl SchemaFixture {
     }
 }
 
+#[async_trait]
 impl Fixture for SchemaFixture {
-    fn open(&self) -> BoxFuture<'_, Arc<dyn Store>> {
-        Box::pin(suite::connected(tenure::store::open(&self.url.parse().unwrap()).unwrap()))
+    async fn open(&self) -> Arc<dyn Store> {
+        suite::connected(tenure::store::open(&self.url.parse().unwrap()).unwrap()).await
     }
 
-    fn advance(&self, by: Duration) -> BoxFuture<'_, ()> {
+    async fn advance(&self, by: Duration) {
         // Waits because the clock of a real server cannot be moved.
-        Box::pin(tokio::time::sleep(by))
+        tokio::time::sleep(by).await;
     }
 
     fn slack(&self) -> Duration {

@@ -42,7 +42,7 @@ async fn addresses_that_do_not_work() {
         (
             format!("{}?schema=elsewhere", place.url()),
             StoreErrorKind::Schema,
-            &["no elections in the schema \"elsewhere\"", "make them with `tenure migrate`"],
+            &["no elections in the schema \"elsewhere\"", "create them with `tenure migrate`"],
         ),
         (
             // Nobody listens there.
@@ -89,12 +89,7 @@ async fn a_server_that_is_going_or_has_gone() {
         Some(candidate_elsewhere(&server).await).filter(|error| error.to_string().contains("57P03"))
     })
     .await;
-    assert_told(
-        &error,
-        StoreErrorKind::Unavailable,
-        WriteOutcome::NotSent,
-        &["shutting down", "it will be tried again"],
-    );
+    assert_told(&error, StoreErrorKind::Unavailable, WriteOutcome::NotSent, &["shutting down", "retrying"]);
     candidate.keeps(term).await;
 
     server.kill();
@@ -147,7 +142,7 @@ async fn a_database_that_takes_no_writes() {
     let term = leader.granted().await;
     place.database.sql(&format!("ALTER DATABASE {} SET default_transaction_read_only = on", place.database.name));
     let error = told_at(&place.url()).await;
-    assert_told(&error, StoreErrorKind::ReadOnly, WriteOutcome::Refused, &["25006", "takes no writes"]);
+    assert_told(&error, StoreErrorKind::ReadOnly, WriteOutcome::Refused, &["25006", "is read-only"]);
     leader.keeps(term).await;
     assert_eq!(StoreCandidate::new(&place.store(), "e", "b").observe().await.lease.unwrap().leader.term, term);
 }
@@ -182,6 +177,20 @@ async fn a_full_disk() {
     );
     place.database.sql("DROP FUNCTION full_disk CASCADE");
     leader.keeps(term).await;
+}
+
+#[tokio::test]
+async fn orders_that_meet_a_locked_row_say_what_to_do() {
+    let place = OwnDatabase::new().await;
+    let leader = StoreCandidate::new(&place.store(), "blocked", "a");
+    leader.granted().await;
+    let mut session = place.database.session();
+    session.run("BEGIN; SELECT FROM tenure.election WHERE name = 'blocked' FOR UPDATE").unwrap();
+    let words = ["another transaction holds a lock", "pg_locks", "idle in transaction", "try again"];
+    let error = leader.store.request_handover(&leader.key, None).await.unwrap_err();
+    assert_told(&error, StoreErrorKind::Unavailable, WriteOutcome::Refused, &words);
+    session.run("COMMIT").unwrap();
+    assert!(leader.store.request_handover(&leader.key, None).await.unwrap());
 }
 
 #[tokio::test]
@@ -266,14 +275,14 @@ async fn a_connection_that_was_given_up_does_not_stay_open() {
     .await;
     let mut session = SqlSession::open(&place.database.url()).unwrap();
     session.run("BEGIN; LOCK TABLE tenure.election IN ACCESS EXCLUSIVE MODE").unwrap();
-    tokio::time::timeout(Duration::from_millis(50), candidate.campaign()).await.expect_err("it is locked");
-    session.run("ROLLBACK").unwrap();
-    candidate.keeps(term).await;
-    until("the end of the connection that was given up", async || {
-        let now = sessions();
-        (now.len() == 2 && now != before).then_some(())
+    until("a connection beside the one that was given up", async || {
+        tokio::time::timeout(Duration::from_millis(50), candidate.campaign()).await.expect_err("it is locked");
+        sessions().iter().any(|session| !before.contains(session)).then_some(())
     })
     .await;
+    session.run("ROLLBACK").unwrap();
+    until("two connections again", async || (sessions().len() == 2).then_some(())).await;
+    candidate.keeps(term).await;
 }
 
 #[tokio::test]

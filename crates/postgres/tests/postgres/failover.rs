@@ -68,11 +68,11 @@ async fn who_has_seen_a_higher_term_does_not_trust_a_restored_backup() {
 
     let client = Client::open(&server.url_as(APP, PASSWORD)).unwrap();
     let timing = Timing::from_ttl(Duration::from_secs(2)).unwrap();
-    let election = client.election("e").unwrap().candidate().timing(timing).start().unwrap();
-    let first = election.elected().await.unwrap().term();
-    election.resign().await.unwrap();
-    let second = until("another term", async || election.leadership().filter(|now| now.term() > first)).await.term();
-    let mut events = election.events();
+    let candidacy = client.election("e").unwrap().candidate().timing(timing).start().unwrap();
+    let first = candidacy.elected().await.unwrap().term();
+    candidacy.resign().await.unwrap();
+    let second = until("another term", async || candidacy.leadership().filter(|now| now.term() > first)).await.term();
+    let mut events = candidacy.events();
 
     server.kill();
     copy(&backup, &data);
@@ -87,7 +87,7 @@ async fn who_has_seen_a_higher_term_does_not_trust_a_restored_backup() {
     };
     let (seen, shown) = tokio::time::timeout(PATIENCE, regression).await.expect("the candidate notices");
     assert!(seen == second && shown < second, "{shown:?} was shown after {seen:?}");
-    assert!(!election.is_leader());
-    let later = until("a term that nobody has seen", async || election.leadership()).await;
+    assert!(!candidacy.is_leader());
+    let later = until("a term that nobody has seen", async || candidacy.leadership()).await;
     assert!(later.term() > second, "{later:?} after {second:?}");
 }

@@ -146,7 +146,7 @@ async fn the_doctor_complains_of_two_primaries_and_names_the_one_to_stop() {
     pair.primary.kill();
     let findings = open(&pair.old_first()).examine().await;
     let hosts = findings.iter().find(|finding| finding.check == "hosts").unwrap();
-    assert!(hosts.severity == Severity::Warning && hosts.detail.contains("cannot be asked"), "{hosts:?}");
+    assert!(hosts.severity == Severity::Warning && hosts.detail.contains("do not answer"), "{hosts:?}");
 }
 
 /// Timelines cannot tell them apart, so terms have to.

@@ -109,21 +109,21 @@ async fn a_candidate_looks_again_soon_after_a_foreign_leader_and_takes_over_when
     assert!(held.remaining <= Duration::from_millis(300), "nobody tells it: {held:?}");
 
     let client = Client::open(&place.url()).unwrap();
-    let election = client.election("e").unwrap().candidate().start().unwrap();
+    let candidacy = client.election("e").unwrap().candidate().start().unwrap();
     until("a candidate that stands by", async || {
         candidate
             .observe()
             .await
             .standing_by
             .iter()
-            .any(|waiting| waiting.candidate == *election.candidate())
+            .any(|waiting| waiting.candidate == *candidacy.candidate())
             .then_some(())
     })
     .await;
     candidate.resign().await.unwrap();
     assert!(foreigner.steps_down().await);
     let leadership =
-        tokio::time::timeout(PATIENCE, election.elected()).await.expect("long before the timeout").unwrap();
+        tokio::time::timeout(PATIENCE, candidacy.elected()).await.expect("long before the timeout").unwrap();
     assert!(leadership.term() > held.leader.unwrap().term);
     assert!(!foreigner.tries().await);
 }

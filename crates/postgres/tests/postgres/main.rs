@@ -11,6 +11,7 @@ mod hosts;
 mod interop;
 mod ledger;
 mod line;
+mod lost;
 mod migration;
 mod persistence;
 mod planted;

@@ -8,7 +8,7 @@ use futures_util::future::join_all;
 use tenure::Store;
 use tenure::store::ledger::{Claimed, JobStanding, Opened, Tick};
 use tenure::store::postgres::{Migration, PostgresConfig, PostgresStore};
-use tenure::store::{MessageId, NewMessage, StoreErrorKind};
+use tenure::store::{NewMessage, StoreErrorKind, random_message_id};
 use tenure_core::WriteOutcome;
 
 use crate::support::{APP, OwnDatabase, StoreCandidate, assert_told, config, id, key};
@@ -125,14 +125,19 @@ async fn the_schema_of_another_version_is_left_alone() {
     place.database.sql("UPDATE tenure.version SET version = 99");
     let before = shape(&place);
     let error = Migration::new(&place.owner()).role(APP).unwrap().run().await.unwrap_err();
-    assert_told(&error, StoreErrorKind::Schema, WriteOutcome::NotSent, &["newer version of tenure", "use that one"]);
+    assert_told(
+        &error,
+        StoreErrorKind::Schema,
+        WriteOutcome::NotSent,
+        &["newer version of tenure", "upgrade this program"],
+    );
     assert_eq!(shape(&place), before);
     let error = StoreCandidate::new(&place.store(), "e", "a").refused().await;
     assert_told(
         &error,
         StoreErrorKind::Schema,
         WriteOutcome::NotSent,
-        &["newer version of tenure", "99", "use that one"],
+        &["newer version of tenure", "99", "upgrade this program"],
     );
 
     place.database.sql("UPDATE tenure.version SET version = 0");
@@ -216,7 +221,7 @@ async fn the_first_version_is_brought_up_to_date_with_its_jobs_and_its_roles() {
         &error,
         StoreErrorKind::Schema,
         WriteOutcome::NotSent,
-        &["version 1, and 8 is needed", "run `tenure migrate`"],
+        &["version 1, but 8 is needed", "run `tenure migrate`"],
     );
 
     // No role is named: whoever could call the functions still can.
@@ -271,7 +276,7 @@ async fn the_sixth_version_is_brought_up_to_date_with_the_names_of_its_mailboxes
     let send = async |election: &str| {
         let sender = tenure::Sender::from(id("a"));
         let (key, channel) = (key(election), tenure::ChannelName::new("c").unwrap());
-        let new_message = NewMessage { key, id: MessageId::random(), channel, sender, payload: Arc::from("1") };
+        let new_message = NewMessage { key, id: random_message_id(), channel, sender, payload: Arc::from("1") };
         place.store().mailbox().unwrap().send(&[new_message]).await.remove(0).unwrap();
     };
     let counted = async || {

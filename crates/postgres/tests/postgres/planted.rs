@@ -147,6 +147,19 @@ async fn what_somebody_else_owns_is_not_built_upon() {
 }
 
 #[tokio::test]
+async fn of_a_schema_that_is_somebody_elses_altogether_a_few_names_are_told() {
+    let place = OwnDatabase::new().await;
+    let error = Migration::new(&config(&place.url())).run().await.unwrap_err();
+    assert_told(
+        &error,
+        StoreErrorKind::Denied,
+        WriteOutcome::NotSent,
+        &["belongs to tenure", " more (TE003)", "as that user"],
+    );
+    assert!(error.to_string().len() < 500, "{error}");
+}
+
+#[tokio::test]
 async fn a_trigger_that_others_have_put_on_a_table_of_ours_stops_the_migration() {
     let place = OwnDatabase::new().await;
     let mut mallory = Mallory::in_database(&place);

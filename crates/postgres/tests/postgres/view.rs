@@ -44,8 +44,8 @@ async fn a_row_that_is_deleted_by_hand_ends_a_foreign_leadership_and_nothing_els
 async fn a_row_of_ours_that_is_deleted_by_hand_is_handed_over_and_two_never_lead() {
     let place = place().await;
     let client = Client::open(&place.url()).unwrap();
-    let election = client.election("e").unwrap().candidate().start().unwrap();
-    let first = election.elected().await.unwrap();
+    let candidacy = client.election("e").unwrap().candidate().start().unwrap();
+    let first = candidacy.elected().await.unwrap();
     let mut owner = owner(&place);
     owner.run("DELETE FROM leader_election").unwrap();
     let foreigner = LeaseForeigner::new(&place, CallStyle::Named, "foreign", 600).await;
@@ -55,7 +55,7 @@ async fn a_row_of_ours_that_is_deleted_by_hand_is_handed_over_and_two_never_lead
         (takes || !first.is_valid()).then_some(())
     })
     .await;
-    election.stop().await;
+    candidacy.stop().await;
 }
 
 #[tokio::test]

@@ -29,7 +29,7 @@ end
 
 -- A foreign participant took the lease. It gets a term of its own, so that terms go on growing past it.
 local function adopt(k, holder, known)
-  local term = next_term(known)
+  local term = next_term(KEYS[k + 2], known)
   local function record()
     begin_anew(KEYS[k + 2], known)
     write('HSET', KEYS[k + 2], 'term', term, 'holder', holder, 'since', now)
@@ -56,9 +56,7 @@ end
 
 local function grant(k, a, known)
   local candidate, nonce, ttl = ARGV[a + 1], ARGV[a + 2], ARGV[a + 3]
-  local term = next_term(known)
-  -- Nobody leads rather than somebody twice.
-  if term > TERM_MAX then return { 3, 0, TERM_MAX } end
+  local term = next_term(KEYS[k + 2], known)
   begin_anew(KEYS[k + 2], known)
   write('SET', KEYS[k + 1], candidate, 'PX', ttl)
   write('HSET', KEYS[k + 2], 'claim', claim_of(nonce, term, ttl), 'holder', candidate, 'term', term, 'since', now,

@@ -15,7 +15,8 @@
 
 local RESERVATION = 1000
 local HISTORY_MAX = 256
-local TERM_MAX = 9007199254740992
+-- From the next number on, a number plus one may be the same number.
+local TERM_MAX = 9007199254740991
 local KEENEST = 10
 -- So many who have lost their place are cleared away in one step. Each of them was added in a step of its own.
 local DROPPED_MAX = 32
@@ -67,9 +68,12 @@ local function recall(election)
   }
 end
 
--- Terms are never below the time, nor below those that another store has given.
-local function next_term(known)
-  return math.max(known.term + 1, known.above + 1, now)
+-- Terms are never below the time, nor below those that another store has given. When none is left, nobody leads rather than
+-- two under one term.
+local function next_term(election, known)
+  local term = math.max(known.term + 1, known.above + 1, now)
+  if term <= TERM_MAX then return term end
+  error(string.format('DAMAGED the term of the key %q is the last one: its terms are used up, so no candidate can lead, not even after it is removed; without a backup, use another name', election), 0)
 end
 
 -- An election that was forgotten begins anew: what is left of it would end with its expiry.

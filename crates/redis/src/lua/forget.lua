@@ -40,7 +40,9 @@ return each(12, 2, 0, function(k)
   if not is_read then damage = damage or known end
   if damage and ARGV[2] ~= '0' then error(damage, 0) end
   if not is_read then known = salvage(k) end
-  if not damage and (known.term == 0 or known.forgotten) then return { 0 } end
+  if not damage and (known.term == 0 or known.forgotten) then
+    return { redis.call('XLEN', KEYS[k + 8]) > 0 and 4 or 0 }
+  end
   if readable(false, 'GET', lease) or is_reserved(known) then return { 2 } end
   if #readable({}, 'ZRANGEBYSCORE', KEYS[k + 4], '(' .. now, '+inf', 'LIMIT', 0, 1) > 0 then return { 3 } end
   if readable(0, 'XLEN', KEYS[k + 8]) > 0 then return { 4 } end

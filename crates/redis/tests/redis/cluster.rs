@@ -61,12 +61,7 @@ async fn a_lease_is_renewed_throughout_while_its_slot_moves() {
         match leader.renew(term).await {
             Ok(reply) => assert!(matches!(reply, tenure_core::RenewReply::Renewed { .. }), "{reply:?}"),
             Err(error) => {
-                assert_told(
-                    &error,
-                    StoreErrorKind::Unavailable,
-                    WriteOutcome::Refused,
-                    &["TRYAGAIN", "takes a moment"],
-                );
+                assert_told(&error, StoreErrorKind::Unavailable, WriteOutcome::Refused, &["TRYAGAIN", "wait a moment"]);
                 refused += 1;
             }
         }
@@ -196,7 +191,7 @@ async fn whoever_shares_a_batch_with_a_node_that_hangs_is_answered() {
     let replies = store.renew(&renewals).await;
     within("the answers to a batch", asked.elapsed(), Duration::from_secs(2));
     let silence = replies[0].as_ref().unwrap_err();
-    assert_told(silence, StoreErrorKind::TimedOut, WriteOutcome::Unknown, &["does not answer, and others do"]);
+    assert_told(silence, StoreErrorKind::TimedOut, WriteOutcome::Unknown, &["does not answer, although others do"]);
     assert_eq!(replies[1].as_ref().unwrap(), &RenewReply::Renewed { handover: None });
 }
 

@@ -53,7 +53,7 @@ async fn a_server_that_cannot_save_takes_no_writes() {
 
     saves("err").await;
     let error = leader.renew(term).await.unwrap_err();
-    assert_told(&error, StoreErrorKind::ReadOnly, WriteOutcome::Refused, &["MISCONF", "look at its disk"]);
+    assert_told(&error, StoreErrorKind::ReadOnly, WriteOutcome::Refused, &["MISCONF", "check its disk"]);
     let error = StoreCandidate::new(&leader.store, "free", "newcomer").refused().await;
     assert_told(&error, StoreErrorKind::ReadOnly, WriteOutcome::Refused, &["MISCONF"]);
     assert_eq!(leader.observe().await.lease.unwrap().leader.term, term);
@@ -81,7 +81,7 @@ async fn a_server_that_loads_its_data_answers_when_it_has_finished() {
         leader.renew(term).await.err().filter(|error| error.failure() == WriteOutcome::Refused)
     })
     .await;
-    assert_told(&error, StoreErrorKind::Unavailable, WriteOutcome::Refused, &["LOADING", "when it has finished"]);
+    assert_told(&error, StoreErrorKind::Unavailable, WriteOutcome::Refused, &["LOADING", "still loading"]);
 
     server.command(&["CONFIG", "SET", "key-load-delay", "0"]);
     until("the end of loading", async || leader.renew(term).await.ok()).await;

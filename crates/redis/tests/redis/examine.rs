@@ -21,10 +21,10 @@ async fn a_server_that_keeps_what_it_says_is_found_well() {
 #[tokio::test]
 async fn what_can_make_two_leaders_is_warned_of_in_plain_words() {
     for (lines, check, words) in [
-        (&["maxmemory 100mb", "maxmemory-policy volatile-lru"][..], "eviction", "those are the leases"),
-        (&["maxmemory 100mb", "maxmemory-policy allkeys-lfu"], "eviction", "evicts leases and terms"),
-        (&["appendonly no"], "persistence", "a restart forgets"),
-        (&["appendonly yes", "appendfsync everysec"], "persistence", "loses power"),
+        (&["maxmemory 100mb", "maxmemory-policy volatile-lru"][..], "eviction", "among them leases"),
+        (&["maxmemory 100mb", "maxmemory-policy allkeys-lfu"], "eviction", "leases and terms are evicted"),
+        (&["appendonly no"], "persistence", "a restart loses"),
+        (&["appendonly yes", "appendfsync everysec"], "persistence", "a power failure may lose"),
     ] {
         let options = lines.iter().fold(RedisOptions::default(), |options, line| options.line(*line));
         let server = RedisServer::start_with(options);
@@ -36,7 +36,7 @@ async fn what_can_make_two_leaders_is_warned_of_in_plain_words() {
 async fn replicas_are_counted_and_a_replica_is_no_place_for_elections() {
     let primary = RedisServer::start_with(RedisOptions::default().line("repl-diskless-sync-delay 0"));
     let careful = format!("{}?wait_replicas=1", primary.url());
-    assert_found(&examine(&careful).await, "replicas", Severity::Bad, "nothing can be granted");
+    assert_found(&examine(&careful).await, "replicas", Severity::Bad, "no lease can be granted");
     let following = format!("replicaof 127.0.0.1 {}", primary.port());
     let replica = RedisServer::start_with(RedisOptions::default().line(following));
     until("a replica that has been heard", async || {
@@ -64,7 +64,7 @@ async fn a_clock_that_is_wrong_is_noticed() {
 async fn what_may_not_be_asked_is_not_guessed() {
     let server = server_with_user(NEEDED);
     let findings = examine(&server.url_as(USER, PASSWORD)).await;
-    assert_found(&findings, "eviction", Severity::Warning, "does not let us use INFO");
+    assert_found(&findings, "eviction", Severity::Warning, "denies the use of INFO");
     assert_found(&findings, "writable", Severity::Good, "takes writes");
     assert!(findings.iter().all(|finding| finding.severity != Severity::Bad), "{findings:#?}");
 }
@@ -82,7 +82,7 @@ async fn sentinels_have_to_agree() {
     let sentinels = SentinelGroup::start();
     assert_found(&examine(&sentinels.url()).await, "sentinels", Severity::Good, "more than half of them");
     sentinels.sentinels()[..2].iter().for_each(RedisServer::kill);
-    assert_found(&examine(&sentinels.url()).await, "sentinels", Severity::Bad, "nothing can be granted");
+    assert_found(&examine(&sentinels.url()).await, "sentinels", Severity::Bad, "no lease can be granted");
 }
 
 #[tokio::test]

@@ -54,6 +54,23 @@ async fn a_network_that_was_away_for_a_moment_is_used_again_at_once() {
 }
 
 #[tokio::test]
+async fn a_connection_whose_answer_came_late_is_used_again() {
+    let server = RedisServer::start();
+    let proxy = Proxy::before(server.address()).unwrap();
+    let leader = StoreCandidate::new(&open(&format!("redis://{}", proxy.address())), "e", "a");
+    let term = leader.granted().await;
+
+    proxy.inject(Direction::Replies, ProxyFault::Hold);
+    let answer = tokio::time::timeout(Duration::from_millis(200), leader.renew(term)).await;
+    assert!(answer.is_err(), "an answer that was held: {answer:?}");
+    proxy.refuse();
+    proxy.clear(Direction::Replies);
+    // A new connection is refused, so only the old one can answer.
+    until("an answer", async || leader.renew(term).await.ok()).await;
+    leader.keeps(term).await;
+}
+
+#[tokio::test]
 async fn a_server_that_answers_nonsense_is_asked_less_and_less_often() {
     let server = RedisServer::start();
     // Nobody ever had this term. Whoever campaigns is answered nonsense, and whoever resigns is not.
@@ -61,8 +78,8 @@ async fn a_server_that_answers_nonsense_is_asked_less_and_less_often() {
     server.command(&["HSET", ELECTION, "holder", "somebody", "term", "0", "since", "1"]);
     let client = Client::open(&server.url()).unwrap();
     let timing = Timing::from_ttl(Duration::from_secs(2)).unwrap();
-    let election = client.election("e").unwrap().candidate().timing(timing).start().unwrap();
-    let mut events = election.events();
+    let candidacy = client.election("e").unwrap().candidate().timing(timing).start().unwrap();
+    let mut events = candidacy.events();
     let is_error = |event: &Event| matches!(event.kind, EventKind::Error { .. });
     let mut count = 0;
     let counting = async {
@@ -75,7 +92,7 @@ async fn a_server_that_answers_nonsense_is_asked_less_and_less_often() {
     assert!((5..48).contains(&count), "{count} errors in four seconds");
 
     server.command(&["DEL", LEASE, ELECTION]);
-    until("a leader", async || election.is_leader().then_some(())).await;
+    until("a leader", async || candidacy.is_leader().then_some(())).await;
 }
 
 #[tokio::test]

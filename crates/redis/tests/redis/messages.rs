@@ -6,7 +6,7 @@ use futures_util::FutureExt;
 use futures_util::stream::StreamExt;
 use tenure::store::mailbox::AckOutcome;
 use tenure::store::{
-    AckReply, Hint, Interest, Mailbox, Message, MessageId, MessageState, NewMessage, Received, StoreErrorKind,
+    AckReply, Hint, Interest, Mailbox, Message, MessageState, NewMessage, Received, StoreErrorKind, random_message_id,
 };
 use tenure::{Store, StoreError};
 use tenure_core::{ChannelName, Sender, WriteOutcome};
@@ -21,7 +21,7 @@ pub(crate) fn mailbox(store: &Arc<dyn Store>) -> &dyn Mailbox {
 pub(crate) fn new_message(election: &str, payload: &str) -> NewMessage {
     NewMessage {
         key: key(election),
-        id: MessageId::random(),
+        id: random_message_id(),
         channel: ChannelName::new(CHANNEL).unwrap(),
         sender: Sender::new("sender").unwrap(),
         payload: Arc::from(payload),

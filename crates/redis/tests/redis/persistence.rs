@@ -101,9 +101,9 @@ async fn terms_of_a_server_that_lost_its_data_and_its_time_are_refused() {
     let tenures = [0, 1].map(|_| Client::open(&server.url()).unwrap());
     let timing = Timing::from_ttl(Duration::from_secs(2)).unwrap();
     let [first, second] = tenures.each_ref().map(|client| {
-        let election = client.election("e").unwrap().candidate().timing(timing).start().unwrap();
-        let events = election.events();
-        (election, events)
+        let candidacy = client.election("e").unwrap().candidate().timing(timing).start().unwrap();
+        let events = candidacy.events();
+        (candidacy, events)
     });
     let mut candidates = [first, second];
     let mut term = None;

@@ -21,7 +21,7 @@ async fn a_leader_that_was_elected_before_it_could_be_woken_hears_of_a_request_a
         let wake = || server.command(&["HGET", &format!("{{tenure:default:{name}}}:election"), "wake"]);
         until("a channel", async || (wake() != redis::Value::BulkString(Vec::new())).then_some(())).await;
         let begun = Instant::now();
-        assert!(client.election(&name).unwrap().request_handover(None).await.unwrap());
+        assert!(client.election(&name).unwrap().request_handover().await.unwrap());
         until("a hand-over", async || (!leader.is_leader()).then_some(())).await;
         // It renews every six seconds or so.
         within("a request", begun.elapsed(), Duration::from_secs(3));

@@ -87,7 +87,7 @@ async fn a_sentinel_has_one_vote_however_often_it_is_named() {
         findings.into_iter().find(|finding| finding.check == "sentinels" && finding.severity != Severity::Bad)
     });
     let finding = finding.await;
-    assert!(finding.severity == Severity::Warning && finding.detail.contains("name each sentinel once"), "{finding:?}");
+    assert!(finding.severity == Severity::Warning && finding.detail.contains("give each sentinel once"), "{finding:?}");
 }
 
 #[tokio::test]
@@ -107,7 +107,7 @@ async fn what_keeps_sentinels_from_naming_a_primary_is_told() {
     let proxy = Proxy::before(strict.address()).unwrap();
     proxy.refuse();
     let error = StoreCandidate::at(&format!("redis+sentinel://{}/tenure", proxy.address()), "e", "a").refused().await;
-    let words = ["can be asked for the primary", "Connection refused", "check their addresses"];
+    let words = ["can be reached", "Connection refused", "check their addresses"];
     assert_told(&error, StoreErrorKind::Unavailable, WriteOutcome::NotSent, &words);
 }
 

@@ -86,7 +86,7 @@ fn addresses_that_cannot_be_used_say_why_and_keep_the_password() {
         ("redis://:canary@host/x", "database"),
         ("redis+sentinel://:canary@host", "/mymaster"),
         ("redis+cluster://:canary@host/1", "only the database 0"),
-        ("redis://:canary@host?prefx=canary", "an option that there is not; there are prefix"),
+        ("redis://:canary@host?prefx=canary", "an unknown option; known are prefix"),
         ("redis://:canary@host?protocol=canary", "resp2 or resp3"),
         ("redis://:canary@host?wait_replicas=canary", "wait_replicas"),
         ("redis://:canary@host?key_pattern={nam}", "key pattern"),
@@ -94,7 +94,7 @@ fn addresses_that_cannot_be_used_say_why_and_keep_the_password() {
         ("redis://:canary@host?prefix={x}", "without braces"),
         ("redis://:canary@host?tls_ca=/dev/null", "rediss"),
         ("rediss://:canary@host?tls_ca=/no/such/file", "the file of tls_ca: No such file"),
-        ("rediss://:canary@host?tls_cert=/dev/null", "belong together"),
+        ("rediss://:canary@host?tls_cert=/dev/null", "must be given together"),
         ("redis://us%FFer:canary@host", "UTF-8"),
     ] {
         let error = refusal(&url.parse().unwrap());

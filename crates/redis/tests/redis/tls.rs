@@ -69,7 +69,7 @@ async fn nobody_falls_back_to_a_connection_that_is_not_encrypted() {
         &error,
         StoreErrorKind::Unavailable,
         WriteOutcome::NotSent,
-        &["check whether it speaks TLS", "rediss://"],
+        &["closed the connection at once", "rediss://"],
     );
 }
 

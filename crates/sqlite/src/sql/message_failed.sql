@@ -1,1 +1,1 @@
-UPDATE message SET attempts = max(attempts, ?3), last_error = ?4 WHERE mailbox = ?1 AND id = ?2 AND is_aside = 0
+UPDATE message SET attempts = ?2, last_error = ?3 WHERE place = ?1

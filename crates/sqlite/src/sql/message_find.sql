@@ -1,1 +1,1 @@
-SELECT 1 FROM message WHERE mailbox = ?1 AND id = ?2
+SELECT place, is_aside, attempts FROM message WHERE mailbox = ?1 AND id = ?2

@@ -126,7 +126,7 @@ fn check_all<T>(replies: Replies<T>) {
 /// An error is an answer, unless it says that the thread of the store has panicked.
 fn check<T>(reply: Result<T, StoreError>) {
     if let Err(error) = reply {
-        assert!(!error.to_string().contains("broke down"), "{error}");
+        assert!(!error.to_string().contains("has panicked"), "{error}");
     }
 }
 

@@ -3,9 +3,9 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use futures_util::future::BoxFuture;
 use tempfile::TempDir;
 use tenure::conformance::Fixture;
+use tenure::store::async_trait;
 use tenure::store::sqlite::SqliteStore;
 use tenure::testing::VirtualClock;
 use tenure::{Clock, Store};
@@ -23,18 +23,17 @@ impl SqliteFixture {
     }
 }
 
+#[async_trait]
 impl Fixture for SqliteFixture {
-    fn open(&self) -> BoxFuture<'_, Arc<dyn Store>> {
-        Box::pin(async {
-            let path = self.directory.path().join("conformance.db");
-            let clock = Clock::controlled_by(&self.clock);
-            let store = SqliteStore::open_with_clock(&path, clock).expect("the store opens");
-            Arc::new(store) as Arc<dyn Store>
-        })
+    async fn open(&self) -> Arc<dyn Store> {
+        let path = self.directory.path().join("conformance.db");
+        let clock = Clock::controlled_by(&self.clock);
+        let store = SqliteStore::open_with_clock(&path, clock).expect("the store opens");
+        Arc::new(store)
     }
 
-    fn advance(&self, by: Duration) -> BoxFuture<'_, ()> {
-        Box::pin(async move { self.clock.advance(by) })
+    async fn advance(&self, by: Duration) {
+        self.clock.advance(by);
     }
 
     fn slack(&self) -> Duration {

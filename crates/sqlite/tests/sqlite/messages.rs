@@ -11,7 +11,7 @@ use tenure::store::mailbox::AckOutcome;
 use tenure::store::sqlite::SqliteStore;
 use tenure::store::{
     Ack, AckReply, ElectionKey, Interest, Mailbox, Message, MessageId, MessageState, NewMessage, Receive, Received,
-    StoreErrorKind,
+    StoreErrorKind, random_message_id,
 };
 use tenure_core::{ChannelName, Sender, Term};
 
@@ -23,7 +23,7 @@ const FIRST_VERSION: &str = include_str!("../../src/schema.sql");
 pub(crate) fn new_message(key: &ElectionKey, payload: &str) -> NewMessage {
     NewMessage {
         key: key.clone(),
-        id: MessageId::random(),
+        id: random_message_id(),
         channel: ChannelName::new("refresh").unwrap(),
         sender: Sender::new("sender").unwrap(),
         payload: Arc::from(payload),

@@ -21,7 +21,7 @@ async fn a_file_that_is_mounted_by_itself_is_refused() {
     let _mount = Mount::bind(&path, &elsewhere);
     let error = SqliteStore::open(&elsewhere).unwrap_err();
     assert_eq!((error.kind(), error.failure()), (StoreErrorKind::Configuration, WriteOutcome::Refused), "{error}");
-    assert!(error.to_string().contains("mount the directory"), "{error}");
+    assert!(error.to_string().contains("mount its directory"), "{error}");
     assert!(!beside(&elsewhere, "-wal").exists() && !beside(&elsewhere, "-tenure").exists());
     leader.renew(term).await.unwrap();
 }
@@ -39,7 +39,7 @@ async fn a_link_in_the_place_of_the_file_ends_its_leases_and_lets_nobody_else_le
     assert_eq!(leader.renew(term).await.unwrap_err().kind(), StoreErrorKind::Replaced);
     let error = SqliteStore::open(&path).unwrap_err();
     assert_eq!(error.kind(), StoreErrorKind::Configuration, "{error}");
-    assert!(error.to_string().contains("stands where a database was"), "{error}");
+    assert!(error.to_string().contains("in the place of a database"), "{error}");
     assert!(!beside(&moved, "-wal").exists(), "nothing was made beside the new place");
 
     drop(leader);
@@ -64,7 +64,7 @@ async fn a_mount_over_the_file_of_a_leader_ends_its_leases() {
         let mount = Mount::bind(&file, &file);
         let error = leader.renew(term).await.unwrap_err();
         assert_eq!(error.kind(), StoreErrorKind::Configuration, "{name}: {error}");
-        assert!(error.to_string().contains("mount the directory") && error.to_string().contains(name), "{error}");
+        assert!(error.to_string().contains("mount its directory") && error.to_string().contains(name), "{error}");
         assert!(SqliteStore::open(&path).is_err(), "{name}");
         drop(mount);
         leader.renew(term).await.unwrap();

@@ -8,22 +8,21 @@ use std::collections::{BTreeMap, VecDeque};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
-use futures_util::future::{BoxFuture, ready};
 use futures_util::stream::{BoxStream, StreamExt, unfold};
 use tenure_core::jobs::Ledger;
-use tenure_core::record::{Effects, Moment, ProcessToken, Record};
-use tenure_core::{CampaignReply, CandidateId, ElectionName, Namespace, Nonce, RenewReply, Term};
+use tenure_core::messages::MailboxRecord;
+use tenure_core::record::{Effects, Moment, ProcessToken, Record, TERMS_USED_UP};
+use tenure_core::{CampaignReply, CandidateId, ElectionName, Namespace, Nonce, RenewReply, Term, WriteOutcome};
 use tokio::sync::broadcast;
 
-pub use self::mailbox::MemoryMailbox;
 use crate::clock::Clock;
 use crate::subscribers::Subscribers;
 use crate::{
     Campaign, Capabilities, ElectionKey, Finding, Forgetting, Hint, Interest, JobLedger, Mailbox, MessageCount,
-    Observation, PubSub, Renew, Replies, Resign, Store, StoreError, Transition, Use,
+    Observation, PubSub, Renew, Replies, Resign, Store, StoreError, Transition, Use, async_trait, check_raise,
 };
 
-/// Keeps elections in memory. Clones share them, so several candidates of one process can meet.
+/// A store in memory. Clones share their elections, so several candidates of one process can compete.
 ///
 /// ```
 /// use tenure::{MemoryStore, Client};
@@ -49,7 +48,7 @@ pub struct MemoryStore {
 struct StoredElection {
     record: Record,
     history: VecDeque<Transition>,
-    messages: MemoryMailbox,
+    mailbox: MailboxRecord,
     ledger: Ledger,
 }
 
@@ -63,7 +62,7 @@ impl MemoryStore {
         Self::with_clock(Clock::boottime())
     }
 
-    /// An empty store whose leases run on this clock.
+    /// An empty store whose leases use this clock.
     #[must_use]
     pub fn with_clock(clock: Clock) -> Self {
         let [hints, message_hints] = [(); 2].map(|()| broadcast::Sender::new(HINTS_KEPT));
@@ -104,11 +103,12 @@ impl MemoryStore {
     fn forget(&self, key: &ElectionKey, idle_for: Duration) -> Forgetting {
         let at = self.moment();
         let mut elections = self.elections();
-        let Some(kept) = elections.get_mut(key).filter(|kept| kept.record.last_term.is_some()) else {
-            return Forgetting::Unknown;
-        };
-        if kept.messages.are_waiting() {
+        let Some(kept) = elections.get_mut(key) else { return Forgetting::Unknown };
+        if !kept.mailbox.pending.is_empty() {
             return Forgetting::InUse(Use::Messages);
+        }
+        if kept.record.last_term.is_none() {
+            return Forgetting::Unknown;
         }
         let mut effects = Effects::default();
         let used = kept.record.lay_down(&at, &mut effects);
@@ -162,7 +162,7 @@ impl MemoryStore {
         let elections = self.elections();
         let wanted = |key: &ElectionKey| key.namespace == *namespace && only.is_none_or(|name| *name == key.name);
         let counts = elections.iter().filter(|(key, _)| wanted(key));
-        counts.filter_map(|(key, kept)| kept.messages.count(&key.name)).collect()
+        counts.filter_map(|(key, kept)| kept.mailbox.count(&key.name)).collect()
     }
 
     fn hint_messages(&self, key: &ElectionKey) {
@@ -201,11 +201,12 @@ impl Default for MemoryStore {
     }
 }
 
+#[async_trait]
 impl Store for MemoryStore {
     fn capabilities(&self) -> Capabilities {
         Capabilities {
             name: "memory",
-            statement: "Elections inside one process only; everything is forgotten when it ends.",
+            statement: "Elections within one process only; everything is lost when it ends.",
             pushes: true,
             sees_death: false,
             min_ttl: Duration::from_millis(1),
@@ -213,70 +214,70 @@ impl Store for MemoryStore {
         }
     }
 
-    fn campaign<'a>(&'a self, batch: &'a [Campaign]) -> BoxFuture<'a, Replies<CampaignReply>> {
+    async fn campaign(&self, batch: &[Campaign]) -> Replies<CampaignReply> {
         let step = |request: &Campaign| {
-            Ok(self.step(&request.key, |record, at, effects| {
+            self.step(&request.key, |record, at, effects| {
                 record.last_term = record.last_term.or_else(|| self.forgotten().get(&request.key.namespace).copied());
-                record.campaign(request, at, effects)
-            }))
+                if record.is_used_up() && record.is_free_for(request, at) {
+                    return Err(StoreError::damaged("memory", &request.key, WriteOutcome::Refused, TERMS_USED_UP));
+                }
+                Ok(record.campaign(request, at, effects))
+            })
         };
-        Box::pin(ready(batch.iter().map(step).collect()))
+        batch.iter().map(step).collect()
     }
 
-    fn renew<'a>(&'a self, batch: &'a [Renew]) -> BoxFuture<'a, Replies<RenewReply>> {
+    async fn renew(&self, batch: &[Renew]) -> Replies<RenewReply> {
         let step = |request: &Renew| Ok(self.step(&request.key, |record, at, _| record.renew(request, at)));
-        Box::pin(ready(batch.iter().map(step).collect()))
+        batch.iter().map(step).collect()
     }
 
-    fn resign<'a>(&'a self, batch: &'a [Resign]) -> BoxFuture<'a, Replies<()>> {
+    async fn resign(&self, batch: &[Resign]) -> Replies<()> {
         let step = |request: &Resign| {
             self.step(&request.key, |record, at, effects| record.resign(request, at, effects));
             Ok(())
         };
-        Box::pin(ready(batch.iter().map(step).collect()))
+        batch.iter().map(step).collect()
     }
 
-    fn observe<'a>(&'a self, batch: &'a [ElectionKey]) -> BoxFuture<'a, Replies<Observation>> {
+    async fn observe(&self, batch: &[ElectionKey]) -> Replies<Observation> {
         let elections = self.elections();
         let at = self.moment();
         let look = |key| Ok(elections.get(key).map(|kept| kept.record.observe(&at)).unwrap_or_default());
-        Box::pin(ready(batch.iter().map(look).collect()))
+        batch.iter().map(look).collect()
     }
 
-    fn elections<'a>(&'a self, namespace: &'a Namespace) -> BoxFuture<'a, Result<Vec<ElectionName>, StoreError>> {
+    async fn elections(&self, namespace: &Namespace) -> Result<Vec<ElectionName>, StoreError> {
         let elections = self.elections();
         // A record without a term was only asked about: nobody ever campaigned there.
         let had_candidate = |kept: &StoredElection| kept.record.last_term.is_some();
         let here = elections.iter().filter(|(key, kept)| key.namespace == *namespace && had_candidate(kept));
-        Box::pin(ready(Ok(here.map(|(key, _)| key.name.clone()).collect())))
+        Ok(here.map(|(key, _)| key.name.clone()).collect())
     }
 
-    fn request_handover<'a>(
-        &'a self,
-        key: &'a ElectionKey,
-        successor: Option<&'a CandidateId>,
-    ) -> BoxFuture<'a, Result<bool, StoreError>> {
+    async fn request_handover(&self, key: &ElectionKey, successor: Option<&CandidateId>) -> Result<bool, StoreError> {
         let asked = self.step(key, |record, at, effects| record.request_handover(successor, at, effects));
-        Box::pin(ready(Ok(asked)))
+        Ok(asked)
     }
 
-    fn history<'a>(&'a self, key: &'a ElectionKey, limit: usize) -> BoxFuture<'a, Result<Vec<Transition>, StoreError>> {
+    async fn history(&self, key: &ElectionKey, limit: usize) -> Result<Vec<Transition>, StoreError> {
         let elections = self.elections();
         let latest = elections.get(key).map(|kept| kept.history.iter().rev().take(limit).cloned().collect());
-        Box::pin(ready(Ok(latest.unwrap_or_default())))
+        Ok(latest.unwrap_or_default())
     }
 
-    fn forget<'a>(&'a self, key: &'a ElectionKey, idle_for: Duration) -> BoxFuture<'a, Result<Forgetting, StoreError>> {
-        Box::pin(ready(Ok(self.forget(key, idle_for))))
+    async fn forget(&self, key: &ElectionKey, idle_for: Duration) -> Result<Forgetting, StoreError> {
+        Ok(self.forget(key, idle_for))
     }
 
-    fn raise_terms<'a>(
-        &'a self,
-        namespace: &'a Namespace,
-        only: Option<&'a ElectionName>,
+    async fn raise_terms(
+        &self,
+        namespace: &Namespace,
+        only: Option<&ElectionName>,
         above: Term,
-    ) -> BoxFuture<'a, Result<u64, StoreError>> {
-        Box::pin(ready(Ok(self.raise_terms(namespace, only, above))))
+    ) -> Result<u64, StoreError> {
+        check_raise(above)?;
+        Ok(self.raise_terms(namespace, only, above))
     }
 
     fn watch(&self, interest: Interest) -> BoxStream<'static, Hint> {
@@ -306,7 +307,7 @@ impl Store for MemoryStore {
         Some(self)
     }
 
-    fn examine(&self) -> BoxFuture<'_, Vec<Finding>> {
-        Box::pin(ready(vec![Finding::warning("reach", "the memory store ends with this process")]))
+    async fn examine(&self) -> Vec<Finding> {
+        vec![Finding::warning("reach", "the memory store ends with this process")]
     }
 }

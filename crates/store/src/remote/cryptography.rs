@@ -1,4 +1,4 @@
-//! What encryption needs before it can begin: a provider of cryptography (feature `tls`), and files of certificates.
+//! Prerequisites of encryption: a provider of cryptography (feature `tls`), and files of certificates.
 
 use std::io;
 use std::path::Path;
@@ -8,7 +8,8 @@ use std::sync::Arc;
 #[cfg(feature = "tls")]
 use rustls::crypto::CryptoProvider;
 
-/// The provider that the application has chosen. An application that brings several providers of cryptography has to choose one; if it has not, we do.
+/// The application's provider of cryptography. An application with several providers has to choose one; if it has not,
+/// this function does.
 #[cfg(feature = "tls")]
 #[must_use]
 pub fn choose_cryptography() -> Arc<CryptoProvider> {

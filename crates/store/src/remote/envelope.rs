@@ -1,4 +1,4 @@
-//! A broadcast as one text: its id, channel and sender, each on a line of its own, and the payload.
+//! A broadcast as one text: its id, channel and sender, each on its own line, and the payload.
 
 use std::sync::Arc;
 
@@ -6,7 +6,7 @@ use tenure_core::{ChannelName, Sender};
 
 use crate::{Broadcast, ElectionKey, MessageId};
 
-/// How much longer than its payload it is at most: an id, the longest names, and three line breaks.
+/// The maximum overhead over the payload: an id, the longest names, and three line breaks.
 pub const ENVELOPE_BYTES_MAX: usize = 32 + tenure_core::CHANNEL_BYTES_MAX + tenure_core::NAME_BYTES_MAX + 3;
 
 /// Names hold no line breaks, so the payload begins after the third.
@@ -15,7 +15,7 @@ pub fn seal(broadcast: &Broadcast) -> String {
     format!("{id}\n{channel}\n{sender}\n{payload}")
 }
 
-/// The opposite of [`seal`]. What is nothing of the kind is somebody else's.
+/// The opposite of [`seal`]; `None` for foreign text.
 pub fn open(key: &ElectionKey, text: &str) -> Option<Broadcast> {
     let mut lines = text.splitn(4, '\n');
     let mut line = || lines.next();
@@ -57,7 +57,7 @@ mod tests {
     fn an_envelope_is_never_larger_than_it_may_be() {
         let key = ElectionKey { namespace: Namespace::default(), name: ElectionName::new("nightly").unwrap() };
         let (channel, sender) = (ChannelName::new("c".repeat(63)).unwrap(), Sender::new("s".repeat(200)).unwrap());
-        let broadcast = Broadcast { key, id: MessageId::random(), channel, sender, payload: Arc::from("1") };
+        let broadcast = Broadcast { key, id: crate::random_message_id(), channel, sender, payload: Arc::from("1") };
         assert_eq!(seal(&broadcast).len(), ENVELOPE_BYTES_MAX + 1);
     }
 }

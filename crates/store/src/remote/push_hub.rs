@@ -1,4 +1,4 @@
-//! Hints from a server to those who watch, and broadcasts to those who listen, over one connection of their own.
+//! Hints and broadcasts from a server to all watchers and listeners, over one separate connection.
 
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
@@ -13,19 +13,19 @@ use crate::{ElectionKey, Hint, Interest, PubSubEvent};
 
 /// The other end of a connection for pushes.
 pub trait PushSource: Send + Sync + 'static {
-    /// Connects, listens, and passes on what comes, until the connection is of no use any more or nobody watches. Returns
-    /// whether it ever was of use.
+    /// Connects, listens and forwards notifications, until the connection breaks or no watcher is left. Returns
+    /// whether it ever worked.
     fn listen(&self, push_sink: &PushSink) -> impl Future<Output = bool> + Send;
 }
 
-/// Those who watch or listen. The connection is there as long as there are any.
+/// All watchers and listeners of one server. The connection exists as long as there are any.
 pub struct PushHub<S: PushSource> {
     source: Arc<S>,
     push_sink: Arc<PushSink>,
     listener: Mutex<Option<JoinHandle<()>>>,
 }
 
-/// What a source needs to know of those who watch, and how to reach them.
+/// A source's access to the watchers: their demand, and how to reach them.
 pub struct PushSink {
     wanted: watch::Sender<PushDemand>,
     hints: broadcast::Sender<(Interest, Hint)>,
@@ -39,7 +39,7 @@ pub struct PushSink {
     is_deaf: AtomicBool,
 }
 
-/// How many streams want to hear what.
+/// How many streams want which notifications.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct PushDemand {
     own: usize,
@@ -67,22 +67,22 @@ impl<S: PushSource> PushHub<S> {
         Self { source: Arc::new(source), push_sink: Arc::new(push_sink), listener: Mutex::default() }
     }
 
-    /// The other end, for what is asked of it directly.
+    /// The source, for direct requests.
     pub fn source(&self) -> &S {
         &self.source
     }
 
-    /// Whether the server has confirmed that it will wake us.
+    /// Whether the server has confirmed that it will send hints.
     pub fn is_heard(&self) -> bool {
         self.push_sink.is_heard.load(Ordering::SeqCst)
     }
 
-    /// Whether somebody wants to be woken, and would not be.
+    /// Whether a watcher wants hints and would not get them.
     pub fn is_unheard(&self) -> bool {
         self.push_sink.wanted.borrow().wants(Interest::Own) && !self.is_heard()
     }
 
-    /// Somebody stood by while nobody would have heard the server. It will be told to ask again when somebody does.
+    /// Notes that a candidate stands by although no hints arrive. It gets a hint to ask again when they do.
     pub fn stood_by_unheard(&self) {
         self.push_sink.is_deaf.store(true, Ordering::SeqCst);
         // The server may have confirmed while the campaign was under way, and then nobody else tells it.
@@ -115,7 +115,7 @@ impl<S: PushSource> PushHub<S> {
         .boxed()
     }
 
-    /// A stream of what is broadcast to an election. Must be called on a runtime.
+    /// Streams the broadcasts to an election. Must be called on a runtime.
     pub fn listen_to(self: &Arc<Self>, key: &ElectionKey) -> BoxStream<'static, PubSubEvent> {
         let listener = self.push_sink.subscribers.join(key, Subscription(Arc::clone(self)));
         self.push_sink.wanted.send_modify(|wanted| wanted.broadcasts += 1);
@@ -163,12 +163,12 @@ impl<S: PushSource> Drop for Subscription<S> {
 }
 
 impl PushDemand {
-    /// Whether anybody wants to hear of this.
+    /// Whether any stream wants this.
     pub fn wants(mut self, interest: Interest) -> bool {
         *self.count(interest) > 0
     }
 
-    /// Nobody wants to hear anything.
+    /// Whether no stream wants anything.
     pub fn is_nothing(self) -> bool {
         self == Self::default()
     }
@@ -183,12 +183,12 @@ impl PushDemand {
 }
 
 impl PushSink {
-    /// What is wanted, now and when it changes.
+    /// The present demand, and its changes.
     pub fn wanted(&self) -> watch::Receiver<PushDemand> {
         self.wanted.subscribe()
     }
 
-    /// Those who listen to broadcasts. When they come or go, what is [wanted](Self::wanted) changes.
+    /// The listeners to broadcasts. The [demand](Self::wanted) changes when they come or go.
     pub fn subscribers(&self) -> &Subscribers {
         &self.subscribers
     }
@@ -205,7 +205,7 @@ impl PushSink {
         }
     }
 
-    /// The server has confirmed that from now on it tells of this. Whatever happened before went unheard.
+    /// Notes that the server has confirmed to send these hints from now on. Earlier ones may have been missed.
     pub fn now_heard(&self, interest: Interest) {
         match interest {
             Interest::Own => {
@@ -216,7 +216,7 @@ impl PushSink {
         }
     }
 
-    /// From now on the server does not wake us.
+    /// Notes that the server sends no hints from now on.
     pub fn not_heard(&self) {
         self.is_heard.store(false, Ordering::SeqCst);
     }

@@ -18,13 +18,13 @@ pub struct RawUrl<'a> {
 }
 
 impl<'a> RawUrl<'a> {
-    /// Takes an address apart. No error repeats any of it.
+    /// Splits an address into its parts. No error repeats any of it.
     pub fn of(url: &'a StoreUrl) -> Result<Self, String> {
-        let rest = url.rest().strip_prefix("//").ok_or("two slashes follow the scheme, as in SCHEME://HOST")?;
+        let rest = url.rest().strip_prefix("//").ok_or("two slashes must follow the scheme, as in SCHEME://HOST")?;
         let (rest, query) = rest.split_once('?').unwrap_or((rest, ""));
         if query.contains(['@', '?']) {
             // Nobody can tell whether this is a password with a question mark, or where an option ends.
-            return Err("a ? in a password or an option is written %3F, and an @ in an option %40".to_owned());
+            return Err("a ? in a password or an option must be written %3F, and an @ in an option %40".to_owned());
         }
         // The last @ ends the credentials, and what follows the first slash after them is the path.
         let (credentials, rest) = match rest.rsplit_once('@') {
@@ -35,7 +35,7 @@ impl<'a> RawUrl<'a> {
         Ok(Self { credentials, hosts, path, query })
     }
 
-    /// User and password, as far as there are any. A lone password has a colon before it.
+    /// User and password, if given. A lone password has a colon before it.
     pub fn login(&self) -> Result<(Option<String>, Option<String>), String> {
         let credentials = self.credentials.unwrap_or_default();
         let (user, password) = credentials.split_once(':').unwrap_or((credentials, ""));
@@ -43,7 +43,7 @@ impl<'a> RawUrl<'a> {
         Ok((given(user)?, given(password)?))
     }
 
-    /// The names of the options, and what stands behind the equals sign, not yet [`decoded`].
+    /// The names and values of the options; the values are not yet [`decoded`].
     pub fn options(&self) -> impl Iterator<Item = (&'a str, &'a str)> {
         let options = self.query.split('&').filter(|option| !option.is_empty());
         options.map(|option| option.split_once('=').unwrap_or((option, "")))
@@ -53,7 +53,7 @@ impl<'a> RawUrl<'a> {
 /// What a part of an address means.
 pub fn decoded(text: &str) -> Result<String, String> {
     let decoded = percent_decode_str(text).decode_utf8();
-    decoded.map(Cow::into_owned).map_err(|_| "what is escaped in it is not UTF-8".to_owned())
+    decoded.map(Cow::into_owned).map_err(|_| "its percent-encoded text is not UTF-8".to_owned())
 }
 
 #[cfg(test)]

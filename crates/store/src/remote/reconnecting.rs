@@ -1,22 +1,27 @@
-//! One server, and the one connection to it that all requests share.
+//! One server, and the single connection to it that all requests share.
 
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
+use tokio::runtime::Handle;
 use tokio::sync::watch;
 use tokio::task::AbortHandle;
 
-/// How to connect to a server.
+/// Connects to a server.
 pub trait Connect: Clone + Send + Sync + 'static {
     /// What requests are sent over.
     type Connection: Clone + Send + Sync;
     /// Why there is none.
     type Fault: Clone + Send + Sync;
 
-    /// Connects. Returns the server as people know it, too.
+    /// Connects. Also returns the server's address for people.
     fn connect(&self) -> impl Future<Output = Result<(Arc<str>, Self::Connection), Self::Fault>> + Send;
 
-    /// Whether it is known that nothing will be answered any more.
+    /// Waits for an answer to something harmless over a connection on which a request was given up. False if there will be
+    /// none, or if another server may be the right one by now: then only a new connection will do.
+    fn answers_again(&self, connection: &Self::Connection) -> impl Future<Output = bool> + Send;
+
+    /// Whether the connection is known to be closed.
     fn is_closed(connection: &Self::Connection) -> bool;
 
     /// What is wrong when connecting took too long.
@@ -26,16 +31,19 @@ pub trait Connect: Clone + Send + Sync + 'static {
     fn given_up() -> Self::Fault;
 }
 
-/// A server that is connected to when it is needed, and again when the connection is of no use any more.
+/// A server with a connection that is made on demand, and again after it breaks.
 ///
 /// Nothing is ever queued for a server that does not answer: a request that is given up takes the connection with it, and
 /// the next one begins with a new connection. So a server that comes back finds no burst of old requests.
+///
+/// A server that is merely slow must not be made slower by one login after the other, though. So the old connection is
+/// asked whether it still answers: if it does before there is a new one, it is used again.
 pub struct Reconnecting<D: Connect> {
     connect: D,
     status: Arc<watch::Sender<ConnectionStatus<D>>>,
 }
 
-/// A connection that works, as far as anybody knows.
+/// A connection that works, as far as is known.
 pub struct LiveConnection<D: Connect> {
     number: u64,
     address: Arc<str>,
@@ -53,7 +61,7 @@ struct ConnectionStatus<D: Connect> {
     links_made: u64,
 }
 
-/// A connection that takes longer is of no use to anybody.
+/// The longest time that connecting may take.
 pub const CONNECT_TIMEOUT: Duration = Duration::from_secs(5);
 /// When a packet is lost, a new attempt is there sooner than the kernel's repetition.
 const ATTEMPT_GAP: Duration = Duration::from_millis(200);
@@ -75,7 +83,8 @@ impl<D: Connect> Reconnecting<D> {
         Self { connect, status: Arc::new(watch::Sender::new(status)) }
     }
 
-    /// The connection; a new one if there is none. Cancel safe: an attempt to connect goes on by itself.
+    /// Returns the connection, and makes one if there is none. Cancel safe: an attempt to connect continues in the
+    /// background.
     pub async fn link(&self) -> Result<LiveConnection<D>, D::Fault> {
         let mut status = self.status.subscribe();
         self.connect_if_needed();
@@ -93,12 +102,12 @@ impl<D: Connect> Reconnecting<D> {
         }
     }
 
-    /// Guards a request over this connection: unless it is answered, the connection is of no use any more.
+    /// Guards a request over this connection: unless it is answered, the connection is not used for other requests.
     pub fn unanswered(&self, link: &LiveConnection<D>) -> UnansweredRequest<'_, D> {
         UnansweredRequest { connection: self, number: Some(link.number) }
     }
 
-    /// Gives up the connection, whatever it is: there may be a better server behind the address.
+    /// Drops the connection even if it works: there may be a better server behind the address.
     pub fn reconnect(&self) {
         self.status.send_modify(|status| status.link = None);
     }
@@ -117,13 +126,32 @@ impl<D: Connect> Reconnecting<D> {
         }
     }
 
-    fn forget(&self, number: u64) {
+    /// Takes a connection out of use, if it still is in use.
+    fn forget(&self, number: u64) -> Option<LiveConnection<D>> {
+        let mut forgotten = None;
         self.status.send_if_modified(|status| {
-            let is_current = status.link.as_ref().is_some_and(|link| link.number == number);
-            if is_current {
-                status.link = None;
+            forgotten = status.link.take_if(|link| link.number == number);
+            forgotten.is_some()
+        });
+        forgotten
+    }
+
+    /// Takes a connection out of use until it answers, for as long as connecting may take.
+    fn suspect(&self, number: u64) {
+        // Without a runtime there is nobody left to use it.
+        let (Some(link), Ok(runtime)) = (self.forget(number), Handle::try_current()) else { return };
+        let (connect, status) = (self.connect.clone(), Arc::clone(&self.status));
+        runtime.spawn(async move {
+            let answers = tokio::time::timeout(CONNECT_TIMEOUT, connect.answers_again(&link.connection)).await;
+            if answers == Ok(true) {
+                status.send_if_modified(|status| {
+                    let is_wanted = status.link.is_none();
+                    if is_wanted {
+                        status.link = Some(link);
+                    }
+                    is_wanted
+                });
             }
-            is_current
         });
     }
 
@@ -160,7 +188,7 @@ impl<D: Connect> Reconnecting<D> {
 }
 
 impl<D: Connect> LiveConnection<D> {
-    /// The server as people know it: host and port.
+    /// The server's address for people: host and port.
     pub fn address(&self) -> &str {
         &self.address
     }
@@ -205,7 +233,7 @@ impl<D: Connect> Drop for ConnectAttempt<D> {
     }
 }
 
-/// A request under way.
+/// A request in flight. If it is dropped before the answer, the request was abandoned.
 pub struct UnansweredRequest<'a, D: Connect> {
     connection: &'a Reconnecting<D>,
     number: Option<u64>,
@@ -216,12 +244,120 @@ impl<D: Connect> UnansweredRequest<'_, D> {
     pub fn answered(mut self) {
         self.number = None;
     }
+
+    /// Notes that no answer will come, or an invalid one came: the connection is dropped.
+    pub fn failed(mut self) {
+        if let Some(number) = self.number.take() {
+            drop(self.connection.forget(number));
+        }
+    }
 }
 
 impl<D: Connect> Drop for UnansweredRequest<'_, D> {
     fn drop(&mut self) {
         if let Some(number) = self.number {
-            self.connection.forget(number);
+            self.connection.suspect(number);
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
+
+    use tokio::sync::Notify;
+
+    use super::*;
+
+    /// A server whose connections are numbers.
+    #[derive(Clone, Default)]
+    struct NumberedServer(Arc<ServerState>);
+
+    #[derive(Default)]
+    struct ServerState {
+        connected: AtomicUsize,
+        /// Whether it lets anybody connect.
+        is_open: AtomicBool,
+        /// An old connection answers.
+        late_answer: Notify,
+        answers_again: AtomicBool,
+    }
+
+    impl Connect for NumberedServer {
+        type Connection = usize;
+        type Fault = &'static str;
+
+        async fn connect(&self) -> Result<(Arc<str>, usize), &'static str> {
+            if !self.0.is_open.load(Ordering::SeqCst) {
+                std::future::pending::<()>().await;
+            }
+            Ok((Arc::from("server"), self.0.connected.fetch_add(1, Ordering::SeqCst)))
+        }
+
+        async fn answers_again(&self, _connection: &usize) -> bool {
+            self.0.late_answer.notified().await;
+            self.0.answers_again.load(Ordering::SeqCst)
+        }
+
+        fn is_closed(_connection: &usize) -> bool {
+            false
+        }
+
+        fn silent() -> &'static str {
+            "silent"
+        }
+
+        fn given_up() -> &'static str {
+            "given up"
+        }
+    }
+
+    /// A server that was connected to once, and how it goes on.
+    async fn connected() -> (NumberedServer, Reconnecting<NumberedServer>, LiveConnection<NumberedServer>) {
+        let server = NumberedServer::default();
+        server.0.is_open.store(true, Ordering::SeqCst);
+        let node = Reconnecting::new(server.clone());
+        let link = node.link().await.unwrap();
+        assert_eq!(*link.connection(), 0);
+        (server, node, link)
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn a_connection_that_answers_late_is_used_again_while_there_is_no_other() {
+        let (server, node, link) = connected().await;
+        server.0.is_open.store(false, Ordering::SeqCst);
+        drop(node.unanswered(&link));
+        let waiting = node.link();
+        server.0.answers_again.store(true, Ordering::SeqCst);
+        server.0.late_answer.notify_one();
+        assert_eq!(*waiting.await.unwrap().connection(), 0);
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn a_new_connection_is_not_given_up_for_an_old_one() {
+        let (server, node, link) = connected().await;
+        drop(node.unanswered(&link));
+        assert_eq!(*node.link().await.unwrap().connection(), 1);
+        server.0.answers_again.store(true, Ordering::SeqCst);
+        server.0.late_answer.notify_one();
+        tokio::time::sleep(CONNECT_TIMEOUT).await;
+        assert_eq!(*node.link().await.unwrap().connection(), 1);
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn a_connection_that_failed_or_stays_silent_is_not_used_again() {
+        for fails in [true, false] {
+            let (server, node, link) = connected().await;
+            server.0.is_open.store(false, Ordering::SeqCst);
+            let request = node.unanswered(&link);
+            if fails {
+                server.0.answers_again.store(true, Ordering::SeqCst);
+                request.failed();
+            } else {
+                drop(request);
+            }
+            server.0.late_answer.notify_one();
+            assert_eq!(node.link().await.err(), Some("silent"), "it fails: {fails}");
         }
     }
 }

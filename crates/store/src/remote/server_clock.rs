@@ -46,12 +46,12 @@ impl ServerClock {
         Self { clock, seen: Mutex::default() }
     }
 
-    /// When something is about to be sent.
+    /// The time at which a request is about to be sent.
     pub fn now(&self) -> Instant {
         self.clock.now()
     }
 
-    /// Takes note of what a server's clock showed between `sent` and now. `which` tells clocks apart.
+    /// Notes a reading of a server's clock, taken between `sent` and now. `which` names the clock.
     pub fn read(&self, which: &str, unix_ms: u64, sent: Instant) {
         let at = self.clock.now();
         let ahead_of = |instant: Instant| i128::from(unix_ms) - i128::from(instant.as_nanos() / 1_000_000);
@@ -61,15 +61,15 @@ impl ServerClock {
             let tolerance = TOLERANCE + at.saturating_since(last.at) / RATE_TOLERANCE;
             let jump_ms = reading.ahead_min_ms - last.ahead_max_ms;
             if jump_ms > i128::try_from(tolerance.as_millis()).unwrap_or(i128::MAX) {
-                log!(warn, jump_ms, "the server's clock has jumped forward, and leases have run out early");
+                log!(warn, jump_ms, "the server's clock has jumped forward, and leases have expired early");
                 seen.jumped_at = Some(at);
             }
         }
         seen.readings.insert(which.to_owned(), reading);
     }
 
-    /// How long a lease that was just granted must still not be used. `ran_out` is the ttl of the one before it, if that
-    /// was neither resigned nor released.
+    /// How long a lease that was just granted must not be used yet. `ran_out` is the ttl of the lease before it, if
+    /// that was neither resigned nor released.
     pub fn holds_back(&self, election: &ElectionKey, ran_out: Option<Duration>) -> Option<Duration> {
         let now = self.clock.now();
         let mut seen = self.seen();

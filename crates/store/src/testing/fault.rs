@@ -86,17 +86,17 @@ impl Operation {
 #[derive(Debug, Clone)]
 #[non_exhaustive]
 pub enum Fault {
-    /// Never reaches the store; the caller is told so at once.
+    /// Never reaches the store; the caller gets an error at once.
     LoseRequest,
-    /// Is executed, but the answer is lost; the caller is told that nobody knows.
+    /// Is executed, but the answer is lost; the caller gets an error with an unknown outcome.
     LoseReply,
-    /// Is executed, but the caller never hears of it, not even an error.
+    /// Is executed, but the caller never gets an answer, not even an error.
     SwallowReply,
-    /// Never reaches the store, and the caller never hears of it.
+    /// Never reaches the store, and the caller never gets an answer.
     BlackHole,
     /// Fails with this error without reaching the store.
     Fail(StoreError),
-    /// Panics without reaching the store, as a store with a mistake in it does.
+    /// Panics without reaching the store, as a faulty store might.
     Panic,
     /// Is executed twice; the caller gets the second answer.
     Duplicate,

@@ -1,4 +1,4 @@
-//! A store whose requests and replies go astray when a test says so.
+//! A store that loses or delays requests and replies on a test's demand.
 
 mod jobs;
 mod mailbox;
@@ -11,7 +11,6 @@ use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
-use futures_util::future::BoxFuture;
 use futures_util::stream::{BoxStream, StreamExt};
 use tenure_core::{CampaignReply, CandidateId, ElectionName, Namespace, RenewReply, Term};
 use tokio::sync::{oneshot, watch};
@@ -20,10 +19,10 @@ use super::{Fault, Operation};
 use crate::clock::Clock;
 use crate::{
     Campaign, Capabilities, ElectionKey, Finding, Forgetting, Hint, Interest, JobLedger, Mailbox, Observation, PubSub,
-    Renew, Replies, Resign, Store, StoreError, StoreErrorKind, Transition,
+    Renew, Replies, Resign, Store, StoreError, StoreErrorKind, Transition, async_trait,
 };
 
-/// Wraps a store and does to its calls what a network would do on a bad day, when it is told to.
+/// Wraps a store, and on demand does to its calls what a bad network would do.
 ///
 /// ```
 /// # #[tokio::main(flavor = "current_thread")]
@@ -52,7 +51,8 @@ use crate::{
 ///
 /// Give it to the code under test as the `Arc<dyn Store>` that it is, and keep a clone to pull the strings. Faults
 /// last until they are [cleared](Self::clear) or everything is [healed](Self::heal); those injected
-/// [once](Self::inject_once) come first and strike one call each. The fault of a call is chosen when the call is made.
+/// [once](Self::inject_once) come first and strike one call each. The fault of a call is chosen when
+/// the call is first polled.
 #[derive(Debug)]
 pub struct FaultyStore {
     inner: Arc<dyn Store>,
@@ -75,7 +75,7 @@ struct FaultPlan {
 }
 
 impl FaultyStore {
-    /// Wraps a store. Without faults it behaves as that store does.
+    /// Wraps a store. Without faults it behaves as that store.
     #[must_use]
     pub fn new(inner: Arc<dyn Store>) -> Arc<Self> {
         Self::with_clock(inner, Clock::boottime())
@@ -107,7 +107,7 @@ impl FaultyStore {
         }
     }
 
-    /// This happens to the next call of the operation, after those that were injected once before.
+    /// Injects a fault into the next call of the operation, after those injected once before.
     pub fn inject_once(&self, operation: Operation, fault: Fault) {
         self.plan().entry(operation).or_default().once.push_back(fault);
     }
@@ -139,18 +139,18 @@ impl FaultyStore {
         self.hints_dropped.store(dropped, Ordering::Release);
     }
 
-    /// The next so many hints panic on the thread that waits for them.
+    /// Makes the next `count` hints panic on the thread that waits for them.
     pub fn break_hints(&self, count: usize) {
         self.hints_broken.store(count, Ordering::Release);
     }
 
-    /// How often the operation was called, whatever became of it.
+    /// The number of calls of the operation, successful or not.
     #[must_use]
     pub fn calls(&self, operation: Operation) -> usize {
         self.plan().get(&operation).map_or(0, |plan| plan.calls)
     }
 
-    /// How many requests those calls carried in their batches.
+    /// The number of requests in the batches of those calls.
     #[must_use]
     pub fn requests(&self, operation: Operation) -> usize {
         self.plan().get(&operation).map_or(0, |plan| plan.requests)
@@ -161,49 +161,46 @@ impl FaultyStore {
         self.plan().values_mut().for_each(|plan| (plan.calls, plan.requests) = (0, 0));
     }
 
-    /// Counts the call when it is made, and lets happen to it what is to happen.
-    fn call<T: FaultableReply>(
+    /// Counts the call when it is first polled, and lets happen to it what is to happen.
+    async fn call<T: FaultableReply, F: Future<Output = T> + Send + 'static>(
         &self,
         operation: Operation,
         requests: usize,
-        execute: impl Fn(Arc<dyn Store>) -> BoxFuture<'static, T> + Send + 'static,
-    ) -> BoxFuture<'static, T> {
+        execute: impl Fn(Arc<dyn Store>) -> F + Send + 'static,
+    ) -> T {
         let fault = self.next_fault(operation, requests);
         let (inner, mut releases) = (Arc::clone(&self.inner), self.releases.subscribe());
-        let clock = self.clock.clone();
-        let Some(fault) = fault else { return execute(inner) };
-        Box::pin(async move {
-            match fault {
-                Fault::LoseRequest => T::failed(&lost_request(), requests),
-                Fault::LoseReply => {
-                    execute(inner).await;
-                    T::failed(&lost_reply(), requests)
-                }
-                Fault::SwallowReply => {
-                    execute(inner).await;
-                    pending().await
-                }
-                Fault::BlackHole => pending().await,
-                Fault::Fail(error) => T::failed(&error, requests),
-                Fault::Panic => panic_on_purpose(),
-                Fault::Duplicate => {
-                    execute(Arc::clone(&inner)).await;
-                    execute(inner).await
-                }
-                Fault::DelayReply(delay) => {
-                    let due = clock.now() + delay;
-                    let answer = execute(inner).await;
-                    clock.sleep_until(due).await;
-                    answer
-                }
-                Fault::HoldReply => {
-                    let answer = execute(inner).await;
-                    released(&mut releases).await;
-                    answer
-                }
-                Fault::HoldRequest => late(releases, move || execute(inner)).await,
+        let Some(fault) = fault else { return execute(inner).await };
+        match fault {
+            Fault::LoseRequest => T::failed(&lost_request(), requests),
+            Fault::LoseReply => {
+                execute(inner).await;
+                T::failed(&lost_reply(), requests)
             }
-        })
+            Fault::SwallowReply => {
+                execute(inner).await;
+                pending().await
+            }
+            Fault::BlackHole => pending().await,
+            Fault::Fail(error) => T::failed(&error, requests),
+            Fault::Panic => panic_on_purpose(),
+            Fault::Duplicate => {
+                execute(Arc::clone(&inner)).await;
+                execute(inner).await
+            }
+            Fault::DelayReply(delay) => {
+                let due = self.clock.now() + delay;
+                let answer = execute(inner).await;
+                self.clock.sleep_until(due).await;
+                answer
+            }
+            Fault::HoldReply => {
+                let answer = execute(inner).await;
+                released(&mut releases).await;
+                answer
+            }
+            Fault::HoldRequest => late(releases, move || execute(inner)).await,
+        }
     }
 
     fn next_fault(&self, operation: Operation, requests: usize) -> Option<Fault> {
@@ -220,90 +217,96 @@ impl FaultyStore {
     }
 }
 
+#[async_trait]
 impl Store for FaultyStore {
     fn capabilities(&self) -> Capabilities {
         self.inner.capabilities()
     }
 
-    fn campaign<'a>(&'a self, batch: &'a [Campaign]) -> BoxFuture<'a, Replies<CampaignReply>> {
+    async fn campaign(&self, batch: &[Campaign]) -> Replies<CampaignReply> {
         let batch: Arc<[Campaign]> = batch.into();
         self.call(Operation::Campaign, batch.len(), move |inner| {
             let batch = Arc::clone(&batch);
-            Box::pin(async move { inner.campaign(&batch).await })
+            async move { inner.campaign(&batch).await }
         })
+        .await
     }
 
-    fn renew<'a>(&'a self, batch: &'a [Renew]) -> BoxFuture<'a, Replies<RenewReply>> {
+    async fn renew(&self, batch: &[Renew]) -> Replies<RenewReply> {
         let batch: Arc<[Renew]> = batch.into();
         self.call(Operation::Renew, batch.len(), move |inner| {
             let batch = Arc::clone(&batch);
-            Box::pin(async move { inner.renew(&batch).await })
+            async move { inner.renew(&batch).await }
         })
+        .await
     }
 
-    fn resign<'a>(&'a self, batch: &'a [Resign]) -> BoxFuture<'a, Replies<()>> {
+    async fn resign(&self, batch: &[Resign]) -> Replies<()> {
         let batch: Arc<[Resign]> = batch.into();
         self.call(Operation::Resign, batch.len(), move |inner| {
             let batch = Arc::clone(&batch);
-            Box::pin(async move { inner.resign(&batch).await })
+            async move { inner.resign(&batch).await }
         })
+        .await
     }
 
-    fn observe<'a>(&'a self, batch: &'a [ElectionKey]) -> BoxFuture<'a, Replies<Observation>> {
+    async fn observe(&self, batch: &[ElectionKey]) -> Replies<Observation> {
         let batch: Arc<[ElectionKey]> = batch.into();
         self.call(Operation::Observe, batch.len(), move |inner| {
             let batch = Arc::clone(&batch);
-            Box::pin(async move { inner.observe(&batch).await })
+            async move { inner.observe(&batch).await }
         })
+        .await
     }
 
-    fn elections<'a>(&'a self, namespace: &'a Namespace) -> BoxFuture<'a, Result<Vec<ElectionName>, StoreError>> {
+    async fn elections(&self, namespace: &Namespace) -> Result<Vec<ElectionName>, StoreError> {
         let namespace = namespace.clone();
         self.call(Operation::Elections, 1, move |inner| {
             let namespace = namespace.clone();
-            Box::pin(async move { inner.elections(&namespace).await })
+            async move { inner.elections(&namespace).await }
         })
+        .await
     }
 
-    fn request_handover<'a>(
-        &'a self,
-        key: &'a ElectionKey,
-        successor: Option<&'a CandidateId>,
-    ) -> BoxFuture<'a, Result<bool, StoreError>> {
+    async fn request_handover(&self, key: &ElectionKey, successor: Option<&CandidateId>) -> Result<bool, StoreError> {
         let (key, successor) = (key.clone(), successor.cloned());
         self.call(Operation::RequestHandover, 1, move |inner| {
             let (key, successor) = (key.clone(), successor.clone());
-            Box::pin(async move { inner.request_handover(&key, successor.as_ref()).await })
+            async move { inner.request_handover(&key, successor.as_ref()).await }
         })
+        .await
     }
 
-    fn history<'a>(&'a self, key: &'a ElectionKey, limit: usize) -> BoxFuture<'a, Result<Vec<Transition>, StoreError>> {
+    async fn history(&self, key: &ElectionKey, limit: usize) -> Result<Vec<Transition>, StoreError> {
         let key = key.clone();
         self.call(Operation::History, 1, move |inner| {
             let key = key.clone();
-            Box::pin(async move { inner.history(&key, limit).await })
+            async move { inner.history(&key, limit).await }
         })
+        .await
     }
 
-    fn forget<'a>(&'a self, key: &'a ElectionKey, idle_for: Duration) -> BoxFuture<'a, Result<Forgetting, StoreError>> {
+    async fn forget(&self, key: &ElectionKey, idle_for: Duration) -> Result<Forgetting, StoreError> {
         let key = key.clone();
         self.call(Operation::Forget, 1, move |inner| {
             let key = key.clone();
-            Box::pin(async move { inner.forget(&key, idle_for).await })
+            async move { inner.forget(&key, idle_for).await }
         })
+        .await
     }
 
-    fn raise_terms<'a>(
-        &'a self,
-        namespace: &'a Namespace,
-        only: Option<&'a ElectionName>,
+    async fn raise_terms(
+        &self,
+        namespace: &Namespace,
+        only: Option<&ElectionName>,
         above: Term,
-    ) -> BoxFuture<'a, Result<u64, StoreError>> {
+    ) -> Result<u64, StoreError> {
         let (namespace, only) = (namespace.clone(), only.cloned());
         self.call(Operation::RaiseTerms, 1, move |inner| {
             let (namespace, only) = (namespace.clone(), only.clone());
-            Box::pin(async move { inner.raise_terms(&namespace, only.as_ref(), above).await })
+            async move { inner.raise_terms(&namespace, only.as_ref(), above).await }
         })
+        .await
     }
 
     fn watch(&self, interest: Interest) -> BoxStream<'static, Hint> {
@@ -334,11 +337,9 @@ impl Store for FaultyStore {
     }
 
     /// Whatever else is ready on the runtime goes first, so that a test which waits for this knows that it has.
-    fn examine(&self) -> BoxFuture<'_, Vec<Finding>> {
-        Box::pin(async {
-            tokio::task::yield_now().await;
-            self.inner.examine().await
-        })
+    async fn examine(&self) -> Vec<Finding> {
+        tokio::task::yield_now().await;
+        self.inner.examine().await
     }
 }
 
@@ -360,9 +361,9 @@ impl<T: Send + 'static> FaultableReply for Replies<T> {
 }
 
 /// Executes after the next release, in a task of its own: a request under way does not care whether its sender waits.
-async fn late<T: FaultableReply>(
+async fn late<T: FaultableReply, F: Future<Output = T> + Send + 'static>(
     mut releases: watch::Receiver<u64>,
-    execute: impl FnOnce() -> BoxFuture<'static, T> + Send + 'static,
+    execute: impl FnOnce() -> F + Send + 'static,
 ) -> T {
     let (answer, answered) = oneshot::channel();
     tokio::spawn(async move {

@@ -1,4 +1,4 @@
-//! For tests of your own failover: a clock you move by hand, and a store whose replies go astray.
+//! For tests of your own failover: a clock that you move by hand, and a store that loses replies.
 
 mod fault;
 mod faulty_store;

@@ -14,7 +14,7 @@ use futures_util::future::{BoxFuture, Either, select};
 use tenure_core::Instant;
 use tokio::sync::watch;
 
-/// A clock that stands still until it is moved. Everything that waits for it wakes up when it is.
+/// A clock that stands still until it is moved. Moving it wakes everything that waits for it.
 ///
 /// ```
 /// use std::time::Duration;
@@ -67,26 +67,26 @@ impl VirtualClock {
         })
     }
 
-    /// What it shows.
+    /// The present time of this clock.
     #[must_use]
     pub fn now(&self) -> Instant {
         Instant::from_nanos(self.nanos.load(Ordering::Acquire))
     }
 
-    /// Moves it forward.
+    /// Moves the clock forward.
     pub fn advance(&self, by: Duration) {
         let nanos = u64::try_from(by.as_nanos()).unwrap_or(u64::MAX);
         self.nanos.fetch_add(nanos, Ordering::AcqRel);
         self.moved.send_replace(());
     }
 
-    /// What a wall clock shows beside it, in milliseconds since the Unix epoch. It begins with 2030-01-01 00:00:00 UTC.
+    /// The wall clock in milliseconds since the Unix epoch. It starts at 2030-01-01 00:00:00 UTC.
     #[must_use]
     pub fn unix_ms(&self) -> u64 {
         self.wall_zero_ms.load(Ordering::Acquire) + self.now().as_nanos() / 1_000_000
     }
 
-    /// Sets the wall clock, forward or back, as an administrator would; this clock goes on as before.
+    /// Sets the wall clock forward or back, as an administrator would; this clock is not affected.
     pub fn set_unix_ms(&self, unix_ms: u64) {
         let zero = unix_ms.saturating_sub(self.now().as_nanos() / 1_000_000);
         self.wall_zero_ms.store(zero, Ordering::Release);
@@ -108,7 +108,7 @@ impl VirtualClock {
     /// let hands = VirtualClock::new();
     /// let clock = Clock::controlled_by(&hands);
     /// let store = FaultyStore::with_clock(Arc::new(MemoryStore::with_clock(clock.clone())), clock.clone());
-    /// let candidacy = Client::with_store_and_clock(store.clone(), clock)?.election("report")?.candidate().start()?;
+    /// let candidacy = Client::builder().clock(clock).with_store(store.clone())?.election("report")?.candidate().start()?;
     /// hands.drive(candidacy.elected()).await?;
     /// store.inject_everywhere(&Fault::BlackHole);
     /// hands.drive(candidacy.stop()).await; // without a word of the store, which takes a while
@@ -144,8 +144,8 @@ impl VirtualClock {
         }
     }
 
-    /// Tells how to wait until a thread that goes by this clock has done all that it can at this instant. A
-    /// `Client` does it by itself; `None` says that the thread has ended.
+    /// Registers a way to wait until a thread that uses this clock has done everything due at this instant. A `Client`
+    /// registers itself; `None` says that the thread has ended.
     pub fn attach(&self, participant: impl Fn() -> Option<BoxFuture<'static, ()>> + Send + Sync + 'static) {
         self.participants.lock().unwrap_or_else(PoisonError::into_inner).push(Arc::new(participant));
     }

@@ -2,7 +2,8 @@
 
 use std::time::Duration;
 
-use tenure::{Client, Error};
+use tenure::Error;
+use tenure::blocking::Client;
 use tenure_testkit::place::TestPlace;
 use tenure_testkit::stores::Backend;
 
@@ -19,34 +20,34 @@ pub(crate) fn case_18_a_forked_child_never_leads_and_never_waits(store: &dyn Bac
 
 fn never_leads_and_never_waits(place: &TestPlace) -> Result<(), Error> {
     let tenure = Client::open(&place.url())?;
-    let election = tenure.election("x")?.candidate().start()?;
-    let leadership = election.wait_elected()?;
+    let candidacy = tenure.election("x")?.candidate().start()?;
+    let leadership = candidacy.elected()?;
     let work = leadership.begin_work();
-    assert!(election.is_leader() && leadership.is_valid() && work.is_some());
+    assert!(candidacy.is_leader() && leadership.is_valid() && work.is_some());
 
     let code = exit_code_of_fork(|| {
-        broken(&[!election.is_leader(), !leadership.is_valid(), leadership.begin_work().is_none()])
+        broken(&[!candidacy.is_leader(), !leadership.is_valid(), leadership.begin_work().is_none()])
     });
     assert_eq!(code, 0, "it believes that it leads");
 
     let code = exit_code_of_fork(|| {
         leadership.wait_cancelled();
-        election.stop_blocking();
+        candidacy.stop();
         broken(&[
             leadership.is_cancelled(),
             leadership.remaining() == Duration::ZERO,
-            election.leadership().is_none(),
-            election.run_if_leader(|_| ()).is_none(),
-            matches!(election.wait_elected(), Err(Error::Stopped)),
-            matches!(election.resign_blocking(), Err(Error::NotLeading)),
-            matches!(election.current_leader_blocking(), Err(Error::Driver(_))),
+            candidacy.leadership().is_none(),
+            candidacy.run_if_leader(|_| ()).is_none(),
+            matches!(candidacy.elected(), Err(Error::Stopped)),
+            matches!(candidacy.resign(), Err(Error::NotLeading)),
+            matches!(candidacy.current_leader(), Err(Error::Driver(_))),
             matches!(tenure.election("y").and_then(|builder| builder.candidate().start()), Err(Error::Driver(_))),
         ])
     });
     assert_eq!(code, 0, "it waits for what cannot come");
 
-    assert!(election.is_leader() && leadership.is_valid(), "the parent goes on");
-    let leader = election.current_leader_blocking()?;
+    assert!(candidacy.is_leader() && leadership.is_valid(), "the parent goes on");
+    let leader = candidacy.current_leader()?;
     assert_eq!(leader.map(|leader| leader.term), Some(leadership.term()));
     Ok(())
 }
@@ -57,12 +58,12 @@ pub(crate) fn case_18_dropping_what_a_forked_child_inherited_changes_nothing_for
 
 fn dropping_changes_nothing(place: &TestPlace) -> Result<(), Error> {
     let tenure = Client::open(&place.url())?;
-    let election = tenure.election("x")?.candidate().start()?;
-    let leadership = election.wait_elected()?;
-    let inherited = std::cell::RefCell::new(Some((election, leadership.begin_work())));
+    let candidacy = tenure.election("x")?.candidate().start()?;
+    let leadership = candidacy.elected()?;
+    let inherited = std::cell::RefCell::new(Some((candidacy, leadership.begin_work())));
     assert_eq!(exit_code_of_fork(|| u8::from(inherited.take().is_none())), 0);
-    let (election, _work) = inherited.take().ok_or(Error::Stopped)?;
-    assert!(election.is_leader());
-    assert_eq!(election.current_leader_blocking()?.map(|leader| leader.term), Some(leadership.term()));
+    let (candidacy, _work) = inherited.take().ok_or(Error::Stopped)?;
+    assert!(candidacy.is_leader());
+    assert_eq!(candidacy.current_leader()?.map(|leader| leader.term), Some(leadership.term()));
     Ok(())
 }

@@ -1,4 +1,4 @@
-//! Handlers of broadcasts: each channel has a thread of its own, while there is something on it to handle.
+//! Handlers of broadcasts: each channel has its own thread while it has broadcasts to handle.
 
 use std::sync::Arc;
 
@@ -13,7 +13,7 @@ use crate::phase::Phase;
 use crate::shared::Shared;
 use crate::store::Broadcast;
 
-/// What the application does with the broadcasts on one channel.
+/// The application's handler of the broadcasts on one channel.
 pub(crate) struct BroadcastHandler {
     callback: Callback<Broadcast>,
     line: Arc<ReaderQueue>,

@@ -1,4 +1,4 @@
-//! Broadcasts to all candidates of an election: making them, and handing them to the application.
+//! Broadcasts to all candidates of an election: sending them, and delivering them to the application.
 
 mod handler;
 mod pump;

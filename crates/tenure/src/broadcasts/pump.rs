@@ -1,4 +1,4 @@
-//! Listens to what is said to all candidates, for as long as this one stands.
+//! Receives broadcasts for as long as the candidate stands.
 //!
 //! It runs on the driver's thread, beside the elections, and waits for nothing the application does.
 

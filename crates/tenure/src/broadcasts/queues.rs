@@ -1,4 +1,4 @@
-//! The broadcasts of one candidacy, between the driver that hears them and the application that reads them.
+//! Queues of one candidacy's broadcasts, between the driver that receives them and the application that reads them.
 
 use std::collections::VecDeque;
 use std::fmt;
@@ -13,7 +13,7 @@ use crate::event::ElectionError;
 use crate::shared::Shared;
 use crate::store::{Broadcast, PubSubEvent};
 
-/// What one candidacy has heard. Every reader has a line of its own: all of them get everything.
+/// The broadcasts received by one candidacy. Every reader has its own queue, so that each gets all of them.
 pub(crate) struct BroadcastQueues {
     lines: Mutex<Vec<Arc<ReaderQueue>>>,
     handlers: Vec<Arc<BroadcastHandler>>,
@@ -21,7 +21,7 @@ pub(crate) struct BroadcastQueues {
     is_listening: watch::Sender<bool>,
 }
 
-/// What one reader has not taken yet.
+/// The broadcasts that one reader has not taken yet.
 #[derive(Debug)]
 pub(super) struct ReaderQueue {
     channel: ChannelName,
@@ -45,24 +45,24 @@ impl BroadcastQueues {
         Self { lines: Mutex::new(lines), handlers, is_listening: watch::Sender::new(false) }
     }
 
-    /// Somebody reads a channel.
+    /// Adds a reader of a channel.
     pub(super) fn open(&self, channel: &ChannelName) -> Arc<ReaderQueue> {
         let line = Arc::new(ReaderQueue::new(channel.clone()));
         self.lines().push(Arc::clone(&line));
         line
     }
 
-    /// Somebody reads it no longer.
+    /// Removes a reader.
     pub(super) fn close(&self, line: &Arc<ReaderQueue>) {
         self.lines().retain(|other| !Arc::ptr_eq(other, line));
     }
 
-    /// Whether what is said now is heard, now and when that changes.
+    /// Watches whether broadcasts are received now.
     pub(super) fn listening(&self) -> watch::Receiver<bool> {
         self.is_listening.subscribe()
     }
 
-    /// Takes in what the store has told. It never waits for a reader.
+    /// Takes in an event of the store. It never waits for a reader.
     pub(super) fn hear(&self, shared: &Arc<Shared>, heard: PubSubEvent) {
         match heard {
             PubSubEvent::Listening => drop(self.is_listening.send_replace(true)),

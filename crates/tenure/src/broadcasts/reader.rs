@@ -1,64 +1,107 @@
-//! Where the application reads what is said to all candidates.
+//! The application's reader of broadcasts.
 
 use std::fmt;
-use std::pin::pin;
+use std::pin::{Pin, pin};
 use std::sync::Arc;
+use std::task::{Context, Poll};
 
 use futures_util::Stream;
 use futures_util::future::{Either, select};
-use futures_util::stream::unfold;
 use tenure_core::ChannelName;
 
 use super::queues::ReaderQueue;
-use crate::blocking::block_on;
 use crate::contain::shielded;
+use crate::pending::PendingNext;
 use crate::phase::Phase;
 use crate::shared::Shared;
 use crate::store::Broadcast;
 
-/// What is broadcast to all candidates of an election on one channel, as this candidate hears it. Made by
-/// [`Candidacy::broadcasts`](crate::Candidacy::broadcasts).
+/// A [`Stream`] of the broadcasts to all candidates of an election on one channel.
 ///
-/// Every reader gets every broadcast, whether or not its candidate leads. At most a thousand wait to be read; beyond that
-/// the oldest are dropped, which is [reported](crate::ElectionError::BroadcastsMissed).
+/// [`Stream`]: https://docs.rs/futures-util/latest/futures_util/stream/trait.Stream.html
+///
+/// Made by [`Candidacy::broadcasts`](crate::Candidacy::broadcasts). Every reader gets every broadcast, whether or not its
+/// candidate leads. At most a thousand wait to be read; beyond that the oldest are dropped, which is
+/// [reported](crate::ElectionError::BroadcastsMissed).
+///
+/// The stream ends when the candidacy has been stopped and nothing is left.
 ///
 /// ```
-/// # let client = tenure::Client::open("memory:")?;
-/// let election = client.election("nightly-report")?.candidate().start()?;
-/// let mut reloads = election.broadcasts("reload")?;
-/// reloads.listening_blocking();
-/// client.election("nightly-report")?.broadcast_blocking("reload", &["prices"])?;
+/// # let client = tenure::blocking::Client::open("memory:")?;
+/// let candidacy = client.election("nightly-report")?.candidate().start()?;
+/// let mut reloads = candidacy.broadcasts("reload")?;
+/// reloads.listening();
+/// client.election("nightly-report")?.broadcast("reload", &["prices"])?;
 ///
-/// let heard = reloads.next_blocking().expect("the election has not been stopped");
+/// let heard = reloads.next().expect("the candidacy has not been stopped");
 /// let tables: Vec<String> = heard.json()?;
 /// assert_eq!(tables, ["prices"]);
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
 pub struct Broadcasts {
-    shared: Arc<Shared>,
-    line: Arc<ReaderQueue>,
+    reader: Arc<BroadcastReader>,
+    pending: PendingNext<Broadcast>,
 }
 
 impl Broadcasts {
-    /// Begins to read. The candidacy must have a board.
+    /// Adds a reader. The candidacy must have broadcast queues.
     pub(crate) fn new(shared: Arc<Shared>, channel: ChannelName) -> Self {
         let line = match shared.broadcast_queues() {
             Some(broadcast_queues) => broadcast_queues.open(&channel),
             None => Arc::new(ReaderQueue::new(channel)),
         };
-        Self { shared, line }
+        Self { reader: Arc::new(BroadcastReader { shared, line }), pending: PendingNext::default() }
     }
 
-    /// The channel's name.
+    /// Returns the name of the channel.
     #[must_use]
     pub fn channel(&self) -> &ChannelName {
-        self.line.channel()
+        self.reader.line.channel()
     }
 
-    /// The next broadcast; `None` when the election has been stopped and nothing is left.
+    /// Waits for the next broadcast; `None` when the candidacy has been stopped and nothing is left.
     ///
     /// Cancel safe: nothing is lost when the future is dropped.
     pub async fn next(&mut self) -> Option<Broadcast> {
+        self.pending.clear();
+        self.reader.next().await
+    }
+
+    /// Waits until this candidate receives broadcasts, which takes about one round trip from the first subscription.
+    ///
+    /// Earlier broadcasts are not received. Returns at once when the candidacy has been stopped. Cancel safe.
+    pub async fn listening(&self) {
+        let Some(broadcast_queues) =
+            self.reader.shared.broadcast_queues().filter(|_| self.reader.shared.is_same_process())
+        else {
+            return;
+        };
+        let mut listening = broadcast_queues.listening();
+        let stopped = pin!(self.reader.shared.phase().wait_until(|phase| matches!(phase, Phase::Stopped)));
+        select(pin!(shielded(listening.wait_for(|is_listening| *is_listening))), stopped).await;
+    }
+}
+
+impl Stream for Broadcasts {
+    type Item = Broadcast;
+
+    fn poll_next(self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<Option<Broadcast>> {
+        let Self { reader, pending } = self.get_mut();
+        pending.poll(cx, || {
+            let reader = Arc::clone(reader);
+            async move { reader.next().await }
+        })
+    }
+}
+
+/// A reader's subscription.
+struct BroadcastReader {
+    shared: Arc<Shared>,
+    line: Arc<ReaderQueue>,
+}
+
+impl BroadcastReader {
+    async fn next(&self) -> Option<Broadcast> {
         if !self.shared.is_same_process() {
             return None;
         }
@@ -75,35 +118,9 @@ impl Broadcasts {
             }
         }
     }
-
-    /// [`next`](Self::next) for plain threads.
-    pub fn next_blocking(&mut self) -> Option<Broadcast> {
-        block_on(self.next())
-    }
-
-    /// Waits until this candidate hears what is said, which takes about one round trip after it has begun to listen. What was
-    /// said before is not heard. Returns at once when the election has been stopped. Cancel safe.
-    pub async fn listening(&self) {
-        let Some(broadcast_queues) = self.shared.broadcast_queues().filter(|_| self.shared.is_same_process()) else {
-            return;
-        };
-        let mut listening = broadcast_queues.listening();
-        let stopped = pin!(self.shared.phase().wait_until(|phase| matches!(phase, Phase::Stopped)));
-        select(pin!(shielded(listening.wait_for(|is_listening| *is_listening))), stopped).await;
-    }
-
-    /// [`listening`](Self::listening) for plain threads.
-    pub fn listening_blocking(&self) {
-        block_on(self.listening());
-    }
-
-    /// The broadcasts as a stream, which ends when the election has been stopped.
-    pub fn into_stream(self) -> impl Stream<Item = Broadcast> + Send {
-        unfold(self, |mut reader| async { reader.next().await.map(|broadcast| (broadcast, reader)) })
-    }
 }
 
-impl Drop for Broadcasts {
+impl Drop for BroadcastReader {
     fn drop(&mut self) {
         if let Some(broadcast_queues) = self.shared.broadcast_queues() {
             broadcast_queues.close(&self.line);

@@ -1,41 +1,40 @@
-//! Saying something to all candidates of an election.
+//! Sending of broadcasts to all candidates of an election.
 
 use std::sync::Arc;
 
 use serde::Serialize;
 use tenure_core::ChannelName;
 
-use crate::blocking::block_on;
 use crate::client::Client;
 use crate::election::Election;
 use crate::error::Error;
 use crate::messages::{SENDING_LIMIT, checked_json, send_until_known, written_json};
-use crate::store::{Broadcast, MessageId, PubSub, PubSubPromises, Store, StoreError, StoreErrorKind};
+use crate::store::{Broadcast, MessageId, PubSub, Store, StoreError, StoreErrorKind, random_message_id};
 
 impl Election {
-    /// Tells all candidates of an election something, those of this process included. Returns when the store has taken it,
-    /// whether or not anybody listens.
+    /// Broadcasts a payload to all candidates of the election, including those of this process.
     ///
-    /// It is heard at most once by each of them, and not at all by those who are away: nothing is kept. So it is never sent
-    /// again when the outcome is unknown. Whatever must not be lost is a [message](Self::send).
+    /// Returns when the store has accepted it, whether or not any candidate listens. Each candidate receives it at most once,
+    /// and absent ones not at all: broadcasts are not stored, and never sent again when the outcome is unknown. Send a
+    /// [message](Self::send) if it must not be lost.
     ///
-    /// Dropping the future does not take it back.
+    /// Dropping the future does not cancel the broadcast.
     ///
     /// # Errors
     /// When a name breaks the rule for names, the payload cannot be written as JSON or is
-    /// [too large](PubSubPromises::max_payload), the store cannot broadcast, or it fails. After an error whose
-    /// [outcome is unknown](crate::WriteOutcome::Unknown) it may have been heard.
+    /// [too large](crate::store::PubSubPromises::max_payload), the store cannot broadcast, or it fails. After an error whose
+    /// [outcome is unknown](crate::WriteOutcome::Unknown) it may have been received.
     ///
     /// ```
     /// # #[tokio::main(flavor = "current_thread")]
     /// # async fn main() -> Result<(), tenure::Error> {
     /// let client = tenure::Client::open("memory:")?;
-    /// let election = client.election("nightly-report")?.candidate().start()?;
-    /// let mut reloads = election.broadcasts("reload")?;
+    /// let candidacy = client.election("nightly-report")?.candidate().start()?;
+    /// let mut reloads = candidacy.broadcasts("reload")?;
     /// reloads.listening().await;
     ///
     /// let id = client.election("nightly-report")?.broadcast("reload", "prices").await?;
-    /// let heard = reloads.next().await.expect("the election has not been stopped");
+    /// let heard = reloads.next().await.expect("the candidacy has not been stopped");
     /// assert_eq!((heard.id, &*heard.payload), (id, r#""prices""#));
     /// # Ok(())
     /// # }
@@ -44,7 +43,7 @@ impl Election {
         self.broadcast_text(channel, written_json(payload)?).await
     }
 
-    /// [`broadcast`](Self::broadcast) for text that is JSON already. It is heard byte for byte.
+    /// Broadcasts text that is already JSON, byte for byte; see [`broadcast`](Self::broadcast).
     ///
     /// # Errors
     /// As [`broadcast`](Self::broadcast), and when the text is not JSON.
@@ -52,26 +51,10 @@ impl Election {
         self.broadcast_text(channel, checked_json(json)?).await
     }
 
-    /// [`broadcast`](Self::broadcast) for plain threads.
-    ///
-    /// # Errors
-    /// As [`broadcast`](Self::broadcast).
-    pub fn broadcast_blocking<T: Serialize + ?Sized>(&self, channel: &str, payload: &T) -> Result<MessageId, Error> {
-        block_on(self.broadcast(channel, payload))
-    }
-
-    /// [`broadcast_json`](Self::broadcast_json) for plain threads.
-    ///
-    /// # Errors
-    /// As [`broadcast_json`](Self::broadcast_json).
-    pub fn broadcast_json_blocking(&self, channel: &str, json: &str) -> Result<MessageId, Error> {
-        block_on(self.broadcast_json(channel, json))
-    }
-
     async fn broadcast_text(&self, channel: &str, text: String) -> Result<MessageId, Error> {
         let (key, channel) = (self.key(), ChannelName::new(channel)?);
-        pubsub(self.client().store())?.promises().check_payload(&text)?;
-        let (id, sender) = (MessageId::random(), self.client().own_sender().clone());
+        pubsub(self.client().dyn_store())?.promises().check_payload(&text)?;
+        let (id, sender) = (random_message_id(), self.client().own_sender().clone());
         let batch: Arc<[Broadcast]> = Arc::new([Broadcast { key, id, channel, sender, payload: text.into() }]);
         let tell = move |store: Arc<dyn Store>| {
             let batch = Arc::clone(&batch);
@@ -89,22 +72,16 @@ impl Election {
 }
 
 impl Client {
-    /// What the store promises of broadcasts; `None` when it has none.
-    #[must_use]
-    pub fn pubsub(&self) -> Option<PubSubPromises> {
-        self.store().pubsub().map(PubSub::promises)
-    }
-
     /// # Errors
     /// When the store cannot broadcast.
     pub(crate) fn check_pubsub(&self) -> Result<(), Error> {
-        Ok(pubsub(self.store()).map(drop)?)
+        Ok(pubsub(self.dyn_store()).map(drop)?)
     }
 }
 
 fn pubsub(store: &dyn Store) -> Result<&dyn PubSub, StoreError> {
     store.pubsub().ok_or_else(|| {
-        let message = format!("the {} store cannot broadcast; use one that can", store.capabilities().name);
+        let message = format!("the {} store cannot broadcast; use one with pub/sub", store.capabilities().name);
         StoreError::refused(StoreErrorKind::Unsupported, message)
     })
 }

@@ -1,4 +1,4 @@
-//! Who asks a candidacy to stand: one whose work has ended must not lead with nobody working.
+//! Requests to stand: a candidacy whose work has ended must not lead with nobody working.
 
 use std::sync::{Arc, Mutex, PoisonError};
 

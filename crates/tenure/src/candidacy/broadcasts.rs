@@ -1,4 +1,4 @@
-//! What is said to all candidates, on their side.
+//! Broadcasts, on the candidate's side.
 
 use std::collections::BTreeMap;
 use std::future::Future;
@@ -13,58 +13,62 @@ use crate::driver::DriverCommand;
 use crate::error::Error;
 use crate::store::Broadcast;
 
-impl CandidacyBuilder {
-    /// Called with each [broadcast](crate::Election::broadcast) on a channel, whether or not this candidate leads; one at a time
-    /// per channel, on a thread of its own.
+impl<C> CandidacyBuilder<C> {
+    /// Sets the handler of the [broadcasts](crate::Election::broadcast) on a channel.
     ///
-    /// A panic or an error is reported and changes nothing else. A handler that is slow holds up neither renewals nor other
+    /// It is called whether or not this candidate leads, with one broadcast at a time per channel, on a thread of its own. A
+    /// panic or an error is reported and changes nothing else. A slow handler holds up neither renewals nor other
     /// channels; at most a thousand broadcasts wait for it, and beyond that the oldest are dropped, which is
     /// [reported](crate::ElectionError::BroadcastsMissed).
     ///
     /// ```
-    /// use tenure::{ChannelName, Client};
+    /// use tenure::blocking::Client;
     /// # let (sender, receiver) = std::sync::mpsc::channel();
     ///
     /// let client = Client::open("memory:")?;
-    /// let election = client
+    /// let candidacy = client
     ///     .election("nightly-report")?
     ///     .candidate()
-    ///     .on_broadcast(ChannelName::new("reload")?, move |broadcast| {
+    ///     .on_broadcast("reload", move |broadcast| {
     ///         println!("{} wants all to reload {}", broadcast.sender, broadcast.payload);
     /// #       sender.send(()).ok();
     ///     })
     ///     .start()?;
-    /// # election.broadcasts("reload")?.listening_blocking();
-    /// client.election("nightly-report")?.broadcast_blocking("reload", "prices")?;
+    /// # candidacy.broadcasts("reload")?.listening();
+    /// client.election("nightly-report")?.broadcast("reload", "prices")?;
     /// # receiver.recv().ok();
-    /// # election.stop_blocking();
+    /// # candidacy.stop();
     /// # Ok::<(), tenure::Error>(())
     /// ```
     pub fn on_broadcast<R: CallbackResult>(
         mut self,
-        channel: ChannelName,
+        channel: impl TryInto<ChannelName, Error: Into<Error>>,
         handler: impl Fn(Broadcast) -> R + Send + Sync + 'static,
     ) -> Self {
-        self.broadcast_handlers.insert(channel, Callback::sync(handler));
+        if let Some(channel) = self.plan.channel(channel) {
+            self.plan.broadcast_handlers.insert(channel, Callback::sync(handler));
+        }
         self
     }
 
-    /// [`on_broadcast`](Self::on_broadcast) with a future, which runs on the runtime `start` was called on, if there is one.
+    /// Sets an async [handler of broadcasts](Self::on_broadcast); its future runs on the runtime `start` was called on, if any.
     pub fn on_broadcast_async<F>(
         mut self,
-        channel: ChannelName,
+        channel: impl TryInto<ChannelName, Error: Into<Error>>,
         handler: impl Fn(Broadcast) -> F + Send + Sync + 'static,
     ) -> Self
     where
         F: Future<Output: CallbackResult> + Send + 'static,
     {
-        self.broadcast_handlers.insert(channel, Callback::future(handler));
+        if let Some(channel) = self.plan.channel(channel) {
+            self.plan.broadcast_handlers.insert(channel, Callback::future(handler));
+        }
         self
     }
 }
 
 impl Candidacy {
-    /// Begins to read what is [broadcast](crate::Election::broadcast) to all candidates of this election on a channel.
+    /// Subscribes to the [broadcasts](crate::Election::broadcast) to all candidates of this election on a channel.
     ///
     /// # Errors
     /// When the name breaks the rule for names, or the store cannot broadcast.

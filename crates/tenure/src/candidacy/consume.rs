@@ -1,4 +1,4 @@
-//! A consumer of a queue that works only while its candidate leads.
+//! Consumption of a queue only while the candidate leads.
 
 use std::future::Future;
 use std::num::NonZeroUsize;
@@ -13,11 +13,10 @@ use crate::error::Error;
 use crate::leadership::Leadership;
 
 impl Candidacy {
-    /// Consumes a queue while this candidate leads, one item at a time, and again each time it is elected anew, until the queue
-    /// ends; then it resigns and pauses.
+    /// Consumes a queue, one item at a time, whenever this candidate leads, until the queue ends; then it resigns and pauses.
     ///
-    /// `fetch` gives the next item, or `None` at the end of the queue. It is called only while leading, and its future is
-    /// dropped when the leadership ends: it must be cancel safe, as receiving from a channel is. `handle` is given each
+    /// `fetch` returns the next item, or `None` at the end of the queue. It is called only while leading, and its future is
+    /// dropped when the leadership ends: it must be cancel safe, as receiving from a channel is. `handle` gets each
     /// item. An item that is being handled when the leadership ends has the grace to be finished; if that is not enough,
     /// its future is dropped, and it is up to the queue to give the item out again. The lease is released only after
     /// that, so no two candidates consume at the same time.
@@ -31,7 +30,7 @@ impl Candidacy {
     /// ```
     /// # tokio::runtime::Builder::new_current_thread().build().unwrap().block_on(async {
     /// let client = tenure::Client::open("memory:")?;
-    /// let election = client.election("mail-queue")?.candidate().start()?;
+    /// let candidacy = client.election("mail-queue")?.candidate().start()?;
     /// let (sender, queue) = tokio::sync::mpsc::channel(10);
     /// # for mail in ["one", "two"] { sender.send(mail).await? }
     /// # drop(sender);
@@ -41,13 +40,13 @@ impl Candidacy {
     ///     println!("sending {mail} under term {}", leadership.term());
     ///     Ok::<(), std::io::Error>(())
     /// };
-    /// election.consume(fetch, handle).await??;
+    /// candidacy.consume(fetch, handle).await??;
     /// # Ok::<(), Box<dyn std::error::Error>>(())
     /// # }).unwrap();
     /// ```
     ///
     /// # Errors
-    /// When the election is stopped.
+    /// When the candidacy is stopped.
     pub async fn consume<I, E, F, H>(
         &self,
         fetch: impl FnMut() -> F,
@@ -60,11 +59,13 @@ impl Candidacy {
         self.consume_up_to(NonZeroUsize::MIN, fetch, handle).await
     }
 
-    /// [`consume`](Self::consume) with up to so many items at a time. They may be finished in another order than they were
-    /// fetched in. After one has failed none is fetched, and the others are finished.
+    /// Consumes a queue as [`consume`](Self::consume) does, with up to a number of items at a time.
+    ///
+    /// Items may finish in another order than they were fetched in. After one has failed no more are fetched, and the others
+    /// are finished.
     ///
     /// # Errors
-    /// When the election is stopped.
+    /// When the candidacy is stopped.
     pub async fn consume_up_to<I, E, F, H>(
         &self,
         limit: NonZeroUsize,

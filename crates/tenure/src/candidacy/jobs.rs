@@ -1,4 +1,4 @@
-//! Jobs by the calendar, from the candidacy's side.
+//! Jobs by the calendar, on the candidate's side.
 
 use std::future::Future;
 use std::sync::{Arc, PoisonError};
@@ -10,21 +10,21 @@ use crate::cron::{Job, JobRun, JobSet, Jobs};
 use crate::driver::DriverCommand;
 use crate::error::Error;
 
-impl CandidacyBuilder {
-    /// Runs a job by the calendar while this candidate leads. Each tick fires at most once, whoever leads.
+impl<C> CandidacyBuilder<C> {
+    /// Runs a job by the calendar while this candidate leads. Each tick fires at most once across all candidates.
     ///
-    /// All candidates of an election should have the same jobs: whoever leads runs those it knows. The handler runs on a
-    /// thread of its own. An error or a panic in it is how the run has ended: it is written down and
-    /// [reported](crate::EventKind::Error), and changes nothing else. When the leadership ends, or the run has taken too
-    /// long, the handler is told through [`JobRun::cancelled`]; a resignation waits for it, for at most the grace.
+    /// All candidates of an election should have the same jobs: the leader runs those it knows. The handler runs on a
+    /// thread of its own. An error or a panic in it ends the run: it is recorded and
+    /// [reported](crate::EventKind::Error), and changes nothing else. When the leadership ends, or the run exceeds its
+    /// timeout, the handler is told through [`JobRun::cancelled`]; a resignation waits for it, for at most the grace.
     ///
     /// ```
-    /// use tenure::Client;
+    /// use tenure::blocking::Client;
     /// use tenure::cron::Job;
     /// # let (sender, receiver) = std::sync::mpsc::channel();
     ///
     /// let client = Client::open("memory:")?;
-    /// let election = client
+    /// let candidacy = client
     ///     .election("housekeeping")?
     ///     .candidate()
     ///     .job(Job::new("sweep", "*/2 * * * * *")?, move |run| {
@@ -33,21 +33,22 @@ impl CandidacyBuilder {
     ///     })
     ///     .start()?;
     /// # receiver.recv().ok();
-    /// # election.stop_blocking();
+    /// # candidacy.stop();
     /// # Ok::<(), tenure::Error>(())
     /// ```
     pub fn job<R: CallbackResult>(mut self, job: Job, handler: impl Fn(JobRun) -> R + Send + Sync + 'static) -> Self {
-        self.jobs.push((job, Callback::sync(handler)));
+        self.plan.jobs.push((job, Callback::sync(handler)));
         self
     }
 
-    /// [`job`](Self::job) with a future, which runs on the runtime `start` was called on, if there is one. It is dropped when
-    /// it was told to stop and the grace is over.
+    /// Runs an async [job](Self::job); its future runs on the runtime `start` was called on, if any.
+    ///
+    /// The future is dropped when it was told to stop and the grace is over.
     pub fn job_async<F>(mut self, job: Job, handler: impl Fn(JobRun) -> F + Send + Sync + 'static) -> Self
     where
         F: Future<Output: CallbackResult> + Send + 'static,
     {
-        self.jobs.push((job, Callback::future(handler)));
+        self.plan.jobs.push((job, Callback::future(handler)));
         self
     }
 }
@@ -58,12 +59,13 @@ impl Candidacy {
         *self.job_set.lock().unwrap_or_else(PoisonError::into_inner) = job_set;
     }
 
-    /// Replaces the jobs of this candidacy, without leaving the election: those that are new begin at the present, those that have
-    /// changed go on where they were (at the present if they are due at other times), and those that are gone do not fire any
-    /// more. Runs that go on are not concerned. Do the same for all candidates of the election.
+    /// Replaces the jobs of this candidacy without leaving the election.
+    ///
+    /// New jobs begin at the present, changed ones continue where they were (at the present if their schedule has changed),
+    /// and removed ones no longer fire. Current runs are not affected. Do the same for all candidates of the election.
     ///
     /// # Errors
-    /// When two jobs have the same name, there are too many, or the store has no ledger. Nothing is changed then.
+    /// When two jobs have the same name, there are too many jobs, or the store has no ledger. Then nothing is changed.
     pub fn set_jobs(&self, jobs: Jobs) -> Result<(), Error> {
         let mut known = self.job_set.lock().unwrap_or_else(PoisonError::into_inner);
         if let Some(job_set) = &*known {

@@ -1,4 +1,4 @@
-//! Messages to whoever leads, on the leader's side.
+//! Messages to the leader, on the leader's side.
 
 use std::future::Future;
 use std::sync::Arc;
@@ -13,65 +13,74 @@ use crate::leadership::Leadership;
 use crate::messages::{Channel, MessageHandler};
 use crate::store::Message;
 
-impl CandidacyBuilder {
-    /// Called with each message on a channel while this candidate leads, one at a time per channel, on a thread of its
-    /// own. Returning without an error settles the message.
+impl<C> CandidacyBuilder<C> {
+    /// Sets the handler of the messages on a channel while this candidate leads.
     ///
-    /// A panic or an error is reported and counts as a failed attempt: the message is tried again after a while, and set
-    /// aside after [too many](Self::max_attempts). Meanwhile other senders' messages, and other channels, go on. When
-    /// the leadership ends, the handler is told through its [`Leadership`]; what it does not finish goes to the next
-    /// leader. So a message may come more than once; [`Message::id`] tells.
+    /// It is called with one message at a time per channel, on a thread of its own. Returning without an error settles the
+    /// message. A panic or an error is reported and counts as a failed attempt: the message is tried again after a while, and
+    /// set aside after [too many](Self::max_attempts). Meanwhile other senders' messages, and other channels, go on. When
+    /// the leadership ends, the handler is told through its [`Leadership`]; unfinished messages go to the next leader. So a
+    /// message may come more than once; [`Message::id`] identifies it.
     ///
     /// ```
-    /// use tenure::{ChannelName, Client};
+    /// use tenure::blocking::Client;
     /// # let (sender, receiver) = std::sync::mpsc::channel();
     ///
     /// let client = Client::open("memory:")?;
-    /// let election = client
+    /// let candidacy = client
     ///     .election("nightly-report")?
     ///     .candidate()
-    ///     .on_message(ChannelName::new("refresh")?, move |(message, leadership)| {
+    ///     .on_message("refresh", move |message, leadership| {
     ///         println!("refresh {} under term {}", message.payload, leadership.term());
     /// #       sender.send(()).ok();
     ///     })
     ///     .start()?;
-    /// client.election("nightly-report")?.send_blocking("refresh", "monday")?;
+    /// client.election("nightly-report")?.send("refresh", "monday")?;
     /// # receiver.recv().ok();
-    /// # election.stop_blocking();
+    /// # candidacy.stop();
     /// # Ok::<(), tenure::Error>(())
     /// ```
     pub fn on_message<R: CallbackResult>(
         mut self,
-        channel: ChannelName,
-        handler: impl Fn((Message, Leadership)) -> R + Send + Sync + 'static,
+        channel: impl TryInto<ChannelName, Error: Into<Error>>,
+        handler: impl Fn(Message, Leadership) -> R + Send + Sync + 'static,
     ) -> Self {
-        self.handlers.insert(channel, Callback::sync(handler));
+        if let Some(channel) = self.plan.channel(channel) {
+            self.plan
+                .handlers
+                .insert(channel, Callback::sync(move |(message, leadership)| handler(message, leadership)));
+        }
         self
     }
 
-    /// [`on_message`](Self::on_message) with a future, which runs on the runtime `start` was called on, if there is one.
-    /// It is dropped when the leadership has ended and the grace is over.
+    /// Sets an async [handler of messages](Self::on_message); its future runs on the runtime `start` was called on, if any.
+    ///
+    /// The future is dropped when the leadership has ended and the grace is over.
     pub fn on_message_async<F>(
         mut self,
-        channel: ChannelName,
-        handler: impl Fn((Message, Leadership)) -> F + Send + Sync + 'static,
+        channel: impl TryInto<ChannelName, Error: Into<Error>>,
+        handler: impl Fn(Message, Leadership) -> F + Send + Sync + 'static,
     ) -> Self
     where
         F: Future<Output: CallbackResult> + Send + 'static,
     {
-        self.handlers.insert(channel, Callback::future(handler));
+        if let Some(channel) = self.plan.channel(channel) {
+            self.plan
+                .handlers
+                .insert(channel, Callback::future(move |(message, leadership)| handler(message, leadership)));
+        }
         self
     }
 
-    /// After how many failed attempts a message is set aside; at least one. Default: 5.
+    /// Sets the number of failed attempts after which a message is set aside; at least one. Default: 5.
     pub fn max_attempts(mut self, attempts: u32) -> Self {
-        self.max_attempts = attempts.max(1);
+        self.plan.max_attempts = attempts.max(1);
         self
     }
 }
 
 impl Candidacy {
-    /// Begins to read a channel of messages to whoever leads.
+    /// Opens a channel to read the messages sent to the leader.
     ///
     /// # Errors
     /// When the name breaks the rule for names, or the store has no mailbox.

@@ -1,13 +1,13 @@
-//! A candidacy that runs.
+//! A running candidacy.
 
 mod ask;
-mod blocking;
 mod broadcasts;
 mod builder;
 mod consume;
 #[cfg(feature = "cron")]
 mod jobs;
 mod messages;
+mod plan;
 mod state;
 mod work;
 
@@ -34,7 +34,7 @@ use crate::shared::Shared;
 /// One candidate in one election, from [`CandidacyBuilder::start`] to [`stop`](Self::stop).
 ///
 /// Dropping it leaves the election in the background: work is told to stop, and the lease is released when it has. A
-/// process that ends right away may be gone before that; call [`stop`](Self::stop) to wait for it.
+/// process that exits right away may not get that far; call [`stop`](Self::stop) to wait for it.
 ///
 /// A child process made by `fork` never leads, whatever its parent does.
 #[derive(Debug)]
@@ -60,7 +60,7 @@ impl Candidacy {
         }
     }
 
-    /// Whether this candidate may begin leader's work this very moment.
+    /// Returns whether this candidate leads and may begin work at this instant.
     ///
     /// The clock is asked on every call, so the answer is right even when the process was paused, swapped out or
     /// suspended since the last one. It costs about as much as reading the clock and takes no lock, so it may be called
@@ -71,7 +71,7 @@ impl Candidacy {
         self.shared.is_leader()
     }
 
-    /// The current leadership, if this candidate leads.
+    /// Returns the current leadership, if this candidate leads.
     #[must_use]
     pub fn leadership(&self) -> Option<Leadership> {
         // Asked first: in a forked child nothing else may be touched.
@@ -81,19 +81,19 @@ impl Candidacy {
         self.shared.phase().read(|phase| self.leadership_in(phase))
     }
 
-    /// The candidate's label.
+    /// Returns the candidate's id.
     #[must_use]
     pub fn candidate(&self) -> &CandidateId {
         &self.shared.candidate
     }
 
-    /// The election's name.
+    /// Returns the name of the election.
     #[must_use]
     pub fn name(&self) -> &ElectionName {
         &self.shared.key.name
     }
 
-    /// Who leads now, according to the store. Cancel safe.
+    /// Asks the store for the current leader. Cancel safe.
     ///
     /// # Errors
     /// When the store fails.
@@ -102,7 +102,7 @@ impl Candidacy {
         Ok(observation.lease.map(|lease| lease.leader))
     }
 
-    /// Everything that happens from here on. If this candidate leads already, or has seen who does, that comes first.
+    /// Subscribes to all further events, beginning with the current leader if one is known.
     #[must_use]
     pub fn events(&self) -> Events {
         let (subscriber, events) = subscription();
@@ -110,13 +110,13 @@ impl Candidacy {
         events
     }
 
-    /// Waits until this candidate leads, and lets it stand again if it has [paused](crate::CandidacyState::Paused). Cancel
-    /// safe. The leadership is kept until it is lost or [resigned](Self::resign).
+    /// Waits until this candidate leads, and lets it stand again if it has [paused](crate::CandidacyState::Paused).
     ///
-    /// The clock is asked before it returns: whoever was paused does not hear of a leadership that is over.
+    /// The leadership is kept until it is lost or [resigned](Self::resign). The clock is checked last, so that a process that
+    /// was paused does not get a leadership that is over. Cancel safe.
     ///
     /// # Errors
-    /// When the election is stopped.
+    /// When the candidacy is stopped.
     pub async fn elected(&self) -> Result<Leadership, Error> {
         if !self.shared.is_same_process() {
             return Err(Error::Stopped);
@@ -133,10 +133,10 @@ impl Candidacy {
         Ok(leadership)
     }
 
-    /// Hands over: work is stopped and waited for, the lease is released and reserved for whoever has stood by
-    /// longest. This candidate goes on standing, and campaigns again after a moment.
+    /// Hands over: stops the work, waits for it, and releases the lease, reserved for the candidate that has stood by longest.
     ///
-    /// Completes when the lease is released or left to lapse. Dropping the future does not take the resignation back.
+    /// This candidate goes on standing, and campaigns again after a moment. Completes when the lease is released or left to
+    /// lapse. Dropping the future does not cancel the resignation.
     ///
     /// # Errors
     /// When this candidate does not lead; [`Error::WaitsForItself`] inside a callback, a handler or work of this candidacy,
@@ -145,25 +145,25 @@ impl Candidacy {
         self.hand_over(None).await
     }
 
-    /// Hands over to a candidate by its id: for a moment nobody else can be granted the lease.
+    /// Hands over to the candidate with this id: for a moment no other can be granted the lease.
     ///
-    /// Completes when the lease is released or left to lapse. Dropping the future does not take the resignation back.
+    /// Completes when the lease is released or left to lapse. Dropping the future does not cancel the resignation.
     ///
     /// # Errors
-    /// When this candidate does not lead; [`Error::WaitsForItself`] inside a callback, a handler or work of this candidacy,
+    /// When the id breaks the rule for names, or this candidate does not lead; [`Error::WaitsForItself`] inside a callback, a handler or work of this candidacy,
     /// whose end the resignation waits for: it has begun then, and [`request_resign`](Self::request_resign) does the same.
-    pub async fn resign_to(&self, successor: CandidateId) -> Result<(), Error> {
-        self.hand_over(Some(successor)).await
+    pub async fn resign_to(&self, successor: impl TryInto<CandidateId, Error: Into<Error>>) -> Result<(), Error> {
+        self.hand_over(Some(successor.try_into().map_err(Into::into)?)).await
     }
 
-    /// Leaves the election: work is stopped and waited for, the lease is released.
+    /// Leaves the election: stops the work, waits for it, and releases the lease.
     ///
     /// Returns within a bounded time, whatever the store does: at most the grace, the reaction bound and three attempts.
     /// Work that outlives its grace is waited for until its lease has run out, and no longer.
-    /// Safe to call more than once. Dropping the future does not call it off.
+    /// Safe to call more than once. Dropping the future does not cancel it.
     ///
     /// Inside a callback, a handler or work of this very candidacy it would wait for itself: there it begins to leave, returns
-    /// at once, and [says so](crate::ElectionError::WaitsForItself). Use [`request_stop`](Self::request_stop) there.
+    /// at once, and [reports that](crate::ElectionError::WaitsForItself). Use [`request_stop`](Self::request_stop) there.
     pub async fn stop(&self) {
         if !self.shared.is_same_process() {
             return;
@@ -176,21 +176,20 @@ impl Candidacy {
         self.shared.phase().wait_until(|phase| matches!(phase, Phase::Stopped)).await;
     }
 
-    /// Begins to [`resign`](Self::resign) without waiting for it. Does nothing unless this candidate leads.
+    /// Starts to [`resign`](Self::resign) without waiting for it. Does nothing unless this candidate leads.
     pub fn request_resign(&self) {
         self.shared.send(DriverCommand::Input(self.shared.id, Input::Resign { term: None, successor: None }));
     }
 
-    /// Begins to [`stop`](Self::stop) without waiting for it; [`EventKind::Stopped`](crate::EventKind::Stopped) tells
-    /// when it has.
+    /// Starts to [`stop`](Self::stop) without waiting for it; [`EventKind::Stopped`](crate::EventKind::Stopped) marks the end.
     pub fn request_stop(&self) {
         self.shared.send(DriverCommand::Input(self.shared.id, Input::Stop));
     }
 
-    /// Says that the application is well. With a [required heartbeat](CandidacyBuilder::require_heartbeat) it must be said at least
-    /// as often as the gate demands; without one it undoes an earlier `set_health(false)`.
+    /// Reports that the application is healthy.
     ///
-    /// Cheap enough to be called on every turn of a loop.
+    /// With a [required heartbeat](CandidacyBuilder::require_heartbeat) it must be called at least as often as required; without
+    /// one it undoes an earlier `set_health(false)`. It is cheap enough to be called on every turn of a loop.
     pub fn heartbeat(&self) {
         let now = self.shared.clock.now().as_nanos();
         // Saying again what is known would only keep the driver busy; without a gate it stays known.
@@ -201,7 +200,7 @@ impl Candidacy {
         }
     }
 
-    /// Says whether the application is well. Unwell, it resigns and does not campaign until it is well again.
+    /// Reports whether the application is healthy. While it is not, the candidate resigns and does not campaign.
     pub fn set_health(&self, healthy: bool) {
         let heartbeat_at = if healthy { self.shared.clock.now().as_nanos() } else { 0 };
         self.heartbeat_at.store(heartbeat_at, Ordering::Relaxed);

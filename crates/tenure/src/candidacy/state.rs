@@ -1,4 +1,4 @@
-//! Where a candidacy stands, for probes and for people.
+//! The state of a candidacy, for probes and for people.
 
 use std::fmt;
 use std::time::Duration;
@@ -10,7 +10,7 @@ use crate::phase::Phase;
 use crate::store::StoreError;
 use crate::with_causes;
 
-/// Where a candidacy stands, as [`Candidacy::state`] tells.
+/// The state of a candidacy, as returned by [`Candidacy::state`].
 #[derive(Debug, Clone, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum CandidacyState {
@@ -21,7 +21,7 @@ pub enum CandidacyState {
     },
     /// This candidate stands by, or campaigns.
     Following {
-        /// Who led when the store was last asked; `None` when nobody did, or nothing is known yet.
+        /// The leader at the store's last answer; `None` when there was none, or none is known yet.
         leader: Option<Leader>,
     },
     /// Leadership has ended: its work is stopping, or its lease is being released.
@@ -29,7 +29,7 @@ pub enum CandidacyState {
         /// The term that has ended.
         term: Term,
     },
-    /// This candidate does not stand, because the work that it was to [run](Candidacy::run_while_leader) has ended.
+    /// This candidate does not stand, because its [work](Candidacy::run_while_leader) has ended.
     Paused,
     /// This candidate has left the election.
     Stopped,
@@ -43,46 +43,46 @@ impl fmt::Display for CandidacyState {
                 write!(f, "following {candidate}, the leader of term {term}")
             }
             Self::Following { leader: None } => f.write_str("following; no leader is known"),
-            Self::Draining { term } => write!(f, "draining: term {term} has ended, and its work or its lease has not"),
-            Self::Paused => f.write_str("paused: its work has ended, and it does not stand until it is asked to"),
+            Self::Draining { term } => write!(f, "draining: term {term} has ended, but its work or its lease has not"),
+            Self::Paused => f.write_str("paused: its work has ended; it does not stand until asked to"),
             Self::Stopped => f.write_str("stopped"),
         }
     }
 }
 
-/// A store that does not answer a candidacy, as [`Candidacy::store_outage`] tells.
+/// An outage of the store, as returned by [`Candidacy::store_outage`].
 #[derive(Debug, Clone)]
 #[non_exhaustive]
 pub struct StoreOutage {
-    /// How long ago the first of the requests failed that have failed in a row since.
+    /// Time since the first of the failed requests in a row.
     pub lasting: Duration,
-    /// Why the last one failed.
+    /// The error of the last request.
     pub last_error: StoreError,
 }
 
 impl fmt::Display for StoreOutage {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "no answer of the store for {:.1?}: {}", self.lasting, with_causes(&self.last_error))
+        write!(f, "no answer from the store for {:.1?}: {}", self.lasting, with_causes(&self.last_error))
     }
 }
 
 impl Candidacy {
-    /// Where this candidacy stands, from what is known here: no request is made. For readiness probes and status pages.
+    /// Returns the state of this candidacy without a request to the store, for readiness probes and status pages.
     ///
-    /// Whether it leads is decided by the clock, as [`is_leader`](Self::is_leader) decides it. Who else leads is known from
-    /// the last answer of the store, which is about a ttl old at most while the store [answers](Self::store_outage);
-    /// [`current_leader`](Self::current_leader) asks it. A child made by `fork` is told `Stopped`.
+    /// The clock decides whether it leads, as for [`is_leader`](Self::is_leader). Another leader is known from the last answer
+    /// of the store, which is about a ttl old at most while the store [answers](Self::store_outage);
+    /// [`current_leader`](Self::current_leader) asks the store. A child made by `fork` always gets `Stopped`.
     ///
     /// ```
     /// use tenure::CandidacyState;
     ///
-    /// let client = tenure::Client::open("memory:")?;
-    /// let election = client.election("nightly-report")?.candidate().start()?;
-    /// let term = election.wait_elected()?.term();
-    /// assert_eq!(election.state(), CandidacyState::Leading { term });
-    /// println!("{}", election.state());
-    /// election.stop_blocking();
-    /// assert_eq!(election.state(), CandidacyState::Stopped);
+    /// let client = tenure::blocking::Client::open("memory:")?;
+    /// let candidacy = client.election("nightly-report")?.candidate().start()?;
+    /// let term = candidacy.elected()?.term();
+    /// assert_eq!(candidacy.state(), CandidacyState::Leading { term });
+    /// println!("{}", candidacy.state());
+    /// candidacy.stop();
+    /// assert_eq!(candidacy.state(), CandidacyState::Stopped);
     /// # Ok::<(), tenure::Error>(())
     /// ```
     #[must_use]
@@ -103,10 +103,10 @@ impl Candidacy {
         known.unwrap_or_else(|| CandidacyState::Following { leader: self.shared.last_heard().leader() })
     }
 
-    /// The outage of the store, if its last answer to this candidacy was an error or did not come in time. No request is made.
+    /// Returns the outage of the store, if its last answer was an error or came too late. Makes no request.
     ///
-    /// A leader asks it at every renewal, a candidate that stands by about once per ttl: an outage that is shorter may go
-    /// unnoticed. A leader that cannot reach the store goes on leading until its time is over.
+    /// A leader contacts the store at every renewal, a candidate that stands by about once per ttl: a shorter outage may go
+    /// unnoticed. A leader that cannot reach the store goes on leading until its lease can no longer be trusted.
     #[must_use]
     pub fn store_outage(&self) -> Option<StoreOutage> {
         if !self.shared.is_same_process() {

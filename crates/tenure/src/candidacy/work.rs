@@ -1,4 +1,4 @@
-//! Work that runs only while its candidate leads.
+//! Work that runs only while the candidate leads.
 
 use std::future::Future;
 use std::pin::pin;
@@ -6,25 +6,23 @@ use std::pin::pin;
 use futures_util::future::{Either, OptionFuture, select};
 
 use super::{Ask, Candidacy};
-use crate::blocking::block_on;
 use crate::error::Error;
 use crate::inside;
 use crate::leadership::Leadership;
 
 impl Candidacy {
-    /// Runs work while this candidate leads, again each time it is elected anew, until the work returns; then it resigns and
-    /// pauses.
+    /// Runs work whenever this candidate leads, until the work returns; then it resigns and pauses.
     ///
     /// The work is started with the [`Leadership`] it runs under. When that ends, [`Leadership::cancelled`] completes
     /// and the work has the grace to return; a future that is still not done is dropped. Only then is the lease
     /// released, and this candidate stands again. When the work returns while still leading, the leadership is
     /// resigned and its result returned.
     ///
-    /// **A candidate whose work has ended does not stand any more**, so that it does not lead with nobody working: another one
+    /// **A candidate whose work has ended no longer stands**, so that it does not lead with nobody working: another one
     /// leads, if there is one. It is [paused](crate::CandidacyState::Paused) until the next call of this method,
     /// [`consume`](Self::consume), [`elected`](Self::elected) or [`stand`](Self::stand); meanwhile neither its jobs nor its
-    /// handlers of messages run. So it is when the work panics and when this future is dropped. While somebody else waits to lead
-    /// by the same candidacy, it goes on standing for them.
+    /// handlers of messages run. The same holds when the work panics and when this future is dropped. While other callers wait
+    /// to lead by the same candidacy, it goes on standing for them.
     ///
     /// The work runs in the caller's task, so it needs no runtime but its own. A future that blocks its thread cannot
     /// be dropped; it is reported as stuck.
@@ -32,7 +30,7 @@ impl Candidacy {
     /// Dropping this future drops the work at once, resigns and pauses.
     ///
     /// # Errors
-    /// When the election is stopped.
+    /// When the candidacy is stopped.
     pub async fn run_while_leader<T, F>(&self, mut work: impl FnMut(Leadership) -> F) -> Result<T, Error>
     where
         F: Future<Output = T>,
@@ -52,8 +50,9 @@ impl Candidacy {
         }
     }
 
-    /// Lets this candidate stand again if it has [paused](crate::CandidacyState::Paused) because its work has ended. For those
-    /// who only ask [`is_leader`](Self::is_leader): all that wait to lead do it by themselves.
+    /// Lets this candidate stand again if it has [paused](crate::CandidacyState::Paused) because its work has ended.
+    ///
+    /// Needed only by applications that poll [`is_leader`](Self::is_leader): methods that wait to lead do this by themselves.
     pub fn stand(&self) {
         if self.shared.is_same_process() {
             Ask::to_wait(&self.shared).fulfilled();
@@ -86,27 +85,13 @@ impl Candidacy {
         }
     }
 
-    /// [`run_while_leader`](Self::run_while_leader) for plain threads.
-    ///
-    /// The work is asked to stop through its [`Leadership`], for example by
-    /// [`wait_cancelled_for`](Leadership::wait_cancelled_for); nothing can end it by force.
-    ///
-    /// # Errors
-    /// When the election is stopped.
-    pub fn run_while_leader_blocking<T>(&self, mut work: impl FnMut(Leadership) -> T) -> Result<T, Error> {
-        block_on(self.run_while_leader(|leadership| {
-            let result = work(leadership);
-            async { result }
-        }))
-    }
-
-    /// Runs `f` if this candidate leads, and makes a resignation wait for it.
+    /// Runs `f` if this candidate leads; a resignation waits for it.
     ///
     /// ```
-    /// # let client = tenure::Client::open("memory:")?;
-    /// # let election = client.election("report")?.candidate().start()?;
-    /// # election.wait_elected()?;
-    /// let sent = election.run_if_leader(|leadership| format!("report under term {}", leadership.term()));
+    /// # let client = tenure::blocking::Client::open("memory:")?;
+    /// # let candidacy = client.election("report")?.candidate().start()?;
+    /// # candidacy.elected()?;
+    /// let sent = candidacy.run_if_leader(|leadership| format!("report under term {}", leadership.term()));
     /// assert!(sent.is_some());
     /// # Ok::<(), tenure::Error>(())
     /// ```
@@ -117,8 +102,9 @@ impl Candidacy {
         Some(f(&leadership))
     }
 
-    /// Runs a future if this candidate leads, and makes a resignation wait for it. The future is dropped when the
-    /// leadership ends and the grace is over; the result is `None` then, too.
+    /// Runs a future if this candidate leads; a resignation waits for it.
+    ///
+    /// The future is dropped when the leadership ends and the grace is over; the result is `None` then, too.
     ///
     /// Dropping this future drops the work at once; leadership is kept.
     pub async fn run_if_leader_async<T, F>(&self, f: impl FnOnce(Leadership) -> F) -> Option<T>

@@ -1,18 +1,17 @@
-//! Looking after jobs, for people.
+//! Administration of jobs.
 
 use std::sync::Arc;
 
 use tenure_core::JobName;
 use tenure_core::jobs::{JobOrder, JobReport};
 
-use crate::blocking::block_on;
 use crate::client::Client;
 use crate::election::Election;
 use crate::error::Error;
 use crate::store::{JobLedger, Store, StoreError, StoreErrorKind};
 
 impl Election {
-    /// The jobs an election has or had, in order of their names, each with its latest runs, the newest first. Cancel safe.
+    /// Returns the current and former jobs of the election by name, each with its latest runs, newest first. Cancel safe.
     ///
     /// # Errors
     /// When the store has no ledger, or it fails.
@@ -23,11 +22,11 @@ impl Election {
         Ok(self.client().on_driver(look).await??)
     }
 
-    /// Pauses a job, whoever leads: no tick of it fires until it is [resumed](Self::resume_job), and a run that goes on goes on.
-    /// What comes due meanwhile is missed, and follows the job's policy then, as if nobody had led. It lasts over failovers.
-    /// Returns whether the job is known.
+    /// Pauses a job across failovers: no tick of it fires until it is [resumed](Self::resume_job). Returns whether the job is known.
     ///
-    /// Dropping the future does not call it off.
+    /// A current run continues. Ticks that come due meanwhile are missed, and then follow the job's policy, as if nobody had led.
+    ///
+    /// Dropping the future does not cancel the request.
     ///
     /// # Errors
     /// When a name breaks the rule for names, the store has no ledger, or it fails.
@@ -35,10 +34,9 @@ impl Election {
         self.steer_job(job, JobOrder::Pause).await
     }
 
-    /// Resumes a job that was [paused](Self::pause_job). Whoever leads notices within ten seconds. Returns whether the job is
-    /// known.
+    /// Resumes a [paused](Self::pause_job) job. Returns whether the job is known.
     ///
-    /// Dropping the future does not call it off.
+    /// The leader notices within ten seconds. Dropping the future does not cancel the request.
     ///
     /// # Errors
     /// As [`pause_job`](Self::pause_job).
@@ -46,40 +44,17 @@ impl Election {
         self.steer_job(job, JobOrder::Resume).await
     }
 
-    /// Asks for a run of a job now, once, by whoever leads: within ten seconds, when a run that goes on has ended, or when the job
-    /// is resumed or somebody leads. A tick that fires meanwhile counts as that run; asked again before, it is the same. Returns
-    /// whether the job is known.
+    /// Asks the leader for one run of a job now. Returns whether the job is known.
     ///
-    /// Dropping the future does not call it off.
+    /// It runs within ten seconds, or after the current run has ended, the job is resumed, or there is a leader. A tick that fires
+    /// meanwhile counts as that run; further requests before it change nothing.
+    ///
+    /// Dropping the future does not cancel the request.
     ///
     /// # Errors
     /// As [`pause_job`](Self::pause_job).
     pub async fn run_job_now(&self, job: &str) -> Result<bool, Error> {
         self.steer_job(job, JobOrder::RunNow).await
-    }
-
-    /// [`pause_job`](Self::pause_job) for plain threads.
-    ///
-    /// # Errors
-    /// As [`pause_job`](Self::pause_job).
-    pub fn pause_job_blocking(&self, job: &str) -> Result<bool, Error> {
-        block_on(self.pause_job(job))
-    }
-
-    /// [`resume_job`](Self::resume_job) for plain threads.
-    ///
-    /// # Errors
-    /// As [`pause_job`](Self::pause_job).
-    pub fn resume_job_blocking(&self, job: &str) -> Result<bool, Error> {
-        block_on(self.resume_job(job))
-    }
-
-    /// [`run_job_now`](Self::run_job_now) for plain threads.
-    ///
-    /// # Errors
-    /// As [`pause_job`](Self::pause_job).
-    pub fn run_job_now_blocking(&self, job: &str) -> Result<bool, Error> {
-        block_on(self.run_job_now(job))
     }
 
     async fn steer_job(&self, job: &str, order: JobOrder) -> Result<bool, Error> {
@@ -89,12 +64,12 @@ impl Election {
         Ok(self.client().on_driver(steer).await??)
     }
 
-    /// Forgets a job, up to where its ticks are decided, and its runs. Returns whether it was known.
+    /// Forgets a job: its runs, and the mark up to which its ticks are decided. Returns whether the job was known.
     ///
-    /// If somebody leads who has the job, it begins anew at the present. That helps a job whose ticks were decided far into the
-    /// future by a clock that was wrong.
+    /// If the leader has the job, it begins anew at the present. That helps a job whose ticks were decided far into the
+    /// future by a wrong clock.
     ///
-    /// Dropping the future does not call it off.
+    /// Dropping the future does not cancel the request.
     ///
     /// # Errors
     /// When a name breaks the rule for names, the store has no ledger, or it fails.
@@ -104,31 +79,13 @@ impl Election {
         let forget = async move |store: Arc<dyn Store>| ledger(&*store)?.forget(&key, &job).await;
         Ok(self.client().on_driver(forget).await??)
     }
-
-    /// [`jobs`](Self::jobs) for plain threads.
-    ///
-    /// # Errors
-    /// As [`jobs`](Self::jobs).
-    pub fn jobs_blocking(&self, max_runs: usize) -> Result<Vec<JobReport>, Error> {
-        block_on(self.jobs(max_runs))
-    }
-
-    /// [`forget_job`](Self::forget_job) for plain threads.
-    ///
-    /// # Errors
-    /// As [`forget_job`](Self::forget_job).
-    pub fn forget_job_blocking(&self, job: &str) -> Result<bool, Error> {
-        block_on(self.forget_job(job))
-    }
 }
 
 impl Client {
-    /// Whether the store keeps jobs at all. Asks nobody.
-    ///
     /// # Errors
-    /// When the store has no ledger; the error says which stores have one.
-    pub fn check_ledger(&self) -> Result<(), Error> {
-        Ok(ledger(self.store()).map(drop)?)
+    /// When the store has no ledger; the error names stores that have one.
+    pub(crate) fn check_ledger(&self) -> Result<(), Error> {
+        Ok(ledger(self.dyn_store()).map(drop)?)
     }
 }
 

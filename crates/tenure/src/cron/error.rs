@@ -1,62 +1,62 @@
-//! What is wrong with a schedule, and what to do about it.
+//! Errors in schedules, with advice.
 
-/// A schedule that cannot be used.
+use super::expression::LENGTH_MAX;
+
+/// A cron expression or a time zone that cannot be used.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
 pub enum ScheduleError {
-    /// There is nothing.
+    /// The expression is empty.
     #[error("the cron expression is empty; write five fields, such as `30 4 * * *` for half past four every day")]
     Empty,
-    /// It has a wrong number of fields.
+    /// The expression has a wrong number of fields.
     #[error(
         "a cron expression has five fields (minute, hour, day of the month, month, day of the week), or six with seconds \
-         first, but here are {count}"
+         first; this one has {count}"
     )]
     Fields {
-        /// How many it has.
+        /// The number of fields.
         count: usize,
     },
-    /// One field cannot be understood.
-    #[error(
-        "the {field} of the cron expression cannot be {text:?}: {why}; it may be {range}, `*`, a list, a range or steps"
-    )]
+    /// A field cannot be parsed.
+    #[error("invalid {field} {text:?} in the cron expression: {why}; use {range}, `*`, a list, a range or steps")]
     Field {
-        /// Which one.
+        /// The name of the field.
         field: &'static str,
-        /// What it says.
+        /// The text of the field.
         text: String,
-        /// What is wrong with it.
+        /// The reason it is invalid.
         why: String,
-        /// What it may be.
+        /// The allowed values.
         range: &'static str,
     },
-    /// Nobody knows this nickname.
+    /// The nickname is unknown.
     #[error(
-        "{text:?} is not known; use @yearly, @monthly, @weekly, @daily or @hourly, or five fields: `*/5 * * * *` is every \
+        "unknown nickname {text:?}; use @yearly, @monthly, @weekly, @daily or @hourly, or five fields: `*/5 * * * *` is every \
          five minutes"
     )]
     Nickname {
-        /// What it says.
+        /// The nickname.
         text: String,
     },
-    /// It is longer than any cron expression has to be.
-    #[error("a cron expression of {bytes} bytes is a mistake")]
+    /// The expression is too long.
+    #[error("the cron expression is too long: {bytes} bytes; at most {LENGTH_MAX} are allowed")]
     TooLong {
-        /// How long it is.
+        /// The length of the expression.
         bytes: usize,
     },
-    /// No day is ever like this.
-    #[error("`{expression}` never comes: there is no such day; look at the day of the month and the month")]
+    /// The expression never matches.
+    #[error("`{expression}` never matches, because no such day exists; check the day of the month and the month")]
     Never {
         /// The expression.
         expression: String,
     },
-    /// Nobody knows this time zone.
-    #[error("the time zone {name:?} is not known; use a name such as `Europe/Berlin` or `UTC`{hint}")]
+    /// The time zone is unknown.
+    #[error("unknown time zone {name:?}; use a name such as `Europe/Berlin` or `UTC`{hint}")]
     Zone {
-        /// Its name.
+        /// The name of the time zone.
         name: String,
-        /// What may have been meant.
+        /// Similar names, as the end of a sentence.
         hint: String,
     },
 }

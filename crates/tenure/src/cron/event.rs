@@ -1,4 +1,4 @@
-//! What goes wrong with jobs.
+//! Errors of jobs.
 
 use std::fmt;
 use std::time::Duration;
@@ -7,43 +7,43 @@ use jiff::Timestamp;
 use tenure_core::JobName;
 use tenure_core::jobs::{JOBS_MAX, Tick};
 
-/// What went wrong with a job. The others go on.
+/// An error of a job. Other jobs go on.
 #[derive(Debug, Clone, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum JobError {
-    /// A run failed, or panicked.
+    /// A run failed or panicked.
     Failed {
-        /// Of which job.
+        /// The name of the job.
         job: JobName,
-        /// For which tick.
+        /// The tick.
         tick: Tick,
-        /// What it said.
+        /// How it failed.
         why: String,
     },
-    /// A run took longer than the job allows.
+    /// A run exceeded the timeout of its job.
     TimedOut {
-        /// Of which job.
+        /// The name of the job.
         job: JobName,
-        /// For which tick.
+        /// The tick.
         tick: Tick,
     },
-    /// A blocking handler has not returned although its time is over.
+    /// A blocking handler has not returned although its time is up.
     Stuck {
-        /// Of which job.
+        /// The name of the job.
         job: JobName,
-        /// For which tick.
+        /// The tick.
         tick: Tick,
     },
-    /// The clock of this machine is ahead of the store's. Ticks fire by the store's.
+    /// The clock of this machine is ahead of the store's. Ticks follow the store's clock.
     ClockAhead {
-        /// By how much.
+        /// The difference.
         by: Duration,
     },
-    /// All ticks of a job are decided up to one in the future: a clock has been wrong. Until then nothing fires.
+    /// A wrong clock has decided all ticks of a job up to one in the future. The job does not fire before then.
     MarkAhead {
-        /// Which job.
+        /// The name of the job.
         job: JobName,
-        /// Up to which tick.
+        /// The last decided tick.
         mark: Tick,
     },
     /// The election has more jobs than a ledger keeps.
@@ -54,30 +54,31 @@ impl fmt::Display for JobError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::Failed { job, tick, why } => write!(f, "job {job}, due {}, {why}", Shown(*tick)),
-            Self::TimedOut { job, tick } => write!(f, "job {job}, due {}, took too long and was ended", Shown(*tick)),
+            Self::TimedOut { job, tick } => {
+                write!(f, "job {job}, due {}, exceeded its timeout and was ended", Shown(*tick))
+            }
             Self::Stuck { job, tick } => {
-                write!(f, "job {job}, due {}, has not returned although its time is over", Shown(*tick))
+                write!(f, "job {job}, due {}, has not returned although its time is up", Shown(*tick))
             }
             Self::ClockAhead { by } => write!(
                 f,
-                "this machine's clock is {by:?} ahead of the store's; jobs fire by the store's; set the clock, for example by NTP"
+                "this machine's clock is {by:?} ahead of the store's, which jobs follow; synchronize it, for example with NTP"
             ),
             Self::MarkAhead { job, mark } => write!(
                 f,
-                "job {job} does not fire before {}, because a clock that was wrong has decided all ticks until then; \
-                 `tenure cron forget` lets it begin anew",
+                "job {job} does not fire before {}, because a wrong clock has decided all ticks until then; \
+                 reset it with `tenure cron forget`",
                 Shown(*mark)
             ),
             Self::TooMany => write!(
                 f,
-                "the election has more than {JOBS_MAX} jobs, those included that it had once; forget some with `tenure cron \
-                 forget`"
+                "the election has more than {JOBS_MAX} jobs, including former ones; remove some with `tenure cron forget`"
             ),
         }
     }
 }
 
-/// A tick, for people.
+/// A tick as people read it.
 struct Shown(Tick);
 
 impl fmt::Display for Shown {

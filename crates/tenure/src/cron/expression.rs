@@ -1,11 +1,11 @@
-//! Reading a cron expression: which fields it has, and what is wrong with them.
+//! Parsing of cron expressions, with errors that name the field.
 
 use croner::Cron;
 use croner::parser::{CronParser, Seconds, Year};
 
 use super::error::ScheduleError;
 
-/// An expression that has been read.
+/// A parsed cron expression.
 #[derive(Debug, Clone)]
 pub(super) struct Expression {
     /// The same for all ways to write the same fields: numbers instead of names, no seconds if they are zero.
@@ -56,8 +56,8 @@ const NICKNAMES: [(&str, &str); 7] = [
     ("@hourly", "0 * * * *"),
 ];
 
-/// A longer one is a mistake.
-const LENGTH_MAX: usize = 1_000;
+/// Maximum length of an expression, in bytes: far more than any needs.
+pub(super) const LENGTH_MAX: usize = 1_000;
 
 impl Expression {
     /// Reads five fields, or six with seconds first, or a nickname.
@@ -108,14 +108,14 @@ impl CronField {
         let items: Result<Vec<String>, ScheduleError> = upper.split(',').map(|item| self.item(text, item)).collect();
         let items = items?;
         if items.len() > 1 && self.name == "day of the month" && items.iter().any(|item| item.contains(['L', 'W'])) {
-            return Err(self.wrong(text, "L and W stand alone, not in a list"));
+            return Err(self.wrong(text, "L and W cannot be part of a list"));
         }
         Ok(items.join(","))
     }
 
     fn item(&self, text: &str, item: &str) -> Result<String, ScheduleError> {
         if item.is_empty() {
-            return Err(self.wrong(text, "something is missing beside a comma"));
+            return Err(self.wrong(text, "a value is missing next to a comma"));
         }
         let mut numbers = String::new();
         let mut rest = item;
@@ -130,7 +130,7 @@ impl CronField {
                 rest = &rest[first.len_utf8()..];
             } else {
                 let what = if word.is_empty() { first.to_string() } else { word.to_owned() };
-                return Err(self.wrong(text, &format!("{what:?} means nothing here")));
+                return Err(self.wrong(text, &format!("{what:?} is not allowed here")));
             }
         }
         self.check(&numbers).map_err(|why| self.wrong(text, &why))?;
@@ -154,12 +154,12 @@ impl CronField {
         };
         match step.map(str::parse::<u32>) {
             None => Ok(()),
-            Some(Ok(0)) => Err("a step of 0 leads nowhere".to_owned()),
+            Some(Ok(0)) => Err("a step must be at least 1".to_owned()),
             Some(Ok(step)) if step > u32::from(to - from) => {
-                Err(format!("a step of {step} is larger than the range {from}-{to}, and would only ever be {from}"))
+                Err(format!("a step of {step} is larger than the range {from}-{to} and would only ever match {from}"))
             }
             Some(Ok(_)) => Ok(()),
-            Some(Err(_)) => Err("a step is a number".to_owned()),
+            Some(Err(_)) => Err("a step must be a number".to_owned()),
         }
     }
 
@@ -167,9 +167,9 @@ impl CronField {
     fn check_special(&self, item: &str) -> Result<(), String> {
         let is_day = |text: &str| self.number(text).is_some();
         match (item.contains('#'), item.trim_end_matches(['L', 'W'])) {
-            (true, _) if item.contains('L') => Err("# and L exclude each other".to_owned()),
+            (true, _) if item.contains('L') => Err("# and L cannot be combined".to_owned()),
             (false, "") if item == "L" && self.last == 7 => {
-                Err("L needs the day before it: 5L is the last Friday".to_owned())
+                Err("L needs a day before it: 5L is the last Friday".to_owned())
             }
             (false, _) if matches!(item, "L" | "LW") => Ok(()),
             (false, day) if item.len() > day.len() && (item.len() > day.len() + 1 || !is_day(day)) => {

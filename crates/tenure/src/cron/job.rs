@@ -1,4 +1,4 @@
-//! A job, as the application describes it.
+//! The description of a job.
 
 use std::time::Duration;
 
@@ -10,8 +10,9 @@ use super::written::written;
 use super::zone;
 use crate::error::Error;
 
-/// Something to do by the calendar, once across all candidates of an election. Give it to
-/// [`CandidacyBuilder::job`](crate::CandidacyBuilder::job).
+/// A job by the calendar that runs once across all candidates of an election.
+///
+/// Pass it to [`CandidacyBuilder::job`](crate::CandidacyBuilder::job).
 ///
 /// ```
 /// use std::time::Duration;
@@ -27,7 +28,7 @@ use crate::error::Error;
 /// # Ok::<(), tenure::Error>(())
 /// ```
 #[derive(Debug, Clone, PartialEq, Eq)]
-#[must_use = "a job is given to ElectionBuilder::job"]
+#[must_use = "a job is given to CandidacyBuilder::job"]
 pub struct Job {
     schedule: Schedule,
     policy: JobPolicy,
@@ -35,120 +36,127 @@ pub struct Job {
 }
 
 impl Job {
-    /// A job that is due whenever this cron expression matches, in UTC unless [another time zone](Self::time_zone) is set.
+    /// Creates a job that is due whenever the cron expression matches, in UTC unless [another time zone](Self::time_zone) is set.
     ///
     /// # Errors
-    /// When the name breaks the rule for names, or the [expression](Schedule) cannot be understood or never comes.
+    /// When the name breaks the rule for names, or the [expression](Schedule) is invalid or never matches.
     pub fn new(name: &str, expression: &str) -> Result<Self, Error> {
         Ok(Self::with_schedule(JobName::new(name)?, Schedule::new(expression, zone::DEFAULT)?))
     }
 
-    /// A job with a schedule that was read before.
+    /// Creates a job with a schedule.
     pub fn with_schedule(name: JobName, schedule: Schedule) -> Self {
         Self { schedule, policy: JobPolicy::new(name), timeout: None }
     }
 
-    /// The time zone the expression is meant in, such as `Europe/Berlin`. Default: UTC.
+    /// Sets the time zone of the expression, such as `Europe/Berlin`. Default: UTC.
     ///
     /// # Errors
-    /// When it is not known.
+    /// When the time zone is unknown.
     pub fn time_zone(mut self, name: &str) -> Result<Self, Error> {
         self.schedule = self.schedule.in_zone(name)?;
         Ok(self)
     }
 
-    /// What becomes of ticks at which nobody led. Default: [`Missed::Once`].
+    /// Sets the policy for ticks at which nobody led. Default: [`Missed::Once`].
     pub fn missed(mut self, missed: Missed) -> Self {
         self.policy.missed = missed;
         self
     }
 
-    /// How old a missed tick may be and still be wanted. Default: a day.
+    /// Sets the maximum age of a missed tick that is still run. Default: a day.
     pub fn window(mut self, window: Duration) -> Self {
         self.policy.window = window;
         self
     }
 
-    /// What becomes of a tick while the last run still goes on. Default: [`Overlap::Skip`], which leaves out no tick of a job
-    /// that wants [`Missed::All`].
+    /// Sets the policy for a tick that comes due during the previous run. Default: [`Overlap::Skip`].
+    ///
+    /// A job with [`Missed::All`] skips no tick even so.
     pub fn overlap(mut self, overlap: Overlap) -> Self {
         self.policy.overlap = overlap;
         self
     }
 
-    /// What becomes of a run whose leader was gone before it ended. Default: [`Interrupted::Leave`].
+    /// Sets the policy for a run whose leader was gone before it ended. Default: [`Interrupted::Leave`].
     pub fn interrupted(mut self, interrupted: Interrupted) -> Self {
         self.policy.interrupted = interrupted;
         self
     }
 
-    /// How long a run may take, and each further attempt. Then it is [told to stop](super::JobRun::cancelled); a future that has not ended when the
-    /// grace of the election's timing is over is dropped. Default: as long as the leadership lasts.
+    /// Sets the timeout of a run, and of each further attempt. Default: as long as the leadership lasts.
+    ///
+    /// After it the run is [told to stop](super::JobRun::cancelled); a future that has not ended when the grace of the
+    /// election's timing is over is dropped.
     pub fn timeout(mut self, timeout: Duration) -> Self {
         self.timeout = Some(timeout);
         self
     }
 
-    /// Each tick fires up to this much later, so that not all jobs of the world begin at once. By how much follows from the
-    /// job's name and the tick. Default: none.
+    /// Delays each tick by up to this much, so that many jobs do not begin at once. Default: none.
+    ///
+    /// The delay follows from the job's name and the tick.
     pub fn jitter(mut self, jitter: Duration) -> Self {
         self.policy.jitter = jitter;
         self
     }
 
-    /// By how much a tick may be late without counting as missed. Default: a second.
+    /// Sets how late a tick may be without counting as missed. Default: a second.
     pub fn max_late(mut self, max_late: Duration) -> Self {
         self.policy.max_late = max_late;
         self
     }
 
-    /// How often a run that failed is tried again, for the same tick: after [`retry_after`](Self::retry_after), and then after
-    /// twice as long each time, up to an hour. Only what returned an error or panicked is tried again. Between attempts the run
-    /// still goes on: ticks follow [`overlap`](Self::overlap). When the leadership ends meanwhile, the run has failed, or is
-    /// left to the next leader with [`Interrupted::Again`]. Default: never.
+    /// Sets how often a failed run is retried for the same tick. Default: never.
+    ///
+    /// The first retry comes after [`retry_after`](Self::retry_after), each further one after twice as long, up to an hour. Only
+    /// a run that returned an error or panicked is retried. Between attempts the run still goes on: ticks follow
+    /// [`overlap`](Self::overlap). When the leadership ends meanwhile, the run has failed, or is left to the next leader with
+    /// [`Interrupted::Again`].
     pub fn retries(mut self, retries: u32) -> Self {
         self.policy.retries = retries;
         self
     }
 
-    /// How long after its first failure a run is tried again. Default: 30 s.
+    /// Sets the delay of the first retry of a failed run. Default: 30 s.
     pub fn retry_after(mut self, retry_after: Duration) -> Self {
         self.policy.retry_after = retry_after;
         self
     }
 
-    /// Whether it fires at all. The ticks of a job that is not enabled are passed over, and are not missed when it is enabled
-    /// again. Default: yes.
+    /// Sets whether the job fires at all. Default: yes.
+    ///
+    /// The ticks of a disabled job are passed over, and do not count as missed when it is enabled again.
     pub fn enabled(mut self, enabled: bool) -> Self {
         self.policy.enabled = enabled;
         self
     }
 
-    /// Its name.
+    /// Returns the name of the job.
     #[must_use]
     pub fn name(&self) -> &JobName {
         &self.policy.job
     }
 
-    /// When it is due.
+    /// Returns the schedule of the job.
     #[must_use]
     pub fn schedule(&self) -> &Schedule {
         &self.schedule
     }
 
-    /// What it wants to happen when not all goes by the calendar.
+    /// Returns the policies for missed ticks, overlaps, interruptions and retries.
     #[must_use]
     pub fn policy(&self) -> &JobPolicy {
         &self.policy
     }
 
-    /// How long a run may take.
+    /// Returns the timeout of a run, if it has one.
     #[must_use]
     pub fn timeout_after(&self) -> Option<Duration> {
         self.timeout
     }
 
-    /// The first ticks after this one, without jitter.
+    /// Returns the first ticks after this one, without jitter.
     pub fn next_ticks(&self, after: Tick, count: usize) -> impl Iterator<Item = Tick> + '_ {
         self.schedule.ticks_after(after).take(count)
     }

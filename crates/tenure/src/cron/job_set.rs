@@ -1,4 +1,4 @@
-//! The jobs of one candidacy, between the driver that lets them begin and the application that runs them.
+//! The jobs of one candidacy, shared by the driver that starts them and the application that runs them.
 
 use std::collections::BTreeSet;
 use std::fmt;
@@ -18,22 +18,22 @@ use crate::leadership::Work;
 
 /// Jobs and their handlers, to [replace](crate::Candidacy::set_jobs) those of a candidacy.
 #[derive(Clone, Default)]
-#[must_use = "jobs are given to Election::set_jobs"]
+#[must_use = "jobs are given to Candidacy::set_jobs"]
 pub struct Jobs(pub(crate) Vec<(Job, Callback<JobRun>)>);
 
 impl Jobs {
-    /// None at all.
+    /// Creates an empty set of jobs.
     pub fn new() -> Self {
         Self::default()
     }
 
-    /// With another job, as [`CandidacyBuilder::job`](crate::CandidacyBuilder::job).
+    /// Adds a job, as [`CandidacyBuilder::job`](crate::CandidacyBuilder::job) does.
     pub fn job<R: CallbackResult>(mut self, job: Job, handler: impl Fn(JobRun) -> R + Send + Sync + 'static) -> Self {
         self.0.push((job, Callback::sync(handler)));
         self
     }
 
-    /// With another job, as [`CandidacyBuilder::job_async`](crate::CandidacyBuilder::job_async).
+    /// Adds an async job, as [`CandidacyBuilder::job_async`](crate::CandidacyBuilder::job_async) does.
     pub fn job_async<F>(mut self, job: Job, handler: impl Fn(JobRun) -> F + Send + Sync + 'static) -> Self
     where
         F: Future<Output: CallbackResult> + Send + 'static,
@@ -56,7 +56,7 @@ impl Jobs {
     }
 }
 
-/// What is to be run from now on, and the runs that have ended.
+/// The current jobs, and the runs that have ended.
 pub(crate) struct JobSet {
     jobs: Mutex<JobSetVersion>,
     /// Futures of the application may need the runtime it was started on.

@@ -1,5 +1,5 @@
-//! From the time a clock on the wall shows to the instants at which it shows it. Everything is in seconds: instants since the
-//! Unix epoch, and what a clock shows as if it were UTC.
+//! Conversion of local times to instants. Both are in seconds: instants since the Unix epoch, and local times as if they were
+//! UTC.
 
 use croner::Cron;
 use jiff::Timestamp;

@@ -1,20 +1,20 @@
-//! Jobs by the calendar, each tick of which fires once across all candidates of an election.
+//! Jobs by the calendar, whose ticks each fire at most once across all candidates of an election.
 //!
 //! # What is not guaranteed
-//! - **A tick fires at most once, not exactly once.** It is written down before its run begins. If the leader dies in between,
-//!   or in the middle of the run, the run shows as interrupted and is not repeated, unless the job wants that:
+//! - **A tick fires at most once, not exactly once.** It is recorded before its run begins. If the leader dies in between,
+//!   or in the middle of the run, the run shows as interrupted and is not repeated, unless the job asks for that:
 //!   [`Interrupted::Again`] makes it *at least* once.
-//! - **Nothing fires while nobody leads.** What was missed follows the job's policy: [`Missed`].
+//! - **Nothing fires while nobody leads.** Missed ticks follow the job's policy: [`Missed`].
 //! - **Blocking handlers are not ended by force.** They are told to stop.
 //!
 //! # Example
 //! ```
-//! use tenure::Client;
+//! use tenure::blocking::Client;
 //! use tenure::cron::Job;
 //! # let (sender, receiver) = std::sync::mpsc::channel();
 //!
 //! let client = Client::open("memory:")?; // sqlite:PATH lets the processes of one machine share the jobs
-//! let election = client
+//! let candidacy = client
 //!     .election("housekeeping")?
 //!     .candidate()
 //!     .job(Job::new("sweep", "* * * * * *")?, move |run| {
@@ -23,10 +23,11 @@
 //!     })
 //!     .start()?;
 //! # receiver.recv().ok();
-//! # election.stop_blocking();
+//! # candidacy.stop();
 //! # Ok::<(), tenure::Error>(())
 //! ```
 
+mod absent;
 mod admin;
 mod error;
 mod event;

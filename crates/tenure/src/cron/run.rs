@@ -10,17 +10,16 @@ use tenure_core::jobs::{JobAttempt, RunOutcome, Tick};
 use tenure_core::{JobName, Term};
 use tokio_util::sync::CancellationToken;
 
-use crate::blocking::{block_on, block_on_for};
+use crate::block_on::{block_on, block_on_for};
 use crate::callback::{Callback, CallbackOutcome};
 use crate::contain::contain;
 use crate::inside;
 use crate::leadership::Leadership;
-use crate::reason::storable;
+use tenure_core::storable;
 
-/// A tick of a job that is to be run now, under the leadership that has claimed it. A resignation waits for the run to end,
-/// for at most the grace.
+/// One run of a job for a tick, under the leadership that has claimed it.
 ///
-/// Clones speak of the same run.
+/// A resignation waits for the run to end, for at most the grace. Clones are of the same run.
 #[derive(Debug, Clone)]
 pub struct JobRun(Arc<RunDetails>);
 
@@ -32,7 +31,7 @@ struct RunDetails {
     is_given_back: AtomicBool,
 }
 
-/// How a run is told that it has taken too long.
+/// Tells a run that it has exceeded its timeout.
 #[derive(Debug, Clone, Default)]
 pub(super) struct RunLimit {
     /// It has to stop.
@@ -47,92 +46,93 @@ impl JobRun {
         Self(Arc::new(RunDetails { attempt, leadership, limit, is_given_back }))
     }
 
-    /// Which job.
+    /// Returns the name of the job.
     #[must_use]
     pub fn job(&self) -> &JobName {
         &self.0.attempt.job
     }
 
-    /// For which tick: when it was due by the calendar. Together with the job it identifies the run for ever, so it can be
-    /// given to whatever must not do a thing twice.
+    /// Returns the tick: the time at which the run was due by the calendar.
+    ///
+    /// Together with the job it identifies the run for ever, and so can serve as an idempotency key.
     #[must_use]
     pub fn tick(&self) -> Tick {
         self.0.attempt.tick
     }
 
-    /// The term it runs under: the fencing token.
+    /// Returns the term that the run belongs to: the fencing token.
     #[must_use]
     pub fn term(&self) -> Term {
         self.0.leadership.term()
     }
 
-    /// The leadership it runs under.
+    /// Returns the leadership that the run belongs to.
     #[must_use]
     pub fn leadership(&self) -> &Leadership {
         &self.0.leadership
     }
 
-    /// Whether it is later than the job puts up with: nobody led when it was due, or the run before took long.
+    /// Returns whether the run is later than the job allows: nobody led when it was due, or the previous run took long.
     #[must_use]
     pub fn is_late(&self) -> bool {
         self.0.attempt.late.is_some()
     }
 
-    /// By how much it was late when it was claimed, if that is more than the job puts up with.
+    /// Returns how late the run was when it was claimed, if that is more than the job allows.
     #[must_use]
     pub fn late_by(&self) -> Option<Duration> {
         self.0.attempt.late
     }
 
-    /// How many ticks before it were missed, and are passed over with it.
+    /// Returns how many earlier ticks were missed and are passed over with this one.
     #[must_use]
     pub fn missed(&self) -> u64 {
         self.0.attempt.missed
     }
 
-    /// How often this run was tried before, under this leadership, and failed: [`Job::retries`](super::Job::retries).
+    /// Returns how often this run has already failed under this leadership; see [`Job::retries`](super::Job::retries).
     #[must_use]
     pub fn retries(&self) -> u32 {
         self.0.attempt.retries
     }
 
-    /// Whether an earlier leader has begun this run, and was gone before it ended:
+    /// Returns whether an earlier leader began this run and was gone before it ended; see
     /// [`Interrupted::Again`](super::Interrupted::Again).
     #[must_use]
     pub fn is_again(&self) -> bool {
         self.0.attempt.again
     }
 
-    /// Whether it has to stop, or had to: because the leadership ended, or because it took too long. The clock is asked on
-    /// every call.
+    /// Returns whether the run has to stop, because the leadership ended or the timeout is over. Every call asks the clock.
     #[must_use]
     pub fn is_cancelled(&self) -> bool {
         self.is_past_limit() || self.0.leadership.is_cancelled()
     }
 
-    /// Completes when it has to stop. Cancel safe.
+    /// Waits until the run has to stop. Cancel safe.
     ///
-    /// What stops early returns an error, so that the run does not count as a success.
+    /// A handler that stops early should return an error, so that the run does not count as a success.
     pub async fn cancelled(&self) {
         select(pin!(self.0.leadership.cancelled()), pin!(self.0.limit.passed.cancelled())).await;
     }
 
-    /// Waits on this thread until it has to stop.
+    /// Blocks this thread until the run has to stop.
     pub fn wait_cancelled(&self) {
         block_on(self.cancelled());
     }
 
-    /// Waits on this thread for at most `limit`. Returns whether it has to stop.
+    /// Blocks this thread for at most `limit`, and returns whether the run has to stop.
     #[must_use]
     pub fn wait_cancelled_for(&self, limit: Duration) -> bool {
         block_on_for(self.cancelled(), limit).is_some()
     }
 
-    /// Says that nothing of this run was begun, and nothing will be: a later leader may run the tick, if its job wants ticks
-    /// that were missed. For handlers that only hand the work on, and find that it is too late for that; whatever such a
-    /// handler returns, the run counts as [never begun](super::RunOutcome::NotBegun).
+    /// Declares that nothing of this run was begun, and nothing will be, so that a later leader may run the tick.
     ///
-    /// Whoever is not sure that nothing was done must not say it: the tick would be run twice.
+    /// The tick then follows the job's policy for missed ones. For handlers that only pass the work on, and find that it is too
+    /// late for that; whatever such a handler returns, the run counts as [never begun](super::RunOutcome::NotBegun).
+    ///
+    /// Call it only if surely nothing was done: otherwise the tick would be run twice.
     pub fn give_back(&self) {
         self.0.is_given_back.store(true, Ordering::Release);
     }

@@ -1,4 +1,4 @@
-//! When a job is due: a cron expression in a time zone.
+//! Schedules: cron expressions in a time zone.
 
 use std::fmt;
 use std::str::FromStr;
@@ -11,13 +11,13 @@ use super::expression::Expression;
 use super::local::ZonedClock;
 use super::zone;
 
-/// When a job is due: a cron expression, and the time zone it is meant in.
+/// The schedule of a job: a cron expression in a time zone.
 ///
-/// It has five fields (minute, hour, day of the month, month, day of the week), or six with seconds first. Each is `*`, a
+/// An expression has five fields (minute, hour, day of the month, month, day of the week), or six with seconds first. Each is `*`, a
 /// number, a range (`9-17`), steps (`*/5`, `10-50/10`), or a list of those; months and days of the week have names
 /// (`JAN`, `MON`), and Sunday is 0 or 7. The last day of the month is `L`, the weekday nearest to the 15th `15W`, the second
 /// Friday `FRI#2`, the last one `5L`. `@yearly`, `@monthly`, `@weekly`, `@daily` and `@hourly` are known. If neither the day of
-/// the month nor the day of the week begins with `*`, a day is right that is right for one of them.
+/// the month nor the day of the week begins with `*`, a day matches if one of them does.
 ///
 /// # Daylight saving
 /// As in the cron of Vixie, Debian and others:
@@ -48,11 +48,12 @@ pub struct Schedule {
 }
 
 impl Schedule {
-    /// Reads an expression that is meant in this time zone of the IANA database, such as `Europe/Berlin` or `UTC`. It is looked
-    /// up in the system's database, or, where there is none, in one that was built in.
+    /// Parses a cron expression in a time zone of the IANA database, such as `Europe/Berlin` or `UTC`.
+    ///
+    /// The time zone is looked up in the system's database, or, where there is none, in a built-in one.
     ///
     /// # Errors
-    /// When the expression cannot be understood or never comes, or the time zone is not known.
+    /// When the expression is invalid or never matches, or the time zone is unknown.
     pub fn new(expression: &str, time_zone: &str) -> Result<Self, ScheduleError> {
         let expression = Expression::parse(expression)?;
         if super::local::next_civil(&expression.cron, super::local::BEGINNING).is_none() {
@@ -61,27 +62,27 @@ impl Schedule {
         Ok(Self::of(expression, zone::find(time_zone)?))
     }
 
-    /// The same expression in another time zone.
+    /// Returns the same expression in another time zone.
     ///
     /// # Errors
-    /// When the time zone is not known.
+    /// When the time zone is unknown.
     pub fn in_zone(&self, time_zone: &str) -> Result<Self, ScheduleError> {
         Ok(Self::of(self.expression.clone(), zone::find(time_zone)?))
     }
 
-    /// The expression: the same for all ways to write the same fields.
+    /// Returns the expression in its normal form, which is the same for all ways to write the same fields.
     #[must_use]
     pub fn expression(&self) -> &str {
         &self.expression.text
     }
 
-    /// The time zone's name.
+    /// Returns the name of the time zone.
     #[must_use]
     pub fn time_zone(&self) -> &str {
         self.local.zone_name()
     }
 
-    /// The ticks after this one, in order.
+    /// Returns the ticks after this one, in order.
     pub fn ticks_after(&self, tick: Tick) -> impl Iterator<Item = Tick> + '_ {
         std::iter::successors(self.next_after(tick), |tick| self.next_after(*tick))
     }
@@ -114,7 +115,7 @@ impl Calendar for Schedule {
     }
 }
 
-/// An expression in UTC.
+/// Parses an expression in UTC.
 impl FromStr for Schedule {
     type Err = ScheduleError;
 
@@ -123,7 +124,7 @@ impl FromStr for Schedule {
     }
 }
 
-/// Expression and time zone.
+/// Writes the expression and the time zone.
 impl fmt::Display for Schedule {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(&self.text)

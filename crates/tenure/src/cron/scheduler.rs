@@ -1,5 +1,4 @@
-//! Drives the [engine](JobEngine) of a candidate's jobs: asks its questions of the store, lets runs begin, and tells it what
-//! happens.
+//! Drives the [engine](JobEngine) of a candidate's jobs: makes its calls to the store, starts runs, and passes events to it.
 //!
 //! It runs on the driver's thread, beside the elections, and waits for nothing the application does.
 
@@ -12,10 +11,11 @@ use futures_util::FutureExt;
 use futures_util::future::{BoxFuture, Either, select};
 use tenure_core::jobs::{
     CallId, EndedAttempt, JobAlarm, JobAnomaly, JobAttempt, JobEngine, JobEvent, JobInput, JobMoment, JobOutput,
-    LedgerCall, LedgerReply, RunId, RunOutcome, Tick,
+    LedgerCall, LedgerReply, OpenJobs, Opened, RunId, RunOutcome, Tick,
 };
-use tenure_core::{Input, JobName, Timing, WriteOutcome};
+use tenure_core::{Input, JobName, Term, Timing, WriteOutcome};
 
+use super::absent;
 use super::event::JobError;
 use super::job_set::{EndedRun, JobSet};
 use super::run::{JobRun, RunLimit};
@@ -53,6 +53,8 @@ struct Scheduler<'a> {
     number: u64,
     /// Which edition of the jobs it has.
     edition: u64,
+    /// Under which term the ledger was told which jobs this candidate does not have, and of which edition.
+    noted: Option<AbsenceNote>,
     /// Also of jobs that are gone: their runs may be tried again.
     handlers: BTreeMap<JobName, Callback<JobRun>>,
     /// The leadership that is not over.
@@ -72,7 +74,11 @@ struct Scheduler<'a> {
 struct LedgerAnswer {
     reply: LedgerReply,
     error: Option<StoreError>,
+    noted: Option<AbsenceNote>,
 }
+
+/// A term, and an edition of the jobs: those that are not in it are absent under that term.
+type AbsenceNote = (Term, u64);
 
 impl<'a> Scheduler<'a> {
     fn new(shared: &'a Arc<Shared>, ledger: &'a dyn JobLedger, job_set: &'a Arc<JobSet>, timing: &Timing) -> Self {
@@ -83,6 +89,7 @@ impl<'a> Scheduler<'a> {
             engine: JobEngine::new(shared.key.clone(), shared.candidate.clone(), timing),
             number: job_set.next_scheduler(),
             edition: 0,
+            noted: None,
             handlers: BTreeMap::new(),
             leadership: None,
             hold: None,
@@ -109,8 +116,9 @@ impl<'a> Scheduler<'a> {
             self.handle(JobInput::RunsEnded(ended));
         }
         match reply {
-            Some((call, LedgerAnswer { reply, error })) => {
+            Some((call, LedgerAnswer { reply, error, noted })) => {
                 error.into_iter().for_each(|error| self.report(ElectionError::Store(error)));
+                self.noted = noted.or(self.noted);
                 self.handle(JobInput::Reply { call, reply });
             }
             None => self.handle(JobInput::Timeout),
@@ -163,7 +171,11 @@ impl<'a> Scheduler<'a> {
     fn carry_out(&mut self, output: JobOutput) {
         match output {
             JobOutput::Call { id, call } => {
-                let asked = ask(self.ledger, call);
+                let note = match &call {
+                    LedgerCall::Open(request) => Some((request.term, self.edition)),
+                    LedgerCall::Claim(_) | LedgerCall::Finish(_) => None,
+                };
+                let asked = ask(self.ledger, call, note.filter(|note| self.noted != Some(*note)));
                 self.call = Some(asked.map(move |answer| (id, answer)).boxed());
             }
             JobOutput::Begin(attempt) => self.begin(attempt),
@@ -234,7 +246,8 @@ impl<'a> Scheduler<'a> {
                     self.report(ElectionError::Job(JobError::Failed { job, tick, why: why.clone() }));
                 }
                 RunOutcome::TimedOut => self.report(ElectionError::Job(JobError::TimedOut { job, tick })),
-                RunOutcome::Succeeded | RunOutcome::Cancelled | RunOutcome::NotBegun => {}
+                // The others are no errors.
+                _ => {}
             }
         }
         let kind = EventKind::Job { job, tick, job_event };
@@ -258,11 +271,11 @@ async fn ring(shared: &Shared, alarm: JobAlarm) {
     }
 }
 
-/// One call to the store.
-async fn ask(ledger: &dyn JobLedger, call: LedgerCall) -> LedgerAnswer {
+/// One call to the store. Before jobs are opened it is told which are absent, if it is to be.
+async fn ask(ledger: &dyn JobLedger, call: LedgerCall, note: Option<AbsenceNote>) -> LedgerAnswer {
     let mut first = None;
     let reply = match call {
-        LedgerCall::Open(request) => LedgerReply::Opened(failed(ledger.open(&request).await, &mut first)),
+        LedgerCall::Open(request) => LedgerReply::Opened(failed(open(ledger, &request, note).await, &mut first)),
         LedgerCall::Claim(batch) => {
             let replies = ledger.claim(&batch).await;
             LedgerReply::Claimed(replies.into_iter().map(|reply| failed(reply, &mut first)).collect())
@@ -272,7 +285,15 @@ async fn ask(ledger: &dyn JobLedger, call: LedgerCall) -> LedgerAnswer {
             LedgerReply::Finished(replies.into_iter().map(|reply| failed(reply, &mut first)).collect())
         }
     };
-    LedgerAnswer { reply, error: first }
+    let is_open = matches!(reply, LedgerReply::Opened(Ok(Opened::Jobs(_))));
+    LedgerAnswer { reply, error: first, noted: note.filter(|_| is_open) }
+}
+
+async fn open(ledger: &dyn JobLedger, request: &OpenJobs, note: Option<AbsenceNote>) -> Result<Opened, StoreError> {
+    if note.is_some() {
+        absent::note(ledger, request).await?;
+    }
+    ledger.open(request).await
 }
 
 /// What became of the write; the first error is kept for people.
@@ -296,5 +317,5 @@ fn error_of(anomaly: JobAnomaly) -> ElectionError {
 }
 
 fn silence() -> StoreError {
-    StoreError::unknown(StoreErrorKind::TimedOut, "the store did not answer in time when it was asked about jobs")
+    StoreError::unknown(StoreErrorKind::TimedOut, "the store did not answer a request about jobs in time")
 }

@@ -1,4 +1,4 @@
-//! Finding a time zone by its name.
+//! Lookup of time zones by name.
 
 use jiff::tz::{TimeZone, TimeZoneDatabase, db};
 
@@ -33,7 +33,7 @@ fn hint(name: &str) -> String {
         meant = names.iter().filter(is_near).collect();
     }
     let meant: Vec<String> = meant.into_iter().take(HINTS_MAX).map(|known| format!("`{known}`")).collect();
-    if meant.is_empty() { String::new() } else { format!("; do you mean {}?", meant.join(" or ")) }
+    if meant.is_empty() { String::new() } else { format!("; did you mean {}?", meant.join(" or ")) }
 }
 
 /// How many letters have to be put in, left out or replaced to make one of the other.

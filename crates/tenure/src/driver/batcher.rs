@@ -1,10 +1,10 @@
-//! Requests of one verb that wait to be sent together.
+//! Batches the requests of one verb.
 
 use tenure_core::{Instant, RequestId};
 
 use super::CandidacyId;
 
-/// Who asked.
+/// The candidacy behind a request, and the id of the request.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Requester {
     pub(crate) candidacy: CandidacyId,
@@ -32,7 +32,7 @@ pub(crate) struct RequestBatch<R> {
     pub(crate) number: u64,
     pub(crate) from: Vec<Requester>,
     pub(crate) requests: Vec<R>,
-    /// When the most patient of those who asked gives up.
+    /// The instant at which the most patient requester gives up.
     pub(crate) patience: Instant,
 }
 

@@ -1,7 +1,7 @@
-//! One candidacy inside the driver: an elector, and everybody who listens to it.
+//! One candidacy inside the driver: an elector and its listeners.
 
 use std::sync::Arc;
-use std::time::Duration;
+use std::time::{Duration, SystemTime};
 
 use tenure_core::{
     Anomaly, Elector, Input, Instant, LossReason, Metadata, Output, Request, Standing, Term, Trust, Unreleased, Verb,
@@ -14,7 +14,6 @@ use super::in_flight::InFlight;
 use super::tasks;
 use crate::broadcasts;
 use crate::callback::CallbackRunner;
-use crate::clock::unix_ms;
 use crate::event::{ElectionError, Event, EventKind, Subscriber};
 use crate::leadership::Leadership;
 use crate::messages::{self, Inbox};
@@ -116,7 +115,7 @@ impl DrivenCandidacy {
     /// Everything that happens to a job passes through here.
     #[cfg(feature = "cron")]
     pub(crate) fn job(&mut self, now: Instant, job_event: EventKind) {
-        log!(debug, election = %self.shared.key, candidate = %self.shared.candidate, ?job_event, "a job");
+        log!(debug, election = %self.shared.key, candidate = %self.shared.candidate, ?job_event, "job event");
         if let EventKind::Job { job, job_event, .. } = &job_event {
             self.recorder.job(self.shared.clock.unix_ms(), job, job_event);
         }
@@ -126,7 +125,7 @@ impl DrivenCandidacy {
     /// Messages may wait for it.
     pub(crate) fn look_for_messages(&self) {
         if let Some(inbox) = self.shared.inbox() {
-            inbox.look();
+            inbox.look(&self.shared);
         }
     }
 
@@ -138,11 +137,14 @@ impl DrivenCandidacy {
     /// came.
     pub(crate) fn subscribe(&mut self, now: Instant, mut subscriber: Subscriber) {
         let standing = match (self.elector.leads_under(), self.shared.last_heard().observed()) {
-            (Some((term, trust)), _) => Some(EventKind::Elected { term, trust }),
+            (Some((term, trust)), _) => self.grant.as_ref().map(|grant| {
+                let leadership = Leadership::new(Arc::clone(&self.shared), Arc::clone(grant));
+                EventKind::Elected { term, trust, leadership }
+            }),
             (None, Some(leader)) => Some(EventKind::Observed { leader }),
             (None, None) => None,
         };
-        if standing.is_none_or(|kind| subscriber.tell(&Event { at: now, at_unix_ms: unix_ms(), kind })) {
+        if standing.is_none_or(|kind| subscriber.tell(&Event { at: now, time: SystemTime::now(), kind })) {
             self.subscribers.push(subscriber);
         }
     }
@@ -192,18 +194,18 @@ impl DrivenCandidacy {
         self.carry_out(now, entropy, in_flight)
     }
 
-    /// Stands again. Whoever asks for that is as healthy as the application has last said.
+    /// Stands again, as healthy as the application last reported.
     pub(crate) fn resume(&mut self, now: Instant, entropy: &mut Entropy, in_flight: &mut InFlight) -> Option<Instant> {
         self.is_paused = false;
         self.handle(now, Input::Health { healthy: self.is_healthy }, entropy, in_flight)
     }
 
-    /// Nobody leads by this candidacy from here on.
+    /// Ends its leadership at once, whatever its state.
     pub(crate) fn fail_closed(&self) {
         self.shared.fail_closed();
     }
 
-    /// Begins anew after the driver broke down in the middle of something. Returns when it wants to be called again.
+    /// Restarts after a panic of the driver. Returns when it wants to be called again.
     pub(crate) fn begin_anew(
         &mut self,
         now: Instant,
@@ -214,7 +216,7 @@ impl DrivenCandidacy {
         let unreleased = self.unreleased();
         self.elector.begin_anew(now, entropy.draw(), unreleased);
         self.carry_out(now, entropy, in_flight);
-        self.error(now, ElectionError::Panicked { what: "the thread that holds elections", message: why.to_owned() });
+        self.error(now, ElectionError::Panicked { what: "the election thread", message: why.to_owned() });
         // What it was told meanwhile may be lost: that it shall leave, and that its work has ended.
         if self.is_leaving {
             self.handle(now, Input::Stop, entropy, in_flight);
@@ -272,7 +274,7 @@ impl DrivenCandidacy {
                     self.error(now, ElectionError::Anomaly(anomaly));
                 }
                 Output::Stopped => self.stopped(now),
-                other => log!(error, ?other, "an output this version does not know"),
+                other => log!(error, ?other, "unknown elector output"),
             }
         }
     }
@@ -285,7 +287,7 @@ impl DrivenCandidacy {
         }
     }
 
-    /// Tells everybody of an error.
+    /// Reports an error to all listeners.
     pub(crate) fn error(&mut self, now: Instant, error: ElectionError) {
         log!(warn, election = %self.shared.key, candidate = %self.shared.candidate, "{error}");
         self.recorder.error(&error);
@@ -337,13 +339,13 @@ impl DrivenCandidacy {
         let grant = Arc::new(Grant::new(term, self.elector.nonce()));
         (self.grant, self.trust) = (Some(Arc::clone(&grant)), Some(trust));
         self.shared.elected(Arc::clone(&grant), trust);
+        let leadership = Leadership::new(Arc::clone(&self.shared), grant);
         if let Some(runner) = &self.callbacks {
-            let leadership = Leadership::new(Arc::clone(&self.shared), grant);
             // What it does under this term has to end before the lease is released.
             let work = leadership.hold();
-            runner.call("elected", runner.callbacks.elected.as_ref(), leadership, work);
+            runner.call("elected", runner.callbacks.elected.as_ref(), leadership.clone(), work);
         }
-        self.tell(now, EventKind::Elected { term, trust });
+        self.tell(now, EventKind::Elected { term, trust, leadership });
     }
 
     fn trusted(&mut self, now: Instant, term: Term, trust: Trust) {
@@ -385,12 +387,12 @@ impl DrivenCandidacy {
         self.shared.killed(term);
         let hung = self.callbacks.as_ref().and_then(|runner| runner.running());
         if let Some(callback) = hung {
-            let message = "has not returned although its time is over".to_owned();
+            let message = "has not returned although its time is up".to_owned();
             self.error(now, ElectionError::Callback { callback, message });
         }
         let hung = self.shared.inbox().map_or(0, Inbox::running_handlers);
         if hung > 0 {
-            let message = format!("has not returned although its time is over, on {hung} channel(s)");
+            let message = format!("has not returned although its time is up, on {hung} channel(s)");
             self.error(now, ElectionError::Callback { callback: "message", message });
         }
     }
@@ -408,7 +410,7 @@ impl DrivenCandidacy {
         if self.subscribers.is_empty() {
             return;
         }
-        let event = Event { at: now, at_unix_ms: unix_ms(), kind };
+        let event = Event { at: now, time: SystemTime::now(), kind };
         self.subscribers.retain_mut(|subscriber| subscriber.tell(&event));
     }
 }

@@ -1,4 +1,4 @@
-//! What applications ask of the driver.
+//! Commands from the application to the driver.
 
 use std::fmt;
 use std::sync::Arc;
@@ -25,22 +25,22 @@ pub(crate) enum DriverCommand {
     Add(Box<DrivenCandidacy>),
     /// Something happened on the application's side.
     Input(CandidacyId, Input),
-    /// Nobody works by this candidacy: do not stand until told to.
+    /// The candidacy's work has ended: do not stand until told to.
     Pause(CandidacyId),
-    /// Somebody wants to lead by it again.
+    /// Stand again.
     Resume(CandidacyId),
-    /// Something went wrong on the application's side.
+    /// An error occurred on the application's side.
     Error(CandidacyId, ElectionError),
-    /// Somebody wants to hear of events.
+    /// Add a subscriber to events.
     Subscribe(CandidacyId, Subscriber),
-    /// Somebody reads messages.
+    /// Fetch messages.
     Listen(CandidacyId),
-    /// Somebody wants to hear broadcasts.
+    /// Receive broadcasts.
     Hear(CandidacyId),
-    /// There are jobs to be run by the calendar.
+    /// Run jobs by the calendar.
     #[cfg(feature = "cron")]
     Schedule(CandidacyId, Arc<crate::cron::JobSet>),
-    /// Something happened to a job.
+    /// A job event occurred.
     #[cfg(feature = "cron")]
     Job(CandidacyId, Box<crate::event::EventKind>),
     /// Use the store.

@@ -1,4 +1,4 @@
-//! Which elector wants to be called when.
+//! Deadlines of the electors.
 
 use std::collections::BTreeSet;
 
@@ -6,7 +6,7 @@ use tenure_core::Instant;
 
 use super::CandidacyId;
 
-/// At most one deadline per elector, the earliest first. Whoever moves one knows where it was.
+/// At most one deadline per elector, the earliest first. The caller that moves one knows where it was.
 #[derive(Debug, Default)]
 pub(crate) struct DeadlineQueue(BTreeSet<(Instant, CandidacyId)>);
 

@@ -1,4 +1,4 @@
-//! Requests on their way to the store: gathered, sent in batches, answered or given up.
+//! Requests to the store: batched, sent, answered or given up.
 
 use std::future::{pending, ready};
 use std::pin::pin;
@@ -89,7 +89,7 @@ impl InFlight {
         self.renewals.is_ready(self.clock.now())
     }
 
-    /// Sends what may be sent. Resignations first: somebody waits for them.
+    /// Sends the batches that are ready. Resignations go first, because others wait for them.
     pub(crate) fn flush(&mut self) {
         let now = self.clock.now();
         let Self { store, clock, running, .. } = self;
@@ -155,7 +155,7 @@ fn pair<T>(
     replies: Replies<T>,
     wrap: impl Fn(Result<T, tenure_core::WriteOutcome>) -> Reply,
 ) -> impl Iterator<Item = (Requester, Reply, Option<StoreError>)> {
-    let silence = || Err(StoreError::unknown(StoreErrorKind::Other, "the store left the request unanswered"));
+    let silence = || Err(StoreError::unknown(StoreErrorKind::Other, "the store returned no answer to the request"));
     let replies = replies.into_iter().chain(std::iter::repeat_with(silence));
     from.into_iter().zip(replies).map(move |(address, reply)| match reply {
         Ok(reply) => (address, wrap(Ok(reply)), None),
@@ -163,12 +163,13 @@ fn pair<T>(
     })
 }
 
-/// Answers for those who gave up before their request was sent.
+/// Answers requesters that gave up before their request was sent.
 fn unsent<T>(
     from: Vec<Requester>,
     wrap: impl FnOnce(Replies<T>) -> Answers,
 ) -> Option<BoxFuture<'static, Option<AnsweredBatch>>> {
-    let error = || StoreError::not_sent(StoreErrorKind::TimedOut, "the store has not answered earlier requests");
+    let error =
+        || StoreError::not_sent(StoreErrorKind::TimedOut, "not sent: the store has not answered earlier requests");
     let replies = wrap(from.iter().map(|_| Err(error())).collect());
     (!from.is_empty()).then(|| Box::pin(ready(Some(AnsweredBatch { batch: None, from, replies }))) as _)
 }

@@ -42,7 +42,7 @@ pub(crate) struct Driver {
     entropy: Entropy,
     commands: UnboundedReceiver<DriverCommand>,
     hints: BoxStream<'static, Hint>,
-    /// Silent until somebody reads messages.
+    /// Silent until messages are read.
     message_hints: Option<BoxStream<'static, Hint>>,
     store: Arc<dyn Store>,
     in_flight: InFlight,
@@ -97,7 +97,7 @@ impl Driver {
             self.flush();
             metrics::settle();
         }
-        log!(debug, "the driver has nothing left to do");
+        log!(debug, "the driver has nothing left to do and ends");
     }
 
     /// Nobody leads from here on. It does nothing that could fail.

@@ -1,4 +1,4 @@
-//! Waiting in tests until a driver has done all that it can while its clock stands still.
+//! Lets tests wait until a driver has done everything it can while its clock stands still.
 
 use futures_util::FutureExt;
 use futures_util::future::BoxFuture;

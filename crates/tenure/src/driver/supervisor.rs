@@ -1,4 +1,4 @@
-//! The thread of the driver, and what happens when it breaks down.
+//! The thread of the driver, and its restart after a panic.
 
 use std::io;
 use std::sync::{Arc, mpsc};
@@ -16,7 +16,7 @@ use crate::store::Store;
 
 /// A driver that ran for so long has got over what broke it.
 const STEADY_AFTER: Duration = Duration::from_secs(60);
-/// After so many breakdowns in a row the wait does not grow any more: whoever leaves an election waits for it.
+/// Number of breakdowns in a row after which the wait no longer grows: a candidate that leaves an election waits for it.
 const BREAKDOWNS_COUNTED: u32 = 6;
 
 /// Starts the driver on a thread of its own, and returns when it runs.
@@ -45,10 +45,10 @@ pub(crate) fn start(store: Arc<dyn Store>, clock: Clock, commands: UnboundedRece
             Err(error) => drop(told.send(Err(error))),
         }
     })?;
-    begun.recv().unwrap_or_else(|_| Err(io::Error::other("it ended before it began")))
+    begun.recv().unwrap_or_else(|_| Err(io::Error::other("it ended before it was ready")))
 }
 
-/// Runs the driver to its end. Whenever it panics everybody stops leading, and it begins anew.
+/// Runs the driver to its end. Whenever it panics, all its leaderships end and it is restarted.
 fn run(runtime: &Runtime, mut driver: Driver) {
     let mut breakdowns = 0;
     let mut broken: Option<String> = None;
@@ -65,7 +65,7 @@ fn run(runtime: &Runtime, mut driver: Driver) {
         });
         let Err(why) = ran else { break };
         driver.fail_closed();
-        log!(error, "the thread that holds elections panicked: {why}; all of them begin anew");
+        log!(error, "the election thread panicked: {why}; all its elections are restarted");
         breakdowns = if since.elapsed() < STEADY_AFTER { breakdowns + 1 } else { 1 };
         if breakdowns > 1 {
             // What the store has going on meanwhile goes on.

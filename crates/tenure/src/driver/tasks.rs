@@ -10,7 +10,7 @@ use crate::event::ElectionError;
 use crate::retry::{retry_after, spread};
 use crate::shared::Shared;
 
-/// Runs a task on the driver's runtime to its end, and anew whenever it panicked. A leadership it was part of is handed
+/// Runs a task on the driver's runtime to its end, and restarts it whenever it panics. A leadership it was part of is handed
 /// over then: what it had under way is lost, and the next leader finds it.
 pub(super) fn spawn<F>(shared: Arc<Shared>, what: &'static str, begin: impl Fn() -> F + Send + Sync + 'static)
 where

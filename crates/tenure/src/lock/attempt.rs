@@ -1,4 +1,4 @@
-//! One candidacy for a lock, from its first campaign until it holds the lock or leaves.
+//! One attempt to acquire a lock, from the first campaign until the lock is held or given up.
 
 use std::pin::pin;
 use std::time::Duration;
@@ -16,23 +16,23 @@ use crate::store::{StoreError, StoreErrorKind};
 /// Stands in the election of the lock. Dropping it leaves the line in the background.
 pub(super) struct LockAttempt {
     /// None once the lock is held.
-    election: Option<Candidacy>,
+    candidacy: Option<Candidacy>,
     events: Events,
     heard: LastReply,
 }
 
-/// What the store last said.
+/// The store's last answer.
 enum LastReply {
     Nothing,
-    /// Somebody holds the lock, or it is reserved for somebody.
+    /// The lock is held by, or reserved for, another candidate.
     Taken(Option<CandidateId>),
     Failed(StoreError),
 }
 
 impl LockAttempt {
     pub(super) fn begin(candidacy: CandidacyBuilder) -> Result<Self, Error> {
-        let (election, events) = candidacy.start_with_events()?;
-        Ok(Self { election: Some(election), events, heard: LastReply::Nothing })
+        let (candidacy, events) = candidacy.start_with_events()?;
+        Ok(Self { candidacy: Some(candidacy), events, heard: LastReply::Nothing })
     }
 
     /// Waits until the lock is held, whatever the store says meanwhile. Cancel safe.
@@ -58,11 +58,11 @@ impl LockAttempt {
         }
     }
 
-    /// Why the lock was not had in all that time.
+    /// Leaves the line, and returns the error for the time waited.
     pub(super) fn gives_up(self, waited: Duration) -> Error {
-        match (self.heard, self.election) {
-            (LastReply::Taken(holder), Some(election)) => {
-                Error::LockBusy { name: election.name().clone(), holder, waited }
+        match (self.heard, self.candidacy) {
+            (LastReply::Taken(holder), Some(candidacy)) => {
+                Error::LockBusy { name: candidacy.name().clone(), holder, waited }
             }
             (LastReply::Failed(error), _) => error.into(),
             (LastReply::Nothing | LastReply::Taken(_), _) => Error::silence(waited),
@@ -72,8 +72,8 @@ impl LockAttempt {
     /// Takes in what happens next; the guard, if the lock is held. Whether it is, the state says: events are lost when nobody
     /// reads them for long.
     async fn listen(&mut self) -> Result<Option<LockGuard>, Error> {
-        let Some(election) = &self.election else { return Err(Error::Stopped) };
-        let next = match select(pin!(election.elected()), pin!(self.events.next())).await {
+        let Some(candidacy) = &self.candidacy else { return Err(Error::Stopped) };
+        let next = match select(pin!(candidacy.elected()), pin!(self.events.next())).await {
             Either::Left((elected, _)) => elected.map(|_| None)?,
             Either::Right((event, _)) => Some(event.ok_or(Error::Stopped)?),
         };
@@ -93,7 +93,7 @@ impl LockAttempt {
 
     /// The lock may have been lost since; then this candidate stands again, and there is more to listen to.
     fn take(&mut self) -> Option<LockGuard> {
-        let work: Work = self.election.as_ref()?.leadership()?.begin_work()?;
-        Some(LockGuard::new(self.election.take()?, work))
+        let work: Work = self.candidacy.as_ref()?.leadership()?.begin_work()?;
+        Some(LockGuard::new(self.candidacy.take()?, work))
     }
 }

@@ -1,10 +1,9 @@
 //! Locks: elections whose leader leaves when its work is done.
 //!
-//! A lock is no thing of its own in the store. Whoever acquires it stands in the election of its name, and whoever holds
-//! it leads there; so all that is promised of leaders is promised of holders.
+//! The store knows no locks, only elections: waiting for a lock is standing in the election of its name, and holding it is
+//! leading there. So every promise about leaders holds for lock holders.
 
 mod attempt;
-mod blocking;
 mod guard;
 mod work;
 
@@ -21,13 +20,13 @@ use crate::candidacy::CandidacyBuilder;
 use crate::client::Client;
 use crate::error::Error;
 
-/// A lock that one holder has at a time, among all processes that share the store. Made by [`Client::lock`].
+/// A lock with one holder at a time among all processes that share the store. Made by [`Client::lock`].
 ///
-/// It is a description: making one costs nothing, and it may be acquired any number of times. Each acquisition has a term
-/// above all earlier ones, which is the fencing token. Whoever waits is served in order of arrival where the store can do
-/// that (not with advisory locks of PostgreSQL).
+/// This value only describes the lock: it costs nothing, and may be acquired any number of times. Each acquisition has a term
+/// above all earlier ones, which is the fencing token. Waiters are served in order of arrival where the store supports
+/// that (PostgreSQL's advisory locks do not).
 ///
-/// **It is not re-entrant.** Whoever holds it and acquires it again waits for itself.
+/// **It is not re-entrant.** A holder that acquires it again waits for itself.
 ///
 /// The name is that of an election: `tenure status`, `history`, `watch` and `resign` work on it. Do not use a name for
 /// both a lock and an election, and do not make up names as you go (one for each order, say): stores keep the record of
@@ -35,14 +34,14 @@ use crate::error::Error;
 ///
 /// ```
 /// use std::time::Duration;
-/// use tenure::Client;
+/// use tenure::blocking::Client;
 ///
 /// let client = Client::open("memory:")?;
 /// let lock = client.lock("migrate")?.max_wait(Duration::from_secs(10));
-/// let guard = lock.acquire_blocking()?;
+/// let guard = lock.acquire()?;
 /// println!("migrating under term {}", guard.term());
-/// assert!(lock.try_acquire_blocking()?.is_none(), "one holder at a time");
-/// guard.release_blocking()?;
+/// assert!(lock.try_acquire()?.is_none(), "one holder at a time");
+/// guard.release()?;
 /// # Ok::<(), tenure::Error>(())
 /// ```
 #[derive(Clone)]
@@ -58,64 +57,68 @@ impl Lock {
         Self { client, candidacy: candidacy.as_lock(), max_wait: None }
     }
 
-    /// How long [`acquire`](Self::acquire) and [`with_lock`](Self::with_lock) wait at most. Default: without limit.
+    /// Sets how long [`acquire`](Self::acquire) and [`with_lock`](Self::with_lock) wait at most. Default: no limit.
     pub fn max_wait(mut self, limit: Duration) -> Self {
         self.max_wait = Some(limit);
         self
     }
 
-    /// The durations. Default: [`Preset::Normal`].
+    /// Sets all durations. Default: [`Preset::Normal`].
     pub fn timing(mut self, timing: Timing) -> Self {
         self.candidacy = self.candidacy.timing(timing);
         self
     }
 
-    /// The durations, by name.
+    /// Sets all durations by the name of a preset.
     pub fn preset(self, preset: Preset) -> Self {
         self.timing(preset.timing())
     }
 
-    /// How long the store keeps a lease that is not renewed; all other durations are [derived](Timing::from_ttl) from it. The
-    /// lock of a holder that crashed is free after it at the latest.
+    /// Sets how long the store keeps a lease that is not renewed; all other durations are [derived](Timing::from_ttl) from it.
     ///
-    /// Acquiring fails when it is outside of [`Timing::TTL_MIN`] to [`Timing::TTL_MAX`].
+    /// The lock of a crashed holder is free after it at the latest. Acquiring fails when it is outside of
+    /// [`Timing::TTL_MIN`] to [`Timing::TTL_MAX`].
     pub fn ttl(mut self, ttl: Duration) -> Self {
         self.candidacy = self.candidacy.ttl(ttl);
         self
     }
 
-    /// The holder's label. Default: host name, process id and a random suffix, another one each time.
-    pub fn id(mut self, id: CandidateId) -> Self {
+    /// Sets the holder's id. Default: host name, process id and a random suffix, another one each time.
+    ///
+    /// Acquiring fails when it breaks the rule for names.
+    pub fn id(mut self, id: impl TryInto<CandidateId, Error: Into<Error>>) -> Self {
         self.candidacy = self.candidacy.id(id);
         self
     }
 
-    /// Its priority: higher ones are served first. Default: the highest.
-    pub fn priority(mut self, priority: Priority) -> Self {
+    /// Sets the priority, 0-10; higher ones are served first. Default: the highest.
+    ///
+    /// Acquiring fails when it is out of range.
+    pub fn priority(mut self, priority: impl TryInto<Priority, Error: Into<Error>>) -> Self {
         self.candidacy = self.candidacy.priority(priority);
         self
     }
 
-    /// Publishes something about the holder; everybody can read it while it holds the lock.
+    /// Publishes a key and a value about the holder, for all to read while it holds the lock.
     pub fn metadata(mut self, key: impl Into<String>, value: impl Into<String>) -> Self {
         self.candidacy = self.candidacy.metadata(key, value);
         self
     }
 
-    /// The name of the lock, and of its election.
+    /// Returns the name of the lock, which is that of its election.
     #[must_use]
     pub fn name(&self) -> &ElectionName {
         self.candidacy.name()
     }
 
-    /// Waits until the lock is had. Waiting costs the store what a stand-by costs it, and no more.
+    /// Waits until the lock is acquired. A waiter costs the store no more than a stand-by.
     ///
-    /// Without a [limit](Self::max_wait) it waits for as long as it takes; no outage of the store ends that. Dropping the
+    /// Without a [limit](Self::max_wait) it waits for as long as it takes, even through outages of the store. Dropping the
     /// future leaves the line at once, in the background.
     ///
     /// # Errors
-    /// [`Error::LockBusy`] when the limit is over, or [`Error::Store`] when it is and the store could not be asked; when
-    /// the candidacy cannot begin, as [`CandidacyBuilder::start`] tells.
+    /// [`Error::LockBusy`] after the limit, or [`Error::Store`] if the store could not be reached until then; when
+    /// the candidacy cannot start, as in [`CandidacyBuilder::start`].
     pub async fn acquire(&self) -> Result<LockGuard, Error> {
         let mut attempt = LockAttempt::begin(self.candidacy.clone())?;
         let Some(limit) = self.max_wait else { return attempt.held().await };
@@ -125,13 +128,15 @@ impl Lock {
         }
     }
 
-    /// Takes the lock if it is free. It asks once and never waits for a holder; a store that does not answer is given up
+    /// Acquires the lock if it is free; `None` otherwise.
+    ///
+    /// It asks once and never waits for a holder; a store that does not answer is given up
     /// after two attempt timeouts. A lock that was just released, and is reserved for the next in line, is not free.
     ///
     /// Dropping the future leaves the line at once, in the background.
     ///
     /// # Errors
-    /// When the store fails or does not answer; when the candidacy cannot begin, as [`CandidacyBuilder::start`] tells.
+    /// When the store fails or does not answer; when the candidacy cannot start, as in [`CandidacyBuilder::start`].
     pub async fn try_acquire(&self) -> Result<Option<LockGuard>, Error> {
         let limit = self.candidacy.first_answer_within()?;
         let mut attempt = LockAttempt::begin(self.candidacy.clone().without_standing_by())?;

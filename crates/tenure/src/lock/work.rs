@@ -1,4 +1,4 @@
-//! Work that runs once, under a lock.
+//! Work that runs once under a lock.
 
 use std::future::Future;
 use std::pin::pin;
@@ -10,7 +10,7 @@ use crate::error::Error;
 use crate::leadership::Leadership;
 
 impl Lock {
-    /// Acquires the lock, runs the work once, releases the lock, and returns what the work did.
+    /// Acquires the lock, runs the work once, releases the lock, and returns the result of the work.
     ///
     /// When the lock is lost meanwhile, [`Leadership::cancelled`] completes and the work has the grace to return; a future
     /// that is still not done is dropped. Work that returns while its term is still [valid](Leadership::is_valid) was

@@ -2,20 +2,20 @@
 
 use std::fmt;
 use std::future::Future;
-use std::pin::pin;
+use std::pin::{Pin, pin};
 use std::sync::Arc;
+use std::task::{Context, Poll};
 
 use futures_util::Stream;
 use futures_util::future::{Either, select};
-use futures_util::stream::unfold;
 use serde::de::DeserializeOwned;
+use tenure_core::messages::HandlingOutcome;
 use tenure_core::{ChannelName, Term};
 use tokio::sync::Notify;
 
-use super::term_inbox::HandlingOutcome;
-use crate::blocking::block_on;
 use crate::contain::shielded;
 use crate::leadership::{Leadership, Work};
+use crate::pending::PendingNext;
 use crate::phase::Phase;
 use crate::shared::Shared;
 use crate::store::Message;
@@ -26,41 +26,70 @@ use crate::store::Message;
 /// It is silent while this candidate does not lead, and begins again when it does. Several readers of one channel share
 /// its messages. Dropping the last one ends the reading: what was not taken waits in the store.
 ///
-/// ```
-/// # let client = tenure::Client::open("memory:")?;
-/// let election = client.election("nightly-report")?.candidate().start()?;
-/// let mut refreshes = election.channel("refresh")?;
-/// client.election("nightly-report")?.send_blocking("refresh", &["monday", "tuesday"])?;
+/// It is a [`Stream`], too, which ends when the candidacy has been stopped.
 ///
-/// let delivery = refreshes.next_blocking().expect("the election has not been stopped");
+/// [`Stream`]: https://docs.rs/futures-util/latest/futures_util/stream/trait.Stream.html
+///
+/// ```
+/// # let client = tenure::blocking::Client::open("memory:")?;
+/// let candidacy = client.election("nightly-report")?.candidate().start()?;
+/// let mut refreshes = candidacy.channel("refresh")?;
+/// client.election("nightly-report")?.send("refresh", &["monday", "tuesday"])?;
+///
+/// let delivery = refreshes.next().expect("the candidacy has not been stopped");
 /// let days: Vec<String> = delivery.json()?;
 /// assert_eq!(days, ["monday", "tuesday"]);
-/// delivery.done();
+/// delivery.ack();
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
 pub struct Channel {
-    shared: Arc<Shared>,
-    name: ChannelName,
-    notify: Arc<Notify>,
+    reader: Arc<ChannelReader>,
+    pending: PendingNext<Delivery>,
 }
 
 impl Channel {
     /// Begins to read. The candidacy must have an inbox.
     pub(crate) fn new(shared: Arc<Shared>, name: ChannelName) -> Self {
-        let notify = shared.inbox().map(|inbox| inbox.open(&name)).unwrap_or_default();
-        Self { shared, name, notify }
+        let notify = shared.inbox().map(|inbox| inbox.open(&shared, &name)).unwrap_or_default();
+        Self { reader: Arc::new(ChannelReader { shared, name, notify }), pending: PendingNext::default() }
     }
 
     /// The channel's name.
     #[must_use]
     pub fn name(&self) -> &ChannelName {
-        &self.name
+        &self.reader.name
     }
 
-    /// The next message to handle; `None` when the election has been stopped.
+    /// The next message to handle; `None` when the candidacy has been stopped.
     ///
     /// Cancel safe: no message is lost when the future is dropped.
     pub async fn next(&mut self) -> Option<Delivery> {
+        self.pending.clear();
+        self.reader.next().await
+    }
+}
+
+impl Stream for Channel {
+    type Item = Delivery;
+
+    fn poll_next(self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<Option<Delivery>> {
+        let Self { reader, pending } = self.get_mut();
+        pending.poll(cx, || {
+            let reader = Arc::clone(reader);
+            async move { reader.next().await }
+        })
+    }
+}
+
+/// One who reads a channel.
+struct ChannelReader {
+    shared: Arc<Shared>,
+    name: ChannelName,
+    notify: Arc<Notify>,
+}
+
+impl ChannelReader {
+    async fn next(&self) -> Option<Delivery> {
         let inbox = self.shared.inbox().filter(|_| self.shared.is_same_process())?;
         let mut stopped = pin!(self.shared.phase().wait_until(|phase| matches!(phase, Phase::Stopped)));
         loop {
@@ -75,35 +104,25 @@ impl Channel {
             }
         }
     }
-
-    /// [`next`](Self::next) for plain threads.
-    pub fn next_blocking(&mut self) -> Option<Delivery> {
-        block_on(self.next())
-    }
-
-    /// The messages as a stream, which ends when the election has been stopped.
-    pub fn into_stream(self) -> impl Stream<Item = Delivery> + Send {
-        unfold(self, |mut channel| async { channel.next().await.map(|delivery| (delivery, channel)) })
-    }
 }
 
-impl Drop for Channel {
+impl Drop for ChannelReader {
     fn drop(&mut self) {
         if let Some(inbox) = self.shared.inbox() {
-            inbox.close(&self.name);
+            inbox.close(&self.shared, &self.name);
         }
     }
 }
 
 impl fmt::Debug for Channel {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("Channel").field("name", &self.name).finish_non_exhaustive()
+        f.debug_struct("Channel").field("name", self.name()).finish_non_exhaustive()
     }
 }
 
 /// A message to be handled, under the leadership it was handed out under.
 ///
-/// Say what became of it with [`done`](Self::done) or [`failed`](Self::failed); dropping it counts as a failed attempt.
+/// Say what became of it with [`ack`](Self::ack) or [`nack`](Self::nack); dropping it counts as a failed attempt.
 /// Until then no later message of the same sender on the same channel is handed out, and a resignation waits for it, for
 /// at most the grace. A message whose leadership ended before it was settled goes to the next leader; that is no failed
 /// attempt, and so a message may be handled more than once. Whoever must not do a thing twice remembers
@@ -148,12 +167,12 @@ impl Delivery {
     }
 
     /// It was handled. The store is told in the background, for as long as this term lasts.
-    pub fn done(mut self) {
+    pub fn ack(mut self) {
         self.settle(HandlingOutcome::Done);
     }
 
     /// It could not be handled now. It is tried again after a while, or set aside after too many attempts.
-    pub fn failed(mut self, why: impl Into<String>) {
+    pub fn nack(mut self, why: impl Into<String>) {
         self.settle(HandlingOutcome::Failed(why.into()));
     }
 

@@ -5,7 +5,7 @@ use std::sync::Arc;
 use tenure_core::ChannelName;
 
 use super::delivery::Delivery;
-use crate::blocking::block_on;
+use crate::block_on::block_on;
 use crate::callback::{Callback, CallbackOutcome};
 use crate::contain::contain;
 use crate::driver::DriverCommand;
@@ -72,7 +72,7 @@ impl MessageHandler {
             contain(finish)
         };
         let failure = match ended {
-            Ok(Some(None)) => return delivery.done(),
+            Ok(Some(None)) => return delivery.ack(),
             Ok(None) => return delivery.interrupted(),
             Ok(Some(Some(failure))) => format!("failed: {failure}"),
             Err(panic) => format!("panicked: {panic}"),
@@ -83,7 +83,7 @@ impl MessageHandler {
             // Whether it failed because it was told to stop, nobody knows; the next leader tries again.
             delivery.interrupted();
         } else {
-            delivery.failed(failure);
+            delivery.nack(failure);
         }
         report(shared, told);
     }

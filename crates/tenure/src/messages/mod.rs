@@ -5,10 +5,9 @@ mod handler;
 mod inbox;
 mod pump;
 mod send;
-mod term_inbox;
 
 pub use self::delivery::{Channel, Delivery};
 pub(crate) use self::handler::MessageHandler;
 pub(crate) use self::inbox::Inbox;
 pub(crate) use self::pump::run as pump;
-pub(crate) use self::send::{SENDING_LIMIT, checked_json, send_until_known, written_json};
+pub(crate) use self::send::{SENDING_LIMIT, checked_json, mailbox, send_until_known, written_json};

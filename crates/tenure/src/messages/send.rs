@@ -4,16 +4,15 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use serde::Serialize;
-use tenure_core::{ChannelName, ElectionName, Sender, WriteOutcome};
+use tenure_core::{ChannelName, WriteOutcome};
 
-use crate::blocking::block_on;
 use crate::client::Client;
 use crate::election::Election;
 use crate::error::Error;
 use crate::retry::{retry_after, spread};
 use crate::store::{
-    Mailbox, MailboxPromises, Message, MessageCount, MessageId, MessageState, NewMessage, Replies, Store, StoreError,
-    StoreErrorKind,
+    Mailbox, Message, MessageId, MessageState, NewMessage, Replies, Store, StoreError, StoreErrorKind,
+    random_message_id,
 };
 
 /// How long a message is sent again and again before its sender hears of a failure.
@@ -27,7 +26,7 @@ impl Election {
     /// Sends a message to whoever leads an election, now or later. Returns when the store has it.
     ///
     /// It is handled at least once, if the store's [mailbox](crate::store::MailboxPromises) promises that; in order with
-    /// the others of the same [sender](crate::Client::sender) on the same channel. While the outcome is unknown it is sent
+    /// the others of the same [sender](Self::with_sender) on the same channel. While the outcome is unknown it is sent
     /// again under the same id, which makes no second copy, for ten seconds.
     ///
     /// Dropping the future does not take the message back, and what is sent after that may overtake it.
@@ -50,7 +49,7 @@ impl Election {
     /// ```
     pub async fn send<T: Serialize + ?Sized>(&self, channel: &str, payload: &T) -> Result<MessageId, Error> {
         let text = written_json(payload)?;
-        let id = MessageId::random();
+        let id = random_message_id();
         self.send_text(id, channel, text).await?;
         Ok(id)
     }
@@ -60,7 +59,7 @@ impl Election {
     /// # Errors
     /// As [`send`](Self::send), and when the text is not JSON.
     pub async fn send_json(&self, channel: &str, json: &str) -> Result<MessageId, Error> {
-        let id = MessageId::random();
+        let id = random_message_id();
         self.send_with_id(id, channel, json).await?;
         Ok(id)
     }
@@ -72,22 +71,6 @@ impl Election {
     /// As [`send_json`](Self::send_json).
     pub async fn send_with_id(&self, id: MessageId, channel: &str, json: &str) -> Result<(), Error> {
         self.send_text(id, channel, checked_json(json)?).await
-    }
-
-    /// [`send`](Self::send) for plain threads.
-    ///
-    /// # Errors
-    /// As [`send`](Self::send).
-    pub fn send_blocking<T: Serialize + ?Sized>(&self, channel: &str, payload: &T) -> Result<MessageId, Error> {
-        block_on(self.send(channel, payload))
-    }
-
-    /// [`send_json`](Self::send_json) for plain threads.
-    ///
-    /// # Errors
-    /// As [`send_json`](Self::send_json).
-    pub fn send_json_blocking(&self, channel: &str, json: &str) -> Result<MessageId, Error> {
-        block_on(self.send_json(channel, json))
     }
 
     /// The first messages that wait for the leader of an election, or that were set aside. Cancel safe.
@@ -116,7 +99,7 @@ impl Election {
 
     async fn send_text(&self, id: MessageId, channel: &str, text: String) -> Result<(), Error> {
         let (key, channel) = (self.key(), ChannelName::new(channel)?);
-        let promises = mailbox(self.client().store())?.promises();
+        let promises = mailbox(self.client().dyn_store())?.promises();
         promises.check_payload(&text)?;
         let new_message =
             NewMessage { key, id, channel, sender: self.client().own_sender().clone(), payload: text.into() };
@@ -138,46 +121,10 @@ impl Election {
 }
 
 impl Client {
-    /// The same store and thread, for messages under another label. Default: host name, process id and a random
-    /// suffix.
-    #[must_use]
-    pub fn sender(&self, sender: Sender) -> Self {
-        self.with_sender(sender)
-    }
-
-    /// How many messages there are: in this election, or in each of the namespace that has any, in order of their names.
-    /// Among them are elections that nobody ever led, because a name was mistyped, say. A record that is
-    /// [damaged](StoreError::damaged) is an error in its place, and hides no other. Cancel safe.
-    ///
-    /// ```
-    /// # #[tokio::main(flavor = "current_thread")] async fn main() -> Result<(), tenure::Error> {
-    /// let client = tenure::Client::open("memory:")?;
-    /// client.election("nightly-reprot")?.send("refresh", "monday").await?;
-    /// let counts = client.message_counts(None).await?;
-    /// let count = counts[0].as_ref().expect("a record that can be read");
-    /// assert_eq!((count.election.as_str(), count.waiting), ("nightly-reprot", 1));
-    /// # Ok(()) }
-    /// ```
-    ///
-    /// # Errors
-    /// When the name breaks the rule for names, the store has no mailbox, or it fails.
-    pub async fn message_counts(&self, name: Option<&str>) -> Result<Replies<MessageCount>, Error> {
-        let (namespace, only) = (self.own_namespace().clone(), name.map(ElectionName::new).transpose()?);
-        self.check_mailbox()?;
-        let count = async move |store: Arc<dyn Store>| mailbox(&*store)?.counts(&namespace, only.as_ref()).await;
-        Ok(self.on_driver(count).await??)
-    }
-
-    /// What the store promises of messages; `None` when it keeps none.
-    #[must_use]
-    pub fn mailbox(&self) -> Option<MailboxPromises> {
-        self.store().mailbox().map(Mailbox::promises)
-    }
-
     /// # Errors
     /// When the store has no mailbox.
     pub(crate) fn check_mailbox(&self) -> Result<(), Error> {
-        Ok(mailbox(self.store()).map(drop)?)
+        Ok(mailbox(self.dyn_store()).map(drop)?)
     }
 }
 
@@ -232,7 +179,7 @@ fn may_pass(error: &StoreError, is_kept: bool) -> bool {
     }
 }
 
-fn mailbox(store: &dyn Store) -> Result<&dyn Mailbox, StoreError> {
+pub(crate) fn mailbox(store: &dyn Store) -> Result<&dyn Mailbox, StoreError> {
     store.mailbox().ok_or_else(|| {
         let message = format!("the {} store keeps no messages; use one that does", store.capabilities().name);
         StoreError::refused(StoreErrorKind::Unsupported, message)

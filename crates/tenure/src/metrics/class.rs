@@ -9,7 +9,7 @@ use tenure_core::ElectionName;
 use super::per_process::PerProcess;
 use super::{CandidacyPurpose, list};
 
-/// How many classes a process has at most; what comes later is [`OTHER`].
+/// Maximum number of classes in a process; later ones become [`OTHER`].
 pub const MAX_CLASSES: usize = 64;
 
 /// The class of all elections that found no room, or whose name begins with a colon.

@@ -1,4 +1,4 @@
-//! What becomes of ticks of jobs, and of their runs.
+//! Metrics of the ticks and runs of jobs.
 
 use std::collections::BTreeSet;
 use std::sync::Arc;
@@ -12,13 +12,13 @@ use super::list::{self, CRON_TICKS, JOB_LAST_SUCCESS, JOB_RUNS, JOB_SECONDS};
 use super::per_process::PerProcess;
 use crate::cron::JobEvent;
 
-/// How many jobs of a process have series of their own; those that come later are [`OTHER`] together.
+/// Maximum number of jobs in a process with series of their own; later ones share [`OTHER`].
 pub const MAX_JOBS_SHOWN: usize = 128;
 
 /// Jobs are never given up: counters that were once shown must not vanish, or become others.
 static SHOWN: PerProcess<BTreeSet<(Class, Arc<str>)>> = PerProcess::new();
 
-/// Makes all that counts known for a job: what appears with its first count looks as if it had not changed.
+/// Publishes all counters of a job at zero: one that first appears with a count looks as if it had not changed.
 pub(super) fn begin(class: &Class, job: &JobName) {
     let job = shown(class, job);
     for outcome in JOB_RUNS.label.iter().flat_map(|label| label.values) {
@@ -34,14 +34,12 @@ pub(super) fn count(class: &Class, unix_ms: u64, job: &JobName, job_event: &JobE
             CRON_TICKS.count(class, "missed", *missed);
         }
         JobEvent::Passed { count, why: Passed::Missed } => CRON_TICKS.count(class, "missed", *count),
-        JobEvent::Passed { count, why: Passed::Overlap | Passed::Disabled } => {
-            CRON_TICKS.count(class, "skipped", *count);
-        }
+        JobEvent::Passed { count, .. } => CRON_TICKS.count(class, "skipped", *count),
         // It goes on: what counts is how it ends.
         JobEvent::Retrying { .. } => {}
         JobEvent::Ended { took, outcome } => {
             let job = KeyLabel::new("job", shown(class, job));
-            JOB_RUNS.count_with(class, job.clone(), word(outcome), 1);
+            JOB_RUNS.count_with(class, job.clone(), outcome.label(), 1);
             if *outcome != RunOutcome::NotBegun {
                 JOB_SECONDS.record_with(class, job.clone(), *took);
             }
@@ -67,17 +65,6 @@ fn admit(shown: &mut BTreeSet<(Class, Arc<str>)>, class: &Class, job: &JobName) 
     let label = Arc::clone(&wanted.1);
     shown.insert(wanted);
     label
-}
-
-/// The word for an outcome.
-fn word(outcome: &RunOutcome) -> &'static str {
-    match outcome {
-        RunOutcome::Succeeded => "succeeded",
-        RunOutcome::Failed { .. } => "failed",
-        RunOutcome::TimedOut => "timed_out",
-        RunOutcome::Cancelled => "cancelled",
-        RunOutcome::NotBegun => "not_begun",
-    }
 }
 
 #[cfg(test)]
@@ -113,13 +100,14 @@ mod tests {
                 JobEvent::Passed { count: 5, why: Passed::Missed },
                 JobEvent::Passed { count: 1, why: Passed::Overlap },
                 JobEvent::Passed { count: 2, why: Passed::Disabled },
+                JobEvent::Passed { count: 3, why: Passed::Replaced },
                 JobEvent::Ended { took: Duration::ZERO, outcome: RunOutcome::Succeeded },
             ] {
                 count(&class, 0, &job("sweep"), &job_event);
             }
         });
         let page = exporter.handle().render();
-        for (result, count) in [("fired", 2), ("late", 1), ("missed", 9), ("skipped", 3)] {
+        for (result, count) in [("fired", 2), ("late", 1), ("missed", 9), ("skipped", 6)] {
             let line = format!(
                 "tenure_cron_ticks_total{{key_class=\"jobs\",key_kind=\"election\",result=\"{result}\"}} {count}"
             );

@@ -1,4 +1,4 @@
-//! The list of all metrics: names, labels, units and meanings have no other place in the code.
+//! The list of all metrics, the only place of their names, labels, units and meanings.
 
 use std::time::Duration;
 
@@ -9,28 +9,28 @@ use super::class::Class;
 use crate::contain::contain;
 use crate::store::StoreErrorKind;
 
-/// A metric: how it is called, and what it means.
+/// A metric: its name, kind, labels and meaning.
 #[derive(Debug, Clone, Copy, PartialEq)]
 #[non_exhaustive]
 pub struct Metric {
-    /// Its name.
+    /// Name of the metric.
     pub name: &'static str,
-    /// Whether it counts, shows a value, or sorts values.
+    /// Counter, gauge or histogram.
     pub kind: MetricKind,
-    /// A label of its own, beside those that [`labels`](Self::labels) names.
+    /// A label of its own, in addition to those common to all metrics.
     pub label: Option<Label>,
-    /// Whether it is told of each job, by the label `job`.
+    /// Whether it has a series for each job, by the label `job`.
     pub is_per_job: bool,
-    /// The bounds to sort the values of a histogram by, in seconds; empty for all others.
+    /// Upper bounds of the buckets of a histogram, in seconds; empty for other kinds.
     pub buckets: &'static [f64],
-    /// What it means, in one sentence.
+    /// Meaning, in one sentence.
     pub help: &'static str,
 }
 
 /// A label and all the values it takes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Label {
-    /// The label.
+    /// Name of the label.
     pub name: &'static str,
     /// All its values.
     pub values: &'static [&'static str],
@@ -39,15 +39,15 @@ pub struct Label {
 /// The kind of a metric.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum MetricKind {
-    /// It only grows.
+    /// A value that only grows.
     Counter,
-    /// It shows what is true now.
+    /// A current value.
     Gauge,
-    /// It sorts values by size.
+    /// Values sorted into buckets by size.
     Histogram,
 }
 
-/// All metrics there are.
+/// All metrics of this crate.
 pub const ALL: &[Metric] = &[
     ACQUIRED,
     LOST,
@@ -190,7 +190,7 @@ const fn histogram(name: &'static str, buckets: &'static [f64], help: &'static s
     Metric { name, kind: MetricKind::Histogram, label: None, is_per_job: false, buckets, help }
 }
 
-/// Makes all that counts known for a class: what appears with its first count looks as if it had not changed.
+/// Publishes all counters of a class at zero: one that first appears with a count looks as if it had not changed.
 pub(super) fn begin(class: &Class) {
     for metric in ALL.iter().filter(|metric| !metric.is_per_job) {
         match (metric.kind, metric.label) {
@@ -214,7 +214,7 @@ impl Metric {
         }
     }
 
-    /// The names of all its labels.
+    /// Returns the names of all its labels.
     #[must_use]
     pub fn labels(&self) -> Vec<&'static str> {
         let own = self.label.map(|label| label.name);
@@ -278,7 +278,7 @@ impl Metric {
     }
 }
 
-/// Tells the exporter, whatever becomes of it: it is code of the application, and one that panics must end no election.
+/// Calls the exporter, and contains its panics: it is code of the application, and must end no election.
 fn publish(tell: impl FnOnce()) {
     let _ = contain(tell);
 }

@@ -1,12 +1,13 @@
-//! What to alert on, through the [`metrics`](https://docs.rs/metrics) facade: whichever exporter the application
-//! installs publishes it. Needs the feature `metrics`.
+//! Metrics to alert on, through the [`metrics`](https://docs.rs/metrics) facade and the exporter that the application
+//! installs. Needs the feature `metrics`.
 //!
 //! [`ALL`] lists every metric with its meaning; `docs/metrics.md` has the same list with alert rules. Call [`describe`]
 //! once, after the exporter is installed, and [`refresh`] each time before it renders:
 //!
 //! ```
 //! use metrics_exporter_prometheus::{Matcher, PrometheusBuilder};
-//! use tenure::{Client, metrics};
+//! use tenure::blocking::Client;
+//! use tenure::metrics;
 //!
 //! let mut exporter = PrometheusBuilder::new();
 //! for metric in metrics::ALL.iter().filter(|metric| !metric.buckets.is_empty()) {
@@ -16,19 +17,19 @@
 //! metrics::describe();
 //!
 //! let client = Client::open("memory:")?;
-//! let election = client.election("nightly-report")?.candidate().start()?;
-//! election.wait_elected()?;
+//! let candidacy = client.election("nightly-report")?.candidate().start()?;
+//! candidacy.elected()?;
 //!
 //! metrics::refresh(); // before every rendering: the clock decides what is true
 //! assert!(exporter.render().contains(r#"tenure_is_leader{key_class="nightly-report",key_kind="election"} 1"#));
-//! election.stop_blocking();
+//! candidacy.stop();
 //! # Ok::<(), Box<dyn std::error::Error>>(())
 //! ```
 //!
 //! # Classes
 //! All metrics have the label `key_class`, and never the name of an election: an application with an election per
 //! customer would drown its monitoring. The class is the part of the name before the first colon, so that `mail:7` and
-//! `mail:8` are both `mail`, or what [`Client::key_class`](crate::Client::key_class) makes of the name. A process has at
+//! `mail:8` are both `mail`, or what [`ClientBuilder::key_class`](crate::ClientBuilder::key_class) makes of the name. A process has at
 //! most [`MAX_CLASSES`] classes; elections that come later are all counted as [`OTHER`]. Several elections of one class
 //! add up.
 //!
@@ -74,13 +75,13 @@ pub(crate) use self::{
 #[cfg(not(feature = "metrics"))]
 pub(crate) use self::off::{NoClass as Class, NoClassifier as Classifier, NoRecorder as Recorder, settle};
 
-/// What a candidacy is for: the value of the label `key_kind`.
+/// The purpose of a candidacy: the value of the label `key_kind`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Default)]
 pub(crate) enum CandidacyPurpose {
-    /// Somebody leads for as long as it can.
+    /// An election, whose leader leads for as long as it can.
     #[default]
     Election,
-    /// Somebody leads until its work is done; most of the time nobody does.
+    /// A lock, whose leader leads until its work is done; most of the time nobody does.
     Lock,
 }
 
@@ -94,16 +95,16 @@ impl CandidacyPurpose {
     }
 }
 
-/// Tells the exporter what each metric means, and its unit. Call it once, after the exporter is installed.
+/// Registers the meaning and the unit of each metric with the exporter. Call it once, after the exporter is installed.
 #[cfg(feature = "metrics")]
 pub fn describe() {
     ALL.iter().for_each(Metric::describe);
 }
 
-/// Writes all gauges as they are this very moment, by the clock. Call it each time before metrics are rendered.
+/// Updates all gauges by the clock. Call it each time before metrics are rendered.
 ///
-/// It also makes counters and histograms known that have counted nothing yet, so that the first thing they count is seen
-/// as a change. It asks no store and waits for nothing; what it costs grows with the number of elections.
+/// It also publishes counters and histograms that have counted nothing yet, so that their first count is seen as a change. It
+/// does not contact the store and never waits; its cost grows with the number of elections.
 #[cfg(feature = "metrics")]
 pub fn refresh() {
     class::known().iter().for_each(list::begin);

@@ -1,4 +1,4 @@
-//! What there is without the feature `metrics`: nothing, under the same names.
+//! Empty stand-ins for use without the feature `metrics`.
 
 use std::sync::Arc;
 

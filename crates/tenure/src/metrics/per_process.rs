@@ -1,4 +1,4 @@
-//! Values that a forked child begins anew.
+//! Values that a forked child does not inherit.
 
 use std::sync::{Mutex, MutexGuard, OnceLock, PoisonError};
 

@@ -1,4 +1,4 @@
-//! What is told of one candidacy, on the driver's side.
+//! Records the metrics of one candidacy, on the driver's side.
 
 use std::sync::Arc;
 

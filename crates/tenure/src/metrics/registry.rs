@@ -1,4 +1,4 @@
-//! All candidacies of this process, to be asked what is true when somebody looks.
+//! All candidacies of this process, from which gauges are computed.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;

@@ -4,8 +4,8 @@ use std::path::PathBuf;
 use std::thread::JoinHandle;
 use std::time::Duration;
 
+use tenure::blocking::{Candidacy, Client};
 use tenure::cron::{Job, JobRun, Missed};
-use tenure::{Candidacy, CandidateId, Client};
 use tenure_testkit::pace::LeasePace;
 use tenure_testkit::scenario::ELECTION;
 
@@ -27,15 +27,15 @@ pub(crate) struct Files {
 
 /// A candidate that stands.
 pub(crate) struct EnduringCandidate {
-    election: Candidacy,
+    candidacy: Candidacy,
     events: JoinHandle<()>,
 }
 
 impl EnduringCandidate {
     /// Leaves the election, and has told everything when this returns.
     pub(crate) fn end(self) {
-        self.election.stop_blocking();
-        drop(self.election);
+        self.candidacy.stop();
+        drop(self.candidacy);
         self.events.join().unwrap();
     }
 }
@@ -43,14 +43,14 @@ impl EnduringCandidate {
 /// Stands in the election under this label.
 pub(crate) fn start(client: &Client, label: &str, files: &Files) -> EnduringCandidate {
     let mut builder = client.election(ELECTION).unwrap().candidate().timing(PACE.timing());
-    builder = builder.id(CandidateId::new(label).unwrap());
+    builder = builder.id(label);
     for missed in JOBS {
         let (journal, label) = (files.journal.clone(), label.to_owned());
         builder = builder.job(job(missed), move |run| work(&journal, &label, &run));
     }
-    let election = builder.start().unwrap();
-    let events = events::write_down(&election, files.events.clone());
-    EnduringCandidate { election, events }
+    let candidacy = builder.start().unwrap();
+    let events = events::write_down(&candidacy, files.events.clone());
+    EnduringCandidate { candidacy, events }
 }
 
 /// Each second, and otherwise as jobs are that say nothing more.

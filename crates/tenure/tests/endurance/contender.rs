@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use tenure::Client;
+use tenure::blocking::Client;
 
 use crate::strike::StrikeKind;
 

@@ -4,7 +4,8 @@ use std::path::{Path, PathBuf};
 use std::thread::{self, JoinHandle};
 
 use serde_json::{Value, json};
-use tenure::{Candidacy, Event, EventKind};
+use tenure::blocking::Candidacy;
+use tenure::{Event, EventKind};
 use tenure_history::{History, Limits};
 use tenure_testkit::bound::boot_ns;
 use tenure_testkit::scenario::ELECTION;
@@ -12,11 +13,11 @@ use tenure_testkit::scenario::ELECTION;
 use crate::journal::append;
 
 /// Writes down what an election tells, until it has nothing more to tell.
-pub(crate) fn write_down(election: &Candidacy, path: PathBuf) -> JoinHandle<()> {
-    let (mut events, candidate) = (election.events(), election.candidate().to_string());
+pub(crate) fn write_down(candidacy: &Candidacy, path: PathBuf) -> JoinHandle<()> {
+    let (events, candidate) = (candidacy.events(), candidacy.candidate().to_string());
     thread::spawn(move || {
         let mut trusted_until = None;
-        while let Some(event) = events.next_blocking() {
+        for event in events {
             if let Some(line) = line(&event, &candidate, &mut trusted_until) {
                 append(&path, &format!("{line}\n"));
             }
@@ -40,7 +41,7 @@ pub(crate) fn wrong(path: &Path) -> Option<String> {
 
 fn line(event: &Event, candidate: &str, trusted_until: &mut Option<u64>) -> Option<Value> {
     let (what, term, reason) = match &event.kind {
-        EventKind::Elected { term, trust } => {
+        EventKind::Elected { term, trust, .. } => {
             *trusted_until = Some(trust.until.as_nanos());
             ("elected", Some(term.get()), None)
         }

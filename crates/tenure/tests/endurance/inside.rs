@@ -2,9 +2,10 @@
 
 use std::sync::Arc;
 
+use tenure::blocking::Client;
 use tenure::store::{StoreError, StoreErrorKind};
 use tenure::testing::{Fault, FaultyStore};
-use tenure::{Client, Clock, MemoryStore};
+use tenure::{Clock, MemoryStore};
 
 use crate::candidacy::{self, EnduringCandidate, Files};
 use crate::contender::{Contender, Contenders, PLACES};
@@ -12,7 +13,7 @@ use crate::strike::StrikeKind;
 
 pub(crate) fn contenders(files: &Files) -> Contenders {
     let memory = Arc::new(MemoryStore::new());
-    let watcher = Client::with_store_and_clock(Arc::clone(&memory) as _, Clock::boottime()).unwrap();
+    let watcher = Client::builder().clock(Clock::boottime()).with_store(Arc::clone(&memory) as _).unwrap();
     let contender = |place: &&'static str| -> Box<dyn Contender> {
         let store = FaultyStore::new(Arc::clone(&memory) as _);
         let mut insider = Insider { place, generation: 0, store, files: files.clone(), candidacy: None };
@@ -57,7 +58,7 @@ impl Contender for Insider {
         self.store.heal();
         if self.candidacy.is_none() {
             self.generation += 1;
-            let client = Client::with_store_and_clock(Arc::clone(&self.store) as _, Clock::boottime()).unwrap();
+            let client = Client::builder().clock(Clock::boottime()).with_store(Arc::clone(&self.store) as _).unwrap();
             self.candidacy = Some(candidacy::start(&client, &self.label(), &self.files));
         }
     }

@@ -142,8 +142,7 @@ impl Ordeal {
 impl OrdealState {
     /// Who leads and is not suffering, if the store knows.
     fn leader(&self) -> Option<usize> {
-        let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap();
-        let seen = runtime.block_on(self.contenders.watcher.election(ELECTION).unwrap().observe()).ok()?;
+        let seen = self.contenders.watcher.election(ELECTION).unwrap().observe().ok()?;
         let label = seen.lease?.leader.candidate.to_string();
         let index = self.contenders.contenders.iter().position(|contender| contender.label() == label)?;
         self.down[index].is_none().then_some(index)

@@ -6,7 +6,7 @@ use std::process::{Command, Stdio};
 use std::sync::Arc;
 
 use rustix::process::Signal;
-use tenure::Client;
+use tenure::blocking::Client;
 use tenure_testkit::place::TestPlace;
 use tenure_testkit::process::Paused;
 use tenure_testkit::proxy::{Direction, ProxyFault};

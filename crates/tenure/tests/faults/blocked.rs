@@ -4,8 +4,9 @@ use std::sync::{Arc, OnceLock, mpsc};
 use std::thread;
 use std::time::{Duration, Instant};
 
+use tenure::blocking::Candidacy;
 use tenure::testing::Fault;
-use tenure::{Candidacy, Leadership, Timing};
+use tenure::{Leadership, Timing};
 use tenure_testkit::bound::within;
 use tenure_testkit::pace::LeasePace;
 use tenure_testkit::stores::Backend;
@@ -24,17 +25,17 @@ pub(crate) fn case_10_a_runtime_whose_only_thread_is_blocked_keeps_its_lease_and
     let (report, reported) = mpsc::channel();
     let (its_handle, its_faults) = (Arc::clone(&handle), Arc::clone(&faults));
     let callback = move |leadership: Leadership| {
-        let election = its_handle.wait();
-        let kept = last_yes(timing.ttl() * 2, || election.is_leader() && leadership.is_valid());
+        let candidacy = its_handle.wait();
+        let kept = last_yes(timing.ttl() * 2, || candidacy.is_leader() && leadership.is_valid());
         its_faults.inject_everywhere(&Fault::BlackHole);
-        let led_on = last_yes(timing.ttl(), || election.is_leader());
+        let led_on = last_yes(timing.ttl(), || candidacy.is_leader());
         report.send((kept, led_on, leadership.is_cancelled())).unwrap();
         async {}
     };
     let runtime = tokio::runtime::Builder::new_current_thread().build().unwrap();
     runtime.block_on(async {
-        let election = builder.on_elected_async(callback).start().unwrap();
-        handle.set(election).map_err(|_| "set once").unwrap();
+        let candidacy = builder.on_elected_async(callback).start().unwrap();
+        handle.set(candidacy).map_err(|_| "set once").unwrap();
         // The callback runs while this waits, on this thread.
         let (kept, led_on, is_cancelled) = loop {
             tokio::task::yield_now().await;
@@ -54,18 +55,18 @@ pub(crate) fn case_19_an_application_that_is_blocked_keeps_its_lease_and_knows_w
 ) {
     let ground = TimedStore::new(store, LeasePace::SHORT);
     let (faults, builder) = ground.candidate_at_risk("a");
-    let election = builder.start().unwrap();
-    let leadership = elected(&election);
+    let candidacy = builder.start().unwrap();
+    let leadership = elected(&candidacy);
     let rival = ground.candidate("b").start().unwrap();
     let until = leadership.trusted_until();
     block(ground.timing.ttl() * 2);
-    assert!(election.is_leader() && !leadership.is_cancelled() && leadership.is_valid());
+    assert!(candidacy.is_leader() && !leadership.is_cancelled() && leadership.is_valid());
     assert!(leadership.trusted_until() > until + ground.timing.ttl(), "nobody renewed");
     assert!(!rival.is_leader());
 
     faults.inject_everywhere(&Fault::BlackHole);
     block(ground.timing.ttl() * 2);
-    assert!(!election.is_leader() && leadership.is_cancelled() && !leadership.is_valid());
+    assert!(!candidacy.is_leader() && leadership.is_cancelled() && !leadership.is_valid());
     assert!(elected(&rival).term() > leadership.term());
 }
 

@@ -3,7 +3,8 @@
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::{Arc, Mutex, OnceLock, mpsc};
 
-use tenure::{Anomaly, Candidacy, ElectionError, Error, EventKind, LossReason};
+use tenure::blocking::Candidacy;
+use tenure::{Anomaly, ElectionError, Error, EventKind, LossReason};
 use tenure_testkit::bound::{within, within_ns};
 use tenure_testkit::eventually;
 use tenure_testkit::pace::LeasePace;
@@ -14,14 +15,14 @@ use crate::support::{EventLog, TimedStore, elected};
 pub(crate) fn case_11_a_panic_in_the_work_is_passed_on_and_gives_the_lease_back_at_once(store: &dyn Backend) {
     // A lease that is not given back would last longer than any test.
     let ground = TimedStore::new(store, LeasePace::PATIENT);
-    let election = ground.candidate("a").start().unwrap();
-    let told = EventLog::by(&election);
-    let panicking = || election.run_while_leader_blocking(|_| panic!("on purpose"));
+    let candidacy = ground.candidate("a").start().unwrap();
+    let told = EventLog::by(&candidacy);
+    let panicking = || candidacy.run_while_leader(|_| panic!("on purpose"));
     let panic = catch_unwind(AssertUnwindSafe(panicking)).map(|result: Result<(), Error>| result).unwrap_err();
     assert_eq!(panic.downcast_ref(), Some(&"on purpose"));
     let (lost, reason) = told.loss();
     assert_eq!(reason, LossReason::Resigned);
-    election.stop_blocking();
+    candidacy.stop();
     let next = ground.candidate("b").start().unwrap();
     let told = EventLog::by(&next);
     within_ns(
@@ -34,27 +35,27 @@ pub(crate) fn case_11_a_panic_in_the_work_is_passed_on_and_gives_the_lease_back_
 
 pub(crate) fn case_11_a_panic_in_a_callback_is_told_and_does_not_end_leadership(store: &dyn Backend) {
     let ground = TimedStore::new(store, LeasePace::SHORT);
-    let election = ground.candidate("a").on_elected(|_| -> () { panic!("on purpose") }).start().unwrap();
-    let told = EventLog::by(&election);
+    let candidacy = ground.candidate("a").on_elected(|_| -> () { panic!("on purpose") }).start().unwrap();
+    let told = EventLog::by(&candidacy);
     told.error_with("the elected callback panicked: on purpose");
-    let leadership = election.leadership().expect("it leads");
+    let leadership = candidacy.leadership().expect("it leads");
     let until = leadership.trusted_until();
     eventually("a renewal", || leadership.trusted_until() > until);
-    assert!(election.is_leader() && !leadership.is_cancelled());
+    assert!(candidacy.is_leader() && !leadership.is_cancelled());
 }
 
 pub(crate) fn case_12_work_that_does_not_stop_keeps_the_lease_until_it_has_run_out(store: &dyn Backend) {
     let ground = TimedStore::new(store, LeasePace::SHORT);
-    let election = ground.candidate("a").start().unwrap();
-    let told = EventLog::by(&election);
-    let leadership = elected(&election);
+    let candidacy = ground.candidate("a").start().unwrap();
+    let told = EventLog::by(&candidacy);
+    let leadership = elected(&candidacy);
     let work = leadership.begin_work().unwrap();
     let rival = ground.candidate("b").start().unwrap();
     let rival_told = EventLog::by(&rival);
     let until = leadership.trusted_until();
-    election.request_resign();
+    candidacy.request_resign();
     let (lost, _) = told.loss();
-    assert!(!election.is_leader() && leadership.is_cancelled(), "it was not told to stop");
+    assert!(!candidacy.is_leader() && leadership.is_cancelled(), "it was not told to stop");
     assert!(leadership.is_valid(), "the lease was released under it");
 
     let taken = rival_told.election();
@@ -62,7 +63,7 @@ pub(crate) fn case_12_work_that_does_not_stop_keeps_the_lease_until_it_has_run_o
     within("takeover from work that hangs", taken.at.saturating_since(lost.at), LeasePace::SHORT.max_failover(2));
     let stuck = ElectionError::Anomaly(Anomaly::StuckWork { term: leadership.term() });
     told.find("stuck work", |kind| matches!(kind, EventKind::Error { error } if *error == stuck).then_some(()));
-    assert!(!election.is_leader() && rival.is_leader());
+    assert!(!candidacy.is_leader() && rival.is_leader());
     drop(work);
 }
 
@@ -73,21 +74,21 @@ pub(crate) fn case_14_leadership_is_over_before_a_slow_lost_callback_begins(stor
     let (began, begun) = mpsc::channel();
     let (finish, finished) = mpsc::channel::<()>();
     let finished = Mutex::new(finished);
-    let tidy_up = move |_| {
+    let tidy_up = move |_, _| {
         began.send(its_handle.wait().is_leader()).unwrap();
         let _ = finished.lock().unwrap().recv();
     };
-    let election = handle.get_or_init(|| ground.candidate("a").on_lost(tidy_up).start().unwrap());
-    let leadership = elected(election);
+    let candidacy = handle.get_or_init(|| ground.candidate("a").on_lost(tidy_up).start().unwrap());
+    let leadership = elected(candidacy);
     let rival = ground.candidate("b").start().unwrap();
     let rival_told = EventLog::by(&rival);
     let until = leadership.trusted_until();
-    election.request_resign();
+    candidacy.request_resign();
     assert!(!begun.recv().unwrap(), "it still led when the callback began");
     let taken = rival_told.election();
     assert!(taken.at >= until, "the lease was released under a callback that still runs");
-    assert!(!election.is_leader() && !leadership.is_valid());
+    assert!(!candidacy.is_leader() && !leadership.is_valid());
     drop(finish);
-    election.stop_blocking();
+    candidacy.stop();
     assert!(rival.is_leader());
 }

@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use redis::from_redis_value;
-use tenure::{Candidacy, CandidateId, Client};
+use tenure::blocking::{Candidacy, Client};
 use tenure_testkit::bound::within;
 use tenure_testkit::eventually;
 use tenure_testkit::pace::LeasePace;
@@ -22,7 +22,7 @@ pub(crate) fn case_43_of_a_thousand_followers_one_is_woken_by_a_resignation_and_
     let timing = LeasePace::PATIENT.timing();
     let stand = |client: &Client, id: String| {
         let candidacy = client.election(ELECTION).unwrap().candidate().timing(timing);
-        candidacy.id(CandidateId::new(id).unwrap()).start().unwrap()
+        candidacy.id(id).start().unwrap()
     };
     let client = Client::open(&server.url()).unwrap();
     let leader = stand(&client, "first".to_owned());
@@ -47,8 +47,8 @@ pub(crate) fn case_43_of_a_thousand_followers_one_is_woken_by_a_resignation_and_
     });
 
     let started = std::time::Instant::now();
-    leader.resign_blocking().unwrap();
-    let leaders = || crowd.iter().filter(|election| election.is_leader()).count();
+    leader.resign().unwrap();
+    let leaders = || crowd.iter().filter(|candidacy| candidacy.is_leader()).count();
     eventually("a winner", || leaders() > 0);
     within("leadership for one of a thousand", started.elapsed(), LeasePace::SHORT.max_failover(2));
     // Waits because the others, if they were woken, would come now; fifteen are told to look after a second, one after the

@@ -7,8 +7,9 @@ use std::process::Command;
 use std::time::Duration;
 
 use rustix::process::Signal;
+use tenure::blocking::Client;
 use tenure::testing::VirtualClock;
-use tenure::{Client, Clock, EventKind, LossReason};
+use tenure::{Clock, EventKind, LossReason};
 use tenure_testkit::PATIENCE;
 use tenure_testkit::bound::{boot_ns, within_ns};
 use tenure_testkit::eventually;
@@ -27,15 +28,15 @@ const ANSWERS: &str = "WITNESS_ANSWERS";
 /// before, and each that comes after a pause.
 pub(crate) fn witness() {
     let client = Client::open(&env::var(STORE).unwrap()).unwrap();
-    let election = client.election(ELECTION).unwrap().candidate().timing(LeasePace::SHORT.timing());
-    let election = election.on_lost(|(_, reason)| println!("\nlost {}", reason.as_str())).start().unwrap();
-    elected(&election);
+    let candidacy = client.election(ELECTION).unwrap().candidate().timing(LeasePace::SHORT.timing());
+    let candidacy = candidacy.on_lost(|_, reason| println!("\nlost {}", reason.as_str())).start().unwrap();
+    elected(&candidacy);
     println!("\nleads");
     let mut answers = File::create(env::var_os(ANSWERS).unwrap()).unwrap();
     let end_ns = boot_ns() + u64::try_from(PATIENCE.as_nanos()).unwrap() * 2;
     let mut last = (0, false);
     while last.0 < end_ns {
-        let (asked_ns, answer) = (boot_ns(), election.is_leader());
+        let (asked_ns, answer) = (boot_ns(), candidacy.is_leader());
         if answer != last.1 || asked_ns - last.0 > PAUSE_NS {
             answers.write_all(format!("{asked_ns} {answer}\n").as_bytes()).unwrap();
         }
@@ -84,32 +85,32 @@ pub(crate) fn case_01_the_first_answer_after_a_pause_is_no(store: &dyn Backend) 
 pub(crate) fn case_05_a_suspend_that_outlasts_the_lease_ends_leadership_before_anything_runs(store: &dyn Backend) {
     let ground = TimedStore::new(store, LeasePace::PATIENT);
     let hands = VirtualClock::new();
-    let election = ground.stand(&tenure_on(&ground, &hands), "a").start().unwrap();
-    let told = EventLog::by(&election);
-    let leadership = elected(&election);
-    assert!(election.is_leader() && leadership.is_valid());
+    let candidacy = ground.stand(&tenure_on(&ground, &hands), "a").start().unwrap();
+    let told = EventLog::by(&candidacy);
+    let leadership = elected(&candidacy);
+    assert!(candidacy.is_leader() && leadership.is_valid());
     hands.advance(ground.timing.ttl());
-    assert!(!election.is_leader() && !leadership.is_valid() && leadership.is_cancelled());
-    assert!(leadership.begin_work().is_none() && election.run_if_leader(|_| ()).is_none());
+    assert!(!candidacy.is_leader() && !leadership.is_valid() && leadership.is_cancelled());
+    assert!(leadership.begin_work().is_none() && candidacy.run_if_leader(|_| ()).is_none());
     assert_eq!(told.loss().1, LossReason::Expired);
 }
 
 pub(crate) fn case_05_a_suspend_that_the_lease_outlasts_ends_nothing(store: &dyn Backend) {
     let ground = TimedStore::new(store, LeasePace::PATIENT);
     let hands = VirtualClock::new();
-    let election = ground.stand(&tenure_on(&ground, &hands), "a").start().unwrap();
-    let told = EventLog::by(&election);
-    let leadership = elected(&election);
+    let candidacy = ground.stand(&tenure_on(&ground, &hands), "a").start().unwrap();
+    let told = EventLog::by(&candidacy);
+    let leadership = elected(&candidacy);
     let until = leadership.trusted_until();
     hands.advance(ground.timing.hold() / 2);
-    assert!(election.is_leader());
+    assert!(candidacy.is_leader());
     told.find("a renewal", |kind| matches!(kind, EventKind::Renewed { .. }).then_some(()));
     assert!(leadership.trusted_until() >= until + ground.timing.hold() / 2, "counted from before the suspend");
-    assert!(election.is_leader() && !leadership.is_cancelled());
+    assert!(candidacy.is_leader() && !leadership.is_cancelled());
 }
 
 /// A driver whose clock jumps when the test says so, on a store that keeps its own time.
 fn tenure_on(ground: &TimedStore, hands: &std::sync::Arc<VirtualClock>) -> Client {
     let store = tenure::store::open(&ground.place.url().parse().unwrap()).unwrap();
-    Client::with_store_and_clock(store, Clock::controlled_by(hands)).unwrap()
+    Client::builder().clock(Clock::controlled_by(hands)).with_store(store).unwrap()
 }

@@ -2,7 +2,8 @@
 
 use std::time::{Duration, Instant};
 
-use tenure::{Candidacy, CandidateId, Client, Timing};
+use tenure::Timing;
+use tenure::blocking::{Candidacy, Client};
 use tenure_testkit::bound::within;
 use tenure_testkit::eventually;
 use tenure_testkit::pace::LeasePace;
@@ -19,7 +20,7 @@ const CANDIDATES: usize = 30;
 
 fn stand(client: &Client, timing: Timing, id: String) -> Candidacy {
     let candidacy = client.election(ELECTION).unwrap().candidate().timing(timing);
-    candidacy.id(CandidateId::new(id).unwrap()).start().unwrap()
+    candidacy.id(id).start().unwrap()
 }
 
 /// A lease that is not given back would last longer than the test, so whoever is not woken does not come.
@@ -44,8 +45,8 @@ pub(crate) fn case_43_of_three_hundred_followers_with_few_connections_one_is_wok
     let known = campaigns(&server);
 
     let started = Instant::now();
-    leader.resign_blocking().unwrap();
-    let leaders = || crowd.iter().filter(|election| election.is_leader()).count();
+    leader.resign().unwrap();
+    let leaders = || crowd.iter().filter(|candidacy| candidacy.is_leader()).count();
     eventually("a winner", || leaders() > 0);
     within("leadership for one of three hundred", started.elapsed(), LeasePace::SHORT.max_failover(2));
     // Waits because the others, if they were woken, would come now; one more is told to look when a second is over.
@@ -74,10 +75,10 @@ pub(crate) fn case_47_those_who_come_and_go_behind_a_pooler_leave_no_answers_to_
         for round in 0..10 {
             let client = Client::open(&url).unwrap();
             let name = format!("{ELECTION}-{visitor}");
-            let election = client.election(&name).unwrap().candidate().timing(timing).start().unwrap();
-            let told = EventLog::by(&election);
-            drop(elected(&election));
-            election.resign_blocking().unwrap_or_else(|error| panic!("round {round}: {error}"));
+            let candidacy = client.election(&name).unwrap().candidate().timing(timing).start().unwrap();
+            let told = EventLog::by(&candidacy);
+            drop(elected(&candidacy));
+            candidacy.resign().unwrap_or_else(|error| panic!("round {round}: {error}"));
             assert_eq!(told.errors_so_far(), Vec::<String>::new(), "round {round} of visitor {visitor}");
         }
     };

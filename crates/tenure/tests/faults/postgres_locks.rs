@@ -3,7 +3,8 @@
 
 use std::time::{Duration, Instant};
 
-use tenure::{Candidacy, CandidateId, Client, LossReason};
+use tenure::LossReason;
+use tenure::blocking::{Candidacy, Client};
 use tenure_testkit::eventually;
 use tenure_testkit::pace::LeasePace;
 use tenure_testkit::postgres::{PostgresOptions, PostgresServer};
@@ -31,7 +32,7 @@ impl TwoElections {
             let client = Client::open(&StoreServer::url(&server)).unwrap();
             [ELECTION, OTHER].map(|name| {
                 let candidacy = client.election(name).unwrap().candidate().timing(timing);
-                candidacy.id(CandidateId::new(id).unwrap()).start().unwrap()
+                candidacy.id(id).start().unwrap()
             })
         };
         let leader = process("a");

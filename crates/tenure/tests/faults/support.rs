@@ -4,10 +4,9 @@ use std::sync::Arc;
 use std::sync::mpsc::{Receiver, channel};
 use std::time::Instant;
 
+use tenure::blocking::{Candidacy, CandidacyBuilder, Client};
 use tenure::testing::FaultyStore;
-use tenure::{
-    Candidacy, CandidacyBuilder, CandidateId, Client, Clock, Event, EventKind, Leadership, LossReason, Timing,
-};
+use tenure::{Clock, Event, EventKind, Leadership, LossReason, Timing};
 use tenure_testkit::PATIENCE;
 use tenure_testkit::pace::LeasePace;
 use tenure_testkit::place::TestPlace;
@@ -33,18 +32,18 @@ impl TimedStore {
     /// The same, cut off from the store when the test says so.
     pub(crate) fn candidate_at_risk(&self, id: &str) -> (Arc<FaultyStore>, CandidacyBuilder) {
         let store = FaultyStore::new(tenure::store::open(&self.place.url().parse().unwrap()).unwrap());
-        let client = Client::with_store_and_clock(Arc::clone(&store) as _, Clock::boottime()).unwrap();
+        let client = Client::builder().clock(Clock::boottime()).with_store(Arc::clone(&store) as _).unwrap();
         (store, self.stand(&client, id))
     }
 
     pub(crate) fn stand(&self, client: &Client, id: &str) -> CandidacyBuilder {
-        client.election(ELECTION).unwrap().candidate().timing(self.timing).id(CandidateId::new(id).unwrap())
+        client.election(ELECTION).unwrap().candidate().timing(self.timing).id(id)
     }
 }
 
 /// Waits until it leads.
-pub(crate) fn elected(election: &Candidacy) -> Leadership {
-    election.wait_elected_for(PATIENCE).unwrap().expect("nobody was elected in all that time")
+pub(crate) fn elected(candidacy: &Candidacy) -> Leadership {
+    candidacy.elected_timeout(PATIENCE).unwrap().expect("nobody was elected in all that time")
 }
 
 /// What an election tells, kept until a test asks.
@@ -52,10 +51,10 @@ pub(crate) struct EventLog(Receiver<Event>);
 
 impl EventLog {
     /// Begins to listen.
-    pub(crate) fn by(election: &Candidacy) -> Self {
+    pub(crate) fn by(candidacy: &Candidacy) -> Self {
         let (sender, receiver) = channel();
-        let mut events = election.events();
-        std::thread::spawn(move || while events.next_blocking().is_some_and(|event| sender.send(event).is_ok()) {});
+        let mut events = candidacy.events();
+        std::thread::spawn(move || while events.next().is_some_and(|event| sender.send(event).is_ok()) {});
         Self(receiver)
     }
 

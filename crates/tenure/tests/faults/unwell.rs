@@ -14,12 +14,12 @@ const GATE: Duration = Duration::from_secs(1);
 pub(crate) fn case_13_a_leader_that_hangs_and_still_renews_gives_the_lease_back(store: &dyn Backend) {
     // A lease that is not given back would last longer than any test.
     let ground = TimedStore::new(store, LeasePace::PATIENT);
-    let election = ground.candidate("a").require_heartbeat(GATE).start().unwrap();
-    let told = EventLog::by(&election);
-    elected(&election);
+    let candidacy = ground.candidate("a").require_heartbeat(GATE).start().unwrap();
+    let told = EventLog::by(&candidacy);
+    elected(&candidacy);
     let rival = ground.candidate("b").start().unwrap();
     let rival_told = EventLog::by(&rival);
-    election.heartbeat();
+    candidacy.heartbeat();
     let fed_ns = boot_ns();
     let (lost, reason) = told.loss();
     assert_eq!(reason, LossReason::Unhealthy);
@@ -28,5 +28,5 @@ pub(crate) fn case_13_a_leader_that_hangs_and_still_renews_gives_the_lease_back(
     within("step-down of a leader that hangs", hung_for, GATE + LeasePace::SHORT.max_failover(2));
     let taken = rival_told.election();
     within_ns("takeover from it", lost.at.as_nanos(), taken.at.as_nanos(), LeasePace::SHORT.max_failover(2));
-    assert!(!election.is_leader() && rival.is_leader());
+    assert!(!candidacy.is_leader() && rival.is_leader());
 }

@@ -7,22 +7,22 @@ use tenure::store::{StoreError, StoreErrorKind};
 use tenure::testing::{Fault, Operation};
 use tenure::{ElectionError, EventKind, LossReason};
 
-use crate::support::{Lab, block_on, elected, eventually, next, timing};
+use crate::support::{Lab, elected, eventually, next, timing};
 
 #[test]
 fn elected_and_lost_come_in_order() {
     let lab = Lab::new();
     let (told, heard) = mpsc::channel();
     let also_told = told.clone();
-    let election = lab
+    let candidacy = lab
         .candidate("a")
         .on_elected(move |leadership| told.send((leadership.term().get(), None)))
-        .on_lost(move |(term, reason)| also_told.send((term.get(), Some(reason))))
+        .on_lost(move |term, reason| also_told.send((term.get(), Some(reason))))
         .start()
         .unwrap();
     for term in 1..=3 {
         assert_eq!(heard.recv().unwrap(), (term, None));
-        election.resign_blocking().unwrap();
+        candidacy.resign().unwrap();
         assert_eq!(heard.recv().unwrap(), (term, Some(LossReason::Resigned)));
         lab.pass(Duration::from_secs(2));
     }
@@ -34,10 +34,10 @@ fn errors_are_told_and_do_not_end_the_candidacy() {
     let (told, heard) = mpsc::channel();
     let error = StoreError::refused(StoreErrorKind::Full, "no room");
     lab.store.inject_once(Operation::Campaign, Fault::Fail(error.clone()));
-    let election = lab.candidate("a").on_error(move |error| told.send(error)).start().unwrap();
+    let candidacy = lab.candidate("a").on_error(move |error| told.send(error)).start().unwrap();
     assert_eq!(heard.recv().unwrap(), ElectionError::Store(error));
     lab.pass(timing().renew_every());
-    assert!(election.is_leader());
+    assert!(candidacy.is_leader());
 }
 
 #[test]
@@ -52,13 +52,13 @@ fn async_ones_need_no_runtime() {
             leadership.cancelled().await;
         }
     };
-    let on_lost = move |(term, _)| {
+    let on_lost = move |term: tenure::Term, _| {
         let lost = lost.clone();
         async move { lost.send(term) }
     };
-    let election = lab.candidate("a").on_elected_async(elected).on_lost_async(on_lost).start().unwrap();
+    let candidacy = lab.candidate("a").on_elected_async(elected).on_lost_async(on_lost).start().unwrap();
     let term = heard.recv().unwrap();
-    election.stop_blocking();
+    candidacy.stop();
     assert_eq!(is_lost.recv().unwrap(), term);
 }
 
@@ -86,20 +86,20 @@ fn async_ones_run_on_the_runtime_they_were_started_on() {
     });
     assert_eq!(heard.recv().unwrap(), 7);
     assert_eq!(errors.recv().unwrap().to_string(), "the elected callback failed: on purpose");
-    election.stop_blocking();
+    election.stop();
 }
 
 #[test]
 fn panics_and_errors_are_reported_and_change_nothing() {
     let lab = Lab::new();
-    let election = lab
+    let candidacy = lab
         .candidate("a")
         .on_elected(|_| -> () { panic!("elected on purpose") })
-        .on_lost(|_| Err("lost on purpose"))
+        .on_lost(|_, _| Err("lost on purpose"))
         .on_error(|_| -> () { panic!("error on purpose") })
         .start()
         .unwrap();
-    let mut events = lab.events(&election);
+    let mut events = lab.events(&candidacy);
     let mut told = || {
         let event = next(&mut events, |kind| matches!(kind, EventKind::Error { .. }));
         let EventKind::Error { error } = event.kind else { unreachable!() };
@@ -109,10 +109,10 @@ fn panics_and_errors_are_reported_and_change_nothing() {
     assert!(first.contains(&"the elected callback panicked: elected on purpose".to_owned()), "{first:?}");
     assert!(first.contains(&"the error callback panicked: error on purpose".to_owned()), "{first:?}");
     lab.pass(timing().renew_every() * 3);
-    assert_eq!(election.leadership().expect("it goes on leading").term().get(), 1);
-    election.resign_blocking().unwrap();
+    assert_eq!(candidacy.leadership().expect("it goes on leading").term().get(), 1);
+    candidacy.resign().unwrap();
     assert_eq!(told(), "the lost callback failed: lost on purpose");
-    assert_eq!(block_on(lab.client.election("x").unwrap().observe()).unwrap().lease, None);
+    assert_eq!(lab.client.election("x").unwrap().observe().unwrap().lease, None);
 }
 
 #[test]
@@ -123,7 +123,7 @@ fn one_that_hangs_delays_neither_renewals_nor_other_elections() {
     let hang = move |_| {
         let _ = finished.lock().unwrap().recv();
     };
-    let hanging = elected(lab.candidate("a").on_elected(hang).on_lost(|_| ()));
+    let hanging = elected(lab.candidate("a").on_elected(hang).on_lost(|_, _| ()));
     let leadership = hanging.leadership().unwrap();
     let other = lab.client.election("y").unwrap().candidate().timing(timing()).start().unwrap();
     lab.pass(timing().ttl() * 3);
@@ -152,12 +152,12 @@ fn troubles_do_not_pile_up_behind_one_that_hangs() {
         let _ = finished.lock().unwrap().recv();
     };
     lab.store.inject(Operation::Campaign, Fault::LoseRequest);
-    let election = lab.candidate("a").on_error(hang).start().unwrap();
+    let candidacy = lab.candidate("a").on_error(hang).start().unwrap();
     lab.pass(timing().renew_every() * 150);
     assert!(lab.store.calls(Operation::Campaign) > 150);
     lab.store.heal();
     drop(finish);
-    election.stop_blocking();
+    candidacy.stop();
     eventually("the last call", || *calls.lock().unwrap() >= 101);
     assert!(*calls.lock().unwrap() <= 110, "{calls:?}");
 }
@@ -168,15 +168,15 @@ fn the_lost_callback_ends_before_the_release_is_sent() {
     let (finish, finished) = mpsc::channel::<()>();
     let (entered, is_in) = mpsc::channel();
     let finished = Mutex::new(finished);
-    let tidy_up = move |_| {
+    let tidy_up = move |_, _| {
         entered.send(()).unwrap();
         let _ = finished.lock().unwrap().recv();
     };
-    let election = elected(lab.candidate("a").on_lost(tidy_up));
-    let leadership = election.leadership().unwrap();
-    election.request_resign();
+    let candidacy = elected(lab.candidate("a").on_lost(tidy_up));
+    let leadership = candidacy.leadership().unwrap();
+    candidacy.request_resign();
     is_in.recv().unwrap();
-    assert!(!election.is_leader(), "not any more when it is told");
+    assert!(!candidacy.is_leader(), "not any more when it is told");
     lab.pass(timing().grace() - Duration::from_millis(100));
     assert_eq!(lab.store.calls(Operation::Resign), 0);
     assert!(leadership.is_valid());

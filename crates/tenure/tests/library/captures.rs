@@ -4,8 +4,9 @@ use std::sync::{Mutex, mpsc};
 use std::thread;
 use std::time::Duration;
 
+use tenure::ChannelName;
+use tenure::blocking::{Candidacy, CandidacyBuilder};
 use tenure::cron::Job;
-use tenure::{Candidacy, CandidacyBuilder, ChannelName};
 
 use crate::support::{Lab, PATIENCE, elected, eventually, timing};
 
@@ -36,9 +37,9 @@ fn with_everything<C: Send + Sync + 'static>(builder: CandidacyBuilder, capture:
     let [a, b, c, d, e, f] = [(); 6].map(|()| capture());
     builder
         .on_elected(move |_| keep(&a))
-        .on_lost(move |_| keep(&b))
+        .on_lost(move |_, _| keep(&b))
         .on_error(move |_| keep(&c))
-        .on_message(channel(), move |_| keep(&d))
+        .on_message(channel(), move |_, _| keep(&d))
         .on_broadcast(channel(), move |_| keep(&e))
         .job(Job::new("nightly", "0 3 * * *").unwrap(), move |_| keep(&f))
 }
@@ -52,7 +53,7 @@ fn goes_on(lab: &Lab, bystander: &Candidacy) {
     let term = bystander.leadership().expect("it leads").term();
     lab.pass(timing().ttl() * 2);
     assert_eq!(bystander.leadership().expect("it goes on leading").term(), term);
-    elected(lab.client.election("z").unwrap().candidate().timing(timing())).stop_blocking();
+    elected(lab.client.election("z").unwrap().candidate().timing(timing())).stop();
 }
 
 #[test]
@@ -63,9 +64,9 @@ fn nothing_of_it_is_dropped_on_the_thread_that_holds_elections() {
         let told = told.clone();
         AtTheEnd::new(move || told.send(thread::current().name().map(str::to_owned)).unwrap())
     };
-    let election = elected(with_everything(lab.candidate("a"), capture));
-    election.stop_blocking();
-    drop(election);
+    let candidacy = elected(with_everything(lab.candidate("a"), capture));
+    candidacy.stop();
+    drop(candidacy);
     for _ in 0..6 {
         let thread = heard.recv_timeout(PATIENCE).unwrap();
         assert_ne!(thread.as_deref(), Some("tenure-driver"));
@@ -84,7 +85,7 @@ fn a_panic_in_the_drop_of_a_capture_ends_nothing() {
             panic!("dropped on purpose");
         })
     };
-    elected(with_everything(lab.candidate("a"), capture)).stop_blocking();
+    elected(with_everything(lab.candidate("a"), capture)).stop();
     for _ in 0..6 {
         heard.recv_timeout(PATIENCE).unwrap();
     }
@@ -96,7 +97,7 @@ fn a_captured_runtime_ends_nothing() {
     let lab = Lab::new();
     let bystander = bystander(&lab);
     let runtime = || tokio::runtime::Builder::new_current_thread().build().unwrap();
-    elected(with_everything(lab.candidate("a"), move || Mutex::new(runtime()))).stop_blocking();
+    elected(with_everything(lab.candidate("a"), move || Mutex::new(runtime()))).stop();
     goes_on(&lab, &bystander);
 }
 
@@ -110,7 +111,7 @@ fn a_capture_that_takes_long_to_drop_costs_no_other_election_its_lease() {
         told.send(()).unwrap();
         let _ = finished.recv_timeout(PATIENCE * 3);
     });
-    elected(lab.candidate("a").on_elected(move |_| keep(&capture))).stop_blocking();
+    elected(lab.candidate("a").on_elected(move |_| keep(&capture))).stop();
     heard.recv_timeout(PATIENCE).unwrap();
     // The driver is not asked to do anything, as `pass` would: if it hangs, only the clock must tell.
     let renewed = lab.store.calls(tenure::testing::Operation::Renew);

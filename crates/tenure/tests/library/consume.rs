@@ -6,7 +6,8 @@ use std::num::NonZeroUsize;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Mutex, mpsc};
 
-use tenure::{Candidacy, Error, Leadership};
+use tenure::blocking::Candidacy;
+use tenure::{Error, Leadership};
 use tenure_testkit::eventually;
 
 use crate::support::{Lab, block_on, timing};
@@ -36,27 +37,29 @@ impl CountingQueue {
 }
 
 fn consume(
-    election: &Candidacy,
+    candidacy: &Candidacy,
     queue: &CountingQueue,
     mut handle: impl FnMut(u32, &Leadership) -> Result<(), String>,
 ) -> Result<Result<(), String>, Error> {
-    block_on(election.consume(|| queue.fetch(), |item, leadership| std::future::ready(handle(item, &leadership))))
+    block_on(
+        candidacy.as_ref().consume(|| queue.fetch(), |item, leadership| std::future::ready(handle(item, &leadership))),
+    )
 }
 
 #[test]
 fn items_are_handled_in_order_until_the_queue_ends_and_then_it_resigns() {
     let lab = Lab::new();
-    let election = lab.candidate("a").start().unwrap();
+    let candidacy = lab.candidate("a").start().unwrap();
     let (mut left, mut handled) = (vec![3, 2, 1], Vec::new());
     let fetch = || std::future::ready(left.pop());
     let handle = |item, leadership: Leadership| {
         handled.push((item, leadership.term().get()));
         std::future::ready(Ok::<(), String>(()))
     };
-    assert_eq!(block_on(election.consume(fetch, handle)).unwrap(), Ok(()));
+    assert_eq!(block_on(candidacy.as_ref().consume(fetch, handle)).unwrap(), Ok(()));
     assert_eq!(handled, [(1, 1), (2, 1), (3, 1)]);
-    assert!(!election.is_leader());
-    assert_eq!(block_on(lab.client.election("x").unwrap().observe()).unwrap().lease, None);
+    assert!(!candidacy.is_leader());
+    assert_eq!(lab.client.election("x").unwrap().observe().unwrap().lease, None);
 }
 
 #[test]
@@ -75,9 +78,9 @@ fn nothing_is_fetched_without_leading() {
         });
         lab.pass(timing().ttl());
         assert_eq!(queue.asked(), 0);
-        leader.stop_blocking();
+        leader.stop();
         assert_eq!(items.recv().unwrap(), 1);
-        follower.stop_blocking();
+        follower.stop();
         assert!(matches!(consuming.join().unwrap(), Err(Error::Stopped)));
     });
 }
@@ -85,7 +88,7 @@ fn nothing_is_fetched_without_leading() {
 #[test]
 fn what_is_being_handled_is_finished_within_the_grace_and_nothing_more_is_fetched() {
     let lab = Lab::new();
-    let election = lab.leader("a");
+    let candidacy = lab.leader("a");
     let queue = CountingQueue::of([1, 2]);
     let (said, says) = mpsc::channel();
     std::thread::scope(|scope| {
@@ -93,22 +96,22 @@ fn what_is_being_handled_is_finished_within_the_grace_and_nothing_more_is_fetche
             let handle = async |item, leadership: Leadership| {
                 said.send(format!("began {item}")).unwrap();
                 leadership.cancelled().await;
-                let lease = lab.client.election("x").unwrap().observe().await.unwrap().lease;
+                let lease = lab.client.election("x").unwrap().observe().unwrap().lease;
                 said.send(format!("finished {item}, held: {}", lease.is_some())).unwrap();
                 Ok::<(), String>(())
             };
-            block_on(election.consume(|| queue.fetch(), handle))
+            block_on(candidacy.as_ref().consume(|| queue.fetch(), handle))
         });
         for item in 1..=2 {
             assert_eq!(says.recv().unwrap(), format!("began {item}"));
-            let released = scope.spawn(|| election.resign_blocking());
+            let released = scope.spawn(|| candidacy.resign());
             assert_eq!(says.recv().unwrap(), format!("finished {item}, held: true"));
             released.join().unwrap().unwrap();
             assert_eq!(queue.asked(), item, "fetched without leading");
             // It is elected again, and goes on with the next item.
             lab.pass(std::time::Duration::from_secs(2));
         }
-        election.stop_blocking();
+        candidacy.stop();
         assert!(matches!(consuming.join().unwrap(), Err(Error::Stopped)));
     });
 }
@@ -118,12 +121,12 @@ fn what_is_not_finished_within_the_grace_is_dropped_before_the_lease_is_released
     struct ConsumeWitness<'a>(&'a Lab, mpsc::Sender<bool>);
     impl Drop for ConsumeWitness<'_> {
         fn drop(&mut self) {
-            let lease = block_on(self.0.client.election("x").unwrap().observe()).unwrap().lease;
+            let lease = self.0.client.election("x").unwrap().observe().unwrap().lease;
             self.1.send(lease.is_some()).unwrap();
         }
     }
     let lab = Lab::new();
-    let election = lab.leader("a");
+    let candidacy = lab.leader("a");
     let queue = CountingQueue::of([1]);
     let ((began, begun), (dropped, drops)) = (mpsc::channel(), mpsc::channel());
     std::thread::scope(|scope| {
@@ -133,14 +136,14 @@ fn what_is_not_finished_within_the_grace_is_dropped_before_the_lease_is_released
                 began.send(()).unwrap();
                 pending::<Result<(), String>>().await
             };
-            block_on(election.consume(|| queue.fetch(), handle))
+            block_on(candidacy.as_ref().consume(|| queue.fetch(), handle))
         });
         begun.recv().unwrap();
-        election.request_resign();
+        candidacy.request_resign();
         lab.settle();
         lab.hands.advance(timing().grace());
         let held = drops.recv().unwrap();
-        election.stop_blocking();
+        candidacy.stop();
         assert!(held, "the lease was released under an item that was still handled");
         assert!(matches!(consuming.join().unwrap(), Err(Error::Stopped)));
     });
@@ -149,31 +152,31 @@ fn what_is_not_finished_within_the_grace_is_dropped_before_the_lease_is_released
 #[test]
 fn an_item_that_fails_ends_it_with_its_error() {
     let lab = Lab::new();
-    let election = lab.leader("a");
+    let candidacy = lab.leader("a");
     let queue = CountingQueue::of(1..=9);
-    let result = consume(&election, &queue, |item, _| if item < 3 { Ok(()) } else { Err(format!("item {item}")) });
+    let result = consume(&candidacy, &queue, |item, _| if item < 3 { Ok(()) } else { Err(format!("item {item}")) });
     assert_eq!(result.unwrap(), Err("item 3".to_owned()));
-    assert!(!election.is_leader());
+    assert!(!candidacy.is_leader());
     assert_eq!(queue.asked(), 3);
 }
 
 #[test]
 fn an_item_that_fails_in_its_grace_is_told_all_the_same() {
     let lab = Lab::new();
-    let election = lab.leader("a");
+    let candidacy = lab.leader("a");
     let queue = CountingQueue::of([1]);
     let handle = async |_, leadership: Leadership| {
-        election.request_resign();
+        candidacy.request_resign();
         leadership.cancelled().await;
         Err::<(), _>("interrupted")
     };
-    assert_eq!(block_on(election.consume(|| queue.fetch(), handle)).unwrap(), Err("interrupted"));
+    assert_eq!(block_on(candidacy.as_ref().consume(|| queue.fetch(), handle)).unwrap(), Err("interrupted"));
 }
 
 #[test]
 fn only_so_many_are_handled_at_a_time_and_all_are_finished_after_a_failure() {
     let lab = Lab::new();
-    let election = lab.leader("a");
+    let candidacy = lab.leader("a");
     let queue = CountingQueue::of(1..=9);
     let (running, finished) = (AtomicUsize::new(0), AtomicUsize::new(0));
     let held_runs = tokio::sync::Notify::new();
@@ -186,7 +189,7 @@ fn only_so_many_are_handled_at_a_time_and_all_are_finished_after_a_failure() {
                 finished.fetch_add(1, Ordering::SeqCst);
                 if item == 4 { Err("item 4") } else { Ok(()) }
             };
-            block_on(election.consume_up_to(limit, || queue.fetch(), handle))
+            block_on(candidacy.as_ref().consume_up_to(limit, || queue.fetch(), handle))
         });
         eventually("three items", || running.load(Ordering::SeqCst) == 3);
         assert_eq!(queue.asked(), 3, "there is no room for more");
@@ -204,12 +207,12 @@ fn only_so_many_are_handled_at_a_time_and_all_are_finished_after_a_failure() {
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn it_can_be_a_task_of_its_own() {
     let lab = Lab::new();
-    let election = lab.candidate("a").start().unwrap();
+    let candidacy = lab.candidate("a").start().unwrap();
     let (sender, queue) = tokio::sync::mpsc::channel(1);
     let consuming = tokio::spawn(async move {
         let queue = tokio::sync::Mutex::new(queue);
         let handle = async |item: u32, _: Leadership| if item == 7 { Err(item) } else { Ok(()) };
-        election.consume(|| async { queue.lock().await.recv().await }, handle).await.unwrap()
+        candidacy.as_ref().consume(|| async { queue.lock().await.recv().await }, handle).await.unwrap()
     });
     for item in [1, 7] {
         sender.send(item).await.unwrap();

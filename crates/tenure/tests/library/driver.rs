@@ -3,10 +3,11 @@
 use std::sync::{Arc, Weak};
 use std::time::Duration;
 
+use tenure::EventKind;
+use tenure::blocking::Client;
 use tenure::testing::{Fault, FaultyStore, Operation};
-use tenure::{Client, EventKind};
 
-use crate::support::{Lab, block_on, eventually, next, timing};
+use crate::support::{Lab, eventually, next, timing};
 
 /// Lets go of everything but the driver's own hold on the store.
 fn let_go(lab: Lab) -> (Client, Weak<FaultyStore>) {
@@ -23,7 +24,7 @@ fn it_ends_with_the_last_handle() {
     let (client, driver) = let_go(Lab::new());
     let clone = client.clone();
     drop(client);
-    block_on(clone.examine()).unwrap();
+    clone.store().examine().unwrap();
     drop(clone);
     ends(&driver);
 }
@@ -36,7 +37,7 @@ fn it_ends_after_a_look_that_nobody_waited_for() {
     let (client, driver) = let_go(lab);
     {
         let election = client.election("x").unwrap();
-        let mut look = Box::pin(election.observe());
+        let mut look = Box::pin(election.as_ref().observe());
         let waker = std::task::Waker::noop();
         assert!(look.as_mut().poll(&mut std::task::Context::from_waker(waker)).is_pending());
         eventually("the look", || store.calls(Operation::Observe) == 1);
@@ -52,8 +53,8 @@ fn it_ends_after_a_look_that_nobody_waited_for() {
 #[test]
 fn it_ends_although_somebody_once_asked_for_hints() {
     let (client, driver) = let_go(Lab::new());
-    let hints = client.hints();
-    block_on(client.examine()).unwrap();
+    let hints = client.as_ref().store().hints();
+    client.store().examine().unwrap();
     drop(hints);
     drop(client);
     ends(&driver);
@@ -62,15 +63,15 @@ fn it_ends_although_somebody_once_asked_for_hints() {
 #[test]
 fn an_election_outlives_the_handle_it_was_made_from() {
     let lab = Lab::new();
-    let election = lab.leader("a");
+    let candidacy = lab.leader("a");
     let hands = Arc::clone(&lab.hands);
     let (client, driver) = let_go(lab);
     drop(client);
-    let mut events = election.events();
+    let mut events = candidacy.events();
     next(&mut events, |kind| matches!(kind, EventKind::Elected { .. }));
     hands.advance(timing().renew_every() * 2);
     next(&mut events, |kind| matches!(kind, EventKind::Renewed { .. }));
-    assert!(election.is_leader());
-    drop((election, events));
+    assert!(candidacy.is_leader());
+    drop((candidacy, events));
     ends(&driver);
 }

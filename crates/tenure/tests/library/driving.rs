@@ -21,7 +21,7 @@ fn a_candidate_that_is_cut_off_can_be_waited_for_until_it_has_left() {
     let leader = lab.leader("a");
     lab.store.inject_everywhere(&Fault::BlackHole);
     let before = lab.hands.now();
-    lab.hands.block_on(leader.stop());
+    lab.hands.block_on(leader.as_ref().stop());
     assert_eq!(leader.state(), CandidacyState::Stopped);
     let took = lab.hands.now().saturating_since(before);
     assert!(took > Duration::ZERO && took <= timing().grace() + timing().reaction() + timing().attempt_timeout() * 3);
@@ -41,7 +41,7 @@ fn all_that_is_due_on_the_way_is_done_on_time() {
     assert!(lab.store.calls(Operation::Renew) > 100);
 
     lab.store.inject_everywhere(&Fault::BlackHole);
-    let next = lab.hands.block_on(follower.elected()).unwrap();
+    let next = lab.hands.block_on(follower.as_ref().elected()).unwrap();
     assert!(next.term() > term && !leader.is_leader());
 }
 
@@ -52,7 +52,7 @@ fn other_tasks_of_the_same_thread_go_on() {
     runtime.block_on(async {
         let candidacy = lab.candidate("a").start().unwrap();
         let working = tokio::spawn(async move {
-            candidacy.run_while_leader(async |leadership| leadership.term().get()).await.unwrap()
+            candidacy.as_ref().run_while_leader(async |leadership| leadership.term().get()).await.unwrap()
         });
         assert_eq!(lab.hands.drive(working).await.unwrap(), 1);
     });

@@ -3,7 +3,8 @@
 use std::sync::mpsc;
 use std::time::Duration;
 
-use tenure::{CandidateId, Client, LossReason, MemoryStore, Timing};
+use tenure::blocking::Client;
+use tenure::{CandidateId, LossReason, MemoryStore, Timing};
 
 fn short() -> Timing {
     Timing::from_ttl(Duration::from_secs(3)).unwrap()
@@ -17,15 +18,15 @@ fn id(text: &str) -> CandidateId {
 fn one_of_two_leads_and_the_other_takes_over_when_it_leaves() {
     let client = Client::with_store(MemoryStore::new()).unwrap();
     let first = client.election("x").unwrap().candidate().timing(short()).id(id("first")).start().unwrap();
-    let one = first.wait_elected().unwrap();
+    let one = first.elected().unwrap();
     let second = client.election("x").unwrap().candidate().timing(short()).id(id("second")).start().unwrap();
     assert!(first.is_leader() && one.is_valid());
-    assert_eq!(second.current_leader_blocking().unwrap().unwrap().candidate, id("first"));
+    assert_eq!(second.current_leader().unwrap().unwrap().candidate, id("first"));
     assert!(!second.is_leader());
 
-    first.stop_blocking();
+    first.stop();
     assert!(!first.is_leader() && !one.is_valid() && one.is_cancelled());
-    let two = second.wait_elected_for(Duration::from_secs(20)).unwrap().expect("elected");
+    let two = second.elected_timeout(Duration::from_secs(20)).unwrap().expect("elected");
     assert!(two.term() > one.term());
 }
 
@@ -33,14 +34,14 @@ fn one_of_two_leads_and_the_other_takes_over_when_it_leaves() {
 fn resigning_waits_for_work_and_tells_why() {
     let client = Client::with_store(MemoryStore::new()).unwrap();
     let (sender, lost) = mpsc::channel();
-    let election = client.election("x").unwrap().candidate().timing(short());
-    let election = election.on_lost(move |(_, reason)| sender.send(reason)).start().unwrap();
-    let leadership = election.wait_elected().unwrap();
+    let candidacy = client.election("x").unwrap().candidate().timing(short());
+    let candidacy = candidacy.on_lost(move |_, reason| sender.send(reason)).start().unwrap();
+    let leadership = candidacy.elected().unwrap();
     let work = leadership.begin_work().unwrap();
     std::thread::scope(|scope| {
-        let resigning = scope.spawn(|| election.resign_blocking());
+        let resigning = scope.spawn(|| candidacy.resign());
         leadership.wait_cancelled();
-        assert!(!election.is_leader(), "no new work");
+        assert!(!candidacy.is_leader(), "no new work");
         assert!(leadership.is_valid(), "but what runs is still covered");
         drop(work);
         resigning.join().unwrap().unwrap();

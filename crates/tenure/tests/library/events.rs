@@ -2,8 +2,9 @@
 
 use std::time::Duration;
 
+use tenure::blocking::Events;
 use tenure::testing::{Fault, Operation};
-use tenure::{Anomaly, CandidateId, ElectionError, ElectionName, EventKind, Events, LossReason, Namespace, Store};
+use tenure::{Anomaly, CandidateId, ElectionError, ElectionName, EventKind, LossReason, Namespace, Store};
 
 use crate::support::{Lab, block_on, elected, id, next, timing};
 
@@ -17,24 +18,24 @@ fn lost(events: &mut Events) -> LossReason {
 #[test]
 fn elected_and_lost_alternate_through_any_fault() {
     let lab = Lab::new();
-    let election = lab.candidate("a").start().unwrap();
-    let mut events = lab.events(&election);
+    let candidacy = lab.candidate("a").start().unwrap();
+    let events = lab.events(&candidacy);
     for round in 0..20 {
         match round % 5 {
             0 => lab.store.inject_everywhere(&Fault::BlackHole),
             1 => lab.store.inject_everywhere(&Fault::LoseReply),
-            2 => election.request_resign(),
-            3 => election.set_health(false),
+            2 => candidacy.request_resign(),
+            3 => candidacy.set_health(false),
             _ => lab.store.inject_everywhere(&Fault::Duplicate),
         }
         lab.pass(timing().ttl());
         lab.store.heal();
-        election.set_health(true);
+        candidacy.set_health(true);
         lab.pass(timing().renew_every() * 2);
     }
-    election.stop_blocking();
+    candidacy.stop();
     let (mut leading, mut changes) = (None, 0);
-    while let Some(event) = events.next_blocking() {
+    for event in events {
         match event.kind {
             EventKind::Elected { term, .. } => {
                 assert_eq!(leading.replace(term), None);
@@ -53,21 +54,21 @@ fn elected_and_lost_alternate_through_any_fault() {
 #[test]
 fn reasons_of_a_loss() {
     let lab = Lab::new();
-    let election = lab.leader("a");
-    let mut events = lab.events(&election);
+    let candidacy = lab.leader("a");
+    let mut events = lab.events(&candidacy);
     let again = || {
         lab.store.heal();
         lab.pass(timing().attempt_timeout() + timing().renew_every());
-        assert!(election.is_leader());
+        assert!(candidacy.is_leader());
     };
-    election.request_resign();
+    candidacy.request_resign();
     assert_eq!(lost(&mut events), LossReason::Resigned);
     again();
-    election.set_health(false);
+    candidacy.set_health(false);
     assert_eq!(lost(&mut events), LossReason::Unhealthy);
-    election.set_health(true);
+    candidacy.set_health(true);
     again();
-    assert!(block_on(lab.client.election("x").unwrap().request_handover(None)).unwrap());
+    assert!(lab.client.election("x").unwrap().request_handover().unwrap());
     lab.pass(timing().renew_every() * 2);
     assert_eq!(lost(&mut events), LossReason::Requested);
     again();
@@ -75,7 +76,7 @@ fn reasons_of_a_loss() {
     lab.pass(timing().ttl());
     assert_eq!(lost(&mut events), LossReason::Expired);
     again();
-    election.stop_blocking();
+    candidacy.stop();
     assert_eq!(lost(&mut events), LossReason::Stopped);
 }
 
@@ -83,9 +84,9 @@ fn reasons_of_a_loss() {
 #[test]
 fn superseded_by_a_rival() {
     let lab = Lab::new();
-    let election = lab.leader("a");
-    let term = election.leadership().unwrap().term();
-    let mut events = lab.events(&election);
+    let candidacy = lab.leader("a");
+    let term = candidacy.leadership().unwrap().term();
+    let mut events = lab.events(&candidacy);
     // The store forgets the lease, as an operator would make it, and grants it to somebody else.
     let key = tenure::store::ElectionKey { namespace: Namespace::default(), name: ElectionName::new("x").unwrap() };
     let rival = lab.rival();
@@ -111,9 +112,9 @@ fn a_late_reader_first_hears_where_things_stand() {
     let leader = lab.leader("a");
     let follower = lab.candidate("b").start().unwrap();
     lab.settle();
-    let first = leader.events().next_blocking().unwrap();
+    let first = leader.events().next().unwrap();
     assert!(matches!(first.kind, EventKind::Elected { .. }), "{first:?}");
-    let first = follower.events().next_blocking().unwrap();
+    let first = follower.events().next().unwrap();
     let EventKind::Observed { leader: Some(seen) } = first.kind else { panic!("{first:?}") };
     assert_eq!(seen.candidate, id("a"));
 }
@@ -121,35 +122,35 @@ fn a_late_reader_first_hears_where_things_stand() {
 #[test]
 fn a_slow_reader_is_told_how_much_it_missed() {
     let lab = Lab::new();
-    let election = lab.leader("a");
-    let mut events = lab.events(&election);
+    let candidacy = lab.leader("a");
+    let mut events = lab.events(&candidacy);
     lab.store.inject(Operation::Renew, Fault::Duplicate);
     lab.hands.advance(Duration::from_millis(100));
     while lab.store.calls(Operation::Renew) < 1_200 {
         lab.hands.advance(timing().renew_every());
         lab.settle();
     }
-    let heard: Vec<EventKind> = (0..1_000).map(|_| events.next_blocking().unwrap().kind).collect();
+    let heard: Vec<EventKind> = (0..1_000).map(|_| events.next().unwrap().kind).collect();
     assert!(!heard.iter().any(|kind| matches!(kind, EventKind::Missed { .. })));
     lab.pass(timing().renew_every() * 2);
-    let EventKind::Missed { count } = events.next_blocking().unwrap().kind else { panic!("nothing was missed") };
+    let EventKind::Missed { count } = events.next().unwrap().kind else { panic!("nothing was missed") };
     assert!(count >= 150, "{count}");
-    assert!(matches!(events.next_blocking().unwrap().kind, EventKind::Renewed { .. }), "and then it goes on");
+    assert!(matches!(events.next().unwrap().kind, EventKind::Renewed { .. }), "and then it goes on");
 }
 
 #[test]
 fn a_slow_reader_is_told_that_it_missed_the_end() {
     let lab = Lab::new();
-    let election = lab.leader("a");
-    let (mut events, mut all) = (lab.events(&election), lab.events(&election));
-    let fast = std::thread::spawn(move || std::iter::from_fn(|| all.next_blocking()).count() as u64);
+    let candidacy = lab.leader("a");
+    let (events, all) = (lab.events(&candidacy), lab.events(&candidacy));
+    let fast = std::thread::spawn(move || all.count() as u64);
     while lab.store.calls(Operation::Renew) < 1_100 {
         lab.hands.advance(timing().renew_every());
         lab.settle();
     }
-    election.stop_blocking();
+    candidacy.stop();
     let (mut heard, mut missed) = (0, 0);
-    while let Some(event) = events.next_blocking() {
+    for event in events {
         match event.kind {
             EventKind::Missed { count } => missed += count,
             _ => heard += 1,
@@ -175,14 +176,14 @@ fn two_candidates_with_one_id_are_warned_about() {
 #[test]
 fn many_readers_hear_the_same() {
     let lab = Lab::new();
-    let election = elected(lab.candidate("a"));
-    let mut readers: Vec<Events> = (0..5).map(|_| lab.events(&election)).collect();
+    let candidacy = elected(lab.candidate("a"));
+    let mut readers: Vec<Events> = (0..5).map(|_| lab.events(&candidacy)).collect();
     drop(readers.remove(0));
     lab.pass(timing().renew_every() * 2);
-    election.stop_blocking();
+    candidacy.stop();
     let heard = readers.iter_mut().map(|events| {
         let mut kinds = Vec::new();
-        while let Some(event) = events.next_blocking() {
+        for event in events.by_ref() {
             kinds.push(event.kind);
         }
         kinds

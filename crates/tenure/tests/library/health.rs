@@ -12,28 +12,28 @@ const GATE: Duration = Duration::from_secs(10);
 #[test]
 fn a_gate_that_is_not_fed_ends_leadership_and_feeding_begins_it_anew() {
     let lab = Lab::new();
-    let election = elected(lab.candidate("a").require_heartbeat(GATE));
-    let mut events = lab.events(&election);
+    let candidacy = elected(lab.candidate("a").require_heartbeat(GATE));
+    let mut events = lab.events(&candidacy);
     lab.pass(GATE - Duration::from_millis(100));
-    assert!(election.is_leader());
+    assert!(candidacy.is_leader());
     lab.pass(Duration::from_millis(100));
     let lost = next(&mut events, |kind| matches!(kind, EventKind::Lost { .. }));
     assert!(matches!(lost.kind, EventKind::Lost { reason: LossReason::Unhealthy, .. }));
     lab.pass(timing().ttl() * 2);
-    assert!(!election.is_leader(), "unwell, it does not campaign");
-    election.heartbeat();
+    assert!(!candidacy.is_leader(), "unwell, it does not campaign");
+    candidacy.heartbeat();
     lab.pass(Duration::from_secs(2));
-    assert!(election.is_leader());
+    assert!(candidacy.is_leader());
 }
 
 #[test]
 fn a_gate_that_is_fed_stays_open() {
     let lab = Lab::new();
-    let election = elected(lab.candidate("a").require_heartbeat(GATE));
-    let leadership = election.leadership().unwrap();
+    let candidacy = elected(lab.candidate("a").require_heartbeat(GATE));
+    let leadership = candidacy.leadership().unwrap();
     for _ in 0..20 {
         lab.pass(GATE * 9 / 10);
-        election.heartbeat();
+        candidacy.heartbeat();
         lab.settle();
     }
     assert!(!leadership.is_cancelled());
@@ -42,52 +42,52 @@ fn a_gate_that_is_fed_stays_open() {
 #[test]
 fn a_gate_that_is_fed_all_the_time_stays_open_until_it_is_not() {
     let lab = Lab::new();
-    let election = elected(lab.candidate("a").require_heartbeat(GATE));
+    let candidacy = elected(lab.candidate("a").require_heartbeat(GATE));
     for _ in 0..400 {
-        election.heartbeat();
+        candidacy.heartbeat();
         lab.pass(Duration::from_millis(100));
     }
-    assert!(election.is_leader());
+    assert!(candidacy.is_leader());
     lab.pass(GATE);
-    assert!(!election.is_leader());
+    assert!(!candidacy.is_leader());
 }
 
 #[test]
 fn unwell_it_resigns_and_waits_to_be_well_again() {
     let lab = Lab::new();
-    let election = lab.leader("a");
+    let candidacy = lab.leader("a");
     let other = lab.candidate("b").start().unwrap();
-    election.set_health(false);
+    candidacy.set_health(false);
     lab.pass(Duration::from_secs(1));
     assert!(other.is_leader(), "handed over, not waited out");
-    other.stop_blocking();
+    other.stop();
     lab.pass(timing().ttl() * 2);
-    assert!(!election.is_leader());
-    election.set_health(true);
+    assert!(!candidacy.is_leader());
+    candidacy.set_health(true);
     lab.pass(Duration::from_secs(2));
-    assert!(election.is_leader());
+    assert!(candidacy.is_leader());
 }
 
 #[test]
 fn feeding_without_a_gate_undoes_an_earlier_no() {
     let lab = Lab::new();
-    let election = lab.leader("a");
-    election.set_health(false);
+    let candidacy = lab.leader("a");
+    candidacy.set_health(false);
     lab.pass(timing().ttl());
-    assert!(!election.is_leader());
-    election.heartbeat();
+    assert!(!candidacy.is_leader());
+    candidacy.heartbeat();
     lab.pass(Duration::from_secs(2));
-    assert!(election.is_leader());
+    assert!(candidacy.is_leader());
 }
 
 /// What is called on every turn of a loop must cost the driver nothing: it has a lease to keep.
 #[test]
 fn feeding_in_a_tight_loop_does_not_flood_the_driver() {
     let lab = Lab::new();
-    let election = lab.leader("a");
+    let candidacy = lab.leader("a");
     let held_up = crate::support::HeldUp::new(&lab.client);
     for _ in 0..3_000_000 {
-        election.heartbeat();
+        candidacy.heartbeat();
     }
     drop(held_up);
     let before = std::time::Instant::now();

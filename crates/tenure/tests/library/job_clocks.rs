@@ -3,12 +3,13 @@
 use std::sync::Arc;
 use std::time::Duration;
 
+use tenure::blocking::Client;
 use tenure::cron::{JobError, Missed, RunOutcome};
 use tenure::testing::{Fault, FaultyStore, Operation, VirtualClock};
-use tenure::{Client, Clock, ElectionError, MemoryStore};
+use tenure::{Clock, ElectionError, MemoryStore};
 
 use crate::job_support::{MINUTE, Notes, SECOND, at, at_ms, minutely, pass_idly, report};
-use crate::support::{Lab, block_on, elected, eventually, next_trouble, timing};
+use crate::support::{Lab, elected, eventually, next_trouble, timing};
 
 #[test]
 fn a_clock_that_is_set_back_repeats_nothing() {
@@ -28,8 +29,8 @@ fn a_mark_that_is_far_in_the_future_is_reported_once_with_what_to_do() {
     let lab = Lab::new();
     let notes = Notes::default();
     lab.hands.set_unix_ms(at_ms(7_200));
-    let election = elected(lab.candidate("a").job(minutely(), notes.handler()));
-    let mut events = lab.events(&election);
+    let candidacy = elected(lab.candidate("a").job(minutely(), notes.handler()));
+    let mut events = lab.events(&candidacy);
     pass_idly(&lab, MINUTE);
     lab.hands.set_unix_ms(at_ms(0));
     pass_idly(&lab, SECOND * 30);
@@ -38,7 +39,7 @@ fn a_mark_that_is_far_in_the_future_is_reported_once_with_what_to_do() {
     assert!(error.to_string().contains("2030-01-01T02:01:00Z"), "{error}");
     assert!(error.to_string().contains("tenure cron forget"), "{error}");
     assert_eq!(notes.ticks(), [7_260]);
-    lab.client.election("x").unwrap().forget_job_blocking("report").unwrap();
+    lab.client.election("x").unwrap().forget_job("report").unwrap();
     pass_idly(&lab, MINUTE * 2 + SECOND * 30);
     assert!(notes.ticks().ends_with(&[120, 180]), "{:?}", notes.ticks());
 }
@@ -87,7 +88,7 @@ impl Apart {
         let memory = MemoryStore::with_clock(Clock::controlled_by(&stores));
         let clock = Clock::controlled_by(&hands);
         let store = FaultyStore::with_clock(Arc::new(memory), clock.clone());
-        let client = Client::with_store_and_clock(Arc::clone(&store) as _, clock).unwrap();
+        let client = Client::builder().clock(clock).with_store(Arc::clone(&store) as _).unwrap();
         Self { hands, stores, store, client }
     }
 
@@ -97,15 +98,15 @@ impl Apart {
             self.stores.advance(step);
             self.hands.advance(step);
             for _ in 0..2 {
-                block_on(self.client.examine()).unwrap();
+                self.client.store().examine().unwrap();
             }
             let ended = || {
-                let jobs = block_on(self.client.election("x").unwrap().jobs(10)).unwrap();
+                let jobs = self.client.election("x").unwrap().jobs(10).unwrap();
                 jobs.iter().flat_map(|job| &job.runs).all(|run| run.end.is_some())
             };
             eventually("all runs to end", ended);
             for _ in 0..2 {
-                block_on(self.client.examine()).unwrap();
+                self.client.store().examine().unwrap();
             }
         }
     }
@@ -147,10 +148,7 @@ fn a_tick_that_was_asked_for_too_early_is_run_when_it_is_due_though_the_refusal_
     let _election = elected(builder.job(minutely().missed(Missed::Once), notes.handler()));
     apart.pass(MINUTE * 4);
     assert_eq!(notes.ticks(), [60, 120, 180, 240]);
-    let ends: Vec<_> = block_on(apart.client.election("x").unwrap().jobs(10)).unwrap()[0]
-        .runs
-        .iter()
-        .map(|run| run.end.clone())
-        .collect();
+    let ends: Vec<_> =
+        apart.client.election("x").unwrap().jobs(10).unwrap()[0].runs.iter().map(|run| run.end.clone()).collect();
     assert!(ends.iter().flatten().all(|end| end.outcome == RunOutcome::Succeeded), "{ends:?}");
 }

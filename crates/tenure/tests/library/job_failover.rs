@@ -3,7 +3,7 @@
 use std::sync::mpsc::{Sender, channel};
 use std::time::Duration;
 
-use tenure::Candidacy;
+use tenure::blocking::Candidacy;
 use tenure::cron::{Interrupted, Job, JobRun, Missed, RunOutcome};
 use tenure::testing::Fault;
 
@@ -34,7 +34,7 @@ fn a_hand_over_between_two_ticks_loses_none_and_repeats_none() {
     for hand_over in 0..4 {
         pass_both(&lab, &rival, MINUTE);
         let leads = if leader.is_leader() { &leader } else { &follower };
-        leads.resign_blocking().unwrap();
+        leads.resign().unwrap();
         pass_both(&lab, &rival, SECOND * 3);
         assert!(leader.is_leader() != follower.is_leader(), "hand-over {hand_over}");
     }
@@ -50,7 +50,7 @@ fn nobody_for_five_ticks(job: &Job) -> (Vec<u64>, Notes, Lab) {
     let lab = Lab::new();
     let leader = elected(lab.candidate("a").job(job.clone(), notes.handler()));
     pass_idly(&lab, MINUTE);
-    leader.stop_blocking();
+    leader.stop();
     lab.pass(MINUTE * 5 + SECOND * 10);
     let _next = elected(lab.candidate("b").job(job.clone(), notes.handler()));
     pass_idly(&lab, SECOND * 5);
@@ -90,7 +90,7 @@ fn a_job_with_another_schedule_has_missed_nothing() {
     let lab = Lab::new();
     let leader = elected(lab.candidate("a").job(minutely(), notes.handler()));
     pass_idly(&lab, MINUTE);
-    leader.stop_blocking();
+    leader.stop();
     lab.pass(MINUTE * 5);
     let changed = Job::new("report", "*/2 * * * *").unwrap().missed(Missed::All);
     let _next = elected(lab.candidate("a").job(changed, notes.handler()));
@@ -166,14 +166,14 @@ fn a_run_that_is_told_to_stop_and_fails_was_cancelled() {
     let lab = Lab::new();
     let notes = Notes::default();
     let noted = notes.clone();
-    let election = elected(lab.candidate("a").job(minutely(), move |run: JobRun| {
+    let candidacy = elected(lab.candidate("a").job(minutely(), move |run: JobRun| {
         noted.note(&run);
         run.wait_cancelled();
         Err("only half done")
     }));
     lab.pass(MINUTE);
     notes.wait_for(1);
-    election.stop_blocking();
+    candidacy.stop();
     assert_eq!(outcomes(&lab), [Some(RunOutcome::Cancelled)]);
 }
 
@@ -190,7 +190,7 @@ fn a_run_that_was_handed_over_is_run_again_if_the_job_wants_that() {
     }));
     lab.pass(MINUTE);
     notes.wait_for(1);
-    first.stop_blocking();
+    first.stop();
     let _second = elected(lab.candidate("b").job(job, notes.handler()));
     pass_idly(&lab, SECOND);
     assert_eq!(notes.ticks(), [60, 60]);

@@ -73,8 +73,8 @@ fn a_tick_of_which_nobody_knows_whether_it_was_claimed_does_not_look_as_if_it_ra
 fn an_end_is_told_until_the_store_has_it() {
     let lab = Lab::new();
     let notes = Notes::default();
-    let election = elected(lab.candidate("a").job(minutely(), notes.handler()));
-    let mut events = lab.events(&election);
+    let candidacy = elected(lab.candidate("a").job(minutely(), notes.handler()));
+    let mut events = lab.events(&candidacy);
     lab.store.inject(Operation::Finish, Fault::LoseRequest);
     lab.pass(MINUTE);
     notes.wait_for(1);
@@ -90,13 +90,13 @@ fn an_end_is_told_until_the_store_has_it() {
 fn an_end_is_told_even_after_the_leadership() {
     let lab = Lab::new();
     let notes = Notes::default();
-    let election = elected(lab.candidate("a").job(minutely(), notes.handler()));
+    let candidacy = elected(lab.candidate("a").job(minutely(), notes.handler()));
     lab.store.inject(Operation::Finish, Fault::LoseRequest);
     lab.pass(MINUTE);
     notes.wait_for(1);
     eventually("an attempt", || lab.store.calls(Operation::Finish) >= 1);
-    election.request_resign();
-    pass_until(&lab, "the release", || !election.is_leader() && lab.store.calls(Operation::Resign) > 0);
+    candidacy.request_resign();
+    pass_until(&lab, "the release", || !candidacy.is_leader() && lab.store.calls(Operation::Resign) > 0);
     lab.store.heal();
     pass_until(&lab, "the end to be told", || outcomes(&lab) == [Some(RunOutcome::Succeeded)]);
 }
@@ -106,7 +106,7 @@ fn an_outage_makes_ticks_late_and_not_lost() {
     let lab = Lab::new();
     let notes = Notes::default();
     let job = secondly().missed(Missed::All).overlap(Overlap::Queue);
-    let election = elected(lab.candidate("a").job(job, notes.handler()));
+    let candidacy = elected(lab.candidate("a").job(job, notes.handler()));
     pass_idly(&lab, SECOND * 3);
     for operation in [Operation::OpenJobs, Operation::Claim, Operation::Finish] {
         lab.store.inject(operation, Fault::BlackHole);
@@ -115,7 +115,7 @@ fn an_outage_makes_ticks_late_and_not_lost() {
     lab.store.heal();
     pass_until(&lab, "it to go on", || notes.ticks().last().is_some_and(|last| *last >= 20));
     pass_until(&lab, "all runs to end", || outcomes(&lab).iter().all(Option::is_some));
-    assert!(election.is_leader());
+    assert!(candidacy.is_leader());
     let ticks = notes.ticks();
     assert_eq!(ticks, (1..=*ticks.last().unwrap()).collect::<Vec<u64>>());
 }

@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use tenure::Candidacy;
+use tenure::blocking::Candidacy;
 use tenure::cron::{Interrupted, Job, JobRun, Missed, RunOutcome};
 use tenure::testing::{Fault, Operation};
 
@@ -76,7 +76,7 @@ fn a_tick_whose_leader_stops_before_it_begins_is_given_back_before_it_has_stoppe
     leader.request_stop();
     lab.settle();
     lab.store.release();
-    leader.stop_blocking();
+    leader.stop();
     assert_eq!((outcomes(&lab), fired(&lab)), (vec![Some(RunOutcome::NotBegun)], 0));
     let _next = elected(lab.candidate("b").job(all(), notes.handler()));
     pass_until(&lab, "the run", || outcomes(&lab) == [Some(RunOutcome::Succeeded)]);
@@ -94,7 +94,7 @@ fn a_claim_whose_answer_was_lost_is_given_back_before_its_leader_has_stopped() {
     leader.request_stop();
     pass_until(&lab, "the release", || lab.store.calls(Operation::Resign) > 0);
     assert_eq!((outcomes(&lab), fired(&lab)), (vec![Some(RunOutcome::NotBegun)], 0));
-    leader.stop_blocking();
+    leader.stop();
     assert_eq!(notes.ticks(), [0; 0]);
 }
 
@@ -210,7 +210,7 @@ fn a_clock_that_is_set_back_runs_once_what_was_asked_for_in_vain() {
     lab.store.heal();
     pass_until(&lab, "the run", || outcomes(&lab) == [Some(RunOutcome::Succeeded)]);
     assert_eq!((notes.ticks(), fired(&lab)), (vec![60], 1));
-    leader.stop_blocking();
+    leader.stop();
     assert_eq!(outcomes(&lab), [Some(RunOutcome::Succeeded)]);
 }
 
@@ -232,7 +232,7 @@ fn check_policy(job: &Job, wanted: bool) {
     leader.request_stop();
     lab.settle();
     lab.store.release();
-    leader.stop_blocking();
+    leader.stop();
     lab.pass(SECOND * 5);
     let _next = elected(lab.candidate("b").job(job.clone(), notes.handler()));
     lab.pass(SECOND * 12);
@@ -258,7 +258,7 @@ fn a_handler_that_finds_it_too_late_gives_its_tick_back() {
     }));
     lab.pass(MINUTE);
     notes.wait_for(1);
-    leader.stop_blocking();
+    leader.stop();
     assert_eq!((outcomes(&lab), fired(&lab)), (vec![Some(RunOutcome::NotBegun)], 0));
     let _next = elected(lab.candidate("b").job(all(), notes.handler()));
     pass_until(&lab, "the run", || outcomes(&lab) == [Some(RunOutcome::Succeeded)]);
@@ -277,7 +277,7 @@ fn a_run_that_has_begun_is_never_given_back() {
     }));
     lab.pass(MINUTE);
     notes.wait_for(1);
-    leader.stop_blocking();
+    leader.stop();
     assert_eq!((outcomes(&lab), fired(&lab)), (vec![Some(RunOutcome::Cancelled)], 1));
     let _next = elected(lab.candidate("b").job(all(), notes.handler()));
     lab.pass(SECOND * 12);

@@ -3,7 +3,7 @@
 use tenure::cron::Missed;
 
 use crate::job_support::{MINUTE, Notes, SECOND, minutely, pair, report};
-use crate::support::{Lab, block_on, elected, eventually};
+use crate::support::{Lab, elected, eventually};
 
 #[test]
 fn ticks_of_a_pause_are_missed_and_follow_the_policy_when_it_ends() {
@@ -15,10 +15,10 @@ fn ticks_of_a_pause_are_missed_and_follow_the_policy_when_it_ends() {
         lab.pass(MINUTE);
         notes.wait_for(1);
         eventually("the end", || report(&lab).unwrap().runs.iter().all(|run| run.end.is_some()));
-        assert!(block_on(lab.client.election("x").unwrap().pause_job("report")).unwrap());
+        assert!(lab.client.election("x").unwrap().pause_job("report").unwrap());
         lab.pass(MINUTE * 2 + SECOND * 5);
         assert_eq!(notes.ticks(), [60], "{missed}");
-        assert!(block_on(lab.client.election("x").unwrap().resume_job("report")).unwrap());
+        assert!(lab.client.election("x").unwrap().resume_job("report").unwrap());
         lab.pass(SECOND * 15);
         notes.wait_for(expected.len());
         assert_eq!(notes.ticks(), expected, "{missed}");
@@ -32,8 +32,8 @@ fn a_pause_lasts_longer_than_the_leader() {
     let (lab, leader, rival, _follower) = pair(&minutely(), &notes);
     lab.pass(MINUTE);
     notes.wait_for(1);
-    assert!(block_on(lab.client.election("x").unwrap().pause_job("report")).unwrap());
-    leader.stop_blocking();
+    assert!(lab.client.election("x").unwrap().pause_job("report").unwrap());
+    leader.stop();
     rival.pass(MINUTE * 2);
     assert_eq!(notes.ticks(), [60]);
     assert!(report(&rival).unwrap().paused_at_unix_ms.is_some());
@@ -45,7 +45,7 @@ fn a_run_that_was_asked_for_comes_once_and_moves_no_tick() {
     let _election = elected(lab.candidate("a").job(minutely(), notes.handler()));
     lab.pass(SECOND * 65);
     notes.wait_for(1);
-    assert!(block_on(lab.client.election("x").unwrap().run_job_now("report")).unwrap());
+    assert!(lab.client.election("x").unwrap().run_job_now("report").unwrap());
     assert!(report(&lab).unwrap().requested.is_some());
     lab.pass(SECOND * 20);
     notes.wait_for(2);
@@ -55,5 +55,5 @@ fn a_run_that_was_asked_for_comes_once_and_moves_no_tick() {
     lab.pass(SECOND * 40);
     notes.wait_for(3);
     assert_eq!(notes.ticks(), [60, asked, 120]);
-    assert!(!block_on(lab.client.election("x").unwrap().run_job_now("other")).unwrap());
+    assert!(!lab.client.election("x").unwrap().run_job_now("other").unwrap());
 }

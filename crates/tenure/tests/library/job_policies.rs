@@ -7,8 +7,8 @@ use std::time::Duration;
 use tenure::cron::{Job, JobError, JobEvent, JobRun, Overlap, Passed, RunOutcome};
 use tenure::{ElectionError, EventKind};
 
-use crate::job_support::{MINUTE, Notes, SECOND, at, minutely, outcomes, pass_until};
-use crate::support::{Lab, block_on, elected, eventually, next, next_trouble, timing};
+use crate::job_support::{MINUTE, Notes, SECOND, at, minutely, outcomes, pass_until, report};
+use crate::support::{Lab, elected, eventually, next, next_trouble, timing};
 
 /// A handler whose runs end when a test says so.
 struct HeldRuns {
@@ -37,13 +37,13 @@ impl HeldRuns {
 }
 
 /// A lab whose first run goes on while two more ticks come.
-fn busy(job: Job) -> (Lab, tenure::Candidacy, HeldRuns) {
+fn busy(job: Job) -> (Lab, tenure::blocking::Candidacy, HeldRuns) {
     let (lab, held_runs) = (Lab::new(), HeldRuns::new());
-    let election = elected(lab.candidate("a").job(job, held_runs.handler()));
+    let candidacy = elected(lab.candidate("a").job(job, held_runs.handler()));
     lab.pass(MINUTE);
     held_runs.notes.wait_for(1);
     lab.pass(MINUTE * 2);
-    (lab, election, held_runs)
+    (lab, candidacy, held_runs)
 }
 
 fn ended(lab: &Lab, count: usize) -> bool {
@@ -70,12 +70,18 @@ fn ticks_during_a_run_are_passed_over() {
 
 #[test]
 fn of_ticks_that_wait_for_a_run_the_latest_fires() {
-    let (lab, _election, held_runs) = busy(minutely().overlap(Overlap::Queue));
+    let (lab, election, held_runs) = busy(minutely().overlap(Overlap::Queue));
+    let mut events = lab.events(&election);
     assert_eq!(held_runs.notes.ticks(), [60]);
     held_runs.let_one_end();
     held_runs.notes.wait_for(2);
     assert_eq!(held_runs.notes.ticks(), [60, 180]);
-    assert_eq!(held_runs.notes.runs()[1].missed(), 1, "the one between was passed over with it");
+    assert_eq!(held_runs.notes.runs()[1].missed(), 0, "somebody led, so nothing was missed");
+    let passed = |kind: &EventKind| matches!(kind, EventKind::Job { job_event: JobEvent::Passed { .. }, .. });
+    let EventKind::Job { tick, job_event, .. } = next(&mut events, passed).kind else { unreachable!() };
+    assert_eq!((tick, job_event), (at(120), JobEvent::Passed { count: 1, why: Passed::Replaced }));
+    let report = report(&lab).unwrap();
+    assert_eq!((report.missed, report.skipped), (0, 1), "and it is counted");
     held_runs.let_one_end();
     eventually("both to end", || ended(&lab, 2));
 }
@@ -103,7 +109,7 @@ fn a_future_that_takes_too_long_is_told_and_then_dropped() {
     let (dropped, is_dropped) = channel();
     let (told, is_told) = channel();
     let job = minutely().timeout(SECOND * 5);
-    let election = elected(lab.candidate("a").job_async(job, move |run: JobRun| {
+    let candidacy = elected(lab.candidate("a").job_async(job, move |run: JobRun| {
         let (flag, told) = (DropNotice(dropped.clone(), run.clone()), told.clone());
         async move {
             let _flag = flag;
@@ -112,7 +118,7 @@ fn a_future_that_takes_too_long_is_told_and_then_dropped() {
             std::future::pending::<()>().await;
         }
     }));
-    let mut events = lab.events(&election);
+    let mut events = lab.events(&candidacy);
     lab.pass(MINUTE + SECOND * 4);
     assert!(is_told.try_recv().is_err(), "it has time yet");
     lab.pass(SECOND);
@@ -122,8 +128,8 @@ fn a_future_that_takes_too_long_is_told_and_then_dropped() {
     is_dropped.recv().unwrap();
     eventually("the store to be told", || outcomes(&lab) == [Some(RunOutcome::TimedOut)]);
     let error = next_trouble(&mut events, |_| true);
-    assert_eq!(error.to_string(), "job report, due 2030-01-01T00:01:00Z, took too long and was ended");
-    assert!(election.is_leader(), "it goes on leading");
+    assert_eq!(error.to_string(), "job report, due 2030-01-01T00:01:00Z, exceeded its timeout and was ended");
+    assert!(candidacy.is_leader(), "it goes on leading");
 }
 
 #[test]
@@ -132,11 +138,11 @@ fn a_blocking_handler_that_takes_too_long_is_told_and_reported() {
     let held_runs = HeldRuns::new();
     let handler = held_runs.handler();
     let job = minutely().timeout(SECOND * 5);
-    let election = elected(lab.candidate("a").job(job, move |run: JobRun| {
+    let candidacy = elected(lab.candidate("a").job(job, move |run: JobRun| {
         run.wait_cancelled();
         handler(run);
     }));
-    let mut events = lab.events(&election);
+    let mut events = lab.events(&candidacy);
     lab.pass(MINUTE + SECOND * 5);
     held_runs.notes.wait_for(1);
     assert!(held_runs.notes.runs()[0].wait_cancelled_for(Duration::ZERO));
@@ -151,16 +157,16 @@ fn a_blocking_handler_that_takes_too_long_is_told_and_reported() {
 fn a_resignation_waits_for_a_run_and_for_its_end_to_be_told() {
     let lab = Lab::new();
     let held_runs = HeldRuns::new();
-    let election = elected(lab.candidate("a").job(minutely(), held_runs.handler()));
+    let candidacy = elected(lab.candidate("a").job(minutely(), held_runs.handler()));
     lab.pass(MINUTE);
     held_runs.notes.wait_for(1);
     let run = &held_runs.notes.runs()[0];
-    election.request_resign();
+    candidacy.request_resign();
     run.wait_cancelled();
     lab.pass(SECOND);
-    assert!(block_on(lab.client.election("x").unwrap().observe()).unwrap().lease.is_some(), "not released under it");
+    assert!(lab.client.election("x").unwrap().observe().unwrap().lease.is_some(), "not released under it");
     held_runs.let_one_end();
-    eventually("the release", || block_on(lab.client.election("x").unwrap().observe()).unwrap().lease.is_none());
+    eventually("the release", || lab.client.election("x").unwrap().observe().unwrap().lease.is_none());
     assert_eq!(outcomes(&lab), [Some(RunOutcome::Succeeded)], "told before the release");
 }
 
@@ -169,11 +175,11 @@ fn nothing_fires_while_the_leadership_ends() {
     let lab = Lab::new();
     let held_runs = HeldRuns::new();
     let job = minutely().overlap(Overlap::Allow);
-    let election = elected(lab.candidate("a").job(job, held_runs.handler()));
+    let candidacy = elected(lab.candidate("a").job(job, held_runs.handler()));
     lab.pass(MINUTE);
     held_runs.notes.wait_for(1);
     lab.pass(SECOND * 59);
-    election.request_resign();
+    candidacy.request_resign();
     held_runs.notes.runs()[0].wait_cancelled();
     pass_until(&lab, "the next tick", || lab.hands.unix_ms() > at(121).unix_ms());
     assert_eq!(held_runs.notes.ticks(), [60]);

@@ -28,8 +28,8 @@ fn failed() -> Option<RunOutcome> {
 #[test]
 fn a_run_that_failed_is_tried_again_after_twice_as_long_each_time() {
     let (lab, notes) = (Lab::new(), Notes::default());
-    let election = elected(lab.candidate("a").job(retried(), failing(&notes, 2)));
-    let mut events = lab.events(&election);
+    let candidacy = elected(lab.candidate("a").job(retried(), failing(&notes, 2)));
+    let mut events = lab.events(&candidacy);
     lab.pass(MINUTE);
     for (retry, after) in [(1, SECOND * 10), (2, SECOND * 20)] {
         let is_retrying =
@@ -61,11 +61,11 @@ fn a_run_that_keeps_failing_has_failed() {
 /// A leader that stops while its run waits to be tried again, and what it has told of it.
 fn stopped_between_attempts(job: Job) -> Vec<Option<RunOutcome>> {
     let (lab, notes) = (Lab::new(), Notes::default());
-    let election = elected(lab.candidate("a").job(job, failing(&notes, u32::MAX)));
-    let mut events = lab.events(&election);
+    let candidacy = elected(lab.candidate("a").job(job, failing(&notes, u32::MAX)));
+    let mut events = lab.events(&candidacy);
     lab.pass(MINUTE);
     next(&mut events, |kind| matches!(kind, EventKind::Job { job_event: JobEvent::Retrying { .. }, .. }));
-    election.stop_blocking();
+    candidacy.stop();
     assert_eq!(notes.ticks(), [60]);
     outcomes(&lab)
 }

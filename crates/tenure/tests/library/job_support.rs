@@ -3,10 +3,10 @@
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
-use tenure::Candidacy;
+use tenure::blocking::Candidacy;
 use tenure::cron::{Job, JobReport, JobRun, RunOutcome, RunReport, Tick};
 
-use crate::support::{Lab, block_on, elected, eventually};
+use crate::support::{Lab, elected, eventually};
 
 /// The wall clock shows this when a lab begins: 2030-01-01 00:00:00 UTC.
 const BEGINNING: u64 = 1_893_456_000;
@@ -77,7 +77,7 @@ pub(crate) fn pair(job: &Job, notes: &Notes) -> (Lab, Candidacy, Lab, Candidacy)
 
 /// What the store knows of the one job of the election that all tests hold.
 pub(crate) fn report(lab: &Lab) -> Option<JobReport> {
-    block_on(lab.client.election("x").unwrap().jobs(100)).unwrap().pop()
+    lab.client.election("x").unwrap().jobs(100).unwrap().pop()
 }
 
 /// Its runs, the oldest first.

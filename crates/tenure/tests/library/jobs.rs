@@ -11,17 +11,20 @@ use tenure::{ElectionError, Error, EventKind};
 use crate::job_support::{
     MINUTE, Notes, SECOND, at, kept_runs, minutely, outcomes, pass_idly, pass_until, report, secondly,
 };
-use crate::support::{Lab, block_on, elected, eventually, next, next_trouble};
+use crate::support::{Lab, elected, eventually, next, next_trouble};
 
 #[test]
 fn a_job_fires_at_each_tick_and_its_runs_are_written_down() {
     let lab = Lab::new();
     let notes = Notes::default();
-    let election = elected(lab.candidate("a").job(minutely(), notes.handler()));
+    let candidacy = elected(lab.candidate("a").job(minutely(), notes.handler()));
     pass_idly(&lab, MINUTE * 3);
     assert_eq!(notes.ticks(), [60, 120, 180]);
     let run = &notes.runs()[0];
-    assert_eq!((run.job().as_str(), run.tick(), run.term()), ("report", at(60), election.leadership().unwrap().term()));
+    assert_eq!(
+        (run.job().as_str(), run.tick(), run.term()),
+        ("report", at(60), candidacy.leadership().unwrap().term())
+    );
     assert_eq!((run.is_late(), run.late_by(), run.missed(), run.is_again()), (false, None, 0, false));
     assert_eq!(outcomes(&lab), [(); 3].map(|()| Some(RunOutcome::Succeeded)));
     let report = report(&lab).unwrap();
@@ -60,7 +63,7 @@ fn a_future_runs_where_the_candidacy_was_started_or_anywhere() {
     };
     pass_idly(&lab, MINUTE);
     assert_eq!(outcomes(&lab), [Some(RunOutcome::Succeeded)]);
-    election.stop_blocking();
+    election.stop();
     let _without = elected(lab.candidate("a").job_async(minutely(), move |run| {
         elsewhere.note(&run);
         async {}
@@ -78,9 +81,9 @@ fn an_error_or_a_panic_is_how_a_run_ended_and_nothing_more() {
         1 => panic!("on purpose"),
         _ => Ok(()),
     };
-    let election = elected(lab.candidate("a").job(minutely(), handler));
-    let mut events = lab.events(&election);
-    let term = election.leadership().unwrap().term();
+    let candidacy = elected(lab.candidate("a").job(minutely(), handler));
+    let mut events = lab.events(&candidacy);
+    let term = candidacy.leadership().unwrap().term();
     pass_idly(&lab, MINUTE * 3);
     let failed = |why: &str| Some(RunOutcome::Failed { why: why.to_owned() });
     assert_eq!(
@@ -91,14 +94,14 @@ fn an_error_or_a_panic_is_how_a_run_ended_and_nothing_more() {
     assert_eq!(error.to_string(), "job report, due 2030-01-01T00:01:00Z, failed: no paper");
     let error = next_trouble(&mut events, |_| true);
     assert!(error.to_string().ends_with("panicked: on purpose"), "{error}");
-    assert_eq!(election.leadership().unwrap().term(), term, "it goes on leading");
+    assert_eq!(candidacy.leadership().unwrap().term(), term, "it goes on leading");
 }
 
 #[test]
 fn events_tell_what_happens_to_each_tick() {
     let lab = Lab::new();
-    let election = elected(lab.candidate("a").job(minutely(), |_| ()));
-    let mut events = lab.events(&election);
+    let candidacy = elected(lab.candidate("a").job(minutely(), |_| ()));
+    let mut events = lab.events(&candidacy);
     pass_idly(&lab, MINUTE);
     let mut job_event = || match next(&mut events, |kind| matches!(kind, EventKind::Job { .. })).kind {
         EventKind::Job { job, tick, job_event } => (job.to_string(), tick, job_event),
@@ -114,13 +117,13 @@ fn events_tell_what_happens_to_each_tick() {
 fn a_job_that_is_not_enabled_passes_over_its_ticks() {
     let lab = Lab::new();
     let notes = Notes::default();
-    let election = elected(lab.candidate("a").job(minutely().enabled(false), notes.handler()));
-    let mut events = lab.events(&election);
+    let candidacy = elected(lab.candidate("a").job(minutely().enabled(false), notes.handler()));
+    let mut events = lab.events(&candidacy);
     pass_idly(&lab, MINUTE * 2);
     let passed = next(&mut events, |kind| matches!(kind, EventKind::Job { .. }));
     let EventKind::Job { job_event, .. } = passed.kind else { unreachable!() };
     assert_eq!(job_event, JobEvent::Passed { count: 1, why: Passed::Disabled });
-    election.stop_blocking();
+    candidacy.stop();
     let _enabled = elected(lab.candidate("a").job(minutely(), notes.handler()));
     pass_idly(&lab, MINUTE);
     assert_eq!(notes.ticks(), [180], "what it passed over is not missed");
@@ -151,9 +154,9 @@ fn a_job_that_was_forgotten_begins_anew() {
     let notes = Notes::default();
     let _election = elected(lab.candidate("a").job(minutely(), notes.handler()));
     pass_idly(&lab, MINUTE);
-    assert!(lab.client.election("x").unwrap().forget_job_blocking("report").unwrap());
-    assert!(!lab.client.election("x").unwrap().forget_job_blocking("other").unwrap());
-    assert_eq!(lab.client.election("x").unwrap().jobs_blocking(10).unwrap(), []);
+    assert!(lab.client.election("x").unwrap().forget_job("report").unwrap());
+    assert!(!lab.client.election("x").unwrap().forget_job("other").unwrap());
+    assert_eq!(lab.client.election("x").unwrap().jobs(10).unwrap(), []);
     pass_idly(&lab, MINUTE * 2);
     let report = report(&lab).unwrap();
     assert!(notes.ticks().ends_with(&[180]), "{:?}", notes.ticks());
@@ -182,8 +185,8 @@ fn an_election_that_had_too_many_jobs_is_told_what_to_do() {
         })
     };
     let first = elected(with("old", 1_000));
-    eventually("the jobs to be known", || block_on(lab.client.election("x").unwrap().jobs(0)).unwrap().len() == 1_000);
-    first.stop_blocking();
+    eventually("the jobs to be known", || lab.client.election("x").unwrap().jobs(0).unwrap().len() == 1_000);
+    first.stop();
     let second = elected(with("new", 1));
     let mut events = lab.events(&second);
     lab.pass(SECOND);
@@ -191,10 +194,10 @@ fn an_election_that_had_too_many_jobs_is_told_what_to_do() {
     assert_eq!(error, ElectionError::Job(JobError::TooMany));
     assert!(error.to_string().contains("tenure cron forget"), "{error}");
     for job in ["old-0", "old-1"] {
-        assert!(lab.client.election("x").unwrap().forget_job_blocking(job).unwrap());
+        assert!(lab.client.election("x").unwrap().forget_job(job).unwrap());
     }
     pass_until(&lab, "the new job", || {
-        block_on(lab.client.election("x").unwrap().jobs(0)).unwrap().iter().any(|known| known.job.as_str() == "new-0")
+        lab.client.election("x").unwrap().jobs(0).unwrap().iter().any(|known| known.job.as_str() == "new-0")
     });
 }
 

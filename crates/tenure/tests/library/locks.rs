@@ -7,8 +7,9 @@ use std::sync::mpsc;
 use std::task::{Context, Poll, Waker};
 use std::time::Duration;
 
+use tenure::blocking::{Lock, LockGuard};
 use tenure::testing::{Fault, Operation};
-use tenure::{Error, ErrorKind, Lock, LockGuard, LossReason, Priority};
+use tenure::{Error, ErrorKind, LossReason, Priority};
 
 use crate::support::{Lab, block_on, id, timing};
 
@@ -21,17 +22,17 @@ impl Lab {
     }
 
     fn holder(&self, name: &str) -> LockGuard {
-        self.lock(name).acquire_blocking().unwrap()
+        self.lock(name).acquire().unwrap()
     }
 
     fn holder_in_store(&self) -> Option<String> {
-        let lease = block_on(self.client.election("x").unwrap().observe()).unwrap().lease;
+        let lease = self.client.election("x").unwrap().observe().unwrap().lease;
         lease.map(|lease| lease.leader.candidate.to_string())
     }
 
     /// Who stands in line, the next one first.
     fn line(&self) -> Vec<String> {
-        let observed = block_on(self.client.election("x").unwrap().observe()).unwrap();
+        let observed = self.client.election("x").unwrap().observe().unwrap();
         observed.standing_by.iter().map(|stand_by| stand_by.candidate.to_string()).collect()
     }
 }
@@ -59,23 +60,23 @@ fn ends_within<F: Future + ?Sized>(lab: &Lab, limit: Duration, mut future: Pin<B
 #[test]
 fn it_is_had_worked_under_and_released() {
     let lab = Lab::new();
-    let term = block_on(lab.lock("a").with_lock(async |leadership| {
+    let term = block_on(lab.lock("a").as_ref().with_lock(async |leadership| {
         assert_eq!(lab.holder_in_store(), Some("a".to_owned()));
         leadership.term()
     }));
     assert_eq!(term.unwrap().get(), 1);
     assert_eq!(lab.holder_in_store(), None);
-    assert_eq!(block_on(lab.client.election("x").unwrap().history(1)).unwrap()[0].reason, "stopped");
+    assert_eq!(lab.client.election("x").unwrap().history(1).unwrap()[0].reason, "stopped");
 }
 
 #[test]
 fn plain_threads_need_no_runtime() {
     let lab = Lab::new();
     let lock = lab.lock("a");
-    assert_eq!(lock.with_lock_blocking(|leadership| leadership.term().get()).unwrap(), 1);
-    let guard = lock.try_acquire_blocking().unwrap().unwrap();
+    assert_eq!(lock.with_lock(|leadership| leadership.term().get()).unwrap(), 1);
+    let guard = lock.try_acquire().unwrap().unwrap();
     assert!(guard.is_held() && guard.term().get() == 2 && guard.name().as_str() == "x");
-    guard.release_blocking().unwrap();
+    guard.release().unwrap();
     assert_eq!(lab.holder_in_store(), None);
 }
 
@@ -83,11 +84,11 @@ fn plain_threads_need_no_runtime() {
 async fn work_under_it_can_be_a_task_of_its_own() {
     let lab = Lab::new();
     let (waiting, trying, working) = (lab.lock("a"), lab.lock("b"), lab.lock("c"));
-    let guard = tokio::spawn(async move { waiting.acquire().await }).await.unwrap().unwrap();
-    assert!(tokio::spawn(async move { trying.try_acquire().await }).await.unwrap().unwrap().is_none());
+    let guard = tokio::spawn(async move { waiting.as_ref().acquire().await }).await.unwrap().unwrap();
+    assert!(tokio::spawn(async move { trying.as_ref().try_acquire().await }).await.unwrap().unwrap().is_none());
     tokio::spawn(guard.release()).await.unwrap().unwrap();
     let work = async |leadership: tenure::Leadership| leadership.term().get();
-    assert_eq!(tokio::spawn(async move { working.with_lock(work).await }).await.unwrap().unwrap(), 2);
+    assert_eq!(tokio::spawn(async move { working.as_ref().with_lock(work).await }).await.unwrap().unwrap(), 2);
 }
 
 /// However long it takes to leave: nothing is kept for it meanwhile.
@@ -96,10 +97,10 @@ fn whoever_tries_stands_in_nobodys_way() {
     let lab = Lab::new();
     let (guard, rival) = (lab.holder("a"), lab.rival());
     rival.store.inject(Operation::Resign, Fault::LoseRequest);
-    assert!(rival.lock("b").try_acquire_blocking().unwrap().is_none());
+    assert!(rival.lock("b").try_acquire().unwrap().is_none());
     assert_eq!(lab.line(), Vec::<String>::new());
-    guard.release_blocking().unwrap();
-    assert!(lab.lock("c").try_acquire_blocking().unwrap().is_some_and(|guard| guard.is_held()));
+    guard.release().unwrap();
+    assert!(lab.lock("c").try_acquire().unwrap().is_some_and(|guard| guard.is_held()));
 }
 
 #[test]
@@ -117,7 +118,7 @@ fn work_that_hangs_is_told_when_the_lock_is_lost_and_dropped_after_its_grace() {
     let lab = Lab::new();
     let (told, tells) = mpsc::channel();
     let lock = lab.lock("a");
-    let mut running = Box::pin(lock.with_lock(async |leadership| {
+    let mut running = Box::pin(lock.as_ref().with_lock(async |leadership| {
         leadership.cancelled().await;
         told.send(leadership.remaining()).unwrap();
         pending::<()>().await;
@@ -132,14 +133,14 @@ fn work_that_hangs_is_told_when_the_lock_is_lost_and_dropped_after_its_grace() {
     assert!(tells.recv().unwrap() >= timing().grace(), "it had its grace");
     assert_eq!(error.kind(), ErrorKind::LockLost);
     assert!(matches!(error, Error::LockLost { reason: LossReason::Expired, .. }), "{error:?}");
-    assert!(error.to_string().contains("the lock x was lost under term 1 (expired)"), "{error}");
+    assert!(error.to_string().contains("lock x was lost under term 1 (expired)"), "{error}");
 }
 
 #[test]
 fn work_that_ends_in_its_grace_was_protected() {
     let lab = Lab::new();
     let lock = lab.lock("a");
-    let mut running = Box::pin(lock.with_lock(async |leadership| {
+    let mut running = Box::pin(lock.as_ref().with_lock(async |leadership| {
         leadership.cancelled().await;
         (leadership.is_valid(), leadership.loss())
     }));
@@ -147,7 +148,7 @@ fn work_that_ends_in_its_grace_was_protected() {
         assert!(poll(&mut running).is_pending());
     }
     lab.settle();
-    assert!(block_on(lab.client.election("x").unwrap().request_handover(None)).unwrap());
+    assert!(lab.client.election("x").unwrap().request_handover().unwrap());
     let result = ends_within(&lab, timing().ttl(), running).unwrap();
     assert_eq!(result, (true, Some(LossReason::Requested)));
     assert_eq!(lab.holder_in_store(), None);
@@ -156,24 +157,27 @@ fn work_that_ends_in_its_grace_was_protected() {
 #[test]
 fn work_that_ends_after_its_lease_was_not_protected() {
     let lab = Lab::new();
-    let error = lab.lock("a").with_lock_blocking(|_| lab.hands.advance(timing().ttl())).unwrap_err();
+    let error = lab.lock("a").with_lock(|_| lab.hands.advance(timing().ttl())).unwrap_err();
     assert_eq!(error.kind(), ErrorKind::LockLost);
     let guard = lab.holder("b");
     lab.hands.advance(timing().ttl());
     assert!(!guard.is_held());
-    assert_eq!(guard.release_blocking().unwrap_err().kind(), ErrorKind::LockLost);
+    assert_eq!(guard.release().unwrap_err().kind(), ErrorKind::LockLost);
 }
 
 #[test]
 fn a_holder_that_has_lost_it_does_not_campaign_again() {
     let lab = Lab::new();
     let guard = lab.holder("a");
-    assert!(block_on(lab.client.election("x").unwrap().request_handover(None)).unwrap());
+    assert!(lab.client.election("x").unwrap().request_handover().unwrap());
     lab.pass(SOON);
-    guard.wait_lost();
+    guard.lost();
     assert!(!guard.is_held() && guard.leadership().is_valid(), "in its grace");
     let rival = lab.rival();
-    assert!(block_on(rival.lock("b").try_acquire()).unwrap().is_none(), "the lease is kept until the guard is gone");
+    assert!(
+        block_on(rival.lock("b").as_ref().try_acquire()).unwrap().is_none(),
+        "the lease is kept until the guard is gone"
+    );
     lab.store.forget_counts();
     lab.pass(timing().ttl() * 2);
     drop(guard);
@@ -186,14 +190,14 @@ fn dropping_the_work_or_panicking_in_it_releases_the_lock() {
     let lab = Lab::new();
     let lock = lab.lock("a");
     {
-        let mut running = Box::pin(lock.with_lock(async |_| pending::<()>().await));
+        let mut running = Box::pin(lock.as_ref().with_lock(async |_| pending::<()>().await));
         while lab.holder_in_store().is_none() {
             assert!(poll(&mut running).is_pending());
         }
     }
     lab.settle();
     assert_eq!(lab.holder_in_store(), None);
-    let panicking = || lock.with_lock_blocking(|_| panic!("on purpose"));
+    let panicking = || lock.with_lock(|_| panic!("on purpose"));
     let panic = catch_unwind(AssertUnwindSafe(panicking)).map(|result: Result<(), Error>| result).unwrap_err();
     assert_eq!(panic.downcast_ref(), Some(&"on purpose"));
     lab.settle();
@@ -205,9 +209,9 @@ fn trying_ends_even_if_the_store_hangs() {
     for fault in [Fault::BlackHole, Fault::SwallowReply] {
         let lab = Lab::new();
         lab.store.inject_everywhere(&fault);
-        let lock = lab.lock("a").priority(Priority::new(0).unwrap());
+        let lock = lab.lock("a").priority(0);
         let limit = Priority::new(0).unwrap().delay() + timing().attempt_timeout() * 2;
-        let error = ends_within(&lab, limit, Box::pin(async move { lock.try_acquire().await })).unwrap_err();
+        let error = ends_within(&lab, limit, Box::pin(async move { lock.as_ref().try_acquire().await })).unwrap_err();
         assert_eq!(error.kind(), ErrorKind::Store, "{error}");
         // Whatever it may have been granted is not kept.
         lab.store.heal();
@@ -225,7 +229,7 @@ fn trying_behind_a_campaign_that_hangs_ends_all_the_same() {
     lab.settle();
     let lock = lab.lock("a");
     let limit = timing().attempt_timeout() * 2;
-    let error = ends_within(&lab, limit, Box::pin(lock.try_acquire())).unwrap_err();
+    let error = ends_within(&lab, limit, Box::pin(lock.as_ref().try_acquire())).unwrap_err();
     assert_eq!(error.kind(), ErrorKind::Store, "{error}");
 }
 
@@ -235,14 +239,14 @@ fn a_lock_that_is_reserved_counts_as_taken() {
     let guard = lab.holder("a");
     let rival = lab.rival();
     let next = rival.lock("b");
-    let mut waiting = Box::pin(next.acquire());
+    let mut waiting = Box::pin(next.as_ref().acquire());
     assert!(poll(&mut waiting).is_pending());
     rival.settle();
     assert_eq!(lab.line(), ["b"]);
     rival.store.inject_everywhere(&Fault::BlackHole);
-    guard.release_blocking().unwrap();
-    assert!(lab.lock("c").try_acquire_blocking().unwrap().is_none());
-    assert_eq!(block_on(lab.client.election("x").unwrap().observe()).unwrap().reserved_for, Some(id("b")));
+    guard.release().unwrap();
+    assert!(lab.lock("c").try_acquire().unwrap().is_none());
+    assert_eq!(lab.client.election("x").unwrap().observe().unwrap().reserved_for, Some(id("b")));
 }
 
 #[test]
@@ -250,9 +254,10 @@ fn a_wait_that_is_too_long_names_the_holder() {
     let lab = Lab::new();
     let _guard = lab.holder("a");
     let lock = lab.lock("b").max_wait(Duration::from_secs(5));
-    let error = ends_within(&lab, Duration::from_secs(6), Box::pin(lock.acquire())).unwrap_err();
+    let error = ends_within(&lab, Duration::from_secs(6), Box::pin(lock.as_ref().acquire())).unwrap_err();
     assert_eq!(error.kind(), ErrorKind::LockBusy);
-    let told = "the lock x was not had within 5s: a holds it; wait longer, or see who has it with `tenure status x`";
+    let told =
+        "timed out after 5s waiting for lock x, held by a; wait longer, or see its holder with `tenure status x`";
     assert_eq!(error.to_string(), told);
     lab.settle();
     assert!(lab.line().is_empty(), "it has left the line");
@@ -265,7 +270,7 @@ fn a_wait_that_is_too_long_says_so_when_it_is_the_store_that_fails() {
     let rival = lab.rival();
     rival.store.inject(Operation::Campaign, Fault::LoseRequest);
     let lock = rival.lock("b").max_wait(Duration::from_secs(5));
-    let error = ends_within(&rival, Duration::from_secs(6), Box::pin(lock.acquire())).unwrap_err();
+    let error = ends_within(&rival, Duration::from_secs(6), Box::pin(lock.as_ref().acquire())).unwrap_err();
     assert_eq!(error.kind(), ErrorKind::Store, "{error}");
 }
 
@@ -275,7 +280,7 @@ fn a_wait_that_is_too_long_forgets_a_failure_that_is_over() {
     let _guard = lab.holder("a");
     let rival = lab.rival();
     let lock = rival.lock("b").max_wait(timing().ttl() * 2);
-    let mut waiting = Box::pin(lock.acquire());
+    let mut waiting = Box::pin(lock.as_ref().acquire());
     assert!(poll(&mut waiting).is_pending());
     rival.settle();
     rival.store.inject_once(Operation::Campaign, Fault::LoseRequest);
@@ -289,7 +294,7 @@ fn an_outage_of_the_store_does_not_end_a_wait() {
     let lab = Lab::new();
     lab.store.inject(Operation::Campaign, Fault::LoseRequest);
     let lock = lab.lock("a");
-    let mut waiting = Box::pin(lock.acquire());
+    let mut waiting = Box::pin(lock.as_ref().acquire());
     for _ in 0..20 {
         assert!(poll(&mut waiting).is_pending());
         lab.pass(Duration::from_secs(1));
@@ -304,7 +309,7 @@ fn whoever_stops_waiting_leaves_the_line() {
     let lab = Lab::new();
     let guard = lab.holder("a");
     let (first, second) = (lab.lock("b"), lab.lock("c"));
-    let (mut first, mut second) = (Box::pin(first.acquire()), Box::pin(second.acquire()));
+    let (mut first, mut second) = (Box::pin(first.as_ref().acquire()), Box::pin(second.as_ref().acquire()));
     assert!(poll(&mut first).is_pending());
     lab.pass(SOON);
     assert!(poll(&mut second).is_pending());
@@ -313,7 +318,7 @@ fn whoever_stops_waiting_leaves_the_line() {
     drop(first);
     lab.settle();
     assert_eq!(lab.line(), ["c"]);
-    guard.release_blocking().unwrap();
+    guard.release().unwrap();
     let guard = ends_within(&lab, SOON, second).unwrap();
     assert_eq!(lab.holder_in_store(), Some("c".to_owned()));
     drop(guard);
@@ -325,7 +330,7 @@ fn waiting_costs_the_store_what_standing_by_costs_it() {
     let _guard = lab.holder("a");
     let rival = lab.rival();
     let lock = rival.lock("b");
-    let mut waiting = Box::pin(lock.acquire());
+    let mut waiting = Box::pin(lock.as_ref().acquire());
     assert!(poll(&mut waiting).is_pending());
     rival.settle();
     rival.store.forget_counts();
@@ -344,7 +349,7 @@ fn whoever_was_not_looked_at_for_long_still_has_what_it_was_granted() {
     let lab = Lab::new();
     let holder = lab.holder("a");
     let waiting = lab.lock("b");
-    let mut acquiring = Box::pin(waiting.acquire());
+    let mut acquiring = Box::pin(waiting.as_ref().acquire());
     assert!(poll(&mut acquiring).is_pending());
     lab.settle();
     // More is told meanwhile than is kept for one who does not look.
@@ -354,7 +359,7 @@ fn whoever_was_not_looked_at_for_long_still_has_what_it_was_granted() {
         lab.settle();
     }
     lab.store.heal();
-    block_on(holder.release()).unwrap();
+    holder.release().unwrap();
     lab.pass(timing().ttl());
     assert_eq!(lab.holder_in_store(), Some("b".to_owned()));
     let guard = ends_within(&lab, SOON, acquiring).unwrap();
@@ -368,12 +373,12 @@ fn whoever_gives_up_before_it_has_asked_does_not_ask_any_more() {
     let guard = lab.holder("a");
     lab.store.inject(Operation::Campaign, Fault::HoldReply);
     let (first, other) = (lab.lock("b"), lab.lock("c"));
-    let mut waiting = Box::pin(first.acquire());
+    let mut waiting = Box::pin(first.as_ref().acquire());
     assert!(poll(&mut waiting).is_pending());
     lab.settle();
     let asked = lab.store.requests(Operation::Campaign);
     for _ in 0..50 {
-        let mut brief = Box::pin(other.acquire());
+        let mut brief = Box::pin(other.as_ref().acquire());
         assert!(poll(&mut brief).is_pending());
         lab.settle();
     }

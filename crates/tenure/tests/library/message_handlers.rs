@@ -4,10 +4,11 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, mpsc};
 use std::time::Duration;
 
+use tenure::blocking::Candidacy;
 use tenure::testing::Operation;
-use tenure::{Candidacy, ChannelName, ElectionError, Message, MessageState, Sender};
+use tenure::{ChannelName, ElectionError, Message, MessageState};
 
-use crate::support::{Lab, block_on, elected, eventually, id, lying, next_trouble, timing};
+use crate::support::{Lab, elected, eventually, lying, next_trouble, timing};
 
 fn channel(name: &str) -> ChannelName {
     ChannelName::new(name).unwrap()
@@ -15,7 +16,7 @@ fn channel(name: &str) -> ChannelName {
 
 /// Sends under a label of its own.
 fn send(lab: &Lab, sender: &str, channel: &str, payload: &str) {
-    lab.client.sender(Sender::from(id(sender))).election("x").unwrap().send_blocking(channel, payload).unwrap();
+    lab.client.election("x").unwrap().with_sender(sender).unwrap().send(channel, payload).unwrap();
 }
 
 /// A leader whose handler fails for some messages, and what it was given.
@@ -25,7 +26,7 @@ fn picky(
 ) -> (Candidacy, Arc<Mutex<Vec<String>>>) {
     let given = Arc::new(Mutex::new(Vec::new()));
     let noted = Arc::clone(&given);
-    let handle = move |(message, _): (Message, tenure::Leadership)| {
+    let handle = move |message: Message, _: tenure::Leadership| {
         noted.lock().unwrap().push(message.payload.to_string());
         if refuses(&message) { Err("not this one") } else { Ok(()) }
     };
@@ -50,7 +51,7 @@ fn a_handler_is_given_each_message_once() {
     eventually("all to be handled", || lying(&lab, MessageState::Pending).is_empty());
     lab.pass(timing().ttl());
     assert_eq!(*given.lock().unwrap(), ["\"1\"", "\"2\"", "\"3\""]);
-    election.stop_blocking();
+    election.stop();
 }
 
 #[test]
@@ -80,15 +81,15 @@ fn a_message_that_always_fails_is_set_aside_and_can_be_put_back() {
     pass_until(&lab, "it to be set aside", || !lying(&lab, MessageState::DeadLetter).is_empty());
     assert_eq!(given.lock().unwrap().len(), 5, "as often as the default says");
     assert_eq!(lying(&lab, MessageState::Pending), [""; 0]);
-    let aside = block_on(lab.client.election("x").unwrap().messages(MessageState::DeadLetter, 10)).unwrap();
+    let aside = lab.client.election("x").unwrap().messages(MessageState::DeadLetter, 10).unwrap();
     assert_eq!((aside[0].attempts, aside[0].last_error.as_deref()), (5, Some("failed: not this one")));
     let error = next_trouble(&mut events, |error| matches!(error, ElectionError::DeadLettered { .. }));
     let ElectionError::DeadLettered { id, attempts, .. } = &error else { unreachable!() };
     assert_eq!((*id, *attempts), (aside[0].id, 5));
-    assert!(error.to_string().contains("tenure messages"), "it says what to do: {error}");
+    assert!(error.to_string().ends_with("inspect it with `tenure messages x --aside`"), "it says what to do: {error}");
 
     broken.store(0, Ordering::Release);
-    assert_eq!(block_on(lab.client.election("x").unwrap().requeue(Some(&[aside[0].id]))).unwrap(), 1);
+    assert_eq!(lab.client.election("x").unwrap().requeue(Some(&[aside[0].id])).unwrap(), 1);
     pass_until(&lab, "it to be handled", || {
         lying(&lab, MessageState::Pending).is_empty() && lying(&lab, MessageState::DeadLetter).is_empty()
     });
@@ -102,7 +103,7 @@ fn retries_wait_longer_each_time() {
     send(&lab, "s", "refresh", "bad");
     eventually("the first attempt", || given.lock().unwrap().len() == 1);
     eventually("the store to hear of it", || {
-        block_on(lab.client.election("x").unwrap().messages(MessageState::Pending, 1)).unwrap()[0].attempts == 1
+        lab.client.election("x").unwrap().messages(MessageState::Pending, 1).unwrap()[0].attempts == 1
     });
     let before = lab.hands.now();
     pass_until(&lab, "the fourth attempt", || given.lock().unwrap().len() == 4);
@@ -115,7 +116,7 @@ fn the_number_of_attempts_may_be_chosen() {
     let lab = Lab::new();
     let given = Arc::new(AtomicUsize::new(0));
     let noted = Arc::clone(&given);
-    let handle = move |_| {
+    let handle = move |_: Message, _: tenure::Leadership| {
         noted.fetch_add(1, Ordering::AcqRel);
         Err("never")
     };
@@ -128,28 +129,28 @@ fn the_number_of_attempts_may_be_chosen() {
 #[test]
 fn a_panic_is_a_failed_attempt_and_nothing_more() {
     let lab = Lab::new();
-    let handle = |(message, _): (Message, tenure::Leadership)| assert!(message.attempts > 0, "on purpose");
-    let election = elected(lab.candidate("a").on_message(channel("refresh"), handle));
-    let mut events = lab.events(&election);
-    let term = election.leadership().unwrap().term();
+    let handle = |message: Message, _: tenure::Leadership| assert!(message.attempts > 0, "on purpose");
+    let candidacy = elected(lab.candidate("a").on_message(channel("refresh"), handle));
+    let mut events = lab.events(&candidacy);
+    let term = candidacy.leadership().unwrap().term();
     send(&lab, "s", "refresh", "bad");
     let error = next_trouble(&mut events, |_| true);
     assert!(error.to_string().contains("the message callback panicked: on purpose (channel refresh"), "{error}");
     pass_until(&lab, "the second attempt", || lying(&lab, MessageState::Pending).is_empty());
-    assert_eq!(election.leadership().unwrap().term(), term, "it goes on leading");
+    assert_eq!(candidacy.leadership().unwrap().term(), term, "it goes on leading");
 }
 
 #[test]
 fn async_handlers_need_no_runtime() {
     let lab = Lab::new();
     let (told, heard) = mpsc::channel();
-    let handle = move |(message, leadership): (Message, tenure::Leadership)| {
+    let handle = move |message: Message, leadership: tenure::Leadership| {
         let told = told.clone();
         async move { told.send((message.payload.to_string(), leadership.term())) }
     };
-    let election = elected(lab.candidate("a").on_message_async(channel("refresh"), handle));
+    let candidacy = elected(lab.candidate("a").on_message_async(channel("refresh"), handle));
     send(&lab, "s", "refresh", "1");
-    assert_eq!(heard.recv().unwrap(), ("\"1\"".to_owned(), election.leadership().unwrap().term()));
+    assert_eq!(heard.recv().unwrap(), ("\"1\"".to_owned(), candidacy.leadership().unwrap().term()));
     eventually("it to be settled", || lying(&lab, MessageState::Pending).is_empty());
 }
 
@@ -159,24 +160,24 @@ fn a_handler_that_hangs_stops_nothing_else() {
     let (told, heard) = mpsc::channel();
     let (release, held) = mpsc::channel::<()>();
     let held = Mutex::new(held);
-    let election = elected(
+    let candidacy = elected(
         lab.candidate("a")
-            .on_message(channel("stuck"), move |_| {
+            .on_message(channel("stuck"), move |_, _| {
                 let _ = held.lock().unwrap().recv();
             })
-            .on_message(channel("refresh"), move |(message, _)| told.send(message.payload.to_string())),
+            .on_message(channel("refresh"), move |message, _| told.send(message.payload.to_string())),
     );
-    let mut events = lab.events(&election);
-    let term = election.leadership().unwrap().term();
+    let mut events = lab.events(&candidacy);
+    let term = candidacy.leadership().unwrap().term();
     send(&lab, "s", "stuck", "hangs");
     send(&lab, "t", "stuck", "waits");
     send(&lab, "s", "refresh", "goes on");
     assert_eq!(heard.recv().unwrap(), "\"goes on\"");
     lab.pass(timing().ttl() * 2);
-    assert_eq!(election.leadership().unwrap().term(), term, "renewals go on");
+    assert_eq!(candidacy.leadership().unwrap().term(), term, "renewals go on");
 
     std::thread::scope(|scope| {
-        let stopping = scope.spawn(|| election.stop_blocking());
+        let stopping = scope.spawn(|| candidacy.stop());
         // At most the grace, the reaction bound and the rest of the lease.
         pass_until(&lab, "it to be stopped", || stopping.is_finished());
     });
@@ -190,36 +191,36 @@ fn a_handler_that_hangs_stops_nothing_else() {
 fn a_handler_whose_leadership_ends_is_told_and_its_message_goes_to_the_next_leader() {
     let lab = Lab::new();
     let (begun, has_begun) = mpsc::channel();
-    let handle = move |(_, leadership): (Message, tenure::Leadership)| {
+    let handle = move |_: Message, leadership: tenure::Leadership| {
         begun.send(()).unwrap();
         leadership.wait_cancelled();
         Err("interrupted")
     };
-    let election = elected(lab.candidate("a").on_message(channel("refresh"), handle));
+    let candidacy = elected(lab.candidate("a").on_message(channel("refresh"), handle));
     send(&lab, "s", "refresh", "1");
     has_begun.recv().unwrap();
-    election.stop_blocking();
+    candidacy.stop();
 
     let rival = lab.rival();
     let next = rival.leader("b");
-    let delivery = next.channel("refresh").unwrap().next_blocking().unwrap();
+    let delivery = next.channel("refresh").unwrap().next().unwrap();
     assert_eq!((&*delivery.message().payload, delivery.message().attempts), ("\"1\"", 0), "that was no attempt");
     assert!(delivery.term().get() > 1);
-    delivery.done();
+    delivery.ack();
 }
 
 #[test]
 fn a_resignation_waits_for_a_handler_and_what_it_did_is_settled() {
     let lab = Lab::new();
     let (begun, has_begun) = mpsc::channel();
-    let handle = move |(_, leadership): (Message, tenure::Leadership)| {
+    let handle = move |_: Message, leadership: tenure::Leadership| {
         begun.send(()).unwrap();
         leadership.wait_cancelled();
     };
-    let election = elected(lab.candidate("a").on_message(channel("refresh"), handle));
+    let candidacy = elected(lab.candidate("a").on_message(channel("refresh"), handle));
     send(&lab, "s", "refresh", "1");
     has_begun.recv().unwrap();
-    election.resign_blocking().unwrap();
+    candidacy.resign().unwrap();
     assert_eq!(lying(&lab, MessageState::Pending), [""; 0], "it was told before the lease was released");
 }
 

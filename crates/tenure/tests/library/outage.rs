@@ -6,7 +6,7 @@ use tenure::store::{Change, StoreError, StoreErrorKind};
 use tenure::testing::{Fault, Operation};
 use tenure::{ElectionError, EventKind, LossReason, Timing};
 
-use crate::support::{Lab, block_on, id, next, timing};
+use crate::support::{Lab, id, next, timing};
 
 const KINDS: [StoreErrorKind; 10] = [
     StoreErrorKind::Unavailable,
@@ -22,7 +22,7 @@ const KINDS: [StoreErrorKind; 10] = [
 ];
 
 fn elections_held(lab: &Lab) -> usize {
-    let history = block_on(lab.client.election("x").unwrap().history(100)).unwrap();
+    let history = lab.client.election("x").unwrap().history(100).unwrap();
     history.iter().filter(|transition| transition.change == Change::Elected).count()
 }
 
@@ -31,9 +31,9 @@ fn a_lost_grant_is_found_again_by_the_next_attempt() {
     for fault in [Fault::LoseReply, Fault::SwallowReply, Fault::Duplicate] {
         let lab = Lab::new();
         lab.store.inject_once(Operation::Campaign, fault.clone());
-        let election = lab.candidate("a").start().unwrap();
+        let candidacy = lab.candidate("a").start().unwrap();
         lab.pass(timing().attempt_timeout() + timing().renew_every() / 4);
-        let leadership = election.leadership().unwrap_or_else(|| panic!("{fault:?} cost more than an attempt"));
+        let leadership = candidacy.leadership().unwrap_or_else(|| panic!("{fault:?} cost more than an attempt"));
         assert_eq!((leadership.term().get(), elections_held(&lab)), (1, 1), "{fault:?}: the same term");
     }
 }
@@ -41,24 +41,24 @@ fn a_lost_grant_is_found_again_by_the_next_attempt() {
 #[test]
 fn an_outage_as_long_as_predicted_keeps_the_term() {
     let lab = Lab::new();
-    let election = lab.leader("a");
-    let leadership = election.leadership().unwrap();
+    let candidacy = lab.leader("a");
+    let leadership = candidacy.leadership().unwrap();
     lab.pass(Duration::from_secs(20));
     for fault in [Fault::BlackHole, Fault::LoseRequest, Fault::LoseReply, Fault::SwallowReply] {
         lab.store.inject_everywhere(&fault);
         lab.pass(timing().predict(1).outage_survived);
         lab.store.heal();
         lab.pass(timing().renew_every() * 2);
-        assert!(!leadership.is_cancelled() && leadership.is_valid() && election.is_leader(), "{fault:?}");
+        assert!(!leadership.is_cancelled() && leadership.is_valid() && candidacy.is_leader(), "{fault:?}");
     }
 }
 
 #[test]
 fn after_a_longer_outage_it_comes_back_under_a_new_term() {
     let lab = Lab::new();
-    let election = lab.leader("a");
-    let before = election.leadership().unwrap();
-    let mut events = lab.events(&election);
+    let candidacy = lab.leader("a");
+    let before = candidacy.leadership().unwrap();
+    let mut events = lab.events(&candidacy);
     lab.store.inject_everywhere(&Fault::BlackHole);
     lab.pass(timing().ttl() * 2);
     assert!(before.is_cancelled());
@@ -66,14 +66,14 @@ fn after_a_longer_outage_it_comes_back_under_a_new_term() {
     assert!(matches!(lost.kind, EventKind::Lost { reason: LossReason::Expired, .. }), "{lost:?}");
     lab.store.heal();
     lab.pass(timing().attempt_timeout() + timing().renew_every() * 2);
-    assert!(election.leadership().expect("it comes back").term() > before.term());
+    assert!(candidacy.leadership().expect("it comes back").term() > before.term());
 }
 
 #[test]
 fn every_kind_of_error_is_reported_and_survived() {
     let lab = Lab::new();
-    let election = lab.candidate("a").start().unwrap();
-    let mut events = lab.events(&election);
+    let candidacy = lab.candidate("a").start().unwrap();
+    let mut events = lab.events(&candidacy);
     let errors = KINDS.into_iter().flat_map(|kind| {
         [StoreError::refused(kind, "no"), StoreError::not_sent(kind, "not now"), StoreError::unknown(kind, "who knows")]
     });
@@ -84,7 +84,7 @@ fn every_kind_of_error_is_reported_and_survived() {
         let told = next(&mut events, |kind| matches!(kind, EventKind::Error { .. }));
         let EventKind::Error { error: ElectionError::Store(told) } = told.kind else { panic!("{told:?}") };
         assert_eq!((told.kind(), told.failure()), (error.kind(), error.failure()));
-        assert_eq!(election.leadership().expect("one failure is survived").term().get(), 1);
+        assert_eq!(candidacy.leadership().expect("one failure is survived").term().get(), 1);
     }
 }
 
@@ -95,16 +95,16 @@ fn a_candidate_campaigns_on_through_every_kind_of_error() {
         lab.store.inject_once(Operation::Campaign, Fault::Fail(StoreError::refused(kind, "no")));
     }
     lab.store.inject_once(Operation::Campaign, Fault::Fail(StoreError::replaced("another file")));
-    let election = lab.candidate("a").start().unwrap();
+    let candidacy = lab.candidate("a").start().unwrap();
     lab.pass(timing().renew_every() * 11);
-    assert!(election.is_leader());
+    assert!(candidacy.is_leader());
 }
 
 #[test]
 fn a_store_that_was_replaced_ends_the_term() {
     let lab = Lab::new();
-    let election = lab.leader("a");
-    let mut events = lab.events(&election);
+    let candidacy = lab.leader("a");
+    let mut events = lab.events(&candidacy);
     lab.store.inject_once(Operation::Renew, Fault::Fail(StoreError::replaced("another file")));
     lab.pass(timing().renew_every() * 2);
     let lost = next(&mut events, |kind| matches!(kind, EventKind::Lost { .. }));
@@ -119,12 +119,12 @@ fn a_request_that_was_given_up_is_never_sent() {
     lab.store.inject_once(Operation::Campaign, Fault::BlackHole);
     let _first = lab.client.election("other").unwrap().candidate().timing(slow).start().unwrap();
     lab.settle();
-    let election = lab.candidate("a").start().unwrap();
+    let candidacy = lab.candidate("a").start().unwrap();
     lab.settle();
-    election.request_stop();
+    candidacy.request_stop();
     lab.pass(slow.attempt_timeout() + Duration::from_secs(1));
-    assert!(election.wait_elected_for(Duration::ZERO).is_err(), "it has left");
-    assert_eq!(block_on(lab.client.election("x").unwrap().observe()).unwrap().lease, None, "and left nothing behind");
+    assert!(candidacy.elected_timeout(Duration::ZERO).is_err(), "it has left");
+    assert_eq!(lab.client.election("x").unwrap().observe().unwrap().lease, None, "and left nothing behind");
 }
 
 #[test]

@@ -32,37 +32,37 @@ fn probes_are_told_who_leads_without_a_request() {
     drop(work);
     lab.settle();
     assert_eq!(leader.state(), CandidacyState::Following { leader: None });
-    leader.stop_blocking();
+    leader.stop();
     assert_eq!(leader.state(), CandidacyState::Stopped);
 }
 
 #[test]
 fn whether_it_leads_is_decided_by_the_clock_although_nothing_of_the_driver_runs() {
     let lab = Lab::new();
-    let election = lab.leader("a");
-    let leadership = election.leadership().unwrap();
+    let candidacy = lab.leader("a");
+    let leadership = candidacy.leadership().unwrap();
     let _held_up = HeldUp::new(&lab.client);
     lab.hands.advance(leadership.remaining() - timing().reaction() - timing().grace() - TICK);
-    assert_eq!(election.state(), CandidacyState::Leading { term: leadership.term() });
+    assert_eq!(candidacy.state(), CandidacyState::Leading { term: leadership.term() });
     lab.hands.advance(TICK);
-    assert!(!election.is_leader());
-    assert_eq!(election.state(), CandidacyState::Draining { term: leadership.term() });
+    assert!(!candidacy.is_leader());
+    assert_eq!(candidacy.state(), CandidacyState::Draining { term: leadership.term() });
 }
 
 #[test]
 fn an_outage_of_the_store_lasts_from_its_first_error_to_its_next_answer() {
     let lab = Lab::new();
-    let election = lab.leader("a");
-    assert!(election.store_outage().is_none());
+    let candidacy = lab.leader("a");
+    assert!(candidacy.store_outage().is_none());
     lab.store.inject_everywhere(&Fault::LoseRequest);
     lab.pass(timing().renew_every() * 2);
-    let outage = election.store_outage().expect("renewals have failed");
-    assert!(election.is_leader(), "it has time left");
+    let outage = candidacy.store_outage().expect("renewals have failed");
+    assert!(candidacy.is_leader(), "it has time left");
     assert!(outage.lasting <= timing().renew_every() * 2, "{outage}");
     assert!(outage.to_string().contains(&outage.last_error.to_string()), "{outage}");
     lab.pass(Duration::from_secs(1));
-    assert!(election.store_outage().unwrap().lasting >= outage.lasting + Duration::from_secs(1));
+    assert!(candidacy.store_outage().unwrap().lasting >= outage.lasting + Duration::from_secs(1));
     lab.store.heal();
     lab.pass(timing().renew_every());
-    assert!(election.store_outage().is_none() && election.is_leader());
+    assert!(candidacy.store_outage().is_none() && candidacy.is_leader());
 }

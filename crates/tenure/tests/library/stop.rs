@@ -2,10 +2,11 @@
 
 use std::time::Duration;
 
+use tenure::blocking::Candidacy;
 use tenure::testing::{Fault, Operation};
-use tenure::{Candidacy, EventKind, LossReason};
+use tenure::{EventKind, LossReason};
 
-use crate::support::{Lab, block_on, next, timing};
+use crate::support::{Lab, next, timing};
 
 /// The longest that leaving may take when no work has to be waited for.
 fn bound() -> Duration {
@@ -13,36 +14,36 @@ fn bound() -> Duration {
 }
 
 #[track_caller]
-fn stops(lab: &Lab, election: &Candidacy) {
-    election.request_stop();
+fn stops(lab: &Lab, candidacy: &Candidacy) {
+    candidacy.request_stop();
     lab.pass(bound());
-    assert!(election.wait_elected_for(Duration::ZERO).is_err(), "it still stands");
-    assert!(!election.is_leader());
+    assert!(candidacy.elected_timeout(Duration::ZERO).is_err(), "it still stands");
+    assert!(!candidacy.is_leader());
     // Now it returns at once, however often it is called.
-    election.stop_blocking();
-    block_on(election.stop());
+    candidacy.stop();
+    candidacy.stop();
 }
 
 #[test]
 fn of_a_leader_whose_store_hangs() {
     for fault in [Fault::BlackHole, Fault::SwallowReply, Fault::HoldRequest, Fault::LoseReply] {
         let lab = Lab::new();
-        let election = lab.leader("a");
+        let candidacy = lab.leader("a");
         lab.store.inject_everywhere(&fault);
-        stops(&lab, &election);
+        stops(&lab, &candidacy);
     }
 }
 
 #[test]
 fn of_a_leader_in_the_middle_of_a_renewal_that_hangs() {
     let lab = Lab::new();
-    let election = lab.leader("a");
+    let candidacy = lab.leader("a");
     lab.store.inject_everywhere(&Fault::BlackHole);
     lab.store.forget_counts();
     while lab.store.calls(Operation::Renew) == 0 {
         lab.pass(Duration::from_millis(50));
     }
-    stops(&lab, &election);
+    stops(&lab, &candidacy);
 }
 
 #[test]
@@ -61,9 +62,9 @@ fn of_a_candidate_whose_first_campaign_hangs() {
     for fault in [Fault::BlackHole, Fault::SwallowReply, Fault::HoldRequest] {
         let lab = Lab::new();
         lab.store.inject_everywhere(&fault);
-        let election = lab.candidate("a").start().unwrap();
+        let candidacy = lab.candidate("a").start().unwrap();
         lab.settle();
-        stops(&lab, &election);
+        stops(&lab, &candidacy);
     }
 }
 
@@ -71,53 +72,53 @@ fn of_a_candidate_whose_first_campaign_hangs() {
 fn of_a_candidate_whose_grant_is_under_way_releases_it() {
     let lab = Lab::new();
     lab.store.inject_once(Operation::Campaign, Fault::HoldReply);
-    let election = lab.candidate("a").start().unwrap();
+    let candidacy = lab.candidate("a").start().unwrap();
     lab.settle();
-    election.request_stop();
+    candidacy.request_stop();
     lab.settle();
     lab.store.release();
-    election.stop_blocking();
-    assert_eq!(block_on(lab.client.election("x").unwrap().observe()).unwrap().lease, None);
+    candidacy.stop();
+    assert_eq!(lab.client.election("x").unwrap().observe().unwrap().lease, None);
 }
 
 #[test]
 fn of_a_leader_is_told_and_releases_the_lease() {
     let lab = Lab::new();
-    let election = lab.leader("a");
-    let mut events = lab.events(&election);
-    election.stop_blocking();
+    let candidacy = lab.leader("a");
+    let mut events = lab.events(&candidacy);
+    candidacy.stop();
     let lost = next(&mut events, |kind| matches!(kind, EventKind::Lost { .. }));
     assert!(matches!(lost.kind, EventKind::Lost { reason: LossReason::Stopped, .. }));
-    assert_eq!(events.next_blocking().map(|event| event.kind), Some(EventKind::Stopped));
-    assert_eq!(events.next_blocking(), None);
-    assert_eq!(election.events().next_blocking(), None, "nothing follows");
-    assert_eq!(block_on(lab.client.election("x").unwrap().observe()).unwrap().lease, None);
-    let history = block_on(lab.client.election("x").unwrap().history(1)).unwrap();
+    assert_eq!(events.next().map(|event| event.kind), Some(EventKind::Stopped));
+    assert_eq!(events.next(), None);
+    assert_eq!(candidacy.events().next(), None, "nothing follows");
+    assert_eq!(lab.client.election("x").unwrap().observe().unwrap().lease, None);
+    let history = lab.client.election("x").unwrap().history(1).unwrap();
     assert_eq!(history[0].reason, "stopped");
 }
 
 #[test]
 fn dropping_an_election_releases_the_lease() {
     let lab = Lab::new();
-    let election = lab.leader("a");
-    let leadership = election.leadership().unwrap();
-    drop(election);
+    let candidacy = lab.leader("a");
+    let leadership = candidacy.leadership().unwrap();
+    drop(candidacy);
     leadership.wait_cancelled();
     lab.settle();
-    assert_eq!(block_on(lab.client.election("x").unwrap().observe()).unwrap().lease, None);
+    assert_eq!(lab.client.election("x").unwrap().observe().unwrap().lease, None);
     assert!(!leadership.is_valid());
 }
 
 #[test]
 fn dropping_an_election_waits_for_its_work() {
     let lab = Lab::new();
-    let election = lab.leader("a");
-    let work = election.leadership().unwrap().begin_work().unwrap();
-    drop(election);
+    let candidacy = lab.leader("a");
+    let work = candidacy.leadership().unwrap().begin_work().unwrap();
+    drop(candidacy);
     lab.settle();
     assert!(work.leadership().is_cancelled());
-    assert!(block_on(lab.client.election("x").unwrap().observe()).unwrap().lease.is_some());
+    assert!(lab.client.election("x").unwrap().observe().unwrap().lease.is_some());
     drop(work);
     lab.settle();
-    assert_eq!(block_on(lab.client.election("x").unwrap().observe()).unwrap().lease, None);
+    assert_eq!(lab.client.election("x").unwrap().observe().unwrap().lease, None);
 }

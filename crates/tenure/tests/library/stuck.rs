@@ -10,14 +10,14 @@ use crate::support::{Lab, block_on, elected, eventually, next, timing};
 #[test]
 fn a_resignation_waits_for_the_grace_and_then_lets_the_lease_lapse() {
     let lab = Lab::new();
-    let election = lab.leader("a");
+    let candidacy = lab.leader("a");
     let rival = lab.rival();
     let other = rival.candidate("b").start().unwrap();
-    let mut events = lab.events(&election);
-    let leadership = election.leadership().unwrap();
+    let mut events = lab.events(&candidacy);
+    let leadership = candidacy.leadership().unwrap();
     let work = leadership.begin_work().unwrap();
     std::thread::scope(|scope| {
-        let resigning = scope.spawn(|| election.resign_blocking());
+        let resigning = scope.spawn(|| candidacy.resign());
         leadership.wait_cancelled();
         lab.pass(timing().grace() + timing().reaction());
         block_on(leadership.overdue());
@@ -33,36 +33,36 @@ fn a_resignation_waits_for_the_grace_and_then_lets_the_lease_lapse() {
     lab.pass(timing().ttl());
     rival.settle();
     assert!(other.is_leader(), "somebody else takes over when the lease has run out");
-    assert!(!election.is_leader());
+    assert!(!candidacy.is_leader());
     drop(work);
 }
 
 #[test]
 fn nothing_campaigns_until_it_has_ended() {
     let lab = Lab::new();
-    let election = lab.leader("a");
-    let leadership = election.leadership().unwrap();
+    let candidacy = lab.leader("a");
+    let leadership = candidacy.leadership().unwrap();
     let work = leadership.begin_work().unwrap();
-    election.request_resign();
+    candidacy.request_resign();
     lab.pass(timing().ttl() * 4);
-    assert!(!election.is_leader());
-    assert_eq!(block_on(lab.client.election("x").unwrap().observe()).unwrap().lease, None);
+    assert!(!candidacy.is_leader());
+    assert_eq!(lab.client.election("x").unwrap().observe().unwrap().lease, None);
     drop(work);
     lab.pass(Duration::from_secs(2));
-    assert!(election.leadership().expect("it stands again").term() > leadership.term());
+    assert!(candidacy.leadership().expect("it stands again").term() > leadership.term());
 }
 
 #[test]
 fn leaving_does_not_wait_for_it_longer_than_for_the_lease() {
     let lab = Lab::new();
-    let election = lab.leader("a");
-    let leadership = election.leadership().unwrap();
+    let candidacy = lab.leader("a");
+    let leadership = candidacy.leadership().unwrap();
     let work = leadership.begin_work().unwrap();
-    election.request_stop();
+    candidacy.request_stop();
     lab.settle();
     lab.pass(leadership.remaining());
-    assert!(election.wait_elected_for(Duration::ZERO).is_err());
-    election.stop_blocking();
+    assert!(candidacy.elected_timeout(Duration::ZERO).is_err());
+    candidacy.stop();
     drop(work);
 }
 
@@ -74,18 +74,18 @@ fn an_elected_callback_that_does_not_return_counts_as_work() {
     let hang = move |_| {
         let _ = finished.lock().unwrap().recv();
     };
-    let election = elected(lab.candidate("a").on_elected(hang));
-    let mut events = lab.events(&election);
-    let leadership = election.leadership().unwrap();
-    election.request_resign();
+    let candidacy = elected(lab.candidate("a").on_elected(hang));
+    let mut events = lab.events(&candidacy);
+    let leadership = candidacy.leadership().unwrap();
+    candidacy.request_resign();
     lab.settle();
-    assert!(block_on(lab.client.election("x").unwrap().observe()).unwrap().lease.is_some(), "not released under it");
+    assert!(lab.client.election("x").unwrap().observe().unwrap().lease.is_some(), "not released under it");
     lab.pass(timing().grace());
     let told = next(&mut events, |kind| matches!(kind, EventKind::Error { .. }));
     let EventKind::Error { error: ElectionError::Callback { callback, .. } } = told.kind else { panic!("{told:?}") };
     assert_eq!(callback, "elected");
     drop(finish);
     eventually("the release", || {
-        block_on(lab.client.election("x").unwrap().observe()).unwrap().lease.is_none() && !leadership.is_valid()
+        lab.client.election("x").unwrap().observe().unwrap().lease.is_none() && !leadership.is_valid()
     });
 }

@@ -7,11 +7,9 @@ use std::task::{Context, Poll, Wake, Waker};
 use std::thread::{self, Thread};
 use std::time::Duration;
 
+use tenure::blocking::{Candidacy, CandidacyBuilder, Client, Events};
 use tenure::testing::{FaultyStore, VirtualClock};
-use tenure::{
-    Candidacy, CandidacyBuilder, CandidateId, Client, Clock, ElectionError, Event, EventKind, Events, MemoryStore,
-    MessageState, Timing,
-};
+use tenure::{CandidateId, Clock, ElectionError, Event, EventKind, MemoryStore, MessageState, Timing};
 pub(crate) use tenure_testkit::eventually;
 
 /// One process with a driver of its own, in a world where time passes only when a test says so.
@@ -26,18 +24,27 @@ impl Lab {
     pub(crate) fn new() -> Self {
         let hands = VirtualClock::new();
         let memory = MemoryStore::with_clock(Clock::controlled_by(&hands));
-        Self::on(&hands, &memory)
+        Self::on(&hands, &memory, None)
+    }
+
+    /// The same, with elections that are a class of their own in metrics.
+    pub(crate) fn classed(&self, class: &'static str) -> Self {
+        Self::on(&self.hands, &self.memory, Some(class))
     }
 
     /// A second process that meets the first in its store, and whose calls have faults of their own.
     pub(crate) fn rival(&self) -> Self {
-        Self::on(&self.hands, &self.memory)
+        Self::on(&self.hands, &self.memory, None)
     }
 
-    fn on(hands: &Arc<VirtualClock>, memory: &MemoryStore) -> Self {
+    fn on(hands: &Arc<VirtualClock>, memory: &MemoryStore, class: Option<&'static str>) -> Self {
         let clock = Clock::controlled_by(hands);
         let store = FaultyStore::with_clock(Arc::new(memory.clone()), clock.clone());
-        let client = Client::with_store_and_clock(Arc::clone(&store) as _, clock).unwrap();
+        let mut client = Client::builder().clock(clock);
+        if let Some(class) = class {
+            client = client.key_class(move |_| class.to_owned());
+        }
+        let client = client.with_store(Arc::clone(&store) as _).unwrap();
         Self { hands: Arc::clone(hands), memory: memory.clone(), store, client }
     }
 
@@ -55,13 +62,13 @@ impl Lab {
     /// answered, before it obeys.
     pub(crate) fn settle(&self) {
         for _ in 0..2 {
-            block_on(self.client.examine()).unwrap();
+            self.client.store().examine().unwrap();
         }
     }
 
     /// Events from this very instant on.
-    pub(crate) fn events(&self, election: &Candidacy) -> Events {
-        let events = election.events();
+    pub(crate) fn events(&self, candidacy: &Candidacy) -> Events {
+        let events = candidacy.events();
         self.settle();
         events
     }
@@ -81,9 +88,9 @@ impl Lab {
 
 /// Starts a candidacy and waits until it leads.
 pub(crate) fn elected(builder: CandidacyBuilder) -> Candidacy {
-    let election = builder.start().unwrap();
-    election.wait_elected_for(PATIENCE).unwrap().expect("a lone candidate is elected");
-    election
+    let candidacy = builder.start().unwrap();
+    candidacy.elected_timeout(PATIENCE).unwrap().expect("a lone candidate is elected");
+    candidacy
 }
 
 /// The timing of all tests that do not care: a ttl of half a minute, of which 24 s are trusted and 20.8 s are led.
@@ -100,7 +107,7 @@ pub(crate) const PATIENCE: Duration = Duration::from_secs(20);
 
 /// The messages in a state, of the election that all tests hold, by payload.
 pub(crate) fn lying(lab: &Lab, state: MessageState) -> Vec<String> {
-    let messages = block_on(lab.client.election("x").unwrap().messages(state, 100)).unwrap();
+    let messages = lab.client.election("x").unwrap().messages(state, 100).unwrap();
     messages.iter().map(|message| message.payload.to_string()).collect()
 }
 
@@ -116,7 +123,7 @@ pub(crate) fn next_trouble(events: &mut Events, wanted: impl Fn(&ElectionError) 
 /// Skips to the next event of interest.
 pub(crate) fn next(events: &mut Events, wanted: impl Fn(&EventKind) -> bool) -> Event {
     loop {
-        let event = events.next_blocking().expect("events go on until the one that is waited for");
+        let event = events.next().expect("events go on until the one that is waited for");
         if wanted(&event.kind) {
             return event;
         }
@@ -160,7 +167,8 @@ impl HeldUp {
         let (until_dropped, dropped) = mpsc::channel();
         let waker = Waker::from(Arc::new(HoldDriver(caught, Mutex::new(dropped))));
         loop {
-            let mut answer = pin!(client.examine());
+            let store = client.as_ref().store();
+            let mut answer = pin!(store.examine());
             // An answer that is there already leaves nobody to be woken.
             if answer.as_mut().poll(&mut Context::from_waker(&waker)).is_pending() {
                 is_caught.recv().unwrap();

@@ -3,8 +3,9 @@
 use std::sync::{Arc, Mutex, OnceLock, mpsc};
 use std::time::Duration;
 
+use tenure::blocking::Candidacy;
 use tenure::cron::Job;
-use tenure::{Candidacy, ChannelName, ElectionError, Error, ErrorKind};
+use tenure::{ChannelName, ElectionError, Error, ErrorKind};
 
 use crate::support::{Lab, PATIENCE, block_on, elected, next_trouble, timing};
 
@@ -17,8 +18,8 @@ fn says_so(error: &ElectionError) -> bool {
 
 /// What a callback that resigns hears, and whether it was waited for.
 fn resigns(own: &Own, heard: &mpsc::Sender<Result<(), Error>>) {
-    let election = own.wait();
-    heard.send(election.resign_blocking()).unwrap();
+    let candidacy = own.wait();
+    heard.send(candidacy.resign()).unwrap();
 }
 
 #[test]
@@ -28,15 +29,15 @@ fn stopping_in_ones_own_callback_returns_at_once_and_is_told() {
     let (told, heard) = mpsc::channel();
     let in_callback = Arc::clone(&own);
     let on_elected = move |_| {
-        in_callback.wait().stop_blocking();
+        in_callback.wait().stop();
         told.send(()).unwrap();
     };
     own.set(lab.candidate("a").on_elected(on_elected).start().unwrap()).unwrap();
     let mut events = own.wait().events();
     heard.recv_timeout(PATIENCE).unwrap();
     // The clock stands still: nothing has run out.
-    own.wait().stop_blocking();
-    assert_eq!(block_on(lab.client.election("x").unwrap().observe()).unwrap().lease, None);
+    own.wait().stop();
+    assert_eq!(lab.client.election("x").unwrap().observe().unwrap().lease, None);
     let error = next_trouble(&mut events, says_so);
     assert!(error.to_string().contains("request_stop"), "{error}");
 }
@@ -57,18 +58,16 @@ fn resigning_where_the_resignation_waits_is_an_error_and_happens_all_the_same() 
         let builder = lab.candidate("a");
         let builder = match place {
             "elected" => builder.on_elected(move |_| resign()),
-            "message" => builder.on_message(channel.clone(), move |_| resign()),
+            "message" => builder.on_message(channel.clone(), move |_, _| resign()),
             _ => builder.job(job(), move |_| resign()),
         };
-        lab.client.election("x").unwrap().send_blocking("refresh", "7").unwrap();
+        lab.client.election("x").unwrap().send("refresh", "7").unwrap();
         own.set(elected(builder)).unwrap();
         lab.pass(Duration::from_secs(2));
         let error = heard.recv_timeout(PATIENCE).unwrap().unwrap_err();
         assert_eq!(error.kind(), ErrorKind::WaitsForItself, "{place}: {error}");
         assert!(error.to_string().contains("request_resign"), "{error}");
-        let ended = || {
-            block_on(lab.client.election("x").unwrap().history(10)).unwrap().iter().any(|it| it.reason == "resigned")
-        };
+        let ended = || lab.client.election("x").unwrap().history(10).unwrap().iter().any(|it| it.reason == "resigned");
         tenure_testkit::eventually("the resignation", ended);
     }
 }
@@ -76,17 +75,17 @@ fn resigning_where_the_resignation_waits_is_an_error_and_happens_all_the_same() 
 #[test]
 fn work_cannot_wait_for_its_own_end_either() {
     let lab = Lab::new();
-    let election = lab.leader("a");
-    let resigned = election.run_if_leader(|_| election.resign_blocking()).unwrap();
+    let candidacy = lab.leader("a");
+    let resigned = candidacy.run_if_leader(|_| candidacy.resign()).unwrap();
     assert!(matches!(resigned, Err(Error::WaitsForItself)));
-    election.wait_elected_for(Duration::ZERO).unwrap();
+    candidacy.elected_timeout(Duration::ZERO).unwrap();
     let lab = Lab::new();
-    let election = lab.leader("a");
-    let resigned = block_on(election.run_while_leader(async |_| election.resign().await)).unwrap();
+    let candidacy = lab.leader("a");
+    let resigned = block_on(candidacy.as_ref().run_while_leader(async |_| candidacy.as_ref().resign().await)).unwrap();
     assert!(matches!(resigned, Err(Error::WaitsForItself)));
-    let election = elected(lab.client.election("y").unwrap().candidate().timing(timing()));
-    block_on(election.run_if_leader_async(async |_| election.stop().await)).unwrap();
-    election.stop_blocking();
+    let candidacy = elected(lab.client.election("y").unwrap().candidate().timing(timing()));
+    block_on(candidacy.as_ref().run_if_leader_async(async |_| candidacy.as_ref().stop().await)).unwrap();
+    candidacy.stop();
 }
 
 #[test]
@@ -95,10 +94,10 @@ fn another_election_may_be_waited_for() {
     let other = Arc::new(elected(lab.client.election("y").unwrap().candidate().timing(timing())));
     let (told, heard) = mpsc::channel();
     let in_callback = Arc::clone(&other);
-    let election = elected(lab.candidate("a").on_elected(move |_| {
-        in_callback.stop_blocking();
-        told.send(in_callback.wait_elected().is_err()).unwrap();
+    let candidacy = elected(lab.candidate("a").on_elected(move |_| {
+        in_callback.stop();
+        told.send(in_callback.elected().is_err()).unwrap();
     }));
     assert!(heard.recv_timeout(PATIENCE).unwrap(), "it has stopped");
-    election.stop_blocking();
+    candidacy.stop();
 }

@@ -16,7 +16,7 @@ struct DropWitness<'a>(&'a Lab, mpsc::Sender<bool>);
 
 impl Drop for DropWitness<'_> {
     fn drop(&mut self) {
-        let lease = block_on(self.0.client.election("x").unwrap().observe()).unwrap().lease;
+        let lease = self.0.client.election("x").unwrap().observe().unwrap().lease;
         self.1.send(lease.is_some()).unwrap();
     }
 }
@@ -24,11 +24,11 @@ impl Drop for DropWitness<'_> {
 #[test]
 fn it_starts_at_each_election_and_is_cancelled_at_each_loss() {
     let lab = Lab::new();
-    let election = lab.candidate("a").start().unwrap();
+    let candidacy = lab.candidate("a").start().unwrap();
     let (began, terms) = mpsc::channel::<Leadership>();
     std::thread::scope(|scope| {
         let running = scope.spawn(|| {
-            block_on(election.run_while_leader(async |leadership| {
+            block_on(candidacy.as_ref().run_while_leader(async |leadership| {
                 began.send(leadership.clone()).unwrap();
                 leadership.cancelled().await;
             }))
@@ -38,12 +38,12 @@ fn it_starts_at_each_election_and_is_cancelled_at_each_loss() {
             let leadership = terms.recv().unwrap();
             assert!(last.is_none_or(|last| leadership.term() > last));
             last = Some(leadership.term());
-            election.resign_blocking().unwrap();
+            candidacy.resign().unwrap();
             assert!(!leadership.is_valid(), "released");
             lab.pass(Duration::from_secs(2));
         }
         terms.recv().unwrap();
-        election.stop_blocking();
+        candidacy.stop();
         assert!(matches!(running.join().unwrap(), Err(Error::Stopped)));
     });
 }
@@ -51,8 +51,8 @@ fn it_starts_at_each_election_and_is_cancelled_at_each_loss() {
 #[test]
 fn it_is_cancelled_with_its_grace_left_when_the_store_is_silent() {
     let lab = Lab::new();
-    let election = lab.leader("a");
-    let leadership = election.leadership().unwrap();
+    let candidacy = lab.leader("a");
+    let leadership = candidacy.leadership().unwrap();
     let work = leadership.begin_work().unwrap();
     lab.store.inject_everywhere(&Fault::BlackHole);
     while !leadership.is_cancelled() {
@@ -66,23 +66,23 @@ fn it_is_cancelled_with_its_grace_left_when_the_store_is_silent() {
 #[test]
 fn the_lease_is_released_only_after_an_overdue_future_is_gone() {
     let lab = Lab::new();
-    let election = lab.leader("a");
+    let candidacy = lab.leader("a");
     let (dropped, drops) = mpsc::channel();
     let (began, begun) = mpsc::channel();
     std::thread::scope(|scope| {
         scope.spawn(|| {
-            block_on(election.run_while_leader(async |_| {
+            block_on(candidacy.as_ref().run_while_leader(async |_| {
                 let _witness = DropWitness(&lab, dropped.clone());
                 began.send(()).unwrap();
                 pending::<()>().await;
             }))
         });
         begun.recv().unwrap();
-        election.request_resign();
+        candidacy.request_resign();
         lab.settle();
         lab.hands.advance(timing().grace());
         let held = drops.recv().unwrap();
-        election.stop_blocking();
+        candidacy.stop();
         assert!(held, "the lease was released under a future that still lived");
     });
 }
@@ -90,33 +90,33 @@ fn the_lease_is_released_only_after_an_overdue_future_is_gone() {
 #[test]
 fn its_result_is_returned_and_the_lease_released() {
     let lab = Lab::new();
-    let election = lab.candidate("a").start().unwrap();
-    let term = block_on(election.run_while_leader(async |leadership| leadership.term())).unwrap();
+    let candidacy = lab.candidate("a").start().unwrap();
+    let term = block_on(candidacy.as_ref().run_while_leader(async |leadership| leadership.term())).unwrap();
     assert_eq!(term.get(), 1);
-    assert!(!election.is_leader());
-    assert_eq!(block_on(lab.client.election("x").unwrap().observe()).unwrap().lease, None);
-    assert_eq!(block_on(lab.client.election("x").unwrap().history(1)).unwrap()[0].reason, "resigned");
+    assert!(!candidacy.is_leader());
+    assert_eq!(lab.client.election("x").unwrap().observe().unwrap().lease, None);
+    assert_eq!(lab.client.election("x").unwrap().history(1).unwrap()[0].reason, "resigned");
 }
 
 #[test]
 fn a_panic_in_it_is_passed_on_and_resigns() {
     let lab = Lab::new();
-    let election = lab.leader("a");
-    let panicking = || block_on(election.run_while_leader(async |_| panic!("on purpose")));
+    let candidacy = lab.leader("a");
+    let panicking = || block_on(candidacy.as_ref().run_while_leader(async |_| panic!("on purpose")));
     let panic = catch_unwind(AssertUnwindSafe(panicking)).map(|result: Result<(), Error>| result).unwrap_err();
     assert_eq!(panic.downcast_ref(), Some(&"on purpose"));
     lab.settle();
-    assert!(!election.is_leader());
-    assert_eq!(block_on(lab.client.election("x").unwrap().observe()).unwrap().lease, None);
+    assert!(!candidacy.is_leader());
+    assert_eq!(lab.client.election("x").unwrap().observe().unwrap().lease, None);
 }
 
 #[test]
 fn dropping_the_caller_drops_the_work_and_resigns() {
     let lab = Lab::new();
-    let election = lab.leader("a");
+    let candidacy = lab.leader("a");
     let (dropped, drops) = mpsc::channel();
     {
-        let mut running = Box::pin(election.run_while_leader(async |_| {
+        let mut running = Box::pin(candidacy.as_ref().run_while_leader(async |_| {
             let _witness = DropWitness(&lab, dropped.clone());
             pending::<()>().await;
         }));
@@ -125,8 +125,8 @@ fn dropping_the_caller_drops_the_work_and_resigns() {
     }
     assert!(drops.recv().unwrap());
     lab.settle();
-    assert!(!election.is_leader());
-    assert_eq!(block_on(lab.client.election("x").unwrap().observe()).unwrap().lease, None);
+    assert!(!candidacy.is_leader());
+    assert_eq!(lab.client.election("x").unwrap().observe().unwrap().lease, None);
 }
 
 #[test]
@@ -136,28 +136,28 @@ fn single_pieces_run_only_on_the_leader() {
     let follower = lab.candidate("b").start().unwrap();
     assert_eq!(leader.run_if_leader(|leadership| leadership.term().get()), Some(1));
     assert_eq!(follower.run_if_leader(|_| ()), None);
-    assert_eq!(block_on(leader.run_if_leader_async(async |leadership| leadership.term().get())), Some(1));
-    assert_eq!(block_on(follower.run_if_leader_async(async |_| ())), None);
+    assert_eq!(block_on(leader.as_ref().run_if_leader_async(async |leadership| leadership.term().get())), Some(1));
+    assert_eq!(block_on(follower.as_ref().run_if_leader_async(async |_| ())), None);
     assert!(leader.is_leader(), "leadership is kept");
 }
 
 #[test]
 fn a_single_piece_is_waited_for_and_dropped_when_overdue() {
     let lab = Lab::new();
-    let election = lab.leader("a");
+    let candidacy = lab.leader("a");
     let (dropped, drops) = mpsc::channel();
     std::thread::scope(|scope| {
         let (began, begun) = mpsc::channel();
-        let (lab, election) = (&lab, &election);
+        let (lab, candidacy) = (&lab, &candidacy);
         let running = scope.spawn(move || {
-            block_on(election.run_if_leader_async(async |_| {
+            block_on(candidacy.as_ref().run_if_leader_async(async |_| {
                 let _witness = DropWitness(lab, dropped);
                 began.send(()).unwrap();
                 pending::<()>().await;
             }))
         });
         begun.recv().unwrap();
-        election.request_resign();
+        candidacy.request_resign();
         lab.settle();
         lab.hands.advance(timing().grace());
         assert!(drops.recv().unwrap());
@@ -168,22 +168,22 @@ fn a_single_piece_is_waited_for_and_dropped_when_overdue() {
 #[test]
 fn a_panic_in_a_single_piece_resigns() {
     let lab = Lab::new();
-    let election = lab.leader("a");
-    catch_unwind(AssertUnwindSafe(|| election.run_if_leader(|_| panic!("on purpose")))).unwrap_err();
+    let candidacy = lab.leader("a");
+    catch_unwind(AssertUnwindSafe(|| candidacy.run_if_leader(|_| panic!("on purpose")))).unwrap_err();
     lab.settle();
-    assert!(!election.is_leader());
+    assert!(!candidacy.is_leader());
 }
 
 #[test]
 fn many_pieces_at_once_are_all_waited_for() {
     let lab = Lab::new();
-    let election = lab.leader("a");
+    let candidacy = lab.leader("a");
     let (running, done) = (AtomicUsize::new(0), AtomicUsize::new(0));
     let finish = AtomicBool::new(false);
     std::thread::scope(|scope| {
         for _ in 0..8 {
             scope.spawn(|| {
-                election.run_if_leader(|_| {
+                candidacy.run_if_leader(|_| {
                     running.fetch_add(1, Ordering::SeqCst);
                     eventually("the end", || finish.load(Ordering::SeqCst));
                     done.fetch_add(1, Ordering::SeqCst);
@@ -191,7 +191,7 @@ fn many_pieces_at_once_are_all_waited_for() {
             });
         }
         eventually("the work", || running.load(Ordering::SeqCst) == 8);
-        let resigning = scope.spawn(|| election.resign_blocking());
+        let resigning = scope.spawn(|| candidacy.resign());
         lab.settle();
         assert!(!resigning.is_finished());
         finish.store(true, Ordering::SeqCst);
@@ -203,16 +203,16 @@ fn many_pieces_at_once_are_all_waited_for() {
 #[test]
 fn work_on_a_plain_thread_starts_and_stops() {
     let lab = Lab::new();
-    let election = Arc::new(lab.candidate("a").start().unwrap());
-    let leader = Arc::clone(&election);
+    let candidacy = Arc::new(lab.candidate("a").start().unwrap());
+    let leader = Arc::clone(&candidacy);
     let (began, begun) = mpsc::channel();
     let running = std::thread::spawn(move || {
-        leader.run_while_leader_blocking(|leadership| {
+        leader.run_while_leader(|leadership| {
             began.send(leadership.term()).unwrap();
             leadership.wait_cancelled();
         })
     });
     begun.recv().unwrap();
-    election.stop_blocking();
+    candidacy.stop();
     assert!(matches!(running.join().unwrap(), Err(Error::Stopped)));
 }

@@ -4,7 +4,7 @@ use std::sync::Mutex;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Instant;
 
-use tenure::{Namespace, Term};
+use tenure::Term;
 use tenure_testkit::pace::LeasePace;
 
 use crate::ground::{EmptyStore, LOCK, had, wants};
@@ -26,7 +26,7 @@ pub(crate) fn one_holder_at_a_time_and_terms_that_grow(ground: &EmptyStore) {
                     terms.lock().unwrap().push(guard.term());
                     std::thread::yield_now();
                     held.store(false, Ordering::SeqCst);
-                    guard.release_blocking().unwrap();
+                    guard.release().unwrap();
                 }
             });
         }
@@ -38,16 +38,16 @@ pub(crate) fn one_holder_at_a_time_and_terms_that_grow(ground: &EmptyStore) {
 
 pub(crate) fn trying_takes_what_is_free_and_never_waits(ground: &EmptyStore) {
     let (first, second) = (ground.wants("a"), ground.wants("b"));
-    let guard = first.try_acquire_blocking().unwrap().expect("it is free");
+    let guard = first.try_acquire().unwrap().expect("it is free");
     let began = Instant::now();
     for lock in [&second, &first] {
-        assert!(lock.try_acquire_blocking().unwrap().is_none(), "it has a holder");
+        assert!(lock.try_acquire().unwrap().is_none(), "it has a holder");
     }
     // Nobody could wait out the lease.
     assert!(began.elapsed() < LeasePace::PATIENT.timing().ttl() / 2);
     let term = guard.term();
-    guard.release_blocking().unwrap();
-    let guard = second.try_acquire_blocking().unwrap().expect("it is free again");
+    guard.release().unwrap();
+    let guard = second.try_acquire().unwrap().expect("it is free again");
     assert!(guard.term() > term);
 }
 
@@ -58,7 +58,7 @@ pub(crate) fn a_release_lets_the_next_one_in_long_before_the_lease_would_have_ru
         let term = guard.term();
         guard = std::thread::scope(|scope| {
             let waiting = scope.spawn(|| had(next));
-            guard.release_blocking().unwrap();
+            guard.release().unwrap();
             waiting.join().unwrap()
         });
         assert!(guard.term() > term);
@@ -67,8 +67,8 @@ pub(crate) fn a_release_lets_the_next_one_in_long_before_the_lease_would_have_ru
 
 pub(crate) fn locks_of_other_names_and_namespaces_are_others(ground: &EmptyStore) {
     let process = ground.process();
-    let elsewhere = process.namespace(Namespace::new(format!("elsewhere-{}", std::process::id())).unwrap());
+    let elsewhere = process.with_namespace(format!("elsewhere-{}", std::process::id())).unwrap();
     let guards = [(&process, LOCK), (&process, "other"), (&elsewhere, LOCK)]
         .map(|(process, name)| had(&process.lock(name).unwrap()));
-    assert!(guards.iter().all(tenure::LockGuard::is_held));
+    assert!(guards.iter().all(tenure::blocking::LockGuard::is_held));
 }

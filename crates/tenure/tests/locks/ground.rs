@@ -4,8 +4,9 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, LazyLock};
 
 use tempfile::TempDir;
+use tenure::blocking::{Client, Lock, LockGuard};
 use tenure::store::postgres::{Migration, PostgresConfig};
-use tenure::{CandidateId, Client, Clock, Lock, LockGuard, MemoryStore, Namespace, Store};
+use tenure::{MemoryStore, Namespace, Store};
 use tenure_testkit::pace::LeasePace;
 use tenure_testkit::postgres::{PostgresOptions, PostgresServer};
 use tenure_testkit::redis::RedisServer;
@@ -33,8 +34,7 @@ impl EmptyStore {
 
     /// A handle and a thread of its own, as another process would have.
     pub(crate) fn process(&self) -> Client {
-        let client = Client::with_store_and_clock((self.open)(), Clock::boottime()).unwrap();
-        client.namespace(self.namespace.clone())
+        Client::builder().namespace(&self.namespace).with_store((self.open)()).unwrap()
     }
 
     /// One who wants the lock, in a process of its own. Its lease is one that no test can wait out.
@@ -46,12 +46,12 @@ impl EmptyStore {
 /// One more who wants the lock, in this process.
 pub(crate) fn wants(process: &Client, holder: &str) -> Lock {
     let lock = process.lock(LOCK).unwrap().timing(LeasePace::PATIENT.timing());
-    lock.id(CandidateId::new(holder).unwrap())
+    lock.id(holder)
 }
 
 /// Has it at once, or fails.
 pub(crate) fn had(lock: &Lock) -> LockGuard {
-    lock.clone().max_wait(tenure_testkit::PATIENCE).acquire_blocking().unwrap()
+    lock.clone().max_wait(tenure_testkit::PATIENCE).acquire().unwrap()
 }
 
 pub(crate) fn memory() -> EmptyStore {

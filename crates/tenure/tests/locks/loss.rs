@@ -3,15 +3,15 @@
 use std::future::pending;
 use std::sync::mpsc;
 
-use tenure::{Client, Error, LossReason};
+use tenure::blocking::Client;
+use tenure::{Error, LossReason};
 use tenure_testkit::PATIENCE;
 use tenure_testkit::pace::LeasePace;
 
 use crate::ground::{EmptyStore, LOCK, had, wants};
 
 fn ask_for_it(process: &Client) {
-    let runtime = tokio::runtime::Builder::new_current_thread().build().unwrap();
-    assert!(runtime.block_on(process.election(LOCK).unwrap().request_handover(None)).unwrap(), "nobody has it");
+    assert!(process.election(LOCK).unwrap().request_handover().unwrap(), "nobody has it");
 }
 
 pub(crate) fn work_is_told_when_the_lock_is_lost_and_dropped_when_it_does_not_end(ground: &EmptyStore) {
@@ -21,7 +21,7 @@ pub(crate) fn work_is_told_when_the_lock_is_lost_and_dropped_when_it_does_not_en
     std::thread::scope(|scope| {
         let working = scope.spawn(move || {
             let runtime = tokio::runtime::Builder::new_current_thread().build().unwrap();
-            runtime.block_on(lock.with_lock(async |leadership| {
+            runtime.block_on(lock.as_ref().with_lock(async |leadership| {
                 told.send("began").unwrap();
                 leadership.cancelled().await;
                 told.send("told to stop").unwrap();
@@ -42,10 +42,10 @@ pub(crate) fn a_lost_lock_is_somebody_elses_only_after_its_guard_is_gone(ground:
     let (first, second) = (ground.wants("a").timing(often), ground.wants("b"));
     let guard = had(&first);
     ask_for_it(&ground.process());
-    guard.wait_lost();
+    guard.lost();
     assert!(!guard.is_held() && guard.leadership().is_valid(), "it has its grace");
-    assert!(second.try_acquire_blocking().unwrap().is_none());
+    assert!(second.try_acquire().unwrap().is_none());
     let term = guard.term();
-    guard.release_blocking().unwrap();
+    guard.release().unwrap();
     assert!(had(&second).term() > term);
 }

@@ -8,15 +8,15 @@ use tenure::{Client, Leadership, fencing::PostgresFence};
 async fn main() -> Result<(), Box<dyn std::error::Error>> {
     let url = std::env::var("DATABASE_URL")?;
     let pool = PgPool::connect(&url).await?;
-    let election = Client::open(&url)?.election("payouts")?.candidate().start()?;
-    let leadership = election.elected().await?;
+    let candidacy = Client::open(&url)?.election("payouts")?.candidate().start()?;
+    let leadership = candidacy.elected().await?;
     for invoice in 1..=3 {
         if !pay(&pool, &leadership, invoice).await? {
             return Err("somebody else leads by now".into());
         }
         println!("paid invoice {invoice} under term {}", leadership.term());
     }
-    election.stop().await;
+    candidacy.stop().await;
     Ok(())
 }
 

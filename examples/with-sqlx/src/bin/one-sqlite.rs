@@ -11,10 +11,10 @@ async fn main() -> Result<(), Box<dyn std::error::Error>> {
     let directory = std::env::temp_dir().join(format!("one-sqlite-{}", std::process::id()));
     std::fs::create_dir(&directory)?;
     let client = Client::open(&format!("sqlite:{}/tenure.db", directory.display()))?;
-    let election = client.election("report")?.candidate().start()?;
-    let leadership = election.elected().await?;
+    let candidacy = client.election("report")?.candidate().start()?;
+    let leadership = candidacy.elected().await?;
     println!("SQLite {version}, leading under term {}", leadership.term());
-    election.stop().await;
+    candidacy.stop().await;
     std::fs::remove_dir_all(&directory)?;
     Ok(())
 }

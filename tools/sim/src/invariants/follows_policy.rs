@@ -106,7 +106,8 @@ fn is_right_to_run_again(job: &SimJob, claim: &Claim) -> Result<(), String> {
     Err(format!("{} of {} is to run although it was decided", claim.tick, job.policy.job))
 }
 
-/// A tick is passed over because the job is not enabled, beside a run, or because it is too old.
+/// A tick is passed over because the job is not enabled, beside a run, because a later one took its place while it waited for a
+/// run to end, or because it is too old.
 fn is_right_to_pass(
     job: &SimJob,
     claim: &Claim,
@@ -119,11 +120,15 @@ fn is_right_to_pass(
     if !job.policy.enabled || beside_run || mark.is_some_and(|mark| mark >= claim.tick) {
         return Ok(());
     }
-    let age = claim.tick.age_at(served.asked.wall_ms.max(served.asked.store_ms));
-    let wanted = match job.policy.missed {
-        Missed::Skip => job.patience(),
-        Missed::Once | Missed::All => job.policy.window,
-    };
+    let latest_ms = served.asked.wall_ms.max(served.asked.store_ms);
+    let may_replace =
+        job.policy.overlap == Overlap::Queue && job.policy.missed != Missed::All && claim.act == Act::Skip;
+    let later = job.calendar.next_after(claim.tick).filter(|later| later.unix_ms() <= latest_ms);
+    if may_replace && later.is_some() {
+        return Ok(());
+    }
+    let age = claim.tick.age_at(latest_ms);
+    let wanted = if job.policy.missed == Missed::Skip { job.patience() } else { job.policy.window };
     if age > wanted {
         return Ok(());
     }

@@ -2,6 +2,8 @@
 
 mod after_healing;
 mod alternation;
+mod at_least_once;
+mod attempts_once;
 mod claims_by_holder;
 mod counts_fired;
 mod failover;
@@ -10,11 +12,18 @@ mod fires_once;
 mod fires_while_leading;
 mod follows_policy;
 mod given_back_runs;
+mod handled_once;
 mod in_line;
 mod jobs_live;
+mod mail_by_holder;
+mod mail_quiet;
 mod marks_grow;
+mod messages_in_order;
+mod messages_kept;
+mod messages_live;
 mod never_early;
 mod nothing_lost;
+mod one_delivery;
 mod one_leader;
 mod order;
 mod own_work;
@@ -30,11 +39,12 @@ mod work;
 
 use std::fmt;
 
+use tenure_core::messages::NewMessage;
 use tenure_core::{LossReason, Request, Term};
 
 use crate::assumption::{Assumption, Broken};
 use crate::clock::SimTime;
-use crate::world::{ServedJobRequest, SimJobRun, View};
+use crate::world::{DeliveryEnd, ServedJobRequest, ServedMail, SimDelivery, SimJobRun, View};
 
 /// Something that can be checked while the world goes on.
 pub(crate) trait Invariant {
@@ -89,6 +99,16 @@ pub(crate) enum Occurrence<'a> {
     RunBegan(&'a SimJobRun),
     /// The store has served a request about jobs.
     Served(&'a ServedJobRequest<'a>),
+    /// A sender begins to send a message.
+    Sending(&'a NewMessage),
+    /// The store has served a request about messages.
+    Mailed(&'a ServedMail<'a>),
+    /// A process asks the mailbox for something.
+    MailAsked { node: usize },
+    /// A message was handed out.
+    HandedOut(&'a SimDelivery),
+    /// Handling a message has ended.
+    Handled { delivery: &'a SimDelivery, end: DeliveryEnd },
     /// Time passes.
     Passing,
     /// The end of the run.
@@ -144,6 +164,15 @@ impl Invariants {
                 Box::<counts_fired::CountsFired>::default(),
                 Box::<nothing_lost::NothingLost>::default(),
                 Box::<given_back_runs::GivenBackRuns>::default(),
+                Box::<mail_by_holder::MailByHolder>::default(),
+                Box::<at_least_once::AtLeastOnce>::default(),
+                Box::<messages_kept::MessagesKept>::default(),
+                Box::<messages_in_order::MessagesInOrder>::default(),
+                Box::new(one_delivery::OneDelivery),
+                Box::<handled_once::HandledOnce>::default(),
+                Box::<attempts_once::AttemptsOnce>::default(),
+                Box::<messages_live::MessagesLive>::default(),
+                Box::<mail_quiet::MailQuiet>::default(),
             ],
             excused: Vec::new(),
         }

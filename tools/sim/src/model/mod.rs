@@ -63,9 +63,9 @@ pub fn can_make(mistake: Mistake) -> bool {
         // Clocks do not stop.
         Mistake::Process(ProcessMistake::ClockStopsInSuspend) => false,
         // There are no jobs.
-        Mistake::Ledger(_) | Mistake::Job(_) => false,
+        Mistake::Ledger(_) | Mistake::Job(_) | Mistake::Mailbox(_) | Mistake::Message(_) => false,
         #[cfg(mutants)]
-        Mistake::Engine(_) => false,
+        Mistake::Engine(_) | Mistake::Inbox(_) => false,
         Mistake::Store(_) | Mistake::Process(_) => true,
     }
 }

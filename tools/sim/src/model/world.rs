@@ -71,8 +71,16 @@ impl ModelWorld {
             #[cfg(mutants)]
             Some(Mistake::Elector(mutant)) => elector.mutated(mutant),
             #[cfg(mutants)]
-            Some(Mistake::Engine(_)) => elector,
-            Some(Mistake::Store(_) | Mistake::Process(_) | Mistake::Ledger(_) | Mistake::Job(_)) | None => elector,
+            Some(Mistake::Engine(_) | Mistake::Inbox(_)) => elector,
+            Some(
+                Mistake::Store(_)
+                | Mistake::Process(_)
+                | Mistake::Ledger(_)
+                | Mistake::Job(_)
+                | Mistake::Mailbox(_)
+                | Mistake::Message(_),
+            )
+            | None => elector,
         }
     }
 

@@ -2,28 +2,33 @@
 
 mod jobs;
 mod lease;
+mod messages;
 
 use std::collections::VecDeque;
 use std::sync::Arc;
 use std::time::Duration;
 
 use tenure_core::jobs::{JobRecord, Ledger, RunRecord, Tick};
+use tenure_core::messages::{MailboxLimits, MailboxRecord};
 use tenure_core::record::{Effects, Moment, ProcessToken, ProcessWatch, Record, Wake};
 use tenure_core::{CampaignReply, Candidate, ElectionKey, Instant, JobName, Nonce, Reply, Term, Verb};
 
 use crate::clock::{MILLI, SECOND, SimClock, SimTime};
 use crate::kind::StoreKind;
-use crate::mistake::{LedgerMistake, Mistake, StoreMistake};
+use crate::mistake::{LedgerMistake, MailboxMistake, Mistake, StoreMistake};
 
 use jobs::is_back;
 pub(crate) use jobs::{JobReply, JobRequest, LedgerStep};
 pub(crate) use lease::{LeaseStep, key};
+use messages::MailStep;
+pub(crate) use messages::{MailReply, MailRequest};
 
 /// The store of one run.
 pub(crate) struct SimStore {
     kind: StoreKind,
     mistake: Option<StoreMistake>,
     ledger_mistake: Option<LedgerMistake>,
+    mailbox_mistake: Option<MailboxMistake>,
     /// The clock that leases run on; that of the candidates' own machine if there is none.
     pub(crate) clock: Option<SimClock>,
     kept: SimRecords,
@@ -40,6 +45,7 @@ struct SimRecords {
     record: Record,
     /// Shared with what copies believe until it changes.
     ledger: Arc<Ledger>,
+    mailbox: Arc<MailboxRecord>,
 }
 
 /// Who asks, and when.
@@ -77,13 +83,14 @@ pub(crate) const EPOCH_MS: u64 = 1_700_000_000_000;
 
 impl SimStore {
     pub(crate) fn new(kind: StoreKind, mistake: Option<Mistake>, clock: Option<SimClock>) -> Self {
-        let (mistake, ledger_mistake) = match mistake {
-            Some(Mistake::Store(mistake)) => (Some(mistake), None),
-            Some(Mistake::Ledger(mistake)) => (None, Some(mistake)),
-            _ => (None, None),
+        let (mistake, ledger_mistake, mailbox_mistake) = match mistake {
+            Some(Mistake::Store(mistake)) => (Some(mistake), None, None),
+            Some(Mistake::Ledger(mistake)) => (None, Some(mistake), None),
+            Some(Mistake::Mailbox(mistake)) => (None, None, Some(mistake)),
+            _ => (None, None, None),
         };
         let (kept, past) = (SimRecords::default(), VecDeque::new());
-        Self { kind, mistake, ledger_mistake, clock, kept, past, old_primary: None, key: key() }
+        Self { kind, mistake, ledger_mistake, mailbox_mistake, clock, kept, past, old_primary: None, key: key() }
     }
 
     /// How long a lease of this ttl really lasts here, at most, on the store's clock.
@@ -168,6 +175,30 @@ impl SimStore {
         let is_held = kept.record.is_held_by(nonce, term, &at);
         let ledger = Arc::make_mut(&mut kept.ledger);
         LedgerStep { ledger, unix_ms, is_held, mistake }.serve(request)
+    }
+
+    /// One atomic step about messages.
+    pub(crate) fn serve_mail(
+        &mut self,
+        caller: &Caller<'_>,
+        at_old_primary: bool,
+        request: &MailRequest,
+        limits: MailboxLimits,
+    ) -> MailReply {
+        self.keep_for_copy(caller.now);
+        let at = Moment { now: self.reads(caller), unix_ms: 0, process: caller.process, is_gone: caller.is_gone };
+        let mistake = self.mailbox_mistake;
+        let kept = match &mut self.old_primary {
+            Some(old) if at_old_primary => old,
+            _ => &mut self.kept,
+        };
+        let is_held = request.asker().is_some_and(|(nonce, term)| kept.record.is_held_by(nonce, term, &at));
+        MailStep { mailbox: &mut kept.mailbox, limits, is_held, mistake }.serve(request)
+    }
+
+    /// The messages that are kept.
+    pub(crate) fn mailbox(&self) -> &MailboxRecord {
+        &self.kept.mailbox
     }
 
     /// Up to which tick a job is decided, as whoever asks sees it.

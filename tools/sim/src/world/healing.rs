@@ -25,6 +25,7 @@ impl SimWorld {
         // Nothing happens, and so nothing changes.
         self.run_until(self.now + 2 * nanos(self.options.ttl_max()))?;
         self.let_jobs_catch_up()?;
+        self.let_mail_be_handled()?;
         self.mend_links();
         self.hand_over()?;
         self.lose_head_of_line()?;
@@ -97,6 +98,15 @@ impl SimWorld {
     fn let_jobs_catch_up(&mut self) -> SimOutcome {
         let until = self.now + CATCHING_UP_MAX;
         while self.now < until && self.has_something_back() {
+            self.run_until(self.now + SECOND)?;
+        }
+        Ok(())
+    }
+
+    /// Whatever waits is handled, or set aside.
+    fn let_mail_be_handled(&mut self) -> SimOutcome {
+        let until = self.now + CATCHING_UP_MAX;
+        while self.now < until && self.leading().is_some() && !self.store.mailbox().pending.is_empty() {
             self.run_until(self.now + SECOND)?;
         }
         Ok(())

@@ -3,6 +3,7 @@
 mod healing;
 mod jobs;
 mod line;
+mod messages;
 mod network;
 mod node;
 mod process;
@@ -25,6 +26,8 @@ use crate::timeline::Timeline;
 
 use jobs::SimJobs;
 pub(crate) use jobs::{ServedJobRequest, SimJobRun};
+use messages::SimMessages;
+pub(crate) use messages::{DeliveryEnd, ServedMail, SimDelivery};
 use node::{Machine, SimNode};
 pub(crate) use queue::Incarnation;
 use queue::{EventQueue, SimEvent};
@@ -45,6 +48,7 @@ pub(crate) struct SimWorld {
     store_slow_by: u64,
     queue: EventQueue,
     jobs: SimJobs,
+    messages: SimMessages,
     rng: SimRng,
     fault_chance: Vec<SimRng>,
     broken: Broken,
@@ -105,6 +109,7 @@ impl SimWorld {
             store_slow_by: 0,
             queue: EventQueue::default(),
             jobs: SimJobs::new(&options, wall_chance),
+            messages: SimMessages::new(&options),
             rng,
             fault_chance: streams.map(|stream| SimRng::of(options.seed, stream)).collect(),
             broken: Broken::default(),
@@ -129,6 +134,7 @@ impl SimWorld {
             self.queue.put(at, SimEvent::Restart { node });
         }
         self.schedule_turmoil();
+        self.schedule_senders();
         self.run_until(self.now + self.options.turmoil)?;
         self.heal()?;
         self.see(&Occurrence::End)
@@ -144,9 +150,9 @@ impl SimWorld {
         while let Some(at) = self.next_at().filter(|at| *at <= end) {
             self.now = self.now.max(at);
             self.tally.events += 1;
-            let is_of_jobs = self.step(at)?;
+            let is_beside = self.step(at)?;
             self.tell_of_ends()?;
-            if !is_of_jobs {
+            if !is_beside {
                 self.see(&Occurrence::Passing)?;
             }
         }
@@ -160,13 +166,13 @@ impl SimWorld {
     }
 
     /// Whatever arrives comes before an alarm of the same instant: electors must not depend on being woken first. Returns
-    /// whether only jobs were concerned.
+    /// whether only jobs or messages were concerned.
     fn step(&mut self, at: SimTime) -> Result<bool, InvariantViolation> {
         if self.queue.next_at().is_some_and(|next| next <= at)
             && let Some(event) = self.queue.take()
         {
-            let is_of_jobs = matches!(event, SimEvent::Jobs(_));
-            return self.happen(event).map(|()| is_of_jobs);
+            let is_beside = matches!(event, SimEvent::Jobs(_) | SimEvent::Mail(_));
+            return self.happen(event).map(|()| is_beside);
         }
         match (0..self.nodes.len()).find(|node| self.nodes[*node].wake_at.is_some_and(|wake| wake <= at)) {
             Some(node) => self.feed(node, tenure_core::Input::Timeout).map(|()| false),
@@ -199,6 +205,7 @@ impl SimWorld {
                 Ok(())
             }
             SimEvent::Jobs(event) => self.happen_to_jobs(event),
+            SimEvent::Mail(event) => self.happen_to_messages(*event),
         }
     }
 
@@ -220,6 +227,9 @@ impl SimWorld {
             machines: &self.machines,
             jobs: &self.options.jobs,
             runs: &self.jobs.runs,
+            mail: self.options.mail.as_ref(),
+            deliveries: &self.messages.deliveries,
+            mail_disturbed_at: self.messages.disturbed_at,
             jobs_disturbed_at: self.jobs.disturbed_at,
             wall_set_at: self.jobs.wall_set_at,
             store_wall: self.jobs.wall(&self.machines),

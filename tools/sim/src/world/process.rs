@@ -37,6 +37,7 @@ impl SimWorld {
         self.say(|world| format!("{} starts", world.name(node)));
         self.see(&Occurrence::Started { node })?;
         self.start_jobs(node)?;
+        self.start_mail(node)?;
         self.feed(node, Input::Start)
     }
 
@@ -56,6 +57,7 @@ impl SimWorld {
         process.told = None;
         self.say(|world| format!("{} dies", world.name(node)));
         self.stop_jobs(node, false)?;
+        self.stop_mail(node);
         self.see(&Occurrence::Crashed { node })?;
         self.orphan_work(node)
     }
@@ -118,6 +120,7 @@ impl SimWorld {
             self.set_alarm(node);
         }
         self.set_job_alarms();
+        self.set_mail_alarms();
     }
 
     /// When it will be woken, if its clock goes on as it does.
@@ -150,7 +153,8 @@ impl SimWorld {
                 self.nodes[node].told = Some(term);
                 let work = SimWork::new(of, term, trust.kill_at, is_stubborn);
                 self.begin_work(node, work)?;
-                self.begin_jobs(node, term)
+                self.begin_jobs(node, term)?;
+                self.begin_mail(node, term)
             }
             Output::Trusted { term, trust } => {
                 self.see(&Occurrence::Trusted { node, term })?;
@@ -167,6 +171,7 @@ impl SimWorld {
             }
             Output::KillWork { term } => {
                 self.end_jobs(self.nodes[node].life(node), term);
+                self.end_mail(self.nodes[node].life(node), term);
                 self.kill_work(node, term);
                 Ok(())
             }
@@ -177,6 +182,7 @@ impl SimWorld {
             Output::Stopped => {
                 self.see(&Occurrence::Stopped { node })?;
                 self.stop_jobs(node, true)?;
+                self.stop_mail(node);
                 self.nodes[node].elector = None;
                 self.nodes[node].wake_at = None;
                 self.nodes[node].timeout = None;
@@ -236,6 +242,7 @@ impl SimWorld {
         self.disturb();
         self.say(|world| format!("{} is back", world.name(node)));
         self.resume_jobs(node);
+        self.resume_messages(node);
         self.act(node)
     }
 

@@ -6,6 +6,7 @@ use std::collections::BinaryHeap;
 use tenure_core::{Input, Request, Term};
 
 use super::jobs::SimJobEvent;
+use super::messages::SimMailEvent;
 use crate::clock::SimTime;
 use crate::fault::FaultClass;
 
@@ -42,6 +43,8 @@ pub(crate) enum SimEvent {
     Eased,
     /// Something happens to jobs.
     Jobs(SimJobEvent),
+    /// Something happens to messages.
+    Mail(Box<SimMailEvent>),
 }
 
 /// One process: a candidate, and how often it was started.

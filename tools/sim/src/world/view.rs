@@ -3,15 +3,18 @@
 use std::time::Duration;
 
 use tenure_core::jobs::Tick;
+use tenure_core::messages::MailboxRecord;
 use tenure_core::record::ProcessToken;
 use tenure_core::{Elector, Instant, JobName, Nonce, Term, Timing};
 
 use super::jobs::SimJobRun;
+use super::messages::SimDelivery;
 use super::network::life_of;
 use super::node::{Machine, SimNode};
 use super::queue::Incarnation;
 use crate::clock::{MILLI, SimClock, SimTime};
 use crate::job::SimJob;
+use crate::mail::SimMail;
 use crate::options::WorkStyle;
 use crate::store::SimStore;
 
@@ -41,6 +44,11 @@ pub(crate) struct View<'a> {
     pub(crate) jobs: &'a [SimJob],
     /// Runs of jobs that go on.
     pub(crate) runs: &'a [SimJobRun],
+    pub(crate) mail: Option<&'a SimMail>,
+    /// Messages in hand.
+    pub(crate) deliveries: &'a [SimDelivery],
+    /// When something last went wrong that only messages notice.
+    pub(crate) mail_disturbed_at: SimTime,
     /// When something last went wrong that only jobs notice.
     pub(crate) jobs_disturbed_at: SimTime,
     /// When a wall clock was last set.
@@ -135,6 +143,16 @@ impl View<'_> {
     /// Whether the store knows how a run under this term ended.
     pub(crate) fn is_ended(&self, job: &JobName, tick: Tick, term: Term) -> bool {
         self.store.is_ended(job, tick, term)
+    }
+
+    /// The messages that the store keeps.
+    pub(crate) fn mailbox(&self) -> &MailboxRecord {
+        self.store.mailbox()
+    }
+
+    /// The ttl of its lease.
+    pub(crate) fn ttl(&self, node: usize) -> u64 {
+        nanos(self.nodes[node].contender.candidate.timing.ttl())
     }
 
     /// How long it waits for an answer.

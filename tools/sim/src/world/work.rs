@@ -89,7 +89,8 @@ impl SimWorld {
             return Ok(());
         }
         self.cut_off_runs(of, term);
-        let keeps_lease = self.keeps_lease(of, term);
+        self.cut_off_handlers(of, term)?;
+        let keeps_lease = self.keeps_lease(of, term) || self.mail_keeps_lease(of, term);
         if let Some(work) = &mut self.nodes[of.node].work
             && keeps_lease
             && !work.is_ending
@@ -99,6 +100,7 @@ impl SimWorld {
         }
         self.nodes[of.node].work = None;
         self.end_jobs(of, term);
+        self.end_mail(of, term);
         self.say(|world| format!("{}'s work of term {term} ends", world.name(of.node)));
         self.deliver(of, Input::WorkEnded { term }, self.now)
     }

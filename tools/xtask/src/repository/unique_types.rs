@@ -7,16 +7,27 @@ use super::tree::Tree;
 
 const KEYWORDS: &[&str] = &["struct", "enum", "trait", "type", "union"];
 
+/// The one exception: what stands here has the name of what it wraps, so that only the path says which one is meant.
+const BLOCKING: &str = "crates/tenure/src/blocking/";
+
 /// Types of tests count, too: the same searches find them. Not counted are associated types, whose names the trait
-/// decides, and names that a macro is given.
+/// decides, names that a macro is given, and the types for plain threads, each of which must have an async counterpart.
 pub(crate) fn check(tree: &Tree) -> Vec<String> {
     let mut places: BTreeMap<String, Vec<String>> = BTreeMap::new();
+    let mut blocking = Vec::new();
     for (path, text) in tree.ending(".rs") {
         for (name, line) in types(text) {
-            places.entry(name).or_default().push(format!("{path}:{line}"));
+            let place = format!("{path}:{line}");
+            if path.starts_with(BLOCKING) {
+                blocking.push((name, place));
+            } else {
+                places.entry(name).or_default().push(place);
+            }
         }
     }
-    places.iter().flat_map(|(name, places)| violations(name, places)).collect()
+    let alone = blocking.iter().filter(|(name, _)| !places.contains_key(name));
+    let alone = alone.map(|(name, place)| format!("{place}: {name} has no async counterpart of its name"));
+    places.iter().flat_map(|(name, places)| violations(name, places)).chain(alone).collect()
 }
 
 /// One for each definition after the first.
@@ -82,6 +93,18 @@ mod tests {
                 "b/src/lib.rs:2: One is the name of another type already, at a/src/lib.rs:1",
                 "b/tests/c.rs:4: Two is the name of another type already, at a/src/lib.rs:2",
             ]
+        );
+    }
+
+    #[test]
+    fn types_for_plain_threads_have_the_names_of_what_they_wrap() {
+        let files = [
+            ("crates/tenure/src/client.rs", "pub struct Client;\n"),
+            ("crates/tenure/src/blocking/client.rs", "pub struct Client(crate::Client);\nstruct Other;\n"),
+        ];
+        assert_eq!(
+            found(&files),
+            ["crates/tenure/src/blocking/client.rs:2: Other has no async counterpart of its name"]
         );
     }
 

@@ -69,7 +69,7 @@ pub(crate) const PARTS: &[TestPart] = &[
     TestPart {
         name: "simulation",
         about: "100,000 simulated elections with jobs under faults break no promise",
-        when: When::Beside,
+        when: When::InOrder,
         run: |job| prove(job, &["sim", "--seeds", "100000"]).map(drop),
     },
     TestPart {
@@ -81,7 +81,7 @@ pub(crate) const PARTS: &[TestPart] = &[
     TestPart {
         name: "mutants",
         about: "every known mistake, made on purpose, is caught, and every invariant catches one",
-        when: When::Beside,
+        when: When::InOrder,
         run: mutants::run,
     },
     TestPart {

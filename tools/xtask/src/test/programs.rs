@@ -140,8 +140,8 @@ fn longest_first(mut programs: Vec<TestProgram>) -> Vec<TestProgram> {
 /// It waits for leases to run out, on every store.
 const LONGEST: &str = "cli/faults";
 
-/// Chosen by measuring on two processors: with three times as many, leaders with leases of three seconds on PostgreSQL, where
-/// a renewal that comes too late costs a login, are starved.
+/// Chosen by measuring on two processors: twelve at a time take half as long, and now and then one that watches a second of
+/// real time on advisory locks is starved.
 const AT_A_TIME: usize = 2;
 const TESTS_AT_A_TIME: &str = "2";
 

@@ -77,7 +77,7 @@ fn tell(json: bool, line: &CrontabCheckLine) -> Result<(), CommandError> {
     let rows: Vec<Vec<String>> = line.jobs.iter().flat_map(rows).collect();
     print(|out| {
         if let Some(election) = &line.election {
-            writeln!(out, "{} job(s) in the election {election}; nothing is wrong\n", line.jobs.len())?;
+            writeln!(out, "{} job(s) in the election {election}; no errors\n", line.jobs.len())?;
         }
         table(out, &["JOB", "SCHEDULE", "TIME ZONE", "DUE THERE", "FIRES (UTC)"], &rows)
     })
@@ -89,7 +89,7 @@ fn rows(job: &CheckedJobLine) -> Vec<Vec<String>> {
         [name, &job.schedule, &job.time_zone, local, fires_at].map(str::to_owned).to_vec()
     };
     if !job.enabled {
-        return vec![row("never: not enabled", "-")];
+        return vec![row("never: disabled", "-")];
     }
     job.next.iter().map(|next| row(&next.local, &next.fires_at)).collect()
 }

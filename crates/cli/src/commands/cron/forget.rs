@@ -25,7 +25,7 @@ pub(super) async fn execute(global: &Global, args: &ForgetArgs) -> Result<Exit, 
         print(|out| json_line(out, &ForgottenLine { election, job, forgotten }))?;
     } else if forgotten {
         print(|out| {
-            writeln!(out, "{job} of {election} is forgotten; whoever leads with it begins anew, at the present")
+            writeln!(out, "{job} of {election} is forgotten; a leader that has the job starts it over at the present")
         })?;
     }
     if forgotten {
@@ -36,6 +36,6 @@ pub(super) async fn execute(global: &Global, args: &ForgetArgs) -> Result<Exit, 
 
 /// Nobody has led with this job.
 pub(super) fn unknown(election: &str, job: &str) -> CommandError {
-    let message = format!("{election} has no job {job}; `tenure cron status {election}` shows those that it has");
+    let message = format!("{election} has no job {job}; `tenure cron status {election}` lists its jobs");
     CommandError::new(Exit::Failure, message)
 }

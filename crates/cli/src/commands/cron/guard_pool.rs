@@ -1,4 +1,4 @@
-//! The guards of `tenure cron`: one for each run that goes on, and some that wait for the next.
+//! The guards of `tenure cron`: one for each current run, and some spare ones for the next.
 
 use std::ffi::OsString;
 

@@ -39,26 +39,26 @@ pub(super) async fn execute(global: &Global, mut args: CronRunArgs) -> Result<Ex
     let file = args.command.is_empty().then(|| args.target.clone()).flatten();
     let told_election = args.election.clone();
     let crontab = crontab(&mut args)?;
-    let candidacy = CandidacyOptions::new(&args.candidate)?;
-    let timing = candidacy.timing;
+    let options = CandidacyOptions::new(&args.candidate)?;
+    let timing = options.timing;
     let mut signals = Signals::listen()?;
     let _served = metrics::serve(&args.report.metrics)?;
     let client = open_for(global, &crontab.election)?;
     let (sender, asks) = unbounded_channel();
-    let described = candidacy.describe(&client, &crontab.election)?;
+    let described = options.describe(&client, &crontab.election)?;
     let source = file.map(|file| JobSource { file, told_election, asks: sender.clone(), reading: None });
-    let described = crontab.entries.into_iter().fold(described, |election, entry| {
+    let described = crontab.entries.into_iter().fold(described, |candidacy, entry| {
         let (job, handler) = job_of(entry, &sender);
-        election.job(job, handler)
+        candidacy.job(job, handler)
     });
     let mut pool = GuardPool::launch(&client, timing, credentials(global, &args.environment))?;
-    let election = described.start()?;
-    pool.tell_of(env_for(&election));
-    let mut events = election.events();
+    let candidacy = described.start()?;
+    pool.tell_of(env_for(&candidacy));
+    let mut events = candidacy.events();
     let what_now = if args.candidate.fail_fast { WhatNow::FailsFast } else { WhatNow::GoesOn };
     let beginning = Beginning::new(global, what_now);
-    let printer = EventPrinter::new(&crontab.election, election.candidate(), args.report, beginning);
-    let mut cron = CronSession { printer, election: &election, source, asks, pool, end: None };
+    let printer = EventPrinter::new(&crontab.election, candidacy.candidate(), args.report, beginning);
+    let mut cron = CronSession { printer, candidacy: &candidacy, source, asks, pool, end: None };
     let exit = cron.until_the_end(&mut events, &mut signals).await;
     cron.pool.shutdown().await;
     exit
@@ -109,21 +109,19 @@ impl JobSource {
     }
 
     /// Takes over what was read. An error leaves everything as it is.
-    fn take_over(&self, election: &Candidacy, (crontab, errors): (Crontab, CrontabErrors)) -> Result<usize, String> {
+    fn take_over(&self, candidacy: &Candidacy, (crontab, errors): (Crontab, CrontabErrors)) -> Result<usize, String> {
         errors.check().map_err(|failure| failure.message)?;
         let named = self.told_election.as_ref().unwrap_or(&crontab.election);
-        if named != election.name().as_str() {
+        if named != candidacy.name().as_str() {
             let file = self.file.display();
-            return Err(format!(
-                "{file} names the election {named} now; stop tenure and start it again to change that"
-            ));
+            return Err(format!("{file} now names the election {named}; restart tenure to apply that"));
         }
         let count = crontab.entries.len();
         let jobs = crontab.entries.into_iter().fold(Jobs::new(), |jobs, entry| {
             let (job, handler) = job_of(entry, &self.asks);
             jobs.job(job, handler)
         });
-        election.set_jobs(jobs).map(|()| count).map_err(|error| error.to_string())
+        candidacy.set_jobs(jobs).map(|()| count).map_err(|error| error.to_string())
     }
 }
 
@@ -142,14 +140,14 @@ async fn was_read(source: &mut Option<JobSource>) -> (Crontab, CrontabErrors) {
 /// Says what keeps the jobs from being changed, if anything does.
 fn stays(outcome: Result<(), String>) {
     if let Err(why) = outcome {
-        say(&format!("the jobs stay as they are: {why}"));
+        say(&format!("jobs not changed: {why}"));
     }
 }
 
 /// One `tenure cron` from its first campaign to its end.
 struct CronSession<'a> {
     printer: EventPrinter,
-    election: &'a Candidacy,
+    candidacy: &'a Candidacy,
     /// The file of jobs, if there is one.
     source: Option<JobSource>,
     asks: UnboundedReceiver<RunRequest>,
@@ -182,10 +180,10 @@ impl CronSession<'_> {
         self.printer.tell(event);
         if self.printer.beginning.gives_up() {
             self.end.get_or_insert(Exit::StoreUnavailable);
-            self.election.request_stop();
+            self.candidacy.request_stop();
         }
         match &event.kind {
-            EventKind::Elected { term, trust } | EventKind::Renewed { term, trust } => {
+            EventKind::Elected { term, trust, .. } | EventKind::Renewed { term, trust } => {
                 self.pool.trust(*term, until(*trust));
             }
             EventKind::Lost { term, kill_at, .. } => self.pool.lost(*term, *kill_at),
@@ -195,8 +193,8 @@ impl CronSession<'_> {
 
     fn take_over(&self, read: (Crontab, CrontabErrors)) {
         let Some(source) = &self.source else { return };
-        stays(source.take_over(self.election, read).map(|count| {
-            say(&format!("{} was read again: {count} job(s)", source.file.display()));
+        stays(source.take_over(self.candidacy, read).map(|count| {
+            say(&format!("reloaded {}: {count} job(s)", source.file.display()));
         }));
     }
 
@@ -206,6 +204,6 @@ impl CronSession<'_> {
             self.pool.hurry();
         }
         self.end.get_or_insert(Exit::Signalled(signal));
-        self.election.request_stop();
+        self.candidacy.request_stop();
     }
 }

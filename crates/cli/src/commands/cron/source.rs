@@ -49,14 +49,14 @@ pub(super) fn looks_like_an_expression(target: &OsStr) -> bool {
 
 /// An expression, which is text.
 pub(super) fn text_of(target: &OsStr) -> Result<&str, CommandError> {
-    target.to_str().ok_or_else(|| CommandError::new(Exit::Usage, "a cron expression is text, and this is not UTF-8"))
+    target.to_str().ok_or_else(|| CommandError::new(Exit::Usage, "the cron expression is not UTF-8"))
 }
 
 /// A schedule, with what else may have been meant.
 pub(super) fn schedule(expression: &str, zone: Option<&str>) -> Result<Schedule, CommandError> {
     Schedule::new(expression, zone.unwrap_or("UTC")).map_err(|error| {
         let is_file = Path::new(expression).is_file();
-        let hint = if is_file { "; if you mean the file of this name, leave out `-- CMD`" } else { "" };
+        let hint = if is_file { "; to use the file of this name, leave out `-- CMD`" } else { "" };
         CommandError::new(Exit::Usage, format!("{error}{hint}"))
     })
 }
@@ -65,7 +65,7 @@ fn of_file(target: &OsStr) -> Result<Crontab, CommandError> {
     if looks_like_an_expression(target) {
         let shown = target.display();
         let message =
-            format!("{shown:?} is no file; if it is an expression, say what to run: `tenure cron {shown:?} -- CMD`");
+            format!("{shown:?} is not a file; if it is an expression, add a command: `tenure cron {shown:?} -- CMD`");
         return Err(CommandError::new(Exit::Usage, message));
     }
     let (crontab, errors) = Crontab::read(Path::new(target));

@@ -26,8 +26,10 @@ struct JobStatusLine {
     job: String,
     /// Expression and time zone.
     schedule: String,
-    /// Its next tick by the calendar, if it fires then: not while it is paused or disabled.
+    /// Its next tick by the calendar, if it fires then, as far as is known.
     next: Option<String>,
+    /// Why it does not fire, if that is known.
+    idle: Option<IdleReason>,
     /// Whether its configuration lets it fire at all.
     enabled: bool,
     fired: u64,
@@ -41,12 +43,37 @@ struct JobStatusLine {
     runs: Vec<RunLine>,
 }
 
+/// Why a job does not fire, whatever the calendar says.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "snake_case")]
+enum IdleReason {
+    /// It is gone from the jobs of whoever leads; or, if nobody does, from the file that was asked about.
+    Removed,
+    /// It is in the file that was asked about, and whoever leads does not have it yet.
+    NotLoaded,
+    Paused,
+    Disabled,
+    NoLeader,
+}
+
+impl IdleReason {
+    fn in_words(self) -> &'static str {
+        match self {
+            Self::Removed => "- (removed)",
+            Self::NotLoaded => "- (not loaded)",
+            Self::Paused => "- (paused)",
+            Self::Disabled => "- (disabled)",
+            Self::NoLeader => "- (nobody leads)",
+        }
+    }
+}
+
 pub(super) async fn execute(global: &Global, args: &CronStatusArgs) -> Result<Exit, CommandError> {
     let (election, jobs) = which(args.target.as_deref())?;
     let client = open_to_look(global)?;
-    client.check_ledger()?;
-    let names = match election {
-        Some(name) => vec![name],
+    client.store().check_ledger()?;
+    let names = match &election {
+        Some(name) => vec![name.clone()],
         None => client.observe_all().await?.into_iter().map(|(name, _)| name.to_string()).collect(),
     };
     let mut lines = Vec::new();
@@ -65,7 +92,8 @@ pub(super) async fn execute(global: &Global, args: &CronStatusArgs) -> Result<Ex
         print(|out| json_line(out, &lines))?;
     } else if lines.is_empty() {
         let store = store_shown(global);
-        print(|out| writeln!(out, "no jobs have ever been led in namespace {} of {store}", global.namespace))?;
+        let of = election.map(|name| format!(" of {name}")).unwrap_or_default();
+        print(|out| writeln!(out, "no jobs{of} in namespace {} of {store}", global.namespace))?;
     } else if args.runs.is_some() {
         let rows: Vec<Vec<String>> = lines.iter().flat_map(run_rows).collect();
         print(|out| {
@@ -89,7 +117,8 @@ fn which(target: Option<&OsStr>) -> Result<(Option<String>, Vec<Job>), CommandEr
         errors.check()?;
         return Ok((Some(crontab.election), crontab.entries.into_iter().map(|entry| entry.job).collect()));
     }
-    let name = target.to_str().ok_or_else(|| CommandError::new(Exit::Usage, "the name of an election is UTF-8"))?;
+    let name =
+        target.to_str().ok_or_else(|| CommandError::new(Exit::Usage, "the name of the election is not UTF-8"))?;
     ElectionName::new(name).map_err(tenure::Error::from)?;
     Ok((Some(name.to_owned()), Vec::new()))
 }
@@ -101,30 +130,40 @@ async fn look(client: &Client, name: &str, jobs: &[Job], max_runs: usize) -> Res
     // Asked later: whoever leads then leads under no earlier term than any run it was just told of.
     let leads = election.observe().await?.lease.map(|lease| lease.leader.term);
     let now = Tick::at_or_before_ms(Clock::boottime().unix_ms());
-    let known = |job: &Job| (job.name().to_string(), untold(name, job, now));
-    let mut lines: BTreeMap<String, JobStatusLine> = jobs.iter().map(known).collect();
+    let of_file: BTreeMap<&str, &Job> = jobs.iter().map(|job| (job.name().as_str(), job)).collect();
+    let mut lines: BTreeMap<String, JobStatusLine> = BTreeMap::new();
     for report in &reports {
-        let line = told(name, report, leads, now);
+        let mut line = told(name, report, leads, now);
+        match of_file.get(report.job.as_str()) {
+            // The file was asked about, and its last leader may have had another one.
+            Some(job) if line.enabled != job.policy().enabled => {
+                line.enabled = job.policy().enabled;
+                line.next = job.schedule().next_after(now).map(shown);
+                line.idle = line.idle.filter(|idle| *idle != IdleReason::Disabled).or(disabled(line.enabled));
+            }
+            None if !jobs.is_empty() && leads.is_none() => line.idle = Some(IdleReason::Removed),
+            Some(_) | None => {}
+        }
         lines.insert(line.job.clone(), line);
     }
     for job in jobs {
-        // The file was asked about, and its last leader may have had another one.
-        let is_enabled = job.policy().enabled;
-        if let Some(line) = lines.get_mut(job.name().as_str()).filter(|line| line.enabled != is_enabled) {
-            line.enabled = is_enabled;
-            line.next = coming(is_enabled && line.paused_at.is_none(), || job.schedule().next_after(now));
-        }
+        lines.entry(job.name().to_string()).or_insert_with(|| untold(name, job, leads, now));
     }
-    Ok(lines.into_values().collect())
+    let true_of = |line: JobStatusLine| JobStatusLine { next: line.next.filter(|_| line.idle.is_none()), ..line };
+    Ok(lines.into_values().map(true_of).collect())
 }
 
-fn untold(election: &str, job: &Job, now: Tick) -> JobStatusLine {
+/// A job of a file that no leader has had.
+fn untold(election: &str, job: &Job, leads: Option<Term>, now: Tick) -> JobStatusLine {
+    let enabled = job.policy().enabled;
+    let unknown = if leads.is_some() { IdleReason::NotLoaded } else { IdleReason::NoLeader };
     JobStatusLine {
         election: election.to_owned(),
         job: job.name().to_string(),
         schedule: job.schedule().to_string(),
-        next: coming(job.policy().enabled, || job.schedule().next_after(now)),
-        enabled: job.policy().enabled,
+        next: job.schedule().next_after(now).map(shown),
+        idle: disabled(enabled).or(Some(unknown)),
+        enabled,
         fired: 0,
         missed: 0,
         skipped: 0,
@@ -136,11 +175,15 @@ fn untold(election: &str, job: &Job, now: Tick) -> JobStatusLine {
 
 fn told(election: &str, report: &JobReport, leads: Option<Term>, now: Tick) -> JobStatusLine {
     let schedule = WrittenSchedule::of(report);
+    let removed = schedule.is_absent().then_some(IdleReason::Removed);
+    let paused = report.paused_at_unix_ms.map(|_| IdleReason::Paused);
+    let no_leader = leads.is_none().then_some(IdleReason::NoLeader);
     JobStatusLine {
         election: election.to_owned(),
         job: report.job.to_string(),
         schedule: schedule.text().to_owned(),
-        next: coming(report.paused_at_unix_ms.is_none(), || schedule.next_after(report.mark.max(now))),
+        next: schedule.next_after(report.mark.max(now)).map(shown),
+        idle: removed.or(paused).or(disabled(schedule.is_enabled())).or(no_leader),
         enabled: schedule.is_enabled(),
         fired: report.fired,
         missed: report.missed,
@@ -149,6 +192,10 @@ fn told(election: &str, report: &JobReport, leads: Option<Term>, now: Tick) -> J
         requested_at: report.requested.map(shown),
         runs: report.runs.iter().map(|run| RunLine::new(run, leads)).collect(),
     }
+}
+
+fn disabled(is_enabled: bool) -> Option<IdleReason> {
+    (!is_enabled).then_some(IdleReason::Disabled)
 }
 
 fn row(line: &JobStatusLine) -> Vec<String> {
@@ -169,17 +216,12 @@ fn row(line: &JobStatusLine) -> Vec<String> {
 
 /// When it fires next, for people.
 fn next(line: &JobStatusLine) -> String {
-    match (&line.paused_at, &line.requested_at, &line.next) {
-        (Some(_), ..) => "- (paused)".to_owned(),
-        (None, Some(_), _) => "now".to_owned(),
-        (None, None, _) if !line.enabled => "- (disabled)".to_owned(),
-        (None, None, next) => next.clone().unwrap_or_else(dash),
+    match (line.idle, &line.requested_at) {
+        // A run that was asked for does not follow the calendar.
+        (None | Some(IdleReason::Disabled), Some(_)) => "now".to_owned(),
+        (Some(idle), _) => idle.in_words().to_owned(),
+        (None, None) => line.next.clone().unwrap_or_else(dash),
     }
-}
-
-/// The next tick of a job that fires then.
-fn coming(fires: bool, next: impl FnOnce() -> Option<Tick>) -> Option<String> {
-    fires.then(next).flatten().map(shown)
 }
 
 fn run_rows(line: &JobStatusLine) -> Vec<Vec<String>> {

@@ -69,7 +69,7 @@ impl RunSupervisor {
                     CommandUpdate::Cut if stopping => return Ok(self.too_late()),
                     CommandUpdate::Stuck => {
                         // The lease has to run out: whoever leads next must not meet what is left.
-                        let message = "a command cannot be ended; see above".to_owned();
+                        let message = "a command could not be stopped; see above".to_owned();
                         self.guarded.leave();
                         return Err(CommandError::new(Exit::Failure, message));
                     }
@@ -122,7 +122,7 @@ impl RunSupervisor {
     /// Nothing of the command has been started, so a later leader may run the tick.
     fn too_late(&self) -> RunResult {
         self.run.give_back();
-        Err("the leadership ended before it could be started".to_owned())
+        Err("the leadership ended before the command could start".to_owned())
     }
 
     /// The leadership has changed. Returns whether the command has to stop because of it.
@@ -158,5 +158,5 @@ fn verdict(exit: CommandExit) -> RunResult {
 }
 
 fn cut() -> RunResult {
-    Err("it was stopped before it was done".to_owned())
+    Err("the command was stopped before it was done".to_owned())
 }

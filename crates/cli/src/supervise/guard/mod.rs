@@ -50,7 +50,7 @@ pub fn run(cgroup: Option<OsString>) -> ExitCode {
 
 fn prepare() -> io::Result<()> {
     if !matches!(socket_type(rustix::stdio::stdin()), Ok(SocketType::SEQPACKET)) {
-        return Err(io::Error::other(format!("`{COMMAND}` is for tenure itself, which starts it when it needs it")));
+        return Err(io::Error::other(format!("`{COMMAND}` is internal; tenure starts it when needed")));
     }
     procfs::check()?;
     // A session of its own keeps signals of the terminal away. It fails only for who has one already.
@@ -142,7 +142,7 @@ impl Guard {
 
     fn start(&mut self, work: &CommandSpec) {
         if clock::now() >= work.trust.stop_at {
-            let message = "the trust in this term ended before the command could start".to_owned();
+            let message = "this term's trust ended before the command could start".to_owned();
             return self.report(&GuardReport::SpawnFailed { kind: SpawnFailure::TrustEnded, message });
         }
         // Nothing begins that `tenure` does not know of: it would take it for one that never began, and begin it again.

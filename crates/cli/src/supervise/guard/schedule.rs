@@ -1,4 +1,4 @@
-//! When a command is asked to end, and when it is ended.
+//! The times at which a command is asked to stop, and killed.
 
 use tenure_core::Instant;
 

@@ -1,4 +1,4 @@
-//! The command that the guard guards, with everything that descends from it.
+//! The guarded command, with all its descendants.
 
 use std::io;
 use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
@@ -253,6 +253,7 @@ fn kind_of(error: &io::Error) -> SpawnFailure {
     match error.raw_os_error().map(Errno::from_raw_os_error) {
         Some(Errno::NOENT | Errno::NOTDIR) => SpawnFailure::NotFound,
         Some(Errno::ACCESS | Errno::PERM | Errno::NOEXEC | Errno::ISDIR) => SpawnFailure::NotExecutable,
+        Some(Errno::AGAIN | Errno::NOMEM | Errno::MFILE | Errno::NFILE) => SpawnFailure::NoResources,
         _ => SpawnFailure::Other,
     }
 }

@@ -7,7 +7,8 @@ use super::{JobEngine, LedgerCall, Question, Setback, TOGETHER};
 use crate::input::WriteOutcome;
 use crate::jobs::calendar::Calendar;
 use crate::jobs::mutant::JobMutant;
-use crate::jobs::request::{Finish, RunOutcome};
+use crate::jobs::outcome::RunOutcome;
+use crate::jobs::request::Finish;
 
 /// How long after a leadership the ledger is still told how its runs ended.
 const TELL_FOR: Duration = Duration::from_secs(60);

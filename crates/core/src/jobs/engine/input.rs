@@ -5,8 +5,9 @@ use std::time::Duration;
 
 use super::output::{CallId, RunId};
 use crate::input::WriteOutcome;
+use crate::jobs::outcome::RunOutcome;
 use crate::jobs::policy::JobPolicy;
-use crate::jobs::request::{Claimed, Opened, RunOutcome};
+use crate::jobs::request::{Claimed, Opened};
 use crate::lease::{Nonce, Term};
 use crate::time::Instant;
 

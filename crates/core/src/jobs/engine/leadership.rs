@@ -117,7 +117,7 @@ impl<C: Calendar> JobEngine<C> {
         self.give_back_doubtful();
         self.mark_overdue();
         let Some(JobLeadership { term, is_held, .. }) = self.leadership.take() else { return };
-        self.slots.iter_mut().for_each(|slot| slot.planner = None);
+        self.slots.iter_mut().for_each(|slot| (slot.planner, slot.queued) = (None, None));
         self.ticks.retain(|key, record| key.term != term || !matches!(record.stage, TickStage::GivenBack));
         self.grow_old();
         if is_held {
@@ -140,7 +140,7 @@ impl<C: Calendar> JobEngine<C> {
 
     /// The ledger does not know the jobs any more, or they are others: they are to be opened again.
     pub(super) fn close(&mut self) {
-        self.slots.iter_mut().for_each(|slot| slot.planner = None);
+        self.slots.iter_mut().for_each(super::JobSlot::close);
         if let Some(leadership) = &mut self.leadership {
             leadership.is_open = false;
             leadership.planned.clear();
@@ -201,7 +201,12 @@ impl<C: Calendar> JobEngine<C> {
         (leadership.is_open, leadership.due) = (true, DueQueue::new(self.slots.len()));
         let current = self.slots.iter_mut().filter(|slot| slot.is_current);
         for (slot, standing) in current.zip(standings) {
-            slot.planner = Some(Planner::new(slot.spec.policy.clone(), standing));
+            slot.close();
+            let mut planner = Planner::new(slot.spec.policy.clone(), standing);
+            if let Some(queued) = slot.queued.take() {
+                planner.wait_with(queued, &slot.spec.calendar);
+            }
+            slot.planner = Some(planner);
             #[cfg(mutants)]
             slot.planner.as_mut().into_iter().for_each(|planner| planner.mutate(self.mutant));
         }

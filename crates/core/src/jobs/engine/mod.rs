@@ -98,6 +98,17 @@ struct JobSlot<C> {
     is_current: bool,
     /// `None` unless its leader knows how it stands.
     planner: Option<Planner>,
+    /// The first tick that waits for a run to end, while the jobs are opened again under the same leadership.
+    queued: Option<Tick>,
+}
+
+impl<C> JobSlot<C> {
+    /// Closes it, and keeps what waits.
+    fn close(&mut self) {
+        if let Some(planner) = self.planner.take() {
+            self.queued = planner.queued();
+        }
+    }
 }
 
 /// A call that is under way.
@@ -243,10 +254,12 @@ impl<C: Calendar> JobEngine<C> {
         let Some(jobs) = self.new_jobs.take() else { return };
         self.slots.iter_mut().for_each(|slot| slot.is_current = false);
         for spec in jobs {
-            let new = JobSlot { spec, is_current: true, planner: None };
-            match self.slots.iter_mut().find(|slot| slot.spec.policy.job == new.spec.policy.job) {
-                Some(slot) => *slot = new,
-                None => self.slots.push(new),
+            match self.slots.iter_mut().find(|slot| slot.spec.policy.job == spec.policy.job) {
+                Some(slot) => {
+                    slot.close();
+                    (slot.spec, slot.is_current) = (spec, true);
+                }
+                None => self.slots.push(JobSlot { spec, is_current: true, planner: None, queued: None }),
             }
         }
         self.close();

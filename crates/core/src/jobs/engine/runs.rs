@@ -7,8 +7,8 @@ use super::{EndedAttempt, JobAttempt, JobEngine, JobOutput, RunId};
 use crate::jobs::calendar::Calendar;
 use crate::jobs::event::{JobAnomaly, JobEvent};
 use crate::jobs::mutant::JobMutant;
+use crate::jobs::outcome::RunOutcome;
 use crate::jobs::policy::Interrupted;
-use crate::jobs::request::RunOutcome;
 
 /// Ending an attempt by force takes a moment; what has not ended after this is stuck.
 const STUCK_AFTER: Duration = Duration::from_secs(1);

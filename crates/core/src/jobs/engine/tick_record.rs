@@ -3,8 +3,9 @@
 use std::time::Duration;
 
 use super::output::RunId;
+use crate::jobs::outcome::RunOutcome;
 use crate::jobs::policy::Passed;
-use crate::jobs::request::{Act, RunOutcome};
+use crate::jobs::request::Act;
 use crate::jobs::tick::Tick;
 use crate::lease::{Nonce, Term};
 use crate::time::Instant;

@@ -11,7 +11,11 @@ DECLARE
 BEGIN
     SELECT * INTO e FROM {schema}.election WHERE id = p_id FOR UPDATE;
     IF NOT FOUND OR e.last_term = 0 THEN
-        RETURN 'unknown';
+        -- A message may wait for the first leader.
+        RETURN CASE
+            WHEN EXISTS (SELECT FROM {schema}.message WHERE election = p_id AND NOT is_aside) THEN 'messages'
+            ELSE 'unknown'
+        END;
     END IF;
     IF p_idle_us > 0 AND {schema}.damage_of(e) IS NOT NULL THEN
         RETURN 'damaged';

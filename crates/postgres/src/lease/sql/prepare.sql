@@ -20,7 +20,10 @@ BEGIN
         CREATE SCHEMA {schema};
         RETURN;
     END IF;
-    SELECT string_agg(what, ', ' ORDER BY what) INTO foreigners FROM (
+    -- All of a schema may be somebody else's: a few names show what it is about.
+    SELECT string_agg(what, ', ' ORDER BY what) FILTER (WHERE place <= 3::bigint)
+        || CASE WHEN count(*) > 3::bigint THEN ', and ' || (count(*) - 3::bigint)::text || ' more' ELSE '' END
+    INTO foreigners FROM (SELECT what, row_number() OVER (ORDER BY what) AS place FROM (
         SELECT {schema_literal} || ' belongs to ' || n.nspowner::regrole AS what
         FROM pg_namespace AS n WHERE n.oid = known AND n.nspowner <> me
         UNION ALL
@@ -40,7 +43,7 @@ BEGIN
         FROM pg_trigger AS t JOIN pg_class AS c ON c.oid = t.tgrelid JOIN pg_proc AS p ON p.oid = t.tgfoid
         JOIN pg_roles AS r ON r.oid = p.proowner
         WHERE c.relnamespace = known AND NOT t.tgisinternal AND p.proowner <> me AND NOT r.rolsuper
-    ) AS found;
+    ) AS found) AS numbered;
     IF foreigners IS NOT NULL THEN
         RAISE EXCEPTION USING ERRCODE = 'TE003', MESSAGE = foreigners;
     END IF;
@@ -56,4 +59,4 @@ DO $tenure$ BEGIN
         RAISE EXCEPTION USING ERRCODE = 'TE002', MESSAGE = 'this schema was made by a newer version of tenure';
     END IF;
 END $tenure$;
-SELECT set_config('tenure.is_new', (version = 0)::text, true) FROM {schema}.version;
+SELECT set_config('tenure.is_new', (version = 0)::text, true), version AS version_before FROM {schema}.version;

@@ -2,7 +2,8 @@
 
 use std::sync::mpsc::channel;
 
-use tenure::{ChannelName, Client};
+use tenure::ChannelName;
+use tenure::blocking::Client;
 use tenure_testkit::broadcast_listener::{BroadcastListener, say};
 use tenure_testkit::store_candidate::key;
 
@@ -33,21 +34,21 @@ fn messages_and_broadcasts_on_the_same_channel_do_not_meet() {
     let client = Client::open(&url(&database)).unwrap();
     let reload = ChannelName::new("reload").unwrap();
     let ((told, messages), (said, broadcasts)) = (channel(), channel());
-    let election = client
+    let candidacy = client
         .election("4242")
         .unwrap()
         .candidate()
-        .on_message(reload.clone(), move |(message, _)| told.send(message.payload.to_string()))
+        .on_message(reload.clone(), move |message, _| told.send(message.payload.to_string()))
         .on_broadcast(reload, move |broadcast| said.send(broadcast.payload.to_string()))
         .start()
         .unwrap();
-    election.wait_elected().unwrap();
-    election.broadcasts("reload").unwrap().listening_blocking();
-    client.election("4242").unwrap().broadcast_blocking("reload", "to all").unwrap();
+    candidacy.elected().unwrap();
+    candidacy.broadcasts("reload").unwrap().listening();
+    client.election("4242").unwrap().broadcast("reload", "to all").unwrap();
     assert_eq!(broadcasts.recv().unwrap(), "\"to all\"");
     // The leader may only just have begun to listen to messages.
     let first = loop {
-        client.election("4242").unwrap().send_blocking("reload", "to the leader").unwrap();
+        client.election("4242").unwrap().send("reload", "to the leader").unwrap();
         if let Ok(first) = messages.recv_timeout(std::time::Duration::from_millis(200)) {
             break first;
         }

@@ -6,7 +6,7 @@ use std::sync::mpsc::{Receiver, channel};
 use std::time::Duration;
 
 use tenure::store::StoreErrorKind;
-use tenure::{Candidacy, ChannelName, Client, Error, MessageState};
+use tenure::{Candidacy, Client, Error, MessageState};
 use tenure_testkit::postgres::SqlSession;
 use tokio_postgres::{AsyncMessage, NoTls};
 
@@ -18,12 +18,11 @@ const ODD: &str = r#"My "Events"; DROP TABLE t; --"#;
 /// Stands in election 4242, and passes on the payloads of the messages it gets.
 fn candidate(client: &Client, channel_name: &str) -> (Candidacy, Receiver<String>) {
     let (sender, receiver) = channel();
-    let handler = move |(message, _): (tenure::Message, _)| {
+    let handler = move |message: tenure::Message, _: tenure::Leadership| {
         sender.send(message.payload.to_string()).unwrap();
     };
-    let election =
-        client.election("4242").unwrap().candidate().on_message(ChannelName::new(channel_name).unwrap(), handler);
-    (election.start().unwrap(), receiver)
+    let candidacy = client.election("4242").unwrap().candidate().on_message(channel_name, handler);
+    (candidacy.start().unwrap(), receiver)
 }
 
 /// Notifies until something is heard: the leader may only just have begun to listen.
@@ -47,7 +46,8 @@ fn what_others_notify_reaches_the_leader_and_nobody_else() {
     let database = SERVER.new_database();
     let (one, other) = (Client::open(&url(&database)).unwrap(), Client::open(&url(&database)).unwrap());
     let (leader, heard) = candidate(&one, ODD);
-    let leadership = leader.wait_elected().unwrap();
+    let leader = tenure::blocking::Candidacy::from(leader);
+    let leadership = leader.elected().unwrap();
     let (_follower, elsewhere) = candidate(&other, ODD);
     let mut foreigner = SqlSession::open(&database.url_as(ROLE, PASSWORD)).unwrap();
     let mut notify = |payload: &str| {
@@ -61,7 +61,7 @@ fn what_others_notify_reaches_the_leader_and_nobody_else() {
     assert_eq!(after.as_deref(), Some("[1]"), "what is not JSON is passed over");
     assert!(elsewhere.try_recv().is_err(), "a follower handles nothing");
     drop(leadership);
-    leader.stop_blocking();
+    leader.stop();
     assert_eq!(first_of(&elsewhere, || notify("2")), "2");
 }
 
@@ -97,7 +97,7 @@ async fn a_payload_is_as_long_as_the_server_takes_and_no_longer() {
         Error::Store(error) => assert_eq!(error.kind(), StoreErrorKind::TooLarge, "{error}"),
         other => panic!("{other}"),
     }
-    assert!(!client.mailbox().unwrap().durable);
+    assert!(!client.store().mailbox().unwrap().durable);
 }
 
 #[tokio::test]
@@ -105,14 +105,13 @@ async fn what_cannot_be_handled_is_set_aside_in_the_leaders_memory_and_can_be_pu
     let database = SERVER.new_database();
     let client = Client::open(&url(&database)).unwrap();
     let (sender, receiver) = channel();
-    let handler = move |(message, _): (tenure::Message, _)| {
+    let handler = move |message: tenure::Message, _: tenure::Leadership| {
         sender.send(message.attempts).unwrap();
         Err::<(), &str>("never")
     };
-    let election =
-        client.election("4242").unwrap().candidate().on_message(ChannelName::new("events").unwrap(), handler);
-    let election = election.max_attempts(2).start().unwrap();
-    election.elected().await.unwrap();
+    let candidacy = client.election("4242").unwrap().candidate().on_message("events", handler);
+    let candidacy = candidacy.max_attempts(2).start().unwrap();
+    candidacy.elected().await.unwrap();
     let aside = until("a message that was set aside", async || {
         client.election("4242").unwrap().send("events", &1).await.unwrap();
         let aside = client.election("4242").unwrap().messages(MessageState::DeadLetter, 10).await.unwrap();
@@ -122,5 +121,5 @@ async fn what_cannot_be_handled_is_set_aside_in_the_leaders_memory_and_can_be_pu
     assert_eq!((aside.attempts, aside.last_error.as_deref()), (2, Some("failed: never")));
     assert!(receiver.try_iter().count() >= 2, "it was tried again before that");
     assert_eq!(client.election("4242").unwrap().requeue(Some(&[aside.id])).await.unwrap(), 1);
-    election.stop().await;
+    candidacy.stop().await;
 }

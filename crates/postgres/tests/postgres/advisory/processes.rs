@@ -23,12 +23,12 @@ async fn role() {
     let Ok(url) = std::env::var("TENURE_TEST_URL") else { return };
     let client = Client::open(&url).unwrap();
     let timing = Timing::from_ttl(TTL).unwrap();
-    let election = client.election("1").unwrap().candidate().timing(timing).start().unwrap();
-    until("leadership", async || election.is_leader().then_some(())).await;
+    let candidacy = client.election("1").unwrap().candidate().timing(timing).start().unwrap();
+    until("leadership", async || candidacy.is_leader().then_some(())).await;
     println!("\n@leads");
     // Each answer is for the instant before it: whoever is stopped in between says nothing wrong.
     let mut last = Clock::boottime().now();
-    while election.is_leader() {
+    while candidacy.is_leader() {
         last = Clock::boottime().now();
         // Waits because this is what a leader does: it works, and looks.
         tokio::time::sleep(Duration::from_millis(2)).await;

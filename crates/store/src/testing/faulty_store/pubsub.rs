@@ -1,30 +1,33 @@
-//! So do broadcasts; what is heard of them does not.
+//! Faults of broadcasts; receiving them is not disturbed.
 
 use std::sync::Arc;
 
-use futures_util::future::BoxFuture;
 use futures_util::stream::{BoxStream, StreamExt, pending};
 
 use super::{FaultyStore, Operation};
-use crate::{Broadcast, ElectionKey, PubSub, PubSubEvent, PubSubPromises, Replies, StoreError, StoreErrorKind};
+use crate::{
+    Broadcast, ElectionKey, PubSub, PubSubEvent, PubSubPromises, Replies, StoreError, StoreErrorKind, async_trait,
+};
 
+#[async_trait]
 impl PubSub for FaultyStore {
     fn promises(&self) -> PubSubPromises {
         let none = PubSubPromises { max_payload: 0, statement: NONE };
         self.inner.pubsub().map_or(none, PubSub::promises)
     }
 
-    fn broadcast<'a>(&'a self, batch: &'a [Broadcast]) -> BoxFuture<'a, Replies<()>> {
+    async fn broadcast(&self, batch: &[Broadcast]) -> Replies<()> {
         let batch: Arc<[Broadcast]> = batch.into();
         self.call(Operation::Broadcast, batch.len(), move |inner| {
             let batch = Arc::clone(&batch);
-            Box::pin(async move {
+            async move {
                 match inner.pubsub() {
                     Some(pubsub) => pubsub.broadcast(&batch).await,
                     None => batch.iter().map(|_| Err(none())).collect(),
                 }
-            })
+            }
         })
+        .await
     }
 
     fn listen(&self, key: &ElectionKey) -> BoxStream<'static, PubSubEvent> {

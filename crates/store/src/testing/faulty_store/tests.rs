@@ -6,9 +6,10 @@ use tenure_core::{JobName, Metadata, Nonce, Priority, Term, WriteOutcome};
 use super::*;
 use crate::testing::VirtualClock;
 use crate::{
-    Mailbox, MemoryStore, MessageId, MessageState, NewMessage, Receive, Received,
+    Mailbox, MemoryStore, MessageState, NewMessage, Receive, Received,
     ledger::{Act, Claim, Claimed, JobLedger, OpenJob, OpenJobs, Opened, Tick},
     mailbox::{ChannelName, Sender},
+    random_message_id,
 };
 
 /// The faulty store, the store behind it, and the clock of both.
@@ -82,6 +83,17 @@ async fn a_black_hole_neither_executes_nor_answers() {
     store.heal();
     assert!(lost.now_or_never().is_none(), "what fell into it does not come out again");
     assert!(!leads(&inner).await);
+}
+
+#[tokio::test]
+async fn a_call_that_is_never_polled_is_neither_counted_nor_executed() {
+    let (store, inner, _) = scene();
+    store.inject_once(Operation::Campaign, Fault::LoseRequest);
+    drop(store.campaign(&[campaign(1)]));
+    drop(inner.campaign(&[campaign(2)]));
+    assert_eq!(store.calls(Operation::Campaign), 0);
+    assert!(!leads(&inner).await);
+    assert_eq!(failure(&store.campaign(&[campaign(1)]).await[0]), WriteOutcome::NotSent, "the fault was not used up");
 }
 
 #[tokio::test]
@@ -201,7 +213,7 @@ async fn messages_go_astray_as_well() {
     let (store, inner, _) = scene();
     let new_message = |payload: &str| NewMessage {
         key: key(),
-        id: MessageId::random(),
+        id: random_message_id(),
         channel: ChannelName::new("refresh").unwrap(),
         sender: Sender::new("one").unwrap(),
         payload: payload.into(),

@@ -111,7 +111,7 @@ impl SimWorld {
         self.jobs.engines[of.node].as_mut().filter(|engine| engine.of == of)
     }
 
-    pub(super) fn leads_under(&self, node: usize) -> Option<Term> {
+    pub(in crate::world) fn leads_under(&self, node: usize) -> Option<Term> {
         let process = &self.nodes[node];
         process.leads_at(self.machines[process.machine].clock.at(self.now))
     }

@@ -87,7 +87,7 @@ impl SimWorld {
     }
 
     /// The engine does not keep the lease any longer. If it was all that kept it, the work has ended.
-    pub(super) fn lease_may_go(&mut self, node: usize, term: Term) {
+    pub(in crate::world) fn lease_may_go(&mut self, node: usize, term: Term) {
         if let Some(work) = self.work_under(node, term).filter(|work| work.is_done) {
             let event = SimEvent::WorkEnds { of: work.of, term };
             self.queue.put(self.now, event);

@@ -15,8 +15,9 @@ use crate::id::{ElectionName, JobName, Namespace};
 use crate::input::WriteOutcome;
 use crate::jobs::calendar::Every;
 use crate::jobs::ledger::Ledger;
+use crate::jobs::outcome::RunOutcome;
 use crate::jobs::policy::JobPolicy;
-use crate::jobs::request::{Claim, Claimed, Finish, Opened, RunOutcome};
+use crate::jobs::request::{Claim, Claimed, Finish, Opened};
 use crate::lease::Nonce;
 
 /// An engine on a bench: it is fed inputs at chosen instants, and every feeding gives back what it asked for.

@@ -1,7 +1,8 @@
 //! Attempts: their limits, and trying again.
 
 use super::*;
-use crate::jobs::policy::{Interrupted, Overlap};
+use crate::jobs::policy::{Interrupted, Missed, Overlap};
+use crate::jobs::request::Act;
 
 fn limited(timeout: Option<Duration>) -> (EngineBench, RunId) {
     let mut policy = JobPolicy::new(name("report"));
@@ -40,6 +41,40 @@ fn an_attempt_that_takes_too_long_is_told_then_ended_and_then_reported() {
     assert_eq!(bench.now.saturating_since(told), s(3), "the grace");
     let outputs = until_said(&mut bench);
     assert_eq!(reports(&outputs), [JobAnomaly::Stuck { job: name("report"), tick: at(1_010) }]);
+}
+
+/// A job whose tick of second 1020 has waited for its run for 5 s when its jobs are given anew, and then its run ends.
+fn reloaded(missed: Missed, window: Duration, every: u64) -> (EngineBench, Vec<JobOutput>) {
+    let mut policy = JobPolicy::new(name("report"));
+    (policy.overlap, policy.missed, policy.window) = (Overlap::Queue, missed, window);
+    let (mut bench, run) = EngineBench::running(|usual| *usual = policy.clone());
+    let learns = bench.pass(s(10));
+    assert!(claims_in(&learns).is_empty(), "it waits: {learns:?}");
+    assert!(calls(&bench.answer(&learns)).is_empty(), "it still waits");
+    bench.skip(s(5));
+    let opens = bench.feed(JobInput::Jobs(vec![spec(policy, every)]));
+    assert!(matches!(only_call(&opens).1, LedgerCall::Open(_)), "{opens:?}");
+    let outputs = bench.answer(&opens);
+    assert!(claims_in(&outputs).is_empty(), "its run goes on: {outputs:?}");
+    let tells = bench.ended(run, RunOutcome::Succeeded);
+    let outputs = bench.answer(&tells);
+    (bench, outputs)
+}
+
+fn claims_in(outputs: &[JobOutput]) -> Vec<Claim> {
+    let is_claim = |(_, call): &(CallId, LedgerCall)| matches!(call, LedgerCall::Claim(_));
+    if calls(outputs).iter().any(is_claim) { claims(outputs) } else { Vec::new() }
+}
+
+#[test]
+fn a_tick_that_waits_for_a_run_is_not_missed_when_the_jobs_are_given_anew() {
+    for (missed, window) in [(Missed::Skip, s(3_600)), (Missed::Once, s(1)), (Missed::Once, s(3_600))] {
+        let (_, outputs) = reloaded(missed, window, 10);
+        let claims = claims_in(&outputs);
+        assert_eq!(claims.iter().map(|claim| (claim.tick, claim.act)).collect::<Vec<_>>(), [(at(1_020), Act::Run)]);
+    }
+    let (_, outputs) = reloaded(Missed::Skip, s(3_600), 15);
+    assert!(claims_in(&outputs).iter().all(|claim| claim.tick != at(1_020)), "the schedule has no such tick any more");
 }
 
 #[test]

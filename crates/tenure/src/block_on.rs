@@ -1,4 +1,4 @@
-//! Waiting on a plain thread for what the async side does.
+//! Blocks a plain thread on a future.
 
 use std::future::Future;
 use std::pin::pin;
@@ -6,6 +6,11 @@ use std::sync::Arc;
 use std::task::{Context, Poll, Wake, Waker};
 use std::thread::{self, Thread};
 use std::time::{Duration, Instant};
+
+/// Nothing came within the time that a reader was given. The reader goes on, and nothing is lost.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
+#[error("nothing came within the given time")]
+pub struct ReadTimedOut;
 
 /// Runs a future to its end on this thread. The futures of this crate need no runtime around them.
 pub(crate) fn block_on<F: Future>(future: F) -> F::Output {

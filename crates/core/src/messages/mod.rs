@@ -1,0 +1,31 @@
+//! Messages to whoever leads, as pure functions.
+//!
+//! A message waits in a [mailbox](MailboxRecord) that the store keeps, until whoever leads has said what became of it. A
+//! leader [receives](Receive) messages without taking them out, hands them to the application, one of a
+//! [line](OrderingKey) at a time, and [tells](Ack) the mailbox. What was not told when a leadership ends is received by the next
+//! leader: at least once, and in order. The leader's side is one machine, the [`LeaderInbox`]: feed it [`InboxInput`]s with the
+//! time, and carry out its [`InboxOutput`]s.
+//!
+//! ```text
+//! sender --send--> mailbox --receive--> inbox --deliver--> handler
+//!                     ^                   |  <--handled--
+//!                     '-------- ack ------'
+//! ```
+
+mod inbox;
+mod mailbox;
+mod message;
+mod mutant;
+mod request;
+
+pub use self::inbox::{
+    HandlingOutcome, InboxAnomaly, InboxInput, InboxLimits, InboxMoment, InboxOutput, LeaderInbox, MailboxCall,
+    MailboxCallId, MailboxReply,
+};
+pub use self::mailbox::{
+    MAX_DEAD_LETTERS, MAX_PAYLOAD, MAX_PENDING, MailboxLimits, MailboxRecord, SendReply, Settlement,
+};
+pub use self::message::{InvalidMessageId, Message, MessageCount, MessageId, MessageState, NewMessage, OrderingKey};
+#[cfg(mutants)]
+pub use self::mutant::InboxMutant;
+pub use self::request::{Ack, AckOutcome, AckReply, Receive, Received};

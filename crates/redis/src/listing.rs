@@ -1,0 +1,97 @@
+//! Which elections there are: from their list, or from their keys where somebody has damaged that.
+
+use std::collections::BTreeSet;
+
+use redis::{Value, cmd};
+use tenure_core::{ElectionName, Namespace};
+use tenure_store::StoreError;
+
+use super::call::{Call, CallCommand};
+use super::deployment::Deployment;
+use super::error::RedisStoreError;
+use super::index::List;
+use super::lease::RedisInner;
+
+/// How many keys the server looks at before it answers others.
+const KEYS_AT_ONCE: usize = 1_000;
+/// After so many steps the search is given up: the server has other things to do.
+const STEPS_MAX: usize = 1_000;
+
+impl RedisInner {
+    pub(super) async fn elections(&self, namespace: &Namespace) -> Result<Vec<ElectionName>, StoreError> {
+        self.listed(List::Elections, namespace).await
+    }
+
+    /// What is on a list, in order. One that is no list hides nothing: then it is told, and the keys are searched.
+    pub(super) async fn listed(&self, list: List, namespace: &Namespace) -> Result<Vec<ElectionName>, StoreError> {
+        let fault = match self.read_list(list, namespace).await {
+            Ok(names) => return Ok(names),
+            Err(fault) => fault,
+        };
+        let found = if fault.is_wrong_type() { self.found(list, namespace).await } else { None };
+        let error = self.tell(fault);
+        match found {
+            Some(names) => {
+                log!(
+                    warn,
+                    "{error}; its elections were found by their keys. Remove it, and start the candidates again one after the \
+                     other: then they list their elections"
+                );
+                Ok(names.into_iter().collect())
+            }
+            None => Err(error),
+        }
+    }
+
+    /// What is on a list, in order.
+    pub(super) async fn read_list(
+        &self,
+        list: List,
+        namespace: &Namespace,
+    ) -> Result<Vec<ElectionName>, RedisStoreError> {
+        let key = list.key(self.keys(), namespace);
+        let mut command = cmd("SMEMBERS");
+        command.arg(&key);
+        let names = self.texts(key, command).await?;
+        let mut names: Vec<ElectionName> = names.into_iter().filter_map(|name| ElectionName::new(name).ok()).collect();
+        names.sort();
+        Ok(names)
+    }
+
+    /// The elections that have keys of the kind that would have put them on the list; `None` if that cannot be found out.
+    async fn found(&self, list: List, namespace: &Namespace) -> Option<BTreeSet<ElectionName>> {
+        // The nodes of a cluster would have to be asked one by one.
+        if matches!(self.deployment(), Deployment::Cluster(_)) {
+            return None;
+        }
+        let mut names = BTreeSet::new();
+        for companion in list.companions() {
+            let mut cursor = "0".to_owned();
+            for step in 0.. {
+                if step == STEPS_MAX {
+                    return None;
+                }
+                let (next, keys) = self.scan(&cursor, companion).await?;
+                let elections = keys.iter().filter_map(|key| self.keys().election_of_companion(key, companion));
+                names.extend(elections.filter(|key| key.namespace == *namespace).map(|key| key.name));
+                cursor = next;
+                if cursor == "0" {
+                    break;
+                }
+            }
+        }
+        Some(names)
+    }
+
+    /// One step of the search: where the next begins, and the keys that were found.
+    async fn scan(&self, cursor: &str, companion: &str) -> Option<(String, Vec<String>)> {
+        let mut command = cmd("SCAN");
+        command.arg(cursor).arg("MATCH").arg(format!("*:{companion}")).arg("COUNT").arg(KEYS_AT_ONCE);
+        let calls = [Call { route: String::new(), order: CallCommand::Plain(command) }];
+        let answer = self.deployment().run(&calls, None).await.pop()?.ok()?;
+        match answer.value {
+            Value::ServerError(_) => None,
+            value => redis::from_redis_value(value).ok(),
+        }
+    }
+}
