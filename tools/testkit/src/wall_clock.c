@@ -19,9 +19,12 @@ struct setting {
     int64_t offset_s;
     /* In nanoseconds; 0 if it runs. */
     int64_t stopped_at;
+    /* The offset after so many more looks at the clock; 0 if it stays as it is. */
+    int64_t looks_until_jump;
+    int64_t offset_after_jump_s;
 };
 
-static const struct setting right = {0, 0};
+static const struct setting right = {0, 0, 0, 0};
 static const volatile struct setting *setting = &right;
 
 /* The file is mapped, so that a jump is seen at once and costs no system call. */
@@ -35,6 +38,19 @@ __attribute__((constructor)) static void open_file(void) {
     setting = page;
 }
 
+/* Since a jump was announced, in this process. */
+static int64_t looks;
+
+static int64_t offset_s(void) {
+    int64_t until_jump = setting->looks_until_jump;
+    if (until_jump == 0) {
+        __atomic_store_n(&looks, 0, __ATOMIC_RELAXED);
+        return setting->offset_s;
+    }
+    int64_t look = __atomic_add_fetch(&looks, 1, __ATOMIC_RELAXED);
+    return look > until_jump ? setting->offset_after_jump_s : setting->offset_s;
+}
+
 int clock_gettime(clockid_t clock, struct timespec *now) {
     int result = (int)syscall(SYS_clock_gettime, clock, now);
     if (result != 0 || (clock != CLOCK_REALTIME && clock != CLOCK_REALTIME_COARSE)) return result;
@@ -43,7 +59,7 @@ int clock_gettime(clockid_t clock, struct timespec *now) {
         now->tv_sec = stopped_at / 1000000000;
         now->tv_nsec = stopped_at % 1000000000;
     } else {
-        now->tv_sec += setting->offset_s;
+        now->tv_sec += offset_s();
     }
     return result;
 }

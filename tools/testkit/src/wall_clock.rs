@@ -25,6 +25,14 @@ impl FakeWallClock {
     /// Lets it be wrong by this many seconds, at once.
     pub fn jump_to(&self, offset_s: i64) {
         self.write(0, offset_s);
+        self.write(2, 0);
+    }
+
+    /// Lets it be wrong by this many seconds after so many more looks at it, so that a jump can fall into the middle of a
+    /// step of the process. Call [`Self::jump_to`] with the same offset before the next one.
+    pub fn jump_after(&self, looks: i64, offset_s: i64) {
+        self.write(3, offset_s);
+        self.write(2, looks);
     }
 
     /// Lets it stand still from now on, and show this much since the Unix epoch. What is decided by it does not depend on

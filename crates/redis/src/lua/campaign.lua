@@ -47,6 +47,10 @@ end
 -- foreign and has none. A lease of ours runs for its ttl at most: without an expiry (after PERSIST, say) its election would be
 -- blocked for ever, and after the server's clock was set back for as long as that. A holder that lives renews it, and one that
 -- does not has stopped by its own clock.
+--
+-- Nothing in this step may look at the lease after it. Servers before 7.2 judge by the time at which a script began whether a
+-- key has run out, and set expiries by the time of each command: if the clock is set back between the two, the next look would
+-- remove a lease that is held.
 local function mend(lease, known)
   local left = redis.call('PTTL', lease)
   if not known.ttl then return left == -1 and 3 or 1 end
@@ -82,10 +86,9 @@ return each(7, 3, 6, function(k, a)
       return { 1, known.term, 0, false }
     end
     if known.holder ~= holder then known = adopt(k, holder, known) end
-    local plight = mend(lease, known)
     local rank = rank_of(k, a)
-    local left = remaining(lease, tonumber(ttl), known.ttl)
-    return { 2, rank, left, holder, known.term, known.since, known.metadata, plight }
+    local left = remaining(lease, tonumber(known.ttl or ttl), known.ttl)
+    return { 2, rank, left, holder, known.term, known.since, known.metadata, mend(lease, known) }
   end
   if is_reserved(known) then
     local expected = known.reserved == candidate

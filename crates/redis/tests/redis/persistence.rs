@@ -138,6 +138,27 @@ async fn terms_of_a_server_that_lost_its_data_and_its_time_are_refused() {
     assert!(later.term() > term, "{later:?} after {term:?}");
 }
 
+/// A script judges by the time of its beginning whether a key has run out, and sets expiries by the time of each command.
+#[tokio::test]
+async fn a_clock_that_is_set_back_in_the_middle_of_a_step_ends_no_lease() {
+    const HOUR_S: i64 = 3_600;
+    let scratch = Scratch::new();
+    let clock = FakeWallClock::at(scratch.path().join("clock"));
+    let server = RedisServer::start_with(RedisOptions::default().wall_clock(&clock));
+    let store = open(&server.url());
+    let (leader, follower) = (StoreCandidate::new(&store, "e", "leader"), StoreCandidate::new(&store, "e", "follower"));
+    let term = leader.granted().await;
+    // The server looks at its clock some tens of times for each request.
+    for looks in 1..=120 {
+        let offset_s = -HOUR_S * looks;
+        clock.jump_after(looks, offset_s);
+        let seen = follower.held().await.leader.unwrap();
+        assert_eq!((seen.term, seen.candidate.as_str()), (term, "leader"), "after {looks} looks");
+        clock.jump_to(offset_s);
+        leader.keeps(term).await;
+    }
+}
+
 /// Skips to the next event of interest.
 async fn first_of<T>(events: &mut Events, wanted: impl Fn(EventKind) -> Option<T>) -> T {
     let search = async {
