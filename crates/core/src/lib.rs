@@ -21,43 +21,32 @@
 // Every transition is written out: a state or an input that is added later must be thought of everywhere.
 #![warn(clippy::wildcard_enum_match_arm)]
 
-mod candidate;
-mod context;
 pub mod duration;
-mod elector;
+mod election;
 mod id;
-mod input;
 pub mod jobs;
 mod lease;
 pub mod messages;
-mod mutant;
-mod output;
 mod reason;
-pub mod record;
 mod request;
 mod retry;
-mod state;
+pub mod store_rules;
 mod time;
-mod timer;
-mod timing;
 mod wall_time;
 
-#[cfg(test)]
-mod tests;
-
-pub use candidate::{Candidate, Priority, PriorityError};
-pub use elector::{Elector, Standing, Unreleased};
+pub use election::candidate::{Candidate, Priority, PriorityError};
+pub use election::elector::{Elector, Standing, Unreleased};
+pub use election::input::{CampaignReply, Draw, Handover, Held, Input, RenewReply, Reply, WriteOutcome};
+#[cfg(mutants)]
+pub use election::mutant::Mutant;
+pub use election::output::{Anomaly, LossReason, Output, Request, RequestId, Trust, Verb};
+pub use election::timing::*;
 pub use id::{
     CHANNEL_BYTES_MAX, CandidateId, ChannelName, ElectionName, JobName, NAME_BYTES_MAX, NameError, NameFault,
     Namespace, Sender,
 };
-pub use input::{CampaignReply, Draw, Handover, Held, Input, RenewReply, Reply, WriteOutcome};
 pub use lease::{Leader, Metadata, Nonce, Term};
-#[cfg(mutants)]
-pub use mutant::Mutant;
-pub use output::{Anomaly, LossReason, Output, Request, RequestId, Trust, Verb};
 pub use reason::{REASON_CHARS_MAX, storable};
 pub use request::{Campaign, Change, ElectionKey, Lease, Observation, Renew, Resign, StandBy, Transition};
 pub use retry::{RETRY_FIRST, retry_after};
 pub use time::Instant;
-pub use timing::*;

@@ -3,10 +3,10 @@
 use std::fmt;
 use std::time::Duration;
 
-use crate::candidate::Priority;
+use crate::election::candidate::Priority;
+use crate::election::output::LossReason;
 use crate::id::{CandidateId, ElectionName, Namespace};
 use crate::lease::{Leader, Metadata, Nonce, Term};
-use crate::output::LossReason;
 
 /// An election inside its namespace.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash)]

@@ -3,8 +3,7 @@
 use std::error::Error as _;
 use std::sync::Arc;
 
-use tenure_core::WriteOutcome;
-use tenure_store::{ElectionKey, StoreError, StoreErrorKind};
+use tenure_store::{ElectionKey, StoreError, StoreErrorKind, WriteOutcome};
 use tokio_postgres::Error;
 use tokio_postgres::error::{DbError, SqlState};
 

@@ -1,7 +1,6 @@
 //! A fence around a transaction in PostgreSQL.
 
-use tenure_core::Term;
-use tenure_store::{StoreError, StoreErrorKind};
+use tenure_store::{StoreError, StoreErrorKind, Term};
 use tokio_postgres::types::Type;
 use tokio_postgres::{Error, GenericClient};
 

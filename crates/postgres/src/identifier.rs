@@ -3,8 +3,7 @@
 use std::fmt;
 
 use sha2::{Digest, Sha256};
-use tenure_core::Namespace;
-use tenure_store::ElectionKey;
+use tenure_store::{ElectionKey, Namespace};
 
 use super::config::SCHEMA;
 
@@ -101,7 +100,7 @@ fn first<const N: usize>(digest: &[u8; 32]) -> [u8; N] {
 
 #[cfg(test)]
 mod tests {
-    use tenure_core::ElectionName;
+    use tenure_store::ElectionName;
 
     use super::*;
 

@@ -4,8 +4,7 @@ use std::sync::Arc;
 
 use redis::{RedisError, ServerError};
 
-use tenure_core::WriteOutcome;
-use tenure_store::{ElectionKey, StoreError, StoreErrorKind};
+use tenure_store::{ElectionKey, StoreError, StoreErrorKind, WriteOutcome};
 
 /// One fault of this backend. Where it happened is added when it leaves the backend.
 #[derive(Debug, Clone, thiserror::Error)]
@@ -338,7 +337,7 @@ mod tests {
             ("ERR Error running script: @user_script:9: OOM command not allowed", StoreErrorKind::Full),
         ] {
             let error = RedisStoreError::refused(text).about("host:1");
-            assert_eq!((error.kind(), error.failure()), (kind, tenure_core::WriteOutcome::Refused), "{text}");
+            assert_eq!((error.kind(), error.failure()), (kind, tenure_store::WriteOutcome::Refused), "{text}");
             assert!(error.to_string().len() > "Redis at host:1: ".len() + text.len(), "no advice: {error}");
         }
     }
@@ -346,6 +345,6 @@ mod tests {
     #[test]
     fn what_was_cut_short_may_have_happened() {
         let error = RedisStoreError::CutShort { text: "OOM …".to_owned() }.about("host:1");
-        assert_eq!(error.failure(), tenure_core::WriteOutcome::Unknown);
+        assert_eq!(error.failure(), tenure_store::WriteOutcome::Unknown);
     }
 }

@@ -3,9 +3,8 @@
 use std::time::{Duration, Instant};
 
 use redis::{Cmd, Value, cmd};
-use tenure_core::{ElectionName, Namespace};
 use tenure_store::clock::unix_ms;
-use tenure_store::{ElectionKey, Finding, Severity};
+use tenure_store::{ElectionKey, ElectionName, Finding, Namespace, Severity};
 
 use super::call::{Call, CallCommand};
 use super::deployment::Deployment;

@@ -1,7 +1,7 @@
 //! A fence around keys in Redis.
 
 use redis::{Arg, Cmd, RedisError, cmd};
-use tenure_core::Term;
+use tenure_store::Term;
 
 /// Guards a key in Redis or Valkey: writes through it fail once it has seen a higher term.
 ///

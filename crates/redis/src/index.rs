@@ -4,8 +4,7 @@ use std::collections::{BTreeMap, HashSet};
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use redis::cmd;
-use tenure_core::Namespace;
-use tenure_store::ElectionKey;
+use tenure_store::{ElectionKey, Namespace};
 
 use super::call::{Call, CallCommand};
 use super::keys::Keys;

@@ -1,8 +1,7 @@
 //! The ledger: jobs and their ticks, as the servers keep them.
 
-use tenure_core::JobName;
 use tenure_store::ledger::{Claim, Claimed, Finish, JobLedger, JobOrder, JobReport, OpenJobs, Opened, RunOutcome};
-use tenure_store::{ElectionKey, Replies, StoreError, async_trait};
+use tenure_store::{ElectionKey, JobName, Replies, StoreError, async_trait};
 
 use super::RedisStore;
 use super::error::RedisStoreError;

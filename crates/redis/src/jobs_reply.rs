@@ -4,7 +4,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use redis::Value;
-use tenure_core::JobName;
+use tenure_store::JobName;
 use tenure_store::ledger::{Claimed, JobReport, JobStanding, Opened, RunEnd, RunOutcome, RunReport, Tick};
 
 use super::error::RedisStoreError;

@@ -1,11 +1,10 @@
 //! The commands for each operation on jobs, and their replies.
 
 use redis::{Cmd, Value};
-use tenure_core::JobName;
-use tenure_store::ElectionKey;
 use tenure_store::ledger::{
     Act, Claim, Claimed, EARLY_MAX, Finish, JOBS_MAX, JobOrder, JobReport, OpenJob, OpenJobs, Opened, RUNS_MAX,
 };
+use tenure_store::{ElectionKey, JobName};
 
 use super::error::RedisStoreError;
 use super::jobs_reply as reply;

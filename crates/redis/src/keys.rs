@@ -3,9 +3,7 @@
 use std::borrow::Cow;
 
 use percent_encoding::percent_decode_str;
-use tenure_core::{ElectionName, Namespace};
-
-use tenure_store::{ElectionKey, StoreError, StoreErrorKind};
+use tenure_store::{ElectionKey, ElectionName, Namespace, StoreError, StoreErrorKind};
 
 /// What follows the name of the lease in the names of the other keys of an election.
 pub(super) const ELECTION_KEYS: &[&str] = &["election", "line", "fresh", "standing", "history", "names"];

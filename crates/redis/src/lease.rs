@@ -7,12 +7,11 @@ use std::time::Duration;
 
 use futures_util::stream::BoxStream;
 use redis::{Cmd, Value, cmd};
-use tenure_core::{CampaignReply, CandidateId, Held, Nonce, RenewReply, WriteOutcome};
 use tenure_store::clock::Clock;
 use tenure_store::remote::server_clock::ServerClock;
 use tenure_store::{
-    Campaign, ElectionKey, Forgetting, Hint, Interest, Observation, PubSubEvent, Renew, Replies, Resign, StoreError,
-    StoreErrorKind, Transition,
+    Campaign, CampaignReply, CandidateId, ElectionKey, Forgetting, Held, Hint, Interest, Nonce, Observation,
+    PubSubEvent, Renew, RenewReply, Replies, Resign, StoreError, StoreErrorKind, Transition, WriteOutcome,
 };
 
 use super::call::{Call, CallCommand};

@@ -5,8 +5,10 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use redis::Value;
-use tenure_core::{CandidateId, Handover, Held, Leader, Metadata, NAME_BYTES_MAX, Priority, RenewReply, Term};
-use tenure_store::{Change, Forgetting, Lease, Observation, StandBy, Transition, Use};
+use tenure_store::{
+    CandidateId, Change, Forgetting, Handover, Held, Leader, Lease, Metadata, NAME_BYTES_MAX, Observation, Priority,
+    RenewReply, StandBy, Term, Transition, Use,
+};
 
 use super::deployment::CallAnswer;
 use super::error::RedisStoreError;

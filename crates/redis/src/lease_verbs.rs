@@ -4,8 +4,7 @@ use std::fmt::Write;
 use std::time::Duration;
 
 use redis::{Cmd, Value};
-use tenure_core::{CandidateId, Nonce, RenewReply, Term};
-use tenure_store::{Campaign, ElectionKey, Forgetting, Renew, Resign};
+use tenure_store::{Campaign, CandidateId, ElectionKey, Forgetting, Nonce, Renew, RenewReply, Resign, Term};
 
 use super::error::RedisStoreError;
 use super::keys::{ALL_KEYS, ELECTION_KEYS};

@@ -40,11 +40,11 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
 use futures_util::stream::BoxStream;
-use tenure_core::{CampaignReply, CandidateId, ElectionName, Namespace, RenewReply, Term};
 use tenure_store::clock::Clock;
 use tenure_store::{
-    Campaign, Capabilities, ElectionKey, Finding, Forgetting, Hint, Interest, JobLedger, Mailbox, Observation, PubSub,
-    Renew, Replies, Resign, Store, StoreError, Transition, async_trait, check_raise,
+    Campaign, CampaignReply, CandidateId, Capabilities, ElectionKey, ElectionName, Finding, Forgetting, Hint, Interest,
+    JobLedger, Mailbox, Namespace, Observation, PubSub, Renew, RenewReply, Replies, Resign, Store, StoreError, Term,
+    Transition, async_trait, check_raise,
 };
 
 pub use self::config::RedisConfig;

@@ -3,8 +3,7 @@
 use std::collections::BTreeSet;
 
 use redis::{Value, cmd};
-use tenure_core::{ElectionName, Namespace};
-use tenure_store::StoreError;
+use tenure_store::{ElectionName, Namespace, StoreError};
 
 use super::call::{Call, CallCommand};
 use super::deployment::Deployment;

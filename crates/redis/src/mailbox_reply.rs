@@ -3,8 +3,8 @@
 use std::sync::Arc;
 
 use redis::Value;
-use tenure_core::{ChannelName, Sender};
 use tenure_store::mailbox::{Message, MessageId};
+use tenure_store::{ChannelName, Sender};
 
 use super::error::RedisStoreError;
 use super::lease_reply::{ReplyFields, nonsense, text};

@@ -3,11 +3,10 @@
 use std::marker::PhantomData;
 
 use redis::{Cmd, Value};
-use tenure_core::{Nonce, Term};
-use tenure_store::ElectionKey;
 use tenure_store::mailbox::{
     Ack, AckOutcome, MAX_DEAD_LETTERS, MAX_PENDING, Message, MessageId, MessageState, NewMessage, Receive,
 };
+use tenure_store::{ElectionKey, Nonce, Term};
 
 use super::error::RedisStoreError;
 use super::keys::MESSAGE_KEYS;

@@ -1,8 +1,7 @@
 //! Going on above the terms of another store.
 
 use redis::cmd;
-use tenure_core::{ElectionName, Namespace, Term};
-use tenure_store::{ElectionKey, StoreError, StoreErrorKind};
+use tenure_store::{ElectionKey, ElectionName, Namespace, StoreError, StoreErrorKind, Term};
 
 use super::call::{Call, CallCommand};
 use super::error::RedisStoreError;

@@ -3,9 +3,8 @@
 use std::collections::BTreeSet;
 
 use rusqlite::{Connection, Row, params};
-use tenure_core::record::ProcessToken;
-use tenure_core::{ChannelName, ElectionName, Instant, Namespace, Sender};
-use tenure_store::{Broadcast, ElectionKey};
+use tenure_store::record::ProcessToken;
+use tenure_store::{Broadcast, ChannelName, ElectionKey, ElectionName, Instant, Namespace, Sender};
 
 use super::error::SqliteStoreError;
 use super::value::{from_instant, from_process, nonsense, to_message_id, to_process};

@@ -6,7 +6,7 @@ use std::path::Path;
 
 use rustix::fs::{CWD, FileType, Mode, mknodat};
 use rustix::io::Errno;
-use tenure_core::Instant;
+use tenure_store::Instant;
 
 use super::access::FileStatus;
 use super::config::Location;

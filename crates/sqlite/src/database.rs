@@ -7,7 +7,7 @@ use std::sync::Arc;
 
 use rusqlite::config::DbConfig;
 use rusqlite::{Connection, OpenFlags, OptionalExtension, Transaction, TransactionBehavior, ffi};
-use tenure_core::Nonce;
+use tenure_store::Nonce;
 
 use super::busy::{self, BusyWait};
 use super::config::Location;

@@ -19,7 +19,7 @@ use super::pubsub::BroadcastLog;
 use super::request_queue::DbRequest;
 use super::subscriptions::Subscriptions;
 use super::transaction::Transaction;
-use tenure_core::record::ProcessToken;
+use tenure_store::record::ProcessToken;
 
 /// What the thread owns.
 pub(super) struct DbThread {

@@ -6,8 +6,7 @@ use std::time::Duration;
 
 use rusqlite::ffi;
 use rusqlite::{Error as SqliteError, ErrorCode};
-use tenure_core::WriteOutcome;
-use tenure_store::{ElectionKey, StoreError, StoreErrorKind};
+use tenure_store::{ElectionKey, StoreError, StoreErrorKind, WriteOutcome};
 
 use super::access::FileFlaw;
 

@@ -3,9 +3,8 @@
 use std::time::Duration;
 
 use rusqlite::{OptionalExtension, params};
-use tenure_core::Term;
-use tenure_core::record::{Forgetting, Record, Use};
-use tenure_store::{ElectionKey, StoreError};
+use tenure_store::record::{Forgetting, Record, Use};
+use tenure_store::{ElectionKey, StoreError, Term};
 
 use super::db_thread::DbThread;
 use super::error::SqliteStoreError;

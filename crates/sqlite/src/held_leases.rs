@@ -3,8 +3,9 @@
 use std::collections::HashMap;
 use std::time::Duration;
 
-use tenure_core::{CampaignReply, CandidateId, Instant, Nonce, RenewReply, Term};
-use tenure_store::{Campaign, ElectionKey, Renew, Replies, Resign};
+use tenure_store::{
+    Campaign, CampaignReply, CandidateId, ElectionKey, Instant, Nonce, Renew, RenewReply, Replies, Resign, Term,
+};
 
 use super::db_thread::DbThread;
 

@@ -4,9 +4,9 @@ use std::collections::VecDeque;
 use std::sync::Arc;
 
 use rusqlite::{Connection, Params, Row, params};
-use tenure_core::JobName;
-use tenure_core::jobs::{JobRecord, RUNS_MAX, RunEnd, RunOutcome, RunRecord, RunReport, Tick};
-use tenure_store::ElectionKey;
+use tenure_store::ledger::{JobRecord, RUNS_MAX, RunRecord};
+use tenure_store::ledger::{RunEnd, RunOutcome, RunReport, Tick};
+use tenure_store::{ElectionKey, JobName};
 
 use super::error::SqliteStoreError;
 use super::value::{

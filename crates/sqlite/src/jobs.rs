@@ -3,10 +3,9 @@
 
 use std::collections::BTreeSet;
 
-use tenure_core::JobName;
-use tenure_core::jobs::Ledger;
+use tenure_store::ledger::Ledger;
 use tenure_store::ledger::{Claim, Claimed, Finish, JobLedger, JobOrder, JobReport, OpenJobs, Opened, RunOutcome};
-use tenure_store::{ElectionKey, Replies, StoreError, async_trait};
+use tenure_store::{ElectionKey, JobName, Replies, StoreError, async_trait};
 
 use super::SqliteStore;
 use super::db_thread::DbThread;

@@ -1,7 +1,9 @@
 //! The verbs of the store, as the database thread carries them out.
 
-use tenure_core::{CampaignReply, CandidateId, ElectionName, Namespace, RenewReply};
-use tenure_store::{Campaign, ElectionKey, Observation, Renew, Replies, Resign, StoreError, Transition};
+use tenure_store::{
+    Campaign, CampaignReply, CandidateId, ElectionKey, ElectionName, Namespace, Observation, Renew, RenewReply,
+    Replies, Resign, StoreError, Transition,
+};
 
 use super::database::Durability;
 use super::db_thread::DbThread;

@@ -4,7 +4,7 @@ use std::fs;
 use std::io;
 use std::path::Path;
 
-use tenure_core::Instant;
+use tenure_store::Instant;
 use tenure_store::clock::Clock;
 
 use super::error::SqliteStoreError;

@@ -7,8 +7,8 @@
 
 use std::collections::HashMap;
 
-use tenure_core::Instant;
-use tenure_core::record::ProcessToken;
+use tenure_store::Instant;
+use tenure_store::record::ProcessToken;
 
 use super::error::SqliteStoreError;
 use super::note::Note;

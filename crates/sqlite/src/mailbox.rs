@@ -2,13 +2,11 @@
 
 use std::collections::{BTreeSet, HashSet};
 
-use tenure_core::ElectionName;
-use tenure_core::Namespace;
 use tenure_store::mailbox::{
     Ack, AckReply, MAX_PAYLOAD, MAX_PENDING, Mailbox, MailboxPromises, Message, MessageCount, MessageId, MessageState,
     NewMessage, Receive, Received, SendReply,
 };
-use tenure_store::{ElectionKey, Replies, StoreError, async_trait};
+use tenure_store::{ElectionKey, ElectionName, Namespace, Replies, StoreError, async_trait};
 
 use super::SqliteStore;
 use super::db_thread::DbThread;

@@ -3,11 +3,10 @@
 use std::collections::HashSet;
 
 use rusqlite::{Connection, OptionalExtension, Row, params};
-use tenure_core::{ChannelName, ElectionName, Namespace, Sender};
-use tenure_store::ElectionKey;
 use tenure_store::mailbox::{
     AckOutcome, MAX_DEAD_LETTERS, Message, MessageCount, MessageId, MessageState, NewMessage, Receive, Settlement,
 };
+use tenure_store::{ChannelName, ElectionKey, ElectionName, Namespace, Sender};
 
 use super::error::SqliteStoreError;
 use super::value::{from_u64, nonsense, to_message_id, to_u32, to_u64};

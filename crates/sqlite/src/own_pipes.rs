@@ -8,7 +8,7 @@ use super::error::SqliteStoreError;
 use super::peer_pipes::PeerPipes;
 use super::peer_registry::PeerRegistry;
 use super::wake_listener::WakeListener;
-use tenure_core::record::ProcessToken;
+use tenure_store::record::ProcessToken;
 
 /// The store's own pipes, made when they are first needed: who only looks leaves no trace.
 #[derive(Debug)]

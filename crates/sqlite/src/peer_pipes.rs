@@ -10,7 +10,7 @@ use super::error::SqliteStoreError;
 use super::note::Note;
 use super::peer_registry::{PeerRegistry, life_name, note_name, remove_from, token, wake_pipe_name};
 use super::pipe_dir::{PipeDir, overwrite};
-use tenure_core::record::ProcessToken;
+use tenure_store::record::ProcessToken;
 
 /// Lives until it is dropped, or until the kernel ends the process, whichever it is that ends it.
 #[derive(Debug)]

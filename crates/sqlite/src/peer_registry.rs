@@ -12,7 +12,7 @@ use std::sync::Arc;
 
 use rustix::fs::OFlags;
 use rustix::io::Errno;
-use tenure_core::Term;
+use tenure_store::Term;
 
 use super::access::{FileStatus, TrustedUsers};
 use super::busy::BusyWait;
@@ -21,7 +21,7 @@ use super::error::SqliteStoreError;
 use super::identity::{FileIdentity, Pins};
 use super::note::Note;
 use super::pipe_dir::PipeDir;
-use tenure_core::record::ProcessToken;
+use tenure_store::record::ProcessToken;
 
 #[derive(Debug, Clone)]
 pub(super) struct PeerRegistry {

@@ -1,12 +1,12 @@
 //! Rows about processes, as opposed to elections.
 
-use tenure_core::Instant;
+use tenure_store::Instant;
 
 use super::database::{Database, Durability};
 use super::error::SqliteStoreError;
 use super::peer_registry::PeerRegistry;
 use super::value::{from_instant, from_process};
-use tenure_core::record::ProcessToken;
+use tenure_store::record::ProcessToken;
 
 /// Wants to hear of every change of leadership.
 pub(super) fn watch(database: &Database, process: ProcessToken) -> Result<(), SqliteStoreError> {

@@ -2,13 +2,12 @@
 
 use std::collections::BTreeSet;
 
-use tenure_core::{Instant, Nonce};
-use tenure_store::ElectionKey;
+use tenure_store::{ElectionKey, Instant, Nonce};
 
 use super::peer_registry::PeerRegistry;
 use super::wake_listener::{WakeFollower, WakeListener};
 use super::wake_message::WakeMessage;
-use tenure_core::record::{Effects, ProcessToken, Wake};
+use tenure_store::record::{Effects, ProcessToken, Wake};
 
 #[derive(Debug, Default)]
 pub(super) struct PostCommit {

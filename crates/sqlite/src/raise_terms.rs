@@ -1,8 +1,7 @@
 //! Going on above the terms of another store.
 
 use rusqlite::params;
-use tenure_core::Term;
-use tenure_store::{ElectionName, Namespace, StoreError};
+use tenure_store::{ElectionName, Namespace, StoreError, Term};
 
 use super::db_thread::DbThread;
 use super::error::SqliteStoreError;

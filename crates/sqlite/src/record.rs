@@ -1,8 +1,7 @@
 //! Between rows and the record of an election.
 
 use rusqlite::{Connection, Row, params};
-use tenure_core::{CandidateId, Handover, Leader, Term};
-use tenure_store::ElectionKey;
+use tenure_store::{CandidateId, ElectionKey, Handover, Leader, Term};
 
 use super::error::SqliteStoreError;
 use super::forget::highest_forgotten;
@@ -10,7 +9,7 @@ use super::value::{
     from_duration, from_instant, from_metadata, from_nonce, from_process, from_u64, nonsense, to_candidate,
     to_duration, to_instant, to_metadata, to_nonce, to_process, to_term, to_u64,
 };
-use tenure_core::record::{LeaseRecord, Record, Reservation, StandByRecord};
+use tenure_store::record::{LeaseRecord, Record, Reservation, StandByRecord};
 
 /// An election's record and the number of its row.
 #[derive(Debug)]

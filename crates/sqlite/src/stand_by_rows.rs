@@ -1,12 +1,12 @@
 //! The rows of candidates that stand by. Each step reads only the rows it needs, however long the line is.
 
 use rusqlite::{Connection, Params, Row, params};
-use tenure_core::{Campaign, CandidateId, Instant, Nonce, Priority};
+use tenure_store::{Campaign, CandidateId, Instant, Nonce, Priority};
 
 use super::error::SqliteStoreError;
 use super::record::ElectionRow;
 use super::value::{from_instant, from_nonce, to_candidate, to_instant, to_nonce, to_priority, to_process, to_u64};
-use tenure_core::record::{Moment, RANK_MAX, StandByRecord, WATCHED_BEFORE, WOKEN_BY_RESIGNATION};
+use tenure_store::record::{Moment, RANK_MAX, StandByRecord, WATCHED_BEFORE, WOKEN_BY_RESIGNATION};
 
 /// Whom of those who stand by a step concerns.
 #[derive(Debug, Clone, Copy)]
@@ -186,8 +186,8 @@ mod tests {
     use std::time::Duration;
 
     use rusqlite::StatementStatus;
-    use tenure_core::record::{LeaseRecord, ProcessToken, Record, Reservation};
-    use tenure_core::{ElectionKey, ElectionName, Leader, Metadata, Namespace, Term};
+    use tenure_store::record::{LeaseRecord, ProcessToken, Record, Reservation};
+    use tenure_store::{ElectionKey, ElectionName, Leader, Metadata, Namespace, Term};
 
     use super::*;
     use crate::{record, schema};

@@ -4,8 +4,9 @@ use std::cell::RefCell;
 use std::collections::HashMap;
 
 use rusqlite::{CachedStatement, Connection, OptionalExtension, params};
-use tenure_core::{CampaignReply, CandidateId, Instant, Nonce, RenewReply, Term};
-use tenure_store::{Campaign, ElectionKey, Observation, Renew, Resign};
+use tenure_store::{
+    Campaign, CampaignReply, CandidateId, ElectionKey, Instant, Nonce, Observation, Renew, RenewReply, Resign, Term,
+};
 
 use super::error::SqliteStoreError;
 use super::history;
@@ -16,7 +17,7 @@ use super::record::{self, ElectionRow};
 use super::stand_by_rows::{self, Need};
 use super::value::{from_duration, from_instant, from_nonce, from_u64, to_process};
 use super::wake_listener::WakeFollower;
-use tenure_core::record::{Effects, Moment, ProcessToken, Record, TERMS_USED_UP};
+use tenure_store::record::{Effects, Moment, ProcessToken, Record, TERMS_USED_UP};
 
 /// The outer error ends the transaction; the inner one is of this election only.
 pub(super) type ElectionResult<T> = Result<Result<T, SqliteStoreError>, SqliteStoreError>;

@@ -4,11 +4,10 @@
 use std::collections::BTreeMap;
 use std::time::Duration;
 
-use tenure_core::{CandidateId, Instant, Metadata, Nonce, Priority, Term};
-use tenure_store::{Change, MessageId};
+use tenure_store::{CandidateId, Change, Instant, MessageId, Metadata, Nonce, Priority, Term};
 
 use super::error::SqliteStoreError;
-use tenure_core::record::ProcessToken;
+use tenure_store::record::ProcessToken;
 
 /// Numbers above 2^63 are kept as 2^63: instants and durations reach that after 292 years.
 pub(super) fn from_u64(number: u64) -> i64 {

@@ -11,8 +11,7 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use rustix::buffer::spare_capacity;
 use rustix::event::{Timespec, epoll};
-use tenure_core::{Instant, Nonce};
-use tenure_store::{ElectionKey, Hint, Interest};
+use tenure_store::{ElectionKey, Hint, Instant, Interest, Nonce};
 use tokio::sync::broadcast;
 
 use super::config::Location;
@@ -22,7 +21,7 @@ use super::peer_registry::PeerRegistry;
 use super::subscriptions::Subscriptions;
 use super::wake_message::WakeMessage;
 use super::watched_peers::WatchedPeers;
-use tenure_core::record::ProcessWatch;
+use tenure_store::record::ProcessWatch;
 
 #[derive(Debug)]
 pub(super) struct WakeListener {

@@ -2,9 +2,7 @@
 
 use std::time::Duration;
 
-use tenure_core::{ElectionName, Namespace};
-
-use tenure_store::{ElectionKey, Interest};
+use tenure_store::{ElectionKey, ElectionName, Interest, Namespace};
 
 /// Why a process is woken.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

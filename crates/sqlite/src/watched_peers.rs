@@ -6,12 +6,11 @@ use std::os::fd::OwnedFd;
 use std::time::Duration;
 
 use rustix::event::epoll;
-use tenure_core::{Instant, Nonce};
-use tenure_store::ElectionKey;
+use tenure_store::{ElectionKey, Instant, Nonce};
 
 use super::peer_registry::{PeerRegistry, ended};
 use super::wake_listener::WakeFollower;
-use tenure_core::record::{ProcessToken, ProcessWatch};
+use tenure_store::record::{ProcessToken, ProcessWatch};
 
 #[derive(Debug, Default)]
 pub(super) struct WatchedPeers {

@@ -2,9 +2,10 @@
 
 use tenure_core::JobName;
 pub use tenure_core::jobs::{
-    Act, Claim, Claimed, EARLY_MAX, Finish, JOBS_MAX, JobOrder, JobRecord, JobReport, JobStanding, Ledger, OpenJob,
-    OpenJobs, Opened, RUNS_MAX, RunEnd, RunOutcome, RunRecord, RunReport, Tick,
+    Act, Claim, Claimed, EARLY_MAX, Finish, JOBS_MAX, JobOrder, JobReport, JobStanding, OpenJob, OpenJobs, Opened,
+    RunEnd, RunOutcome, RunReport, Tick,
 };
+pub use tenure_core::store_rules::ledger::{JobRecord, Ledger, RUNS_MAX, RunRecord};
 
 use super::{ElectionKey, Replies, StoreError, async_trait};
 

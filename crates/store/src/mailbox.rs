@@ -1,9 +1,11 @@
 //! The mailbox contract: where messages to leaders wait, and what a store that has one must promise.
 
 pub use tenure_core::messages::{
-    Ack, AckOutcome, AckReply, InvalidMessageId, MAX_DEAD_LETTERS, MAX_PAYLOAD, MAX_PENDING, MailboxLimits,
-    MailboxRecord, Message, MessageCount, MessageId, MessageState, NewMessage, OrderingKey, Receive, Received,
-    SendReply, Settlement,
+    Ack, AckOutcome, AckReply, InvalidMessageId, Message, MessageCount, MessageId, MessageState, NewMessage,
+    OrderingKey, Receive, Received,
+};
+pub use tenure_core::store_rules::mailbox::{
+    MAX_DEAD_LETTERS, MAX_PAYLOAD, MAX_PENDING, MailboxLimits, MailboxRecord, SendReply, Settlement,
 };
 pub use tenure_core::{ChannelName, Sender};
 use tenure_core::{ElectionName, Namespace};

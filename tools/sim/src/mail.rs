@@ -4,7 +4,8 @@ use std::fmt;
 use std::time::Duration;
 
 use tenure_core::ChannelName;
-use tenure_core::messages::{InboxLimits, MailboxLimits};
+use tenure_core::messages::InboxLimits;
+use tenure_core::store_rules::mailbox::MailboxLimits;
 
 use crate::clock::{MILLI, SECOND};
 use crate::kind::StoreKind;

@@ -6,7 +6,7 @@ use std::path::Path;
 use serde::Serialize;
 use tenure::store::{Severity, StoreError};
 use tenure::{Client, MessageState, Prediction, Term, Timing};
-use tenure_core::record::TERMS_USED_UP;
+use tenure_core::store_rules::record::TERMS_USED_UP;
 
 use super::gaps::keeps_messages;
 use crate::args::{DoctorArgs, Global};

@@ -1,7 +1,7 @@
 //! Jobs that fire once across all candidates, as pure functions.
 //!
 //! A job has a [`Calendar`] that says when it is due. Whoever leads asks a [`Planner`] what to do next, and before it does
-//! it, it claims the tick in a [`Ledger`] that the store keeps. The ledger remembers up to which tick everything is decided,
+//! it, it claims the tick in a [`Ledger`](crate::store_rules::ledger::Ledger) that the store keeps. The ledger remembers up to which tick everything is decided,
 //! its *mark*, and the mark only grows. So no tick fires twice, whatever clocks and leaders do, and the next leader sees
 //! from the mark what was missed. Whoever has claimed a tick and sees that it cannot begin any more gives it back, and a
 //! later leader may run it. All of that is one machine, the [`JobEngine`]: feed it [`JobInput`]s with the time, and carry out its
@@ -17,7 +17,6 @@ mod calendar;
 mod correction;
 mod engine;
 mod event;
-mod ledger;
 mod mutant;
 mod outcome;
 mod planner;
@@ -31,7 +30,6 @@ pub use self::engine::{
     LedgerReply, RunId,
 };
 pub use self::event::{JobAnomaly, JobEvent};
-pub use self::ledger::{JobRecord, Ledger, RUNS_MAX, RunRecord};
 #[cfg(mutants)]
 pub use self::mutant::JobMutant;
 pub use self::outcome::RunOutcome;

@@ -1,6 +1,6 @@
 //! Messages to whoever leads, as pure functions.
 //!
-//! A message waits in a [mailbox](MailboxRecord) that the store keeps, until whoever leads has said what became of it. A
+//! A message waits in a [mailbox](crate::store_rules::mailbox::MailboxRecord) that the store keeps, until whoever leads has said what became of it. A
 //! leader [receives](Receive) messages without taking them out, hands them to the application, one of a
 //! [line](OrderingKey) at a time, and [tells](Ack) the mailbox. What was not told when a leadership ends is received by the next
 //! leader: at least once, and in order. The leader's side is one machine, the [`LeaderInbox`]: feed it [`InboxInput`]s with the
@@ -13,7 +13,6 @@
 //! ```
 
 mod inbox;
-mod mailbox;
 mod message;
 mod mutant;
 mod request;
@@ -21,9 +20,6 @@ mod request;
 pub use self::inbox::{
     HandlingOutcome, InboxAnomaly, InboxInput, InboxLimits, InboxMoment, InboxOutput, LeaderInbox, MailboxCall,
     MailboxCallId, MailboxReply,
-};
-pub use self::mailbox::{
-    MAX_DEAD_LETTERS, MAX_PAYLOAD, MAX_PENDING, MailboxLimits, MailboxRecord, SendReply, Settlement,
 };
 pub use self::message::{InvalidMessageId, Message, MessageCount, MessageId, MessageState, NewMessage, OrderingKey};
 #[cfg(mutants)]

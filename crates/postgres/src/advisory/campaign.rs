@@ -4,8 +4,7 @@ use std::collections::HashMap;
 use std::sync::Arc;
 use std::time::Duration;
 
-use tenure_core::{CampaignReply, Held};
-use tenure_store::{Campaign, Replies};
+use tenure_store::{Campaign, CampaignReply, Held, Replies};
 
 use super::super::error::PostgresStoreError;
 use super::expiry::tidy;

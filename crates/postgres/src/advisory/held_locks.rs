@@ -4,8 +4,7 @@
 use std::collections::HashMap;
 use std::time::Duration;
 
-use tenure_core::{Handover, Instant, Leader, Nonce, Term};
-use tenure_store::{Campaign, ElectionKey};
+use tenure_store::{Campaign, ElectionKey, Handover, Instant, Leader, Nonce, Term};
 
 use super::super::identifier::{lock_id, lock_tag};
 

@@ -4,12 +4,13 @@ use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::sync::Arc;
 
 use serde::de::IgnoredAny;
-use tenure_core::{ChannelName, ElectionName, Namespace, Sender, Term};
+use tenure_store::{
+    ChannelName, ElectionKey, ElectionName, MessageCount, Namespace, NewMessage, Sender, Term, random_message_id,
+};
 use tokio_postgres::Notification;
 
 use tenure_store::clock::unix_ms;
 use tenure_store::mailbox::MailboxRecord;
-use tenure_store::{ElectionKey, MessageCount, NewMessage, random_message_id};
 
 use super::mailbox::PROMISES;
 

@@ -1,7 +1,7 @@
 //! The candidate's id as the name of a session, which everybody can read, and which is short and plain.
 
 use percent_encoding::{AsciiSet, CONTROLS, percent_decode_str, utf8_percent_encode};
-use tenure_core::CandidateId;
+use tenure_store::CandidateId;
 
 const PREFIX: &str = "tenure:";
 /// Longer names are cut by the server.

@@ -7,10 +7,10 @@ use std::sync::atomic::Ordering;
 use std::time::Duration;
 
 use futures_util::stream::BoxStream;
-use tenure_core::{CampaignReply, CandidateId, ElectionName, Namespace, RenewReply};
 use tenure_store::clock::Clock;
 use tenure_store::{
-    Campaign, ElectionKey, Hint, Interest, Observation, PubSubEvent, Renew, Replies, Resign, StoreError, StoreErrorKind,
+    Campaign, CampaignReply, CandidateId, ElectionKey, ElectionName, Hint, Interest, Namespace, Observation,
+    PubSubEvent, Renew, RenewReply, Replies, Resign, StoreError, StoreErrorKind,
 };
 use tokio::time::timeout;
 

@@ -4,8 +4,7 @@ use std::collections::{HashMap, HashSet};
 use std::sync::atomic::Ordering;
 use std::time::Duration;
 
-use tenure_core::Term;
-use tenure_store::StoreErrorKind;
+use tenure_store::{StoreErrorKind, Term};
 use tokio_postgres::Row;
 use tokio_postgres::types::{FromSql, Type};
 

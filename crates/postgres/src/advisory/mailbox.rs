@@ -2,12 +2,13 @@
 
 use std::sync::Arc;
 
-use tenure_core::{ChannelName, ElectionName, Namespace, Nonce, Term};
 use tenure_store::mailbox::{
     Ack, AckReply, MAX_PENDING, Mailbox, MailboxPromises, Message, MessageCount, MessageId, MessageState, NewMessage,
     Receive, Received,
 };
-use tenure_store::{ElectionKey, Replies, StoreError, StoreErrorKind, async_trait};
+use tenure_store::{
+    ChannelName, ElectionKey, ElectionName, Namespace, Nonce, Replies, StoreError, StoreErrorKind, Term, async_trait,
+};
 use tokio_postgres::types::Type;
 
 use super::super::error::PostgresStoreError;

@@ -21,11 +21,11 @@ mod waiters;
 use std::fmt;
 
 use futures_util::stream::BoxStream;
-use tenure_core::{CampaignReply, CandidateId, ElectionName, Namespace, RenewReply};
 use tenure_store::clock::Clock;
 use tenure_store::{
-    Campaign, Capabilities, ElectionKey, Feature, Finding, Hint, Interest, Mailbox, Observation, PubSub, Renew,
-    Replies, Resign, Store, StoreError, Transition, async_trait,
+    Campaign, CampaignReply, CandidateId, Capabilities, ElectionKey, ElectionName, Feature, Finding, Hint, Interest,
+    Mailbox, Namespace, Observation, PubSub, Renew, RenewReply, Replies, Resign, Store, StoreError, Transition,
+    async_trait,
 };
 
 use self::lease::AdvisoryInner;

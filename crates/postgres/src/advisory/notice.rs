@@ -1,7 +1,6 @@
 //! Notifications between sessions: one channel for all, since changes of leadership are rare.
 
-use tenure_core::{CandidateId, ElectionName, Handover, Namespace, Term};
-use tenure_store::ElectionKey;
+use tenure_store::{CandidateId, ElectionKey, ElectionName, Handover, Namespace, Term};
 use tokio_postgres::Notification;
 use tokio_postgres::types::{ToSql, Type};
 

@@ -3,7 +3,7 @@
 use std::sync::{Arc, Weak};
 use std::time::Duration;
 
-use tenure_core::record::RESERVATION;
+use tenure_store::record::RESERVATION;
 use tenure_store::remote::push_hub::{PushHub, PushSink, PushSource};
 use tenure_store::{ElectionKey, Hint, Interest};
 

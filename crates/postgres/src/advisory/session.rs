@@ -7,9 +7,8 @@ use std::sync::{Mutex, MutexGuard, OnceLock, PoisonError};
 use std::task::Poll;
 use std::time::Duration;
 
-use tenure_core::Instant;
 use tenure_store::clock::Clock;
-use tenure_store::{ElectionKey, StoreErrorKind};
+use tenure_store::{ElectionKey, Instant, StoreErrorKind};
 use tokio::sync::Notify;
 use tokio_postgres::types::{ToSql, Type};
 use tokio_postgres::{AsyncMessage, Row};

@@ -2,9 +2,8 @@
 
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
-use tenure_core::{CandidateId, Handover};
 use tenure_store::clock::Clock;
-use tenure_store::{ElectionKey, Lease, Observation, StoreError};
+use tenure_store::{CandidateId, ElectionKey, Handover, Lease, Observation, StoreError};
 
 use super::super::config::PostgresConfig;
 use super::super::endpoint::Endpoint;
@@ -117,7 +116,7 @@ impl AdvisoryShared {
     }
 }
 
-fn own_lease(held_locks: &HeldLocks, lock: ElectionLock, now: tenure_core::Instant) -> Option<Lease> {
+fn own_lease(held_locks: &HeldLocks, lock: ElectionLock, now: tenure_store::Instant) -> Option<Lease> {
     let hold = held_locks.holder(lock.id, now)?;
     let remaining = Some(hold.lapses_at.saturating_since(now));
     Some(Lease { leader: hold.leader.clone(), term: Some(hold.leader.term), remaining, ttl: Some(hold.ttl) })

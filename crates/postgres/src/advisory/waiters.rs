@@ -3,8 +3,7 @@
 use std::collections::HashMap;
 use std::time::Duration;
 
-use tenure_core::{CandidateId, Held, Instant, Leader, Nonce, Term};
-use tenure_store::{Campaign, ElectionKey};
+use tenure_store::{Campaign, CandidateId, ElectionKey, Held, Instant, Leader, Nonce, Term};
 
 use super::held_locks::ElectionLock;
 use super::label;

@@ -3,12 +3,11 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use tenure_core::JobName;
 use tenure_store::ledger::{
     Act, Claim, Claimed, EARLY_MAX, Finish, JOBS_MAX, JobLedger, JobOrder, JobReport, JobStanding, OpenJobs, Opened,
     RUNS_MAX, RunEnd, RunOutcome, RunReport, Tick,
 };
-use tenure_store::{ElectionKey, Replies, StoreError, async_trait};
+use tenure_store::{ElectionKey, JobName, Replies, StoreError, async_trait};
 use tokio_postgres::Row;
 use tokio_postgres::types::{ToSql, Type};
 

@@ -5,13 +5,12 @@ use std::time::Duration;
 
 use futures_util::future::join_all;
 use futures_util::stream::BoxStream;
-use tenure_core::record::TERMS_USED_UP;
-use tenure_core::{CampaignReply, CandidateId, ElectionName, Held, Namespace, RenewReply, Term};
 use tenure_store::clock::Clock;
+use tenure_store::record::TERMS_USED_UP;
 use tenure_store::remote::server_clock::ServerClock;
 use tenure_store::{
-    Campaign, ElectionKey, Forgetting, Hint, Interest, Observation, PubSubEvent, Renew, Replies, Resign, StoreError,
-    Transition,
+    Campaign, CampaignReply, CandidateId, ElectionKey, ElectionName, Forgetting, Held, Hint, Interest, Namespace,
+    Observation, PubSubEvent, Renew, RenewReply, Replies, Resign, StoreError, Term, Transition,
 };
 use tokio_postgres::Row;
 use tokio_postgres::types::{ToSql, Type};

@@ -2,13 +2,11 @@
 
 use std::sync::Arc;
 
-use tenure_core::ElectionName;
-use tenure_core::Namespace;
 use tenure_store::mailbox::{
     Ack, AckOutcome, AckReply, ChannelName, MAX_DEAD_LETTERS, MAX_PAYLOAD, MAX_PENDING, Mailbox, MailboxPromises,
     Message, MessageCount, MessageId, MessageState, NewMessage, OrderingKey, Receive, Received, Sender,
 };
-use tenure_store::{ElectionKey, Replies, StoreError, async_trait};
+use tenure_store::{ElectionKey, ElectionName, Namespace, Replies, StoreError, async_trait};
 use tokio_postgres::Row;
 use tokio_postgres::types::{ToSql, Type};
 
@@ -235,7 +233,7 @@ fn message_count(row: &Row) -> Result<(u64, u64), PostgresStoreError> {
 fn message(row: &Row) -> Result<Message, PostgresStoreError> {
     let (Bits(id), payload): (Bits, &str) = (get(row, "id")?, get(row, "payload")?);
     let (sent_at, attempts): (i64, i32) = (get(row, "sent_at_ms")?, get(row, "attempts")?);
-    let name = |error: tenure_core::NameError| PostgresStoreError::Nonsense(error.to_string());
+    let name = |error: tenure_store::NameError| PostgresStoreError::Nonsense(error.to_string());
     Ok(Message {
         id: MessageId::from_bits(id),
         channel: ChannelName::new(get::<&str>(row, "channel")?).map_err(name)?,

@@ -4,9 +4,8 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicI32, Ordering};
 use std::time::Duration;
 
-use tenure_core::{ElectionName, Namespace};
 use tenure_store::remote::push_hub::{PushHub, PushSink, PushSource};
-use tenure_store::{ElectionKey, Hint, Interest, StoreError, StoreErrorKind};
+use tenure_store::{ElectionKey, ElectionName, Hint, Interest, Namespace, StoreError, StoreErrorKind};
 use tokio_postgres::types::Type;
 use tokio_postgres::{AsyncMessage, Notification, SimpleQueryMessage};
 

@@ -4,8 +4,10 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 use std::time::Duration;
 
-use tenure_core::{CandidateId, Handover, Held, Leader, Priority, RenewReply, Term};
-use tenure_store::{Change, Forgetting, Lease, Observation, StandBy, Transition, Use};
+use tenure_store::{
+    CandidateId, Change, Forgetting, Handover, Held, Leader, Lease, Observation, Priority, RenewReply, StandBy, Term,
+    Transition, Use,
+};
 use tokio_postgres::Row;
 use tokio_postgres::types::FromSql;
 

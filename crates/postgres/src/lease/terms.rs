@@ -3,8 +3,7 @@
 use std::collections::HashMap;
 use std::sync::{Mutex, PoisonError};
 
-use tenure_core::Term;
-use tenure_store::ElectionKey;
+use tenure_store::{ElectionKey, Term};
 
 use super::super::identifier::election_id;
 

@@ -9,9 +9,9 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
 use futures_util::stream::{BoxStream, StreamExt, unfold};
-use tenure_core::jobs::Ledger;
-use tenure_core::messages::MailboxRecord;
-use tenure_core::record::{Effects, Moment, ProcessToken, Record, TERMS_USED_UP};
+use tenure_core::store_rules::ledger::Ledger;
+use tenure_core::store_rules::mailbox::MailboxRecord;
+use tenure_core::store_rules::record::{Effects, Moment, ProcessToken, Record, TERMS_USED_UP};
 use tenure_core::{CampaignReply, CandidateId, ElectionName, Namespace, Nonce, RenewReply, Term, WriteOutcome};
 use tokio::sync::broadcast;
 

@@ -5,7 +5,8 @@
 use std::collections::BTreeSet;
 
 use tenure_core::Term;
-use tenure_core::messages::{AckOutcome, AckReply, MessageId, SendReply};
+use tenure_core::messages::{AckOutcome, AckReply, MessageId};
+use tenure_core::store_rules::mailbox::SendReply;
 
 use super::{Invariant, Occurrence};
 use crate::assumption::Assumption;

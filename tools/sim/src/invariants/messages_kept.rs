@@ -3,7 +3,8 @@
 
 use std::collections::BTreeMap;
 
-use tenure_core::messages::{Ack, AckOutcome, AckReply, MessageId, MessageState, NewMessage, SendReply};
+use tenure_core::messages::{Ack, AckOutcome, AckReply, MessageId, MessageState, NewMessage};
+use tenure_core::store_rules::mailbox::SendReply;
 
 use super::{Invariant, Occurrence};
 use crate::assumption::Assumption;

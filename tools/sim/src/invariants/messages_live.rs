@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 
 use tenure_core::ChannelName;
-use tenure_core::messages::SendReply;
+use tenure_core::store_rules::mailbox::SendReply;
 
 use super::{Invariant, Occurrence};
 use crate::assumption::Assumption;

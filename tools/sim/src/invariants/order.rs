@@ -1,7 +1,7 @@
 //! Where deaths are seen, the first in line who lives follows a leader that died; nobody else takes its place while the
 //! lease is kept for it.
 
-use tenure_core::record::RESERVATION;
+use tenure_core::store_rules::record::RESERVATION;
 
 use super::{Invariant, Occurrence};
 use crate::assumption::Assumption;

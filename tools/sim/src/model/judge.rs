@@ -1,6 +1,6 @@
 //! Judging what came of a step.
 
-use tenure_core::record::Record;
+use tenure_core::store_rules::record::Record;
 use tenure_core::{Instant, Request, Term, Verb};
 
 use super::laws::Law;

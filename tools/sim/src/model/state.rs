@@ -1,6 +1,6 @@
 //! One state of the modelled world. Whatever can make a difference later is in it, and nothing else.
 
-use tenure_core::record::Record;
+use tenure_core::store_rules::record::Record;
 use tenure_core::{Draw, Elector, Instant, Nonce, Reply, Request, RequestId, Term, Verb, WriteOutcome};
 
 use super::clock::ModelTime;

@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use tenure_core::record::{ProcessToken, Record};
+use tenure_core::store_rules::record::{ProcessToken, Record};
 use tenure_core::{CampaignReply, Input, Instant, Reply, Request, RequestId};
 
 use super::action::ModelAction;

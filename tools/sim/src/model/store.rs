@@ -1,6 +1,6 @@
 //! The store, as the model looks at it.
 
-use tenure_core::record::{Effects, Moment, ProcessToken, Record};
+use tenure_core::store_rules::record::{Effects, Moment, ProcessToken, Record};
 use tenure_core::{CampaignReply, Change, Instant, Reply, Request, Verb};
 
 use super::state::{ModelGrant, Origin};

@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use tenure_core::record::Record;
+use tenure_core::store_rules::record::Record;
 use tenure_core::{
     Candidate, CandidateId, ElectionKey, Elector, Input, NameError, Priority, Term, Timing, TimingError,
 };

@@ -1,8 +1,7 @@
 //! One request about jobs at a store: the real rules of its ledger, and the mistakes it can be made to make.
 
-use tenure_core::jobs::{
-    Act, Claim, Claimed, Finish, JobRecord, Ledger, OpenJobs, Opened, RunOutcome, RunRecord, Tick,
-};
+use tenure_core::jobs::{Act, Claim, Claimed, Finish, OpenJobs, Opened, RunOutcome, Tick};
+use tenure_core::store_rules::ledger::{JobRecord, Ledger, RunRecord};
 use tenure_core::{JobName, Nonce, Term, WriteOutcome};
 
 use crate::mistake::LedgerMistake;

@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use tenure_core::record::{Effects, LeaseRecord, Moment, ProcessWatch, Record};
+use tenure_core::store_rules::record::{Effects, LeaseRecord, Moment, ProcessWatch, Record};
 use tenure_core::{
     Campaign, Candidate, ElectionKey, ElectionName, Instant, Leader, Metadata, Namespace, Nonce, Renew, RenewReply,
     Reply, Resign, Term, Verb,

@@ -2,9 +2,8 @@
 
 use std::sync::Arc;
 
-use tenure_core::messages::{
-    Ack, AckOutcome, AckReply, MailboxLimits, MailboxRecord, MessageState, NewMessage, Receive, Received, SendReply,
-};
+use tenure_core::messages::{Ack, AckOutcome, AckReply, MessageState, NewMessage, Receive, Received};
+use tenure_core::store_rules::mailbox::{MailboxLimits, MailboxRecord, SendReply};
 use tenure_core::{Nonce, Term, WriteOutcome};
 
 use crate::mistake::MailboxMistake;

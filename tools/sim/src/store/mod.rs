@@ -8,9 +8,10 @@ use std::collections::VecDeque;
 use std::sync::Arc;
 use std::time::Duration;
 
-use tenure_core::jobs::{JobRecord, Ledger, RunRecord, Tick};
-use tenure_core::messages::{MailboxLimits, MailboxRecord};
-use tenure_core::record::{Effects, Moment, ProcessToken, ProcessWatch, Record, Wake};
+use tenure_core::jobs::Tick;
+use tenure_core::store_rules::ledger::{JobRecord, Ledger, RunRecord};
+use tenure_core::store_rules::mailbox::{MailboxLimits, MailboxRecord};
+use tenure_core::store_rules::record::{Effects, Moment, ProcessToken, ProcessWatch, Record, Wake};
 use tenure_core::{CampaignReply, Candidate, ElectionKey, Instant, JobName, Nonce, Reply, Term, Verb};
 
 use crate::clock::{MILLI, SECOND, SimClock, SimTime};

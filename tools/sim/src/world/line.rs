@@ -1,7 +1,7 @@
 //! Those who stand by: what befalls the first of them, and what a store that sees processes die tells the others.
 
 use tenure_core::Input;
-use tenure_core::record::RESERVATION;
+use tenure_core::store_rules::record::RESERVATION;
 
 use super::network::{is_gone, life_of};
 use super::process::RESTS;

@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use tenure_core::record::{ProcessToken, Wake};
+use tenure_core::store_rules::record::{ProcessToken, Wake};
 use tenure_core::{CampaignReply, Input, Instant, LossReason, Reply, Request, Verb, WriteOutcome};
 
 use super::node::SimNode;

@@ -1,6 +1,6 @@
 //! A candidate: its process, the machine under it, its work, and its line to the store.
 
-use tenure_core::record::ProcessWatch;
+use tenure_core::store_rules::record::ProcessWatch;
 use tenure_core::{Elector, Instant, Standing, Term};
 
 use super::queue::Incarnation;

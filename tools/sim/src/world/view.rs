@@ -3,8 +3,8 @@
 use std::time::Duration;
 
 use tenure_core::jobs::Tick;
-use tenure_core::messages::MailboxRecord;
-use tenure_core::record::ProcessToken;
+use tenure_core::store_rules::mailbox::MailboxRecord;
+use tenure_core::store_rules::record::ProcessToken;
 use tenure_core::{Elector, Instant, JobName, Nonce, Term, Timing};
 
 use super::jobs::SimJobRun;

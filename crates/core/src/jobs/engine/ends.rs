@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use super::tick_record::{TickKey, TickRecord, TickStage, UnreportedEnd};
 use super::{JobEngine, LedgerCall, Question, Setback, TOGETHER};
-use crate::input::WriteOutcome;
+use crate::election::input::WriteOutcome;
 use crate::jobs::calendar::Calendar;
 use crate::jobs::mutant::JobMutant;
 use crate::jobs::outcome::RunOutcome;

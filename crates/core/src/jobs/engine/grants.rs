@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use super::tick_record::{AttemptDetails, PlannedClaim, TickKey, TickStage};
 use super::{JobEngine, JobOutput, Setback};
-use crate::input::WriteOutcome;
+use crate::election::input::WriteOutcome;
 use crate::jobs::calendar::Calendar;
 use crate::jobs::event::{JobAnomaly, JobEvent};
 use crate::jobs::mutant::JobMutant;

@@ -4,7 +4,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use super::output::{CallId, RunId};
-use crate::input::WriteOutcome;
+use crate::election::input::WriteOutcome;
 use crate::jobs::outcome::RunOutcome;
 use crate::jobs::policy::JobPolicy;
 use crate::jobs::request::{Claimed, Opened};

@@ -5,7 +5,7 @@ use std::time::Duration;
 use super::due_queue::DueQueue;
 use super::tick_record::{PlannedClaim, TickStage};
 use super::{JobEngine, JobOutput, LedgerCall, Question, SLEEP_LONGEST, Setback};
-use crate::input::WriteOutcome;
+use crate::election::input::WriteOutcome;
 use crate::jobs::calendar::Calendar;
 use crate::jobs::event::JobAnomaly;
 use crate::jobs::mutant::JobMutant;

@@ -23,12 +23,12 @@ use super::mutant::JobMutant;
 use super::planner::Planner;
 use super::request::Claimed;
 use super::tick::Tick;
+use crate::election::timing::Timing;
 use crate::id::CandidateId;
 use crate::lease::Term;
 use crate::request::ElectionKey;
 use crate::retry::retry_after;
 use crate::time::Instant;
-use crate::timing::Timing;
 
 pub use self::input::{EndedAttempt, JobInput, JobMoment, JobSpec, LedgerReply};
 use self::leadership::JobLeadership;

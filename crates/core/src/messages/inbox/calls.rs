@@ -5,8 +5,8 @@ use std::time::Duration;
 use super::{
     InboxAnomaly, InboxLeadership, InboxOutput, LeaderInbox, MailboxCall, MailboxCallId, MailboxReply, PendingAck,
 };
+use crate::election::input::WriteOutcome;
 use crate::id::ChannelName;
-use crate::input::WriteOutcome;
 use crate::messages::mutant::InboxMutant;
 use crate::messages::request::{Ack, AckReply, Receive, Received};
 use crate::retry::retry_after;

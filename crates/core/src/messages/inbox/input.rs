@@ -1,13 +1,13 @@
 //! Everything that can happen to an inbox.
 
 use super::output::MailboxCallId;
+use crate::election::input::WriteOutcome;
+use crate::election::timing::Timing;
 use crate::id::ChannelName;
-use crate::input::WriteOutcome;
 use crate::lease::{Nonce, Term};
 use crate::messages::message::{MessageId, OrderingKey};
 use crate::messages::request::{AckReply, Received};
 use crate::time::Instant;
-use crate::timing::Timing;
 
 /// One thing that happened. Give it to [`LeaderInbox::handle`](super::LeaderInbox::handle).
 #[derive(Debug, Clone)]

@@ -13,11 +13,11 @@ use std::time::Duration;
 
 use super::mutant::InboxMutant;
 use super::request::AckOutcome;
+use crate::election::timing::Timing;
 use crate::id::ChannelName;
 use crate::lease::{Nonce, Term};
 use crate::request::ElectionKey;
 use crate::time::Instant;
-use crate::timing::Timing;
 
 use self::calls::PendingMailboxCall;
 pub use self::input::{HandlingOutcome, InboxInput, InboxMoment, MailboxReply};

@@ -1,8 +1,8 @@
 use std::sync::Arc;
 
 use super::*;
+use crate::election::input::WriteOutcome;
 use crate::id::{ElectionName, Namespace, Sender};
-use crate::input::WriteOutcome;
 use crate::messages::{AckReply, Message, MessageId, OrderingKey, Received};
 use crate::{REASON_CHARS_MAX, RETRY_FIRST};
 

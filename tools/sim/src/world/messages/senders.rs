@@ -3,7 +3,8 @@
 use std::sync::Arc;
 
 use tenure_core::Sender;
-use tenure_core::messages::{MessageId, NewMessage, SendReply};
+use tenure_core::messages::{MessageId, NewMessage};
+use tenure_core::store_rules::mailbox::SendReply;
 
 use super::SimMailEvent;
 use super::event::MailParty;

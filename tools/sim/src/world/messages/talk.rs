@@ -4,7 +4,8 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use tenure_core::WriteOutcome;
-use tenure_core::messages::{AckReply, InboxInput, MailboxReply, Received, SendReply};
+use tenure_core::messages::{AckReply, InboxInput, MailboxReply, Received};
+use tenure_core::store_rules::mailbox::SendReply;
 
 use super::event::MailParty;
 use super::{ServedMail, SimMailEvent};

@@ -11,14 +11,14 @@ use std::num::NonZeroU64;
 use std::time::Duration;
 
 use super::*;
+use crate::election::input::WriteOutcome;
 use crate::id::{ElectionName, JobName, Namespace};
-use crate::input::WriteOutcome;
 use crate::jobs::calendar::Every;
-use crate::jobs::ledger::Ledger;
 use crate::jobs::outcome::RunOutcome;
 use crate::jobs::policy::JobPolicy;
 use crate::jobs::request::{Claim, Claimed, Finish, Opened};
 use crate::lease::Nonce;
+use crate::store_rules::ledger::Ledger;
 
 /// An engine on a bench: it is fed inputs at chosen instants, and every feeding gives back what it asked for.
 struct EngineBench {

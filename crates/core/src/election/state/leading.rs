@@ -2,14 +2,14 @@
 
 use super::following::HINT_GAP;
 use super::{Draining, State, Then};
-use crate::context::{Context, PendingRequest};
+use crate::election::context::{Context, PendingRequest};
+use crate::election::input::{RenewReply, WriteOutcome};
+use crate::election::mutant::Mutant;
+use crate::election::output::{Anomaly, LossReason, Output, RequestId, Trust, Verb};
+use crate::election::timer::Timer;
 use crate::id::CandidateId;
-use crate::input::{RenewReply, WriteOutcome};
 use crate::lease::{Nonce, Term};
-use crate::mutant::Mutant;
-use crate::output::{Anomaly, LossReason, Output, RequestId, Trust, Verb};
 use crate::time::Instant;
-use crate::timer::Timer;
 
 /// Holds the lease, as far as it can know, until `trust.stop_at`.
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]

@@ -4,12 +4,12 @@ use std::time::Duration;
 
 use super::following::HINT_GAP;
 use super::{Following, Leading, Release, State, Then};
-use crate::context::{Context, PendingRequest};
-use crate::input::{CampaignReply, Held, WriteOutcome};
+use crate::election::context::{Context, PendingRequest};
+use crate::election::input::{CampaignReply, Held, WriteOutcome};
+use crate::election::mutant::Mutant;
+use crate::election::output::{LossReason, RequestId, Verb};
+use crate::election::timer::Timer;
 use crate::lease::{Nonce, Term};
-use crate::mutant::Mutant;
-use crate::output::{LossReason, RequestId, Verb};
-use crate::timer::Timer;
 
 /// Waits for one answer, for at most the attempt timeout.
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]

@@ -3,15 +3,15 @@
 //! They exist only in builds with `--cfg mutants`, which the simulation uses and nobody else. In every other build
 //! [`Context::has`] is the constant `false`, and the branches behind it are gone.
 
-use crate::context::Context;
+use crate::election::context::Context;
 
 #[cfg(mutants)]
 use {
-    crate::context::PendingRequest,
-    crate::elector::Elector,
-    crate::input::{CampaignReply, Reply},
-    crate::output::{RequestId, Trust},
-    crate::state::{Leading, State},
+    crate::election::context::PendingRequest,
+    crate::election::elector::Elector,
+    crate::election::input::{CampaignReply, Reply},
+    crate::election::output::{RequestId, Trust},
+    crate::election::state::{Leading, State},
     crate::time::Instant,
     std::time::Duration,
 };

@@ -4,7 +4,7 @@
 //! proved of them there is proved of the stores.
 //!
 //! ```
-//! use tenure_core::record::{Effects, Moment, ProcessToken, Record};
+//! use tenure_core::store_rules::record::{Effects, Moment, ProcessToken, Record};
 //! use tenure_core::*;
 //! # use std::time::Duration;
 //!
@@ -33,9 +33,9 @@ pub use watch::{ProcessWatch, RANK_MAX, WATCHED_BEFORE};
 
 use std::time::Duration;
 
-use crate::candidate::Priority;
+use crate::election::candidate::Priority;
+use crate::election::input::Handover;
 use crate::id::CandidateId;
-use crate::input::Handover;
 use crate::lease::{Leader, Metadata, Nonce, Term};
 use crate::request::{Campaign, Change, Transition};
 use crate::time::Instant;

@@ -1,14 +1,14 @@
 //! Leadership is lost; the work is stopping. The lease is released only when it has.
 
 use super::{Leading, Release, State, Then};
-use crate::context::Context;
-use crate::elector::Unreleased;
+use crate::election::context::Context;
+use crate::election::elector::Unreleased;
+use crate::election::mutant::Mutant;
+use crate::election::output::{Anomaly, LossReason, Output};
+use crate::election::timer::Timer;
 use crate::id::CandidateId;
 use crate::lease::{Nonce, Term};
-use crate::mutant::Mutant;
-use crate::output::{Anomaly, LossReason, Output};
 use crate::time::Instant;
-use crate::timer::Timer;
 
 /// Waits for the work to end. Sends nothing: the hold that is left covers the grace, because leadership is given up
 /// no later than a grace and a reaction before its end.
@@ -93,7 +93,7 @@ impl Draining {
     /// No renewal follows a loss, unless by mistake.
     #[cfg(mutants)]
     pub(crate) fn on_renew_timer(self, ctx: &mut Context) -> State {
-        ctx.send(crate::output::Verb::Renew { nonce: self.nonce, term: self.term });
+        ctx.send(crate::election::output::Verb::Renew { nonce: self.nonce, term: self.term });
         ctx.timers.clear(Timer::Attempt);
         ctx.timers.set(Timer::Renew, ctx.now + ctx.candidate.timing.renew_every());
         State::Draining(self)

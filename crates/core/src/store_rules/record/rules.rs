@@ -6,8 +6,8 @@ use super::{
     Effects, LeaseRecord, Moment, RESERVATION, Record, Reservation, StandByRecord, WATCHED_BEFORE,
     WOKEN_BY_RESIGNATION, Wake,
 };
+use crate::election::input::{CampaignReply, Handover, Held, RenewReply};
 use crate::id::CandidateId;
-use crate::input::{CampaignReply, Handover, Held, RenewReply};
 use crate::lease::{Nonce, Term};
 use crate::request::{Campaign, Lease, Observation, Renew, Resign, StandBy};
 

@@ -3,14 +3,14 @@
 use std::collections::VecDeque;
 use std::time::Duration;
 
-use crate::candidate::Candidate;
+use crate::election::candidate::Candidate;
+use crate::election::input::Draw;
+use crate::election::mutant::Mutant;
+use crate::election::output::{Anomaly, Output, Request, RequestId, Trust, Verb};
+use crate::election::timer::{Timer, Timers};
 use crate::id::CandidateId;
-use crate::input::Draw;
 use crate::lease::{Leader, Nonce, Term};
-use crate::mutant::Mutant;
-use crate::output::{Anomaly, Output, Request, RequestId, Trust, Verb};
 use crate::time::Instant;
-use crate::timer::{Timer, Timers};
 
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
 pub(crate) struct Context {
@@ -135,7 +135,7 @@ impl Context {
 
     /// `duration` give or take the jitter.
     pub(crate) fn jittered(&self, duration: Duration) -> Duration {
-        let jitter = duration * crate::timing::Timing::JITTER_PERCENT / 100;
+        let jitter = duration * crate::election::timing::Timing::JITTER_PERCENT / 100;
         duration - jitter + self.draw.part_of(jitter * 2)
     }
 

@@ -3,13 +3,13 @@
 use std::time::Duration;
 
 use super::{Following, State, Then};
-use crate::context::{Context, PendingRequest};
+use crate::election::context::{Context, PendingRequest};
+use crate::election::input::WriteOutcome;
+use crate::election::mutant::Mutant;
+use crate::election::output::{LossReason, Output, RequestId, Verb};
+use crate::election::timer::Timer;
 use crate::id::CandidateId;
-use crate::input::WriteOutcome;
 use crate::lease::{Nonce, Term};
-use crate::mutant::Mutant;
-use crate::output::{LossReason, Output, RequestId, Verb};
-use crate::timer::Timer;
 
 /// What is to be released.
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]

@@ -3,9 +3,9 @@
 use std::fmt;
 use std::time::Duration;
 
+use crate::election::output::RequestId;
 use crate::id::CandidateId;
 use crate::lease::{Leader, Nonce, Term};
-use crate::output::RequestId;
 
 /// An event for an elector. Pass it to [`Elector::handle`](crate::Elector::handle).
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]

@@ -2,10 +2,10 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use crate::tests::*;
+use crate::election::tests::*;
 
 #[derive(Default)]
-pub(in crate::tests) struct Monitor {
+pub(in crate::election::tests) struct Monitor {
     sent: BTreeMap<RequestId, Sent>,
     /// The request under way, as far as the elector can know.
     outstanding: Option<RequestId>,
@@ -37,7 +37,7 @@ struct Sent {
 
 impl Monitor {
     /// The term whose work runs, as far as anybody can tell.
-    pub(in crate::tests) fn running(&self) -> Option<Term> {
+    pub(in crate::election::tests) fn running(&self) -> Option<Term> {
         self.leading.map(|(term, _)| term).or(self.draining.map(|(term, _)| term))
     }
 
@@ -45,7 +45,7 @@ impl Monitor {
         self.leading.map(|(_, trust)| trust.until)
     }
 
-    pub(in crate::tests) fn before(&mut self, now: Instant, input: &Input) {
+    pub(in crate::election::tests) fn before(&mut self, now: Instant, input: &Input) {
         self.first_at.get_or_insert(now);
         self.inputs += 1;
         match input {
@@ -65,7 +65,7 @@ impl Monitor {
         }
     }
 
-    pub(in crate::tests) fn after(
+    pub(in crate::election::tests) fn after(
         &mut self,
         now: Instant,
         elector: &Elector,

@@ -3,8 +3,8 @@
 use std::fmt;
 use std::time::Duration;
 
+use crate::election::timing::Timing;
 use crate::id::CandidateId;
-use crate::timing::Timing;
 
 /// One participant of one election.
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]

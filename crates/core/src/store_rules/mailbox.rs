@@ -2,9 +2,10 @@
 
 use std::collections::BTreeMap;
 
-use super::message::{Message, MessageCount, MessageId, MessageState, NewMessage};
-use super::request::{Ack, AckOutcome, Receive};
 use crate::id::ElectionName;
+use crate::messages::{
+    Ack, AckOutcome, Message, MessageCount, MessageId, MessageState, NewMessage, OrderingKey, Receive,
+};
 
 /// The largest payload, in bytes of JSON text. A store may keep less.
 pub const MAX_PAYLOAD: usize = 64 * 1024;
@@ -104,7 +105,7 @@ impl AckOutcome {
 }
 
 /// The messages to the leader of one election, for stores that decide in their own process. Whether whoever receives or acks
-/// holds the lease is decided by the [record](crate::record::Record) of the election, in the same atomic step.
+/// holds the lease is decided by the [record](crate::store_rules::record::Record) of the election, in the same atomic step.
 #[derive(Debug, Clone, Default)]
 pub struct MailboxRecord {
     /// Those that wait, by their place in line.
@@ -143,7 +144,7 @@ impl MailboxRecord {
     #[must_use]
     pub fn receive(&self, request: &Receive) -> Vec<Message> {
         let is_wanted = |message: &&Message| {
-            let is_of = |line: &super::OrderingKey| line.channel == message.channel && line.sender == message.sender;
+            let is_of = |line: &OrderingKey| line.channel == message.channel && line.sender == message.sender;
             request.channels.contains(&message.channel) && !request.except.iter().any(is_of)
         };
         self.pending.values().filter(is_wanted).take(request.limit).cloned().collect()

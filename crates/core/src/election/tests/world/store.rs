@@ -1,8 +1,8 @@
 //! A store that decides by the real rules, on a clock of its own. Its leases end as early as the contract allows.
 
 use super::{TestClock, TrueTime};
-use crate::record::{Effects, Moment, ProcessToken, Record};
-use crate::tests::*;
+use crate::election::tests::*;
+use crate::store_rules::record::{Effects, Moment, ProcessToken, Record};
 
 pub(super) struct TestStore {
     clock: TestClock,

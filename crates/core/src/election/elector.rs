@@ -1,14 +1,14 @@
 //! The elector: one candidate in one election.
 
-use crate::candidate::Candidate;
-use crate::context::Context;
-use crate::input::{Draw, Input, Reply};
+use crate::election::candidate::Candidate;
+use crate::election::context::Context;
+use crate::election::input::{Draw, Input, Reply};
+use crate::election::mutant::Mutant;
+use crate::election::output::{LossReason, Output, RequestId, Trust};
+use crate::election::state::{Draining, Following, Release, State, Then};
+use crate::election::timer::Timer;
 use crate::lease::{Nonce, Term};
-use crate::mutant::Mutant;
-use crate::output::{LossReason, Output, RequestId, Trust};
-use crate::state::{Draining, Following, Release, State, Then};
 use crate::time::Instant;
-use crate::timer::Timer;
 use std::time::Duration;
 
 /// One candidate in one election, as a pure state machine.

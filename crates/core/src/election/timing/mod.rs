@@ -12,7 +12,7 @@ pub use error::{TimingError, TooTight};
 pub use prediction::Prediction;
 pub use preset::{DEFAULTS, Defaults, Preset, UnknownPreset};
 
-use crate::output::Trust;
+use crate::election::output::Trust;
 use crate::time::Instant;
 
 /// How fast two clocks may drift apart, as a bound on the rate of each: every clock runs at a rate within

@@ -3,15 +3,15 @@
 use std::time::Duration;
 
 use super::{Campaigning, Release, State, Then};
-use crate::context::Context;
-use crate::input::Held;
+use crate::election::context::Context;
+use crate::election::input::Held;
+use crate::election::mutant::Mutant;
+use crate::election::output::LossReason;
+use crate::election::timer::Timer;
+use crate::election::timing::Timing;
 use crate::lease::Nonce;
-use crate::mutant::Mutant;
-use crate::output::LossReason;
-use crate::record::{RESERVATION, looks_after};
+use crate::store_rules::record::{RESERVATION, looks_after};
 use crate::time::Instant;
-use crate::timer::Timer;
-use crate::timing::Timing;
 
 /// No request is under way. `Timer::Campaign` says when to ask; it is unset only when that moment came while the
 /// application was unwell.

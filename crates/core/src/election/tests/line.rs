@@ -3,8 +3,8 @@
 use std::cell::RefCell;
 use std::collections::BTreeSet;
 
-use crate::record::{Effects, Moment, ProcessToken, RESERVATION, Record, WOKEN_BY_RESIGNATION, Wake};
-use crate::tests::*;
+use crate::election::tests::*;
+use crate::store_rules::record::{Effects, Moment, ProcessToken, RESERVATION, Record, WOKEN_BY_RESIGNATION, Wake};
 
 /// One election in a store that sees deaths. Candidates are numbers; each is a process of its own.
 struct StandByLine {

@@ -3,13 +3,11 @@
 use std::collections::{BTreeMap, VecDeque};
 use std::sync::Arc;
 
-use super::outcome::RunOutcome;
-use super::request::{
-    Act, Claim, Claimed, EARLY_MAX, Finish, JOBS_MAX, JobOrder, JobReport, JobStanding, OpenJob, Opened, RunEnd,
-    RunReport,
-};
-use super::tick::Tick;
 use crate::id::JobName;
+use crate::jobs::{
+    Act, Claim, Claimed, EARLY_MAX, Finish, JOBS_MAX, JobOrder, JobReport, JobStanding, OpenJob, Opened, RunEnd,
+    RunOutcome, RunReport, Tick,
+};
 use crate::lease::{Nonce, Term};
 
 /// The maximum number of runs kept of a job. Older ones are forgotten.

@@ -19,7 +19,7 @@ mod world;
 
 use std::time::Duration;
 
-use crate::state::State;
+use crate::election::state::State;
 use crate::*;
 
 /// An elector on a bench: it is fed inputs at chosen instants, and every feeding gives back what it asked for.
