@@ -188,6 +188,6 @@ mod documents {
     #[doc = include_str!("../../../docs/metrics.md")]
     struct Metrics;
     #[cfg(feature = "cron")]
-    #[doc = include_str!("../../../docs/cron.md")]
+    #[doc = include_str!("../../../docs/jobs.md")]
     struct CronDocument;
 }

@@ -190,7 +190,7 @@ Examples:
 
 Start the same command in several places: each tick fires once among them, and never more than once,
 whatever happens. With `-- CMD` the first argument is an expression, otherwise a file; write ./check
-for a file that is named like a subcommand. A crontab looks like this (see docs/cron.md):
+for a file that is named like a subcommand. A crontab looks like this (see docs/jobs.md):
 
   election = \"housekeeping\"
   time-zone = \"Europe/Berlin\"

@@ -1,6 +1,6 @@
 //! What `tenure cron` is to run: an election, its timing, and jobs with their commands.
 //!
-//! It comes from a file (docs/cron.md describes it) or from the command line. What is wrong with a file is told all at once,
+//! It comes from a file (docs/jobs.md describes it) or from the command line. What is wrong with a file is told all at once,
 //! each with its line. No message shows a command, its arguments or its environment: they may hold secrets.
 
 mod document;
