@@ -1,4 +1,4 @@
-//! The files of certificates and keys that an address names, or that lie where PostgreSQL's own clients look.
+//! The files of certificates and keys named by an address, or found where PostgreSQL's own clients look.
 
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -10,24 +10,24 @@ use tenure_store::remote::cryptography::unreadable;
 
 use super::settings::{Setting, UrlSettings};
 
-/// A certificate of one's own, with those that lead to its authority, and its key.
+/// A client certificate, with those that lead to its authority, and its key.
 pub(super) struct ClientCertificate {
     pub(super) chain: Vec<CertificateDer<'static>>,
     pub(super) key: PrivateKeyDer<'static>,
 }
 
-/// A file, and who named it.
+/// A file, and the setting that names it.
 struct NamedFile {
     path: PathBuf,
     source: &'static str,
 }
 
-/// Whether the address or the environment names certificates: whoever does means to use them.
+/// Whether the address or the environment names certificates, which shows the intent to use them.
 pub(super) fn are_named(settings: &UrlSettings<'_>) -> bool {
     ["sslrootcert", "sslcert", "sslkey"].into_iter().any(|name| settings.get(name).is_some())
 }
 
-/// The authorities of the file that is named, or of the usual one. None stands for those of the system.
+/// The authorities of the named file, or of the usual one. `None` stands for those of the system.
 pub(super) fn authorities(settings: &UrlSettings<'_>) -> Result<Option<Arc<RootCertStore>>, String> {
     if settings.value("sslrootcert").is_some_and(|value| value == "system") {
         return Ok(None);
@@ -40,7 +40,7 @@ pub(super) fn authorities(settings: &UrlSettings<'_>) -> Result<Option<Arc<RootC
     Ok(Some(Arc::new(roots)))
 }
 
-/// Who we are, if anybody says so.
+/// The client certificate, if any.
 pub(super) fn identity(settings: &UrlSettings<'_>) -> Result<Option<ClientCertificate>, String> {
     let certificate = named_or_usual(settings, "sslcert", "postgresql.crt");
     let key = named_or_usual(settings, "sslkey", "postgresql.key");

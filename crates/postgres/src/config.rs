@@ -1,4 +1,4 @@
-//! What there is to say about a PostgreSQL server.
+//! The configuration of a PostgreSQL store.
 
 use std::fmt;
 
@@ -25,7 +25,7 @@ pub struct PostgresConfig {
     warnings: Vec<String>,
 }
 
-/// Where elections are kept if nobody says otherwise.
+/// The default schema.
 pub(super) const SCHEMA: &str = "tenure";
 
 impl PostgresConfig {
@@ -84,7 +84,7 @@ impl PostgresConfig {
         Ok(Self { schema, ..self })
     }
 
-    /// The servers as people know them, without credentials.
+    /// The servers for display, without credentials.
     pub(super) fn place(&self) -> String {
         let hosts: Vec<String> = self.servers.iter().map(ServerAddress::to_string).collect();
         let config = self.servers.first().map(|server| &server.config);
@@ -92,7 +92,7 @@ impl PostgresConfig {
         format!("{}/{database}", hosts.join(","))
     }
 
-    /// What is used but unwise.
+    /// Warnings about unwise settings.
     pub(super) fn warnings(&self) -> &[String] {
         &self.warnings
     }

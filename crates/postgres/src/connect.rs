@@ -1,4 +1,4 @@
-//! Connections: making them, sending queries, and noticing their end.
+//! Connections: opening them, sending queries, and noticing their end.
 
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Arc, Weak};
@@ -15,7 +15,7 @@ use super::known_servers::{ServerHistory, SessionServer};
 use super::server::ServerAddress;
 use super::tls::Encryption;
 
-/// A session that works, as far as anybody knows. It ends when the last clone is dropped, even if the server hangs.
+/// A session that works, as far as known. It ends when the last clone is dropped, even if the server hangs.
 #[derive(Clone)]
 pub(super) struct Session(Arc<OpenSession>);
 
@@ -24,39 +24,39 @@ struct OpenSession {
     reader: AbortHandle,
     facts: ServerFacts,
     session_server: SessionServer,
-    /// Calls so far. It begins anywhere, so that calls of two sessions are told apart.
+    /// The number of calls so far, from a random start, so that calls of two sessions can be told apart.
     calls: AtomicU64,
-    /// Whose turn it is to ask behind a pooler.
+    /// Makes requests take turns behind a pooler.
     turn: Mutex<()>,
-    /// Somebody gave up a question there, and its answer is still to come.
+    /// Whether a request there was abandoned, and its answer is still to come.
     is_left: AtomicBool,
 }
 
 /// A value for each `$1`, `$2` and so on.
 pub(super) type Parameters<'a> = [(&'a (dyn ToSql + Sync), Type)];
 
-/// What a server tells of itself when one connects.
+/// The server's description of itself on connecting.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct ServerFacts {
     /// As in `server_version_num`.
     pub(super) version: i32,
     /// The process that serves this session.
     pub(super) pid: i32,
-    /// Something between here and the server does not let sessions have settings of their own.
+    /// Whether something between here and the server keeps sessions from having their own settings.
     pub(super) is_pooled: bool,
-    /// It follows another one, and takes no writes.
+    /// Whether it follows another server, and takes no writes.
     pub(super) is_standby: bool,
-    /// None where the server does not tell, as some that are rented do not.
+    /// `None` if the server does not say, as some managed ones do not.
     pub(super) history: Option<ServerHistory>,
 }
 
-/// A session that others use, for as long as they do.
+/// A reference to a session that does not keep it alive.
 pub(super) struct SessionRef(Weak<OpenSession>);
 
-/// What arrives without being asked for. It ends with the connection.
+/// Messages that arrive unasked. The stream ends with the connection.
 pub(super) type Notifications = mpsc::UnboundedReceiver<AsyncMessage>;
 
-/// What arrives, as the driver gives it. Unless somebody reads it, nothing is sent either.
+/// Incoming messages, as the driver delivers them. Unless they are read, nothing is sent either.
 type Incoming = BoxStream<'static, AsyncMessage>;
 
 /// The oldest version that has all it takes: it can notice that a client is gone, and end sessions that idle.
@@ -68,11 +68,11 @@ const SETTINGS: &str = "-c search_path=pg_catalog,pg_temp -c client_min_messages
     -c statement_timeout=10s -c lock_timeout=2s -c idle_session_timeout=0 -c idle_in_transaction_session_timeout=10s \
     -c default_transaction_isolation=read\\ committed -c client_connection_check_interval=1s \
     -c tcp_keepalives_idle=5 -c tcp_keepalives_interval=2 -c tcp_keepalives_count=3 -c tcp_user_timeout=11000";
-/// A setting that is as good as any to see whether they have arrived.
+/// A setting that shows whether all of them have arrived.
 const HAS_SETTINGS: &str = "pg_catalog.current_setting('lock_timeout') = '2s'";
 
 impl ServerAddress {
-    /// Connects, whatever the server is.
+    /// Connects, whether or not the server is a primary.
     pub(super) async fn connect(
         &self,
         session_server: SessionServer,
@@ -143,7 +143,7 @@ impl Session {
         SessionRef(Arc::downgrade(&self.0))
     }
 
-    /// Ends it now, whoever uses it: the server hears of it as soon as it can.
+    /// Ends it now, even if it is in use: the server hears of it as soon as it can.
     pub(super) fn close(&self) {
         self.0.reader.abort();
     }
@@ -201,7 +201,7 @@ impl SessionRef {
         self.0.upgrade().is_some_and(|open| !Session(open).is_closed())
     }
 
-    /// Its place among the servers of the address.
+    /// Its index among the servers of the address.
     pub(super) fn server(&self) -> Option<usize> {
         self.0.upgrade().map(|open| open.session_server.server)
     }
@@ -214,7 +214,7 @@ impl SessionRef {
 }
 
 impl ServerFacts {
-    /// As people are told.
+    /// The timeline for display.
     pub(super) fn timeline_words(&self) -> String {
         self.history.map_or_else(
             || "it does not report its timeline".to_owned(),
@@ -223,7 +223,7 @@ impl ServerFacts {
     }
 }
 
-/// A question: unless it is answered, the server is silent.
+/// A pending query: if dropped without an answer, the server counts as silent.
 struct PendingQuery<'a>(&'a SessionServer);
 
 impl PendingQuery<'_> {
@@ -239,7 +239,7 @@ impl Drop for PendingQuery<'_> {
     }
 }
 
-/// A question behind a pooler: unless it is answered, nobody may ask another one over the same connection.
+/// A query behind a pooler: until it is answered, no other may be sent over the same connection.
 struct PooledQuery<'a>(&'a AtomicBool);
 
 impl PooledQuery<'_> {
@@ -282,7 +282,7 @@ fn is_about_options(error: &tokio_postgres::Error) -> bool {
         .is_some_and(|told| told.code().code() == "08P01" && told.message().contains("startup parameter"))
 }
 
-/// Which history of writes a server continues, as far as it tells everybody. Some tell only a part of it, or nothing.
+/// The history of writes that a server continues, as far as it is public. Some servers show only part of it, or nothing.
 const HISTORIES: [&str; 3] = [
     "(SELECT system_identifier FROM pg_catalog.pg_control_system()), \
      CASE WHEN NOT pg_catalog.pg_is_in_recovery() \
@@ -292,7 +292,7 @@ const HISTORIES: [&str; 3] = [
     "NULL::bigint, NULL::text",
 ];
 
-/// Asks what the server is, and refuses what cannot be used whatever else it is.
+/// Asks for the server's description, and refuses servers that cannot be used in any case.
 async fn greet(client: &Client) -> Result<ServerFacts, PostgresStoreError> {
     let connect = |error| PostgresStoreError::Connect(Arc::new(error));
     let mut variants = HISTORIES.iter();

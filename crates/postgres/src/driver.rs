@@ -13,10 +13,10 @@ use super::identifier::Identifier;
 use super::server::{ServerAddress, template};
 use super::tls::{Encryption, Mode, given_encryption, usual_encryption};
 
-/// What the driver has if nobody says otherwise. It is too long to notice anything.
+/// The default of the driver, which is too long to notice anything.
 const KEEPALIVES_IDLE: Duration = Duration::from_secs(2 * 60 * 60);
 
-/// Takes a configuration apart, or says what is wrong with it.
+/// Converts a configuration; errors describe what is wrong with it.
 pub(super) fn read(
     driver: &Config,
     tls: Option<ClientConfig>,
@@ -66,7 +66,7 @@ fn places(driver: &Config) -> Result<Vec<HostAddress>, String> {
     Ok((0..count).filter_map(place).collect())
 }
 
-/// Everything but where the servers are: the driver cannot forget them.
+/// Everything but the addresses of the servers: the driver cannot forget them.
 fn template_of(driver: &Config) -> Config {
     let mut config = template();
     if let Some(user) = driver.get_user() {

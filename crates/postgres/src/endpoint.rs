@@ -1,4 +1,4 @@
-//! Which of several servers is used: the primary, and of two that take writes the one that was promoted last.
+//! The choice among several servers: the primary, and of two that take writes the one that was promoted last.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -12,7 +12,7 @@ use super::error::PostgresStoreError;
 use super::known_servers::{KnownServers, SessionServer};
 use super::server::ServerAddress;
 
-/// Servers that can be connected to: one of them is the primary. Clones share what they know of them.
+/// Servers to connect to, one of which is the primary. Clones share their knowledge of them.
 #[derive(Clone)]
 pub(super) struct Endpoint {
     servers: Vec<ServerAddress>,
@@ -20,10 +20,10 @@ pub(super) struct Endpoint {
     known: Arc<KnownServers>,
 }
 
-/// What a server answered: a session, and what arrives there without being asked for.
+/// The answer of a server: a session, and the messages that arrive there unasked.
 type ConnectedSession = Result<(Session, Notifications), PostgresStoreError>;
 
-/// How long to try one of several servers, unless somebody says otherwise. They are asked at the same time.
+/// The time to try each of several servers by default. They are asked at the same time.
 const PATIENCE_WITH_ONE: Duration = Duration::from_secs(2);
 /// How long the others may take to answer when one has said that it is a primary: another one may have taken its place.
 const PATIENCE_WITH_OTHERS: Duration = Duration::from_secs(1);
@@ -54,7 +54,7 @@ impl Endpoint {
         &self.place
     }
 
-    /// Whether there is one server only.
+    /// Whether there is only one server.
     pub(super) fn is_alone(&self) -> bool {
         self.servers.len() == 1
     }
@@ -90,7 +90,7 @@ impl Endpoint {
         Ok((session, messages))
     }
 
-    /// What each of several servers is now; nothing if there is only one.
+    /// The state of each of several servers; empty if there is only one.
     pub(super) async fn roll_call(&self) -> Vec<(String, Result<ServerFacts, PostgresStoreError>)> {
         if self.servers.len() < 2 {
             return Vec::new();
@@ -100,14 +100,14 @@ impl Endpoint {
         answers.into_iter().map(|(server, answer)| (self.servers[server].to_string(), facts(answer))).collect()
     }
 
-    /// The server that is used shows less than one has shown before: another one is tried, if there is one.
+    /// Handles a server that shows a lower term than seen before: another one is tried, if there is one.
     pub(super) fn regressed(&self) {
         if self.servers.len() > 1 && self.known.leave_all() {
             log!(warn, store = &*self.place, "the server shows a term below one seen before; trying another host");
         }
     }
 
-    /// Asks these servers, all at once, and returns their answers in the order in which they are named.
+    /// Asks these servers, all at once, and returns their answers in the order of the address.
     async fn ask(&self, servers: &[usize]) -> Vec<(usize, ConnectedSession)> {
         let mut asked: FuturesUnordered<_> = servers
             .iter()
@@ -136,7 +136,7 @@ impl Endpoint {
         answers
     }
 
-    /// Two that take writes: who cannot reach the right one would lead on the other.
+    /// Reports two servers that take writes: a candidate that cannot reach the right one would lead on the other.
     fn complain(&self, primaries: &[(usize, (Session, Notifications))]) {
         let show = |(server, (session, _)): &(usize, (Session, Notifications))| {
             format!("{} ({})", self.servers[*server], session.facts().timeline_words())
@@ -153,14 +153,14 @@ impl Endpoint {
         }
     }
 
-    /// Sees to it that the servers which are not used are asked now and then, as long as there are connections.
+    /// Makes sure that the unused servers are asked now and then, as long as there are connections.
     fn probing(&self) {
         if self.servers.len() > 1 && self.known.begins_probing() {
             tokio::spawn(rounds(self.clone()));
         }
     }
 
-    /// Asks those that are not used. If one of them was promoted, all connections to its predecessor end.
+    /// Asks the unused servers. If one of them was promoted, all connections to its predecessor end.
     async fn go_round(&self, used: &[usize]) {
         let others: Vec<usize> = (0..self.servers.len()).filter(|server| !used.contains(server)).collect();
         for (server, answer) in self.ask(&others).await {
@@ -189,16 +189,16 @@ async fn rounds(endpoint: Endpoint) {
     }
 }
 
-/// Refuses what takes no writes.
+/// Refuses a server that takes no writes.
 fn primary((session, messages): (Session, Notifications)) -> ConnectedSession {
     if session.facts().is_standby {
-        let message = "it is a standby; elections are held on the primary. Name that in the address, or all of them";
+        let message = "it is a standby; elections are held on the primary; name it, or all hosts, in the address";
         return Err(PostgresStoreError::Unusable(StoreErrorKind::ReadOnly, message.to_owned()));
     }
     Ok((session, messages))
 }
 
-/// Connects unless it takes longer than it may.
+/// Connects within the time limit.
 async fn patiently(server: &ServerAddress, session_server: SessionServer) -> ConnectedSession {
     let Some(patience) = server.patience() else { return server.connect(session_server).await };
     timeout(patience, server.connect(session_server)).await.unwrap_or_else(|_| Err(silent(patience)))

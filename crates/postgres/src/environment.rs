@@ -9,38 +9,38 @@ use std::{env, fs};
 
 use rustls::RootCertStore;
 
-/// All that the parser asks for besides the address.
+/// Everything the parser needs besides the address.
 pub(super) trait Environment {
     /// A variable of the environment, unless it is empty.
     fn variable(&self, name: &str) -> Option<String>;
 
-    /// What kind of file this is.
+    /// The kind of this file.
     fn look(&self, path: &Path) -> io::Result<FileKind>;
 
-    /// What is in a file.
+    /// The content of a file.
     fn read(&self, path: &Path) -> io::Result<Vec<u8>>;
 
-    /// The directory of whoever runs this.
+    /// The home directory of the current user.
     fn home(&self) -> Option<PathBuf>;
 
-    /// Who runs this, as the system knows them.
+    /// The name of the current user.
     fn user(&self) -> Option<String>;
 
     /// The authorities that the system trusts.
     fn authorities(&self) -> Result<Arc<RootCertStore>, String>;
 }
 
-/// What is known of a file without reading it.
+/// The properties of a file without its content.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct FileKind {
     pub(super) is_plain: bool,
     pub(super) is_directory: bool,
-    /// Who may do what with it, as in `chmod`.
+    /// Its permissions, as in `chmod`.
     pub(super) mode: u32,
     pub(super) owner: u32,
 }
 
-/// The process that we are in.
+/// The environment of this process.
 pub(super) struct ProcessEnvironment;
 
 impl Environment for ProcessEnvironment {
@@ -84,7 +84,7 @@ impl Environment for ProcessEnvironment {
     }
 }
 
-/// Surroundings that tests make up.
+/// An environment made up by tests.
 #[cfg(test)]
 pub(super) mod made_up {
     use std::collections::HashMap;
@@ -96,7 +96,7 @@ pub(super) mod made_up {
     #[derive(Default)]
     pub(in super::super) struct FakeEnvironment {
         pub(in super::super) variables: HashMap<&'static str, &'static str>,
-        /// Mode, owner and what is in it; a directory if that is None.
+        /// Mode, owner and content; a directory if the content is `None`.
         pub(in super::super) files: HashMap<PathBuf, (u32, u32, Option<Vec<u8>>)>,
     }
 

@@ -18,16 +18,16 @@ pub(super) enum PostgresStoreError {
     /// The connection broke while an answer was awaited.
     #[error("the connection was lost: {}", words(.0))]
     Lost(Arc<Error>),
-    /// The server said no, and has undone whatever the statement did.
+    /// The server refused, and has undone the statement.
     #[error("{}", words(.0))]
     Refused(Arc<Error>),
-    /// There is no connection that could be used, for a reason of our own.
+    /// There is no usable connection, for a reason of our own.
     #[error("{1}")]
     Unusable(StoreErrorKind, String),
-    /// The server said no, and we know what to do about it.
+    /// The server refused, and there is advice on what to do.
     #[error("{1}")]
     Advised(StoreErrorKind, String),
-    /// What answers is not the session that was asked.
+    /// The answer does not come from the session that was asked.
     #[error("{0}")]
     Replaced(String),
     /// The row of an election is locked by another transaction.
@@ -36,16 +36,16 @@ pub(super) enum PostgresStoreError {
          transaction"
     )]
     Busy,
-    /// The leader is a participant that knows nothing of handing over.
+    /// The leader is a participant that cannot hand over.
     #[error("the leader is not a tenure candidate and cannot be asked to hand over; stop it instead")]
     Foreign,
-    /// A row that no function of ours has written; nothing was changed.
+    /// A row that none of our functions wrote; nothing was changed.
     #[error("{0}")]
     Damage(String),
-    /// The same, where it is known whose it is.
+    /// The same, where the election is known.
     #[error("{what}")]
     Damaged { election: ElectionKey, outcome: WriteOutcome, what: String },
-    /// An answer that no function of ours gives.
+    /// An answer that none of our functions gives.
     #[error("unexpected answer from the server: {0}")]
     Nonsense(String),
 }
@@ -60,7 +60,7 @@ impl PostgresStoreError {
         }
     }
 
-    /// The same of an answer that is about this election alone, if its rows in this table are what is wrong.
+    /// The same for an answer about this election alone, if its rows in this table are at fault.
     pub(super) fn in_record_of(self, key: &ElectionKey, table: &str) -> Self {
         let (outcome, what) = match self {
             Self::Damage(what) => (WriteOutcome::Refused, what),
@@ -90,7 +90,7 @@ impl PostgresStoreError {
         }
     }
 
-    /// Whether a server has answered, if only to say no.
+    /// Whether a server has answered, even if with a refusal.
     pub(super) fn is_answer(&self) -> bool {
         match self {
             Self::Connect(error) | Self::Lost(error) => error.as_db_error().is_some() || lacks_password(error),
@@ -106,7 +106,7 @@ impl PostgresStoreError {
         }
     }
 
-    /// The same with what to do about it, if the schema is what is wrong. Nothing was sent yet but the question for it.
+    /// Adds advice, if the schema is at fault. Nothing was sent yet but the question for it.
     pub(super) fn in_schema(self, schema: &Identifier) -> Self {
         match self.advised(schema) {
             Self::Advised(kind, advice) => Self::Unusable(kind, advice),
@@ -114,7 +114,7 @@ impl PostgresStoreError {
         }
     }
 
-    /// The same with what to do about it, if a request failed because of the schema: rights can be taken away at any time.
+    /// Adds advice, if a request failed because of the schema: rights can be revoked at any time.
     pub(super) fn advised(self, schema: &Identifier) -> Self {
         let Self::Refused(error) = &self else { return self };
         let name = schema.as_str();
@@ -168,12 +168,12 @@ fn kind(error: &Error) -> StoreErrorKind {
     }
 }
 
-/// The driver has no other way to tell that it was asked for a password and has none.
+/// The driver has no other way to report that the server wants a password and none was given.
 fn lacks_password(error: &Error) -> bool {
     error.source().is_some_and(|source| source.to_string() == "password missing")
 }
 
-/// What the server said, what to do about it, or what the driver found.
+/// The server's message with advice, or the driver's.
 fn words(error: &Error) -> String {
     let Some(told) = error.as_db_error() else {
         if lacks_password(error) {
@@ -208,7 +208,7 @@ fn words(error: &Error) -> String {
     format!("{} ({}){advice}", told.message(), told.code().code())
 }
 
-/// The driver has only words for what is wrong with encryption.
+/// The driver reports encryption errors only as text.
 fn advice_on_encryption(found: &str) -> &'static str {
     if found.contains("does not support TLS") {
         "; turn ssl on there, or set sslmode=disable in the address if the network is trusted"

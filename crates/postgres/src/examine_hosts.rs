@@ -1,4 +1,4 @@
-//! What `tenure doctor` says of several hosts.
+//! The report of `tenure doctor` about several hosts.
 
 use tenure_store::Finding;
 
@@ -6,7 +6,7 @@ use super::connect::ServerFacts;
 use super::endpoint::Endpoint;
 use super::error::PostgresStoreError;
 
-/// Asks all hosts what they are; nothing if there is only one.
+/// Asks all hosts for their state; `None` if there is only one.
 pub(super) async fn findings(endpoint: &Endpoint) -> Option<Finding> {
     let hosts = endpoint.roll_call().await;
     if hosts.is_empty() { None } else { Some(judge(&hosts)) }

@@ -131,7 +131,7 @@ pub enum PostgresFenceError {
     #[error("{0}")]
     Stale(String),
     /// The server could not be asked, or has no such fence. Nothing is known of the term.
-    #[error("the fence could not be asked")]
+    #[error("cannot check the term on the server")]
     Failed(#[source] Error),
 }
 

@@ -7,23 +7,23 @@ use tokio_postgres::config::Host;
 
 use super::settings::{Setting, UrlSettings};
 
-/// Where a server listens if nobody says otherwise.
+/// The default port of servers.
 pub(super) const PORT: u16 = 5432;
-/// Where its socket is then.
+/// The default directory of the socket.
 const SOCKET_DIRECTORY: &str = "/var/run/postgresql";
 
-/// Where one server is.
+/// The address of one server.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct HostAddress {
-    /// Its name, which its certificate has to have, or the directory of its socket.
+    /// Its name, which its certificate must match, or the directory of its socket.
     pub(super) host: Host,
-    /// Where to find it if not under its name.
+    /// Its IP address, if it is not resolved by name.
     pub(super) address: Option<IpAddr>,
     pub(super) port: u16,
 }
 
 impl HostAddress {
-    /// One with this name, found at this address. One that has an address is not found at its socket.
+    /// A server with this name at this address. A server with an address is not reached through its socket.
     pub(super) fn new(host: Option<Host>, address: Option<IpAddr>, port: u16) -> Option<Self> {
         let host = host.filter(|host| address.is_none() || matches!(host, Host::Tcp(_)));
         let host = host.or_else(|| address.map(|address| Host::Tcp(address.to_string())))?;
@@ -34,7 +34,7 @@ impl HostAddress {
         matches!(self.host, Host::Unix(_))
     }
 
-    /// Whether nothing that is sent there leaves the machine.
+    /// Whether traffic to it never leaves the machine.
     pub(super) fn is_local(&self) -> bool {
         let is_loopback = |address: IpAddr| address.to_canonical().is_loopback();
         let is_local = match &self.host {
@@ -45,7 +45,7 @@ impl HostAddress {
     }
 }
 
-/// Finds out where the servers are.
+/// Determines the addresses of the servers.
 pub(super) fn places(settings: &UrlSettings<'_>) -> Result<Vec<HostAddress>, String> {
     let list = |setting: Option<Setting>| {
         setting.map(|setting| setting.value.split(',').map(str::to_owned).collect::<Vec<_>>())

@@ -1,4 +1,4 @@
-//! Names inside the server: quoted where they have to be written into SQL, hashed where they only have to differ.
+//! Names inside the server: quoted where they are written into SQL, hashed where they only have to differ.
 
 use std::fmt;
 
@@ -7,7 +7,7 @@ use tenure_store::{ElectionKey, Namespace};
 
 use super::config::SCHEMA;
 
-/// The longest identifier, in bytes. PostgreSQL cuts longer ones short without a word.
+/// The longest identifier, in bytes. PostgreSQL silently truncates longer ones.
 const IDENTIFIER_MAX: usize = 63;
 
 /// A name that may be written into SQL, because it is always quoted there.
@@ -30,7 +30,7 @@ impl Identifier {
 }
 
 impl Default for Identifier {
-    /// The schema of elections if nobody names one.
+    /// The default schema.
     fn default() -> Self {
         Self(SCHEMA.to_owned())
     }
@@ -66,18 +66,18 @@ pub(super) fn lock_id(key: &ElectionKey) -> i64 {
     }
 }
 
-/// What a lock of this election is marked with: 32 bits of the SHA-256 that its number does not have.
+/// The mark on a lock of this election: 32 bits of the SHA-256 that its number does not have.
 pub(super) fn lock_tag(key: &ElectionKey) -> i32 {
     let digest = digest(&[key.namespace.as_str(), key.name.as_str()]);
     i32::from_be_bytes([digest[8], digest[9], digest[10], digest[11]])
 }
 
-/// A channel that nobody else uses: its name tells nothing, needs no quotes and is never too long.
+/// A channel of our own: its name reveals nothing, needs no quotes and is never too long.
 pub(super) fn channel(parts: &[&str]) -> String {
     format!("tenure_{:032x}", u128::from_be_bytes(first(&digest(parts))))
 }
 
-/// Whether a [`channel`] is of our making.
+/// Whether a [`channel`] is one of ours.
 pub(super) fn is_own_channel(name: &str) -> bool {
     let number = name.strip_prefix("tenure_");
     number.is_some_and(|number| number.len() == 32 && number.bytes().all(|byte| byte.is_ascii_hexdigit()))

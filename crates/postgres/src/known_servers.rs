@@ -1,4 +1,4 @@
-//! What is known of the servers of an address, by all connections of one handle.
+//! Knowledge about the servers of an address, shared by all connections of one handle.
 
 use std::cmp::Reverse;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
@@ -9,24 +9,24 @@ use tenure_store::StoreErrorKind;
 use super::connect::{ServerFacts, Session, SessionRef};
 use super::error::PostgresStoreError;
 
-/// What is known. It is as old as the handle: nobody who has just started can tell an old primary by itself.
+/// It is as old as the handle: a process that has just started cannot recognise an old primary by itself.
 #[derive(Default)]
 pub(super) struct KnownServers {
     state: Mutex<ServersState>,
 }
 
-/// Which server a session is on, and where it is known.
+/// The server of a session, and the shared knowledge about it.
 #[derive(Clone)]
 pub(super) struct SessionServer {
     pub(super) known: Arc<KnownServers>,
-    /// Its place among the servers of the address.
+    /// Its index among the servers of the address.
     pub(super) server: usize,
 }
 
-/// Which history of writes a server continues. It grows with every promotion.
+/// The history of writes that a server continues. It grows with every promotion.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct ServerHistory {
-    /// What all copies of one server have in common; 0 where it is not told.
+    /// The identifier shared by all copies of one server; 0 if unknown.
     pub(super) system: i64,
     pub(super) timeline: u32,
 }
@@ -37,10 +37,10 @@ pub(super) type Rank = (bool, u32, bool, Reverse<usize>);
 
 #[derive(Default)]
 struct ServersState {
-    /// The highest that was ever seen.
+    /// The highest ever seen.
     highest: Option<ServerHistory>,
     sessions: Vec<SessionRef>,
-    /// For each server, how many requests in a row it has left without an answer.
+    /// For each server, the number of requests in a row that it left unanswered.
     silences: Vec<u32>,
     /// Several servers that took writes when they were last asked.
     rivals: Vec<String>,
@@ -48,13 +48,13 @@ struct ServersState {
     left_at: Option<Instant>,
 }
 
-/// How long a server is kept that shows less than was seen before, when there was none better a moment ago.
+/// The time for which a server is kept that shows less than was seen before, if there was none better a moment ago.
 const KEPT_FOR: Duration = Duration::from_secs(5);
-/// So many requests in a row without an answer, and others are preferred.
+/// After this many unanswered requests in a row, other servers are preferred.
 const SILENCES_MAX: u32 = 2;
 
 impl KnownServers {
-    /// Which of several primaries is used.
+    /// The rank of a server among several primaries.
     pub(super) fn rank(&self, server: usize, facts: ServerFacts) -> Rank {
         let state = self.state();
         let (system, timeline) = facts.history.map_or((0, 0), |history| (history.system, history.timeline));
@@ -63,7 +63,7 @@ impl KnownServers {
         (is_copy, timeline, !is_silent, Reverse(server))
     }
 
-    /// Lets a session be used, unless its server is on an older timeline than one that was seen.
+    /// Admits a session, unless its server is on an older timeline than one already seen.
     pub(super) fn admit(&self, session: &Session, place: &str) -> Result<(), PostgresStoreError> {
         let mut state = self.state();
         if let (Some(highest), Some(shown)) = (state.highest, session.facts().history) {
@@ -92,7 +92,7 @@ impl KnownServers {
         Ok(())
     }
 
-    /// Whether a server that is not used was promoted after the one that is. Connections to that end then.
+    /// Whether an unused server was promoted after the one in use. Connections to the latter end then.
     pub(super) fn supersedes(&self, facts: ServerFacts) -> bool {
         let mut state = self.state();
         let (Some(highest), Some(found)) = (state.highest, facts.history) else { return false };
@@ -104,7 +104,7 @@ impl KnownServers {
         true
     }
 
-    /// Gives up all connections, and prefers other servers to those that they led to, where nothing else tells them apart.
+    /// Closes all connections, and prefers other servers to theirs, where nothing else tells them apart.
     /// Returns whether it does: now and then is often enough.
     pub(super) fn leave_all(&self) -> bool {
         let mut state = self.state();
@@ -121,14 +121,14 @@ impl KnownServers {
         true
     }
 
-    /// A server has answered, or has not.
+    /// Records whether a server has answered.
     pub(super) fn heard(&self, server: usize, is_answer: bool) {
         let mut state = self.state();
         let silences = state.silences_of(server);
         *silences = if is_answer { 0 } else { silences.saturating_add(1) };
     }
 
-    /// Whether these are others than last time.
+    /// Whether these differ from last time.
     pub(super) fn is_news(&self, rivals: &[String]) -> bool {
         let mut state = self.state();
         let is_news = state.rivals != rivals;
@@ -136,17 +136,17 @@ impl KnownServers {
         is_news
     }
 
-    /// Whether nobody looks at the other servers yet.
+    /// Whether the other servers are not being probed yet.
     pub(super) fn begins_probing(&self) -> bool {
         !std::mem::replace(&mut self.state().is_probed, true)
     }
 
-    /// The probing, until it is dropped: with its runtime, too.
+    /// The probing, until it is dropped, even together with its runtime.
     pub(super) fn probing(&self) -> ServerProbing<'_> {
         ServerProbing(self)
     }
 
-    /// The servers that connections lead to; none if there are no connections, and then the probing is over.
+    /// The servers in use; `None` if there are no connections, and then the probing is over.
     pub(super) fn used(&self) -> Option<Vec<usize>> {
         let mut state = self.state();
         state.sessions.retain(SessionRef::is_open);
@@ -169,7 +169,7 @@ impl ServersState {
     }
 }
 
-/// Somebody looks at the servers that are not used.
+/// The probing of unused servers.
 pub(super) struct ServerProbing<'a>(&'a KnownServers);
 
 impl Drop for ServerProbing<'_> {

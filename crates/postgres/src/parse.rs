@@ -1,4 +1,4 @@
-//! From an address to a configuration.
+//! Parses an address into a configuration.
 
 use std::time::Duration;
 
@@ -16,7 +16,7 @@ use super::server::{ServerAddress, template};
 use super::settings::UrlSettings;
 use super::tls::{Encryption, Mode, encryption};
 
-/// Reads an address in these surroundings, or says what is wrong without showing passwords.
+/// Parses an address in this environment; errors describe the mistake without showing passwords.
 pub(super) fn url(url: &StoreUrl, environment: &dyn Environment) -> Result<PostgresConfig, String> {
     let settings = UrlSettings::of(url, environment)?;
     let schema = settings.value("schema").unwrap_or_else(|| SCHEMA.to_owned());
@@ -56,7 +56,7 @@ fn servers(settings: &UrlSettings<'_>, warnings: &mut Vec<String>) -> Result<Vec
     places.iter().zip(modes).map(server).collect()
 }
 
-/// Elections need a server that takes writes, so this is what is always demanded.
+/// Elections need a server that takes writes, so a standby cannot be requested.
 fn refuse_standbys(settings: &UrlSettings<'_>) -> Result<(), String> {
     let Some(setting) = settings.get("target_session_attrs") else { return Ok(()) };
     match setting.value.as_str() {
@@ -68,7 +68,7 @@ fn refuse_standbys(settings: &UrlSettings<'_>) -> Result<(), String> {
     }
 }
 
-/// What is said about connections.
+/// Applies the settings of connections.
 fn applied(settings: &UrlSettings<'_>) -> Result<Config, String> {
     let mut config = template();
     if let Some(name) = settings.value("application_name") {

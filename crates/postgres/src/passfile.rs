@@ -13,7 +13,7 @@ pub(super) struct Passfile {
     lines: Vec<[PassfileField; 5]>,
 }
 
-/// What stands between two colons, without its escapes.
+/// The text between two colons, without its escapes.
 #[derive(Default)]
 struct PassfileField {
     text: String,
@@ -21,14 +21,14 @@ struct PassfileField {
 }
 
 impl PassfileField {
-    /// An escaped star is a star, and not any.
+    /// An escaped star is a plain star, not a wildcard.
     fn is_about(&self, value: &str) -> bool {
         self.text == value || (self.text == "*" && !self.has_escapes)
     }
 }
 
 impl Passfile {
-    /// Reads the file that is named, or the usual one, and adds to the warnings why it is not used.
+    /// Reads the named file, or the usual one, and warns if it is not used.
     pub(super) fn read(settings: &UrlSettings<'_>, warnings: &mut Vec<String>) -> Self {
         let (path, source) = match settings.get("passfile") {
             Some(Setting { value, source }) => (PathBuf::from(value), Some(source)),
@@ -70,7 +70,7 @@ impl Passfile {
         Self { lines: lines.filter_map(|line| <[PassfileField; 5]>::try_from(fields(line)).ok()).collect() }
     }
 
-    /// The password in the first line that is about this.
+    /// The password in the first line that matches.
     pub(super) fn password(&self, place: &HostAddress, database: &str, user: &str) -> Option<&str> {
         let names = match &place.host {
             Host::Tcp(name) => [name.clone(), name.clone()],
@@ -88,7 +88,7 @@ impl Passfile {
     }
 }
 
-/// The fields of a line. What follows the fifth is not part of it.
+/// The fields of a line. Anything after the fifth is ignored.
 fn fields(line: &str) -> Vec<PassfileField> {
     let mut fields = vec![PassfileField::default()];
     let mut chars = line.chars();

@@ -21,10 +21,10 @@ pub(super) const PROMISES: PubSubPromises = PubSubPromises {
 pub(super) const TELL: &str = "pg_catalog.set_config('synchronous_commit', 'off', true), \
                                pg_catalog.pg_notify(channel, payload) FROM unnest($1, $2) AS told (channel, payload)";
 
-/// So many channels are listened to with one request.
+/// The number of channels listened to with one request.
 const CHANNELS_AT_ONCE: usize = 500;
 
-/// The channel of an election among those of this place.
+/// The channel of an election in this place.
 fn channel_of(place: &str, key: &ElectionKey) -> String {
     channel(&[place, "broadcasts", key.namespace.as_str(), key.name.as_str()])
 }
@@ -46,27 +46,27 @@ impl Announcement {
         Self { channels, payloads, judged }
     }
 
-    /// Nothing of the batch can be told.
+    /// Whether nothing of the batch can be sent.
     pub(super) fn is_empty(&self) -> bool {
         self.channels.is_empty()
     }
 
-    /// For [`TELL`].
+    /// The parameters of [`TELL`].
     pub(super) fn parameters(&self) -> [(&(dyn ToSql + Sync), Type); 2] {
         [(&self.channels, Type::TEXT_ARRAY), (&self.payloads, Type::TEXT_ARRAY)]
     }
 
-    /// The replies, when it is known what became of all that could be told.
+    /// The replies, once the outcome of everything that could be sent is known.
     pub(super) fn replies(self, told: &Result<(), StoreError>) -> Replies<()> {
         self.judged.into_iter().map(|judged| judged.and_then(|()| told.clone())).collect()
     }
 }
 
-/// What one session listens to: the channels of broadcasts, and the elections they belong to.
+/// The subscriptions of one session: the channels of broadcasts, and the elections they belong to.
 #[derive(Debug, Default)]
 pub(super) struct ChannelSubscriptions(BTreeMap<String, ElectionKey>);
 
-/// What the server has to be asked for.
+/// A request to the server to change subscriptions.
 pub(super) struct ChannelChange {
     pub(super) sql: String,
     idle: Vec<String>,
@@ -74,7 +74,7 @@ pub(super) struct ChannelChange {
 }
 
 impl ChannelSubscriptions {
-    /// The next step towards hearing what is broadcast to the elections that somebody listens to, and to no others.
+    /// The next step towards exactly the subscriptions that have listeners.
     pub(super) fn change(&self, place: &str, subscribers: &Subscribers) -> Option<ChannelChange> {
         let wanted: BTreeMap<String, ElectionKey> =
             subscribers.elections().into_iter().map(|key| (channel_of(place, &key), key)).collect();
@@ -93,7 +93,7 @@ impl ChannelSubscriptions {
         (!sql.is_empty()).then_some(ChannelChange { sql, idle, new })
     }
 
-    /// The server has confirmed it.
+    /// Records that the server has confirmed it.
     pub(super) fn changed(&mut self, change: ChannelChange, subscribers: &Subscribers) {
         for channel in change.idle {
             self.0.remove(&channel);
@@ -104,7 +104,7 @@ impl ChannelSubscriptions {
         }
     }
 
-    /// Passes on what was notified on a channel. False if that is none of these; what is no broadcast is passed over.
+    /// Forwards a notification on a channel. False if it is none of these channels; malformed broadcasts are skipped.
     pub(super) fn pass_on(&self, channel: &str, payload: &str, subscribers: &Subscribers) -> bool {
         let Some(key) = self.0.get(channel) else { return false };
         if let Some(broadcast) = envelope::open(key, payload) {

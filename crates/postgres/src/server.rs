@@ -9,7 +9,7 @@ use tokio_postgres::config::{ChannelBinding, Host, SslMode};
 use super::hosts::{HostAddress, PORT};
 use super::tls::Encryption;
 
-/// A server, and how to present oneself there. It holds a password, and so cannot be printed.
+/// A server, and the credentials for it. It holds a password, and so cannot be printed.
 ///
 /// The driver knows lists of servers, too, but only one password and one way to encrypt for all of them.
 #[derive(Clone)]
@@ -19,7 +19,7 @@ pub(super) struct ServerAddress {
 }
 
 impl ServerAddress {
-    /// The server at this place, and everything else as in the template.
+    /// The server at this address, with all other settings from the template.
     pub(super) fn new(template: &Config, place: &HostAddress, encryption: Encryption) -> Result<Self, String> {
         let mut config = template.clone();
         match &place.host {
@@ -48,14 +48,14 @@ impl ServerAddress {
         Ok(Self { config, encryption })
     }
 
-    /// How long to try: a server that hangs must not keep the others from being asked.
+    /// The time to try: a server that hangs must not keep the others from being asked.
     pub(super) fn patience(&self) -> Option<Duration> {
         self.config.get_connect_timeout().copied()
     }
 }
 
 impl fmt::Display for ServerAddress {
-    /// Where it is, without credentials.
+    /// Its address, without credentials.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let port = self.config.get_ports().first().copied().unwrap_or(PORT);
         match self.config.get_hosts().first() {

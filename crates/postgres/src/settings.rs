@@ -1,4 +1,4 @@
-//! What an address and the environment say, by the names that PostgreSQL's own clients use.
+//! Settings from an address and the environment, by the names that PostgreSQL's own clients use.
 
 use std::collections::BTreeMap;
 
@@ -7,7 +7,7 @@ use tenure_store::remote::raw_url::{RawUrl, decoded};
 
 use super::environment::Environment;
 
-/// Options of an address, and what they are called in the environment.
+/// The options of an address, and their names in the environment.
 const OPTIONS: &[(&str, Option<&str>)] = &[
     ("application_name", Some("PGAPPNAME")),
     ("channel_binding", Some("PGCHANNELBINDING")),
@@ -34,13 +34,13 @@ const OPTIONS: &[(&str, Option<&str>)] = &[
     ("user", Some("PGUSER")),
 ];
 
-/// What is said: the address counts, and the environment where it is silent.
+/// The settings: the address comes first, then the environment.
 pub(super) struct UrlSettings<'a> {
     raw_url: BTreeMap<&'static str, String>,
     pub(super) environment: &'a dyn Environment,
 }
 
-/// A setting, and who said so. It may be a password, and so cannot be printed.
+/// A setting, and its source. It may be a password, and so cannot be printed.
 pub(super) struct Setting {
     pub(super) value: String,
     /// The name of the option or of the variable.
@@ -48,7 +48,7 @@ pub(super) struct Setting {
 }
 
 impl<'a> UrlSettings<'a> {
-    /// Reads an address, or says what is wrong with it without repeating it.
+    /// Parses an address; errors describe the mistake without repeating the address.
     pub(super) fn of(url: &StoreUrl, environment: &'a dyn Environment) -> Result<Self, String> {
         let raw_url = RawUrl::of(url)?;
         let mut settings = Self { raw_url: BTreeMap::new(), environment };
@@ -70,7 +70,7 @@ impl<'a> UrlSettings<'a> {
         Ok(settings)
     }
 
-    /// What is empty counts as not said.
+    /// An empty value counts as missing.
     fn take(&mut self, name: &str, value: String) -> Result<(), String> {
         match name {
             "sslpassword" => {
@@ -92,7 +92,7 @@ impl<'a> UrlSettings<'a> {
         Ok(())
     }
 
-    /// What is said about this.
+    /// The value of this setting, and its source.
     pub(super) fn get(&self, name: &'static str) -> Option<Setting> {
         if let Some(value) = self.raw_url.get(name) {
             return Some(Setting { value: value.clone(), source: name });
@@ -101,12 +101,12 @@ impl<'a> UrlSettings<'a> {
         self.environment.variable(source).map(|value| Setting { value, source })
     }
 
-    /// The same without who said it.
+    /// The same without its source.
     pub(super) fn value(&self, name: &'static str) -> Option<String> {
         self.get(name).map(|setting| setting.value)
     }
 
-    /// What is said where there are only so many things to say.
+    /// The value of a setting with a fixed set of choices.
     pub(super) fn choice<T: Copy>(&self, name: &'static str, choices: &[(&str, T)]) -> Result<Option<T>, String> {
         let Some(Setting { value, source }) = self.get(name) else { return Ok(None) };
         let found = choices.iter().find(|(choice, _)| *choice == value);
@@ -116,7 +116,7 @@ impl<'a> UrlSettings<'a> {
         })
     }
 
-    /// What is said where a number is expected.
+    /// The value of a numeric setting.
     pub(super) fn number(&self, name: &'static str) -> Result<Option<i32>, String> {
         let Some(Setting { value, source }) = self.get(name) else { return Ok(None) };
         value.trim().parse().map(Some).map_err(|_| format!("{source} must be a number"))
@@ -125,7 +125,7 @@ impl<'a> UrlSettings<'a> {
 
 const NO_SERVICES: &str = "service files are not supported; write the settings of the service into the address";
 
-/// `HOST:PORT,HOST:PORT` as the options `host` and `port` have it.
+/// Converts `HOST:PORT,HOST:PORT` to the options `host` and `port`.
 fn hosts_and_ports(text: &str) -> Result<(Option<String>, Option<String>), String> {
     let (mut hosts, mut ports) = (Vec::new(), Vec::new());
     for place in text.split(',') {

@@ -1,4 +1,4 @@
-//! Encryption: whether, and whom one believes to be the server.
+//! Encryption: whether to encrypt, and how to verify the server.
 
 use std::sync::Arc;
 
@@ -23,7 +23,7 @@ pub(super) enum Encryption {
     On(MakeRustlsConnect),
 }
 
-/// What is checked of a server, as in `sslmode`.
+/// The checks on a server, as in `sslmode`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Mode {
     Disable,
@@ -33,7 +33,7 @@ pub(super) enum Mode {
 }
 
 impl Mode {
-    /// What is said.
+    /// The configured mode.
     pub(super) fn setting(settings: &UrlSettings<'_>) -> Result<Option<Self>, String> {
         if let Some(setting) = settings.get("sslmode")
             && matches!(setting.value.as_str(), "prefer" | "allow")
@@ -53,7 +53,7 @@ impl Mode {
         settings.choice("sslmode", &modes)
     }
 
-    /// What counts for a server there.
+    /// The mode that applies to a server at this address.
     pub(super) fn at(place: &HostAddress, setting: Option<Self>) -> Self {
         match setting {
             // Servers do not encrypt on sockets.
@@ -66,7 +66,7 @@ impl Mode {
     }
 }
 
-/// How to encrypt as far as anything is encrypted: all servers get the same.
+/// The encryption for every server that is encrypted: all of them get the same.
 pub(super) fn encryption(
     mode: Mode,
     settings: &UrlSettings<'_>,
@@ -103,22 +103,22 @@ pub(super) fn encryption(
     connector(check, identity(settings)?)
 }
 
-/// What one demands if nobody says otherwise, with what the system trusts.
+/// The default encryption, with the authorities that the system trusts.
 pub(super) fn usual_encryption(roots: Arc<RootCertStore>) -> Result<Encryption, String> {
     connector(CertificateCheck::Full(roots), None)
 }
 
-/// With what the application has decided.
+/// The encryption that the application has configured.
 pub(super) fn given_encryption(config: ClientConfig) -> Encryption {
     Encryption::On(MakeRustlsConnect::new(config))
 }
 
-/// What is checked of the server's certificate.
+/// The checks on the server's certificate.
 enum CertificateCheck {
     Nothing,
-    /// Who has signed it.
+    /// Its authority.
     Authority(Arc<RootCertStore>),
-    /// That, and for whom it is.
+    /// Its authority and its name.
     Full(Arc<RootCertStore>),
 }
 

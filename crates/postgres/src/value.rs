@@ -39,7 +39,7 @@ pub(super) fn micros(duration: Duration) -> i64 {
     i64::try_from(duration.as_nanos().div_ceil(1_000)).unwrap_or(i64::MAX).clamp(1, CENTURY_US)
 }
 
-/// How long so many microseconds are; nothing if there are fewer than none.
+/// Converts microseconds to a duration; zero if negative.
 pub(super) fn duration(micros: i64) -> Duration {
     Duration::from_micros(u64::try_from(micros).unwrap_or_default())
 }

@@ -11,23 +11,23 @@ use redis::{Client, ConnectionAddr, IntoConnectionInfo, RedisConnectionInfo};
 use super::error::RedisStoreError;
 use super::tls::CertificateBundle;
 
-/// Host and port.
+/// The host and port of a server.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub(super) struct HostPort {
     pub(super) host: String,
     pub(super) port: u16,
 }
 
-/// Everything about a server but its address.
+/// All settings of a server except its address.
 #[derive(Clone)]
 pub(super) struct ServerTemplate {
     pub(super) login: RedisConnectionInfo,
-    /// With TLS, and with these certificates.
+    /// TLS, with these certificates.
     pub(super) tls: Option<CertificateBundle>,
 }
 
 impl ServerTemplate {
-    /// A client of the server at this address.
+    /// A client for the server at this address.
     pub(super) fn client(&self, address: &HostPort) -> Result<Client, RedisStoreError> {
         let HostPort { host, port } = address.clone();
         let place = match &self.tls {
@@ -46,7 +46,7 @@ impl ServerTemplate {
     }
 }
 
-/// A connection on which nothing is sent, as for pushes, notices that the other end is gone.
+/// Makes a connection that sends nothing, as for pushes, notice that the other end is gone.
 fn attentive() -> TcpSettings {
     let keepalive =
         TcpKeepalive::new().with_time(Duration::from_secs(10)).with_interval(Duration::from_secs(3)).with_retries(3);
@@ -62,7 +62,7 @@ impl fmt::Display for HostPort {
 impl FromStr for HostPort {
     type Err = ();
 
-    /// `HOST:PORT`, where an IPv6 address may be in brackets.
+    /// Parses `HOST:PORT`, where an IPv6 address may be in brackets.
     fn from_str(text: &str) -> Result<Self, ()> {
         let (host, port) = text.rsplit_once(':').ok_or(())?;
         let host = host.strip_prefix('[').and_then(|host| host.strip_suffix(']')).unwrap_or(host);

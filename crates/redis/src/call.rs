@@ -1,4 +1,4 @@
-//! One command to the server, until it is answered.
+//! One command to the server, until its answer.
 
 use redis::{Cmd, Value, cmd};
 
@@ -11,20 +11,20 @@ pub(super) struct Call {
 }
 
 pub(super) enum CallCommand {
-    /// A script, and the call that names it.
+    /// A script, and the call that refers to it.
     Script(&'static Script, Cmd),
     Plain(Cmd),
 }
 
 impl Call {
-    /// How it is sent at first.
+    /// The command for the first attempt.
     pub(super) fn command(&self) -> Cmd {
         match &self.order {
             CallCommand::Script(_, command) | CallCommand::Plain(command) => command.clone(),
         }
     }
 
-    /// How it is sent to a server that does not know the script.
+    /// The command for a server that does not know the script.
     pub(super) fn in_full(&self) -> Cmd {
         match &self.order {
             CallCommand::Script(script, command) => script.in_full(command),
@@ -33,7 +33,7 @@ impl Call {
     }
 }
 
-/// The commands for calls whose script the server did not know: each script is brought once, and known from there on.
+/// The commands for calls whose script the server did not know: each script is sent once, and known from then on.
 pub(super) fn in_full_once(calls: &[&Call]) -> Vec<Cmd> {
     let mut brought: Vec<*const Script> = Vec::new();
     let command = |call: &&Call| match &call.order {
@@ -46,7 +46,7 @@ pub(super) fn in_full_once(calls: &[&Call]) -> Vec<Cmd> {
     calls.iter().map(command).collect()
 }
 
-/// Before a command for a slot that is about to arrive.
+/// Precedes a command for a slot that is about to arrive.
 pub(super) fn asking() -> Cmd {
     cmd("ASKING")
 }

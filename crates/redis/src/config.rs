@@ -33,7 +33,7 @@ pub struct RedisConfig {
     wait_replicas: u32,
 }
 
-/// Where the servers are, and how to present oneself there.
+/// The servers, and the credentials for them.
 #[derive(Clone)]
 pub(super) enum Servers {
     Given(Client),
@@ -44,7 +44,7 @@ pub(super) enum Servers {
 
 const PREFIX: &str = "tenure";
 const KEY_PATTERN: &str = "{prefix}:{namespace}:{name}";
-/// How `LeaderService` names its keys.
+/// The key names of `LeaderService`.
 const FOREIGN_KEY_PATTERN: &str = "{prefix}:leader:{name}";
 
 impl RedisConfig {
@@ -109,7 +109,7 @@ impl RedisConfig {
         self.wait_replicas
     }
 
-    /// The servers as people know them, without credentials.
+    /// The servers for display, without credentials.
     pub(super) fn place(&self) -> String {
         let list = |addresses: &[HostPort]| addresses.iter().map(HostPort::to_string).collect::<Vec<_>>().join(",");
         match &self.servers {

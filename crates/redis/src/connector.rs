@@ -11,21 +11,21 @@ use super::sentinel::Sentinels;
 
 /// A connection to one server.
 pub(super) type RedisConnection = Reconnecting<RedisConnector>;
-/// A connection that works, as far as anybody knows.
+/// A connection that works, as far as known.
 pub(super) type RedisLiveConnection = reconnecting::LiveConnection<RedisConnector>;
 
-/// Where to connect to.
+/// The target of the connection.
 #[derive(Clone)]
 pub(super) enum RedisConnector {
-    /// Always the same address, looked up anew each time.
+    /// Always the same address, resolved anew each time.
     Fixed(Arc<Client>),
-    /// Wherever the sentinels say.
+    /// The primary named by the sentinels.
     Sentinels(Arc<Sentinels>),
 }
 
 const SILENT: &str = "no answer within 5 s; check the host, the port, and whether the server speaks TLS";
 
-/// Sends these commands in one go, and waits for as many answers. Errors of the server are answers, too.
+/// Sends these commands in one go, and waits for as many answers. Errors of the server count as answers.
 pub(super) async fn send_all(
     node: &RedisConnection,
     link: &RedisLiveConnection,
@@ -86,7 +86,7 @@ impl reconnecting::Connect for RedisConnector {
         echo.is_ok_and(|echo| echo == token)
     }
 
-    /// The client does not tell: the next request finds out.
+    /// The client does not report it: the next request finds out.
     fn is_closed(_connection: &MultiplexedConnection) -> bool {
         false
     }
@@ -100,7 +100,7 @@ impl reconnecting::Connect for RedisConnector {
     }
 }
 
-/// Host and port of a server, which is all that is ever shown of its address.
+/// The host and port of a server, the only parts of its address that are ever shown.
 pub(super) fn address_of(client: &Client) -> Arc<str> {
     Arc::from(client.get_connection_info().addr().to_string())
 }
@@ -118,7 +118,7 @@ async fn connect(client: &Client) -> Result<MultiplexedConnection, RedisStoreErr
     connect.await.map_err(|error| RedisStoreError::Connect(Arc::new(error)))
 }
 
-/// Finds out whether the server wants a password. From those who have not given it, it takes short commands only: it hangs
+/// Finds out whether the server wants a password. From clients that have not given it, it takes short commands only: it hangs
 /// up on all others without saying why.
 async fn expect_welcome(connection: &mut MultiplexedConnection) -> redis::RedisResult<()> {
     match redis::cmd("PING").query_async::<Value>(connection).await {

@@ -1,4 +1,4 @@
-//! The servers behind an address: one, a primary that sentinels know, or the nodes of a cluster.
+//! The servers behind an address: one server, a primary watched by sentinels, or the nodes of a cluster.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -12,34 +12,34 @@ use super::connector::{RedisConnection, RedisConnector, RedisLiveConnection, add
 use super::error::RedisStoreError;
 use super::sentinel::{Opinion, Sentinels};
 
-/// Where commands go.
+/// The target of commands.
 pub(super) enum Deployment {
     /// One server.
     Standalone { client: Arc<Client>, node: RedisConnection },
     /// One of several servers, which sentinels watch.
     Sentinel { sentinels: Arc<Sentinels>, node: RedisConnection },
-    /// Every server has some of the keys.
+    /// A cluster, where every server has some of the keys.
     Cluster(Box<Cluster>),
 }
 
-/// What came back for a call.
+/// The answer to a call.
 pub(super) struct CallAnswer {
     pub(super) value: Value,
-    /// How many replicas had it, if that was asked.
+    /// The number of replicas that had it, if requested.
     pub(super) replicas: Option<i64>,
-    /// Which server gave it.
+    /// The server that gave it.
     pub(super) server: Arc<str>,
 }
 
-/// After the calls, wait until so many replicas have them.
+/// After the calls, wait until this many replicas have them.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct ReplicaWait {
     pub(super) replicas: u32,
 }
 
-/// So many elections in one script: the server answers nobody else meanwhile.
+/// The number of elections in one script: the server answers no other client meanwhile.
 pub(super) const ELECTIONS_PER_CALL: usize = 100;
-/// For how long the server may wait for its replicas. They are asked at once, and are near.
+/// The time the server may wait for its replicas. They are asked at once, and are near.
 const WAIT_MS: u32 = 100;
 
 impl Deployment {
@@ -53,7 +53,7 @@ impl Deployment {
         Self::Sentinel { node: RedisConnection::new(RedisConnector::Sentinels(Arc::clone(&sentinels))), sentinels }
     }
 
-    /// Divides elections, given by position and lease, into what one script can handle.
+    /// Divides elections, given by position and lease, into groups that one script can handle.
     pub(super) fn groups(&self, mut elections: Vec<(usize, String)>) -> Vec<Vec<(usize, String)>> {
         let is_cluster = matches!(self, Self::Cluster(_));
         if is_cluster {
@@ -73,7 +73,7 @@ impl Deployment {
         groups
     }
 
-    /// Sends all calls in one round trip (per server, and to all of them side by side), and brings the answers in order.
+    /// Sends all calls in one round trip per server, to all servers in parallel, and returns the answers in order.
     pub(super) async fn run(
         &self,
         calls: &[Call],
@@ -91,7 +91,7 @@ impl Deployment {
         }
     }
 
-    /// Puts the same questions to every server that may hold leases.
+    /// Sends the same questions to every server that may hold leases.
     pub(super) async fn survey(&self, questions: &[Cmd]) -> Vec<(String, Result<Vec<Value>, RedisStoreError>)> {
         match self {
             Self::Standalone { node, client } => {
@@ -106,7 +106,7 @@ impl Deployment {
         }
     }
 
-    /// Whether a server that gave a lease is still the one that may.
+    /// Whether the server that granted a lease is still entitled to grant it.
     pub(super) async fn opinion_of(&self, server: &str, patience: Duration) -> Opinion {
         match self {
             Self::Sentinel { sentinels, .. } => sentinels.opinion(server, patience).await,
@@ -114,12 +114,12 @@ impl Deployment {
         }
     }
 
-    /// Whether a script sees all who are subscribed to a channel. In a cluster they may be connected to another node.
+    /// Whether a script sees all subscribers of a channel. In a cluster they may be connected to another node.
     pub(super) fn sees_subscribers(&self) -> bool {
         !matches!(self, Self::Cluster(_))
     }
 
-    /// Which clock the leases of this server run on. A primary that takes over goes on with the same leases, by its clock.
+    /// The clock that the leases of this server run on. A new primary continues the same leases, by its own clock.
     pub(super) fn clock_of<'a>(&self, server: &'a str) -> &'a str {
         match self {
             Self::Standalone { .. } | Self::Sentinel { .. } => "",
@@ -127,7 +127,7 @@ impl Deployment {
         }
     }
 
-    /// Begins anew with the next command: there may be a better server to go to.
+    /// Starts over with the next command: there may be a better server to use.
     pub(super) fn reconnect(&self) {
         match self {
             Self::Standalone { node, .. } | Self::Sentinel { node, .. } => node.reconnect(),
@@ -146,7 +146,7 @@ impl Deployment {
         Ok((connection, address_of(&client)))
     }
 
-    /// Whether pushes from this server concern us no more, because commands go to another one.
+    /// Whether pushes from this server no longer concern us, because commands go to another one.
     pub(super) fn has_left(&self, server: &str) -> bool {
         match self {
             Self::Sentinel { node, .. } => node.server().is_some_and(|current| *current != *server),
@@ -154,7 +154,7 @@ impl Deployment {
         }
     }
 
-    /// Completes when the connection for commands had to be made again: the one for pushes may be dead, too.
+    /// Completes when the connection for commands was replaced: the one for pushes may be dead, too.
     pub(super) async fn reconnected(&self) {
         match self {
             Self::Standalone { node, .. } | Self::Sentinel { node, .. } => node.changes().await,
@@ -163,7 +163,7 @@ impl Deployment {
     }
 }
 
-/// Asks one server, and tells which it was, if it could be reached.
+/// Asks one server, and returns which one it was, if it could be reached.
 pub(super) async fn question(
     node: &RedisConnection,
     questions: &[Cmd],
@@ -175,7 +175,7 @@ pub(super) async fn question(
     }
 }
 
-/// All calls in one round trip to one server; in two, if it does not know a script yet.
+/// Sends all calls to one server in one round trip, or in two if it does not know a script yet.
 pub(super) async fn run_on(
     node: &RedisConnection,
     calls: &[&Call],
@@ -197,7 +197,7 @@ pub(super) async fn run_on(
     Ok(values.into_iter().map(|value| CallAnswer { value, replicas, server: Arc::clone(&server) }).collect())
 }
 
-/// Commands in one round trip, and how many replicas have them, if that is wanted.
+/// Sends commands in one round trip, and returns how many replicas have them, if requested.
 pub(super) async fn exchange(
     node: &RedisConnection,
     link: &RedisLiveConnection,

@@ -18,51 +18,51 @@ pub(super) enum RedisStoreError {
     /// No answer came, although others in the same cluster have answered.
     #[error("the node of this election does not answer, although others do")]
     Silent,
-    /// The server said no.
+    /// The server refused the request.
     #[error("{}{text}", ErrorCode::of(text).advice())]
     Refused { text: String },
     /// A step of a script failed after it had changed something.
     #[error("a script was interrupted: {}{text}", ErrorCode::of(text).advice())]
     CutShort { text: String },
-    /// An answer that no script of ours gives.
+    /// An answer that none of our scripts gives.
     #[error("unexpected answer from the server: {0}")]
     Nonsense(String),
-    /// What the server keeps of one election is not what was written there.
+    /// The server's record of one election is not what was written there.
     #[error("{what}")]
     Damaged { election: ElectionKey, outcome: WriteOutcome, what: String },
-    /// No sentinel, or not enough of them, knows where to go.
+    /// Too few sentinels, or none, know the primary.
     #[error("{0}")]
     NoPrimary(String),
-    /// Nobody may ask the sentinels.
+    /// The sentinels denied access.
     #[error("{0}")]
     Unwelcome(String),
-    /// The lease was granted, and must not be used because of this.
+    /// The lease was granted, and must not be used for this reason.
     #[error("{0}; the lease was granted and is given back")]
     Unusable(String),
-    /// A lease of ours had lost its expiry, and has got it again.
+    /// One of our leases had lost its expiry, which was restored.
     #[error(
         "the lease {key:?} of {holder:?} had lost its expiry, as after PERSIST, and would never have ended; it now expires \
          in {left:.1} s unless it is renewed. Find out who changes keys by hand"
     )]
     Mended { key: String, holder: String, left: f64 },
-    /// A foreign lease has none.
+    /// A foreign lease has no expiry.
     #[error(
         "the key {key:?}, held by {holder:?}, has no expiry, and no candidate can lead until it is removed; if its holder \
          is gone, remove it: DEL {key}"
     )]
     Endless { key: String, holder: String },
-    /// It was written, but not where it should be as well.
+    /// The write succeeded, but was not confirmed everywhere it should be.
     #[error("{0}; a failover may lose it, so send it again")]
     Unconfirmed(String),
 }
 
 impl RedisStoreError {
-    /// The server's words, whether it answered for itself or out of a script.
+    /// The server's message, whether from the server itself or from a script.
     pub(super) fn refused(text: impl Into<String>) -> Self {
         Self::Refused { text: text.into() }
     }
 
-    /// An answer of the server that is an error.
+    /// Converts an answer of the server that is an error.
     pub(super) fn server(error: &ServerError) -> Self {
         match error.details() {
             Some(details) => Self::refused(format!("{} {details}", error.code())),
@@ -70,7 +70,7 @@ impl RedisStoreError {
         }
     }
 
-    /// The same of a command that is about this key.
+    /// The same for a command about this key.
     pub(super) fn at_key(self, key: &str) -> Self {
         match self {
             Self::Refused { text } if ErrorCode::of(&text) == ErrorCode::WrongType => {
@@ -80,7 +80,7 @@ impl RedisStoreError {
         }
     }
 
-    /// The same of an answer that is about this election, if its keys are what is wrong.
+    /// The same for an answer about this election, if its keys are at fault.
     pub(super) fn in_record_of(self, election: &ElectionKey) -> Self {
         let is_damage = |text: &str| matches!(ErrorCode::of(text), ErrorCode::Damaged | ErrorCode::WrongType);
         let (outcome, text) = match &self {
@@ -96,12 +96,12 @@ impl RedisStoreError {
         Self::Damaged { election: election.clone(), outcome, what }
     }
 
-    /// Whether a key holds something else than it should.
+    /// Whether a key holds a value of the wrong type.
     pub(super) fn is_wrong_type(&self) -> bool {
         matches!(self, Self::Refused { text } if ErrorCode::of(text) == ErrorCode::WrongType)
     }
 
-    /// Whether the server knows what was asked, and does not let us.
+    /// Whether the server denied permission.
     pub(super) fn is_denied(&self) -> bool {
         match self {
             Self::Connect(error) => code_of_connect(error) == ErrorCode::Denied,
@@ -110,7 +110,7 @@ impl RedisStoreError {
         }
     }
 
-    /// Whether somewhere else there may be a server that can do better.
+    /// Whether another server may do better.
     pub(super) fn wants_another_server(&self) -> bool {
         match self {
             Self::Refused { text } | Self::CutShort { text } => {
@@ -236,7 +236,7 @@ impl ErrorCode {
         }
     }
 
-    /// What to do about it, before the server's own words.
+    /// The advice that precedes the server's own message.
     fn advice(self) -> &'static str {
         match self {
             Self::OutOfMemory => {
@@ -293,7 +293,7 @@ fn kind_of_connect(error: &RedisError) -> StoreErrorKind {
     }
 }
 
-/// The driver keeps the server's words about a wrong password to itself.
+/// The driver hides the server's message about a wrong password.
 fn code_of_connect(error: &RedisError) -> ErrorCode {
     let text = error.to_string();
     let told = [

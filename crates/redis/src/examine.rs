@@ -17,12 +17,12 @@ use super::sentinel::Opinion;
 /// Clocks that differ by more than this are worth a word. Nothing is decided by it: leases only need a clock that does not
 /// jump, and terms one that does not go back.
 const CLOCK_DIFFERENCE: Duration = Duration::from_secs(5);
-/// More elections than these are not looked at one by one.
+/// The number of elections up to which each is examined.
 const ELECTIONS_MAX: usize = 10_000;
-/// The oldest version that all scripts were tried on.
+/// The oldest version on which all scripts were tested.
 const OLDEST: u32 = 6;
 
-/// Connects, reads, writes, and looks at how the servers are set up.
+/// Connects, reads, writes, and examines the configuration of the servers.
 pub(super) async fn examine(inner: &RedisInner) -> Vec<Finding> {
     let mut findings = look(inner).await;
     findings.push(Finding::good("keys", format!("the lease of an election is the key {}", inner.keys().example())));
@@ -32,7 +32,7 @@ pub(super) async fn examine(inner: &RedisInner) -> Vec<Finding> {
     findings
 }
 
-/// Logs what somebody should look at. Whoever never runs `tenure doctor` hears of it here.
+/// Logs findings that need attention, for operators who never run `tenure doctor`.
 pub(super) async fn warn(inner: &RedisInner) {
     for finding in look(inner).await {
         if finding.severity != Severity::Good {
@@ -41,7 +41,7 @@ pub(super) async fn warn(inner: &RedisInner) {
     }
 }
 
-/// What can be found out without a trace.
+/// The checks that leave no trace.
 async fn look(inner: &RedisInner) -> Vec<Finding> {
     let before = Instant::now();
     let answers = inner.deployment().survey(&RedisFacts::questions()).await;
@@ -183,7 +183,7 @@ fn untold(check: &'static str, command: &str) -> Finding {
     Finding::warning(check, format!("unknown: the server denies the use of {command}"))
 }
 
-/// Writes what nobody reads, and what is gone by itself.
+/// Writes a key that is never read and expires by itself.
 async fn writable(inner: &RedisInner) -> Finding {
     let key = inner.keys().examination();
     let mut command: Cmd = cmd("SET");
@@ -204,7 +204,7 @@ async fn writable(inner: &RedisInner) -> Finding {
     }
 }
 
-/// What lists elections is nothing else. Where others take part, there is only this namespace.
+/// Checks that the keys of the lists hold nothing else. Where other systems take part, there is only this namespace.
 async fn lists(inner: &RedisInner) -> Vec<Finding> {
     let mut findings = Vec::new();
     for list in [List::Elections, List::Mailboxes] {
@@ -217,7 +217,7 @@ async fn lists(inner: &RedisInner) -> Vec<Finding> {
     findings
 }
 
-/// A lease without an expiry blocks its election for ever. Where others take part, there is only this namespace.
+/// A lease without an expiry blocks its election for ever. Where other systems take part, there is only this namespace.
 async fn expiry(inner: &RedisInner) -> Option<Finding> {
     let namespace = Namespace::default();
     let names = inner.elections(&namespace).await.ok()?;

@@ -6,7 +6,7 @@ use redis::{Cmd, Value, cmd};
 
 use super::error::RedisStoreError;
 
-/// Answers to all questions; what the server does not let us ask is missing.
+/// Answers to all questions; an answer is missing if permission was denied.
 #[derive(Debug)]
 pub(super) struct RedisFacts {
     told: HashMap<String, String>,
@@ -18,14 +18,14 @@ const SECTIONS: [&str; 4] = ["server", "memory", "persistence", "replication"];
 const SETTINGS: [&str; 2] = ["appendfsync", "min-replicas-to-write"];
 
 impl RedisFacts {
-    /// What is asked, in this order.
+    /// The questions, in this order.
     pub(super) fn questions() -> Vec<Cmd> {
         let info = SECTIONS.iter().map(|section| words(&["INFO", section]));
         let settings = SETTINGS.iter().map(|setting| words(&["CONFIG", "GET", setting]));
         info.chain(settings).chain([words(&["TIME"])]).collect()
     }
 
-    /// Reads the answers. One that is an error means that we may not ask, unless none is anything else.
+    /// Reads the answers. An error means that permission was denied, unless all answers are errors.
     pub(super) fn of(answers: Vec<Value>) -> Result<Self, RedisStoreError> {
         if let Some(Value::ServerError(error)) = answers.first()
             && answers.iter().all(|answer| matches!(answer, Value::ServerError(_)))
@@ -67,7 +67,7 @@ impl RedisFacts {
         self.version()?.1.split('.').next()?.parse().ok()
     }
 
-    /// Name and version.
+    /// Name and version of the server.
     pub(super) fn describe(&self) -> String {
         self.version().map_or_else(|| "an unknown version".to_owned(), |(name, version)| format!("{name} {version}"))
     }

@@ -1,4 +1,4 @@
-//! The lists of all elections and of all mailboxes, kept beside them.
+//! The lists of all elections and of all mailboxes, stored beside them.
 
 use std::collections::{BTreeMap, HashSet};
 use std::sync::{Mutex, MutexGuard, PoisonError};
@@ -9,7 +9,7 @@ use tenure_store::{ElectionKey, Namespace};
 use super::call::{Call, CallCommand};
 use super::keys::Keys;
 
-/// Which elections this handle has put into the index.
+/// The elections that this handle has put into the index.
 ///
 /// In a cluster the index of a namespace is elsewhere than the elections in it, so it cannot be part of their steps. It is
 /// written in the same round trip as the first campaign, and needs no more care than that: nothing is decided by it.
@@ -19,18 +19,18 @@ pub(super) struct ElectionIndex {
 }
 
 impl ElectionIndex {
-    /// The elections among these that are still to be listed.
+    /// The elections among these that are not listed yet.
     pub(super) fn missing<'a>(&self, elections: impl Iterator<Item = &'a ElectionKey>) -> Vec<ElectionKey> {
         let listed = self.listed();
         elections.filter(|election| !listed.contains(*election)).cloned().collect()
     }
 
-    /// These are listed now.
+    /// Records that these are listed now.
     pub(super) fn add(&self, elections: impl IntoIterator<Item = ElectionKey>) {
         self.listed().extend(elections);
     }
 
-    /// This one is not listed any more.
+    /// Records that this one is no longer listed.
     pub(super) fn remove(&self, election: &ElectionKey) {
         self.listed().remove(election);
     }
@@ -40,12 +40,12 @@ impl ElectionIndex {
     }
 }
 
-/// Which list: each namespace has one of either kind.
+/// The kind of list: each namespace has one of each kind.
 #[derive(Debug, Clone, Copy)]
 pub(super) enum List {
     /// Elections that ever had a candidate.
     Elections,
-    /// Elections that were sent messages, by anybody. Those of which none are left stay listed until they are forgotten.
+    /// Elections that were ever sent messages. Those with none left stay listed until they are forgotten.
     Mailboxes,
 }
 
@@ -57,7 +57,7 @@ impl List {
         }
     }
 
-    /// Which keys beside a lease show that its election belongs on the list.
+    /// The keys beside a lease which show that its election belongs on the list.
     pub(super) fn companions(self) -> &'static [&'static str] {
         match self {
             Self::Elections => &["election"],
@@ -65,7 +65,7 @@ impl List {
         }
     }
 
-    /// What takes an election off the list.
+    /// The command that removes an election from the list.
     pub(super) fn removal(self, keys: &Keys, election: &ElectionKey) -> Call {
         let list = self.key(keys, &election.namespace);
         let mut command = cmd("SREM");
@@ -73,7 +73,7 @@ impl List {
         Call { route: list, order: CallCommand::Plain(command) }
     }
 
-    /// What lists these elections: one command for each namespace.
+    /// The commands that list these elections: one for each namespace.
     pub(super) fn entries<'a>(self, keys: &Keys, elections: impl Iterator<Item = &'a ElectionKey>) -> Vec<Call> {
         let mut by_namespace: BTreeMap<String, Vec<&str>> = BTreeMap::new();
         for election in elections {

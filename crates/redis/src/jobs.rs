@@ -1,4 +1,4 @@
-//! The ledger: jobs and their ticks, as the servers keep them.
+//! The ledger: jobs and their ticks, as stored on the servers.
 
 use tenure_store::ledger::{Claim, Claimed, Finish, JobLedger, JobOrder, JobReport, OpenJobs, Opened, RunOutcome};
 use tenure_store::{ElectionKey, JobName, Replies, StoreError, async_trait};
@@ -50,7 +50,7 @@ impl RedisInner {
         self.trust(told, |claimed| *claimed == Claimed::Granted).await
     }
 
-    /// A tick that is given back has to be there for the next leader, so that counts under the same conditions as a claim.
+    /// The next leader must find a tick that is given back, so it counts under the same conditions as a claim.
     /// What is forgotten of other ends shows as interrupted.
     async fn finish(&self, batch: &[Finish]) -> Replies<bool> {
         let gives_back = batch.iter().any(|finish| finish.outcome == RunOutcome::NotBegun);

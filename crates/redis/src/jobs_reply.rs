@@ -58,7 +58,7 @@ pub(super) fn yes_or_no(answer: &Value) -> Result<bool, RedisStoreError> {
     }
 }
 
-/// In order of their names: the server keeps them in any.
+/// Sorted by name: the server stores them in any order.
 pub(super) fn jobs(answer: &Value) -> Result<Vec<JobReport>, RedisStoreError> {
     let mut jobs: Vec<JobReport> = ReplyFields::of(answer)?.all().iter().map(job).collect::<Result<_, _>>()?;
     jobs.sort_by(|one, other| one.job.cmp(&other.job));
@@ -107,7 +107,7 @@ fn end(fields: &ReplyFields<'_>) -> Option<RunEnd> {
     })
 }
 
-/// Zero if nobody has asked.
+/// Decodes a requested tick; zero means that there is none.
 fn requested(fields: &ReplyFields<'_>, position: usize) -> Result<Option<Tick>, RedisStoreError> {
     Ok(Some(fields.number(position)?).filter(|second| *second > 0).map(Tick::from_unix_s))
 }

@@ -13,7 +13,7 @@ use super::lease_verbs::ScriptVerb;
 use super::mailbox_verbs::pack_claim;
 use super::script::{self, Script};
 
-/// More cannot be told apart by the server's scripts.
+/// The server's scripts cannot tell larger numbers apart.
 const COUNT_MAX: u64 = 1 << 53;
 
 pub(super) struct OpenJobsVerb {
@@ -94,7 +94,7 @@ pub(super) struct FinishVerb {
 
 impl ScriptVerb for FinishVerb {
     type Request = Finish;
-    /// Whether it is written down.
+    /// Whether it was recorded.
     type Reply = bool;
     const BESIDE: &'static [&'static str] = LEDGER_KEYS;
 
@@ -158,7 +158,7 @@ pub(super) struct SteerJobVerb<'a> {
 
 impl ScriptVerb for SteerJobVerb<'_> {
     type Request = ElectionKey;
-    /// Whether it was known.
+    /// Whether the job was known.
     type Reply = bool;
     const BESIDE: &'static [&'static str] = LEDGER_KEYS;
 
@@ -187,7 +187,7 @@ pub(super) struct ForgetJobVerb<'a> {
 
 impl ScriptVerb for ForgetJobVerb<'_> {
     type Request = ElectionKey;
-    /// Whether it was known.
+    /// Whether the job was known.
     type Reply = bool;
     const BESIDE: &'static [&'static str] = LEDGER_KEYS;
 

@@ -1,11 +1,11 @@
-//! Which keys an election has, and which election a key belongs to.
+//! The keys of an election, and the election of a key.
 
 use std::borrow::Cow;
 
 use percent_encoding::percent_decode_str;
 use tenure_store::{ElectionKey, ElectionName, Namespace, StoreError, StoreErrorKind};
 
-/// What follows the name of the lease in the names of the other keys of an election.
+/// The suffixes, after the name of the lease, of the other keys of an election.
 pub(super) const ELECTION_KEYS: &[&str] = &["election", "line", "fresh", "standing", "history", "names"];
 
 /// The same for messages.
@@ -18,14 +18,14 @@ pub(super) const LEDGER_KEYS: &[&str] = &["election", "jobs", "runs"];
 pub(super) const ALL_KEYS: &[&str] =
     &["election", "line", "fresh", "standing", "history", "names", "messages", "aside", "contents", "jobs", "runs"];
 
-/// Braces would decide about hash slots, and a percent sign tells that something was escaped.
+/// Braces would determine hash slots, and a percent sign shows that something was escaped.
 const IN_NAME: &[char] = &['%', '{', '}'];
 /// A namespace ends at the first colon after it.
 const IN_NAMESPACE: &[char] = &['%', '{', '}', ':'];
 /// A channel is kept in a text that ends at a space.
 const IN_CHANNEL: &[char] = &['%', ' '];
 
-/// From elections to keys and back.
+/// Maps elections to keys and back.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct Keys {
     prefix: String,
@@ -100,7 +100,7 @@ impl Keys {
         Ok(lease)
     }
 
-    /// What the names of leases look like, for people.
+    /// The shape of lease names, for display.
     pub(super) fn example(&self) -> String {
         let text = |part: &KeyPart| match part {
             KeyPart::Literal(text) => text.clone(),
@@ -110,7 +110,7 @@ impl Keys {
         self.parts.iter().map(text).collect()
     }
 
-    /// The election whose lease has this name, if it is one of this pattern.
+    /// The election whose lease has this name, if the name matches this pattern.
     pub(super) fn election(&self, lease: &str) -> Option<ElectionKey> {
         let mut rest = lease;
         let (mut namespace, mut name) = (Namespace::default(), None);
@@ -129,7 +129,7 @@ impl Keys {
         Some(ElectionKey { namespace, name: name? })
     }
 
-    /// The election beside whose lease there is this key, if it is one of this kind.
+    /// The election that has this key beside its lease, if the key is of this kind.
     pub(super) fn election_of_companion(&self, key: &str, companion: &str) -> Option<ElectionKey> {
         let lease = key.strip_suffix(companion)?.strip_suffix(':')?;
         let bare = lease.strip_prefix('{').and_then(|lease| lease.strip_suffix('}'));
@@ -139,17 +139,17 @@ impl Keys {
         [bare, Some(lease)].into_iter().flatten().filter_map(|lease| self.election(lease)).find(is_companion)
     }
 
-    /// The set of the elections of a namespace.
+    /// The set of elections in a namespace.
     pub(super) fn index(&self, namespace: &Namespace) -> String {
         format!("{}::elections:{}", self.prefix, escaped(namespace.as_str(), IN_NAMESPACE))
     }
 
-    /// The set of the elections of a namespace that were sent messages.
+    /// The set of elections in a namespace that were sent messages.
     pub(super) fn mailboxes(&self, namespace: &Namespace) -> String {
         format!("{}::mailboxes:{}", self.prefix, escaped(namespace.as_str(), IN_NAMESPACE))
     }
 
-    /// A key that is written to see whether that is possible.
+    /// A key written to test whether writing is possible.
     pub(super) fn examination(&self) -> String {
         format!("{}::examination", self.prefix)
     }
@@ -159,25 +159,25 @@ impl Keys {
         format!("{}::wake:{process}", escaped(&self.prefix, IN_CHANNEL))
     }
 
-    /// The channel that tells of every change.
+    /// The channel that announces every change.
     pub(super) fn changes_channel(&self) -> String {
         format!("{}::changes", escaped(&self.prefix, IN_CHANNEL))
     }
 
-    /// The channel of what is broadcast to an election. It begins as the others do, so that a user needs no further rights.
+    /// The channel for broadcasts to an election. It begins as the others do, so that a user needs no further rights.
     pub(super) fn broadcast_channel(&self, key: &ElectionKey) -> Result<String, StoreError> {
         Ok(format!("{}::broadcasts:{}", escaped(&self.prefix, IN_CHANNEL), self.lease(key)?))
     }
 }
 
-/// The keys of these names beside the lease. They are in its hash slot.
+/// The keys of these kinds beside the lease. They are in its hash slot.
 pub(super) fn companions<'a>(lease: &'a str, names: &'a [&'a str]) -> impl Iterator<Item = String> + 'a {
     // A lease that brings a hash tag of its own shares it with what begins with its name.
     let (open, close) = if tag_of(lease) == lease { ("{", "}") } else { ("", "") };
     names.iter().map(move |name| format!("{open}{lease}{close}:{name}"))
 }
 
-/// The part of a key that decides about its hash slot: what is between the first `{` and the next `}`, if anything is.
+/// The part of a key that determines its hash slot: the text between the first `{` and the next `}`, if any.
 pub(super) fn tag_of(key: &str) -> &str {
     let tag = key.split_once('{').and_then(|(_, rest)| rest.split_once('}')).map(|(tag, _)| tag);
     tag.filter(|tag| !tag.is_empty()).unwrap_or(key)
@@ -222,7 +222,7 @@ fn starts_with_colon(part: &KeyPart) -> bool {
     matches!(part, KeyPart::Literal(text) if text.starts_with(':'))
 }
 
-/// Escapes these characters only, all of which are ASCII: everything else has to stay what foreign participants see.
+/// Escapes only these characters, all of which are ASCII: foreign participants must see everything else unchanged.
 fn escaped<'a>(text: &'a str, special: &[char]) -> Cow<'a, str> {
     if !text.contains(special) {
         return Cow::Borrowed(text);

@@ -39,31 +39,31 @@ pub(super) struct RedisInner {
     wait: Option<ReplicaWait>,
     index: ElectionIndex,
     server_clock: ServerClock,
-    /// Calls so far.
+    /// The number of calls so far.
     calls: AtomicU64,
     /// Leaders that were elected before the server could wake them.
     unheard: Mutex<HashSet<Nonce>>,
-    /// The server has granted what must not be used: there may be a better one.
+    /// Set when the server granted a lease that must not be used: there may be a better server.
     is_doubtful: AtomicBool,
-    /// Which leases without an expiry have been told of.
+    /// The leases without an expiry that were already reported.
     endless: Reminders,
 }
 
 /// The answers to a batch.
 pub(super) struct BatchReplies<T> {
     pub(super) replies: Vec<Result<VerbReply<T>, StoreError>>,
-    /// Whether what went along was done, too.
+    /// Whether the accompanying command was done, too.
     is_beside_done: bool,
 }
 
-/// One answer, and what is known of how it came about.
+/// One answer, and the circumstances in which it was given.
 pub(super) struct VerbReply<T> {
     pub(super) value: T,
     pub(super) replicas: Option<i64>,
     server: Arc<str>,
 }
 
-/// How often whoever is first in line looks whether a foreign leader has gone.
+/// The interval at which the first in line checks whether a foreign leader has gone.
 const LOOK_AGAIN_MIN: Duration = Duration::from_millis(100);
 const LOOK_AGAIN_MAX: Duration = Duration::from_secs(2);
 
@@ -109,7 +109,7 @@ impl RedisInner {
         self.wait
     }
 
-    /// The channel that wakes this process; empty while nobody would hear it.
+    /// The channel that wakes this process; empty while nothing listens to it.
     pub(super) fn wake_channel(&self) -> &str {
         self.push.source().wake_channel(self.push.is_heard())
     }
@@ -175,7 +175,7 @@ impl RedisInner {
         self.unheard().extend(failed.map(|(leader, _)| leader.nonce));
     }
 
-    /// A panic elsewhere cannot have left it half changed.
+    /// A panic elsewhere cannot leave it half changed.
     fn unheard(&self) -> MutexGuard<'_, HashSet<Nonce>> {
         self.unheard.lock().unwrap_or_else(PoisonError::into_inner)
     }
@@ -255,7 +255,7 @@ impl RedisInner {
         Ok(lines.iter().filter_map(|line| lease_reply::transition(line)).collect())
     }
 
-    /// An election that has no past although it was listed: everything was flushed, and the list with it.
+    /// Lists an election again that has no past although it was listed: everything was flushed, including the list.
     async fn list_again(
         &self,
         batch: &[Campaign],
@@ -274,7 +274,7 @@ impl RedisInner {
         }
     }
 
-    /// Lets no grant pass that must not be used.
+    /// Rejects grants that must not be used.
     async fn confirm(
         &self,
         batch: &[Campaign],
@@ -303,7 +303,7 @@ impl RedisInner {
         batch.iter().zip(replies).map(|(request, reply)| reply.and_then(|reply| judge(request, reply))).collect()
     }
 
-    /// What a candidate is told of a lease in other hands.
+    /// The reply to a candidate about a lease held by another one.
     fn follow(&self, request: &Campaign, held: Held, foreign_lease: ForeignLease) -> Result<CampaignReply, StoreError> {
         let holder = || held.leader.as_ref().map(|leader| leader.candidate.to_string()).unwrap_or_default();
         let key = || self.keys.lease(&request.key).unwrap_or_default();
@@ -324,7 +324,7 @@ impl RedisInner {
         }
     }
 
-    /// Why what was written must not be relied on, if so.
+    /// The reason why the write must not be relied on, if any.
     pub(super) fn objection<T>(&self, reply: &VerbReply<T>, opinion: Opinion, what: &str) -> Option<String> {
         let wanted = self.wait.map_or(0, |wait| i64::from(wait.replicas));
         match (opinion, reply.replicas) {
@@ -346,7 +346,7 @@ impl RedisInner {
         }
     }
 
-    /// A list or a set of texts.
+    /// Reads a list or a set of texts.
     pub(super) async fn texts(&self, key: String, command: Cmd) -> Result<Vec<String>, RedisStoreError> {
         let calls = [Call { route: key.clone(), order: CallCommand::Plain(command) }];
         let read = |answer: CallAnswer| match answer.value {
@@ -361,7 +361,7 @@ impl RedisInner {
         answer.map_or(Ok(Vec::new()), |answer| answer.and_then(read))
     }
 
-    /// Sends a batch and brings the answers in order. `beside` goes along in the same round trip.
+    /// Sends a batch and returns the answers in order. `beside` goes along in the same round trip.
     pub(super) async fn ask<V: ScriptVerb>(
         &self,
         verb: &V,
@@ -441,7 +441,7 @@ impl RedisInner {
         told.into_values().pop().unwrap_or_else(|| Err(self.tell(RedisStoreError::Silent)))
     }
 
-    /// What others are told of a fault. Where another server may do better, it is looked for.
+    /// Converts a fault to the public error. If another server may do better, looks for it.
     pub(super) fn tell(&self, fault: RedisStoreError) -> StoreError {
         if fault.wants_another_server() {
             self.deployment.reconnect();
@@ -456,7 +456,7 @@ impl<T> BatchReplies<T> {
     }
 }
 
-/// One script for a group of elections, given by position and lease.
+/// One script call for a group of elections, given by position and lease.
 fn call<V: ScriptVerb>(verb: &V, batch: &[V::Request], group: &[(usize, String)], number: u64) -> Call {
     let mut command = V::script().by_name(group.len() * (1 + V::BESIDE.len()));
     for (_, lease) in group {

@@ -13,33 +13,33 @@ use tenure_store::{
 use super::deployment::CallAnswer;
 use super::error::RedisStoreError;
 
-/// What a campaign came to.
+/// The result of a campaign.
 #[derive(Debug)]
 pub(super) enum RedisCampaignOutcome {
     Granted {
         term: Term,
-        /// Nobody ever led this election, as far as the server knows.
+        /// The election never had a leader, as far as the server knows.
         is_first: bool,
-        /// Somebody's lease ran out without a word; it had this ttl.
+        /// The previous lease ran out without a resignation; it had this ttl.
         ran_out: Option<Duration>,
     },
     Held(Held, ForeignLease),
 }
 
-/// What is the matter with a lease in other hands.
+/// The condition of a lease held by another candidate.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum ForeignLease {
-    /// Nothing.
+    /// In order.
     None,
-    /// Its holder is of another make, and will not tell anybody when it goes.
+    /// Its holder belongs to another system, and will not announce that it leaves.
     Foreign,
-    /// Its holder is one of ours. It had lost its expiry, and has got it again.
+    /// Its holder is one of ours. The lease had lost its expiry, which was restored.
     Mended,
     /// It is foreign, and has no expiry.
     Endless,
 }
 
-/// An election as it is, and whether its lease is foreign and has no expiry.
+/// The state of an election, and whether its lease is foreign and has no expiry.
 #[derive(Debug)]
 pub(super) struct ObservedElection {
     pub(super) observation: Observation,
@@ -51,13 +51,13 @@ pub(super) struct CallReplies {
     pub(super) answers: Vec<Value>,
     /// The server's clock.
     pub(super) unix_ms: u64,
-    /// How many replicas have what was written, if that was asked.
+    /// The number of replicas that have the write, if requested.
     pub(super) replicas: Option<i64>,
     pub(super) server: Arc<str>,
 }
 
 impl CallReplies {
-    /// Takes an answer apart, if it is the one to this call.
+    /// Decodes an answer, if it belongs to this call.
     pub(super) fn of(answer: CallAnswer, number: u64, elections: usize) -> Result<Self, RedisStoreError> {
         let CallAnswer { value, replicas, server } = answer;
         let parts = match value {
@@ -180,7 +180,7 @@ pub(super) fn observe(answer: &Value) -> Result<ObservedElection, RedisStoreErro
     Ok(ObservedElection { observation, is_endless: fields.optional(9).and_then(number) == Some(1) })
 }
 
-/// One line of the history; nothing if it was not written by us.
+/// One line of the history; `None` if we did not write it.
 pub(super) fn transition(line: &str) -> Option<Transition> {
     let mut words = line.splitn(5, ' ');
     let at_unix_ms = words.next()?.parse().ok()?;
@@ -263,7 +263,7 @@ fn candidate(value: &Value) -> CandidateId {
     printable(&text(value))
 }
 
-/// Foreign participants call themselves what they like. What is no name is made one.
+/// Foreign participants choose any id. An id that is not a valid name is made one.
 fn printable(id: &str) -> CandidateId {
     CandidateId::new(id).unwrap_or_else(|_| {
         // No character takes more than four bytes, and one of them is the ellipsis.
@@ -273,7 +273,7 @@ fn printable(id: &str) -> CandidateId {
     })
 }
 
-/// Metadata of others is not worth failing for.
+/// Foreign metadata is not worth failing for.
 fn metadata(value: Option<&Value>) -> Metadata {
     let read = |value| serde_json::from_str::<BTreeMap<String, String>>(&text(value)).ok();
     Arc::new(value.and_then(read).unwrap_or_default())

@@ -11,17 +11,17 @@ use super::keys::{ALL_KEYS, ELECTION_KEYS};
 use super::lease_reply::{self, ObservedElection, RedisCampaignOutcome};
 use super::script::{self, Script};
 
-/// One of the scripts, with what goes into it and what comes out of it.
+/// One of the scripts, with its input and output.
 pub(super) trait ScriptVerb {
     type Request;
     type Reply;
 
-    /// The keys that it needs of an election besides the lease.
+    /// The keys of an election that it needs besides the lease.
     const BESIDE: &'static [&'static str] = ELECTION_KEYS;
 
     fn script() -> &'static Script;
     fn election(request: &Self::Request) -> &ElectionKey;
-    /// What is the same for all elections of a batch.
+    /// Arguments that are the same for all elections of a batch.
     fn pack_head(&self, command: &mut Cmd);
     fn pack(&self, request: &Self::Request, command: &mut Cmd);
     fn read(answer: &Value) -> Result<Self::Reply, RedisStoreError>;
@@ -94,7 +94,7 @@ impl ScriptVerb for RenewVerb {
     }
 }
 
-/// Tells where holders can be woken that were granted their leases before they could be.
+/// Tells the server how to wake holders that were granted their leases before they could be woken.
 pub(super) struct WakeVerb<'a> {
     pub(super) wake: &'a str,
 }
@@ -161,7 +161,7 @@ impl ScriptVerb for ResignVerb<'_> {
 
 pub(super) struct ObserveVerb;
 
-/// Where somebody made a lease without an expiry, a look now and then has to do.
+/// If a lease was made without an expiry, an occasional look has to do.
 const LOOK_AGAIN: Duration = Duration::from_secs(10);
 
 impl ScriptVerb for ObserveVerb {
@@ -276,7 +276,7 @@ pub(super) fn hexadecimal(nonce: Nonce) -> String {
     digits
 }
 
-/// By hand, because ten thousand renewals a second feel what a formatter of 128 bits does.
+/// Written by hand, because at ten thousand renewals a second formatting 128 bits is noticeable.
 fn push_hexadecimal(nonce: Nonce, text: &mut String) {
     for byte in nonce.to_bits().to_be_bytes() {
         for digit in [byte >> 4, byte & 15] {
@@ -285,13 +285,13 @@ fn push_hexadecimal(nonce: Nonce, text: &mut String) {
     }
 }
 
-/// Whole milliseconds, never too few, and never more than the server can add to its clock.
+/// Whole milliseconds, rounded up, and never more than the server can add to its clock.
 fn millis(duration: Duration) -> u64 {
     const CENTURY_MS: u64 = 100 * 365 * 86_400_000;
     u64::try_from(duration.as_micros().div_ceil(1_000)).unwrap_or(u64::MAX).clamp(1, CENTURY_MS)
 }
 
-/// The same of what may also be no time at all.
+/// The same for a time that may be absent.
 fn millis_if_any(duration: Duration) -> u64 {
     if duration.is_zero() { 0 } else { millis(duration) }
 }

@@ -64,7 +64,7 @@ pub struct RedisStore {
     is_known: AtomicBool,
 }
 
-/// A server that takes longer to tell of itself has other problems.
+/// A server that takes longer to report about itself has other problems.
 const LOOK_LIMIT: Duration = Duration::from_secs(10);
 
 impl RedisStore {
@@ -97,7 +97,7 @@ impl RedisStore {
         Ok(Self { inner: Arc::new(RedisInner::new(config, clock)?), is_known: AtomicBool::new(false) })
     }
 
-    /// Looks at the servers in the background, once. Nobody waits for it.
+    /// Examines the servers once, in the background, without delaying any request.
     fn get_to_know(&self) {
         if !self.is_known.swap(true, Ordering::Relaxed) {
             let inner = Arc::clone(&self.inner);

@@ -1,4 +1,4 @@
-//! Which elections there are: from their list, or from their keys where somebody has damaged that.
+//! Lists the elections: from their index, or from their keys where the index is damaged.
 
 use std::collections::BTreeSet;
 
@@ -11,9 +11,9 @@ use super::error::RedisStoreError;
 use super::index::List;
 use super::lease::RedisInner;
 
-/// How many keys the server looks at before it answers others.
+/// The number of keys that the server scans before it answers other clients.
 const KEYS_AT_ONCE: usize = 1_000;
-/// After so many steps the search is given up: the server has other things to do.
+/// After this many steps the search is abandoned: the server has other things to do.
 const STEPS_MAX: usize = 1_000;
 
 impl RedisInner {
@@ -21,7 +21,7 @@ impl RedisInner {
         self.listed(List::Elections, namespace).await
     }
 
-    /// What is on a list, in order. One that is no list hides nothing: then it is told, and the keys are searched.
+    /// The content of a list, in order. A damaged list hides nothing: it is reported, and the keys are searched.
     pub(super) async fn listed(&self, list: List, namespace: &Namespace) -> Result<Vec<ElectionName>, StoreError> {
         let fault = match self.read_list(list, namespace).await {
             Ok(names) => return Ok(names),
@@ -42,7 +42,7 @@ impl RedisInner {
         }
     }
 
-    /// What is on a list, in order.
+    /// The content of a list, in order.
     pub(super) async fn read_list(
         &self,
         list: List,
@@ -57,7 +57,7 @@ impl RedisInner {
         Ok(names)
     }
 
-    /// The elections that have keys of the kind that would have put them on the list; `None` if that cannot be found out.
+    /// The elections with keys of the kind that belongs on the list; `None` if that cannot be determined.
     async fn found(&self, list: List, namespace: &Namespace) -> Option<BTreeSet<ElectionName>> {
         // The nodes of a cluster would have to be asked one by one.
         if matches!(self.deployment(), Deployment::Cluster(_)) {
@@ -82,7 +82,7 @@ impl RedisInner {
         Some(names)
     }
 
-    /// One step of the search: where the next begins, and the keys that were found.
+    /// One step of the search: the start of the next one, and the keys found.
     async fn scan(&self, cursor: &str, companion: &str) -> Option<(String, Vec<String>)> {
         let mut command = cmd("SCAN");
         command.arg(cursor).arg("MATCH").arg(format!("*:{companion}")).arg("COUNT").arg(KEYS_AT_ONCE);

@@ -1,4 +1,4 @@
-//! The mailbox: messages to leaders, as the servers keep them.
+//! The mailbox: messages to leaders, as stored on the servers.
 
 use std::collections::VecDeque;
 
@@ -100,7 +100,7 @@ impl RedisInner {
         Ok(counts)
     }
 
-    /// Somebody may have sent a message to an election while it was forgotten, and taken off the list.
+    /// Lists a mailbox again: a message may have been sent while its election was being forgotten and taken off the list.
     pub(super) async fn list_mailbox_again(&self, key: &ElectionKey) -> Result<(), StoreError> {
         if !self.message_counts(&key.namespace, Some(&key.name)).await?.is_empty() {
             self.deployment().run(&List::Mailboxes.entries(self.keys(), [key].into_iter()), None).await;
@@ -108,7 +108,7 @@ impl RedisInner {
         Ok(())
     }
 
-    /// Who asked for replicas wants them for messages, too.
+    /// Checks that enough replicas have a message, if the configuration asks for replicas.
     fn check_replicas(&self, reply: &VerbReply<bool>) -> Result<(), StoreError> {
         match self.objection(reply, Opinion::Confirmed, "message") {
             Some(why) => Err(self.tell(RedisStoreError::Unconfirmed(why))),

@@ -1,4 +1,4 @@
-//! From what the scripts of messages answer to what was asked.
+//! Decodes the replies of the scripts for messages.
 
 use std::sync::Arc;
 

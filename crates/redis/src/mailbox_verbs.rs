@@ -1,4 +1,4 @@
-//! What each verb of messages sends to the server, and what comes back.
+//! The commands for each operation on messages, and their replies.
 
 use std::marker::PhantomData;
 
@@ -62,7 +62,7 @@ pub(super) struct ReceiveVerb<'a> {
 
 impl ScriptVerb for ReceiveVerb<'_> {
     type Request = Receive;
-    /// Nothing for whoever does not lead.
+    /// `None` if the caller does not lead.
     type Reply = Option<Vec<Message>>;
     const BESIDE: &'static [&'static str] = MESSAGE_KEYS;
 
@@ -99,7 +99,7 @@ pub(super) struct AckVerb;
 
 impl ScriptVerb for AckVerb {
     type Request = Ack;
-    /// What was dropped; nothing for whoever does not lead.
+    /// The dropped messages; `None` if the caller does not lead.
     type Reply = Option<Vec<MessageId>>;
     const BESIDE: &'static [&'static str] = MESSAGE_KEYS;
 
@@ -221,7 +221,7 @@ impl ScriptVerb for RequeueVerb<'_> {
     }
 }
 
-/// What a leader says to be believed.
+/// The arguments that identify a leader.
 pub(super) fn pack_claim(nonce: Nonce, term: Term, command: &mut Cmd) {
     command.arg(hexadecimal(nonce)).arg(term.to_string());
 }

@@ -1,4 +1,4 @@
-//! From an address to a configuration.
+//! Parses an address into a configuration.
 
 use std::path::Path;
 
@@ -11,12 +11,12 @@ use super::address::{HostPort, ServerTemplate};
 use super::config::{RedisConfig, Servers};
 use super::tls::{self, CertificateBundle};
 
-/// Where servers listen if nobody says otherwise.
+/// The default port of servers.
 pub(super) const SERVER_PORT: u16 = 6379;
-/// Where sentinels do.
+/// The default port of sentinels.
 pub(super) const SENTINEL_PORT: u16 = 26379;
 
-/// Reads an address, or says what is wrong with it without showing it.
+/// Parses an address; errors describe the mistake without showing the address.
 pub(super) fn url(url: &StoreUrl) -> Result<RedisConfig, String> {
     let raw_url = RawUrl::of(url)?;
     let (protocol, kind) = url.scheme().split_once('+').unwrap_or((url.scheme(), ""));
@@ -66,14 +66,14 @@ fn addresses(hosts: &str, port: u16) -> Result<Vec<HostPort>, String> {
     hosts.split(',').map(|host| address(host, port)).collect()
 }
 
-/// User and password, if there are any.
+/// User and password, if given.
 fn login(raw_url: &RawUrl<'_>) -> Result<RedisConnectionInfo, String> {
     let (user, password) = raw_url.login()?;
     let login = user.into_iter().fold(RedisConnectionInfo::default(), RedisConnectionInfo::set_username);
     Ok(password.into_iter().fold(login, RedisConnectionInfo::set_password))
 }
 
-/// What follows the question mark.
+/// The options after the question mark.
 #[derive(Default)]
 struct UrlOptions {
     prefix: Option<String>,

@@ -51,7 +51,7 @@ impl RedisInner {
         refusals.into_iter().map(reply).collect()
     }
 
-    /// In a cluster every node passes it on to all others; the lease decides which one is asked, so that order is kept.
+    /// In a cluster every node forwards it to all others; the lease decides which node is asked, so that order is kept.
     fn publication(&self, broadcast: &Broadcast) -> Result<Call, StoreError> {
         PROMISES.check_payload(&broadcast.payload)?;
         let mut command = cmd("PUBLISH");
@@ -60,7 +60,7 @@ impl RedisInner {
     }
 }
 
-/// How many have heard it is not told: those who are connected to other nodes do not count.
+/// Ignores the number of receivers: subscribers of other nodes are not counted.
 fn published(answer: &CallAnswer) -> Result<(), RedisStoreError> {
     match &answer.value {
         Value::Int(_) => Ok(()),

@@ -1,4 +1,4 @@
-//! Hints and broadcasts over one connection of their own.
+//! Hints and broadcasts over one separate connection.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -15,10 +15,10 @@ use super::deployment::Deployment;
 use super::error::RedisStoreError;
 use super::keys::Keys;
 
-/// Those who watch these servers.
+/// The watchers of these servers.
 pub(super) type RedisPushHub = PushHub<RedisPushSource>;
 
-/// What a process subscribes to.
+/// The subscriptions of a process.
 pub(super) struct RedisPushSource {
     deployment: Arc<Deployment>,
     keys: Keys,
@@ -26,9 +26,9 @@ pub(super) struct RedisPushSource {
     wake_channel: String,
 }
 
-/// A server that takes longer to confirm a subscription, or to answer a ping, is given up.
+/// A server that takes longer to confirm a subscription, or to answer a ping, is abandoned.
 const ANSWER_TIMEOUT: Duration = Duration::from_secs(2);
-/// So many channels are subscribed to with one command.
+/// The number of channels subscribed to with one command.
 const CHANNELS_AT_ONCE: usize = 500;
 
 impl RedisPushSource {
@@ -36,7 +36,7 @@ impl RedisPushSource {
         Self { wake_channel: keys.wake_channel(process), deployment, keys, place }
     }
 
-    /// The channel that wakes this process; empty while nobody would hear it.
+    /// The channel that wakes this process; empty while nothing listens to it.
     pub(super) fn wake_channel(&self, is_heard: bool) -> &str {
         if is_heard { &self.wake_channel } else { "" }
     }
@@ -48,7 +48,7 @@ impl PushSource for RedisPushSource {
     }
 }
 
-/// One connection, from its making to its end.
+/// One connection, from start to end.
 struct PushConnection<'a> {
     channels: &'a RedisPushSource,
     push_sink: &'a PushSink,
@@ -89,7 +89,7 @@ impl<'a> PushConnection<'a> {
         }
     }
 
-    /// Asks for what is wanted and not yet heard. Returns whether the server has confirmed it.
+    /// Subscribes to wanted channels that are still missing. Returns whether the server has confirmed it.
     async fn subscribe(&mut self, wanted: PushDemand) -> bool {
         // Messages for a leader come on the channel that wakes its process.
         let is_own_wanted = wanted.wants(Interest::Own) || wanted.wants(Interest::Messages);
@@ -121,7 +121,7 @@ impl<'a> PushConnection<'a> {
         true
     }
 
-    /// Asks for the broadcasts that somebody listens to, and for no others. Returns whether the connection can still be used.
+    /// Subscribes to exactly the broadcasts that have listeners. Returns whether the connection can still be used.
     async fn update_subscriptions(&mut self) -> bool {
         let subscribers = self.push_sink.subscribers();
         let mut wanted = BTreeMap::new();
@@ -182,7 +182,7 @@ impl<'a> PushConnection<'a> {
         self.push_sink.deafened();
     }
 
-    /// A delay in milliseconds, or that there are messages, and the lease. Anything else is somebody else's.
+    /// Parses a delay in milliseconds, or a mark for messages, and the lease. Anything else is foreign.
     fn read(&self, message: &Msg) -> Option<(Interest, Hint)> {
         let text = std::str::from_utf8(message.get_payload_bytes()).ok()?;
         let (word, lease) = text.split_once(' ')?;
@@ -195,7 +195,7 @@ impl<'a> PushConnection<'a> {
         Some((if is_own { Interest::Own } else { Interest::All }, hint))
     }
 
-    /// The connection for commands broke; this one may have gone the same way, and have nothing to notice it by.
+    /// The connection for commands broke; this one may be broken as well, without noticing.
     async fn is_alive(&mut self) -> bool {
         let pong = tokio::time::timeout(ANSWER_TIMEOUT, self.sink.ping_message::<redis::Value>("tenure")).await;
         let alive = matches!(pong, Ok(Ok(_))) && !self.channels.deployment.has_left(&self.server);

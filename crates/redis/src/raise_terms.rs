@@ -1,4 +1,4 @@
-//! Going on above the terms of another store.
+//! Continues above the terms of another store.
 
 use redis::cmd;
 use tenure_store::{ElectionKey, ElectionName, Namespace, StoreError, StoreErrorKind, Term};

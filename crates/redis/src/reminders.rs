@@ -1,4 +1,4 @@
-//! Warnings that are repeated from time to time, not each time they apply.
+//! Warnings that are repeated from time to time, instead of each time they apply.
 
 use std::collections::BTreeMap;
 use std::sync::{Mutex, PoisonError};
@@ -6,15 +6,15 @@ use std::time::{Duration, Instant};
 
 use tenure_store::ElectionKey;
 
-/// When something was last told of which election.
+/// The time of the last warning for each election.
 #[derive(Debug, Default)]
 pub(super) struct Reminders(Mutex<BTreeMap<ElectionKey, Instant>>);
 
-/// So long nothing is said again.
+/// The interval in which a warning is not repeated.
 const PAUSE: Duration = Duration::from_secs(60);
 
 impl Reminders {
-    /// Whether it is time to tell of this election. If so, it counts as told.
+    /// Whether a warning for this election is due. If so, it counts as given.
     pub(super) fn is_due(&self, key: &ElectionKey) -> bool {
         let mut told = self.0.lock().unwrap_or_else(PoisonError::into_inner);
         let is_due = told.get(key).is_none_or(|at| at.elapsed() >= PAUSE);

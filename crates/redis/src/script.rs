@@ -1,10 +1,10 @@
-//! The scripts that the server runs, and how one is called.
+//! The scripts that the server runs, and calls to them.
 
 use std::sync::LazyLock;
 
 use redis::{Arg, Cmd, cmd};
 
-/// One verb of the store, as the server runs it.
+/// One verb of the store, as a script on the server.
 pub(super) struct Script {
     body: &'static str,
     sha: String,
@@ -43,14 +43,14 @@ impl Script {
         Self { body, sha }
     }
 
-    /// Begins a call that names the script. A server that does not know it yet says so, and has done nothing.
+    /// Starts a call by the script's hash. A server that does not know it says so, and has done nothing.
     pub(super) fn by_name(&self, keys: usize) -> Cmd {
         let mut command = cmd("EVALSHA");
         command.arg(&self.sha).arg(keys);
         command
     }
 
-    /// The same call, which brings the whole script.
+    /// Starts the same call with the whole script.
     pub(super) fn in_full(&self, by_name: &Cmd) -> Cmd {
         let mut command = cmd("EVAL");
         command.arg(self.body);

@@ -13,14 +13,14 @@ use super::address::{HostPort, ServerTemplate};
 use super::connector::{RedisConnection, RedisConnector, address_of, send_all};
 use super::error::RedisStoreError;
 
-/// The sentinels that were named, each address once, and the primary they are asked for.
+/// The configured sentinels, each address once, and the name of their primary.
 pub(super) struct Sentinels {
     nodes: Vec<Arc<RedisConnection>>,
     name: String,
     servers: ServerTemplate,
 }
 
-/// What the sentinels say of a primary.
+/// The verdict of the sentinels on a primary.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Opinion {
     /// More than half of them name it.
@@ -31,11 +31,11 @@ pub(super) enum Opinion {
     Unclear,
 }
 
-/// Sentinels do little else, and are asked side by side. A leader that renews must not lose its time with those that hang.
+/// Sentinels do little else, and are asked in parallel. A leader that renews must not lose its time with those that hang.
 pub(super) const WHILE_LEADING: Duration = Duration::from_millis(200);
-/// Whoever does not lead yet has more time: on a busy machine good sentinels are slow, and without them nobody leads.
+/// A campaign has more time: on a busy machine good sentinels are slow, and without them there is no leader.
 pub(super) const WHILE_CAMPAIGNING: Duration = Duration::from_secs(1);
-/// A sentinel that takes longer does not answer.
+/// A sentinel that takes longer counts as silent.
 const LIMIT: Duration = Duration::from_secs(4);
 
 impl Sentinels {
@@ -47,7 +47,7 @@ impl Sentinels {
         Self { nodes: by_address.into_values().map(node).collect(), name, servers }
     }
 
-    /// The primary that more than half of them name, or else most of those who answer soon, or else the first who answers.
+    /// The primary named by more than half of them, or else by most that answer soon, or else by the first that answers.
     pub(super) async fn primary(&self) -> Result<Client, RedisStoreError> {
         let has_won = |poll: &Poll| poll.favourite().is_some_and(|(_, votes)| votes >= poll.majority());
         let mut answers = self.ask();
@@ -60,14 +60,14 @@ impl Sentinels {
         }
     }
 
-    /// Whether the server at this address is still the primary, as far as they say in this time.
+    /// Whether the server at this address is still the primary, by the answers that arrive in this time.
     pub(super) async fn opinion(&self, address: &str, patience: Duration) -> Opinion {
         let mut poll = Poll::of(self.nodes.len());
         poll.take_until(|poll| poll.opinion_of(address) != Opinion::Unclear, &mut self.ask(), patience).await;
         poll.opinion_of(address)
     }
 
-    /// The same from all of them, and how many of those that were named are the same sentinels under other names.
+    /// The same from all of them, and how many of them are the same sentinel under another name.
     pub(super) async fn opinion_of_all(&self, address: &str) -> (Opinion, usize) {
         let mut poll = Poll::of(self.nodes.len());
         poll.take_until(|_| false, &mut self.ask(), WHILE_CAMPAIGNING).await;
@@ -106,22 +106,22 @@ impl Sentinels {
     }
 }
 
-/// What they say, as it comes.
+/// Their answers, as they arrive.
 type SentinelAnswers = FuturesUnordered<JoinHandle<Result<Vote, RedisStoreError>>>;
 
-/// What one sentinel says.
+/// The answer of one sentinel.
 struct Vote {
-    /// Which sentinel it is, whatever the name by which it was asked.
+    /// The identity of the sentinel, whatever name it was asked under.
     sentinel: String,
     primary: Option<HostPort>,
 }
 
-/// The votes so far. Each sentinel has one, however often and under whichever names it was listed.
+/// The votes so far. Each sentinel has one, however often and under whichever names it is listed.
 struct Poll {
-    /// From how many there may still be votes, in all.
+    /// The number of sentinels that may still vote, in all.
     sentinels: usize,
     votes: BTreeMap<String, Option<HostPort>>,
-    /// Those that turned out to be one that had voted.
+    /// The number of sentinels that turned out to have voted already.
     namesakes: usize,
     faults: Vec<RedisStoreError>,
 }
@@ -163,7 +163,7 @@ impl Poll {
         }
     }
 
-    /// More than half of those that were named, as far as they are not known to be the same.
+    /// More than half of the configured sentinels, without those known to be duplicates.
     fn majority(&self) -> usize {
         self.sentinels / 2 + 1
     }

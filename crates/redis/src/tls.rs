@@ -1,4 +1,4 @@
-//! Encryption, if it is built in.
+//! Encryption, if built in.
 
 use redis::{Client, ConnectionInfo, RedisResult};
 #[cfg(feature = "tls")]
@@ -6,23 +6,23 @@ use redis::{ClientTlsConfig, TlsCertificates};
 #[cfg(feature = "tls")]
 use tenure_store::remote::cryptography::choose_cryptography;
 
-/// Whether servers can be talked to in secret.
+/// Whether TLS is built in.
 pub(super) const IS_BUILT_IN: bool = cfg!(feature = "tls");
 
-/// What to say where they cannot.
+/// The error where it is not.
 const MISSING: &str = "this program was built without TLS for Redis; build it with the feature redis-tls of tenure";
 
-/// Refuses to encrypt where that is not built in.
+/// Refuses to encrypt where TLS is not built in.
 pub(super) fn check(is_encrypted: bool, is_built_in: bool) -> Result<(), String> {
     if is_encrypted && !is_built_in { Err(MISSING.to_owned()) } else { Ok(()) }
 }
 
-/// The certificates that an address names, in PEM.
+/// The certificates named by an address, in PEM.
 #[derive(Clone)]
 pub(super) struct CertificateBundle {
-    /// Whom to believe; those whom the system believes if there is none.
+    /// The trusted authorities; those of the system if there are none.
     pub(super) authority: Option<Vec<u8>>,
-    /// The certificate to show, and its key.
+    /// The client certificate, and its key.
     pub(super) client: Option<(Vec<u8>, Vec<u8>)>,
 }
 
@@ -37,7 +37,7 @@ impl CertificateBundle {
         Client::build_with_tls(info, TlsCertificates { client_tls, root_cert: self.authority.clone() })
     }
 
-    /// There can be none.
+    /// Always an error: TLS is not built in.
     #[cfg(not(feature = "tls"))]
     pub(super) fn client(&self, _: ConnectionInfo) -> RedisResult<Client> {
         Err((redis::ErrorKind::InvalidClientConfig, MISSING).into())

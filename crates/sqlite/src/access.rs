@@ -14,7 +14,7 @@ use rustix::process::geteuid;
 
 use super::error::SqliteStoreError;
 
-/// What makes a file unfit.
+/// A reason why a file is unfit.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub(super) enum FileFlaw {
     #[error(
@@ -42,14 +42,14 @@ pub(super) enum FileFlaw {
     LeftBehind(PathBuf),
 }
 
-/// The number of a file, which no other file has at the same time.
+/// The inode of a file, which no other file has at the same time.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct Inode {
     device: (u32, u32),
     pub(super) number: u64,
 }
 
-/// What the kernel says of one file.
+/// The kernel's description of one file.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct FileStatus {
     pub(super) inode: Inode,
@@ -60,11 +60,11 @@ pub(super) struct FileStatus {
     is_mount_root: bool,
 }
 
-/// Whose files are as good as ours.
+/// The users whose files are trusted like our own.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct TrustedUsers {
     user: u32,
-    /// Only the superuser works with files of others; whoever owns the database can do anything to it anyway.
+    /// Only the superuser works with files of other users; the owner of the database can do anything to it anyway.
     owner: Option<u32>,
 }
 
@@ -75,7 +75,7 @@ impl Inode {
 }
 
 impl FileStatus {
-    /// Looks at what a path leads to. `None` when there is nothing.
+    /// Examines the target of a path. `None` when there is nothing.
     pub(super) fn at(path: &Path) -> Result<Option<Self>, SqliteStoreError> {
         Self::look(CWD, path, AtFlags::empty(), path)
     }
@@ -85,36 +85,36 @@ impl FileStatus {
         Self::look(CWD, path, AtFlags::SYMLINK_NOFOLLOW, path)
     }
 
-    /// Looks at what a descriptor is open on; `path` is what people call it.
+    /// Examines the file behind a descriptor; `path` is its name for display.
     pub(super) fn of(descriptor: impl AsFd, path: &Path) -> Result<Self, SqliteStoreError> {
         let seen = Self::look(descriptor, Path::new(""), AtFlags::EMPTY_PATH, path)?;
         seen.ok_or_else(|| SqliteStoreError::io("look at", path, Errno::NOENT))
     }
 
-    /// Looks at an entry of an open directory, without following a link.
+    /// Examines an entry of an open directory, without following a link.
     pub(super) fn within(directory: impl AsFd, name: &str) -> Option<Self> {
         Self::look(directory, Path::new(name), AtFlags::SYMLINK_NOFOLLOW, Path::new(name)).ok().flatten()
     }
 
-    /// A file of the database.
+    /// Checks a file of the database.
     pub(super) fn check_file(&self, trusted: TrustedUsers) -> Result<(), FileFlaw> {
         self.check(FileType::RegularFile, "regular file", trusted, 0o600)?;
         self.check_one_name()
     }
 
-    /// A directory of pipes.
+    /// Checks a directory of pipes.
     pub(super) fn check_directory(&self, trusted: TrustedUsers) -> Result<(), FileFlaw> {
         self.check(FileType::Directory, "directory", trusted, 0o700)?;
         if self.is_mount_root { Err(FileFlaw::MountRoot) } else { Ok(()) }
     }
 
-    /// A pipe.
+    /// Checks a pipe.
     pub(super) fn check_pipe(&self, trusted: TrustedUsers) -> Result<(), FileFlaw> {
         self.check(FileType::Fifo, "named pipe", trusted, 0o600)?;
         self.check_one_name()
     }
 
-    /// Whether users other than the owner may make, rename and remove files in this directory, those of ours included.
+    /// Whether users other than the owner may create, rename and remove files in this directory, including ours.
     pub(super) fn is_open_to_others(&self) -> bool {
         const STICKY: u32 = 0o1000;
         self.mode & 0o022 != 0 && self.mode & STICKY == 0
@@ -166,7 +166,7 @@ impl FileStatus {
 }
 
 impl TrustedUsers {
-    /// With the files of a database of this owner.
+    /// Trusts the files of a database with this owner.
     pub(super) fn with_database_of(owner: u32) -> Self {
         let user = geteuid().as_raw();
         Self { user, owner: (user == 0).then_some(owner) }
@@ -186,7 +186,7 @@ fn is_mount_root(stat: &Statx, path: &Path) -> bool {
     path.canonicalize().is_ok_and(|path| is_mount_point(&mounts, path.as_os_str().as_bytes()))
 }
 
-/// Whether a list of mounts, as the kernel writes it, has this path.
+/// Whether a list of mounts, in the kernel's format, contains this path.
 fn is_mount_point(mounts: &[u8], path: &[u8]) -> bool {
     let points = mounts.split(|byte| *byte == b'\n').filter_map(|line| line.split(|byte| *byte == b' ').nth(4));
     points.map(unescaped).any(|point| point == path)

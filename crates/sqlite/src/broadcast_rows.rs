@@ -1,4 +1,4 @@
-//! Between rows and broadcasts.
+//! Reads and writes the rows of broadcasts.
 
 use std::collections::BTreeSet;
 
@@ -9,12 +9,12 @@ use tenure_store::{Broadcast, ChannelName, ElectionKey, ElectionName, Instant, N
 use super::error::SqliteStoreError;
 use super::value::{from_instant, from_process, nonsense, to_message_id, to_process};
 
-/// Whoever has not read a broadcast by then is away.
+/// A listener that has not read a broadcast by then is away.
 const KEPT_FOR_NS: u64 = 60_000_000_000;
-/// More are not kept, however fast they come.
+/// The maximum number kept, however fast they come.
 const KEPT_MAX: i64 = 1_000;
 
-/// Writes one down for those who listen. Returns who does; nothing is written for nobody.
+/// Stores a broadcast for its listeners, and returns them; stores nothing if there are none.
 pub(super) fn add(
     connection: &Connection,
     broadcast: &Broadcast,
@@ -38,7 +38,7 @@ pub(super) fn add(
     Ok(listeners)
 }
 
-/// Removes what is too old, and what is too much.
+/// Removes broadcasts that are too old or too many.
 pub(super) fn trim(connection: &Connection, now: Instant) -> Result<(), SqliteStoreError> {
     let oldest = Instant::from_nanos(now.as_nanos().saturating_sub(KEPT_FOR_NS));
     let mut statement = connection.prepare_cached(include_str!("sql/broadcast_trim.sql"))?;
@@ -46,13 +46,13 @@ pub(super) fn trim(connection: &Connection, now: Instant) -> Result<(), SqliteSt
     Ok(())
 }
 
-/// The number of the latest one, whether or not it is still there.
+/// The number of the latest broadcast, whether or not it is still stored.
 pub(super) fn last(connection: &Connection) -> Result<i64, SqliteStoreError> {
     let mut statement = connection.prepare_cached(include_str!("sql/broadcast_last.sql"))?;
     Ok(statement.query_row((), |row| row.get(0))?)
 }
 
-/// What was said to these elections after that number, and the number of the last one.
+/// The broadcasts to these elections after that number, and the number of the last one.
 pub(super) fn after(
     connection: &Connection,
     number: i64,
@@ -76,7 +76,7 @@ pub(super) fn after(
     Ok((said, last))
 }
 
-/// A process listens to an election from now on.
+/// Records that a process listens to an election from now on.
 pub(super) fn listen(
     connection: &Connection,
     key: &ElectionKey,
@@ -85,7 +85,7 @@ pub(super) fn listen(
     execute(connection, include_str!("sql/listener_add.sql"), key, process)
 }
 
-/// A process listens to an election no longer.
+/// Records that a process no longer listens to an election.
 pub(super) fn unlisten(
     connection: &Connection,
     key: &ElectionKey,

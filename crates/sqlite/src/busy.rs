@@ -4,7 +4,7 @@ use std::cell::RefCell;
 use std::thread;
 use std::time::{Duration, Instant};
 
-/// The whole wait for one lock. Longer than any transaction of ours takes, shorter than any sensible attempt.
+/// The total wait for one lock: longer than any of our transactions takes, shorter than any sensible attempt.
 const PATIENCE: Duration = Duration::from_secs(1);
 const SHORTEST_WAIT: Duration = Duration::from_micros(50);
 const LONGEST_WAIT: Duration = Duration::from_millis(2);
@@ -21,7 +21,7 @@ thread_local! {
     static OF_THIS_THREAD: RefCell<BusyWait> = RefCell::new(BusyWait::new());
 }
 
-/// For SQLite to call before the attempt after `failed` ones: a thread waits for one lock at a time.
+/// SQLite calls this before the attempt after `failed` ones: a thread waits for one lock at a time.
 pub(super) fn wait_for_lock(failed: i32) -> bool {
     OF_THIS_THREAD.with_borrow_mut(|patience| patience.wait(u32::try_from(failed).unwrap_or(u32::MAX)))
 }
@@ -45,7 +45,7 @@ impl BusyWait {
         true
     }
 
-    /// From 0 to 1, by xorshift: it spreads waits and guards nothing.
+    /// A number from 0 to 1, by xorshift: it spreads waits and guards nothing.
     fn fraction(&mut self) -> f64 {
         self.random ^= self.random << 13;
         self.random ^= self.random >> 7;

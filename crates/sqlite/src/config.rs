@@ -42,26 +42,26 @@ pub fn path_of(rest: &str) -> Result<PathBuf, StoreError> {
     Ok(PathBuf::from(path))
 }
 
-/// A scheme of its own, or credentials before a host. A path whose first part is a directory can hold anything.
+/// Detects a scheme, or credentials before a host. A path whose first part is a directory can hold anything.
 fn looks_like_an_address(path: &str) -> bool {
     let first = path.split('/').next().unwrap_or_default();
     path.contains("://") || first.split_once(':').is_some_and(|(_, rest)| rest.contains('@'))
 }
 
-/// As many links as the kernel follows.
+/// The number of links that the kernel follows.
 const LINKS_MAX: usize = 40;
 
 /// The files of one store.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct Location {
-    /// As given, but absolute: the working directory may change. A symbolic link in it is looked at again each time.
+    /// The given path, but absolute: the working directory may change. A symbolic link in it is resolved again each time.
     pub(super) path: PathBuf,
     /// Behind all symbolic links. SQLite puts its -wal and -shm files next to this one.
     pub(super) real: PathBuf,
 }
 
 impl Location {
-    /// Finds the place of a file that may not exist yet.
+    /// Locates a file that may not exist yet.
     pub(super) fn find(path: &Path) -> Result<Self, SqliteStoreError> {
         let path = std::path::absolute(path).map_err(|error| SqliteStoreError::io("find", path, error))?;
         let mut real = path.clone();
@@ -91,7 +91,7 @@ impl Location {
         self.beside("-shm")
     }
 
-    /// Where processes keep the pipes that tell whether they live.
+    /// The directory of the pipes that show which processes are alive.
     pub(super) fn processes(&self) -> PathBuf {
         self.beside("-tenure")
     }
@@ -120,12 +120,12 @@ impl Location {
         Ok(kind)
     }
 
-    /// All that lies beside the database.
+    /// All files beside the database.
     pub(super) fn companions(&self) -> [PathBuf; 3] {
         COMPANIONS.map(|suffix| self.beside(suffix))
     }
 
-    /// What would, if the name that was given were not a link.
+    /// The files beside the given name, if it were not a link.
     pub(super) fn companions_by_name(&self) -> [PathBuf; 3] {
         COMPANIONS.map(|suffix| with_suffix(&self.path, suffix))
     }
@@ -143,7 +143,7 @@ fn with_suffix(path: &Path, suffix: &str) -> PathBuf {
     PathBuf::from(name)
 }
 
-/// tmpfs and ramfs.
+/// The magic numbers of tmpfs and ramfs.
 const IN_MEMORY: [u32; 2] = [0x0102_1994, 0x8584_58F6];
 
 /// From `linux/magic.h` and the file systems' own sources. FUSE is among them because nothing tells a local one from

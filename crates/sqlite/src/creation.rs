@@ -17,7 +17,7 @@ use super::lost_files::LostFiles;
 use super::peer_registry::PeerRegistry;
 use super::pipe_dir::PipeDir;
 
-/// Leaves a file that SQLite may open.
+/// Provides a file that SQLite may open.
 ///
 /// # Errors
 /// When there is none and none is to be made, it may not be used, or somebody may still lead by another one.
@@ -56,7 +56,7 @@ fn is_hollow(location: &Location, seen: Option<FileStatus>) -> Result<bool, Sqli
     }
 }
 
-/// One process makes the file; the others find it.
+/// Creates the file in one process; the others find it.
 fn make(
     location: &Location,
     registry: &PeerRegistry,
@@ -79,7 +79,7 @@ fn make(
     }
 }
 
-/// Until it is dropped nobody else makes or removes files.
+/// Keeps all other processes from creating or removing files until dropped.
 fn lock(registry: &PeerRegistry) -> Result<PipeDir, SqliteStoreError> {
     let folder = registry.make_folder()?;
     folder.lock()?;

@@ -29,29 +29,29 @@ pub(super) struct Database {
     rows: RefCell<HashMap<Nonce, i64>>,
 }
 
-/// What a committed transaction outlives.
+/// The failure that a committed transaction survives.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Durability {
     /// The death of every process. Nothing waits for the disk.
     Crash,
-    /// A power failure. A term that was once told must never be told again.
+    /// A power failure. A term that was granted once must never be granted again.
     PowerLoss,
 }
 
-/// What to do when there is no file.
+/// The reaction to a missing file.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Absence {
     Mended,
     Refused,
 }
 
-/// Processes that start at the same moment lock each other out while one of them makes the file.
+/// Processes that start at the same moment lock each other out while one of them creates the file.
 const OPEN_ATTEMPTS: u32 = 40;
-/// More than there are statements.
+/// More than the number of statements.
 const STATEMENTS_KEPT: usize = 64;
 
 impl Database {
-    /// Opens the file, unless somebody may still lead by another one that was there before.
+    /// Opens the file, unless a process may still lead by an earlier file.
     pub(super) fn open(
         path: &Path,
         clock: &LeaseClock,
@@ -76,7 +76,7 @@ impl Database {
         }
     }
 
-    /// The same, after a moment in which that may pass: leaders notice at once that their file is lost.
+    /// The same, after a moment in which that may change: leaders notice at once that their file is lost.
     pub(super) fn open_patiently(
         path: &Path,
         clock: &LeaseClock,
@@ -97,12 +97,12 @@ impl Database {
         &self.location
     }
 
-    /// The rows of grants that were renewed in this file, so that the next renewal need not look for its names.
+    /// The rows of grants renewed in this file, so that the next renewal need not look up its names.
     pub(super) fn rows(&self) -> &RefCell<HashMap<Nonce, i64>> {
         &self.rows
     }
 
-    /// Where those who use these files show that they live.
+    /// The directory where users of these files show that they are alive.
     pub(super) fn registry(&self) -> PeerRegistry {
         PeerRegistry::of(&self.location).with(self.identity, Arc::clone(&self.pins))
     }
@@ -116,7 +116,7 @@ impl Database {
         if FileIdentity::of(&self.location)? == self.identity { Ok(()) } else { Err(SqliteStoreError::Replaced) }
     }
 
-    /// Several reads of one state of the file.
+    /// Reads several values from one state of the file.
     pub(super) fn read<T>(
         &self,
         act: impl FnOnce(&Connection) -> Result<T, SqliteStoreError>,
@@ -124,7 +124,7 @@ impl Database {
         self.transact(TransactionBehavior::Deferred, act)
     }
 
-    /// Reads and writes while nobody else writes.
+    /// Reads and writes while no other process writes.
     pub(super) fn write<T>(
         &self,
         durability: Durability,
@@ -144,7 +144,7 @@ impl Database {
         }
     }
 
-    /// Closes without touching files at the path that belong to somebody else by now.
+    /// Closes without touching files at the path that now belong to another process.
     pub(super) fn abandon(self) {
         let _ = self.connection.set_db_config(DbConfig::SQLITE_DBCONFIG_NO_CKPT_ON_CLOSE, true);
     }

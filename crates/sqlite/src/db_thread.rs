@@ -21,24 +21,24 @@ use super::subscriptions::Subscriptions;
 use super::transaction::Transaction;
 use tenure_store::record::ProcessToken;
 
-/// What the thread owns.
+/// The state that the thread owns.
 pub(super) struct DbThread {
     path: PathBuf,
     clock: LeaseClock,
     own_pipes: Arc<OwnPipes>,
-    /// Empty while the file cannot be opened again.
+    /// `None` while the file cannot be reopened.
     database: Option<Database>,
     absence: Absence,
     lost_files: LostFiles,
     held_leases: HeldLeases,
-    /// Streams that want to hear of everything.
+    /// The number of streams that want every change.
     watchers: usize,
     is_registered: bool,
     broadcast_log: BroadcastLog,
 }
 
 impl DbThread {
-    /// Without a database it is opened with the first job, once nobody leads by another one any more.
+    /// Without a database, the first request opens it, once no process leads by another one.
     pub(super) fn new(
         location: &Location,
         database: Option<Database>,
@@ -62,7 +62,7 @@ impl DbThread {
         }
     }
 
-    /// Serves requests until nobody can send any more.
+    /// Serves requests until all senders are gone.
     pub(super) fn work(mut self, jobs: &Receiver<DbRequest>) {
         while let Ok(job) = jobs.recv() {
             let done = contain(|| {
@@ -87,7 +87,7 @@ impl DbThread {
         &self.clock
     }
 
-    /// Who this is. From here on others can tell whether it lives.
+    /// The token of this process. From now on others can tell whether it is alive.
     pub(super) fn show(&self) -> Result<ProcessToken, SqliteStoreError> {
         self.own_pipes.show()
     }
@@ -101,7 +101,7 @@ impl DbThread {
         self.database.is_none()
     }
 
-    /// Shows for how long leases may be held by whoever asks for one now.
+    /// Announces how long leases may be held that are requested now.
     pub(super) fn pledge(&self) -> Result<ProcessToken, SqliteStoreError> {
         self.own_pipes.pledge(self.held_leases.longest_ttl())
     }
@@ -138,7 +138,7 @@ impl DbThread {
         result.map_err(|fault| fault.about(&self.path))
     }
 
-    /// A read of one state of the file.
+    /// Reads one state of the file.
     pub(super) fn read<T>(
         &self,
         database: &Database,
@@ -148,7 +148,7 @@ impl DbThread {
         database.read(|connection| act(&Transaction::new(connection, &registry, own, &self.clock)))
     }
 
-    /// A change of the file.
+    /// Changes the file.
     pub(super) fn write<T>(
         &self,
         database: &Database,
@@ -158,7 +158,7 @@ impl DbThread {
         self.transact(database, own, Durability::Crash, act)
     }
 
-    /// A change of the file that a power failure does not undo.
+    /// Changes the file in a way that a power failure does not undo.
     pub(super) fn write_durably<T>(
         &self,
         database: &Database,
@@ -168,7 +168,7 @@ impl DbThread {
         self.transact(database, own, Durability::PowerLoss, act)
     }
 
-    /// A change of the file by somebody whose death must be seen.
+    /// Changes the file for a candidate, whose death must be seen.
     pub(super) fn write_as_candidate<T>(
         &self,
         database: &Database,
@@ -228,7 +228,7 @@ impl DbThread {
         result
     }
 
-    /// The files are not what they were. Those that may not be used now may be again.
+    /// Drops files that have changed. Those that may not be used now may be usable again later.
     fn lose(&mut self, database: Database, fault: &SqliteStoreError) {
         if !matches!(fault, SqliteStoreError::Replaced) {
             self.database = Some(database);
@@ -247,7 +247,7 @@ impl DbThread {
         }
     }
 
-    /// What cannot be removed now is removed by whoever opens the file next.
+    /// Leftovers that cannot be removed now are removed by the next process that opens the file.
     fn leave(&mut self) {
         let Some(database) = self.database.take() else { return };
         if database.check_identity().is_err() {
@@ -277,7 +277,7 @@ impl DbThread {
         Ok(database)
     }
 
-    /// Brings the list of watchers up to date. When it cannot be done now, it is tried again with the next job.
+    /// Updates the list of watchers. If that fails now, it is tried again with the next request.
     fn register(&mut self) {
         let is_wanted = self.watchers > 0;
         if is_wanted == self.is_registered {

@@ -13,7 +13,7 @@ use super::access::FileFlaw;
 /// One fault of this backend. The path is added when it leaves the backend.
 #[derive(Debug, thiserror::Error)]
 pub(super) enum SqliteStoreError {
-    /// SQLite said no, and the transaction was rolled back.
+    /// SQLite refused, and the transaction was rolled back.
     #[error("{}", advice(.0))]
     Sqlite(#[source] SqliteError),
     /// SQLite failed to commit.
@@ -24,7 +24,7 @@ pub(super) enum SqliteStoreError {
     /// A value that tenure never wrote. It concerns one election, not the file.
     #[error("the database contains {0}, which tenure never wrote; restore it or start with a new file")]
     Nonsense(String),
-    /// The same, where it is known whose it is.
+    /// The same, where the election is known.
     #[error("{what}")]
     Damaged { election: ElectionKey, what: String },
     #[error(
@@ -74,7 +74,7 @@ impl SqliteStoreError {
         matches!(self, Self::Nonsense(_) | Self::Damaged { .. })
     }
 
-    /// The same of a value that was found in this place, in what is kept of this election.
+    /// The same for a value found in this place, in the record of this election.
     pub(super) fn in_record_of(self, key: &ElectionKey, place: &str) -> Self {
         match self {
             Self::Nonsense(what) => Self::Damaged { election: key.clone(), what: format!("{place} holds {what}") },
@@ -82,7 +82,7 @@ impl SqliteStoreError {
         }
     }
 
-    /// Whether somebody else has the file locked just now.
+    /// Whether another process has the file locked at the moment.
     pub(super) fn is_busy(&self) -> bool {
         self.kind() == StoreErrorKind::Unavailable && !matches!(self, Self::Awaited { .. })
     }

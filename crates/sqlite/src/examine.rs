@@ -15,15 +15,15 @@ use super::db_thread::DbThread;
 use super::error::SqliteStoreError;
 use super::schema::VERSION;
 
-/// A grant waits for this. Disks that take longer make elections slow, but not wrong.
+/// Every grant waits for a write. Slower disks make elections slow, but not wrong.
 const SLOW_WRITE: Duration = Duration::from_millis(100);
-/// As much as a few transactions write.
+/// About the size of a few transactions.
 const PROBE_BYTES: usize = 64 << 10;
-/// Room for the log of some thousand renewals.
+/// Room for the log of a few thousand renewals.
 const SPACE_MIN: u64 = 64 << 20;
 
 impl DbThread {
-    /// Reads, writes, and looks at what is around the file.
+    /// Reads, writes, and examines the surroundings of the file.
     pub(super) fn examine(&mut self) -> Vec<Finding> {
         let path = self.path().to_owned();
         let clock = Finding::good("clock", self.clock().describe());
@@ -52,7 +52,7 @@ impl DbThread {
     }
 }
 
-/// Whether its pages fit together. One flaw is enough to know that it has to be restored.
+/// Checks that the pages fit together. One flaw is enough to know that the file must be restored.
 fn integrity(database: &Database) -> Result<Finding, SqliteStoreError> {
     let found: String =
         database.read(|connection| Ok(connection.query_one("PRAGMA quick_check(1)", (), |row| row.get(0))?))?;
@@ -64,7 +64,7 @@ fn integrity(database: &Database) -> Result<Finding, SqliteStoreError> {
     Ok(Finding::bad("integrity", detail))
 }
 
-/// What others may do to the file and around it.
+/// Checks what other users may do to the file and around it.
 fn rights(database: &Database) -> Result<Finding, SqliteStoreError> {
     let location = database.location();
     let directory = location.real.parent().unwrap_or(&location.real);
@@ -109,7 +109,7 @@ fn writable(database: &Database) -> Finding {
     }
 }
 
-/// Writes a file of its own beside the database: the log has room from earlier, even on a disk that is full.
+/// Writes a separate file beside the database: the log has room from earlier, even on a full disk.
 fn time_write(database: &Path) -> Result<Duration, SqliteStoreError> {
     let random = getrandom::u64().unwrap_or_default();
     let mut path = database.as_os_str().to_owned();
@@ -127,7 +127,7 @@ fn time_write(database: &Path) -> Result<Duration, SqliteStoreError> {
     took
 }
 
-/// Writes a page without changing what it says.
+/// Writes a page without changing its content.
 fn touch(connection: &rusqlite::Connection) -> Result<(), SqliteStoreError> {
     connection.execute(include_str!("sql/boot_touch.sql"), ())?;
     Ok(())

@@ -1,4 +1,4 @@
-//! Noticing at once that the files of a leader are gone.
+//! Notices at once that the files of a leader are gone.
 
 use std::io;
 use std::mem::MaybeUninit;
@@ -10,7 +10,7 @@ use rustix::fs::inotify::{self, CreateFlags, WatchFlags};
 use super::config::Location;
 use super::identity::FileIdentity;
 
-/// Readable when something happened to the files that is worth a look.
+/// Readable when something relevant happened to the files.
 #[derive(Debug)]
 pub(super) struct FileWatch {
     events: OwnedFd,

@@ -25,11 +25,11 @@ struct HeldLease {
     until: Instant,
 }
 
-/// Below this many leases nobody looks for those that ran out.
+/// Below this many leases, expired ones are not swept.
 const SWEEP_MIN: usize = 64;
 
 impl HeldLeases {
-    /// Whether nobody trusts a lease in the files any more.
+    /// Whether no lease in the files is trusted any more.
     pub(super) fn is_clear(&mut self, now: Instant) -> bool {
         self.leases.retain(|_, lease| lease.until > now);
         self.leases.is_empty()
@@ -39,7 +39,7 @@ impl HeldLeases {
         self.highest_term
     }
 
-    /// The longest ttl that was asked for.
+    /// The longest ttl that was requested.
     pub(super) fn longest_ttl(&self) -> Duration {
         self.longest_ttl
     }
@@ -51,7 +51,7 @@ impl HeldLeases {
         is_longest
     }
 
-    /// A candidate campaigns under a new nonce only when all that it did under the last one has ended.
+    /// A candidate campaigns under a new nonce only when everything it did under the last one has ended.
     fn stand_anew(&mut self, request: &Campaign) {
         self.leases.retain(|nonce, lease| {
             *nonce == request.nonce

@@ -10,7 +10,7 @@ use tokio::sync::broadcast::{self, error::RecvError};
 
 use super::wake_listener::{WakeListener, WakeNews};
 
-/// Hints for one watcher. `while_watching` is dropped with the stream.
+/// Streams hints to one watcher. `while_watching` is dropped with the stream.
 pub(super) fn hints<T: Send + 'static>(
     wake_listener: &Arc<WakeListener>,
     interest: Interest,
@@ -38,7 +38,7 @@ struct HintStream<T> {
 pub(super) enum Descriptor {
     New,
     Registered(AsyncFd<OwnedFd>),
-    /// Then hints come only from this process, and everybody looks again when a lease runs out.
+    /// Hints come only from this process then, and all candidates look again when a lease runs out.
     Unusable,
 }
 
@@ -61,7 +61,7 @@ impl<T> HintStream<T> {
 }
 
 impl Descriptor {
-    /// Completes after something happened and was told to all watchers. Safe to cancel.
+    /// Completes after an event was forwarded to all watchers. Safe to cancel.
     pub(super) async fn take(&mut self, wake_listener: &WakeListener) {
         if let Self::New = self {
             *self = match wake_listener.descriptor().and_then(tenure_sys::async_fd) {

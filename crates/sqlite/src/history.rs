@@ -6,7 +6,7 @@ use tenure_store::{ElectionKey, Transition};
 use super::error::SqliteStoreError;
 use super::value::{from_u64, to_candidate, to_change, to_term, to_u64};
 
-/// How many lines are kept of each election.
+/// The number of lines kept for each election.
 const KEPT: i64 = 1_000;
 
 /// Adds to the history of an election and forgets its oldest lines.

@@ -9,7 +9,7 @@ use super::access::{FileFlaw, FileStatus, Inode, TrustedUsers};
 use super::config::Location;
 use super::error::SqliteStoreError;
 
-/// The inodes of the database and of the two files without which it is another database.
+/// The inodes of the database and of the two files that belong to it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct FileIdentity {
     pub(super) database: Inode,
@@ -27,7 +27,7 @@ impl FileIdentity {
     }
 }
 
-/// The database alone, if it is there and may be used.
+/// Examines the database alone, if it exists and may be used.
 pub(super) fn look_at_database(location: &Location) -> Result<Option<FileStatus>, SqliteStoreError> {
     let Some(seen) = FileStatus::at(&location.path)? else { return Ok(None) };
     seen.check_file(TrustedUsers::with_database_of(seen.owner))
@@ -55,7 +55,7 @@ pub(super) fn check_link(location: &Location) -> Result<(), SqliteStoreError> {
     Ok(())
 }
 
-/// Its log and its index, if they are there and may be used.
+/// Examines its log and its index, if they exist and may be used.
 pub(super) fn look_beside(location: &Location, owner: u32) -> Result<[Option<Inode>; 2], SqliteStoreError> {
     let look = |path: &Path| -> Result<Option<Inode>, SqliteStoreError> {
         let Some(seen) = FileStatus::exactly_at(path)? else { return Ok(None) };
@@ -65,7 +65,7 @@ pub(super) fn look_beside(location: &Location, owner: u32) -> Result<[Option<Ino
     Ok([look(&location.log())?, look(&location.index())?])
 }
 
-/// Keeps the numbers of the files from being given to others, even after they were deleted and closed.
+/// Keeps the inode numbers of the files from being reused, even after the files were deleted and closed.
 #[derive(Debug)]
 pub(super) struct Pins {
     _files: [OwnedFd; 3],

@@ -1,4 +1,4 @@
-//! Between rows and the records of jobs.
+//! Reads and writes the records of jobs.
 
 use std::collections::VecDeque;
 use std::sync::Arc;
@@ -13,7 +13,7 @@ use super::value::{
     from_duration, from_nonce, from_u64, nonsense, to_candidate, to_duration, to_nonce, to_term, to_u64,
 };
 
-/// A job and the number of its row. Of its runs it has those that were asked for.
+/// A job, the number of its row, and the requested runs.
 pub(super) struct JobRow {
     row: i64,
     pub(super) job: JobName,
@@ -36,7 +36,7 @@ pub(super) fn find(
     statement.query_and_then([key.namespace.as_str(), key.name.as_str(), job.as_str()], known_in)?.next().transpose()
 }
 
-/// Makes the row of a job that was not known.
+/// Creates the row of a new job.
 pub(super) fn create(
     connection: &Connection,
     key: &ElectionKey,
@@ -66,7 +66,7 @@ impl JobRow {
         Ok(self)
     }
 
-    /// Looks up the runs whose end was not told, and those that never began.
+    /// Looks up the runs without a recorded end, and those that never began.
     pub(super) fn with_undone_runs(mut self, connection: &Connection) -> Result<Self, SqliteStoreError> {
         let (never_begun, _) = RunOutcome::NotBegun.to_words();
         let undone = params![self.row, never_begun];
@@ -86,7 +86,7 @@ impl JobRow {
         Ok(self)
     }
 
-    /// Writes what is different in `after`. A run that was not looked up is left as it is.
+    /// Writes the differences in `after`. A run that was not looked up is left as it is.
     pub(super) fn save(&self, connection: &Connection, after: &JobRecord) -> Result<(), SqliteStoreError> {
         let before = &self.record;
         let counts = |record: &JobRecord| (record.fired, record.missed, record.skipped);

@@ -173,7 +173,7 @@ fn ledger_of<'a>(jobs: impl Iterator<Item = &'a JobRow>) -> Ledger {
     Ledger { jobs: jobs.map(|known| (known.job.clone(), known.record.clone())).collect() }
 }
 
-/// A row that makes no sense is an error of one election. It is read before anything is written.
+/// A row that makes no sense is an error of one election. It is read before any write.
 fn of_one_election<T>(key: &ElectionKey, act: impl FnOnce() -> Result<T, SqliteStoreError>) -> ElectionResult<T> {
     match act().map_err(of_jobs(key)) {
         Err(fault) if !fault.is_of_one_election() => Err(fault),
@@ -181,7 +181,7 @@ fn of_one_election<T>(key: &ElectionKey, act: impl FnOnce() -> Result<T, SqliteS
     }
 }
 
-/// Says whose jobs they are that make no sense.
+/// Names the election whose job rows make no sense.
 fn of_jobs(key: &ElectionKey) -> impl Fn(SqliteStoreError) -> SqliteStoreError {
     |fault| fault.in_record_of(key, "the table job or run")
 }

@@ -1,4 +1,4 @@
-//! The verbs of the store, as the database thread carries them out.
+//! The verbs of the store, as executed by the database thread.
 
 use tenure_store::{
     Campaign, CampaignReply, CandidateId, ElectionKey, ElectionName, Namespace, Observation, Renew, RenewReply,
@@ -11,7 +11,7 @@ use super::error::SqliteStoreError;
 use super::history;
 use super::transaction::Transaction;
 
-/// Rows of grants that are remembered; more than one process can sensibly hold.
+/// The number of remembered grant rows; more than one process can sensibly hold.
 const ROWS_KEPT: usize = 100_000;
 
 impl DbThread {
@@ -127,7 +127,7 @@ impl DbThread {
         self.on_file(|_, database| database.read(|connection| history::latest(connection, key, limit)))
     }
 
-    /// What spoils the transaction spoils all of it.
+    /// An error of the transaction is an error of the whole batch.
     pub(super) fn replies<R, T>(
         &self,
         batch: &[R],

@@ -9,7 +9,7 @@ use tenure_store::clock::Clock;
 
 use super::error::SqliteStoreError;
 
-/// `CLOCK_BOOTTIME` as processes outside of all time namespaces see it, and the boot it counts from.
+/// `CLOCK_BOOTTIME` as seen outside of all time namespaces, and the boot it counts from.
 #[derive(Debug, Clone)]
 pub(super) struct LeaseClock {
     clock: Clock,
@@ -40,7 +40,7 @@ impl LeaseClock {
         &self.boot_id
     }
 
-    /// The clock as processes outside of the time namespace do not see it; for people.
+    /// Describes how the clock differs inside a time namespace, for display.
     pub(super) fn describe(&self) -> String {
         match self.offset_ns {
             0 => format!("CLOCK_BOOTTIME of boot {}", self.boot_id),

@@ -146,7 +146,7 @@ impl SqliteStore {
         start().map_err(|fault: SqliteStoreError| fault.about(path))
     }
 
-    /// One job for a whole batch; if it cannot be done, every request of the batch has failed.
+    /// Runs a whole batch as one request; if it cannot be done, every request of the batch has failed.
     async fn run_batch<R, T>(&self, batch: &[R], act: fn(&mut DbThread, &[R]) -> Replies<T>) -> Replies<T>
     where
         R: Clone + Send + Sync + 'static,
@@ -261,7 +261,7 @@ impl fmt::Debug for SqliteStore {
     }
 }
 
-/// One stream that wants to hear of everything. It must not keep the database thread alive.
+/// A stream that wants every change. It must not keep the database thread alive.
 struct Registration(Weak<RequestQueue>);
 
 impl Registration {

@@ -14,7 +14,7 @@ use super::error::SqliteStoreError;
 use super::note::Note;
 use super::peer_registry::PeerRegistry;
 
-/// Since when the files of others have been seen to be gone.
+/// The time at which the files of other processes were first seen to be gone.
 #[derive(Debug, Default)]
 pub(super) struct LostFiles {
     since: HashMap<ProcessToken, Instant>,

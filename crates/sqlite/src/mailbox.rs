@@ -1,4 +1,4 @@
-//! The mailbox: messages to leaders, as the database thread keeps them.
+//! The mailbox: messages to leaders, as stored by the database thread.
 
 use std::collections::{BTreeSet, HashSet};
 
@@ -87,7 +87,7 @@ impl DbThread {
         self.on_file(|db_thread, database| db_thread.read(database, look))
     }
 
-    /// Nothing waits for the disk: what a power failure makes undone is handled once more, and nothing is lost by it.
+    /// Nothing waits for the disk: if a power failure undoes it, the message is handled once more, and nothing is lost.
     fn ack(&mut self, request: &Ack) -> Result<AckReply, StoreError> {
         self.on_file(|db_thread, database| db_thread.write(database, |transaction| transaction.ack(request)))
     }
@@ -120,7 +120,7 @@ impl DbThread {
 }
 
 impl Transaction<'_> {
-    /// The innermost error is the mailbox's refusal of this message.
+    /// The innermost error is the refusal of this message by the mailbox.
     fn send(&self, new_message: &NewMessage) -> ElectionResult<Result<(), StoreError>> {
         if let Err(refusal) = PROMISES.check_payload(&new_message.payload) {
             return Ok(Ok(Err(refusal)));
@@ -169,7 +169,7 @@ impl Transaction<'_> {
     }
 }
 
-/// Says whose messages they are that make no sense.
+/// Names the election whose message rows make no sense.
 fn of_messages(key: &ElectionKey) -> impl Fn(SqliteStoreError) -> SqliteStoreError {
     |fault| fault.in_record_of(key, "the table mailbox or message")
 }

@@ -1,4 +1,4 @@
-//! Between rows and messages.
+//! Reads and writes the rows of messages.
 
 use std::collections::HashSet;
 
@@ -19,7 +19,7 @@ pub(super) struct MessageRows<'a> {
 }
 
 impl<'a> MessageRows<'a> {
-    /// Those of an election that ever got any.
+    /// The messages of an election that was ever sent any.
     pub(super) fn find(connection: &'a Connection, key: &ElectionKey) -> Result<Option<Self>, SqliteStoreError> {
         let mut statement = connection.prepare_cached(include_str!("sql/mailbox_find.sql"))?;
         let names = [key.namespace.as_str(), key.name.as_str()];
@@ -69,7 +69,7 @@ impl<'a> MessageRows<'a> {
         self.now_waiting(self.waiting.saturating_add(1))
     }
 
-    /// The first that are wanted.
+    /// The first messages that the request wants.
     pub(super) fn wanted(&self, request: &Receive) -> Result<Vec<Message>, SqliteStoreError> {
         let channels: HashSet<&str> = request.channels.iter().map(ChannelName::as_str).collect();
         let held_back: HashSet<(&str, &str)> =

@@ -5,13 +5,13 @@ use std::time::Duration;
 use super::access::Inode;
 use super::identity::FileIdentity;
 
-/// Which files a process uses, and how long a lease that it holds in them may last without their being there.
+/// The files that a process uses, and how long a lease that it holds in them may outlast them.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct Note {
     database: u64,
     log: u64,
     index: u64,
-    /// The longest ttl of what it may have been granted; zero when that is nothing.
+    /// The longest ttl that it may have been granted; zero if none.
     pub(super) hold: Duration,
 }
 
@@ -25,7 +25,7 @@ impl Note {
         Self::new(identity, self.hold) == *self
     }
 
-    /// Whether all of its files are there; those that are not are `None`.
+    /// Whether all of its files exist; missing ones are `None`.
     pub(super) fn is_of_all(&self, database: Inode, [log, index]: [Option<Inode>; 2]) -> bool {
         let is_this = |number: u64, inode: Option<Inode>| inode.is_some_and(|inode| inode.number == number);
         self.database == database.number && is_this(self.log, log) && is_this(self.index, index)

@@ -1,4 +1,4 @@
-//! This store among the others of its file.
+//! The pipes of this store, among those of other users of its file.
 
 use std::os::fd::OwnedFd;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
@@ -10,7 +10,7 @@ use super::peer_registry::PeerRegistry;
 use super::wake_listener::WakeListener;
 use tenure_store::record::ProcessToken;
 
-/// The store's own pipes, made when they are first needed: who only looks leaves no trace.
+/// The store's own pipes, created when first needed: a store that only reads leaves no trace.
 #[derive(Debug)]
 pub(super) struct OwnPipes {
     wake_listener: Arc<WakeListener>,
@@ -36,12 +36,12 @@ impl OwnPipes {
         self.place().registry.clone()
     }
 
-    /// Who this is, if anybody can know of it.
+    /// The token of this process, if it has shown one.
     pub(super) fn token(&self) -> Option<ProcessToken> {
         self.place().process.as_ref().map(PeerPipes::token)
     }
 
-    /// Who this is. From here on others can tell whether it lives.
+    /// The token of this process. From now on others can tell whether it is alive.
     pub(super) fn show(&self) -> Result<ProcessToken, SqliteStoreError> {
         let mut place = self.place();
         if let Some(process) = &place.process {
@@ -52,7 +52,7 @@ impl OwnPipes {
         self.begin(&mut place)
     }
 
-    /// The same for somebody who is about to ask for a lease of at most this ttl.
+    /// The same, before requesting a lease of at most this ttl.
     pub(super) fn pledge(&self, ttl: Duration) -> Result<ProcessToken, SqliteStoreError> {
         let mut token = self.show()?;
         let mut place = self.place();
@@ -65,7 +65,7 @@ impl OwnPipes {
         Ok(token)
     }
 
-    /// Lets go of the pipes: whoever held a lease here does not trust it any more.
+    /// Drops the pipes: no candidate here trusts a lease any more.
     pub(super) fn leave(&self) {
         self.place().process = None;
     }
@@ -78,7 +78,7 @@ impl OwnPipes {
         life_line.map_err(|error| SqliteStoreError::io("share a pipe in", place.registry.directory(), error))
     }
 
-    /// Follows a database that was opened anew, perhaps elsewhere. Pipes that nobody can find any more are given up.
+    /// Follows a database that was reopened, perhaps elsewhere. Pipes that can no longer be found are dropped.
     pub(super) fn move_to(&self, registry: PeerRegistry) {
         let mut place = self.place();
         place.process.take_if(|process| !process.is_found_in(&registry));
@@ -93,7 +93,7 @@ impl OwnPipes {
         Ok(place.process.insert(process).token())
     }
 
-    /// A panic elsewhere cannot have left it half changed: it is only ever replaced as a whole.
+    /// A panic elsewhere cannot leave it half changed: it is only ever replaced as a whole.
     fn place(&self) -> MutexGuard<'_, PipePlace> {
         self.place.lock().unwrap_or_else(PoisonError::into_inner)
     }

@@ -12,7 +12,7 @@ use super::peer_registry::{PeerRegistry, life_name, note_name, remove_from, toke
 use super::pipe_dir::{PipeDir, overwrite};
 use tenure_store::record::ProcessToken;
 
-/// Lives until it is dropped, or until the kernel ends the process, whichever it is that ends it.
+/// Shows that this store is alive, until it is dropped or its process ends.
 #[derive(Debug)]
 pub(super) struct PeerPipes {
     token: ProcessToken,
@@ -24,7 +24,7 @@ pub(super) struct PeerPipes {
 }
 
 impl PeerPipes {
-    /// Makes the pipes. Returns the reading end of the wake pipe too.
+    /// Creates the pipes. Also returns the reading end of the wake pipe.
     pub(super) fn begin(registry: &PeerRegistry) -> Result<(Self, OwnedFd), SqliteStoreError> {
         let folder = registry.make_folder()?;
         let failed = |error| SqliteStoreError::io("make a pipe in", registry.directory(), error);
@@ -38,7 +38,7 @@ impl PeerPipes {
         self.token
     }
 
-    /// Another handle on this life, which it then takes to end, too.
+    /// Another descriptor of the life pipe, which must be closed as well for the life to end.
     pub(super) fn life_line(&self) -> io::Result<OwnedFd> {
         self.life.try_clone()
     }
@@ -57,7 +57,7 @@ impl PeerPipes {
         Ok(())
     }
 
-    /// Whether others can still find the pipes, in that directory and for those files.
+    /// Whether the pipes can still be found, in that directory and for those files.
     pub(super) fn is_found_in(&self, registry: &PeerRegistry) -> bool {
         self.registry.is_same(registry) && self.registry.has_pipes(self.token)
     }
@@ -70,7 +70,7 @@ impl Drop for PeerPipes {
     }
 }
 
-/// The pipe gets its final name only when its write end is open, so it never looks dead while its maker lives.
+/// The pipe gets its final name only when its write end is open, so it never looks dead while its creator lives.
 fn begin_life(registry: &PeerRegistry, folder: &PipeDir) -> io::Result<(ProcessToken, OwnedFd, Option<OwnedFd>)> {
     let random = getrandom::u64().map_err(io::Error::other)?;
     let draft = format!("{random:016x}.new");

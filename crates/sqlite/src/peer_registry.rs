@@ -1,4 +1,4 @@
-//! The directory next to the database where processes show that they live, and can be woken.
+//! The directory next to the database where processes show that they are alive, and can be woken.
 //!
 //! Each open store has two pipes there, named by its token: it holds the *write* end of `….life` open for as long as
 //! it lives, which the kernel ends with it, and reads from `….wake`. Nothing here ever blocks: all ends are opened
@@ -30,13 +30,13 @@ pub(super) struct PeerRegistry {
     files: Option<(FileIdentity, Arc<Pins>)>,
 }
 
-/// What the kernel says of a process.
+/// The kernel's verdict on a process.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Liveness {
     Lives,
-    /// Nobody holds the pipe, although nobody has taken it away either.
+    /// No process holds the pipe open, although it was not removed either.
     Gone,
-    /// There is no pipe, or not the one the process made. Its lease then counts until it runs out.
+    /// There is no pipe, or not the one that the process created. Its lease then counts until it runs out.
     Unknown,
 }
 
@@ -48,7 +48,7 @@ impl PeerRegistry {
         Self { directory: location.processes(), database: location.real.clone(), files: None }
     }
 
-    /// The same for somebody who uses these files.
+    /// The same for a user of these files.
     pub(super) fn with(self, identity: FileIdentity, pins: Arc<Pins>) -> Self {
         Self { files: Some((identity, pins)), ..self }
     }
@@ -57,7 +57,7 @@ impl PeerRegistry {
         &self.directory
     }
 
-    /// The files that are used; `None` for somebody who has not opened them.
+    /// The files in use; `None` if they have not been opened.
     pub(super) fn identity(&self) -> Option<&FileIdentity> {
         self.files.as_ref().map(|(identity, _)| identity)
     }
@@ -89,19 +89,19 @@ impl PeerRegistry {
         }
     }
 
-    /// The reading end of a process's life, if it is the very pipe that the process made.
+    /// The reading end of a process's life pipe, if it is the very pipe that the process created.
     pub(super) fn open_life(&self, process: ProcessToken) -> Option<OwnedFd> {
         open_life_in(&self.folder()?, process)
     }
 
-    /// Whether the pipes of a process are there. Takes no descriptor, of which there may be none left.
+    /// Whether the pipes of a process exist. Needs no descriptor, since there may be none left.
     pub(super) fn has_pipes(&self, process: ProcessToken) -> bool {
         let look = |name: String| FileStatus::exactly_at(&self.directory.join(name)).ok().flatten();
         look(life_name(process)).is_some_and(|life| life.inode.number == inode_in(process))
             && look(wake_pipe_name(process)).is_some()
     }
 
-    /// Tells a process that something changed. False when it cannot be told because it is gone.
+    /// Notifies a process of a change. False if the process is gone.
     pub(super) fn wake(&self, process: ProcessToken, line: &[u8]) -> bool {
         let folder = match PipeDir::open(&self.directory, &self.database) {
             Ok(Some(folder)) => folder,
@@ -124,7 +124,7 @@ impl PeerRegistry {
         }
     }
 
-    /// Whether any process at all shows that it lives.
+    /// Whether any process shows that it is alive.
     pub(super) fn has_living(&self) -> bool {
         self.processes().into_iter().any(|process| self.look(process) == Liveness::Lives)
     }
@@ -134,7 +134,7 @@ impl PeerRegistry {
         self.processes().into_iter().filter(|process| self.look(*process) == Liveness::Gone).collect()
     }
 
-    /// What those who live say of the files they use.
+    /// The notes of live processes about the files they use.
     pub(super) fn notes(&self) -> Vec<(ProcessToken, Note)> {
         let Some(folder) = self.folder() else { return Vec::new() };
         let living = self.processes().into_iter().filter(|process| self.look(*process) == Liveness::Lives);
@@ -157,7 +157,7 @@ impl PeerRegistry {
         Ok(PipeDir::open(&self.directory, &self.database)?.and_then(|folder| floor_in(&folder)))
     }
 
-    /// Has terms begin above this one. What cannot be written is forgotten, as it was with the files.
+    /// Makes terms begin above this one. If it cannot be written, it is forgotten, as it was with the files.
     pub(super) fn raise_floor(&self, term: Term) {
         let Some(folder) = self.folder() else { return };
         let mut patience = BusyWait::new();
@@ -195,12 +195,12 @@ pub(super) fn note_name(process: ProcessToken) -> String {
     format!("{:032x}.note", process.0)
 }
 
-/// The life goes first: without it nobody can take the end of its holder for a death.
+/// Removes the life pipe first: without it the end of its holder cannot be taken for a death.
 pub(super) fn remove_from(folder: &PipeDir, process: ProcessToken) {
     [life_name(process), wake_pipe_name(process), note_name(process)].iter().for_each(|name| folder.remove(name));
 }
 
-/// Whether nobody holds the write end any more.
+/// Whether no process holds the write end any more.
 pub(super) fn ended(life: &OwnedFd) -> bool {
     matches!(rustix::io::read(life, &mut [0; 1]), Ok(0))
 }

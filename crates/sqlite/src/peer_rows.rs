@@ -8,7 +8,7 @@ use super::peer_registry::PeerRegistry;
 use super::value::{from_instant, from_process};
 use tenure_store::record::ProcessToken;
 
-/// Wants to hear of every change of leadership.
+/// Registers a process for every change of leadership.
 pub(super) fn watch(database: &Database, process: ProcessToken) -> Result<(), SqliteStoreError> {
     execute(database, include_str!("sql/watcher_add.sql"), process)
 }
@@ -17,7 +17,7 @@ pub(super) fn unwatch(database: &Database, process: ProcessToken) -> Result<(), 
     execute(database, include_str!("sql/watcher_forget.sql"), process)
 }
 
-/// These can neither stand by nor watch or listen any more. Their leases are left to run out.
+/// Removes processes that can no longer stand by, watch or listen. Their leases are left to run out.
 pub(super) fn forget(database: &Database, processes: &[ProcessToken]) -> Result<(), SqliteStoreError> {
     database.write(Durability::Crash, |connection| {
         for process in processes {
@@ -29,7 +29,7 @@ pub(super) fn forget(database: &Database, processes: &[ProcessToken]) -> Result<
     })
 }
 
-/// Removes what dead processes left behind. As long as one has a lease that runs, its pipe is the proof of its death.
+/// Removes the leftovers of dead processes. While one has a running lease, its pipe is the proof of its death.
 pub(super) fn sweep(database: &Database, registry: &PeerRegistry, now: Instant) {
     let mut dead = registry.dead();
     if dead.is_empty() {

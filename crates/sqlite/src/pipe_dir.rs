@@ -13,7 +13,7 @@ use rustix::io::Errno;
 use super::access::{FileFlaw, FileStatus, Inode, TrustedUsers};
 use super::error::SqliteStoreError;
 
-/// Made by a user we trust, and by nobody else to be changed.
+/// A directory created by a trusted user, which no other user can change.
 #[derive(Debug)]
 pub(super) struct PipeDir {
     directory: OwnedFd,
@@ -22,7 +22,7 @@ pub(super) struct PipeDir {
     trusted: TrustedUsers,
 }
 
-/// More than anything written here.
+/// More than any text written here.
 const TEXT_BYTES_MAX: usize = 512;
 const PRIVATE: Mode = Mode::RUSR.union(Mode::WUSR);
 
@@ -44,7 +44,7 @@ impl PipeDir {
         Ok(Some(Self { directory, path: path.to_owned(), inode: seen.inode, trusted }))
     }
 
-    /// The same, after making it if there is none.
+    /// The same, after creating it if it is missing.
     pub(super) fn make(path: &Path, database: &Path) -> Result<Self, SqliteStoreError> {
         match mkdirat(CWD, path, Mode::RWXU) {
             // An odd umask may have taken away what the owner needs, and never gives anything to others.
@@ -56,7 +56,7 @@ impl PipeDir {
         Self::open(path, database)?.ok_or_else(|| SqliteStoreError::io("make the directory", path, Errno::NOENT))
     }
 
-    /// Keeps others out until this is dropped. Fails at once when somebody else does already.
+    /// Locks other processes out until this is dropped. Fails at once if another process holds the lock.
     pub(super) fn lock(&self) -> Result<(), SqliteStoreError> {
         flock(&self.directory, FlockOperation::NonBlockingLockExclusive)
             .map_err(|error| SqliteStoreError::io("lock the directory", &self.path, error))
@@ -66,7 +66,7 @@ impl PipeDir {
         Ok(mknodat(&self.directory, name, FileType::Fifo, PRIVATE, 0)?)
     }
 
-    /// Opens a pipe without waiting. `None` when it is no pipe that one of us made.
+    /// Opens a pipe without waiting. `None` if it is not a pipe of a trusted user.
     pub(super) fn open_pipe(&self, name: &str, access: OFlags) -> Result<Option<(OwnedFd, Inode)>, Errno> {
         let flags = access | OFlags::NONBLOCK | OFlags::CLOEXEC | OFlags::NOFOLLOW;
         let pipe = openat(&self.directory, name, flags, Mode::empty())?;
@@ -74,7 +74,7 @@ impl PipeDir {
         Ok(seen.map(|seen| (pipe, seen.inode)))
     }
 
-    /// The number of a pipe that one of us made.
+    /// The inode of a pipe of a trusted user.
     pub(super) fn look_at_pipe(&self, name: &str) -> Option<Inode> {
         FileStatus::within(&self.directory, name).filter(|seen| self.is_ours(seen)).map(|seen| seen.inode)
     }
@@ -93,7 +93,7 @@ impl PipeDir {
         entries.filter_map(|entry| entry.ok()?.file_name().to_str().ok().map(str::to_owned)).collect()
     }
 
-    /// A short text that one of us wrote.
+    /// Reads a short text written by a trusted user.
     pub(super) fn read(&self, name: &str) -> Option<String> {
         let flags = OFlags::RDONLY | OFlags::NONBLOCK | OFlags::CLOEXEC | OFlags::NOFOLLOW;
         let file = openat(&self.directory, name, flags, Mode::empty()).ok()?;
@@ -103,7 +103,7 @@ impl PipeDir {
         String::from_utf8(text[..length].to_vec()).ok()
     }
 
-    /// Makes a file with a short text, to be changed by [`overwrite`] later.
+    /// Creates a file with a short text, to be changed by [`overwrite`] later.
     pub(super) fn create(&self, name: &str, text: &str) -> io::Result<OwnedFd> {
         let flags = OFlags::WRONLY | OFlags::CREATE | OFlags::EXCL | OFlags::CLOEXEC | OFlags::NOFOLLOW;
         let file = openat(&self.directory, name, flags, PRIVATE)?;
@@ -111,7 +111,7 @@ impl PipeDir {
         Ok(file)
     }
 
-    /// Writes a short text, of which others see all or nothing. `draft` is a name that nobody else uses.
+    /// Writes a short text, of which others see all or nothing. `draft` is a name that is not used otherwise.
     pub(super) fn write(&self, name: &str, draft: &str, text: &str) -> io::Result<()> {
         self.create(draft, text)?;
         self.rename(draft, name).inspect_err(|_| self.remove(draft))
@@ -122,7 +122,7 @@ impl PipeDir {
     }
 }
 
-/// Puts a text in the place of one that was not longer.
+/// Replaces a text that was not longer.
 pub(super) fn overwrite(file: &OwnedFd, text: &str) -> io::Result<()> {
     let written = rustix::io::pwrite(file, text.as_bytes(), 0)?;
     if written < text.len() { Err(io::ErrorKind::StorageFull.into()) } else { Ok(()) }

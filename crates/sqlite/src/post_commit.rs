@@ -14,9 +14,9 @@ pub(super) struct PostCommit {
     pub(super) follow: Vec<WakeFollower>,
     pub(super) forget: Vec<Nonce>,
     pub(super) watchers: Vec<ProcessToken>,
-    /// Leaders for whom messages wait.
+    /// Leaders that have messages waiting.
     pub(super) messages: Vec<(ElectionKey, ProcessToken)>,
-    /// Those who listen to what was just said.
+    /// Listeners to new broadcasts.
     pub(super) broadcasts: BTreeSet<(ElectionKey, ProcessToken)>,
     wake: Vec<(ElectionKey, Wake)>,
     changed: Vec<ElectionKey>,
@@ -34,7 +34,7 @@ impl PostCommit {
         !self.changed.is_empty()
     }
 
-    /// Wakes whom it concerns, the successor first. Returns the processes that turned out to be gone.
+    /// Wakes the processes concerned, the successor first. Returns those that turned out to be gone.
     pub(super) fn settle(
         self,
         registry: &PeerRegistry,

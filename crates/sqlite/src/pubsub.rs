@@ -22,11 +22,11 @@ const PROMISES: PubSubPromises = PubSubPromises {
          process that is stopped for a minute, or falls a thousand broadcasts behind, misses some.",
 };
 
-/// What the database thread has written down and read of broadcasts, in the file that is open.
+/// The database thread's progress in writing and reading broadcasts, in the open file.
 #[derive(Debug, Default)]
 pub(super) struct BroadcastLog {
     elections: BTreeSet<ElectionKey>,
-    /// The number of the last broadcast that was read, or came before anybody listened.
+    /// The number of the last broadcast that was read, or was sent before anything listened.
     last: i64,
 }
 
@@ -47,7 +47,7 @@ impl PubSub for SqliteStore {
 }
 
 impl DbThread {
-    /// Nothing waits for the disk: after a power failure nobody is left to hear it.
+    /// Nothing waits for the disk: after a power failure no listener is left.
     fn broadcast(&mut self, batch: &[Broadcast]) -> Replies<()> {
         if batch.is_empty() {
             return Vec::new();

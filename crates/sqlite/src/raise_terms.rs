@@ -1,4 +1,4 @@
-//! Going on above the terms of another store.
+//! Continues above the terms of another store.
 
 use rusqlite::params;
 use tenure_store::{ElectionName, Namespace, StoreError, Term};
@@ -9,7 +9,7 @@ use super::transaction::Transaction;
 use super::value::from_u64;
 
 impl DbThread {
-    /// It waits for the disk: what is raised must not fall in a power failure, when others rely on it already.
+    /// It waits for the disk: raised terms must not fall in a power failure, when others already rely on them.
     pub(super) fn raise_terms(
         &mut self,
         namespace: &Namespace,

@@ -1,4 +1,4 @@
-//! Between rows and the record of an election.
+//! Reads and writes the record of an election.
 
 use rusqlite::{Connection, Row, params};
 use tenure_store::{CandidateId, ElectionKey, Handover, Leader, Term};
@@ -15,13 +15,13 @@ use tenure_store::record::{LeaseRecord, Record, Reservation, StandByRecord};
 #[derive(Debug)]
 pub(super) struct ElectionRow {
     pub(super) election: i64,
-    /// Of those who stand by only the ones who were [loaded](super::stand_by_rows::load).
+    /// Contains only the stand-bys that were [loaded](super::stand_by_rows::load).
     pub(super) record: Record,
-    /// How many stand before whoever campaigns, without having been loaded.
+    /// The number of stand-bys before the campaigning candidate that were not loaded.
     pub(super) hidden: u32,
 }
 
-/// The record of an election, if it ever had a candidate, without those who stand by.
+/// The record of an election, if it ever had a candidate, without its stand-bys.
 pub(super) fn find(connection: &Connection, key: &ElectionKey) -> Result<Option<ElectionRow>, SqliteStoreError> {
     let mut statement = connection.prepare_cached(include_str!("sql/election_find.sql"))?;
     let mut rows = statement.query([key.namespace.as_str(), key.name.as_str()])?;
@@ -40,7 +40,7 @@ pub(super) fn find(connection: &Connection, key: &ElectionKey) -> Result<Option<
     Ok(Some(ElectionRow { election, record, hidden: 0 }))
 }
 
-/// Makes the row of an election that never had a candidate.
+/// Creates the row of an election that never had a candidate.
 pub(super) fn create(connection: &Connection, key: &ElectionKey) -> Result<ElectionRow, SqliteStoreError> {
     let mut statement = connection.prepare_cached(include_str!("sql/election_create.sql"))?;
     let election = statement.insert([key.namespace.as_str(), key.name.as_str()])?;
@@ -49,7 +49,7 @@ pub(super) fn create(connection: &Connection, key: &ElectionKey) -> Result<Elect
     Ok(ElectionRow { election, record: Record { last_term, ..Record::default() }, hidden: 0 })
 }
 
-/// Writes what is different in `after`.
+/// Writes the differences in `after`.
 pub(super) fn save(connection: &Connection, before: &ElectionRow, after: &Record) -> Result<(), SqliteStoreError> {
     let ElectionRow { election, record: before, .. } = before;
     if (before.last_term, &before.reservation) != (after.last_term, &after.reservation) {

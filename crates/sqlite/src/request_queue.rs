@@ -1,4 +1,4 @@
-//! The way to the thread that owns the connection.
+//! The queue to the thread that owns the connection.
 
 use std::sync::mpsc::{Receiver, SyncSender, TrySendError, sync_channel};
 
@@ -9,11 +9,11 @@ use super::db_thread::DbThread;
 
 pub(super) type DbRequest = Box<dyn FnOnce(&mut DbThread) + Send>;
 
-/// Where requests go in. The thread ends when this is dropped.
+/// The sender of requests. The thread ends when this is dropped.
 #[derive(Debug)]
 pub(super) struct RequestQueue(SyncSender<DbRequest>);
 
-/// Far more than one driver ever has under way; it bounds what a stuck disk can pile up.
+/// Far more than one driver ever has under way; it bounds the queue behind a stuck disk.
 const REQUESTS_MAX: usize = 1_024;
 
 impl RequestQueue {
@@ -22,7 +22,7 @@ impl RequestQueue {
         (Self(sender), requests)
     }
 
-    /// Has the thread do this and waits for it. When dropped before the thread has come to it, nothing is done.
+    /// Runs this on the thread and waits for it. If dropped before the thread has started it, nothing is done.
     pub(super) async fn run<T: Send + 'static>(
         &self,
         act: impl FnOnce(&mut DbThread) -> T + Send + 'static,
@@ -38,7 +38,7 @@ impl RequestQueue {
         answer.await.map_err(lost)
     }
 
-    /// Has the thread do this some time.
+    /// Queues this for the thread without waiting.
     pub(super) fn send(&self, act: impl FnOnce(&mut DbThread) + Send + 'static) -> Result<(), StoreError> {
         self.0.try_send(Box::new(act)).map_err(|error| match error {
             TrySendError::Full(_) => StoreError::not_sent(

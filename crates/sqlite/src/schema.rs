@@ -4,7 +4,7 @@ use rusqlite::{Connection, Transaction, TransactionBehavior};
 
 use super::error::SqliteStoreError;
 
-/// What this program can read and write.
+/// The version that this program can read and write.
 pub(super) const VERSION: i64 = 8;
 /// What makes each version of the one before, beginning with an empty file. Files of every version are about, so a step is
 /// never changed; another one is added.

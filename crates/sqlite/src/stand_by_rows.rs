@@ -8,14 +8,14 @@ use super::record::ElectionRow;
 use super::value::{from_instant, from_nonce, to_candidate, to_instant, to_nonce, to_priority, to_process, to_u64};
 use tenure_store::record::{Moment, RANK_MAX, StandByRecord, WATCHED_BEFORE, WOKEN_BY_RESIGNATION};
 
-/// Whom of those who stand by a step concerns.
+/// The stand-bys that a step concerns.
 #[derive(Debug, Clone, Copy)]
 pub(super) enum Need<'a> {
     Nobody,
     Everybody,
-    /// Who campaigns, and those around it.
+    /// The candidate that campaigns, and those around it.
     Campaign(&'a Campaign),
-    /// Who leaves, and whoever may come next.
+    /// The candidate that leaves, and those that may come next.
     Resign(Nonce, Option<&'a CandidateId>),
 }
 
@@ -27,7 +27,7 @@ struct StandByRows<'a> {
     loaded: Vec<StandByRecord>,
 }
 
-/// A place in line: the highest priority first, then whoever has waited longest.
+/// A place in line: the highest priority first, then the longest wait.
 #[derive(Debug, Clone, Copy)]
 struct LinePosition {
     priority: Priority,
@@ -35,7 +35,7 @@ struct LinePosition {
     nonce: Nonce,
 }
 
-/// Loads those of the line whom a step concerns.
+/// Loads the stand-bys that a step concerns.
 pub(super) fn load(
     connection: &Connection,
     found: &mut ElectionRow,
@@ -79,7 +79,7 @@ impl StandByRows<'_> {
         self.add(include_str!("sql/stand_by_named.sql"), (self.election, named.as_str()), |_| false)
     }
 
-    /// As many as a resignation wakes, and one who may leave.
+    /// Loads as many as a resignation wakes, and one that may leave.
     fn add_front(&mut self) -> Result<(), SqliteStoreError> {
         let mut alive = 0;
         let at = self.at;
@@ -89,7 +89,7 @@ impl StandByRows<'_> {
         })
     }
 
-    /// Those directly before a place, as many as are watched from there.
+    /// Loads the ones directly before a place, as many as are watched from there.
     fn add_before(&mut self, place: LinePosition) -> Result<(), SqliteStoreError> {
         let mut alive = 0;
         let at = self.at;
@@ -107,7 +107,7 @@ impl StandByRows<'_> {
         Ok(())
     }
 
-    /// How many stand before a place without having been loaded.
+    /// The number of stand-bys before a place that were not loaded.
     fn hidden_before(&self, place: LinePosition) -> Result<u32, SqliteStoreError> {
         let (since, nonce) = place.bound(place.priority.level());
         let mut statement = self.connection.prepare_cached(include_str!("sql/stand_by_count.sql"))?;
@@ -123,7 +123,7 @@ impl StandByRows<'_> {
         Ok(count.saturating_sub(u32::try_from(loaded).unwrap_or(u32::MAX)))
     }
 
-    /// Where a candidate stands, or would.
+    /// The place of a candidate, present or future.
     fn place_of(&self, request: &Campaign) -> LinePosition {
         let own = self.loaded.iter().find(|own| own.nonce == request.nonce && self.at.now < own.fresh_until);
         let (priority, since) = own.map_or((request.priority, self.at.now), |own| (own.priority, own.since));
@@ -154,7 +154,7 @@ impl StandByRows<'_> {
 }
 
 impl LinePosition {
-    /// What comes before it among those of this priority.
+    /// The bound of the places before it at this priority.
     fn bound(self, level: u8) -> (i64, [u8; 16]) {
         if level == self.priority.level() {
             (from_instant(self.since), from_nonce(self.nonce))
@@ -199,7 +199,7 @@ mod tests {
         include_str!("sql/stand_by_find.sql"),
     ];
 
-    /// What a step of the last in line costs, and one of the leader, beside so many others: rows, and steps of SQLite.
+    /// The cost of a step of the last in line, and of the leader, beside this many others: rows, and steps of SQLite.
     fn costs(waiting: u64) -> [(usize, i32); 2] {
         let directory = tempfile::tempdir().unwrap();
         let connection = Connection::open(directory.path().join("line.db")).unwrap();

@@ -21,12 +21,12 @@ pub(super) struct Subscriptions {
     has_changed: AtomicBool,
     is_called: AtomicBool,
     requests: OnceLock<Weak<RequestQueue>>,
-    /// Reads the wake pipe while nobody else may.
+    /// The task that reads the wake pipe.
     porter: Mutex<Option<JoinHandle<()>>>,
 }
 
 impl Subscriptions {
-    /// The database thread takes its requests from here.
+    /// Sets the queue of the database thread.
     pub(super) fn serve(&self, requests: &Arc<RequestQueue>) {
         let _ = self.requests.set(Arc::downgrade(requests));
     }
@@ -35,7 +35,7 @@ impl Subscriptions {
         &self.subscribers
     }
 
-    /// A stream of what is broadcast to an election. Must be called on a runtime.
+    /// Streams the broadcasts to an election. Must be called on a runtime.
     pub(super) fn listen(
         self: &Arc<Self>,
         wake_listener: &Arc<WakeListener>,
@@ -47,47 +47,47 @@ impl Subscriptions {
         listener.boxed()
     }
 
-    /// There may be something to read.
+    /// Reports that there may be something to read.
     pub(super) fn call(&self) {
         if !self.is_called.swap(true, Ordering::AcqRel) {
             self.wake_db_thread();
         }
     }
 
-    /// There still may be, when the database thread comes to it.
+    /// The same, without calling the database thread now.
     pub(super) fn call_later(&self) {
         self.is_called.store(true, Ordering::Release);
     }
 
-    /// Whether there was, since this was last asked.
+    /// Takes the report that there may be something to read.
     pub(super) fn take_call(&self) -> bool {
         self.is_called.swap(false, Ordering::AcqRel)
     }
 
-    /// Who listens has to be written down anew.
+    /// Reports that the list of listeners must be written again.
     pub(super) fn change(&self) {
         self.has_changed.store(true, Ordering::Release);
         self.wake_db_thread();
     }
 
-    /// The same, when the database thread comes to it.
+    /// The same, without calling the database thread now.
     pub(super) fn change_later(&self) {
         self.has_changed.store(true, Ordering::Release);
     }
 
-    /// Whether it had to be, since this was last asked.
+    /// Takes the report that the list must be written again.
     pub(super) fn take_change(&self) -> bool {
         self.has_changed.swap(false, Ordering::AcqRel)
     }
 
-    /// A thread that has too much to do looks before its next request all the same.
+    /// A thread that has too much to do still looks before its next request.
     fn wake_db_thread(&self) {
         if let Some(requests) = self.requests.get().and_then(Weak::upgrade) {
             let _ = requests.send(|_| ());
         }
     }
 
-    /// One task for all listeners: each would need a descriptor of its own.
+    /// Runs one task for all listeners: each would need a descriptor of its own.
     fn read_wake_pipe(&self, wake_listener: &Arc<WakeListener>) {
         let mut porter = self.porter.lock().unwrap_or_else(PoisonError::into_inner);
         // The runtime it ran on may be gone.
@@ -102,7 +102,7 @@ impl Subscriptions {
         }
     }
 
-    /// The store is closed.
+    /// Ends the task: the store is closed.
     pub(super) fn end(&self) {
         let mut porter = self.porter.lock().unwrap_or_else(PoisonError::into_inner);
         if let Some(porter) = porter.take() {
@@ -117,7 +117,7 @@ impl fmt::Debug for Subscriptions {
     }
 }
 
-/// A stream that is alive.
+/// A live stream of broadcasts.
 struct SubscriptionGuard(Arc<Subscriptions>);
 
 impl Drop for SubscriptionGuard {

@@ -44,7 +44,7 @@ impl<'a> Transaction<'a> {
         Self { connection, registry, own, now, unix_ms, lives: RefCell::default(), post_commit: PostCommit::default() }
     }
 
-    /// What to do when it is committed.
+    /// The actions to take after the commit.
     pub(super) fn close(mut self) -> Result<PostCommit, SqliteStoreError> {
         if self.post_commit.has_news() {
             let mut statement = self.connection.prepare_cached(include_str!("sql/watcher_all.sql"))?;
@@ -58,17 +58,17 @@ impl<'a> Transaction<'a> {
         self.connection
     }
 
-    /// The wall clock: for people, and for jobs.
+    /// The wall clock: for display, and for jobs.
     pub(super) fn unix_ms(&self) -> u64 {
         self.unix_ms
     }
 
-    /// When the transaction had begun, on the clock of leases.
+    /// The time at which the transaction had begun, on the clock of leases.
     pub(super) fn now(&self) -> Instant {
         self.now
     }
 
-    /// Has these told, once all is committed, that something was said.
+    /// Notifies these listeners of a broadcast after the commit.
     pub(super) fn call_listeners(&mut self, key: &ElectionKey, listeners: Vec<ProcessToken>) {
         self.post_commit.broadcasts.extend(listeners.into_iter().map(|listener| (key.clone(), listener)));
     }
@@ -79,7 +79,7 @@ impl<'a> Transaction<'a> {
         Ok(found.is_some_and(|found| self.at(|at| found.record.is_held_by(nonce, term, at))))
     }
 
-    /// Has whoever leads told, once all is committed, that messages wait.
+    /// Notifies the leader after the commit that messages wait.
     pub(super) fn call_leader(&mut self, key: &ElectionKey) -> Result<(), SqliteStoreError> {
         let mut statement = self.connection.prepare_cached(include_str!("sql/leader_process.sql"))?;
         let names_and_now = params![key.namespace.as_str(), key.name.as_str(), from_instant(self.now)];
@@ -99,7 +99,7 @@ impl<'a> Transaction<'a> {
         Ok(found.is_none_or(|found| self.at(|at| found.record.is_free_for(request, at))))
     }
 
-    /// `None` when it would be granted a new term but may not be: then nothing has been changed.
+    /// `None` if it would be granted a new term but may not be: then nothing has been changed.
     pub(super) fn campaign(&mut self, request: &Campaign, may_grant: bool) -> ElectionResult<Option<CampaignReply>> {
         let found = match self.find(&request.key, Need::Campaign(request))? {
             Ok(found) => found,
@@ -140,7 +140,7 @@ impl<'a> Transaction<'a> {
         Ok(self.connection.prepare_cached(include_str!("sql/lease_renew.sql"))?)
     }
 
-    /// An ordinary renewal of a row that is known. False when it needs [`Transaction::renew`].
+    /// Renews a known row in the ordinary case. False if it needs [`Transaction::renew`].
     pub(super) fn renew_row(
         &self,
         statement: &mut CachedStatement<'_>,
@@ -158,7 +158,7 @@ impl<'a> Transaction<'a> {
         Ok(renewed == 1)
     }
 
-    /// Also returns the row, for the next time.
+    /// Also returns the row, for the next renewal.
     pub(super) fn renew(&mut self, request: &Renew) -> ElectionResult<(RenewReply, Option<i64>)> {
         match self.find(&request.key, Need::Nobody)? {
             Ok(Some(found)) => {
@@ -204,7 +204,7 @@ impl<'a> Transaction<'a> {
         Ok(found.map(|found| found.map(|found| self.at(|at| found.record.observe(at))).unwrap_or_default()))
     }
 
-    /// A record that makes no sense is an error of one election. Nothing of it has been written by then.
+    /// A record that makes no sense is an error of one election. None of it has been written by then.
     pub(super) fn find(&self, key: &ElectionKey, need: Need<'_>) -> ElectionResult<Option<ElectionRow>> {
         let load = |mut found: ElectionRow| {
             let loaded = self.at(|at| stand_by_rows::load(self.connection, &mut found, need, at));

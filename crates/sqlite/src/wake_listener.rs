@@ -27,7 +27,7 @@ use tenure_store::record::ProcessWatch;
 pub(super) struct WakeListener {
     epoll: OwnedFd,
     news: broadcast::Sender<WakeNews>,
-    /// Apart from the others: however many messages come, nobody else lags behind for it.
+    /// Separate from the others, so that many messages make no other watcher lag.
     message_news: broadcast::Sender<WakeNews>,
     subscriptions: Arc<Subscriptions>,
     sources: Mutex<WakeSources>,
@@ -46,9 +46,9 @@ struct WakeSources {
     watched_peers: WatchedPeers,
 }
 
-/// What a watcher may lag behind before it is told to look at everything.
+/// The number of hints a watcher may lag behind before it is told to look at everything.
 const NEWS_KEPT: usize = 256;
-/// As much as a pipe can hold: what is read in one piece never ends within a line.
+/// The capacity of a pipe: a single read never ends within a line.
 const WAKE_PIPE_BYTES: usize = 65_536;
 /// A pipe that holds more than this may have had no room for a line that was to be written into it: lines do not cross
 /// the borders of its pages.
@@ -58,7 +58,7 @@ const EVENTS_AT_ONCE: usize = 32;
 const ROUNDS: usize = 16;
 /// Marks the wake pipe among the descriptors; lives are numbered from 1.
 const WAKE_PIPE: u64 = 0;
-/// Marks the watch over the files.
+/// Marks the watch on the files.
 const FILES: u64 = u64::MAX;
 
 impl WakeListener {
@@ -73,7 +73,7 @@ impl WakeListener {
         self.epoll.try_clone()
     }
 
-    /// Those who listen to broadcasts.
+    /// The listeners to broadcasts.
     pub(super) fn subscriptions(&self) -> &Arc<Subscriptions> {
         &self.subscriptions
     }
@@ -82,7 +82,7 @@ impl WakeListener {
         self.channel(interest).subscribe()
     }
 
-    /// Tells every watcher in this process.
+    /// Notifies every watcher in this process.
     pub(super) fn tell(&self, message: WakeMessage, key: Option<ElectionKey>) {
         let Some(interest) = message.interest() else { return self.subscriptions.call() };
         let hint = Hint { key, after: message.delay() };
@@ -90,7 +90,7 @@ impl WakeListener {
         let _ = self.channel(interest).send(WakeNews { interest, hint });
     }
 
-    /// Something happened that cannot be told any more: everybody looks everywhere.
+    /// The details of an event are lost: all watchers look at everything.
     fn tell_all(&self) {
         self.tell(WakeMessage::Now, None);
         self.tell(WakeMessage::Messages, None);
@@ -137,7 +137,7 @@ impl WakeListener {
         self.sources().watched_peers.forget(candidate);
     }
 
-    /// Takes what happened and tells it to all watchers. False when there may be more.
+    /// Takes the events and forwards them to all watchers. False if there may be more.
     pub(super) fn take(&self) -> bool {
         let mut events = Vec::with_capacity(EVENTS_AT_ONCE);
         for _ in 0..ROUNDS {
@@ -191,13 +191,13 @@ impl WakeListener {
         }
     }
 
-    /// A panic elsewhere cannot have left them inconsistent in a way that matters: at worst a hint is lost.
+    /// A panic elsewhere cannot leave them inconsistent in a way that matters: at worst a hint is lost.
     fn sources(&self) -> MutexGuard<'_, WakeSources> {
         self.sources.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
-/// A candidate that waits for others' ends.
+/// A candidate that waits for the ends of others.
 #[derive(Debug)]
 pub(super) struct WakeFollower {
     pub(super) candidate: Nonce,

@@ -1,39 +1,39 @@
-//! What is written into another process's wake pipe.
+//! The messages written into another process's wake pipe.
 
 use std::time::Duration;
 
 use tenure_store::{ElectionKey, ElectionName, Interest, Namespace};
 
-/// Why a process is woken.
+/// The reason for waking a process.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum WakeMessage {
     /// It concerns a candidate of that process.
     Now,
-    /// It will after a while, unless somebody who goes first takes over meanwhile.
+    /// It will after a while, unless a candidate that goes first takes over meanwhile.
     Later(Duration),
-    /// That process wants to hear of everything.
+    /// That process wants every change.
     News,
     /// Messages wait for a candidate of that process, which leads.
     Messages,
-    /// Something was said to all candidates of an election, and somebody in that process listens.
+    /// A broadcast was sent to an election that has listeners in that process.
     Broadcast,
 }
 
-/// Nothing is put off for longer: no line may keep anybody busy for ever.
+/// The longest delay: no line may keep a process busy for ever.
 const LATER_MAX: Duration = Duration::from_secs(60);
-/// Marks what is to be followed later. A program that does not know it looks at once, and again when it should.
+/// Marks a delayed look. A program that does not know it looks at once, and again when it should.
 const LATER: char = '+';
 
 impl WakeMessage {
     const MARKS: [(Self, char); 4] =
         [(Self::Now, '!'), (Self::News, '.'), (Self::Messages, '@'), (Self::Broadcast, '*')];
 
-    /// It concerns a candidate of that process, which waits so long before it looks.
+    /// It concerns a candidate of that process, which waits this long before it looks.
     pub(super) fn after(delay: Duration) -> Self {
         if delay.is_zero() { Self::Now } else { Self::Later(delay) }
     }
 
-    /// Whose hint it is. A broadcast is no hint: it is read.
+    /// The watchers that the hint is for. A broadcast is not a hint: it is read.
     pub(super) fn interest(self) -> Option<Interest> {
         match self {
             Self::Now | Self::Later(_) => Some(Interest::Own),

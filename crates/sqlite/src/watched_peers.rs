@@ -24,9 +24,9 @@ pub(super) struct WatchedPeers {
 #[derive(Debug)]
 struct WatchedPeer {
     number: u64,
-    /// Held open for the sake of epoll, which forgets it when it is closed.
+    /// Held open for epoll, which forgets it when it is closed.
     _life: OwnedFd,
-    /// Who waits for its end, and how long each waits after it.
+    /// The candidates that wait for its end, and how long each waits after it.
     followers: BTreeMap<Nonce, Duration>,
 }
 
@@ -37,11 +37,11 @@ struct FollowedPeer {
     fresh_until: Instant,
 }
 
-/// Below this many followers nobody looks for those that silently left.
+/// Below this many followers, those that silently left are not swept.
 const SWEEP_MIN: usize = 64;
 
 impl WatchedPeers {
-    /// Waits for these processes, and for no others any more. If one of them has ended already, returns how long to wait
+    /// Waits for these processes, and no longer for any others. If one of them has ended already, returns how long to wait
     /// before looking.
     pub(super) fn follow(
         &mut self,
@@ -91,7 +91,7 @@ impl WatchedPeers {
         concerned
     }
 
-    /// `None` when nothing can be known of it.
+    /// `None` if its state cannot be determined.
     fn watch(
         &mut self,
         epoll: &OwnedFd,
@@ -123,7 +123,7 @@ impl WatchedPeers {
         }
     }
 
-    /// Candidates that left without a word are forgotten, at a cost that does not grow with every follower.
+    /// Forgets candidates that left silently, at a cost that does not grow with every follower.
     fn sweep(&mut self, now: Instant) {
         if self.following.len() < self.sweep_at.max(SWEEP_MIN) {
             return;
@@ -136,5 +136,5 @@ impl WatchedPeers {
     }
 }
 
-/// Nobody holds the life any more.
+/// The life pipe has no holder any more.
 struct PeerEnd;

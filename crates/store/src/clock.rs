@@ -97,7 +97,7 @@ impl Clock {
         }
     }
 
-    /// Waits for a future, but not longer than this. Cancel safe if the future is.
+    /// Waits for a future, up to this long. Cancel safe if the future is.
     pub async fn within<T>(&self, limit: Duration, future: impl Future<Output = T>) -> Option<T> {
         match select(pin!(future), pin!(self.sleep_until(self.now() + limit))).await {
             Either::Left((output, _)) => Some(output),
@@ -105,7 +105,7 @@ impl Clock {
         }
     }
 
-    /// What waits for deadlines on this clock. It has to be made on a runtime with I/O.
+    /// A timer for deadlines on this clock. It must be created on a runtime with I/O.
     ///
     /// # Errors
     /// When the system has no timer or no descriptor left.
@@ -152,7 +152,7 @@ enum Bell {
 }
 
 impl Alarm {
-    /// Completes when the time has come; never without one. Safe to cancel.
+    /// Completes when the time has come; never if there is no deadline. Safe to cancel.
     pub async fn wait_until(&mut self, at: Option<Instant>) {
         match &mut self.0 {
             Bell::Timer(timer) => {

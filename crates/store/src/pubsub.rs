@@ -39,7 +39,7 @@ pub trait PubSub: Send + Sync {
     fn listen(&self, key: &ElectionKey) -> BoxStream<'static, PubSubEvent>;
 }
 
-/// What pub/sub of a store can promise.
+/// The capabilities of a store's pub/sub.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct PubSubPromises {
     /// The largest payload, in bytes.

@@ -10,20 +10,20 @@ use tokio::sync::mpsc;
 
 use super::{Broadcast, ElectionKey, PubSubEvent, StoreError};
 
-/// All of them.
+/// All listeners.
 #[derive(Debug, Default)]
 pub struct Subscribers {
     by_election: Mutex<BTreeMap<ElectionKey, ElectionSubscribers>>,
 }
 
-/// Those who listen to one election.
+/// The listeners to one election.
 #[derive(Debug, Default)]
 struct ElectionSubscribers {
     queues: Vec<SubscriberQueue>,
     state: SubscriptionState,
 }
 
-/// Whether anything is heard of an election, as whoever comes in later has to know.
+/// Whether broadcasts of an election arrive, for listeners that come later.
 #[derive(Debug, Default, Clone)]
 enum SubscriptionState {
     #[default]
@@ -38,11 +38,11 @@ struct SubscriberQueue {
     missed: u64,
 }
 
-/// What waits for a listener that does not keep up.
+/// The queue limit for a listener that does not keep up.
 const WAITING_MAX: usize = 256;
 
 impl Subscribers {
-    /// Comes in. `on_leave` is dropped with the stream, after the queue is gone.
+    /// Adds a listener. `on_leave` is dropped with the stream, after the queue is gone.
     pub fn join<T: Send + Unpin + 'static>(self: &Arc<Self>, key: &ElectionKey, on_leave: T) -> BroadcastStream<T> {
         let (sender, heard) = mpsc::channel(WAITING_MAX);
         let mut queue = SubscriberQueue { sender, missed: 0 };
@@ -62,19 +62,19 @@ impl Subscribers {
         self.by_election().keys().cloned().collect()
     }
 
-    /// Notes that broadcasts to this election arrive from now on.
+    /// Records that broadcasts to this election arrive from now on.
     pub fn now_heard(&self, key: &ElectionKey) {
         let is_known = |state: &SubscriptionState| matches!(state, SubscriptionState::Listening);
         self.change(key, is_known, SubscriptionState::Listening, &PubSubEvent::Listening);
     }
 
-    /// Notes that broadcasts to this election do not arrive, until [`now_heard`](Self::now_heard) is called.
+    /// Records that broadcasts to this election do not arrive, until [`now_heard`](Self::now_heard) is called.
     pub fn deafened(&self, key: &ElectionKey, why: &StoreError) {
         let is_known = |state: &SubscriptionState| matches!(state, SubscriptionState::Deaf(known) if known.to_string() == why.to_string());
         self.change(key, is_known, SubscriptionState::Deaf(why.clone()), &PubSubEvent::Deaf(why.clone()));
     }
 
-    /// The connection is gone. Whoever comes in now has to wait for another one.
+    /// Records that the connection is gone. New listeners have to wait for another one.
     pub fn interrupted(&self) {
         for election in self.by_election().values_mut() {
             if matches!(election.state, SubscriptionState::Listening) {
@@ -83,14 +83,14 @@ impl Subscribers {
         }
     }
 
-    /// Passes a broadcast on to the listeners of its election.
+    /// Forwards a broadcast to the listeners of its election.
     pub fn tell(&self, broadcast: Broadcast) {
         if let Some(election) = self.by_election().get_mut(&broadcast.key) {
             election.tell(&PubSubEvent::Broadcast(broadcast));
         }
     }
 
-    /// What everybody knows already is not said again.
+    /// Skips states that all listeners already know.
     fn change(
         &self,
         key: &ElectionKey,
@@ -116,7 +116,7 @@ impl Subscribers {
         }
     }
 
-    /// A panic elsewhere cannot have left it half changed: every step is made of plain assignments.
+    /// A panic elsewhere cannot leave it half changed: every step consists of plain assignments.
     fn by_election(&self) -> MutexGuard<'_, BTreeMap<ElectionKey, ElectionSubscribers>> {
         self.by_election.lock().unwrap_or_else(PoisonError::into_inner)
     }
@@ -129,7 +129,7 @@ impl ElectionSubscribers {
 }
 
 impl SubscriberQueue {
-    /// Never waits for a slow listener: it is told how much it has missed as soon as there is room.
+    /// Never waits for a slow listener: it learns how much it has missed as soon as there is room.
     fn tell(&mut self, heard: PubSubEvent) {
         let needed = 1 + usize::from(self.missed > 0);
         if self.sender.capacity() < needed {
@@ -146,7 +146,7 @@ impl SubscriberQueue {
 /// The stream of one listener, which never ends.
 #[derive(Debug)]
 pub struct BroadcastStream<T> {
-    /// Gone when the queue is given up.
+    /// Gone when the queue is dropped.
     heard: Option<mpsc::Receiver<PubSubEvent>>,
     key: ElectionKey,
     subscribers: Arc<Subscribers>,

@@ -104,7 +104,7 @@ impl fmt::Debug for StoreUrl {
     }
 }
 
-/// Whether what follows the scheme is a path, or nothing.
+/// Whether the scheme is followed by a path, or by nothing.
 fn is_local(scheme: &str) -> bool {
     matches!(scheme, "memory" | "sqlite")
 }
@@ -115,7 +115,7 @@ fn is_server(scheme: &str) -> bool {
     matches!(base, "postgres" | "postgresql" | "redis" | "rediss" | "valkey" | "valkeys")
 }
 
-/// Whoever forgets the host has written a password where a port would be. A port has digits.
+/// An address without a host has its password in the place of a port. A port has digits.
 fn without_odd_ports(base: &str) -> String {
     let (hosts, path) = base.split_at(base.find('/').unwrap_or(base.len()));
     let host = |host: &str| match host.split_once(':') {

@@ -23,7 +23,7 @@ fn a_leader_that_is_cut_off_stops_and_is_replaced() -> Result<(), tenure::Error>
 
     // From here on nothing the first one sends arrives, and nothing comes back.
     flaky.inject_everywhere(&Fault::BlackHole);
-    // Waits for somebody to take over, and moves the clock meanwhile.
+    // Waits for the second one to take over, and moves the clock meanwhile.
     let new = hands.block_on(second.elected())?;
 
     assert!(!first.is_leader(), "it knows by its clock alone");

@@ -19,14 +19,14 @@ use super::shared::AdvisoryShared;
 /// How many locks a statement tries: many at once would hold up the renewals behind it.
 const AT_ONCE: usize = 500;
 
-/// What the server was asked, and said.
+/// The server's answers about a batch.
 struct Findings {
     sights: HashMap<i64, Result<LockSight, PostgresStoreError>>,
-    /// Whether the session has shown that it is alive, for those who find again what they hold.
+    /// Whether the session has shown that it is alive, for candidates that already hold their lock.
     is_alive: Result<(), PostgresStoreError>,
 }
 
-/// Goes on to the end even if nobody waits for it any more: otherwise a lock could be held for nobody.
+/// Runs to the end even if the caller stops waiting: otherwise a lock could be held without an owner.
 pub(super) async fn campaign(
     shared: Arc<AdvisoryShared>,
     session: Arc<LockSession>,
@@ -93,7 +93,7 @@ async fn find(session: &LockSession, batch: &[Campaign]) -> Findings {
     Findings { sights, is_alive }
 }
 
-/// What was taken belongs to the first who asked for it.
+/// Assigns each lock that was taken to the first candidate that asked for it.
 fn note(session: &LockSession, batch: &[Campaign], seen: &HashMap<i64, LockSight>) {
     let now = session.now();
     let mut held_locks = session.held_locks();

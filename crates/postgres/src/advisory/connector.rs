@@ -1,4 +1,4 @@
-//! Makes the session for locks, or refuses it.
+//! Opens the session for locks, or refuses it.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -20,7 +20,7 @@ use super::session::LockSession;
 /// The server, and the session on it.
 pub(super) type LockSessionConnection = Reconnecting<AdvisoryConnector>;
 
-/// How to connect to it.
+/// Connects to the server.
 #[derive(Clone)]
 pub(super) struct AdvisoryConnector {
     endpoint: Endpoint,
@@ -28,7 +28,7 @@ pub(super) struct AdvisoryConnector {
 }
 
 const BEGIN: &str = include_str!("sql/begin.sql");
-/// Another session that takes longer to answer stands behind ours.
+/// Another session that takes longer to answer is queued behind ours.
 const PROBE_TIMEOUT: Duration = Duration::from_secs(2);
 
 impl AdvisoryConnector {
@@ -54,7 +54,7 @@ impl reconnecting::Connect for AdvisoryConnector {
         Ok((Arc::clone(self.endpoint.place()), session))
     }
 
-    /// A session that holds locks decides by itself when it has lost them, and is never taken out of use by a request.
+    /// A session that holds locks decides by itself when it has lost them, and is never retired by a request.
     async fn answers_again(&self, _session: &Arc<LockSession>) -> bool {
         false
     }
@@ -79,7 +79,7 @@ fn marker() -> Result<String, PostgresStoreError> {
     Ok(format!("{number:016x}"))
 }
 
-/// Makes the session ours, and listens. A session that is somebody's already was lent to us by a pooler.
+/// Claims the session, and listens. A session that is already claimed was lent to us by a pooler.
 async fn begin(wire: &Session, marker: &str) -> Result<(), PostgresStoreError> {
     let rows = wire.query(BEGIN, &[(&marker, Type::TEXT)]).await?;
     let is_free = rows.first().and_then(|row| row.try_get("is_free").ok());
@@ -90,7 +90,7 @@ async fn begin(wire: &Session, marker: &str) -> Result<(), PostgresStoreError> {
     wire.run(&format!("LISTEN {}", channel_name())).await.map(drop)
 }
 
-/// Whether there is a pooler in between that lends sessions: while ours is idle, it would give it to somebody else.
+/// Detects a pooler that lends sessions: while ours is idle, it would give it to another client.
 async fn probe(endpoint: &Endpoint, wire: &Session, marker: &str) -> Result<(), PostgresStoreError> {
     let (other, _) = endpoint.connect().await?;
     let open =

@@ -5,7 +5,7 @@ use tenure_store::Finding;
 use super::super::examine_hosts;
 use super::shared::AdvisoryShared;
 
-/// Connects, takes a lock that nobody else uses for the length of one statement, and says what it found.
+/// Connects, takes an otherwise unused lock for the length of one statement, and reports the result.
 pub(super) async fn examine(shared: &AdvisoryShared) -> Vec<Finding> {
     let place = shared.endpoint.place();
     let session = match shared.session().await {

@@ -7,10 +7,10 @@ use super::locks;
 use super::notice::{Notice, tell_released};
 use super::session::LockSession;
 
-/// How soon a failed statement is cleared up after, if nobody does it before.
+/// The delay before cleaning up after a failed statement, unless that happens earlier.
 const AGAIN: Duration = Duration::from_secs(1);
 
-/// Goes on until the session is over.
+/// Runs until the session is over.
 pub(super) async fn watch(session: Weak<LockSession>) {
     loop {
         let Some(session) = session.upgrade().filter(|session| !session.is_over()) else { return };

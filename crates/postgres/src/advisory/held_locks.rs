@@ -12,7 +12,7 @@ use super::super::identifier::{lock_id, lock_tag};
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub(super) struct ElectionLock {
     pub(super) id: i64,
-    /// Marks it as one of ours, together with the term.
+    /// Marks it as one of our locks, together with the term.
     pub(super) tag: i32,
 }
 
@@ -22,7 +22,7 @@ impl ElectionLock {
     }
 }
 
-/// One lock that is held.
+/// One held lock.
 #[derive(Debug, Clone)]
 pub(super) struct HeldLock {
     pub(super) key: ElectionKey,
@@ -30,9 +30,9 @@ pub(super) struct HeldLock {
     pub(super) nonce: Nonce,
     pub(super) leader: Leader,
     pub(super) ttl: Duration,
-    /// From here on nobody uses it, and it is given back.
+    /// From then on it is not used, and is given back.
     pub(super) lapses_at: Instant,
-    /// Somebody asked for it.
+    /// The pending request to hand over.
     pub(super) handover: Option<Handover>,
 }
 
@@ -56,7 +56,7 @@ impl HeldLock {
     }
 }
 
-/// All that a session holds, by the number of the lock.
+/// All locks that a session holds, by number.
 #[derive(Debug, Default)]
 pub(super) struct HeldLocks {
     holds: HashMap<i64, HeldLock>,
@@ -67,17 +67,17 @@ impl HeldLocks {
         self.holds.insert(hold.lock.id, hold);
     }
 
-    /// Who holds this lock here and has not lapsed.
+    /// The holder of this lock in this process, unless it has lapsed.
     pub(super) fn holder(&self, id: i64, now: Instant) -> Option<&HeldLock> {
         self.holds.get(&id).filter(|hold| now < hold.lapses_at)
     }
 
-    /// Whether this very candidate does, under this term.
+    /// Whether this very candidate holds it, under this term.
     pub(super) fn is_held_by(&self, id: i64, nonce: Nonce, term: Term, now: Instant) -> bool {
         self.holder(id, now).is_some_and(|hold| hold.nonce == nonce && hold.leader.term == term)
     }
 
-    /// Runs for another ttl from now. Returns whether there was anything to prolong.
+    /// Extends it by a ttl from now. Returns whether there was anything to extend.
     pub(super) fn prolong(&mut self, id: i64, nonce: Nonce, ttl: Duration, now: Instant) -> bool {
         let hold = self.holds.get_mut(&id).filter(|hold| hold.nonce == nonce && now < hold.lapses_at);
         let Some(hold) = hold else { return false };
@@ -86,7 +86,7 @@ impl HeldLocks {
         true
     }
 
-    /// Somebody wants the leader of this term to hand over. It may be the leader no more.
+    /// Requests a hand-over from the leader of this term, which may no longer lead.
     pub(super) fn ask(&mut self, id: i64, term: Term, handover: Handover, now: Instant) {
         let hold = self.holds.get_mut(&id).filter(|hold| hold.leader.term == term && now < hold.lapses_at);
         if let Some(hold) = hold {
@@ -100,7 +100,7 @@ impl HeldLocks {
         if is_meant { self.holds.remove(&id) } else { None }
     }
 
-    /// Takes what has lapsed.
+    /// Removes and returns the lapsed ones.
     pub(super) fn take_lapsed(&mut self, now: Instant) -> Vec<HeldLock> {
         self.holds.extract_if(|_, hold| hold.lapses_at <= now).map(|(_, hold)| hold).collect()
     }
@@ -110,7 +110,7 @@ impl HeldLocks {
         self.holds.values().map(|hold| hold.lapses_at).min()
     }
 
-    /// Whether anybody may still trust in something that this session holds.
+    /// Whether a leader may still trust a lock that this session holds.
     pub(super) fn is_trusted(&self, now: Instant) -> bool {
         self.holds.values().any(|hold| now < hold.lapses_at)
     }
@@ -119,7 +119,7 @@ impl HeldLocks {
         self.holds.values().map(|hold| hold.ttl).max()
     }
 
-    /// The elections that are led from here, each under its term.
+    /// The elections led by this process, each with its term.
     pub(super) fn led(&self, now: Instant) -> Vec<(ElectionKey, Term)> {
         let led = self.holds.values().filter(|hold| now < hold.lapses_at);
         led.map(|hold| (hold.key.clone(), hold.leader.term)).collect()

@@ -1,4 +1,4 @@
-//! Sees that a holder is gone: waits for its lock on a second connection, each time for a bounded while.
+//! Detects that a holder is gone: waits for its lock on a second connection, each time for a bounded while.
 //!
 //! A wait without a bound would keep the server from clearing up old rows. Only a few of all who stand by wait for a holder,
 //! and only for one of its locks: they all end together. Whether enough wait already is asked over the session that is
@@ -23,12 +23,12 @@ use super::notice::{Notice, channel_name};
 use super::push::part;
 use super::shared::AdvisoryShared;
 
-/// What is to be waited for.
+/// The locks to wait for.
 #[derive(Default)]
 pub(super) struct WaitQueue {
     awaited: Mutex<VecDeque<AwaitedLock>>,
     added: Notify,
-    /// The holder that is waited for this moment; 0 when none is.
+    /// The holder that is being waited for; 0 if none.
     waits_for: AtomicI32,
 }
 
@@ -39,45 +39,45 @@ struct AwaitedLock {
     id: i64,
     /// How long one wait lasts.
     bound: Duration,
-    /// How long others may go first, at most.
+    /// The longest time that others may go first.
     pause: Duration,
 }
 
 /// The second connection.
 struct WaitConnection {
     session: Session,
-    /// Which part of a bound its waits last, so that those who began together do not end together.
+    /// The fraction of the bound that its waits last, so that waits that began together do not end together.
     part: f64,
-    /// How long each wait on it lasts.
+    /// The length of each wait on it.
     bound: Option<Duration>,
 }
 
-/// What became of a wait.
+/// The result of a wait.
 enum WaitResult {
     /// The lock was free.
     Over,
-    /// It still is not.
+    /// The lock is still held.
     Bounded,
     /// Enough others wait for it.
     Watched,
 }
 
 const WAIT: &str = include_str!("sql/wait.sql");
-/// So many wait for a holder. One would do if it could not be gone itself; more would only cost more connections.
+/// The number of waiters for a holder. One would do if it could not be gone itself; more would only cost connections.
 pub(super) const WAITERS_MAX: i64 = 5;
 const BOUND_MIN: Duration = Duration::from_millis(500);
 const BOUND_MAX: Duration = Duration::from_secs(15);
-/// When there can be no second connection, candidates are told to look by themselves this often.
+/// Without a second connection, candidates are told to look by themselves this often.
 const BACK_OFF: Duration = Duration::from_secs(2);
-/// Before the first wait, up to this long, so that of many only a few go on.
+/// The longest delay before the first wait, so that only a few of many go on.
 pub(super) const PAUSE: Duration = Duration::from_millis(200);
-/// A connection that is not needed is kept this long: after a change there is soon somebody else to wait for.
+/// An unused connection is kept this long: after a change there is soon another holder to wait for.
 const KEPT_FOR: Duration = Duration::from_secs(5);
-/// Whoever gives a lock back says so within this. It is little beside what is waited for after a leader that did not.
+/// A resigning holder announces it within this time, which is short beside the wait after a leader that did not.
 const WORD: Duration = Duration::from_millis(10);
 
 impl WaitQueue {
-    /// Too few wait for this holder.
+    /// Adds a holder that has too few waiters.
     pub(super) fn add(&self, holder: i32, id: i64, ttl: Duration, pause: Duration) {
         let mut awaited = self.awaited();
         if !awaited.iter().any(|awaited_lock| awaited_lock.holder == holder) {
@@ -109,7 +109,7 @@ impl WaitQueue {
     }
 }
 
-/// Goes on until the handle is gone.
+/// Runs until the handle is gone.
 pub(super) async fn watch(shared: &Weak<AdvisoryShared>, push_sink: &PushSink) {
     let mut watch = None;
     loop {
@@ -147,7 +147,7 @@ async fn is_awaited(shared: &Weak<AdvisoryShared>, is_kept: bool) -> bool {
     false
 }
 
-/// Until nothing is left to wait for.
+/// Waits until nothing is left to wait for.
 async fn stand_watch(
     shared: &AdvisoryShared,
     push_sink: &PushSink,
@@ -195,7 +195,7 @@ async fn stand_watch(
     Ok(())
 }
 
-/// What a wait would come to, as far as the session that is there can tell; none if it would be a wait.
+/// The result of a wait, as far as the existing session can tell; `None` if it would have to wait.
 async fn look(shared: &AdvisoryShared, awaited_lock: &AwaitedLock) -> Result<Option<WaitResult>, PostgresStoreError> {
     let session = shared.session().await?;
     // What it is marked with is of no interest here.
@@ -226,7 +226,7 @@ impl WaitConnection {
     }
 }
 
-/// How long each wait on this session lasts from now on.
+/// Sets the length of each wait on this session from now on.
 async fn limit(session: &Session, bound: Duration) -> Result<(), PostgresStoreError> {
     let sql = "SELECT pg_catalog.set_config('lock_timeout', $1, false), \
                pg_catalog.set_config('statement_timeout', '60s', false), \

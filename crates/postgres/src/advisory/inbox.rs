@@ -1,4 +1,4 @@
-//! Messages to leaders, as they are kept between their arrival and their end: in the memory of the leader.
+//! Messages to leaders, as kept between their arrival and their end: in the memory of the leader.
 
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::sync::Arc;
@@ -14,15 +14,15 @@ use tenure_store::mailbox::MailboxRecord;
 
 use super::mailbox::PROMISES;
 
-/// What has arrived at one session.
+/// The messages that arrived at one session.
 #[derive(Debug, Default)]
 pub(super) struct SessionInbox {
     boxes: HashMap<ElectionKey, ElectionInbox>,
-    /// What the server was asked for.
+    /// The channels that the server was asked for.
     listened: BTreeSet<ChannelName>,
 }
 
-/// What has arrived for one election under one term.
+/// The messages that arrived for one election under one term.
 #[derive(Debug)]
 struct ElectionInbox {
     term: Term,
@@ -42,12 +42,12 @@ impl SessionInbox {
         channels.iter().filter(|channel| !self.listened.contains(*channel)).cloned().collect()
     }
 
-    /// The server tells of these from now on.
+    /// Records that the server notifies about these from now on.
     pub(super) fn listen(&mut self, channels: impl IntoIterator<Item = ChannelName>) {
         self.listened.extend(channels);
     }
 
-    /// Closes a box, and returns the channels that nobody needs any more.
+    /// Closes a box, and returns the channels that are no longer needed.
     pub(super) fn close(&mut self, key: &ElectionKey) -> Vec<ChannelName> {
         self.boxes.remove(key);
         let boxes = &self.boxes;
@@ -63,7 +63,7 @@ impl SessionInbox {
     pub(super) fn deliver(&mut self, told: &Notification, led: &[(ElectionKey, Term)]) -> Vec<ElectionKey> {
         let Ok(channel) = ChannelName::new(told.channel()) else { return Vec::new() };
         if serde_json::from_str::<IgnoredAny>(told.payload()).is_err() {
-            log!(debug, %channel, "a notification that is not JSON was passed over");
+            log!(debug, %channel, "skipped a notification that is not JSON");
             return Vec::new();
         }
         // Nobody says who sends, but the server says through which of its processes.
@@ -98,7 +98,7 @@ impl SessionInbox {
         Some(&mut election_inbox.messages)
     }
 
-    /// How many messages this election has, or each of the namespace that has any.
+    /// The number of messages of this election, or of each in the namespace that has any.
     pub(super) fn counts(&self, namespace: &Namespace, only: Option<&ElectionName>) -> Vec<MessageCount> {
         let wanted = |key: &ElectionKey| key.namespace == *namespace && only.is_none_or(|name| *name == key.name);
         let boxes = self.boxes.iter().filter(|(key, _)| wanted(key));

@@ -1,15 +1,15 @@
-//! The candidate's id as the name of a session, which everybody can read, and which is short and plain.
+//! The candidate's id as the name of a session, which is public, short and plain.
 
 use percent_encoding::{AsciiSet, CONTROLS, percent_decode_str, utf8_percent_encode};
 use tenure_store::CandidateId;
 
 const PREFIX: &str = "tenure:";
-/// Longer names are cut by the server.
+/// The server cuts off longer names.
 const BYTES_MAX: usize = 63;
-/// What the server would replace, and what stands for it.
+/// The characters that the server would replace, and the escape character.
 const REPLACED: &AsciiSet = &CONTROLS.add(b'%');
 
-/// The name of a session of this candidate. One that is cut ends with a percent sign.
+/// The session name for this candidate. A truncated one ends with a percent sign.
 pub(super) fn encode(candidate: &CandidateId) -> String {
     let mut label = format!("{PREFIX}{}", utf8_percent_encode(candidate.as_str(), REPLACED));
     if label.len() > BYTES_MAX {
@@ -23,7 +23,7 @@ pub(super) fn encode(candidate: &CandidateId) -> String {
     label
 }
 
-/// The candidate behind the name of a session of ours, as far as it fits in there.
+/// The candidate behind one of our session names, as far as it fits in there.
 pub(super) fn candidate(label: &str) -> Option<CandidateId> {
     let label = label.strip_prefix(PREFIX)?;
     match label.strip_suffix('%') {
@@ -32,7 +32,7 @@ pub(super) fn candidate(label: &str) -> Option<CandidateId> {
     }
 }
 
-/// Somebody who is none of ours.
+/// The id of a foreign holder.
 pub(super) fn foreign(label: Option<&str>, pid: i32) -> Option<CandidateId> {
     let named = label.filter(|label| !label.is_empty()).and_then(|label| CandidateId::new(label).ok());
     named.or_else(|| CandidateId::new(format!("server process {pid}")).ok())

@@ -33,9 +33,9 @@ pub(super) struct AdvisoryInner {
     push: Arc<AdvisoryPushHub>,
 }
 
-/// Every so many times that a session shows that it is alive, it is checked that it holds what it should.
+/// The number of beats between two checks that the session holds the locks it should.
 const BEATS_PER_AUDIT: u32 = 16;
-/// A notice that takes longer is held up by somebody else's, and a resignation must not be.
+/// A notice that takes longer is held up by another one, and a resignation must not be.
 const TOLD_WITHIN: Duration = Duration::from_secs(1);
 
 impl AdvisoryInner {
@@ -49,7 +49,7 @@ impl AdvisoryInner {
         &self.shared
     }
 
-    /// Messages may wait for a leader of this handle.
+    /// Hints that messages may wait for a leader of this handle.
     pub(super) fn hint_messages(&self, key: &ElectionKey) {
         self.push.tell(Interest::Messages, Hint::at(key.clone()));
     }
@@ -74,7 +74,7 @@ impl AdvisoryInner {
         task.await.unwrap_or_else(|_| self.spread(&interrupted(), batch.len()))
     }
 
-    /// What a session holds cannot vanish while it lives, so all it takes is to see that it does.
+    /// The locks of a session cannot vanish while it lives, so it is enough to see that it lives.
     pub(super) async fn renew(&self, batch: &[Renew]) -> Replies<RenewReply> {
         let Some(session) = self.shared.living_session() else { return lost(batch) };
         let now = session.now();
@@ -143,7 +143,7 @@ impl AdvisoryInner {
         }
     }
 
-    /// Those whose locks are held now, and whose names can be known: numbers, and what this handle has heard of.
+    /// Elections whose locks are held now, and whose names can be known: numbers, and names this handle has heard of.
     pub(super) async fn elections(&self, namespace: &Namespace) -> Result<Vec<ElectionName>, StoreError> {
         let is_default = *namespace == Namespace::default();
         let number = |id: i64| {
@@ -208,7 +208,7 @@ fn call_for_waiters(session: &Arc<LockSession>, waiters: i64) {
     }
 }
 
-/// Frees what is held, and tells of it in a statement of its own that travels with it.
+/// Frees the locks, and announces it in a separate statement in the same round trip.
 async fn resign(session: Arc<LockSession>, batch: Vec<Resign>) -> Result<(), PostgresStoreError> {
     let turn = session.turn.lock().await;
     let (mut holds, mut notices): (Vec<HeldLock>, Vec<Notice>) = (Vec::new(), Vec::new());
@@ -247,14 +247,14 @@ async fn resign(session: Arc<LockSession>, batch: Vec<Resign>) -> Result<(), Pos
     }
 }
 
-/// Tells of what is freed, and listens no more to what was meant for its leader.
+/// Announces the freed locks, and stops listening for their leader.
 async fn tell(session: Arc<LockSession>, notices: Vec<Notice>, release: String) {
     tell_released(&session, &notices, &release).await;
     let elections: Vec<ElectionKey> = notices.iter().filter_map(|notice| notice.key().cloned()).collect();
     tokio::spawn(async move { mailbox::close(&session, &elections).await });
 }
 
-/// With the session, everything was freed.
+/// Whether the session is over, and all its locks with it.
 fn session_is_over(result: &Result<(), PostgresStoreError>) -> bool {
     matches!(result, Err(PostgresStoreError::Replaced(_)))
 }

@@ -12,28 +12,28 @@ use super::super::error::PostgresStoreError;
 use super::held_locks::{ElectionLock, HeldLock};
 use super::session::LockSession;
 
-/// What the server says about one lock.
+/// The server's view of one lock.
 #[derive(Debug, Clone)]
 pub(super) enum LockSight {
     /// It is ours from now on.
     Taken(Term),
-    /// Nobody holds it, or nobody who could lead.
+    /// It has no holder, or none that could lead.
     Vacant,
     /// A session of the server holds it.
     Held(LockHolder),
 }
 
-/// Who holds a lock.
+/// The holder of a lock.
 #[derive(Debug, Clone)]
 pub(super) struct LockHolder {
     pub(super) pid: i32,
-    /// What its session is called.
+    /// The name of its session.
     pub(super) label: Option<String>,
     /// Its term, if it is one of ours.
     pub(super) term: Option<Term>,
-    /// A term that is below all that will be granted after it.
+    /// A term below all that will be granted after it.
     pub(super) term_at_least: Option<Term>,
-    /// How many wait for it to be free.
+    /// The number of waiters for it.
     pub(super) waiters: i64,
 }
 
@@ -83,7 +83,7 @@ pub(super) async fn take(
     Ok(sights)
 }
 
-/// Looks at these locks without touching them.
+/// Examines these locks without touching them.
 pub(super) async fn look(
     session: &LockSession,
     locks: &[ElectionLock],
@@ -184,7 +184,7 @@ pub(super) async fn audit(session: &LockSession) -> Result<(), PostgresStoreErro
     Ok(())
 }
 
-/// The locks that anybody holds now, and whether they are marked in the way that this function says.
+/// All locks held now, and whether they are marked in the way that this function says.
 pub(super) async fn all(
     session: &LockSession,
     tag_of: impl Fn(i64) -> i32 + Send,
@@ -236,7 +236,7 @@ fn sight(row: &Row) -> Result<LockSight, PostgresStoreError> {
     }))
 }
 
-/// Those 32 bits of a term that fit beside the tag.
+/// The 32 bits of a term that fit beside the tag.
 fn lower_half(term: Term) -> i32 {
     let [.., a, b, c, d] = term.get().to_be_bytes();
     i32::from_be_bytes([a, b, c, d])
@@ -244,7 +244,7 @@ fn lower_half(term: Term) -> i32 {
 
 /// The term that ends in these 32 bits: the latest one that can have been drawn when `next` had not been finished yet.
 fn whole_term(mark: u64, next: u64) -> u64 {
-    /// More transactions than this are never under way.
+    /// The number of concurrent transactions is never larger.
     const UNDER_WAY: u64 = 1 << 20;
     let latest = next + UNDER_WAY;
     let back = (latest.wrapping_sub(mark)) & 0xffff_ffff;
@@ -255,7 +255,7 @@ fn get<'a, T: FromSql<'a>>(row: &'a Row, column: &str) -> Result<T, PostgresStor
     row.try_get(column).map_err(|error| PostgresStoreError::Nonsense(tenure_store::with_causes(&error)))
 }
 
-/// What is wrong when a session is not the one it was.
+/// The error for a session that is not the one it was.
 pub(super) const STRANGER: &str = "statements do not reach their session: a pooler assigns sessions per statement, so \
      locks would have no owner; connect to the server directly, use the session mode of the pooler, or use the lease \
      table (postgres://)";

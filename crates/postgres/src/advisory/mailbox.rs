@@ -1,4 +1,4 @@
-//! The mailbox: notifications, which reach whoever leads this moment, at most once.
+//! The mailbox: notifications, which reach the current leader, at most once.
 
 use std::sync::Arc;
 
@@ -22,8 +22,8 @@ pub(super) const PROMISES: MailboxPromises = MailboxPromises {
     // What the server takes as a notification.
     max_payload: 7_999,
     max_pending: MAX_PENDING,
-    statement: "Messages are notifications: they reach whoever leads this moment and has asked for their channel, at most \
-                once, and are lost if nobody does or if the leader dies.",
+    statement: "Messages are notifications: they reach the current leader if it listens to their channel, at most once, \
+                and are lost if there is no such leader or if it dies.",
 };
 
 #[async_trait]
@@ -63,7 +63,7 @@ impl Mailbox for AdvisoryStore {
         Ok(settled)
     }
 
-    /// Those that wait in this process: there is no other place.
+    /// The messages that wait in this process: there is no other place.
     async fn list(&self, key: &ElectionKey, state: MessageState, limit: usize) -> Result<Vec<Message>, StoreError> {
         let session = self.inner.shared().living_session();
         let list = |session: Arc<LockSession>| Some(session.inbox().of(key, None)?.list(state, limit));
@@ -71,7 +71,7 @@ impl Mailbox for AdvisoryStore {
         Ok(messages)
     }
 
-    /// Those in this process, too.
+    /// Counts those in this process only.
     async fn counts(
         &self,
         namespace: &Namespace,
@@ -113,7 +113,7 @@ impl AdvisoryStore {
     }
 }
 
-/// Asks the server for what this leader wants to hear and was not asked for yet.
+/// Listens to the channels that this leader wants and the session does not listen to yet.
 async fn listen(
     session: &LockSession,
     key: &ElectionKey,
@@ -129,7 +129,7 @@ async fn listen(
     Ok(())
 }
 
-/// Stops listening to what no leader of this session wants to hear any more.
+/// Stops listening to channels that no leader of this session wants any more.
 pub(super) async fn close(session: &LockSession, elections: &[ElectionKey]) {
     let idle: Vec<ChannelName> = {
         let mut inbox = session.inbox();

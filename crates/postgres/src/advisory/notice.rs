@@ -10,25 +10,25 @@ use super::session::LockSession;
 /// One notice.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) enum Notice {
-    /// Nobody holds it any more. The successor goes first, if one was named.
+    /// It has no holder any more. The successor goes first, if one was named.
     Freed(ElectionKey, Option<CandidateId>),
-    /// Somebody holds it.
+    /// It has a holder.
     Led(ElectionKey),
-    /// Whoever holds it under this term should hand it over.
+    /// Its holder under this term should hand it over.
     Asked(ElectionKey, Term, Handover),
-    /// A lock that this process of the server held is free. It is told by whoever waited for that.
+    /// A lock that this server process held is free. Sent by a waiter for that lock.
     Gone(i32),
-    /// Fewer than before wait for the end of this process of the server.
+    /// Fewer waiters than before wait for the end of this server process.
     Unwatched(i32),
 }
 
-/// Where notices are sent.
+/// The channel of notices.
 pub(super) fn channel_name() -> String {
     channel(&["postgres advisory"])
 }
 
 impl Notice {
-    /// The election that it is about, if it is about one.
+    /// The election that it is about, if any.
     pub(super) fn key(&self) -> Option<&ElectionKey> {
         match self {
             Self::Freed(key, _) | Self::Led(key) | Self::Asked(key, ..) => Some(key),
@@ -50,7 +50,7 @@ impl Notice {
         format!("{word}\n{namespace}\n{name}\n{}", successor.map(CandidateId::as_str).unwrap_or_default())
     }
 
-    /// What is nothing of the kind is somebody else's.
+    /// Parses a notice; `None` if it is foreign.
     pub(super) fn read(told: &Notification) -> Option<Self> {
         Self::parse(told.payload())
     }

@@ -14,15 +14,15 @@ use super::pubsub::PLACE;
 use super::session::{Arrival, LockSession};
 use super::shared::AdvisoryShared;
 
-/// Those who watch.
+/// The watchers.
 pub(super) type AdvisoryPushHub = PushHub<AdvisoryPushSource>;
 
-/// Where hints come from. It does not keep the session: that ends with the handle.
+/// The source of hints. It does not keep the session alive: that ends with the handle.
 pub(super) struct AdvisoryPushSource {
     shared: Weak<AdvisoryShared>,
 }
 
-/// All who stand by look who leads, after a change, but not all at once.
+/// After a change, all stand-bys look who leads, but not all at once.
 const SPREAD: Duration = Duration::from_secs(1);
 /// How long those who were not woken by the end of a leader wait for the word of the next one, before they look for
 /// themselves: longer than it takes to lead for whoever was woken, and not all of them equally long.
@@ -57,7 +57,7 @@ impl PushSource for AdvisoryPushSource {
 }
 
 impl AdvisoryPushSource {
-    /// Until the session ends, or nobody watches.
+    /// Runs until the session ends, or no watcher is left.
     async fn hear(&self, session: &Arc<LockSession>, push_sink: &PushSink) {
         let mut wanted = push_sink.wanted();
         let mut told = Vec::new();
@@ -89,7 +89,7 @@ impl AdvisoryPushSource {
         }
     }
 
-    /// Nobody has told that it leads, and somebody here still waits for whoever is gone.
+    /// Handles a missing announcement of a new leader while a candidate here still waits for the one that is gone.
     fn look_after(&self, push_sink: &PushSink, holder: i32, key: &ElectionKey) {
         let Some(shared) = self.shared.upgrade() else { return };
         if shared.waiters().waiting_for(holder, shared.clock.now()).contains(key) {
@@ -156,14 +156,14 @@ impl AdvisoryPushSource {
     }
 }
 
-/// Elections whose leader is gone, and when to look for the next one if it has not told by then.
+/// Elections whose leader is gone, and when to look for the next one if it has not announced itself by then.
 #[derive(Default)]
 struct VanishedLeaders {
     due: Vec<(tokio::time::Instant, i32, ElectionKey)>,
 }
 
 impl VanishedLeaders {
-    /// Each of those who waited tells of it; once is enough.
+    /// Every waiter announces it; once is enough.
     fn add(&mut self, holder: i32, keys: Vec<ElectionKey>) {
         let at = tokio::time::Instant::now() + MISSED.mul_f64(1.0 + part());
         for key in keys {
@@ -188,12 +188,12 @@ impl VanishedLeaders {
     }
 }
 
-/// Any number from 0 to 1.
+/// A random number from 0 to 1.
 pub(super) fn part() -> f64 {
     f64::from(getrandom::u32().unwrap_or_default()) / f64::from(u32::MAX)
 }
 
-/// Asks for the broadcasts that somebody listens to, and for no others. Returns whether the session can still be used.
+/// Listens to exactly the broadcasts that have listeners. Returns whether the session can still be used.
 async fn update_subscriptions(
     session: &LockSession,
     push_sink: &PushSink,

@@ -20,56 +20,56 @@ use super::held_locks::HeldLocks;
 use super::inbox::SessionInbox;
 use super::notice::{Notice, channel_name};
 
-/// A session, and what it holds.
+/// A session, and the locks it holds.
 ///
 /// It is never closed by this end while anybody may trust in a lock that it holds: the server would free the lock at once.
 /// So a request that is not answered does not end it; only when all holds have lapsed, it is given up.
 pub(super) struct LockSession {
     wire: Session,
-    /// Known to this session alone, and kept by it: whatever answers without it is another one.
+    /// Known to this session alone, and kept by it: an answer without it comes from another session.
     pub(super) marker: String,
     pub(super) clock: Clock,
-    /// Whoever changes what is locked goes through here, one at a time.
+    /// Serializes all changes of the locks.
     pub(super) turn: tokio::sync::Mutex<()>,
     held_locks: Mutex<HeldLocks>,
     arrivals: Mutex<ArrivalQueue>,
     inbox: Mutex<SessionInbox>,
     /// After how long without a request the server ends this session, in milliseconds; 0 is never.
     pub(super) guard_ms: AtomicU32,
-    /// How often it has shown that it is alive.
+    /// The number of times it has shown that it is alive.
     pub(super) beats: AtomicU32,
-    /// How many were last seen to wait for its end.
+    /// The number of waiters for its end when last seen.
     pub(super) waiters: AtomicI64,
-    /// How often it has freed locks.
+    /// The number of times it has freed locks.
     releases: AtomicU32,
-    /// A statement failed, and nobody knows which locks it took before.
+    /// A statement failed, and it is unknown which locks it took before.
     pub(super) is_unsure: AtomicBool,
-    /// Tells whoever gives back what has lapsed.
+    /// Notifies the task that gives back lapsed locks.
     pub(super) changed: Notify,
     is_closed: AtomicBool,
     ended_by: OnceLock<String>,
 }
 
-/// What has arrived and was not looked at.
+/// Notifications that have arrived and were not processed yet.
 struct ArrivalQueue {
     messages: Notifications,
     heard: VecDeque<Arrival>,
-    /// Who has given what back, for whoever takes it next.
+    /// Locks that were given back, and by which server process, for the next to take them.
     freed: VecDeque<(i32, ElectionKey)>,
 }
 
-/// Something that has arrived.
+/// A notification that has arrived.
 #[derive(Debug)]
 pub(super) enum Arrival {
     /// A notice, from this server process.
     Notice(i32, Notice),
     /// A message to the leader of an election, which is this process.
     Letter(ElectionKey),
-    /// A broadcast: its channel, and what was notified there.
+    /// A broadcast: its channel and its payload.
     Broadcast(String, String),
 }
 
-/// A server that takes longer is asked over another connection, unless this one holds something.
+/// A server that takes longer is asked over another connection, unless this one holds locks.
 const PATIENCE: Duration = Duration::from_secs(3);
 /// How much longer than the longest ttl the server waits, so that this process is the first to give back what has lapsed.
 const GUARD_MARGIN: Duration = Duration::from_millis(500);
@@ -107,18 +107,18 @@ impl LockSession {
         self.held_locks.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Whether all that it held is lost.
+    /// Whether all its locks are lost.
     pub(super) fn is_over(&self) -> bool {
         self.is_closed.load(Ordering::SeqCst) || self.wire.is_closed()
     }
 
-    /// Ends it: the server frees all that it held.
+    /// Ends it: the server frees all its locks.
     pub(super) fn close(&self) {
         self.is_closed.store(true, Ordering::SeqCst);
         self.wire.close();
     }
 
-    /// It is not what it was, so nothing that it seems to hold counts.
+    /// Marks it as replaced, so none of its apparent locks count.
     pub(super) fn condemn(&self, why: String) -> PostgresStoreError {
         let why = self.ended_by.get_or_init(|| why).clone();
         log!(error, "closing the session: {why}");
@@ -126,7 +126,7 @@ impl LockSession {
         PostgresStoreError::Replaced(why)
     }
 
-    /// Why nothing more is asked of it.
+    /// The reason why it is no longer used.
     pub(super) fn obituary(&self) -> PostgresStoreError {
         match self.ended_by.get() {
             Some(why) => PostgresStoreError::Replaced(why.clone()),
@@ -134,7 +134,7 @@ impl LockSession {
         }
     }
 
-    /// Asks, and ends the session if there is no answer and nothing to be lost by it.
+    /// Asks, and ends the session if there is no answer and no lock to lose.
     pub(super) async fn ask(
         &self,
         sql: &str,
@@ -159,7 +159,7 @@ impl LockSession {
         }
     }
 
-    /// A number for the next release, which no other one of this session has.
+    /// A number for the next release, unique in this session.
     pub(super) fn next_release(&self) -> String {
         self.releases.fetch_add(1, Ordering::Relaxed).to_string()
     }
@@ -172,7 +172,7 @@ impl LockSession {
         u32::try_from(guard).unwrap_or(u32::MAX).min(i32::MAX.unsigned_abs())
     }
 
-    /// The next thing that has arrived; none when the session has ended. Cancel safe.
+    /// The next notification; `None` when the session has ended. Cancel safe.
     pub(super) async fn hear(&self) -> Option<Arrival> {
         poll_fn(|context| {
             let mut arrivals = self.arrivals();
@@ -190,13 +190,13 @@ impl LockSession {
         .await
     }
 
-    /// Who has given what back since this was last asked, as far as it has arrived.
+    /// The locks given back since the last call, and by which server process, as far as the notices have arrived.
     pub(super) fn take_freed(&self) -> Vec<(i32, ElectionKey)> {
         self.absorb();
         self.arrivals().freed.drain(..).collect()
     }
 
-    /// Looks at what has arrived before the last answer.
+    /// Processes the notifications that arrived before the last answer.
     pub(super) fn absorb(&self) {
         let mut arrivals = self.arrivals();
         while let Ok(message) = arrivals.messages.try_recv() {
@@ -204,7 +204,7 @@ impl LockSession {
         }
     }
 
-    /// A request to hand over waits for the next renewal; everything else waits for those who listen.
+    /// A request to hand over waits for the next renewal; everything else waits for the listeners.
     fn sort(&self, arrivals: &mut ArrivalQueue, message: &AsyncMessage) {
         let AsyncMessage::Notification(told) = message else { return };
         if told.channel() != channel_name() && is_own_channel(told.channel()) {
@@ -266,5 +266,5 @@ impl Drop for LockSession {
     }
 }
 
-/// Nobody may be listening; what is older is of no use.
+/// There may be no listener; older ones are of no use.
 const HEARD_MAX: usize = 1_024;

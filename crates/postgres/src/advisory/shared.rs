@@ -1,4 +1,4 @@
-//! What all requests of a handle share.
+//! The state shared by all requests of a handle.
 
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
@@ -16,7 +16,7 @@ use super::notice::{Notice, notify};
 use super::session::LockSession;
 use super::waiters::Waiters;
 
-/// One handle: the session, and what is remembered beside it.
+/// One handle: the session, and the state remembered beside it.
 pub(super) struct AdvisoryShared {
     pub(super) endpoint: Endpoint,
     pub(super) clock: Clock,
@@ -49,7 +49,7 @@ impl AdvisoryShared {
         Ok(session)
     }
 
-    /// The session, if there is one that lives.
+    /// The session, if there is a live one.
     pub(super) fn living_session(&self) -> Option<Arc<LockSession>> {
         let current = self.current.lock().unwrap_or_else(PoisonError::into_inner);
         current.as_ref().filter(|session| !session.is_over()).map(Arc::clone)
@@ -63,7 +63,7 @@ impl AdvisoryShared {
         fault.about(self.endpoint.place())
     }
 
-    /// Looks at elections without taking part.
+    /// Observes elections without taking part.
     pub(super) async fn observe(&self, batch: &[ElectionKey]) -> Result<Vec<Observation>, PostgresStoreError> {
         let session = self.session().await?;
         let locks: Vec<ElectionLock> = batch.iter().map(ElectionLock::of).collect();
@@ -89,7 +89,7 @@ impl AdvisoryShared {
         Ok(batch.iter().zip(&locks).map(observe).collect())
     }
 
-    /// Asks whoever leads to hand over. A holder that is none of ours cannot be asked, and that is told.
+    /// Asks the leader to hand over. A foreign holder cannot be asked, and that is reported.
     pub(super) async fn request_handover(
         &self,
         key: &ElectionKey,

@@ -9,7 +9,7 @@ use super::held_locks::ElectionLock;
 use super::label;
 use super::locks::LockHolder;
 
-/// All of it.
+/// All elections of a handle.
 #[derive(Debug, Default)]
 pub(super) struct Waiters {
     elections: HashMap<i64, ElectionWaiters>,
@@ -21,16 +21,16 @@ struct ElectionWaiters {
     waiting: Vec<Waiter>,
     /// The server process that holds the lock.
     holder: Option<i32>,
-    /// Somebody else waits for the end of that, and is woken first.
+    /// Whether another process waits for its end, and is woken first.
     is_watched: bool,
-    /// The highest term that was ever seen here.
+    /// The highest term ever seen here.
     last_term: Option<Term>,
-    /// A holder that is none of ours, and the term it is shown with.
+    /// A foreign holder, and the term it is shown with.
     foreigner: Option<(i32, Term)>,
     /// Until when a lock is kept unused that this server process held and did not give back: its client may not know yet that
     /// it has lost it.
     unused: Option<(i32, Instant)>,
-    /// How often in a row it was neither to be had nor held by anybody.
+    /// The number of attempts in a row in which the lock was neither available nor held.
     blocked: u32,
 }
 
@@ -42,17 +42,17 @@ struct Waiter {
     fresh_until: Instant,
 }
 
-/// Somebody who waits for the lock, as others do, has it for the blink of an eye. Each look in vain waits longer.
+/// Another waiter may have the lock for the blink of an eye. Each failed attempt waits longer.
 const BLINK: Duration = Duration::from_millis(2);
 const BLINKS_MAX: u32 = 10;
 /// How long a leader may take to learn that the server has ended its session, and to end its work. Work that is a process is
 /// ended by its guard within this.
 const TAKE_OVER_DELAY: Duration = Duration::from_millis(250);
-/// However long a ttl is, somebody looks after this.
+/// The longest wait before looking again, however long the ttl is.
 const LONGEST: Duration = Duration::from_secs(3_600);
 
 impl Waiters {
-    /// A candidate is kept out by this holder, or by nobody who leads. Returns what it is told.
+    /// Records that a candidate is kept out, by this holder or by one that cannot lead. Returns the reply to it.
     pub(super) fn kept_out(&mut self, request: &Campaign, holder: Option<&LockHolder>, now: Instant) -> Held {
         let election = self.election(&request.key);
         election.wait(request, now);
@@ -65,7 +65,7 @@ impl Waiters {
         Held { leader, remaining, rank: 0 }
     }
 
-    /// The same by another candidate of this handle.
+    /// The same if the holder is another candidate of this handle.
     pub(super) fn kept_out_by_own(&mut self, request: &Campaign, leader: Leader, now: Instant) -> Held {
         let election = self.election(&request.key);
         election.wait(request, now);
@@ -88,7 +88,7 @@ impl Waiters {
         Some(left).filter(|left| !left.is_zero())
     }
 
-    /// This server process has given it back. Returns whether somebody here waited for that word.
+    /// Records that this server process has given it back. Returns whether a candidate here waited for that.
     pub(super) fn given_back(&mut self, key: &ElectionKey, holder: i32) -> bool {
         let election = self.election(key);
         election.holder.take_if(|known| *known == holder);
@@ -118,7 +118,7 @@ impl Waiters {
         self.elections.get(&ElectionLock::of(key).id).and_then(|election| election.last_term)
     }
 
-    /// Somebody spoke of this election, so that its name is known.
+    /// Records the name of an election that was mentioned.
     pub(super) fn heard_of(&mut self, key: &ElectionKey) {
         self.election(key);
     }
@@ -128,7 +128,7 @@ impl Waiters {
         self.elections.values().map(|election| &election.key)
     }
 
-    /// Whether anybody waits here; and whether it is the one who is named, if one is.
+    /// Whether a candidate waits here; and whether it is the named successor, if any.
     pub(super) fn waits(&self, key: &ElectionKey, successor: Option<&CandidateId>, now: Instant) -> Option<bool> {
         let election = self.elections.get(&ElectionLock::of(key).id)?;
         let mut fresh = election.fresh(now).peekable();
@@ -136,28 +136,28 @@ impl Waiters {
         Some(successor.is_none_or(|named| fresh.any(|waiting| waiting.candidate == *named)))
     }
 
-    /// Somebody else waits for the end of this process of the server.
+    /// Records that another process waits for the end of this server process.
     pub(super) fn watched(&mut self, holder: i32) {
         for election in self.elections.values_mut().filter(|election| election.holder == Some(holder)) {
             election.is_watched = true;
         }
     }
 
-    /// Whether somebody else waited for the end of the last holder of this lock, as far as it was looked at. It is known once.
+    /// Whether another process waited for the end of this lock's last holder, as far as it was seen. Answered once.
     pub(super) fn was_watched(&mut self, key: &ElectionKey) -> bool {
         self.elections
             .get_mut(&ElectionLock::of(key).id)
             .is_some_and(|election| std::mem::take(&mut election.is_watched))
     }
 
-    /// The elections in which somebody here waits for this process of the server.
+    /// The elections in which a candidate here waits for this server process.
     pub(super) fn waiting_for(&self, holder: i32, now: Instant) -> Vec<ElectionKey> {
         let waits =
             |election: &&ElectionWaiters| election.holder == Some(holder) && election.fresh(now).next().is_some();
         self.elections.values().filter(waits).map(|election| election.key.clone()).collect()
     }
 
-    /// One lock of this process of the server that somebody here waits for, and the ttl of who does.
+    /// One lock of this server process that a candidate here waits for, and the ttl of that candidate.
     pub(super) fn lock_of(&self, holder: i32, now: Instant) -> Option<(i64, Duration)> {
         let of_holder = self.elections.iter().filter(|(_, election)| election.holder == Some(holder));
         of_holder.filter_map(|(id, election)| Some((*id, election.fresh(now).next()?.ttl))).next()

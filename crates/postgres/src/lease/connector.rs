@@ -18,7 +18,7 @@ use super::schema;
 /// The server, and the connection to it.
 pub(super) type LeaseConnection = Reconnecting<LeaseConnector>;
 
-/// How to connect to it.
+/// Connects to the server.
 #[derive(Clone)]
 pub(super) struct LeaseConnector {
     endpoint: Endpoint,
@@ -74,7 +74,7 @@ impl reconnecting::Connect for LeaseConnector {
     }
 }
 
-/// Asks in one round trip. If it is not answered, the connection is given up: the next request would wait behind it.
+/// Asks in one round trip. Without an answer, the connection is dropped: the next request would wait behind it.
 pub(super) async fn ask(
     node: &LeaseConnection,
     sql: &str,
@@ -91,7 +91,7 @@ pub(super) async fn ask(
     answer
 }
 
-/// The same as [`ask`], with a second statement right behind the first whose answer nobody waits for.
+/// The same as [`ask`], followed by a second statement whose answer is not awaited.
 pub(super) async fn ask_and_mention(
     node: &LeaseConnection,
     sql: &str,
@@ -126,7 +126,7 @@ pub(super) async fn ask_and_mention(
     answer
 }
 
-/// What nobody waits for must not hold up others for long.
+/// A statement that is not awaited must not delay others for long.
 const MENTION_TIMEOUT: Duration = Duration::from_secs(1);
 
 /// Whether the connection can still be used.

@@ -14,7 +14,7 @@ use super::leases::LeaseInner;
 /// jump.
 const CLOCK_DIFFERENCE: Duration = Duration::from_secs(5);
 
-/// Connects, reads, writes, and looks at how the server is set up.
+/// Connects, reads, writes, and examines the configuration of the server.
 pub(super) async fn examine(inner: &LeaseInner) -> Vec<Finding> {
     let mut findings = look(inner).await;
     findings.extend(examine_hosts::findings(inner.endpoint()).await);
@@ -27,7 +27,7 @@ pub(super) async fn examine(inner: &LeaseInner) -> Vec<Finding> {
     findings
 }
 
-/// Logs what somebody should look at. Whoever never runs `tenure doctor` hears of it here.
+/// Logs findings that need attention, for operators who never run `tenure doctor`.
 pub(super) async fn warn(inner: &LeaseInner) {
     for finding in look(inner).await {
         // Whoever listens says by itself, and once, that it hears nothing.
@@ -37,7 +37,7 @@ pub(super) async fn warn(inner: &LeaseInner) {
     }
 }
 
-/// What can be found out without a trace.
+/// The checks that leave no trace.
 async fn look(inner: &LeaseInner) -> Vec<Finding> {
     let before = Instant::now();
     match inner.survey(SURVEY).await {
@@ -54,7 +54,7 @@ async fn look(inner: &LeaseInner) -> Vec<Finding> {
     }
 }
 
-/// The check of what the server sends by itself.
+/// The check for pushes from the server.
 const PUSHES: &str = "pushes";
 
 /// One row about the server and this session.

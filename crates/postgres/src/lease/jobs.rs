@@ -155,7 +155,7 @@ impl LeaseInner {
     }
 }
 
-/// More cannot be told apart in every JSON reader.
+/// Not every JSON reader can tell larger numbers apart.
 const COUNT_MAX: u64 = 1 << 53;
 
 fn word_for(act: Act) -> &'static str {
@@ -190,7 +190,7 @@ fn standing(row: &Row) -> Result<JobStanding, PostgresStoreError> {
     })
 }
 
-/// Nothing where somebody keeps a lock.
+/// `None` where another transaction holds a lock.
 fn claimed(row: &Row) -> Result<Option<Claimed>, PostgresStoreError> {
     let number = || get::<i64>(row, "number");
     Ok(Some(match get(row, "verdict")? {

@@ -29,7 +29,7 @@ use super::terms::Terms;
 /// One open store.
 pub(super) struct LeaseInner {
     endpoint: Endpoint,
-    /// What the address asks for and is unwise.
+    /// Warnings about unwise settings in the address.
     warnings: Vec<String>,
     schema: Identifier,
     node: Arc<LeaseConnection>,
@@ -43,11 +43,11 @@ const CAMPAIGN: &str = "SELECT {call}, c.now_ms, r.* FROM {schema}.campaign($1, 
 const RESIGN: &str = "SELECT {call}, {schema}.resign($1, $2, $3, $4, $5)";
 const ANNOUNCE: &str = "SELECT {schema}.announce($1, $2)";
 
-/// How many elections a statement campaigns in: many at once would hold up the renewals behind them.
+/// The number of elections per campaign statement: many at once would delay the renewals behind them.
 const CAMPAIGNS_AT_ONCE: usize = 200;
-/// How many leases a statement renews.
+/// The number of leases per renewal statement.
 const RENEWALS_AT_ONCE: usize = 10_000;
-/// How long nobody asks again after a row that somebody else keeps locked.
+/// The pause after finding a row locked by another transaction.
 const BUSY_PAUSE: Duration = Duration::from_millis(100);
 
 impl LeaseInner {
@@ -198,12 +198,12 @@ impl LeaseInner {
         Ok(true)
     }
 
-    /// Writes something that changes nothing.
+    /// Performs a write that changes nothing.
     pub(super) async fn touch(&self) -> Result<(), StoreError> {
         self.ask(&self.sql("SELECT {call}, {schema}.touch()"), &[]).await.map(drop)
     }
 
-    /// One row, and what the server tells everybody of itself.
+    /// One row, and the server's description of itself.
     pub(super) async fn survey(&self, sql: &str) -> Result<(Row, ServerFacts), StoreError> {
         let sql = self.sql(sql);
         let link = self.node.link().await.map_err(|fault| self.tell(fault))?;
@@ -212,7 +212,7 @@ impl LeaseInner {
         Ok((row, link.connection().facts()))
     }
 
-    /// Notifications do not arrive.
+    /// Whether notifications do not arrive.
     pub(super) fn hears_nothing(&self) -> bool {
         self.push.source().is_in_vain()
     }
@@ -325,7 +325,7 @@ impl LeaseInner {
         }
     }
 
-    /// Whether the server has forgotten a term that it, or another one, has shown before.
+    /// Whether the server has forgotten a term that it, or another server, has shown before.
     fn is_regressed(&self, request: &Campaign, reply: &Result<LeaseCampaignOutcome, StoreError>) -> bool {
         let term = match reply {
             Ok(LeaseCampaignOutcome::Granted { term, .. }) => Some(*term),
@@ -368,7 +368,7 @@ impl LeaseInner {
         connector::ask(&self.node, sql, parameters).await.map_err(|fault| self.tell(fault))
     }
 
-    /// The same, with a second statement behind it whose answer nobody waits for.
+    /// The same, followed by a second statement whose answer is not awaited.
     pub(super) async fn ask_and_mention(
         &self,
         sql: &str,
@@ -380,12 +380,12 @@ impl LeaseInner {
         rows.map_err(|fault| self.tell(fault))
     }
 
-    /// Puts the name of the schema where it belongs.
+    /// Inserts the name of the schema.
     pub(super) fn sql(&self, template: &str) -> String {
         template.replace("{schema}", &self.schema.to_string())
     }
 
-    /// What a row has told of this election.
+    /// Attributes an error in a row to this election.
     fn of_election<T>(&self, key: &ElectionKey, told: Result<T, PostgresStoreError>) -> Result<T, StoreError> {
         told.map_err(|fault| self.tell(fault.in_record_of(key, "election")))
     }
@@ -395,16 +395,16 @@ impl LeaseInner {
     }
 }
 
-/// How a process can be woken.
+/// The way to wake a process.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct WakeChannel<'a> {
-    /// Empty if it cannot.
+    /// Empty if it cannot be woken.
     pub(super) channel: &'a str,
     /// The server process that listens.
     pub(super) listener: i32,
 }
 
-/// Often enough to take over soon, and rarely enough not to be felt.
+/// Often enough to take over soon, and rarely enough to be no burden.
 fn look_again_after(ttl: Duration) -> Duration {
     (ttl / 10).clamp(Duration::from_millis(100), Duration::from_secs(3))
 }

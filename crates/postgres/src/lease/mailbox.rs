@@ -202,7 +202,7 @@ impl LeaseInner {
         Ok(count.and_then(|count| u64::try_from(count).ok()).unwrap_or_default())
     }
 
-    /// Calls a function, and wakes the leaders of these elections behind it.
+    /// Calls a function, followed by a notification that wakes the leaders of these elections.
     async fn ask_and_wake(
         &self,
         function: &str,
@@ -249,7 +249,7 @@ pub(super) fn limit(count: usize) -> i64 {
     i64::try_from(count).unwrap_or(i64::MAX)
 }
 
-/// A text of the server cannot hold a NUL, and an error of the application may.
+/// A text on the server cannot hold a NUL, but an error of the application may.
 pub(super) fn printable(why: &str) -> String {
     why.replace('\0', "\u{fffd}")
 }

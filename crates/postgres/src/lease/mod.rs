@@ -41,7 +41,7 @@ pub struct PostgresStore {
     is_known: AtomicBool,
 }
 
-/// A server that takes longer to tell of itself has other problems.
+/// A server that takes longer to report about itself has other problems.
 const LOOK_LIMIT: Duration = Duration::from_secs(10);
 
 impl PostgresStore {
@@ -62,7 +62,7 @@ impl PostgresStore {
         Self { inner: Arc::new(LeaseInner::new(config, clock)), is_known: AtomicBool::new(false) }
     }
 
-    /// Looks at the server in the background, once. Nobody waits for it.
+    /// Examines the server once, in the background, without delaying any request.
     fn get_to_know(&self) {
         if !self.is_known.swap(true, Ordering::Relaxed) {
             let inner = Arc::clone(&self.inner);

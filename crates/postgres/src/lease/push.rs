@@ -1,4 +1,4 @@
-//! Hints and broadcasts over one connection of their own: `LISTEN` there, `NOTIFY` over the connection for requests.
+//! Hints and broadcasts over a separate connection: `LISTEN` there, `NOTIFY` over the connection for requests.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicI32, Ordering};
@@ -16,29 +16,29 @@ use super::super::pubsub::{ChannelSubscriptions, TELL};
 use super::connector::LeaseConnection;
 use super::leases::WakeChannel;
 
-/// Those who watch this schema.
+/// The watchers of this schema.
 pub(super) type LeasePushHub = PushHub<LeasePushSource>;
 
-/// What a process listens to.
+/// The channels of a process.
 pub(super) struct LeasePushSource {
     endpoint: Endpoint,
     node: Arc<LeaseConnection>,
     schema: String,
     /// Wakes this process.
     wake: String,
-    /// Tells everybody of every change.
+    /// Announces every change.
     changes: String,
     /// The server process that listens for this one.
     listener: AtomicI32,
-    /// The server can be reached, but what it sends does not arrive.
+    /// Whether the server can be reached, but its notifications do not arrive.
     is_in_vain: AtomicBool,
 }
 
-/// A server that takes longer to confirm, or to deliver, is given up.
+/// A server that takes longer to confirm, or to deliver, is abandoned.
 const ANSWER_TIMEOUT: Duration = Duration::from_secs(2);
 /// A pooler with more processes than this may keep one of them listening until it ends it.
 const ERRANDS_MAX: usize = 200;
-/// As a payload: proves that what is sent arrives.
+/// A payload that proves that notifications arrive.
 const PROBE: &str = "probe";
 
 impl LeasePushSource {
@@ -55,13 +55,13 @@ impl LeasePushSource {
         }
     }
 
-    /// How this process can be woken, if it would be heard.
+    /// The way to wake this process, if it listens.
     pub(super) fn wake_channel(&self, is_heard: bool) -> WakeChannel<'_> {
         let listener = self.listener.load(Ordering::SeqCst);
         if is_heard { WakeChannel { channel: &self.wake, listener } } else { WakeChannel { channel: "", listener: 0 } }
     }
 
-    /// Notifications do not arrive here, although they were asked for.
+    /// Whether notifications do not arrive here, although they were requested.
     pub(super) fn is_in_vain(&self) -> bool {
         self.is_in_vain.load(Ordering::Relaxed)
     }
@@ -70,20 +70,20 @@ impl LeasePushSource {
         &self.changes
     }
 
-    /// Tells of new leaders. Nobody waits for it.
+    /// Announces new leaders, without waiting.
     pub(super) fn announce(&self, elections: &[ElectionKey]) {
         let changes = self.changes.clone();
         self.notify(elections.iter().map(|key| (changes.clone(), payload(key))).collect());
     }
 
-    /// Wakes whoever leads this election. Nobody waits for it.
+    /// Wakes the leader of this election, without waiting.
     pub(super) fn wake(&self, channel: &str, key: &ElectionKey) {
         if !channel.is_empty() {
             self.notify(vec![(channel.to_owned(), payload(key))]);
         }
     }
 
-    /// It is a statement of its own, because a queue of notifications that is full would undo whatever came with it.
+    /// A separate statement, because a full notification queue would undo everything sent with it.
     fn notify(&self, notifications: Vec<(String, String)>) {
         if notifications.is_empty() {
             return;
@@ -113,7 +113,7 @@ impl PushSource for LeasePushSource {
     }
 }
 
-/// One connection, from its making to its end.
+/// One connection, from start to end.
 struct ListenConnection<'a> {
     channels: &'a LeasePushSource,
     push_sink: &'a PushSink,
@@ -125,7 +125,7 @@ struct ListenConnection<'a> {
 }
 
 impl ListenConnection<'_> {
-    /// Returns whether anything was ever heard.
+    /// Returns whether any notification ever arrived.
     async fn run(&mut self) -> bool {
         // Nobody knows whether they would arrive while the server cannot be reached at all.
         let Ok(link) = self.channels.node.link().await else { return false };
@@ -189,7 +189,7 @@ impl ListenConnection<'_> {
         true
     }
 
-    /// Asks for the broadcasts that somebody listens to, and for no others. Returns whether the connection can still be used.
+    /// Listens to exactly the broadcasts that have listeners. Returns whether the connection can still be used.
     async fn update_subscriptions(&mut self) -> bool {
         let subscribers = self.push_sink.subscribers();
         while let Some(change) = self.broadcasts.change(&self.channels.schema, subscribers) {
@@ -202,7 +202,7 @@ impl ListenConnection<'_> {
         true
     }
 
-    /// Listens, and sees whether what is sent over the other connection is delivered here. Behind some poolers it is not.
+    /// Listens, and checks whether notifications sent over the other connection arrive here. Behind some poolers they do not.
     /// None if a server that fails or hangs keeps it from being known.
     async fn arrives(&mut self, requests: &Session) -> Option<bool> {
         // Two connections that are served by one process are in truth none: the pooler lends it from statement to statement.
@@ -222,7 +222,7 @@ impl ListenConnection<'_> {
         arrives
     }
 
-    /// Makes a pooler that lends processes undo what was begun in one of them: it lends that one again sooner or later.
+    /// Makes a pooler that lends processes undo the `LISTEN` in one of them: it lends that one again sooner or later.
     async fn leaves_alone(&self, listener: &str) {
         for _ in 0..ERRANDS_MAX {
             match self.on_wake("UNLISTEN").await {
@@ -232,7 +232,7 @@ impl ListenConnection<'_> {
         }
     }
 
-    /// Says something about the channel of this handle. Returns which process of the server was told.
+    /// Runs a statement on the channel of this handle. Returns the server process that ran it.
     async fn on_wake(&self, verb: &str) -> Option<String> {
         // A name of our own making: letters, digits and underscores. Both statements are one transaction.
         let sql = format!("{verb} {}; SELECT pg_catalog.pg_backend_pid()", self.channels.wake);
@@ -267,12 +267,12 @@ impl ListenConnection<'_> {
         self.push_sink.tell(interest, hint);
     }
 
-    /// The connection for requests is new; this one may have gone the way of its predecessor, and not have noticed.
+    /// The connection for requests is new; this one may be broken like its predecessor, without having noticed.
     async fn is_alive(&self) -> bool {
         matches!(tokio::time::timeout(ANSWER_TIMEOUT, self.session.run("SELECT 1")).await, Ok(Ok(_)))
     }
 
-    /// Once, and again after it has worked meanwhile.
+    /// Reports it once, and again only if it has worked in between.
     fn complain(&self) {
         let subscribers = self.push_sink.subscribers();
         subscribers.elections().iter().for_each(|key| subscribers.deafened(key, &self.silence()));
@@ -291,7 +291,7 @@ impl ListenConnection<'_> {
         }
     }
 
-    /// Why nobody hears a broadcast.
+    /// The reason why broadcasts are not received.
     fn silence(&self) -> StoreError {
         let message = format!(
             "PostgreSQL at {}: notifications do not arrive, so no broadcasts are received here; a pooler in \
@@ -302,7 +302,7 @@ impl ListenConnection<'_> {
     }
 }
 
-/// Sends notifications, and does not wait for them to reach a disk.
+/// Sends notifications, without waiting for the disk.
 async fn notify(session: &Session, notifications: &[(String, String)]) -> bool {
     let (channels, payloads): (Vec<&str>, Vec<&str>) =
         notifications.iter().map(|(channel, payload)| (channel.as_str(), payload.as_str())).unzip();
@@ -315,7 +315,7 @@ fn payload(key: &ElectionKey) -> String {
     format!("0\n{}\n{}", key.namespace, key.name)
 }
 
-/// What is nothing of the kind is somebody else's. Instead of a delay there is an `m` where messages wait.
+/// Parses a notification; `None` if it is foreign. An `m` instead of a delay means that messages wait.
 fn read(told: &Notification) -> Option<(bool, Hint)> {
     let mut lines = told.payload().splitn(3, '\n');
     let first = lines.next()?;

@@ -1,4 +1,4 @@
-//! What the functions answer.
+//! Decodes the answers of the functions.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -14,31 +14,31 @@ use tokio_postgres::types::FromSql;
 use super::super::error::PostgresStoreError;
 use super::super::value::duration;
 
-/// What became of a campaign.
+/// The outcome of a campaign.
 #[derive(Debug, Clone)]
 pub(super) enum LeaseCampaignOutcome {
     Granted {
         term: Term,
-        /// The ttl of the lease before, if that ran out.
+        /// The ttl of the previous lease, if it ran out.
         ran_out: Option<Duration>,
-        /// Otherwise it was found again.
+        /// False if it was found again.
         is_new: bool,
     },
     Held {
         held: Held,
-        /// Its holder tells nobody when it resigns.
+        /// Whether its holder does not announce its resignation.
         is_foreign: bool,
     },
-    /// Somebody keeps the row locked.
+    /// Another transaction keeps the row locked.
     Busy,
     /// There is no higher term.
     Exhausted,
 }
 
-/// Nobody looks again before; at once would be a busy loop.
+/// The shortest delay before looking again; none at all would be a busy loop.
 const REMAINING_MIN: Duration = Duration::from_millis(1);
 
-/// What became of one campaign.
+/// Decodes the outcome of one campaign.
 pub(super) fn campaign(row: &Row) -> Result<LeaseCampaignOutcome, PostgresStoreError> {
     let verdict: &str = get(row, "verdict")?;
     Ok(match verdict {
@@ -120,7 +120,7 @@ pub(super) fn forgetting(told: &str) -> Result<Forgetting, PostgresStoreError> {
         "stood by" => Forgetting::InUse(Use::StoodBy),
         "messages" => Forgetting::InUse(Use::Messages),
         "recent" => Forgetting::InUse(Use::Recent),
-        "damaged" => return Err(PostgresStoreError::Damage("nobody can tell since when it is idle".to_owned())),
+        "damaged" => return Err(PostgresStoreError::Damage("it is unknown since when it has been idle".to_owned())),
         other => {
             return Err(PostgresStoreError::Nonsense(format!("{other:?} when it was asked to forget an election")));
         }
@@ -168,7 +168,7 @@ fn leader(row: &Row, term_column: &str) -> Result<Option<Leader>, PostgresStoreE
     }))
 }
 
-/// The place of an answer, counted from one.
+/// The slot of an answer, counted from one.
 pub(super) fn slot<'a, T>(row: &Row, slots: &'a mut [T]) -> Result<&'a mut T, PostgresStoreError> {
     let place: i32 = get(row, "place")?;
     let slot = usize::try_from(place).ok().and_then(|place| slots.get_mut(place.checked_sub(1)?));
@@ -184,7 +184,7 @@ pub(super) fn term(number: i64) -> Result<Term, PostgresStoreError> {
     term.ok_or_else(|| PostgresStoreError::Nonsense(format!("the term {number}")))
 }
 
-/// Participants of another kind may call themselves what nobody here can; they are shown by something that comes close.
+/// Foreign participants may have ids that are not valid here; they are shown by a similar one.
 pub(super) fn candidate(id: &str) -> Result<CandidateId, PostgresStoreError> {
     let printable = || id.chars().filter(|c| !c.is_control()).take(50).collect::<String>();
     let id = CandidateId::new(id).or_else(|_| CandidateId::new(printable()));

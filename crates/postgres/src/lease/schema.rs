@@ -10,7 +10,7 @@ use super::super::config::PostgresConfig;
 use super::super::error::PostgresStoreError;
 use super::super::identifier::Identifier;
 
-/// What the schema has to be for this version of the library.
+/// The schema version that this version of the library needs.
 pub(super) const VERSION: i32 = 8;
 
 const PREPARATION: &str = include_str!("sql/prepare.sql");
@@ -29,7 +29,7 @@ const STEPS: [(i32, &str); 8] = [
     (7, include_str!("sql/version_7.sql")),
     (VERSION, include_str!("sql/version_8.sql")),
 ];
-/// In the order in which they need each other.
+/// In order of their dependencies.
 const FUNCTIONS: &[&str] = &[
     include_str!("sql/common.sql"),
     include_str!("sql/campaign.sql"),
@@ -177,7 +177,7 @@ impl MigrationOutcome {
     }
 }
 
-/// The version that the script found; it says so in one row of its answer.
+/// The version that the script found and reported in one row of its answer.
 fn version_before(told: &[SimpleQueryMessage]) -> i32 {
     let found = told.iter().find_map(|message| match message {
         SimpleQueryMessage::Row(row) => row.try_get("version_before").ok().flatten(),
@@ -198,7 +198,7 @@ fn identifier(what: &str, name: &str) -> Result<Identifier, StoreError> {
         .map_err(|why| StoreError::not_sent(StoreErrorKind::Configuration, format!("the {what} {name:?}: {why}")))
 }
 
-/// The same with what to do about it, if the user or the schema is what is wrong. Nothing was changed then.
+/// Adds advice, if the user or the schema is at fault. Nothing was changed then.
 fn advised(fault: PostgresStoreError) -> PostgresStoreError {
     let told = match &fault {
         PostgresStoreError::Refused(error) => error.as_db_error(),
@@ -223,7 +223,7 @@ fn advised(fault: PostgresStoreError) -> PostgresStoreError {
     PostgresStoreError::Unusable(kind, format!("{} ({}); {advice}", told.message(), told.code().code()))
 }
 
-/// Puts names where they belong, all in one go: a name may look like a place for another.
+/// Fills in all names in one pass: a name may look like the placeholder of another.
 fn fill(template: &str, blanks: &[(&str, String)]) -> String {
     let mut filled = String::with_capacity(template.len());
     let mut rest = template;
@@ -237,7 +237,7 @@ fn fill(template: &str, blanks: &[(&str, String)]) -> String {
     filled + rest
 }
 
-/// What begins and ends bodies: something that no name in them holds.
+/// The quote around function bodies: a text that no name in them contains.
 fn dollar_quote(blanks: &[(&str, String)]) -> String {
     let mut quote = "$tenure$".to_owned();
     while blanks.iter().any(|(_, name)| name.contains(quote.trim_end_matches('$'))) {
@@ -270,7 +270,7 @@ const COMPAT_FUNCTIONS: &str = "{compat}.try_become_leader(varchar, varchar, int
 
 /// Raised when the schema is not ours to change.
 const NEWER: &str = "TE002";
-/// Raised when something in it, or under a name that is needed, is somebody else's.
+/// Raised when something in it, or under a name that is needed, belongs to another role.
 const FOREIGN: &str = "TE003";
 
 #[cfg(test)]

@@ -1,4 +1,4 @@
-//! The highest terms that a handle has been shown.
+//! The highest terms that a handle has seen.
 
 use std::collections::HashMap;
 use std::sync::{Mutex, PoisonError};
@@ -12,11 +12,11 @@ use super::super::identifier::election_id;
 #[derive(Default)]
 pub(super) struct Terms(Mutex<HashMap<u128, Term>>);
 
-/// With more elections than this it begins anew.
+/// With more elections than this it starts over.
 const ELECTIONS_MAX: usize = 4_096;
 
 impl Terms {
-    /// Whether this term is below one that was shown before.
+    /// Whether this term is below one seen before.
     pub(super) fn falls(&self, key: &ElectionKey, shown: Term) -> bool {
         let mut terms = self.0.lock().unwrap_or_else(PoisonError::into_inner);
         if terms.len() >= ELECTIONS_MAX {

@@ -1,4 +1,4 @@
-//! The reference store: inside one process, for tests, examples and as the measure of all others.
+//! The reference store: inside one process, for tests and examples, and the measure for all other stores.
 
 mod jobs;
 mod mailbox;
@@ -36,14 +36,14 @@ use crate::{
 pub struct MemoryStore {
     clock: Clock,
     elections: Arc<Mutex<BTreeMap<ElectionKey, StoredElection>>>,
-    /// The highest term that was forgotten, by namespace. Locked while `elections` is, and never the other way round.
+    /// The highest forgotten term, by namespace. Locked while `elections` is locked, never the other way round.
     forgotten: Arc<Mutex<BTreeMap<Namespace, Term>>>,
     hints: broadcast::Sender<Hint>,
     message_hints: broadcast::Sender<Hint>,
     subscribers: Arc<Subscribers>,
 }
 
-/// All that is kept of one election.
+/// Everything kept about one election.
 #[derive(Debug, Default)]
 struct StoredElection {
     record: Record,
@@ -95,7 +95,7 @@ impl MemoryStore {
         reply
     }
 
-    /// The highest term that was forgotten in a namespace.
+    /// The highest forgotten term of a namespace.
     fn forgotten(&self) -> MutexGuard<'_, BTreeMap<Namespace, Term>> {
         self.forgotten.lock().unwrap_or_else(PoisonError::into_inner)
     }
@@ -140,12 +140,12 @@ impl MemoryStore {
         lower.map(|record| record.terms_above = Some(above)).count() as u64
     }
 
-    /// One atomic step on what is kept beside the lease of one election.
+    /// One atomic step on the data kept beside the lease of one election.
     fn with_kept<T>(&self, key: &ElectionKey, act: impl FnOnce(&mut StoredElection) -> T) -> T {
         act(self.elections().entry(key.clone()).or_default())
     }
 
-    /// The same for whoever leads; `None` for whoever does not.
+    /// The same for the leader; `None` if the caller does not lead.
     fn if_held<T>(
         &self,
         key: &ElectionKey,
@@ -175,7 +175,7 @@ impl MemoryStore {
         self.clock.unix_ms()
     }
 
-    /// Those who listen to broadcasts, through whichever clone.
+    /// The listeners to broadcasts, through any clone.
     fn subscribers(&self) -> &Arc<Subscribers> {
         &self.subscribers
     }
@@ -189,7 +189,7 @@ impl MemoryStore {
         }
     }
 
-    /// A panic elsewhere cannot have left a record half changed: every step is made of plain assignments.
+    /// A panic elsewhere cannot leave a record half changed: every step consists of plain assignments.
     fn elections(&self) -> MutexGuard<'_, BTreeMap<ElectionKey, StoredElection>> {
         self.elections.lock().unwrap_or_else(PoisonError::into_inner)
     }

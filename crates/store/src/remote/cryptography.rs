@@ -21,7 +21,7 @@ pub fn choose_cryptography() -> Arc<CryptoProvider> {
     CryptoProvider::get_default().cloned().unwrap_or_else(ring)
 }
 
-/// Reads the file that an option of an address names.
+/// Reads the file named by an option of an address.
 ///
 /// # Errors
 /// What to say when it cannot be read.
@@ -29,7 +29,7 @@ pub fn read_file(option: &str, path: &Path) -> Result<Vec<u8>, String> {
     std::fs::read(path).map_err(|error| unreadable(option, path, &error))
 }
 
-/// What to say about a file that an option or a variable names.
+/// The error message for an unreadable file that an option or a variable names.
 #[must_use]
 pub fn unreadable(option: &str, path: &Path, error: &io::Error) -> String {
     format!("cannot read {}, the file of {option}: {error}", path.display())

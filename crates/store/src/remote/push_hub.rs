@@ -29,17 +29,17 @@ pub struct PushHub<S: PushSource> {
 pub struct PushSink {
     wanted: watch::Sender<PushDemand>,
     hints: broadcast::Sender<(Interest, Hint)>,
-    /// Apart from the others: however many messages come, nobody else lags behind for it.
+    /// Separate from the others, so that many messages make no other watcher lag.
     message_hints: broadcast::Sender<(Interest, Hint)>,
-    /// Those who listen to broadcasts.
+    /// The listeners to broadcasts.
     subscribers: Arc<Subscribers>,
-    /// Whether the server has confirmed that it will wake us.
+    /// Whether the server has confirmed that it will wake this process.
     is_heard: AtomicBool,
-    /// Somebody stood by while it was not so, and could not be woken.
+    /// Whether a candidate stood by before that confirmation, and could not be woken.
     is_deaf: AtomicBool,
 }
 
-/// How many streams want which notifications.
+/// The number of streams that want each kind of notification.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct PushDemand {
     own: usize,
@@ -53,7 +53,7 @@ const BACK_OFF_FIRST: Duration = Duration::from_millis(50);
 const BACK_OFF_MAX: Duration = Duration::from_secs(2);
 
 impl<S: PushSource> PushHub<S> {
-    /// Nobody watches yet, and so there is no connection.
+    /// Starts without watchers, and so without a connection.
     pub fn new(source: S) -> Self {
         let [hints, message_hints] = [(); 2].map(|()| broadcast::Sender::new(HINTS_KEPT));
         let push_sink = PushSink {
@@ -82,7 +82,7 @@ impl<S: PushSource> PushHub<S> {
         self.push_sink.wanted.borrow().wants(Interest::Own) && !self.is_heard()
     }
 
-    /// Notes that a candidate stands by although no hints arrive. It gets a hint to ask again when they do.
+    /// Records that a candidate stands by although no hints arrive. It gets a hint to ask again when they do.
     pub fn stood_by_unheard(&self) {
         self.push_sink.is_deaf.store(true, Ordering::SeqCst);
         // The server may have confirmed while the campaign was under way, and then nobody else tells it.
@@ -91,7 +91,7 @@ impl<S: PushSource> PushHub<S> {
         }
     }
 
-    /// Passes on a hint of this process's own.
+    /// Forwards a hint from this process itself.
     pub fn tell(&self, interest: Interest, hint: Hint) {
         self.push_sink.tell(interest, hint);
     }
@@ -141,7 +141,7 @@ impl<S: PushSource> Drop for PushHub<S> {
     }
 }
 
-/// A stream that is alive.
+/// A live stream of hints.
 struct Watcher<S: PushSource> {
     hub: Arc<PushHub<S>>,
     interest: Interest,
@@ -153,7 +153,7 @@ impl<S: PushSource> Drop for Watcher<S> {
     }
 }
 
-/// A stream of broadcasts that is alive.
+/// A live stream of broadcasts.
 struct Subscription<S: PushSource>(Arc<PushHub<S>>);
 
 impl<S: PushSource> Drop for Subscription<S> {
@@ -183,7 +183,7 @@ impl PushDemand {
 }
 
 impl PushSink {
-    /// The present demand, and its changes.
+    /// The current demand, and its changes.
     pub fn wanted(&self) -> watch::Receiver<PushDemand> {
         self.wanted.subscribe()
     }
@@ -193,7 +193,7 @@ impl PushSink {
         &self.subscribers
     }
 
-    /// Passes on a hint. Nobody may be listening any more, and that is fine.
+    /// Forwards a hint. It is fine if no watcher is left.
     pub fn tell(&self, interest: Interest, hint: Hint) {
         let _ = self.hints(interest).send((interest, hint));
     }
@@ -205,7 +205,7 @@ impl PushSink {
         }
     }
 
-    /// Notes that the server has confirmed to send these hints from now on. Earlier ones may have been missed.
+    /// Records that the server has confirmed that it sends these hints from now on. Earlier ones may have been missed.
     pub fn now_heard(&self, interest: Interest) {
         match interest {
             Interest::Own => {
@@ -216,12 +216,12 @@ impl PushSink {
         }
     }
 
-    /// Notes that the server sends no hints from now on.
+    /// Records that the server sends no hints from now on.
     pub fn not_heard(&self) {
         self.is_heard.store(false, Ordering::SeqCst);
     }
 
-    /// Whoever stands by now cannot be woken, and has to ask again afterwards.
+    /// A candidate that stands by now cannot be woken, and has to ask again afterwards.
     pub fn deafened(&self) {
         self.is_deaf.store(true, Ordering::SeqCst);
     }

@@ -1,4 +1,4 @@
-//! Addresses as people write them, taken apart but not yet understood.
+//! Addresses as written, split but not yet interpreted.
 
 use std::borrow::Cow;
 
@@ -6,19 +6,19 @@ use percent_encoding::percent_decode_str;
 
 use crate::StoreUrl;
 
-/// The parts of `SCHEME://USER:PASSWORD@HOST:PORT,HOST:PORT/PATH?OPTIONS`, as they are written.
+/// The parts of `SCHEME://USER:PASSWORD@HOST:PORT,HOST:PORT/PATH?OPTIONS`, as written.
 pub struct RawUrl<'a> {
-    /// What comes before the last `@`.
+    /// The part before the last `@`.
     pub credentials: Option<&'a str>,
-    /// One or more, with commas between them.
+    /// One or more hosts, separated by commas.
     pub hosts: &'a str,
-    /// What follows the first slash after the hosts.
+    /// The part after the first slash that follows the hosts.
     pub path: &'a str,
     query: &'a str,
 }
 
 impl<'a> RawUrl<'a> {
-    /// Splits an address into its parts. No error repeats any of it.
+    /// Splits an address into its parts. Errors never repeat any of it.
     pub fn of(url: &'a StoreUrl) -> Result<Self, String> {
         let rest = url.rest().strip_prefix("//").ok_or("two slashes must follow the scheme, as in SCHEME://HOST")?;
         let (rest, query) = rest.split_once('?').unwrap_or((rest, ""));
@@ -50,7 +50,7 @@ impl<'a> RawUrl<'a> {
     }
 }
 
-/// What a part of an address means.
+/// Decodes the percent-encoding of a part of an address.
 pub fn decoded(text: &str) -> Result<String, String> {
     let decoded = percent_decode_str(text).decode_utf8();
     decoded.map(Cow::into_owned).map_err(|_| "its percent-encoded text is not UTF-8".to_owned())

@@ -9,12 +9,12 @@ use tokio::task::AbortHandle;
 
 /// Connects to a server.
 pub trait Connect: Clone + Send + Sync + 'static {
-    /// What requests are sent over.
+    /// The connection that requests are sent over.
     type Connection: Clone + Send + Sync;
-    /// Why there is none.
+    /// The reason why there is no connection.
     type Fault: Clone + Send + Sync;
 
-    /// Connects. Also returns the server's address for people.
+    /// Connects. Also returns the server's address for display.
     fn connect(&self) -> impl Future<Output = Result<(Arc<str>, Self::Connection), Self::Fault>> + Send;
 
     /// Waits for an answer to something harmless over a connection on which a request was given up. False if there will be
@@ -24,14 +24,14 @@ pub trait Connect: Clone + Send + Sync + 'static {
     /// Whether the connection is known to be closed.
     fn is_closed(connection: &Self::Connection) -> bool;
 
-    /// What is wrong when connecting took too long.
+    /// The error for a connection attempt that took too long.
     fn silent() -> Self::Fault;
 
-    /// What is wrong when an attempt to connect was given up.
+    /// The error for a connection attempt that was abandoned.
     fn given_up() -> Self::Fault;
 }
 
-/// A server with a connection that is made on demand, and again after it breaks.
+/// A server whose connection is opened on demand, and again after it breaks.
 ///
 /// Nothing is ever queued for a server that does not answer: a request that is given up takes the connection with it, and
 /// the next one begins with a new connection. So a server that comes back finds no burst of old requests.
@@ -43,7 +43,7 @@ pub struct Reconnecting<D: Connect> {
     status: Arc<watch::Sender<ConnectionStatus<D>>>,
 }
 
-/// A connection that works, as far as is known.
+/// A connection that works, as far as known.
 pub struct LiveConnection<D: Connect> {
     number: u64,
     address: Arc<str>,
@@ -52,9 +52,9 @@ pub struct LiveConnection<D: Connect> {
 
 struct ConnectionStatus<D: Connect> {
     link: Option<LiveConnection<D>>,
-    /// How many attempts to connect are under way.
+    /// The number of connection attempts under way.
     attempts: usize,
-    /// The same attempts, the oldest first, and some that are over.
+    /// The same attempts, oldest first, and some that are over.
     tasks: Vec<AbortHandle>,
     last_attempt: Option<Instant>,
     failure: Option<D::Fault>,
@@ -63,7 +63,7 @@ struct ConnectionStatus<D: Connect> {
 
 /// The longest time that connecting may take.
 pub const CONNECT_TIMEOUT: Duration = Duration::from_secs(5);
-/// When a packet is lost, a new attempt is there sooner than the kernel's repetition.
+/// If a packet is lost, a new attempt succeeds sooner than the kernel's retransmission.
 const ATTEMPT_GAP: Duration = Duration::from_millis(200);
 /// When there are more, one of them is given up. The oldest never is, because over a slow network it is the one that
 /// succeeds, and neither is the newest, because it may be the first one since the network is back.
@@ -83,7 +83,7 @@ impl<D: Connect> Reconnecting<D> {
         Self { connect, status: Arc::new(watch::Sender::new(status)) }
     }
 
-    /// Returns the connection, and makes one if there is none. Cancel safe: an attempt to connect continues in the
+    /// Returns the connection, and opens one if there is none. Cancel safe: an attempt to connect continues in the
     /// background.
     pub async fn link(&self) -> Result<LiveConnection<D>, D::Fault> {
         let mut status = self.status.subscribe();
@@ -107,17 +107,17 @@ impl<D: Connect> Reconnecting<D> {
         UnansweredRequest { connection: self, number: Some(link.number) }
     }
 
-    /// Drops the connection even if it works: there may be a better server behind the address.
+    /// Drops the connection even if it works, because there may be a better server behind the address.
     pub fn reconnect(&self) {
         self.status.send_modify(|status| status.link = None);
     }
 
-    /// The server that requests go to now, if there is one.
+    /// The server that requests currently go to, if any.
     pub fn server(&self) -> Option<Arc<str>> {
         self.status.borrow().link.as_ref().map(|link| Arc::clone(&link.address))
     }
 
-    /// Tells of the next new connection.
+    /// Notifies about the next new connection.
     pub fn changes(&self) -> impl Future<Output = ()> + use<D> {
         let mut status = self.status.subscribe();
         async move {
@@ -126,7 +126,7 @@ impl<D: Connect> Reconnecting<D> {
         }
     }
 
-    /// Takes a connection out of use, if it still is in use.
+    /// Retires a connection, if it is still in use.
     fn forget(&self, number: u64) -> Option<LiveConnection<D>> {
         let mut forgotten = None;
         self.status.send_if_modified(|status| {
@@ -136,7 +136,7 @@ impl<D: Connect> Reconnecting<D> {
         forgotten
     }
 
-    /// Takes a connection out of use until it answers, for as long as connecting may take.
+    /// Retires a connection until it answers, for as long as connecting may take.
     fn suspect(&self, number: u64) {
         // Without a runtime there is nobody left to use it.
         let (Some(link), Ok(runtime)) = (self.forget(number), Handle::try_current()) else { return };
@@ -188,12 +188,12 @@ impl<D: Connect> Reconnecting<D> {
 }
 
 impl<D: Connect> LiveConnection<D> {
-    /// The server's address for people: host and port.
+    /// The server's address for display: host and port.
     pub fn address(&self) -> &str {
         &self.address
     }
 
-    /// What requests are sent over.
+    /// The connection that requests are sent over.
     pub fn connection(&self) -> &D::Connection {
         &self.connection
     }
@@ -205,7 +205,7 @@ impl<D: Connect> Clone for LiveConnection<D> {
     }
 }
 
-/// An attempt to connect, counted until it is over, even if its runtime ends first.
+/// A connection attempt, counted until it is over, even if its runtime ends first.
 struct ConnectAttempt<D: Connect>(Arc<watch::Sender<ConnectionStatus<D>>>);
 
 impl<D: Connect> ConnectAttempt<D> {
@@ -240,12 +240,12 @@ pub struct UnansweredRequest<'a, D: Connect> {
 }
 
 impl<D: Connect> UnansweredRequest<'_, D> {
-    /// The answer has come.
+    /// Records that the answer has come.
     pub fn answered(mut self) {
         self.number = None;
     }
 
-    /// Notes that no answer will come, or an invalid one came: the connection is dropped.
+    /// Records that no answer will come, or that an invalid one came: the connection is dropped.
     pub fn failed(mut self) {
         if let Some(number) = self.number.take() {
             drop(self.connection.forget(number));
@@ -276,9 +276,9 @@ mod tests {
     #[derive(Default)]
     struct ServerState {
         connected: AtomicUsize,
-        /// Whether it lets anybody connect.
+        /// Whether it accepts connections.
         is_open: AtomicBool,
-        /// An old connection answers.
+        /// Signals that an old connection answers.
         late_answer: Notify,
         answers_again: AtomicBool,
     }
@@ -312,7 +312,7 @@ mod tests {
         }
     }
 
-    /// A server that was connected to once, and how it goes on.
+    /// A server, the way to it, and its first connection.
     async fn connected() -> (NumberedServer, Reconnecting<NumberedServer>, LiveConnection<NumberedServer>) {
         let server = NumberedServer::default();
         server.0.is_open.store(true, Ordering::SeqCst);

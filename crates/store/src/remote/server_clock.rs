@@ -13,7 +13,7 @@ use tenure_core::Instant;
 use crate::ElectionKey;
 use crate::clock::Clock;
 
-/// What is known of the clocks of all servers of one store.
+/// Readings of the clocks of all servers of one store.
 pub struct ServerClock {
     clock: Clock,
     seen: Mutex<ClockReadings>,
@@ -21,26 +21,26 @@ pub struct ServerClock {
 
 #[derive(Default)]
 struct ClockReadings {
-    /// The last reading of each clock there is.
+    /// The last reading of each clock.
     readings: HashMap<String, ClockOffset>,
     jumped_at: Option<Instant>,
-    /// Until when leases must not be used that ran out in a jump.
+    /// The time until which leases that ran out in a jump must not be used.
     held_back: HashMap<ElectionKey, Instant>,
 }
 
-/// By how much a server's clock is ahead of ours, which began at another time: not less, and not more than this.
+/// Lower and upper bound of a server clock's lead over ours, which started at another time.
 struct ClockOffset {
     ahead_min_ms: i128,
     ahead_max_ms: i128,
     at: Instant,
 }
 
-/// What is no jump: two clocks may run at different rates, within what every window of trust allows for.
+/// Tolerance: two clocks may run at different rates, within the limits that every window of trust allows for.
 const RATE_TOLERANCE: u32 = 9;
 const TOLERANCE: Duration = Duration::from_millis(100);
 
 impl ServerClock {
-    /// Compares them with this clock.
+    /// Compares the servers' clocks with this clock.
     #[must_use]
     pub fn new(clock: Clock) -> Self {
         Self { clock, seen: Mutex::default() }
@@ -51,7 +51,7 @@ impl ServerClock {
         self.clock.now()
     }
 
-    /// Notes a reading of a server's clock, taken between `sent` and now. `which` names the clock.
+    /// Records a reading of a server's clock, taken between `sent` and now. `which` names the clock.
     pub fn read(&self, which: &str, unix_ms: u64, sent: Instant) {
         let at = self.clock.now();
         let ahead_of = |instant: Instant| i128::from(unix_ms) - i128::from(instant.as_nanos() / 1_000_000);
@@ -87,7 +87,7 @@ impl ServerClock {
         Some(until.saturating_since(now)).filter(|left| !left.is_zero())
     }
 
-    /// Nobody panics while holding it.
+    /// No thread panics while holding it.
     fn seen(&self) -> MutexGuard<'_, ClockReadings> {
         self.seen.lock().unwrap_or_else(PoisonError::into_inner)
     }

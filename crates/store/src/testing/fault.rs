@@ -1,4 +1,4 @@
-//! What can happen to a call, and to which calls.
+//! Faults that can happen to calls, and the calls they can happen to.
 
 use std::time::Duration;
 

@@ -58,14 +58,14 @@ pub struct FaultyStore {
     inner: Arc<dyn Store>,
     clock: Clock,
     plan: Mutex<BTreeMap<Operation, FaultPlan>>,
-    /// Grows with every release; whoever is held waits for it to change.
+    /// Grows with every release; held calls wait for it to change.
     releases: watch::Sender<u64>,
     hints_dropped: Arc<AtomicBool>,
-    /// How many hints are to panic.
+    /// The number of hints that will panic.
     hints_broken: Arc<AtomicUsize>,
 }
 
-/// What is to happen to the calls of one operation, and what has.
+/// The planned faults of one operation, and its calls so far.
 #[derive(Debug, Default)]
 struct FaultPlan {
     lasting: Option<Fault>,
@@ -161,7 +161,7 @@ impl FaultyStore {
         self.plan().values_mut().for_each(|plan| (plan.calls, plan.requests) = (0, 0));
     }
 
-    /// Counts the call when it is first polled, and lets happen to it what is to happen.
+    /// Counts the call when it is first polled, and applies the fault planned for it.
     async fn call<T: FaultableReply, F: Future<Output = T> + Send + 'static>(
         &self,
         operation: Operation,
@@ -211,7 +211,7 @@ impl FaultyStore {
         plan.once.pop_front().or_else(|| plan.lasting.clone())
     }
 
-    /// A test that panicked elsewhere left the plan as it was: it is made of plain assignments.
+    /// A test that panicked elsewhere left the plan intact: it consists of plain assignments.
     fn plan(&self) -> MutexGuard<'_, BTreeMap<Operation, FaultPlan>> {
         self.plan.lock().unwrap_or_else(PoisonError::into_inner)
     }
@@ -343,7 +343,7 @@ impl Store for FaultyStore {
     }
 }
 
-/// What an operation answers, with a way to say that it failed.
+/// The answer of an operation, with a way to make it a failure.
 trait FaultableReply: Send + 'static {
     fn failed(error: &StoreError, requests: usize) -> Self;
 }
@@ -360,7 +360,7 @@ impl<T: Send + 'static> FaultableReply for Replies<T> {
     }
 }
 
-/// Executes after the next release, in a task of its own: a request under way does not care whether its sender waits.
+/// Runs after the next release, in a task of its own: a request under way does not care whether its sender waits.
 async fn late<T: FaultableReply, F: Future<Output = T> + Send + 'static>(
     mut releases: watch::Receiver<u64>,
     execute: impl FnOnce() -> F + Send + 'static,
@@ -377,7 +377,7 @@ async fn late<T: FaultableReply, F: Future<Output = T> + Send + 'static>(
     }
 }
 
-/// Completes at the next release; never when the store is gone, because then nobody can release anything.
+/// Completes at the next release; never when the store is gone, because then no release can come.
 async fn released(releases: &mut watch::Receiver<u64>) {
     if releases.changed().await.is_err() {
         pending::<()>().await;

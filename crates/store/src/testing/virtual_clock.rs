@@ -32,10 +32,10 @@ use tokio::sync::watch;
 /// [`block_on`](Self::block_on) wait for a future and move the clock meanwhile.
 pub struct VirtualClock {
     nanos: AtomicU64,
-    /// What the wall clock shows when this one shows zero, in milliseconds since the Unix epoch.
+    /// The wall clock's reading when this clock shows zero, in milliseconds since the Unix epoch.
     wall_zero_ms: AtomicU64,
     moved: watch::Sender<()>,
-    /// What waits for this clock, and until when.
+    /// The waiters for this clock, and their deadlines.
     deadlines: Mutex<BTreeMap<u64, Instant>>,
     last_deadline: AtomicU64,
     participants: Mutex<Vec<Participant>>,
@@ -44,13 +44,13 @@ pub struct VirtualClock {
 /// Begins to wait until a thread that goes by the clock has done what it can at this instant; `None` once it has ended.
 type Participant = Arc<dyn Fn() -> Option<BoxFuture<'static, ()>> + Send + Sync>;
 
-/// A future that is still not done after so much virtual time is not waiting for time.
+/// A future that is still not done after this much virtual time is not waiting for time.
 const DRIVEN_AT_MOST: Duration = Duration::from_secs(24 * 60 * 60);
 
-/// What a thread has done may give another something to do at the same instant.
+/// The work of one thread may give another something to do at the same instant.
 const ROUNDS: usize = 3;
 
-/// A wall clock shows 2030-01-01 00:00:00 UTC in the beginning, when this clock shows one second.
+/// The wall clock starts at 2030-01-01 00:00:00 UTC, when this clock shows one second.
 const WALL_ZERO_MS: u64 = 1_893_456_000_000 - 1_000;
 
 impl VirtualClock {
@@ -202,7 +202,7 @@ impl fmt::Debug for VirtualClock {
     }
 }
 
-/// Something that waits for the clock again and again. The clock knows until when even between two waits.
+/// A repeated wait for the clock. The clock knows its deadline even between two waits.
 #[derive(Debug)]
 pub(crate) struct Deadline {
     clock: Arc<VirtualClock>,
@@ -215,7 +215,7 @@ impl Deadline {
         Self { clock: Arc::clone(clock), id }
     }
 
-    /// Completes when the time has come; never without one. Cancel safe.
+    /// Completes when the time has come; never if there is no deadline. Cancel safe.
     pub(crate) async fn wait_until(&mut self, at: Option<Instant>) {
         let Some(at) = at else {
             self.clear();

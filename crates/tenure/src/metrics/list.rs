@@ -69,29 +69,29 @@ pub const ALL: &[Metric] = &[
     JOB_LAST_SUCCESS,
 ];
 
-pub(super) const ACQUIRED: Metric = counter("leader_acquired_total", "How often this process was elected.");
-pub(super) const LOST: Metric = counter("leader_lost_total", "How often a leadership of this process ended.");
-pub(super) const RENEWALS: Metric = counter("leader_renewals_total", "Renewals that prolonged a leadership.");
+pub(super) const ACQUIRED: Metric = counter("leader_acquired_total", "Number of times this process was elected.");
+pub(super) const LOST: Metric = counter("leader_lost_total", "Number of times a leadership of this process ended.");
+pub(super) const RENEWALS: Metric = counter("leader_renewals_total", "Renewals that extended a leadership.");
 pub(super) const RENEWAL_FAILURES: Metric = counter(
     "leader_renewal_failures_total",
-    "Renewals that failed: the store refused, did not answer in time, or knows another holder.",
+    "Renewals that failed: the store refused, timed out, or named another holder.",
 );
-pub(super) const IS_LEADER: Metric = gauge("tenure_is_leader", "How many elections this process leads this moment.");
+pub(super) const IS_LEADER: Metric = gauge("tenure_is_leader", "Number of elections that this process leads now.");
 pub(super) const TERM: Metric =
-    gauge("tenure_term", "The highest term this process leads under this moment; 0 when it leads nowhere.");
+    gauge("tenure_term", "Highest term that this process leads under now; 0 when it leads no election.");
 pub(super) const EXPIRY: Metric = gauge(
     "tenure_expiry_seconds",
-    "How long the shortest leadership of this process lasts unless it is renewed; 0 when it leads nowhere.",
+    "Time until the first leadership of this process ends unless renewed; 0 when it leads no election.",
 );
 pub(super) const RENEWAL_SECONDS: Metric = histogram(
     "tenure_renewal_seconds",
     &[0.001, 0.002, 0.005, 0.01, 0.02, 0.05, 0.1, 0.2, 0.5, 1.0, 2.0, 5.0, 10.0],
-    "From the sending of a renewal to the answer that prolonged the leadership.",
+    "Time from sending a renewal to the answer that extended the leadership.",
 );
 pub(super) const FAILOVER_SECONDS: Metric = histogram(
     "tenure_failover_seconds",
     &[0.005, 0.02, 0.05, 0.1, 0.2, 0.5, 1.0, 2.0, 5.0, 10.0, 30.0, 60.0, 300.0],
-    "From the end of the last lease that was seen, or from when the election was seen free, to the election of this process.",
+    "Time from the end of the last lease seen, or from seeing the election free, until this process was elected.",
 );
 pub(super) const TRANSITIONS: Metric = Metric {
     label: Some(Label {
@@ -110,11 +110,11 @@ pub(super) const TRANSITIONS: Metric = Metric {
             LossReason::Withdrawn.as_str(),
         ],
     }),
-    ..counter("tenure_transitions_total", "Begins and ends of leaderships of this process, by reason.")
+    ..counter("tenure_transitions_total", "Starts and ends of leaderships of this process, by reason.")
 };
 pub(super) const CAMPAIGN_FAILURES: Metric = counter(
     "tenure_campaign_failures_total",
-    "Campaigns that failed: the store refused or did not answer in time. That somebody else leads is no failure.",
+    "Campaigns that failed: the store refused or timed out. Losing to another leader is not a failure.",
 );
 pub(super) const STORE_ERRORS: Metric = Metric {
     label: Some(Label {
@@ -134,42 +134,42 @@ pub(super) const STORE_ERRORS: Metric = Metric {
             "other",
         ],
     }),
-    ..counter("tenure_store_errors_total", "Requests of elections and their messages that the store failed, by kind.")
+    ..counter("tenure_store_errors_total", "Failed store requests for elections and their messages, by kind of error.")
 };
 pub(super) const PROBLEMS: Metric = Metric {
     label: Some(Label {
         name: "problem",
         values: &["regressed", "replaced", "duplicate_id", "stuck_work", PANICKED, "other"],
     }),
-    ..counter("tenure_problems_total", "What an elector found that somebody should look at, by problem.")
+    ..counter("tenure_problems_total", "Problems found by an elector that need attention, by problem.")
 };
 pub(super) const MESSAGES_WAITING: Metric = gauge(
     "tenure_messages_waiting",
-    "Messages that this leader has fetched and nobody has finished handling; more may wait in the store.",
+    "Messages fetched by this leader and not yet handled; more may wait in the store.",
 );
 pub(super) const CRON_TICKS: Metric = Metric {
     label: Some(Label { name: "result", values: &["fired", "missed", "late", "skipped"] }),
-    ..counter("tenure_cron_ticks_total", "Ticks of jobs, by what became of them.")
+    ..counter("tenure_cron_ticks_total", "Ticks of jobs, by result.")
 };
 
 pub(super) const JOB_RUNS: Metric = Metric {
     label: Some(Label { name: "outcome", values: &["succeeded", "failed", "timed_out", "cancelled", "not_begun"] }),
     is_per_job: true,
-    ..counter("tenure_job_runs_total", "Runs of jobs that have ended, by how.")
+    ..counter("tenure_job_runs_total", "Finished runs of jobs, by outcome.")
 };
 pub(super) const JOB_SECONDS: Metric = Metric {
     is_per_job: true,
     ..histogram(
         "tenure_job_seconds",
         &[0.1, 0.5, 1.0, 5.0, 15.0, 60.0, 300.0, 900.0, 3_600.0, 14_400.0],
-        "How long runs of jobs took, however they ended.",
+        "Duration of runs of jobs, whatever their outcome.",
     )
 };
 pub(super) const JOB_LAST_SUCCESS: Metric = Metric {
     is_per_job: true,
     ..gauge(
         "tenure_job_last_success_timestamp_seconds",
-        "When a run of the job last succeeded in this process, in seconds since the Unix epoch.",
+        "Time of the job's last success in this process, in seconds since the Unix epoch.",
     )
 };
 

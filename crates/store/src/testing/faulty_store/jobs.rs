@@ -1,4 +1,4 @@
-//! What is asked of a ledger goes astray like everything else.
+//! Faults of ledger requests.
 
 use std::sync::Arc;
 

@@ -1,4 +1,4 @@
-//! Messages go astray like everything else.
+//! Faults of messages.
 
 use std::sync::Arc;
 

@@ -1,4 +1,4 @@
-//! Faults of broadcasts; receiving them is not disturbed.
+//! Faults of broadcasts; receiving is not disturbed.
 
 use std::sync::Arc;
 
@@ -35,9 +35,9 @@ impl PubSub for FaultyStore {
     }
 }
 
-const NONE: &str = "There is no bulletin.";
+const NONE: &str = "this store has no pub/sub";
 
-/// Nobody gets here: without pub/sub inside there is none outside.
+/// Unreachable: without pub/sub inside there is none outside.
 fn none() -> StoreError {
     StoreError::refused(StoreErrorKind::Unsupported, NONE)
 }
