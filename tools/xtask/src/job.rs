@@ -22,7 +22,7 @@ pub(crate) struct RunningPart<'a> {
 pub(crate) enum PartPriority {
     Normal,
     /// Only what others leave.
-    Least,
+    Idle,
 }
 
 impl<'a> RunningPart<'a> {
@@ -63,8 +63,8 @@ impl<'a> RunningPart<'a> {
         self.say(&format!("$ {typed}"));
         // Colours would hide the lines that are counted.
         command.current_dir(self.root).env("CARGO_TERM_COLOR", "never");
-        let mut least = (self.priority == PartPriority::Least).then(|| process::with_least_priority(command));
-        let command = least.as_mut().unwrap_or(command);
+        let mut idle = (self.priority == PartPriority::Idle).then(|| process::when_idle(command));
+        let command = idle.as_mut().unwrap_or(command);
         let mut stdout = String::new();
         let status = process::run(command, |stream, line| {
             if stream == Stream::Stdout {

@@ -36,20 +36,20 @@ pub(crate) fn describe(command: &Command) -> String {
     command.get_args().fold(program.into_owned(), |typed, argument| typed + " " + &argument.to_string_lossy())
 }
 
-/// The same command, with the least of all priorities for a processor.
-pub(crate) fn with_least_priority(command: &Command) -> Command {
-    let mut nice = Command::new("nice");
-    nice.args(["-n", "19"]).arg(command.get_program()).args(command.get_args());
+/// The same command, on processors that would be idle otherwise: whatever else wakes up takes them at once.
+pub(crate) fn when_idle(command: &Command) -> Command {
+    let mut idle = Command::new("chrt");
+    idle.args(["--idle", "0"]).arg(command.get_program()).args(command.get_args());
     if let Some(directory) = command.get_current_dir() {
-        nice.current_dir(directory);
+        idle.current_dir(directory);
     }
     for (name, value) in command.get_envs() {
         match value {
-            Some(value) => nice.env(name, value),
-            None => nice.env_remove(name),
+            Some(value) => idle.env(name, value),
+            None => idle.env_remove(name),
         };
     }
-    nice
+    idle
 }
 
 /// Runs cargo in the foreground, with arguments that hold no spaces of their own.
@@ -179,11 +179,12 @@ mod tests {
     }
 
     #[test]
-    fn the_least_priority_leaves_the_rest_of_a_command_as_it_is() {
+    fn a_command_for_idle_processors_is_the_same_otherwise() {
         let mut command = Command::new("sh");
-        command.args(["-c", "nice; echo $WORD; pwd"]).env("WORD", "kept").current_dir("/");
-        let output = with_least_priority(&command).output().unwrap();
-        assert_eq!(String::from_utf8_lossy(&output.stdout), "19\nkept\n/\n");
+        command.args(["-c", "chrt --pid $$ | head -1; echo $WORD; pwd"]).env("WORD", "kept").current_dir("/");
+        let output = when_idle(&command).output().unwrap();
+        let said = String::from_utf8_lossy(&output.stdout).into_owned();
+        assert!(said.contains("SCHED_IDLE") && said.ends_with("\nkept\n/\n"), "{said}");
     }
 
     #[test]

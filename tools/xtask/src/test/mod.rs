@@ -95,7 +95,7 @@ fn run_beside(
     for &index in chosen {
         if keep_going || ended.iter().all(|(_, entry)| entry.outcome != PartOutcome::Failed) {
             screen.begin(&title(parts, index));
-            ended.push((index, run_part(root, parts[index], &mut screen, PartPriority::Least)));
+            ended.push((index, run_part(root, parts[index], &mut screen, PartPriority::Idle)));
         }
     }
     (ended, paper.text())

@@ -68,8 +68,8 @@ pub(crate) const PARTS: &[TestPart] = &[
     },
     TestPart {
         name: "simulation",
-        about: "100,000 simulated elections with jobs under faults break no promise",
-        when: When::InOrder,
+        about: "100,000 simulated elections with jobs and messages under faults break no promise",
+        when: When::Beside,
         run: |job| prove(job, &["sim", "--seeds", "100000"]).map(drop),
     },
     TestPart {
@@ -81,7 +81,7 @@ pub(crate) const PARTS: &[TestPart] = &[
     TestPart {
         name: "mutants",
         about: "every known mistake, made on purpose, is caught, and every invariant catches one",
-        when: When::InOrder,
+        when: When::Beside,
         run: mutants::run,
     },
     TestPart {

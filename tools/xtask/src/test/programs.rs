@@ -140,10 +140,9 @@ fn longest_first(mut programs: Vec<TestProgram>) -> Vec<TestProgram> {
 /// It waits for leases to run out, on every store.
 const LONGEST: &str = "cli/faults";
 
-/// Chosen by measuring on two processors: twelve at a time take half as long, and now and then one that watches a second of
-/// real time on advisory locks is starved.
+/// Chosen by measuring on two processors, which eight tests at a time keep busy about half of the time.
 const AT_A_TIME: usize = 2;
-const TESTS_AT_A_TIME: &str = "2";
+const TESTS_AT_A_TIME: &str = "4";
 
 /// The longest that a test program works without a word is some minutes, on a slow machine.
 const SILENCE: Duration = Duration::from_secs(10 * 60);
