@@ -4,6 +4,7 @@
 
 use std::env;
 use std::ffi::OsString;
+use std::path::Path;
 use std::process::{Command, Stdio};
 
 /// Names the part that a test program plays, if it plays any.
@@ -12,8 +13,14 @@ const ROLE: &str = "TENURE_TEST_ROLE";
 /// The command that plays this part. Test programs must have named it with [`roles!`](crate::roles).
 #[must_use]
 pub fn command(role: &str) -> Vec<OsString> {
-    let this = env::current_exe().unwrap().into_os_string();
-    vec!["env".into(), format!("{ROLE}={role}").into(), this, "role".into(), "--exact".into(), "--nocapture".into()]
+    played_by(&env::current_exe().unwrap(), role)
+}
+
+/// The same with a copy of the test program, for users who may not see where it was built.
+#[must_use]
+pub fn played_by(program: &Path, role: &str) -> Vec<OsString> {
+    let program = program.as_os_str().to_owned();
+    vec!["env".into(), format!("{ROLE}={role}").into(), program, "role".into(), "--exact".into(), "--nocapture".into()]
 }
 
 /// Plays the part that this program was started for. As an ordinary test it checks that a part nobody wrote is refused,

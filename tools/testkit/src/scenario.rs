@@ -2,8 +2,10 @@
 
 use std::cell::RefCell;
 use std::ffi::{OsStr, OsString};
+use std::fs;
 use std::io::{PipeWriter, pipe};
 use std::os::unix::ffi::OsStrExt;
+use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 use std::time::{Duration, Instant};
@@ -16,6 +18,7 @@ use crate::candidate::{self, CandidateProcess};
 use crate::lines::{Lines, PrintedLines};
 use crate::pace::LeasePace;
 use crate::place::TestPlace;
+use crate::process::ProcessHandle;
 use crate::running::{FinishedProcess, RunningProcess};
 use crate::stores::{Backend, Detour};
 use crate::worker::{self, WorkerJournal, WorkerStart};
@@ -45,13 +48,17 @@ pub struct Scenario {
     program: PathBuf,
     pace: LeasePace,
     events: RefCell<Vec<PrintedLines>>,
+    /// Whether the store frees at once what a killed process held.
+    frees_at_death: bool,
 }
 
 impl Scenario {
     /// A scenario on a store of this kind, for candidates of this `tenure`.
     #[must_use]
     pub fn new(backend: &dyn Backend, program: &Path) -> Self {
-        Self::at(TestPlace::on(backend), program)
+        let mut scenario = Self::at(TestPlace::on(backend), program);
+        scenario.frees_at_death = backend.abilities().by_session;
+        scenario
     }
 
     /// A scenario at this place.
@@ -65,6 +72,7 @@ impl Scenario {
             program: program.to_owned(),
             pace: LeasePace::SHORT,
             events: RefCell::default(),
+            frees_at_death: false,
         }
     }
 
@@ -85,6 +93,23 @@ impl Scenario {
     #[must_use]
     pub fn path(&self, name: &str) -> PathBuf {
         self.place.path(name)
+    }
+
+    /// A copy of a program beside the files of this scenario, for users who may not see where it was built.
+    #[must_use]
+    pub fn copy_of(&self, program: &Path) -> PathBuf {
+        let copy = self.path(&program.file_name().unwrap().to_string_lossy());
+        // By another process: one that this process forks meanwhile would hold the copy open for writing.
+        assert!(Command::new("cp").args([program, &copy]).status().unwrap().success());
+        copy
+    }
+
+    /// Lets other users run candidates here.
+    #[must_use]
+    pub fn open_to_everybody(mut self) -> Self {
+        fs::set_permissions(self.path(""), fs::Permissions::from_mode(0o777)).unwrap();
+        self.program = self.copy_of(&self.program);
+        self
     }
 
     /// Where candidates find the store.
@@ -226,12 +251,32 @@ impl Scenario {
     /// Checks what holds whatever has happened here: no two workers at once, no two leaders by what they told, and terms
     /// that grow. Returns the smallest gap between two workers.
     pub fn judge(&self) -> Duration {
+        self.judge_events();
+        self.journal().assert_disjoint()
+    }
+
+    /// Checks the same after a leader was killed and the next one's work has started, with which the dead one's has ended. A
+    /// store that frees at once what a killed process held gives its guard a moment for that, as its documentation says; on a
+    /// busy machine it may take longer.
+    pub fn judge_crash(&self, work: &[&ProcessHandle]) {
+        if !self.frees_at_death {
+            assert!(work.iter().all(|process| process.is_dead()), "the work of a killed leader goes on");
+            self.judge();
+            return;
+        }
+        work.iter().for_each(|process| process.await_end("the work of a killed leader"));
+        self.judge_events();
+        self.journal().assert_growing();
+    }
+
+    /// Checks that there were no two leaders at once, by what they told.
+    fn judge_events(&self) {
         let deadline = Instant::now() + PATIENCE;
         loop {
             let lines = self.events().into_iter().map(|event| event.to_string());
             let verdict = History::parse(lines).verdict(&Limits::default());
             if verdict.is_good() {
-                return self.journal().assert_disjoint();
+                return;
             }
             assert!(Instant::now() < deadline, "{verdict}");
             // Waits because what one process said first may be read after what another one said later.

@@ -1,6 +1,5 @@
 //! What keeps hold of the processes of a command, and whom it leaves alone.
 
-use std::os::unix::fs::PermissionsExt;
 use std::process::Command;
 
 use rustix::process::Signal;
@@ -9,7 +8,7 @@ use tenure_testkit::process::{ProcessHandle, Victim};
 use tenure_testkit::running::{FinishedProcess, RunningProcess};
 use tenure_testkit::scenario::{Scenario, sh};
 
-use crate::support::{arguments, empty_site, scenario, tenure};
+use crate::support::{arguments, empty_site, scenario};
 
 /// `tenure` with these arguments, started by a shell script that ends with `exec "$@"`, in namespaces of its own.
 fn unshared(scenario: &Scenario, namespaces: &str, script: &str, args: &[String]) -> Command {
@@ -226,14 +225,11 @@ fn a_daemon_that_proc_hides_is_ended_as_well() {
             .unwrap()
             .success()
     );
-    let program = scenario.path("program");
-    // Copied by another process: one that this process forks meanwhile would hold the copy open for writing.
-    assert!(Command::new("cp").args([tenure(), &program]).status().unwrap().success());
-    std::fs::set_permissions(scenario.path(""), std::fs::Permissions::from_mode(0o777)).unwrap();
+    let scenario = scenario.open_to_everybody();
     let run = arguments(&scenario, "run", &[], &sh("(./hidden &); exec sleep 600"));
     // As a user whom it binds, without a control group.
     let hide = "mount -t tmpfs none /sys/fs/cgroup && mount -t proc -o hidepid=2 proc /proc && shift && \
-                exec setpriv --reuid 65534 --regid 65534 --clear-groups ./program \"$@\"";
+                exec setpriv --reuid 65534 --regid 65534 --clear-groups ./tenure \"$@\"";
     let mut leader = RunningProcess::start(&mut unshared(&scenario, "-m", hide, &run));
     let first = Victim(process(&leader, "hidden"));
     assert!(!first.0.is_dead());

@@ -86,12 +86,8 @@ fn a_file_that_cannot_be_written_is_bad() {
     let mut command = scenario.tenure(["doctor"]);
     if rustix::process::geteuid().is_root() {
         // Permissions do not bind root, so the command runs as nobody, who may not see where the program was built.
-        let program = scenario.path("program");
-        // Copied by another process: one that this process forks meanwhile would hold the copy open for writing.
-        let copied = Command::new("cp").args([tenure(), &program]).status().unwrap();
-        assert!(copied.success());
         std::fs::set_permissions(scenario.path(""), std::fs::Permissions::from_mode(0o755)).unwrap();
-        command = Command::new(program);
+        command = Command::new(scenario.copy_of(tenure()));
         command.args(["--store", &scenario.store(), "doctor"]).uid(65534).gid(65534);
     }
     let finished = RunningProcess::start(&mut command).finish();

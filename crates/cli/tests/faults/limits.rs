@@ -1,7 +1,6 @@
 //! Things that a process runs out of: files, processes, room in a pipe.
 
 use std::io::{PipeReader, PipeWriter, Write, pipe};
-use std::os::unix::fs::PermissionsExt;
 use std::os::unix::process::CommandExt;
 use std::process::Command;
 
@@ -9,6 +8,7 @@ use rustix::process::Signal;
 use serde_json::Value;
 use tenure_testkit::candidate::CandidateProcess;
 use tenure_testkit::process::ProcessHandle;
+use tenure_testkit::role;
 use tenure_testkit::running::RunningProcess;
 use tenure_testkit::scenario::sh;
 use tenure_testkit::stores::Backend;
@@ -42,11 +42,10 @@ const NOBODY: u32 = 65_534;
 
 /// The guard may start no more processes.
 pub(crate) fn case_26_a_process_that_cannot_be_forked_gives_the_lease_back_at_once(store: &dyn Backend) {
-    let scenario = scenario(store);
-    std::fs::set_permissions(scenario.path(""), std::fs::Permissions::from_mode(0o777)).unwrap();
-    let start = |id, options: &[&str]| {
-        scenario.start(scenario.candidate_command(id, options, &worker::command()).uid(NOBODY).gid(NOBODY))
-    };
+    let scenario = scenario(store).open_to_everybody();
+    let worker = role::played_by(&scenario.copy_of(&std::env::current_exe().unwrap()), "worker");
+    let start =
+        |id, options: &[&str]| scenario.start(scenario.candidate_command(id, options, &worker).uid(NOBODY).gid(NOBODY));
     let leader = start("a", &[]);
     let _first = scenario.next_start();
     let (mut poor, patient) = (start("b", &[]), start("c", &["--restart", "always"]));

@@ -82,8 +82,7 @@ pub(crate) fn case_08_the_wall_clock_of_the_store_has_no_say(store: &dyn Backend
             assert_jump(&elected, &taken, jump_s);
         }
         assert_eq!(scenario.next_start().candidate, "b");
-        assert!(worker.is_dead());
-        scenario.judge();
+        scenario.judge_crash(&[&worker]);
         next.signal(Signal::TERM);
         assert_eq!(next.code(), 143);
     }
@@ -94,6 +93,7 @@ pub(crate) fn case_08_a_wall_clock_that_is_set_back_behind_a_dead_leader_costs_o
     let scenario = scenario(store);
     let leader = scenario.candidate("a");
     let first = scenario.next_start();
+    let worker = ProcessHandle::open(first.pid);
     let next = scenario.candidate("b");
     next.stands_by();
     let killed_ns = boot_ns();
@@ -103,7 +103,7 @@ pub(crate) fn case_08_a_wall_clock_that_is_set_back_behind_a_dead_leader_costs_o
     assert_eq!(second.candidate, "b");
     assert!(second.term > first.term, "{second:?} after {first:?}");
     within_ns("takeover", killed_ns, second.boot_ns, scenario.pace().max_failover(2) * 2);
-    scenario.judge();
+    scenario.judge_crash(&[&worker]);
 }
 
 /// Where leases run out by the store's wall clock, one that is set forward ends them all, and the leader learns it by its
