@@ -141,7 +141,7 @@ pub(super) const PROBLEMS: Metric = Metric {
         name: "problem",
         values: &["regressed", "replaced", "duplicate_id", "stuck_work", PANICKED, "other"],
     }),
-    ..counter("tenure_problems_total", "Problems found by an elector that need attention, by problem.")
+    ..counter("tenure_problems_total", "Problems in an election that need attention, by problem.")
 };
 pub(super) const MESSAGES_WAITING: Metric = gauge(
     "tenure_messages_waiting",
@@ -155,7 +155,7 @@ pub(super) const CRON_TICKS: Metric = Metric {
 pub(super) const JOB_RUNS: Metric = Metric {
     label: Some(Label { name: "outcome", values: &["succeeded", "failed", "timed_out", "cancelled", "not_begun"] }),
     is_per_job: true,
-    ..counter("tenure_job_runs_total", "Finished runs of jobs, by outcome.")
+    ..counter("tenure_job_runs_total", "Runs of jobs that have ended, by outcome.")
 };
 pub(super) const JOB_SECONDS: Metric = Metric {
     is_per_job: true,
