@@ -90,7 +90,7 @@ pub enum Command {
     /// Send a message to all listening candidates, at most once.
     #[command(after_help = examples::BROADCAST)]
     Broadcast(SendArgs),
-    /// List the messages that wait for the leader or were set aside; requeue those set aside.
+    /// List the messages that wait for the leader, or the dead letters; requeue dead letters.
     #[command(after_help = examples::MESSAGES)]
     Messages(MessagesArgs),
     /// Check the store and the timing; exit with 1 if a check fails.
@@ -401,17 +401,17 @@ pub struct MessagesArgs {
     /// The election. Without one, the message counts of all elections in the namespace are shown.
     #[arg(allow_negative_numbers = true)]
     pub name: Option<String>,
-    /// List the messages set aside after too many attempts, instead of the waiting ones.
-    #[arg(long, requires = "name")]
-    pub aside: bool,
+    /// List the dead letters, which failed too many times, instead of the waiting messages.
+    #[arg(long, alias = "aside", requires = "name")]
+    pub dead_letters: bool,
     /// Maximum number of messages, or of elections, to show.
     #[arg(long, short = 'n', value_name = "N", default_value_t = NonZeroUsize::MIN.saturating_add(99))]
     pub limit: NonZeroUsize,
-    /// Requeue these messages, which were set aside.
-    #[arg(long, value_name = "ID", num_args = 1.., requires = "name", conflicts_with_all = ["aside", "requeue_all"])]
+    /// Requeue these dead letters.
+    #[arg(long, value_name = "ID", num_args = 1.., requires = "name", conflicts_with_all = ["dead_letters", "requeue_all"])]
     pub requeue: Vec<String>,
-    /// Requeue all messages that were set aside.
-    #[arg(long, requires = "name", conflicts_with = "aside")]
+    /// Requeue all dead letters.
+    #[arg(long, requires = "name", conflicts_with = "dead_letters")]
     pub requeue_all: bool,
     /// Print JSON.
     #[arg(long)]

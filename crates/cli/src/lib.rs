@@ -17,3 +17,4 @@ pub mod start;
 pub mod stderr_writer;
 pub mod stdout_writer;
 pub mod supervise;
+mod writer_thread;

@@ -289,15 +289,16 @@ pub struct StatusLine {
     pub standing_by: Vec<String>,
     /// The number of messages waiting for the leader; unknown if the store keeps none.
     pub messages_waiting: Option<u64>,
-    /// The number of messages that were set aside.
-    pub messages_aside: Option<u64>,
+    /// The number of dead letters. The JSON name is older than the word, and programs read it.
+    #[serde(rename = "messages_aside")]
+    pub dead_letters: Option<u64>,
     /// What is wrong with the record, if it is damaged: then fields that are `null` are unknown.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub damaged: Option<String>,
 }
 
 impl StatusLine {
-    /// Describes an observation, with the numbers of waiting messages and of those set aside, if known.
+    /// Describes an observation, with the numbers of waiting messages and of dead letters, if known.
     #[must_use]
     pub fn new(election: &str, observed: &Observation, messages: Option<(u64, u64)>) -> Self {
         let lease = observed.lease.as_ref();
@@ -313,7 +314,7 @@ impl StatusLine {
             reserved_for: observed.reserved_for.as_ref().map(ToString::to_string),
             standing_by: observed.standing_by.iter().map(|stand_by| stand_by.candidate.to_string()).collect(),
             messages_waiting: messages.map(|(waiting, _)| waiting),
-            messages_aside: messages.map(|(_, aside)| aside),
+            dead_letters: messages.map(|(_, dead_letters)| dead_letters),
             damaged: None,
         }
     }

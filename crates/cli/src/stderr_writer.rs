@@ -1,18 +1,17 @@
 //! Standard error, written by a separate thread.
 //!
-//! Whoever reads it may stop reading: a terminal that is held, a log collector that hangs. Neither a renewal nor the end
-//! of a command may wait for that, so nobody does. What cannot be written for so long that too much waits is dropped.
+//! Nobody waits for its reader. What cannot be written for so long that too much waits is dropped.
 
 use std::io::{self, Write};
 use std::sync::OnceLock;
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::sync::mpsc::{Receiver, SyncSender, sync_channel};
-use std::time::Duration;
+use std::sync::mpsc::sync_channel;
 
 use serde::Serialize;
 
 use crate::message::printable;
 use crate::output::{json_line, now};
+use crate::writer_thread::{READ_WITHIN, WriterThread};
 
 /// Whether a program reads what is written: then every line of ours is a JSON object.
 static IS_FOR_PROGRAMS: AtomicBool = AtomicBool::new(false);
@@ -51,16 +50,20 @@ pub fn say(sentence: &str) {
         return note("note", sentence);
     }
     let lines: Vec<String> = sentence.lines().map(printable).collect();
-    send(WriterMessage::Text(format!("tenure: {}\n", lines.join("\n")).into_bytes()));
+    write(format!("tenure: {}\n", lines.join("\n")).into_bytes());
 }
 
 /// Waits until everything is written, but only for a limited time. Returns whether all that was ever told is written.
 #[must_use]
 pub fn flush() -> bool {
     let (done, flushed) = sync_channel(1);
-    send(WriterMessage::Flush(done));
+    // Nothing is written, after everything else.
+    queue(Vec::new(), move |_| {
+        // Nobody waits any more if that took too long.
+        let _ = done.try_send(());
+    });
     // An error means that it is not going to be written any more.
-    flushed.recv_timeout(FLUSH_WITHIN).is_ok() && !IS_LOST.load(Ordering::Relaxed)
+    flushed.recv_timeout(READ_WITHIN).is_ok() && !IS_LOST.load(Ordering::Relaxed)
 }
 
 /// The writer for logs.
@@ -87,7 +90,7 @@ pub struct StderrWriter;
 
 impl Write for StderrWriter {
     fn write(&mut self, text: &[u8]) -> io::Result<usize> {
-        send(WriterMessage::Text(text.to_vec()));
+        write(text.to_vec());
         Ok(text.len())
     }
 
@@ -96,42 +99,24 @@ impl Write for StderrWriter {
     }
 }
 
-enum WriterMessage {
-    Text(Vec<u8>),
-    Flush(SyncSender<()>),
-}
-
-const FLUSH_WITHIN: Duration = Duration::from_secs(1);
-/// More than is said in many minutes, and little memory.
-const WAITING_MAX: usize = 1_000;
-
-fn send(message: WriterMessage) {
-    static WRITER: OnceLock<Option<SyncSender<WriterMessage>>> = OnceLock::new();
-    if let Some(writer) = WRITER.get_or_init(start) {
-        if writer.try_send(message).is_err() {
+/// There is nobody left to tell when standard error is gone: the exit code has to.
+fn write(text: Vec<u8>) {
+    queue(text, |written| {
+        if written.is_err() {
             IS_LOST.store(true, Ordering::Relaxed);
         }
-    } else {
-        // Without a thread, to be heard late is better than never.
-        write(message);
-    }
+    });
 }
 
-fn start() -> Option<SyncSender<WriterMessage>> {
-    let (sender, messages) = sync_channel(WAITING_MAX);
-    let write_all = move |messages: Receiver<WriterMessage>| messages.into_iter().for_each(write);
-    std::thread::Builder::new().name("tenure-voice".to_owned()).spawn(move || write_all(messages)).ok()?;
-    Some(sender)
-}
-
-fn write(message: WriterMessage) {
-    // There is nobody left to tell when standard error, or whoever waited, is gone: the exit code has to.
-    match message {
-        WriterMessage::Text(text) => {
-            if io::stderr().write_all(&text).is_err() {
+fn queue(text: Vec<u8>, on_written: impl FnOnce(io::Result<()>) + Send + 'static) {
+    static WRITER: OnceLock<Option<WriterThread>> = OnceLock::new();
+    match WRITER.get_or_init(|| WriterThread::start("tenure-stderr", || io::stderr().lock()).ok()) {
+        Some(writer) => {
+            if !writer.queue(text, on_written) {
                 IS_LOST.store(true, Ordering::Relaxed);
             }
         }
-        WriterMessage::Flush(done) => drop(done.try_send(())),
+        // Without a thread, to be heard late is better than never.
+        None => on_written(io::stderr().write_all(&text)),
     }
 }

@@ -1,11 +1,8 @@
 //! Standard output of commands that go on printing, written by a separate thread.
 //!
-//! Its reader may stop reading, and then a write waits for ever. Signals must be obeyed and the election left all the same,
-//! so no other thread writes, and a command that leaves does not wait long for what is not read.
+//! Only the task that prints waits for the reader, and a command that leaves does not wait long for what is not read.
 
-use std::io::{self, Write};
-use std::sync::mpsc::{Receiver, Sender, channel};
-use std::time::Duration;
+use std::io;
 
 use serde::Serialize;
 use tokio::sync::{oneshot, watch};
@@ -14,14 +11,12 @@ use crate::duration::show;
 use crate::exit::CommandError;
 use crate::output::{is_read, json_line};
 use crate::stderr_writer::say;
-
-/// The longest wait for a reader once the command leaves.
-const READ_WITHIN: Duration = Duration::from_secs(1);
+use crate::writer_thread::{READ_WITHIN, WriterThread};
 
 /// Prints one text after the other. Nothing but the task that prints waits for the reader.
 #[derive(Debug)]
 pub struct StdoutWriter {
-    texts: Sender<PendingText>,
+    thread: WriterThread,
     pace: watch::Sender<WriterPace>,
 }
 
@@ -44,20 +39,14 @@ enum WriterPace {
     Abandoned,
 }
 
-struct PendingText {
-    text: Vec<u8>,
-    written: oneshot::Sender<io::Result<()>>,
-}
-
 impl StdoutWriter {
     /// Starts the thread that writes.
     ///
     /// # Errors
     /// When the system gives no thread.
     pub fn start() -> Result<Self, CommandError> {
-        let (texts, pending) = channel();
-        std::thread::Builder::new().name("tenure-output".to_owned()).spawn(move || write_all(pending))?;
-        Ok(Self { texts, pace: watch::Sender::new(WriterPace::Patient) })
+        let thread = WriterThread::start("tenure-stdout", || io::stdout().lock())?;
+        Ok(Self { thread, pace: watch::Sender::new(WriterPace::Patient) })
     }
 
     /// Prints a text and waits until it is written: for ever if it is not read, unless the command [leaves](Self::leave).
@@ -73,11 +62,11 @@ impl StdoutWriter {
             return Ok(Printed::Abandoned);
         }
         let (written, outcome) = oneshot::channel();
-        // If the thread is gone, there is no outcome.
-        let _ = self.texts.send(PendingText { text, written });
+        // If it is not queued, there is no outcome. Nobody waits for one any more if the command has left.
+        self.thread.queue(text, move |outcome| drop(written.send(outcome)));
         tokio::select! {
             outcome = outcome => {
-                let outcome = outcome.unwrap_or_else(|_| Err(io::Error::other("the thread that prints has ended")));
+                let outcome = outcome.unwrap_or_else(|_| Err(io::Error::other("too much waits to be printed")));
                 is_read(outcome).map(|read| if read { Printed::Written } else { Printed::ReaderGone })
             }
             () = self.overdue() => {
@@ -123,13 +112,5 @@ impl StdoutWriter {
         // The sender is here, so this does not fail.
         let _ = pace.wait_for(|pace| *pace != WriterPace::Patient).await;
         tokio::time::sleep(READ_WITHIN).await;
-    }
-}
-
-fn write_all(texts: Receiver<PendingText>) {
-    for PendingText { text, written } in texts {
-        let mut stdout = io::stdout().lock();
-        // Nobody waits any more if the command has left.
-        let _ = written.send(stdout.write_all(&text).and_then(|()| stdout.flush()));
     }
 }

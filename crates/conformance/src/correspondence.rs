@@ -119,7 +119,7 @@ pub(super) fn failed(attempt: u32, why: &str) -> AckOutcome {
     AckOutcome::Failed { attempt, why: why.to_owned() }
 }
 
-pub(super) fn set_aside(attempt: u32, why: &str) -> AckOutcome {
+pub(super) fn dead_letter(attempt: u32, why: &str) -> AckOutcome {
     AckOutcome::DeadLettered { attempt, why: why.to_owned() }
 }
 

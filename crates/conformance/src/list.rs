@@ -272,19 +272,19 @@ macro_rules! __conformance_message_properties {
                 settling_what_is_gone_changes_nothing
                 many_messages_are_settled_at_once
             }
-            message_aside {
-                a_message_set_aside_is_kept_but_not_received
-                a_message_set_aside_is_not_sent_again
-                messages_set_aside_are_listed_in_that_order
+            message_dead_letters {
+                a_dead_letter_is_kept_but_not_received
+                a_dead_letter_is_not_sent_again
+                dead_letters_are_listed_in_the_order_of_their_acks
                 what_is_put_back_goes_to_the_end_as_new
                 some_may_be_put_back_by_id
                 putting_back_concerns_one_election
                 lists_stop_at_their_limit
-                only_the_newest_messages_set_aside_are_kept
+                only_the_newest_dead_letters_are_kept
             }
             message_count {
                 messages_to_elections_that_nobody_led_are_counted
-                what_lies_aside_is_counted_and_what_was_handled_is_not
+                dead_letters_are_counted_and_what_was_handled_is_not
             }
             message_watch {
                 a_message_is_hinted_to_the_leader

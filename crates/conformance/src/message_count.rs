@@ -3,7 +3,7 @@
 use tenure_core::ElectionName;
 
 use super::Fixture;
-use super::correspondence::set_aside;
+use super::correspondence::dead_letter;
 use super::player::{Player, key, key_in};
 use tenure_store::mailbox::AckOutcome;
 
@@ -21,19 +21,19 @@ pub(super) async fn messages_to_elections_that_nobody_led_are_counted(fixture: &
     assert_eq!(counts(&one, "default", Some("d")).await, [], "that is elsewhere");
 }
 
-pub(super) async fn what_lies_aside_is_counted_and_what_was_handled_is_not(fixture: &dyn Fixture) {
+pub(super) async fn dead_letters_are_counted_and_what_was_handled_is_not(fixture: &dyn Fixture) {
     let one = Player::new(fixture, "one").await;
     let (first, second) = (one.sends("1").await, one.sends("2").await);
     let name = one.key.name.as_str().to_owned();
     let count = async || {
         let all = counts(&one, "default", None).await;
         assert_eq!(counts(&one, "default", Some(&name)).await, all, "there is no other");
-        all.first().map(|(_, waiting, aside)| (*waiting, *aside))
+        all.first().map(|(_, waiting, dead_letters)| (*waiting, *dead_letters))
     };
     assert_eq!(count().await, Some((2, 0)));
     let term = one.wins().await;
     assert_eq!(count().await, Some((2, 0)), "nothing was settled");
-    one.acks(term, vec![(first, set_aside(1, "no")), (second, AckOutcome::Done)]).await;
+    one.acks(term, vec![(first, dead_letter(1, "no")), (second, AckOutcome::Done)]).await;
     assert_eq!(count().await, Some((0, 1)));
     one.requeues(None).await;
     assert_eq!(count().await, Some((1, 0)));
@@ -46,9 +46,9 @@ async fn counts(player: &Player, namespace: &str, only: Option<&str>) -> Vec<(St
     let only = only.map(|name| ElectionName::new(name).expect("a valid name"));
     let counts = player.mailbox().counts(&namespace, only.as_ref()).await.expect("an answer");
     let counts = counts.into_iter().map(|count| count.expect("nothing is damaged"));
-    counts.map(|count| (count.election.as_str().to_owned(), count.waiting, count.aside)).collect()
+    counts.map(|count| (count.election.as_str().to_owned(), count.waiting, count.dead_letters)).collect()
 }
 
-fn owned((name, waiting, aside): (&str, u64, u64)) -> (String, u64, u64) {
-    (name.to_owned(), waiting, aside)
+fn owned((name, waiting, dead_letters): (&str, u64, u64)) -> (String, u64, u64) {
+    (name.to_owned(), waiting, dead_letters)
 }

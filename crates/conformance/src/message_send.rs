@@ -8,7 +8,7 @@ use tenure_store::mailbox::AckOutcome;
 use tenure_store::{ElectionKey, Forgetting, MessageState, NewMessage, StoreErrorKind, Use};
 
 use super::Fixture;
-use super::correspondence::{ids, payloads, set_aside};
+use super::correspondence::{dead_letter, ids, payloads};
 use super::forget::is_gone;
 use super::player::{Player, key, key_in};
 
@@ -168,9 +168,8 @@ pub(super) async fn a_full_line_refuses_more(fixture: &dyn Fixture) {
     one.acks(term, vec![(batch[0].id, AckOutcome::Done)]).await;
     one.sends("there is room again").await;
     assert_eq!(one.is_refused(one.writes("0")).await.kind(), StoreErrorKind::Full);
-    let aside = AckOutcome::DeadLettered { attempt: 1, why: "no".to_owned() };
-    one.acks(term, vec![(batch[1].id, aside)]).await;
-    one.sends("what is set aside takes no room").await;
+    one.acks(term, vec![(batch[1].id, dead_letter(1, "no"))]).await;
+    one.sends("a dead letter takes no room").await;
 }
 
 pub(super) async fn an_election_that_messages_wait_for_is_not_forgotten(fixture: &dyn Fixture) {
@@ -188,9 +187,9 @@ pub(super) async fn an_election_that_messages_wait_for_is_not_forgotten(fixture:
     let again = one.again();
     let term = again.wins().await;
     assert_eq!(ids(&again.receives(term).await), [id]);
-    again.acks(term, vec![(id, set_aside(1, "no"))]).await;
+    again.acks(term, vec![(id, dead_letter(1, "no"))]).await;
     again.resigns(term).await;
-    // What was set aside waits for nobody.
+    // A dead letter waits for nobody.
     is_gone(&one).await;
     assert_eq!(one.lists(MessageState::DeadLetter).await, []);
 }

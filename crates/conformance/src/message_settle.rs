@@ -4,7 +4,7 @@ use tenure_store::mailbox::AckOutcome;
 use tenure_store::{Ack, AckReply, MessageState, random_message_id};
 
 use super::Fixture;
-use super::correspondence::{failed, ids, set_aside};
+use super::correspondence::{dead_letter, failed, ids};
 use super::player::{Player, fresh_nonce, pass};
 
 pub(super) async fn a_message_that_was_handled_is_gone(fixture: &dyn Fixture) {
@@ -22,7 +22,7 @@ pub(super) async fn settling_needs_nonce_and_term(fixture: &dyn Fixture) {
     let id = one.sends("1").await;
     let term = one.wins().await;
     let later = tenure_core::Term::after(Some(term)).expect("a term");
-    for outcome in [AckOutcome::Done, failed(1, "no"), set_aside(1, "no")] {
+    for outcome in [AckOutcome::Done, failed(1, "no"), dead_letter(1, "no")] {
         let right = one.as_verdict(term, vec![(id, outcome)]);
         assert_eq!(one.says(&Ack { nonce: fresh_nonce(), ..right.clone() }).await, AckReply::NotHolder);
         assert_eq!(one.says(&Ack { term: later, ..right }).await, AckReply::NotHolder);
@@ -109,17 +109,17 @@ pub(super) async fn a_failure_told_twice_counts_once(fixture: &dyn Fixture) {
 
 pub(super) async fn settling_what_is_gone_changes_nothing(fixture: &dyn Fixture) {
     let one = Player::new(fixture, "one").await;
-    let (gone, aside, there) = (one.sends("1").await, one.sends("2").await, one.sends("3").await);
+    let (gone, dead, there) = (one.sends("1").await, one.sends("2").await, one.sends("3").await);
     let term = one.wins().await;
-    one.acks(term, vec![(gone, AckOutcome::Done), (aside, set_aside(1, "no"))]).await;
-    for outcome in [AckOutcome::Done, failed(7, "late"), set_aside(7, "late")] {
-        let outcomes = [gone, aside, random_message_id()].map(|id| (id, outcome.clone()));
+    one.acks(term, vec![(gone, AckOutcome::Done), (dead, dead_letter(1, "no"))]).await;
+    for outcome in [AckOutcome::Done, failed(7, "late"), dead_letter(7, "late")] {
+        let outcomes = [gone, dead, random_message_id()].map(|id| (id, outcome.clone()));
         one.acks(term, outcomes.into()).await;
     }
     one.acks(term, Vec::new()).await;
     assert_eq!(ids(&one.lists(MessageState::Pending).await), [there]);
     let state = one.lists(MessageState::DeadLetter).await;
-    assert_eq!((ids(&state), state[0].attempts, state[0].last_error.as_deref()), (vec![aside], 1, Some("no")));
+    assert_eq!((ids(&state), state[0].attempts, state[0].last_error.as_deref()), (vec![dead], 1, Some("no")));
 }
 
 pub(super) async fn many_messages_are_settled_at_once(fixture: &dyn Fixture) {
@@ -130,7 +130,7 @@ pub(super) async fn many_messages_are_settled_at_once(fixture: &dyn Fixture) {
     let outcome = |index: usize| match index % 3 {
         0 => AckOutcome::Done,
         1 => failed(1, "no"),
-        _ => set_aside(1, "no"),
+        _ => dead_letter(1, "no"),
     };
     let outcomes = batch.iter().enumerate().map(|(index, new_message)| (new_message.id, outcome(index)));
     one.acks(term, outcomes.collect()).await;

@@ -3,7 +3,7 @@
 use tenure_store::Interest;
 
 use super::Fixture;
-use super::correspondence::set_aside;
+use super::correspondence::dead_letter;
 use super::player::{Player, key};
 use super::watch::{TRIES, drain, hears_of, watch};
 
@@ -30,7 +30,7 @@ pub(super) async fn a_message_put_back_is_hinted_to_the_leader(fixture: &dyn Fix
         let leader = leader.in_election(key(&format!("attempt {attempt}")));
         let id = leader.sends("1").await;
         let term = leader.wins().await;
-        leader.acks(term, vec![(id, set_aside(1, "no"))]).await;
+        leader.acks(term, vec![(id, dead_letter(1, "no"))]).await;
         drain(&mut hints);
         assert_eq!(operator.in_election(leader.key.clone()).requeues(None).await, 1);
         if hears_of(&mut hints, &leader.key).await {

@@ -31,8 +31,8 @@ struct KnownNodes {
     nodes: HashMap<HostPort, Arc<RedisConnection>>,
     /// The last slot of each range, and its owner.
     slots: BTreeMap<u16, HostPort>,
-    /// Nodes that were asked before, whether they have answered or not.
-    met: BTreeSet<HostPort>,
+    /// Nodes that were sent calls before, whether they have answered or not.
+    tried: BTreeSet<HostPort>,
 }
 
 /// Where a call goes next.
@@ -47,14 +47,16 @@ enum CallTarget {
 const SLOTS: u16 = 16_384;
 /// A slot that is moved twice while a call is under way is a wonder; more than that is a loop.
 const REDIRECTIONS_MAX: usize = 5;
-/// Nodes of a cluster are near each other, and answer at about the same time.
-const LAGGARD_PATIENCE: Duration = Duration::from_millis(250);
-/// A node that was never asked before has to be connected to first.
-const STRANGER_PATIENCE: Duration = Duration::from_secs(1);
-/// On a machine that is busy, or far from them, all take long, and differ by more.
-const LAGGARD_FACTOR: u32 = 3;
-/// A node that has much to do is no laggard. This is what one call may take, about ten times of what it does.
-const LAGGARD_PATIENCE_PER_CALL: Duration = Duration::from_micros(500);
+/// How much longer than the first node the others may take. Nodes of a cluster are near each other, and answer at about
+/// the same time.
+const LAG_MAX: Duration = Duration::from_millis(250);
+/// The same if one of them is new: it has to be connected to first.
+const LAG_MAX_OF_NEW_NODE: Duration = Duration::from_secs(1);
+/// The same as a multiple of the time that the first node took: on a machine that is busy, or far from them, all take long,
+/// and differ by more.
+const LAG_FACTOR: u32 = 3;
+/// More for each call, because a node with much to do is not a lagging one: about ten times what a call takes.
+const LAG_MAX_PER_CALL: Duration = Duration::from_micros(500);
 /// All are asked side by side, and one answer is enough. A connection may have to be made first.
 const MAP_PATIENCE: Duration = Duration::from_secs(2);
 const SURVEY_PATIENCE: Duration = Duration::from_secs(2);
@@ -181,7 +183,7 @@ impl Cluster {
         }
         let mut awaited: BTreeSet<usize> = by_server.values().flatten().copied().collect();
         let calls_max = by_server.values().map(Vec::len).max().unwrap_or_default();
-        let patience = self.known().patience_with(by_server.keys().map(|(address, _)| address), calls_max);
+        let lag_max = self.known().lag_max(by_server.keys().map(|(address, _)| address), calls_max);
         let visits = by_server.into_iter().map(|((address, asks), positions)| async move {
             let chosen: Vec<&Call> = positions.iter().map(|&position| &calls[position]).collect();
             let answers = self.visit(&address, &chosen, asks, wait).await;
@@ -191,7 +193,7 @@ impl Cluster {
             };
             positions.into_iter().zip(results).collect::<Vec<_>>()
         });
-        let answered = without_laggards(visits.collect(), patience).await;
+        let answered = without_lagging_nodes(visits.collect(), lag_max).await;
         for (position, _) in &answered {
             awaited.remove(position);
         }
@@ -273,7 +275,7 @@ impl Cluster {
         // Nodes that own nothing any more are left, so that their connections close.
         let owners: Vec<HostPort> = known.slots.values().cloned().collect();
         known.nodes.retain(|address, _| owners.contains(address) || self.seeds.contains(address));
-        known.met.retain(|address| owners.contains(address));
+        known.tried.retain(|address| owners.contains(address));
         Ok(())
     }
 
@@ -311,11 +313,11 @@ impl Cluster {
 
 impl KnownNodes {
     /// How much longer than the first of these nodes the others may take to answer. None has more calls than `calls_max`.
-    fn patience_with<'n>(&mut self, nodes: impl Iterator<Item = &'n HostPort>, calls_max: usize) -> Duration {
-        // All of them are met by this, so none may be passed over.
-        let strangers = nodes.filter(|address| self.met.insert((*address).clone())).count();
-        let for_calls = LAGGARD_PATIENCE_PER_CALL * u32::try_from(calls_max).unwrap_or(u32::MAX);
-        for_calls + if strangers > 0 { STRANGER_PATIENCE } else { LAGGARD_PATIENCE }
+    fn lag_max<'n>(&mut self, nodes: impl Iterator<Item = &'n HostPort>, calls_max: usize) -> Duration {
+        // All of them count as tried by this, so none may be passed over.
+        let new_nodes = nodes.filter(|address| self.tried.insert((*address).clone())).count();
+        let for_calls = LAG_MAX_PER_CALL * u32::try_from(calls_max).unwrap_or(u32::MAX);
+        for_calls + if new_nodes > 0 { LAG_MAX_OF_NEW_NODE } else { LAG_MAX }
     }
 
     /// Gives a range of slots to a node. What is left of another range around it stays with its owner.
@@ -349,10 +351,13 @@ fn silence() -> RedisStoreError {
 
 /// The results of all visits, but for those to nodes that are silent while others have answered: leaders whose elections are
 /// elsewhere must not lose their time, and so their leases, with a node that hangs.
-async fn without_laggards<T>(mut visits: FuturesUnordered<impl Future<Output = Vec<T>>>, patience: Duration) -> Vec<T> {
+async fn without_lagging_nodes<T>(
+    mut visits: FuturesUnordered<impl Future<Output = Vec<T>>>,
+    lag_max: Duration,
+) -> Vec<T> {
     let began = tokio::time::Instant::now();
     let mut results = visits.next().await.unwrap_or_default();
-    let deadline = tokio::time::Instant::now() + patience.max(began.elapsed() * LAGGARD_FACTOR);
+    let deadline = tokio::time::Instant::now() + lag_max.max(began.elapsed() * LAG_FACTOR);
     while let Ok(Some(more)) = tokio::time::timeout_at(deadline, visits.next()).await {
         results.extend(more);
     }
@@ -398,7 +403,7 @@ mod tests {
             tokio::time::sleep(Duration::from_millis(took_ms)).await;
             vec![took_ms]
         };
-        without_laggards(visits_ms.into_iter().map(visit).collect(), LAGGARD_PATIENCE).await
+        without_lagging_nodes(visits_ms.into_iter().map(visit).collect(), LAG_MAX).await
     }
 
     #[tokio::test(start_paused = true)]
@@ -406,8 +411,8 @@ mod tests {
         for awaited in [[1, 200], [300, 1_100]] {
             assert_eq!(waited_for(awaited).await, awaited);
         }
-        for [first, laggard] in [[1, 300], [300, 1_300]] {
-            assert_eq!(waited_for([first, laggard]).await, [first]);
+        for [first, lagging] in [[1, 300], [300, 1_300]] {
+            assert_eq!(waited_for([first, lagging]).await, [first]);
         }
     }
 
@@ -415,11 +420,11 @@ mod tests {
     fn a_node_that_is_asked_for_the_first_time_or_for_much_may_take_longer() {
         let node = |port| HostPort { host: "h".to_owned(), port };
         let mut known = KnownNodes::default();
-        assert_eq!(known.patience_with([node(1), node(2)].iter(), 0), STRANGER_PATIENCE);
-        assert_eq!(known.patience_with([node(1), node(2)].iter(), 0), LAGGARD_PATIENCE);
-        assert_eq!(known.patience_with([node(2), node(3)].iter(), 0), STRANGER_PATIENCE);
-        let busy = known.patience_with([node(1), node(3)].iter(), 1_000);
-        assert_eq!(busy, LAGGARD_PATIENCE + 1_000 * LAGGARD_PATIENCE_PER_CALL);
+        assert_eq!(known.lag_max([node(1), node(2)].iter(), 0), LAG_MAX_OF_NEW_NODE);
+        assert_eq!(known.lag_max([node(1), node(2)].iter(), 0), LAG_MAX);
+        assert_eq!(known.lag_max([node(2), node(3)].iter(), 0), LAG_MAX_OF_NEW_NODE);
+        let busy = known.lag_max([node(1), node(3)].iter(), 1_000);
+        assert_eq!(busy, LAG_MAX + 1_000 * LAG_MAX_PER_CALL);
     }
 
     #[test]

@@ -1,5 +1,6 @@
 //! Checks of the servers for `tenure doctor`, and for the log at the first connection.
 
+use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use redis::{Cmd, Value, cmd};
@@ -33,8 +34,8 @@ pub(super) async fn examine(inner: &RedisInner) -> Vec<Finding> {
 }
 
 /// Logs findings that need attention, for operators who never run `tenure doctor`.
-pub(super) async fn warn(inner: &RedisInner) {
-    for finding in look(inner).await {
+pub(super) async fn warn(inner: Arc<RedisInner>) {
+    for finding in look(&inner).await {
         if finding.severity != Severity::Good {
             log!(warn, store = inner.place(), check = finding.check, "{}", finding.detail);
         }

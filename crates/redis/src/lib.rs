@@ -36,11 +36,11 @@ mod tls;
 
 use std::fmt;
 use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
 use futures_util::stream::BoxStream;
 use tenure_store::clock::Clock;
+use tenure_store::remote::first_examination::FirstExamination;
 use tenure_store::{
     Campaign, CampaignReply, CandidateId, Capabilities, ElectionKey, ElectionName, Finding, Forgetting, Hint, Interest,
     JobLedger, Mailbox, Namespace, Observation, PubSub, Renew, RenewReply, Replies, Resign, Store, StoreError, Term,
@@ -61,11 +61,8 @@ use self::lease::RedisInner;
 /// ```
 pub struct RedisStore {
     inner: Arc<RedisInner>,
-    is_known: AtomicBool,
+    examination: FirstExamination,
 }
-
-/// A server that takes longer to report about itself has other problems.
-const LOOK_LIMIT: Duration = Duration::from_secs(10);
 
 impl RedisStore {
     /// Opens a store on these servers. Connects on demand, so an unreachable server is not an error here.
@@ -94,15 +91,7 @@ impl RedisStore {
     }
 
     fn start(config: &RedisConfig, clock: Clock) -> Result<Self, StoreError> {
-        Ok(Self { inner: Arc::new(RedisInner::new(config, clock)?), is_known: AtomicBool::new(false) })
-    }
-
-    /// Examines the servers once, in the background, without delaying any request.
-    fn get_to_know(&self) {
-        if !self.is_known.swap(true, Ordering::Relaxed) {
-            let inner = Arc::clone(&self.inner);
-            tokio::spawn(async move { tokio::time::timeout(LOOK_LIMIT, examine::warn(&inner)).await });
-        }
+        Ok(Self { inner: Arc::new(RedisInner::new(config, clock)?), examination: FirstExamination::default() })
     }
 }
 
@@ -131,9 +120,7 @@ impl Store for RedisStore {
 
     async fn campaign(&self, batch: &[Campaign]) -> Replies<CampaignReply> {
         let replies = self.inner.campaign(batch).await;
-        if replies.iter().any(Result::is_ok) {
-            self.get_to_know();
-        }
+        self.examination.start_after(&replies, examine::warn(Arc::clone(&self.inner)));
         replies
     }
 

@@ -34,7 +34,7 @@ impl Mailbox for RedisStore {
     async fn ack(&self, request: &Ack) -> Result<AckReply, StoreError> {
         let Some(dropped) = self.inner.ask_one(&AckVerb, request).await? else { return Ok(AckReply::NotHolder) };
         for id in &dropped {
-            log!(warn, %id, election = %request.key, "dropped a message that was set aside: too many are");
+            log!(warn, %id, election = %request.key, "dropped a dead letter: there are too many");
         }
         Ok(AckReply::Accepted { dropped: dropped.len() as u64 })
     }
@@ -92,7 +92,9 @@ impl RedisInner {
         for (key, counted) in keys.into_iter().zip(counted) {
             match counted {
                 Ok((0, 0)) => {}
-                Ok((waiting, aside)) => counts.push(Ok(MessageCount { election: key.name, waiting, aside })),
+                Ok((waiting, dead_letters)) => {
+                    counts.push(Ok(MessageCount { election: key.name, waiting, dead_letters }));
+                }
                 Err(error) if error.damaged_record().is_some() => counts.push(Err(error)),
                 Err(error) => return Err(error),
             }

@@ -41,7 +41,7 @@ pub(super) fn requeue(answer: &Value) -> Result<u64, RedisStoreError> {
     ReplyFields::of(answer)?.number(0)
 }
 
-/// How many wait, and how many lie aside.
+/// How many wait, and how many are dead letters.
 pub(super) fn counts(answer: &Value) -> Result<(u64, u64), RedisStoreError> {
     let fields = ReplyFields::of(answer)?;
     Ok((fields.number(0)?, fields.number(1)?))

@@ -122,7 +122,7 @@ impl ScriptVerb for AckVerb {
             match outcome {
                 AckOutcome::Done => command.arg("done").arg(0).arg(""),
                 AckOutcome::Failed { attempt, why } => command.arg("failed").arg(*attempt).arg(why),
-                AckOutcome::DeadLettered { attempt, why } => command.arg("aside").arg(*attempt).arg(why),
+                AckOutcome::DeadLettered { attempt, why } => command.arg("dead-lettered").arg(*attempt).arg(why),
             };
         }
     }
@@ -165,7 +165,7 @@ impl ScriptVerb for ListMessagesVerb {
     }
 }
 
-/// How many messages wait, and how many lie aside.
+/// How many messages wait, and how many are dead letters.
 pub(super) struct Counting;
 
 impl ScriptVerb for Counting {

@@ -96,7 +96,7 @@ impl DbThread {
         self.on_file(|_, database| {
             database.read(|connection| {
                 let messages = MessageRows::find(connection, key)
-                    .and_then(|messages| messages.map(|messages| messages.on_shelf(state, limit)).transpose());
+                    .and_then(|messages| messages.map(|messages| messages.in_state(state, limit)).transpose());
                 Ok(messages.map_err(of_messages(key))?.unwrap_or_default())
             })
         })
@@ -154,14 +154,14 @@ impl Transaction<'_> {
             .and_then(|messages| messages.map(|mut messages| messages.ack(&request.outcomes)).transpose());
         let dropped = dropped.map_err(of_messages(&request.key))?.unwrap_or_default();
         for id in &dropped {
-            log!(warn, %id, election = %request.key, "dropped a message that was set aside: too many are");
+            log!(warn, %id, election = %request.key, "dropped a dead letter: there are too many");
         }
         Ok(AckReply::Accepted { dropped: dropped.len() as u64 })
     }
 
     fn requeue(&mut self, key: &ElectionKey, ids: Option<&HashSet<MessageId>>) -> Result<u64, SqliteStoreError> {
         let messages = MessageRows::find(self.connection(), key)?;
-        let count = messages.map(|mut messages| messages.put_back(ids)).transpose()?.unwrap_or_default();
+        let count = messages.map(|mut messages| messages.requeue(ids)).transpose()?.unwrap_or_default();
         if count > 0 {
             self.call_leader(key)?;
         }

@@ -40,13 +40,13 @@ impl<'a> MessageRows<'a> {
         self.waiting
     }
 
-    /// Whether it waits or lies aside.
+    /// Whether it waits or is a dead letter.
     pub(super) fn contains(&self, id: MessageId) -> Result<bool, SqliteStoreError> {
         let mut statement = self.connection.prepare_cached(include_str!("sql/message_find.sql"))?;
         Ok(statement.exists(params![self.mailbox, from_id(id)])?)
     }
 
-    /// Its place, whether it waits or lies aside, and how many attempts have failed; `None` when it is not there.
+    /// Its place, whether it waits or is a dead letter, and how many attempts have failed; `None` when it is not there.
     fn standing(&self, id: MessageId) -> Result<Option<(i64, MessageState, u32)>, SqliteStoreError> {
         let mut statement = self.connection.prepare_cached(include_str!("sql/message_find.sql"))?;
         let mut rows = statement.query_and_then(params![self.mailbox, from_id(id)], |row| {
@@ -91,17 +91,17 @@ impl<'a> MessageRows<'a> {
         Ok(wanted)
     }
 
-    pub(super) fn on_shelf(&self, state: MessageState, limit: usize) -> Result<Vec<Message>, SqliteStoreError> {
+    pub(super) fn in_state(&self, state: MessageState, limit: usize) -> Result<Vec<Message>, SqliteStoreError> {
         let limit = i64::try_from(limit).unwrap_or(i64::MAX);
-        let mut statement = self.connection.prepare_cached(include_str!("sql/message_shelf.sql"))?;
+        let mut statement = self.connection.prepare_cached(include_str!("sql/message_list.sql"))?;
         statement.query_and_then(params![self.mailbox, state == MessageState::DeadLetter, limit], message_in)?.collect()
     }
 
-    /// Returns the messages that were dropped because too many lie aside.
+    /// Returns the messages that were dropped because there were too many dead letters.
     pub(super) fn ack(&mut self, outcomes: &[(MessageId, AckOutcome)]) -> Result<Vec<MessageId>, SqliteStoreError> {
         let statement = |sql| self.connection.prepare_cached(sql);
         let mut left: u64 = 0;
-        let mut is_any_aside = false;
+        let mut is_any_dead = false;
         for (id, outcome) in outcomes {
             let Some((place, state, attempts)) = self.standing(*id)? else { continue };
             match outcome.settle(state, attempts) {
@@ -113,29 +113,29 @@ impl<'a> MessageRows<'a> {
                 Some(Settlement::Kept { attempts, why }) => {
                     statement(include_str!("sql/message_failed.sql"))?.execute(params![place, attempts, why])?;
                 }
-                Some(Settlement::SetAside { attempts, why }) => {
-                    statement(include_str!("sql/message_set_aside.sql"))?.execute(params![place, attempts, why])?;
+                Some(Settlement::DeadLettered { attempts, why }) => {
+                    statement(include_str!("sql/message_dead_letter.sql"))?.execute(params![place, attempts, why])?;
                     left += 1;
-                    is_any_aside = true;
+                    is_any_dead = true;
                 }
             }
         }
         if left > 0 {
             self.now_waiting(self.waiting.saturating_sub(left))?;
         }
-        if is_any_aside { self.trim() } else { Ok(Vec::new()) }
+        if is_any_dead { self.trim() } else { Ok(Vec::new()) }
     }
 
-    /// Puts messages that lie aside at the end of the line. Returns how many.
-    pub(super) fn put_back(&mut self, ids: Option<&HashSet<MessageId>>) -> Result<u64, SqliteStoreError> {
-        let mut aside = self.connection.prepare_cached(include_str!("sql/aside_all.sql"))?;
-        let rows = aside.query_and_then([self.mailbox], |row| {
+    /// Puts dead letters at the end of the line. Returns how many.
+    pub(super) fn requeue(&mut self, ids: Option<&HashSet<MessageId>>) -> Result<u64, SqliteStoreError> {
+        let mut statement = self.connection.prepare_cached(include_str!("sql/dead_letters_all.sql"))?;
+        let rows = statement.query_and_then([self.mailbox], |row| {
             Ok((row.get::<_, i64>(0)?, to_message_id(&row.get::<_, Vec<u8>>(1)?)?))
         })?;
-        let aside: Vec<(i64, MessageId)> = rows.collect::<Result<_, SqliteStoreError>>()?;
+        let dead_letters: Vec<(i64, MessageId)> = rows.collect::<Result<_, SqliteStoreError>>()?;
         let mut count = 0;
-        for (place, _) in aside.iter().filter(|(_, id)| ids.is_none_or(|ids| ids.contains(id))) {
-            self.connection.prepare_cached(include_str!("sql/message_put_back.sql"))?.execute([place])?;
+        for (place, _) in dead_letters.iter().filter(|(_, id)| ids.is_none_or(|ids| ids.contains(id))) {
+            self.connection.prepare_cached(include_str!("sql/message_requeue.sql"))?.execute([place])?;
             count += 1;
         }
         if count > 0 {
@@ -146,7 +146,7 @@ impl<'a> MessageRows<'a> {
 
     fn trim(&self) -> Result<Vec<MessageId>, SqliteStoreError> {
         let kept = i64::try_from(MAX_DEAD_LETTERS).unwrap_or(i64::MAX);
-        let mut statement = self.connection.prepare_cached(include_str!("sql/aside_trim.sql"))?;
+        let mut statement = self.connection.prepare_cached(include_str!("sql/dead_letters_trim.sql"))?;
         let dropped =
             statement.query_and_then([self.mailbox, kept], |row| to_message_id(&row.get::<_, Vec<u8>>(0)?))?;
         dropped.collect()
@@ -175,12 +175,12 @@ pub(super) fn counts(
         let key = ElectionKey { namespace: namespace.clone(), name: election.clone() };
         let count = |column| to_u64(row.get(column)?).map_err(|fault| fault.in_record_of(&key, "the table mailbox"));
         let counted = count(1).and_then(|waiting| Ok((waiting, count(2)?)));
-        counts.push(counted.map(|(waiting, aside)| MessageCount { election, waiting, aside }));
+        counts.push(counted.map(|(waiting, dead_letters)| MessageCount { election, waiting, dead_letters }));
     }
     Ok(counts)
 }
 
-/// Columns are numbered in the order of `message_at.sql` and `message_shelf.sql`.
+/// Columns are numbered in the order of `message_at.sql` and `message_list.sql`.
 fn message_in(row: &Row<'_>) -> Result<Message, SqliteStoreError> {
     Ok(Message {
         id: to_message_id(&row.get::<_, Vec<u8>>(0)?)?,

@@ -8,7 +8,7 @@ CREATE TABLE mailbox (
     UNIQUE (namespace, name)
 ) STRICT;
 
--- The place orders messages in all lines and on all shelves: the end is always one above the highest that is taken.
+-- The place orders messages in all lines and among all dead letters: the end is always one above the highest that is taken.
 CREATE TABLE message (
     place           INTEGER PRIMARY KEY,
     mailbox         INTEGER NOT NULL,

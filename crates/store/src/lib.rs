@@ -131,7 +131,7 @@ pub trait Store: Send + Sync + fmt::Debug + 'static {
     /// The latest transitions, newest first, `limit` at most.
     async fn history(&self, key: &ElectionKey, limit: usize) -> Result<Vec<Transition>, StoreError>;
 
-    /// Removes everything about an unused election: its history, its jobs, the messages that were set aside. An
+    /// Removes everything about an unused election: its history, its jobs, its dead letters. An
     /// election that changed within `idle_for` counts as used. An election in use is left unchanged. A damaged record
     /// is removed if `idle_for` is zero and its readable part shows neither a leader nor a candidate that stands by;
     /// terms continue above the highest readable one.

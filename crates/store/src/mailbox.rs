@@ -39,8 +39,8 @@ pub trait Mailbox: Send + Sync {
 
     /// Leaves messages for whoever leads, now or later. One atomic step each, in the order of the batch.
     ///
-    /// The same id in the same election is the same message: as long as the first waits or lies aside, a second makes no
-    /// copy and is no error, not even when there is no room for another.
+    /// The same id in the same election is the same message: as long as the first waits or is a dead letter, a second makes
+    /// no copy and is no error, not even when there is no room for another.
     ///
     /// A message beyond [`MailboxPromises::max_pending`] is refused with [`StoreErrorKind::Full`], a payload beyond
     /// [`MailboxPromises::max_payload`] with [`StoreErrorKind::TooLarge`]; the others of the batch are not concerned.
@@ -56,15 +56,15 @@ pub trait Mailbox: Send + Sync {
     async fn list(&self, key: &ElectionKey, state: MessageState, limit: usize) -> Result<Vec<Message>, StoreError>;
 
     /// How many messages there are: in this election, or in each of the namespace, in order of their names. Those in which
-    /// none waits or lies aside are left out. It is how messages to a name that nobody ever led are found. For people: it
-    /// needs no lease. A record that is [damaged](StoreError::damaged) is an error in its place, and hides no other.
+    /// none waits or is a dead letter are left out. It is how messages to a name that nobody ever led are found. For people:
+    /// it needs no lease. A record that is [damaged](StoreError::damaged) is an error in its place, and hides no other.
     async fn counts(
         &self,
         namespace: &Namespace,
         only: Option<&ElectionName>,
     ) -> Result<Replies<MessageCount>, StoreError>;
 
-    /// Puts messages that were set aside back in line, at its end and in the order in which they lie there, as if they
+    /// Puts dead letters back in line, at its end and in the order in which they are listed, as if they
     /// had never been tried: these, or all of them. Returns how many. It works even when the line is full.
     async fn requeue(&self, key: &ElectionKey, ids: Option<&[MessageId]>) -> Result<u64, StoreError>;
 }

@@ -103,7 +103,7 @@ impl Election {
         Ok(self.client().on_driver(ask).await??)
     }
 
-    /// Removes the records of an unused election or lock: its history, its jobs, and its messages set aside.
+    /// Removes the records of an unused election or lock: its history, its jobs, and its dead letters.
     ///
     /// Terms never fall: if the election is led again, its terms continue above the forgotten ones. The same holds for a
     /// candidate that was paused after its leadership, and so was not seen: its next campaign begins the election anew. A

@@ -135,7 +135,7 @@ pub enum ElectionError {
         /// The method it called.
         verb: &'static str,
     },
-    /// A message was set aside for people after too many failed attempts.
+    /// A message became a dead letter after too many failed attempts: people have to look at it.
     DeadLettered {
         /// The election that it was sent to.
         election: ElectionName,
@@ -151,7 +151,7 @@ pub enum ElectionError {
     /// A job failed, or cannot fire as it should.
     #[cfg(feature = "cron")]
     Job(crate::cron::JobError),
-    /// Too many messages were set aside, and the oldest of them were dropped.
+    /// There were too many dead letters, and the oldest of them were dropped.
     DeadLettersDropped {
         /// The number of dropped messages.
         count: u64,
@@ -180,13 +180,13 @@ impl fmt::Display for ElectionError {
             Self::Panicked { what, message } => write!(f, "{what} panicked and was restarted: {message}"),
             Self::DeadLettered { election, channel, id, attempts, why } => write!(
                 f,
-                "message {id} on channel {channel} was set aside after {attempts} attempt(s): {why}; inspect it with \
-                 `tenure messages {election} --aside`"
+                "message {id} on channel {channel} became a dead letter after {attempts} attempt(s): {why}; inspect it \
+                 with `tenure messages {election} --dead-letters`"
             ),
             #[cfg(feature = "cron")]
             Self::Job(error) => error.fmt(f),
             Self::DeadLettersDropped { count } => {
-                write!(f, "dropped the {count} oldest message(s) set aside: at most {MAX_DEAD_LETTERS} are kept")
+                write!(f, "dropped the {count} oldest dead letter(s): at most {MAX_DEAD_LETTERS} are kept")
             }
             Self::BroadcastsMissed { channel: Some(channel), count } => {
                 write!(f, "dropped {count} broadcast(s) on channel {channel}: the reader is too slow")

@@ -26,7 +26,7 @@ pub struct SimMail {
     pub failing: u32,
     /// How many of a thousand messages can never be handled.
     pub hopeless: u32,
-    /// After how many attempts a message is set aside.
+    /// After how many attempts a message becomes a dead letter.
     pub max_attempts: u32,
     /// Whether the store tells the leader of new messages.
     pub pushes: bool,
@@ -101,7 +101,7 @@ impl fmt::Display for SimMail {
         let senders: Vec<String> = self.senders.iter().map(sender).collect();
         write!(
             f,
-            "{} channel(s), {}; handled by {} for up to {:?}, {} of 1,000 attempts fail, set aside after {}, {}",
+            "{} channel(s), {}; handled by {} for up to {:?}, {} of 1,000 attempts fail, dead letters after {}, {}",
             self.channels.len(),
             senders.join(", "),
             self.readers,

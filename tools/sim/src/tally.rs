@@ -68,8 +68,8 @@ pub enum Situation {
     HandlingFailed,
     /// The end of a leadership cut the handling of a message short.
     HandlingCutOff,
-    /// A message was set aside after too many attempts.
-    MessageSetAside,
+    /// A message became a dead letter after too many attempts.
+    MessageDeadLettered,
     /// A message that the store had already was sent again.
     SentAgain,
     /// The mailbox had no room for a message.
@@ -134,7 +134,7 @@ impl Situation {
         Self::MessageHandled,
         Self::HandlingFailed,
         Self::HandlingCutOff,
-        Self::MessageSetAside,
+        Self::MessageDeadLettered,
         Self::SentAgain,
         Self::MailboxFull,
         Self::MailOfOther,
@@ -172,7 +172,7 @@ impl Situation {
             Self::MessageHandled => "messages handled",
             Self::HandlingFailed => "attempts to handle a message that failed",
             Self::HandlingCutOff => "attempts to handle a message that were cut off",
-            Self::MessageSetAside => "messages set aside",
+            Self::MessageDeadLettered => "messages that became dead letters",
             Self::SentAgain => "messages sent again that were there",
             Self::MailboxFull => "messages for which there was no room",
             Self::MailOfOther => "mailboxes closed to those who did not hold the lease",

@@ -43,7 +43,7 @@ one name for both lock and run. Environment and signals are as with run; TENURE_
 token.";
 
 pub(super) const FORGET: &str = "\
-The history, the jobs and the messages set aside are removed as well. Refuses with exit code 1 while
+The history, the jobs and the dead letters are removed as well. Refuses with exit code 1 while
 there is a leader, a candidate that stands by, or a message that waits for the next leader. Terms
 never decrease: if the name is used again, its terms continue above the forgotten ones.
 
@@ -113,6 +113,6 @@ pub(super) const MESSAGES: &str = "\
 Examples:
   tenure messages
   tenure messages nightly
-  tenure messages nightly --aside --json
+  tenure messages nightly --dead-letters --json
   tenure messages nightly --requeue 0123456789abcdef0123456789abcdef
   tenure messages nightly --requeue-all";

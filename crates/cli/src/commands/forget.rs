@@ -30,8 +30,7 @@ pub(super) async fn execute(global: &Global, args: &ForgetElectionArgs) -> Resul
         print(|out| writeln!(out, "nothing in namespace {} was abandoned for that long", global.namespace))?;
     } else {
         let with_it = |name: &String| match messages.get(name) {
-            Some(Ok((_, 1))) => ", and 1 message that was set aside".to_owned(),
-            Some(Ok((_, aside))) if *aside > 1 => format!(", and {aside} messages that were set aside"),
+            Some(Ok((_, count))) if *count > 0 => format!(", and {}", status::dead_letters(*count)),
             Some(_) | None => String::new(),
         };
         print(|out| {

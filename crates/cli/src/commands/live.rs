@@ -22,7 +22,7 @@ use crate::stdout_writer::{Printed, StdoutWriter};
 
 /// How often the table is drawn when nothing happens: leases count down.
 const EVERY: Duration = Duration::from_secs(1);
-/// What nobody is told of when it changes, such as a message that is set aside, is looked at this often.
+/// What nobody is told of when it changes, such as a message that becomes a dead letter, is looked at this often.
 const DETAILS_EVERY: Duration = Duration::from_secs(5);
 /// Elections of which details are shown: each takes two requests.
 const DETAILED_MAX: usize = 50;

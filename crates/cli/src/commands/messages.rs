@@ -1,4 +1,4 @@
-//! `tenure messages`: what waits for the leader, what was set aside, and putting it back.
+//! `tenure messages`: the messages that wait for the leader, the dead letters, and requeuing these.
 
 use serde::Serialize;
 use tenure::{Client, MessageCount, MessageId, MessageState};
@@ -11,7 +11,7 @@ use crate::options::{open_to_look, open_to_look_for, store_shown};
 use crate::output::{json_line, print, table};
 use crate::stderr_writer::say;
 
-/// What was put back, as `tenure messages --requeue --json` prints it.
+/// How many dead letters were requeued, as `tenure messages --requeue --json` prints it.
 #[derive(Debug, Serialize)]
 struct RequeuedLine<'a> {
     election: &'a str,
@@ -23,12 +23,14 @@ struct RequeuedLine<'a> {
 struct CountLine<'a> {
     election: &'a str,
     waiting: u64,
-    aside: u64,
+    /// The JSON name is older than the word, and programs read it.
+    #[serde(rename = "aside")]
+    dead_letters: u64,
 }
 
 impl<'a> From<&'a MessageCount> for CountLine<'a> {
     fn from(count: &'a MessageCount) -> Self {
-        Self { election: count.election.as_str(), waiting: count.waiting, aside: count.aside }
+        Self { election: count.election.as_str(), waiting: count.waiting, dead_letters: count.dead_letters }
     }
 }
 
@@ -44,15 +46,15 @@ pub(super) async fn execute(global: &Global, args: &MessagesArgs) -> Result<Exit
     if args.requeue_all || !ids.is_empty() {
         return requeue(&client, name, args.json, (!args.requeue_all).then_some(&ids)).await;
     }
-    let state = if args.aside { MessageState::DeadLetter } else { MessageState::Pending };
+    let state = if args.dead_letters { MessageState::DeadLetter } else { MessageState::Pending };
     let messages = client.election(name)?.messages(state, args.limit.get()).await?;
     let lines: Vec<MessageLine> = messages.iter().map(MessageLine::from).collect();
     if args.json {
         print(|out| json_line(out, &lines))?;
     } else if lines.is_empty() {
-        let what = if args.aside { "set aside" } else { "waiting" };
+        let what = if args.dead_letters { "dead letters" } else { "messages waiting" };
         let (namespace, store) = (&global.namespace, store_shown(global));
-        print(|out| writeln!(out, "no messages {what} in {name} in namespace {namespace} of {store}"))?;
+        print(|out| writeln!(out, "no {what} in {name} in namespace {namespace} of {store}"))?;
     } else {
         let rows: Vec<Vec<String>> = lines.iter().map(row).collect();
         print(|out| table(out, &["ID", "CHANNEL", "SENDER", "SENT", "ATTEMPTS", "PAYLOAD", "LAST ERROR"], &rows))?;
@@ -80,12 +82,13 @@ async fn count(global: &Global, args: &MessagesArgs) -> Result<Exit, CommandErro
         print(|out| json_line(out, &lines))?;
     } else if shown.is_empty() {
         let (namespace, store) = (&global.namespace, store_shown(global));
-        print(|out| writeln!(out, "no messages waiting or set aside in namespace {namespace} of {store}"))?;
+        print(|out| writeln!(out, "no messages waiting and no dead letters in namespace {namespace} of {store}"))?;
     } else {
-        let row =
-            |count: &MessageCount| vec![count.election.to_string(), count.waiting.to_string(), count.aside.to_string()];
+        let row = |count: &MessageCount| {
+            vec![count.election.to_string(), count.waiting.to_string(), count.dead_letters.to_string()]
+        };
         let rows: Vec<Vec<String>> = shown.iter().map(row).collect();
-        print(|out| table(out, &["ELECTION", "WAITING", "SET ASIDE"], &rows))?;
+        print(|out| table(out, &["ELECTION", "WAITING", "DEAD LETTERS"], &rows))?;
     }
     Ok(exit)
 }
@@ -98,8 +101,9 @@ async fn requeue(client: &Client, name: &str, json: bool, ids: Option<&Vec<Messa
         print(|out| writeln!(out, "{requeued} message(s) requeued"))?;
     }
     if requeued == 0 && ids.is_some() {
-        let message =
-            format!("none of these messages is set aside; `tenure messages {name} --aside` lists those that are");
+        let message = format!(
+            "none of these messages is a dead letter; `tenure messages {name} --dead-letters` lists those that are"
+        );
         return Err(CommandError::new(Exit::Failure, message));
     }
     Ok(Exit::Success)

@@ -17,11 +17,11 @@ use crate::stderr_writer::say;
 pub(super) struct StatusEntry {
     pub(super) name: String,
     seen: Result<Observation, StoreError>,
-    /// How many messages wait and were set aside; nothing where the store keeps none.
+    /// How many messages wait and how many are dead letters; nothing where the store keeps none.
     messages: Option<MessageTally>,
 }
 
-/// How many messages wait and were set aside, or why that cannot be read.
+/// How many messages wait and how many are dead letters, or why that cannot be read.
 type MessageTally = Result<(u64, u64), StoreError>;
 
 /// The same of elections, by their names; nothing where the store keeps none.
@@ -106,7 +106,7 @@ pub(super) async fn messages(client: &Client, name: Option<&str>) -> Result<Mess
     }
     let counts = client.store().message_counts(name).await?;
     let named = |count: Result<MessageCount, StoreError>| match count {
-        Ok(count) => Some((count.election.to_string(), Ok((count.waiting, count.aside)))),
+        Ok(count) => Some((count.election.to_string(), Ok((count.waiting, count.dead_letters)))),
         Err(damage) => Some((damage.damaged_record()?.name.to_string(), Err(damage))),
     };
     Ok(Some(counts.into_iter().filter_map(named).collect()))
@@ -154,9 +154,14 @@ pub(super) fn row(standing: &StatusEntry) -> Vec<String> {
             Some(Err(_)) => damaged(),
             None | Some(Ok((0, 0))) => dash(),
             Some(Ok((waiting, 0))) => format!("{waiting} waiting"),
-            Some(Ok((0, aside))) => format!("{aside} set aside"),
-            Some(Ok((waiting, aside))) => format!("{waiting} waiting, {aside} set aside"),
+            Some(Ok((0, count))) => dead_letters(count),
+            Some(Ok((waiting, count))) => format!("{waiting} waiting, {}", dead_letters(count)),
         },
         if line.standing_by.is_empty() { dash() } else { line.standing_by.join(", ") },
     ]
+}
+
+/// This many dead letters, for people.
+pub(super) fn dead_letters(count: u64) -> String {
+    format!("{count} dead letter{}", if count == 1 { "" } else { "s" })
 }

@@ -55,11 +55,11 @@ fn forgetting_tells_how_many_dead_letters_went_with_the_election() {
         let builder = election.candidate().max_attempts(1).on_message("refresh", |_, _| Err("no"));
         let candidacy = builder.start().unwrap();
         candidacy.elected().unwrap();
-        let aside = || scenario.json(&["messages", name, "--aside", "--json"]);
-        eventually("all to be set aside", || aside().as_array().unwrap().len() == count);
+        let dead_letters = || scenario.json(&["messages", name, "--dead-letters", "--json"]);
+        eventually("all to be dead letters", || dead_letters().as_array().unwrap().len() == count);
         candidacy.stop();
     }
-    assert_eq!(scenario.finish(["forget", "one"]).stdout, "one is forgotten, and 1 message that was set aside");
+    assert_eq!(scenario.finish(["forget", "one"]).stdout, "one is forgotten, and 1 dead letter");
     let rest = scenario.finish(["forget", "--abandoned-for", "1ms"]);
-    assert_eq!(rest.stdout, "none is forgotten\ntwo is forgotten, and 2 messages that were set aside", "{rest:?}");
+    assert_eq!(rest.stdout, "none is forgotten\ntwo is forgotten, and 2 dead letters", "{rest:?}");
 }

@@ -114,18 +114,19 @@ fn a_message_may_come_from_standard_input() {
 }
 
 #[test]
-fn what_was_set_aside_is_shown_and_put_back() {
+fn dead_letters_are_shown_and_requeued() {
     let scenario = scenario();
     let id = send(&scenario, "refresh", r#""cannot be handled""#);
     let tenure = Client::open(&scenario.store()).unwrap();
     let refuse = |_, _| Err("no such\ntable");
     let builder = tenure.election(ELECTION).unwrap().candidate().max_attempts(1);
     let candidacy = builder.on_message("refresh", refuse).start().unwrap();
-    let aside = || scenario.json(&["messages", ELECTION, "--aside", "--json"]);
-    eventually("it to be set aside", || aside() != json!([]));
+    let dead_letters = || scenario.json(&["messages", ELECTION, "--dead-letters", "--json"]);
+    eventually("it to be a dead letter", || dead_letters() != json!([]));
     candidacy.stop();
-    assert_eq!((&aside()[0]["id"], &aside()[0]["attempts"]), (&json!(id), &json!(1)));
-    assert_eq!(aside()[0]["last_error"], "failed: no such\ntable");
+    assert_eq!((&dead_letters()[0]["id"], &dead_letters()[0]["attempts"]), (&json!(id), &json!(1)));
+    assert_eq!(dead_letters()[0]["last_error"], "failed: no such\ntable");
+    // The flag was once called so, and scripts may still use it.
     assert!(scenario.finish(["messages", ELECTION, "--aside"]).stdout.contains(r"no such\ntable"));
     assert_eq!(
         scenario.finish(["messages", ELECTION]).stdout,
@@ -133,10 +134,10 @@ fn what_was_set_aside_is_shown_and_put_back() {
     );
 
     assert_eq!(scenario.json(&["messages", ELECTION, "--requeue", &id, "--json"])["requeued"], 1);
-    assert_eq!((aside(), waiting(&scenario)[0]["attempts"].clone()), (json!([]), json!(0)));
+    assert_eq!((dead_letters(), waiting(&scenario)[0]["attempts"].clone()), (json!([]), json!(0)));
     let again = scenario.finish(["messages", ELECTION, "--requeue", &id]);
     assert_eq!(again.code, Some(1), "{again:?}");
-    assert!(again.stderr.contains("--aside"), "it says where to look: {again:?}");
+    assert!(again.stderr.contains("--dead-letters"), "it says where to look: {again:?}");
     assert_eq!(scenario.finish(["messages", ELECTION, "--requeue-all"]).stdout, "0 message(s) requeued");
 }
 

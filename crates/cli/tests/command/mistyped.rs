@@ -98,7 +98,7 @@ fn where_messages_are_not_kept_nobody_may_have_got_it() {
 
 #[test]
 fn messages_without_a_name_puts_nothing_back() {
-    for args in [&["messages", "--requeue-all"][..], &["messages", "--aside"]] {
+    for args in [&["messages", "--requeue-all"][..], &["messages", "--dead-letters"]] {
         let refused = scenario().finish(args);
         assert_eq!(refused.code, Some(2), "of which election? {refused:?}");
     }

@@ -70,7 +70,7 @@ pub(crate) enum Flaw {
     FailedMessagesAreLost,
     AttemptsAreCountedTwice,
     ReasonsAreForgotten,
-    SetAsideIsLost,
+    DeadLettersAreLost,
     PutBackKeepsAttempts,
     PutsBackAll,
     PayloadsAreReformatted,
@@ -83,8 +83,8 @@ pub(crate) enum Flaw {
     ListsWithoutLimit,
     /// Only elections that were ever led have a count.
     CountsElectionsOnly,
-    /// What was set aside is not counted.
-    CountsNothingAside,
+    /// Dead letters are not counted.
+    CountsNoDeadLetters,
     BroadcastsReachOneListener,
     BroadcastsAreKept,
     BroadcastsReachAllElections,
@@ -202,7 +202,7 @@ pub(crate) const FLAWS: &[(Flaw, &str)] = &[
     (Flaw::FailedMessagesAreLost, "a_failed_message_keeps_its_place"),
     (Flaw::AttemptsAreCountedTwice, "a_failure_told_twice_counts_once"),
     (Flaw::ReasonsAreForgotten, "attempts_and_reasons_outlast_the_leader"),
-    (Flaw::SetAsideIsLost, "a_message_set_aside_is_kept_but_not_received"),
+    (Flaw::DeadLettersAreLost, "a_dead_letter_is_kept_but_not_received"),
     (Flaw::PutBackKeepsAttempts, "what_is_put_back_goes_to_the_end_as_new"),
     (Flaw::PutsBackAll, "some_may_be_put_back_by_id"),
     (Flaw::PayloadsAreReformatted, "odd_payloads_are_kept_byte_by_byte"),
@@ -214,7 +214,7 @@ pub(crate) const FLAWS: &[(Flaw, &str)] = &[
     (Flaw::SendsNoMessageHints, "a_message_is_hinted_to_the_leader"),
     (Flaw::ListsWithoutLimit, "lists_stop_at_their_limit"),
     (Flaw::CountsElectionsOnly, "messages_to_elections_that_nobody_led_are_counted"),
-    (Flaw::CountsNothingAside, "what_lies_aside_is_counted_and_what_was_handled_is_not"),
+    (Flaw::CountsNoDeadLetters, "dead_letters_are_counted_and_what_was_handled_is_not"),
     (Flaw::BroadcastsReachOneListener, "a_broadcast_reaches_every_listener"),
     (Flaw::BroadcastsAreKept, "nothing_is_kept_for_those_who_come_later"),
     (Flaw::BroadcastsReachAllElections, "a_broadcast_stays_in_its_election"),

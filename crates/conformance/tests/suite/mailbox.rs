@@ -150,7 +150,7 @@ impl Flawed {
                 AckOutcome::Failed { why, .. } | AckOutcome::DeadLettered { why, .. },
             ) => why.clear(),
             (Some(Flaw::FailedMessagesAreLost), AckOutcome::Failed { .. })
-            | (Some(Flaw::SetAsideIsLost), AckOutcome::DeadLettered { .. }) => *outcome = AckOutcome::Done,
+            | (Some(Flaw::DeadLettersAreLost), AckOutcome::DeadLettered { .. }) => *outcome = AckOutcome::Done,
             (Some(_) | None, _) => {}
         }
     }
@@ -159,14 +159,14 @@ impl Flawed {
         let key = self.bend_key(key);
         let ids: Option<Vec<MessageId>> = ids.map(|ids| ids.iter().map(|id| self.bend_id(*id)).collect());
         let ids = ids.filter(|_| !self.has(Flaw::PutsBackAll));
-        let aside = self.inner.list(&key, MessageState::DeadLetter, ALL).await?;
+        let dead_letters = self.inner.list(&key, MessageState::DeadLetter, ALL).await?;
         let count = self.inner.requeue(&key, ids.as_deref()).await?;
         if let (true, Some((nonce, term))) = (self.has(Flaw::PutBackKeepsAttempts), self.holder(&key)) {
             let fail = |message: &Message| {
                 let why = message.last_error.clone().unwrap_or_default();
                 (message.id, AckOutcome::Failed { attempt: message.attempts, why })
             };
-            self.inner.ack(&Ack { key, nonce, term, outcomes: aside.iter().map(fail).collect() }).await?;
+            self.inner.ack(&Ack { key, nonce, term, outcomes: dead_letters.iter().map(fail).collect() }).await?;
         }
         Ok(count)
     }
@@ -228,9 +228,9 @@ impl Mailbox for Flawed {
                 let known = self.inner.elections(namespace).await?;
                 counts.retain(|count| count.as_ref().is_ok_and(|count| known.contains(&count.election)));
             }
-            Some(Flaw::CountsNothingAside) => {
+            Some(Flaw::CountsNoDeadLetters) => {
                 counts.retain(|count| count.as_ref().is_ok_and(|count| count.waiting > 0));
-                counts.iter_mut().flatten().for_each(|count| count.aside = 0);
+                counts.iter_mut().flatten().for_each(|count| count.dead_letters = 0);
             }
             Some(_) | None => {}
         }

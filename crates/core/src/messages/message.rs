@@ -108,8 +108,8 @@ pub struct MessageCount {
     pub election: ElectionName,
     /// How many wait for its leader.
     pub waiting: u64,
-    /// How many were set aside.
-    pub aside: u64,
+    /// How many are dead letters.
+    pub dead_letters: u64,
 }
 
 /// Messages that keep their order among each other: those of one sender on one channel.
@@ -121,12 +121,12 @@ pub struct OrderingKey {
     pub sender: Sender,
 }
 
-/// Whether a message waits or was set aside.
+/// Whether a message waits or is a dead letter.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum MessageState {
     /// In line, for whoever leads.
     Pending,
-    /// Set aside after too many attempts, in the order in which they were.
+    /// Given to no leader any more, because too many attempts have failed. They are listed in the order in which that happened.
     DeadLetter,
 }
 

@@ -20,7 +20,7 @@ pub enum InboxMutant {
     TellsOnce,
     /// An attempt that the end of the leadership cut short counts as failed.
     InterruptionCounts,
-    /// A message is set aside one attempt too early.
+    /// A message becomes a dead letter one attempt too early.
     GivesUpEarly,
     /// The mailbox is looked into only after a hint: not when leadership begins, nor once in a while.
     LooksWhenHinted,

@@ -72,7 +72,7 @@ pub enum AckOutcome {
 pub enum AckReply {
     /// It is written down.
     Accepted {
-        /// How many of those set aside earlier were dropped to make room: the oldest beyond
+        /// How many older dead letters were dropped to make room: the oldest beyond
         /// [`MAX_DEAD_LETTERS`](super::MAX_DEAD_LETTERS).
         dropped: u64,
     },

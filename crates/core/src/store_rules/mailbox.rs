@@ -13,7 +13,7 @@ pub const MAX_PAYLOAD: usize = 64 * 1024;
 /// How many messages may wait per election. A store may keep fewer.
 pub const MAX_PENDING: usize = 10_000;
 
-/// How many messages that were set aside are kept per election. Beyond it the oldest are dropped.
+/// How many dead letters are kept per election. Beyond it the oldest are dropped.
 pub const MAX_DEAD_LETTERS: usize = 1_000;
 
 /// How much a mailbox takes.
@@ -57,7 +57,7 @@ impl MailboxLimits {
 pub enum SendReply {
     /// It waits at the end of the line.
     Accepted,
-    /// It waits already, or lies aside. Nothing was changed.
+    /// It waits already, or is a dead letter. Nothing was changed.
     Known,
     /// Too many wait. Nothing was changed.
     Full,
@@ -77,8 +77,8 @@ pub enum Settlement<'a> {
         /// Why the last one did.
         why: &'a str,
     },
-    /// It is taken out of the line, and is the last of those set aside.
-    SetAside {
+    /// It is taken out of the line, and is the last of the dead letters.
+    DeadLettered {
         /// How many attempts have failed by now.
         attempts: u32,
         /// Why the last one did.
@@ -98,7 +98,7 @@ impl AckOutcome {
                 Some(Settlement::Kept { attempts: attempts.max(*attempt), why })
             }
             (MessageState::Pending, Self::DeadLettered { attempt, why }) => {
-                Some(Settlement::SetAside { attempts: attempts.max(*attempt), why })
+                Some(Settlement::DeadLettered { attempts: attempts.max(*attempt), why })
             }
         }
     }
@@ -110,7 +110,7 @@ impl AckOutcome {
 pub struct MailboxRecord {
     /// Those that wait, by their place in line.
     pub pending: BTreeMap<u64, Message>,
-    /// Those that were set aside, by the order in which they were.
+    /// The dead letters, by the order in which they became such.
     pub dead_letters: BTreeMap<u64, Message>,
     /// Where each of them is.
     pub places: BTreeMap<MessageId, (MessageState, u64)>,
@@ -150,7 +150,7 @@ impl MailboxRecord {
         self.pending.values().filter(is_wanted).take(request.limit).cloned().collect()
     }
 
-    /// Writes down what became of messages, all of it. Returns those set aside earlier that were dropped to make room.
+    /// Writes down what became of messages, all of it. Returns the older dead letters that were dropped to make room.
     pub fn ack(&mut self, request: &Ack) -> Vec<MessageId> {
         for (id, outcome) in &request.outcomes {
             let Some((state, place)) = self.places.get(id).copied() else { continue };
@@ -159,7 +159,7 @@ impl MailboxRecord {
                 None => {}
                 Some(Settlement::Removed) => drop(self.take(state, place)),
                 Some(Settlement::Kept { attempts, why }) => fail(message, attempts, why),
-                Some(Settlement::SetAside { attempts, why }) => {
+                Some(Settlement::DeadLettered { attempts, why }) => {
                     fail(message, attempts, why);
                     if let Some(message) = self.take(state, place) {
                         self.put(MessageState::DeadLetter, message);
@@ -170,7 +170,7 @@ impl MailboxRecord {
         self.drop_oldest_dead_letters()
     }
 
-    /// Puts these that were set aside, or all, back at the end of the line, as if they had never been tried. Returns how many.
+    /// Puts these dead letters, or all, back at the end of the line, as if they had never been tried. Returns how many.
     pub fn requeue(&mut self, ids: Option<&[MessageId]>) -> u64 {
         let wanted = |message: &Message| ids.is_none_or(|ids| ids.contains(&message.id));
         let places: Vec<u64> =
@@ -198,8 +198,8 @@ impl MailboxRecord {
     /// How many there are, if any are.
     #[must_use]
     pub fn count(&self, election: &ElectionName) -> Option<MessageCount> {
-        let [waiting, aside] = [&self.pending, &self.dead_letters].map(|messages| messages.len() as u64);
-        (waiting + aside > 0).then(|| MessageCount { election: election.clone(), waiting, aside })
+        let [waiting, dead_letters] = [&self.pending, &self.dead_letters].map(|messages| messages.len() as u64);
+        (waiting + dead_letters > 0).then(|| MessageCount { election: election.clone(), waiting, dead_letters })
     }
 
     fn drop_oldest_dead_letters(&mut self) -> Vec<MessageId> {

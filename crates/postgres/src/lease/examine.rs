@@ -1,5 +1,6 @@
 //! Checks of the server for `tenure doctor`, and for the log at the first connection.
 
+use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use tenure_store::clock::unix_ms;
@@ -28,8 +29,8 @@ pub(super) async fn examine(inner: &LeaseInner) -> Vec<Finding> {
 }
 
 /// Logs findings that need attention, for operators who never run `tenure doctor`.
-pub(super) async fn warn(inner: &LeaseInner) {
-    for finding in look(inner).await {
+pub(super) async fn warn(inner: Arc<LeaseInner>) {
+    for finding in look(&inner).await {
         // Whoever listens says by itself, and once, that it hears nothing.
         if finding.severity != Severity::Good && finding.check != PUSHES {
             log!(warn, store = inner.place(), check = finding.check, "{}", finding.detail);

@@ -133,6 +133,7 @@ impl LeaseInner {
             let (word, attempt, why) = match outcome {
                 AckOutcome::Done => ("done", 0, None),
                 AckOutcome::Failed { attempt, why } => ("failed", *attempt, Some(printable(why))),
+                // The function in the database knows it by this name.
                 AckOutcome::DeadLettered { attempt, why } => ("aside", *attempt, Some(printable(why))),
             };
             outcomes.push(word);
@@ -155,7 +156,7 @@ impl LeaseInner {
         let Some(dropped) = dropped else { return Ok(AckReply::NotHolder) };
         for Bits(bits) in &dropped {
             let id = MessageId::from_bits(*bits);
-            log!(warn, %id, election = %request.key, "dropped a message that was set aside: too many are");
+            log!(warn, %id, election = %request.key, "dropped a dead letter: there are too many");
         }
         Ok(AckReply::Accepted { dropped: dropped.len() as u64 })
     }
@@ -166,12 +167,12 @@ impl LeaseInner {
         state: MessageState,
         at_most: usize,
     ) -> Result<Vec<Message>, StoreError> {
-        let is_aside = match state {
+        let is_dead_letter = match state {
             MessageState::Pending => false,
             MessageState::DeadLetter => true,
         };
         let parameters: [(&(dyn ToSql + Sync), Type); 3] =
-            [(&id(key), Type::UUID), (&is_aside, Type::BOOL), (&limit(at_most), Type::INT8)];
+            [(&id(key), Type::UUID), (&is_dead_letter, Type::BOOL), (&limit(at_most), Type::INT8)];
         let rows = self.ask(&self.sql("SELECT {call}, * FROM {schema}.messages($1, $2, $3)"), &parameters).await?;
         self.read_messages(key, &rows)
     }
@@ -188,8 +189,8 @@ impl LeaseInner {
         let named = |row: &Row| Some((ElectionName::new(get::<&str>(row, "name").ok()?).ok()?, message_count(row)));
         let answer = |(election, count): (ElectionName, Result<(u64, u64), PostgresStoreError>)| {
             let key = ElectionKey { namespace: namespace.clone(), name: election.clone() };
-            let (waiting, aside) = count.map_err(|fault| self.tell(fault.in_record_of(&key, "mailbox")))?;
-            Ok(MessageCount { election, waiting, aside })
+            let (waiting, dead_letters) = count.map_err(|fault| self.tell(fault.in_record_of(&key, "mailbox")))?;
+            Ok(MessageCount { election, waiting, dead_letters })
         };
         Ok(rows.iter().filter_map(named).map(answer).collect())
     }
@@ -221,7 +222,7 @@ impl LeaseInner {
     }
 }
 
-/// How many wait, and how many lie aside.
+/// How many wait, and how many are dead letters.
 fn message_count(row: &Row) -> Result<(u64, u64), PostgresStoreError> {
     let count = |column: &str| {
         let count: i64 = get(row, column)?;

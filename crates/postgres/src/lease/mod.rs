@@ -13,11 +13,11 @@ mod terms;
 
 use std::fmt;
 use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
 use futures_util::stream::BoxStream;
 use tenure_store::clock::Clock;
+use tenure_store::remote::first_examination::FirstExamination;
 use tenure_store::{
     Campaign, CampaignReply, CandidateId, Capabilities, ElectionKey, ElectionName, Finding, Forgetting, Hint, Interest,
     JobLedger, Mailbox, Namespace, Observation, PubSub, Renew, RenewReply, Replies, Resign, Store, StoreError, Term,
@@ -38,11 +38,8 @@ use super::config::PostgresConfig;
 /// ```
 pub struct PostgresStore {
     inner: Arc<LeaseInner>,
-    is_known: AtomicBool,
+    examination: FirstExamination,
 }
-
-/// A server that takes longer to report about itself has other problems.
-const LOOK_LIMIT: Duration = Duration::from_secs(10);
 
 impl PostgresStore {
     /// Opens a store on this server. Connects on demand, so an unreachable server is not an error here.
@@ -59,15 +56,7 @@ impl PostgresStore {
     }
 
     fn start(config: &PostgresConfig, clock: Clock) -> Self {
-        Self { inner: Arc::new(LeaseInner::new(config, clock)), is_known: AtomicBool::new(false) }
-    }
-
-    /// Examines the server once, in the background, without delaying any request.
-    fn get_to_know(&self) {
-        if !self.is_known.swap(true, Ordering::Relaxed) {
-            let inner = Arc::clone(&self.inner);
-            tokio::spawn(async move { tokio::time::timeout(LOOK_LIMIT, examine::warn(&inner)).await });
-        }
+        Self { inner: Arc::new(LeaseInner::new(config, clock)), examination: FirstExamination::default() }
     }
 }
 
@@ -81,9 +70,7 @@ impl Store for PostgresStore {
 
     async fn campaign(&self, batch: &[Campaign]) -> Replies<CampaignReply> {
         let replies = self.inner.campaign(batch).await;
-        if replies.iter().any(Result::is_ok) {
-            self.get_to_know();
-        }
+        self.examination.start_after(&replies, examine::warn(Arc::clone(&self.inner)));
         replies
     }
 

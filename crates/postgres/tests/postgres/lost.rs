@@ -2,6 +2,7 @@
 
 use std::time::Duration;
 
+use tenure_testkit::PATIENCE;
 use tenure_testkit::proxy::{Direction, Proxy, ProxyFault};
 
 use crate::support::{OwnDatabase, POSTGRES, StoreCandidate, open, until};
@@ -35,8 +36,10 @@ async fn a_connection_whose_answer_came_late_is_used_again() {
 async fn of_several_servers_none_is_trusted_again_because_it_answers_late() {
     // Nobody listens on the first port.
     let (proxy, leader, term) = leader_that_gave_up(|port| format!("127.0.0.1:1,127.0.0.1:{port}")).await;
-    // Waits because an old connection would be used again within this time, if it were at all.
-    tokio::time::sleep(Duration::from_millis(300)).await;
+    // Whoever trusted the old connection again would keep it. It is closed, so there is none left to be used.
+    let mut changes = proxy.changes();
+    let closed = tokio::time::timeout(PATIENCE, changes.wait_for(|counts| counts.open == 0)).await;
+    closed.expect("the old connection is closed").unwrap();
     assert!(leader.renew(term).await.is_err(), "there is no new connection, and another server may be the primary");
     proxy.heal();
     until("a new connection", async || leader.renew(term).await.ok()).await;

@@ -1,4 +1,4 @@
--- Tells the first messages of a shelf. Changes nothing.
+-- Tells the first messages of a stream. Changes nothing.
 -- ARGV: number, 'messages' or 'aside', how many at most
 -- Answers: messages, each as {id channel sender payload sent_at attempts why}
 

@@ -4,7 +4,7 @@
 --   KEYS[k + 1]  lease
 --   KEYS[k + 2]  election
 --   KEYS[k + 3]  messages  those in line: a stream of id, channel, sender, and when it was sent
---   KEYS[k + 4]  aside     those set aside, in the same form
+--   KEYS[k + 4]  aside     the dead letters, in the same form; the key is older than the word
 --   KEYS[k + 5]  contents  ID:place    'w' or 'a' for the stream it is in, and its number there
 --                          ID:payload
 --                          ID:failure  how many attempts have failed, and why the last one did

@@ -1,4 +1,4 @@
--- Puts each message at the end of the line, unless it is there or was set aside.
+-- Puts each message at the end of the line, unless it is there or is a dead letter.
 -- ARGV: number, how many may wait, whether replicas are waited for ('1' or '0'), then for each message:
 --       id, channel, sender, payload
 -- Answers: 1 accepted | 0 too many wait

@@ -1,8 +1,8 @@
 -- Writes down what became of messages, if the leader says it.
--- ARGV: number, how many that were set aside are kept, nonce, term, then for each message: id, fate, attempt, why
+-- ARGV: number, how many dead letters are kept, nonce, term, then for each message: id, fate, attempt, why
 -- Answers: 0 it does not lead | 1 the ids that were dropped
 
-local DONE, SET_ASIDE = 'done', 'aside'
+local DONE, DEAD_LETTERED = 'done', 'dead-lettered'
 
 -- Told twice, it counts once.
 local function fail(contents, id, attempt, why)
@@ -11,7 +11,7 @@ local function fail(contents, id, attempt, why)
   write('HSET', contents, id .. ':failure', string.format('%.0f ', math.max(attempts, tonumber(attempt))) .. why)
 end
 
-local function set_aside(k, id, number)
+local function make_dead_letter(k, id, number)
   local entry = redis.call('XRANGE', KEYS[k + 3], number, number)[1]
   -- The server has forgotten the line, but not what was in it.
   if not entry then return forget(KEYS[k + 5], id) end
@@ -21,20 +21,20 @@ local function set_aside(k, id, number)
 end
 
 -- Only the newest are kept.
-local function trim(aside, contents, max)
+local function trim(dead_letters, contents, max)
   local dropped = {}
-  local more = redis.call('XLEN', aside) - max
+  local more = redis.call('XLEN', dead_letters) - max
   if more <= 0 then return dropped end
-  for i, entry in ipairs(redis.call('XRANGE', aside, '-', '+', 'COUNT', more)) do
+  for i, entry in ipairs(redis.call('XRANGE', dead_letters, '-', '+', 'COUNT', more)) do
     dropped[i] = entry[2][2]
-    write('XDEL', aside, entry[1])
+    write('XDEL', dead_letters, entry[1])
     forget(contents, dropped[i])
   end
   return dropped
 end
 
 return each(5, 1, 0, function(k, a)
-  local aside_max, nonce, term = tonumber(ARGV[a + 1]), ARGV[a + 2], ARGV[a + 3]
+  local dead_letters_max, nonce, term = tonumber(ARGV[a + 1]), ARGV[a + 2], ARGV[a + 3]
   local holder, known = redis.call('GET', KEYS[k + 1]), recall(KEYS[k + 2])
   if not holds(holder, known, nonce, term) then return { 0 } end
   local messages, contents = KEYS[k + 3], KEYS[k + 5]
@@ -47,10 +47,10 @@ return each(5, 1, 0, function(k, a)
       done[id] = number
     elseif number then
       fail(contents, id, ARGV[i + 2], ARGV[i + 3])
-      if fate == SET_ASIDE then set_aside(k, id, number) end
+      if fate == DEAD_LETTERED then make_dead_letter(k, id, number) end
     end
   end
-  local dropped = trim(KEYS[k + 4], contents, aside_max)
+  local dropped = trim(KEYS[k + 4], contents, dead_letters_max)
   for id, number in pairs(done) do
     write('XDEL', messages, number)
     forget(contents, id)

@@ -9,7 +9,7 @@ use tenure_core::{Term, WriteOutcome};
 use tenure_testkit::bound::within;
 use tenure_testkit::redis::{Flavour, RedisOptions, RedisServer};
 
-use crate::messages::{mailbox, new_message, send, set_aside};
+use crate::messages::{dead_letter, mailbox, new_message, send};
 use crate::rights::{NEEDED, PASSWORD, USER, server_with_user};
 use crate::support::{StoreCandidate, assert_told, key, open, term_of, until};
 
@@ -159,7 +159,7 @@ async fn all_that_fails(store: &Arc<dyn Store>) -> Vec<StoreError> {
     let message = new_message("e", "1");
     errors.extend(send(store, &message).await.err());
     errors.extend(leader.try_receive(term).await.err());
-    errors.extend(leader.ack(term, message.id, set_aside()).await.err());
+    errors.extend(leader.ack(term, message.id, dead_letter()).await.err());
     errors.extend(mailbox(store).requeue(&key("e"), None).await.err());
     errors.extend(leader.open_job(term).await.err());
     errors.extend(leader.claim(term, 200).await.err());

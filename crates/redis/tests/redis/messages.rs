@@ -32,7 +32,7 @@ pub(crate) async fn send(store: &Arc<dyn Store>, new_message: &NewMessage) -> Re
     mailbox(store).send(std::slice::from_ref(new_message)).await.remove(0)
 }
 
-pub(crate) fn set_aside() -> AckOutcome {
+pub(crate) fn dead_letter() -> AckOutcome {
     AckOutcome::DeadLettered { attempt: 5, why: "never".to_owned() }
 }
 
@@ -54,7 +54,7 @@ async fn messages_survive_the_death_of_a_persistent_server() {
     for new_message in &new_messages {
         send(&store, new_message).await.unwrap();
     }
-    leader.ack(term, new_messages[1].id, set_aside()).await.unwrap();
+    leader.ack(term, new_messages[1].id, dead_letter()).await.unwrap();
     let failed = AckOutcome::Failed { attempt: 1, why: "no".to_owned() };
     leader.ack(term, new_messages[2].id, failed).await.unwrap();
     let before = leader.receives(term).await;
@@ -78,7 +78,7 @@ async fn what_was_put_back_is_still_the_same_message() {
     let term = leader.granted().await;
     let (first, second) = (new_message("e", "1"), new_message("e", "2"));
     send(&store, &first).await.unwrap();
-    leader.ack(term, first.id, set_aside()).await.unwrap();
+    leader.ack(term, first.id, dead_letter()).await.unwrap();
     send(&store, &second).await.unwrap();
     assert_eq!(mailbox(&store).requeue(&key("e"), Some(&[first.id])).await.unwrap(), 1);
     send(&store, &first).await.unwrap();
@@ -109,7 +109,7 @@ async fn a_server_without_memory_takes_no_messages_and_gives_them_out() {
     assert_told(&error, StoreErrorKind::Full, WriteOutcome::Refused, &words);
     send(&store, &first).await.unwrap();
     assert_eq!(payloads(&leader.receives(term).await), ["1", "2"]);
-    for outcome in [set_aside(), AckOutcome::Failed { attempt: 1, why: "no".to_owned() }] {
+    for outcome in [dead_letter(), AckOutcome::Failed { attempt: 1, why: "no".to_owned() }] {
         let error = leader.ack(term, second.id, outcome).await.unwrap_err();
         assert_told(&error, StoreErrorKind::Full, WriteOutcome::Refused, &words);
     }
@@ -118,7 +118,7 @@ async fn a_server_without_memory_takes_no_messages_and_gives_them_out() {
     assert_eq!((payloads(&left), left[0].attempts), (vec!["2".to_owned()], 0), "what was refused changed nothing");
 
     server.command(&["CONFIG", "SET", "maxmemory", "0"]);
-    leader.ack(term, second.id, set_aside()).await.unwrap();
+    leader.ack(term, second.id, dead_letter()).await.unwrap();
     server.command(&["CONFIG", "SET", "maxmemory", "1"]);
     let error = mailbox(&store).requeue(&key("e"), None).await.unwrap_err();
     assert_told(&error, StoreErrorKind::Full, WriteOutcome::Refused, &words);

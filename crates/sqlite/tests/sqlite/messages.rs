@@ -68,8 +68,8 @@ async fn messages_survive_the_handle() {
     let batch = ["1", "2", "3"].map(|payload| new_message(&leader.key, payload));
     send(&store, &batch).await;
     let failed = AckOutcome::Failed { attempt: 1, why: "no".to_owned() };
-    let aside = AckOutcome::DeadLettered { attempt: 5, why: "never".to_owned() };
-    ack(&leader, term, vec![(batch[0].id, failed), (batch[2].id, aside)]).await;
+    let dead_letter = AckOutcome::DeadLettered { attempt: 5, why: "never".to_owned() };
+    ack(&leader, term, vec![(batch[0].id, failed), (batch[2].id, dead_letter)]).await;
     leader.resign().await.unwrap();
     drop(store);
 

@@ -41,7 +41,7 @@ impl Mailbox for MemoryStore {
     async fn ack(&self, request: &Ack) -> Result<AckReply, StoreError> {
         let held = self.if_held(&request.key, request.nonce, request.term, |kept| kept.mailbox.ack(request));
         for id in held.iter().flatten() {
-            log!(warn, %id, "dropped a message that was set aside: too many are");
+            log!(warn, %id, "dropped a dead letter: there are too many");
         }
         let accepted = |dropped: Vec<MessageId>| AckReply::Accepted { dropped: dropped.len() as u64 };
         Ok(held.map_or(AckReply::NotHolder, accepted))

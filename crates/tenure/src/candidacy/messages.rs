@@ -18,9 +18,9 @@ impl<C> CandidacyBuilder<C> {
     ///
     /// It is called with one message at a time per channel, on a thread of its own. Returning without an error settles the
     /// message. A panic or an error is reported and counts as a failed attempt: the message is tried again after a while, and
-    /// set aside after [too many](Self::max_attempts). Meanwhile other senders' messages, and other channels, go on. When
-    /// the leadership ends, the handler is told through its [`Leadership`]; unfinished messages go to the next leader. So a
-    /// message may come more than once; [`Message::id`] identifies it.
+    /// becomes a dead letter after [too many](Self::max_attempts). Meanwhile other senders' messages, and other channels, go
+    /// on. When the leadership ends, the handler is told through its [`Leadership`]; unfinished messages go to the next leader.
+    /// So a message may come more than once; [`Message::id`] identifies it.
     ///
     /// ```
     /// use tenure::blocking::Client;
@@ -72,7 +72,7 @@ impl<C> CandidacyBuilder<C> {
         self
     }
 
-    /// Sets the number of failed attempts after which a message is set aside; at least one. Default: 5.
+    /// Sets the number of failed attempts after which a message becomes a dead letter; at least one. Default: 5.
     pub fn max_attempts(mut self, attempts: u32) -> Self {
         self.plan.max_attempts = attempts.max(1);
         self

@@ -171,7 +171,7 @@ impl Delivery {
         self.settle(HandlingOutcome::Done);
     }
 
-    /// It could not be handled now. It is tried again after a while, or set aside after too many attempts.
+    /// It could not be handled now. It is tried again after a while, or becomes a dead letter after too many attempts.
     pub fn nack(mut self, why: impl Into<String>) {
         self.settle(HandlingOutcome::Failed(why.into()));
     }

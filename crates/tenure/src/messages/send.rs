@@ -73,7 +73,7 @@ impl Election {
         self.send_text(id, channel, checked_json(json)?).await
     }
 
-    /// The first messages that wait for the leader of an election, or that were set aside. Cancel safe.
+    /// The first messages that wait for the leader of an election, or its dead letters. Cancel safe.
     ///
     /// # Errors
     /// When the store has no mailbox, or it fails.
@@ -84,7 +84,7 @@ impl Election {
         Ok(self.client().on_driver(look).await??)
     }
 
-    /// Puts messages that were set aside back in line: these, or all of them. Returns how many.
+    /// Puts dead letters back in line: these, or all of them. Returns how many.
     ///
     /// Dropping the future does not call it off.
     ///
@@ -93,8 +93,8 @@ impl Election {
     pub async fn requeue(&self, ids: Option<&[MessageId]>) -> Result<u64, Error> {
         let (key, ids) = (self.key(), ids.map(<[MessageId]>::to_vec));
         self.client().check_mailbox()?;
-        let put_back = async move |store: Arc<dyn Store>| mailbox(&*store)?.requeue(&key, ids.as_deref()).await;
-        Ok(self.client().on_driver(put_back).await??)
+        let requeue = async move |store: Arc<dyn Store>| mailbox(&*store)?.requeue(&key, ids.as_deref()).await;
+        Ok(self.client().on_driver(requeue).await??)
     }
 
     async fn send_text(&self, id: MessageId, channel: &str, text: String) -> Result<(), Error> {

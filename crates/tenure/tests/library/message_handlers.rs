@@ -71,25 +71,28 @@ fn a_failing_message_holds_back_its_own_sender_only_and_is_tried_again() {
 }
 
 #[test]
-fn a_message_that_always_fails_is_set_aside_and_can_be_put_back() {
+fn a_message_that_always_fails_becomes_a_dead_letter_and_can_be_requeued() {
     let lab = Lab::new();
     let broken = Arc::new(AtomicUsize::new(1));
     let is_broken = Arc::clone(&broken);
     let (election, given) = picky(&lab, move |_| is_broken.load(Ordering::Acquire) == 1);
     let mut events = lab.events(&election);
     send(&lab, "s", "refresh", "bad");
-    pass_until(&lab, "it to be set aside", || !lying(&lab, MessageState::DeadLetter).is_empty());
+    pass_until(&lab, "it to be a dead letter", || !lying(&lab, MessageState::DeadLetter).is_empty());
     assert_eq!(given.lock().unwrap().len(), 5, "as often as the default says");
     assert_eq!(lying(&lab, MessageState::Pending), [""; 0]);
-    let aside = lab.client.election("x").unwrap().messages(MessageState::DeadLetter, 10).unwrap();
-    assert_eq!((aside[0].attempts, aside[0].last_error.as_deref()), (5, Some("failed: not this one")));
+    let dead_letters = lab.client.election("x").unwrap().messages(MessageState::DeadLetter, 10).unwrap();
+    assert_eq!((dead_letters[0].attempts, dead_letters[0].last_error.as_deref()), (5, Some("failed: not this one")));
     let error = next_trouble(&mut events, |error| matches!(error, ElectionError::DeadLettered { .. }));
     let ElectionError::DeadLettered { id, attempts, .. } = &error else { unreachable!() };
-    assert_eq!((*id, *attempts), (aside[0].id, 5));
-    assert!(error.to_string().ends_with("inspect it with `tenure messages x --aside`"), "it says what to do: {error}");
+    assert_eq!((*id, *attempts), (dead_letters[0].id, 5));
+    assert!(
+        error.to_string().ends_with("inspect it with `tenure messages x --dead-letters`"),
+        "it says what to do: {error}"
+    );
 
     broken.store(0, Ordering::Release);
-    assert_eq!(lab.client.election("x").unwrap().requeue(Some(&[aside[0].id])).unwrap(), 1);
+    assert_eq!(lab.client.election("x").unwrap().requeue(Some(&[dead_letters[0].id])).unwrap(), 1);
     pass_until(&lab, "it to be handled", || {
         lying(&lab, MessageState::Pending).is_empty() && lying(&lab, MessageState::DeadLetter).is_empty()
     });
@@ -122,7 +125,7 @@ fn the_number_of_attempts_may_be_chosen() {
     };
     let _election = elected(lab.candidate("a").on_message(channel("refresh"), handle).max_attempts(1));
     send(&lab, "s", "refresh", "bad");
-    eventually("it to be set aside", || lying(&lab, MessageState::DeadLetter) == ["\"bad\""]);
+    eventually("it to be a dead letter", || lying(&lab, MessageState::DeadLetter) == ["\"bad\""]);
     assert_eq!(given.load(Ordering::Acquire), 1);
 }
 

@@ -52,7 +52,7 @@ impl Invariant for AtLeastOnce {
                             ));
                         }
                         AckOutcome::DeadLettered { .. } if failed < allowed => {
-                            return Err(format!("{id} is set aside after {failed} of {allowed} attempts"));
+                            return Err(format!("{id} becomes a dead letter after {failed} of {allowed} attempts"));
                         }
                         AckOutcome::Done | AckOutcome::DeadLettered { .. } | AckOutcome::Failed { .. } => {}
                     }

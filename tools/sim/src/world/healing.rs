@@ -103,7 +103,7 @@ impl SimWorld {
         Ok(())
     }
 
-    /// Whatever waits is handled, or set aside.
+    /// Whatever waits is handled, or becomes a dead letter.
     fn let_mail_be_handled(&mut self) -> SimOutcome {
         let until = self.now + CATCHING_UP_MAX;
         while self.now < until && self.leading().is_some() && !self.store.mailbox().pending.is_empty() {

@@ -59,7 +59,7 @@ impl Default for InboxLimits {
 #[derive(Debug, Clone)]
 pub struct LeaderInbox {
     key: ElectionKey,
-    /// A message is set aside after this many attempts.
+    /// A message becomes a dead letter after this many attempts.
     max_attempts: u32,
     limits: InboxLimits,
     now: Instant,
@@ -96,7 +96,8 @@ struct InboxLeadership {
 }
 
 impl LeaderInbox {
-    /// The inbox of a candidate that leads nothing, with no channel open. A message is set aside after so many attempts.
+    /// The inbox of a candidate that leads nothing, with no channel open. A message becomes a dead letter after so many
+    /// attempts.
     #[must_use]
     pub fn new(key: ElectionKey, max_attempts: u32) -> Self {
         Self {

@@ -62,7 +62,7 @@ pub enum MailboxCall {
 pub enum InboxAnomaly {
     /// A call was not answered in time.
     Unanswered,
-    /// A message was set aside after too many attempts.
+    /// A message became a dead letter after too many attempts.
     DeadLettered {
         /// On which channel it came.
         channel: ChannelName,
@@ -73,7 +73,7 @@ pub enum InboxAnomaly {
         /// Why the last one did.
         why: String,
     },
-    /// So many of those set aside earlier were dropped to make room.
+    /// So many older dead letters were dropped to make room.
     DeadLettersDropped {
         /// How many.
         count: u64,

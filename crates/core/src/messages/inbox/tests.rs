@@ -188,7 +188,7 @@ fn a_failed_message_holds_back_its_line_only_and_is_tried_again_later() {
 }
 
 #[test]
-fn after_the_last_attempt_a_message_is_set_aside_and_the_next_one_comes() {
+fn after_the_last_attempt_a_message_becomes_a_dead_letter_and_the_next_one_comes() {
     let mut driven = Driven::with(&["a"]);
     driven.receives(vec![Message { attempts: 2, ..message(1, "a", "x") }, message(2, "a", "x")]);
     let first = driven.take("a").unwrap();

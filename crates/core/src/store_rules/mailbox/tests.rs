@@ -31,7 +31,7 @@ fn ack(mailbox: &mut MailboxRecord, id: u128, outcome: AckOutcome) -> Vec<Messag
     mailbox.ack(&Ack { key: key(), nonce: Nonce::from_bits(1), term: Term::new(1).unwrap(), outcomes })
 }
 
-fn set_aside(attempt: u32) -> AckOutcome {
+fn dead_letter(attempt: u32) -> AckOutcome {
     AckOutcome::DeadLettered { attempt, why: "no".to_owned() }
 }
 
@@ -61,10 +61,10 @@ fn a_failed_message_keeps_its_place_and_an_attempt_told_twice_counts_once() {
 }
 
 #[test]
-fn what_was_set_aside_is_passed_over_by_later_words_and_comes_back_untried_at_the_end() {
+fn a_dead_letter_is_passed_over_by_later_words_and_comes_back_untried_at_the_end() {
     let mut mailbox = MailboxRecord::default();
     let _ = [1, 2].map(|id| send(&mut mailbox, id));
-    ack(&mut mailbox, 1, set_aside(3));
+    ack(&mut mailbox, 1, dead_letter(3));
     ack(&mut mailbox, 1, AckOutcome::Done);
     assert_eq!((ids(&mailbox, MessageState::Pending), ids(&mailbox, MessageState::DeadLetter)), (vec![2], vec![1]));
     assert_eq!(send(&mut mailbox, 1), SendReply::Known);
@@ -80,10 +80,10 @@ fn of_too_many_dead_letters_the_oldest_are_dropped() {
     let most = MAX_DEAD_LETTERS as u128;
     for id in 0..most {
         send(&mut mailbox, id);
-        assert_eq!(ack(&mut mailbox, id, set_aside(1)), []);
+        assert_eq!(ack(&mut mailbox, id, dead_letter(1)), []);
     }
     send(&mut mailbox, most);
-    assert_eq!(ack(&mut mailbox, most, set_aside(1)), [MessageId::from_bits(0)]);
+    assert_eq!(ack(&mut mailbox, most, dead_letter(1)), [MessageId::from_bits(0)]);
     assert_eq!(send(&mut mailbox, 0), SendReply::Accepted, "it is not known any more");
 }
 

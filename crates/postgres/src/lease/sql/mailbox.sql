@@ -67,7 +67,7 @@ BEGIN
 END
 $$;
 
--- Says what became of messages. Returns those that had to be dropped from those set aside; null if the asker does not hold
+-- Says what became of messages. Returns the dead letters that had to be dropped; null if the asker does not hold
 -- the lease, which cannot change hands meanwhile.
 CREATE OR REPLACE FUNCTION {schema}.settle(
     p_election uuid, p_nonce uuid, p_term bigint, p_ids uuid[], p_fates text[], p_attempts integer[], p_reasons text[],
@@ -136,7 +136,7 @@ LANGUAGE sql STABLE SECURITY DEFINER SET search_path = pg_catalog, pg_temp AS $$
     ORDER BY b.name
 $$;
 
--- Puts messages that were set aside back in line: these, or all. Returns how many.
+-- Puts dead letters back in line: these, or all. Returns how many.
 CREATE OR REPLACE FUNCTION {schema}.requeue(p_election uuid, p_ids uuid[]) RETURNS bigint
 LANGUAGE plpgsql SECURITY DEFINER SET search_path = pg_catalog, pg_temp SET lock_timeout = '2s' AS $$
 DECLARE

@@ -81,7 +81,7 @@ CREATE TABLE {schema}.mailbox (
 CREATE TABLE {schema}.message (
     election uuid NOT NULL,
     id uuid NOT NULL,
-    -- In line, or among those that were set aside.
+    -- In line, or among the dead letters.
     place bigint NOT NULL,
     is_aside boolean NOT NULL DEFAULT false,
     channel text NOT NULL,

@@ -101,7 +101,7 @@ async fn a_payload_is_as_long_as_the_server_takes_and_no_longer() {
 }
 
 #[tokio::test]
-async fn what_cannot_be_handled_is_set_aside_in_the_leaders_memory_and_can_be_put_back() {
+async fn what_cannot_be_handled_is_a_dead_letter_in_the_leaders_memory_and_can_be_requeued() {
     let database = SERVER.new_database();
     let client = Client::open(&url(&database)).unwrap();
     let (sender, receiver) = channel();
@@ -112,14 +112,14 @@ async fn what_cannot_be_handled_is_set_aside_in_the_leaders_memory_and_can_be_pu
     let candidacy = client.election("4242").unwrap().candidate().on_message("events", handler);
     let candidacy = candidacy.max_attempts(2).start().unwrap();
     candidacy.elected().await.unwrap();
-    let aside = until("a message that was set aside", async || {
+    let dead_letter = until("a dead letter", async || {
         client.election("4242").unwrap().send("events", &1).await.unwrap();
-        let aside = client.election("4242").unwrap().messages(MessageState::DeadLetter, 10).await.unwrap();
-        aside.into_iter().next()
+        let dead_letters = client.election("4242").unwrap().messages(MessageState::DeadLetter, 10).await.unwrap();
+        dead_letters.into_iter().next()
     })
     .await;
-    assert_eq!((aside.attempts, aside.last_error.as_deref()), (2, Some("failed: never")));
+    assert_eq!((dead_letter.attempts, dead_letter.last_error.as_deref()), (2, Some("failed: never")));
     assert!(receiver.try_iter().count() >= 2, "it was tried again before that");
-    assert_eq!(client.election("4242").unwrap().requeue(Some(&[aside.id])).await.unwrap(), 1);
+    assert_eq!(client.election("4242").unwrap().requeue(Some(&[dead_letter.id])).await.unwrap(), 1);
     candidacy.stop().await;
 }

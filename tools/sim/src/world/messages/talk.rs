@@ -71,7 +71,9 @@ impl SimWorld {
         let situation = match reply {
             MailReply::Sent(SendReply::Known) => Situation::SentAgain,
             MailReply::Received(Received::NotHolder) | MailReply::Acked(AckReply::NotHolder) => Situation::MailOfOther,
-            MailReply::Acked(AckReply::Accepted { .. }) if is_any_aside(request) => Situation::MessageSetAside,
+            MailReply::Acked(AckReply::Accepted { .. }) if is_any_dead_lettered(request) => {
+                Situation::MessageDeadLettered
+            }
             _ => return,
         };
         self.count(situation);
@@ -170,12 +172,12 @@ impl SimWorld {
     }
 }
 
-fn is_any_aside(request: &MailRequest) -> bool {
+fn is_any_dead_lettered(request: &MailRequest) -> bool {
     let MailRequest::Ack(ack) = request else { return false };
-    let is_aside = |outcome: &tenure_core::messages::AckOutcome| {
+    let is_dead_lettered = |outcome: &tenure_core::messages::AckOutcome| {
         matches!(outcome, tenure_core::messages::AckOutcome::DeadLettered { .. })
     };
-    ack.outcomes.iter().any(|(_, outcome)| is_aside(outcome))
+    ack.outcomes.iter().any(|(_, outcome)| is_dead_lettered(outcome))
 }
 
 fn said(request: &MailRequest) -> String {
