@@ -68,6 +68,8 @@ pub enum FaultClass {
     UnsureGrants,
     /// Those first in line stand still, die or leave, and soon after the leader leaves or dies.
     HeadOfLine,
+    /// Somebody changes the jobs of some candidates while they run.
+    Reload,
 }
 
 /// No class of faults has this name.
@@ -76,7 +78,7 @@ pub struct UnknownFaultClass(String);
 
 impl FaultClass {
     /// All of them.
-    pub const ALL: [Self; 30] = [
+    pub const ALL: [Self; 31] = [
         Self::Pause,
         Self::Suspend,
         Self::VmPause,
@@ -107,6 +109,7 @@ impl FaultClass {
         Self::WallStep,
         Self::UnsureGrants,
         Self::HeadOfLine,
+        Self::Reload,
     ];
 
     /// Whether it can befall a store of this kind, or its candidates.
@@ -117,7 +120,7 @@ impl FaultClass {
             Self::ClockStep | Self::UnsureGrants => matches!(kind, StoreKind::WallClock | StoreKind::Replicated),
             Self::Failover => kind == StoreKind::Replicated,
             Self::QuorumChange => kind == StoreKind::Quorum,
-            Self::WallStep => kind != StoreKind::Quorum,
+            Self::WallStep | Self::Reload => kind != StoreKind::Quorum,
             _ => true,
         }
     }
@@ -138,7 +141,7 @@ impl FaultClass {
 
     /// Whether it is drawn apart from the others, so that what follows from a seed stays as it was before it was thought of.
     pub(crate) fn is_apart(self) -> bool {
-        self == Self::HeadOfLine
+        matches!(self, Self::HeadOfLine | Self::Reload)
     }
 
     /// Whether nobody but jobs notices it.

@@ -60,6 +60,10 @@ pub enum Situation {
     GivenBackTaken,
     /// A wall clock was set.
     WallSet,
+    /// A process took in another edition of its jobs.
+    JobsReloaded,
+    /// A job that the leader does not have was marked as absent.
+    MarkedAbsent,
     /// Those first in line were struck, and then the leader went.
     HeadOfLineGone,
     /// A message was handled.
@@ -103,7 +107,7 @@ impl Default for Tally {
 
 impl Situation {
     /// All of them.
-    pub const ALL: [Self; 34] = [
+    pub const ALL: [Self; 36] = [
         Self::Election,
         Self::Takeover,
         Self::LostWhileAway,
@@ -130,6 +134,8 @@ impl Situation {
         Self::GivenBack,
         Self::GivenBackTaken,
         Self::WallSet,
+        Self::JobsReloaded,
+        Self::MarkedAbsent,
         Self::HeadOfLineGone,
         Self::MessageHandled,
         Self::HandlingFailed,
@@ -168,6 +174,8 @@ impl Situation {
             Self::GivenBack => "ticks given back",
             Self::GivenBackTaken => "ticks given back and granted again",
             Self::WallSet => "wall clocks set",
+            Self::JobsReloaded => "editions of jobs taken in while running",
+            Self::MarkedAbsent => "times jobs were marked as absent",
             Self::HeadOfLineGone => "leaders that went after those next in line",
             Self::MessageHandled => "messages handled",
             Self::HandlingFailed => "attempts to handle a message that failed",

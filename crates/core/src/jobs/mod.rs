@@ -13,6 +13,7 @@
 //!  decided         missed ticks, which follow the job's policy
 //! ```
 
+mod absence;
 mod calendar;
 mod correction;
 mod engine;
@@ -24,6 +25,7 @@ mod policy;
 mod request;
 mod tick;
 
+pub use self::absence::{absent_schedule, present_schedule};
 pub use self::calendar::{Calendar, Every};
 pub use self::engine::{
     CallId, EndedAttempt, JobAlarm, JobAttempt, JobEngine, JobInput, JobMoment, JobOutput, JobSpec, LedgerCall,

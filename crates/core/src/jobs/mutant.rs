@@ -26,6 +26,18 @@ pub enum JobMutant {
     GivesBackOnce,
     /// A leader does not look for ticks that were given back after its leadership began.
     NeverOpensAgain,
+    /// A job that the leader does not have is not shown as absent.
+    NeverMarksAbsent,
+    /// Jobs that the leader has are marked as absent with the others.
+    MarksOwnAbsent,
+    /// Marking a job as absent, or as back, decides all its ticks up to the present.
+    AbsenceMovesMark,
+    /// A job that is back begins at the present, as if its schedule had changed.
+    BackAtPresent,
+    /// A tick that waits for a run to end is forgotten when the jobs are given anew.
+    ReloadDropsQueued,
+    /// Runs that go on do not count any more when the jobs are opened again.
+    ReloadForgetsRuns,
 }
 
 #[cfg(not(mutants))]
@@ -41,7 +53,7 @@ impl<C> JobEngine<C> {
 #[cfg(mutants)]
 impl JobMutant {
     /// All of them.
-    pub const ALL: [Self; 10] = [
+    pub const ALL: [Self; 16] = [
         Self::RunsUnclaimed,
         Self::SilenceGrants,
         Self::TakesAnyGrant,
@@ -52,6 +64,12 @@ impl JobMutant {
         Self::GivesBackWanted,
         Self::GivesBackOnce,
         Self::NeverOpensAgain,
+        Self::NeverMarksAbsent,
+        Self::MarksOwnAbsent,
+        Self::AbsenceMovesMark,
+        Self::BackAtPresent,
+        Self::ReloadDropsQueued,
+        Self::ReloadForgetsRuns,
     ];
 }
 

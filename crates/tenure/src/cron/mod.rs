@@ -27,7 +27,6 @@
 //! # Ok::<(), tenure::Error>(())
 //! ```
 
-mod absent;
 mod admin;
 mod error;
 mod event;

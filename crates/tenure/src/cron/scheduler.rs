@@ -11,11 +11,10 @@ use futures_util::FutureExt;
 use futures_util::future::{BoxFuture, Either, select};
 use tenure_core::jobs::{
     CallId, EndedAttempt, JobAlarm, JobAnomaly, JobAttempt, JobEngine, JobEvent, JobInput, JobMoment, JobOutput,
-    LedgerCall, LedgerReply, OpenJobs, Opened, RunId, RunOutcome, Tick,
+    LedgerCall, LedgerReply, RunId, RunOutcome, Tick,
 };
-use tenure_core::{Input, JobName, Term, Timing, WriteOutcome};
+use tenure_core::{Input, JobName, Timing, WriteOutcome};
 
-use super::absent;
 use super::event::JobError;
 use super::job_set::{EndedRun, JobSet};
 use super::run::{JobRun, RunLimit};
@@ -53,8 +52,6 @@ struct Scheduler<'a> {
     number: u64,
     /// Which edition of the jobs it has.
     edition: u64,
-    /// Under which term the ledger was told which jobs this candidate does not have, and of which edition.
-    noted: Option<AbsenceNote>,
     /// Also of jobs that are gone: their runs may be tried again.
     handlers: BTreeMap<JobName, Callback<JobRun>>,
     /// The leadership that is not over.
@@ -74,11 +71,7 @@ struct Scheduler<'a> {
 struct LedgerAnswer {
     reply: LedgerReply,
     error: Option<StoreError>,
-    noted: Option<AbsenceNote>,
 }
-
-/// A term, and an edition of the jobs: those that are not in it are absent under that term.
-type AbsenceNote = (Term, u64);
 
 impl<'a> Scheduler<'a> {
     fn new(shared: &'a Arc<Shared>, ledger: &'a dyn JobLedger, job_set: &'a Arc<JobSet>, timing: &Timing) -> Self {
@@ -89,7 +82,6 @@ impl<'a> Scheduler<'a> {
             engine: JobEngine::new(shared.key.clone(), shared.candidate.clone(), timing),
             number: job_set.next_scheduler(),
             edition: 0,
-            noted: None,
             handlers: BTreeMap::new(),
             leadership: None,
             hold: None,
@@ -116,9 +108,8 @@ impl<'a> Scheduler<'a> {
             self.handle(JobInput::RunsEnded(ended));
         }
         match reply {
-            Some((call, LedgerAnswer { reply, error, noted })) => {
+            Some((call, LedgerAnswer { reply, error })) => {
                 error.into_iter().for_each(|error| self.report(ElectionError::Store(error)));
-                self.noted = noted.or(self.noted);
                 self.handle(JobInput::Reply { call, reply });
             }
             None => self.handle(JobInput::Timeout),
@@ -171,12 +162,7 @@ impl<'a> Scheduler<'a> {
     fn carry_out(&mut self, output: JobOutput) {
         match output {
             JobOutput::Call { id, call } => {
-                let note = match &call {
-                    LedgerCall::Open(request) => Some((request.term, self.edition)),
-                    LedgerCall::Claim(_) | LedgerCall::Finish(_) => None,
-                };
-                let asked = ask(self.ledger, call, note.filter(|note| self.noted != Some(*note)));
-                self.call = Some(asked.map(move |answer| (id, answer)).boxed());
+                self.call = Some(ask(self.ledger, call).map(move |answer| (id, answer)).boxed());
             }
             JobOutput::Begin(attempt) => self.begin(attempt),
             JobOutput::Stop { run } => self.limits.get(&run).into_iter().for_each(|limit| limit.passed.cancel()),
@@ -271,11 +257,17 @@ async fn ring(shared: &Shared, alarm: JobAlarm) {
     }
 }
 
-/// One call to the store. Before jobs are opened it is told which are absent, if it is to be.
-async fn ask(ledger: &dyn JobLedger, call: LedgerCall, note: Option<AbsenceNote>) -> LedgerAnswer {
+/// One call to the store.
+async fn ask(ledger: &dyn JobLedger, call: LedgerCall) -> LedgerAnswer {
     let mut first = None;
     let reply = match call {
-        LedgerCall::Open(request) => LedgerReply::Opened(failed(open(ledger, &request, note).await, &mut first)),
+        LedgerCall::List(key) => {
+            let listed = failed(ledger.jobs(&key, 0).await, &mut first);
+            // A record that is damaged, say, keeps no job from firing, and whoever looks at the jobs is told of it.
+            first.take_if(|_| listed == Err(WriteOutcome::Refused));
+            LedgerReply::Listed(listed)
+        }
+        LedgerCall::Open(request) => LedgerReply::Opened(failed(ledger.open(&request).await, &mut first)),
         LedgerCall::Claim(batch) => {
             let replies = ledger.claim(&batch).await;
             LedgerReply::Claimed(replies.into_iter().map(|reply| failed(reply, &mut first)).collect())
@@ -285,15 +277,7 @@ async fn ask(ledger: &dyn JobLedger, call: LedgerCall, note: Option<AbsenceNote>
             LedgerReply::Finished(replies.into_iter().map(|reply| failed(reply, &mut first)).collect())
         }
     };
-    let is_open = matches!(reply, LedgerReply::Opened(Ok(Opened::Jobs(_))));
-    LedgerAnswer { reply, error: first, noted: note.filter(|_| is_open) }
-}
-
-async fn open(ledger: &dyn JobLedger, request: &OpenJobs, note: Option<AbsenceNote>) -> Result<Opened, StoreError> {
-    if note.is_some() {
-        absent::note(ledger, request).await?;
-    }
-    ledger.open(request).await
+    LedgerAnswer { reply, error: first }
 }
 
 /// What became of the write; the first error is kept for people.

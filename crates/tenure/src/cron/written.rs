@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use tenure_core::jobs::{Calendar, JobReport, Tick};
+use tenure_core::jobs::{Calendar, JobReport, Tick, present_schedule};
 
 use super::job::Job;
 use super::schedule::Schedule;
@@ -10,8 +10,6 @@ use super::schedule::Schedule;
 /// What follows the schedule of a job that is not enabled. It is never due, and so it is due at other times than before when
 /// that changes: nothing was missed meanwhile.
 const DISABLED: &str = " (disabled)";
-/// Suffix of the schedule of a job that the leader does not have.
-const ABSENT: &str = " (absent)";
 
 /// The schedule of a job as its last leader stored it.
 ///
@@ -41,7 +39,7 @@ impl WrittenSchedule {
     /// Returns the schedule of a current or former job of an election.
     #[must_use]
     pub fn of(report: &JobReport) -> Self {
-        let before = present(&report.schedule);
+        let before = present_schedule(&report.schedule);
         let schedule = before.unwrap_or(&report.schedule);
         let enabled = schedule.strip_suffix(DISABLED);
         Self {
@@ -84,14 +82,4 @@ impl WrittenSchedule {
 pub(super) fn written(job: &Job) -> Arc<str> {
     let text = job.schedule().text();
     if job.policy().enabled { text } else { format!("{text}{DISABLED}").into() }
-}
-
-/// Returns the stored schedule of a job that the leader does not have.
-pub(super) fn absent(written: &str) -> Arc<str> {
-    format!("{written}{ABSENT}").into()
-}
-
-/// Returns the stored schedule of a job before it was absent; `None` if it is not.
-pub(super) fn present(written: &str) -> Option<&str> {
-    written.strip_suffix(ABSENT)
 }

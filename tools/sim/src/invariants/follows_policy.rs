@@ -83,13 +83,14 @@ fn is_right_to_run(
     if !job.policy.enabled {
         return Err(format!("{tick} of {name} is to run although the job is not enabled"));
     }
-    let first = mark.and_then(|mark| job.calendar.next_after(mark));
+    let calendar = served.asked.calendar.unwrap_or(job.calendar);
+    let first = mark.and_then(|mark| calendar.next_after(mark));
     if job.policy.missed == Missed::All && first.is_some_and(|first| first < tick) {
         return Err(format!("{tick} of {name} is to run, and {first:?} is left out"));
     }
     let surely_ms = served.asked.wall_ms.min(served.asked.store_ms);
     let is_late = tick.age_at(surely_ms) > job.patience() + SLACK;
-    let next = job.calendar.next_after(tick).filter(|next| next.age_at(surely_ms) > job.policy.jitter + SLACK);
+    let next = calendar.next_after(tick).filter(|next| next.age_at(surely_ms) > job.policy.jitter + SLACK);
     match next {
         Some(next) if job.policy.missed != Missed::All && is_late && is_settled(world) => {
             Err(format!("{tick} of {name} is to run late although {next} is due as well"))
@@ -123,7 +124,8 @@ fn is_right_to_pass(
     let latest_ms = served.asked.wall_ms.max(served.asked.store_ms);
     let may_replace =
         job.policy.overlap == Overlap::Queue && job.policy.missed != Missed::All && claim.act == Act::Skip;
-    let later = job.calendar.next_after(claim.tick).filter(|later| later.unix_ms() <= latest_ms);
+    let calendar = served.asked.calendar.unwrap_or(job.calendar);
+    let later = calendar.next_after(claim.tick).filter(|later| later.unix_ms() <= latest_ms);
     if may_replace && later.is_some() {
         return Ok(());
     }

@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use tenure_core::Term;
-use tenure_core::jobs::{Act, Claimed, Interrupted, Missed, Tick};
+use tenure_core::jobs::{Act, Calendar, Claimed, Every, Interrupted, Missed, Tick};
 
 use super::{Invariant, Occurrence};
 use crate::assumption::Assumption;
@@ -14,7 +14,7 @@ use crate::world::{ServedJobRequest, View};
 
 #[derive(Default)]
 pub(crate) struct GivenBackRuns {
-    /// Who was elected last, and when.
+    /// Who was elected last, and when, or when it last took in other jobs.
     elected: Option<(usize, Term, SimTime)>,
     /// By job: how often it has fired by the store's count, and when a tick was last given back, or taken once more.
     standings: Vec<(u64, SimTime)>,
@@ -51,12 +51,13 @@ impl GivenBackRuns {
         };
         let set_at = if world.wall_set_at == 0 { 0 } else { world.wall_set_at + SETTLING };
         let quiet_since = elected_at.max(world.disturbed_at).max(world.jobs_disturbed_at).max(set_at);
-        for (job, (_, changed_at)) in world.jobs.iter().zip(&self.standings) {
+        for (index, (job, (_, changed_at))) in world.jobs.iter().zip(&self.standings).enumerate() {
+            let Some(calendar) = world.calendar(node, index) else { continue };
             let longest = OPENED_AFTER + job.lasts * 5 / 4 + 5 * world.attempt(node) + 4 * SECOND;
             if world.now < quiet_since.max(*changed_at) + longest {
                 continue;
             }
-            if let Some(tick) = wanted(world, node, term, job, Duration::from_nanos(longest)) {
+            if let Some(tick) = wanted(world, (node, term), job, calendar, Duration::from_nanos(longest)) {
                 let (name, leader) = (&job.policy.job, world.name(node));
                 return Err(format!("{tick} of {name} was given back, and {leader} leads and does not run it"));
             }
@@ -66,8 +67,14 @@ impl GivenBackRuns {
 }
 
 /// A tick that was given back, has been due for so long, and is to be run by whoever leads, all that by every clock. What was
-/// given back under its own term is for the next one.
-fn wanted(world: &View<'_>, node: usize, term: Term, job: &SimJob, longest: Duration) -> Option<Tick> {
+/// given back under its own term is for the next one, and a tick of a schedule that was replaced is nobody's any more.
+fn wanted(
+    world: &View<'_>,
+    (node, term): (usize, Term),
+    job: &SimJob,
+    calendar: Every,
+    longest: Duration,
+) -> Option<Tick> {
     let policy = &job.policy;
     let wants_all = policy.missed == Missed::All || policy.interrupted == Interrupted::Again;
     if !policy.enabled || !wants_all {
@@ -76,7 +83,8 @@ fn wanted(world: &View<'_>, node: usize, term: Term, job: &SimJob, longest: Dura
     let (own_ms, store_ms) = (world.wall_ms(node), world.store_wall_ms());
     let is_due = |tick: Tick| {
         let has_been_due = tick.age_at(own_ms.min(store_ms)) > longest;
-        has_been_due && tick.age_at(own_ms.max(store_ms)) < policy.window
+        let is_its = calendar.last_until(tick) == Some(tick);
+        is_its && has_been_due && tick.age_at(own_ms.max(store_ms)) < policy.window
     };
     world.given_back(&policy.job).find(|(tick, under)| *under < term && is_due(*tick)).map(|(tick, _)| tick)
 }
@@ -93,6 +101,10 @@ impl Invariant for GivenBackRuns {
     fn see(&mut self, world: &View<'_>, seen: &Occurrence<'_>) -> Result<(), String> {
         match *seen {
             Occurrence::Elected { node, term } => self.elected = Some((node, term, world.now)),
+            Occurrence::Reloaded { node } => {
+                let leader = self.elected.iter_mut().filter(|(leader, ..)| *leader == node);
+                leader.for_each(|(.., since)| *since = world.now);
+            }
             Occurrence::Served(served) => self.serve(world, served),
             Occurrence::Passing if world.now >= self.looked_at + LOOK_EVERY => {
                 self.looked_at = world.now;

@@ -10,7 +10,7 @@ use crate::world::View;
 
 #[derive(Default)]
 pub(crate) struct JobsLive {
-    /// Who was elected last, and when.
+    /// Who was elected last, and when, or when it last took in other jobs.
     elected: Option<(usize, SimTime)>,
     /// By job: its mark, and when something was last decided.
     standings: Vec<(Option<Tick>, SimTime)>,
@@ -31,6 +31,7 @@ impl JobsLive {
         // The clock that is behind: whoever is ahead waits for it.
         let shown_ms = world.wall_ms(node).min(world.store_wall_ms());
         for (index, job) in world.jobs.iter().enumerate() {
+            let Some(calendar) = world.calendar(node, index) else { continue };
             let (mark, decided_at) = self.standings.get(index).copied().unwrap_or_default();
             let longest = job.lasts * 5 / 4 + 5 * world.attempt(node) + 4 * SECOND;
             let since = quiet_since.max(decided_at);
@@ -41,7 +42,7 @@ impl JobsLive {
             let Some(mark) = mark else {
                 return Err(format!("{} has led for long, and not opened {name}", world.name(node)));
             };
-            let due = job.calendar.next_after(mark).unwrap_or(Tick::MAX);
+            let due = calendar.next_after(mark).unwrap_or(Tick::MAX);
             let late = due.age_at(shown_ms).saturating_sub(job.policy.jitter);
             if late.as_nanos() > u128::from(longest) {
                 let seconds = (world.now - since) / MILLI;
@@ -65,6 +66,9 @@ impl Invariant for JobsLive {
     fn see(&mut self, world: &View<'_>, seen: &Occurrence<'_>) -> Result<(), String> {
         match *seen {
             Occurrence::Elected { node, .. } => self.elected = Some((node, world.now)),
+            Occurrence::Reloaded { node } => {
+                self.elected.iter_mut().filter(|(leader, _)| *leader == node).for_each(|(_, since)| *since = world.now);
+            }
             Occurrence::Served(served) => {
                 self.standings.resize(served.after.len(), (None, 0));
                 let granted = match (served.request, served.reply) {

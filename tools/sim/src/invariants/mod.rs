@@ -1,5 +1,6 @@
 //! What must be true, one file each. They see what happens from outside, in true time.
 
+mod absent_shown;
 mod after_healing;
 mod alternation;
 mod at_least_once;
@@ -28,6 +29,7 @@ mod one_leader;
 mod order;
 mod own_work;
 mod progress;
+mod queued_runs;
 mod quiet;
 mod resigned_terms;
 mod runs_alone;
@@ -95,6 +97,8 @@ pub(crate) enum Occurrence<'a> {
     LeaderKilled,
     /// Enough time has passed since for somebody else to lead.
     LongWithoutLeader,
+    /// A process takes in another edition of its jobs.
+    Reloaded { node: usize },
     /// A run of a job began.
     RunBegan(&'a SimJobRun),
     /// The store has served a request about jobs.
@@ -164,6 +168,8 @@ impl Invariants {
                 Box::<counts_fired::CountsFired>::default(),
                 Box::<nothing_lost::NothingLost>::default(),
                 Box::<given_back_runs::GivenBackRuns>::default(),
+                Box::<absent_shown::AbsentShown>::default(),
+                Box::<queued_runs::QueuedRuns>::default(),
                 Box::<mail_by_holder::MailByHolder>::default(),
                 Box::<at_least_once::AtLeastOnce>::default(),
                 Box::<messages_kept::MessagesKept>::default(),

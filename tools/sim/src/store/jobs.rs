@@ -1,6 +1,6 @@
 //! One request about jobs at a store: the real rules of its ledger, and the mistakes it can be made to make.
 
-use tenure_core::jobs::{Act, Claim, Claimed, Finish, OpenJobs, Opened, RunOutcome, Tick};
+use tenure_core::jobs::{Act, Claim, Claimed, Finish, JobReport, OpenJobs, Opened, RunOutcome, Tick};
 use tenure_core::store_rules::ledger::{JobRecord, Ledger, RunRecord};
 use tenure_core::{JobName, Nonce, Term, WriteOutcome};
 
@@ -9,6 +9,8 @@ use crate::mistake::LedgerMistake;
 /// What is asked.
 #[derive(Debug, Clone)]
 pub(crate) enum JobRequest {
+    /// Which jobs are known?
+    List,
     Open(OpenJobs),
     Claim(Claim),
     Finish(Finish),
@@ -17,6 +19,7 @@ pub(crate) enum JobRequest {
 /// What is answered.
 #[derive(Debug, Clone)]
 pub(crate) enum JobReply {
+    Listed(Vec<JobReport>),
     Opened(Opened),
     Claimed(Claimed),
     /// Whether it is written down.
@@ -36,12 +39,13 @@ pub(crate) struct LedgerStep<'a> {
 }
 
 impl JobRequest {
-    /// Who has to hold the lease.
-    pub(crate) fn asker(&self) -> (Nonce, Term) {
+    /// Who has to hold the lease, if it matters.
+    pub(crate) fn asker(&self) -> Option<(Nonce, Term)> {
         match self {
-            Self::Open(open) => (open.nonce, open.term),
-            Self::Claim(claim) => (claim.nonce, claim.term),
-            Self::Finish(finish) => (finish.nonce, finish.term),
+            Self::List => None,
+            Self::Open(open) => Some((open.nonce, open.term)),
+            Self::Claim(claim) => Some((claim.nonce, claim.term)),
+            Self::Finish(finish) => Some((finish.nonce, finish.term)),
         }
     }
 
@@ -49,7 +53,7 @@ impl JobRequest {
     pub(crate) fn claimed(&self) -> Option<(&JobName, Tick)> {
         match self {
             Self::Claim(claim) => Some((&claim.job, claim.tick)),
-            Self::Open(_) | Self::Finish(_) => None,
+            Self::List | Self::Open(_) | Self::Finish(_) => None,
         }
     }
 
@@ -69,6 +73,7 @@ impl LedgerStep<'_> {
     pub(crate) fn serve(&mut self, request: &JobRequest) -> JobReply {
         self.err(request);
         match request {
+            JobRequest::List => JobReply::Listed(self.ledger.report(0)),
             JobRequest::Open(_) if !self.is_held => JobReply::Opened(Opened::NotHolder),
             JobRequest::Open(open) => JobReply::Opened(self.open(open)),
             JobRequest::Claim(_) if !self.is_held => JobReply::Claimed(Claimed::NotHolder),

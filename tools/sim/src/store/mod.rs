@@ -172,8 +172,7 @@ impl SimStore {
             Some(old) if caller.at_old_primary => old,
             _ => &mut self.kept,
         };
-        let (nonce, term) = request.asker();
-        let is_held = kept.record.is_held_by(nonce, term, &at);
+        let is_held = request.asker().is_some_and(|(nonce, term)| kept.record.is_held_by(nonce, term, &at));
         let ledger = Arc::make_mut(&mut kept.ledger);
         LedgerStep { ledger, unix_ms, is_held, mistake }.serve(request)
     }
@@ -205,6 +204,11 @@ impl SimStore {
     /// Up to which tick a job is decided, as whoever asks sees it.
     pub(crate) fn mark(&self, job: &JobName, at_old_primary: bool) -> Option<Tick> {
         self.job(job, at_old_primary).map(|record| record.mark)
+    }
+
+    /// The schedule of a job as it is written down.
+    pub(crate) fn schedule(&self, job: &JobName) -> Option<&Arc<str>> {
+        self.job(job, false).map(|record| &record.schedule)
     }
 
     /// How often a job has fired, as whoever asks sees it.

@@ -1,7 +1,7 @@
 //! Peace: whatever was wrong is mended, and then everything has to work as it should.
 
 use tenure_core::Input;
-use tenure_core::jobs::Missed;
+use tenure_core::jobs::{Calendar, Missed, Tick};
 
 use super::node::SimLink;
 use super::queue::SimEvent;
@@ -113,8 +113,14 @@ impl SimWorld {
     }
 
     fn has_something_back(&self) -> bool {
-        let wants = |job: &&SimJob| job.policy.missed == Missed::All && job.policy.enabled;
-        self.options.jobs.iter().filter(wants).any(|job| self.store.given_back(&job.policy.job).next().is_some())
+        let wants = |(_, job): &(usize, &SimJob)| job.policy.missed == Missed::All && job.policy.enabled;
+        // Whoever leads may not have the job, or not have that tick any more.
+        let has = |job: usize, tick: Tick| {
+            let calendar = |node| self.jobs.calendar(node, job);
+            self.leading().is_none_or(|node| calendar(node).is_some_and(|every| every.last_until(tick) == Some(tick)))
+        };
+        let mut jobs = self.options.jobs.iter().enumerate().filter(wants);
+        jobs.any(|(index, job)| self.store.given_back(&job.policy.job).any(|(tick, _)| has(index, tick)))
     }
 
     pub(super) fn leading(&self) -> Option<usize> {

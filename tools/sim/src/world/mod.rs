@@ -189,6 +189,10 @@ impl SimWorld {
             SimEvent::WorkEnds { of, term } => self.work_ends(of, term),
             SimEvent::WorkGoesOn { of, term } => self.work_goes_on(of, term),
             SimEvent::Write { by, term } => self.write(by, term),
+            SimEvent::Fault(FaultClass::Reload) => {
+                self.change_files();
+                Ok(())
+            }
             SimEvent::Fault(fault) => self.strike(fault),
             SimEvent::Resume { node } => self.resume(node),
             SimEvent::ClockGoesOn { machine } => {
@@ -227,6 +231,7 @@ impl SimWorld {
             machines: &self.machines,
             jobs: &self.options.jobs,
             runs: &self.jobs.runs,
+            engines: &self.jobs,
             mail: self.options.mail.as_ref(),
             deliveries: &self.messages.deliveries,
             mail_disturbed_at: self.messages.disturbed_at,

@@ -17,6 +17,9 @@ use crate::rng::SimRng;
 use crate::store::SimStore;
 use crate::tally::Situation;
 
+/// How many ttls there are between two editions of the jobs, on average.
+const RELOAD_EVERY_TTLS: u64 = 6;
+
 impl SimWorld {
     pub(super) fn schedule_turmoil(&mut self) {
         let faults: Vec<FaultClass> = self.options.faults.iter().copied().filter(|fault| fault.is_event()).collect();
@@ -25,8 +28,10 @@ impl SimWorld {
         }
     }
 
-    fn schedule(&mut self, fault: FaultClass) {
-        let pace = self.options.pace;
+    pub(super) fn schedule(&mut self, fault: FaultClass) {
+        // Jobs change at a pace of their own: what that does is seen best while little else happens.
+        let own_pace = RELOAD_EVERY_TTLS * nanos(self.options.ttl_max());
+        let pace = if fault == FaultClass::Reload { own_pace } else { self.options.pace };
         let at = self.now + self.chance_of(fault).interval(pace);
         self.queue.put(at, SimEvent::Fault(fault));
     }
@@ -80,20 +85,16 @@ impl SimWorld {
             FaultClass::Leave => return self.leave(node, lasts),
             FaultClass::ClockStep => self.step_clock(),
             FaultClass::Failover => self.fail_over(lasts),
-            FaultClass::QuorumChange => {
-                // It is silent for an election, and then all leases begin anew.
-                self.store_down_until = self.now + self.chance_of(fault).up_to(2 * SECOND);
-                self.ease_at(self.store_down_until);
-                let shown = self.store_shows();
-                self.store.change_quorum(shown);
-            }
+            FaultClass::QuorumChange => self.change_quorum(),
             FaultClass::Replacement => {
                 self.breaks(Assumption::StoreRemembers);
                 self.store.replace();
             }
             FaultClass::WallStep => self.step_wall(node),
             FaultClass::HeadOfLine => return self.strike_head_of_line(),
-            FaultClass::Loss
+            // It strikes nobody.
+            FaultClass::Reload
+            | FaultClass::Loss
             | FaultClass::Duplication
             | FaultClass::Delay
             | FaultClass::SlowAnswers
@@ -104,6 +105,14 @@ impl SimWorld {
             | FaultClass::StubbornWork => (),
         }
         Ok(())
+    }
+
+    /// It is silent for an election, and then all leases begin anew.
+    fn change_quorum(&mut self) {
+        self.store_down_until = self.now + self.chance_of(FaultClass::QuorumChange).up_to(2 * SECOND);
+        self.ease_at(self.store_down_until);
+        let shown = self.store_shows();
+        self.store.change_quorum(shown);
     }
 
     pub(super) fn pause(&mut self, node: usize, lasts: u64) {

@@ -1,13 +1,14 @@
 //! The world as invariants see it: everything, and nothing to touch.
 
+use std::sync::Arc;
 use std::time::Duration;
 
-use tenure_core::jobs::Tick;
+use tenure_core::jobs::{Every, Tick};
 use tenure_core::store_rules::mailbox::MailboxRecord;
 use tenure_core::store_rules::record::ProcessToken;
 use tenure_core::{Elector, Instant, JobName, Nonce, Term, Timing};
 
-use super::jobs::SimJobRun;
+use super::jobs::{SimJobRun, SimJobs};
 use super::messages::SimDelivery;
 use super::network::life_of;
 use super::node::{Machine, SimNode};
@@ -54,6 +55,7 @@ pub(crate) struct View<'a> {
     /// When a wall clock was last set.
     pub(crate) wall_set_at: SimTime,
     pub(crate) store_wall: &'a SimClock,
+    pub(super) engines: &'a SimJobs,
     pub(super) store: &'a SimStore,
     pub(super) nodes: &'a [SimNode],
     pub(super) machines: &'a [Machine],
@@ -133,6 +135,21 @@ impl View<'_> {
     /// The ticks that the store was given back, and the terms under which they were claimed.
     pub(crate) fn given_back(&self, job: &JobName) -> impl Iterator<Item = (Tick, Term)> {
         self.store.given_back(job)
+    }
+
+    /// When a job is due by what its process has taken in; `None` if it does not have the job.
+    pub(crate) fn calendar(&self, node: usize, job: usize) -> Option<Every> {
+        self.engines.calendar(node, job)
+    }
+
+    /// How many editions of the jobs its process has taken in.
+    pub(crate) fn editions(&self, node: usize) -> u64 {
+        self.engines.editions(node)
+    }
+
+    /// The schedule of a job as the store has it.
+    pub(crate) fn schedule(&self, job: &JobName) -> Option<&Arc<str>> {
+        self.store.schedule(job)
     }
 
     /// Whether the store knows of a claim under this term, and of nothing that followed.

@@ -7,7 +7,7 @@ use super::output::{CallId, RunId};
 use crate::election::input::WriteOutcome;
 use crate::jobs::outcome::RunOutcome;
 use crate::jobs::policy::JobPolicy;
-use crate::jobs::request::{Claimed, Opened};
+use crate::jobs::request::{Claimed, JobReport, Opened};
 use crate::lease::{Nonce, Term};
 use crate::time::Instant;
 
@@ -70,6 +70,8 @@ pub struct JobMoment {
 /// What a ledger has said to a call, or what became of it. Each of a batch has an answer of its own, in the same order.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum LedgerReply {
+    /// To [`LedgerCall::List`](super::LedgerCall::List), without runs.
+    Listed(Result<Vec<JobReport>, WriteOutcome>),
     /// To [`LedgerCall::Open`](super::LedgerCall::Open).
     Opened(Result<Opened, WriteOutcome>),
     /// To [`LedgerCall::Claim`](super::LedgerCall::Claim).

@@ -2,6 +2,7 @@
 
 use std::time::Duration;
 
+use super::absence::AbsenceStage;
 use super::due_queue::DueQueue;
 use super::tick_record::{PlannedClaim, TickStage};
 use super::{JobEngine, JobOutput, LedgerCall, Question, SLEEP_LONGEST, Setback};
@@ -31,6 +32,8 @@ pub(super) struct JobLeadership {
     pub(super) is_ending: bool,
     /// Whether the ledger has told how the jobs stand.
     pub(super) is_open: bool,
+    /// What has to be known before they are opened.
+    pub(super) absence: AbsenceStage,
     pub(super) due: DueQueue,
     /// What will be claimed when all is planned that is due.
     pub(super) planned: Vec<PlannedClaim>,
@@ -52,6 +55,7 @@ impl JobLeadership {
             term,
             is_ending: false,
             is_open: false,
+            absence: AbsenceStage::Unknown,
             due: DueQueue::default(),
             planned: Vec::new(),
             is_held: false,
@@ -210,7 +214,8 @@ impl<C: Calendar> JobEngine<C> {
             #[cfg(mutants)]
             slot.planner.as_mut().into_iter().for_each(|planner| planner.mutate(self.mutant));
         }
-        for (key, _) in self.ticks.iter().filter(|(_, record)| record.is_running()) {
+        let counts = !self.has(JobMutant::ReloadForgetsRuns);
+        for (key, _) in self.ticks.iter().filter(|(_, record)| counts && record.is_running()) {
             if let Some(planner) = &mut self.slots[key.job].planner {
                 planner.still_running();
             }

@@ -1,5 +1,6 @@
 //! The engine: the jobs of one candidate in one election.
 
+mod absence;
 mod due_queue;
 mod ends;
 mod grants;
@@ -30,6 +31,7 @@ use crate::request::ElectionKey;
 use crate::retry::retry_after;
 use crate::time::Instant;
 
+use self::absence::AbsenceStage;
 pub use self::input::{EndedAttempt, JobInput, JobMoment, JobSpec, LedgerReply};
 use self::leadership::JobLeadership;
 pub use self::output::{CallId, JobAlarm, JobAttempt, JobOutput, LedgerCall, RunId};
@@ -123,6 +125,10 @@ struct PendingCall {
 
 #[derive(Debug, Clone)]
 enum Question {
+    /// Which jobs are known?
+    List,
+    /// Write down which of them are absent, or back.
+    Note,
     /// How do the jobs stand?
     Open {
         is_learnt: bool,
@@ -240,7 +246,7 @@ impl<C: Calendar> JobEngine<C> {
         let Some(leadership) = self.led() else { return };
         let learn_at = leadership.learn_at;
         if !leadership.is_open || leadership.doubts_marks(self.now) {
-            return self.ask_standings(false);
+            return self.open_next();
         }
         let gave_back = std::mem::take(&mut self.gave_back) && !self.has(JobMutant::NeverOpensAgain);
         if gave_back || learn_at <= self.now {
@@ -263,6 +269,11 @@ impl<C: Calendar> JobEngine<C> {
             }
         }
         self.close();
+        if self.has(JobMutant::ReloadDropsQueued) {
+            self.slots.iter_mut().for_each(|slot| slot.queued = None);
+        }
+        // Others may be absent now.
+        self.set_absence(AbsenceStage::Unknown);
     }
 
     fn call(&mut self, question: Question, call: LedgerCall) {
@@ -276,6 +287,8 @@ impl<C: Calendar> JobEngine<C> {
         let any = self.has(JobMutant::TakesAnyGrant) && reply.grants();
         let Some(pending) = self.call.take_if(|pending| pending.id == id || any) else { return };
         let went = match (&pending.question, reply) {
+            (Question::List, LedgerReply::Listed(listed)) => self.listed(listed),
+            (Question::Note, LedgerReply::Opened(opened)) => self.noted(&opened),
             (Question::Open { is_learnt }, LedgerReply::Opened(opened)) => {
                 self.opened(opened, *is_learnt, pending.unix_ms)
             }
@@ -284,7 +297,10 @@ impl<C: Calendar> JobEngine<C> {
             }
             (Question::Finish(keys), LedgerReply::Finished(replies)) => self.finished(keys, &replies, pending.sent_at),
             // It answers something else.
-            (_, LedgerReply::Opened(_) | LedgerReply::Claimed(_) | LedgerReply::Finished(_)) => {
+            (
+                _,
+                LedgerReply::Listed(_) | LedgerReply::Opened(_) | LedgerReply::Claimed(_) | LedgerReply::Finished(_),
+            ) => {
                 self.call = Some(pending);
                 return;
             }
@@ -299,7 +315,7 @@ impl<C: Calendar> JobEngine<C> {
         }
         let Some(pending) = self.call.take() else { return };
         let went = match &pending.question {
-            Question::Open { .. } => Err(Setback::Unanswered),
+            Question::List | Question::Note | Question::Open { .. } => Err(Setback::Unanswered),
             Question::Claim(planned) if self.has(JobMutant::SilenceGrants) => {
                 self.claimed(planned, &vec![Ok(Claimed::Granted); planned.len()], pending.unix_ms)
             }

@@ -7,6 +7,7 @@ use crate::jobs::event::{JobAnomaly, JobEvent};
 use crate::jobs::request::{Claim, Finish, OpenJobs};
 use crate::jobs::tick::Tick;
 use crate::lease::Term;
+use crate::request::ElectionKey;
 use crate::time::Instant;
 
 /// One thing to do. Get it from [`JobEngine::poll_output`](super::JobEngine::poll_output).
@@ -82,6 +83,8 @@ pub struct RunId(pub u64);
 /// What is asked of a ledger.
 #[derive(Debug, Clone)]
 pub enum LedgerCall {
+    /// Name the jobs of this election that are known. Their runs do not matter.
+    List(ElectionKey),
     /// Make jobs known, and hear how they stand.
     Open(OpenJobs),
     /// Decide ticks.

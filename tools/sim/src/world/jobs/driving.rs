@@ -9,7 +9,7 @@ use tenure_core::jobs::{
 };
 use tenure_core::{Elector, Term};
 
-use super::{JobRequestContext, SimJobEvent};
+use super::{JobRequestContext, SimEdition, SimJobEvent};
 use crate::clock::{MILLI, SimTime};
 use crate::job::SimJob;
 use crate::mistake::{JobMistake, Mistake};
@@ -21,6 +21,9 @@ use crate::world::{SimOutcome, SimWorld};
 pub(super) struct SimEngine {
     pub(super) of: Incarnation,
     engine: JobEngine<Every>,
+    /// What it has taken in, and how often it did.
+    pub(super) edition: SimEdition,
+    pub(super) editions: u64,
     /// The leadership that is not over.
     pub(super) term: Option<Term>,
     /// The term whose lease it keeps from being released.
@@ -51,17 +54,19 @@ impl SimWorld {
             Some(Mistake::Engine(mutant)) => engine.mutated(mutant),
             _ => engine,
         };
-        let jobs: Vec<JobSpec<Every>> = self.options.jobs.iter().map(|job| self.spec(job)).collect();
         self.jobs.engines[node] = Some(SimEngine {
             of: self.nodes[node].life(node),
             engine,
+            edition: Arc::clone(&self.jobs.files[node]),
+            editions: 1,
             term: None,
             holds: None,
-            running: vec![0; jobs.len()],
+            running: vec![0; self.options.jobs.len()],
             asked: BTreeMap::new(),
             alarm: JobAlarm::default(),
             alarms: 0,
         });
+        let jobs = self.loaded(node);
         self.feed_jobs(node, JobInput::Jobs(jobs))
     }
 
@@ -199,6 +204,7 @@ impl SimWorld {
     fn call(&mut self, node: usize, id: CallId, call: LedgerCall) {
         let of = self.nodes[node].life(node);
         let requests: Vec<JobRequest> = match call {
+            LedgerCall::List(_) => vec![JobRequest::List],
             LedgerCall::Open(open) => vec![JobRequest::Open(open)],
             LedgerCall::Claim(batch) => batch.into_iter().map(JobRequest::Claim).collect(),
             LedgerCall::Finish(batch) => batch.into_iter().map(JobRequest::Finish).collect(),
@@ -211,11 +217,13 @@ impl SimWorld {
     fn circumstances(&mut self, node: usize, request: &JobRequest) -> JobRequestContext {
         let shown = self.machines[self.nodes[node].machine].clock.at(self.now);
         let (wall_ms, store_ms) = (self.wall_ms(node), self.store_wall_ms());
-        let mut asked = JobRequestContext { shown, wall_ms, store_ms, is_running: false };
+        let editions = self.jobs.editions(node);
+        let mut asked = JobRequestContext { shown, wall_ms, store_ms, is_running: false, calendar: None, editions };
         let JobRequest::Claim(claim) = request else { return asked };
         let job = self.options.jobs.iter().position(|job| job.policy.job == claim.job).unwrap_or_default();
         if let Some(engine) = &mut self.jobs.engines[node] {
             asked.is_running = engine.running[job] > 0;
+            asked.calendar = engine.edition[job];
             engine.asked.insert((job, claim.tick), (claim.act, asked));
         }
         asked
@@ -229,9 +237,9 @@ impl SimWorld {
     }
 
     /// A job as the engine is given it: as it is, unless a mistake is made.
-    fn spec(&self, job: &SimJob) -> JobSpec<Every> {
-        let schedule = format!("every {}", job.calendar.0).into();
-        JobSpec { policy: self.policy_used(&job.policy), calendar: job.calendar, schedule, timeout: None }
+    pub(super) fn spec(&self, job: &SimJob, calendar: Every) -> JobSpec<Every> {
+        let schedule = format!("every {}", calendar.0).into();
+        JobSpec { policy: self.policy_used(&job.policy), calendar, schedule, timeout: None }
     }
 
     fn policy_used(&self, wanted: &JobPolicy) -> JobPolicy {

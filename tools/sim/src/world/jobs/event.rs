@@ -25,6 +25,8 @@ pub(crate) enum SimJobEvent {
     },
     /// An answer reaches a process.
     Heard { to: Incarnation, call: CallId, requests: Arc<[JobRequest]>, replies: Arc<[JobReply]> },
+    /// A process is told that its file has changed.
+    Reload { of: Incarnation },
     /// The work of a leadership has had its time, or has ended.
     Over { of: Incarnation, term: Term },
     /// The time of a run is over.
@@ -45,6 +47,7 @@ impl SimWorld {
                 self.serve_jobs(from, call, number, &requests, &asked)
             }
             SimJobEvent::Heard { to, call, requests, replies } => self.hear_of_jobs(to, call, &requests, &replies),
+            SimJobEvent::Reload { of } => self.reload(of),
             SimJobEvent::Over { of, term } => self.over(of, term),
             SimJobEvent::RunEnds { run, .. } => self.end_run_in_time(run),
             SimJobEvent::RunSeenToEnd { run, is_cut_off } => self.see_run_end(&run, is_cut_off),
@@ -56,7 +59,7 @@ impl SimWorld {
         let node = match event {
             SimJobEvent::AtStore { .. } => return None,
             SimJobEvent::RunEnds { of, .. } => return Some(of.node).filter(|node| self.stands_still(*node)),
-            SimJobEvent::Look { of, .. } | SimJobEvent::Over { of, .. } => of.node,
+            SimJobEvent::Look { of, .. } | SimJobEvent::Reload { of } | SimJobEvent::Over { of, .. } => of.node,
             SimJobEvent::Heard { to, .. } => to.node,
             SimJobEvent::RunSeenToEnd { run, .. } => run.of.node,
         };

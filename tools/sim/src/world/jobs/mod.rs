@@ -1,12 +1,13 @@
 //! Jobs: each process runs the real engine, whose calls go to the ledger, and runs what it begins.
 
 mod driving;
+mod editions;
 mod event;
 mod runs;
 mod talk;
 mod walls;
 
-use tenure_core::jobs::{Act, RunId, Tick};
+use tenure_core::jobs::{Act, Every, RunId, Tick};
 use tenure_core::{Instant, Term};
 
 use super::queue::Incarnation;
@@ -17,6 +18,7 @@ use crate::rng::SimRng;
 use crate::store::{JobReply, JobRequest};
 
 use driving::SimEngine;
+use editions::{SimEdition, first_edition};
 pub(super) use event::SimJobEvent;
 pub(super) use walls::wall;
 
@@ -26,6 +28,8 @@ pub(crate) struct SimJobs {
     rng: SimRng,
     /// By candidate.
     engines: Vec<Option<SimEngine>>,
+    /// By candidate: what is written in its file.
+    files: Vec<SimEdition>,
     /// Those that go on.
     pub(super) runs: Vec<SimJobRun>,
     /// What waits until a process is there again.
@@ -66,6 +70,10 @@ pub(crate) struct JobRequestContext {
     pub(crate) store_ms: u64,
     /// Whether a run of this job went on, as far as whoever asks knows.
     pub(crate) is_running: bool,
+    /// When the job is due by what whoever asks has taken in, if a tick of it is claimed.
+    pub(crate) calendar: Option<Every>,
+    /// How many editions of its jobs whoever asks has taken in.
+    pub(crate) editions: u64,
 }
 
 /// One request about jobs, as the store has served it.
@@ -88,9 +96,11 @@ pub(crate) struct ServedJobRequest<'a> {
 impl SimJobs {
     pub(super) fn new(options: &SimOptions, mut rng: SimRng) -> Self {
         let wall = options.kind.is_remote().then(|| walls::wall(options.walls, &mut rng));
+        let edition = first_edition(&options.jobs);
         Self {
             rng,
             engines: options.candidates.iter().map(|_| None).collect(),
+            files: vec![edition; options.candidates.len()],
             runs: Vec::new(),
             held: Vec::new(),
             numbers: 0,

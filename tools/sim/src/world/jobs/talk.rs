@@ -4,7 +4,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use tenure_core::WriteOutcome;
-use tenure_core::jobs::{Act, CallId, Claimed, JobInput, LedgerReply, Tick};
+use tenure_core::jobs::{Act, CallId, Claimed, JobInput, LedgerReply, OpenJob, Opened, Tick, present_schedule};
 
 use super::{JobRequestContext, ServedJobRequest, SimJobEvent};
 use crate::clock::SimTime;
@@ -111,8 +111,13 @@ impl SimWorld {
     fn count_served(&mut self, request: &JobRequest, reply: &JobReply, is_new: bool) {
         let act = match request {
             JobRequest::Claim(claim) => Some(claim.act),
-            JobRequest::Open(_) | JobRequest::Finish(_) => None,
+            JobRequest::List | JobRequest::Open(_) | JobRequest::Finish(_) => None,
         };
+        if let (JobRequest::Open(open), JobReply::Opened(Opened::Jobs(_))) = (request, reply)
+            && open.jobs.iter().any(|job| present_schedule(&job.schedule).is_some())
+        {
+            self.count(Situation::MarkedAbsent);
+        }
         let situation = match (reply, act) {
             (JobReply::Claimed(Claimed::Early { .. }), _) => Situation::EarlyClaim,
             (JobReply::Claimed(Claimed::NotHolder), _) => Situation::ClaimOfOther,
@@ -183,23 +188,29 @@ impl SimWorld {
     /// The same, as an engine hears it.
     fn heard(&self, first: &JobRequest, replies: &[JobReply]) -> LedgerReply {
         let unheeded = self.errs(JobMistake::TrustsFastClock);
+        let listed = |reply: &JobReply| match reply {
+            JobReply::Listed(listed) => Ok(listed.clone()),
+            JobReply::Failed(outcome) => Err(*outcome),
+            JobReply::Opened(_) | JobReply::Claimed(_) | JobReply::Finished(_) => Err(WriteOutcome::Unknown),
+        };
         let opened = |reply: &JobReply| match reply {
             JobReply::Opened(opened) => Ok(opened.clone()),
             JobReply::Failed(outcome) => Err(*outcome),
-            JobReply::Claimed(_) | JobReply::Finished(_) => Err(WriteOutcome::Unknown),
+            JobReply::Listed(_) | JobReply::Claimed(_) | JobReply::Finished(_) => Err(WriteOutcome::Unknown),
         };
         let claimed = |reply: &JobReply| match reply {
             JobReply::Claimed(Claimed::Early { .. }) if unheeded => Err(WriteOutcome::Refused),
             JobReply::Claimed(claimed) => Ok(*claimed),
             JobReply::Failed(outcome) => Err(*outcome),
-            JobReply::Opened(_) | JobReply::Finished(_) => Err(WriteOutcome::Unknown),
+            JobReply::Listed(_) | JobReply::Opened(_) | JobReply::Finished(_) => Err(WriteOutcome::Unknown),
         };
         let finished = |reply: &JobReply| match reply {
             JobReply::Finished(is_known) => Ok(*is_known),
             JobReply::Failed(outcome) => Err(*outcome),
-            JobReply::Opened(_) | JobReply::Claimed(_) => Err(WriteOutcome::Unknown),
+            JobReply::Listed(_) | JobReply::Opened(_) | JobReply::Claimed(_) => Err(WriteOutcome::Unknown),
         };
         match first {
+            JobRequest::List => LedgerReply::Listed(listed(&replies[0])),
             JobRequest::Open(_) => LedgerReply::Opened(opened(&replies[0])),
             JobRequest::Claim(_) => LedgerReply::Claimed(replies.iter().map(claimed).collect()),
             JobRequest::Finish(_) => LedgerReply::Finished(replies.iter().map(finished).collect()),
@@ -229,7 +240,11 @@ impl SimWorld {
 
 fn said(request: &JobRequest) -> String {
     match request {
-        JobRequest::Open(open) => format!("opens its jobs under term {}", open.term),
+        JobRequest::List => "asks which jobs are known".to_owned(),
+        JobRequest::Open(open) => {
+            let said = |job: &OpenJob| format!("{} {}", job.job, job.schedule);
+            format!("opens {:?} under term {}", open.jobs.iter().map(said).collect::<Vec<_>>(), open.term)
+        }
         JobRequest::Claim(claim) => format!("claims {} of {}, {:?}", claim.tick, claim.job, claim.act),
         JobRequest::Finish(finish) if request.gives_back() => format!("gives {} of {} back", finish.tick, finish.job),
         JobRequest::Finish(finish) => format!("tells the end of {} of {}", finish.tick, finish.job),
@@ -238,6 +253,7 @@ fn said(request: &JobRequest) -> String {
 
 fn told(reply: &JobReply) -> String {
     match reply {
+        JobReply::Listed(listed) => format!("that it knows {} jobs", listed.len()),
         JobReply::Opened(opened) => format!("{opened:?}"),
         JobReply::Claimed(claimed) => format!("{claimed:?}"),
         JobReply::Finished(is_known) => format!("written down: {is_known}"),

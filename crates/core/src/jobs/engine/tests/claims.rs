@@ -194,6 +194,9 @@ fn jobs_that_change_are_opened_again_once_nothing_is_under_way() {
     let outputs = bench.answer(&claims);
     let run = only_begun(&outputs).run;
     let LedgerCall::Open(open) = only_call(&outputs).1 else { panic!("not opened: {outputs:?}") };
+    assert_eq!(open.jobs.iter().map(|job| job.job.clone()).collect::<Vec<_>>(), [name("report")], "it is absent now");
+    let outputs = bench.answer(&outputs);
+    let LedgerCall::Open(open) = only_call(&outputs).1 else { panic!("not opened: {outputs:?}") };
     assert_eq!(open.jobs.iter().map(|job| job.job.clone()).collect::<Vec<_>>(), [name("payout")]);
     bench.answer(&outputs);
     let tells = bench.ended(run, RunOutcome::Succeeded);

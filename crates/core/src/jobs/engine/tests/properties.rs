@@ -26,6 +26,8 @@ enum Happening {
     EndRun(bool),
     /// A call that was given up arrives after all.
     Straggler,
+    /// The jobs are given anew: this often, or not at all.
+    Reload(Option<u64>),
 }
 
 fn happening() -> impl Strategy<Value = Happening> {
@@ -40,6 +42,7 @@ fn happening() -> impl Strategy<Value = Happening> {
         1 => Just(Happening::Refuse),
         3 => any::<bool>().prop_map(Happening::EndRun),
         1 => Just(Happening::Straggler),
+        1 => proptest::option::of(3_u64..5).prop_map(Happening::Reload),
     ]
 }
 
@@ -59,6 +62,7 @@ fn policy() -> impl Strategy<Value = JobPolicy> {
 
 struct EngineCourse {
     bench: EngineBench,
+    policy: JobPolicy,
     terms: u64,
     call: Option<(CallId, LedgerCall)>,
     given_up: Option<LedgerCall>,
@@ -111,6 +115,10 @@ impl EngineCourse {
                 call.into_iter().for_each(|call| drop(self.bench.serve(&call)));
                 Vec::new()
             }
+            Happening::Reload(every) => {
+                let jobs = every.map(|every| spec(self.policy.clone(), every)).into_iter().collect();
+                self.bench.feed(JobInput::Jobs(jobs))
+            }
         };
         self.take(&outputs);
     }
@@ -125,6 +133,7 @@ impl EngineCourse {
         let Some((call, asked)) = self.call.take() else { return Vec::new() };
         let refused = WriteOutcome::Refused;
         let reply = match asked {
+            LedgerCall::List(_) => LedgerReply::Listed(Err(refused)),
             LedgerCall::Open(_) => LedgerReply::Opened(Err(refused)),
             LedgerCall::Claim(batch) => LedgerReply::Claimed(vec![Err(refused); batch.len()]),
             LedgerCall::Finish(batch) => LedgerReply::Finished(vec![Err(refused); batch.len()]),
@@ -159,9 +168,11 @@ proptest! {
         policy in policy(),
         happenings in proptest::collection::vec(happening(), 1..150),
     ) {
-        let bench = EngineBench::with(vec![spec(policy, 3)]);
+        let mut bench = EngineBench::with(vec![spec(policy.clone(), 3)]);
+        bench.lists_at_once = false;
         let mut course = EngineCourse {
             bench,
+            policy,
             terms: 0,
             call: None,
             given_up: None,

@@ -1,0 +1,102 @@
+//! Marks known jobs that the leader does not have, so that no next tick is shown for them.
+//!
+//! It is written behind their schedules, under the lease and before the own jobs are opened, and moves no mark. A candidate
+//! that has such a job finds it as it was left, and what it missed is known: candidates may differ for a while, as they do when
+//! a new version of a file is spread.
+
+use std::collections::BTreeMap;
+use std::sync::Arc;
+
+use super::{JobEngine, LedgerCall, Question, Setback};
+use crate::election::input::WriteOutcome;
+use crate::id::JobName;
+use crate::jobs::absence::{absent_schedule, present_schedule};
+use crate::jobs::calendar::Calendar;
+use crate::jobs::mutant::JobMutant;
+use crate::jobs::request::{JobReport, OpenJob, OpenJobs, Opened};
+use crate::jobs::tick::Tick;
+
+/// How much the ledger knows of the jobs that this leader does not have.
+#[derive(Debug, Clone)]
+pub(super) enum AbsenceStage {
+    /// The ledger is to be asked which jobs it knows.
+    Unknown,
+    /// These are absent and not shown as such, or the other way round.
+    Differs(Vec<OpenJob>),
+    /// All is shown as it is, and the own jobs can be opened.
+    Noted,
+}
+
+impl<C: Calendar> JobEngine<C> {
+    /// The next call of an opening.
+    pub(super) fn open_next(&mut self) {
+        let Some(leadership) = &self.leadership else { return };
+        let (nonce, term) = (leadership.nonce, leadership.term);
+        match leadership.absence.clone() {
+            AbsenceStage::Unknown => self.call(Question::List, LedgerCall::List(self.key.clone())),
+            AbsenceStage::Differs(jobs) => {
+                let request = OpenJobs { key: self.key.clone(), nonce, term, jobs };
+                self.call(Question::Note, LedgerCall::Open(request));
+            }
+            AbsenceStage::Noted => self.ask_standings(false),
+        }
+    }
+
+    /// The ledger has named the jobs it knows.
+    pub(super) fn listed(&mut self, listed: Result<Vec<JobReport>, WriteOutcome>) -> Result<(), Setback> {
+        let known = match listed {
+            Ok(known) => known,
+            // What the store will never tell, because a record is damaged, say, keeps no job from firing.
+            Err(WriteOutcome::Refused) => Vec::new(),
+            Err(_) => return Err(Setback::Failed),
+        };
+        let changes = self.changes(&known);
+        self.set_absence(if changes.is_empty() { AbsenceStage::Noted } else { AbsenceStage::Differs(changes) });
+        Ok(())
+    }
+
+    /// The ledger has written down which jobs are absent, or back.
+    pub(super) fn noted(&mut self, opened: &Result<Opened, WriteOutcome>) -> Result<(), Setback> {
+        match opened {
+            Ok(Opened::NotHolder) => return Err(Setback::NotHolder),
+            // What the store will never write keeps no job from firing either.
+            Ok(Opened::Jobs(_) | Opened::TooMany) | Err(WriteOutcome::Refused) => {}
+            Err(_) => return Err(Setback::Failed),
+        }
+        self.set_absence(AbsenceStage::Noted);
+        Ok(())
+    }
+
+    pub(super) fn set_absence(&mut self, absence: AbsenceStage) {
+        if let Some(leadership) = &mut self.leadership {
+            leadership.absence = absence;
+        }
+    }
+
+    /// What is to be written of these jobs.
+    fn changes(&self, known: &[JobReport]) -> Vec<OpenJob> {
+        let current = self.slots.iter().filter(|slot| slot.is_current && !self.has(JobMutant::MarksOwnAbsent));
+        let own: BTreeMap<&JobName, &Arc<str>> =
+            current.map(|slot| (&slot.spec.policy.job, &slot.spec.schedule)).collect();
+        let change = |report: &JobReport| {
+            let schedule = self.shown_as(&report.schedule, own.get(&report.job).copied())?;
+            // That moves no mark, and sets it no lower should somebody forget the job just now.
+            let moves = self.has(JobMutant::AbsenceMovesMark);
+            let from = if moves { Tick::at_or_before_ms(self.unix_ms) } else { report.mark };
+            Some(OpenJob { job: report.job.clone(), schedule, from })
+        };
+        known.iter().filter_map(change).collect()
+    }
+
+    /// What is to be written of a job in place of this, if it is something else.
+    fn shown_as(&self, written: &str, own: Option<&Arc<str>>) -> Option<Arc<str>> {
+        match (own, present_schedule(written)) {
+            (None, None) => Some(absent_schedule(written)).filter(|_| !self.has(JobMutant::NeverMarksAbsent)),
+            (Some(own), Some(before)) if **own == *before => {
+                Some(Arc::clone(own)).filter(|_| !self.has(JobMutant::BackAtPresent))
+            }
+            // One that is back with another schedule begins at the present, as any that is changed.
+            (Some(_), _) | (None, Some(_)) => None,
+        }
+    }
+}
