@@ -30,7 +30,7 @@ pub enum JobMutant {
     NeverMarksAbsent,
     /// Jobs that the leader has are marked as absent with the others.
     MarksOwnAbsent,
-    /// Marking a job as absent, or as back, decides all its ticks up to the present.
+    /// Marking a job as absent decides all its ticks up to the present.
     AbsenceMovesMark,
     /// A job that is back begins at the present, as if its schedule had changed.
     BackAtPresent,

@@ -73,7 +73,7 @@ pub enum AckReply {
     /// It is written down.
     Accepted {
         /// How many older dead letters were dropped to make room: the oldest beyond
-        /// [`MAX_DEAD_LETTERS`](super::MAX_DEAD_LETTERS).
+        /// [`MAX_DEAD_LETTERS`](crate::store_rules::mailbox::MAX_DEAD_LETTERS).
         dropped: u64,
     },
     /// Whoever says it does not hold the lease under this term now; nothing was changed.

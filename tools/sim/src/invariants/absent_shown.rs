@@ -31,9 +31,6 @@ impl AbsentShown {
         self.newest = self.newest.max(Some(of));
         let now: Vec<_> = world.jobs.iter().map(|job| world.schedule(&job.policy.job).cloned()).collect();
         let before = std::mem::replace(&mut self.written, now);
-        if self.muddled == Some(term) {
-            return Ok(());
-        }
         for (index, (before, after)) in before.iter().zip(&self.written).enumerate() {
             let (Some(before), Some(after)) = (before, after) else { continue };
             let (from, to) = (served.before[index], served.after[index]);

@@ -4,10 +4,9 @@
 //! that has such a job finds it as it was left, and what it missed is known: candidates may differ for a while, as they do when
 //! a new version of a file is spread.
 
-use std::collections::BTreeMap;
-use std::sync::Arc;
+use std::collections::{BTreeMap, BTreeSet};
 
-use super::{JobEngine, LedgerCall, Question, Setback};
+use super::{JobEngine, JobSlot, LedgerCall, Question, Setback};
 use crate::election::input::WriteOutcome;
 use crate::id::JobName;
 use crate::jobs::absence::{absent_schedule, present_schedule};
@@ -21,9 +20,9 @@ use crate::jobs::tick::Tick;
 pub(super) enum AbsenceStage {
     /// The ledger is to be asked which jobs it knows.
     Unknown,
-    /// These are absent and not shown as such, or the other way round.
-    Differs(Vec<OpenJob>),
-    /// All is shown as it is, and the own jobs can be opened.
+    /// These are absent and not shown as such.
+    Unmarked(Vec<OpenJob>),
+    /// All that are absent are shown as such, and the own jobs can be opened.
     Noted,
 }
 
@@ -34,7 +33,7 @@ impl<C: Calendar> JobEngine<C> {
         let (nonce, term) = (leadership.nonce, leadership.term);
         match leadership.absence.clone() {
             AbsenceStage::Unknown => self.call(Question::List, LedgerCall::List(self.key.clone())),
-            AbsenceStage::Differs(jobs) => {
+            AbsenceStage::Unmarked(jobs) => {
                 let request = OpenJobs { key: self.key.clone(), nonce, term, jobs };
                 self.call(Question::Note, LedgerCall::Open(request));
             }
@@ -50,12 +49,13 @@ impl<C: Calendar> JobEngine<C> {
             Err(WriteOutcome::Refused) => Vec::new(),
             Err(_) => return Err(Setback::Failed),
         };
-        let changes = self.changes(&known);
-        self.set_absence(if changes.is_empty() { AbsenceStage::Noted } else { AbsenceStage::Differs(changes) });
+        self.note_marks(&known);
+        let unmarked = self.unmarked(&known);
+        self.set_absence(if unmarked.is_empty() { AbsenceStage::Noted } else { AbsenceStage::Unmarked(unmarked) });
         Ok(())
     }
 
-    /// The ledger has written down which jobs are absent, or back.
+    /// The ledger has written down which jobs are absent.
     pub(super) fn noted(&mut self, opened: &Result<Opened, WriteOutcome>) -> Result<(), Setback> {
         match opened {
             Ok(Opened::NotHolder) => return Err(Setback::NotHolder),
@@ -73,30 +73,29 @@ impl<C: Calendar> JobEngine<C> {
         }
     }
 
-    /// What is to be written of these jobs.
-    fn changes(&self, known: &[JobReport]) -> Vec<OpenJob> {
+    /// Remembers where the own jobs stand.
+    fn note_marks(&mut self, known: &[JobReport]) {
+        let known: BTreeMap<&JobName, &JobReport> = known.iter().map(|report| (&report.job, report)).collect();
+        let of = |slot: &JobSlot<C>| {
+            let report = known.get(&slot.spec.policy.job)?;
+            let schedule = present_schedule(&report.schedule).unwrap_or(&report.schedule);
+            (*schedule == *slot.spec.schedule).then_some(report.mark)
+        };
+        self.slots.iter_mut().for_each(|slot| slot.known_mark = of(slot));
+    }
+
+    /// Which of these jobs are to be marked. The mark is taken back when a job is opened.
+    fn unmarked(&self, known: &[JobReport]) -> Vec<OpenJob> {
         let current = self.slots.iter().filter(|slot| slot.is_current && !self.has(JobMutant::MarksOwnAbsent));
-        let own: BTreeMap<&JobName, &Arc<str>> =
-            current.map(|slot| (&slot.spec.policy.job, &slot.spec.schedule)).collect();
+        let own: BTreeSet<&JobName> = current.map(|slot| &slot.spec.policy.job).collect();
+        let is_unmarked =
+            |report: &&JobReport| !own.contains(&report.job) && present_schedule(&report.schedule).is_none();
         let change = |report: &JobReport| {
-            let schedule = self.shown_as(&report.schedule, own.get(&report.job).copied())?;
             // That moves no mark, and sets it no lower should somebody forget the job just now.
             let moves = self.has(JobMutant::AbsenceMovesMark);
             let from = if moves { Tick::at_or_before_ms(self.unix_ms) } else { report.mark };
-            Some(OpenJob { job: report.job.clone(), schedule, from })
+            OpenJob { job: report.job.clone(), schedule: absent_schedule(&report.schedule), from }
         };
-        known.iter().filter_map(change).collect()
-    }
-
-    /// What is to be written of a job in place of this, if it is something else.
-    fn shown_as(&self, written: &str, own: Option<&Arc<str>>) -> Option<Arc<str>> {
-        match (own, present_schedule(written)) {
-            (None, None) => Some(absent_schedule(written)).filter(|_| !self.has(JobMutant::NeverMarksAbsent)),
-            (Some(own), Some(before)) if **own == *before => {
-                Some(Arc::clone(own)).filter(|_| !self.has(JobMutant::BackAtPresent))
-            }
-            // One that is back with another schedule begins at the present, as any that is changed.
-            (Some(_), _) | (None, Some(_)) => None,
-        }
+        known.iter().filter(is_unmarked).filter(|_| !self.has(JobMutant::NeverMarksAbsent)).map(change).collect()
     }
 }

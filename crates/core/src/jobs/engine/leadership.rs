@@ -153,10 +153,17 @@ impl<C: Calendar> JobEngine<C> {
 
     /// Says which jobs there are, and hears how they stand, or which ticks were given back by now.
     pub(super) fn ask_standings(&mut self, is_learnt: bool) {
-        let from = Tick::at_or_before_ms(self.unix_ms);
-        let open =
-            |spec: &super::JobSpec<C>| OpenJob { job: spec.policy.job.clone(), schedule: spec.schedule.clone(), from };
-        let jobs = self.slots.iter().filter(|slot| slot.is_current).map(|slot| open(&slot.spec)).collect();
+        let present = Tick::at_or_before_ms(self.unix_ms);
+        let open = |slot: &super::JobSlot<C>| {
+            // A job that is known goes on from where it stands, even if a request of another edition that was under way for
+            // long comes in between: a schedule that differs would begin at the present.
+            let open = slot.planner.as_ref().filter(|_| is_learnt).map(Planner::mark);
+            let mark = open.or(slot.known_mark);
+            let (job, schedule) = (slot.spec.policy.job.clone(), slot.spec.schedule.clone());
+            let mark = mark.filter(|_| !self.has(JobMutant::BackAtPresent));
+            OpenJob { job, schedule, from: mark.map_or(present, |mark| mark.min(present)) }
+        };
+        let jobs = self.slots.iter().filter(|slot| slot.is_current).map(open).collect();
         let learn_at = self.next_learn();
         let Some(leadership) = &mut self.leadership else { return };
         // Should it fail, ticks that are due do not wait for it.

@@ -98,6 +98,8 @@ struct JobSlot<C> {
     spec: JobSpec<C>,
     /// Whether it has it still.
     is_current: bool,
+    /// Up to where it was decided when the ledger last named the jobs it knows; `None` if it knew none of this schedule.
+    known_mark: Option<Tick>,
     /// `None` unless its leader knows how it stands.
     planner: Option<Planner>,
     /// The first tick that waits for a run to end, while the jobs are opened again under the same leadership.
@@ -105,6 +107,10 @@ struct JobSlot<C> {
 }
 
 impl<C> JobSlot<C> {
+    fn new(spec: JobSpec<C>) -> Self {
+        Self { spec, is_current: true, known_mark: None, planner: None, queued: None }
+    }
+
     /// Closes it, and keeps what waits.
     fn close(&mut self) {
         if let Some(planner) = self.planner.take() {
@@ -127,7 +133,7 @@ struct PendingCall {
 enum Question {
     /// Which jobs are known?
     List,
-    /// Write down which of them are absent, or back.
+    /// Write down which of them are absent.
     Note,
     /// How do the jobs stand?
     Open {
@@ -265,7 +271,7 @@ impl<C: Calendar> JobEngine<C> {
                     slot.close();
                     (slot.spec, slot.is_current) = (spec, true);
                 }
-                None => self.slots.push(JobSlot { spec, is_current: true, planner: None, queued: None }),
+                None => self.slots.push(JobSlot::new(spec)),
             }
         }
         self.close();
