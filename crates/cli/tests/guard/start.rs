@@ -26,6 +26,18 @@ async fn the_signal_that_ended_the_command_is_reported() {
     assert_eq!(bench.report().await, GuardReport::Ended(CommandExit::Signal(Signal::TERM.as_raw())));
 }
 
+/// Where it may: the command asks for the same.
+#[tokio::test]
+async fn the_guard_comes_before_others_and_its_command_does_not() {
+    let mut bench = GuardBench::new();
+    bench.start("{ chrt --rr 1 echo allowed; chrt --pid $PPID; chrt --pid $$; } > $WORDS.log").await;
+    assert_eq!(bench.report().await, GuardReport::Ended(CommandExit::Code(0)));
+    let policies = fs::read_to_string(bench.path("words.log")).unwrap();
+    let of = |pid: usize| policies.lines().filter(|line| line.contains("policy")).nth(pid).unwrap().to_owned();
+    assert_eq!(of(0).contains("SCHED_RR"), policies.contains("allowed"), "{policies}");
+    assert!(of(1).contains("SCHED_OTHER"), "{policies}");
+}
+
 #[tokio::test]
 async fn a_program_that_does_not_exist_is_reported_as_not_found() {
     let mut bench = GuardBench::new();

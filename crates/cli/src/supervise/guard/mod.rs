@@ -58,6 +58,8 @@ fn prepare() -> io::Result<()> {
     tenure_sys::outlive_signals(&[Signal::INT, Signal::TERM, Signal::HUP, Signal::CHILD])?;
     tenure_sys::keep_descriptors_from_children()?;
     set_child_subreaper(Some(getpid()))?;
+    // It sleeps nearly always, and what it ends must not outlive its trust because the machine is busy. Not everybody may.
+    let _ = tenure_sys::run_before_others();
     Ok(())
 }
 
