@@ -31,6 +31,7 @@ pub(super) struct Keys {
     prefix: String,
     pattern: String,
     parts: Vec<KeyPart>,
+    database: i64,
 }
 
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -67,7 +68,7 @@ impl Keys {
         if parts.windows(2).any(touching) {
             return refused("a colon must follow {namespace}, so that names cannot run into each other");
         }
-        Ok(Self { prefix: prefix.to_owned(), pattern: pattern.to_owned(), parts })
+        Ok(Self { prefix: prefix.to_owned(), pattern: pattern.to_owned(), parts, database: 0 })
     }
 
     /// The name of the lease.
@@ -164,9 +165,16 @@ impl Keys {
         format!("{}::changes", escaped(&self.prefix, IN_CHANNEL))
     }
 
-    /// The channel for broadcasts to an election. It begins as the others do, so that a user needs no further rights.
+    /// The channel for broadcasts to an election. It begins as the others do, so that a user needs no further rights. Channels
+    /// do not belong to a database, so it names any but the first, with braces, which no name of an election has.
     pub(super) fn broadcast_channel(&self, key: &ElectionKey) -> Result<String, StoreError> {
-        Ok(format!("{}::broadcasts:{}", escaped(&self.prefix, IN_CHANNEL), self.lease(key)?))
+        let channel = format!("{}::broadcasts:{}", escaped(&self.prefix, IN_CHANNEL), self.lease(key)?);
+        Ok(if self.database == 0 { channel } else { format!("{channel}{{{}}}", self.database) })
+    }
+
+    /// The same in this database.
+    pub(super) fn in_database(self, database: i64) -> Self {
+        Self { database, ..self }
     }
 }
 

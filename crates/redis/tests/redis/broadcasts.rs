@@ -23,6 +23,24 @@ async fn a_connection_that_was_killed_is_made_again_and_broadcasts_are_heard_aga
     assert_eq!((listeners[0].payload().await, listeners[1].payload().await), ("1".to_owned(), "2".to_owned()));
 }
 
+/// The server passes what is published on to the subscribers of all its databases.
+#[tokio::test]
+async fn broadcasts_stay_in_their_database() {
+    let server = RedisServer::start();
+    let stores = [0, 1].map(|database| open(&format!("{}/{database}", server.url())));
+    let mut listeners = Vec::new();
+    for store in &stores {
+        listeners.push(BroadcastListener::new(&**store, &key("e")).await);
+    }
+    // Each hears first what comes last.
+    for (database, store) in stores.iter().enumerate().rev() {
+        say(&**store, &key("e"), &database.to_string()).await.unwrap();
+    }
+    for (database, listener) in listeners.iter_mut().enumerate() {
+        assert_eq!(listener.payload().await, database.to_string());
+    }
+}
+
 #[tokio::test]
 async fn after_a_failover_broadcasts_are_heard_again() {
     let sentinels = SentinelGroup::start();
