@@ -75,7 +75,7 @@ pub fn store_shown(global: &Global) -> String {
 pub fn credentials(global: &Global, environment: &EnvironmentArgs) -> Vec<OsString> {
     let of_the_store: &[&str] = match &global.store {
         Some(url) if url.starts_with("postgres") => &["PGPASSWORD", "PGPASSFILE", "PGSSLCERT", "PGSSLKEY"],
-        Some(url) if url.starts_with("env:") => &["MUTEX_REDIS_PASSWORD"],
+        Some(url) if url.starts_with("env:") => &["MUTEX_REDIS_PASSWORD", "REDIS_PASSWORD"],
         Some(_) | None => &[],
     };
     // The address, too, may carry a password.

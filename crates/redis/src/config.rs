@@ -68,8 +68,8 @@ impl RedisConfig {
     }
 
     /// What the variables of `LeaderService` say, if there are any: `MUTEX_REDIS_HOST`, `_PORT`, `_PREFIX`,
-    /// `_SENTINEL_HOST`, `_SENTINEL_PORT` and `_SENTINEL_NAME`, each falling back to the same name without `MUTEX_`.
-    /// Keys are then named as `LeaderService` names them. The address `env:` means the same.
+    /// `_SENTINEL_HOST`, `_SENTINEL_PORT` and `_SENTINEL_NAME`, each falling back to the same name without `MUTEX_`;
+    /// `_USERNAME` and `_PASSWORD`, too, which `LeaderService` does not know. Keys are then named as `LeaderService` names them. The address `env:` means the same.
     ///
     /// # Errors
     /// When a port is not a number, there are sentinels but no name to ask them for, or there is no prefix: a `LeaderService`
@@ -102,7 +102,16 @@ impl RedisConfig {
     }
 
     pub(super) fn keys(&self) -> Result<Keys, StoreError> {
-        Keys::new(&self.prefix, &self.key_pattern)
+        Ok(Keys::new(&self.prefix, &self.key_pattern)?.in_database(self.database()))
+    }
+
+    fn database(&self) -> i64 {
+        match &self.servers {
+            Servers::Given(client) => client.get_connection_info().redis_settings().db(),
+            Servers::Standalone { template, .. }
+            | Servers::Sentinel { template, .. }
+            | Servers::Cluster { template, .. } => template.login.db(),
+        }
     }
 
     pub(super) fn replicas_to_wait_for(&self) -> u32 {
@@ -156,7 +165,12 @@ impl fmt::Debug for RedisConfig {
 }
 
 fn from_variables(variable: impl Fn(&str) -> Option<String>) -> Result<Option<RedisConfig>, String> {
-    let template = ServerTemplate { login: RedisConnectionInfo::default(), tls: None };
+    let login = RedisConnectionInfo::default();
+    // LeaderService knows no password, but its server may want one.
+    let login = variable("USERNAME").into_iter().fold(login, RedisConnectionInfo::set_username);
+    let login = variable("PASSWORD").into_iter().fold(login, RedisConnectionInfo::set_password);
+    let template = ServerTemplate { login, tls: None };
+    let sentinel_template = ServerTemplate { login: RedisConnectionInfo::default(), tls: None };
     let port = |name: &str, default: u16| match variable(name) {
         Some(text) => text.parse().map_err(|_| format!("{name} of Redis is not a port: {text:?}")),
         None => Ok(default),
@@ -165,7 +179,7 @@ fn from_variables(variable: impl Fn(&str) -> Option<String>) -> Result<Option<Re
         let name = variable("SENTINEL_NAME")
             .ok_or("a sentinel is set, but REDIS_SENTINEL_NAME, the name of its primary, is not")?;
         let sentinels = vec![HostPort { host, port: port("SENTINEL_PORT", SENTINEL_PORT)? }];
-        Servers::Sentinel { sentinels, name, sentinel_template: template.clone(), template }
+        Servers::Sentinel { sentinels, name, sentinel_template, template }
     } else if let Some(host) = variable("HOST") {
         Servers::Standalone { address: HostPort { host, port: port("PORT", SERVER_PORT)? }, template }
     } else {

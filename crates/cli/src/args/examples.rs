@@ -10,8 +10,8 @@ Examples:
 
 The command gets TENURE_ELECTION, TENURE_CANDIDATE and TENURE_TERM. Variables that may carry store
 credentials are removed from its environment: TENURE_STORE; with PostgreSQL also PGPASSWORD,
-PGPASSFILE, PGSSLCERT and PGSSLKEY; with `--store env:` also MUTEX_REDIS_PASSWORD. --keep-env NAME
-keeps one of them.
+PGPASSFILE, PGSSLCERT and PGSSLKEY; with `--store env:` also MUTEX_REDIS_PASSWORD and
+REDIS_PASSWORD. --keep-env NAME keeps one of them.
 
 When leadership ends, the command and all its descendants get SIGTERM, then SIGKILL, before another
 candidate can lead. They get SIGKILL at once if the lease is already gone, as after a suspend or

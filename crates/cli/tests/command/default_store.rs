@@ -4,7 +4,7 @@ use std::os::unix::fs::PermissionsExt;
 use std::path::Path;
 use std::process::Command;
 
-use tenure_testkit::redis::RedisServer;
+use tenure_testkit::redis::{RedisOptions, RedisServer};
 use tenure_testkit::running::{FinishedProcess, RunningProcess};
 use tenure_testkit::scenario::{ELECTION, Scenario};
 
@@ -113,6 +113,22 @@ fn the_redis_of_the_environment_is_used_when_it_is_asked_for() {
         assert_eq!(server.command(&["LLEN", &history]), redis::Value::Int(2), "elected and lost, in Redis");
     }
     assert!(!scenario.path("home/.local").exists(), "and no file is made");
+}
+
+#[test]
+fn the_redis_of_the_environment_may_want_a_password_which_the_command_does_not_get() {
+    let (scenario, server) = (scenario(), RedisServer::start_with(RedisOptions::default().password("canary")));
+    for variable in ["REDIS_PASSWORD", "MUTEX_REDIS_PASSWORD"] {
+        let finished = RunningProcess::start(
+            scenario
+                .bare(["--store", "env:", "run", ELECTION, "--fail-fast", "--", "env"])
+                .envs([("REDIS_HOST", "127.0.0.1"), ("REDIS_PREFIX", "app"), (variable, "canary")])
+                .env("REDIS_PORT", server.port().to_string()),
+        )
+        .finish();
+        assert_eq!(finished.code, Some(0), "{finished:?}");
+        assert!(!format!("{finished:?}").contains("canary"), "{finished:?}");
+    }
 }
 
 #[test]
