@@ -82,9 +82,13 @@ impl fmt::Display for StoreUrl {
         // The last @ ends the credentials: a password may hold anything else, even an unescaped slash.
         match base.rsplit_once('@') {
             Some((credentials, place)) => {
-                let user = credentials.split(':').next().unwrap_or_default();
-                let hidden = if credentials.contains(':') { ":***" } else { "" };
-                write!(f, "{scheme}:{slashes}{user}{hidden}@{place}")?;
+                let shown = match credentials.split_once(':') {
+                    Some((user, _)) => format!("{user}:***"),
+                    // Redis had passwords long before it had users, and many write one in this place.
+                    None if scheme.starts_with("redis") || scheme.starts_with("valkey") => "***".to_owned(),
+                    None => credentials.to_owned(),
+                };
+                write!(f, "{scheme}:{slashes}{shown}@{place}")?;
             }
             None if slashes == "//" => write!(f, "{scheme}:{slashes}{}", without_odd_ports(base))?,
             None => write!(f, "{scheme}:{slashes}{base}")?,
@@ -136,6 +140,8 @@ mod tests {
         for text in [
             "redis://user:canary@host:6379/0",
             "redis://:canary@host",
+            "redis://canary@host",
+            "rediss+sentinel://canary@a,b/name",
             "postgres://user:ca@canary/x@host/db",
             "postgres://host/db?password=canary&sslmode=canary",
             "redis+sentinel://u:canary@a,b,c/name",
