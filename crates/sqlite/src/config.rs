@@ -110,6 +110,11 @@ impl Location {
         self.file_system().is_ok_and(|kind| IN_MEMORY.contains(&kind))
     }
 
+    /// Whether the file can be reached by ways that show it as another file.
+    pub(super) fn is_on_overlay(&self) -> bool {
+        self.file_system().is_ok_and(|kind| kind == OVERLAY)
+    }
+
     fn file_system(&self) -> Result<u32, SqliteStoreError> {
         let place = if self.real.exists() { &self.real } else { self.real.parent().unwrap_or(&self.real) };
         let kind =
@@ -142,6 +147,9 @@ fn with_suffix(path: &Path, suffix: &str) -> PathBuf {
     name.push(suffix);
     PathBuf::from(name)
 }
+
+/// The magic number of overlayfs.
+const OVERLAY: u32 = 0x794C_7630;
 
 /// The magic numbers of tmpfs and ramfs.
 const IN_MEMORY: [u32; 2] = [0x0102_1994, 0x8584_58F6];

@@ -10,6 +10,7 @@ use rustix::fs::statvfs;
 use tenure_store::{Finding, StoreError};
 
 use super::access::FileStatus;
+use super::config::Location;
 use super::database::{Database, Durability};
 use super::db_thread::DbThread;
 use super::error::SqliteStoreError;
@@ -30,7 +31,7 @@ impl DbThread {
         let findings = self.on_file(|_, database| {
             Ok(vec![
                 Finding::good("reach", format!("{} is open", path.display())),
-                Finding::good("file system", "local, with write-ahead logging"),
+                file_system(database.location()),
                 Finding::good("schema", format!("version {VERSION}")),
                 Finding::good(
                     "name",
@@ -88,6 +89,17 @@ fn rights(database: &Database) -> Result<Finding, SqliteStoreError> {
         }
         None => Ok(Finding::good("rights", "only the owner of the file can read, write or delete it")),
     }
+}
+
+fn file_system(location: &Location) -> Finding {
+    if location.is_on_overlay() {
+        // The layers of a container. Locks belong to one mount of them: to another mount, or to the directory below, the file
+        // is another one, and nothing tells.
+        let detail = "an overlay, as the layers of a container are; other containers cannot share it, and would elect \
+                      leaders of their own: put the file on a volume";
+        return Finding::warning("file system", detail);
+    }
+    Finding::good("file system", "local, with write-ahead logging")
 }
 
 fn writable(database: &Database) -> Finding {

@@ -94,6 +94,22 @@ fn a_file_that_cannot_be_written_is_bad() {
     assert_bad(&finished, "tenure.db");
 }
 
+/// Every mount of the same layers shows the file as another one.
+#[test]
+fn a_file_on_the_layers_of_a_container_is_warned_of() {
+    let scenario = scenario();
+    let script = "mount -t tmpfs -o mode=700 none . && cd $PWD && mkdir lower upper work merged && chmod 700 upper && \
+                  mount -t overlay overlay -o lowerdir=lower,upperdir=upper,workdir=work merged && \
+                  exec \"$0\" --store sqlite:merged/t.db doctor --json";
+    let mut command = Command::new("unshare");
+    command.args(["--mount", "sh", "-c", script]).arg(tenure()).current_dir(scenario.path(""));
+    let finished = RunningProcess::start(&mut command).finish();
+    let checks: Vec<Value> = serde_json::from_str(&finished.stdout).unwrap_or_else(|_| panic!("{finished:?}"));
+    let check = checks.iter().find(|check| check["check"] == "file system").unwrap();
+    assert_eq!(check["verdict"], "warning", "{check}");
+    assert!(check["detail"].as_str().unwrap().contains("put the file on a volume"), "{check}");
+}
+
 #[test]
 fn a_timing_that_cannot_work_is_bad() {
     let scenario = scenario();
