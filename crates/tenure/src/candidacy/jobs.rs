@@ -16,7 +16,8 @@ impl<C> CandidacyBuilder<C> {
     /// All candidates of an election should have the same jobs: the leader runs those it knows. The handler runs on a
     /// thread of its own. An error or a panic in it ends the run: it is recorded and
     /// [reported](crate::EventKind::Error), and changes nothing else. When the leadership ends, or the run exceeds its
-    /// timeout, the handler is told through [`JobRun::cancelled`]; a resignation waits for it, for at most the grace.
+    /// timeout, the handler is told through [`JobRun::cancelled`]; a resignation
+    /// [waits for it](Candidacy::stop#how-long-it-takes).
     ///
     /// ```
     /// use tenure::blocking::Client;
