@@ -127,8 +127,34 @@ fn the_ttl_alone_derives_all_durations_and_is_checked_at_the_start() {
 
 #[test]
 fn urls_that_cannot_be_understood_are_refused() {
-    for url in ["", "nonsense", "nosuch:thing"] {
-        assert!(Client::open(url).is_err(), "{url:?}");
+    let place = tempfile::tempdir().unwrap();
+    for url in [
+        "",
+        "nonsense",
+        "mysql://host/db",
+        "sqlite:",
+        "memory:shared",
+        "env:redis",
+        "redis://host/0?nosuch=option",
+        "postgres:host",
+        "postgres://host/db?nosuch=option",
+    ] {
+        for error in [Client::open(url).unwrap_err(), Client::open_lazy(url).unwrap_err()] {
+            assert_eq!(error.kind(), ErrorKind::Invalid, "{url:?}: {error}");
+        }
+    }
+    // Somebody may yet make the directory.
+    let later = format!("sqlite:{}", place.path().join("missing/app.db").display());
+    assert_eq!(Client::open(&later).unwrap_err().kind(), ErrorKind::Store);
+}
+
+#[test]
+fn payloads_that_are_too_large_are_refused() {
+    let lab = Lab::new();
+    let election = lab.client.election("x").unwrap();
+    let payload = "x".repeat(10_000_000);
+    for error in [election.send("c", &payload).unwrap_err(), election.broadcast("c", &payload).unwrap_err()] {
+        assert_eq!(error.kind(), ErrorKind::Invalid, "{error}");
     }
 }
 
