@@ -6,7 +6,9 @@ use std::io;
 use std::sync::Arc;
 use std::time::Duration;
 
-use tenure_core::{CandidateId, ElectionName, LossReason, NameError, PriorityError, Term, TimingError, WriteOutcome};
+use tenure_core::{
+    CandidateId, ChannelName, ElectionName, LossReason, NameError, PriorityError, Term, TimingError, WriteOutcome,
+};
 
 use crate::store::{StoreError, StoreErrorKind};
 
@@ -38,6 +40,21 @@ pub enum Error {
         ttl: Duration,
         /// The store's minimum.
         min: Duration,
+    },
+    /// A limit is zero, which nothing can keep.
+    #[error("{what} is zero, which nothing can keep; give a greater value, or leave it out")]
+    Zero {
+        /// What was set to zero.
+        what: String,
+    },
+    /// Two handlers of one candidacy are for the same channel.
+    #[error(
+        "two handlers of this candidacy are for the channel {channel}, and only one could be called; do both in one handler, or \
+         use two channels"
+    )]
+    SameChannel {
+        /// The name of the channel.
+        channel: ChannelName,
     },
     /// The payload of a message is not JSON.
     #[error("the payload is not JSON: {message}")]
@@ -157,6 +174,8 @@ impl Error {
             | Self::Timing(_)
             | Self::Metadata { .. }
             | Self::TtlTooShort { .. }
+            | Self::Zero { .. }
+            | Self::SameChannel { .. }
             | Self::Json { .. } => ErrorKind::Invalid,
             #[cfg(feature = "cron")]
             Self::Schedule(_) | Self::SameJob { .. } | Self::TooManyJobs { .. } => ErrorKind::Invalid,

@@ -66,7 +66,8 @@ impl Candidacy {
     /// and removed ones no longer fire. Current runs are not affected. Do the same for all candidates of the election.
     ///
     /// # Errors
-    /// When two jobs have the same name, there are too many jobs, or the store has no ledger. Then nothing is changed.
+    /// When two jobs have the same name, there are too many jobs, a timeout is zero, or the store has no ledger. Then nothing is
+    /// changed.
     pub fn set_jobs(&self, jobs: Jobs) -> Result<(), Error> {
         let mut known = self.job_set.lock().unwrap_or_else(PoisonError::into_inner);
         if let Some(job_set) = &*known {

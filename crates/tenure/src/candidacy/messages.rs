@@ -14,7 +14,8 @@ use crate::messages::{Channel, MessageHandler};
 use crate::store::Message;
 
 impl<C> CandidacyBuilder<C> {
-    /// Sets the handler of the messages on a channel while this candidate leads.
+    /// Sets the handler of the messages on a channel while this candidate leads; [`start`](Self::start) fails when a channel has
+    /// two.
     ///
     /// It is called with one message at a time per channel, on a thread of its own. Returning without an error settles the
     /// message. A panic or an error is reported and counts as a failed attempt: the message is tried again after a while, and
@@ -45,11 +46,7 @@ impl<C> CandidacyBuilder<C> {
         channel: impl TryInto<ChannelName, Error: Into<Error>>,
         handler: impl Fn(Message, Leadership) -> R + Send + Sync + 'static,
     ) -> Self {
-        if let Some(channel) = self.plan.channel(channel) {
-            self.plan
-                .handlers
-                .insert(channel, Callback::sync(move |(message, leadership)| handler(message, leadership)));
-        }
+        self.plan.handle_messages(channel, Callback::sync(move |(message, leadership)| handler(message, leadership)));
         self
     }
 
@@ -64,17 +61,15 @@ impl<C> CandidacyBuilder<C> {
     where
         F: Future<Output: CallbackResult> + Send + 'static,
     {
-        if let Some(channel) = self.plan.channel(channel) {
-            self.plan
-                .handlers
-                .insert(channel, Callback::future(move |(message, leadership)| handler(message, leadership)));
-        }
+        self.plan.handle_messages(channel, Callback::future(move |(message, leadership)| handler(message, leadership)));
         self
     }
 
-    /// Sets the number of failed attempts after which a message becomes a dead letter; at least one. Default: 5.
+    /// Sets the number of failed attempts after which a message becomes a dead letter. Default: 5.
+    ///
+    /// [`start`](Self::start) fails when it is zero.
     pub fn max_attempts(mut self, attempts: u32) -> Self {
-        self.plan.max_attempts = attempts.max(1);
+        self.plan.max_attempts = attempts;
         self
     }
 }

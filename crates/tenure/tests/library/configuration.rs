@@ -6,7 +6,7 @@ use tenure::blocking::Client;
 use tenure::testing::Operation;
 use tenure::{CandidateId, Error, ErrorKind, Namespace, Priority, Timing};
 
-use crate::support::{Lab, id, timing};
+use crate::support::{Lab, PATIENCE, id, timing};
 
 #[test]
 fn names_that_break_the_rule_are_refused() {
@@ -199,6 +199,11 @@ fn what_a_builder_cannot_use_is_told_at_the_start() {
         ("priority -1", candidate().priority(-1)),
         ("channel name", candidate().on_message("", |_, _| ()).on_message("fine", |_, _| ())),
         ("channel name", candidate().on_broadcast("c".repeat(64), |_| ())),
+        ("heartbeat is zero", candidate().require_heartbeat(Duration::ZERO)),
+        ("message is zero", candidate().max_attempts(0)),
+        ("channel refresh", candidate().on_message("refresh", |_, _| ()).on_message("refresh", |_, _| ())),
+        ("channel refresh", candidate().on_message("refresh", |_, _| ()).on_message_async("refresh", async |_, _| ())),
+        ("channel reload", candidate().on_broadcast("reload", |_| ()).on_broadcast_async("reload", async |_| ())),
     ] {
         let error = broken.start().unwrap_err();
         assert_eq!(error.kind(), ErrorKind::Invalid, "{error}");
@@ -207,7 +212,9 @@ fn what_a_builder_cannot_use_is_told_at_the_start() {
     let lock = lab.client.lock("y").unwrap();
     assert_eq!(lock.clone().id("").acquire().unwrap_err().kind(), ErrorKind::Invalid);
     assert_eq!(lock.priority(99).try_acquire().unwrap_err().kind(), ErrorKind::Invalid);
-    let mended = candidate().id("").id(String::from("b")).priority(11).priority(Priority::MAX).start().unwrap();
+    let mended = candidate().id("").id(String::from("b")).priority(11).priority(Priority::MAX);
+    let mended = mended.require_heartbeat(Duration::ZERO).require_heartbeat(PATIENCE).max_attempts(0).max_attempts(1);
+    let mended = mended.on_message("refresh", |_, _| ()).on_broadcast("refresh", |_| ()).start().unwrap();
     assert_eq!(mended.candidate(), &id("b"), "the last word counts");
     assert_eq!(mended.resign_to("").unwrap_err().kind(), ErrorKind::Invalid);
 }
