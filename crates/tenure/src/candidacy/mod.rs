@@ -219,7 +219,8 @@ impl Candidacy {
         }
     }
 
-    /// Reports whether the application is healthy. While it is not, the candidate resigns and does not campaign.
+    /// Reports whether the application is healthy. While it is not, the candidate resigns and does not campaign:
+    /// it is [unhealthy](crate::CandidacyState::Unhealthy).
     pub fn set_health(&self, healthy: bool) {
         let heartbeat_at = if healthy { self.shared.clock.now().as_nanos() } else { 0 };
         self.heartbeat_at.store(heartbeat_at, Ordering::Relaxed);
