@@ -127,7 +127,8 @@ name_type!(
     /// The name of an election inside its namespace, such as `nightly-report`.
     ///
     /// ```
-    /// use tenure_core::ElectionName;
+    /// # use tenure_core as tenure;
+    /// use tenure::ElectionName;
     ///
     /// assert!(ElectionName::new("nightly-report").is_ok());
     /// assert!(ElectionName::new("two\nlines").is_err());
@@ -153,11 +154,12 @@ name_type!(
     /// The name of a channel that messages to a leader are sent on, such as `refresh`.
     ///
     /// ```
-    /// use tenure_core::ChannelName;
+    /// # use tenure_core as tenure;
+    /// use tenure::ChannelName;
     ///
     /// assert_ne!(ChannelName::new("refresh")?, ChannelName::new("Refresh")?);
     /// assert!(ChannelName::new("x".repeat(64)).is_err());
-    /// # Ok::<(), tenure_core::NameError>(())
+    /// # Ok::<(), tenure::NameError>(())
     /// ```
     ChannelName,
     "channel name",
