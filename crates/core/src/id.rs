@@ -11,7 +11,8 @@ pub const NAME_BYTES_MAX: usize = 200;
 /// The longest name of a channel, in bytes: as long as the names of channels may be where servers have such.
 pub const CHANNEL_BYTES_MAX: usize = 63;
 
-/// Why a name was refused. The offending text is quoted with its control characters escaped, and cut when it is long.
+/// Why a name was refused: it must have 1 to [`NAME_BYTES_MAX`] bytes of UTF-8 (a channel's 1 to [`CHANNEL_BYTES_MAX`]) without
+/// control characters. The offending text is quoted with its control characters escaped, and cut when it is long.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error("invalid {what} {text}: {fault}")]
 pub struct NameError {

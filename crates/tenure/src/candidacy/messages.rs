@@ -52,7 +52,7 @@ impl<C> CandidacyBuilder<C> {
 
     /// Sets an async [handler of messages](Self::on_message); its future runs on the runtime `start` was called on, if any.
     ///
-    /// The future is dropped when the leadership has ended and the grace is over.
+    /// That runtime must live as long as the candidacy. The future is dropped when the leadership has ended and the grace is over.
     pub fn on_message_async<F>(
         mut self,
         channel: impl TryInto<ChannelName, Error: Into<Error>>,
