@@ -148,6 +148,8 @@ impl Candidacy {
 
     /// Hands over to the candidate with this id: for a moment no other can be granted the lease.
     ///
+    /// Nobody checks that there is such a candidate: if it does not campaign within a second, another one may lead.
+    ///
     /// Completes when the lease is released or left to lapse, which takes
     /// [as long as a stop](Self::stop#how-long-it-takes). Dropping the future does not cancel the resignation.
     ///
