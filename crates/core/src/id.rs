@@ -11,7 +11,8 @@ pub const NAME_BYTES_MAX: usize = 200;
 /// The longest name of a channel, in bytes: as long as the names of channels may be where servers have such.
 pub const CHANNEL_BYTES_MAX: usize = 63;
 
-/// Why a name was refused. The offending text is quoted with its control characters escaped, and cut when it is long.
+/// Why a name was refused: it must have 1 to [`NAME_BYTES_MAX`] bytes of UTF-8 (a channel's 1 to [`CHANNEL_BYTES_MAX`]) without
+/// control characters. The offending text is quoted with its control characters escaped, and cut when it is long.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error("invalid {what} {text}: {fault}")]
 pub struct NameError {
@@ -127,7 +128,8 @@ name_type!(
     /// The name of an election inside its namespace, such as `nightly-report`.
     ///
     /// ```
-    /// use tenure_core::ElectionName;
+    /// # use tenure_core as tenure;
+    /// use tenure::ElectionName;
     ///
     /// assert!(ElectionName::new("nightly-report").is_ok());
     /// assert!(ElectionName::new("two\nlines").is_err());
@@ -153,11 +155,12 @@ name_type!(
     /// The name of a channel that messages to a leader are sent on, such as `refresh`.
     ///
     /// ```
-    /// use tenure_core::ChannelName;
+    /// # use tenure_core as tenure;
+    /// use tenure::ChannelName;
     ///
     /// assert_ne!(ChannelName::new("refresh")?, ChannelName::new("Refresh")?);
     /// assert!(ChannelName::new("x".repeat(64)).is_err());
-    /// # Ok::<(), tenure_core::NameError>(())
+    /// # Ok::<(), tenure::NameError>(())
     /// ```
     ChannelName,
     "channel name",

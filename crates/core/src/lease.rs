@@ -15,7 +15,8 @@ pub type Metadata = Arc<BTreeMap<String, String>>;
 /// It is the fencing token. It is never 0 and at most 2^53, so that it survives JSON and JavaScript.
 ///
 /// ```
-/// use tenure_core::Term;
+/// # use tenure_core as tenure;
+/// use tenure::Term;
 ///
 /// let term = Term::new(7).unwrap();
 /// assert!(Term::new(8).unwrap() > term);

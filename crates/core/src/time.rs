@@ -11,7 +11,8 @@ use std::time::Duration;
 ///
 /// ```
 /// use std::time::Duration;
-/// use tenure_core::Instant;
+/// # use tenure_core as tenure;
+/// use tenure::Instant;
 ///
 /// let sent_at = Instant::from_nanos(5_000_000_000);
 /// let trusted_until = sent_at + Duration::from_secs(12);

@@ -86,6 +86,8 @@ impl Election {
 
     /// Asks the leader to hand over to the candidate with this id. Returns whether there is a leader to ask.
     ///
+    /// Nobody checks that there is such a candidate: if it does not campaign within a second, another one may lead.
+    ///
     /// Dropping the future does not cancel the request.
     ///
     /// # Errors

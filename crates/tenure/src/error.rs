@@ -6,7 +6,9 @@ use std::io;
 use std::sync::Arc;
 use std::time::Duration;
 
-use tenure_core::{CandidateId, ElectionName, LossReason, NameError, PriorityError, Term, TimingError};
+use tenure_core::{
+    CandidateId, ChannelName, ElectionName, LossReason, NameError, PriorityError, Term, TimingError, WriteOutcome,
+};
 
 use crate::store::{StoreError, StoreErrorKind};
 
@@ -39,6 +41,21 @@ pub enum Error {
         /// The store's minimum.
         min: Duration,
     },
+    /// A limit is zero, which nothing can keep.
+    #[error("{what} is zero, which nothing can keep; give a greater value, or leave it out")]
+    Zero {
+        /// What was set to zero.
+        what: String,
+    },
+    /// Two handlers of one candidacy are for the same channel.
+    #[error(
+        "two handlers of this candidacy are for the channel {channel}, and only one could be called; do both in one handler, or \
+         use two channels"
+    )]
+    SameChannel {
+        /// The name of the channel.
+        channel: ChannelName,
+    },
     /// The payload of a message is not JSON.
     #[error("the payload is not JSON: {message}")]
     Json {
@@ -63,7 +80,7 @@ pub enum Error {
         /// The number of jobs.
         count: usize,
     },
-    /// The store failed or did not answer.
+    /// The store failed or did not answer, or cannot be used as it was asked to: [`kind`](Self::kind) tells the two apart.
     #[error(transparent)]
     Store(#[from] StoreError),
     /// The candidate does not lead, and only a leader can do this.
@@ -110,9 +127,10 @@ pub enum Error {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 #[non_exhaustive]
 pub enum ErrorKind {
-    /// An argument is invalid: a name, a duration, metadata, a payload, a schedule.
+    /// An argument is invalid: a name, a duration, metadata, a payload, a schedule, the address of a store. The same call fails
+    /// again.
     Invalid,
-    /// The store failed or did not answer.
+    /// The store failed or did not answer. The same call may succeed later.
     Store,
     /// The candidate does not lead.
     NotLeading,
@@ -156,9 +174,12 @@ impl Error {
             | Self::Timing(_)
             | Self::Metadata { .. }
             | Self::TtlTooShort { .. }
+            | Self::Zero { .. }
+            | Self::SameChannel { .. }
             | Self::Json { .. } => ErrorKind::Invalid,
             #[cfg(feature = "cron")]
             Self::Schedule(_) | Self::SameJob { .. } | Self::TooManyJobs { .. } => ErrorKind::Invalid,
+            Self::Store(error) if is_callers_fault(error) => ErrorKind::Invalid,
             Self::Store(_) => ErrorKind::Store,
             Self::NotLeading => ErrorKind::NotLeading,
             Self::WaitsForItself => ErrorKind::WaitsForItself,
@@ -173,6 +194,13 @@ impl Error {
     pub(crate) fn silence(limit: Duration) -> Self {
         StoreError::unknown(StoreErrorKind::TimedOut, format!("the store did not answer within {limit:?}")).into()
     }
+}
+
+/// Whether a store could not even be asked, because of its address or its options, or was given more than it can keep. What a
+/// server or a file system has said (that there is no such database, say) is not meant: the same call may do later.
+fn is_callers_fault(error: &StoreError) -> bool {
+    let is_not_sent = error.failure() == WriteOutcome::NotSent;
+    error.kind() == StoreErrorKind::TooLarge || (error.kind() == StoreErrorKind::Configuration && is_not_sent)
 }
 
 fn held_by(holder: Option<&CandidateId>) -> String {

@@ -1,7 +1,7 @@
 //! State of one candidacy, written by the driver and read by the application.
 
 use std::collections::BTreeMap;
-use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 #[cfg(feature = "metrics")]
 use std::time::Duration;
@@ -35,6 +35,8 @@ pub(crate) struct Shared {
     lead_until: AtomicU64,
     phase: PhaseCell,
     last_heard: LastHeard,
+    /// What the elector goes by: a heartbeat may be missing although the application has said nothing.
+    is_healthy: AtomicBool,
     asks: Asks,
     /// Made on demand: most candidates read no messages.
     inbox: OnceLock<Box<Inbox>>,
@@ -66,6 +68,7 @@ impl Shared {
             lead_until: AtomicU64::new(0),
             phase,
             last_heard: LastHeard::default(),
+            is_healthy: AtomicBool::new(true),
             asks: Asks::default(),
             inbox: OnceLock::new(),
             max_attempts,
@@ -103,6 +106,14 @@ impl Shared {
 
     pub(crate) fn last_heard(&self) -> &LastHeard {
         &self.last_heard
+    }
+
+    pub(crate) fn is_healthy(&self) -> bool {
+        self.is_healthy.load(Ordering::Acquire)
+    }
+
+    pub(crate) fn set_healthy(&self, healthy: bool) {
+        self.is_healthy.store(healthy, Ordering::Release);
     }
 
     /// The messages of this candidacy, if anybody reads them.

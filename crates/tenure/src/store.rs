@@ -43,13 +43,22 @@ use self::sqlite::SqliteStore;
 /// | `postgres://HOST/DATABASE` | a table of PostgreSQL |
 /// | `postgres+advisory://HOST/DATABASE` | advisory locks of PostgreSQL |
 /// | `env:` | the Redis that the variables of `LeaderService` name, under its keys |
-/// | `memory:` | this process only |
+/// | `memory:` | a new [`MemoryStore`] of its own, for one client |
+///
+/// Two clients of `memory:` never meet, not even in one process: let them share a [`MemoryStore`] through
+/// [`Client::with_store`](crate::Client::with_store).
 ///
 /// # Errors
 /// When the scheme is unknown, or the store cannot be opened. The message never shows a password.
 pub fn open(url: &StoreUrl) -> Result<Arc<dyn Store>, StoreError> {
     match url.scheme() {
-        "memory" => Ok(Arc::new(MemoryStore::new())),
+        "memory" if url.rest().is_empty() => Ok(Arc::new(MemoryStore::new())),
+        // A name would promise that others of the same name meet there. It is not repeated: it may be a password.
+        "memory" => Err(configuration(
+            "the store address memory: takes nothing after the colon, because each client has a store of its own; to share \
+             one within a process, pass clones of a MemoryStore to Client::with_store; between processes, use sqlite:PATH"
+                .to_owned(),
+        )),
         #[cfg(feature = "sqlite")]
         "sqlite" => Ok(Arc::new(SqliteStore::open(sqlite::path_of(url.rest())?)?)),
         #[cfg(feature = "redis")]
@@ -142,5 +151,14 @@ mod tests {
     fn an_unknown_scheme_says_what_there_is() {
         let error = open(&"mongodb://host/db".parse().unwrap()).unwrap_err().to_string();
         assert!(error.contains("mongodb") && error.contains("memory:"), "{error}");
+    }
+
+    #[test]
+    fn a_memory_store_has_no_name() {
+        for text in ["memory:shared", "memory://", "memory: "] {
+            let error = open(&text.parse().unwrap()).unwrap_err();
+            assert_eq!(error.kind(), StoreErrorKind::Configuration);
+            assert!(error.to_string().contains("Client::with_store"), "{error}");
+        }
     }
 }

@@ -26,7 +26,8 @@ pub struct Candidate {
 /// candidate of a higher priority is there.
 ///
 /// ```
-/// use tenure_core::Priority;
+/// # use tenure_core as tenure;
+/// use tenure::Priority;
 ///
 /// assert_eq!(Priority::default(), Priority::MAX);
 /// assert!(Priority::new(11).is_none());

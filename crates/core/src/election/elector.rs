@@ -205,6 +205,13 @@ impl Elector {
         }
     }
 
+    /// Whether the application is healthy, by its last report and by the time since. While it is not, the candidate does not
+    /// campaign.
+    #[must_use]
+    pub fn is_healthy(&self) -> bool {
+        self.ctx.healthy
+    }
+
     /// What is fixed about this candidacy.
     #[must_use]
     pub fn candidate(&self) -> &Candidate {

@@ -24,6 +24,9 @@ use crate::{
 
 /// A store in memory. Clones share their elections, so several candidates of one process can compete.
 ///
+/// Each [`new`](Self::new) one is a store of its own, and so is that of each `Client::open("memory:")`: clients that are to meet
+/// get clones of one store.
+///
 /// ```
 /// use tenure::{MemoryStore, Client};
 ///

@@ -31,7 +31,7 @@ use crate::{
 ///
 /// use tenure::store::{ElectionKey, MemoryStore, Store};
 /// use tenure::testing::{Fault, FaultyStore, Operation};
-/// use tenure_core::{ElectionName, WriteOutcome, Namespace};
+/// use tenure::{ElectionName, Namespace, WriteOutcome};
 ///
 /// let store = FaultyStore::new(Arc::new(MemoryStore::new()));
 /// let keys = ["a", "b"].map(|name| ElectionKey {

@@ -59,6 +59,10 @@ impl Iterator for Hints {
 
 /// A [`Channel`](crate::Channel) for plain threads: an iterator that waits for the next message.
 ///
+/// A delivery keeps the lease from being released. Between two steps of longer handling ask
+/// `delivery.leadership().is_cancelled()`, and drop the delivery if so: that counts no attempt, and the next leader gets
+/// the message.
+///
 /// ```
 /// # let client = tenure::blocking::Client::open("memory:")?;
 /// let report = client.election("nightly-report")?;

@@ -14,7 +14,8 @@ use crate::error::Error;
 use crate::store::Broadcast;
 
 impl<C> CandidacyBuilder<C> {
-    /// Sets the handler of the [broadcasts](crate::Election::broadcast) on a channel.
+    /// Sets the handler of the [broadcasts](crate::Election::broadcast) on a channel; [`start`](Self::start) fails when a channel
+    /// has two.
     ///
     /// It is called whether or not this candidate leads, with one broadcast at a time per channel, on a thread of its own. A
     /// panic or an error is reported and changes nothing else. A slow handler holds up neither renewals nor other
@@ -45,9 +46,7 @@ impl<C> CandidacyBuilder<C> {
         channel: impl TryInto<ChannelName, Error: Into<Error>>,
         handler: impl Fn(Broadcast) -> R + Send + Sync + 'static,
     ) -> Self {
-        if let Some(channel) = self.plan.channel(channel) {
-            self.plan.broadcast_handlers.insert(channel, Callback::sync(handler));
-        }
+        self.plan.handle_broadcasts(channel, Callback::sync(handler));
         self
     }
 
@@ -60,9 +59,7 @@ impl<C> CandidacyBuilder<C> {
     where
         F: Future<Output: CallbackResult> + Send + 'static,
     {
-        if let Some(channel) = self.plan.channel(channel) {
-            self.plan.broadcast_handlers.insert(channel, Callback::future(handler));
-        }
+        self.plan.handle_broadcasts(channel, Callback::future(handler));
         self
     }
 }

@@ -105,7 +105,7 @@ impl<C> CandidacyBuilder<C> {
 
     /// Requires [`Candidacy::heartbeat`] to be called at least this often, or the candidate resigns and does not campaign.
     ///
-    /// This guards against an application that hangs while its lease is renewed.
+    /// This guards against an application that hangs while its lease is renewed. [`start`](Self::start) fails when it is zero.
     pub fn require_heartbeat(mut self, within: Duration) -> Self {
         self.plan.health_within = Some(within);
         self
@@ -144,7 +144,7 @@ impl<C> CandidacyBuilder<C> {
 
     /// Sets the callback for the end of leadership, to stop what was started under it.
     ///
-    /// The lease is not released before it has returned, for at most the grace.
+    /// The lease is not released before it has returned: [how long that may take](Candidacy::stop#how-long-it-takes).
     pub fn on_lost<R: CallbackResult>(
         mut self,
         callback: impl Fn(Term, LossReason) -> R + Send + Sync + 'static,
@@ -185,7 +185,7 @@ impl<C> CandidacyBuilder<C> {
     /// # Errors
     /// When a name or a number that the builder was given is invalid, the ttl is too short for the store, the metadata are
     /// too large, the store lacks a feature (a mailbox for messages, pub/sub for broadcasts, a ledger for jobs), two
-    /// jobs have the same name, or the driver is gone.
+    /// jobs have the same name, two handlers are for the same channel, or the driver is gone.
     pub fn start(self) -> Result<C, Error>
     where
         C: From<Candidacy>,

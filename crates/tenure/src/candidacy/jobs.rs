@@ -16,7 +16,8 @@ impl<C> CandidacyBuilder<C> {
     /// All candidates of an election should have the same jobs: the leader runs those it knows. The handler runs on a
     /// thread of its own. An error or a panic in it ends the run: it is recorded and
     /// [reported](crate::EventKind::Error), and changes nothing else. When the leadership ends, or the run exceeds its
-    /// timeout, the handler is told through [`JobRun::cancelled`]; a resignation waits for it, for at most the grace.
+    /// timeout, the handler is told through [`JobRun::cancelled`]; a resignation
+    /// [waits for it](Candidacy::stop#how-long-it-takes).
     ///
     /// ```
     /// use tenure::blocking::Client;
@@ -65,7 +66,8 @@ impl Candidacy {
     /// and removed ones no longer fire. Current runs are not affected. Do the same for all candidates of the election.
     ///
     /// # Errors
-    /// When two jobs have the same name, there are too many jobs, or the store has no ledger. Then nothing is changed.
+    /// When two jobs have the same name, there are too many jobs, a timeout is zero, or the store has no ledger. Then nothing is
+    /// changed.
     pub fn set_jobs(&self, jobs: Jobs) -> Result<(), Error> {
         let mut known = self.job_set.lock().unwrap_or_else(PoisonError::into_inner);
         if let Some(job_set) = &*known {

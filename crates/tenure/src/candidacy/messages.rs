@@ -14,13 +14,14 @@ use crate::messages::{Channel, MessageHandler};
 use crate::store::Message;
 
 impl<C> CandidacyBuilder<C> {
-    /// Sets the handler of the messages on a channel while this candidate leads.
+    /// Sets the handler of the messages on a channel while this candidate leads; [`start`](Self::start) fails when a channel has
+    /// two.
     ///
     /// It is called with one message at a time per channel, on a thread of its own. Returning without an error settles the
     /// message. A panic or an error is reported and counts as a failed attempt: the message is tried again after a while, and
     /// becomes a dead letter after [too many](Self::max_attempts). Meanwhile other senders' messages, and other channels, go
-    /// on. When the leadership ends, the handler is told through its [`Leadership`]; unfinished messages go to the next leader.
-    /// So a message may come more than once; [`Message::id`] identifies it.
+    /// on. When the leadership ends, the handler is told through its [`Leadership`], and the lease is not released
+    /// [before it has returned](Candidacy::stop#how-long-it-takes); unfinished messages go to the next leader. So a message may come more than once; [`Message::id`] identifies it.
     ///
     /// ```
     /// use tenure::blocking::Client;
@@ -45,17 +46,13 @@ impl<C> CandidacyBuilder<C> {
         channel: impl TryInto<ChannelName, Error: Into<Error>>,
         handler: impl Fn(Message, Leadership) -> R + Send + Sync + 'static,
     ) -> Self {
-        if let Some(channel) = self.plan.channel(channel) {
-            self.plan
-                .handlers
-                .insert(channel, Callback::sync(move |(message, leadership)| handler(message, leadership)));
-        }
+        self.plan.handle_messages(channel, Callback::sync(move |(message, leadership)| handler(message, leadership)));
         self
     }
 
     /// Sets an async [handler of messages](Self::on_message); its future runs on the runtime `start` was called on, if any.
     ///
-    /// The future is dropped when the leadership has ended and the grace is over.
+    /// That runtime must live as long as the candidacy. The future is dropped when the leadership has ended and the grace is over.
     pub fn on_message_async<F>(
         mut self,
         channel: impl TryInto<ChannelName, Error: Into<Error>>,
@@ -64,23 +61,24 @@ impl<C> CandidacyBuilder<C> {
     where
         F: Future<Output: CallbackResult> + Send + 'static,
     {
-        if let Some(channel) = self.plan.channel(channel) {
-            self.plan
-                .handlers
-                .insert(channel, Callback::future(move |(message, leadership)| handler(message, leadership)));
-        }
+        self.plan.handle_messages(channel, Callback::future(move |(message, leadership)| handler(message, leadership)));
         self
     }
 
-    /// Sets the number of failed attempts after which a message becomes a dead letter; at least one. Default: 5.
+    /// Sets the number of failed attempts after which a message becomes a dead letter. Default: 5.
+    ///
+    /// [`start`](Self::start) fails when it is zero.
     pub fn max_attempts(mut self, attempts: u32) -> Self {
-        self.plan.max_attempts = attempts.max(1);
+        self.plan.max_attempts = attempts;
         self
     }
 }
 
 impl Candidacy {
     /// Opens a channel to read the messages sent to the leader.
+    ///
+    /// A [`Delivery`](crate::Delivery) that is held when the leadership ends keeps the lease from being released:
+    /// [how long that may take](Self::stop#how-long-it-takes), and [how to let go in time](Channel).
     ///
     /// # Errors
     /// When the name breaks the rule for names, or the store has no mailbox.

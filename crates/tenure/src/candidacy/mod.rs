@@ -136,7 +136,8 @@ impl Candidacy {
     /// Hands over: stops the work, waits for it, and releases the lease, reserved for the candidate that has stood by longest.
     ///
     /// This candidate goes on standing, and campaigns again after a moment. Completes when the lease is released or left to
-    /// lapse. Dropping the future does not cancel the resignation.
+    /// lapse, which takes [as long as a stop](Self::stop#how-long-it-takes). Dropping the future does not cancel the
+    /// resignation.
     ///
     /// # Errors
     /// When this candidate does not lead; [`Error::WaitsForItself`] inside a callback, a handler or work of this candidacy,
@@ -147,7 +148,10 @@ impl Candidacy {
 
     /// Hands over to the candidate with this id: for a moment no other can be granted the lease.
     ///
-    /// Completes when the lease is released or left to lapse. Dropping the future does not cancel the resignation.
+    /// Nobody checks that there is such a candidate: if it does not campaign within a second, another one may lead.
+    ///
+    /// Completes when the lease is released or left to lapse, which takes
+    /// [as long as a stop](Self::stop#how-long-it-takes). Dropping the future does not cancel the resignation.
     ///
     /// # Errors
     /// When the id breaks the rule for names, or this candidate does not lead; [`Error::WaitsForItself`] inside a callback, a handler or work of this candidacy,
@@ -158,9 +162,26 @@ impl Candidacy {
 
     /// Leaves the election: stops the work, waits for it, and releases the lease.
     ///
-    /// Returns within a bounded time, whatever the store does: at most the grace, the reaction bound and three attempts.
-    /// Work that outlives its grace is waited for until its lease has run out, and no longer.
     /// Safe to call more than once. Dropping the future does not cancel it.
+    ///
+    /// # How long it takes
+    ///
+    /// The time is bounded, whatever the store does. It depends on what is still held under the leadership: [`Work`], a
+    /// [`Delivery`], a callback or a handler that has not returned, a run of a job.
+    ///
+    /// - When all of it ends within the [grace](crate::Timing::grace), the lease is released at once and the next candidate may lead.
+    ///   This takes at most the grace, the [reaction bound](crate::Timing::reaction) and three
+    ///   [attempts](crate::Timing::attempt_timeout).
+    /// - **What is still held after the grace keeps the lease from being released**: futures that this library runs are dropped
+    ///   then, but nothing can end the application's own. The lease is released as soon as the last of it ends. If that does
+    ///   not happen while the lease can be trusted, the lease is left to lapse, and
+    ///   [reported](crate::Anomaly::StuckWork). This takes up to the [hold](crate::Timing::hold), about 0.8 of the ttl, and
+    ///   the next leader comes when the lease ends in the store.
+    ///
+    /// So let go in time: wait for [`Leadership::cancelled`] beside whatever else the work waits for.
+    ///
+    /// [`Work`]: crate::Work
+    /// [`Delivery`]: crate::Delivery
     ///
     /// Inside a callback, a handler or work of this very candidacy it would wait for itself: there it begins to leave, returns
     /// at once, and [reports that](crate::ElectionError::WaitsForItself). Use [`request_stop`](Self::request_stop) there.
@@ -200,7 +221,8 @@ impl Candidacy {
         }
     }
 
-    /// Reports whether the application is healthy. While it is not, the candidate resigns and does not campaign.
+    /// Reports whether the application is healthy. While it is not, the candidate resigns and does not campaign:
+    /// it is [unhealthy](crate::CandidacyState::Unhealthy).
     pub fn set_health(&self, healthy: bool) {
         let heartbeat_at = if healthy { self.shared.clock.now().as_nanos() } else { 0 };
         self.heartbeat_at.store(heartbeat_at, Ordering::Relaxed);

@@ -1,6 +1,7 @@
 //! The settings of a candidacy before it starts, and its start.
 
 use std::collections::BTreeMap;
+use std::collections::btree_map::Entry;
 use std::sync::{Arc, LazyLock};
 use std::time::Duration;
 
@@ -41,8 +42,8 @@ pub(super) struct CandidacyPlan {
     pub(super) broadcast_handlers: BTreeMap<ChannelName, Callback<Broadcast>>,
     #[cfg(feature = "cron")]
     pub(super) jobs: Vec<(crate::cron::Job, Callback<crate::cron::JobRun>)>,
-    /// What is wrong with the first name of a channel that cannot be used.
-    pub(super) channel_error: Option<Error>,
+    /// What is wrong with the first handler that cannot be used.
+    pub(super) handler_error: Option<Error>,
 }
 
 /// Enough to survive a restart of a service that the handler needs, and few enough to be noticed the same minute.
@@ -66,25 +67,34 @@ impl CandidacyPlan {
             broadcast_handlers: BTreeMap::new(),
             #[cfg(feature = "cron")]
             jobs: Vec::new(),
-            channel_error: None,
+            handler_error: None,
         }
     }
 
-    /// The name of a channel that a handler is registered for; `None` when it cannot be used.
-    pub(super) fn channel(&mut self, name: impl TryInto<ChannelName, Error: Into<Error>>) -> Option<ChannelName> {
-        name.try_into().map_err(|error| self.channel_error.get_or_insert_with(|| error.into())).ok()
+    /// Registers the handler of the messages on a channel.
+    pub(super) fn handle_messages(
+        &mut self,
+        channel: impl TryInto<ChannelName, Error: Into<Error>>,
+        handler: Callback<(Message, Leadership)>,
+    ) {
+        let registered = register(&mut self.handlers, channel, handler);
+        self.handler_error = self.handler_error.take().or(registered.err());
+    }
+
+    /// Registers the handler of the broadcasts on a channel.
+    pub(super) fn handle_broadcasts(
+        &mut self,
+        channel: impl TryInto<ChannelName, Error: Into<Error>>,
+        handler: Callback<Broadcast>,
+    ) {
+        let registered = register(&mut self.broadcast_handlers, channel, handler);
+        self.handler_error = self.handler_error.take().or(registered.err());
     }
 
     /// Begins it.
     pub(super) fn start(self, subscriber: Option<Subscriber>) -> Result<Candidacy, Error> {
         self.client.check_process()?;
-        let bytes = self.metadata.iter().map(|(key, value)| key.len() + value.len()).sum();
-        if bytes > Error::METADATA_BYTES_MAX {
-            return Err(Error::Metadata { bytes });
-        }
-        if let Some(error) = self.channel_error {
-            return Err(error);
-        }
+        self.check_settings()?;
         let (timing, priority) = (self.timing?, self.priority?);
         let (ttl, min) = (timing.ttl(), self.client.dyn_store().capabilities().min_ttl);
         if ttl < min {
@@ -137,6 +147,36 @@ impl CandidacyPlan {
         #[cfg(feature = "cron")]
         candidacy.has_jobs(job_set);
         Ok(candidacy)
+    }
+
+    /// Refuses settings that the builder took as they came.
+    fn check_settings(&self) -> Result<(), Error> {
+        let bytes = self.metadata.iter().map(|(key, value)| key.len() + value.len()).sum();
+        if bytes > Error::METADATA_BYTES_MAX {
+            return Err(Error::Metadata { bytes });
+        }
+        if self.health_within == Some(Duration::ZERO) {
+            return Err(Error::Zero { what: "the interval of the required heartbeat".to_owned() });
+        }
+        if self.max_attempts == 0 {
+            return Err(Error::Zero { what: "the number of attempts to handle a message".to_owned() });
+        }
+        self.handler_error.clone().map_or(Ok(()), Err)
+    }
+}
+
+/// Keeps the first handler of each channel: which of two is meant, nobody can tell.
+fn register<T>(
+    handlers: &mut BTreeMap<ChannelName, Callback<T>>,
+    channel: impl TryInto<ChannelName, Error: Into<Error>>,
+    handler: Callback<T>,
+) -> Result<(), Error> {
+    match handlers.entry(channel.try_into().map_err(Into::into)?) {
+        Entry::Vacant(vacant) => {
+            vacant.insert(handler);
+            Ok(())
+        }
+        Entry::Occupied(occupied) => Err(Error::SameChannel { channel: occupied.key().clone() }),
     }
 }
 

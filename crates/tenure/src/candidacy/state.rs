@@ -31,6 +31,10 @@ pub enum CandidacyState {
     },
     /// This candidate does not stand, because its [work](Candidacy::run_while_leader) has ended.
     Paused,
+    /// This candidate does not campaign, because the application is unhealthy: by its
+    /// [own report](Candidacy::set_health), or because a [required heartbeat](crate::CandidacyBuilder::require_heartbeat) is
+    /// missing. It stands again after the next [`heartbeat`](Candidacy::heartbeat).
+    Unhealthy,
     /// This candidate has left the election.
     Stopped,
 }
@@ -45,6 +49,7 @@ impl fmt::Display for CandidacyState {
             Self::Following { leader: None } => f.write_str("following; no leader is known"),
             Self::Draining { term } => write!(f, "draining: term {term} has ended, but its work or its lease has not"),
             Self::Paused => f.write_str("paused: its work has ended; it does not stand until asked to"),
+            Self::Unhealthy => f.write_str("unhealthy: it does not campaign until the application is healthy again"),
             Self::Stopped => f.write_str("stopped"),
         }
     }
@@ -98,6 +103,7 @@ impl Candidacy {
             Phase::Leaving { term, .. } => Some(CandidacyState::Draining { term: *term }),
             Phase::Stopped => Some(CandidacyState::Stopped),
             Phase::Standing if self.shared.asks().is_paused() => Some(CandidacyState::Paused),
+            Phase::Standing if !self.shared.is_healthy() => Some(CandidacyState::Unhealthy),
             Phase::Standing => None,
         });
         known.unwrap_or_else(|| CandidacyState::Following { leader: self.shared.last_heard().leader() })

@@ -27,7 +27,25 @@ impl Candidacy {
     /// The work runs in the caller's task, so it needs no runtime but its own. A future that blocks its thread cannot
     /// be dropped; it is reported as stuck.
     ///
-    /// Dropping this future drops the work at once, resigns and pauses.
+    /// Dropping this future drops the work at once, resigns and pauses. So in a loop with `select!` it is pinned before the
+    /// loop, or each turn would resign:
+    ///
+    /// ```
+    /// # #[tokio::main(flavor = "current_thread")] async fn main() -> Result<(), tenure::Error> {
+    /// # let client = tenure::Client::open("memory:")?;
+    /// # let candidacy = client.election("nightly-report")?.candidate().start()?;
+    /// # let (sender, mut orders) = tokio::sync::mpsc::channel::<&str>(1);
+    /// # sender.send("look").await.ok();
+    /// let mut report = std::pin::pin!(candidacy.run_while_leader(async |leadership| leadership.term()));
+    /// let term = loop {
+    ///     tokio::select! {
+    ///         result = &mut report => break result?,
+    ///         Some(order) = orders.recv() => println!("{order}"),
+    ///     }
+    /// };
+    /// # assert_eq!(term.get(), 1);
+    /// # Ok(()) }
+    /// ```
     ///
     /// # Errors
     /// When the candidacy is stopped.

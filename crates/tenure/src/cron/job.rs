@@ -87,7 +87,7 @@ impl Job {
     /// Sets the timeout of a run, and of each further attempt. Default: as long as the leadership lasts.
     ///
     /// After it the run is [told to stop](super::JobRun::cancelled); a future that has not ended when the grace of the
-    /// election's timing is over is dropped.
+    /// election's timing is over is dropped. A candidacy with a job whose timeout is zero does not start.
     pub fn timeout(mut self, timeout: Duration) -> Self {
         self.timeout = Some(timeout);
         self

@@ -43,7 +43,7 @@ impl Jobs {
     }
 
     /// # Errors
-    /// When two jobs have the same name, or there are too many.
+    /// When two jobs have the same name, there are too many, or a job has no time to run.
     fn check(self) -> Result<Self, Error> {
         let mut names: BTreeSet<&JobName> = BTreeSet::new();
         if let Some((twin, _)) = self.0.iter().find(|(job, _)| !names.insert(job.name())) {
@@ -51,6 +51,9 @@ impl Jobs {
         }
         if self.0.len() > JOBS_MAX {
             return Err(Error::TooManyJobs { count: self.0.len() });
+        }
+        if let Some((job, _)) = self.0.iter().find(|(job, _)| job.timeout_after() == Some(Duration::ZERO)) {
+            return Err(Error::Zero { what: format!("the timeout of the job {}", job.name()) });
         }
         Ok(self)
     }

@@ -248,6 +248,8 @@ impl DrivenCandidacy {
                 Output::Timeout(due) => match ended.take() {
                     Some(term) => self.elector.handle(now, Input::WorkEnded { term }, entropy.draw()),
                     None => {
+                        // Its elector is told that a paused one is unhealthy; the application is not.
+                        self.shared.set_healthy(self.is_paused || self.elector.is_healthy());
                         if self.elector.standing() == Standing::Following {
                             self.shared.standing();
                         }

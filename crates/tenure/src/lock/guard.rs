@@ -55,7 +55,9 @@ impl LockGuard {
 
     /// Releases the lock, and returns when it is released or left to lapse.
     ///
-    /// Returns within a bounded time, whatever the store does. Dropping the future does not cancel the release.
+    /// Returns within a bounded time, whatever the store does. The guard itself holds nothing up here, but
+    /// [`Work`](crate::Work) that was begun under its [leadership](Self::leadership) does:
+    /// [how long that may take](crate::Candidacy::stop#how-long-it-takes). Dropping the future does not cancel the release.
     ///
     /// # Errors
     /// [`Error::LockLost`] when the lock was lost before, for so long that the last steps may not have been protected.

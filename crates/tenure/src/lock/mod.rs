@@ -30,7 +30,8 @@ use crate::error::Error;
 ///
 /// The name is that of an election: `tenure status`, `history`, `watch` and `resign` work on it. Do not use a name for
 /// both a lock and an election, and do not make up names as you go (one for each order, say): stores keep the record of
-/// a name for ever, because terms must never fall.
+/// a name for ever, because terms must never fall; [`Election::forget`](crate::Election::forget) removes one that is not used any
+/// more.
 ///
 /// ```
 /// use std::time::Duration;

@@ -42,6 +42,30 @@ use crate::store::Message;
 /// delivery.ack();
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
+///
+/// A delivery keeps the lease from being released. Handling that may take longer than the grace stops when leadership ends, and
+/// drops the delivery; that counts no attempt, and the next leader gets the message:
+///
+/// ```
+/// # #[tokio::main(flavor = "current_thread")] async fn main() -> Result<(), tenure::Error> {
+/// # async fn refresh(_: &tenure::store::Message) { std::future::pending().await }
+/// # let client = tenure::Client::open("memory:")?;
+/// # let election = client.election("nightly-report")?;
+/// # let candidacy = election.candidate().start()?;
+/// # election.send("refresh", "monday").await?;
+/// let mut refreshes = candidacy.channel("refresh")?;
+/// while let Some(delivery) = refreshes.next().await {
+///     # candidacy.request_stop();
+///     let leadership = delivery.leadership().clone();
+///     tokio::select! {
+///         () = refresh(delivery.message()) => delivery.ack(),
+///         () = leadership.cancelled() => drop(delivery),
+///     }
+/// }
+/// # let waiting = election.messages(tenure::MessageState::Pending, 10).await?;
+/// # assert_eq!((waiting.len(), waiting[0].attempts), (1, 0));
+/// # Ok(()) }
+/// ```
 pub struct Channel {
     reader: Arc<ChannelReader>,
     pending: PendingNext<Delivery>,
@@ -122,10 +146,12 @@ impl fmt::Debug for Channel {
 
 /// A message to be handled, under the leadership it was handed out under.
 ///
-/// Say what became of it with [`ack`](Self::ack) or [`nack`](Self::nack); dropping it counts as a failed attempt.
-/// Until then no later message of the same sender on the same channel is handed out, and a resignation waits for it, for
-/// at most the grace. A message whose leadership ended before it was settled goes to the next leader; that is no failed
-/// attempt, and so a message may be handled more than once. Whoever must not do a thing twice remembers
+/// Say what became of it with [`ack`](Self::ack) or [`nack`](Self::nack); dropping it counts as a failed attempt while its
+/// leadership lasts, and as none after that. Until it is settled or dropped, no later message of the same sender on the same
+/// channel is handed out, and the lease is not released: a delivery that is held for longer than the grace after its leadership
+/// has ended [delays the next leader](crate::Candidacy::stop#how-long-it-takes). [`Channel`] shows how to let go in time.
+///
+/// A message whose leadership ended before it was settled goes to the next leader; that is no failed attempt, and so a message may be handled more than once. Whoever must not do a thing twice remembers
 /// [`Message::id`].
 #[must_use = "a delivery that is dropped counts as a failed attempt"]
 pub struct Delivery {

@@ -27,7 +27,7 @@ impl Election {
     ///
     /// It is handled at least once, if the store's [mailbox](crate::store::MailboxPromises) promises that; in order with
     /// the others of the same [sender](Self::with_sender) on the same channel. While the outcome is unknown it is sent
-    /// again under the same id, which makes no second copy, for ten seconds.
+    /// again under the same id, which makes no second copy, for ten seconds. It returns after 13 seconds at the latest.
     ///
     /// Dropping the future does not take the message back, and what is sent after that may overtake it.
     ///

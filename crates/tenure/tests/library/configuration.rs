@@ -6,7 +6,7 @@ use tenure::blocking::Client;
 use tenure::testing::Operation;
 use tenure::{CandidateId, Error, ErrorKind, Namespace, Priority, Timing};
 
-use crate::support::{Lab, id, timing};
+use crate::support::{Lab, PATIENCE, id, timing};
 
 #[test]
 fn names_that_break_the_rule_are_refused() {
@@ -127,8 +127,34 @@ fn the_ttl_alone_derives_all_durations_and_is_checked_at_the_start() {
 
 #[test]
 fn urls_that_cannot_be_understood_are_refused() {
-    for url in ["", "nonsense", "nosuch:thing"] {
-        assert!(Client::open(url).is_err(), "{url:?}");
+    let place = tempfile::tempdir().unwrap();
+    for url in [
+        "",
+        "nonsense",
+        "mysql://host/db",
+        "sqlite:",
+        "memory:shared",
+        "env:redis",
+        "redis://host/0?nosuch=option",
+        "postgres:host",
+        "postgres://host/db?nosuch=option",
+    ] {
+        for error in [Client::open(url).unwrap_err(), Client::open_lazy(url).unwrap_err()] {
+            assert_eq!(error.kind(), ErrorKind::Invalid, "{url:?}: {error}");
+        }
+    }
+    // Somebody may yet make the directory.
+    let later = format!("sqlite:{}", place.path().join("missing/app.db").display());
+    assert_eq!(Client::open(&later).unwrap_err().kind(), ErrorKind::Store);
+}
+
+#[test]
+fn payloads_that_are_too_large_are_refused() {
+    let lab = Lab::new();
+    let election = lab.client.election("x").unwrap();
+    let payload = "x".repeat(10_000_000);
+    for error in [election.send("c", &payload).unwrap_err(), election.broadcast("c", &payload).unwrap_err()] {
+        assert_eq!(error.kind(), ErrorKind::Invalid, "{error}");
     }
 }
 
@@ -173,6 +199,11 @@ fn what_a_builder_cannot_use_is_told_at_the_start() {
         ("priority -1", candidate().priority(-1)),
         ("channel name", candidate().on_message("", |_, _| ()).on_message("fine", |_, _| ())),
         ("channel name", candidate().on_broadcast("c".repeat(64), |_| ())),
+        ("heartbeat is zero", candidate().require_heartbeat(Duration::ZERO)),
+        ("message is zero", candidate().max_attempts(0)),
+        ("channel refresh", candidate().on_message("refresh", |_, _| ()).on_message("refresh", |_, _| ())),
+        ("channel refresh", candidate().on_message("refresh", |_, _| ()).on_message_async("refresh", async |_, _| ())),
+        ("channel reload", candidate().on_broadcast("reload", |_| ()).on_broadcast_async("reload", async |_| ())),
     ] {
         let error = broken.start().unwrap_err();
         assert_eq!(error.kind(), ErrorKind::Invalid, "{error}");
@@ -181,7 +212,9 @@ fn what_a_builder_cannot_use_is_told_at_the_start() {
     let lock = lab.client.lock("y").unwrap();
     assert_eq!(lock.clone().id("").acquire().unwrap_err().kind(), ErrorKind::Invalid);
     assert_eq!(lock.priority(99).try_acquire().unwrap_err().kind(), ErrorKind::Invalid);
-    let mended = candidate().id("").id(String::from("b")).priority(11).priority(Priority::MAX).start().unwrap();
+    let mended = candidate().id("").id(String::from("b")).priority(11).priority(Priority::MAX);
+    let mended = mended.require_heartbeat(Duration::ZERO).require_heartbeat(PATIENCE).max_attempts(0).max_attempts(1);
+    let mended = mended.on_message("refresh", |_, _| ()).on_broadcast("refresh", |_| ()).start().unwrap();
     assert_eq!(mended.candidate(), &id("b"), "the last word counts");
     assert_eq!(mended.resign_to("").unwrap_err().kind(), ErrorKind::Invalid);
 }

@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use tenure::testing::Operation;
-use tenure::{EventKind, LossReason};
+use tenure::{CandidacyState, EventKind, LossReason};
 
 use crate::support::{Lab, elected, next, timing};
 
@@ -21,6 +21,7 @@ fn a_gate_that_is_not_fed_ends_leadership_and_feeding_begins_it_anew() {
     assert!(matches!(lost.kind, EventKind::Lost { reason: LossReason::Unhealthy, .. }));
     lab.pass(timing().ttl() * 2);
     assert!(!candidacy.is_leader(), "unwell, it does not campaign");
+    assert_eq!(candidacy.state(), CandidacyState::Unhealthy);
     candidacy.heartbeat();
     lab.pass(Duration::from_secs(2));
     assert!(candidacy.is_leader());

@@ -6,7 +6,7 @@ use std::time::Duration;
 
 use tenure::cron::{Job, JobError, JobEvent, Passed, RunOutcome};
 use tenure::testing::Operation;
-use tenure::{ElectionError, Error, EventKind};
+use tenure::{ElectionError, Error, ErrorKind, EventKind};
 
 use crate::job_support::{
     MINUTE, Notes, SECOND, at, kept_runs, minutely, outcomes, pass_idly, pass_until, report, secondly,
@@ -164,12 +164,18 @@ fn a_job_that_was_forgotten_begins_anew() {
 }
 
 #[test]
-fn two_jobs_of_one_name_are_refused() {
+fn jobs_that_cannot_be_kept_are_refused() {
     let lab = Lab::new();
     let twins = lab.candidate("a").job(minutely(), |_| ()).job(secondly(), |_| ());
     let error = twins.start().unwrap_err();
     assert!(matches!(error, Error::SameJob { .. }), "{error:?}");
-    assert_eq!(error.kind(), tenure::ErrorKind::Invalid);
+    assert_eq!(error.kind(), ErrorKind::Invalid);
+    let hurried = lab.candidate("a").job(minutely().timeout(Duration::ZERO), |_| ()).start().unwrap_err();
+    assert_eq!(
+        (hurried.kind(), hurried.to_string().contains("report is zero")),
+        (ErrorKind::Invalid, true),
+        "{hurried}"
+    );
     let many = (0..1_001).fold(lab.candidate("a"), |builder, number| {
         builder.job(Job::new(&format!("job-{number}"), "@daily").unwrap(), |_| ())
     });

@@ -37,6 +37,43 @@ fn probes_are_told_who_leads_without_a_request() {
 }
 
 #[test]
+fn probes_are_told_that_an_unhealthy_candidate_does_not_campaign() {
+    let lab = Lab::new();
+    let candidacy = lab.leader("a");
+    let leadership = candidacy.leadership().unwrap();
+    let work = leadership.begin_work().unwrap();
+    candidacy.set_health(false);
+    lab.settle();
+    assert_eq!(candidacy.state(), CandidacyState::Draining { term: leadership.term() }, "its work comes first");
+    drop(work);
+    lab.pass(Duration::from_secs(1));
+    assert_eq!(candidacy.state(), CandidacyState::Unhealthy);
+    assert!(candidacy.state().to_string().starts_with("unhealthy: "), "{}", candidacy.state());
+    candidacy.set_health(true);
+    lab.settle();
+    assert_ne!(candidacy.state(), CandidacyState::Unhealthy);
+    candidacy.set_health(false);
+    lab.settle();
+    candidacy.stop();
+    assert_eq!(candidacy.state(), CandidacyState::Stopped);
+}
+
+#[test]
+fn a_paused_candidate_is_unhealthy_only_if_the_application_is() {
+    let lab = Lab::new();
+    let candidacy = lab.leader("a");
+    candidacy.run_while_leader(|_| ()).unwrap();
+    lab.settle();
+    assert_eq!(candidacy.state(), CandidacyState::Paused);
+    candidacy.set_health(false);
+    lab.settle();
+    assert_eq!(candidacy.state(), CandidacyState::Paused);
+    candidacy.stand();
+    lab.settle();
+    assert_eq!(candidacy.state(), CandidacyState::Unhealthy);
+}
+
+#[test]
 fn whether_it_leads_is_decided_by_the_clock_although_nothing_of_the_driver_runs() {
     let lab = Lab::new();
     let candidacy = lab.leader("a");

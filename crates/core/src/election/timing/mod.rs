@@ -19,7 +19,8 @@ use crate::time::Instant;
 /// `1 - rho ..= 1 + rho` of real time.
 ///
 /// ```
-/// use tenure_core::Drift;
+/// # use tenure_core as tenure;
+/// use tenure::Drift;
 ///
 /// assert_eq!(Drift::default(), Drift::ONE_NINTH);
 /// assert!(Drift::from_ppb(1_000_000_000).is_none());
@@ -67,7 +68,8 @@ impl Default for Drift {
 ///
 /// ```
 /// use std::time::Duration;
-/// use tenure_core::Timing;
+/// # use tenure_core as tenure;
+/// use tenure::Timing;
 ///
 /// let timing = Timing::from_ttl(Duration::from_secs(15))?;
 /// assert!(timing.hold() < Duration::from_secs(12));
@@ -76,7 +78,7 @@ impl Default for Drift {
 /// // A renewal every five seconds cannot fail twice within a ttl of six.
 /// let error = Timing::builder(Duration::from_secs(6)).renew_every(Duration::from_secs(5)).build().unwrap_err();
 /// assert!(error.to_string().contains("renew"));
-/// # Ok::<(), tenure_core::TimingError>(())
+/// # Ok::<(), tenure::TimingError>(())
 /// ```
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub struct Timing {

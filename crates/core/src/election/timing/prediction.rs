@@ -7,7 +7,8 @@ use super::{Timing, scale};
 /// The consequences of a [`Timing`].
 ///
 /// ```
-/// use tenure_core::{Preset, Timing};
+/// # use tenure_core as tenure;
+/// use tenure::{Preset, Timing};
 ///
 /// let prediction = Preset::Normal.timing().predict(10);
 /// assert!(prediction.requests_per_minute <= 30.0);

@@ -27,10 +27,11 @@ pub const DEFAULTS: Defaults =
 ///
 /// ```
 /// use std::time::Duration;
-/// use tenure_core::Preset;
+/// # use tenure_core as tenure;
+/// use tenure::Preset;
 ///
 /// assert_eq!("fast".parse::<Preset>()?.timing().ttl(), Duration::from_secs(15));
-/// # Ok::<(), tenure_core::UnknownPreset>(())
+/// # Ok::<(), tenure::UnknownPreset>(())
 /// ```
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default)]
 #[non_exhaustive]
