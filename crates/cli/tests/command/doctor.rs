@@ -100,7 +100,7 @@ fn a_file_on_the_layers_of_a_container_is_warned_of() {
     let scenario = scenario();
     let script = "mount -t tmpfs -o mode=700 none . && cd $PWD && mkdir lower upper work merged && chmod 700 upper && \
                   mount -t overlay overlay -o lowerdir=lower,upperdir=upper,workdir=work merged && \
-                  exec \"$0\" --store sqlite:merged/t.db doctor --json";
+                  export TENURE_STORE=sqlite:merged/t.db && \"$0\" run once --quiet -- true && exec \"$0\" doctor --json";
     let mut command = Command::new("unshare");
     command.args(["--mount", "sh", "-c", script]).arg(tenure()).current_dir(scenario.path(""));
     let finished = RunningProcess::start(&mut command).finish();
