@@ -2,8 +2,6 @@
 
 use std::process::ExitCode;
 
-use tenure::store::{StoreError, StoreErrorKind};
-
 use crate::supervise::{CommandExit, SpawnFailure};
 
 /// The ways in which `tenure` ends.
@@ -123,8 +121,6 @@ impl CommandError {
 impl From<tenure::Error> for CommandError {
     fn from(error: tenure::Error) -> Self {
         let exit = match &error {
-            tenure::Error::Store(store) if is_bad_address(store) => Exit::Usage,
-            tenure::Error::Store(store) if store.kind() == StoreErrorKind::TooLarge => Exit::Usage,
             tenure::Error::Store(store) if store.damaged_record().is_some() => Exit::Failure,
             error => match error.kind() {
                 tenure::ErrorKind::Invalid => Exit::Usage,
@@ -136,12 +132,6 @@ impl From<tenure::Error> for CommandError {
     }
 }
 
-/// Whether the address itself cannot be used, so that nothing was even looked at. What a server or a file system has said
-/// (that there is no such database, say) is another kind of error, or a refusal: the same address may do later.
-fn is_bad_address(error: &StoreError) -> bool {
-    error.kind() == StoreErrorKind::Configuration && error.failure() == tenure::WriteOutcome::NotSent
-}
-
 impl From<std::io::Error> for CommandError {
     fn from(error: std::io::Error) -> Self {
         Self::new(Exit::Internal, error.to_string())
@@ -150,6 +140,8 @@ impl From<std::io::Error> for CommandError {
 
 #[cfg(test)]
 mod tests {
+    use tenure::store::{StoreError, StoreErrorKind};
+
     use super::*;
 
     #[test]

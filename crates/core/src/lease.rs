@@ -30,7 +30,8 @@ impl Term {
     /// The largest term: the largest integer that every JSON reader keeps exactly.
     pub const MAX: u64 = 1 << 53;
 
-    /// The highest term that terms may be [raised](crate::store_rules::record) above by hand: half of all of them are left to grant.
+    /// The highest term that terms may be [raised](crate::store_rules::record) above by hand: half of all of them are left to
+    /// grant.
     pub const MAX_RAISED: u64 = 1 << 52;
 
     /// The term of this number, unless it is 0 or beyond [`Term::MAX`].

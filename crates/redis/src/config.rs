@@ -69,7 +69,8 @@ impl RedisConfig {
 
     /// What the variables of `LeaderService` say, if there are any: `MUTEX_REDIS_HOST`, `_PORT`, `_PREFIX`,
     /// `_SENTINEL_HOST`, `_SENTINEL_PORT` and `_SENTINEL_NAME`, each falling back to the same name without `MUTEX_`;
-    /// `_USERNAME` and `_PASSWORD`, too, which `LeaderService` does not know. Keys are then named as `LeaderService` names them. The address `env:` means the same.
+    /// `_USERNAME` and `_PASSWORD`, too, which `LeaderService` does not know. Keys are then named as `LeaderService` names
+    /// them. The address `env:` means the same.
     ///
     /// # Errors
     /// When a port is not a number, there are sentinels but no name to ask them for, or there is no prefix: a `LeaderService`

@@ -205,7 +205,8 @@ impl PartialEq for ElectionError {
     }
 }
 
-/// A [`Stream`](https://docs.rs/futures-util/latest/futures_util/stream/trait.Stream.html) of the events of one candidacy, from the moment of subscription on.
+/// A [`Stream`](https://docs.rs/futures-util/latest/futures_util/stream/trait.Stream.html) of the events of one candidacy, from
+/// the moment of subscription on.
 ///
 /// At most a thousand events wait to be read. When they are full, the newest are dropped, and the reader is told how many it
 /// [missed](EventKind::Missed); [`Broadcasts`](crate::Broadcasts) drop the oldest instead.

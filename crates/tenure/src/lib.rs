@@ -13,10 +13,10 @@
 //! - **Linux only**: it needs `CLOCK_BOOTTIME`, `timerfd` and `pidfd`.
 //!
 //! # What is promised
-//! Terms only grow, unless the store forgets them. No two candidates trust themselves at the same instant. [`Candidacy::is_leader`] asks the clock on
-//! every call, so it is false in time even if the process was paused, swapped out or suspended since the last call. The
-//! lease is released only after the work under it has ended. Store errors never end a candidacy: they are
-//! [reported](EventKind::Error), and the candidate tries again.
+//! Terms only grow, unless the store forgets them. No two candidates trust themselves at the same instant.
+//! [`Candidacy::is_leader`] asks the clock on every call, so it is false in time even if the process was paused, swapped out or
+//! suspended since the last call. The lease is released only after the work under it has ended. Store errors never end a
+//! candidacy: they are [reported](EventKind::Error), and the candidate tries again.
 //!
 //! [`StoreHandle::capabilities`] tells in one sentence how much of this a store can guarantee.
 //!

@@ -23,8 +23,8 @@
 //! Where an async caller would put a timeout around a future, there is a method with a limit: `elected_timeout` of a candidacy,
 //! and `next_timeout` of everything that is read. Two things are async only: `Stream`, whose place iterators take; and
 //! [`consume`](crate::Candidacy::consume) with [`consume_up_to`](crate::Candidacy::consume_up_to), which stop fetching the moment
-//! leadership ends by dropping the fetch: a call that blocks a thread cannot be dropped. Plain threads fetch and handle in a loop inside [`run_while_leader`](Candidacy::run_while_leader), and ask
-//! `leadership.is_cancelled()` before each item.
+//! leadership ends by dropping the fetch: a call that blocks a thread cannot be dropped. Plain threads fetch and handle in a
+//! loop inside [`run_while_leader`](Candidacy::run_while_leader), and ask `leadership.is_cancelled()` before each item.
 //!
 //! Do not wait for a candidacy inside its own work: [`resign`](Candidacy::resign) and [`stop`](Candidacy::stop) notice that,
 //! as their counterparts do.

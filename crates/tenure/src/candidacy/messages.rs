@@ -21,7 +21,8 @@ impl<C> CandidacyBuilder<C> {
     /// message. A panic or an error is reported and counts as a failed attempt: the message is tried again after a while, and
     /// becomes a dead letter after [too many](Self::max_attempts). Meanwhile other senders' messages, and other channels, go
     /// on. When the leadership ends, the handler is told through its [`Leadership`], and the lease is not released
-    /// [before it has returned](Candidacy::stop#how-long-it-takes); unfinished messages go to the next leader. So a message may come more than once; [`Message::id`] identifies it.
+    /// [before it has returned](Candidacy::stop#how-long-it-takes); unfinished messages go to the next leader. So a message may
+    /// come more than once; [`Message::id`] identifies it.
     ///
     /// ```
     /// use tenure::blocking::Client;

@@ -154,8 +154,9 @@ impl Candidacy {
     /// [as long as a stop](Self::stop#how-long-it-takes). Dropping the future does not cancel the resignation.
     ///
     /// # Errors
-    /// When the id breaks the rule for names, or this candidate does not lead; [`Error::WaitsForItself`] inside a callback, a handler or work of this candidacy,
-    /// whose end the resignation waits for: it has begun then, and [`request_resign`](Self::request_resign) does the same.
+    /// When the id breaks the rule for names, or this candidate does not lead; [`Error::WaitsForItself`] inside a callback, a
+    /// handler or work of this candidacy, whose end the resignation waits for: it has begun then, and
+    /// [`request_resign`](Self::request_resign) does the same.
     pub async fn resign_to(&self, successor: impl TryInto<CandidateId, Error: Into<Error>>) -> Result<(), Error> {
         self.hand_over(Some(successor.try_into().map_err(Into::into)?)).await
     }
@@ -169,8 +170,8 @@ impl Candidacy {
     /// The time is bounded, whatever the store does. It depends on what is still held under the leadership: [`Work`], a
     /// [`Delivery`], a callback or a handler that has not returned, a run of a job.
     ///
-    /// - When all of it ends within the [grace](crate::Timing::grace), the lease is released at once and the next candidate may lead.
-    ///   This takes at most the grace, the [reaction bound](crate::Timing::reaction) and three
+    /// - When all of it ends within the [grace](crate::Timing::grace), the lease is released at once and the next candidate may
+    ///   lead. This takes at most the grace, the [reaction bound](crate::Timing::reaction) and three
     ///   [attempts](crate::Timing::attempt_timeout).
     /// - **What is still held after the grace keeps the lease from being released**: futures that this library runs are dropped
     ///   then, but nothing can end the application's own. The lease is released as soon as the last of it ends. If that does

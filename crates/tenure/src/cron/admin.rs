@@ -22,7 +22,8 @@ impl Election {
         Ok(self.client().on_driver(look).await??)
     }
 
-    /// Pauses a job across failovers: no tick of it fires until it is [resumed](Self::resume_job). Returns whether the job is known.
+    /// Pauses a job across failovers: no tick of it fires until it is [resumed](Self::resume_job). Returns whether the job is
+    /// known.
     ///
     /// A current run continues. Ticks that come due meanwhile are missed, and then follow the job's policy, as if nobody had led.
     ///

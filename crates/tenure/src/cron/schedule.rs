@@ -13,8 +13,8 @@ use super::zone;
 
 /// The schedule of a job: a cron expression in a time zone.
 ///
-/// An expression has five fields (minute, hour, day of the month, month, day of the week), or six with seconds first. Each is `*`, a
-/// number, a range (`9-17`), steps (`*/5`, `10-50/10`), or a list of those; months and days of the week have names
+/// An expression has five fields (minute, hour, day of the month, month, day of the week), or six with seconds first. Each is
+/// `*`, a number, a range (`9-17`), steps (`*/5`, `10-50/10`), or a list of those; months and days of the week have names
 /// (`JAN`, `MON`), and Sunday is 0 or 7. The last day of the month is `L`, the weekday nearest to the 15th `15W`, the second
 /// Friday `FRI#2`, the last one `5L`. `@yearly`, `@monthly`, `@weekly`, `@daily` and `@hourly` are known. If neither the day of
 /// the month nor the day of the week begins with `*`, a day matches if one of them does.

@@ -151,8 +151,8 @@ impl fmt::Debug for Channel {
 /// channel is handed out, and the lease is not released: a delivery that is held for longer than the grace after its leadership
 /// has ended [delays the next leader](crate::Candidacy::stop#how-long-it-takes). [`Channel`] shows how to let go in time.
 ///
-/// A message whose leadership ended before it was settled goes to the next leader; that is no failed attempt, and so a message may be handled more than once. Whoever must not do a thing twice remembers
-/// [`Message::id`].
+/// A message whose leadership ended before it was settled goes to the next leader; that is no failed attempt, and so a message
+/// may be handled more than once. Whoever must not do a thing twice remembers [`Message::id`].
 #[must_use = "a delivery that is dropped counts as a failed attempt"]
 pub struct Delivery {
     message: Message,

@@ -29,8 +29,8 @@
 //! # Classes
 //! All metrics have the label `key_class`, and never the name of an election: an application with an election per
 //! customer would drown its monitoring. The class is the part of the name before the first colon, so that `mail:7` and
-//! `mail:8` are both `mail`, or what [`ClientBuilder::key_class`](crate::ClientBuilder::key_class) makes of the name. A process has at
-//! most [`MAX_CLASSES`] classes; elections that come later are all counted as [`OTHER`]. Several elections of one class
+//! `mail:8` are both `mail`, or what [`ClientBuilder::key_class`](crate::ClientBuilder::key_class) makes of the name. A process
+//! has at most [`MAX_CLASSES`] classes; elections that come later are all counted as [`OTHER`]. Several elections of one class
 //! add up.
 //!
 //! All whose name begins with `tenure_` have the label `key_kind` as well: `election`, or `lock` for what

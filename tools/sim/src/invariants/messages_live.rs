@@ -1,4 +1,5 @@
-//! While somebody leads and nothing new goes wrong, no message is left behind: on every channel on which one waits, something happens.
+//! While somebody leads and nothing new goes wrong, no message is left behind: on every channel on which one waits, something
+//! happens.
 
 use std::collections::BTreeMap;
 

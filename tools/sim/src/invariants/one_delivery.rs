@@ -1,5 +1,5 @@
-//! A message is handed out only by a process that trusts itself at that very instant, under the term of the delivery; so it is never
-//! in two hands of which both lead.
+//! A message is handed out only by a process that trusts itself at that very instant, under the term of the delivery; so it is
+//! never in two hands of which both lead.
 
 use super::{Invariant, Occurrence};
 use crate::assumption::Assumption;

@@ -136,8 +136,8 @@ impl SimWorld {
         nanos((RESERVATION * 2).mul_f64(9.0 / 8.0)) + self.prompt_max()
     }
 
-    /// Those of the lowest priority wait 150 ms longer, those behind others a few steps of 5 ms, alarms ring late, and some answers are
-    /// slow.
+    /// Those of the lowest priority wait 150 ms longer, those behind others a few steps of 5 ms, alarms ring late, and some
+    /// answers are slow.
     pub(super) fn prompt_max(&self) -> u64 {
         let timings = self.options.candidates.iter().map(|contender| &contender.candidate.timing);
         let slow = timings.map(|timing| timing.reaction() * 2 + timing.attempt_timeout()).max().unwrap_or_default();
