@@ -15,6 +15,9 @@ use crate::world::{ServedJobRequest, View};
 pub(crate) struct AbsentShown {
     /// By job: its schedule as it was written when jobs were last opened.
     written: Vec<Option<Arc<str>>>,
+    /// By job: under which term it became known, or its schedule another one. It began at the present then, and a request that is late
+    /// moves the mark to what was the present when it was sent.
+    changed: Vec<Option<Term>>,
     /// Under which term, and with which edition of its jobs, a leader last opened some.
     newest: Option<(Term, u64)>,
     /// A term under which an opening of an older edition came after one of a newer edition. It wrote down what was true before,
@@ -30,11 +33,17 @@ impl AbsentShown {
         }
         self.newest = self.newest.max(Some(of));
         let now: Vec<_> = world.jobs.iter().map(|job| world.schedule(&job.policy.job).cloned()).collect();
-        let before = std::mem::replace(&mut self.written, now);
+        let mut before = std::mem::replace(&mut self.written, now);
+        before.resize(self.written.len(), None);
+        self.changed.resize(self.written.len(), None);
         for (index, (before, after)) in before.iter().zip(&self.written).enumerate() {
+            if before.as_deref().map(schedule) != after.as_deref().map(schedule) {
+                self.changed[index] = Some(term);
+            }
             let (Some(before), Some(after)) = (before, after) else { continue };
+            let may_be_late = self.muddled == Some(term) && self.changed[index] == Some(term);
             let (from, to) = (served.before[index], served.after[index]);
-            if from.is_some() && from != to && schedule(before) == schedule(after) {
+            if from.is_some() && from != to && schedule(before) == schedule(after) && !may_be_late {
                 let job = &world.jobs[index].policy.job;
                 return Err(format!("the mark of {job} moves from {from:?} to {to:?}, and {before:?} is as it was"));
             }
