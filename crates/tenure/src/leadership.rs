@@ -158,7 +158,7 @@ impl Leadership {
     /// Begins work under this term; `None` when the term no longer allows it.
     ///
     /// While [`Work`] is held, the lease is not released. Drop it within the grace after [`cancelled`](Self::cancelled), or the
-    /// lease is left to lapse: [how long a resignation waits](crate::Candidacy::stop#how-long-it-takes).
+    /// lease is left to lapse: [how long a resignation waits](crate::Candidacy#how-long-stopping-takes).
     #[must_use = "work that is dropped at once has ended"]
     pub fn begin_work(&self) -> Option<Work> {
         // An earlier term is closed for good before a later one begins, so the clock of the latter cannot revive it.

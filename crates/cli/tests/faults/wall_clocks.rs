@@ -15,11 +15,13 @@ use tenure_testkit::worker;
 use crate::{scenario, until_told};
 
 const HOUR_S: i64 = 3_600;
+/// Nobody may lose a lease, or his turn, because the machine is busy: there is more time for each answer.
+const UNHURRIED: LeasePace = LeasePace::from_millis(6_000, 1_000, 300);
 
 /// The clock of one candidate jumps while it leads, and back while it stands by. The other one's is right.
 pub(crate) fn case_07_the_wall_clock_of_a_candidate_has_no_say(store: &dyn Backend) {
     for jump_s in [HOUR_S, -HOUR_S] {
-        let scenario = scenario(store);
+        let scenario = scenario(store).paced(UNHURRIED);
         // Its own: that of the store stays true.
         let clock = FakeWallClock::at(scenario.path("clock-of-a"));
         let mut jumpy = under(&clock, &scenario, "a");
@@ -56,8 +58,7 @@ pub(crate) fn case_07_the_wall_clock_of_a_candidate_has_no_say(store: &dyn Backe
 pub(crate) fn case_08_the_wall_clock_of_the_store_has_no_say(store: &dyn Backend) {
     let jumps = if store.abilities().trusts_wall_clock { &[-HOUR_S][..] } else { &[HOUR_S, -HOUR_S] };
     for &jump_s in jumps {
-        // Nobody may lose a lease here because the machine is busy, so there is time for several renewals more.
-        let scenario = scenario(store).paced(LeasePace::from_millis(6_000, 500, 300));
+        let scenario = scenario(store).paced(UNHURRIED);
         let start = |id| {
             if store.abilities().embedded {
                 under(scenario.place.wall_clock(), &scenario, id)

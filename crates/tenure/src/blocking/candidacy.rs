@@ -67,7 +67,7 @@ impl Candidacy {
         block_on_for(self.0.elected(), limit).transpose()
     }
 
-    /// [`stop`](crate::Candidacy::stop) for plain threads; it takes [as long](crate::Candidacy::stop#how-long-it-takes).
+    /// [`stop`](crate::Candidacy::stop) for plain threads; it takes [as long](crate::Candidacy#how-long-stopping-takes).
     pub fn stop(&self) {
         block_on(self.0.stop());
     }
@@ -100,7 +100,7 @@ impl Candidacy {
     /// Opens a channel to read the messages sent to the leader.
     ///
     /// A [`Delivery`](crate::Delivery) that is held when the leadership ends keeps the lease from being released:
-    /// [how long that may take](crate::Candidacy::stop#how-long-it-takes).
+    /// [how long that may take](crate::Candidacy#how-long-stopping-takes).
     ///
     /// # Errors
     /// As [`channel`](crate::Candidacy::channel).

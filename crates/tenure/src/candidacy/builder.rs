@@ -144,7 +144,7 @@ impl<C> CandidacyBuilder<C> {
 
     /// Sets the callback for the end of leadership, to stop what was started under it.
     ///
-    /// The lease is not released before it has returned: [how long that may take](Candidacy::stop#how-long-it-takes).
+    /// The lease is not released before it has returned: [how long that may take](Candidacy#how-long-stopping-takes).
     pub fn on_lost<R: CallbackResult>(
         mut self,
         callback: impl Fn(Term, LossReason) -> R + Send + Sync + 'static,

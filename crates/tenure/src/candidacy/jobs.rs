@@ -17,7 +17,7 @@ impl<C> CandidacyBuilder<C> {
     /// thread of its own. An error or a panic in it ends the run: it is recorded and
     /// [reported](crate::EventKind::Error), and changes nothing else. When the leadership ends, or the run exceeds its
     /// timeout, the handler is told through [`JobRun::cancelled`]; a resignation
-    /// [waits for it](Candidacy::stop#how-long-it-takes).
+    /// [waits for it](Candidacy#how-long-stopping-takes).
     ///
     /// ```
     /// use tenure::blocking::Client;

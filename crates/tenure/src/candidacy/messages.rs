@@ -21,7 +21,7 @@ impl<C> CandidacyBuilder<C> {
     /// message. A panic or an error is reported and counts as a failed attempt: the message is tried again after a while, and
     /// becomes a dead letter after [too many](Self::max_attempts). Meanwhile other senders' messages, and other channels, go
     /// on. When the leadership ends, the handler is told through its [`Leadership`], and the lease is not released
-    /// [before it has returned](Candidacy::stop#how-long-it-takes); unfinished messages go to the next leader. So a message may
+    /// [before it has returned](Candidacy#how-long-stopping-takes); unfinished messages go to the next leader. So a message may
     /// come more than once; [`Message::id`] identifies it.
     ///
     /// ```
@@ -79,7 +79,7 @@ impl Candidacy {
     /// Opens a channel to read the messages sent to the leader.
     ///
     /// A [`Delivery`](crate::Delivery) that is held when the leadership ends keeps the lease from being released:
-    /// [how long that may take](Self::stop#how-long-it-takes), and [how to let go in time](Channel).
+    /// [how long that may take](Self#how-long-stopping-takes), and [how to let go in time](Channel).
     ///
     /// # Errors
     /// When the name breaks the rule for names, or the store has no mailbox.

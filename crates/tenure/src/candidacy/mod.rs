@@ -37,6 +37,25 @@ use crate::shared::Shared;
 /// process that exits right away may not get that far; call [`stop`](Self::stop) to wait for it.
 ///
 /// A child process made by `fork` never leads, whatever its parent does.
+///
+/// # How long stopping takes
+///
+/// The time is bounded, whatever the store does. It depends on what is still held under the leadership: [`Work`], a
+/// [`Delivery`], a callback or a handler that has not returned, a run of a job.
+///
+/// - When all of it ends within the [grace](crate::Timing::grace), the lease is released at once and the next candidate may
+///   lead. This takes at most the grace, the [reaction bound](crate::Timing::reaction) and three
+///   [attempts](crate::Timing::attempt_timeout).
+/// - **What is still held after the grace keeps the lease from being released**: futures that this library runs are dropped
+///   then, but nothing can end the application's own. The lease is released as soon as the last of it ends. If that does
+///   not happen while the lease can be trusted, the lease is left to lapse, and
+///   [reported](crate::Anomaly::StuckWork). This takes up to the [hold](crate::Timing::hold), about 0.8 of the ttl, and
+///   the next leader comes when the lease ends in the store.
+///
+/// So let go in time: wait for [`Leadership::cancelled`] beside whatever else the work waits for.
+///
+/// [`Work`]: crate::Work
+/// [`Delivery`]: crate::Delivery
 #[derive(Debug)]
 pub struct Candidacy {
     shared: Arc<Shared>,
@@ -136,7 +155,7 @@ impl Candidacy {
     /// Hands over: stops the work, waits for it, and releases the lease, reserved for the candidate that has stood by longest.
     ///
     /// This candidate goes on standing, and campaigns again after a moment. Completes when the lease is released or left to
-    /// lapse, which takes [as long as a stop](Self::stop#how-long-it-takes). Dropping the future does not cancel the
+    /// lapse, which takes [as long as a stop](Self#how-long-stopping-takes). Dropping the future does not cancel the
     /// resignation.
     ///
     /// # Errors
@@ -151,7 +170,7 @@ impl Candidacy {
     /// Nobody checks that there is such a candidate: if it does not campaign within a second, another one may lead.
     ///
     /// Completes when the lease is released or left to lapse, which takes
-    /// [as long as a stop](Self::stop#how-long-it-takes). Dropping the future does not cancel the resignation.
+    /// [as long as a stop](Self#how-long-stopping-takes). Dropping the future does not cancel the resignation.
     ///
     /// # Errors
     /// When the id breaks the rule for names, or this candidate does not lead; [`Error::WaitsForItself`] inside a callback, a
@@ -165,24 +184,7 @@ impl Candidacy {
     ///
     /// Safe to call more than once. Dropping the future does not cancel it.
     ///
-    /// # How long it takes
-    ///
-    /// The time is bounded, whatever the store does. It depends on what is still held under the leadership: [`Work`], a
-    /// [`Delivery`], a callback or a handler that has not returned, a run of a job.
-    ///
-    /// - When all of it ends within the [grace](crate::Timing::grace), the lease is released at once and the next candidate may
-    ///   lead. This takes at most the grace, the [reaction bound](crate::Timing::reaction) and three
-    ///   [attempts](crate::Timing::attempt_timeout).
-    /// - **What is still held after the grace keeps the lease from being released**: futures that this library runs are dropped
-    ///   then, but nothing can end the application's own. The lease is released as soon as the last of it ends. If that does
-    ///   not happen while the lease can be trusted, the lease is left to lapse, and
-    ///   [reported](crate::Anomaly::StuckWork). This takes up to the [hold](crate::Timing::hold), about 0.8 of the ttl, and
-    ///   the next leader comes when the lease ends in the store.
-    ///
-    /// So let go in time: wait for [`Leadership::cancelled`] beside whatever else the work waits for.
-    ///
-    /// [`Work`]: crate::Work
-    /// [`Delivery`]: crate::Delivery
+    /// [How long it takes](Self#how-long-stopping-takes) is bounded, and depends on the work.
     ///
     /// Inside a callback, a handler or work of this very candidacy it would wait for itself: there it begins to leave, returns
     /// at once, and [reports that](crate::ElectionError::WaitsForItself). Use [`request_stop`](Self::request_stop) there.

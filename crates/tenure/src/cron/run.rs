@@ -19,7 +19,7 @@ use tenure_core::storable;
 
 /// One run of a job for a tick, under the leadership that has claimed it.
 ///
-/// A resignation [waits for the run to end](crate::Candidacy::stop#how-long-it-takes). Clones are of the same run.
+/// A resignation [waits for the run to end](crate::Candidacy#how-long-stopping-takes). Clones are of the same run.
 #[derive(Debug, Clone)]
 pub struct JobRun(Arc<RunDetails>);
 

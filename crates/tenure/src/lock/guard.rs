@@ -57,7 +57,7 @@ impl LockGuard {
     ///
     /// Returns within a bounded time, whatever the store does. The guard itself holds nothing up here, but
     /// [`Work`](crate::Work) that was begun under its [leadership](Self::leadership) does:
-    /// [how long that may take](crate::Candidacy::stop#how-long-it-takes). Dropping the future does not cancel the release.
+    /// [how long that may take](crate::Candidacy#how-long-stopping-takes). Dropping the future does not cancel the release.
     ///
     /// # Errors
     /// [`Error::LockLost`] when the lock was lost before, for so long that the last steps may not have been protected.

@@ -149,7 +149,7 @@ impl fmt::Debug for Channel {
 /// Say what became of it with [`ack`](Self::ack) or [`nack`](Self::nack); dropping it counts as a failed attempt while its
 /// leadership lasts, and as none after that. Until it is settled or dropped, no later message of the same sender on the same
 /// channel is handed out, and the lease is not released: a delivery that is held for longer than the grace after its leadership
-/// has ended [delays the next leader](crate::Candidacy::stop#how-long-it-takes). [`Channel`] shows how to let go in time.
+/// has ended [delays the next leader](crate::Candidacy#how-long-stopping-takes). [`Channel`] shows how to let go in time.
 ///
 /// A message whose leadership ended before it was settled goes to the next leader; that is no failed attempt, and so a message
 /// may be handled more than once. Whoever must not do a thing twice remembers [`Message::id`].
