@@ -6,7 +6,7 @@ use tenure_core::store_rules::record::RESERVATION;
 use super::{Invariant, Occurrence};
 use crate::assumption::Assumption;
 use crate::clock::SimTime;
-use crate::world::{View, nanos};
+use crate::world::{Incarnation, View, nanos};
 
 #[derive(Default)]
 pub(crate) struct SuccessionOrder {
@@ -42,7 +42,9 @@ impl Invariant for SuccessionOrder {
                 let kept_until = since + nanos(RESERVATION.mul_f64(8.0 / 9.0));
                 // Whoever was not heard of for too long has lost its place.
                 let has_place = world.line().contains(&next) && !world.has_higher_priority(node, next);
-                if node != next && world.now < kept_until && has_place {
+                // One that died while its request was under way may have been before it.
+                let lives = world.lives(Incarnation { node, life: world.life(node) });
+                if node != next && world.now < kept_until && has_place && lives {
                     return Err(format!("{} leads although {} comes before it", world.name(node), world.name(next)));
                 }
             }
