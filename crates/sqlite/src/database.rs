@@ -50,6 +50,11 @@ const OPEN_ATTEMPTS: u32 = 40;
 /// More than the number of statements.
 const STATEMENTS_KEPT: usize = 64;
 
+/// Whether the next attempt to open a file may succeed: others may be making it, using it, or putting another in its place.
+fn passes(fault: &SqliteStoreError) -> bool {
+    fault.is_busy() || fault.is_incomplete() || matches!(fault, SqliteStoreError::Replaced)
+}
+
 impl Database {
     /// Opens the file, unless a process may still lead by an earlier file.
     pub(super) fn open(
@@ -65,9 +70,7 @@ impl Database {
         let mut failed = 0;
         loop {
             match Self::attempt(path, clock, lost_files, absence) {
-                Err(fault)
-                    if failed < OPEN_ATTEMPTS && (fault.is_busy() || matches!(fault, SqliteStoreError::Replaced)) =>
-                {
+                Err(fault) if failed < OPEN_ATTEMPTS && passes(&fault) => {
                     patience.wait(failed);
                     failed += 1;
                 }

@@ -87,6 +87,15 @@ impl SqliteStoreError {
         self.kind() == StoreErrorKind::Unavailable && !matches!(self, Self::Awaited { .. })
     }
 
+    /// Whether a file ended before what had to be read, as one does that another process is making or clearing away.
+    pub(super) fn is_incomplete(&self) -> bool {
+        let code = match self {
+            Self::Sqlite(source) => source.sqlite_error().map(|error| error.extended_code),
+            _ => None,
+        };
+        code == Some(rusqlite::ffi::SQLITE_IOERR_SHORT_READ)
+    }
+
     /// The public error about the file at `path`.
     pub(super) fn about(self, path: &Path) -> StoreError {
         let kind = self.kind();
