@@ -28,8 +28,8 @@ mod tick;
 pub use self::absence::{absent_schedule, present_schedule};
 pub use self::calendar::{Calendar, Every};
 pub use self::engine::{
-    CallId, EndedAttempt, JobAlarm, JobAttempt, JobEngine, JobInput, JobMoment, JobOutput, JobSpec, LedgerCall,
-    LedgerReply, RunId,
+    CallId, EndedAttempt, JobAlarm, JobAttempt, JobEngine, JobInput, JobMoment, JobOutput, JobSpec, LEDGER_REST_MAX,
+    LedgerCall, LedgerReply, RunId,
 };
 pub use self::event::{JobAnomaly, JobEvent};
 #[cfg(mutants)]

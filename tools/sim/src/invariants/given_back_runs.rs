@@ -10,7 +10,7 @@ use crate::assumption::Assumption;
 use crate::clock::{SECOND, SimTime};
 use crate::job::SimJob;
 use crate::store::{JobReply, JobRequest};
-use crate::world::{ServedJobRequest, View};
+use crate::world::{ServedJobRequest, View, ledger_rest};
 
 #[derive(Default)]
 pub(crate) struct GivenBackRuns {
@@ -53,7 +53,7 @@ impl GivenBackRuns {
         let quiet_since = elected_at.max(world.disturbed_at).max(world.jobs_disturbed_at).max(set_at);
         for (index, (job, (_, changed_at))) in world.jobs.iter().zip(&self.standings).enumerate() {
             let Some(calendar) = world.calendar(node, index) else { continue };
-            let longest = OPENED_AFTER + job.lasts * 5 / 4 + 5 * world.attempt(node) + 4 * SECOND;
+            let longest = OPENED_AFTER + job.lasts * 5 / 4 + 5 * world.attempt(node) + ledger_rest() + SECOND;
             if world.now < quiet_since.max(*changed_at) + longest {
                 continue;
             }

@@ -6,7 +6,7 @@ use super::{Invariant, Occurrence};
 use crate::assumption::Assumption;
 use crate::clock::{MILLI, SECOND, SimTime};
 use crate::store::{JobReply, JobRequest};
-use crate::world::View;
+use crate::world::{View, ledger_rest};
 
 #[derive(Default)]
 pub(crate) struct JobsLive {
@@ -33,7 +33,7 @@ impl JobsLive {
         for (index, job) in world.jobs.iter().enumerate() {
             let Some(calendar) = world.calendar(node, index) else { continue };
             let (mark, decided_at) = self.standings.get(index).copied().unwrap_or_default();
-            let longest = job.lasts * 5 / 4 + 5 * world.attempt(node) + 4 * SECOND;
+            let longest = job.lasts * 5 / 4 + 5 * world.attempt(node) + ledger_rest() + SECOND;
             let since = quiet_since.max(decided_at);
             if world.now < since + longest {
                 continue;

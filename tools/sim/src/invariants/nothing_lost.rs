@@ -9,7 +9,7 @@ use super::{Invariant, Occurrence};
 use crate::assumption::Assumption;
 use crate::clock::{SECOND, SimTime};
 use crate::store::{JobReply, JobRequest};
-use crate::world::{Incarnation, ServedJobRequest, View};
+use crate::world::{Incarnation, ServedJobRequest, View, ledger_rest};
 
 #[derive(Default)]
 pub(crate) struct NothingLost {
@@ -61,7 +61,7 @@ impl NothingLost {
         let quiet_since = world.disturbed_at.max(world.jobs_disturbed_at);
         for ((job, tick, term), GrantedTick { to, since, .. }) in &self.granted {
             let is_over = world.leads_under(to.node) != Some(*term) && world.is_answered(to.node);
-            let longest = 5 * world.attempt(to.node) + 2 * SECOND;
+            let longest = 5 * world.attempt(to.node) + ledger_rest() + 2 * SECOND;
             if is_over && world.now > quiet_since.max(*since).max(world.away_until(to.node)) + longest {
                 let (job, name) = (&world.jobs[*job].policy.job, world.name(to.node));
                 return Err(format!(

@@ -9,7 +9,7 @@ use crate::assumption::Assumption;
 use crate::clock::{SECOND, SimTime};
 use crate::job::SimJob;
 use crate::store::{JobReply, JobRequest};
-use crate::world::{ServedJobRequest, View, nanos};
+use crate::world::{ServedJobRequest, View, ledger_rest, nanos};
 
 #[derive(Default)]
 pub(crate) struct QueuedRuns {
@@ -72,7 +72,7 @@ impl QueuedRuns {
         let age = nanos(claim.tick.age_at(asked.wall_ms));
         // Wall clocks run at rates of their own.
         let slack = SECOND + age / 20;
-        let calm = 3 * world.attempt(node) + 3 * SECOND + slack;
+        let calm = 3 * world.attempt(node) + ledger_rest() + slack;
         let due_at = world.now.saturating_sub(age);
         let (from, until) = (due_at.saturating_sub(calm), due_at + nanos(job.patience()) + slack);
         let is_settled = world.wall_set_at == 0 || world.wall_set_at + SETTLING < from;

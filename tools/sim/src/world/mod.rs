@@ -31,7 +31,7 @@ pub(crate) use messages::{DeliveryEnd, ServedMail, SimDelivery};
 use node::{Machine, SimNode};
 pub(crate) use queue::Incarnation;
 use queue::{EventQueue, SimEvent};
-pub(crate) use view::{View, nanos};
+pub(crate) use view::{View, ledger_rest, nanos};
 
 /// The world of one run.
 pub(crate) struct SimWorld {

@@ -3,7 +3,7 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use tenure_core::jobs::{Every, Tick};
+use tenure_core::jobs::{Every, LEDGER_REST_MAX, Tick};
 use tenure_core::store_rules::mailbox::MailboxRecord;
 use tenure_core::store_rules::record::ProcessToken;
 use tenure_core::{Elector, Instant, JobName, Nonce, Term, Timing};
@@ -271,6 +271,11 @@ impl View<'_> {
 fn leaving_max(timing: &Timing) -> u64 {
     let longest = timing.attempt_timeout() * 4 + timing.hold() + timing.reaction() * 4 + timing.renew_every();
     nanos(longest.mul_f64(1.3)) + nanos(Duration::from_secs(1))
+}
+
+/// For how long an engine of jobs may leave a store alone that failed, on a slow clock.
+pub(crate) fn ledger_rest() -> u64 {
+    nanos(LEDGER_REST_MAX) * 9 / 8
 }
 
 pub(crate) fn nanos(duration: Duration) -> u64 {

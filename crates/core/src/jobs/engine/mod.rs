@@ -28,7 +28,7 @@ use crate::election::timing::Timing;
 use crate::id::CandidateId;
 use crate::lease::Term;
 use crate::request::ElectionKey;
-use crate::retry::retry_after;
+use crate::retry::{RETRY_FIRST, retry_after};
 use crate::time::Instant;
 
 use self::absence::AbsenceStage;
@@ -44,6 +44,8 @@ const TOGETHER: usize = 100;
 const SLEEP_LONGEST: Duration = Duration::from_secs(10);
 /// After so many failures in a row the wait does not grow any more: ticks do not wait for it.
 const FAILURES_COUNTED: u32 = 6;
+/// The longest time for which the engine leaves a ledger alone that failed, on its own clock.
+pub const LEDGER_REST_MAX: Duration = RETRY_FIRST.saturating_mul(1 << (FAILURES_COUNTED - 1));
 
 /// The jobs of one candidate in one election, under all its leaderships, as a pure state machine: it asks the
 /// [`Planner`] of each job what is due, claims it in the ledger, lets it run, and tells the ledger how it ended, or that it never
