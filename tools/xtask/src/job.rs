@@ -15,6 +15,7 @@ pub(crate) struct RunningPart<'a> {
     log: String,
     tests_so_far: u64,
     priority: PartPriority,
+    seed: u64,
 }
 
 /// What a job's commands get of the processors.
@@ -28,11 +29,20 @@ pub(crate) enum PartPriority {
 impl<'a> RunningPart<'a> {
     pub(crate) fn new(root: &'a Path, screen: &'a mut Screen) -> Self {
         let (tally, priority) = (TestTally::default(), PartPriority::Normal);
-        Self { root, screen, tally, log: String::new(), tests_so_far: 0, priority }
+        Self { root, screen, tally, log: String::new(), tests_so_far: 0, priority, seed: 0 }
     }
 
     pub(crate) fn with_priority(self, priority: PartPriority) -> Self {
         Self { priority, ..self }
+    }
+
+    pub(crate) fn with_seed(self, seed: u64) -> Self {
+        Self { seed, ..self }
+    }
+
+    /// The first seed of what is random.
+    pub(crate) fn seed(&self) -> u64 {
+        self.seed
     }
 
     /// The workspace's root folder.
