@@ -25,8 +25,8 @@ impl Invariant for Failover {
             Occurrence::Elected { .. } => {
                 if let Some(killed_at) = self.killed_at.take() {
                     let took = world.now - killed_at;
-                    if took > world.max_failover {
-                        let [took, most] = [took, world.max_failover].map(|nanos| nanos as f64 / 1e9);
+                    if took > world.limits.failover {
+                        let [took, most] = [took, world.limits.failover].map(|nanos| nanos as f64 / 1e9);
                         return Err(format!("{took:.3} s without a leader; predicted {most:.3} s at most"));
                     }
                 }

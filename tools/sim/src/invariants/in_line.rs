@@ -35,7 +35,7 @@ impl Invariant for InLine {
                 *seen_at = world.now;
             }
             let since = world.upset_at().max(*seen_at);
-            if world.now > since + world.calm + RESTS_MAX {
+            if world.now > since + world.limits.calm + RESTS_MAX {
                 let seconds = (world.now - since) as f64 / 1e9;
                 let name = world.name(node);
                 return Err(format!("{name} follows, is well, and has not stood in line for {seconds:.1} s"));

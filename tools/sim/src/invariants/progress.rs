@@ -29,7 +29,7 @@ impl Invariant for Progress {
             return Ok(());
         }
         let since = self.led_at.max(world.disturbed_at);
-        if world.now > since + world.patience {
+        if world.now > since + world.limits.patience {
             let healthy: Vec<&str> =
                 world.nodes().filter(|node| world.is_healthy(*node)).map(|node| world.name(node)).collect();
             let seconds = (world.now - since) as f64 / 1e9;

@@ -29,7 +29,7 @@ impl Invariant for Succession {
     fn see(&mut self, world: &View<'_>, seen: &Occurrence<'_>) -> Result<(), String> {
         match *seen {
             Occurrence::Released | Occurrence::HolderDied => {
-                self.begin(world, if world.line_answers() { world.prompt_max } else { world.succession_max });
+                self.begin(world, if world.line_answers() { world.limits.prompt } else { world.limits.succession });
             }
             Occurrence::Granted { .. } | Occurrence::Elected { .. } => self.due = None,
             Occurrence::Passing => {

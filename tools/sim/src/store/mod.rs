@@ -147,6 +147,12 @@ impl SimStore {
         line.into_iter().map(|stand_by| (stand_by.process, stand_by.nonce))
     }
 
+    /// Whether it stands by under this nonce.
+    pub(crate) fn stands_by(&self, nonce: Nonce, shown: Instant) -> bool {
+        let standing_by = &self.kept.record.standing_by;
+        standing_by.iter().any(|stand_by| stand_by.nonce == nonce && shown < stand_by.fresh_until)
+    }
+
     /// Whether the last grant was to this nonce.
     pub(crate) fn is_granted_to(&self, nonce: Nonce) -> bool {
         self.kept.record.lease.as_ref().is_some_and(|lease| lease.nonce == nonce)

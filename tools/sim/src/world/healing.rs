@@ -91,7 +91,7 @@ impl SimWorld {
         } else {
             (20 + self.tally.of(Situation::Election)) * nanos(self.options.ttl_max())
         };
-        late + self.patience() + climbing
+        late + self.limits.patience + climbing
     }
 
     /// Whatever was given back and is wanted is run, however long that may take.
@@ -132,7 +132,7 @@ impl SimWorld {
         let Some(leader) = self.leading() else { return Ok(()) };
         self.see(&Occurrence::LeaderKilled)?;
         self.feed(leader, Input::Resign { term: None, successor: None })?;
-        self.run_until(self.now + self.max_failover() + SECOND)?;
+        self.run_until(self.now + self.limits.failover + SECOND)?;
         self.see(&Occurrence::LongWithoutLeader)?;
         if self.leading().is_some_and(|next| next != leader) {
             self.count(Situation::Handover);
@@ -145,7 +145,7 @@ impl SimWorld {
         self.count(Situation::LeaderCrash);
         self.die(leader)?;
         self.see(&Occurrence::LeaderKilled)?;
-        self.run_until(self.now + self.max_failover() + SECOND)?;
+        self.run_until(self.now + self.limits.failover + SECOND)?;
         self.see(&Occurrence::LongWithoutLeader)
     }
 

@@ -1,7 +1,6 @@
 //! Those who stand by: what befalls the first of them, and what a store that sees processes die tells the others.
 
 use tenure_core::Input;
-use tenure_core::store_rules::record::RESERVATION;
 
 use super::network::{is_gone, life_of};
 use super::process::RESTS;
@@ -27,7 +26,7 @@ impl SimWorld {
         let line = self.line();
         let Some(leader) = self.leader.filter(|leader| self.is_there(*leader)) else { return Ok(()) };
         let Some(most) = line.len().checked_sub(1).filter(|most| *most > 0) else { return Ok(()) };
-        let (calm, ttl) = (self.calm(), nanos(self.options.ttl_max()));
+        let (calm, ttl) = (self.limits.calm, nanos(self.options.ttl_max()));
         let rng = self.chance_of(FaultClass::HeadOfLine);
         let count = 1 + rng.index(most.min(3));
         let fate = rng.pick(&[StandByFate::StandStill, StandByFate::Die, StandByFate::Leave]);
@@ -49,7 +48,7 @@ impl SimWorld {
     /// All is well, but those first in line do not answer when the leader goes: they stand still, or died with it, or the
     /// successor leaves before it hears that it is one.
     pub(super) fn lose_head_of_line(&mut self) -> SimOutcome {
-        self.run_until(self.now + 2 * self.calm())?;
+        self.run_until(self.now + 2 * self.limits.calm)?;
         let line = self.line();
         let (Some(leader), Some(most)) = (self.leading(), line.len().checked_sub(1).filter(|most| *most > 0)) else {
             return Ok(());
@@ -57,7 +56,7 @@ impl SimWorld {
         let count = 1 + self.rng.index(most.min(3));
         let fate = self.rng.pick(&[StandByFate::StandStill, StandByFate::Die, StandByFate::Leave]);
         let leaves = matches!(fate, StandByFate::Leave) || self.rng.percent(50);
-        let (limit, now) = (self.succession_max() + 2 * SECOND, self.now);
+        let (limit, now) = (self.limits.succession + 2 * SECOND, self.now);
         for &node in line.iter().take(count) {
             match fate {
                 StandByFate::StandStill => self.pause(node, limit),
@@ -67,7 +66,7 @@ impl SimWorld {
         }
         self.count(Situation::HeadOfLineGone);
         self.go(self.nodes[leader].life(leader), limit, leaves)?;
-        self.run_until(now + limit + self.max_failover() + 2 * RESTS)
+        self.run_until(now + limit + self.limits.failover + 2 * RESTS)
     }
 
     pub(super) fn let_successor_leave(&mut self) -> SimOutcome {
@@ -122,26 +121,6 @@ impl SimWorld {
             self.see(&Occurrence::HolderDied)?;
         }
         Ok(())
-    }
-
-    /// An attempt that nobody answers, and the pause after it.
-    pub(super) fn calm(&self) -> u64 {
-        let timings = self.options.candidates.iter().map(|contender| &contender.candidate.timing);
-        let longest = timings.map(|timing| timing.attempt_timeout() * 2 + timing.renew_every()).max();
-        nanos(longest.unwrap_or_default().mul_f64(9.0 / 8.0))
-    }
-
-    /// Two reservations on a slow clock, and what everybody needs to look.
-    pub(super) fn succession_max(&self) -> u64 {
-        nanos((RESERVATION * 2).mul_f64(9.0 / 8.0)) + self.prompt_max()
-    }
-
-    /// Those of the lowest priority wait 150 ms longer, those behind others a few steps of 5 ms, alarms ring late, and some
-    /// answers are slow.
-    pub(super) fn prompt_max(&self) -> u64 {
-        let timings = self.options.candidates.iter().map(|contender| &contender.candidate.timing);
-        let slow = timings.map(|timing| timing.reaction() * 2 + timing.attempt_timeout()).max().unwrap_or_default();
-        250 * MILLI + nanos(slow) + 10 * self.options.latency
     }
 
     fn is_there(&self, of: Incarnation) -> bool {

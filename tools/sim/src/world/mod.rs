@@ -2,6 +2,7 @@
 
 mod healing;
 mod jobs;
+mod limits;
 mod line;
 mod messages;
 mod network;
@@ -26,6 +27,7 @@ use crate::timeline::Timeline;
 
 use jobs::SimJobs;
 pub(crate) use jobs::{ServedJobRequest, SimJobRun};
+use limits::RunLimits;
 use messages::SimMessages;
 pub(crate) use messages::{DeliveryEnd, ServedMail, SimDelivery};
 use node::{Machine, SimNode};
@@ -37,6 +39,7 @@ pub(crate) use view::{View, ledger_rest, nanos};
 pub(crate) struct SimWorld {
     now: SimTime,
     options: SimOptions,
+    limits: RunLimits,
     machines: Vec<Machine>,
     nodes: Vec<SimNode>,
     store: SimStore,
@@ -100,6 +103,7 @@ impl SimWorld {
         let streams = (2..).take(FaultClass::ALL.len());
         Self {
             now: SECOND,
+            limits: RunLimits::of(&options),
             machines,
             nodes,
             store,
@@ -219,13 +223,9 @@ impl SimWorld {
             now: self.now,
             disturbed_at: self.disturbed_at,
             jolted_at: self.jolted_at,
-            calm: self.calm(),
-            succession_max: self.succession_max(),
-            prompt_max: self.prompt_max(),
+            limits: self.limits,
             sees_death: self.options.kind.sees_death(),
             shown: self.store_shows(),
-            patience: self.patience(),
-            max_failover: self.max_failover(),
             store_is_well: self.now >= self.store_down_until.max(self.store_slow_until),
             nodes: &self.nodes,
             machines: &self.machines,
@@ -270,22 +270,6 @@ impl SimWorld {
     fn name(&self, node: usize) -> String {
         let node = &self.nodes[node];
         format!("{}{}", node.contender.candidate.id, "'".repeat(node.life.saturating_sub(1) as usize))
-    }
-
-    /// A lease that nobody uses, another that a candidate took and could not hear of, and some time to notice.
-    fn patience(&self) -> u64 {
-        let lease = SimStore::lease_max(self.options.kind, self.options.ttl_max());
-        nanos(lease * 3) + 5 * SECOND
-    }
-
-    /// What the timing predicts, in true time; with what the kind of store and the network add.
-    fn max_failover(&self) -> u64 {
-        let ttl = self.options.ttl_max();
-        let added = SimStore::lease_max(self.options.kind, ttl).saturating_sub(ttl);
-        let timings = self.options.candidates.iter().map(|contender| &contender.candidate.timing);
-        let predicted = timings.map(|timing| timing.predict(2).max_failover).max().unwrap_or_default();
-        // The followers' clocks may be slow, too, and those of the lowest priority wait 150 ms longer.
-        nanos((predicted + added).mul_f64(9.0 / 8.0)) + SECOND / 5 + 4 * self.options.latency
     }
 }
 

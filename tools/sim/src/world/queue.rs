@@ -1,6 +1,6 @@
 //! What is on its way, in the order in which it will happen.
 
-use std::cmp::{Ordering, Reverse};
+use std::cmp::Reverse;
 use std::collections::BinaryHeap;
 
 use tenure_core::{Input, Request, Term};
@@ -56,59 +56,44 @@ pub(crate) struct Incarnation {
 
 #[derive(Default)]
 pub(crate) struct EventQueue {
-    heap: BinaryHeap<Reverse<QueuedEvent>>,
+    /// When, in which order, and where the event lies: events are large, and a heap moves what is in it again and again.
+    heap: BinaryHeap<Reverse<(SimTime, u64, usize)>>,
     /// Of what happens at the same instant the first that was put in is the first that comes out.
     put: u64,
-}
-
-struct QueuedEvent {
-    at: SimTime,
-    order: u64,
-    event: SimEvent,
+    events: Vec<Option<SimEvent>>,
+    free: Vec<usize>,
 }
 
 impl EventQueue {
     pub(crate) fn put(&mut self, at: SimTime, event: SimEvent) {
         self.put += 1;
-        self.heap.push(Reverse(QueuedEvent { at, order: self.put, event }));
+        let place = self.free.pop().unwrap_or_else(|| {
+            self.events.push(None);
+            self.events.len() - 1
+        });
+        self.events[place] = Some(event);
+        self.heap.push(Reverse((at, self.put, place)));
     }
 
     pub(crate) fn next_at(&self) -> Option<SimTime> {
-        self.heap.peek().map(|Reverse(entry)| entry.at)
+        self.heap.peek().map(|Reverse((at, ..))| *at)
     }
 
     /// Forgets what should not happen any more.
     pub(crate) fn retain(&mut self, mut keep: impl FnMut(&SimEvent) -> bool) {
-        self.heap.retain(|Reverse(entry)| keep(&entry.event));
+        self.heap.retain(|Reverse((.., place))| {
+            let is_kept = self.events[*place].as_ref().is_some_and(&mut keep);
+            if !is_kept {
+                self.events[*place] = None;
+                self.free.push(*place);
+            }
+            is_kept
+        });
     }
 
     pub(crate) fn take(&mut self) -> Option<SimEvent> {
-        self.heap.pop().map(|Reverse(entry)| entry.event)
-    }
-}
-
-impl QueuedEvent {
-    fn key(&self) -> (SimTime, u64) {
-        (self.at, self.order)
-    }
-}
-
-impl PartialEq for QueuedEvent {
-    fn eq(&self, other: &Self) -> bool {
-        self.key() == other.key()
-    }
-}
-
-impl Eq for QueuedEvent {}
-
-impl PartialOrd for QueuedEvent {
-    fn partial_cmp(&self, other: &Self) -> Option<Ordering> {
-        Some(self.cmp(other))
-    }
-}
-
-impl Ord for QueuedEvent {
-    fn cmp(&self, other: &Self) -> Ordering {
-        self.key().cmp(&other.key())
+        let Reverse((.., place)) = self.heap.pop()?;
+        self.free.push(place);
+        self.events[place].take()
     }
 }

@@ -9,6 +9,7 @@ use tenure_core::store_rules::record::ProcessToken;
 use tenure_core::{Elector, Instant, JobName, Nonce, Term, Timing};
 
 use super::jobs::{SimJobRun, SimJobs};
+use super::limits::{RunLimits, on_slow_clock};
 use super::messages::SimDelivery;
 use super::network::life_of;
 use super::node::{Machine, SimNode};
@@ -26,16 +27,7 @@ pub(crate) struct View<'a> {
     pub(crate) disturbed_at: SimTime,
     /// Until when a message that was hit on its way may make somebody late.
     pub(crate) jolted_at: SimTime,
-    /// How long it may take until somebody leads when nothing new goes wrong.
-    pub(crate) patience: u64,
-    /// How long it may take until somebody leads after a leader died, when all else is well.
-    pub(crate) max_failover: u64,
-    /// How long nothing must have gone wrong for everybody to wait for nothing but its turn.
-    pub(crate) calm: u64,
-    /// How long it may take until somebody leads when the leader has gone and those next in line do not answer.
-    pub(crate) succession_max: u64,
-    /// The same when all of them answer.
-    pub(crate) prompt_max: u64,
+    pub(crate) limits: RunLimits,
     /// Whether the store sees processes die.
     pub(super) sees_death: bool,
     /// What the clock that leases run on shows.
@@ -213,7 +205,7 @@ impl View<'_> {
 
     /// Whether everybody waits for its turn, and for nothing else: all has been calm for a while.
     pub(crate) fn is_calm(&self) -> bool {
-        self.upset_at() + self.calm < self.now
+        self.upset_at() + self.limits.calm < self.now
     }
 
     /// When something last went wrong, with messages or otherwise.
@@ -254,8 +246,7 @@ impl View<'_> {
     /// Whether the store knows that it stands by, or has just granted it the lease.
     pub(crate) fn is_in_line(&self, node: usize) -> bool {
         let nonce = self.nodes[node].elector.as_ref().and_then(Elector::stands_under);
-        let mut line = self.store.line(self.shown).map(|(_, nonce)| nonce);
-        nonce.is_some_and(|nonce| self.store.is_granted_to(nonce) || line.any(|of| of == nonce))
+        nonce.is_some_and(|nonce| self.store.is_granted_to(nonce) || self.store.stands_by(nonce, self.shown))
     }
 
     /// When a candidate that was told to leave at `told` must have left, unless it was away.
@@ -275,7 +266,7 @@ fn leaving_max(timing: &Timing) -> u64 {
 
 /// For how long an engine of jobs may leave a store alone that failed, on a slow clock.
 pub(crate) fn ledger_rest() -> u64 {
-    nanos(LEDGER_REST_MAX) * 9 / 8
+    on_slow_clock(LEDGER_REST_MAX)
 }
 
 pub(crate) fn nanos(duration: Duration) -> u64 {
