@@ -16,6 +16,7 @@ use super::error::SqliteStoreError;
 use super::identity::{FileIdentity, Pins, check_link};
 use super::lease_clock::LeaseClock;
 use super::lost_files::LostFiles;
+use super::open_files::OpenFiles;
 use super::peer_registry::PeerRegistry;
 use super::schema;
 
@@ -162,6 +163,7 @@ impl Database {
         check_link(&location)?;
         location.check_file_system()?;
         creation::prepare(&location, lost_files, clock.now(), absence)?;
+        let open_files = OpenFiles::of(&location);
         let flags =
             OpenFlags::SQLITE_OPEN_READ_WRITE | OpenFlags::SQLITE_OPEN_NOFOLLOW | OpenFlags::SQLITE_OPEN_NO_MUTEX;
         let connection = Connection::open_with_flags(&location.real, flags)?;
@@ -181,7 +183,9 @@ impl Database {
         let pins = Arc::new(Pins::new(&location, &identity)?);
         let (boot_id, rows) = (clock.boot_id().to_owned(), RefCell::default());
         let database = Self { connection, location, identity, pins, boot_id, rows };
-        let checked = if tenure_sys::sqlite::has_moved(&database.connection) {
+        let is_current = !tenure_sys::sqlite::has_moved(&database.connection)
+            && open_files.has_opened(&database.location, &identity);
+        let checked = if !is_current {
             Err(SqliteStoreError::Replaced)
         } else {
             lost_files.check(&registry, clock.now(), |note| !note.is_of(&identity))

@@ -26,6 +26,7 @@ mod lost_files;
 mod mailbox;
 mod message_rows;
 mod note;
+mod open_files;
 mod own_pipes;
 mod peer_pipes;
 mod peer_registry;

@@ -56,7 +56,12 @@ impl CandidateProcess {
         self.lines().rest("events").iter().filter_map(|line| parse(line)).collect()
     }
 
-    /// All that it has told so far, read or not.
+    /// All that it has told so far, read or not, and its log.
+    #[must_use]
+    pub fn told(&self) -> Vec<String> {
+        self.record().lines()
+    }
+
     pub(crate) fn record(&self) -> PrintedLines {
         self.lines().record()
     }

@@ -42,6 +42,14 @@ impl Crowd {
         self.candidates.push((id, candidate));
     }
 
+    /// That no one was told to stop: they made the file together.
+    fn assert_one_file(&self) {
+        for (id, candidate) in &self.candidates {
+            let told = candidate.told();
+            assert!(!told.iter().any(|line| line.contains("must stop")), "{id}: {told:#?}");
+        }
+    }
+
     fn assert_all_stand(&self) {
         for (id, candidate) in &self.candidates {
             assert!(!candidate.running.process.is_dead(), "{id} has died");
@@ -56,6 +64,7 @@ fn of_thirty_started_at_once_one_leads_at_a_time_and_none_dies() {
     for (id, candidate) in &crowd.candidates {
         candidate.event(if *id == leader.candidate { "elected" } else { "observed" });
     }
+    crowd.assert_one_file();
     for signal in [Signal::TERM, Signal::KILL, Signal::TERM] {
         let mut old = crowd.take(&leader);
         old.signal(signal);
