@@ -15,12 +15,12 @@ const OCTAL: u32 = 8;
 /// The logs and indexes of one database that this process had open before it opened the database once more.
 #[derive(Debug)]
 pub(super) struct OpenFiles {
-    logs: Vec<Descriptor>,
-    indexes: Vec<Descriptor>,
+    logs: Vec<OpenFile>,
+    indexes: Vec<OpenFile>,
 }
 
 /// A descriptor, and the file behind it.
-type Descriptor = (PathBuf, Inode);
+type OpenFile = (PathBuf, Inode);
 
 impl OpenFiles {
     /// Empty where the kernel shows no descriptors, as to a process that may not be traced.
@@ -41,7 +41,7 @@ impl OpenFiles {
     /// Other stores of this process may still have former files open. Only an index is shared with them.
     pub(super) fn has_opened(&self, location: &Location, identity: &FileIdentity) -> bool {
         let now = Self::of(location);
-        let are_current = |now: &[Descriptor], before: &[Descriptor], current: Inode| {
+        let are_current = |now: &[OpenFile], before: &[OpenFile], current: Inode| {
             now.iter().filter(|descriptor| !before.contains(descriptor)).all(|(_, inode)| *inode == current)
         };
         let cannot_tell = now.logs.is_empty() && fs::read_dir(OWN_DESCRIPTORS).is_err();
