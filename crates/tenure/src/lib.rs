@@ -164,7 +164,7 @@ pub use error::{Error, ErrorKind};
 pub use event::{ElectionError, Event, EventKind, Events};
 pub use hints::Hints;
 pub use leadership::{Leadership, Work};
-pub use lock::{Lock, LockGuard};
+pub use lock::{Lock, LockGuard, LockWait};
 pub use messages::{Channel, Delivery};
 pub use store::{
     Broadcast, MemoryStore, Message, MessageCount, MessageId, MessageState, Store, StoreError, StoreUrl,
