@@ -11,7 +11,6 @@ use tenure_core::{LossReason, Term};
 use crate::block_on::block_on;
 use crate::contain::contain;
 use crate::disposal::dispose;
-use crate::driver::DriverCommand;
 use crate::event::ElectionError;
 use crate::inside;
 use crate::leadership::{Leadership, Work};
@@ -198,7 +197,7 @@ impl CallbackRunner {
     }
 
     fn report(&self, callback: &'static str, message: String) {
-        self.shared.send(DriverCommand::Error(self.shared.id, ElectionError::Callback { callback, message }));
+        self.shared.report(ElectionError::Callback { callback, message });
     }
 
     fn queue(&self) -> MutexGuard<'_, CallbackQueue> {

@@ -20,16 +20,40 @@ use super::job_set::{EndedRun, JobSet};
 use super::run::{JobRun, RunLimit};
 use super::schedule::Schedule;
 use crate::callback::Callback;
-use crate::driver::DriverCommand;
+use crate::driver::{Beside, Companion, DriverCommand};
 use crate::event::{ElectionError, EventKind};
 use crate::leadership::{Leadership, Work};
+use crate::metrics;
 use crate::phase::Phase;
 use crate::retry::spread;
 use crate::shared::Shared;
-use crate::store::{JobLedger, Store, StoreError, StoreErrorKind};
+use crate::store::{JobLedger, StoreError, StoreErrorKind};
+
+/// Runs the jobs of a candidate by the calendar.
+#[derive(Debug)]
+pub(crate) struct JobCompanion {
+    job_set: Arc<JobSet>,
+}
+
+impl JobCompanion {
+    pub(crate) fn new(job_set: &Arc<JobSet>) -> Self {
+        Self { job_set: Arc::clone(job_set) }
+    }
+}
+
+impl Companion for JobCompanion {
+    fn task_name(&self) -> &'static str {
+        "the task that runs jobs"
+    }
+
+    fn run(self: Arc<Self>, beside: Beside) -> BoxFuture<'static, ()> {
+        run(Arc::clone(&self.job_set), beside).boxed()
+    }
+}
 
 /// Runs until the candidate has left the election.
-pub(crate) async fn run(shared: Arc<Shared>, store: Arc<dyn Store>, timing: Timing, job_set: Arc<JobSet>) {
+async fn run(job_set: Arc<JobSet>, Beside { shared, store, timing }: Beside) {
+    metrics::has_jobs(&shared.class, &job_set.names());
     let Some(ledger) = store.ledger() else { return };
     let mut scheduler = Scheduler::new(&shared, ledger, &job_set, &timing);
     let mut reply = None;
@@ -236,12 +260,13 @@ impl<'a> Scheduler<'a> {
                 _ => {}
             }
         }
-        let kind = EventKind::Job { job, tick, job_event };
-        self.shared.send(DriverCommand::Job(self.shared.id, Box::new(kind)));
+        let event = EventKind::Job { job, tick, job_event };
+        log!(debug, election = %self.shared.key, candidate = %self.shared.candidate, job_event = ?event, "job event");
+        self.shared.send(DriverCommand::Report(self.shared.id, Box::new(event)));
     }
 
     fn report(&self, error: ElectionError) {
-        self.shared.send(DriverCommand::Error(self.shared.id, error));
+        self.shared.report(error);
     }
 }
 

@@ -10,17 +10,47 @@ use futures_util::future::{BoxFuture, Either, select};
 use tenure_core::messages::{InboxInput, MailboxCall, MailboxCallId, MailboxReply};
 use tenure_core::{Instant, Timing, WriteOutcome};
 
+use super::hints::MessageHints;
 use super::inbox::{Inbox, PumpWork};
-use crate::driver::DriverCommand;
+use crate::driver::{Beside, Companion};
 use crate::event::ElectionError;
 use crate::leadership::Leadership;
 use crate::phase::Phase;
 use crate::shared::Shared;
-use crate::store::{Mailbox, Store, StoreError};
+use crate::store::{Mailbox, StoreError};
+
+/// Fetches the messages of a candidate, and hands them to its inbox.
+#[derive(Debug)]
+pub(crate) struct MessageCompanion {
+    hints: Arc<MessageHints>,
+}
+
+impl MessageCompanion {
+    pub(crate) fn new(hints: &Arc<MessageHints>) -> Self {
+        Self { hints: Arc::clone(hints) }
+    }
+}
+
+impl Companion for MessageCompanion {
+    fn task_name(&self) -> &'static str {
+        "the task that fetches messages"
+    }
+
+    fn run(self: Arc<Self>, beside: Beside) -> BoxFuture<'static, ()> {
+        run(self, beside).boxed()
+    }
+
+    fn complaint(&self, shared: &Shared) -> Option<ElectionError> {
+        let hung = shared.inbox().map_or(0, Inbox::running_handlers);
+        let message = format!("has not returned although its time is up, on {hung} channel(s)");
+        (hung > 0).then_some(ElectionError::Callback { callback: "message", message })
+    }
+}
 
 /// Runs until the candidate has left the election.
-pub(crate) async fn run(shared: Arc<Shared>, store: Arc<dyn Store>, timing: Timing) {
+async fn run(companion: Arc<MessageCompanion>, Beside { shared, store, timing }: Beside) {
     let (Some(inbox), Some(mailbox)) = (shared.inbox(), store.mailbox()) else { return };
+    let _hinted = companion.hints.subscribe(&shared, &store);
     // If this is not the first time, the last one panicked, and what it held may keep a lease.
     inbox.follow(&shared, None, InboxInput::Over);
     let mut pump = Pump { shared: &shared, inbox, mailbox, timing, leadership: None, call: None };
@@ -57,8 +87,7 @@ impl Pump<'_> {
     fn take_in(&mut self, reply: Option<(MailboxCallId, MailboxAnswer)>) {
         let input = match reply {
             Some((call, MailboxAnswer { reply, error })) => {
-                let report = |error| DriverCommand::Error(self.shared.id, ElectionError::Store(error));
-                error.into_iter().for_each(|error| self.shared.send(report(error)));
+                error.into_iter().for_each(|error| self.shared.report(ElectionError::Store(error)));
                 InboxInput::Reply { call, reply }
             }
             None => InboxInput::Timeout,
