@@ -11,10 +11,10 @@ use tenure_core::{LossReason, Term};
 use crate::block_on::block_on;
 use crate::contain::contain;
 use crate::disposal::dispose;
-use crate::driver::DriverCommand;
 use crate::event::ElectionError;
 use crate::inside;
 use crate::leadership::{Leadership, Work};
+use crate::on_demand_thread::OnDemandThread;
 use crate::shared::Shared;
 
 /// The return type of a callback: `()`, or a `Result` whose error is reported.
@@ -115,6 +115,7 @@ pub(crate) struct CallbackRunner {
     /// Futures of the application may need the runtime it was started on.
     runtime: Option<tokio::runtime::Handle>,
     queue: Mutex<CallbackQueue>,
+    on_demand: OnDemandThread,
 }
 
 #[derive(Default)]
@@ -136,7 +137,7 @@ const WAITING_MAX: usize = 100;
 impl CallbackRunner {
     pub(crate) fn new(callbacks: Callbacks, shared: Arc<Shared>) -> Arc<Self> {
         let runtime = tokio::runtime::Handle::try_current().ok();
-        Arc::new(Self { callbacks, shared, runtime, queue: Mutex::default() })
+        Arc::new(Self { callbacks, shared, runtime, queue: Mutex::default(), on_demand: OnDemandThread::default() })
     }
 
     pub(crate) fn call<T: Send + 'static>(
@@ -147,38 +148,30 @@ impl CallbackRunner {
         work: Option<Work>,
     ) {
         let Some(callback) = callback.cloned() else { return };
-        let mut queue = self.queue();
-        if work.is_none() && queue.waiting.len() >= WAITING_MAX {
-            // Only troubles can pile up, since elections wait for their callbacks; events tell of troubles, too.
-            return;
-        }
-        queue.waiting.push_back(QueuedCallback {
-            callback: name,
-            run: Box::new(move || callback.call(argument)),
-            work,
-        });
-        if queue.running.is_none() {
-            queue.running = Some(name);
-            drop(queue);
-            let runner = Arc::clone(self);
-            let spawned = std::thread::Builder::new().name("tenure-callback".to_owned()).spawn(move || runner.run());
-            if let Err(error) = spawned {
-                let mut queue = self.queue();
-                queue.running = None;
-                queue.waiting.clear();
-                drop(queue);
-                self.report(name, format!("could not be run: {error}"));
+        {
+            let mut queue = self.queue();
+            if work.is_none() && queue.waiting.len() >= WAITING_MAX {
+                // Only troubles can pile up, since elections wait for their callbacks; events tell of troubles, too.
+                return;
             }
+            let run = Box::new(move || callback.call(argument));
+            queue.waiting.push_back(QueuedCallback { callback: name, run, work });
+        }
+        let runner = Arc::clone(self);
+        if let Err(error) = self.on_demand.begin("tenure-callback", move || runner.run()) {
+            self.queue().waiting.clear();
+            self.report(name, format!("could not be run: {error}"));
         }
     }
 
-    /// The callback that runs now, if one does.
+    /// The callback that runs now or is about to, if one is.
     pub(crate) fn running(&self) -> Option<&'static str> {
-        self.queue().running
+        let queue = self.queue();
+        queue.running.or_else(|| queue.waiting.front().map(|next| next.callback))
     }
 
     fn run(&self) {
-        while let Some(QueuedCallback { callback, run, work }) = self.next() {
+        while let Some(QueuedCallback { callback, run, work }) = self.on_demand.next(|| self.take()) {
             let failure = {
                 let _inside = self.is_waited_for(work.as_ref()).then(|| inside::enter(&self.shared));
                 run_to_end(run, self.runtime.as_ref())
@@ -196,15 +189,15 @@ impl CallbackRunner {
         work.is_some() || self.callbacks.elected.is_some() || self.callbacks.lost.is_some()
     }
 
-    fn next(&self) -> Option<QueuedCallback> {
+    fn take(&self) -> Option<QueuedCallback> {
         let mut queue = self.queue();
-        let job = queue.waiting.pop_front();
-        queue.running = job.as_ref().map(|job| job.callback);
-        job
+        let next = queue.waiting.pop_front();
+        queue.running = next.as_ref().map(|next| next.callback);
+        next
     }
 
     fn report(&self, callback: &'static str, message: String) {
-        self.shared.send(DriverCommand::Error(self.shared.id, ElectionError::Callback { callback, message }));
+        self.shared.report(ElectionError::Callback { callback, message });
     }
 
     fn queue(&self) -> MutexGuard<'_, CallbackQueue> {

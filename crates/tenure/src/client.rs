@@ -20,6 +20,7 @@ use crate::driver::{self, CandidacyId, CommandSender, DriverCommand};
 use crate::election::Election;
 use crate::error::Error;
 use crate::lock::Lock;
+use crate::messages::MessageHints;
 use crate::metrics::{CandidacyPurpose, Class, Classifier};
 use crate::store::{ElectionKey, Forgetting, Observation, Store, StoreError, StoreErrorKind, StoreUrl};
 use crate::store_handle::StoreHandle;
@@ -51,6 +52,7 @@ pub struct Client {
     store: Arc<dyn Store>,
     classifier: Classifier,
     last_id: Arc<AtomicU64>,
+    message_hints: Arc<MessageHints>,
     fork: ForkMarker,
 }
 
@@ -213,6 +215,10 @@ impl Client {
         &self.commands
     }
 
+    pub(crate) fn message_hints(&self) -> &Arc<MessageHints> {
+        &self.message_hints
+    }
+
     pub(crate) fn dyn_store(&self) -> &dyn Store {
         &*self.store
     }
@@ -295,6 +301,16 @@ impl Client {
         if let Some(clock) = clock.virtual_clock() {
             clock.attach(driver::settling(&commands));
         }
-        Ok(Self { commands, clock, namespace, sender, store, classifier, last_id: Arc::default(), fork })
+        Ok(Self {
+            commands,
+            clock,
+            namespace,
+            sender,
+            store,
+            classifier,
+            last_id: Arc::default(),
+            message_hints: Arc::default(),
+            fork,
+        })
     }
 }

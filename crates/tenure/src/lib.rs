@@ -125,6 +125,7 @@ mod identity;
 mod inside;
 mod leadership;
 mod lock;
+mod machine_loop;
 mod messages;
 #[cfg(feature = "metrics")]
 pub mod metrics;
@@ -164,7 +165,7 @@ pub use error::{Error, ErrorKind};
 pub use event::{ElectionError, Event, EventKind, Events};
 pub use hints::Hints;
 pub use leadership::{Leadership, Work};
-pub use lock::{Lock, LockGuard};
+pub use lock::{Lock, LockGuard, LockWait};
 pub use messages::{Channel, Delivery};
 pub use store::{
     Broadcast, MemoryStore, Message, MessageCount, MessageId, MessageState, Store, StoreError, StoreUrl,

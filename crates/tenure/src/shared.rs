@@ -14,7 +14,8 @@ use crate::broadcasts::{self, BroadcastQueues};
 use crate::candidacy::Asks;
 use crate::clock::Clock;
 use crate::contain::contain;
-use crate::driver::{CandidacyId, CommandSender, DriverCommand};
+use crate::driver::{CandidacyId, CommandSender, Companion, DriverCommand};
+use crate::event::ElectionError;
 use crate::messages::{Inbox, MessageHandler};
 use crate::metrics::Class;
 use crate::phase::{Phase, PhaseCell};
@@ -121,7 +122,7 @@ impl Shared {
         self.inbox.get().map(|inbox| &**inbox)
     }
 
-    /// Makes room for messages. Returns whether there was none before: then the driver has to be told.
+    /// Makes room for messages. Returns whether there was none before: then a companion has to be attached.
     pub(crate) fn open_inbox(&self, handlers: impl FnOnce() -> BTreeMap<ChannelName, MessageHandler>) -> bool {
         let mut is_new = false;
         self.inbox.get_or_init(|| {
@@ -136,7 +137,7 @@ impl Shared {
         self.broadcast_queues.get().map(|broadcast_queues| &**broadcast_queues)
     }
 
-    /// Makes room for broadcasts. Returns whether there was none before: then the driver has to be told.
+    /// Makes room for broadcasts. Returns whether there was none before: then a companion has to be attached.
     pub(crate) fn open_board(&self, handlers: impl FnOnce() -> Vec<Arc<broadcasts::BroadcastHandler>>) -> bool {
         let mut is_new = false;
         self.broadcast_queues.get_or_init(|| {
@@ -152,6 +153,16 @@ impl Shared {
             // The driver outlives every candidacy; when it is gone, so is the trust.
             let _ = self.commands.send(command);
         }
+    }
+
+    /// Reports an error of the application, or of what goes on beside the election.
+    pub(crate) fn report(&self, error: ElectionError) {
+        self.send(DriverCommand::error(self.id, error));
+    }
+
+    /// Lets something go on beside the election.
+    pub(crate) fn attach(&self, companion: impl Companion) {
+        self.send(DriverCommand::Attach(self.id, Arc::new(companion)));
     }
 
     pub(crate) fn elected(&self, grant: Arc<Grant>, trust: Trust) {

@@ -9,7 +9,7 @@ use super::backoff::Backoff;
 use super::beginning::{Beginning, WhatNow};
 use super::event_printer::EventPrinter;
 use super::guarded::{CommandUpdate, Guarded, Program, Stdin, env_for, reach, until};
-use super::lock::LockWait;
+use super::lock::LockPurpose;
 use crate::args::{CandidateArgs, EnvironmentArgs, Global, ReportArgs, Restart, RunArgs};
 use crate::exit::{CommandError, Exit};
 use crate::metrics;
@@ -43,7 +43,7 @@ pub(super) enum RunPurpose {
     /// It runs whenever this candidate leads.
     Lead { restart: Restart, no_wait: bool },
     /// It runs once.
-    Lock(LockWait),
+    Lock(LockPurpose),
 }
 
 impl RunPurpose {
@@ -51,7 +51,7 @@ impl RunPurpose {
     fn only_asks(&self) -> bool {
         match self {
             Self::Lead { no_wait, .. } => *no_wait,
-            Self::Lock(wait) => wait.ends_with_an_answer(),
+            Self::Lock(lock) => lock.asks_once(),
         }
     }
 
@@ -77,7 +77,7 @@ pub(super) async fn carry_out(global: &Global, candidate: &CandidateArgs, plan: 
     let described = options.describe(&client, &plan.name)?;
     let described = match &plan.purpose {
         RunPurpose::Lead { .. } => described,
-        RunPurpose::Lock(wait) if wait.ends_with_an_answer() => described.as_lock().without_standing_by(),
+        RunPurpose::Lock(lock) if lock.asks_once() => described.as_lock().without_standing_by(),
         RunPurpose::Lock(_) => described.as_lock(),
     };
     let candidacy = described.start()?;
@@ -170,44 +170,34 @@ impl RunSession<'_> {
                 self.leading = None;
                 self.guarded.terminate(*kill_at);
             }
-            EventKind::Observed { leader } => self.observed(leader.as_ref()),
+            EventKind::Observed { .. } => self.not_granted(&event.kind),
             EventKind::Error { error: ElectionError::Store(_) | ElectionError::Anomaly(Anomaly::Regressed { .. }) }
                 if !self.guarded.is_busy() =>
             {
-                self.failed();
+                self.not_granted(&event.kind);
             }
             _ => {}
         }
     }
 
-    /// Somebody else leads, or is about to.
-    fn observed(&mut self, leader: Option<&Leader>) {
-        match &mut self.plan.purpose {
-            RunPurpose::Lead { no_wait: true, .. } => {
-                let Some(Leader { candidate, term, .. }) = leader else { return };
+    /// Somebody else leads or is about to, or the store cannot be asked and nothing runs.
+    fn not_granted(&mut self, event: &EventKind) {
+        match (&mut self.plan.purpose, event) {
+            (
+                RunPurpose::Lead { no_wait: true, .. },
+                EventKind::Observed { leader: Some(Leader { candidate, term, .. }) },
+            ) => {
                 let name = self.candidacy.name();
                 self.printer
                     .explain(&format!("{candidate} leads {name}, term {term}; leave out --no-wait to stand by"));
                 self.leave_soon(Exit::NotElected);
             }
-            RunPurpose::Lead { .. } => {}
-            RunPurpose::Lock(wait) => {
-                wait.taken_by(leader);
-                if wait.ends_with_an_answer() {
-                    self.give_up();
-                }
+            (RunPurpose::Lead { no_wait: true, .. }, EventKind::Error { .. }) => {
+                self.leave_soon(Exit::StoreUnavailable);
             }
-        }
-    }
-
-    /// The store cannot be asked, and nothing runs.
-    fn failed(&mut self) {
-        match &mut self.plan.purpose {
-            RunPurpose::Lead { no_wait: true, .. } => self.leave_soon(Exit::StoreUnavailable),
-            RunPurpose::Lead { .. } => {}
-            RunPurpose::Lock(wait) => {
-                wait.failed();
-                if wait.ends_with_an_answer() {
+            (RunPurpose::Lead { .. }, _) => {}
+            (RunPurpose::Lock(lock), _) => {
+                if lock.note(event) {
                     self.give_up();
                 }
             }
@@ -217,7 +207,7 @@ impl RunSession<'_> {
     /// When a lock is not waited for any more.
     fn given_up_at(&self) -> Option<Instant> {
         match &self.plan.purpose {
-            RunPurpose::Lock(wait) if !self.guarded.is_busy() && self.end.is_none() => wait.until(),
+            RunPurpose::Lock(lock) if !self.guarded.is_busy() && self.end.is_none() => lock.until(),
             RunPurpose::Lock(_) | RunPurpose::Lead { .. } => None,
         }
     }
@@ -234,8 +224,8 @@ impl RunSession<'_> {
     }
 
     fn give_up(&mut self) {
-        let RunPurpose::Lock(wait) = &self.plan.purpose else { return };
-        let (exit, why) = wait.verdict(self.candidacy.name());
+        let RunPurpose::Lock(lock) = &self.plan.purpose else { return };
+        let (exit, why) = lock.verdict(self.candidacy.name());
         if self.end.is_none() {
             self.printer.explain(&why);
         }

@@ -6,7 +6,6 @@ use tenure_core::ChannelName;
 
 use super::queues::ReaderQueue;
 use crate::callback::{Callback, run_to_end};
-use crate::driver::DriverCommand;
 use crate::event::ElectionError;
 use crate::on_demand_thread::OnDemandThread;
 use crate::phase::Phase;
@@ -58,5 +57,5 @@ impl BroadcastHandler {
 }
 
 fn report(shared: &Shared, message: String) {
-    shared.send(DriverCommand::Error(shared.id, ElectionError::Callback { callback: "broadcast", message }));
+    shared.report(ElectionError::Callback { callback: "broadcast", message });
 }

@@ -7,6 +7,6 @@ mod reader;
 mod send;
 
 pub(crate) use self::handler::BroadcastHandler;
-pub(crate) use self::pump::run as pump;
+pub(crate) use self::pump::BroadcastCompanion;
 pub(crate) use self::queues::BroadcastQueues;
 pub use self::reader::Broadcasts;

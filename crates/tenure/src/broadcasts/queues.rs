@@ -8,7 +8,6 @@ use tenure_core::ChannelName;
 use tokio::sync::{Notify, watch};
 
 use super::handler::BroadcastHandler;
-use crate::driver::DriverCommand;
 use crate::event::ElectionError;
 use crate::shared::Shared;
 use crate::store::{Broadcast, PubSubEvent};
@@ -70,7 +69,7 @@ impl BroadcastQueues {
             PubSubEvent::Missed(count) => report_missed(shared, None, count),
             PubSubEvent::Deaf(error) => {
                 self.is_listening.send_replace(false);
-                shared.send(DriverCommand::Error(shared.id, ElectionError::Store(error)));
+                shared.report(ElectionError::Store(error));
             }
             // What a newer contract adds is nothing that readers have asked for.
             _ => {}
@@ -145,5 +144,5 @@ impl fmt::Debug for BroadcastQueues {
 }
 
 fn report_missed(shared: &Shared, channel: Option<ChannelName>, count: u64) {
-    shared.send(DriverCommand::Error(shared.id, ElectionError::BroadcastsMissed { channel, count }));
+    shared.report(ElectionError::BroadcastsMissed { channel, count });
 }

@@ -7,9 +7,8 @@ use std::sync::Arc;
 use tenure_core::ChannelName;
 
 use super::{Candidacy, CandidacyBuilder};
-use crate::broadcasts::{BroadcastHandler, Broadcasts};
+use crate::broadcasts::{BroadcastCompanion, BroadcastHandler, Broadcasts};
 use crate::callback::{Callback, CallbackResult};
-use crate::driver::DriverCommand;
 use crate::error::Error;
 use crate::store::Broadcast;
 
@@ -73,7 +72,7 @@ impl Candidacy {
         let channel = ChannelName::new(channel)?;
         self.client.check_pubsub()?;
         if self.shared.open_board(Vec::new) {
-            self.shared.send(DriverCommand::Hear(self.shared.id));
+            self.shared.attach(BroadcastCompanion);
         }
         Ok(Broadcasts::new(Arc::clone(&self.shared), channel))
     }

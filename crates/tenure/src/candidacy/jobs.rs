@@ -6,8 +6,7 @@ use std::sync::{Arc, PoisonError};
 use super::{Candidacy, CandidacyBuilder};
 use crate::callback::{Callback, CallbackResult};
 use crate::client::Client;
-use crate::cron::{Job, JobRun, JobSet, Jobs};
-use crate::driver::DriverCommand;
+use crate::cron::{Job, JobCompanion, JobRun, JobSet, Jobs};
 use crate::error::Error;
 
 impl<C> CandidacyBuilder<C> {
@@ -75,7 +74,7 @@ impl Candidacy {
         }
         *known = job_set(&self.client, jobs)?;
         if let Some(job_set) = &*known {
-            self.shared.send(DriverCommand::Schedule(self.shared.id, Arc::clone(job_set)));
+            self.shared.attach(JobCompanion::new(job_set));
         }
         Ok(())
     }

@@ -7,10 +7,9 @@ use tenure_core::ChannelName;
 
 use super::{Candidacy, CandidacyBuilder};
 use crate::callback::{Callback, CallbackResult};
-use crate::driver::DriverCommand;
 use crate::error::Error;
 use crate::leadership::Leadership;
-use crate::messages::{Channel, MessageHandler};
+use crate::messages::{Channel, MessageCompanion, MessageHandler};
 use crate::store::Message;
 
 impl<C> CandidacyBuilder<C> {
@@ -87,7 +86,7 @@ impl Candidacy {
         let name = ChannelName::new(name)?;
         self.client.check_mailbox()?;
         if self.shared.open_inbox(std::collections::BTreeMap::new) {
-            self.shared.send(DriverCommand::Listen(self.shared.id));
+            self.shared.attach(MessageCompanion::new(self.client.message_hints()));
         }
         Ok(Channel::new(Arc::clone(&self.shared), name))
     }

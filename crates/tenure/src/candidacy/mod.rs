@@ -194,7 +194,7 @@ impl Candidacy {
         }
         self.request_stop();
         if inside::is_inside(&self.shared) {
-            self.shared.send(DriverCommand::Error(self.shared.id, ElectionError::WaitsForItself { verb: "stop" }));
+            self.shared.report(ElectionError::WaitsForItself { verb: "stop" });
             return;
         }
         self.shared.phase().wait_until(|phase| matches!(phase, Phase::Stopped)).await;

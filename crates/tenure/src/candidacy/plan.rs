@@ -12,6 +12,7 @@ use tenure_core::{
 use super::Candidacy;
 use super::broadcasts;
 use super::messages::handlers;
+use crate::broadcasts::BroadcastCompanion;
 use crate::callback::{Callback, CallbackRunner, Callbacks};
 use crate::client::Client;
 use crate::driver::{DrivenCandidacy, DriverCommand};
@@ -19,6 +20,7 @@ use crate::error::Error;
 use crate::event::Subscriber;
 use crate::identity::default_candidate_id;
 use crate::leadership::Leadership;
+use crate::messages::MessageCompanion;
 use crate::metrics::CandidacyPurpose;
 use crate::shared::Shared;
 use crate::store::{Broadcast, Message};
@@ -134,14 +136,14 @@ impl CandidacyPlan {
         }
         self.client.command(DriverCommand::Add(Box::new(entry)))?;
         if listens {
-            shared.send(DriverCommand::Listen(shared.id));
+            shared.attach(MessageCompanion::new(self.client.message_hints()));
         }
         if hears {
-            shared.send(DriverCommand::Hear(shared.id));
+            shared.attach(BroadcastCompanion);
         }
         #[cfg(feature = "cron")]
         if let Some(job_set) = &job_set {
-            shared.send(DriverCommand::Schedule(shared.id, std::sync::Arc::clone(job_set)));
+            shared.attach(crate::cron::JobCompanion::new(job_set));
         }
         let candidacy = Candidacy::new(shared, self.client, self.health_within);
         #[cfg(feature = "cron")]

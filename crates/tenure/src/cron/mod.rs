@@ -52,5 +52,5 @@ pub(crate) use self::job_set::JobSet;
 pub use self::job_set::Jobs;
 pub use self::run::JobRun;
 pub use self::schedule::Schedule;
-pub(crate) use self::scheduler::run as scheduler;
+pub(crate) use self::scheduler::JobCompanion;
 pub use self::written::WrittenSchedule;

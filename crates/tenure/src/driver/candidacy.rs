@@ -9,14 +9,12 @@ use tenure_core::{
 
 use super::CandidacyId;
 use super::batcher::Requester;
+use super::companion::{self, Beside, Companion};
 use super::entropy::Entropy;
 use super::in_flight::InFlight;
-use super::tasks;
-use crate::broadcasts;
 use crate::callback::CallbackRunner;
 use crate::event::{ElectionError, Event, EventKind, Subscriber};
 use crate::leadership::Leadership;
-use crate::messages::{self, Inbox};
 use crate::metrics::Recorder;
 use crate::phase::Phase;
 use crate::shared::{Grant, Shared};
@@ -40,6 +38,7 @@ pub(crate) struct DrivenCandidacy {
     is_paused: bool,
     subscribers: Vec<Subscriber>,
     callbacks: Option<Arc<CallbackRunner>>,
+    companions: Vec<Arc<dyn Companion>>,
     recorder: Recorder,
     due: Option<Instant>,
 }
@@ -66,6 +65,7 @@ impl DrivenCandidacy {
             is_paused: false,
             subscribers: Vec::new(),
             callbacks,
+            companions: Vec::new(),
             due: None,
         }
     }
@@ -88,45 +88,11 @@ impl DrivenCandidacy {
         &self.shared.key
     }
 
-    /// Fetches its messages, for as long as it stands.
-    pub(crate) fn spawn_pump(&self, store: &Arc<dyn Store>) {
+    /// Lets a companion run beside the election until this candidate has left it.
+    pub(crate) fn attach(&mut self, companion: Arc<dyn Companion>, store: &Arc<dyn Store>) {
         let (shared, store, timing) = (Arc::clone(&self.shared), Arc::clone(store), self.elector.candidate().timing);
-        let begin = move || messages::pump(Arc::clone(&shared), Arc::clone(&store), timing);
-        tasks::spawn(Arc::clone(&self.shared), "the task that fetches messages", begin);
-    }
-
-    /// Hears broadcasts for it, for as long as it stands.
-    pub(crate) fn spawn_listener(&self, store: &Arc<dyn Store>) {
-        let (shared, store) = (Arc::clone(&self.shared), Arc::clone(store));
-        let begin = move || broadcasts::pump(Arc::clone(&shared), Arc::clone(&store));
-        tasks::spawn(Arc::clone(&self.shared), "the task that hears broadcasts", begin);
-    }
-
-    /// Lets its jobs begin, for as long as it stands.
-    #[cfg(feature = "cron")]
-    pub(crate) fn spawn_scheduler(&self, store: &Arc<dyn Store>, job_set: Arc<crate::cron::JobSet>) {
-        self.recorder.has_jobs(job_set.names().into_iter());
-        let (shared, store, timing) = (Arc::clone(&self.shared), Arc::clone(store), self.elector.candidate().timing);
-        let begin =
-            move || crate::cron::scheduler(Arc::clone(&shared), Arc::clone(&store), timing, Arc::clone(&job_set));
-        tasks::spawn(Arc::clone(&self.shared), "the task that runs jobs", begin);
-    }
-
-    /// Everything that happens to a job passes through here.
-    #[cfg(feature = "cron")]
-    pub(crate) fn job(&mut self, now: Instant, job_event: EventKind) {
-        log!(debug, election = %self.shared.key, candidate = %self.shared.candidate, ?job_event, "job event");
-        if let EventKind::Job { job, job_event, .. } = &job_event {
-            self.recorder.job(self.shared.clock.unix_ms(), job, job_event);
-        }
-        self.tell(now, job_event);
-    }
-
-    /// Messages may wait for it.
-    pub(crate) fn look_for_messages(&self) {
-        if let Some(inbox) = self.shared.inbox() {
-            inbox.look(&self.shared);
-        }
+        companion::spawn(Arc::clone(&companion), Beside { shared, store, timing });
+        self.companions.push(companion);
     }
 
     pub(crate) fn is_stopped(&self) -> bool {
@@ -289,16 +255,22 @@ impl DrivenCandidacy {
         }
     }
 
-    /// Reports an error to all listeners.
-    pub(crate) fn error(&mut self, now: Instant, error: ElectionError) {
-        log!(warn, election = %self.shared.key, candidate = %self.shared.candidate, "{error}");
-        self.recorder.error(&error);
-        if let Some(runner) = &self.callbacks
-            && !matches!(error, ElectionError::Callback { callback: "error", .. })
-        {
-            runner.call("error", runner.callbacks.error.as_ref(), error.clone(), None);
+    /// Tells all listeners what happened beside the election, or on the application's side.
+    pub(crate) fn report(&mut self, now: Instant, event: EventKind) {
+        self.recorder.reported(&event);
+        if let EventKind::Error { error } = &event {
+            log!(warn, election = %self.shared.key, candidate = %self.shared.candidate, "{error}");
+            if let Some(runner) = &self.callbacks
+                && !matches!(error, ElectionError::Callback { callback: "error", .. })
+            {
+                runner.call("error", runner.callbacks.error.as_ref(), error.clone(), None);
+            }
         }
-        self.tell(now, EventKind::Error { error });
+        self.tell(now, event);
+    }
+
+    fn error(&mut self, now: Instant, error: ElectionError) {
+        self.report(now, EventKind::Error { error });
     }
 
     fn send(&mut self, now: Instant, request: Request, in_flight: &mut InFlight) {
@@ -392,10 +364,9 @@ impl DrivenCandidacy {
             let message = "has not returned although its time is up".to_owned();
             self.error(now, ElectionError::Callback { callback, message });
         }
-        let hung = self.shared.inbox().map_or(0, Inbox::running_handlers);
-        if hung > 0 {
-            let message = format!("has not returned although its time is up, on {hung} channel(s)");
-            self.error(now, ElectionError::Callback { callback: "message", message });
+        let complaints = self.companions.iter().filter_map(|companion| companion.complaint(&self.shared));
+        for error in complaints.collect::<Vec<_>>() {
+            self.error(now, error);
         }
     }
 

@@ -7,8 +7,8 @@ use futures_util::future::BoxFuture;
 use tenure_core::Input;
 use tokio::sync::mpsc::UnboundedSender;
 
-use super::DrivenCandidacy;
-use crate::event::{ElectionError, Subscriber};
+use super::{Companion, DrivenCandidacy};
+use crate::event::{ElectionError, EventKind, Subscriber};
 use crate::store::Store;
 
 /// Identifies one candidacy of this process, for ever.
@@ -29,22 +29,21 @@ pub(crate) enum DriverCommand {
     Pause(CandidacyId),
     /// Stand again.
     Resume(CandidacyId),
-    /// An error occurred on the application's side.
-    Error(CandidacyId, ElectionError),
+    /// Something happened on the application's side, or beside the election, that listeners are told.
+    Report(CandidacyId, Box<EventKind>),
     /// Add a subscriber to events.
     Subscribe(CandidacyId, Subscriber),
-    /// Fetch messages.
-    Listen(CandidacyId),
-    /// Receive broadcasts.
-    Hear(CandidacyId),
-    /// Run jobs by the calendar.
-    #[cfg(feature = "cron")]
-    Schedule(CandidacyId, Arc<crate::cron::JobSet>),
-    /// A job event occurred.
-    #[cfg(feature = "cron")]
-    Job(CandidacyId, Box<crate::event::EventKind>),
+    /// Let a companion run beside the election.
+    Attach(CandidacyId, Arc<dyn Companion>),
     /// Use the store.
     Call(StoreCall),
+}
+
+impl DriverCommand {
+    /// Reports an error.
+    pub(crate) fn error(id: CandidacyId, error: ElectionError) -> Self {
+        Self::Report(id, Box::new(EventKind::Error { error }))
+    }
 }
 
 impl fmt::Debug for DriverCommand {
@@ -54,14 +53,9 @@ impl fmt::Debug for DriverCommand {
             Self::Input(..) => "Input",
             Self::Pause(_) => "Pause",
             Self::Resume(_) => "Resume",
-            Self::Error(..) => "Trouble",
+            Self::Report(..) => "Report",
             Self::Subscribe(..) => "Subscribe",
-            Self::Listen(_) => "Listen",
-            Self::Hear(_) => "Hear",
-            #[cfg(feature = "cron")]
-            Self::Schedule(..) => "Schedule",
-            #[cfg(feature = "cron")]
-            Self::Job(..) => "Job",
+            Self::Attach(..) => "Attach",
             Self::Call(_) => "Call",
         })
     }

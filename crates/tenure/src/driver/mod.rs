@@ -6,13 +6,13 @@
 mod batcher;
 mod candidacy;
 mod command;
+mod companion;
 mod deadline_queue;
 mod entropy;
 mod in_flight;
 #[cfg(feature = "testing")]
 mod settling;
 mod supervisor;
-mod tasks;
 
 use std::collections::{BTreeSet, HashMap};
 use std::sync::Arc;
@@ -25,6 +25,7 @@ use tokio::sync::mpsc::UnboundedReceiver;
 use self::batcher::Requester;
 pub(crate) use self::candidacy::DrivenCandidacy;
 pub(crate) use self::command::{CandidacyId, CommandSender, DriverCommand, StoreCall};
+pub(crate) use self::companion::{Beside, Companion};
 use self::deadline_queue::DeadlineQueue;
 use self::entropy::Entropy;
 use self::in_flight::{AnsweredBatch, InFlight};
@@ -42,8 +43,6 @@ pub(crate) struct Driver {
     entropy: Entropy,
     commands: UnboundedReceiver<DriverCommand>,
     hints: BoxStream<'static, Hint>,
-    /// Silent until messages are read.
-    message_hints: Option<BoxStream<'static, Hint>>,
     store: Arc<dyn Store>,
     in_flight: InFlight,
     candidacies: HashMap<CandidacyId, Box<DrivenCandidacy>>,
@@ -70,7 +69,6 @@ impl Driver {
             entropy: Entropy::default(),
             commands,
             hints: store.watch(Interest::Own),
-            message_hints: None,
             in_flight: InFlight::new(Arc::clone(&store), clock.clone()),
             store,
             clock,
@@ -92,7 +90,6 @@ impl Driver {
                 done = self.in_flight.next() => self.finish(done),
                 command = self.commands.recv(), if !self.orphaned => self.take_commands(command),
                 Some(hint) = self.hints.next() => self.hint(hint),
-                Some(hint) = next_of(&mut self.message_hints) => self.look_for_messages(&hint),
             }
             self.flush();
             metrics::settle();
@@ -108,16 +105,13 @@ impl Driver {
     /// Begins anew after a panic. Whatever was under way is given up, and every candidacy begins afresh: its lease is released
     /// when its work has ended, or runs out.
     ///
-    /// Tasks beside the elections go on, and so does all that the store has on this runtime.
+    /// Companions go on, and so does all that the store has on this runtime.
     fn begin_anew(&mut self, why: &str) {
         self.schedule = DeadlineQueue::default();
         self.later.clear();
         self.in_flight = InFlight::new(Arc::clone(&self.store), self.clock.clone());
         // A stream that panicked must not be asked again.
         self.hints = self.store.watch(Interest::Own);
-        if self.message_hints.is_some() {
-            self.message_hints = Some(self.store.watch(Interest::Messages));
-        }
         let ids: Vec<CandidacyId> = self.candidacies.keys().copied().collect();
         for id in ids {
             let Some(candidacy) = self.candidacies.get_mut(&id) else { continue };
@@ -163,10 +157,6 @@ impl Driver {
             let Some(Some(hint)) = self.hints.next().now_or_never() else { break };
             self.hint(hint);
         }
-        for _ in 0..HINTS_PER_ROUND {
-            let Some(Some(hint)) = next_of(&mut self.message_hints).now_or_never() else { break };
-            self.look_for_messages(&hint);
-        }
     }
 
     fn on_command(&mut self, command: DriverCommand) {
@@ -181,9 +171,9 @@ impl Driver {
             DriverCommand::Input(id, input) => self.feed(id, input),
             DriverCommand::Pause(id) => self.pause(id),
             DriverCommand::Resume(id) => self.change(id, DrivenCandidacy::resume),
-            DriverCommand::Error(id, error) => {
+            DriverCommand::Report(id, event) => {
                 if let Some(candidacy) = self.candidacies.get_mut(&id) {
-                    candidacy.error(self.clock.now(), error);
+                    candidacy.report(self.clock.now(), *event);
                 }
             }
             DriverCommand::Subscribe(id, subscriber) => {
@@ -191,19 +181,9 @@ impl Driver {
                     candidacy.subscribe(self.clock.now(), subscriber);
                 }
             }
-            DriverCommand::Listen(id) => self.listen(id),
-            DriverCommand::Hear(id) => self.hear(id),
-            #[cfg(feature = "cron")]
-            DriverCommand::Schedule(id, job_set) => {
-                // In a task of its own, that ends with the candidacy or with the driver.
-                if let Some(candidacy) = self.candidacies.get(&id) {
-                    candidacy.spawn_scheduler(&self.store, job_set);
-                }
-            }
-            #[cfg(feature = "cron")]
-            DriverCommand::Job(id, job_event) => {
+            DriverCommand::Attach(id, companion) => {
                 if let Some(candidacy) = self.candidacies.get_mut(&id) {
-                    candidacy.job(self.clock.now(), *job_event);
+                    candidacy.attach(companion, &self.store);
                 }
             }
             DriverCommand::Call(call) => self.in_flight.call(call),
@@ -242,28 +222,6 @@ impl Driver {
                 from_here.take_while(|(other, _)| other == key).map(|(_, id)| *id).collect()
             }
             None => self.candidacies.keys().copied().collect(),
-        }
-    }
-
-    /// Lets messages be fetched for a candidate, in a task of its own that ends with the candidacy or with the driver.
-    fn listen(&mut self, id: CandidacyId) {
-        let Some(candidacy) = self.candidacies.get(&id) else { return };
-        self.message_hints.get_or_insert_with(|| self.store.watch(Interest::Messages));
-        candidacy.spawn_pump(&self.store);
-    }
-
-    /// Lets broadcasts be heard by a candidate, likewise.
-    fn hear(&self, id: CandidacyId) {
-        if let Some(candidacy) = self.candidacies.get(&id) {
-            candidacy.spawn_listener(&self.store);
-        }
-    }
-
-    fn look_for_messages(&self, hint: &Hint) {
-        for id in self.concerned(hint) {
-            if let Some(candidacy) = self.candidacies.get(&id) {
-                candidacy.look_for_messages();
-            }
         }
     }
 
@@ -327,13 +285,5 @@ impl Driver {
             }
         }
         self.in_flight.flush();
-    }
-}
-
-/// The next hint; never without a stream. Cancel safe.
-async fn next_of(hints: &mut Option<BoxStream<'static, Hint>>) -> Option<Hint> {
-    match hints {
-        Some(hints) => hints.next().await,
-        None => std::future::pending().await,
     }
 }

@@ -5,6 +5,7 @@
 
 mod attempt;
 mod guard;
+mod wait;
 mod work;
 
 use std::fmt;
@@ -16,6 +17,7 @@ use tenure_core::{CandidateId, ElectionName, Preset, Priority, Timing};
 
 use self::attempt::LockAttempt;
 pub use self::guard::LockGuard;
+pub use self::wait::LockWait;
 use crate::candidacy::CandidacyBuilder;
 use crate::client::Client;
 use crate::error::Error;
@@ -121,7 +123,7 @@ impl Lock {
     /// [`Error::LockBusy`] after the limit, or [`Error::Store`] if the store could not be reached until then; when
     /// the candidacy cannot start, as in [`CandidacyBuilder::start`].
     pub async fn acquire(&self) -> Result<LockGuard, Error> {
-        let mut attempt = LockAttempt::begin(self.candidacy.clone())?;
+        let mut attempt = LockAttempt::begin(self.candidacy.clone(), LockWait::new())?;
         let Some(limit) = self.max_wait else { return attempt.held().await };
         match self.within(limit, attempt.held()).await {
             Some(held) => held,
@@ -140,9 +142,14 @@ impl Lock {
     /// When the store fails or does not answer; when the candidacy cannot start, as in [`CandidacyBuilder::start`].
     pub async fn try_acquire(&self) -> Result<Option<LockGuard>, Error> {
         let limit = self.candidacy.first_answer_within()?;
-        let mut attempt = LockAttempt::begin(self.candidacy.clone().without_standing_by())?;
-        let answer = self.within(limit, attempt.answered()).await;
-        answer.unwrap_or_else(|| Err(Error::silence(limit)))
+        let candidacy = self.candidacy.clone().without_standing_by();
+        let mut attempt = LockAttempt::begin(candidacy, LockWait::new().asking_once())?;
+        match self.within(limit, attempt.held()).await {
+            Some(Ok(guard)) => Ok(Some(guard)),
+            Some(Err(Error::LockBusy { .. })) => Ok(None),
+            Some(Err(error)) => Err(error),
+            None => Err(attempt.gives_up(limit)),
+        }
     }
 
     /// Polls the future first, so that what came at the last moment counts.

@@ -8,7 +8,6 @@ use super::delivery::Delivery;
 use crate::block_on::block_on;
 use crate::callback::{Callback, CallbackOutcome};
 use crate::contain::contain;
-use crate::driver::DriverCommand;
 use crate::event::ElectionError;
 use crate::inside;
 use crate::leadership::Leadership;
@@ -90,5 +89,5 @@ impl MessageHandler {
 }
 
 fn report(shared: &Shared, message: String) {
-    shared.send(DriverCommand::Error(shared.id, ElectionError::Callback { callback: "message", message }));
+    shared.report(ElectionError::Callback { callback: "message", message });
 }

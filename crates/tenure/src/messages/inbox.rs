@@ -193,7 +193,7 @@ impl InboxState {
                 InboxOutput::Hold { .. } => self.hold = work.take(),
                 InboxOutput::Release { .. } => aftermath.released = self.hold.take(),
                 InboxOutput::Report(anomaly) => {
-                    aftermath.told.push(DriverCommand::Error(shared.id, error_of(anomaly, shared)));
+                    aftermath.told.push(DriverCommand::error(shared.id, error_of(anomaly, shared)));
                 }
                 InboxOutput::Hint => aftermath.told.push(DriverCommand::Input(shared.id, Input::Hint)),
                 // A machine that is newer than this says more.

@@ -18,8 +18,13 @@ pub const MAX_JOBS_SHOWN: usize = 128;
 /// Jobs are never given up: counters that were once shown must not vanish, or become others.
 static SHOWN: PerProcess<BTreeSet<(Class, Arc<str>)>> = PerProcess::new();
 
+/// A candidacy has jobs that may run.
+pub(crate) fn has_jobs(class: &Class, jobs: &[JobName]) {
+    jobs.iter().for_each(|job| begin(class, job));
+}
+
 /// Publishes all counters of a job at zero: one that first appears with a count looks as if it had not changed.
-pub(super) fn begin(class: &Class, job: &JobName) {
+fn begin(class: &Class, job: &JobName) {
     let job = shown(class, job);
     for outcome in JOB_RUNS.label.iter().flat_map(|label| label.values) {
         JOB_RUNS.count_with(class, KeyLabel::new("job", Arc::clone(&job)), outcome, 0);

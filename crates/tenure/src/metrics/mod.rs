@@ -72,6 +72,10 @@ pub(crate) use self::{
     registry::settle,
 };
 
+#[cfg(all(feature = "cron", feature = "metrics"))]
+pub(crate) use self::jobs::has_jobs;
+#[cfg(all(feature = "cron", not(feature = "metrics")))]
+pub(crate) use self::off::has_jobs;
 #[cfg(not(feature = "metrics"))]
 pub(crate) use self::off::{NoClass as Class, NoClassifier as Classifier, NoRecorder as Recorder, settle};
 

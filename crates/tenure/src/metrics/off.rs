@@ -5,7 +5,7 @@ use std::sync::Arc;
 use tenure_core::{ElectionName, Input, Instant, LossReason, Request};
 
 use super::CandidacyPurpose;
-use crate::event::ElectionError;
+use crate::event::EventKind;
 use crate::shared::Shared;
 
 #[derive(Debug, Clone, Copy)]
@@ -43,13 +43,10 @@ impl NoRecorder {
 
     pub(crate) fn lost(&self, _reason: LossReason) {}
 
-    pub(crate) fn error(&self, _error: &ElectionError) {}
-
-    #[cfg(feature = "cron")]
-    pub(crate) fn has_jobs(&self, _jobs: impl Iterator<Item = tenure_core::JobName>) {}
-
-    #[cfg(feature = "cron")]
-    pub(crate) fn job(&self, _unix_ms: u64, _job: &tenure_core::JobName, _news: &crate::cron::JobEvent) {}
+    pub(crate) fn reported(&self, _event: &EventKind) {}
 }
+
+#[cfg(feature = "cron")]
+pub(crate) fn has_jobs(_class: &NoClass, _jobs: &[tenure_core::JobName]) {}
 
 pub(crate) fn settle() {}

@@ -7,13 +7,15 @@ use tenure_core::{CampaignReply, Input, Instant, LossReason, RenewReply, Reply, 
 use super::class::Class;
 use super::list::{self, ELECTED};
 use super::registry::{self, CandidacyKey};
-use crate::event::ElectionError;
+use crate::event::{ElectionError, EventKind};
 use crate::shared::Shared;
 
 /// Takes note of what happens to one candidacy. Without the feature `metrics` it is empty, and so is all it does.
 #[derive(Debug)]
 pub(crate) struct Recorder {
     class: Class,
+    #[cfg(feature = "cron")]
+    clock: crate::clock::Clock,
     candidacy_key: CandidacyKey,
     /// The renewal under way, and when it was sent.
     renewal: Option<(RequestId, Instant)>,
@@ -28,6 +30,8 @@ impl Recorder {
         registry::changed();
         Self {
             class: shared.class.clone(),
+            #[cfg(feature = "cron")]
+            clock: shared.clock.clone(),
             candidacy_key: registry::sit(shared),
             renewal: None,
             campaign: None,
@@ -93,8 +97,21 @@ impl Recorder {
         registry::changed();
     }
 
+    /// Something happened that is no turn of the election.
+    pub(crate) fn reported(&self, event: &EventKind) {
+        match event {
+            EventKind::Error { error } => self.error(error),
+            #[cfg(feature = "cron")]
+            EventKind::Job { job, job_event, .. } => {
+                super::jobs::count(&self.class, self.clock.unix_ms(), job, job_event);
+            }
+            // The others are counted where they happen.
+            _ => {}
+        }
+    }
+
     /// Something went wrong.
-    pub(crate) fn error(&self, error: &ElectionError) {
+    fn error(&self, error: &ElectionError) {
         match error {
             ElectionError::Store(error) => list::STORE_ERRORS.count(&self.class, list::kind_word(error.kind()), 1),
             ElectionError::Anomaly(anomaly) => list::PROBLEMS.count(&self.class, list::problem_word(anomaly), 1),
@@ -107,18 +124,6 @@ impl Recorder {
             #[cfg(feature = "cron")]
             ElectionError::Job(_) => {}
         }
-    }
-
-    /// Something happened to a tick of a job.
-    #[cfg(feature = "cron")]
-    pub(crate) fn job(&self, unix_ms: u64, job: &tenure_core::JobName, job_event: &crate::cron::JobEvent) {
-        super::jobs::count(&self.class, unix_ms, job, job_event);
-    }
-
-    /// It has jobs that may run.
-    #[cfg(feature = "cron")]
-    pub(crate) fn has_jobs(&self, jobs: impl Iterator<Item = tenure_core::JobName>) {
-        jobs.for_each(|job| super::jobs::begin(&self.class, &job));
     }
 }
 

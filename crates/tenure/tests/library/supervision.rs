@@ -145,6 +145,20 @@ fn messages_are_handled_after_it() {
 }
 
 #[test]
+fn a_stream_of_hints_of_messages_that_panics_ends_no_leadership() {
+    let lab = Lab::new();
+    let (candidacy, _events, heard) = reader(&lab);
+    let term = candidacy.leadership().unwrap().term();
+    lab.settle();
+    lab.store.break_hints(1);
+    lab.client.election("x").unwrap().send("refresh", "7").unwrap();
+    assert!(heard.recv_timeout(PATIENCE).unwrap().contains('7'), "it is looked for again");
+    lab.client.election("x").unwrap().send("refresh", "8").unwrap();
+    assert!(heard.recv_timeout(PATIENCE).unwrap().contains('8'), "another stream hints of it");
+    assert_eq!(candidacy.leadership().expect("it goes on leading").term(), term);
+}
+
+#[test]
 fn a_call_of_the_store_that_panics_is_a_call_that_failed() {
     let lab = Lab::new();
     lab.store.inject_once(Operation::Campaign, Fault::Panic);
