@@ -48,7 +48,7 @@ pub(super) enum Absence {
 /// Processes that start at the same moment lock each other out while one of them creates the file.
 const OPEN_ATTEMPTS: u32 = 40;
 /// More than the number of statements.
-const STATEMENTS_KEPT: usize = 64;
+const STATEMENTS_KEPT: usize = 128;
 
 /// Whether the next attempt to open a file may succeed: others may be making it, using it, or putting another in its place.
 fn passes(fault: &SqliteStoreError) -> bool {
