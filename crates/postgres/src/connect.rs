@@ -284,23 +284,26 @@ fn is_about_options(error: &tokio_postgres::Error) -> bool {
 
 /// The history of writes that a server continues, as far as it is public. Some servers show only part of it, or nothing.
 const HISTORIES: [&str; 3] = [
-    "(SELECT system_identifier FROM pg_catalog.pg_control_system()), \
+    "(SELECT system_identifier FROM pg_catalog.pg_control_system()) AS system, \
      CASE WHEN NOT pg_catalog.pg_is_in_recovery() \
-     THEN pg_catalog.pg_walfile_name(pg_catalog.pg_current_wal_insert_lsn()) END",
-    "NULL::bigint, CASE WHEN NOT pg_catalog.pg_is_in_recovery() \
-     THEN pg_catalog.pg_walfile_name(pg_catalog.pg_current_wal_insert_lsn()) END",
-    "NULL::bigint, NULL::text",
+     THEN pg_catalog.pg_walfile_name(pg_catalog.pg_current_wal_insert_lsn()) END AS segment",
+    "NULL::bigint AS system, CASE WHEN NOT pg_catalog.pg_is_in_recovery() \
+     THEN pg_catalog.pg_walfile_name(pg_catalog.pg_current_wal_insert_lsn()) END AS segment",
+    NO_HISTORY,
 ];
+
+const NO_HISTORY: &str = "NULL::bigint AS system, NULL::text AS segment";
 
 /// Asks for the server's description, and refuses servers that cannot be used in any case.
 async fn greet(client: &Client) -> Result<ServerFacts, PostgresStoreError> {
     let connect = |error| PostgresStoreError::Connect(Arc::new(error));
     let mut variants = HISTORIES.iter();
     let row = loop {
-        let history = variants.next().copied().unwrap_or("NULL::bigint, NULL::text");
+        let history = variants.next().copied().unwrap_or(NO_HISTORY);
         let sql = format!(
-            "SELECT pg_catalog.current_setting('server_version_num')::int, pg_catalog.pg_backend_pid(), \
-             NOT {HAS_SETTINGS}, pg_catalog.pg_is_in_recovery(), {history}"
+            "SELECT pg_catalog.current_setting('server_version_num')::int AS version, \
+             pg_catalog.pg_backend_pid() AS pid, NOT {HAS_SETTINGS} AS is_pooled, \
+             pg_catalog.pg_is_in_recovery() AS is_standby, {history}"
         );
         match client.query_typed_one(&sql, &[]).await {
             Ok(row) => break row,
@@ -313,14 +316,14 @@ async fn greet(client: &Client) -> Result<ServerFacts, PostgresStoreError> {
             },
         }
     };
-    let segment: Option<&str> = row.try_get(5).map_err(connect)?;
+    let segment: Option<&str> = row.try_get("segment").map_err(connect)?;
     let timeline = segment.and_then(|name| u32::from_str_radix(name.get(..8)?, 16).ok());
-    let system: Option<i64> = row.try_get(4).map_err(connect)?;
+    let system: Option<i64> = row.try_get("system").map_err(connect)?;
     let facts = ServerFacts {
-        version: row.try_get(0).map_err(connect)?,
-        pid: row.try_get(1).map_err(connect)?,
-        is_pooled: row.try_get(2).map_err(connect)?,
-        is_standby: row.try_get(3).map_err(connect)?,
+        version: row.try_get("version").map_err(connect)?,
+        pid: row.try_get("pid").map_err(connect)?,
+        is_pooled: row.try_get("is_pooled").map_err(connect)?,
+        is_standby: row.try_get("is_standby").map_err(connect)?,
         history: timeline.map(|timeline| ServerHistory { system: system.unwrap_or_default(), timeline }),
     };
     if facts.version < VERSION_MIN {

@@ -21,11 +21,15 @@ pub(super) fn add(
     now: Instant,
 ) -> Result<Vec<ProcessToken>, SqliteStoreError> {
     let (namespace, name) = (broadcast.key.namespace.as_str(), broadcast.key.name.as_str());
-    let mut statement = connection.prepare_cached(include_str!("sql/listener_all.sql"))?;
+    let mut statement = connection.prepare_cached("SELECT process FROM listener WHERE namespace = ?1 AND name = ?2")?;
     let listeners = statement.query_and_then([namespace, name], |row| to_process(&row.get::<_, Vec<u8>>(0)?))?;
     let listeners: Vec<ProcessToken> = listeners.collect::<Result<_, SqliteStoreError>>()?;
     if !listeners.is_empty() {
-        connection.prepare_cached(include_str!("sql/broadcast_add.sql"))?.execute(params![
+        let mut insert = connection.prepare_cached(
+            "INSERT INTO broadcast (namespace, name, said_at_ns, id, channel, sender, payload)
+             VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7)",
+        )?;
+        insert.execute(params![
             namespace,
             name,
             from_instant(now),
@@ -41,14 +45,18 @@ pub(super) fn add(
 /// Removes broadcasts that are too old or too many.
 pub(super) fn trim(connection: &Connection, now: Instant) -> Result<(), SqliteStoreError> {
     let oldest = Instant::from_nanos(now.as_nanos().saturating_sub(KEPT_FOR_NS));
-    let mut statement = connection.prepare_cached(include_str!("sql/broadcast_trim.sql"))?;
+    let mut statement = connection.prepare_cached(
+        "DELETE FROM broadcast
+         WHERE said_at_ns < ?1 OR number <= (SELECT max(seq) FROM sqlite_sequence WHERE name = 'broadcast') - ?2",
+    )?;
     statement.execute([from_instant(oldest), KEPT_MAX])?;
     Ok(())
 }
 
 /// The number of the latest broadcast, whether or not it is still stored.
 pub(super) fn last(connection: &Connection) -> Result<i64, SqliteStoreError> {
-    let mut statement = connection.prepare_cached(include_str!("sql/broadcast_last.sql"))?;
+    let mut statement =
+        connection.prepare_cached("SELECT coalesce(max(seq), 0) FROM sqlite_sequence WHERE name = 'broadcast'")?;
     Ok(statement.query_row((), |row| row.get(0))?)
 }
 
@@ -58,11 +66,13 @@ pub(super) fn after(
     number: i64,
     elections: &BTreeSet<ElectionKey>,
 ) -> Result<(Vec<Broadcast>, i64), SqliteStoreError> {
-    let mut statement = connection.prepare_cached(include_str!("sql/broadcast_after.sql"))?;
+    let mut statement = connection.prepare_cached(
+        "SELECT number, namespace, name, id, channel, sender, payload FROM broadcast WHERE number > ?1 ORDER BY number",
+    )?;
     let mut rows = statement.query([number])?;
     let (mut said, mut last) = (Vec::new(), number);
     while let Some(row) = rows.next()? {
-        last = row.get(0)?;
+        last = row.get("number")?;
         match key_in(row) {
             Ok(key) if elections.contains(&key) => match broadcast_in(row, key) {
                 Err(fault) if fault.is_of_one_election() => {}
@@ -82,7 +92,8 @@ pub(super) fn listen(
     key: &ElectionKey,
     process: ProcessToken,
 ) -> Result<(), SqliteStoreError> {
-    execute(connection, include_str!("sql/listener_add.sql"), key, process)
+    let insert = "INSERT OR IGNORE INTO listener (namespace, name, process) VALUES (?1, ?2, ?3)";
+    execute(connection, insert, key, process)
 }
 
 /// Records that a process no longer listens to an election.
@@ -91,7 +102,8 @@ pub(super) fn unlisten(
     key: &ElectionKey,
     process: ProcessToken,
 ) -> Result<(), SqliteStoreError> {
-    execute(connection, include_str!("sql/listener_delete.sql"), key, process)
+    let delete = "DELETE FROM listener WHERE namespace = ?1 AND name = ?2 AND process = ?3";
+    execute(connection, delete, key, process)
 }
 
 fn execute(
@@ -105,19 +117,18 @@ fn execute(
     Ok(())
 }
 
-/// Columns are numbered in the order of `broadcast_after.sql`.
 fn key_in(row: &Row<'_>) -> Result<ElectionKey, SqliteStoreError> {
-    let namespace = Namespace::new(row.get::<_, String>(1)?).map_err(|error| nonsense(&error.to_string()))?;
-    let name = ElectionName::new(row.get::<_, String>(2)?).map_err(|error| nonsense(&error.to_string()))?;
+    let namespace = Namespace::new(row.get::<_, String>("namespace")?).map_err(|error| nonsense(&error.to_string()))?;
+    let name = ElectionName::new(row.get::<_, String>("name")?).map_err(|error| nonsense(&error.to_string()))?;
     Ok(ElectionKey { namespace, name })
 }
 
 fn broadcast_in(row: &Row<'_>, key: ElectionKey) -> Result<Broadcast, SqliteStoreError> {
     Ok(Broadcast {
         key,
-        id: to_message_id(&row.get::<_, Vec<u8>>(3)?)?,
-        channel: ChannelName::new(row.get::<_, String>(4)?).map_err(|error| nonsense(&error.to_string()))?,
-        sender: Sender::new(row.get::<_, String>(5)?).map_err(|error| nonsense(&error.to_string()))?,
-        payload: row.get(6)?,
+        id: to_message_id(&row.get::<_, Vec<u8>>("id")?)?,
+        channel: ChannelName::new(row.get::<_, String>("channel")?).map_err(|error| nonsense(&error.to_string()))?,
+        sender: Sender::new(row.get::<_, String>("sender")?).map_err(|error| nonsense(&error.to_string()))?,
+        payload: row.get("payload")?,
     })
 }

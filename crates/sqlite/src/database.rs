@@ -49,7 +49,7 @@ pub(super) enum Absence {
 /// Processes that start at the same moment lock each other out while one of them creates the file.
 const OPEN_ATTEMPTS: u32 = 40;
 /// More than the number of statements.
-const STATEMENTS_KEPT: usize = 64;
+const STATEMENTS_KEPT: usize = 128;
 
 /// Whether the next attempt to open a file may succeed: others may be making it, using it, or putting another in its place.
 fn passes(fault: &SqliteStoreError) -> bool {
@@ -244,11 +244,13 @@ fn adopt_boot(connection: &Connection, clock: &LeaseClock, registry: &PeerRegist
         Some(_) | None => {}
     }
     transaction.execute_batch(include_str!("sql/new_boot.sql"))?;
-    transaction.execute(include_str!("sql/boot_put.sql"), [clock.boot_id()])?;
+    let adopt = "INSERT INTO machine (id, boot_id) VALUES (1, ?1)
+                 ON CONFLICT (id) DO UPDATE SET boot_id = excluded.boot_id";
+    transaction.execute(adopt, [clock.boot_id()])?;
     transaction.commit().map_err(SqliteStoreError::Commit)
 }
 
 fn boot_of_file(connection: &Connection) -> Result<Option<String>, SqliteStoreError> {
-    let mut statement = connection.prepare_cached(include_str!("sql/boot_of_file.sql"))?;
+    let mut statement = connection.prepare_cached("SELECT boot_id FROM machine")?;
     Ok(statement.query_row((), |row| row.get(0)).optional()?)
 }

@@ -2,9 +2,9 @@
 
 use std::time::Duration;
 
-use rusqlite::{OptionalExtension, params};
+use rusqlite::{Connection, OptionalExtension, params};
 use tenure_store::record::{Forgetting, Record, Use};
-use tenure_store::{ElectionKey, StoreError, Term};
+use tenure_store::{ElectionKey, Namespace, StoreError, Term};
 
 use super::db_thread::DbThread;
 use super::error::SqliteStoreError;
@@ -54,7 +54,8 @@ impl Transaction<'_> {
         let mut statement = self.connection().prepare_cached(include_str!("sql/election_salvage.sql"))?;
         let values = params![key.namespace.as_str(), key.name.as_str(), from_instant(self.now())];
         let (election, is_led, is_stood_by, last_term) = statement.query_one(values, |row| {
-            Ok((row.get(0)?, row.get::<_, bool>(1)?, row.get::<_, bool>(2)?, row.get::<_, Option<i64>>(3)?))
+            let (is_led, is_stood_by) = (row.get::<_, bool>("is_led")?, row.get::<_, bool>("is_stood_by")?);
+            Ok((row.get("id")?, is_led, is_stood_by, row.get::<_, Option<i64>>("highest_term")?))
         })?;
         if is_led || is_stood_by {
             return Ok(Forgetting::InUse(if is_led { Use::Led } else { Use::StoodBy }));
@@ -65,14 +66,15 @@ impl Transaction<'_> {
     }
 
     fn has_messages(&self, key: &ElectionKey) -> Result<bool, SqliteStoreError> {
-        let mut waiting = self.connection().prepare_cached(include_str!("sql/election_waiting.sql"))?;
+        let mut waiting = self
+            .connection()
+            .prepare_cached("SELECT coalesce(max(waiting), 0) FROM mailbox WHERE namespace = ?1 AND name = ?2")?;
         Ok(waiting.query_one([key.namespace.as_str(), key.name.as_str()], |row| row.get::<_, i64>(0))? > 0)
     }
 
     fn remove(&self, key: &ElectionKey, election: i64, last_term: Option<u64>) -> Result<(), SqliteStoreError> {
         if let Some(term) = last_term {
-            let mut statement = self.connection().prepare_cached(include_str!("sql/forgotten_put.sql"))?;
-            statement.execute(params![key.namespace.as_str(), from_u64(term)])?;
+            raise_forgotten(self.connection(), &key.namespace, term)?;
         }
         for statement in include_str!("sql/election_forget.sql").split_inclusive(";\n") {
             self.connection().prepare_cached(statement)?.execute([election])?;
@@ -82,10 +84,21 @@ impl Transaction<'_> {
 }
 
 /// The highest term that was ever forgotten in the namespace of this election.
-pub(super) fn highest_forgotten(
-    connection: &rusqlite::Connection,
-    key: &ElectionKey,
-) -> Result<Option<i64>, SqliteStoreError> {
-    let mut statement = connection.prepare_cached(include_str!("sql/forgotten_find.sql"))?;
+pub(super) fn highest_forgotten(connection: &Connection, key: &ElectionKey) -> Result<Option<i64>, SqliteStoreError> {
+    let mut statement = connection.prepare_cached("SELECT last_term FROM forgotten WHERE namespace = ?1")?;
     Ok(statement.query_row([key.namespace.as_str()], |row| row.get(0)).optional()?)
+}
+
+/// Lets whatever begins in this namespace from now on begin above a term.
+pub(super) fn raise_forgotten(
+    connection: &Connection,
+    namespace: &Namespace,
+    above: u64,
+) -> Result<(), SqliteStoreError> {
+    let mut statement = connection.prepare_cached(
+        "INSERT INTO forgotten (namespace, last_term) VALUES (?1, ?2)
+         ON CONFLICT (namespace) DO UPDATE SET last_term = max(last_term, excluded.last_term)",
+    )?;
+    statement.execute(params![namespace.as_str(), from_u64(above)])?;
+    Ok(())
 }

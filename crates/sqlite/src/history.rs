@@ -14,11 +14,16 @@ pub(super) fn add(connection: &Connection, election: i64, transitions: &[Transit
     if transitions.is_empty() {
         return Ok(());
     }
-    let mut last: i64 =
-        connection.prepare_cached(include_str!("sql/history_last.sql"))?.query_one([election], |row| row.get(0))?;
+    let mut last: i64 = connection
+        .prepare_cached("SELECT coalesce(max(number), 0) FROM history WHERE election = ?1")?
+        .query_one([election], |row| row.get(0))?;
+    let mut insert = connection.prepare_cached(
+        "INSERT INTO history (election, number, at_unix_ms, term, candidate, change, reason)
+         VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7)",
+    )?;
     for transition in transitions {
         last = last.saturating_add(1);
-        connection.prepare_cached(include_str!("sql/history_add.sql"))?.execute(params![
+        insert.execute(params![
             election,
             last,
             from_u64(transition.at_unix_ms),
@@ -28,7 +33,9 @@ pub(super) fn add(connection: &Connection, election: i64, transitions: &[Transit
             transition.reason,
         ])?;
     }
-    connection.prepare_cached(include_str!("sql/history_trim.sql"))?.execute([election, last.saturating_sub(KEPT)])?;
+    connection
+        .prepare_cached("DELETE FROM history WHERE election = ?1 AND number <= ?2")?
+        .execute([election, last.saturating_sub(KEPT)])?;
     Ok(())
 }
 
@@ -39,14 +46,18 @@ pub(super) fn latest(
     limit: usize,
 ) -> Result<Vec<Transition>, SqliteStoreError> {
     let limit = i64::try_from(limit).unwrap_or(i64::MAX);
-    let mut statement = connection.prepare_cached(include_str!("sql/history_latest.sql"))?;
+    let mut statement = connection.prepare_cached(
+        "SELECT at_unix_ms, term, candidate, change, reason FROM history
+         WHERE election = (SELECT id FROM election WHERE namespace = ?1 AND name = ?2)
+         ORDER BY number DESC LIMIT ?3",
+    )?;
     let rows = statement.query_and_then(params![key.namespace.as_str(), key.name.as_str(), limit], |row| {
         Ok(Transition {
-            at_unix_ms: to_u64(row.get(0)?)?,
-            term: to_term(row.get(1)?)?,
-            candidate: to_candidate(row.get_ref(2)?.as_str().map_err(rusqlite::Error::from)?)?,
-            change: to_change(row.get_ref(3)?.as_str().map_err(rusqlite::Error::from)?)?,
-            reason: row.get(4)?,
+            at_unix_ms: to_u64(row.get("at_unix_ms")?)?,
+            term: to_term(row.get("term")?)?,
+            candidate: to_candidate(row.get_ref("candidate")?.as_str().map_err(rusqlite::Error::from)?)?,
+            change: to_change(row.get_ref("change")?.as_str().map_err(rusqlite::Error::from)?)?,
+            reason: row.get("reason")?,
         })
     })?;
     rows.collect::<Result<_, SqliteStoreError>>().map_err(|fault| fault.in_record_of(key, "the table history"))

@@ -20,9 +20,31 @@ pub(super) struct JobRow {
     pub(super) record: JobRecord,
 }
 
+/// Reads jobs of an election.
+macro_rules! select_jobs {
+    ($which:literal) => {
+        concat!(
+            "SELECT id, name, schedule, mark, fired, missed, skipped, paused_at_unix_ms, requested FROM job
+             WHERE namespace = ?1 AND election = ?2 ",
+            $which
+        )
+    };
+}
+
+/// Reads runs of a job.
+macro_rules! select_runs {
+    ($which:literal) => {
+        concat!(
+            "SELECT tick, nonce, term, candidate, began_at_unix_ms, ended_at_unix_ms, took, outcome, why, retries FROM run
+             WHERE job = ?1 ",
+            $which
+        )
+    };
+}
+
 /// All jobs of an election, without runs.
 pub(super) fn all(connection: &Connection, key: &ElectionKey) -> Result<Vec<JobRow>, SqliteStoreError> {
-    let mut statement = connection.prepare_cached(include_str!("sql/job_all.sql"))?;
+    let mut statement = connection.prepare_cached(select_jobs!(""))?;
     statement.query_and_then([key.namespace.as_str(), key.name.as_str()], known_in)?.collect()
 }
 
@@ -32,7 +54,7 @@ pub(super) fn find(
     key: &ElectionKey,
     job: &JobName,
 ) -> Result<Option<JobRow>, SqliteStoreError> {
-    let mut statement = connection.prepare_cached(include_str!("sql/job_find.sql"))?;
+    let mut statement = connection.prepare_cached(select_jobs!("AND name = ?3"))?;
     statement.query_and_then([key.namespace.as_str(), key.name.as_str(), job.as_str()], known_in)?.next().transpose()
 }
 
@@ -43,7 +65,11 @@ pub(super) fn create(
     job: &JobName,
     record: &JobRecord,
 ) -> Result<(), SqliteStoreError> {
-    connection.prepare_cached(include_str!("sql/job_create.sql"))?.execute(params![
+    let mut insert = connection.prepare_cached(
+        "INSERT INTO job (namespace, election, name, schedule, mark, fired, missed, skipped, paused_at_unix_ms, requested)
+         VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10)",
+    )?;
+    insert.execute(params![
         key.namespace.as_str(),
         key.name.as_str(),
         job.as_str(),
@@ -62,7 +88,7 @@ impl JobRow {
     /// Looks up the run of a tick.
     pub(super) fn with_run(mut self, connection: &Connection, tick: Tick) -> Result<Self, SqliteStoreError> {
         let at = params![self.row, from_u64(tick.unix_s())];
-        self.record.runs = runs(connection, include_str!("sql/run_at.sql"), at)?;
+        self.record.runs = runs(connection, select_runs!("AND tick = ?2"), at)?;
         Ok(self)
     }
 
@@ -70,7 +96,8 @@ impl JobRow {
     pub(super) fn with_undone_runs(mut self, connection: &Connection) -> Result<Self, SqliteStoreError> {
         let (never_begun, _) = RunOutcome::NotBegun.to_words();
         let undone = params![self.row, never_begun];
-        self.record.runs = runs(connection, include_str!("sql/run_undone.sql"), undone)?;
+        self.record.runs =
+            runs(connection, select_runs!("AND (ended_at_unix_ms IS NULL OR outcome = ?2) ORDER BY tick"), undone)?;
         Ok(self)
     }
 
@@ -81,7 +108,7 @@ impl JobRow {
         max_runs: usize,
     ) -> Result<Self, SqliteStoreError> {
         let limit = i64::try_from(max_runs).unwrap_or(i64::MAX);
-        self.record.runs = runs(connection, include_str!("sql/run_latest.sql"), [self.row, limit])?;
+        self.record.runs = runs(connection, select_runs!("ORDER BY tick DESC LIMIT ?2"), [self.row, limit])?;
         self.record.runs.make_contiguous().reverse();
         Ok(self)
     }
@@ -93,7 +120,11 @@ impl JobRow {
         let orders = |record: &JobRecord| (record.paused_at_unix_ms, record.requested);
         let about = |record: &JobRecord| (Arc::clone(&record.schedule), record.mark, counts(record), orders(record));
         if about(before) != about(after) {
-            connection.prepare_cached(include_str!("sql/job_put.sql"))?.execute(params![
+            let mut update = connection.prepare_cached(
+                "UPDATE job SET schedule = ?2, mark = ?3, fired = ?4, missed = ?5, skipped = ?6, paused_at_unix_ms = ?7,
+                 requested = ?8 WHERE id = ?1",
+            )?;
+            update.execute(params![
                 self.row,
                 &*after.schedule,
                 from_u64(after.mark.unix_s()),
@@ -110,21 +141,30 @@ impl JobRow {
         }
         if !changed.is_empty() {
             let kept = i64::try_from(RUNS_MAX).unwrap_or(i64::MAX);
-            connection.prepare_cached(include_str!("sql/run_trim.sql"))?.execute([self.row, kept])?;
+            let mut trim = connection.prepare_cached(
+                "DELETE FROM run
+                 WHERE job = ?1 AND tick <= (SELECT tick FROM run WHERE job = ?1 ORDER BY tick DESC LIMIT 1 OFFSET ?2)",
+            )?;
+            trim.execute([self.row, kept])?;
         }
         Ok(())
     }
 
     pub(super) fn delete(&self, connection: &Connection) -> Result<(), SqliteStoreError> {
-        connection.prepare_cached(include_str!("sql/run_delete.sql"))?.execute([self.row])?;
-        connection.prepare_cached(include_str!("sql/job_delete.sql"))?.execute([self.row])?;
+        connection.prepare_cached("DELETE FROM run WHERE job = ?1")?.execute([self.row])?;
+        connection.prepare_cached("DELETE FROM job WHERE id = ?1")?.execute([self.row])?;
         Ok(())
     }
 
     fn save_run(&self, connection: &Connection, known: &RunRecord) -> Result<(), SqliteStoreError> {
         let RunReport { tick, term, candidate, began_at_unix_ms, end } = &known.run;
         let words = end.as_ref().map(|end| end.outcome.to_words());
-        connection.prepare_cached(include_str!("sql/run_put.sql"))?.execute(params![
+        let mut put = connection.prepare_cached(
+            "INSERT OR REPLACE INTO run
+                 (job, tick, nonce, term, candidate, began_at_unix_ms, ended_at_unix_ms, took, outcome, why, retries)
+             VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11)",
+        )?;
+        put.execute(params![
             self.row,
             from_u64(tick.unix_s()),
             from_nonce(known.nonce),
@@ -145,41 +185,39 @@ fn runs(connection: &Connection, sql: &str, which: impl Params) -> Result<VecDeq
     connection.prepare_cached(sql)?.query_and_then(which, run_in)?.collect()
 }
 
-// Columns are numbered in the order of `job_*.sql` and `run_*.sql`.
-
 fn known_in(row: &Row<'_>) -> Result<JobRow, SqliteStoreError> {
     let record = JobRecord {
-        schedule: row.get(2)?,
-        mark: Tick::from_unix_s(to_u64(row.get(3)?)?),
-        fired: to_u64(row.get(4)?)?,
-        missed: to_u64(row.get(5)?)?,
-        skipped: to_u64(row.get(6)?)?,
-        paused_at_unix_ms: row.get::<_, Option<i64>>(7)?.map(to_u64).transpose()?,
-        requested: row.get::<_, Option<i64>>(8)?.map(to_u64).transpose()?.map(Tick::from_unix_s),
+        schedule: row.get("schedule")?,
+        mark: Tick::from_unix_s(to_u64(row.get("mark")?)?),
+        fired: to_u64(row.get("fired")?)?,
+        missed: to_u64(row.get("missed")?)?,
+        skipped: to_u64(row.get("skipped")?)?,
+        paused_at_unix_ms: row.get::<_, Option<i64>>("paused_at_unix_ms")?.map(to_u64).transpose()?,
+        requested: row.get::<_, Option<i64>>("requested")?.map(to_u64).transpose()?.map(Tick::from_unix_s),
         runs: VecDeque::new(),
     };
-    let job = JobName::new(row.get::<_, String>(1)?).map_err(|error| nonsense(&error.to_string()))?;
-    Ok(JobRow { row: row.get(0)?, job, record })
+    let job = JobName::new(row.get::<_, String>("name")?).map_err(|error| nonsense(&error.to_string()))?;
+    Ok(JobRow { row: row.get("id")?, job, record })
 }
 
 fn run_in(row: &Row<'_>) -> Result<RunRecord, SqliteStoreError> {
     let run = RunReport {
-        tick: Tick::from_unix_s(to_u64(row.get(0)?)?),
-        term: to_term(row.get(2)?)?,
-        candidate: to_candidate(&row.get::<_, String>(3)?)?,
-        began_at_unix_ms: to_u64(row.get(4)?)?,
+        tick: Tick::from_unix_s(to_u64(row.get("tick")?)?),
+        term: to_term(row.get("term")?)?,
+        candidate: to_candidate(&row.get::<_, String>("candidate")?)?,
+        began_at_unix_ms: to_u64(row.get("began_at_unix_ms")?)?,
         end: end_in(row)?,
     };
-    Ok(RunRecord { nonce: to_nonce(&row.get::<_, Vec<u8>>(1)?)?, run })
+    Ok(RunRecord { nonce: to_nonce(&row.get::<_, Vec<u8>>("nonce")?)?, run })
 }
 
 fn end_in(row: &Row<'_>) -> Result<Option<RunEnd>, SqliteStoreError> {
-    let Some(at_unix_ms) = row.get::<_, Option<i64>>(5)? else { return Ok(None) };
-    let outcome = RunOutcome::from_words(&row.get::<_, String>(7)?, row.get(8)?);
+    let Some(at_unix_ms) = row.get::<_, Option<i64>>("ended_at_unix_ms")? else { return Ok(None) };
+    let outcome = RunOutcome::from_words(&row.get::<_, String>("outcome")?, row.get("why")?);
     Ok(Some(RunEnd {
         at_unix_ms: to_u64(at_unix_ms)?,
-        took: to_duration(row.get(6)?)?,
-        retries: u32::try_from(row.get::<_, i64>(9)?).map_err(|_| nonsense("an invalid number of retries"))?,
+        took: to_duration(row.get("took")?)?,
+        retries: u32::try_from(row.get::<_, i64>("retries")?).map_err(|_| nonsense("an invalid number of retries"))?,
         outcome: outcome.ok_or_else(|| nonsense("an invalid outcome of a run"))?,
     }))
 }

@@ -114,7 +114,9 @@ impl DbThread {
     pub(super) fn elections(&mut self, namespace: &Namespace) -> Result<Vec<ElectionName>, StoreError> {
         self.on_file(|_, database| {
             database.read(|connection| {
-                let mut statement = connection.prepare_cached(include_str!("sql/election_names.sql"))?;
+                let mut statement = connection.prepare_cached(
+                    "SELECT name FROM election WHERE namespace = ?1 AND last_term IS NOT NULL ORDER BY name",
+                )?;
                 let names = statement.query_map([namespace.as_str()], |row| row.get::<_, String>(0))?;
                 // What is no name cannot be asked for by it, and hides no other.
                 let names = names.filter_map(|name| name.map(|name| ElectionName::new(name).ok()).transpose());

@@ -8,22 +8,24 @@ use super::peer_registry::PeerRegistry;
 use super::value::{from_instant, from_process};
 use tenure_store::record::ProcessToken;
 
+const FORGET_WATCHER: &str = "DELETE FROM watcher WHERE process = ?1";
+
 /// Registers a process for every change of leadership.
 pub(super) fn watch(database: &Database, process: ProcessToken) -> Result<(), SqliteStoreError> {
-    execute(database, include_str!("sql/watcher_add.sql"), process)
+    execute(database, "INSERT OR IGNORE INTO watcher (process) VALUES (?1)", process)
 }
 
 pub(super) fn unwatch(database: &Database, process: ProcessToken) -> Result<(), SqliteStoreError> {
-    execute(database, include_str!("sql/watcher_forget.sql"), process)
+    execute(database, FORGET_WATCHER, process)
 }
 
 /// Removes processes that can no longer stand by, watch or listen. Their leases are left to run out.
 pub(super) fn forget(database: &Database, processes: &[ProcessToken]) -> Result<(), SqliteStoreError> {
     database.write(Durability::Crash, |connection| {
         for process in processes {
-            connection.execute(include_str!("sql/stand_by_forget.sql"), [from_process(*process)])?;
-            connection.execute(include_str!("sql/watcher_forget.sql"), [from_process(*process)])?;
-            connection.execute(include_str!("sql/listener_forget.sql"), [from_process(*process)])?;
+            connection.execute("DELETE FROM stand_by WHERE process = ?1", [from_process(*process)])?;
+            connection.execute(FORGET_WATCHER, [from_process(*process)])?;
+            connection.execute("DELETE FROM listener WHERE process = ?1", [from_process(*process)])?;
         }
         Ok(())
     })
@@ -37,7 +39,11 @@ pub(super) fn sweep(database: &Database, registry: &PeerRegistry, now: Instant) 
     }
     let leads = |process: &ProcessToken| {
         database.read(|connection| {
-            let mut statement = connection.prepare_cached(include_str!("sql/leader_of_process.sql"))?;
+            let mut statement = connection.prepare_cached(
+                "SELECT 1 FROM leader JOIN lease ON lease.election = leader.election
+                 WHERE leader.process = ?1 AND lease.expires_at_ns > ?2
+                 LIMIT 1",
+            )?;
             Ok(statement.exists((from_process(*process), from_instant(now)))?)
         })
     };

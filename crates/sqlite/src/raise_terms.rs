@@ -5,6 +5,7 @@ use tenure_store::{ElectionName, Namespace, StoreError, Term};
 
 use super::db_thread::DbThread;
 use super::error::SqliteStoreError;
+use super::forget::raise_forgotten;
 use super::transaction::Transaction;
 use super::value::from_u64;
 
@@ -28,15 +29,22 @@ impl Transaction<'_> {
         only: Option<&ElectionName>,
         above: Term,
     ) -> Result<u64, SqliteStoreError> {
-        let (namespace, above) = (namespace.as_str(), from_u64(above.get()));
+        let above = above.get();
         if let Some(name) = only {
-            let mut statement = self.connection().prepare_cached(include_str!("sql/terms_raise_unborn.sql"))?;
-            statement.execute([namespace, name.as_str()])?;
+            let mut statement = self.connection().prepare_cached(
+                "INSERT INTO election (namespace, name, terms_above)
+                 VALUES (?1, ?2, (SELECT last_term FROM forgotten WHERE namespace = ?1))
+                 ON CONFLICT (namespace, name) DO NOTHING",
+            )?;
+            statement.execute([namespace.as_str(), name.as_str()])?;
         } else {
-            let mut statement = self.connection().prepare_cached(include_str!("sql/forgotten_put.sql"))?;
-            statement.execute(params![namespace, above])?;
+            raise_forgotten(self.connection(), namespace, above)?;
         }
-        let mut statement = self.connection().prepare_cached(include_str!("sql/terms_raise.sql"))?;
-        Ok(statement.execute(params![namespace, above, only.map(ElectionName::as_str)])? as u64)
+        let mut statement = self.connection().prepare_cached(
+            "UPDATE election SET terms_above = ?2
+             WHERE namespace = ?1 AND (?3 IS NULL OR name = ?3)
+               AND max(coalesce(last_term, 0), coalesce(terms_above, 0)) < ?2",
+        )?;
+        Ok(statement.execute(params![namespace.as_str(), from_u64(above), only.map(ElectionName::as_str)])? as u64)
     }
 }

@@ -26,13 +26,13 @@ pub(super) fn find(connection: &Connection, key: &ElectionKey) -> Result<Option<
     let mut statement = connection.prepare_cached(include_str!("sql/election_find.sql"))?;
     let mut rows = statement.query([key.namespace.as_str(), key.name.as_str()])?;
     let Some(row) = rows.next()? else { return Ok(None) };
-    let election: i64 = row.get(0)?;
+    let election: i64 = row.get("id")?;
     let found_in = |tables: &'static str| {
         move |fault: SqliteStoreError| fault.in_record_of(key, &format!("row {election} of {tables}"))
     };
     let record = Record {
-        last_term: term_in(row, 1).map_err(found_in("the table election"))?,
-        terms_above: term_in(row, 15).map_err(found_in("the table election"))?,
+        last_term: term_in(row, "last_term").map_err(found_in("the table election"))?,
+        terms_above: term_in(row, "terms_above").map_err(found_in("the table election"))?,
         lease: lease_in(row).map_err(found_in("the tables lease and leader"))?,
         reservation: reservation_in(row).map_err(found_in("the table election"))?,
         standing_by: Vec::new(),
@@ -42,7 +42,7 @@ pub(super) fn find(connection: &Connection, key: &ElectionKey) -> Result<Option<
 
 /// Creates the row of an election that never had a candidate.
 pub(super) fn create(connection: &Connection, key: &ElectionKey) -> Result<ElectionRow, SqliteStoreError> {
-    let mut statement = connection.prepare_cached(include_str!("sql/election_create.sql"))?;
+    let mut statement = connection.prepare_cached("INSERT INTO election (namespace, name) VALUES (?1, ?2)")?;
     let election = statement.insert([key.namespace.as_str(), key.name.as_str()])?;
     // Its terms go on above those of elections that were forgotten: it may be one of them.
     let last_term = highest_forgotten(connection, key)?.map(to_term).transpose()?;
@@ -54,7 +54,10 @@ pub(super) fn save(connection: &Connection, before: &ElectionRow, after: &Record
     let ElectionRow { election, record: before, .. } = before;
     if (before.last_term, &before.reservation) != (after.last_term, &after.reservation) {
         let reserved = after.reservation.as_ref();
-        connection.prepare_cached(include_str!("sql/election_put.sql"))?.execute(params![
+        let mut update = connection.prepare_cached(
+            "UPDATE election SET last_term = ?2, reserved_for = ?3, reserved_nonce = ?4, reserved_until_ns = ?5 WHERE id = ?1",
+        )?;
+        update.execute(params![
             election,
             after.last_term.map(|term| from_u64(term.get())),
             reserved.map(|reservation| reservation.candidate.as_str()),
@@ -66,13 +69,13 @@ pub(super) fn save(connection: &Connection, before: &ElectionRow, after: &Record
         lease if *lease == before.lease => {}
         Some(lease) => save_lease(connection, *election, lease)?,
         None => {
-            connection.prepare_cached(include_str!("sql/lease_delete.sql"))?.execute([election])?;
-            connection.prepare_cached(include_str!("sql/leader_delete.sql"))?.execute([election])?;
+            connection.prepare_cached("DELETE FROM lease WHERE election = ?1")?.execute([election])?;
+            connection.prepare_cached("DELETE FROM leader WHERE election = ?1")?.execute([election])?;
         }
     }
     for left in before.standing_by.iter().filter(|old| !after.standing_by.iter().any(|new| new.nonce == old.nonce)) {
         connection
-            .prepare_cached(include_str!("sql/stand_by_delete.sql"))?
+            .prepare_cached("DELETE FROM stand_by WHERE election = ?1 AND nonce = ?2")?
             .execute(params![election, from_nonce(left.nonce)])?;
     }
     for changed in after.standing_by.iter().filter(|new| !before.standing_by.contains(new)) {
@@ -82,7 +85,11 @@ pub(super) fn save(connection: &Connection, before: &ElectionRow, after: &Record
 }
 
 fn save_lease(connection: &Connection, election: i64, lease: &LeaseRecord) -> Result<(), SqliteStoreError> {
-    connection.prepare_cached(include_str!("sql/lease_put.sql"))?.execute(params![
+    let mut put_lease = connection.prepare_cached(
+        "INSERT OR REPLACE INTO lease (election, term, nonce, ttl_ns, expires_at_ns, handover)
+         VALUES (?1, ?2, ?3, ?4, ?5, ?6)",
+    )?;
+    put_lease.execute(params![
         election,
         from_u64(lease.leader.term.get()),
         from_nonce(lease.nonce),
@@ -90,7 +97,11 @@ fn save_lease(connection: &Connection, election: i64, lease: &LeaseRecord) -> Re
         from_instant(lease.expires_at),
         lease.handover.is_some(),
     ])?;
-    connection.prepare_cached(include_str!("sql/leader_put.sql"))?.execute(params![
+    let mut put_leader = connection.prepare_cached(
+        "INSERT OR REPLACE INTO leader (election, candidate, metadata, since_unix_ms, process, handover_to)
+         VALUES (?1, ?2, ?3, ?4, ?5, ?6)",
+    )?;
+    put_leader.execute(params![
         election,
         lease.leader.candidate.as_str(),
         from_metadata(&lease.leader.metadata)?,
@@ -102,7 +113,12 @@ fn save_lease(connection: &Connection, election: i64, lease: &LeaseRecord) -> Re
 }
 
 fn save_stand_by(connection: &Connection, election: i64, stand_by: &StandByRecord) -> Result<(), SqliteStoreError> {
-    connection.prepare_cached(include_str!("sql/stand_by_put.sql"))?.execute(params![
+    let mut put = connection.prepare_cached(
+        "INSERT OR REPLACE INTO stand_by
+             (election, nonce, candidate, priority, since_ns, since_unix_ms, fresh_until_ns, process)
+         VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8)",
+    )?;
+    put.execute(params![
         election,
         from_nonce(stand_by.nonce),
         stand_by.candidate.as_str(),
@@ -115,42 +131,40 @@ fn save_stand_by(connection: &Connection, election: i64, stand_by: &StandByRecor
     Ok(())
 }
 
-// Columns are numbered in the order of `election_find.sql`: names would be searched for in every row.
-
-fn term_in(row: &Row<'_>, column: usize) -> Result<Option<Term>, SqliteStoreError> {
+fn term_in(row: &Row<'_>, column: &str) -> Result<Option<Term>, SqliteStoreError> {
     row.get::<_, Option<i64>>(column)?.map(to_term).transpose()
 }
 
 fn lease_in(row: &Row<'_>) -> Result<Option<LeaseRecord>, SqliteStoreError> {
-    let (term, candidate) = (row.get::<_, Option<i64>>(5)?, row.get::<_, Option<String>>(10)?);
+    let (term, candidate) = (row.get::<_, Option<i64>>("term")?, row.get::<_, Option<String>>("candidate")?);
     let (term, candidate) = match (term, candidate) {
         (Some(term), Some(candidate)) => (to_term(term)?, to_candidate(&candidate)?),
         (None, None) => return Ok(None),
         (Some(_), None) | (None, Some(_)) => return Err(nonsense("half a lease")),
     };
-    let successor = row.get::<_, Option<String>>(14)?;
+    let successor = row.get::<_, Option<String>>("handover_to")?;
     let successor = successor.as_deref().map(to_candidate).transpose()?;
     Ok(Some(LeaseRecord {
         leader: Leader {
             candidate,
             term,
-            since_unix_ms: Some(to_u64(row.get(12)?)?),
-            metadata: to_metadata(&row.get::<_, String>(11)?)?,
+            since_unix_ms: Some(to_u64(row.get("since_unix_ms")?)?),
+            metadata: to_metadata(&row.get::<_, String>("metadata")?)?,
         },
-        nonce: to_nonce(&row.get::<_, Vec<u8>>(6)?)?,
-        ttl: to_duration(row.get(7)?)?,
-        expires_at: to_instant(row.get(8)?)?,
-        process: to_process(&row.get::<_, Vec<u8>>(13)?)?,
-        handover: row.get::<_, bool>(9)?.then_some(Handover { successor }),
+        nonce: to_nonce(&row.get::<_, Vec<u8>>("nonce")?)?,
+        ttl: to_duration(row.get("ttl_ns")?)?,
+        expires_at: to_instant(row.get("expires_at_ns")?)?,
+        process: to_process(&row.get::<_, Vec<u8>>("process")?)?,
+        handover: row.get::<_, bool>("handover")?.then_some(Handover { successor }),
     }))
 }
 
 fn reservation_in(row: &Row<'_>) -> Result<Option<Reservation>, SqliteStoreError> {
-    let Some(candidate) = row.get::<_, Option<String>>(2)? else { return Ok(None) };
-    let nonce = row.get::<_, Option<Vec<u8>>>(3)?;
+    let Some(candidate) = row.get::<_, Option<String>>("reserved_for")? else { return Ok(None) };
+    let nonce = row.get::<_, Option<Vec<u8>>>("reserved_nonce")?;
     Ok(Some(Reservation {
         candidate: to_candidate(&candidate)?,
         nonce: nonce.as_deref().map(to_nonce).transpose()?,
-        until: to_instant(row.get(4)?)?,
+        until: to_instant(row.get("reserved_until_ns")?)?,
     }))
 }

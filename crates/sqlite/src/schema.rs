@@ -45,7 +45,7 @@ pub(super) fn prepare(connection: &Connection) -> Result<(), SqliteStoreError> {
 fn look(transaction: &Transaction<'_>) -> Result<i64, SqliteStoreError> {
     let pragma = |name: &str| transaction.pragma_query_value(None, name, |row| row.get::<_, i64>(0));
     let (application, version) = (pragma("application_id")?, pragma("user_version")?);
-    let tables: i64 = transaction.query_one(include_str!("sql/table_count.sql"), (), |row| row.get(0))?;
+    let tables: i64 = transaction.query_one("SELECT count(*) FROM sqlite_schema", (), |row| row.get(0))?;
     match (application, version, tables) {
         (APPLICATION_ID, 1..=VERSION, _) => Ok(version),
         (APPLICATION_ID, found, _) if found > VERSION => Err(SqliteStoreError::Newer { found, known: VERSION }),

@@ -8,6 +8,23 @@ use super::record::ElectionRow;
 use super::value::{from_instant, from_nonce, to_candidate, to_instant, to_nonce, to_priority, to_process, to_u64};
 use tenure_store::record::{Moment, RANK_MAX, StandByRecord, WATCHED_BEFORE, WOKEN_BY_RESIGNATION};
 
+/// Reads stand-bys of an election.
+macro_rules! select_stand_bys {
+    ($which:literal) => {
+        concat!(
+            "SELECT nonce, candidate, priority, since_ns, since_unix_ms, fresh_until_ns, process FROM stand_by
+             WHERE election = ?1 ",
+            $which
+        )
+    };
+}
+
+const EVERYBODY: &str = select_stand_bys!("ORDER BY priority DESC, since_ns, nonce");
+const ONE: &str = select_stand_bys!("AND nonce = ?2");
+const BEFORE: &str =
+    select_stand_bys!("AND priority = ?2 AND (since_ns, nonce) < (?3, ?4) ORDER BY since_ns DESC, nonce DESC");
+const COUNT: &str = include_str!("sql/stand_by_count.sql");
+
 /// The stand-bys that a step concerns.
 #[derive(Debug, Clone, Copy)]
 pub(super) enum Need<'a> {
@@ -47,7 +64,7 @@ pub(super) fn load(
     let successor = found.record.reservation.as_ref().and_then(|reservation| reservation.nonce);
     match need {
         Need::Nobody => {}
-        Need::Everybody => line.add(include_str!("sql/stand_by_all.sql"), params![found.election], |_| false)?,
+        Need::Everybody => line.add(EVERYBODY, params![found.election], |_| false)?,
         Need::Campaign(request) => {
             line.add_one(request.nonce)?;
             let place = line.place_of(request);
@@ -72,18 +89,18 @@ pub(super) fn load(
 
 impl StandByRows<'_> {
     fn add_one(&mut self, nonce: Nonce) -> Result<(), SqliteStoreError> {
-        self.add(include_str!("sql/stand_by_find.sql"), (self.election, from_nonce(nonce)), |_| false)
+        self.add(ONE, (self.election, from_nonce(nonce)), |_| false)
     }
 
     fn add_named(&mut self, named: &CandidateId) -> Result<(), SqliteStoreError> {
-        self.add(include_str!("sql/stand_by_named.sql"), (self.election, named.as_str()), |_| false)
+        self.add(select_stand_bys!("AND candidate = ?2"), (self.election, named.as_str()), |_| false)
     }
 
     /// Loads as many as a resignation wakes, and one that may leave.
     fn add_front(&mut self) -> Result<(), SqliteStoreError> {
         let mut alive = 0;
         let at = self.at;
-        self.add(include_str!("sql/stand_by_all.sql"), (self.election,), |stand_by| {
+        self.add(EVERYBODY, (self.election,), |stand_by| {
             alive += usize::from(is_there(stand_by, at));
             alive > WOKEN_BY_RESIGNATION
         })
@@ -96,7 +113,7 @@ impl StandByRows<'_> {
         for level in place.priority.level()..=Priority::MAX.level() {
             let (since, nonce) = place.bound(level);
             let place = (self.election, level, since, nonce);
-            self.add(include_str!("sql/stand_by_before.sql"), place, |stand_by| {
+            self.add(BEFORE, place, |stand_by| {
                 alive += usize::from(is_there(stand_by, at));
                 alive >= WATCHED_BEFORE
             })?;
@@ -110,7 +127,7 @@ impl StandByRows<'_> {
     /// The number of stand-bys before a place that were not loaded.
     fn hidden_before(&self, place: LinePosition) -> Result<u32, SqliteStoreError> {
         let (since, nonce) = place.bound(place.priority.level());
-        let mut statement = self.connection.prepare_cached(include_str!("sql/stand_by_count.sql"))?;
+        let mut statement = self.connection.prepare_cached(COUNT)?;
         let (level, now) = (place.priority.level(), from_instant(self.at.now));
         let count: u32 =
             statement.query_row(params![self.election, level, since, nonce, now, RANK_MAX], |row| row.get(0))?;
@@ -168,16 +185,15 @@ fn is_there(stand_by: &StandByRecord, at: &Moment<'_>) -> bool {
     at.now < stand_by.fresh_until && !(at.is_gone)(stand_by.process)
 }
 
-// Columns are numbered in the order of the statements: names would be searched for in every row.
 fn stand_by_in(row: &Row<'_>) -> Result<StandByRecord, SqliteStoreError> {
     Ok(StandByRecord {
-        nonce: to_nonce(&row.get::<_, Vec<u8>>(0)?)?,
-        candidate: to_candidate(&row.get::<_, String>(1)?)?,
-        priority: to_priority(row.get(2)?)?,
-        since: to_instant(row.get(3)?)?,
-        since_unix_ms: to_u64(row.get(4)?)?,
-        fresh_until: to_instant(row.get(5)?)?,
-        process: to_process(&row.get::<_, Vec<u8>>(6)?)?,
+        nonce: to_nonce(&row.get::<_, Vec<u8>>("nonce")?)?,
+        candidate: to_candidate(&row.get::<_, String>("candidate")?)?,
+        priority: to_priority(row.get("priority")?)?,
+        since: to_instant(row.get("since_ns")?)?,
+        since_unix_ms: to_u64(row.get("since_unix_ms")?)?,
+        fresh_until: to_instant(row.get("fresh_until_ns")?)?,
+        process: to_process(&row.get::<_, Vec<u8>>("process")?)?,
     })
 }
 
@@ -191,13 +207,6 @@ mod tests {
 
     use super::*;
     use crate::{record, schema};
-
-    const STATEMENTS: [&str; 4] = [
-        include_str!("sql/stand_by_all.sql"),
-        include_str!("sql/stand_by_before.sql"),
-        include_str!("sql/stand_by_count.sql"),
-        include_str!("sql/stand_by_find.sql"),
-    ];
 
     /// The cost of a step of the last in line, and of the leader, beside this many others: rows, and steps of SQLite.
     fn costs(waiting: u64) -> [(usize, i32); 2] {
@@ -256,7 +265,7 @@ mod tests {
         let at = Moment { now, unix_ms: 0, process: last.process, is_gone: &|_| false };
         [Need::Campaign(&campaign), Need::Resign(nonce(0), None)].map(|need| {
             load(&connection, &mut found, need, &at).unwrap();
-            let steps = STATEMENTS.map(|sql| {
+            let steps = [EVERYBODY, BEFORE, COUNT, ONE].map(|sql| {
                 let statement = connection.prepare_cached(sql).unwrap();
                 statement.reset_status(StatementStatus::VmStep)
             });

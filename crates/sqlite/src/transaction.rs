@@ -47,7 +47,7 @@ impl<'a> Transaction<'a> {
     /// The actions to take after the commit.
     pub(super) fn close(mut self) -> Result<PostCommit, SqliteStoreError> {
         if self.post_commit.has_news() {
-            let mut statement = self.connection.prepare_cached(include_str!("sql/watcher_all.sql"))?;
+            let mut statement = self.connection.prepare_cached("SELECT process FROM watcher")?;
             let watchers = statement.query_and_then((), |row| to_process(&row.get::<_, Vec<u8>>(0)?))?;
             self.post_commit.watchers = watchers.collect::<Result<_, SqliteStoreError>>()?;
         }
@@ -81,7 +81,12 @@ impl<'a> Transaction<'a> {
 
     /// Notifies the leader after the commit that messages wait.
     pub(super) fn call_leader(&mut self, key: &ElectionKey) -> Result<(), SqliteStoreError> {
-        let mut statement = self.connection.prepare_cached(include_str!("sql/leader_process.sql"))?;
+        let mut statement = self.connection.prepare_cached(
+            "SELECT leader.process FROM election
+             JOIN lease ON lease.election = election.id
+             JOIN leader ON leader.election = election.id
+             WHERE election.namespace = ?1 AND election.name = ?2 AND lease.expires_at_ns > ?3",
+        )?;
         let names_and_now = params![key.namespace.as_str(), key.name.as_str(), from_instant(self.now)];
         let leader = statement.query_row(names_and_now, |row| row.get::<_, Vec<u8>>(0)).optional();
         match leader.map_err(SqliteStoreError::from).and_then(|leader| leader.as_deref().map(to_process).transpose()) {
@@ -137,7 +142,11 @@ impl<'a> Transaction<'a> {
 
     /// The statement of [`Transaction::renew_row`], found once for thousands of rows.
     pub(super) fn renewal(&self) -> Result<CachedStatement<'a>, SqliteStoreError> {
-        Ok(self.connection.prepare_cached(include_str!("sql/lease_renew.sql"))?)
+        // Anything out of the ordinary, a request to hand over included, matches no row and is decided by the full rules.
+        Ok(self.connection.prepare_cached(
+            "UPDATE lease SET expires_at_ns = ?5, ttl_ns = ?6
+             WHERE election = ?1 AND nonce = ?2 AND term = ?3 AND expires_at_ns > ?4 AND handover = 0",
+        )?)
     }
 
     /// Renews a known row in the ordinary case. False if it needs [`Transaction::renew`].

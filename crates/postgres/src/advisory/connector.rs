@@ -93,8 +93,9 @@ async fn begin(wire: &Session, marker: &str) -> Result<(), PostgresStoreError> {
 /// Detects a pooler that lends sessions: while ours is idle, it would give it to another client.
 async fn probe(endpoint: &Endpoint, wire: &Session, marker: &str) -> Result<(), PostgresStoreError> {
     let (other, _) = endpoint.connect().await?;
-    let open =
-        other.run("BEGIN; SELECT pg_catalog.pg_backend_pid(), pg_catalog.current_setting('tenure.session', true)");
+    let open = other.run(
+        "BEGIN; SELECT pg_catalog.pg_backend_pid() AS pid, pg_catalog.current_setting('tenure.session', true) AS marker",
+    );
     let answer = match tokio::time::timeout(PROBE_TIMEOUT, open).await {
         Ok(Ok(answer)) => answer,
         // Some lend sessions in a way that knows no transactions, or let one wait for the end of another.
@@ -105,7 +106,10 @@ async fn probe(endpoint: &Endpoint, wire: &Session, marker: &str) -> Result<(), 
         _ => None,
     });
     let own_pid = wire.facts().pid.to_string();
-    let is_ours = row.is_none_or(|row| row.get(0) == Some(own_pid.as_str()) || row.get(1) == Some(marker));
+    let is_ours = row.is_none_or(|row| {
+        let shown = |column: &str| row.try_get(column).ok().flatten();
+        shown("pid") == Some(own_pid.as_str()) || shown("marker") == Some(marker)
+    });
     if is_ours || other.facts().pid == wire.facts().pid {
         return Err(pooled());
     }

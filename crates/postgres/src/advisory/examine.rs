@@ -29,10 +29,10 @@ pub(super) async fn examine(shared: &AdvisoryShared) -> Vec<Finding> {
     let mut findings =
         vec![Finding::good("reach", format!("PostgreSQL {version} at {place} answers, and is the primary")), pooler];
     let number = getrandom::u64().unwrap_or_default().cast_signed();
-    let sql = "SELECT pg_catalog.pg_try_advisory_xact_lock($1), current_user::text";
+    let sql = "SELECT pg_catalog.pg_try_advisory_xact_lock($1), current_user::text AS role";
     findings.push(match session.ask(sql, &[(&number, tokio_postgres::types::Type::INT8)]).await {
         Ok(rows) => {
-            let role: String = rows.first().and_then(|row| row.try_get(1).ok()).unwrap_or_default();
+            let role: String = rows.first().and_then(|row| row.try_get("role").ok()).unwrap_or_default();
             Finding::good(
                 "locks",
                 format!("the role {role} can take advisory locks, as can every role that can log in"),

@@ -38,7 +38,12 @@ pub(super) struct LockHolder {
 }
 
 const TAKE: &str = concat!(include_str!("sql/take.sql"), include_str!("sql/holders.sql"));
-const LOOK: &str = concat!(include_str!("sql/look.sql"), include_str!("sql/holders.sql"));
+const LOOK: &str = concat!(
+    "WITH found AS MATERIALIZED (
+         SELECT id, tag, false AS is_taken, NULL::bigint AS term FROM unnest($1::bigint[], $2::int[]) AS asked (id, tag)
+     )",
+    include_str!("sql/holders.sql"),
+);
 const BEAT: &str = include_str!("sql/beat.sql");
 const RELEASE: &str = include_str!("sql/release.sql");
 const AUDIT: &str = include_str!("sql/audit.sql");

@@ -90,8 +90,11 @@ pub(super) async fn notify(session: &LockSession, notices: &[Notice]) -> bool {
 }
 
 /// The same of locks that were freed, right behind the [release](super::locks::release) of this number: unless that has freed
-/// them, nothing is told.
+/// them, nothing is told: those who hear it do not wait for a leader that may not know yet.
 pub(super) async fn tell_released(session: &LockSession, notices: &[Notice], release: &str) -> bool {
+    let sql = "SELECT set_config('synchronous_commit', 'off', true), pg_notify($1, payload)
+               FROM unnest($2::text[]) AS told (payload)
+               WHERE current_setting('tenure.session', true) = $3 AND current_setting('tenure.released', true) = $4";
     let payloads: Vec<String> = notices.iter().map(Notice::payload).collect();
     let told: [(&(dyn ToSql + Sync), Type); 4] = [
         (&channel_name(), Type::TEXT),
@@ -99,10 +102,8 @@ pub(super) async fn tell_released(session: &LockSession, notices: &[Notice], rel
         (&session.marker, Type::TEXT),
         (&release, Type::TEXT),
     ];
-    payloads.is_empty() || session.ask(TELL_RELEASED, &told).await.is_ok()
+    payloads.is_empty() || session.ask(sql, &told).await.is_ok()
 }
-
-const TELL_RELEASED: &str = include_str!("sql/tell_released.sql");
 
 #[cfg(test)]
 mod tests {

@@ -124,7 +124,7 @@ impl LeaseInner {
         ];
         let sql = self.sql("SELECT {call}, {schema}.finish($1, $2, $3, $4, $5, $6, $7, $8, $9)");
         let rows = self.ask(&sql, &parameters).await?;
-        let heard: Vec<i32> = rows.first().and_then(|row| row.try_get(1).ok()).unwrap_or_default();
+        let heard: Vec<i32> = rows.first().and_then(|row| row.try_get("finish").ok()).unwrap_or_default();
         let mut replies = vec![false; batch.len()];
         for place in heard.into_iter().filter_map(|place| usize::try_from(place - 1).ok()) {
             if let Some(reply) = replies.get_mut(place) {
@@ -145,13 +145,13 @@ impl LeaseInner {
         let parameters: [(&(dyn ToSql + Sync), Type); 3] =
             [(&id(key), Type::UUID), (&job.as_str(), Type::TEXT), (&word, Type::TEXT)];
         let rows = self.ask(&self.sql("SELECT {call}, {schema}.steer_job($1, $2, $3)"), &parameters).await?;
-        Ok(rows.first().and_then(|row| row.try_get(1).ok()).unwrap_or_default())
+        Ok(rows.first().and_then(|row| row.try_get("steer_job").ok()).unwrap_or_default())
     }
 
     async fn forget_job(&self, key: &ElectionKey, job: &JobName) -> Result<bool, StoreError> {
         let parameters: [(&(dyn ToSql + Sync), Type); 2] = [(&id(key), Type::UUID), (&job.as_str(), Type::TEXT)];
         let rows = self.ask(&self.sql("SELECT {call}, {schema}.forget_job($1, $2)"), &parameters).await?;
-        Ok(rows.first().and_then(|row| row.try_get(1).ok()).unwrap_or_default())
+        Ok(rows.first().and_then(|row| row.try_get("forget_job").ok()).unwrap_or_default())
     }
 }
 

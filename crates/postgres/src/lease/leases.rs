@@ -147,7 +147,7 @@ impl LeaseInner {
         let sql = self.sql("SELECT {call}, * FROM {schema}.elections($1)");
         let rows = self.ask(&sql, &[(&namespace.as_str(), Type::TEXT)]).await?;
         // Participants of another kind may have used names that nobody here can.
-        Ok(rows.iter().filter_map(|row| ElectionName::new(row.try_get::<_, &str>(1).ok()?).ok()).collect())
+        Ok(rows.iter().filter_map(|row| ElectionName::new(row.try_get::<_, &str>("elections").ok()?).ok()).collect())
     }
 
     pub(super) async fn history(&self, key: &ElectionKey, limit: usize) -> Result<Vec<Transition>, StoreError> {
@@ -164,7 +164,7 @@ impl LeaseInner {
         let sql = self.sql("SELECT {call}, {schema}.forget($1, $2)");
         let idle_us = if idle_for.is_zero() { 0 } else { micros(idle_for) };
         let rows = self.ask(&sql, &[(&id(key), Type::UUID), (&idle_us, Type::INT8)]).await?;
-        let told = rows.first().and_then(|row| row.try_get::<_, &str>(1).ok()).unwrap_or_default();
+        let told = rows.first().and_then(|row| row.try_get::<_, &str>("forget").ok()).unwrap_or_default();
         self.of_election(key, reply::forgetting(told))
     }
 
@@ -180,7 +180,7 @@ impl LeaseInner {
         let parameters: [(&(dyn ToSql + Sync), Type); 4] =
             [(&namespace, Type::TEXT), (&name, Type::TEXT), (&id, Type::UUID), (&above, Type::INT8)];
         let rows = self.ask(&sql, &parameters).await?;
-        let raised = rows.first().and_then(|row| u64::try_from(row.try_get::<_, i64>(1).ok()?).ok());
+        let raised = rows.first().and_then(|row| u64::try_from(row.try_get::<_, i64>("raise_terms").ok()?).ok());
         raised.ok_or_else(|| self.tell(PostgresStoreError::Nonsense("no number of raised terms".to_owned())))
     }
 
@@ -193,7 +193,7 @@ impl LeaseInner {
         let sql = self.sql("SELECT {call}, * FROM {schema}.request_handover($1, $2)");
         let rows = self.ask(&sql, &[(&id(key), Type::UUID), (&successor, Type::TEXT)]).await?;
         let Some(row) = rows.first() else { return Ok(false) };
-        let channel: Option<&str> = row.try_get(1).unwrap_or_default();
+        let channel: Option<&str> = row.try_get("request_handover").unwrap_or_default();
         self.push.source().wake(channel.ok_or_else(|| self.tell(PostgresStoreError::Foreign))?, key);
         Ok(true)
     }
@@ -316,7 +316,7 @@ impl LeaseInner {
         ];
         match self.ask_and_mention(&resign, &parameters, &announce, &announcement).await {
             Ok(rows) => {
-                let busy: Vec<i32> = rows.first().and_then(|row| row.try_get(1).ok()).unwrap_or_default();
+                let busy: Vec<i32> = rows.first().and_then(|row| row.try_get("resign").ok()).unwrap_or_default();
                 let is_busy = |place: usize| busy.iter().any(|busy| usize::try_from(*busy) == Ok(place));
                 let reply = |place| if is_busy(place) { Err(self.tell(PostgresStoreError::Busy)) } else { Ok(()) };
                 (1..=batch.len()).map(reply).collect()

@@ -88,7 +88,7 @@ impl LeaseInner {
         ];
         match self.ask_and_wake("send($1, $2, $3, $4, $5, $6, $7, $8)", &parameters, &elections).await {
             Ok(rows) => {
-                let refused: Vec<i32> = rows.first().and_then(|row| row.try_get(1).ok()).unwrap_or_default();
+                let refused: Vec<i32> = rows.first().and_then(|row| row.try_get("send").ok()).unwrap_or_default();
                 for place in refused.into_iter().filter_map(|place| usize::try_from(place - 1).ok()) {
                     if let Some(&position) = fits.get(place) {
                         replies[position] = Err(PROMISES.full(&batch[position].key));
@@ -152,7 +152,7 @@ impl LeaseInner {
         ];
         let rows =
             self.ask(&self.sql("SELECT {call}, {schema}.settle($1, $2, $3, $4, $5, $6, $7, $8)"), &parameters).await?;
-        let dropped: Option<Vec<Bits>> = rows.first().and_then(|row| row.try_get(1).ok()).unwrap_or_default();
+        let dropped: Option<Vec<Bits>> = rows.first().and_then(|row| row.try_get("settle").ok()).unwrap_or_default();
         let Some(dropped) = dropped else { return Ok(AckReply::NotHolder) };
         for Bits(bits) in &dropped {
             let id = MessageId::from_bits(*bits);
@@ -199,7 +199,7 @@ impl LeaseInner {
         let ids: Option<Vec<Bits>> = ids.map(|ids| ids.iter().map(|id| Bits(id.to_bits())).collect());
         let parameters: [(&(dyn ToSql + Sync), Type); 2] = [(&id(key), Type::UUID), (&ids, Type::UUID_ARRAY)];
         let rows = self.ask_and_wake("requeue($1, $2)", &parameters, &[id(key)]).await?;
-        let count: Option<i64> = rows.first().and_then(|row| row.try_get(1).ok());
+        let count: Option<i64> = rows.first().and_then(|row| row.try_get("requeue").ok());
         Ok(count.and_then(|count| u64::try_from(count).ok()).unwrap_or_default())
     }
 

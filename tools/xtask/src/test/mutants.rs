@@ -8,7 +8,7 @@ use crate::process;
 use crate::proof;
 
 /// Where the table is.
-const TABLE: &str = "docs/how-we-know.md";
+const TABLE: &str = "docs/mutants.md";
 /// How it begins.
 const HEAD: &str = "| mutant |";
 

@@ -1,1 +1,0 @@
-UPDATE machine SET boot_id = boot_id

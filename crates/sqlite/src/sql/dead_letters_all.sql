@@ -1,1 +1,0 @@
-SELECT place, id FROM message WHERE mailbox = ?1 AND is_aside = 1 ORDER BY place

@@ -1,1 +1,0 @@
-INSERT INTO election (namespace, name) VALUES (?1, ?2)

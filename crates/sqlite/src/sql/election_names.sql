@@ -1,1 +1,0 @@
-SELECT name FROM election WHERE namespace = ?1 AND last_term IS NOT NULL ORDER BY name

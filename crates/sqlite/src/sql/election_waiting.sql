@@ -1,1 +1,0 @@
-SELECT coalesce(max(waiting), 0) FROM mailbox WHERE namespace = ?1 AND name = ?2

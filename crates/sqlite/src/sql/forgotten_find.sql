@@ -1,1 +1,0 @@
-SELECT last_term FROM forgotten WHERE namespace = ?1

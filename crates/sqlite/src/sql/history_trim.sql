@@ -1,1 +1,0 @@
-DELETE FROM history WHERE election = ?1 AND number <= ?2

@@ -1,1 +1,0 @@
-DELETE FROM leader WHERE election = ?1

@@ -1,1 +1,0 @@
-DELETE FROM lease WHERE election = ?1

@@ -1,1 +1,0 @@
-INSERT OR IGNORE INTO listener (namespace, name, process) VALUES (?1, ?2, ?3)

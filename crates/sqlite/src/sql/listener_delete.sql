@@ -1,1 +1,0 @@
-DELETE FROM listener WHERE namespace = ?1 AND name = ?2 AND process = ?3

@@ -1,1 +1,0 @@
-DELETE FROM listener WHERE process = ?1

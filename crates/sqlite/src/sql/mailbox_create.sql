@@ -1,1 +1,0 @@
-INSERT INTO mailbox (namespace, name, waiting) VALUES (?1, ?2, 0)

@@ -1,1 +1,0 @@
-SELECT id, waiting FROM mailbox WHERE namespace = ?1 AND name = ?2

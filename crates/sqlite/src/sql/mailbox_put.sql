@@ -1,1 +1,0 @@
-UPDATE mailbox SET waiting = ?2 WHERE id = ?1

@@ -1,1 +1,0 @@
-SELECT id, channel, sender, payload, sent_at_unix_ms, attempts, last_error FROM message WHERE place = ?1

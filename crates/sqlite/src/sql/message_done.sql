@@ -1,1 +1,0 @@
-DELETE FROM message WHERE place = ?1

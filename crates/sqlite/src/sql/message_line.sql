@@ -1,1 +1,0 @@
-SELECT place, channel, sender FROM message WHERE mailbox = ?1 AND is_aside = 0 ORDER BY place

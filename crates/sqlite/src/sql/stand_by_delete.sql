@@ -1,1 +1,0 @@
-DELETE FROM stand_by WHERE election = ?1 AND nonce = ?2

@@ -1,1 +1,0 @@
-DELETE FROM stand_by WHERE process = ?1

@@ -1,1 +1,0 @@
-INSERT OR IGNORE INTO watcher (process) VALUES (?1)

@@ -1,1 +1,0 @@
-SELECT process FROM watcher

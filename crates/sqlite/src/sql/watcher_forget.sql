@@ -1,1 +1,0 @@
-DELETE FROM watcher WHERE process = ?1
