@@ -8,7 +8,7 @@
 //! because a candidate counts its trust from *before* it sent the request that was granted, and shrinks it by what
 //! both clocks may be wrong:
 //!
-//! ```text
+//! ```diagram
 //! store      ................[===================== ttl =====================]
 //! candidate  ......[============== hold ==============]
 //!                  ^         ^              ^     ^   ^                       ^

@@ -2,7 +2,7 @@
 //!
 //! Run two of them, then end one with Ctrl-C, or kill it, and watch the other go on where it left off:
 //!
-//! ```text
+//! ```sh
 //! cargo run --example cron -- sqlite:demo.db
 //! cargo run --example cron -- sqlite:demo.db
 //! ```

@@ -2,7 +2,7 @@
 //!
 //! Run two of them, then end one with Ctrl-C, or kill it, and watch the other take over:
 //!
-//! ```text
+//! ```sh
 //! cargo run --example cron_worker -- sqlite:demo.db
 //! cargo run --example cron_worker -- sqlite:demo.db
 //! ```

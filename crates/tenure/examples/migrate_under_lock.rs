@@ -2,7 +2,7 @@
 //!
 //! Run two of them at once:
 //!
-//! ```text
+//! ```sh
 //! cargo run --example migrate_under_lock -- sqlite:demo.db &
 //! cargo run --example migrate_under_lock -- sqlite:demo.db
 //! ```

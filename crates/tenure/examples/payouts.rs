@@ -9,7 +9,7 @@
 //!
 //! Run two of them, and kill or pause the one that leads: the other one goes on, and no invoice is paid twice.
 //!
-//! ```text
+//! ```sh
 //! cargo run --example payouts --features postgres -- postgres://app@127.0.0.1/shop
 //! ```
 //!

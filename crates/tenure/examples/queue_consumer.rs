@@ -2,7 +2,7 @@
 //!
 //! Run two of them, then end one with Ctrl-C, or kill it, and watch the other take over:
 //!
-//! ```text
+//! ```sh
 //! cargo run --example queue_consumer -- sqlite:demo.db
 //! cargo run --example queue_consumer -- sqlite:demo.db
 //! ```

@@ -53,7 +53,7 @@
 //! candidates. Ticks missed while nobody led follow the job's policy; see [`cron`].
 //!
 //! # The trust window
-//! ```text
+//! ```diagram
 //! store      ...............[====================== ttl ======================]
 //! candidate  .....[=============== hold ================]
 //!                 ^         ^              ^       ^    ^                     ^

@@ -104,3 +104,20 @@ fn run(args: BenchArgs) -> Result<(), Box<dyn Error>> {
     }
     Ok(())
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_pages_show_parts_that_exist() {
+        let benchmarks: Vec<_> =
+            tenure_pages::xtask_commands().into_iter().filter(|words| words[0] == "bench").collect();
+        assert!(!benchmarks.is_empty());
+        for words in benchmarks {
+            if let Err(error) = BenchArgs::try_parse_from(&words) {
+                panic!("{words:?}: {error}");
+            }
+        }
+    }
+}

@@ -201,3 +201,22 @@ fn try_mutants(arguments: &MutantsArguments) -> bool {
 fn threads() -> usize {
     available_parallelism().map_or(1, NonZero::get)
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_pages_show_options_that_exist() {
+        let commands = tenure_pages::xtask_commands().into_iter();
+        let proofs: Vec<_> =
+            commands.filter(|words| ["sim", "model", "mutants"].contains(&words[0].as_str())).collect();
+        assert!(proofs.len() > 4, "these are not all: {proofs:?}");
+        for words in proofs {
+            let typed = std::iter::once("tenure-sim").chain(words.iter().map(String::as_str));
+            if let Err(error) = SimArguments::try_parse_from(typed) {
+                panic!("{words:?}: {error}");
+            }
+        }
+    }
+}

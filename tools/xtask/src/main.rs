@@ -87,3 +87,20 @@ fn workspace_root() -> Result<PathBuf, String> {
         _ => Err(format!("cargo finds no workspace here: {}", String::from_utf8_lossy(&output.stderr).trim())),
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_pages_show_commands_that_exist() {
+        let commands = tenure_pages::xtask_commands();
+        assert!(commands.len() > 10, "these are not all: {commands:?}");
+        for words in commands {
+            let typed = std::iter::once("cargo xtask").chain(words.iter().map(String::as_str));
+            if let Err(error) = XtaskArguments::try_parse_from(typed) {
+                panic!("{words:?}: {error}");
+            }
+        }
+    }
+}

@@ -38,18 +38,28 @@ pub(crate) fn describe(command: &Command) -> String {
 
 /// The same command, on processors that would be idle otherwise: whatever else wakes up takes them at once.
 pub(crate) fn when_idle(command: &Command) -> Command {
-    let mut idle = Command::new("chrt");
-    idle.args(["--idle", "0"]).arg(command.get_program()).args(command.get_args());
+    through(&["chrt", "--idle", "0"], command)
+}
+
+/// The same command, which succeeds if it fails.
+pub(crate) fn expected_to_fail(command: &Command) -> Command {
+    through(&["sh", "-c", "! \"$@\"", "sh"], command)
+}
+
+/// The same command, started by another one.
+fn through(starter: &[&str], command: &Command) -> Command {
+    let mut started = Command::new(starter[0]);
+    started.args(&starter[1..]).arg(command.get_program()).args(command.get_args());
     if let Some(directory) = command.get_current_dir() {
-        idle.current_dir(directory);
+        started.current_dir(directory);
     }
     for (name, value) in command.get_envs() {
         match value {
-            Some(value) => idle.env(name, value),
-            None => idle.env_remove(name),
+            Some(value) => started.env(name, value),
+            None => started.env_remove(name),
         };
     }
-    idle
+    started
 }
 
 /// Runs cargo in the foreground, with arguments that hold no spaces of their own.

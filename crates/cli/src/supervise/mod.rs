@@ -3,7 +3,7 @@
 //! `tenure` is never the direct parent of the command. Between them stands the guard, a small process of the same
 //! program in a session of its own:
 //!
-//! ```text
+//! ```diagram
 //!  tenure (campaigns, renews) ──trust──▶ guard (stop_at, kill_at, timerfd) ──signals──▶ command and its whole tree
 //!         ◀──reports── starting, started, ended                 └ holds the life line
 //! ```

@@ -30,7 +30,6 @@ mod metrics;
 mod migrate;
 mod mistyped;
 mod outages;
-mod pages;
 mod raise_terms;
 mod reference;
 mod resign;
@@ -40,7 +39,6 @@ mod signals;
 mod start;
 mod support;
 mod tracers;
-mod tutorial;
 mod unusable_stores;
 mod used_up_terms;
 

@@ -7,7 +7,7 @@
 //! more gives it back, and a later leader may run it. All of that is one machine, the [`JobEngine`]: feed it [`JobInput`]s with
 //! the time, and carry out its [`JobOutput`]s.
 //!
-//! ```text
+//! ```diagram
 //!          mark                          now
 //!  --o--o---o------o------o------o--------|---o--->
 //!  decided         missed ticks, which follow the job's policy

@@ -6,7 +6,7 @@
 //! next leader: at least once, and in order. The leader's side is one machine, the [`LeaderInbox`]: feed it [`InboxInput`]s
 //! with the time, and carry out its [`InboxOutput`]s.
 //!
-//! ```text
+//! ```diagram
 //! sender --send--> mailbox --receive--> inbox --deliver--> handler
 //!                     ^                   |  <--handled--
 //!                     '-------- ack ------'

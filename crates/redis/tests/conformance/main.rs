@@ -57,3 +57,14 @@ fn as_a_user_with_the_fewest_rights() {
     let server = rights::server_with_user(rights::NEEDED);
     every_property_holds(&server.url_as(rights::USER, rights::PASSWORD), &[], PropertyPace::Brisk);
 }
+
+/// Those of the page are typed in by the tests of the command, and are the ones that the tests here hold to be needed.
+#[test]
+fn operators_are_told_these_rights() {
+    let blocks = tenure_pages::blocks_of("docs/operations.md", "sh");
+    let commands = blocks.iter().flat_map(|block| tenure_pages::commands(block));
+    let told: Vec<Vec<String>> = commands.filter(|words| words.iter().any(|word| word == "SETUSER")).collect();
+    let [told] = &told[..] else { panic!("not one list of rights, but {told:?}") };
+    let told: Vec<&str> = told.iter().map(String::as_str).skip_while(|word| !word.starts_with('>')).skip(1).collect();
+    assert_eq!(told, rights::NEEDED.split_whitespace().collect::<Vec<_>>());
+}

@@ -10,6 +10,7 @@ mod programs;
 mod publish;
 mod scratch;
 mod summary;
+mod transcripts;
 
 use std::path::Path;
 use std::process::ExitCode;

@@ -3,6 +3,7 @@
 use std::fs;
 
 use super::parts::prove;
+use super::transcripts::Transcript;
 use crate::job::RunningPart;
 use crate::process;
 use crate::proof;
@@ -23,6 +24,11 @@ pub(crate) fn run(job: &mut RunningPart<'_>) -> Result<(), String> {
     let (mut lints, mut tests) = (mutated("clippy --all-targets"), mutated("test --test model"));
     job.command(lints.args(["--", "-D", "warnings"]))?;
     job.command(&mut tests)?;
+    for transcript in Transcript::all(job.root())?.iter().filter(|shown| shown.command.contains(" --mutant ")) {
+        let arguments: Vec<&str> = transcript.command.split(' ').collect();
+        let mut caught = process::expected_to_fail(&proof::command(job.root(), &arguments));
+        transcript.compare(&job.command(&mut caught)?)?;
+    }
     let printed = prove(job, &["mutants"])?;
     let path = job.root().join(TABLE);
     let document = fs::read_to_string(&path).map_err(|error| format!("cannot read {TABLE}: {error}"))?;

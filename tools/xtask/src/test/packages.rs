@@ -61,7 +61,10 @@ const REQUIREMENTS: &[Requirement] = &[
         package: "git",
         why: "the repository test reads the list of tracked files",
     },
+    Requirement { probe: Probe::Command("curl"), package: "curl", why: "the pages read metrics with it" },
+    Requirement { probe: Probe::Command("flock"), package: "util-linux", why: "the pages lock files with it" },
     Requirement { probe: Probe::Command("ip"), package: "iproute2", why: "tests cut the links of network namespaces" },
+    Requirement { probe: Probe::Command("jq"), package: "jq", why: "the pages read events with it" },
     Requirement { probe: Probe::Command("openssl"), package: "openssl", why: "tests make certificates" },
     Requirement {
         probe: Probe::Server("pgbouncer"),
@@ -69,12 +72,21 @@ const REQUIREMENTS: &[Requirement] = &[
         why: "tests share connections to PostgreSQL",
     },
     Requirement { probe: Probe::Server("initdb"), package: "postgresql", why: "tests start PostgreSQL servers" },
+    Requirement { probe: Probe::Command("psql"), package: "postgresql-client", why: "the pages run SQL with it" },
+    Requirement { probe: Probe::Command("python3"), package: "python3", why: "the pages read a clock with it" },
     Requirement {
         probe: Probe::Command("promtool"),
         package: "prometheus",
         why: "tests let Prometheus read metrics and run alert rules",
     },
+    Requirement { probe: Probe::Command("redis-cli"), package: "redis-tools", why: "the pages run scripts with it" },
     Requirement { probe: Probe::Command("redis-server"), package: "redis-server", why: "tests start Redis servers" },
+    Requirement { probe: Probe::Command("sqlite3"), package: "sqlite3", why: "the pages copy and fence files with it" },
+    Requirement {
+        probe: Probe::Command("systemd-analyze"),
+        package: "systemd",
+        why: "tests verify the unit of a page",
+    },
     Requirement { probe: Probe::Command("valkey-server"), package: "valkey-server", why: "tests start Valkey servers" },
 ];
 

@@ -1,5 +1,6 @@
 //! The parts of `cargo xtask test`, in the order in which they run: what fails fast comes first.
 
+use super::transcripts::Transcript;
 use super::{features, msrv, mutants, outside, packages, programs, publish};
 use crate::job::RunningPart;
 use crate::process;
@@ -76,7 +77,7 @@ pub(crate) const PARTS: &[TestPart] = &[
         name: "model",
         about: "every history of a few steps, millions of states, breaks no law",
         when: When::Beside,
-        run: |job| prove(job, &["model"]).map(drop),
+        run: model,
     },
     TestPart {
         name: "mutants",
@@ -129,6 +130,12 @@ fn repository_rules(job: &mut RunningPart<'_>) -> Result<(), String> {
 fn simulation(job: &mut RunningPart<'_>) -> Result<(), String> {
     let first = job.seed().to_string();
     prove(job, &["sim", "--seeds", "100000", "--from", &first]).map(drop)
+}
+
+/// The page about it shows the same figures.
+fn model(job: &mut RunningPart<'_>) -> Result<(), String> {
+    let printed = prove(job, &["model"])?;
+    Transcript::all(job.root())?.iter().filter(|shown| shown.command == "model").try_for_each(|it| it.compare(&printed))
 }
 
 /// Runs one way of proving, shows its closing line, and gives back all that it printed.

@@ -16,7 +16,7 @@ use crate::lease::Nonce;
 
 /// Where a candidacy stands.
 ///
-/// ```text
+/// ```diagram
 ///          ┌────────────── held, failed ──────────────┐
 ///          v                                          │
 /// Idle ─> Following ── expiry, hint, back-off ─> Campaigning

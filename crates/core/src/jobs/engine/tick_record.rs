@@ -29,7 +29,7 @@ pub(super) struct TickRecord {
 
 /// How far a tick has come.
 ///
-/// ```text
+/// ```diagram
 ///  Asked --------> Running <--> Resting
 ///   |  ^              |            |
 ///   v  |              v            v
