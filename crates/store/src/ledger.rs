@@ -2,10 +2,10 @@
 
 use tenure_core::JobName;
 pub use tenure_core::jobs::{
-    Act, Claim, Claimed, EARLY_MAX, Finish, JOBS_MAX, JobOrder, JobReport, JobStanding, OpenJob, OpenJobs, Opened,
+    Act, Claim, Claimed, Finish, JobOrder, JobReport, MAX_EARLY, MAX_JOBS, OpenJob, OpenJobs, Opened, OpenedJob,
     RunEnd, RunOutcome, RunReport, Tick,
 };
-pub use tenure_core::store_rules::ledger::{JobRecord, Ledger, RUNS_MAX, RunRecord};
+pub use tenure_core::store_rules::ledger::{JobRecord, Ledger, MAX_RUNS, RunRecord};
 
 use super::{ElectionKey, Replies, StoreError, async_trait};
 
@@ -20,7 +20,7 @@ use super::{ElectionKey, Replies, StoreError, async_trait};
 ///   run. A claim at or below the mark is refused, except that of the very nonce and term that has claimed the run already
 ///   and not told its end, and that of [`Act::RunAgain`] by a later term than the one that claimed the run, as long as its
 ///   end was not told or it was given back.
-/// - A tick that is **ahead of the store's wall clock** by more than [`EARLY_MAX`] is refused as [`Claimed::Early`].
+/// - A tick that is **ahead of the store's wall clock** by more than [`MAX_EARLY`] is refused as [`Claimed::Early`].
 /// - **`finish`** is conditional on nonce and term of the *run*: whoever claimed it may tell its end, even when it leads no
 ///   more. Told twice, the first counts.
 /// - A tick that is **given back**, by telling [`RunOutcome::NotBegun`], counts as missed and not as fired any more, until a later
@@ -33,7 +33,7 @@ use super::{ElectionKey, Replies, StoreError, async_trait};
 ///   [`Claimed::Paused`], and decide nothing; only a run that was claimed before is granted again to who claimed it.
 /// - A **run that was asked for** is remembered with the second at which it was, until a run is claimed for a tick at or after
 ///   that. Asked again meanwhile, the first counts.
-/// - The latest [`RUNS_MAX`] runs of each job are kept, and at most [`JOBS_MAX`] jobs per election.
+/// - The latest [`MAX_RUNS`] runs of each job are kept, and at most [`MAX_JOBS`] jobs per election.
 /// - **Repeating** any call whose reply was lost changes nothing more.
 /// - A ledger touches nothing else: no lease, no term, no history, no list of elections, and nobody is woken.
 /// - Futures may be dropped at any time; the write may or may not have happened then.

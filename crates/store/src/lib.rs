@@ -54,12 +54,12 @@ use std::time::Duration;
 pub use async_trait::async_trait;
 pub use futures_util::stream::{self, BoxStream};
 pub use tenure_core::store_rules::record::{self, Forgetting, RESERVATION, Use, WOKEN_BY_RESIGNATION};
-pub use tenure_core::{
-    CHANNEL_BYTES_MAX, CampaignReply, CandidateId, ChannelName, ElectionName, Handover, Held, Instant, JobName, Leader,
-    LossReason, Metadata, NAME_BYTES_MAX, NameError, NameFault, Namespace, Nonce, Priority, PriorityError, RenewReply,
-    Sender, Term, WriteOutcome,
-};
 pub use tenure_core::{Campaign, Change, ElectionKey, Lease, Observation, Renew, Resign, StandBy, Transition};
+pub use tenure_core::{
+    CampaignReply, CandidateId, ChannelName, ElectionName, Handover, Held, Instant, JobName, Leader, LossReason,
+    MAX_CHANNEL_BYTES, MAX_NAME_BYTES, Metadata, NameError, NameFault, Namespace, Nonce, Priority, PriorityError,
+    RenewReply, Sender, Term, WriteOutcome,
+};
 
 pub use self::clock::Clock;
 pub use self::error::{StoreError, StoreErrorKind, with_causes};
@@ -225,7 +225,7 @@ impl Capabilities {
 
     /// Sets [`min_ttl`](Self::min_ttl).
     #[must_use]
-    pub const fn with_ttl_min(self, min_ttl: Duration) -> Self {
+    pub const fn with_min_ttl(self, min_ttl: Duration) -> Self {
         Self { min_ttl, ..self }
     }
 

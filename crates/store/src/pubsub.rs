@@ -94,5 +94,5 @@ pub enum PubSubEvent {
     /// The listener was too slow: this many broadcasts were dropped here.
     Missed(u64),
     /// No broadcasts are received for now, for this reason.
-    Deaf(StoreError),
+    Interrupted(StoreError),
 }

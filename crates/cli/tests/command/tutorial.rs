@@ -12,7 +12,7 @@ use tenure_testkit::scenario::Scenario;
 
 use crate::migrate::POSTGRES;
 use crate::pages::{blocks, tree};
-use crate::support::{empty_site, tenure};
+use crate::support::{scenario_without_store, tenure};
 
 /// The one line that is not run: what it installs is what this program was built with.
 const INSTALLATION: &str = "cargo install --locked --profile dist --path crates/cli\n";
@@ -82,7 +82,7 @@ fn its_lines_do_what_it_says() {
     let sh: [String; 13] = page("sh").try_into().unwrap();
     let [build, choose, alpha, beta, look, crash, alpha_again, resign, stop, history, redis, on_redis, on_postgres] =
         sh;
-    let scenario = empty_site();
+    let scenario = scenario_without_store();
     let [mut first, mut second, mut third] = [(); 3].map(|()| Terminal::open(&scenario));
 
     third.enter(build.strip_prefix(INSTALLATION).unwrap());

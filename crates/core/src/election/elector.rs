@@ -64,7 +64,7 @@ pub struct Unreleased {
 
 /// The phase of a candidacy, as far as the caller needs to know.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
-pub enum Standing {
+pub enum ElectorPhase {
     /// Not started.
     Idle,
     /// Wants to lead.
@@ -195,13 +195,13 @@ impl Elector {
 
     /// The phase of the candidacy.
     #[must_use]
-    pub fn standing(&self) -> Standing {
+    pub fn phase(&self) -> ElectorPhase {
         match &self.state {
-            State::Idle => Standing::Idle,
-            State::Following(_) | State::Campaigning(_) => Standing::Following,
-            State::Leading(_) => Standing::Leading,
-            State::Draining(_) | State::Resigning(_) => Standing::Leaving,
-            State::Stopped => Standing::Stopped,
+            State::Idle => ElectorPhase::Idle,
+            State::Following(_) | State::Campaigning(_) => ElectorPhase::Following,
+            State::Leading(_) => ElectorPhase::Leading,
+            State::Draining(_) | State::Resigning(_) => ElectorPhase::Leaving,
+            State::Stopped => ElectorPhase::Stopped,
         }
     }
 

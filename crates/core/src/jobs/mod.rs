@@ -28,17 +28,17 @@ mod tick;
 pub use self::absence::{absent_schedule, present_schedule};
 pub use self::calendar::{Calendar, Every};
 pub use self::engine::{
-    CallId, EndedAttempt, JobAlarm, JobAttempt, JobEngine, JobInput, JobMoment, JobOutput, JobSpec, LEDGER_REST_MAX,
-    LedgerCall, LedgerReply, RunId,
+    CallId, EndedAttempt, JobAlarm, JobAttempt, JobEngine, JobInput, JobMoment, JobOutput, JobSpec, LedgerCall,
+    LedgerReply, MAX_LEDGER_REST, RunId,
 };
 pub use self::event::{JobAnomaly, JobEvent};
 #[cfg(mutants)]
 pub use self::mutant::JobMutant;
 pub use self::outcome::RunOutcome;
 pub use self::planner::{Planner, PlannerStep};
-pub use self::policy::{Interrupted, JobPolicy, Missed, Overlap, Passed, RETRY_AFTER_MAX, UnknownPolicy};
+pub use self::policy::{Interrupted, JobPolicy, MAX_RETRY_AFTER, Missed, Overlap, Passed, UnknownPolicy};
 pub use self::request::{
-    Act, Claim, Claimed, EARLY_MAX, Finish, JOBS_MAX, JobOrder, JobReport, JobStanding, OpenJob, OpenJobs, Opened,
+    Act, Claim, Claimed, Finish, JobOrder, JobReport, MAX_EARLY, MAX_JOBS, OpenJob, OpenJobs, Opened, OpenedJob,
     RunEnd, RunReport,
 };
 pub use self::tick::Tick;

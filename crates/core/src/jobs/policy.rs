@@ -84,7 +84,7 @@ impl Passed {
 }
 
 /// Nobody waits longer than this to try a run again, unless the job says so itself.
-pub const RETRY_AFTER_MAX: Duration = Duration::from_secs(60 * 60);
+pub const MAX_RETRY_AFTER: Duration = Duration::from_secs(60 * 60);
 
 /// Everything a planner has to know of a job besides its calendar.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -137,10 +137,10 @@ impl JobPolicy {
     }
 
     /// The delay before the next retry of a run that was retried `retried` times; `None` if there are no retries left.
-    /// It doubles each time, up to [`RETRY_AFTER_MAX`] or the job's own delay if that is longer.
+    /// It doubles each time, up to [`MAX_RETRY_AFTER`] or the job's own delay if that is longer.
     #[must_use]
     pub fn next_retry(&self, retried: u32) -> Option<Duration> {
-        let longest = RETRY_AFTER_MAX.max(self.retry_after);
+        let longest = MAX_RETRY_AFTER.max(self.retry_after);
         let doubled = 2_u32.checked_pow(retried).and_then(|times| self.retry_after.checked_mul(times));
         (retried < self.retries).then(|| doubled.map_or(longest, |wait| wait.min(longest)))
     }
@@ -238,7 +238,7 @@ mod tests {
         assert_eq!(waits(policy(3, 30)), [30, 60, 120]);
         assert_eq!(waits(policy(4, 1_000)), [1_000, 2_000, 3_600, 3_600], "an hour is enough");
         assert_eq!(waits(policy(2, 10_000)), [10_000, 10_000], "unless the job says more");
-        assert_eq!(policy(u32::MAX, 1).next_retry(40), Some(RETRY_AFTER_MAX));
+        assert_eq!(policy(u32::MAX, 1).next_retry(40), Some(MAX_RETRY_AFTER));
     }
 
     #[test]

@@ -10,11 +10,11 @@ use crate::lease::{Nonce, Term};
 use crate::request::ElectionKey;
 
 /// The maximum number of jobs of an election, including those that are gone from its configuration.
-pub const JOBS_MAX: usize = 1_000;
+pub const MAX_JOBS: usize = 1_000;
 
 /// The maximum lead of a tick over the store's wall clock at which it can be claimed. A leader whose clock is fast
 /// waits for the store's.
-pub const EARLY_MAX: Duration = Duration::from_secs(1);
+pub const MAX_EARLY: Duration = Duration::from_secs(1);
 
 /// Begins a leadership: registers the jobs, and asks which ticks are already decided.
 #[derive(Debug, Clone)]
@@ -45,8 +45,8 @@ pub struct OpenJob {
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Opened {
     /// The state of each job, in the order of the request.
-    Jobs(Vec<JobStanding>),
-    /// There would be more than [`JOBS_MAX`] jobs. Nothing was changed.
+    Jobs(Vec<OpenedJob>),
+    /// There would be more than [`MAX_JOBS`] jobs. Nothing was changed.
     TooMany,
     /// Whoever asks does not hold the lease under this term now. Nothing was changed.
     NotHolder,
@@ -54,7 +54,7 @@ pub enum Opened {
 
 /// The state of a job when a leadership begins.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct JobStanding {
+pub struct OpenedJob {
     /// All ticks up to this one are decided.
     pub mark: Tick,
     /// The ticks of runs of earlier terms whose outcome was never reported, the oldest first.
@@ -145,7 +145,7 @@ pub enum Claimed {
         /// All ticks up to this one are decided.
         mark: Tick,
     },
-    /// The tick is ahead of the store's clock by more than [`EARLY_MAX`].
+    /// The tick is ahead of the store's clock by more than [`MAX_EARLY`].
     Early {
         /// By how much.
         by: Duration,

@@ -41,7 +41,7 @@ use crate::{
 ///
 /// store.inject(Operation::Observe, Fault::LoseReply);
 /// let replies = store.observe(&keys).await;
-/// assert_eq!(replies[0].as_ref().expect_err("lost").failure(), WriteOutcome::Unknown);
+/// assert_eq!(replies[0].as_ref().expect_err("lost").write_outcome(), WriteOutcome::Unknown);
 ///
 /// store.heal();
 /// assert!(store.observe(&keys).await.iter().all(Result::is_ok));

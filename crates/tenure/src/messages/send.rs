@@ -173,7 +173,7 @@ where
 /// of one that may have been passed on.
 fn may_pass(error: &StoreError, is_kept: bool) -> bool {
     let is_away = matches!(error.kind(), StoreErrorKind::Unavailable | StoreErrorKind::TimedOut);
-    match error.failure() {
+    match error.write_outcome() {
         WriteOutcome::Unknown => is_kept,
         _ => is_away,
     }

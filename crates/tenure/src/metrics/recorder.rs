@@ -28,7 +28,7 @@ impl Recorder {
         registry::changed();
         Self {
             class: shared.class.clone(),
-            candidacy_key: registry::sit(shared),
+            candidacy_key: registry::join(shared),
             renewal: None,
             campaign: None,
             vacant_from: None,

@@ -9,7 +9,7 @@ use super::Timing;
 #[non_exhaustive]
 pub enum TimingError {
     /// The ttl is outside the supported range.
-    #[error("ttl {ttl:?} is out of range: choose one from {min:?} to {max:?}", min = Timing::TTL_MIN, max = Timing::TTL_MAX)]
+    #[error("ttl {ttl:?} is out of range: choose one from {min:?} to {max:?}", min = Timing::MIN_TTL, max = Timing::MAX_TTL)]
     TtlOutOfRange {
         /// The ttl that was asked for.
         ttl: Duration,

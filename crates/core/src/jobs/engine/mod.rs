@@ -45,7 +45,7 @@ const SLEEP_LONGEST: Duration = Duration::from_secs(10);
 /// After so many failures in a row the wait does not grow any more: ticks do not wait for it.
 const FAILURES_COUNTED: u32 = 6;
 /// The longest time for which the engine leaves a ledger alone that failed, on its own clock.
-pub const LEDGER_REST_MAX: Duration = RETRY_FIRST.saturating_mul(1 << (FAILURES_COUNTED - 1));
+pub const MAX_LEDGER_REST: Duration = RETRY_FIRST.saturating_mul(1 << (FAILURES_COUNTED - 1));
 
 /// The jobs of one candidate in one election, under all its leaderships, as a pure state machine: it asks the
 /// [`Planner`] of each job what is due, claims it in the ledger, lets it run, and tells the ledger how it ended, or that it never
@@ -147,7 +147,7 @@ enum Question {
 
 /// Why nothing came of a call.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Setback {
+enum LedgerFailure {
     /// It failed. Whoever carried it out knows why.
     Failed,
     /// There was no answer in time, or none for all that was asked.
@@ -323,7 +323,7 @@ impl<C: Calendar> JobEngine<C> {
         }
         let Some(pending) = self.call.take() else { return };
         let went = match &pending.question {
-            Question::List | Question::Note | Question::Open { .. } => Err(Setback::Unanswered),
+            Question::List | Question::Note | Question::Open { .. } => Err(LedgerFailure::Unanswered),
             Question::Claim(planned) if self.has(JobMutant::SilenceGrants) => {
                 self.claimed(planned, &vec![Ok(Claimed::Granted); planned.len()], pending.unix_ms)
             }
@@ -340,7 +340,7 @@ impl<C: Calendar> JobEngine<C> {
         (!waits).then(|| pending.sent_at + self.patience)
     }
 
-    fn went(&mut self, went: Result<(), Setback>) {
+    fn went(&mut self, went: Result<(), LedgerFailure>) {
         if self.has_left {
             return self.emit(JobOutput::Finished);
         }
@@ -349,10 +349,10 @@ impl<C: Calendar> JobEngine<C> {
             return;
         };
         match setback {
-            Setback::Failed => {}
-            Setback::Unanswered => self.emit(JobOutput::Report(JobAnomaly::Unanswered)),
-            Setback::NotHolder => self.emit(JobOutput::Hint),
-            Setback::TooMany => self.emit(JobOutput::Report(JobAnomaly::TooMany)),
+            LedgerFailure::Failed => {}
+            LedgerFailure::Unanswered => self.emit(JobOutput::Report(JobAnomaly::Unanswered)),
+            LedgerFailure::NotHolder => self.emit(JobOutput::Hint),
+            LedgerFailure::TooMany => self.emit(JobOutput::Report(JobAnomaly::TooMany)),
         }
         self.failures = self.failures.saturating_add(1).min(FAILURES_COUNTED);
         self.not_before = self.now + retry_after(self.failures, self.spread);
