@@ -1,5 +1,6 @@
 //! The pub/sub contract: broadcasts to all candidates of an election, and the promises that come with them.
 
+use std::fmt;
 use std::sync::Arc;
 
 use futures_util::stream::BoxStream;
@@ -95,4 +96,17 @@ pub enum PubSubEvent {
     Missed(u64),
     /// No broadcasts are received for now, for this reason.
     Interrupted(StoreError),
+}
+
+impl fmt::Display for PubSubEvent {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Listening => f.write_str("listening"),
+            Self::Broadcast(broadcast) => {
+                write!(f, "broadcast {} on {} from {}", broadcast.id, broadcast.channel, broadcast.sender)
+            }
+            Self::Missed(count) => write!(f, "missed {count} broadcasts"),
+            Self::Interrupted(error) => write!(f, "not listening: {error}"),
+        }
+    }
 }

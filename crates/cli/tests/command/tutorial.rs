@@ -133,7 +133,7 @@ fn more_than_one_machine(scenario: &Scenario, [redis, on_redis, on_postgres]: [&
     redis_user.shows("leading, term ");
     redis_user.control_c();
     postgres_user.enter(&replaced(on_postgres, "postgres://127.0.0.1/shop", &format!("'{}'", database.url())));
-    postgres_user.shows("created the schema of ");
+    postgres_user.shows(": created the schema, version ");
     postgres_user.shows("promise: postgres");
     server.control_c();
 }

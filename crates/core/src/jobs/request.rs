@@ -1,5 +1,6 @@
 //! Requests of a leader to a ledger, and the replies.
 
+use std::fmt;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -76,6 +77,12 @@ pub enum JobOrder {
     Resume,
     /// It is run once as soon as may be, beside its calendar. A tick that is claimed at the same second or later counts as that.
     RunNow,
+}
+
+impl fmt::Display for JobOrder {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(self.as_str())
+    }
 }
 
 impl JobOrder {

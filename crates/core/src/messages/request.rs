@@ -1,5 +1,7 @@
 //! What a leader asks of a mailbox, and what it is told.
 
+use std::fmt;
+
 use super::message::{Message, MessageId, OrderingKey};
 use crate::id::ChannelName;
 use crate::lease::{Nonce, Term};
@@ -65,6 +67,16 @@ pub enum AckOutcome {
         /// Why.
         why: String,
     },
+}
+
+impl fmt::Display for AckOutcome {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Done => f.write_str("handled"),
+            Self::Failed { attempt, why } => write!(f, "attempt {attempt} failed: {why}"),
+            Self::DeadLettered { attempt, why } => write!(f, "a dead letter after attempt {attempt}: {why}"),
+        }
+    }
 }
 
 /// What became of an [`Ack`].
