@@ -10,10 +10,10 @@ use tokio::task::AbortHandle;
 use tokio_postgres::types::{ToSql, Type};
 use tokio_postgres::{AsyncMessage, Client, Config, Row, SimpleQueryMessage};
 
+use super::address::server::ServerAddress;
+use super::address::tls::Encryption;
 use super::error::PostgresStoreError;
 use super::known_servers::{ServerHistory, SessionServer};
-use super::server::ServerAddress;
-use super::tls::Encryption;
 
 /// A session that works, as far as known. It ends when the last clone is dropped, even if the server hangs.
 #[derive(Clone)]
